@@ -147,6 +147,8 @@ eventring_eventring_SOURCES = \
 	eventring/tools/cmd_show.c eventring/tools/cmd_snapshot.c eventring/tools/cmd_stats.c \
 	eventring/tools/cmd_stack.c eventring/tools/cmd_strip.c eventring/tools/ask.h eventring/tools/ask.c \
 	eventring/tools/cmd_retain.c eventring/tools/cmd_pauses.c eventring/tools/cmd_spans.c \
+	eventring/tools/cmd_autopsy.c eventring/tools/autopsy.h eventring/tools/autopsy_last.c \
+	eventring/tools/autopsy_json.c \
 	eventring/tools/cmd_diff.c eventring/tools/runs.c eventring/tools/runs.h \
 	eventring/tools/question.c eventring/tools/question.h \
 	eventring/tools/commands.def eventring/tools/dump_format.c eventring/tools/dump_format.h \

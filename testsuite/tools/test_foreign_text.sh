@@ -81,6 +81,7 @@ run_spans() {
   done
 }
 run_retain() { run_question retain; }
+run_autopsy() { run_question autopsy; }
 run_diff() {
   for argument in "${arguments[@]}"; do
     shows_harmless "$EVENTRING" diff "$argument/1.eventring" "$argument/$argument.eventring"

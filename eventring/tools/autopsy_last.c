@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+/* autopsy_last.c: the last seconds of a process in a few lines: the longest spans that ended
+ * in them, and the last events that are neither spans nor counters, by time. Of the lines, as
+ * many as there are events take up to a third. Spans within the steps of the collector are left
+ * out: `pauses` has them. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/names.h"
+#include "analysis/units.h"
+#include "autopsy.h"
+#include "text_table.h"
+
+static struct note note_of(const struct eventring_event *event) {
+  struct note note = {.ns = event->ns, .context = event->context, .domain = event->domain,
+                      .depth = event->depth, .id = event->id, .kind = event->kind,
+                      .event_class = event->event_class, .payload = event->payload,
+                      .name = event->name};
+  if (event->kind == EVENTRING_END) {
+    note.ns = event->begin_ns;
+    note.duration = event->ns - event->begin_ns;
+  }
+  struct eventring_value value = {.payload = EVENTRING_NONE}; /* the first, if several */
+  eventring_event_values(event, &value, 1);
+  note.payload = value.payload;
+  note.value.u = value.value.u;
+  if (value.payload == EVENTRING_STRING)
+    snprintf(note.text, sizeof note.text, "%.*s",
+             (int)eventring_text_fit(value.bytes, value.size, sizeof note.text - 1),
+             (const char *)value.bytes);
+  return note;
+}
+
+/* Keeps the longest ones: the place of the shortest is taken. */
+static void keep_longest(struct notes *notes, const struct note *note) {
+  size_t i = 0;
+  if (notes->count < notes->most) {
+    notes->note[notes->count++] = *note;
+    return;
+  }
+  for (size_t k = 1; k < notes->count; k++)
+    if (notes->note[k].duration < notes->note[i].duration) i = k;
+  if (notes->count && notes->note[i].duration < note->duration) notes->note[i] = *note;
+}
+
+static uint64_t shortest(const struct notes *notes) {
+  uint64_t least = UINT64_MAX;
+  if (notes->count < notes->most) return 0;
+  for (size_t i = 0; i < notes->count; i++)
+    if (notes->note[i].duration < least) least = notes->note[i].duration;
+  return least;
+}
+
+static void keep_newest(struct notes *notes, const struct note *note) {
+  if (!notes->most) return;
+  notes->note[notes->next++ % notes->most] = *note;
+  if (notes->count < notes->most) notes->count++;
+}
+
+static bool is_within_step(const struct eventring_event *event) {
+  return event->event_class == EVENTRING_CLASS_GC && event->depth > 0;
+}
+
+void autopsy_note(struct autopsy *a, const struct eventring_event *event) {
+  if (event->flags & EVENTRING_SYNTHETIC) return;
+  a->longest_spans.most = (size_t)a->q.top;
+  a->newest_points.most = (size_t)a->q.top;
+  a->noted++;
+  bool ended = event->kind == EVENTRING_END && event->flags & EVENTRING_MATCHED &&
+               event->begin_ns <= event->ns && !is_within_step(event);
+  if (ended) {
+    if (!a->longest_spans.next || event->ns - event->begin_ns > a->longest_spans.next) {
+      const struct note note = note_of(event);
+      keep_longest(&a->longest_spans, &note);
+      a->longest_spans.next = shortest(&a->longest_spans);
+    }
+  } else if (event->kind >= EVENTRING_INSTANT && event->event_class != EVENTRING_CLASS_GC) {
+    const struct note note = note_of(event);
+    keep_newest(&a->newest_points, &note);
+  }
+}
+
+static int longer_first(const void *x, const void *y) {
+  const struct note *a = x, *b = y;
+  return (a->duration < b->duration) - (a->duration > b->duration);
+}
+
+static int newer_first(const void *x, const void *y) {
+  const struct note *a = x, *b = y;
+  return (a->ns < b->ns) - (a->ns > b->ns);
+}
+
+static int older_first(const void *x, const void *y) { return newer_first(y, x); }
+
+void autopsy_sort(struct autopsy *a) {
+  struct notes *spans = &a->longest_spans, *points = &a->newest_points;
+  size_t most = (size_t)a->q.top, third = most / 3;
+  size_t from_points = points->count < third ? points->count : third;
+  if (spans->count + from_points < most) from_points = most - spans->count;
+  if (from_points > points->count) from_points = points->count;
+  qsort(spans->note, spans->count, sizeof *spans->note, longer_first);
+  qsort(points->note, points->count, sizeof *points->note, newer_first);
+  for (size_t i = 0; i < from_points; i++) a->last[a->lasts++] = points->note[i];
+  for (size_t i = 0; i < spans->count && a->lasts < most; i++)
+    a->last[a->lasts++] = spans->note[i];
+  qsort(a->last, a->lasts, sizeof *a->last, older_first);
+}
+
+/* What is to be said of it besides its name. */
+static void say(struct table *table, const struct note *note) {
+  char text[96], figure[EVA_FIGURE];
+  if (note->kind == EVENTRING_END)
+    snprintf(text, sizeof text, "%s", eva_duration_text(figure, note->duration));
+  else if (note->payload == EVENTRING_INT)
+    snprintf(text, sizeof text, "%" PRId64, note->value.i);
+  else if (note->payload == EVENTRING_DOUBLE)
+    snprintf(text, sizeof text, "%s", eva_double_text(figure, note->value.d));
+  else
+    snprintf(text, sizeof text, "%s", note->text);
+  table_cell(table, text);
+}
+
+void autopsy_print_last(const struct autopsy *a) {
+  char figure[EVA_FIGURE], last[EVA_FIGURE], text[32];
+  printf("\nThe last %s, %s events: the longest spans, the last other events\n",
+         eva_duration_text(last, a->last_ns), eva_count_text(figure, a->noted));
+  TABLE(table, "to the end", "domain", "<", "<+", "took, value");
+  for (size_t i = 0; i < a->lasts; i++) {
+    const struct note *note = &a->last[i];
+    uint64_t before = a->end_ns > note->ns ? a->end_ns - note->ns : 0;
+    snprintf(text, sizeof text, "-%" PRIu64 ".%06" PRIu64, before / 1000000000,
+             before / 1000 % 1000000);
+    table_cell(&table, text);
+    snprintf(text, sizeof text, "%u", note->domain);
+    table_cell(&table, text);
+    table_cell(&table, note->kind == EVENTRING_END ? "span" : eva_kind_name(note->kind));
+    table_cell(&table, note->name);
+    say(&table, note);
+  }
+  table.keys = 1;
+  table_print(&table, stdout, 2);
+}

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_autopsy.c: `eventring autopsy`: what a process was doing when it died: how it ended, the
+ * spans that were open, its last seconds in a few lines, memory, the collector, what is
+ * missing, and how far back the recording reaches. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/ending.h"
+#include "analysis/units.h"
+#include "autopsy.h"
+#include "text_table.h"
+
+/* ---- Reading ------------------------------------------------------------------------- */
+
+static void on_step(void *context, const struct eva_step *step) {
+  struct autopsy *a = context;
+  uint64_t end = step->begin_ns + step->ns;
+  if (end < a->from_ns) return;
+  a->steps_last++;
+  a->gc_last_ns += step->ns;
+  if (step->ns > a->longest.ns) a->longest = *step;
+  a->newest_step = *step;
+}
+
+/* The last value of each counter of a domain. */
+static void take_counter(struct autopsy *a, const struct eventring_event *event) {
+  if (event->payload != EVENTRING_INT || !event->def) return;
+  for (size_t i = 0; i < a->gauge_count; i++) {
+    struct gauge *gauge = &a->gauge[i];
+    if (gauge->domain != event->domain || gauge->id != event->id) continue;
+    if (gauge->incarnation != event->incarnation) gauge->greatest = event->value.i;
+    gauge->incarnation = event->incarnation;
+    gauge->last = event->value.i;
+    if (event->value.i > gauge->greatest) gauge->greatest = event->value.i;
+    return;
+  }
+  if (a->gauge_count == a->gauge_room) {
+    a->gauge_room = a->gauge_room ? 2 * a->gauge_room : 16;
+    a->gauge = need_resized(a->gauge, a->gauge_room, sizeof *a->gauge);
+  }
+  a->gauge[a->gauge_count++] =
+      (struct gauge){event->domain, event->incarnation, event->id, event->value.i,
+                     event->value.i};
+}
+
+static bool is_level_of_memory(const struct eventring_event *event) {
+  const struct eventring_def *def = event->def;
+  return def && def->measure == EVENTRING_LEVEL && def->unit &&
+         (strcmp(def->unit, "bytes") == 0 || strcmp(def->unit, "words") == 0);
+}
+
+/* A cycle under way: the host's lifecycle events (doc/eventring.md). */
+static void take_lifecycle(struct autopsy *a, const struct eventring_event *event) {
+  struct cycle *cycle = &a->cycle[event->domain % EVENTRING_MAX_DOMAINS];
+  if (event->event_class != EVENTRING_CLASS_GC || event->payload != EVENTRING_INT) return;
+  if (strcmp(event->name, "major_begin") == 0)
+    *cycle = (struct cycle){.open = true, .number = event->value.i, .since = event->ns};
+  else if (strcmp(event->name, "major_end") == 0)
+    cycle->open = false;
+}
+
+static int on_event(void *context, const struct eventring_event *event) {
+  struct autopsy *a = context;
+  eva_steps_event(&a->steps, NULL, event);
+  if (event->kind == EVENTRING_COUNTER && is_level_of_memory(event)) take_counter(a, event);
+  if (event->kind == EVENTRING_LIFECYCLE) take_lifecycle(a, event);
+  if (event->ns >= a->from_ns) autopsy_note(a, event);
+  return 0;
+}
+
+static int on_open(void *context, const struct eventring_event *event) {
+  struct autopsy *a = context;
+  a->open_count++;
+  if (a->opens == AUTOPSY_OPEN) return 0;
+  a->open[a->opens++] = (struct note){.ns = event->begin_ns, .kind = event->kind,
+                                      .id = event->id, .domain = event->domain,
+                                      .context = event->context, .depth = event->depth,
+                                      .name = event->name};
+  return 0;
+}
+
+static void find_rings(struct autopsy *a) {
+  for (unsigned i = 0; i < EVENTRING_MAX_DOMAINS * EVENTRING_RINGS; i++) {
+    struct ring ring = {.domain = i / EVENTRING_RINGS, .ring = (uint8_t)(i % EVENTRING_RINGS)};
+    if (eventring_cursor_ring(a->q.reader.cursor, ring.domain, (enum eventring_ring)ring.ring,
+                              &ring.info) < 0)
+      continue;
+    a->ring = need_resized(a->ring, a->ring_count + 1, sizeof *a->ring);
+    a->ring[a->ring_count++] = ring;
+    if (ring.info.newest_ns > a->newest_ns) a->newest_ns = ring.info.newest_ns;
+  }
+}
+
+static void read_recording(struct autopsy *a) {
+  static const struct eventring_callbacks callbacks = {on_event, NULL};
+  const struct eventring_info *info = &a->q.info;
+  find_rings(a);
+  a->end_ns = info->liveness == EVENTRING_ENDED && info->end_ns ? info->end_ns : a->newest_ns;
+  if (a->end_ns < a->newest_ns) a->end_ns = a->newest_ns;
+  a->from_ns = a->end_ns > a->last_ns ? a->end_ns - a->last_ns : 0;
+  a->steps.report = on_step;
+  a->steps.context = a;
+  question_read(&a->q, &callbacks, NULL, a);
+  eva_steps_finish(&a->steps);
+  eventring_open_spans(a->q.reader.cursor, on_open, a);
+  autopsy_sort(a);
+  a->ring_count = 0; /* again: what this cursor missed and lost is known now */
+  find_rings(a);
+}
+
+/* ---- Text ---------------------------------------------------------------------------- */
+
+/* The error, with its traceback, if the program noted one. */
+static void print_error(const struct eventring_info *info) {
+  const char *at = info->error_text;
+  if (!info->error_ns) return;
+  puts("\nThe error that it noted");
+  for (int lines = 0; *at && lines < 12; lines++) {
+    size_t line = strcspn(at, "\n"), shown = table_line(at, TABLE_PAGE - 4);
+    fputs("  ", stdout);
+    for (size_t i = 0; i < line && at[i] == '\t'; i++) fputs("  ", stdout);
+    while (*at == '\t') at++, line--, shown = table_line(at, TABLE_PAGE - 6);
+    print_foreign(stdout, at, shown < line ? shown : line);
+    puts(shown < line ? "..." : "");
+    at += line + (at[line] == '\n');
+  }
+}
+
+static void print_open(const struct autopsy *a) {
+  char figure[EVA_FIGURE];
+  if (!a->open_count) {
+    puts("\nNo span was open.");
+    return;
+  }
+  printf("\nOpen spans: %s, the innermost of a context last\n",
+         eva_count_text(figure, a->open_count));
+  TABLE(table, "domain", "context", "<+span", "for");
+  for (size_t i = 0; i < a->opens; i++) {
+    const struct note *note = &a->open[i];
+    char text[EVENTRING_MAX_NAME + 64];
+    snprintf(text, sizeof text, "%u", note->domain);
+    table_cell(&table, text);
+    snprintf(text, sizeof text, "%" PRIu64, note->context);
+    table_cell(&table, note->context ? text : "");
+    snprintf(text, sizeof text, "%*s%s", 2 * (int)(note->depth < 8 ? note->depth : 8), "",
+             note->name);
+    table_cell(&table, text);
+    table_cell(&table,
+               eva_duration_text(figure, a->end_ns > note->ns ? a->end_ns - note->ns : 0));
+  }
+  table.keys = 1;
+  table_print(&table, stdout, 2);
+}
+
+static uint64_t bytes_of(const struct eventring_def *def, int64_t value) {
+  bool words = def && def->unit && strcmp(def->unit, "words") == 0;
+  if (value < 0 || (words && value > INT64_MAX / 8)) return 0;
+  return (uint64_t)value * (words ? 8 : 1);
+}
+
+static void print_memory(const struct autopsy *a) {
+  char text[16], figure[EVA_FIGURE];
+  if (!a->gauge_count) return;
+  puts("\nMemory");
+  TABLE(table, "domain", "<+", "last", "at most");
+  for (size_t i = 0; i < a->gauge_count; i++) {
+    const struct gauge *gauge = &a->gauge[i];
+    const struct eventring_def *def = eventring_cursor_def(a->q.reader.cursor, gauge->id);
+    snprintf(text, sizeof text, "%u", gauge->domain);
+    table_cell(&table, text);
+    table_cell(&table, question_name(&a->q, gauge->id));
+    table_cell(&table, eva_bytes_text(figure, bytes_of(def, gauge->last)));
+    table_cell(&table, eva_bytes_text(figure, bytes_of(def, gauge->greatest)));
+  }
+  table.keys = 1;
+  table_print(&table, stdout, 2);
+}
+
+static void print_collector(const struct autopsy *a) {
+  char figure[EVA_FIGURE], other[EVA_FIGURE], last[EVA_FIGURE];
+  bool any = a->steps_last > 0;
+  for (unsigned d = 0; d < EVENTRING_MAX_DOMAINS; d++) any = any || a->cycle[d].open;
+  if (!any) return;
+  printf("\nThe collector: %s steps in the last %s, %s in all",
+         eva_count_text(figure, a->steps_last), eva_duration_text(last, a->last_ns),
+         eva_duration_text(other, a->gc_last_ns));
+  if (a->steps_last) {
+    printf(";\n  the longest %s (", eva_duration_text(figure, a->longest.ns));
+    print_foreign_text(stdout, question_name(&a->q, a->longest.id));
+    uint64_t end = a->newest_step.begin_ns + a->newest_step.ns;
+    printf("), the newest ended %s before the end",
+           eva_duration_text(figure, a->end_ns > end ? a->end_ns - end : 0));
+  }
+  putchar('\n');
+  for (unsigned d = 0; d < EVENTRING_MAX_DOMAINS; d++)
+    if (a->cycle[d].open)
+      printf("  domain %u was in major cycle %" PRId64 ", for %s\n", d, a->cycle[d].number,
+             eva_duration_text(figure, a->end_ns > a->cycle[d].since
+                                           ? a->end_ns - a->cycle[d].since : 0));
+}
+
+static void print_rings(const struct autopsy *a) {
+  char text[16], figure[EVA_FIGURE], other[EVA_FIGURE];
+  printf("\nHow far it reaches back, and what ring would hold %s\n",
+         eva_duration_text(figure, a->hold_ns));
+  TABLE(table, "domain", "<+ring", "events", "?overwritten", "?lost", "reaches", "ring",
+        "needed", "WSIZE");
+  for (size_t i = 0; i < a->ring_count; i++) {
+    const struct ring *ring = &a->ring[i];
+    const struct eventring_ring_info *info = &ring->info;
+    uint64_t reach = autopsy_reach(a, ring), needed = autopsy_needed(a, ring);
+    snprintf(text, sizeof text, "%u", ring->domain);
+    table_cell(&table, text);
+    table_cell(&table, autopsy_ring_name(a, ring));
+    table_cell(&table, eva_count_text(figure, info->available));
+    table_cell(&table, info->emitted > info->available
+                           ? eva_count_text(figure, info->emitted - info->available) : "-");
+    table_cell(&table, info->lost ? eva_count_text(figure, info->lost) : "-");
+    table_cell(&table, eva_duration_text(figure, reach));
+    table_cell(&table, info->is_stream ? "stream"
+                                       : eva_bytes_text(other, info->blocks * 4096ull));
+    table_cell(&table, info->is_stream || !needed ? "-" : eva_bytes_text(figure, needed));
+    snprintf(text, sizeof text, "%u", autopsy_wsize(needed));
+    table_cell(&table, info->is_stream || !needed ? "-" : text);
+  }
+  table.keys = 1;
+  table_print(&table, stdout, 2);
+}
+
+static void print_text(const struct autopsy *a) {
+  question_head(&a->q, stdout);
+  print_error(&a->q.info);
+  print_open(a);
+  autopsy_print_last(a);
+  print_memory(a);
+  print_collector(a);
+  print_rings(a);
+}
+
+/* ---- The command --------------------------------------------------------------------- */
+
+static int read_words(const struct command *self, int count, char **words, struct autopsy *a,
+                      struct operands *operands) {
+  const struct option_spec specs[] = {
+      {"json", 'j', OPTION_FLAG, &a->q.json, NULL, "one JSON object"},
+      {"last", 'l', OPTION_SECONDS, &a->last_ns, "N", "what happened in the last N seconds (2)"},
+      {"top", 't', OPTION_COUNT, &a->q.top, "N", "in N lines at most (20)"},
+      {"hold", 0, OPTION_SECONDS, &a->hold_ns, "N", "what ring would hold N seconds (10)"}};
+  int status = options_parse(self, OPTION_SPECS(specs), count, words, operands);
+  if (status < 0 && a->q.top > AUTOPSY_NOTES)
+    status = usage_error(self, "`--top %" PRIu64 "': not 0 to %d", a->q.top, AUTOPSY_NOTES);
+  return status >= 0 ? status : require_target(self, operands, false);
+}
+
+int command_autopsy(const struct command *self, int count, char **words) {
+  struct autopsy *a = need_zeroed(1, sizeof *a);
+  struct operands operands;
+  a->q = (struct question)QUESTION_NEW(20);
+  a->last_ns = 2000000000;
+  a->hold_ns = 10000000000;
+  int status = read_words(self, count, words, a, &operands);
+  if (status < 0) status = question_open(&a->q, &operands);
+  if (status < 0) {
+    read_recording(a);
+    if (a->q.json) autopsy_print_json(a);
+    else print_text(a);
+    status = reader_close(&a->q.reader, STATUS_OK);
+  }
+  free(a->gauge);
+  free(a->ring);
+  free(a);
+  return status;
+}
