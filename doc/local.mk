@@ -3,7 +3,8 @@
 
 EXTRA_DIST += doc
 
-man_MANS = doc/eventring.1 doc/eventring.3 doc/eventring.5 doc/saros.1 doc/eventring-conditions.7
+man_MANS = doc/saros.eventring.3 doc/saros.domain.3 doc/saros.ffi.3 \
+	doc/eventring.1 doc/eventring.3 doc/eventring.5 doc/saros.1 doc/eventring-conditions.7
 CLEANFILES += $(man_MANS)
 
 MAKE_PAGE = $(AM_V_GEN)$(MKDIR_P) doc && $(AWK) -v version=$(VERSION) -f $(top_srcdir)/doc/man.awk
@@ -22,3 +23,37 @@ doc/saros.1: doc/saros.md doc/man.awk
 
 doc/eventring-conditions.7: doc/CONDITIONS.md doc/man.awk
 	$(MAKE_PAGE) -v page=eventring-conditions -v section=7 -v what="the language of conditions on recorded programs" $(top_srcdir)/doc/CONDITIONS.md >$@
+
+doc/saros.eventring.3: doc/saros.md doc/man.awk
+	$(SECTION) -v section="The module saros.eventring" $(top_srcdir)/doc/saros.md | \
+	  $(AWK) -v version=$(VERSION) -f $(top_srcdir)/doc/man.awk -v page=saros.eventring -v section=3 -v what="recording and reading events, from Lua" - >$@
+
+doc/saros.domain.3: doc/DOMAINS.md doc/man.awk
+	$(MAKE_PAGE) -v page=saros.domain -v section=3 -v what="running Lua in parallel" $(top_srcdir)/doc/DOMAINS.md >$@
+
+doc/saros.ffi.3: doc/FFI.md doc/man.awk
+	$(MAKE_PAGE) -v page=saros.ffi -v section=3 -v what="C libraries, from Lua" $(top_srcdir)/doc/FFI.md >$@
+
+# The pages of the subcommands: eventring-NAME(1) is the section NAME of eventring.md.
+SECTION = $(AM_V_GEN)$(MKDIR_P) doc && $(AWK) -f $(top_srcdir)/doc/section.awk
+EXTRA_DIST += doc/section.awk
+CLEANFILES += doc/commands.stamp doc/eventring-*.1
+
+all-local: doc/commands.stamp
+doc/commands.stamp: doc/eventring.md doc/man.awk doc/section.awk eventring/tools/commands.def
+	$(AM_V_GEN)$(MKDIR_P) doc && rm -f doc/eventring-*.1 && \
+	sed -n 's/^COMMAND(\([a-z]*\), "\(.*\)", "\(.*\)")/\1\t\2\t\3/p' \
+	  $(top_srcdir)/eventring/tools/commands.def | \
+	while IFS='	' read -r name operands summary; do \
+	  $(AWK) -f $(top_srcdir)/doc/section.awk -v section="$$name" \
+	    -v first="eventring $$name [OPTIONS] $$operands" $(top_srcdir)/doc/eventring.md | \
+	  $(AWK) -v version=$(VERSION) -f $(top_srcdir)/doc/man.awk -v page="eventring-$$name" \
+	    -v section=1 -v what="$$summary" - >doc/eventring-$$name.1 || exit 1; \
+	done && touch $@
+
+install-data-local: doc/commands.stamp
+	$(MKDIR_P) "$(DESTDIR)$(man1dir)"
+	$(INSTALL_DATA) doc/eventring-*.1 "$(DESTDIR)$(man1dir)"
+
+uninstall-local:
+	cd doc && for page in eventring-*.1; do rm -f "$(DESTDIR)$(man1dir)/$$page"; done

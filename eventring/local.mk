@@ -154,6 +154,7 @@ eventring_eventring_SOURCES = \
 	eventring/tools/commands.def eventring/tools/dump_format.c eventring/tools/dump_format.h \
 	eventring/tools/eventring.c eventring/tools/launch.c eventring/tools/launch.h \
 	eventring/tools/options.c eventring/tools/options.h eventring/tools/places.c \
+	eventring/tools/nearest.c eventring/tools/nearest.h eventring/tools/examples.def \
 	eventring/tools/places.h \
 	eventring/tools/copy.c eventring/tools/copy.h \
 	eventring/tools/merge.h eventring/tools/merge_inside.h eventring/tools/merge.c \
@@ -201,5 +202,26 @@ endif
 
 pkgconfigdir = $(libdir)/pkgconfig
 pkgconfig_DATA = eventring/eventring.pc
+
+# Completion, made of commands.def.
+bashcompdir = $(datadir)/bash-completion/completions
+bashcomp_DATA = eventring/completion/eventring
+zshcompdir = $(datadir)/zsh/site-functions
+zshcomp_DATA = eventring/completion/_eventring
+CLEANFILES += $(bashcomp_DATA) $(zshcomp_DATA)
+EXTRA_DIST += eventring/completion/eventring.bash.in eventring/completion/eventring.zsh.in
+COMMANDS_DEF = $(srcdir)/eventring/tools/commands.def
+
+eventring/completion/eventring: eventring/completion/eventring.bash.in $(COMMANDS_DEF)
+	$(AM_V_GEN)$(MKDIR_P) eventring/completion && \
+	commands=`sed -n 's/^COMMAND(\([a-z]*\),.*/\1/p' $(COMMANDS_DEF) | tr '\n' ' '` && \
+	sed "s/@COMMANDS@/$$commands/; s/  *--help/ --help/" \
+	  $(srcdir)/eventring/completion/eventring.bash.in >$@
+
+eventring/completion/_eventring: eventring/completion/eventring.zsh.in $(COMMANDS_DEF)
+	$(AM_V_GEN)$(MKDIR_P) eventring/completion && \
+	sed -n "s/^COMMAND(\([a-z]*\), \"[^\"]*\", \"\(.*\)\")/    '\1:\2'/p" $(COMMANDS_DEF) >$@.list && \
+	sed -e "/@DESCRIPTIONS@/{r $@.list" -e 'd}' $(srcdir)/eventring/completion/eventring.zsh.in >$@ && \
+	rm -f $@.list
 
 EXTRA_DIST += eventring/eventring.map

@@ -66,19 +66,30 @@ static struct eva_own_context *context_at(struct eva_own_time *own, uint64_t con
   return own->last = *place;
 }
 
-static void drop(struct eva_own_time *own, uint64_t context) {
-  struct eva_own_context **place = place_of(own, context), *gone = *place;
+static void drop(struct eva_own_time *own, const struct eva_own_context *context) {
+  struct eva_own_context **place = place_of(own, context->context), *gone = *place;
   *place = gone->next;
   free(gone->frame);
   free(gone);
   own->used--;
-  own->last = NULL;
+  if (own->last == gone) own->last = NULL;
+}
+
+/* Its last span has ended. The one that did so last is kept: most begin another one soon. */
+static void retire(struct eva_own_time *own, struct eva_own_context *context) {
+  struct eva_own_context *before = own->idle;
+  own->idle = context;
+  if (before && before != context && !before->open) drop(own, before);
 }
 
 /* ---- Events -------------------------------------------------------------------------- */
 
 /* Room for `count` frames; those that are skipped began before they could be seen. */
-static int open_frames(struct eva_own_context *c, uint32_t count) {
+static int open_frames(struct eva_own_context *c, uint32_t count, bool begins) {
+  if (count <= c->room && count <= c->open + begins) { /* a begin fills its own */
+    c->open = count;
+    return EVENTRING_OK;
+  }
   if (count > c->room) {
     uint32_t room = c->room ? 2 * c->room : FIRST_FRAMES;
     if (room < count) room = count;
@@ -94,7 +105,7 @@ static int open_frames(struct eva_own_context *c, uint32_t count) {
 
 static int begin(struct eva_own_time *own, const struct eventring_event *event) {
   struct eva_own_context *c = context_at(own, event->context);
-  if (!c || open_frames(c, event->depth + 1) < 0) return EVENTRING_E_MEMORY;
+  if (!c || open_frames(c, event->depth + 1, true) < 0) return EVENTRING_E_MEMORY;
   bool seen = !(event->flags & EVENTRING_SYNTHETIC);
   c->frame[event->depth] = (struct frame){0, seen ? own->losses : NEVER};
   return EVENTRING_OK;
@@ -102,7 +113,7 @@ static int begin(struct eva_own_time *own, const struct eventring_event *event) 
 
 static int end(struct eva_own_time *own, const struct eventring_event *event, int64_t *own_ns) {
   struct eva_own_context *c = context_at(own, event->context);
-  if (!c || open_frames(c, event->depth + 1) < 0) return EVENTRING_E_MEMORY;
+  if (!c || open_frames(c, event->depth + 1, false) < 0) return EVENTRING_E_MEMORY;
   const struct frame *frame = &c->frame[event->depth];
   bool matched = event->flags & EVENTRING_MATCHED && !(event->flags & EVENTRING_TORN);
   uint64_t whole = matched && event->ns > event->begin_ns ? event->ns - event->begin_ns : 0;
@@ -110,7 +121,7 @@ static int end(struct eva_own_time *own, const struct eventring_event *event, in
     *own_ns = (int64_t)(whole - frame->within);
   c->open = event->depth;
   if (!c->open) {
-    drop(own, event->context);
+    retire(own, c);
     return EVENTRING_OK;
   }
   struct frame *outer = &c->frame[c->open - 1];

@@ -18,6 +18,7 @@ struct eva_own_context;
 struct eva_own_time {
   struct eva_own_context **buckets; /* contexts that have spans open */
   struct eva_own_context *last;     /* the one of the last event, if it is still there */
+  struct eva_own_context *idle;     /* the one whose last span ended last, or NULL */
   size_t room, used;
   uint64_t losses;                  /* so far */
 };

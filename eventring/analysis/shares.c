@@ -36,6 +36,7 @@ struct flows { /* of a ring of a domain */
   struct flow **buckets;
   size_t room, used;
   struct flow *present; /* of the last event, if it has spans open and was not left */
+  struct flow *idle;    /* the one whose last span ended last: most begin another one soon */
   uint64_t losses;
 };
 
@@ -93,6 +94,7 @@ static struct flow **place_of(const struct flows *flows, uint64_t context) {
 /* NULL: it has no spans open. */
 static struct flow *find_flow(const struct flows *flows, uint64_t context) {
   if (flows->present && flows->present->context == context) return flows->present;
+  if (flows->idle && flows->idle->context == context) return flows->idle;
   return flows->room ? *place_of(flows, context) : NULL;
 }
 
@@ -126,15 +128,22 @@ static void return_from(struct flows *flows, const struct flow *flow) {
   if (flows->present != flow) return;
   flows->present = NULL;
   struct flow *from = flow->from != flow->context ? find_flow(flows, flow->from) : NULL;
-  if (from && !from->is_left) flows->present = from;
+  if (from && from->open && !from->is_left) flows->present = from;
 }
 
-static void drop_flow(struct flows *flows, uint64_t context) {
-  struct flow **place = place_of(flows, context), *gone = *place;
-  return_from(flows, gone);
+static void drop_flow(struct flows *flows, struct flow *gone) {
+  struct flow **place = place_of(flows, gone->context);
   *place = gone->next;
   free_flow(gone);
   flows->used--;
+}
+
+/* Its last span has ended. */
+static void retire_flow(struct flows *flows, struct flow *flow) {
+  return_from(flows, flow);
+  struct flow *before = flows->idle;
+  flows->idle = flow;
+  if (before && before != flow && !before->open) drop_flow(flows, before);
 }
 
 static void clear_flows(struct flows *flows) {
@@ -214,7 +223,11 @@ static void go_on(const struct domain *domain, struct flow *flow, uint64_t ns) {
 }
 
 /* Makes the frames `count`; those that are skipped began before they could be seen. */
-static int open_frames(struct flow *flow, uint32_t count) {
+static int open_frames(struct flow *flow, uint32_t count, bool begins) {
+  if (count <= flow->room && count <= flow->open + begins) { /* a begin fills its own */
+    flow->open = count;
+    return EVENTRING_OK;
+  }
   if (count > flow->room) {
     uint32_t room = flow->room ? 2 * flow->room : FIRST_FRAMES;
     if (room < count) room = count;
@@ -276,7 +289,7 @@ static int take_span(struct domain *domain, const struct eventring_event *event,
                      struct eva_span_time *time, bool *ended) {
   struct flows *flows = &domain->flows[event->ring];
   struct flow *flow = flow_at(flows, event->context);
-  if (!flow || open_frames(flow, event->depth + 1) < 0) return EVENTRING_E_MEMORY;
+  if (!flow || open_frames(flow, event->depth + 1, event->kind == EVENTRING_BEGIN) < 0) return EVENTRING_E_MEMORY;
   if (!(event->flags & EVENTRING_SYNTHETIC)) {
     go_on(domain, flow, event->ns);
     enter(flows, flow);
@@ -289,7 +302,7 @@ static int take_span(struct domain *domain, const struct eventring_event *event,
            event->begin_ns <= event->ns && event->suspended_ns <= event->ns - event->begin_ns;
   if (*ended) fill(domain, flow, event, time);
   end(flow, event, *ended, *ended ? time->ns - time->suspended : 0);
-  if (!flow->open) drop_flow(flows, event->context);
+  if (!flow->open) retire_flow(flows, flow);
   return EVENTRING_OK;
 }
 
@@ -297,7 +310,7 @@ static int take_span(struct domain *domain, const struct eventring_event *event,
 static void note_context(struct domain *domain, const struct eventring_event *event) {
   struct flows *flows = &domain->flows[event->ring];
   struct flow *flow = find_flow(flows, event->context);
-  if (!flow) {
+  if (!flow || !flow->open) {
     flows->present = NULL;
     return;
   }

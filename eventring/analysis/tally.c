@@ -226,9 +226,13 @@ static int add_to_life(struct eva_tally_domain *domain, const struct eva_tally_e
                        const struct eventring_event *event) {
   enum eva_words words = event->kind == EVENTRING_COUNTER ? eva_tally_words(entry)
                                                           : EVA_NO_WORDS;
+  size_t known = domain->lives.count;
+  bool is_known = known && domain->lives.life[known - 1].incarnation == event->incarnation;
+  bool adds = words != EVA_NO_WORDS && event->payload == EVENTRING_INT;
+  if (!adds && is_known) return EVENTRING_OK;
   struct eva_life *life = eva_lives_at(&domain->lives, event->incarnation);
   if (!life) return EVENTRING_E_MEMORY;
-  if (words == EVA_NO_WORDS || event->payload != EVENTRING_INT) return EVENTRING_OK;
+  if (!adds) return EVENTRING_OK;
   eva_add_words(words == EVA_ALLOCATED_WORDS ? &life->allocated : &life->promoted,
                 event->value.i);
   return EVENTRING_OK;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "nearest.h"
 #include "tool.h"
 
 #define COMMAND(name, synopsis, summary) \
@@ -28,8 +29,7 @@ static void print_help(FILE *out) {
         "Commands:\n",
         out);
   for (int i = 0; i < COMMANDS; i++)
-    fprintf(out, "  %-9s %-24s %s\n", commands[i].name, commands[i].synopsis,
-            commands[i].summary);
+    fprintf(out, "  %-9s %s\n", commands[i].name, commands[i].summary);
   fputs("\n"
         "PID is a live process that records; FILE a recording of a live process,\n"
         "one that a dead process left behind, or a saved copy.\n"
@@ -55,6 +55,17 @@ static const struct command *command_named(const char *name) {
   return NULL;
 }
 
+static int no_command(const char *name) {
+  struct nearest nearest;
+  nearest_begin(&nearest, name, strlen(name));
+  for (int i = 0; i < COMMANDS; i++) nearest_try(&nearest, commands[i].name);
+  if (nearest.word)
+    complain("no command `%s'; did you mean `%s'? (see `eventring --help')", name, nearest.word);
+  else
+    complain("no command `%s'; `eventring --help' lists them", name);
+  return STATUS_USAGE;
+}
+
 static int run(int count, char **words) {
   if (count == 0) {
     print_help(stderr);
@@ -70,10 +81,7 @@ static int run(int count, char **words) {
     return STATUS_OK;
   }
   const struct command *command = command_named(words[0]);
-  if (!command) {
-    complain("no command `%s'; `eventring --help' lists them", words[0]);
-    return STATUS_USAGE;
-  }
+  if (!command) return no_command(words[0]);
   return command->run(command, count - 1, words + 1);
 }
 

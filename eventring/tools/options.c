@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "nearest.h"
 #include <time.h>
 
 int usage_error(const struct command *self, const char *format, ...) {
@@ -42,6 +44,39 @@ int require_target(const struct command *self, const struct operands *operands,
   return -1;
 }
 
+/* Prints words up to the page's width; what goes on in the next line stands at `indent`. */
+static void print_wrapped(const char *text, int indent) {
+  enum { PAGE = 80 };
+  int used = indent;
+  for (const char *at = text + strspn(text, " \n"); *at;) {
+    int size = (int)strcspn(at, " \n");
+    if (used > indent && used + 1 + size > PAGE) {
+      printf("\n%*s", indent, "");
+      used = indent;
+    }
+    used += printf("%s%.*s", used > indent ? " " : "", size, at);
+    at += size;
+    at += strspn(at, " \n");
+  }
+  putchar('\n');
+}
+
+static const struct example { const char *command, *text; } examples[] = {
+#define EXAMPLE(command, text) {#command, text},
+#include "examples.def"
+#undef EXAMPLE
+};
+
+static void print_examples(const struct command *self) {
+  bool any = false;
+  for (size_t i = 0; i < sizeof examples / sizeof examples[0]; i++) {
+    if (strcmp(examples[i].command, self->name) != 0) continue;
+    if (!any) puts("\nExamples:");
+    any = true;
+    printf("  %s\n", examples[i].text);
+  }
+}
+
 static void print_help(const struct command *self,
                        const struct option_spec *specs, size_t count) {
   char left[64];
@@ -56,8 +91,11 @@ static void print_help(const struct command *self,
     snprintf(left, sizeof left, "%s--%s%s%s", letter, spec->name,
              spec->argument && spec->kind != OPTION_LEVEL ? " " : "",
              spec->argument ? spec->argument : "");
-    printf("  %-26s %s\n", left, spec->help);
+    printf("  %-26s ", left);
+    if (strlen(left) > 26) printf("\n%29s", "");
+    print_wrapped(spec->help, 29);
   }
+  print_examples(self);
 }
 
 /* The unit behind a number of seconds, in nanoseconds; 0: none such. */
@@ -178,6 +216,17 @@ static const struct option_spec *spec_for(const struct option_spec *specs,
   return NULL;
 }
 
+/* `size`: of the long name in `word`; 0: it is a letter. */
+static void no_option(const struct command *self, const struct option_spec *specs,
+                      size_t count, const char *word, size_t size) {
+  struct nearest nearest;
+  nearest_begin(&nearest, word + 2, size);
+  for (size_t i = 0; size > 0 && i < count; i++) nearest_try(&nearest, specs[i].name);
+  if (size > 0) nearest_try(&nearest, "help");
+  if (nearest.word) usage_error(self, "no option `%s'; did you mean `--%s'?", word, nearest.word);
+  else usage_error(self, "no option `%s'", word);
+}
+
 /* One option at words[0]. Returns how many words it took, or 0 after an error message. */
 static int take_option(const struct command *self,
                        const struct option_spec *specs, size_t spec_count,
@@ -191,7 +240,7 @@ static int take_option(const struct command *self,
   const struct option_spec *spec =
       spec_for(specs, spec_count, name, size, is_long ? 0 : name[0]);
   if (!spec) {
-    usage_error(self, "no option `%s'", word);
+    no_option(self, specs, spec_count, word, is_long ? size : 0);
     return 0;
   }
   if (spec->kind == OPTION_FLAG && inside) {

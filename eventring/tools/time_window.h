@@ -19,8 +19,7 @@ struct time_window {
 /* The options, in a table of options. */
 #define TIME_WINDOW_SPECS(window)                                              \
   {"since", 0, OPTION_TIME, &(window)->from, "TIME",                           \
-   "only from TIME on: 12.5, -2 (before the end), or\n"                        \
-   "                             2026-11-22T10:00:00"},                        \
+   "only from TIME on: 12.5, -2 (before the end), or 2026-11-22T10:00:00"},     \
   {"until", 0, OPTION_TIME, &(window)->to, "TIME", "only until TIME"},         \
   {"last", 'l', OPTION_SECONDS, &(window)->last_ns, "N",                       \
    "only the last N seconds of what is recorded"}

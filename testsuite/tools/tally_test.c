@@ -366,7 +366,7 @@ static void own_end(struct own_sums *sums, unsigned thread, unsigned id, uint64_
 
 static void own_free(struct own_sums *sums) {
   for (int i = 0; i < OWN_THREADS; i++) {
-    assert_int_equal(sums->thread[i].used, 0);
+    assert_true(sums->thread[i].used <= 1); /* one without spans is kept */
     eva_own_time_free(&sums->thread[i]);
   }
 }
@@ -461,7 +461,7 @@ static void contexts_have_their_own(void **state) {
                                 .depth = depth, .flags = EVENTRING_MATCHED}, &own);
       assert_int_equal(own, depth ? 3000 + c : 2000);
     }
-  assert_int_equal(time.used, 0);
+  assert_true(time.used <= 1); /* one without spans is kept */
   eva_own_time_event(&time, &(struct eventring_event){.kind = EVENTRING_END, .context = 7,
                             .begin_ns = 1, .ns = 9, .depth = 3, .flags = EVENTRING_MATCHED}, &own);
   assert_int_equal(own, -1);

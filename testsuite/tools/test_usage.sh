@@ -36,9 +36,41 @@ ends 0 "" "$EVENTRING" --help
 has "help" "stats" "$(cat stdout.txt)"
 ends 0 "" "$EVENTRING" --version
 has "version" "eventring 0." "$(cat stdout.txt)"
-for command in list show dump stats snapshot record merge cut repair strip control clean; do
+commands=$(sed -n 's/^COMMAND(\([a-z]*\),.*/\1/p' "$SRCDIR/eventring/tools/commands.def")
+[ "$(wc -w <<<"$commands")" -gt 12 ] || fail "the commands: $commands"
+for command in $commands; do
   ends 0 "" "$EVENTRING" $command --help
   has "help of $command" "Usage: eventring $command" "$(cat stdout.txt)"
   is "message of $command --help" "" "$("$EVENTRING" $command --help 2>&1 >/dev/null)"
+  is "wide lines of $command --help" "" "$("$EVENTRING" $command --help | LC_ALL=C.UTF-8 awk 'length > 80')"
 done
+has "examples" "eventring stats --seconds 10" "$("$EVENTRING" stats --help)"
+is "wide lines of --help" "" "$("$EVENTRING" --help | awk 'length > 80')"
+
+# what was meant
+ends 2 "did you mean \`stats'" "$EVENTRING" stast
+ends 2 "did you mean \`pauses'" "$EVENTRING" pause
+ends 2 "did you mean \`--seconds'" "$EVENTRING" stats --second=3 1
+ends 2 "did you mean \`--json'" "$EVENTRING" dump --jsno 1
+is "one line" 1 "$("$EVENTRING" stats --frobnicate 2>&1 | wc -l)"
+[[ $("$EVENTRING" frobnicate 2>&1) != *"did you mean"* ]] || fail "a meaning of frobnicate"
+
+# completion of bash, as it is installed
+PATH=$(dirname "$EVENTRING"):$PATH
+. "$BUILDDIR/eventring/completion/eventring"
+# completes WORD...: the last one
+completes() {
+  COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
+  _eventring
+  echo "${COMPREPLY[*]}"
+}
+is "commands" "pauses" "$(completes eventring pau)"
+is "options" "--since --seconds" "$(completes eventring pauses --s)"
+mkdir some; cp /dev/null one.eventring
+is "files" "one.eventring" "$(completes eventring show one)"
+is "directories" "some" "$(completes eventring show so)"
+zsh=$BUILDDIR/eventring/completion/_eventring
+is "first line for zsh" "#compdef eventring" "$(head -1 "$zsh")"
+has "descriptions for zsh" "'pauses:the longest steps of the collector, and why'" "$(cat "$zsh")"
+if command -v zsh >/dev/null; then zsh -n "$zsh" || fail "syntax of zsh"; fi
 finish
