@@ -22,6 +22,9 @@ int eva_top_wants(const struct eva_top *top, uint64_t key);
 int eva_top_add(struct eva_top *top, const void *row);
 /* Puts the greatest first; nothing may be added after that. */
 void eva_top_sort(struct eva_top *top);
+static inline void *eva_top_place(struct eva_top *top, size_t i) {
+  return top->rows + i * top->size;
+}
 static inline const void *eva_top_row(const struct eva_top *top, size_t i) {
   return top->rows + i * top->size;
 }

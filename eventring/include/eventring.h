@@ -882,6 +882,11 @@ int eventring_cursor_switches(eventring_cursor *cursor,
                                               const struct eventring_switch *change),
                               void *context);
 
+/* Lets polls deliver only the rings whose bit is set (bit n: ring n of each domain; 0: all):
+   the others are not even read, and count nowhere. Before the first poll, else E_STATE;
+   E_ARGUMENT: there is no such ring. */
+int eventring_cursor_select(eventring_cursor *cursor, uint32_t rings);
+
 /* Lets the first poll begin near `ns` (of CLOCK_MONOTONIC): in each ring with the block that
    has its first event from then on, or up to two blocks before it. What is before that is
    missed; spans that are open there get a synthetic begin. Finds the place by bisection of

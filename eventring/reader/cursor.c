@@ -55,8 +55,11 @@ static int make_reader(eventring_cursor *c, unsigned i, struct eventring_error *
 /* Makes readers for the rings made since. */
 static int make_readers(eventring_cursor *c, struct eventring_error *error) {
   int status = EVENTRING_OK;
-  while (status == EVENTRING_OK && c->made_count < c->meta.made_count)
-    status = make_reader(c, c->meta.made[c->made_count], error);
+  while (status == EVENTRING_OK && c->taken < c->meta.made_count) {
+    unsigned i = c->meta.made[c->taken];
+    if (!c->rings || c->rings >> i % EVENTRING_RINGS & 1) status = make_reader(c, i, error);
+    if (status == EVENTRING_OK) c->taken++;
+  }
   return status;
 }
 
@@ -130,6 +133,13 @@ int eventring_cursor_switches(eventring_cursor *c,
   return EVENTRING_OK;
 }
 
+int eventring_cursor_select(eventring_cursor *c, uint32_t rings) {
+  if (c->begun || c->busy || c->made_count) return EVENTRING_E_STATE;
+  if (rings >> EVENTRING_RINGS) return EVENTRING_E_ARGUMENT;
+  c->rings = rings;
+  return EVENTRING_OK;
+}
+
 int eventring_close(eventring_cursor *c) {
   if (!c) return EVENTRING_OK;
   if (c->busy) return EVENTRING_E_BUSY;
@@ -147,7 +157,7 @@ static bool is_quiet(const struct evr_watch *watch, uint64_t head) {
    is mapped; a mapping that was lost is zeros, and no head is 0. */
 static bool is_idle(const eventring_cursor *c) {
   uint64_t news = 0;
-  if (c->made_count != c->meta.made_count || !evr_metadata_stands(&c->meta)) return false;
+  if (c->taken != c->meta.made_count || !evr_metadata_stands(&c->meta)) return false;
   for (unsigned n = 0; n < c->made_count; n++) {
     const struct evr_watch *watch = &c->watch[n];
     news |= __atomic_load_n(watch->word, __ATOMIC_RELAXED) |

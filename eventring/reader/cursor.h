@@ -62,6 +62,8 @@ struct eventring_cursor {
   int (*switched)(void *context, const struct eventring_switch *change); /* or NULL */
   void *switched_context;
   bool back_begun; /* its rings, which it reads backwards, were begun */
+  unsigned rings; /* bits of those that are read; 0: all */
+  unsigned taken; /* of the rings that are made: those that have a reader, or get none */
   uint64_t seek_ns; /* where its rings begin; 0: with the oldest block */
   bool end_checked; /* the file was checked once more after the end */
   struct evr_ring_reader *reader[EVR_ALL_RINGS]; /* slot * EVENTRING_RINGS + ring; NULL:

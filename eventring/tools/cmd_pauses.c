@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_pauses.c: `eventring pauses`: the longest steps of the collector, each with its reason,
- * what it did, and what the program was doing. */
+ * what it did, and what the program was doing.
+ *
+ * The steps are in the runtime ring, of which there is little. So of a recording that does not
+ * go on only that is read, and what the program was doing at the steps that are shown is looked
+ * up afterwards, in the blocks around them. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,6 +42,7 @@ struct pauses {
   size_t kind_count;
   struct eva_top top;
   uint64_t over; /* how many are longer than over_ns */
+  const char *target; /* NULL: a program was launched */
 };
 
 /* ---- Reading ------------------------------------------------------------------------- */
@@ -76,7 +81,7 @@ static int on_event(void *context, const struct eventring_event *event) {
   struct eva_span_time time;
   bool ended;
   if (!question_wants_domain(&p->q, event->domain)) return 0;
-  if (eva_shares_event(p->shares, event, &time, &ended) < 0) no_memory();
+  if (p->shares && eva_shares_event(p->shares, event, &time, &ended) < 0) no_memory();
   eva_steps_event(&p->steps, p->shares, event);
   if (event->ring != EVENTRING_RUNTIME || question_is_past_end(&p->q, event->ns)) return 0;
   struct eva_gc_clock *clock = &p->clocks[event->domain % EVENTRING_MAX_DOMAINS];
@@ -89,7 +94,7 @@ static int on_event(void *context, const struct eventring_event *event) {
 static int on_lost(void *context, const struct eventring_loss *loss) {
   struct pauses *p = context;
   if (!question_wants_domain(&p->q, loss->domain)) return 0;
-  eva_shares_lost(p->shares, loss);
+  if (p->shares) eva_shares_lost(p->shares, loss);
   if (loss->ring == EVENTRING_RUNTIME)
     eva_gc_clock_lost(&p->clocks[loss->domain % EVENTRING_MAX_DOMAINS], loss);
   return 0;
@@ -106,16 +111,71 @@ static int longer_in_all(const void *a, const void *b) {
   return (x < y) - (x > y);
 }
 
+/* ---- What the program was doing, looked up ------------------------------------------- */
+
+struct lookup {
+  const struct eva_step *step;
+  struct eva_shares *shares;
+};
+
+static int look_at_event(void *context, const struct eventring_event *event) {
+  const struct lookup *lookup = context;
+  struct eva_span_time time;
+  bool ended;
+  if (event->ns > lookup->step->begin_ns) return 1;
+  if (eva_shares_event(lookup->shares, event, &time, &ended) < 0) no_memory();
+  return 0;
+}
+
+static int look_at_loss(void *context, const struct eventring_loss *loss) {
+  eva_shares_lost(((struct lookup *)context)->shares, loss);
+  return 0;
+}
+
+static int look_at_switch(void *context, const struct eventring_switch *change) {
+  const struct lookup *lookup = context;
+  if (change->ns > lookup->step->begin_ns) return 1;
+  eva_shares_switch(lookup->shares, change);
+  return 0;
+}
+
+/* (Errors of the file were reported when it was read.) */
+static void look_up(const struct pauses *p, struct eva_step *step) {
+  static const struct eventring_callbacks callbacks = {look_at_event, look_at_loss};
+  struct lookup lookup = {step, eva_shares_new()};
+  eventring_cursor *cursor;
+  if (!lookup.shares) no_memory();
+  if (eventring_open_any(&cursor, p->target, EVENTRING_OPEN_MERGED | EVENTRING_OPEN_FOLLOW,
+                         NULL) == 0) {
+    eventring_cursor_seek(cursor, step->begin_ns);
+    eventring_cursor_select(cursor, 1u << EVENTRING_USER | 1u << EVENTRING_CALLS);
+    eventring_cursor_switches(cursor, look_at_switch, &lookup);
+    eventring_poll(cursor, &callbacks, &lookup, 0);
+    step->span = eva_shares_running(lookup.shares, step->domain, EVENTRING_USER);
+    step->function = eva_shares_running(lookup.shares, step->domain, EVENTRING_CALLS);
+    eventring_close(cursor);
+  }
+  eva_shares_free(lookup.shares);
+}
+
+static bool can_look_up(const struct pauses *p) {
+  enum { MOST = 64 }; /* beyond that it is better to read all of it at once */
+  return p->target && p->q.info.liveness != EVENTRING_LIVE && p->q.top <= MOST;
+}
+
 static void read_recording(struct pauses *p) {
   static const struct eventring_callbacks callbacks = {on_event, on_lost};
-  p->shares = eva_shares_new();
-  if (!p->shares) no_memory();
+  bool looks_up = can_look_up(p);
+  if (looks_up) eventring_cursor_select(p->q.reader.cursor, 1u << EVENTRING_RUNTIME);
+  else if (!(p->shares = eva_shares_new())) no_memory();
   p->steps.report = on_step;
   p->steps.context = p;
   p->top = (struct eva_top){.size = sizeof(struct row), .most = p->q.top};
-  question_read(&p->q, &callbacks, on_switch, p);
+  question_read(&p->q, &callbacks, looks_up ? NULL : on_switch, p);
   eva_steps_finish(&p->steps);
   eva_top_sort(&p->top);
+  for (size_t i = 0; looks_up && i < p->top.count; i++)
+    look_up(p, &((struct row *)eva_top_place(&p->top, i))->step);
   if (p->kind_count) qsort(p->kinds, p->kind_count, sizeof *p->kinds, longer_in_all);
 }
 
@@ -370,6 +430,7 @@ int command_pauses(const struct command *self, int count, char **words) {
   p->q = (struct question)QUESTION_NEW(8);
   int status = read_words(self, count, words, p, &operands);
   if (status < 0) status = question_open(&p->q, &operands);
+  p->target = operands.command ? NULL : operands.words[0];
   if (status < 0) {
     read_recording(p);
     add_up(p, &sums);
