@@ -5,7 +5,7 @@
 # and not each other; self.c knows both. tools know the public headers and analysis only.
 eventring_sources = \
 	eventring/format/format.h eventring/format/header.h eventring/format/array.h \
-	eventring/format/atomics.h eventring/format/sized.h \
+	eventring/format/atomics.h eventring/format/sized.h eventring/format/samples.h \
 	eventring/format/clock.h eventring/format/clock.c eventring/format/control.h \
 	eventring/format/control.c \
 	eventring/format/error.h eventring/format/error.c eventring/format/guard.h \
@@ -28,6 +28,8 @@ eventring_sources = \
 	eventring/producer/records.c \
 	eventring/producer/calibration.c eventring/producer/ending.c eventring/producer/gate.c \
 	eventring/producer/kept.c eventring/producer/place.c \
+	eventring/producer/stacks.h eventring/producer/stacks.c eventring/producer/heap.h \
+	eventring/producer/heap.c eventring/producer/memory.h eventring/producer/memory.c \
 	eventring/producer/file_name.h eventring/producer/file_name.c \
 	eventring/producer/lane.h eventring/producer/lane.c eventring/producer/space.h \
 	eventring/producer/space.c \
@@ -65,7 +67,8 @@ eventring_sources = \
 	eventring/reader/saver.h eventring/reader/saver.c eventring/reader/saver_stream.c \
 	eventring/reader/saver_records.c eventring/reader/saver_front.c \
 	eventring/reader/saver_strip.c \
-	eventring/reader/wait.c \
+	eventring/reader/wait.c eventring/reader/stacks.h eventring/reader/stacks.c \
+	eventring/reader/heaps.c \
 	eventring/encoder/encoder.h eventring/encoder/encoder.c \
 	eventring/encoder/encoder_events.c eventring/encoder/encoder_blocks.c \
 	eventring/encoder/encoder_records.c eventring/encoder/encoder_catalogue.c \
@@ -78,7 +81,8 @@ include_HEADERS = eventring/include/eventring.h
 eventringincludedir = $(includedir)/eventring
 eventringinclude_HEADERS = eventring/include/eventring/probe.h eventring/include/eventring/word.h \
 	eventring/include/eventring/calls.h eventring/include/eventring/conditions.h \
-	eventring/include/eventring/introspection.h eventring/include/eventring/question.h
+	eventring/include/eventring/introspection.h eventring/include/eventring/question.h \
+	eventring/include/eventring/memory.h
 
 lib_LTLIBRARIES += libeventring.la
 libeventring_la_SOURCES = $(eventring_sources)

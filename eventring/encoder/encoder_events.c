@@ -67,6 +67,7 @@ static int put_payload(const struct eventring_event *event, uint64_t *words) {
     if (event->size && !event->bytes) return -1;
     return (int)(first + put_bytes(event, most, words + first));
   case EVENTRING_VALUES:
+  case EVENTRING_SAMPLE:
   case EVENTRING_RAW:
     if (!event->bytes || event->size % 8 || event->size > most * sizeof *words) return -1;
     memcpy(words + first, event->bytes, event->size);

@@ -72,8 +72,8 @@ enum format_clock {
 };
 
 /* Kinds of blocks: X(NAME, kind, budget in blocks, what happens when it is used up:
-   DROPPED or OLDEST_GOES). Kinds 10 to 15 are reserved: call tries, allocation profiles,
-   live samples, introspection tables, index, end of file. */
+   DROPPED, OLDEST_GOES, or IN_PLACE: blocks are rewritten, each by its own owner). Kinds
+   10 and 13 to 15 are reserved: call tries, introspection tables, index, end of file. */
 #define FORMAT_RECORD_KINDS(X) \
   X(DEFINITIONS, 2, 640, DROPPED) \
   X(STRINGS, 3, 1024, DROPPED) \
@@ -83,6 +83,8 @@ enum format_clock {
   X(CLOCK, 7, 128, DROPPED) \
   X(SWITCHES, 8, 16, OLDEST_GOES) \
   X(LOSSES, 9, 16, OLDEST_GOES) \
+  X(HEAPS, 11, 512, IN_PLACE) \
+  X(HEAP_PAGES, 12, 4096, IN_PLACE) \
   X(ENDINGS, 16, 2, OLDEST_GOES) \
   X(PROCESSES, 17, 256, DROPPED)
 
@@ -380,9 +382,9 @@ struct format_block { /* written by the owner of the ring, or under the lock */
   uint16_t open;       /* those before them, of FORMAT_OPEN_WORDS */
   uint64_t before;     /* events or records written before this block */
   uint64_t base_ticks; /* events: that times refer to; records: FORMAT_SO_FAR_WORD */
-  uint64_t context;    /* events: of those that follow */
-  uint32_t incarnation;/* events: of those that follow */
-  uint32_t open_hidden;/* events: open spans that are not listed */
+  uint64_t context;    /* events: of those that follow; IN_PLACE: reserved */
+  uint32_t incarnation;/* events: of those that follow; IN_PLACE: number of the profile */
+  uint32_t open_hidden;/* events: open spans that are not listed; IN_PLACE: of the page */
   uint32_t committed;  /* words of the block, header included, when it is finished; 0
                           while it is being filled; stored with the checksum; release */
   uint32_t checksum;
@@ -486,6 +488,69 @@ struct format_process { /* kind PROCESSES; the texts follow, without gaps */
   uint16_t program_bytes, source_bytes, error_bytes, reserved;
 } FORMAT_ALIAS;
 _Static_assert(sizeof(struct format_process) == 96, "format_process");
+
+/* Types of records of kind STRINGS. */
+enum format_string { FORMAT_STRING = 1, FORMAT_MEMORY_KIND = 2, FORMAT_MEMORY_ORIGIN = 3 };
+
+struct format_function { /* kind FUNCTIONS; name and source follow, without gaps */
+  uint64_t first; /* number: its id, from 1 */
+  uint32_t line, last_line;
+  uint32_t name_bytes, source_bytes;
+} FORMAT_ALIAS;
+_Static_assert(sizeof(struct format_function) == 24, "format_function");
+
+enum format_stack { FORMAT_STACK = 1, FORMAT_STACK_NODE = 2 };
+
+struct format_stack_node { /* kind STACKS, type 2 */
+  uint64_t first;    /* number: its id, from 1 */
+  uint32_t parent;   /* id of the stack of the caller; less than its own; 0: none */
+  uint32_t function; /* id of the innermost function */
+  uint32_t line, column; /* where that is; 0: not known */
+} FORMAT_ALIAS;
+_Static_assert(sizeof(struct format_stack_node) == 24, "format_stack_node");
+
+/* Amounts of a heap profile. Objects are estimates, in units of 2^-16. */
+struct format_amount {
+  uint64_t samples, objects;
+} FORMAT_ALIAS;
+enum { FORMAT_OBJECTS_SHIFT = 16 };
+
+struct format_heap { /* kind HEAPS */
+  uint64_t first;        /* number: that of the profile, from 1 */
+  uint32_t slot, incarnation;
+  uint64_t rate;         /* samples a word, an IEEE 754 double */
+  uint64_t start_ticks;  /* what was allocated from here on */
+  uint64_t ticks;        /* to here */
+  uint64_t collections;  /* in between */
+  uint32_t pages, entries;
+  uint64_t words;        /* allocated: counted, not estimated */
+  uint64_t live_words;   /* of these, alive, counted; UINT64_MAX: not known */
+  struct format_amount allocated, live, temporary;
+  uint64_t peak_samples; /* most that were alive at the end of a collection, */
+  uint64_t peak_ticks;   /* and when */
+  uint64_t lost_entries; /* that found no page; */
+  struct format_amount lost_allocated, lost_live; /* the part of the sums that is theirs */
+  uint32_t word_bytes;
+  uint32_t over;         /* 1: the profile has ended */
+} FORMAT_ALIAS;
+_Static_assert(sizeof(struct format_heap) == 23 * 8, "format_heap");
+
+struct format_heap_entry { /* kind HEAP_PAGES */
+  uint64_t first;        /* number: the stack */
+  uint16_t span;         /* id of the definition of a span, plus 1; 0: none */
+  uint8_t kind, origin;
+  uint32_t reserved;
+  struct format_amount live, allocated;
+  struct format_amount temporary; /* that died in their first collection */
+  uint64_t peak_samples; /* alive when most were */
+} FORMAT_ALIAS;
+_Static_assert(sizeof(struct format_heap_entry) == 72, "format_heap_entry");
+
+enum {
+  FORMAT_HEAP_ENTRY_WORDS = sizeof(struct format_heap_entry) / 8,
+  FORMAT_HEAP_PAGE_ENTRIES =
+      (FORMAT_BLOCK_WORDS - FORMAT_BLOCK_HEADER_WORDS) / FORMAT_HEAP_ENTRY_WORDS
+};
 
 /* Words that a text takes in a record. */
 static inline unsigned format_text_words(size_t bytes) { return (unsigned)((bytes + 7) / 8); }

@@ -224,6 +224,8 @@ enum eventring_payload {
   EVENTRING_VALUES = 6,    /* up to EVENTRING_MAX_VALUES values of the kinds 1 to 5 */
   EVENTRING_STRING_ID = 7, /* id of a string of the recording */
   EVENTRING_STACK_ID = 8,  /* id of a call stack of the recording */
+  EVENTRING_SAMPLE = 9,    /* a sample of an allocation, see eventring_event_memory: `bytes`
+                              are its words */
   EVENTRING_RAW = 255      /* the words as they are: not what the definition says, or of a
                               kind that this reader does not know. Delivered only */
 };
@@ -372,6 +374,11 @@ struct eventring_config {
   uint64_t stream_max;    /* bytes that the file may have, EVENTRING_LEAST_STREAM or more; 0: no
                              limit but the disk */
   uint32_t stream_rings;  /* bit n: ring n of each domain is a stream; 0: all are */
+  bool has_samples;       /* the host samples allocations as the recording asks for it
+                             (eventring_memory_rate); default: false */
+  double sample_rate;     /* at which it is to begin, 0 (not at all) to 1, see
+                             eventring_memory_parse_rate. Above 0, class ALLOC is on at the
+                             start, whatever `classes` says */
 };
 #define EVENTRING_CLASSES_DEFAULT 0
 #define EVENTRING_LEAST_STREAM ((uint64_t)1 << 20)
@@ -1607,13 +1614,17 @@ enum eventring_control {
   EVENTRING_CONTROL_RESUME = 2, /* also starts a recording that stands by */
   EVENTRING_CONTROL_ENABLE = 3, /* switches `classes` on */
   EVENTRING_CONTROL_DISABLE = 4, /* switches `classes` off; class lifecycle stays on */
-  EVENTRING_CONTROL_HOLD = 5    /* sets eventring_config.hold_ns to `classes` nanoseconds */
+  EVENTRING_CONTROL_HOLD = 5,   /* sets eventring_config.hold_ns to `classes` nanoseconds */
+  EVENTRING_CONTROL_SAMPLE = 6  /* sets the rate of samples of allocations to the double with
+                                   the bits `classes`, 0 to 1, and switches class ALLOC on
+                                   or (0) off */
 };
 /* Change the control page of the live recording at `path`, or of the one that `cursor`
    reads, whatever has its path now. `classes` is a mask, used by ENABLE and DISABLE, or the
    time of HOLD.
-   Return 0; E_ARGUMENT: a class has no name in the recording (nothing is changed);
-   E_STATE: no live process records into it, or its rings can't grow; E_PERMISSION (also
+   Return 0; E_ARGUMENT: a class has no name in the recording, or the rate is out of range
+   (nothing is changed); E_STATE: no live process records into it, its rings can't grow, or
+   its host does not sample allocations; E_PERMISSION (also
    of a cursor opened with OPEN_FOLLOW), E_NOT_FOUND, E_SYSTEM, E_FULL (too many guarded
    mappings in this process), E_TRUNCATED, and the errors of opening. eventring_control:
    any thread. */

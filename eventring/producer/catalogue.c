@@ -119,7 +119,7 @@ static bool measure_fits(const struct eventring_def *def) {
 static bool in_range(const struct eventring_def *def) {
   return def->kind >= EVENTRING_DEF_SPAN && def->kind <= EVENTRING_DEF_FLOW &&
          def->event_class < EVENTRING_MAX_CLASSES && def->ring < EVENTRING_RINGS &&
-         def->payload <= EVENTRING_STACK_ID && measure_fits(def);
+         def->payload <= EVENTRING_SAMPLE && measure_fits(def);
 }
 
 #define PAYLOAD_BIT(payload) (1u << EVENTRING_##payload)

@@ -94,6 +94,7 @@ static void detach_locked(struct evr_domain *d) {
   for (int ring = 0; ring < EVENTRING_RINGS; ring++)
     evr_lane_close(&d->lanes, (enum eventring_ring)ring);
   write_entry_locked(d, FORMAT_LIFE_STOP);
+  if (d->heap) evr_heap_detach_locked(d->heap);
   r->slot[d->slot].owner = NULL;
   if (r->ended) evr_ring_finish_slot_locked(r, (unsigned)d->slot);
   d->recording = NULL;
@@ -124,13 +125,19 @@ static void end_domains_of_the_gone_locked(void) {
   }
 }
 
+static void free_domain(struct evr_domain *d) {
+  evr_heap_free(d->heap);
+  evr_stack_cache_free(&d->stacks);
+  free(d);
+}
+
 /* Frees those whose threads are gone: nobody can stop them any more. */
 static void free_ended_domains_locked(void) {
   for (struct evr_domain *d = evr_producer.ended_domains, *next; d; d = next) {
     next = d->next;
     if (!evr_thread_is_gone(d->tid)) continue;
     unlink_locked(&evr_producer.ended_domains, d);
-    free(d);
+    free_domain(d);
   }
 }
 
@@ -474,6 +481,25 @@ static void say_that_it_stops(struct evr_domain *d) {
     emit_builtin(d, EVENTRING_ID_DOMAIN_STOP, d->lanes.incarnation);
 }
 
+bool evr_domain_is_inert(const struct evr_domain *d) { return d == &inert_domain; }
+
+void evr_domain_publish_heap(struct evr_domain *d, bool over) {
+  int saved = errno;
+  bool attached = d->recording && !__atomic_load_n(&d->lanes.attention, __ATOMIC_ACQUIRE);
+  struct evr_heap *heap = d->heap;
+  if (attached)
+    evr_heap_publish(heap, d->recording,
+                     (struct evr_heap_owner){(uint32_t)d->slot, d->lanes.incarnation, over});
+  if (over) {
+    evr_lock();
+    evr_heap_detach_locked(heap);
+    d->heap = NULL;
+    evr_unlock();
+    evr_heap_free(heap);
+  }
+  errno = saved;
+}
+
 static struct evr_domain *first_own_locked(void) {
   struct evr_domain *d = evr_producer.domains;
   while (d && (d->unbound || !pthread_equal(d->owner, pthread_self()))) d = d->next;
@@ -487,6 +513,7 @@ static void end_own_domains(void) {
     d = first_own_locked();
     evr_unlock();
     if (!d || evr_domain_is_raw_child(d->recording)) break;
+    if (d->heap) evr_domain_publish_heap(d, true);
     say_that_it_stops(d);
     evr_lock();
     end_domain_locked(d);
@@ -538,6 +565,7 @@ void eventring_domain_unbind(eventring_domain *domain) {
 void eventring_domain_stop(eventring_domain *domain) {
   struct evr_domain *d = (struct evr_domain *)domain;
   if (!d || d == &inert_domain || evr_domain_is_raw_child(d->recording)) return;
+  if (d->heap) evr_domain_publish_heap(d, true);
   say_that_it_stops(d);
   evr_lock();
   if (!d->ended) end_domain_locked(d);
@@ -545,7 +573,7 @@ void eventring_domain_stop(eventring_domain *domain) {
   evr_domains_drop_ended_locked();
   evr_unlock();
   if (self == d) self = NULL;
-  free(d);
+  free_domain(d);
 }
 
 int eventring_domain_rename(eventring_domain *domain, const char *name) {
@@ -634,6 +662,7 @@ void evr_domains_after_fork(uint64_t gate) {
       d->lanes.writer[ring] = NULL;
     }
     if (d->recording) evr_recording_release_locked(d->recording);
+    if (d->heap) evr_heap_after_fork(d->heap);
     d->recording = NULL;
     d->slot = -1;
     d->lanes.attention = 0;

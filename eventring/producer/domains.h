@@ -23,8 +23,10 @@
 
 #include <pthread.h>
 
+#include "producer/heap.h"
 #include "producer/lane.h"
 #include "producer/recording.h"
+#include "producer/stacks.h"
 
 #pragma GCC visibility push(hidden)
 
@@ -38,6 +40,8 @@ struct evr_domain {
   pthread_t owner;
   int32_t tid; /* of the owner */
   char name[EVENTRING_MAX_DOMAIN_NAME + 1];
+  struct evr_heap *heap; /* owner; NULL: it has no heap profile */
+  struct evr_stack_cache stacks; /* owner */
   struct evr_domain *next; /* list of the producer, or of ended ones; under the mutex */
 };
 
@@ -54,6 +58,11 @@ void evr_domains_drop_ended_locked(void);
 void evr_domains_after_fork(uint64_t gate);
 /* Closes it; under the mutex. */
 void evr_domains_close_fork_gate(void);
+/* Brings the heap profile in the file up to date; `over`: for the last time, and the domain
+   has none any more. Owner, without the mutex. */
+void evr_domain_publish_heap(struct evr_domain *domain, bool over);
+/* What a host gets when there is no memory for a domain. */
+bool evr_domain_is_inert(const struct evr_domain *domain);
 /* Attaches the last domain that the calling thread started, if it may be. */
 void evr_domain_attach_own(void);
 /* The same domain, while it is recorded: writes one of the library's own lifecycle

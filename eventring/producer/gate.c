@@ -13,6 +13,7 @@ enum { RUNS = 1 }; /* bit 0 of the word `wanted` */
 void evr_recording_open_gate(struct evr_recording *r, const struct eventring_config *config) {
   uint64_t classes = config->classes == EVENTRING_CLASSES_DEFAULT ? evr_default_classes()
                                                                   : config->classes;
+  if (config->sample_rate > 0) classes |= EVENTRING_CLASS_BIT(EVENTRING_CLASS_ALLOC);
   classes &= evr_named_classes(r->header.classes);
   r->wanted = (classes & ~(uint64_t)RUNS) | (config->start == EVENTRING_START_ON ? RUNS : 0);
   r->gate = format_gate(r->wanted);

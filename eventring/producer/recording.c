@@ -4,6 +4,7 @@
  * Space is reserved before it is used (space.h). If someone cuts the file short
  * nevertheless, the process goes on (guard.c).
  */
+#include "producer/heap.h"
 #include "producer/recording.h"
 #include "format/header.h"
 
@@ -29,7 +30,8 @@ enum {
   RECORD_BLOCKS = EVR_EXTENT_UNIT, /* claimed at once for records */
   RECORD_READY = 3, /* of these, made ready at once: what the smallest program needs */
   ENDING_BLOCKS = 2, /* as FORMAT_RECORD_KINDS has it */
-  OBEYS = 1u << FORMAT_WORD_QUESTION | 1u << FORMAT_WORD_WANTED | 1u << FORMAT_WORD_HOLD
+  OBEYS = 1u << FORMAT_WORD_QUESTION | 1u << FORMAT_WORD_WANTED | 1u << FORMAT_WORD_HOLD,
+  OBEYS_SAMPLES = 1u << FORMAT_WORD_SAMPLE_RATE
 };
 
 /* ---- Blocks of records ----------------------------------------------------------- */
@@ -189,6 +191,7 @@ int evr_recording_use_slot_locked(struct evr_recording *r, unsigned slot,
 /* ---- Creation -------------------------------------------------------------------- */
 
 static void destroy(struct evr_recording *r) {
+  evr_heaps_free(r);
   evr_streams_free(r);
   evr_ring_free_all(r);
   evr_extents_unmap(&r->extents);
@@ -257,7 +260,11 @@ void evr_recording_show(struct evr_recording *r, const struct eventring_config *
   r->header.checksum = evr_header_checksum(&r->header);
   struct format_status *status = evr_status(r);
   __atomic_store_n(&evr_control(r)->hold_ns, config->hold_ns, __ATOMIC_RELAXED);
-  __atomic_store_n(&status->obeys, (uint64_t)OBEYS, __ATOMIC_RELAXED);
+  uint64_t rate;
+  memcpy(&rate, &config->sample_rate, sizeof rate);
+  __atomic_store_n(&evr_control(r)->sample_rate, rate, __ATOMIC_RELAXED);
+  uint64_t obeys = OBEYS | (config->has_samples ? OBEYS_SAMPLES : 0);
+  __atomic_store_n(&status->obeys, obeys, __ATOMIC_RELAXED);
   __atomic_store_n(&status->state, FORMAT_RECORDING, __ATOMIC_RELAXED);
   /* the magic last: until then readers find no recording here */
   struct format_header *h = (struct format_header *)r->front;

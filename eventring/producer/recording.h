@@ -59,6 +59,17 @@ struct evr_slot { /* guarded by the mutex */
   struct evr_ring ring[EVENTRING_RINGS];
 };
 
+enum { EVR_SPARE_ROOTS = 256 };
+struct evr_heap_place;
+struct evr_heaps { /* guarded by the mutex, but for the first; heap.c */
+  uint64_t generation; /* atomic: number of the last publication */
+  unsigned claimed[2]; /* blocks of kind HEAPS, and HEAP_PAGES */
+  struct evr_heap_place *ended, *ended_last; /* profiles that have, the oldest first */
+  struct evr_heap_place *spare; /* those that are gone; their pages are free */
+  unsigned spare_roots;
+  struct format_block *spare_root[EVR_SPARE_ROOTS][2];
+};
+
 struct evr_recording {
   unsigned references; /* guarded by the mutex */
   struct evr_descriptor directory; /* of the file; none in a forked child */
@@ -99,6 +110,7 @@ struct evr_recording {
   struct evr_records records;
   struct evr_extents extents;
   struct evr_streams streams;
+  struct evr_heaps heaps;
   struct evr_slot slot[EVENTRING_MAX_DOMAINS];
 };
 

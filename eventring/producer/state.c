@@ -14,6 +14,7 @@
 #include "producer/config.h"
 #include "producer/domains.h"
 #include "producer/follow.h"
+#include "producer/memory.h"
 #include "producer/off_cpu.h"
 #include "producer/producer.h"
 
@@ -96,6 +97,9 @@ static int check_config(const struct eventring_config *config,
   if (config->stream_max && config->stream_max < EVENTRING_LEAST_STREAM)
     return evr_fail(error, EVENTRING_E_CONFIG, 0, "a stream of at most %llu bytes is too small: "
                     "must be 1 MiB or more", (unsigned long long)config->stream_max);
+  if (!(config->sample_rate >= 0 && config->sample_rate <= 1))
+    return evr_fail(error, EVENTRING_E_CONFIG, 0, "a rate of samples of %g is out of range: must "
+                    "be 0 to 1", config->sample_rate);
   if (config->stream_rings >> EVENTRING_RINGS)
     return evr_fail(error, EVENTRING_E_CONFIG, 0, "there are only %d rings", EVENTRING_RINGS);
   return EVENTRING_OK;
@@ -125,6 +129,7 @@ static int make_recording_locked(struct evr_recording **r,
   int status = evr_recording_create(r, config, elsewhere, error);
   if (status != EVENTRING_OK) return status;
   status = evr_catalogue_publish_locked(*r, error);
+  if (status == EVENTRING_OK) evr_memory_publish_locked(*r);
   if (status == EVENTRING_OK) evr_recording_show(*r, config);
   else evr_recording_discard(*r);
   return status;

@@ -227,6 +227,16 @@ static int take_segment(const struct take *take, const uint64_t *record, unsigne
   return EVENTRING_OK;
 }
 
+static int take_stack(const struct take *take, enum format_kind kind, const uint64_t *record,
+                      unsigned words, struct eventring_error *error) {
+  if (!evr_stacks_record_valid(kind, record, words))
+    evr_note_damage(&take->meta->damage, "a record of kind %d, number %u, is not valid", kind,
+                    record_number(*record));
+  else if (!evr_stacks_take(&take->definitions->stacks, kind, record, words))
+    return evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory for functions and stacks");
+  return EVENTRING_OK;
+}
+
 static int take_record(void *context, enum format_kind kind, const uint64_t *record,
                        unsigned words, struct eventring_error *error) {
   const struct take *take = context;
@@ -237,6 +247,7 @@ static int take_record(void *context, enum format_kind kind, const uint64_t *rec
     return take_life(take, record, words, error);
   if (kind == FORMAT_ENDINGS && type == 1) return take_ending(take, record, words);
   if (kind == FORMAT_PROCESSES && type == 1) return take_process(take, record, words, error);
+  if (evr_stacks_knows(kind, type)) return take_stack(take, kind, record, words, error);
   if (type != 1) take->definitions->unknown++;
   return EVENTRING_OK;
 }
@@ -254,7 +265,7 @@ bool evr_record_is_valid(unsigned kind, const uint64_t *record, unsigned words) 
   if (kind == FORMAT_ENDINGS && type == 1) return ending_is_valid(record, words);
   if (kind == FORMAT_PROCESSES && type == 1)
     return process_is_valid(record, words, &(struct format_process){0});
-  return true;
+  return evr_stacks_record_valid(kind, record, words);
 }
 
 int evr_definitions_catch_up(struct evr_definitions *definitions, struct evr_metadata *meta,
@@ -272,6 +283,7 @@ int evr_definitions_catch_up(struct evr_definitions *definitions, struct evr_met
 void evr_definitions_free(struct evr_definitions *definitions) {
   for (size_t i = 0; i < EVENTRING_MAX_EVENTS / EVR_DEFINITION_CHUNK; i++)
     free(definitions->chunk[i]);
+  evr_stacks_free(&definitions->stacks);
   free(definitions->lives);
   for (uint32_t i = 0; i < definitions->processes_count; i++) free(definitions->processes[i].error);
   free(definitions->processes);

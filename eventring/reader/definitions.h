@@ -5,6 +5,7 @@
 #define EVENTRING_DEFINITIONS_H
 
 #include "reader/record_scan.h"
+#include "reader/stacks.h"
 
 #pragma GCC visibility push(hidden)
 
@@ -61,6 +62,7 @@ struct evr_definitions {
   uint64_t unknown;            /* records of types that this reader does not know */
   struct evr_definition *chunk[EVENTRING_MAX_EVENTS / EVR_DEFINITION_CHUNK];
   const struct evr_definition *definition[EVENTRING_MAX_EVENTS]; /* NULL: none */
+  struct evr_stacks stacks;
   struct evr_ending ending;    /* the last one; ticks 0: none */
   struct evr_life *lives;      /* in the order of their starts, from lives_first on, */
   uint32_t lives_count, lives_room, lives_first; /* round the end */

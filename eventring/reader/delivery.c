@@ -160,7 +160,9 @@ static void fill_value(struct eventring_value *value, const uint64_t *payload, u
 
 size_t eventring_event_values(const struct eventring_event *event,
                               struct eventring_value *values, size_t room) {
-  if (event->payload == EVENTRING_NONE || event->payload == EVENTRING_RAW) return 0;
+  if (event->payload == EVENTRING_NONE || event->payload == EVENTRING_RAW ||
+      event->payload == EVENTRING_SAMPLE)
+    return 0;
   if (event->payload != EVENTRING_VALUES) {
     if (room)
       *values = (struct eventring_value){.payload = event->payload,
@@ -204,6 +206,8 @@ static void take_payload(struct eventring_event *event, unsigned type, const uin
   } else {
     bool cut;
     take_raw(event, payload, words);
+    if (type == EVENTRING_SAMPLE && words == FORMAT_SAMPLE_WORDS)
+      event->payload = EVENTRING_SAMPLE;
     if (type == EVENTRING_VALUES && holds_values(payload, words, &cut)) {
       event->payload = EVENTRING_VALUES;
       if (cut) event->flags |= EVENTRING_TRUNCATED;

@@ -31,17 +31,24 @@ bool evr_kind_is_known(unsigned kind) {
 }
 
 /* Does this kind rewrite its oldest block? In a stream only that of endings. */
+/* Are blocks of this kind rewritten in place? They are read by heaps.c. */
+static bool is_in_place(unsigned kind) {
+  return kind == FORMAT_HEAPS || kind == FORMAT_HEAP_PAGES;
+}
+
 static bool turns_over(const struct evr_metadata *meta, unsigned kind) {
   if (evr_metadata_has_streams(meta) && !(meta->header.flags & FORMAT_INCOMPLETE))
     return kind == FORMAT_ENDINGS;
   switch (kind) {
 #define CASE_DROPPED(kind)
+#define CASE_IN_PLACE(kind)
 #define CASE_OLDEST_GOES(kind) case kind:
 #define CASE(name, kind, budget, full) CASE_##full(kind)
     FORMAT_RECORD_KINDS(CASE)
     return true;
 #undef CASE
 #undef CASE_OLDEST_GOES
+#undef CASE_IN_PLACE
 #undef CASE_DROPPED
   default:
     return false;
@@ -127,8 +134,9 @@ static void identify_block(struct evr_record_scan *scan, struct evr_record_block
   b->sequence = h->sequence;
   b->kind = h->kind;
   b->at = FORMAT_BLOCK_HEADER_WORDS;
-  b->finished = !evr_kind_is_known(h->kind);
-  if (b->finished && h->kind != FORMAT_EVENTS) scan->unknown++;
+  bool is_known = evr_kind_is_known(h->kind);
+  b->finished = !is_known || is_in_place(h->kind);
+  if (!is_known && h->kind != FORMAT_EVENTS) scan->unknown++;
 }
 
 static int take_records(struct evr_record_scan *scan, struct evr_record_block *b,

@@ -16,6 +16,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -27,11 +28,15 @@ static int check_request(const struct evr_metadata *meta, enum eventring_control
                          uint64_t classes, struct eventring_error *error) {
   bool lists = what == EVENTRING_CONTROL_ENABLE || what == EVENTRING_CONTROL_DISABLE;
   uint64_t unknown = classes & ~evr_named_classes(meta->header.classes);
-  if (what < EVENTRING_CONTROL_PAUSE || what > EVENTRING_CONTROL_HOLD)
+  double rate;
+  memcpy(&rate, &classes, sizeof rate);
+  if (what < EVENTRING_CONTROL_PAUSE || what > EVENTRING_CONTROL_SAMPLE)
     return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "unknown request %d", (int)what);
   if (lists && unknown)
     return evr_fail(error, EVENTRING_E_ARGUMENT, 0,
                     "class %d has no name in this recording", __builtin_ctzll(unknown));
+  if (what == EVENTRING_CONTROL_SAMPLE && !(rate >= 0 && rate <= 1))
+    return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "a rate of samples must be 0 to 1");
   if (meta->source.packed)
     return evr_fail(error, EVENTRING_E_STATE, 0, "%.300s: a compressed copy", meta->path);
   if (evr_metadata_liveness(meta) != EVENTRING_LIVE)
@@ -39,10 +44,25 @@ static int check_request(const struct evr_metadata *meta, enum eventring_control
                     "%.300s: no live process records into it", meta->path);
   if (what == EVENTRING_CONTROL_HOLD && !(meta->status.obeys >> FORMAT_WORD_HOLD & 1))
     return evr_fail(error, EVENTRING_E_STATE, 0, "%.300s: its rings cannot grow", meta->path);
+  if (what == EVENTRING_CONTROL_SAMPLE &&
+      (!(meta->status.obeys >> FORMAT_WORD_SAMPLE_RATE & 1) ||
+       !meta->header.classes[EVENTRING_CLASS_ALLOC][0]))
+    return evr_fail(error, EVENTRING_E_STATE, 0, "%.300s: its program does not sample "
+                    "allocations", meta->path);
   return EVENTRING_OK;
 }
 
 enum { PAGE_BYTES = FORMAT_DOMAINS_OFFSET - FORMAT_CONTROL_OFFSET };
+
+/* The rate is there before the class is on: the process reads both. */
+static void set_sampling(const struct evr_metadata *meta, struct format_control *control,
+                         uint64_t rate) {
+  __atomic_store_n(&control->sample_rate, rate, __ATOMIC_RELEASE);
+  evr_control_change(control, (enum format_clock)meta->header.clock,
+                     evr_named_classes(meta->header.classes),
+                     rate << 1 ? EVR_ADD : EVR_REMOVE, /* both zeros */
+                     EVENTRING_CLASS_BIT(EVENTRING_CLASS_ALLOC));
+}
 
 static int change_guarded(const struct evr_metadata *meta, void *page,
                           enum eventring_control what, uint64_t classes,
@@ -50,7 +70,9 @@ static int change_guarded(const struct evr_metadata *meta, void *page,
   if (!evr_guard_add(page, PAGE_BYTES, PROT_READ | PROT_WRITE, page))
     return evr_fail(error, EVENTRING_E_FULL, 0, "too many mappings");
   evr_guard_hold();
-  if (what == EVENTRING_CONTROL_HOLD)
+  if (what == EVENTRING_CONTROL_SAMPLE)
+    set_sampling(meta, page, classes);
+  else if (what == EVENTRING_CONTROL_HOLD)
     __atomic_store_n(&((struct format_control *)page)->hold_ns, classes, __ATOMIC_RELAXED);
   else
     evr_control_change(page, (enum format_clock)meta->header.clock,

@@ -143,6 +143,8 @@ static unsigned replace_value(const struct saver_strip *strip, unsigned payload,
   case EVENTRING_STRING_ID:
   case EVENTRING_STACK_ID:
     return count ? 1 : 0;
+  case EVENTRING_SAMPLE:
+    return count >= FORMAT_SAMPLE_WORDS ? FORMAT_SAMPLE_WORDS : 0;
   default:
     return 0;
   }
@@ -345,6 +347,9 @@ static size_t strip_record(const eventring_saver *saver, unsigned kind, uint64_t
   if (kind == FORMAT_LIVES && type == FORMAT_LIFE_STOP) return 3 * sizeof *record;
   if (kind == FORMAT_LIVES && type <= FORMAT_LIFE_RENAME)
     return strip_life(strip, record, words, keep);
+  if (kind == FORMAT_STACKS && type == FORMAT_STACK_NODE) return sizeof(struct format_stack_node);
+  if (kind == FORMAT_STRINGS && (type == FORMAT_MEMORY_KIND || type == FORMAT_MEMORY_ORIGIN))
+    return 2 * sizeof *record + record[1]; /* words of the host, not of its program */
   if (type != 1) return sizeof *record;
   switch (kind) {
   case FORMAT_DEFINITIONS: return strip_definition(saver, record);
@@ -353,6 +358,8 @@ static size_t strip_record(const eventring_saver *saver, unsigned kind, uint64_t
   case FORMAT_ENDINGS: return strip_text(strip, record, words, 3, false);
   case FORMAT_PROCESSES: return strip_process(strip, record, keep);
   case FORMAT_STACKS: return words * sizeof *record;
+  case FORMAT_HEAPS:
+  case FORMAT_HEAP_PAGES: return words * sizeof *record;
   case FORMAT_CLOCK:
   case FORMAT_SWITCHES: return (words < 4 ? words : 4) * sizeof *record;
   default: return sizeof *record;
@@ -364,8 +371,11 @@ bool saver_strip_records(eventring_saver *saver, uint64_t *words, uint32_t end, 
   if (!saver->strip) return true;
   if (!valid || !evr_kind_is_known(h->kind)) return false;
   h->context = 0;
-  h->incarnation = h->open_hidden = 0;
-  h->domain = h->open = 0;
+  h->open = 0;
+  if (h->kind != FORMAT_HEAPS && h->kind != FORMAT_HEAP_PAGES) {
+    h->incarnation = h->open_hidden = 0;
+    h->domain = 0;
+  }
   h->ring = h->open_brief = 0;
   h->reserved2 = 0;
   memset(words + end, 0, (FORMAT_BLOCK_WORDS - end) * sizeof *words);

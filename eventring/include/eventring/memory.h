@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT */
+/* memory.h: samples of allocations, call stacks, and the heap profile of a recording.
+ *
+ * A host that samples its allocations, each word with a probability of `rate`, says here
+ * what it has sampled and what became of it. The library
+ *
+ *   - interns functions and call stacks, and writes them into the recording before their
+ *     first use;
+ *   - writes samples, promotions and deallocations as events of class ALLOC into the ring
+ *     EVENTRING_ALLOC;
+ *   - keeps for each domain a *heap profile*: by stack, kind, origin and span, how much was
+ *     allocated and how much of it is alive. At each collection it is brought up to date in
+ *     the file, where it is found after a SIGKILL as it was at the last collection.
+ *
+ * Order of calls in a domain:
+ *
+ *   eventring_memory_rate        at safepoints: what the recording asks for
+ *   eventring_memory_start       a profile begins
+ *   eventring_memory_sampled     for each block with samples; then, at most once each,
+ *   eventring_memory_promoted    by a collection, and
+ *   eventring_memory_freed       dead
+ *   eventring_memory_collected   after each collection
+ *   eventring_memory_stop        the profile ends
+ *
+ * All of these work whether anything is recorded or not, so that a host may use the stacks
+ * for purposes of its own; a recording that begins later gets the profile with the next
+ * collection. Sampling is the host's business; a profile has one rate from its start to its
+ * stop, because the estimates depend on it.
+ */
+#ifndef EVENTRING_MEMORY_SAMPLES_H
+#define EVENTRING_MEMORY_SAMPLES_H
+
+#include "eventring.h"
+#include "eventring/probe.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+#pragma GCC visibility push(default)
+
+/* ==== PRODUCER ========================================================== */
+
+/* ---- Functions and stacks ----------------------------------------------- */
+
+enum {
+  EVENTRING_MAX_FUNCTION_NAME = 255,
+  EVENTRING_MAX_FUNCTION_SOURCE = 1023,
+  EVENTRING_MAX_DEPTH = 1024 /* frames of a stack */
+};
+
+/* A function of the program that the host runs. */
+struct eventring_function {
+  const char *name;    /* UTF-8, not terminated; NULL: none. Cut to
+                          EVENTRING_MAX_FUNCTION_NAME bytes */
+  size_t name_size;
+  const char *source;  /* file or chunk; of one that is too long the end is kept,
+                          EVENTRING_MAX_FUNCTION_SOURCE bytes */
+  size_t source_size;
+  uint32_t line;       /* where it is defined; 0: not known */
+  uint32_t last_line;
+};
+/* Returns the id of a function, from 1 on: the same for the same name, source and lines,
+   as long as the process lives, whatever recordings come and go. 0: there is no room for
+   more; stacks may contain it all the same. Any thread; takes a lock, so keep the id. */
+uint32_t eventring_function(const struct eventring_function *function);
+
+/* A frame of a stack: the function, and a position in it, by which the host knows line and
+   column (an instruction, for example). */
+struct eventring_frame {
+  uint32_t function; /* id */
+  uint32_t position;
+};
+/* Line and column of a position, both from 1; 0: not known. */
+struct eventring_place {
+  uint32_t line, column;
+};
+/* Returns the id of a stack of `count` frames, innermost first: the same for the same
+   frames, as long as the process lives. 0: it has no frames, or there is no room for more
+   stacks. Frames beyond EVENTRING_MAX_DEPTH are left out (the outermost). For a stack that
+   is new, `resolve` is called for each of its frames, with the index of the frame; it must
+   not call this library. The usual case, a stack that the domain has seen, takes no lock and
+   about 2 ns a frame. (A domain knows its stacks by 64 bits of hash.) Owner of the domain. */
+typedef struct eventring_place eventring_resolve(void *context, size_t index);
+uint32_t eventring_stack(eventring_domain *domain, const struct eventring_frame *frames,
+                         size_t count, eventring_resolve *resolve, void *context);
+
+/* Name the kinds of blocks (0 .. 63) and the origins of allocations (0 .. 15) of this host,
+   for readers, who else show the number. To be called before the recording starts. Return 0,
+   E_ARGUMENT, E_NAME. Any thread. */
+int eventring_memory_name_kind(unsigned kind, const char *name);
+int eventring_memory_name_origin(unsigned origin, const char *name);
+
+/* ---- What a recording asks for --------------------------------------------- */
+
+#define EVENTRING_MEMORY_DEFAULT_RATE 1e-4
+
+/* Reads "on" (EVENTRING_MEMORY_DEFAULT_RATE), "off" or "0" (0), or a rate above 0 and up to
+   1. Returns 0, or E_ARGUMENT with a text that says what is allowed. Any thread. */
+int eventring_memory_parse_rate(const char *text, double *rate, struct eventring_error *error);
+/* Returns the rate at which the recording wants this domain to sample, above 0 and up to 1;
+   0: not at all (nothing is recorded, class ALLOC is off, or no rate is set). It changes
+   when a tool changes it (EVENTRING_CONTROL_SAMPLE), so read it at safepoints: it costs some
+   loads. Owner. */
+double eventring_memory_rate(const eventring_domain *domain);
+
+/* ---- Profiles ---------------------------------------------------------------- */
+
+/* Begins a heap profile of this domain at `rate`; the one that it has ends. Returns 0,
+   E_ARGUMENT (rate), E_MEMORY. Owner. */
+int eventring_memory_start(eventring_domain *domain, double rate);
+/* Ends the profile: the file keeps it as it is at this moment. What is tracked must not be
+   passed to the functions below any more (if it is, nothing happens). Owner. */
+void eventring_memory_stop(eventring_domain *domain);
+
+/* A block of which at least one word was sampled. */
+struct eventring_sample {
+  uint64_t samples; /* words of it that were sampled, at least 1 */
+  uint64_t words;   /* asked for; less than 2^48 */
+  uint32_t stack;   /* id; 0: not known */
+  uint16_t span;    /* id of the innermost open span, plus 1; 0: none */
+  uint8_t kind;     /* 0 .. 63, what it is */
+  uint8_t origin;   /* 0 .. 15, why it was allocated */
+};
+/* What the library needs to know of it later: the host keeps it with the block. */
+struct eventring_tracked {
+  uint64_t words;
+  uint64_t samples;
+  uint64_t block;   /* its number in this domain, by which readers know it: from 1 on, modulo
+                       2^40 */
+  uint32_t entry;   /* of the profile */
+  uint32_t profile; /* its number */
+  uint32_t born;    /* collections before it */
+};
+/* Counts a block as allocated and alive, writes the event and fills *tracked. Without a
+   profile *tracked is empty, and nothing is written. Owner. */
+void eventring_memory_sampled(eventring_domain *domain, const struct eventring_sample *sample,
+                              struct eventring_tracked *tracked);
+/* It has survived and become old. Owner. */
+void eventring_memory_promoted(eventring_domain *domain, const struct eventring_tracked *block);
+/* It is dead; `old`: it had been promoted, or allocated as old. Owner. */
+void eventring_memory_freed(eventring_domain *domain, const struct eventring_tracked *block,
+                            bool old);
+
+/* What a collection knows. */
+struct eventring_collection {
+  uint64_t words;      /* that this domain has asked for since the profile began: counted,
+                          whether sampled or not */
+  uint64_t live_words; /* of these, alive, counted; UINT64_MAX: not known */
+};
+/* Says that a collection is over: brings the profile in the file up to date. Its cost is
+   that of the pages of 56 entries that have changed, some 0.4 us each. Owner. */
+void eventring_memory_collected(eventring_domain *domain,
+                                const struct eventring_collection *collection);
+
+/* ==== READER ============================================================ */
+
+/* Ids of stacks and functions are those of a cursor's recording. Texts are valid UTF-8
+   without control characters, terminated. What these functions fill in is what the file had
+   when it was last polled, or asked for eventring_cursor_info. They return 0, or E_NOT_FOUND:
+   the recording has no such function, or stack (its record found no room, or is damaged). */
+struct eventring_function_info {
+  const char *name;   /* "": none; valid until the cursor is closed */
+  const char *source;
+  uint32_t line, last_line;
+};
+int eventring_cursor_function_sized(const eventring_cursor *cursor, uint32_t id,
+                                    struct eventring_function_info *info, size_t info_size);
+static inline int eventring_cursor_function(const eventring_cursor *cursor, uint32_t id,
+                                            struct eventring_function_info *info) {
+  return eventring_cursor_function_sized(cursor, id, info, sizeof *info);
+}
+
+/* The innermost frame of a stack; the rest of it is the stack `parent`. */
+struct eventring_stack_info {
+  uint32_t parent;       /* less than the id; 0: this is the outermost frame */
+  uint32_t function;     /* id; 0: not known */
+  uint32_t line, column; /* 0: not known */
+  uint32_t depth;        /* frames, this one included */
+};
+int eventring_cursor_stack_sized(const eventring_cursor *cursor, uint32_t id,
+                                 struct eventring_stack_info *info, size_t info_size);
+static inline int eventring_cursor_stack(const eventring_cursor *cursor, uint32_t id,
+                                         struct eventring_stack_info *info) {
+  return eventring_cursor_stack_sized(cursor, id, info, sizeof *info);
+}
+/* Return one more than the largest id of a function, and of a stack. */
+uint32_t eventring_cursor_functions(const eventring_cursor *cursor);
+uint32_t eventring_cursor_stacks(const eventring_cursor *cursor);
+
+/* The name of a kind of blocks and of an origin; NULL: the recording does not say it. Valid
+   until the cursor is closed. */
+const char *eventring_cursor_memory_kind(const eventring_cursor *cursor, unsigned kind);
+const char *eventring_cursor_memory_origin(const eventring_cursor *cursor, unsigned origin);
+
+/* What an event of class ALLOC says. */
+enum eventring_memory_event {
+  EVENTRING_MEMORY_OTHER = 0,
+  EVENTRING_MEMORY_ALLOC = 1,      /* of this block words were sampled */
+  EVENTRING_MEMORY_PROMOTE = 2,    /* it became old */
+  EVENTRING_MEMORY_FREE_YOUNG = 3, /* it died young */
+  EVENTRING_MEMORY_FREE_OLD = 4,   /* it died old */
+  EVENTRING_MEMORY_COLLECTED = 5,  /* a collection is over: its number */
+  EVENTRING_MEMORY_RATE = 6        /* a profile begins with this rate; 0: it ends */
+};
+struct eventring_memory {
+  uint64_t block;                /* ALLOC, PROMOTE, FREE_YOUNG, FREE_OLD */
+  struct eventring_sample sample; /* ALLOC */
+  uint64_t collection;           /* COLLECTED */
+  double rate;                   /* RATE */
+};
+/* Fills *memory from a delivered event and returns what it is; OTHER: none of these, and
+   *memory is empty. Any thread, within the callback. */
+enum eventring_memory_event eventring_event_memory_sized(const struct eventring_event *event,
+                                                         struct eventring_memory *memory,
+                                                         size_t memory_size);
+static inline enum eventring_memory_event
+eventring_event_memory(const struct eventring_event *event, struct eventring_memory *memory) {
+  return eventring_event_memory_sized(event, memory, sizeof *memory);
+}
+
+/* An amount of memory, out of samples. */
+struct eventring_amount {
+  uint64_t samples;
+  double bytes;        /* estimated: samples / rate, in bytes */
+  double objects;      /* estimated: each block counts 1 / (1 - (1 - rate)^words) */
+  double bytes_variance; /* square of the standard error of bytes; may be added up */
+};
+/* A heap profile: of one domain, from a start to a stop. */
+struct eventring_heap {
+  uint32_t number;       /* in this recording */
+  uint32_t domain, incarnation;
+  bool over;             /* it has ended */
+  bool torn;             /* it changed while it was read, or was copied so: sums of entries may
+                            differ from those here */
+  double rate;
+  uint32_t word_bytes;
+  uint64_t start_ns;     /* what was allocated from here on */
+  uint64_t ns;           /* up to here: the last collection */
+  uint64_t collections;
+  uint64_t words;        /* allocated, counted */
+  uint64_t live_words;   /* alive, counted; UINT64_MAX: not known */
+  struct eventring_amount allocated, live, temporary; /* sums of all */
+  struct eventring_amount peak; /* most that were alive after a collection, within 3 %; no
+                                   objects */
+  uint64_t peak_ns;      /* when */
+  uint32_t entries;
+  uint64_t lost_entries; /* that found no room in the file; */
+  struct eventring_amount lost_allocated, lost_live; /* their part of the sums */
+};
+struct eventring_heap_entry { /* sums by stack, kind, origin and span */
+  uint32_t stack;
+  uint16_t span;         /* id of a definition, plus 1; 0: none */
+  uint8_t kind, origin;
+  struct eventring_amount allocated, live, temporary, peak;
+};
+struct eventring_heap_callbacks {
+  int (*heap)(void *context, const struct eventring_heap *heap);
+  int (*entry)(void *context, const struct eventring_heap *heap,
+               const struct eventring_heap_entry *entry);
+};
+/* Reads the heap profiles of the recording as they are now: `heap` for each, and after it
+   `entry` for each of its entries; either may be NULL. Stops when a callback returns a value
+   other than 0 and returns that; else returns 0, or an error as eventring_poll. The stacks
+   that they refer to are known afterwards and in the callbacks. Does not move the cursor. */
+int eventring_cursor_heaps_sized(eventring_cursor *cursor,
+                                 const struct eventring_heap_callbacks *callbacks,
+                                 size_t callbacks_size, void *context);
+static inline int eventring_cursor_heaps(eventring_cursor *cursor,
+                                         const struct eventring_heap_callbacks *callbacks,
+                                         void *context) {
+  return eventring_cursor_heaps_sized(cursor, callbacks, sizeof *callbacks, context);
+}
+/* Returns profiles whose place was used again, by those of later domains. */
+uint64_t eventring_cursor_heaps_dropped(const eventring_cursor *cursor);
+
+#pragma GCC visibility pop
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* EVENTRING_MEMORY_SAMPLES_H */

@@ -1,0 +1,510 @@
+/* SPDX-License-Identifier: MIT */
+/* heap.c: the heap profile of a domain, and its copy in the file.
+ *
+ * The profile. Samples are summed by stack, kind, origin and span. An entry counts the
+ * samples, and estimates the objects: a block of w words has been sampled at all with
+ * probability q(w) = 1 - (1 - rate)^w, so each one that was stands for 1/q(w). These
+ * weights are integers (units of 2^-16): what a block added when it was allocated is
+ * exactly what it takes away when it dies. The first entry takes what finds no room.
+ *
+ * The copy. Entries lie in pages of one block each, and a root has the sums and the exact
+ * counts of words. The file has two blocks of each, and a change goes into the older one:
+ * first the pages that have changed, then, with the same generation as its sequence, the
+ * root. A root says: the pages of a profile are, of each two blocks, the one with the newest
+ * generation that is not beyond mine. So whenever the process dies, the root and the pages
+ * are those of one collection. Each block is a seqlock (W1 to W4 of lane.c) and sealed.
+ *
+ *      root 0 (gen 7)   page 0: gen 3 | gen 7     page 1: gen 6 | gen 5
+ *      root 1 (gen 6)   at the generation 7 the profile is page 0 right, page 1 left
+ *
+ * Blocks are claimed under the mutex, within the budgets of their kinds. When these are used
+ * up, the blocks of the profile that ended first are used again. What is left without a page
+ * stays in memory; the root says how much it is.
+ *
+ * Nobody but the owner of the domain touches a profile; only that of a thread that is gone
+ * is left to others (detach).
+ */
+#include "producer/heap.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/array.h"
+#include "format/atomics.h"
+#include "format/checksum.h"
+#include "producer/lock.h"
+
+enum {
+  PAGE = FORMAT_HEAP_PAGE_ENTRIES,
+  MOST_ENTRIES = 1 << 16,
+  SMALL_WORDS = 128, /* blocks whose weight is computed once */
+  HEAP_BLOCKS = 512, PAGE_BLOCKS = 4096 /* as FORMAT_RECORD_KINDS has it */
+};
+
+struct entry {
+  uint64_t key[2]; /* stack; span, kind and origin */
+  struct format_amount live, allocated, temporary;
+  uint64_t peak_samples;
+};
+
+struct pair { /* two blocks that take turns */
+  struct format_block *block[2];
+  unsigned next; /* the older one */
+};
+
+struct evr_heap_place { /* the blocks of a profile */
+  struct evr_heap_place *next; /* of those that have ended, the one that ended next */
+  struct pair root;
+  struct pair *page;
+  uint32_t pages, room;
+};
+
+struct evr_heap {
+  double rate;
+  uint32_t number;
+  uint64_t start_ticks, blocks, collections;
+  uint64_t words, live_words; /* counted, at the last collection */
+  uint64_t weight[SMALL_WORDS + 1];
+  struct entry *entry;
+  uint32_t count, room;
+  uint32_t *index; /* entry + 1, by its key; 0: free */
+  uint32_t index_size;
+  uint8_t *dirty; /* pages that have changed since they were written */
+  uint32_t dirty_room;
+  bool full; /* no page was left for a new entry */
+  struct format_amount live, allocated, temporary; /* sums */
+  uint64_t peak_samples, peak_ticks;
+  struct evr_recording *recording; /* that the place is in, or NULL */
+  struct evr_heap_place *place;
+};
+
+/* ---- Weights ---------------------------------------------------------------------------- */
+
+/* q(w), by doubling: q(a + b) = q(a) + q(b) - q(a) q(b). */
+static double chance(double rate, uint64_t words) {
+  double all = 0, part = rate;
+  for (; words; words >>= 1) {
+    if (words & 1) all += part - all * part;
+    part += part - part * part;
+  }
+  return all;
+}
+
+static uint64_t weight_of(double rate, uint64_t words) {
+  double weight = (double)(1u << FORMAT_OBJECTS_SHIFT) / chance(rate, words ? words : 1);
+  return weight < 0x1p62 ? (uint64_t)(weight + 0.5) : (uint64_t)1 << 62;
+}
+
+static inline uint64_t weight(const struct evr_heap *h, uint64_t words) {
+  return __builtin_expect(words <= SMALL_WORDS, 1) ? h->weight[words]
+                                                   : weight_of(h->rate, words);
+}
+
+/* ---- Entries ------------------------------------------------------------------------------ */
+
+static inline uint32_t hash_of(const uint64_t key[2]) {
+  uint64_t hash = (key[0] ^ key[1] << 32) * 0x9e3779b97f4a7c15;
+  return (uint32_t)(hash >> 32);
+}
+
+static inline uint32_t *find_place(const struct evr_heap *h, const uint64_t key[2]) {
+  for (uint32_t at = hash_of(key);; at++) {
+    uint32_t *place = &h->index[at & (h->index_size - 1)];
+    if (!*place) return place;
+    const struct entry *e = &h->entry[*place - 1];
+    if (e->key[0] == key[0] && e->key[1] == key[1]) return place;
+  }
+}
+
+static bool grow_index(struct evr_heap *h) {
+  if (h->index_size && 2 * (h->count + 1) <= h->index_size) return true;
+  uint32_t size = h->index_size ? 2 * h->index_size : 256;
+  uint32_t *index = calloc(size, sizeof *index);
+  if (!index) return false;
+  free(h->index);
+  h->index = index;
+  h->index_size = size;
+  for (uint32_t i = 0; i < h->count; i++) *find_place(h, h->entry[i].key) = i + 1;
+  return true;
+}
+
+static bool grow_dirty(struct evr_heap *h) {
+  uint32_t pages = h->count / PAGE + 1;
+  if (pages <= h->dirty_room) return true;
+  uint32_t room = h->dirty_room ? 2 * h->dirty_room : 16;
+  uint8_t *dirty = realloc(h->dirty, room);
+  if (!dirty) return false;
+  memset(dirty + h->dirty_room, 0, room - h->dirty_room);
+  h->dirty = dirty;
+  h->dirty_room = room;
+  return true;
+}
+
+static bool add_entry(struct evr_heap *h, const uint64_t key[2]) {
+  if (h->count >= MOST_ENTRIES || !grow_index(h) || !grow_dirty(h) ||
+      !evr_make_room(&h->entry, &h->room, h->count, PAGE, sizeof *h->entry))
+    return false;
+  h->entry[h->count] = (struct entry){.key = {key[0], key[1]}};
+  *find_place(h, key) = ++h->count;
+  return true;
+}
+
+/* The first entry where there is no room. */
+static __attribute__((cold, noinline)) uint32_t new_entry(struct evr_heap *h,
+                                                          const uint64_t key[2]) {
+  int saved = errno;
+  bool added = !h->full && add_entry(h, key);
+  errno = saved;
+  return added ? h->count - 1 : 0;
+}
+
+struct evr_heap *evr_heap_new(double rate) {
+  static const uint64_t other[2] = {UINT32_MAX, 0};
+  static uint32_t numbers; /* atomic */
+  struct evr_heap *h = calloc(1, sizeof *h);
+  if (!h) return NULL;
+  if (!add_entry(h, other)) {
+    evr_heap_free(h);
+    return NULL;
+  }
+  h->rate = rate;
+  h->number = __atomic_add_fetch(&numbers, 1, __ATOMIC_RELAXED);
+  h->start_ticks = evr_clock_ticks(evr_clock_kind());
+  h->live_words = UINT64_MAX;
+  for (unsigned words = 0; words <= SMALL_WORDS; words++)
+    h->weight[words] = weight_of(rate, words);
+  return h;
+}
+
+void evr_heap_free(struct evr_heap *h) {
+  if (!h) return;
+  free(h->entry);
+  free(h->index);
+  free(h->dirty);
+  free(h);
+}
+
+uint32_t evr_heap_number(const struct evr_heap *h) { return h->number; }
+
+/* ---- Counting ------------------------------------------------------------------------------ */
+
+static inline void add(struct format_amount *to, uint64_t samples, uint64_t objects) {
+  to->samples += samples;
+  to->objects += objects;
+}
+
+static inline void take(struct format_amount *from, uint64_t samples, uint64_t objects) {
+  from->samples -= samples;
+  from->objects -= objects;
+}
+
+void evr_heap_allocate(struct evr_heap *h, const struct eventring_sample *s,
+                       struct eventring_tracked *tracked) {
+  uint64_t key[2] = {s->stack, s->span | (uint64_t)s->kind << 16 | (uint64_t)s->origin << 24};
+  uint32_t at = *find_place(h, key);
+  at = __builtin_expect(at != 0, 1) ? at - 1 : new_entry(h, key);
+  struct entry *e = &h->entry[at];
+  uint64_t objects = weight(h, s->words);
+  add(&e->allocated, s->samples, objects);
+  add(&e->live, s->samples, objects);
+  add(&h->allocated, s->samples, objects);
+  add(&h->live, s->samples, objects);
+  h->dirty[at / PAGE] = 1;
+  *tracked = (struct eventring_tracked){
+      .words = s->words, .samples = s->samples, .block = ++h->blocks, .entry = at,
+      .profile = h->number, .born = (uint32_t)h->collections};
+}
+
+bool evr_heap_release(struct evr_heap *h, const struct eventring_tracked *t) {
+  if (t->profile != h->number || t->entry >= h->count) return false;
+  struct entry *e = &h->entry[t->entry];
+  uint64_t objects = weight(h, t->words);
+  take(&e->live, t->samples, objects);
+  take(&h->live, t->samples, objects);
+  if (t->born == (uint32_t)h->collections) {
+    add(&e->temporary, t->samples, objects);
+    add(&h->temporary, t->samples, objects);
+  }
+  h->dirty[t->entry / PAGE] = 1;
+  return true;
+}
+
+/* Remembers what is alive when it is more than ever; where it grows slowly, not each time. */
+static void note_peak(struct evr_heap *h) {
+  if (h->live.samples <= h->peak_samples + h->peak_samples / 32) return;
+  h->peak_samples = h->live.samples;
+  h->peak_ticks = evr_clock_ticks(evr_clock_kind());
+  for (uint32_t i = 0; i < h->count; i++) {
+    struct entry *e = &h->entry[i];
+    if (e->peak_samples == e->live.samples) continue;
+    e->peak_samples = e->live.samples;
+    h->dirty[i / PAGE] = 1;
+  }
+}
+
+uint64_t evr_heap_collect(struct evr_heap *h, const struct eventring_collection *collection) {
+  h->collections++;
+  h->words = collection->words;
+  h->live_words = collection->live_words;
+  note_peak(h);
+  return h->collections;
+}
+
+/* ---- Blocks of the file ----------------------------------------------------------------------- */
+
+static unsigned budget_of(enum format_kind kind) {
+  return kind == FORMAT_HEAPS ? HEAP_BLOCKS : PAGE_BLOCKS;
+}
+
+/* Says in the status page that there are more of them: readers look for them then. */
+static void count_blocks_locked(struct evr_recording *r, enum format_kind kind, unsigned more) {
+  struct evr_heaps *heaps = &r->heaps;
+  unsigned n = kind - FORMAT_HEAPS;
+  heaps->claimed[n] += more;
+  __atomic_store_n(&evr_status(r)->kind[kind].records, heaps->claimed[n], __ATOMIC_RELEASE);
+}
+
+static bool claim_pair_locked(struct evr_recording *r, enum format_kind kind,
+                              struct pair *pair) {
+  if (r->heaps.claimed[kind - FORMAT_HEAPS] + 2 > budget_of(kind)) return false;
+  *pair = (struct pair){{r->records.claim(r->records.owner, kind),
+                         r->records.claim(r->records.owner, kind)}, 0};
+  if (!pair->block[0] || !pair->block[1]) return false;
+  count_blocks_locked(r, kind, 2);
+  return true;
+}
+
+/* Takes the oldest profile that has ended out of the file; its blocks become those of `place`
+   as far as that has none. */
+static struct evr_heap_place *take_ended_locked(struct evr_recording *r) {
+  struct evr_heap_place *ended = r->heaps.ended;
+  if (!ended) return NULL;
+  r->heaps.ended = ended->next;
+  if (!r->heaps.ended) r->heaps.ended_last = NULL;
+  for (int i = 0; i < 2; i++) __atomic_store_n(&ended->root.block[i]->sequence, 0, __ATOMIC_RELEASE);
+  evr_fence_release(); /* the root goes before its pages do */
+  struct format_count *count = &evr_status(r)->kind[FORMAT_HEAPS];
+  __atomic_store_n(&count->dropped, count->dropped + 1, __ATOMIC_RELAXED);
+  return ended;
+}
+
+static void free_place(struct evr_heap_place *place) {
+  free(place->page);
+  free(place);
+}
+
+/* Its pages are spare now. */
+static void keep_pages_locked(struct evr_recording *r, struct evr_heap_place *from) {
+  from->next = r->heaps.spare;
+  r->heaps.spare = from;
+}
+
+static bool spare_pair_locked(struct evr_recording *r, struct pair *pair) {
+  struct evr_heap_place *spare = r->heaps.spare;
+  while (spare && !spare->pages) {
+    r->heaps.spare = spare->next;
+    free_place(spare);
+    spare = r->heaps.spare;
+  }
+  if (!spare) return false;
+  *pair = spare->page[--spare->pages];
+  return true;
+}
+
+/* A pair of blocks for another page. */
+static bool page_pair_locked(struct evr_recording *r, struct pair *pair) {
+  if (spare_pair_locked(r, pair) || claim_pair_locked(r, FORMAT_HEAP_PAGES, pair)) return true;
+  struct evr_heap_place *ended;
+  while ((ended = take_ended_locked(r))) {
+    struct pair root = ended->root;
+    keep_pages_locked(r, ended);
+    if (r->heaps.spare_roots < EVR_SPARE_ROOTS)
+      for (int i = 0; i < 2; i++) r->heaps.spare_root[r->heaps.spare_roots][i] = root.block[i];
+    r->heaps.spare_roots += r->heaps.spare_roots < EVR_SPARE_ROOTS;
+    if (spare_pair_locked(r, pair)) return true;
+  }
+  return false;
+}
+
+static bool root_pair_locked(struct evr_recording *r, struct pair *pair) {
+  if (r->heaps.spare_roots) {
+    struct format_block **root = r->heaps.spare_root[--r->heaps.spare_roots];
+    *pair = (struct pair){{root[0], root[1]}, 0};
+    return true;
+  }
+  if (claim_pair_locked(r, FORMAT_HEAPS, pair)) return true;
+  struct evr_heap_place *ended = take_ended_locked(r);
+  if (!ended) return false;
+  *pair = ended->root;
+  keep_pages_locked(r, ended);
+  return true;
+}
+
+static struct evr_heap_place *new_place_locked(struct evr_recording *r) {
+  struct evr_heap_place *place = calloc(1, sizeof *place);
+  if (place && root_pair_locked(r, &place->root)) return place;
+  free(place);
+  return NULL;
+}
+
+/* A page for each of the entries, as far as there is room. */
+static void make_pages(struct evr_heap *h) {
+  struct evr_recording *r = h->recording;
+  uint32_t pages = (h->count + PAGE - 1) / PAGE;
+  if (h->full || (h->place && h->place->pages >= pages)) return;
+  int saved = errno;
+  evr_lock();
+  if (!h->place) h->place = new_place_locked(r);
+  struct evr_heap_place *p = h->place;
+  while (p && p->pages < pages) {
+    struct pair pair;
+    if (!evr_make_room(&p->page, &p->room, p->pages, 4, sizeof *p->page) ||
+        !page_pair_locked(r, &pair))
+      break;
+    pair.next = 0;
+    h->dirty[p->pages] = 1;
+    p->page[p->pages++] = pair;
+  }
+  h->full = !p || p->pages < pages;
+  evr_unlock();
+  errno = saved;
+}
+
+/* ---- Writing ------------------------------------------------------------------------------------ */
+
+struct image { /* of a block */
+  uint64_t words[FORMAT_BLOCK_WORDS];
+  uint32_t end;
+};
+
+static struct format_block *begin_image(struct image *image, const struct evr_heap *h,
+                                        enum format_kind kind, unsigned slot) {
+  struct format_block *b = (struct format_block *)image->words;
+  memset(b, 0, sizeof *b);
+  b->kind = (uint16_t)kind;
+  b->domain = (uint16_t)slot;
+  b->incarnation = h->number;
+  image->end = FORMAT_BLOCK_HEADER_WORDS;
+  return b;
+}
+
+static void write_image(struct pair *pair, struct image *image, uint64_t generation) {
+  struct format_block *to = pair->block[pair->next];
+  image->words[0] = generation;
+  image->words[FORMAT_SEAL_WORD] =
+      evr_seal(image->end, evr_checksum(image->words, image->end));
+  __atomic_store_n(&to->sequence, 0, __ATOMIC_RELEASE); /* W1 */
+  evr_fence_release();                                  /* W2 */
+  evr_store_words((uint64_t *)to + 1, image->words + 1, (image->end - 1) * sizeof(uint64_t));
+  if (image->end < FORMAT_BLOCK_WORDS) /* where a shorter one replaces a longer one */
+    evr_store_zeros((uint64_t *)to + image->end, FORMAT_BLOCK_WORDS - image->end);
+  __atomic_store_n(&to->sequence, generation, __ATOMIC_RELEASE); /* W4 */
+  pair->next ^= 1;
+}
+
+static void add_entry_record(struct image *image, const struct entry *e) {
+  struct format_heap_entry record = {
+      .first = format_record(FORMAT_HEAP_ENTRY_WORDS, 1, (uint32_t)e->key[0]),
+      .span = (uint16_t)e->key[1], .kind = (uint8_t)(e->key[1] >> 16),
+      .origin = (uint8_t)(e->key[1] >> 24), .live = e->live, .allocated = e->allocated,
+      .temporary = e->temporary, .peak_samples = e->peak_samples};
+  memcpy(image->words + image->end, &record, sizeof record);
+  image->end += FORMAT_HEAP_ENTRY_WORDS;
+}
+
+static void write_page(struct evr_heap *h, uint32_t page, unsigned slot, uint64_t generation) {
+  struct image image;
+  struct format_block *b = begin_image(&image, h, FORMAT_HEAP_PAGES, slot);
+  b->open_hidden = page;
+  for (uint32_t i = page * PAGE; i < h->count && i < (page + 1) * PAGE; i++)
+    add_entry_record(&image, &h->entry[i]);
+  write_image(&h->place->page[page], &image, generation);
+  h->dirty[page] = 0;
+}
+
+/* What has no page. */
+static void sum_lost(const struct evr_heap *h, struct format_heap *root) {
+  for (uint32_t i = h->place->pages * PAGE; i < h->count; i++) {
+    const struct entry *e = &h->entry[i];
+    root->lost_entries++;
+    add(&root->lost_allocated, e->allocated.samples, e->allocated.objects);
+    add(&root->lost_live, e->live.samples, e->live.objects);
+  }
+}
+
+static void write_root(struct evr_heap *h, struct evr_heap_owner owner, uint64_t generation) {
+  struct image image;
+  begin_image(&image, h, FORMAT_HEAPS, owner.slot);
+  struct format_heap root = {
+      .first = format_record(sizeof root / 8, 1, h->number), .slot = owner.slot,
+      .incarnation = owner.incarnation, .start_ticks = h->start_ticks,
+      .ticks = evr_clock_ticks(h->recording->clock), .collections = h->collections,
+      .pages = h->place->pages, .words = h->words, .live_words = h->live_words,
+      .allocated = h->allocated, .live = h->live, .temporary = h->temporary,
+      .peak_samples = h->peak_samples, .peak_ticks = h->peak_ticks, .word_bytes = 8,
+      .over = owner.over};
+  memcpy(&root.rate, &h->rate, sizeof root.rate);
+  sum_lost(h, &root);
+  root.entries = h->count - (uint32_t)root.lost_entries;
+  memcpy(image.words + image.end, &root, sizeof root);
+  image.end += sizeof root / 8;
+  write_image(&h->place->root, &image, generation);
+}
+
+/* Its blocks stay, and are used again when there is no other room. */
+static void retire_locked(struct evr_heap *h) {
+  struct evr_heap_place *place = h->place;
+  struct evr_recording *r = h->recording;
+  h->place = NULL;
+  h->recording = NULL;
+  if (!place) return;
+  place->next = NULL;
+  if (r->heaps.ended_last) r->heaps.ended_last->next = place;
+  else r->heaps.ended = place;
+  r->heaps.ended_last = place;
+}
+
+static void use_recording(struct evr_heap *h, struct evr_recording *r) {
+  if (h->recording == r) return;
+  h->recording = r;
+  h->full = false;
+  memset(h->dirty, 1, h->dirty_room);
+}
+
+void evr_heap_publish(struct evr_heap *h, struct evr_recording *r, struct evr_heap_owner owner) {
+  use_recording(h, r);
+  make_pages(h);
+  if (h->place) {
+    uint64_t generation = __atomic_add_fetch(&r->heaps.generation, 1, __ATOMIC_RELAXED);
+    for (uint32_t page = 0; page < h->place->pages; page++)
+      if (h->dirty[page]) write_page(h, page, owner.slot, generation);
+    write_root(h, owner, generation);
+  }
+  if (!owner.over) return;
+  evr_lock();
+  retire_locked(h);
+  evr_unlock();
+}
+
+void evr_heap_detach_locked(struct evr_heap *h) {
+  if (h->recording) retire_locked(h);
+}
+
+void evr_heap_after_fork(struct evr_heap *h) {
+  h->place = NULL; /* not freed: its owner, gone now, may have been changing it */
+  h->recording = NULL;
+}
+
+static void free_list(struct evr_heap_place *list) {
+  while (list) {
+    struct evr_heap_place *next = list->next;
+    free_place(list);
+    list = next;
+  }
+}
+
+void evr_heaps_free(struct evr_recording *r) {
+  free_list(r->heaps.ended);
+  free_list(r->heaps.spare);
+}

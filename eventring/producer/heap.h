@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/* heap.h: the heap profile of a domain: see heap.c. */
+#ifndef EVENTRING_HEAP_H
+#define EVENTRING_HEAP_H
+
+#include "eventring/memory.h"
+#include "producer/recording.h"
+
+#pragma GCC visibility push(hidden)
+
+struct evr_heap; /* owner of the domain, but for what says _locked */
+
+/* NULL: no memory. */
+struct evr_heap *evr_heap_new(double rate);
+void evr_heap_free(struct evr_heap *heap);
+
+uint32_t evr_heap_number(const struct evr_heap *heap);
+void evr_heap_allocate(struct evr_heap *heap, const struct eventring_sample *sample,
+                       struct eventring_tracked *tracked);
+/* False: the block is of another profile. */
+bool evr_heap_release(struct evr_heap *heap, const struct eventring_tracked *block);
+/* Counts a collection; returns its number. */
+uint64_t evr_heap_collect(struct evr_heap *heap, const struct eventring_collection *collection);
+
+struct evr_heap_owner { /* of a profile */
+  uint32_t slot, incarnation;
+  bool over; /* it ends */
+};
+/* Brings the copy in the file of this recording up to date. Takes the mutex when the profile
+   needs further blocks, or `over`. */
+void evr_heap_publish(struct evr_heap *heap, struct evr_recording *recording,
+                      struct evr_heap_owner owner);
+/* The domain leaves its recording, which keeps what it has of the profile. */
+void evr_heap_detach_locked(struct evr_heap *heap);
+/* In a forked child: forgets the parent's recording. */
+void evr_heap_after_fork(struct evr_heap *heap);
+/* Frees what a recording knows of profiles that have ended. */
+void evr_heaps_free(struct evr_recording *recording);
+
+#pragma GCC visibility pop
+
+#endif /* EVENTRING_HEAP_H */

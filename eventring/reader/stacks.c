@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+/* stacks.c: the functions and stacks of a recording, read and checked.
+ *
+ * Ids are indices into two tables, which are as large as the largest id. So that a damaged
+ * file cannot ask for more memory than it has bytes for, an id is valid only up to what the
+ * budget of its kind has room for. The parent of a node has a smaller id than the node:
+ * there are no cycles, and the depth of a node follows from that of its parent. */
+#include "reader/stacks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/sized.h"
+#include "format/text.h"
+#include "reader/cursor.h"
+
+enum {
+  RECORD_WORDS_PER_BLOCK = FORMAT_BLOCK_WORDS - FORMAT_BLOCK_HEADER_WORDS,
+  FUNCTION_WORDS = sizeof(struct format_function) / 8,
+  NODE_WORDS = sizeof(struct format_stack_node) / 8,
+  MOST_FUNCTIONS = 2048 * RECORD_WORDS_PER_BLOCK / FUNCTION_WORDS, /* of the budgets */
+  MOST_NODES = 4096 * (RECORD_WORDS_PER_BLOCK / NODE_WORDS)
+};
+
+struct evr_function {
+  uint32_t line, last_line;
+  char *source; /* in texts */
+  char texts[]; /* name and source, terminated */
+};
+
+/* ---- Validity ---------------------------------------------------------------------- */
+
+static bool function_is_valid(const uint64_t *record, unsigned words,
+                              struct format_function *f) {
+  if (words < FUNCTION_WORDS) return false;
+  memcpy(f, record, sizeof *f);
+  uint32_t id = record_number(f->first);
+  return id >= 1 && id <= MOST_FUNCTIONS && f->name_bytes <= EVENTRING_MAX_FUNCTION_NAME &&
+         f->source_bytes <= EVENTRING_MAX_FUNCTION_SOURCE &&
+         f->name_bytes + f->source_bytes <= (words - FUNCTION_WORDS) * 8;
+}
+
+static bool node_is_valid(const uint64_t *record, unsigned words, struct format_stack_node *n) {
+  if (words < NODE_WORDS) return false;
+  memcpy(n, record, sizeof *n);
+  uint32_t id = record_number(n->first);
+  return id >= 1 && id <= MOST_NODES && n->parent < id;
+}
+
+static bool is_name(unsigned type) {
+  return type == FORMAT_MEMORY_KIND || type == FORMAT_MEMORY_ORIGIN;
+}
+
+static bool name_is_valid(const uint64_t *record, unsigned words) {
+  unsigned most = record_type(*record) == FORMAT_MEMORY_KIND ? FORMAT_MEMORY_KINDS
+                                                             : FORMAT_MEMORY_ORIGINS;
+  return words >= 2 && record_number(*record) < most && record[1] >= 1 &&
+         record[1] <= EVENTRING_MAX_CLASS_NAME && record[1] <= (words - 2) * (uint64_t)8;
+}
+
+bool evr_stacks_knows(unsigned kind, unsigned type) {
+  return (kind == FORMAT_FUNCTIONS && type == 1) ||
+         (kind == FORMAT_STACKS && type == FORMAT_STACK_NODE) ||
+         (kind == FORMAT_STRINGS && is_name(type));
+}
+
+bool evr_stacks_record_valid(unsigned kind, const uint64_t *record, unsigned words) {
+  unsigned type = record_type(*record);
+  struct format_function f;
+  struct format_stack_node n;
+  if (kind == FORMAT_FUNCTIONS && type == 1) return function_is_valid(record, words, &f);
+  if (kind == FORMAT_STACKS && type == FORMAT_STACK_NODE)
+    return node_is_valid(record, words, &n);
+  if (kind == FORMAT_STRINGS && is_name(type)) return name_is_valid(record, words);
+  return true;
+}
+
+/* ---- Taking ------------------------------------------------------------------------ */
+
+/* Makes a table of elements of `size` bytes, zeroed, reach up to index `at`. */
+static bool reach(void *table, uint32_t *room, uint32_t at, size_t size) {
+  void *old;
+  if (at < *room) return true;
+  uint32_t more = *room ? 2 * *room : 64;
+  if (more <= at) more = at + 1;
+  memcpy(&old, table, sizeof old);
+  char *grown = realloc(old, more * size);
+  if (!grown) return false;
+  memset(grown + *room * size, 0, (more - *room) * size);
+  memcpy(table, &grown, sizeof grown);
+  *room = more;
+  return true;
+}
+
+static void take_text(char *to, const char *from, size_t bytes) {
+  memcpy(to, from, bytes);
+  to[bytes] = 0;
+  evr_text_clean_bytes(to, bytes);
+}
+
+static bool take_function(struct evr_stacks *s, const uint64_t *record, unsigned words) {
+  struct format_function f;
+  if (!function_is_valid(record, words, &f)) return true;
+  uint32_t id = record_number(f.first);
+  if (!reach(&s->functions, &s->function_room, id, sizeof *s->functions)) return false;
+  if (s->functions[id]) return true; /* the first one holds */
+  struct evr_function *to = malloc(sizeof *to + f.name_bytes + f.source_bytes + 2);
+  if (!to) return false;
+  const char *texts = (const char *)(record + FUNCTION_WORDS);
+  *to = (struct evr_function){.line = f.line, .last_line = f.last_line};
+  to->source = to->texts + f.name_bytes + 1;
+  take_text(to->texts, texts, f.name_bytes);
+  take_text(to->source, texts + f.name_bytes, f.source_bytes);
+  s->functions[id] = to;
+  if (id >= s->function_end) s->function_end = id + 1;
+  return true;
+}
+
+/* A node whose parent is not there is an outermost one. */
+static bool take_node(struct evr_stacks *s, const uint64_t *record, unsigned words) {
+  struct format_stack_node n;
+  if (!node_is_valid(record, words, &n)) return true;
+  uint32_t id = record_number(n.first);
+  if (!reach(&s->nodes, &s->node_room, id, sizeof *s->nodes)) return false;
+  if (s->nodes[id].depth) return true;
+  uint32_t above = n.parent ? s->nodes[n.parent].depth : 0;
+  s->nodes[id] = (struct evr_stack_node){above ? n.parent : 0, n.function, n.line, n.column,
+                                         above + 1};
+  if (id >= s->node_end) s->node_end = id + 1;
+  return true;
+}
+
+static void take_name(struct evr_stacks *s, const uint64_t *record) {
+  uint32_t i = record_number(*record);
+  char *to = record_type(*record) == FORMAT_MEMORY_KIND ? s->kind[i] : s->origin[i];
+  take_text(to, (const char *)(record + 2), record[1]);
+}
+
+bool evr_stacks_take(struct evr_stacks *s, unsigned kind, const uint64_t *record,
+                     unsigned words) {
+  unsigned type = record_type(*record);
+  if (kind == FORMAT_FUNCTIONS && type == 1) return take_function(s, record, words);
+  if (kind == FORMAT_STACKS && type == FORMAT_STACK_NODE) return take_node(s, record, words);
+  if (kind == FORMAT_STRINGS && is_name(type)) take_name(s, record);
+  return true;
+}
+
+void evr_stacks_free(struct evr_stacks *s) {
+  for (uint32_t i = 0; i < s->function_end; i++) free(s->functions[i]);
+  free(s->functions);
+  free(s->nodes);
+}
+
+/* ---- Public ------------------------------------------------------------------------- */
+
+int eventring_cursor_function_sized(const eventring_cursor *cursor, uint32_t id,
+                                    struct eventring_function_info *info, size_t info_size) {
+  const struct evr_stacks *s = &cursor->definitions.stacks;
+  const struct evr_function *f = id < s->function_end ? s->functions[id] : NULL;
+  if (!f) return EVENTRING_E_NOT_FOUND;
+  struct eventring_function_info full = {f->texts, f->source, f->line, f->last_line};
+  evr_copy_sized(info, info_size, &full, sizeof full);
+  return EVENTRING_OK;
+}
+
+int eventring_cursor_stack_sized(const eventring_cursor *cursor, uint32_t id,
+                                 struct eventring_stack_info *info, size_t info_size) {
+  const struct evr_stacks *s = &cursor->definitions.stacks;
+  if (id >= s->node_end || !s->nodes[id].depth) return EVENTRING_E_NOT_FOUND;
+  const struct evr_stack_node *n = &s->nodes[id];
+  struct eventring_stack_info full = {n->parent, n->function, n->line, n->column, n->depth};
+  evr_copy_sized(info, info_size, &full, sizeof full);
+  return EVENTRING_OK;
+}
+
+uint32_t eventring_cursor_functions(const eventring_cursor *cursor) {
+  return cursor->definitions.stacks.function_end;
+}
+
+uint32_t eventring_cursor_stacks(const eventring_cursor *cursor) {
+  return cursor->definitions.stacks.node_end;
+}
+
+const char *eventring_cursor_memory_kind(const eventring_cursor *cursor, unsigned kind) {
+  const struct evr_stacks *s = &cursor->definitions.stacks;
+  return kind < FORMAT_MEMORY_KINDS && s->kind[kind][0] ? s->kind[kind] : NULL;
+}
+
+const char *eventring_cursor_memory_origin(const eventring_cursor *cursor, unsigned origin) {
+  const struct evr_stacks *s = &cursor->definitions.stacks;
+  return origin < FORMAT_MEMORY_ORIGINS && s->origin[origin][0] ? s->origin[origin] : NULL;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/* stacks.h: the functions and stacks of a recording, and names of kinds of memory. */
+#ifndef EVENTRING_READER_STACKS_H
+#define EVENTRING_READER_STACKS_H
+
+#include <stdbool.h>
+
+#include "eventring/memory.h"
+#include "format/format.h"
+#include "format/samples.h"
+
+#pragma GCC visibility push(hidden)
+
+struct evr_function; /* stacks.c */
+
+struct evr_stack_node {
+  uint32_t parent, function, line, column;
+  uint32_t depth; /* 0: not there */
+};
+
+struct evr_stacks {
+  struct evr_function **functions; /* by id; NULL: not there */
+  uint32_t function_room, function_end;
+  struct evr_stack_node *nodes; /* by id */
+  uint32_t node_room, node_end;
+  char kind[FORMAT_MEMORY_KINDS][EVENTRING_MAX_CLASS_NAME + 1];
+  char origin[FORMAT_MEMORY_ORIGINS][EVENTRING_MAX_CLASS_NAME + 1];
+};
+
+/* Are records of this kind and type taken here? */
+bool evr_stacks_knows(unsigned kind, unsigned type);
+/* Is a record of kind STRINGS, FUNCTIONS or STACKS, of a type that is known, valid? Others
+   are. */
+bool evr_stacks_record_valid(unsigned kind, const uint64_t *record, unsigned words);
+/* Takes a valid one. False: no memory. */
+bool evr_stacks_take(struct evr_stacks *stacks, unsigned kind, const uint64_t *record,
+                     unsigned words);
+void evr_stacks_free(struct evr_stacks *stacks);
+
+#pragma GCC visibility pop
+
+#endif /* EVENTRING_READER_STACKS_H */
