@@ -101,6 +101,7 @@ noinst_LIBRARIES += libanalysis.a
 libanalysis_a_SOURCES = \
 	eventring/analysis/compare.c eventring/analysis/compare.h \
 	eventring/analysis/ending.c eventring/analysis/ending.h \
+	eventring/analysis/heap.c eventring/analysis/heap.h \
 	eventring/analysis/gc_clock.c eventring/analysis/gc_clock.h \
 	eventring/analysis/histogram.c eventring/analysis/histogram.h \
 	eventring/analysis/json.c eventring/analysis/json.h \
@@ -129,6 +130,12 @@ libremote_a_SOURCES = \
 	eventring/remote/tasks.c eventring/remote/tasks.h \
 	eventring/remote/values.c eventring/remote/values.h
 
+# Recordings in the formats of other tools, on the public headers and the analysis.
+noinst_LIBRARIES += libexport.a
+libexport_a_SOURCES = \
+	eventring/export/export.h eventring/export/formats.def eventring/export/folded.c \
+	eventring/export/pprof.c eventring/export/speedscope.c
+
 # What the command needs beyond libc, and the public headers.
 noinst_LIBRARIES += libeventring_tools.a
 libeventring_tools_a_SOURCES = \
@@ -146,6 +153,10 @@ eventring_eventring_SOURCES = \
 	eventring/tools/class_list.c eventring/tools/class_list.h \
 	eventring/tools/commands.c eventring/tools/commands.h \
 	eventring/tools/cmd_clean.c eventring/tools/cmd_control.c \
+	eventring/tools/heap_diff.c eventring/tools/heap_diff.h \
+	eventring/tools/cmd_export.c eventring/tools/cmd_heap.c eventring/tools/heap_export.c \
+	eventring/tools/heap_export.h eventring/tools/heap_question.c \
+	eventring/tools/heap_question.h eventring/tools/heap_view.c eventring/tools/heap_view.h \
 	eventring/tools/cmd_cut.c eventring/tools/cmd_dump.c eventring/tools/cmd_list.c \
 	eventring/tools/cmd_merge.c eventring/tools/cmd_record.c eventring/tools/cmd_repair.c \
 	eventring/tools/cmd_show.c eventring/tools/cmd_snapshot.c eventring/tools/cmd_stats.c \
@@ -173,7 +184,7 @@ eventring_eventring_SOURCES = \
 	eventring/tools/text_table.h \
 	eventring/tools/tally_print.h eventring/tools/tally_choice.c eventring/tools/tally_json.c eventring/tools/tally_text.c \
 	eventring/tools/tool.c eventring/tools/tool.h
-eventring_eventring_LDADD = libeventring_tools.a libremote.a libanalysis.a $(LINK_EVENTRING) \
+eventring_eventring_LDADD = libeventring_tools.a libremote.a libexport.a libanalysis.a $(LINK_EVENTRING) \
 	$(LIBURING_LIBS) $(LIBZSTD_LIBS) $(PROGRAM_LIBS)
 
 # What the tests of the command record with, and its statistics alone.
@@ -181,6 +192,10 @@ check_PROGRAMS += testsuite/tools/producer
 testsuite_tools_producer_SOURCES = testsuite/tools/sample_producer.c
 testsuite_tools_producer_CPPFLAGS = $(SEE_EVENTRING)
 testsuite_tools_producer_LDADD = $(LINK_EVENTRING)
+check_PROGRAMS += testsuite/tools/sample_heap
+testsuite_tools_sample_heap_SOURCES = testsuite/tools/sample_heap.c
+testsuite_tools_sample_heap_CPPFLAGS = $(SEE_EVENTRING)
+testsuite_tools_sample_heap_LDADD = $(LINK_EVENTRING) -lm
 if HAVE_CMOCKA
 check_PROGRAMS += testsuite/tools/tally_test
 testsuite_tools_tally_test_SOURCES = testsuite/tools/tally_test.c

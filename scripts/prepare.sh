@@ -8,7 +8,11 @@ build_packages="gcc libc6-dev make autoconf automake libtool pkg-config libedit-
 test_packages="libcmocka-dev jq python3 lua5.4 lua-markdown lua-unit lua-penlight lua-inspect lua-argparse
   lua-lpeg lua-cjson lua-filesystem lua-check lua-ldoc lua-busted luarocks lua-expat lua-socket lua-sql-sqlite3
   lua-rex-pcre2 lua-yaml lua-zlib lua-luaossl lua-cqueues lua-luv prosody g++ groff spin libsqlite3-0 zlib1g"
-all_packages="clang libclang-rt-14-dev"
+all_packages="clang libclang-rt-14-dev golang-go"
+
+# Packages of npm that tests prove exports with, where node and npm are there: in a folder of
+# the build directory, NPM of the tests.
+npm_packages="speedscope@1.25.0 stackvis@0.5.0"
 
 say() { echo "==> $*"; }
 die() { echo "$0: $*" >&2; exit 1; }
@@ -43,6 +47,19 @@ install_missing() {
   log=$({ $apt update -qq && $apt install -y -qq --no-install-recommends $missing; } 2>&1) ||
     { echo "$log" >&2; allow_services; die "cannot install$missing"; }
   allow_services
+}
+
+# install_npm DIR: the packages above, without running anything of theirs. Without node, npm
+# or a registry, the tests that need them are skipped.
+install_npm() {
+  command -v npm >/dev/null && command -v node >/dev/null || return 0
+  [ "$(cat "$1/npm/packages" 2>/dev/null)" != "$npm_packages" ] || return 0
+  say "npm packages: $npm_packages"
+  mkdir -p "$1/npm"
+  # shellcheck disable=SC2086
+  timeout 300 npm install --prefix "$1/npm" --no-audit --no-fund --ignore-scripts --no-save \
+    $npm_packages >"$1/npm/install.log" 2>&1 && echo "$npm_packages" >"$1/npm/packages" ||
+    say "npm packages could not be installed: $1/npm/install.log"
 }
 
 # Makes ./configure when it is missing or older than what it is made from.

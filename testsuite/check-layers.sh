@@ -36,7 +36,8 @@ calls     libeventring_host_a  public                                library
 self      libeventring_host_a  public format producer reader         library
 analysis  libanalysis_a        public
 remote    libremote_a          public
-tools     eventring_eventring  public analysis remote
+export    libexport_a          public analysis
+tools     eventring_eventring  public analysis export remote
 api       libruntime_a         -
 runtime   libruntime_a         public api
 vm        libvm_a              public api runtime
@@ -63,6 +64,7 @@ function part_of(file) {
   if (file ~ /^eventring\/self\.c$/) return "self"
   if (file ~ /^eventring\/analysis\//) return "analysis"
   if (file ~ /^eventring\/remote\//) return "remote"
+  if (file ~ /^eventring\/export\//) return "export"
   if (file ~ /^eventring\/tools\//) return "tools"
   if (file ~ /^include\//) return "api"
   if (file ~ /^runtime\//) return "runtime"

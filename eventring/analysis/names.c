@@ -53,7 +53,7 @@ const char *eva_payload_name(uint8_t payload) {
       [EVENTRING_UINT] = "uint",     [EVENTRING_DOUBLE] = "double",
       [EVENTRING_STRING] = "string", [EVENTRING_BYTES] = "bytes",
       [EVENTRING_VALUES] = "values", [EVENTRING_STRING_ID] = "string_id",
-      [EVENTRING_STACK_ID] = "stack_id", [EVENTRING_RAW] = "raw"};
+      [EVENTRING_STACK_ID] = "stack_id", [EVENTRING_SAMPLE] = "sample", [EVENTRING_RAW] = "raw"};
   return NAME_IN(names, payload);
 }
 

@@ -88,6 +88,8 @@ int evr_cursor_prepare_backwards(eventring_cursor *cursor);
    and nobody writes into the file any more, of all that must hold then. */
 void evr_check_start(eventring_cursor *cursor);
 void evr_check_end(eventring_cursor *cursor);
+/* Notes damage of heap profiles in a file that nobody writes into any more. */
+void evr_check_heaps(eventring_cursor *cursor);
 /* Opens a cursor on a source, which it owns from here on (also on failure). */
 int evr_cursor_open(eventring_cursor **cursor, struct evr_source source,
                     const char *path, unsigned flags,

@@ -122,6 +122,23 @@ static int take_page(eventring_cursor *c, struct heaps *h, uint32_t block) {
   return EVENTRING_OK;
 }
 
+/* All blocks of these kinds that are there must be valid when nobody writes any more. */
+void evr_check_heaps(eventring_cursor *c) {
+  const struct evr_record_scan *scan = &c->definitions.scan;
+  uint64_t words[FORMAT_BLOCK_WORDS];
+  struct format_heap heap;
+  uint32_t end;
+  for (uint32_t i = 0; i < scan->count; i++) {
+    enum format_kind kind = scan->blocks[i].kind == FORMAT_HEAPS ? FORMAT_HEAPS
+                                                                  : FORMAT_HEAP_PAGES;
+    if (scan->blocks[i].kind != kind) continue;
+    if (copy_block(c, scan->blocks[i].block, kind, words, &end) != EVENTRING_OK) return;
+    if (end && kind == FORMAT_HEAPS && !root_is_valid(words, end, &heap))
+      evr_note_damage(&c->meta.damage, "the heap profile in block %u of the file is not valid",
+                      scan->blocks[i].block);
+  }
+}
+
 static int compare_roots(const void *left, const void *right) {
   const struct root *a = left, *b = right;
   uint32_t m = record_number(a->heap.first), n = record_number(b->heap.first);
@@ -359,6 +376,16 @@ uint64_t eventring_cursor_heaps_dropped(const eventring_cursor *cursor) {
 
 /* ---- Events ----------------------------------------------------------------------------- */
 
+uint64_t eventring_event_sample(const struct eventring_event *event,
+                                struct eventring_sample *sample) {
+  uint64_t words[FORMAT_SAMPLE_WORDS], block = 0;
+  *sample = (struct eventring_sample){0};
+  if (event->payload != EVENTRING_SAMPLE) return 0;
+  memcpy(words, event->bytes, sizeof words);
+  *sample = format_sample(words, &block);
+  return block;
+}
+
 static enum eventring_memory_event kind_of(const struct eventring_event *e) {
   if (e->event_class != EVENTRING_CLASS_ALLOC || !e->def) return EVENTRING_MEMORY_OTHER;
   for (int what = EVENTRING_MEMORY_ALLOC; what <= EVENTRING_MEMORY_RATE; what++) {
@@ -375,11 +402,9 @@ enum eventring_memory_event eventring_event_memory_sized(const struct eventring_
                                                          size_t memory_size) {
   struct eventring_memory full = {0};
   enum eventring_memory_event what = kind_of(event);
-  uint64_t words[FORMAT_SAMPLE_WORDS];
   switch (what) {
   case EVENTRING_MEMORY_ALLOC:
-    memcpy(words, event->bytes, sizeof words);
-    full.sample = format_sample(words, &full.block);
+    full.block = eventring_event_sample(event, &full.sample);
     break;
   case EVENTRING_MEMORY_PROMOTE:
   case EVENTRING_MEMORY_FREE_YOUNG:

@@ -4,7 +4,8 @@
  * Blocks of records are the claimed blocks in no ring (record_scan.c says more). Each has
  * a place of its own in the file, where a longer copy replaces a shorter one. When the
  * producer uses such a block again, for a kind whose oldest block goes, the copy of the
- * old one stays and the new one gets another place: the file has all lives of domains.
+ * old one stays and the new one gets another place: the file has all lives of domains. Blocks of
+ * heap profiles, which are rewritten all the time, keep their places.
  *
  * A block that is being filled is copied as it is, with so_far and its checksum; at the end
  * it is sealed as far as it went, as in a snapshot. One that is damaged is copied with its
@@ -96,6 +97,12 @@ static uint64_t count_records(const uint64_t *words, uint32_t from, uint32_t end
   return count;
 }
 
+/* Blocks of heap profiles are rewritten in place, here as there: only the newest copy means
+   something. Their number is counted, not that of their records. */
+static bool is_in_place(unsigned kind) {
+  return kind == FORMAT_HEAPS || kind == FORMAT_HEAP_PAGES;
+}
+
 /* A copy of a block of which `end` words are known to be whole. */
 static void take_block(eventring_saver *saver, struct saver_block *b, uint64_t *words,
                        uint32_t end, bool sound, struct saver_output *out) {
@@ -107,7 +114,10 @@ static void take_block(eventring_saver *saver, struct saver_block *b, uint64_t *
     evr_note_damage(&saver->meta->damage, "block %u of the file has records, and is not valid",
                     b->block);
   if (!saver_strip_records(saver, words, end, valid)) return;
-  if (b->sequence != h->sequence) {
+  bool is_new = !b->sequence;
+  if (b->sequence && is_in_place(h->kind)) {
+    b->sequence = h->sequence;
+  } else if (b->sequence != h->sequence) {
     uint64_t place;
     if (!claim_place(saver, &place)) return;
     *b = (struct saver_block){.block = b->block, .place = (uint32_t)place,
@@ -121,7 +131,9 @@ static void take_block(eventring_saver *saver, struct saver_block *b, uint64_t *
   b->unwritten = false;
   b->end = end;
   b->records = (uint32_t)count_records(words, FORMAT_BLOCK_HEADER_WORDS, end);
-  if (h->kind < FORMAT_KINDS) saver->record_counts[h->kind] += count_records(words, from, end);
+  if (is_in_place(h->kind)) saver->record_counts[h->kind] += is_new;
+  else if (h->kind < FORMAT_KINDS)
+    saver->record_counts[h->kind] += count_records(words, from, end);
   put_block(out, words, end, b->place);
 }
 

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "eventring/memory.h"
 #include "analysis/json.h"
 #include "analysis/names.h"
 #include "class_list.h"
@@ -21,6 +22,8 @@ struct request {
   char *enable, *disable;       /* comma-separated names, or NULL */
   uint64_t enabled, disabled;   /* the classes that they name */
   uint64_t hold_ns;             /* that rings grow for; UINT64_MAX: not asked for */
+  const char *memprof;          /* rate of samples, or NULL */
+  double rate;                  /* that it says */
   const char *snapshot;         /* the copy to make, or NULL */
 };
 
@@ -38,6 +41,8 @@ static int read_words(const struct command *self, int count, char **words,
        "no longer record these (or all)"},
       {"hold", 0, OPTION_SECONDS, &request->hold_ns, "N",
        "let rings grow until they hold the last N seconds (or 500ms, 2m)"},
+      {"memprof", 0, OPTION_TEXT, &request->memprof, "on|RATE|off",
+       "sample allocations, at RATE a word (on: 1e-4)"},
       {"snapshot", 0, OPTION_TEXT, &request->snapshot, "FILE",
        "write a copy to FILE, which must not exist yet"},
       {"status", 0, OPTION_FLAG, &request->status, NULL,
@@ -51,10 +56,14 @@ static int read_words(const struct command *self, int count, char **words,
 
 static bool changes_something(const struct request *request) {
   return request->pause || request->resume || request->enable || request->disable ||
-         request->hold_ns != UINT64_MAX;
+         request->hold_ns != UINT64_MAX || request->memprof;
 }
 
-static int check_words(const struct command *self, const struct request *request) {
+static int check_words(const struct command *self, struct request *request) {
+  struct eventring_error error;
+  if (request->memprof &&
+      eventring_memory_parse_rate(request->memprof, &request->rate, &error) != 0)
+    return usage_error(self, "--memprof %s", error.text);
   if (request->pause && request->resume)
     return usage_error(self, "both --pause and --resume");
   if (request->json && !request->status)
@@ -114,6 +123,10 @@ static int change(eventring_cursor *cursor, const struct request *request) {
   if (status == STATUS_OK)
     status = ask(cursor, request->hold_ns != UINT64_MAX, EVENTRING_CONTROL_HOLD,
                  request->hold_ns);
+  uint64_t bits;
+  memcpy(&bits, &request->rate, sizeof bits);
+  if (status == STATUS_OK)
+    status = ask(cursor, request->memprof != NULL, EVENTRING_CONTROL_SAMPLE, bits);
   return status;
 }
 

@@ -10,6 +10,7 @@
 #include "analysis/units.h"
 #include "options.h"
 #include "runs.h"
+#include "heap_diff.h"
 #include "text_table.h"
 
 /* With fewer runs than a test takes, only what is beyond this factor counts as a change:
@@ -208,15 +209,28 @@ static void print_json(const struct runs *runs) {
 
 /* ---- The command --------------------------------------------------------------------- */
 
-static int read_words(const struct command *self, int count, char **words, bool *json,
-                      uint64_t *top, struct operands *operands) {
+struct asked {
+  bool json, heap;
+  uint64_t top; /* 0: not given */
+  const char *by;
+};
+
+static int read_words(const struct command *self, int count, char **words, struct asked *asked,
+                      struct operands *operands) {
   const struct option_spec specs[] = {
-      {"json", 'j', OPTION_FLAG, json, NULL, "one JSON object"},
-      {"top", 't', OPTION_COUNT, top, "N", "at most N lines of spans (10)"}};
+      {"json", 'j', OPTION_FLAG, &asked->json, NULL, "one JSON object"},
+      {"top", 't', OPTION_COUNT, &asked->top, "N", "at most N lines (10 of spans, 20 of a heap)"},
+      {"heap", 0, OPTION_FLAG, &asked->heap, NULL,
+       "what is alive, beyond the error of the estimates"},
+      {"by", 0, OPTION_TEXT, &asked->by, "WHAT",
+       "of a heap: line (default), function, kind, origin, span or domain"}};
   int status = options_parse(self, OPTION_SPECS(specs), count, words, operands);
   if (status >= 0) return status;
   if (operands->command) return usage_error(self, "cannot launch a command");
   if (operands->count < 2) return usage_error(self, "two recordings, A and B, are needed");
+  if (asked->heap && operands->count > 2)
+    return usage_error(self, "--heap compares two recordings");
+  if (asked->by && !asked->heap) return usage_error(self, "--by goes with --heap");
   if (operands->count % 2)
     return usage_error(self, "`%s' has no counterpart: runs of A and B in turn",
                        operands->words[operands->count - 1]);
@@ -224,11 +238,14 @@ static int read_words(const struct command *self, int count, char **words, bool 
 }
 
 int command_diff(const struct command *self, int count, char **words) {
-  bool json = false;
-  uint64_t top = 10;
+  struct asked asked = {0};
   struct operands operands;
-  int status = read_words(self, count, words, &json, &top, &operands);
+  int status = read_words(self, count, words, &asked, &operands);
   if (status >= 0) return status;
+  if (asked.heap) {
+    const struct heap_diff options = {asked.by, asked.json, asked.top};
+    return heap_diff(self, &options, operands.words);
+  }
   struct runs runs = {.count = operands.count};
   runs.run = need_zeroed(runs.count, sizeof *runs.run);
   for (size_t i = 0; status < 0 && i < runs.count; i++) {
@@ -238,8 +255,8 @@ int command_diff(const struct command *self, int count, char **words) {
   if (status < 0) {
     runs_compare(&runs);
     judge_few(&runs);
-    if (json) print_json(&runs);
-    else print_text(&runs, top);
+    if (asked.json) print_json(&runs);
+    else print_text(&runs, asked.top ? asked.top : 10);
     status = STATUS_OK;
   }
   runs_free(&runs);

@@ -2,6 +2,8 @@
 /* dump_format.c: one event as a line of text or of JSON. */
 #include "dump_format.h"
 
+#include "eventring/memory.h"
+
 #include <inttypes.h>
 #include <string.h>
 
@@ -121,6 +123,13 @@ static const char *fields_of(const struct eventring_event *event) {
 }
 
 /* `(a = 1, b = "x")`, or without names `(1, "x")`. */
+static void print_sample(FILE *out, const struct eventring_event *event) {
+  struct eventring_sample sample;
+  uint64_t block = eventring_event_sample(event, &sample);
+  fprintf(out, " = block %" PRIu64 " of %" PRIu64 " words, %" PRIu64 " sampled, kind %u, stack %" PRIu32,
+          block, sample.words, sample.samples, sample.kind, sample.stack);
+}
+
 static void print_values(FILE *out, const struct eventring_event *event) {
   struct eventring_value values[EVENTRING_MAX_VALUES];
   size_t count = eventring_event_values(event, values, EVENTRING_MAX_VALUES);
@@ -157,6 +166,7 @@ static void print_value(const struct dump_format *format,
     case EVENTRING_STRING_ID: fprintf(out, " = string %" PRIu64, event->value.u); break;
     case EVENTRING_STACK_ID: fprintf(out, " = stack %" PRIu64, event->value.u); break;
     case EVENTRING_VALUES: print_values(out, event); break;
+    case EVENTRING_SAMPLE: print_sample(out, event); return;
     default:
       fputs(" = 0x", out);
       print_hex(out, event->bytes, event->size);
@@ -302,6 +312,22 @@ static void put_values(struct eva_json *json, const struct eventring_event *even
   (named ? eva_json_close_object : eva_json_close_array)(json);
 }
 
+/* A sample of an allocation, whatever the event is called. */
+static void put_sample(struct eva_json *json, const struct eventring_event *event) {
+  struct eventring_sample sample;
+  uint64_t block = eventring_event_sample(event, &sample);
+  eva_json_key(json, "sample");
+  eva_json_open_object(json);
+  eva_json_uint_at(json, "block", block);
+  eva_json_uint_at(json, "words", sample.words);
+  eva_json_uint_at(json, "samples", sample.samples);
+  eva_json_uint_at(json, "stack", sample.stack);
+  eva_json_uint_at(json, "span", sample.span);
+  eva_json_uint_at(json, "kind", sample.kind);
+  eva_json_uint_at(json, "origin", sample.origin);
+  eva_json_close_object(json);
+}
+
 static void put_value(const struct dump_format *format, struct eva_json *json,
                       const struct eventring_event *event) {
   const struct eventring_def *named = named_value(format, event);
@@ -314,6 +340,7 @@ static void put_value(const struct dump_format *format, struct eva_json *json,
     case EVENTRING_STRING_ID: eva_json_uint_at(json, "string_id", event->value.u); return;
     case EVENTRING_STACK_ID: eva_json_uint_at(json, "stack_id", event->value.u); return;
     case EVENTRING_VALUES: put_values(json, event); return;
+    case EVENTRING_SAMPLE: put_sample(json, event); return;
     case EVENTRING_STRING:
       if (!is_utf8(event->bytes, event->size)) break;
       eva_json_key(json, "value");

@@ -28,8 +28,34 @@ BEGIN, END, LINKED, REMARK = 1, 2, 6, 7
 KINDS_OF_DEFINITION = {1: (1,), 2: (1,), 3: (2,), 4: (3,), 5: (4,), 6: (5, 6)}  # by kind of event
 OTHER = 6              # the id that stands in for unknown events
 EVENTS, DEFINITIONS, STRINGS, LIVES, CLOCK, ENDINGS, PROCESSES = 1, 2, 3, 6, 7, 16, 17
+FUNCTIONS, STACKS, HEAPS, HEAP_PAGES = 4, 5, 11, 12
 STOPPED, EXIT, SIGNAL = 1, 2, 3  # why it ended
 TOP_BIT = 1 << 63
+
+
+def split_records(words, end):
+    """The records of a block that is finished; None: they do not end where it says."""
+    at, records = HEADER_WORDS, []
+    if not HEADER_WORDS <= end <= BLOCK_WORDS:
+        return None
+    while at < BLOCK_WORDS and words[at]:
+        size = words[at] & 0xFFFF
+        if size == 0 or at + size > BLOCK_WORDS:
+            return None
+        records.append(words[at:at + size])
+        at += size
+    return records if at == end else None
+
+
+def root_is_valid(words, records):
+    if not records or len(records[0]) < 23 or records[0][0] >> 16 & 0xFFFF != 1:
+        return False
+    root = records[0]
+    rate = struct.unpack("<d", struct.pack("<Q", root[2]))[0]
+    pages, entries = root[6] & 0xFFFFFFFF, root[6] >> 32
+    return (root[1] & 0xFFFFFFFF < 128 and 0 < rate <= 1 and pages <= 2048 and
+            entries <= 56 * pages and 1 <= root[22] & 0xFFFFFFFF <= 64 and
+            root[0] >> 32 == words[5] & 0xFFFFFFFF)
 
 
 class Refused(Exception):
@@ -331,6 +357,10 @@ class Recording:
                 in_rings.update(range(run.first, run.first + run.end - run.start))
         by_kind = collections.defaultdict(list)
         self.taken = collections.Counter()       # records of each kind
+        self.functions = {}                      # id: (name, source, line)
+        self.stacks = {}                         # id: (parent, function, line, column)
+        self.heap_roots = collections.defaultdict(list)  # by number: (generation, record)
+        self.heap_pages = collections.defaultdict(list)  # by number and page: the same
         self.loose = []                          # blocks of events that are in no ring
         indices = range(self.claimed)
         if self.has_streams:
@@ -345,10 +375,46 @@ class Recording:
             if EVENTS < kind < 10 or kind in (ENDINGS, PROCESSES):
                 for sequence, index, words in sorted(blocks):
                     self.read_record_block(kind, index, words)
+            elif kind in (HEAPS, HEAP_PAGES):
+                self.read_heap_blocks(kind, blocks)
             elif kind == EVENTS:
                 self.loose += [words for _, _, words in blocks]
             else:
                 self.report.passed_over["blocks of kind %d" % kind] += len(blocks)
+
+    def read_heap_blocks(self, kind, blocks):
+        """Heap profiles: roots by profile, and pages by profile and page, newest last."""
+        for sequence, index, words in sorted(blocks):
+            end = words[6] & 0xFFFFFFFF
+            records = split_records(words, end)
+            if records is None or checksum(words[:end]) != words[6] >> 32:
+                self.report.damage("block %d of the file, of kind %d" % (index, kind))
+            elif kind == HEAPS and not root_is_valid(words, records):
+                self.report.damage("the heap profile in block %d of the file" % index)
+            elif kind == HEAPS:
+                self.heap_roots[words[5] & 0xFFFFFFFF].append((sequence, records[0]))
+            else:
+                place = words[5] & 0xFFFFFFFF, words[5] >> 32
+                self.heap_pages[place].append((sequence, records))
+
+    def heaps(self):
+        """What each heap profile says: its root, its entries, and whether it is whole."""
+        for number in sorted(self.heap_roots):
+            generation, root = max(self.heap_roots[number])
+            pages, entries = root[6] & 0xFFFFFFFF, []
+            is_whole = True
+            for page in range(pages):
+                there = sorted(self.heap_pages.get((number, page), []), key=lambda p: p[0])
+                usable = [p for p in there if p[0] <= generation] or there[:1]
+                is_whole = is_whole and bool(usable) and usable[-1][0] <= generation
+                entries += usable[-1][1] if usable else []
+            entries = [e for e in entries if e[0] >> 16 & 0xFFFF == 1 and len(e) >= 9 and
+                       e[1] >> 16 & 0xFF < 64 and e[1] >> 24 & 0xFF < 16]
+            sums = [sum(e[word] for e in entries) for word in (4, 5, 2)]
+            lost = root[18], root[19], root[20]
+            is_whole = is_whole and len(entries) == root[6] >> 32 and \
+                [s + l for s, l in zip(sums, lost)] == [root[9], root[10], root[11]]
+            yield number, root, entries, is_whole
 
     def read_record_block(self, kind, index, words):
         at, records, is_sound = HEADER_WORDS, [], True
@@ -377,11 +443,39 @@ class Recording:
         of_type, number = record[0] >> 16 & 0xFFFF, record[0] >> 32
         takers = {(DEFINITIONS, 1): self.take_definition, (CLOCK, 1): self.take_segment,
                   (LIVES, 1): self.take_name_of_life, (LIVES, 2): self.take_end_of_life,
-                  (LIVES, 3): self.take_name_of_life, (ENDINGS, 1): self.take_error}
+                  (LIVES, 3): self.take_name_of_life, (ENDINGS, 1): self.take_error,
+                  (FUNCTIONS, 1): self.take_function, (STACKS, 2): self.take_stack,
+                  (STRINGS, 2): self.take_memory_name, (STRINGS, 3): self.take_memory_name}
         if (kind, of_type) in takers:
             takers[kind, of_type](number, record)
         elif of_type != 1:
             self.report.passed_over["records of kind %d, type %d" % (kind, of_type)] += 1
+
+    def take_function(self, number, record):
+        raw, texts = bytes_of(record), max(0, len(record) - 3) * 8
+        name_bytes, source_bytes = (record[2] & 0xFFFFFFFF, record[2] >> 32) \
+            if len(record) >= 3 else (256, 0)
+        if not 1 <= number <= 344064 or name_bytes > 255 or source_bytes > 1023 or \
+                name_bytes + source_bytes > texts:
+            self.report.damage("function %d" % number)
+        elif number not in self.functions:
+            name, source = raw[24:24 + name_bytes], raw[24 + name_bytes:][:source_bytes]
+            self.functions[number] = (clean(name), clean(source),
+                                      record[1] & 0xFFFFFFFF)
+
+    def take_stack(self, number, record):
+        if len(record) < 3 or not 1 <= number <= 688128 or record[1] & 0xFFFFFFFF >= number:
+            self.report.damage("stack %d" % number)
+        elif number not in self.stacks:
+            parent = record[1] & 0xFFFFFFFF
+            self.stacks[number] = (parent if parent in self.stacks else 0, record[1] >> 32,
+                                   record[2] & 0xFFFFFFFF, record[2] >> 32)
+
+    def take_memory_name(self, number, record):
+        most = 64 if record[0] >> 16 & 0xFFFF == 2 else 16
+        if len(record) < 2 or number >= most or not 1 <= record[1] <= 15 or \
+                record[1] > (len(record) - 2) * 8:
+            self.report.damage("the name of a kind or origin of memory")
 
     def take_definition(self, number, record):
         raw = bytes_of(record)
@@ -593,7 +687,7 @@ def double(word):
 
 
 NUMBERS = {1: signed, 2: lambda word: word, 3: double}
-STRING, BYTES, VALUES, STRING_ID, STACK_ID = 4, 5, 6, 7, 8
+STRING, BYTES, VALUES, STRING_ID, STACK_ID, SAMPLE = 4, 5, 6, 7, 8, 9
 
 
 def take_bytes(words):
@@ -640,6 +734,13 @@ def decode_values(fields, words):
     return {"value": named, **cut}
 
 
+def decode_sample(words):
+    return {"block": words[2] & (1 << 40) - 1, "words": words[1] & (1 << 48) - 1,
+            "samples": words[1] >> 48 | words[2] >> 40 << 16, "stack": words[0] & 0xFFFFFFFF,
+            "span": words[0] >> 32 & 0x3FFF, "kind": words[0] >> 46 & 63,
+            "origin": words[0] >> 52 & 15}
+
+
 def decode_known(recording, definition, words):
     form = definition.payload
     if form in NUMBERS and len(words) == 1:
@@ -664,6 +765,8 @@ def decode_known(recording, definition, words):
         return {"string_id": words[0]}
     if form == STACK_ID and len(words) == 1:
         return {"stack_id": words[0]}
+    if form == SAMPLE and len(words) == 3:
+        return {"sample": decode_sample(words)}
     raise WrongLength
 
 

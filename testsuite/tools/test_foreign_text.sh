@@ -45,6 +45,11 @@ done
 
 # ---- What only one of the subcommands has
 
+# Of a host whose functions lie in a file of a hostile name
+sampled=$PWD/sampled.eventring
+HEAP_EVENTRING_START=1 HEAP_EVENTRING_PRESERVE=1 HEAP_EVENTRING_NAME=sampled \
+  "$BUILDDIR/testsuite/tools/sample_heap" --collections 2 --source "${arguments[0]}" >/dev/null ||
+  fail "no heap profile"
 directory=${directories[0]} file=${directories[0]}/1.eventring
 run_list() {
   shows_harmless "$EVENTRING" list "${directories[@]}"
@@ -87,6 +92,29 @@ run_diff() {
     shows_harmless "$EVENTRING" diff "$argument/1.eventring" "$argument/$argument.eventring"
     shows_harmless "$EVENTRING" diff --json "$argument/1.eventring" "$argument/1.eventring"
     shows_harmless "$EVENTRING" diff "$argument" "$file"
+    shows_harmless "$EVENTRING" diff --heap --by "$argument" "$sampled" "$sampled"
+    shows_harmless "$EVENTRING" diff --heap "$argument/1.eventring" "$sampled"
+  done
+}
+run_heap() {
+  run_question heap
+  for argument in "${arguments[@]}"; do
+    shows_harmless "$EVENTRING" heap --by "$argument" "$file"
+    shows_harmless "$EVENTRING" heap --to "$argument" "$file"
+    shows_harmless "$EVENTRING" heap -o "no/$argument" "$sampled"
+    shows_harmless "$EVENTRING" heap --to folded -o "no/$argument" "$sampled"
+    for by in stack line function span domain; do
+      shows_harmless "$EVENTRING" heap --by $by "$sampled"
+      shows_harmless "$EVENTRING" heap --by $by --json "$sampled"
+    done
+  done
+}
+run_export() {
+  run_question export
+  for argument in "${arguments[@]}"; do
+    shows_harmless "$EVENTRING" export --to "$argument" -o x "$sampled"
+    shows_harmless "$EVENTRING" export --to pprof -o "no/$argument" "$sampled"
+    shows_harmless "$EVENTRING" export --to pprof -o "$directory/1.eventring" "$sampled"
   done
 }
 run_snapshot() {

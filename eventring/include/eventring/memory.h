@@ -218,6 +218,11 @@ eventring_event_memory(const struct eventring_event *event, struct eventring_mem
   return eventring_event_memory_sized(event, memory, sizeof *memory);
 }
 
+/* Fills *sample from an event whose payload is a SAMPLE, whatever its name, and returns the
+   number of the block; of another event both are 0. Any thread, within the callback. */
+uint64_t eventring_event_sample(const struct eventring_event *event,
+                                struct eventring_sample *sample);
+
 /* An amount of memory, out of samples. */
 struct eventring_amount {
   uint64_t samples;

@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: MIT */
+/* heap.c: what was allocated and what is alive, by stack, out of a recording. */
+#include "analysis/heap.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct table { /* of indices + 1 by a hash; 0: free */
+  uint32_t *at;
+  uint32_t size; /* a power of two */
+};
+
+struct block { /* that is alive, of which the allocation was seen */
+  uint64_t number;
+  uint32_t domain, row; /* row UINT32_MAX: the place is free */
+  uint64_t born; /* collections before it */
+  struct eva_amount amount;
+};
+
+struct domain { /* what its events have said */
+  double rate;
+  uint64_t collections;
+};
+
+struct eva_heap {
+  struct eva_heap_row *rows;
+  uint32_t count, room;
+  struct table index;
+  struct eva_heap_state state;
+  uint64_t only, since, survived;
+  struct block *blocks; /* open addressing, by number and domain */
+  uint32_t blocks_size, blocks_used;
+  struct domain domain[EVENTRING_MAX_DOMAINS];
+  double live, peak; /* bytes of all rows, now and at the peak */
+};
+
+struct eva_heap *eva_heap_new(void) {
+  struct eva_heap *h = calloc(1, sizeof *h);
+  if (!h) return NULL;
+  h->only = UINT64_MAX;
+  h->state.live_words = UINT64_MAX;
+  return h;
+}
+
+void eva_heap_free(struct eva_heap *h) {
+  if (!h) return;
+  free(h->rows);
+  free(h->index.at);
+  free(h->blocks);
+  free(h);
+}
+
+void eva_heap_only_domain(struct eva_heap *h, uint64_t domain) { h->only = domain; }
+
+const struct eva_heap_state *eva_heap_state(const struct eva_heap *h) { return &h->state; }
+
+size_t eva_heap_rows(const struct eva_heap *h, const struct eva_heap_row **rows) {
+  *rows = h->rows;
+  return h->count;
+}
+
+void eva_amount_add(struct eva_amount *sum, const struct eva_amount *more) {
+  sum->samples += more->samples;
+  sum->bytes += more->bytes;
+  sum->objects += more->objects;
+  sum->variance += more->variance;
+}
+
+static void take_away(struct eva_amount *from, const struct eva_amount *less) {
+  from->samples -= less->samples;
+  from->bytes -= less->bytes;
+  from->objects -= less->objects;
+  from->variance -= less->variance;
+}
+
+/* ---- Rows -------------------------------------------------------------------------- */
+
+static uint64_t mix(uint64_t a, uint64_t b) {
+  uint64_t hash = (a ^ b << 32 ^ b >> 32) * 0x9e3779b97f4a7c15;
+  return hash ^ hash >> 32;
+}
+
+static uint64_t hash_of_row(const struct eva_heap_row *r) {
+  return mix(r->stack | (uint64_t)r->domain << 32,
+             r->span | (uint64_t)r->kind << 16 | (uint64_t)r->origin << 24);
+}
+
+static bool same_row(const struct eva_heap_row *a, const struct eva_heap_row *b) {
+  return a->stack == b->stack && a->domain == b->domain && a->span == b->span &&
+         a->kind == b->kind && a->origin == b->origin;
+}
+
+static uint32_t *find_row(const struct eva_heap *h, const struct eva_heap_row *row) {
+  for (uint64_t at = hash_of_row(row);; at++) {
+    uint32_t *place = &h->index.at[at & (h->index.size - 1)];
+    if (!*place || same_row(&h->rows[*place - 1], row)) return place;
+  }
+}
+
+static bool grow_index(struct eva_heap *h) {
+  if (h->index.size && 2 * (h->count + 1) <= h->index.size) return true;
+  uint32_t size = h->index.size ? 2 * h->index.size : 256;
+  uint32_t *at = calloc(size, sizeof *at);
+  if (!at) return false;
+  free(h->index.at);
+  h->index = (struct table){at, size};
+  for (uint32_t i = 0; i < h->count; i++) *find_row(h, &h->rows[i]) = i + 1;
+  return true;
+}
+
+static bool grow_rows(struct eva_heap *h) {
+  if (h->count < h->room) return true;
+  uint32_t room = h->room ? 2 * h->room : 128;
+  struct eva_heap_row *rows = realloc(h->rows, room * sizeof *rows);
+  if (!rows) return false;
+  h->rows = rows;
+  h->room = room;
+  return true;
+}
+
+/* UINT32_MAX: no memory. */
+static uint32_t row_for(struct eva_heap *h, const struct eva_heap_row *row) {
+  if (!grow_index(h)) return UINT32_MAX;
+  uint32_t *place = find_row(h, row);
+  if (*place) return *place - 1;
+  if (!grow_rows(h)) return UINT32_MAX;
+  h->rows[h->count] = *row;
+  *place = ++h->count;
+  return h->count - 1;
+}
+
+static void note_rate(struct eva_heap_state *s, double rate) {
+  if (!(rate > 0 && rate <= 1)) return;
+  if (!s->most_rate || rate < s->least_rate) s->least_rate = rate;
+  if (rate > s->most_rate) s->most_rate = rate;
+}
+
+/* ---- Profiles ------------------------------------------------------------------------ */
+
+struct reading {
+  struct eva_heap *heap;
+  uint32_t last[EVENTRING_MAX_DOMAINS]; /* number of the last profile of each slot */
+  bool no_memory;
+};
+
+/* Of a profile that another one has followed nobody knows what is alive. */
+static bool is_last(const struct reading *reading, const struct eventring_heap *heap) {
+  return heap->domain < EVENTRING_MAX_DOMAINS && reading->last[heap->domain] == heap->number;
+}
+
+static int note_last(void *context, const struct eventring_heap *heap) {
+  struct reading *reading = context;
+  if (heap->domain < EVENTRING_MAX_DOMAINS) reading->last[heap->domain] = heap->number;
+  return 0;
+}
+
+static struct eva_amount of(const struct eventring_amount *a) {
+  return (struct eva_amount){(double)a->samples, a->bytes, a->objects, a->bytes_variance};
+}
+
+static void add(struct eva_amount *sum, const struct eventring_amount *more) {
+  struct eva_amount amount = of(more);
+  eva_amount_add(sum, &amount);
+}
+
+static bool wants(const struct eva_heap *h, uint32_t domain) {
+  return h->only == UINT64_MAX || h->only == domain;
+}
+
+static int on_heap(void *context, const struct eventring_heap *heap) {
+  const struct reading *reading = context;
+  struct eva_heap *h = reading->heap;
+  struct eva_heap_state *s = &h->state;
+  note_rate(s, heap->rate);
+  if (!wants(h, heap->domain)) return 0;
+  s->profiles++;
+  s->running += !heap->over;
+  s->torn += heap->torn;
+  s->lost_entries += heap->lost_entries;
+  if (is_last(reading, heap)) add(&s->lost[EVA_LIVE], &heap->lost_live);
+  add(&s->lost[EVA_ALLOCATED], &heap->lost_allocated);
+  s->words += heap->words;
+  if (heap->live_words != UINT64_MAX && is_last(reading, heap))
+    s->live_words = (s->live_words == UINT64_MAX ? 0 : s->live_words) + heap->live_words;
+  s->collections += heap->collections;
+  if (!s->start_ns || heap->start_ns < s->start_ns) s->start_ns = heap->start_ns;
+  if (heap->ns > s->ns) s->ns = heap->ns;
+  return 0;
+}
+
+static int on_entry(void *context, const struct eventring_heap *heap,
+                    const struct eventring_heap_entry *e) {
+  struct reading *reading = context;
+  struct eva_heap *h = reading->heap;
+  struct eva_heap_row key = {.stack = e->stack, .domain = heap->domain, .span = e->span,
+                             .kind = e->kind, .origin = e->origin};
+  if (!wants(h, heap->domain) || !e->allocated.samples) return 0;
+  uint32_t at = row_for(h, &key);
+  if (at == UINT32_MAX) {
+    reading->no_memory = true;
+    return 1;
+  }
+  struct eva_amount *amount = h->rows[at].amount;
+  if (is_last(reading, heap)) add(&amount[EVA_LIVE], &e->live);
+  add(&amount[EVA_ALLOCATED], &e->allocated);
+  add(&amount[EVA_TEMPORARY], &e->temporary);
+  add(&amount[EVA_PEAK], &e->peak);
+  return 0;
+}
+
+int eva_heap_read(struct eva_heap *h, eventring_cursor *cursor) {
+  static const struct eventring_heap_callbacks callbacks = {on_heap, on_entry};
+  static const struct eventring_heap_callbacks first = {note_last, NULL};
+  struct reading reading = {.heap = h};
+  int status = eventring_cursor_heaps(cursor, &first, &reading);
+  if (status == EVENTRING_OK) status = eventring_cursor_heaps(cursor, &callbacks, &reading);
+  h->state.dropped = eventring_cursor_heaps_dropped(cursor);
+  return reading.no_memory ? EVENTRING_E_MEMORY : status;
+}
+
+/* ---- Events ---------------------------------------------------------------------------- */
+
+void eva_heap_window(struct eva_heap *h, uint64_t since, uint64_t survived) {
+  h->since = since;
+  h->survived = survived;
+  h->state.from_events = true;
+}
+
+static int on_rate(void *context, const struct eventring_heap *heap) {
+  struct eva_heap *h = context;
+  if (!wants(h, heap->domain) || heap->domain >= EVENTRING_MAX_DOMAINS) return 0;
+  h->domain[heap->domain].rate = heap->rate;
+  note_rate(&h->state, heap->rate);
+  return 0;
+}
+
+int eva_heap_rates(struct eva_heap *h, eventring_cursor *cursor) {
+  static const struct eventring_heap_callbacks callbacks = {on_rate, NULL};
+  return eventring_cursor_heaps(cursor, &callbacks, h);
+}
+
+static struct block *find_block(const struct eva_heap *h, uint32_t domain, uint64_t number) {
+  for (uint64_t at = mix(number, domain);; at++) {
+    struct block *b = &h->blocks[at & (h->blocks_size - 1)];
+    if (!b->number || (b->number == number && b->domain == domain)) return b;
+  }
+}
+
+/* Places of blocks that died are used up until the table is made anew. */
+static bool grow_blocks(struct eva_heap *h) {
+  if (h->blocks_size && 2 * (h->blocks_used + 1) <= h->blocks_size) return true;
+  uint32_t alive = 0, size = 1024;
+  for (uint32_t i = 0; i < h->blocks_size; i++)
+    alive += h->blocks[i].number && h->blocks[i].row != UINT32_MAX;
+  while (size < 4 * (alive + 1)) {
+    if (size > UINT32_MAX / 4) return false;
+    size *= 2;
+  }
+  struct block *blocks = calloc(size, sizeof *blocks), *old = h->blocks;
+  uint32_t old_size = h->blocks_size;
+  if (!blocks) return false;
+  h->blocks = blocks;
+  h->blocks_size = size;
+  h->blocks_used = alive;
+  for (uint32_t i = 0; i < old_size; i++)
+    if (old[i].number && old[i].row != UINT32_MAX)
+      *find_block(h, old[i].domain, old[i].number) = old[i];
+  free(old);
+  return true;
+}
+
+static double chance(double rate, uint64_t words) {
+  double all = 0, part = rate;
+  for (; words; words >>= 1) {
+    if (words & 1) all += part - all * part;
+    part += part - part * part;
+  }
+  return all;
+}
+
+static struct eva_amount amount_of(const struct eventring_sample *s, double rate) {
+  double n = (double)s->samples;
+  return (struct eva_amount){n, n / rate * 8, 1 / chance(rate, s->words ? s->words : 1),
+                             n * (1 - rate) / (rate * rate) * 64};
+}
+
+/* Remembers what is alive when it is more than ever; where it grows slowly, not each time. */
+static void note_peak(struct eva_heap *h) {
+  if (h->live <= h->peak * (1 + 1.0 / 32)) return;
+  h->peak = h->live;
+  for (uint32_t i = 0; i < h->count; i++) h->rows[i].amount[EVA_PEAK] = h->rows[i].amount[EVA_LIVE];
+}
+
+static int on_alloc(struct eva_heap *h, const struct eventring_event *event,
+                    const struct eventring_memory *m) {
+  struct domain *d = &h->domain[event->domain];
+  const struct eventring_sample *s = &m->sample;
+  struct eva_heap_row key = {.stack = s->stack, .domain = event->domain, .span = s->span,
+                             .kind = s->kind, .origin = s->origin};
+  if (!(d->rate > 0)) return EVENTRING_OK; /* said by no profile either */
+  uint32_t row = grow_blocks(h) ? row_for(h, &key) : UINT32_MAX;
+  if (row == UINT32_MAX) return EVENTRING_E_MEMORY;
+  struct eva_amount amount = amount_of(s, d->rate);
+  struct block *b = find_block(h, event->domain, m->block);
+  h->blocks_used += !b->number;
+  *b = (struct block){m->block, event->domain, row, d->collections, amount};
+  if (h->survived) return EVENTRING_OK;
+  eva_amount_add(&h->rows[row].amount[EVA_ALLOCATED], &amount);
+  eva_amount_add(&h->rows[row].amount[EVA_LIVE], &amount);
+  h->live += amount.bytes;
+  return EVENTRING_OK;
+}
+
+static bool survived(const struct eva_heap *h, const struct block *b) {
+  return h->domain[b->domain].collections - b->born >= h->survived;
+}
+
+static void on_free(struct eva_heap *h, const struct eventring_event *event, uint64_t number) {
+  struct block *b = h->blocks_size ? find_block(h, event->domain, number) : NULL;
+  if (!b || !b->number || b->row == UINT32_MAX) {
+    h->state.unknown_frees++;
+    return;
+  }
+  struct eva_amount *amount = h->rows[b->row].amount;
+  if (h->survived && survived(h, b)) eva_amount_add(&amount[EVA_ALLOCATED], &b->amount);
+  if (!h->survived) {
+    take_away(&amount[EVA_LIVE], &b->amount);
+    if (h->domain[b->domain].collections == b->born)
+      eva_amount_add(&amount[EVA_TEMPORARY], &b->amount);
+    h->live -= b->amount.bytes;
+  }
+  b->row = UINT32_MAX;
+}
+
+static void forget_domain(struct eva_heap *h, uint32_t domain) {
+  for (uint32_t i = 0; i < h->blocks_size; i++) {
+    struct block *b = &h->blocks[i];
+    if (!b->number || b->row == UINT32_MAX || b->domain != domain) continue;
+    if (!h->survived) take_away(&h->rows[b->row].amount[EVA_LIVE], &b->amount);
+    b->row = UINT32_MAX;
+  }
+}
+
+int eva_heap_event(struct eva_heap *h, const struct eventring_event *event) {
+  struct eventring_memory m;
+  enum eventring_memory_event what = eventring_event_memory(event, &m);
+  if (!what || !wants(h, event->domain)) return EVENTRING_OK;
+  struct domain *d = &h->domain[event->domain];
+  switch (what) {
+  case EVENTRING_MEMORY_ALLOC:
+    return event->ns >= h->since ? on_alloc(h, event, &m) : EVENTRING_OK;
+  case EVENTRING_MEMORY_FREE_YOUNG:
+  case EVENTRING_MEMORY_FREE_OLD:
+    on_free(h, event, m.block);
+    break;
+  case EVENTRING_MEMORY_COLLECTED:
+    d->collections++;
+    h->state.collections += event->ns >= h->since;
+    if (!h->survived) note_peak(h);
+    break;
+  case EVENTRING_MEMORY_RATE:
+    if (d->rate > 0) forget_domain(h, event->domain); /* a profile ends; nothing says more */
+    d->rate = m.rate;
+    note_rate(&h->state, m.rate);
+    break;
+  default:
+    break;
+  }
+  return EVENTRING_OK;
+}
+
+int eva_heap_settle(struct eva_heap *h) {
+  for (uint32_t i = 0; h->survived && i < h->blocks_size; i++) {
+    const struct block *b = &h->blocks[i];
+    if (!b->number || b->row == UINT32_MAX || !survived(h, b)) continue;
+    eva_amount_add(&h->rows[b->row].amount[EVA_ALLOCATED], &b->amount);
+    eva_amount_add(&h->rows[b->row].amount[EVA_LIVE], &b->amount);
+  }
+  return EVENTRING_OK;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/* export.h: recordings in the formats of other tools.
+ *
+ * Each format has a file of its own, which knows the public headers and the analysis alone.
+ * It writes to a stream, which the caller opens, closes and checks for errors (ferror).
+ * Texts are those of the recording, as they are: each format escapes them in its own way.
+ */
+#ifndef EVENTRING_EXPORT_H
+#define EVENTRING_EXPORT_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum { EXPORT_VALUES = 6 }; /* figures of a row, at most */
+
+struct export_function {
+  const char *name, *source; /* "": not known */
+  uint32_t line;
+};
+
+/* A stack: a frame, and the stack of its caller. */
+struct export_stack {
+  uint32_t parent;   /* less than its own index; 0: none */
+  uint32_t function; /* index; 0 is that of what is not known */
+  uint32_t line;     /* 0: not known */
+};
+
+struct export_label { /* NULL: none */
+  const char *key, *text;
+};
+enum { EXPORT_LABELS = 4 };
+
+struct export_row {
+  uint32_t stack; /* index; 0: none */
+  double value[EXPORT_VALUES];
+  struct export_label label[EXPORT_LABELS];
+};
+
+struct export_value {
+  const char *name, *unit; /* "live_space", "bytes" */
+};
+
+struct export_profile {
+  const char *program;
+  int64_t start_wall_ns;
+  uint64_t duration_ns;
+  const struct export_value *values;
+  size_t value_count, main_value; /* that tools show first, or alone */
+  const struct export_function *functions; /* from index 0, which is a "?" */
+  size_t function_count;
+  const struct export_stack *stacks; /* index 0 is not used */
+  size_t stack_count;
+  const struct export_row *rows;
+  size_t row_count;
+};
+
+/* Return 0, or -1: no memory. */
+#define EXPORT_PROFILE(name, suffix, summary) \
+  int export_##name(const struct export_profile *profile, FILE *out);
+#include "export/formats.def"
+
+#endif

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+/* pprof.c: the profile.proto of pprof (https://github.com/google/pprof), not compressed.
+ *
+ * A message of protocol buffers: each field is a key (number << 3 | wire type) and a varint, or
+ * for type 2 a length and bytes. Texts are indices into a table of strings. Locations and
+ * functions have ids from 1 on: here those of the stacks (a location for each distinct
+ * function and line would be smaller, but a stack is one already) and of the functions. */
+#include "export/export.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { /* fields of messages */
+  PROFILE_SAMPLE_TYPE = 1, PROFILE_SAMPLE = 2, PROFILE_LOCATION = 4, PROFILE_FUNCTION = 5,
+  PROFILE_STRING_TABLE = 6, PROFILE_TIME_NANOS = 9, PROFILE_DURATION_NANOS = 10,
+  PROFILE_DEFAULT_SAMPLE_TYPE = 14,
+  VALUE_TYPE = 1, VALUE_UNIT = 2,
+  SAMPLE_LOCATION_ID = 1, SAMPLE_VALUE = 2, SAMPLE_LABEL = 3,
+  LABEL_KEY = 1, LABEL_STR = 2,
+  LOCATION_ID = 1, LOCATION_LINE = 4, LINE_FUNCTION_ID = 1, LINE_LINE = 2,
+  FUNCTION_ID = 1, FUNCTION_NAME = 2, FUNCTION_SYSTEM_NAME = 3, FUNCTION_FILENAME = 4,
+  FUNCTION_START_LINE = 5
+};
+
+struct bytes {
+  uint8_t *data;
+  size_t size, room;
+  bool failed; /* no memory */
+};
+
+static void put(struct bytes *b, const void *data, size_t size) {
+  if (b->size + size > b->room) {
+    size_t room = 2 * b->room + size + 64;
+    uint8_t *grown = realloc(b->data, room);
+    if (!grown) {
+      b->failed = true;
+      return;
+    }
+    b->data = grown;
+    b->room = room;
+  }
+  memcpy(b->data + b->size, data, size);
+  b->size += size;
+}
+
+static void put_varint(struct bytes *b, uint64_t value) {
+  uint8_t out[10];
+  size_t size = 0;
+  for (; value >= 0x80; value >>= 7) out[size++] = (uint8_t)(value | 0x80);
+  out[size++] = (uint8_t)value;
+  put(b, out, size);
+}
+
+static void put_number(struct bytes *b, unsigned field, uint64_t value) {
+  put_varint(b, field << 3);
+  put_varint(b, value);
+}
+
+static void put_part(struct bytes *b, unsigned field, const void *data, size_t size) {
+  put_varint(b, field << 3 | 2);
+  put_varint(b, size);
+  if (size) put(b, data, size);
+}
+
+/* Appends a message and empties it. */
+static void put_message(struct bytes *b, unsigned field, struct bytes *message) {
+  put_part(b, field, message->data, message->size);
+  b->failed |= message->failed;
+  message->size = 0;
+}
+
+/* ---- Strings: found by content, in the order of first use ------------------------------- */
+
+struct strings {
+  const char **text;
+  size_t count, room;
+  uint32_t *index; /* + 1; by hash */
+  size_t index_size;
+  bool failed;
+};
+
+static size_t hash_text(const char *text) {
+  uint64_t hash = 0xcbf29ce484222325;
+  for (; *text; text++) hash = (hash ^ (uint8_t)*text) * 0x100000001b3;
+  return (size_t)(hash ^ hash >> 29);
+}
+
+static uint32_t *find_text(const struct strings *s, const char *text) {
+  for (size_t at = hash_text(text);; at++) {
+    uint32_t *place = &s->index[at & (s->index_size - 1)];
+    if (!*place || strcmp(s->text[*place - 1], text) == 0) return place;
+  }
+}
+
+static bool grow_strings(struct strings *s) {
+  if (s->count < s->room) return true;
+  size_t room = s->room ? 2 * s->room : 256;
+  const char **text = realloc(s->text, room * sizeof *text);
+  if (!text) return false;
+  s->text = text;
+  uint32_t *index = calloc(2 * room, sizeof *index);
+  if (!index) return false;
+  free(s->index);
+  s->room = room;
+  s->index = index;
+  s->index_size = 2 * room;
+  for (size_t i = 0; i < s->count; i++) *find_text(s, s->text[i]) = (uint32_t)(i + 1);
+  return true;
+}
+
+static uint64_t string(struct strings *s, const char *text) {
+  if (!grow_strings(s)) {
+    s->failed = true;
+    return 0;
+  }
+  uint32_t *place = find_text(s, text);
+  if (*place) return *place - 1;
+  s->text[s->count++] = text;
+  *place = (uint32_t)s->count;
+  return s->count - 1;
+}
+
+/* ---- Messages ------------------------------------------------------------------------------ */
+
+static void put_values(const struct export_profile *p, struct strings *s, struct bytes *out) {
+  struct bytes m = {0};
+  for (size_t i = 0; i < p->value_count; i++) {
+    put_number(&m, VALUE_TYPE, string(s, p->values[i].name));
+    put_number(&m, VALUE_UNIT, string(s, p->values[i].unit));
+    put_message(out, PROFILE_SAMPLE_TYPE, &m);
+  }
+  free(m.data);
+}
+
+static void put_labels(const struct export_row *row, struct strings *s, struct bytes *m) {
+  struct bytes label = {0};
+  for (int i = 0; i < EXPORT_LABELS; i++) {
+    if (!row->label[i].key) continue;
+    put_number(&label, LABEL_KEY, string(s, row->label[i].key));
+    put_number(&label, LABEL_STR, string(s, row->label[i].text));
+    put_message(m, SAMPLE_LABEL, &label);
+  }
+  free(label.data);
+}
+
+static void put_sample(const struct export_profile *p, const struct export_row *row,
+                       struct strings *s, struct bytes *m) {
+  for (uint32_t at = row->stack; at; at = p->stacks[at].parent)
+    put_number(m, SAMPLE_LOCATION_ID, at);
+  for (size_t v = 0; v < p->value_count; v++) {
+    double value = row->value[v];
+    put_number(m, SAMPLE_VALUE, value > 0 && value < 0x1p62 ? (uint64_t)(value + 0.5) : 0);
+  }
+  put_labels(row, s, m);
+}
+
+static void put_stacks(const struct export_profile *p, struct bytes *out) {
+  struct bytes m = {0}, line = {0};
+  for (uint32_t i = 1; i < p->stack_count; i++) {
+    put_number(&m, LOCATION_ID, i);
+    put_number(&line, LINE_FUNCTION_ID, (uint64_t)p->stacks[i].function + 1);
+    put_number(&line, LINE_LINE, p->stacks[i].line);
+    put_message(&m, LOCATION_LINE, &line);
+    put_message(out, PROFILE_LOCATION, &m);
+  }
+  free(m.data);
+  free(line.data);
+}
+
+static void put_functions(const struct export_profile *p, struct strings *s, struct bytes *out) {
+  struct bytes m = {0};
+  for (size_t i = 0; i < p->function_count; i++) {
+    const struct export_function *f = &p->functions[i];
+    uint64_t name = string(s, f->name[0] ? f->name : "?");
+    put_number(&m, FUNCTION_ID, i + 1);
+    put_number(&m, FUNCTION_NAME, name);
+    put_number(&m, FUNCTION_SYSTEM_NAME, name);
+    put_number(&m, FUNCTION_FILENAME, string(s, f->source));
+    put_number(&m, FUNCTION_START_LINE, f->line);
+    put_message(out, PROFILE_FUNCTION, &m);
+  }
+  free(m.data);
+}
+
+static void flush(struct bytes *b, FILE *out, bool *failed) {
+  if (b->size) fwrite(b->data, 1, b->size, out);
+  *failed |= b->failed;
+  b->size = 0;
+}
+
+int export_pprof(const struct export_profile *p, FILE *out) {
+  struct bytes b = {0}, m = {0};
+  struct strings s = {0};
+  bool failed = false;
+  string(&s, ""); /* the first one must be */
+  put_values(p, &s, &b);
+  for (size_t i = 0; i < p->row_count; i++) {
+    put_sample(p, &p->rows[i], &s, &m);
+    put_message(&b, PROFILE_SAMPLE, &m);
+    if (b.size > 1 << 16) flush(&b, out, &failed);
+  }
+  put_stacks(p, &b);
+  put_functions(p, &s, &b);
+  put_number(&b, PROFILE_TIME_NANOS, (uint64_t)p->start_wall_ns);
+  put_number(&b, PROFILE_DURATION_NANOS, p->duration_ns);
+  if (p->value_count)
+    put_number(&b, PROFILE_DEFAULT_SAMPLE_TYPE, string(&s, p->values[p->main_value].name));
+  for (size_t i = 0; i < s.count; i++)
+    put_part(&b, PROFILE_STRING_TABLE, s.text[i], strlen(s.text[i]));
+  flush(&b, out, &failed);
+  failed |= s.failed;
+  free(b.data);
+  free(m.data);
+  free(s.text);
+  free(s.index);
+  return failed ? -1 : 0;
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+/* heap_export.c: a heap in the formats of other tools. */
+#include "heap_export.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "export/export.h"
+
+static const struct format {
+  const char *name, *suffix, *summary;
+  int (*write)(const struct export_profile *profile, FILE *out);
+} formats[] = {
+#define EXPORT_PROFILE(name, suffix, summary) {#name, suffix, summary, export_##name},
+#include "export/formats.def"
+};
+enum { FORMATS = sizeof formats / sizeof formats[0] };
+
+static const struct format *find_format(const char *name) {
+  for (size_t i = 0; i < FORMATS; i++)
+    if (strcmp(formats[i].name, name) == 0) return &formats[i];
+  return NULL;
+}
+
+bool export_knows(const char *format) { return find_format(format) != NULL; }
+
+const char *export_formats(void) {
+  static char names[128];
+  size_t used = 0;
+  for (size_t i = 0; i < FORMATS && used < sizeof names; i++)
+    used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "",
+                             formats[i].name);
+  return names;
+}
+
+/* ---- The file ------------------------------------------------------------------------- */
+
+FILE *output_file_open(const char *path) {
+  if (!path) return stdout;
+  int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  FILE *out = fd >= 0 ? fdopen(fd, "w") : NULL;
+  if (!out) complain("cannot create %s: %s", path, strerror(errno));
+  return out;
+}
+
+int output_file_close(FILE *out, const char *path) {
+  if (out == stdout) return STATUS_OK; /* its errors are reported at the end */
+  bool failed = ferror(out);
+  if (fclose(out) != 0 || failed) {
+    complain("cannot write %s: %s", path, strerror(errno));
+    unlink(path);
+    return STATUS_WRONG;
+  }
+  return STATUS_OK;
+}
+
+/* ---- The profile ------------------------------------------------------------------------ */
+
+static const char *text_or(const char *text, const char *other) { return text ? text : other; }
+
+/* Function n has index n; those that are not there are "?". */
+static struct export_function *functions_of(const eventring_cursor *cursor, uint32_t count) {
+  struct export_function *functions = need_zeroed(count, sizeof *functions);
+  for (uint32_t id = 0; id < count; id++) {
+    struct eventring_function_info info;
+    functions[id] = (struct export_function){"", "", 0};
+    if (eventring_cursor_function(cursor, id, &info) == 0)
+      functions[id] = (struct export_function){info.name, info.source, info.line};
+  }
+  return functions;
+}
+
+static struct export_stack *stacks_of(const eventring_cursor *cursor, uint32_t count,
+                                      uint32_t functions) {
+  struct export_stack *stacks = need_zeroed(count, sizeof *stacks);
+  for (uint32_t id = 0; id < count; id++) {
+    struct eventring_stack_info info;
+    if (eventring_cursor_stack(cursor, id, &info) != 0) continue;
+    uint32_t function = info.function < functions ? info.function : 0;
+    stacks[id] = (struct export_stack){info.parent, function, info.line};
+  }
+  return stacks;
+}
+
+/* Which figures there are, in the order of the formats' values. */
+static const struct { enum eva_measure measure; bool objects; struct export_value value; } values[] = {
+    {EVA_LIVE, true, {"inuse_objects", "count"}}, {EVA_LIVE, false, {"inuse_space", "bytes"}},
+    {EVA_ALLOCATED, true, {"alloc_objects", "count"}},
+    {EVA_ALLOCATED, false, {"alloc_space", "bytes"}},
+    {EVA_TEMPORARY, false, {"temporary_space", "bytes"}}, {EVA_PEAK, false, {"peak_space", "bytes"}}};
+enum { VALUES = sizeof values / sizeof values[0] };
+_Static_assert((int)VALUES <= (int)EXPORT_VALUES, "values");
+
+static void fill_row(struct export_row *to, const struct eva_heap_row *row,
+                     eventring_cursor *cursor, uint32_t stacks) {
+  const char *kind = eventring_cursor_memory_kind(cursor, row->kind);
+  const struct eventring_def *span = row->span ? eventring_cursor_def(cursor, row->span - 1u) : NULL;
+  const char *origin = eventring_cursor_memory_origin(cursor, row->origin);
+  struct eventring_stack_info info;
+  bool known = row->stack < stacks && eventring_cursor_stack(cursor, row->stack, &info) == 0;
+  *to = (struct export_row){.stack = known ? row->stack : 0};
+  for (int v = 0; v < VALUES; v++) {
+    const struct eva_amount *amount = &row->amount[values[v].measure];
+    double value = values[v].objects ? amount->objects : amount->bytes;
+    to->value[v] = value > 0 ? value : 0;
+  }
+  to->label[0] = (struct export_label){"kind", text_or(kind, "?")};
+  if (origin) to->label[1] = (struct export_label){"origin", origin};
+  if (span) to->label[2] = (struct export_label){"span", span->name};
+}
+
+static size_t main_value(enum eva_measure main) {
+  for (size_t v = 0; v < VALUES; v++)
+    if (values[v].measure == main && !values[v].objects) return v;
+  return 0;
+}
+
+static int write_profile(const struct eva_heap *heap, enum eva_measure main,
+                         eventring_cursor *cursor, const struct format *format, FILE *out) {
+  const struct eva_heap_row *rows;
+  struct export_value names[VALUES];
+  struct eventring_info info = {0};
+  const struct eva_heap_state *state = eva_heap_state(heap);
+  size_t count = eva_heap_rows(heap, &rows);
+  struct export_row *to = need_zeroed(count + 1, sizeof *to);
+  uint32_t function_end = eventring_cursor_functions(cursor);
+  uint32_t stack_end = eventring_cursor_stacks(cursor);
+  if (!function_end) function_end = 1; /* the "?" */
+  if (!stack_end) stack_end = 1;
+  for (int v = 0; v < VALUES; v++) names[v] = values[v].value;
+  for (size_t i = 0; i < count; i++) fill_row(&to[i], &rows[i], cursor, stack_end);
+  eventring_cursor_info(cursor, &info);
+  struct export_function *functions = functions_of(cursor, function_end);
+  struct export_stack *stacks = stacks_of(cursor, stack_end, function_end);
+  const struct export_profile profile = {
+      .program = info.program, .start_wall_ns = info.start_wall_ns,
+      .duration_ns = state->ns > state->start_ns ? state->ns - state->start_ns : 0,
+      .values = names, .value_count = VALUES, .main_value = main_value(main),
+      .functions = functions, .function_count = function_end, .stacks = stacks,
+      .stack_count = stack_end, .rows = to, .row_count = count};
+  if (format->write(&profile, out) != 0) no_memory();
+  free(functions);
+  free(stacks);
+  free(to);
+  return STATUS_OK;
+}
+
+int heap_export(const struct eva_heap *heap, enum eva_measure main, eventring_cursor *cursor,
+                const char *format, const char *path) {
+  FILE *out = output_file_open(path);
+  if (!out) return STATUS_WRONG;
+  write_profile(heap, main, cursor, find_format(format), out);
+  return output_file_close(out, path);
+}

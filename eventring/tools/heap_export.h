@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* heap_export.h: a heap in the formats of other tools (export/export.h). */
+#ifndef EVENTRING_TOOL_HEAP_EXPORT_H
+#define EVENTRING_TOOL_HEAP_EXPORT_H
+
+#include "analysis/heap.h"
+#include "tool.h"
+
+/* Is it the name of a format of profiles? */
+bool export_knows(const char *format);
+/* "pprof, speedscope, folded", for messages. */
+const char *export_formats(void);
+/* Writes it to the file `path`, which must not be there, or NULL: standard output. Returns the
+   exit status, after a message. */
+int heap_export(const struct eva_heap *heap, enum eva_measure main, eventring_cursor *cursor,
+                const char *format, const char *path);
+/* Opens the file for the output of a command, NULL: standard output. NULL after a message. */
+FILE *output_file_open(const char *path);
+/* Closes it (not standard output); the exit status, after a message. */
+int output_file_close(FILE *out, const char *path);
+
+#endif

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/* heap_question.c: what `heap`, `export` and `diff --heap` ask of a recording. */
+#include "heap_question.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "text_table.h"
+
+int heap_question_check(const struct command *self, const struct heap_question *h) {
+  if (h->live + h->allocated + h->peak + h->temporary > 1)
+    return usage_error(self, "only one of --live, --allocated, --peak and --temporary");
+  if (h->survived && (h->peak || h->temporary))
+    return usage_error(self, "--survived goes with --live and --allocated only");
+  return question_check(self, &h->q);
+}
+
+/* SAROS_EVENTRING -> SAROS_MEMPROF. What the user has set holds. */
+static void let_sample(const char *prefix) {
+  static const char suffix[] = "_EVENTRING";
+  char name[160];
+  size_t size = strlen(prefix), end = strlen(suffix);
+  if (size >= end && strcmp(prefix + size - end, suffix) == 0) size -= end;
+  snprintf(name, sizeof name, "%.*s_MEMPROF", (int)size, prefix);
+  setenv(name, "on", 0);
+}
+
+static bool asks_for_events(const struct heap_question *h) {
+  return h->survived || time_window_is_asked_for(&h->q.window) || h->q.limit_ns;
+}
+
+static int on_event(void *context, const struct eventring_event *event) {
+  struct heap_question *h = context;
+  if (question_is_past_end(&h->q, event->ns)) return 0;
+  if (eva_heap_event(h->heap, event) < 0) no_memory();
+  return 0;
+}
+
+static int ignore(void *context, const struct eventring_event *event) {
+  (void)context, (void)event;
+  return 0;
+}
+
+/* Notes what the reading of profiles fails with. */
+static bool check(struct heap_question *h, int status) {
+  if (status == EVENTRING_E_MEMORY) no_memory();
+  if (status >= 0) return true;
+  complain("%s", eventring_cursor_error(h->q.reader.cursor)->text);
+  h->q.reader.failed = true;
+  return false;
+}
+
+static void read_events(struct heap_question *h) {
+  static const struct eventring_callbacks callbacks = {.event = on_event};
+  eventring_cursor *cursor = h->q.reader.cursor;
+  uint64_t since = h->q.window.since;
+  if (h->q.limit_ns && !since) { /* from now on */
+    struct eventring_info *info = &h->q.info;
+    since = eventring_now() > info->start_ns ? eventring_now() : 0;
+  }
+  eva_heap_window(h->heap, since, h->survived);
+  check(h, eva_heap_rates(h->heap, cursor));
+  question_read(&h->q, &callbacks, NULL, h);
+  eva_heap_settle(h->heap);
+}
+
+/* A program is followed to its end first. */
+static void read_profiles(struct heap_question *h) {
+  static const struct eventring_callbacks callbacks = {.event = ignore};
+  question_read(&h->q, &callbacks, NULL, h);
+  check(h, eva_heap_read(h->heap, h->q.reader.cursor));
+}
+
+static int complain_of_none(const struct heap_question *h) {
+  const struct eventring_info *info = &h->q.info;
+  complain("%s: no allocations were sampled (start it with SAROS_MEMPROF=on, or, while it runs: "
+           "eventring control --memprof on %d)", info->path, (int)info->pid);
+  return STATUS_WRONG;
+}
+
+int heap_question_read(struct heap_question *h, const struct operands *operands) {
+  if (operands->command) let_sample(h->q.prefix);
+  int status = question_open(&h->q, operands);
+  if (status >= 0) return status;
+  h->heap = eva_heap_new();
+  if (!h->heap) no_memory();
+  eva_heap_only_domain(h->heap, h->q.domain);
+  (asks_for_events(h) ? read_events : read_profiles)(h);
+  const struct eva_heap_state *state = eva_heap_state(h->heap);
+  if (!(state->most_rate > 0)) return heap_question_close(h, complain_of_none(h));
+  return -1;
+}
+
+enum eva_measure heap_question_main(const struct heap_question *h) {
+  const struct eva_heap_row *rows;
+  size_t count = eva_heap_rows(h->heap, &rows);
+  if (h->allocated) return EVA_ALLOCATED;
+  if (h->peak) return EVA_PEAK;
+  if (h->temporary) return EVA_TEMPORARY;
+  for (size_t i = 0; i < count; i++)
+    if (h->live || rows[i].amount[EVA_LIVE].samples > 0) return EVA_LIVE;
+  return EVA_ALLOCATED;
+}
+
+int heap_question_close(struct heap_question *h, int status) {
+  eva_heap_free(h->heap);
+  h->heap = NULL;
+  return reader_close(&h->q.reader, status);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* heap_question.h: what `heap`, `export` and `diff --heap` ask of a recording: its heap. */
+#ifndef EVENTRING_TOOL_HEAP_QUESTION_H
+#define EVENTRING_TOOL_HEAP_QUESTION_H
+
+#include "analysis/heap.h"
+#include "question.h"
+
+struct heap_question {
+  struct question q;
+  uint64_t survived;
+  bool live, allocated, peak, temporary; /* options; none: live and allocated */
+  struct eva_heap *heap;
+};
+
+#define HEAP_QUESTION_NEW {.q = QUESTION_NEW(0)}
+
+#define HEAP_MEASURE_SPECS(h)                                                          \
+  {"live", 0, OPTION_FLAG, &(h)->live, NULL, "what is alive"},                         \
+  {"allocated", 0, OPTION_FLAG, &(h)->allocated, NULL, "what was allocated"},          \
+  {"peak", 0, OPTION_FLAG, &(h)->peak, NULL, "what was alive when most was"},          \
+  {"temporary", 0, OPTION_FLAG, &(h)->temporary, NULL,                                 \
+   "what died in its first collection"},                                               \
+  {"survived", 0, OPTION_COUNT, &(h)->survived, "N",                                   \
+   "only what lived through N collections (out of events)"}
+
+/* -1, or the usage error. */
+int heap_question_check(const struct command *self, const struct heap_question *h);
+/* Opens the recording (of a PROGRAM, which it lets sample) and reads the heap: its profiles;
+   with a window or --survived, the events. -1, or the exit status after a message. */
+int heap_question_read(struct heap_question *h, const struct operands *operands);
+/* The measure in whose order rows are shown. */
+enum eva_measure heap_question_main(const struct heap_question *h);
+/* Frees and closes; the exit status. */
+int heap_question_close(struct heap_question *h, int status);
+
+#endif

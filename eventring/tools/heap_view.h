@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* heap_view.h: the rows of a heap (analysis/heap.h), put together by what is asked for. */
+#ifndef EVENTRING_TOOL_HEAP_VIEW_H
+#define EVENTRING_TOOL_HEAP_VIEW_H
+
+#include "analysis/heap.h"
+#include "tool.h"
+
+enum heap_by { BY_STACK, BY_LINE, BY_FUNCTION, BY_KIND, BY_ORIGIN, BY_SPAN, BY_DOMAIN };
+extern const char *const heap_by_names[]; /* ends with NULL */
+
+struct heap_node { /* a row of the answer; by stack, a node of a tree */
+  uint32_t parent;   /* by stack: index of the caller's; 0: none. Less than its own */
+  uint32_t function; /* id: by stack, line, function */
+  uint32_t line;     /* by stack, line */
+  uint32_t key;      /* kind, origin, span + 1 or domain */
+  struct eva_amount self[EVA_MEASURES], total[EVA_MEASURES]; /* with its callees */
+  uint32_t rank;     /* in the order of what is asked for; 0: the greatest */
+};
+
+struct heap_view {
+  enum heap_by by;
+  enum eva_measure main; /* in whose order */
+  const eventring_cursor *cursor;
+  struct heap_node *nodes; /* from index 1; 0 has the sums of all */
+  uint32_t count, room;
+  uint32_t *order; /* indices, the greatest first: count - 1 of them */
+  uint32_t *index, index_size; /* hash table of the nodes */
+};
+
+void heap_view_make(struct heap_view *view, const struct eva_heap *heap, enum heap_by by,
+                    enum eva_measure main, const eventring_cursor *cursor);
+void heap_view_free(struct heap_view *view);
+
+/* "parse  .../lib/parser.lua:17": what a node is, for people; NULL-terminated, cut. */
+enum { HEAP_LABEL = 256 };
+void heap_label(char label[HEAP_LABEL], const struct heap_view *view,
+                const struct heap_node *node);
+/* Its name for JSON: of the function, kind ...; never NULL. */
+const char *heap_name(const struct heap_view *view, const struct heap_node *node,
+                      char number[24]);
+const char *heap_source(const struct heap_view *view, const struct heap_node *node);
+
+#endif

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: MIT
+# `eventring heap`, on a host that knows what is true of its memory: estimates by every
+# grouping, exact figures at rate 1, what a killed process leaves, live processes, programs
+# that are launched, windows of time, texts of foreign names and long paths.
+command -v python3 >/dev/null || { echo "python3 is missing (Debian package: python3)"; exit 77; }
+. "$TESTSUITE/tools/_tools.sh"
+export PYTHONIOENCODING=utf-8 PYTHONDONTWRITEBYTECODE=1
+HOST=$BUILDDIR/testsuite/tools/sample_heap
+[ -x "$HOST" ] || { echo "$HOST is not built"; exit 77; }
+unset HEAP_MEMPROF
+
+# sample [OPTIONS...]: a preserved recording; sets `file`; truth.json
+sample() {
+  rm -rf kept
+  mkdir kept
+  HEAP_EVENTRING_START=1 HEAP_EVENTRING_PRESERVE=1 HEAP_EVENTRING_PREFIX=kept \
+    "$HOST" "$@" >truth.json || [[ " $* " == *" --die "* ]] || fail "sample_heap $*"
+  file=$(echo kept/*.eventring)
+}
+
+# heap TRUTH|- [exact]: of the recording `file`
+heap() {
+  "$EVENTRING" heap --json --by function "$file" >heap.json || fail "heap --json $file"
+  python3 "$TESTSUITE/tools/_heap.py" "$1" heap.json ${2-} || fail "what $file says"
+}
+
+for seed in $RANDOM $RANDOM; do
+  sample --seed $seed --rate 0.05
+  heap truth.json
+  sample --seed $seed --rate 0.05 --die
+  heap truth.json
+done
+sample --rate 1 --collections 20
+heap truth.json exact
+query heap.json '[.total.live_objects > 0, .total.temporary_bytes > 0, .total.peak_bytes > 0]' \
+  >shape.txt
+is "figures at rate 1" '[true,true,true]' "$(cat shape.txt)"
+
+# ---- Groupings
+
+sample --rate 0.05
+for by in stack line function kind origin span domain; do
+  "$EVENTRING" heap --json --by $by "$file" >by.json || fail "--by $by"
+  is "sum by $by" true "$(query by.json '((.rows | map(.allocated_bytes) | add) -
+    .total.allocated_bytes) | fabs < 100')"
+  "$EVENTRING" heap --by $by "$file" >by.txt || fail "--by $by, text"
+  [ -s by.txt ] && awk 'length($0) > 80 { exit 1 }' by.txt || fail "--by $by is too wide: $(cat by.txt)"
+done
+"$EVENTRING" heap --json --by kind "$file" >by.json
+is "kinds" '["closure","string","table"]' "$(query by.json '[.rows[].name] | sort')"
+"$EVENTRING" heap --json --by span "$file" >by.json
+is "spans" '["(no span)","request"]' "$(query by.json '[.rows[].name] | sort')"
+"$EVENTRING" heap --json --by domain "$file" >by.json
+is "domains" '["main"]' "$(query by.json '[.rows[].name]')"
+"$EVENTRING" heap --json "$file" >by.json
+is "innermost and outermost" '[true,"main"]' \
+  "$(query by.json '[(.rows[0].name | startswith("site")), .rows[0].stack[-1].name]')"
+is "depth" 4 "$(query by.json '.rows[0].stack | length')"
+for measure in live allocated peak temporary; do
+  "$EVENTRING" heap --$measure "$file" >by.txt || fail "--$measure"
+  has "--$measure" "$measure" "$(cat by.txt)"
+  "$EVENTRING" heap --$measure --by line --json "$file" >by.json || fail "--$measure --json"
+  is "order of --$measure" true \
+    "$(query by.json "[.rows[].${measure}_bytes] | . == (sort | reverse)")"
+done
+"$EVENTRING" heap --by line --top 3 --json "$file" >by.json
+is "--top 3" 3 "$(query by.json '.rows | length')"
+"$EVENTRING" heap --by line --top 3 "$file" >by.txt
+has "--top 3" "more (--top)" "$(cat by.txt)"
+
+# ---- What grew
+
+sample --seed 7 --rate 0.05 --collections 20
+cp "$file" a.eventring
+sample --seed 7 --rate 0.05 --collections 80
+cp "$file" b.eventring
+"$EVENTRING" diff --heap --by function --json a.eventring b.eventring >diff.json || fail "diff --heap"
+is "what grew" '["site2","site5","site8"]' \
+  "$(query diff.json '[.rows[] | select(.beyond_error and .change_bytes > 0).name] | sort')"
+"$EVENTRING" diff --heap a.eventring b.eventring >diff.txt || fail "diff --heap, text"
+has "what grew" "site5" "$(cat diff.txt)"
+"$EVENTRING" diff --heap a.eventring a.eventring >diff.txt || fail "diff --heap of the same"
+has "the same" "nothing" "$(cat diff.txt)"
+ends 2 "two recordings" "$EVENTRING" diff --heap a.eventring
+ends 2 "goes with --heap" "$EVENTRING" diff --by line a.eventring b.eventring
+
+# ---- A part of the time: out of events
+
+sample --rate 0.05
+
+"$EVENTRING" heap --json --since 0 "$file" >window.json || fail "--since 0"
+is "from events" true "$(query window.json '.total.from_events')"
+"$EVENTRING" heap --json --survived 3 "$file" >window.json || fail "--survived"
+is "survivors are fewer" true \
+  "$(query window.json '.total.allocated_bytes >= .total.live_bytes and .total.live_bytes > 0')"
+"$EVENTRING" heap --json --domain 5 "$file" >window.json
+is "another domain" 0 "$(query window.json '.rows | length')"
+
+# ---- Long paths show their end; foreign text is harmless
+
+prefix=$(printf '/directory-%02d' $(seq 30))/$(printf '\033[31m')
+sample --rate 0.05 --depth 40 --source "$prefix"
+"$EVENTRING" heap "$file" >long.txt || fail "long paths"
+has "the end of a path" "sites.lua:" "$(cat long.txt)"
+awk 'length($0) > 80 { exit 1 }' long.txt || fail "long paths: too wide"
+grep -q $'\033' long.txt && fail "an escape got through"
+(cd kept && "$EVENTRING" heap "$PWD/$(basename "$file")" >../long2.txt) || fail "an absolute path"
+
+# ---- Files, programs, processes
+
+"$EVENTRING" heap -o out.txt "$file" || fail "-o"
+[ -s out.txt ] || fail "-o wrote nothing"
+ends 1 "out.txt" "$EVENTRING" heap -o out.txt "$file"
+ends 2 "must be stack" "$EVENTRING" heap --by nothing "$file"
+ends 2 "only one of" "$EVENTRING" heap --live --peak "$file"
+ends 2 "must be one of pprof" "$EVENTRING" heap --to nothing "$file"
+ends 2 "-o FILE" "$EVENTRING" export --to pprof "$file"
+record --rounds 5
+ends 1 "no allocations were sampled" "$EVENTRING" heap "$file"
+"$EVENTRING" heap --env-prefix HEAP_EVENTRING --json -- "$HOST" --collections 200 >launched.json ||
+  fail "-- PROGRAM"
+sed -n '$p' launched.json >json.txt
+is "a launched program is sampled" 0.0001 "$(query json.txt '.total.rate')"
+
+HEAP_EVENTRING_START=1 "$HOST" --forever >ready.txt &
+pid=$!
+until_so grep -q ready ready.txt || fail "the host does not begin"
+"$EVENTRING" heap --json "$pid" >live.json || fail "a live process"
+is "a live process" true "$(query live.json '.total.live_bytes > 0')"
+"$EVENTRING" snapshot -o copy.eventring "$pid" && "$EVENTRING" heap --json copy.eventring >copy.json ||
+  fail "a copy"
+is "a copy" true "$(query copy.json '.total.allocated_bytes > 0')"
+"$EVENTRING" control --memprof 0.5 "$pid" || fail "control --memprof"
+"$EVENTRING" control --memprof off --status "$pid" >status.txt || fail "control --memprof off"
+has "class alloc is off" "alloc" "$(grep ^off status.txt)"
+ends 2 "from 0 to 1" "$EVENTRING" control --memprof 2 "$pid"
+kill -KILL "$pid"
+wait "$pid" 2>/dev/null
+rm -f "$pid.eventring"
+finish
