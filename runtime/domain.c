@@ -118,6 +118,7 @@ lua_State *domain_new(void) {
   gc_time_record(d);
   d->gc.running = 0;
   introspection_add(d);
+  memprof_follow_recording(d);
   return L;
 }
 

@@ -220,6 +220,7 @@ static GcPhase phase_trim(Domain *d, size_t work) {
   if (!done && !gc_pace_cycle_is_due(d)) return GC_PHASE_TRIM;
   heap_keep_spare(&d->heap);
   gc->stats.majors++;
+  memprof_collected(d);
   gc_record_memory(d);
   PROBE_LIFECYCLE(d, MAJOR_END, gc->cycle);
   return GC_PHASE_IDLE;

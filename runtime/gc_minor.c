@@ -442,6 +442,8 @@ bool gc_minor_some(Domain *d, EventId reason, size_t most) {
   begin_piece(d);
   bool done = mark_piece(d);
   if (done) reclaim_young(d);
+  if (done) memprof_collected(d);
+  memprof_follow_recording(d);
   if (!d->gc.minor_thread_left) d->gc.thread_pieces = 0;
   else if (d->gc.thread_pieces < UINT8_MAX) d->gc.thread_pieces++;
   remember_running(d);

@@ -177,8 +177,7 @@ void tracked_forget_part(Memprof *m, uint32_t id) {
 
 /* ---- the heap's reports -------------------------------------------------- */
 
-/* While one of these is so, doors report. */
-static void watch(Domain *d) {
+void memprof_watch(Domain *d) {
   Memprof *m = d->memprof;
   d->heap.sample_at = UINT64_MAX;
   for (int i = 0; i < SUBSCRIBERS; i++)
@@ -197,9 +196,8 @@ static bool is_part_kind(MemprofKind kind) {
   return kind == MEMPROF_ARRAY || kind == MEMPROF_HASH || kind == MEMPROF_STACK;
 }
 
-static uint16_t flags_of(const Heap *h, MemprofKind kind, const GCObject *owner) {
+static uint16_t flags_of(MemprofKind kind, const GCObject *owner) {
   uint16_t flags = 0;
-  (void)h;
   if (owner != NULL || is_part_kind(kind)) flags |= TRACKED_PART;
   if (owner != NULL && !(owner->gc & GC_YOUNG)) flags |= TRACKED_OLD | TRACKED_BORN_OLD;
   return flags;
@@ -235,33 +233,57 @@ void memprof_enqueue(Domain *d, uint32_t id) {
 
 static bool has_callbacks(const Profile *p) { return p->wants != 0; }
 
+/* An entry in its list; NULL: no memory. */
+static Tracked *track(Domain *d, Subscriber subscriber, void *block, MemprofKind kind,
+                      GCObject *owner, uint32_t *id) {
+  Memprof *m = d->memprof;
+  uint16_t flags = flags_of(kind, owner);
+  if ((*id = new_entry(m)) == 0) return NULL;
+  Tracked *t = &m->tracked[*id];
+  if (!ids_push(flags & TRACKED_OLD ? &m->old : &m->young, *id)) {
+    t->next = m->free;
+    m->free = *id;
+    return NULL;
+  }
+  *t = (Tracked){.block = block, .owner = owner, .subscriber = (uint8_t)subscriber,
+                 .flags = flags | TRACKED_LISTED};
+  if (flags & TRACKED_PART) note_part(m, *id);
+  if (flags & TRACKED_PART && owner == NULL) d->heap.orphans = true;
+  return t;
+}
+
 static void note_guest(lua_State *L, void *block, uint64_t samples, uint64_t words,
                        MemprofKind kind, GCObject *owner) {
   Domain *d = L->domain;
   Memprof *m = d->memprof;
   Profile *p = &m->profiles[m->sampling];
+  uint32_t id;
   if (m->calling) return;
   p->samples += samples;
-  uint32_t id = new_entry(m);
-  uint16_t flags = flags_of(&d->heap, kind, owner);
-  if (id == 0 || !ids_push(flags & TRACKED_OLD ? &m->old : &m->young, id)) {
+  Tracked *t = track(d, SUBSCRIBER_GUEST, block, kind, owner, &id);
+  if (t == NULL) {
     p->lost += samples;
-    if (id != 0) m->tracked[id].next = m->free, m->free = id;
     return;
   }
-  Tracked *t = &m->tracked[id];
-  *t = (Tracked){.block = block, .owner = owner, .subscriber = SUBSCRIBER_GUEST,
-                 .flags = flags | TRACKED_LISTED};
   enter_guest(L, t, samples, words, kind);
-  if (flags & TRACKED_PART) note_part(m, id);
-  if (flags & TRACKED_PART && owner == NULL) d->heap.orphans = true;
   if (has_callbacks(p)) memprof_enqueue(d, id);
+}
+
+/* Without memory to track it the block counts as one that lives for ever. */
+static void note_recording(lua_State *L, void *block, uint64_t samples, uint64_t words,
+                           MemprofKind kind, GCObject *owner) {
+  uint32_t id;
+  Tracked untracked, *t = track(L->domain, SUBSCRIBER_RECORDING, block, kind, owner, &id);
+  record_sample(L, t != NULL ? t : &untracked, samples, words, kind, origin_of(L, kind));
 }
 
 static void note_sampled(lua_State *L, void *block, uint64_t end, uint64_t words,
                          MemprofKind kind, GCObject *owner) {
   Memprof *m = L->domain->memprof;
-  MemprofStream *guest = &m->streams[SUBSCRIBER_GUEST];
+  MemprofStream *guest = &m->streams[SUBSCRIBER_GUEST],
+                *recording = &m->streams[SUBSCRIBER_RECORDING];
+  if (end > recording->at)
+    note_recording(L, block, stream_take(recording, end), words, kind, owner);
   if (end > guest->at) note_guest(L, block, stream_take(guest, end), words, kind, owner);
 }
 
@@ -284,7 +306,7 @@ void memprof_took(lua_State *L, void *p, size_t size, MemprofKind kind, void *ow
   if (unlikely(h->orphans)) adopt(L->domain, p, kind);
   if (heap_asked(h) > h->sample_at) {
     note_sampled(L, p, heap_asked(h), heap_round(size) / 8, kind, owner);
-    watch(L->domain);
+    memprof_watch(L->domain);
   } else {
     heap_plant(h);
   }
@@ -301,7 +323,7 @@ void memprof_took_external(lua_State *L, void *record, size_t more, Userdata *ow
   note_sampled(L, record, end, more / 8, MEMPROF_EXTERNAL, (GCObject *)owner);
   for (int i = 0; i < SUBSCRIBERS; i++)
     if (m->streams[i].at != UINT64_MAX) m->streams[i].at -= more;
-  watch(d);
+  memprof_watch(d);
 }
 
 void memprof_part_gone(Domain *d, const void *part) {
@@ -365,7 +387,7 @@ void memprof_start(lua_State *L, uint32_t profile, double rate, uint32_t depth, 
   m->run = run;
   if (m->calling) m->calling_from = memprof_asked(d); /* nothing of it is sampled */
   stream_start(&m->streams[SUBSCRIBER_GUEST], rate, heap_asked(&d->heap));
-  watch(d);
+  memprof_watch(d);
 }
 
 bool memprof_is_sampling(const Domain *d, uint32_t profile) {
@@ -388,7 +410,7 @@ void memprof_stop(Domain *d, uint32_t profile) {
   p->sampling = false;
   m->sampling = 0;
   stream_stop(&m->streams[SUBSCRIBER_GUEST]);
-  watch(d);
+  memprof_watch(d);
 }
 
 void memprof_discard(Domain *d, uint32_t profile) {
@@ -529,6 +551,7 @@ void memprof_end(lua_State *L) {
   Memprof *m = d->memprof;
   if (m == NULL) return;
   if (m->sampling != 0) memprof_stop(d, m->sampling);
+  memprof_end_recording(d);
   end_list(d, &m->young);
   end_list(d, &m->old);
   m->calling = false;

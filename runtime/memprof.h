@@ -32,6 +32,10 @@ void memprof_minor(Domain *d);
 /* The same for old ones: marking is over, no string can come back, nothing is reclaimed.
    Examines some of them, adds to *work; true when that was the last. */
 bool memprof_major(Domain *d, size_t most, size_t *work);
+/* Samples for the recording as that wants it from now on; not within an allocation. */
+void memprof_follow_recording(Domain *d);
+/* A collection is over: the heap profile of the recording is brought up to date. */
+void memprof_collected(Domain *d);
 /* The domain ends: so do all blocks. Runs the callbacks that are due. */
 void memprof_end(lua_State *L);
 void memprof_free(Domain *d);
@@ -119,7 +123,8 @@ void memprof_figures(const Domain *d, uint32_t profile, MemprofFigures *figures)
 
 typedef struct MemprofFunction {
   char *name, *source; /* printable; allocated */
-  uint32_t line;       /* where it is defined; 0: unknown */
+  uint32_t line, last_line; /* where it is defined; 0: unknown */
+  uint32_t recorded;   /* its number in recordings; 0: none yet */
 } MemprofFunction;
 
 typedef struct MemprofFrame {

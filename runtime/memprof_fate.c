@@ -35,14 +35,18 @@ void tracked_die(Domain *d, uint32_t id) {
   Tracked *t = &m->tracked[id];
   if (t->flags & TRACKED_PART) tracked_forget_part(m, id);
   t->flags |= TRACKED_GONE;
-  if (t->subscriber == SUBSCRIBER_GUEST && wants_death(m, t)) memprof_enqueue(d, id);
+  if (t->subscriber == SUBSCRIBER_RECORDING) record_death(d, t);
+  else if (wants_death(m, t)) memprof_enqueue(d, id);
 }
 
 void tracked_promote(Domain *d, uint32_t id) {
   Memprof *m = d->memprof;
   Tracked *t = &m->tracked[id];
   t->flags |= TRACKED_OLD;
-  if (t->subscriber != SUBSCRIBER_GUEST) return;
+  if (t->subscriber == SUBSCRIBER_RECORDING) {
+    record_promoted(d, t);
+    return;
+  }
   const Profile *p = &m->profiles[t->guest.profile];
   if (p->discarded || !(p->wants & MEMPROF_WANTS_PROMOTE)) return;
   t->flags |= TRACKED_PROMOTED;

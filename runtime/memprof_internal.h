@@ -3,7 +3,7 @@
 #ifndef SAROS_RUNTIME_MEMPROF_INTERNAL_H
 #define SAROS_RUNTIME_MEMPROF_INTERNAL_H
 
-#include "eventring.h"
+#include "eventring/memory.h"
 #include "memprof.h"
 
 /* ---- random distances (memprof_random.c) ----------------------------------- */
@@ -33,6 +33,7 @@ typedef struct StackKey { uint32_t function, pc; } StackKey;
 typedef struct InternedStack {
   uint64_t hash;
   uint32_t first, depth; /* of Stacks.frames */
+  uint32_t recorded;     /* its number in recordings; 0: none yet */
 } InternedStack;
 
 typedef struct CNumber { const void *f; uint32_t function; } CNumber;
@@ -117,11 +118,27 @@ struct Memprof {
   lua_CFunction run;
   bool calling;        /* a callback runs */
   uint64_t calling_from; /* heap_asked when it began */
+  double recording_rate; /* 0: the recording wants no samples */
+  uint64_t recording_from; /* memprof_asked when its profile began */
   uint64_t external;   /* bytes, of all time, that are not in heap_asked */
   uint64_t seed;
   Stacks stacks;
 };
 
+/* ---- the recording (memprof_record.c) --------------------------------------- */
+
+#define RECORDED_DEPTH 64 /* frames of a sample */
+
+void record_sample(lua_State *L, Tracked *t, uint64_t samples, uint64_t words,
+                   MemprofKind kind, MemprofOrigin origin);
+void record_promoted(Domain *d, Tracked *t);
+void record_death(Domain *d, Tracked *t);
+void memprof_end_recording(Domain *d);
+
+/* ---- shared ------------------------------------------------------------------ */
+
+/* Plants the next sample of any subscriber, and says whether doors have to report. */
+void memprof_watch(Domain *d);
 Memprof *memprof_of(Domain *d); /* makes it; NULL: no memory */
 uint64_t memprof_asked(const Domain *d); /* heap_asked and external */
 void memprof_enqueue(Domain *d, uint32_t id);

@@ -42,13 +42,13 @@ static uint32_t hash_word(uint64_t word) {
 
 static uint32_t add_function(lua_State *L, Stacks *s, CallInfo *frame) {
   char name[MEMPROF_NAME_SIZE], source[LUA_IDSIZE];
-  uint32_t line = 0;
+  uint32_t line = 0, last_line = 0;
   if (!grow(&s->functions, &s->functions_room, s->nfunctions, sizeof *s->functions)) return 0;
   snprintf(name, sizeof name, "?");
   snprintf(source, sizeof source, "?");
   if (L->domain->hooks.frame_name != NULL)
-    L->domain->hooks.frame_name(L, frame, name, source, &line);
-  MemprofFunction f = {strdup(name), strdup(source), line};
+    L->domain->hooks.frame_name(L, frame, name, source, &line, &last_line);
+  MemprofFunction f = {strdup(name), strdup(source), line, last_line, 0};
   if (f.name == NULL || f.source == NULL) {
     free(f.name);
     free(f.source);
@@ -208,7 +208,7 @@ static NOINLINE uint32_t add_stack(lua_State *L, Stacks *s, uint64_t hash, uint3
   while (s->buckets[at] != 0) at = (at + 1) & s->mask;
   resolve_frames(L, s, n);
   memcpy(s->known + s->nframes, s->keys, n * sizeof *s->keys);
-  s->stacks[s->nstacks] = (InternedStack){hash, s->nframes, n};
+  s->stacks[s->nstacks] = (InternedStack){hash, s->nframes, n, 0};
   s->nframes += n;
   s->buckets[at] = s->nstacks;
   return s->nstacks++;
@@ -250,7 +250,7 @@ bool stacks_init(Stacks *s) {
   if (s->keys == NULL || s->buckets == NULL ||
       !grow(&s->functions, &s->functions_room, 0, sizeof *s->functions))
     return false;
-  s->functions[0] = (MemprofFunction){strdup("?"), strdup("?"), 0};
+  s->functions[0] = (MemprofFunction){strdup("?"), strdup("?"), 0, 0, 0};
   s->nfunctions = 1;
   return s->functions[0].name != NULL && s->functions[0].source != NULL;
 }

@@ -2,7 +2,9 @@
 /* runtime/probes.c: the catalogue of the runtime, and when the process records. */
 #include "probes.h"
 
+#include "eventring/memory.h"
 #include "eventring/question.h"
+#include "memprof_kinds.h"
 #include "peer.h"
 
 #include <pthread.h>
@@ -150,6 +152,7 @@ static char program_name[EVENTRING_MAX_PROGRAM + 1];
 /* Bits of the classes that events.def has events of. */
 static uint64_t used_classes(void) {
   uint64_t used = 0;
+  used |= EVENTRING_CLASS_BIT(EVENTRING_CLASS_ALLOC); /* memprof_record.c */
   for (size_t i = 0; i < EVENT_COUNT; i++) used |= EVENTRING_CLASS_BIT(catalogue[i].event_class);
   return used;
 }
@@ -166,10 +169,17 @@ static void drop_unused_classes(void) {
 /* Where another host has started a recording these classes are off in it. */
 static void define_classes(void) {
   drop_unused_classes();
+  eventring_define_class(EVENTRING_CLASS_ALLOC, "alloc", false);
   eventring_define_class(EVENTRING_CLASS_IO, "io", false);
   eventring_define_ring(EVENTRING_RING_IO, "io");
   eventring_define_class(EVENTRING_CLASS_FFI, "ffi", false);
   eventring_define_class(EVENTRING_CLASS_GC_DETAIL, "gc_detail", false);
+}
+
+static void name_samples(void) {
+#define MEMPROF_KIND(id, name, doc) eventring_memory_name_kind(MEMPROF_##id, name);
+#define MEMPROF_ORIGIN(id, name, doc) eventring_memory_name_origin(MEMPROF_FROM_##id, name);
+#include "memprof.def"
 }
 
 static void register_catalogue(void) {
@@ -177,6 +187,7 @@ static void register_catalogue(void) {
   pthread_atfork(NULL, NULL, forget_after_fork);
   atexit(forget_waiting); /* libeventring itself ends the recording, with the exit status */
   define_classes();
+  name_samples();
   registration_status =
       eventring_register_table(catalogue, EVENT_COUNT, &first, &registration_error);
   /* the probes' ids are constants that count from the host's first */
@@ -214,12 +225,24 @@ static void warn(void *context, const struct eventring_error *error) {
     fprintf(stderr, "saros: warning: a domain is not recorded: %s (reported once)\n", error->text);
 }
 
+/* SAROS_MEMPROF starts a recording by itself. */
+static int configure_samples(struct eventring_config *config, struct eventring_error *error) {
+  const char *rate = secure_getenv("SAROS_MEMPROF");
+  config->has_samples = true;
+  if (rate == NULL || *rate == '\0') return 0;
+  int status = eventring_memory_parse_rate(rate, &config->sample_rate, error);
+  if (status == 0 && config->sample_rate > 0 && config->start == EVENTRING_START_OFF)
+    config->start = EVENTRING_START_ON;
+  return status;
+}
+
 static int configure_recording(struct eventring_config *config, struct eventring_error *error) {
   define_classes(); /* before the environment is read, which may name them */
   eventring_config_init(config);
   config->hold_ns = DEFAULT_HOLD_NS;
   config->follow_forks = true;
   int status = eventring_config_from_env(config, ENVIRONMENT_PREFIX, error);
+  if (status == 0) status = configure_samples(config, error);
   config->program = program_name[0] != '\0' ? program_name : NULL;
   config->warn = warn;
   atomic_store(&causes_warned_of, 0);

@@ -27,10 +27,11 @@ typedef struct RuntimeHooks {
    * error is on top; returns the status of the error that is then its only value. */
   int (*reset_thread)(lua_State *L, int status);
   /* What the sampler says of a frame (memprof_stack.c): the name of its function,
-   * MEMPROF_NAME_SIZE bytes, its source, LUA_IDSIZE bytes, and the line where it is defined,
+   * MEMPROF_NAME_SIZE bytes, its source, LUA_IDSIZE bytes, and the lines where it is defined,
    * 0: unknown. And where the instruction `pc` of a function stands; 0: unknown. Neither
    * allocates or raises. */
-  void (*frame_name)(lua_State *L, CallInfo *frame, char *name, char *source, uint32_t *line);
+  void (*frame_name)(lua_State *L, CallInfo *frame, char *name, char *source, uint32_t *line,
+                     uint32_t *last_line);
   void (*frame_place)(const Prototype *p, uint32_t pc, uint32_t *line, uint32_t *column);
   /* Calls f without arguments and results where finalizers may run; returns its status, with
    * the error on top if it is none of LUA_OK. The second raises that again. */

@@ -58,19 +58,21 @@ static const char *called_name(lua_State *L, CallInfo *frame) {
 }
 
 static void lua_frame_name(lua_State *L, CallInfo *frame, char *name, char *source,
-                           uint32_t *line) {
+                           uint32_t *line, uint32_t *last_line) {
   const Prototype *p = frame_closure(frame)->p;
   const char *called = called_name(L, frame);
   if (p->source != NULL) chunk_id(source, p->source->data, string_len(p->source));
   *line = p->line_defined;
+  *last_line = p->last_line_defined;
   if (p->line_defined == 0) snprintf(name, MEMPROF_NAME_SIZE, "main chunk");
   else if (called != NULL) snprintf(name, MEMPROF_NAME_SIZE, "%s", called);
   else snprintf(name, MEMPROF_NAME_SIZE, "function <%s:%u>", source, (unsigned)*line);
 }
 
-void frame_name(lua_State *L, CallInfo *frame, char *name, char *source, uint32_t *line) {
+void frame_name(lua_State *L, CallInfo *frame, char *name, char *source, uint32_t *line,
+                uint32_t *last_line) {
   if (is_lua_frame(frame)) {
-    lua_frame_name(L, frame, name, source, line);
+    lua_frame_name(L, frame, name, source, line, last_line);
     return;
   }
   snprintf(source, LUA_IDSIZE, "[C]");

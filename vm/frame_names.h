@@ -6,7 +6,8 @@
 
 #include "frame.h"
 
-void frame_name(lua_State *L, CallInfo *frame, char *name, char *source, uint32_t *line);
+void frame_name(lua_State *L, CallInfo *frame, char *name, char *source, uint32_t *line,
+                uint32_t *last_line);
 void frame_place(const Prototype *p, uint32_t pc, uint32_t *line, uint32_t *column);
 
 #endif

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+/* runtime/memprof_record.c: samples for the recording (design: top of memprof.c).
+ *
+ * The recording says at which rate it wants samples (eventring_memory_rate). A domain
+ * follows when it begins and at each minor collection: a change begins a new profile, and
+ * what was tracked for the former one is dropped. Samples and fates go to libeventring as
+ * they are found; it writes the events and keeps the heap profile of the file, which each
+ * collection brings up to date.
+ *
+ * Stacks and functions are interned here (memprof_stack.c) and get their numbers in the
+ * recording the first time that they are needed.
+ */
+#include <string.h>
+
+#include "heap.h"
+#include "memprof_internal.h"
+#include "peer.h"
+#include "thread.h"
+
+_Static_assert(sizeof(struct eventring_tracked) <= sizeof(uint64_t[5]), "room in an entry");
+
+ALWAYS_INLINE struct eventring_tracked *tracked_of(Tracked *t) {
+  return (struct eventring_tracked *)t->recording;
+}
+
+/* ---- functions and stacks -------------------------------------------------- */
+
+static uint32_t recorded_function(MemprofFunction *f) {
+  if (f->recorded != 0) return f->recorded;
+  struct eventring_function function = {.name = f->name, .name_size = strlen(f->name),
+                                        .source = f->source, .source_size = strlen(f->source),
+                                        .line = f->line, .last_line = f->last_line};
+  f->recorded = eventring_function(&function);
+  return f->recorded;
+}
+
+static struct eventring_place place_of(void *context, size_t i) {
+  const MemprofFrame *frames = context;
+  return (struct eventring_place){frames[i].line, frames[i].column};
+}
+
+static uint32_t recorded_stack(Domain *d, uint32_t id) {
+  Stacks *s = &d->memprof->stacks;
+  struct eventring_frame frames[RECORDED_DEPTH];
+  InternedStack *stack = &s->stacks[id];
+  if (id == 0 || stack->recorded != 0) return id == 0 ? 0 : stack->recorded;
+  uint32_t n = stack->depth < RECORDED_DEPTH ? stack->depth : RECORDED_DEPTH;
+  MemprofFrame *known = s->frames + stack->first;
+  for (uint32_t i = 0; i < n; i++) {
+    frames[i].function = recorded_function(&s->functions[known[i].function]);
+    frames[i].position = s->known[stack->first + i].pc;
+  }
+  stack->recorded = eventring_stack(d->rings, frames, n, place_of, known);
+  return stack->recorded;
+}
+
+/* ---- samples and fates ------------------------------------------------------ */
+
+void record_sample(lua_State *L, Tracked *t, uint64_t samples, uint64_t words,
+                   MemprofKind kind, MemprofOrigin origin) {
+  Domain *d = L->domain;
+  uint32_t stack = stacks_capture(d->current, &d->memprof->stacks, RECORDED_DEPTH);
+  struct eventring_sample sample = {.samples = samples, .words = words,
+                                    .stack = recorded_stack(d, stack), .kind = (uint8_t)kind,
+                                    .origin = (uint8_t)origin};
+  eventring_memory_sampled(d->rings, &sample, tracked_of(t));
+}
+
+void record_promoted(Domain *d, Tracked *t) { eventring_memory_promoted(d->rings, tracked_of(t)); }
+
+void record_death(Domain *d, Tracked *t) {
+  eventring_memory_freed(d->rings, tracked_of(t), t->flags & TRACKED_OLD);
+}
+
+/* ---- profiles ---------------------------------------------------------------- */
+
+/* What was tracked for the former profile. */
+static void drop_all(Domain *d) {
+  Memprof *m = d->memprof;
+  Ids *lists[] = {&m->young, &m->old};
+  for (int k = 0; k < 2; k++)
+    for (size_t i = 0; i < lists[k]->n; i++) {
+      uint32_t id = lists[k]->items[i];
+      Tracked *t = &m->tracked[id];
+      if (t->subscriber != SUBSCRIBER_RECORDING || (t->flags & TRACKED_GONE)) continue;
+      if (t->flags & TRACKED_PART) tracked_forget_part(m, id);
+      t->flags |= TRACKED_GONE;
+    }
+}
+
+static void stop_recording(Domain *d) {
+  Memprof *m = d->memprof;
+  drop_all(d);
+  eventring_memory_stop(d->rings);
+  stream_stop(&m->streams[SUBSCRIBER_RECORDING]);
+  m->recording_rate = 0;
+}
+
+static COLD void change_rate(Domain *d, double rate) {
+  Memprof *m = memprof_of(d);
+  if (m == NULL) return; /* again at the next collection */
+  if (m->recording_rate > 0) stop_recording(d);
+  if (rate >= MEMPROF_LEAST_RATE && eventring_memory_start(d->rings, rate) == 0) {
+    m->recording_rate = rate;
+    m->recording_from = memprof_asked(d);
+    stream_start(&m->streams[SUBSCRIBER_RECORDING], rate, heap_asked(&d->heap));
+  }
+  memprof_watch(d);
+}
+
+void memprof_follow_recording(Domain *d) {
+  double now = d->memprof != NULL ? d->memprof->recording_rate : 0;
+  double rate = d->rings != NULL ? eventring_memory_rate(d->rings) : 0;
+  if (unlikely(rate != now)) change_rate(d, rate);
+}
+
+void memprof_collected(Domain *d) {
+  Memprof *m = d->memprof;
+  if (m == NULL || m->recording_rate <= 0) return;
+  struct eventring_collection collection = {(memprof_asked(d) - m->recording_from) / 8,
+                                            UINT64_MAX};
+  eventring_memory_collected(d->rings, &collection);
+}
+
+/* Of the main domain the file says what was alive. */
+void memprof_end_recording(Domain *d) {
+  Memprof *m = d->memprof;
+  if (m == NULL || m->recording_rate <= 0) return;
+  memprof_collected(d);
+  if (!d->peer->spawned) stop_recording(d);
+}
