@@ -49,6 +49,7 @@
 #include "clock.h"
 #include "gc_inline.h"
 #include "heap.h"
+#include "peer.h"
 #include "thread.h"
 
 #define LEAST_PARTS 256
@@ -520,7 +521,12 @@ static int run_callbacks(lua_State *L) {
   Memprof *m = d->memprof;
   m->calling = true;
   m->calling_from = memprof_asked(d);
+  /* A message that is on its way to its variable is not to be lost (vm/safe_point.c): a
+   * request to the domain waits. */
+  bool handing_over = d->peer->handing_over > 0;
+  if (handing_over) peer_mask(d->peer);
   int status = d->hooks.call_protected(L, m->run);
+  if (handing_over) peer_unmask(d->peer);
   m->calling = false;
   if (m->sampling != 0) m->profiles[m->sampling].from += memprof_asked(d) - m->calling_from;
   gc_set_trigger(d);

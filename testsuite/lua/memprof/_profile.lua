@@ -60,12 +60,18 @@ end
 function profile:stop() self.sampler:stop {flush = true} end
 function profile:discard() self.sampler:discard() end
 
+-- Overwrites dead registers of the caller.
+local function clobber(n)
+  local a, b, c, d, e, f, g, h, i, j, k, l, m, o, p, q, r, s, t, u = nil
+  if n > 0 then clobber(n - 1) end
+  return a, b, c, d, e, f, g, h, i, j, k, l, m, o, p, q, r, s, t, u
+end
+
 -- Runs until all that is dead has been called back.
 function profile.settle()
   for _ = 1, 3 do
+    clobber(5)
     collectgarbage()
-    local clobber = {}
-    clobber[1] = #clobber
   end
 end
 

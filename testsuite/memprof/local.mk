@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: MIT
+# make check-memprof [MEMPROF="FOLDER/NAME..."]: the guest suites while every word that
+# they ask for is sampled, with callbacks that allocate and collect; see the script's top.
+
+check-memprof: all
+	@work=$$(mktemp -d) && cd $$work && TESTSUITE=$(abs_top_srcdir)/testsuite \
+	  SAROS=$(abs_top_builddir)/saros SRCDIR=$(abs_top_srcdir) BUILDDIR=$(abs_top_builddir) \
+	  TEST_SLOWNESS=20 MEMPROF="$(or $(MEMPROF),all)" \
+	  $(SHELL) $(abs_top_srcdir)/testsuite/memprof/test_suites_sampled.sh; status=$$?; \
+	  rm -rf "$$work"; exit $$status
+
+.PHONY: check-memprof
