@@ -44,6 +44,7 @@ eventring_sources = \
 	eventring/producer/config.h eventring/producer/config.c \
 	eventring/producer/follow.h eventring/producer/follow.c eventring/producer/state.c \
 	eventring/producer/lend.c eventring/producer/question.c eventring/reader/ask.c \
+	eventring/producer/profiles.h eventring/producer/profiles.c \
 	eventring/reader/packed.h eventring/reader/packed.c \
 	eventring/reader/packed_map.h eventring/reader/packed_map.c \
 	eventring/reader/unpack.h eventring/reader/unpack.c \
@@ -68,7 +69,7 @@ eventring_sources = \
 	eventring/reader/saver_records.c eventring/reader/saver_front.c \
 	eventring/reader/saver_strip.c \
 	eventring/reader/wait.c eventring/reader/stacks.h eventring/reader/stacks.c \
-	eventring/reader/heaps.c \
+	eventring/reader/heaps.c eventring/reader/profiles.c \
 	eventring/encoder/encoder.h eventring/encoder/encoder.c \
 	eventring/encoder/encoder_events.c eventring/encoder/encoder_blocks.c \
 	eventring/encoder/encoder_records.c eventring/encoder/encoder_catalogue.c \
@@ -100,6 +101,7 @@ libeventring_host_a_CFLAGS = $(AM_CFLAGS)
 noinst_LIBRARIES += libanalysis.a
 libanalysis_a_SOURCES = \
 	eventring/analysis/compare.c eventring/analysis/compare.h \
+	eventring/analysis/call_rows.c eventring/analysis/call_rows.h \
 	eventring/analysis/ending.c eventring/analysis/ending.h \
 	eventring/analysis/heap.c eventring/analysis/heap.h \
 	eventring/analysis/gc_clock.c eventring/analysis/gc_clock.h \
@@ -158,7 +160,7 @@ eventring_eventring_SOURCES = \
 	eventring/tools/heap_export.h eventring/tools/heap_question.c \
 	eventring/tools/heap_question.h eventring/tools/heap_view.c eventring/tools/heap_view.h \
 	eventring/tools/cmd_cut.c eventring/tools/cmd_dump.c eventring/tools/cmd_list.c \
-	eventring/tools/cmd_merge.c eventring/tools/cmd_record.c eventring/tools/cmd_repair.c \
+	eventring/tools/cmd_merge.c eventring/tools/cmd_profile.c eventring/tools/cmd_record.c eventring/tools/cmd_repair.c \
 	eventring/tools/cmd_show.c eventring/tools/cmd_snapshot.c eventring/tools/cmd_stats.c \
 	eventring/tools/cmd_stack.c eventring/tools/cmd_strip.c eventring/tools/ask.h eventring/tools/ask.c \
 	eventring/tools/cmd_retain.c eventring/tools/cmd_pauses.c eventring/tools/cmd_spans.c \

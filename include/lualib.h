@@ -36,6 +36,7 @@ LUAMOD_API int luaopen_domain(lua_State *L);
 LUAMOD_API int luaopen_eventring(lua_State *L);
 LUAMOD_API int luaopen_retain(lua_State *L);
 LUAMOD_API int luaopen_memprof(lua_State *L);
+LUAMOD_API int luaopen_profile(lua_State *L);
 LUAMOD_API int luaopen_ffi(lua_State *L); /* when built with libffi */
 
 /* Opens the standard libraries, each also as a global, and makes Saros's own

@@ -131,6 +131,7 @@ void domain_close(lua_State *L) {
   upvalue_close(L, L->stack);
   gc_finalize_all(L);
   memprof_end(L);
+  if (d->hooks.profile_end != NULL) d->hooks.profile_end(d);
   if (d->hooks.close_ffi != NULL) d->hooks.close_ffi(d->hooks.ffi);
   free_domain(d);
 }

@@ -89,6 +89,8 @@ struct Domain {
   struct Memprof *memprof; /* what is sampled (memprof.c); NULL: nothing ever was */
   struct CallWatcher *watcher; /* NULL: they are not watched */
   lua_State *watched;      /* the running thread, as last reported to the watcher */
+  struct CallProfile *own_profile; /* that of the process; NULL: none (vm/call_profile.h) */
+  struct CalledFunctions *called;  /* what was called while there was a profile, or NULL */
 };
 
 /* Everything from heap to main thread; NULL when memory is short. */

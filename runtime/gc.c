@@ -293,6 +293,8 @@ static void full_cycle(Domain *d, EventId reason) {
 /* ---- collecting ---------------------------------------------------------- */
 
 static void gc_enter(lua_State *L) {
+  if (unlikely(L->domain->hooks.interlude != NULL))
+    L->domain->hooks.interlude(L->domain, INTERLUDE_COLLECTOR, true);
   L->domain->gc.running = 1;
   L->domain->gc.caller = L;
 }
@@ -302,6 +304,8 @@ static void gc_leave(lua_State *L) {
   L->domain->gc.caller = NULL;
   gc_set_trigger(L->domain);
   if (unlikely(memprof_is_due(L->domain))) memprof_call_for_attention(L->domain);
+  if (unlikely(L->domain->hooks.interlude != NULL))
+    L->domain->hooks.interlude(L->domain, INTERLUDE_COLLECTOR, false);
 }
 
 /* Work of the first piece of a minor collection, and of each that follows. A nursery of

@@ -218,13 +218,20 @@ static void call_one(lua_State *L, GCObject *o) {
   d->gc.stats.finalizers++;
 }
 
+static void note_interlude(Domain *d, bool begins) {
+  if (unlikely(d->hooks.interlude != NULL))
+    d->hooks.interlude(d, INTERLUDE_FINALIZERS, begins);
+}
+
 void gc_run_finalizers(lua_State *L, size_t most) {
   Gc *gc = &L->domain->gc;
   if (gc->finalizers.n == 0 || gc->running) return;
   uint64_t before = gc->stats.finalizers;
   gc->running = gc->in_finalizers = 1;
   PROBE_BEGIN(L->domain, RUN_FINALIZERS);
+  note_interlude(L->domain, true);
   for (; gc->finalizers.n > 0 && most > 0; most--) call_one(L, next_in_queue(L->domain));
+  note_interlude(L->domain, false);
   PROBE_END(L->domain, RUN_FINALIZERS);
   gc->running = gc->in_finalizers = 0;
   PROBE_LIFECYCLE(L->domain, FINALIZERS_RUN, gc->stats.finalizers - before);

@@ -271,6 +271,7 @@ struct Prototype {
   uint8_t pad;
   uint32_t ncode, nconstants, nprotos, nlocals, npositions;
   uint32_t line_defined, last_line_defined; /* 0 for a main chunk */
+  uint32_t call_number; /* in the domain's profiles of calls (vm/call_profile.h); 0: none yet */
   uint32_t function_id; /* number of the prototype for recordings and profiles; 0 until asked for */
   Instruction *code;
   TValue *k;           /* different in each prototype, also where there are no constants */

@@ -184,7 +184,11 @@ static void spin_or_sleep(Peer *i, uint64_t deadline) {
 
 WaitResult peer_wait(Peer *i, uint64_t deadline) {
   if (peer_asked(i) != 0) return WAIT_ATTENTION; /* after park: pairs with ask */
+  Domain *d = i->domain;
+  const bool is_watched = d != NULL && d->hooks.interlude != NULL;
+  if (is_watched) d->hooks.interlude(d, INTERLUDE_WAIT, true);
   spin_or_sleep(i, deadline);
+  if (is_watched) d->hooks.interlude(d, INTERLUDE_WAIT, false);
   if (peer_asked(i) != 0) return WAIT_ATTENTION;
   return is_notified(i) ? WAIT_NOTIFIED : WAIT_TIMEOUT;
 }

@@ -68,6 +68,7 @@ static const struct eventring_def catalogue[] = {
  * thread that stops it are gone, but not a fork. */
 static const uint32_t nothing_wanted = 0;
 const uint32_t *probes_start_word = &nothing_wanted;
+static const uint32_t *idle_word = &nothing_wanted; /* while no domain waits; under the mutex */
 
 /* Sends the domains of a forked child here until it is recorded or is not to be. */
 static const uint32_t forked = 1;
@@ -84,6 +85,7 @@ static void set_start_word(const uint32_t *word) {
 static void forget_waiting_for(const uint32_t *word) {
   pthread_mutex_lock(&waiting_mutex);
   waiting = 0;
+  idle_word = &nothing_wanted;
   set_start_word(word);
   pthread_mutex_unlock(&waiting_mutex);
 }
@@ -108,8 +110,16 @@ static void begin_to_wait(Domain *d) {
 
 static void end_waiting(Domain *d) {
   pthread_mutex_lock(&waiting_mutex);
-  if (d->rings_wait && waiting > 0 && --waiting == 0) set_start_word(&nothing_wanted);
+  if (d->rings_wait && waiting > 0 && --waiting == 0) set_start_word(idle_word);
   d->rings_wait = false;
+  pthread_mutex_unlock(&waiting_mutex);
+}
+
+void probes_set_idle_word(const uint32_t *word) {
+  pthread_mutex_lock(&waiting_mutex);
+  idle_word = word != NULL ? word : &nothing_wanted;
+  if (waiting == 0 && __atomic_load_n(&probes_start_word, __ATOMIC_RELAXED) != &forked)
+    set_start_word(idle_word);
   pthread_mutex_unlock(&waiting_mutex);
 }
 
@@ -131,9 +141,11 @@ static void take_up_in_child(Domain *d) {
  * that costs them a call each time. */
 void probes_take_up(Domain *d) {
   if (is_forked()) take_up_in_child(d);
-  if (!d->rings_wait) return;
-  eventring_domain_check(d->rings);
-  end_waiting(d);
+  if (d->rings_wait) {
+    eventring_domain_check(d->rings);
+    end_waiting(d);
+  }
+  if (d->hooks.profile_obey != NULL) d->hooks.profile_obey(d);
 }
 
 void probes_collection(Domain *d) {
@@ -170,6 +182,7 @@ static void drop_unused_classes(void) {
 static void define_classes(void) {
   drop_unused_classes();
   eventring_define_class(EVENTRING_CLASS_ALLOC, "alloc", false);
+  eventring_define_class(EVENTRING_CLASS_CALLS, "calls", false); /* vm/call_profile.c */
   eventring_define_class(EVENTRING_CLASS_IO, "io", false);
   eventring_define_ring(EVENTRING_RING_IO, "io");
   eventring_define_class(EVENTRING_CLASS_FFI, "ffi", false);
@@ -241,6 +254,7 @@ static int configure_recording(struct eventring_config *config, struct eventring
   eventring_config_init(config);
   config->hold_ns = DEFAULT_HOLD_NS;
   config->follow_forks = true;
+  config->profiles_calls = true;
   int status = eventring_config_from_env(config, ENVIRONMENT_PREFIX, error);
   if (status == 0) status = configure_samples(config, error);
   config->program = program_name[0] != '\0' ? program_name : NULL;
@@ -250,6 +264,7 @@ static int configure_recording(struct eventring_config *config, struct eventring
 }
 
 void (*probes_before_start)(void);
+bool probes_start_asked;
 
 static void prepare_start(void) {
   if (probes_before_start != NULL) probes_before_start();
@@ -282,6 +297,8 @@ static int start_recording(const struct eventring_config *config,
 static int start_from_env(struct eventring_error *error) {
   struct eventring_config config;
   int status = configure_recording(&config, error);
+  if (status == 0 && probes_start_asked && config.start == EVENTRING_START_OFF)
+    config.start = EVENTRING_START_ON;
   if (status != 0 || config.start == EVENTRING_START_OFF) return status;
   return start_recording(&config, error);
 }

@@ -85,9 +85,14 @@ static inline void probes_safe_point(Domain *d) {
   if (__builtin_expect(__atomic_load_n(word, __ATOMIC_RELAXED) != 0, 0)) probes_take_up(d);
 }
 
+/* The word that safepoints test while no domain waits for a start: when it is not 0, they
+ * call RuntimeHooks.profile_obey. NULL: none. The recording that it may lie in ends with
+ * it. */
+void probes_set_idle_word(const uint32_t *word);
+
 /* Once in each minor collection: obeys requests from elsewhere (a question of a tool is
- * answered before the next instruction), and corrects a malformed
- * control word even if no block of events gets full. */
+ * answered before the next instruction), and corrects a malformed control word even if no
+ * block of events gets full. */
 void probes_collection(Domain *d);
 
 /* ---- recording (probes.c) ------------------------------------------------ */
@@ -95,6 +100,10 @@ void probes_collection(Domain *d);
 /* Called before the process's first recording is started; NULL: nothing. Set before
  * probes_begin, by the program that the process runs. */
 extern void (*probes_before_start)(void);
+
+/* Set before probes_begin: what the program was asked for needs a recording, so that one
+ * starts if nothing in the environment forbids it. */
+extern bool probes_start_asked;
 
 /* Starts recording as the SAROS_EVENTRING_* variables say (doc/eventring.md); it stops when
  * the process exits. Only the first call in a process does anything: the program's own,

@@ -7,6 +7,12 @@
 
 #define MEMPROF_NAME_SIZE 96 /* bytes of the name of a function, its end included */
 
+/* What the runtime does in the middle of a program. */
+typedef enum Interlude { INTERLUDE_COLLECTOR, INTERLUDE_FINALIZERS, INTERLUDE_WAIT } Interlude;
+
+struct Domain;
+struct CallInfo;
+
 /* Functions of upper layers that lower ones need; filled by the vm before use. */
 typedef struct RuntimeHooks {
   /* Calls a finalizer: function and argument are on top of the stack; must not
@@ -41,6 +47,15 @@ typedef struct RuntimeHooks {
    * until it is opened. */
   void (*close_ffi)(void *ffi);
   void *ffi;
+  /* The function that module ffi calls functions of C with, its first argument being one;
+   * NULL until it is opened. Their name, and what tells them apart; NULL: it has none. */
+  int (*ffi_call)(lua_State *L);
+  const char *(*ffi_name)(const Userdata *u, const void **symbol);
+  /* The profile of calls (vm/call_profile.h): an interlude begins or ends, NULL while there
+   * is no profile; a safepoint, where it is asked for; the end of the domain. */
+  void (*interlude)(struct Domain *d, Interlude what, bool begins);
+  void (*profile_obey)(struct Domain *d);
+  void (*profile_end)(struct Domain *d);
 } RuntimeHooks;
 
 #endif

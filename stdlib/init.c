@@ -27,6 +27,7 @@ static void add_own_modules(lua_State *L) {
 #ifdef HAVE_FFI
   add_own_module(L, OWN_MODULES_PREFIX "ffi", luaopen_ffi, "ffi");
 #endif
+  add_own_module(L, OWN_MODULES_PREFIX "profile", luaopen_profile, "profile");
   lua_pop(L, 1);
 }
 

@@ -56,6 +56,7 @@ static int os_exit(lua_State *L) {
     lua_close(L);
   } else {
     gc_leave_finalizers(L->domain);
+    if (L->domain->hooks.profile_end != NULL) L->domain->hooks.profile_end(L->domain);
   }
   peer_end_all(true);
   exit(status);

@@ -29,7 +29,7 @@ parts='
 public    libeventring_host_a  -
 format    libeventring_host_a  public                                library
 conditions libeventring_host_a public format                         library
-producer  libeventring_host_a  public format conditions              library
+producer  libeventring_host_a  public format conditions calls        library
 reader    libeventring_host_a  public format                         library
 encoder   libeventring_host_a  public format                         library
 calls     libeventring_host_a  public                                library

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "call.h"
+#include "call_profile.h"
 #include "coroutine.h"
 #include "debug_error.h"
 #include "debuginfo.h"
@@ -213,6 +214,7 @@ LUA_API lua_State *lua_newstate(lua_Alloc f, void *ud) {
     domain_close(L);
     return NULL;
   }
+  call_profile_attach(L);
   return L;
 }
 

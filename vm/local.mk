@@ -8,6 +8,7 @@ libvm_a_CFLAGS = $(AM_CFLAGS) $(VM_OPT_CFLAGS) $(PGO_CFLAGS)
 libvm_a_SOURCES += vm/api.h vm/api_stack.c vm/api_table.c vm/api_object.c vm/api_format.c vm/api_chunk.h vm/api_chunk.c vm/api_call.c vm/api_coroutine.c vm/api_debug.c vm/api_state.c
 libvm_a_SOURCES += vm/call.h vm/call.c vm/safe_point.h vm/safe_point.c vm/opcodes.h vm/opcodes.def vm/execute.h vm/execute.c vm/meta.h vm/meta.c vm/coroutine.h vm/coroutine.c vm/primitives.h vm/primitives.c
 libvm_a_SOURCES += vm/debuginfo.h vm/debuginfo.c vm/debug_error.h vm/debug_error.c vm/frame_names.h vm/frame_names.c vm/hook.h vm/hook.c vm/watch.h vm/watch.c vm/contexts.h vm/contexts.c
+libvm_a_SOURCES += vm/call_profile.h vm/call_profile.c vm/call_profile_names.c vm/call_profile_process.c
 libvm_a_SOURCES += vm/compiler.h vm/tokens.def vm/arena.h vm/arena.c vm/lexer.h vm/lexer.c vm/compile.h vm/compile.c vm/scope.h vm/scope.c
 libvm_a_SOURCES += vm/parser.h vm/parser.c vm/statements.c vm/codegen.h vm/codegen.c vm/codegen_ops.c vm/opcode_columns.h vm/opinfo.h vm/opinfo.c vm/disasm.h vm/disasm.c vm/varinfo.h vm/varinfo.c vm/verifier.h vm/verifier.c vm/verifier_plan.h vm/verifier_plan.c vm/check_instruction.h vm/check_instruction.c vm/chunk.c
 libvm_a_SOURCES += vm/retain.h vm/retain_walk.h vm/retain_edge.h vm/retain.c vm/retain_edge.c vm/retain_kind.c vm/retain_text.c vm/question.h vm/question.c

@@ -31,6 +31,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "call_profile.h"
 #include "disasm.h"
 #include "domain.h"
 #include "lauxlib.h"
@@ -527,6 +528,7 @@ int main(int argc, char **argv) {
   limit_arenas();
   set_termination_handlers();
   probes_before_start = set_fatal_handlers;
+  call_profile_begin_process(line.name);
   start_recording(&line);
   return run_in_new_state(&line);
 }

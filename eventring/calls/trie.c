@@ -27,6 +27,7 @@
 #include "calls/lines.h"
 
 #define NO_ID UINT64_MAX
+#define HIDDEN ((uint64_t)1 << 63) /* in the id of a frame that has no node of its own */
 
 _Static_assert(sizeof(struct eventring_calls_node) == 3 * EVC_LINE, "node");
 
@@ -271,7 +272,7 @@ void eventring_calls_tally_slow(eventring_calls *calls,
   uint64_t at_entry = frame->suspended & ~EVENTRING_CALLS_OPEN;
   uint64_t suspended = calls->stack->suspended - at_entry;
   uint64_t duration = now - frame->entered - suspended;
-  frame->node->suspended += suspended;
+  if (!(frame->id & HIDDEN)) frame->node->suspended += suspended;
   if (frame->suspended & EVENTRING_CALLS_OPEN) return;
   eventring_calls_tally(frame->node, (int64_t)duration < 0 ? 0 : duration);
 }
@@ -319,6 +320,14 @@ void eventring_calls_enter_open(eventring_calls *calls, uint64_t id, uint64_t no
       id, calls->current, calls->charge, now, stack->suspended | EVENTRING_CALLS_OPEN};
 }
 
+void eventring_calls_enter_hidden(eventring_calls *calls, uint64_t id, uint64_t now) {
+  eventring_calls_stack *stack = calls->stack;
+  eventring_calls_charge(calls, now);
+  if (stack->top == stack->limit && !eventring_calls_extend(calls)) return;
+  *stack->top++ = (struct eventring_calls_frame){
+      id | HIDDEN, calls->current, calls->charge, now, stack->suspended | EVENTRING_CALLS_OPEN};
+}
+
 size_t eventring_calls_depth(const eventring_calls *calls) {
   const eventring_calls_stack *stack = calls->stack;
   const struct eventring_calls_segment *segment = stack->segment;
@@ -334,7 +343,7 @@ size_t eventring_calls_depth(const eventring_calls *calls) {
 static void move_frames(eventring_calls *calls, struct eventring_calls_frame *frame,
                         const struct eventring_calls_frame *top) {
   for (; frame < top; frame++) {
-    descend(calls, frame->id);
+    if (!(frame->id & HIDDEN)) descend(calls, frame->id);
     frame->node = calls->current;
     frame->charge = calls->charge;
   }

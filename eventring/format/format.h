@@ -72,8 +72,10 @@ enum format_clock {
 };
 
 /* Kinds of blocks: X(NAME, kind, budget in blocks, what happens when it is used up:
-   DROPPED, OLDEST_GOES, or IN_PLACE: blocks are rewritten, each by its own owner). Kinds
-   10 and 13 to 15 are reserved: call tries, introspection tables, index, end of file. */
+   DROPPED, OLDEST_GOES, or IN_PLACE: blocks are rewritten, each by its own owner). Kind 10
+   are profiles of calls (struct format_profile); kinds 13 to 15 are reserved: introspection
+   tables, index, end of file. */
+enum { FORMAT_PROFILE_BUDGET = 8192 }; /* 32 MiB */
 #define FORMAT_RECORD_KINDS(X) \
   X(DEFINITIONS, 2, 640, DROPPED) \
   X(STRINGS, 3, 1024, DROPPED) \
@@ -83,6 +85,7 @@ enum format_clock {
   X(CLOCK, 7, 128, DROPPED) \
   X(SWITCHES, 8, 16, OLDEST_GOES) \
   X(LOSSES, 9, 16, OLDEST_GOES) \
+  X(PROFILES, 10, FORMAT_PROFILE_BUDGET, OLDEST_GOES) \
   X(HEAPS, 11, 512, IN_PLACE) \
   X(HEAP_PAGES, 12, 4096, IN_PLACE) \
   X(ENDINGS, 16, 2, OLDEST_GOES) \
@@ -279,6 +282,11 @@ struct format_question { /* eventring/question.h */
   uint32_t answers[EVENTRING_MAX_DOMAINS]; /* by slot; 0: none yet. Cleared by who asks, the
                                               rest written by the owner of the slot */
 } FORMAT_ALIAS;
+/* Bits of format_control.call_profile. */
+enum {
+  FORMAT_PROFILE_CALLS = 1, /* keep a profile of calls */
+  FORMAT_PROFILE_SPANS = 2  /* class calls was switched on: see whether it is */
+};
 
 struct format_control { /* written by the producer and by tools, atomically */
   uint64_t gate;         /* classes in force (what probes test); follows from: */
@@ -473,6 +481,45 @@ struct format_ending { /* kind ENDINGS; the text follows */
   uint64_t ticks;
   uint64_t bytes; /* at most EVENTRING_MAX_END_TEXT */
 } FORMAT_ALIAS;
+
+/* Kind PROFILES: types of records. */
+enum { FORMAT_PROFILE_PART = 1, FORMAT_PROFILE_FUNCTION = 2, FORMAT_PROFILE_NODE = 3 };
+
+struct format_profile { /* the first record of each block; number: which part, from 0 */
+  uint64_t first;
+  uint32_t slot, incarnation;
+  uint64_t written;   /* number of this profile among those of the domain, from 1 */
+  uint32_t parts, flags;
+  uint64_t start_ticks, written_ticks;
+  uint32_t functions, nodes;
+  uint64_t backwards;
+} FORMAT_ALIAS;
+_Static_assert(sizeof(struct format_profile) == 64, "format_profile");
+
+struct format_profile_function { /* number: from 0; name and source follow, without a gap */
+  uint64_t first;
+  uint32_t line, kind;
+  uint32_t name_bytes, source_bytes;
+} FORMAT_ALIAS;
+_Static_assert(sizeof(struct format_profile_function) == 24, "format_profile_function");
+
+enum { /* figures of a node, each a word that is there if its bit is set */
+  FORMAT_NODE_COUNT, FORMAT_NODE_EXCLUSIVE, FORMAT_NODE_LEAST, FORMAT_NODE_MOST,
+  FORMAT_NODE_SUSPENDED, FORMAT_NODE_LOST_CALLS, FORMAT_NODE_LOST_TICKS,
+  FORMAT_NODE_FIGURES
+};
+struct format_profile_node { /* number: from 0; figures follow, then buckets, 32 bits each */
+  uint64_t first;
+  uint32_t parent, function; /* UINT32_MAX in the root */
+  uint16_t figures;          /* bits */
+  uint8_t first_bucket, buckets;
+  uint32_t open;
+} FORMAT_ALIAS;
+_Static_assert(sizeof(struct format_profile_node) == 24, "format_profile_node");
+enum {
+  FORMAT_PROFILE_BUCKETS = 25,
+  FORMAT_PROFILE_TEXT = 200 /* bytes at most of a name, of a source */
+};
 
 struct format_process { /* kind PROCESSES; the texts follow, without gaps */
   uint64_t first;        /* number: that of the process, from 1 */

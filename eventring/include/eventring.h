@@ -379,6 +379,8 @@ struct eventring_config {
   double sample_rate;     /* at which it is to begin, 0 (not at all) to 1, see
                              eventring_memory_parse_rate. Above 0, class ALLOC is on at the
                              start, whatever `classes` says */
+  bool profiles_calls;    /* the host keeps a profile of calls when eventring_calls_word says
+                             so (<eventring/calls.h>). Default: false */
 };
 #define EVENTRING_CLASSES_DEFAULT 0
 #define EVENTRING_LEAST_STREAM ((uint64_t)1 << 20)
@@ -1615,9 +1617,10 @@ enum eventring_control {
   EVENTRING_CONTROL_ENABLE = 3, /* switches `classes` on */
   EVENTRING_CONTROL_DISABLE = 4, /* switches `classes` off; class lifecycle stays on */
   EVENTRING_CONTROL_HOLD = 5,   /* sets eventring_config.hold_ns to `classes` nanoseconds */
-  EVENTRING_CONTROL_SAMPLE = 6  /* sets the rate of samples of allocations to the double with
-                                   the bits `classes`, 0 to 1, and switches class ALLOC on
-                                   or (0) off */
+  EVENTRING_CONTROL_SAMPLE = 6,  /* sets the rate of samples of allocations to the double with
+                                    the bits `classes`, 0 to 1, and switches class ALLOC on
+                                    or (0) off */
+  EVENTRING_CONTROL_PROFILE = 7  /* `classes` 1: keep a profile of calls; 0: do not */
 };
 /* Change the control page of the live recording at `path`, or of the one that `cursor`
    reads, whatever has its path now. `classes` is a mask, used by ENABLE and DISABLE, or the

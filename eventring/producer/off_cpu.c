@@ -43,6 +43,7 @@
 #include <time.h>
 
 #include "eventring.h"
+#include "eventring/calls.h"
 
 #if __has_include(<sys/rseq.h>) && (defined(__x86_64__) || defined(__aarch64__))
 #include <sys/rseq.h>
@@ -212,3 +213,12 @@ void evr_off_cpu_measure(bool on) {
 }
 
 void evr_off_cpu_after_fork(void) { memset(&clocks, 0, sizeof clocks); }
+
+uint64_t eventring_off_cpu(void) {
+  enum manner how = __atomic_load_n(&manner, __ATOMIC_ACQUIRE);
+  if (__builtin_expect(how == MARKED && mark_is_there(), 1)) return clocks.off;
+  if (how == UNKNOWN) how = find_manner();
+  if (how == OFF) return 0;
+  read_clocks(how == MARKED);
+  return clocks.off;
+}

@@ -31,7 +31,8 @@ enum {
   RECORD_READY = 3, /* of these, made ready at once: what the smallest program needs */
   ENDING_BLOCKS = 2, /* as FORMAT_RECORD_KINDS has it */
   OBEYS = 1u << FORMAT_WORD_QUESTION | 1u << FORMAT_WORD_WANTED | 1u << FORMAT_WORD_HOLD,
-  OBEYS_SAMPLES = 1u << FORMAT_WORD_SAMPLE_RATE
+  OBEYS_SAMPLES = 1u << FORMAT_WORD_SAMPLE_RATE,
+  OBEYS_PROFILE = 1u << FORMAT_WORD_CALL_PROFILE
 };
 
 /* ---- Blocks of records ----------------------------------------------------------- */
@@ -192,6 +193,7 @@ int evr_recording_use_slot_locked(struct evr_recording *r, unsigned slot,
 
 static void destroy(struct evr_recording *r) {
   evr_heaps_free(r);
+  evr_profiles_free(&r->profiles);
   evr_streams_free(r);
   evr_ring_free_all(r);
   evr_extents_unmap(&r->extents);
@@ -263,7 +265,8 @@ void evr_recording_show(struct evr_recording *r, const struct eventring_config *
   uint64_t rate;
   memcpy(&rate, &config->sample_rate, sizeof rate);
   __atomic_store_n(&evr_control(r)->sample_rate, rate, __ATOMIC_RELAXED);
-  uint64_t obeys = OBEYS | (config->has_samples ? OBEYS_SAMPLES : 0);
+  uint64_t obeys = OBEYS | (config->has_samples ? OBEYS_SAMPLES : 0) |
+                   (config->profiles_calls ? OBEYS_PROFILE : 0);
   __atomic_store_n(&status->obeys, obeys, __ATOMIC_RELAXED);
   __atomic_store_n(&status->state, FORMAT_RECORDING, __ATOMIC_RELAXED);
   /* the magic last: until then readers find no recording here */

@@ -22,6 +22,7 @@
 #include "producer/block_source.h"
 #include "producer/descriptor.h"
 #include "producer/extents.h"
+#include "producer/profiles.h"
 #include "producer/records.h"
 #include "producer/stream.h"
 
@@ -108,6 +109,7 @@ struct evr_recording {
   const struct evr_extent *ending_extent; /* blocks are set aside here for how the process */
   uint32_t ending_at;                     /* ends, so that they need no room then; the next */
   struct evr_records records;
+  struct evr_profiles profiles; /* of calls */
   struct evr_extents extents;
   struct evr_streams streams;
   struct evr_heaps heaps;

@@ -248,7 +248,7 @@ static int take_record(void *context, enum format_kind kind, const uint64_t *rec
   if (kind == FORMAT_ENDINGS && type == 1) return take_ending(take, record, words);
   if (kind == FORMAT_PROCESSES && type == 1) return take_process(take, record, words, error);
   if (evr_stacks_knows(kind, type)) return take_stack(take, kind, record, words, error);
-  if (type != 1) take->definitions->unknown++;
+  if (type != 1 && kind != FORMAT_PROFILES) take->definitions->unknown++;
   return EVENTRING_OK;
 }
 

@@ -37,6 +37,7 @@ static bool is_in_place(unsigned kind) {
 }
 
 static bool turns_over(const struct evr_metadata *meta, unsigned kind) {
+  if (kind == FORMAT_PROFILES) return false; /* this scan does not use them (profiles.c) */
   if (evr_metadata_has_streams(meta) && !(meta->header.flags & FORMAT_INCOMPLETE))
     return kind == FORMAT_ENDINGS;
   switch (kind) {

@@ -7,7 +7,7 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Blocks in no ring that a reader looks at: 1 GiB. A producer has at most 8704 with
+/* Blocks in no ring that a reader looks at: 1 GiB. A producer has at most 16896 with
    records, up to 12 beside each ring, and those of rings that it is making. Without a
    limit, a file that consists of one hole takes hours to read, and all memory. */
 enum { EVR_MOST_LOOSE_BLOCKS = 1 << 18 };

@@ -30,7 +30,7 @@ static int check_request(const struct evr_metadata *meta, enum eventring_control
   uint64_t unknown = classes & ~evr_named_classes(meta->header.classes);
   double rate;
   memcpy(&rate, &classes, sizeof rate);
-  if (what < EVENTRING_CONTROL_PAUSE || what > EVENTRING_CONTROL_SAMPLE)
+  if (what < EVENTRING_CONTROL_PAUSE || what > EVENTRING_CONTROL_PROFILE)
     return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "unknown request %d", (int)what);
   if (lists && unknown)
     return evr_fail(error, EVENTRING_E_ARGUMENT, 0,
@@ -49,6 +49,10 @@ static int check_request(const struct evr_metadata *meta, enum eventring_control
        !meta->header.classes[EVENTRING_CLASS_ALLOC][0]))
     return evr_fail(error, EVENTRING_E_STATE, 0, "%.300s: its program does not sample "
                     "allocations", meta->path);
+  if (what == EVENTRING_CONTROL_PROFILE &&
+      !(meta->status.obeys >> FORMAT_WORD_CALL_PROFILE & 1))
+    return evr_fail(error, EVENTRING_E_STATE, 0, "%.300s: its process keeps no profiles of calls",
+                    meta->path);
   return EVENTRING_OK;
 }
 
@@ -64,6 +68,11 @@ static void set_sampling(const struct evr_metadata *meta, struct format_control 
                      EVENTRING_CLASS_BIT(EVENTRING_CLASS_ALLOC));
 }
 
+static void change_profile(struct format_control *control, bool on) {
+  if (on) __atomic_fetch_or(&control->call_profile, FORMAT_PROFILE_CALLS, __ATOMIC_RELAXED);
+  else __atomic_fetch_and(&control->call_profile, ~(uint32_t)FORMAT_PROFILE_CALLS, __ATOMIC_RELAXED);
+}
+
 static int change_guarded(const struct evr_metadata *meta, void *page,
                           enum eventring_control what, uint64_t classes,
                           struct eventring_error *error) {
@@ -74,9 +83,15 @@ static int change_guarded(const struct evr_metadata *meta, void *page,
     set_sampling(meta, page, classes);
   else if (what == EVENTRING_CONTROL_HOLD)
     __atomic_store_n(&((struct format_control *)page)->hold_ns, classes, __ATOMIC_RELAXED);
+  else if (what == EVENTRING_CONTROL_PROFILE)
+    change_profile(page, classes != 0);
   else
     evr_control_change(page, (enum format_clock)meta->header.clock,
                        evr_named_classes(meta->header.classes), changes[what], classes);
+  /* it must install what writes these events */
+  if (what == EVENTRING_CONTROL_ENABLE && classes >> EVENTRING_CLASS_CALLS & 1)
+    __atomic_fetch_or(&((struct format_control *)page)->call_profile, FORMAT_PROFILE_SPANS,
+                      __ATOMIC_RELAXED);
   evr_guard_remove(page);
   evr_guard_release();
   return EVENTRING_OK;

@@ -13,6 +13,7 @@
  * Nothing passes that is not understood: payloads whose words are not what their definition
  * says are replaced word by word, records and remarks of unknown types are emptied, blocks of
  * unknown kinds and damaged blocks are left out, and all that is reserved or unused becomes 0. */
+#include "eventring/calls.h"
 #include "reader/saver.h"
 
 #include <stdlib.h>
@@ -307,6 +308,20 @@ static size_t strip_function(const struct saver_strip *strip, uint64_t *record, 
   return 3 * sizeof *record + name + source;
 }
 
+static size_t strip_profile(const struct saver_strip *strip, uint64_t *record, unsigned words,
+                            bool keep) {
+  unsigned type = record_type(*record);
+  if (type == FORMAT_PROFILE_PART) return (words < 8 ? words : 8) * sizeof *record;
+  if (type == FORMAT_PROFILE_NODE) return words * sizeof *record;
+  if (type != FORMAT_PROFILE_FUNCTION) return sizeof *record;
+  bool is_host = words > 2 && record[1] >> 32 == EVENTRING_CALLS_HOST;
+  if (!keep && !is_host) return strip_function(strip, record, words);
+  if (words < 3 || (uint32_t)record[2] > (words - 3) * sizeof *record) return sizeof *record;
+  size_t name = (uint32_t)record[2]; /* where it is defined goes */
+  record[2] = name;
+  return 3 * sizeof *record + name;
+}
+
 /* A text whose length is in word `at - 1`, and which begins at word `at`. */
 static size_t strip_text(const struct saver_strip *strip, uint64_t *record, unsigned words,
                          unsigned at, bool keep) {
@@ -350,6 +365,7 @@ static size_t strip_record(const eventring_saver *saver, unsigned kind, uint64_t
   if (kind == FORMAT_STACKS && type == FORMAT_STACK_NODE) return sizeof(struct format_stack_node);
   if (kind == FORMAT_STRINGS && (type == FORMAT_MEMORY_KIND || type == FORMAT_MEMORY_ORIGIN))
     return 2 * sizeof *record + record[1]; /* words of the host, not of its program */
+  if (kind == FORMAT_PROFILES) return strip_profile(strip, record, words, keep);
   if (type != 1) return sizeof *record;
   switch (kind) {
   case FORMAT_DEFINITIONS: return strip_definition(saver, record);

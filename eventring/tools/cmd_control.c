@@ -21,6 +21,7 @@ struct request {
   bool pause, resume, status, json;
   char *enable, *disable;       /* comma-separated names, or NULL */
   uint64_t enabled, disabled;   /* the classes that they name */
+  const char *profile;          /* `calls' or `off', or NULL */
   uint64_t hold_ns;             /* that rings grow for; UINT64_MAX: not asked for */
   const char *memprof;          /* rate of samples, or NULL */
   double rate;                  /* that it says */
@@ -43,6 +44,8 @@ static int read_words(const struct command *self, int count, char **words,
        "let rings grow until they hold the last N seconds (or 500ms, 2m)"},
       {"memprof", 0, OPTION_TEXT, &request->memprof, "on|RATE|off",
        "sample allocations, at RATE a word (on: 1e-4)"},
+      {"profile", 0, OPTION_TEXT, &request->profile, "WHAT",
+       "calls: keep a profile of calls from now on; off: end it"},
       {"snapshot", 0, OPTION_TEXT, &request->snapshot, "FILE",
        "write a copy to FILE, which must not exist yet"},
       {"status", 0, OPTION_FLAG, &request->status, NULL,
@@ -56,7 +59,7 @@ static int read_words(const struct command *self, int count, char **words,
 
 static bool changes_something(const struct request *request) {
   return request->pause || request->resume || request->enable || request->disable ||
-         request->hold_ns != UINT64_MAX || request->memprof;
+         request->hold_ns != UINT64_MAX || request->memprof || request->profile;
 }
 
 static int check_words(const struct command *self, struct request *request) {
@@ -66,6 +69,8 @@ static int check_words(const struct command *self, struct request *request) {
     return usage_error(self, "--memprof %s", error.text);
   if (request->pause && request->resume)
     return usage_error(self, "both --pause and --resume");
+  if (request->profile && strcmp(request->profile, "calls") && strcmp(request->profile, "off"))
+    return usage_error(self, "--profile: calls or off");
   if (request->json && !request->status)
     return usage_error(self, "--json is for --status");
   if (!changes_something(request) && !request->snapshot && !request->status)
@@ -127,6 +132,8 @@ static int change(eventring_cursor *cursor, const struct request *request) {
   memcpy(&bits, &request->rate, sizeof bits);
   if (status == STATUS_OK)
     status = ask(cursor, request->memprof != NULL, EVENTRING_CONTROL_SAMPLE, bits);
+  if (status == STATUS_OK && request->profile)
+    status = ask(cursor, true, EVENTRING_CONTROL_PROFILE, !strcmp(request->profile, "calls"));
   return status;
 }
 

@@ -343,7 +343,7 @@ static bool cdata_set_scalar(const Userdata *u, const TValue *key, const TValue 
 
 /* ---- calling ------------------------------------------------------------- */
 
-static int cdata_call(lua_State *L) {
+int cdata_call_function(lua_State *L) {
   const Cdata *cd = cdata_of(argument(L, 1));
   check_cdata(L, cd);
   const CType *t = cd->type->kind == CKIND_REFERENCE ? cd->type->element : cd->type;
@@ -352,6 +352,12 @@ static int cdata_call(lua_State *L) {
     return call_with_arguments(L, argument_count(L) - 1, LUA_MULTRET);
   char name[CTYPE_NAME_MAX];
   return luaL_error(L, "'%s' cannot be called", ctype_name(t, name));
+}
+
+const char *cdata_called_name(const Userdata *u, const void **symbol) {
+  const Symbol *s = u->kind == USERDATA_CDATA ? ccall_symbol(u) : NULL;
+  *symbol = s;
+  return s != NULL ? s->name->data : NULL;
 }
 
 /* ---- new objects --------------------------------------------------------- */
@@ -486,7 +492,7 @@ static int cdata_pairs(lua_State *L) {
 }
 
 static const luaL_Reg metamethods[] = {
-    {"__index", cdata_index},   {"__newindex", cdata_newindex}, {"__call", cdata_call},
+    {"__index", cdata_index},   {"__newindex", cdata_newindex}, {"__call", cdata_call_function},
     {"__gc", cdata_gc},         {"__tostring", cdata_tostring}, {"__len", cdata_len},
     {"__concat", cdata_concat}, {"__pairs", cdata_pairs},       {NULL, NULL}};
 

@@ -367,6 +367,10 @@ const TValue *cdata_owner(const TValue *o);
 CType *cdata_value(const Cdata *cd, char **address);
 int cdata_new_object(lua_State *L, CType *t, int first_argument);
 /* Pushes the metamethod of a type (or of what a pointer refers to) if it has one. */
+/* What the call of a cdata runs; the name of the function that it is, and what tells it from
+ * others of that name, or NULL. */
+int cdata_call_function(lua_State *L);
+const char *cdata_called_name(const Userdata *u, const void **symbol);
 bool cdata_push_metamethod(lua_State *L, const CType *t, const char *name);
 void cdata_open(lua_State *L, Ffi *ffi);
 int cdata_tostring(lua_State *L);

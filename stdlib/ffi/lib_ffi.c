@@ -472,6 +472,8 @@ static Ffi *make_ffi(lua_State *L) {
   open_ctypes(L, ffi);
   lua_setfield(L, LUA_REGISTRYINDEX, REGISTRY_KEY);
   L->domain->hooks.close_ffi = close_ffi;
+  L->domain->hooks.ffi_call = cdata_call_function;
+  L->domain->hooks.ffi_name = cdata_called_name;
   L->domain->hooks.ffi = ffi;
   return ffi;
 }

@@ -141,15 +141,15 @@ if [ -e "$file" ]; then ends 1 "no live process" control "$file" --resume; fi
 SAROS_EVENTRING_START=1 "$SAROS" -e 'while true do end' &
 pid=$!
 await "$pid"
-ends 1 "class \`calls' has no events in this program; it has lifecycle gc" control "$pid" --enable calls
-control "$pid" --disable calls,user || fail "to disable what has no events: $?"
+ends 1 "class \`alloc' has no events in this program; it has lifecycle gc" control "$pid" --enable alloc
+control "$pid" --disable alloc,user || fail "to disable what has no events: $?"
 is "disabled beside it" false "$(status_of .classes.user)"
-ends 1 "class \`calls' has no events in this program" "$EVENTRING" dump --class calls "$pid"
+ends 1 "class \`alloc' has no events in this program" "$EVENTRING" dump --class alloc "$pid"
 mkfifo ctl ack
 "$EVENTRING" record -q --command-fifo ctl,ack -o copy.eventring "$pid" &
 recorder=$!
 exec 3<>ack
-for command in "disable calls" "enable calls" stop; do
+for command in "disable alloc" "enable alloc" stop; do
   echo "$command" >ctl
   IFS= read -r -t 10 line <&3
   answers+=("$line")
@@ -157,7 +157,7 @@ done
 exec 3<&-
 wait $recorder || fail "record: status $?"
 is "record: disable" ok "${answers[0]}"
-has "record: enable" "error: class \`calls' has no events in this program" "${answers[1]}"
+has "record: enable" "error: class \`alloc' has no events in this program" "${answers[1]}"
 kill -KILL "$pid"
 wait "$pid" 2>/dev/null
 

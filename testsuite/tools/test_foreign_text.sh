@@ -65,6 +65,12 @@ run_dump() {
   shows_harmless "$EVENTRING" dump --follow --seconds 0.01 "$file"
   shows_harmless "$EVENTRING" dump --time wall "$file"
 }
+run_profile() {
+  for argument in "${arguments[@]}"; do
+    shows_harmless "$EVENTRING" profile --callers "$argument" "$file"
+    shows_harmless "$EVENTRING" profile --by "$argument" "$file"
+  done
+}
 run_stats() {
   for argument in "${arguments[@]}"; do
     shows_harmless "$EVENTRING" stats -o "no/$argument" "$file"

@@ -36,6 +36,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "eventring.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -163,7 +165,7 @@ static inline void eventring_calls_charge(eventring_calls *calls, uint64_t now) 
   *calls->charge += passed;
 }
 
-/* The function `id` begins. `id` is any number but 2^64 - 1. */
+/* The function `id` begins. `id` is any number below 2^63. */
 static inline void eventring_calls_enter(eventring_calls *calls, uint64_t id, uint64_t now) {
   eventring_calls_stack *stack = calls->stack;
   struct eventring_calls_node *child = calls->current->last;
@@ -186,6 +188,10 @@ static inline void eventring_calls_enter(eventring_calls *calls, uint64_t id, ui
 }
 /* ... it began before the start; its duration is not known. */
 void eventring_calls_enter_open(eventring_calls *calls, uint64_t id, uint64_t now);
+
+/* A function begins that is to have no node: what it takes is its caller's. It ends like any
+   other. */
+void eventring_calls_enter_hidden(eventring_calls *calls, uint64_t id, uint64_t now);
 
 static inline void eventring_calls_tally(struct eventring_calls_node *node, uint64_t duration) {
   if (duration < node->least) node->least = duration;
@@ -212,6 +218,11 @@ static inline void eventring_calls_exit(eventring_calls *calls, uint64_t id, uin
   stack->top = frame;
   calls->current = frame[-1].node;
   calls->charge = frame[-1].charge;
+}
+
+/* The innermost function ends, whatever its id. */
+static inline void eventring_calls_leave(eventring_calls *calls, uint64_t now) {
+  eventring_calls_exit(calls, calls->stack->top[-1].id, now);
 }
 
 /* ---- the collector ------------------------------------------------------------------- */
@@ -251,6 +262,95 @@ struct eventring_calls_buffer {
 struct eventring_calls_buffer eventring_calls_serialize(eventring_calls_collector *collector);
 /* Forgets all. */
 void eventring_calls_collector_reset(eventring_calls_collector *collector);
+
+/* ---- in a recording ------------------------------------------------------------------ */
+
+enum eventring_calls_function_kind {
+  EVENTRING_CALLS_CODE = 0,   /* of the language that the host runs */
+  EVENTRING_CALLS_NATIVE = 1, /* of C */
+  EVENTRING_CALLS_HOST = 2    /* none: what the host does, such as a collection */
+};
+/* Texts are UTF-8, and are cut to 200 bytes, at their beginning. */
+struct eventring_calls_function {
+  const char *name;
+  const char *source; /* a file, or empty */
+  uint32_t line;      /* 0: not known */
+  uint32_t kind;      /* enum eventring_calls_function_kind */
+};
+
+enum {
+  EVENTRING_PROFILE_CPU = 1,    /* times are of the processor, not of the clock */
+  EVENTRING_PROFILE_FINAL = 2   /* nothing comes after it: the profile was ended */
+};
+
+/* The profile of a domain. */
+struct eventring_profile_source {
+  const eventring_calls *calls; /* ids are numbers of functions */
+  const struct eventring_calls_function *functions;
+  uint32_t function_count;
+  uint32_t flags;               /* EVENTRING_PROFILE_* */
+  uint64_t start_ticks;         /* when it began */
+};
+
+/* Writes the profile of a domain into the recording, where it replaces the one that was
+   written before. The former one stays until the new one is whole, so that a process that
+   is killed leaves one of them. The time that it takes grows with the number of nodes,
+   about 0.1 us for each. Returns 0, E_STATE (the domain is not recorded), E_MEMORY or
+   E_LIMIT (there is no room: the former one stays). Owner. */
+int eventring_calls_write(eventring_domain *domain, const struct eventring_profile_source *source,
+                          struct eventring_error *error);
+
+/* The word of the control page by which others ask for a profile (FORMAT.md, section 4:
+   call_profile); NULL: the domain is not recorded. It is valid as long as the recording.
+   Owner. */
+const uint32_t *eventring_calls_word(const eventring_domain *domain);
+/* Nanoseconds for which the calling thread was not on a processor, from some moment on. It
+   costs a few ns if the thread was not interrupted since the last call. 0: it is not
+   measured. */
+uint64_t eventring_off_cpu(void);
+/* Ticks as eventring_ticks returns them where that reads the clock of recordings; the clock
+   of recordings where it does not. Any thread. */
+bool eventring_ticks_are_inline(void);
+uint64_t eventring_ticks_read(void);
+/* What a tick is, to within a few percent at least. Any thread. */
+double eventring_ns_per_tick(void);
+
+/* A profile that was read. Times are in ns. */
+struct eventring_profile_node {
+  uint32_t parent;   /* number of a node before it; UINT32_MAX: it is the root, number 0 */
+  uint32_t function; /* UINT32_MAX: the root */
+  uint64_t count, exclusive, inclusive; /* inclusive: with all below it, lost_ns too */
+  uint64_t least, most, suspended;      /* most 0: no call was entered and left */
+  uint64_t lost_calls, lost_ns;         /* of what is below it and has no node */
+  uint32_t open;     /* entries of calls that had begun before */
+  uint32_t histogram[EVENTRING_CALLS_BUCKETS];
+};
+
+struct eventring_profile {
+  unsigned slot;
+  uint32_t incarnation;
+  char domain[EVENTRING_MAX_DOMAIN_NAME + 1];
+  uint32_t flags;    /* EVENTRING_PROFILE_* */
+  uint64_t number;   /* how often this domain has written one, up to this */
+  uint64_t start_ns, written_ns;
+  uint64_t backwards; /* times that the clock went back */
+  double ns_per_tick; /* the bounds of buckets are powers of two of ticks */
+  uint32_t function_count, node_count;
+  struct eventring_calls_function *functions;
+  struct eventring_profile_node *nodes;
+};
+
+struct eventring_profiles {
+  size_t count;
+  struct eventring_profile *list; /* by slot and incarnation */
+  uint64_t damaged; /* blocks of profiles that are not valid, or whose others are missing */
+};
+
+/* Reads the newest whole profile of each domain. Returns 0, E_MEMORY, or what reading fails
+   with. `profiles` is to be freed after success. As other functions of a cursor. */
+int eventring_cursor_profiles(eventring_cursor *cursor, struct eventring_profiles *profiles,
+                              struct eventring_error *error);
+void eventring_profiles_free(struct eventring_profiles *profiles);
 
 #pragma GCC visibility pop
 

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: MIT */
+/* call_rows.c: see call_rows.h.
+ *
+ * Functions of all profiles get common numbers first, by a table of their names and places.
+ * Then each trie is walked once, in depth, with the number of activations of each function
+ * on the path: so the time of a recursion is counted at its outermost one.
+ */
+#include "analysis/call_rows.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct eventring_calls_function outside = {"(outside)", "", 0,
+                                                        EVENTRING_CALLS_HOST};
+
+/* ---- functions ----------------------------------------------------------------------- */
+
+struct names {
+  const struct eventring_calls_function **list;
+  uint32_t count, room;
+  uint32_t *table; /* number + 1; 0: free */
+  uint32_t places; /* a power of two */
+  bool by_line;
+};
+
+static uint64_t hash_text(uint64_t hash, const char *text) {
+  for (; *text; text++) hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
+  return (hash ^ 255) * 0x100000001b3u;
+}
+
+static bool same(const struct names *names, const struct eventring_calls_function *a,
+                 const struct eventring_calls_function *b) {
+  if (a->line != b->line || strcmp(a->source, b->source)) return false;
+  return (names->by_line && a->line) || !strcmp(a->name, b->name);
+}
+
+static uint32_t *place_of(const struct names *names, const struct eventring_calls_function *f) {
+  uint64_t hash = hash_text(0xcbf29ce484222325u + f->line, f->source);
+  if (!names->by_line || !f->line) hash = hash_text(hash, f->name);
+  for (size_t at = hash >> 20;; at++) {
+    uint32_t *place = &names->table[at & (names->places - 1)];
+    if (!*place || same(names, names->list[*place - 1], f)) return place;
+  }
+}
+
+static bool make_names(struct names *names, const struct eventring_profiles *profiles) {
+  size_t most = 1;
+  for (size_t i = 0; i < profiles->count; i++) most += profiles->list[i].function_count;
+  names->places = 64;
+  while (names->places < 2 * most) names->places *= 2;
+  names->table = calloc(names->places, sizeof *names->table);
+  names->list = calloc(most, sizeof *names->list);
+  return names->table && names->list;
+}
+
+static uint32_t number_of(struct names *names, const struct eventring_calls_function *f) {
+  uint32_t *place = place_of(names, f);
+  if (!*place) {
+    names->list[names->count] = f;
+    *place = ++names->count;
+  }
+  return *place - 1;
+}
+
+/* ---- walking a trie ------------------------------------------------------------------ */
+
+struct walk {
+  struct eva_call_rows *rows;
+  const struct eventring_profile *p;
+  const uint32_t *numbers; /* of its functions */
+  uint32_t *active;        /* activations of each on the path */
+  uint32_t *first, *next;  /* child, and brother, of each node; UINT32_MAX: none */
+};
+
+static uint32_t function_of(const struct walk *w, uint32_t node) {
+  uint32_t function = w->p->nodes[node].function;
+  return function == UINT32_MAX ? 0 : w->numbers[function];
+}
+
+static void add_node(struct walk *w, struct eva_call_row *row, uint32_t node, bool outermost) {
+  const struct eventring_profile_node *n = &w->p->nodes[node];
+  row->count += n->count;
+  row->exclusive += n->exclusive;
+  row->suspended += n->suspended;
+  row->open += n->open;
+  if (outermost) row->inclusive += n->inclusive;
+  if (n->most && (!row->most || n->least < row->least)) row->least = n->least;
+  if (n->most > row->most) row->most = n->most;
+  for (unsigned i = 0; i < EVENTRING_CALLS_BUCKETS; i++) row->histogram[i] += n->histogram[i];
+}
+
+static bool link_nodes(struct walk *w) {
+  uint32_t count = w->p->node_count;
+  w->first = malloc(count * sizeof *w->first);
+  w->next = malloc(count * sizeof *w->next);
+  if (!w->first || !w->next) return false;
+  memset(w->first, 255, count * sizeof *w->first);
+  for (uint32_t i = count; i-- > 1;) {
+    w->next[i] = w->first[w->p->nodes[i].parent];
+    w->first[w->p->nodes[i].parent] = i;
+  }
+  w->next[0] = UINT32_MAX;
+  return true;
+}
+
+/* Each node between `enter` and `leave`, in depth. */
+static void walk_nodes(struct walk *w, void (*enter)(struct walk *, uint32_t),
+                       void (*leave)(struct walk *, uint32_t)) {
+  uint32_t node = 0;
+  for (;;) {
+    enter(w, node);
+    uint32_t down = w->first[node];
+    while (down == UINT32_MAX) {
+      leave(w, node);
+      if (node == 0) return;
+      down = w->next[node];
+      if (down == UINT32_MAX) node = w->p->nodes[node].parent;
+    }
+    node = down;
+  }
+}
+
+static void enter_by_function(struct walk *w, uint32_t node) {
+  uint32_t function = function_of(w, node);
+  add_node(w, &w->rows->list[function], node, w->active[function]++ == 0);
+}
+static void leave_by_function(struct walk *w, uint32_t node) {
+  w->active[function_of(w, node)]--;
+}
+
+/* ---- all profiles -------------------------------------------------------------------- */
+
+static void add_totals(struct eva_call_rows *rows, const struct eventring_profile *p) {
+  for (uint32_t i = 0; i < p->node_count; i++) {
+    rows->lost_calls += p->nodes[i].lost_calls;
+    rows->lost_ns += p->nodes[i].lost_ns;
+    rows->total += p->nodes[i].exclusive + p->nodes[i].lost_ns;
+  }
+  rows->backwards += p->backwards;
+  rows->ns_per_tick = p->ns_per_tick;
+}
+
+static bool number_functions(uint32_t **numbers, struct names *names,
+                             const struct eventring_profile *p) {
+  *numbers = malloc((p->function_count + 1) * sizeof **numbers);
+  for (uint32_t i = 0; *numbers && i < p->function_count; i++)
+    (*numbers)[i] = number_of(names, &p->functions[i]);
+  return *numbers != NULL;
+}
+
+static bool walk_profile(struct eva_call_rows *rows, const struct eventring_profile *p,
+                         const uint32_t *numbers, uint32_t functions) {
+  struct walk w = {.rows = rows, .p = p, .numbers = numbers};
+  w.active = calloc(functions, sizeof *w.active);
+  bool done = w.active && link_nodes(&w);
+  if (done) walk_nodes(&w, enter_by_function, leave_by_function);
+  free(w.active);
+  free(w.first);
+  free(w.next);
+  return done;
+}
+
+static int compare_rows(const void *left, const void *right) {
+  const struct eva_call_row *a = left, *b = right;
+  if (a->order != b->order) return a->order > b->order ? -1 : 1;
+  if (a->count != b->count) return a->count > b->count ? -1 : 1;
+  int by_name = strcmp(a->function->name, b->function->name);
+  return by_name ? by_name : strcmp(a->function->source, b->function->source);
+}
+
+/* Rows that say nothing go. */
+static void finish(struct eva_call_rows *rows, bool by_inclusive) {
+  size_t kept = 0;
+  for (size_t i = 0; i < rows->count; i++) {
+    struct eva_call_row *row = &rows->list[i];
+    row->order = by_inclusive ? row->inclusive : row->exclusive;
+    bool is_outside = row->function == &outside;
+    if (row->count || row->open || (is_outside ? row->exclusive > 0 : row->inclusive > 0))
+      rows->list[kept++] = *row;
+  }
+  rows->count = kept;
+  if (kept) qsort(rows->list, kept, sizeof *rows->list, compare_rows);
+}
+
+static bool is_asked_for(const struct eventring_profile *p, int domain) {
+  return domain < 0 || p->slot == (unsigned)domain;
+}
+
+static bool make_by_function(struct eva_call_rows *rows,
+                             const struct eventring_profiles *profiles, struct names *names,
+                             int domain) {
+  uint32_t **numbers = calloc(profiles->count + 1, sizeof *numbers);
+  bool done = numbers && make_names(names, profiles);
+  if (done) number_of(names, &outside);
+  for (size_t i = 0; done && i < profiles->count; i++)
+    done = number_functions(&numbers[i], names, &profiles->list[i]);
+  if (done) rows->list = calloc(names->count, sizeof *rows->list);
+  done = done && rows->list;
+  if (done) rows->count = names->count;
+  for (size_t i = 0; i < rows->count; i++) rows->list[i].function = names->list[i];
+  for (size_t i = 0; done && i < profiles->count; i++) {
+    if (!is_asked_for(&profiles->list[i], domain)) continue;
+    add_totals(rows, &profiles->list[i]);
+    done = walk_profile(rows, &profiles->list[i], numbers[i], names->count);
+  }
+  for (size_t i = 0; numbers && i < profiles->count; i++) free(numbers[i]);
+  free(numbers);
+  return done;
+}
+
+/* ---- by stack ------------------------------------------------------------------------ */
+
+static const char *name_of(const struct eventring_profile *p, uint32_t node) {
+  uint32_t function = p->nodes[node].function;
+  return function == UINT32_MAX ? outside.name : p->functions[function].name;
+}
+
+enum { MOST_STACK = 100 }; /* functions of a stack that are shown, the innermost */
+
+static char *stack_text(const struct eventring_profile *p, uint32_t node) {
+  uint32_t path[MOST_STACK], depth = 0;
+  size_t size = 16, at = 0;
+  for (; node != 0 && depth < MOST_STACK; node = p->nodes[node].parent) path[depth++] = node;
+  for (uint32_t i = 0; i < depth; i++) size += strlen(name_of(p, path[i])) + 3;
+  char *text = malloc(size);
+  if (!text) return NULL;
+  text[0] = '\0';
+  if (node != 0) at += (size_t)sprintf(text, "... > ");
+  for (uint32_t i = depth; i-- > 0;)
+    at += (size_t)sprintf(text + at, "%s%s", name_of(p, path[i]), i ? " > " : "");
+  return text;
+}
+
+static bool make_by_stack(struct eva_call_rows *rows, const struct eventring_profiles *profiles,
+                          int domain) {
+  size_t most = 0;
+  for (size_t i = 0; i < profiles->count; i++) most += profiles->list[i].node_count;
+  rows->list = calloc(most + 1, sizeof *rows->list);
+  if (!rows->list) return false;
+  for (size_t i = 0; i < profiles->count; i++) {
+    const struct eventring_profile *p = &profiles->list[i];
+    struct walk w = {.rows = rows, .p = p};
+    if (!is_asked_for(p, domain)) continue;
+    add_totals(rows, p);
+    for (uint32_t node = 1; node < p->node_count; node++) {
+      struct eva_call_row *row = &rows->list[rows->count++];
+      row->function = &p->functions[p->nodes[node].function];
+      add_node(&w, row, node, true);
+      row->order = (uint64_t)i << 32 | node;
+      row->stack = NULL;
+    }
+  }
+  return true;
+}
+
+/* ---- callers ------------------------------------------------------------------------- */
+
+static bool make_callers(struct eva_call_rows *rows, const struct eventring_profiles *profiles,
+                         struct names *names, const char *name, int domain) {
+  if (!make_names(names, profiles)) return false;
+  number_of(names, &outside);
+  for (size_t i = 0; i < profiles->count; i++)
+    for (uint32_t k = 0; k < profiles->list[i].function_count; k++)
+      number_of(names, &profiles->list[i].functions[k]);
+  rows->list = calloc(names->count, sizeof *rows->list);
+  if (!rows->list) return false;
+  rows->count = names->count;
+  for (size_t i = 0; i < rows->count; i++) rows->list[i].function = names->list[i];
+  for (size_t i = 0; i < profiles->count; i++) {
+    const struct eventring_profile *p = &profiles->list[i];
+    struct walk w = {.rows = rows, .p = p};
+    if (!is_asked_for(p, domain)) continue;
+    add_totals(rows, p);
+    for (uint32_t node = 1; node < p->node_count; node++) {
+      if (strcmp(name_of(p, node), name)) continue;
+      uint32_t caller = p->nodes[p->nodes[node].parent].function;
+      const struct eventring_calls_function *f =
+          caller == UINT32_MAX ? &outside : &p->functions[caller];
+      add_node(&w, &rows->list[number_of(names, f)], node, true);
+    }
+  }
+  return true;
+}
+
+/* ---- the interface ------------------------------------------------------------------- */
+
+static int result(struct eva_call_rows *rows, struct names *names, bool done) {
+  free(names->list);
+  free(names->table);
+  if (done) return EVENTRING_OK;
+  eva_call_rows_free(rows);
+  return EVENTRING_E_MEMORY;
+}
+
+int eva_call_rows_make(struct eva_call_rows *rows, const struct eventring_profiles *profiles,
+                       enum eva_calls_by by, int domain) {
+  struct names names = {.by_line = by == EVA_BY_LINE};
+  *rows = (struct eva_call_rows){0};
+  bool done = by == EVA_BY_STACK ? make_by_stack(rows, profiles, domain)
+                                 : make_by_function(rows, profiles, &names, domain);
+  for (size_t i = 0; done && by == EVA_BY_STACK && i < rows->count; i++) {
+    struct eva_call_row *row = &rows->list[i];
+    row->stack = stack_text(&profiles->list[row->order >> 32], (uint32_t)row->order);
+    done = row->stack != NULL;
+  }
+  if (done) finish(rows, false);
+  return result(rows, &names, done);
+}
+
+int eva_call_rows_callers(struct eva_call_rows *rows, const struct eventring_profiles *profiles,
+                          const char *name, int domain) {
+  struct names names = {0};
+  *rows = (struct eva_call_rows){0};
+  bool done = make_callers(rows, profiles, &names, name, domain);
+  if (done) finish(rows, true);
+  return result(rows, &names, done);
+}
+
+void eva_call_rows_free(struct eva_call_rows *rows) {
+  for (size_t i = 0; i < rows->count; i++) free(rows->list[i].stack);
+  free(rows->list);
+  *rows = (struct eva_call_rows){0};
+}
+
+/* Above a bucket, in ns. */
+static double bound(const struct eva_call_rows *rows, unsigned bucket) {
+  return (double)((uint64_t)1 << (bucket + EVENTRING_CALLS_FIRST)) * rows->ns_per_tick;
+}
+
+uint64_t eva_call_quantile(const struct eva_call_rows *rows, const struct eva_call_row *row,
+                           double part) {
+  double sum = 0, at = 0;
+  for (unsigned i = 0; i < EVENTRING_CALLS_BUCKETS; i++) sum += row->histogram[i];
+  if (sum == 0) return 0;
+  for (unsigned i = 0; i < EVENTRING_CALLS_BUCKETS; at += row->histogram[i++]) {
+    if (at + row->histogram[i] < part * sum || row->histogram[i] == 0) continue;
+    double low = i ? bound(rows, i - 1) : 0;
+    double high = bound(rows, i);
+    if (low < (double)row->least) low = (double)row->least;
+    if (high > (double)row->most || i == EVENTRING_CALLS_BUCKETS - 1) high = (double)row->most;
+    return (uint64_t)(low + (high - low) * (part * sum - at) / row->histogram[i]);
+  }
+  return row->most;
+}

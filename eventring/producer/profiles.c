@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: MIT */
+/* profiles.c: writing profiles of calls into the recording.
+ *
+ * A profile is a set of blocks, its *parts*. Each begins with a record that says whose it
+ * is, which profile of that domain, which part of how many; a profile is whole if all of
+ * them are there. A domain has two sets of blocks and writes them in turn, so that the
+ * last whole profile stays until the next one is whole, and a process that is killed
+ * leaves one. A domain whose last profile was final gives the older set back.
+ *
+ * The parts are put together in private memory. The mutex is held to provide the blocks
+ * and to count them, not while they are filled: a set belongs to its domain. A part is
+ * stored as a whole, its sequence last; readers check that, as with blocks of rings, which
+ * are rewritten too (FORMAT.md, section 11).
+ *
+ * The budget is FORMAT_PROFILE_BUDGET blocks for all domains. When it is used up, the
+ * profile of the domain that has ended longest ago goes; without one, a domain goes on
+ * with the profile that it wrote before, and the parts that found no room are counted.
+ */
+#include "producer/profiles.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "eventring/calls.h"
+#include "format/array.h"
+#include "format/atomics.h"
+#include "format/checksum.h"
+#include "format/error.h"
+#include "format/text.h"
+#include "producer/domains.h"
+#include "producer/lock.h"
+#include "producer/producer.h"
+
+#define STORE(field, value) __atomic_store_n(&(field), (value), __ATOMIC_RELAXED)
+
+_Static_assert((int)FORMAT_PROFILE_BUCKETS == (int)EVENTRING_CALLS_BUCKETS, "buckets");
+
+/* ---- Putting it together ------------------------------------------------------------- */
+
+enum {
+  PART_WORDS = sizeof(struct format_profile) / 8,
+  FUNCTION_WORDS = sizeof(struct format_profile_function) / 8,
+  NODE_WORDS = sizeof(struct format_profile_node) / 8,
+  MOST_TEXT_WORDS = 2 * FORMAT_PROFILE_TEXT / 8,
+  MOST_WORDS = NODE_WORDS + FORMAT_NODE_FIGURES + (FORMAT_PROFILE_BUCKETS + 1) / 2 +
+               FUNCTION_WORDS + MOST_TEXT_WORDS /* more than any record has */
+};
+
+struct assembly {
+  uint64_t (*parts)[FORMAT_BLOCK_WORDS];
+  uint32_t *ends; /* words of each */
+  uint32_t count, room, end_room;
+  bool failed; /* no memory */
+};
+
+static void begin_part(struct assembly *a) {
+  if (!evr_make_room(&a->parts, &a->room, a->count, 16, sizeof *a->parts) ||
+      !evr_make_room(&a->ends, &a->end_room, a->count, 16, sizeof *a->ends)) {
+    a->failed = true;
+    return;
+  }
+  memset(a->parts[a->count], 0, sizeof *a->parts);
+  a->parts[a->count][FORMAT_BLOCK_HEADER_WORDS] =
+      format_record(PART_WORDS, FORMAT_PROFILE_PART, a->count);
+  a->ends[a->count++] = FORMAT_BLOCK_HEADER_WORDS + PART_WORDS;
+}
+
+static void add_record(struct assembly *a, const uint64_t *record, unsigned words) {
+  if (a->failed) return;
+  if (a->ends[a->count - 1] + words > FORMAT_BLOCK_WORDS) begin_part(a);
+  if (a->failed) return;
+  memcpy(a->parts[a->count - 1] + a->ends[a->count - 1], record, words * sizeof *record);
+  a->ends[a->count - 1] += words;
+}
+
+/* The end of a text, if it is too long: that of a path says more than its beginning. */
+static size_t add_text(char *to, const char *text) {
+  size_t size = text ? strlen(text) : 0;
+  if (size > FORMAT_PROFILE_TEXT) {
+    text += size - FORMAT_PROFILE_TEXT;
+    while (((unsigned char)*text & 0xc0) == 0x80) text++; /* not within a character */
+    size = strlen(text);
+  }
+  memcpy(to, text ? text : "", size);
+  return size;
+}
+
+static void add_function(struct assembly *a, uint32_t number,
+                         const struct eventring_calls_function *f) {
+  uint64_t words[FUNCTION_WORDS + MOST_TEXT_WORDS] = {0};
+  char *texts = (char *)(words + FUNCTION_WORDS);
+  struct format_profile_function record = {.line = f->line, .kind = f->kind};
+  record.name_bytes = (uint32_t)add_text(texts, f->name);
+  record.source_bytes = (uint32_t)add_text(texts + record.name_bytes, f->source);
+  unsigned size = FUNCTION_WORDS + format_text_words(record.name_bytes + record.source_bytes);
+  record.first = format_record(size, FORMAT_PROFILE_FUNCTION, number);
+  memcpy(words, &record, sizeof record);
+  add_record(a, words, size);
+}
+
+/* Appends the buckets from the first to the last that is not 0. */
+static unsigned put_buckets(uint64_t *to, struct format_profile_node *record,
+                            const uint32_t *histogram) {
+  unsigned first = 0, last = FORMAT_PROFILE_BUCKETS;
+  while (last > 0 && histogram[last - 1] == 0) last--;
+  while (first < last && histogram[first] == 0) first++;
+  record->first_bucket = (uint8_t)first;
+  record->buckets = (uint8_t)(last - first);
+  memcpy(to, histogram + first, (last - first) * sizeof *histogram);
+  return (last - first + 1) / 2;
+}
+
+static void add_node(struct assembly *a, const struct eventring_profile_source *source,
+                     uint32_t number) {
+  const struct eventring_calls_node *n = eventring_calls_node_at(source->calls, number);
+  const uint64_t figures[FORMAT_NODE_FIGURES] = {
+      n->count, n->exclusive, n->most ? n->least : 0, n->most, n->suspended, n->lost.calls,
+      n->lost.ticks};
+  uint64_t words[MOST_WORDS] = {0};
+  unsigned size = NODE_WORDS;
+  struct format_profile_node record = {.parent = UINT32_MAX, .function = UINT32_MAX,
+                                       .open = n->open};
+  if (n->parent) {
+    record.parent = (uint32_t)eventring_calls_number(source->calls, n->parent);
+    record.function = (uint32_t)n->id;
+  }
+  for (unsigned i = 0; i < FORMAT_NODE_FIGURES; i++) {
+    if (!figures[i]) continue;
+    record.figures |= (uint16_t)(1u << i);
+    words[size++] = figures[i];
+  }
+  size += put_buckets(words + size, &record, n->histogram);
+  record.first = format_record(size, FORMAT_PROFILE_NODE, number);
+  memcpy(words, &record, sizeof record);
+  add_record(a, words, size);
+}
+
+static void assemble(struct assembly *a, const struct eventring_profile_source *source) {
+  uint32_t nodes = (uint32_t)eventring_calls_count(source->calls);
+  begin_part(a);
+  for (uint32_t i = 0; i < source->function_count; i++) add_function(a, i, &source->functions[i]);
+  for (uint32_t i = 0; i < nodes; i++) add_node(a, source, i);
+}
+
+/* The words that each part begins with, behind the header. */
+static void head_parts(struct assembly *a, const struct eventring_profile_source *source,
+                       const struct evr_profile_area *area, uint64_t now) {
+  struct format_profile head = {
+      .slot = area->slot, .incarnation = area->incarnation, .written = area->written + 1,
+      .parts = a->count, .flags = source->flags, .start_ticks = source->start_ticks,
+      .written_ticks = now, .functions = source->function_count,
+      .nodes = (uint32_t)eventring_calls_count(source->calls),
+      .backwards = source->calls->backwards};
+  for (uint32_t i = 0; i < a->count; i++) {
+    head.first = a->parts[i][FORMAT_BLOCK_HEADER_WORDS];
+    memcpy(a->parts[i] + FORMAT_BLOCK_HEADER_WORDS, &head, sizeof head);
+  }
+}
+
+/* ---- Blocks -------------------------------------------------------------------------- */
+
+static bool keep_block(struct evr_profile_blocks *blocks, struct format_block *block) {
+  if (!evr_make_room(&blocks->list, &blocks->room, blocks->count, 16, sizeof *blocks->list))
+    return false;
+  blocks->list[blocks->count++] = block;
+  return true;
+}
+
+static void give_back(struct evr_profiles *p, struct evr_profile_blocks *blocks) {
+  while (blocks->count > 0 && keep_block(&p->unused, blocks->list[blocks->count - 1]))
+    blocks->count--;
+}
+
+/* The profile of the domain that has ended longest ago goes. False: none has. */
+static bool drop_oldest(struct evr_profiles *p) {
+  struct evr_profile_area **link = &p->areas;
+  while (*link && !(*link)->final) link = &(*link)->next;
+  struct evr_profile_area *area = *link;
+  if (!area) return false;
+  *link = area->next;
+  for (int i = 0; i < 2; i++) {
+    give_back(p, &area->half[i]);
+    free(area->half[i].list);
+  }
+  free(area);
+  return true;
+}
+
+static struct format_block *next_block_locked(struct evr_recording *r) {
+  struct evr_profiles *p = &r->profiles;
+  if (p->unused.count) return p->unused.list[--p->unused.count];
+  if (p->claimed < FORMAT_PROFILE_BUDGET) {
+    struct format_block *block = r->records.claim(r->records.owner, FORMAT_PROFILES);
+    p->claimed += block != NULL;
+    if (block) return block;
+  }
+  return drop_oldest(p) && p->unused.count ? p->unused.list[--p->unused.count] : NULL;
+}
+
+/* The area of the present life in a slot; NULL: no memory. */
+static struct evr_profile_area *area_locked(struct evr_recording *r, unsigned slot) {
+  struct evr_profile_area **link = &r->profiles.areas;
+  uint32_t incarnation = r->slot[slot].incarnation;
+  while (*link && ((*link)->slot != slot || (*link)->incarnation != incarnation))
+    link = &(*link)->next;
+  if (*link) return *link;
+  struct evr_profile_area *area = calloc(1, sizeof *area);
+  if (!area) return NULL;
+  area->slot = slot;
+  area->incarnation = incarnation;
+  return *link = area;
+}
+
+/* Blocks for the next profile; E_LIMIT: there is no room for all. */
+static int provide_locked(struct evr_recording *r, struct evr_profile_area *area,
+                          uint32_t parts, struct eventring_error *error) {
+  struct evr_profile_blocks *blocks = &area->half[(area->written + 1) % 2];
+  area->final = false; /* so that it is not dropped */
+  while (blocks->count < parts) {
+    struct format_block *block = next_block_locked(r);
+    if (block && keep_block(blocks, block)) continue;
+    if (block) keep_block(&r->profiles.unused, block);
+    struct format_count *count = &evr_status(r)->kind[FORMAT_PROFILES];
+    STORE(count->dropped, count->dropped + parts);
+    return evr_fail(error, EVENTRING_E_LIMIT, 0,
+                    "the recording has no room for a profile of %u blocks", parts);
+  }
+  return EVENTRING_OK;
+}
+
+/* ---- Writing ------------------------------------------------------------------------- */
+
+static void store_part(struct format_block *block, uint64_t *words, uint32_t end,
+                       uint64_t sequence) {
+  uint64_t *to = (uint64_t *)block;
+  struct format_block *header = (struct format_block *)words;
+  header->sequence = sequence;
+  header->kind = FORMAT_PROFILES;
+  header->before = sequence - 1;
+  words[FORMAT_SEAL_WORD] = evr_seal(end, evr_checksum(words, end));
+  __atomic_store_n(&block->sequence, 0, __ATOMIC_RELEASE); /* W1 */
+  evr_fence_release();                                     /* W2 */
+  for (unsigned i = 1; i < FORMAT_BLOCK_WORDS; i++) STORE(to[i], words[i]);
+  /* release: whoever sees the number sees the words */
+  __atomic_store_n(&block->sequence, sequence, __ATOMIC_RELEASE);
+}
+
+/* The recording may have ended meanwhile: then its front has a checksum. */
+static void finish_locked(struct evr_recording *r, struct evr_profile_area *area,
+                          const struct eventring_profile_source *source, uint32_t parts) {
+  struct format_count *count = &evr_status(r)->kind[FORMAT_PROFILES];
+  area->written++;
+  area->final = source->flags & EVENTRING_PROFILE_FINAL;
+  if (area->final) give_back(&r->profiles, &area->half[(area->written + 1) % 2]);
+  if (!r->ended) __atomic_store_n(&count->records, count->records + parts, __ATOMIC_RELEASE);
+}
+
+static int begin_locked(struct evr_domain *d, uint32_t parts, struct evr_profile_area **area,
+                        uint64_t *sequence, struct eventring_error *error) {
+  struct evr_recording *r = d->recording;
+  if (!r || r->ended)
+    return evr_fail(error, EVENTRING_E_STATE, 0, "the domain is not recorded");
+  *area = area_locked(r, (unsigned)d->slot);
+  if (!*area) return evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory for a profile");
+  int status = provide_locked(r, *area, parts, error);
+  if (status != EVENTRING_OK) return status;
+  *sequence = r->profiles.sequence;
+  r->profiles.sequence += parts;
+  return EVENTRING_OK;
+}
+
+static int write_parts(struct evr_domain *d, struct assembly *a,
+                       const struct eventring_profile_source *source,
+                       struct eventring_error *error) {
+  struct evr_profile_area *area;
+  uint64_t sequence;
+  evr_lock();
+  int status = begin_locked(d, a->count, &area, &sequence, error);
+  struct evr_recording *r = d->recording;
+  if (status == EVENTRING_OK) evr_recording_hold_locked(r);
+  evr_unlock();
+  if (status != EVENTRING_OK) return status;
+  head_parts(a, source, area, evr_clock_ticks(r->clock));
+  for (uint32_t i = 0; i < a->count; i++)
+    store_part(area->half[(area->written + 1) % 2].list[i], a->parts[i], a->ends[i],
+               sequence + i + 1);
+  evr_lock();
+  finish_locked(r, area, source, a->count);
+  evr_recording_release_locked(r);
+  evr_unlock();
+  return EVENTRING_OK;
+}
+
+int eventring_calls_write(eventring_domain *domain, const struct eventring_profile_source *source,
+                          struct eventring_error *error) {
+  struct assembly a = {0};
+  eventring_domain_check(domain); /* attaches it, if it may be */
+  assemble(&a, source);
+  int status = a.failed ? evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory for a profile")
+                        : write_parts((struct evr_domain *)domain, &a, source, error);
+  free(a.parts);
+  free(a.ends);
+  return status;
+}
+
+/* ---- What a profiler needs ----------------------------------------------------------- */
+
+const uint32_t *eventring_calls_word(const eventring_domain *domain) {
+  const struct evr_domain *d = (const struct evr_domain *)domain;
+  const struct evr_recording *r;
+  const uint32_t *word = NULL;
+  evr_lock();
+  r = d->recording ? d->recording : evr_producer.recording;
+  if (r && !r->ended) word = &evr_control(r)->call_profile;
+  evr_unlock();
+  return word;
+}
+
+bool eventring_ticks_are_inline(void) { return evr_clock_kind() != FORMAT_CLOCK_MONOTONIC; }
+
+uint64_t eventring_ticks_read(void) { return evr_clock_ticks(evr_clock_kind()); }
+
+double eventring_ns_per_tick(void) {
+  enum format_clock kind = evr_clock_kind();
+  const double unit = (double)((uint64_t)1 << FORMAT_CLOCK_SHIFT);
+  if (kind == FORMAT_CLOCK_MONOTONIC) return 1;
+  uint64_t nominal = evr_clock_nominal(kind);
+  if (nominal) return (double)nominal / unit;
+  struct evr_pair from = evr_clock_pair(kind);
+  const struct timespec nap = {.tv_nsec = 5000000};
+  nanosleep(&nap, NULL);
+  return (double)evr_clock_measured(from, evr_clock_pair(kind)) / unit;
+}
+
+void evr_profiles_free(struct evr_profiles *p) {
+  while (p->areas) {
+    struct evr_profile_area *area = p->areas;
+    p->areas = area->next;
+    for (int i = 0; i < 2; i++) free(area->half[i].list);
+    free(area);
+  }
+  free(p->unused.list);
+  p->unused = (struct evr_profile_blocks){0};
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* profiles.h: profiles of calls in the recording: see profiles.c. */
+#ifndef EVENTRING_PROFILES_H
+#define EVENTRING_PROFILES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "format/format.h"
+
+#pragma GCC visibility push(hidden)
+
+struct evr_profile_blocks {
+  struct format_block **list;
+  uint32_t count, room;
+};
+
+/* Of one life of a domain. Its blocks are its owner's, all else is guarded by the mutex. */
+struct evr_profile_area {
+  struct evr_profile_area *next; /* a later one */
+  unsigned slot;
+  uint32_t incarnation;
+  uint64_t written; /* profiles */
+  bool final;       /* the last one was */
+  struct evr_profile_blocks half[2]; /* of profile n: n % 2 */
+};
+
+/* Guarded by the mutex. Zeroed, it is empty. */
+struct evr_profiles {
+  struct evr_profile_area *areas;
+  struct evr_profile_blocks unused; /* that belonged to profiles */
+  uint32_t claimed;                 /* blocks, at most FORMAT_PROFILE_BUDGET */
+  uint64_t sequence;                /* of the last block that was written */
+};
+
+void evr_profiles_free(struct evr_profiles *profiles);
+
+#pragma GCC visibility pop
+
+#endif /* EVENTRING_PROFILES_H */

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: MIT */
+/* profiles.c: reading profiles of calls.
+ *
+ * All blocks in no ring are looked through for parts of profiles (FORMAT.md, section 5,
+ * kind 10); those of each life of a domain are sorted, and the newest profile that is whole
+ * and valid is taken. Others of the same life are older, or a producer was killed, or is
+ * alive, while it wrote one: that is no damage. A live producer may rewrite what was
+ * found: then an older one is taken, and if there is none, all is read again.
+ *
+ * Nothing that a file says is trusted: arrays grow by what is found, a parent has a
+ * smaller number than its child (so there is no cycle), sums do not overflow.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "eventring/calls.h"
+#include "format/array.h"
+#include "format/error.h"
+#include "reader/block.h"
+#include "reader/cursor.h"
+#include "reader/record_scan.h"
+
+enum { TRIES = 4, PART_WORDS = sizeof(struct format_profile) / 8 };
+
+struct part {
+  struct format_profile head;
+  uint32_t block;
+};
+
+struct parts {
+  struct part *list;
+  uint32_t count, room;
+  uint64_t damaged;
+};
+
+/* ---- Finding parts ------------------------------------------------------------------- */
+
+static int compare_parts(const void *left, const void *right) {
+  const struct format_profile *a = &((const struct part *)left)->head;
+  const struct format_profile *b = &((const struct part *)right)->head;
+  if (a->slot != b->slot) return a->slot < b->slot ? -1 : 1;
+  if (a->incarnation != b->incarnation) return a->incarnation < b->incarnation ? -1 : 1;
+  if (a->written != b->written) return a->written > b->written ? -1 : 1; /* newest first */
+  uint32_t m = record_number(a->first), n = record_number(b->first);
+  return (m > n) - (m < n);
+}
+
+static bool head_is_valid(const struct format_profile *h) {
+  return record_type(h->first) == FORMAT_PROFILE_PART && record_words(h->first) >= PART_WORDS &&
+         h->slot < EVENTRING_MAX_DOMAINS && h->incarnation && h->written &&
+         h->parts && record_number(h->first) < h->parts && h->nodes;
+}
+
+static int look_at(eventring_cursor *c, struct parts *parts, uint64_t block,
+                   struct eventring_error *error) {
+  uint64_t words[FORMAT_BLOCK_HEADER_WORDS + PART_WORDS];
+  struct part part = {.block = (uint32_t)block};
+  int status = evr_source_read(&c->meta.source, format_block_offset(block), words,
+                               sizeof words, error);
+  if (status != EVENTRING_OK) return status;
+  const struct format_block *h = (const struct format_block *)words;
+  if (!h->sequence || h->kind != FORMAT_PROFILES) return EVENTRING_OK;
+  memcpy(&part.head, words + FORMAT_BLOCK_HEADER_WORDS, sizeof part.head);
+  if (!head_is_valid(&part.head)) {
+    parts->damaged++;
+    return EVENTRING_OK;
+  }
+  if (!evr_make_room(&parts->list, &parts->room, parts->count, 64, sizeof *parts->list))
+    return evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory for profiles");
+  parts->list[parts->count++] = part;
+  return EVENTRING_OK;
+}
+
+static int find_in_units(eventring_cursor *c, struct parts *parts,
+                         struct eventring_error *error) {
+  const struct evr_unit_list *units = &c->meta.units.records;
+  int status = EVENTRING_OK;
+  for (uint32_t i = 0; i < units->count; i++)
+    for (uint32_t k = 0; status == EVENTRING_OK && k < FORMAT_UNIT; k++)
+      if (units->block[i] + k < c->meta.status.claimed)
+        status = look_at(c, parts, units->block[i] + k, error);
+  return status;
+}
+
+static int find_parts(eventring_cursor *c, struct parts *parts, struct eventring_error *error) {
+  int status = EVENTRING_OK;
+  unsigned left = EVR_MOST_LOOSE_BLOCKS;
+  parts->count = 0;
+  parts->damaged = 0;
+  if (evr_metadata_has_streams(&c->meta)) status = find_in_units(c, parts, error);
+  else
+    for (uint64_t at = 0; status == EVENTRING_OK && at < c->meta.status.claimed && left;) {
+      uint64_t end = evr_metadata_run_end(&c->meta, at);
+      if (!end) status = look_at(c, parts, at, error);
+      left -= !end;
+      at = end ? end : at + 1;
+    }
+  if (parts->count) qsort(parts->list, parts->count, sizeof *parts->list, compare_parts);
+  return status;
+}
+
+static bool same_life(const struct format_profile *a, const struct format_profile *b) {
+  return a->slot == b->slot && a->incarnation == b->incarnation;
+}
+
+/* ---- Reading one --------------------------------------------------------------------- */
+
+struct reading {
+  struct eventring_profile *p;
+  const struct format_profile *head;
+  uint64_t multiplier;
+  uint32_t function_room, node_room;
+  bool no_memory;
+};
+
+static uint64_t to_ns(const struct reading *r, uint64_t ticks) {
+  unsigned __int128 ns = (unsigned __int128)ticks * r->multiplier >> FORMAT_CLOCK_SHIFT;
+  return ns > UINT64_MAX ? UINT64_MAX : (uint64_t)ns;
+}
+
+/* Control characters, and bytes that are not UTF-8, become `?` where it is shown. */
+static char *copy_text(const char *from, size_t size) {
+  char *text = malloc(size + 1);
+  if (!text) return NULL;
+  memcpy(text, from, size);
+  text[size] = '\0';
+  return text;
+}
+
+static bool take_function(struct reading *r, const uint64_t *words, unsigned count) {
+  struct eventring_profile *p = r->p;
+  struct format_profile_function f;
+  size_t room = (count - sizeof f / 8) * 8;
+  if (count < sizeof f / 8 || record_number(*words) != p->function_count ||
+      p->function_count == r->head->functions)
+    return false;
+  memcpy(&f, words, sizeof f);
+  if (f.name_bytes > FORMAT_PROFILE_TEXT || f.source_bytes > FORMAT_PROFILE_TEXT ||
+      f.name_bytes + f.source_bytes > room)
+    return false;
+  r->no_memory = !evr_make_room(&p->functions, &r->function_room, p->function_count, 64,
+                                sizeof *p->functions);
+  if (r->no_memory) return false;
+  const char *texts = (const char *)(words + sizeof f / 8);
+  struct eventring_calls_function *to = &p->functions[p->function_count];
+  *to = (struct eventring_calls_function){.line = f.line, .kind = f.kind,
+                                    .name = copy_text(texts, f.name_bytes),
+                                    .source = copy_text(texts + f.name_bytes, f.source_bytes)};
+  p->function_count++;
+  r->no_memory = !to->name || !to->source;
+  return !r->no_memory;
+}
+
+/* Places of a node may be those of nodes before it only. */
+static bool place_is_valid(const struct reading *r, const struct format_profile_node *n) {
+  uint32_t number = record_number(n->first);
+  if (number != r->p->node_count || number >= r->head->nodes) return false;
+  if (number == 0) return n->parent == UINT32_MAX && n->function == UINT32_MAX;
+  return n->parent < number && n->function < r->p->function_count;
+}
+
+static bool take_node(struct reading *r, const uint64_t *words, unsigned count) {
+  struct eventring_profile *p = r->p;
+  struct format_profile_node n;
+  unsigned at = sizeof n / 8;
+  uint64_t figures[FORMAT_NODE_FIGURES] = {0};
+  if (count < at) return false;
+  memcpy(&n, words, sizeof n);
+  unsigned size = at + (unsigned)__builtin_popcount(n.figures) + (n.buckets + 1u) / 2;
+  if (!place_is_valid(r, &n) || n.figures >> FORMAT_NODE_FIGURES || size > count ||
+      n.first_bucket + n.buckets > FORMAT_PROFILE_BUCKETS)
+    return false;
+  for (unsigned i = 0; i < FORMAT_NODE_FIGURES; i++)
+    if (n.figures >> i & 1) figures[i] = words[at++];
+  if (figures[FORMAT_NODE_LEAST] > figures[FORMAT_NODE_MOST]) return false;
+  r->no_memory = !evr_make_room(&p->nodes, &r->node_room, p->node_count, 256, sizeof *p->nodes);
+  if (r->no_memory) return false;
+  struct eventring_profile_node *to = &p->nodes[p->node_count++];
+  *to = (struct eventring_profile_node){
+      .parent = n.parent, .function = n.function, .open = n.open,
+      .count = figures[FORMAT_NODE_COUNT], .exclusive = to_ns(r, figures[FORMAT_NODE_EXCLUSIVE]),
+      .least = to_ns(r, figures[FORMAT_NODE_LEAST]), .most = to_ns(r, figures[FORMAT_NODE_MOST]),
+      .suspended = to_ns(r, figures[FORMAT_NODE_SUSPENDED]),
+      .lost_calls = figures[FORMAT_NODE_LOST_CALLS],
+      .lost_ns = to_ns(r, figures[FORMAT_NODE_LOST_TICKS])};
+  memcpy(to->histogram + n.first_bucket, words + at, n.buckets * sizeof *to->histogram);
+  return true;
+}
+
+static bool take_part(struct reading *r, const uint64_t *words, uint32_t end) {
+  uint32_t at = FORMAT_BLOCK_HEADER_WORDS;
+  /* the same as when it was found */
+  if (memcmp(words + at, r->head, sizeof *r->head)) return false;
+  for (at += record_words(words[at]); at < end; at += record_words(words[at])) {
+    unsigned type = record_type(words[at]), count = record_words(words[at]);
+    if (type == FORMAT_PROFILE_FUNCTION && !take_function(r, words + at, count)) return false;
+    if (type == FORMAT_PROFILE_NODE && !take_node(r, words + at, count)) return false;
+  }
+  return true;
+}
+
+static uint64_t add(uint64_t a, uint64_t b) { return a + b < a ? UINT64_MAX : a + b; }
+
+static void sum_up(struct eventring_profile *p) {
+  for (uint32_t i = p->node_count; i-- > 0;) {
+    struct eventring_profile_node *n = &p->nodes[i];
+    n->inclusive = add(n->inclusive, add(n->exclusive, n->lost_ns));
+    if (i > 0) p->nodes[n->parent].inclusive = add(p->nodes[n->parent].inclusive, n->inclusive);
+  }
+}
+
+static void free_profile(struct eventring_profile *p) {
+  for (uint32_t i = 0; i < p->function_count; i++) {
+    free((char *)p->functions[i].name);
+    free((char *)p->functions[i].source);
+  }
+  free(p->functions);
+  free(p->nodes);
+}
+
+static void fill_in(eventring_cursor *c, struct eventring_profile *p,
+                    const struct format_profile *h) {
+  const struct evr_life *life = evr_definitions_life(&c->definitions, h->slot, h->incarnation);
+  p->slot = h->slot;
+  p->incarnation = h->incarnation;
+  if (life) memcpy(p->domain, life->name, sizeof p->domain);
+  p->flags = h->flags;
+  p->number = h->written;
+  p->start_ns = evr_metadata_ns(&c->meta, h->start_ticks);
+  p->written_ns = evr_metadata_ns(&c->meta, h->written_ticks);
+  p->backwards = h->backwards;
+}
+
+/* Reads the profile whose parts begin at `part`. *valid: it is whole. */
+static int read_profile(eventring_cursor *c, const struct part *part, uint32_t count,
+                        struct eventring_profile *p, bool *valid,
+                        struct eventring_error *error) {
+  uint64_t words[FORMAT_BLOCK_WORDS];
+  struct reading r = {.p = p, .head = &part->head};
+  int status = EVENTRING_OK;
+  memset(p, 0, sizeof *p);
+  evr_metadata_use_segment(&c->meta, part->head.written_ticks);
+  r.multiplier = c->meta.segment.multiplier;
+  p->ns_per_tick = (double)r.multiplier / (double)((uint64_t)1 << FORMAT_CLOCK_SHIFT);
+  *valid = count == part->head.parts;
+  for (uint32_t i = 0; *valid && status == EVENTRING_OK && i < count; i++) {
+    uint32_t end;
+    bool sound;
+    r.head = &part[i].head;
+    status = evr_records_copy(&c->meta.source, format_block_offset(part[i].block), words, &end,
+                              &sound, error);
+    *valid = status == EVENTRING_OK && end && (uint32_t)words[FORMAT_SEAL_WORD] &&
+             evr_records_valid(words, end, sound) && record_number(r.head->first) == i &&
+             r.head->parts == count && take_part(&r, words, end);
+  }
+  *valid = *valid && p->function_count == part->head.functions &&
+           p->node_count == part->head.nodes;
+  if (r.no_memory) status = evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory for a profile");
+  if (*valid) {
+    sum_up(p);
+    fill_in(c, p, &part->head);
+  } else {
+    free_profile(p);
+  }
+  return status;
+}
+
+/* ---- All of them --------------------------------------------------------------------- */
+
+/* The newest whole profile of the life whose parts are from *at on; moves on behind them. */
+static int take_life(eventring_cursor *c, const struct parts *parts, uint32_t *at,
+                     struct eventring_profile *p, bool *valid, struct eventring_error *error) {
+  const struct part *list = parts->list;
+  uint32_t first = *at, next;
+  int status = EVENTRING_OK;
+  *valid = false;
+  for (; *at < parts->count && same_life(&list[*at].head, &list[first].head); *at = next) {
+    for (next = *at + 1; next < parts->count && same_life(&list[next].head, &list[*at].head) &&
+                         list[next].head.written == list[*at].head.written;
+         next++) {}
+    if (!*valid && status == EVENTRING_OK)
+      status = read_profile(c, &list[*at], next - *at, p, valid, error);
+  }
+  return status;
+}
+
+static int take_all(eventring_cursor *c, const struct parts *parts,
+                    struct eventring_profiles *profiles, bool *whole,
+                    struct eventring_error *error) {
+  uint32_t room = 0, at = 0;
+  int status = EVENTRING_OK;
+  *profiles = (struct eventring_profiles){0};
+  *whole = true;
+  while (status == EVENTRING_OK && at < parts->count) {
+    bool valid;
+    if (!evr_make_room(&profiles->list, &room, (uint32_t)profiles->count, 8,
+                       sizeof *profiles->list))
+      status = evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory for profiles");
+    else
+      status = take_life(c, parts, &at, &profiles->list[profiles->count], &valid, error);
+    if (status != EVENTRING_OK) break;
+    profiles->count += valid;
+    *whole = *whole && valid;
+  }
+  return status;
+}
+
+int eventring_cursor_profiles(eventring_cursor *c, struct eventring_profiles *profiles,
+                              struct eventring_error *error) {
+  struct parts parts = {0};
+  bool whole = false;
+  int status = EVENTRING_OK;
+  *profiles = (struct eventring_profiles){0};
+  for (int i = 0; status == EVENTRING_OK && !whole && i < TRIES; i++) {
+    bool last = c->meta.over;
+    eventring_profiles_free(profiles);
+    status = evr_metadata_refresh(&c->meta, error);
+    if (status == EVENTRING_OK) status = evr_definitions_catch_up(&c->definitions, &c->meta, error);
+    if (status == EVENTRING_OK) status = find_parts(c, &parts, error);
+    if (status == EVENTRING_OK) status = take_all(c, &parts, profiles, &whole, error);
+    if (last) break;
+  }
+  profiles->damaged = parts.damaged + !whole;
+  free(parts.list);
+  if (status != EVENTRING_OK) eventring_profiles_free(profiles);
+  return status;
+}
+
+void eventring_profiles_free(struct eventring_profiles *profiles) {
+  for (size_t i = 0; i < profiles->count; i++) free_profile(&profiles->list[i]);
+  free(profiles->list);
+  *profiles = (struct eventring_profiles){0};
+}

@@ -1,0 +1,457 @@
+/* SPDX-License-Identifier: MIT */
+/* vm/call_profile.c: the profile of calls of a domain.
+ *
+ * It is the watcher of calls of its domain (watch.h), which reports every entry and exit,
+ * and a trie of <eventring/calls.h>, which counts them. Each coroutine has a stack of the
+ * trie, which is found by the address of its thread; it goes when the coroutine has no
+ * frame any more. A thread that begins in the place of one that is gone has not been met
+ * in this watch (lua_State.watch), and gets a new one.
+ *
+ * Frames that are there at the start, of the running thread and of those that wait for it,
+ * are entered as begun before, from the outermost thread inwards; those of other coroutines
+ * when they run.
+ *
+ * What the runtime does itself are functions, too (RuntimeHooks.interlude): the collector,
+ * finalizers, waiting for other domains.
+ *
+ * Time is the clock of recordings; for a profile of CPU time, less the time for which the
+ * thread was not on a processor (eventring_off_cpu), which is a load and a comparison as
+ * long as it is not interrupted.
+ *
+ * Spans. With class calls on, each call is a span in ring calls, whose event is defined at
+ * the function's first call, at most MOST_EVENTS of them. A watcher of a domain without a
+ * profile may be there for spans alone.
+ *
+ * The profile is written into the recording whenever a period has passed, by the domain's
+ * own thread, when a call is entered or at a safepoint (call_profile_process.c).
+ */
+#include "call_profile.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "call.h"
+#include "probes.h"
+
+enum { MOST_EVENTS = 4096, WRITING_SHARE = 50 /* at most this part of the time is spent writing */ };
+
+/* The stack of a thread. */
+typedef struct ThreadStack {
+  const lua_State *L; /* NULL: a free place */
+  eventring_calls_stack *stack; /* NULL: there was no memory for one */
+  uint64_t context;
+} ThreadStack;
+
+struct CallProfile {
+  CallWatcher watcher; /* first */
+  Domain *domain;
+  eventring_calls *calls; /* NULL: for spans only */
+  CalledFunctions *functions;
+  bool cpu, inline_clock, paused; /* paused: the watch begins or ends */
+  bool spans;
+  const char *include, *exclude;
+  uint64_t start_ticks, next_write, period_ticks;
+  double ticks_per_ns;
+  uint64_t contexts;
+  uint32_t stack_count, stack_room; /* room: a power of 2 */
+  ThreadStack *stacks;
+};
+
+/* ---- time ---------------------------------------------------------------- */
+
+ALWAYS_INLINE uint64_t clock_now(const CallProfile *p) {
+  return likely(p->inline_clock) ? eventring_ticks() : eventring_ticks_read();
+}
+
+static NOINLINE uint64_t cpu_now(const CallProfile *p) {
+  const uint64_t off = eventring_off_cpu();
+  return clock_now(p) - (uint64_t)((double)off * p->ticks_per_ns);
+}
+
+ALWAYS_INLINE uint64_t profile_now(const CallProfile *p) {
+  return unlikely(p->cpu) ? cpu_now(p) : clock_now(p);
+}
+
+/* ---- stacks of threads --------------------------------------------------- */
+
+static uint32_t home_of(const CallProfile *p, const lua_State *L) {
+  return (uint32_t)(((uintptr_t)L >> 4) * 0x9e3779b97f4a7c15u >> 40) & (p->stack_room - 1);
+}
+
+static ThreadStack *place_of(const CallProfile *p, const lua_State *L) {
+  uint32_t at = home_of(p, L);
+  while (p->stacks[at].L != NULL && p->stacks[at].L != L) at = (at + 1) & (p->stack_room - 1);
+  return &p->stacks[at];
+}
+
+static bool grow_stacks(CallProfile *p) {
+  ThreadStack *old = p->stacks;
+  const uint32_t room = p->stack_room;
+  ThreadStack *grown = calloc(room == 0 ? 64 : room * 2, sizeof *grown);
+  if (grown == NULL) return false;
+  p->stacks = grown;
+  p->stack_room = room == 0 ? 64 : room * 2;
+  for (uint32_t i = 0; i < room; i++)
+    if (old[i].L != NULL) *place_of(p, old[i].L) = old[i];
+  free(old);
+  return true;
+}
+
+/* NULL: no memory. */
+static ThreadStack *stack_of(CallProfile *p, const lua_State *L) {
+  if (p->stack_count * 2 >= p->stack_room && !grow_stacks(p)) return NULL;
+  ThreadStack *s = place_of(p, L);
+  if (s->L == NULL) {
+    *s = (ThreadStack){L, NULL, ++p->contexts};
+    p->stack_count++;
+  }
+  if (s->stack == NULL && p->calls != NULL) s->stack = eventring_calls_stack_new(p->calls);
+  return s;
+}
+
+static void free_stack(CallProfile *p, ThreadStack *s) {
+  if (s->stack != NULL && s->stack != eventring_calls_first_stack(p->calls))
+    eventring_calls_stack_free(p->calls, s->stack);
+  s->stack = NULL;
+}
+
+/* Those behind it move up, so that each is found from its home on. */
+static void forget_thread(CallProfile *p, ThreadStack *s) {
+  const uint32_t mask = p->stack_room - 1;
+  uint32_t hole = (uint32_t)(s - p->stacks);
+  free_stack(p, s);
+  for (uint32_t at = (hole + 1) & mask; p->stacks[at].L != NULL; at = (at + 1) & mask) {
+    if (((at - home_of(p, p->stacks[at].L)) & mask) < ((at - hole) & mask)) continue;
+    p->stacks[hole] = p->stacks[at];
+    hole = at;
+  }
+  p->stacks[hole] = (ThreadStack){0};
+  p->stack_count--;
+}
+
+/* ---- spans --------------------------------------------------------------- */
+
+static NOINLINE unsigned define_event(CallProfile *p, CalledFunction *f) {
+  char name[EVENTRING_MAX_NAME + 1];
+  const int size = f->line != 0 ? snprintf(name, sizeof name, "%s (%s:%u)", f->name, f->source, f->line)
+                                : snprintf(name, sizeof name, "%s", f->name);
+  if (size >= (int)sizeof name) name[eventring_text_fit(name, sizeof name - 1, sizeof name - 1)] = '\0';
+  const struct eventring_def def = {
+      .name = name, .kind = EVENTRING_DEF_SPAN, .event_class = EVENTRING_CLASS_CALLS,
+      .ring = EVENTRING_CALLS, .payload = EVENTRING_NONE};
+  const bool full = p->functions->list[CALLED_OTHER].event >= MOST_EVENTS;
+  const int id = full ? EVENTRING_ID_OTHER : eventring_register(&def, NULL);
+  if (!full && f != &p->functions->list[CALLED_OTHER]) p->functions->list[CALLED_OTHER].event++;
+  return f->event = (uint16_t)(id >= 0 ? id : EVENTRING_ID_OTHER);
+}
+
+static NOINLINE void begin_span(CallProfile *p, uint32_t number) {
+  CalledFunction *f = &p->functions->list[number];
+  if (!eventring_enabled(p->domain->rings, EVENTRING_CALLS, EVENTRING_CLASS_CALLS)) return;
+  unsigned id = f->event;
+  if (id == 0 || number == CALLED_OTHER) id = number == CALLED_OTHER ? EVENTRING_ID_OTHER
+                                                                      : define_event(p, f);
+  eventring_begin(p->domain->rings, EVENTRING_CALLS, EVENTRING_CLASS_CALLS, id);
+}
+
+static NOINLINE void end_span(CallProfile *p, uint32_t number) {
+  unsigned id = p->functions->list[number].event;
+  if (id == 0 || number == CALLED_OTHER) id = EVENTRING_ID_OTHER;
+  eventring_end(p->domain->rings, EVENTRING_CALLS, EVENTRING_CLASS_CALLS, id);
+}
+
+static void switch_spans(CallProfile *p, const lua_State *from, const lua_State *to,
+                         bool resumes) {
+  struct eventring_domain *rings = p->domain->rings;
+  if (!eventring_enabled(rings, EVENTRING_CALLS, EVENTRING_CLASS_CALLS)) return;
+  const ThreadStack *left = stack_of(p, from);
+  if (left != NULL && !resumes)
+    eventring_suspend(rings, EVENTRING_CALLS, EVENTRING_CLASS_CALLS, left->context);
+  const ThreadStack *next = stack_of(p, to);
+  if (next != NULL)
+    eventring_resume_context(rings, EVENTRING_CALLS, EVENTRING_CLASS_CALLS, next->context);
+}
+
+/* ---- the watcher --------------------------------------------------------- */
+
+static void enter_function(CallProfile *p, uint32_t number, bool is_open) {
+  const uint64_t now = profile_now(p);
+  if (unlikely(p->functions->list[number].hidden))
+    eventring_calls_enter_hidden(p->calls, number, now);
+  else if (unlikely(is_open)) eventring_calls_enter_open(p->calls, number, now);
+  else eventring_calls_enter(p->calls, number, now);
+  if (unlikely(now >= p->next_write)) call_profile_write(p, false);
+}
+
+static void filter(CallProfile *p, uint32_t number) {
+  CalledFunction *f = &p->functions->list[number];
+  if (number < CALLED_FIRST) return;
+  f->hidden = (p->include != NULL && !called_function_matches(f, p->include)) ||
+              (p->exclude != NULL && called_function_matches(f, p->exclude));
+}
+
+static uint32_t find_function(CallProfile *p, lua_State *L, const CallInfo *frame) {
+  if (likely(frame->func->tag == TAG_LUA_CLOSURE)) {
+    const uint32_t number = frame_closure(frame)->p->call_number;
+    if (likely(number != 0)) return number;
+  }
+  const uint32_t before = p->functions->count;
+  const uint32_t number = called_function_find(p->functions, L, frame);
+  if (unlikely(p->functions->count != before))
+    for (uint32_t i = before; i < p->functions->count; i++) filter(p, i);
+  return number;
+}
+
+static void entered(CallWatcher *watcher, lua_State *L, const CallInfo *frame, CallEntry how) {
+  CallProfile *p = (CallProfile *)watcher;
+  if (unlikely(p->paused)) return;
+  const uint32_t number = find_function(p, L, frame);
+  if (unlikely(p->spans)) begin_span(p, number);
+  if (likely(p->calls != NULL)) enter_function(p, number, how == ENTRY_OPEN);
+}
+
+static void left(CallWatcher *watcher, lua_State *L, const CallInfo *frame, CallExit how) {
+  CallProfile *p = (CallProfile *)watcher;
+  (void)how;
+  if (unlikely(p->paused)) return;
+  if (unlikely(p->spans)) {
+    /* something else may be in the slot of the function: its stack knows which it was */
+    if (p->calls != NULL) end_span(p, (uint32_t)(p->calls->stack->top[-1].id & UINT32_MAX));
+    else end_span(p, find_function(p, L, frame));
+  }
+  if (likely(p->calls != NULL)) eventring_calls_leave(p->calls, profile_now(p));
+}
+
+/* A thread that was not met in this watch is not the one that was here before. */
+static ThreadStack *stack_met(CallProfile *p, const lua_State *L) {
+  ThreadStack *s = stack_of(p, L);
+  if (s == NULL || L->watch == p->domain->watch || s->stack == NULL) return s;
+  forget_thread(p, s);
+  return stack_of(p, L);
+}
+
+static bool is_over(const lua_State *L) {
+  return L->status > LUA_YIELD || (L->status == LUA_OK && L->ci == &L->base_ci);
+}
+
+static void switched(CallWatcher *watcher, lua_State *from, lua_State *to) {
+  CallProfile *p = (CallProfile *)watcher;
+  const bool resumes = to->resumer == from && from != NULL;
+  if (unlikely(p->paused)) return;
+  if (unlikely(p->spans)) switch_spans(p, from, to, resumes);
+  if (unlikely(p->calls == NULL)) return;
+  ThreadStack *s = stack_met(p, to);
+  if (unlikely(s == NULL || s->stack == NULL)) { /* no room: the first stack takes its calls */
+    eventring_calls_switch(p->calls, eventring_calls_first_stack(p->calls),
+                           EVENTRING_CALLS_LEAVE, profile_now(p));
+    return;
+  }
+  eventring_calls_switch(p->calls, s->stack,
+                         resumes ? EVENTRING_CALLS_RESUME : EVENTRING_CALLS_LEAVE,
+                         profile_now(p));
+  if (!resumes && is_over(from)) forget_thread(p, stack_of(p, from));
+}
+
+/* What the runtime does itself. */
+static void interlude(Domain *d, Interlude what, bool begins) {
+  static const uint32_t numbers[] = {CALLED_COLLECTOR, CALLED_FINALIZERS, CALLED_WAIT};
+  CallProfile *p = call_profile_of(d);
+  if (p == NULL || p->paused || p->calls == NULL) return;
+  if (begins) enter_function(p, numbers[what], false);
+  else eventring_calls_exit(p->calls, numbers[what], profile_now(p));
+}
+
+/* ---- start and stop ------------------------------------------------------ */
+
+static void enter_open_frames(CallProfile *p, lua_State *L) {
+  for (CallInfo *frame = L->base_ci.next; frame != NULL; frame = frame->next) {
+    if (!(frame->status & CALL_WATCHED)) break;
+    const uint32_t number = find_function(p, L, frame);
+    enter_function(p, number, true);
+  }
+}
+
+/* Of threads that wait for each other, the outermost first. */
+static void enter_open_threads(CallProfile *p, lua_State *L) {
+  if (L->resumer != NULL) enter_open_threads(p, L->resumer);
+  if (p->calls == NULL) return;
+  ThreadStack *s = stack_of(p, L);
+  if (s == NULL) return;
+  if (L->resumer == NULL) {
+    free_stack(p, s);
+    s->stack = eventring_calls_first_stack(p->calls);
+  }
+  if (s->stack == NULL) return;
+  eventring_calls_switch(p->calls, s->stack, EVENTRING_CALLS_RESUME, profile_now(p));
+  enter_open_frames(p, L);
+}
+
+static char *copy_text(const char *text) { return text != NULL ? strdup(text) : NULL; }
+
+static CalledFunctions *functions_of(Domain *d) {
+  if (d->called == NULL) {
+    CalledFunctions *f = calloc(1, sizeof *f);
+    if (f == NULL || !called_functions_begin(f)) {
+      free(f);
+      return NULL;
+    }
+    d->called = f;
+  }
+  return d->called;
+}
+
+static CallProfile *new_profile(Domain *d, const CallProfileOptions *options) {
+  CallProfile *p = calloc(1, sizeof *p);
+  if (p == NULL) return NULL;
+  p->watcher = (CallWatcher){entered, left, switched};
+  p->domain = d;
+  p->functions = functions_of(d);
+  p->inline_clock = eventring_ticks_are_inline();
+  p->next_write = UINT64_MAX;
+  if (p->functions == NULL || !grow_stacks(p)) {
+    call_profile_free(p);
+    return NULL;
+  }
+  if (options == NULL) return p;
+  p->ticks_per_ns = 1 / eventring_ns_per_tick();
+  p->calls = eventring_calls_new(options->budget != 0 ? options->budget : CALL_PROFILE_BUDGET);
+  p->cpu = options->cpu;
+  p->include = copy_text(options->include);
+  p->exclude = copy_text(options->exclude);
+  p->period_ticks = (uint64_t)((double)(options->period_ns != 0 ? options->period_ns
+                                                                : CALL_PROFILE_PERIOD) *
+                               p->ticks_per_ns);
+  if (p->calls != NULL) return p;
+  call_profile_free(p);
+  return NULL;
+}
+
+static bool spans_are_on(const Domain *d) {
+  return d->rings != NULL && eventring_enabled(d->rings, EVENTRING_CALLS, EVENTRING_CLASS_CALLS);
+}
+
+static CallProfile *install(lua_State *L, const CallProfileOptions *options, bool *no_memory) {
+  Domain *d = L->domain;
+  CallProfile *p = new_profile(d, options);
+  *no_memory = p == NULL;
+  if (p == NULL) return NULL;
+  p->spans = spans_are_on(d);
+  p->paused = true;
+  if (!watch_calls(L, &p->watcher)) {
+    call_profile_free(p);
+    return NULL;
+  }
+  d->hooks.interlude = interlude;
+  for (uint32_t i = 0; i < p->functions->count; i++) filter(p, i);
+  p->start_ticks = clock_now(p);
+  if (p->calls != NULL) {
+    eventring_calls_start(p->calls, profile_now(p));
+    enter_open_threads(p, L);
+    p->next_write = profile_now(p) + p->period_ticks;
+  }
+  p->paused = false;
+  return p;
+}
+
+static void uninstall(lua_State *L, CallProfile *p) {
+  if (p->calls != NULL) eventring_calls_charge(p->calls, profile_now(p));
+  p->paused = true;
+  if (L->domain->watcher == &p->watcher) {
+    watch_calls_end(L);
+    L->domain->hooks.interlude = NULL;
+  }
+}
+
+CallProfile *call_profile_of(const Domain *d) {
+  return d->watcher != NULL && d->watcher->entered == entered ? (CallProfile *)d->watcher : NULL;
+}
+
+CallProfile *call_profile_start(lua_State *L, const CallProfileOptions *options,
+                                bool *no_memory) {
+  CallProfile *old = call_profile_of(L->domain);
+  *no_memory = false;
+  if (old != NULL && old->calls != NULL) return NULL;
+  if (old != NULL) { /* for spans only: the new one writes them, too */
+    uninstall(L, old);
+    call_profile_free(old);
+  }
+  return install(L, options, no_memory);
+}
+
+void call_profile_stop(lua_State *L, CallProfile *p) {
+  uninstall(L, p);
+  call_profile_write(p, true);
+  call_profile_check_spans(L);
+}
+
+void call_profile_check_spans(lua_State *L) {
+  CallProfile *p = call_profile_of(L->domain);
+  bool no_memory;
+  if (p != NULL && p->calls != NULL) p->spans = spans_are_on(L->domain);
+  else if (p == NULL && spans_are_on(L->domain)) install(L, NULL, &no_memory);
+  else if (p != NULL && !spans_are_on(L->domain)) {
+    uninstall(L, p);
+    call_profile_free(p);
+  }
+}
+
+void call_profile_free(CallProfile *p) {
+  if (p == NULL) return;
+  eventring_calls_free(p->calls);
+  free((char *)p->include);
+  free((char *)p->exclude);
+  free(p->stacks);
+  free(p);
+}
+
+/* ---- writing ------------------------------------------------------------- */
+
+void call_profile_write(CallProfile *p, bool final) {
+  const CalledFunctions *f = p->functions;
+  if (p->calls == NULL) return;
+  const uint64_t now = profile_now(p);
+  struct eventring_calls_function *list = calloc(f->count, sizeof *list);
+  if (!p->paused) eventring_calls_charge(p->calls, now);
+  for (uint32_t i = 0; list != NULL && i < f->count; i++)
+    list[i] = (struct eventring_calls_function){f->list[i].name, f->list[i].source,
+                                                f->list[i].line, f->list[i].kind};
+  const struct eventring_profile_source source = {
+      .calls = p->calls, .functions = list, .function_count = f->count,
+      .flags = (p->cpu ? EVENTRING_PROFILE_CPU : 0) | (final ? EVENTRING_PROFILE_FINAL : 0),
+      .start_ticks = p->start_ticks};
+  if (list != NULL && p->domain->rings != NULL)
+    eventring_calls_write(p->domain->rings, &source, NULL);
+  free(list);
+  const uint64_t after = profile_now(p);
+  const uint64_t rest = (after - now) * WRITING_SHARE;
+  p->next_write = after + (rest > p->period_ticks ? rest : p->period_ticks);
+}
+
+void call_profile_write_if_due(CallProfile *p) {
+  if (p->calls != NULL && !p->paused && profile_now(p) >= p->next_write)
+    call_profile_write(p, false);
+}
+
+void call_profile_end(CallProfile *p) {
+  if (p->calls != NULL) eventring_calls_charge(p->calls, profile_now(p));
+  p->paused = true;
+  call_profile_write(p, true);
+  call_profile_free(p);
+}
+
+/* ---- what others read ---------------------------------------------------- */
+
+const eventring_calls *call_profile_calls(const CallProfile *p) { return p->calls; }
+uint64_t call_profile_started(const CallProfile *p) { return p->start_ticks; }
+bool call_profile_is_cpu(const CallProfile *p) { return p->cpu; }
+
+size_t call_profile_functions(const CallProfile *p) { return p->functions->count; }
+
+void call_profile_charge(CallProfile *p) {
+  if (!p->paused) eventring_calls_charge(p->calls, profile_now(p));
+}
+
+const CalledFunction *call_profile_function(const CallProfile *p, uint64_t number) {
+  return &p->functions->list[number < p->functions->count ? number : CALLED_OTHER];
+}

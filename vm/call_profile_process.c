@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT */
+/* vm/call_profile_process.c: when a process keeps a profile of calls.
+ *
+ * SAROS_PROFILE, or the word call_profile of the recording's control page, asks for it.
+ * Domains begin and end with it; those that run already follow at a safepoint
+ * (probes_safe_point), the word of which is that of the control page as long as there is
+ * nothing to be done, so it costs nothing there. While the process keeps a profile, a
+ * thread of its own raises another word for a moment in each period (the pulse): domains
+ * that run without calling anything then write what they have, and obey.
+ */
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "call_profile.h"
+#include "probes.h"
+
+#define PULSE_NS 5000000 /* for which the word is raised */
+#define LEAST_PERIOD ((uint64_t)10000000)
+#define MOST_PERIOD ((uint64_t)3600 * 1000000000)
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static CallProfileOptions options; /* written before `wanted` (release) */
+static _Atomic bool wanted;
+static bool ticks;                 /* the thread runs; under the mutex */
+static uint32_t pulse;             /* atomic */
+
+/* ---- the variable -------------------------------------------------------- */
+
+static bool read_size(const char *text, size_t *size) {
+  char *end;
+  const unsigned long long number = strtoull(text, &end, 10);
+  unsigned shift = 0;
+  if (end == text || *text == '-') return false;
+  if (*end == 'K' || *end == 'k') shift = 10;
+  else if (*end == 'M' || *end == 'm') shift = 20;
+  else if (*end == 'G' || *end == 'g') shift = 30;
+  end += shift != 0;
+  if (*end != '\0' || number > (SIZE_MAX >> 8) >> shift) return false;
+  *size = (size_t)number << shift;
+  return *size >= CALL_PROFILE_LEAST;
+}
+
+static bool read_period(const char *text, uint64_t *ns) {
+  char *end;
+  const double number = strtod(text, &end);
+  const double unit = strcmp(end, "ms") == 0 ? 1e6 : strcmp(end, "s") == 0 || !*end ? 1e9 : 0;
+  if (end == text || unit == 0 || !(number * unit >= (double)LEAST_PERIOD) ||
+      number * unit > (double)MOST_PERIOD)
+    return false;
+  *ns = (uint64_t)(number * unit);
+  return true;
+}
+
+/* What is wrong; NULL: nothing. */
+static const char *read_word(const char *word, CallProfileOptions *o, bool *calls) {
+  if (strcmp(word, "calls") == 0) *calls = true;
+  else if (strcmp(word, "cpu") == 0) o->cpu = true;
+  else if (strncmp(word, "budget=", 7) == 0)
+    return read_size(word + 7, &o->budget) ? NULL : "budget is not a size of 64K or more";
+  else if (strncmp(word, "period=", 7) == 0)
+    return read_period(word + 7, &o->period_ns) ? NULL : "period is not a time from 10ms to 3600s";
+  else return "its words are calls, cpu, budget=SIZE, period=TIME";
+  return NULL;
+}
+
+static const char *read_options(char *text, CallProfileOptions *o, bool *calls) {
+  char *rest = NULL;
+  const char *wrong = NULL;
+  for (char *word = strtok_r(text, ",", &rest); word != NULL && wrong == NULL;
+       word = strtok_r(NULL, ",", &rest))
+    wrong = read_word(word, o, calls);
+  return wrong == NULL && !*calls ? "it does not say `calls'" : wrong;
+}
+
+void call_profile_begin_process(const char *warner) {
+  const char *variable = getenv("SAROS_PROFILE");
+  CallProfileOptions read = {0};
+  bool calls = false;
+  if (variable == NULL || *variable == '\0') return;
+  char *text = strdup(variable);
+  const char *wrong = text != NULL ? read_options(text, &read, &calls) : "no memory";
+  free(text);
+  if (wrong != NULL) {
+    fprintf(stderr, "%s: warning: no profile: SAROS_PROFILE: %s\n", warner, wrong);
+    return;
+  }
+  options = read;
+  atomic_store_explicit(&wanted, true, memory_order_release);
+  probes_start_asked = true;
+}
+
+/* ---- the pulse ----------------------------------------------------------- */
+
+static void rest(uint64_t ns) {
+  const struct timespec time = {.tv_sec = (time_t)(ns / 1000000000u),
+                                .tv_nsec = (long)(ns % 1000000000u)};
+  nanosleep(&time, NULL);
+}
+
+/* It ends when the profile does. */
+static void *beat(void *argument) {
+  (void)argument;
+  for (;;) {
+    rest(options.period_ns != 0 ? options.period_ns : CALL_PROFILE_PERIOD);
+    __atomic_store_n(&pulse, 1, __ATOMIC_RELAXED);
+    rest(PULSE_NS);
+    pthread_mutex_lock(&mutex);
+    if (!atomic_load(&wanted)) break;
+    __atomic_store_n(&pulse, 0, __ATOMIC_RELAXED);
+    pthread_mutex_unlock(&mutex);
+  }
+  ticks = false;
+  __atomic_store_n(&pulse, 0, __ATOMIC_RELAXED);
+  pthread_mutex_unlock(&mutex);
+  return NULL;
+}
+
+static void begin_beat_locked(void) {
+  pthread_attr_t attributes;
+  pthread_t thread;
+  sigset_t all, before;
+  if (ticks) return;
+  pthread_attr_init(&attributes);
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  pthread_attr_setstacksize(&attributes, 64 << 10);
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  /* without it, a domain writes when it calls something */
+  ticks = pthread_create(&thread, &attributes, beat, NULL) == 0;
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  pthread_attr_destroy(&attributes);
+}
+
+static void forget_after_fork(void) {
+  pthread_mutex_init(&mutex, NULL);
+  ticks = false;
+  pulse = 0;
+}
+
+static void note_forks(void) { pthread_atfork(NULL, NULL, forget_after_fork); }
+
+/* ---- obeying ------------------------------------------------------------- */
+
+/* The word that safepoints test while there is nothing to do. */
+static void choose_word(Domain *d) {
+  const uint32_t *word = NULL;
+  if (atomic_load(&wanted)) word = &pulse;
+  else if (d->rings != NULL) word = eventring_calls_word(d->rings);
+  probes_set_idle_word(word);
+}
+
+static void begin_profiling(Domain *d) {
+  static pthread_once_t noted = PTHREAD_ONCE_INIT;
+  pthread_once(&noted, note_forks);
+  pthread_mutex_lock(&mutex);
+  atomic_store_explicit(&wanted, true, memory_order_release);
+  begin_beat_locked();
+  __atomic_store_n(&pulse, 1, __ATOMIC_RELAXED); /* for the others */
+  pthread_mutex_unlock(&mutex);
+  choose_word(d);
+}
+
+static void follow(lua_State *L) {
+  Domain *d = L->domain;
+  bool no_memory;
+  if (atomic_load_explicit(&wanted, memory_order_acquire)) {
+    if (d->own_profile == NULL) d->own_profile = call_profile_start(L, &options, &no_memory);
+  } else if (d->own_profile != NULL) {
+    CallProfile *p = d->own_profile;
+    d->own_profile = NULL;
+    call_profile_stop(L, p);
+    call_profile_free(p);
+  }
+}
+
+/* What the control page asks for. */
+static void obey_control(Domain *d) {
+  uint32_t *word = d->rings != NULL ? (uint32_t *)eventring_calls_word(d->rings) : NULL;
+  if (word == NULL) return;
+  const uint32_t asked = __atomic_load_n(word, __ATOMIC_RELAXED);
+  if (asked & CALL_PROFILE_WORD_SPANS)
+    __atomic_fetch_and(word, ~(uint32_t)CALL_PROFILE_WORD_SPANS, __ATOMIC_RELAXED);
+  const bool on = asked & CALL_PROFILE_WORD_CALLS;
+  if (on && !atomic_load(&wanted)) begin_profiling(d);
+  else if (!on && atomic_load(&wanted)) atomic_store(&wanted, false);
+}
+
+void call_profile_obey(Domain *d) {
+  lua_State *L = d->current;
+  if (L == NULL || d->gc.running) return;
+  obey_control(d);
+  follow(L);
+  call_profile_check_spans(L);
+  CallProfile *p = call_profile_of(d);
+  if (p != NULL) call_profile_write_if_due(p);
+  if (!atomic_load(&wanted)) choose_word(d);
+}
+
+/* ---- domains ------------------------------------------------------------- */
+
+void call_profile_attach(lua_State *L) {
+  Domain *d = L->domain;
+  d->hooks.profile_obey = call_profile_obey;
+  d->hooks.profile_end = call_profile_detach;
+  if (atomic_load_explicit(&wanted, memory_order_acquire)) {
+    uint32_t *word = (uint32_t *)eventring_calls_word(d->rings);
+    if (word != NULL) __atomic_fetch_or(word, CALL_PROFILE_WORD_CALLS, __ATOMIC_RELAXED);
+    begin_profiling(d);
+    follow(L);
+  } else {
+    choose_word(d);
+  }
+  call_profile_check_spans(L);
+}
+
+void call_profile_detach(Domain *d) {
+  CallProfile *p = call_profile_of(d);
+  d->watcher = NULL;
+  d->hooks.interlude = NULL;
+  d->own_profile = NULL;
+  if (p != NULL) call_profile_end(p);
+  if (d->called != NULL) called_functions_free(d->called);
+  free(d->called);
+  d->called = NULL;
+}
