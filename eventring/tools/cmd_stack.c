@@ -17,6 +17,7 @@
 #include "remote/stack.h"
 #include "remote/tasks.h"
 #include "remote/values.h"
+#include "sample.h"
 #include "tool.h"
 
 enum {
@@ -320,12 +321,16 @@ static int show_process(pid_t pid, const struct request *request) {
 
 int command_stack(const struct command *self, int count, char **words) {
   struct request request = {.domain = UINT64_MAX};
+  uint64_t samples = 0;
+  if (sample_is_asked(count, words)) return sample_command(self, count, words);
   const struct option_spec specs[] = {
     {"locals", 0, OPTION_FLAG, &request.locals, NULL, "with the local variables of each function"},
     {"coroutines", 0, OPTION_FLAG, &request.coroutines, NULL,
      "search the whole heap for suspended coroutines, however large it is"},
     {"domain", 0, OPTION_COUNT, &request.domain, "N", "of this domain only"},
     {"json", 0, OPTION_FLAG, &request.json, NULL, "as JSON"},
+    {"hz", 0, OPTION_COUNT, &samples, "N", "take N samples a second and count them; --hz --help "
+     "lists the options of that"},
   };
   struct operands operands;
   int status = options_parse(self, OPTION_SPECS(specs), count, words, &operands);

@@ -153,5 +153,18 @@ done >busy.txt
 while read -r functions; do
   [ "$(jq "has(\"$functions\")" <<<"$legal")" = true ] || fail "no such stack: $functions"
 done < <(sort -u busy.txt)
+
+# Samples of it: the functions that must be there, the outermost has all.
+stack --hz 500 --seconds 1 --top 0 --json $pid >samples.json || fail "--hz: $?"
+is "some" true "$(query samples.json '.total.samples > 0')"
+is "the main chunk has all" true "$(query samples.json '.total.samples as $all | .rows |
+  map(select(.source == "busy.lua" and .line == 0))[0].count == $all')"
+is "no function but those" '[]' "$(query samples.json '[.rows[] | select(.source == "busy.lua") |
+  .line] - [0, 1, 2, 3, 4, 5]')"
+stack --hz 200 --seconds 0.5 --to folded $pid >folded.txt || fail "--to folded: $?"
+grep -qE ';main chunk \(busy.lua\)(;.*)? [0-9]+$' folded.txt || fail "folded: $(head -3 folded.txt)"
+ends 2 "--by: function, line or stack" stack --hz 1 --by x $pid
+ends 2 "--hz: 1 to" stack --hz 0 $pid
+ends 2 "one of --wall, --cpu, --idle" stack --hz 1 --wall --cpu $pid
 end_run
 finish

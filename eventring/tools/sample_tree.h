@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* sample_tree.h: counts stacks: a tree of the functions on them, outermost first. */
+#ifndef EVENTRING_TOOL_SAMPLE_TREE_H
+#define EVENTRING_TOOL_SAMPLE_TREE_H
+
+#include "remote/functions.h"
+#include "tool.h"
+
+/* What a node stands for: a function, perhaps at a line, or what a domain does. */
+struct sample_key {
+  const struct remote_function *function; /* NULL: a text, or a C function that is not known */
+  const char *text;                       /* "(collecting garbage)", constant; or NULL */
+  uint32_t line;
+};
+
+struct sample_node {
+  struct sample_key key;
+  uint32_t parent, first_child, next_sibling; /* 0, the root: none */
+  uint64_t here, below; /* samples that end here, and in nodes below */
+};
+
+struct sample_tree {
+  struct sample_node *nodes; /* [0]: the root */
+  uint32_t count, room;
+};
+
+void sample_tree_open(struct sample_tree *tree);
+void sample_tree_close(struct sample_tree *tree);
+/* The child of the node for that key, made if there is none. */
+uint32_t sample_tree_child(struct sample_tree *tree, uint32_t parent, struct sample_key key);
+
+bool sample_key_same(struct sample_key a, struct sample_key b);
+/* "name (file.lua:12)"; ends with a NUL. */
+void sample_key_text(struct sample_key key, char *text, size_t room);
+
+#endif
