@@ -2,7 +2,7 @@
 # libeventring: knows nothing of Lua; libc and pthread only.
 
 # format: the layout of a file and what both sides need. producer, reader and encoder know it
-# and not each other; self.c knows both. tools know the public headers and analysis only.
+# and not each other; self.c and trigger know both. tools know the public headers and analysis only.
 eventring_sources = \
 	eventring/format/format.h eventring/format/header.h eventring/format/array.h \
 	eventring/format/atomics.h eventring/format/sized.h eventring/format/samples.h \
@@ -18,6 +18,11 @@ eventring_sources = \
 	eventring/format/span_stack.h eventring/format/span_stack.c \
 	eventring/format/builtins.h eventring/format/builtins.c \
 	eventring/conditions/scan.h eventring/conditions/scan.c eventring/conditions/condition.c \
+	eventring/conditions/trigger_text.h eventring/conditions/trigger_text.c \
+	eventring/producer/watch.h eventring/producer/watch.c \
+	eventring/producer/triggers.h eventring/producer/triggers.c \
+	eventring/reader/parts.h eventring/reader/parts.c \
+	eventring/trigger/helper.h eventring/trigger/helper.c eventring/trigger/save.c \
 	eventring/producer/lock.h eventring/producer/lock.c eventring/producer/classes.h \
 	eventring/producer/classes.c \
 	eventring/producer/leaf_spans.h eventring/producer/leaf_spans.c \

@@ -228,6 +228,10 @@ static void warn(void *context, const struct eventring_error *error) {
   uint64_t cause = (uint64_t)1 << (-error->code & 63); /* each code has a bit of its own */
   (void)context;
   if (error->code == EVENTRING_ELSEWHERE) return warn_elsewhere("saros", error);
+  if (error->code == EVENTRING_UNSAVED) { /* once for each trigger */
+    fprintf(stderr, "saros: warning: %s\n", error->text);
+    return;
+  }
   if (atomic_fetch_or(&causes_warned_of, cause) & cause) return;
   if (error->code == EVENTRING_LOSING)
     fprintf(stderr, "saros: warning: %s\n", error->text);

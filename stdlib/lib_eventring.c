@@ -13,6 +13,7 @@
 #include "clock.h"
 #include "domain.h"
 #include "domain_lib.h"
+#include "eventring_trigger.h"
 #include "eventring_write.h"
 #include "field_names.h"
 #include "peer.h"
@@ -679,5 +680,6 @@ int luaopen_eventring(lua_State *L) {
   make_cursor_type(L);
   luaL_newlib(L, functions);
   eventring_add_writers(L);
+  eventring_add_triggers(L);
   return 1;
 }

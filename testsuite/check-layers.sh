@@ -30,10 +30,11 @@ public    libeventring_host_a  -
 format    libeventring_host_a  public                                library
 conditions libeventring_host_a public format                         library
 producer  libeventring_host_a  public format conditions calls        library
-reader    libeventring_host_a  public format                         library
+reader    libeventring_host_a  public format conditions              library
 encoder   libeventring_host_a  public format                         library
 calls     libeventring_host_a  public                                library
 self      libeventring_host_a  public format producer reader         library
+trigger   libeventring_host_a  public format conditions producer reader self library
 analysis  libanalysis_a        public
 remote    libremote_a          public
 export    libexport_a          public analysis
@@ -57,6 +58,7 @@ function part_of(file) {
   if (file ~ /^eventring\/include\//) return "public"
   if (file ~ /^eventring\/format\//) return "format"
   if (file ~ /^eventring\/conditions\//) return "conditions"
+  if (file ~ /^eventring\/trigger\//) return "trigger"
   if (file ~ /^eventring\/producer\//) return "producer"
   if (file ~ /^eventring\/reader\//) return "reader"
   if (file ~ /^eventring\/encoder\//) return "encoder"

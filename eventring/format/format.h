@@ -269,6 +269,7 @@ enum format_control_word {
   FORMAT_WORD_CALL_PROFILE = 2,
   FORMAT_WORD_SNAPSHOTS = 3,
   FORMAT_WORD_HOLD = 4,
+  FORMAT_WORD_TRIGGERS = 5,
   FORMAT_WORD_QUESTION = 8
 };
 
@@ -282,11 +283,14 @@ struct format_question { /* eventring/question.h */
   uint32_t answers[EVENTRING_MAX_DOMAINS]; /* by slot; 0: none yet. Cleared by who asks, the
                                               rest written by the owner of the slot */
 } FORMAT_ALIAS;
+
 /* Bits of format_control.call_profile. */
 enum {
   FORMAT_PROFILE_CALLS = 1, /* keep a profile of calls */
   FORMAT_PROFILE_SPANS = 2  /* class calls was switched on: see whether it is */
 };
+
+enum { FORMAT_TRIGGERS_BYTES = 480 };
 
 struct format_control { /* written by the producer and by tools, atomically */
   uint64_t gate;         /* classes in force (what probes test); follows from: */
@@ -301,6 +305,9 @@ struct format_control { /* written by the producer and by tools, atomically */
   struct format_question question;
   uint64_t reserved3[44];
   struct format_switch log[FORMAT_LOG_ENTRIES]; /* entry n at n % 64 */
+  uint32_t triggers_version; /* of the text that follows; odd while that changes */
+  uint32_t triggers_bytes;
+  char triggers[FORMAT_TRIGGERS_BYTES];
 } FORMAT_ALIAS;
 FORMAT_AT(format_control, wanted, 8);
 FORMAT_AT(format_control, sample_rate, 16);
@@ -311,7 +318,9 @@ FORMAT_AT(format_control, switches, 40);
 FORMAT_AT(format_control, question, 128);
 FORMAT_AT(format_question, answers, 32);
 FORMAT_AT(format_control, log, 1024);
-_Static_assert(sizeof(struct format_control) == 3072, "format_control");
+FORMAT_AT(format_control, triggers_version, 3072);
+FORMAT_AT(format_control, triggers, 3080);
+_Static_assert(sizeof(struct format_control) == 3560, "format_control");
 
 /* What follows from the classes wanted. */
 static inline uint64_t format_gate(uint64_t wanted) { return wanted & 1 ? wanted : 0; }

@@ -332,7 +332,8 @@ struct eventring_config {
      the thread that finds out, at most once for each domain; when the file was taken
      from the recording (eventring_repair_fault); when the recording of a forked child
      cannot start or starts elsewhere (the code is EVENTRING_ELSEWHERE); once when a stream
-     finds no room and events are lost (EVENTRING_LOSING); and with E_LEFT
+     finds no room and events are lost (EVENTRING_LOSING); once for each trigger of which
+     a copy cannot be saved (EVENTRING_UNSAVED); and with E_LEFT
      when the recording has ended, also at exit, and its file could not be removed. It must
      not call this library. NULL: no warnings. */
   void (*warn)(void *context, const struct eventring_error *error);
@@ -381,6 +382,9 @@ struct eventring_config {
                              start, whatever `classes` says */
   bool profiles_calls;    /* the host keeps a profile of calls when eventring_calls_word says
                              so (<eventring/calls.h>). Default: false */
+  /* A list of triggers, with `;` between them (<eventring/conditions.h>), which replaces the
+     one of an earlier recording. NULL or empty: none. */
+  const char *triggers;
 };
 #define EVENTRING_CLASSES_DEFAULT 0
 #define EVENTRING_LEAST_STREAM ((uint64_t)1 << 20)
@@ -414,6 +418,7 @@ static inline void eventring_config_init(struct eventring_config *config) {
      <prefix>_STREAM    PATH[,max=SIZE][,rings=NAME[+NAME]...]: sets stream, stream_max (as
                         in _GROW) and stream_rings; starts the recording unless _START says
                         otherwise. The path must not contain a comma
+     <prefix>_TRIGGER   sets triggers; starts the recording unless _START says otherwise
    Strings are not copied: *config points into the environment. At the first bad variable
    the function stops, sets config->start to OFF and returns E_CONFIG with a text that
    names the variable, its value and what is allowed. A process that runs set-user-id
@@ -443,7 +448,8 @@ int eventring_config_stream(struct eventring_config *config, const char *text,
    eventring_config_init), E_CONFIG (a member is out of range), E_DIRECTORY, E_PERMISSION,
    E_EXISTS, E_SPACE, E_LIMIT, E_MEMORY, E_SYSTEM, E_STATE (stopped and started again too
    often while domains of other threads had no probe). Any thread. */
-enum { EVENTRING_JOINED = 1, EVENTRING_ELSEWHERE = 2, EVENTRING_LOSING = 3 };
+enum { EVENTRING_JOINED = 1, EVENTRING_ELSEWHERE = 2, EVENTRING_LOSING = 3,
+       EVENTRING_UNSAVED = 4 };
 int eventring_start(const struct eventring_config *config,
                     struct eventring_error *error);
 

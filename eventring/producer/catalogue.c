@@ -17,6 +17,7 @@
 #include "format/sized.h"
 #include "format/text.h"
 #include "producer/classes.h"
+#include "producer/watch.h"
 
 enum {
   CHUNK = 64,
@@ -196,7 +197,20 @@ static unsigned append_locked(const struct eventring_def *def, size_t size) {
   evr_text_copy(d->fields, sizeof d->fields, def->fields);
   *find(def->kind, def->event_class, def->name, size) = (uint16_t)(id + 1);
   __atomic_store_n(&evr_class_of[id], def->event_class, __ATOMIC_RELAXED);
+  evr_watch_define_locked(id, &(struct eventring_def){.name = d->name, .kind = d->kind,
+                                                      .event_class = d->event_class,
+                                                      .ring = d->ring, .payload = d->payload});
   return id;
+}
+
+void evr_catalogue_watch_locked(void) {
+  evr_watch_begin_locked();
+  for (unsigned id = 0; id < defined; id++) {
+    const struct definition *d = definition(id);
+    const struct eventring_def def = {.name = d->name, .kind = d->kind, .ring = d->ring,
+                                      .event_class = d->event_class, .payload = d->payload};
+    if (d->kind) evr_watch_define_locked(id, &def);
+  }
 }
 
 /* Takes the last `count` definitions back. */

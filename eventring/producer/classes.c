@@ -7,6 +7,8 @@
 
 #include "format/text.h"
 
+uint32_t evr_watched_rings;
+
 #define STANDARD_CLASSES \
   {"lifecycle", "gc", "domain", "user", "load", "calls", "alloc", "io", \
    "finalizers"}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* config.c: settings, from defaults and from the environment. */
 #include "producer/config.h"
+#include "eventring/conditions.h"
 #include "producer/classes.h"
 #include "producer/file_name.h"
 #include "format/control.h"
@@ -224,6 +225,17 @@ static int parse_stream(struct eventring_config *config, const struct variable *
   return EVENTRING_OK;
 }
 
+static int parse_triggers(struct eventring_config *config, const struct variable *v,
+                          struct eventring_error *error) {
+  struct eventring_error cause = {0};
+  if (!v->value[0]) return EVENTRING_OK;
+  int count = eventring_triggers_check(v->value, strlen(v->value), &cause);
+  if (count < 0)
+    return evr_fail(error, EVENTRING_E_CONFIG, 0, "%s=%.100s: %s", v->name, v->value, cause.text);
+  config->triggers = count ? v->value : NULL;
+  return EVENTRING_OK;
+}
+
 static int parse_directory(struct eventring_config *config,
                            const struct variable *v,
                            struct eventring_error *error) {
@@ -322,6 +334,7 @@ int eventring_config_from_env(struct eventring_config *config,
       {"CLASSES", parse_classes},   {"NAME", parse_name},
       {"KEEP", parse_keep},         {"CPU_TIME", parse_cpu_time},
       {"FORK", parse_fork},         {"STREAM", parse_stream},
+      {"TRIGGER", parse_triggers},
   };
   struct eventring_config full;
   bool says_start = false;
@@ -335,7 +348,7 @@ int eventring_config_from_env(struct eventring_config *config,
     if (v.value) status = settings[i].parse(&full, &v, error);
     says_start |= i == 0 && v.value && v.value[0];
   }
-  if (full.stream && full.stream[0] && !says_start) full.start = EVENTRING_START_ON;
+  if (((full.stream && full.stream[0]) || full.triggers) && !says_start) full.start = EVENTRING_START_ON;
   if (status != EVENTRING_OK) full.start = EVENTRING_START_OFF;
   memcpy(config, &full, config->struct_size);
   return status;

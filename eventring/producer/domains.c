@@ -26,7 +26,7 @@ static struct evr_domain inert_domain = {
     .failed = true,
     .lanes.hot.lane = {[0 ... EVENTRING_RINGS - 1] = {.gate = &closed_gate}}};
 
-/* Last domain started by this thread. Another may have stopped it: see own_domain. */
+/* Last domain started by this thread. Another may have stopped it: see evr_domain_own. */
 static __thread struct evr_domain *self;
 
 /* ---- Gates and attention ---------------------------------------------------------- */
@@ -47,6 +47,18 @@ static void request_attention_locked(const struct evr_recording *r) {
   for (struct evr_domain *d = evr_producer.domains; d; d = d->next)
     for (int i = 0; d->recording == r && i < EVENTRING_RINGS; i++)
       __atomic_store_n(&d->lanes.hot.lane[i].limit, NULL, __ATOMIC_RELAXED);
+}
+
+void evr_domains_watch_locked(const struct evr_recording *r) {
+  bool others = false;
+  for (struct evr_domain *d = evr_producer.domains; d; d = d->next) {
+    bool own = pthread_equal(d->owner, pthread_self());
+    for (int i = 0; own && d->recording == r && i < EVENTRING_RINGS; i++)
+      if (evr_watch_covers((unsigned)i))
+        __atomic_store_n(&d->lanes.hot.lane[i].limit, NULL, __ATOMIC_RELAXED);
+    others |= !own && d->recording == r;
+  }
+  if (others) request_attention_locked(r);
 }
 
 /* ---- Attaching a domain to the recording -------------------------------------------- */
@@ -91,6 +103,7 @@ static void write_entry_locked(struct evr_domain *d, enum format_life life) {
 static void detach_locked(struct evr_domain *d) {
   struct evr_recording *r = d->recording;
   set_gate(d, &closed_gate);
+  evr_watch_forget(&d->watching);
   for (int ring = 0; ring < EVENTRING_RINGS; ring++)
     evr_lane_close(&d->lanes, (enum eventring_ring)ring);
   write_entry_locked(d, FORMAT_LIFE_STOP);
@@ -314,6 +327,29 @@ static void emit_builtin(struct evr_domain *d, enum eventring_builtin_id id, int
   if (write_builtin(d, id, data, &error) < 0) warn_of(&error);
 }
 
+void evr_domain_report_fired(struct evr_domain *d, uint64_t fired) {
+  for (unsigned i = 0; d && i < EVENTRING_MAX_TRIGGERS; i++) {
+    int64_t value;
+    unsigned id = fired >> i & 1 ? evr_watch_fired(i, &value) : 0;
+    if (id) emit_builtin(d, (enum eventring_builtin_id)id, value);
+  }
+  evr_watch_post(fired);
+}
+
+static __attribute__((cold, noinline)) void report_fired(struct evr_domain *d, uint64_t fired) {
+  int saved = errno;
+  evr_domain_report_fired(d, fired);
+  errno = saved;
+}
+
+/* An event of a watched ring. Between evr_lane_begin_writing and _end_writing. */
+static __attribute__((noinline)) uint64_t watch(struct evr_domain *d, enum eventring_ring ring,
+                                                const struct entry *entry) {
+  if (entry->what != ENTRY_EVENT) return 0;
+  return evr_watch_event(&d->watching, d->lanes.hot.lane[ring].context, entry->tail,
+                         entry->payload);
+}
+
 /* ---- Attaching: the owner, without the mutex ------------------------------------------- */
 
 static int announce(struct evr_domain *d, bool first, struct eventring_error *error) {
@@ -395,8 +431,12 @@ emit_entry(struct evr_domain *d, enum eventring_ring ring, struct entry entry) {
     if (attached) entry.ticks = evr_clock_ticks(d->recording->clock);
   }
   struct eventring_error error;
+  uint64_t fired = 0;
   int status = attached ? write_entry(d, ring, &entry, &error) : EVENTRING_OK;
+  if (__builtin_expect(evr_watch_covers(ring), 0) && attached && status >= 0)
+    fired = watch(d, ring, &entry);
   evr_lane_end_writing(&d->lanes, ring, outermost);
+  if (__builtin_expect(fired != 0, 0)) report_fired(d, fired);
   if (__builtin_expect(status < 0, 0)) warn_of(&error);
 }
 
@@ -666,6 +706,7 @@ void evr_domains_after_fork(uint64_t gate) {
     d->recording = NULL;
     d->slot = -1;
     d->lanes.attention = 0;
+    d->watching = (struct evr_watching){0};
     d->failed = d->lanes.writing = false;
     d->owner = pthread_self();
     d->tid = tid;
@@ -674,8 +715,7 @@ void evr_domains_after_fork(uint64_t gate) {
     if (pthread_equal(d->owner, pthread_self())) d->tid = tid;
 }
 
-/* NULL: none. */
-static struct evr_domain *own_domain(void) {
+struct evr_domain *evr_domain_own(void) {
   evr_lock();
   struct evr_domain *d = evr_producer.domains;
   while (d && !(d == self && pthread_equal(d->owner, pthread_self()))) d = d->next;
@@ -684,12 +724,12 @@ static struct evr_domain *own_domain(void) {
 }
 
 void evr_domain_attach_own(void) {
-  struct evr_domain *own = own_domain();
+  struct evr_domain *own = evr_domain_own();
   if (own && !own->recording) eventring_domain_check(&own->lanes.hot);
 }
 
 void evr_domain_emit_own(enum eventring_builtin_id id, int64_t data) {
-  struct evr_domain *own = own_domain();
+  struct evr_domain *own = evr_domain_own();
   if (own && !__atomic_load_n(&own->lanes.attention, __ATOMIC_ACQUIRE))
     emit_builtin(own, id, data);
 }

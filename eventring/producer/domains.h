@@ -27,6 +27,7 @@
 #include "producer/lane.h"
 #include "producer/recording.h"
 #include "producer/stacks.h"
+#include "producer/watch.h"
 
 #pragma GCC visibility push(hidden)
 
@@ -39,6 +40,7 @@ struct evr_domain {
   bool ended;   /* at the exit of its thread; among the ended domains then */
   pthread_t owner;
   int32_t tid; /* of the owner */
+  struct evr_watching watching; /* the owner's */
   char name[EVENTRING_MAX_DOMAIN_NAME + 1];
   struct evr_heap *heap; /* owner; NULL: it has no heap profile */
   struct evr_stack_cache stacks; /* owner */
@@ -68,6 +70,14 @@ void evr_domain_attach_own(void);
 /* The same domain, while it is recorded: writes one of the library's own lifecycle
    events. */
 void evr_domain_emit_own(enum eventring_builtin_id id, int64_t data);
+/* Other rings are watched than before: probes of these take the slow path from the next one
+   on (if a domain of another thread records, the call waits for all processors), or fire. */
+void evr_domains_watch_locked(const struct evr_recording *recording);
+/* Writes the events of triggers that fired, and lets the helper make the copies. NULL: none
+   of this thread's domains records. */
+void evr_domain_report_fired(struct evr_domain *domain, uint64_t fired);
+/* The last domain that the calling thread started, or NULL. */
+struct evr_domain *evr_domain_own(void);
 /* Is this process a child made by clone(2), past the handlers of fork? It shares its
    parent's rings, and may end in any way: what belongs to its parent it leaves as it is.
    (Without the mutex, which a thread that is not in the child may have held.) */

@@ -105,6 +105,7 @@ void evr_follow_keep_locked(const struct evr_recording *r, const struct eventrin
   kept.config.directory = kept.directory;
   kept.config.program = kept.program;
   kept.config.name = kept.name;
+  kept.config.triggers = NULL; /* they stay set */
 }
 
 static uint64_t wanted_by(const struct evr_recording *r) {

@@ -44,6 +44,15 @@ static void check_gate_locked(struct evr_recording *r) {
   if (gate != before && r->shown && !r->ended) note_switch(r, before, gate);
 }
 
+void (*evr_on_triggers)(struct evr_recording *recording);
+
+/* A tool may have set triggers. */
+static void check_triggers(struct evr_recording *r) {
+  uint32_t version = __atomic_load_n(&evr_control(r)->triggers_version, __ATOMIC_ACQUIRE);
+  if (version != __atomic_load_n(&r->triggers_seen, __ATOMIC_RELAXED) && evr_on_triggers)
+    evr_on_triggers(r);
+}
+
 /* The host may have set a handler of SIGBUS of its own. */
 static void renew_guard(struct evr_recording *r) {
   enum { INTERVAL_MS = 100 };
@@ -52,6 +61,7 @@ static void renew_guard(struct evr_recording *r) {
   __atomic_store_n(&r->guard_at, now + evr_recording_ticks_of_ms(r, INTERVAL_MS),
                    __ATOMIC_RELAXED);
   evr_guard_renew();
+  check_triggers(r);
 }
 
 /* The usual case takes five loads and no lock. */

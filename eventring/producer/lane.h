@@ -16,6 +16,7 @@
 #include "eventring/probe.h"
 #include "format/format.h"
 #include "producer/block_source.h"
+#include "producer/classes.h"
 #include "producer/open_spans.h"
 
 #pragma GCC visibility push(hidden)
@@ -89,7 +90,7 @@ uint64_t evr_lane_emitted(const struct evr_lanes *lanes, enum eventring_ring rin
 uint64_t evr_writer_emitted(const struct evr_writer *writer);
 
 /* Lets probes write up to the end of the block, unless someone asks for
-   attention. The store of limit comes before the load of attention: the signal fence
+   attention, or the ring is watched (watch.h). The store of limit comes before the load of attention: the signal fence
    orders them for the compiler, and request_attention_locked (domains.c) for the
    processor: it runs a barrier on all threads between storing attention and storing NULL
    into limit. So either this load sees the request, or its NULL is the later store. (A
@@ -101,7 +102,7 @@ static inline void evr_lane_publish_limit(struct evr_lanes *lanes,
   if (!writer || writer->careful) return; /* it is NULL */
   __atomic_store_n(&lane->limit, writer->end, __ATOMIC_RELAXED);
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
-  if (__atomic_load_n(&lanes->attention, __ATOMIC_RELAXED))
+  if (__atomic_load_n(&lanes->attention, __ATOMIC_RELAXED) || evr_watch_covers(ring))
     __atomic_store_n(&lane->limit, NULL, __ATOMIC_RELAXED);
 }
 

@@ -19,6 +19,19 @@ struct evr_listener { /* of the host, for what no result can report */
   void *context;
 };
 
+/* What makes the copies of triggers (trigger/helper.c), which needs the reader too. Without
+   the mutex. */
+struct evr_savers {
+  void (*begin)(void);  /* something is recorded, or is watched for: starts the helper if it is
+                           needed */
+  void (*finish)(void); /* makes what is due, and ends the helper */
+  void (*wait)(uint64_t ns); /* until nothing is due or being made. Async-signal-safe */
+  void (*after_fork)(void); /* in the child, with the mutex: there is no helper */
+};
+/* As eventring_start, with the savers. */
+int evr_start(const struct eventring_config *config, const struct evr_savers *savers,
+              struct eventring_error *error);
+
 struct evr_producer { /* guarded by the mutex */
   struct evr_recording *recording; /* the present one, or NULL */
   unsigned joined; /* starts of other hosts that joined it, less their stops */
@@ -33,6 +46,7 @@ struct evr_producer { /* guarded by the mutex */
      Atomic; called without the mutex. */
   void (*follow)(bool now);
   struct evr_listener listener;
+  const struct evr_savers *savers; /* NULL: nothing was ever started; atomic */
 };
 extern struct evr_producer evr_producer;
 
@@ -43,6 +57,14 @@ struct evr_listener evr_producer_listener(void);
 void evr_producer_follow_now(void);
 /* Warns the host. Without the mutex. */
 void evr_producer_warn(struct evr_listener listener, const struct eventring_error *error);
+
+/* Calls one of them, if they are there. */
+#define evr_savers_do(what, ...) \
+  do { \
+    const struct evr_savers *savers_ = \
+        __atomic_load_n(&evr_producer.savers, __ATOMIC_ACQUIRE); \
+    if (savers_) savers_->what(__VA_ARGS__); \
+  } while (0)
 
 /* ---- lend.c: the present recording, for readers in this process ---- */
 

@@ -30,7 +30,8 @@ enum {
   RECORD_BLOCKS = EVR_EXTENT_UNIT, /* claimed at once for records */
   RECORD_READY = 3, /* of these, made ready at once: what the smallest program needs */
   ENDING_BLOCKS = 2, /* as FORMAT_RECORD_KINDS has it */
-  OBEYS = 1u << FORMAT_WORD_QUESTION | 1u << FORMAT_WORD_WANTED | 1u << FORMAT_WORD_HOLD,
+  OBEYS = 1u << FORMAT_WORD_QUESTION | 1u << FORMAT_WORD_WANTED | 1u << FORMAT_WORD_HOLD |
+          1u << FORMAT_WORD_TRIGGERS,
   OBEYS_SAMPLES = 1u << FORMAT_WORD_SAMPLE_RATE,
   OBEYS_PROFILE = 1u << FORMAT_WORD_CALL_PROFILE
 };

@@ -96,7 +96,9 @@ struct evr_recording {
   unsigned calibrations;
   uint64_t multiplier;               /* of the first segment: accurate to a few percent */
   uint64_t recalibrate_at;           /* ticks; atomic; UINT64_MAX: never again */
-  uint64_t guard_at;                 /* ticks; atomic: when evr_guard_renew is due */
+  uint64_t guard_at;                 /* ticks; atomic: when evr_guard_renew is due, and it is
+                                        to be seen whether a tool has set triggers */
+  uint32_t triggers_seen;            /* version of those on the control page; atomic */
   uint64_t gate, wanted;             /* atomic; the last valid ones seen */
   unsigned slots;                    /* that have been used */
   uint32_t grown;                    /* blocks by which rings have grown */
@@ -204,6 +206,9 @@ void evr_recording_open_gate(struct evr_recording *recording,
    100 ms at most it also checks that the process still has the library's handler of SIGBUS
    (evr_guard_renew). Any thread that holds the recording, without the mutex. */
 void evr_recording_check_gate(struct evr_recording *recording);
+/* Called when the triggers on the control page have another version than was seen; set at the
+   first start (triggers.c). */
+extern void (*evr_on_triggers)(struct evr_recording *recording);
 /* Changes the classes wanted; returns them before. */
 uint64_t evr_recording_change_gate_locked(struct evr_recording *recording,
                                           enum evr_gate_change change, uint64_t classes);

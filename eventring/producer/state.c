@@ -17,6 +17,8 @@
 #include "producer/memory.h"
 #include "producer/off_cpu.h"
 #include "producer/producer.h"
+#include "producer/triggers.h"
+#include "producer/watch.h"
 
 /* ---- Fork -------------------------------------------------------------------------- */
 
@@ -26,6 +28,8 @@ static void follow_parent(bool now);
 static void after_fork_in_child(void) {
   struct evr_recording *r = evr_producer.recording;
   bool follow = evr_follow_after_fork(r);
+  evr_watch_after_fork();
+  evr_savers_do(after_fork);
   evr_domains_after_fork(evr_follow_gate());
   evr_off_cpu_after_fork();
   if (r) {
@@ -39,6 +43,16 @@ static void after_fork_in_child(void) {
   evr_domains_drop_ended_locked();
   __atomic_store_n(&evr_producer.follow, follow ? follow_parent : NULL, __ATOMIC_RELEASE);
   evr_lock_renew();
+}
+
+static void before_fork(void) {
+  evr_lock();
+  evr_watch_lock();
+}
+
+static void after_fork_in_parent(void) {
+  evr_watch_unlock();
+  evr_unlock();
 }
 
 static void forget_parent_locked(void) {
@@ -66,7 +80,7 @@ static void at_exit(void *unused, int status) {
 }
 
 static void install_handlers(void) {
-  pthread_atfork(evr_lock, evr_unlock, after_fork_in_child);
+  pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
   __cxa_atexit(at_exit, NULL, &__dso_handle);
 }
 
@@ -102,12 +116,17 @@ static int check_config(const struct eventring_config *config,
                     "be 0 to 1", config->sample_rate);
   if (config->stream_rings >> EVENTRING_RINGS)
     return evr_fail(error, EVENTRING_E_CONFIG, 0, "there are only %d rings", EVENTRING_RINGS);
+  if (config->triggers) {
+    int count = eventring_triggers_check(config->triggers, strlen(config->triggers), error);
+    return count < 0 ? count : EVENTRING_OK;
+  }
   return EVENTRING_OK;
 }
 
 /* E_LEFT: its file could not be removed. */
 static int end_locked(struct evr_recording *r, struct evr_end end,
                       struct eventring_error *error) {
+  evr_triggers_end_locked();
   evr_domains_dismiss_locked(r);
   int failure = evr_recording_end_locked(r, end, false), status = EVENTRING_OK;
   if (failure)
@@ -183,6 +202,7 @@ static int begin_recording_locked(const struct eventring_config *config, unsigne
   evr_domains_admit_locked(r);
   /* it counts, as it may be killed; but the last one that was kept does not go for it */
   evr_recording_limit_kept(r, r->keep > 1 ? r->keep - 1 : 1);
+  evr_triggers_begin_locked(config->triggers);
   return status;
 }
 
@@ -216,6 +236,7 @@ static void follow_parent(bool now) {
     status = begin_recording_locked(evr_follow_config(), evr_producer.joined, &cause);
   }
   evr_unlock();
+  evr_savers_do(begin);
   if (status == EVENTRING_OK) return;
   evr_fail(&error, cause.code, 0, "process %d, the child of a recorded one: %s", (int)getpid(),
            cause.text);
@@ -239,8 +260,8 @@ static void warn_of_loss(struct evr_listener listener) {
   evr_producer_warn(listener, &error);
 }
 
-int eventring_start(const struct eventring_config *config,
-                    struct eventring_error *error) {
+int evr_start(const struct eventring_config *config, const struct evr_savers *savers,
+              struct eventring_error *error) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   struct eventring_config full;
   if (config && config->start == EVENTRING_START_OFF) return EVENTRING_OK;
@@ -248,6 +269,7 @@ int eventring_start(const struct eventring_config *config,
   if (status == EVENTRING_OK) status = evr_config_take(&full, config, error);
   if (status == EVENTRING_OK) status = check_config(&full, error);
   if (status != EVENTRING_OK) return status;
+  __atomic_store_n(&evr_producer.savers, savers, __ATOMIC_RELEASE);
   pthread_once(&once, install_handlers);
   /* for good: probes may store into a recording that has ended */
   evr_guard_start(full.leave_sigbus);
@@ -258,6 +280,7 @@ int eventring_start(const struct eventring_config *config,
   status = begin_locked(&full, error);
   evr_unlock();
   if (lost) warn_of_loss(former);
+  if (status >= EVENTRING_OK) evr_savers_do(begin);
   /* a domain that a start finds in the calling thread is recorded at once */
   if (status >= EVENTRING_OK) evr_domain_attach_own();
   return status;
@@ -276,6 +299,7 @@ static int stop(const bool *preserve, struct evr_end end) {
   if (evr_domain_is_raw_child(__atomic_load_n(&evr_producer.recording, __ATOMIC_RELAXED)))
     return EVENTRING_E_STATE;
   if (end.reason != FORMAT_END_EXIT && leave_recording()) return EVENTRING_JOINED;
+  evr_savers_do(finish);
   evr_domain_emit_own(EVENTRING_ID_RECORDER_STOP, getpid());
   struct eventring_error error;
   int status = EVENTRING_OK;
@@ -311,7 +335,18 @@ int eventring_note_error(const char *text, size_t size) {
   if (r && !r->ended)
     status = evr_recording_note_error_locked(r, text, size) ? EVENTRING_OK : EVENTRING_E_SPACE;
   evr_unlock();
+  uint64_t fired = r ? evr_watch_happened(EVENTRING_SUBJECT_ERROR, 1, false) : 0;
+  if (fired) evr_domain_report_fired(evr_domain_own(), fired);
   return status;
+}
+
+enum { SIGNAL_WAIT_MS = 1000 };
+
+/* The process is about to die: the copies of triggers are waited for. */
+static void note_signal(struct evr_recording *r, int number) {
+  evr_recording_note_signal(r, (uint32_t)number);
+  evr_watch_post(evr_watch_happened(EVENTRING_SUBJECT_SIGNAL, number, true));
+  if (evr_watch_is_busy()) evr_savers_do(wait, SIGNAL_WAIT_MS * (uint64_t)1000000);
 }
 
 /* The present recording is not freed meanwhile: see below. */
@@ -319,7 +354,7 @@ void eventring_note_signal(int number) {
   int saved = errno;
   struct evr_recording *r = __atomic_load_n(&evr_producer.recording, __ATOMIC_RELAXED);
   if (r && !r->ended && !evr_domain_is_raw_child(r))
-    evr_recording_note_signal(r, (uint32_t)number);
+    note_signal(r, number);
   errno = saved;
 }
 

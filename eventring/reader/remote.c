@@ -9,6 +9,9 @@
  */
 #include "reader/cursor.h"
 #include "reader/locate.h"
+#include "eventring/conditions.h"
+#include "format/atomics.h"
+#include "format/clock.h"
 #include "format/control.h"
 #include "format/guard.h"
 
@@ -18,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 static const enum evr_gate_change changes[] = {
@@ -73,23 +77,68 @@ static void change_profile(struct format_control *control, bool on) {
   else __atomic_fetch_and(&control->call_profile, ~(uint32_t)FORMAT_PROFILE_CALLS, __ATOMIC_RELAXED);
 }
 
+/* What is to be done with the page. */
+struct change {
+  enum eventring_control what;
+  uint64_t classes;
+  const char *triggers; /* NULL: what the two above say; or a list to be written */
+  size_t size;
+};
+enum { TAKE_OVER_MS = 100 };
+
+/* A writer makes the version odd. One that has died meanwhile is taken over from. */
+static uint32_t open_triggers(struct format_control *control) {
+  uint32_t version = __atomic_load_n(&control->triggers_version, __ATOMIC_ACQUIRE), stuck = version;
+  uint64_t since = evr_monotonic_ns();
+  while (true) {
+    bool odd = version & 1;
+    if (version != stuck) since = evr_monotonic_ns();
+    stuck = version;
+    if (odd && evr_monotonic_ns() - since < TAKE_OVER_MS * (uint64_t)1000000) {
+      nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+      version = __atomic_load_n(&control->triggers_version, __ATOMIC_ACQUIRE);
+    } else if (__atomic_compare_exchange_n(&control->triggers_version, &version,
+                                           version + (odd ? 2 : 1), false, __ATOMIC_SEQ_CST,
+                                           __ATOMIC_ACQUIRE)) {
+      return version + (odd ? 2 : 1);
+    }
+  }
+}
+
+static void write_triggers(struct format_control *control, const struct change *change) {
+  uint64_t words[FORMAT_TRIGGERS_BYTES / 8] = {0};
+  memcpy(words, change->triggers, change->size);
+  uint32_t version = open_triggers(control);
+  evr_fence_release(); /* pairs with the acquire fence of triggers.c: who sees a word of this
+                          list sees the odd version */
+  __atomic_store_n(&control->triggers_bytes, (uint32_t)change->size, __ATOMIC_RELAXED);
+  evr_store_words(control->triggers, words, sizeof words);
+  /* one that was taken over from, and is not dead, has changed the list: nobody takes it */
+  __atomic_compare_exchange_n(&control->triggers_version, &version, version + 1, false,
+                              __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+}
+
 static int change_guarded(const struct evr_metadata *meta, void *page,
-                          enum eventring_control what, uint64_t classes,
-                          struct eventring_error *error) {
+                          const struct change *change, struct eventring_error *error) {
   if (!evr_guard_add(page, PAGE_BYTES, PROT_READ | PROT_WRITE, page))
     return evr_fail(error, EVENTRING_E_FULL, 0, "too many mappings");
   evr_guard_hold();
-  if (what == EVENTRING_CONTROL_SAMPLE)
-    set_sampling(meta, page, classes);
-  else if (what == EVENTRING_CONTROL_HOLD)
-    __atomic_store_n(&((struct format_control *)page)->hold_ns, classes, __ATOMIC_RELAXED);
-  else if (what == EVENTRING_CONTROL_PROFILE)
-    change_profile(page, classes != 0);
+  if (change->triggers)
+    write_triggers(page, change);
+  else if (change->what == EVENTRING_CONTROL_SAMPLE)
+    set_sampling(meta, page, change->classes);
+  else if (change->what == EVENTRING_CONTROL_HOLD)
+    __atomic_store_n(&((struct format_control *)page)->hold_ns, change->classes,
+                     __ATOMIC_RELAXED);
+  else if (change->what == EVENTRING_CONTROL_PROFILE)
+    change_profile(page, change->classes != 0);
   else
     evr_control_change(page, (enum format_clock)meta->header.clock,
-                       evr_named_classes(meta->header.classes), changes[what], classes);
+                       evr_named_classes(meta->header.classes), changes[change->what],
+                       change->classes);
   /* it must install what writes these events */
-  if (what == EVENTRING_CONTROL_ENABLE && classes >> EVENTRING_CLASS_CALLS & 1)
+  if (!change->triggers && change->what == EVENTRING_CONTROL_ENABLE &&
+      change->classes >> EVENTRING_CLASS_CALLS & 1)
     __atomic_fetch_or(&((struct format_control *)page)->call_profile, FORMAT_PROFILE_SPANS,
                       __ATOMIC_RELAXED);
   evr_guard_remove(page);
@@ -98,14 +147,14 @@ static int change_guarded(const struct evr_metadata *meta, void *page,
 }
 
 /* `fd` is open for writing. */
-static int change_control(const struct evr_metadata *meta, int fd, enum eventring_control what,
-                          uint64_t classes, struct eventring_error *error) {
+static int change_control(const struct evr_metadata *meta, int fd, const struct change *change,
+                          struct eventring_error *error) {
   char byte;
   void *page = mmap(NULL, PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
                     FORMAT_CONTROL_OFFSET);
   if (page == MAP_FAILED)
     return evr_fail(error, EVENTRING_E_SYSTEM, errno, "cannot map %.300s", meta->path);
-  int status = change_guarded(meta, page, what, classes, error);
+  int status = change_guarded(meta, page, change, error);
   munmap(page, PAGE_BYTES);
   if (status == EVENTRING_OK && pread(fd, &byte, 1, FORMAT_CONTROL_OFFSET) != 1)
     return evr_fail(error, EVENTRING_E_TRUNCATED, 0, "%.300s was cut short", meta->path);
@@ -123,21 +172,45 @@ static int reopen_for_writing(const struct evr_metadata *meta, int *fd,
                   meta->path);
 }
 
-int eventring_cursor_control(eventring_cursor *cursor, enum eventring_control what,
-                             uint64_t classes, struct eventring_error *error) {
+/* Of a request that was checked. */
+static int change_of_cursor(eventring_cursor *cursor, const struct change *change,
+                            struct eventring_error *error) {
   int fd;
-  if (!cursor) return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "no cursor");
   const struct evr_metadata *meta = &cursor->meta;
-  if (cursor->flags & EVENTRING_OPEN_FOLLOW) /* locate.c says why */
-    return evr_fail(error, EVENTRING_E_PERMISSION, 0,
-                    "%.300s: opened through what may be a symbolic link, only to be read",
-                    meta->path);
-  int status = check_request(meta, what, classes, error);
-  if (status == EVENTRING_OK) status = reopen_for_writing(meta, &fd, error);
+  int status = reopen_for_writing(meta, &fd, error);
   if (status != EVENTRING_OK) return status;
-  status = change_control(meta, fd, what, classes, error);
+  status = change_control(meta, fd, change, error);
   close(fd);
   return status;
+}
+
+static int check_cursor(const eventring_cursor *cursor, struct eventring_error *error) {
+  if (!cursor) return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "no cursor");
+  if (!(cursor->flags & EVENTRING_OPEN_FOLLOW)) return EVENTRING_OK; /* locate.c says why */
+  return evr_fail(error, EVENTRING_E_PERMISSION, 0,
+                  "%.300s: opened through what may be a symbolic link, only to be read",
+                  cursor->meta.path);
+}
+
+int eventring_cursor_control(eventring_cursor *cursor, enum eventring_control what,
+                             uint64_t classes, struct eventring_error *error) {
+  const struct change change = {.what = what, .classes = classes};
+  int status = check_cursor(cursor, error);
+  if (status == EVENTRING_OK) status = check_request(&cursor->meta, what, classes, error);
+  return status == EVENTRING_OK ? change_of_cursor(cursor, &change, error) : status;
+}
+
+int eventring_cursor_triggers(eventring_cursor *cursor, const char *text, size_t size,
+                              struct eventring_error *error) {
+  const struct change change = {.triggers = text ? text : "", .size = size};
+  int status = eventring_triggers_check(text, size, error);
+  if (status >= 0) status = check_cursor(cursor, error);
+  if (status == EVENTRING_OK)
+    status = check_request(&cursor->meta, EVENTRING_CONTROL_PAUSE, 0, error);
+  if (status == EVENTRING_OK && !(cursor->meta.status.obeys >> FORMAT_WORD_TRIGGERS & 1))
+    status = evr_fail(error, EVENTRING_E_STATE, 0, "%.300s: it has no triggers",
+                      cursor->meta.path);
+  return status == EVENTRING_OK ? change_of_cursor(cursor, &change, error) : status;
 }
 
 int eventring_control(const char *path, enum eventring_control what,

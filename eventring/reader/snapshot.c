@@ -8,8 +8,10 @@
  * was there before them. Each block lies where it lay. Rings and records whose blocks are
  * claimed in the meantime are not in the copy. */
 #include "reader/cursor.h"
+#include "reader/parts.h"
 
 #include "format/checksum.h"
+#include "format/process.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -32,6 +34,7 @@ struct copy {
   unsigned batch_count; /* ... their number */
   int fd;
   const char *path;
+  const char *final; /* the name that it gets when it is complete; NULL: it has it */
   uint64_t *tables; /* domain and run table of the copy */
   struct eventring_error *error;
 };
@@ -231,13 +234,34 @@ static int copy_all(struct copy *copy) {
   return status == EVENTRING_OK ? copy_front(copy, slots) : status;
 }
 
+/* A copy under way is locked as a producer's file is, so that nobody takes it for one that
+   was left behind (remove.c). Between creating and locking, it may have been taken for that. */
+static int lock_part(const struct copy *copy) {
+  struct stat st;
+  evr_lock_file(copy->fd); /* where there are no locks, nobody removes it */
+  if (fstat(copy->fd, &st) == 0 && st.st_nlink > 0) return EVENTRING_OK;
+  return evr_fail(copy->error, EVENTRING_E_BUSY, 0, "%.300s was removed", copy->path);
+}
+
+/* It is complete. Where the file system cannot tell whether the name is free, a file of that
+   name is replaced. */
+static int name_finally(const struct copy *copy) {
+  int done = renameat2(AT_FDCWD, copy->path, AT_FDCWD, copy->final, RENAME_NOREPLACE);
+  if (done != 0 && (errno == EINVAL || errno == ENOSYS)) done = rename(copy->path, copy->final);
+  if (done == 0) return EVENTRING_OK;
+  return evr_fail(copy->error, errno == EEXIST ? EVENTRING_E_EXISTS : evr_code_of_errno(errno),
+                  errno, "cannot name a copy %.300s", copy->final);
+}
+
 static int write_snapshot(struct copy *copy) {
   const char *path = copy->path;
   copy->fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (copy->fd < 0)
     return evr_fail(copy->error, evr_code_of_errno(errno), errno, "cannot create %.300s",
                     path);
-  int status = copy_all(copy);
+  int status = copy->final ? lock_part(copy) : EVENTRING_OK;
+  if (status == EVENTRING_OK) status = copy_all(copy);
+  if (status == EVENTRING_OK && copy->final) status = name_finally(copy);
   if (close(copy->fd) != 0 && status == EVENTRING_OK)
     status = evr_fail(copy->error, evr_code_of_errno(errno), errno, "cannot write %.300s",
                       path);
@@ -258,11 +282,11 @@ static void free_rooms(struct copy *copy) {
   free(copy->tables);
 }
 
-int eventring_snapshot(eventring_cursor *c, const char *path,
+static int copy_cursor(eventring_cursor *c, const char *path, const char *final,
                        struct eventring_error *error) {
   struct eventring_error own;
-  if (!c || !path) return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "no cursor or path");
-  struct copy copy = {.meta = &c->meta, .path = path, .error = error ? error : &own};
+  struct copy copy = {.meta = &c->meta, .path = path, .final = final,
+                      .error = error ? error : &own};
   if (!make_rooms(&copy)) {
     free_rooms(&copy);
     return evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory for a copy");
@@ -271,4 +295,18 @@ int eventring_snapshot(eventring_cursor *c, const char *path,
   int status = write_snapshot(&copy);
   free_rooms(&copy);
   return status;
+}
+
+int eventring_snapshot(eventring_cursor *c, const char *path,
+                       struct eventring_error *error) {
+  if (!c || !path) return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "no cursor or path");
+  return copy_cursor(c, path, NULL, error);
+}
+
+int evr_snapshot_part(eventring_cursor *c, const char *path, struct eventring_error *error) {
+  char part[PATH_MAX];
+  int size = snprintf(part, sizeof part, "%s" EVR_PART_SUFFIX, path);
+  if (size >= (int)sizeof part)
+    return evr_fail(error, EVENTRING_E_NAME, 0, "%.300s: too long a path", path);
+  return copy_cursor(c, part, path, error);
 }

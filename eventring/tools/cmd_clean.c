@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "analysis/names.h"
+#include "eventring/conditions.h"
 #include "options.h"
 #include "places.h"
 #include "analysis/units.h"
@@ -100,6 +101,21 @@ static void clean_named(struct cleaning *cleaning, const char *path) {
   }
 }
 
+static void count_part(void *context, const char *path, uint64_t bytes) {
+  struct cleaning *cleaning = context;
+  show_path(cleaning->dry_run ? "would remove" : "removed", path);
+  cleaning->removed++;
+  cleaning->bytes += bytes;
+}
+
+/* Copies under way, of processes that have died. A directory that cannot be read was said to
+   be so, or has none. */
+static void clean_parts(struct cleaning *cleaning) {
+  for (size_t i = 0; i < cleaning->places->count; i++)
+    eventring_remove_parts(cleaning->places->directories[i], cleaning->dry_run, count_part,
+                           cleaning);
+}
+
 static int clean(struct cleaning *cleaning) {
   const struct places *places = cleaning->places;
   char figure[EVA_FIGURE];
@@ -112,6 +128,7 @@ static int clean(struct cleaning *cleaning) {
       complain("cannot look for recordings: %s", eventring_strerror(found));
       cleaning->failed = true;
     }
+    clean_parts(cleaning);
   }
   printf("%u file%s%s, %s\n", cleaning->removed, cleaning->removed == 1 ? "" : "s",
          cleaning->dry_run ? " would go" : " removed",

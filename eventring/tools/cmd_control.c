@@ -12,6 +12,7 @@
 
 #include "eventring/memory.h"
 #include "analysis/json.h"
+#include "eventring/conditions.h"
 #include "analysis/names.h"
 #include "class_list.h"
 #include "options.h"
@@ -25,6 +26,7 @@ struct request {
   uint64_t hold_ns;             /* that rings grow for; UINT64_MAX: not asked for */
   const char *memprof;          /* rate of samples, or NULL */
   double rate;                  /* that it says */
+  const char *triggers;         /* the list that is to be in force, or NULL */
   const char *snapshot;         /* the copy to make, or NULL */
 };
 
@@ -46,6 +48,8 @@ static int read_words(const struct command *self, int count, char **words,
        "sample allocations, at RATE a word (on: 1e-4)"},
       {"profile", 0, OPTION_TEXT, &request->profile, "WHAT",
        "calls: keep a profile of calls from now on; off: end it"},
+      {"trigger", 0, OPTION_TEXT, &request->triggers, "TRIGGER[;...]",
+       "save a copy when its condition is fulfilled; off: no longer"},
       {"snapshot", 0, OPTION_TEXT, &request->snapshot, "FILE",
        "write a copy to FILE, which must not exist yet"},
       {"status", 0, OPTION_FLAG, &request->status, NULL,
@@ -59,7 +63,8 @@ static int read_words(const struct command *self, int count, char **words,
 
 static bool changes_something(const struct request *request) {
   return request->pause || request->resume || request->enable || request->disable ||
-         request->hold_ns != UINT64_MAX || request->memprof || request->profile;
+         request->hold_ns != UINT64_MAX || request->memprof || request->profile ||
+         request->triggers;
 }
 
 static int check_words(const struct command *self, struct request *request) {
@@ -71,6 +76,11 @@ static int check_words(const struct command *self, struct request *request) {
     return usage_error(self, "both --pause and --resume");
   if (request->profile && strcmp(request->profile, "calls") && strcmp(request->profile, "off"))
     return usage_error(self, "--profile: calls or off");
+  if (request->triggers && strcmp(request->triggers, "off") != 0) {
+    int count = eventring_triggers_check(request->triggers, strlen(request->triggers), &error);
+    if (count < 0) return usage_error(self, "--trigger: %s", error.text);
+    if (!count) return usage_error(self, "--trigger: there is none");
+  }
   if (request->json && !request->status)
     return usage_error(self, "--json is for --status");
   if (!changes_something(request) && !request->snapshot && !request->status)
@@ -115,6 +125,17 @@ static int ask(eventring_cursor *cursor, bool wanted, enum eventring_control wha
   return STATUS_WRONG;
 }
 
+/* In the place of those that another command has set. */
+static int set_triggers(eventring_cursor *cursor, const char *list) {
+  struct eventring_error error;
+  if (!list) return STATUS_OK;
+  if (strcmp(list, "off") == 0) list = "";
+  if (eventring_cursor_triggers(cursor, list, strlen(list), &error) == EVENTRING_OK)
+    return STATUS_OK;
+  complain("%s", error.text);
+  return STATUS_WRONG;
+}
+
 static int change(eventring_cursor *cursor, const struct request *request) {
   int status = ask(cursor, request->enabled != 0, EVENTRING_CONTROL_ENABLE,
                    request->enabled);
@@ -134,7 +155,7 @@ static int change(eventring_cursor *cursor, const struct request *request) {
     status = ask(cursor, request->memprof != NULL, EVENTRING_CONTROL_SAMPLE, bits);
   if (status == STATUS_OK && request->profile)
     status = ask(cursor, true, EVENTRING_CONTROL_PROFILE, !strcmp(request->profile, "calls"));
-  return status;
+  return status == STATUS_OK ? set_triggers(cursor, request->triggers) : status;
 }
 
 static int copy(eventring_cursor *cursor, const char *path) {

@@ -5,6 +5,7 @@
 if HAVE_CMOCKA
 check_PROGRAMS += \
 	testsuite/unit/eventring_conditions_test \
+	testsuite/unit/eventring_triggers_test \
 	testsuite/unit/eventring_events_test \
 	testsuite/unit/eventring_loss_test \
 	testsuite/unit/eventring_growth_test \
@@ -53,6 +54,10 @@ testsuite_unit_eventring_wait_test_SOURCES = testsuite/unit/eventring_wait_test.
 	testsuite/unit/eventring_common.h
 testsuite_unit_eventring_wait_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
 testsuite_unit_eventring_wait_test_LDADD = $(LINK_EVENTRING) $(CMOCKA_LIBS)
+testsuite_unit_eventring_triggers_test_SOURCES = testsuite/unit/eventring_triggers_test.c \
+	testsuite/unit/eventring_common.h
+testsuite_unit_eventring_triggers_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
+testsuite_unit_eventring_triggers_test_LDADD = $(LINK_EVENTRING) $(CMOCKA_LIBS)
 testsuite_unit_eventring_conditions_test_SOURCES = testsuite/unit/eventring_conditions_test.c \
 	testsuite/unit/draw.h
 testsuite_unit_eventring_conditions_test_CPPFLAGS = $(SEE_EVENTRING) $(CMOCKA_CFLAGS)

@@ -87,6 +87,102 @@ size_t eventring_condition_text(const struct eventring_condition *condition, cha
 /* Does a value, in ns, bytes or as it is, fulfil the comparison? */
 bool eventring_condition_holds(const struct eventring_condition *condition, double value);
 
+/* ---- Triggers ---------------------------------------------------------- */
+
+/* A trigger is a condition that this process evaluates while it records, on its own events
+   as they are written. When it is fulfilled, a copy of the recording is made: what the rings
+   hold of the time before, and all records. Its text:
+
+     CONDITION [, dir=PATH] [, cooldown=TIME] [, max=N] [, size=SIZE]
+
+   dir: the directory of the copies, made when it is not there (its parent must be); the
+   path may be in quotes; default: that of the recording. cooldown: the least time from one
+   copy to the next, default 10s. max: copies made at most, default 10. size: bytes that all
+   copies of the trigger may have on the disk together (K, M, G), default 1G.
+
+   Conditions of triggers are about pause, span, heap, counter, error or signal, without a
+   figure and without `within`. A pause or a span fires when it ends, each that fulfils the
+   condition. A heap or a counter fires when its value comes to fulfil it, and again only
+   after another value did not. `error` fires at eventring_note_error, `signal` at
+   eventring_note_signal.
+
+   Setting a trigger switches on the class that it needs (gc for pause and heap, user for
+   span and counter). While there are triggers, events of the rings with what they are about
+   take the library's slow path; without triggers nothing is slower.
+
+   The event costs its thread some microseconds; a thread of the library makes the copy, as
+   NAME-triggerN-WHAT.eventring: NAME is that of the recording without suffix, N a number,
+   WHAT the subject. While it is written, its name ends with `.part` in addition; what a
+   killed process leaves of one is removed by the next copy in the directory and by
+   eventring_remove_parts. The recording has an event "trigger CONDITION" of kind LIFECYCLE
+   with the value (ns, bytes, number), in the copy, too. What cannot be saved is reported to
+   eventring_config.warn, with the code EVENTRING_UNSAVED, once for each trigger. The end of
+   the recording waits for the copies that are due, at most five seconds; eventring_note_signal
+   at most one. */
+
+enum {
+  EVENTRING_MAX_TRIGGERS = 64,     /* at once */
+  EVENTRING_MAX_TRIGGER_TEXT = 480 /* bytes of the text of one or of a list of them */
+};
+
+/* Checks a list of triggers, with `;` between them. Returns their number, or E_CONFIG with
+   a text that says at which column what is wrong. Any thread. */
+int eventring_triggers_check(const char *text, size_t size, struct eventring_error *error);
+/* Sets a trigger of this process and returns its number, 1 or more, which is not used
+   again. It stays until it is removed, whether the process records or not, and in the
+   children of forks, which count anew. E_CONFIG: the text is no trigger; E_FULL:
+   EVENTRING_MAX_TRIGGERS are set. Any thread. */
+int eventring_trigger_set(const char *text, size_t size, struct eventring_error *error);
+/* Removes a trigger. A copy that is being made is finished. Returns 0 or E_NOT_FOUND. Any
+   thread. */
+int eventring_trigger_remove(int number);
+
+/* Who has set a trigger. */
+enum eventring_trigger_owner {
+  EVENTRING_BY_PROGRAM = 1, /* eventring_trigger_set */
+  EVENTRING_BY_CONFIG = 2,  /* eventring_config.triggers */
+  EVENTRING_BY_CONTROL = 3  /* another process (eventring_cursor_triggers) */
+};
+struct eventring_trigger {
+  int number;
+  enum eventring_trigger_owner owner;
+  struct eventring_condition condition;
+  uint64_t cooldown_ns, most, most_bytes;
+  char directory[EVENTRING_MAX_TRIGGER_TEXT + 1]; /* "": that of the recording */
+  uint64_t fired;   /* how often the condition was fulfilled */
+  uint64_t saved;   /* copies that were made, */
+  uint64_t bytes;   /* that they have on the disk, */
+  uint64_t skipped; /* that were not made, for the cooldown or a limit, or because one was
+                       being made, */
+  uint64_t failed;  /* and that could not be made */
+};
+/* Fills *trigger with the one at `index`, from 0 on, of those that are set. Returns 0 or
+   E_NOT_FOUND. Any thread. */
+int eventring_trigger_at_sized(unsigned index, struct eventring_trigger *trigger,
+                               size_t trigger_size);
+static inline int eventring_trigger_at(unsigned index, struct eventring_trigger *trigger) {
+  return eventring_trigger_at_sized(index, trigger, sizeof *trigger);
+}
+/* Waits until no copy is due or being made, at most `ns` nanoseconds. Returns 0, or E_BUSY
+   when that was too short. Any thread. */
+int eventring_triggers_wait(uint64_t ns);
+
+/* Replaces the triggers that other processes have set in the process whose recording the
+   cursor reads, which notices that at its next safepoint, within 100 ms. `size` 0: there
+   are none any more. Of two callers at once, one is the later. E_CONFIG: the text is no
+   list of triggers; E_STATE: no live process, or it has no triggers; and the errors of
+   eventring_cursor_control. */
+int eventring_cursor_triggers(eventring_cursor *cursor, const char *text, size_t size,
+                              struct eventring_error *error);
+
+/* Removes what dead processes have left of copies under way, files *.eventring.part of this
+   user, from a directory. Calls `removed` (may be NULL) with the path of each; with
+   `dry_run` it only calls. Returns their number, or E_NOT_FOUND, E_PERMISSION, E_SYSTEM
+   when the directory cannot be read. Any thread. */
+int eventring_remove_parts(const char *directory, bool dry_run,
+                           void (*removed)(void *context, const char *path, uint64_t bytes),
+                           void *context);
+
 #pragma GCC visibility pop
 #ifdef __cplusplus
 }

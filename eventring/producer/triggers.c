@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/* triggers.c: setting triggers (triggers.h, watch.h).
+ *
+ * Another process writes a list of triggers into the control page (FORMAT.md, section 4). A
+ * safepoint that comes 100 ms or more after the last look (gate.c) compares the version, and
+ * takes the list. A list that is not valid sets none. */
+#include "producer/triggers.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "format/atomics.h"
+#include "format/error.h"
+#include "format/sized.h"
+#include "format/text.h"
+#include "producer/catalogue.h"
+#include "producer/domains.h"
+#include "producer/producer.h"
+#include "producer/watch.h"
+
+/* ---- The table in force ---------------------------------------------------------------- */
+
+/* After a change of the table: what it is about takes the slow path, in classes that are on. */
+static void apply_locked(void) {
+  struct evr_recording *r = evr_producer.recording;
+  evr_catalogue_watch_locked();
+  if (!r || r->ended) return;
+  uint64_t classes = evr_watch_classes();
+  uint64_t wanted = __atomic_load_n(&evr_control(r)->wanted, __ATOMIC_RELAXED);
+  if (classes & ~wanted) evr_recording_change_gate_locked(r, EVR_ADD, classes);
+  evr_domains_watch_locked(r);
+}
+
+/* The event with which a recording says that the trigger fired; 0: there is no room. */
+static unsigned define_event_locked(const struct eventring_condition *condition) {
+  char text[560], name[EVENTRING_MAX_NAME + 1];
+  size_t size = (size_t)snprintf(text, sizeof text, "trigger ");
+  eventring_condition_text(condition, text + size, sizeof text - size);
+  evr_text_copy(name, sizeof name, text);
+  bool time = condition->unit == EVENTRING_TIME;
+  struct eventring_def def = {.name = name, .kind = EVENTRING_DEF_LIFECYCLE,
+                              .unit = time ? "ns" : NULL,
+                              .doc = "A trigger has fired; value: what fulfilled its condition",
+                              .event_class = EVENTRING_CLASS_LIFECYCLE,
+                              .ring = EVENTRING_RUNTIME, .payload = EVENTRING_INT};
+  int id = evr_catalogue_find_locked(&def, NULL);
+  if (id == EVENTRING_E_NOT_FOUND) id = evr_catalogue_define_locked(&def, sizeof def, 1, NULL);
+  if (id > 0 && evr_producer.recording)
+    evr_catalogue_publish_locked(evr_producer.recording, NULL);
+  return id > 0 ? (unsigned)id : 0;
+}
+
+static int add_locked(const struct evr_trigger_text *trigger, enum eventring_trigger_owner owner,
+                      struct eventring_error *error) {
+  return evr_watch_add_locked(trigger, owner, define_event_locked(&trigger->condition), error);
+}
+
+/* Those that the table has no room for are left out. */
+static void replace_locked(const char *list, size_t size, enum eventring_trigger_owner owner) {
+  struct evr_trigger_text trigger;
+  size_t at = 0;
+  evr_watch_remove_locked(0, owner);
+  while (evr_trigger_text_next(&trigger, list, size, &at, NULL) > 0)
+    add_locked(&trigger, owner, NULL);
+}
+
+/* ---- Other processes ------------------------------------------------------------------- */
+
+/* The list of the page, of a version that is complete. Its size, or -1. */
+static int copy_list(const struct evr_recording *r, char *list, uint32_t *version) {
+  const struct format_control *control = evr_control(r);
+  uint64_t words[FORMAT_TRIGGERS_BYTES / 8];
+  *version = __atomic_load_n(&control->triggers_version, __ATOMIC_ACQUIRE);
+  uint32_t size = __atomic_load_n(&control->triggers_bytes, __ATOMIC_RELAXED);
+  const uint64_t *from = (const uint64_t *)control->triggers;
+  for (size_t i = 0; i < sizeof words / 8; i++)
+    words[i] = __atomic_load_n(&from[i], __ATOMIC_RELAXED);
+  evr_fence_acquire(); /* pairs with the release fence of remote_triggers.c */
+  if (*version & 1 || *version != __atomic_load_n(&control->triggers_version, __ATOMIC_RELAXED))
+    return -1;
+  memcpy(list, words, sizeof words);
+  return size <= FORMAT_TRIGGERS_BYTES ? (int)size : 0;
+}
+
+/* At a safepoint. Without the mutex. */
+static void take_list(struct evr_recording *r) {
+  char list[FORMAT_TRIGGERS_BYTES];
+  uint32_t version;
+  evr_lock();
+  int size = r == evr_producer.recording && !r->ended ? copy_list(r, list, &version) : -1;
+  if (size >= 0) {
+    __atomic_store_n(&r->triggers_seen, version, __ATOMIC_RELAXED);
+    if (eventring_triggers_check(list, (size_t)size, NULL) < 0) size = 0;
+    replace_locked(list, (size_t)size, EVENTRING_BY_CONTROL);
+    apply_locked();
+  }
+  evr_unlock();
+  if (size >= 0) evr_savers_do(begin);
+}
+
+/* ---- The recording --------------------------------------------------------------------- */
+
+void evr_triggers_begin_locked(const char *list) {
+  evr_on_triggers = take_list;
+  if (list) replace_locked(list, strlen(list), EVENTRING_BY_CONFIG);
+  if (evr_watch_any()) apply_locked();
+}
+
+void evr_triggers_end_locked(void) {
+  if (evr_watch_remove_locked(0, EVENTRING_BY_CONTROL)) evr_catalogue_watch_locked();
+}
+
+/* ---- The program ------------------------------------------------------------------------ */
+
+static int parse_one(struct evr_trigger_text *trigger, const char *text, size_t size,
+                     struct eventring_error *error) {
+  size_t at = 0;
+  int count = eventring_triggers_check(text, size, error);
+  if (count < 0) return count;
+  if (count != 1)
+    return evr_fail(error, EVENTRING_E_CONFIG, 0, "there are %d triggers in this text", count);
+  return evr_trigger_text_next(trigger, text, size, &at, error) < 0 ? EVENTRING_E_CONFIG
+                                                                     : EVENTRING_OK;
+}
+
+int eventring_trigger_set(const char *text, size_t size, struct eventring_error *error) {
+  struct evr_trigger_text trigger;
+  int status = parse_one(&trigger, text, size, error);
+  if (status != EVENTRING_OK) return status;
+  evr_producer_follow_now();
+  evr_lock();
+  status = add_locked(&trigger, EVENTRING_BY_PROGRAM, error);
+  if (status > 0) apply_locked();
+  evr_unlock();
+  evr_savers_do(begin);
+  return status;
+}
+
+int eventring_trigger_remove(int number) {
+  evr_lock();
+  bool found = number > 0 && evr_watch_remove_locked(number, 0);
+  if (found) apply_locked();
+  evr_unlock();
+  return found ? EVENTRING_OK : EVENTRING_E_NOT_FOUND;
+}
+
+int eventring_trigger_at_sized(unsigned index, struct eventring_trigger *trigger,
+                               size_t trigger_size) {
+  struct eventring_trigger full;
+  if (!trigger) return EVENTRING_E_ARGUMENT;
+  if (!evr_watch_describe(index, &full)) return EVENTRING_E_NOT_FOUND;
+  memcpy(trigger, &full, trigger_size < sizeof full ? trigger_size : sizeof full);
+  return EVENTRING_OK;
+}

@@ -1,0 +1,480 @@
+/* SPDX-License-Identifier: MIT */
+/* watch.c: the triggers of this process (watch.h). */
+#include "producer/watch.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "eventring/probe.h"
+#include "format/clock.h"
+#include "format/error.h"
+#include "producer/classes.h"
+#include "producer/lock.h"
+
+/* ---- The table ----------------------------------------------------------------------- */
+
+enum work { NONE, FIRED, DUE, BUSY }; /* of an entry; who fired it posts it */
+
+struct entry {
+  /* What events are compared with: atomic, relaxed. */
+  uint32_t subject;    /* enum eventring_subject; NONE: the entry is free */
+  uint32_t comparison;
+  double number;       /* its bits */
+  uint64_t key;        /* of the name */
+  bool held;           /* a heap or counter: the last value fulfilled the condition */
+  /* What only who has the lock uses. */
+  struct evr_trigger_text text;
+  enum eventring_trigger_owner owner;
+  int id;              /* the number of the trigger */
+  unsigned event;      /* id of its event, or 0 */
+  int64_t value;       /* with which it last fired */
+  uint64_t last_ns;    /* when a copy was last due; 0: never */
+  uint64_t fired, saved, bytes, skipped, failed;
+  bool reported;       /* that copies fail */
+  uint32_t work;       /* enum work; atomic */
+};
+
+static struct entry entries[EVENTRING_MAX_TRIGGERS];
+static unsigned used;  /* entries that were ever set; atomic */
+static int last_id;
+static int64_t heap;   /* bytes of all domains; atomic */
+uint32_t evr_watch_work;
+
+/* Of each definition: what it is watched as, and the key of its name. Atomic, relaxed;
+   changed under the mutex. Pages that are not used are not touched. */
+enum { AS_PAUSE = 1, AS_SPAN = 2, AS_COUNTER = 4, AS_HEAP = 8, AS_WORDS = 16, AS_DOUBLE = 32 };
+static uint8_t flags_of[EVENTRING_MAX_EVENTS];
+static uint64_t key_of[EVENTRING_MAX_EVENTS];
+
+/* ---- The lock ------------------------------------------------------------------------ */
+
+/* A handler of a signal that interrupts who has it must write no event: evr_locking. */
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static bool was_locking; /* of the thread that has the lock */
+
+static void note_lock(bool before) {
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  was_locking = before;
+}
+
+void evr_watch_lock(void) {
+  bool before = evr_locking;
+  evr_locking = true;
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  pthread_mutex_lock(&mutex);
+  note_lock(before);
+}
+
+void evr_watch_unlock(void) {
+  bool before = was_locking;
+  pthread_mutex_unlock(&mutex);
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  evr_locking = before;
+}
+
+/* For a handler, whose thread may have the lock. */
+static bool lock_soon(void) {
+  for (int i = 0; i < 20; i++) {
+    if (pthread_mutex_trylock(&mutex) == 0) {
+      note_lock(evr_locking);
+      return true;
+    }
+    nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+  }
+  return false;
+}
+
+/* ---- Firing --------------------------------------------------------------------------- */
+
+static uint32_t load_subject(const struct entry *e) {
+  return __atomic_load_n(&e->subject, __ATOMIC_RELAXED);
+}
+
+/* The comparison as it is now: of two texts, if the entry is being changed. */
+static bool seems_to_hold(const struct entry *e, double value) {
+  struct eventring_condition c = {
+      .comparison = (uint8_t)__atomic_load_n(&e->comparison, __ATOMIC_RELAXED)};
+  __atomic_load(&e->number, &c.number, __ATOMIC_RELAXED);
+  return eventring_condition_holds(&c, value);
+}
+
+/* Is a copy to be made? It is counted in any case. */
+static bool is_allowed(struct entry *e) {
+  uint64_t now = evr_monotonic_ns();
+  bool cool = !e->last_ns || now - e->last_ns >= e->text.cooldown_ns;
+  e->fired++;
+  if (cool && e->saved < e->text.most && e->bytes < e->text.most_bytes &&
+      __atomic_load_n(&e->work, __ATOMIC_ACQUIRE) == NONE) {
+    e->last_ns = now;
+    __atomic_store_n(&e->work, FIRED, __ATOMIC_RELAXED);
+    return true;
+  }
+  e->skipped++;
+  return false;
+}
+
+/* Under the lock. */
+static bool fire_held(struct entry *e, enum eventring_subject subject, uint64_t key,
+                      double value) {
+  if (e->subject != subject || e->key != key ||
+      !eventring_condition_holds(&e->text.condition, value) || !is_allowed(e))
+    return false;
+  e->value = value >= 0x1p63 ? INT64_MAX : value < -0x1p63 ? INT64_MIN : (int64_t)value;
+  return true;
+}
+
+static bool fire(struct entry *e, enum eventring_subject subject, uint64_t key, double value) {
+  evr_watch_lock();
+  bool fired = fire_held(e, subject, key, value);
+  evr_watch_unlock();
+  return fired;
+}
+
+/* Each value of a span; of a level, the first that fulfils the condition. */
+static uint64_t compare(enum eventring_subject subject, uint64_t key, double value) {
+  uint64_t fired = 0;
+  bool level = subject == EVENTRING_SUBJECT_HEAP || subject == EVENTRING_SUBJECT_COUNTER;
+  unsigned count = __atomic_load_n(&used, __ATOMIC_ACQUIRE);
+  for (unsigned i = 0; i < count; i++) {
+    struct entry *e = &entries[i];
+    if (load_subject(e) != subject || __atomic_load_n(&e->key, __ATOMIC_RELAXED) != key) continue;
+    bool holds = seems_to_hold(e, value);
+    bool held = level && __atomic_exchange_n(&e->held, holds, __ATOMIC_RELAXED);
+    if (holds && !held && fire(e, subject, key, value)) fired |= (uint64_t)1 << i;
+  }
+  return fired;
+}
+
+unsigned evr_watch_fired(unsigned entry, int64_t *value) {
+  evr_watch_lock();
+  unsigned event = entries[entry].event;
+  *value = entries[entry].value;
+  evr_watch_unlock();
+  return event;
+}
+
+void evr_watch_post(uint64_t which) {
+  int saved = errno;
+  for (unsigned i = 0; i < EVENTRING_MAX_TRIGGERS; i++)
+    if (which >> i & 1) __atomic_store_n(&entries[i].work, DUE, __ATOMIC_RELEASE);
+  __atomic_fetch_add(&evr_watch_work, 1, __ATOMIC_RELEASE);
+  syscall(SYS_futex, &evr_watch_work, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+  errno = saved;
+}
+
+uint64_t evr_watch_happened(enum eventring_subject subject, double value, bool in_handler) {
+  uint64_t fired = 0;
+  unsigned count = __atomic_load_n(&used, __ATOMIC_ACQUIRE);
+  bool any = false;
+  for (unsigned i = 0; i < count; i++) any |= load_subject(&entries[i]) == subject;
+  if (!any) return 0;
+  if (!in_handler) evr_watch_lock();
+  else if (!lock_soon()) return 0;
+  for (unsigned i = 0; i < count; i++)
+    if (fire_held(&entries[i], subject, 0, value)) fired |= (uint64_t)1 << i;
+  evr_watch_unlock();
+  return fired;
+}
+
+/* ---- Events --------------------------------------------------------------------------- */
+
+static void begin_pause(struct evr_watching *w, uint16_t id) {
+  if (w->pause_id && w->pause_id != id) return; /* within it */
+  w->pause_id = id; /* or its end is missing */
+  w->pause_since = evr_monotonic_ns();
+}
+
+static uint64_t end_pause(struct evr_watching *w, uint16_t id) {
+  if (w->pause_id != id) return 0;
+  w->pause_id = 0;
+  return compare(EVENTRING_SUBJECT_PAUSE, 0, (double)(evr_monotonic_ns() - w->pause_since));
+}
+
+static void remove_open(struct evr_watching *w, unsigned at) {
+  memmove(&w->open[at], &w->open[at + 1], (w->open_count - at - 1) * sizeof w->open[0]);
+  w->open_count--;
+}
+
+static void begin_span(struct evr_watching *w, uint64_t context, uint16_t id) {
+  if (w->open_count == EVR_WATCHED_OPEN) remove_open(w, 0);
+  unsigned at = w->open_count++;
+  w->open[at].context = context;
+  w->open[at].id = id;
+  w->open[at].since = evr_monotonic_ns();
+}
+
+static uint64_t end_span(struct evr_watching *w, uint64_t context, uint16_t id, uint64_t key) {
+  for (unsigned i = w->open_count; i-- > 0;) {
+    if (w->open[i].id != id || w->open[i].context != context) continue;
+    double ns = (double)(evr_monotonic_ns() - w->open[i].since);
+    remove_open(w, i);
+    return compare(EVENTRING_SUBJECT_SPAN, key, ns);
+  }
+  return 0;
+}
+
+static double number_of(uint8_t flags, uint64_t word) {
+  double number;
+  if (!(flags & AS_DOUBLE)) return (double)(int64_t)word;
+  memcpy(&number, &word, sizeof number);
+  return number;
+}
+
+static uint64_t take_counter(struct evr_watching *w, uint8_t flags, uint64_t key, uint64_t word) {
+  uint64_t fired = 0;
+  double value = number_of(flags, word);
+  if (flags & AS_COUNTER) fired |= compare(EVENTRING_SUBJECT_COUNTER, key, value);
+  if (flags & AS_HEAP) {
+    if (flags & AS_WORDS) value *= 8;
+    int64_t bytes = value < 0 || value > 0x1p62 ? 0 : (int64_t)value;
+    int64_t all = __atomic_add_fetch(&heap, bytes - w->heap, __ATOMIC_RELAXED);
+    w->heap = bytes;
+    fired |= compare(EVENTRING_SUBJECT_HEAP, 0, (double)all);
+  }
+  return fired;
+}
+
+uint64_t evr_watch_event(struct evr_watching *w, uint64_t context, uint64_t tail,
+                         const uint64_t *payload) {
+  uint16_t id = (uint16_t)(tail >> EVENTRING_WORD_ID_SHIFT & (EVENTRING_MAX_EVENTS - 1));
+  uint8_t flags = __atomic_load_n(&flags_of[id], __ATOMIC_RELAXED);
+  unsigned words = (unsigned)(tail >> EVENTRING_WORD_LENGTH_SHIFT & 127);
+  if (!flags) return 0;
+  uint64_t key = __atomic_load_n(&key_of[id], __ATOMIC_RELAXED), fired = 0;
+  switch (tail & 7) {
+  case EVENTRING_BEGIN:
+    if (flags & AS_PAUSE) begin_pause(w, id);
+    if (flags & AS_SPAN) begin_span(w, context, id);
+    return 0;
+  case EVENTRING_END:
+    if (flags & AS_PAUSE) fired |= end_pause(w, id);
+    if (flags & AS_SPAN) fired |= end_span(w, context, id, key);
+    return fired;
+  case EVENTRING_COUNTER:
+    return words ? take_counter(w, flags, key, payload[0]) : 0;
+  default:
+    return 0;
+  }
+}
+
+void evr_watch_forget(struct evr_watching *w) {
+  if (w->heap) __atomic_fetch_sub(&heap, w->heap, __ATOMIC_RELAXED);
+  *w = (struct evr_watching){0};
+}
+
+/* ---- Changing the table --------------------------------------------------------------- */
+
+static uint64_t key_of_name(const char *name) { /* FNV-1a */
+  uint64_t hash = 0xcbf29ce484222325;
+  for (; *name; name++) hash = (hash ^ (uint8_t)*name) * 0x100000001b3;
+  return hash;
+}
+
+static bool is_named(enum eventring_subject subject) {
+  return subject == EVENTRING_SUBJECT_SPAN || subject == EVENTRING_SUBJECT_COUNTER;
+}
+
+/* Under the lock. */
+static void fill(struct entry *e, const struct evr_trigger_text *text) {
+  const struct eventring_condition *c = &text->condition;
+  uint64_t key = is_named(c->subject) ? key_of_name(c->name) : 0;
+  e->text = *text;
+  e->last_ns = e->fired = e->saved = e->bytes = e->skipped = e->failed = 0;
+  e->reported = false;
+  __atomic_store_n(&e->held, false, __ATOMIC_RELAXED);
+  __atomic_store_n(&e->comparison, c->comparison, __ATOMIC_RELAXED);
+  __atomic_store(&e->number, &c->number, __ATOMIC_RELAXED);
+  __atomic_store_n(&e->key, key, __ATOMIC_RELAXED);
+  __atomic_store_n(&e->subject, c->subject, __ATOMIC_RELEASE);
+}
+
+/* One of which no copy is being made. */
+static struct entry *free_entry(void) {
+  for (unsigned i = 0; i < EVENTRING_MAX_TRIGGERS; i++)
+    if (!entries[i].subject && __atomic_load_n(&entries[i].work, __ATOMIC_ACQUIRE) == NONE)
+      return &entries[i];
+  return NULL;
+}
+
+int evr_watch_add_locked(const struct evr_trigger_text *text, enum eventring_trigger_owner owner,
+                         unsigned event_id, struct eventring_error *error) {
+  evr_watch_lock();
+  struct entry *e = free_entry();
+  int id = 0;
+  if (e) {
+    id = e->id = ++last_id;
+    e->owner = owner;
+    e->event = event_id;
+    fill(e, text);
+    unsigned count = (unsigned)(e - entries) + 1;
+    if (count > used) __atomic_store_n(&used, count, __ATOMIC_RELEASE);
+  }
+  evr_watch_unlock();
+  if (e) return id;
+  return evr_fail(error, EVENTRING_E_FULL, 0, "there are %d triggers already",
+                  EVENTRING_MAX_TRIGGERS);
+}
+
+unsigned evr_watch_remove_locked(int number, enum eventring_trigger_owner owner) {
+  unsigned removed = 0;
+  evr_watch_lock();
+  for (unsigned i = 0; i < used; i++) {
+    struct entry *e = &entries[i];
+    if (!e->subject || (number && e->id != number) || (owner && e->owner != owner)) continue;
+    __atomic_store_n(&e->subject, EVENTRING_SUBJECT_NONE, __ATOMIC_RELAXED);
+    removed++;
+  }
+  evr_watch_unlock();
+  return removed;
+}
+
+bool evr_watch_any(void) {
+  unsigned count = __atomic_load_n(&used, __ATOMIC_ACQUIRE);
+  for (unsigned i = 0; i < count; i++)
+    if (load_subject(&entries[i])) return true;
+  return false;
+}
+
+uint64_t evr_watch_classes(void) {
+  uint64_t classes = 0;
+  unsigned count = __atomic_load_n(&used, __ATOMIC_ACQUIRE);
+  for (unsigned i = 0; i < count; i++) {
+    uint32_t subject = load_subject(&entries[i]);
+    if (subject == EVENTRING_SUBJECT_PAUSE || subject == EVENTRING_SUBJECT_HEAP)
+      classes |= EVENTRING_CLASS_BIT(EVENTRING_CLASS_GC);
+    else if (is_named(subject))
+      classes |= EVENTRING_CLASS_BIT(EVENTRING_CLASS_USER);
+  }
+  return classes;
+}
+
+/* ---- Definitions ----------------------------------------------------------------------- */
+
+static uint8_t heap_flags(const struct eventring_def *def) {
+  if (def->event_class != EVENTRING_CLASS_GC) return 0;
+  if (strcmp(def->name, "heap_words") == 0) return AS_HEAP | AS_WORDS;
+  return strcmp(def->name, "heap_bytes") == 0 || strcmp(def->name, "heap") == 0 ? AS_HEAP : 0;
+}
+
+static uint8_t flags_for(const struct entry *e, const struct eventring_def *def) {
+  const struct eventring_condition *c = &e->text.condition;
+  bool span = def->kind == EVENTRING_DEF_SPAN, counter = def->kind == EVENTRING_DEF_COUNTER;
+  switch (e->subject) {
+  case EVENTRING_SUBJECT_PAUSE:
+    return span && def->event_class == EVENTRING_CLASS_GC ? AS_PAUSE : 0;
+  case EVENTRING_SUBJECT_SPAN:
+    return span && strcmp(def->name, c->name) == 0 ? AS_SPAN : 0;
+  case EVENTRING_SUBJECT_COUNTER:
+    return counter && strcmp(def->name, c->name) == 0 ? AS_COUNTER : 0;
+  case EVENTRING_SUBJECT_HEAP:
+    return counter ? heap_flags(def) : 0;
+  default:
+    return 0;
+  }
+}
+
+/* Names that are not defined yet will most likely be the program's: its ring is watched from
+   the beginning, because to start that later takes long (evr_domains_watch_locked). */
+void evr_watch_begin_locked(void) {
+  uint32_t rings = 0;
+  for (unsigned i = 0; i < used; i++)
+    if (is_named(load_subject(&entries[i]))) rings |= 1u << EVENTRING_USER;
+  __atomic_store_n(&evr_watched_rings, rings, __ATOMIC_RELAXED);
+}
+
+void evr_watch_define_locked(unsigned id, const struct eventring_def *def) {
+  uint8_t flags = 0;
+  for (unsigned i = 0; i < used; i++)
+    if (entries[i].subject) flags |= flags_for(&entries[i], def);
+  if (flags && def->payload == EVENTRING_DOUBLE) flags |= AS_DOUBLE;
+  if (flags) {
+    __atomic_store_n(&key_of[id], key_of_name(def->name), __ATOMIC_RELAXED);
+    __atomic_fetch_or(&evr_watched_rings, 1u << def->ring, __ATOMIC_RELAXED);
+  }
+  if (flags != flags_of[id]) __atomic_store_n(&flags_of[id], flags, __ATOMIC_RELAXED);
+}
+
+/* ---- Forks ----------------------------------------------------------------------------- */
+
+/* The thread holds the lock. The child has its parent's triggers, but not those that a tool
+   has set there, and no helper. */
+void evr_watch_after_fork(void) {
+  heap = 0;
+  for (unsigned i = 0; i < used; i++) {
+    struct entry *e = &entries[i];
+    if (e->owner == EVENTRING_BY_CONTROL) e->subject = EVENTRING_SUBJECT_NONE;
+    e->work = NONE;
+    e->held = e->reported = false;
+    e->last_ns = e->fired = e->saved = e->bytes = e->skipped = e->failed = 0;
+  }
+  evr_watch_unlock();
+}
+
+/* ---- The helper's ---------------------------------------------------------------------- */
+
+bool evr_watch_take(struct evr_watch_job *job) {
+  bool found = false;
+  evr_watch_lock();
+  for (unsigned i = 0; i < used && !found; i++) {
+    struct entry *e = &entries[i];
+    if (__atomic_load_n(&e->work, __ATOMIC_ACQUIRE) != DUE) continue;
+    found = true;
+    __atomic_store_n(&e->work, BUSY, __ATOMIC_RELAXED);
+    *job = (struct evr_watch_job){.entry = i, .number = e->id,
+                                  .subject = e->text.condition.subject,
+                                  .room = e->text.most_bytes - e->bytes};
+    memcpy(job->directory, e->text.directory, sizeof job->directory);
+  }
+  evr_watch_unlock();
+  return found;
+}
+
+bool evr_watch_done(const struct evr_watch_job *job, uint64_t bytes, bool failed) {
+  evr_watch_lock();
+  struct entry *e = &entries[job->entry];
+  bool news = false;
+  if (e->id == job->number) {
+    news = failed && !e->reported;
+    e->reported |= failed;
+    e->failed += failed;
+    e->saved += !failed;
+    e->bytes += bytes;
+  }
+  __atomic_store_n(&e->work, NONE, __ATOMIC_RELEASE);
+  evr_watch_unlock();
+  return news;
+}
+
+bool evr_watch_is_busy(void) {
+  unsigned count = __atomic_load_n(&used, __ATOMIC_ACQUIRE);
+  for (unsigned i = 0; i < count; i++)
+    if (__atomic_load_n(&entries[i].work, __ATOMIC_ACQUIRE) != NONE) return true;
+  return false;
+}
+
+static void describe(const struct entry *e, struct eventring_trigger *t) {
+  *t = (struct eventring_trigger){
+      .number = e->id, .owner = e->owner, .condition = e->text.condition,
+      .cooldown_ns = e->text.cooldown_ns, .most = e->text.most, .most_bytes = e->text.most_bytes,
+      .fired = e->fired, .saved = e->saved, .bytes = e->bytes, .skipped = e->skipped,
+      .failed = e->failed};
+  memcpy(t->directory, e->text.directory, sizeof t->directory);
+}
+
+bool evr_watch_describe(unsigned index, struct eventring_trigger *trigger) {
+  bool found = false;
+  evr_watch_lock();
+  for (unsigned i = 0; i < used && !found; i++) {
+    if (!entries[i].subject || index-- > 0) continue;
+    describe(&entries[i], trigger);
+    found = true;
+  }
+  evr_watch_unlock();
+  return found;
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/* watch.h: the triggers of this process: what is watched for, and what was seen.
+ *
+ * A trigger is an entry of a table. The probes of rings with events that an entry is about
+ * take the slow path (evr_watched_rings, lane.h), which calls evr_watch_event for each. What
+ * is compared there is in atomics, as another thread may change the entry meanwhile; what
+ * exceeds it is checked again under the lock of the table. An entry that fires becomes due,
+ * and the helper of trigger/ makes the copy.
+ */
+#ifndef EVENTRING_WATCH_H
+#define EVENTRING_WATCH_H
+
+#include "conditions/trigger_text.h"
+
+#pragma GCC visibility push(hidden)
+
+/* ---- What a domain has seen: its owner's ------------------------------------------- */
+
+enum { EVR_WATCHED_OPEN = 32 }; /* spans that are open; of more, the oldest are forgotten */
+
+struct evr_watching { /* zeroed: nothing */
+  uint64_t pause_since; /* ns; the outermost span of class gc that is open, */
+  uint16_t pause_id;    /* and its id, or 0 */
+  uint16_t open_count;
+  int64_t heap;         /* bytes, its part of the sum of all domains */
+  struct {
+    uint64_t context, since;
+    uint16_t id;
+  } open[EVR_WATCHED_OPEN]; /* the oldest first */
+};
+
+/* An event was written in a context. Returns the entries that fired, bit n for entry n. */
+uint64_t evr_watch_event(struct evr_watching *watching, uint64_t context, uint64_t tail,
+                         const uint64_t *payload);
+/* What a domain has open and in use is gone. */
+void evr_watch_forget(struct evr_watching *watching);
+/* Of an entry that has just fired: the id of its event, 0: it has none; and the value. */
+unsigned evr_watch_fired(unsigned entry, int64_t *value);
+/* These entries become due: wakes the helper. Async-signal-safe. */
+void evr_watch_post(uint64_t entries);
+/* Something that is no event: subject ERROR or SIGNAL. Returns the entries that fired. With
+   in_handler it is async-signal-safe, and fires nothing when the lock is not free. */
+uint64_t evr_watch_happened(enum eventring_subject subject, double value, bool in_handler);
+
+/* ---- The table ----------------------------------------------------------------------- */
+
+/* Adds an entry, whose event has this id. The number, or E_FULL. Under the mutex, and then
+   evr_catalogue_watch_locked. */
+int evr_watch_add_locked(const struct evr_trigger_text *text, enum eventring_trigger_owner owner,
+                         unsigned event_id, struct eventring_error *error);
+/* Removes entries: of this number, 0: any, and this owner, 0: any. Returns how many. The
+   same. */
+unsigned evr_watch_remove_locked(int number, enum eventring_trigger_owner owner);
+/* Is anything watched for? */
+bool evr_watch_any(void);
+/* The classes that the entries need. */
+uint64_t evr_watch_classes(void);
+/* Before all definitions are shown to evr_watch_define_locked anew. */
+void evr_watch_begin_locked(void);
+/* A definition: is it watched? Under the mutex. */
+void evr_watch_define_locked(unsigned id, const struct eventring_def *def);
+/* In a forked child, whose only thread holds the lock; and for the handlers before. */
+void evr_watch_lock(void);
+void evr_watch_unlock(void);
+void evr_watch_after_fork(void);
+
+/* ---- For the helper ------------------------------------------------------------------- */
+
+extern uint32_t evr_watch_work; /* futex: raised when an entry is due or the helper is to end */
+struct evr_watch_job {
+  unsigned entry;
+  int number; /* of the trigger */
+  enum eventring_subject subject;
+  char directory[EVENTRING_MAX_TRIGGER_TEXT + 1];
+  uint64_t room; /* bytes that the copy may have */
+};
+/* The next entry that is due: it becomes busy. */
+bool evr_watch_take(struct evr_watch_job *job);
+/* Its copy is made, with so many bytes; or not, `failed`. Returns true when that is to be
+   reported. */
+bool evr_watch_done(const struct evr_watch_job *job, uint64_t bytes, bool failed);
+/* Is an entry due or busy? Async-signal-safe. */
+bool evr_watch_is_busy(void);
+/* The entry at `index` of those that are set. */
+bool evr_watch_describe(unsigned index, struct eventring_trigger *trigger);
+
+#pragma GCC visibility pop
+
+#endif /* EVENTRING_WATCH_H */

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/* parts.c: removes what was left of copies under way. Their writers hold a producer's lock
+ * on them: who gets a read lock knows that there is no writer. */
+#include "reader/parts.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "eventring/conditions.h"
+#include "format/error.h"
+#include "format/process.h"
+#include "format/unlink_same.h"
+#include "reader/locate.h"
+
+static bool is_part(const char *name) {
+  static const char suffix[] = EVENTRING_SUFFIX EVR_PART_SUFFIX;
+  size_t size = strlen(name);
+  return size >= sizeof suffix && strcmp(name + size - (sizeof suffix - 1), suffix) == 0;
+}
+
+/* Of this user, without a writer. Where there are no locks, it cannot be known. */
+static bool is_left(int fd, struct stat *st) {
+  return fstat(fd, st) == 0 && st->st_uid == geteuid() && evr_lock_out_producer(fd) == 0;
+}
+
+static bool take(int directory, const char *name, bool dry_run, uint64_t *bytes) {
+  struct stat st;
+  int fd;
+  if (evr_open_regular(directory, name, name, &fd, NULL) != EVENTRING_OK) return false;
+  bool gone = is_left(fd, &st) &&
+              (dry_run || evr_unlink_same(directory, name, st.st_dev, st.st_ino) == 0);
+  close(fd);
+  if (gone) *bytes = (uint64_t)st.st_blocks * 512;
+  return gone;
+}
+
+int eventring_remove_parts(const char *directory, bool dry_run,
+                           void (*removed)(void *context, const char *path, uint64_t bytes),
+                           void *context) {
+  char path[PATH_MAX];
+  struct dirent *entry;
+  uint64_t bytes;
+  int count = 0;
+  DIR *open = directory ? opendir(directory) : NULL;
+  if (!open) return directory ? evr_code_of_errno(errno) : EVENTRING_E_ARGUMENT;
+  while ((entry = readdir(open)) != NULL) {
+    if (!is_part(entry->d_name) || !take(dirfd(open), entry->d_name, dry_run, &bytes)) continue;
+    snprintf(path, sizeof path, "%s/%s", directory, entry->d_name);
+    if (removed) removed(context, path, bytes);
+    count++;
+  }
+  closedir(open);
+  return count;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* helper.h: the thread that makes the copies of triggers, and the making of one. */
+#ifndef EVENTRING_HELPER_H
+#define EVENTRING_HELPER_H
+
+#include "producer/producer.h"
+#include "producer/watch.h"
+
+#pragma GCC visibility push(hidden)
+
+extern const struct evr_savers evr_savers; /* helper.c */
+
+/* Makes the copy of a job (save.c). *bytes: what it has on the disk. 0, E_STATE: nothing is
+   recorded any more; or an error that says what could not be done. */
+int evr_save(const struct evr_watch_job *job, uint64_t *bytes, struct eventring_error *error);
+
+#pragma GCC visibility pop
+
+#endif /* EVENTRING_HELPER_H */

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/* save.c: makes the copy of a trigger that has fired: a snapshot, with all records. */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "eventring/conditions.h"
+#include "format/error.h"
+#include "reader/parts.h"
+#include "trigger/helper.h"
+
+static uint32_t last_number; /* of a copy; the helper's */
+
+static const char *subject_name(enum eventring_subject subject) {
+  static const char *const names[] = {
+      [EVENTRING_SUBJECT_NONE] = "",
+#define NAME(name, text) [EVENTRING_SUBJECT_##name] = text,
+      EVENTRING_SUBJECTS(NAME)
+#undef NAME
+  };
+  return names[subject <= EVENTRING_SUBJECT_NAME ? subject : 0];
+}
+
+/* The directory of the recording, or the trigger's, which is made if it is not there. */
+static int find_directory(const struct evr_watch_job *job, const char *recording,
+                          char directory[PATH_MAX], struct eventring_error *error) {
+  struct stat st;
+  const char *slash = strrchr(recording, '/');
+  size_t size = slash ? (size_t)(slash - recording) : 0;
+  if (!job->directory[0]) snprintf(directory, PATH_MAX, "%.*s/", (int)size, recording);
+  else snprintf(directory, PATH_MAX, "%s/", job->directory);
+  if (!job->directory[0] || mkdir(directory, 0700) == 0) return EVENTRING_OK;
+  int cause = errno;
+  if (cause == EEXIST && stat(directory, &st) == 0 && S_ISDIR(st.st_mode)) return EVENTRING_OK;
+  return evr_fail(error, EVENTRING_E_DIRECTORY, cause, "cannot make directory %.300s", directory);
+}
+
+/* Of the copy: that of the recording without suffix, a number, what has happened. */
+static int name_copy(const struct evr_watch_job *job, const char *recording,
+                     const char *directory, char path[PATH_MAX], struct eventring_error *error) {
+  struct stat st;
+  const char *name = strrchr(recording, '/');
+  name = name ? name + 1 : recording;
+  size_t size = strlen(name), suffix = strlen(EVENTRING_SUFFIX);
+  if (size > suffix && strcmp(name + size - suffix, EVENTRING_SUFFIX) == 0) size -= suffix;
+  do {
+    int length = snprintf(path, PATH_MAX, "%s%.*s-trigger%u-%s" EVENTRING_SUFFIX, directory,
+                          (int)size, name, ++last_number, subject_name(job->subject));
+    if (length >= PATH_MAX - (int)sizeof EVR_PART_SUFFIX)
+      return evr_fail(error, EVENTRING_E_NAME, 0, "%.300s: too long a path", path);
+  } while (lstat(path, &st) == 0);
+  return EVENTRING_OK;
+}
+
+static int check_room(const struct evr_watch_job *job, eventring_cursor *cursor,
+                      struct eventring_info *info, struct eventring_error *error) {
+  char figure[64];
+  int status = eventring_cursor_info(cursor, info);
+  if (status != EVENTRING_OK) return evr_fail(error, status, 0, "cannot read the recording");
+  if (info->disk_size <= job->room) return EVENTRING_OK;
+  snprintf(figure, sizeof figure, "%llu", (unsigned long long)info->disk_size);
+  return evr_fail(error, EVENTRING_E_FULL, 0, "the recording has %s bytes, and size= has no "
+                  "room for them any more", figure);
+}
+
+static int copy(const struct evr_watch_job *job, eventring_cursor *cursor, uint64_t *bytes,
+                struct eventring_error *error) {
+  char directory[PATH_MAX], path[PATH_MAX];
+  struct eventring_info info;
+  struct stat st;
+  int status = check_room(job, cursor, &info, error);
+  if (status == EVENTRING_OK) status = find_directory(job, info.path, directory, error);
+  if (status != EVENTRING_OK) return status;
+  eventring_remove_parts(directory, false, NULL, NULL); /* else the disk fills with them */
+  do {
+    status = name_copy(job, info.path, directory, path, error);
+    if (status == EVENTRING_OK) status = evr_snapshot_part(cursor, path, error);
+  } while (status == EVENTRING_E_EXISTS);
+  if (status == EVENTRING_OK && stat(path, &st) == 0) *bytes = (uint64_t)st.st_blocks * 512;
+  return status;
+}
+
+int evr_save(const struct evr_watch_job *job, uint64_t *bytes, struct eventring_error *error) {
+  eventring_cursor *cursor;
+  int status = eventring_open_self(&cursor, 0, error);
+  if (status != EVENTRING_OK) return status;
+  status = copy(job, cursor, bytes, error);
+  eventring_close(cursor);
+  return status;
+}
