@@ -116,7 +116,7 @@ libanalysis_a_SOURCES = \
 	eventring/analysis/lives.c eventring/analysis/reach.h eventring/analysis/lives.h \
 	eventring/analysis/names.c eventring/analysis/names.h \
 	eventring/analysis/own_time.c eventring/analysis/own_time.h \
-	eventring/analysis/saturating.h \
+	eventring/analysis/rules.c eventring/analysis/rules.h eventring/analysis/saturating.h \
 	eventring/analysis/shares.c eventring/analysis/shares.h \
 	eventring/analysis/steps.c eventring/analysis/steps.h \
 	eventring/analysis/tally.c eventring/analysis/tally.h \
@@ -157,9 +157,9 @@ libeventring_tools_a_CFLAGS = $(AM_CFLAGS) $(LIBURING_CFLAGS) $(LIBZSTD_CFLAGS)
 # The command. Argument parsing and printing only; all reading is the library's.
 bin_PROGRAMS += eventring/eventring
 eventring_eventring_SOURCES = \
-	eventring/tools/class_list.c eventring/tools/class_list.h \
+	eventring/tools/await.c eventring/tools/await.h eventring/tools/class_list.c eventring/tools/class_list.h \
 	eventring/tools/commands.c eventring/tools/commands.h \
-	eventring/tools/cmd_clean.c eventring/tools/cmd_control.c \
+	eventring/tools/cmd_check.c eventring/tools/cmd_clean.c eventring/tools/cmd_control.c \
 	eventring/tools/heap_diff.c eventring/tools/heap_diff.h \
 	eventring/tools/cmd_export.c eventring/tools/cmd_heap.c eventring/tools/heap_export.c \
 	eventring/tools/heap_export.h eventring/tools/heap_question.c \

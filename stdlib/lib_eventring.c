@@ -13,6 +13,7 @@
 #include "clock.h"
 #include "domain.h"
 #include "domain_lib.h"
+#include "eventring_measure.h"
 #include "eventring_trigger.h"
 #include "eventring_write.h"
 #include "field_names.h"
@@ -681,5 +682,6 @@ int luaopen_eventring(lua_State *L) {
   luaL_newlib(L, functions);
   eventring_add_writers(L);
   eventring_add_triggers(L);
+  eventring_add_measure(L);
   return 1;
 }

@@ -11,6 +11,7 @@ libstdlib_a_SOURCES = \
 	stdlib/lib_domain.c stdlib/lib_channel.c stdlib/lib_pool.c stdlib/lib_profile.c stdlib/lib_retain.c stdlib/domain_lib.h \
 	stdlib/lib_eventring.c stdlib/eventring_write.c stdlib/eventring_write.h \
 	stdlib/eventring_trigger.c stdlib/eventring_trigger.h \
+	stdlib/eventring_measure.c stdlib/eventring_measure.h \
 	stdlib/lib_io.c stdlib/io_file.h stdlib/io_read.c stdlib/io_span.c stdlib/io_span.h \
 	stdlib/lib_memprof.c \
 	stdlib/lib_math.c stdlib/math_random.c stdlib/math_random.h \

@@ -42,7 +42,7 @@ tools     eventring_eventring  public analysis export remote
 api       libruntime_a         -
 runtime   libruntime_a         public api
 vm        libvm_a              public api runtime
-stdlib    libstdlib_a          public api runtime vm
+stdlib    libstdlib_a          public analysis api runtime vm
 ffi       libstdlib_a          public api runtime vm stdlib
 program   saros                public api runtime vm stdlib ffi
 '

@@ -18,8 +18,8 @@ bin_PROGRAMS += saros
 saros_SOURCES = vm/main.c vm/repl.c vm/repl_edit.c vm/repl_complete.c vm/program.h
 saros_CFLAGS = $(AM_CFLAGS) $(LIBEDIT_CFLAGS)
 saros_LDFLAGS = $(AM_LDFLAGS) $(PGO_CFLAGS) -Wl,--dynamic-list=$(top_srcdir)/vm/exports.list
-saros_LDADD = libstdlib.a libvm.a libruntime.a libeventring_host.a $(LIBFFI_LIBS) $(PROGRAM_LIBS)
-saros_DEPENDENCIES = libstdlib.a libvm.a libruntime.a libeventring_host.a vm/exports.list
+saros_LDADD = libstdlib.a libanalysis.a libvm.a libruntime.a libeventring_host.a $(LIBFFI_LIBS) $(PROGRAM_LIBS)
+saros_DEPENDENCIES = libstdlib.a libanalysis.a libvm.a libruntime.a libeventring_host.a vm/exports.list
 EXTRA_DIST += vm/exports.list
 
 # For C modules and programs that embed the interpreter: the headers of Lua's C API,
@@ -33,6 +33,6 @@ pkgconfig_DATA += vm/saros.pc
 CLEANFILES += libsaros.a libsaros.o
 
 libsaros.a: $(saros_DEPENDENCIES)
-	$(AM_V_GEN)$(CC) -r -nostdlib -o libsaros.o -Wl,--whole-archive libstdlib.a libvm.a libruntime.a libeventring_host.a && \
+	$(AM_V_GEN)$(CC) -r -nostdlib -o libsaros.o -Wl,--whole-archive libstdlib.a libanalysis.a libvm.a libruntime.a libeventring_host.a && \
 	$(OBJCOPY) --wildcard --keep-global-symbol='lua_*' --keep-global-symbol='luaL_*' --keep-global-symbol='luaopen_*' libsaros.o && \
 	rm -f $@ && $(AR) $(ARFLAGS) $@ libsaros.o && rm -f libsaros.o

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "analysis/units.h"
+#include "await.h"
 #include "commands.h"
 #include "file_names.h"
 #include "group.h"
@@ -28,6 +29,7 @@ struct record_options {
   uint64_t buffers, buffer_bytes, keep, realtime;
   uint64_t zstd, zstd_threads; /* UINT64_MAX: not given */
   bool strict, quiet, children, json, merge;
+  struct await await;
   char *merged; /* the file that is merged at the end; NULL: none is */
 };
 
@@ -117,11 +119,16 @@ static int read_words(const struct command *self, int count, char **words,
   *options = (struct record_options){.prefix = "SAROS_EVENTRING", .buffers = 4,
                                      .buffer_bytes = 1 << 20, .keep = UINT64_MAX,
                                      .zstd = UINT64_MAX, .zstd_threads = UINT64_MAX,
+                                     .await.before_ns = UINT64_MAX,
                                      .realtime = UINT64_MAX, .recorder.limit_ns = UINT64_MAX};
   struct recorder_options *r = &options->recorder;
   const struct option_spec specs[] = {
       {"output", 'o', OPTION_TEXT, &r->path, "FILE",
        "where the events go; must not exist yet; %p: the PID"},
+      {"on", 0, OPTION_TEXT, &options->await.text, "CONDITION",
+       "begin when this happens: with what the rings hold of before"},
+      {"before", 0, OPTION_SECONDS, &options->await.before_ns, "N",
+       "with --on: let the rings hold the N seconds before"},
       {"seconds", 's', OPTION_SECONDS, &r->limit_ns, "N", "end after N seconds"},
       {"max-size", 0, OPTION_SIZE, &r->max_bytes, "SIZE",
        "end when FILE has SIZE bytes (K, M, G), or all files together"},
@@ -157,6 +164,9 @@ static int read_words(const struct command *self, int count, char **words,
   if (status < 0) status = require_targets(self, operands);
   if (status < 0) status = check_words(self, options);
   if (status < 0) status = check_merge(self, options);
+  if (status < 0) status = await_check(self, &options->await);
+  if (status < 0 && options->await.text && is_group(options, operands))
+    status = usage_error(self, "--on: for one process only");
   if (status < 0 && options->fifos && is_group(options, operands))
     status = usage_error(self, "--command-fifo: for one process only");
   return status;
@@ -252,7 +262,8 @@ static int record(struct reader *reader, const char *target, struct commands *co
   options->recorder.attend = attend;
   options->recorder.context = &progress;
   if (!reader->launched) reader_catch_signals(true); /* before there is a file */
-  struct recorder *recorder = recorder_new(reader, &options->recorder);
+  int awaited = await_condition(&options->await, reader);
+  struct recorder *recorder = awaited < 0 ? recorder_new(reader, &options->recorder) : NULL;
   if (!recorder) {
     if (!reader->launched) reader_catch_signals(false);
     commands_close(commands, NULL);

@@ -31,7 +31,8 @@
 enum {
   STATUS_OK = 0,
   STATUS_WRONG = 1, /* what was asked about is wrong: corrupt, not found ... */
-  STATUS_USAGE = 2  /* the question is */
+  STATUS_USAGE = 2, /* the question is */
+  STATUS_FAILED = 3 /* a rule does not hold */
 };
 
 /* A subcommand. `run` gets the words after its name and returns the status. */

@@ -93,6 +93,15 @@ run_spans() {
 }
 run_retain() { run_question retain; }
 run_autopsy() { run_question autopsy; }
+run_check() {
+  for argument in "${arguments[@]}"; do
+    shows_harmless "$EVENTRING" check -e "count(\"$argument\") == 1" "$file"
+    shows_harmless "$EVENTRING" check --json -e "lost == 0; p50(\"$argument\") < 1" "$file"
+    shows_harmless "$EVENTRING" check "$argument" "$file"
+    shows_harmless "$EVENTRING" check -e "lost == 0" "$argument/1.eventring"
+    shows_harmless "$EVENTRING" check -e "lost == 0" --env-prefix "$argument" -- true
+  done
+}
 run_diff() {
   for argument in "${arguments[@]}"; do
     shows_harmless "$EVENTRING" diff "$argument/1.eventring" "$argument/$argument.eventring"

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/* rules.h: do conditions hold for a recording (doc/CONDITIONS.md)?
+ *
+ * Add rules, feed it what a cursor delivers, merged by time (eva_rules_event), then
+ * eva_rules_finish, and look at the results. A rule without a figure holds if each value
+ * fulfils it. A span whose begin or end is not known has no duration.
+ *
+ * Units: as in struct eventring_condition. Errors: EVENTRING_E_MEMORY; from then on nothing
+ * more is taken. Memory: some KiB a rule, and 57 KiB for a quantile. Threads: one at a time.
+ */
+#ifndef EVENTRING_ANALYSIS_RULES_H
+#define EVENTRING_ANALYSIS_RULES_H
+
+#include "analysis/histogram.h"
+#include "analysis/links.h"
+#include "eventring/conditions.h"
+
+enum { EVA_MAX_RULES = 1000 };
+
+struct eva_rule_within { /* of a domain: when spans that the rule is within were open */
+  uint32_t open;
+  uint64_t since, until; /* the present or the last time */
+};
+
+struct eva_rule {
+  struct eventring_condition condition;
+  char *text;          /* as it was given */
+  unsigned line;       /* of its file, or 0 */
+  /* After eva_rules_finish: */
+  bool holds;
+  bool has_value;      /* there is a `value`: the figure, or of each value the worst */
+  double value;
+  char reason[160];    /* why it cannot hold, whatever the values are; "" */
+  uint64_t values;     /* that were seen, */
+  uint64_t bad;        /* and of a rule without a figure, those that do not fulfil it */
+  /* Meanwhile: */
+  double sum, min, max, last;
+  struct eva_histogram *histogram; /* of a quantile of durations; else NULL */
+  uint64_t begun;      /* lifecycle events NAME_begin */
+  bool met;            /* a value has fulfilled it */
+  struct eva_rule_within *within; /* by domain; NULL: the rule is about all */
+  uint8_t *role;       /* of each id: how its events count, 0: not known yet */
+};
+
+struct eva_rules_domain; /* what is open there */
+
+struct eva_rules { /* zeroed: none */
+  struct eva_rule *rule;
+  size_t count, room;
+  struct eva_rules_domain *domains; /* EVENTRING_MAX_DOMAINS of them, from the first event on */
+  struct eva_links links;
+  int status;  /* 0, or the error that ended it */
+};
+
+/* Adds a rule. 0, E_MEMORY, or E_FULL: there are EVA_MAX_RULES. */
+int eva_rules_add(struct eva_rules *rules, const struct eventring_condition *condition,
+                  const char *text, size_t size, unsigned line);
+/* Takes an event; returns `status`. */
+int eva_rules_event(struct eva_rules *rules, const struct eventring_event *event);
+/* All events have come. `lost`: how many have not. */
+void eva_rules_finish(struct eva_rules *rules, eventring_cursor *cursor, uint64_t lost);
+/* Has a value fulfilled a rule without a figure? For `record --on`. */
+bool eva_rules_met(const struct eva_rules *rules);
+void eva_rules_free(struct eva_rules *rules);
+/* "12.5 ms", "3", "1.2 MiB": a value of the rule. Returns `text`, of EVA_RULE_VALUE bytes. */
+enum { EVA_RULE_VALUE = 64 };
+char *eva_rule_value_text(char *text, const struct eva_rule *rule, double value);
+
+#endif

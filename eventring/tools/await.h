@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* await.h: waits until a condition is fulfilled in a live recording, for `record --on`. */
+#ifndef EVENTRING_TOOL_AWAIT_H
+#define EVENTRING_TOOL_AWAIT_H
+
+#include "eventring/conditions.h"
+#include "follow.h"
+
+struct await {
+  const char *text;   /* the condition, as given; NULL: nothing is waited for */
+  uint64_t before_ns; /* of the past that the rings are to hold meanwhile; UINT64_MAX: as is */
+  struct eventring_condition condition;
+};
+
+/* Parses it. -1, or the usage error. */
+int await_check(const struct command *self, struct await *await);
+/* Waits, with a cursor of its own on the recording that the reader has opened. -1; or the exit
+   status, after a message: the recording ended before, or SIGINT or SIGTERM came. */
+int await_condition(const struct await *await, const struct reader *reader);
+
+#endif

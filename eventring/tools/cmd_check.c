@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_check.c: `eventring check`: do rules hold for a recording? */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/rules.h"
+#include "question.h"
+
+enum { MOST_FILE = 1 << 20 };
+
+struct check {
+  struct question q;
+  struct eva_rules rules;
+  const char *file; /* of the rules; NULL: they are on the command line */
+};
+
+/* ---- Rules ------------------------------------------------------------------------------ */
+
+static void add_rule(struct check *c, const struct eventring_condition *condition,
+                     const char *text, size_t size, unsigned line) {
+  while (size && (text[size - 1] == ' ' || text[size - 1] == '\t')) size--;
+  if (eva_rules_add(&c->rules, condition, text, size, line) == EVENTRING_E_MEMORY) no_memory();
+}
+
+/* The rules of a line, with `;` or `,` between them, up to a `#` where one could begin. -1, or the
+   exit status after a message. */
+static int read_line(struct check *c, const char *text, size_t size, unsigned line) {
+  struct eventring_condition condition;
+  struct eventring_error error;
+  for (size_t at = 0, end; at < size; at += end) {
+    while (at < size && strchr(" \t;,\r", text[at])) at++;
+    if (at == size || text[at] == '#') return -1;
+    int status = eventring_condition_parse(&condition, text + at, size - at, &end, &error);
+    bool closed = at + end == size || strchr(";,#\r", text[at + end]);
+    if (status == EVENTRING_OK && closed) {
+      if (c->rules.count == EVA_MAX_RULES) {
+        complain("more than %d rules", EVA_MAX_RULES);
+        return STATUS_USAGE;
+      }
+      add_rule(c, &condition, text + at, end, line);
+      continue;
+    }
+    /* again, as if nothing might follow, for the message */
+    if (status == EVENTRING_OK)
+      eventring_condition_parse(&condition, text + at, size - at, NULL, &error);
+    const char *what = error.text;
+    unsigned long column = at;
+    if (strncmp(what, "column ", 7) == 0) column += strtoul(what + 7, (char **)&what, 10);
+    if (line) complain("%s:%u: column %lu%s", c->file, line, column, what);
+    else complain("`%.*s': column %lu%s", (int)size, text, column, what);
+    return STATUS_USAGE;
+  }
+  return -1;
+}
+
+static int read_text(struct check *c, const char *text, size_t size) {
+  int status = -1;
+  unsigned line = 1;
+  for (size_t at = 0; status < 0 && at < size; line++) {
+    const char *end = memchr(text + at, '\n', size - at);
+    size_t length = end ? (size_t)(end - text) - at : size - at;
+    if (memchr(text + at, 0, length)) {
+      complain("%s:%u: a 0 byte: not a text", c->file, line);
+      return STATUS_USAGE;
+    }
+    status = read_line(c, text + at, length, line);
+    at += length + 1;
+  }
+  return status;
+}
+
+static int read_file(struct check *c) {
+  char *text = need_zeroed(MOST_FILE + 1, 1);
+  FILE *file = fopen(c->file, "re");
+  errno = file ? 0 : errno;
+  size_t size = file ? fread(text, 1, MOST_FILE + 1, file) : 0;
+  int cause = errno, status = -1;
+  bool failed = !file || ferror(file);
+  if (file) fclose(file);
+  if (failed || size > MOST_FILE) {
+    complain("%s: %s", c->file, failed ? strerror(cause) : "larger than 1 MiB: not a file of rules");
+    status = STATUS_USAGE;
+  } else {
+    status = read_text(c, text, size);
+  }
+  free(text);
+  return status;
+}
+
+/* ---- Results ------------------------------------------------------------------------------ */
+
+static void print_rule(const struct check *c, const struct eva_rule *r) {
+  char value[EVA_RULE_VALUE];
+  if (r->line) {
+    print_foreign_text(stdout, c->file);
+    printf(":%u: ", r->line);
+  }
+  print_foreign_text(stdout, r->text);
+  if (r->reason[0]) {
+    printf(": cannot hold: ");
+    print_foreign_text(stdout, r->reason);
+  } else {
+    printf(": failed: %s", eva_rule_value_text(value, r, r->value));
+  }
+  if (r->condition.figure == EVENTRING_EACH && r->values > 1 && !r->reason[0])
+    printf(" (the worst of %" PRIu64 " of %" PRIu64 ")", r->bad, r->values);
+  putchar('\n');
+}
+
+static size_t count_failed(const struct check *c) {
+  size_t failed = 0;
+  for (size_t i = 0; i < c->rules.count; i++) failed += !c->rules.rule[i].holds;
+  return failed;
+}
+
+static void print_text(const struct check *c) {
+  size_t failed = count_failed(c), count = c->rules.count;
+  for (size_t i = 0; i < count; i++)
+    if (!c->rules.rule[i].holds) print_rule(c, &c->rules.rule[i]);
+  if (failed) printf("%zu of %zu rule%s failed\n", failed, count, count == 1 ? "" : "s");
+  else printf("%zu rule%s\n", count, count == 1 ? " holds" : "s hold");
+}
+
+static void put_rule(struct eva_json *json, const struct eva_rule *r) {
+  eva_json_open_object(json);
+  eva_json_string_at(json, "rule", r->text);
+  eva_json_uint_at(json, "line", r->line);
+  eva_json_bool_at(json, "holds", r->holds);
+  eva_json_key(json, "value");
+  if (r->has_value) eva_json_double(json, r->value);
+  else eva_json_null(json);
+  eva_json_uint_at(json, "values", r->values);
+  eva_json_uint_at(json, "bad", r->bad);
+  eva_json_key(json, "reason");
+  if (r->reason[0]) eva_json_string(json, r->reason);
+  else eva_json_null(json);
+  eva_json_close_object(json);
+}
+
+static void print_json(const struct check *c) {
+  struct eva_json json;
+  eva_json_start(&json, stdout);
+  eva_json_open_object(&json);
+  question_put_head(&c->q, &json);
+  eva_json_key(&json, "total");
+  eva_json_open_object(&json);
+  eva_json_uint_at(&json, "rules", c->rules.count);
+  eva_json_uint_at(&json, "failed", count_failed(c));
+  eva_json_close_object(&json);
+  eva_json_key(&json, "rows");
+  eva_json_open_array(&json);
+  for (size_t i = 0; i < c->rules.count; i++) put_rule(&json, &c->rules.rule[i]);
+  eva_json_close_array(&json);
+  eva_json_close_object(&json);
+  eva_json_line(&json);
+}
+
+/* ---- The command ---------------------------------------------------------------------------- */
+
+static int on_event(void *context, const struct eventring_event *event) {
+  struct check *c = context;
+  if (!question_is_past_start(&c->q, event->ns) || question_is_past_end(&c->q, event->ns))
+    return 0;
+  if (eva_rules_event(&c->rules, event) != EVENTRING_OK) no_memory();
+  return 0;
+}
+
+/* What a PROGRAM that was watched from its start has overwritten is lost, too. */
+static uint64_t lost_of(const struct question *q) {
+  return q->totals.lost + (q->reader.launched ? q->totals.missed : 0);
+}
+
+static int check(struct check *c, const struct operands *operands) {
+  static const struct eventring_callbacks callbacks = {on_event, NULL};
+  int status = question_open(&c->q, operands);
+  if (status >= 0) return status;
+  question_read(&c->q, &callbacks, NULL, c);
+  eva_rules_finish(&c->rules, c->q.reader.cursor, lost_of(&c->q));
+  (c->q.json ? print_json : print_text)(c);
+  status = reader_close(&c->q.reader, STATUS_OK);
+  return status == STATUS_OK && count_failed(c) ? STATUS_FAILED : status;
+}
+
+/* Without --expression the first operand is the file of the rules. */
+static int take_rules(const struct command *self, struct check *c, const char *expressions,
+                      struct operands *operands) {
+  if (expressions) {
+    c->file = NULL;
+    return read_line(c, expressions, strlen(expressions), 0);
+  }
+  if (operands->count == 0) return usage_error(self, "no RULES given");
+  c->file = operands->words[0];
+  operands->words++;
+  operands->count--;
+  return -1;
+}
+
+static int read_words(const struct command *self, int count, char **words, struct check *c,
+                      struct operands *operands) {
+  struct question *q = &c->q;
+  char *expressions = NULL;
+  const struct option_spec specs[] = {
+      {"expression", 'e', OPTION_LIST, &expressions, "RULE[;...]",
+       "these rules instead of those of a file"},
+      {"json", 'j', OPTION_FLAG, &q->json, NULL, "one JSON object"},
+      TIME_WINDOW_SPECS(&q->window),
+      {"seconds", 's', OPTION_SECONDS, &q->limit_ns, "N",
+       "watch a live process for N seconds, not only what it holds"},
+      {"env-prefix", 0, OPTION_TEXT, &q->prefix, "NAME",
+       "of the variables that make PROGRAM record (SAROS_EVENTRING)"}};
+  int status = options_parse(self, OPTION_SPECS(specs), count, words, operands);
+  if (status < 0) status = question_check(self, q);
+  if (status < 0) status = take_rules(self, c, expressions, operands);
+  if (status < 0) status = require_target(self, operands, true);
+  if (status < 0 && c->file) status = read_file(c);
+  if (status < 0 && !c->rules.count) {
+    complain("%s: no rules", c->file ? c->file : "--expression");
+    status = STATUS_USAGE;
+  }
+  free(expressions);
+  return status;
+}
+
+int command_check(const struct command *self, int count, char **words) {
+  struct check *c = need_zeroed(1, sizeof *c);
+  struct operands operands;
+  c->q = (struct question)QUESTION_NEW(0);
+  int status = read_words(self, count, words, c, &operands);
+  if (status < 0) status = check(c, &operands);
+  eva_rules_free(&c->rules);
+  free(c);
+  return status;
+}
