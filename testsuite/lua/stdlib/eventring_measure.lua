@@ -13,10 +13,12 @@ raises("a rule is not a string", eventring.expect, { 1 }, print)
 raises("table expected", eventring.expect, 5, print)
 assert(eventring.path() == nil)
 
+-- Where each allocation collects, many would have more events than the rings hold.
+local N = (tonumber(os.getenv "TEST_SLOWNESS") or 1) > 1 and 50 or 2000
 local kept
 local function work(a, b)
   kept = {}
-  for i = 1, 2000 do kept[i] = { i } end
+  for i = 1, N do kept[i] = { i } end
   collectgarbage()
   return a, nil, b
 end
@@ -25,8 +27,8 @@ end
 local m = eventring.measure(work, 1, 2)
 assert(eventring.path() == nil)
 assert(m.results.n == 3 and m.results[1] == 1 and m.results[2] == nil and m.results[3] == 2)
-assert(m.time_ns > 0 and m.words > 4000 and m.major >= 1 and m.pauses > 0 and m.lost == 0)
-assert(m.longest_pause_ns > 0 and m.gc_ns >= m.longest_pause_ns and m.gc_ns <= m.time_ns)
+assert(m.time_ns > 0 and m.words > 2 * N and m.major >= 1 and m.pauses > 0 and m.lost == 0)
+assert(m.longest_pause_ns > 0 and m.gc_ns >= m.longest_pause_ns)
 assert(m.phases.mark.count >= 1 and m.phases.mark.longest_ns <= m.phases.mark.ns)
 
 assert(eventring.start())
