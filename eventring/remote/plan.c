@@ -122,7 +122,8 @@ bool remote_plan_make(struct remote_plan *plan, struct remote_host *host, uint64
   plan->gone = false;
   plan->is_suspended = suspended != 0;
   if (!plan->is_suspended &&
-      !remote_read_pointer(&host->memory, domain + host->at.domain.current, &thread)) {
+      (!remote_read_pointer(&host->memory, domain + host->at.domain.main, &plan->main) ||
+       !remote_read_pointer(&host->memory, domain + host->at.domain.current, &thread))) {
     plan->gone = true;
     return false;
   }

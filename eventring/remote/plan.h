@@ -22,6 +22,7 @@ struct remote_plan {
   size_t count;
   uint64_t suspended;  /* the thread to be read; 0: that which runs */
   bool is_suspended;
+  uint64_t main;       /* the domain's main thread */
   uint64_t current_t, current_u;
   struct iovec *ranges;
   size_t range_count, range_room;

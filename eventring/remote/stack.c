@@ -34,7 +34,8 @@
  * A coroutine runs while another thread waits for it. The threads that wait do not run, so all
  * of their frames must be the same, and T and U agree which they are; if a thread was left and
  * entered again in between, its resumer's innermost frame has begun again. If one of them
- * differs, the stack ends there, as in 2.
+ * differs, the stack ends there, as in 2. A coroutine without a resumer was left at that
+ * moment, unless T and U both have it as the one that runs, and it is not suspended.
  *
  * To read everything in one system call, the addresses must be known before: a plan has those
  * of the last time. Frames stay where they are as long as their thread lives. Each copy is
@@ -256,6 +257,15 @@ static bool functions_hold(struct remote_reader *reader, const struct remote_sta
 
 /* ---- reading ------------------------------------------------------------- */
 
+/* Had the outermost thread just been left when its head was read, so that it seems to wait
+ * for nothing and be waited for by nobody? Of the main thread that is always so. */
+static bool was_left(const struct eventring_introspection *at, const struct remote_plan *plan) {
+  const struct remote_planned *outer = &plan->threads[plan->count - 1];
+  return !plan->is_suspended && outer->address != plan->main &&
+         (remote_word(outer->t + at->thread.status, 1) == at->thread.suspended ||
+          plan->current_u != plan->current_t);
+}
+
 /* What the copies say. TORN with plan->wrong: the plan does not fit. */
 static enum remote_result judge(struct remote_reader *reader, struct remote_stack *stack) {
   const struct eventring_introspection *at = &reader->host->at;
@@ -278,6 +288,7 @@ static enum remote_result judge(struct remote_reader *reader, struct remote_stac
         (resumer != outer && !plan->is_suspended))
       return REMOTE_TORN;
   }
+  if (was_left(at, plan)) return REMOTE_TORN;
   plan->wrong = false;
   bool extra = false; /* the place above the last certain one of thread `top` is shown */
   for (size_t t = plan->count; t-- > 0;) {
