@@ -168,6 +168,7 @@ eventring_eventring_SOURCES = \
 	eventring/tools/cmd_merge.c eventring/tools/cmd_profile.c eventring/tools/cmd_record.c eventring/tools/cmd_repair.c \
 	eventring/tools/cmd_show.c eventring/tools/cmd_snapshot.c eventring/tools/cmd_stats.c \
 	eventring/tools/sample.c eventring/tools/sample.h \
+	eventring/tools/start.c eventring/tools/start.h \
 	eventring/tools/sample_tree.c eventring/tools/sample_tree.h \
 	eventring/tools/cmd_stack.c eventring/tools/cmd_strip.c eventring/tools/ask.h eventring/tools/ask.c \
 	eventring/tools/cmd_retain.c eventring/tools/cmd_pauses.c eventring/tools/cmd_spans.c \

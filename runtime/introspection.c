@@ -8,7 +8,12 @@
  */
 #include "introspection.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "eventring.h"
 #include "eventring/introspection.h"
@@ -20,6 +25,7 @@
 enum { PLACES = 2 * PEER_MAX };
 
 static _Atomic(Domain *) domains[PLACES];
+struct eventring_request introspection_request;
 
 /* Found by the note; hidden, as nothing else refers to it by name. */
 extern const struct eventring_introspection saros_introspection;
@@ -47,6 +53,7 @@ const struct eventring_introspection saros_introspection = {
   .size = sizeof saros_introspection,
   .address = ADDRESS(saros_introspection),
   .host = "saros",
+  .request = ADDRESS(introspection_request),
   .domains = ADDRESS(domains),
   .domain_places = PLACES,
   .domain = {
@@ -177,7 +184,50 @@ const struct eventring_introspection saros_introspection = {
 };
 EVENTRING_INTROSPECTION_NOTE(saros_introspection);
 
+/* ---- requests ------------------------------------------------------------ */
+
+static bool may_be_asked(void) {
+  const char *text = secure_getenv("SAROS_EVENTRING_REMOTE");
+  return text == NULL || strcmp(text, "0") != 0;
+}
+
+/* 0, or an errno. The directory is named by another process. */
+static int check_directory(const char *path) {
+  if (memchr(path, '\0', EVENTRING_REQUEST_PATH) == NULL) return ENAMETOOLONG;
+  if (path[0] == '\0') return 0;
+  if (path[0] != '/') return EINVAL;
+  int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (fd < 0) return errno;
+  int failure = faccessat(fd, ".", W_OK | X_OK, AT_EACCESS) == 0 ? 0 : errno;
+  close(fd);
+  return failure;
+}
+
+bool introspection_take_request(const char **directory) {
+  static char path[EVENTRING_REQUEST_PATH];
+  struct eventring_request *asked = &introspection_request;
+  /* acquire: the directory was written before the word */
+  uint32_t what = __atomic_exchange_n(&asked->word, 0, __ATOMIC_ACQUIRE);
+  if (what == 0) return false;
+  memcpy(path, asked->directory, sizeof path);
+  int why = !may_be_asked() ? EPERM
+            : what != EVENTRING_REQUEST_START ? EINVAL : check_directory(path);
+  if (why != 0) introspection_reply(why);
+  *directory = path;
+  return why == 0;
+}
+
+void introspection_reply(int why) {
+  struct eventring_request *asked = &introspection_request;
+  __atomic_store_n(&asked->refused, (uint32_t)why, __ATOMIC_RELAXED);
+  /* release: who sees it counted, sees the reply */
+  __atomic_fetch_add(&asked->taken_up, 1, __ATOMIC_RELEASE);
+}
+
+/* ---- domains ------------------------------------------------------------- */
+
 void introspection_add(Domain *d) {
+  __atomic_store_n(&introspection_request.allowed, may_be_asked(), __ATOMIC_RELAXED);
   for (int n = 0; n < PLACES; n++) {
     Domain *none = NULL;
     /* release: who finds the domain there, finds it complete */

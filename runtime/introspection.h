@@ -5,6 +5,7 @@
 #define SAROS_RUNTIME_INTROSPECTION_H
 
 #include "domain.h"
+#include "eventring/introspection.h"
 
 /* The domain has a main thread, and can be read from now on; until it is removed. Any
    thread. With no place left it is not shown. */
@@ -13,5 +14,14 @@ void introspection_remove(Domain *d);
 /* In a forked child, in which only the domain of the thread that forked goes on (or none,
    NULL). */
 void introspection_keep_only(const Domain *d);
+
+/* Written by other processes of the user. Its word is that which safepoints read while
+   nothing is recorded (probes.c). */
+extern struct eventring_request introspection_request;
+/* False: there is none for this thread to obey, or it is refused. *directory: where the file
+   is to be, "": as the environment says; valid until the reply. Any thread. */
+bool introspection_take_request(const char **directory);
+/* 0, or an errno: why it was not obeyed. */
+void introspection_reply(int why);
 
 #endif

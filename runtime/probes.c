@@ -2,17 +2,19 @@
 /* runtime/probes.c: the catalogue of the runtime, and when the process records. */
 #include "probes.h"
 
-#include "eventring/memory.h"
-#include "eventring/question.h"
-#include "memprof_kinds.h"
-#include "peer.h"
-
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "eventring/memory.h"
+#include "eventring/question.h"
+#include "introspection.h"
+#include "memprof_kinds.h"
+#include "peer.h"
 
 #define ENVIRONMENT_PREFIX "SAROS_EVENTRING"
 
@@ -66,7 +68,7 @@ static const struct eventring_def catalogue[] = {
  * The word in use changes under the mutex only. It lies in the recording's mapping,
  * which outlasts the recording in this process until all domains but those of the
  * thread that stops it are gone, but not a fork. */
-static const uint32_t nothing_wanted = 0;
+#define nothing_wanted introspection_request.word /* which others may set (introspection.h) */
 const uint32_t *probes_start_word = &nothing_wanted;
 static const uint32_t *idle_word = &nothing_wanted; /* while no domain waits; under the mutex */
 
@@ -347,6 +349,30 @@ void probes_stop_in_handler(int signal_number) {
 }
 void probes_note_signal(int signal_number) { eventring_note_signal(signal_number); }
 void probes_note_error(const char *text) { eventring_note_error(text, strlen(text)); }
+
+/* Another process asks for a recording; the domain that comes first obeys. */
+static void obey_request(void) {
+  struct eventring_config config;
+  struct eventring_error error;
+  const char *directory;
+  if (!introspection_take_request(&directory)) return;
+  int status = configure_recording(&config, &error);
+  if (status == 0) {
+    config.start = EVENTRING_START_ON;
+    if (*directory != '\0') config.directory = directory;
+    status = start_recording(&config, &error);
+  }
+  if (status < 0) fprintf(stderr, "saros: warning: not recording: %s\n", error.text);
+  introspection_reply(status < 0 ? EIO : 0);
+}
+
+void probes_attend(Domain *d) {
+  if (__atomic_load_n(&introspection_request.word, __ATOMIC_RELAXED) != 0) {
+    obey_request();
+    eventring_domain_check(d->rings);
+  }
+  probes_take_up(d);
+}
 
 void probes_domain_start(Domain *d, const char *name) {
   struct eventring_error error;

@@ -79,10 +79,12 @@ enum {
  * started; otherwise it is a word of the runtime that stays 0. */
 extern const uint32_t *probes_start_word;
 void probes_take_up(Domain *d) __attribute__((cold, noinline));
+/* The same, when the word is not 0; also obeys other processes (introspection.h). */
+void probes_attend(Domain *d) __attribute__((cold, noinline));
 
 static inline void probes_safe_point(Domain *d) {
   const uint32_t *word = __atomic_load_n(&probes_start_word, __ATOMIC_RELAXED);
-  if (__builtin_expect(__atomic_load_n(word, __ATOMIC_RELAXED) != 0, 0)) probes_take_up(d);
+  if (__builtin_expect(__atomic_load_n(word, __ATOMIC_RELAXED) != 0, 0)) probes_attend(d);
 }
 
 /* The word that safepoints test while no domain waits for a start: when it is not 0, they

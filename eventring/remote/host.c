@@ -82,7 +82,7 @@ static bool find_in_file(struct remote_host *host, uint64_t base, uint64_t *foun
 
 /* ---- the structure ------------------------------------------------------- */
 
-static bool is_place(struct eventring_place place) {
+static bool is_place(struct eventring_location place) {
   return place.offset < MOST_OFFSET &&
          (place.through == EVENTRING_HERE || place.through < MOST_OFFSET);
 }
@@ -255,7 +255,7 @@ size_t remote_domains(struct remote_host *host, uint64_t *domains, size_t room) 
   return used;
 }
 
-bool remote_place(struct remote_host *host, uint64_t base, struct eventring_place place,
+bool remote_place(struct remote_host *host, uint64_t base, struct eventring_location place,
                   uint64_t *address) {
   if (place.through != EVENTRING_HERE &&
       (!remote_read_pointer(&host->memory, base + place.through, &base) || base == 0))

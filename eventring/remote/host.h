@@ -24,7 +24,7 @@ bool remote_host_open(struct remote_host *host, pid_t pid);
 size_t remote_domains(struct remote_host *host, uint64_t *domains, size_t room);
 
 /* The address of a place in the structure at `base`; false: it cannot be read. */
-bool remote_place(struct remote_host *host, uint64_t base, struct eventring_place place,
+bool remote_place(struct remote_host *host, uint64_t base, struct eventring_location place,
                   uint64_t *address);
 
 #endif

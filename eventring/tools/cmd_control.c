@@ -16,6 +16,7 @@
 #include "analysis/names.h"
 #include "class_list.h"
 #include "options.h"
+#include "start.h"
 #include "follow.h"
 
 struct request {
@@ -243,6 +244,7 @@ static int serve(const char *pid_or_file, struct request *request) {
 }
 
 int command_control(const struct command *self, int count, char **words) {
+  if (start_is_asked(count, words)) return start_command(self, count, words);
   struct request request;
   struct operands operands;
   int status = read_words(self, count, words, &request, &operands);

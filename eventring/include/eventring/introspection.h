@@ -27,7 +27,7 @@ enum { EVENTRING_INTROSPECTION_VERSION = 1 };
 /* A place relative to a structure: at `offset` of it or, if `through` is not
    EVENTRING_HERE, at `offset` of what the pointer at `through` of it points to. */
 #define EVENTRING_HERE UINT32_MAX
-struct eventring_place {
+struct eventring_location {
   uint32_t through, offset;
 };
 
@@ -40,12 +40,12 @@ enum eventring_activity {
 };
 enum { EVENTRING_MAX_RULES = 16, EVENTRING_RULE_TEXT = 32 };
 struct eventring_rule {
-  struct eventring_place where;   /* in the domain: an unsigned integer */
+  struct eventring_location where;   /* in the domain: an unsigned integer */
   uint32_t size;                  /* its bytes: 1, 2, 4 or 8; 0: the end of the rules */
   uint32_t mask, value;           /* holds if (integer & mask) == value ... */
   uint32_t differs;               /* ... or, if this is not 0, != value */
   uint32_t activity;              /* enum eventring_activity */
-  struct eventring_place subject; /* with has_subject: uint32_t, number of what it waits for */
+  struct eventring_location subject; /* with has_subject: uint32_t, number of what it waits for */
   uint32_t has_subject;
   char text[EVENTRING_RULE_TEXT]; /* "receiving from channel" */
 };
@@ -91,9 +91,9 @@ struct eventring_introspection {
   uint32_t domain_places;
 
   struct {
-    struct eventring_place id;     /* uint32_t */
-    struct eventring_place thread; /* int32_t: its OS thread, as it calls itself; 0: none */
-    struct eventring_place name;   /* text of at most name_size bytes, ended by a NUL */
+    struct eventring_location id;     /* uint32_t */
+    struct eventring_location thread; /* int32_t: its OS thread, as it calls itself; 0: none */
+    struct eventring_location name;   /* text of at most name_size bytes, ended by a NUL */
     uint32_t name_size;
     uint32_t current;              /* pointer: the thread that runs */
     uint32_t main;                 /* pointer: its main thread */
@@ -171,7 +171,7 @@ struct eventring_introspection {
   } table;
 
   struct {                   /* for the search of suspended threads */
-    struct eventring_place first; /* in the domain, pointer: a chunk of memory, or NULL */
+    struct eventring_location first; /* in the domain, pointer: a chunk of memory, or NULL */
     uint32_t next;           /* of a chunk, pointer: another one, or NULL */
     uint32_t size;           /* bytes of a chunk */
     uint32_t used_from;      /* offset of the first one that a thread may begin at */

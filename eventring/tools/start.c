@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/* start.c: has a process record that was started without (`eventring control --start`).
+ *
+ * The request is a structure in the memory of the process (<eventring/introspection.h>),
+ * its word written last.
+ */
+#include "start.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "options.h"
+#include "remote/host.h"
+
+enum { WAIT_MS = 5000, LOOK_MS = 5 };
+
+bool start_is_asked(int count, char **words) {
+  for (int i = 0; i < count; i++)
+    if (strcmp(words[i], "--start") == 0) return true;
+  return false;
+}
+
+static bool read_request(struct remote_host *host, struct eventring_request *request) {
+  return remote_read(&host->memory, host->at.request, request, sizeof *request);
+}
+
+/* Until it was taken up. */
+static int await_reply(struct remote_host *host, uint32_t before) {
+  const long pid = (long)host->memory.pid;
+  struct eventring_request request;
+  const struct timespec pause = {.tv_nsec = LOOK_MS * 1000000};
+  for (int waited = 0; waited < WAIT_MS; waited += LOOK_MS) {
+    if (!read_request(host, &request)) {
+      complain("%ld: it has ended", pid);
+      return STATUS_WRONG;
+    }
+    if (__atomic_load_n(&request.taken_up, __ATOMIC_ACQUIRE) != before) {
+      if (request.refused == 0) return STATUS_OK;
+      complain("%ld: it cannot record there: %s", pid, strerror((int)request.refused));
+      return STATUS_WRONG;
+    }
+    nanosleep(&pause, NULL);
+  }
+  complain("%ld: it has not reached a safepoint within %d s; it starts to record when it does",
+           pid, WAIT_MS / 1000);
+  return STATUS_WRONG;
+}
+
+static int ask(struct remote_host *host, const char *directory) {
+  const long pid = (long)host->memory.pid;
+  const uint64_t at = host->at.request;
+  const uint32_t word = EVENTRING_REQUEST_START;
+  struct eventring_request request;
+  if (at == 0 || !read_request(host, &request)) {
+    complain("%ld: it cannot be asked to record", pid);
+    return STATUS_WRONG;
+  }
+  if (!request.allowed) {
+    complain("%ld: it is not to be asked (SAROS_EVENTRING_REMOTE=0)", pid);
+    return STATUS_WRONG;
+  }
+  uint32_t before = request.taken_up;
+  if (!remote_write(&host->memory, at + offsetof(struct eventring_request, directory), directory,
+                    strlen(directory) + 1) ||
+      !remote_write(&host->memory, at + offsetof(struct eventring_request, word), &word,
+                    sizeof word)) {
+    complain("%ld: its memory cannot be written: %s", pid, strerror(host->memory.error));
+    return STATUS_WRONG;
+  }
+  return await_reply(host, before);
+}
+
+/* -1: it has no recording. */
+static int resume(pid_t pid) {
+  struct eventring_error error;
+  eventring_cursor *cursor;
+  if (eventring_open_pid(&cursor, pid, EVENTRING_OPEN_NOW, &error) != 0) return -1;
+  int status = eventring_cursor_control(cursor, EVENTRING_CONTROL_RESUME, 0, &error);
+  if (status != 0) complain("%s", error.text);
+  eventring_close(cursor);
+  return status == 0 ? STATUS_OK : STATUS_WRONG;
+}
+
+int start_command(const struct command *self, int count, char **words) {
+  bool start = false;
+  const char *directory = NULL;
+  static char here[EVENTRING_REQUEST_PATH], absolute[EVENTRING_REQUEST_PATH];
+  const struct option_spec specs[] = {
+    {"start", 0, OPTION_FLAG, &start, NULL, "have a process record that was started without"},
+    {"directory", 0, OPTION_TEXT, &directory, "DIR", "of its file (the current one)"},
+  };
+  struct operands operands;
+  int status = options_parse(self, OPTION_SPECS(specs), count, words, &operands);
+  if (status < 0) status = require_target(self, &operands, false);
+  if (status >= 0) return status;
+  char *end;
+  long pid = strtol(operands.words[0], &end, 10);
+  if (!isdigit((unsigned char)operands.words[0][0]) || *end != '\0' || pid <= 0 || pid > INT32_MAX)
+    return usage_error(self, "%s is not the number of a process", operands.words[0]);
+  if (!getcwd(here, sizeof here)) here[0] = '\0';
+  if (!directory) directory = ".";
+  int length = directory[0] == '/' ? snprintf(absolute, sizeof absolute, "%s", directory)
+                                   : snprintf(absolute, sizeof absolute, "%s/%s", here, directory);
+  if (length < 0 || length >= (int)sizeof absolute)
+    return usage_error(self, "--directory: too long a path");
+  status = resume((pid_t)pid);
+  if (status >= 0) return status;
+  static struct remote_host host;
+  if (!remote_host_open(&host, (pid_t)pid)) {
+    complain("%ld: %s", pid, host.error);
+    return STATUS_WRONG;
+  }
+  return ask(&host, absolute);
+}
