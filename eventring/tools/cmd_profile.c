@@ -13,6 +13,7 @@
 #include "analysis/units.h"
 #include "follow.h"
 #include "options.h"
+#include "sample.h"
 #include "text_table.h"
 
 struct profile_options {
@@ -330,6 +331,7 @@ int command_profile(const struct command *self, int count, char **words) {
   struct profile_options o;
   struct operands operands;
   struct reader reader;
+  if (sample_is_asked(count, words)) return sample_command(self, count, words);
   int status = read_words(self, count, words, &o, &operands);
   if (status >= 0) return status;
   if (operands.command) ask_for_profile(&o);
