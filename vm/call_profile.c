@@ -34,6 +34,8 @@
 #include "call.h"
 #include "probes.h"
 
+#define SPANS_BUDGET ((size_t)4 << 20)
+
 enum { MOST_EVENTS = 4096, WRITING_SHARE = 50 /* at most this part of the time is spent writing */ };
 
 /* The stack of a thread. */
@@ -46,7 +48,8 @@ typedef struct ThreadStack {
 struct CallProfile {
   CallWatcher watcher; /* first */
   Domain *domain;
-  eventring_calls *calls; /* NULL: for spans only */
+  eventring_calls *calls;
+  bool only_spans; /* the trie only keeps which functions are open */
   CalledFunctions *functions;
   bool cpu, inline_clock, paused; /* paused: the watch begins or ends */
   bool spans;
@@ -106,7 +109,7 @@ static ThreadStack *stack_of(CallProfile *p, const lua_State *L) {
     *s = (ThreadStack){L, NULL, ++p->contexts};
     p->stack_count++;
   }
-  if (s->stack == NULL && p->calls != NULL) s->stack = eventring_calls_stack_new(p->calls);
+  if (s->stack == NULL) s->stack = eventring_calls_stack_new(p->calls);
   return s;
 }
 
@@ -207,20 +210,21 @@ static void entered(CallWatcher *watcher, lua_State *L, const CallInfo *frame, C
   CallProfile *p = (CallProfile *)watcher;
   if (unlikely(p->paused)) return;
   const uint32_t number = find_function(p, L, frame);
-  if (unlikely(p->spans)) begin_span(p, number);
-  if (likely(p->calls != NULL)) enter_function(p, number, how == ENTRY_OPEN);
+  enter_function(p, number, how == ENTRY_OPEN);
+  if (unlikely(p->spans) && p->calls->stack->unpushed == 0) begin_span(p, number);
 }
 
 static void left(CallWatcher *watcher, lua_State *L, const CallInfo *frame, CallExit how) {
   CallProfile *p = (CallProfile *)watcher;
   (void)how;
   if (unlikely(p->paused)) return;
-  if (unlikely(p->spans)) {
-    /* something else may be in the slot of the function: its stack knows which it was */
-    if (p->calls != NULL) end_span(p, (uint32_t)(p->calls->stack->top[-1].id & UINT32_MAX));
-    else end_span(p, find_function(p, L, frame));
-  }
-  if (likely(p->calls != NULL)) eventring_calls_leave(p->calls, profile_now(p));
+  (void)L;
+  (void)frame;
+  /* something else may be in the slot of the function: the stack knows which it was. A call
+     for which that has no room has no span */
+  if (unlikely(p->spans) && p->calls->stack->unpushed == 0)
+    end_span(p, (uint32_t)p->calls->stack->top[-1].id);
+  eventring_calls_leave(p->calls, profile_now(p));
 }
 
 /* A thread that was not met in this watch is not the one that was here before. */
@@ -239,9 +243,8 @@ static void switched(CallWatcher *watcher, lua_State *from, lua_State *to) {
   CallProfile *p = (CallProfile *)watcher;
   const bool resumes = to->resumer == from && from != NULL;
   if (unlikely(p->paused)) return;
-  if (unlikely(p->spans)) switch_spans(p, from, to, resumes);
-  if (unlikely(p->calls == NULL)) return;
   ThreadStack *s = stack_met(p, to);
+  if (unlikely(p->spans)) switch_spans(p, from, to, resumes);
   if (unlikely(s == NULL || s->stack == NULL)) { /* no room: the first stack takes its calls */
     eventring_calls_switch(p->calls, eventring_calls_first_stack(p->calls),
                            EVENTRING_CALLS_LEAVE, profile_now(p));
@@ -257,7 +260,7 @@ static void switched(CallWatcher *watcher, lua_State *from, lua_State *to) {
 static void interlude(Domain *d, Interlude what, bool begins) {
   static const uint32_t numbers[] = {CALLED_COLLECTOR, CALLED_FINALIZERS, CALLED_WAIT};
   CallProfile *p = call_profile_of(d);
-  if (p == NULL || p->paused || p->calls == NULL) return;
+  if (p == NULL || p->paused) return;
   if (begins) enter_function(p, numbers[what], false);
   else eventring_calls_exit(p->calls, numbers[what], profile_now(p));
 }
@@ -275,7 +278,6 @@ static void enter_open_frames(CallProfile *p, lua_State *L) {
 /* Of threads that wait for each other, the outermost first. */
 static void enter_open_threads(CallProfile *p, lua_State *L) {
   if (L->resumer != NULL) enter_open_threads(p, L->resumer);
-  if (p->calls == NULL) return;
   ThreadStack *s = stack_of(p, L);
   if (s == NULL) return;
   if (L->resumer == NULL) {
@@ -313,8 +315,12 @@ static CallProfile *new_profile(Domain *d, const CallProfileOptions *options) {
     call_profile_free(p);
     return NULL;
   }
-  if (options == NULL) return p;
   p->ticks_per_ns = 1 / eventring_ns_per_tick();
+  if (options == NULL) {
+    static const CallProfileOptions for_spans = {.budget = SPANS_BUDGET};
+    p->only_spans = true;
+    options = &for_spans;
+  }
   p->calls = eventring_calls_new(options->budget != 0 ? options->budget : CALL_PROFILE_BUDGET);
   p->cpu = options->cpu;
   p->include = copy_text(options->include);
@@ -345,17 +351,15 @@ static CallProfile *install(lua_State *L, const CallProfileOptions *options, boo
   d->hooks.interlude = interlude;
   for (uint32_t i = 0; i < p->functions->count; i++) filter(p, i);
   p->start_ticks = clock_now(p);
-  if (p->calls != NULL) {
-    eventring_calls_start(p->calls, profile_now(p));
-    enter_open_threads(p, L);
-    p->next_write = profile_now(p) + p->period_ticks;
-  }
+  eventring_calls_start(p->calls, profile_now(p));
+  enter_open_threads(p, L);
+  if (!p->only_spans) p->next_write = profile_now(p) + p->period_ticks;
   p->paused = false;
   return p;
 }
 
 static void uninstall(lua_State *L, CallProfile *p) {
-  if (p->calls != NULL) eventring_calls_charge(p->calls, profile_now(p));
+  eventring_calls_charge(p->calls, profile_now(p));
   p->paused = true;
   if (L->domain->watcher == &p->watcher) {
     watch_calls_end(L);
@@ -371,7 +375,7 @@ CallProfile *call_profile_start(lua_State *L, const CallProfileOptions *options,
                                 bool *no_memory) {
   CallProfile *old = call_profile_of(L->domain);
   *no_memory = false;
-  if (old != NULL && old->calls != NULL) return NULL;
+  if (old != NULL && !old->only_spans) return NULL;
   if (old != NULL) { /* for spans only: the new one writes them, too */
     uninstall(L, old);
     call_profile_free(old);
@@ -388,7 +392,7 @@ void call_profile_stop(lua_State *L, CallProfile *p) {
 void call_profile_check_spans(lua_State *L) {
   CallProfile *p = call_profile_of(L->domain);
   bool no_memory;
-  if (p != NULL && p->calls != NULL) p->spans = spans_are_on(L->domain);
+  if (p != NULL && !p->only_spans) p->spans = spans_are_on(L->domain);
   else if (p == NULL && spans_are_on(L->domain)) install(L, NULL, &no_memory);
   else if (p != NULL && !spans_are_on(L->domain)) {
     uninstall(L, p);
@@ -409,7 +413,7 @@ void call_profile_free(CallProfile *p) {
 
 void call_profile_write(CallProfile *p, bool final) {
   const CalledFunctions *f = p->functions;
-  if (p->calls == NULL) return;
+  if (p->only_spans) return;
   const uint64_t now = profile_now(p);
   struct eventring_calls_function *list = calloc(f->count, sizeof *list);
   if (!p->paused) eventring_calls_charge(p->calls, now);
@@ -429,12 +433,12 @@ void call_profile_write(CallProfile *p, bool final) {
 }
 
 void call_profile_write_if_due(CallProfile *p) {
-  if (p->calls != NULL && !p->paused && profile_now(p) >= p->next_write)
+  if (!p->only_spans && !p->paused && profile_now(p) >= p->next_write)
     call_profile_write(p, false);
 }
 
 void call_profile_end(CallProfile *p) {
-  if (p->calls != NULL) eventring_calls_charge(p->calls, profile_now(p));
+  eventring_calls_charge(p->calls, profile_now(p));
   p->paused = true;
   call_profile_write(p, true);
   call_profile_free(p);
