@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: MIT
+# The profile of calls in recordings: eventring profile of programs, files, live and killed
+# processes; control --profile; copies of recordings keep it; damaged ones do no harm.
+. "$TESTSUITE/tools/_tools.sh"
+
+cat >work.lua <<'END'
+local function leaf(n) local s = 0 for i = 1, n do s = s + i end return s end
+local function work(n) for i = 1, n do leaf(10) end end
+work(100)
+END
+cat >endless.lua <<'END'
+local function leaf(n) return n + 1 end
+while true do local x = 0 for i = 1, 1000 do x = leaf(x) end end
+END
+
+# row NAME FIELD FILE: of the row of a function
+row() { "$EVENTRING" profile --top 0 --json "$3" | jq ".rows[] | select(.name == \"$1\") | .$2"; }
+
+export SAROS_EVENTRING_PRESERVE=1
+SAROS_PROFILE=calls SAROS_EVENTRING_NAME=work "$SAROS" work.lua || fail "work.lua: $?"
+is "calls of leaf" 100 "$(row leaf count work.eventring)"
+is "calls of work" 1 "$(row work count work.eventring)"
+is "its line" 2 "$(row work line work.eventring)"
+is "its source" '"work.lua"' "$(row work source work.eventring)"
+is "nothing lost" 0 "$("$EVENTRING" profile --json work.eventring | jq .loss.calls)"
+has "table" "leaf work.lua:1" "$("$EVENTRING" profile work.eventring)"
+has "tree" "work work.lua:2" "$("$EVENTRING" profile --tree work.eventring)"
+has "stacks" "work > leaf" "$("$EVENTRING" profile --by stack --top 0 work.eventring)"
+has "callers" "work work.lua:2" "$("$EVENTRING" profile --callers leaf work.eventring)"
+ends 1 "no function \`frob' was called" "$EVENTRING" profile --callers frob work.eventring
+ends 2 "--by: function, line or stack" "$EVENTRING" profile --by frob work.eventring
+
+# a program of its own; its status
+has "-- PROGRAM" "leaf work.lua:1" "$("$EVENTRING" profile -- "$SAROS" work.lua)"
+ends 7 "" "$EVENTRING" profile -- "$SAROS" -e "os.exit(7)"
+
+# copies
+"$EVENTRING" snapshot -o copy.eventring work.eventring || fail "snapshot: $?"
+is "in a snapshot" 100 "$(row leaf count copy.eventring)"
+"$EVENTRING" strip -o strip.eventring work.eventring 2>/dev/null || fail "strip: $?"
+is "without names" "" "$(row leaf count strip.eventring)"
+is "but with counts" 1 "$("$EVENTRING" profile --top 0 --json strip.eventring | jq '[.rows[] | select(.count == 100)] | length')"
+"$EVENTRING" repair -o repair.eventring work.eventring 2>/dev/null || fail "repair: $?"
+is "repaired" 100 "$(row leaf count repair.eventring)"
+
+# one that is killed leaves its profile; nothing asks for it first
+SAROS_EVENTRING_START=1 SAROS_EVENTRING_NAME=endless "$SAROS" endless.lua &
+pid=$!
+await "$pid"
+ends 1 "no profile of calls in this recording" "$EVENTRING" profile endless.eventring
+"$EVENTRING" control "$pid" --profile calls || fail "control --profile calls: $?"
+ends 2 "--profile: calls or off" "$EVENTRING" control "$pid" --profile frob
+calls=
+for ((i = 0; i < 600; i++)); do
+  calls=$(row leaf count endless.eventring 2>/dev/null)
+  if [ -n "$calls" ]; then break; fi
+  sleep 0.1
+done
+[ "${calls:-0}" -gt 0 ] || fail "no profile of a live process"
+kill -KILL "$pid"
+wait "$pid" 2>/dev/null
+[ "$(row leaf count endless.eventring)" -ge "$calls" ] || fail "no profile of a killed process"
+
+# wrong settings: a warning, and the program runs
+has "a wrong word" "SAROS_PROFILE" "$(SAROS_PROFILE=frob "$SAROS" -e 'print(1)' 2>&1)"
+has "a wrong budget" "budget" "$(SAROS_PROFILE=calls,budget=1 "$SAROS" -e 'print(1)' 2>&1)"
+
+# class calls: each call is a span
+SAROS_EVENTRING_START=1 SAROS_EVENTRING_CLASSES=+calls SAROS_EVENTRING_NAME=spans "$SAROS" work.lua
+is "spans of leaf" 100 "$("$EVENTRING" dump --json --class calls spans.eventring |
+  jq -r 'select(.kind == "end") | .name' | grep -c '^leaf ')"
+
+# damage: a message or a profile, no crash
+size=$(stat -c %s work.eventring)
+for ((i = 0; i < 60; i++)); do
+  cp work.eventring damaged.eventring
+  printf '\xff\x00\xff' | dd of=damaged.eventring bs=1 seek=$((69632 + RANDOM * 32768 % (size - 69632) + RANDOM % 999)) \
+    conv=notrunc status=none
+  timeout 60 "$EVENTRING" profile --json damaged.eventring >out 2>&1
+  status=$?
+  [ $status -le 1 ] || fail "damaged: status $status: $(head -3 out)"
+done
+finish
