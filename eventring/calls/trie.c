@@ -61,8 +61,8 @@ struct eventring_calls_inside {
 
 static size_t hash(const struct eventring_calls_inside *in,
                    const struct eventring_calls_node *parent, uint64_t id) {
-  uint64_t mixed = (id ^ (uint64_t)(uintptr_t)parent * 0x9e3779b97f4a7c15u);
-  mixed = (mixed ^ mixed >> 32) * 0xd6e8feb86659fd93u;
+  uint64_t mixed = (id + (uint64_t)(uintptr_t)parent) * 0x9e3779b97f4a7c15u;
+  mixed = (mixed ^ mixed >> 29) * 0xd6e8feb86659fd93u;
   return mixed >> in->shift;
 }
 

@@ -50,6 +50,18 @@ bench-recording: all testsuite/bench/load
 bench-ffi: all $(check_DATA)
 	@./saros $(srcdir)/testsuite/bench/ffi_bench.lua testsuite/ffi/libfixture.so
 
+# make bench-profile [ROUNDS=n]: what a profile of calls costs
+bench_programs += testsuite/bench/profile_bench
+EXTRA_PROGRAMS += testsuite/bench/profile_bench
+testsuite_bench_profile_bench_SOURCES = testsuite/bench/profile_bench.c
+testsuite_bench_profile_bench_CPPFLAGS = $(SEE_EVENTRING)
+testsuite_bench_profile_bench_LDADD = $(LINK_EVENTRING)
+bench-profile: all testsuite/bench/profile_bench
+	@testsuite/bench/profile_bench $(ROUNDS)
+	@EVENTRING=$(abs_top_builddir)/eventring/eventring $(SHELL) \
+	  $(top_srcdir)/testsuite/bench/profile.sh $(abs_top_builddir)/saros
+.PHONY: bench-profile
+
 # make bench-pauses [PAUSES="--rounds=5 --seconds=20 records"]
 bench-pauses: all
 	@$(SHELL) $(top_srcdir)/testsuite/bench/pauses.sh --saros=$(abs_top_builddir)/saros $(PAUSES)
