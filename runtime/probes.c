@@ -303,7 +303,9 @@ static int start_recording(const struct eventring_config *config,
 static int start_from_env(struct eventring_error *error) {
   struct eventring_config config;
   int status = configure_recording(&config, error);
-  if (status == 0 && probes_start_asked && config.start == EVENTRING_START_OFF)
+  const char *start = getenv(ENVIRONMENT_PREFIX "_START");
+  if (status == 0 && probes_start_asked && (start == NULL || strcmp(start, "0") != 0) &&
+      config.start == EVENTRING_START_OFF)
     config.start = EVENTRING_START_ON;
   if (status != 0 || config.start == EVENTRING_START_OFF) return status;
   return start_recording(&config, error);
