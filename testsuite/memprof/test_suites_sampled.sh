@@ -26,7 +26,7 @@ is_left_out() {
   return 1
 }
 
-names=${MEMPROF-"language/closures language/coroutines language/metamethods language/goto
+names=${MEMPROF-"language/closures language/coroutines language/metamethods language/varargs
   gc/weak gc/finalizers stdlib/table_functions stdlib/patterns_gsub"}
 if [ "$names" = all ]; then
   names=$(cd "$TESTSUITE/lua" && find . -name '_*' -prune -o -name '*.lua' -print |
