@@ -68,7 +68,9 @@ for k = 1, 10 do
 end
 
 -- Of promotions and deaths, at a safepoint; tracking of the block ends.
-for _, name in ipairs {"promote", "dealloc_young", "dealloc_old"} do
+-- (A build that collects at each step promotes what others let die young.)
+local stressed = tonumber(os.getenv "TEST_SLOWNESS" or 1) >= 20
+for _, name in ipairs {"promote", "dealloc_old", not stressed and "dealloc_young" or nil} do
   local raised = 0
   local kept = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
   collectgarbage()

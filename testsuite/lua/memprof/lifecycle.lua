@@ -115,7 +115,9 @@ do
   kept = nil
   profile.settle()
   profile.settle()
-  assert(seen.old >= 20 and seen.young >= 19, tostring(seen.old) .. " " .. tostring(seen.young))
+  assert(seen.old >= 20, tostring(seen.old))
+  -- a build that collects at each step promotes them
+  assert(slow >= 20 or seen.young >= 19, tostring(seen.old) .. " " .. tostring(seen.young))
   s:discard()
 end
 
