@@ -197,21 +197,27 @@ static const struct page *first_page(const struct heaps *h, uint32_t profile) {
   return h->pages + low;
 }
 
-/* The block of a page that the root means, from *at on, which moves behind the page. NULL:
-   there is none. *is_beyond: there are newer ones only, of which this is one. */
-static const struct page *choose_page(const struct heaps *h, const struct root *root,
-                                      uint32_t number, const struct page **at, bool *is_beyond) {
-  uint32_t profile = record_number(root->heap.first);
-  const struct page *end = h->pages + h->page_count, *p = *at, *best = NULL;
-  *is_beyond = true;
-  while (p < end && p->profile == profile && p->number < number) p++;
-  for (; p < end && p->profile == profile && p->number == number; p++) {
-    bool beyond = p->generation > root->generation;
-    if (!best || !beyond) best = p;
-    if (!beyond) *is_beyond = false;
+/* Copies the block of a page that the root means: of the valid ones in [from, to), which are
+   ascending by generation, the newest that is not beyond the root; else the oldest of the
+   others. *end is 0 if there is none. */
+static int copy_page(eventring_cursor *c, const struct root *root, const struct page *from,
+                     const struct page *to, uint64_t *words, uint32_t *end, bool *is_beyond) {
+  const struct format_block *b = (const struct format_block *)words;
+  const struct page *beyond = from;
+  while (beyond < to && beyond->generation <= root->generation) beyond++;
+  *end = 0;
+  for (size_t n = 0; n < (size_t)(to - from); n++) {
+    size_t usable = (size_t)(beyond - from);
+    const struct page *page = n < usable ? beyond - 1 - n : from + n;
+    *is_beyond = n >= usable;
+    int status = copy_block(c, page->block, FORMAT_HEAP_PAGES, words, end);
+    if (status != EVENTRING_OK) return status;
+    if (*end && b->incarnation == page->profile && b->open_hidden == page->number &&
+        words[0] == page->generation)
+      return status;
+    *end = 0;
   }
-  *at = p;
-  return best;
+  return EVENTRING_OK;
 }
 
 static int take_entries(eventring_cursor *c, struct heaps *h, const uint64_t *words,
@@ -247,20 +253,20 @@ static bool adds_up(const struct heaps *h, const struct format_heap *heap) {
 static int read_entries(eventring_cursor *c, struct heaps *h, const struct root *root,
                         bool *whole) {
   uint64_t words[FORMAT_BLOCK_WORDS];
-  const struct page *at = first_page(h, record_number(root->heap.first));
+  uint32_t profile = record_number(root->heap.first);
+  const struct page *at = first_page(h, profile), *last = h->pages + h->page_count;
   h->entry_count = 0;
   *whole = true;
   for (uint32_t number = 0; number < root->heap.pages; number++) {
-    bool is_beyond;
-    uint32_t end = 0;
-    const struct page *page = choose_page(h, root, number, &at, &is_beyond);
-    int status = page ? copy_block(c, page->block, FORMAT_HEAP_PAGES, words, &end) : EVENTRING_OK;
+    bool is_beyond = false;
+    uint32_t end;
+    while (at < last && at->profile == profile && at->number < number) at++;
+    const struct page *from = at;
+    while (at < last && at->profile == profile && at->number == number) at++;
+    int status = copy_page(c, root, from, at, words, &end, &is_beyond);
+    if (status == EVENTRING_OK && end) status = take_entries(c, h, words, end);
     if (status != EVENTRING_OK) return status;
-    const struct format_block *b = (const struct format_block *)words;
-    bool same = end && b->incarnation == page->profile && b->open_hidden == number;
-    if (is_beyond || !same || words[0] != page->generation) *whole = false;
-    if (same) status = take_entries(c, h, words, end);
-    if (status != EVENTRING_OK) return status;
+    if (is_beyond || !end) *whole = false;
   }
   *whole = *whole && adds_up(h, &root->heap);
   return EVENTRING_OK;

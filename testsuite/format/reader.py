@@ -413,7 +413,7 @@ class Recording:
             sums = [sum(e[word] for e in entries) for word in (4, 5, 2)]
             lost = root[18], root[19], root[20]
             is_whole = is_whole and len(entries) == root[6] >> 32 and \
-                [s + l for s, l in zip(sums, lost)] == [root[9], root[10], root[11]]
+                [wrap(s + l) for s, l in zip(sums, lost)] == [root[9], root[10], root[11]]
             yield number, root, entries, is_whole
 
     def read_record_block(self, kind, index, words):
