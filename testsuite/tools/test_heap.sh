@@ -122,6 +122,7 @@ ends 1 "no allocations were sampled" "$EVENTRING" heap "$file"
 sed -n '$p' launched.json >json.txt
 is "a launched program is sampled" 0.0001 "$(query json.txt '.total.rate')"
 
+: >ready.txt
 HEAP_EVENTRING_START=1 "$HOST" --forever >ready.txt &
 pid=$!
 until_so grep -q ready ready.txt || fail "the host does not begin"

@@ -9,7 +9,7 @@ HOST=$BUILDDIR/testsuite/tools/sample_heap
 [ -x "$HOST" ] || { echo "$HOST is not built"; exit 77; }
 unset HEAP_MEMPROF
 for ((i = 0; i < ${KILLS:-6}; i++)); do
-  rm -f ready.txt
+  : >ready.txt
   HEAP_EVENTRING_START=1 "$HOST" --forever --rate 0.02 --seed $RANDOM >ready.txt &
   pid=$!
   until_so grep -q ready ready.txt || fail "the host does not begin"
