@@ -101,16 +101,8 @@ static void forget_open(struct eva_gc_clock *clock) {
   clock->gc.open = clock->finalizers.open = false;
 }
 
-/* Most events only move the clock on. */
-static bool only_moves(const struct eva_gc_clock *clock, const struct eventring_event *event) {
-  return clock->running && event->incarnation == clock->incarnation &&
-         !(event->flags & EVENTRING_SYNTHETIC) && event->kind != EVENTRING_LIFECYCLE &&
-         event->event_class != EVENTRING_CLASS_GC &&
-         event->event_class != EVENTRING_CLASS_FINALIZERS;
-}
-
 void eva_gc_clock_event(struct eva_gc_clock *clock, const struct eventring_event *event) {
-  if (only_moves(clock, event)) {
+  if (eva_gc_clock_only_moves(clock, event)) {
     if (event->ns > clock->last) clock->last = event->ns;
     return;
   }

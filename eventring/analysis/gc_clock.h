@@ -63,6 +63,14 @@ struct eva_gc_clock {
   struct eva_top_span gc, finalizers;
 };
 
+/* Does the event only move the clock on (to its time)? Most do. */
+static inline bool eva_gc_clock_only_moves(const struct eva_gc_clock *clock,
+                                           const struct eventring_event *event) {
+  return clock->running && event->incarnation == clock->incarnation &&
+         !(event->flags & EVENTRING_SYNTHETIC) && event->kind != EVENTRING_LIFECYCLE &&
+         event->event_class != EVENTRING_CLASS_GC &&
+         event->event_class != EVENTRING_CLASS_FINALIZERS;
+}
 /* Takes the next event or loss of the ring, in the order of delivery. */
 void eva_gc_clock_event(struct eva_gc_clock *clock, const struct eventring_event *event);
 void eva_gc_clock_lost(struct eva_gc_clock *clock, const struct eventring_loss *loss);

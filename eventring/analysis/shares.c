@@ -50,6 +50,7 @@ struct clock { /* of the topmost spans of a part */
 
 struct domain {
   uint32_t incarnation;
+  unsigned clocks_open; /* of the parts */
   uint64_t losses;
   struct clock clock[EVA_PARTS];
   struct flows flows[EVENTRING_RINGS];
@@ -159,6 +160,7 @@ static void clear_flows(struct flows *flows) {
 static void clear_domain(struct domain *domain) {
   for (int ring = 0; ring < EVENTRING_RINGS; ring++) clear_flows(&domain->flows[ring]);
   memset(domain->clock, 0, sizeof domain->clock);
+  domain->clocks_open = 0;
 }
 
 void eva_shares_free(struct eva_shares *shares) {
@@ -187,24 +189,28 @@ uint64_t eva_shares_clock(const struct eva_shares *shares, uint32_t domain, enum
   return shows(&shares->domain[domain % EVENTRING_MAX_DOMAINS].clock[part], ns);
 }
 
-static void drive(struct clock *clock, const struct eventring_event *event) {
+static void drive(struct domain *domain, enum eva_part part,
+                  const struct eventring_event *event) {
+  struct clock *clock = &domain->clock[part];
   if (event->kind == EVENTRING_BEGIN && !clock->open) {
     *clock = (struct clock){.counted = clock->counted, .since = event->ns, .open = true,
                             .depth = event->depth, .ring = event->ring,
                             .context = event->context};
+    domain->clocks_open++;
   } else if (event->kind == EVENTRING_END && clock->open && event->ring == clock->ring &&
              event->context == clock->context && event->depth <= clock->depth) {
     clock->counted = shows(clock, event->ns);
     clock->open = false;
+    domain->clocks_open--;
   }
 }
 
 static void drive_clocks(struct domain *domain, const struct eventring_event *event) {
   if (event->event_class == EVENTRING_CLASS_GC)
-    drive(&domain->clock[EVA_COLLECTOR], event);
+    drive(domain, EVA_COLLECTOR, event);
   else if (event->event_class == EVENTRING_CLASS_DOMAIN ||
            event->event_class == EVENTRING_CLASS_IO)
-    drive(&domain->clock[EVA_WAITING], event);
+    drive(domain, EVA_WAITING, event);
 }
 
 /* ---- Spans --------------------------------------------------------------------------- */
@@ -318,8 +324,43 @@ static void note_context(struct domain *domain, const struct eventring_event *ev
   enter(flows, flow);
 }
 
+/* The events of which there are many: a begin or an end in the context of the last one, in which
+   nothing drives a clock. False: it is none of these, and nothing was done. */
+static bool take_plain(struct domain *domain, const struct eventring_event *event,
+                       struct eva_span_time *time, bool *ended) {
+  const unsigned driving = 1u << EVENTRING_CLASS_GC | 1u << EVENTRING_CLASS_DOMAIN |
+                           1u << EVENTRING_CLASS_IO;
+  struct flows *flows = &domain->flows[event->ring % EVENTRING_RINGS];
+  struct flow *flow = flows->present;
+  uint32_t depth = event->depth;
+  if (!flow || flow->context != event->context || flow->is_left || domain->clocks_open ||
+      domain->incarnation != event->incarnation || event->kind > EVENTRING_END ||
+      (event->event_class < 32 && driving >> event->event_class & 1) ||
+      event->flags & (EVENTRING_SYNTHETIC | EVENTRING_TORN) || depth >= flow->room)
+    return false;
+  struct frame *frame = &flow->frame[depth];
+  if (event->kind == EVENTRING_BEGIN) {
+    if (depth > flow->open) return false;
+    flow->open = depth + 1;
+    *frame = (struct frame){.losses = flows->losses, .domain_losses = domain->losses,
+                            .id = event->id};
+    for (int p = 0; p < EVA_PARTS; p++)
+      frame->at[p] = domain->clock[p].counted - flow->elsewhere[p];
+    return true;
+  }
+  if (depth == 0 || depth >= flow->open || !(event->flags & EVENTRING_MATCHED) ||
+      event->begin_ns > event->ns || event->suspended_ns)
+    return false;
+  fill(domain, flow, event, time);
+  end(flow, event, true, time->ns);
+  *ended = true;
+  return true;
+}
+
 int eva_shares_event(struct eva_shares *shares, const struct eventring_event *event,
                      struct eva_span_time *time, bool *ended) {
+  if (take_plain(&shares->domain[event->domain % EVENTRING_MAX_DOMAINS], event, time, ended))
+    return EVENTRING_OK;
   struct domain *domain = domain_of(shares, event->domain, event->incarnation);
   int status = EVENTRING_OK;
   *ended = false;
@@ -340,7 +381,10 @@ void eva_shares_lost(struct eva_shares *shares, const struct eventring_loss *los
   domain->losses++;
   domain->flows[loss->ring % EVENTRING_RINGS].losses++;
   for (int p = 0; p < EVA_PARTS; p++)
-    if (domain->clock[p].ring == loss->ring) domain->clock[p].open = false;
+    if (domain->clock[p].open && domain->clock[p].ring == loss->ring) {
+      domain->clock[p].open = false;
+      domain->clocks_open--;
+    }
 }
 
 void eva_shares_switch(struct eva_shares *shares, const struct eventring_switch *change) {

@@ -320,6 +320,26 @@ static void count_late_end(struct eva_tally *tally, const struct eventring_event
   if (was_open && on_open_span(tally, event) < 0) tally->status = EVENTRING_E_MEMORY;
 }
 
+/* The events of which there are many: begins and ends of spans of a definition that was seen in
+   the domain before, that only move its clock on. False: it is none of these, and nothing was
+   done. */
+static bool count_plain(struct eva_tally *tally, const struct eventring_event *event) {
+  struct eva_tally_domain *domain = &tally->domains[event->domain % EVENTRING_MAX_DOMAINS];
+  struct eva_gc_clock *clock = &domain->clocks[event->ring % EVENTRING_RINGS];
+  if (event->kind > EVENTRING_END || event->payload != EVENTRING_NONE || !clock->is_cut ||
+      event->flags & EVENTRING_SYNTHETIC || event->ns < tally->since || !domain->entries ||
+      !tally->first_ns || !eva_gc_clock_only_moves(clock, event))
+    return false;
+  struct eva_tally_entry *entry = domain->entries[event->id % EVENTRING_MAX_EVENTS];
+  if (!entry || !entry->name || !entry->span) return false;
+  if (event->ns > clock->last) clock->last = event->ns;
+  if (event->ns > tally->last_ns) tally->last_ns = event->ns;
+  if (event->ns < tally->first_ns) tally->first_ns = event->ns;
+  if (event->kind == EVENTRING_END) tally->status = add_end(entry->span, event);
+  if (tally->status == EVENTRING_OK) tally->status = add_own_time(domain, event);
+  return true;
+}
+
 static int on_event(void *context, const struct eventring_event *event) {
   struct eva_tally *tally = context;
   if (tally->status != EVENTRING_OK) return tally->status;
@@ -327,6 +347,7 @@ static int on_event(void *context, const struct eventring_event *event) {
     count_late_end(tally, event);
     return tally->status;
   }
+  if (count_plain(tally, event)) return tally->status;
   struct eva_gc_clock *clock =
       clock_at(tally, event->domain, event->ring, event->incarnation, event->ns);
   if (event->ns >= tally->since) count(tally, event);

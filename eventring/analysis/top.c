@@ -15,10 +15,6 @@ static uint64_t key_of(const void *row) {
 
 static char *at(const struct eva_top *top, size_t i) { return top->rows + i * top->size; }
 
-int eva_top_wants(const struct eva_top *top, uint64_t key) {
-  return top->count < top->most || (top->count > 0 && key > key_of(top->rows));
-}
-
 static int make_room(struct eva_top *top) {
   if (top->count < top->room) return EVENTRING_OK;
   size_t room = top->room ? 2 * top->room : 16;

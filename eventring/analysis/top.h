@@ -9,6 +9,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 struct eva_top {
   size_t size; /* bytes of a row, set by the user before the first */
@@ -18,7 +19,13 @@ struct eva_top {
 };
 
 /* Would a row with this key be kept? */
-int eva_top_wants(const struct eva_top *top, uint64_t key);
+static inline int eva_top_wants(const struct eva_top *top, uint64_t key) {
+  uint64_t least;
+  if (top->count < top->most) return 1;
+  if (!top->count) return 0;
+  memcpy(&least, top->rows, sizeof least);
+  return key > least;
+}
 int eva_top_add(struct eva_top *top, const void *row);
 /* Puts the greatest first; nothing may be added after that. */
 void eva_top_sort(struct eva_top *top);

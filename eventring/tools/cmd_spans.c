@@ -100,7 +100,7 @@ static void count_span(struct spans *s, const struct eventring_event *event,
 static int on_event(void *context, const struct eventring_event *event) {
   struct spans *s = context;
   struct eva_span_time time;
-  bool ended;
+  bool ended = false;
   if (eva_shares_event(s->shares, event, &time, &ended) < 0) no_memory();
   if (ended && wants(&s->q, event) && question_is_past_start(&s->q, event->ns) &&
       !question_is_past_end(&s->q, event->ns))

@@ -36,16 +36,6 @@ int question_open(struct question *q, const struct operands *operands) {
 
 /* ---- Reading ------------------------------------------------------------------------- */
 
-bool question_is_past_start(const struct question *q, uint64_t ns) {
-  return ns >= q->window.since;
-}
-
-bool question_is_past_end(const struct question *q, uint64_t ns) { return ns > q->window.until; }
-
-bool question_wants_domain(const struct question *q, uint32_t domain) {
-  return q->domain == UINT64_MAX || q->domain == domain;
-}
-
 static int on_event(void *context, const struct eventring_event *event) {
   struct question *q = context;
   if (question_is_past_start(q, event->ns) && !question_is_past_end(q, event->ns) &&

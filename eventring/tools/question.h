@@ -51,10 +51,16 @@ int question_open(struct question *q, const struct operands *operands);
 void question_read(struct question *q, const struct eventring_callbacks *callbacks,
                    int (*switched)(void *, const struct eventring_switch *), void *context);
 /* Is the moment in the window, or after it? */
-bool question_is_past_start(const struct question *q, uint64_t ns);
-bool question_is_past_end(const struct question *q, uint64_t ns);
+static inline bool question_is_past_start(const struct question *q, uint64_t ns) {
+  return ns >= q->window.since;
+}
+static inline bool question_is_past_end(const struct question *q, uint64_t ns) {
+  return ns > q->window.until;
+}
 /* Is it of the domain that is asked for? */
-bool question_wants_domain(const struct question *q, uint32_t domain);
+static inline bool question_wants_domain(const struct question *q, uint32_t domain) {
+  return q->domain == UINT64_MAX || q->domain == domain;
+}
 
 /* The name of a definition; "?" if there is none. */
 const char *question_name(const struct question *q, int id);

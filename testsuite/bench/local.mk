@@ -66,6 +66,11 @@ bench-profile: all testsuite/bench/profile_bench
 bench-pauses: all
 	@$(SHELL) $(top_srcdir)/testsuite/bench/pauses.sh --saros=$(abs_top_builddir)/saros $(PAUSES)
 
+# make bench-answers [ANSWERS_MB=1000] [ROUNDS=5]: questions over a long recording, beside cat
+bench-answers: all
+	@BUILDDIR=$(abs_top_builddir) bash $(top_srcdir)/testsuite/bench/answers.sh \
+	  $(or $(ANSWERS_MB),1000) $(or $(ROUNDS),5)
+
 # make gc-services [SERVICES="--rounds=5 NAME..."]: memory and time of shapes of services
 gc-services: all
 	@$(SHELL) $(top_srcdir)/testsuite/bench/services.sh --saros=$(abs_top_builddir)/saros $(SERVICES)
@@ -96,5 +101,5 @@ bench: $(BENCHES)
 	  $(SHELL) $(top_srcdir)/testsuite/bench/awfy.sh --saros=$(abs_top_builddir)/saros "$(AWFY)"; \
 	else echo "AWFY is not set: are-we-fast-yet is left out"; fi
 
-.PHONY: bench bench-eventring bench-ffi bench-hashes bench-memory bench-patterns bench-pauses \
+.PHONY: bench bench-answers bench-eventring bench-ffi bench-hashes bench-memory bench-patterns bench-pauses \
 	bench-recording bench-stream gc-services
