@@ -50,6 +50,7 @@ struct ring {
 struct autopsy {
   struct question q;
   uint64_t last_ns, hold_ns;
+  bool brief;
   uint64_t newest_ns, end_ns, from_ns; /* from: the last seconds begin there */
   struct eva_steps steps;
   struct eva_step longest, newest_step;

@@ -12,6 +12,9 @@
 #include "autopsy.h"
 #include "text_table.h"
 
+/* On one screen: so many open spans, lines of the last seconds, lines of the error. */
+enum { BRIEF_OPEN = 3, BRIEF_LAST = 10, BRIEF_ERROR = 1, WHOLE_ERROR = 12 };
+
 /* ---- Reading ------------------------------------------------------------------------- */
 
 static void on_step(void *context, const struct eva_step *step) {
@@ -113,11 +116,11 @@ static void read_recording(struct autopsy *a) {
 /* ---- Text ---------------------------------------------------------------------------- */
 
 /* The error, with its traceback, if the program noted one. */
-static void print_error(const struct eventring_info *info) {
+static void print_error(const struct eventring_info *info, int most) {
   const char *at = info->error_text;
   if (!info->error_ns) return;
   puts("\nThe error that it noted");
-  for (int lines = 0; *at && lines < 12; lines++) {
+  for (int lines = 0; *at && lines < most; lines++) {
     size_t line = strcspn(at, "\n"), shown = table_line(at, TABLE_PAGE - 4);
     fputs("  ", stdout);
     for (size_t i = 0; i < line && at[i] == '\t'; i++) fputs("  ", stdout);
@@ -137,7 +140,8 @@ static void print_open(const struct autopsy *a) {
   printf("\nOpen spans: %s, the innermost of a context last\n",
          eva_count_text(figure, a->open_count));
   TABLE(table, "domain", "context", "<+span", "for");
-  for (size_t i = 0; i < a->opens; i++) {
+  size_t skipped = a->brief && a->opens > BRIEF_OPEN ? a->opens - BRIEF_OPEN : 0;
+  for (size_t i = skipped; i < a->opens; i++) {
     const struct note *note = &a->open[i];
     char text[EVENTRING_MAX_NAME + 64];
     snprintf(text, sizeof text, "%u", note->domain);
@@ -231,9 +235,10 @@ static void print_rings(const struct autopsy *a) {
 
 static void print_text(const struct autopsy *a) {
   question_head(&a->q, stdout);
-  print_error(&a->q.info);
+  print_error(&a->q.info, a->brief ? BRIEF_ERROR : WHOLE_ERROR);
   print_open(a);
   autopsy_print_last(a);
+  if (a->brief) return;
   print_memory(a);
   print_collector(a);
   print_rings(a);
@@ -247,10 +252,12 @@ static int read_words(const struct command *self, int count, char **words, struc
       {"json", 'j', OPTION_FLAG, &a->q.json, NULL, "one JSON object"},
       {"last", 'l', OPTION_SECONDS, &a->last_ns, "N", "what happened in the last N seconds (2)"},
       {"top", 't', OPTION_COUNT, &a->q.top, "N", "in N lines at most (20)"},
+      {"brief", 'b', OPTION_FLAG, &a->brief, NULL, "on one screen: open spans, the last seconds"},
       {"hold", 0, OPTION_SECONDS, &a->hold_ns, "N", "what ring would hold N seconds (10)"}};
   int status = options_parse(self, OPTION_SPECS(specs), count, words, operands);
   if (status < 0 && a->q.top > AUTOPSY_NOTES)
     status = usage_error(self, "`--top %" PRIu64 "': not 0 to %d", a->q.top, AUTOPSY_NOTES);
+  if (a->brief && a->q.top > BRIEF_LAST) a->q.top = BRIEF_LAST;
   return status >= 0 ? status : require_target(self, operands, false);
 }
 

@@ -4,10 +4,20 @@
 
 check_PROGRAMS += testsuite/fuzz/mutations_test
 testsuite_fuzz_mutations_test_SOURCES = testsuite/fuzz/mutations_test.c \
+	testsuite/fuzz/mutations_read.c \
 	testsuite/fuzz/recording_input.c testsuite/fuzz/recording_input.h
 testsuite_fuzz_mutations_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) -I$(top_srcdir)/testsuite/fuzz \
 	-DSOURCE_DIRECTORY='"$(abs_top_srcdir)"'
 testsuite_fuzz_mutations_test_LDADD = $(LINK_EVENTRING)
+
+# The same files, and the questions that commands answer.
+check_PROGRAMS += testsuite/fuzz/questions_test
+testsuite_fuzz_questions_test_SOURCES = testsuite/fuzz/mutations_test.c \
+	testsuite/fuzz/questions_read.c testsuite/fuzz/recording_input.c testsuite/fuzz/recording_input.h
+testsuite_fuzz_questions_test_CPPFLAGS = $(testsuite_fuzz_mutations_test_CPPFLAGS)
+COMMAND_OBJECTS = $(filter-out %eventring-eventring.$(OBJEXT),$(eventring_eventring_OBJECTS))
+testsuite_fuzz_questions_test_LDADD = $(COMMAND_OBJECTS) $(eventring_eventring_LDADD)
+testsuite_fuzz_questions_test_DEPENDENCIES = $(COMMAND_OBJECTS) $(eventring_eventring_DEPENDENCIES)
 
 check_PROGRAMS += testsuite/fuzz/bit_flips_test
 testsuite_fuzz_bit_flips_test_SOURCES = testsuite/fuzz/bit_flips_test.c
@@ -28,7 +38,8 @@ CLANG = clang
 check-mutations:
 	@$(MKDIR_P) testsuite/fuzz
 	$(CC) $(FUZZ_FLAGS) -fsanitize=address,undefined $(FUZZ_FILES) \
-	  $(top_srcdir)/testsuite/fuzz/mutations_test.c -lpthread -o testsuite/fuzz/mutations-asan
+	  $(top_srcdir)/testsuite/fuzz/mutations_test.c \
+	  $(top_srcdir)/testsuite/fuzz/mutations_read.c -lpthread -o testsuite/fuzz/mutations-asan
 	cd testsuite/fuzz && SRCDIR=$(abs_top_srcdir) ./mutations-asan $(MUTATIONS) $(MUTATION_SEED)
 
 # make fuzz-recordings [FUZZ_SECONDS=n] (make fuzz: all fuzzers). New inputs are kept in

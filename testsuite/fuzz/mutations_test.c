@@ -13,6 +13,9 @@
  * that is shorter than its blocks. Checksums are made right again for most others, so that
  * what lies behind them is reached. The compressed one has ways of its own.
  * `make check-mutations` runs 20,000 under AddressSanitizer.
+ *
+ * How a file is read is in mutations_read.c; with questions_read.c in its place this is
+ * questions_test, which asks each file what the commands answer.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -287,6 +290,11 @@ struct tally { unsigned runs, reported, unreported; };
 
 static double slowest;
 
+/* Reads a file in all ways. Returns the first error, 0: there was none. */
+int read_mutation(const char *path, unsigned number);
+/* Files that are read when nobody says how many. */
+extern const unsigned mutations_by_default;
+
 static void run_one(unsigned number, const char *path, struct tally tallies[DAMAGES]) {
   const struct input *input = &inputs[number % input_count];
   size_t size = input->size;
@@ -298,8 +306,7 @@ static void run_one(unsigned number, const char *path, struct tally tallies[DAMA
   bool must = (is_compressed ? of_compressed : damages)[kind].apply(bytes, &size);
   REQUIRE(input_unpack(path, bytes, size));
   double before = seconds();
-  int status = input_read_everything(path, number % 4 ? EVENTRING_OPEN_MERGED : 0,
-                                     number % 8 ? NULL : "copy.eventring");
+  int status = read_mutation(path, number);
   double took = seconds() - before;
   if (took > slowest) slowest = took;
   if (took > 2) fprintf(stderr, "mutation %u of %s took %.1f s\n", number, input->name, took);
@@ -347,7 +354,7 @@ static int run_all(unsigned count) {
            access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp", (int)getpid());
   for (unsigned i = 0; i < input_count; i++) {
     REQUIRE(input_unpack(path, inputs[i].bytes, inputs[i].size));
-    REQUIRE(input_read_everything(path, 0, "copy.eventring") == EVENTRING_OK);
+    REQUIRE(read_mutation(path, 0) == EVENTRING_OK);
   }
   for (unsigned i = 0; i < count; i++) run_one(i, path, tallies);
   unlink(path);
@@ -434,7 +441,7 @@ int main(int argc, char **argv) {
   }
   unsigned count = argc > 1
                        ? (unsigned)atoi(argv[1])
-                       : 1500 / (slowness && atoi(slowness) > 0 ? (unsigned)atoi(slowness) : 1);
+                       : mutations_by_default / (slowness && atoi(slowness) > 0 ? (unsigned)atoi(slowness) : 1);
   if (argc > 2) seed = strtoull(argv[2], NULL, 0) | 1;
   return run_all(count);
 }

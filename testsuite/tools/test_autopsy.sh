@@ -35,6 +35,9 @@ is "memory" true "$(query killed.json '[.memory[].name] | any(. == "heap_words")
 is "steps" true "$(query killed.json '.collector.steps > 0')"
 is "rings" '["runtime","user"]' "$(query killed.json '[.rings[].ring] | unique')"
 is "reach" true "$(query killed.json '[.rings[].reach_ns] | min > 0')"
+"$EVENTRING" autopsy --brief failed/*.eventring >brief.txt || fail "autopsy --brief: $?"
+[ "$(wc -l <brief.txt)" -le 24 ] || fail "more than a screen: $(cat brief.txt)"
+has "the error in brief" "no such user" "$(cat brief.txt)"
 has "killed" "ended: killed" "$(cat killed.txt)"
 
 "$EVENTRING" autopsy failed/*.eventring >failed.txt || fail "autopsy of an error: $?"

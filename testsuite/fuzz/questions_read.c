@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+/* questions_read.c: questions_test asks each damaged file all questions that commands answer,
+ * in one process, and checks what they print: text without control characters, JSON that is
+ * valid, by the grammar of RFC 8259, and UTF-8. */
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "recording_input.h"
+#include "tools/tool.h"
+
+#define QUESTIONS(X) X(pauses) X(spans) X(stats) X(autopsy) X(diff)
+#define DECLARE(name) int command_##name(const struct command *self, int count, char **words);
+QUESTIONS(DECLARE)
+#undef DECLARE
+
+static const struct command questions[] = {
+#define QUESTION(word) {.name = #word, .synopsis = "", .summary = "", .run = command_##word},
+    QUESTIONS(QUESTION)
+#undef QUESTION
+};
+enum { COUNT = sizeof questions / sizeof questions[0], DIFF = COUNT - 1 };
+
+/* ---- What was printed ------------------------------------------------------------------ */
+
+struct text {
+  const char *at, *end;
+  unsigned depth;
+};
+
+static bool value(struct text *t);
+
+static void blanks(struct text *t) {
+  while (t->at < t->end && strchr(" \t\r\n", *t->at)) t->at++;
+}
+
+static bool literal(struct text *t, const char *word) {
+  size_t size = strlen(word);
+  if ((size_t)(t->end - t->at) < size || memcmp(t->at, word, size) != 0) return false;
+  t->at += size;
+  return true;
+}
+
+static bool digits(struct text *t) {
+  const char *from = t->at;
+  while (t->at < t->end && *t->at >= '0' && *t->at <= '9') t->at++;
+  return t->at > from;
+}
+
+static bool number(struct text *t) {
+  literal(t, "-");
+  if (!literal(t, "0") && !digits(t)) return false;
+  if (literal(t, ".") && !digits(t)) return false;
+  if (literal(t, "e") || literal(t, "E")) {
+    if (!literal(t, "+")) literal(t, "-");
+    return digits(t);
+  }
+  return true;
+}
+
+static bool escape(struct text *t) {
+  if (t->at >= t->end) return false;
+  if (*t->at != 'u') return strchr("\"\\/bfnrt", *t->at++) != NULL;
+  for (int i = 1; i <= 4; i++)
+    if (t->end - t->at <= i || !strchr("0123456789abcdefABCDEF", t->at[i])) return false;
+  t->at += 5;
+  return true;
+}
+
+static bool string(struct text *t) {
+  if (!literal(t, "\"")) return false;
+  while (t->at < t->end && *t->at != '"') {
+    struct eventring_character c = eventring_character_at(t->at, (size_t)(t->end - t->at));
+    if (!c.printable) return false;
+    t->at += c.size;
+    if (c.code == '\\' && !escape(t)) return false;
+  }
+  return literal(t, "\"");
+}
+
+static bool member(struct text *t) {
+  blanks(t);
+  if (!string(t)) return false;
+  blanks(t);
+  return literal(t, ":") && value(t);
+}
+
+static bool list(struct text *t, const char *close, bool (*element)(struct text *)) {
+  t->at++;
+  blanks(t);
+  if (literal(t, close)) return true;
+  do
+    if (!element(t)) return false;
+  while (literal(t, ","));
+  return literal(t, close);
+}
+
+static bool value(struct text *t) {
+  bool right;
+  blanks(t);
+  if (t->at >= t->end || t->depth++ > 64) return false;
+  switch (*t->at) {
+    case '{': right = list(t, "}", member); break;
+    case '[': right = list(t, "]", value); break;
+    case '"': right = string(t); break;
+    case 't': right = literal(t, "true"); break;
+    case 'f': right = literal(t, "false"); break;
+    case 'n': right = literal(t, "null"); break;
+    default: right = number(t); break;
+  }
+  t->depth--;
+  blanks(t);
+  return right;
+}
+
+static bool is_harmless(const char *text, size_t size) {
+  for (size_t at = 0; at < size;) {
+    struct eventring_character c = eventring_character_at(text + at, size - at);
+    if (!c.printable && text[at] != '\n') return false;
+    at += c.size;
+  }
+  return true;
+}
+
+/* ---- Asking ---------------------------------------------------------------------------- */
+
+static int out = -1;
+
+static void check_output(const char *name, const char *path, bool json) {
+  off_t size = lseek(out, 0, SEEK_END);
+  char *text = malloc((size_t)size + 1);
+  if (!text || pread(out, text, (size_t)size, 0) != size) abort();
+  struct text t = {.at = text, .end = text + size};
+  bool right = size == 0 || (json ? value(&t) && t.at == t.end : is_harmless(text, (size_t)size));
+  if (!right) {
+    fprintf(stderr, "%s%s of %s printed: %.*s\n", name, json ? " --json" : "", path, (int)size,
+            text);
+    abort();
+  }
+  free(text);
+}
+
+static int ask(const struct command *question, const char *path, bool json) {
+  char name[512], option[] = "--json";
+  char *words[4];
+  int count = 0;
+  snprintf(name, sizeof name, "%s", path);
+  if (json) words[count++] = option;
+  words[count++] = name;
+  if (question == &questions[DIFF]) words[count++] = name;
+  words[count] = NULL;
+  if (ftruncate(out, 0) != 0 || lseek(out, 0, SEEK_SET) != 0) abort();
+  int status = question->run(question, count, words);
+  fflush(stdout);
+  check_output(question->name, path, json);
+  return status;
+}
+
+/* Standard output is a file in memory from now on; messages go nowhere. */
+static void redirect(void) {
+  out = memfd_create("questions", MFD_CLOEXEC);
+  if (out < 0 || dup2(out, STDOUT_FILENO) < 0 || !freopen("questions.err", "w", stderr)) abort();
+}
+
+extern const unsigned mutations_by_default;
+const unsigned mutations_by_default = 400;
+
+int read_mutation(const char *path, unsigned number) {
+  int reported = 0, kept = dup(STDOUT_FILENO);
+  if (out < 0) redirect();
+  else if (dup2(out, STDOUT_FILENO) < 0) abort();
+  for (unsigned i = 0; i < COUNT; i++) {
+    int status = ask(&questions[i], path, (number + i) % 2);
+    if (status != STATUS_OK && status != STATUS_WRONG) abort();
+    if (status == STATUS_WRONG) reported = -1;
+  }
+  if (kept < 0 || dup2(kept, STDOUT_FILENO) < 0) abort();
+  close(kept);
+  return reported;
+}
