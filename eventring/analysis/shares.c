@@ -295,12 +295,13 @@ static int take_span(struct domain *domain, const struct eventring_event *event,
                      struct eva_span_time *time, bool *ended) {
   struct flows *flows = &domain->flows[event->ring];
   struct flow *flow = flow_at(flows, event->context);
-  if (!flow || open_frames(flow, event->depth + 1, event->kind == EVENTRING_BEGIN) < 0) return EVENTRING_E_MEMORY;
+  bool begins = event->kind == EVENTRING_BEGIN;
+  if (!flow || open_frames(flow, event->depth + 1, begins) < 0) return EVENTRING_E_MEMORY;
   if (!(event->flags & EVENTRING_SYNTHETIC)) {
     go_on(domain, flow, event->ns);
     enter(flows, flow);
   }
-  if (event->kind == EVENTRING_BEGIN) {
+  if (begins) {
     begin(domain, flow, event);
     return EVENTRING_OK;
   }

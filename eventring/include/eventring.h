@@ -881,7 +881,7 @@ struct eventring_callbacks {
 };
 
 /* A context that has open spans was left, or goes on (what happens between the two does not
-   belong to these spans). A context without open spans is not written down. */
+   belong to these spans). */
 struct eventring_switch {
   uint64_t ns;
   uint64_t context;

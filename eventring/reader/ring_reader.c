@@ -142,7 +142,9 @@ static void find_entry(struct evr_ring_reader *reader, const struct format_open 
 
 static void queue_switch(struct evr_ring_reader *reader, uint8_t kind, uint64_t context,
                          uint64_t ticks) {
-  if (reader->tells_switches)
+  const struct evr_span_stack *stack =
+      reader->tells_switches ? evr_spans_of(&reader->spans, context) : NULL;
+  if (stack && stack->count)
     queue_pending(reader, (struct evr_pending){.kind = kind, .context = context, .when = ticks,
                                                .incarnation = reader->position.incarnation});
 }

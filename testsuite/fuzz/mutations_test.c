@@ -441,7 +441,8 @@ int main(int argc, char **argv) {
   }
   unsigned count = argc > 1
                        ? (unsigned)atoi(argv[1])
-                       : mutations_by_default / (slowness && atoi(slowness) > 0 ? (unsigned)atoi(slowness) : 1);
+                       : mutations_by_default /
+                             (slowness && atoi(slowness) > 0 ? (unsigned)atoi(slowness) : 1);
   if (argc > 2) seed = strtoull(argv[2], NULL, 0) | 1;
   return run_all(count);
 }

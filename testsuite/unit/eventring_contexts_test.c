@@ -317,6 +317,79 @@ static void open_spans_of_all_contexts(void **state) {
   eventring_close(cursor);
 }
 
+struct switches {
+  struct eventring_switch seen[8];
+  unsigned count;
+  uint64_t newest_ns; /* of the events */
+};
+
+static int on_switch(void *context, const struct eventring_switch *change) {
+  struct switches *switches = context;
+  assert_true(change->ns >= switches->newest_ns);
+  if (switches->count < 8) switches->seen[switches->count++] = *change;
+  return 0;
+}
+
+static int on_event_between(void *context, const struct eventring_event *event) {
+  struct switches *switches = context;
+  if (switches->count) assert_true(event->ns >= switches->seen[switches->count - 1].ns);
+  switches->newest_ns = event->ns;
+  return 0;
+}
+
+/* In their place among the events; of contexts with open spans only, and only if asked for. */
+static void switches_are_delivered(void **state) {
+  (void)state;
+  const struct eventring_callbacks callbacks = {on_event_between, NULL};
+  struct switches switches = {0};
+  begin(5, T_FLOOD);
+  leave(5);
+  leave(6); /* has no spans */
+  count(6);
+  go_on(5);
+  end(5, T_FLOOD);
+  leave(5);
+  eventring_cursor *cursor = open_self(EVENTRING_OPEN_MERGED);
+  assert_int_equal(eventring_cursor_switches(cursor, on_switch, &switches), EVENTRING_OK);
+  assert_int_equal(eventring_poll(cursor, &callbacks, &switches, 0) > 0, 1);
+  assert_int_equal(switches.count, 2);
+  for (unsigned i = 0; i < 2; i++) {
+    assert_int_equal(switches.seen[i].context, 5);
+    assert_int_equal(switches.seen[i].resumed, i);
+    assert_int_equal(switches.seen[i].ring, EVENTRING_USER);
+    assert_int_equal(switches.seen[i].incarnation, 1);
+  }
+  assert_int_equal(eventring_cursor_switches(cursor, NULL, NULL), EVENTRING_E_STATE);
+  assert_int_equal(eventring_cursor_select(cursor, 0), EVENTRING_E_STATE);
+  eventring_close(cursor);
+}
+
+/* Only the rings that were chosen are read. */
+static void some_rings_only(void **state) {
+  (void)state;
+  struct log log = {0};
+  begin(0, T_FLOOD);
+  end(0, T_FLOOD);
+  eventring_cursor *cursor = open_self(0);
+  assert_int_equal(eventring_cursor_select(cursor, 1u << EVENTRING_RINGS), EVENTRING_E_ARGUMENT);
+  assert_int_equal(eventring_cursor_select(cursor, 1u << EVENTRING_USER), EVENTRING_OK);
+  poll_log(cursor, &log, 0);
+  assert_int_equal(log.count, 2);
+  count(0);
+  clear_log(&log);
+  poll_log(cursor, &log, 0);
+  assert_int_equal(log.count, 1);
+  clear_log(&log);
+  eventring_close(cursor);
+  cursor = open_self(0);
+  assert_int_equal(eventring_cursor_select(cursor, 1u << EVENTRING_RUNTIME), EVENTRING_OK);
+  poll_log(cursor, &log, 0);
+  for (size_t i = 0; i < log.count; i++)
+    assert_int_equal(log.seen[i].event.ring, EVENTRING_RUNTIME);
+  clear_log(&log);
+  eventring_close(cursor);
+}
+
 /* The next domain of the slot begins in context 0. */
 static void contexts_end_with_their_domain(void **state) {
   (void)state;
@@ -347,6 +420,8 @@ int main(void) {
       TEST(late_and_lossy_readers_merged),
       TEST(open_spans_of_all_contexts),
       TEST(contexts_end_with_their_domain),
+      TEST(switches_are_delivered),
+      TEST(some_rings_only),
 #undef TEST
   };
   register_test_events();
