@@ -1216,8 +1216,9 @@ struct eventring_saver_options {
                           this time or before */
   uint64_t domains[2]; /* bit d % 64 of domains[d / 64]: domain d (slot) is saved; none: all */
   bool checked;        /* each block is checked as a reader checks it: a damaged one is left out,
-                          and counted. Otherwise only headers are, as the rings of a live
-                          process want to be copied quickly */
+                          and counted, and of a damaged block of records what readers do not
+                          use. Otherwise only headers are, as the rings of a live process want
+                          to be copied quickly */
   bool stripped;       /* texts of the program are replaced by letters, as many: names of the
                           program, of domains, of classes and rings of the host, and of
                           definitions of class user and the host's classes, with unit, doc and

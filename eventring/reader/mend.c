@@ -109,7 +109,7 @@ int evr_mended_patch(struct evr_scan *s, uint64_t block, const uint64_t *words) 
     memcpy(copy, words, FORMAT_BLOCK_BYTES);
     s->mended_words++;
   }
-  m->patches[m->patch_count++] = (struct evr_patch){block, copy};
+  m->patches[m->patch_count++] = (struct evr_patch){block, copy, false};
   return EVENTRING_OK;
 }
 
@@ -180,6 +180,7 @@ static int open_damaged(eventring_cursor **cursor, int fd, const char *path,
     report->packed_damaged = damage.code != 0;
     source.mended = s->mended;
     free(s->unfinished);
+    free(s->records);
   }
   free(s);
   if (status != EVENTRING_OK) {

@@ -10,6 +10,7 @@
 struct evr_patch { /* of a block of the file */
   uint64_t block;
   uint64_t *words; /* what it has instead; NULL: zeros */
+  bool is_doubtful; /* a block of records: what could be kept of one whose checksum is wrong */
 };
 
 struct evr_mended {

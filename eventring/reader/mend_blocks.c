@@ -2,6 +2,7 @@
 /* mend_blocks.c: the blocks of a damaged file, each by what it says of itself (mend.c). */
 #include "reader/mend_scan.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "format/array.h"
@@ -11,6 +12,10 @@ enum {
   MOST_UNFINISHED = 1 << 16,
   MOST_TRIED = 2048 /* blocks of records: 2 ms each */
 };
+
+static int no_memory(struct evr_scan *s) {
+  return evr_fail(s->error, EVENTRING_E_MEMORY, 0, "no memory to repair a file");
+}
 
 /* ---- A checksum that becomes right --------------------------------------------------- */
 
@@ -89,7 +94,7 @@ static int note_unfinished(struct evr_scan *s, const struct format_block *h, uin
   }
   if (!evr_make_room(&s->unfinished, &s->unfinished_room, s->unfinished_count, 64,
                      sizeof *s->unfinished))
-    return evr_fail(s->error, EVENTRING_E_MEMORY, 0, "no memory to repair a file");
+    return no_memory(s);
   s->unfinished[s->unfinished_count++] =
       (struct evr_unfinished){h->sequence, (uint32_t)block, h->domain, h->ring};
   return EVENTRING_OK;
@@ -306,23 +311,94 @@ static int mend_records(struct evr_scan *s, uint64_t *words, uint64_t block) {
   return evr_mended_patch(s, block, words);
 }
 
-static void note_clock(struct evr_scan *s, const uint64_t *words) {
+static void note_clock(struct evr_scan *s, const uint64_t *words, bool is_sound) {
   const struct format_block *h = (const struct format_block *)words;
   if (h->kind != FORMAT_CLOCK || !words[FORMAT_BLOCK_HEADER_WORDS]) return;
   s->has_clock = true;
-  if (h->sequence == 1) memcpy(&s->first, words + FORMAT_BLOCK_HEADER_WORDS, sizeof s->first);
+  if (h->sequence == 1 && (is_sound || !s->first.multiplier))
+    memcpy(&s->first, words + FORMAT_BLOCK_HEADER_WORDS, sizeof s->first);
+}
+
+/* Where the block with this key is in the table, or belongs. */
+static uint64_t *place_of_key(const uint64_t *table, uint32_t room, uint64_t key) {
+  uint32_t i = (uint32_t)(key * 0x9e3779b97f4a7c15u >> 32) & (room - 1);
+  while (table[i] && table[i] != key) i = (i + 1) & (room - 1);
+  return (uint64_t *)table + i;
+}
+
+static bool grow_table(struct evr_scan *s) {
+  uint32_t room = s->records_room ? 2 * s->records_room : 256;
+  uint64_t *table = calloc(room, sizeof *table);
+  if (!table) return false;
+  for (uint32_t i = 0; i < s->records_room; i++)
+    if (s->records[i]) *place_of_key(table, room, s->records[i]) = s->records[i];
+  free(s->records);
+  s->records = table;
+  s->records_room = room;
+  return true;
+}
+
+static bool take_key(struct evr_scan *s, const struct format_block *h, bool *is_twice) {
+  uint64_t key = h->sequence << 8 | h->kind;
+  if (2 * s->records_count >= s->records_room && !grow_table(s)) return false;
+  uint64_t *place = place_of_key(s->records, s->records_room, key);
+  *is_twice = *place != 0;
+  s->records_count += !*is_twice;
+  *place = key;
+  return true;
+}
+
+/* Has the last patch this block? */
+static struct evr_patch *patch_of(struct evr_scan *s, uint64_t block) {
+  struct evr_mended *m = s->mended;
+  struct evr_patch *last = m->patch_count ? &m->patches[m->patch_count - 1] : NULL;
+  return last && last->block == block ? last : NULL;
+}
+
+static void leave_out(struct evr_patch *patch) {
+  free(patch->words);
+  patch->words = NULL;
+}
+
+/* A block of records that is sound, perhaps by its patch. If one of this kind and number is there
+   already, one of the two was copied to where it does not belong. */
+static int leave_out_second(struct evr_scan *s, const struct format_block *h, uint64_t block) {
+  struct evr_patch *patch = patch_of(s, block);
+  bool is_twice;
+  if (!take_key(s, h, &is_twice)) return no_memory(s);
+  if (!is_twice) return EVENTRING_OK;
+  s->report->damaged_records++;
+  if (!patch) return evr_mended_patch(s, block, NULL);
+  leave_out(patch);
+  return EVENTRING_OK;
+}
+
+/* When all are known: of those that are not sound, only what no other one has. */
+static int leave_out_doubtful(struct evr_scan *s) {
+  struct evr_mended *m = s->mended;
+  for (uint32_t i = 0; i < m->patch_count; i++) {
+    struct evr_patch *patch = &m->patches[i];
+    bool is_twice;
+    if (!patch->is_doubtful || !patch->words) continue;
+    if (!take_key(s, (const struct format_block *)patch->words, &is_twice)) return no_memory(s);
+    if (is_twice) leave_out(patch);
+  }
+  return EVENTRING_OK;
 }
 
 static int take_records(struct evr_scan *s, uint64_t *words, uint64_t block) {
   struct evr_unit_list *units = &s->mended->units.records;
   uint32_t unit = (uint32_t)(block - block % FORMAT_UNIT);
+  uint64_t damaged = s->report->damaged_records;
   int status = mend_records(s, words, block);
-  bool is_gone = status == EVENTRING_OK && s->mended->patch_count &&
-                 s->mended->patches[s->mended->patch_count - 1].block == block &&
-                 !s->mended->patches[s->mended->patch_count - 1].words;
-  if (!is_gone) note_clock(s, words);
-  if (status != EVENTRING_OK || (units->count && units->block[units->count - 1] == unit))
-    return status;
+  bool is_sound = s->report->damaged_records == damaged;
+  if (status == EVENTRING_OK && is_sound)
+    status = leave_out_second(s, (const struct format_block *)words, block);
+  if (status != EVENTRING_OK) return status;
+  struct evr_patch *patch = patch_of(s, block);
+  if (patch) patch->is_doubtful = !is_sound;
+  if (!patch || patch->words) note_clock(s, words, is_sound);
+  if (units->count && units->block[units->count - 1] == unit) return EVENTRING_OK;
   return evr_units_add_records(&s->mended->units, unit, s->error);
 }
 
@@ -400,6 +476,7 @@ int evr_mend_blocks(struct evr_scan *s) {
       else status = take_block(s, s->words[i], at + i);
     }
   }
+  if (status == EVENTRING_OK) status = leave_out_doubtful(s);
   if (status == EVENTRING_OK) status = take_unfinished(s);
   if (status == EVENTRING_OK) s->report->damaged_events += evr_units_sort(&s->mended->units);
   return status;

@@ -36,6 +36,8 @@ struct evr_scan {
   struct format_segment first; /* of the first block of the clock; zeroed: not found */
   struct evr_unfinished *unfinished; /* ascending by block */
   uint32_t unfinished_count, unfinished_room;
+  uint64_t *records; /* blocks of records that were taken: kind and sequence, a hash table with */
+  uint32_t records_count, records_room; /* room for a power of 2 of them; 0: it is empty */
   bool has_newest[EVENTRING_MAX_DOMAINS][EVENTRING_RINGS]; /* one of them was taken */
   uint64_t words[EVR_MEND_AHEAD][FORMAT_BLOCK_WORDS];
 };

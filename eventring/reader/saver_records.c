@@ -9,7 +9,7 @@
  *
  * A block that is being filled is copied as it is, with so_far and its checksum; at the end
  * it is sealed as far as it went, as in a snapshot. One that is damaged is copied with its
- * damage, never sealed.
+ * damage, never sealed; if what is copied is checked, only what readers use of it.
  *
  * Losses. Each gap is a record of kind 9, and a time in the list of intervals, whose union
  * is the time in which anything was lost. The block of losses that is being filled is kept
@@ -103,6 +103,16 @@ static bool is_in_place(unsigned kind) {
   return kind == FORMAT_HEAPS || kind == FORMAT_HEAP_PAGES;
 }
 
+/* Of a damaged block, in a file that is checked: what readers use. Those records of an unfinished
+   one that are whole hold, nothing of a finished one. */
+static bool keep_what_holds(const eventring_saver *saver, uint64_t *words, uint32_t end) {
+  struct format_block *h = (struct format_block *)words;
+  if (!saver->options.checked || h->committed) return false;
+  words[FORMAT_SEAL_WORD] = 0;
+  words[FORMAT_SO_FAR_WORD] = evr_seal(end, evr_checksum_so_far(words, end));
+  return true;
+}
+
 /* A copy of a block of which `end` words are known to be whole. */
 static void take_block(eventring_saver *saver, struct saver_block *b, uint64_t *words,
                        uint32_t end, bool sound, struct saver_output *out) {
@@ -113,6 +123,8 @@ static void take_block(eventring_saver *saver, struct saver_block *b, uint64_t *
   if (!valid && saver->meta->over)
     evr_note_damage(&saver->meta->damage, "block %u of the file has records, and is not valid",
                     b->block);
+  if (!valid) valid = keep_what_holds(saver, words, end);
+  if (!valid && saver->options.checked) return;
   if (!saver_strip_records(saver, words, end, valid)) return;
   bool is_new = !b->sequence;
   if (b->sequence && is_in_place(h->kind)) {

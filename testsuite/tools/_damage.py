@@ -104,6 +104,18 @@ def damage(data, where):
         flip(changed, 12288 + 256 * slot + 128 + 16 * ring, draw.choice((1, 8, 16)))
     elif where == "cut":
         del changed[draw.randrange(FRONT + BLOCK, len(data)):]
+    elif where == "copied":  # what a disk wrote to another place, or twice
+        for _ in range(draw.choice((1, 1, 2, 6))):
+            source = draw.choice(draw.choice((event_blocks, record_blocks)))
+            to = draw.choice(draw.choice((event_blocks, event_blocks, record_blocks)))
+            size = draw.choice((BLOCK, BLOCK, 512, 16 * BLOCK))
+            part = data[source:source + size]
+            changed[to:to + len(part)] = part[:len(changed) - to]
+    elif where == "exchanged":
+        for _ in range(draw.choice((1, 1, 2, 6))):
+            one, other = draw.choice(event_blocks), draw.choice(event_blocks + record_blocks)
+            changed[one:one + BLOCK], changed[other:other + BLOCK] = \
+                changed[other:other + BLOCK], changed[one:one + BLOCK]
     elif where == "zeros":
         at = draw.choice(newer(data, event_blocks) or event_blocks)
         changed[at:at + BLOCK] = bytes(BLOCK)
@@ -176,7 +188,8 @@ def main():
     with open(original, "rb") as file:
         data = file.read()
     whole = events(original)
-    kinds = ("events", "events", "byte", "front", "records", "heads", "cut", "zeros")
+    kinds = ("events", "events", "byte", "front", "records", "heads", "cut", "zeros",
+             "copied", "exchanged")
     for turn in range(turns):
         where = kinds[turn % len(kinds)]
         with open(DAMAGED, "wb") as file:

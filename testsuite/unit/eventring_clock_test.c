@@ -111,8 +111,23 @@ static void check_cursor(eventring_cursor *cursor) {
   eventring_close(cursor);
 }
 
+static void check_backwards(eventring_cursor *cursor) {
+  struct log log = {0};
+  poll_log(cursor, &log, 0);
+  for (size_t i = 0; i < log.count / 2; i++) {
+    struct seen first = log.seen[i];
+    log.seen[i] = log.seen[log.count - 1 - i];
+    log.seen[log.count - 1 - i] = first;
+  }
+  check_log(&log);
+  clear_log(&log);
+  eventring_close(cursor);
+}
+
 static void check_readers(void) {
   struct eventring_error error;
+  check_backwards(open_self(EVENTRING_OPEN_BACKWARDS));
+  check_backwards(open_file(own_path(), EVENTRING_OPEN_BACKWARDS | EVENTRING_OPEN_UNMAPPED));
   check_cursor(open_self(0));
   check_cursor(open_file(own_path(), 0));
   check_cursor(open_file(own_path(), EVENTRING_OPEN_UNMAPPED));
@@ -289,6 +304,26 @@ static void followed_and_switched(void **state) {
   eventring_close(cursor);
 }
 
+/* A clock that is set back, also within spans, within a block and for more than one: events stay
+   in the order in which they were written, and a span that ends before it began lasts 0. */
+static void the_clock_goes_back(void **state) {
+  static const uint64_t by[] = {100, 40000, 3000000, 5000000000};
+  (void)state;
+  now_ns += 20000000000; /* not to before the start */
+  for (unsigned n = 0; n < 4; n++) {
+    uint64_t outer = begin(T_FLOOD);
+    point();
+    now_ns -= by[n];
+    uint64_t inner = begin(T_CALL);
+    point();
+    end(T_CALL, inner);
+    eventring_user_end(d, T_FLOOD);
+    note(EVENTRING_END, T_FLOOD, outer < now_ns ? outer : now_ns);
+    for (int i = 0; i < 150; i++) point();
+    check_readers();
+  }
+}
+
 int main(void) {
 #if !TEST_MONOTONIC && !defined(__x86_64__)
   printf("the counter of this processor cannot be replaced\n");
@@ -298,6 +333,7 @@ int main(void) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
   const struct CMUnitTest tests[] = {
       TEST(the_clock_is_the_tests), TEST(wraps_while_busy), TEST(wraps_while_idle),
-      TEST(lists_of_open_spans), TEST(suspended_across_a_round), TEST(followed_and_switched)};
+      TEST(lists_of_open_spans), TEST(suspended_across_a_round), TEST(followed_and_switched),
+      TEST(the_clock_goes_back)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
