@@ -11,6 +11,8 @@ check_PROGRAMS += \
 	testsuite/unit/eventring_growth_test \
 	testsuite/unit/eventring_stream_test \
 	testsuite/unit/eventring_backwards_test \
+	testsuite/unit/eventring_interleaved_test \
+	testsuite/unit/eventring_feedback_test \
 	testsuite/unit/eventring_encoder_test \
 	testsuite/unit/eventring_saver_test \
 	testsuite/unit/eventring_ending_test \
@@ -86,6 +88,14 @@ testsuite_unit_eventring_backwards_test_SOURCES = testsuite/unit/eventring_backw
 	testsuite/unit/eventring_common.h testsuite/unit/mirror.h
 testsuite_unit_eventring_backwards_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
 testsuite_unit_eventring_backwards_test_LDADD = $(LINK_EVENTRING) $(CMOCKA_LIBS)
+testsuite_unit_eventring_interleaved_test_SOURCES = \
+	testsuite/unit/eventring_interleaved_test.c testsuite/unit/eventring_common.h
+testsuite_unit_eventring_interleaved_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
+testsuite_unit_eventring_interleaved_test_LDADD = $(LINK_EVENTRING) $(CMOCKA_LIBS)
+testsuite_unit_eventring_feedback_test_SOURCES = testsuite/unit/eventring_feedback_test.c \
+	testsuite/unit/eventring_common.h
+testsuite_unit_eventring_feedback_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
+testsuite_unit_eventring_feedback_test_LDADD = $(LINK_EVENTRING) $(CMOCKA_LIBS)
 testsuite_unit_eventring_growth_test_SOURCES = testsuite/unit/eventring_growth_test.c \
 	testsuite/unit/eventring_common.h
 testsuite_unit_eventring_growth_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
