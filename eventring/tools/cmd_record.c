@@ -249,6 +249,7 @@ static int status_of(struct recorder *recorder, const struct record_options *opt
   struct eventring_saver_info info;
   recorder_info(recorder, &info);
   bool lost = info.lost || (launched && info.missed);
+  if (info.damaged && options->quiet) complain_damaged(info.damaged); /* else the summary has */
   return result->failed || info.damaged || (options->strict && lost) ? STATUS_WRONG : STATUS_OK;
 }
 

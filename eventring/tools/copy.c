@@ -141,6 +141,7 @@ enum copy_status copy_recording(eventring_cursor *cursor, const struct copy_opti
   free(copy.buffer);
   if (!done) return COPY_FAILED;
   bool damaged = report_damage(cursor);
+  if (info->damaged) complain_damaged(info->damaged);
   return damaged || info->damaged ? COPY_DAMAGED : COPY_DONE;
 }
 
@@ -152,5 +153,4 @@ void print_copy(const char *path, const struct eventring_saver_info *info, uint6
     complain("%s events before them are not there", eva_count_text(events, info->missed));
   if (info->lost)
     complain("%s events among them are lost", eva_count_text(events, info->lost));
-  if (info->damaged) complain_damaged(info->damaged);
 }

@@ -169,4 +169,8 @@ is "damaged source: sums" true "$(query record.json '.emitted == .missed + .save
 "$EVENTRING" stats --json again.eventring >stats.json || fail "damaged source: stats: $?"
 is "damaged source: lost" "$(query record.json .lost)" \
   "$(query stats.json '[.domains[].rings[].lost] | add')"
+rm -f again.eventring
+ends 1 "1 damaged blocks of events" "$EVENTRING" record -q -o again.eventring copy.eventring
+rm -f again.eventring
+ends 1 "1 damaged blocks of events" "$EVENTRING" cut -q --since 0 -o again.eventring copy.eventring
 finish
