@@ -19,6 +19,7 @@
 #ifndef EVENTRING_FORMAT_H
 #define EVENTRING_FORMAT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -98,6 +99,12 @@ enum format_kind {
 #undef FORMAT_KIND
   FORMAT_KINDS = 64 /* that the status page counts */
 };
+
+/* Are blocks of this kind rewritten in place, each by its own owner? Several have the same
+   sequence number then, and only the newest copy of one means something. */
+static inline bool format_is_in_place(unsigned kind) {
+  return kind == FORMAT_HEAPS || kind == FORMAT_HEAP_PAGES;
+}
 
 /* Word kind 7: not an event but a remark to the reader; the id says which. */
 enum { FORMAT_WORD_REMARK = 7 };

@@ -365,6 +365,7 @@ static void leave_out(struct evr_patch *patch) {
 static int leave_out_second(struct evr_scan *s, const struct format_block *h, uint64_t block) {
   struct evr_patch *patch = patch_of(s, block);
   bool is_twice;
+  if (format_is_in_place(h->kind)) return EVENTRING_OK;
   if (!take_key(s, h, &is_twice)) return no_memory(s);
   if (!is_twice) return EVENTRING_OK;
   s->report->damaged_records++;
@@ -380,7 +381,9 @@ static int leave_out_doubtful(struct evr_scan *s) {
     struct evr_patch *patch = &m->patches[i];
     bool is_twice;
     if (!patch->is_doubtful || !patch->words) continue;
-    if (!take_key(s, (const struct format_block *)patch->words, &is_twice)) return no_memory(s);
+    const struct format_block *h = (const struct format_block *)patch->words;
+    if (format_is_in_place(h->kind)) continue;
+    if (!take_key(s, h, &is_twice)) return no_memory(s);
     if (is_twice) leave_out(patch);
   }
   return EVENTRING_OK;

@@ -31,11 +31,6 @@ bool evr_kind_is_known(unsigned kind) {
 }
 
 /* Does this kind rewrite its oldest block? In a stream only that of endings. */
-/* Are blocks of this kind rewritten in place? They are read by heaps.c. */
-static bool is_in_place(unsigned kind) {
-  return kind == FORMAT_HEAPS || kind == FORMAT_HEAP_PAGES;
-}
-
 static bool turns_over(const struct evr_metadata *meta, unsigned kind) {
   if (kind == FORMAT_PROFILES) return false; /* this scan does not use them (profiles.c) */
   if (evr_metadata_has_streams(meta) && !(meta->header.flags & FORMAT_INCOMPLETE))
@@ -136,7 +131,7 @@ static void identify_block(struct evr_record_scan *scan, struct evr_record_block
   b->kind = h->kind;
   b->at = FORMAT_BLOCK_HEADER_WORDS;
   bool is_known = evr_kind_is_known(h->kind);
-  b->finished = !is_known || is_in_place(h->kind);
+  b->finished = !is_known || format_is_in_place(h->kind);
   if (!is_known && h->kind != FORMAT_EVENTS) scan->unknown++;
 }
 

@@ -97,12 +97,6 @@ static uint64_t count_records(const uint64_t *words, uint32_t from, uint32_t end
   return count;
 }
 
-/* Blocks of heap profiles are rewritten in place, here as there: only the newest copy means
-   something. Their number is counted, not that of their records. */
-static bool is_in_place(unsigned kind) {
-  return kind == FORMAT_HEAPS || kind == FORMAT_HEAP_PAGES;
-}
-
 /* Of a damaged block, in a file that is checked: what readers use. Those records of an unfinished
    one that are whole hold, nothing of a finished one. */
 static bool keep_what_holds(const eventring_saver *saver, uint64_t *words, uint32_t end) {
@@ -127,7 +121,7 @@ static void take_block(eventring_saver *saver, struct saver_block *b, uint64_t *
   if (!valid && saver->options.checked) return;
   if (!saver_strip_records(saver, words, end, valid)) return;
   bool is_new = !b->sequence;
-  if (b->sequence && is_in_place(h->kind)) {
+  if (b->sequence && format_is_in_place(h->kind)) { /* here as there */
     b->sequence = h->sequence;
   } else if (b->sequence != h->sequence) {
     uint64_t place;
@@ -143,7 +137,7 @@ static void take_block(eventring_saver *saver, struct saver_block *b, uint64_t *
   b->unwritten = false;
   b->end = end;
   b->records = (uint32_t)count_records(words, FORMAT_BLOCK_HEADER_WORDS, end);
-  if (is_in_place(h->kind)) saver->record_counts[h->kind] += is_new;
+  if (format_is_in_place(h->kind)) saver->record_counts[h->kind] += is_new;
   else if (h->kind < FORMAT_KINDS)
     saver->record_counts[h->kind] += count_records(words, from, end);
   put_block(out, words, end, b->place);

@@ -137,19 +137,19 @@ file=$(echo "$PWD"/*.eventring)
 ends 1 "no process" control "$pid" --pause
 if [ -e "$file" ]; then ends 1 "no live process" control "$file" --resume; fi
 
-# a class that programs have and this one has no events of: it is off
+# a class that there is not
 SAROS_EVENTRING_START=1 "$SAROS" -e 'while true do end' &
 pid=$!
 await "$pid"
-ends 1 "class \`alloc' has no events in this program; it has lifecycle gc" control "$pid" --enable alloc
-control "$pid" --disable alloc,user || fail "to disable what has no events: $?"
+ends 1 "no class \`frobs'" control "$pid" --enable frobs
+control "$pid" --disable alloc,user || fail "to disable two: $?"
 is "disabled beside it" false "$(status_of .classes.user)"
-ends 1 "class \`alloc' has no events in this program" "$EVENTRING" dump --class alloc "$pid"
+ends 1 "no class \`frobs'" "$EVENTRING" dump --class frobs "$pid"
 mkfifo ctl ack
 "$EVENTRING" record -q --command-fifo ctl,ack -o copy.eventring "$pid" &
 recorder=$!
 exec 3<>ack
-for command in "disable alloc" "enable alloc" stop; do
+for command in "disable alloc" "enable frobs" stop; do
   echo "$command" >ctl
   IFS= read -r -t 10 line <&3
   answers+=("$line")
@@ -157,7 +157,7 @@ done
 exec 3<&-
 wait $recorder || fail "record: status $?"
 is "record: disable" ok "${answers[0]}"
-has "record: enable" "error: class \`alloc' has no events in this program" "${answers[1]}"
+has "record: enable" "error: no class \`frobs'" "${answers[1]}"
 kill -KILL "$pid"
 wait "$pid" 2>/dev/null
 

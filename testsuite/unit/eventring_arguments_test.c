@@ -31,7 +31,7 @@ static void definitions(void **state) {
   REFUSED(WITH(kind, EVENTRING_DEF_FLOW + 1));
   REFUSED(WITH(event_class, EVENTRING_MAX_CLASSES));
   REFUSED(WITH(ring, EVENTRING_RINGS));
-  REFUSED(WITH(payload, EVENTRING_STACK_ID + 1));
+  REFUSED(WITH(payload, EVENTRING_SAMPLE + 1));
   REFUSED(WITH(measure, EVENTRING_RATE + 1));
   REFUSED(WITH(name, NULL));
   assert_int_equal(WITH(unit, long_unit), EVENTRING_E_NAME);
