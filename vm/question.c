@@ -3,7 +3,7 @@
  *
  * Who holds the objects: a walk (retain.c) may take seconds, so a forked child does it, on
  * its copy of the memory. The program waits for the fork only, which copies the tables of
- * pages: about 10 us for each MiB that is resident.
+ * pages: 40 to 120 us for each MiB that is resident, on a busy machine.
  *
  * The child has one thread, and may have been forked while another one held any lock. So it
  * calls nothing of the C library that allocates or locks; retain.c is made for that. The
