@@ -32,7 +32,8 @@ void prototype_number(Prototype *p) {
 }
 
 LuaClosure *lua_closure_new(lua_State *L, Prototype *p) {
-  LuaClosure *c = heap_alloc(L, sizeof(LuaClosure) + p->nupvalues * sizeof(UpValue *), MEMPROF_CLOSURE);
+  LuaClosure *c =
+      heap_alloc(L, sizeof(LuaClosure) + p->nupvalues * sizeof(UpValue *), MEMPROF_CLOSURE);
   object_init(L, c, TYPE_LUA_CLOSURE);
   c->nupvalues = p->nupvalues;
   c->p = p;
@@ -42,7 +43,8 @@ LuaClosure *lua_closure_new(lua_State *L, Prototype *p) {
 
 CClosure *c_closure_new(lua_State *L, int nupvalues, lua_CFunction f) {
   rt_assert(nupvalues >= 0 && nupvalues <= UINT8_MAX);
-  CClosure *c = heap_alloc(L, sizeof(CClosure) + (size_t)nupvalues * sizeof(TValue), MEMPROF_CLOSURE);
+  CClosure *c =
+      heap_alloc(L, sizeof(CClosure) + (size_t)nupvalues * sizeof(TValue), MEMPROF_CLOSURE);
   object_init(L, c, TYPE_C_CLOSURE);
   c->nupvalues = (uint8_t)nupvalues;
   c->f = f;

@@ -702,7 +702,8 @@ static void *grow_large(Domain *d, void *part, size_t new_size) {
 }
 
 /* What it grows by in its place is asked for. */
-static NOINLINE void note_growth(lua_State *L, void *part, size_t more, MemprofKind kind, void *owner) {
+static NOINLINE void note_growth(lua_State *L, void *part, size_t more, MemprofKind kind,
+                                 void *owner) {
   memprof_took(L, part, more, kind, owner);
 }
 

@@ -12,7 +12,8 @@
 
 /* The samples of one subscriber: each word asked for is one with probability `rate`. */
 typedef struct MemprofStream {
-  uint64_t at;       /* first byte of the next sampled word, as heap_asked counts; UINT64_MAX: off */
+  uint64_t at;       /* first byte of the next sampled word, as heap_asked counts;
+                        UINT64_MAX: off */
   double rate, scale; /* scale: 1 / ln(1 - rate) */
   uint64_t random[4]; /* state of the generator */
   uint32_t left;     /* of `skips`, not used yet */

@@ -334,7 +334,8 @@ static int report_text(lua_State *L) {
     const lua_Number own = field_number(L, -1, "exclusive");
     const char *name = field_text(L, "name"), *source = field_text(L, "source");
     const long at = (long)field_number(L, -1, "line");
-    snprintf(line, sizeof line, "%12.0f %12.3f %12.3f %5.1f %%  %.80s", field_number(L, -1, "count"),
+    snprintf(line, sizeof line, "%12.0f %12.3f %12.3f %5.1f %%  %.80s",
+             field_number(L, -1, "count"),
              field_number(L, -1, "inclusive") / 1e6, own / 1e6, total > 0 ? own * 100 / total : 0,
              name);
     if (at > 0)

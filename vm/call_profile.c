@@ -36,7 +36,10 @@
 
 #define SPANS_BUDGET ((size_t)4 << 20)
 
-enum { MOST_EVENTS = 4096, WRITING_SHARE = 50 /* at most this part of the time is spent writing */ };
+enum {
+  MOST_EVENTS = 4096,
+  WRITING_SHARE = 50 /* at most this part of the time is spent writing */
+};
 
 /* The stack of a thread. */
 typedef struct ThreadStack {
@@ -137,9 +140,11 @@ static void forget_thread(CallProfile *p, ThreadStack *s) {
 
 static NOINLINE unsigned define_event(CallProfile *p, CalledFunction *f) {
   char name[EVENTRING_MAX_NAME + 1];
-  const int size = f->line != 0 ? snprintf(name, sizeof name, "%s (%s:%u)", f->name, f->source, f->line)
-                                : snprintf(name, sizeof name, "%s", f->name);
-  if (size >= (int)sizeof name) name[eventring_text_fit(name, sizeof name - 1, sizeof name - 1)] = '\0';
+  const int size =
+      f->line != 0 ? snprintf(name, sizeof name, "%s (%s:%u)", f->name, f->source, f->line)
+                   : snprintf(name, sizeof name, "%s", f->name);
+  if (size >= (int)sizeof name)
+    name[eventring_text_fit(name, sizeof name - 1, sizeof name - 1)] = '\0';
   const struct eventring_def def = {
       .name = name, .kind = EVENTRING_DEF_SPAN, .event_class = EVENTRING_CLASS_CALLS,
       .ring = EVENTRING_CALLS, .payload = EVENTRING_NONE};

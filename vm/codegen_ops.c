@@ -135,7 +135,8 @@ void op_left(FuncState *fs, BinaryOp op, Expr *left) {
 /* ---- arithmetic ---------------------------------------------------------- */
 
 /* The result of an instruction whose operands are no longer needed. */
-static void finish_binary(FuncState *fs, Expr *left, Expr *right, Instruction ins, Position position) {
+static void finish_binary(FuncState *fs, Expr *left, Expr *right, Instruction ins,
+                          Position position) {
   expr_release_two(fs, left, right);
   left->u.pc = emit(fs, ins);
   left->kind = EXPR_PENDING;
@@ -165,7 +166,8 @@ static bool is_commutative(BinaryOp op) {
          op == BINARY_BXOR;
 }
 
-static void code_arithmetic(FuncState *fs, BinaryOp op, Expr *left, Expr *right, Position position) {
+static void code_arithmetic(FuncState *fs, BinaryOp op, Expr *left, Expr *right,
+                            Position position) {
   int operand;
   Instruction ins;
   if (add_immediate(op, right, &operand)) {

@@ -34,8 +34,8 @@ static bool is_step(const Shape *s, uint32_t parent, Step step) {
  * the same kind. */
 static bool repeats(const RetainWalk *w, uint32_t shape, Step step) {
   const Shape *s = &w->shapes[shape];
-  return shape != 0 && step.kind != STEP_ANY && s->step.kind == step.kind && s->step.of == step.of &&
-         s->step.in == step.in && step.kind != STEP_ROOT;
+  return shape != 0 && step.kind != STEP_ANY && s->step.kind == step.kind &&
+         s->step.of == step.of && s->step.in == step.in && step.kind != STEP_ROOT;
 }
 
 static uint32_t shape_hash(uint32_t parent, Step step) {

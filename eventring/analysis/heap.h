@@ -55,7 +55,8 @@ int eva_heap_read(struct eva_heap *heap, eventring_cursor *cursor);
 /* Takes an event; of allocations those from `since` on. `survived`: only blocks that lived
    through that many collections are counted, by eva_heap_settle. */
 void eva_heap_window(struct eva_heap *heap, uint64_t since, uint64_t survived);
-/* The rates of the last profiles of all domains, for rings that do not have their beginning any more. */
+/* The rates of the last profiles of all domains, for rings that do not have their beginning
+   any more. */
 int eva_heap_rates(struct eva_heap *heap, eventring_cursor *cursor);
 int eva_heap_event(struct eva_heap *heap, const struct eventring_event *event);
 /* After the last event. */

@@ -27,7 +27,8 @@ bool evr_class_is_standard(const char *name, size_t size);
 int evr_class_by_bytes(const char *name, size_t size);
 int evr_ring_by_bytes(const char *name, size_t size);
 
-/* Bit n: events of ring n are watched (watch.h), and take the slow path. Atomic; changed under the mutex. */
+/* Bit n: events of ring n are watched (watch.h), and take the slow path. Atomic; changed
+   under the mutex. */
 extern uint32_t evr_watched_rings;
 static inline bool evr_watch_covers(unsigned ring) {
   return __atomic_load_n(&evr_watched_rings, __ATOMIC_RELAXED) >> ring & 1;

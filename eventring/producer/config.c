@@ -348,7 +348,8 @@ int eventring_config_from_env(struct eventring_config *config,
     if (v.value) status = settings[i].parse(&full, &v, error);
     says_start |= i == 0 && v.value && v.value[0];
   }
-  if (((full.stream && full.stream[0]) || full.triggers) && !says_start) full.start = EVENTRING_START_ON;
+  if (((full.stream && full.stream[0]) || full.triggers) && !says_start)
+    full.start = EVENTRING_START_ON;
   if (status != EVENTRING_OK) full.start = EVENTRING_START_OFF;
   memcpy(config, &full, config->struct_size);
   return status;

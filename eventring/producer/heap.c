@@ -251,7 +251,7 @@ uint64_t evr_heap_collect(struct evr_heap *h, const struct eventring_collection 
   return h->collections;
 }
 
-/* ---- Blocks of the file ----------------------------------------------------------------------- */
+/* ---- Blocks of the file ---------------------------------------------------------------------- */
 
 static unsigned budget_of(enum format_kind kind) {
   return kind == FORMAT_HEAPS ? HEAP_BLOCKS : PAGE_BLOCKS;
@@ -282,7 +282,8 @@ static struct evr_heap_place *take_ended_locked(struct evr_recording *r) {
   if (!ended) return NULL;
   r->heaps.ended = ended->next;
   if (!r->heaps.ended) r->heaps.ended_last = NULL;
-  for (int i = 0; i < 2; i++) __atomic_store_n(&ended->root.block[i]->sequence, 0, __ATOMIC_RELEASE);
+  for (int i = 0; i < 2; i++)
+    __atomic_store_n(&ended->root.block[i]->sequence, 0, __ATOMIC_RELEASE);
   evr_fence_release(); /* the root goes before its pages do */
   struct format_count *count = &evr_status(r)->kind[FORMAT_HEAPS];
   __atomic_store_n(&count->dropped, count->dropped + 1, __ATOMIC_RELAXED);
@@ -371,7 +372,7 @@ static void make_pages(struct evr_heap *h) {
   errno = saved;
 }
 
-/* ---- Writing ------------------------------------------------------------------------------------ */
+/* ---- Writing --------------------------------------------------------------------------------- */
 
 struct image { /* of a block */
   uint64_t words[FORMAT_BLOCK_WORDS];

@@ -89,10 +89,10 @@ int evr_lane_switch_context(struct evr_lanes *lanes, enum eventring_ring ring,
 uint64_t evr_lane_emitted(const struct evr_lanes *lanes, enum eventring_ring ring);
 uint64_t evr_writer_emitted(const struct evr_writer *writer);
 
-/* Lets probes write up to the end of the block, unless someone asks for
-   attention, or the ring is watched (watch.h). The store of limit comes before the load of attention: the signal fence
-   orders them for the compiler, and request_attention_locked (domains.c) for the
-   processor: it runs a barrier on all threads between storing attention and storing NULL
+/* Lets probes write up to the end of the block, unless someone asks for attention, or the
+   ring is watched (watch.h). The store of limit comes before the load of attention: the
+   signal fence orders them for the compiler, and request_attention_locked (domains.c) for
+   the processor: it runs a barrier on all threads between storing attention and storing NULL
    into limit. So either this load sees the request, or its NULL is the later store. (A
    fence here would cost every transition.) */
 static inline void evr_lane_publish_limit(struct evr_lanes *lanes,

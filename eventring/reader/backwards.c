@@ -118,8 +118,8 @@ static struct evr_ring_reader *next_reader(struct evr_ring_reader *reader) {
   const struct evr_block_cursor *blocks = &reader->blocks;
   if (!blocks->sequence) return reader;
   if (back->work) return back->work;
-  struct evr_ring_reader *work = evr_ring_reader_new(blocks->meta, reader->definitions, blocks->slot,
-                                                     blocks->ring, reader->opened_head);
+  struct evr_ring_reader *work = evr_ring_reader_new(
+      blocks->meta, reader->definitions, blocks->slot, blocks->ring, reader->opened_head);
   if (!work || !evr_ring_reader_make_room(work)) {
     evr_ring_reader_free(work);
     return NULL;
@@ -258,7 +258,7 @@ void evr_backwards_free(struct evr_backwards *back) {
   free(back);
 }
 
-/* ---- Delivering ------------------------------------------------------------------------------- */
+/* ---- Delivering ------------------------------------------------------------------------------ */
 
 bool evr_backwards_is_over(const struct evr_ring_reader *reader) {
   const struct evr_backwards *back = reader->back;

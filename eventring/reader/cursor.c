@@ -89,7 +89,8 @@ int evr_cursor_open(eventring_cursor **cursor, struct evr_source source,
   struct eventring_error cause = {0};
   if (flags & EVENTRING_OPEN_NOW && flags & EVENTRING_OPEN_BACKWARDS) {
     evr_source_close(&source);
-    return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "%.200s: begin at the present, backwards", path);
+    return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "%.200s: begin at the present, backwards",
+                    path);
   }
   eventring_cursor *c = calloc(1, sizeof *c);
   if (!c) {

@@ -74,7 +74,9 @@ static void set_sampling(const struct evr_metadata *meta, struct format_control 
 
 static void change_profile(struct format_control *control, bool on) {
   if (on) __atomic_fetch_or(&control->call_profile, FORMAT_PROFILE_CALLS, __ATOMIC_RELAXED);
-  else __atomic_fetch_and(&control->call_profile, ~(uint32_t)FORMAT_PROFILE_CALLS, __ATOMIC_RELAXED);
+  else
+    __atomic_fetch_and(&control->call_profile, ~(uint32_t)FORMAT_PROFILE_CALLS,
+                       __ATOMIC_RELAXED);
 }
 
 /* What is to be done with the page. */

@@ -424,7 +424,8 @@ bool evr_ring_reader_make_room(struct evr_ring_reader *reader) {
 
 /* Goes on to the next block that can be read. False: none now. */
 static bool next_block(struct evr_ring_reader *reader, bool before, unsigned *budget) {
-  if (!evr_ring_reader_make_room(reader) || !evr_block_cursor_next(&reader->blocks, budget)) return false;
+  if (!evr_ring_reader_make_room(reader) || !evr_block_cursor_next(&reader->blocks, budget))
+    return false;
   enter_block(reader, before);
   return true;
 }

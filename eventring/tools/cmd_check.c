@@ -80,7 +80,8 @@ static int read_file(struct check *c) {
   bool failed = !file || ferror(file);
   if (file) fclose(file);
   if (failed || size > MOST_FILE) {
-    complain("%s: %s", c->file, failed ? strerror(cause) : "larger than 1 MiB: not a file of rules");
+    complain("%s: %s", c->file,
+             failed ? strerror(cause) : "larger than 1 MiB: not a file of rules");
     status = STATUS_USAGE;
   } else {
     status = read_text(c, text, size);

@@ -178,7 +178,8 @@ static void print_tree(const struct eventring_profile *p) {
     struct branch b = stack[--count];
     if (b.node) print_node(p, b.node, b.depth - 1, total);
     size_t from = count;
-    for (uint32_t i = first[b.node]; i; i = next[i]) stack[count++] = (struct branch){i, b.depth + 1};
+    for (uint32_t i = first[b.node]; i; i = next[i])
+      stack[count++] = (struct branch){i, b.depth + 1};
     for (size_t i = from, k = count; i + 1 < k; i++) { /* the heaviest last: it comes first */
       size_t least = i;
       for (size_t j = i; j < k; j++)

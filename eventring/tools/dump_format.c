@@ -126,7 +126,8 @@ static const char *fields_of(const struct eventring_event *event) {
 static void print_sample(FILE *out, const struct eventring_event *event) {
   struct eventring_sample sample;
   uint64_t block = eventring_event_sample(event, &sample);
-  fprintf(out, " = block %" PRIu64 " of %" PRIu64 " words, %" PRIu64 " sampled, kind %u, stack %" PRIu32,
+  fprintf(out,
+          " = block %" PRIu64 " of %" PRIu64 " words, %" PRIu64 " sampled, kind %u, stack %" PRIu32,
           block, sample.words, sample.samples, sample.kind, sample.stack);
 }
 

@@ -86,18 +86,24 @@ static struct export_stack *stacks_of(const eventring_cursor *cursor, uint32_t c
 }
 
 /* Which figures there are, in the order of the formats' values. */
-static const struct { enum eva_measure measure; bool objects; struct export_value value; } values[] = {
+static const struct {
+  enum eva_measure measure;
+  bool objects;
+  struct export_value value;
+} values[] = {
     {EVA_LIVE, true, {"inuse_objects", "count"}}, {EVA_LIVE, false, {"inuse_space", "bytes"}},
     {EVA_ALLOCATED, true, {"alloc_objects", "count"}},
     {EVA_ALLOCATED, false, {"alloc_space", "bytes"}},
-    {EVA_TEMPORARY, false, {"temporary_space", "bytes"}}, {EVA_PEAK, false, {"peak_space", "bytes"}}};
+    {EVA_TEMPORARY, false, {"temporary_space", "bytes"}},
+    {EVA_PEAK, false, {"peak_space", "bytes"}}};
 enum { VALUES = sizeof values / sizeof values[0] };
 _Static_assert((int)VALUES <= (int)EXPORT_VALUES, "values");
 
 static void fill_row(struct export_row *to, const struct eva_heap_row *row,
                      eventring_cursor *cursor, uint32_t stacks) {
   const char *kind = eventring_cursor_memory_kind(cursor, row->kind);
-  const struct eventring_def *span = row->span ? eventring_cursor_def(cursor, row->span - 1u) : NULL;
+  const struct eventring_def *span =
+      row->span ? eventring_cursor_def(cursor, row->span - 1u) : NULL;
   const char *origin = eventring_cursor_memory_origin(cursor, row->origin);
   struct eventring_stack_info info;
   bool known = row->stack < stacks && eventring_cursor_stack(cursor, row->stack, &info) == 0;

@@ -113,7 +113,8 @@ static void add_all(struct eva_amount *sum, const struct eva_amount *more) {
 static void sum_up(struct heap_view *v) {
   for (uint32_t i = 1; i < v->count; i++)
     memcpy(v->nodes[i].total, v->nodes[i].self, sizeof v->nodes[i].self);
-  for (uint32_t i = v->count; i-- > 1;) add_all(v->nodes[v->nodes[i].parent].total, v->nodes[i].total);
+  for (uint32_t i = v->count; i-- > 1;)
+    add_all(v->nodes[v->nodes[i].parent].total, v->nodes[i].total);
 }
 
 static const struct heap_view *sorting;
@@ -215,7 +216,8 @@ static uint32_t line_of(const struct heap_view *v, const struct heap_node *n) {
 static size_t shorten(char *to, const char *text, size_t most, bool keep_end) {
   size_t size = strlen(text), skipped = 0;
   if (size <= most) return (size_t)sprintf(to, "%s", text);
-  if (!keep_end) return (size_t)sprintf(to, "%.*s...", (int)eventring_text_fit(text, size, most - 3), text);
+  if (!keep_end)
+    return (size_t)sprintf(to, "%.*s...", (int)eventring_text_fit(text, size, most - 3), text);
   for (skipped = size - most + 3; (text[skipped] & 0xC0) == 0x80;) skipped++;
   return (size_t)sprintf(to, "...%s", text + skipped);
 }

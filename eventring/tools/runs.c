@@ -85,7 +85,8 @@ static void set_span(void *context, const struct eva_tally_entry *entry) {
   const struct reading_run *run = context;
   char name[EVENTRING_MAX_NAME + 16];
   const struct eva_tally_span *span = entry->span ? entry->span : entry->async;
-  bool is_own = entry->event_class == EVENTRING_CLASS_GC || entry->event_class == EVENTRING_CLASS_LOAD ||
+  bool is_own = entry->event_class == EVENTRING_CLASS_GC ||
+                entry->event_class == EVENTRING_CLASS_LOAD ||
                 entry->event_class == EVENTRING_CLASS_FINALIZERS;
   if (is_own || !span || !span->durations.count) return;
   double count = (double)span->durations.count, total = (double)span->durations.total;

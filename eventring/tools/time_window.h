@@ -29,9 +29,9 @@ bool time_window_is_asked_for(const struct time_window *window);
 /* -1, or the usage error. */
 int time_window_check(const struct command *self, const struct time_window *window);
 /* Computes the times for a recording that has not been polled, and lets its cursor begin
-   shortly before `since`, backwards shortly behind `until`: whoever reads leaves out the rest. The
-   place is found by bisecting, however long the recording is. The end of a live recording is where it is now. False, after a
-   message: `until` is before `since`. */
+   shortly before `since`, backwards shortly behind `until`: whoever reads leaves out the
+   rest. The place is found by bisecting, however long the recording is. The end of a live
+   recording is where it is now. False, after a message: `until` is before `since`. */
 bool time_window_apply(struct time_window *window, eventring_cursor *cursor);
 
 #endif

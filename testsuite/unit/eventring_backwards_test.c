@@ -32,7 +32,8 @@ static void check_mirror(const char *path, bool brief) {
   char what[512];
   for (unsigned flags = 0; flags < 2; flags++)
     for (int i = 0; i < 3; i++) {
-      unsigned all = (flags & 1 ? EVENTRING_OPEN_MERGED : 0) | (i == 1 ? EVENTRING_OPEN_UNMAPPED : 0);
+      unsigned all =
+          (flags & 1 ? EVENTRING_OPEN_MERGED : 0) | (i == 1 ? EVENTRING_OPEN_UNMAPPED : 0);
       if (mirror_compare(path, all, parts[i], brief, NULL, what))
         fail_msg("%s, flags %u, max %u: %s", path, all, (unsigned)parts[i], what);
     }
@@ -199,7 +200,8 @@ static void write_mixture(eventring_domain *d, int events, unsigned deep, bool s
     } else if (what < 80) {
       eventring_counter(d, EVENTRING_USER, class, T_COUNT, i);
     } else if (what < 85) {
-      eventring_instant_bytes(d, EVENTRING_USER, class, T_TEXT, "some text, and more", 1 + below(18));
+      eventring_instant_bytes(d, EVENTRING_USER, class, T_TEXT, "some text, and more",
+                              1 + below(18));
     } else if (what < 90) {
       eventring_suspend(d, EVENTRING_USER, class, 1 + below(3));
     } else if (what < 100) {
@@ -290,7 +292,7 @@ static void test_damage(void **state) {
   unlink("copy.eventring");
 }
 
-/* ---- A process that lives ---------------------------------------------------------------------- */
+/* ---- A process that lives -------------------------------------------------------------------- */
 
 struct own { eventring_domain *d; uint64_t events, lost, before; int64_t last; };
 
@@ -357,7 +359,7 @@ static void test_live(void **state) {
   check_live(true, 0);
 }
 
-/* ---- Others -------------------------------------------------------------------------------------- */
+/* ---- Others ---------------------------------------------------------------------------------- */
 
 static int note_open(void *context, const struct eventring_event *e) {
   *(uint64_t *)context = *(uint64_t *)context * 100 + e->depth + 1;

@@ -83,7 +83,7 @@ static void a_reader_ends_each_round(void **state) {
   read_what_it_causes(EVENTRING_DEFAULT_WSIZE, true, EVENTRING_OPEN_MERGED);
 }
 
-/* ---- A recorder -------------------------------------------------------------------------------- */
+/* ---- A recorder ------------------------------------------------------------------------------ */
 
 enum { PIECES = 64, BUFFER = 64 << 10 };
 
@@ -103,7 +103,8 @@ static void save_what_it_causes(unsigned wsize) {
   for (int round = 0; round < 50; round++) {
     int count = eventring_saver_fill(saver, buffer, BUFFER, pieces, PIECES, &used, &error);
     assert_true(count >= 0);
-    for (int i = 0; i < count; i++) eventring_saver_written(saver, buffer, &pieces[i], pieces[i].size);
+    for (int i = 0; i < count; i++)
+      eventring_saver_written(saver, buffer, &pieces[i], pieces[i].size);
     for (size_t i = 0; i < used / 8 + 100; i++) write_one(); /* more than was saved */
   }
   assert_int_equal(eventring_saver_end(saver, false, &error), 0);
@@ -111,7 +112,8 @@ static void save_what_it_causes(unsigned wsize) {
   do {
     count = eventring_saver_fill(saver, buffer, BUFFER, pieces, PIECES, &used, &error);
     assert_true(count >= 0);
-    for (int i = 0; i < count; i++) eventring_saver_written(saver, buffer, &pieces[i], pieces[i].size);
+    for (int i = 0; i < count; i++)
+      eventring_saver_written(saver, buffer, &pieces[i], pieces[i].size);
     for (size_t i = 0; i < used / 8; i++) write_one(); /* behind the end */
     assert_true(++fills < 1000);
     eventring_saver_info(saver, &info);
@@ -119,7 +121,8 @@ static void save_what_it_causes(unsigned wsize) {
   for (bool more = true; more;) {
     count = eventring_saver_update(saver, buffer, BUFFER, pieces, PIECES, &used, &more, &error);
     assert_true(count >= 0);
-    for (int i = 0; i < count; i++) eventring_saver_written(saver, buffer, &pieces[i], pieces[i].size);
+    for (int i = 0; i < count; i++)
+      eventring_saver_written(saver, buffer, &pieces[i], pieces[i].size);
     write_one();
   }
   eventring_saver_info(saver, &info);

@@ -150,7 +150,8 @@ static void free_memory_is_kept_for_a_while(void **state) {
   heap_trim_start(h, 0);
   assert_true(heap_trim(h, SIZE_MAX));
   assert_int_equal(h->nheld, 0);
-  for (size_t n = 0; n < 10 * HEAP_BLOCK_SIZE; n += HEAP_SMALL_MAX) heap_alloc(L, HEAP_SMALL_MAX, MEMPROF_TABLE);
+  for (size_t n = 0; n < 10 * HEAP_BLOCK_SIZE; n += HEAP_SMALL_MAX)
+    heap_alloc(L, HEAP_SMALL_MAX, MEMPROF_TABLE);
   minor(L);
   uint32_t held = h->nheld;
   assert_true(held > 2);
@@ -160,7 +161,8 @@ static void free_memory_is_kept_for_a_while(void **state) {
     assert_int_equal(h->nheld, held);
   }
   /* some of them are taken, and free again */
-  for (size_t n = 0; n < 3 * HEAP_BLOCK_SIZE; n += HEAP_SMALL_MAX) heap_alloc(L, HEAP_SMALL_MAX, MEMPROF_TABLE);
+  for (size_t n = 0; n < 3 * HEAP_BLOCK_SIZE; n += HEAP_SMALL_MAX)
+    heap_alloc(L, HEAP_SMALL_MAX, MEMPROF_TABLE);
   minor(L);
   h->idle_since = 0;
   heap_trim_start(h, 0);

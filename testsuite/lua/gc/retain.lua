@@ -214,7 +214,8 @@ fails("field 'kind' is not a string", { kind = 1 })
 -- An object that waits for its finalizer
 GLOBAL = nil
 local seen
-setmetatable({ named "test.final" }, { __gc = function(o) seen = find "table test.final" return o end })
+setmetatable({ named "test.final" }, {
+  __gc = function(o) seen = find "table test.final" return o end })
 collectgarbage()
 collectgarbage()
 assert(seen and seen.objects == 1)

@@ -47,7 +47,8 @@ end
 for k = 1, 10 do
   local function batch()
     local t = string.gsub("abcdefghijkl", ".", "%0%0") -- one string
-    local u = load("return {}, function(a) return a end, function(b) return b, 1 end") -- the blocks of a chunk
+    -- the blocks of a chunk
+    local u = load("return {}, function(a) return a end, function(b) return b, 1 end")
     return t, u
   end
   local p = profile.start(1, {alloc = function(_, n)
