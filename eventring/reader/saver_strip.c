@@ -276,9 +276,12 @@ static void replace_fields(const struct saver_strip *strip, char *text, size_t b
   }
 }
 
+/* Is it a word of the library or of its host? Events of the program have names of their own,
+   and spans of calls those of its functions. */
 static bool is_vocabulary(const struct format_definition *d) {
   return record_number(d->first) < LIBRARY_IDS ||
-         (d->event_class < EVENTRING_CLASS_HOST && d->event_class != EVENTRING_CLASS_USER);
+         (d->event_class < EVENTRING_CLASS_HOST && d->event_class != EVENTRING_CLASS_USER &&
+          d->event_class != EVENTRING_CLASS_CALLS);
 }
 
 /* Returns where the texts end, from the begin of the record, in bytes. */
@@ -430,6 +433,8 @@ void saver_strip_front(eventring_saver *saver, uint8_t *front) {
   memset(s->reserved, 0, sizeof s->reserved);
   control->reserved = 0;
   memset(control->reserved2, 0, sizeof control->reserved2);
+  memset(control->triggers, 0, sizeof control->triggers); /* they name spans and counters */
+  control->triggers_bytes = 0;
   for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++) {
     d[slot].reserved = 0;
     memset(d[slot].reserved2, 0, sizeof d[slot].reserved2);

@@ -15,13 +15,20 @@ do
     line = "not reached"
     return t
   end
-  local p = profile.start(1, {alloc = function() error "from the callback" end})
+  local function raise(...)
+    local message = table.pack(...)
+    return {alloc = function(sample)
+      -- not where a stack grows, outside of `allocate`
+      if sample.kind == "table" then error(table.unpack(message)) end
+    end}
+  end
+  local p = profile.start(1, raise "from the callback")
   local ok, message = pcall(allocate)
   p.sampler:stop()
   assert(not ok and message:find "from the callback" and line == nil, message)
   local handled
   local function handler(e) handled = e end
-  p = profile.start(1, {alloc = function() error("again", 0) end})
+  p = profile.start(1, raise("again", 0))
   xpcall(allocate, handler)
   p.sampler:stop()
   assert(handled == "again")
@@ -42,6 +49,10 @@ do
   if memprof.is_sampling() then s:stop() end
   assert(not ok and message:find "late" and not done, message)
 end
+
+-- In the build that collects everywhere there are no batches, and stacks grow in the middle
+-- of what the rest counts.
+if tonumber(os.getenv "TEST_SLOWNESS" or 1) >= 20 then return end
 
 -- At the k-th of a batch: a message of C makes many blocks before the first safepoint.
 for k = 1, 10 do

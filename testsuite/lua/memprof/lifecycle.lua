@@ -33,16 +33,18 @@ for k = 1, 10 do
     local live, allocs, second, first = {}, 0, nil, nil
     local function tracked(n)
       local callbacks = {}
-      function callbacks.alloc_young()
+      local function allocated(state)
         allocs = allocs + 1
         local id = allocs
-        live[id] = "young"
+        live[id] = state
         if n ~= nil and allocs == n then
           if restart then second = memprof.start {rate = 1, callbacks = tracked()}
           else first:stop() end
         end
         return id
       end
+      function callbacks.alloc_young() return allocated "young" end
+      function callbacks.alloc_old() return allocated "old" end -- a part of what is old
       function callbacks.promote(id) assert(live[id] == "young") live[id] = "old" return id end
       function callbacks.dealloc_young(id) assert(live[id] == "young") live[id] = nil end
       function callbacks.dealloc_old(id) assert(live[id] == "old") live[id] = nil end
@@ -56,7 +58,9 @@ for k = 1, 10 do
     if not restart then assert(allocs == k) end
     profile.settle()
     profile.settle()
-    for id, state in pairs(live) do error(("block %s of %d is %s, k %d"):format(id, allocs, state, k)) end
+    for id, state in pairs(live) do
+      error(("block %s of %d is %s, k %d"):format(id, allocs, state, k))
+    end
     first:discard()
     if second then second:discard() end
   end
@@ -105,6 +109,7 @@ do
   local kept, seen = {}, {}
   local s = memprof.start {rate = 1, callbacks = {
     alloc_young = function(sample) return sample.kind == "table" and 42 or nil end,
+    alloc_old = function() end,
     promote = function(v) assert(v == 42) return 17 end,
     dealloc_old = function(v) assert(v == 17) seen.old = (seen.old or 0) + 1 end,
     dealloc_young = function(v) assert(v == 42) seen.young = (seen.young or 0) + 1 end}}

@@ -195,7 +195,8 @@ p:stop()
 r = p:report()
 local sum = r.lost_calls
 for _, row in ipairs(r.rows) do sum = sum + row.count end
-assert(sum >= 3 * MANY and sum <= 3 * MANY + 10, sum)
+-- (in the build that collects everywhere, collections are among them)
+assert(sum >= 3 * MANY and (SLOW or sum <= 3 * MANY + 10), sum)
 
 -- run
 local report, a, b = profile.run(function(x, y) return leaf(x), y end, 1, 2)
