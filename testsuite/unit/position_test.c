@@ -78,27 +78,28 @@ static void list_places(const Prototype *p, OpCode op, char *out, size_t room) {
   }
 }
 
-static int append_piece(lua_State *state, const void *piece, size_t size, void *buffer) {
+struct bytes {
+  char *at;
+  size_t size;
+};
+
+static int append_piece(lua_State *state, const void *piece, size_t size, void *bytes) {
+  struct bytes *dump = bytes;
   (void)state;
-  luaL_addlstring(buffer, piece, size);
+  char *grown = realloc(dump->at, dump->size + size + 1);
+  assert_non_null(grown);
+  memcpy(grown + dump->size, piece, size);
+  dump->at = grown;
+  dump->size += size;
   return 0;
 }
 
 /* Replaces the function on top by one loaded from its dump. */
 static const Prototype *reload(int strip) {
-  luaL_Buffer dump;
-  luaL_buffinit(L, &dump);
-  lua_pushvalue(L, -2 + (lua_gettop(L) < 2));
+  struct bytes dump = {0}; /* not a string that string.dump has made */
   lua_dump(L, append_piece, &dump, strip);
-  lua_pop(L, 1);
-  luaL_pushresult(&dump);
-  size_t size;
-  const char *bytes = lua_tolstring(L, -1, &size);
-  char *copy = malloc(size); /* a string that string.dump has not made */
-  assert_non_null(copy);
-  memcpy(copy, bytes, size);
-  assert_int_equal(luaL_loadbufferx(L, copy, size, "dump", "b"), LUA_OK);
-  free(copy);
+  assert_int_equal(luaL_loadbufferx(L, dump.at, dump.size, "dump", "b"), LUA_OK);
+  free(dump.at);
   return as_lua_closure(L->top - 1)->p;
 }
 
