@@ -18,7 +18,7 @@ endif
 LUA_FUZZ_FLAGS = -std=gnu11 -O1 -g -fno-omit-frame-pointer -fno-sanitize-recover=all \
 	-fsanitize=address,undefined -fno-sanitize=pointer-overflow -D_GNU_SOURCE -DSAROS_DEBUG=1 -DHEAP_SMALL_MAX=512 \
 	$(SEE_STDLIB) $(SEE_EVENTRING_INSIDE) $(LIBFFI_CFLAGS) -I$(top_srcdir)/testsuite/fuzz
-lua_fuzz_sources = $(filter %.c,$(eventring_sources) $(libruntime_a_SOURCES) $(libvm_a_SOURCES) \
+lua_fuzz_sources = $(filter %.c,$(eventring_sources) $(libanalysis_a_SOURCES) $(libruntime_a_SOURCES) $(libvm_a_SOURCES) \
 	$(libstdlib_a_SOURCES)) testsuite/fuzz/lua_harness.c testsuite/fuzz/lua_mutate.c testsuite/fuzz/lua_reference.c
 lua_fuzz_objects = $(lua_fuzz_sources:%.c=testsuite/fuzz/lua/%.o)
 
