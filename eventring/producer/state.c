@@ -34,7 +34,7 @@ static void after_fork_in_child(void) {
   evr_off_cpu_after_fork();
   if (r) {
     evr_recording_disown(r); /* the lock is the parent's alone again */
-    evr_producer.recording = NULL;
+    __atomic_store_n(&evr_producer.recording, NULL, __ATOMIC_RELEASE);
     evr_producer.forked = true;
     evr_recording_release_locked(r);
   }
@@ -131,7 +131,7 @@ static int end_locked(struct evr_recording *r, struct evr_end end,
   int failure = evr_recording_end_locked(r, end, false), status = EVENTRING_OK;
   if (failure)
     status = evr_fail(error, EVENTRING_E_LEFT, failure, "cannot remove %.300s", r->path);
-  evr_producer.recording = NULL;
+  __atomic_store_n(&evr_producer.recording, NULL, __ATOMIC_RELEASE);
   evr_producer.ended[evr_producer.ended_count++] = r;
   evr_domains_drop_ended_locked();
   return status;
@@ -193,7 +193,8 @@ static int begin_recording_locked(const struct eventring_config *config, unsigne
   int status = make_somewhere_locked(&r, config, error);
   if (status < EVENTRING_OK) return status;
   evr_streams_start(r);
-  evr_producer.recording = r;
+  /* pairs with the loads of those who ask without the lock: see evr_domain_is_raw_child */
+  __atomic_store_n(&evr_producer.recording, r, __ATOMIC_RELEASE);
   evr_producer.joined = joined;
   evr_producer.forked = false;
   evr_off_cpu_measure(!config->no_cpu_time);
@@ -296,7 +297,7 @@ static bool leave_recording(void) {
 }
 
 static int stop(const bool *preserve, struct evr_end end) {
-  if (evr_domain_is_raw_child(__atomic_load_n(&evr_producer.recording, __ATOMIC_RELAXED)))
+  if (evr_domain_is_raw_child(__atomic_load_n(&evr_producer.recording, __ATOMIC_ACQUIRE)))
     return EVENTRING_E_STATE;
   if (end.reason != FORMAT_END_EXIT && leave_recording()) return EVENTRING_JOINED;
   evr_savers_do(finish);
@@ -328,7 +329,7 @@ int eventring_stop_preserve(bool preserve) { return stop(&preserve, stopped); }
 int eventring_note_error(const char *text, size_t size) {
   int status = EVENTRING_E_STATE;
   if (!text && size) return EVENTRING_E_ARGUMENT;
-  if (evr_domain_is_raw_child(__atomic_load_n(&evr_producer.recording, __ATOMIC_RELAXED)))
+  if (evr_domain_is_raw_child(__atomic_load_n(&evr_producer.recording, __ATOMIC_ACQUIRE)))
     return EVENTRING_E_STATE;
   evr_lock();
   struct evr_recording *r = evr_producer.recording;
