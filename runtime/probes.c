@@ -163,28 +163,8 @@ static int registration_status;
 static struct eventring_error registration_error;
 static char program_name[EVENTRING_MAX_PROGRAM + 1];
 
-/* Bits of the classes that events.def has events of. */
-static uint64_t used_classes(void) {
-  uint64_t used = 0;
-  used |= EVENTRING_CLASS_BIT(EVENTRING_CLASS_ALLOC); /* memprof_record.c */
-  for (size_t i = 0; i < EVENT_COUNT; i++) used |= EVENTRING_CLASS_BIT(catalogue[i].event_class);
-  return used;
-}
-
-/* A class of the library's that we have no events of is not offered, unless another host
- * in this process has some. */
-static void drop_unused_classes(void) {
-  uint64_t used = used_classes();
-  for (unsigned class = 0; class < EVENTRING_CLASS_HOST; class++)
-    if (eventring_class_name(class) != NULL && !(used & EVENTRING_CLASS_BIT(class)))
-      eventring_define_class(class, NULL, false);
-}
-
 /* Where another host has started a recording these classes are off in it. */
 static void define_classes(void) {
-  drop_unused_classes();
-  eventring_define_class(EVENTRING_CLASS_ALLOC, "alloc", false);
-  eventring_define_class(EVENTRING_CLASS_CALLS, "calls", false); /* vm/call_profile.c */
   eventring_define_class(EVENTRING_CLASS_IO, "io", false);
   eventring_define_ring(EVENTRING_RING_IO, "io");
   eventring_define_class(EVENTRING_CLASS_FFI, "ffi", false);

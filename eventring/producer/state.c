@@ -20,6 +20,23 @@
 #include "producer/triggers.h"
 #include "producer/watch.h"
 
+/* The process that made the present recording, 0 if there is none. Those who do not hold the
+   mutex ask this instead of the recording, which another thread's stop may free. */
+static pid_t recorded_process;
+
+static void set_recording_locked(struct evr_recording *r) {
+  __atomic_store_n(&recorded_process, r ? (pid_t)r->header.pid : 0, __ATOMIC_RELAXED);
+  /* pairs with the loads of signal handlers, which do without the mutex */
+  __atomic_store_n(&evr_producer.recording, r, __ATOMIC_RELEASE);
+}
+
+/* A child that no handler of forks has seen, of a process that was recorded: it may neither
+   wait for the mutex nor write. */
+static bool is_raw_child(void) {
+  pid_t process = __atomic_load_n(&recorded_process, __ATOMIC_RELAXED);
+  return process && process != getpid();
+}
+
 /* ---- Fork -------------------------------------------------------------------------- */
 
 static void follow_parent(bool now);
@@ -34,7 +51,7 @@ static void after_fork_in_child(void) {
   evr_off_cpu_after_fork();
   if (r) {
     evr_recording_disown(r); /* the lock is the parent's alone again */
-    __atomic_store_n(&evr_producer.recording, NULL, __ATOMIC_RELEASE);
+    set_recording_locked(NULL);
     evr_producer.forked = true;
     evr_recording_release_locked(r);
   }
@@ -131,7 +148,7 @@ static int end_locked(struct evr_recording *r, struct evr_end end,
   int failure = evr_recording_end_locked(r, end, false), status = EVENTRING_OK;
   if (failure)
     status = evr_fail(error, EVENTRING_E_LEFT, failure, "cannot remove %.300s", r->path);
-  __atomic_store_n(&evr_producer.recording, NULL, __ATOMIC_RELEASE);
+  set_recording_locked(NULL);
   evr_producer.ended[evr_producer.ended_count++] = r;
   evr_domains_drop_ended_locked();
   return status;
@@ -193,8 +210,7 @@ static int begin_recording_locked(const struct eventring_config *config, unsigne
   int status = make_somewhere_locked(&r, config, error);
   if (status < EVENTRING_OK) return status;
   evr_streams_start(r);
-  /* pairs with the loads of those who ask without the lock: see evr_domain_is_raw_child */
-  __atomic_store_n(&evr_producer.recording, r, __ATOMIC_RELEASE);
+  set_recording_locked(r);
   evr_producer.joined = joined;
   evr_producer.forked = false;
   evr_off_cpu_measure(!config->no_cpu_time);
@@ -297,8 +313,7 @@ static bool leave_recording(void) {
 }
 
 static int stop(const bool *preserve, struct evr_end end) {
-  if (evr_domain_is_raw_child(__atomic_load_n(&evr_producer.recording, __ATOMIC_ACQUIRE)))
-    return EVENTRING_E_STATE;
+  if (is_raw_child()) return EVENTRING_E_STATE;
   if (end.reason != FORMAT_END_EXIT && leave_recording()) return EVENTRING_JOINED;
   evr_savers_do(finish);
   evr_domain_emit_own(EVENTRING_ID_RECORDER_STOP, getpid());
@@ -329,8 +344,7 @@ int eventring_stop_preserve(bool preserve) { return stop(&preserve, stopped); }
 int eventring_note_error(const char *text, size_t size) {
   int status = EVENTRING_E_STATE;
   if (!text && size) return EVENTRING_E_ARGUMENT;
-  if (evr_domain_is_raw_child(__atomic_load_n(&evr_producer.recording, __ATOMIC_ACQUIRE)))
-    return EVENTRING_E_STATE;
+  if (is_raw_child()) return EVENTRING_E_STATE;
   evr_lock();
   struct evr_recording *r = evr_producer.recording;
   if (r && !r->ended)

@@ -16,6 +16,8 @@
  * the unit when they are done, for each ring of each slot, over all incarnations.
  * Part 3: domains start and stop, the recording is paused, resumed, stopped and
  * started, while readers come and go: nothing to count, but nothing may break.
+ * Part 4: two threads start and stop recordings, two note errors: what these look at must
+ * not be a recording that the others have freed.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -63,7 +65,7 @@ static void start_recording(void) {
   config.start = EVENTRING_START_ON;
   config.wsize = EVENTRING_MIN_WSIZE;
   config.grow_bytes = 1 << 20;
-  if (eventring_start(&config, &error) != EVENTRING_OK) {
+  if (eventring_start(&config, &error) < EVENTRING_OK) {
     fprintf(stderr, "%s\n", error.text);
     abort();
   }
@@ -395,6 +397,41 @@ static void everything_changes(void) {
   eventring_stop();
 }
 
+/* ---- Part 4 ---------------------------------------------------------------------- */
+
+static void *start_and_stop(void *argument) {
+  (void)argument;
+  while (!stopping()) {
+    start_recording();
+    eventring_stop();
+  }
+  return NULL;
+}
+
+static void *note_errors(void *argument) {
+  int *noted = argument;
+  while (!stopping()) {
+    int status = eventring_note_error("why", 3);
+    CHECK(status == EVENTRING_OK || status == EVENTRING_E_STATE);
+    *noted += status == EVENTRING_OK;
+  }
+  return NULL;
+}
+
+static void errors_between_recordings(void) {
+  pthread_t thread[4];
+  int noted[2] = {0};
+  set_stopping(false);
+  for (int i = 0; i < 2; i++) {
+    pthread_create(&thread[i], NULL, start_and_stop, NULL);
+    pthread_create(&thread[2 + i], NULL, note_errors, &noted[i]);
+  }
+  usleep(milliseconds * 1000);
+  set_stopping(true);
+  for (int i = 0; i < 4; i++) pthread_join(thread[i], NULL);
+  printf("errors noted: %d, %d\n", noted[0], noted[1]);
+}
+
 int main(int argc, char **argv) {
   static const struct eventring_def defs[] = {
       {.name = "span", .kind = EVENTRING_DEF_SPAN, .event_class = EVENTRING_CLASS_USER,
@@ -407,5 +444,6 @@ int main(int argc, char **argv) {
   one_writer_many_readers();
   slots_used_again();
   everything_changes();
+  errors_between_recordings();
   return 0;
 }
