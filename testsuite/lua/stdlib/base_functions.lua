@@ -1,13 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- Basic functions: conversions, raw access, selection, errors, protected calls.
 
-local function fails(expected, f, ...)
-  local ok, message = pcall(f, ...)
-  assert(not ok, "no error")
-  if not string.find(tostring(message), expected, 1, true) then
-    error(string.format("expected %q, got %q", expected, tostring(message)), 2)
-  end
-end
+local fails = require "_fails"
 
 -- tonumber
 assert(tonumber(10) == 10 and math.type(tonumber("10")) == "integer")

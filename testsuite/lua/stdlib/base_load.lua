@@ -1,19 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- load, loadfile, dofile; collectgarbage's options.
 
-local function fails(expected, f, ...)
-  local ok, message = pcall(f, ...)
-  assert(not ok, "no error")
-  if not string.find(tostring(message), expected, 1, true) then
-    error(string.format("expected %q, got %q", expected, tostring(message)), 2)
-  end
-end
-
-local function write(name, text)
-  local file = assert(io.open(name, "wb"))
-  assert(file:write(text))
-  assert(file:close())
-end
+local fails, write = require "_fails", require "_write"
 
 -- strings
 assert(load("return 1 + 1")() == 2)

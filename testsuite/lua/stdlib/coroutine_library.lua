@@ -1,13 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- The coroutine library: results, statuses and messages.
 
-local function fails(expected, f, ...)
-  local ok, message = pcall(f, ...)
-  assert(not ok, "no error")
-  if not string.find(tostring(message), expected, 1, true) then
-    error(string.format("expected %q, got %q", expected, tostring(message)), 2)
-  end
-end
+local fails = require "_fails"
 
 -- create, resume, yield, status
 local co = coroutine.create(function(a, b)

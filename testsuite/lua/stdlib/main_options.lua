@@ -3,11 +3,7 @@
 
 local program = os.getenv("SAROS") or arg[-1]
 
-local function write(name, text)
-  local file = assert(io.open(name, "wb"))
-  assert(file:write(text))
-  assert(file:close())
-end
+local write = require "_write"
 
 local function read(name)
   local file <close> = assert(io.open(name, "rb"))

@@ -1,11 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- math: rounding, conversion, comparison, functions of floats.
 
-local function fails(expected, f, ...)
-  local ok, message = pcall(f, ...)
-  assert(not ok, "no error")
-  assert(message:find(expected, 1, true), message)
-end
+local fails = require "_fails"
 
 -- Same value of the same subtype.
 local function same(a, b)

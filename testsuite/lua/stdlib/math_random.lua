@@ -1,11 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- math.random: the sequences of Lua 5.4, ranges and seeds.
 
-local function fails(expected, f, ...)
-  local ok, message = pcall(f, ...)
-  assert(not ok, "no error")
-  assert(message:find(expected, 1, true), message)
-end
+local fails = require "_fails"
 
 do -- known sequences
   math.randomseed(42)

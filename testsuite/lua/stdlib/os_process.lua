@@ -1,11 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- os: files, environment, locale, other processes, exit.
 
-local function fails(expected, f, ...)
-  local ok, message = pcall(f, ...)
-  assert(not ok, "no error")
-  assert(message:find(expected, 1, true), message)
-end
+local fails = require "_fails"
 
 do -- tmpname, rename, remove
   local a, b = os.tmpname(), os.tmpname()

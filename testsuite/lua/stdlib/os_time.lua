@@ -1,11 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- os: date, time, clock, difftime.
 
-local function fails(expected, f, ...)
-  local ok, message = pcall(f, ...)
-  assert(not ok, "no error")
-  assert(message:find(expected, 1, true), message)
-end
+local fails = require "_fails"
 
 do -- UTC dates of known moments
   assert(os.date("!%Y-%m-%d %H:%M:%S", 0) == "1970-01-01 00:00:00")

@@ -1,11 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- string.pack, packsize, unpack: what they refuse, and how.
 
-local function fails(expected, f, ...)
-  local ok, message = pcall(f, ...)
-  assert(not ok, (...))
-  assert(message:find(expected, 1, true), message)
-end
+local fails = require "_fails"
 local pack, unpack, packsize = string.pack, string.unpack, string.packsize
 
 -- formats

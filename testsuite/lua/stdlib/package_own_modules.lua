@@ -2,11 +2,7 @@
 -- The modules of saros: their long names are always there, their short ones give way to
 -- whatever else has them; package.preload and package.searchers are as in the reference.
 
-local function write(name, text)
-  local file = assert(io.open(name, "wb"))
-  assert(file:write(text))
-  assert(file:close())
-end
+local write = require "_write"
 
 assert(next(package.preload) == nil and #package.searchers == 4)
 package.path, package.cpath = "./?.lua", "./?.so"

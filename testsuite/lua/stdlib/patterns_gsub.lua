@@ -1,11 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- Patterns: gsub with each kind of replacement, gmatch.
 
-local function fails(expected, f, ...)
-  local ok, message = pcall(f, ...)
-  assert(not ok, "no error")
-  assert(message:find(expected, 1, true), message)
-end
+local fails = require "_fails"
 
 local function check(expected, count, ...)
   local s, n = string.gsub(...)

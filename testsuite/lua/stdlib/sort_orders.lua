@@ -1,11 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- table.sort: all kinds of elements and orders, each compared with its definition.
 
-local function fails(expected, f, ...)
-  local ok, message = pcall(f, ...)
-  assert(not ok, "no error")
-  assert(message:find(expected, 1, true), message)
-end
+local fails = require "_fails"
 
 local function less(a, b) return a < b end
 

@@ -1,11 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- Bytes, parts and whole strings: len, sub, byte, char, rep, reverse, case.
 
-local function fails(expected, f, ...)
-  local ok, message = pcall(f, ...)
-  assert(not ok, "no error")
-  assert(message:find(expected, 1, true), message)
-end
+local fails = require "_fails"
 
 do -- sub: positions from either end, clipped
   local s = "123456789"

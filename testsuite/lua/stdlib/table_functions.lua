@@ -1,11 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- table: insert, remove, move, concat, pack, unpack on plain tables.
 
-local function fails(expected, f, ...)
-  local ok, message = pcall(f, ...)
-  assert(not ok, "no error")
-  assert(message:find(expected, 1, true), message)
-end
+local fails = require "_fails"
 
 local function is(t, ...)
   local want = table.pack(...)

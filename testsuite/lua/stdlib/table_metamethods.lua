@@ -2,11 +2,7 @@
 -- table and sort on what only acts as a table: metamethods are honoured, in
 -- values with a metatable and in tables with one.
 
-local function fails(expected, f, ...)
-  local ok, message = pcall(f, ...)
-  assert(not ok, "no error")
-  assert(message:find(expected, 1, true), message)
-end
+local fails = require "_fails"
 
 -- A proxy that counts what is done to it; the elements are in `store`.
 local function proxy(store)

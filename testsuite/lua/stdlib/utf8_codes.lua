@@ -1,11 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- The utf8 library, strict and lax.
 
-local function fails(expected, f, ...)
-  local ok, message = pcall(f, ...)
-  assert(not ok, "no error")
-  assert(message:find(expected, 1, true), message)
-end
+local fails = require "_fails"
 
 -- Takes a string apart in every way and compares with its code points.
 local function check(s, codes, lax)
