@@ -72,7 +72,9 @@ endif
 RUN_TESTS = $(SHELL) $(top_srcdir)/testsuite/run-tests.sh --builddir=$(abs_top_builddir)
 
 # TESTFLAGS: e.g. make check TESTFLAGS="--only language"
-check-local: all $(check_PROGRAMS) $(check_DATA) $(bench_programs)
+check-programs: all $(check_LIBRARIES) $(check_PROGRAMS) $(check_DATA) $(bench_programs)
+
+check-local: check-programs
 	$(RUN_TESTS) --unit="$(check_PROGRAMS)" $(TESTFLAGS)
 
 # make check-steps [STEPS="ROW..."]: work of single steps of the collector, see the script's top
@@ -85,7 +87,7 @@ check-steps: all
 check-layers: all
 	$(SHELL) $(top_srcdir)/testsuite/check-layers.sh $(top_srcdir) $(abs_top_builddir)
 
-.PHONY: check-layers check-steps
+.PHONY: check-programs check-layers check-steps
 
 clean-local:
 	rm -rf testsuite/log
