@@ -75,11 +75,6 @@ static void restart_partial(Domain *d, const lua_State *co) {
   }
 }
 
-/* They are cut off. */
-static void forget_frames(Domain *d, const CallInfo *ci) {
-  for (; ci != NULL; ci = ci->next) memprof_part_gone(d, ci);
-}
-
 /* Marks the frames kept for reuse and cuts off the others. */
 static void scan_spare_frames(Domain *d, lua_State *co, ScanKind kind) {
   CallInfo *last = co->ci;
@@ -90,7 +85,7 @@ static void scan_spare_frames(Domain *d, lua_State *co, ScanKind kind) {
   if (last->next == NULL) return;
   co->nci = last->depth;
   if (is_marking(d)) restart_partial(d, co);
-  if (unlikely(d->heap.watched)) forget_frames(d, last->next);
+  if (unlikely(d->heap.watched)) memprof_frames_gone(d, last->next);
   last->next = NULL;
 }
 

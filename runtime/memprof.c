@@ -336,6 +336,11 @@ void memprof_part_gone(Domain *d, const void *part) {
   }
 }
 
+void memprof_frames_gone(Domain *d, const CallInfo *first) {
+  for (; first != NULL; first = first->next) memprof_part_gone(d, first);
+  stacks_forget_notes(&d->memprof->stacks);
+}
+
 void memprof_part_freed(Domain *d, const void *part) {
   memprof_part_gone(d, part);
   heap_plant(&d->heap);
@@ -387,6 +392,7 @@ void memprof_start(lua_State *L, uint32_t profile, double rate, uint32_t depth, 
   m->sampling = profile;
   m->run = run;
   if (m->calling) m->calling_from = memprof_asked(d); /* nothing of it is sampled */
+  stacks_forget_notes(&m->stacks);
   stream_start(&m->streams[SUBSCRIBER_GUEST], rate, heap_asked(&d->heap));
   memprof_watch(d);
 }

@@ -24,6 +24,8 @@ void memprof_took_external(lua_State *L, void *record, size_t more, Userdata *ow
 /* The part is given back; the second also when the cursor has gone back. */
 void memprof_part_gone(Domain *d, const void *part);
 void memprof_part_freed(Domain *d, const void *part);
+/* A frame of a thread and those that follow it. */
+void memprof_frames_gone(Domain *d, const CallInfo *first);
 void memprof_part_moved(Domain *d, const void *from, void *to);
 
 /* Young blocks have met their fate: all that can be reached is promoted, and nothing is

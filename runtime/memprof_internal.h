@@ -40,10 +40,21 @@ typedef struct InternedStack {
 typedef struct CNumber { const void *f; uint32_t function; } CNumber;
 typedef struct NumberIndex { uint32_t number, function; } NumberIndex;
 
+typedef struct NotedFrame {
+  const Instruction *pc; /* of a frame of Lua; else another address */
+  uint64_t hash;         /* of the stack up to it */
+  uint32_t entries;      /* CallInfo.entries */
+} NotedFrame;
+
 typedef struct Stacks {
-  StackKey *keys; /* of the stack that is being captured, and room for it */
-  StackKey *known; /* of all stacks, like `frames` */
-  MemprofFrame *frames;
+  StackKey *keys; /* room for those of a stack that is being captured */
+  /* Of the main thread, as it was captured last: by CallInfo.depth, from 1 on; the keys of
+     its frames; their number, 0: none is noted; what was captured of them. */
+  NotedFrame *notes;
+  StackKey *noted_keys;
+  uint32_t noted, latest, latest_depth;
+  StackKey *known; /* of all stacks, outermost first */
+  MemprofFrame *frames; /* in the same places, innermost first */
   uint32_t nframes, frames_room;
   InternedStack *stacks; /* from 1 on */
   uint32_t nstacks, stacks_room;
@@ -60,6 +71,8 @@ bool stacks_init(Stacks *s);
 void stacks_free(Stacks *s);
 /* The stack of L, and of those that wait for it; 0: no memory. */
 uint32_t stacks_capture(lua_State *L, Stacks *s, uint32_t depth);
+/* Frames may have been replaced. */
+ALWAYS_INLINE void stacks_forget_notes(Stacks *s) { s->noted = 0; }
 
 /* ---- tracked blocks -------------------------------------------------------- */
 

@@ -48,7 +48,7 @@ static uint32_t recorded_stack(Domain *d, uint32_t id) {
   MemprofFrame *known = s->frames + stack->first;
   for (uint32_t i = 0; i < n; i++) {
     frames[i].function = recorded_function(&s->functions[known[i].function]);
-    frames[i].position = s->known[stack->first + i].pc;
+    frames[i].position = s->known[stack->first + stack->depth - 1 - i].pc;
   }
   stack->recorded = eventring_stack(d->rings, frames, n, place_of, known);
   return stack->recorded;
@@ -103,6 +103,7 @@ static COLD void change_rate(Domain *d, double rate) {
   if (rate >= MEMPROF_LEAST_RATE && eventring_memory_start(d->rings, rate) == 0) {
     m->recording_rate = rate;
     m->recording_from = memprof_asked(d);
+    stacks_forget_notes(&m->stacks);
     stream_start(&m->streams[SUBSCRIBER_RECORDING], rate, heap_asked(&d->heap));
   }
   memprof_watch(d);

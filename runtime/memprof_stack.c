@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* runtime/memprof_stack.c: call stacks, interned.
  *
- * A stack is captured as pairs of a function's number and the index of its instruction,
- * innermost first: the frames of the running thread, then those of the thread that resumed
- * it, and so on. Nothing of it is text yet, and nothing refers to the heap. A stack that
- * was seen before is found by a hash of these pairs. For a new one lines and names are
- * looked up (RuntimeHooks.frame_place, frame_name), since its functions may be gone when
+ * A stack is captured as pairs of a function's number and the index of its instruction (its
+ * key): the frames of the running thread, then those of the thread that resumed it, and so
+ * on. Keys lie outermost first. Nothing of it is text yet, and nothing refers to the heap.
+ * A stack that was seen before is found by a hash of its keys. For a new one lines and names
+ * are looked up (RuntimeHooks.frame_place, frame_name), since its functions may be gone when
  * somebody asks for them.
+ *
+ * Most stacks have most frames in common with the one captured before. So the
+ * frames of the main thread are noted: CallInfo.entries counts the functions that began in a
+ * frame, so a frame of Lua with the same count and the same instruction is the same
+ * activation, waiting in the same place. Then so are its callers, and the walk ends there. (2^32 calls in one frame between two samples, to the unit, would
+ * deceive it.) Notes become invalid when frames are given back (memprof_frames_gone) and
+ * when sampling begins.
  *
  * Functions of Lua are known by Prototype.function_id, those of C by their address, a
  * frame without a function in its slot as "?".
@@ -20,6 +27,7 @@
 
 #define LEAST_BUCKETS 256
 #define NO_PC UINT32_MAX
+#define MOST_NOTED 256 /* frames; a stack that is deeper is walked each time */
 
 /* ---- growing ------------------------------------------------------------- */
 
@@ -130,7 +138,7 @@ static uint32_t function_of_c(lua_State *L, Stacks *s, CallInfo *frame) {
   return function;
 }
 
-/* ---- capturing ----------------------------------------------------------- */
+/* ---- keys ---------------------------------------------------------------- */
 
 ALWAYS_INLINE StackKey key_of(lua_State *L, Stacks *s, CallInfo *frame) {
   if (!is_lua_frame(frame)) return (StackKey){function_of_c(L, s, frame), NO_PC};
@@ -140,34 +148,29 @@ ALWAYS_INLINE StackKey key_of(lua_State *L, Stacks *s, CallInfo *frame) {
   return (StackKey){p->function_id, pc > 0 ? (uint32_t)pc : 0};
 }
 
-static uint32_t capture_keys(lua_State *L, Stacks *s, uint32_t depth) {
-  uint32_t n = 0;
-  for (lua_State *co = L; co != NULL; co = co->resumer)
-    for (CallInfo *frame = co->ci; frame != &co->base_ci; frame = frame->prev) {
-      if (n == depth) return n;
-      s->keys[n++] = key_of(co, s, frame);
-    }
-  return n;
+/* The hash of a stack, its innermost frame last. */
+ALWAYS_INLINE uint64_t add_to_hash(uint64_t hash, StackKey key) {
+  uint64_t word = (uint64_t)key.function << 32 | key.pc;
+  hash = (hash ^ word) * UINT64_C(0x9E3779B97F4A7C15);
+  return hash ^ hash >> 29;
 }
 
 static uint64_t hash_keys(const StackKey *keys, uint32_t n) {
-  uint64_t hash = n;
-  for (uint32_t i = 0; i < n; i++) {
-    uint64_t word = (uint64_t)keys[i].function << 32 | keys[i].pc;
-    hash = (hash ^ word) * UINT64_C(0x9E3779B97F4A7C15);
-    hash ^= hash >> 29;
-  }
+  uint64_t hash = 0;
+  for (uint32_t i = 0; i < n; i++) hash = add_to_hash(hash, keys[i]);
   return hash;
 }
 
+/* ---- new stacks ---------------------------------------------------------- */
+
 /* Lines and names of the frames that were captured. */
-static void resolve_frames(lua_State *L, Stacks *s, uint32_t n) {
+static void resolve_frames(lua_State *L, Stacks *s, const StackKey *keys, uint32_t n) {
   MemprofFrame *to = s->frames + s->nframes;
   uint32_t i = 0;
   for (lua_State *co = L; co != NULL; co = co->resumer)
     for (CallInfo *frame = co->ci; frame != &co->base_ci; frame = frame->prev, i++) {
       if (i == n) return;
-      StackKey key = s->keys[i];
+      StackKey key = keys[n - 1 - i];
       to[i] = (MemprofFrame){.function = key.function};
       if (key.pc == NO_PC) continue;
       to[i].function = function_of_number(co, s, frame, key.function);
@@ -200,31 +203,91 @@ static bool widen_buckets(Stacks *s) {
   return true;
 }
 
-static NOINLINE uint32_t add_stack(lua_State *L, Stacks *s, uint64_t hash, uint32_t n) {
+static NOINLINE uint32_t add_stack(lua_State *L, Stacks *s, uint64_t hash, const StackKey *keys,
+                                   uint32_t n) {
   if (!room_for_frames(s, n) || !widen_buckets(s) ||
       !grow(&s->stacks, &s->stacks_room, s->nstacks, sizeof *s->stacks))
     return 0;
   uint32_t at = (uint32_t)hash & s->mask;
   while (s->buckets[at] != 0) at = (at + 1) & s->mask;
-  resolve_frames(L, s, n);
-  memcpy(s->known + s->nframes, s->keys, n * sizeof *s->keys);
+  resolve_frames(L, s, keys, n);
+  memcpy(s->known + s->nframes, keys, n * sizeof *keys);
   s->stacks[s->nstacks] = (InternedStack){hash, s->nframes, n, 0};
   s->nframes += n;
   s->buckets[at] = s->nstacks;
   return s->nstacks++;
 }
 
-uint32_t stacks_capture(lua_State *L, Stacks *s, uint32_t depth) {
-  uint32_t n = capture_keys(L, s, depth < MEMPROF_MAX_DEPTH ? depth : MEMPROF_MAX_DEPTH);
-  if (n == 0) return 0;
-  uint64_t hash = hash_keys(s->keys, n);
+/* ---- capturing ----------------------------------------------------------- */
+
+static uint32_t find_stack(lua_State *L, Stacks *s, uint64_t hash, const StackKey *keys,
+                           uint32_t n) {
   for (uint32_t at = (uint32_t)hash & s->mask; s->buckets[at] != 0; at = (at + 1) & s->mask) {
     const InternedStack *stack = &s->stacks[s->buckets[at]];
     if (stack->hash == hash && stack->depth == n &&
-        memcmp(s->known + stack->first, s->keys, n * sizeof *s->keys) == 0)
+        memcmp(s->known + stack->first, keys, n * sizeof *keys) == 0)
       return s->buckets[at];
   }
-  return add_stack(L, s, hash, n);
+  return add_stack(L, s, hash, keys, n);
+}
+
+/* Any stack. */
+static uint32_t capture_all(lua_State *L, Stacks *s, uint32_t depth) {
+  StackKey *end = s->keys + MEMPROF_MAX_DEPTH, *first = end, *last = end - depth;
+  for (lua_State *co = L; co != NULL; co = co->resumer)
+    for (CallInfo *frame = co->ci; frame != &co->base_ci && first > last; frame = frame->prev)
+      *--first = key_of(co, s, frame);
+  uint32_t n = (uint32_t)(end - first);
+  return n > 0 ? find_stack(L, s, hash_keys(first, n), first, n) : 0;
+}
+
+static const Instruction no_instruction; /* of a frame that is not one of Lua */
+
+/* Returns how many frames of L, from the outermost on, are as they were noted. */
+static uint32_t count_unchanged(const lua_State *L, const Stacks *s) {
+  const CallInfo *frame = L->ci;
+  while (frame->depth > s->noted) frame = frame->prev;
+  for (const NotedFrame *note = s->notes + frame->depth; note > s->notes; note--) {
+    if (note->entries == frame->entries && note->pc == frame->u.lua.pc) break;
+    frame = frame->prev;
+  }
+  return frame->depth;
+}
+
+/* The frames beyond these are noted. */
+static NOINLINE void note_frames(lua_State *L, Stacks *s, uint32_t unchanged) {
+  CallInfo *frame = L->ci;
+  while (frame->depth > unchanged + 1) frame = frame->prev;
+  uint64_t hash = s->notes[unchanged].hash;
+  for (uint32_t i = unchanged + 1; i <= L->ci->depth; i++, frame = frame->next) {
+    s->noted_keys[i - 1] = key_of(L, s, frame);
+    hash = add_to_hash(hash, s->noted_keys[i - 1]);
+    s->notes[i] = (NotedFrame){is_lua_frame(frame) ? frame->u.lua.pc : &no_instruction, hash,
+                               frame->entries};
+  }
+}
+
+/* That of the main thread, at most `depth` frames of it. */
+static uint32_t capture_noted(lua_State *L, Stacks *s, uint32_t depth) {
+  uint32_t n = L->ci->depth, unchanged = count_unchanged(L, s);
+  if (depth > n) depth = n;
+  if (unchanged == n && s->noted == n && s->latest_depth == depth) return s->latest;
+  if (depth == 0) return 0;
+  if (unchanged < n) note_frames(L, s, unchanged);
+  const StackKey *keys = s->noted_keys + (n - depth);
+  uint64_t hash = depth == n ? s->notes[n].hash : hash_keys(keys, depth);
+  s->latest = find_stack(L, s, hash, keys, depth);
+  s->latest_depth = depth;
+  s->noted = s->latest != 0 ? n : 0;
+  return s->latest;
+}
+
+uint32_t stacks_capture(lua_State *L, Stacks *s, uint32_t depth) {
+  if (depth > MEMPROF_MAX_DEPTH) depth = MEMPROF_MAX_DEPTH;
+  if (L != L->domain->main_thread || L->ci->depth > MOST_NOTED) return capture_all(L, s, depth);
+  uint32_t stack = capture_noted(L, s, depth);
+  rt_assert(stack == 0 || stack == capture_all(L, s, depth));
+  return stack;
 }
 
 /* ---- reading ------------------------------------------------------------- */
@@ -246,10 +309,13 @@ const MemprofFunction *memprof_function(const Domain *d, uint32_t function) {
 bool stacks_init(Stacks *s) {
   *s = (Stacks){.nstacks = 1, .mask = LEAST_BUCKETS - 1};
   s->keys = malloc(MEMPROF_MAX_DEPTH * sizeof *s->keys);
+  s->noted_keys = malloc(MOST_NOTED * sizeof *s->noted_keys);
+  s->notes = malloc((MOST_NOTED + 1) * sizeof *s->notes);
   s->buckets = calloc(LEAST_BUCKETS, sizeof *s->buckets);
-  if (s->keys == NULL || s->buckets == NULL ||
+  if (s->keys == NULL || s->noted_keys == NULL || s->notes == NULL || s->buckets == NULL ||
       !grow(&s->functions, &s->functions_room, 0, sizeof *s->functions))
     return false;
+  s->notes[0] = (NotedFrame){&no_instruction, 0, 0};
   s->functions[0] = (MemprofFunction){strdup("?"), strdup("?"), 0, 0, 0};
   s->nfunctions = 1;
   return s->functions[0].name != NULL && s->functions[0].source != NULL;
@@ -262,6 +328,8 @@ void stacks_free(Stacks *s) {
   }
   free(s->functions);
   free(s->keys);
+  free(s->noted_keys);
+  free(s->notes);
   free(s->known);
   free(s->frames);
   free(s->stacks);
