@@ -383,14 +383,14 @@ uint32_t memprof_new(Domain *d) {
 }
 
 void memprof_start(lua_State *L, uint32_t profile, double rate, uint32_t depth, unsigned wants,
-                   lua_CFunction run) {
+                   const MemprofModule *module) {
   Domain *d = L->domain;
   Memprof *m = d->memprof;
   if (m->sampling != 0) memprof_stop(d, m->sampling);
   m->profiles[profile] = (Profile){.used = true, .sampling = true, .wants = (uint8_t)wants,
                                    .depth = depth, .from = memprof_asked(d)};
   m->sampling = profile;
-  m->run = run;
+  m->module = module;
   if (m->calling) m->calling_from = memprof_asked(d); /* nothing of it is sampled */
   stacks_forget_notes(&m->stacks);
   stream_start(&m->streams[SUBSCRIBER_GUEST], rate, heap_asked(&d->heap));
@@ -497,6 +497,7 @@ MemprofCallback memprof_next(Domain *d, uint32_t *id, MemprofSample *sample) {
     else callback = callback_of(m, t);
     if (callback != MEMPROF_NOTHING) {
       *sample = t->guest;
+      m->called = *id;
       return callback;
     }
     leave_queue(d, *id);
@@ -507,6 +508,7 @@ MemprofCallback memprof_next(Domain *d, uint32_t *id, MemprofSample *sample) {
 void memprof_called(Domain *d, uint32_t id, bool keep, uint32_t value) {
   Memprof *m = d->memprof;
   Tracked *t = &m->tracked[id];
+  m->called = 0;
   t->guest.value = value;
   if (!(t->flags & TRACKED_CALLED)) t->flags |= TRACKED_CALLED;
   else if (t->flags & TRACKED_PROMOTED) t->flags &= (uint16_t)~TRACKED_PROMOTED;
@@ -518,7 +520,16 @@ void memprof_called(Domain *d, uint32_t id, bool keep, uint32_t value) {
 static bool may_call(const lua_State *L) {
   const Domain *d = L->domain;
   return memprof_is_due(d) && !d->gc.running && !d->gc.closing && L->allow_hook &&
-         is_lua_frame(L->ci) && d->memprof->run != NULL;
+         is_lua_frame(L->ci) && d->memprof->module != NULL;
+}
+
+/* The callback that was called has raised. */
+static void abandon_called(lua_State *L) {
+  Memprof *m = L->domain->memprof;
+  uint32_t id = m->called;
+  if (id == 0) return;
+  m->module->forget(L, m->tracked[id].guest.value);
+  memprof_called(L->domain, id, false, 0);
 }
 
 /* What callbacks ask for is not the program's. */
@@ -527,11 +538,13 @@ static int run_callbacks(lua_State *L) {
   Memprof *m = d->memprof;
   m->calling = true;
   m->calling_from = memprof_asked(d);
+  gc_set_trigger(d); /* nothing of the sampler is due in them */
   /* A message that is on its way to its variable is not to be lost (vm/safe_point.c): a
    * request to the domain waits. */
   bool handing_over = d->peer->handing_over > 0;
   if (handing_over) peer_mask(d->peer);
-  int status = d->hooks.call_protected(L, m->run);
+  int status = d->hooks.call_protected(L, m->module->run);
+  if (status != LUA_OK) abandon_called(L);
   if (handing_over) peer_unmask(d->peer);
   m->calling = false;
   if (m->sampling != 0) m->profiles[m->sampling].from += memprof_asked(d) - m->calling_from;

@@ -66,12 +66,18 @@ enum {
   MEMPROF_WANTS_OLD = 8      /* of old ones */
 };
 
+typedef struct MemprofModule {
+  /* Calls back what is due, see memprof_next; raises what a callback raises. */
+  lua_CFunction run;
+  /* The value of a block that is not tracked any more; 0: it has none. Must not raise. */
+  void (*forget)(lua_State *L, uint32_t value);
+} MemprofModule;
+
 /* A number for a profile that is not used until it is started; 0: no memory. */
 uint32_t memprof_new(Domain *d);
-/* Starts it in this domain; one that samples is stopped. `run`: calls back what is due, see
- * memprof_next. */
+/* Starts it in this domain; one that samples is stopped. */
 void memprof_start(lua_State *L, uint32_t profile, double rate, uint32_t depth, unsigned wants,
-                   lua_CFunction run);
+                   const MemprofModule *module);
 bool memprof_is_sampling(const Domain *d, uint32_t profile); /* 0: any of the guest's */
 /* Nothing more is sampled, and what was not called back is dropped. */
 void memprof_stop(Domain *d, uint32_t profile);
@@ -102,8 +108,9 @@ typedef enum MemprofCallback {
   MEMPROF_DEALLOC_OLD
 } MemprofCallback;
 
-/* The next callback that is due: fills *sample, and *id, which memprof_called wants.
- * While it runs the guest is not sampled. */
+/* The next callback that is due: fills *sample, and *id, which memprof_called wants; if the
+ * callback raises, the block is not tracked any more. While it runs the guest is not
+ * sampled. */
 MemprofCallback memprof_next(Domain *d, uint32_t *id, MemprofSample *sample);
 /* It has returned: `keep`: tracking goes on, with this value; else it ends. */
 void memprof_called(Domain *d, uint32_t id, bool keep, uint32_t value);

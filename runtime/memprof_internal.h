@@ -129,8 +129,9 @@ struct Memprof {
   size_t queue_first;
   Profile *profiles;   /* [0] is unused */
   uint32_t nprofiles, sampling; /* sampling: the guest's that does; 0: none */
-  lua_CFunction run;
+  const MemprofModule *module; /* NULL: no profile was started */
   bool calling;        /* a callback runs */
+  uint32_t called;     /* the block that it is called for; 0: none */
   uint64_t calling_from; /* heap_asked when it began */
   double recording_rate; /* 0: the recording wants no samples */
   uint64_t recording_from; /* memprof_asked when its profile began */

@@ -303,6 +303,17 @@ Table *table_new(lua_State *L, uint32_t narray, uint32_t nhash) {
   return t;
 }
 
+Table *table_new_like(lua_State *L, const Table *shape) {
+  size_t bytes = table_node_count(shape) * sizeof(Node);
+  Node *node = heap_alloc_nodes(L, bytes);
+  Table *t = heap_alloc(L, sizeof(Table), MEMPROF_TABLE);
+  object_init(L, t, LUA_TTABLE);
+  memcpy(&t->flags, &shape->flags, sizeof(Table) - offsetof(Table, flags));
+  t->node = node;
+  memcpy(node, shape->node, bytes);
+  return t;
+}
+
 /* ---- insertion ----------------------------------------------------------- */
 
 static Node *take_free_node(Table *t) {

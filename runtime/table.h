@@ -14,6 +14,10 @@ void table_set_secret(uint64_t random);
 /* A new table with room for narray array slots and nhash hashed keys. */
 Table *table_new(lua_State *L, uint32_t narray, uint32_t nhash);
 
+/* A new table with the keys and values of `shape`, which has nothing but a small hash part:
+ * each lies in the same node. */
+Table *table_new_like(lua_State *L, const Table *shape);
+
 /* Lookups: the value's slot, or &table_absent (read only). No metamethods. */
 const TValue *table_get(Table *t, const TValue *key);
 const TValue *table_get_int_hashed(Table *t, int64_t key); /* one that is not in the array part */

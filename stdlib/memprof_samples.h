@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* stdlib/memprof_samples.h: what module memprof keeps for a domain: the callbacks of its
+ * profiles, the values of blocks, samples as tables. */
+#ifndef SAROS_STDLIB_MEMPROF_SAMPLES_H
+#define SAROS_STDLIB_MEMPROF_SAMPLES_H
+
+#include "domain.h"
+#include "memprof.h"
+
+typedef struct Samples Samples;
+
+/* Makes it before the first profile of the domain; may collect. */
+Samples *samples_make(lua_State *L);
+/* The same for when it has been made. */
+Samples *samples_of(lua_State *L);
+
+/* Pops a table, the functions of this profile by their MemprofCallback. */
+void samples_set_callbacks(lua_State *L, Samples *s, uint32_t profile);
+/* The function, or nil. */
+const TValue *samples_callback(const Samples *s, uint32_t profile, MemprofCallback what);
+
+/* Pushes the sample as a table. */
+void samples_push(lua_State *L, Samples *s, const MemprofSample *sample);
+
+/* Pops a value and keeps it for a block: under its number, or under a new one if that is 0.
+ * Returns the number. */
+uint32_t samples_keep_value(lua_State *L, Samples *s, uint32_t number);
+void samples_push_value(lua_State *L, const Samples *s, uint32_t number);
+void samples_forget_value(lua_State *L, Samples *s, uint32_t number); /* 0: nothing */
+
+#endif
