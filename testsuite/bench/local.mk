@@ -62,6 +62,12 @@ bench-profile: all testsuite/bench/profile_bench
 	  $(top_srcdir)/testsuite/bench/profile.sh $(abs_top_builddir)/saros
 .PHONY: bench-profile
 
+# make bench-memprof [AWFY=FOLDER] [ROUNDS=n] [MEMPROF_ROWS="sample callback"]: what sampling costs
+bench-memprof: all
+	@bash $(top_srcdir)/testsuite/bench/memprof.sh --saros=$(abs_top_builddir)/saros \
+	  $(if $(AWFY),--awfy=$(AWFY)) $(if $(ROUNDS),--rounds=$(ROUNDS)) $(MEMPROF_ROWS)
+.PHONY: bench-memprof
+
 # make bench-pauses [PAUSES="--rounds=5 --seconds=20 records"]
 bench-pauses: all
 	@$(SHELL) $(top_srcdir)/testsuite/bench/pauses.sh --saros=$(abs_top_builddir)/saros $(PAUSES)
