@@ -2,6 +2,7 @@
 /* heap.c: what was allocated and what is alive, by stack, out of a recording. */
 #include "analysis/heap.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -64,6 +65,14 @@ void eva_amount_add(struct eva_amount *sum, const struct eva_amount *more) {
   sum->bytes += more->bytes;
   sum->objects += more->objects;
   sum->variance += more->variance;
+}
+
+/* With a word sampled standing for s bytes at the rate r, the truth T makes the variance
+ * T s (1 - r), here T u; the bound solves T - bytes = sqrt(T u). */
+double eva_amount_error(const struct eva_amount *amount) {
+  if (!(amount->variance > 0) || !(amount->bytes > 0)) return 0;
+  double u = amount->variance / amount->bytes;
+  return u / 2 + sqrt(amount->variance + u * u / 4);
 }
 
 static void take_away(struct eva_amount *from, const struct eva_amount *less) {

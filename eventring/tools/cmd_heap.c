@@ -41,16 +41,12 @@ static void cell_count(struct table *table, double count) {
   table_cell(table, count >= 0.5 ? eva_count_text(figure, whole(count)) : "-");
 }
 
-static double error_of(const struct eva_amount *amount) {
-  return amount->variance > 0 ? __builtin_sqrt(amount->variance) : 0;
-}
-
 /* "812.0 MiB +- 3.1 MiB in 12,345 objects". */
 static void print_amount(const char *name, const struct eva_amount *amount, FILE *out) {
   char bytes[EVA_FIGURE], error[EVA_FIGURE], count[EVA_FIGURE];
   fprintf(out, "%-10s %s", name, eva_bytes_text(bytes, whole(amount->bytes)));
-  if (error_of(amount) >= 0.5)
-    fprintf(out, " +- %s", eva_bytes_text(error, whole(error_of(amount))));
+  if (eva_amount_error(amount) >= 0.5)
+    fprintf(out, " +- %s", eva_bytes_text(error, whole(eva_amount_error(amount))));
   if (amount->objects >= 0.5)
     fprintf(out, " in %s objects", eva_count_text(count, whole(amount->objects)));
   fputc('\n', out);
@@ -112,7 +108,7 @@ static void add_row(const struct heap_command *c, struct table *table,
   heap_label(label + indent, &c->view, node);
   cell_bytes(table, amount->bytes);
   cell_share(table, amount->bytes, c->view.nodes[0].total[c->view.main].bytes);
-  cell_bytes(table, error_of(amount));
+  cell_bytes(table, eva_amount_error(amount));
   cell_count(table, amount->objects);
   if (c->view.main == EVA_LIVE) cell_bytes(table, node->total[EVA_ALLOCATED].bytes);
   table_cell(table, label);
@@ -210,7 +206,7 @@ static void put_figure(struct eva_json *json, const char *name, const char *what
 static void put_amounts(struct eva_json *json, const struct eva_amount *amounts) {
   for (int m = 0; m < EVA_MEASURES; m++) {
     put_figure(json, measure_names[m], "bytes", amounts[m].bytes);
-    put_figure(json, measure_names[m], "bytes_error", error_of(&amounts[m]));
+    put_figure(json, measure_names[m], "bytes_error", eva_amount_error(&amounts[m]));
     if (m != EVA_PEAK) put_figure(json, measure_names[m], "objects", amounts[m].objects);
     put_figure(json, measure_names[m], "samples", amounts[m].samples);
   }

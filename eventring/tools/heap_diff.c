@@ -77,8 +77,7 @@ static int compare_names(const void *left, const void *right) {
 static double delta(const struct row *r) { return r->live[1].bytes - r->live[0].bytes; }
 
 static double error_of(const struct row *r) {
-  double variance = r->live[0].variance + r->live[1].variance;
-  return variance > 0 ? sqrt(variance) : 0;
+  return hypot(eva_amount_error(&r->live[0]), eva_amount_error(&r->live[1]));
 }
 
 static bool is_beyond(const struct row *r) { return fabs(delta(r)) > SIGMAS * error_of(r) + 0.5; }

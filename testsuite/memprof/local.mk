@@ -10,3 +10,13 @@ check-memprof: all
 	  rm -rf "$$work"; exit $$status
 
 .PHONY: check-memprof
+
+# make check-memprof-truth [AWFY=FOLDER] [RATE=] [RUNS=]; see the script's top.
+check-memprof-truth: all
+	@work=$$(mktemp -d) && cd $$work && TESTSUITE=$(abs_top_srcdir)/testsuite \
+	  SAROS=$(abs_top_builddir)/saros EVENTRING=$(abs_top_builddir)/eventring/eventring \
+	  AWFY="$(AWFY)" RATE="$(RATE)" RUNS="$(RUNS)" PYTHONDONTWRITEBYTECODE=1 \
+	  bash $(abs_top_srcdir)/testsuite/memprof/check_truth.sh; status=$$?; \
+	  rm -rf "$$work"; exit $$status
+
+.PHONY: check-memprof-truth
