@@ -133,5 +133,6 @@ void domain_close(lua_State *L) {
   memprof_end(L);
   if (d->hooks.profile_end != NULL) d->hooks.profile_end(d);
   if (d->hooks.close_ffi != NULL) d->hooks.close_ffi(d->hooks.ffi);
+  gc_record_asked(d);
   free_domain(d);
 }

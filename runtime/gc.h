@@ -189,7 +189,7 @@ typedef struct GcGoal {
 typedef struct GcStats {
   uint64_t minors, majors, slices, finalizers;
   uint64_t promoted_bytes; /* by minor collections */
-  uint64_t asked_bytes;    /* of allocations, up to the last minor collection */
+  uint64_t asked_bytes;    /* of allocations, as far as they are recorded (gc_record_asked) */
 } GcStats;
 
 /* The part that grows now is in use. While its growth alone makes a step due, the step
@@ -350,6 +350,9 @@ void gc_note_code(Domain *d, const Prototype *p);
 size_t gc_object_bytes(const GCObject *o);
 /* Records what memory the domain takes (events of class domain). */
 void gc_record_memory(Domain *d);
+/* Records the words asked for since it was called last: at each minor collection, and when
+ * the domain or the process ends, so that the sum is exact then. Owner. */
+void gc_record_asked(Domain *d);
 
 bool gc_init(Domain *d); /* false: no memory */
 void gc_close(Domain *d);

@@ -396,11 +396,16 @@ static void count_promoted(Domain *d, size_t before) {
   PROBE_COUNTER(d, PROMOTED_WORDS, (heap_old_bytes(&d->heap) - before) / 8);
 }
 
+void gc_record_asked(Domain *d) {
+  uint64_t asked = heap_asked(&d->heap);
+  PROBE_COUNTER(d, ALLOCATED_WORDS, (asked - d->gc.stats.asked_bytes) / 8);
+  d->gc.stats.asked_bytes = asked;
+}
+
 static void begin_piece(Domain *d) {
   Gc *gc = &d->gc;
   heap_retire(&d->heap);
-  PROBE_COUNTER(d, ALLOCATED_WORDS, (heap_asked(&d->heap) - gc->stats.asked_bytes) / 8);
-  gc->stats.asked_bytes = heap_asked(&d->heap);
+  gc_record_asked(d);
   gc->object_bytes[SCAN_MINOR] = gc->part_bytes[SCAN_MINOR] = gc->code_bytes[SCAN_MINOR] = 0;
   gc->minor_thread_left = 0;
 }

@@ -36,7 +36,8 @@ void memprof_minor(Domain *d);
 bool memprof_major(Domain *d, size_t most, size_t *work);
 /* Samples for the recording as that wants it from now on; not within an allocation. */
 void memprof_follow_recording(Domain *d);
-/* A collection is over: the heap profile of the recording is brought up to date. */
+/* A collection is over, or the process ends: the heap profile of the recording is brought
+   up to date. */
 void memprof_collected(Domain *d);
 /* The domain ends: so do all blocks. Runs the callbacks that are due. */
 void memprof_end(lua_State *L);

@@ -44,9 +44,11 @@
 #include "channel.h"
 #include "clock.h"
 #include "eventring.h"
+#include "gc.h"
 #include "gc_time.h"
 #include "introspection.h"
 #include "mappings.h"
+#include "memprof.h"
 #include "peer_internal.h"
 #include "probes.h"
 #include "thread.h"
@@ -283,6 +285,8 @@ static void end_thread(void) {
 /* Waits until another thread ends the process; counts as ended. */
 _Noreturn static void stand_still(void) {
   if (own != NULL && own->domain != NULL) {
+    memprof_collected(own->domain);
+    gc_record_asked(own->domain);
     peer_record_end(own);
     probes_domain_stop(own->domain);
   }

@@ -19,6 +19,7 @@
 #include "lauxlib.h"
 #include "lua.h"
 #include "lualib.h"
+#include "memprof.h"
 #include "peer.h"
 #include "probes.h"
 #include "thread.h"
@@ -57,6 +58,8 @@ static int os_exit(lua_State *L) {
   } else {
     gc_leave_finalizers(L->domain);
     if (L->domain->hooks.profile_end != NULL) L->domain->hooks.profile_end(L->domain);
+    memprof_collected(L->domain);
+    gc_record_asked(L->domain);
   }
   peer_end_all(true);
   exit(status);
