@@ -79,7 +79,8 @@ eventring_sources = \
 	eventring/encoder/encoder_events.c eventring/encoder/encoder_blocks.c \
 	eventring/encoder/encoder_records.c eventring/encoder/encoder_catalogue.c \
 	eventring/calls/lines.h eventring/calls/lines.c eventring/calls/segments.h \
-	eventring/calls/segments.c eventring/calls/trie.c eventring/calls/collector.c \
+	eventring/calls/segments.c eventring/calls/trie.c eventring/calls/nodes.c \
+	eventring/calls/merge.c eventring/calls/inside.h eventring/calls/collector.c \
 	eventring/self.c
 
 # As <eventring.h> and <eventring/probe.h>, here and where it is installed.

@@ -151,11 +151,12 @@ typedef struct Sums {
 static void link_nodes(Sums *s) {
   for (size_t i = s->nodes; i-- > 0;) {
     const struct eventring_calls_node *n = eventring_calls_node_at(s->calls, i);
-    s->inclusive[i] += n->exclusive + n->lost.ticks;
-    s->lost_calls += n->lost.calls;
-    s->lost_ticks += n->lost.ticks;
+    const struct eventring_calls_lost lost = eventring_calls_lost_below(s->calls, n);
+    s->inclusive[i] += n->exclusive + lost.ticks;
+    s->lost_calls += lost.calls;
+    s->lost_ticks += lost.ticks;
     if (i == 0) continue;
-    const size_t parent = eventring_calls_number(s->calls, n->parent);
+    const size_t parent = n->parent;
     s->inclusive[parent] += s->inclusive[i];
     s->next[i] = s->first[parent];
     s->first[parent] = i;
@@ -184,7 +185,7 @@ static void add_nodes(Sums *s) {
       const struct eventring_calls_node *n = eventring_calls_node_at(s->calls, node);
       s->rows[n->id].active--;
       down = s->next[node];
-      node = eventring_calls_number(s->calls, n->parent);
+      node = n->parent;
     }
     node = down;
   }

@@ -127,14 +127,17 @@ uint64_t eventring_calls_refused(eventring_calls_collector *c) {
 static size_t put_node(uint64_t *to, const eventring_calls *calls,
                        const struct eventring_calls_node *node) {
   size_t buckets = EVENTRING_CALLS_BUCKETS;
-  while (buckets > 0 && node->histogram[buckets - 1] == 0) buckets--;
+  uint64_t histogram[EVENTRING_CALLS_BUCKETS];
+  struct eventring_calls_lost lost = eventring_calls_lost_below(calls, node);
+  eventring_calls_histogram(calls, node, histogram);
+  while (buckets > 0 && histogram[buckets - 1] == 0) buckets--;
   const uint64_t words[NODE_WORDS] = {
       NODE_WORDS + buckets,
-      node->parent ? eventring_calls_number(calls, node->parent) : UINT64_MAX,
+      node->parent != EVENTRING_CALLS_ROOT ? node->parent : UINT64_MAX,
       node->id, node->count, node->exclusive, node->least, node->most, node->suspended,
-      node->lost.calls, node->lost.ticks, node->open};
+      lost.calls, lost.ticks, node->open};
   memcpy(to, words, sizeof words);
-  for (size_t i = 0; i < buckets; i++) to[NODE_WORDS + i] = node->histogram[i];
+  for (size_t i = 0; i < buckets; i++) to[NODE_WORDS + i] = histogram[i];
   return NODE_WORDS + buckets;
 }
 

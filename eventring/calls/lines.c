@@ -4,7 +4,8 @@
  * All blocks lie in one mapping of the size of the budget, one behind the other, so a
  * block has a number and none shares a cache line with another one. The mapping is made
  * when the first block is taken, and the kernel gives pages as they are touched: what is
- * not used costs address space only.
+ * not used costs address space only. Several allocators may draw on one pool, so that
+ * what one does not need is there for the others.
  */
 #include "calls/lines.h"
 
@@ -28,6 +29,11 @@ void evc_lines_init_in(struct evc_lines *lines, void *memory, size_t bytes,
   lines->borrowed = true;
 }
 
+void evc_lines_draw_on(struct evc_lines *lines, size_t *pool, size_t cost) {
+  lines->pool = pool;
+  lines->cost = cost;
+}
+
 static bool take_memory(struct evc_lines *lines) {
   void *memory = mmap(NULL, lines->budget, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -43,7 +49,9 @@ void *evc_lines_take(struct evc_lines *lines) {
     return block;
   }
   if (lines->budget - lines->used < lines->block_bytes) return NULL;
+  if (lines->pool && *lines->pool < lines->cost) return NULL;
   if (!lines->memory && !take_memory(lines)) return NULL;
+  if (lines->pool) *lines->pool -= lines->cost;
   block = lines->memory + lines->used;
   lines->used += lines->block_bytes;
   return block;

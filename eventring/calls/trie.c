@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* trie.c: the trie of calls and its stacks (what it is: <eventring/calls.h>).
- *
- * Memory. Nodes are blocks of one allocator, so a node has a number and parents come
- * before their children. A hash table with a place for 1.5 nodes each finds the child of a
- * node by its id: it is one mapping that never grows, so that no call waits for that.
- * Before the table, a node is asked for the child that it entered last. Stacks, and the
- * segments of those with many frames, have allocators of their own.
+/* trie.c: the trie of calls: its stacks, and what comes and goes (what it is:
+ * <eventring/calls.h>; its nodes: nodes.c).
  *
  * Stacks. The first frames of a stack lie in it, further ones in segments. The lowest
  * place of the stack and of each segment has no frame of its own: that of the stack has
@@ -17,19 +12,16 @@
  * `charge` is the lost time of the nearest function that has one; frames keep both, so
  * everything finds its way back. Without memory for a frame, frames are only counted
  * (`unpushed`); `base` then says that every exit takes the slow path.
+ *
+ * Budget. Nodes, stacks and segments draw on one pool. Nodes leave a quarter of it to the
+ * others, which may take all that nodes have not: 200,000 frames, at 40 bytes, are half of
+ * the usual budget.
  */
-#include "eventring/calls.h"
+#include "calls/inside.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-
-#include "calls/lines.h"
-
-#define NO_ID UINT64_MAX
-#define HIDDEN ((uint64_t)1 << 63) /* in the id of a frame that has no node of its own */
-
-_Static_assert(sizeof(struct eventring_calls_node) == 3 * EVC_LINE, "node");
 
 enum {
   LEAST_BUDGET = 65536,
@@ -46,124 +38,6 @@ enum {
   SEGMENT_FRAMES = (SEGMENT_BYTES - sizeof(struct eventring_calls_segment)) /
                    sizeof(struct eventring_calls_frame)
 };
-
-struct eventring_calls_inside {
-  struct evc_lines nodes, stacks, segments;
-  struct eventring_calls_node **table; /* of the nodes, by parent and id */
-  size_t places;                       /* of the table: a power of 2 */
-  unsigned shift;                      /* 64 - log2(places) */
-  struct eventring_calls_node none;    /* the last child of a node that has no child */
-  struct eventring_calls_node nowhere; /* where calls are that have no node */
-  eventring_calls_stack first;
-};
-
-/* ---- nodes --------------------------------------------------------------------------- */
-
-static size_t hash(const struct eventring_calls_inside *in,
-                   const struct eventring_calls_node *parent, uint64_t id) {
-  uint64_t mixed = (id + (uint64_t)(uintptr_t)parent) * 0x9e3779b97f4a7c15u;
-  mixed = (mixed ^ mixed >> 29) * 0xd6e8feb86659fd93u;
-  return mixed >> in->shift;
-}
-
-/* The place of the child in the table, or the one where it belongs. */
-static struct eventring_calls_node **place_of(const struct eventring_calls_inside *in,
-                                              const struct eventring_calls_node *parent,
-                                              uint64_t id) {
-  size_t at = hash(in, parent, id);
-  for (;; at = (at + 1) & (in->places - 1)) {
-    const struct eventring_calls_node *node = in->table[at];
-    if (!node || (node->id == id && node->parent == parent)) return &in->table[at];
-  }
-}
-
-static struct eventring_calls_node *make_node(struct eventring_calls_inside *in,
-                                              struct eventring_calls_node *parent,
-                                              uint64_t id) {
-  struct eventring_calls_node *node = evc_lines_take(&in->nodes);
-  if (!node) return NULL;
-  node->id = id;
-  node->parent = parent;
-  node->last = &in->none;
-  node->least = UINT64_MAX;
-  return node;
-}
-
-/* Finds or makes it; NULL: no room. */
-static struct eventring_calls_node *child_of(struct eventring_calls_inside *in,
-                                             struct eventring_calls_node *parent,
-                                             uint64_t id) {
-  struct eventring_calls_node **place = place_of(in, parent, id);
-  if (!*place) *place = make_node(in, parent, id);
-  if (*place) parent->last = *place;
-  return *place;
-}
-
-/* Sets `current` and `charge` to those of the callee. False: it has no node. */
-static bool descend(eventring_calls *calls, uint64_t id) {
-  struct eventring_calls_inside *in = calls->inside;
-  struct eventring_calls_node *parent = calls->current;
-  if (parent == &in->nowhere) return false;
-  struct eventring_calls_node *child = child_of(in, parent, id);
-  calls->current = child ? child : &in->nowhere;
-  calls->charge = child ? &child->exclusive : &parent->lost.ticks;
-  return child != NULL;
-}
-
-/* The lost ones that the time goes to. */
-static struct eventring_calls_lost *lost_of(eventring_calls *calls) {
-  return (struct eventring_calls_lost *)(void *)calls->charge;
-}
-
-void eventring_calls_find(eventring_calls *calls, uint64_t id) {
-  if (!descend(calls, id)) lost_of(calls)->calls++;
-}
-
-void eventring_calls_halve(struct eventring_calls_node *node, unsigned bucket) {
-  for (unsigned i = 0; i < EVENTRING_CALLS_BUCKETS; i++) node->histogram[i] /= 2;
-  node->histogram[bucket] = 1u << 31;
-}
-
-size_t eventring_calls_count(const eventring_calls *calls) {
-  const struct evc_lines *nodes = &calls->inside->nodes;
-  return nodes->used / nodes->block_bytes;
-}
-
-const struct eventring_calls_node *eventring_calls_node_at(const eventring_calls *calls,
-                                                           size_t number) {
-  const struct evc_lines *nodes = &calls->inside->nodes;
-  return (const struct eventring_calls_node *)(const void *)(nodes->memory +
-                                                             number * nodes->block_bytes);
-}
-
-size_t eventring_calls_number(const eventring_calls *calls,
-                              const struct eventring_calls_node *node) {
-  const struct evc_lines *nodes = &calls->inside->nodes;
-  return (size_t)((const char *)node - nodes->memory) / nodes->block_bytes;
-}
-
-const struct eventring_calls_node *
-eventring_calls_child(const eventring_calls *calls, const struct eventring_calls_node *parent,
-                      uint64_t id) {
-  return *place_of(calls->inside, parent, id);
-}
-
-static bool is_below(const struct eventring_calls_node *node,
-                     const struct eventring_calls_node *above) {
-  while (node && node != above) node = node->parent;
-  return node != NULL;
-}
-
-uint64_t eventring_calls_inclusive(const eventring_calls *calls,
-                                   const struct eventring_calls_node *node) {
-  uint64_t sum = 0;
-  size_t count = eventring_calls_count(calls);
-  for (size_t i = eventring_calls_number(calls, node); i < count; i++) {
-    const struct eventring_calls_node *n = eventring_calls_node_at(calls, i);
-    if (is_below(n, node)) sum += n->exclusive + n->lost.ticks;
-  }
-  return sum;
-}
 
 /* ---- stacks -------------------------------------------------------------------------- */
 
@@ -222,10 +96,10 @@ static void count_unpushed(eventring_calls *calls) {
   eventring_calls_stack *stack = calls->stack;
   struct eventring_calls_node *nowhere = &calls->inside->nowhere;
   if (calls->current != nowhere) {
-    calls->charge = &calls->current->lost.ticks;
+    calls->charge = evc_lost_ticks(calls);
     calls->current = nowhere;
   }
-  lost_of(calls)->calls++;
+  evc_lost_of(calls)->calls++;
   stack->unpushed++;
   stack->base = stack->top - 1;
 }
@@ -274,7 +148,7 @@ void eventring_calls_tally_slow(eventring_calls *calls,
   uint64_t duration = now - frame->entered - suspended;
   if (!(frame->id & HIDDEN)) frame->node->suspended += suspended;
   if (frame->suspended & EVENTRING_CALLS_OPEN) return;
-  eventring_calls_tally(frame->node, (int64_t)duration < 0 ? 0 : duration);
+  eventring_calls_tally(calls, frame->node, (int64_t)duration < 0 ? 0 : duration);
 }
 
 static void pop(eventring_calls *calls, uint64_t now) {
@@ -314,7 +188,7 @@ void eventring_calls_enter_open(eventring_calls *calls, uint64_t id, uint64_t no
   eventring_calls_stack *stack = calls->stack;
   eventring_calls_charge(calls, now);
   if (stack->top == stack->limit && !eventring_calls_extend(calls)) return;
-  descend(calls, id);
+  evc_descend(calls, id);
   calls->current->open++;
   *stack->top++ = (struct eventring_calls_frame){
       id, calls->current, calls->charge, now, stack->suspended | EVENTRING_CALLS_OPEN};
@@ -343,7 +217,7 @@ size_t eventring_calls_depth(const eventring_calls *calls) {
 static void move_frames(eventring_calls *calls, struct eventring_calls_frame *frame,
                         const struct eventring_calls_frame *top) {
   for (; frame < top; frame++) {
-    if (!(frame->id & HIDDEN)) descend(calls, frame->id);
+    if (!(frame->id & HIDDEN)) evc_descend(calls, frame->id);
     frame->node = calls->current;
     frame->charge = calls->charge;
   }
@@ -368,7 +242,7 @@ static void move_stack(eventring_calls *calls) {
 static void go_on(eventring_calls *calls) {
   go_on_below(calls);
   if (!calls->stack->unpushed || calls->current == &calls->inside->nowhere) return;
-  calls->charge = &calls->current->lost.ticks;
+  calls->charge = evc_lost_ticks(calls);
   calls->current = &calls->inside->nowhere;
 }
 
@@ -389,27 +263,18 @@ void eventring_calls_switch(eventring_calls *calls, eventring_calls_stack *to,
 
 /* ---- tries --------------------------------------------------------------------------- */
 
-/* Of the budget a quarter is for stacks; table and nodes share the rest. */
-static bool make_table(struct eventring_calls_inside *in, size_t budget) {
-  size_t for_nodes = budget / 4 * 3, node = sizeof(struct eventring_calls_node);
-  unsigned log = 8;
-  while (log < 40 && ((size_t)1 << log) / 3 * 2 < for_nodes / (node + 16)) log++;
-  in->places = (size_t)1 << log;
-  in->shift = 64 - log;
-  size_t table = in->places * sizeof *in->table;
-  size_t count = for_nodes > table ? (for_nodes - table) / node : 1;
-  evc_lines_init(&in->nodes, count * node, node);
-  evc_lines_init(&in->stacks, budget / 8, sizeof(eventring_calls_stack));
-  evc_lines_init(&in->segments, budget / 8, SEGMENT_BYTES);
-  void *made = mmap(NULL, table, PROT_READ | PROT_WRITE,
-                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (made == MAP_FAILED) return false;
-  in->table = made;
-  return true;
+static void init_memory(struct eventring_calls_inside *in, size_t budget) {
+  in->budget = in->pool = budget;
+  evc_lines_init(&in->stacks, budget, sizeof(eventring_calls_stack));
+  evc_lines_init(&in->segments, budget, SEGMENT_BYTES);
+  evc_lines_init(&in->wides, budget / 16, sizeof(struct evc_wide));
+  evc_lines_draw_on(&in->stacks, &in->pool, in->stacks.block_bytes);
+  evc_lines_draw_on(&in->segments, &in->pool, in->segments.block_bytes);
+  evc_lines_draw_on(&in->wides, &in->pool, in->wides.block_bytes);
 }
 
 static struct eventring_calls_node *make_root(struct eventring_calls_inside *in) {
-  struct eventring_calls_node *root = make_node(in, NULL, NO_ID);
+  struct eventring_calls_node *root = evc_make_node(in, EVENTRING_CALLS_ROOT, NO_ID);
   init_stack(&in->first);
   in->first.first[0].node = root;
   in->first.first[0].charge = root ? &root->exclusive : NULL;
@@ -423,7 +288,9 @@ eventring_calls *eventring_calls_new(size_t budget) {
     calls->inside = in;
     in->none.id = in->nowhere.id = NO_ID;
     in->none.last = in->nowhere.last = &in->none;
-    if (make_table(in, budget < LEAST_BUDGET ? LEAST_BUDGET : budget) && make_root(in)) {
+    if (budget < LEAST_BUDGET) budget = LEAST_BUDGET;
+    init_memory(in, budget);
+    if (evc_init_nodes(in, budget / 4 * 3) && make_root(in)) {
       calls->stack = &in->first;
       go_on_below(calls);
       return calls;
@@ -439,10 +306,10 @@ eventring_calls *eventring_calls_new(size_t budget) {
 void eventring_calls_free(eventring_calls *calls) {
   if (!calls) return;
   struct eventring_calls_inside *in = calls->inside;
-  evc_lines_end(&in->nodes);
+  evc_end_nodes(in);
+  evc_lines_end(&in->wides);
   evc_lines_end(&in->stacks);
   evc_lines_end(&in->segments);
-  if (in->table) munmap(in->table, in->places * sizeof *in->table);
   free(in);
   free(calls);
 }
@@ -451,62 +318,5 @@ void eventring_calls_start(eventring_calls *calls, uint64_t now) { calls->last_t
 
 size_t eventring_calls_used(const eventring_calls *calls) {
   const struct eventring_calls_inside *in = calls->inside;
-  return in->nodes.used + in->stacks.used + in->segments.used +
-         eventring_calls_count(calls) * sizeof *in->table;
-}
-
-/* ---- merging ------------------------------------------------------------------------- */
-
-static void add_histograms(struct eventring_calls_node *to,
-                           const struct eventring_calls_node *from) {
-  for (unsigned i = 0; i < EVENTRING_CALLS_BUCKETS; i++) {
-    uint64_t sum = (uint64_t)to->histogram[i] + from->histogram[i];
-    to->histogram[i] = sum > UINT32_MAX ? UINT32_MAX : (uint32_t)sum;
-  }
-}
-
-static void add_node(struct eventring_calls_node *to, const struct eventring_calls_node *from) {
-  to->exclusive += from->exclusive;
-  to->count += from->count;
-  to->open += from->open;
-  to->suspended += from->suspended;
-  to->lost.ticks += from->lost.ticks;
-  to->lost.calls += from->lost.calls;
-  if (from->least < to->least) to->least = from->least;
-  if (from->most > to->most) to->most = from->most;
-  add_histograms(to, from);
-}
-
-static void add_lost(struct eventring_calls_node *to, const struct eventring_calls_node *from) {
-  to->lost.ticks += from->exclusive + from->lost.ticks;
-  to->lost.calls += from->count + from->lost.calls;
-}
-
-bool eventring_calls_merge(eventring_calls *into, const eventring_calls *from) {
-  struct eventring_calls_inside *in = into->inside;
-  size_t count = eventring_calls_count(from);
-  bool whole = true;
-  struct eventring_calls_node **map = calloc(count, sizeof *map);
-  if (!map) {
-    struct eventring_calls_node *root = (void *)in->nodes.memory;
-    for (size_t i = 0; i < count; i++) add_lost(root, eventring_calls_node_at(from, i));
-    return false;
-  }
-  map[0] = (void *)in->nodes.memory;
-  add_node(map[0], eventring_calls_node_at(from, 0));
-  for (size_t i = 1; i < count; i++) { /* the low bit: it stands for an ancestor */
-    const struct eventring_calls_node *node = eventring_calls_node_at(from, i);
-    uintptr_t above = (uintptr_t)map[eventring_calls_number(from, node->parent)];
-    struct eventring_calls_node *parent = (void *)(above & ~(uintptr_t)1);
-    struct eventring_calls_node *to = above & 1 ? NULL : child_of(in, parent, node->id);
-    if (to) {
-      add_node(to, node);
-    } else {
-      add_lost(parent, node);
-      whole = false;
-    }
-    map[i] = to ? to : (void *)((uintptr_t)parent | 1);
-  }
-  free(map);
-  return whole;
+  return in->budget - in->pool;
 }

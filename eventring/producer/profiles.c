@@ -99,10 +99,24 @@ static void add_function(struct assembly *a, uint32_t number,
   add_record(a, words, size);
 }
 
+/* All are halved until they fit. */
+static void narrow_histogram(uint32_t *to, const eventring_calls *calls,
+                             const struct eventring_calls_node *node) {
+  uint64_t buckets[EVENTRING_CALLS_BUCKETS], all = 0;
+  unsigned shift = 0;
+  eventring_calls_histogram(calls, node, buckets);
+  for (unsigned i = 0; i < FORMAT_PROFILE_BUCKETS; i++) all |= buckets[i];
+  while (all >> shift > UINT32_MAX) shift++;
+  for (unsigned i = 0; i < FORMAT_PROFILE_BUCKETS; i++) to[i] = (uint32_t)(buckets[i] >> shift);
+}
+
 /* Appends the buckets from the first to the last that is not 0. */
 static unsigned put_buckets(uint64_t *to, struct format_profile_node *record,
-                            const uint32_t *histogram) {
+                            const eventring_calls *calls,
+                            const struct eventring_calls_node *node) {
   unsigned first = 0, last = FORMAT_PROFILE_BUCKETS;
+  uint32_t histogram[FORMAT_PROFILE_BUCKETS];
+  narrow_histogram(histogram, calls, node);
   while (last > 0 && histogram[last - 1] == 0) last--;
   while (first < last && histogram[first] == 0) first++;
   record->first_bucket = (uint8_t)first;
@@ -114,15 +128,16 @@ static unsigned put_buckets(uint64_t *to, struct format_profile_node *record,
 static void add_node(struct assembly *a, const struct eventring_profile_source *source,
                      uint32_t number) {
   const struct eventring_calls_node *n = eventring_calls_node_at(source->calls, number);
+  const struct eventring_calls_lost lost = eventring_calls_lost_below(source->calls, n);
   const uint64_t figures[FORMAT_NODE_FIGURES] = {
-      n->count, n->exclusive, n->most ? n->least : 0, n->most, n->suspended, n->lost.calls,
-      n->lost.ticks};
+      n->count, n->exclusive, n->most ? n->least : 0, n->most, n->suspended, lost.calls,
+      lost.ticks};
   uint64_t words[MOST_WORDS] = {0};
   unsigned size = NODE_WORDS;
   struct format_profile_node record = {.parent = UINT32_MAX, .function = UINT32_MAX,
                                        .open = n->open};
-  if (n->parent) {
-    record.parent = (uint32_t)eventring_calls_number(source->calls, n->parent);
+  if (n->parent != EVENTRING_CALLS_ROOT) {
+    record.parent = n->parent;
     record.function = (uint32_t)n->id;
   }
   for (unsigned i = 0; i < FORMAT_NODE_FIGURES; i++) {
@@ -130,7 +145,7 @@ static void add_node(struct assembly *a, const struct eventring_profile_source *
     record.figures |= (uint16_t)(1u << i);
     words[size++] = figures[i];
   }
-  size += put_buckets(words + size, &record, n->histogram);
+  size += put_buckets(words + size, &record, source->calls, n);
   record.first = format_record(size, FORMAT_PROFILE_NODE, number);
   memcpy(words, &record, sizeof record);
   add_record(a, words, size);

@@ -256,7 +256,7 @@ static Node *root(const eventring_calls *calls) { return eventring_calls_node_at
 static Node *child(const eventring_calls *calls, Node *parent, uint64_t id) {
   Node *node = eventring_calls_child(calls, parent, id);
   assert_non_null(node);
-  assert_ptr_equal(node->parent, parent);
+  assert_int_equal(node->parent, eventring_calls_number(calls, parent));
   return node;
 }
 
@@ -277,7 +277,7 @@ static void counts_a_call(void **state) {
   expect(c, node, 1, 1, 1);
   assert_int_equal(node->least, 1);
   assert_int_equal(node->most, 1);
-  assert_int_equal(node->histogram[0], 1);
+  assert_int_equal(node->narrow[0], 1);
   assert_int_equal(eventring_calls_count(c), 2);
   eventring_calls_free(c);
 }
@@ -414,19 +414,116 @@ static void has_a_histogram(void **state) {
     eventring_calls_enter(c, 1, 0);
     eventring_calls_exit(c, 1, cases[i].ticks);
     for (unsigned k = 0; k < EVENTRING_CALLS_BUCKETS; k++)
-      assert_int_equal(child(c, root(c), 1)->histogram[k], k == cases[i].bucket);
+      assert_int_equal(child(c, root(c), 1)->narrow[k], k == cases[i].bucket);
     eventring_calls_free(c);
   }
 }
 
+/* A bucket of a node is carried where it is full; copies keep all. */
+static void full_buckets_are_carried(void **state) {
+  (void)state;
+  enum { CALLS = 3 * 65536 + 5 };
+  uint64_t buckets[EVENTRING_CALLS_BUCKETS];
+  eventring_calls *c = begin(0), *into = begin(0);
+  for (int i = 0; i < CALLS; i++) {
+    eventring_calls_enter(c, 1, 0);
+    eventring_calls_exit(c, 1, 0);
+  }
+  eventring_calls_enter(c, 1, 0);
+  eventring_calls_exit(c, 1, 1024);
+  for (int i = 0; i < 2; i++) assert_true(eventring_calls_merge(into, c));
+  eventring_calls_histogram(c, child(c, root(c), 1), buckets);
+  assert_int_equal(buckets[0], CALLS);
+  assert_int_equal(buckets[4], 1);
+  eventring_calls_histogram(into, child(into, root(into), 1), buckets);
+  assert_int_equal(buckets[0], 2 * CALLS);
+  assert_int_equal(buckets[4], 2);
+  eventring_calls_free(c);
+  eventring_calls_free(into);
+}
+
+/* Without memory for that all are halved. */
 static void full_buckets_are_halved(void **state) {
   (void)state;
-  struct eventring_calls_node node = {.least = UINT64_MAX};
-  node.histogram[0] = UINT32_MAX;
-  node.histogram[3] = 10;
-  eventring_calls_tally(&node, 1);
-  assert_int_equal(node.histogram[0], 1u << 31);
-  assert_int_equal(node.histogram[3], 5);
+  eventring_calls *c = eventring_calls_new(1); /* which has room for the carry of some nodes */
+  uint64_t buckets[EVENTRING_CALLS_BUCKETS];
+  eventring_calls_start(c, 0);
+  for (uint64_t id = 1; id <= 40; id++)
+    for (int i = 0; i < 65536 + 10; i++) {
+      eventring_calls_enter(c, id, 0);
+      eventring_calls_exit(c, id, i < 65536 ? 0 : 128);
+    }
+  eventring_calls_histogram(c, child(c, root(c), 1), buckets);
+  assert_int_equal(buckets[0], 65536);
+  eventring_calls_histogram(c, child(c, root(c), 40), buckets);
+  assert_int_equal(buckets[0], 32768);
+  assert_int_equal(child(c, root(c), 40)->count, 65536 + 10);
+  eventring_calls_free(c);
+}
+
+/* ---- recursion ----------------------------------------------------------------------- */
+
+/* The second node has all that recurs, its time once. */
+static void recursion_has_two_nodes(void **state) {
+  (void)state;
+  enum { DEEP = 200000 };
+  eventring_calls *c = eventring_calls_new((size_t)16 << 20);
+  eventring_calls_start(c, 0);
+  uint64_t now = 0;
+  for (int i = 0; i < DEEP; i++) eventring_calls_enter(c, 1, now++);
+  eventring_calls_enter(c, 2, now++);
+  assert_int_equal(eventring_calls_depth(c), DEEP + 1);
+  assert_int_equal(c->stack->unpushed, 0);
+  eventring_calls_exit(c, 2, now++);
+  for (int i = 0; i < DEEP; i++) eventring_calls_exit(c, 1, now++);
+  assert_int_equal(eventring_calls_count(c), 4);
+  Node *first = child(c, root(c), 1), *second = child(c, first, 1);
+  expect(c, first, 1, now - 1, 2);
+  expect(c, second, DEEP - 1, now - 3, now - 4);
+  expect(c, child(c, second, 2), 1, 1, 1);
+  assert_int_equal(first->least, now - 1);
+  assert_int_equal(second->most, now - 3);
+  assert_int_equal(second->least, 3);
+  assert_int_equal(eventring_calls_depth(c), 0);
+  assert_true(eventring_calls_used(c) <= (size_t)16 << 20);
+  eventring_calls_free(c);
+}
+
+/* Through others: 1 enters 2 or 3, each of which enters 1 or ends. */
+static void mutual_recursion_has_few_nodes(void **state) {
+  (void)state;
+  eventring_calls *c = begin(0), *into = begin(0);
+  uint64_t now = 0, calls = 0, counts[4] = {0}, random = 1;
+  uint64_t open[1000];
+  size_t depth = 0;
+  for (int i = 0; i < 100000; i++) {
+    random = random * 6364136223846793005u + 1442695040888963407u;
+    if (depth > 0 && (depth == 1000 || random >> 63)) {
+      eventring_calls_exit(c, open[--depth], now++);
+      continue;
+    }
+    uint64_t id = depth % 2 == 0 ? 1 : 2 + (random >> 40) % 2;
+    eventring_calls_enter(c, id, now++);
+    open[depth++] = id;
+    counts[id]++;
+    calls++;
+  }
+  while (depth > 0) eventring_calls_exit(c, open[--depth], now++);
+  assert_int_equal(eventring_calls_inclusive(c, root(c)), now - 1);
+  assert_true(eventring_calls_count(c) < 20);
+  for (int round = 0; round < 2; round++) assert_true(eventring_calls_merge(into, c));
+  assert_int_equal(eventring_calls_count(into), eventring_calls_count(c));
+  uint64_t sums[4] = {0};
+  for (size_t i = 1; i < eventring_calls_count(c); i++) {
+    Node *node = eventring_calls_node_at(c, i), *copy = eventring_calls_node_at(into, i);
+    sums[node->id] += node->count;
+    assert_int_equal(copy->id, node->id);
+    assert_int_equal(copy->count, 2 * node->count);
+  }
+  for (uint64_t id = 1; id < 4; id++) assert_int_equal(sums[id], counts[id]);
+  assert_int_equal(sums[1] + sums[2] + sums[3], calls);
+  eventring_calls_free(c);
+  eventring_calls_free(into);
 }
 
 /* ---- coroutines ---------------------------------------------------------------------- */
@@ -476,7 +573,7 @@ static void deep_coroutines_move(void **state) {
     eventring_calls_enter(c, resumer, now);
     eventring_calls_switch(c, co, EVENTRING_CALLS_RESUME, now);
     if (resumer == 1)
-      for (uint64_t i = 0; i < 100; i++) eventring_calls_enter(c, 50, now);
+      for (uint64_t i = 0; i < 100; i++) eventring_calls_enter(c, 50 + i, now);
     now += 10;
     eventring_calls_switch(c, main_stack, EVENTRING_CALLS_LEAVE, now);
     eventring_calls_exit(c, resumer, now);
@@ -484,7 +581,7 @@ static void deep_coroutines_move(void **state) {
   for (uint64_t resumer = 1; resumer <= 3; resumer++) {
     Node *node = child(c, root(c), resumer);
     expect(c, node, 1, 10, 0);
-    for (int i = 0; i < 100; i++) node = child(c, node, 50);
+    for (uint64_t i = 0; i < 100; i++) node = child(c, node, 50 + i);
     assert_int_equal(node->exclusive, 10);
   }
   eventring_calls_free(c);
@@ -510,7 +607,7 @@ static void has_many_stacks(void **state) {
 static uint64_t lost_calls(const eventring_calls *c) {
   uint64_t sum = 0;
   for (size_t i = 0; i < eventring_calls_count(c); i++)
-    sum += eventring_calls_node_at(c, i)->lost.calls;
+    sum += eventring_calls_lost_below(c, eventring_calls_node_at(c, i)).calls;
   return sum;
 }
 
@@ -611,7 +708,7 @@ static void merges(void **state) {
   expect(into, two, 2, 6, 4);
   expect(into, three, 2, 2, 2);
   assert_null(eventring_calls_child(into, three, 1));
-  assert_int_equal(one->histogram[0], 2);
+  assert_int_equal(one->narrow[0], 2);
   eventring_calls_free(a);
   eventring_calls_free(b);
   eventring_calls_free(into);
@@ -733,7 +830,10 @@ int main(void) {
     cmocka_unit_test(finds_many_children),
     cmocka_unit_test(enters_what_began_before),
     cmocka_unit_test(has_a_histogram),
+    cmocka_unit_test(full_buckets_are_carried),
     cmocka_unit_test(full_buckets_are_halved),
+    cmocka_unit_test(recursion_has_two_nodes),
+    cmocka_unit_test(mutual_recursion_has_few_nodes),
     cmocka_unit_test(follows_coroutines),
     cmocka_unit_test(deep_coroutines_move),
     cmocka_unit_test(has_many_stacks),

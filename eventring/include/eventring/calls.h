@@ -22,9 +22,17 @@
  * frames of a coroutine lie below the function that resumes it, whoever that is; the time
  * while it is suspended belongs to none of them, and is counted apart.
  *
+ * Recursion. A path has the same function at most twice: if it is entered once more, the
+ * node of its innermost activation on the path is used again. So the first node has the
+ * calls from outside and the second one all that recur, directly or through others, however
+ * deep. Counts and exclusive times stay exact, inclusive times contain everything once.
+ * What recurs is timed call by call: those within others are in `most` and in the histogram
+ * like any other.
+ *
  * When the budget is used up no node is made any more. Calls that would need one, with all
- * that they call, are counted in `lost_calls` and `lost_ticks` of the nearest function that
- * has a node: views show them as a child "(not recorded)". Nothing else becomes wrong.
+ * that they call, are counted for the nearest function that has a node
+ * (eventring_calls_lost_below): views show them as a child "(not recorded)". Nothing else
+ * becomes wrong.
  *
  * Threads: a trie belongs to one thread. None of its functions is for signal handlers that
  * may interrupt another one.
@@ -54,22 +62,25 @@ struct eventring_calls_lost {
   uint64_t ticks, calls;
 };
 
-/* One path of functions. Three cache lines. Bucket 0 of the histogram has the calls that
-   took less than 128 ticks, bucket k those from 2^(6+k) on and less than 2^(7+k), the last
-   one all others. A bucket that would overflow is halved with all others. */
+/* One path of functions. Two cache lines: a call that takes less than 4096 ticks touches the
+   first one only. `narrow` is the histogram, but for what was carried out of it
+   (eventring_calls_histogram has all): bucket 0 has the calls that took less than 128 ticks,
+   bucket k those from 2^(6+k) on and less than 2^(7+k), the last one all others. */
 struct eventring_calls_node {
   uint64_t id;        /* of the function, as the host chose it */
   uint64_t exclusive; /* ticks in the function itself */
   uint64_t count;     /* entries, those from before the start not counted */
   uint64_t least, most; /* ticks of a call that was entered and left; most 0: none was */
-  struct eventring_calls_node *parent; /* NULL: the root */
-  struct eventring_calls_node *last;   /* child that was entered last */
+  struct eventring_calls_node *last; /* private: what it entered last */
+  uint32_t parent;    /* number of a node; EVENTRING_CALLS_ROOT: it is the root */
+  uint16_t narrow[EVENTRING_CALLS_BUCKETS];
+  uint16_t repeats;   /* nodes of this function on the path, this one included */
   uint64_t suspended; /* ticks for which calls that are over were suspended */
-  struct eventring_calls_lost lost;
   uint32_t open;      /* entries of calls that began before the start */
-  uint32_t histogram[EVENTRING_CALLS_BUCKETS];
-  uint64_t spare[1];
+  uint32_t carried;   /* private */
+  uint64_t spare;
 };
+#define EVENTRING_CALLS_ROOT UINT32_MAX
 
 struct eventring_calls_frame { /* private */
   uint64_t id;
@@ -120,6 +131,14 @@ size_t eventring_calls_number(const eventring_calls *calls,
 const struct eventring_calls_node *
 eventring_calls_child(const eventring_calls *calls, const struct eventring_calls_node *parent,
                       uint64_t id);
+/* Time and number of what is below the node and has no node of its own. */
+struct eventring_calls_lost eventring_calls_lost_below(const eventring_calls *calls,
+                                                       const struct eventring_calls_node *node);
+/* Calls of each range of durations. A bucket is exact as long as there was memory to carry
+   it; after that all of the node are halved whenever one has 65,536. */
+void eventring_calls_histogram(const eventring_calls *calls,
+                               const struct eventring_calls_node *node,
+                               uint64_t buckets[EVENTRING_CALLS_BUCKETS]);
 /* Exclusive and lost ticks of the node and all below it. */
 uint64_t eventring_calls_inclusive(const eventring_calls *calls,
                                    const struct eventring_calls_node *node);
@@ -152,7 +171,8 @@ bool eventring_calls_extend(eventring_calls *calls);
 void eventring_calls_exit_slow(eventring_calls *calls, uint64_t id, uint64_t now);
 void eventring_calls_tally_slow(eventring_calls *calls, const struct eventring_calls_frame *frame,
                                 uint64_t now);
-void eventring_calls_halve(struct eventring_calls_node *node, unsigned bucket);
+void eventring_calls_carry(eventring_calls *calls, struct eventring_calls_node *node,
+                           unsigned bucket);
 
 /* The time up to now goes to the current function. */
 static inline void eventring_calls_charge(eventring_calls *calls, uint64_t now) {
@@ -193,12 +213,13 @@ void eventring_calls_enter_open(eventring_calls *calls, uint64_t id, uint64_t no
    other. */
 void eventring_calls_enter_hidden(eventring_calls *calls, uint64_t id, uint64_t now);
 
-static inline void eventring_calls_tally(struct eventring_calls_node *node, uint64_t duration) {
+static inline void eventring_calls_tally(eventring_calls *calls,
+                                         struct eventring_calls_node *node, uint64_t duration) {
   if (duration < node->least) node->least = duration;
   if (duration > node->most) node->most = duration;
   unsigned bucket = 63u - (unsigned)__builtin_clzll(duration | 64) - 6;
   if (bucket >= EVENTRING_CALLS_BUCKETS) bucket = EVENTRING_CALLS_BUCKETS - 1;
-  if (__builtin_expect(++node->histogram[bucket] == 0, 0)) eventring_calls_halve(node, bucket);
+  if (__builtin_expect(++node->narrow[bucket] == 0, 0)) eventring_calls_carry(calls, node, bucket);
 }
 
 /* The innermost function that is open with this id ends, and all that it called; without
@@ -214,7 +235,7 @@ static inline void eventring_calls_exit(eventring_calls *calls, uint64_t id, uin
   uint64_t duration = now - frame->entered;
   if (__builtin_expect(frame->suspended != stack->suspended || (int64_t)duration < 0, 0))
     eventring_calls_tally_slow(calls, frame, now);
-  else eventring_calls_tally(frame->node, duration);
+  else eventring_calls_tally(calls, frame->node, duration);
   stack->top = frame;
   calls->current = frame[-1].node;
   calls->charge = frame[-1].charge;

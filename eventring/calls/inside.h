@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/* inside.h: what a trie of calls consists of, for the files of this folder. */
+#ifndef EVENTRING_CALLS_INSIDE_H
+#define EVENTRING_CALLS_INSIDE_H
+
+#include "calls/lines.h"
+#include "eventring/calls.h"
+
+#pragma GCC visibility push(hidden)
+
+#define NO_ID UINT64_MAX
+#define HIDDEN ((uint64_t)1 << 63) /* in the id of a frame that has no node of its own */
+
+/* What was carried out of the histogram of a node. */
+struct evc_wide {
+  uint64_t buckets[EVENTRING_CALLS_BUCKETS];
+};
+
+struct eventring_calls_inside {
+  struct evc_lines nodes, wides, stacks, segments;
+  size_t budget, pool; /* bytes; pool: of those, what is left */
+  uint64_t *table;     /* of the nodes, by parent and id: hash << 32 | number + 1; 0: free */
+  size_t places;       /* of the table: a power of 2 */
+  struct eventring_calls_lost *lost; /* of each node, by number */
+  struct eventring_calls_node none;    /* the last child of a node that has no child */
+  struct eventring_calls_node nowhere; /* where calls are that have no node */
+  eventring_calls_stack first;
+};
+
+/* ---- nodes (nodes.c) ----------------------------------------------------------------- */
+
+bool evc_init_nodes(struct eventring_calls_inside *in, size_t budget); /* false: no memory */
+void evc_end_nodes(struct eventring_calls_inside *in);
+/* NULL: no room. It is not in the table. */
+struct eventring_calls_node *evc_make_node(struct eventring_calls_inside *in, uint32_t parent,
+                                           uint64_t id);
+/* Finds or makes the one that `caller` enters with this id; NULL: no room. */
+struct eventring_calls_node *evc_callee_of(struct eventring_calls_inside *in,
+                                           struct eventring_calls_node *caller, uint64_t id);
+/* Sets `current` and `charge` to those of the callee. False: it has no node. */
+bool evc_descend(eventring_calls *calls, uint64_t id);
+/* Adds to a histogram. */
+void evc_add_to_bucket(struct eventring_calls_inside *in, struct eventring_calls_node *node,
+                       unsigned bucket, uint64_t calls);
+
+/* The lost ones that the time goes to. */
+static inline struct eventring_calls_lost *evc_lost_of(eventring_calls *calls) {
+  return (struct eventring_calls_lost *)(void *)calls->charge;
+}
+static inline struct eventring_calls_node *evc_node(const struct eventring_calls_inside *in,
+                                                    size_t number) {
+  return (struct eventring_calls_node *)(void *)in->nodes.memory + number;
+}
+static inline uint32_t evc_number(const struct eventring_calls_inside *in,
+                                  const struct eventring_calls_node *node) {
+  return (uint32_t)(node - evc_node(in, 0));
+}
+/* The parent; NULL: it is the root. */
+static inline struct eventring_calls_node *evc_above(const struct eventring_calls_inside *in,
+                                                     const struct eventring_calls_node *node) {
+  return node->parent != EVENTRING_CALLS_ROOT ? evc_node(in, node->parent) : NULL;
+}
+/* Where the time goes of what is below the current node and has none. */
+static inline uint64_t *evc_lost_ticks(const eventring_calls *calls) {
+  return &calls->inside->lost[evc_number(calls->inside, calls->current)].ticks;
+}
+
+#pragma GCC visibility pop
+
+#endif /* EVENTRING_CALLS_INSIDE_H */
