@@ -241,12 +241,13 @@ static void sort_rows(lua_State *L) {
 
 static void push_report(lua_State *L, const Profiler *p, const Sums *s, size_t functions) {
   const double ns = eventring_ns_per_tick();
-  lua_createtable(L, 0, 6);
+  lua_createtable(L, 0, 7);
   luaL_setmetatable(L, REPORT_TYPE);
   push_ns(L, "total", s->inclusive[0], ns);
   lua_pushinteger(L, (lua_Integer)s->lost_calls);
   lua_setfield(L, -2, "lost_calls");
   push_ns(L, "lost", s->lost_ticks, ns);
+  push_ns(L, "outside", eventring_calls_node_at(s->calls, 0)->exclusive, ns);
   lua_pushboolean(L, call_profile_is_cpu(p->profile));
   lua_setfield(L, -2, "cpu");
   lua_createtable(L, (int)functions, 0);
@@ -260,8 +261,8 @@ static void push_report(lua_State *L, const Profiler *p, const Sums *s, size_t f
   lua_setfield(L, -2, "rows");
 }
 
-/* profiler:report() -> table of what was called so far: total, lost, lost_calls, cpu, and
- * rows, those of most exclusive time first. Times are integers of ns. */
+/* profiler:report() -> table of what was called so far: total, outside, lost, lost_calls, cpu,
+ * and rows, those of most exclusive time first. Times are integers of ns. */
 static int report(lua_State *L) {
   const Profiler *p = check_profiler(L);
   const size_t functions = call_profile_functions(p->profile);
