@@ -56,6 +56,7 @@ struct CallProfile {
   CalledFunctions *functions;
   bool cpu, inline_clock, paused; /* paused: the watch begins or ends */
   bool spans;
+  bool plain;      /* the clock is inline, of all functions, without spans: the usual case */
   const char *include, *exclude;
   uint64_t start_ticks, next_write, period_ticks;
   double ticks_per_ns;
@@ -75,7 +76,9 @@ static NOINLINE uint64_t cpu_now(const CallProfile *p) {
   return clock_now(p) - (uint64_t)((double)off * p->ticks_per_ns);
 }
 
+/* Spans have times of their own: a trie for them alone needs none. */
 ALWAYS_INLINE uint64_t profile_now(const CallProfile *p) {
+  if (unlikely(p->only_spans)) return 0;
   return unlikely(p->cpu) ? cpu_now(p) : clock_now(p);
 }
 
@@ -211,25 +214,48 @@ static uint32_t find_function(CallProfile *p, lua_State *L, const CallInfo *fram
   return number;
 }
 
-static void entered(CallWatcher *watcher, lua_State *L, const CallInfo *frame, CallEntry how) {
-  CallProfile *p = (CallProfile *)watcher;
-  if (unlikely(p->paused)) return;
+static NOINLINE void entered_odd(CallProfile *p, lua_State *L, const CallInfo *frame,
+                                 CallEntry how) {
+  if (p->paused) return;
   const uint32_t number = find_function(p, L, frame);
   enter_function(p, number, how == ENTRY_OPEN);
-  if (unlikely(p->spans) && p->calls->stack->unpushed == 0) begin_span(p, number);
+  if (p->spans && p->calls->stack->unpushed == 0) begin_span(p, number);
+}
+
+static void entered(CallWatcher *watcher, lua_State *L, const CallInfo *frame, CallEntry how) {
+  CallProfile *p = (CallProfile *)watcher;
+  if (unlikely(!p->plain || how == ENTRY_OPEN)) {
+    entered_odd(p, L, frame, how);
+    return;
+  }
+  const uint32_t number = find_function(p, L, frame);
+  const uint64_t now = eventring_ticks();
+  eventring_calls_enter(p->calls, number, now);
+  if (unlikely(now >= p->next_write)) call_profile_write(p, false);
+}
+
+static NOINLINE void left_odd(CallProfile *p) {
+  if (p->paused) return;
+  /* something else may be in the slot of the function: the stack knows which it was. A call
+     for which that has no room has no span */
+  if (p->spans && p->calls->stack->unpushed == 0)
+    end_span(p, (uint32_t)p->calls->stack->top[-1].id);
+  eventring_calls_leave(p->calls, profile_now(p));
 }
 
 static void left(CallWatcher *watcher, lua_State *L, const CallInfo *frame, CallExit how) {
   CallProfile *p = (CallProfile *)watcher;
-  (void)how;
-  if (unlikely(p->paused)) return;
   (void)L;
   (void)frame;
-  /* something else may be in the slot of the function: the stack knows which it was. A call
-     for which that has no room has no span */
-  if (unlikely(p->spans) && p->calls->stack->unpushed == 0)
-    end_span(p, (uint32_t)p->calls->stack->top[-1].id);
-  eventring_calls_leave(p->calls, profile_now(p));
+  (void)how;
+  if (likely(p->plain)) eventring_calls_leave(p->calls, eventring_ticks());
+  else left_odd(p);
+}
+
+/* To be called after a change of what `plain` depends on. */
+static void choose_way(CallProfile *p) {
+  p->plain = !p->paused && !p->spans && !p->only_spans && !p->cpu && p->inline_clock &&
+             p->include == NULL && p->exclude == NULL;
 }
 
 /* A thread that was not met in this watch is not the one that was here before. */
@@ -360,12 +386,14 @@ static CallProfile *install(lua_State *L, const CallProfileOptions *options, boo
   enter_open_threads(p, L);
   if (!p->only_spans) p->next_write = profile_now(p) + p->period_ticks;
   p->paused = false;
+  choose_way(p);
   return p;
 }
 
 static void uninstall(lua_State *L, CallProfile *p) {
   eventring_calls_charge(p->calls, profile_now(p));
   p->paused = true;
+  choose_way(p);
   if (L->domain->watcher == &p->watcher) {
     watch_calls_end(L);
     L->domain->hooks.interlude = NULL;
@@ -397,9 +425,12 @@ void call_profile_stop(lua_State *L, CallProfile *p) {
 void call_profile_check_spans(lua_State *L) {
   CallProfile *p = call_profile_of(L->domain);
   bool no_memory;
-  if (p != NULL && !p->only_spans) p->spans = spans_are_on(L->domain);
-  else if (p == NULL && spans_are_on(L->domain)) install(L, NULL, &no_memory);
-  else if (p != NULL && !spans_are_on(L->domain)) {
+  if (p != NULL && !p->only_spans) {
+    p->spans = spans_are_on(L->domain);
+    choose_way(p);
+  } else if (p == NULL && spans_are_on(L->domain)) {
+    install(L, NULL, &no_memory);
+  } else if (p != NULL && !spans_are_on(L->domain)) {
     uninstall(L, p);
     call_profile_free(p);
   }
@@ -445,6 +476,7 @@ void call_profile_write_if_due(CallProfile *p) {
 void call_profile_end(CallProfile *p) {
   eventring_calls_charge(p->calls, profile_now(p));
   p->paused = true;
+  choose_way(p);
   call_profile_write(p, true);
   call_profile_free(p);
 }

@@ -160,22 +160,29 @@ void watch_calls_end(lua_State *L) {
 /* ---- into and out of a call ---------------------------------------------- */
 
 static void watch_entry(lua_State *L) {
-  if (L->ci->status & CALL_WATCHED) {
-    report_exit(L, L->ci, EXIT_TAIL);
-    report_entry(L, L->ci, ENTRY_TAIL);
+  CallInfo *frame = L->ci;
+  if (likely(frame->prev->status & CALL_WATCHED && !(frame->status & CALL_WATCHED))) {
+    report_entry(L, frame, ENTRY_CALL);
+  } else if (frame->status & CALL_WATCHED) {
+    report_exit(L, frame, EXIT_TAIL);
+    report_entry(L, frame, ENTRY_TAIL);
   } else {
     enter_frames(L, ENTRY_CALL);
   }
+}
+
+static void watch_exit(lua_State *L) {
+  if (unlikely(!(L->ci->status & CALL_WATCHED)))
+    enter_frames(L, ENTRY_CALL); /* a native one may have called nothing */
+  report_exit(L, L->ci, EXIT_RETURN);
 }
 
 static bool is_watched(const lua_State *L) {
   return (L->instrumented & INSTRUMENT_CALLS) && L->domain->watcher != NULL;
 }
 
-void vm_call_entered(lua_State *L) {
+static NOINLINE void hook_call(lua_State *L) {
   CallInfo *ci = L->ci;
-  if (L->instrumented & INSTRUMENT_LEFT) context_continue(L);
-  if (is_watched(L)) watch_entry(L);
   if (!is_lua_frame(ci)) {
     vm_hook(L, LUA_HOOKCALL, -1, 1, (int)(L->top - ci->func) - 1);
     return;
@@ -187,8 +194,14 @@ void vm_call_entered(lua_State *L) {
   vm_hook(L, ci->status & CALL_TAIL ? LUA_HOOKTAILCALL : LUA_HOOKCALL, -1, 1, p->nparams);
 }
 
+void vm_call_entered(lua_State *L) {
+  if (unlikely(L->instrumented & INSTRUMENT_LEFT)) context_continue(L);
+  if (is_watched(L)) watch_entry(L);
+  if (unlikely(L->hook_mask != 0)) hook_call(L);
+}
+
 /* The return event; the caller's line hook goes on from where it was. */
-static TValue *hook_return(lua_State *L, TValue *first, int n) {
+static NOINLINE TValue *hook_return(lua_State *L, TValue *first, int n) {
   CallInfo *ci = L->ci, *caller = ci->prev;
   if (!(ci->status & (CALL_RESUME | CALL_PCALL | CALL_YIELD))) {
     ptrdiff_t off = stack_save(L, first);
@@ -203,11 +216,8 @@ static TValue *hook_return(lua_State *L, TValue *first, int n) {
 }
 
 TValue *vm_call_left(lua_State *L, TValue *first, int n) {
-  if (L->instrumented & INSTRUMENT_LEFT) context_continue(L);
-  if (L->hook_mask != 0) first = hook_return(L, first, n);
-  if (is_watched(L)) {
-    enter_frames(L, ENTRY_CALL); /* a native one may have called nothing */
-    report_exit(L, L->ci, EXIT_RETURN);
-  }
+  if (unlikely(L->instrumented & INSTRUMENT_LEFT)) context_continue(L);
+  if (unlikely(L->hook_mask != 0)) first = hook_return(L, first, n);
+  if (is_watched(L)) watch_exit(L);
   return first;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What the profile of calls costs: an entry and an exit (<eventring/calls.h>) against two
- * bare readings of the clock, measured in turn. `pairs` twice is the A/A control.
+ * bare readings of the clock, measured in turn. `pairs` twice is the A/A control; `2 lines`
+ * is what any counter for each of 10,000 callees would cost: it depends on how much of the
+ * nearest caches is this thread's.
  *
  *   profile_bench [ROUNDS]
  */
@@ -11,7 +13,7 @@
 #include "eventring/calls.h"
 #include "eventring/probe.h"
 
-enum { CALLS = 20000, MOST_ROUNDS = 1000, WIDE = 10000, CASES = 6 };
+enum { CALLS = 20000, MOST_ROUNDS = 1000, WIDE = 10000, CASES = 7 };
 
 static volatile uint64_t sink;
 
@@ -21,6 +23,25 @@ static uint64_t pairs(eventring_calls *c) {
   for (int i = 0; i < CALLS; i++) {
     sink = eventring_ticks();
     sink = eventring_ticks();
+  }
+  return eventring_ticks() - begin;
+}
+
+/* What the two lines of a node cost that is not in the nearest cache: two readings and, at
+   each, an addition to a line at random. */
+static struct lines {
+  uint64_t first[8], second[8];
+} __attribute__((aligned(128))) lines[WIDE];
+
+static uint64_t touch(eventring_calls *c) {
+  static uint64_t state = 1;
+  (void)c;
+  uint64_t begin = eventring_ticks();
+  for (int i = 0; i < CALLS; i++) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    struct lines *at = &lines[(state >> 40) % WIDE];
+    at->first[0] += eventring_ticks();
+    at->second[0] += eventring_ticks();
   }
   return eventring_ticks() - begin;
 }
@@ -67,7 +88,8 @@ int main(int argc, char **argv) {
     const char *name;
     uint64_t (*run)(eventring_calls *);
   } cases[CASES] = {{"pairs (A/A)", pairs}, {"one callee", one}, {"8 nested", nest},
-                    {"32 callees", few}, {"10,000 callees", wide}, {"pairs (A/A)", pairs}};
+                    {"32 callees", few}, {"10,000 callees", wide},
+               {"10,000 x 2 lines", touch}, {"pairs (A/A)", pairs}};
   static double ratio[CASES][MOST_ROUNDS];
   int rounds = argc > 1 ? atoi(argv[1]) : 200;
   if (rounds < 1 || rounds > MOST_ROUNDS) return 2;
