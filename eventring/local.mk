@@ -108,6 +108,7 @@ noinst_LIBRARIES += libanalysis.a
 libanalysis_a_SOURCES = \
 	eventring/analysis/compare.c eventring/analysis/compare.h \
 	eventring/analysis/call_rows.c eventring/analysis/call_rows.h \
+	eventring/analysis/call_sum.c eventring/analysis/call_sum.h \
 	eventring/analysis/ending.c eventring/analysis/ending.h \
 	eventring/analysis/heap.c eventring/analysis/heap.h \
 	eventring/analysis/gc_clock.c eventring/analysis/gc_clock.h \
@@ -142,7 +143,9 @@ libremote_a_SOURCES = \
 noinst_LIBRARIES += libexport.a
 libexport_a_SOURCES = \
 	eventring/export/export.h eventring/export/formats.def eventring/export/folded.c \
-	eventring/export/pprof.c eventring/export/speedscope.c
+	eventring/export/pprof.c eventring/export/speedscope.c \
+	eventring/export/callgrind.c eventring/export/dot.c \
+	eventring/export/paths.c eventring/export/paths.h
 
 # What the command needs beyond libc, and the public headers.
 noinst_LIBRARIES += libeventring_tools.a
@@ -171,6 +174,9 @@ eventring_eventring_SOURCES = \
 	eventring/tools/sample.c eventring/tools/sample.h \
 	eventring/tools/start.c eventring/tools/start.h \
 	eventring/tools/sample_tree.c eventring/tools/sample_tree.h \
+	eventring/tools/time_profile.h eventring/tools/profile_view.h \
+	eventring/tools/profile_view.c eventring/tools/profile_tree.c \
+	eventring/tools/profile_export.c \
 	eventring/tools/cmd_stack.c eventring/tools/cmd_strip.c eventring/tools/ask.h eventring/tools/ask.c \
 	eventring/tools/cmd_retain.c eventring/tools/cmd_pauses.c eventring/tools/cmd_spans.c \
 	eventring/tools/cmd_autopsy.c eventring/tools/autopsy.h eventring/tools/autopsy_last.c \

@@ -1,57 +1,111 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_profile.c: `eventring profile`: shows the profile of calls of a recording.
+/* cmd_profile.c: `eventring profile`: where time goes.
  *
- * A PROGRAM is started with SAROS_PROFILE=calls, if the variable is not set, and its
- * profile is shown when it has ended.
+ * Either the profile of calls of a recording, or samples of a live process: by the options of
+ * samples, and of a process that keeps no profile of calls. A PROGRAM is started with
+ * SAROS_PROFILE=calls, if the variable is not set, and its profile is shown when it has ended;
+ * or, to be sampled, as it is.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/call_rows.h"
-#include "analysis/json.h"
-#include "analysis/units.h"
 #include "follow.h"
+#include "heap_export.h"
 #include "options.h"
+#include "profile_view.h"
 #include "sample.h"
-#include "text_table.h"
 
 struct profile_options {
-  bool json, tree, cpu;
-  const char *by, *callers, *prefix;
-  uint64_t top, domain;
-  enum eva_calls_by kind;
+  struct profile_view view;
+  struct sample_options sample;
+  bool samples, graph, cpu, wall;
+  const char *by, *prefix, *to, *output;
 };
 
-enum { DEFAULT_TOP = 20, NAME_WIDTH = 32, STACK_WIDTH = 60, TREE_SHARE = 100 };
+enum { DEFAULT_TOP = 20, DEFAULT_HZ = 1000 };
+
+/* ---- Words ------------------------------------------------------------------------------ */
+
+/* --cpu is not among them: a PROGRAM may measure its calls so. */
+bool profile_is_of_samples(int count, char **words) {
+  static const char *const names[] = {"--hz", "--wall", "--idle", "--seconds", "--children"};
+  for (int i = 0; i < count && strcmp(words[i], "--") != 0; i++)
+    for (size_t n = 0; n < sizeof names / sizeof names[0]; n++) {
+      size_t size = strlen(names[n]);
+      if (strncmp(words[i], names[n], size) == 0 && (!words[i][size] || words[i][size] == '='))
+        return true;
+    }
+  return false;
+}
+
+static int check_by(const struct command *self, struct profile_options *o) {
+  static const char *const names[] = {"function", "line", "stack"};
+  for (unsigned i = 0; i < 3; i++) {
+    if (strcmp(o->by, names[i]) != 0) continue;
+    o->view.by = (enum eva_calls_by)i;
+    return -1;
+  }
+  return usage_error(self, "--by: function, line or stack");
+}
+
+static int check_sampling(const struct command *self, struct profile_options *o) {
+  if (o->sample.hz < 1 || o->sample.hz > SAMPLE_MOST_HZ)
+    return usage_error(self, "--hz: 1 to %d", SAMPLE_MOST_HZ);
+  if (o->wall + o->cpu + o->sample.idle > 1)
+    return usage_error(self, "one of --wall, --cpu, --idle");
+  return -1;
+}
 
 static int check_words(const struct command *self, struct profile_options *o) {
-  static const char *const names[] = {"function", "line", "stack"};
-  for (unsigned i = 0; i < 3; i++)
-    if (!strcmp(o->by, names[i])) o->kind = (enum eva_calls_by)i;
-    else if (i == 2 && strcmp(o->by, names[o->kind]))
-      return usage_error(self, "--by: function, line or stack");
-  if (o->domain != UINT64_MAX && o->domain >= EVENTRING_MAX_DOMAINS)
+  struct profile_view *view = &o->view;
+  int status = check_by(self, o);
+  if (status < 0 && o->samples) status = check_sampling(self, o);
+  if (status >= 0) return status;
+  if (view->domain != UINT64_MAX && view->domain > INT32_MAX)
     return usage_error(self, "--domain: 0 to %d", EVENTRING_MAX_DOMAINS - 1);
-  if (o->tree && (o->callers || o->json || o->kind != EVA_BY_FUNCTION))
+  if (view->tree && (view->callers || view->json || view->by != EVA_BY_FUNCTION))
     return usage_error(self, "--tree is alone");
-  if (o->callers && o->kind != EVA_BY_FUNCTION)
+  if (view->callers && view->by != EVA_BY_FUNCTION)
     return usage_error(self, "both --callers and --by");
+  if (o->graph && o->to) return usage_error(self, "--graph is --to dot");
+  if (o->graph) o->to = "dot";
+  if (o->to && !export_knows(o->to))
+    return usage_error(self, "`--to %s': must be one of %s", o->to, export_formats());
+  if (o->to && (view->tree || view->json || view->callers))
+    return usage_error(self, "one of --to, --json, --tree, --callers");
+  if (o->output && !o->to) return usage_error(self, "-o goes with --to or --graph");
   return -1;
 }
 
 static int read_words(const struct command *self, int count, char **words,
                       struct profile_options *o, struct operands *operands) {
-  *o = (struct profile_options){.by = "function", .prefix = "SAROS_EVENTRING",
-                                .top = DEFAULT_TOP, .domain = UINT64_MAX};
+  *o = (struct profile_options){
+      .view = {.top = DEFAULT_TOP, .domain = UINT64_MAX}, .sample = {.hz = DEFAULT_HZ},
+      .by = "function", .prefix = "SAROS_EVENTRING",
+      .samples = profile_is_of_samples(count, words)};
   const struct option_spec specs[] = {
       {"by", 0, OPTION_TEXT, &o->by, "WHAT", "rows: function, line or stack"},
-      {"tree", 0, OPTION_FLAG, &o->tree, NULL, "the tree of calls, from 1 % of the time on"},
-      {"callers", 0, OPTION_TEXT, &o->callers, "NAME", "who calls this function"},
-      {"top", 't', OPTION_COUNT, &o->top, "N", "at most N rows (20); 0: all"},
-      {"domain", 'd', OPTION_COUNT, &o->domain, "N", "of domain N alone"},
-      {"cpu", 0, OPTION_FLAG, &o->cpu, NULL, "measure CPU time of a PROGRAM"},
-      {"json", 'j', OPTION_FLAG, &o->json, NULL, "one JSON object"},
+      {"tree", 0, OPTION_FLAG, &o->view.tree, NULL, "the tree of calls, from 1 % of the time on"},
+      {"callers", 0, OPTION_TEXT, &o->view.callers, "NAME", "who calls this function"},
+      {"graph", 0, OPTION_FLAG, &o->graph, NULL, "functions and calls, for Graphviz's dot"},
+      {"top", 't', OPTION_COUNT, &o->view.top, "N", "at most N rows (20); 0: all"},
+      {"domain", 'd', OPTION_COUNT, &o->view.domain, "N", "of domain N alone"},
+      {"per-domain", 0, OPTION_FLAG, &o->view.per_domain, NULL, "rows of each domain apart"},
+      {"to", 0, OPTION_TEXT, &o->to, "FORMAT",
+       "folded, speedscope, pprof, callgrind or dot: for other tools"},
+      {"output", 'o', OPTION_TEXT, &o->output, "FILE", "with --to: to FILE, which must not exist"},
+      {"json", 'j', OPTION_FLAG, &o->view.json, NULL, "one JSON object"},
+      {"hz", 0, OPTION_COUNT, &o->sample.hz, "N",
+       "take N samples a second (1000) from outside, instead of calls"},
+      {"seconds", 's', OPTION_SECONDS, &o->sample.seconds_ns, "N",
+       "samples: for so long (else until it ends, or ^C)"},
+      {"wall", 0, OPTION_FLAG, &o->wall, NULL, "samples: count all (default)"},
+      {"cpu", 0, OPTION_FLAG, &o->cpu, NULL,
+       "samples: of threads that run; calls: a PROGRAM measures CPU time"},
+      {"idle", 0, OPTION_FLAG, &o->sample.idle, NULL, "samples: of threads that wait or sleep"},
+      {"children", 0, OPTION_FLAG, &o->sample.children, NULL,
+       "samples: of its descendants as well"},
       {"env-prefix", 0, OPTION_TEXT, &o->prefix, "NAME",
        "of the variables that make PROGRAM record (SAROS_EVENTRING)"}};
   int status = options_parse(self, OPTION_SPECS(specs), count, words, operands);
@@ -59,263 +113,87 @@ static int read_words(const struct command *self, int count, char **words,
   return status >= 0 ? status : check_words(self, o);
 }
 
-/* ---- text ----------------------------------------------------------------- */
+/* ---- Output ----------------------------------------------------------------------------- */
 
-/* A text of at most `width` characters: of a longer one its end, which says more. */
-static void name_cell(struct table *t, const char *text, size_t width) {
-  char *safe = need_zeroed(4 * strlen(text) + 4, 1);
-  eventring_printable(safe + 3, 4 * strlen(text) + 1, text, strlen(text));
-  size_t characters = 0, size = strlen(safe + 3);
-  for (size_t i = 0; i < size; i++) characters += ((unsigned char)safe[3 + i] & 0xc0) != 0x80;
-  char *from = safe + 3;
-  bool cut = characters > width;
-  for (; cut && characters > width - 3; characters--)
-    do from++; while (((unsigned char)*from & 0xc0) == 0x80);
-  if (cut) memcpy(from -= 3, "...", 3);
-  table_cell(t, from);
-  free(safe);
+static int show(const struct time_profile *profile, const struct profile_options *o) {
+  return o->to ? profile_export(profile, o->view.domain, o->to, o->output)
+               : profile_show(profile, &o->view);
 }
 
-static void function_text(char *text, size_t room, const struct eventring_calls_function *f) {
-  if (f->line) snprintf(text, room, "%s %s:%u", f->name, f->source, f->line);
-  else snprintf(text, room, "%s", f->name);
+/* ---- Samples ---------------------------------------------------------------------------- */
+
+static enum sample_detail detail_for(const struct profile_options *o) {
+  if (o->to) return strcmp(o->to, "folded") == 0 ? SAMPLE_BY_FUNCTION : SAMPLE_BY_PLACE;
+  return o->view.by == EVA_BY_LINE ? SAMPLE_BY_LINE : SAMPLE_BY_FUNCTION;
 }
 
-static void figure_cells(struct table *t, const struct eva_call_rows *rows,
-                         const struct eva_call_row *row) {
-  char figure[EVA_FIGURE];
-  table_cell(t, eva_count_text(figure, row->count));
-  table_cell(t, eva_duration_text(figure, row->inclusive));
-  table_cell(t, eva_duration_text(figure, row->exclusive));
-  table_cell(t, eva_percent_text(figure, row->exclusive, rows->total));
+static int show_samples(const struct sampling *sampling, const struct profile_options *o,
+                        const char *program) {
+  struct time_profile profile;
+  sample_profile(sampling, detail_for(o), &profile);
+  if (program) snprintf(profile.program, sizeof profile.program, "%s", program);
+  int status = show(&profile, o);
+  time_profile_free(&profile);
+  return status;
 }
 
-static size_t shown(const struct eva_call_rows *rows, const struct profile_options *o) {
-  return o->top && o->top < rows->count ? (size_t)o->top : rows->count;
+/* `launch`: NULL, or the program. */
+static int sample_it(pid_t pid, struct launch *launch, struct profile_options *o) {
+  struct sampling *sampling;
+  o->sample.domain = o->view.domain;
+  o->sample.cpu = o->cpu;
+  int status = sample_process(&sampling, pid, launch, &o->sample);
+  if (status < 0) status = show_samples(sampling, o, launch ? launch->command : NULL);
+  sample_free(sampling);
+  return status;
 }
 
-static void print_rows(const struct eva_call_rows *rows, const struct profile_options *o) {
-  char text[512];
-  TABLE(table, "<function", "calls", "inclusive", "own", "share");
-  for (size_t i = 0; i < shown(rows, o); i++) {
-    const struct eva_call_row *row = &rows->list[i];
-    function_text(text, sizeof text, row->function);
-    name_cell(&table, row->stack ? row->stack : text, NAME_WIDTH);
-    figure_cells(&table, rows, row);
-  }
-  table_print(&table, stdout, 2);
+static int sample_program(char **command, struct profile_options *o) {
+  struct launch launch;
+  int status = launch_start(&launch, command, NULL, false);
+  if (status >= 0) return status;
+  int shown = sample_it(launch.pid, &launch, o);
+  status = launch_finish(&launch);
+  return status != 0 ? status : shown;
 }
 
-static void print_quantiles(const struct eva_call_rows *rows, const struct profile_options *o) {
-  char text[512], figure[EVA_FIGURE];
-  TABLE(table, "<function", "p50", "p90", "p99", "max");
-  for (size_t i = 0; i < shown(rows, o); i++) {
-    const struct eva_call_row *row = &rows->list[i];
-    if (!row->most) continue;
-    function_text(text, sizeof text, row->function);
-    name_cell(&table, text, NAME_WIDTH);
-    table_cell(&table, eva_duration_text(figure, eva_call_quantile(rows, row, 0.5)));
-    table_cell(&table, eva_duration_text(figure, eva_call_quantile(rows, row, 0.9)));
-    table_cell(&table, eva_duration_text(figure, eva_call_quantile(rows, row, 0.99)));
-    table_cell(&table, eva_duration_text(figure, row->most));
-  }
-  putchar('\n');
-  table_print(&table, stdout, 2);
+/* ---- The profile of calls --------------------------------------------------------------- */
+
+static int show_calls(eventring_cursor *cursor, struct time_profile *profile,
+                      const struct profile_options *o) {
+  struct eventring_info info = {0};
+  eventring_cursor_info(cursor, &info);
+  profile->start_wall_ns = info.start_wall_ns;
+  snprintf(profile->program, sizeof profile->program, "%s", info.program);
+  return show(profile, o);
 }
 
-static void print_totals(const struct eventring_profiles *profiles,
-                         const struct eva_call_rows *rows, const struct profile_options *o) {
-  char figure[EVA_FIGURE], lost[EVA_FIGURE];
-  size_t domains = 0;
-  bool cpu = false;
-  for (size_t i = 0; i < profiles->count; i++) {
-    if (o->domain != UINT64_MAX && profiles->list[i].slot != o->domain) continue;
-    domains++;
-    cpu = cpu || profiles->list[i].flags & EVENTRING_PROFILE_CPU;
-  }
-  printf("calls over %s of %s, %zu domain%s\n\n", eva_duration_text(figure, rows->total),
-         cpu ? "CPU time" : "time", domains, domains == 1 ? "" : "s");
-  if (rows->lost_calls)
-    printf("(not recorded): %s calls, %s\n\n", eva_count_text(lost, rows->lost_calls),
-           eva_duration_text(figure, rows->lost_ns));
-}
-
-/* ---- tree ----------------------------------------------------------------- */
-
-static void print_node(const struct eventring_profile *p, uint32_t node, unsigned depth,
-                       uint64_t total) {
-  char text[512], share[EVA_FIGURE], count[EVA_FIGURE], time[EVA_FIGURE];
-  const struct eventring_profile_node *n = &p->nodes[node];
-  function_text(text, sizeof text, &p->functions[n->function]);
-  printf("%8s %10s %12s  %*s", eva_percent_text(share, n->inclusive, total),
-         eva_duration_text(time, n->inclusive), eva_count_text(count, n->count),
-         (int)(depth < 20 ? depth : 20), "");
-  size_t width = 44 - (depth < 20 ? depth : 20), size = strlen(text);
-  if (size > width) printf("...");
-  print_foreign_text(stdout, size > width ? text + size - width + 3 : text);
-  putchar('\n');
-}
-
-struct branch {
-  uint32_t node;
-  unsigned depth;
-};
-
-/* Nodes in depth, of at least a hundredth of the time, without recursion: it may be deep. */
-static void print_tree(const struct eventring_profile *p) {
-  uint64_t total = p->nodes[0].inclusive;
-  uint32_t *first = need_zeroed(p->node_count, sizeof *first);
-  uint32_t *next = need_zeroed(p->node_count, sizeof *next);
-  struct branch *stack = need_zeroed(p->node_count, sizeof *stack);
-  size_t count = 0;
-  for (uint32_t i = p->node_count; i-- > 1;) { /* the root is no child: 0 says none */
-    if (!p->nodes[i].inclusive || p->nodes[i].inclusive < total / TREE_SHARE) continue;
-    next[i] = first[p->nodes[i].parent];
-    first[p->nodes[i].parent] = i;
-  }
-  stack[count++] = (struct branch){0, 0};
-  while (count > 0) {
-    struct branch b = stack[--count];
-    if (b.node) print_node(p, b.node, b.depth - 1, total);
-    size_t from = count;
-    for (uint32_t i = first[b.node]; i; i = next[i])
-      stack[count++] = (struct branch){i, b.depth + 1};
-    for (size_t i = from, k = count; i + 1 < k; i++) { /* the heaviest last: it comes first */
-      size_t least = i;
-      for (size_t j = i; j < k; j++)
-        if (p->nodes[stack[j].node].inclusive < p->nodes[stack[least].node].inclusive) least = j;
-      struct branch swap = stack[i];
-      stack[i] = stack[least];
-      stack[least] = swap;
-    }
-  }
-  free(first);
-  free(next);
-  free(stack);
-}
-
-static void print_trees(const struct eventring_profiles *profiles,
-                        const struct profile_options *o) {
-  for (size_t i = 0; i < profiles->count; i++) {
-    const struct eventring_profile *p = &profiles->list[i];
-    if (o->domain != UINT64_MAX && p->slot != o->domain) continue;
-    printf("%sdomain %u ", i ? "\n" : "", p->slot);
-    print_foreign_text(stdout, p->domain);
-    printf("\n   share  inclusive        calls  function\n");
-    print_tree(p);
-  }
-}
-
-/* ---- JSON ----------------------------------------------------------------- */
-
-static void put_row(struct eva_json *j, const struct eva_call_rows *rows,
-                    const struct eva_call_row *row) {
-  static const struct { const char *key; double part; } quantiles[] = {
-      {"p50_ns", 0.5}, {"p90_ns", 0.9}, {"p99_ns", 0.99}};
-  eva_json_open_object(j);
-  eva_json_string_at(j, "name", row->function->name);
-  eva_json_string_at(j, "source", row->function->source);
-  eva_json_uint_at(j, "line", row->function->line);
-  if (row->stack) eva_json_string_at(j, "stack", row->stack);
-  eva_json_uint_at(j, "count", row->count);
-  eva_json_uint_at(j, "inclusive_ns", row->inclusive);
-  eva_json_uint_at(j, "exclusive_ns", row->exclusive);
-  eva_json_uint_at(j, "suspended_ns", row->suspended);
-  eva_json_uint_at(j, "began_before", row->open);
-  if (row->most) {
-    eva_json_uint_at(j, "min_ns", row->least);
-    eva_json_uint_at(j, "max_ns", row->most);
-    for (unsigned i = 0; i < 3; i++)
-      eva_json_uint_at(j, quantiles[i].key, eva_call_quantile(rows, row, quantiles[i].part));
-  }
-  eva_json_close_object(j);
-}
-
-static void print_json(const struct eventring_profiles *profiles,
-                       const struct eva_call_rows *rows, const struct profile_options *o) {
-  struct eva_json j;
-  uint64_t start = UINT64_MAX, end = 0;
-  bool cpu = false;
-  for (size_t i = 0; i < profiles->count; i++) {
-    const struct eventring_profile *p = &profiles->list[i];
-    start = p->start_ns < start ? p->start_ns : start;
-    end = p->written_ns > end ? p->written_ns : end;
-    cpu = cpu || p->flags & EVENTRING_PROFILE_CPU;
-  }
-  eva_json_start(&j, stdout);
-  eva_json_open_object(&j);
-  eva_json_uint_at(&j, "version", 1);
-  eva_json_key(&j, "window");
-  eva_json_open_object(&j);
-  eva_json_uint_at(&j, "start_ns", start);
-  eva_json_uint_at(&j, "end_ns", end);
-  eva_json_close_object(&j);
-  eva_json_key(&j, "loss");
-  eva_json_open_object(&j);
-  eva_json_uint_at(&j, "calls", rows->lost_calls);
-  eva_json_uint_at(&j, "ns", rows->lost_ns);
-  eva_json_uint_at(&j, "damaged_profiles", profiles->damaged);
-  eva_json_close_object(&j);
-  eva_json_key(&j, "total");
-  eva_json_open_object(&j);
-  eva_json_uint_at(&j, "ns", rows->total);
-  eva_json_uint_at(&j, "domains", profiles->count);
-  eva_json_string_at(&j, "clock", cpu ? "cpu" : "wall");
-  eva_json_uint_at(&j, "clock_went_back", rows->backwards);
-  eva_json_close_object(&j);
-  eva_json_key(&j, "rows");
-  eva_json_open_array(&j);
-  for (size_t i = 0; i < shown(rows, o); i++) put_row(&j, rows, &rows->list[i]);
-  eva_json_close_array(&j);
-  eva_json_close_object(&j);
-  eva_json_line(&j);
-}
-
-/* ---- the command ---------------------------------------------------------- */
-
-static int show(const struct eventring_profiles *profiles, const struct profile_options *o) {
-  struct eva_call_rows rows;
-  int domain = o->domain == UINT64_MAX ? -1 : (int)o->domain;
-  int status = o->callers ? eva_call_rows_callers(&rows, profiles, o->callers, domain)
-                          : eva_call_rows_make(&rows, profiles, o->kind, domain);
-  if (status != EVENTRING_OK) no_memory();
-  if (o->callers && !rows.count) {
-    complain("no function `%s' was called", o->callers);
-    eva_call_rows_free(&rows);
-    return STATUS_WRONG;
-  }
-  if (o->json) {
-    print_json(profiles, &rows, o);
-  } else {
-    print_totals(profiles, &rows, o);
-    if (o->tree) print_trees(profiles, o);
-    else print_rows(&rows, o);
-    if (!o->tree && o->kind != EVA_BY_STACK) print_quantiles(&rows, o);
-  }
-  eva_call_rows_free(&rows);
-  return STATUS_OK;
-}
-
-static int serve(struct reader *reader, const struct profile_options *o) {
-  struct eventring_profiles profiles;
+/* *none: there is no profile. */
+static int serve(struct reader *reader, const struct profile_options *o, bool *none) {
+  struct time_profile profile = {0};
   struct eventring_error error;
   if (reader->launched) {
-    const struct eventring_callbacks none = {NULL, NULL};
-    const struct reading reading = {.callbacks = &none, .follow = true, .until = UINT64_MAX};
+    const struct eventring_callbacks nothing = {NULL, NULL};
+    const struct reading reading = {.callbacks = &nothing, .follow = true, .until = UINT64_MAX};
     reader_run(reader, &reading);
   }
-  if (eventring_cursor_profiles(reader->cursor, &profiles, &error) < 0) {
+  if (eventring_cursor_profiles(reader->cursor, &profile.profiles, &error) < 0) {
     complain("%s", error.text);
     return STATUS_WRONG;
   }
-  if (profiles.damaged && eventring_cursor_liveness(reader->cursor) != EVENTRING_LIVE)
-    complain("%llu parts of profiles are not valid", (unsigned long long)profiles.damaged);
-  int status = STATUS_WRONG;
-  if (profiles.count) status = show(&profiles, o);
-  else complain("no profile of calls in this recording (start it with SAROS_PROFILE=calls, or "
-                "ask a live process with eventring control PID --profile calls)");
-  eventring_profiles_free(&profiles);
+  if (profile.profiles.damaged && eventring_cursor_liveness(reader->cursor) != EVENTRING_LIVE)
+    complain("%llu parts of profiles are not valid", (unsigned long long)profile.profiles.damaged);
+  *none = profile.profiles.count == 0;
+  int status = *none ? STATUS_WRONG : show_calls(reader->cursor, &profile, o);
+  time_profile_free(&profile);
   return status;
+}
+
+static int no_profile(void) {
+  complain("no profile of calls in this recording (start it with SAROS_PROFILE=calls, or "
+           "ask a live process with eventring control PID --profile calls; --hz 1000 takes "
+           "samples)");
+  return STATUS_WRONG;
 }
 
 /* The variable of the profile is named like those of the recording. */
@@ -328,16 +206,57 @@ static void ask_for_profile(const struct profile_options *o) {
   setenv(name, o->cpu ? "calls,cpu" : "calls", o->cpu);
 }
 
+static int show_program(const struct operands *operands, struct profile_options *o) {
+  struct reader reader;
+  bool none = false;
+  ask_for_profile(o);
+  int status = reader_open(&reader, operands, o->prefix, 0);
+  if (status >= 0) return status;
+  status = serve(&reader, o, &none);
+  if (none) status = no_profile();
+  return reader_close(&reader, status);
+}
+
+/* A process that keeps no profile of calls is sampled. */
+static int show_process(pid_t pid, const char *word, struct profile_options *o) {
+  struct eventring_error error;
+  struct reader reader = {0};
+  bool none = eventring_open_pid(&reader.cursor, pid, 0, &error) != 0;
+  int status = STATUS_OK;
+  if (!none) {
+    eventring_close(reader.cursor);
+    status = reader_open_target(&reader, word, EVENTRING_OPEN_FOLLOW);
+    if (status >= 0) return status;
+    status = reader_close(&reader, serve(&reader, o, &none));
+  }
+  if (!none) return status;
+  complain("%ld: it keeps no profile of calls; taking samples (^C ends that)", (long)pid);
+  return sample_it(pid, NULL, o);
+}
+
+static int show_file(const char *path, struct profile_options *o) {
+  struct reader reader;
+  bool none = false;
+  int status = reader_open_target(&reader, path, EVENTRING_OPEN_FOLLOW);
+  if (status >= 0) return status;
+  status = serve(&reader, o, &none);
+  if (none) status = no_profile();
+  return reader_close(&reader, status);
+}
+
 int command_profile(const struct command *self, int count, char **words) {
   struct profile_options o;
   struct operands operands;
-  struct reader reader;
-  if (sample_is_asked(count, words)) return sample_command(self, count, words);
+  pid_t pid;
   int status = read_words(self, count, words, &o, &operands);
   if (status >= 0) return status;
-  if (operands.command) ask_for_profile(&o);
-  status = operands.command
-               ? reader_open(&reader, &operands, o.prefix, 0)
-               : reader_open_target(&reader, operands.words[0], EVENTRING_OPEN_FOLLOW);
-  return status >= 0 ? status : reader_close(&reader, serve(&reader, &o));
+  if (operands.command)
+    return o.samples ? sample_program(operands.command, &o) : show_program(&operands, &o);
+  if (o.samples) {
+    status = require_process(self, &operands, &pid);
+    return status >= 0 ? status : sample_it(pid, NULL, &o);
+  }
+  if (read_process_number(operands.words[0], &pid))
+    return show_process(pid, operands.words[0], &o);
+  return show_file(operands.words[0], &o);
 }

@@ -3,7 +3,6 @@
  *
  * The process is read as it runs (remote/stack.h); nothing of it needs to be prepared.
  */
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +16,7 @@
 #include "remote/stack.h"
 #include "remote/tasks.h"
 #include "remote/values.h"
-#include "sample.h"
+#include "profile_view.h"
 #include "tool.h"
 
 enum {
@@ -322,7 +321,7 @@ static int show_process(pid_t pid, const struct request *request) {
 int command_stack(const struct command *self, int count, char **words) {
   struct request request = {.domain = UINT64_MAX};
   uint64_t samples = 0;
-  if (sample_is_asked(count, words)) return sample_command(self, count, words);
+  if (profile_is_of_samples(count, words)) return command_profile(self, count, words);
   const struct option_spec specs[] = {
     {"locals", 0, OPTION_FLAG, &request.locals, NULL, "with the local variables of each function"},
     {"coroutines", 0, OPTION_FLAG, &request.coroutines, NULL,
@@ -334,11 +333,7 @@ int command_stack(const struct command *self, int count, char **words) {
   };
   struct operands operands;
   int status = options_parse(self, OPTION_SPECS(specs), count, words, &operands);
-  if (status < 0) status = require_target(self, &operands, false);
-  if (status >= 0) return status;
-  char *end;
-  long pid = strtol(operands.words[0], &end, 10);
-  if (!isdigit((unsigned char)operands.words[0][0]) || *end != '\0' || pid <= 0 || pid > INT32_MAX)
-    return usage_error(self, "%s is not the number of a process", operands.words[0]);
-  return show_process((pid_t)pid, &request);
+  pid_t pid;
+  if (status < 0) status = require_process(self, &operands, &pid);
+  return status >= 0 ? status : show_process(pid, &request);
 }

@@ -154,6 +154,13 @@ static int write_profile(const struct eva_heap *heap, enum eva_measure main,
   return STATUS_OK;
 }
 
+int export_write(const struct export_profile *profile, const char *format, const char *path) {
+  FILE *out = output_file_open(path);
+  if (!out) return STATUS_WRONG;
+  if (find_format(format)->write(profile, out) != 0) no_memory();
+  return output_file_close(out, path);
+}
+
 int heap_export(const struct eva_heap *heap, enum eva_measure main, eventring_cursor *cursor,
                 const char *format, const char *path) {
   FILE *out = output_file_open(path);

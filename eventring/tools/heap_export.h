@@ -14,6 +14,9 @@ const char *export_formats(void);
    exit status, after a message. */
 int heap_export(const struct eva_heap *heap, enum eva_measure main, eventring_cursor *cursor,
                 const char *format, const char *path);
+/* The same of any profile. */
+struct export_profile;
+int export_write(const struct export_profile *profile, const char *format, const char *path);
 /* Opens the file for the output of a command, NULL: standard output. NULL after a message. */
 FILE *output_file_open(const char *path);
 /* Closes it (not standard output); the exit status, after a message. */

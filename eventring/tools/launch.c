@@ -123,16 +123,20 @@ static void handle_signals(pid_t child) {
   handle(SIGPIPE, SIG_IGN);
 }
 
-/* The child: never returns. Writes an errno into the pipe when it cannot execute the
-   program. */
-static void become(char **command, const struct launch *launch, const char *prefix,
-                   int report, const sigset_t *signals) {
+static void have_it_record(const struct launch *launch, const char *prefix) {
   if (launch->forks) set(prefix, "FORK", "1");
   set(prefix, "START", "1");
   set(prefix, "PREFIX", launch->directory);
   set(prefix, "PRESERVE", "1");
   set(prefix, "NAME", ""); /* a name of its own for each process */
   unset(prefix, "STREAM"); /* which would be elsewhere */
+}
+
+/* The child: never returns. Writes an errno into the pipe when it cannot execute the
+   program. */
+static void become(char **command, const struct launch *launch, const char *prefix,
+                   int report, const sigset_t *signals) {
+  if (prefix) have_it_record(launch, prefix);
   restore_signals(signals);
   execvp(command[0], command);
   int error = errno;
@@ -196,9 +200,9 @@ int launch_start(struct launch *launch, char **command, const char *prefix, bool
   *launch = (struct launch){.command = need_copy(command[0]), .forks = forks};
   int status = STATUS_WRONG;
   sigset_t signals = block_signals();
-  if (choose_directory(launch, prefix)) {
+  if (!prefix || choose_directory(launch, prefix)) {
     status = spawn(launch, command, prefix, &signals);
-    if (status >= 0) rmdir(launch->directory);
+    if (status >= 0 && prefix) rmdir(launch->directory);
   }
   restore_signals(&signals);
   if (status < 0) return -1;
@@ -349,15 +353,19 @@ static int status_of(const struct launch *launch) {
   return BY_SIGNAL + WTERMSIG(launch->status);
 }
 
+static void clear_directory(struct launch *launch) {
+  each_recording(launch->directory, clear_file, launch);
+  /* stays when a file was left in it */
+  if (rmdir(launch->directory) < 0 && errno != ENOTEMPTY && errno != EEXIST)
+    complain("cannot remove %s: %s", launch->directory, strerror(errno));
+}
+
 int launch_finish(struct launch *launch) {
   while (!launch->ended) {
     launch_check(launch);
     if (!launch->ended) nap(2000);
   }
-  each_recording(launch->directory, clear_file, launch);
-  /* stays when a file was left in it */
-  if (rmdir(launch->directory) < 0 && errno != ENOTEMPTY && errno != EEXIST)
-    complain("cannot remove %s: %s", launch->directory, strerror(errno));
+  if (launch->directory) clear_directory(launch);
   int status = status_of(launch);
   release(launch);
   return status;

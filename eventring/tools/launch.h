@@ -25,7 +25,7 @@
 struct launch {
   pid_t pid;
   char *command;   /* its name, for messages */
-  char *directory; /* the new one, absolute */
+  char *directory; /* the new one, absolute; NULL: started without a prefix */
   char *keep_in;   /* where preserved files go; NULL: they are removed */
   bool only_bad;   /* of processes that ended badly */
   bool forks;      /* children that are forked record as well */
@@ -35,6 +35,7 @@ struct launch {
 
 /* Starts the command. -1 when it runs; else the exit status: 1 after an error of
    this program, 126 when the command cannot be executed, 127 when there is none.
+   `prefix` NULL: its environment stays, and it records only if that says so.
    `forks`: PREFIX_FORK=1 too, so that children that it forks record as well. */
 int launch_start(struct launch *launch, char **command, const char *prefix, bool forks);
 

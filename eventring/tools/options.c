@@ -2,6 +2,7 @@
 /* options.c: the words of a subcommand. */
 #include "options.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -42,6 +43,21 @@ int require_target(const struct command *self, const struct operands *operands,
     return usage_error(self, "more than one PID or FILE: `%s'",
                        operands->words[1]);
   return -1;
+}
+
+bool read_process_number(const char *text, pid_t *pid) {
+  char *end;
+  long number = strtol(text, &end, 10);
+  if (!isdigit((unsigned char)text[0]) || *end != '\0' || number <= 0 || number > INT32_MAX)
+    return false;
+  *pid = (pid_t)number;
+  return true;
+}
+
+int require_process(const struct command *self, const struct operands *operands, pid_t *pid) {
+  int status = require_target(self, operands, false);
+  if (status >= 0 || read_process_number(operands->words[0], pid)) return status;
+  return usage_error(self, "%s is not the number of a process", operands->words[0]);
 }
 
 /* Prints words up to the page's width; what goes on in the next line stands at `indent`. */

@@ -3,7 +3,12 @@
 #ifndef EVENTRING_TOOL_OPTIONS_H
 #define EVENTRING_TOOL_OPTIONS_H
 
+#include <sys/types.h>
+
 #include "tool.h"
+
+/* Is the text the number of a process? */
+bool read_process_number(const char *text, pid_t *pid);
 
 /* What an option's argument is and what its target points to. */
 enum option_kind {
@@ -63,6 +68,9 @@ int require_target(const struct command *self, const struct operands *operands,
 
 /* The same of one or several PIDs or FILEs, or the `-- PROGRAM...`. */
 int require_targets(const struct command *self, const struct operands *operands);
+
+/* The one PID, in `pid`: -1, or the usage error. */
+int require_process(const struct command *self, const struct operands *operands, pid_t *pid);
 
 #define OPTION_SPECS(specs) specs, sizeof(specs) / sizeof((specs)[0])
 

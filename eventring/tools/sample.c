@@ -1,57 +1,71 @@
 /* SPDX-License-Identifier: MIT */
-/* sample.c: `eventring stack --hz`: samples the stacks of a live process.
+/* sample.c: samples the stacks of live processes.
  *
- * Every period each domain's stack is read (remote/stack.h) and counted in a tree. The
- * process is not stopped and runs no instruction for it. What the collector or a wait takes
- * is a node of its own, below the function in which it happens.
+ * Every period the stack of each domain of each process is read (remote/stack.h) and counted
+ * in a tree of that domain. The processes are not stopped and run no instruction for it. What
+ * the collector or a wait takes is a node of its own, below the function in which it happens.
+ *
+ * Ten times a second the processes and their domains are listed again. What was seen of one
+ * that has ended stays. A process that cannot be read (yet) is tried again then: a program
+ * that was just started maps its libraries first.
  */
 #include "sample.h"
 
 #include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "analysis/json.h"
-#include "options.h"
 #include "remote/stack.h"
 #include "remote/tasks.h"
 #include "sample_tree.h"
-#include "text_table.h"
 
-enum { MOST_HZ = 20000, DEFAULT_TOP = 20, DOMAINS_AGAIN_MS = 100, TEXT = 512 };
+enum {
+  AGAIN_MS = 100,
+  EARLY_MS = 1000, EARLY_AGAIN_MS = 5,
+  MOST_LIVES = 4096,    /* of domains; later ones are counted in the last tree */
+  MOST_PROCESSES = 1024 /* that are sampled at once */
+};
 
-enum by { BY_FUNCTION, BY_LINE, BY_STACK, BY_COUNT };
-static const char *const by_names[BY_COUNT] = {"function", "line", "stack"};
-
-struct sample_options {
-  uint64_t hz, top, seconds_ns, domain;
-  bool wall, cpu, idle, json, tree;
-  const char *by_text, *to;
-  enum by by;
+/* A domain, and what was counted of it. */
+struct life {
+  pid_t pid;
+  struct remote_domain about;
+  struct sample_tree tree;
 };
 
 struct sampled_domain {
   struct remote_domain about;
   struct remote_reader *reader;
   struct remote_task task;
+  uint32_t life;
   bool seen; /* in the latest list */
 };
 
-struct sampler {
-  const struct sample_options *options;
+struct sampled_process {
+  pid_t pid;
+  bool open, seen;
   struct remote_host host;
-  struct remote_functions functions;
-  struct sampled_domain domains[REMOTE_DOMAINS];
+  struct remote_functions functions; /* trees refer to them: they stay */
+  struct sampled_domain *domains;
   size_t domain_count;
-  uint64_t listed_ns;
+};
+
+struct sampling {
+  struct sample_options options;
+  pid_t root;
+  struct sampled_process **processes; /* those that were ever open, and the root */
+  size_t process_count;
+  struct life *lives;
+  uint32_t life_count;
   struct remote_stack stack;
-  struct sample_tree tree;
-  uint64_t samples; /* counted in the tree */
+  uint64_t listed_ns, start_ns, end_ns;
+  int64_t start_wall_ns;
+  uint64_t samples; /* counted in trees */
   uint64_t moving;  /* of them, without the innermost frames */
   uint64_t torn, late;
 };
@@ -59,383 +73,302 @@ struct sampler {
 static volatile sig_atomic_t interrupted;
 static void on_interrupt(int number) { interrupted = number; }
 
-static uint64_t now_ns(void) {
+static uint64_t now_of(clockid_t clock) {
   struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
+  clock_gettime(clock, &t);
   return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
+static uint64_t now_ns(void) { return now_of(CLOCK_MONOTONIC); }
 
-/* ---- Sampling ------------------------------------------------------------ */
+/* ---- Domains --------------------------------------------------------------------------- */
 
-static void add_domain(struct sampler *s, uint64_t address) {
-  for (size_t i = 0; i < s->domain_count; i++)
-    if (s->domains[i].about.address == address) {
-      s->domains[i].seen = true;
-      return;
-    }
-  if (s->domain_count == REMOTE_DOMAINS) return;
-  struct sampled_domain *domain = &s->domains[s->domain_count];
-  memset(domain, 0, sizeof *domain);
-  if (!remote_domain_read(&s->host, address, &domain->about)) return;
-  if (s->options->domain != UINT64_MAX && s->options->domain != domain->about.id) return;
-  domain->reader = remote_reader_open(&s->functions, address);
-  if (!domain->reader) no_memory();
-  domain->task = remote_task_find(s->host.memory.pid, domain->about.thread);
-  domain->seen = true;
-  s->domain_count++;
+static uint32_t begin_life(struct sampling *s, pid_t pid, const struct remote_domain *about) {
+  if (s->life_count == MOST_LIVES) return MOST_LIVES - 1;
+  s->lives = need_resized(s->lives, s->life_count + 1, sizeof *s->lives);
+  struct life *life = &s->lives[s->life_count];
+  *life = (struct life){.pid = pid, .about = *about};
+  sample_tree_open(&life->tree);
+  return s->life_count++;
 }
 
-static void list_domains(struct sampler *s, uint64_t now) {
+static void add_domain(struct sampling *s, struct sampled_process *p, uint64_t address) {
+  struct remote_domain about;
+  if (!remote_domain_read(&p->host, address, &about)) return;
+  for (size_t i = 0; i < p->domain_count; i++)
+    if (p->domains[i].about.address == address && p->domains[i].about.id == about.id) {
+      p->domains[i].seen = true;
+      return;
+    }
+  if (s->options.domain != UINT64_MAX && s->options.domain != about.id) return;
+  p->domains = need_resized(p->domains, p->domain_count + 1, sizeof *p->domains);
+  struct sampled_domain *domain = &p->domains[p->domain_count];
+  *domain = (struct sampled_domain){.about = about, .seen = true};
+  domain->reader = remote_reader_open(&p->functions, address);
+  if (!domain->reader) no_memory();
+  domain->task = remote_task_find(p->pid, about.thread);
+  domain->life = begin_life(s, p->pid, &about);
+  p->domain_count++;
+}
+
+static void list_domains(struct sampling *s, struct sampled_process *p) {
   static uint64_t addresses[REMOTE_DOMAINS];
-  size_t count = remote_domains(&s->host, addresses, REMOTE_DOMAINS), kept = 0;
-  for (size_t i = 0; i < s->domain_count; i++) s->domains[i].seen = false;
-  for (size_t i = 0; i < count; i++) add_domain(s, addresses[i]);
-  for (size_t i = 0; i < s->domain_count; i++) {
-    if (s->domains[i].seen) s->domains[kept++] = s->domains[i];
-    else remote_reader_close(s->domains[i].reader);
+  size_t count = remote_domains(&p->host, addresses, REMOTE_DOMAINS), kept = 0;
+  for (size_t i = 0; i < p->domain_count; i++) p->domains[i].seen = false;
+  for (size_t i = 0; i < count; i++) add_domain(s, p, addresses[i]);
+  for (size_t i = 0; i < p->domain_count; i++) {
+    if (p->domains[i].seen) p->domains[kept++] = p->domains[i];
+    else remote_reader_close(p->domains[i].reader);
   }
-  s->domain_count = kept;
+  p->domain_count = kept;
+}
+
+/* ---- Processes ------------------------------------------------------------------------- */
+
+static void try_process(struct sampling *s, pid_t pid) {
+  size_t running = 0;
+  for (size_t i = 0; i < s->process_count; i++) {
+    struct sampled_process *p = s->processes[i];
+    running += p->open;
+    if (p->pid != pid || !p->open) continue;
+    p->seen = true;
+    return;
+  }
+  if (running == MOST_PROCESSES) return;
+  struct sampled_process *p = need_zeroed(1, sizeof *p);
+  p->pid = pid;
+  p->open = remote_host_open(&p->host, pid);
+  if (!p->open && (pid != s->root || s->process_count > 0)) {
+    if (pid == s->root) s->processes[0]->host = p->host; /* why not: the latest error */
+    free(p);
+    return;
+  }
+  remote_functions_open(&p->functions, &p->host);
+  p->seen = true;
+  s->processes = need_resized(s->processes, s->process_count + 1, sizeof *s->processes);
+  s->processes[s->process_count++] = p;
+}
+
+static void end_process(struct sampled_process *p) {
+  for (size_t i = 0; i < p->domain_count; i++) remote_reader_close(p->domains[i].reader);
+  p->domain_count = 0;
+  p->open = false;
+}
+
+static pid_t parent_of(pid_t pid) {
+  char path[64], text[1024];
+  int parent = 0;
+  snprintf(path, sizeof path, "/proc/%ld/stat", (long)pid);
+  FILE *file = fopen(path, "re");
+  if (!file) return 0;
+  text[fread(text, 1, sizeof text - 1, file)] = '\0';
+  fclose(file);
+  const char *after = strrchr(text, ')'); /* the name before it may hold anything */
+  return after && sscanf(after + 1, " %*c %d", &parent) == 1 ? (pid_t)parent : 0;
+}
+
+static bool descends(pid_t pid, pid_t root) {
+  for (int depth = 0; pid > 1 && depth < 64; depth++) {
+    if (pid == root) return true;
+    pid = parent_of(pid);
+  }
+  return false;
+}
+
+static void try_children(struct sampling *s) {
+  DIR *processes = opendir("/proc");
+  struct dirent *entry;
+  while (processes && (entry = readdir(processes)) != NULL) {
+    if (!isdigit((unsigned char)entry->d_name[0])) continue;
+    pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
+    if (pid != s->root && descends(pid, s->root)) try_process(s, pid);
+  }
+  if (processes) closedir(processes);
+}
+
+/* Has it not executed another one? */
+static bool is_same_program(struct sampled_process *p) {
+  char magic[sizeof p->host.at.magic];
+  return remote_read(&p->host.memory, p->host.at.address, magic, sizeof magic) &&
+         memcmp(magic, p->host.at.magic, sizeof magic) == 0;
+}
+
+static void list_all(struct sampling *s, uint64_t now) {
+  for (size_t i = 0; i < s->process_count; i++) s->processes[i]->seen = false;
+  try_process(s, s->root);
+  if (s->options.children) try_children(s);
+  for (size_t i = 0; i < s->process_count; i++) {
+    struct sampled_process *p = s->processes[i];
+    if (p->open && !p->seen) end_process(p);
+    if (p->open) list_domains(s, p);
+    if (p->open && p->domain_count == 0 && !is_same_program(p)) end_process(p);
+  }
   s->listed_ns = now;
 }
 
+/* ---- Sampling -------------------------------------------------------------------------- */
+
 /* A constant text for the key of a node. */
-static const char *activity_text(struct sampler *s, const struct remote_domain *about) {
+static const char *activity_text(struct sampled_process *p, const struct remote_domain *about) {
   for (int i = 0; i < EVENTRING_MAX_RULES; i++)
-    if (about->text == s->host.at.rules[i].text) return s->host.at.rules[i].text;
+    if (about->text == p->host.at.rules[i].text) return p->host.at.rules[i].text;
   return NULL;
 }
 
-static void count_stack(struct sampler *s, const struct remote_domain *about) {
+static void count_stack(struct sampling *s, struct sampled_process *p,
+                        struct sampled_domain *domain) {
   const struct remote_stack *stack = &s->stack;
+  struct sample_tree *tree = &s->lives[domain->life].tree;
   uint32_t node = 0;
   for (size_t i = stack->count; i-- > 0;) {
     const struct remote_frame *frame = &stack->frames[i];
-    struct sample_key key = {.function = frame->function};
-    if (s->options->by == BY_LINE) key.line = frame->line;
-    node = sample_tree_child(&s->tree, node, key);
+    node = sample_tree_child(
+        tree, node, (struct sample_key){.function = frame->function, .line = frame->line});
   }
-  if (about->activity == EVENTRING_ACTIVITY_COLLECTING ||
-      about->activity == EVENTRING_ACTIVITY_WAITING)
-    node = sample_tree_child(&s->tree, node,
-                             (struct sample_key){.text = activity_text(s, about)});
-  s->tree.nodes[node].here++;
+  if (domain->about.activity == EVENTRING_ACTIVITY_COLLECTING ||
+      domain->about.activity == EVENTRING_ACTIVITY_WAITING)
+    node = sample_tree_child(tree, node,
+                             (struct sample_key){.text = activity_text(p, &domain->about)});
+  tree->nodes[node].here++;
   s->samples++;
   s->moving += stack->moving;
 }
 
 /* Is the domain in the state that is asked for? */
-static bool wanted(struct sampler *s, struct sampled_domain *domain) {
-  if (!s->options->cpu && !s->options->idle) return true;
-  remote_task_read(s->host.memory.pid, &domain->task);
+static bool wanted(struct sampling *s, struct sampled_process *p, struct sampled_domain *domain) {
+  if (!s->options.cpu && !s->options.idle) return true;
+  remote_task_read(p->pid, &domain->task);
   bool runs = domain->about.activity != EVENTRING_ACTIVITY_WAITING && domain->task.state == 'R';
-  return runs == s->options->cpu;
+  return runs == s->options.cpu;
 }
 
-static bool sample_domain(struct sampler *s, struct sampled_domain *domain, uint64_t now) {
+static void sample_domain(struct sampling *s, struct sampled_process *p,
+                          struct sampled_domain *domain, uint64_t now) {
   enum remote_result result = remote_stack_read(domain->reader, &s->stack, &domain->about, now);
-  if (result == REMOTE_GONE) return false;
-  if (!wanted(s, domain)) return true;
-  if (result == REMOTE_TORN) s->torn++;
-  else count_stack(s, &domain->about);
-  return true;
+  if (result == REMOTE_GONE) s->listed_ns = 0;
+  else if (!wanted(s, p, domain)) return;
+  else if (result == REMOTE_TORN) s->torn++;
+  else count_stack(s, p, domain);
 }
 
-/* Until the time is up, the process ends, or the user interrupts. */
-static void sample(struct sampler *s) {
-  const uint64_t period = 1000000000u / s->options->hz;
-  uint64_t start = now_ns(), due = start;
-  while (!interrupted) {
-    uint64_t now = now_ns();
-    if (s->options->seconds_ns != 0 && now - start >= s->options->seconds_ns) return;
-    if (s->listed_ns == 0 || now - s->listed_ns >= (uint64_t)DOMAINS_AGAIN_MS * 1000000)
-      list_domains(s, now);
-    if (s->domain_count == 0 && kill(s->host.memory.pid, 0) != 0) return;
-    for (size_t i = 0; i < s->domain_count; i++)
-      if (!sample_domain(s, &s->domains[i], now)) s->listed_ns = 0;
-    due += period;
+static void sample_all(struct sampling *s, uint64_t now) {
+  for (size_t i = 0; i < s->process_count; i++) {
+    struct sampled_process *p = s->processes[i];
+    for (size_t k = 0; k < p->domain_count; k++) sample_domain(s, p, &p->domains[k], now);
+  }
+}
+
+/* Is anything left to sample? */
+static bool goes_on(const struct sampling *s, struct launch *launch) {
+  if (launch) {
+    launch_check(launch);
+    return !launch->ended;
+  }
+  for (size_t i = 0; i < s->process_count; i++)
+    if (s->processes[i]->domain_count > 0) return true;
+  return kill(s->root, 0) == 0 || errno == EPERM;
+}
+
+/* What could not be done in time is left out, and counted. */
+static uint64_t next_due(struct sampling *s, uint64_t due, uint64_t now, uint64_t period) {
+  due += period;
+  if (due > now) return due;
+  uint64_t missed = (now - due) / period + 1;
+  s->late += missed;
+  return due + missed * period;
+}
+
+static void sleep_until(uint64_t ns) {
+  struct timespec until = {.tv_sec = (time_t)(ns / 1000000000u),
+                           .tv_nsec = (long)(ns % 1000000000u)};
+  clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+}
+
+static void sample(struct sampling *s, struct launch *launch) {
+  const uint64_t period = 1000000000u / s->options.hz;
+  const uint64_t end = s->options.seconds_ns ? s->start_ns + s->options.seconds_ns : UINT64_MAX;
+  uint64_t due = s->start_ns, now = s->start_ns;
+  while (!interrupted && now < end && goes_on(s, launch)) {
+    /* a program that was just started is looked for all the time at first */
+    bool early = s->life_count == 0 && now - s->start_ns < EARLY_MS * UINT64_C(1000000);
+    uint64_t again = (early ? EARLY_AGAIN_MS : AGAIN_MS) * UINT64_C(1000000);
+    if (now - s->listed_ns >= again) list_all(s, now);
+    if (now >= due) {
+      sample_all(s, now);
+      due = next_due(s, due, now_ns(), period);
+    }
+    uint64_t wake = due < end ? due : end, most = now + again; /* to see the end soon */
+    sleep_until(wake < most ? wake : most);
     now = now_ns();
-    if (due <= now) { /* what could not be done in time is left out, and counted */
-      s->late += (now - due) / period + 1;
-      due += ((now - due) / period + 1) * period;
-    }
-    struct timespec until = {.tv_sec = (time_t)(due / 1000000000u),
-                             .tv_nsec = (long)(due % 1000000000u)};
-    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
   }
 }
 
-/* ---- Rows ---------------------------------------------------------------- */
-
-struct row {
-  struct sample_key key;
-  uint32_t node; /* of a stack */
-  uint64_t inclusive, exclusive;
-};
-
-struct rows {
-  struct row *items;
-  size_t count;
-};
-
-/* Children come after their parents. */
-static void sum_below(struct sample_tree *tree) {
-  for (uint32_t i = tree->count - 1; i > 0; i--)
-    tree->nodes[tree->nodes[i].parent].below += tree->nodes[i].here + tree->nodes[i].below;
+static int check(const struct sampling *s, const struct launch *launch) {
+  if (s->life_count > 0 || s->processes[0]->open) return -1;
+  complain("%ld: %s%s", (long)s->root, s->processes[0]->host.error,
+           launch && !s->options.children ? " (its children: --children)" : "");
+  return STATUS_WRONG;
 }
 
-/* Is there a node of the same key above? Then its time is in that one's. */
-static bool repeats(const struct sample_tree *tree, uint32_t node) {
-  for (uint32_t i = tree->nodes[node].parent; i != 0; i = tree->nodes[i].parent)
-    if (sample_key_same(tree->nodes[i].key, tree->nodes[node].key)) return true;
-  return false;
-}
-
-static int by_key(const void *a, const void *b) {
-  const struct row *x = a, *y = b;
-  uintptr_t f = (uintptr_t)x->key.function, g = (uintptr_t)y->key.function;
-  uintptr_t t = (uintptr_t)x->key.text, u = (uintptr_t)y->key.text;
-  if (f != g) return f < g ? -1 : 1;
-  if (t != u) return t < u ? -1 : 1;
-  return (x->key.line > y->key.line) - (x->key.line < y->key.line);
-}
-
-static int by_exclusive(const void *a, const void *b) {
-  const struct row *x = a, *y = b;
-  if (x->exclusive != y->exclusive) return x->exclusive > y->exclusive ? -1 : 1;
-  if (x->inclusive != y->inclusive) return x->inclusive > y->inclusive ? -1 : 1;
-  return (x->node > y->node) - (x->node < y->node);
-}
-
-static struct rows make_rows(const struct sampler *s) {
-  const struct sample_tree *tree = &s->tree;
-  struct rows rows = {.items = need_zeroed(tree->count, sizeof *rows.items)};
-  bool stacks = s->options->by == BY_STACK;
-  for (uint32_t i = 0; i < tree->count; i++) {
-    const struct sample_node *node = &tree->nodes[i];
-    if ((i == 0 || stacks) && node->here == 0) continue;
-    rows.items[rows.count++] = (struct row){
-        .key = node->key, .node = i, .exclusive = node->here,
-        .inclusive = repeats(tree, i) ? 0 : node->here + (i == 0 ? 0 : node->below)};
+int sample_process(struct sampling **sampling, pid_t pid, struct launch *launch,
+                   const struct sample_options *options) {
+  struct sampling *s = *sampling = need_zeroed(1, sizeof *s);
+  s->options = *options;
+  s->root = pid;
+  s->start_ns = now_ns();
+  s->start_wall_ns = (int64_t)now_of(CLOCK_REALTIME);
+  list_all(s, s->start_ns);
+  if (!launch && !options->children) {
+    int status = check(s, NULL);
+    if (status >= 0) return status;
   }
-  if (!stacks && rows.count > 0) {
-    size_t kept = 0;
-    qsort(rows.items, rows.count, sizeof *rows.items, by_key);
-    for (size_t i = 1; i < rows.count; i++) {
-      if (by_key(&rows.items[kept], &rows.items[i]) != 0) {
-        rows.items[++kept] = rows.items[i];
-        continue;
-      }
-      rows.items[kept].inclusive += rows.items[i].inclusive;
-      rows.items[kept].exclusive += rows.items[i].exclusive;
-    }
-    rows.count = kept + 1;
+  if (!launch) {
+    struct sigaction stop = {.sa_handler = on_interrupt};
+    sigaction(SIGINT, &stop, NULL);
+    sigaction(SIGTERM, &stop, NULL);
   }
-  if (rows.count > 0) qsort(rows.items, rows.count, sizeof *rows.items, by_exclusive);
-  return rows;
+  sample(s, launch);
+  s->end_ns = now_ns();
+  return check(s, launch);
 }
 
-/* ---- Output -------------------------------------------------------------- */
+/* ---- The result ------------------------------------------------------------------------ */
 
-/* The functions of a stack, the outermost first. Semicolons and newlines separate them, and
-   so are replaced in names. */
-static void print_folded_node(const struct sample_tree *tree, uint32_t node) {
-  uint32_t path[REMOTE_FRAMES + 8];
-  size_t depth = 0;
-  for (uint32_t i = node; i != 0 && depth < REMOTE_FRAMES + 8; i = tree->nodes[i].parent)
-    path[depth++] = i;
-  if (depth == 0) printf("(no function)");
-  while (depth-- > 0) {
-    char text[TEXT];
-    sample_key_text(tree->nodes[path[depth]].key, text, sizeof text);
-    for (char *c = text; *c; c++)
-      if (*c == ';' || *c == '\n') *c = ',';
-    print_foreign_text(stdout, text);
-    if (depth > 0) putchar(';');
+void sample_profile(const struct sampling *s, enum sample_detail detail,
+                    struct time_profile *profile) {
+  *profile = (struct time_profile){
+      .sampled = true, .pid = s->root, .period_ns = 1000000000u / s->options.hz,
+      .samples = s->samples, .moving = s->moving, .torn = s->torn, .late = s->late,
+      .start_wall_ns = s->start_wall_ns};
+  snprintf(profile->program, sizeof profile->program, "%ld", (long)s->root);
+  profile->profiles.list = need_zeroed(s->life_count, sizeof *profile->profiles.list);
+  profile->profiles.count = s->life_count;
+  if (detail == SAMPLE_BY_PLACE)
+    profile->lines = need_zeroed(s->life_count, sizeof *profile->lines);
+  for (uint32_t i = 0; i < s->life_count; i++) {
+    struct eventring_profile *p = &profile->profiles.list[i];
+    const struct life *life = &s->lives[i];
+    sample_tree_profile(&life->tree, detail, profile->period_ns, p,
+                        profile->lines ? &profile->lines[i] : NULL);
+    p->slot = life->about.id;
+    p->incarnation = 1;
+    p->start_ns = s->start_ns;
+    p->written_ns = s->end_ns;
+    if (s->options.children)
+      snprintf(p->domain, sizeof p->domain, "%.30s of %ld", life->about.name, (long)life->pid);
+    else
+      snprintf(p->domain, sizeof p->domain, "%.40s", life->about.name);
   }
 }
 
-static void print_folded(const struct sampler *s) {
-  for (uint32_t i = 0; i < s->tree.count; i++) {
-    if (s->tree.nodes[i].here == 0) continue;
-    print_folded_node(&s->tree, i);
-    printf(" %" PRIu64 "\n", s->tree.nodes[i].here);
+void sample_free(struct sampling *s) {
+  for (uint32_t i = 0; i < s->life_count; i++) sample_tree_close(&s->lives[i].tree);
+  for (size_t i = 0; i < s->process_count; i++) {
+    end_process(s->processes[i]);
+    remote_functions_close(&s->processes[i]->functions);
+    free(s->processes[i]->domains);
+    free(s->processes[i]);
   }
-}
-
-static void print_tree(const struct sampler *s, uint32_t node, unsigned depth) {
-  const struct sample_node *at = &s->tree.nodes[node];
-  char text[TEXT];
-  uint64_t all = at->here + at->below;
-  if (node != 0) {
-    if (all * 100 < s->samples) return; /* below 1 % */
-    sample_key_text(at->key, text, sizeof text);
-    printf("%6.2f %% %6.2f %%  %*s", 100.0 * (double)all / (double)s->samples,
-           100.0 * (double)at->here / (double)s->samples, (int)(2 * (depth < 40 ? depth : 40)), "");
-    print_foreign_text(stdout, text);
-    putchar('\n');
-  }
-  for (uint32_t i = at->first_child; i != 0; i = s->tree.nodes[i].next_sibling)
-    print_tree(s, i, node == 0 ? 0 : depth + 1);
-}
-
-static void stack_text(const struct sample_tree *tree, uint32_t node, char *text, size_t room) {
-  size_t at = 0;
-  text[0] = '\0';
-  for (uint32_t i = node; i != 0 && at < room; i = tree->nodes[i].parent) {
-    char one[TEXT];
-    sample_key_text(tree->nodes[i].key, one, sizeof one);
-    int n = snprintf(text + at, room - at, "%s%s", at ? " < " : "", one);
-    at += n > 0 ? (size_t)n : 0;
-  }
-}
-
-static void row_text(const struct sampler *s, const struct row *row, char *text, size_t room) {
-  if (row->node == 0) snprintf(text, room, "(no function)");
-  else if (s->options->by == BY_STACK) stack_text(&s->tree, row->node, text, room);
-  else sample_key_text(row->key, text, room);
-}
-
-static size_t shown_rows(const struct sampler *s, const struct rows *rows) {
-  uint64_t top = s->options->top;
-  return top == 0 || top > rows->count ? rows->count : (size_t)top;
-}
-
-static void print_rows(const struct sampler *s, const struct rows *rows) {
-  TABLE(table, "<what", "samples", "inclusive", "exclusive");
-  for (size_t i = 0; i < shown_rows(s, rows); i++) {
-    char text[4 * TEXT], figure[32];
-    const struct row *row = &rows->items[i];
-    row_text(s, row, text, sizeof text);
-    table_cell(&table, text);
-    snprintf(figure, sizeof figure, "%" PRIu64, row->inclusive);
-    table_cell(&table, figure);
-    snprintf(figure, sizeof figure, "%.2f %%", 100.0 * (double)row->inclusive / (double)s->samples);
-    table_cell(&table, figure);
-    snprintf(figure, sizeof figure, "%.2f %%", 100.0 * (double)row->exclusive / (double)s->samples);
-    table_cell(&table, figure);
-  }
-  table_print(&table, stdout, 0);
-}
-
-static void row_json(const struct sampler *s, struct eva_json *json, const struct row *row) {
-  const struct remote_function *f = row->key.function;
-  const uint64_t period = 1000000000u / s->options->hz;
-  char text[4 * TEXT];
-  row_text(s, row, text, sizeof text);
-  eva_json_open_object(json);
-  eva_json_string_at(json, "name", text);
-  if (f != NULL) {
-    eva_json_string_at(json, "source", f->source);
-    if (!f->is_c) eva_json_uint_at(json, "line", row->key.line ? row->key.line : f->first_line);
-  }
-  eva_json_uint_at(json, "count", row->inclusive);
-  eva_json_uint_at(json, "inclusive_ns", row->inclusive * period);
-  eva_json_uint_at(json, "exclusive_ns", row->exclusive * period);
-  eva_json_close_object(json);
-}
-
-static void print_json(const struct sampler *s, const struct rows *rows) {
-  struct eva_json json;
-  eva_json_start(&json, stdout);
-  eva_json_open_object(&json);
-  eva_json_uint_at(&json, "version", 1);
-  eva_json_int_at(&json, "pid", s->host.memory.pid);
-  eva_json_string_at(&json, "by", by_names[s->options->by]);
-  eva_json_key(&json, "rows");
-  eva_json_open_array(&json);
-  for (size_t i = 0; i < shown_rows(s, rows); i++) row_json(s, &json, &rows->items[i]);
-  eva_json_close_array(&json);
-  eva_json_key(&json, "loss");
-  eva_json_open_object(&json);
-  eva_json_uint_at(&json, "torn", s->torn);
-  eva_json_uint_at(&json, "moving", s->moving);
-  eva_json_uint_at(&json, "late", s->late);
-  eva_json_close_object(&json);
-  eva_json_key(&json, "total");
-  eva_json_open_object(&json);
-  eva_json_uint_at(&json, "samples", s->samples);
-  eva_json_close_object(&json);
-  eva_json_close_object(&json);
-  eva_json_line(&json);
-}
-
-static void show(struct sampler *s) {
-  struct rows rows = make_rows(s);
-  if (s->options->to) print_folded(s);
-  else if (s->options->json) print_json(s, &rows);
-  else {
-    printf("%" PRIu64 " samples, %" PRIu64 " torn (not counted), %" PRIu64
-           " without the innermost functions, %" PRIu64 " left out because it was late\n\n",
-           s->samples, s->torn, s->moving, s->late);
-    if (s->options->tree && s->samples > 0) print_tree(s, 0, 0);
-    else if (s->samples > 0) print_rows(s, &rows);
-  }
-  free(rows.items);
-}
-
-/* ---- The command --------------------------------------------------------- */
-
-bool sample_is_asked(int count, char **words) {
-  for (int i = 0; i < count && strcmp(words[i], "--") != 0; i++)
-    if (strcmp(words[i], "--hz") == 0 || strncmp(words[i], "--hz=", 5) == 0) return true;
-  return false;
-}
-
-static int check_options(const struct command *self, struct sample_options *o) {
-  for (o->by = 0; o->by < BY_COUNT && strcmp(o->by_text, by_names[o->by]) != 0; o->by++);
-  if (o->by == BY_COUNT) return usage_error(self, "--by: function, line or stack");
-  if (o->hz < 1 || o->hz > MOST_HZ) return usage_error(self, "--hz: 1 to %d", MOST_HZ);
-  if (o->wall + o->cpu + o->idle > 1) return usage_error(self, "one of --wall, --cpu, --idle");
-  if (o->to && strcmp(o->to, "folded") != 0) return usage_error(self, "--to: folded");
-  if ((o->to != NULL) + o->json + o->tree > 1)
-    return usage_error(self, "one of --to, --json, --tree");
-  return -1;
-}
-
-static int run(const struct sample_options *options, pid_t pid) {
-  static struct sampler s;
-  s.options = options;
-  if (!remote_host_open(&s.host, pid)) {
-    complain("%ld: %s", (long)pid, s.host.error);
-    return STATUS_WRONG;
-  }
-  remote_functions_open(&s.functions, &s.host);
-  sample_tree_open(&s.tree);
-  struct sigaction stop = {.sa_handler = on_interrupt};
-  sigaction(SIGINT, &stop, NULL);
-  sample(&s);
-  sum_below(&s.tree);
-  show(&s);
-  for (size_t i = 0; i < s.domain_count; i++) remote_reader_close(s.domains[i].reader);
-  sample_tree_close(&s.tree);
-  remote_functions_close(&s.functions);
-  return STATUS_OK;
-}
-
-int sample_command(const struct command *self, int count, char **words) {
-  struct sample_options o = {.hz = 1000, .top = DEFAULT_TOP, .domain = UINT64_MAX,
-                             .by_text = "function"};
-  const struct option_spec specs[] = {
-    {"hz", 0, OPTION_COUNT, &o.hz, "N", "take N samples a second of a live process, from outside"},
-    {"seconds", 0, OPTION_SECONDS, &o.seconds_ns, "N", "for so long (else until it ends, or ^C)"},
-    {"wall", 0, OPTION_FLAG, &o.wall, NULL, "count all samples (default)"},
-    {"cpu", 0, OPTION_FLAG, &o.cpu, NULL, "count those of threads that run"},
-    {"idle", 0, OPTION_FLAG, &o.idle, NULL, "count those of threads that wait or sleep"},
-    {"by", 0, OPTION_TEXT, &o.by_text, "WHAT", "rows: function, line or stack"},
-    {"tree", 0, OPTION_FLAG, &o.tree, NULL, "the tree of calls, from 1 % of the samples on"},
-    {"top", 't', OPTION_COUNT, &o.top, "N", "at most N rows (20); 0: all"},
-    {"domain", 'd', OPTION_COUNT, &o.domain, "N", "of domain N alone"},
-    {"to", 0, OPTION_TEXT, &o.to, "folded", "stacks with counts, for flame graphs"},
-    {"json", 'j', OPTION_FLAG, &o.json, NULL, "one JSON object"},
-  };
-  struct operands operands;
-  int status = options_parse(self, OPTION_SPECS(specs), count, words, &operands);
-  if (status < 0) status = require_target(self, &operands, false);
-  if (status < 0) status = check_options(self, &o);
-  if (status >= 0) return status;
-  char *end;
-  long pid = strtol(operands.words[0], &end, 10);
-  if (!isdigit((unsigned char)operands.words[0][0]) || *end != '\0' || pid <= 0 || pid > INT32_MAX)
-    return usage_error(self, "%s is not the number of a process", operands.words[0]);
-  return run(&o, (pid_t)pid);
+  free(s->processes);
+  free(s->lives);
+  free(s);
 }

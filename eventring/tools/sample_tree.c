@@ -13,7 +13,7 @@ void sample_tree_open(struct sample_tree *tree) {
 
 void sample_tree_close(struct sample_tree *tree) { free(tree->nodes); }
 
-bool sample_key_same(struct sample_key a, struct sample_key b) {
+static bool same_key(struct sample_key a, struct sample_key b) {
   return a.function == b.function && a.text == b.text && a.line == b.line;
 }
 
@@ -21,7 +21,7 @@ bool sample_key_same(struct sample_key a, struct sample_key b) {
 uint32_t sample_tree_child(struct sample_tree *tree, uint32_t parent, struct sample_key key) {
   uint32_t before = 0;
   for (uint32_t i = tree->nodes[parent].first_child; i != 0; i = tree->nodes[i].next_sibling) {
-    if (sample_key_same(tree->nodes[i].key, key)) {
+    if (same_key(tree->nodes[i].key, key)) {
       if (before != 0) {
         tree->nodes[before].next_sibling = tree->nodes[i].next_sibling;
         tree->nodes[i].next_sibling = tree->nodes[parent].first_child;
@@ -41,17 +41,98 @@ uint32_t sample_tree_child(struct sample_tree *tree, uint32_t parent, struct sam
   return tree->nodes[parent].first_child = made;
 }
 
-void sample_key_text(struct sample_key key, char *text, size_t room) {
+/* ---- As a profile --------------------------------------------------------------------- */
+
+/* Lines of one function become one node. */
+static void without_lines(const struct sample_tree *tree, struct sample_tree *to) {
+  uint32_t *made = need_zeroed(tree->count, sizeof *made);
+  sample_tree_open(to);
+  to->nodes[0].here = tree->nodes[0].here;
+  for (uint32_t i = 1; i < tree->count; i++) {
+    struct sample_key key = tree->nodes[i].key;
+    key.line = 0;
+    made[i] = sample_tree_child(to, made[tree->nodes[i].parent], key);
+    to->nodes[made[i]].here += tree->nodes[i].here;
+  }
+  free(made);
+}
+
+static struct eventring_calls_function describe(struct sample_key key) {
   const struct remote_function *f = key.function;
-  if (key.text != NULL) snprintf(text, room, "%s", key.text);
-  else if (f == NULL) snprintf(text, room, "(a C function)");
-  else if (f->is_c && f->name[0]) snprintf(text, room, "%s", f->name);
-  else if (f->is_c) snprintf(text, room, "C function at 0x%" PRIx64, f->identity);
-  else if (key.line)
-    snprintf(text, room, "%s%s%s:%" PRIu32 "%s", f->name, f->name[0] ? " (" : "", f->source,
-             key.line, f->name[0] ? ")" : "");
-  else if (f->first_line == 0) snprintf(text, room, "main chunk (%s)", f->source);
-  else
-    snprintf(text, room, "%s (%s:%" PRIu32 ")", f->name[0] ? f->name : "function", f->source,
-             f->first_line);
+  struct eventring_calls_function to = {"", "", 0, EVENTRING_CALLS_CODE};
+  char text[REMOTE_NAME + 64];
+  if (key.text != NULL) snprintf(text, sizeof text, "%s", key.text);
+  else if (f == NULL) snprintf(text, sizeof text, "(a C function)");
+  else if (f->name[0]) snprintf(text, sizeof text, "%s", f->name);
+  else if (f->is_c) snprintf(text, sizeof text, "C function at 0x%" PRIx64, f->identity);
+  else if (f->first_line == 0) snprintf(text, sizeof text, "main chunk");
+  else snprintf(text, sizeof text, "function");
+  if (key.text != NULL) to.kind = EVENTRING_CALLS_HOST;
+  else if (f == NULL || f->is_c) to.kind = EVENTRING_CALLS_NATIVE;
+  to.name = need_copy(text);
+  to.source = need_copy(f != NULL && !f->is_c ? f->source : "");
+  to.line = f == NULL || f->is_c ? 0 : key.line ? key.line : f->first_line;
+  return to;
+}
+
+/* Numbers of functions, by key. */
+struct numbers {
+  struct sample_key *key;
+  uint32_t *number; /* + 1; 0: free */
+  uint32_t size;    /* a power of two */
+};
+
+static uint32_t *find_number(const struct numbers *n, struct sample_key key) {
+  uint64_t hash = (uint64_t)(uintptr_t)key.function * UINT64_C(0x9e3779b97f4a7c15) ^
+                  (uint64_t)(uintptr_t)key.text ^ (uint64_t)key.line * 0x100000001b3u;
+  for (uint64_t at = hash ^ hash >> 29;; at++) {
+    uint32_t place = (uint32_t)at & (n->size - 1);
+    if (n->number[place] == 0) n->key[place] = key;
+    if (same_key(n->key[place], key)) return &n->number[place];
+  }
+}
+
+static void add_node(struct eventring_profile *p, const struct sample_node *node, uint32_t at,
+                     struct numbers *numbers, bool by_line, uint64_t period_ns) {
+  struct eventring_profile_node *to = &p->nodes[at];
+  *to = (struct eventring_profile_node){.parent = UINT32_MAX, .function = UINT32_MAX,
+                                        .count = node->here, .exclusive = node->here * period_ns};
+  if (at == 0) return;
+  struct sample_key key = node->key;
+  if (!by_line) key.line = 0;
+  uint32_t *number = find_number(numbers, key);
+  if (*number == 0) {
+    p->functions[p->function_count] = describe(key);
+    *number = ++p->function_count;
+  }
+  to->parent = node->parent;
+  to->function = *number - 1;
+}
+
+void sample_tree_profile(const struct sample_tree *tree, enum sample_detail detail,
+                         uint64_t period_ns, struct eventring_profile *p, uint32_t **lines) {
+  struct sample_tree rough = {0};
+  if (detail == SAMPLE_BY_FUNCTION) without_lines(tree, &rough);
+  const struct sample_tree *from = detail == SAMPLE_BY_FUNCTION ? &rough : tree;
+  struct numbers numbers = {.size = 64};
+  while (numbers.size < 2 * from->count) numbers.size *= 2;
+  numbers.key = need_zeroed(numbers.size, sizeof *numbers.key);
+  numbers.number = need_zeroed(numbers.size, sizeof *numbers.number);
+  p->ns_per_tick = 1;
+  p->functions = need_zeroed(from->count, sizeof *p->functions);
+  p->nodes = need_zeroed(from->count, sizeof *p->nodes);
+  p->node_count = from->count;
+  for (uint32_t i = 0; i < from->count; i++)
+    add_node(p, &from->nodes[i], i, &numbers, detail == SAMPLE_BY_LINE, period_ns);
+  for (uint32_t i = from->count; i-- > 0;) {
+    p->nodes[i].inclusive += p->nodes[i].exclusive;
+    if (i > 0) p->nodes[p->nodes[i].parent].inclusive += p->nodes[i].inclusive;
+  }
+  if (lines != NULL) {
+    *lines = need_zeroed(from->count, sizeof **lines);
+    for (uint32_t i = 0; i < from->count; i++) (*lines)[i] = from->nodes[i].key.line;
+  }
+  free(numbers.key);
+  free(numbers.number);
+  sample_tree_close(&rough);
 }

@@ -4,23 +4,23 @@
 #define EVENTRING_TOOL_SAMPLE_TREE_H
 
 #include "remote/functions.h"
-#include "tool.h"
+#include "time_profile.h"
 
-/* What a node stands for: a function, perhaps at a line, or what a domain does. */
+/* What a node stands for: a function at a line, or what a domain does. */
 struct sample_key {
   const struct remote_function *function; /* NULL: a text, or a C function that is not known */
-  const char *text;                       /* "(collecting garbage)", constant; or NULL */
-  uint32_t line;
+  const char *text;                       /* "collecting garbage", constant; or NULL */
+  uint32_t line;                          /* 0: not known */
 };
 
 struct sample_node {
   struct sample_key key;
   uint32_t parent, first_child, next_sibling; /* 0, the root: none */
-  uint64_t here, below; /* samples that end here, and in nodes below */
+  uint64_t here; /* samples that end here */
 };
 
 struct sample_tree {
-  struct sample_node *nodes; /* [0]: the root */
+  struct sample_node *nodes; /* [0]: the root; parents come before their children */
   uint32_t count, room;
 };
 
@@ -29,8 +29,9 @@ void sample_tree_close(struct sample_tree *tree);
 /* The child of the node for that key, made if there is none. */
 uint32_t sample_tree_child(struct sample_tree *tree, uint32_t parent, struct sample_key key);
 
-bool sample_key_same(struct sample_key a, struct sample_key b);
-/* "name (file.lua:12)"; ends with a NUL. */
-void sample_key_text(struct sample_key key, char *text, size_t room);
+/* The tree as a profile, each sample of `period_ns`. `lines`: NULL, or gets the line of each
+   node, to be freed. */
+void sample_tree_profile(const struct sample_tree *tree, enum sample_detail detail,
+                         uint64_t period_ns, struct eventring_profile *profile, uint32_t **lines);
 
 #endif

@@ -6,7 +6,6 @@
  */
 #include "start.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -96,23 +95,20 @@ int start_command(const struct command *self, int count, char **words) {
   };
   struct operands operands;
   int status = options_parse(self, OPTION_SPECS(specs), count, words, &operands);
-  if (status < 0) status = require_target(self, &operands, false);
+  pid_t pid;
+  if (status < 0) status = require_process(self, &operands, &pid);
   if (status >= 0) return status;
-  char *end;
-  long pid = strtol(operands.words[0], &end, 10);
-  if (!isdigit((unsigned char)operands.words[0][0]) || *end != '\0' || pid <= 0 || pid > INT32_MAX)
-    return usage_error(self, "%s is not the number of a process", operands.words[0]);
   if (!getcwd(here, sizeof here)) here[0] = '\0';
   if (!directory) directory = ".";
   int length = directory[0] == '/' ? snprintf(absolute, sizeof absolute, "%s", directory)
                                    : snprintf(absolute, sizeof absolute, "%s/%s", here, directory);
   if (length < 0 || length >= (int)sizeof absolute)
     return usage_error(self, "--directory: too long a path");
-  status = resume((pid_t)pid);
+  status = resume(pid);
   if (status >= 0) return status;
   static struct remote_host host;
-  if (!remote_host_open(&host, (pid_t)pid)) {
-    complain("%ld: %s", pid, host.error);
+  if (!remote_host_open(&host, pid)) {
+    complain("%ld: %s", (long)pid, host.error);
     return STATUS_WRONG;
   }
   return ask(&host, absolute);

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* call_sum.h: the profiles of several domains as one.
+ *
+ * In the sum each function is there once: those of the same name, file, line and kind are one.
+ * A path of functions is one node. Errors: EVENTRING_E_MEMORY. Threads: one at a time.
+ */
+#ifndef EVENTRING_ANALYSIS_CALL_SUM_H
+#define EVENTRING_ANALYSIS_CALL_SUM_H
+
+#include "eventring/calls.h"
+
+/* One profile, of slot `domain` or, with -1, of all; to be freed. Its times are from the first
+   start to the last end, its slot is that of the first one. */
+int eva_call_sum(struct eventring_profiles *sum, const struct eventring_profiles *profiles,
+                 int domain);
+
+#endif

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/* profile_tree.c: the tree of calls of each domain of a profile, from 1 % of the time on. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/units.h"
+#include "profile_view.h"
+
+enum { TREE_SHARE = 100 };
+
+static void function_text(char *text, size_t room, const struct eventring_calls_function *f) {
+  if (f->line) snprintf(text, room, "%s %s:%u", f->name, f->source, f->line);
+  else snprintf(text, room, "%s%s%s", f->name, f->source[0] ? " " : "", f->source);
+}
+
+static void print_node(const struct eventring_profile *p, uint32_t node, unsigned depth,
+                       uint64_t total) {
+  char text[512], share[EVA_FIGURE], count[EVA_FIGURE], time[EVA_FIGURE];
+  const struct eventring_profile_node *n = &p->nodes[node];
+  function_text(text, sizeof text, &p->functions[n->function]);
+  printf("%8s %10s %12s  %*s", eva_percent_text(share, n->inclusive, total),
+         eva_duration_text(time, n->inclusive), eva_count_text(count, n->count),
+         (int)(depth < 20 ? depth : 20), "");
+  size_t width = 44 - (depth < 20 ? depth : 20), size = strlen(text);
+  if (size > width) printf("...");
+  print_foreign_text(stdout, size > width ? text + size - width + 3 : text);
+  putchar('\n');
+}
+
+struct branch {
+  uint32_t node;
+  unsigned depth;
+};
+
+/* Nodes in depth, of at least a hundredth of the time, without recursion: it may be deep. */
+static void print_tree(const struct eventring_profile *p) {
+  uint64_t total = p->nodes[0].inclusive;
+  uint32_t *first = need_zeroed(p->node_count, sizeof *first);
+  uint32_t *next = need_zeroed(p->node_count, sizeof *next);
+  struct branch *stack = need_zeroed(p->node_count, sizeof *stack);
+  size_t count = 0;
+  for (uint32_t i = p->node_count; i-- > 1;) { /* the root is no child: 0 says none */
+    if (!p->nodes[i].inclusive || p->nodes[i].inclusive < total / TREE_SHARE) continue;
+    next[i] = first[p->nodes[i].parent];
+    first[p->nodes[i].parent] = i;
+  }
+  stack[count++] = (struct branch){0, 0};
+  while (count > 0) {
+    struct branch b = stack[--count];
+    if (b.node) print_node(p, b.node, b.depth - 1, total);
+    size_t from = count;
+    for (uint32_t i = first[b.node]; i; i = next[i])
+      stack[count++] = (struct branch){i, b.depth + 1};
+    for (size_t i = from, k = count; i + 1 < k; i++) { /* the heaviest last: it comes first */
+      size_t least = i;
+      for (size_t j = i; j < k; j++)
+        if (p->nodes[stack[j].node].inclusive < p->nodes[stack[least].node].inclusive) least = j;
+      struct branch swap = stack[i];
+      stack[i] = stack[least];
+      stack[least] = swap;
+    }
+  }
+  free(first);
+  free(next);
+  free(stack);
+}
+
+/* Samples that end in a node, and in those below it, are its count. */
+static void count_below(struct eventring_profile *p) {
+  for (uint32_t i = p->node_count; i-- > 1;)
+    p->nodes[p->nodes[i].parent].count += p->nodes[i].count;
+}
+
+void profile_print_trees(const struct time_profile *profile, const struct profile_view *view) {
+  const struct eventring_profiles *profiles = &profile->profiles;
+  bool first = true;
+  for (size_t i = 0; i < profiles->count; i++) {
+    struct eventring_profile *p = &profiles->list[i];
+    if (view->domain != UINT64_MAX && p->slot != view->domain) continue;
+    if (profile->sampled) count_below(p);
+    printf("%sdomain %u ", first ? "" : "\n", p->slot);
+    first = false;
+    print_foreign_text(stdout, p->domain);
+    printf("\n   share  inclusive %12s  function\n", profile->sampled ? "samples" : "calls");
+    print_tree(p);
+  }
+}

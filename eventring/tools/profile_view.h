@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* profile_view.h: shows a profile of time (time_profile.h): rows, callers, trees, JSON, and the
+ * formats of other tools. */
+#ifndef EVENTRING_TOOL_PROFILE_VIEW_H
+#define EVENTRING_TOOL_PROFILE_VIEW_H
+
+#include "analysis/call_rows.h"
+#include "time_profile.h"
+
+struct profile_view {
+  bool json, tree, per_domain;
+  const char *callers; /* of this function; NULL */
+  enum eva_calls_by by;
+  uint64_t top;        /* 0: all */
+  uint64_t domain;     /* UINT64_MAX: all */
+};
+
+/* Returns the exit status. */
+int profile_show(const struct time_profile *profile, const struct profile_view *view);
+void profile_print_trees(const struct time_profile *profile, const struct profile_view *view);
+/* `path`: NULL is standard output. Returns the exit status. */
+int profile_export(const struct time_profile *profile, uint64_t domain, const char *format,
+                   const char *path);
+
+/* `profile`, which `stack` is when it is asked for samples. */
+int command_profile(const struct command *self, int count, char **words);
+/* Do the words of `profile` or `stack` ask for samples? */
+bool profile_is_of_samples(int count, char **words);
+
+#endif

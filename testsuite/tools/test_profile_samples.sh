@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: MIT
+# eventring profile --hz: samples of a program that it starts, of its children, of a live
+# process; what is not known is not asserted: how many samples, only what they must have.
+. "$TESTSUITE/tools/_tools.sh"
+unset SAROS_EVENTRING_START
+profile() { timeout $PATIENCE "$EVENTRING" profile "$@"; }
+
+cat >work.lua <<'END'
+local function leaf(n) local s = 0 for i = 1, n do s = s + i end return s end
+local function work() leaf(100000) return string.rep("x", 1000) end
+local until_time = os.time() + tonumber(arg and arg[2] or 1)
+while os.time() < until_time do work() end
+os.exit(tonumber(arg and arg[1] or 0))
+END
+
+# a program: its status, its functions
+profile --hz 500 --json --top 0 -- "$SAROS" work.lua 7 >program.json 2>err
+is "status of the program" 7 $?
+is "samples" true "$(query program.json '.total.samples > 0 and .source == "samples"')"
+is "the outermost function has all" true "$(query program.json '.total.samples as $all |
+  [.rows[] | select(.source == "work.lua" and .line == 0) | .count == $all] == [true]')"
+is "exclusive times add up" true "$(query program.json \
+  '([.rows[].exclusive_ns] | add) == .total.ns and .total.ns == .total.samples * 2000000')"
+is "nothing else" '[]' "$(query program.json \
+  '[.rows[] | select(.source == "work.lua") | .line] - [0, 1, 2]')"
+ends 3 "" "$EVENTRING" profile --hz 100 -- "$SAROS" -e "os.exit(3)"
+ends 127 "cannot launch" "$EVENTRING" profile --hz 100 -- ./there-is-no-such-program
+ends 1 "does not run Saros" "$EVENTRING" profile --hz 100 -- sleep 0.2
+
+# children: of a program that is none of Saros itself
+profile --children --hz 200 --per-domain --json --top 0 -- \
+  sh -c '"$1" work.lua & "$1" work.lua; wait; exit 5' sh "$SAROS" >children.json 2>err
+is "status with children" 5 $?
+is "domains of children" 2 "$(query children.json '[.rows[].domain_name] | unique | length')"
+is "each has its rows" true "$(query children.json \
+  '[.rows[] | select(.line == 0 and .source == "work.lua")] | length == 2')"
+
+# a live process: it keeps no profile of calls
+"$SAROS" work.lua 0 100000 &
+pid=$!
+until_so sh -c '"$1" stack --json $2 | grep -q work.lua' sh "$EVENTRING" $pid
+sampled() { profile --seconds 0.5 "$@" $pid; }
+has_rows() { sampled --json --by line >line.json 2>err && [ "$(query line.json '.rows | length > 2')" = true ]; }
+until_so has_rows || fail "by line: $(cat err)"
+is "lines of the main chunk" true "$(query line.json \
+  '[.rows[] | select(.name == "main chunk") | .line == 4] | all')"
+has "by stack" " > " "$(sampled --by stack)"
+has "tree" "domain 0 main" "$(sampled --tree)"
+has "callers" "main chunk work.lua" "$(sampled --callers leaf 2>&1; sampled --callers function)"
+has "--graph" "digraph profile" "$(sampled --graph)"
+ends 1 "no function \`frob'" "$EVENTRING" profile --seconds 0.1 --callers frob $pid
+ends 2 "one of --to" "$EVENTRING" profile --hz 1 --to folded --json $pid
+ends 2 "must be one of" "$EVENTRING" profile --hz 1 --to frob $pid
+"$EVENTRING" profile --json $pid >without.json 2>without.err &
+sampler=$!
+until_so grep -q "no profile of calls" without.err || fail "no message: $(cat without.err)"
+sleep 0.3
+kill -INT $sampler
+kill -KILL $pid
+wait $sampler || fail "sampling ended with status $?"
+is "samples instead" '"samples"' "$(query without.json .source)"
+wait $pid 2>/dev/null
+finish
