@@ -145,7 +145,13 @@ libexport_a_SOURCES = \
 	eventring/export/export.h eventring/export/formats.def eventring/export/folded.c \
 	eventring/export/pprof.c eventring/export/speedscope.c \
 	eventring/export/callgrind.c eventring/export/dot.c \
-	eventring/export/paths.c eventring/export/paths.h
+	eventring/export/paths.c eventring/export/paths.h \
+	eventring/export/chrome.c eventring/export/events.h \
+	eventring/export/faces.c eventring/export/faces.h eventring/export/out.c \
+	eventring/export/out.h eventring/export/perfetto.c eventring/export/processes.c eventring/export/processes.h \
+	eventring/export/text.c eventring/export/text.h eventring/export/tracks.c \
+	eventring/export/tracks.h
+libexport_a_CFLAGS = $(AM_CFLAGS) $(ZLIB_CFLAGS)
 
 # What the command needs beyond libc, and the public headers.
 noinst_LIBRARIES += libeventring_tools.a
@@ -181,6 +187,7 @@ eventring_eventring_SOURCES = \
 	eventring/tools/cmd_retain.c eventring/tools/cmd_pauses.c eventring/tools/cmd_spans.c \
 	eventring/tools/cmd_autopsy.c eventring/tools/autopsy.h eventring/tools/autopsy_last.c \
 	eventring/tools/autopsy_json.c \
+	eventring/tools/events_export.c eventring/tools/events_export.h \
 	eventring/tools/cmd_diff.c eventring/tools/runs.c eventring/tools/runs.h \
 	eventring/tools/question.c eventring/tools/question.h \
 	eventring/tools/commands.def eventring/tools/dump_format.c eventring/tools/dump_format.h \
@@ -202,7 +209,7 @@ eventring_eventring_SOURCES = \
 	eventring/tools/tally_print.h eventring/tools/tally_choice.c eventring/tools/tally_json.c eventring/tools/tally_text.c \
 	eventring/tools/tool.c eventring/tools/tool.h
 eventring_eventring_LDADD = libeventring_tools.a libremote.a libexport.a libanalysis.a $(LINK_EVENTRING) \
-	$(LIBURING_LIBS) $(LIBZSTD_LIBS) $(PROGRAM_LIBS)
+	$(LIBURING_LIBS) $(LIBZSTD_LIBS) $(ZLIB_LIBS) $(PROGRAM_LIBS)
 
 # What the tests of the command record with, and its statistics alone.
 check_PROGRAMS += testsuite/tools/producer

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_export.c: `eventring export`: a recording in the format of another tool. */
+#include "events_export.h"
 #include "heap_export.h"
 #include "heap_question.h"
 
@@ -8,19 +9,29 @@ struct export_command {
   const char *to, *output;
 };
 
+static bool asks_for_heap(const struct heap_question *h) {
+  return h->live || h->allocated || h->peak || h->temporary || h->survived || h->q.json ||
+         h->q.top;
+}
+
 static int read_words(const struct command *self, int count, char **words,
                       struct export_command *c, struct operands *operands) {
   const struct option_spec specs[] = {
-      {"to", 0, OPTION_TEXT, &c->to, "FORMAT", "pprof, speedscope or folded: the heap profile"},
+      {"to", 0, OPTION_TEXT, &c->to, "FORMAT", "of the file, see below"},
       {"output", 'o', OPTION_TEXT, &c->output, "FILE", "write to FILE, which must not exist"},
       HEAP_MEASURE_SPECS(&c->h),
       QUESTION_SPECS(&c->h.q)};
   int status = options_parse(self, OPTION_SPECS(specs), count, words, operands);
   if (status < 0) status = heap_question_check(self, &c->h);
   if (status < 0 && !c->to)
-    status = usage_error(self, "--to FORMAT is missing: %s", export_formats());
-  if (status < 0 && !export_knows(c->to))
-    status = usage_error(self, "`--to %s': must be one of %s", c->to, export_formats());
+    status = usage_error(self, "--to FORMAT is missing: %s, %s", export_formats(),
+                         events_export_formats());
+  if (status < 0 && !export_knows(c->to) && !events_export_knows(c->to))
+    status = usage_error(self, "`--to %s': must be one of %s, %s", c->to, export_formats(),
+                         events_export_formats());
+  if (status < 0 && events_export_knows(c->to) && asks_for_heap(&c->h))
+    status = usage_error(self, "`--to %s' has all events: no --live, --allocated, --peak, "
+                         "--temporary, --survived, --top or --json", c->to);
   if (status < 0 && !c->output) status = usage_error(self, "-o FILE is missing");
   return status >= 0 ? status : require_target(self, operands, true);
 }
@@ -29,6 +40,8 @@ int command_export(const struct command *self, int count, char **words) {
   struct export_command c = {.h = HEAP_QUESTION_NEW};
   struct operands operands;
   int status = read_words(self, count, words, &c, &operands);
+  if (status < 0 && events_export_knows(c.to))
+    return events_export(&c.h.q, &operands, c.to, c.output);
   if (status < 0) status = heap_question_read(&c.h, &operands);
   if (status >= 0) return status;
   status = heap_export(c.h.heap, heap_question_main(&c.h), c.h.q.reader.cursor, c.to, c.output);

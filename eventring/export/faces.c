@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* faces.c: what a format writes of each definition. */
+#include "export/faces.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { READABLE = 64 };
+
+struct export_face *export_face_make(struct export_faces *faces,
+                                     const struct eventring_event *event, const void *text,
+                                     size_t size) {
+  struct export_face **all = event->def ? faces->known : faces->unknown;
+  struct export_face **place = &all[event->id % EVENTRING_MAX_EVENTS];
+  struct export_face *face = calloc(1, sizeof *face + size + READABLE);
+  if (!face) return NULL;
+  *face = (struct export_face){.def = event->def, .number = ++faces->count,
+                               .size = (uint16_t)size};
+  memcpy(face->text, text, size);
+  free(*place);
+  return *place = face;
+}
+
+void export_faces_free(struct export_faces *faces) {
+  for (int i = 0; i < EVENTRING_MAX_EVENTS; i++) {
+    free(faces->known[i]);
+    free(faces->unknown[i]);
+  }
+}
+
+const char *export_class_name(const eventring_cursor *cursor,
+                              const struct eventring_event *event) {
+  const char *name = eventring_cursor_class(cursor, event->event_class);
+  return name ? name : "";
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/* out.h: the file that an exporter of events writes.
+ *
+ * The exporter fills a buffer through pointers, without a call for each piece: export_room
+ * makes sure that there is room, and the exporter moves `at`. Full buffers are written, and
+ * compressed if that is wanted, by a thread, while the next one is being filled: four buffers
+ * of 256 KiB, whatever the length of the file.
+ *
+ * Errors: the first one is kept. From then on what is put is thrown away, and `failed` is true,
+ * which exporters return to end the poll; export_out_close reports it.
+ * Threads: all functions by one thread.
+ */
+#ifndef EVENTRING_EXPORT_OUT_H
+#define EVENTRING_EXPORT_OUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+enum {
+  EXPORT_BUFFER = 256 << 10,
+  EXPORT_MOST = 32 << 10 /* bytes that export_room makes room for, at most */
+};
+
+struct export_out {
+  char *at, *end; /* of the buffer that is being filled */
+  bool failed;
+  /* Called with each full buffer; may be NULL. */
+  void (*progress)(void *context);
+  void *context;
+  struct export_writer *writer;
+};
+
+/* Can files be compressed (zlib)? */
+bool export_can_compress(void);
+/* Writes to the descriptor, which stays the caller's. Returns 0, or the errno. */
+int export_out_open(struct export_out *out, int fd, bool compress);
+/* Writes what is left and frees. Returns 0, or the errno of the first write that failed. */
+int export_out_close(struct export_out *out);
+/* Hands over the buffer, and takes the next one. */
+void export_out_turn(struct export_out *out);
+
+/* Where at least `size` bytes, EXPORT_MOST or less, can be put. The caller sets out->at behind
+   what it puts. */
+static inline char *export_room(struct export_out *out, size_t size) {
+  if (__builtin_expect((size_t)(out->end - out->at) < size, 0)) export_out_turn(out);
+  return out->at;
+}
+/* Any number of bytes. */
+void export_put(struct export_out *out, const void *bytes, size_t size);
+static inline void export_puts(struct export_out *out, const char *text) {
+  export_put(out, text, strlen(text));
+}
+
+#endif

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+/* text.c: numbers and texts for exporters. */
+#include "export/text.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "eventring/memory.h"
+
+const char export_digits[200] =
+    "00010203040506070809101112131415161718192021222324252627282930313233343536373839"
+    "40414243444546474849505152535455565758596061626364656667686970717273747576777879"
+    "8081828384858687888990919293949596979899";
+
+char *export_long(char *to, uint64_t value) {
+  char digits[20];
+  int at = sizeof digits;
+  for (; value >= 100; value /= 100) export_two(digits + (at -= 2), (unsigned)(value % 100));
+  if (value >= 10) export_two(digits + (at -= 2), (unsigned)value);
+  else digits[--at] = (char)('0' + value);
+  return export_copy(to, digits + at, sizeof digits - (size_t)at);
+}
+
+static char *put_odd(char *to, const char *text, char odd) {
+  if (odd) *to++ = odd;
+  to = export_copy(to, text, strlen(text));
+  if (odd) *to++ = odd;
+  return to;
+}
+
+char *export_double(char *to, double value, char odd) {
+  if (isnan(value)) return put_odd(to, "nan", odd);
+  if (isinf(value)) return put_odd(to, value < 0 ? "-inf" : "inf", odd);
+  if (fabs(value) < 1e15 && value == (double)(int64_t)value && (value != 0 || !signbit(value)))
+    return export_int(to, (int64_t)value);
+  char text[32];
+  int size = snprintf(text, sizeof text, "%.15g", value);
+  if (strtod(text, NULL) != value) size = snprintf(text, sizeof text, "%.17g", value);
+  return export_copy(to, text, (size_t)size);
+}
+
+/* ---- JSON ---------------------------------------------------------------------------------- */
+
+static const char hex_digits[] = "0123456789abcdef";
+
+static char *put_unicode(char *to, uint32_t code) {
+  to = EXPORT_TEXT(to, "\\u");
+  for (int shift = 12; shift >= 0; shift -= 4) *to++ = hex_digits[code >> shift & 15];
+  return to;
+}
+
+static char *put_character(char *to, const char *text, const struct eventring_character *c) {
+  if (!c->valid) return EXPORT_TEXT(to, "\xEF\xBF\xBD");
+  if (!c->printable && c->code > 0xffff)
+    return put_unicode(put_unicode(to, 0xd7c0 + (c->code >> 10)), 0xdc00 + (c->code & 0x3ff));
+  if (!c->printable) return put_unicode(to, c->code);
+  if (*text == '"' || *text == '\\') *to++ = '\\';
+  return export_copy(to, text, c->size);
+}
+
+char *export_json_text(char *to, const void *text, size_t size) {
+  const char *from = text;
+  *to++ = '"';
+  while (size > 0) {
+    struct eventring_character c = eventring_character_at(from, size);
+    to = put_character(to, from, &c);
+    from += c.size, size -= c.size;
+  }
+  *to++ = '"';
+  return to;
+}
+
+char *export_hex(char *to, const void *bytes, size_t size) {
+  const unsigned char *from = bytes;
+  for (size_t i = 0; i < size; i++) {
+    *to++ = hex_digits[from[i] >> 4];
+    *to++ = hex_digits[from[i] & 15];
+  }
+  return to;
+}
+
+static char *put_bytes(char *to, const void *bytes, size_t size) {
+  to = export_hex(EXPORT_TEXT(to, "{\"hex\":\""), bytes, size);
+  return EXPORT_TEXT(to, "\"}");
+}
+
+static char *put_value(char *to, const struct eventring_value *value) {
+  switch (value->payload) {
+    case EVENTRING_INT: return export_int(to, value->value.i);
+    case EVENTRING_DOUBLE: return export_double(to, value->value.d, '"');
+    case EVENTRING_STRING: return export_json_text(to, value->bytes, value->size);
+    case EVENTRING_BYTES: return put_bytes(to, value->bytes, value->size);
+    default: return export_uint(to, value->value.u);
+  }
+}
+
+/* Fields without a name have their number, from 1. */
+static char *put_field(char *to, const char **fields, size_t number) {
+  size_t size = strcspn(*fields, ",");
+  if (size) {
+    to = export_json_text(to, *fields, size);
+  } else {
+    *to++ = '"';
+    to = export_uint(to, number);
+    *to++ = '"';
+  }
+  *fields += size + ((*fields)[size] == ',');
+  *to++ = ':';
+  return to;
+}
+
+static char *put_values(char *to, const struct eventring_event *event) {
+  struct eventring_value values[EVENTRING_MAX_VALUES];
+  size_t count = eventring_event_values(event, values, EVENTRING_MAX_VALUES);
+  const char *fields = event->def && event->def->fields ? event->def->fields : "";
+  bool named = fields[0] != '\0';
+  *to++ = named ? '{' : '[';
+  for (size_t i = 0; i < count; i++) {
+    if (i) *to++ = ',';
+    if (named) to = put_field(to, &fields, i + 1);
+    to = put_value(to, &values[i]);
+  }
+  *to++ = named ? '}' : ']';
+  return to;
+}
+
+/* A sample of an allocation. */
+static char *put_sample(char *to, const struct eventring_event *event) {
+  struct eventring_sample sample;
+  uint64_t block = eventring_event_sample(event, &sample);
+  to = export_uint(EXPORT_TEXT(to, "{\"block\":"), block);
+  to = export_uint(EXPORT_TEXT(to, ",\"words\":"), sample.words);
+  to = export_uint(EXPORT_TEXT(to, ",\"samples\":"), sample.samples);
+  to = export_uint(EXPORT_TEXT(to, ",\"stack\":"), sample.stack);
+  to = export_uint(EXPORT_TEXT(to, ",\"kind\":"), sample.kind);
+  *to++ = '}';
+  return to;
+}
+
+char *export_json_value(char *to, const struct eventring_event *event) {
+  struct eventring_value value = {.payload = event->payload, .value.u = event->value.u,
+                                  .bytes = event->bytes, .size = event->size};
+  switch (event->payload) {
+    case EVENTRING_NONE: return EXPORT_TEXT(to, "null");
+    case EVENTRING_VALUES: return put_values(to, event);
+    case EVENTRING_SAMPLE: return put_sample(to, event);
+    case EVENTRING_INT: case EVENTRING_UINT: case EVENTRING_DOUBLE: case EVENTRING_STRING:
+    case EVENTRING_STRING_ID: case EVENTRING_STACK_ID: return put_value(to, &value);
+    default: return put_bytes(to, event->bytes, event->size);
+  }
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/* text.h: numbers and texts for exporters, put where there is room for them. Each function
+ * returns the end of what it has put. */
+#ifndef EVENTRING_EXPORT_TEXT_H
+#define EVENTRING_EXPORT_TEXT_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+struct eventring_event;
+
+extern const char export_digits[200]; /* "00" to "99" */
+
+static inline char *export_two(char *to, unsigned value) {
+  memcpy(to, export_digits + 2 * value, 2);
+  return to + 2;
+}
+static inline char *export_three(char *to, unsigned value) {
+  *to = (char)('0' + value / 100);
+  return export_two(to + 1, value % 100);
+}
+/* Below 10^8, with leading zeros up to `digits`, 2, 4, 6 or 8. */
+static inline char *export_padded(char *to, uint32_t value, int digits) {
+  for (int at = digits - 2; at >= 0; at -= 2, value /= 100) export_two(to + at, value % 100);
+  return to + digits;
+}
+char *export_long(char *to, uint64_t value);
+/* Decimal; at most 20 digits. */
+static inline char *export_uint(char *to, uint64_t value) {
+  if (value >= 10000) return export_long(to, value);
+  if (value >= 1000) return export_two(export_two(to, (unsigned)value / 100), value % 100);
+  if (value >= 100) return export_three(to, (unsigned)value);
+  if (value >= 10) return export_two(to, (unsigned)value);
+  *to = (char)('0' + value);
+  return to + 1;
+}
+static inline char *export_int(char *to, int64_t value) {
+  if (value >= 0) return export_uint(to, (uint64_t)value);
+  *to = '-';
+  return export_uint(to + 1, -(uint64_t)value);
+}
+/* With all digits that it takes to read the same value back; at most 25 bytes. `odd`: what is
+   put around what is no number ("nan", "inf", "-inf"), a quote in JSON; 0: nothing. */
+char *export_double(char *to, double value, char odd);
+
+static inline char *export_copy(char *to, const void *text, size_t size) {
+  memcpy(to, text, size);
+  return to + size;
+}
+#define EXPORT_TEXT(to, text) export_copy(to, text, sizeof(text) - 1)
+
+/* A string of JSON, with its quotes: what is not printable as \uNNNN, what is not UTF-8 as
+   U+FFFD. At most 6 * size + 2 bytes. */
+char *export_json_text(char *to, const void *text, size_t size);
+char *export_hex(char *to, const void *bytes, size_t size);
+
+/* The payload of an event as JSON: a number, a text, {"hex":"..."} of bytes, of several values
+   an object by their names, or an array; null: it has none. EXPORT_VALUE bytes at most. */
+enum { EXPORT_VALUE = 12 << 10 };
+char *export_json_value(char *to, const struct eventring_event *event);
+
+#endif

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT */
+/* events_export.c: all events of a recording in the formats of other tools.
+ *
+ * Without a window and a domain, the callbacks of the poll are those of the format. Else they
+ * pass a filter. Rings are read one after the other, which is quicker than in the order of
+ * time, where neither the format nor the end of the window needs that order. */
+#include "events_export.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "export/events.h"
+
+static const struct format {
+  const char *name, *suffix;
+  const struct export_events *is;
+} formats[] = {
+#define EXPORT_EVENTS(name, suffix, summary) {#name, suffix, &export_events_##name},
+#include "export/formats.def"
+};
+enum { FORMATS = sizeof formats / sizeof formats[0] };
+
+static const struct format *find_format(const char *name) {
+  for (size_t i = 0; i < FORMATS; i++)
+    if (strcmp(formats[i].name, name) == 0) return &formats[i];
+  return NULL;
+}
+
+bool events_export_knows(const char *format) { return find_format(format) != NULL; }
+
+const char *events_export_formats(void) {
+  static char names[128];
+  size_t used = 0;
+  for (size_t i = 0; i < FORMATS && used < sizeof names; i++)
+    used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "",
+                             formats[i].name);
+  return names;
+}
+
+struct events_export {
+  struct question *q;
+  const struct export_events *format;
+  struct export_run run;
+  struct export_out out;
+  void *state;
+  uint64_t available; /* events that were there at the beginning */
+  uint64_t shown_ns;  /* when progress was shown */
+};
+
+/* ---- Progress ------------------------------------------------------------------------------ */
+
+static uint64_t count_available(eventring_cursor *cursor) {
+  uint64_t sum = 0;
+  for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++)
+    for (unsigned ring = 0; ring < EVENTRING_RINGS; ring++) {
+      struct eventring_ring_info info;
+      if (eventring_cursor_ring(cursor, slot, (enum eventring_ring)ring, &info) == 0)
+        sum += info.available;
+    }
+  return sum;
+}
+
+static uint64_t now_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* A bar on a terminal, ten times a second. */
+static void show(void *context) {
+  enum { WIDTH = 50, EVERY_NS = 100 * 1000 * 1000 };
+  struct events_export *e = context;
+  struct eventring_totals totals;
+  char bar[WIDTH + 1], line[WIDTH + 32];
+  uint64_t now = now_ns();
+  if (now - e->shown_ns < EVERY_NS) return;
+  e->shown_ns = now;
+  eventring_cursor_totals(e->run.cursor, &totals);
+  double share = e->available ? (double)totals.delivered / (double)e->available : 0;
+  if (share > 1) share = 1;
+  memset(bar, '.', WIDTH);
+  memset(bar, '#', (size_t)(share * WIDTH));
+  bar[WIDTH] = '\0';
+  snprintf(line, sizeof line, "export %s %3d %%", bar, (int)(share * 100));
+  show_progress(line);
+}
+
+/* ---- The part that is asked for ------------------------------------------------------------- */
+
+/* A span that began before the window, or ends after it. */
+static int begin_again(struct events_export *e, const struct eventring_event *end) {
+  struct eventring_event begin = *end;
+  begin.kind = EVENTRING_BEGIN;
+  begin.ns = begin.begin_ns;
+  begin.flags = (uint16_t)(EVENTRING_SYNTHETIC | (end->flags & EVENTRING_UNKNOWN));
+  begin.payload = EVENTRING_NONE;
+  begin.value.u = begin.suspended_ns = begin.size = 0;
+  begin.bytes = NULL;
+  return e->format->event(e->state, &begin);
+}
+
+static int on_event_after(struct events_export *e, const struct eventring_event *event) {
+  struct eventring_event begin = *event;
+  if (event->kind != EVENTRING_END || !(event->flags & EVENTRING_MATCHED) ||
+      question_is_past_end(e->q, event->begin_ns))
+    return 0;
+  begin.kind = EVENTRING_BEGIN;
+  begin.ns = event->begin_ns;
+  begin.flags = (uint16_t)(EVENTRING_SYNTHETIC | (event->flags & EVENTRING_UNKNOWN));
+  begin.payload = EVENTRING_NONE;
+  begin.suspended_ns = 0;
+  int result = question_is_past_start(e->q, event->begin_ns) ? 0 : begin_again(e, event);
+  return result ? result : e->format->open(e->state, &begin);
+}
+
+static int on_event(void *context, const struct eventring_event *event) {
+  struct events_export *e = context;
+  if (!question_wants_domain(e->q, event->domain)) return 0;
+  if (question_is_past_end(e->q, event->ns)) return on_event_after(e, event);
+  if (!question_is_past_start(e->q, event->ns)) return 0;
+  bool is_matched = event->kind == EVENTRING_END && event->flags & EVENTRING_MATCHED;
+  if (is_matched && !question_is_past_start(e->q, event->begin_ns)) {
+    int result = begin_again(e, event);
+    if (result) return result;
+  }
+  return e->format->event(e->state, event);
+}
+
+static int on_lost(void *context, const struct eventring_loss *loss) {
+  struct events_export *e = context;
+  bool wanted = question_wants_domain(e->q, loss->domain) &&
+                question_is_past_start(e->q, loss->ns) && !question_is_past_end(e->q, loss->ns);
+  return wanted ? e->format->lost(e->state, loss) : 0;
+}
+
+static int on_open(void *context, const struct eventring_event *event) {
+  struct events_export *e = context;
+  if (!question_wants_domain(e->q, event->domain) || question_is_past_end(e->q, event->ns))
+    return 0;
+  struct eventring_event end = *event;
+  int result = question_is_past_start(e->q, event->ns) ? 0 : begin_again(e, &end);
+  return result ? result : e->format->open(e->state, event);
+}
+
+/* ---- Reading and writing --------------------------------------------------------------------- */
+
+static bool is_filtered(const struct question *q) {
+  return q->domain != UINT64_MAX || q->window.since || q->window.until != UINT64_MAX;
+}
+
+static void read_all(struct events_export *e) {
+  static const struct eventring_callbacks filter = {on_event, on_lost};
+  const struct eventring_callbacks own = {e->format->event, e->format->lost};
+  struct question *q = e->q;
+  bool filtered = is_filtered(q);
+  const struct reading reading = {.callbacks = filtered ? &filter : &own,
+                                  .context = filtered ? (void *)e : e->state,
+                                  .follow = q->limit_ns > 0 || q->reader.launched,
+                                  .limit_ns = q->limit_ns, .until = q->window.until};
+  reader_run(&q->reader, &reading);
+  if (!e->out.failed && !e->run.error[0])
+    eventring_open_spans(q->reader.cursor, on_open, e);
+}
+
+static int export_all(struct events_export *e) {
+  e->state = e->format->begin(&e->run);
+  if (!e->state && !e->run.error[0]) no_memory();
+  if (!e->state) return STATUS_WRONG;
+  read_all(e);
+  if (e->format->finish(e->state) != 0 && !e->run.error[0]) no_memory();
+  show_progress("");
+  return e->run.error[0] ? STATUS_WRONG : STATUS_OK;
+}
+
+static bool ends_with(const char *text, const char *end) {
+  size_t size = strlen(text), tail = strlen(end);
+  return size >= tail && strcmp(text + size - tail, end) == 0;
+}
+
+static int export_to_file(struct events_export *e, const char *path) {
+  bool compress = ends_with(path, ".gz");
+  if (compress && !export_can_compress()) {
+    complain("%s: this eventring was built without zlib (Debian package: zlib1g-dev)", path);
+    return STATUS_WRONG;
+  }
+  int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (fd < 0) {
+    complain("cannot create %s: %s", path, strerror(errno));
+    return STATUS_WRONG;
+  }
+  int error = export_out_open(&e->out, fd, compress);
+  if (error == ENOMEM) no_memory();
+  e->out.progress = show;
+  e->out.context = e;
+  e->run.out = &e->out;
+  int status = error ? STATUS_WRONG : export_all(e);
+  if (!error) error = export_out_close(&e->out);
+  if (close(fd) != 0 && !error) error = errno;
+  if (error) complain("cannot write %s: %s", path, strerror(error));
+  if (error || status != STATUS_OK) unlink(path);
+  return error ? STATUS_WRONG : status;
+}
+
+/* As question_open, but not merged where that is not needed. */
+static int open_recording(struct events_export *e, const struct operands *operands) {
+  struct question *q = e->q;
+  bool ends = q->window.to.base != TIME_NOT_SAID;
+  int status = reader_open(&q->reader, operands, q->prefix,
+                           e->format->merged || ends ? EVENTRING_OPEN_MERGED : 0);
+  if (status >= 0) return status;
+  eventring_cursor_info(q->reader.cursor, &q->info); /* the poll reports what is wrong */
+  if (!time_window_apply(&q->window, q->reader.cursor))
+    return reader_close(&q->reader, STATUS_WRONG);
+  e->run.cursor = q->reader.cursor;
+  e->run.info = &q->info;
+  e->available = count_available(q->reader.cursor);
+  return -1;
+}
+
+int events_export(struct question *q, const struct operands *operands, const char *format,
+                  const char *path) {
+  struct events_export e = {.q = q, .format = find_format(format)->is};
+  e.run.path = path;
+  e.run.progress = show;
+  e.run.progress_context = &e;
+  int status = open_recording(&e, operands);
+  if (status >= 0) return status;
+  status = e.format->own_files ? export_all(&e) : export_to_file(&e, path);
+  if (e.run.error[0]) complain("%s", e.run.error);
+  return reader_close(&q->reader, status);
+}

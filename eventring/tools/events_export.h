@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* events_export.h: all events of a recording in the formats of other tools (export/events.h). */
+#ifndef EVENTRING_TOOL_EVENTS_EXPORT_H
+#define EVENTRING_TOOL_EVENTS_EXPORT_H
+
+#include "question.h"
+
+/* Is it the name of a format of events? */
+bool events_export_knows(const char *format);
+/* "chrome, perfetto", for messages. */
+const char *events_export_formats(void);
+/* Reads the recording, in the window and of the domain that are asked for, and writes the file
+   `path`, which must not be there; compressed if its name ends with ".gz". Returns the exit
+   status. */
+int events_export(struct question *q, const struct operands *operands, const char *format,
+                  const char *path);
+
+#endif
