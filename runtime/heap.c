@@ -645,6 +645,15 @@ ALWAYS_INLINE void *alloc_part(lua_State *L, size_t size, MemprofKind kind, void
 }
 
 void *heap_try_alloc_stack(lua_State *L, size_t size) {
+#ifndef SAROS_STRESS
+  Heap *h = &L->domain->heap;
+  char *p = h->cursor;
+  if (likely(!heap_is_large(size) && !h->has_outgrown && size <= (size_t)(h->limit - p))) {
+    rt_assert(size == heap_round(size));
+    h->cursor = p + size;
+    return p;
+  }
+#endif
   return try_alloc_part(L, size, MEMPROF_STACK, L);
 }
 void *heap_alloc_code(lua_State *L, size_t size, Prototype *owner) {

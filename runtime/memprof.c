@@ -193,6 +193,11 @@ static MemprofOrigin origin_of(const lua_State *L, MemprofKind kind) {
   return is_lua_frame(L->domain->current->ci) ? MEMPROF_FROM_PROGRAM : MEMPROF_FROM_LIBRARY;
 }
 
+uint16_t memprof_span(const lua_State *L) {
+  const Domain *d = L->domain;
+  return d->hooks.innermost_span != NULL ? d->hooks.innermost_span(d->current) : 0;
+}
+
 static bool is_part_kind(MemprofKind kind) {
   return kind == MEMPROF_ARRAY || kind == MEMPROF_HASH || kind == MEMPROF_STACK;
 }
@@ -212,7 +217,7 @@ static void enter_guest(lua_State *L, Tracked *t, uint64_t samples, uint64_t wor
   p->blocks++;
   t->guest = (MemprofSample){.words = words, .samples = samples, .ns = monotonic_ns(),
                              .stack = stack, .profile = m->sampling, .kind = (uint8_t)kind,
-                             .origin = (uint8_t)origin_of(L, kind)};
+                             .origin = (uint8_t)origin_of(L, kind), .span = memprof_span(L)};
 }
 
 void memprof_call_for_attention(Domain *d) {

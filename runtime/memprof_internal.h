@@ -156,6 +156,7 @@ void memprof_end_recording(Domain *d);
 void memprof_watch(Domain *d);
 Memprof *memprof_of(Domain *d); /* makes it; NULL: no memory */
 uint64_t memprof_asked(const Domain *d); /* heap_asked and external */
+uint16_t memprof_span(const lua_State *L); /* the innermost that is open: id plus 1; 0: none */
 void memprof_enqueue(Domain *d, uint32_t id);
 /* Takes the block out of the account of its profile, if nothing refers to it. */
 void tracked_release(Memprof *m, uint32_t id);

@@ -62,7 +62,7 @@ void record_sample(lua_State *L, Tracked *t, uint64_t samples, uint64_t words,
   uint32_t stack = stacks_capture(d->current, &d->memprof->stacks, RECORDED_DEPTH);
   struct eventring_sample sample = {.samples = samples, .words = words,
                                     .stack = recorded_stack(d, stack), .kind = (uint8_t)kind,
-                                    .origin = (uint8_t)origin};
+                                    .origin = (uint8_t)origin, .span = memprof_span(L)};
   eventring_memory_sampled(d->rings, &sample, tracked_of(t));
 }
 

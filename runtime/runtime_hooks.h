@@ -39,6 +39,8 @@ typedef struct RuntimeHooks {
   void (*frame_name)(lua_State *L, CallInfo *frame, char *name, char *source, uint32_t *line,
                      uint32_t *last_line);
   void (*frame_place)(const Prototype *p, uint32_t pc, uint32_t *line, uint32_t *column);
+  /* The innermost open span of the guest's: its id plus 1; 0: none. */
+  uint16_t (*innermost_span)(const lua_State *L);
   /* Calls f without arguments and results where finalizers may run; returns its status, with
    * the error on top if it is none of LUA_OK. The second raises that again. */
   int (*call_protected)(lua_State *L, lua_CFunction f);

@@ -210,8 +210,7 @@ static int begin_span(lua_State *L) {
   Domain *d = L->domain;
   if (!is_recorded(d)) return 0;
   if (unlikely(entry == 0)) return begin_span_slow(L);
-  if (likely(L == d->main_thread)) eventring_set_context(d->rings, EVENTRING_USER, 0);
-  else context_begin_span(L, entry_id(entry));
+  context_begin_main_span(L, entry_id(entry));
   eventring_emit0(d->rings, EVENTRING_USER, EVENTRING_TAIL(EVENTRING_BEGIN, entry_id(entry), 0));
   return 0;
 }
@@ -225,8 +224,7 @@ static int end_span(lua_State *L) {
     return 0;
   }
   if (unlikely(entry == 0)) return end_span_slow(L);
-  if (likely(L == d->main_thread)) eventring_set_context(d->rings, EVENTRING_USER, 0);
-  else context_end_span(L, entry_id(entry));
+  context_end_main_span(L, entry_id(entry));
   eventring_emit0(d->rings, EVENTRING_USER, EVENTRING_TAIL(EVENTRING_END, entry_id(entry), 0));
   return 0;
 }

@@ -11,6 +11,7 @@
 
 #include <string.h>
 
+#include "eventring.h"
 #include "gc_inline.h"
 #include "lauxlib.h"
 #include "str.h"
@@ -26,15 +27,17 @@ static const char *const origin_names[] = {
 #include "memprof.def"
 };
 
-enum { IN_SAMPLES, IN_WORDS, IN_KIND, IN_ORIGIN, IN_DOMAIN, IN_NS, IN_STACK, FIELDS };
+enum { IN_SAMPLES, IN_WORDS, IN_KIND, IN_ORIGIN, IN_DOMAIN, IN_NS, IN_STACK, IN_SPAN,
+       FIELDS };
 static const char *const field_names[FIELDS] = {"samples", "words", "kind", "origin", "domain",
-                                                "ns", "stack"};
+                                                "ns", "stack", "span"};
 
 struct Samples {
   Table *held;       /* all that follows */
   Table *callbacks;  /* of each profile, a table of functions */
   Table *values;     /* of blocks, by numbers */
   Table *stacks;     /* by their numbers */
+  Table *spans;      /* names, by their ids */
   Table *shape;      /* of a sample */
   String *kinds[MEMPROF_KINDS], *origins[MEMPROF_ORIGINS];
   uint32_t nodes[FIELDS]; /* of `shape` */
@@ -93,6 +96,7 @@ Samples *samples_make(lua_State *L) {
   s->callbacks = hold_table(L, s, 0);
   s->values = hold_table(L, s, 0);
   s->stacks = hold_table(L, s, 0);
+  s->spans = hold_table(L, s, 0);
   make_shape(L, s);
   for (int i = 0; i < MEMPROF_KINDS; i++) s->kinds[i] = hold_string(L, s, kind_names[i]);
   for (int i = 0; i < MEMPROF_ORIGINS; i++) s->origins[i] = hold_string(L, s, origin_names[i]);
@@ -169,6 +173,26 @@ static NOINLINE void make_stack(lua_State *L, Samples *s, uint32_t stack) {
   table_set_int(L, s->stacks, stack, L->top - 1);
 }
 
+/* Keeps its name. */
+static const TValue *keep_span(lua_State *L, Samples *s, unsigned id) {
+  const char *name = eventring_event_name(id);
+  lua_pushstring(L, name != NULL ? name : "?");
+  table_set_int(L, s->spans, id, L->top - 1);
+  lua_pop(L, 1);
+  return table_get_int(s->spans, id);
+}
+
+static void push_span(lua_State *L, Samples *s, uint16_t span) {
+  if (span == 0) {
+    set_nil(L->top);
+  } else {
+    const TValue *name = table_get_int(s->spans, span - 1);
+    if (unlikely(is_nil(name))) name = keep_span(L, s, span - 1u);
+    value_copy(L->top, name);
+  }
+  L->top++;
+}
+
 static void push_stack(lua_State *L, Samples *s, uint32_t stack) {
   const TValue *known = table_get_int(s->stacks, stack);
   if (unlikely(is_nil(known))) {
@@ -181,6 +205,7 @@ static void push_stack(lua_State *L, Samples *s, uint32_t stack) {
 
 void samples_push(lua_State *L, Samples *s, const MemprofSample *sample) {
   push_stack(L, s, sample->stack);
+  push_span(L, s, sample->span);
   Table *t = table_new_like(L, s->shape); /* which is young, and needs no barrier */
   const uint32_t *at = s->nodes;
   set_int(node_value(&t->node[at[IN_SAMPLES]]), (int64_t)sample->samples);
@@ -188,7 +213,9 @@ void samples_push(lua_State *L, Samples *s, const MemprofSample *sample) {
   set_int(node_value(&t->node[at[IN_NS]]), (int64_t)sample->ns);
   set_string(node_value(&t->node[at[IN_KIND]]), s->kinds[sample->kind]);
   set_string(node_value(&t->node[at[IN_ORIGIN]]), s->origins[sample->origin]);
-  value_copy(node_value(&t->node[at[IN_STACK]]), L->top - 1);
-  set_table(L->top - 1, t);
+  value_copy(node_value(&t->node[at[IN_STACK]]), L->top - 2);
+  value_copy(node_value(&t->node[at[IN_SPAN]]), L->top - 1);
+  set_table(L->top - 2, t);
+  L->top--;
   gc_check(L);
 }

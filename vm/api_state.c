@@ -6,6 +6,7 @@
 
 #include "call.h"
 #include "call_profile.h"
+#include "contexts.h"
 #include "coroutine.h"
 #include "debug_error.h"
 #include "debuginfo.h"
@@ -208,6 +209,7 @@ LUA_API lua_State *lua_newstate(lua_Alloc f, void *ud) {
   d->hooks.raise_again = raise_again;
   d->hooks.frame_name = frame_name;
   d->hooks.frame_place = frame_place;
+  d->hooks.innermost_span = context_innermost_span;
   d->hooks.reset_thread = vm_reset_thread;
   L->dispatch = vm_dispatch_normal;
   if (vm_protect_raw(L, make_registry, NULL) != LUA_OK) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* vm/contexts.c: coroutines as contexts of the recording.
  *
- * A domain's main thread is context 0. A coroutine gets an id, the next one of its domain,
+ * A domain's main thread is context 0; what is kept for it says which of its spans are open,
+ * for the sampler of allocations (context_innermost_span). A coroutine gets an id, the next one of its domain,
  * with the first event that it records. Ids are not used again.
  *
  * Spans match within their context. A coroutine that yields with open spans writes one
@@ -46,7 +47,7 @@ static const char finalizer_key; /* in the registry: metatable of contexts with 
 static COLD Context *new_context(lua_State *L) {
   Context *c = lua_newuserdatauv(L, sizeof *c, 0);
   memset(c, 0, sizeof *c);
-  c->id = ++L->domain->contexts;
+  c->id = L == L->domain->main_thread ? 0 : ++L->domain->contexts;
   value_copy(L->stack, L->top - 1);
   L->top--;
   gc_frame_changed(L, &L->base_ci);
@@ -109,6 +110,10 @@ static void push_span(Context *c, unsigned id) {
 /* As readers do it (doc/FORMAT.md, section 9). */
 static void pop_span(Context *c, unsigned id) {
   unsigned i = c->count;
+  if (likely(i > 0 && c->open[i - 1] == id)) {
+    c->count--;
+    return;
+  }
   while (i > 0 && c->open[i - 1] != id) i--;
   if (i > 0) memmove(c->open + i - 1, c->open + i, (--c->count - (i - 1)) * sizeof c->open[0]);
   else if (c->hidden > 0) c->hidden--;
@@ -126,26 +131,38 @@ static void unmark_spans(lua_State *L) {
 
 void context_begin_span(lua_State *L, unsigned id) {
   Domain *d = L->domain;
-  Context *c = NULL;
-  if (L != d->main_thread) {
-    c = context_of_coroutine(L);
+  Context *c = context_of_coroutine(L);
+  if (likely(L == d->main_thread)) {
+    L->instrumented |= INSTRUMENT_MAIN_SPANS;
+  } else {
     if (unlikely(!c->has_finalizer)) give_finalizer(L, c);
-    push_span(c, id);
     mark_spans(L);
   }
-  eventring_set_context(d->rings, EVENTRING_USER, c != NULL ? c->id : 0);
+  push_span(c, id);
+  eventring_set_context(d->rings, EVENTRING_USER, c->id);
 }
 
 void context_forget_span(lua_State *L, unsigned id) {
   Context *c = context_find(L);
   if (c == NULL || !has_spans(c)) return;
   pop_span(c, id);
-  if (!has_spans(c)) unmark_spans(L);
+  if (has_spans(c)) return;
+  if (likely(L == L->domain->main_thread)) L->instrumented &= (uint8_t)~INSTRUMENT_MAIN_SPANS;
+  else unmark_spans(L);
 }
 
 void context_end_span(lua_State *L, unsigned id) {
   context_enter(L);
   context_forget_span(L, id);
+}
+
+uint16_t context_innermost_span(const lua_State *L) {
+  for (; L != NULL; L = L->resumer) {
+    if (likely(!(L->instrumented & (INSTRUMENT_SPANS | INSTRUMENT_MAIN_SPANS)))) continue;
+    const Context *c = context_find(L);
+    if (c != NULL && c->count > 0) return (uint16_t)(c->open[c->count - 1] + 1);
+  }
+  return 0;
 }
 
 /* ---- for the interpreter ------------------------------------------------- */

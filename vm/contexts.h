@@ -6,11 +6,12 @@
 #include "domain.h"
 #include "probes.h"
 #include "thread.h"
+#include "watch.h"
 
 #define CONTEXT_SPANS 64 /* open spans of which the ids are kept: those that an end may close */
 
-/* Of a coroutine that has recorded an event. Payload of a userdata in the first slot of its
- * stack. */
+/* Of a coroutine that has recorded an event, and of the main thread if that was the begin
+ * of a span. Payload of a userdata in the first slot of its stack. */
 typedef struct Context {
   uint64_t id;
   uint32_t hidden;              /* open spans outside of those in `open` */
@@ -19,7 +20,7 @@ typedef struct Context {
   uint16_t open[CONTEXT_SPANS]; /* ids of the innermost open spans, the outermost first */
 } Context;
 
-/* The context of a coroutine, NULL: it has none yet. */
+/* The context of a thread, NULL: it has none yet. */
 ALWAYS_INLINE Context *context_find(const lua_State *L) {
   return is_userdata(L->stack) ? userdata_payload(as_userdata(L->stack)) : NULL;
 }
@@ -35,11 +36,37 @@ ALWAYS_INLINE void context_enter(lua_State *L) {
   eventring_set_context(d->rings, EVENTRING_USER, id);
 }
 
-/* The same, for the begin and the end of a span, which are noted. */
+/* The same, for the begin and the end of a span, which are noted. The second of each is
+ * quick where L is the main thread. */
 void context_begin_span(lua_State *L, unsigned id);
 void context_end_span(lua_State *L, unsigned id);
+ALWAYS_INLINE void context_begin_main_span(lua_State *L, unsigned id) {
+  Domain *d = L->domain;
+  Context *c = likely(L == d->main_thread) ? context_find(L) : NULL;
+  if (unlikely(c == NULL || c->count == CONTEXT_SPANS)) {
+    context_begin_span(L, id);
+    return;
+  }
+  c->open[c->count++] = (uint16_t)id;
+  L->instrumented |= INSTRUMENT_MAIN_SPANS;
+  eventring_set_context(d->rings, EVENTRING_USER, 0);
+}
+ALWAYS_INLINE void context_end_main_span(lua_State *L, unsigned id) {
+  Domain *d = L->domain;
+  Context *c = likely(L == d->main_thread) ? context_find(L) : NULL;
+  if (unlikely(c == NULL || c->count == 0 || c->open[c->count - 1] != id)) {
+    context_end_span(L, id);
+    return;
+  }
+  if (--c->count == 0 && c->hidden == 0) L->instrumented &= (uint8_t)~INSTRUMENT_MAIN_SPANS;
+  eventring_set_context(d->rings, EVENTRING_USER, 0);
+}
 /* A span of a coroutine ends while nothing is recorded. Never raises. */
 void context_forget_span(lua_State *L, unsigned id);
+
+/* The innermost open span of L, or of the coroutine that waits for it, and so on: its id plus
+ * 1; 0: none. */
+uint16_t context_innermost_span(const lua_State *L);
 
 /* ---- for the interpreter: coroutines that have INSTRUMENT_SPANS or CALL_SPANS ---- */
 

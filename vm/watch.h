@@ -59,7 +59,10 @@ void watch_calls_end(lua_State *L);
 /* ... of contexts (vm/contexts.c), which are this thread's own. */
 #define INSTRUMENT_LEFT 32u   /* it was left with open spans: its next step is checked */
 #define INSTRUMENT_SPANS 64u  /* it has open spans: its yields are checked */
-#define INSTRUMENT_OWN (INSTRUMENT_LEFT | INSTRUMENT_SPANS)
+/* The main thread has open spans: ends of spans are checked. A coroutine inherits it, where
+ * it means nothing. */
+#define INSTRUMENT_MAIN_SPANS 128u
+#define INSTRUMENT_OWN (INSTRUMENT_LEFT | INSTRUMENT_SPANS | INSTRUMENT_MAIN_SPANS)
 /* Calls and returns of C are reported. */
 #define INSTRUMENT_WATCHED (INSTRUMENT_HOOKS | INSTRUMENT_CALLS | INSTRUMENT_LEFT)
 

@@ -636,6 +636,10 @@ int eventring_register_user(enum eventring_def_kind kind, const char *name,
                             size_t size, enum eventring_payload payload,
                             struct eventring_error *error);
 
+/* Returns the name of the event that this process has registered with this id, valid as long
+   as the process lives; NULL: none. Any thread; takes a lock. */
+const char *eventring_event_name(unsigned id);
+
 /* Checks a name for an event: 1 to EVENTRING_MAX_NAME bytes of UTF-8 without control
    characters. Returns 0 or E_NAME. Any thread. */
 int eventring_check_name(const char *name, size_t size, struct eventring_error *error);

@@ -203,6 +203,10 @@ static unsigned append_locked(const struct eventring_def *def, size_t size) {
   return id;
 }
 
+const char *evr_catalogue_name_locked(unsigned id) {
+  return id < defined && definition(id)->kind ? definition(id)->name : NULL;
+}
+
 void evr_catalogue_watch_locked(void) {
   evr_watch_begin_locked();
   for (unsigned id = 0; id < defined; id++) {

@@ -18,6 +18,8 @@ int evr_catalogue_check_base_locked(bool asks, struct eventring_error *error);
    it could be defined; or another error. */
 int evr_catalogue_find_locked(const struct eventring_def *def,
                               struct eventring_error *error);
+/* NULL: no definition has this id. */
+const char *evr_catalogue_name_locked(unsigned id);
 /* Shows all definitions to evr_watch_define_locked. */
 void evr_catalogue_watch_locked(void);
 /* Counts a definition that found no room in the table. */

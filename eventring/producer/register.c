@@ -65,3 +65,10 @@ int eventring_register_user(enum eventring_def_kind kind, const char *name,
       .event_class = EVENTRING_CLASS_USER, .ring = EVENTRING_USER};
   return eventring_register(&def, error);
 }
+
+const char *eventring_event_name(unsigned id) {
+  evr_lock();
+  const char *name = evr_catalogue_name_locked(id);
+  evr_unlock();
+  return name;
+}
