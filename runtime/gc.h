@@ -372,6 +372,8 @@ void gc_follow_external(lua_State *L, Userdata *u, const _Atomic size_t *bytes);
 /* A luaL_Buffer's memory is about to change its size in bytes; false: the domain may not
  * use as much. It is in use, so it is no reason for a collection. */
 bool gc_note_buffer(Domain *d, size_t before, size_t now);
+/* It has: the userdata that holds it, for the sampler. */
+void gc_sample_buffer(lua_State *L, Userdata *owner, size_t before, size_t now);
 /* Has malloc give back what buffers leave behind, after a full collection. */
 void gc_trim_buffers(Domain *d);
 

@@ -24,7 +24,8 @@
  *
  * Buffers of strings under construction (luaL_Buffer) are malloc's too. They are in use
  * until they are given back, so a collection cannot free them: they only count in
- * `collectgarbage "count"` and towards a domain's limit.
+ * `collectgarbage "count"` and towards a domain's limit. The sampler takes them for memory
+ * that the buffer's userdata holds.
  *
  * Finalizers. Most owners have one, which frees the bytes soon after the cycle that found
  * the owner dead, while an object of the heap goes with the next cycle. Room in
@@ -132,6 +133,13 @@ bool gc_note_buffer(Domain *d, size_t before, size_t now) {
   h->buffer_bytes += now - before; /* modulo arithmetic when it shrinks */
   if (now < before) h->buffers_freed += before - now;
   return true;
+}
+
+void gc_sample_buffer(lua_State *L, Userdata *owner, size_t before, size_t now) {
+  if (likely(!L->domain->heap.watched)) return;
+  void *record = owner + 1; /* stands for its memory */
+  if (now > before) memprof_took_external(L, record, now - before, owner);
+  else if (now == 0) memprof_part_gone(L->domain, record);
 }
 
 /* malloc keeps up to 64 MiB when a long buffer was freed, for the next one. */

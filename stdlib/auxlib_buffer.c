@@ -55,8 +55,10 @@ static void *resize_box(lua_State *L, int idx, size_t size) {
     lua_pushliteral(L, "not enough memory");
     lua_error(L);
   }
+  size_t before = box->size;
   box->block = block;
   box->size = size;
+  gc_sample_buffer(L, as_userdata(api_slot(L, idx)), before, size);
   return block;
 }
 
