@@ -9,6 +9,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "api.h"
 #include "domain.h"
 #include "field_names.h"
 #include "lauxlib.h"
@@ -52,8 +53,7 @@ static void push_argument(lua_State *L, Samples *s, MemprofCallback what,
  * for allocations the sample is the value. */
 static void call_back(lua_State *L, Samples *s, MemprofCallback what,
                       const MemprofSample *sample) {
-  value_copy(L->top, samples_callback(s, sample->profile, what));
-  L->top++;
+  api_push_value(L, samples_callback(s, sample->profile, what));
   bool has_callback = !lua_isnil(L, -1);
   if (!has_callback) lua_pop(L, 1);
   push_argument(L, s, what, sample);

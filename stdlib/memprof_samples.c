@@ -11,6 +11,7 @@
 
 #include <string.h>
 
+#include "api.h"
 #include "eventring.h"
 #include "gc_inline.h"
 #include "lauxlib.h"
@@ -127,8 +128,7 @@ uint32_t samples_keep_value(lua_State *L, Samples *s, uint32_t number) {
 }
 
 void samples_push_value(lua_State *L, const Samples *s, uint32_t number) {
-  value_copy(L->top, table_get_int(s->values, number));
-  L->top++;
+  api_push_value(L, table_get_int(s->values, number));
 }
 
 void samples_forget_value(lua_State *L, Samples *s, uint32_t number) {
@@ -183,24 +183,18 @@ static const TValue *keep_span(lua_State *L, Samples *s, unsigned id) {
 }
 
 static void push_span(lua_State *L, Samples *s, uint16_t span) {
-  if (span == 0) {
-    set_nil(L->top);
-  } else {
-    const TValue *name = table_get_int(s->spans, span - 1);
+  const TValue *name = &L->domain->nil;
+  if (unlikely(span != 0)) {
+    name = table_get_int(s->spans, span - 1);
     if (unlikely(is_nil(name))) name = keep_span(L, s, span - 1u);
-    value_copy(L->top, name);
   }
-  L->top++;
+  api_push_value(L, name);
 }
 
 static void push_stack(lua_State *L, Samples *s, uint32_t stack) {
   const TValue *known = table_get_int(s->stacks, stack);
-  if (unlikely(is_nil(known))) {
-    make_stack(L, s, stack);
-    return;
-  }
-  value_copy(L->top, known);
-  L->top++;
+  if (unlikely(is_nil(known))) make_stack(L, s, stack);
+  else api_push_value(L, known);
 }
 
 void samples_push(lua_State *L, Samples *s, const MemprofSample *sample) {
@@ -216,6 +210,7 @@ void samples_push(lua_State *L, Samples *s, const MemprofSample *sample) {
   value_copy(node_value(&t->node[at[IN_STACK]]), L->top - 2);
   value_copy(node_value(&t->node[at[IN_SPAN]]), L->top - 1);
   set_table(L->top - 2, t);
+  api_note_write(L);
   L->top--;
   gc_check(L);
 }
