@@ -49,6 +49,9 @@ eventring_sources = \
 	eventring/producer/config.h eventring/producer/config.c \
 	eventring/producer/follow.h eventring/producer/follow.c eventring/producer/state.c \
 	eventring/producer/lend.c eventring/producer/question.c eventring/reader/ask.c \
+	eventring/producer/footprint.h eventring/producer/footprint.c \
+	eventring/reader/footprints.c eventring/reader/control_page.h \
+	eventring/reader/control_page.c \
 	eventring/producer/profiles.h eventring/producer/profiles.c \
 	eventring/reader/packed.h eventring/reader/packed.c \
 	eventring/reader/packed_map.h eventring/reader/packed_map.c \
@@ -89,7 +92,7 @@ eventringincludedir = $(includedir)/eventring
 eventringinclude_HEADERS = eventring/include/eventring/probe.h eventring/include/eventring/word.h \
 	eventring/include/eventring/calls.h eventring/include/eventring/conditions.h \
 	eventring/include/eventring/introspection.h eventring/include/eventring/question.h \
-	eventring/include/eventring/memory.h
+	eventring/include/eventring/memory.h eventring/include/eventring/footprint.h
 
 lib_LTLIBRARIES += libeventring.la
 libeventring_la_SOURCES = $(eventring_sources)
@@ -184,6 +187,8 @@ eventring_eventring_SOURCES = \
 	eventring/tools/profile_view.c eventring/tools/profile_tree.c \
 	eventring/tools/profile_export.c \
 	eventring/tools/cmd_stack.c eventring/tools/cmd_strip.c eventring/tools/ask.h eventring/tools/ask.c \
+	eventring/tools/cmd_memory.c eventring/tools/memory_lines.c eventring/tools/memory_lines.h \
+	eventring/tools/smaps.c eventring/tools/smaps.h \
 	eventring/tools/cmd_retain.c eventring/tools/cmd_pauses.c eventring/tools/cmd_spans.c \
 	eventring/tools/cmd_autopsy.c eventring/tools/autopsy.h eventring/tools/autopsy_last.c \
 	eventring/tools/autopsy_json.c \

@@ -56,6 +56,7 @@ struct Channel {
   Port *ports;
   uint32_t nports, ports_room;
   uint32_t in_flight;
+  size_t bytes, mapped;   /* of the messages in it: from malloc, in mappings of their own */
   /* Under all.lock */
   Channel *next, *prev;
   /* Of a search */
@@ -134,6 +135,7 @@ static __thread Message *doomed; /* still to be freed by this thread */
 static __thread bool is_working_off;
 
 static void doom_messages(Channel *c) {
+  c->bytes = c->mapped = 0;
   for (; c->count > 0; c->count--) {
     Message *m = c->ring[c->first++ & (c->room - 1)];
     m->next = doomed;
@@ -263,6 +265,18 @@ uint32_t channel_count(void) {
   return n;
 }
 
+void channel_measure(size_t *bytes, size_t *mapped) {
+  *bytes = *mapped = 0;
+  pthread_mutex_lock(&all.lock);
+  for (Channel *c = all.first; c != NULL; c = c->next) {
+    lock_channel(c);
+    *bytes += sizeof *c + c->room * sizeof *c->ring + c->bytes;
+    *mapped += c->mapped;
+    unlock_channel(c);
+  }
+  pthread_mutex_unlock(&all.lock);
+}
+
 void channel_find_cycles(void) {
   pthread_mutex_lock(&all.lock);
   if (all.suspicions > 0) find_cycles_all_locked();
@@ -383,12 +397,18 @@ static bool has_room(const Channel *c) {
 static bool put_locked(Channel *c, Message *m) {
   if (c->count == c->room && !grow_ring(c)) return false;
   c->ring[(c->first + c->count++) & (c->room - 1)] = m;
+  size_t mapped;
+  c->bytes += message_memory(m, &mapped);
+  c->mapped += mapped;
   return true;
 }
 
 static Message *take_locked(Channel *c) {
   Message *m = c->ring[c->first++ & (c->room - 1)];
+  size_t mapped;
   c->count--;
+  c->bytes -= message_memory(m, &mapped);
+  c->mapped -= mapped;
   return m;
 }
 

@@ -40,6 +40,9 @@ void channel_unlock_all(void);
 void channel_forget_others(const Peer *self);
 /* Channels that exist, of all domains. */
 uint32_t channel_count(void);
+/* What the channels of the process take, with the messages in them: bytes that malloc gave,
+ * and bytes of mappings. */
+void channel_measure(size_t *bytes, size_t *mapped);
 
 /* Passes the message on; it remains the caller's unless CHANNEL_OK is returned. */
 ChannelResult channel_send(Channel *c, Peer *self, Message *m, uint64_t deadline);

@@ -80,6 +80,7 @@ struct Domain {
   /* the recording stood by when the domain began, and was not started since
      (runtime/probes.c) */
   bool rings_wait;
+  uint64_t footprint_ns; /* of the monotonic clock: when it was last written (footprint.c) */
   uint8_t origin; /* MemprofOrigin of what is allocated; MEMPROF_ORIGINS: the frame says */
   /* child that answers a question of a tool, or 0 (vm/question.c) */
   int answerer;

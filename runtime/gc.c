@@ -33,6 +33,7 @@
 #include <stdlib.h>
 
 #include "clock.h"
+#include "footprint.h"
 #include "gc_inline.h"
 #include "gc_internal.h"
 #include "heap.h"
@@ -94,6 +95,12 @@ NOINLINE bool gc_vector_extend_patiently(void *items, size_t *capacity, size_t i
                   RECORD(noted_weak.all) RECORD(weak_left.values) RECORD(weak_left.entries) \
                       RECORD(minor_ephemerons) RECORD(minor_ephemerons.reached) \
                           RECORD(major_ephemerons) RECORD(major_ephemerons.reached)
+
+void gc_each_list(const Gc *gc, MemoryPart *part, void *context) {
+#define PART(v) part(context, gc->v.items, gc->v.capacity * sizeof *gc->v.items);
+  RECORDS(PART)
+#undef PART
+}
 
 /* Gives back what is not in use except a little, at most *most bytes. */
 static void shrink_array(void *items, size_t *capacity, size_t n, size_t item_size, size_t *most) {
@@ -197,6 +204,7 @@ void gc_record_memory(Domain *d) {
   PROBE_COUNTER(d, MEMORY_EXTERNAL, h->external_bytes + h->buffer_bytes);
   PROBE_COUNTER(d, MEMORY_CODE, d->gc.code + d->gc.young_code);
   PROBE_COUNTER(d, MEMORY_RINGS, eventring_domain_bytes(d->rings));
+  footprint_reckon(d);
 }
 
 /* Memory for as much as may be allocated until the next cycle is kept. */
@@ -332,6 +340,7 @@ static void catch_up(Domain *d) {
 static void collect_young(Domain *d) {
   bool done = gc_minor_some(d, EV_REASON_NURSERY, minor_piece(&d->gc));
   gc_pace_slice_done(d);
+  footprint_reckon_if_old(d);
   if (done) catch_up(d);
 }
 

@@ -19,6 +19,7 @@
 #include "gc.h"
 #include "gc_time.h"
 #include "heap.h"
+#include "mappings.h"
 #include "stress.h"
 #include "table.h"
 #include "probes.h"
@@ -27,6 +28,8 @@ typedef enum ScanKind { SCAN_MINOR, SCAN_MAJOR } ScanKind;
 
 /* ---- growing arrays (gc.c) ----------------------------------------------- */
 
+/* Calls `part` for each list of objects that the collector has room for. */
+void gc_each_list(const Gc *gc, MemoryPart *part, void *context);
 /* Makes room for one more item; false, and the array as it was, when there is no
  * memory. */
 bool gc_vector_try_extend(void *items, size_t *capacity, size_t item_size);

@@ -95,6 +95,12 @@ size_t mapping_kept(void) {
   return bytes;
 }
 
+void mapping_each_kept(MemoryPart *part, void *context) {
+  mapping_lock();
+  for (uint32_t i = 0; i < kept.n; i++) part(context, kept.items[i].mapping, kept.items[i].size);
+  mapping_unlock();
+}
+
 static void *map_pages(size_t size) {
   void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   return p != MAP_FAILED ? p : NULL;

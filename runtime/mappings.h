@@ -51,6 +51,10 @@ void mapping_unmap(void *mapping, size_t size);
 /* Unmaps one that was not used for a second. */
 void mapping_drop_old(void);
 void mapping_drop_all(void);
+/* A part of memory of some use: `bytes` from p on. */
+typedef void MemoryPart(void *context, const void *p, size_t bytes);
+/* Calls `part` for each mapping that is kept, under the lock. */
+void mapping_each_kept(MemoryPart *part, void *context);
 /* Bytes that are kept. */
 size_t mapping_kept(void);
 /* Prefers huge pages in a fresh mapping that is aligned to them, and touches its first

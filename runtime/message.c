@@ -22,6 +22,17 @@ size_t message_weight(const Message *m) {
   return weight;
 }
 
+size_t message_memory(const Message *m, size_t *mapped) {
+  size_t bytes = sizeof *m + m->size;
+  *mapped = 0;
+  for (uint32_t i = 0; i < m->nlarge; i++) {
+    const LargeHeader *large = m->large[i];
+    *mapped += large->mapped;
+    if (large->mapped == 0) bytes += sizeof *large + large->size;
+  }
+  return bytes;
+}
+
 /* ---- what a handle refers to --------------------------------------------- */
 
 MessageLoad *message_load_new(void) {

@@ -49,6 +49,9 @@ Message *message_new(size_t size);
 void message_free(Message *message); /* NULL allowed */
 /* Bytes that it takes, large strings included. */
 size_t message_weight(const Message *message);
+/* Bytes that malloc gave for it, and, apart, those of mappings of their own that large
+ * strings have. */
+size_t message_memory(const Message *message, size_t *mapped);
 
 MessageLoad *message_load_new(void); /* NULL: no memory */
 void message_load_release(MessageLoad *load); /* NULL allowed */

@@ -34,6 +34,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "footprint.h"
 #include "peer.h"
 
 #define SPIN_LEAST 500     /* ns */
@@ -185,6 +186,7 @@ static void spin_or_sleep(Peer *i, uint64_t deadline) {
 WaitResult peer_wait(Peer *i, uint64_t deadline) {
   if (peer_asked(i) != 0) return WAIT_ATTENTION; /* after park: pairs with ask */
   Domain *d = i->domain;
+  if (d != NULL) footprint_reckon_if_old(d); /* meanwhile it cannot be asked */
   const bool is_watched = d != NULL && d->hooks.interlude != NULL;
   if (is_watched) d->hooks.interlude(d, INTERLUDE_WAIT, true);
   spin_or_sleep(i, deadline);

@@ -139,6 +139,15 @@ static void take_up_in_child(Domain *d) {
   if (eventring_state() == EVENTRING_STANDBY) begin_to_wait(d);
 }
 
+/* A question of a tool is answered before the next instruction, where registers are in
+ * their places; a child that has answered the last one may have ended. */
+static void see_question(Domain *d) {
+  struct eventring_question question;
+  if (likely(!eventring_question_open(d->rings, &question)) && d->answerer == 0) return;
+  atomic_fetch_or_explicit(&d->peer->attention, ATTENTION_QUESTION, memory_order_relaxed);
+  if (d->hooks.interrupt != NULL) d->hooks.interrupt(d->current);
+}
+
 /* Until the last waiting domain has attached, those that already have come here again;
  * that costs them a call each time. */
 void probes_take_up(Domain *d) {
@@ -148,14 +157,12 @@ void probes_take_up(Domain *d) {
     end_waiting(d);
   }
   if (d->hooks.profile_obey != NULL) d->hooks.profile_obey(d);
+  see_question(d);
 }
 
 void probes_collection(Domain *d) {
-  struct eventring_question question;
   eventring_domain_check(d->rings);
-  if (likely(!eventring_question_open(d->rings, &question))) return;
-  atomic_fetch_or_explicit(&d->peer->attention, ATTENTION_QUESTION, memory_order_relaxed);
-  if (d->hooks.interrupt != NULL) d->hooks.interrupt(d->current);
+  see_question(d);
 }
 
 static pthread_once_t registered = PTHREAD_ONCE_INIT;
@@ -241,6 +248,7 @@ static int configure_recording(struct eventring_config *config, struct eventring
   config->hold_ns = DEFAULT_HOLD_NS;
   config->follow_forks = true;
   config->profiles_calls = true;
+  config->answers = true; /* vm/question.c */
   int status = eventring_config_from_env(config, ENVIRONMENT_PREFIX, error);
   if (status == 0) status = configure_samples(config, error);
   config->program = program_name[0] != '\0' ? program_name : NULL;

@@ -88,8 +88,8 @@ static inline void probes_safe_point(Domain *d) {
 }
 
 /* The word that safepoints test while no domain waits for a start: when it is not 0, they
- * call RuntimeHooks.profile_obey. NULL: none. The recording that it may lie in ends with
- * it. */
+ * call RuntimeHooks.profile_obey, and look for questions. NULL: none. The recording that it
+ * may lie in ends with it. */
 void probes_set_idle_word(const uint32_t *word);
 
 /* Once in each minor collection: obeys requests from elsewhere (a question of a tool is

@@ -136,6 +136,12 @@ void string_table_free(Domain *d) {
   *table = (StringTable){0};
 }
 
+void string_table_each_part(const StringTable *table, MemoryPart *part, void *context) {
+  part(context, table->segments, table->directory * sizeof *table->segments);
+  for (uint32_t i = 0; i < table->size; i += STRING_SEGMENT)
+    part(context, table->segments[i >> STRING_SEGMENT_BITS], STRING_SEGMENT * sizeof(StringLink));
+}
+
 StringLink string_chain_reversed(StringLink chain) {
   StringLink reversed = 0;
   for (String *s; (s = string_at(chain)) != NULL;) {

@@ -5,6 +5,7 @@
 
 #include <stdarg.h>
 
+#include "mappings.h"
 #include "object.h"
 
 String *string_new(lua_State *L, const char *s, size_t len);
@@ -70,5 +71,7 @@ StringLink string_chain_reversed(StringLink chain);
 /* Takes up to `most` buckets away when the table is far larger than its use; true
  * when it is not any more. */
 bool string_table_trim(Domain *d, uint32_t most);
+/* Calls `part` for each piece of memory of the table. */
+void string_table_each_part(const StringTable *table, MemoryPart *part, void *context);
 
 #endif

@@ -37,6 +37,7 @@
 
 #include "clock.h"
 #include "eventring/question.h"
+#include "footprint.h"
 #include "gc.h"
 #include "retain.h"
 #include "thread.h"
@@ -189,6 +190,9 @@ void vm_answer_question(lua_State *L) {
     if (d->answerer > 0) return; /* after the next collection, when the last one is done */
     answer = (uint32_t)begin_retain(d);
   }
-  if (question.kinds & EVENTRING_ASKS_MEMORY) gc_record_memory(d);
+  if (question.kinds & EVENTRING_ASKS_MEMORY) {
+    gc_record_memory(d);
+    footprint_measure(d);
+  }
   eventring_question_answer(d->rings, &question, answer != 0 ? answer : 1);
 }

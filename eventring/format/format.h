@@ -90,7 +90,8 @@ enum { FORMAT_PROFILE_BUDGET = 8192 }; /* 32 MiB */
   X(HEAPS, 11, 512, IN_PLACE) \
   X(HEAP_PAGES, 12, 4096, IN_PLACE) \
   X(ENDINGS, 16, 2, OLDEST_GOES) \
-  X(PROCESSES, 17, 256, DROPPED)
+  X(PROCESSES, 17, 256, DROPPED) \
+  X(FOOTPRINTS, 18, 256, IN_PLACE)
 
 enum format_kind {
   FORMAT_EVENTS = 1,
@@ -103,7 +104,7 @@ enum format_kind {
 /* Are blocks of this kind rewritten in place, each by its own owner? Several have the same
    sequence number then, and only the newest copy of one means something. */
 static inline bool format_is_in_place(unsigned kind) {
-  return kind == FORMAT_HEAPS || kind == FORMAT_HEAP_PAGES;
+  return kind == FORMAT_HEAPS || kind == FORMAT_HEAP_PAGES || kind == FORMAT_FOOTPRINTS;
 }
 
 /* Word kind 7: not an event but a remark to the reader; the id says which. */
@@ -294,7 +295,8 @@ struct format_question { /* eventring/question.h */
 /* Bits of format_control.call_profile. */
 enum {
   FORMAT_PROFILE_CALLS = 1, /* keep a profile of calls */
-  FORMAT_PROFILE_SPANS = 2  /* class calls was switched on: see whether it is */
+  FORMAT_PROFILE_SPANS = 2, /* class calls was switched on: see whether it is */
+  FORMAT_PROFILE_QUESTION = 4 /* a question is open: see to it */
 };
 
 enum { FORMAT_TRIGGERS_BYTES = 480 };
@@ -614,6 +616,29 @@ enum {
   FORMAT_HEAP_PAGE_ENTRIES =
       (FORMAT_BLOCK_WORDS - FORMAT_BLOCK_HEADER_WORDS) / FORMAT_HEAP_ENTRY_WORDS
 };
+
+/* What the memory of a domain is used for. */
+enum format_footprint_type { FORMAT_FOOTPRINT = 1, FORMAT_FOOTPRINT_ROW = 2 };
+
+struct format_footprint { /* kind FOOTPRINTS, type 1: the first record of its block */
+  uint64_t first;          /* number: rows that follow */
+  uint32_t slot, incarnation;
+  uint64_t ticks;          /* when it was written */
+  uint64_t flags;          /* bit 0: what is resident was measured */
+  uint64_t resident_bytes; /* of the process; UINT64_MAX: not said, as below */
+  uint64_t shared_bytes;   /* of these, mapped from files, or shared */
+  uint64_t malloc_used, malloc_free; /* of the arenas of the C library */
+  uint64_t malloc_mapped;  /* that have mappings of their own */
+} FORMAT_ALIAS;
+_Static_assert(sizeof(struct format_footprint) == 72, "format_footprint");
+
+struct format_footprint_row { /* kind FOOTPRINTS, type 2; the texts follow, without gaps */
+  uint64_t first;          /* number: of the row, from 0 */
+  uint64_t resident_bytes, reserved_bytes;
+  uint8_t of, in;          /* enum eventring_footprint_of, _in */
+  uint16_t name_bytes, doc_bytes, reserved;
+} FORMAT_ALIAS;
+_Static_assert(sizeof(struct format_footprint_row) == 32, "format_footprint_row");
 
 /* Words that a text takes in a record. */
 static inline unsigned format_text_words(size_t bytes) { return (unsigned)((bytes + 7) / 8); }

@@ -385,6 +385,8 @@ struct eventring_config {
   /* A list of triggers, with `;` between them (<eventring/conditions.h>), which replaces the
      one of an earlier recording. NULL or empty: none. */
   const char *triggers;
+  bool answers;           /* the host answers questions of tools (<eventring/question.h>).
+                             Default: false */
 };
 #define EVENTRING_CLASSES_DEFAULT 0
 #define EVENTRING_LEAST_STREAM ((uint64_t)1 << 20)

@@ -8,9 +8,18 @@
 #include "producer/domains.h"
 #include "producer/recording.h"
 
-static struct format_question *question_of(const struct evr_domain *d) {
+static struct format_control *control_of(const struct evr_domain *d) {
   if (!d || !d->recording || __atomic_load_n(&d->lanes.attention, __ATOMIC_RELAXED)) return NULL;
-  return &evr_control(d->recording)->question;
+  return evr_control(d->recording);
+}
+
+/* The bit that sends hosts here stands although no question is open: whoever asked is gone.
+   One that was opened meanwhile gets it back. */
+static void clear_call(struct format_control *control) {
+  __atomic_fetch_and(&control->call_profile, ~(uint32_t)FORMAT_PROFILE_QUESTION,
+                     __ATOMIC_SEQ_CST);
+  if (__atomic_load_n(&control->question.number, __ATOMIC_SEQ_CST))
+    __atomic_fetch_or(&control->call_profile, FORMAT_PROFILE_QUESTION, __ATOMIC_SEQ_CST);
 }
 
 /* Nobody has closed it: whoever asked is gone. */
@@ -28,10 +37,18 @@ static void close_if_old(const struct evr_domain *d, struct format_question *q,
 
 bool eventring_question_open(eventring_domain *domain, struct eventring_question *question) {
   struct evr_domain *d = (struct evr_domain *)domain;
-  struct format_question *q = question_of(d);
+  struct format_control *control = control_of(d);
+  if (!control) return false;
+  struct format_question *q = &control->question;
+  /* acquire: who sees the bit sees the number that was stored before it */
+  bool called = __atomic_load_n(&control->call_profile, __ATOMIC_ACQUIRE) &
+                FORMAT_PROFILE_QUESTION;
   /* acquire: pairs with the release of who asks; the kinds and the empty answers are there */
-  uint32_t number = q ? __atomic_load_n(&q->number, __ATOMIC_ACQUIRE) : 0;
-  if (__builtin_expect(number == 0, 1)) return false;
+  uint32_t number = __atomic_load_n(&q->number, __ATOMIC_ACQUIRE);
+  if (__builtin_expect(number == 0, 1)) {
+    if (__builtin_expect(called, 0)) clear_call(control);
+    return false;
+  }
   if (__atomic_load_n(&q->answers[d->slot], __ATOMIC_RELAXED) != 0) {
     close_if_old(d, q, number);
     return false;
@@ -44,7 +61,8 @@ bool eventring_question_open(eventring_domain *domain, struct eventring_question
 void eventring_question_answer(eventring_domain *domain,
                                const struct eventring_question *question, uint32_t answer) {
   struct evr_domain *d = (struct evr_domain *)domain;
-  struct format_question *q = question_of(d);
+  struct format_control *control = control_of(d);
+  struct format_question *q = control ? &control->question : NULL;
   if (!q || __atomic_load_n(&q->number, __ATOMIC_RELAXED) != question->number) return;
   __atomic_store_n(&q->answers[d->slot], answer, __ATOMIC_RELEASE);
 }

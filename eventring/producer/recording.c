@@ -30,10 +30,10 @@ enum {
   RECORD_BLOCKS = EVR_EXTENT_UNIT, /* claimed at once for records */
   RECORD_READY = 3, /* of these, made ready at once: what the smallest program needs */
   ENDING_BLOCKS = 2, /* as FORMAT_RECORD_KINDS has it */
-  OBEYS = 1u << FORMAT_WORD_QUESTION | 1u << FORMAT_WORD_WANTED | 1u << FORMAT_WORD_HOLD |
-          1u << FORMAT_WORD_TRIGGERS,
+  OBEYS = 1u << FORMAT_WORD_WANTED | 1u << FORMAT_WORD_HOLD | 1u << FORMAT_WORD_TRIGGERS,
   OBEYS_SAMPLES = 1u << FORMAT_WORD_SAMPLE_RATE,
-  OBEYS_PROFILE = 1u << FORMAT_WORD_CALL_PROFILE
+  OBEYS_PROFILE = 1u << FORMAT_WORD_CALL_PROFILE,
+  OBEYS_QUESTIONS = 1u << FORMAT_WORD_QUESTION
 };
 
 /* ---- Blocks of records ----------------------------------------------------------- */
@@ -267,7 +267,8 @@ void evr_recording_show(struct evr_recording *r, const struct eventring_config *
   memcpy(&rate, &config->sample_rate, sizeof rate);
   __atomic_store_n(&evr_control(r)->sample_rate, rate, __ATOMIC_RELAXED);
   uint64_t obeys = OBEYS | (config->has_samples ? OBEYS_SAMPLES : 0) |
-                   (config->profiles_calls ? OBEYS_PROFILE : 0);
+                   (config->profiles_calls ? OBEYS_PROFILE : 0) |
+                   (config->answers ? OBEYS_QUESTIONS : 0);
   __atomic_store_n(&status->obeys, obeys, __ATOMIC_RELAXED);
   __atomic_store_n(&status->state, FORMAT_RECORDING, __ATOMIC_RELAXED);
   /* the magic last: until then readers find no recording here */

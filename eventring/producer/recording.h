@@ -22,6 +22,7 @@
 #include "producer/block_source.h"
 #include "producer/descriptor.h"
 #include "producer/extents.h"
+#include "producer/footprint.h"
 #include "producer/profiles.h"
 #include "producer/records.h"
 #include "producer/stream.h"
@@ -115,6 +116,7 @@ struct evr_recording {
   struct evr_extents extents;
   struct evr_streams streams;
   struct evr_heaps heaps;
+  struct evr_footprints footprints;
   struct evr_slot slot[EVENTRING_MAX_DOMAINS];
 };
 

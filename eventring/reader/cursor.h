@@ -90,6 +90,8 @@ void evr_check_start(eventring_cursor *cursor);
 void evr_check_end(eventring_cursor *cursor);
 /* Notes damage of heap profiles in a file that nobody writes into any more. */
 void evr_check_heaps(eventring_cursor *cursor);
+/* The same for what memory was used for (footprints.c). */
+void evr_check_footprints(eventring_cursor *cursor);
 /* Opens a cursor on a source, which it owns from here on (also on failure). */
 int evr_cursor_open(eventring_cursor **cursor, struct evr_source source,
                     const char *path, unsigned flags,

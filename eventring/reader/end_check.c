@@ -221,6 +221,7 @@ void evr_check_end(eventring_cursor *c) {
   if (is_copy || meta->status.state == FORMAT_ENDED) evr_metadata_check_front(meta, &meta->damage);
   check_table(c);
   evr_check_heaps(c);
+  evr_check_footprints(c);
   if (!is_copy) {
     if (!is_unfinished_copy(meta)) {
       check_counts(c);

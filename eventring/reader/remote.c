@@ -1,28 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /* remote.c: controlling the recording of another process.
  *
- * The control page is mapped for writing only for the moment of the change, after the
- * file was checked like any other (metadata.c) and found to have a live producer.
- * control.c has the rules of its contents and changes. In case the file is cut short at
- * that moment, the mapping is guarded like those of a producer (guard.c); a handler of
- * SIGBUS that was not there before is removed afterwards.
+ * The control page is mapped for writing only for the moment of the change
+ * (control_page.h), after the file was checked like any other (metadata.c) and found to have
+ * a live producer. control.c has the rules of its contents and changes.
  */
+#include "reader/control_page.h"
 #include "reader/cursor.h"
 #include "reader/locate.h"
 #include "eventring/conditions.h"
 #include "format/atomics.h"
 #include "format/clock.h"
 #include "format/control.h"
-#include "format/guard.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <time.h>
-#include <unistd.h>
 
 static const enum evr_gate_change changes[] = {
     [EVENTRING_CONTROL_PAUSE] = EVR_PAUSE, [EVENTRING_CONTROL_RESUME] = EVR_RESUME,
@@ -59,8 +52,6 @@ static int check_request(const struct evr_metadata *meta, enum eventring_control
                     meta->path);
   return EVENTRING_OK;
 }
-
-enum { PAGE_BYTES = FORMAT_DOMAINS_OFFSET - FORMAT_CONTROL_OFFSET };
 
 /* The rate is there before the class is on: the process reads both. */
 static void set_sampling(const struct evr_metadata *meta, struct format_control *control,
@@ -120,84 +111,44 @@ static void write_triggers(struct format_control *control, const struct change *
                               __ATOMIC_RELEASE, __ATOMIC_RELAXED);
 }
 
-static int change_guarded(const struct evr_metadata *meta, void *page,
-                          const struct change *change, struct eventring_error *error) {
-  if (!evr_guard_add(page, PAGE_BYTES, PROT_READ | PROT_WRITE, page))
-    return evr_fail(error, EVENTRING_E_FULL, 0, "too many mappings");
-  evr_guard_hold();
+struct page_change {
+  const struct evr_metadata *meta;
+  const struct change *change;
+};
+
+static int change_page(struct format_control *page, void *context) {
+  const struct page_change *p = context;
+  const struct change *change = p->change;
   if (change->triggers)
     write_triggers(page, change);
   else if (change->what == EVENTRING_CONTROL_SAMPLE)
-    set_sampling(meta, page, change->classes);
+    set_sampling(p->meta, page, change->classes);
   else if (change->what == EVENTRING_CONTROL_HOLD)
-    __atomic_store_n(&((struct format_control *)page)->hold_ns, change->classes,
-                     __ATOMIC_RELAXED);
+    __atomic_store_n(&page->hold_ns, change->classes, __ATOMIC_RELAXED);
   else if (change->what == EVENTRING_CONTROL_PROFILE)
     change_profile(page, change->classes != 0);
   else
-    evr_control_change(page, (enum format_clock)meta->header.clock,
-                       evr_named_classes(meta->header.classes), changes[change->what],
+    evr_control_change(page, (enum format_clock)p->meta->header.clock,
+                       evr_named_classes(p->meta->header.classes), changes[change->what],
                        change->classes);
   /* it must install what writes these events */
   if (!change->triggers && change->what == EVENTRING_CONTROL_ENABLE &&
       change->classes >> EVENTRING_CLASS_CALLS & 1)
-    __atomic_fetch_or(&((struct format_control *)page)->call_profile, FORMAT_PROFILE_SPANS,
-                      __ATOMIC_RELAXED);
-  evr_guard_remove(page);
-  evr_guard_release();
+    __atomic_fetch_or(&page->call_profile, FORMAT_PROFILE_SPANS, __ATOMIC_RELAXED);
   return EVENTRING_OK;
-}
-
-/* `fd` is open for writing. */
-static int change_control(const struct evr_metadata *meta, int fd, const struct change *change,
-                          struct eventring_error *error) {
-  char byte;
-  void *page = mmap(NULL, PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
-                    FORMAT_CONTROL_OFFSET);
-  if (page == MAP_FAILED)
-    return evr_fail(error, EVENTRING_E_SYSTEM, errno, "cannot map %.300s", meta->path);
-  int status = change_guarded(meta, page, change, error);
-  munmap(page, PAGE_BYTES);
-  if (status == EVENTRING_OK && pread(fd, &byte, 1, FORMAT_CONTROL_OFFSET) != 1)
-    return evr_fail(error, EVENTRING_E_TRUNCATED, 0, "%.300s was cut short", meta->path);
-  return status;
-}
-
-/* The very file that the cursor reads, for writing. */
-static int reopen_for_writing(const struct evr_metadata *meta, int *fd,
-                              struct eventring_error *error) {
-  char name[64];
-  snprintf(name, sizeof name, "/proc/self/fd/%d", evr_source_descriptor(&meta->source));
-  *fd = open(name, O_RDWR | O_CLOEXEC);
-  if (*fd >= 0) return EVENTRING_OK;
-  return evr_fail(error, evr_code_of_errno(errno), errno, "cannot write to %.300s",
-                  meta->path);
 }
 
 /* Of a request that was checked. */
 static int change_of_cursor(eventring_cursor *cursor, const struct change *change,
                             struct eventring_error *error) {
-  int fd;
-  const struct evr_metadata *meta = &cursor->meta;
-  int status = reopen_for_writing(meta, &fd, error);
-  if (status != EVENTRING_OK) return status;
-  status = change_control(meta, fd, change, error);
-  close(fd);
-  return status;
-}
-
-static int check_cursor(const eventring_cursor *cursor, struct eventring_error *error) {
-  if (!cursor) return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "no cursor");
-  if (!(cursor->flags & EVENTRING_OPEN_FOLLOW)) return EVENTRING_OK; /* locate.c says why */
-  return evr_fail(error, EVENTRING_E_PERMISSION, 0,
-                  "%.300s: opened through what may be a symbolic link, only to be read",
-                  cursor->meta.path);
+  struct page_change p = {&cursor->meta, change};
+  return evr_control_page_act_on(&cursor->meta, change_page, &p, error);
 }
 
 int eventring_cursor_control(eventring_cursor *cursor, enum eventring_control what,
                              uint64_t classes, struct eventring_error *error) {
   const struct change change = {.what = what, .classes = classes};
-  int status = check_cursor(cursor, error);
+  int status = evr_control_page_check(cursor, error);
   if (status == EVENTRING_OK) status = check_request(&cursor->meta, what, classes, error);
   return status == EVENTRING_OK ? change_of_cursor(cursor, &change, error) : status;
 }
@@ -206,7 +157,7 @@ int eventring_cursor_triggers(eventring_cursor *cursor, const char *text, size_t
                               struct eventring_error *error) {
   const struct change change = {.triggers = text ? text : "", .size = size};
   int status = eventring_triggers_check(text, size, error);
-  if (status >= 0) status = check_cursor(cursor, error);
+  if (status >= 0) status = evr_control_page_check(cursor, error);
   if (status == EVENTRING_OK)
     status = check_request(&cursor->meta, EVENTRING_CONTROL_PAUSE, 0, error);
   if (status == EVENTRING_OK && !(cursor->meta.status.obeys >> FORMAT_WORD_TRIGGERS & 1))

@@ -355,6 +355,17 @@ static size_t strip_life(const struct saver_strip *strip, uint64_t *record, unsi
   return (text + 1) * sizeof *record;
 }
 
+/* Its texts are words of the host, as well. */
+static size_t strip_row(uint64_t *record, unsigned words) {
+  struct format_footprint_row row;
+  if (words < sizeof row / 8) return sizeof *record;
+  memcpy(&row, record, sizeof row);
+  size_t text = (size_t)row.name_bytes + row.doc_bytes;
+  row.reserved = 0;
+  memcpy(record, &row, sizeof row);
+  return text <= words * 8 - sizeof row ? sizeof row + text : sizeof *record;
+}
+
 /* Returns how many of its bytes mean something. */
 static size_t strip_record(const eventring_saver *saver, unsigned kind, uint64_t *record,
                            unsigned words) {
@@ -369,6 +380,8 @@ static size_t strip_record(const eventring_saver *saver, unsigned kind, uint64_t
   if (kind == FORMAT_STRINGS && (type == FORMAT_MEMORY_KIND || type == FORMAT_MEMORY_ORIGIN))
     return 2 * sizeof *record + record[1]; /* words of the host, not of its program */
   if (kind == FORMAT_PROFILES) return strip_profile(strip, record, words, keep);
+  if (kind == FORMAT_FOOTPRINTS && type == FORMAT_FOOTPRINT_ROW)
+    return strip_row(record, words);
   if (type != 1) return sizeof *record;
   switch (kind) {
   case FORMAT_DEFINITIONS: return strip_definition(saver, record);
@@ -378,6 +391,7 @@ static size_t strip_record(const eventring_saver *saver, unsigned kind, uint64_t
   case FORMAT_PROCESSES: return strip_process(strip, record, keep);
   case FORMAT_STACKS: return words * sizeof *record;
   case FORMAT_HEAPS:
+  case FORMAT_FOOTPRINTS:
   case FORMAT_HEAP_PAGES: return words * sizeof *record;
   case FORMAT_CLOCK:
   case FORMAT_SWITCHES: return (words < 4 ? words : 4) * sizeof *record;
@@ -391,7 +405,7 @@ bool saver_strip_records(eventring_saver *saver, uint64_t *words, uint32_t end, 
   if (!valid || !evr_kind_is_known(h->kind)) return false;
   h->context = 0;
   h->open = 0;
-  if (h->kind != FORMAT_HEAPS && h->kind != FORMAT_HEAP_PAGES) {
+  if (!format_is_in_place(h->kind)) {
     h->incarnation = h->open_hidden = 0;
     h->domain = 0;
   }

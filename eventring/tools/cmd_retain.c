@@ -69,8 +69,9 @@ struct retain {
 
 /* ---- the child's file -------------------------------------------------------------- */
 
-/* Is it a child of the process? Anyone of the user may write numbers into the control page. */
-static bool is_child_of(pid_t child, pid_t parent) {
+/* Is it a child of the process? Anyone of the user may write numbers into the control page.
+   *state: as in /proc/PID/stat; 'Z': it has ended. */
+static bool find_child_of(pid_t child, pid_t parent, char *state) {
   char path[64], text[512], *at;
   int found = 0;
   snprintf(path, sizeof path, "/proc/%d/stat", (int)child);
@@ -80,7 +81,23 @@ static bool is_child_of(pid_t child, pid_t parent) {
   fclose(file);
   text[n] = '\0';
   at = strrchr(text, ')'); /* the name before it may contain anything */
-  return at && sscanf(at + 1, " %*c %d", &found) == 1 && found == parent;
+  return at && sscanf(at + 1, " %c %d", state, &found) == 2 && found == parent;
+}
+
+static bool is_child_of(pid_t child, pid_t parent) {
+  char state;
+  return find_child_of(child, parent, &state);
+}
+
+/* Until it has ended, or half a second. */
+static void end_child(struct retain *r, pid_t child) {
+  const uint64_t end = ask_now() + 500000000;
+  const pid_t parent = pid_here(&r->info);
+  char state;
+  if (!is_child_of(child, parent)) return;
+  kill(child, SIGKILL);
+  while (find_child_of(child, parent, &state) && state != 'Z' && ask_now() < end)
+    ask_rest(&r->reader);
 }
 
 static int open_answer(pid_t child) {
@@ -114,7 +131,7 @@ static void await_answer(struct retain *r, struct answer *a, uint64_t end) {
     ask_rest(&r->reader);
   }
   if (fd >= 0) close(fd);
-  if (a->child && is_child_of(a->child, pid_here(&r->info))) kill(a->child, SIGKILL);
+  if (a->child) end_child(r, a->child);
 }
 
 /* ---- its lines --------------------------------------------------------------------- */
@@ -350,6 +367,7 @@ static void collect(struct retain *r) {
     await_answer(r, a, end);
     if (a->over) take_lines(a);
   }
+  ask_nothing(&r->ask);
 }
 
 static int report(struct retain *r) {
@@ -358,7 +376,7 @@ static int report(struct retain *r) {
   (r->json ? print_json : print_text)(r);
   fflush(stdout); /* a PROGRAM goes on for long */
   if (over == r->answer_count && over > 0) return STATUS_OK;
-  complain("%s has not answered: it waits, is in C code, or allocates nothing",
+  complain("%s has not answered: it waits, or is in C code",
            over > 0 ? "a domain" : "the process");
   return STATUS_WRONG;
 }

@@ -28,7 +28,7 @@ BEGIN, END, LINKED, REMARK = 1, 2, 6, 7
 KINDS_OF_DEFINITION = {1: (1,), 2: (1,), 3: (2,), 4: (3,), 5: (4,), 6: (5, 6)}  # by kind of event
 OTHER = 6              # the id that stands in for unknown events
 EVENTS, DEFINITIONS, STRINGS, LIVES, CLOCK, ENDINGS, PROCESSES = 1, 2, 3, 6, 7, 16, 17
-FUNCTIONS, STACKS, HEAPS, HEAP_PAGES = 4, 5, 11, 12
+FUNCTIONS, STACKS, HEAPS, HEAP_PAGES, FOOTPRINTS = 4, 5, 11, 12, 18
 STOPPED, EXIT, SIGNAL = 1, 2, 3  # why it ended
 TOP_BIT = 1 << 63
 
@@ -56,6 +56,25 @@ def root_is_valid(words, records):
     return (root[1] & 0xFFFFFFFF < 128 and 0 < rate <= 1 and pages <= 2048 and
             entries <= 56 * pages and 1 <= root[22] & 0xFFFFFFFF <= 64 and
             root[0] >> 32 == words[5] & 0xFFFFFFFF)
+
+
+def row_is_valid(record, number):
+    """A row of what memory is used for."""
+    if len(record) < 4 or record[0] >> 16 & 0xFFFF != 2 or record[0] >> 32 != number:
+        return False
+    whose, where = record[3] & 0xFF, record[3] >> 8 & 0xFF
+    name, doc = record[3] >> 16 & 0xFFFF, record[3] >> 32 & 0xFFFF
+    return (whose <= 1 and where <= 1 and record[1] <= record[2] and 1 <= name <= 31 and
+            doc <= 119 and name + doc <= 8 * (len(record) - 4))
+
+
+def footprint_is_valid(words, records):
+    if not records or len(records[0]) < 9 or records[0][0] >> 16 & 0xFFFF != 1:
+        return False
+    slot, incarnation = records[0][1] & 0xFFFFFFFF, records[0][1] >> 32
+    return (slot < 128 and slot == words[1] >> 16 & 0xFFFF and incarnation != 0 and
+            records[0][0] >> 32 == len(records) - 1 and
+            all(row_is_valid(record, number) for number, record in enumerate(records[1:])))
 
 
 class Refused(Exception):
@@ -361,6 +380,7 @@ class Recording:
         self.stacks = {}                         # id: (parent, function, line, column)
         self.heap_roots = collections.defaultdict(list)  # by number: (generation, record)
         self.heap_pages = collections.defaultdict(list)  # by number and page: the same
+        self.footprints = {}                     # by slot: root, rows
         self.loose = []                          # blocks of events that are in no ring
         indices = range(self.claimed)
         if self.has_streams:
@@ -377,6 +397,8 @@ class Recording:
                     self.read_record_block(kind, index, words)
             elif kind in (HEAPS, HEAP_PAGES):
                 self.read_heap_blocks(kind, blocks)
+            elif kind == FOOTPRINTS:
+                self.read_footprints(blocks)
             elif kind == EVENTS:
                 self.loose += [words for _, _, words in blocks]
             else:
@@ -396,6 +418,21 @@ class Recording:
             else:
                 place = words[5] & 0xFFFFFFFF, words[5] >> 32
                 self.heap_pages[place].append((sequence, records))
+
+    def read_footprints(self, blocks):
+        """What memory is used for: by slot, the latest rows."""
+        for sequence, index, words in sorted(blocks):
+            end = words[6] & 0xFFFFFFFF
+            records = split_records(words, end)
+            if records is None or checksum(words[:end]) != words[6] >> 32 or \
+                    not footprint_is_valid(words, records):
+                self.report.damage("block %d of the file, of kind %d" % (index, FOOTPRINTS))
+                continue
+            rows = []
+            for record in records[1:]:
+                raw, name = bytes_of(record), record[3] >> 16 & 0xFFFF
+                rows.append((clean(raw[32:32 + name]), record[1], record[2]))
+            self.footprints[records[0][1] & 0xFFFFFFFF] = records[0], rows
 
     def heaps(self):
         """What each heap profile says: its root, its entries, and whether it is whole."""

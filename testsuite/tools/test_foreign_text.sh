@@ -92,6 +92,13 @@ run_spans() {
   done
 }
 run_retain() { run_question retain; }
+run_memory() {
+  for argument in "${arguments[@]}"; do
+    shows_harmless "$EVENTRING" memory "$argument/1.eventring"
+    shows_harmless "$EVENTRING" memory --json "$argument/1.eventring"
+    shows_harmless "$EVENTRING" memory --domain "$argument" "$file"
+  done
+}
 run_autopsy() { run_question autopsy; }
 run_check() {
   for argument in "${arguments[@]}"; do

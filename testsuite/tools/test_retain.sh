@@ -36,7 +36,7 @@ begin() {
   pid=$!
   await "$pid"
 }
-finish() {
+let_end() {
   touch stop
   wait "$pid" || fail "the program: $(cat err.txt)"
 }
@@ -74,7 +74,7 @@ for attempt in $(seq 100); do
   retain --json "$pid" >after.json 2>after.txt && break
 done
 is "after one was killed" true "$(query after.json '.domains[0].answered')"
-finish
+let_end
 [ ! -s err.txt ] || fail "the program says: $(cat err.txt)"
 
 # several domains: each answers for its own heap
@@ -86,7 +86,29 @@ done
 is "of each domain" "[300,500]" "$(query two.json "$sessions | map(.objects) | sort")"
 retain --json --kind Session --domain 1 "$pid" >one.json || fail "retain --domain: $?"
 is "of one domain" "[1]" "$(query one.json "[.domains[].domain]")"
-finish
+let_end
+
+# a loop that allocates nothing answers at its safepoints; the child that answered is waited
+# for at once, though no collection comes
+cat >count.lua <<'LUA'
+KEPT = { setmetatable({}, { __name = "Session" }) }
+collectgarbage "stop"
+local f = io.open "stop"
+local x = 0
+while not f do
+  for i = 1, 100000 do x = x + i end
+  if x > 1e12 then x = 0; f = io.open "stop" end
+end
+LUA
+rm -f stop
+SAROS_EVENTRING_START=1 "$SAROS" count.lua >out.txt 2>err.txt &
+pid=$!
+await "$pid"
+retain --json --kind Session "$pid" >count.json || fail "retain of a loop: $?"
+is "of a loop" true "$(query count.json '.domains[0].answered')"
+children() { cat "/proc/$pid/task/$pid/children"; }
+is "children that are left" "" "$(children)"
+let_end
 
 # a PROGRAM, asked while it runs
 cat >stop.lua <<'LUA'
@@ -122,3 +144,4 @@ exec 9>&-
 ends 2 "retain" "$EVENTRING" retain
 ends 2 "retain" "$EVENTRING" retain --top x "$pid"
 ends 1 "" "$EVENTRING" retain none.eventring
+finish

@@ -36,8 +36,12 @@ struct eventring_question {
 
 /* ---- Producer: owner of the domain ------------------------------------------------- */
 
+/* A host that answers says so when it starts the recording (struct eventring_config,
+   `answers`), and looks for questions at its safepoints: at collections, and wherever it
+   finds the word of eventring_calls_word (<eventring/calls.h>) not 0. */
+
 /* Returns true and fills in the question that is open, if this domain has not answered it.
-   Costs three loads when none is. */
+   Costs a few loads when none is. */
 bool eventring_question_open(eventring_domain *domain, struct eventring_question *question);
 /* The answer of this domain, 1 or more; ignored when the question is not open any more. */
 void eventring_question_answer(eventring_domain *domain,

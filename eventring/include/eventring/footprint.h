@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/* footprint.h: what the memory of a domain is used for.
+ *
+ * A host says of each domain, and of its process, how many bytes it uses for what, as rows
+ * with names of its choice. The latest rows of each domain are kept in the recording, in two
+ * blocks that are written in turns: whoever reads it, also after a SIGKILL, finds those of one
+ * moment. A host writes them when it knows them at no cost (after a collection), and when a
+ * tool asks (question.h, EVENTRING_ASKS_MEMORY).
+ *
+ * Rows do not overlap. What lies in memory that malloc gave is a part of the heap of the C
+ * library, of which a tool knows the whole from the system.
+ */
+#ifndef EVENTRING_FOOTPRINT_H
+#define EVENTRING_FOOTPRINT_H
+
+#include "eventring.h"
+#include "eventring/probe.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+#pragma GCC visibility push(default)
+
+enum {
+  EVENTRING_MAX_FOOTPRINT_NAME = 31, /* bytes of a name */
+  EVENTRING_MAX_FOOTPRINT_DOC = 119  /* of the sentence that says what it is */
+};
+
+enum eventring_footprint_of { /* whose memory it is */
+  EVENTRING_FOOTPRINT_DOMAIN = 0,
+  EVENTRING_FOOTPRINT_PROCESS = 1 /* no domain's: the latest row of this name counts */
+};
+enum eventring_footprint_in { /* where it lies */
+  EVENTRING_FOOTPRINT_MAPPED = 0, /* in anonymous memory that the host has mapped */
+  EVENTRING_FOOTPRINT_MALLOC = 1  /* in what malloc gave */
+};
+
+struct eventring_footprint_row {
+  const char *name; /* UTF-8 without control characters, not empty */
+  const char *doc;  /* the same, or NULL */
+  uint64_t resident; /* bytes that take memory now */
+  uint64_t reserved; /* bytes that the host has, touched or not: at least `resident` */
+  enum eventring_footprint_of of;
+  enum eventring_footprint_in in;
+};
+
+/* ==== PRODUCER: owner of the domain ===================================== */
+
+/* Bits of `flags`. */
+enum {
+  EVENTRING_FOOTPRINT_MEASURED = 1, /* `resident` was asked of the system, not reckoned */
+  EVENTRING_FOOTPRINT_SYSTEM = 2    /* write the amounts of the C library's heap, too. That
+                                       takes a lock of malloc's, and time in proportion to
+                                       the free pieces in it: for questions */
+};
+
+/* Writes the rows of the domain into the recording that it is attached to, in place of
+   those before. Costs some microseconds. Returns 0; E_STATE: it is not attached;
+   E_ARGUMENT: a text or a number is wrong; E_FULL: they do not fit into a block (some 30
+   do), or the file has no room. Nothing is written then. */
+int eventring_footprint_write(eventring_domain *domain,
+                              const struct eventring_footprint_row *rows, size_t count,
+                              unsigned flags);
+
+/* Bytes of the pages of [from, from + size) that take memory now, the first and the last page
+   in proportion; in time in proportion to the pages, some ns each. Any thread. */
+uint64_t eventring_footprint_resident(const void *from, size_t size);
+
+/* ==== READER ============================================================ */
+
+struct eventring_footprint { /* of a domain, at one moment */
+  uint32_t domain;      /* slot */
+  uint32_t incarnation;
+  uint64_t ns;          /* when it was written */
+  bool measured;
+  size_t rows;
+  /* Of the process, as the system said then; UINT64_MAX: not known. */
+  uint64_t resident, shared; /* bytes; shared: mapped from files, or shared memory */
+  uint64_t malloc_used, malloc_free; /* of the arenas of malloc */
+  uint64_t malloc_mapped;            /* what malloc has mapped for single allocations */
+};
+
+/* Takes one; the rows and their texts are valid during the call. Not 0: ends the walk, and
+   is what that returns. */
+typedef int eventring_take_footprint(void *context, const struct eventring_footprint *footprint,
+                                     const struct eventring_footprint_row *rows);
+/* Calls `take` for the latest of each slot. Returns 0, what `take` returned, or an error
+   (eventring_cursor_error). What is not valid is damage. */
+int eventring_cursor_footprints(eventring_cursor *cursor, eventring_take_footprint *take,
+                                void *context);
+
+#pragma GCC visibility pop
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* EVENTRING_FOOTPRINT_H */

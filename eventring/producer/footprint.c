@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT */
+/* footprint.c: writes what the memory of a domain is used for (eventring/footprint.h).
+ *
+ * A slot has two blocks, claimed when its owner first writes. They take turns: the older one
+ * is rewritten, by the steps W1 to W4 of lane.c, and sealed, so that the newer one is whole
+ * whenever the process dies. The next owner of the slot goes on with them. */
+#include "eventring/footprint.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "format/atomics.h"
+#include "format/checksum.h"
+#include "format/text.h"
+#include "producer/domains.h"
+#include "producer/lock.h"
+
+enum { LOOK = 1024, BUDGET = 2 * EVENTRING_MAX_DOMAINS };
+
+/* ---- What the system knows ------------------------------------------------------------- */
+
+/* Of the pages from `page` on, as many as *pages says; bit 0 of each byte says whether it is
+   there. */
+static bool look_at(uintptr_t page, size_t size, unsigned char *pages) {
+  return mincore((void *)page, size, pages) == 0;
+}
+
+/* The part of a page that is within [from, end). */
+static uint64_t part_of_page(uintptr_t page, size_t page_size, uintptr_t from, uintptr_t end) {
+  uintptr_t first = page > from ? page : from;
+  uintptr_t last = page + page_size < end ? page + page_size : end;
+  return last - first;
+}
+
+uint64_t eventring_footprint_resident(const void *start, size_t size) {
+  size_t page_size = (size_t)sysconf(_SC_PAGESIZE);
+  uintptr_t from = (uintptr_t)start, end = from + size;
+  unsigned char pages[LOOK];
+  uint64_t resident = 0;
+  int saved = errno;
+  if (!size || end < from) return 0;
+  for (uintptr_t page = from & ~(page_size - 1); page < end;) {
+    size_t count = (end - page + page_size - 1) / page_size;
+    if (count > LOOK) count = LOOK;
+    bool known = look_at(page, count * page_size, pages);
+    for (size_t i = 0; i < count; i++, page += page_size)
+      if (!known || pages[i] & 1) resident += part_of_page(page, page_size, from, end);
+  }
+  errno = saved;
+  return resident;
+}
+
+/* Fields 2 and 3 of /proc/self/statm, in pages. */
+static bool read_statm(uint64_t *resident, uint64_t *shared) {
+  char text[128], *at = text;
+  int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+  ssize_t n = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
+  if (fd >= 0) close(fd);
+  if (n <= 0) return false;
+  text[n] = '\0';
+  strtoull(at, &at, 10);
+  *resident = strtoull(at, &at, 10);
+  *shared = strtoull(at, &at, 10);
+  return *resident > 0;
+}
+
+static void add_system(struct format_footprint *f, unsigned flags) {
+  uint64_t resident, shared, page = (uint64_t)sysconf(_SC_PAGESIZE);
+  f->resident_bytes = f->shared_bytes = UINT64_MAX;
+  f->malloc_used = f->malloc_free = f->malloc_mapped = UINT64_MAX;
+  if (read_statm(&resident, &shared)) {
+    f->resident_bytes = resident * page;
+    f->shared_bytes = shared * page;
+  }
+#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 33)
+  if (flags & EVENTRING_FOOTPRINT_SYSTEM) {
+    struct mallinfo2 m = mallinfo2();
+    f->malloc_used = m.uordblks;
+    f->malloc_free = m.fordblks;
+    f->malloc_mapped = m.hblkhd;
+  }
+#else
+  (void)flags;
+#endif
+}
+
+/* ---- The block -------------------------------------------------------------------------- */
+
+struct image {
+  uint64_t words[FORMAT_BLOCK_WORDS];
+  uint32_t end;
+};
+
+static bool is_text(const char *text, size_t size, size_t most) {
+  return size <= most && evr_text_check(text, size) == EVR_TEXT_OK;
+}
+
+static int add_row(struct image *image, const struct eventring_footprint_row *row,
+                   uint32_t number) {
+  size_t name = row->name ? strlen(row->name) : 0, doc = row->doc ? strlen(row->doc) : 0;
+  if (!name || !is_text(row->name, name, EVENTRING_MAX_FOOTPRINT_NAME) ||
+      !is_text(doc ? row->doc : "", doc, EVENTRING_MAX_FOOTPRINT_DOC) ||
+      row->resident > row->reserved || (unsigned)row->of > EVENTRING_FOOTPRINT_PROCESS ||
+      (unsigned)row->in > EVENTRING_FOOTPRINT_MALLOC)
+    return EVENTRING_E_ARGUMENT;
+  unsigned words = sizeof(struct format_footprint_row) / 8 + format_text_words(name + doc);
+  if (words > FORMAT_BLOCK_WORDS - image->end) return EVENTRING_E_FULL;
+  const struct format_footprint_row r = {
+      .first = format_record(words, FORMAT_FOOTPRINT_ROW, number),
+      .resident_bytes = row->resident, .reserved_bytes = row->reserved,
+      .of = (uint8_t)row->of, .in = (uint8_t)row->in, .name_bytes = (uint16_t)name,
+      .doc_bytes = (uint16_t)doc};
+  char *to = (char *)(image->words + image->end);
+  memcpy(to, &r, sizeof r);
+  memcpy(to + sizeof r, row->name, name);
+  if (doc) memcpy(to + sizeof r + name, row->doc, doc);
+  image->end += words;
+  return EVENTRING_OK;
+}
+
+static int make_image(struct image *image, const struct evr_domain *d,
+                      const struct eventring_footprint_row *rows, size_t count,
+                      unsigned flags) {
+  struct format_block *b = (struct format_block *)image->words;
+  struct format_footprint f = {
+      .first = format_record(sizeof f / 8, FORMAT_FOOTPRINT, (uint32_t)count),
+      .slot = (uint32_t)d->slot, .incarnation = d->lanes.incarnation,
+      .ticks = evr_clock_ticks(d->recording->clock),
+      .flags = flags & EVENTRING_FOOTPRINT_MEASURED};
+  int status = EVENTRING_OK;
+  memset(image, 0, sizeof *image);
+  b->kind = FORMAT_FOOTPRINTS;
+  b->domain = (uint16_t)d->slot;
+  b->incarnation = d->lanes.incarnation;
+  add_system(&f, flags);
+  memcpy(image->words + FORMAT_BLOCK_HEADER_WORDS, &f, sizeof f);
+  image->end = FORMAT_BLOCK_HEADER_WORDS + sizeof f / 8;
+  for (size_t i = 0; status == EVENTRING_OK && i < count; i++)
+    status = add_row(image, &rows[i], (uint32_t)i);
+  return status;
+}
+
+static bool claim_blocks(struct evr_recording *r, struct format_block **block) {
+  struct evr_footprints *all = &r->footprints;
+  evr_lock();
+  if (all->claimed + 2 <= BUDGET) {
+    block[0] = r->records.claim(r->records.owner, FORMAT_FOOTPRINTS);
+    block[1] = block[0] ? r->records.claim(r->records.owner, FORMAT_FOOTPRINTS) : NULL;
+    all->claimed += (block[0] != NULL) + (block[1] != NULL);
+    __atomic_store_n(&evr_status(r)->kind[FORMAT_FOOTPRINTS].records, all->claimed,
+                     __ATOMIC_RELEASE);
+  }
+  evr_unlock();
+  if (block[1]) return true;
+  block[0] = NULL;
+  return false;
+}
+
+static void write_image(struct format_block *to, struct image *image, uint64_t generation) {
+  image->words[0] = generation;
+  image->words[FORMAT_SEAL_WORD] =
+      evr_seal(image->end, evr_checksum(image->words, image->end));
+  __atomic_store_n(&to->sequence, 0, __ATOMIC_RELEASE); /* W1 */
+  evr_fence_release();                                  /* W2 */
+  evr_store_words((uint64_t *)to + 1, image->words + 1, (image->end - 1) * sizeof(uint64_t));
+  if (image->end < FORMAT_BLOCK_WORDS) /* where a shorter one replaces a longer one */
+    evr_store_zeros((uint64_t *)to + image->end, FORMAT_BLOCK_WORDS - image->end);
+  __atomic_store_n(&to->sequence, generation, __ATOMIC_RELEASE); /* W4 */
+}
+
+static int write_rows(struct evr_domain *d, const struct eventring_footprint_row *rows,
+                      size_t count, unsigned flags) {
+  struct evr_recording *r = d->recording;
+  struct evr_footprints *all = &r->footprints;
+  struct image image;
+  int status = make_image(&image, d, rows, count, flags);
+  if (status != EVENTRING_OK) return status;
+  if (!all->slot[d->slot].block[0] && !claim_blocks(r, all->slot[d->slot].block))
+    return EVENTRING_E_FULL;
+  unsigned turn = all->slot[d->slot].next;
+  uint64_t generation = __atomic_add_fetch(&all->generation, 1, __ATOMIC_RELAXED);
+  write_image(all->slot[d->slot].block[turn], &image, generation);
+  all->slot[d->slot].next = !turn;
+  return EVENTRING_OK;
+}
+
+int eventring_footprint_write(eventring_domain *domain,
+                              const struct eventring_footprint_row *rows, size_t count,
+                              unsigned flags) {
+  struct evr_domain *d = (struct evr_domain *)domain;
+  int saved = errno, status = EVENTRING_E_STATE;
+  if (count > UINT16_MAX || (count && !rows)) return EVENTRING_E_ARGUMENT;
+  if (d && !evr_domain_is_inert(d) && d->recording && !evr_domain_is_raw_child(d->recording) &&
+      !__atomic_load_n(&d->lanes.attention, __ATOMIC_ACQUIRE))
+    status = write_rows(d, rows, count, flags);
+  errno = saved;
+  return status;
+}

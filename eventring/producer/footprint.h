@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* footprint.h: the blocks of a recording that say what memory is used for (footprint.c). */
+#ifndef EVENTRING_PRODUCER_FOOTPRINT_H
+#define EVENTRING_PRODUCER_FOOTPRINT_H
+
+#include "format/format.h"
+
+struct evr_footprints {
+  uint64_t generation; /* atomic: number of the last that was written */
+  unsigned claimed;    /* blocks; under the mutex */
+  struct {             /* the owner's of the slot */
+    struct format_block *block[2];
+    unsigned next;     /* the older one */
+  } slot[EVENTRING_MAX_DOMAINS];
+};
+
+#endif /* EVENTRING_PRODUCER_FOOTPRINT_H */

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/* memory_lines.h: what the memory of a process is used for, from what its host says of its
+ * domains and what the kernel counts (memory_lines.c). */
+#ifndef EVENTRING_TOOL_MEMORY_LINES_H
+#define EVENTRING_TOOL_MEMORY_LINES_H
+
+#include "ask.h"
+#include "eventring/footprint.h"
+
+enum memory_source {
+  MEMORY_MAPPED, /* the host says so: in memory that it maps */
+  MEMORY_MALLOC, /* the same, of the C library's heap */
+  MEMORY_SYSTEM  /* the kernel counts it, or the C library */
+};
+extern const char *const memory_source_names[];
+
+struct memory_line {
+  int domain; /* slot; -1: of the process */
+  enum memory_source source;
+  char name[EVENTRING_MAX_FOOTPRINT_NAME + 1], doc[EVENTRING_MAX_FOOTPRINT_DOC + 1];
+  uint64_t resident, reserved;
+};
+
+struct memory_domain {
+  uint32_t slot, incarnation;
+  char name[EVENTRING_MAX_DOMAIN_NAME + 1];
+  bool said;     /* it has said what it uses */
+  bool measured; /* and asked the system for that */
+  bool answered; /* now; else what it said last is shown */
+  uint64_t ns;   /* when it said so */
+  uint64_t resident;
+};
+
+struct memory_lines {
+  struct memory_line *lines;
+  size_t count;
+  struct memory_domain *domains; /* that live, or lived when the process died */
+  size_t domain_count;
+  bool from_kernel;  /* the sums are of /proc/PID/smaps; else as recorded */
+  uint64_t resident, reserved, swapped; /* of the process; UINT64_MAX: not known */
+  uint64_t attributed;
+  uint64_t ns;       /* the latest of what is recorded; 0: nothing */
+  /* of the C library, as recorded; UINT64_MAX: not known */
+  uint64_t malloc_used, malloc_free, malloc_mapped, malloc_ns;
+};
+
+/* Reads what is recorded. 0 or an error of the cursor. */
+int memory_lines_read(struct memory_lines *m, eventring_cursor *cursor, const struct ask *ask);
+/* Adds what the kernel counts for a live process; false, and errno: it says nothing. */
+bool memory_lines_add_live(struct memory_lines *m, pid_t pid, const char *recording);
+/* The same out of what is recorded. */
+void memory_lines_add_recorded(struct memory_lines *m);
+void memory_lines_free(struct memory_lines *m);
+
+#endif
