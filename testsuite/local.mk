@@ -31,6 +31,7 @@ include testsuite/fuzz/programs.mk
 include testsuite/arm64/local.mk
 include testsuite/coverage/local.mk
 include testsuite/memprof/local.mk
+include testsuite/profile/local.mk
 include testsuite/soak/local.mk
 include testsuite/tools/local.mk
 include testsuite/model/local.mk

@@ -46,6 +46,7 @@ typedef struct ThreadStack {
   const lua_State *L; /* NULL: a free place */
   eventring_calls_stack *stack; /* NULL: there was no memory for one */
   uint64_t context;
+  const lua_State *within; /* it runs within a call of this one; NULL: it does not, or is the first */
 } ThreadStack;
 
 struct CallProfile {
@@ -112,7 +113,7 @@ static ThreadStack *stack_of(CallProfile *p, const lua_State *L) {
   if (p->stack_count * 2 >= p->stack_room && !grow_stacks(p)) return NULL;
   ThreadStack *s = place_of(p, L);
   if (s->L == NULL) {
-    *s = (ThreadStack){L, NULL, ++p->contexts};
+    *s = (ThreadStack){.L = L, .context = ++p->contexts};
     p->stack_count++;
   }
   if (s->stack == NULL) s->stack = eventring_calls_stack_new(p->calls);
@@ -270,11 +271,28 @@ static bool is_over(const lua_State *L) {
   return L->status > LUA_YIELD || (L->status == LUA_OK && L->ci == &L->base_ci);
 }
 
+/* `to` goes on, within which `from` has run, perhaps through others: they have left. */
+static bool returns_to(CallProfile *p, const lua_State *from, const lua_State *to) {
+  const lua_State *within = from;
+  while (within != NULL && within != to) within = place_of(p, within)->within;
+  if (within == NULL) return false;
+  while (from != to) {
+    ThreadStack *left = place_of(p, from);
+    from = left->within;
+    left->within = NULL;
+  }
+  return true;
+}
+
+/* A thread that does not go back to one that waits for it begins to run within the former
+ * one: it is resumed, or its pending variables are closed, or a function of C calls
+ * something in it. */
 static void switched(CallWatcher *watcher, lua_State *from, lua_State *to) {
   CallProfile *p = (CallProfile *)watcher;
-  const bool resumes = to->resumer == from && from != NULL;
   if (unlikely(p->paused)) return;
+  const bool resumes = to->resumer == from || !returns_to(p, from, to);
   ThreadStack *s = stack_met(p, to);
+  if (s != NULL && resumes) s->within = from;
   if (unlikely(p->spans)) switch_spans(p, from, to, resumes);
   if (unlikely(s == NULL || s->stack == NULL)) { /* no room: the first stack takes its calls */
     eventring_calls_switch(p->calls, eventring_calls_first_stack(p->calls),
@@ -315,6 +333,7 @@ static void enter_open_threads(CallProfile *p, lua_State *L) {
     free_stack(p, s);
     s->stack = eventring_calls_first_stack(p->calls);
   }
+  s->within = L->resumer;
   if (s->stack == NULL) return;
   eventring_calls_switch(p->calls, s->stack, EVENTRING_CALLS_RESUME, profile_now(p));
   enter_open_frames(p, L);

@@ -255,6 +255,7 @@ void eventring_calls_switch(eventring_calls *calls, eventring_calls_stack *to,
   if (how == EVENTRING_CALLS_LEAVE) from->left = now;
   if (to->left != 0 && (int64_t)(now - to->left) > 0) to->suspended += now - to->left;
   to->left = 0;
+  if (!to->first[0].node) how = EVENTRING_CALLS_RESUME; /* it never ran */
   if (how == EVENTRING_CALLS_RESUME &&
       (to->first[0].node != calls->current || to->first[0].charge != calls->charge))
     move_stack(calls);

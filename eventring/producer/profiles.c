@@ -336,16 +336,25 @@ bool eventring_ticks_are_inline(void) { return evr_clock_kind() != FORMAT_CLOCK_
 
 uint64_t eventring_ticks_read(void) { return evr_clock_ticks(evr_clock_kind()); }
 
+/* Units of the clock for a tick, measured once: that takes 5 ms. */
+static uint64_t measured_unit(enum format_clock kind) {
+  static uint64_t unit; /* 0: not measured yet */
+  uint64_t known = __atomic_load_n(&unit, __ATOMIC_RELAXED);
+  if (known) return known;
+  struct evr_pair from = evr_clock_pair(kind);
+  const struct timespec nap = {.tv_nsec = 5000000};
+  nanosleep(&nap, NULL);
+  known = evr_clock_measured(from, evr_clock_pair(kind));
+  __atomic_store_n(&unit, known, __ATOMIC_RELAXED); /* of threads that do it at once: any */
+  return known;
+}
+
 double eventring_ns_per_tick(void) {
   enum format_clock kind = evr_clock_kind();
   const double unit = (double)((uint64_t)1 << FORMAT_CLOCK_SHIFT);
   if (kind == FORMAT_CLOCK_MONOTONIC) return 1;
   uint64_t nominal = evr_clock_nominal(kind);
-  if (nominal) return (double)nominal / unit;
-  struct evr_pair from = evr_clock_pair(kind);
-  const struct timespec nap = {.tv_nsec = 5000000};
-  nanosleep(&nap, NULL);
-  return (double)evr_clock_measured(from, evr_clock_pair(kind)) / unit;
+  return (double)(nominal ? nominal : measured_unit(kind)) / unit;
 }
 
 void evr_profiles_free(struct evr_profiles *p) {

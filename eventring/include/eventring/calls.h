@@ -157,7 +157,8 @@ void eventring_calls_stack_free(eventring_calls *calls, eventring_calls_stack *s
 
 typedef enum eventring_calls_switch_how {
   EVENTRING_CALLS_RESUME, /* the running one resumes it and waits for it */
-  EVENTRING_CALLS_LEAVE   /* the running one is suspended, or over, and gives it control */
+  EVENTRING_CALLS_LEAVE   /* the running one is suspended, or over, and gives it control; one
+                             that never ran is resumed all the same */
 } eventring_calls_switch_how;
 /* From now on this stack runs. */
 void eventring_calls_switch(eventring_calls *calls, eventring_calls_stack *to,
