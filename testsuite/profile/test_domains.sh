@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: MIT
+# Profiles of domains that end, raise and are cancelled, of processes that end early, and of
+# programs with hooks.
+. "$TESTSUITE/tools/_tools.sh"
+export SAROS_EVENTRING_PRESERVE=1
+
+# count NAME FILE: calls of a function, over all domains
+count() {
+  "$EVENTRING" profile --top 0 --json "$2" | jq "[.rows[] | select(.name == \"$1\") | .count] | add"
+}
+
+cat >domains.lua <<'END'
+local domain = require "saros.domain"
+local MANY <const> = 5
+local function work(n) local function leaf(i) return i end for i = 1, n do leaf(i) end return n end
+for i = 1, MANY do assert(domain.spawn(work, 100):join() == 100) end
+-- one that raises
+local h = domain.spawn(function() local function raising() error "raised" end raising() end)
+assert(not pcall(h.join, h))
+-- those that are cancelled: in a loop of calls, and while they wait
+local ready, never = domain.channel(1), domain.channel(1)
+local endless = domain.spawn(function(ready)
+  local function step() return 1 end
+  for i = 1, 50 do step() end
+  ready:send(1)
+  while true do end
+end, ready)
+ready:receive()
+endless:cancel()
+assert(not pcall(endless.join, endless))
+local waiting = domain.spawn(function(ready, never)
+  local function wait() return (never:receive()) end
+  ready:send(1)
+  wait()
+end, ready, never)
+ready:receive()
+waiting:cancel()
+assert(not pcall(waiting.join, waiting))
+END
+SAROS_PROFILE=calls SAROS_EVENTRING_NAME=domains "$SAROS" domains.lua || fail "domains.lua: $?"
+is "leaf" 500 "$(count leaf domains.eventring)"
+is "raising" 1 "$(count raising domains.eventring)"
+is "step" 50 "$(count step domains.eventring)"
+is "wait" 1 "$(count wait domains.eventring)"
+is "all ended" 0 "$("$EVENTRING" profile --json domains.eventring | jq .loss.calls)"
+has "waiting is marked" "(waiting)" "$("$EVENTRING" profile --top 0 domains.eventring)"
+
+# os.exit in the middle of calls
+cat >exit.lua <<'END'
+local function deep(n) if n == 0 then os.exit(3) end deep(n - 1) return 1 end
+deep(20)
+END
+SAROS_PROFILE=calls SAROS_EVENTRING_NAME=exit "$SAROS" exit.lua
+is "status" 3 $?
+is "deep" 21 "$(count deep exit.eventring)"
+
+# hooks: their function is a row, what they interrupt goes on; errors in them
+cat >hooks.lua <<'END'
+local function leaf() return 1 end
+local hooked = 0
+local function hook() hooked = hooked + 1 end
+debug.sethook(hook, "c")
+for i = 1, 10 do leaf() end
+debug.sethook()
+local function raising() debug.sethook() error "in a hook" end
+assert(not pcall(function() debug.sethook(raising, "c") leaf() end))
+debug.sethook()
+assert(hooked >= 10)
+print(hooked)
+END
+hooked=$(SAROS_PROFILE=calls SAROS_EVENTRING_NAME=hooks "$SAROS" hooks.lua) || fail "hooks.lua"
+is "hook" "$hooked" "$(count hook hooks.eventring)"
+is "raising in a hook" 1 "$(count raising hooks.eventring)"
+finish
