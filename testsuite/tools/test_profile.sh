@@ -5,7 +5,7 @@
 
 cat >work.lua <<'END'
 local function leaf(n) local s = 0 for i = 1, n do s = s + i end return s end
-local function work(n) for i = 1, n do leaf(10) end end
+local function work(n) for i = 1, n do leaf(20000) end end
 work(100)
 END
 cat >endless.lua <<'END'
