@@ -23,6 +23,7 @@
 #include "contexts.h"
 #include "domain.h"
 #include "lauxlib.h"
+#include "native_names.h"
 #include "probes.h"
 #include "table.h"
 #include "thread.h"
@@ -379,7 +380,7 @@ static const luaL_Reg writers[] = {
 void eventring_add_writers(lua_State *L) {
   luaL_setfuncs(L, writers, 0);
   lua_createtable(L, 0, 1); /* metatable of span's guards */
-  lua_pushcfunction(L, close_guard);
+  push_named(L, close_guard);
   lua_setfield(L, -2, "__close");
   lua_pushcclosure(L, record_span, 1);
   lua_setfield(L, -2, "span");

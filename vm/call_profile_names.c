@@ -22,6 +22,7 @@
 #include "call_profile.h"
 #include "debuginfo.h"
 #include "func.h"
+#include "native_names.h"
 #include "opinfo.h"
 #include "primitives.h"
 #include "str.h"
@@ -252,7 +253,9 @@ static uint32_t number_of_c(CalledFunctions *f, lua_State *L, const CallInfo *fr
                             uintptr_t address) {
   char name[NAME_ROOM];
   const TValue *func = frame->func;
-  if (!find_in_modules(L, func, name) && !find_at_call(L, frame, name))
+  const char *own_name = native_name_of((lua_CFunction)address);
+  if (own_name != NULL) snprintf(name, sizeof name, "%s", own_name);
+  else if (!find_in_modules(L, func, name) && !find_at_call(L, frame, name))
     name_of_symbol((const void *)address, name);
   clean(name);
   return add(f, name, "[C]", 0, EVENTRING_CALLS_NATIVE);

@@ -30,6 +30,15 @@ has "callers" "work work.lua:2" "$("$EVENTRING" profile --callers leaf work.even
 ends 1 "no function \`frob' was called" "$EVENTRING" profile --callers frob work.eventring
 ends 2 "--by: function, line or stack" "$EVENTRING" profile --by frob work.eventring
 
+# functions of the interpreter itself have names
+cat >all.lua <<'END'
+local domain = require "saros.domain"
+assert(domain.spawn(function() return 1 end):join() == 1)
+END
+SAROS_PROFILE=calls SAROS_EVENTRING_NAME=all "$SAROS" all.lua || fail "all.lua: $?"
+is "without a name" 0 "$("$EVENTRING" profile --top 0 --json all.eventring |
+  jq '[.rows[] | select(.name | startswith("function saros"))] | length')"
+
 # a program of its own; its status
 has "-- PROGRAM" "leaf work.lua:1" "$("$EVENTRING" profile -- "$SAROS" work.lua)"
 ends 7 "" "$EVENTRING" profile -- "$SAROS" -e "os.exit(7)"
