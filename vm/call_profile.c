@@ -57,9 +57,10 @@ struct CallProfile {
   CalledFunctions *functions;
   bool cpu, inline_clock, paused; /* paused: the watch begins or ends */
   bool spans;
-  bool plain;      /* the clock is inline, of all functions, without spans: the usual case */
+  bool plain; /* the clock is inline, of all functions, without spans: the usual case */
   const char *include, *exclude;
   uint64_t start_ticks, next_write, period_ticks;
+  uint64_t off_ns, off_ticks; /* time without a processor, up to now */
   double ticks_per_ns;
   uint64_t contexts;
   uint32_t stack_count, stack_room; /* room: a power of 2 */
@@ -72,13 +73,19 @@ ALWAYS_INLINE uint64_t clock_now(const CallProfile *p) {
   return likely(p->inline_clock) ? eventring_ticks() : eventring_ticks_read();
 }
 
-static NOINLINE uint64_t cpu_now(const CallProfile *p) {
+static NOINLINE void note_off_cpu(CallProfile *p, uint64_t off) {
+  p->off_ns = off;
+  p->off_ticks = (uint64_t)((double)off * p->ticks_per_ns);
+}
+
+static NOINLINE uint64_t cpu_now(CallProfile *p) {
   const uint64_t off = eventring_off_cpu();
-  return clock_now(p) - (uint64_t)((double)off * p->ticks_per_ns);
+  if (unlikely(off != p->off_ns)) note_off_cpu(p, off); /* the thread was not running */
+  return clock_now(p) - p->off_ticks;
 }
 
 /* Spans have times of their own: a trie for them alone needs none. */
-ALWAYS_INLINE uint64_t profile_now(const CallProfile *p) {
+ALWAYS_INLINE uint64_t profile_now(CallProfile *p) {
   if (unlikely(p->only_spans)) return 0;
   return unlikely(p->cpu) ? cpu_now(p) : clock_now(p);
 }
@@ -230,7 +237,7 @@ static void entered(CallWatcher *watcher, lua_State *L, const CallInfo *frame, C
     return;
   }
   const uint32_t number = find_function(p, L, frame);
-  const uint64_t now = eventring_ticks();
+  const uint64_t now = likely(!p->cpu) ? eventring_ticks() : cpu_now(p);
   eventring_calls_enter(p->calls, number, now);
   if (unlikely(now >= p->next_write)) call_profile_write(p, false);
 }
@@ -249,13 +256,14 @@ static void left(CallWatcher *watcher, lua_State *L, const CallInfo *frame, Call
   (void)L;
   (void)frame;
   (void)how;
-  if (likely(p->plain)) eventring_calls_leave(p->calls, eventring_ticks());
+  if (likely(p->plain))
+    eventring_calls_leave(p->calls, likely(!p->cpu) ? eventring_ticks() : cpu_now(p));
   else left_odd(p);
 }
 
 /* To be called after a change of what `plain` depends on. */
 static void choose_way(CallProfile *p) {
-  p->plain = !p->paused && !p->spans && !p->only_spans && !p->cpu && p->inline_clock &&
+  p->plain = !p->paused && !p->spans && !p->only_spans && p->inline_clock &&
              p->include == NULL && p->exclude == NULL;
 }
 
