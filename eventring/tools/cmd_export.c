@@ -16,9 +16,13 @@ static bool asks_for_heap(const struct heap_question *h) {
 
 static int read_words(const struct command *self, int count, char **words,
                       struct export_command *c, struct operands *operands) {
+  char formats[256];
+  snprintf(formats, sizeof formats, "all events: %s; the heap profile: %s", events_export_formats(),
+           export_formats());
   const struct option_spec specs[] = {
-      {"to", 0, OPTION_TEXT, &c->to, "FORMAT", "of the file, see below"},
-      {"output", 'o', OPTION_TEXT, &c->output, "FILE", "write to FILE, which must not exist"},
+      {"to", 0, OPTION_TEXT, &c->to, "FORMAT", formats},
+      {"output", 'o', OPTION_TEXT, &c->output, "FILE",
+       "write to FILE, which must not exist; of all events: FILE.gz"},
       HEAP_MEASURE_SPECS(&c->h),
       QUESTION_SPECS(&c->h.q)};
   int status = options_parse(self, OPTION_SPECS(specs), count, words, operands);

