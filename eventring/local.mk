@@ -149,12 +149,15 @@ libexport_a_SOURCES = \
 	eventring/export/pprof.c eventring/export/speedscope.c \
 	eventring/export/callgrind.c eventring/export/dot.c \
 	eventring/export/paths.c eventring/export/paths.h \
-	eventring/export/chrome.c eventring/export/events.h \
+	eventring/export/chrome.c eventring/export/csv.c eventring/export/events.h \
 	eventring/export/faces.c eventring/export/faces.h eventring/export/out.c \
 	eventring/export/out.h eventring/export/perfetto.c eventring/export/processes.c eventring/export/processes.h \
+	eventring/export/rows.c eventring/export/rows.h eventring/export/sql.c \
+	eventring/export/sql.h eventring/export/sqlite.c \
+	eventring/export/tables.def \
 	eventring/export/text.c eventring/export/text.h eventring/export/tracks.c \
 	eventring/export/tracks.h
-libexport_a_CFLAGS = $(AM_CFLAGS) $(ZLIB_CFLAGS)
+libexport_a_CFLAGS = $(AM_CFLAGS) $(ZLIB_CFLAGS) $(SQLITE_CFLAGS)
 
 # What the command needs beyond libc, and the public headers.
 noinst_LIBRARIES += libeventring_tools.a
@@ -179,6 +182,7 @@ eventring_eventring_SOURCES = \
 	eventring/tools/heap_question.h eventring/tools/heap_view.c eventring/tools/heap_view.h \
 	eventring/tools/cmd_cut.c eventring/tools/cmd_dump.c eventring/tools/cmd_list.c \
 	eventring/tools/cmd_merge.c eventring/tools/cmd_profile.c eventring/tools/cmd_record.c eventring/tools/cmd_repair.c \
+	eventring/tools/cmd_sql.c \
 	eventring/tools/cmd_show.c eventring/tools/cmd_snapshot.c eventring/tools/cmd_stats.c \
 	eventring/tools/sample.c eventring/tools/sample.h \
 	eventring/tools/start.c eventring/tools/start.h \
@@ -214,7 +218,7 @@ eventring_eventring_SOURCES = \
 	eventring/tools/tally_print.h eventring/tools/tally_choice.c eventring/tools/tally_json.c eventring/tools/tally_text.c \
 	eventring/tools/tool.c eventring/tools/tool.h
 eventring_eventring_LDADD = libeventring_tools.a libremote.a libexport.a libanalysis.a $(LINK_EVENTRING) \
-	$(LIBURING_LIBS) $(LIBZSTD_LIBS) $(ZLIB_LIBS) $(PROGRAM_LIBS)
+	$(LIBURING_LIBS) $(LIBZSTD_LIBS) $(ZLIB_LIBS) $(SQLITE_LIBS) $(PROGRAM_LIBS)
 
 # What the tests of the command record with, and its statistics alone.
 check_PROGRAMS += testsuite/tools/producer

@@ -91,6 +91,15 @@ run_spans() {
     for option in --class --name; do shows_harmless "$EVENTRING" spans $option "$argument" "$file"; done
   done
 }
+run_sql() {
+  for argument in "${arguments[@]}"; do
+    shows_harmless "$EVENTRING" sql "$file" "select * from spans limit 20; select * from events limit 20"
+    shows_harmless "$EVENTRING" sql --json "$file" "select * from events where kind = 'event' limit 20"
+    shows_harmless "$EVENTRING" sql "$argument/1.eventring" "select * from domains"
+    shows_harmless "$EVENTRING" sql "$file" "select 1 as '$argument'"
+    shows_harmless "$EVENTRING" sql "$file" "$argument"
+  done
+}
 run_retain() { run_question retain; }
 run_memory() {
   for argument in "${arguments[@]}"; do
@@ -135,6 +144,10 @@ run_export() {
   run_question export
   for argument in "${arguments[@]}"; do
     shows_harmless "$EVENTRING" export --to "$argument" -o x "$sampled"
+    for format in chrome perfetto csv sqlite; do
+      shows_harmless "$EVENTRING" export --to $format -o "no/$argument" "$file"
+      shows_harmless "$EVENTRING" export --to $format -o "out-$argument.$format" "$argument/1.eventring"
+    done
     shows_harmless "$EVENTRING" export --to pprof -o "no/$argument" "$sampled"
     shows_harmless "$EVENTRING" export --to pprof -o "$directory/1.eventring" "$sampled"
   done

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/* csv.c: comma-separated values (RFC 4180, lines end with \n): a row a span, a value of a
+ * counter, an event, a loss and a sampled allocation. The first column says which; the others
+ * are those of all these tables (tables.def), of which a row has some. `begin_ns` is `ns`. */
+#include "export/events.h"
+#include "export/rows.h"
+#include "export/text.h"
+
+#include <stdlib.h>
+
+static const char *const columns[] = {
+    "ns", "end_ns", "duration_ns", "name", "class", "domain", "domain_name", "incarnation",
+    "ring", "context", "depth", "suspended_ns", "off_cpu_ns", "kind", "link", "value", "unit",
+    "torn", "count", "before", "block", "words", "samples", "origin", "stack", "span"};
+enum { COLUMNS = sizeof columns / sizeof columns[0] };
+
+static const enum export_table tables[] = {EXPORT_TABLE_spans, EXPORT_TABLE_counters,
+                                           EXPORT_TABLE_events, EXPORT_TABLE_losses,
+                                           EXPORT_TABLE_samples};
+enum { TABLES_SHOWN = sizeof tables / sizeof tables[0] };
+
+struct csv {
+  struct export_out *out;
+  struct export_rows *rows;
+  /* Of each table the column of a column of the file; -1: it has none. */
+  signed char from[EXPORT_TABLES][COLUMNS];
+  bool failed;
+};
+
+static int find_column(enum export_table table, const char *name) {
+  int count;
+  const struct export_column *of = export_table_columns(table, &count);
+  for (int i = 0; i < count; i++)
+    if (strcmp(of[i].name, name) == 0 ||
+        (strcmp(name, "ns") == 0 && strcmp(of[i].name, "begin_ns") == 0))
+      return i;
+  return -1;
+}
+
+/* In quotes, doubled within. */
+static char *put_text(char *to, const char *text, size_t size) {
+  *to++ = '"';
+  for (size_t i = 0; i < size; i++) {
+    if (text[i] == '"') *to++ = '"';
+    *to++ = text[i];
+  }
+  *to++ = '"';
+  return to;
+}
+
+static char *put_cell(char *to, const struct export_cell *cell) {
+  switch (cell->type) {
+    case EXPORT_INTEGER: return export_int(to, cell->number.i);
+    case EXPORT_REAL: return export_double(to, cell->number.d, 0);
+    case EXPORT_STRING: return put_text(to, cell->text, cell->size);
+    default: return to;
+  }
+}
+
+static int put_row(void *context, enum export_table table, const struct export_cell *cells) {
+  struct csv *csv = context;
+  const char *name = export_table_name(table);
+  char *to = export_room(csv->out, EXPORT_MOST);
+  to = export_copy(to, name, strlen(name) - 1); /* in the singular */
+  if (table == EXPORT_TABLE_losses) to--;       /* "loss" */
+  for (int i = 0; i < COLUMNS; i++) {
+    int at = csv->from[table][i];
+    *to++ = ',';
+    if (at >= 0) to = put_cell(to, &cells[at]);
+  }
+  *to++ = '\n';
+  csv->out->at = to;
+  return csv->out->failed;
+}
+
+static void *begin(struct export_run *run) {
+  struct csv *csv = calloc(1, sizeof *csv);
+  if (!csv) return NULL;
+  csv->out = run->out;
+  uint32_t wanted = 0;
+  for (int t = 0; t < TABLES_SHOWN; t++) {
+    wanted |= 1u << tables[t];
+    for (int i = 0; i < COLUMNS; i++)
+      csv->from[tables[t]][i] = (signed char)find_column(tables[t], columns[i]);
+  }
+  csv->rows = export_rows_new(run->cursor, wanted, put_row, csv);
+  if (!csv->rows) {
+    free(csv);
+    return NULL;
+  }
+  export_puts(csv->out, "what");
+  for (int i = 0; i < COLUMNS; i++) {
+    export_puts(csv->out, ",");
+    export_puts(csv->out, columns[i]);
+  }
+  export_puts(csv->out, "\n");
+  return csv;
+}
+
+static int check(struct csv *csv, int result) {
+  if (result < 0) csv->failed = true;
+  return result;
+}
+
+static int on_event(void *state, const struct eventring_event *e) {
+  struct csv *csv = state;
+  return check(csv, export_rows_event(csv->rows, e));
+}
+static int on_lost(void *state, const struct eventring_loss *loss) {
+  struct csv *csv = state;
+  return check(csv, export_rows_lost(csv->rows, loss));
+}
+static int on_open(void *state, const struct eventring_event *e) {
+  struct csv *csv = state;
+  return check(csv, export_rows_open(csv->rows, e));
+}
+
+static int finish(void *state) {
+  struct csv *csv = state;
+  check(csv, export_rows_end(csv->rows));
+  int result = csv->failed ? -1 : 0;
+  export_rows_free(csv->rows);
+  free(csv);
+  return result;
+}
+
+const struct export_events export_events_csv = {
+    .merged = true, .begin = begin, .event = on_event, .lost = on_lost, .open = on_open,
+    .finish = finish};

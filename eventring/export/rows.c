@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: MIT */
+/* rows.c: a recording as rows of tables.
+ *
+ * A row of a span is made at its end. What its begin has said is kept until then (tracks.h). An
+ * async span has its begin and its end as rows of `events`: they come from different rings, and
+ * whoever reads joins them by name and link. */
+#include "export/rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "eventring/memory.h"
+#include "analysis/names.h"
+#include "export/text.h"
+#include "export/tracks.h"
+
+/* ---- The vocabulary ------------------------------------------------------------------------- */
+
+/* All tables and columns in one list; each table's begins behind its own entry. */
+enum place {
+#define TABLE(name, summary) FIRST_##name,
+#define COLUMN(table, name, type, meaning) AT_##table##_##name,
+#include "export/tables.def"
+  PLACES
+};
+static const struct export_column all_columns[PLACES + 1] = {
+#define TABLE(name, summary) {NULL, NULL, summary},
+#define COLUMN(table, name, type, meaning) {#name, #type, meaning},
+#include "export/tables.def"
+};
+static const struct { const char *name; int first; } all_tables[] = {
+#define TABLE(name, summary) {#name, FIRST_##name},
+#include "export/tables.def"
+};
+/* The index of a column in its table. */
+#define IN(table, column) (AT_##table##_##column - FIRST_##table - 1)
+
+const char *export_table_name(enum export_table table) { return all_tables[table].name; }
+const char *export_table_summary(enum export_table table) {
+  return all_columns[all_tables[table].first].meaning;
+}
+const struct export_column *export_table_columns(enum export_table table, int *count) {
+  const struct export_column *first = &all_columns[all_tables[table].first + 1];
+  for (*count = 0; first[*count].name;) ++*count;
+  return first;
+}
+
+/* ---- Cells --------------------------------------------------------------------------------- */
+
+struct slot { /* the name of its domain */
+  uint32_t incarnation;
+  char name[EVENTRING_MAX_DOMAIN_NAME + 1];
+};
+
+struct export_rows {
+  eventring_cursor *cursor;
+  uint32_t wanted;
+  export_row *row;
+  void *context;
+  bool failed;
+  struct export_tracks tracks; /* for what begins have said */
+  struct slot slot[EVENTRING_MAX_DOMAINS];
+  struct export_cell cells[EXPORT_MOST_COLUMNS];
+  char text[EXPORT_VALUE]; /* of a value; values are UTF-8 */
+};
+
+static void introduce(void *context, struct export_track *track) { (void)context, (void)track; }
+
+struct export_rows *export_rows_new(eventring_cursor *cursor, uint32_t wanted, export_row *row,
+                                    void *context) {
+  struct export_rows *r = calloc(1, sizeof *r);
+  if (!r) return NULL;
+  r->cursor = cursor;
+  r->wanted = wanted;
+  r->row = row;
+  r->context = context;
+  if (export_tracks_open(&r->tracks, introduce, r) == 0) return r;
+  free(r);
+  return NULL;
+}
+
+void export_rows_free(struct export_rows *r) {
+  if (!r) return;
+  export_tracks_close(&r->tracks);
+  free(r);
+}
+
+static bool wants(const struct export_rows *r, enum export_table table) {
+  return r->wanted >> table & 1;
+}
+
+static void clear(struct export_rows *r) { memset(r->cells, 0, sizeof r->cells); }
+
+static void set_int(struct export_rows *r, int at, uint64_t value) {
+  r->cells[at] = (struct export_cell){.type = EXPORT_INTEGER, .number.i = (int64_t)value};
+}
+/* 0: NULL */
+static void set_some(struct export_rows *r, int at, uint64_t value) {
+  if (value) set_int(r, at, value);
+}
+static void set_text(struct export_rows *r, int at, const char *text) {
+  if (text)
+    r->cells[at] = (struct export_cell){.type = EXPORT_STRING, .text = text, .size = strlen(text)};
+}
+
+static const char *domain_name(struct export_rows *r, uint32_t domain, uint32_t incarnation) {
+  struct slot *slot = &r->slot[domain % EVENTRING_MAX_DOMAINS];
+  struct eventring_domain_info info;
+  if (slot->incarnation == incarnation) return slot->name;
+  *slot = (struct slot){.incarnation = incarnation};
+  if (eventring_cursor_life(r->cursor, domain, incarnation, &info) == 0 ||
+      (eventring_cursor_domain(r->cursor, domain, &info) == 0 && info.incarnation == incarnation))
+    memcpy(slot->name, info.name, sizeof slot->name);
+  return slot->name;
+}
+
+/* ---- Values: a cell as bytes, so that it can be kept --------------------------------------- */
+
+static char *put_utf8(char *to, const void *text, size_t size) {
+  const char *from = text;
+  while (size > 0) {
+    struct eventring_character c = eventring_character_at(from, size);
+    to = c.valid && c.code ? export_copy(to, from, c.size) : EXPORT_TEXT(to, "\xEF\xBF\xBD");
+    from += c.size, size -= c.size;
+  }
+  return to;
+}
+
+/* The payload in the cell; its text is in r->text. Unsigned numbers that are too large are
+   REAL. */
+static struct export_cell cell_of(struct export_rows *r, const struct eventring_event *e) {
+  struct export_cell cell = {.type = EXPORT_STRING, .text = r->text};
+  char *end = r->text;
+  switch (e->payload) {
+    case EVENTRING_NONE: return (struct export_cell){.type = EXPORT_NULL};
+    case EVENTRING_DOUBLE:
+      return (struct export_cell){.type = EXPORT_REAL, .number.d = e->value.d};
+    case EVENTRING_UINT: case EVENTRING_STRING_ID: case EVENTRING_STACK_ID:
+      if (e->value.i < 0)
+        return (struct export_cell){.type = EXPORT_REAL, .number.d = (double)e->value.u};
+      /* fall through */
+    case EVENTRING_INT:
+      return (struct export_cell){.type = EXPORT_INTEGER, .number.i = e->value.i};
+    case EVENTRING_STRING: end = put_utf8(end, e->bytes, e->size); break;
+    case EVENTRING_VALUES: end = export_json_value(end, e); break;
+    default: end = export_hex(end, e->bytes, e->size); break;
+  }
+  cell.size = (size_t)(end - r->text);
+  return cell;
+}
+
+/* Keeps the value of a begin: type, then number or text. */
+static void hold(struct export_rows *r, struct export_track *track,
+                 const struct eventring_event *e) {
+  char kept[1 + EXPORT_VALUE];
+  struct export_cell cell = cell_of(r, e);
+  kept[0] = (char)cell.type;
+  if (cell.type == EXPORT_STRING) memcpy(kept + 1, cell.text, cell.size);
+  else memcpy(kept + 1, &cell.number, cell.size = sizeof cell.number);
+  export_hold(&r->tracks, track, e->depth, kept, 1 + cell.size);
+}
+
+static void set_held(struct export_rows *r, struct export_track *track,
+                     const struct eventring_event *e, int at) {
+  size_t size;
+  const char *kept = export_held(&r->tracks, track, e->depth, &size);
+  if (!kept) return;
+  struct export_cell *cell = &r->cells[at];
+  cell->type = (uint8_t)kept[0];
+  if (cell->type == EXPORT_STRING) cell->text = kept + 1, cell->size = size - 1;
+  else memcpy(&cell->number, kept + 1, sizeof cell->number);
+}
+
+/* ---- Events --------------------------------------------------------------------------------- */
+
+static int emit(struct export_rows *r, enum export_table table) {
+  return r->row(r->context, table, r->cells);
+}
+
+/* Columns that several tables have. */
+#define SET_PLACE(r, table, e)                                                      \
+  do {                                                                              \
+    set_int(r, IN(table, domain), (e)->domain);                                     \
+    set_text(r, IN(table, domain_name), domain_name(r, (e)->domain, (e)->incarnation)); \
+    set_int(r, IN(table, incarnation), (e)->incarnation);                           \
+    set_text(r, IN(table, ring), eva_ring_name((r)->cursor, (e)->ring));            \
+  } while (0)
+#define SET_NAME(r, table, e)                                                       \
+  do {                                                                              \
+    set_text(r, IN(table, name), (e)->name);                                        \
+    set_text(r, IN(table, class), eventring_cursor_class((r)->cursor, (e)->event_class)); \
+    SET_PLACE(r, table, e);                                                         \
+    set_some(r, IN(table, context), (e)->context);                                  \
+  } while (0)
+
+static void set_span(struct export_rows *r, const struct eventring_event *e) {
+  clear(r);
+  SET_NAME(r, spans, e);
+  set_int(r, IN(spans, depth), e->depth);
+  set_some(r, IN(spans, suspended_ns), e->suspended_ns);
+  int64_t off_cpu = eventring_event_off_cpu(e);
+  if (off_cpu >= 0) set_int(r, IN(spans, off_cpu_ns), (uint64_t)off_cpu);
+}
+
+static int put_span(struct export_rows *r, struct export_track *track,
+                    const struct eventring_event *e) {
+  bool is_made = e->flags & EVENTRING_SYNTHETIC; /* its own end is not known */
+  bool has_begin = e->flags & EVENTRING_MATCHED || is_made;
+  set_span(r, e);
+  if (has_begin) set_int(r, IN(spans, begin_ns), e->begin_ns);
+  set_int(r, IN(spans, end_ns), e->ns);
+  if (has_begin && !is_made) set_int(r, IN(spans, duration_ns), e->ns - e->begin_ns);
+  if (e->flags & EVENTRING_TORN) set_text(r, IN(spans, torn), is_made ? "end" : "begin");
+  set_held(r, track, e, IN(spans, value));
+  int result = emit(r, EXPORT_TABLE_spans);
+  export_track_ended(&r->tracks, e);
+  return result;
+}
+
+static int take_span(struct export_rows *r, const struct eventring_event *e) {
+  if (!wants(r, EXPORT_TABLE_spans)) return 0;
+  struct export_track *track = export_track_of(&r->tracks, e);
+  if (!track) return -1;
+  if (e->kind == EVENTRING_END) return put_span(r, track, e);
+  if (e->payload != EVENTRING_NONE) hold(r, track, e);
+  return 0;
+}
+
+static int put_counter(struct export_rows *r, const struct eventring_event *e) {
+  if (!wants(r, EXPORT_TABLE_counters)) return 0;
+  clear(r);
+  set_int(r, IN(counters, ns), e->ns);
+  SET_NAME(r, counters, e);
+  r->cells[IN(counters, value)] = cell_of(r, e);
+  if (e->def && e->def->unit && e->def->unit[0])
+    set_text(r, IN(counters, unit), e->def->unit);
+  return emit(r, EXPORT_TABLE_counters);
+}
+
+static int put_sample(struct export_rows *r, const struct eventring_event *e) {
+  struct eventring_sample sample;
+  uint64_t block = eventring_event_sample(e, &sample);
+  const struct eventring_def *span =
+      sample.span ? eventring_cursor_def(r->cursor, sample.span - 1u) : NULL;
+  if (!wants(r, EXPORT_TABLE_samples)) return 0;
+  clear(r);
+  set_int(r, IN(samples, ns), e->ns);
+  set_int(r, IN(samples, domain), e->domain);
+  set_int(r, IN(samples, incarnation), e->incarnation);
+  set_int(r, IN(samples, block), block);
+  set_int(r, IN(samples, words), sample.words);
+  set_int(r, IN(samples, samples), sample.samples);
+  set_text(r, IN(samples, kind), eventring_cursor_memory_kind(r->cursor, sample.kind));
+  set_text(r, IN(samples, origin), eventring_cursor_memory_origin(r->cursor, sample.origin));
+  set_some(r, IN(samples, stack), sample.stack);
+  if (span) set_text(r, IN(samples, span), span->name);
+  return emit(r, EXPORT_TABLE_samples);
+}
+
+static int put_point(struct export_rows *r, const struct eventring_event *e) {
+  if (!wants(r, EXPORT_TABLE_events)) return 0;
+  clear(r);
+  set_int(r, IN(events, ns), e->ns);
+  set_text(r, IN(events, kind), e->kind == EVENTRING_LINKED ? eva_role_name(e->role)
+                                                            : eva_kind_name(e->kind));
+  SET_NAME(r, events, e);
+  if (e->kind == EVENTRING_LINKED) set_int(r, IN(events, link), e->link);
+  r->cells[IN(events, value)] = cell_of(r, e);
+  return emit(r, EXPORT_TABLE_events);
+}
+
+int export_rows_event(void *rows, const struct eventring_event *e) {
+  struct export_rows *r = rows;
+  if (e->kind <= EVENTRING_END) return take_span(r, e);
+  if (e->kind == EVENTRING_COUNTER) return put_counter(r, e);
+  return e->payload == EVENTRING_SAMPLE ? put_sample(r, e) : put_point(r, e);
+}
+
+int export_rows_open(void *rows, const struct eventring_event *e) {
+  struct export_rows *r = rows;
+  if (!wants(r, EXPORT_TABLE_spans)) return 0;
+  struct export_track *track = export_track_of(&r->tracks, e);
+  if (!track) return -1;
+  set_span(r, e);
+  set_int(r, IN(spans, begin_ns), e->ns);
+  set_held(r, track, e, IN(spans, value));
+  return emit(r, EXPORT_TABLE_spans);
+}
+
+int export_rows_lost(void *rows, const struct eventring_loss *loss) {
+  struct export_rows *r = rows;
+  if (!wants(r, EXPORT_TABLE_losses)) return 0;
+  clear(r);
+  set_int(r, IN(losses, ns), loss->ns);
+  SET_PLACE(r, losses, loss);
+  set_int(r, IN(losses, count), loss->count);
+  set_int(r, IN(losses, before), loss->flags & EVENTRING_LOST_BEFORE ? 1 : 0);
+  return emit(r, EXPORT_TABLE_losses);
+}
+
+/* ---- What is not an event -------------------------------------------------------------------- */
+
+static int put_domains(struct export_rows *r, const struct eventring_info *info) {
+  for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++) {
+    struct eventring_domain_info domain;
+    struct eventring_process process;
+    if (eventring_cursor_domain(r->cursor, slot, &domain) != 0) continue;
+    bool is_part = domain.process &&
+                   eventring_cursor_process(r->cursor, domain.process, &process) == 0;
+    clear(r);
+    set_int(r, IN(domains, domain), slot);
+    set_int(r, IN(domains, incarnation), domain.incarnation);
+    set_text(r, IN(domains, name), domain.name);
+    set_some(r, IN(domains, tid), (uint64_t)domain.tid);
+    set_int(r, IN(domains, pid), (uint64_t)(is_part ? process.pid : info->pid));
+    set_text(r, IN(domains, program), is_part ? process.program : info->program);
+    set_int(r, IN(domains, start_ns), domain.start_ns);
+    set_some(r, IN(domains, stop_ns), domain.stop_ns);
+    int result = emit(r, EXPORT_TABLE_domains);
+    if (result) return result;
+  }
+  return 0;
+}
+
+static int put_stacks(struct export_rows *r) {
+  uint32_t end = eventring_cursor_stacks(r->cursor);
+  for (uint32_t id = 1; id < end; id++) {
+    struct eventring_stack_info stack;
+    struct eventring_function_info function;
+    if (eventring_cursor_stack(r->cursor, id, &stack) != 0) continue;
+    clear(r);
+    set_int(r, IN(stacks, stack), id);
+    set_some(r, IN(stacks, parent), stack.parent);
+    set_int(r, IN(stacks, depth), stack.depth);
+    if (eventring_cursor_function(r->cursor, stack.function, &function) == 0) {
+      set_text(r, IN(stacks, function), function.name);
+      set_text(r, IN(stacks, source), function.source);
+    }
+    set_some(r, IN(stacks, line), stack.line);
+    int result = emit(r, EXPORT_TABLE_stacks);
+    if (result) return result;
+  }
+  return 0;
+}
+
+static int put_recording(struct export_rows *r, const struct eventring_info *info) {
+  struct eventring_totals totals;
+  eventring_cursor_totals(r->cursor, &totals);
+  clear(r);
+  set_text(r, IN(recording, program), info->program);
+  set_int(r, IN(recording, pid), (uint64_t)info->pid);
+  set_int(r, IN(recording, start_ns), info->start_ns);
+  set_int(r, IN(recording, start_wall_ns), (uint64_t)info->start_wall_ns);
+  set_some(r, IN(recording, end_ns), info->end_ns);
+  set_int(r, IN(recording, delivered), totals.delivered);
+  set_int(r, IN(recording, missed), totals.missed);
+  set_int(r, IN(recording, lost), totals.lost);
+  return emit(r, EXPORT_TABLE_recording);
+}
+
+int export_rows_end(struct export_rows *r) {
+  struct eventring_info info = {0};
+  int result = 0;
+  eventring_cursor_info(r->cursor, &info);
+  if (wants(r, EXPORT_TABLE_domains)) result = put_domains(r, &info);
+  if (!result && wants(r, EXPORT_TABLE_stacks)) result = put_stacks(r);
+  if (!result && wants(r, EXPORT_TABLE_recording)) result = put_recording(r, &info);
+  return result;
+}

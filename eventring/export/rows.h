@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/* rows.h: a recording as rows of tables (tables.def). */
+#ifndef EVENTRING_EXPORT_ROWS_H
+#define EVENTRING_EXPORT_ROWS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "eventring.h"
+
+enum export_table {
+#define TABLE(name, summary) EXPORT_TABLE_##name,
+#include "export/tables.def"
+  EXPORT_TABLES
+};
+enum { EXPORT_MOST_COLUMNS = 16 };
+
+struct export_column {
+  const char *name, *type, *meaning;
+};
+const char *export_table_name(enum export_table table);
+const char *export_table_summary(enum export_table table);
+/* Its columns, and how many. */
+const struct export_column *export_table_columns(enum export_table table, int *count);
+
+enum export_cell_type { EXPORT_NULL, EXPORT_INTEGER, EXPORT_REAL, EXPORT_STRING };
+struct export_cell {
+  uint8_t type;
+  union {
+    int64_t i;
+    double d;
+  } number;
+  const char *text; /* UTF-8; valid as long as the callback */
+  size_t size;
+};
+
+/* Takes a row: as many cells as the table has columns. A result other than 0 ends the reading. */
+typedef int export_row(void *context, enum export_table table, const struct export_cell *cells);
+
+struct export_rows;
+/* Makes rows of the events that are given to the functions below. `wanted`: a bit for each
+   table; rows of others are not made. NULL: no memory. */
+struct export_rows *export_rows_new(eventring_cursor *cursor, uint32_t wanted, export_row *row,
+                                    void *context);
+void export_rows_free(struct export_rows *rows);
+/* Callbacks of a poll. A result other than 0: that of `row`, or -1: no memory. */
+int export_rows_event(void *rows, const struct eventring_event *event);
+int export_rows_lost(void *rows, const struct eventring_loss *loss);
+/* A span that is open at the end. */
+int export_rows_open(void *rows, const struct eventring_event *begin);
+/* After the last event: the tables that are not of events. Results as above. */
+int export_rows_end(struct export_rows *rows);
+
+#endif

@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: MIT */
+/* sql.c: SQL over a recording, by virtual tables of SQLite.
+ *
+ * A scan has a cursor of the recording and the rows of its table that the last poll has made:
+ * a poll of at most POLLED events, so that memory does not grow with the recording. The scan
+ * of spans, counters, events and samples begins by bisection near the time that the query asks
+ * for (`begin_ns >= X`, `end_ns >= X`, `ns >= X`); SQLite leaves out what is before. */
+#include "export/sql.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef HAVE_SQLITE
+#include <sqlite3.h>
+
+enum { POLLED = 2048 };
+
+bool export_has_sql(void) { return true; }
+
+/* ---- Rows of the last poll: cells and, behind them, their texts ----------------------------- */
+
+struct table {
+  sqlite3_vtab base;
+  struct export_sql *sql;
+  enum export_table is;
+  int columns;
+};
+
+struct scan {
+  sqlite3_vtab_cursor base;
+  eventring_cursor *cursor;
+  struct export_rows *rows;
+  struct export_cell *cells;
+  size_t cell_count, cell_room;
+  char *text;
+  size_t text_size, text_room;
+  size_t at; /* the present row's first cell */
+  int columns;
+  bool over, failed;
+  sqlite3_int64 number;
+};
+
+static bool grow(void **memory, size_t *room, size_t needed, size_t size) {
+  if (needed <= *room) return true;
+  size_t more = 2 * needed + 64;
+  void *grown = realloc(*memory, more * size);
+  if (!grown) return false;
+  *memory = grown;
+  *room = more;
+  return true;
+}
+
+/* Texts are kept as offsets until the poll is over: they move when there are more. */
+static int keep_row(void *context, enum export_table table, const struct export_cell *cells) {
+  struct scan *scan = context;
+  (void)table;
+  if (!grow((void **)&scan->cells, &scan->cell_room, scan->cell_count + (size_t)scan->columns,
+            sizeof *cells))
+    return -1;
+  for (int i = 0; i < scan->columns; i++) {
+    struct export_cell *to = &scan->cells[scan->cell_count++];
+    *to = cells[i];
+    if (to->type != EXPORT_STRING) continue;
+    if (!grow((void **)&scan->text, &scan->text_room, scan->text_size + to->size, 1)) return -1;
+    memcpy(scan->text + scan->text_size, to->text, to->size);
+    to->text = NULL;
+    to->number.i = (int64_t)scan->text_size;
+    scan->text_size += to->size;
+  }
+  return 0;
+}
+
+static int note(struct scan *scan, int result) {
+  if (result < 0) scan->failed = true;
+  return result;
+}
+static int on_event(void *context, const struct eventring_event *e) {
+  struct scan *scan = context;
+  return note(scan, export_rows_event(scan->rows, e));
+}
+static int on_lost(void *context, const struct eventring_loss *loss) {
+  struct scan *scan = context;
+  return note(scan, export_rows_lost(scan->rows, loss));
+}
+static int on_open(void *context, const struct eventring_event *e) {
+  struct scan *scan = context;
+  return note(scan, export_rows_open(scan->rows, e));
+}
+
+/* ---- A scan -------------------------------------------------------------------------------- */
+
+static struct table *table_of(struct scan *scan) { return (struct table *)scan->base.pVtab; }
+
+static int fail(sqlite3_vtab *table, const char *text) {
+  sqlite3_free(table->zErrMsg);
+  table->zErrMsg = sqlite3_mprintf("%s", text);
+  return SQLITE_ERROR;
+}
+
+/* Polls until there is a row, or no more. What is damaged is said, and passed over. */
+static int fill(struct scan *scan) {
+  static const struct eventring_callbacks callbacks = {on_event, on_lost};
+  struct export_sql *sql = table_of(scan)->sql;
+  int failures = 0;
+  scan->at = scan->cell_count = scan->text_size = 0;
+  while (!scan->cell_count && !scan->over && !scan->failed) {
+    int polled = eventring_poll(scan->cursor, &callbacks, scan, POLLED);
+    if (polled < 0) sql->damage(sql->context, eventring_cursor_error(scan->cursor)->text);
+    failures = polled < 0 ? failures + 1 : 0;
+    if (polled > 0 || (polled < 0 && failures < 2)) continue;
+    scan->over = true;
+    eventring_open_spans(scan->cursor, on_open, scan);
+    note(scan, export_rows_end(scan->rows));
+  }
+  return scan->failed ? SQLITE_NOMEM : SQLITE_OK;
+}
+
+static int scan_open(sqlite3_vtab *base, sqlite3_vtab_cursor **out) {
+  const struct table *table = (struct table *)base;
+  struct scan *scan = calloc(1, sizeof *scan);
+  if (!scan) return SQLITE_NOMEM;
+  scan->columns = table->columns;
+  *out = &scan->base;
+  return SQLITE_OK;
+}
+
+static void end_scan(struct scan *scan) {
+  export_rows_free(scan->rows);
+  eventring_close(scan->cursor);
+  scan->rows = NULL;
+  scan->cursor = NULL;
+  scan->over = scan->failed = false;
+}
+
+static int scan_close(sqlite3_vtab_cursor *base) {
+  struct scan *scan = (struct scan *)base;
+  end_scan(scan);
+  free(scan->cells);
+  free(scan->text);
+  free(scan);
+  return SQLITE_OK;
+}
+
+/* `plan` 1: the argument is the time to begin at. */
+static int scan_filter(sqlite3_vtab_cursor *base, int plan, const char *text, int count,
+                       sqlite3_value **arguments) {
+  struct scan *scan = (struct scan *)base;
+  struct table *table = table_of(scan);
+  struct eventring_error error;
+  (void)text;
+  end_scan(scan);
+  if (eventring_open_any(&scan->cursor, table->sql->path,
+                         EVENTRING_OPEN_MERGED | EVENTRING_OPEN_FOLLOW, &error) < 0)
+    return fail(&table->base, error.text);
+  if (plan == 1 && count == 1 && sqlite3_value_type(arguments[0]) == SQLITE_INTEGER) {
+    sqlite3_int64 ns = sqlite3_value_int64(arguments[0]);
+    if (ns > 0) eventring_cursor_seek(scan->cursor, (uint64_t)ns);
+  }
+  scan->rows = export_rows_new(scan->cursor, 1u << table->is, keep_row, scan);
+  scan->number = 0;
+  return scan->rows ? fill(scan) : SQLITE_NOMEM;
+}
+
+static int scan_next(sqlite3_vtab_cursor *base) {
+  struct scan *scan = (struct scan *)base;
+  scan->at += (size_t)scan->columns;
+  scan->number++;
+  return scan->at < scan->cell_count || scan->over ? SQLITE_OK : fill(scan);
+}
+
+static int scan_eof(sqlite3_vtab_cursor *base) {
+  const struct scan *scan = (struct scan *)base;
+  return scan->at >= scan->cell_count;
+}
+
+static int scan_column(sqlite3_vtab_cursor *base, sqlite3_context *to, int column) {
+  const struct scan *scan = (struct scan *)base;
+  const struct export_cell *cell = &scan->cells[scan->at + (size_t)column];
+  switch (cell->type) {
+    case EXPORT_INTEGER: sqlite3_result_int64(to, cell->number.i); break;
+    case EXPORT_REAL: sqlite3_result_double(to, cell->number.d); break;
+    case EXPORT_STRING:
+      sqlite3_result_text(to, scan->text + cell->number.i, (int)cell->size, SQLITE_TRANSIENT);
+      break;
+    default: sqlite3_result_null(to); break;
+  }
+  return SQLITE_OK;
+}
+
+static int scan_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *number) {
+  *number = ((struct scan *)base)->number;
+  return SQLITE_OK;
+}
+
+/* ---- Tables ---------------------------------------------------------------------------------- */
+
+static int find_table(const char *name) {
+  for (int t = 0; t < EXPORT_TABLES; t++)
+    if (strcmp(name, export_table_name((enum export_table)t)) == 0) return t;
+  return -1;
+}
+
+static int connect_table(sqlite3 *db, void *sql, int count, const char *const *words,
+                         sqlite3_vtab **out, char **error) {
+  char declared[1024];
+  (void)error;
+  int is = count > 2 ? find_table(words[2]) : -1;
+  if (is < 0) return SQLITE_ERROR;
+  struct table *table = sqlite3_malloc(sizeof *table);
+  if (!table) return SQLITE_NOMEM;
+  *table = (struct table){.sql = sql, .is = (enum export_table)is};
+  const struct export_column *column = export_table_columns(table->is, &table->columns);
+  int used = snprintf(declared, sizeof declared, "create table x(");
+  for (int i = 0; i < table->columns; i++)
+    used += snprintf(declared + used, sizeof declared - (size_t)used, "%s\"%s\" %s",
+                     i ? ", " : "", column[i].name,
+                     strcmp(column[i].type, "ANY") == 0 ? "" : column[i].type);
+  snprintf(declared + used, sizeof declared - (size_t)used, ")");
+  *out = &table->base;
+  return sqlite3_declare_vtab(db, declared);
+}
+
+static int disconnect_table(sqlite3_vtab *table) {
+  sqlite3_free(table);
+  return SQLITE_OK;
+}
+
+/* A lower bound of a time. What the scan has before it is left out by SQLite. Losses are not
+   sought: what is before the place would count as missed. */
+static int best_index(sqlite3_vtab *base, sqlite3_index_info *info) {
+  const struct table *table = (struct table *)base;
+  int count;
+  const struct export_column *column = export_table_columns(table->is, &count);
+  bool seeks = table->is != EXPORT_TABLE_losses && table->is != EXPORT_TABLE_domains &&
+               table->is != EXPORT_TABLE_stacks && table->is != EXPORT_TABLE_recording;
+  info->estimatedCost = 1e6;
+  for (int i = 0; seeks && i < info->nConstraint; i++) {
+    const struct sqlite3_index_constraint *c = &info->aConstraint[i];
+    bool is_bound = c->op == SQLITE_INDEX_CONSTRAINT_GE || c->op == SQLITE_INDEX_CONSTRAINT_GT;
+    if (!c->usable || !is_bound || c->iColumn < 0) continue;
+    const char *name = column[c->iColumn].name;
+    if (strcmp(name, "ns") && strcmp(name, "begin_ns") && strcmp(name, "end_ns")) continue;
+    info->aConstraintUsage[i].argvIndex = 1;
+    info->idxNum = 1;
+    info->estimatedCost = 1e5;
+    break;
+  }
+  return SQLITE_OK;
+}
+
+static const sqlite3_module module = {
+    .xCreate = connect_table, .xConnect = connect_table, .xBestIndex = best_index,
+    .xDisconnect = disconnect_table, .xDestroy = disconnect_table,
+    .xOpen = scan_open, .xClose = scan_close, .xFilter = scan_filter, .xNext = scan_next,
+    .xEof = scan_eof, .xColumn = scan_column, .xRowid = scan_rowid};
+
+/* ---- Queries ----------------------------------------------------------------------------------- */
+
+static int put_error(struct export_sql *sql, sqlite3 *db) {
+  snprintf(sql->error, sizeof sql->error, "%s", db ? sqlite3_errmsg(db) : "out of memory");
+  return -1;
+}
+
+static struct export_cell cell_at(sqlite3_stmt *statement, int i) {
+  struct export_cell cell = {.type = EXPORT_NULL};
+  switch (sqlite3_column_type(statement, i)) {
+    case SQLITE_INTEGER:
+      cell.type = EXPORT_INTEGER;
+      cell.number.i = sqlite3_column_int64(statement, i);
+      break;
+    case SQLITE_FLOAT:
+      cell.type = EXPORT_REAL;
+      cell.number.d = sqlite3_column_double(statement, i);
+      break;
+    case SQLITE_NULL: break;
+    default:
+      cell.type = EXPORT_STRING;
+      cell.text = (const char *)sqlite3_column_text(statement, i);
+      cell.size = (size_t)sqlite3_column_bytes(statement, i);
+      if (!cell.text) cell.type = EXPORT_NULL;
+      break;
+  }
+  return cell;
+}
+
+static int put_rows(struct export_sql *sql, sqlite3 *db, sqlite3_stmt *statement) {
+  int count = sqlite3_column_count(statement), result = 0, step;
+  struct export_cell *cells = calloc((size_t)count + 1, sizeof *cells);
+  const char **names = calloc((size_t)count + 1, sizeof *names);
+  if (!cells || !names) result = put_error(sql, NULL);
+  for (int i = 0; !result && i < count; i++) names[i] = sqlite3_column_name(statement, i);
+  if (!result && count) sql->columns(sql->context, names, count);
+  while (!result && (step = sqlite3_step(statement)) != SQLITE_DONE) {
+    if (step != SQLITE_ROW) {
+      result = put_error(sql, db);
+      break;
+    }
+    for (int i = 0; i < count; i++) cells[i] = cell_at(statement, i);
+    result = sql->row(sql->context, cells, count);
+  }
+  free(cells);
+  free(names);
+  return result;
+}
+
+/* Reading and functions only: no files, no settings. */
+static int allow(void *context, int action, const char *first, const char *second,
+                 const char *database, const char *trigger) {
+  (void)context, (void)first, (void)second, (void)database, (void)trigger;
+  bool reads = action == SQLITE_SELECT || action == SQLITE_READ || action == SQLITE_FUNCTION ||
+               action == SQLITE_RECURSIVE;
+  return reads ? SQLITE_OK : SQLITE_DENY;
+}
+
+static int make_tables(struct export_sql *sql, sqlite3 *db) {
+  for (int t = 0; t < EXPORT_TABLES; t++) {
+    char create[128];
+    const char *name = export_table_name((enum export_table)t);
+    snprintf(create, sizeof create, "create virtual table temp.%s using eventring", name);
+    if (sqlite3_exec(db, create, NULL, NULL, NULL) != SQLITE_OK) return put_error(sql, db);
+  }
+  return 0;
+}
+
+static int run_all(struct export_sql *sql, sqlite3 *db, const char *query) {
+  int result = 0;
+  while (!result && *query) {
+    sqlite3_stmt *statement;
+    if (sqlite3_prepare_v2(db, query, -1, &statement, &query) != SQLITE_OK)
+      return put_error(sql, db);
+    if (statement) result = put_rows(sql, db, statement);
+    sqlite3_finalize(statement);
+  }
+  return result;
+}
+
+int export_sql(struct export_sql *sql, const char *query) {
+  sqlite3 *db = NULL;
+  int result = 0;
+  sql->error[0] = '\0';
+  if (sqlite3_open(":memory:", &db) != SQLITE_OK ||
+      sqlite3_create_module(db, "eventring", &module, sql) != SQLITE_OK)
+    result = put_error(sql, db);
+  if (!result) result = make_tables(sql, db);
+  if (!result) sqlite3_set_authorizer(db, allow, NULL);
+  if (!result) result = run_all(sql, db, query);
+  sqlite3_close(db);
+  return result;
+}
+
+#else
+
+bool export_has_sql(void) { return false; }
+
+int export_sql(struct export_sql *sql, const char *query) {
+  (void)query;
+  snprintf(sql->error, sizeof sql->error,
+           "this eventring was built without SQLite (Debian package: libsqlite3-dev)");
+  return -1;
+}
+
+#endif

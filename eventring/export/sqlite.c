@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+/* sqlite.c: a database of SQLite, with the tables of tables.def.
+ *
+ * It is written in one transaction, without a journal: a file that was not finished is
+ * removed. Memory: the cache of pages, 8 MiB. */
+#include "export/events.h"
+#include "export/rows.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#ifdef HAVE_SQLITE
+#include <sqlite3.h>
+
+struct sqlite {
+  struct export_run *run;
+  struct export_rows *rows;
+  sqlite3 *db;
+  sqlite3_stmt *insert[EXPORT_TABLES];
+  int columns[EXPORT_TABLES];
+  uint64_t count;
+  bool failed;  /* no memory */
+  bool created; /* the file is ours */
+};
+
+static int fail(struct sqlite *s) {
+  if (!s->run->error[0])
+    snprintf(s->run->error, sizeof s->run->error, "cannot write %.300s: %.100s", s->run->path,
+             sqlite3_errmsg(s->db));
+  return 1;
+}
+
+static int run_sql(struct sqlite *s, const char *sql) {
+  return sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : fail(s);
+}
+
+static void bind(sqlite3_stmt *to, int at, const struct export_cell *cell) {
+  switch (cell->type) {
+    case EXPORT_INTEGER: sqlite3_bind_int64(to, at, cell->number.i); break;
+    case EXPORT_REAL: sqlite3_bind_double(to, at, cell->number.d); break;
+    case EXPORT_STRING:
+      sqlite3_bind_text(to, at, cell->text, (int)cell->size, SQLITE_STATIC);
+      break;
+    default: sqlite3_bind_null(to, at); break;
+  }
+}
+
+static int put_row(void *context, enum export_table table, const struct export_cell *cells) {
+  enum { SHOWN = 4096 };
+  struct sqlite *s = context;
+  sqlite3_stmt *insert = s->insert[table];
+  for (int i = 0; i < s->columns[table]; i++) bind(insert, i + 1, &cells[i]);
+  int result = sqlite3_step(insert);
+  sqlite3_reset(insert);
+  if (result != SQLITE_DONE) return fail(s);
+  if (++s->count % SHOWN == 0) s->run->progress(s->run->progress_context);
+  return 0;
+}
+
+static int make_table(struct sqlite *s, enum export_table table) {
+  char create[1024], insert[256];
+  int count, used = snprintf(create, sizeof create, "create table %s(", export_table_name(table));
+  int filled = snprintf(insert, sizeof insert, "insert into %s values(", export_table_name(table));
+  const struct export_column *column = export_table_columns(table, &count);
+  for (int i = 0; i < count; i++) {
+    const char *type = strcmp(column[i].type, "ANY") == 0 ? "" : column[i].type;
+    used += snprintf(create + used, sizeof create - (size_t)used, "%s\"%s\" %s", i ? ", " : "",
+                     column[i].name, type);
+    filled += snprintf(insert + filled, sizeof insert - (size_t)filled, i ? ",?" : "?");
+  }
+  snprintf(create + used, sizeof create - (size_t)used, ")");
+  snprintf(insert + filled, sizeof insert - (size_t)filled, ")");
+  s->columns[table] = count;
+  if (run_sql(s, create) != 0) return 1;
+  return sqlite3_prepare_v2(s->db, insert, -1, &s->insert[table], NULL) == SQLITE_OK ? 0 : fail(s);
+}
+
+/* SQLite takes an empty file for a new database, and would take one that is there, too. */
+static int create_file(struct sqlite *s) {
+  int fd = open(s->run->path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (fd >= 0) {
+    close(fd);
+    s->created = true;
+    return 0;
+  }
+  snprintf(s->run->error, sizeof s->run->error, "cannot create %.300s: %s", s->run->path,
+           strerror(errno));
+  return 1;
+}
+
+static int open_database(struct sqlite *s) {
+  int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOFOLLOW;
+  if (create_file(s) != 0) return 1;
+  if (sqlite3_open_v2(s->run->path, &s->db, flags, NULL) != SQLITE_OK) return fail(s);
+  int result = run_sql(s, "pragma journal_mode = off; pragma synchronous = off;"
+                          "pragma locking_mode = exclusive; pragma cache_size = -8192; begin");
+  for (int t = 0; !result && t < EXPORT_TABLES; t++)
+    result = make_table(s, (enum export_table)t);
+  return result;
+}
+
+static void close_all(struct sqlite *s) {
+  for (int t = 0; t < EXPORT_TABLES; t++) sqlite3_finalize(s->insert[t]);
+  if (sqlite3_close(s->db) != SQLITE_OK) fail(s);
+  export_rows_free(s->rows);
+  if (s->created && (s->failed || s->run->error[0])) unlink(s->run->path);
+  free(s);
+}
+
+static void *begin(struct export_run *run) {
+  struct sqlite *s = calloc(1, sizeof *s);
+  if (!s) return NULL;
+  s->run = run;
+  s->rows = export_rows_new(run->cursor, UINT32_MAX, put_row, s);
+  if (s->rows && open_database(s) == 0) return s;
+  close_all(s);
+  return NULL;
+}
+
+static int check(struct sqlite *s, int result) {
+  if (result < 0) s->failed = true;
+  return result;
+}
+
+static int on_event(void *state, const struct eventring_event *e) {
+  struct sqlite *s = state;
+  return check(s, export_rows_event(s->rows, e));
+}
+static int on_lost(void *state, const struct eventring_loss *loss) {
+  struct sqlite *s = state;
+  return check(s, export_rows_lost(s->rows, loss));
+}
+static int on_open(void *state, const struct eventring_event *e) {
+  struct sqlite *s = state;
+  return check(s, export_rows_open(s->rows, e));
+}
+
+static int finish(void *state) {
+  struct sqlite *s = state;
+  struct export_run *run = s->run;
+  if (!run->error[0] && !s->failed) check(s, export_rows_end(s->rows));
+  if (!run->error[0] && !s->failed) run_sql(s, "commit");
+  bool failed = s->failed;
+  close_all(s);
+  return run->error[0] || failed ? -1 : 0;
+}
+
+#else
+
+static void *begin(struct export_run *run) {
+  snprintf(run->error, sizeof run->error,
+           "this eventring was built without SQLite (Debian package: libsqlite3-dev)");
+  return NULL;
+}
+static int on_event(void *state, const struct eventring_event *e) { return (void)state, (void)e, 1; }
+static int on_lost(void *state, const struct eventring_loss *l) { return (void)state, (void)l, 1; }
+static int on_open(void *state, const struct eventring_event *e) { return (void)state, (void)e, 1; }
+static int finish(void *state) { return (void)state, -1; }
+
+#endif
+
+const struct export_events export_events_sqlite = {
+    .own_files = true, .merged = true, .begin = begin, .event = on_event, .lost = on_lost,
+    .open = on_open, .finish = finish};

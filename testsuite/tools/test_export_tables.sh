@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: MIT
+# A recording as tables: `export --to sqlite`, `export --to csv` and `eventring sql` have the
+# spans, counters, events and losses that `dump` has. Read by python3's own modules, and by
+# sqlite3 where it is installed.
+. "$TESTSUITE/tools/_timeline.sh"
+record_all
+facts() { python3 "$TESTSUITE/tools/_tables.py" "$@" || fail "_tables.py $*"; }
+ALL="select * from spans; select * from counters; select * from events; select * from losses"
+sql=yes
+"$EVENTRING" sql whole.eventring "select 1" >one.txt 2>one.errors || sql=no
+[ $sql = yes ] || has "without SQLite" "libsqlite3-dev" "$(cat one.errors)"
+
+for name in whole few damaged; do
+  facts dump $name.dump >$name.expected
+  export_to csv $name $name.csv
+  facts csv $name.csv >$name.csv.actual
+  same_facts "csv of $name" $name.expected $name.csv.actual
+  [ $sql = yes ] || continue
+  export_to sqlite $name $name.sqlite
+  facts sqlite $name.sqlite >$name.sqlite.actual
+  same_facts "sqlite of $name" $name.expected $name.sqlite.actual
+  "$EVENTRING" sql --json $name.eventring "$ALL" >$name.json 2>sql.errors
+  status=$?
+  is "status of sql of $name" $([ $name = damaged ] && echo 1 || echo 0) $status
+  facts json $name.json >$name.json.actual
+  same_facts "sql of $name" $name.expected $name.json.actual
+done
+has "torn spans" "end" "$(cut -f 1,12 damaged.expected | sort -u)"
+[ $sql = yes ] || { finish; exit; }
+
+# ---- The other tables, and what SQLite makes of them
+one() { "$EVENTRING" sql --json whole.eventring "$1" | jq -c '.rows[0] | to_entries | map(.value)'; }
+is "domains" '[2,"worker 0","worker 1"]' \
+  "$(one "select count(*) n, min(name) a, max(name) z from domains")"
+is "recording" "[$(query whole.show .pid),$(query whole.show .start_ns)]" \
+  "$(one "select pid, start_ns from recording")"
+middle=$(jq -s 'map(select(.kind == "end") | .ns) | sort | .[length / 2 | floor]' whole.dump)
+expected=$(jq -s "map(select(.kind == \"end\" and .ns >= $middle)) | length" whole.dump)
+is "a scan that begins at a time" "[$expected]" \
+  "$(one "select count(*) from spans where end_ns >= $middle")"
+is "a join" '[40]' "$(one "select count(*) from spans i join spans o on i.domain = o.domain and
+  i.ring = o.ring and i.begin_ns between o.begin_ns and o.end_ns
+  where i.name = 'parse' and o.name = 'request'")"
+SAMPLED=$BUILDDIR/testsuite/tools/sample_heap
+if [ -x "$SAMPLED" ]; then
+  mkdir heap
+  HEAP_EVENTRING_START=1 HEAP_EVENTRING_PRESERVE=1 HEAP_EVENTRING_PREFIX=heap "$SAMPLED" --rate 0.05 \
+    >truth.json || fail "sample_heap"
+  "$EVENTRING" sql --json heap/*.eventring "select (select count(*) from samples) samples,
+    (select count(*) from samples s join stacks using (stack) where function like 'site%') sites,
+    (select max(depth) from stacks) depth" >heap.json || fail "sql of samples"
+  is "samples and stacks" true "$(query heap.json '.rows[0] | .samples > 100 and .sites > 100 and .depth > 1')"
+fi
+
+# ---- Text, and what is wrong
+"$EVENTRING" sql whole.eventring "select name, count(*) n from spans where name = 'minor' group by 1" >text.txt
+is "as text" "name n|minor 40|" "$(tr -s ' ' <text.txt | sed 's/ $//' | tr '\n' '|')"
+ends 1 "no such column: nme" "$EVENTRING" sql whole.eventring "select nme from spans"
+ends 1 "not authorized" "$EVENTRING" sql whole.eventring "attach 'x.sqlite' as x"
+is "nothing was written" no "$([ -e x.sqlite ] && echo yes || echo no)"
+ends 1 "no.eventring" "$EVENTRING" sql no.eventring "select * from spans"
+ends 2 "a query" "$EVENTRING" sql whole.eventring
+has "the list of tables" "begin_ns" "$("$EVENTRING" sql --tables)"
+ends 1 "whole.sqlite" "$EVENTRING" export --to sqlite -o whole.sqlite whole.eventring
+if command -v sqlite3 >/dev/null; then
+  is "by sqlite3" "40" "$(sqlite3 whole.sqlite "select count(*) from spans where name = 'request' and duration_ns > 0")"
+fi
+finish
