@@ -4,6 +4,7 @@
 EXTRA_DIST += doc
 
 man_MANS = doc/saros.eventring.3 doc/saros.domain.3 doc/saros.ffi.3 \
+	doc/saros.memprof.3 doc/saros.profile.3 \
 	doc/eventring.1 doc/eventring.3 doc/eventring.5 doc/saros.1 doc/eventring-conditions.7
 CLEANFILES += $(man_MANS)
 
@@ -33,6 +34,12 @@ doc/saros.domain.3: doc/DOMAINS.md doc/man.awk
 
 doc/saros.ffi.3: doc/FFI.md doc/man.awk
 	$(MAKE_PAGE) -v page=saros.ffi -v section=3 -v what="C libraries, from Lua" $(top_srcdir)/doc/FFI.md >$@
+
+doc/saros.memprof.3: doc/MEMPROF.md doc/man.awk
+	$(MAKE_PAGE) -v page=saros.memprof -v section=3 -v what="samples of allocations, from Lua" $(top_srcdir)/doc/MEMPROF.md >$@
+
+doc/saros.profile.3: doc/PROFILE.md doc/man.awk
+	$(MAKE_PAGE) -v page=saros.profile -v section=3 -v what="the profile of all calls" $(top_srcdir)/doc/PROFILE.md >$@
 
 # The pages of the subcommands: eventring-NAME(1) is the section NAME of eventring.md.
 SECTION = $(AM_V_GEN)$(MKDIR_P) doc && $(AWK) -f $(top_srcdir)/doc/section.awk

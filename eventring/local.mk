@@ -68,7 +68,8 @@ eventring_sources = \
 	eventring/reader/block_cursor.h eventring/reader/block_cursor.c \
 	eventring/reader/backwards.h eventring/reader/backwards.c \
 	eventring/reader/ring_reader.h eventring/reader/ring_reader.c \
-	eventring/reader/delivery.h eventring/reader/delivery.c eventring/reader/cursor.h \
+	eventring/reader/delivery.h eventring/reader/delivery.c eventring/reader/run.h \
+	eventring/reader/batch.c eventring/reader/cursor.h \
 	eventring/reader/cursor.c \
 	eventring/reader/inspect.c eventring/reader/end_check.c \
 	eventring/reader/locate.h eventring/reader/locate.c \

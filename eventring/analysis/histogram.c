@@ -8,19 +8,6 @@
 #include "analysis/saturating.h"
 #include "eventring.h"
 
-/* Octave 0 holds 0..127 one by one, octave n > 0 the values whose highest bit
-   is 6 + n in buckets of 2^(n-1). */
-static unsigned octave_of(uint64_t value) {
-  if (value < EVA_HISTOGRAM_BUCKETS) return 0;
-  unsigned highest = 63 - (unsigned)__builtin_clzll(value);
-  return highest - EVA_HISTOGRAM_BITS + 1;
-}
-
-static unsigned bucket_of(uint64_t value, unsigned octave) {
-  if (octave == 0) return (unsigned)value;
-  return (unsigned)(value >> (octave - 1)) & (EVA_HISTOGRAM_BUCKETS - 1);
-}
-
 static uint64_t middle_of(unsigned octave, unsigned bucket) {
   if (octave == 0) return bucket;
   uint64_t lowest = (uint64_t)(EVA_HISTOGRAM_BUCKETS + bucket) << (octave - 1);
@@ -29,20 +16,12 @@ static uint64_t middle_of(unsigned octave, unsigned bucket) {
 
 /* Sees to it that an octave is there; false when there is no memory for it. */
 static bool has_octave(struct eva_histogram *histogram, unsigned number) {
-  uint64_t **place = &histogram->octaves[number];
-  if (!*place) *place = calloc(EVA_HISTOGRAM_BUCKETS, sizeof **place);
-  return *place != NULL;
+  return histogram->octaves[number] || eva_histogram_make_octave(histogram, number) == 0;
 }
 
-int eva_histogram_add(struct eva_histogram *histogram, uint64_t value) {
-  unsigned number = octave_of(value);
-  if (!has_octave(histogram, number)) return EVENTRING_E_MEMORY;
-  histogram->octaves[number][bucket_of(value, number)]++;
-  if (histogram->count == 0 || value < histogram->min) histogram->min = value;
-  if (value > histogram->max) histogram->max = value;
-  histogram->count++;
-  histogram->total = eva_add(histogram->total, value);
-  return EVENTRING_OK;
+int eva_histogram_make_octave(struct eva_histogram *histogram, unsigned number) {
+  histogram->octaves[number] = calloc(EVA_HISTOGRAM_BUCKETS, sizeof *histogram->octaves[number]);
+  return histogram->octaves[number] ? EVENTRING_OK : EVENTRING_E_MEMORY;
 }
 
 int eva_histogram_merge(struct eva_histogram *into, const struct eva_histogram *from) {

@@ -16,7 +16,11 @@
 #ifndef EVENTRING_ANALYSIS_HISTOGRAM_H
 #define EVENTRING_ANALYSIS_HISTOGRAM_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+#include "analysis/saturating.h"
 
 enum {
   EVA_HISTOGRAM_BITS = 7,
@@ -32,8 +36,40 @@ struct eva_histogram {
   uint64_t *octaves[EVA_HISTOGRAM_OCTAVES]; /* NULL: none there */
 };
 
+/* Octave 0 holds 0..127 one by one, octave n > 0 the values whose highest bit
+   is 6 + n in buckets of 2^(n-1). */
+static inline unsigned eva_octave_of(uint64_t value) {
+  unsigned highest = 63 - (unsigned)__builtin_clzll(value | (EVA_HISTOGRAM_BUCKETS - 1));
+  return highest - EVA_HISTOGRAM_BITS + 1;
+}
+static inline unsigned eva_bucket_of(uint64_t value, unsigned octave) {
+  return (unsigned)(value >> (octave - (octave > 0))) & (EVA_HISTOGRAM_BUCKETS - 1);
+}
+/* Makes an octave that is not there. 0 or EVENTRING_E_MEMORY. */
+int eva_histogram_make_octave(struct eva_histogram *histogram, unsigned number);
+
+static inline bool eva_histogram_has_room(const struct eva_histogram *histogram,
+                                          uint64_t value) {
+  return histogram->octaves[eva_octave_of(value)] != NULL;
+}
+/* Adds a value for which there is room. */
+static inline void eva_histogram_count(struct eva_histogram *histogram, uint64_t value) {
+  unsigned number = eva_octave_of(value);
+  histogram->octaves[number][eva_bucket_of(value, number)]++;
+  if (value < histogram->min || histogram->count == 0) histogram->min = value;
+  if (value > histogram->max) histogram->max = value;
+  histogram->count++;
+  histogram->total = eva_add(histogram->total, value);
+}
 /* Adds a value, or all values of another histogram. 0 or EVENTRING_E_MEMORY. */
-int eva_histogram_add(struct eva_histogram *histogram, uint64_t value);
+static inline int eva_histogram_add(struct eva_histogram *histogram, uint64_t value) {
+  if (__builtin_expect(!eva_histogram_has_room(histogram, value), 0)) {
+    int status = eva_histogram_make_octave(histogram, eva_octave_of(value));
+    if (status < 0) return status;
+  }
+  eva_histogram_count(histogram, value);
+  return 0;
+}
 int eva_histogram_merge(struct eva_histogram *into, const struct eva_histogram *from);
 /* The quantile is given in 1/100000, 0 to 100000: 50000 is the median, 99900 p99.9.
    Returns 0 for an empty histogram. */

@@ -10,18 +10,6 @@
 enum { FIRST_BUCKETS = 16, FIRST_FRAMES = 8, MOST_DEPTH = 1 << 20 };
 #define NEVER UINT64_MAX
 
-struct frame {
-  uint64_t within; /* ns */
-  uint64_t losses; /* when it began; NEVER: its own time is not known */
-};
-
-struct eva_own_context {
-  struct eva_own_context *next; /* of the bucket */
-  uint64_t context;
-  uint32_t open, room;
-  struct frame *frame;
-};
-
 /* ---- Contexts ------------------------------------------------------------------------ */
 
 static size_t bucket_of(uint64_t context, size_t room) {
@@ -52,7 +40,6 @@ static struct eva_own_context **place_of(const struct eva_own_time *own, uint64_
   return place;
 }
 
-/* Made if it is not there; NULL: no memory. */
 static struct eva_own_context *context_at(struct eva_own_time *own, uint64_t context) {
   if (own->last && own->last->context == context) return own->last;
   if (own->used >= own->room && grow_buckets(own) < 0) return NULL;
@@ -66,11 +53,15 @@ static struct eva_own_context *context_at(struct eva_own_time *own, uint64_t con
   return own->last = *place;
 }
 
+static void free_context(struct eva_own_context *context) {
+  if (context->frame) free(context->frame - 1);
+  free(context);
+}
+
 static void drop(struct eva_own_time *own, const struct eva_own_context *context) {
   struct eva_own_context **place = place_of(own, context->context), *gone = *place;
   *place = gone->next;
-  free(gone->frame);
-  free(gone);
+  free_context(gone);
   own->used--;
   if (own->last == gone) own->last = NULL;
 }
@@ -93,12 +84,14 @@ static int open_frames(struct eva_own_context *c, uint32_t count, bool begins) {
   if (count > c->room) {
     uint32_t room = c->room ? 2 * c->room : FIRST_FRAMES;
     if (room < count) room = count;
-    struct frame *grown = realloc(c->frame, room * sizeof *grown);
-    if (!grown) return EVENTRING_E_MEMORY;
-    c->frame = grown;
+    struct eva_own_frame *all = c->frame ? c->frame - 1 : NULL;
+    all = realloc(all, ((size_t)room + 1) * sizeof *all);
+    if (!all) return EVENTRING_E_MEMORY;
+    all->within = 0;
+    c->frame = all + 1;
     c->room = room;
   }
-  for (; c->open < count; c->open++) c->frame[c->open] = (struct frame){0, NEVER};
+  for (; c->open < count; c->open++) c->frame[c->open] = (struct eva_own_frame){0, NEVER};
   c->open = count;
   return EVENTRING_OK;
 }
@@ -107,14 +100,14 @@ static int begin(struct eva_own_time *own, const struct eventring_event *event) 
   struct eva_own_context *c = context_at(own, event->context);
   if (!c || open_frames(c, event->depth + 1, true) < 0) return EVENTRING_E_MEMORY;
   bool seen = !(event->flags & EVENTRING_SYNTHETIC);
-  c->frame[event->depth] = (struct frame){0, seen ? own->losses : NEVER};
+  c->frame[event->depth] = (struct eva_own_frame){0, seen ? own->losses : NEVER};
   return EVENTRING_OK;
 }
 
 static int end(struct eva_own_time *own, const struct eventring_event *event, int64_t *own_ns) {
   struct eva_own_context *c = context_at(own, event->context);
   if (!c || open_frames(c, event->depth + 1, false) < 0) return EVENTRING_E_MEMORY;
-  const struct frame *frame = &c->frame[event->depth];
+  const struct eva_own_frame *frame = &c->frame[event->depth];
   bool matched = event->flags & EVENTRING_MATCHED && !(event->flags & EVENTRING_TORN);
   uint64_t whole = matched && event->ns > event->begin_ns ? event->ns - event->begin_ns : 0;
   if (matched && frame->losses == own->losses && frame->within <= whole)
@@ -124,7 +117,7 @@ static int end(struct eva_own_time *own, const struct eventring_event *event, in
     retire(own, c);
     return EVENTRING_OK;
   }
-  struct frame *outer = &c->frame[c->open - 1];
+  struct eva_own_frame *outer = &c->frame[c->open - 1];
   outer->within += whole;
   if (!matched) outer->losses = NEVER;
   return EVENTRING_OK;
@@ -138,14 +131,26 @@ int eva_own_time_event(struct eva_own_time *own, const struct eventring_event *e
   return event->kind == EVENTRING_END ? end(own, event, own_ns) : EVENTRING_OK;
 }
 
+bool eva_own_run_start(struct eva_own_run *run, struct eva_own_time *own, uint64_t context) {
+  struct eva_own_context *c = own->last;
+  if (!c || c->context != context) c = own->room ? *place_of(own, context) : NULL;
+  if (!c || !c->frame) return false;
+  own->last = c;
+  /* the end of its last span is to be noted once: then the context is idle */
+  *run = (struct eva_own_run){.context = c, .frame = c->frame, .losses = own->losses,
+                              .open = c->open, .room = c->room, .least = own->idle != c};
+  return true;
+}
+
+void eva_own_run_stop(const struct eva_own_run *run) { run->context->open = run->open; }
+
 void eva_own_time_lost(struct eva_own_time *own) { own->losses++; }
 
 void eva_own_time_clear(struct eva_own_time *own) {
   for (size_t i = 0; i < own->room; i++)
     for (struct eva_own_context *c = own->buckets[i], *next; c; c = next) {
       next = c->next;
-      free(c->frame);
-      free(c);
+      free_context(c);
     }
   free(own->buckets);
   *own = (struct eva_own_time){.losses = own->losses};

@@ -377,6 +377,93 @@ int eva_shares_event(struct eva_shares *shares, const struct eventring_event *ev
   return status;
 }
 
+/* ---- Batches ------------------------------------------------------------------------- */
+
+/* Do the events of the batch drive no clock, while none is driven? */
+static bool is_plain(const struct domain *domain, const struct eventring_batch *batch) {
+  const uint64_t driving = 1ull << EVENTRING_CLASS_GC | 1ull << EVENTRING_CLASS_DOMAIN |
+                           1ull << EVENTRING_CLASS_IO;
+  return domain->incarnation == batch->incarnation && !domain->clocks_open &&
+         !(batch->classes & driving);
+}
+
+/* The flow of the batch, if it is the present one, or was it last and none is now; or NULL. */
+static struct flow *flow_of(const struct flows *flows, const struct eventring_batch *batch) {
+  struct flow *flow = flows->present ? flows->present : flows->idle;
+  bool suits = flow && flow->context == batch->context && !flow->is_left && flow->frame &&
+               (flow->open || !flows->present);
+  return suits ? flow : NULL;
+}
+
+/* As take_span for events of a batch from number `i` on, up to one that it does not take; its
+   number. */
+static size_t take_briefs(const struct domain *domain, struct flow *flow,
+                          const struct eventring_batch *batch, size_t i,
+                          struct eva_ended *ended, size_t *count) {
+  const struct flows *flows = &domain->flows[batch->ring];
+  const uint64_t losses = flows->losses, domain_losses = domain->losses;
+  /* the end of its last span is more than that where it makes another flow the present or the
+     idle one */
+  const uint32_t least = flows->idle != flow || flow->from != flow->context;
+  struct frame *const frames = flow->frame;
+  uint32_t open = flow->open;
+  uint64_t at[EVA_PARTS];
+  for (int p = 0; p < EVA_PARTS; p++) at[p] = domain->clock[p].counted - flow->elsewhere[p];
+  for (; i < batch->count; i++) {
+    const struct eventring_brief *event = &batch->events[i];
+    uint32_t depth = event->depth;
+    if (depth >= flow->room || depth > open) break;
+    struct frame *frame = &frames[depth];
+    if (event->kind == EVENTRING_BEGIN) {
+      *frame = (struct frame){.losses = losses, .domain_losses = domain_losses,
+                              .id = event->id};
+      for (int p = 0; p < EVA_PARTS; p++) frame->at[p] = at[p];
+      open = depth + 1;
+      continue;
+    }
+    if (depth == open || depth < least) break;
+    uint64_t ns = event->ns - event->begin_ns;
+    struct eva_span_time *time = &ended[*count].time;
+    ended[(*count)++].index = i;
+    time->ns = ns;
+    time->suspended = 0;
+    time->knows_own = frame->losses == losses && frame->within <= ns;
+    time->own = time->knows_own ? ns - frame->within : 0;
+    time->knows_parts = frame->domain_losses == domain_losses;
+    for (int p = 0; p < EVA_PARTS; p++) {
+      uint64_t part = at[p] > frame->at[p] && time->knows_parts ? at[p] - frame->at[p] : 0;
+      time->part[p] = part < ns ? part : ns;
+    }
+    open = depth;
+    if (depth) frame[-1].within += ns;
+  }
+  flow->open = open;
+  return i;
+}
+
+int eva_shares_batch(struct eva_shares *shares, const struct eventring_batch *batch,
+                     struct eva_ended *ended, size_t *count) {
+  struct domain *domain = &shares->domain[batch->domain % EVENTRING_MAX_DOMAINS];
+  *count = 0;
+  for (size_t i = 0; i < batch->count; i++) {
+    struct flows *flows = &domain->flows[batch->ring % EVENTRING_RINGS];
+    struct flow *flow = is_plain(domain, batch) ? flow_of(flows, batch) : NULL;
+    if (flow) {
+      if (flows->present != flow) flow->from = flow->context;
+      i = take_briefs(domain, flow, batch, i, ended, count);
+      flows->present = flow->open ? flow : NULL;
+      if (i == batch->count) break;
+    }
+    struct eventring_event event;
+    bool is_over;
+    eventring_batch_event(batch, i, &event);
+    if (eva_shares_event(shares, &event, &ended[*count].time, &is_over) < 0)
+      return EVENTRING_E_MEMORY;
+    if (is_over) ended[(*count)++].index = i;
+  }
+  return EVENTRING_OK;
+}
+
 void eva_shares_lost(struct eva_shares *shares, const struct eventring_loss *loss) {
   struct domain *domain = domain_of(shares, loss->domain, loss->incarnation);
   domain->losses++;

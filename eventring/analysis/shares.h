@@ -46,6 +46,14 @@ void eva_shares_free(struct eva_shares *shares);
    is true. */
 int eva_shares_event(struct eva_shares *shares, const struct eventring_event *event,
                      struct eva_span_time *time, bool *ended);
+/* Takes the events of a batch. `ended`: room for one a event; *count of them are filled, one for
+   each event that ends a span whose begin is known. */
+struct eva_ended {
+  size_t index; /* of the event in the batch */
+  struct eva_span_time time;
+};
+int eva_shares_batch(struct eva_shares *shares, const struct eventring_batch *batch,
+                     struct eva_ended *ended, size_t *count);
 void eva_shares_lost(struct eva_shares *shares, const struct eventring_loss *loss);
 void eva_shares_switch(struct eva_shares *shares, const struct eventring_switch *change);
 

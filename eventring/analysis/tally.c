@@ -31,7 +31,8 @@ static struct eva_tally_entry *entry_at(struct eva_tally_domain *domain, uint16_
   size_t place = id % EVENTRING_MAX_EVENTS;
   if (!domain->entries)
     domain->entries = calloc(EVENTRING_MAX_EVENTS, sizeof *domain->entries);
-  if (!domain->entries) return NULL;
+  if (!domain->spans) domain->spans = calloc(EVENTRING_MAX_EVENTS, sizeof *domain->spans);
+  if (!domain->entries || !domain->spans) return NULL;
   if (!domain->entries[place])
     domain->entries[place] = calloc(1, sizeof **domain->entries);
   return domain->entries[place];
@@ -42,8 +43,9 @@ static struct eva_tally_span *span_at(struct eva_tally_span **span) {
   return *span;
 }
 
-static struct eva_tally_span *span_of(struct eva_tally_entry *entry) {
-  return span_at(&entry->span);
+static struct eva_tally_span *span_of(struct eva_tally_domain *domain,
+                                      struct eva_tally_entry *entry) {
+  return domain->spans[entry->id % EVENTRING_MAX_EVENTS] = span_at(&entry->span);
 }
 
 static struct eva_tally_counter *counter_of(struct eva_tally_entry *entry) {
@@ -125,11 +127,12 @@ static int add_counter(struct eva_tally_counter *counter,
   return EVENTRING_OK;
 }
 
-static int add_event(struct eva_tally_entry *entry, const struct eventring_event *event) {
+static int add_event(struct eva_tally_domain *domain, struct eva_tally_entry *entry,
+                     const struct eventring_event *event) {
   switch (event->kind) {
     case EVENTRING_BEGIN: break; /* counted at its end, or as open; its value:
                                     add_named */
-    case EVENTRING_END: return add_end(span_of(entry), event);
+    case EVENTRING_END: return add_end(span_of(domain, entry), event);
     case EVENTRING_COUNTER: return add_counter(counter_of(entry), event);
     case EVENTRING_LIFECYCLE: entry->lifecycle++; break;
     default: entry->events++; break;
@@ -243,7 +246,7 @@ static int count_event(struct eva_tally *tally, struct eva_tally_domain *domain,
   struct eva_tally_entry *entry = entry_at(domain, event->id);
   if (!entry) return EVENTRING_E_MEMORY;
   describe(entry, event);
-  int status = is_async_end(event) ? add_async(tally, entry, event) : add_event(entry, event);
+  int status = is_async_end(event) ? add_async(tally, entry, event) : add_event(domain, entry, event);
   if (status == EVENTRING_OK) status = add_to_life(domain, entry, event);
   return status == EVENTRING_OK ? add_named(domain, event) : status;
 }
@@ -306,9 +309,10 @@ static void count(struct eva_tally *tally, const struct eventring_event *event) 
 static int on_open_span(void *context, const struct eventring_event *event) {
   struct eva_tally *tally = context;
   if (event->ns > tally->until && event->kind == EVENTRING_BEGIN) return EVENTRING_OK;
-  struct eva_tally_entry *entry = entry_at(domain_at(tally, event->domain), event->id);
+  struct eva_tally_domain *domain = domain_at(tally, event->domain);
+  struct eva_tally_entry *entry = entry_at(domain, event->id);
   if (entry) describe(entry, event);
-  if (!entry || !span_of(entry)) return EVENTRING_E_MEMORY;
+  if (!entry || !span_of(domain, entry)) return EVENTRING_E_MEMORY;
   entry->span->open++;
   return EVENTRING_OK;
 }
@@ -352,6 +356,75 @@ static int on_event(void *context, const struct eventring_event *event) {
       clock_at(tally, event->domain, event->ring, event->incarnation, event->ns);
   if (event->ns >= tally->since) count(tally, event);
   eva_gc_clock_event(clock, event);
+  return tally->status;
+}
+
+/* ---- Batches --------------------------------------------------------------- */
+
+/* Is each event of the batch one for count_plain, if its definition was seen in the domain? */
+static bool is_plain(const struct eva_tally *tally, const struct eventring_batch *batch) {
+  const struct eva_tally_domain *domain = &tally->domains[batch->domain % EVENTRING_MAX_DOMAINS];
+  const struct eva_gc_clock *clock = &domain->clocks[batch->ring % EVENTRING_RINGS];
+  const uint64_t clocked = 1ull << EVENTRING_CLASS_GC | 1ull << EVENTRING_CLASS_FINALIZERS;
+  return clock->is_cut && clock->running && clock->incarnation == batch->incarnation &&
+         !(batch->classes & clocked) && batch->earliest_ns >= tally->since &&
+         batch->latest_ns <= tally->until && domain->entries && tally->first_ns;
+}
+
+static int count_unpacked(struct eva_tally *tally, const struct eventring_batch *batch, size_t i) {
+  struct eventring_event event;
+  eventring_batch_event(batch, i, &event);
+  return on_event(tally, &event);
+}
+
+/* The time of an event is that of the clock and of the tally by the end of the batch. */
+static void move_on(struct eva_tally *tally, struct eva_gc_clock *clock,
+                    const struct eventring_batch *batch) {
+  if (batch->latest_ns > clock->last) clock->last = batch->latest_ns;
+  if (batch->latest_ns > tally->last_ns) tally->last_ns = batch->latest_ns;
+  if (batch->earliest_ns < tally->first_ns) tally->first_ns = batch->earliest_ns;
+}
+
+/* Counts events of a batch from number `i` on as count_plain does, up to one that is not such
+   an event; its number. (The loop has all that it needs in locals.) */
+static size_t count_briefs(const struct eventring_batch *batch, size_t i,
+                           struct eva_tally_span *const *spans, struct eva_own_run *own) {
+  const struct eventring_brief *const events = batch->events;
+  for (const size_t count = batch->count; i < count; i++) {
+    const struct eventring_brief *event = &events[i];
+    struct eva_tally_span *span = spans[event->id % EVENTRING_MAX_EVENTS];
+    if (!span) break;
+    if (event->kind == EVENTRING_BEGIN) {
+      if (!eva_own_run_begin(own, event->depth)) break;
+      continue;
+    }
+    uint64_t whole = event->ns - event->begin_ns, within;
+    if (!eva_histogram_has_room(&span->durations, whole) ||
+        !eva_own_run_end(own, event->depth, whole, &within))
+      break;
+    eva_histogram_count(&span->durations, whole);
+    bool known = within <= whole;
+    span->own = eva_add(span->own, known ? whole - within : 0);
+    span->own_count += known;
+  }
+  return i;
+}
+
+int eva_tally_batch(void *context, const struct eventring_batch *batch) {
+  struct eva_tally *tally = context;
+  struct eva_tally_domain *domain = &tally->domains[batch->domain % EVENTRING_MAX_DOMAINS];
+  struct eva_own_time *own = &domain->own[batch->ring % EVENTRING_RINGS];
+  bool plain = is_plain(tally, batch);
+  if (plain) move_on(tally, &domain->clocks[batch->ring % EVENTRING_RINGS], batch);
+  for (size_t i = 0; i < batch->count && tally->status == EVENTRING_OK; i++) {
+    struct eva_own_run run;
+    if (plain && eva_own_run_start(&run, own, batch->context)) {
+      i = count_briefs(batch, i, domain->spans, &run);
+      eva_own_run_stop(&run);
+      if (i == batch->count) break;
+    }
+    count_unpacked(tally, batch, i);
+  }
   return tally->status;
 }
 
@@ -540,6 +613,7 @@ static void free_domain(struct eva_tally_domain *domain) {
     free(entry);
   }
   free(domain->entries);
+  free(domain->spans);
   for (int ring = 0; ring < EVENTRING_RINGS; ring++) eva_own_time_free(&domain->own[ring]);
   eva_lives_free(&domain->lives);
 }

@@ -82,6 +82,7 @@ struct eva_tally_domain {
   struct eventring_domain_info info; /* slot 0 ..; of the newest domain in it */
   struct eva_lives lives; /* of all; ascending once finished */
   struct eva_tally_entry **entries; /* by id, EVENTRING_MAX_EVENTS; NULL: unused */
+  struct eva_tally_span **spans;    /* theirs, but of async spans */
   struct eva_gc_clock clocks[EVENTRING_RINGS];
   struct eva_own_time own[EVENTRING_RINGS];
   struct eva_tally_ring rings[EVENTRING_RINGS];
@@ -113,6 +114,9 @@ void eva_tally_free(struct eva_tally *tally);
 
 /* For eventring_poll, with the tally as context. After an error they end each poll. */
 extern const struct eventring_callbacks eva_tally_callbacks;
+
+/* The same for eventring_cursor_batches. */
+int eva_tally_batch(void *tally, const struct eventring_batch *batch);
 
 /* Ends watching: takes the open spans, the rings and domains from the cursor,
    closes the clocks and adds up. The cursor must stay open as long as the

@@ -903,6 +903,42 @@ int eventring_cursor_switches(eventring_cursor *cursor,
                                               const struct eventring_switch *change),
                               void *context);
 
+/* Begins and ends of spans in bulk, for those who read very many: no call and no struct
+   eventring_event for each of them. */
+struct eventring_brief {
+  uint64_t ns;
+  uint64_t begin_ns;    /* of an end: when the span began, at most `ns`; of a begin: as `ns` */
+  uint32_t depth;       /* as in an event */
+  uint16_t id;          /* it has a definition: eventring_cursor_def */
+  uint8_t kind;         /* EVENTRING_BEGIN, EVENTRING_END */
+  uint8_t event_class;
+};
+/* Events of one ring and context, 1 to EVENTRING_BATCH, in their order. No flag would be set in them but
+   MATCHED in the ends; none has a payload, and no context was suspended since the begin. */
+#define EVENTRING_BATCH 512
+struct eventring_batch {
+  const struct eventring_brief *events; /* valid during the callback */
+  size_t count;
+  uint64_t earliest_ns, latest_ns;      /* of their times */
+  uint64_t classes;                     /* a bit for each class of which there are some */
+  uint64_t context;                     /* as in an event, like the following */
+  uint32_t domain, incarnation;
+  uint8_t ring;
+  const eventring_cursor *cursor;
+};
+/* Makes polls deliver such events to `callback`, in their place among the others, which the
+   callbacks of the poll get as before. Which of the events come in batches, and in how large
+   ones, is not specified. `callback`: as those of eventring_callbacks; its result ends the poll
+   after the batch. NULL: none. E_STATE: the cursor reads backwards, or polls; E_MEMORY. The
+   owner of the cursor. */
+int eventring_cursor_batches(eventring_cursor *cursor,
+                             int (*callback)(void *context, const struct eventring_batch *batch),
+                             void *context);
+/* Fills `event` with number `index` of a batch, as the callbacks of a poll would get it. During
+   the callback that has the batch. */
+void eventring_batch_event(const struct eventring_batch *batch, size_t index,
+                           struct eventring_event *event);
+
 /* Lets polls deliver only the rings whose bit is set (bit n: ring n of each domain; 0: all):
    the others are not even read, and count nowhere. Before the first poll, else E_STATE;
    E_ARGUMENT: there is no such ring. */

@@ -13,6 +13,7 @@
  *   definitions.c  what events refer to
  *   ring_reader.c  one ring: losses, open spans, limits
  *   delivery.c     one ring: the events of a block, handed to the callbacks
+ *   batch.c        the same, many at a time
  *   backwards.c    one ring, from its newest event to its oldest
  *   cursor.c       all rings: opening, polling, merging, closing
  *   end_check.c    what must hold of a file that nobody writes into any more
@@ -61,6 +62,9 @@ struct eventring_cursor {
   bool begun;    /* it was polled */
   int (*switched)(void *context, const struct eventring_switch *change); /* or NULL */
   void *switched_context;
+  int (*batch)(void *context, const struct eventring_batch *batch); /* or NULL */
+  void *batch_context;
+  struct eventring_brief *briefs; /* NULL: it never had one */
   bool back_begun; /* its rings, which it reads backwards, were begun */
   unsigned rings; /* bits of those that are read; 0: all */
   unsigned taken; /* of the rings that are made: those that have a reader, or get none */

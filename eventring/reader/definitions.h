@@ -29,6 +29,8 @@ struct evr_definition {
 };
 /* Fills in what delivery.c needs. */
 void evr_definition_prepare(struct evr_definition *definition);
+/* What batch.c needs. */
+uint32_t evr_definition_tail(const struct evr_definition *definition);
 
 enum { EVR_DEFINITION_CHUNK = 64 };
 
@@ -62,6 +64,7 @@ struct evr_definitions {
   uint64_t unknown;            /* records of types that this reader does not know */
   struct evr_definition *chunk[EVENTRING_MAX_EVENTS / EVR_DEFINITION_CHUNK];
   const struct evr_definition *definition[EVENTRING_MAX_EVENTS]; /* NULL: none */
+  uint32_t tail[EVENTRING_MAX_EVENTS]; /* for batch.c: evr_definition_tail */
   struct evr_stacks stacks;
   struct evr_ending ending;    /* the last one; ticks 0: none */
   struct evr_life *lives;      /* in the order of their starts, from lives_first on, */

@@ -22,7 +22,7 @@
  * later segments, later entries of the log) does not concern what lies within the
  * limits of the poll.
  */
-#include "reader/delivery.h"
+#include "reader/run.h"
 
 #include <string.h>
 
@@ -312,95 +312,9 @@ decode_any(struct evr_ring_reader *reader, uint64_t word,
 
 /* ---- Runs of events --------------------------------------------------------------- */
 
-struct run {
-  const uint64_t *words;
-  const struct evr_definition *const *definition; /* by id */
-  uint64_t since, ns;  /* of the event to be delivered: ticks after from_ticks */
-  uint64_t from_ticks; /* of the earliest event that the run may have */
-  uint64_t within;     /* from_ticks less that of the clock segment */
-  uint64_t from_ns, multiplier; /* of the clock segment */
-  uint64_t room;       /* since of the run's end */
-  uint64_t base;       /* since of the base that times refer to ... */
-  uint64_t base_word;  /* ... which is this in the place of a word's time */
-  uint32_t at, end;    /* words of the block */
-  /* The stack of open spans of the present context, whose count is behind. A begin is
-     plain while depth < full, an end while depth > empty. */
-  struct evr_span *top;
-  uint32_t depth, full, empty;
-  bool clean;          /* the fields of the event that few events need are 0 */
-};
-
-static inline void take_stack(const struct evr_ring_reader *reader, struct run *run) {
-  const struct evr_span_stack *stack = reader->spans.present;
-  run->depth = stack->count;
-  run->top = stack->span ? stack->span + stack->count : NULL;
-  run->full = stack->suspended ? 0 : stack->room;
-  run->empty = stack->suspended ? UINT32_MAX : 0;
-}
-
-/* The ticks at which the run that begins with the next event must end. */
-static uint64_t end_of_run(const struct evr_ring_reader *reader) {
-  uint64_t end = reader->blocks.meta->segment_end, due = evr_ring_reader_switch_due(reader);
-  return due < end ? due : end;
-}
-
-/* word_ticks (format.h) less from_ticks */
-static inline __attribute__((always_inline)) uint64_t since_of(const struct run *run,
-                                                               uint64_t word) {
-  return run->base +
-         (uint64_t)((int64_t)(word - run->base_word) >> EVENTRING_WORD_TIME_SHIFT);
-}
-
-/* An event has a word at least, so a run of no more words than the sink takes
-   events can not be too long. */
-static inline void begin_run(struct evr_ring_reader *reader, const struct evr_sink *sink,
-                             bool checked, struct run *run) {
-  const struct format_segment *segment = &reader->blocks.meta->segment;
-  uint64_t end = end_of_run(reader), from = segment->from_ticks;
-  uint64_t newest = reader->definitions->newest_since_ticks;
-  uint64_t begin = checked || newest < from ? from : newest;
-  if (checked && newest < end) end = newest;
-  uint32_t words = reader->end - reader->at;
-  if (words > sink->left) words = (uint32_t)sink->left;
-  *run = (struct run){.words = reader->blocks.held->words,
-                      .definition = reader->definitions->definition,
-                      .base = reader->position.base - begin,
-                      .base_word = reader->position.base << EVENTRING_WORD_TIME_SHIFT,
-                      .from_ticks = begin,
-                      .within = begin - from,
-                      .from_ns = segment->from_ns,
-                      .multiplier = segment->multiplier,
-                      .room = end > begin ? end - begin : 0,
-                      .at = reader->at,
-                      .end = reader->at + words,
-                      .ns = reader->order_ns};
-  run->since = since_of(run, run->words[run->at]);
-  take_stack(reader, run);
-  reader->event.domain = reader->blocks.slot;
-  reader->event.incarnation = reader->position.incarnation;
-  reader->event.context = reader->position.context;
-}
-
-static inline void set_depth(struct evr_ring_reader *reader, uint32_t depth) {
-  struct evr_span_stack *stack = reader->spans.present;
-  reader->spans.spans += depth - stack->count;
-  stack->count = depth;
-}
-
-static inline void end_run(struct evr_ring_reader *reader, struct evr_sink *sink,
-                           const struct run *run) {
-  reader->at = run->at;
-  set_depth(reader, run->depth);
-  reader->blocks.position += reader->in_run;
-  reader->delivered += reader->in_run;
-  sink->delivered += reader->in_run;
-  sink->left -= reader->in_run;
-  reader->in_run = 0;
-}
-
 /* An event that is no span, without times and payload. */
 static inline __attribute__((always_inline)) void
-set_point(struct evr_ring_reader *reader, struct run *run, const struct evr_definition *d,
+set_point(struct evr_ring_reader *reader, struct evr_event_run *run, const struct evr_definition *d,
           uint64_t tags) {
   struct eventring_event *event = &reader->event;
   event->ns = run->ns;
@@ -420,7 +334,7 @@ set_bytes(struct eventring_event *event, uint64_t value, const void *bytes, size
 
 /* A string or bytes, if its definition says so. */
 static inline __attribute__((always_inline)) bool
-decode_bytes(struct evr_ring_reader *reader, struct run *run, uint64_t word,
+decode_bytes(struct evr_ring_reader *reader, struct evr_event_run *run, uint64_t word,
              const struct evr_definition *d) {
   const uint64_t *payload = &run->words[run->at];
   unsigned kind = word_kind(word), words = word_length(word), type = d->def.payload;
@@ -437,7 +351,7 @@ decode_bytes(struct evr_ring_reader *reader, struct run *run, uint64_t word,
 
 /* An event without payload, whatever its definition says of one. */
 static inline __attribute__((always_inline)) bool
-decode_bare(struct evr_ring_reader *reader, struct run *run, unsigned kind,
+decode_bare(struct evr_ring_reader *reader, struct evr_event_run *run, unsigned kind,
             const struct evr_definition *d) {
   if (kind <= EVENTRING_END || d->def.kind != def_kind_of[kind]) return false;
   set_point(reader, run, d, EVR_TAGS(kind, EVENTRING_NONE, 0));
@@ -446,7 +360,7 @@ decode_bare(struct evr_ring_reader *reader, struct run *run, unsigned kind,
 }
 
 static inline __attribute__((always_inline)) void
-set_span(struct evr_ring_reader *reader, struct run *run, const struct evr_definition *d,
+set_span(struct evr_ring_reader *reader, struct evr_event_run *run, const struct evr_definition *d,
          uint64_t begin_ns, uint64_t tags) {
   struct eventring_event *event = &reader->event;
   event->ns = run->ns;
@@ -464,7 +378,7 @@ set_span(struct evr_ring_reader *reader, struct run *run, const struct evr_defin
 /* The begin or the end of a plain span, without a branch between the two: both push (what
    an end pushes is never read), and both read the begin. */
 static inline __attribute__((always_inline)) bool
-decode_nested(struct evr_ring_reader *reader, struct run *run,
+decode_nested(struct evr_ring_reader *reader, struct evr_event_run *run,
               uint64_t word) {
   uint64_t id = word_id(word), is_end = (word & FORMAT_WHAT_MASK) - EVENTRING_BEGIN;
   const struct evr_definition *d = run->definition[id];
@@ -487,7 +401,7 @@ decode_nested(struct evr_ring_reader *reader, struct run *run,
 /* The events of which there are many, where the stack has nothing unusual. False:
    not one of these. */
 static inline __attribute__((always_inline)) bool
-decode_plain(struct evr_ring_reader *reader, struct run *run,
+decode_plain(struct evr_ring_reader *reader, struct evr_event_run *run,
              uint64_t word) {
   unsigned id = word_id(word), what = word & FORMAT_WHAT_MASK;
   const struct evr_definition *d = run->definition[id];
@@ -516,7 +430,7 @@ decode_plain(struct evr_ring_reader *reader, struct run *run,
 }
 
 static inline __attribute__((always_inline)) void
-decode_unusual(struct evr_ring_reader *reader, struct run *run,
+decode_unusual(struct evr_ring_reader *reader, struct evr_event_run *run,
                uint64_t word) {
   set_depth(reader, run->depth);
   decode_any(reader, word, &run->words[run->at],
@@ -524,18 +438,6 @@ decode_unusual(struct evr_ring_reader *reader, struct run *run,
   run->at += word_length(word);
   run->clean = false;
   if (word_kind(word) <= EVENTRING_END) take_stack(reader, run);
-}
-
-/* Is there a next word that belongs to the run? Then its ticks and ns are set. */
-static inline __attribute__((always_inline)) bool
-goes_on(struct run *run, uint64_t until) {
-  if (run->at >= run->end) return false;
-  run->since = since_of(run, run->words[run->at]);
-  if (__builtin_expect(run->since >= run->room, 0)) return false;
-  uint64_t ticks = run->since + run->within;
-  run->ns = run->from_ns + (uint64_t)((unsigned __int128)ticks * run->multiplier >>
-                                      FORMAT_CLOCK_SHIFT);
-  return until == UINT64_MAX || run->ns <= until;
 }
 
 /* How the events of a run are decoded: */
@@ -548,7 +450,7 @@ enum manner {
 static inline __attribute__((always_inline)) void
 deliver_until(struct evr_ring_reader *reader, uint64_t until, enum manner manner,
               struct evr_sink *sink) {
-  struct run run;
+  struct evr_event_run run;
   int stop = 0;
   begin_run(reader, sink, manner == CHECKED, &run);
   do {
@@ -611,13 +513,28 @@ void evr_ring_reader_survey(struct evr_ring_reader *reader) {
   reader->nested = alike >= SURVEYED / 8;
 }
 
+enum { MANY = 8, /* events of a batch: then the one that ended it is taken alone, else */
+       SOME = 16 /* so many words are delivered one by one before a batch is tried again */ };
+
 /* Delivers the event that evr_ring_reader_look has found, and those after it. */
 static void deliver_run(struct evr_ring_reader *reader,
                         uint64_t until, struct evr_sink *sink) {
   uint64_t word = reader->blocks.held->words[reader->at];
   uint64_t ticks = word_ticks(word, reader->position.base);
+  bool may_be_older = ticks < reader->definitions->newest_since_ticks;
+  sink->most = UINT32_MAX;
+  if (sink->batch) {
+    uint64_t delivered = reader->delivered;
+    bool was_many = reader->batched >= MANY;
+    if (!may_be_older && evr_ring_reader_batch(reader, until, sink)) {
+      reader->batched = reader->delivered - delivered;
+      return;
+    }
+    reader->batched = 0;
+    sink->most = was_many ? 1 : SOME;
+  }
   reader->tags = (uint64_t)reader->blocks.ring << 16;
-  if (ticks < reader->definitions->newest_since_ticks) deliver_checked(reader, until, sink);
+  if (may_be_older) deliver_checked(reader, until, sink);
   else if (reader->nested) deliver_nested(reader, until, sink);
   else if (until == UINT64_MAX) deliver_all(reader, sink);
   else deliver_some(reader, until, sink);

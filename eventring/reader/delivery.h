@@ -13,6 +13,12 @@ struct evr_sink {
   void *context;
   int (*switched)(void *context, const struct eventring_switch *change); /* may be NULL */
   void *switched_context;
+  /* NULL: every event goes to the callbacks; else with room for those of a block: */
+  int (*batch)(void *context, const struct eventring_batch *batch);
+  void *batch_context;
+  struct eventring_brief *briefs;
+  const eventring_cursor *cursor;
+  uint32_t most;      /* words of a run */
   uint64_t left;      /* events that may still be delivered */
   uint64_t delivered; /* real ones */
   unsigned budget;    /* unreadable blocks that may still be tried */
@@ -27,6 +33,10 @@ bool evr_ring_reader_look(struct evr_ring_reader *reader, unsigned *budget);
 /* Delivers what is not later than `until`, until the sink has enough. True: there
    is something left, and order_ns is set. */
 bool evr_ring_reader_drain(struct evr_ring_reader *reader, uint64_t until,
+                           struct evr_sink *sink);
+/* Delivers the event that evr_ring_reader_look has found, and those after it, as a batch, up
+   to the first one that is none of those that a batch has (batch.c). False: it is one. */
+bool evr_ring_reader_batch(struct evr_ring_reader *reader, uint64_t until,
                            struct evr_sink *sink);
 /* A synthetic begin for entry `index` of a stack. */
 void evr_ring_reader_open_span(const struct evr_ring_reader *reader,

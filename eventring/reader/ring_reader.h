@@ -36,6 +36,7 @@ struct evr_ring_reader {
   uint64_t missed, delivered, lost, torn;
   uint64_t in_run;          /* events of the present run (delivery.c): not yet in
                                blocks.position and delivered */
+  uint64_t batched;         /* events of the last batch; 0: none since */
   uint64_t opened_head;     /* newest block when the cursor was opened */
   bool nested;              /* the spans of the block held seem to be (delivery.c) */
   bool joined;              /* has had a first position */

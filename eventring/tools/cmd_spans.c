@@ -53,12 +53,16 @@ struct name {
 
 /* ---- Reading ------------------------------------------------------------------------- */
 
+static bool wants_class(const struct question *q, uint8_t ring, uint8_t event_class) {
+  if (q->classes) return q->classes >> event_class & 1;
+  return ring == EVENTRING_USER || event_class == EVENTRING_CLASS_USER;
+}
+
 /* Is it one of the program's, or of what was asked for? */
 static bool wants(const struct question *q, const struct eventring_event *event) {
   if (!question_wants_domain(q, event->domain)) return false;
   if (q->name && strcmp(q->name, event->name) != 0) return false;
-  if (q->classes) return q->classes >> event->event_class & 1;
-  return event->ring == EVENTRING_USER || event->event_class == EVENTRING_CLASS_USER;
+  return wants_class(q, event->ring, event->event_class);
 }
 
 static struct kind *kind_of(struct spans *s, uint16_t id) {
@@ -83,18 +87,55 @@ static void add_times(struct times *sum, const struct eva_span_time *time) {
   sum->parts_of = eva_add(sum->parts_of, time->ns);
 }
 
-static void count_span(struct spans *s, const struct eventring_event *event,
-                       const struct eva_span_time *time) {
-  struct kind *kind = kind_of(s, event->id);
+static void count_in_kind(struct kind *kind, const struct eva_span_time *time) {
   add_times(&kind->times, time);
   if (eva_histogram_add(&kind->durations, time->ns) < 0) no_memory();
-  if (time->ns < s->over_ns) return;
+}
+
+static void note_long(struct spans *s, const struct eventring_event *event,
+                      const struct eva_span_time *time) {
   s->over++;
   if (!s->q.top || !eva_top_wants(&s->top, time->ns)) return;
   const struct row row = {.ns = time->ns, .begin_ns = event->begin_ns,
                           .context = event->context, .domain = event->domain,
                           .incarnation = event->incarnation, .id = event->id, .time = *time};
   if (eva_top_add(&s->top, &row) < 0) no_memory();
+}
+
+static void count_span(struct spans *s, const struct eventring_event *event,
+                       const struct eva_span_time *time) {
+  count_in_kind(kind_of(s, event->id), time);
+  if (time->ns >= s->over_ns) note_long(s, event, time);
+}
+
+/* (Events of a window without an end.) */
+static bool wants_brief(struct spans *s, const struct eventring_batch *batch,
+                        const struct eventring_brief *event) {
+  if (!wants_class(&s->q, batch->ring, event->event_class)) return false;
+  if (s->q.name && strcmp(s->q.name, question_name(&s->q, event->id)) != 0) return false;
+  return question_is_past_start(&s->q, event->ns);
+}
+
+static int on_batch(void *context, const struct eventring_batch *batch) {
+  struct spans *s = context;
+  struct eva_ended ended[EVENTRING_BATCH];
+  size_t count;
+  if (eva_shares_batch(s->shares, batch, ended, &count) < 0) no_memory();
+  for (size_t i = 0; i < count && question_wants_domain(&s->q, batch->domain); i++) {
+    const struct eventring_brief *brief = &batch->events[ended[i].index];
+    const struct eva_span_time *time = &ended[i].time;
+    if (!wants_brief(s, batch, brief)) continue;
+    count_in_kind(kind_of(s, brief->id), time);
+    if (time->ns < s->over_ns) continue;
+    if (!s->q.top || !eva_top_wants(&s->top, time->ns)) {
+      s->over++;
+      continue;
+    }
+    struct eventring_event event;
+    eventring_batch_event(batch, ended[i].index, &event);
+    note_long(s, &event, time);
+  }
+  return 0;
 }
 
 static int on_event(void *context, const struct eventring_event *event) {
@@ -139,6 +180,7 @@ static void read_recording(struct spans *s) {
   s->shares = eva_shares_new();
   if (!s->shares) no_memory();
   s->top = (struct eva_top){.size = sizeof(struct row), .most = s->q.top};
+  s->q.batch = on_batch;
   question_read(&s->q, &callbacks, on_switch, s);
   eventring_open_spans(s->q.reader.cursor, on_open, s);
   eva_top_sort(&s->top);

@@ -111,6 +111,13 @@ static int on_event(void *context, const struct eventring_event *event) {
   return eva_tally_callbacks.event(watching->tally, event);
 }
 
+static int on_batch(void *context, const struct eventring_batch *batch) {
+  struct watching *watching = context;
+  watching->seen += batch->count;
+  __atomic_store_n(&watching->events, watching->seen, __ATOMIC_RELAXED);
+  return eva_tally_batch(watching->tally, batch);
+}
+
 static int on_lost(void *context, const struct eventring_loss *loss) {
   const struct watching *watching = context;
   return eva_tally_callbacks.lost(watching->tally, loss);
@@ -133,6 +140,10 @@ static void *watch(void *context) {
                                   .limit_ns = watching->options->limit_ns,
                                   .until = watching->tally->until,
                                   .after_poll = after_poll};
+  /* (where reading ends with one event, those after it must not come with it) */
+  if (reading.until == UINT64_MAX &&
+      eventring_cursor_batches(watching->reader.cursor, on_batch, watching) == EVENTRING_E_MEMORY)
+    no_memory();
   reader_read(&watching->reader, &reading);
   return NULL;
 }

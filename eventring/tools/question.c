@@ -36,14 +36,29 @@ int question_open(struct question *q, const struct operands *operands) {
 
 /* ---- Reading ------------------------------------------------------------------------- */
 
+static void note_time(struct question *q, uint64_t ns) {
+  if (!question_is_past_start(q, ns) || question_is_past_end(q, ns)) return;
+  if (!q->first_ns) q->first_ns = ns;
+  if (ns > q->last_ns) q->last_ns = ns;
+}
+
 static int on_event(void *context, const struct eventring_event *event) {
   struct question *q = context;
-  if (question_is_past_start(q, event->ns) && !question_is_past_end(q, event->ns) &&
-      !(event->flags & EVENTRING_SYNTHETIC)) {
-    if (!q->first_ns) q->first_ns = event->ns;
-    if (event->ns > q->last_ns) q->last_ns = event->ns;
-  }
+  if (!(event->flags & EVENTRING_SYNTHETIC)) note_time(q, event->ns);
   return q->callbacks->event(q->context, event);
+}
+
+static int on_batch(void *context, const struct eventring_batch *batch) {
+  struct question *q = context;
+  if (batch->latest_ns >= q->window.since) {
+    if (batch->earliest_ns < q->window.since) { /* one by one */
+      for (size_t i = 0; i < batch->count; i++) note_time(q, batch->events[i].ns);
+    } else {
+      note_time(q, batch->earliest_ns);
+      note_time(q, batch->latest_ns);
+    }
+  }
+  return q->batch(q->context, batch);
 }
 
 static int on_lost(void *context, const struct eventring_loss *loss) {
@@ -57,6 +72,10 @@ void question_read(struct question *q, const struct eventring_callbacks *callbac
   q->callbacks = callbacks;
   q->context = context;
   if (switched) eventring_cursor_switches(q->reader.cursor, switched, context);
+  /* (where reading ends with one event, those after it must not come with it) */
+  if (q->batch && q->window.until == UINT64_MAX &&
+      eventring_cursor_batches(q->reader.cursor, on_batch, q) == EVENTRING_E_MEMORY)
+    no_memory();
   const struct reading reading = {.callbacks = &own, .context = q,
                                   .follow = q->limit_ns > 0 || q->reader.launched,
                                   .limit_ns = q->limit_ns, .until = q->window.until};

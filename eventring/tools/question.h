@@ -26,6 +26,8 @@ struct question {
   struct eventring_totals totals;
   uint64_t first_ns, last_ns; /* of the events in the window */
   const struct eventring_callbacks *callbacks;
+  /* NULL: all events go to the callbacks; else set before question_read */
+  int (*batch)(void *context, const struct eventring_batch *batch);
   void *context;
 };
 

@@ -175,6 +175,80 @@ static void read_backwards(const char *path, unsigned flags, int status,
   eventring_close(cursor);
 }
 
+/* ---- Batches ------------------------------------------------------------------------ */
+
+/* All that was delivered, in its order, as one number. */
+static void mix(uint64_t *hash, uint64_t value) { *hash = (*hash ^ value) * 0x100000001b3u; }
+
+static int mix_event(void *context, const struct eventring_event *e) {
+  uint64_t *hash = context;
+  const uint64_t fields[] = {e->ns, e->begin_ns, e->domain, e->incarnation, e->id, e->ring,
+                             e->kind, e->event_class, e->payload, e->flags, e->depth, e->value.u,
+                             e->size, e->context, e->suspended_ns, e->link, e->role,
+                             (uint64_t)(e->def != NULL)};
+  for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) mix(hash, fields[i]);
+  for (size_t i = 0; i < e->size; i++) mix(hash, ((const uint8_t *)e->bytes)[i]);
+  for (const char *name = e->name; *name; name++) mix(hash, (uint8_t)*name);
+  return 0;
+}
+
+static int mix_loss(void *context, const struct eventring_loss *loss) {
+  const uint64_t fields[] = {loss->ns, loss->count, loss->domain, loss->incarnation, loss->ring,
+                             loss->flags};
+  for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) mix(context, fields[i]);
+  return 0;
+}
+
+static int mix_switch(void *context, const struct eventring_switch *change) {
+  mix(context, change->ns);
+  mix(context, change->context);
+  mix(context, (uint64_t)change->resumed << 8 | change->ring);
+  return 0;
+}
+
+static int mix_batch(void *context, const struct eventring_batch *batch) {
+  REQUIRE(batch->count > 0 && batch->count <= EVENTRING_BATCH);
+  for (size_t i = 0; i < batch->count; i++) {
+    struct eventring_event event;
+    eventring_batch_event(batch, i, &event);
+    REQUIRE(event.ns >= batch->earliest_ns && event.ns <= batch->latest_ns);
+    REQUIRE(batch->classes >> event.event_class & 1);
+    mix_event(context, &event);
+  }
+  return 0;
+}
+
+/* The same with batches and without; returns what is common to both. */
+static uint64_t mix_all(const char *path, unsigned flags, bool batches, int *status,
+                        struct eventring_totals *totals) {
+  static const struct eventring_callbacks callbacks = {mix_event, mix_loss};
+  uint64_t hash = 0xcbf29ce484222325u;
+  eventring_cursor *cursor;
+  *status = eventring_open_path(&cursor, path, flags, NULL);
+  if (*status != EVENTRING_OK) return 0;
+  eventring_cursor_switches(cursor, mix_switch, &hash);
+  if (batches) REQUIRE(eventring_cursor_batches(cursor, mix_batch, &hash) == EVENTRING_OK);
+  *status = eventring_poll(cursor, &callbacks, &hash, 100);
+  for (int polls = 0; polls < 20 && !eventring_finished(cursor); polls++) {
+    int result = eventring_poll(cursor, &callbacks, &hash, 0);
+    if (result < 0) *status = result;
+  }
+  eventring_open_spans(cursor, mix_event, &hash);
+  eventring_cursor_totals(cursor, totals);
+  eventring_close(cursor);
+  return hash;
+}
+
+static void compare_batches(const char *path, unsigned flags) {
+  struct eventring_totals one_by_one = {0}, in_batches = {0};
+  int status, status_in_batches;
+  uint64_t hash = mix_all(path, flags, false, &status, &one_by_one);
+  REQUIRE(mix_all(path, flags, true, &status_in_batches, &in_batches) == hash);
+  REQUIRE(status == status_in_batches);
+  REQUIRE(in_batches.delivered == one_by_one.delivered && in_batches.lost == one_by_one.lost &&
+          in_batches.missed == one_by_one.missed && in_batches.torn == one_by_one.torn);
+}
+
 int input_read_everything(const char *path, unsigned flags, const char *copy) {
   struct eventring_error error = {0};
   eventring_cursor *cursor;
@@ -189,6 +263,7 @@ int input_read_everything(const char *path, unsigned flags, const char *copy) {
   struct eventring_totals totals;
   eventring_cursor_totals(cursor, &totals);
   read_backwards(path, flags, status, &totals);
+  compare_batches(path, flags);
   if (copy) {
     unlink(copy);
     if (eventring_snapshot(cursor, copy, &error) == EVENTRING_OK)

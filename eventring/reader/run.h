@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/* run.h: the events of a block that are delivered together (delivery.c, batch.c): what holds
+ * for all of them is computed once. */
+#ifndef EVENTRING_RUN_H
+#define EVENTRING_RUN_H
+
+#include "reader/delivery.h"
+
+struct evr_event_run {
+  const uint64_t *words;
+  const struct evr_definition *const *definition; /* by id */
+  uint64_t since, ns;  /* of the event to be delivered: ticks after from_ticks */
+  uint64_t from_ticks; /* of the earliest event that the run may have */
+  uint64_t within;     /* from_ticks less that of the clock segment */
+  uint64_t from_ns, multiplier; /* of the clock segment */
+  uint64_t room;       /* since of the run's end */
+  uint64_t base;       /* since of the base that times refer to ... */
+  uint64_t base_word;  /* ... which is this in the place of a word's time */
+  uint32_t at, end;    /* words of the block */
+  /* The stack of open spans of the present context, whose count is behind. A begin is
+     plain while depth < full, an end while depth > empty. */
+  struct evr_span *top;
+  uint32_t depth, full, empty;
+  bool clean;          /* the fields of the event that few events need are 0 */
+};
+
+static inline void take_stack(const struct evr_ring_reader *reader, struct evr_event_run *run) {
+  const struct evr_span_stack *stack = reader->spans.present;
+  run->depth = stack->count;
+  run->top = stack->span ? stack->span + stack->count : NULL;
+  run->full = stack->suspended ? 0 : stack->room;
+  run->empty = stack->suspended ? UINT32_MAX : 0;
+}
+
+/* The ticks at which the run that begins with the next event must end. */
+static uint64_t end_of_run(const struct evr_ring_reader *reader) {
+  uint64_t end = reader->blocks.meta->segment_end, due = evr_ring_reader_switch_due(reader);
+  return due < end ? due : end;
+}
+
+/* word_ticks (format.h) less from_ticks */
+static inline __attribute__((always_inline)) uint64_t since_of(const struct evr_event_run *run,
+                                                               uint64_t word) {
+  return run->base +
+         (uint64_t)((int64_t)(word - run->base_word) >> EVENTRING_WORD_TIME_SHIFT);
+}
+
+/* An event has a word at least, so a run of no more words than the sink takes
+   events can not be too long. */
+static inline void begin_run(struct evr_ring_reader *reader, const struct evr_sink *sink,
+                             bool checked, struct evr_event_run *run) {
+  const struct format_segment *segment = &reader->blocks.meta->segment;
+  uint64_t end = end_of_run(reader), from = segment->from_ticks;
+  uint64_t newest = reader->definitions->newest_since_ticks;
+  uint64_t begin = checked || newest < from ? from : newest;
+  if (checked && newest < end) end = newest;
+  uint32_t words = reader->end - reader->at;
+  if (words > sink->left) words = (uint32_t)sink->left;
+  if (words > sink->most) words = sink->most;
+  *run = (struct evr_event_run){.words = reader->blocks.held->words,
+                          .definition = reader->definitions->definition,
+                          .base = reader->position.base - begin,
+                          .base_word = reader->position.base << EVENTRING_WORD_TIME_SHIFT,
+                          .from_ticks = begin,
+                          .within = begin - from,
+                          .from_ns = segment->from_ns,
+                          .multiplier = segment->multiplier,
+                          .room = end > begin ? end - begin : 0,
+                          .at = reader->at,
+                          .end = reader->at + words,
+                          .ns = reader->order_ns};
+  run->since = since_of(run, run->words[run->at]);
+  take_stack(reader, run);
+  reader->event.domain = reader->blocks.slot;
+  reader->event.incarnation = reader->position.incarnation;
+  reader->event.context = reader->position.context;
+}
+
+static inline void set_depth(struct evr_ring_reader *reader, uint32_t depth) {
+  struct evr_span_stack *stack = reader->spans.present;
+  reader->spans.spans += depth - stack->count;
+  stack->count = depth;
+}
+
+static inline void end_run(struct evr_ring_reader *reader, struct evr_sink *sink,
+                           const struct evr_event_run *run) {
+  reader->at = run->at;
+  set_depth(reader, run->depth);
+  reader->blocks.position += reader->in_run;
+  reader->delivered += reader->in_run;
+  sink->delivered += reader->in_run;
+  sink->left -= reader->in_run;
+  reader->in_run = 0;
+}
+
+/* Is there a next word that belongs to the run? Then its ticks and ns are set. */
+static inline __attribute__((always_inline)) bool
+goes_on(struct evr_event_run *run, uint64_t until) {
+  if (run->at >= run->end) return false;
+  run->since = since_of(run, run->words[run->at]);
+  if (__builtin_expect(run->since >= run->room, 0)) return false;
+  uint64_t ticks = run->since + run->within;
+  run->ns = run->from_ns + (uint64_t)((unsigned __int128)ticks * run->multiplier >>
+                                      FORMAT_CLOCK_SHIFT);
+  return until == UINT64_MAX || run->ns <= until;
+}
+
+#endif /* EVENTRING_RUN_H */
