@@ -23,7 +23,7 @@ static double factor_for(const struct figure *figure, size_t runs_a_side) {
 static bool is_beyond(const struct figure *figure, size_t runs_a_side) {
   const struct eva_comparison *c = &figure->comparison;
   double factor = factor_for(figure, runs_a_side);
-  if (figure->group != FIGURES_MAIN || !(c->a > 0) || !(c->b > 0)) return false;
+  if (figure->group > FIGURES_WORK || !(c->a > 0) || !(c->b > 0)) return false;
   return c->b / c->a > factor || c->a / c->b > factor;
 }
 
@@ -140,6 +140,7 @@ static void print_text(const struct runs *runs, uint64_t top) {
   print_side(runs, 0);
   print_side(runs, 1);
   print_group(runs, FIGURES_MAIN, "The run", SIZE_MAX);
+  print_group(runs, FIGURES_WORK, "Its work, whatever else the machine did", SIZE_MAX);
   print_group(runs, FIGURES_PAUSES, "The collector", SIZE_MAX);
   print_group(runs, FIGURES_SPANS, "Spans", most);
   print_verdict(runs);
@@ -168,7 +169,7 @@ static void put_number(struct eva_json *json, const char *key, double value, boo
 
 static void put_figure(struct eva_json *json, const struct figure *figure) {
   static const char *const units[] = {"ns", "bytes", "count"};
-  static const char *const groups[] = {"run", "collector", "spans"};
+  static const char *const groups[] = {"run", "work", "collector", "spans"};
   const struct eva_comparison *c = &figure->comparison;
   eva_json_open_object(json);
   eva_json_string_at(json, "name", figure->name);

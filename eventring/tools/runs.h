@@ -8,8 +8,9 @@
 
 enum unit { UNIT_NS, UNIT_BYTES, UNIT_COUNT };
 
-/* What decides the verdict, and what is shown besides. Holm's correction is made for each. */
-enum figure_group { FIGURES_MAIN, FIGURES_PAUSES, FIGURES_SPANS, FIGURE_GROUPS };
+/* What decides the verdict: times, amounts; what is shown besides. Holm's correction is made for
+   each. */
+enum figure_group { FIGURES_MAIN, FIGURES_WORK, FIGURES_PAUSES, FIGURES_SPANS, FIGURE_GROUPS };
 
 struct figure {
   char name[EVENTRING_MAX_NAME + 32];

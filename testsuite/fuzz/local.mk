@@ -42,6 +42,15 @@ check-mutations:
 	  $(top_srcdir)/testsuite/fuzz/mutations_read.c -lpthread -o testsuite/fuzz/mutations-asan
 	cd testsuite/fuzz && SRCDIR=$(abs_top_srcdir) ./mutations-asan $(MUTATIONS) $(MUTATION_SEED)
 
+# make check-questions [QUESTIONS=100000] [QUESTION_SEED=n] [QUESTION_FILES=200]: damaged
+# recordings through all questions and exporters, in one process, and through the commands.
+QUESTIONS = 100000
+QUESTION_FILES = 200
+check-questions: all testsuite/fuzz/questions_test
+	@$(MKDIR_P) testsuite/fuzz
+	cd testsuite/fuzz && SRCDIR=$(abs_top_srcdir) ./questions_test $(QUESTIONS) $(QUESTION_SEED)
+	QUESTIONS_FILES=$(QUESTION_FILES) $(MAKE) check TESTFLAGS=--only=questions_damaged
+
 # make fuzz-recordings [FUZZ_SECONDS=n] (make fuzz: all fuzzers). New inputs are kept in
 # testsuite/fuzz/found of the build directory, those that fail beside it.
 fuzz-recordings:
@@ -56,7 +65,7 @@ fuzz-recordings:
 
 fuzz: fuzz-recordings
 
-.PHONY: check-mutations fuzz fuzz-recordings
+.PHONY: check-questions check-mutations fuzz fuzz-recordings
 
 clean-local: clean-fuzz
 clean-fuzz:

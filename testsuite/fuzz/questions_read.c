@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* questions_read.c: questions_test asks each damaged file all questions that commands answer,
- * in one process, and checks what they print: text without control characters, JSON that is
- * valid, by the grammar of RFC 8259, and UTF-8. */
+/* questions_read.c: questions_test asks each damaged file all questions that commands answer and
+ * exports it in all formats (formats.def), in one process, and checks what comes out: text
+ * without control characters, JSON that is valid, by the grammar of RFC 8259, and UTF-8. */
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,9 +13,12 @@
 #include "recording_input.h"
 #include "tools/tool.h"
 
-#define QUESTIONS(X) X(pauses) X(spans) X(stats) X(autopsy) X(diff)
+/* The commands that answer questions about a file and print one text or one JSON value; first
+   those that need a profile in it, and fail if there is none. */
+#define QUESTIONS(X) X(heap) X(profile) X(pauses) X(spans) X(stats) X(autopsy) X(show) X(diff)
 #define DECLARE(name) int command_##name(const struct command *self, int count, char **words);
 QUESTIONS(DECLARE)
+DECLARE(export)
 #undef DECLARE
 
 static const struct command questions[] = {
@@ -22,7 +26,19 @@ static const struct command questions[] = {
     QUESTIONS(QUESTION)
 #undef QUESTION
 };
-enum { COUNT = sizeof questions / sizeof questions[0], DIFF = COUNT - 1 };
+enum { COUNT = sizeof questions / sizeof questions[0], OF_PROFILES = 2, DIFF = COUNT - 1 };
+
+static const struct command exporter = {
+    .name = "export", .synopsis = "", .summary = "", .run = command_export};
+static const struct format {
+  const char *name, *suffix;
+  bool of_profile;
+} formats[] = {
+#define EXPORT_PROFILE(name, suffix, summary) {#name, suffix, true},
+#define EXPORT_EVENTS(name, suffix, summary) {#name, suffix, false},
+#include "export/formats.def"
+};
+enum { FORMATS = sizeof formats / sizeof formats[0] };
 
 /* ---- What was printed ------------------------------------------------------------------ */
 
@@ -129,10 +145,10 @@ static bool is_harmless(const char *text, size_t size) {
 
 static int out = -1;
 
-static void check_output(const char *name, const char *path, bool json) {
-  off_t size = lseek(out, 0, SEEK_END);
+static void check_output(int fd, const char *name, const char *path, bool json) {
+  off_t size = lseek(fd, 0, SEEK_END);
   char *text = malloc((size_t)size + 1);
-  if (!text || pread(out, text, (size_t)size, 0) != size) abort();
+  if (!text || pread(fd, text, (size_t)size, 0) != size) abort();
   struct text t = {.at = text, .end = text + size};
   bool right = size == 0 || (json ? value(&t) && t.at == t.end : is_harmless(text, (size_t)size));
   if (!right) {
@@ -141,6 +157,10 @@ static void check_output(const char *name, const char *path, bool json) {
     abort();
   }
   free(text);
+}
+
+static void empty_output(void) {
+  if (ftruncate(out, 0) != 0 || lseek(out, 0, SEEK_SET) != 0) abort();
 }
 
 static int ask(const struct command *question, const char *path, bool json) {
@@ -152,10 +172,28 @@ static int ask(const struct command *question, const char *path, bool json) {
   words[count++] = name;
   if (question == &questions[DIFF]) words[count++] = name;
   words[count] = NULL;
-  if (ftruncate(out, 0) != 0 || lseek(out, 0, SEEK_SET) != 0) abort();
+  empty_output();
   int status = question->run(question, count, words);
   fflush(stdout);
-  check_output(question->name, path, json);
+  check_output(out, question->name, path, json);
+  return status;
+}
+
+static int export(const struct format *format, const char *path) {
+  char to[64], file[64], name[512];
+  char *words[] = {"--to", to, "-o", file, name, NULL};
+  snprintf(to, sizeof to, "%s", format->name);
+  snprintf(file, sizeof file, "exported%s", format->suffix);
+  snprintf(name, sizeof name, "%s", path);
+  unlink(file);
+  empty_output();
+  int status = exporter.run(&exporter, 5, words);
+  int fd = open(file, O_RDONLY | O_CLOEXEC);
+  size_t end = strlen(file);
+  if (status == STATUS_OK && fd < 0) abort();
+  if (fd >= 0 && strcmp(file + end - 5, ".json") == 0) check_output(fd, to, path, true);
+  if (fd >= 0) close(fd);
+  unlink(file);
   return status;
 }
 
@@ -163,10 +201,11 @@ static int ask(const struct command *question, const char *path, bool json) {
 static void redirect(void) {
   out = memfd_create("questions", MFD_CLOEXEC);
   if (out < 0 || dup2(out, STDOUT_FILENO) < 0 || !freopen("questions.err", "w", stderr)) abort();
+  setvbuf(stderr, NULL, _IONBF, 0); /* what is said before an abort is to be seen */
 }
 
 extern const unsigned mutations_by_default;
-const unsigned mutations_by_default = 400;
+const unsigned mutations_by_default = 300;
 
 int read_mutation(const char *path, unsigned number) {
   int reported = 0, kept = dup(STDOUT_FILENO);
@@ -175,7 +214,12 @@ int read_mutation(const char *path, unsigned number) {
   for (unsigned i = 0; i < COUNT; i++) {
     int status = ask(&questions[i], path, (number + i) % 2);
     if (status != STATUS_OK && status != STATUS_WRONG) abort();
-    if (status == STATUS_WRONG) reported = -1;
+    if (status == STATUS_WRONG && i >= OF_PROFILES) reported = -1;
+  }
+  for (unsigned i = 0; i < FORMATS; i++) {
+    int status = export(&formats[i], path);
+    if (status != STATUS_OK && status != STATUS_WRONG) abort();
+    if (status == STATUS_WRONG && !formats[i].of_profile) reported = -1;
   }
   if (kept < 0 || dup2(kept, STDOUT_FILENO) < 0) abort();
   close(kept);
