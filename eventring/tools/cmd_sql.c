@@ -18,7 +18,8 @@ struct sql_output {
   bool json;
   bool is_open;  /* a query's rows are being written */
   bool damaged;
-  char said[512]; /* the last damage */
+  char damage[512]; /* that is to be reported when the query is over; "": none */
+  char said[512];   /* the last one that was reported */
   struct eva_json writer;
   struct table table;
   char **titles;
@@ -33,8 +34,16 @@ static void begin_table(struct sql_output *o) {
   o->rows = 0;
 }
 
+/* Not between the rows: a message would come into the middle of a line. */
+static void report_damage(struct sql_output *o) {
+  if (!o->damage[0] || strcmp(o->said, o->damage) == 0) return;
+  complain("%s", o->damage);
+  memcpy(o->said, o->damage, sizeof o->said);
+  o->damage[0] = '\0';
+}
+
 static void end_query(struct sql_output *o) {
-  if (!o->is_open) return;
+  if (!o->is_open) return report_damage(o);
   o->is_open = false;
   if (o->json) {
     eva_json_close_array(&o->writer);
@@ -45,6 +54,7 @@ static void end_query(struct sql_output *o) {
   }
   for (int i = 0; i < o->columns; i++) free(o->titles[i]);
   free(o->titles);
+  report_damage(o);
 }
 
 static void on_columns(void *context, const char *const *names, int count) {
@@ -105,12 +115,11 @@ static int on_row(void *context, const struct export_cell *cells, int count) {
   return ferror(stdout) ? 1 : 0;
 }
 
+/* Of several the first is reported: the others follow from it, or come again. */
 static void on_damage(void *context, const char *text) {
   struct sql_output *o = context;
   o->damaged = true;
-  if (strcmp(o->said, text) == 0) return;
-  snprintf(o->said, sizeof o->said, "%s", text);
-  complain("%s", text);
+  if (!o->damage[0]) snprintf(o->damage, sizeof o->damage, "%s", text);
 }
 
 /* ---- The tables there are --------------------------------------------------------------------- */
