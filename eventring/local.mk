@@ -152,7 +152,7 @@ libexport_a_SOURCES = \
 	eventring/export/paths.c eventring/export/paths.h \
 	eventring/export/chrome.c eventring/export/csv.c eventring/export/events.h \
 	eventring/export/faces.c eventring/export/faces.h eventring/export/out.c \
-	eventring/export/out.h eventring/export/perfetto.c eventring/export/processes.c eventring/export/processes.h \
+	eventring/export/openmetrics.c eventring/export/out.h eventring/export/perfetto.c eventring/export/processes.c eventring/export/processes.h \
 	eventring/export/rows.c eventring/export/rows.h eventring/export/sql.c \
 	eventring/export/sql.h eventring/export/sqlite.c \
 	eventring/export/tables.def \
