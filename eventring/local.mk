@@ -150,7 +150,7 @@ libexport_a_SOURCES = \
 	eventring/export/pprof.c eventring/export/speedscope.c \
 	eventring/export/callgrind.c eventring/export/dot.c \
 	eventring/export/paths.c eventring/export/paths.h \
-	eventring/export/chrome.c eventring/export/csv.c eventring/export/events.h \
+	eventring/export/chrome.c eventring/export/csv.c eventring/export/ctf.c eventring/export/events.h \
 	eventring/export/faces.c eventring/export/faces.h eventring/export/out.c \
 	eventring/export/openmetrics.c eventring/export/out.h eventring/export/perfetto.c eventring/export/processes.c eventring/export/processes.h \
 	eventring/export/rows.c eventring/export/rows.h eventring/export/sql.c \

@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: MIT */
+/* ctf.c: the Common Trace Format 1.8, for babeltrace2, Trace Compass and lttng-analyses.
+ *
+ * A trace is a folder: `metadata`, which describes all types in text (TSDL), and a file for each
+ * ring of each domain, d0r1 for instance, with packets of events in the order of time. What was
+ * lost is counted in the packets (events_discarded): readers report it between two of them.
+ *
+ * Each definition has one event class for each of what it does and each kind of value, with a
+ * number in the order of first use; so the metadata are written at the end.
+ *
+ *   NAME:begin, NAME:end    a span; `end` has its begin (0: not known), for how long it was
+ *                           suspended and off the processor, and `torn`: 1 the begin is not
+ *                           known, 2 the end was not recorded
+ *   NAME:open               a span that began earlier, where reading began or after a loss
+ *   NAME                    a counter, an instant, a lifecycle event
+ *   NAME:begin, :step, :end with `link`: an async span or a flow
+ *
+ * Within a file times never go back: what was recorded out of order has the time of the event
+ * before it. All fields are aligned to bytes. Memory: a packet for each ring, 16 MiB at most. */
+#include "export/events.h"
+#include "export/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { RINGS = EVENTRING_MAX_DOMAINS * EVENTRING_RINGS };
+enum { PACKET = 16 << 10, HEADER = 4 + 4 + 5 * 8 + 4 + 4, MOST_EVENT = 13 << 10 };
+#define CTF_MAGIC 0xC1FC1FC1u
+
+enum doing { DOES_POINT, DOES_BEGIN, DOES_END, DOES_OPEN, DOES_START, DOES_STEP, DOES_STOP, DOINGS };
+static const char *const doing_text[DOINGS] = {"", ":begin", ":end", ":open", ":begin", ":step",
+                                               ":end"};
+/* How values are written: */
+enum shape { NO_VALUE, SIGNED, UNSIGNED, REAL, TEXT, BYTES, SHAPES };
+
+struct stream {
+  char *packet; /* NULL: there is none */
+  size_t size;
+  uint64_t begin_ns, last_ns; /* of the packet; of the last event */
+  uint64_t discarded;
+  uint32_t incarnation; /* whose name was written */
+  bool discards; /* since the last packet */
+};
+
+struct names { uint32_t id[DOINGS][SHAPES]; }; /* 0: not used yet */
+
+struct class { /* an event class, by its number - 1 */
+  char *name;
+  uint8_t doing, shape;
+};
+
+struct ctf {
+  struct export_run *run;
+  bool failed;
+  struct stream stream[RINGS];
+  struct names *known[EVENTRING_MAX_EVENTS], *unknown;
+  struct class *classes;
+  uint32_t count, room;
+  uint32_t domain_class; /* that says the name of a domain */
+};
+
+/* ---- Files ----------------------------------------------------------------------------------- */
+
+static int fail(struct ctf *c, const char *what, const char *path) {
+  if (!c->run->error[0])
+    snprintf(c->run->error, sizeof c->run->error, "cannot %s %.350s: %s", what, path,
+             strerror(errno));
+  return 1;
+}
+
+static void path_of(const struct ctf *c, uint32_t place, char path[4096]) {
+  snprintf(path, 4096, "%.3000s/d%" PRIu32 "r%" PRIu32, c->run->path, place / EVENTRING_RINGS,
+           place % EVENTRING_RINGS);
+}
+
+static int append(struct ctf *c, uint32_t place, const char *bytes, size_t size) {
+  char path[4096];
+  path_of(c, place, path);
+  int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (fd < 0) return fail(c, "create", path);
+  while (size > 0) {
+    ssize_t done = write(fd, bytes, size);
+    if (done < 0 && errno == EINTR) continue;
+    if (done < 0) {
+      fail(c, "write", path);
+      close(fd);
+      return 1;
+    }
+    bytes += done, size -= (size_t)done;
+  }
+  if (close(fd) != 0) return fail(c, "write", path);
+  c->run->progress(c->run->progress_context);
+  return 0;
+}
+
+/* Removes what was written of a trace that is not complete. */
+static void remove_all(const struct ctf *c) {
+  char path[4096];
+  for (uint32_t place = 0; place < RINGS; place++) {
+    path_of(c, place, path);
+    if (c->stream[place].packet) unlink(path);
+  }
+  snprintf(path, sizeof path, "%.3000s/metadata", c->run->path);
+  unlink(path);
+  rmdir(c->run->path);
+}
+
+/* ---- Packets --------------------------------------------------------------------------------- */
+
+static char *put32(char *to, uint32_t value) { return export_copy(to, &value, sizeof value); }
+static char *put64(char *to, uint64_t value) { return export_copy(to, &value, sizeof value); }
+
+static int write_packet(struct ctf *c, uint32_t place) {
+  struct stream *s = &c->stream[place];
+  char *to = put32(put32(s->packet, CTF_MAGIC), 0);
+  to = put64(put64(to, s->begin_ns), s->last_ns);
+  to = put64(put64(to, s->size * 8), s->size * 8);
+  to = put64(to, s->discarded);
+  put32(put32(to, place / EVENTRING_RINGS), place % EVENTRING_RINGS);
+  int result = append(c, place, s->packet, s->size);
+  s->size = HEADER;
+  s->begin_ns = s->last_ns;
+  s->discards = false;
+  return result;
+}
+
+static uint32_t place_of(uint32_t domain, uint8_t ring) {
+  return (domain % EVENTRING_MAX_DOMAINS) * EVENTRING_RINGS + ring % EVENTRING_RINGS;
+}
+
+static struct stream *stream_of(struct ctf *c, uint32_t place, uint64_t ns) {
+  struct stream *s = &c->stream[place];
+  if (s->packet) return s;
+  s->packet = malloc(PACKET);
+  if (!s->packet) {
+    c->failed = true;
+    return NULL;
+  }
+  s->size = HEADER;
+  s->begin_ns = s->last_ns = ns;
+  return s;
+}
+
+/* ---- Classes --------------------------------------------------------------------------------- */
+
+static uint32_t new_class(struct ctf *c, const char *name, enum doing doing, enum shape shape) {
+  if (c->count == c->room) {
+    uint32_t room = c->room ? 2 * c->room : 64;
+    struct class *grown = realloc(c->classes, room * sizeof *grown);
+    if (!grown) return 0;
+    c->classes = grown;
+    c->room = room;
+  }
+  char *copy = strdup(name);
+  if (!copy) return 0;
+  c->classes[c->count] = (struct class){copy, (uint8_t)doing, (uint8_t)shape};
+  return ++c->count;
+}
+
+static uint32_t class_of(struct ctf *c, const struct eventring_event *e, enum doing doing,
+                         enum shape shape) {
+  struct names **place = e->def ? &c->known[e->id % EVENTRING_MAX_EVENTS] : &c->unknown;
+  if (!*place) *place = calloc(1, sizeof **place);
+  if (!*place) return 0;
+  uint32_t *id = &(*place)->id[doing][shape];
+  if (!*id) *id = new_class(c, e->name, doing, shape);
+  return *id;
+}
+
+static enum doing doing_of(const struct eventring_event *e) {
+  switch (e->kind) {
+    case EVENTRING_BEGIN: return e->flags & EVENTRING_SYNTHETIC ? DOES_OPEN : DOES_BEGIN;
+    case EVENTRING_END: return DOES_END;
+    case EVENTRING_LINKED:
+      return e->role == EVENTRING_ROLE_BEGIN ? DOES_START
+             : e->role == EVENTRING_ROLE_END ? DOES_STOP : DOES_STEP;
+    default: return DOES_POINT;
+  }
+}
+
+static enum shape shape_of(const struct eventring_event *e) {
+  if (e->kind == EVENTRING_END) return NO_VALUE;
+  switch (e->payload) {
+    case EVENTRING_NONE: return NO_VALUE;
+    case EVENTRING_INT: return SIGNED;
+    case EVENTRING_UINT: case EVENTRING_STRING_ID: case EVENTRING_STACK_ID: return UNSIGNED;
+    case EVENTRING_DOUBLE: return REAL;
+    case EVENTRING_STRING: case EVENTRING_VALUES: case EVENTRING_SAMPLE: return TEXT;
+    default: return BYTES;
+  }
+}
+
+/* ---- Events --------------------------------------------------------------------------------- */
+
+/* Terminated: a 0 within is U+FFFD, as what is not UTF-8. */
+static char *put_text(char *to, const char *text, size_t size) {
+  while (size > 0) {
+    struct eventring_character c = eventring_character_at(text, size);
+    to = c.valid && c.code ? export_copy(to, text, c.size) : EXPORT_TEXT(to, "\xEF\xBF\xBD");
+    text += c.size, size -= c.size;
+  }
+  *to++ = '\0';
+  return to;
+}
+
+static char *put_value(char *to, const struct eventring_event *e, enum shape shape) {
+  switch (shape) {
+    case SIGNED: case UNSIGNED: case REAL: return put64(to, e->value.u);
+    case TEXT:
+      if (e->payload == EVENTRING_STRING) return put_text(to, e->bytes, e->size);
+      to = export_json_value(to, e);
+      *to++ = '\0';
+      return to;
+    case BYTES: return export_copy(put32(to, (uint32_t)e->size), e->bytes, e->size);
+    default: return to;
+  }
+}
+
+static char *put_fields(char *to, const struct eventring_event *e, enum doing doing) {
+  int64_t off_cpu = eventring_event_off_cpu(e);
+  if (doing == DOES_OPEN) return put64(to, e->ns);
+  if (doing >= DOES_START) return put64(to, e->link);
+  if (doing != DOES_END) return to;
+  bool has_begin = e->flags & (EVENTRING_MATCHED | EVENTRING_SYNTHETIC);
+  to = put64(to, has_begin ? e->begin_ns : 0);
+  to = put64(put64(to, e->suspended_ns), off_cpu > 0 ? (uint64_t)off_cpu : 0);
+  *to++ = e->flags & EVENTRING_TORN ? has_begin ? 2 : 1 : 0;
+  return to;
+}
+
+/* Header and context of an event. */
+static char *begin_event(struct stream *s, uint32_t class, uint64_t ns, uint64_t context,
+                         uint32_t depth) {
+  if (ns > s->last_ns) s->last_ns = ns;
+  char *to = put64(put32(s->packet + s->size, class - 1), s->last_ns);
+  return put32(put64(to, context), depth);
+}
+
+static int put_domain(struct ctf *c, struct stream *s, const struct eventring_event *e) {
+  struct eventring_domain_info info;
+  char name[EVENTRING_MAX_DOMAIN_NAME + 1] = "";
+  if (eventring_cursor_life(c->run->cursor, e->domain, e->incarnation, &info) == 0)
+    memcpy(name, info.name, sizeof name);
+  if (!c->domain_class) c->domain_class = new_class(c, "eventring_domain", DOES_POINT, TEXT);
+  if (!c->domain_class) return 1;
+  char *to = begin_event(s, c->domain_class, s->last_ns, 0, 0);
+  s->size = (size_t)(put_text(to, name, strlen(name)) - s->packet);
+  s->incarnation = e->incarnation;
+  return 0;
+}
+
+static int on_event(void *state, const struct eventring_event *e) {
+  struct ctf *c = state;
+  uint32_t place = place_of(e->domain, e->ring);
+  enum doing doing = doing_of(e);
+  enum shape shape = shape_of(e);
+  struct stream *s = stream_of(c, place, e->ns);
+  uint32_t class = class_of(c, e, doing, shape);
+  if (!s || !class) {
+    c->failed = true;
+    return 1;
+  }
+  if (s->size + MOST_EVENT > PACKET && write_packet(c, place) != 0) return 1;
+  if (s->incarnation != e->incarnation && put_domain(c, s, e) != 0) {
+    c->failed = true;
+    return 1;
+  }
+  char *to = begin_event(s, class, e->ns, e->context, e->depth);
+  s->size = (size_t)(put_value(put_fields(to, e, doing), e, shape) - s->packet);
+  return 0;
+}
+
+/* The packet before the loss ends, empty if it must; the next one has the new count. */
+static int on_lost(void *state, const struct eventring_loss *loss) {
+  struct ctf *c = state;
+  uint32_t place = place_of(loss->domain, loss->ring);
+  struct stream *s = stream_of(c, place, loss->ns);
+  if (!s) return 1;
+  if (write_packet(c, place) != 0) return 1;
+  s->discarded += loss->count;
+  s->discards = true;
+  return 0;
+}
+
+/* Its begin is there. */
+static int on_open(void *state, const struct eventring_event *e) { return (void)state, (void)e, 0; }
+
+/* ---- Metadata --------------------------------------------------------------------------------- */
+
+static void put_quoted(FILE *out, const char *text) {
+  putc('"', out);
+  for (; *text; text++) {
+    if (*text == '"' || *text == '\\') putc('\\', out);
+    putc(*text == '\n' ? ' ' : *text, out);
+  }
+  putc('"', out);
+}
+
+static const char *const value_text[SHAPES] = {
+    "", "    int64_t value;\n", "    uint64_t value;\n", "    double_t value;\n",
+    "    string value;\n", "    uint32_t value_length;\n    uint8_t value[value_length];\n"};
+
+static void put_class(FILE *out, const struct class *class, uint32_t id) {
+  char name[EVENTRING_MAX_NAME + 16];
+  snprintf(name, sizeof name, "%s%s", class->name, doing_text[class->doing]);
+  fputs("event {\n  name = ", out);
+  put_quoted(out, name);
+  fprintf(out, ";\n  id = %" PRIu32 ";\n  stream_id = 0;\n  fields := struct {\n", id);
+  if (class->doing == DOES_OPEN) fputs("    uint64_t begin_ns;\n", out);
+  if (class->doing == DOES_END)
+    fputs("    uint64_t begin_ns;\n    uint64_t suspended_ns;\n    uint64_t off_cpu_ns;\n"
+          "    uint8_t torn;\n", out);
+  if (class->doing >= DOES_START) fputs("    uint64_t link;\n", out);
+  fprintf(out, "%s  };\n};\n", value_text[class->shape]);
+}
+
+/* What the clock was when that of the wall was 0. */
+static void put_clock(FILE *out, const struct eventring_info *info) {
+  int64_t offset = info->start_wall_ns - (int64_t)info->start_ns;
+  fprintf(out, "clock {\n  name = monotonic;\n  freq = 1000000000;\n  offset_s = %" PRId64 ";\n"
+               "  offset = %" PRId64 ";\n  absolute = false;\n};\n",
+          offset > 0 ? offset / 1000000000 : 0, offset > 0 ? offset % 1000000000 : 0);
+}
+
+static void put_metadata(const struct ctf *c, FILE *out) {
+  fputs("/* CTF 1.8 */\n"
+        "typealias integer { size = 8; align = 8; signed = false; } := uint8_t;\n"
+        "typealias integer { size = 32; align = 8; signed = false; } := uint32_t;\n"
+        "typealias integer { size = 64; align = 8; signed = false; } := uint64_t;\n"
+        "typealias integer { size = 64; align = 8; signed = true; } := int64_t;\n"
+        "typealias floating_point { exp_dig = 11; mant_dig = 53; align = 8; } := double_t;\n"
+        "trace {\n  major = 1;\n  minor = 8;\n  byte_order = le;\n"
+        "  packet.header := struct {\n    uint32_t magic;\n    uint32_t stream_id;\n  };\n};\n"
+        "env {\n  program = ", out);
+  put_quoted(out, c->run->info->program);
+  fprintf(out, ";\n  pid = %d;\n};\n", (int)c->run->info->pid);
+  put_clock(out, c->run->info);
+  fputs("typealias integer { size = 64; align = 8; signed = false;"
+        " map = clock.monotonic.value; } := time_t;\n"
+        "stream {\n  id = 0;\n"
+        "  packet.context := struct {\n    time_t timestamp_begin;\n    time_t timestamp_end;\n"
+        "    uint64_t content_size;\n    uint64_t packet_size;\n    uint64_t events_discarded;\n"
+        "    uint32_t domain;\n    uint32_t ring;\n  };\n"
+        "  event.header := struct {\n    uint32_t id;\n    time_t timestamp;\n  };\n"
+        "  event.context := struct {\n    uint64_t context;\n    uint32_t depth;\n  };\n};\n", out);
+  for (uint32_t i = 0; i < c->count; i++) put_class(out, &c->classes[i], i);
+}
+
+static void write_metadata(struct ctf *c) {
+  char path[4096];
+  snprintf(path, sizeof path, "%.3000s/metadata", c->run->path);
+  int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
+  if (!out) {
+    fail(c, "create", path);
+    if (fd >= 0) close(fd);
+    return;
+  }
+  put_metadata(c, out);
+  bool failed = ferror(out);
+  if (fclose(out) != 0 || failed) fail(c, "write", path);
+}
+
+static void *begin(struct export_run *run) {
+  struct ctf *c = calloc(1, sizeof *c);
+  if (!c) return NULL;
+  c->run = run;
+  if (strlen(run->path) > 3000) errno = ENAMETOOLONG;
+  else if (mkdir(run->path, 0700) == 0) return c;
+  fail(c, "create", run->path);
+  free(c);
+  return NULL;
+}
+
+static void free_all(struct ctf *c) {
+  for (uint32_t place = 0; place < RINGS; place++) free(c->stream[place].packet);
+  for (uint32_t i = 0; i < c->count; i++) free(c->classes[i].name);
+  for (int i = 0; i < EVENTRING_MAX_EVENTS; i++) free(c->known[i]);
+  free(c->unknown);
+  free(c->classes);
+  free(c);
+}
+
+static int finish(void *state) {
+  struct ctf *c = state;
+  struct export_run *run = c->run;
+  for (uint32_t place = 0; place < RINGS && !run->error[0] && !c->failed; place++) {
+    const struct stream *s = &c->stream[place];
+    if (s->packet && (s->size > HEADER || s->discards)) write_packet(c, place);
+  }
+  if (!run->error[0] && !c->failed) write_metadata(c);
+  int result = run->error[0] || c->failed ? -1 : 0;
+  if (result) remove_all(c);
+  free_all(c);
+  return result;
+}
+
+const struct export_events export_events_ctf = {
+    .own_files = true, .begin = begin, .event = on_event, .lost = on_lost, .open = on_open,
+    .finish = finish};
