@@ -17,15 +17,24 @@ const engine = await import(
 const model = engine.TraceModel.Model.createWithAllHandlers();
 await model.parse(JSON.parse(fs.readFileSync(file, "utf8")).traceEvents);
 const lines = [];
+const ns = (us) => Math.round(us * 1000);
+// A span that ends at the same nanosecond as the one around it may be left out of the tree: the
+// sums of begin and duration, in microseconds, differ by rounding. Its depth is counted.
+function depthOf(entry, thread) {
+  const node = thread.entryToNode.get(entry), end = (e) => ns(e.ts) + ns(e.dur);
+  if (node) return node.depth;
+  const around = thread.entries.filter((e) => e !== entry && ns(e.ts) <= ns(entry.ts) && end(e) >= end(entry));
+  if (!around.some((e) => end(e) === end(entry))) throw new Error(`not in the tree: ${JSON.stringify(entry)}`);
+  return around.length;
+}
 for (const thread of engine.Handlers.Threads.threadsInTrace(model.parsedTrace().data)) {
   const place = thread.name.replace(/ \+\d+$/, "");
   for (const entry of thread.entries) {
     if (entry.ph !== "X" || "bind_id" in entry) continue;
     const open = entry.args && entry.args.open;
     const remark = open ? ["open"] : entry.args && entry.args.torn ? ["torn"] : [];
-    lines.push(["span", place, entry.name, entry.cat, Math.round(entry.ts * 1000),
-                open ? -1 : Math.round(entry.dur * 1000), thread.entryToNode.get(entry).depth,
-                ...remark].join("\t"));
+    lines.push(["span", place, entry.name, entry.cat, ns(entry.ts), open ? -1 : ns(entry.dur),
+                depthOf(entry, thread), ...remark].join("\t"));
   }
 }
 fs.writeSync(1, lines.sort().join("\n") + "\n");
