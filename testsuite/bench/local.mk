@@ -77,6 +77,11 @@ bench-answers: all
 	@BUILDDIR=$(abs_top_builddir) bash $(top_srcdir)/testsuite/bench/answers.sh \
 	  $(or $(ANSWERS_MB),1000) $(or $(ROUNDS),5)
 
+# make bench-exports [EXPORTS_MB=1000] [ROUNDS=3]: exports, beside cat of what they write
+bench-exports: all
+	@BUILDDIR=$(abs_top_builddir) bash $(top_srcdir)/testsuite/bench/exports.sh \
+	  $(or $(EXPORTS_MB),1000) $(or $(ROUNDS),3)
+
 # make gc-services [SERVICES="--rounds=5 NAME..."]: memory and time of shapes of services
 gc-services: all
 	@$(SHELL) $(top_srcdir)/testsuite/bench/services.sh --saros=$(abs_top_builddir)/saros $(SERVICES)
@@ -107,5 +112,5 @@ bench: $(BENCHES)
 	  $(SHELL) $(top_srcdir)/testsuite/bench/awfy.sh --saros=$(abs_top_builddir)/saros "$(AWFY)"; \
 	else echo "AWFY is not set: are-we-fast-yet is left out"; fi
 
-.PHONY: bench bench-answers bench-eventring bench-ffi bench-hashes bench-memory bench-patterns bench-pauses \
+.PHONY: bench bench-answers bench-eventring bench-exports bench-ffi bench-hashes bench-memory bench-patterns bench-pauses \
 	bench-recording bench-stream gc-services
