@@ -55,9 +55,9 @@ for format in perfetto chrome; do
   echo "$format, $(cat $format.bytes) bytes"
   for what in $format $format-cat $format-control $format-nowhere; do
     awk -v name="  ${what#"$format"-}" -v least="$(column $what 1 0)" -v median="$(column $what 1 1)" \
-      -v used="$(column $what 2 1)" -v kernel="$(column $what 3 1)" -v base="$(column $format-cat 1 1)" \
+      -v busy="$(column $what 2 1)" -v kernel="$(column $what 3 1)" -v base="$(column $format-cat 1 1)" \
       -v kb="$(awk '$4 > m {m = $4} END {print m}' $what.times)" 'BEGIN {
-      printf "%-17s %8.2f %8.2f %8.2f %8.2f %10.2f %8.1f\n", name, least, median, used, kernel,
-             base > 0 ? median / base : 0, kb / 1024 }'
+      printf "%-17s %8.2f %8.2f %8.2f %8.2f %10.2f %8.1f\n", name, least, median, busy, kernel,
+             (base > 0 ? median / base : 0), kb / 1024 }'
   done
 done
