@@ -55,7 +55,7 @@ static inline char *copy_most(char *to, const char *from, size_t size) {
   return to + size;
 }
 
-/* ---- Times ---------------------------------------------------------------------------------- */
+/* ---- Times --------------------------------------------------------------------------------- */
 
 static inline char *put_thousandths(char *to, uint32_t ns) {
   *to = '.';
@@ -93,7 +93,7 @@ static inline char *put_duration(char *to, uint64_t ns) {
   return put_thousandths(to, (uint32_t)(ns % 1000));
 }
 
-/* ---- Names --------------------------------------------------------------------------------- */
+/* ---- Names -------------------------------------------------------------------------------- */
 
 /* `,\n{"name":"request","cat":"user","ph":"` */
 static __attribute__((noinline)) struct export_face *make_face(struct chrome *c,
@@ -169,7 +169,7 @@ static void introduce(void *context, struct export_track *track) {
   c->label[track->domain].size = (uint32_t)(to - c->label[track->domain].text);
 }
 
-/* ---- Events -------------------------------------------------------------------------------- */
+/* ---- Events ------------------------------------------------------------------------------- */
 
 /* The begin of a line, up to its time. */
 static inline char *put_head(struct chrome *c, const struct export_face *face, const char *ph,
@@ -348,7 +348,7 @@ static int on_lost(void *state, const struct eventring_loss *loss) {
   return c->out->failed;
 }
 
-/* ---- The file ------------------------------------------------------------------------------- */
+/* ---- The file ------------------------------------------------------------------------------ */
 
 /* The first event has no comma before it, and is always there. */
 static void put_begin(struct chrome *c) {
@@ -358,8 +358,8 @@ static void put_begin(struct chrome *c) {
   to = export_json_text(to, info->program, strlen(info->program));
   to = export_uint(EXPORT_TEXT(to, ",\"start_ns\":"), info->start_ns);
   to = export_int(EXPORT_TEXT(to, ",\"start_wall_ns\":"), info->start_wall_ns);
-  to = EXPORT_TEXT(to, "},\"traceEvents\":[\n"
-                       "{\"name\":\"recording_start\",\"cat\":\"__metadata\",\"ph\":\"M\",\"ts\":0,\"pid\":");
+  to = EXPORT_TEXT(to, "},\"traceEvents\":[\n{\"name\":\"recording_start\","
+                       "\"cat\":\"__metadata\",\"ph\":\"M\",\"ts\":0,\"pid\":");
   to = export_uint(to, (uint64_t)info->pid);
   c->out->at = EXPORT_TEXT(to, ",\"tid\":0,\"args\":{}}");
 }

@@ -32,7 +32,9 @@ enum { RINGS = EVENTRING_MAX_DOMAINS * EVENTRING_RINGS };
 enum { PACKET = 16 << 10, HEADER = 4 + 4 + 5 * 8 + 4 + 4, MOST_EVENT = 13 << 10 };
 #define CTF_MAGIC 0xC1FC1FC1u
 
-enum doing { DOES_POINT, DOES_BEGIN, DOES_END, DOES_OPEN, DOES_START, DOES_STEP, DOES_STOP, DOINGS };
+enum doing {
+  DOES_POINT, DOES_BEGIN, DOES_END, DOES_OPEN, DOES_START, DOES_STEP, DOES_STOP, DOINGS
+};
 static const char *const doing_text[DOINGS] = {"", ":begin", ":end", ":open", ":begin", ":step",
                                                ":end"};
 /* How values are written: */
@@ -64,7 +66,7 @@ struct ctf {
   uint32_t domain_class; /* that says the name of a domain */
 };
 
-/* ---- Files ----------------------------------------------------------------------------------- */
+/* ---- Files ---------------------------------------------------------------------------------- */
 
 static int fail(struct ctf *c, const char *what, const char *path) {
   if (!c->run->error[0])
@@ -110,7 +112,7 @@ static void remove_all(const struct ctf *c) {
   rmdir(c->run->path);
 }
 
-/* ---- Packets --------------------------------------------------------------------------------- */
+/* ---- Packets -------------------------------------------------------------------------------- */
 
 static char *put32(char *to, uint32_t value) { return export_copy(to, &value, sizeof value); }
 static char *put64(char *to, uint64_t value) { return export_copy(to, &value, sizeof value); }
@@ -146,7 +148,7 @@ static struct stream *stream_of(struct ctf *c, uint32_t place, uint64_t ns) {
   return s;
 }
 
-/* ---- Classes --------------------------------------------------------------------------------- */
+/* ---- Classes -------------------------------------------------------------------------------- */
 
 static uint32_t new_class(struct ctf *c, const char *name, enum doing doing, enum shape shape) {
   if (c->count == c->room) {
@@ -195,7 +197,7 @@ static enum shape shape_of(const struct eventring_event *e) {
   }
 }
 
-/* ---- Events --------------------------------------------------------------------------------- */
+/* ---- Events -------------------------------------------------------------------------------- */
 
 /* Terminated: a 0 within is U+FFFD, as what is not UTF-8. */
 static char *put_text(char *to, const char *text, size_t size) {
@@ -288,9 +290,12 @@ static int on_lost(void *state, const struct eventring_loss *loss) {
 }
 
 /* Its begin is there. */
-static int on_open(void *state, const struct eventring_event *e) { return (void)state, (void)e, 0; }
+static int on_open(void *state, const struct eventring_event *e) {
+  (void)state, (void)e;
+  return 0;
+}
 
-/* ---- Metadata --------------------------------------------------------------------------------- */
+/* ---- Metadata -------------------------------------------------------------------------------- */
 
 static void put_quoted(FILE *out, const char *text) {
   putc('"', out);

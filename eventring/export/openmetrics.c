@@ -23,7 +23,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { BOUNDS = 25, MOST = 1 << 14, ID_OF_LOSS = EVENTRING_MAX_EVENTS, OTHERS = EVENTRING_MAX_DOMAINS };
+enum {
+  BOUNDS = 25,
+  MOST = 1 << 14,
+  ID_OF_LOSS = EVENTRING_MAX_EVENTS, /* and the ring */
+  OTHERS = EVENTRING_MAX_DOMAINS
+};
 
 /* Upper bounds of the histogram, 1, 2 and 5 times powers of ten, from 100 ns to 10 s. */
 static const struct { uint64_t ns; const char *text; } bounds[BOUNDS] = {
@@ -58,7 +63,7 @@ struct metrics {
 
 enum { IDS = ID_OF_LOSS + EVENTRING_RINGS, PLACES = IDS * (EVENTRING_MAX_DOMAINS + 1) };
 
-/* ---- Series -------------------------------------------------------------------------------- */
+/* ---- Series ------------------------------------------------------------------------------- */
 
 static struct series *make_series(struct metrics *m, uint32_t domain, uint32_t incarnation) {
   if (m->count == m->room) {
@@ -154,7 +159,7 @@ static int on_lost(void *state, const struct eventring_loss *loss) {
   return 0;
 }
 
-/* ---- Text ---------------------------------------------------------------------------------- */
+/* ---- Text --------------------------------------------------------------------------------- */
 
 static char *put_label(char *to, const char *name, const char *text) {
   to = export_copy(to, name, strlen(name));

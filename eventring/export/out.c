@@ -41,7 +41,7 @@ bool export_can_compress(void) {
 #endif
 }
 
-/* ---- Writing ------------------------------------------------------------------------------- */
+/* ---- Writing ------------------------------------------------------------------------------ */
 
 static int write_all(int fd, const char *bytes, size_t size) {
   while (size > 0) {
@@ -112,7 +112,7 @@ static void *run_writer(void *context) {
   return NULL;
 }
 
-/* ---- Filling ------------------------------------------------------------------------------- */
+/* ---- Filling ------------------------------------------------------------------------------ */
 
 static void begin_buffer(struct export_out *out) {
   struct export_writer *w = out->writer;

@@ -79,7 +79,7 @@ struct perfetto {
   struct export_faces faces;
 };
 
-/* ---- Messages ------------------------------------------------------------------------------ */
+/* ---- Messages ----------------------------------------------------------------------------- */
 
 static char *put_varint(char *to, uint64_t value) {
   for (; value >= 0x80; value >>= 7) *to++ = (char)(value | 0x80);
@@ -190,7 +190,7 @@ static void prepare_track(struct export_track *track) {
   to[11] = EVENT_TYPE << 3;
 }
 
-/* ---- Names --------------------------------------------------------------------------------- */
+/* ---- Names -------------------------------------------------------------------------------- */
 
 static void put_interned(struct perfetto *p, unsigned field, uint32_t iid, const char *name) {
   char *begin = begin_packet(p), *data = begin_part(begin, PACKET_INTERNED_DATA);
@@ -224,7 +224,7 @@ static inline struct export_face *face_of(struct perfetto *p, const struct event
   return __builtin_expect(face != NULL, 1) ? face : make_face(p, e);
 }
 
-/* ---- Tracks ---------------------------------------------------------------------------------- */
+/* ---- Tracks --------------------------------------------------------------------------- */
 
 static char *begin_track(struct perfetto *p, char **begin, uint64_t uuid, uint64_t parent) {
   *begin = begin_packet(p);
@@ -302,7 +302,7 @@ static void introduce(void *context, struct export_track *track) {
   put_track(p, track->id, domain->track, name);
 }
 
-/* ---- Events with more to say ---------------------------------------------------------------- */
+/* ---- Events with more to say --------------------------------------------------------------- */
 
 static char *put_one_value(char *to, const struct eventring_value *value) {
   char hex[2 * EVENTRING_MAX_PAYLOAD + 32] = "0x";
@@ -311,7 +311,8 @@ static char *put_one_value(char *to, const struct eventring_value *value) {
     case EVENTRING_DOUBLE: return put_fixed(to, ANNOTATION_DOUBLE, value->value.u);
     case EVENTRING_STRING: return put_text(to, ANNOTATION_STRING, value->bytes, value->size);
     case EVENTRING_BYTES: {
-      size_t size = value->size < EVENTRING_MAX_PAYLOAD + 8 ? value->size : EVENTRING_MAX_PAYLOAD + 8;
+      enum { MOST = EVENTRING_MAX_PAYLOAD + 8 };
+      size_t size = value->size < MOST ? value->size : MOST;
       char *end = export_hex(hex + 2, value->bytes, size);
       return put_part(to, ANNOTATION_STRING, hex, (size_t)(end - hex));
     }
@@ -418,7 +419,7 @@ static void put_event(struct perfetto *p, uint64_t track, const struct export_fa
   end_packet(p, begin, end_part(event, put_annotations(to, e)));
 }
 
-/* ---- Counters, async spans, flows -------------------------------------------------------------- */
+/* ---- Counters, async spans, flows ------------------------------------------------------- */
 
 static uint64_t counter_track(struct perfetto *p, const struct eventring_event *e) {
   struct domain *domain = domain_of(p, e->domain, e->incarnation);
@@ -479,7 +480,7 @@ static void put_flow(struct perfetto *p, const struct export_track *track,
   end_packet(p, begin, end_part(event, put_annotations(to, e)));
 }
 
-/* ---- Events --------------------------------------------------------------------------------- */
+/* ---- Events -------------------------------------------------------------------------------- */
 
 static unsigned type_of(const struct eventring_event *e) {
   bool has_begin = e->flags & (EVENTRING_MATCHED | EVENTRING_SYNTHETIC);
@@ -540,7 +541,7 @@ static int on_lost(void *state, const struct eventring_loss *loss) {
   return p->out->failed;
 }
 
-/* ---- The file ------------------------------------------------------------------------------- */
+/* ---- The file ------------------------------------------------------------------------------ */
 
 static char *put_clock(char *to, unsigned clock, uint64_t ns) {
   char *entry = begin_part(to, SNAPSHOT_CLOCKS);

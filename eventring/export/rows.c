@@ -14,7 +14,7 @@
 #include "export/text.h"
 #include "export/tracks.h"
 
-/* ---- The vocabulary ------------------------------------------------------------------------- */
+/* ---- The vocabulary ------------------------------------------------------------------------ */
 
 /* All tables and columns in one list; each table's begins behind its own entry. */
 enum place {
@@ -45,7 +45,7 @@ const struct export_column *export_table_columns(enum export_table table, int *c
   return first;
 }
 
-/* ---- Cells --------------------------------------------------------------------------------- */
+/* ---- Cells -------------------------------------------------------------------------------- */
 
 struct slot { /* the name of its domain */
   uint32_t incarnation;
@@ -114,7 +114,7 @@ static const char *domain_name(struct export_rows *r, uint32_t domain, uint32_t 
   return slot->name;
 }
 
-/* ---- Values: a cell as bytes, so that it can be kept --------------------------------------- */
+/* ---- Values: a cell as bytes, so that it can be kept -------------------------------------- */
 
 static char *put_utf8(char *to, const void *text, size_t size) {
   const char *from = text;
@@ -171,7 +171,7 @@ static void set_held(struct export_rows *r, struct export_track *track,
   else memcpy(&cell->number, kept + 1, sizeof cell->number);
 }
 
-/* ---- Events --------------------------------------------------------------------------------- */
+/* ---- Events -------------------------------------------------------------------------------- */
 
 static int emit(struct export_rows *r, enum export_table table) {
   return r->row(r->context, table, r->cells);
@@ -298,7 +298,7 @@ int export_rows_lost(void *rows, const struct eventring_loss *loss) {
   return emit(r, EXPORT_TABLE_losses);
 }
 
-/* ---- What is not an event -------------------------------------------------------------------- */
+/* ---- What is not an event ------------------------------------------------------------------- */
 
 static int put_domains(struct export_rows *r, const struct eventring_info *info) {
   for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++) {

@@ -18,7 +18,7 @@ enum { POLLED = 2048 };
 
 bool export_has_sql(void) { return true; }
 
-/* ---- Rows of the last poll: cells and, behind them, their texts ----------------------------- */
+/* ---- Rows of the last poll: cells and, behind them, their texts ---------------------------- */
 
 struct table {
   sqlite3_vtab base;
@@ -88,7 +88,7 @@ static int on_open(void *context, const struct eventring_event *e) {
   return note(scan, export_rows_open(scan->rows, e));
 }
 
-/* ---- A scan -------------------------------------------------------------------------------- */
+/* ---- A scan ------------------------------------------------------------------------------- */
 
 static struct table *table_of(struct scan *scan) { return (struct table *)scan->base.pVtab; }
 
@@ -193,7 +193,7 @@ static int scan_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *number) {
   return SQLITE_OK;
 }
 
-/* ---- Tables ---------------------------------------------------------------------------------- */
+/* ---- Tables --------------------------------------------------------------------------- */
 
 static int find_table(const char *name) {
   for (int t = 0; t < EXPORT_TABLES; t++)
@@ -255,7 +255,7 @@ static const sqlite3_module module = {
     .xOpen = scan_open, .xClose = scan_close, .xFilter = scan_filter, .xNext = scan_next,
     .xEof = scan_eof, .xColumn = scan_column, .xRowid = scan_rowid};
 
-/* ---- Queries ----------------------------------------------------------------------------------- */
+/* ---- Queries ---------------------------------------------------------------------------- */
 
 static int put_error(struct export_sql *sql, sqlite3 *db) {
   snprintf(sql->error, sizeof sql->error, "%s", db ? sqlite3_errmsg(db) : "out of memory");

@@ -155,10 +155,19 @@ static void *begin(struct export_run *run) {
            "this eventring was built without SQLite (Debian package: libsqlite3-dev)");
   return NULL;
 }
-static int on_event(void *state, const struct eventring_event *e) { return (void)state, (void)e, 1; }
-static int on_lost(void *state, const struct eventring_loss *l) { return (void)state, (void)l, 1; }
-static int on_open(void *state, const struct eventring_event *e) { return (void)state, (void)e, 1; }
-static int finish(void *state) { return (void)state, -1; }
+static int on_event(void *state, const struct eventring_event *e) {
+  (void)state, (void)e;
+  return 1;
+}
+static int on_lost(void *state, const struct eventring_loss *loss) {
+  (void)state, (void)loss;
+  return 1;
+}
+#define on_open on_event
+static int finish(void *state) {
+  (void)state;
+  return -1;
+}
 
 #endif
 

@@ -41,7 +41,7 @@ char *export_double(char *to, double value, char odd) {
   return export_copy(to, text, (size_t)size);
 }
 
-/* ---- JSON ---------------------------------------------------------------------------------- */
+/* ---- JSON --------------------------------------------------------------------------------- */
 
 static const char hex_digits[] = "0123456789abcdef";
 

@@ -56,7 +56,7 @@ void export_tracks_close(struct export_tracks *t) {
   *t = (struct export_tracks){0};
 }
 
-/* ---- Lanes of contexts ----------------------------------------------------------------- */
+/* ---- Lanes of contexts ---------------------------------------------------------------- */
 
 static size_t hash_of(uint64_t context, uint32_t place) {
   uint64_t x = (context ^ (uint64_t)place << 48) * 0x9e3779b97f4a7c15;
@@ -100,7 +100,7 @@ static void empty_lane(struct export_tracks *t, struct export_lane *lane) {
   }
 }
 
-/* ---- Tracks of a ring ---------------------------------------------------------------------- */
+/* ---- Tracks of a ring --------------------------------------------------------------------- */
 
 static bool grow_ring(struct export_ring_tracks *ring) {
   if (ring->lanes < ring->room) return true;
@@ -199,7 +199,7 @@ void export_track_leave(struct export_tracks *t, const struct eventring_event *e
   t->last = NULL;
 }
 
-/* ---- What begins have said ------------------------------------------------------------------ */
+/* ---- What begins have said ----------------------------------------------------------------- */
 
 static bool grow_held(struct export_track *track, size_t size) {
   if (track->held_count == track->held_room) {
@@ -247,7 +247,7 @@ const char *export_held(struct export_tracks *t, struct export_track *track, uin
   return track->held_text + top->from;
 }
 
-/* ---- Names ------------------------------------------------------------------------------------- */
+/* ---- Names ------------------------------------------------------------------------------ */
 
 uint32_t export_domain_text(char text[EXPORT_DOMAIN_TEXT], eventring_cursor *cursor,
                             uint32_t domain, uint32_t incarnation, int32_t *tid) {

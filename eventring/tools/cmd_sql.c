@@ -27,7 +27,7 @@ struct sql_output {
   uint64_t rows; /* of the table */
 };
 
-/* ---- Rows ------------------------------------------------------------------------------------ */
+/* ---- Rows ----------------------------------------------------------------------------------- */
 
 static void begin_table(struct sql_output *o) {
   table_init(&o->table, (const char *const *)o->titles, (size_t)o->columns);
@@ -111,7 +111,10 @@ static int on_row(void *context, const struct export_cell *cells, int count) {
     else put_text(o, &cells[i]);
   }
   if (o->json) eva_json_close_object(&o->writer);
-  else if (++o->rows == TABLE_ROWS) table_print(&o->table, stdout, 0), begin_table(o);
+  if (!o->json && ++o->rows == TABLE_ROWS) {
+    table_print(&o->table, stdout, 0);
+    begin_table(o);
+  }
   return ferror(stdout) ? 1 : 0;
 }
 
@@ -122,7 +125,7 @@ static void on_damage(void *context, const char *text) {
   if (!o->damage[0]) snprintf(o->damage, sizeof o->damage, "%s", text);
 }
 
-/* ---- The tables there are --------------------------------------------------------------------- */
+/* ---- The tables there are -------------------------------------------------------------------- */
 
 static int list_tables(void) {
   for (int t = 0; t < EXPORT_TABLES; t++) {
@@ -136,7 +139,7 @@ static int list_tables(void) {
   return STATUS_OK;
 }
 
-/* ---- The command --------------------------------------------------------------------------- */
+/* ---- The command -------------------------------------------------------------------------- */
 
 int command_sql(const struct command *self, int count, char **words) {
   struct sql_output output = {0};

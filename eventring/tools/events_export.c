@@ -52,7 +52,7 @@ struct events_export {
   uint64_t shown_ns;  /* when progress was shown */
 };
 
-/* ---- Progress ------------------------------------------------------------------------------ */
+/* ---- Progress ----------------------------------------------------------------------------- */
 
 static uint64_t count_available(eventring_cursor *cursor) {
   uint64_t sum = 0;
@@ -90,7 +90,7 @@ static void show(void *context) {
   show_progress(line);
 }
 
-/* ---- The part that is asked for ------------------------------------------------------------- */
+/* ---- The part that is asked for ------------------------------------------------------------ */
 
 /* A span that began before the window, or ends after it. */
 static int begin_again(struct events_export *e, const struct eventring_event *end) {
@@ -147,7 +147,7 @@ static int on_open(void *context, const struct eventring_event *event) {
   return result ? result : e->format->open(e->state, event);
 }
 
-/* ---- Reading and writing --------------------------------------------------------------------- */
+/* ---- Reading and writing -------------------------------------------------------------------- */
 
 static bool is_filtered(const struct question *q) {
   return q->domain != UINT64_MAX || q->window.since || q->window.until != UINT64_MAX;
