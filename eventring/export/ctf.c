@@ -218,7 +218,9 @@ static char *put_value(char *to, const struct eventring_event *e, enum shape sha
       to = export_json_value(to, e);
       *to++ = '\0';
       return to;
-    case BYTES: return export_copy(put32(to, (uint32_t)e->size), e->bytes, e->size);
+    case BYTES:
+      to = put32(to, (uint32_t)e->size);
+      return e->size ? export_copy(to, e->bytes, e->size) : to;
     default: return to;
   }
 }

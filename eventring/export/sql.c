@@ -62,7 +62,8 @@ static int keep_row(void *context, enum export_table table, const struct export_
     struct export_cell *to = &scan->cells[scan->cell_count++];
     *to = cells[i];
     if (to->type != EXPORT_STRING) continue;
-    if (!grow((void **)&scan->text, &scan->text_room, scan->text_size + to->size, 1)) return -1;
+    if (!grow((void **)&scan->text, &scan->text_room, scan->text_size + to->size + 1, 1))
+      return -1;
     memcpy(scan->text + scan->text_size, to->text, to->size);
     to->text = NULL;
     to->number.i = (int64_t)scan->text_size;

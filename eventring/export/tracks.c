@@ -227,8 +227,11 @@ static void drop_held(struct export_tracks *t, struct export_track *track, uint3
 void export_hold(struct export_tracks *t, struct export_track *track, uint32_t depth,
                  const char *text, size_t size) {
   drop_held(t, track, depth);
-  const struct export_held *top = track->held + track->held_count - 1;
-  uint32_t from = track->held_count ? top->from + top->size : 0;
+  uint32_t from = 0;
+  if (track->held_count) {
+    const struct export_held *top = &track->held[track->held_count - 1];
+    from = top->from + top->size;
+  }
   if (t->held_bytes + size > MOST_HELD || !grow_held(track, from + size)) return;
   memcpy(track->held_text + from, text, size);
   track->held[track->held_count++] =
@@ -239,8 +242,9 @@ void export_hold(struct export_tracks *t, struct export_track *track, uint32_t d
 const char *export_held(struct export_tracks *t, struct export_track *track, uint32_t depth,
                         size_t *size) {
   drop_held(t, track, depth + 1);
-  const struct export_held *top = track->held + track->held_count - 1;
-  if (!track->held_count || top->depth != depth) return NULL;
+  if (!track->held_count) return NULL;
+  const struct export_held *top = &track->held[track->held_count - 1];
+  if (top->depth != depth) return NULL;
   *size = top->size;
   track->held_count--;
   t->held_bytes -= top->size;
