@@ -23,16 +23,16 @@ record_all() {
   mv "$file" whole.eventring
   SAROS_EVENTRING_WSIZE=11 record --domains 2 --rounds 200 --extras --open
   mv "$file" few.eventring
-  SAROS_EVENTRING_STREAM=./damaged.eventring "$PRODUCER" --rounds 400 --users 2 >producer.txt ||
+  SAROS_EVENTRING_STREAM=./damaged.eventring "$PRODUCER" --rounds 1200 --users 2 >producer.txt ||
     fail "producer"
-  # every third block of events, from the third on
+  # every second block of events, from the third on
   python3 - damaged.eventring <<'PY' || fail "damaging"
 import sys
 with open(sys.argv[1], "r+b") as file:
     data = file.read()
     events = [at for at in range(65536, len(data) - 4095, 4096)
               if any(data[at:at + 8]) and data[at + 8:at + 10] == b"\1\0"]
-    for at in events[2:-1:3]:
+    for at in events[2:-1:2]:
         file.seek(at)
         file.write(bytes(4096))
 PY
