@@ -250,7 +250,7 @@ testsuite_tools_analysis_test_SOURCES = testsuite/tools/analysis_test.c \
 	testsuite/unit/eventring_common.h
 testsuite_tools_analysis_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
 testsuite_tools_analysis_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=calloc
-testsuite_tools_analysis_test_LDADD = libanalysis.a $(LINK_EVENTRING) $(CMOCKA_LIBS)
+testsuite_tools_analysis_test_LDADD = libanalysis.a $(LINK_EVENTRING) $(CMOCKA_LIBS) -lm
 endif
 
 pkgconfigdir = $(libdir)/pkgconfig

@@ -115,6 +115,60 @@ struct eva_comparison eva_compare(const double *a, size_t count_a, const double 
   return result;
 }
 
+/* ---- At equal values of another figure -------------------------------------------------- */
+
+struct joint { /* of the logarithms on one side */
+  double x, y;          /* means: of the other figure, of the values */
+  double xx, xy, yy;    /* sums of products of what differs from the means */
+};
+
+static struct joint joint_of(const double *values, const double *by, size_t count) {
+  struct joint j = {0};
+  for (size_t i = 0; i < count; i++) {
+    j.x += log(by[i]) / (double)count;
+    j.y += log(values[i]) / (double)count;
+  }
+  for (size_t i = 0; i < count; i++) {
+    double x = log(by[i]) - j.x, y = log(values[i]) - j.y;
+    j.xx += x * x;
+    j.xy += x * y;
+    j.yy += y * y;
+  }
+  return j;
+}
+
+static void judge_adjusted(struct eva_comparison *result, double difference, double error,
+                           double freedom) {
+  double margin = quantile(0.05, freedom) * error;
+  result->tested = true;
+  result->p = tails(difference / error, freedom);
+  result->low = expm1(difference - margin);
+  result->high = expm1(difference + margin);
+}
+
+struct eva_comparison eva_compare_at_equal(const double *a, const double *by_a, size_t count_a,
+                                           const double *b, const double *by_b, size_t count_b) {
+  bool suits = count_a >= EVA_LEAST_RUNS && count_b >= EVA_LEAST_RUNS &&
+               all_above_0(a, count_a) && all_above_0(b, count_b) &&
+               all_above_0(by_a, count_a) && all_above_0(by_b, count_b);
+  if (!suits) return eva_compare(a, count_a, b, count_b);
+  struct joint ja = joint_of(a, by_a, count_a), jb = joint_of(b, by_b, count_b);
+  double xx = ja.xx + jb.xx, xy = ja.xy + jb.xy, yy = ja.yy + jb.yy;
+  double n = (double)(count_a + count_b), freedom = n - 3, apart = jb.x - ja.x;
+  double slope = xx > 0 ? xy / xx : 0, rest = yy - slope * xy;
+  double variance = (rest > 0 ? rest / freedom : 0) + FLOOR * FLOOR;
+  double middle = (ja.x * (double)count_a + jb.x * (double)count_b) / n;
+  double error = sqrt(variance * (1 / (double)count_a + 1 / (double)count_b +
+                                  (xx > 0 ? apart * apart / xx : 0)));
+  struct eva_comparison result = {.a = exp(ja.y - slope * (ja.x - middle)),
+                                  .b = exp(jb.y - slope * (jb.x - middle))};
+  result.change = result.b / result.a - 1;
+  judge_adjusted(&result, jb.y - ja.y - slope * apart, error, freedom);
+  return result;
+}
+
+/* ---- Verdicts ---------------------------------------------------------------------------- */
+
 /* The least p that is not decided yet. */
 static struct eva_comparison *least_p(struct eva_comparison *list, size_t count) {
   struct eva_comparison *least = NULL;

@@ -30,6 +30,12 @@ struct eva_comparison {
 /* Compares `count_a` values, 1 or more, with `count_b`, 1 or more. */
 struct eva_comparison eva_compare(const double *a, size_t count_a, const double *b,
                                   size_t count_b);
+/* The same of values that follow another figure of the same runs, such as the speed of the
+   machine (`by_a`, `by_b`; all are above 0): as if that had been equal in all runs, as it was on
+   average. How values follow it is estimated from the runs (analysis of covariance, of
+   logarithms). It takes EVA_LEAST_RUNS a side, else it compares the values as they are. */
+struct eva_comparison eva_compare_at_equal(const double *a, const double *by_a, size_t count_a,
+                                           const double *b, const double *by_b, size_t count_b);
 /* Which of them have changed; with probability `alpha` one is found that has not. */
 void eva_compare_verdicts(struct eva_comparison *list, size_t count, double alpha);
 

@@ -4,7 +4,9 @@
  * Two runs of the same program take times that differ by some percent, on a busy machine by
  * many times that; the work that they do hardly differs. So there are two kinds of main
  * figures. Of times that is the CPU time of the program, or else the run time: what the
- * scheduler did is noise. Of work it is what was allocated, how many steps the collector took
+ * scheduler did is noise. CPU time, too, is longer where others use the same caches and cores.
+ * How fast a machine is during a run is seen at the collector, by the time that it takes for
+ * its work; so CPU times are compared as they would be at equal speed. Of work it is what was allocated, how many steps the collector took
  * and what these did (the counter pause_work, if there is one): a change of a tenth stands
  * out from one run a side, whatever else the machine does. Where there is no such counter, the
  * time in the collector and the mean length of its steps are main figures, too.
@@ -21,6 +23,9 @@
 #include "follow.h"
 
 enum { WORD_BYTES = 8 }; /* of the events' words, on any machine */
+#define SPEED "collector, CPU/MiB" /* of its work */
+#define CPU_TIME "CPU time"
+#define AT_EQUAL_SPEED "CPU time, equal speed"
 
 /* One run being read. */
 struct reading_run {
@@ -109,6 +114,9 @@ static void set_pauses(const struct reading_run *run) {
   if (!run->unmeasured) {
     set_sum(run, "collector, CPU", UNIT_NS, FIGURES_MAIN, (double)run->cpu);
     set(run, "pause, mean CPU", UNIT_NS, FIGURES_MAIN, (double)run->cpu / count, 0);
+    if (run->work && run->work->sum > 0)
+      set(run, SPEED, UNIT_NS, FIGURES_PAUSES,
+          (double)run->cpu / (double)run->work->sum * (1 << 20), 0);
   }
   set_sum(run, "collector", UNIT_NS, FIGURES_MAIN, (double)pauses->total);
   set(run, "pause, mean", UNIT_NS, FIGURES_MAIN, (double)pauses->total / count, 0);
@@ -143,7 +151,7 @@ static void set_cpu_time(const struct reading_run *run, const eventring_cursor *
   bool known = tally->totals.missed + tally->totals.lost == 0 && says_off_cpu(cursor) &&
                eva_gc_times_cpu(&tally->all.times, &collector);
   uint64_t ns = eva_gc_times_on_cpu(&tally->all.times, tally->all.watched);
-  if (known && ns) set(run, "CPU time", UNIT_NS, FIGURES_MAIN, (double)ns, 0);
+  if (known && ns) set(run, CPU_TIME, UNIT_NS, FIGURES_MAIN, (double)ns, 0);
 }
 
 static void find_work(void *context, const struct eva_tally_entry *entry) {
@@ -215,7 +223,8 @@ static bool has(const struct runs *runs, const char *name) {
 /* Wall time does not count where CPU time is there, nor that of the collector where its work
    is. */
 static void demote(struct runs *runs) {
-  static const char *const pairs[][2] = {{"run time", "CPU time"},
+  static const char *const pairs[][2] = {{"run time", CPU_TIME},
+                                         {CPU_TIME, AT_EQUAL_SPEED},
                                          {"collector", "collector, CPU"},
                                          {"collector, a second", "collector, CPU, a second"},
                                          {"pause, mean", "pause, mean CPU"},
@@ -228,13 +237,40 @@ static void demote(struct runs *runs) {
         runs->figure[i].group = FIGURES_PAUSES;
 }
 
+static struct figure *find(const struct runs *runs, const char *name) {
+  for (size_t i = 0; i < runs->figures; i++)
+    if (strcmp(runs->figure[i].name, name) == 0) return &runs->figure[i];
+  return NULL;
+}
+
+/* The values of A, then those of B. */
+static double *sides_of(const struct runs *runs, const struct figure *figure) {
+  double *sides = need_zeroed(runs->count, sizeof *sides);
+  for (size_t i = 0; i < runs->count; i++)
+    sides[i % 2 * (runs->count / 2) + i / 2] = figure->value[i];
+  return sides;
+}
+
 static void compare(const struct runs *runs, struct figure *figure) {
   size_t half = runs->count / 2;
-  double *sides = need_zeroed(runs->count, sizeof *sides);
-  for (size_t i = 0; i < runs->count; i++) sides[i % 2 * half + i / 2] = figure->value[i];
-  figure->comparison = eva_compare(sides, half, sides + half, half);
+  double *sides = sides_of(runs, figure);
+  if (strcmp(figure->name, AT_EQUAL_SPEED) == 0) {
+    double *speed = sides_of(runs, find(runs, SPEED));
+    figure->comparison =
+        eva_compare_at_equal(sides, speed, half, sides + half, speed + half, half);
+    free(speed);
+  } else {
+    figure->comparison = eva_compare(sides, half, sides + half, half);
+  }
   figure->compared = true;
   free(sides);
+}
+
+/* Where runs are too few to say how times follow the speed, they are compared as they are. */
+static void add_equal_speed(struct runs *runs) {
+  if (!has(runs, CPU_TIME) || !has(runs, SPEED) || runs->count / 2 < EVA_LEAST_RUNS) return;
+  struct figure *figure = figure_at(runs, AT_EQUAL_SPEED, UNIT_NS, FIGURES_MAIN);
+  memcpy(figure->value, find(runs, CPU_TIME)->value, runs->count * sizeof *figure->value);
 }
 
 /* All that a test finds by chance is found in 1 of 20 comparisons of the same program. */
@@ -256,6 +292,7 @@ static void judge(struct runs *runs, enum figure_group group) {
 }
 
 void runs_compare(struct runs *runs) {
+  add_equal_speed(runs);
   demote(runs);
   for (size_t i = 0; i < runs->figures; i++)
     if (is_in_all(&runs->figure[i], runs->count)) compare(runs, &runs->figure[i]);

@@ -5,6 +5,7 @@
 
 #include <math.h>
 
+#include "analysis/compare.h"
 #include "analysis/json.h"
 #include "analysis/names.h"
 #include "analysis/saturating.h"
@@ -308,6 +309,33 @@ static void a_histogram_without_memory_stays_as_it_was(void **state) {
   eva_histogram_free(&other);
 }
 
+/* ---- Comparing ------------------------------------------------------------ */
+
+/* On machines of such speeds, with some noise, B takes a tenth more. */
+static void runs_are_compared_at_equal_speed(void **state) {
+  (void)state;
+  const double slow_a[] = {1.0, 1.6, 1.1, 1.9, 1.3}, slow_b[] = {1.7, 1.05, 1.4, 1.2, 1.5};
+  const double noise[] = {1.004, 0.997, 1.0, 0.996, 1.003};
+  double a[5], b[5], c[5];
+  for (int i = 0; i < 5; i++) {
+    a[i] = 100 * slow_a[i] * noise[i];
+    b[i] = 110 * slow_b[i] * noise[4 - i];
+    c[i] = 100 * slow_b[i] * noise[4 - i];
+  }
+  struct eva_comparison plain = eva_compare(a, 5, b, 5);
+  struct eva_comparison equal = eva_compare_at_equal(a, slow_a, 5, b, slow_b, 5);
+  assert_true(plain.p > 0.05 && equal.tested && equal.p < 0.001);
+  assert_true(equal.change > 0.08 && equal.change < 0.12);
+  assert_true(equal.low < equal.change && equal.change < equal.high && equal.low > 0);
+  struct eva_comparison same = eva_compare_at_equal(a, slow_a, 5, c, slow_b, 5);
+  assert_true(same.p > 0.05 && same.low < 0 && same.high > 0);
+  /* a speed that says nothing, and runs that are too few, compare as they are */
+  const double ones[] = {1, 1, 1, 1, 1};
+  struct eva_comparison none = eva_compare_at_equal(a, ones, 5, b, ones, 5);
+  assert_true(none.tested && fabs(none.change - plain.change) < 1e-9 && none.p > 0.05);
+  assert_false(eva_compare_at_equal(a, slow_a, 2, b, slow_b, 2).tested);
+}
+
 int main(void) {
   register_test_events();
   const struct CMUnitTest tests[] = {
@@ -316,6 +344,7 @@ int main(void) {
       cmocka_unit_test(values_have_words), cmocka_unit_test(sums_stay_in_their_range),
       cmocka_unit_test_setup_teardown(domains_are_counted_and_summed, setup, teardown),
       cmocka_unit_test_setup_teardown(each_allocation_may_fail, setup, teardown),
+      cmocka_unit_test(runs_are_compared_at_equal_speed),
       cmocka_unit_test(a_histogram_without_memory_stays_as_it_was)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

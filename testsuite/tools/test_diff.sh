@@ -32,9 +32,10 @@ is "by how much" true "$(query diff.json \
   '.rows[] | select(.name == "allocated") | .change > 0.2 and .change < 0.8')"
 is "steps of the collector" true "$(changed diff.json "pauses, count")"
 is "what they did" true "$(changed diff.json "collector, work")"
-is "CPU time decides, not run time" '"run" "collector"' "$(query diff.json \
-  '(.rows[] | select(.name == "CPU time").group), (.rows[] | select(.name == "run time").group)' |
-  xargs -n 2 printf '"%s" "%s"')"
+group() { query diff.json ".rows[] | select(.name == \"$1\").group"; }
+is "CPU time at equal speed decides" '"run"' "$(group "CPU time, equal speed")"
+is "not CPU time" '"collector"' "$(group "CPU time")"
+is "not run time" '"collector"' "$(group "run time")"
 is "spans" false "$(changed diff.json "request, count")"
 "$EVENTRING" diff --json "${same[@]}" >same.json || fail "diff: $?"
 is "more spans" true "$(changed same.json "request, count")"
