@@ -4,6 +4,7 @@
 #define EVENTRING_TOOL_AUTOPSY_H
 
 #include "analysis/steps.h"
+#include "heap_view.h"
 #include "question.h"
 
 enum { AUTOPSY_NOTES = 1000, AUTOPSY_OPEN = 16 };
@@ -67,6 +68,9 @@ struct autopsy {
   uint64_t open_count;
   struct ring *ring;
   size_t ring_count;
+  struct eva_heap *heap;   /* autopsy_sites.c: */
+  bool has_sites;          /* it was sampled */
+  struct heap_view sites;
 };
 
 /* Takes an event of the last seconds. */
@@ -83,5 +87,11 @@ unsigned autopsy_wsize(uint64_t bytes);
 const char *autopsy_ring_name(const struct autopsy *a, const struct ring *ring);
 
 void autopsy_print_json(const struct autopsy *a);
+
+/* What was alive by line: of a recording that was read. */
+void autopsy_read_sites(struct autopsy *autopsy);
+void autopsy_free_sites(struct autopsy *autopsy);
+void autopsy_print_sites(const struct autopsy *autopsy);
+void autopsy_put_sites(struct eva_json *json, const struct autopsy *autopsy);
 
 #endif

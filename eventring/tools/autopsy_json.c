@@ -119,6 +119,7 @@ void autopsy_print_json(const struct autopsy *a) {
   for (size_t i = 0; i < a->opens; i++) put_note(&json, &a->open[i], true);
   eva_json_close_array(&json);
   put_memory(&json, a);
+  autopsy_put_sites(&json, a);
   put_collector(&json, a);
   put_rings(&json, a);
   eva_json_key(&json, "rows");

@@ -13,7 +13,7 @@
 #include "text_table.h"
 
 /* On one screen: so many open spans, lines of the last seconds, lines of the error. */
-enum { BRIEF_OPEN = 3, BRIEF_LAST = 10, BRIEF_ERROR = 1, WHOLE_ERROR = 12 };
+enum { BRIEF_OPEN = 3, BRIEF_LAST = 10, BRIEF_WITH_SITES = 3, BRIEF_ERROR = 1, WHOLE_ERROR = 12 };
 
 /* ---- Reading ------------------------------------------------------------------------- */
 
@@ -108,6 +108,8 @@ static void read_recording(struct autopsy *a) {
   question_read(&a->q, &callbacks, NULL, a);
   eva_steps_finish(&a->steps);
   eventring_open_spans(a->q.reader.cursor, on_open, a);
+  autopsy_read_sites(a);
+  if (a->brief && a->has_sites && a->q.top > BRIEF_WITH_SITES) a->q.top = BRIEF_WITH_SITES;
   autopsy_sort(a);
   a->ring_count = 0; /* again: what this cursor missed and lost is known now */
   find_rings(a);
@@ -238,8 +240,9 @@ static void print_text(const struct autopsy *a) {
   print_error(&a->q.info, a->brief ? BRIEF_ERROR : WHOLE_ERROR);
   print_open(a);
   autopsy_print_last(a);
+  if (!a->brief) print_memory(a);
+  autopsy_print_sites(a);
   if (a->brief) return;
-  print_memory(a);
   print_collector(a);
   print_rings(a);
 }
@@ -275,6 +278,7 @@ int command_autopsy(const struct command *self, int count, char **words) {
     else print_text(a);
     status = reader_close(&a->q.reader, STATUS_OK);
   }
+  autopsy_free_sites(a);
   free(a->gauge);
   free(a->ring);
   free(a);

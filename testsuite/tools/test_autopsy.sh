@@ -43,6 +43,26 @@ has "killed" "ended: killed" "$(cat killed.txt)"
 "$EVENTRING" autopsy failed/*.eventring >failed.txt || fail "autopsy of an error: $?"
 has "the error" "no such user" "$(cat failed.txt)"
 has "status" "exit status 1" "$(cat failed.txt)"
+# memory by site, out of the heap profile, on one screen with all the rest
+mkdir sampled
+cat >sampled.lua <<'LUA'
+local eventring, keep = require "saros.eventring", {}
+local function remember(i) keep[#keep + 1] = {i, i} end
+for i = 1, 5 do eventring.begin_span("outer" .. i) end
+for i = 1, 20000 do
+  if i % 1000 == 0 then eventring.event("tick", i) end
+  remember(i)
+end
+collectgarbage()
+error "out of luck"
+LUA
+SAROS_MEMPROF=0.1 SAROS_EVENTRING_PREFIX=sampled "$SAROS" sampled.lua 2>/dev/null
+"$EVENTRING" autopsy --json sampled/*.eventring >sampled.json || fail "autopsy of a heap: $?"
+is "sites" true "$(query sampled.json '.sites[0] | .line == 2 and .live_bytes > 100000')"
+"$EVENTRING" autopsy --brief sampled/*.eventring >brief.txt || fail "autopsy --brief: $?"
+has "a site" "sampled.lua:2" "$(cat brief.txt)"
+[ "$(wc -l <brief.txt)" -le 24 ] || fail "more than a screen: $(cat brief.txt)"
+is "no sites" "[]" "$(query killed.json .sites)"
 record --rounds 3
 "$EVENTRING" autopsy "$file" >sound.txt || fail "autopsy of a producer: $?"
 python3 - <<'PYTHON' || fail "the page"
