@@ -36,6 +36,8 @@ void memprof_minor(Domain *d);
 bool memprof_major(Domain *d, size_t most, size_t *work);
 /* Samples for the recording as that wants it from now on; not within an allocation. */
 void memprof_follow_recording(Domain *d);
+/* At which rate the domain samples for the recording; 0: it does not. */
+double memprof_recording_rate(const Domain *d);
 /* A collection is over, or the process ends: the heap profile of the recording is brought
    up to date. */
 void memprof_collected(Domain *d);

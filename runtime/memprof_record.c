@@ -115,6 +115,10 @@ void memprof_follow_recording(Domain *d) {
   if (unlikely(rate != now)) change_rate(d, rate);
 }
 
+double memprof_recording_rate(const Domain *d) {
+  return d->memprof != NULL ? d->memprof->recording_rate : 0;
+}
+
 void memprof_collected(Domain *d) {
   Memprof *m = d->memprof;
   if (m == NULL || m->recording_rate <= 0) return;

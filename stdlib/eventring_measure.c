@@ -15,12 +15,14 @@
 #include "analysis/rules.h"
 #include "clock.h"
 #include "domain.h"
+#include "eventring/memory.h"
 #include "heap.h"
 #include "lauxlib.h"
+#include "memprof.h"
 #include "probes.h"
 #include "thread.h"
 
-enum { MOST_PHASES = 64 };
+enum { MOST_PHASES = 64, MEMORY_KINDS = 64 };
 
 typedef struct Phase { /* spans of class gc of one name */
   const struct eventring_def *def;
@@ -35,6 +37,8 @@ typedef struct Measure {
   struct eva_rules rules;
   Phase phase[MOST_PHASES];
   unsigned phases;
+  double rate;              /* at which allocations are sampled; 0: they are not */
+  double words[MEMORY_KINDS]; /* allocated, by kind: estimates */
   uint64_t lost;
   uint64_t begun_ns, begun_bytes;
 } Measure;
@@ -122,6 +126,7 @@ static void open_measure(lua_State *L, Measure *m) {
     luaL_error(L, "cannot measure: %s", error.text);
   eventring_poll(m->cursor, &passing, NULL, 0);
   m->slot = eventring_domain_slot(d->rings);
+  m->rate = memprof_recording_rate(d);
   m->begun_bytes = d->heap.allocated_bytes + heap_taken(&d->heap);
   m->begun_ns = monotonic_ns();
 }
@@ -139,11 +144,20 @@ static void add_to_phase(Measure *m, const struct eventring_event *e) {
   if (ns > m->phase[i].most) m->phase[i].most = ns;
 }
 
+static void take_memory(Measure *m, const struct eventring_event *e) {
+  struct eventring_memory memory;
+  enum eventring_memory_event what = eventring_event_memory(e, &memory);
+  if (what == EVENTRING_MEMORY_RATE) m->rate = memory.rate;
+  if (what == EVENTRING_MEMORY_ALLOC && m->rate > 0)
+    m->words[memory.sample.kind % MEMORY_KINDS] += (double)memory.sample.samples / m->rate;
+}
+
 static int take_event(void *context, const struct eventring_event *e) {
   Measure *m = context;
   if (m->slot < 0 || e->domain != (uint32_t)m->slot) return 0;
   bool whole = e->kind == EVENTRING_END && e->flags & EVENTRING_MATCHED;
   if (whole && e->event_class == EVENTRING_CLASS_GC && e->def != NULL) add_to_phase(m, e);
+  if (!m->is_expect) take_memory(m, e);
   return eva_rules_event(&m->rules, e) != EVENTRING_OK;
 }
 
@@ -181,6 +195,14 @@ static void push_phases(lua_State *L, const Measure *m) {
   }
 }
 
+static void push_kinds(lua_State *L, const Measure *m) {
+  lua_newtable(L);
+  for (unsigned kind = 0; kind < MEMORY_KINDS; kind++) {
+    const char *name = eventring_cursor_memory_kind(m->cursor, kind);
+    if (m->words[kind] > 0 && name != NULL) set_integer(L, name, m->words[kind]);
+  }
+}
+
 /* Stack: the Measure at 1, then the function's results. */
 static int return_table(lua_State *L, Measure *m) {
   Domain *d = L->domain;
@@ -206,6 +228,10 @@ static int return_table(lua_State *L, Measure *m) {
   set_integer(L, "lost", (double)m->lost);
   push_phases(L, m);
   lua_setfield(L, -2, "phases");
+  if (m->rate > 0) {
+    push_kinds(L, m);
+    lua_setfield(L, -2, "kinds");
+  }
   return 1;
 }
 
@@ -251,8 +277,8 @@ static int run(lua_State *L, Measure *m) {
 
 /* eventring.measure(f, ...) -> table of what f(...) cost: time_ns, words (allocated),
  * longest_pause_ns, gc_ns, pauses, minor and major (collections that began), phases (name of a
- * span of the collector -> {count, ns, longest_ns}), lost (events), results (those of f, with
- * n). All are of the calling domain. */
+ * span of the collector -> {count, ns, longest_ns}), lost (events), kinds (of memory -> words,
+ * estimates; if allocations are sampled), results (those of f, with n). All are of the calling domain. */
 static int measure(lua_State *L) {
   luaL_checkany(L, 1);
   Measure *m = new_measure(L, false);
