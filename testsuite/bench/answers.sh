@@ -48,5 +48,5 @@ printf '%-8s %9s %9s %12s %12s\n' "" "least s" "median s" "times cat" "memory Mi
 for name in cat control pauses spans stats; do
   awk -v name=$name -v least="$(figure $name 0)" -v median="$(figure $name 1)" \
     -v base="$(figure cat 1)" -v kb="$(awk '$2 > m {m = $2} END {print m}' $name.times)" 'BEGIN {
-    printf "%-8s %9.3f %9.3f %12.1f %12.1f\n", name, least, median, base > 0 ? median / base : 0, kb / 1024 }'
+    printf "%-8s %9.3f %9.3f %12.1f %12.1f\n", name, least, median, (base > 0 ? median / base : 0), kb / 1024 }'
 done
