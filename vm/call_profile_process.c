@@ -102,21 +102,23 @@ static void rest(uint64_t ns) {
   nanosleep(&time, NULL);
 }
 
-/* It ends when the profile does. */
-static void *beat(void *argument) {
-  (void)argument;
-  for (;;) {
-    rest(options.period_ns != 0 ? options.period_ns : CALL_PROFILE_PERIOD);
-    __atomic_store_n(&pulse, 1, __ATOMIC_RELAXED);
-    rest(PULSE_NS);
-    pthread_mutex_lock(&mutex);
-    if (!atomic_load(&wanted)) break;
-    __atomic_store_n(&pulse, 0, __ATOMIC_RELAXED);
-    pthread_mutex_unlock(&mutex);
-  }
-  ticks = false;
+/* The word is raised, by who began the profile or by this thread; it falls soon. False: the
+ * profile has ended, and so does the thread. */
+static bool end_pulse(void) {
+  rest(PULSE_NS);
+  pthread_mutex_lock(&mutex);
+  const bool goes_on = ticks = atomic_load(&wanted);
   __atomic_store_n(&pulse, 0, __ATOMIC_RELAXED);
   pthread_mutex_unlock(&mutex);
+  return goes_on;
+}
+
+static void *beat(void *argument) {
+  (void)argument;
+  while (end_pulse()) {
+    rest(options.period_ns != 0 ? options.period_ns : CALL_PROFILE_PERIOD);
+    __atomic_store_n(&pulse, 1, __ATOMIC_RELAXED);
+  }
   return NULL;
 }
 
@@ -159,8 +161,8 @@ static void begin_profiling(Domain *d) {
   pthread_once(&noted, note_forks);
   pthread_mutex_lock(&mutex);
   atomic_store_explicit(&wanted, true, memory_order_release);
-  begin_beat_locked();
   __atomic_store_n(&pulse, 1, __ATOMIC_RELAXED); /* for the others */
+  begin_beat_locked();
   pthread_mutex_unlock(&mutex);
   choose_word(d);
 }
@@ -178,6 +180,12 @@ static void follow(lua_State *L) {
   }
 }
 
+/* A profile goes on in a new recording, as after a fork: its word is 0 first, which does not
+ * ask for the end. */
+static void say_that_it_runs(uint32_t *word) {
+  __atomic_fetch_or(word, CALL_PROFILE_WORD_CALLS | CALL_PROFILE_WORD_OBEYED, __ATOMIC_RELAXED);
+}
+
 /* What the control page asks for. */
 static void obey_control(Domain *d) {
   uint32_t *word = d->rings != NULL ? (uint32_t *)eventring_calls_word(d->rings) : NULL;
@@ -187,7 +195,14 @@ static void obey_control(Domain *d) {
     __atomic_fetch_and(word, ~(uint32_t)CALL_PROFILE_WORD_SPANS, __ATOMIC_RELAXED);
   const bool on = asked & CALL_PROFILE_WORD_CALLS;
   if (on && !atomic_load(&wanted)) begin_profiling(d);
-  else if (!on && atomic_load(&wanted)) atomic_store(&wanted, false);
+  if (!atomic_load(&wanted)) return;
+  if (!(asked & CALL_PROFILE_WORD_OBEYED)) {
+    say_that_it_runs(word);
+    begin_profiling(d); /* the thread that beats is not in the child of a fork */
+  } else if (!on) {
+    atomic_store(&wanted, false);
+    __atomic_fetch_and(word, ~(uint32_t)CALL_PROFILE_WORD_OBEYED, __ATOMIC_RELAXED);
+  }
 }
 
 void call_profile_obey(Domain *d) {
@@ -209,7 +224,7 @@ void call_profile_attach(lua_State *L) {
   d->hooks.profile_end = call_profile_detach;
   if (atomic_load_explicit(&wanted, memory_order_acquire)) {
     uint32_t *word = (uint32_t *)eventring_calls_word(d->rings);
-    if (word != NULL) __atomic_fetch_or(word, CALL_PROFILE_WORD_CALLS, __ATOMIC_RELAXED);
+    if (word != NULL) say_that_it_runs(word);
     begin_profiling(d);
     follow(L);
   } else {

@@ -296,7 +296,8 @@ struct format_question { /* eventring/question.h */
 enum {
   FORMAT_PROFILE_CALLS = 1, /* keep a profile of calls */
   FORMAT_PROFILE_SPANS = 2, /* class calls was switched on: see whether it is */
-  FORMAT_PROFILE_QUESTION = 4 /* a question is open: see to it */
+  FORMAT_PROFILE_QUESTION = 4, /* a question is open: see to it */
+  FORMAT_PROFILE_OBEYED = 8 /* the producer's own: it keeps one because of CALLS */
 };
 
 enum { FORMAT_TRIGGERS_BYTES = 480 };

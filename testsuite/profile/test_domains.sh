@@ -43,6 +43,7 @@ is "raising" 1 "$(count raising domains.eventring)"
 is "step" 50 "$(count step domains.eventring)"
 is "wait" 1 "$(count wait domains.eventring)"
 is "all ended" 0 "$("$EVENTRING" profile --json domains.eventring | jq .loss.calls)"
+has "all domains" "9 domains" "$("$EVENTRING" profile domains.eventring)"
 has "waiting is marked" "(waiting)" "$("$EVENTRING" profile --top 0 domains.eventring)"
 
 # os.exit in the middle of calls
@@ -71,4 +72,27 @@ END
 hooked=$(SAROS_PROFILE=calls SAROS_EVENTRING_NAME=hooks "$SAROS" hooks.lua) || fail "hooks.lua"
 is "hook" "$hooked" "$(count hook hooks.eventring)"
 is "raising in a hook" 1 "$(count raising hooks.eventring)"
+# the child of a fork goes on with the profile of its parent, in its own recording
+cat >fork.lua <<'END'
+local ffi = require "saros.ffi"
+ffi.cdef "int fork(void); int waitpid(int, int *, int);"
+local function leaf() return 1 end
+for i = 1, 10 do leaf() end
+local pid = ffi.C.fork()
+for i = 1, pid == 0 and 7 or 5 do leaf() end
+if pid == 0 then
+  assert(require "saros.eventring".path()) -- it is recorded from here on
+  for i = 1, 3 do leaf() end
+  os.exit(0, true)
+end
+local status = ffi.new("int[1]")
+ffi.C.waitpid(pid, status, 0)
+assert(status[0] == 0)
+END
+if "$SAROS" -e 'os.exit(pcall(require, "saros.ffi"))'; then
+  mkdir forks
+  SAROS_PROFILE=calls SAROS_EVENTRING_PREFIX=forks "$SAROS" fork.lua || fail "fork.lua: $?"
+  counts=$(for file in forks/*.eventring; do count leaf "$file"; done | sort -n | tr '\n' ' ')
+  is "leaf in parent and child" "15 20 " "$counts"
+fi
 finish

@@ -177,6 +177,20 @@ leaf(2)
 coroutine.wrap(function() leaf(3) p:stop() leaf(4) end)()
 assert(count(p:report(), "leaf") == 3)
 
+-- begun and ended again: what is called in between is in neither; none while there is one
+local function f2() end
+local function f1() f2() end
+local function f0() f1() end
+for _ = 1, 3 do
+  p = profile.start()
+  assert(not pcall(profile.start))
+  f0()
+  p:stop()
+  f0()
+  r = p:report()
+  assert(count(r, "f0") == 1 and count(r, "f1") == 1 and count(r, "f2") == 1)
+end
+
 -- options
 r = profiled(function() fib(5) leaf(1) end, {include = {"fib", "leaf"}})
 assert(count(r, "fib") == 15 and count(r, "leaf") == 9 and not row(r, "stop"))
