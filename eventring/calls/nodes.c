@@ -155,8 +155,30 @@ bool evc_descend(eventring_calls *calls, uint64_t id) {
   return callee != NULL;
 }
 
-void eventring_calls_find(eventring_calls *calls, uint64_t id) {
+static __attribute__((noinline)) void find_slow(eventring_calls *calls, uint64_t id) {
   if (!evc_descend(calls, id)) evc_lost_of(calls)->calls++;
+}
+
+/* The first place mostly has it. */
+void eventring_calls_find(eventring_calls *calls, uint64_t id) {
+  const struct eventring_calls_inside *in = calls->inside;
+  struct eventring_calls_node *caller = calls->current;
+  if (__builtin_expect(caller == &in->nowhere, 0)) {
+    find_slow(calls, id);
+    return;
+  }
+  uint32_t parent = evc_number(in, caller), hash = hash_of(parent, id);
+  uint64_t place = in->table[hash & (in->places - 1)];
+  if ((uint32_t)(place >> 32) == hash && place != 0) {
+    struct eventring_calls_node *callee = evc_node(in, (uint32_t)place - 1);
+    if (__builtin_expect(callee->id == id && callee->parent == parent, 1)) {
+      caller->last = callee;
+      calls->current = callee;
+      calls->charge = &callee->exclusive;
+      return;
+    }
+  }
+  find_slow(calls, id);
 }
 
 /* ---- histograms ---------------------------------------------------------------------- */
