@@ -95,4 +95,40 @@ if "$SAROS" -e 'os.exit(pcall(require, "saros.ffi"))'; then
   counts=$(for file in forks/*.eventring; do count leaf "$file"; done | sort -n | tr '\n' ' ')
   is "leaf in parent and child" "15 20 " "$counts"
 fi
+# begun and ended from outside, again and again, in all domains at once
+cat >toggled.lua <<'END'
+local domain = require "saros.domain"
+local function work()
+  local function leaf(a) return a end
+  local function fails() error "raised" end
+  local co = coroutine.wrap(function() while true do pcall(fails) coroutine.yield(leaf(1)) end end)
+  local function stopped() local f = io.open "stop" if f then f:close() end return f end
+  while not stopped() do
+    for i = 1, 200 do
+      co()
+      local t = setmetatable({}, {__gc = leaf, __index = leaf})
+      assert(t.x == t)
+    end
+  end
+end
+local handles = {}
+for i = 1, 2 do handles[i] = domain.spawn(work) end
+work()
+for _, h in ipairs(handles) do h:join() end
+END
+SAROS_EVENTRING_START=1 SAROS_EVENTRING_NAME=toggled "$SAROS" toggled.lua &
+pid=$!
+await "$pid"
+for ((i = 0; i < 20; i++)); do
+  "$EVENTRING" control "$pid" --profile calls || fail "control --profile calls: $?"
+  "$EVENTRING" control "$pid" --profile off || fail "control --profile off: $?"
+done
+"$EVENTRING" control "$pid" --profile calls
+for ((i = 0; i < 600; i++)); do
+  if [ "$(count leaf toggled.eventring 2>/dev/null)" -gt 0 ] 2>/dev/null; then break; fi
+  sleep 0.1
+done
+: >stop
+wait "$pid" || fail "toggled.lua: $?"
+[ "$(count leaf toggled.eventring)" -gt 0 ] || fail "no calls after toggling"
 finish
