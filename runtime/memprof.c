@@ -86,6 +86,7 @@ static void free_all(Memprof *m) {
   free(m->young.items);
   free(m->old.items);
   free(m->queue.items);
+  free(m->dropped.items);
   free(m->parts);
   free(m->profiles);
   stacks_free(&m->stacks);
@@ -402,9 +403,13 @@ void memprof_start(lua_State *L, uint32_t profile, double rate, uint32_t depth, 
   memprof_watch(d);
 }
 
+uint32_t memprof_running(const Domain *d) {
+  return d->memprof != NULL ? d->memprof->sampling : 0;
+}
+
 bool memprof_is_sampling(const Domain *d, uint32_t profile) {
-  const Memprof *m = d->memprof;
-  return m != NULL && m->sampling != 0 && (profile == 0 || m->sampling == profile);
+  uint32_t running = memprof_running(d);
+  return running != 0 && (profile == 0 || running == profile);
 }
 
 /* Words asked for since the profile began, without what callbacks have asked for. */
@@ -425,11 +430,38 @@ void memprof_stop(Domain *d, uint32_t profile) {
   memprof_watch(d);
 }
 
+/* Its tracking ends. */
+static void drop(Domain *d, uint32_t id) {
+  Memprof *m = d->memprof;
+  Tracked *t = &m->tracked[id];
+  if (is_noted_part(t)) tracked_forget_part(m, id);
+  t->flags |= TRACKED_GONE;
+}
+
+static void drop_all_of(Domain *d, Ids *list, uint32_t profile) {
+  for (size_t i = 0; i < list->n; i++) {
+    const Tracked *t = &d->memprof->tracked[list->items[i]];
+    if (t->subscriber == SUBSCRIBER_GUEST && t->guest.profile == profile &&
+        !(t->flags & TRACKED_GONE))
+      drop(d, list->items[i]);
+  }
+}
+
 void memprof_discard(Domain *d, uint32_t profile) {
   Memprof *m = d->memprof;
   memprof_stop(d, profile);
   Profile *p = &m->profiles[profile];
   p->discarded = true;
+  drop_all_of(d, &m->young, profile);
+  drop_all_of(d, &m->old, profile);
+  if (p->blocks == 0) p->used = false;
+}
+
+void memprof_give_up(Domain *d, uint32_t profile) {
+  Memprof *m = d->memprof;
+  memprof_stop(d, profile);
+  Profile *p = &m->profiles[profile];
+  p->given_up = true;
   if (p->blocks == 0) p->used = false;
 }
 
@@ -462,7 +494,12 @@ void memprof_each(Domain *d, uint32_t profile,
 
 bool memprof_is_due(const Domain *d) {
   const Memprof *m = d->memprof;
-  return m != NULL && !m->calling && m->queue_first < m->queue.n;
+  return m != NULL && !m->calling && (m->queue_first < m->queue.n || m->dropped.n > 0);
+}
+
+uint32_t memprof_dropped(Domain *d) {
+  Ids *dropped = &d->memprof->dropped;
+  return dropped->n > 0 ? dropped->items[--dropped->n] : 0;
 }
 
 static MemprofCallback callback_of(Memprof *m, const Tracked *t) {
@@ -482,14 +519,6 @@ static void leave_queue(Domain *d, uint32_t id) {
   if (m->queue_first == m->queue.n) m->queue_first = m->queue.n = 0;
   m->tracked[id].flags &= (uint16_t)~TRACKED_QUEUED;
   tracked_release(m, id);
-}
-
-/* Its tracking ends. */
-static void drop(Domain *d, uint32_t id) {
-  Memprof *m = d->memprof;
-  Tracked *t = &m->tracked[id];
-  if (is_noted_part(t)) tracked_forget_part(m, id);
-  t->flags |= TRACKED_GONE;
 }
 
 MemprofCallback memprof_next(Domain *d, uint32_t *id, MemprofSample *sample) {
@@ -548,7 +577,9 @@ static int run_callbacks(lua_State *L) {
    * request to the domain waits. */
   bool handing_over = d->peer->handing_over > 0;
   if (handing_over) peer_mask(d->peer);
+  int line_seen = L->old_pc; /* the instruction goes on: its line is no new one for hooks */
   int status = d->hooks.call_protected(L, m->module->run);
+  L->old_pc = line_seen;
   if (status != LUA_OK) abandon_called(L);
   if (handing_over) peer_unmask(d->peer);
   m->calling = false;

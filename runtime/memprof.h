@@ -82,10 +82,14 @@ uint32_t memprof_new(Domain *d);
 void memprof_start(lua_State *L, uint32_t profile, double rate, uint32_t depth, unsigned wants,
                    const MemprofModule *module);
 bool memprof_is_sampling(const Domain *d, uint32_t profile); /* 0: any of the guest's */
+uint32_t memprof_running(const Domain *d); /* the one that samples; 0: none */
 /* Nothing more is sampled, and what was not called back is dropped. */
 void memprof_stop(Domain *d, uint32_t profile);
 /* And nothing is tracked any more: no callback follows. */
 void memprof_discard(Domain *d, uint32_t profile);
+/* Stopped, its callbacks for what is tracked follow, and nobody asks for it any more: its
+   number is used again after the last. */
+void memprof_give_up(Domain *d, uint32_t profile);
 
 /* Runs the callbacks that are due, from a C function of the module: raises what they
    raise. */
@@ -117,6 +121,9 @@ typedef enum MemprofCallback {
 MemprofCallback memprof_next(Domain *d, uint32_t *id, MemprofSample *sample);
 /* It has returned: `keep`: tracking goes on, with this value; else it ends. */
 void memprof_called(Domain *d, uint32_t id, bool keep, uint32_t value);
+
+/* A value that no block has any more, once each; 0: there is none. */
+uint32_t memprof_dropped(Domain *d);
 
 /* Calls f for each block of the profile that is tracked and alive. */
 void memprof_each(Domain *d, uint32_t profile,

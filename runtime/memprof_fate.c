@@ -18,7 +18,8 @@ void tracked_release(Memprof *m, uint32_t id) {
   if (t->subscriber == SUBSCRIBER_GUEST) {
     Profile *p = &m->profiles[t->guest.profile];
     p->blocks--;
-    if (p->discarded && p->blocks == 0) p->used = false;
+    if (t->guest.value != 0) ids_push(&m->dropped, t->guest.value);
+    if ((p->discarded || p->given_up) && p->blocks == 0) p->used = false;
   }
   t->next = m->free;
   m->free = id;

@@ -110,7 +110,7 @@ typedef struct Ids {
 } Ids;
 
 typedef struct Profile {
-  uint8_t used, sampling, discarded;
+  uint8_t used, sampling, discarded, given_up;
   uint8_t wants;
   uint32_t depth;
   uint32_t blocks;   /* tracked */
@@ -127,6 +127,7 @@ struct Memprof {
   uint32_t *parts, parts_mask, nparts; /* by address */
   Ids queue;           /* callbacks that are due, from queue_first on */
   size_t queue_first;
+  Ids dropped;         /* values of blocks that nothing refers to any more */
   Profile *profiles;   /* [0] is unused */
   uint32_t nprofiles, sampling; /* sampling: the guest's that does; 0: none */
   const MemprofModule *module; /* NULL: no profile was started */

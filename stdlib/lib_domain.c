@@ -18,6 +18,7 @@
 #include "native_names.h"
 #include "peer.h"
 #include "lualib.h"
+#include "memprof_inherit.h"
 #include "message.h"
 #include "retry.h"
 #include "thread.h"
@@ -35,6 +36,7 @@
 /* The start data of a new domain; malloc'ed, freed by its thread. */
 typedef struct Birth {
   Message *message;         /* function and arguments, or the arguments of a file */
+  Message *profile;         /* of allocations, to be inherited; NULL: none */
   char *file;               /* to run; NULL: the function */
   char *path, *cpath;       /* package.path and cpath of the one that spawned it; may be NULL */
   bool no_environment;      /* saros -E */
@@ -42,6 +44,7 @@ typedef struct Birth {
 
 static void free_birth(Birth *b) {
   message_free(b->message);
+  message_free(b->profile);
   free(b->file);
   free(b->path);
   free(b->cpath);
@@ -138,10 +141,17 @@ static void set_arg(lua_State *L, const char *file, int n) {
   lua_setglobal(L, "arg");
 }
 
+static void inherit_profile(lua_State *L, Birth *b) {
+  Message *m = b->profile;
+  b->profile = NULL;
+  memprof_inherit(L, m);
+}
+
 /* Decodes and calls; its results are the function's. Its argument is the birth. */
 static int run_birth(lua_State *L) {
   Birth *b = lua_touserdata(L, 1);
   lua_settop(L, 0);
+  if (b->profile != NULL) inherit_profile(L, b);
   if (b->file != NULL && luaL_loadfile(L, b->file) != LUA_OK) return lua_error(L);
   Message *m = b->message;
   b->message = NULL;
@@ -298,8 +308,7 @@ static const char *const spawn_errors[] = {
 
 /* What is pushed before a message is made: nothing may raise an error before the message
  * has an owner. */
-#define PREPARED 4
-enum { AT_HANDLE, AT_PATH, AT_CPATH, AT_NO_ENVIRONMENT };
+enum { AT_HANDLE, AT_PATH, AT_CPATH, AT_NO_ENVIRONMENT, AT_PROFILE, AT_MUST_INHERIT, PREPARED };
 
 /* Below the values from `first` on. */
 static void prepare_spawn(lua_State *L, int first) {
@@ -307,16 +316,39 @@ static void prepare_spawn(lua_State *L, int first) {
   push_package_field(L, "path");
   push_package_field(L, "cpath");
   lua_getfield(L, LUA_REGISTRYINDEX, "LUA_NOENV");
+  lua_pushboolean(L, memprof_push_inheritance(L));
   lua_rotate(L, first, PREPARED);
+  luaL_checkstack(L, 1, NULL); /* encode_profile */
 }
 
-static Birth *new_birth(lua_State *L, int prepared, Message *m, const char *file) {
+/* The profile of allocations for the new domain, or NULL. A callback that cannot be sent is
+ * an error or a warning; the error frees the message of the function. */
+static Message *encode_profile(lua_State *L, int prepared, Message *function) {
+  char why[512];
+  if (lua_isnil(L, prepared + AT_PROFILE)) return NULL;
+  lua_pushvalue(L, prepared + AT_PROFILE);
+  Message *m = transfer_try_encode(L, 1, "callbacks", false, why, sizeof why);
+  lua_pop(L, 1);
+  if (m != NULL) return m;
+  if (lua_toboolean(L, prepared + AT_MUST_INHERIT)) {
+    message_free(function);
+    luaL_error(L, "the profile of allocations cannot be inherited: %s", why);
+  }
+  lua_warning(L, "a spawned domain does not inherit the profile of allocations: ", 1);
+  lua_warning(L, why, 0);
+  return NULL;
+}
+
+static Birth *new_birth(lua_State *L, int prepared, Message *m, Message *profile,
+                        const char *file) {
   Birth *b = calloc(1, sizeof *b);
   if (b == NULL) {
     message_free(m);
+    message_free(profile);
     luaL_error(L, "not enough memory");
   }
   b->message = m;
+  b->profile = profile;
   b->file = file != NULL ? strdup(file) : NULL;
   b->path = copy_string(L, prepared + AT_PATH);
   b->cpath = copy_string(L, prepared + AT_CPATH);
@@ -349,7 +381,8 @@ static SpawnResult spawn_or_collect(lua_State *L, Peer **peer, DomainOptions opt
 /* Pushes the handle of a new domain. */
 static int start_domain(lua_State *L, int prepared, DomainOptions options, Message *m,
                         const char *file) {
-  Birth *b = new_birth(L, prepared, m, file);
+  Message *profile = encode_profile(L, prepared, m);
+  Birth *b = new_birth(L, prepared, m, profile, file);
   Peer *peer;
   SpawnResult result = spawn_or_collect(L, &peer, options, b);
   if (result != SPAWN_OK) {

@@ -16,8 +16,10 @@
 #include "lua.h"
 #include "lualib.h"
 #include "memprof.h"
+#include "memprof_inherit.h"
 #include "memprof_samples.h"
 #include "thread.h"
+#include "transfer.h"
 
 #define SAMPLER_TYPE "memprof.sampler"
 #define DEFAULT_DEPTH 64
@@ -26,6 +28,8 @@
 static const char *const callback_names[] = {"alloc_young", "alloc_old", "promote",
                                              "dealloc_young", "dealloc_old", NULL};
 #define CALLBACKS 5
+/* Of a profile's table, behind its callbacks: what a domain that inherits it has to know. */
+enum { PROFILE_RATE = MEMPROF_DEALLOC_OLD + 1, PROFILE_DEPTH, PROFILE_INHERIT };
 
 typedef struct Sampler {
   uint32_t profile;
@@ -69,6 +73,7 @@ static int run_callbacks(lua_State *L) {
   MemprofSample sample;
   uint32_t id;
   luaL_checkstack(L, LUA_MINSTACK, NULL);
+  while ((sample.value = memprof_dropped(d)) != 0) samples_forget_value(L, s, sample.value);
   while ((what = memprof_next(d, &id, &sample)) != MEMPROF_NOTHING) {
     call_back(L, s, what, &sample);
     bool keep = !lua_isnil(L, -1);
@@ -112,50 +117,81 @@ static uint32_t check_depth(lua_State *L) {
   return (uint32_t)depth;
 }
 
-/* Pushes a table with the functions by their MemprofCallback; returns what is wanted. */
-static unsigned check_callbacks(lua_State *L) {
-  static const unsigned wants[CALLBACKS] = {MEMPROF_WANTS_ALLOC, MEMPROF_WANTS_ALLOC,
-                                            MEMPROF_WANTS_PROMOTE, MEMPROF_WANTS_YOUNG,
-                                            MEMPROF_WANTS_OLD};
-  unsigned wanted = 0;
-  lua_createtable(L, CALLBACKS, 0);
+/* Puts the functions into the table on top, by their MemprofCallback. */
+static void check_callbacks(lua_State *L) {
   int functions = lua_gettop(L);
   if (lua_getfield(L, 1, "callbacks") == LUA_TNIL) {
     lua_pop(L, 1);
-    return 0;
+    return;
   }
   if (!lua_istable(L, -1)) luaL_argerror(L, 1, "field 'callbacks' is not a table");
   check_field_names(L, lua_gettop(L), "callback", callback_names);
   for (int i = 0; i < CALLBACKS; i++) {
-    if (lua_getfield(L, -1, callback_names[i]) != LUA_TNIL) {
-      if (!lua_isfunction(L, -1))
-        luaL_argerror(L, 1, lua_pushfstring(L, "callback '%s' is not a function",
-                                            callback_names[i]));
-      wanted |= wants[i];
-    }
+    if (lua_getfield(L, -1, callback_names[i]) != LUA_TNIL && !lua_isfunction(L, -1))
+      luaL_argerror(L, 1, lua_pushfstring(L, "callback '%s' is not a function",
+                                          callback_names[i]));
     lua_rawseti(L, functions, MEMPROF_ALLOC_YOUNG + i);
   }
   lua_pop(L, 1);
+}
+
+/* Pushes whether domains that are spawned inherit the profile: true, false, or nil, if they
+ * can. */
+static void check_inherit(lua_State *L) {
+  if (lua_getfield(L, 1, "inherit") != LUA_TNIL && !lua_isboolean(L, -1))
+    luaL_argerror(L, 1, "field 'inherit' is not a boolean");
+}
+
+static unsigned wanted_by(lua_State *L, int profile) {
+  static const unsigned wants[CALLBACKS] = {MEMPROF_WANTS_ALLOC, MEMPROF_WANTS_ALLOC,
+                                            MEMPROF_WANTS_PROMOTE, MEMPROF_WANTS_YOUNG,
+                                            MEMPROF_WANTS_OLD};
+  unsigned wanted = 0;
+  for (int i = 0; i < CALLBACKS; i++) {
+    if (lua_rawgeti(L, profile, MEMPROF_ALLOC_YOUNG + i) != LUA_TNIL) wanted |= wants[i];
+    lua_pop(L, 1);
+  }
   return wanted;
 }
 
-/* memprof.start{rate=, depth=, callbacks=} -> sampler. */
-static int start_sampler(lua_State *L) {
-  static const char *const options[] = {"rate", "depth", "callbacks", NULL};
-  luaL_checktype(L, 1, LUA_TTABLE);
-  check_field_names(L, 1, "option", options);
-  lua_Number rate = check_rate(L);
-  uint32_t depth = check_depth(L);
-  unsigned wants = check_callbacks(L);
+/* Pops the table of a profile, pushes the sampler that it starts. */
+static void start_profile(lua_State *L) {
+  int profile = lua_gettop(L);
+  unsigned wants = wanted_by(L, profile);
+  lua_rawgeti(L, profile, PROFILE_RATE);
+  lua_Number rate = lua_tonumber(L, -1);
+  lua_rawgeti(L, profile, PROFILE_DEPTH);
+  uint32_t depth = (uint32_t)lua_tointeger(L, -1);
   Samples *samples = samples_make(L);
+  lua_settop(L, profile);
   Sampler *s = lua_newuserdatauv(L, sizeof *s, 0);
   *s = (Sampler){0};
   luaL_setmetatable(L, SAMPLER_TYPE);
   s->profile = memprof_new(L->domain);
-  if (s->profile == 0) return luaL_error(L, "not enough memory");
-  lua_pushvalue(L, -2);
+  if (s->profile == 0) luaL_error(L, "not enough memory");
+  samples_set_running(L, samples);
+  lua_pushvalue(L, profile);
   samples_set_callbacks(L, samples, s->profile);
+  lua_remove(L, profile);
   memprof_start(L, s->profile, rate, depth, wants, &module);
+}
+
+/* memprof.start{rate=, depth=, callbacks=, inherit=} -> sampler. */
+static int start_sampler(lua_State *L) {
+  static const char *const options[] = {"rate", "depth", "callbacks", "inherit", NULL};
+  luaL_checktype(L, 1, LUA_TTABLE);
+  check_field_names(L, 1, "option", options);
+  lua_Number rate = check_rate(L);
+  uint32_t depth = check_depth(L);
+  lua_createtable(L, PROFILE_INHERIT, 0);
+  check_callbacks(L);
+  lua_pushnumber(L, rate);
+  lua_rawseti(L, -2, PROFILE_RATE);
+  lua_pushinteger(L, depth);
+  lua_rawseti(L, -2, PROFILE_DEPTH);
+  check_inherit(L);
+  lua_rawseti(L, -2, PROFILE_INHERIT);
+  start_profile(L);
   return 1;
 }
 
@@ -245,18 +281,67 @@ static int sampler_snapshot(lua_State *L) {
   return 1;
 }
 
-LUAMOD_API int luaopen_memprof(lua_State *L) {
+/* The program has given it up: what is tracked is called back all the same. */
+static int sampler_collect(lua_State *L) {
+  Sampler *s = check_sampler(L);
+  if (!s->discarded && s->profile != 0) memprof_give_up(L->domain, s->profile);
+  s->stopped = s->discarded = true;
+  return 0;
+}
+
+static void make_sampler_type(lua_State *L) {
   static const luaL_Reg methods[] = {{"stop", sampler_stop},
                                      {"discard", sampler_discard},
                                      {"snapshot", sampler_snapshot},
                                      {NULL, NULL}};
-  static const luaL_Reg functions[] = {
-    {"start", start_sampler}, {"is_sampling", is_sampling}, {NULL, NULL}};
   if (luaL_newmetatable(L, SAMPLER_TYPE)) {
     luaL_newlib(L, methods);
     lua_setfield(L, -2, "__index");
+    lua_pushcfunction(L, sampler_collect);
+    lua_setfield(L, -2, "__gc");
   }
   lua_pop(L, 1);
+}
+
+/* memprof.sampler() -> the sampler that runs in this domain, or nil. */
+static int running_sampler(lua_State *L) {
+  if (!memprof_is_sampling(L->domain, 0)) return 0;
+  samples_push_running(L, samples_of(L));
+  return 1;
+}
+
+LUAMOD_API int luaopen_memprof(lua_State *L) {
+  static const luaL_Reg functions[] = {{"start", start_sampler},
+                                       {"is_sampling", is_sampling},
+                                       {"sampler", running_sampler},
+                                       {NULL, NULL}};
+  make_sampler_type(L);
   luaL_newlib(L, functions);
   return 1;
+}
+
+/* ---- domains that are spawned ------------------------------------------------ */
+
+/* Its table goes as a message: the callbacks are copied as the function of the domain is. */
+bool memprof_push_inheritance(lua_State *L) {
+  uint32_t profile = memprof_running(L->domain);
+  if (profile == 0) {
+    lua_pushnil(L);
+    return false;
+  }
+  samples_push_callbacks(L, samples_of(L), profile);
+  lua_rawgeti(L, -1, PROFILE_INHERIT);
+  bool never = lua_isboolean(L, -1) && !lua_toboolean(L, -1), must = lua_toboolean(L, -1);
+  lua_pop(L, 1);
+  if (!never) return must;
+  lua_pop(L, 1);
+  lua_pushnil(L);
+  return false;
+}
+
+void memprof_inherit(lua_State *L, struct Message *m) {
+  make_sampler_type(L);
+  transfer_decode(L, m);
+  start_profile(L);
+  lua_pop(L, 1);
 }

@@ -13,7 +13,8 @@ libstdlib_a_SOURCES = \
 	stdlib/eventring_trigger.c stdlib/eventring_trigger.h \
 	stdlib/eventring_measure.c stdlib/eventring_measure.h \
 	stdlib/lib_io.c stdlib/io_file.h stdlib/io_read.c stdlib/io_span.c stdlib/io_span.h \
-	stdlib/lib_memprof.c stdlib/memprof_samples.c stdlib/memprof_samples.h \
+	stdlib/lib_memprof.c stdlib/memprof_inherit.h \
+	stdlib/memprof_samples.c stdlib/memprof_samples.h \
 	stdlib/lib_math.c stdlib/math_random.c stdlib/math_random.h \
 	stdlib/lib_os.c \
 	stdlib/lib_package.c stdlib/require_span.c stdlib/require_span.h stdlib/retry.h \

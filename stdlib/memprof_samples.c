@@ -35,7 +35,7 @@ static const char *const field_names[FIELDS] = {"samples", "words", "kind", "ori
 
 struct Samples {
   Table *held;       /* all that follows */
-  Table *callbacks;  /* of each profile, a table of functions */
+  Table *callbacks;  /* of each profile, a table of functions; the running sampler */
   Table *values;     /* of blocks, by numbers */
   Table *stacks;     /* by their numbers */
   Table *spans;      /* names, by their ids */
@@ -46,6 +46,8 @@ struct Samples {
   uint32_t nvalues;  /* numbers that were used */
   uint32_t free;     /* one that is free, 0: none; its value is the next one */
 };
+
+#define RUNNING 0 /* of `callbacks`; profiles are numbered from 1 on */
 
 static const char samples_key; /* in the registry */
 
@@ -112,6 +114,20 @@ void samples_set_callbacks(lua_State *L, Samples *s, uint32_t profile) {
   lua_pop(L, 1);
 }
 
+static void push_at(lua_State *L, Table *t, uint32_t n) {
+  api_push_value(L, table_get_int(t, n));
+}
+
+void samples_push_callbacks(lua_State *L, const Samples *s, uint32_t profile) {
+  push_at(L, s->callbacks, profile);
+}
+
+void samples_set_running(lua_State *L, Samples *s) {
+  table_set_int(L, s->callbacks, RUNNING, L->top - 1);
+}
+
+void samples_push_running(lua_State *L, const Samples *s) { push_at(L, s->callbacks, RUNNING); }
+
 const TValue *samples_callback(const Samples *s, uint32_t profile, MemprofCallback what) {
   return table_get_int(as_table(table_get_int(s->callbacks, profile)), what);
 }
@@ -128,7 +144,7 @@ uint32_t samples_keep_value(lua_State *L, Samples *s, uint32_t number) {
 }
 
 void samples_push_value(lua_State *L, const Samples *s, uint32_t number) {
-  api_push_value(L, table_get_int(s->values, number));
+  push_at(L, s->values, number);
 }
 
 void samples_forget_value(lua_State *L, Samples *s, uint32_t number) {

@@ -14,8 +14,12 @@ Samples *samples_make(lua_State *L);
 /* The same for when it has been made. */
 Samples *samples_of(lua_State *L);
 
-/* Pops a table, the functions of this profile by their MemprofCallback. */
+/* Pops a table, the functions of this profile by their MemprofCallback, and pushes it. */
 void samples_set_callbacks(lua_State *L, Samples *s, uint32_t profile);
+void samples_push_callbacks(lua_State *L, const Samples *s, uint32_t profile);
+/* Keeps the sampler on top, which runs from now on, and pushes it. */
+void samples_set_running(lua_State *L, Samples *s);
+void samples_push_running(lua_State *L, const Samples *s);
 /* The function, or nil. */
 const TValue *samples_callback(const Samples *s, uint32_t profile, MemprofCallback what);
 

@@ -13,6 +13,9 @@ gc/growing                      measures memory
 gc/memory_is_given_back_again   measures memory
 gc/outgrown_parts               measures memory
 gc/weak_keys_memory             measures memory
+ffi/external_memory             measures memory
+stdlib/gmatch_iterators         measures memory
+stdlib/profile                  counts calls, which callbacks make, too
 language/errors                 overflows a stack again and again: collections scan it each time
 limits/recursion                the same
 memprof/*                       profiles of their own replace this one
