@@ -229,6 +229,7 @@ static GcPhase phase_trim(Domain *d, size_t work) {
   heap_keep_spare(&d->heap);
   gc->stats.majors++;
   memprof_collected(d);
+  memprof_dump(false);
   gc_record_memory(d);
   PROBE_LIFECYCLE(d, MAJOR_END, gc->cycle);
   return GC_PHASE_IDLE;

@@ -42,9 +42,11 @@
 #include "memprof_internal.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <unistd.h>
 
 #include "clock.h"
 #include "gc_inline.h"
@@ -93,8 +95,7 @@ static void free_all(Memprof *m) {
   free(m);
 }
 
-Memprof *memprof_of(Domain *d) {
-  if (d->memprof != NULL) return d->memprof;
+static Memprof *new_memprof(const Domain *d) {
   Memprof *m = calloc(1, sizeof *m);
   if (m == NULL) return NULL;
   m->parts = calloc(LEAST_PARTS, sizeof *m->parts);
@@ -107,8 +108,33 @@ Memprof *memprof_of(Domain *d) {
     free_all(m);
     return NULL;
   }
-  d->memprof = m;
   return m;
+}
+
+/* In the child of a fork, which draws samples of its own; the parent draws on as before. */
+static void begin_in_child(void) {
+  Domain *d = peer_own_domain();
+  Memprof *m = d != NULL ? d->memprof : NULL;
+  memprof_dump_after_fork();
+  if (m == NULL) return;
+  m->seed += (uint64_t)getpid() << 20;
+  for (int i = 0; i < SUBSCRIBERS; i++) {
+    MemprofStream *s = &m->streams[i];
+    bool on = s->at != UINT64_MAX;
+    stream_seed(s, m->seed + (uint64_t)i);
+    if (on) stream_start(s, s->rate, heap_asked(&d->heap));
+  }
+  memprof_watch(d);
+}
+
+static void prepare_for_forks(void) { pthread_atfork(NULL, NULL, begin_in_child); }
+
+Memprof *memprof_of(Domain *d) {
+  static pthread_once_t prepared = PTHREAD_ONCE_INIT;
+  if (d->memprof != NULL) return d->memprof;
+  pthread_once(&prepared, prepare_for_forks);
+  d->memprof = new_memprof(d);
+  return d->memprof;
 }
 
 void memprof_free(Domain *d) {
@@ -469,7 +495,7 @@ void memprof_figures(const Domain *d, uint32_t profile, MemprofFigures *figures)
   const Memprof *m = d->memprof;
   const Profile *p = &m->profiles[profile];
   *figures = (MemprofFigures){p->sampling ? words_so_far(d, p) : p->words, p->samples, p->lost,
-                              p->blocks, m->seed};
+                              p->blocks, m->stacks.unknown, m->seed};
 }
 
 static bool is_to_be_dropped(const Memprof *m, const Tracked *t) {

@@ -41,6 +41,14 @@ double memprof_recording_rate(const Domain *d);
 /* A collection is over, or the process ends: the heap profile of the recording is brought
    up to date. */
 void memprof_collected(Domain *d);
+/* SAROS_MEMPROF_DUMP (memprof_dump.c): reads it; is it set? */
+bool memprof_dump_configure(void);
+/* Writes the heap profiles as text, if that is set: at the end of a major cycle; `last`: of
+   the process. Any thread. */
+void memprof_dump(bool last);
+void memprof_dump_after_fork(void);
+/* The process ends, and its domain is not closed: what its recording should say. */
+void memprof_leave(Domain *d);
 /* The domain ends: so do all blocks. Runs the callbacks that are due. */
 void memprof_end(lua_State *L);
 void memprof_free(Domain *d);
@@ -134,6 +142,7 @@ typedef struct MemprofFigures {
   uint64_t samples; /* of these, sampled */
   uint64_t lost;    /* of these, in blocks that there was no memory to track */
   uint64_t tracked; /* blocks */
+  uint64_t unknown_stacks; /* samples of this domain whose stack found no room */
   uint64_t seed;
 } MemprofFigures;
 void memprof_figures(const Domain *d, uint32_t profile, MemprofFigures *figures);

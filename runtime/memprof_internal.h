@@ -58,6 +58,7 @@ typedef struct Stacks {
   uint32_t nframes, frames_room;
   InternedStack *stacks; /* from 1 on */
   uint32_t nstacks, stacks_room;
+  uint64_t unknown; /* captures of stacks that found no room */
   uint32_t *buckets, mask; /* 0: empty */
   MemprofFunction *functions;
   uint32_t nfunctions, functions_room;

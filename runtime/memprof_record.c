@@ -127,10 +127,19 @@ void memprof_collected(Domain *d) {
   eventring_memory_collected(d->rings, &collection);
 }
 
+void memprof_leave(Domain *d) {
+  Memprof *m = d->memprof;
+  if (m == NULL || m->recording_rate <= 0) return;
+  memprof_collected(d);
+  memprof_dump(true);
+}
+
 /* Of the main domain the file says what was alive. */
 void memprof_end_recording(Domain *d) {
   Memprof *m = d->memprof;
   if (m == NULL || m->recording_rate <= 0) return;
   memprof_collected(d);
-  if (!d->peer->spawned) stop_recording(d);
+  if (d->peer->spawned) return;
+  memprof_dump(true);
+  stop_recording(d);
 }

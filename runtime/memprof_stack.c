@@ -15,6 +15,9 @@
  * deceive it.) Notes become invalid when frames are given back (memprof_frames_gone) and
  * when sampling begins.
  *
+ * Stacks stay as long as their domain. There is room for MOST_STACKS and MOST_FRAMES (some 24
+ * MiB); samples of stacks beyond that have none, and are counted.
+ *
  * Functions of Lua are known by Prototype.function_id, those of C by their address, a
  * frame without a function in its slot as "?".
  */
@@ -27,6 +30,8 @@
 
 #define LEAST_BUCKETS 256
 #define NO_PC UINT32_MAX
+#define MOST_STACKS 65536
+#define MOST_FRAMES (1u << 20) /* of all of them */
 #define MOST_NOTED 256 /* frames; a stack that is deeper is walked each time */
 
 /* ---- growing ------------------------------------------------------------- */
@@ -205,9 +210,11 @@ static bool widen_buckets(Stacks *s) {
 
 static NOINLINE uint32_t add_stack(lua_State *L, Stacks *s, uint64_t hash, const StackKey *keys,
                                    uint32_t n) {
-  if (!room_for_frames(s, n) || !widen_buckets(s) ||
-      !grow(&s->stacks, &s->stacks_room, s->nstacks, sizeof *s->stacks))
+  if (s->nstacks >= MOST_STACKS || n > MOST_FRAMES - s->nframes || !room_for_frames(s, n) ||
+      !widen_buckets(s) || !grow(&s->stacks, &s->stacks_room, s->nstacks, sizeof *s->stacks)) {
+    s->unknown++;
     return 0;
+  }
   uint32_t at = (uint32_t)hash & s->mask;
   while (s->buckets[at] != 0) at = (at + 1) & s->mask;
   resolve_frames(L, s, keys, n);

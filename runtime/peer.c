@@ -295,6 +295,8 @@ _Noreturn static void stand_still(void) {
   for (;;) pause();
 }
 
+Domain *peer_own_domain(void) { return own != NULL ? own->domain : NULL; }
+
 void peer_mask(Peer *i) { i->masks++; }
 
 void peer_unmask(Peer *i) {

@@ -187,6 +187,7 @@ void peer_wake(_Atomic uint32_t *park);
 
 /* Requests to the domain that no mask delays. Own thread. */
 uint32_t peer_asked(const Peer *peer);
+struct Domain *peer_own_domain(void); /* that this thread runs, or NULL */
 /* Obeys the requests to the domain, whether it waits or runs: clears the flags and raises
  * the error, if there is one. Own thread. */
 void peer_take_up(lua_State *L);

@@ -13,7 +13,7 @@
 #include "eventring/memory.h"
 #include "eventring/question.h"
 #include "introspection.h"
-#include "memprof_kinds.h"
+#include "memprof.h"
 #include "peer.h"
 
 #define ENVIRONMENT_PREFIX "SAROS_EVENTRING"
@@ -231,10 +231,11 @@ static void warn(void *context, const struct eventring_error *error) {
     fprintf(stderr, "saros: warning: a domain is not recorded: %s (reported once)\n", error->text);
 }
 
-/* SAROS_MEMPROF starts a recording by itself. */
+/* SAROS_MEMPROF and SAROS_MEMPROF_DUMP start a recording by themselves. */
 static int configure_samples(struct eventring_config *config, struct eventring_error *error) {
   const char *rate = secure_getenv("SAROS_MEMPROF");
   config->has_samples = true;
+  if (memprof_dump_configure() && (rate == NULL || *rate == '\0')) rate = "on";
   if (rate == NULL || *rate == '\0') return 0;
   int status = eventring_memory_parse_rate(rate, &config->sample_rate, error);
   if (status == 0 && config->sample_rate > 0 && config->start == EVENTRING_START_OFF)

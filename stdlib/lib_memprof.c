@@ -256,7 +256,7 @@ static void add_sample(void *context, const MemprofSample *sample) {
   if (listing->n < listing->room) listing->samples[listing->n++] = *sample;
 }
 
-/* sampler:snapshot() -> {words=, samples=, lost=, tracked=, seed=, rows={samples}}. */
+/* sampler:snapshot() -> {words=, samples=, lost=, unknown_stacks=, seed=, rows={samples}}. */
 static int sampler_snapshot(lua_State *L) {
   Sampler *s = check_sampler(L);
   MemprofFigures figures;
@@ -267,10 +267,11 @@ static int sampler_snapshot(lua_State *L) {
   listing.samples = lua_newuserdatauv(L, listing.room * sizeof *listing.samples, 0);
   memprof_each(L->domain, s->profile, add_sample, &listing);
   Samples *samples = samples_of(L);
-  lua_createtable(L, 0, 5);
+  lua_createtable(L, 0, 6);
   put_integer(L, "words", figures.words);
   put_integer(L, "samples", figures.samples);
   put_integer(L, "lost", figures.lost);
+  put_integer(L, "unknown_stacks", figures.unknown_stacks);
   put_integer(L, "seed", figures.seed);
   lua_createtable(L, (int)listing.n, 0);
   for (size_t i = 0; i < listing.n; i++) {

@@ -58,7 +58,7 @@ static int os_exit(lua_State *L) {
   } else {
     gc_leave_finalizers(L->domain);
     if (L->domain->hooks.profile_end != NULL) L->domain->hooks.profile_end(L->domain);
-    memprof_collected(L->domain);
+    memprof_leave(L->domain);
     gc_record_asked(L->domain);
   }
   peer_end_all(true);

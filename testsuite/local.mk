@@ -40,7 +40,8 @@ include testsuite/ffi/local.mk
 if HAVE_CMOCKA
 check_PROGRAMS += testsuite/unit/number_test testsuite/unit/api_test \
   testsuite/unit/watch_test testsuite/unit/heap_test testsuite/unit/mappings_test \
-  testsuite/unit/channel_test testsuite/unit/external_test testsuite/unit/table_test testsuite/unit/position_test
+  testsuite/unit/channel_test testsuite/unit/external_test testsuite/unit/table_test testsuite/unit/position_test \
+  testsuite/unit/memprof_random_test
 testsuite_unit_number_test_SOURCES = testsuite/unit/number_test.c
 testsuite_unit_number_test_CPPFLAGS = $(SEE_RUNTIME) $(CMOCKA_CFLAGS)
 testsuite_unit_number_test_LDADD = $(LINK_RUNTIME) $(CMOCKA_LIBS)
@@ -50,6 +51,9 @@ testsuite_unit_heap_test_LDADD = $(LINK_RUNTIME) $(CMOCKA_LIBS)
 testsuite_unit_table_test_SOURCES = testsuite/unit/table_test.c testsuite/unit/bare_domain.h
 testsuite_unit_table_test_CPPFLAGS = $(SEE_RUNTIME) $(CMOCKA_CFLAGS)
 testsuite_unit_table_test_LDADD = $(LINK_RUNTIME) $(CMOCKA_LIBS)
+testsuite_unit_memprof_random_test_SOURCES = testsuite/unit/memprof_random_test.c
+testsuite_unit_memprof_random_test_CPPFLAGS = $(SEE_RUNTIME) $(CMOCKA_CFLAGS)
+testsuite_unit_memprof_random_test_LDADD = $(LINK_RUNTIME) $(CMOCKA_LIBS)
 testsuite_unit_channel_test_SOURCES = testsuite/unit/channel_test.c
 testsuite_unit_channel_test_CPPFLAGS = $(SEE_RUNTIME) $(CMOCKA_CFLAGS)
 testsuite_unit_channel_test_LDADD = $(LINK_RUNTIME) $(CMOCKA_LIBS)

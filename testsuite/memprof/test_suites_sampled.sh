@@ -13,6 +13,7 @@ gc/growing                      measures memory
 gc/memory_is_given_back_again   measures memory
 gc/outgrown_parts               measures memory
 gc/weak_keys_memory             measures memory
+domain/memory                   measures memory
 ffi/external_memory             measures memory
 stdlib/gmatch_iterators         measures memory
 stdlib/profile                  counts calls, which callbacks make, too

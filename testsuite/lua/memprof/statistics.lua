@@ -50,6 +50,38 @@ for _, rate in ipairs {1e-4, 1e-2, 0.9} do
   check("arrays", rate, arrays(1, 250, 10 // slow + 1))
   check("large arrays", rate, arrays(600, 3000, slow > 1 and 1 or 2))
 end
+for _, rate in ipairs {1e-5, 1e-4, 0.01, 0.9} do
+  check("arrays of 300 to 3000", rate, function()
+    for size = 300, 3000, 20 * slow do local _ = table.pack(table.unpack({}, 1, size)) end
+  end)
+end
+check("arrays of 300", 0.1, arrays(300, 300, 2000 // slow))
+check("arrays of 300,000", 0.1, function()
+  for _ = 1, 5 // slow + 1 do
+    local t = table.move({}, 1, 0, 1)
+    for i = 1, 300000 // slow do t[i] = i end
+  end
+end)
+
+-- What arrives in messages: trees of many small blocks, and of large ones.
+do
+  local c = require "saros.domain".channel()
+  local function tree(n)
+    if n < 2 then return {n} end
+    return {tree(n // 2), name = "leaf", tree(n - n // 2)}
+  end
+  for _, rate in ipairs {1e-4, 0.01, 0.1, 0.9} do
+    check("messages", rate, function()
+      for size = 2, 600, 20 * slow do
+        c:send(tree(size))
+        local _ = c:receive()
+      end
+      c:send(tree(20000 // slow))
+      local _ = c:receive()
+    end)
+  end
+end
+
 for _, rate in ipairs {1e-5, 1e-4, 1e-3, 0.01, 0.1, 0.9} do
   check("lists", rate, list(10, (rate < 0.1 and 20000 or 3000) // slow))
 end

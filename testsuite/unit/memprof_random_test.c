@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/* The distances between samples are geometric: rate and chance of each distance, within 5.7
+ * standard deviations, from random seeds; the number of samples in a large block is
+ * binomial, however it is drawn. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/random.h>
+
+#include <cmocka.h>
+
+#include "memprof_internal.h"
+
+#define SIGMAS 5.7
+#define WORDS 1000000
+
+static uint64_t seed;
+
+static void check(const char *what, double rate, double got, double mean, double variance) {
+  if (fabs(got - mean) <= SIGMAS * sqrt(variance) + 1) return;
+  fail_msg("%s at %g: %g instead of %g, seed %llu", what, rate, got, mean,
+           (unsigned long long)seed);
+}
+
+static void test_distances(void **state) {
+  static const double rates[] = {.01, .13, .42, .73, 1};
+  (void)state;
+  for (size_t r = 0; r < sizeof rates / sizeof rates[0]; r++) {
+    double rate = rates[r], samples = 0, threes = 0, p = rate * pow(1 - rate, 3);
+    MemprofStream s;
+    stream_seed(&s, seed + r);
+    stream_start(&s, rate, 0);
+    uint64_t last = UINT64_MAX;
+    while (s.at < 8 * (uint64_t)WORDS) {
+      uint64_t at = s.at;
+      assert_int_equal(at % 8, 0);
+      if (last != UINT64_MAX && at - last == 8 * 4) threes++;
+      assert_int_equal(stream_take(&s, at + 8), 1);
+      assert_true(s.at > at);
+      last = at;
+      samples++;
+    }
+    check("samples", rate, samples, WORDS * rate, WORDS * rate * (1 - rate));
+    check("distances of 3", rate, threes, samples * p, samples * p * (1 - p));
+  }
+}
+
+/* Blocks with so many samples that their number is drawn at once, and with fewer. */
+static void test_large_blocks(void **state) {
+  (void)state;
+  static const uint64_t sizes[] = {1000, 100000, 1000000, 100000000};
+  for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+    double rate = .3, samples = 0, words = 0;
+    MemprofStream s;
+    stream_seed(&s, seed + 100 + i);
+    stream_start(&s, rate, 0);
+    for (uint64_t end = 0, n = 0; n < 5; n++) {
+      end += 8 * sizes[i];
+      words += (double)sizes[i];
+      if (s.at < end) samples += (double)stream_take(&s, end);
+      assert_true(s.at >= end);
+    }
+    check("samples of large blocks", rate, samples, words * rate, words * rate * (1 - rate));
+  }
+}
+
+int main(void) {
+  static const struct CMUnitTest tests[] = {cmocka_unit_test(test_distances),
+                                            cmocka_unit_test(test_large_blocks)};
+  const char *given = getenv("MEMPROF_SEED");
+  if (given != NULL) seed = strtoull(given, NULL, 0);
+  else if (getrandom(&seed, sizeof seed, 0) != (ssize_t)sizeof seed) return 1;
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
