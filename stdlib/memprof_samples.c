@@ -3,7 +3,7 @@
  *
  * A callback costs little beside the table that it gets, so that is made in one step: a
  * copy of `shape`, a table with all the keys of a sample. The strings of kinds and origins
- * are made once, and all samples of a stack share the table of that stack.
+ * are made once, and samples of a stack share the table of that stack.
  *
  * All of this lies in a userdata in the registry; what it points to, in a table that is the
  * value of that userdata. */
@@ -42,11 +42,13 @@ struct Samples {
   Table *shape;      /* of a sample */
   String *kinds[MEMPROF_KINDS], *origins[MEMPROF_ORIGINS];
   uint32_t nodes[FIELDS]; /* of `shape` */
-  uint32_t nheld;
+  uint32_t nheld, stacks_at; /* of `held` */
+  uint32_t nstacks;
   uint32_t nvalues;  /* numbers that were used */
   uint32_t free;     /* one that is free, 0: none; its value is the next one */
 };
 
+#define MOST_STACKS 4096 /* tables of stacks that are kept; then all are made anew */
 #define RUNNING 0 /* of `callbacks`; profiles are numbered from 1 on */
 
 static const char samples_key; /* in the registry */
@@ -99,6 +101,7 @@ Samples *samples_make(lua_State *L) {
   s->callbacks = hold_table(L, s, 0);
   s->values = hold_table(L, s, 0);
   s->stacks = hold_table(L, s, 0);
+  s->stacks_at = s->nheld;
   s->spans = hold_table(L, s, 0);
   make_shape(L, s);
   for (int i = 0; i < MEMPROF_KINDS; i++) s->kinds[i] = hold_string(L, s, kind_names[i]);
@@ -176,9 +179,18 @@ static void make_frame(lua_State *L, const MemprofFrame *frame) {
   if (frame->column > 0) put_integer(L, "column", frame->column);
 }
 
+static void forget_stacks(lua_State *L, Samples *s) {
+  lua_newtable(L);
+  table_set_int(L, s->held, s->stacks_at, L->top - 1);
+  s->stacks = as_table(L->top - 1);
+  s->nstacks = 0;
+  lua_pop(L, 1);
+}
+
 /* Pushes it, and keeps it. */
 static NOINLINE void make_stack(lua_State *L, Samples *s, uint32_t stack) {
   uint32_t depth;
+  if (s->nstacks++ >= MOST_STACKS) forget_stacks(L, s);
   memprof_stack(L->domain, stack, &depth);
   lua_createtable(L, (int)depth, 0);
   for (uint32_t i = 0; i < depth; i++) {

@@ -20,3 +20,9 @@ check-memprof-truth: all
 	  rm -rf "$$work"; exit $$status
 
 .PHONY: check-memprof-truth
+
+soak-memprof: all
+	$(abs_top_builddir)/saros $(abs_top_srcdir)/testsuite/memprof/soak.lua \
+	  $(or $(SECONDS),1200) $(or $(RATE),0.01)
+
+.PHONY: soak-memprof
