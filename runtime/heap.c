@@ -546,12 +546,26 @@ static void leave_out(Heap *h, size_t bytes) {
   h->asked_bytes -= bytes;
 }
 
-void *heap_alloc_aligned(lua_State *L, size_t size) {
+static NOINLINE void *alloc_aligned_slow(lua_State *L, size_t size) {
   Heap *h = &L->domain->heap;
   if (((uintptr_t)h->cursor & 15) != 0) leave_out(h, HEAP_GRANULE);
   void *p = heap_alloc(L, size, MEMPROF_USERDATA);
   rt_assert(((uintptr_t)p & 15) == 0);
   return p;
+}
+
+void *heap_alloc_aligned(lua_State *L, size_t size) {
+#ifndef SAROS_STRESS
+  Heap *h = &L->domain->heap;
+  char *p = h->cursor;
+  size_t left_out = (uintptr_t)p & HEAP_GRANULE;
+  if (likely(!heap_is_large(size) && left_out + size <= (size_t)(h->limit - p))) {
+    h->cursor = p + left_out + size;
+    h->asked_bytes -= left_out;
+    return p + left_out;
+  }
+#endif
+  return alloc_aligned_slow(L, size);
 }
 
 void *heap_alloc_on_line(lua_State *L, size_t size) {
