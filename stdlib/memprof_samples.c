@@ -84,10 +84,10 @@ static void make_shape(lua_State *L, Samples *s) {
 }
 
 Samples *samples_of(lua_State *L) {
-  lua_rawgetp(L, LUA_REGISTRYINDEX, &samples_key);
-  Samples *s = lua_touserdata(L, -1);
-  lua_pop(L, 1);
-  return s;
+  TValue key; /* not by the stack, which may be full (forget, after an error) */
+  set_light(&key, (void *)(uintptr_t)&samples_key);
+  const TValue *found = table_get(as_table(&L->domain->registry), &key);
+  return is_userdata(found) ? userdata_payload(as_userdata(found)) : NULL;
 }
 
 Samples *samples_make(lua_State *L) {
