@@ -82,6 +82,8 @@ eventring_sources = \
 	eventring/encoder/encoder.h eventring/encoder/encoder.c \
 	eventring/encoder/encoder_events.c eventring/encoder/encoder_blocks.c \
 	eventring/encoder/encoder_records.c eventring/encoder/encoder_catalogue.c \
+	eventring/encoder/encoder_stacks.h eventring/encoder/encoder_memory.c \
+	eventring/encoder/encoder_profiles.c \
 	eventring/calls/lines.h eventring/calls/lines.c eventring/calls/segments.h \
 	eventring/calls/segments.c eventring/calls/trie.c eventring/calls/nodes.c \
 	eventring/calls/merge.c eventring/calls/inside.h eventring/calls/collector.c \
@@ -208,7 +210,7 @@ eventring_eventring_SOURCES = \
 	eventring/tools/places.h \
 	eventring/tools/copy.c eventring/tools/copy.h \
 	eventring/tools/merge.h eventring/tools/merge_inside.h eventring/tools/merge.c \
-	eventring/tools/merge_plan.c eventring/tools/merge_events.c \
+	eventring/tools/merge_plan.c eventring/tools/merge_events.c eventring/tools/merge_memory.c \
 	eventring/tools/file_names.c eventring/tools/file_names.h \
 	eventring/tools/output.c eventring/tools/output.h \
 	eventring/tools/recorder.c eventring/tools/recorder.h \

@@ -132,6 +132,7 @@ void eventring_encoder_close(eventring_encoder *e) {
   for (unsigned i = 0; i < ENCODER_RINGS; i++) encoder_ring_free(e->ring[i]);
   for (unsigned kind = 0; kind < FORMAT_KINDS; kind++) free(e->records[kind]);
   encoder_catalogue_free(e);
+  encoder_stacks_free(&e->stacks);
   free(e);
 }
 

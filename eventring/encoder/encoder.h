@@ -6,6 +6,8 @@
  *   encoder_events.c    what an event, a loss or a suspension puts into them
  *   encoder_catalogue.c definitions, classes, rings
  *   encoder_records.c   blocks of records; domains, processes
+ *   encoder_memory.c    functions, stacks, heap profiles
+ *   encoder_profiles.c  profiles of calls
  *
  * The file has layout 2 and is a stream in all its rings: a ring appends blocks to a unit of
  * 16 blocks, and then claims the next one. Its ticks are nanoseconds (clock 1). A block is
@@ -37,6 +39,7 @@
 #ifndef EVENTRING_ENCODER_H
 #define EVENTRING_ENCODER_H
 
+#include "encoder/encoder_stacks.h"
 #include "format/error.h"
 #include "format/format.h"
 #include "format/span_stack.h"
@@ -96,6 +99,7 @@ struct eventring_encoder {
   struct encoder_ring *ring[ENCODER_RINGS];       /* by slot * EVENTRING_RINGS + ring */
   struct encoder_records *records[FORMAT_KINDS];  /* NULL: none of this kind yet */
   struct encoder_definition *definition[EVENTRING_MAX_EVENTS];
+  struct encoder_stacks stacks;
   uint32_t ids;                /* that are taken: 0 .. ids-1 */
   uint16_t hash[ENCODER_HASH]; /* id + 1; 0: none */
   uint64_t buffer_offset;      /* where its bytes belong */
@@ -136,6 +140,13 @@ int encoder_append(eventring_encoder *encoder, struct encoder_ring *ring, uint64
 /* Makes another incarnation that of what comes next: all open spans are torn. */
 void encoder_set_incarnation(struct encoder_ring *ring, uint32_t incarnation);
 
+/* Seals a block of `end` words, of a kind that is not appended to, writes and counts it. */
+int encoder_put_block(eventring_encoder *encoder, enum format_kind kind, uint64_t *words,
+                      uint32_t end, struct eventring_error *error);
+/* Counts one that has no room. 0, or E_MEMORY. */
+int encoder_drop(eventring_encoder *encoder, enum format_kind kind,
+                 struct eventring_error *error);
+void encoder_stacks_free(struct encoder_stacks *stacks);
 /* Appends a record of `words` words. *dropped: there is no room for more of its kind. */
 int encoder_record(eventring_encoder *encoder, enum format_kind kind, const uint64_t *record,
                    unsigned words, bool *dropped, struct eventring_error *error);

@@ -66,6 +66,30 @@ int encoder_record(eventring_encoder *e, enum format_kind kind, const uint64_t *
   return EVENTRING_OK;
 }
 
+static struct encoder_records *records_of(eventring_encoder *e, enum format_kind kind) {
+  if (!e->records[kind]) e->records[kind] = calloc(1, sizeof *e->records[kind]);
+  return e->records[kind];
+}
+
+int encoder_put_block(eventring_encoder *e, enum format_kind kind, uint64_t *words, uint32_t end,
+                      struct eventring_error *error) {
+  struct encoder_records *r = records_of(e, kind);
+  uint64_t place;
+  if (!r) return encoder_fail(e, error, EVENTRING_E_MEMORY, "no memory for records");
+  int status = encoder_claim(e, &e->record_unit, &e->record_used, &place, error);
+  if (status != EVENTRING_OK) return status;
+  words[FORMAT_SEAL_WORD] = evr_seal(end, evr_checksum(words, end));
+  r->records++;
+  return encoder_put(e, format_block_offset(place), words, FORMAT_BLOCK_BYTES, error);
+}
+
+int encoder_drop(eventring_encoder *e, enum format_kind kind, struct eventring_error *error) {
+  struct encoder_records *r = records_of(e, kind);
+  if (!r) return encoder_fail(e, error, EVENTRING_E_MEMORY, "no memory for records");
+  r->dropped++;
+  return EVENTRING_OK;
+}
+
 int encoder_records_end(eventring_encoder *e, struct eventring_error *error) {
   int status = EVENTRING_OK;
   for (unsigned kind = 0; status == EVENTRING_OK && kind < FORMAT_KINDS; kind++)

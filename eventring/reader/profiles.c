@@ -20,7 +20,7 @@
 #include "reader/cursor.h"
 #include "reader/record_scan.h"
 
-enum { TRIES = 4, PART_WORDS = sizeof(struct format_profile) / 8 };
+enum { TRIES = 4, PART_WORDS = sizeof(struct format_profile) / 8, MULTIPLIER_BITS = 56 };
 
 struct part {
   struct format_profile head;
@@ -231,6 +231,17 @@ static void fill_in(eventring_cursor *c, struct eventring_profile *p,
   p->backwards = h->backwards;
 }
 
+/* A profile that was taken by another clock than that of the file says how long its ticks
+   are. Each part says the same, or what it has is of no use. */
+static void use_own_multiplier(struct reading *r, const uint64_t *words, uint32_t end) {
+  const uint64_t *record = words + FORMAT_BLOCK_HEADER_WORDS;
+  if (end <= FORMAT_BLOCK_HEADER_WORDS + PART_WORDS || record_words(*record) <= PART_WORDS)
+    return;
+  uint64_t own = record[PART_WORDS];
+  if (!own || own >= (uint64_t)1 << MULTIPLIER_BITS) return;
+  r->multiplier = own;
+}
+
 /* Reads the profile whose parts begin at `part`. *valid: it is whole. */
 static int read_profile(eventring_cursor *c, const struct part *part, uint32_t count,
                         struct eventring_profile *p, bool *valid,
@@ -241,7 +252,6 @@ static int read_profile(eventring_cursor *c, const struct part *part, uint32_t c
   memset(p, 0, sizeof *p);
   evr_metadata_use_segment(&c->meta, part->head.written_ticks);
   r.multiplier = c->meta.segment.multiplier;
-  p->ns_per_tick = (double)r.multiplier / (double)((uint64_t)1 << FORMAT_CLOCK_SHIFT);
   *valid = count == part->head.parts;
   for (uint32_t i = 0; *valid && status == EVENTRING_OK && i < count; i++) {
     uint32_t end;
@@ -249,6 +259,7 @@ static int read_profile(eventring_cursor *c, const struct part *part, uint32_t c
     r.head = &part[i].head;
     status = evr_records_copy(&c->meta.source, format_block_offset(part[i].block), words, &end,
                               &sound, error);
+    if (status == EVENTRING_OK && end) use_own_multiplier(&r, words, end);
     *valid = status == EVENTRING_OK && end && (uint32_t)words[FORMAT_SEAL_WORD] &&
              evr_records_valid(words, end, sound) && record_number(r.head->first) == i &&
              r.head->parts == count && take_part(&r, words, end);
@@ -256,6 +267,7 @@ static int read_profile(eventring_cursor *c, const struct part *part, uint32_t c
   *valid = *valid && p->function_count == part->head.functions &&
            p->node_count == part->head.nodes;
   if (r.no_memory) status = evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory for a profile");
+  p->ns_per_tick = (double)r.multiplier / (double)((uint64_t)1 << FORMAT_CLOCK_SHIFT);
   if (*valid) {
     sum_up(p);
     fill_in(c, p, &part->head);

@@ -30,8 +30,13 @@
  * is added to their 16 high bits, so that those of two processes do not meet; if they are
  * shared, those of one flow through several processes, they stay.
  *
- * Not kept: the limits of blocks, when within a span its context was suspended (the sum is
- * kept, but for one that ends before another that began within it), when classes were switched (what that tore is kept), and all but the last name of a
+ * Functions and stacks that agree are one, whatever recording they came of. Heap profiles
+ * and profiles of calls are those of their domains; the latter keep the ticks of their clock,
+ * by which their buckets are divided. Kinds and origins of memory go by their names.
+ *
+ * Not kept: what memory was used for, the limits of blocks, when within a span its context
+ * was suspended (the sum is kept, but for one that ends before another that began within
+ * it), when classes were switched (what that tore is kept), and all but the last name of a
  * domain. An id whose events are without definition gets one of its own. */
 #ifndef EVENTRING_TOOL_MERGE_H
 #define EVENTRING_TOOL_MERGE_H

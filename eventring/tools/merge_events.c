@@ -8,18 +8,6 @@
 
 enum { NO_ID = UINT16_MAX, MOST_NAMESAKES = 99, LINK_SHIFT = 48 };
 
-struct translation { /* of a recording */
-  struct merge *merge;
-  struct merge_source *source;
-  eventring_cursor *cursor;
-  struct eventring_error error; /* of the encoder; code 0: none */
-  bool stopped;                 /* after a message */
-  uint8_t class_to[EVENTRING_MAX_CLASSES];
-  uint16_t known[EVENTRING_MAX_EVENTS];   /* ids of events with a definition, */
-  uint16_t unknown[EVENTRING_MAX_EVENTS]; /* and of those without; NO_ID: none came yet */
-  bool taken[EVENTRING_MAX_EVENTS];       /* ids of the merged recording */
-};
-
 /* ---- Classes and rings -------------------------------------------------------------- */
 
 /* The library's classes keep their numbers, those of hosts go by their names. */
@@ -77,8 +65,7 @@ static int define(struct translation *t, const struct eventring_def *from) {
   return id;
 }
 
-/* The id of a definition of the source; negative: t->error. */
-static int translate_id(struct translation *t, const struct eventring_def *def) {
+int merge_id(struct translation *t, const struct eventring_def *def) {
   uint16_t *to = &t->known[def->id];
   if (__builtin_expect(*to != NO_ID, 1)) return *to;
   int id = define(t, def);
@@ -96,7 +83,7 @@ static int translate_unknown(struct translation *t, unsigned id) {
 
 /* ---- Domains ------------------------------------------------------------------------ */
 
-static bool slot_is_placed(struct translation *t, unsigned number) {
+bool merge_slot_is_placed(struct translation *t, unsigned number) {
   struct merge_slot *slot = &t->source->slot[number];
   if (slot->placed) return true;
   if (!slot->used) { /* it was made after the survey, or is not in the table of domains */
@@ -148,7 +135,7 @@ static void encode_life(void *context, const struct eventring_domain_info *life)
 static void encode_domains(struct translation *t) {
   t->error.code = 0;
   for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS && !t->stopped; slot++)
-    if (t->source->slot[slot].used && slot_is_placed(t, slot))
+    if (t->source->slot[slot].used && merge_slot_is_placed(t, slot))
       eva_each_life(t->cursor, slot, encode_life, t);
 }
 
@@ -162,7 +149,7 @@ static void translate_value(struct translation *t, const struct eventring_event 
   if (!is_number || !def || !def->unit || !def->unit[0]) return;
   if (strcmp(def->unit, EVENTRING_UNIT_ID) == 0 && from->value.u < EVENTRING_MAX_EVENTS) {
     const struct eventring_def *named = eventring_cursor_def(t->cursor, (unsigned)from->value.u);
-    int id = named ? translate_id(t, named) : translate_unknown(t, (unsigned)from->value.u);
+    int id = named ? merge_id(t, named) : translate_unknown(t, (unsigned)from->value.u);
     if (id >= 0) to->value.i = id;
   } else if (def->kind == EVENTRING_DEF_LIFECYCLE && strcmp(def->unit, "incarnation") == 0) {
     to->value.u += t->source->slot[from->domain].before;
@@ -172,10 +159,11 @@ static void translate_value(struct translation *t, const struct eventring_event 
 static int encode_event(void *context, const struct eventring_event *event) {
   struct translation *t = context;
   struct eventring_event to = *event;
+  uint64_t sample[EVENTRING_SAMPLE_WORDS];
   const struct merge_slot *slot = &t->source->slot[event->domain];
-  if (__builtin_expect(!slot->placed, 0) && !slot_is_placed(t, event->domain)) return 1;
+  if (__builtin_expect(!slot->placed, 0) && !merge_slot_is_placed(t, event->domain)) return 1;
   int id = event->flags & EVENTRING_UNKNOWN ? translate_unknown(t, event->id)
-                                            : translate_id(t, event->def);
+                                            : merge_id(t, event->def);
   if (id < 0) return 1;
   to.id = (uint16_t)id;
   to.domain = slot->to;
@@ -188,13 +176,16 @@ static int encode_event(void *context, const struct eventring_event *event) {
   if (to.context == UINT64_MAX) to.context--; /* of no program that uses the library */
   if (event->payload == EVENTRING_INT || event->payload == EVENTRING_UINT)
     translate_value(t, event, &to);
+  else if (event->payload == EVENTRING_SAMPLE) merge_sample(t, event, &to, sample);
+  else if (event->payload == EVENTRING_STACK_ID) to.value.u = merge_stack(t, event->value.u);
+  if (t->error.code) return 1;
   return eventring_encoder_event(t->merge->encoder, &to, &t->error) == EVENTRING_OK ? 0 : 1;
 }
 
 static int encode_loss(void *context, const struct eventring_loss *loss) {
   struct translation *t = context;
   struct eventring_loss to = *loss;
-  if (!slot_is_placed(t, loss->domain)) return 1;
+  if (!merge_slot_is_placed(t, loss->domain)) return 1;
   to.domain = t->source->slot[loss->domain].to;
   to.incarnation += t->source->slot[loss->domain].before;
   to.ns = merge_time(t->merge, t->source, loss->ns);
@@ -270,6 +261,8 @@ static void encode_all(struct translation *t, struct reader *reader) {
   reader_read(reader, &reading);
   eventring_cursor_totals(t->cursor, &totals);
   if (t->error.code || t->stopped) return;
+  merge_profiles(t);
+  if (t->error.code || t->stopped) return;
   encode_processes(t, &totals);
   add_totals(t, &totals);
 }
@@ -289,6 +282,7 @@ int merge_encode(struct merge *merge, struct merge_source *source) {
   if (t->error.code || t->stopped) status = STATUS_WRONG;
   merge->result->damaged |= reader.failed;
   reader.failed = false;
+  merge_memory_free(t);
   free(t);
   return reader_close(&reader, status);
 }

@@ -3,12 +3,14 @@
  *
  *   merge.c         the order of things; times; the output
  *   merge_plan.c    what the recordings are; slots; names of domains
- *   merge_events.c  the events of one recording, with other numbers */
+ *   merge_events.c  the events of one recording, with other numbers
+ *   merge_memory.c  its functions and stacks, heap profiles and profiles of calls */
 #ifndef EVENTRING_TOOL_MERGE_INSIDE_H
 #define EVENTRING_TOOL_MERGE_INSIDE_H
 
 #include <sys/stat.h>
 
+#include "eventring/memory.h"
 #include "follow.h"
 #include "merge.h"
 
@@ -57,6 +59,26 @@ struct merge {
   struct merge_result *result;
 };
 
+struct merge_memory { /* numbers of a recording in the merged one */
+  uint32_t *function_to, *stack_to; /* plus 1; 0: not yet. NULL: of none */
+  uint32_t functions, stacks;       /* room */
+  bool has_names;                   /* the following are known */
+  uint8_t kind_to[64], origin_to[16];
+};
+
+struct translation { /* of a recording */
+  struct merge *merge;
+  struct merge_source *source;
+  eventring_cursor *cursor;
+  struct eventring_error error; /* of the encoder; code 0: none */
+  bool stopped;                 /* after a message */
+  uint8_t class_to[EVENTRING_MAX_CLASSES];
+  uint16_t known[EVENTRING_MAX_EVENTS];   /* ids of events with a definition, */
+  uint16_t unknown[EVENTRING_MAX_EVENTS]; /* and of those without; NO_ID: none came yet */
+  bool taken[EVENTRING_MAX_EVENTS];       /* ids of the merged recording */
+  struct merge_memory memory;
+};
+
 /* A time of a source on the merged clock. */
 uint64_t merge_time(const struct merge *merge, const struct merge_source *source, uint64_t ns);
 
@@ -70,6 +92,19 @@ bool merge_place(struct merge *merge, struct merge_source *source, unsigned slot
 void merge_domain_name(const struct merge *merge, const struct merge_source *source,
                        const char *program, pid_t pid, const char *name,
                        char out[EVENTRING_MAX_DOMAIN_NAME + 1]);
+
+/* The id of a definition of the source; negative: t->error. */
+int merge_id(struct translation *t, const struct eventring_def *def);
+/* Has the slot of the source a place? False, after a message: there is none. */
+bool merge_slot_is_placed(struct translation *t, unsigned number);
+/* The id of a stack of the source; 0: not known. May set t->error. */
+uint32_t merge_stack(struct translation *t, uint64_t id);
+/* A sample of an allocation, in `words`. May set t->error. */
+void merge_sample(struct translation *t, const struct eventring_event *from,
+                  struct eventring_event *to, uint64_t words[EVENTRING_SAMPLE_WORDS]);
+/* Encodes heap profiles and profiles of calls, when all events are read. May set t->error. */
+void merge_profiles(struct translation *t);
+void merge_memory_free(struct translation *t);
 
 /* Reads a recording and encodes all that it has. -1, or an exit status after a message. */
 int merge_encode(struct merge *merge, struct merge_source *source);
