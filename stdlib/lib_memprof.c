@@ -13,6 +13,7 @@
 #include "domain.h"
 #include "field_names.h"
 #include "lauxlib.h"
+#include "lib_retain.h"
 #include "lua.h"
 #include "lualib.h"
 #include "memprof.h"
@@ -315,6 +316,7 @@ LUAMOD_API int luaopen_memprof(lua_State *L) {
   static const luaL_Reg functions[] = {{"start", start_sampler},
                                        {"is_sampling", is_sampling},
                                        {"sampler", running_sampler},
+                                       {"retain", retain_report},
                                        {NULL, NULL}};
   make_sampler_type(L);
   luaL_newlib(L, functions);

@@ -8,6 +8,7 @@
 #include "lauxlib.h"
 #include "lua.h"
 #include "lualib.h"
+#include "lib_retain.h"
 #include "retain.h"
 #include "thread.h"
 
@@ -18,10 +19,11 @@
 enum { DEFAULT_TOP = 10, MOST_TOP = 1000 };
 
 typedef struct Report {
-  uint32_t n;
+  uint32_t n;      /* kinds */
+  uint32_t nsites; /* behind them */
   RetainEnd end;
   RetainAmount total;
-  RetainKind kinds[];
+  RetainKind kinds[]; /* room for twice Options.top */
 } Report;
 
 typedef struct Options {
@@ -75,21 +77,32 @@ static void read_options(lua_State *L, Options *o) {
 
 /* ---- the walk -------------------------------------------------------------- */
 
+static void add_sites(Report *r, RetainWalk *w, const Options *o) {
+  RetainSites *sites = retain_sites(w);
+  for (uint32_t i = 0; sites != NULL && i < retain_site_count(sites) && r->nsites < o->top; i++) {
+    RetainKind *site = &r->kinds[r->n + r->nsites];
+    retain_describe_site(sites, i, RETAIN_HOLDERS, site);
+    r->nsites += o->kind == NULL || strstr(site->name, o->kind) != NULL;
+  }
+  retain_sites_end(sites);
+}
+
 /* malloc'ed; NULL: no memory. */
 static Report *make_report(Domain *d, const Options *o) {
-  Report *r = malloc(sizeof *r + o->top * sizeof *r->kinds);
+  Report *r = malloc(sizeof *r + 2 * (size_t)o->top * sizeof *r->kinds);
   RetainWalk *w = r != NULL ? retain_walk(d, &o->limits) : NULL;
   if (w == NULL) {
     free(r);
     return NULL;
   }
-  r->n = 0;
+  r->n = r->nsites = 0;
   r->end = retain_how_it_ended(w);
   r->total = retain_total(w);
   for (uint32_t i = 0; i < retain_kinds(w) && r->n < o->top; i++) {
     retain_describe(w, i, RETAIN_HOLDERS, &r->kinds[r->n]);
     r->n += o->kind == NULL || strstr(r->kinds[r->n].name, o->kind) != NULL;
   }
+  add_sites(r, w, o);
   retain_end(w);
   return r;
 }
@@ -117,10 +130,10 @@ static void push_holder(lua_State *L, const RetainHolder *h) {
   lua_setfield(L, -2, "steps");
 }
 
-static void push_kind(lua_State *L, const RetainKind *k) {
+static void push_kind(lua_State *L, const RetainKind *k, bool is_site) {
   lua_createtable(L, 0, 5);
   set_amount(L, k->amount);
-  set_text(L, "kind", k->name);
+  set_text(L, is_site ? "site" : "kind", k->name);
   lua_pushinteger(L, k->more_holders);
   lua_setfield(L, -2, "more_holders");
   lua_createtable(L, (int)k->nholders, 0);
@@ -131,26 +144,33 @@ static void push_kind(lua_State *L, const RetainKind *k) {
   lua_setfield(L, -2, "holders");
 }
 
+static void push_kinds(lua_State *L, const RetainKind *kinds, uint32_t n, bool are_sites) {
+  lua_createtable(L, (int)n, 0);
+  for (uint32_t i = 0; i < n; i++) {
+    push_kind(L, &kinds[i], are_sites);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+}
+
 static const char *const ends[] = {[RETAIN_COMPLETE] = NULL, [RETAIN_OUT_OF_OBJECTS] = "objects",
                                    [RETAIN_OUT_OF_TIME] = "seconds",
                                    [RETAIN_OUT_OF_MEMORY] = "memory"};
 
 static int push_report(lua_State *L) {
   const Report *r = lua_touserdata(L, 1);
-  lua_createtable(L, 0, 4);
+  lua_createtable(L, 0, 5);
   set_amount(L, r->total);
   if (ends[r->end] != NULL) set_text(L, "cut_off", ends[r->end]);
-  lua_createtable(L, (int)r->n, 0);
-  for (uint32_t i = 0; i < r->n; i++) {
-    push_kind(L, &r->kinds[i]);
-    lua_rawseti(L, -2, (lua_Integer)i + 1);
-  }
+  push_kinds(L, r->kinds, r->n, false);
   lua_setfield(L, -2, "kinds");
+  push_kinds(L, r->kinds + r->n, r->nsites, true);
+  lua_setfield(L, -2, "sites");
   return 1;
 }
 
-/* retain.report([options]) -> {objects, bytes, kinds = {{kind, objects, bytes, holders = ...}}} */
-static int report(lua_State *L) {
+/* retain.report([options]) -> {objects, bytes, kinds = {{kind, objects, bytes, holders = ...}},
+ *                              sites = {{site, ...}}} */
+int retain_report(lua_State *L) {
   Options options;
   lua_settop(L, 1);
   read_options(L, &options);
@@ -164,7 +184,7 @@ static int report(lua_State *L) {
 }
 
 LUAMOD_API int luaopen_retain(lua_State *L) {
-  static const luaL_Reg functions[] = {{"report", report}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"report", retain_report}, {NULL, NULL}};
   luaL_newlib(L, functions);
   return 1;
 }

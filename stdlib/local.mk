@@ -8,7 +8,7 @@ libstdlib_a_SOURCES = \
 	stdlib/arguments.h stdlib/field_names.c stdlib/field_names.h stdlib/lib_base.c \
 	stdlib/lib_coroutine.c \
 	stdlib/lib_debug.c \
-	stdlib/lib_domain.c stdlib/lib_channel.c stdlib/lib_pool.c stdlib/lib_profile.c stdlib/lib_retain.c stdlib/domain_lib.h \
+	stdlib/lib_domain.c stdlib/lib_channel.c stdlib/lib_pool.c stdlib/lib_profile.c stdlib/lib_retain.h stdlib/lib_retain.c stdlib/domain_lib.h \
 	stdlib/lib_eventring.c stdlib/eventring_write.c stdlib/eventring_write.h \
 	stdlib/eventring_trigger.c stdlib/eventring_trigger.h \
 	stdlib/eventring_measure.c stdlib/eventring_measure.h \

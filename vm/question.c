@@ -17,7 +17,8 @@
  *   retain  2
  *   total   objects  bytes  end (enum RetainEnd)  ns of the walk  ns of the fork
  *   kind    objects  bytes  more holders  name
- *   held    objects  bytes  steps  path  shape         (of the kind before it)
+ *   held    objects  bytes  steps  path  shape         (of the kind or site before it)
+ *   site    blocks  bytes  more holders  frames        (after all kinds, if any)
  *   end
  *
  * Who asks reads it in /proc/PID/fd/ANSWER_FD, which only the same user may, and kills the
@@ -82,8 +83,8 @@ static void put_amount(Lines *l, const char *word, RetainAmount amount) {
   put_number(l, amount.bytes);
 }
 
-static void put_kind(Lines *l, const RetainKind *k) {
-  put_amount(l, "kind", k->amount);
+static void put_kind(Lines *l, const char *word, const RetainKind *k) {
+  put_amount(l, word, k->amount);
   put_number(l, k->more_holders);
   put_text(l, "\t");
   put_text(l, k->name);
@@ -102,6 +103,14 @@ static void put_kind(Lines *l, const RetainKind *k) {
 
 /* ---- the child ------------------------------------------------------------- */
 
+static void put_sites(Lines *lines, RetainWalk *w, RetainKind *room) {
+  const RetainSites *sites = retain_sites(w);
+  for (uint32_t i = 0; sites != NULL && i < retain_site_count(sites) && i < MOST_KINDS; i++) {
+    retain_describe_site(sites, i, RETAIN_HOLDERS, room);
+    put_kind(lines, "site", room);
+  }
+}
+
 static void write_answer(Domain *d, uint64_t fork_ns) {
   static Lines lines; /* the child's own copy */
   static RetainKind kind;
@@ -118,8 +127,9 @@ static void write_answer(Domain *d, uint64_t fork_ns) {
     put_text(&lines, "\n");
     for (uint32_t i = 0; i < retain_kinds(w) && i < MOST_KINDS; i++) {
       retain_describe(w, i, RETAIN_HOLDERS, &kind);
-      put_kind(&lines, &kind);
+      put_kind(&lines, "kind", &kind);
     }
+    put_sites(&lines, w, &kind);
     put_text(&lines, "end\n");
   }
   flush_lines(&lines);

@@ -57,4 +57,19 @@ uint32_t retain_kinds(const RetainWalk *w);
 /* Describes kind i, from 0, with at most `most` holders. While no object changes. */
 void retain_describe(RetainWalk *w, uint32_t i, uint32_t most, RetainKind *kind);
 
+/* ---- sites (retain_sites.c) ------------------------------------------------- */
+
+/* Of what was visited, that of which it is known where it was allocated, because allocations
+ * are sampled. */
+typedef struct RetainSites RetainSites;
+
+/* After the walk, while no object changes; NULL: nothing is sampled, or no memory. */
+RetainSites *retain_sites(RetainWalk *w);
+void retain_sites_end(RetainSites *s); /* before retain_end; NULL allowed */
+/* Sites, the largest first. */
+uint32_t retain_site_count(const RetainSites *s);
+/* Describes site i like a kind: `name` has its innermost frames; objects are blocks that were
+ * sampled, bytes are estimated. */
+void retain_describe_site(const RetainSites *s, uint32_t i, uint32_t most, RetainKind *site);
+
 #endif

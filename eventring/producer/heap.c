@@ -213,7 +213,7 @@ void evr_heap_allocate(struct evr_heap *h, const struct eventring_sample *s,
   h->dirty[at / PAGE] = 1;
   *tracked = (struct eventring_tracked){
       .words = s->words, .samples = s->samples, .block = ++h->blocks, .entry = at,
-      .profile = h->number, .born = (uint32_t)h->collections};
+      .profile = h->number, .born = (uint32_t)h->collections, .stack = s->stack};
 }
 
 bool evr_heap_release(struct evr_heap *h, const struct eventring_tracked *t) {

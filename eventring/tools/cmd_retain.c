@@ -35,7 +35,8 @@ struct holder {
   const char *path, *shape;
 };
 
-struct kind {
+struct kind { /* of objects; or a site, of blocks that were sampled */
+  bool is_site;
   uint64_t objects, bytes, more_holders;
   const char *name;
   struct holder *holders;
@@ -49,8 +50,8 @@ struct answer {
   size_t size;
   bool over;    /* its last line is there */
   uint64_t objects, bytes, end, walk_ns, fork_ns;
-  struct kind *kinds;
-  size_t kind_count;
+  struct kind *kinds; /* and behind them the sites */
+  size_t kind_count, site_count; /* kind_count: both */
 };
 
 struct retain {
@@ -148,10 +149,12 @@ static size_t split(char *line, char **fields) {
 
 static uint64_t number_of(const char *text) { return strtoull(text, NULL, 10); }
 
-static void add_kind(struct answer *a, char **f) {
+static void add_kind(struct answer *a, char **f, bool is_site) {
   a->kinds = need_resized(a->kinds, a->kind_count + 1, sizeof *a->kinds);
-  a->kinds[a->kind_count++] = (struct kind){.objects = number_of(f[1]), .bytes = number_of(f[2]),
+  a->kinds[a->kind_count++] = (struct kind){.is_site = is_site, .objects = number_of(f[1]),
+                                            .bytes = number_of(f[2]),
                                             .more_holders = number_of(f[3]), .name = f[4]};
+  a->site_count += is_site;
 }
 
 static void add_holder(struct answer *a, char **f) {
@@ -171,7 +174,9 @@ static void take_line(struct answer *a, char *line) {
     a->walk_ns = number_of(f[4]);
     a->fork_ns = number_of(f[5]);
   } else if (n == 5 && strcmp(f[0], "kind") == 0) {
-    add_kind(a, f);
+    add_kind(a, f, false);
+  } else if (n == 5 && strcmp(f[0], "site") == 0) {
+    add_kind(a, f, true);
   } else if (n == 6 && strcmp(f[0], "held") == 0 && a->kind_count) {
     add_holder(a, f);
   }
@@ -247,9 +252,22 @@ static void print_kind(const struct kind *k) {
            left > 1 ? "s" : "");
 }
 
+/* Returns how many are shown. */
+static uint64_t print_list(struct retain *r, const struct answer *a, bool sites) {
+  uint64_t shown = 0;
+  for (size_t i = 0; i < a->kind_count && shown < r->top; i++) {
+    const struct kind *k = &a->kinds[i];
+    if (k->is_site != sites || !is_shown(r, k)) continue;
+    if (sites && !shown)
+      puts("\nWhere what is held was allocated (sampled: bytes are estimated, of blocks)");
+    print_kind(k);
+    shown++;
+  }
+  return shown;
+}
+
 static void print_answer(struct retain *r, const struct answer *a) {
   char objects[EVA_FIGURE], bytes[EVA_FIGURE], walk[EVA_FIGURE], forked[EVA_FIGURE];
-  uint64_t shown = 0;
   printf("\nDomain %u ", a->slot);
   print_foreign_text(stdout, domain_name(r, a->slot));
   if (!a->over) {
@@ -260,12 +278,8 @@ static void print_answer(struct retain *r, const struct answer *a) {
          eva_count_text(objects, a->objects), eva_bytes_text(bytes, a->bytes),
          eva_duration_text(walk, a->walk_ns), eva_duration_text(forked, a->fork_ns));
   if (cut_off(a->end)) printf("not all: %s\n", cut_off(a->end));
-  for (size_t i = 0; i < a->kind_count && shown < r->top; i++) {
-    if (!is_shown(r, &a->kinds[i])) continue;
-    print_kind(&a->kinds[i]);
-    shown++;
-  }
-  if (!shown) puts("nothing of what is asked for");
+  uint64_t shown = print_list(r, a, false);
+  if (!(shown + print_list(r, a, true))) puts("nothing of what is asked for");
 }
 
 static void print_text(struct retain *r) {
@@ -287,16 +301,17 @@ static void put_holder(struct eva_json *json, const struct holder *h) {
   eva_json_close_object(json);
 }
 
-static void put_kinds(const struct retain *r, const struct answer *a, struct eva_json *json) {
+static void put_kinds(const struct retain *r, const struct answer *a, bool sites,
+                      struct eva_json *json) {
   uint64_t shown = 0;
   for (size_t i = 0; i < a->kind_count && shown < r->top; i++) {
     const struct kind *k = &a->kinds[i];
-    if (!is_shown(r, k)) continue;
+    if (k->is_site != sites || !is_shown(r, k)) continue;
     shown++;
     eva_json_open_object(json);
     eva_json_uint_at(json, "domain", a->slot);
-    eva_json_string_at(json, "kind", k->name);
-    eva_json_uint_at(json, "objects", k->objects);
+    eva_json_string_at(json, sites ? "site" : "kind", k->name);
+    eva_json_uint_at(json, sites ? "blocks" : "objects", k->objects);
     eva_json_uint_at(json, "bytes", k->bytes);
     eva_json_uint_at(json, "more_holders", k->more_holders);
     eva_json_key(json, "holders");
@@ -347,7 +362,11 @@ static void print_json(struct retain *r) {
   eva_json_close_array(&json);
   eva_json_key(&json, "rows");
   eva_json_open_array(&json);
-  for (size_t i = 0; i < r->answer_count; i++) put_kinds(r, &r->answers[i], &json);
+  for (size_t i = 0; i < r->answer_count; i++) put_kinds(r, &r->answers[i], false, &json);
+  eva_json_close_array(&json);
+  eva_json_key(&json, "sites");
+  eva_json_open_array(&json);
+  for (size_t i = 0; i < r->answer_count; i++) put_kinds(r, &r->answers[i], true, &json);
   eva_json_close_array(&json);
   eva_json_close_object(&json);
   eva_json_line(&json);
@@ -414,8 +433,8 @@ int command_retain(const struct command *self, int count, char **words) {
   struct operands operands;
   const struct option_spec specs[] = {
       {"json", 'j', OPTION_FLAG, &r.json, NULL, "one JSON object"},
-      {"top", 't', OPTION_COUNT, &r.top, "N", "the N largest kinds (10)"},
-      {"kind", 'k', OPTION_TEXT, &r.kind, "TEXT", "kinds whose name contains TEXT"},
+      {"top", 't', OPTION_COUNT, &r.top, "N", "the N largest kinds, and sites (10)"},
+      {"kind", 'k', OPTION_TEXT, &r.kind, "TEXT", "kinds, and sites, whose name contains TEXT"},
       {"name", 'n', OPTION_TEXT, &r.name, "TEXT", "what is held by a path that contains TEXT"},
       {"domain", 'd', OPTION_COUNT, &r.domain, "N", "only domain N"},
       {"wait", 'w', OPTION_SECONDS, &r.wait_ns, "N", "for an answer, at most N seconds (10)"},

@@ -110,6 +110,29 @@ children() { cat "/proc/$pid/task/$pid/children"; }
 is "children that are left" "" "$(children)"
 let_end
 
+# while allocations are sampled: where what is held was allocated
+cat >sites.lua <<'LUA'
+KEPT = {}
+local function make(i) return { i, { i } } end
+for i = 1, 2000 do KEPT[i] = make(i) end
+while not io.open "stop" do for i = 1, 10000 do local x = i end end
+LUA
+rm -f stop
+SAROS_MEMPROF=0.2 "$SAROS" sites.lua >out.txt 2>err.txt &
+pid=$!
+await "$pid"
+for attempt in $(seq 100); do
+  retain --json --kind sites.lua:2 "$pid" >sites.json || fail "retain of sites: $?"
+  [ "$(query sites.json '[.sites[] | .blocks] | add > 100')" = true ] && break
+done
+is "sites" true "$(query sites.json '[.sites[] | .blocks] | add > 100')"
+is "holders of sites" true "$(query sites.json 'any(.sites[].holders[]; .shape == "_G.KEPT[*]" and .objects > 50)')"
+is "kinds apart" "[]" "$(query sites.json '[.rows[] | .site] | map(select(. != null))')"
+retain "$pid" >sites.txt || fail "sites as text: $?"
+has "sites as text" "make sites.lua:2" "$(cat sites.txt)"
+is "lines of a page with sites" 0 "$(awk 'length($0) > 80' sites.txt | wc -l)"
+let_end
+
 # a PROGRAM, asked while it runs
 cat >stop.lua <<'LUA'
 KEPT = { setmetatable({}, { __name = "Session" }) }
