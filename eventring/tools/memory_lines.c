@@ -121,17 +121,26 @@ static int take_footprint(void *context, const struct eventring_footprint *f,
   return 0;
 }
 
+static void add_domain(struct memory_lines *m, const struct eventring_domain_info *info,
+                       const struct ask *ask) {
+  m->domains = need_resized(m->domains, m->domain_count + 1, sizeof *m->domains);
+  struct memory_domain *d = &m->domains[m->domain_count++];
+  *d = (struct memory_domain){.slot = info->slot, .incarnation = info->incarnation,
+                              .answered = ask && ask->answers[info->slot]};
+  copy_text(d->name, sizeof d->name, info->name);
+}
+
+/* Those that live, or lived when the process died; where it ended in order, the one that
+   stopped last. */
 static void list_domains(struct memory_lines *m, eventring_cursor *cursor,
                          const struct ask *ask) {
-  struct eventring_domain_info info;
+  struct eventring_domain_info info, last = {0};
   for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++) {
-    if (eventring_cursor_domain(cursor, slot, &info) != 0 || !info.alive) continue;
-    m->domains = need_resized(m->domains, m->domain_count + 1, sizeof *m->domains);
-    struct memory_domain *d = &m->domains[m->domain_count++];
-    *d = (struct memory_domain){.slot = slot, .incarnation = info.incarnation,
-                                .answered = ask && ask->answers[slot]};
-    copy_text(d->name, sizeof d->name, info.name);
+    if (eventring_cursor_domain(cursor, slot, &info) != 0) continue;
+    if (info.alive) add_domain(m, &info, ask);
+    else if (info.stop_ns > last.stop_ns) last = info;
   }
+  if (!m->domain_count && last.stop_ns) add_domain(m, &last, ask);
 }
 
 int memory_lines_read(struct memory_lines *m, eventring_cursor *cursor, const struct ask *ask) {

@@ -29,6 +29,8 @@ KINDS_OF_DEFINITION = {1: (1,), 2: (1,), 3: (2,), 4: (3,), 5: (4,), 6: (5, 6)}  
 OTHER = 6              # the id that stands in for unknown events
 EVENTS, DEFINITIONS, STRINGS, LIVES, CLOCK, ENDINGS, PROCESSES = 1, 2, 3, 6, 7, 16, 17
 FUNCTIONS, STACKS, HEAPS, HEAP_PAGES, FOOTPRINTS = 4, 5, 11, 12, 18
+PROFILES = 10
+NONE = 0xFFFFFFFF
 STOPPED, EXIT, SIGNAL = 1, 2, 3  # why it ended
 TOP_BIT = 1 << 63
 
@@ -56,6 +58,65 @@ def root_is_valid(words, records):
     return (root[1] & 0xFFFFFFFF < 128 and 0 < rate <= 1 and pages <= 2048 and
             entries <= 56 * pages and 1 <= root[22] & 0xFFFFFFFF <= 64 and
             root[0] >> 32 == words[5] & 0xFFFFFFFF)
+
+
+def part_is_valid(records):
+    """A block of a profile of calls."""
+    if not records or len(records[0]) < 8 or records[0][0] >> 16 & 0xFFFF != 1:
+        return False
+    head = records[0]
+    parts, nodes = head[3] & 0xFFFFFFFF, head[6] >> 32
+    return (head[1] & 0xFFFFFFFF < 128 and head[1] >> 32 != 0 and head[2] != 0 and
+            head[0] >> 32 < parts and nodes != 0)
+
+
+def profile_function(record, number):
+    """(name, source, line); None: it is not valid."""
+    if len(record) < 3 or record[0] >> 32 != number:
+        return None
+    name, source = record[2] & 0xFFFFFFFF, record[2] >> 32
+    raw = bytes_of(record)
+    if name > 200 or source > 200 or 24 + name + source > len(raw):
+        return None
+    return raw[24:24 + name], raw[24 + name:24 + name + source], record[1] & 0xFFFFFFFF
+
+
+def profile_node(record, number, functions):
+    """(function, calls, exclusive ticks, buckets); None: it is not valid."""
+    if len(record) < 3 or record[0] >> 32 != number:
+        return None
+    parent, function = record[1] & 0xFFFFFFFF, record[1] >> 32
+    figures, first, buckets = record[2] & 0xFFFF, record[2] >> 16 & 0xFF, record[2] >> 24 & 0xFF
+    there = [bit for bit in range(16) if figures >> bit & 1]
+    size = 3 + len(there) + (buckets + 1) // 2
+    is_placed = (parent, function) == (NONE, NONE) if number == 0 else \
+        parent < number and function < functions
+    if not is_placed or figures >> 7 or size > len(record) or first + buckets > 25:
+        return None
+    value = dict(zip(there, record[3:]))
+    if value.get(2, 0) > value.get(3, 0):
+        return None
+    return function, value.get(0, 0), value.get(1, 0), buckets
+
+
+def profile_of(parts):
+    """The functions and nodes of the records of each part, by number; None: not valid."""
+    head = parts[0][0]
+    functions, nodes = [], []
+    for number, records in enumerate(parts):
+        if records[0][0] >> 32 != number or records[0][1:8] != head[1:8]:
+            return None
+        for record in records[1:]:
+            kind = record[0] >> 16 & 0xFFFF
+            if kind == 2:
+                functions.append(profile_function(record, len(functions)))
+            elif kind == 3:
+                nodes.append(profile_node(record, len(nodes), len(functions)))
+    if None in functions or None in nodes or len(parts) != head[3] & 0xFFFFFFFF:
+        return None
+    if (len(functions), len(nodes)) != (head[6] & 0xFFFFFFFF, head[6] >> 32):
+        return None
+    return functions, nodes
 
 
 def row_is_valid(record, number):
@@ -380,6 +441,8 @@ class Recording:
         self.stacks = {}                         # id: (parent, function, line, column)
         self.heap_roots = collections.defaultdict(list)  # by number: (generation, record)
         self.heap_pages = collections.defaultdict(list)  # by number and page: the same
+        # by life and number of the profile: number of the part, its records
+        self.parts = collections.defaultdict(lambda: collections.defaultdict(list))
         self.footprints = {}                     # by slot: root, rows
         self.loose = []                          # blocks of events that are in no ring
         indices = range(self.claimed)
@@ -397,6 +460,8 @@ class Recording:
                     self.read_record_block(kind, index, words)
             elif kind in (HEAPS, HEAP_PAGES):
                 self.read_heap_blocks(kind, blocks)
+            elif kind == PROFILES:
+                self.read_parts(blocks)
             elif kind == FOOTPRINTS:
                 self.read_footprints(blocks)
             elif kind == EVENTS:
@@ -418,6 +483,27 @@ class Recording:
             else:
                 place = words[5] & 0xFFFFFFFF, words[5] >> 32
                 self.heap_pages[place].append((sequence, records))
+
+    def read_parts(self, blocks):
+        """Profiles of calls: parts by life and number of the profile."""
+        for _, index, words in sorted(blocks):
+            end = words[6] & 0xFFFFFFFF
+            records = split_records(words, end)
+            if records is None or checksum(words[:end]) != words[6] >> 32:
+                self.report.damage("block %d of the file, of kind %d" % (index, PROFILES))
+            elif part_is_valid(records):
+                head = records[0]
+                self.parts[head[1]][head[2]].append((head[0] >> 32, records))
+
+    def profiles(self):
+        """The newest valid profile of each life: slot, incarnation, functions, nodes."""
+        for life in sorted(self.parts):
+            for number in sorted(self.parts[life], reverse=True):
+                parts = sorted(self.parts[life][number], key=lambda part: part[0])
+                found = profile_of([records for _, records in parts])
+                if found:
+                    yield (life & 0xFFFFFFFF, life >> 32, *found)
+                    break
 
     def read_footprints(self, blocks):
         """What memory is used for: by slot, the latest rows."""
