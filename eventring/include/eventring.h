@@ -1267,7 +1267,8 @@ struct eventring_saver_options {
                           fields; payloads that are text or bytes or not understood; texts of
                           errors. The same text has the same replacement in the file. Implies
                           `checked` */
-  bool keeps_names;    /* of these, names of domains, classes, rings and definitions stay */
+  bool keeps_names;    /* of these, names of domains, classes, rings, definitions and functions stay, but
+                          not the files that these are in */
 };
 int eventring_saver_open_with_sized(eventring_saver **saver, eventring_cursor *cursor,
                                     const struct eventring_saver_options *options,

@@ -284,6 +284,27 @@ static bool is_vocabulary(const struct format_definition *d) {
           d->event_class != EVENTRING_CLASS_CALLS);
 }
 
+/* Names of functions may say where these are: `NAME (SOURCE:LINE)`, as spans of calls do, or
+   <SOURCE:LINE>; a name that was too long has no end. The source goes; equal ones stay equal,
+   so that names do. */
+static void hide_places(const struct saver_strip *strip, char *name, size_t bytes) {
+  size_t last = 0; /* behind the last place */
+  for (size_t end = 0; end < bytes; end++) {
+    if (name[end] != ')' && name[end] != '>') continue;
+    size_t colon = end, from;
+    while (colon > 0 && name[colon - 1] >= '0' && name[colon - 1] <= '9') colon--;
+    if (colon == end || colon == 0 || name[--colon] != ':') continue;
+    for (from = colon; from > last && name[from - 1] != (name[end] == ')' ? '(' : '<');) from--;
+    if (from > last) replace(strip, name + from, colon - from);
+    last = end + 1;
+  }
+  for (size_t at = bytes; at > last + 1; at--)
+    if (name[at - 1] == '(' && name[at - 2] == ' ') {
+      if (!memchr(name + at, ')', bytes - at)) replace(strip, name + at, bytes - at);
+      return;
+    }
+}
+
 /* Returns where the texts end, from the begin of the record, in bytes. */
 static size_t strip_definition(const eventring_saver *saver, uint64_t *record) {
   struct saver_strip *strip = saver->strip;
@@ -294,6 +315,8 @@ static size_t strip_definition(const eventring_saver *saver, uint64_t *record) {
   size_t end = (size_t)(fields + d.fields_bytes - (char *)record);
   memset(d.reserved, 0, sizeof d.reserved);
   memcpy(record, &d, sizeof d);
+  if (saver->options.keeps_names && d.event_class == EVENTRING_CLASS_CALLS)
+    hide_places(strip, name, d.name_bytes);
   if (saver->options.keeps_names || is_vocabulary(&d)) return end;
   replace_name(strip, name, d.name_bytes);
   if (!is_known_unit(unit, d.unit_bytes)) replace(strip, unit, d.unit_bytes);
@@ -302,11 +325,13 @@ static size_t strip_definition(const eventring_saver *saver, uint64_t *record) {
   return end;
 }
 
-static size_t strip_function(const struct saver_strip *strip, uint64_t *record, unsigned words) {
+static size_t strip_function(const struct saver_strip *strip, uint64_t *record, unsigned words,
+                             bool keep) {
   if (words < 3) return sizeof *record;
   size_t name = (uint32_t)record[2], source = record[2] >> 32, room = (words - 3) * sizeof *record;
   if (name > room || source > room - name) return sizeof *record;
-  replace(strip, record + 3, name);
+  if (!keep) replace(strip, record + 3, name);
+  else hide_places(strip, (char *)(record + 3), name);
   replace(strip, (char *)(record + 3) + name, source);
   return 3 * sizeof *record + name + source;
 }
@@ -314,14 +339,15 @@ static size_t strip_function(const struct saver_strip *strip, uint64_t *record, 
 static size_t strip_profile(const struct saver_strip *strip, uint64_t *record, unsigned words,
                             bool keep) {
   unsigned type = record_type(*record);
-  if (type == FORMAT_PROFILE_PART) return (words < 8 ? words : 8) * sizeof *record;
+  if (type == FORMAT_PROFILE_PART) return (words < 9 ? words : 9) * sizeof *record;
   if (type == FORMAT_PROFILE_NODE) return words * sizeof *record;
   if (type != FORMAT_PROFILE_FUNCTION) return sizeof *record;
   bool is_host = words > 2 && record[1] >> 32 == EVENTRING_CALLS_HOST;
-  if (!keep && !is_host) return strip_function(strip, record, words);
+  if (!keep && !is_host) return strip_function(strip, record, words, false);
   if (words < 3 || (uint32_t)record[2] > (words - 3) * sizeof *record) return sizeof *record;
   size_t name = (uint32_t)record[2]; /* where it is defined goes */
   record[2] = name;
+  hide_places(strip, (char *)(record + 3), name);
   return 3 * sizeof *record + name;
 }
 
@@ -386,7 +412,7 @@ static size_t strip_record(const eventring_saver *saver, unsigned kind, uint64_t
   switch (kind) {
   case FORMAT_DEFINITIONS: return strip_definition(saver, record);
   case FORMAT_STRINGS: return strip_text(strip, record, words, 2, false);
-  case FORMAT_FUNCTIONS: return strip_function(strip, record, words);
+  case FORMAT_FUNCTIONS: return strip_function(strip, record, words, keep);
   case FORMAT_ENDINGS: return strip_text(strip, record, words, 3, false);
   case FORMAT_PROCESSES: return strip_process(strip, record, keep);
   case FORMAT_STACKS: return words * sizeof *record;

@@ -4,7 +4,9 @@
  *   mutations_test [COUNT [SEED]]     (default 1500, less in slow builds)
  *   mutations_test --make-corpus DIRECTORY
  *   mutations_test --add FILE.eventring INPUT    (an input of a recording; `compressed` is one
- *                                                that eventring record --zstd has made)
+ *                                                that eventring record --zstd has made, `sampled`
+ *                                                one with stacks, a heap profile, a profile of
+ *                                                calls and footprints, `merged` one of it)
  *
  * Takes the packed files of testsuite/fuzz/corpus/eventring (wrapped and unwrapped
  * rings of the smallest size) and damages each in turn in one of six ways. No
@@ -337,7 +339,7 @@ static void load_file(const char *directory, const char *name) {
 
 static void load_corpus(void) {
   static const char *const names[] = {"wrapped", "unwrapped", "grown", "streamed",
-                                      "compressed"};
+                                      "compressed", "sampled", "merged"};
   const char *source = getenv("SRCDIR");
   char directory[4096];
   snprintf(directory, sizeof directory, "%s/testsuite/fuzz/corpus/eventring",

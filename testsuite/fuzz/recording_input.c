@@ -10,6 +10,9 @@
 #include <unistd.h>
 
 #include "eventring.h"
+#include "eventring/calls.h"
+#include "eventring/footprint.h"
+#include "eventring/memory.h"
 
 #define REQUIRE(condition) \
   ((condition) ? (void)0 \
@@ -127,6 +130,78 @@ static int poll_to_the_end(eventring_cursor *cursor) {
   return first;
 }
 
+/* ---- Stacks, profiles, footprints ------------------------------------------------------- */
+
+static int use_heap(void *context, const struct eventring_heap *heap) {
+  (void)context;
+  REQUIRE(heap->domain < EVENTRING_MAX_DOMAINS && heap->rate > 0 && heap->rate <= 1);
+  sink += heap->allocated.samples + heap->entries;
+  return 0;
+}
+
+static int use_entry(void *context, const struct eventring_heap *heap,
+                     const struct eventring_heap_entry *entry) {
+  eventring_cursor *cursor = context;
+  struct eventring_stack_info stack;
+  (void)heap;
+  REQUIRE(entry->kind < 64 && entry->origin < 16);
+  sink += eventring_cursor_stack(cursor, entry->stack, &stack) == 0 ? stack.depth : 0;
+  return 0;
+}
+
+static int use_footprint(void *context, const struct eventring_footprint *footprint,
+                         const struct eventring_footprint_row *rows) {
+  (void)context;
+  REQUIRE(footprint->domain < EVENTRING_MAX_DOMAINS);
+  for (size_t i = 0; i < footprint->rows; i++) {
+    REQUIRE(rows[i].name[0] && strlen(rows[i].name) <= EVENTRING_MAX_FOOTPRINT_NAME);
+    REQUIRE(strlen(rows[i].doc) <= EVENTRING_MAX_FOOTPRINT_DOC);
+    REQUIRE(rows[i].resident <= rows[i].reserved);
+  }
+  return 0;
+}
+
+/* Callers have smaller numbers, so each walk ends. */
+static void use_stacks(const eventring_cursor *cursor) {
+  struct eventring_stack_info stack, caller;
+  struct eventring_function_info function;
+  for (uint32_t id = 1; id < eventring_cursor_stacks(cursor); id++) {
+    if (eventring_cursor_stack(cursor, id, &stack) != 0) continue;
+    REQUIRE(stack.parent < id);
+    if (stack.parent && eventring_cursor_stack(cursor, stack.parent, &caller) == 0)
+      REQUIRE(caller.depth + 1 == stack.depth);
+    if (eventring_cursor_function(cursor, stack.function, &function) == 0)
+      sink += strlen(function.name) + strlen(function.source);
+  }
+  for (unsigned i = 0; i < 64; i++) {
+    const char *name = eventring_cursor_memory_kind(cursor, i);
+    if (name) sink += strlen(name);
+  }
+}
+
+static void use_profiles(eventring_cursor *cursor) {
+  struct eventring_profiles profiles;
+  if (eventring_cursor_profiles(cursor, &profiles, NULL) != EVENTRING_OK) return;
+  for (size_t i = 0; i < profiles.count; i++) {
+    const struct eventring_profile *p = &profiles.list[i];
+    REQUIRE(p->slot < EVENTRING_MAX_DOMAINS && p->node_count > 0);
+    for (uint32_t n = 1; n < p->node_count; n++) {
+      REQUIRE(p->nodes[n].parent < n && p->nodes[n].function < p->function_count);
+      REQUIRE(p->nodes[n].least <= p->nodes[n].most);
+    }
+    for (uint32_t f = 0; f < p->function_count; f++) sink += strlen(p->functions[f].name);
+  }
+  eventring_profiles_free(&profiles);
+}
+
+static void ask_what_was_sampled(eventring_cursor *cursor) {
+  static const struct eventring_heap_callbacks callbacks = {use_heap, use_entry};
+  eventring_cursor_heaps(cursor, &callbacks, cursor);
+  eventring_cursor_footprints(cursor, use_footprint, NULL);
+  use_stacks(cursor);
+  use_profiles(cursor);
+}
+
 static void ask_for_everything(eventring_cursor *cursor) {
   struct eventring_info info;
   struct eventring_totals totals;
@@ -157,6 +232,7 @@ static void ask_for_everything(eventring_cursor *cursor) {
   eventring_cursor_totals(cursor, &totals);
   eventring_open_spans(cursor, use_event, NULL);
   sink += totals.lost;
+  ask_what_was_sampled(cursor);
 }
 
 /* The last events come first. Of a file without damage they are as many as forwards. */
