@@ -3,11 +3,13 @@
  * exports it in all formats (formats.def), in one process, and checks what comes out: text
  * without control characters, JSON that is valid, by the grammar of RFC 8259, and UTF-8. */
 #include <fcntl.h>
+#include <ftw.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "recording_input.h"
@@ -199,21 +201,31 @@ static int ask(const struct question *question, const char *path, bool json) {
   return status;
 }
 
+static int remove_entry(const char *path, const struct stat *st, int flag, struct FTW *at) {
+  (void)st, (void)flag, (void)at;
+  return remove(path);
+}
+
+/* A file, or (CTF) a folder. */
+static void remove_all(const char *path) {
+  nftw(path, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+}
+
 static int export(const struct format *format, const char *path) {
   char to[64], file[64], name[512];
   char *words[] = {"--to", to, "-o", file, name, NULL};
   snprintf(to, sizeof to, "%s", format->name);
   snprintf(file, sizeof file, "exported%s", format->suffix);
   snprintf(name, sizeof name, "%s", path);
-  unlink(file);
+  remove_all(file);
   empty_output();
   int status = exporter.run(&exporter, 5, words);
   int fd = open(file, O_RDONLY | O_CLOEXEC);
   size_t end = strlen(file);
   if (status == STATUS_OK && fd < 0) abort();
-  if (fd >= 0 && strcmp(file + end - 5, ".json") == 0) check_output(fd, to, path, true);
+  if (fd >= 0 && end > 5 && strcmp(file + end - 5, ".json") == 0) check_output(fd, to, path, true);
   if (fd >= 0) close(fd);
-  unlink(file);
+  remove_all(file);
   return status;
 }
 
