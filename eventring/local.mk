@@ -53,6 +53,8 @@ eventring_sources = \
 	eventring/reader/footprints.c eventring/reader/control_page.h \
 	eventring/reader/control_page.c \
 	eventring/producer/profiles.h eventring/producer/profiles.c \
+	eventring/producer/last_stack.h eventring/producer/last_stack.c \
+	eventring/reader/last_stack.h eventring/reader/last_stack.c \
 	eventring/reader/packed.h eventring/reader/packed.c \
 	eventring/reader/packed_map.h eventring/reader/packed_map.c \
 	eventring/reader/unpack.h eventring/reader/unpack.c \
@@ -95,7 +97,7 @@ eventringincludedir = $(includedir)/eventring
 eventringinclude_HEADERS = eventring/include/eventring/probe.h eventring/include/eventring/word.h \
 	eventring/include/eventring/calls.h eventring/include/eventring/conditions.h \
 	eventring/include/eventring/introspection.h eventring/include/eventring/question.h \
-	eventring/include/eventring/memory.h eventring/include/eventring/footprint.h
+	eventring/include/eventring/memory.h eventring/include/eventring/footprint.h eventring/include/eventring/stack.h
 
 lib_LTLIBRARIES += libeventring.la
 libeventring_la_SOURCES = $(eventring_sources)
@@ -193,6 +195,7 @@ eventring_eventring_SOURCES = \
 	eventring/tools/time_profile.h eventring/tools/profile_view.h \
 	eventring/tools/profile_view.c eventring/tools/profile_tree.c \
 	eventring/tools/profile_export.c \
+	eventring/tools/last_stacks.c eventring/tools/last_stacks.h \
 	eventring/tools/cmd_stack.c eventring/tools/cmd_strip.c eventring/tools/ask.h eventring/tools/ask.c \
 	eventring/tools/cmd_memory.c eventring/tools/memory_lines.c eventring/tools/memory_lines.h \
 	eventring/tools/smaps.c eventring/tools/smaps.h \

@@ -33,6 +33,7 @@
 #include <stdlib.h>
 
 #include "clock.h"
+#include "eventring/stack.h"
 #include "footprint.h"
 #include "gc_inline.h"
 #include "gc_internal.h"
@@ -384,6 +385,8 @@ static void stress_step(Domain *d) {
 #define do_step(d) do_what_is_due(d)
 #endif
 
+#define LONG_STEP_NS 10000000 /* the stack of the program that waited for it is recorded */
+
 /* The beginning of a step whose CPU time is recorded. */
 typedef struct StepTime {
   uint64_t wall, off_cpu; /* off_cpu 0: it is not */
@@ -398,6 +401,8 @@ static void end_timing(Domain *d, StepTime begun) {
   if (begun.off_cpu == 0) return;
   uint64_t off_cpu = eventring_off_cpu_since(begun.off_cpu), wall = monotonic_ns() - begun.wall;
   PROBE_COUNTER(d, PAUSE_CPU, wall > off_cpu ? wall - off_cpu : 0);
+  if (unlikely(wall >= LONG_STEP_NS) && d->hooks.stack_note != NULL)
+    d->hooks.stack_note(d, EVENTRING_STACK_STEP, (int64_t)wall);
 }
 
 static void slice_counted(Domain *d, size_t work, EventId reason) {

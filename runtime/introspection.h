@@ -11,6 +11,9 @@
    thread. With no place left it is not shown. */
 void introspection_add(Domain *d);
 void introspection_remove(Domain *d);
+/* The n-th place for domains; *d is NULL if it is free. False: there is none. Any thread,
+   async-signal-safe; the domain may end at any moment, if it is another thread's. */
+bool introspection_domain(unsigned n, Domain **d);
 /* In a forked child, in which only the domain of the thread that forked goes on (or none,
    NULL). */
 void introspection_keep_only(const Domain *d);

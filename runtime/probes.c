@@ -157,11 +157,13 @@ void probes_take_up(Domain *d) {
     end_waiting(d);
   }
   if (d->hooks.profile_obey != NULL) d->hooks.profile_obey(d);
+  if (d->hooks.stack_obey != NULL) d->hooks.stack_obey(d);
   see_question(d);
 }
 
 void probes_collection(Domain *d) {
   eventring_domain_check(d->rings);
+  if (d->hooks.stack_obey != NULL) d->hooks.stack_obey(d);
   see_question(d);
 }
 
@@ -250,6 +252,7 @@ static int configure_recording(struct eventring_config *config, struct eventring
   config->follow_forks = true;
   config->profiles_calls = true;
   config->answers = true; /* vm/question.c */
+  config->writes_stacks = true;
   int status = eventring_config_from_env(config, ENVIRONMENT_PREFIX, error);
   if (status == 0) status = configure_samples(config, error);
   config->program = program_name[0] != '\0' ? program_name : NULL;

@@ -58,6 +58,10 @@ typedef struct RuntimeHooks {
   void (*interlude)(struct Domain *d, Interlude what, bool begins);
   void (*profile_obey)(struct Domain *d);
   void (*profile_end)(struct Domain *d);
+  /* The last stacks (vm/last_stack.h): a safepoint, or a collection, where they may be asked
+   * for; something happened, for a reason of <eventring/stack.h>. NULL: nobody wants them. */
+  void (*stack_obey)(struct Domain *d);
+  void (*stack_note)(struct Domain *d, int reason, int64_t value);
 } RuntimeHooks;
 
 #endif

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 
 #include "domain.h"
+#include "eventring/stack.h"
 #include "str.h"
 #include "thread.h"
 
@@ -41,7 +42,11 @@ _Noreturn COLD void error_throw(lua_State *L, int status) {
   longjmp(jump->buf, 1);
 }
 
-_Noreturn COLD void error_memory(lua_State *L) { error_throw(L, LUA_ERRMEM); }
+_Noreturn COLD void error_memory(lua_State *L) {
+  Domain *d = L->domain;
+  if (d->hooks.stack_note != NULL) d->hooks.stack_note(d, EVENTRING_STACK_MEMORY, 0);
+  error_throw(L, LUA_ERRMEM);
+}
 
 /* A text longer than the buffer goes into the heap, where it is collected when nothing
  * refers to it any more. */

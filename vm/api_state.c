@@ -13,6 +13,7 @@
 #include "domain.h"
 #include "execute.h"
 #include "frame_names.h"
+#include "last_stack.h"
 #include "gc.h"
 #include "str.h"
 #include "table.h"
@@ -217,6 +218,7 @@ LUA_API lua_State *lua_newstate(lua_Alloc f, void *ud) {
     return NULL;
   }
   call_profile_attach(L);
+  last_stack_attach(L);
   return L;
 }
 

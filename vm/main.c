@@ -34,6 +34,8 @@
 #include "call_profile.h"
 #include "disasm.h"
 #include "domain.h"
+#include "eventring/stack.h"
+#include "last_stack.h"
 #include "lauxlib.h"
 #include "lua.h"
 #include "lualib.h"
@@ -265,6 +267,7 @@ static void on_interrupt(int signal_number) {
 /* Message handler: adds a traceback to a string; other values become the text
  * they offer themselves, or one that names their type. */
 static int add_traceback(lua_State *L) {
+  last_stack_note(L->domain, EVENTRING_STACK_ERROR, 0);
   const char *message = lua_tostring(L, 1);
   if (message == NULL) {
     if (luaL_callmeta(L, 1, "__tostring") && lua_type(L, -1) == LUA_TSTRING)

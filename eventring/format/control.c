@@ -130,3 +130,15 @@ uint64_t evr_named_classes(
     if (names[i][0]) classes |= EVENTRING_CLASS_BIT(i);
   return classes;
 }
+
+void evr_control_ask_stacks(struct format_control *control, bool on) {
+  if (!on) {
+    __atomic_fetch_and(&control->call_profile, ~(uint32_t)FORMAT_PROFILE_STACKS,
+                       __ATOMIC_RELAXED);
+    return;
+  }
+  if (__atomic_add_fetch(&control->stacks, 1, __ATOMIC_RELAXED) == 0) /* 0: nothing is asked */
+    __atomic_fetch_add(&control->stacks, 1, __ATOMIC_RELAXED);
+  /* release: who sees the bit sees the number */
+  __atomic_fetch_or(&control->call_profile, FORMAT_PROFILE_STACKS, __ATOMIC_RELEASE);
+}

@@ -29,6 +29,9 @@ bool evr_control_entry(const struct format_control *control, uint32_t n,
 uint64_t evr_named_classes(
     const char names[EVENTRING_MAX_CLASSES][EVENTRING_MAX_CLASS_NAME + 1]);
 
+/* Asks all domains for their stacks, or (`on` false) no longer. */
+void evr_control_ask_stacks(struct format_control *control, bool on);
+
 #pragma GCC visibility pop
 
 #endif /* EVENTRING_CONTROL_H */

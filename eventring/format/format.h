@@ -91,7 +91,8 @@ enum { FORMAT_PROFILE_BUDGET = 8192 }; /* 32 MiB */
   X(HEAP_PAGES, 12, 4096, IN_PLACE) \
   X(ENDINGS, 16, 2, OLDEST_GOES) \
   X(PROCESSES, 17, 256, DROPPED) \
-  X(FOOTPRINTS, 18, 256, IN_PLACE)
+  X(FOOTPRINTS, 18, 256, IN_PLACE) \
+  X(LAST_STACKS, 19, 32, OLDEST_GOES)
 
 enum format_kind {
   FORMAT_EVENTS = 1,
@@ -278,6 +279,7 @@ enum format_control_word {
   FORMAT_WORD_SNAPSHOTS = 3,
   FORMAT_WORD_HOLD = 4,
   FORMAT_WORD_TRIGGERS = 5,
+  FORMAT_WORD_STACKS = 6,
   FORMAT_WORD_QUESTION = 8
 };
 
@@ -297,7 +299,8 @@ enum {
   FORMAT_PROFILE_CALLS = 1, /* keep a profile of calls */
   FORMAT_PROFILE_SPANS = 2, /* class calls was switched on: see whether it is */
   FORMAT_PROFILE_QUESTION = 4, /* a question is open: see to it */
-  FORMAT_PROFILE_OBEYED = 8 /* the producer's own: it keeps one because of CALLS */
+  FORMAT_PROFILE_OBEYED = 8, /* the producer's own: it keeps one because of CALLS */
+  FORMAT_PROFILE_STACKS = 16 /* each domain is to write its stack once for the number `stacks` */
 };
 
 enum { FORMAT_TRIGGERS_BYTES = 480 };
@@ -310,7 +313,7 @@ struct format_control { /* written by the producer and by tools, atomically */
   uint32_t snapshots;
   uint64_t hold_ns;      /* that rings grow for; 0: they do not grow */
   uint32_t switches;     /* number of the next entry of the log (fetch_add) */
-  uint32_t reserved;
+  uint32_t stacks;       /* number of what is asked for by FORMAT_PROFILE_STACKS */
   uint64_t reserved2[10];
   struct format_question question;
   uint64_t reserved3[44];
@@ -325,6 +328,7 @@ FORMAT_AT(format_control, call_profile, 24);
 FORMAT_AT(format_control, snapshots, 28);
 FORMAT_AT(format_control, hold_ns, 32);
 FORMAT_AT(format_control, switches, 40);
+FORMAT_AT(format_control, stacks, 44);
 FORMAT_AT(format_control, question, 128);
 FORMAT_AT(format_question, answers, 32);
 FORMAT_AT(format_control, log, 1024);
@@ -500,6 +504,25 @@ struct format_ending { /* kind ENDINGS; the text follows */
   uint64_t ticks;
   uint64_t bytes; /* at most EVENTRING_MAX_END_TEXT */
 } FORMAT_ALIAS;
+
+enum { FORMAT_STACK_TEXT = 1600, FORMAT_STACK_REASONS = 7, FORMAT_STACK_ACTIVITIES = 3 };
+
+struct format_last_stack { /* kind LAST_STACKS; the text follows. Number: slot */
+  uint64_t first;
+  uint64_t ticks;
+  uint32_t incarnation;
+  uint32_t frames;  /* functions on the stack, also those that are not in the text */
+  uint8_t reason;   /* 1 to FORMAT_STACK_REASONS */
+  uint8_t activity; /* at most FORMAT_STACK_ACTIVITIES */
+  uint16_t bytes;   /* of the text, at most FORMAT_STACK_TEXT */
+  uint32_t subject; /* what it waits for */
+  int64_t value;    /* of a step its ns; of a signal its number */
+} FORMAT_ALIAS;
+FORMAT_AT(format_last_stack, incarnation, 16);
+FORMAT_AT(format_last_stack, reason, 24);
+FORMAT_AT(format_last_stack, subject, 28);
+FORMAT_AT(format_last_stack, value, 32);
+_Static_assert(sizeof(struct format_last_stack) == 40, "format_last_stack");
 
 /* Kind PROFILES: types of records. */
 enum { FORMAT_PROFILE_PART = 1, FORMAT_PROFILE_FUNCTION = 2, FORMAT_PROFILE_NODE = 3 };

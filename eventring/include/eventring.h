@@ -382,6 +382,8 @@ struct eventring_config {
                              start, whatever `classes` says */
   bool profiles_calls;    /* the host keeps a profile of calls when eventring_calls_word says
                              so (<eventring/calls.h>). Default: false */
+  bool writes_stacks;     /* the host writes stacks when eventring_stack_asked says so
+                             (<eventring/stack.h>). Default: false */
   /* A list of triggers, with `;` between them (<eventring/conditions.h>), which replaces the
      one of an earlier recording. NULL or empty: none. */
   const char *triggers;
@@ -1670,7 +1672,9 @@ enum eventring_control {
   EVENTRING_CONTROL_SAMPLE = 6,  /* sets the rate of samples of allocations to the double with
                                     the bits `classes`, 0 to 1, and switches class ALLOC on
                                     or (0) off */
-  EVENTRING_CONTROL_PROFILE = 7  /* `classes` 1: keep a profile of calls; 0: do not */
+  EVENTRING_CONTROL_PROFILE = 7, /* `classes` 1: keep a profile of calls; 0: do not */
+  EVENTRING_CONTROL_STACKS = 8   /* `classes` 1: each domain writes its stack once, at its next
+                                    safepoint (<eventring/stack.h>); 0: they need no more */
 };
 /* Change the control page of the live recording at `path`, or of the one that `cursor`
    reads, whatever has its path now. `classes` is a mask, used by ENABLE and DISABLE, or the

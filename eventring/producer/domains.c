@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* domains.c: the life of a domain (see domains.h). */
+#include "producer/last_stack.h"
 #include "producer/domains.h"
 
 #include <errno.h>
@@ -333,6 +334,7 @@ void evr_domain_report_fired(struct evr_domain *d, uint64_t fired) {
     unsigned id = fired >> i & 1 ? evr_watch_fired(i, &value) : 0;
     if (id) emit_builtin(d, (enum eventring_builtin_id)id, value);
   }
+  if (d) evr_stack_wanted(d, EVENTRING_STACK_TRIGGER, 0, false);
   evr_watch_post(fired);
 }
 

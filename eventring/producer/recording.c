@@ -33,7 +33,8 @@ enum {
   OBEYS = 1u << FORMAT_WORD_WANTED | 1u << FORMAT_WORD_HOLD | 1u << FORMAT_WORD_TRIGGERS,
   OBEYS_SAMPLES = 1u << FORMAT_WORD_SAMPLE_RATE,
   OBEYS_PROFILE = 1u << FORMAT_WORD_CALL_PROFILE,
-  OBEYS_QUESTIONS = 1u << FORMAT_WORD_QUESTION
+  OBEYS_QUESTIONS = 1u << FORMAT_WORD_QUESTION,
+  OBEYS_STACKS = 1u << FORMAT_WORD_STACKS
 };
 
 /* ---- Blocks of records ----------------------------------------------------------- */
@@ -268,7 +269,8 @@ void evr_recording_show(struct evr_recording *r, const struct eventring_config *
   __atomic_store_n(&evr_control(r)->sample_rate, rate, __ATOMIC_RELAXED);
   uint64_t obeys = OBEYS | (config->has_samples ? OBEYS_SAMPLES : 0) |
                    (config->profiles_calls ? OBEYS_PROFILE : 0) |
-                   (config->answers ? OBEYS_QUESTIONS : 0);
+                   (config->answers ? OBEYS_QUESTIONS : 0) |
+                   (config->writes_stacks ? OBEYS_STACKS : 0);
   __atomic_store_n(&status->obeys, obeys, __ATOMIC_RELAXED);
   __atomic_store_n(&status->state, FORMAT_RECORDING, __ATOMIC_RELAXED);
   /* the magic last: until then readers find no recording here */

@@ -44,15 +44,18 @@ static struct evr_turning *turning_of(struct evr_records *records, enum format_k
     return &records->losses;
   case FORMAT_ENDINGS:
     return &records->endings;
+  case FORMAT_LAST_STACKS:
+    return &records->last_stacks;
   default:
     return NULL;
   }
 }
 
 /* Are the blocks of this kind rewritten when its budget is used up? In a stream those of
-   endings alone, for which two were set aside. */
+   endings, for which two were set aside, and of last stacks, of which the newest matter. */
 static struct evr_turning *turning_in(struct evr_records *records, enum format_kind kind) {
-  return records->keeps_all && kind != FORMAT_ENDINGS ? NULL : turning_of(records, kind);
+  bool always = kind == FORMAT_ENDINGS || kind == FORMAT_LAST_STACKS;
+  return records->keeps_all && !always ? NULL : turning_of(records, kind);
 }
 
 static unsigned budget_in(const struct evr_records *records, enum format_kind kind) {
@@ -138,10 +141,11 @@ static void count_record(struct evr_records *records, enum format_kind kind) {
   k->records++;
 }
 
-enum evr_appended evr_records_append_locked(struct evr_records *records, enum format_kind kind,
-                                            const uint64_t *record, unsigned words) {
+enum evr_appended evr_records_append_sparing_locked(struct evr_records *records,
+                                                    enum format_kind kind, const uint64_t *record,
+                                                    unsigned words, unsigned spare) {
   struct evr_record_kind *k = &records->kind[kind];
-  if (!k->block || words > FORMAT_BLOCK_WORDS - k->at)
+  if (!k->block || words + spare > FORMAT_BLOCK_WORDS - k->at)
     if (!begin_block(records, kind)) return drop(records, kind);
   uint64_t *to = (uint64_t *)k->block + k->at;
   for (unsigned i = 1; i < words; i++) STORE(to[i], record[i]);
@@ -152,6 +156,17 @@ enum evr_appended evr_records_append_locked(struct evr_records *records, enum fo
   count_record(records, kind);
   publish_counts(records, kind);
   return EVR_APPENDED;
+}
+
+enum evr_appended evr_records_append_locked(struct evr_records *records, enum format_kind kind,
+                                            const uint64_t *record, unsigned words) {
+  return evr_records_append_sparing_locked(records, kind, record, words, 0);
+}
+
+bool evr_records_have_room_here_locked(const struct evr_records *records, enum format_kind kind,
+                                       unsigned words) {
+  const struct evr_record_kind *k = &records->kind[kind];
+  return k->block && words <= FORMAT_BLOCK_WORDS - k->at;
 }
 
 void evr_records_drop_locked(struct evr_records *records, enum format_kind kind) {

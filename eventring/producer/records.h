@@ -13,7 +13,7 @@
 #pragma GCC visibility push(hidden)
 
 enum {
-  EVR_RECORD_KINDS = 17,    /* kinds of blocks that records are written of are below */
+  EVR_RECORD_KINDS = 19,    /* kinds of blocks that records are written of are below */
   EVR_TURNING_BLOCKS = 64,  /* largest budget of a kind whose oldest block goes */
   EVR_STREAM_BUDGET = 8192  /* blocks of such a kind in a stream: a million domains */
 };
@@ -40,7 +40,7 @@ struct evr_records {
   void *owner;
   bool keeps_all; /* of a stream: no block is rewritten; see EVR_STREAM_BUDGET */
   struct evr_record_kind kind[EVR_RECORD_KINDS];
-  struct evr_turning lives, switches, losses, endings;
+  struct evr_turning lives, switches, losses, endings, last_stacks;
 };
 
 enum evr_appended {
@@ -52,8 +52,15 @@ enum evr_appended {
    16 bits of its first word are set here. */
 enum evr_appended evr_records_append_locked(struct evr_records *records, enum format_kind kind,
                                             const uint64_t *record, unsigned words);
+/* The same, but a new block is begun if less than `spare` words would be left in this one. */
+enum evr_appended evr_records_append_sparing_locked(struct evr_records *records,
+                                                    enum format_kind kind, const uint64_t *record,
+                                                    unsigned words, unsigned spare);
 /* Counts one that was not made. */
 void evr_records_drop_locked(struct evr_records *records, enum format_kind kind);
+/* Has the present block of this kind room for `words` more words? */
+bool evr_records_have_room_here_locked(const struct evr_records *records, enum format_kind kind,
+                                       unsigned words);
 /* Has this kind room for `count` more records of `words` words each? */
 bool evr_records_have_room_locked(const struct evr_records *records, enum format_kind kind,
                                   unsigned count, unsigned words);

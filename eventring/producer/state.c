@@ -9,6 +9,7 @@
 
 #include "format/error.h"
 #include "format/guard.h"
+#include "producer/last_stack.h"
 #include "producer/catalogue.h"
 #include "producer/classes.h"
 #include "producer/config.h"
@@ -350,6 +351,7 @@ int eventring_note_error(const char *text, size_t size) {
   if (r && !r->ended)
     status = evr_recording_note_error_locked(r, text, size) ? EVENTRING_OK : EVENTRING_E_SPACE;
   evr_unlock();
+  if (r) evr_stack_wanted(NULL, EVENTRING_STACK_ERROR, 0, false);
   uint64_t fired = r ? evr_watch_happened(EVENTRING_SUBJECT_ERROR, 1, false) : 0;
   if (fired) evr_domain_report_fired(evr_domain_own(), fired);
   return status;
@@ -360,6 +362,7 @@ enum { SIGNAL_WAIT_MS = 1000 };
 /* The process is about to die: the copies of triggers are waited for. */
 static void note_signal(struct evr_recording *r, int number) {
   evr_recording_note_signal(r, (uint32_t)number);
+  evr_stack_wanted(NULL, EVENTRING_STACK_SIGNAL, number, true);
   evr_watch_post(evr_watch_happened(EVENTRING_SUBJECT_SIGNAL, number, true));
   if (evr_watch_is_busy()) evr_savers_do(wait, SIGNAL_WAIT_MS * (uint64_t)1000000);
 }

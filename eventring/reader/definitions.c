@@ -238,6 +238,15 @@ static int take_stack(const struct take *take, enum format_kind kind, const uint
   return EVENTRING_OK;
 }
 
+static int take_last_stack(const struct take *take, const uint64_t *record, unsigned words,
+                           struct eventring_error *error) {
+  if (!evr_last_stack_valid(record, words))
+    evr_note_damage(&take->meta->damage, "the record of a last stack is not valid");
+  else if (!evr_last_stack_take(take->definitions->last_stacks, record))
+    return evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory for last stacks");
+  return EVENTRING_OK;
+}
+
 static int take_record(void *context, enum format_kind kind, const uint64_t *record,
                        unsigned words, struct eventring_error *error) {
   const struct take *take = context;
@@ -248,6 +257,8 @@ static int take_record(void *context, enum format_kind kind, const uint64_t *rec
     return take_life(take, record, words, error);
   if (kind == FORMAT_ENDINGS && type == 1) return take_ending(take, record, words);
   if (kind == FORMAT_PROCESSES && type == 1) return take_process(take, record, words, error);
+  if (kind == FORMAT_LAST_STACKS && type == 1)
+    return take_last_stack(take, record, words, error);
   if (evr_stacks_knows(kind, type)) return take_stack(take, kind, record, words, error);
   if (type != 1 && kind != FORMAT_PROFILES) take->definitions->unknown++;
   return EVENTRING_OK;
@@ -264,6 +275,7 @@ bool evr_record_is_valid(unsigned kind, const uint64_t *record, unsigned words) 
   if (kind == FORMAT_LIVES && type >= FORMAT_LIFE_START && type <= FORMAT_LIFE_RENAME)
     return life_is_valid(record, words);
   if (kind == FORMAT_ENDINGS && type == 1) return ending_is_valid(record, words);
+  if (kind == FORMAT_LAST_STACKS && type == 1) return evr_last_stack_valid(record, words);
   if (kind == FORMAT_PROCESSES && type == 1)
     return process_is_valid(record, words, &(struct format_process){0});
   return evr_stacks_record_valid(kind, record, words);
@@ -285,6 +297,7 @@ void evr_definitions_free(struct evr_definitions *definitions) {
   for (size_t i = 0; i < EVENTRING_MAX_EVENTS / EVR_DEFINITION_CHUNK; i++)
     free(definitions->chunk[i]);
   evr_stacks_free(&definitions->stacks);
+  for (size_t i = 0; i < EVENTRING_MAX_DOMAINS; i++) free(definitions->last_stacks[i]);
   free(definitions->lives);
   for (uint32_t i = 0; i < definitions->processes_count; i++) free(definitions->processes[i].error);
   free(definitions->processes);

@@ -4,6 +4,7 @@
 #ifndef EVENTRING_DEFINITIONS_H
 #define EVENTRING_DEFINITIONS_H
 
+#include "reader/last_stack.h"
 #include "reader/record_scan.h"
 #include "reader/stacks.h"
 
@@ -66,6 +67,7 @@ struct evr_definitions {
   const struct evr_definition *definition[EVENTRING_MAX_EVENTS]; /* NULL: none */
   uint32_t tail[EVENTRING_MAX_EVENTS]; /* for batch.c: evr_definition_tail */
   struct evr_stacks stacks;
+  struct evr_last_stack *last_stacks[EVENTRING_MAX_DOMAINS]; /* NULL: none */
   struct evr_ending ending;    /* the last one; ticks 0: none */
   struct evr_life *lives;      /* in the order of their starts, from lives_first on, */
   uint32_t lives_count, lives_room, lives_first; /* round the end */

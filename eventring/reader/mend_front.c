@@ -126,7 +126,6 @@ void evr_mend_control(struct evr_scan *s) {
     control->wanted = gate && evr_wanted_valid(gate, named) && gate == format_gate(gate)
                           ? gate : control->wanted & named;
   control->gate = format_gate(control->wanted);
-  control->reserved = 0;
   memset(control->reserved2, 0, sizeof control->reserved2);
   s->report->control_mended = memcmp(&before, control, sizeof before) != 0;
 }

@@ -30,11 +30,11 @@ bool evr_kind_is_known(unsigned kind) {
   }
 }
 
-/* Does this kind rewrite its oldest block? In a stream only that of endings. */
+/* Does this kind rewrite its oldest block? In a stream only endings and last stacks. */
 static bool turns_over(const struct evr_metadata *meta, unsigned kind) {
   if (kind == FORMAT_PROFILES) return false; /* this scan does not use them (profiles.c) */
   if (evr_metadata_has_streams(meta) && !(meta->header.flags & FORMAT_INCOMPLETE))
-    return kind == FORMAT_ENDINGS;
+    return kind == FORMAT_ENDINGS || kind == FORMAT_LAST_STACKS;
   switch (kind) {
 #define CASE_DROPPED(kind)
 #define CASE_IN_PLACE(kind)

@@ -27,7 +27,7 @@ static int check_request(const struct evr_metadata *meta, enum eventring_control
   uint64_t unknown = classes & ~evr_named_classes(meta->header.classes);
   double rate;
   memcpy(&rate, &classes, sizeof rate);
-  if (what < EVENTRING_CONTROL_PAUSE || what > EVENTRING_CONTROL_PROFILE)
+  if (what < EVENTRING_CONTROL_PAUSE || what > EVENTRING_CONTROL_STACKS)
     return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "unknown request %d", (int)what);
   if (lists && unknown)
     return evr_fail(error, EVENTRING_E_ARGUMENT, 0,
@@ -49,6 +49,9 @@ static int check_request(const struct evr_metadata *meta, enum eventring_control
   if (what == EVENTRING_CONTROL_PROFILE &&
       !(meta->status.obeys >> FORMAT_WORD_CALL_PROFILE & 1))
     return evr_fail(error, EVENTRING_E_STATE, 0, "%.300s: its process keeps no profiles of calls",
+                    meta->path);
+  if (what == EVENTRING_CONTROL_STACKS && !(meta->status.obeys >> FORMAT_WORD_STACKS & 1))
+    return evr_fail(error, EVENTRING_E_STATE, 0, "%.300s: its process writes no stacks",
                     meta->path);
   return EVENTRING_OK;
 }
@@ -127,6 +130,8 @@ static int change_page(struct format_control *page, void *context) {
     __atomic_store_n(&page->hold_ns, change->classes, __ATOMIC_RELAXED);
   else if (change->what == EVENTRING_CONTROL_PROFILE)
     change_profile(page, change->classes != 0);
+  else if (change->what == EVENTRING_CONTROL_STACKS)
+    evr_control_ask_stacks(page, change->classes != 0);
   else
     evr_control_change(page, (enum format_clock)p->meta->header.clock,
                        evr_named_classes(p->meta->header.classes), changes[change->what],

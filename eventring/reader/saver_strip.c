@@ -392,6 +392,15 @@ static size_t strip_row(uint64_t *record, unsigned words) {
   return text <= words * 8 - sizeof row ? sizeof row + text : sizeof *record;
 }
 
+/* Names and sources go; the number of functions stays. */
+static size_t strip_stack(uint64_t *record) {
+  struct format_last_stack s;
+  memcpy(&s, record, sizeof s);
+  s.bytes = 0;
+  memcpy(record, &s, sizeof s);
+  return sizeof s;
+}
+
 /* Returns how many of its bytes mean something. */
 static size_t strip_record(const eventring_saver *saver, unsigned kind, uint64_t *record,
                            unsigned words) {
@@ -414,6 +423,7 @@ static size_t strip_record(const eventring_saver *saver, unsigned kind, uint64_t
   case FORMAT_STRINGS: return strip_text(strip, record, words, 2, false);
   case FORMAT_FUNCTIONS: return strip_function(strip, record, words, keep);
   case FORMAT_ENDINGS: return strip_text(strip, record, words, 3, false);
+  case FORMAT_LAST_STACKS: return strip_stack(record);
   case FORMAT_PROCESSES: return strip_process(strip, record, keep);
   case FORMAT_STACKS: return words * sizeof *record;
   case FORMAT_HEAPS:
@@ -471,7 +481,7 @@ void saver_strip_front(eventring_saver *saver, uint8_t *front) {
   strip_header(saver, h);
   h->checksum = evr_header_checksum(h);
   memset(s->reserved, 0, sizeof s->reserved);
-  control->reserved = 0;
+  control->stacks = 0;
   memset(control->reserved2, 0, sizeof control->reserved2);
   memset(control->triggers, 0, sizeof control->triggers); /* they name spans and counters */
   control->triggers_bytes = 0;

@@ -3,6 +3,7 @@
 #include "analysis/names.h"
 #include "analysis/reach.h"
 #include "autopsy.h"
+#include "last_stacks.h"
 
 uint64_t autopsy_reach(const struct autopsy *a, const struct ring *ring) {
   return eva_ring_reach(&ring->info, a->end_ns);
@@ -118,6 +119,8 @@ void autopsy_print_json(const struct autopsy *a) {
   eva_json_open_array(&json);
   for (size_t i = 0; i < a->opens; i++) put_note(&json, &a->open[i], true);
   eva_json_close_array(&json);
+  eva_json_key(&json, "stacks");
+  last_stacks_put(&json, a->q.reader.cursor, UINT64_MAX, a->end_ns);
   put_memory(&json, a);
   autopsy_put_sites(&json, a);
   put_collector(&json, a);

@@ -10,10 +10,13 @@
 #include "analysis/ending.h"
 #include "analysis/units.h"
 #include "autopsy.h"
+#include "eventring/stack.h"
+#include "last_stacks.h"
 #include "text_table.h"
 
 /* On one screen: so many open spans, lines of the last seconds, lines of the error. */
-enum { BRIEF_OPEN = 3, BRIEF_LAST = 10, BRIEF_WITH_SITES = 3, BRIEF_ERROR = 1, WHOLE_ERROR = 12 };
+enum { BRIEF_OPEN = 3, BRIEF_LAST = 10, BRIEF_WITH_SITES = 3, BRIEF_ERROR = 1, WHOLE_ERROR = 12,
+       BRIEF_FRAMES = 2, WHOLE_FRAMES = 12 };
 
 /* ---- Reading ------------------------------------------------------------------------- */
 
@@ -102,6 +105,8 @@ static void read_recording(struct autopsy *a) {
   find_rings(a);
   a->end_ns = info->liveness == EVENTRING_ENDED && info->end_ns ? info->end_ns : a->newest_ns;
   if (a->end_ns < a->newest_ns) a->end_ns = a->newest_ns;
+  uint64_t stacks = info->liveness == EVENTRING_ENDED ? 0 : last_stacks_end(a->q.reader.cursor);
+  if (a->end_ns < stacks) a->end_ns = stacks; /* it was still there then */
   a->from_ns = a->end_ns > a->last_ns ? a->end_ns - a->last_ns : 0;
   a->steps.report = on_step;
   a->steps.context = a;
@@ -235,10 +240,22 @@ static void print_rings(const struct autopsy *a) {
   table_print(&table, stdout, 2);
 }
 
+static void print_stacks(const struct autopsy *a) {
+  struct eventring_last_stack stack;
+  bool any = false;
+  for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS && !any; slot++)
+    any = eventring_cursor_last_stack(a->q.reader.cursor, slot, &stack) == EVENTRING_OK;
+  if (!any) return;
+  puts("\nLast stacks, the innermost function first");
+  last_stacks_print(a->q.reader.cursor, UINT64_MAX, a->end_ns,
+                    a->brief ? BRIEF_FRAMES : WHOLE_FRAMES);
+}
+
 static void print_text(const struct autopsy *a) {
   question_head(&a->q, stdout);
   print_error(&a->q.info, a->brief ? BRIEF_ERROR : WHOLE_ERROR);
   print_open(a);
+  print_stacks(a);
   autopsy_print_last(a);
   if (!a->brief) print_memory(a);
   autopsy_print_sites(a);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_stack.c: `eventring stack`: what a process does at this moment.
+/* cmd_stack.c: `eventring stack`: what a process does at this moment, or (FILE) what it did last.
  *
- * The process is read as it runs (remote/stack.h); nothing of it needs to be prepared.
+ * A process is read as it runs (remote/stack.h); nothing of it needs to be prepared.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,12 +11,13 @@
 
 #include "analysis/json.h"
 #include "analysis/units.h"
+#include "last_stacks.h"
 #include "options.h"
+#include "profile_view.h"
 #include "remote/search.h"
 #include "remote/stack.h"
 #include "remote/tasks.h"
 #include "remote/values.h"
-#include "profile_view.h"
 #include "tool.h"
 
 enum {
@@ -334,6 +335,10 @@ int command_stack(const struct command *self, int count, char **words) {
   struct operands operands;
   int status = options_parse(self, OPTION_SPECS(specs), count, words, &operands);
   pid_t pid;
-  if (status < 0) status = require_process(self, &operands, &pid);
-  return status >= 0 ? status : show_process(pid, &request);
+  if (status < 0) status = require_target(self, &operands, false);
+  if (status >= 0) return status;
+  if (read_process_number(operands.words[0], &pid)) return show_process(pid, &request);
+  if (request.locals || request.coroutines)
+    return usage_error(self, "--locals and --coroutines are of a live process: PID");
+  return last_stacks_show(operands.words[0], request.domain, request.json);
 }

@@ -30,6 +30,7 @@ OTHER = 6              # the id that stands in for unknown events
 EVENTS, DEFINITIONS, STRINGS, LIVES, CLOCK, ENDINGS, PROCESSES = 1, 2, 3, 6, 7, 16, 17
 FUNCTIONS, STACKS, HEAPS, HEAP_PAGES, FOOTPRINTS = 4, 5, 11, 12, 18
 PROFILES = 10
+LAST_STACKS = 19
 NONE = 0xFFFFFFFF
 STOPPED, EXIT, SIGNAL = 1, 2, 3  # why it ended
 TOP_BIT = 1 << 63
@@ -439,6 +440,7 @@ class Recording:
         self.taken = collections.Counter()       # records of each kind
         self.functions = {}                      # id: (name, source, line)
         self.stacks = {}                         # id: (parent, function, line, column)
+        self.last_stacks = {}                    # by slot: the newest, see take_last_stack
         self.heap_roots = collections.defaultdict(list)  # by number: (generation, record)
         self.heap_pages = collections.defaultdict(list)  # by number and page: the same
         # by life and number of the profile: number of the part, its records
@@ -455,7 +457,7 @@ class Recording:
             if words[0] != 0:
                 by_kind[words[1] & 0xFFFF].append((words[0], index, words))
         for kind, blocks in by_kind.items():
-            if EVENTS < kind < 10 or kind in (ENDINGS, PROCESSES):
+            if EVENTS < kind < 10 or kind in (ENDINGS, PROCESSES, LAST_STACKS):
                 for sequence, index, words in sorted(blocks):
                     self.read_record_block(kind, index, words)
             elif kind in (HEAPS, HEAP_PAGES):
@@ -568,6 +570,7 @@ class Recording:
                   (LIVES, 1): self.take_name_of_life, (LIVES, 2): self.take_end_of_life,
                   (LIVES, 3): self.take_name_of_life, (ENDINGS, 1): self.take_error,
                   (FUNCTIONS, 1): self.take_function, (STACKS, 2): self.take_stack,
+                  (LAST_STACKS, 1): self.take_last_stack,
                   (STRINGS, 2): self.take_memory_name, (STRINGS, 3): self.take_memory_name}
         if (kind, of_type) in takers:
             takers[kind, of_type](number, record)
@@ -718,7 +721,7 @@ class Recording:
             self.report.damage("domain %d: its entry and its record differ" % slot)
 
     def check_counts(self):
-        for kind in (*range(2, 10), ENDINGS):
+        for kind in (*range(2, 10), ENDINGS, LAST_STACKS):
             at = 4096 + 512 + 16 * kind
             records, dropped = struct.unpack_from("<QQ", self.data, at)
             if self.taken[kind] > records + 1 or records - self.taken[kind] > dropped:
@@ -745,6 +748,27 @@ class Recording:
             self.report.damage("the record of an error")
             return
         self.error = record[1], clean(raw[24:24 + record[2]], "\n\t")
+
+    def take_last_stack(self, number, record):
+        """Of each slot the newest: (ticks, incarnation, frames, reason, activity, subject,
+        value, lines of name, source and line)."""
+        raw = bytes_of(record)
+        if len(record) < 5:
+            self.report.damage("a last stack")
+            return
+        reason, activity, size = record[3] & 0xFF, record[3] >> 8 & 0xFF, record[3] >> 16 & 0xFFFF
+        incarnation = record[2] & 0xFFFFFFFF
+        if number > 127 or not incarnation or not 1 <= reason <= 7 or activity > 3 or \
+                size > 1600 or 40 + size > len(raw):
+            self.report.damage("a last stack")
+            return
+        if number in self.last_stacks and self.last_stacks[number][0] > record[1]:
+            return
+        value = record[4] - (1 << 64 if record[4] >> 63 else 0)
+        text = clean(raw[40:40 + size], "\n\t")
+        lines = [(line.split("\t") + ["", ""])[:3] for line in text.split("\n") if line]
+        self.last_stacks[number] = (record[1], incarnation, record[2] >> 32, reason, activity,
+                                    record[3] >> 32, value, lines)
 
     # -- The end (sections 3 and 5)
 

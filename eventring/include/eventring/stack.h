@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/* stack.h: the last stacks of domains, kept in the recording for when the process is dead.
+ *
+ * A host describes what a domain runs as text; the library writes that as a record, off the
+ * path of an event. The newest one of each domain is what readers show, with its age. A host
+ * writes one
+ *
+ *   - when it is asked: eventring_stack_asked, at safepoints. eventring_stack_ask asks; so do
+ *     other processes, through the control page;
+ *   - after what took long, a step of its collector for instance;
+ *   - when the library says so (eventring_on_stack): a trigger fired, and the copy is to have
+ *     the stack; an error was noted, or a signal that ends the process.
+ */
+#ifndef EVENTRING_STACK_H
+#define EVENTRING_STACK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "eventring.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#pragma GCC visibility push(default)
+
+/* Why one was written: X(name, number, text). */
+#define EVENTRING_STACK_REASONS(X) \
+  X(PERIOD, 1, "period") \
+  X(STEP, 2, "long step of the collector") \
+  X(TRIGGER, 3, "trigger") \
+  X(ERROR, 4, "error") \
+  X(SIGNAL, 5, "signal") \
+  X(MEMORY, 6, "out of memory") \
+  X(END, 7, "end")
+
+enum eventring_stack_reason {
+#define EVENTRING_STACK_REASON(name, number, text) EVENTRING_STACK_##name = number,
+  EVENTRING_STACK_REASONS(EVENTRING_STACK_REASON)
+#undef EVENTRING_STACK_REASON
+  EVENTRING_STACK_NO_REASON = 0
+};
+
+enum { EVENTRING_MAX_STACK_TEXT = 1600 };
+
+/* A line for each function, the innermost first: its name, a tab, its source, a tab, its line,
+   a newline; the last two may be empty. UTF-8; what is not, and other control characters, are
+   written as '?'. Whole lines beyond EVENTRING_MAX_STACK_TEXT bytes are left out. */
+struct eventring_stack_text {
+  const char *text;
+  size_t size;
+  uint32_t frames; /* functions on the stack, also those without a line */
+  uint8_t reason;  /* enum eventring_stack_reason */
+  uint8_t activity; /* enum eventring_activity (<eventring/introspection.h>) */
+  uint32_t subject; /* what it waits for; 0: nothing */
+  int64_t value;   /* of a step its ns; of a signal its number; else 0 */
+};
+
+/* Writes the stack. Returns 0, E_STATE (the domain is not recorded), E_SPACE, or E_ARGUMENT.
+   Owner. */
+int eventring_stack_write(eventring_domain *domain, const struct eventring_stack_text *stack);
+/* The same in a handler of a signal that interrupted the owner; async-signal-safe. It may find
+   no room, or the producer's lock taken: E_SPACE, E_BUSY. */
+int eventring_stack_write_in_handler(eventring_domain *domain,
+                                     const struct eventring_stack_text *stack);
+
+/* Asks all domains of this process for their stacks (`on`), or no longer. They are asked
+   through eventring_calls_word, too, whose bit 2 is set meanwhile. False: nothing is
+   recorded. Any thread. */
+bool eventring_stack_ask(bool on);
+/* The number of what is asked now; 0: nothing is. A domain writes one stack for each number.
+   Owner; costs some ns. */
+uint32_t eventring_stack_asked(const eventring_domain *domain);
+
+/* Called on the thread that it is about, before copies of triggers are made; in_handler: by a
+   handler of a signal. `domain`: that of the trigger; NULL: the thread's own. It must not
+   write events. NULL: nobody. One for the process. Any thread. */
+typedef void eventring_stack_wanted(eventring_domain *domain, enum eventring_stack_reason reason,
+                                    int64_t value, bool in_handler);
+void eventring_on_stack(eventring_stack_wanted *wanted);
+
+/* ---- Reading ------------------------------------------------------------------------ */
+
+struct eventring_last_stack {
+  unsigned domain;
+  uint32_t incarnation;
+  uint64_t ns;
+  uint32_t frames;
+  uint8_t reason, activity;
+  uint32_t subject;
+  int64_t value;
+  const char *text; /* lines, as above; ends with a NUL. Valid until the next call */
+  size_t size;
+};
+
+/* Reads what was added to the records since. 0, or an error of reading. */
+int eventring_cursor_catch_up(eventring_cursor *cursor, struct eventring_error *error);
+/* The newest stack of the domain in this slot, as of the last poll or catch-up. 0, or
+   E_NOT_FOUND. */
+int eventring_cursor_last_stack(eventring_cursor *cursor, unsigned domain,
+                                struct eventring_last_stack *stack);
+/* "period", "signal" ...; "?": none. */
+const char *eventring_stack_reason_text(unsigned reason);
+
+#pragma GCC visibility pop
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* EVENTRING_STACK_H */

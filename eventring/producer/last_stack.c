@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+/* last_stack.c: the last stacks of domains, as records of kind LAST_STACKS.
+ *
+ * The kind has a budget of a few blocks, whose oldest goes, so that a process that runs for
+ * years keeps the newest stacks of all its domains. A block always keeps room for one more
+ * record of the greatest size: a handler of a signal takes that, and needs no new block. */
+#include "eventring/stack.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "eventring/calls.h"
+#include "format/atomics.h"
+#include "format/error.h"
+#include "format/text.h"
+#include "producer/domains.h"
+#include "producer/last_stack.h"
+#include "producer/lock.h"
+#include "producer/producer.h"
+
+enum { HEAD_WORDS = sizeof(struct format_last_stack) / 8 };
+
+_Static_assert((int)FORMAT_STACK_TEXT == (int)EVENTRING_MAX_STACK_TEXT, "texts");
+_Static_assert(FORMAT_STACK_TEXT % 8 == 0, "whole words");
+
+static eventring_stack_wanted *wanted; /* atomic */
+
+/* Without lines that do not fit as a whole. */
+static size_t whole_lines(const char *text, size_t size) {
+  if (size <= FORMAT_STACK_TEXT) return size;
+  size = FORMAT_STACK_TEXT;
+  while (size > 0 && text[size - 1] != '\n') size--;
+  return size;
+}
+
+static unsigned fill(uint64_t *words, const struct evr_recording *r, const struct evr_domain *d,
+                     const struct eventring_stack_text *stack) {
+  char *text = (char *)(words + HEAD_WORDS);
+  size_t size = whole_lines(stack->text, stack->size);
+  struct format_last_stack head = {
+      .first = format_record(0, 1, (uint32_t)d->slot), .ticks = evr_clock_ticks(r->clock),
+      .incarnation = r->slot[d->slot].incarnation, .frames = stack->frames,
+      .reason = stack->reason, .activity = stack->activity, .bytes = (uint16_t)size,
+      .subject = stack->subject, .value = stack->value};
+  memset(words, 0, (HEAD_WORDS + FORMAT_STACK_TEXT / 8) * sizeof *words);
+  if (size) memcpy(text, stack->text, size);
+  evr_text_clean_lines(text, size);
+  memcpy(words, &head, sizeof head);
+  return HEAD_WORDS + format_text_words(size);
+}
+
+static int write_locked(struct evr_domain *d, const struct eventring_stack_text *stack,
+                        bool in_handler) {
+  struct evr_recording *r = d->recording;
+  uint64_t words[HEAD_WORDS + FORMAT_STACK_TEXT / 8];
+  if (!r || r->ended) return EVENTRING_E_STATE;
+  unsigned size = fill(words, r, d, stack);
+  unsigned spare = in_handler ? 0 : HEAD_WORDS + FORMAT_STACK_TEXT / 8;
+  if (in_handler && !evr_records_have_room_here_locked(&r->records, FORMAT_LAST_STACKS, size))
+    return EVENTRING_E_SPACE;
+  return evr_records_append_sparing_locked(&r->records, FORMAT_LAST_STACKS, words, size, spare) ==
+                 EVR_APPENDED
+             ? EVENTRING_OK
+             : EVENTRING_E_SPACE;
+}
+
+static bool is_sound(const struct eventring_stack_text *stack) {
+  return (stack->text || !stack->size) && stack->reason && stack->reason <= FORMAT_STACK_REASONS &&
+         stack->activity <= FORMAT_STACK_ACTIVITIES;
+}
+
+int eventring_stack_write(eventring_domain *domain, const struct eventring_stack_text *stack) {
+  struct evr_domain *d = (struct evr_domain *)domain;
+  if (!d || !is_sound(stack)) return EVENTRING_E_ARGUMENT;
+  int saved = errno;
+  evr_lock();
+  int status = write_locked(d, stack, false);
+  evr_unlock();
+  errno = saved;
+  return status;
+}
+
+int eventring_stack_write_in_handler(eventring_domain *domain,
+                                     const struct eventring_stack_text *stack) {
+  struct evr_domain *d = (struct evr_domain *)domain;
+  if (!d || !is_sound(stack)) return EVENTRING_E_ARGUMENT;
+  int saved = errno, status = EVENTRING_E_BUSY;
+  if (evr_lock_soon()) {
+    status = write_locked(d, stack, true);
+    evr_unlock();
+  }
+  errno = saved;
+  return status;
+}
+
+/* ---- Asking --------------------------------------------------------------------------- */
+
+bool eventring_stack_ask(bool on) {
+  evr_lock();
+  struct evr_recording *r = evr_producer.recording;
+  bool recorded = r && !r->ended && evr_control(r)->wanted & 1;
+  if (recorded) evr_control_ask_stacks(evr_control(r), on);
+  evr_unlock();
+  return recorded;
+}
+
+uint32_t eventring_stack_asked(const eventring_domain *domain) {
+  const struct evr_domain *d = (const struct evr_domain *)domain;
+  const struct evr_recording *r = d ? d->recording : NULL;
+  if (!r || r->ended) return 0;
+  const struct format_control *control = evr_control(r);
+  if (!(__atomic_load_n(&control->call_profile, __ATOMIC_ACQUIRE) & FORMAT_PROFILE_STACKS))
+    return 0;
+  return __atomic_load_n(&control->stacks, __ATOMIC_RELAXED);
+}
+
+/* ---- Being told ----------------------------------------------------------------------- */
+
+void eventring_on_stack(eventring_stack_wanted *function) {
+  __atomic_store_n(&wanted, function, __ATOMIC_RELEASE);
+}
+
+void evr_stack_wanted(struct evr_domain *d, enum eventring_stack_reason reason, int64_t value,
+                      bool in_handler) {
+  eventring_stack_wanted *function = __atomic_load_n(&wanted, __ATOMIC_ACQUIRE);
+  if (function) function((eventring_domain *)d, reason, value, in_handler);
+}

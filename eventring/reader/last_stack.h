@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* last_stack.h: the last stacks of domains, out of records of kind LAST_STACKS. */
+#ifndef EVENTRING_READER_LAST_STACK_H
+#define EVENTRING_READER_LAST_STACK_H
+
+#include "format/format.h"
+
+#pragma GCC visibility push(hidden)
+
+struct evr_last_stack { /* the newest of a slot */
+  struct format_last_stack record;
+  char text[FORMAT_STACK_TEXT + 1]; /* made harmless */
+};
+
+bool evr_last_stack_valid(const uint64_t *record, unsigned words);
+/* Takes a valid record. `stacks`: by slot, NULL: none. False: no memory. */
+bool evr_last_stack_take(struct evr_last_stack **stacks, const uint64_t *record);
+
+#pragma GCC visibility pop
+
+#endif /* EVENTRING_READER_LAST_STACK_H */

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: MIT */
+/* vm/last_stack.c: writes the stack of a domain into the recording, so that a process that
+ * is killed leaves what it did.
+ *
+ * When: each period (SAROS_EVENTRING_STACKS, 1 s; 0: never), at the next safepoint; after a
+ * step of the collector of STEP_NS or more; when a trigger fires; at an error without a
+ * handler, when memory is short, and in the handler of a signal that ends the process.
+ *
+ * While the process records, a thread of its own asks for stacks in each period: it sets a
+ * bit in the word that safepoints test anyway (probes.h) and clears it soon after; other
+ * processes set it too. So nothing is added to what a program executes.
+ *
+ * In a handler of a signal anything may be half done. Frames are filled in an order that
+ * keeps a list of them right at each moment (frame.h), but memory may be damaged when the
+ * signal is SIGSEGV: everything is read there by process_vm_readv, which fails where a load
+ * would trap, and nothing but frames, closures, prototypes and the names of sources is.
+ */
+#include "last_stack.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "debuginfo.h"
+#include "eventring/introspection.h"
+#include "eventring/stack.h"
+#include "frame.h"
+#include "frame_names.h"
+#include "func.h"
+#include "introspection.h"
+#include "peer.h"
+#include "position.h"
+#include "probes.h"
+#include "thread.h"
+
+#define NS_PER_S 1000000000.0
+#define FIRST_NS 20000000          /* until the first one */
+#define ASKED_NS 5000000           /* for which the bit is set */
+#define LEAST_PERIOD_NS 10000000
+#define MEMORY_NS 100000000        /* from one shortage of memory to the next that is noted */
+#define MOST_NAME 128
+enum { MOST_FRAMES = 64, DOMAIN_PLACES = 4096 };
+
+typedef struct Text {
+  char bytes[EVENTRING_MAX_STACK_TEXT];
+  size_t size;
+  uint32_t frames;
+  bool full;
+} Text;
+
+/* ---- describing ---------------------------------------------------------- */
+
+static void put_line(Text *t, const char *name, const char *source, uint32_t line) {
+  char number[16] = "";
+  t->frames++;
+  if (line != 0) snprintf(number, sizeof number, "%u", (unsigned)line);
+  size_t names = strlen(name), sources = strlen(source), digits = strlen(number);
+  if (t->full || t->size + names + sources + digits + 3 > sizeof t->bytes) {
+    t->full = true;
+    return;
+  }
+  char *to = t->bytes + t->size;
+  const struct { const char *text; size_t size; char end; } parts[] = {
+    {name, names, '\t'}, {source, sources, '\t'}, {number, digits, '\n'}};
+  for (int i = 0; i < 3; i++) {
+    for (size_t k = 0; k < parts[i].size; k++)
+      *to++ = parts[i].text[k] == '\t' || parts[i].text[k] == '\n' ? '?' : parts[i].text[k];
+    *to++ = parts[i].end;
+  }
+  t->size = (size_t)(to - t->bytes);
+}
+
+static void put_frame(Text *t, lua_State *L, CallInfo *frame) {
+  char name[MEMPROF_NAME_SIZE] = "?", source[LUA_IDSIZE] = "?";
+  uint32_t line = 0, last_line = 0, column = 0;
+  if (t->full) {
+    t->frames++;
+    return;
+  }
+  frame_name(L, frame, name, source, &line, &last_line);
+  if (is_lua_frame(frame)) {
+    const Prototype *p = frame_closure(frame)->p;
+    const ptrdiff_t pc = frame->u.lua.pc - p->code - 1;
+    frame_place(p, pc > 0 ? (uint32_t)pc : 0, &line, &column);
+  }
+  put_line(t, name, source, line);
+}
+
+static void describe(Text *t, const Domain *d) {
+  for (lua_State *co = d->current; co != NULL; co = co->resumer)
+    for (CallInfo *frame = co->ci; frame != &co->base_ci; frame = frame->prev)
+      put_frame(t, co, frame);
+}
+
+/* ---- describing in a handler --------------------------------------------- */
+
+static bool peek(const void *from, void *to, size_t size) {
+  const struct iovec local = {to, size}, remote = {(void *)(uintptr_t)from, size};
+  return syscall(SYS_process_vm_readv, getpid(), &local, 1, &remote, 1, 0) == (long)size;
+}
+
+static void put_source(const Prototype *p, char *source) {
+  String head;
+  char text[MOST_NAME];
+  strcpy(source, "?");
+  if (p->source == NULL || !peek(p->source, &head, offsetof(String, data))) return;
+  size_t size = string_len(&head);
+  if (size >= sizeof text) size = sizeof text - 1;
+  if (!peek(p->source->data, text, size)) return;
+  text[size] = '\0';
+  chunk_id(source, text, size);
+}
+
+static void peek_lua_frame(Text *t, const CallInfo *frame) {
+  TValue function;
+  LuaClosure closure;
+  Prototype p;
+  char source[LUA_IDSIZE];
+  Position position = 0;
+  if (!peek(frame->func, &function, sizeof function) || function.tag != TAG_LUA_CLOSURE ||
+      !peek(function.v.p, &closure, offsetof(LuaClosure, p) + sizeof closure.p) ||
+      !peek(closure.p, &p, sizeof p)) {
+    put_line(t, "?", "?", 0);
+    return;
+  }
+  const ptrdiff_t pc = frame->u.lua.pc - p.code - 1;
+  put_source(&p, source);
+  if (pc >= 0 && pc < (ptrdiff_t)p.npositions && peek(p.positions + pc, &position, sizeof position))
+    put_line(t, p.line_defined == 0 ? "main chunk" : "function", source, position_line(position));
+  else put_line(t, p.line_defined == 0 ? "main chunk" : "function", source, 0);
+}
+
+static void describe_in_handler(Text *t, const Domain *d) {
+  lua_State *co = NULL;
+  peek(&d->current, &co, sizeof co);
+  for (int threads = 0; co != NULL && threads < MOST_FRAMES; threads++) {
+    CallInfo frame, *at;
+    if (!peek(&co->ci, &at, sizeof at)) return;
+    for (int n = 0; at != NULL && at != &co->base_ci && n < MOST_FRAMES; n++) {
+      if (!peek(at, &frame, sizeof frame)) return;
+      if (frame.status & CALL_C) put_line(t, "(a C function)", "[C]", 0);
+      else peek_lua_frame(t, &frame);
+      at = frame.prev;
+    }
+    if (!peek(&co->resumer, &co, sizeof co)) return;
+  }
+}
+
+/* ---- writing ------------------------------------------------------------- */
+
+static void say_activity(const Domain *d, struct eventring_stack_text *stack) {
+  const Peer *peer = d->peer;
+  stack->activity = d->gc.in_finalizers ? EVENTRING_ACTIVITY_FINALIZING
+                    : d->gc.running     ? EVENTRING_ACTIVITY_COLLECTING
+                                        : EVENTRING_ACTIVITY_RUNNING;
+  if (atomic_load_explicit(&peer->wait_kind, memory_order_relaxed) == 0) return;
+  stack->activity = EVENTRING_ACTIVITY_WAITING;
+  stack->subject = atomic_load_explicit(&peer->wait_id, memory_order_relaxed);
+}
+
+static void write_stack(Domain *d, int reason, int64_t value, bool in_handler) {
+  Text t;
+  t.size = t.frames = 0;
+  t.full = false;
+  struct eventring_stack_text stack = {.reason = (uint8_t)reason, .value = value};
+  if (eventring_domain_slot(d->rings) < 0) return;
+  if (in_handler) describe_in_handler(&t, d);
+  else describe(&t, d);
+  say_activity(d, &stack);
+  stack.text = t.bytes;
+  stack.size = t.size;
+  stack.frames = t.frames;
+  /* what finds no room is not there; the program goes on */
+  if (in_handler) eventring_stack_write_in_handler(d->rings, &stack);
+  else eventring_stack_write(d->rings, &stack);
+}
+
+void last_stack_note(Domain *d, int reason, int64_t value) {
+  static _Thread_local struct timespec last; /* shortage of memory */
+  struct timespec now;
+  if (d->current == NULL) return;
+  if (reason == EVENTRING_STACK_MEMORY) {
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    const int64_t passed = (int64_t)(now.tv_sec - last.tv_sec) * 1000000000 +
+                           (now.tv_nsec - last.tv_nsec);
+    if (passed < MEMORY_NS) return;
+    last = now;
+  }
+  write_stack(d, reason, value, false);
+}
+
+/* That of the calling thread; NULL: it has none. */
+static Domain *domain_of_thread(void) {
+  const int tid = (int)syscall(SYS_gettid);
+  Domain *d;
+  for (unsigned n = 0; n < DOMAIN_PLACES && introspection_domain(n, &d); n++) {
+    Peer *peer;
+    int its;
+    /* those of other threads may end meanwhile */
+    if (d != NULL && peek(&d->peer, &peer, sizeof peer) && peek(&peer->tid, &its, sizeof its) &&
+        its == tid)
+      return d;
+  }
+  return NULL;
+}
+
+/* The error itself is noted where its handler runs, before the stack is unwound. */
+static void wanted(eventring_domain *domain, enum eventring_stack_reason reason, int64_t value,
+                   bool in_handler) {
+  (void)domain;
+  if (reason == EVENTRING_STACK_ERROR) return;
+  Domain *d = domain_of_thread();
+  if (d != NULL) write_stack(d, reason, value, in_handler);
+}
+
+/* ---- periods ------------------------------------------------------------- */
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static bool asks;          /* the thread runs; atomic, changed under the mutex */
+static uint64_t period_ns; /* 0: never; constant */
+
+static void rest(uint64_t ns) {
+  const struct timespec time = {.tv_sec = (time_t)(ns / 1000000000u),
+                                .tv_nsec = (long)(ns % 1000000000u)};
+  nanosleep(&time, NULL);
+}
+
+/* It ends when nothing is recorded. */
+static void *ask(void *argument) {
+  (void)argument;
+  rest(FIRST_NS);
+  while (eventring_stack_ask(true)) {
+    rest(ASKED_NS);
+    eventring_stack_ask(false);
+    rest(period_ns);
+  }
+  __atomic_store_n(&asks, false, __ATOMIC_RELEASE);
+  return NULL;
+}
+
+static void begin_asking(Domain *d) {
+  pthread_attr_t attributes;
+  pthread_t thread;
+  sigset_t all, before;
+  pthread_mutex_lock(&mutex);
+  if (!asks && pthread_attr_init(&attributes) == 0) {
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    pthread_attr_setstacksize(&attributes, 64 << 10);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    __atomic_store_n(&asks, true, __ATOMIC_RELAXED);
+    /* without it, stacks are written when something happens */
+    if (pthread_create(&thread, &attributes, ask, NULL) != 0)
+      __atomic_store_n(&asks, false, __ATOMIC_RELAXED);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
+  }
+  pthread_mutex_unlock(&mutex);
+  if (d->hooks.profile_obey != NULL) d->hooks.profile_obey(d); /* chooses the word of safepoints */
+}
+
+static void forget_after_fork(void) {
+  pthread_mutex_init(&mutex, NULL);
+  asks = false;
+}
+
+/* "1", "0.5", "250ms"; what is wrong is reported once. */
+static void read_period(void) {
+  const char *text = getenv("SAROS_EVENTRING_STACKS");
+  char *end;
+  pthread_atfork(NULL, NULL, forget_after_fork);
+  eventring_on_stack(wanted);
+  period_ns = 1000000000;
+  if (text == NULL || *text == '\0') return;
+  const double number = strtod(text, &end);
+  const double ns = number * (strcmp(end, "ms") == 0 ? 1e6 : NS_PER_S);
+  const bool known = end != text && (*end == '\0' || strcmp(end, "s") == 0 || strcmp(end, "ms") == 0);
+  if (known && (ns == 0 || (ns >= LEAST_PERIOD_NS && ns <= 3600 * NS_PER_S))) {
+    period_ns = (uint64_t)ns;
+    return;
+  }
+  fprintf(stderr, "saros: warning: SAROS_EVENTRING_STACKS is not 0 or a time from 10ms to 3600s; "
+                  "stacks are recorded each second\n");
+}
+
+/* At a safepoint, or a collection. */
+static void obey(Domain *d) {
+  if (eventring_domain_slot(d->rings) < 0 || d->current == NULL) return;
+  if (period_ns != 0 && !__atomic_load_n(&asks, __ATOMIC_RELAXED)) begin_asking(d);
+  const uint32_t number = eventring_stack_asked(d->rings);
+  if (number == 0 || number == d->stack_asked) return;
+  d->stack_asked = number;
+  write_stack(d, EVENTRING_STACK_PERIOD, 0, false);
+}
+
+void last_stack_attach(lua_State *L) {
+  static pthread_once_t read = PTHREAD_ONCE_INIT;
+  pthread_once(&read, read_period);
+  L->domain->hooks.stack_obey = obey;
+  L->domain->hooks.stack_note = last_stack_note;
+  obey(L->domain);
+}
