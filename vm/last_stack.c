@@ -8,7 +8,9 @@
  *
  * While the process records, a thread of its own asks for stacks in each period: it sets a
  * bit in the word that safepoints test anyway (probes.h) and clears it soon after; other
- * processes set it too. So nothing is added to what a program executes.
+ * processes set it too. So nothing is added to what a program executes. The child of a fork
+ * has no such thread, since it may end with its last thread; it looks at the time whenever it
+ * collects.
  *
  * In a handler of a signal anything may be half done. Frames are filled in an order that
  * keeps a list of them right at each moment (frame.h), but memory may be damaged when the
@@ -27,6 +29,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "debuginfo.h"
 #include "eventring/introspection.h"
 #include "eventring/stack.h"
@@ -223,6 +226,7 @@ static void wanted(eventring_domain *domain, enum eventring_stack_reason reason,
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static bool asks;          /* the thread runs; atomic, changed under the mutex */
+static bool is_child;      /* of a fork */
 static uint64_t period_ns; /* 0: never; constant */
 
 static void rest(uint64_t ns) {
@@ -231,7 +235,7 @@ static void rest(uint64_t ns) {
   nanosleep(&time, NULL);
 }
 
-/* It ends when nothing is recorded. */
+/* It ends when no domain is recorded. */
 static void *ask(void *argument) {
   (void)argument;
   rest(FIRST_NS);
@@ -268,6 +272,7 @@ static void begin_asking(Domain *d) {
 static void forget_after_fork(void) {
   pthread_mutex_init(&mutex, NULL);
   asks = false;
+  is_child = true;
 }
 
 /* "1", "0.5", "250ms"; what is wrong is reported once. */
@@ -289,10 +294,19 @@ static void read_period(void) {
                   "stacks are recorded each second\n");
 }
 
+/* In the child of a fork. */
+static void write_if_due(Domain *d) {
+  const uint64_t now = monotonic_ns();
+  if (now - d->stack_ns < period_ns) return;
+  d->stack_ns = now;
+  write_stack(d, EVENTRING_STACK_PERIOD, 0, false);
+}
+
 /* At a safepoint, or a collection. */
 static void obey(Domain *d) {
   if (eventring_domain_slot(d->rings) < 0 || d->current == NULL) return;
-  if (period_ns != 0 && !__atomic_load_n(&asks, __ATOMIC_RELAXED)) begin_asking(d);
+  if (period_ns != 0 && is_child) write_if_due(d);
+  else if (period_ns != 0 && !__atomic_load_n(&asks, __ATOMIC_RELAXED)) begin_asking(d);
   const uint32_t number = eventring_stack_asked(d->rings);
   if (number == 0 || number == d->stack_asked) return;
   d->stack_asked = number;

@@ -95,10 +95,16 @@ int eventring_stack_write_in_handler(eventring_domain *domain,
 
 /* ---- Asking --------------------------------------------------------------------------- */
 
+static bool is_any_attached_locked(void) {
+  for (const struct evr_domain *d = evr_producer.domains; d; d = d->next)
+    if (d->recording) return true;
+  return false;
+}
+
 bool eventring_stack_ask(bool on) {
   evr_lock();
   struct evr_recording *r = evr_producer.recording;
-  bool recorded = r && !r->ended && evr_control(r)->wanted & 1;
+  bool recorded = r && !r->ended && evr_control(r)->wanted & 1 && is_any_attached_locked();
   if (recorded) evr_control_ask_stacks(evr_control(r), on);
   evr_unlock();
   return recorded;

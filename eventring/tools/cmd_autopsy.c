@@ -16,7 +16,7 @@
 
 /* On one screen: so many open spans, lines of the last seconds, lines of the error. */
 enum { BRIEF_OPEN = 3, BRIEF_LAST = 10, BRIEF_WITH_SITES = 3, BRIEF_ERROR = 1, WHOLE_ERROR = 12,
-       BRIEF_FRAMES = 2, WHOLE_FRAMES = 12 };
+       MOST_FRAMES = 12 };
 
 /* ---- Reading ------------------------------------------------------------------------- */
 
@@ -247,15 +247,14 @@ static void print_stacks(const struct autopsy *a) {
     any = eventring_cursor_last_stack(a->q.reader.cursor, slot, &stack) == EVENTRING_OK;
   if (!any) return;
   puts("\nLast stacks, the innermost function first");
-  last_stacks_print(a->q.reader.cursor, UINT64_MAX, a->end_ns,
-                    a->brief ? BRIEF_FRAMES : WHOLE_FRAMES);
+  last_stacks_print(a->q.reader.cursor, UINT64_MAX, a->end_ns, MOST_FRAMES);
 }
 
 static void print_text(const struct autopsy *a) {
   question_head(&a->q, stdout);
   print_error(&a->q.info, a->brief ? BRIEF_ERROR : WHOLE_ERROR);
   print_open(a);
-  print_stacks(a);
+  if (!a->brief) print_stacks(a);
   autopsy_print_last(a);
   if (!a->brief) print_memory(a);
   autopsy_print_sites(a);

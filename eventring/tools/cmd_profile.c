@@ -15,6 +15,7 @@
 #include "options.h"
 #include "profile_view.h"
 #include "sample.h"
+#include "sample_self.h"
 
 struct profile_options {
   struct profile_view view;
@@ -137,6 +138,17 @@ static int show_samples(const struct sampling *sampling, const struct profile_op
   return status;
 }
 
+static int let_sample_itself(pid_t pid, struct launch *launch, const struct profile_options *o,
+                             const char *why) {
+  struct time_profile profile;
+  int status = sample_self(pid, launch, &o->sample, detail_for(o), why, &profile);
+  if (status >= 0) return status;
+  snprintf(profile.program, sizeof profile.program, "%s", launch ? launch->command : "");
+  status = show(&profile, o);
+  time_profile_free(&profile);
+  return status;
+}
+
 /* `launch`: NULL, or the program. */
 static int sample_it(pid_t pid, struct launch *launch, struct profile_options *o) {
   struct sampling *sampling;
@@ -144,6 +156,8 @@ static int sample_it(pid_t pid, struct launch *launch, struct profile_options *o
   o->sample.cpu = o->cpu;
   int status = sample_process(&sampling, pid, launch, &o->sample);
   if (status < 0) status = show_samples(sampling, o, launch ? launch->command : NULL);
+  else if (status == SAMPLE_FORBIDDEN)
+    status = let_sample_itself(pid, launch, o, sample_why_not(sampling));
   sample_free(sampling);
   return status;
 }

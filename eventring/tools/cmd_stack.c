@@ -296,6 +296,8 @@ static int show_process(pid_t pid, const struct request *request) {
   static struct view view;
   view.request = request;
   if (!remote_host_open(&view.host, pid)) {
+    if (view.host.forbidden)
+      return last_stacks_ask(pid, request->domain, request->json, view.host.error);
     complain("%ld: %s", (long)pid, view.host.error);
     return STATUS_WRONG;
   }

@@ -7,9 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "analysis/units.h"
 #include "eventring/stack.h"
+#include "sample_self.h"
 
 static const char *const activities[] = {"running", "collecting", "finalizing", "waiting"};
 
@@ -34,6 +36,12 @@ uint64_t last_stacks_end(eventring_cursor *cursor) {
         end = ring.newest_ns;
   }
   return end;
+}
+
+static uint64_t monotonic_ns(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
 /* ---- Lines ------------------------------------------------------------------------------ */
@@ -82,14 +90,14 @@ static void print_head(eventring_cursor *cursor, const struct eventring_last_sta
                        uint64_t end_ns) {
   char age[EVA_FIGURE];
   struct eventring_domain_info info = {.name = "?"};
+  bool is_live = eventring_cursor_liveness(cursor) == EVENTRING_LIVE;
   eventring_cursor_life(cursor, stack->domain, stack->incarnation, &info);
   printf("domain %u ", stack->domain);
   print_foreign_text(stdout, info.name);
   printf(": %s", activities[stack->activity]);
   if (stack->subject) printf(" for %" PRIu32, stack->subject);
-  printf(", %s before the end (%s",
-         eva_duration_text(age, end_ns > stack->ns ? end_ns - stack->ns : 0),
-         eventring_stack_reason_text(stack->reason));
+  printf(", %s before %s (%s", eva_duration_text(age, end_ns > stack->ns ? end_ns - stack->ns : 0),
+         is_live ? "now" : "the end", eventring_stack_reason_text(stack->reason));
   if (stack->reason == EVENTRING_STACK_SIGNAL) printf(" %" PRId64, stack->value);
   if (stack->reason == EVENTRING_STACK_STEP && stack->value > 0)
     printf(", %s", eva_duration_text(age, (uint64_t)stack->value));
@@ -165,24 +173,27 @@ unsigned last_stacks_put(struct eva_json *json, eventring_cursor *cursor, uint64
 
 /* ---- The command ------------------------------------------------------------------------ */
 
-static int show(struct reader *reader, uint64_t domain, bool as_json) {
+/* `how`: NULL, or how the process was made to write them. */
+static int show(eventring_cursor *cursor, uint64_t domain, bool as_json, uint64_t end_ns,
+                const char *how) {
   struct eventring_info info = {0};
   struct eva_json json;
-  uint64_t end_ns = last_stacks_end(reader->cursor);
   unsigned found;
-  eventring_cursor_info(reader->cursor, &info);
+  eventring_cursor_info(cursor, &info);
   if (as_json) {
     eva_json_start(&json, stdout);
     eva_json_open_object(&json);
     eva_json_uint_at(&json, "version", 1);
     put_process(&json, &info);
+    if (how) eva_json_string_at(&json, "how", how);
     eva_json_uint_at(&json, "end_ns", end_ns);
     eva_json_key(&json, "rows");
-    found = last_stacks_put(&json, reader->cursor, domain, end_ns);
+    found = last_stacks_put(&json, cursor, domain, end_ns);
     eva_json_close_object(&json);
     eva_json_line(&json);
   } else {
-    found = last_stacks_print(reader->cursor, domain, end_ns, UINT32_MAX);
+    if (how) printf("%s\n\n", how);
+    found = last_stacks_print(cursor, domain, end_ns, UINT32_MAX);
   }
   if (found) return STATUS_OK;
   complain("the recording has no stack%s", domain == UINT64_MAX ? "" : " of this domain");
@@ -195,10 +206,29 @@ int last_stacks_show(const char *path, uint64_t domain, bool json) {
   int status = reader_open_target(&reader, path, EVENTRING_OPEN_FOLLOW);
   if (status >= 0) return status;
   status = eventring_cursor_catch_up(reader.cursor, &error);
-  if (status == EVENTRING_OK) status = show(&reader, domain, json);
+  if (status == EVENTRING_OK) status = show(reader.cursor, domain, json, last_stacks_end(reader.cursor), NULL);
   else {
     complain("%s", error.text);
     status = STATUS_WRONG;
   }
   return reader_close(&reader, status);
+}
+
+enum { PATIENCE_NS = 500000000 };
+
+int last_stacks_ask(pid_t pid, uint64_t domain, bool json, const char *why) {
+  eventring_cursor *cursor;
+  uint64_t asked_ns;
+  int status = sample_self_open(&cursor, pid, why);
+  if (status >= 0) return status;
+  if (sample_self_ask(cursor, PATIENCE_NS, &asked_ns) < 0) {
+    complain("%ld: it has ended", (long)pid);
+    status = STATUS_WRONG;
+  } else {
+    status = show(cursor, domain, json, monotonic_ns(),
+                  "Written by the process itself, at safepoints (the kernel does not let its "
+                  "memory be read).");
+  }
+  eventring_close(cursor);
+  return status;
 }

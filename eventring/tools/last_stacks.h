@@ -18,5 +18,8 @@ unsigned last_stacks_put(struct eva_json *json, eventring_cursor *cursor, uint64
 
 /* `stack FILE` of the command. Returns the exit status. */
 int last_stacks_show(const char *path, uint64_t domain, bool json);
+/* The stacks that a live process writes when it is asked, because its memory cannot be read
+   (`why`). Returns the exit status. */
+int last_stacks_ask(pid_t pid, uint64_t domain, bool json, const char *why);
 
 #endif

@@ -304,6 +304,7 @@ static void sample(struct sampling *s, struct launch *launch) {
 
 static int check(const struct sampling *s, const struct launch *launch) {
   if (s->life_count > 0 || s->processes[0]->open) return -1;
+  if (s->processes[0]->host.forbidden) return SAMPLE_FORBIDDEN;
   complain("%ld: %s%s", (long)s->root, s->processes[0]->host.error,
            launch && !s->options.children ? " (its children: --children)" : "");
   return STATUS_WRONG;
@@ -317,8 +318,8 @@ int sample_process(struct sampling **sampling, pid_t pid, struct launch *launch,
   s->start_ns = now_ns();
   s->start_wall_ns = (int64_t)now_of(CLOCK_REALTIME);
   list_all(s, s->start_ns);
-  if (!launch && !options->children) {
-    int status = check(s, NULL);
+  if (s->processes[0]->host.forbidden || (!launch && !options->children)) {
+    int status = check(s, launch);
     if (status >= 0) return status;
   }
   if (!launch) {
@@ -330,6 +331,8 @@ int sample_process(struct sampling **sampling, pid_t pid, struct launch *launch,
   s->end_ns = now_ns();
   return check(s, launch);
 }
+
+const char *sample_why_not(const struct sampling *s) { return s->processes[0]->host.error; }
 
 /* ---- The result ------------------------------------------------------------------------ */
 

@@ -17,13 +17,16 @@ struct sample_options {
 };
 
 struct sampling;
+enum { SAMPLE_FORBIDDEN = 1000 };
 /* Samples the process, until the time is up, it ends, or the user interrupts. `launch`: the
-   program that was started as that process, or NULL. -1, or the exit status after a message. */
+   program that was started as that process, or NULL. -1, or the exit status after a message, or
+   SAMPLE_FORBIDDEN: the kernel does not let its memory be read (sample_why_not). */
 int sample_process(struct sampling **sampling, pid_t pid, struct launch *launch,
                    const struct sample_options *options);
 /* What was counted; freed apart. */
 void sample_profile(const struct sampling *sampling, enum sample_detail detail,
                     struct time_profile *profile);
+const char *sample_why_not(const struct sampling *sampling);
 void sample_free(struct sampling *sampling);
 
 #endif

@@ -22,7 +22,7 @@ seen() {
 says='io.stdout:write("ready\n") io.stdout:flush()'
 
 ends 2 "PID" stack
-ends 2 "x.eventring is not the number of a process" stack x.eventring
+ends 1 "x.eventring: No such file" stack x.eventring
 ends 1 "999999999: no such process" stack 999999999
 ends 1 "$$: it does not run Saros" stack $$
 

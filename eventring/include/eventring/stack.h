@@ -67,7 +67,7 @@ int eventring_stack_write_in_handler(eventring_domain *domain,
                                      const struct eventring_stack_text *stack);
 
 /* Asks all domains of this process for their stacks (`on`), or no longer. They are asked
-   through eventring_calls_word, too, whose bit 2 is set meanwhile. False: nothing is
+   through eventring_calls_word, too, whose bit 2 is set meanwhile. False: no domain is
    recorded. Any thread. */
 bool eventring_stack_ask(bool on);
 /* The number of what is asked now; 0: nothing is. A domain writes one stack for each number.

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT */
+/* sample_self.c: samples of a process whose memory may not be read.
+ *
+ * A process that records has a control page, through which it can be asked for its stacks: each
+ * domain writes its own as a record at its next safepoint (<eventring/stack.h>). So samples lie
+ * at safepoints only (ends of loops, calls of tail functions, collections), and a domain that
+ * reaches none in time, because it waits or runs a C function, is counted as "(not at a
+ * safepoint)".
+ */
+#include "sample_self.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "eventring/stack.h"
+#include "sample_tree.h"
+
+enum { LOOK_NS = 200000, MOST_DEPTH = 256 };
+
+static const char not_there[] = "(not at a safepoint)";
+
+static uint64_t now_ns(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void rest(uint64_t ns) {
+  nanosleep(&(struct timespec){.tv_sec = (time_t)(ns / 1000000000u),
+                               .tv_nsec = (long)(ns % 1000000000u)}, NULL);
+}
+
+/* ---- Asking ----------------------------------------------------------------------------- */
+
+int sample_self_open(eventring_cursor **cursor, pid_t pid, const char *why) {
+  struct eventring_error error;
+  if (eventring_open_pid(cursor, pid, EVENTRING_OPEN_NOW, &error) != 0) {
+    complain("%ld: %s; and it has no recording, through which it could be asked for its stacks "
+             "(start it with SAROS_EVENTRING_START=1)", (long)pid, why);
+    return STATUS_WRONG;
+  }
+  if (eventring_cursor_control(*cursor, EVENTRING_CONTROL_STACKS, 0, &error) == 0) return -1;
+  complain("%ld: %s; and it cannot be asked for its stacks: %s", (long)pid, why, error.text);
+  eventring_close(*cursor);
+  return STATUS_WRONG;
+}
+
+static bool is_alive(eventring_cursor *cursor, unsigned slot) {
+  struct eventring_domain_info info;
+  return eventring_cursor_domain(cursor, slot, &info) == 0 && info.alive;
+}
+
+/* How many have answered; *alive: of how many. */
+static int count_answers(eventring_cursor *cursor, uint64_t asked_ns, int *alive) {
+  struct eventring_last_stack stack;
+  int count = 0;
+  *alive = 0;
+  for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++) {
+    if (!is_alive(cursor, slot)) continue;
+    (*alive)++;
+    count += eventring_cursor_last_stack(cursor, slot, &stack) == 0 && stack.ns >= asked_ns;
+  }
+  return count;
+}
+
+int sample_self_ask(eventring_cursor *cursor, uint64_t ns, uint64_t *asked_ns) {
+  int count = 0, alive = 1;
+  uint64_t begun = *asked_ns = now_ns();
+  if (eventring_cursor_control(cursor, EVENTRING_CONTROL_STACKS, 1, NULL) != 0) return -1;
+  while (count < alive && now_ns() - begun < ns) {
+    rest(LOOK_NS);
+    if (eventring_cursor_catch_up(cursor, NULL) != 0) break;
+    count = count_answers(cursor, *asked_ns, &alive);
+  }
+  eventring_cursor_control(cursor, EVENTRING_CONTROL_STACKS, 0, NULL);
+  return eventring_cursor_liveness(cursor) == EVENTRING_LIVE ? count : -1;
+}
+
+/* ---- Counting --------------------------------------------------------------------------- */
+
+struct self {
+  eventring_cursor *cursor;
+  struct sample_tree tree[EVENTRING_MAX_DOMAINS]; /* by slot; nodes NULL: none */
+  char name[EVENTRING_MAX_DOMAINS][EVENTRING_MAX_DOMAIN_NAME + 1];
+  struct remote_function **functions; /* that were seen, by hash; trees refer to them */
+  size_t count, places;               /* a power of two */
+  uint64_t samples, late;
+};
+
+static volatile sig_atomic_t interrupted;
+static void on_interrupt(int number) { interrupted = number; }
+
+static struct remote_function **place_of(const struct self *s, const struct remote_function *f) {
+  uint64_t hash = 0xcbf29ce484222325;
+  for (const char *c = f->name; *c; c++) hash = (hash ^ (uint8_t)*c) * 0x100000001b3;
+  for (const char *c = f->source; *c; c++) hash = (hash ^ (uint8_t)*c) * 0x100000001b3;
+  for (uint64_t at = hash ^ hash >> 29;; at++) {
+    struct remote_function **place = &s->functions[at & (s->places - 1)];
+    if (!*place || (strcmp((*place)->name, f->name) == 0 &&
+                    strcmp((*place)->source, f->source) == 0))
+      return place;
+  }
+}
+
+static void make_room(struct self *s) {
+  if (2 * (s->count + 1) <= s->places) return;
+  struct self before = *s;
+  s->places = s->places ? 2 * s->places : 256;
+  s->functions = need_zeroed(s->places, sizeof(struct remote_function *));
+  for (size_t i = 0; i < before.places; i++)
+    if (before.functions[i]) *place_of(s, before.functions[i]) = before.functions[i];
+  free(before.functions);
+}
+
+/* A line of the text of a stack; returns where the next one begins. */
+static const char *take_line(struct self *s, const char *at, struct sample_key *key) {
+  struct remote_function f = {0};
+  int name = (int)strcspn(at, "\t\n");
+  snprintf(f.name, sizeof f.name, "%.*s", name, at);
+  at += name + (at[name] == '\t');
+  int source = (int)strcspn(at, "\t\n");
+  snprintf(f.source, sizeof f.source, "%.*s", source, at);
+  f.is_c = strcmp(f.source, "[C]") == 0;
+  at += source + (at[source] == '\t');
+  key->line = (uint32_t)strtoul(at, NULL, 10);
+  at += strcspn(at, "\n");
+  make_room(s);
+  struct remote_function **place = place_of(s, &f);
+  if (!*place) {
+    *place = need_zeroed(1, sizeof f);
+    **place = f;
+    s->count++;
+  }
+  key->function = *place;
+  return *at ? at + 1 : at;
+}
+
+static void count_stack(struct self *s, unsigned slot, const struct eventring_last_stack *stack) {
+  struct sample_key keys[MOST_DEPTH] = {{0}};
+  struct sample_tree *tree = &s->tree[slot];
+  size_t depth = 0;
+  uint32_t node = 0;
+  if (!stack) node = sample_tree_child(tree, 0, (struct sample_key){.text = not_there});
+  for (const char *at = stack ? stack->text : ""; *at && depth < MOST_DEPTH; depth++)
+    at = take_line(s, at, &keys[depth]);
+  while (depth-- > 0) node = sample_tree_child(tree, node, keys[depth]);
+  tree->nodes[node].here++;
+  s->samples++;
+}
+
+static void count_all(struct self *s, uint64_t domain, uint64_t asked_ns) {
+  struct eventring_last_stack stack;
+  struct eventring_domain_info info;
+  for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++) {
+    if ((domain != UINT64_MAX && domain != slot) || !is_alive(s->cursor, slot)) continue;
+    if (!s->tree[slot].nodes) {
+      sample_tree_open(&s->tree[slot]);
+      if (eventring_cursor_domain(s->cursor, slot, &info) == 0)
+        memcpy(s->name[slot], info.name, sizeof s->name[slot]);
+    }
+    bool answered = eventring_cursor_last_stack(s->cursor, slot, &stack) == 0 &&
+                    stack.ns >= asked_ns;
+    count_stack(s, slot, answered ? &stack : NULL);
+  }
+}
+
+static void sample_until_end(struct self *s, struct launch *launch,
+                             const struct sample_options *options, uint64_t period) {
+  uint64_t start = now_ns(), due = start, asked_ns;
+  while (!interrupted) {
+    uint64_t now = now_ns();
+    if (options->seconds_ns && now - start >= options->seconds_ns) return;
+    if (launch) launch_check(launch);
+    if (sample_self_ask(s->cursor, period / 2, &asked_ns) < 0) return;
+    count_all(s, options->domain, asked_ns);
+    due += period;
+    now = now_ns();
+    if (due > now) rest(due - now);
+    for (; due + period < now; due += period) s->late++;
+  }
+}
+
+/* ---- The result ------------------------------------------------------------------------- */
+
+static void fill(const struct self *s, enum sample_detail detail, uint64_t period,
+                 struct time_profile *profile) {
+  profile->profiles.list = need_zeroed(EVENTRING_MAX_DOMAINS, sizeof *profile->profiles.list);
+  if (detail == SAMPLE_BY_PLACE)
+    profile->lines = need_zeroed(EVENTRING_MAX_DOMAINS, sizeof *profile->lines);
+  for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++) {
+    if (!s->tree[slot].nodes) continue;
+    size_t i = profile->profiles.count++;
+    struct eventring_profile *p = &profile->profiles.list[i];
+    sample_tree_profile(&s->tree[slot], detail, period, p,
+                        profile->lines ? &profile->lines[i] : NULL);
+    p->slot = slot;
+    p->incarnation = 1;
+    memcpy(p->domain, s->name[slot], sizeof p->domain);
+  }
+}
+
+static void release(struct self *s) {
+  for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++)
+    sample_tree_close(&s->tree[slot]);
+  for (size_t i = 0; i < s->places; i++) free(s->functions[i]);
+  free(s->functions);
+  eventring_close(s->cursor);
+  free(s);
+}
+
+int sample_self(pid_t pid, struct launch *launch, const struct sample_options *options,
+                enum sample_detail detail, const char *why, struct time_profile *profile) {
+  static char how[256];
+  uint64_t hz = options->hz < SAMPLE_SELF_MOST_HZ ? options->hz : SAMPLE_SELF_MOST_HZ;
+  const uint64_t period = 1000000000u / hz;
+  struct self *s = need_zeroed(1, sizeof *s);
+  int status = sample_self_open(&s->cursor, pid, why);
+  if (status >= 0) {
+    free(s);
+    return status;
+  }
+  if (!launch) {
+    struct sigaction stop = {.sa_handler = on_interrupt};
+    sigaction(SIGINT, &stop, NULL);
+    sigaction(SIGTERM, &stop, NULL);
+  }
+  sample_until_end(s, launch, options, period);
+  snprintf(how, sizeof how, "The process has sampled itself, at safepoints only, %d times a second "
+           "(the kernel does not let its memory be read).", (int)hz);
+  *profile = (struct time_profile){.sampled = true, .pid = pid, .period_ns = period,
+                                   .samples = s->samples, .late = s->late, .how = how};
+  fill(s, detail, period, profile);
+  release(s);
+  return -1;
+}
