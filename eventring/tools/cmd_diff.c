@@ -11,6 +11,7 @@
 #include "options.h"
 #include "runs.h"
 #include "heap_diff.h"
+#include "profile_diff.h"
 #include "text_table.h"
 
 /* With fewer runs than a test takes, only what is beyond this factor counts as a change:
@@ -211,7 +212,7 @@ static void print_json(const struct runs *runs) {
 /* ---- The command --------------------------------------------------------------------- */
 
 struct asked {
-  bool json, heap;
+  bool json, heap, profile;
   uint64_t top; /* 0: not given */
   const char *by;
 };
@@ -223,6 +224,8 @@ static int read_words(const struct command *self, int count, char **words, struc
       {"top", 't', OPTION_COUNT, &asked->top, "N", "at most N lines (10 of spans, 20 of a heap)"},
       {"heap", 0, OPTION_FLAG, &asked->heap, NULL,
        "what is alive, beyond the error of the estimates"},
+      {"profile", 0, OPTION_FLAG, &asked->profile, NULL,
+       "functions, out of profiles of calls, and which have changed"},
       {"by", 0, OPTION_TEXT, &asked->by, "WHAT",
        "of a heap: line (default), function, kind, origin, span or domain"}};
   int status = options_parse(self, OPTION_SPECS(specs), count, words, operands);
@@ -231,6 +234,7 @@ static int read_words(const struct command *self, int count, char **words, struc
   if (operands->count < 2) return usage_error(self, "two recordings, A and B, are needed");
   if (asked->heap && operands->count > 2)
     return usage_error(self, "--heap compares two recordings");
+  if (asked->heap && asked->profile) return usage_error(self, "one of --heap and --profile");
   if (asked->by && !asked->heap) return usage_error(self, "--by goes with --heap");
   if (operands->count % 2)
     return usage_error(self, "`%s' has no counterpart: runs of A and B in turn",
@@ -246,6 +250,10 @@ int command_diff(const struct command *self, int count, char **words) {
   if (asked.heap) {
     const struct heap_diff options = {asked.by, asked.json, asked.top};
     return heap_diff(self, &options, operands.words);
+  }
+  if (asked.profile) {
+    const struct profile_diff options = {asked.json, asked.top};
+    return profile_diff(&options, operands.words, operands.count);
   }
   struct runs runs = {.count = operands.count};
   runs.run = need_zeroed(runs.count, sizeof *runs.run);

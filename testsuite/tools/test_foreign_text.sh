@@ -125,6 +125,7 @@ run_diff() {
     shows_harmless "$EVENTRING" diff "$argument" "$file"
     shows_harmless "$EVENTRING" diff --heap --by "$argument" "$sampled" "$sampled"
     shows_harmless "$EVENTRING" diff --heap "$argument/1.eventring" "$sampled"
+    shows_harmless "$EVENTRING" diff --profile "$argument/1.eventring" "$sampled"
   done
 }
 run_heap() {

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* profile_diff.h: what changed between profiles of calls (`diff --profile`). */
+#ifndef EVENTRING_TOOL_PROFILE_DIFF_H
+#define EVENTRING_TOOL_PROFILE_DIFF_H
+
+#include "tool.h"
+
+struct profile_diff {
+  bool json;
+  uint64_t top; /* 0: 20, or all as JSON */
+};
+
+/* `paths`: runs of A and of B in turn, an even number. Returns the exit status. */
+int profile_diff(const struct profile_diff *options, char **paths, size_t count);
+
+#endif
