@@ -16,6 +16,7 @@
 
 enum {
   MOST_CODE = 1 << 22,      /* instructions of a function whose lines are read */
+  MOST_LINE_BYTES = 1 << 28, /* of all functions' lines: those of more are not known */
   SOURCE_READ = 512,        /* bytes of a source's name that are read */
   NAMES_AGAIN_MS = 1000     /* the names are read again at most so often */
 };
@@ -116,7 +117,10 @@ static void read_lines(struct remote_functions *functions, struct remote_functio
                        const unsigned char *bytes) {
   const struct eventring_introspection *at = &functions->host->at;
   uint64_t address = FIELD(bytes, lines, 8), count = FIELD(bytes, line_count, 4);
-  if (count == 0 || count > MOST_CODE || count != f->code_count) return;
+  if (count == 0 || count > MOST_CODE || count != f->code_count ||
+      functions->line_bytes + count * sizeof *f->lines > MOST_LINE_BYTES)
+    return;
+  functions->line_bytes += count * sizeof *f->lines;
   f->lines = malloc(count * sizeof *f->lines);
   if (f->lines != NULL &&
       !remote_read(&functions->host->memory, address, f->lines, count * sizeof *f->lines)) {

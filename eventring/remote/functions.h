@@ -38,6 +38,7 @@ struct remote_functions {
   uint32_t count;
   struct remote_names *names; /* of the process's modules; NULL: not read yet */
   uint64_t names_read_ns;     /* when */
+  uint64_t line_bytes;        /* that the lines of all functions take */
   bool no_memory;
 };
 

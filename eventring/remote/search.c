@@ -11,7 +11,8 @@
 #include <string.h>
 #include <time.h>
 
-enum { PIECE = 1 << 18, MOST_CHUNKS = 1 << 20 };
+enum { PIECE = 1 << 18, MOST_CHUNKS = 1 << 20, MOST_THREADS = 1 << 20 };
+#define MOST_NS UINT64_C(60000000000) /* the heap of a hostile process has no end */
 
 static uint64_t now_ns(void) {
   struct timespec t;
@@ -20,6 +21,7 @@ static uint64_t now_ns(void) {
 }
 
 static bool add(struct remote_search *search, uint64_t thread) {
+  if (search->count == MOST_THREADS) return false;
   if (search->count == search->room) {
     size_t room = search->room ? 2 * search->room : 64;
     uint64_t *threads = realloc(search->threads, room * sizeof *threads);
@@ -57,7 +59,7 @@ static bool search_piece(struct remote_host *host, uint64_t domain, uint64_t add
 void remote_search(struct remote_host *host, uint64_t domain, uint64_t ns,
                    struct remote_search *search) {
   const struct eventring_introspection *at = &host->at;
-  uint64_t *words = malloc(PIECE), until = now_ns() + ns, chunk = 0, place;
+  uint64_t *words = malloc(PIECE), until = now_ns() + (ns != 0 ? ns : MOST_NS), chunk = 0, place;
   memset(search, 0, sizeof *search);
   search->cut = words == NULL;
   if (words == NULL || !remote_place(host, domain, at->heap.first, &place) ||
@@ -67,7 +69,7 @@ void remote_search(struct remote_host *host, uint64_t domain, uint64_t ns,
     search->bytes += at->heap.size;
     for (uint64_t from = at->heap.used_from; from < at->heap.size && !search->cut; from += PIECE) {
       size_t size = at->heap.size - from < PIECE ? (size_t)(at->heap.size - from) : PIECE;
-      if (ns != 0 && now_ns() >= until) {
+      if (now_ns() >= until) {
         search->cut = true;
         break;
       }

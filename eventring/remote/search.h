@@ -13,7 +13,7 @@ struct remote_search {
   bool cut;          /* the time was up, or there was no memory */
 };
 
-/* Searches the domain's heap for at most `ns` nanoseconds (0: without a bound). Threads that
+/* Searches the domain's heap for at most `ns` nanoseconds (0: a minute). Threads that
    are garbage and not freed yet are found as well. */
 void remote_search(struct remote_host *host, uint64_t domain, uint64_t ns,
                    struct remote_search *search);

@@ -328,7 +328,7 @@ int command_stack(const struct command *self, int count, char **words) {
   const struct option_spec specs[] = {
     {"locals", 0, OPTION_FLAG, &request.locals, NULL, "with the local variables of each function"},
     {"coroutines", 0, OPTION_FLAG, &request.coroutines, NULL,
-     "search the whole heap for suspended coroutines, however large it is"},
+     "search the whole heap for suspended coroutines, a minute at most"},
     {"domain", 0, OPTION_COUNT, &request.domain, "N", "of this domain only"},
     {"json", 0, OPTION_FLAG, &request.json, NULL, "as JSON"},
     {"hz", 0, OPTION_COUNT, &samples, "N", "take N samples a second and count them; --hz --help "

@@ -19,6 +19,12 @@ COMMAND_OBJECTS = $(filter-out %eventring-eventring.$(OBJEXT),$(eventring_eventr
 testsuite_fuzz_questions_test_LDADD = $(COMMAND_OBJECTS) $(eventring_eventring_LDADD)
 testsuite_fuzz_questions_test_DEPENDENCIES = $(COMMAND_OBJECTS) $(eventring_eventring_DEPENDENCIES)
 
+# Stacks of processes whose memory is hostile.
+check_PROGRAMS += testsuite/fuzz/remote_test
+testsuite_fuzz_remote_test_SOURCES = testsuite/fuzz/remote_test.c
+testsuite_fuzz_remote_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE)
+testsuite_fuzz_remote_test_LDADD = libremote.a
+
 check_PROGRAMS += testsuite/fuzz/bit_flips_test
 testsuite_fuzz_bit_flips_test_SOURCES = testsuite/fuzz/bit_flips_test.c
 testsuite_fuzz_bit_flips_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE)
