@@ -13,10 +13,15 @@
 #pragma GCC visibility push(hidden)
 
 enum {
-  EVR_RECORD_KINDS = 19,    /* kinds of blocks that records are written of are below */
+  EVR_RECORD_KINDS = 20,    /* kinds of blocks that records are written of are below */
   EVR_TURNING_BLOCKS = 64,  /* largest budget of a kind whose oldest block goes */
   EVR_STREAM_BUDGET = 8192  /* blocks of such a kind in a stream: a million domains */
 };
+
+#define EVR_ASSERT_KIND(name, kind, budget, full) \
+  _Static_assert(kind < EVR_RECORD_KINDS, "a kind of records is beyond the table");
+FORMAT_RECORD_KINDS(EVR_ASSERT_KIND)
+#undef EVR_ASSERT_KIND
 
 struct evr_record_kind {
   struct format_block *block; /* that is being filled, or NULL */
