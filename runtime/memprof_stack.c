@@ -8,12 +8,12 @@
  * are looked up (RuntimeHooks.frame_place, frame_name), since its functions may be gone when
  * somebody asks for them.
  *
- * Most stacks have most frames in common with the one captured before. So the
- * frames of the main thread are noted: CallInfo.entries counts the functions that began in a
- * frame, so a frame of Lua with the same count and the same instruction is the same
- * activation, waiting in the same place. Then so are its callers, and the walk ends there. (2^32 calls in one frame between two samples, to the unit, would
- * deceive it.) Notes become invalid when frames are given back (memprof_frames_gone) and
- * when sampling begins.
+ * Most stacks have most frames in common with the one captured before. So the frames of
+ * the main thread are noted: CallInfo.entries counts the functions that began in a frame,
+ * so a frame of Lua with the same count and the same instruction is the same activation,
+ * waiting in the same place. Then so are its callers, and the walk ends there. (2^32 calls
+ * in one frame between two samples, to the unit, would deceive it.) Notes become invalid
+ * when frames are given back (memprof_frames_gone) and when sampling begins.
  *
  * Stacks stay as long as their domain. There is room for MOST_STACKS and MOST_FRAMES (some 24
  * MiB); samples of stacks beyond that have none, and are counted.
