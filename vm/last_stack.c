@@ -257,6 +257,7 @@ static void begin_asking(Domain *d) {
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     pthread_attr_setstacksize(&attributes, 64 << 10);
     sigfillset(&all);
+    sigdelset(&all, SIGBUS); /* the library mends a recording whose file was cut short */
     pthread_sigmask(SIG_SETMASK, &all, &before);
     __atomic_store_n(&asks, true, __ATOMIC_RELAXED);
     /* without it, stacks are written when something happens */

@@ -350,12 +350,19 @@ enum { MOMENTS = 3, MOST_EVENTS_OF_BLOCK = 512 };
 static struct moment { char *bytes; size_t size; } stream_at[MOMENTS];
 static uint64_t events_of_stream;
 
+/* The file grows in another thread: what it says of its size must be true of the copy. */
 static struct moment moment_of(const char *path) {
-  struct stat st;
+  struct stat before, after;
+  struct moment moment = {NULL, 0};
   int fd = __real_open(path, O_RDONLY, 0);
-  assert_true(fd >= 0 && __real_fstat(fd, &st) == 0);
-  struct moment moment = {__real_malloc((size_t)st.st_size), (size_t)st.st_size};
-  assert_int_equal(__real_pread(fd, moment.bytes, moment.size, 0), moment.size);
+  assert_true(fd >= 0 && __real_fstat(fd, &after) == 0);
+  do {
+    before = after;
+    moment.size = (size_t)before.st_size;
+    moment.bytes = __real_realloc(moment.bytes, moment.size);
+    assert_int_equal(__real_pread(fd, moment.bytes, moment.size, 0), moment.size);
+    assert_true(__real_fstat(fd, &after) == 0);
+  } while (after.st_size != before.st_size);
   __real_close(fd);
   return moment;
 }
