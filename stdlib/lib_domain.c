@@ -360,7 +360,7 @@ static Birth *new_birth(lua_State *L, int prepared, Message *m, Message *profile
   return b;
 }
 
-#define ENDS_PATIENCE_MS 300 /* for domains that have been asked to end */
+#define ENDS_PATIENCE_MS 3000 /* for domains that have been asked to end, on a busy machine, too */
 
 /* When there is no room for another domain: others may be waiting forever on a channel
  * that is garbage. Once it is collected they fail as orphaned, and end. */
