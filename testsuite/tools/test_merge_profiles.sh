@@ -52,7 +52,10 @@ for by in lines kinds spans; do
   is "by $by" "$(sums one.$by two.$by)" "$(sums all.$by)"
   [ "$by" = spans ] || [ "$(sums all.$by | jq length)" -gt 1 ] || fail "by $by: there is one row"
 done
-is "a line of both" 1 "$(query all.lines '[.rows[] | select(.line == 2 and .source == "work.lua")] | length')"
+# (a function is called what its first caller called it: this may differ between the two)
+of_line_2='[.rows[] | select(.line == 2 and .source == "work.lua")] | unique_by(.name) | length'
+is "a line of both" "$(jq -s "{rows: map(.rows) | add} | $of_line_2" one.lines two.lines)" \
+  "$(query all.lines '[.rows[] | select(.line == 2 and .source == "work.lua")] | length')"
 is "domains" 3 "$(query all.domains '.rows | length')"
 is "each domain" "$(cat one.domains two.domains | jq -s -c '[.[].rows[].samples] | sort')" \
   "$(query all.domains '[.rows[].samples] | sort')"
@@ -62,7 +65,7 @@ is "stacks" "$(jq -s '[.[].rows[].stack] | unique | length' one.heap two.heap)" 
 # samples as events refer to stacks, too
 "$EVENTRING" heap --json --since 0 --by line all.eventring >events.lines || fail "by events: $?"
 is "from events" true "$(query events.lines .total.from_events)"
-is "lines of events" true "$(query events.lines '[.rows[] | select(.line == 2 and .source == "work.lua")] | length == 1')"
+is "lines of events" true "$(query events.lines "$of_line_2 >= 1")"
 
 # what grew from the one to both is what the other has
 "$EVENTRING" diff --heap --json one.eventring all.eventring >diff.json || fail "diff --heap: $?"
