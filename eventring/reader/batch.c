@@ -65,6 +65,8 @@ static struct relative relative_to(const struct evr_event_run *run, uint64_t unt
                        .fraction = (uint64_t)first & (one - 1),
                        .multiplier = run->multiplier};
   uint64_t most = UINT64_MAX - r.fraction; /* that ticks * multiplier may be */
+  if (run->since >= run->room) r.from_ns = run->ns; /* outside the clock segment, as in damaged
+                                                       files: the batch has this event alone */
   if (run->since >= run->room || until < r.from_ns) return r;
   r.bound = run->room - run->since;
   if (until - r.from_ns < most >> FORMAT_CLOCK_SHIFT)

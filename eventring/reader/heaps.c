@@ -194,7 +194,7 @@ static const struct page *first_page(const struct heaps *h, uint32_t profile) {
     if (h->pages[middle].profile < profile) low = middle + 1;
     else high = middle;
   }
-  return h->pages + low;
+  return low ? h->pages + low : h->pages; /* no arithmetic on NULL */
 }
 
 /* Copies the block of a page that the root means: of the valid ones in [from, to), which are
@@ -254,7 +254,8 @@ static int read_entries(eventring_cursor *c, struct heaps *h, const struct root 
                         bool *whole) {
   uint64_t words[FORMAT_BLOCK_WORDS];
   uint32_t profile = record_number(root->heap.first);
-  const struct page *at = first_page(h, profile), *last = h->pages + h->page_count;
+  const struct page *at = first_page(h, profile);
+  const struct page *last = h->page_count ? h->pages + h->page_count : at;
   h->entry_count = 0;
   *whole = true;
   for (uint32_t number = 0; number < root->heap.pages; number++) {

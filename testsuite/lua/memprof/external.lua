@@ -93,7 +93,8 @@ for _, rate in ipairs {0.01, 0.5, 0.17} do
   local live = 0
   for _, sample in ipairs(s:snapshot().rows) do live = live + sample.samples end
   assert(allocated == freed + live)
-  assert(promoted >= live and math.abs(live - mean / 10) <= 5.7 * deviation + 200, live)
+  -- (under stress each collection is a whole one, which promotes nothing)
+  assert((slow > 10 or promoted >= live) and math.abs(live - mean / 10) <= 5.7 * deviation + 200, live)
   kept = nil
   profile.settle()
   profile.settle()
