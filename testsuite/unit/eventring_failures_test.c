@@ -355,7 +355,8 @@ static struct moment moment_of(const char *path) {
   struct stat before, after;
   struct moment moment = {NULL, 0};
   int fd = __real_open(path, O_RDONLY, 0);
-  assert_true(fd >= 0 && __real_fstat(fd, &after) == 0);
+  assert_true(fd >= 0);
+  assert_int_equal(__real_fstat(fd, &after), 0);
   do {
     before = after;
     moment.size = (size_t)before.st_size;
