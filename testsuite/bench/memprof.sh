@@ -122,7 +122,7 @@ awfy_time() {
 }
 
 [ -n "$awfy" ] || exit 0
-for entry in Storage:500 CD:50 Havlak:2 DeltaBlue:8000 Json:60; do
+for entry in Storage:500 CD:100 Havlak:2 DeltaBlue:8000 Json:60; do
   name=${entry%:*} size=${entry#*:}
   is_wanted "$name" || continue
   for rate in 0 1e-4 1e-3 1e-2; do
