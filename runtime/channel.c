@@ -39,6 +39,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clock.h"
 #include "message.h"
 
 typedef struct Port {
@@ -70,6 +71,7 @@ static struct {
   Channel *first;
   size_t suspicions; /* since the last search */
   size_t work;       /* channels and messages that it examined */
+  uint64_t orphaned_ns; /* when one was last left with a single holder; 0: never */
 } all = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 #define FIRST_ROOM 8
@@ -290,6 +292,7 @@ void channel_find_cycles(void) {
 static void after_letting_go(Channel *c) {
   bool gone = c->nports == 0 && c->in_flight == 0, suspect = c->nports == 0 && c->count > 0;
   if (!gone && c->nports <= 1 && c->in_flight == 0) {
+    all.orphaned_ns = monotonic_ns();
     waiter_notify_all(&c->receivers);
     waiter_notify_all(&c->senders);
   }
@@ -304,6 +307,13 @@ static void after_letting_go(Channel *c) {
 static void lock_to_let_go(Channel *c) {
   pthread_mutex_lock(&all.lock);
   lock_channel(c);
+}
+
+uint64_t channel_last_orphaned(void) {
+  pthread_mutex_lock(&all.lock);
+  uint64_t ns = all.orphaned_ns;
+  pthread_mutex_unlock(&all.lock);
+  return ns;
 }
 
 void channel_let_go(Channel *c, Peer *self) {

@@ -40,6 +40,9 @@ void channel_unlock_all(void);
 void channel_forget_others(const Peer *self);
 /* Channels that exist, of all domains. */
 uint32_t channel_count(void);
+/* When a channel was last left with a single domain, whose waits on it fail from then on; ns
+ * of the monotonic clock, 0: never. Any thread. */
+uint64_t channel_last_orphaned(void);
 /* What the channels of the process take, with the messages in them: bytes that malloc gave,
  * and bytes of mappings. */
 void channel_measure(size_t *bytes, size_t *mapped);

@@ -49,6 +49,7 @@
 #include "introspection.h"
 #include "mappings.h"
 #include "memprof.h"
+#include "os_thread.h"
 #include "peer_internal.h"
 #include "probes.h"
 #include "thread.h"
@@ -538,28 +539,8 @@ static void *run_thread(void *argument) {
   return NULL;
 }
 
-/* All signals except the one that wakes and those for faults of the thread itself. */
-static void block_signals(sigset_t *before) {
-  static const int kept[] = {WAKE_SIGNAL, SIGSEGV, SIGBUS,  SIGFPE,
-                             SIGILL,      SIGTRAP, SIGABRT, SIGSYS};
-  sigset_t blocked;
-  sigfillset(&blocked);
-  for (size_t n = 0; n < sizeof kept / sizeof kept[0]; n++) sigdelset(&blocked, kept[n]);
-  pthread_sigmask(SIG_SETMASK, &blocked, before);
-}
-
 static int start_thread(Peer *i) {
-  pthread_attr_t attributes;
-  pthread_t thread;
-  sigset_t before;
-  pthread_attr_init(&attributes);
-  pthread_attr_setstacksize(&attributes, STACK_BYTES);
-  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  block_signals(&before);
-  int failure = pthread_create(&thread, &attributes, run_thread, i);
-  pthread_sigmask(SIG_SETMASK, &before, NULL);
-  pthread_attr_destroy(&attributes);
-  return failure;
+  return os_thread_start(run_thread, i, STACK_BYTES, WAKE_SIGNAL);
 }
 
 static void end_at_exit(void) { peer_end_all(true); }

@@ -10,6 +10,7 @@
  * A handle is a userdata with a counted pointer to the Peer (runtime/peer.h). The
  * outcome can be decoded once; the handle keeps it (user value 1) for further joins.
  */
+#include "channel.h"
 #include "clock.h"
 #include "domain.h"
 #include "domain_lib.h"
@@ -360,21 +361,19 @@ static Birth *new_birth(lua_State *L, int prepared, Message *m, Message *profile
   return b;
 }
 
-#define ENDS_PATIENCE_MS 3000 /* for domains that have been asked to end, on a busy machine, too */
+/* For a domain whose channel was orphaned, to end: on a busy machine, too. */
+#define ENDS_PATIENCE_NS UINT64_C(3000000000)
 
 /* When there is no room for another domain: others may be waiting forever on a channel
  * that is garbage. Once it is collected they fail as orphaned, and end. */
 static SpawnResult spawn_or_collect(lua_State *L, Peer **peer, DomainOptions options, Birth *b) {
   SpawnResult result = peer_spawn(peer, options.name, options.memory, domain_thread, b);
-  if (result == SPAWN_OK || result == SPAWN_ENDING) return result;
-  uint64_t finalizers = L->domain->gc.stats.finalizers,
-           deadline = monotonic_ns() + ENDS_PATIENCE_MS * UINT64_C(1000000);
-  if (!collect_for_retry(L, EAGAIN)) return result;
-  bool others_may_end = L->domain->gc.stats.finalizers != finalizers;
+  if (result == SPAWN_OK || result == SPAWN_ENDING || !collect_for_retry(L, EAGAIN)) return result;
+  const uint64_t orphaned = channel_last_orphaned(), deadline = orphaned + ENDS_PATIENCE_NS;
   do {
     result = peer_spawn(peer, options.name, options.memory, domain_thread, b);
-  } while (result != SPAWN_OK && result != SPAWN_ENDING && others_may_end &&
-           peer_await_end(deadline));
+  } while (result != SPAWN_OK && result != SPAWN_ENDING && orphaned != 0 &&
+           monotonic_ns() < deadline && peer_await_end(deadline));
   return result;
 }
 

@@ -9,14 +9,13 @@
  * that run without calling anything then write what they have, and obey.
  */
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "call_profile.h"
+#include "os_thread.h"
 #include "probes.h"
 
 #define PULSE_NS 5000000 /* for which the word is raised */
@@ -96,16 +95,10 @@ void call_profile_begin_process(const char *warner) {
 
 /* ---- the pulse ----------------------------------------------------------- */
 
-static void rest(uint64_t ns) {
-  const struct timespec time = {.tv_sec = (time_t)(ns / 1000000000u),
-                                .tv_nsec = (long)(ns % 1000000000u)};
-  nanosleep(&time, NULL);
-}
-
 /* The word is raised, by who began the profile or by this thread; it falls soon. False: the
  * profile has ended, and so does the thread. */
 static bool end_pulse(void) {
-  rest(PULSE_NS);
+  os_thread_rest(PULSE_NS);
   pthread_mutex_lock(&mutex);
   const bool goes_on = ticks = atomic_load(&wanted);
   __atomic_store_n(&pulse, 0, __ATOMIC_RELAXED);
@@ -116,26 +109,15 @@ static bool end_pulse(void) {
 static void *beat(void *argument) {
   (void)argument;
   while (end_pulse()) {
-    rest(options.period_ns != 0 ? options.period_ns : CALL_PROFILE_PERIOD);
+    os_thread_rest(options.period_ns != 0 ? options.period_ns : CALL_PROFILE_PERIOD);
     __atomic_store_n(&pulse, 1, __ATOMIC_RELAXED);
   }
   return NULL;
 }
 
 static void begin_beat_locked(void) {
-  pthread_attr_t attributes;
-  pthread_t thread;
-  sigset_t all, before;
-  if (ticks) return;
-  pthread_attr_init(&attributes);
-  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  pthread_attr_setstacksize(&attributes, 64 << 10);
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
   /* without it, a domain writes when it calls something */
-  ticks = pthread_create(&thread, &attributes, beat, NULL) == 0;
-  pthread_sigmask(SIG_SETMASK, &before, NULL);
-  pthread_attr_destroy(&attributes);
+  if (!ticks) ticks = os_thread_start(beat, NULL, OS_THREAD_SMALL, 0) == 0;
 }
 
 static void forget_after_fork(void) {

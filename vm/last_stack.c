@@ -20,7 +20,6 @@
 #include "last_stack.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +36,7 @@
 #include "frame_names.h"
 #include "func.h"
 #include "introspection.h"
+#include "os_thread.h"
 #include "peer.h"
 #include "position.h"
 #include "probes.h"
@@ -229,42 +229,26 @@ static bool asks;          /* the thread runs; atomic, changed under the mutex *
 static bool is_child;      /* of a fork */
 static uint64_t period_ns; /* 0: never; constant */
 
-static void rest(uint64_t ns) {
-  const struct timespec time = {.tv_sec = (time_t)(ns / 1000000000u),
-                                .tv_nsec = (long)(ns % 1000000000u)};
-  nanosleep(&time, NULL);
-}
-
 /* It ends when no domain is recorded. */
 static void *ask(void *argument) {
   (void)argument;
-  rest(FIRST_NS);
+  os_thread_rest(FIRST_NS);
   while (eventring_stack_ask(true)) {
-    rest(ASKED_NS);
+    os_thread_rest(ASKED_NS);
     eventring_stack_ask(false);
-    rest(period_ns);
+    os_thread_rest(period_ns);
   }
   __atomic_store_n(&asks, false, __ATOMIC_RELEASE);
   return NULL;
 }
 
 static void begin_asking(Domain *d) {
-  pthread_attr_t attributes;
-  pthread_t thread;
-  sigset_t all, before;
   pthread_mutex_lock(&mutex);
-  if (!asks && pthread_attr_init(&attributes) == 0) {
-    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    pthread_attr_setstacksize(&attributes, 64 << 10);
-    sigfillset(&all);
-    sigdelset(&all, SIGBUS); /* the library mends a recording whose file was cut short */
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+  if (!asks) {
     __atomic_store_n(&asks, true, __ATOMIC_RELAXED);
     /* without it, stacks are written when something happens */
-    if (pthread_create(&thread, &attributes, ask, NULL) != 0)
+    if (os_thread_start(ask, NULL, OS_THREAD_SMALL, 0) != 0)
       __atomic_store_n(&asks, false, __ATOMIC_RELAXED);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attributes);
   }
   pthread_mutex_unlock(&mutex);
   if (d->hooks.profile_obey != NULL) d->hooks.profile_obey(d); /* chooses the word of safepoints */

@@ -52,7 +52,7 @@ for by in lines kinds spans; do
   is "by $by" "$(sums one.$by two.$by)" "$(sums all.$by)"
   [ "$by" = spans ] || [ "$(sums all.$by | jq length)" -gt 1 ] || fail "by $by: there is one row"
 done
-# (a function is called what its first caller called it: this may differ between the two)
+# (two rows where the closure `leaf`, which the main chunk makes in this line, was sampled)
 of_line_2='[.rows[] | select(.line == 2 and .source == "work.lua")] | unique_by(.name) | length'
 is "a line of both" "$(jq -s "{rows: map(.rows) | add} | $of_line_2" one.lines two.lines)" \
   "$(query all.lines '[.rows[] | select(.line == 2 and .source == "work.lua")] | length')"
