@@ -9,25 +9,13 @@
 #   BUILDDIR=... exports.sh MEGABYTES ROUNDS
 set -u
 megabytes=${1:-1000} rounds=${2:-3}
+here=$(cd "$(dirname "$0")" && pwd)
 folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"' EXIT
 cd "$folder" || exit 1
 saros=$BUILDDIR/saros eventring=$BUILDDIR/eventring/eventring
 
-cat >work.lua <<'LUA'
-local eventring = require "saros.eventring"
-local begin_span, end_span, keep = eventring.begin_span, eventring.end_span, {}
-for i = 1, tonumber(arg[1]) do
-  begin_span "request"
-  begin_span "parse" end_span "parse"
-  if i % 3 == 0 then begin_span "query" begin_span "row" end_span "row" end_span "query" end
-  if i % 64 == 0 then eventring.counter("queue", i % 17) end
-  keep[i % 5000 + 1] = {i, tostring(i)}
-  end_span "request"
-end
-LUA
-SAROS_EVENTRING_STREAM=./work,max=$((megabytes + megabytes / 4 + 64))M SAROS_EVENTRING_PRESERVE=1 \
-  "$saros" work.lua $((megabytes * 23000)) || exit 1
+. "$here/_long_recording.sh" "$megabytes"
 file=work.eventring
 
 # took NAME COMMAND...: seconds, processor time and kilobytes into NAME.times

@@ -61,4 +61,20 @@ for i in 1 2 3 4 5 6 7 8; do
   harm "noise in a page, $i" 'for page in 0 1 2 3; do
     head -c 4096 /dev/urandom | dd of=$file bs=4096 seek=$((i * 19 + page)) conv=notrunc status=none; done'
 done
+
+# A program that waits: the thread that asks for its stacks is the only one that touches the
+# file, and it is to live with that, too.
+mkfifo input
+SAROS_EVENTRING_STACKS=10ms "$SAROS" -e 'io.read() io.write("ran\n") os.exit(7, true)' \
+  <input >output.txt 2>errors.txt &
+pid=$!
+exec 3>input
+await $pid
+: >$pid.eventring
+sleep 0.2
+echo >&3
+exec 3>&-
+wait $pid
+is "cut while it waits: status" 7 $?
+is "cut while it waits: output" ran "$(cat output.txt)"
 finish
