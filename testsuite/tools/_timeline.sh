@@ -55,3 +55,10 @@ export_to() {
 same_facts() {
   cmp -s "$2" "$3" || fail "$1: $(diff "$2" "$3" | head -20)"
 }
+
+# What was compared has losses, torn and open spans (NAME.expected of each recording).
+has_kinds_of_facts() {
+  has "losses" "lost" "$(cat few.expected)"
+  has "torn spans" "torn" "$(cat damaged.expected)"
+  has "open spans" "open" "$(cat whole.expected)"
+}

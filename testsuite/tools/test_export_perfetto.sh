@@ -13,8 +13,6 @@ for name in whole few damaged; do
   python3 "$TESTSUITE/tools/_facts.py" rows $name.dump $name.pftrace.rows >$name.actual || fail "facts"
   same_facts "$name" $name.expected $name.actual
 done
-has "losses" "lost" "$(cat few.expected)"
-has "torn spans" "torn" "$(cat damaged.expected)"
-has "open spans" "open" "$(cat whole.expected)"
+has_kinds_of_facts
 has "flows" "flow" "$(cat whole.expected)"
 finish
