@@ -206,6 +206,7 @@ eventring_eventring_SOURCES = \
 	eventring/tools/autopsy_sites.c \
 	eventring/tools/autopsy_json.c \
 	eventring/tools/events_export.c eventring/tools/events_export.h \
+	eventring/tools/formats.c eventring/tools/formats.h \
 	eventring/tools/cmd_diff.c eventring/tools/runs.c eventring/tools/runs.h \
 	eventring/tools/question.c eventring/tools/question.h \
 	eventring/tools/commands.def eventring/tools/dump_format.c eventring/tools/dump_format.h \

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_export.c: `eventring export`: a recording in the format of another tool. */
 #include "events_export.h"
+#include "formats.h"
 #include "heap_export.h"
 #include "heap_question.h"
 
@@ -17,8 +18,8 @@ static bool asks_for_heap(const struct heap_question *h) {
 static int read_words(const struct command *self, int count, char **words,
                       struct export_command *c, struct operands *operands) {
   char formats[256];
-  snprintf(formats, sizeof formats, "all events: %s; the heap profile: %s", events_export_formats(),
-           export_formats());
+  snprintf(formats, sizeof formats, "all events: %s; the heap profile: %s", formats_of_events(),
+           formats_of_profiles());
   const struct option_spec specs[] = {
       {"to", 0, OPTION_TEXT, &c->to, "FORMAT", formats},
       {"output", 'o', OPTION_TEXT, &c->output, "FILE",
@@ -28,12 +29,12 @@ static int read_words(const struct command *self, int count, char **words,
   int status = options_parse(self, OPTION_SPECS(specs), count, words, operands);
   if (status < 0) status = heap_question_check(self, &c->h);
   if (status < 0 && !c->to)
-    status = usage_error(self, "--to FORMAT is missing: %s, %s", export_formats(),
-                         events_export_formats());
-  if (status < 0 && !export_knows(c->to) && !events_export_knows(c->to))
-    status = usage_error(self, "`--to %s': must be one of %s, %s", c->to, export_formats(),
-                         events_export_formats());
-  if (status < 0 && events_export_knows(c->to) && asks_for_heap(&c->h))
+    status = usage_error(self, "--to FORMAT is missing: %s, %s", formats_of_profiles(),
+                         formats_of_events());
+  if (status < 0 && !format_of_profiles(c->to) && !format_of_events(c->to))
+    status = usage_error(self, "`--to %s': must be one of %s, %s", c->to, formats_of_profiles(),
+                         formats_of_events());
+  if (status < 0 && format_of_events(c->to) && asks_for_heap(&c->h))
     status = usage_error(self, "`--to %s' has all events: no --live, --allocated, --peak, "
                          "--temporary, --survived, --top or --json", c->to);
   if (status < 0 && !c->output) status = usage_error(self, "-o FILE is missing");
@@ -44,7 +45,7 @@ int command_export(const struct command *self, int count, char **words) {
   struct export_command c = {.h = HEAP_QUESTION_NEW};
   struct operands operands;
   int status = read_words(self, count, words, &c, &operands);
-  if (status < 0 && events_export_knows(c.to))
+  if (status < 0 && format_of_events(c.to))
     return events_export(&c.h.q, &operands, c.to, c.output);
   if (status < 0) status = heap_question_read(&c.h, &operands);
   if (status >= 0) return status;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analysis/units.h"
+#include "formats.h"
 #include "heap_export.h"
 #include "heap_question.h"
 #include "heap_view.h"
@@ -317,8 +318,8 @@ static int read_words(const struct command *self, int count, char **words,
   int status = options_parse(self, OPTION_SPECS(specs), count, words, operands);
   if (status < 0) status = find_by(self, c);
   if (status < 0) status = heap_question_check(self, &c->h);
-  if (status < 0 && c->to && !export_knows(c->to))
-    status = usage_error(self, "`--to %s': must be one of %s", c->to, export_formats());
+  if (status < 0 && c->to && !format_of_profiles(c->to))
+    status = usage_error(self, "`--to %s': must be one of %s", c->to, formats_of_profiles());
   if (status < 0 && c->to && c->h.q.json) status = usage_error(self, "--json or --to, not both");
   return status >= 0 ? status : require_target(self, operands, true);
 }

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "follow.h"
+#include "formats.h"
 #include "heap_export.h"
 #include "options.h"
 #include "profile_view.h"
@@ -71,8 +72,8 @@ static int check_words(const struct command *self, struct profile_options *o) {
     return usage_error(self, "both --callers and --by");
   if (o->graph && o->to) return usage_error(self, "--graph is --to dot");
   if (o->graph) o->to = "dot";
-  if (o->to && !export_knows(o->to))
-    return usage_error(self, "`--to %s': must be one of %s", o->to, export_formats());
+  if (o->to && !format_of_profiles(o->to))
+    return usage_error(self, "`--to %s': must be one of %s", o->to, formats_of_profiles());
   if (o->to && (view->tree || view->json || view->callers))
     return usage_error(self, "one of --to, --json, --tree, --callers");
   if (o->output && !o->to) return usage_error(self, "-o goes with --to or --graph");

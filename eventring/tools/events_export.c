@@ -15,32 +15,7 @@
 #include <unistd.h>
 
 #include "export/events.h"
-
-static const struct format {
-  const char *name, *suffix;
-  const struct export_events *is;
-} formats[] = {
-#define EXPORT_EVENTS(name, suffix, summary) {#name, suffix, &export_events_##name},
-#include "export/formats.def"
-};
-enum { FORMATS = sizeof formats / sizeof formats[0] };
-
-static const struct format *find_format(const char *name) {
-  for (size_t i = 0; i < FORMATS; i++)
-    if (strcmp(formats[i].name, name) == 0) return &formats[i];
-  return NULL;
-}
-
-bool events_export_knows(const char *format) { return find_format(format) != NULL; }
-
-const char *events_export_formats(void) {
-  static char names[128];
-  size_t used = 0;
-  for (size_t i = 0; i < FORMATS && used < sizeof names; i++)
-    used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "",
-                             formats[i].name);
-  return names;
-}
+#include "formats.h"
 
 struct events_export {
   struct question *q;
@@ -224,7 +199,7 @@ static int open_recording(struct events_export *e, const struct operands *operan
 
 int events_export(struct question *q, const struct operands *operands, const char *format,
                   const char *path) {
-  struct events_export e = {.q = q, .format = find_format(format)->is};
+  struct events_export e = {.q = q, .format = format_of_events(format)->events};
   e.run.path = path;
   e.run.progress = show;
   e.run.progress_context = &e;

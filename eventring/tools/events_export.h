@@ -5,10 +5,6 @@
 
 #include "question.h"
 
-/* Is it the name of a format of events? */
-bool events_export_knows(const char *format);
-/* "chrome, perfetto", for messages. */
-const char *events_export_formats(void);
 /* Reads the recording, in the window and of the domain that are asked for, and writes the file
    `path`, which must not be there; compressed if its name ends with ".gz". Returns the exit
    status. */

@@ -9,32 +9,7 @@
 #include <unistd.h>
 
 #include "export/export.h"
-
-static const struct format {
-  const char *name, *suffix, *summary;
-  int (*write)(const struct export_profile *profile, FILE *out);
-} formats[] = {
-#define EXPORT_PROFILE(name, suffix, summary) {#name, suffix, summary, export_##name},
-#include "export/formats.def"
-};
-enum { FORMATS = sizeof formats / sizeof formats[0] };
-
-static const struct format *find_format(const char *name) {
-  for (size_t i = 0; i < FORMATS; i++)
-    if (strcmp(formats[i].name, name) == 0) return &formats[i];
-  return NULL;
-}
-
-bool export_knows(const char *format) { return find_format(format) != NULL; }
-
-const char *export_formats(void) {
-  static char names[128];
-  size_t used = 0;
-  for (size_t i = 0; i < FORMATS && used < sizeof names; i++)
-    used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "",
-                             formats[i].name);
-  return names;
-}
+#include "formats.h"
 
 /* ---- The file ------------------------------------------------------------------------- */
 
@@ -147,7 +122,7 @@ static int write_profile(const struct eva_heap *heap, enum eva_measure main,
       .values = names, .value_count = VALUES, .main_value = main_value(main),
       .functions = functions, .function_count = function_end, .stacks = stacks,
       .stack_count = stack_end, .rows = to, .row_count = count};
-  if (format->write(&profile, out) != 0) no_memory();
+  if (format->write_profile(&profile, out) != 0) no_memory();
   free(functions);
   free(stacks);
   free(to);
@@ -157,7 +132,7 @@ static int write_profile(const struct eva_heap *heap, enum eva_measure main,
 int export_write(const struct export_profile *profile, const char *format, const char *path) {
   FILE *out = output_file_open(path);
   if (!out) return STATUS_WRONG;
-  if (find_format(format)->write(profile, out) != 0) no_memory();
+  if (format_of_profiles(format)->write_profile(profile, out) != 0) no_memory();
   return output_file_close(out, path);
 }
 
@@ -165,6 +140,6 @@ int heap_export(const struct eva_heap *heap, enum eva_measure main, eventring_cu
                 const char *format, const char *path) {
   FILE *out = output_file_open(path);
   if (!out) return STATUS_WRONG;
-  write_profile(heap, main, cursor, find_format(format), out);
+  write_profile(heap, main, cursor, format_of_profiles(format), out);
   return output_file_close(out, path);
 }

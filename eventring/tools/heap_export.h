@@ -6,10 +6,6 @@
 #include "analysis/heap.h"
 #include "tool.h"
 
-/* Is it the name of a format of profiles? */
-bool export_knows(const char *format);
-/* "pprof, speedscope, folded", for messages. */
-const char *export_formats(void);
 /* Writes it to the file `path`, which must not be there, or NULL: standard output. Returns the
    exit status, after a message. */
 int heap_export(const struct eva_heap *heap, enum eva_measure main, eventring_cursor *cursor,

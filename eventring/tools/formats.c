@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* formats.c: the formats of other tools by their names. */
+#include "formats.h"
+
+#include <string.h>
+
+#include "export/events.h"
+#include "export/export.h"
+
+static const struct format formats[] = {
+#define EXPORT_PROFILE(name, suffix, summary) {#name, suffix, summary, export_##name, NULL},
+#define EXPORT_EVENTS(name, suffix, summary) {#name, suffix, summary, NULL, &export_events_##name},
+#include "export/formats.def"
+};
+enum { FORMATS = sizeof formats / sizeof formats[0] };
+
+static const struct format *find(const char *name, bool of_events) {
+  for (size_t i = 0; i < FORMATS; i++)
+    if ((formats[i].events != NULL) == of_events && strcmp(formats[i].name, name) == 0)
+      return &formats[i];
+  return NULL;
+}
+
+const struct format *format_of_profiles(const char *name) { return find(name, false); }
+const struct format *format_of_events(const char *name) { return find(name, true); }
+
+static const char *list(char *names, size_t size, bool of_events) {
+  size_t used = 0;
+  for (size_t i = 0; i < FORMATS && used < size; i++)
+    if ((formats[i].events != NULL) == of_events)
+      used += (size_t)snprintf(names + used, size - used, "%s%s", used ? ", " : "",
+                               formats[i].name);
+  return names;
+}
+
+const char *formats_of_profiles(void) {
+  static char names[128];
+  return list(names, sizeof names, false);
+}
+
+const char *formats_of_events(void) {
+  static char names[128];
+  return list(names, sizeof names, true);
+}
