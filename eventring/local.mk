@@ -52,6 +52,8 @@ eventring_sources = \
 	eventring/producer/footprint.h eventring/producer/footprint.c \
 	eventring/reader/footprints.c eventring/reader/control_page.h \
 	eventring/reader/control_page.c \
+	eventring/format/profile_parts.h eventring/format/profile_parts.c \
+	eventring/producer/replace.h eventring/producer/replace.c \
 	eventring/producer/profiles.h eventring/producer/profiles.c \
 	eventring/producer/last_stack.h eventring/producer/last_stack.c \
 	eventring/reader/last_stack.h eventring/reader/last_stack.c \

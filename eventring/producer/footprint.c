@@ -15,11 +15,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "format/atomics.h"
-#include "format/checksum.h"
 #include "format/text.h"
 #include "producer/domains.h"
 #include "producer/lock.h"
+#include "producer/replace.h"
 
 enum { LOOK = 1024, BUDGET = 2 * EVENTRING_MAX_DOMAINS };
 
@@ -162,18 +161,6 @@ static bool claim_blocks(struct evr_recording *r, struct format_block **block) {
   return false;
 }
 
-static void write_image(struct format_block *to, struct image *image, uint64_t generation) {
-  image->words[0] = generation;
-  image->words[FORMAT_SEAL_WORD] =
-      evr_seal(image->end, evr_checksum(image->words, image->end));
-  __atomic_store_n(&to->sequence, 0, __ATOMIC_RELEASE); /* W1 */
-  evr_fence_release();                                  /* W2 */
-  evr_store_words((uint64_t *)to + 1, image->words + 1, (image->end - 1) * sizeof(uint64_t));
-  if (image->end < FORMAT_BLOCK_WORDS) /* where a shorter one replaces a longer one */
-    evr_store_zeros((uint64_t *)to + image->end, FORMAT_BLOCK_WORDS - image->end);
-  __atomic_store_n(&to->sequence, generation, __ATOMIC_RELEASE); /* W4 */
-}
-
 static int write_rows(struct evr_domain *d, const struct eventring_footprint_row *rows,
                       size_t count, unsigned flags) {
   struct evr_recording *r = d->recording;
@@ -185,7 +172,7 @@ static int write_rows(struct evr_domain *d, const struct eventring_footprint_row
     return EVENTRING_E_FULL;
   unsigned turn = all->slot[d->slot].next;
   uint64_t generation = __atomic_add_fetch(&all->generation, 1, __ATOMIC_RELAXED);
-  write_image(all->slot[d->slot].block[turn], &image, generation);
+  evr_block_replace(all->slot[d->slot].block[turn], image.words, image.end, generation);
   all->slot[d->slot].next = !turn;
   return EVENTRING_OK;
 }

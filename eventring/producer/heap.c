@@ -32,8 +32,8 @@
 
 #include "format/array.h"
 #include "format/atomics.h"
-#include "format/checksum.h"
 #include "producer/lock.h"
+#include "producer/replace.h"
 
 enum {
   PAGE = FORMAT_HEAP_PAGE_ENTRIES,
@@ -391,16 +391,7 @@ static struct format_block *begin_image(struct image *image, const struct evr_he
 }
 
 static void write_image(struct pair *pair, struct image *image, uint64_t generation) {
-  struct format_block *to = pair->block[pair->next];
-  image->words[0] = generation;
-  image->words[FORMAT_SEAL_WORD] =
-      evr_seal(image->end, evr_checksum(image->words, image->end));
-  __atomic_store_n(&to->sequence, 0, __ATOMIC_RELEASE); /* W1 */
-  evr_fence_release();                                  /* W2 */
-  evr_store_words((uint64_t *)to + 1, image->words + 1, (image->end - 1) * sizeof(uint64_t));
-  if (image->end < FORMAT_BLOCK_WORDS) /* where a shorter one replaces a longer one */
-    evr_store_zeros((uint64_t *)to + image->end, FORMAT_BLOCK_WORDS - image->end);
-  __atomic_store_n(&to->sequence, generation, __ATOMIC_RELEASE); /* W4 */
+  evr_block_replace(pair->block[pair->next], image->words, image->end, generation);
   pair->next ^= 1;
 }
 

@@ -24,13 +24,12 @@
 
 #include "eventring/calls.h"
 #include "format/array.h"
-#include "format/atomics.h"
-#include "format/checksum.h"
 #include "format/error.h"
-#include "format/text.h"
+#include "format/profile_parts.h"
 #include "producer/domains.h"
 #include "producer/lock.h"
 #include "producer/producer.h"
+#include "producer/replace.h"
 
 #define STORE(field, value) __atomic_store_n(&(field), (value), __ATOMIC_RELAXED)
 
@@ -38,66 +37,7 @@ _Static_assert((int)FORMAT_PROFILE_BUCKETS == (int)EVENTRING_CALLS_BUCKETS, "buc
 
 /* ---- Putting it together ------------------------------------------------------------- */
 
-enum {
-  PART_WORDS = sizeof(struct format_profile) / 8,
-  FUNCTION_WORDS = sizeof(struct format_profile_function) / 8,
-  NODE_WORDS = sizeof(struct format_profile_node) / 8,
-  MOST_TEXT_WORDS = 2 * FORMAT_PROFILE_TEXT / 8,
-  MOST_WORDS = NODE_WORDS + FORMAT_NODE_FIGURES + (FORMAT_PROFILE_BUCKETS + 1) / 2 +
-               FUNCTION_WORDS + MOST_TEXT_WORDS /* more than any record has */
-};
-
-struct assembly {
-  uint64_t (*parts)[FORMAT_BLOCK_WORDS];
-  uint32_t *ends; /* words of each */
-  uint32_t count, room, end_room;
-  bool failed; /* no memory */
-};
-
-static void begin_part(struct assembly *a) {
-  if (!evr_make_room(&a->parts, &a->room, a->count, 16, sizeof *a->parts) ||
-      !evr_make_room(&a->ends, &a->end_room, a->count, 16, sizeof *a->ends)) {
-    a->failed = true;
-    return;
-  }
-  memset(a->parts[a->count], 0, sizeof *a->parts);
-  a->parts[a->count][FORMAT_BLOCK_HEADER_WORDS] =
-      format_record(PART_WORDS, FORMAT_PROFILE_PART, a->count);
-  a->ends[a->count++] = FORMAT_BLOCK_HEADER_WORDS + PART_WORDS;
-}
-
-static void add_record(struct assembly *a, const uint64_t *record, unsigned words) {
-  if (a->failed) return;
-  if (a->ends[a->count - 1] + words > FORMAT_BLOCK_WORDS) begin_part(a);
-  if (a->failed) return;
-  memcpy(a->parts[a->count - 1] + a->ends[a->count - 1], record, words * sizeof *record);
-  a->ends[a->count - 1] += words;
-}
-
-/* The end of a text, if it is too long: that of a path says more than its beginning. */
-static size_t add_text(char *to, const char *text) {
-  size_t size = text ? strlen(text) : 0;
-  if (size > FORMAT_PROFILE_TEXT) {
-    text += size - FORMAT_PROFILE_TEXT;
-    while (((unsigned char)*text & 0xc0) == 0x80) text++; /* not within a character */
-    size = strlen(text);
-  }
-  memcpy(to, text ? text : "", size);
-  return size;
-}
-
-static void add_function(struct assembly *a, uint32_t number,
-                         const struct eventring_calls_function *f) {
-  uint64_t words[FUNCTION_WORDS + MOST_TEXT_WORDS] = {0};
-  char *texts = (char *)(words + FUNCTION_WORDS);
-  struct format_profile_function record = {.line = f->line, .kind = f->kind};
-  record.name_bytes = (uint32_t)add_text(texts, f->name);
-  record.source_bytes = (uint32_t)add_text(texts + record.name_bytes, f->source);
-  unsigned size = FUNCTION_WORDS + format_text_words(record.name_bytes + record.source_bytes);
-  record.first = format_record(size, FORMAT_PROFILE_FUNCTION, number);
-  memcpy(words, &record, sizeof record);
-  add_record(a, words, size);
-}
+enum { PART_WORDS = sizeof(struct format_profile) / 8 };
 
 /* All are halved until they fit. */
 static void narrow_histogram(uint32_t *to, const eventring_calls *calls,
@@ -110,66 +50,44 @@ static void narrow_histogram(uint32_t *to, const eventring_calls *calls,
   for (unsigned i = 0; i < FORMAT_PROFILE_BUCKETS; i++) to[i] = (uint32_t)(buckets[i] >> shift);
 }
 
-/* Appends the buckets from the first to the last that is not 0. */
-static unsigned put_buckets(uint64_t *to, struct format_profile_node *record,
-                            const eventring_calls *calls,
-                            const struct eventring_calls_node *node) {
-  unsigned first = 0, last = FORMAT_PROFILE_BUCKETS;
-  uint32_t histogram[FORMAT_PROFILE_BUCKETS];
-  narrow_histogram(histogram, calls, node);
-  while (last > 0 && histogram[last - 1] == 0) last--;
-  while (first < last && histogram[first] == 0) first++;
-  record->first_bucket = (uint8_t)first;
-  record->buckets = (uint8_t)(last - first);
-  memcpy(to, histogram + first, (last - first) * sizeof *histogram);
-  return (last - first + 1) / 2;
-}
-
-static void add_node(struct assembly *a, const struct eventring_profile_source *source,
-                     uint32_t number) {
+static void add_node(struct evr_profile_parts *parts,
+                     const struct eventring_profile_source *source, uint32_t number) {
   const struct eventring_calls_node *n = eventring_calls_node_at(source->calls, number);
   const struct eventring_calls_lost lost = eventring_calls_lost_below(source->calls, n);
-  const uint64_t figures[FORMAT_NODE_FIGURES] = {
-      n->count, n->exclusive, n->most ? n->least : 0, n->most, n->suspended, lost.calls,
-      lost.ticks};
-  uint64_t words[MOST_WORDS] = {0};
-  unsigned size = NODE_WORDS;
-  struct format_profile_node record = {.parent = UINT32_MAX, .function = UINT32_MAX,
-                                       .open = n->open};
-  if (n->parent != EVENTRING_CALLS_ROOT) {
-    record.parent = n->parent;
-    record.function = (uint32_t)n->id;
-  }
-  for (unsigned i = 0; i < FORMAT_NODE_FIGURES; i++) {
-    if (!figures[i]) continue;
-    record.figures |= (uint16_t)(1u << i);
-    words[size++] = figures[i];
-  }
-  size += put_buckets(words + size, &record, source->calls, n);
-  record.first = format_record(size, FORMAT_PROFILE_NODE, number);
-  memcpy(words, &record, sizeof record);
-  add_record(a, words, size);
+  const bool is_root = n->parent == EVENTRING_CALLS_ROOT;
+  uint32_t histogram[FORMAT_PROFILE_BUCKETS];
+  narrow_histogram(histogram, source->calls, n);
+  const struct evr_profile_node node = {
+      .parent = is_root ? UINT32_MAX : n->parent,
+      .function = is_root ? UINT32_MAX : (uint32_t)n->id, .open = n->open,
+      .figures = {n->count, n->exclusive, n->most ? n->least : 0, n->most, n->suspended,
+                  lost.calls, lost.ticks},
+      .histogram = histogram};
+  evr_profile_parts_node(parts, number, &node);
 }
 
-static void assemble(struct assembly *a, const struct eventring_profile_source *source) {
+static void assemble(struct evr_profile_parts *parts,
+                     const struct eventring_profile_source *source) {
   uint32_t nodes = (uint32_t)eventring_calls_count(source->calls);
-  begin_part(a);
-  for (uint32_t i = 0; i < source->function_count; i++) add_function(a, i, &source->functions[i]);
-  for (uint32_t i = 0; i < nodes; i++) add_node(a, source, i);
+  evr_profile_parts_begin(parts, PART_WORDS);
+  for (uint32_t i = 0; i < source->function_count; i++)
+    evr_profile_parts_function(parts, i, &source->functions[i]);
+  for (uint32_t i = 0; i < nodes; i++) add_node(parts, source, i);
 }
 
 /* The words that each part begins with, behind the header. */
-static void head_parts(struct assembly *a, const struct eventring_profile_source *source,
+static void head_parts(struct evr_profile_parts *parts,
+                       const struct eventring_profile_source *source,
                        const struct evr_profile_area *area, uint64_t now) {
   struct format_profile head = {
       .slot = area->slot, .incarnation = area->incarnation, .written = area->written + 1,
-      .parts = a->count, .flags = source->flags, .start_ticks = source->start_ticks,
+      .parts = parts->count, .flags = source->flags, .start_ticks = source->start_ticks,
       .written_ticks = now, .functions = source->function_count,
       .nodes = (uint32_t)eventring_calls_count(source->calls),
       .backwards = source->calls->backwards};
-  for (uint32_t i = 0; i < a->count; i++) {
-    head.first = a->parts[i][FORMAT_BLOCK_HEADER_WORDS];
-    memcpy(a->parts[i] + FORMAT_BLOCK_HEADER_WORDS, &head, sizeof head);
+  for (uint32_t i = 0; i < parts->count; i++) {
+    head.first = format_record(PART_WORDS, FORMAT_PROFILE_PART, i);
+    memcpy(parts->words[i] + FORMAT_BLOCK_HEADER_WORDS, &head, sizeof head);
   }
 }
 
@@ -248,17 +166,10 @@ static int provide_locked(struct evr_recording *r, struct evr_profile_area *area
 
 static void store_part(struct format_block *block, uint64_t *words, uint32_t end,
                        uint64_t sequence) {
-  uint64_t *to = (uint64_t *)block;
   struct format_block *header = (struct format_block *)words;
-  header->sequence = sequence;
   header->kind = FORMAT_PROFILES;
   header->before = sequence - 1;
-  words[FORMAT_SEAL_WORD] = evr_seal(end, evr_checksum(words, end));
-  __atomic_store_n(&block->sequence, 0, __ATOMIC_RELEASE); /* W1 */
-  evr_fence_release();                                     /* W2 */
-  for (unsigned i = 1; i < FORMAT_BLOCK_WORDS; i++) STORE(to[i], words[i]);
-  /* release: whoever sees the number sees the words */
-  __atomic_store_n(&block->sequence, sequence, __ATOMIC_RELEASE);
+  evr_block_replace(block, words, end, sequence);
 }
 
 /* The recording may have ended meanwhile: then its front has a checksum. */
@@ -285,23 +196,23 @@ static int begin_locked(struct evr_domain *d, uint32_t parts, struct evr_profile
   return EVENTRING_OK;
 }
 
-static int write_parts(struct evr_domain *d, struct assembly *a,
+static int write_parts(struct evr_domain *d, struct evr_profile_parts *parts,
                        const struct eventring_profile_source *source,
                        struct eventring_error *error) {
   struct evr_profile_area *area;
   uint64_t sequence;
   evr_lock();
-  int status = begin_locked(d, a->count, &area, &sequence, error);
+  int status = begin_locked(d, parts->count, &area, &sequence, error);
   struct evr_recording *r = d->recording;
   if (status == EVENTRING_OK) evr_recording_hold_locked(r);
   evr_unlock();
   if (status != EVENTRING_OK) return status;
-  head_parts(a, source, area, evr_clock_ticks(r->clock));
-  for (uint32_t i = 0; i < a->count; i++)
-    store_part(area->half[(area->written + 1) % 2].list[i], a->parts[i], a->ends[i],
+  head_parts(parts, source, area, evr_clock_ticks(r->clock));
+  for (uint32_t i = 0; i < parts->count; i++)
+    store_part(area->half[(area->written + 1) % 2].list[i], parts->words[i], parts->ends[i],
                sequence + i + 1);
   evr_lock();
-  finish_locked(r, area, source, a->count);
+  finish_locked(r, area, source, parts->count);
   evr_recording_release_locked(r);
   evr_unlock();
   return EVENTRING_OK;
@@ -309,13 +220,12 @@ static int write_parts(struct evr_domain *d, struct assembly *a,
 
 int eventring_calls_write(eventring_domain *domain, const struct eventring_profile_source *source,
                           struct eventring_error *error) {
-  struct assembly a = {0};
+  struct evr_profile_parts parts;
   eventring_domain_check(domain); /* attaches it, if it may be */
-  assemble(&a, source);
-  int status = a.failed ? evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory for a profile")
-                        : write_parts((struct evr_domain *)domain, &a, source, error);
-  free(a.parts);
-  free(a.ends);
+  assemble(&parts, source);
+  int status = parts.failed ? evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory for a profile")
+                        : write_parts((struct evr_domain *)domain, &parts, source, error);
+  evr_profile_parts_free(&parts);
   return status;
 }
 

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/* profile_parts.h: the blocks of a profile of calls (kind 10) are put together in private
+   memory. Who writes them fills the head of each part, when their number is known. */
+#ifndef EVENTRING_PROFILE_PARTS_H
+#define EVENTRING_PROFILE_PARTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "eventring/calls.h"
+#include "format/format.h"
+
+#pragma GCC visibility push(hidden)
+
+struct evr_profile_parts {
+  uint64_t (*words)[FORMAT_BLOCK_WORDS];
+  uint32_t *ends; /* words of each */
+  uint32_t count, room, end_room;
+  unsigned head_words; /* of each part, behind the header of the block: left 0 */
+  bool failed;         /* no memory */
+};
+
+struct evr_profile_node {
+  uint32_t parent, function; /* UINT32_MAX: the root */
+  uint32_t open;
+  uint64_t figures[FORMAT_NODE_FIGURES];
+  const uint32_t *histogram; /* FORMAT_PROFILE_BUCKETS */
+};
+
+/* The first part. */
+void evr_profile_parts_begin(struct evr_profile_parts *parts, unsigned head_words);
+/* Texts that are too long lose their beginning: the end of a path says more. */
+void evr_profile_parts_function(struct evr_profile_parts *parts, uint32_t number,
+                                const struct eventring_calls_function *function);
+void evr_profile_parts_node(struct evr_profile_parts *parts, uint32_t number,
+                            const struct evr_profile_node *node);
+void evr_profile_parts_free(struct evr_profile_parts *parts);
+
+#pragma GCC visibility pop
+
+#endif /* EVENTRING_PROFILE_PARTS_H */
