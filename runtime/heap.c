@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* runtime/heap.c: the mark-region heap of a domain.
+/* runtime/heap.c: the mark-region heap of a domain. (Long: all ways to allocate inline the
+ * same few functions. Chunks, large objects, trimming and measuring have files of their own.)
  *
  * Design
  * ------

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The profile of calls (<eventring/calls.h>): its allocator, arrays, tries and collector. */
+/* The profile of calls (<eventring/calls.h>): its allocator, arrays, tries and collector.
+   Long, as a list of small tests of one module. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
