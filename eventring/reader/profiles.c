@@ -108,6 +108,7 @@ static bool same_life(const struct format_profile *a, const struct format_profil
 struct reading {
   struct eventring_profile *p;
   const struct format_profile *head;
+  uint64_t record[FORMAT_BLOCK_WORDS - FORMAT_BLOCK_HEADER_WORDS]; /* the first of part 0 */
   uint64_t multiplier;
   uint32_t function_room, node_room;
   bool no_memory;
@@ -118,7 +119,7 @@ static uint64_t to_ns(const struct reading *r, uint64_t ticks) {
   return ns > UINT64_MAX ? UINT64_MAX : (uint64_t)ns;
 }
 
-/* Control characters, and bytes that are not UTF-8, become `?` where it is shown. */
+/* As it is: whoever shows it makes it printable. */
 static char *copy_text(const char *from, size_t size) {
   char *text = malloc(size + 1);
   if (!text) return NULL;
@@ -187,10 +188,25 @@ static bool take_node(struct reading *r, const uint64_t *words, unsigned count) 
   return true;
 }
 
-static bool take_part(struct reading *r, const uint64_t *words, uint32_t end) {
+/* The first record of a part: that which was found, and the same as in the part before it but
+   for the number, also in words that came later than this reader. A profile that was taken by
+   another clock than that of the file says there how long its ticks are. */
+static bool take_head(struct reading *r, const uint64_t *record, uint32_t part) {
+  size_t size = record_words(*record) * sizeof *record;
+  if (memcmp(record, r->head, sizeof *r->head)) return false; /* it has been written again */
+  if (record_number(*record) != part) return false;
+  if (part > 0)
+    return record_words(*record) == record_words(*r->record) &&
+           !memcmp(record + 1, r->record + 1, size - sizeof *record);
+  memcpy(r->record, record, size);
+  uint64_t own = record_words(*record) > PART_WORDS ? record[PART_WORDS] : 0;
+  if (own && own < (uint64_t)1 << MULTIPLIER_BITS) r->multiplier = own;
+  return true;
+}
+
+static bool take_part(struct reading *r, const uint64_t *words, uint32_t end, uint32_t part) {
   uint32_t at = FORMAT_BLOCK_HEADER_WORDS;
-  /* the same as when it was found */
-  if (memcmp(words + at, r->head, sizeof *r->head)) return false;
+  if (!take_head(r, words + at, part)) return false;
   for (at += record_words(words[at]); at < end; at += record_words(words[at])) {
     unsigned type = record_type(words[at]), count = record_words(words[at]);
     if (type == FORMAT_PROFILE_FUNCTION && !take_function(r, words + at, count)) return false;
@@ -231,25 +247,16 @@ static void fill_in(eventring_cursor *c, struct eventring_profile *p,
   p->backwards = h->backwards;
 }
 
-/* A profile that was taken by another clock than that of the file says how long its ticks
-   are. Each part says the same, or what it has is of no use. */
-static void use_own_multiplier(struct reading *r, const uint64_t *words, uint32_t end) {
-  const uint64_t *record = words + FORMAT_BLOCK_HEADER_WORDS;
-  if (end <= FORMAT_BLOCK_HEADER_WORDS + PART_WORDS || record_words(*record) <= PART_WORDS)
-    return;
-  uint64_t own = record[PART_WORDS];
-  if (!own || own >= (uint64_t)1 << MULTIPLIER_BITS) return;
-  r->multiplier = own;
-}
-
 /* Reads the profile whose parts begin at `part`. *valid: it is whole. */
 static int read_profile(eventring_cursor *c, const struct part *part, uint32_t count,
                         struct eventring_profile *p, bool *valid,
                         struct eventring_error *error) {
   uint64_t words[FORMAT_BLOCK_WORDS];
-  struct reading r = {.p = p, .head = &part->head};
+  struct reading r;
   int status = EVENTRING_OK;
   memset(p, 0, sizeof *p);
+  memset(&r, 0, sizeof r);
+  r.p = p;
   evr_metadata_use_segment(&c->meta, part->head.written_ticks);
   r.multiplier = c->meta.segment.multiplier;
   *valid = count == part->head.parts;
@@ -259,10 +266,8 @@ static int read_profile(eventring_cursor *c, const struct part *part, uint32_t c
     r.head = &part[i].head;
     status = evr_records_copy(&c->meta.source, format_block_offset(part[i].block), words, &end,
                               &sound, error);
-    if (status == EVENTRING_OK && end) use_own_multiplier(&r, words, end);
     *valid = status == EVENTRING_OK && end && (uint32_t)words[FORMAT_SEAL_WORD] &&
-             evr_records_valid(words, end, sound) && record_number(r.head->first) == i &&
-             r.head->parts == count && take_part(&r, words, end);
+             evr_records_valid(words, end, sound) && take_part(&r, words, end, i);
   }
   *valid = *valid && p->function_count == part->head.functions &&
            p->node_count == part->head.nodes;

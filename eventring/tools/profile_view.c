@@ -38,21 +38,6 @@ static uint64_t count_of(const struct time_profile *profile, const struct eva_ca
 
 /* ---- Text ------------------------------------------------------------------------------- */
 
-/* A text of at most `width` characters: of a longer one its end, which says more. */
-static void name_cell(struct table *t, const char *text, size_t width) {
-  char *safe = need_zeroed(4 * strlen(text) + 4, 1);
-  eventring_printable(safe + 3, 4 * strlen(text) + 1, text, strlen(text));
-  size_t characters = 0, size = strlen(safe + 3);
-  for (size_t i = 0; i < size; i++) characters += ((unsigned char)safe[3 + i] & 0xc0) != 0x80;
-  char *from = safe + 3;
-  bool cut = characters > width;
-  for (; cut && characters > width - 3; characters--)
-    do from++; while (((unsigned char)*from & 0xc0) == 0x80);
-  if (cut) memcpy(from -= 3, "...", 3);
-  table_cell(t, from);
-  free(safe);
-}
-
 static void function_text(char *text, size_t room, const struct eventring_calls_function *f) {
   if (f->line) snprintf(text, room, "%s %s:%u", f->name, f->source, f->line);
   else snprintf(text, room, "%s%s%s", f->name, f->source[0] ? " " : "", f->source);
@@ -61,7 +46,7 @@ static void function_text(char *text, size_t room, const struct eventring_calls_
 static void row_cell(struct table *table, const struct eva_call_row *row) {
   char text[512];
   function_text(text, sizeof text, row->function);
-  name_cell(table, row->stack ? row->stack : text, NAME_WIDTH);
+  table_cell_end(table, row->stack ? row->stack : text, NAME_WIDTH);
 }
 
 static void print_calls(const struct eva_call_rows *rows, const struct profile_view *view) {

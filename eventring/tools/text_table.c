@@ -13,15 +13,19 @@ void table_init(struct table *table, const char *const *titles, size_t columns) 
   *table = (struct table){.titles = titles, .columns = columns};
 }
 
-void table_cell(struct table *table, const char *text) {
+/* The next cell, with what is safe to show of the text. */
+static char **next_cell(struct table *table, const char *text) {
   if (table->used == table->room) {
     table->room = table->room ? table->room * 2 : 64;
     table->cells = need_resized(table->cells, table->room, sizeof *table->cells);
   }
   size_t size = strlen(text), room = 4 * size + 1;
   char *cell = need_zeroed(room, 1);
-  table->cells[table->used++] = eventring_printable(cell, room, text, size);
+  table->cells[table->used] = eventring_printable(cell, room, text, size);
+  return &table->cells[table->used++];
 }
+
+void table_cell(struct table *table, const char *text) { next_cell(table, text); }
 
 /* ---- Widths --------------------------------------------------------------- */
 
@@ -43,6 +47,17 @@ static size_t width_of_bytes(const char *text, size_t size) {
 }
 
 static size_t width_of(const char *text) { return width_of_bytes(text, strlen(text)); }
+
+void table_cell_end(struct table *table, const char *text, size_t width) {
+  static const char MARK[] = "...";
+  char *cell = *next_cell(table, text), *from = cell;
+  size_t used = width_of(cell), more;
+  if (used <= width) return;
+  for (; *from && used > width - strlen(MARK); used -= more) from += character(from, &more);
+  size_t size = strlen(from) + 1;
+  memmove(cell + strlen(MARK), from, size); /* the text was longer than the mark */
+  memcpy(cell, MARK, strlen(MARK));
+}
 
 size_t table_line(const char *text, size_t width) {
   size_t at = 0, used = 0, separated = 0, more;

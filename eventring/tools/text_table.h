@@ -32,6 +32,9 @@ struct table {
 void table_init(struct table *table, const char *const *titles, size_t columns);
 /* Adds a cell behind the last one; the text is copied and made printable (eventring_printable). */
 void table_cell(struct table *table, const char *text);
+/* The same; of a text that takes more than `width` columns (at least 4) only its end, which
+   "..." precedes. */
+void table_cell_end(struct table *table, const char *text, size_t width);
 /* Writes the table, each line indented, and frees it. */
 void table_print(struct table *table, FILE *out, int indent);
 

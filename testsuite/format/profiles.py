@@ -27,7 +27,7 @@ def by_blocks(path):
     calls = collections.Counter()
     for _, _, functions, nodes in recording.profiles():
         for function, count, _, _ in nodes[1:]:
-            calls[reader.clean(functions[function][0])] += count
+            calls[reader.exact(functions[function][0].split(b"\0", 1)[0])] += count
     rows = {(slot, name): (resident, reserved)
             for slot, (_, rows) in recording.footprints.items() for name, resident, reserved in rows}
     return calls, rows
@@ -75,7 +75,8 @@ def damaged(data, rng):
     for _ in range(rng.randint(1, 4)):
         at = rng.choice(blocks_of(data, KINDS))
         end = struct.unpack_from("<I", data, at + 48)[0]
-        place = at + 64 + 8 * rng.randrange(max(1, min(end, 512) - 8))
+        words = rng.choice((9, max(1, min(end, 512) - 8)))  # its first record as often as all
+        place = at + 64 + 8 * rng.randrange(words)
         struct.pack_into("<Q", out, place, struct.unpack_from("<Q", out, place)[0] ^
                          1 << rng.randrange(64))
         if rng.random() < 0.8:

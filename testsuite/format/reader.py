@@ -105,7 +105,7 @@ def profile_of(parts):
     head = parts[0][0]
     functions, nodes = [], []
     for number, records in enumerate(parts):
-        if records[0][0] >> 32 != number or records[0][1:8] != head[1:8]:
+        if records[0][0] >> 32 != number or records[0][1:] != head[1:]:
             return None
         for record in records[1:]:
             kind = record[0] >> 16 & 0xFFFF
@@ -170,9 +170,9 @@ def is_control(character):
     return ord(character) < 32 or 127 <= ord(character) <= 159
 
 
-def clean(raw, allowed=""):
-    """A name as it is shown; control characters that are allowed stay."""
-    text, at = "", 0
+def characters(raw):
+    """The characters of UTF-8, and their lengths; None: a byte that is none."""
+    at = 0
     while at < len(raw):
         for length in (1, 2, 3, 4):
             try:
@@ -181,13 +181,21 @@ def clean(raw, allowed=""):
             except UnicodeDecodeError:
                 character = ""
         if len(character) != 1:
-            text += "?"
-            at += 1
-        else:
-            is_bad = is_control(character) and character not in allowed
-            text += "?" * length if is_bad else character
-            at += length
-    return text
+            character, length = None, 1
+        yield character, length
+        at += length
+
+
+def clean(raw, allowed=""):
+    """A name as it is shown; control characters that are allowed stay."""
+    return "".join("?" * length if character is None or
+                   is_control(character) and character not in allowed else character
+                   for character, length in characters(raw))
+
+
+def exact(raw):
+    """A name as it was, in JSON: bytes that are not UTF-8 are U+FFFD."""
+    return "".join(character or "\ufffd" for character, _ in characters(raw))
 
 
 def fixed_text(raw):

@@ -13,6 +13,12 @@ local function leaf(n) return n + 1 end
 while true do local x = 0 for i = 1, 1000 do x = leaf(x) end end
 END
 
+cat >names.lua <<'END'
+for _, source in ipairs {"=a\\b", "=" .. ("x"):rep(100)} do
+  load("local function foreign() return 1 end return foreign", source)()()
+end
+END
+
 # row NAME FIELD FILE: of the row of a function
 row() { "$EVENTRING" profile --top 0 --json "$3" | jq ".rows[] | select(.name == \"$1\") | .$2"; }
 
@@ -27,6 +33,11 @@ has "table" "leaf work.lua:1" "$("$EVENTRING" profile work.eventring)"
 has "tree" "work work.lua:2" "$("$EVENTRING" profile --tree work.eventring)"
 has "stacks" "work > leaf" "$("$EVENTRING" profile --by stack --top 0 work.eventring)"
 has "callers" "work work.lua:2" "$("$EVENTRING" profile --callers leaf work.eventring)"
+SAROS_PROFILE=calls SAROS_EVENTRING_NAME=names "$SAROS" names.lua || fail "names.lua: $?"
+names=$("$EVENTRING" profile --top 0 names.eventring)
+has "a backslash, escaped once" 'foreign a\x5Cb:1 ' "$names"
+has "a long name keeps its end" "  ...xxxx" "$names"
+has "and all of its end" "x:1 " "$names"
 ends 1 "no function \`frob' was called" "$EVENTRING" profile --callers frob work.eventring
 ends 2 "--by: function, line or stack" "$EVENTRING" profile --by frob work.eventring
 

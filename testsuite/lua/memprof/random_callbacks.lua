@@ -15,6 +15,13 @@ local function fail(text) error(("%s (RANDOM_SEED=%d)"):format(text, seed), 0) e
 local profiles = {} -- sampler -> {state, live}
 local current
 
+-- An error of a callback can lose the result of start: then the one that runs is asked for.
+local function stop()
+  local sampler = current.sampler or memprof.sampler()
+  current = nil
+  if sampler then sampler:stop() end
+end
+
 local start
 local function mischief(p)
   local what = random(40)
@@ -92,7 +99,7 @@ local actions = {
   function() kept[random(50)] = load("return {" .. random(9) .. "}, function() end") end,
   function() kept[random(50)] = setmetatable({}, {__gc = function() local _ = {} end}) end,
   function() if random(20) == 1 then collectgarbage() end end,
-  function() if current and random(30) == 1 then local p = current current = nil p.sampler:stop() end end,
+  function() if current and random(30) == 1 then stop() end end,
   function() if not current then start() end end,
 }
 local function round()
@@ -121,4 +128,4 @@ for _ = 1, 800 // slow do
   attempt(round)
   allowed = false
 end
-if current then current.sampler:stop() end
+if current then stop() end
