@@ -101,9 +101,22 @@ if is_wanted sample; then
   pairs 'b - a' 0 1 "${loop[@]}" 3000000 -- "${loop[@]}" 1000000 |
     summary "into the recording, with its death" %7.1f
 fi
-is_wanted callback &&
+if is_wanted callback; then
   pairs 'b - a' 0 0 "${loop[@]}" 3000000 -- "${loop[@]}" 2000000 callback |
     summary "with an empty callback" %7.1f
+  # Slices in which a loop of additions ran at its full speed tell what a sample costs while
+  # no other processor slows this one down.
+  for ((round = 0; round < rounds; round++)); do
+    "$saros" "$program" slices 50 || exit 1
+  done >"$directory/slices" || exit 1
+  fast=$(sort -g "$directory/slices" | awk 'NR == 1 { print 1.1 * $1 }')
+  awk -v fast="$fast" '$1 <= fast { print $2 }' "$directory/slices" |
+    summary "the same, slices at full speed" %7.1f
+  awk -v fast="$fast" '$1 > fast { print $2 }' "$directory/slices" |
+    summary "the same, all other slices" %7.1f
+  awk -v fast="$fast" '$1 <= fast { n++ } END { print "  " n + 0 " of " NR " slices at full speed" }' \
+    "$directory/slices"
+fi
 
 echo
 echo "run time, times that without          min  median      95 %"
