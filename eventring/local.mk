@@ -50,6 +50,7 @@ eventring_sources = \
 	eventring/producer/follow.h eventring/producer/follow.c eventring/producer/state.c \
 	eventring/producer/lend.c eventring/producer/question.c eventring/reader/ask.c \
 	eventring/producer/footprint.h eventring/producer/footprint.c \
+	eventring/producer/pages.h eventring/producer/pages.c \
 	eventring/reader/footprints.c eventring/reader/control_page.h \
 	eventring/reader/control_page.c \
 	eventring/format/profile_parts.h eventring/format/profile_parts.c \

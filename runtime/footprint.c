@@ -40,15 +40,19 @@ static void set(Footprint *f, FootprintId id, size_t bytes) {
   f->amount[id] = (MemoryAmount){bytes, bytes};
 }
 
-/* Code is a part of what is live; its amount is as of the last marking. */
-static void set_live(Footprint *f, MemoryAmount live, size_t code) {
-  if (code > live.resident) code = live.resident;
-  set(f, FOOTPRINT_CODE, code);
-  f->amount[FOOTPRINT_LIVE] = (MemoryAmount){live.resident - code, live.reserved - code};
+/* Takes a part of what is live out of it. Its amount is as of the last marking. */
+static void set_part_of_live(Footprint *f, FootprintId id, size_t bytes) {
+  MemoryAmount *live = &f->amount[FOOTPRINT_LIVE];
+  if (bytes > live->resident) bytes = live->resident;
+  set(f, id, bytes);
+  live->resident -= bytes;
+  live->reserved -= bytes;
 }
 
 static void set_heap(Footprint *f, const Domain *d, const HeapMemory *m) {
-  set_live(f, m->live, d->gc.code);
+  f->amount[FOOTPRINT_LIVE] = m->live;
+  set_part_of_live(f, FOOTPRINT_CODE, d->gc.code);
+  set_part_of_live(f, FOOTPRINT_STACKS, d->gc.stacks);
   f->amount[FOOTPRINT_YOUNG] = m->young;
   f->amount[FOOTPRINT_FREE] = m->free;
   f->amount[FOOTPRINT_DEAD] = m->dead;
@@ -72,8 +76,14 @@ static void write_rows(Domain *d, const Footprint *f, bool all, unsigned flags) 
   eventring_footprint_write(d->rings, rows, n, flags);
 }
 
-static void measure_list(void *amount, const void *items, size_t bytes) {
-  heap_measure_range(amount, items, bytes);
+typedef struct Measuring {
+  struct eventring_pages *pages;
+  MemoryAmount *amount;
+} Measuring;
+
+static void measure_list(void *measuring, const void *items, size_t bytes) {
+  const Measuring *m = measuring;
+  heap_measure_range(m->pages, m->amount, items, bytes);
 }
 
 static void add_bytes(void *amount, const void *items, size_t bytes) {
@@ -84,29 +94,43 @@ static void add_bytes(void *amount, const void *items, size_t bytes) {
 }
 
 /* That of the main thread has a name of its own in the system's list. */
-static void measure_stack(MemoryAmount *amount) {
+static void measure_stack(struct eventring_pages *pages, MemoryAmount *amount) {
   pthread_attr_t attributes;
   void *stack;
   size_t size;
   if (gettid() == getpid() || pthread_getattr_np(pthread_self(), &attributes) != 0) return;
   if (pthread_attr_getstack(&attributes, &stack, &size) == 0)
-    heap_measure_range(amount, stack, size);
+    heap_measure_range(pages, amount, stack, size);
   pthread_attr_destroy(&attributes);
+}
+
+static Measuring measuring(struct eventring_pages *pages, Footprint *f, FootprintId id) {
+  return (Measuring){pages, &f->amount[id]};
+}
+
+static void measure_lists(Domain *d, struct eventring_pages *pages, Footprint *f) {
+  Measuring strings = measuring(pages, f, FOOTPRINT_STRINGS);
+  Measuring lists = measuring(pages, f, FOOTPRINT_COLLECTOR);
+  Measuring kept = measuring(pages, f, FOOTPRINT_KEPT);
+  string_table_each_part(&d->strings, measure_list, &strings);
+  gc_each_list(&d->gc, measure_list, &lists);
+  mapping_each_kept(measure_list, &kept);
 }
 
 void footprint_measure(Domain *d) {
   Footprint f = {0};
   HeapMemory heap;
-  heap_measure(&d->heap, &heap);
+  struct eventring_pages pages;
+  eventring_pages_open(&pages);
+  heap_measure(&d->heap, &pages, &heap);
   set_heap(&f, d, &heap);
-  string_table_each_part(&d->strings, measure_list, &f.amount[FOOTPRINT_STRINGS]);
-  gc_each_list(&d->gc, measure_list, &f.amount[FOOTPRINT_COLLECTOR]);
+  measure_lists(d, &pages, &f);
+  measure_stack(&pages, &f.amount[FOOTPRINT_STACK]);
+  eventring_pages_close(&pages);
   channel_measure(&f.amount[FOOTPRINT_MESSAGES].reserved,
                   &f.amount[FOOTPRINT_LARGE_MESSAGES].reserved);
   set(&f, FOOTPRINT_MESSAGES, f.amount[FOOTPRINT_MESSAGES].reserved);
   set(&f, FOOTPRINT_LARGE_MESSAGES, f.amount[FOOTPRINT_LARGE_MESSAGES].reserved);
-  mapping_each_kept(measure_list, &f.amount[FOOTPRINT_KEPT]);
-  measure_stack(&f.amount[FOOTPRINT_STACK]);
   write_rows(d, &f, true, EVENTRING_FOOTPRINT_MEASURED | EVENTRING_FOOTPRINT_SYSTEM);
   d->footprint_ns = mapping_now();
 }

@@ -246,6 +246,7 @@ typedef struct Gc {
   size_t code_bytes[2]; /* of prototypes with their parts, counted likewise */
   size_t code;          /* of those alive at the last look and promoted since */
   size_t young_code;    /* made since the last minor collection */
+  size_t stack_bytes[2], stacks; /* the same of threads, with their slots and frames */
   size_t slice_work;    /* done in this slice */
   size_t step_work;     /* in this step of the collector: bytes examined (doc/COLLECTOR.md) */
   uint64_t slices_before;  /* stats.slices as of the last minor collection that was due */

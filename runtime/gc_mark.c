@@ -73,7 +73,7 @@ void gc_start_marking(Domain *d) {
   gc->line_bit ^= 3;
   gc->marking_mask = GC_CLEAN;
   gc->marked_bytes = gc->object_bytes[SCAN_MAJOR] = gc->part_bytes[SCAN_MAJOR] = 0;
-  gc->code_bytes[SCAN_MAJOR] = gc->revived_bytes = 0;
+  gc->code_bytes[SCAN_MAJOR] = gc->stack_bytes[SCAN_MAJOR] = gc->revived_bytes = 0;
   gc->marked_strings = 0;
   gc->grey.n = gc->partial.n = 0;
   gc_forget_overflowed_major(d);
@@ -128,6 +128,7 @@ static void end_marking(Domain *d) {
   d->gc.marking_mask = 0;
   d->heap.live_bytes = d->gc.object_bytes[SCAN_MAJOR] + d->gc.part_bytes[SCAN_MAJOR];
   d->gc.code = d->gc.code_bytes[SCAN_MAJOR];
+  d->gc.stacks = d->gc.stack_bytes[SCAN_MAJOR];
 }
 
 /* Each step removes entries whose values cannot be reached at that moment. The program

@@ -139,11 +139,12 @@ static size_t new_part(const void *part, size_t size) {
 /* Of an old object only new parts count as promoted. */
 void gc_rescan(Domain *d, GCObject *o) {
   Table *t = (Table *)o;
-  size_t counted = d->gc.part_bytes[SCAN_MINOR];
+  size_t counted = d->gc.part_bytes[SCAN_MINOR], stacks = d->gc.stack_bytes[SCAN_MINOR];
   if (o->type == LUA_TTABLE)
     counted += new_part(t->array, array_bytes(t)) + new_part(t->node, node_bytes(t));
   d->gc.step_work += REMEMBERED_WORK + gc_scan_minor(d, o);
   d->gc.part_bytes[SCAN_MINOR] = counted;
+  d->gc.stack_bytes[SCAN_MINOR] = stacks;
 }
 
 /* A thread that was interrupted by a call on another one, rather than by a
@@ -391,6 +392,8 @@ static void count_promoted(Domain *d, size_t before) {
   gc->object_bytes[SCAN_MAJOR] += bytes;
   gc->code += gc->code_bytes[SCAN_MINOR];
   gc->code_bytes[SCAN_MAJOR] += gc->code_bytes[SCAN_MINOR];
+  gc->stacks += gc->stack_bytes[SCAN_MINOR];
+  gc->stack_bytes[SCAN_MAJOR] += gc->stack_bytes[SCAN_MINOR];
   /* Blocks swept since the last piece lowered `before`, never in between. */
   gc->stats.promoted_bytes += heap_old_bytes(&d->heap) - before;
   PROBE_COUNTER(d, PROMOTED_WORDS, (heap_old_bytes(&d->heap) - before) / 8);
@@ -406,7 +409,8 @@ static void begin_piece(Domain *d) {
   Gc *gc = &d->gc;
   heap_retire(&d->heap);
   gc_record_asked(d);
-  gc->object_bytes[SCAN_MINOR] = gc->part_bytes[SCAN_MINOR] = gc->code_bytes[SCAN_MINOR] = 0;
+  gc->object_bytes[SCAN_MINOR] = gc->part_bytes[SCAN_MINOR] = 0;
+  gc->code_bytes[SCAN_MINOR] = gc->stack_bytes[SCAN_MINOR] = 0;
   gc->minor_thread_left = 0;
 }
 

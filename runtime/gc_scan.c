@@ -335,6 +335,7 @@ ALWAYS_INLINE size_t scan_object(Domain *d, GCObject *o, ScanKind kind) {
     case LUA_TUSERDATA: return scan_userdata(d, (Userdata *)o, kind);
     case TYPE_PROTO: return scan_prototype(d, (Prototype *)o, kind);
     case LUA_TTHREAD:
+      d->gc.stack_bytes[kind] += sizeof(lua_State) + thread_parts((lua_State *)o);
       return kind == SCAN_MAJOR ? gc_scan_thread_major(d, (lua_State *)o)
                                 : gc_scan_thread_minor(d, (lua_State *)o);
     default: return 0; /* strings refer to nothing */

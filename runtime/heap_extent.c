@@ -254,12 +254,12 @@ bool extent_resize(Heap *h, void *p, size_t old_size, size_t size) {
 size_t extent_round(size_t size) { return (size_t)granules_for(size) << GRANULE_SHIFT; }
 
 /* Its first granules are its own, free ones to allocate from. */
-void extent_measure(const Heap *h, HeapMemory *m) {
+void extent_measure(const Heap *h, struct eventring_pages *pages, HeapMemory *m) {
   for (const Extent *e = h->extents; e != NULL; e = e->next) {
-    heap_measure_range(&m->own, e, (size_t)FIRST << GRANULE_SHIFT);
+    heap_measure_range(pages, &m->own, e, (size_t)FIRST << GRANULE_SHIFT);
     for (uint32_t i = FIRST, end; (i = next_bit(e->used, i, false)) < e->granules; i = end) {
       end = next_used(e, i);
-      heap_measure_range(&m->free, address_of(e, i), (size_t)(end - i) << GRANULE_SHIFT);
+      heap_measure_range(pages, &m->free, address_of(e, i), (size_t)(end - i) << GRANULE_SHIFT);
     }
   }
 }

@@ -13,18 +13,17 @@
 #include "heap_measure.h"
 
 #include <string.h>
-#include <sys/mman.h>
 
-#include "eventring/footprint.h"
 #include "heap_internal.h"
 
 #define PAGE ((size_t)4096)
 #define PAGE_LINES (PAGE / HEAP_LINE_SIZE)
 #define CHUNK_PAGES (HEAP_CHUNK_SIZE / PAGE)
 
-void heap_measure_range(MemoryAmount *amount, const void *p, size_t bytes) {
+void heap_measure_range(struct eventring_pages *pages, MemoryAmount *amount, const void *p,
+                        size_t bytes) {
   amount->reserved += bytes;
-  amount->resident += eventring_footprint_resident(p, bytes);
+  amount->resident += eventring_pages_resident(pages, p, bytes);
 }
 
 static void add(MemoryAmount *amount, size_t resident, size_t reserved) {
@@ -64,23 +63,33 @@ static void measure_page(const Chunk *c, size_t page, bool there, HeapMemory *m,
   add_page(b->state == BLOCK_CONSUMED ? fresh : &m->free, there, PAGE - live);
 }
 
-static void measure_chunk(const Chunk *c, HeapMemory *m, MemoryAmount *fresh) {
+/* The pages of the system may be larger than those here. */
+static void find_pages(const Chunk *c, struct eventring_pages *pages, unsigned char *there) {
+  if (pages->size == PAGE) {
+    eventring_pages_there(pages, c, CHUNK_PAGES, there);
+    return;
+  }
+  for (size_t i = 0; i < CHUNK_PAGES; i++)
+    there[i] = eventring_pages_resident(pages, (const char *)c + i * PAGE, PAGE) != 0;
+}
+
+static void measure_chunk(const Chunk *c, struct eventring_pages *pages, HeapMemory *m,
+                          MemoryAmount *fresh) {
   unsigned char there[CHUNK_PAGES];
   size_t own = HEAP_BLOCK_SIZE / PAGE;
-  bool known = mincore((void *)(uintptr_t)c, HEAP_CHUNK_SIZE, there) == 0;
+  find_pages(c, pages, there);
   for (size_t page = 0; page < CHUNK_PAGES; page++) {
-    bool is_there = !known || (there[page] & 1);
-    if (page < own) add_page(&m->own, is_there, PAGE);
-    else measure_page(c, page, is_there, m, fresh);
+    if (page < own) add_page(&m->own, there[page], PAGE);
+    else measure_page(c, page, there[page], m, fresh);
   }
 }
 
-static void measure_chunks(const Heap *h, HeapMemory *m) {
+static void measure_chunks(const Heap *h, struct eventring_pages *pages, HeapMemory *m) {
   MemoryAmount fresh = {0, 0};
   size_t filled = filled_bytes(h);
-  for (const Chunk *c = h->chunks; c != NULL; c = c->next) measure_chunk(c, m, &fresh);
-  if (h->twin != NULL) heap_measure_range(&m->free, h->twin, HEAP_CHUNK_SIZE);
-  if (h->spare != NULL) heap_measure_range(&m->free, h->spare, HEAP_CHUNK_SIZE);
+  for (const Chunk *c = h->chunks; c != NULL; c = c->next) measure_chunk(c, pages, m, &fresh);
+  if (h->twin != NULL) heap_measure_range(pages, &m->free, h->twin, HEAP_CHUNK_SIZE);
+  if (h->spare != NULL) heap_measure_range(pages, &m->free, h->spare, HEAP_CHUNK_SIZE);
   if (filled > fresh.resident) filled = fresh.resident;
   add(&m->young, filled, filled);
   add(&m->free, fresh.resident - filled, fresh.reserved - filled);
@@ -99,41 +108,43 @@ static size_t extent_bytes_of(size_t size, bool cards) {
   return extent_round(bytes + (cards ? (size >> HEAP_CARD_SHIFT) + 1 : 0));
 }
 
-static void measure_large(const LargeHeader *large, HeapMemory *m, MemoryAmount *of) {
+static void measure_large(const LargeHeader *large, struct eventring_pages *pages,
+                          HeapMemory *m, MemoryAmount *of) {
   if (large->external) {
     *(large->now != NULL ? &m->messages : &m->external) += large->size;
     return;
   }
   if (large->mapped != 0) {
-    heap_measure_range(of, large, large->mapped);
+    heap_measure_range(pages, of, large, large->mapped);
     if (large->cards != NULL)
-      heap_measure_range(&m->own, large->cards,
+      heap_measure_range(pages, &m->own, large->cards,
                          round_to_unit((large->size >> HEAP_CARD_SHIFT) + 1));
   } else if (!large->in_extent) {
-    heap_measure_range(&m->loose, large, sizeof *large + large->size);
+    heap_measure_range(pages, &m->loose, large, sizeof *large + large->size);
   } else {
-    heap_measure_range(of, large, extent_bytes_of(large->size, large->cards != NULL));
+    heap_measure_range(pages, of, large, extent_bytes_of(large->size, large->cards != NULL));
   }
 }
 
-static void measure_list(const LargeHeader *list, HeapMemory *m, MemoryAmount *of) {
+static void measure_list(const LargeHeader *list, struct eventring_pages *pages, HeapMemory *m,
+                         MemoryAmount *of) {
   for (const LargeHeader *large = list->next; large != list; large = large->next)
-    measure_large(large, m, of);
+    measure_large(large, pages, m, of);
 }
 
 /* They lie in extents, or in mappings of their own. */
-static void measure_larges(const Heap *h, HeapMemory *m) {
-  measure_list(&h->large_old, m, &m->live);
-  measure_list(&h->large_young, m, &m->young);
+static void measure_larges(const Heap *h, struct eventring_pages *pages, HeapMemory *m) {
+  measure_list(&h->large_old, pages, m, &m->live);
+  measure_list(&h->large_young, pages, m, &m->young);
   for (const LargeHeader *large = h->dying.next; large != &h->dying; large = large->next)
-    heap_measure_range(&m->dead, large, large->mapped);
+    heap_measure_range(pages, &m->dead, large, large->mapped);
 }
 
-void heap_measure(const Heap *h, HeapMemory *m) {
+void heap_measure(const Heap *h, struct eventring_pages *pages, HeapMemory *m) {
   memset(m, 0, sizeof *m);
-  measure_chunks(h, m);
-  measure_larges(h, m);
-  extent_measure(h, m);
+  measure_chunks(h, pages, m);
+  measure_larges(h, pages, m);
+  extent_measure(h, pages, m);
   m->external += h->buffer_bytes;
 }
 

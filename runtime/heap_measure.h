@@ -3,6 +3,7 @@
 #ifndef SAROS_RUNTIME_HEAP_MEASURE_H
 #define SAROS_RUNTIME_HEAP_MEASURE_H
 
+#include "eventring/footprint.h"
 #include "heap.h"
 
 /* Bytes that take memory now, and bytes of addresses that the heap has for it. */
@@ -26,12 +27,13 @@ typedef struct HeapMemory {
  * resident, and knows nothing of `loose` and `messages`. */
 void heap_reckon(const Heap *h, HeapMemory *m);
 /* The system is asked which pages are there: some ns for each, and for each large object. */
-void heap_measure(const Heap *h, HeapMemory *m);
+void heap_measure(const Heap *h, struct eventring_pages *pages, HeapMemory *m);
 
 /* heap_extent.c: adds what is in extents and belongs to no large allocation. */
-void extent_measure(const Heap *h, HeapMemory *m);
+void extent_measure(const Heap *h, struct eventring_pages *pages, HeapMemory *m);
 size_t extent_round(size_t size); /* bytes that an allocation of `size` takes there */
-/* For it: adds `bytes` that begin at p. */
-void heap_measure_range(MemoryAmount *amount, const void *p, size_t bytes);
+/* Adds `bytes` that begin at p. */
+void heap_measure_range(struct eventring_pages *pages, MemoryAmount *amount, const void *p,
+                        size_t bytes);
 
 #endif

@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "format/text.h"
@@ -20,40 +19,9 @@
 #include "producer/lock.h"
 #include "producer/replace.h"
 
-enum { LOOK = 1024, BUDGET = 2 * EVENTRING_MAX_DOMAINS };
+enum { BUDGET = 2 * EVENTRING_MAX_DOMAINS };
 
 /* ---- What the system knows ------------------------------------------------------------- */
-
-/* Of the pages from `page` on, as many as *pages says; bit 0 of each byte says whether it is
-   there. */
-static bool look_at(uintptr_t page, size_t size, unsigned char *pages) {
-  return mincore((void *)page, size, pages) == 0;
-}
-
-/* The part of a page that is within [from, end). */
-static uint64_t part_of_page(uintptr_t page, size_t page_size, uintptr_t from, uintptr_t end) {
-  uintptr_t first = page > from ? page : from;
-  uintptr_t last = page + page_size < end ? page + page_size : end;
-  return last - first;
-}
-
-uint64_t eventring_footprint_resident(const void *start, size_t size) {
-  size_t page_size = (size_t)sysconf(_SC_PAGESIZE);
-  uintptr_t from = (uintptr_t)start, end = from + size;
-  unsigned char pages[LOOK];
-  uint64_t resident = 0;
-  int saved = errno;
-  if (!size || end < from) return 0;
-  for (uintptr_t page = from & ~(page_size - 1); page < end;) {
-    size_t count = (end - page + page_size - 1) / page_size;
-    if (count > LOOK) count = LOOK;
-    bool known = look_at(page, count * page_size, pages);
-    for (size_t i = 0; i < count; i++, page += page_size)
-      if (!known || pages[i] & 1) resident += part_of_page(page, page_size, from, end);
-  }
-  errno = saved;
-  return resident;
-}
 
 /* Fields 2 and 3 of /proc/self/statm, in pages. */
 static bool read_statm(uint64_t *resident, uint64_t *shared) {

@@ -23,6 +23,7 @@ check_PROGRAMS += \
 	testsuite/unit/eventring_openspans_plain_test \
 	testsuite/unit/eventring_contexts_test \
 	testsuite/unit/eventring_memory_test \
+	testsuite/unit/eventring_pages_test \
 	testsuite/unit/eventring_off_cpu_test \
 	testsuite/unit/eventring_records_test \
 	testsuite/unit/eventring_format_test \
@@ -144,6 +145,10 @@ testsuite_unit_eventring_contexts_test_SOURCES = testsuite/unit/eventring_contex
 	testsuite/unit/eventring_common.h testsuite/unit/draw.h
 testsuite_unit_eventring_contexts_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
 testsuite_unit_eventring_contexts_test_LDADD = $(LINK_EVENTRING) $(CMOCKA_LIBS)
+testsuite_unit_eventring_pages_test_SOURCES = testsuite/unit/eventring_pages_test.c \
+	testsuite/unit/eventring_common.h
+testsuite_unit_eventring_pages_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
+testsuite_unit_eventring_pages_test_LDADD = $(LINK_EVENTRING) $(CMOCKA_LIBS)
 testsuite_unit_eventring_memory_test_SOURCES = testsuite/unit/eventring_memory_test.c \
 	testsuite/unit/eventring_common.h
 testsuite_unit_eventring_memory_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)

@@ -62,8 +62,26 @@ int eventring_footprint_write(eventring_domain *domain,
                               const struct eventring_footprint_row *rows, size_t count,
                               unsigned flags);
 
+/* Which pages take memory. A page that was read and never written takes none: it counts where
+   the system does not say so (before Linux 6.7 without /proc). */
+struct eventring_pages { /* the library's, but for `size` */
+  size_t size; /* bytes of a page */
+  int pagemap, memory;
+  unsigned how;
+};
+/* Opens two files of /proc, which are closed on exec; without them less is known. */
+void eventring_pages_open(struct eventring_pages *pages);
+void eventring_pages_close(struct eventring_pages *pages);
+/* there[i] is 1: page i, of `count` from `first` on, takes memory, else 0. `first` is the
+   beginning of a page. Some ns for each page, and some hundred for a call; a page that a fork
+   left shared with a child takes a microsecond before Linux 6.7. What cannot be known counts as
+   there. One thread at a time for each `pages`. */
+void eventring_pages_there(struct eventring_pages *pages, const void *first, size_t count,
+                           unsigned char *there);
 /* Bytes of the pages of [from, from + size) that take memory now, the first and the last page
-   in proportion; in time in proportion to the pages, some ns each. Any thread. */
+   in proportion. */
+uint64_t eventring_pages_resident(struct eventring_pages *pages, const void *from, size_t size);
+/* The same for a single question; some microseconds. Any thread. */
 uint64_t eventring_footprint_resident(const void *from, size_t size);
 
 /* ==== READER ============================================================ */
