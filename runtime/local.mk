@@ -11,4 +11,4 @@ libruntime_a_SOURCES += runtime/clock.h runtime/os_thread.h runtime/os_thread.c 
 libruntime_a_SOURCES += runtime/introspection.h runtime/introspection.c
 libruntime_a_SOURCES += runtime/footprint.h runtime/footprint.def runtime/footprint.c
 libruntime_a_SOURCES += runtime/stress.h runtime/stress.c
-libruntime_a_SOURCES += runtime/memprof.def runtime/memprof_kinds.h runtime/memprof.h runtime/memprof_internal.h runtime/memprof.c runtime/memprof_fate.c runtime/memprof_dump.c runtime/memprof_record.c runtime/memprof_random.c runtime/memprof_stack.c runtime/memprof_sites.h runtime/memprof_sites.c
+libruntime_a_SOURCES += runtime/memprof.def runtime/memprof_kinds.h runtime/memprof.h runtime/memprof_internal.h runtime/memprof.c runtime/memprof_fate.c runtime/memprof_dump.c runtime/memprof_record.c runtime/memprof_random.c runtime/memprof_stack.c runtime/memprof_forget.c runtime/memprof_sites.h runtime/memprof_sites.c

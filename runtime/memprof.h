@@ -161,8 +161,12 @@ typedef struct MemprofFrame {
   uint32_t column;      /* 0: unknown */
 } MemprofFrame;
 
-/* Frames of a stack, innermost first. */
+/* Frames of a stack, innermost first, until the next allocation. It is not forgotten before
+ * another one is asked for. */
 const MemprofFrame *memprof_stack(const Domain *d, uint32_t stack, uint32_t *depth);
+/* Changes when a number may stand for another stack than before. */
+uint32_t memprof_stacks_age(const Domain *d);
+/* Its texts stay while a stack has it, the struct until the next allocation. */
 const MemprofFunction *memprof_function(const Domain *d, uint32_t function);
 
 #endif

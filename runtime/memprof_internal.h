@@ -31,10 +31,14 @@ uint64_t stream_take(MemprofStream *s, uint64_t end);
 
 typedef struct StackKey { uint32_t function, pc; } StackKey;
 
+#define MEMPROF_MOST_STACKS 65536
+#define MEMPROF_MOST_FRAMES (1u << 20) /* of all of them */
+
 typedef struct InternedStack {
   uint64_t hash;
-  uint32_t first, depth; /* of Stacks.frames */
+  uint32_t first, depth; /* of Stacks.frames; depth 0: free, and `first` is the next free one */
   uint32_t recorded;     /* its number in recordings; 0: none yet */
+  uint32_t found;        /* again, since stacks were forgotten */
 } InternedStack;
 
 typedef struct CNumber { const void *f; uint32_t function; } CNumber;
@@ -57,11 +61,15 @@ typedef struct Stacks {
   MemprofFrame *frames; /* in the same places, innermost first */
   uint32_t nframes, frames_room;
   InternedStack *stacks; /* from 1 on */
-  uint32_t nstacks, stacks_room;
+  uint32_t nstacks, stacks_room, free_stack;
+  uint32_t kept, age;    /* when stacks were forgotten: how many stayed; how often that was */
+  uint32_t new_stacks, new_frames; /* may still be added before that happens again */
+  uint32_t asked;        /* of memprof_stack: the latest */
   uint64_t unknown; /* captures of stacks that found no room */
   uint32_t *buckets, mask; /* 0: empty */
   MemprofFunction *functions;
   uint32_t nfunctions, functions_room;
+  uint32_t free_function; /* its `line` is the next one; 0: none */
   CNumber *c_functions;  /* by address; open addressing */
   uint32_t c_mask, c_used;
   NumberIndex *numbers;  /* function_id of prototypes -> function; likewise */
@@ -72,6 +80,11 @@ bool stacks_init(Stacks *s);
 void stacks_free(Stacks *s);
 /* The stack of L, and of those that wait for it; 0: no memory. */
 uint32_t stacks_capture(lua_State *L, Stacks *s, uint32_t depth);
+/* Those that nobody needs (memprof_forget.c). */
+void stacks_forget(Memprof *m);
+void stacks_await_new(Stacks *s);
+void stacks_put_c_function(Stacks *s, CNumber entry); /* there is room */
+void stacks_put_number(Stacks *s, NumberIndex entry);
 /* Frames may have been replaced. */
 ALWAYS_INLINE void stacks_forget_notes(Stacks *s) { s->noted = 0; }
 

@@ -15,8 +15,9 @@
  * in one frame between two samples, to the unit, would deceive it.) Notes become invalid
  * when frames are given back (memprof_frames_gone) and when sampling begins.
  *
- * Stacks stay as long as their domain. There is room for MOST_STACKS and MOST_FRAMES (some 24
- * MiB); samples of stacks beyond that have none, and are counted.
+ * Stacks are forgotten when nobody needs them (memprof_forget.c). There is room for
+ * MEMPROF_MOST_STACKS and MEMPROF_MOST_FRAMES (some 24 MiB); samples of stacks beyond that have
+ * none, and are counted.
  *
  * Functions of Lua are known by Prototype.function_id, those of C by their address, a
  * frame without a function in its slot as "?".
@@ -30,8 +31,6 @@
 
 #define LEAST_BUCKETS 256
 #define NO_PC UINT32_MAX
-#define MOST_STACKS 65536
-#define MOST_FRAMES (1u << 20) /* of all of them */
 #define MOST_NOTED 256 /* frames; a stack that is deeper is walked each time */
 
 /* ---- growing ------------------------------------------------------------- */
@@ -53,38 +52,50 @@ static uint32_t hash_word(uint64_t word) {
   return (uint32_t)((word * UINT64_C(0x9E3779B97F4A7C15)) >> 32);
 }
 
+/* An index that is free; 0: no memory. */
+static uint32_t new_function(Stacks *s) {
+  uint32_t function = s->free_function;
+  if (function != 0) s->free_function = s->functions[function].line;
+  else if (grow(&s->functions, &s->functions_room, s->nfunctions, sizeof *s->functions))
+    function = s->nfunctions++;
+  return function;
+}
+
 static uint32_t add_function(lua_State *L, Stacks *s, CallInfo *frame) {
   char name[MEMPROF_NAME_SIZE], source[LUA_IDSIZE];
   uint32_t line = 0, last_line = 0;
-  if (!grow(&s->functions, &s->functions_room, s->nfunctions, sizeof *s->functions)) return 0;
   snprintf(name, sizeof name, "?");
   snprintf(source, sizeof source, "?");
   if (L->domain->hooks.frame_name != NULL)
     L->domain->hooks.frame_name(L, frame, name, source, &line, &last_line);
   MemprofFunction f = {strdup(name), strdup(source), line, last_line, 0};
-  if (f.name == NULL || f.source == NULL) {
+  uint32_t function = f.name != NULL && f.source != NULL ? new_function(s) : 0;
+  if (function == 0) {
     free(f.name);
     free(f.source);
     return 0;
   }
-  s->functions[s->nfunctions] = f;
-  return s->nfunctions++;
+  s->functions[function] = f;
+  return function;
+}
+
+void stacks_put_number(Stacks *s, NumberIndex entry) {
+  uint32_t at = hash_word(entry.number) & s->numbers_mask;
+  while (s->numbers[at].number != 0) at = (at + 1) & s->numbers_mask;
+  s->numbers[at] = entry;
 }
 
 static bool widen_numbers(Stacks *s) {
   if (s->numbers_used < s->numbers_mask / 2) return true;
   uint32_t mask = s->numbers_mask == 0 ? LEAST_BUCKETS - 1 : 2 * s->numbers_mask + 1;
-  NumberIndex *wider = calloc((size_t)mask + 1, sizeof *wider);
+  NumberIndex *wider = calloc((size_t)mask + 1, sizeof *wider), *former = s->numbers;
   if (wider == NULL) return s->numbers_used < s->numbers_mask;
-  for (uint32_t i = 0; s->numbers != NULL && i <= s->numbers_mask; i++) {
-    if (s->numbers[i].number == 0) continue;
-    uint32_t at = hash_word(s->numbers[i].number) & mask;
-    while (wider[at].number != 0) at = (at + 1) & mask;
-    wider[at] = s->numbers[i];
-  }
-  free(s->numbers);
+  uint32_t n = former != NULL ? s->numbers_mask + 1 : 0;
   s->numbers = wider;
   s->numbers_mask = mask;
+  for (uint32_t i = 0; i < n; i++)
+    if (former[i].number != 0) stacks_put_number(s, former[i]);
+  free(former);
   return true;
 }
 
@@ -100,20 +111,23 @@ static uint32_t function_of_number(lua_State *L, Stacks *s, CallInfo *frame, uin
   return function;
 }
 
+void stacks_put_c_function(Stacks *s, CNumber entry) {
+  uint32_t at = hash_word((uintptr_t)entry.f) & s->c_mask;
+  while (s->c_functions[at].f != NULL) at = (at + 1) & s->c_mask;
+  s->c_functions[at] = entry;
+}
+
 static bool widen_c_functions(Stacks *s) {
   if (s->c_used < s->c_mask / 2) return true;
   uint32_t mask = s->c_mask == 0 ? LEAST_BUCKETS - 1 : 2 * s->c_mask + 1;
-  CNumber *wider = calloc((size_t)mask + 1, sizeof *wider);
+  CNumber *wider = calloc((size_t)mask + 1, sizeof *wider), *former = s->c_functions;
   if (wider == NULL) return s->c_used < s->c_mask;
-  for (uint32_t i = 0; s->c_functions != NULL && i <= s->c_mask; i++) {
-    if (s->c_functions[i].f == NULL) continue;
-    uint32_t at = hash_word((uintptr_t)s->c_functions[i].f) & mask;
-    while (wider[at].f != NULL) at = (at + 1) & mask;
-    wider[at] = s->c_functions[i];
-  }
-  free(s->c_functions);
+  uint32_t n = former != NULL ? s->c_mask + 1 : 0;
   s->c_functions = wider;
   s->c_mask = mask;
+  for (uint32_t i = 0; i < n; i++)
+    if (former[i].f != NULL) stacks_put_c_function(s, former[i]);
+  free(former);
   return true;
 }
 
@@ -136,9 +150,7 @@ static uint32_t function_of_c(lua_State *L, Stacks *s, CallInfo *frame) {
   if (!widen_c_functions(s)) return 0;
   uint32_t function = add_function(L, s, frame);
   if (function == 0) return 0;
-  at = hash_word((uintptr_t)f) & s->c_mask;
-  while (s->c_functions[at].f != NULL) at = (at + 1) & s->c_mask;
-  s->c_functions[at] = (CNumber){f, function};
+  stacks_put_c_function(s, (CNumber){f, function});
   s->c_used++;
   return function;
 }
@@ -198,6 +210,7 @@ static bool widen_buckets(Stacks *s) {
   uint32_t *wider = calloc((size_t)mask + 1, sizeof *wider);
   if (wider == NULL) return s->nstacks < s->mask;
   for (uint32_t i = 1; i < s->nstacks; i++) {
+    if (s->stacks[i].depth == 0) continue;
     uint32_t at = (uint32_t)s->stacks[i].hash & mask;
     while (wider[at] != 0) at = (at + 1) & mask;
     wider[at] = i;
@@ -208,10 +221,29 @@ static bool widen_buckets(Stacks *s) {
   return true;
 }
 
+/* Room for a number that is free. */
+static bool room_for_stack(Stacks *s) {
+  if (s->free_stack != 0) return true;
+  return s->nstacks < MEMPROF_MOST_STACKS && widen_buckets(s) &&
+         grow(&s->stacks, &s->stacks_room, s->nstacks, sizeof *s->stacks);
+}
+
+static uint32_t new_stack(Stacks *s) {
+  uint32_t stack = s->free_stack;
+  if (stack == 0) return s->nstacks++;
+  s->free_stack = s->stacks[stack].first;
+  return stack;
+}
+
+static void count_new(Stacks *s, uint32_t frames) {
+  if (s->new_stacks > 0) s->new_stacks--;
+  s->new_frames -= frames < s->new_frames ? frames : s->new_frames;
+}
+
 static NOINLINE uint32_t add_stack(lua_State *L, Stacks *s, uint64_t hash, const StackKey *keys,
                                    uint32_t n) {
-  if (s->nstacks >= MOST_STACKS || n > MOST_FRAMES - s->nframes || !room_for_frames(s, n) ||
-      !widen_buckets(s) || !grow(&s->stacks, &s->stacks_room, s->nstacks, sizeof *s->stacks)) {
+  count_new(s, n);
+  if (n > MEMPROF_MOST_FRAMES - s->nframes || !room_for_frames(s, n) || !room_for_stack(s)) {
     s->unknown++;
     return 0;
   }
@@ -219,10 +251,11 @@ static NOINLINE uint32_t add_stack(lua_State *L, Stacks *s, uint64_t hash, const
   while (s->buckets[at] != 0) at = (at + 1) & s->mask;
   resolve_frames(L, s, keys, n);
   memcpy(s->known + s->nframes, keys, n * sizeof *keys);
-  s->stacks[s->nstacks] = (InternedStack){hash, s->nframes, n, 0};
+  uint32_t stack = new_stack(s);
+  s->stacks[stack] = (InternedStack){.hash = hash, .first = s->nframes, .depth = n};
   s->nframes += n;
-  s->buckets[at] = s->nstacks;
-  return s->nstacks++;
+  s->buckets[at] = stack;
+  return stack;
 }
 
 /* ---- capturing ----------------------------------------------------------- */
@@ -230,10 +263,12 @@ static NOINLINE uint32_t add_stack(lua_State *L, Stacks *s, uint64_t hash, const
 static uint32_t find_stack(lua_State *L, Stacks *s, uint64_t hash, const StackKey *keys,
                            uint32_t n) {
   for (uint32_t at = (uint32_t)hash & s->mask; s->buckets[at] != 0; at = (at + 1) & s->mask) {
-    const InternedStack *stack = &s->stacks[s->buckets[at]];
+    InternedStack *stack = &s->stacks[s->buckets[at]];
     if (stack->hash == hash && stack->depth == n &&
-        memcmp(s->known + stack->first, keys, n * sizeof *keys) == 0)
+        memcmp(s->known + stack->first, keys, n * sizeof *keys) == 0) {
+      stack->found = true;
       return s->buckets[at];
+    }
   }
   return add_stack(L, s, hash, keys, n);
 }
@@ -291,6 +326,7 @@ static uint32_t capture_noted(lua_State *L, Stacks *s, uint32_t depth) {
 
 uint32_t stacks_capture(lua_State *L, Stacks *s, uint32_t depth) {
   if (depth > MEMPROF_MAX_DEPTH) depth = MEMPROF_MAX_DEPTH;
+  if (unlikely(s->new_stacks == 0 || s->new_frames == 0)) stacks_forget(L->domain->memprof);
   if (L != L->domain->main_thread || L->ci->depth > MOST_NOTED) return capture_all(L, s, depth);
   uint32_t stack = capture_noted(L, s, depth);
   rt_assert(stack == 0 || stack == capture_all(L, s, depth));
@@ -300,12 +336,15 @@ uint32_t stacks_capture(lua_State *L, Stacks *s, uint32_t depth) {
 /* ---- reading ------------------------------------------------------------- */
 
 const MemprofFrame *memprof_stack(const Domain *d, uint32_t stack, uint32_t *depth) {
-  const Stacks *s = &d->memprof->stacks;
+  Stacks *s = &d->memprof->stacks;
   *depth = 0;
   if (stack == 0 || stack >= s->nstacks) return NULL;
+  s->asked = stack;
   *depth = s->stacks[stack].depth;
   return s->frames + s->stacks[stack].first;
 }
+
+uint32_t memprof_stacks_age(const Domain *d) { return d->memprof->stacks.age; }
 
 const MemprofFunction *memprof_function(const Domain *d, uint32_t function) {
   return &d->memprof->stacks.functions[function];
@@ -315,6 +354,7 @@ const MemprofFunction *memprof_function(const Domain *d, uint32_t function) {
 
 bool stacks_init(Stacks *s) {
   *s = (Stacks){.nstacks = 1, .mask = LEAST_BUCKETS - 1};
+  stacks_await_new(s);
   s->keys = malloc(MEMPROF_MAX_DEPTH * sizeof *s->keys);
   s->noted_keys = malloc(MOST_NOTED * sizeof *s->noted_keys);
   s->notes = malloc((MOST_NOTED + 1) * sizeof *s->notes);

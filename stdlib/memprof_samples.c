@@ -43,7 +43,7 @@ struct Samples {
   String *kinds[MEMPROF_KINDS], *origins[MEMPROF_ORIGINS];
   uint32_t nodes[FIELDS]; /* of `shape` */
   uint32_t nheld, stacks_at; /* of `held` */
-  uint32_t nstacks;
+  uint32_t nstacks, age; /* of `stacks`; memprof_stacks_age when they were new */
   uint32_t nvalues;  /* numbers that were used */
   uint32_t free;     /* one that is free, 0: none; its value is the next one */
 };
@@ -171,15 +171,16 @@ static void put_integer(lua_State *L, const char *field, uint64_t n) {
 }
 
 static void make_frame(lua_State *L, const MemprofFrame *frame) {
-  const MemprofFunction *f = memprof_function(L->domain, frame->function);
+  MemprofFunction f = *memprof_function(L->domain, frame->function); /* it may move */
   lua_createtable(L, 0, 4);
-  put_string(L, "name", f->name);
-  put_string(L, "source", f->source);
+  put_string(L, "name", f.name);
+  put_string(L, "source", f.source);
   if (frame->line > 0) put_integer(L, "line", frame->line);
   if (frame->column > 0) put_integer(L, "column", frame->column);
 }
 
 static void forget_stacks(lua_State *L, Samples *s) {
+  s->age = memprof_stacks_age(L->domain);
   lua_newtable(L);
   table_set_int(L, s->held, s->stacks_at, L->top - 1);
   s->stacks = as_table(L->top - 1);
@@ -220,6 +221,7 @@ static void push_span(lua_State *L, Samples *s, uint16_t span) {
 }
 
 static void push_stack(lua_State *L, Samples *s, uint32_t stack) {
+  if (unlikely(s->age != memprof_stacks_age(L->domain))) forget_stacks(L, s);
   const TValue *known = table_get_int(s->stacks, stack);
   if (unlikely(is_nil(known))) make_stack(L, s, stack);
   else api_push_value(L, known);

@@ -1,0 +1,85 @@
+-- SPDX-License-Identifier: MIT
+-- Ever new stacks: those that no tracked block has are forgotten, so that each sample has a
+-- stack, and the right one, for as long as the program runs.
+
+local memprof = require "saros.memprof"
+local slow = tonumber(os.getenv "TEST_SLOWNESS" or 1)
+local BITS = 17 -- 2^17 stacks; there is room for 2^16
+local n = slow >= 20 and 300 or slow > 1 and 10000 or 1 << BITS
+
+-- The lines of its stack say what `bits` is.
+local function deep(level, bits)
+  if level == 0 then return {bits} end
+  local t
+  if bits & 1 == 0 then t = deep(level - 1, bits >> 1)
+  else t = deep(level - 1, bits >> 1)
+  end
+  return t
+end
+local first = debug.getinfo(deep, "S").linedefined
+
+local function bits_of(stack)
+  local bits = 0
+  for level = 1, BITS do -- stack[1] is where the table is made
+    local line = stack[level + 1].line - first
+    assert(line == 3 or line == 4, line)
+    bits = bits | (line - 3) << BITS - level
+  end
+  return bits
+end
+
+local current, checked, kept = nil, 0, {}
+local s = memprof.start {rate = 1, depth = 30, callbacks = {
+  alloc_young = function(sample)
+    if sample.kind ~= "table" or not current then return nil end
+    assert(bits_of(sample.stack) == current, "another stack")
+    checked = checked + 1
+    return current
+  end,
+  promote = function(bits) return bits end,
+}}
+for i = 0, n - 1 do
+  current = i
+  local t = deep(BITS, i)
+  current = nil
+  if i % 1024 == 0 then kept[#kept + 1] = t end
+end
+assert(checked == n, checked)
+
+-- Functions that come and go, and stacks that recur in between.
+local function again() return {} end
+for i = 1, n // 8 do
+  local f = load("return {" .. i .. "}", "=chunk" .. i)
+  again()
+  f()
+end
+s:stop {flush = true}
+
+local found, rows = 0, s:snapshot()
+assert(rows.unknown_stacks == 0, rows.unknown_stacks)
+for _, row in ipairs(rows.rows) do
+  if row.kind == "table" and #row.stack >= BITS then
+    local bits = bits_of(row.stack)
+    assert(bits % 1024 == 0 and bits < n or bits == n - 1, bits)
+    found = found + 1
+  end
+end
+assert(found >= #kept, found)
+s:discard()
+
+-- Names of functions are their own, whatever had their place before.
+local seen = 0
+s = memprof.start {rate = 1, callbacks = {alloc_young = function(sample)
+  local top = sample.stack[1]
+  if sample.kind == "table" and top.source:match "^other" then
+    assert(top.source == "other" .. current and top.line == 1, top.source)
+    seen = seen + 1
+  end
+end}}
+for i = 1, n // 16 do
+  current = i
+  load("return {" .. i .. "}", "=other" .. i)()
+end
+s:stop()
+s:discard()
+assert(seen == n // 16, seen)
