@@ -204,6 +204,7 @@ eventring_eventring_SOURCES = \
 	eventring/tools/cmd_stack.c eventring/tools/cmd_strip.c eventring/tools/ask.h eventring/tools/ask.c \
 	eventring/tools/cmd_memory.c eventring/tools/memory_lines.c eventring/tools/memory_lines.h \
 	eventring/tools/smaps.c eventring/tools/smaps.h \
+	eventring/tools/retain_answer.h eventring/tools/retain_answer.c \
 	eventring/tools/cmd_retain.c eventring/tools/cmd_pauses.c eventring/tools/cmd_spans.c \
 	eventring/tools/cmd_autopsy.c eventring/tools/autopsy.h eventring/tools/autopsy_last.c \
 	eventring/tools/autopsy_sites.c \
@@ -242,6 +243,11 @@ check_PROGRAMS += testsuite/tools/sample_heap
 testsuite_tools_sample_heap_SOURCES = testsuite/tools/sample_heap.c
 testsuite_tools_sample_heap_CPPFLAGS = $(SEE_EVENTRING)
 testsuite_tools_sample_heap_LDADD = $(LINK_EVENTRING) -lm
+# Support program: answers questions with lies.
+check_PROGRAMS += testsuite/tools/retain_target
+testsuite_tools_retain_target_SOURCES = testsuite/tools/retain_target.c
+testsuite_tools_retain_target_CPPFLAGS = $(SEE_EVENTRING)
+testsuite_tools_retain_target_LDADD = $(LINK_EVENTRING)
 if HAVE_CMOCKA
 check_PROGRAMS += testsuite/tools/tally_test
 testsuite_tools_tally_test_SOURCES = testsuite/tools/tally_test.c

@@ -19,39 +19,26 @@
 #include "analysis/units.h"
 #include "ask.h"
 #include "options.h"
+#include "retain_answer.h"
 #include "text_table.h"
 
 enum {
   ANSWER_FD = 3,
-  MOST_ANSWER = 16 << 20,
-  MOST_FIELDS = 6,
+  MOST_ANSWER = 16 << 20,   /* bytes of a domain */
+  MOST_ANSWERS = 256 << 20, /* of all */
   SHOWN_HOLDERS = 3,
   DEFAULT_TOP = 10,
   PAGE = 79
 };
 
-struct holder {
-  uint64_t objects, bytes, steps;
-  const char *path, *shape;
-};
-
-struct kind { /* of objects; or a site, of blocks that were sampled */
-  bool is_site;
-  uint64_t objects, bytes, more_holders;
-  const char *name;
-  struct holder *holders;
-  size_t holder_count;
-};
-
 struct answer {
   unsigned slot;
   pid_t child;  /* 0: none */
-  char *text;   /* what it wrote; the strings of the others lie in it */
+  char *text;   /* what it wrote */
   size_t size;
   bool over;    /* its last line is there */
-  uint64_t objects, bytes, end, walk_ns, fork_ns;
-  struct kind *kinds; /* and behind them the sites */
-  size_t kind_count, site_count; /* kind_count: both */
+  bool valid;
+  struct retain_answer said;
 };
 
 struct retain {
@@ -65,7 +52,7 @@ struct retain {
   struct ask ask;
   struct eventring_info info;
   struct answer *answers;
-  size_t answer_count;
+  size_t answer_count, answer_bytes;
 };
 
 /* ---- the child's file -------------------------------------------------------------- */
@@ -90,15 +77,18 @@ static bool is_child_of(pid_t child, pid_t parent) {
   return find_child_of(child, parent, &state);
 }
 
+static bool is_running_child_of(pid_t child, pid_t parent) {
+  char state;
+  return find_child_of(child, parent, &state) && state != 'Z';
+}
+
 /* Until it has ended, or half a second. */
 static void end_child(struct retain *r, pid_t child) {
   const uint64_t end = ask_now() + 500000000;
   const pid_t parent = pid_here(&r->info);
-  char state;
   if (!is_child_of(child, parent)) return;
   kill(child, SIGKILL);
-  while (find_child_of(child, parent, &state) && state != 'Z' && ask_now() < end)
-    ask_rest(&r->reader);
+  while (is_running_child_of(child, parent) && ask_now() < end) ask_rest(&r->reader);
 }
 
 static int open_answer(pid_t child) {
@@ -110,89 +100,42 @@ static int open_answer(pid_t child) {
   return open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 }
 
-/* Reads what there is; true when it is complete. */
-static bool read_answer(struct answer *a, int fd) {
-  char *text = need_resized(a->text, MOST_ANSWER + 1, 1);
-  ssize_t n = pread(fd, text, MOST_ANSWER, 0);
+/* Reads what there is; true when it is complete, or more than it may be. */
+static bool read_answer(const struct retain *r, struct answer *a, int fd) {
+  size_t most = MOST_ANSWERS - r->answer_bytes < MOST_ANSWER ? MOST_ANSWERS - r->answer_bytes
+                                                             : MOST_ANSWER;
+  char *text = need_resized(a->text, most + 1, 1);
+  ssize_t n = pread(fd, text, most, 0);
   a->text = text;
   a->size = n > 0 ? (size_t)n : 0;
   a->text[a->size] = '\0';
-  return a->size >= 5 && strcmp(a->text + a->size - 5, "\nend\n") == 0;
+  return a->size == most || retain_answer_is_over(a->text, a->size);
 }
 
-/* The child has its file some time after it was forked. */
+/* The child has its file some time after it was forked; who has none is not killed. */
 static void await_answer(struct retain *r, struct answer *a, uint64_t end) {
   if (!is_child_of(a->child, pid_here(&r->info))) a->child = 0;
   int fd = -1;
   while (a->child && !a->over && ask_now() < end) {
     if (fd < 0) fd = open_answer(a->child);
-    if (fd >= 0) a->over = read_answer(a, fd);
-    if (a->over || kill(a->child, 0) < 0) break;
-    if (!is_child_of(a->child, pid_here(&r->info))) break;
+    if (fd >= 0) a->over = read_answer(r, a, fd);
+    if (a->over || !is_running_child_of(a->child, pid_here(&r->info))) break;
     ask_rest(&r->reader);
   }
-  if (fd >= 0) close(fd);
-  if (a->child) end_child(r, a->child);
+  if (fd < 0) return;
+  close(fd);
+  end_child(r, a->child);
 }
 
-/* ---- its lines --------------------------------------------------------------------- */
-
-static size_t split(char *line, char **fields) {
-  size_t n = 0;
-  for (char *at = line; at && n < MOST_FIELDS; n++) {
-    fields[n] = at;
-    at = strchr(at, '\t');
-    if (at) *at++ = '\0';
-  }
-  return n;
-}
-
-static uint64_t number_of(const char *text) { return strtoull(text, NULL, 10); }
-
-static void add_kind(struct answer *a, char **f, bool is_site) {
-  a->kinds = need_resized(a->kinds, a->kind_count + 1, sizeof *a->kinds);
-  a->kinds[a->kind_count++] = (struct kind){.is_site = is_site, .objects = number_of(f[1]),
-                                            .bytes = number_of(f[2]),
-                                            .more_holders = number_of(f[3]), .name = f[4]};
-  a->site_count += is_site;
-}
-
-static void add_holder(struct answer *a, char **f) {
-  struct kind *k = &a->kinds[a->kind_count - 1];
-  k->holders = need_resized(k->holders, k->holder_count + 1, sizeof *k->holders);
-  k->holders[k->holder_count++] = (struct holder){number_of(f[1]), number_of(f[2]),
-                                                  number_of(f[3]), f[4], f[5]};
-}
-
-static void take_line(struct answer *a, char *line) {
-  char *f[MOST_FIELDS];
-  size_t n = split(line, f);
-  if (n == 6 && strcmp(f[0], "total") == 0) {
-    a->objects = number_of(f[1]);
-    a->bytes = number_of(f[2]);
-    a->end = number_of(f[3]);
-    a->walk_ns = number_of(f[4]);
-    a->fork_ns = number_of(f[5]);
-  } else if (n == 5 && strcmp(f[0], "kind") == 0) {
-    add_kind(a, f, false);
-  } else if (n == 5 && strcmp(f[0], "site") == 0) {
-    add_kind(a, f, true);
-  } else if (n == 6 && strcmp(f[0], "held") == 0 && a->kind_count) {
-    add_holder(a, f);
-  }
-}
-
-static void take_lines(struct answer *a) {
-  for (char *at = a->text, *next; at && *at; at = next) {
-    next = strchr(at, '\n');
-    if (next) *next++ = '\0';
-    take_line(a, at);
-  }
+static void take_answer(struct retain *r, struct answer *a) {
+  r->answer_bytes += a->size;
+  if (a->text) a->text = need_resized(a->text, a->size + 1, 1);
+  if (a->over) a->valid = retain_answer_take(&a->said, a->text, a->size);
 }
 
 /* ---- what is shown ----------------------------------------------------------------- */
 
-static bool is_shown(const struct retain *r, const struct kind *k) {
+static bool is_shown(const struct retain *r, const struct retain_kind *k) {
   if (r->kind && !strstr(k->name, r->kind)) return false;
   if (!r->name) return true;
   for (size_t i = 0; i < k->holder_count; i++)
@@ -229,7 +172,7 @@ static void print_wrapped(const char *text, int column) {
   putchar('\n');
 }
 
-static void print_holder(const struct holder *h) {
+static void print_holder(const struct retain_holder *h) {
   enum { COLUMN = 27 };
   char bytes[EVA_FIGURE], objects[EVA_FIGURE];
   printf("  %11s %11s  ", eva_bytes_text(bytes, h->bytes), eva_count_text(objects, h->objects));
@@ -239,7 +182,7 @@ static void print_holder(const struct holder *h) {
   print_wrapped(h->path, COLUMN);
 }
 
-static void print_kind(const struct kind *k) {
+static void print_kind(const struct retain_kind *k) {
   enum { COLUMN = 25 };
   char bytes[EVA_FIGURE], objects[EVA_FIGURE], more[EVA_FIGURE];
   size_t shown = k->holder_count < SHOWN_HOLDERS ? k->holder_count : SHOWN_HOLDERS;
@@ -255,8 +198,8 @@ static void print_kind(const struct kind *k) {
 /* Returns how many are shown. */
 static uint64_t print_list(struct retain *r, const struct answer *a, bool sites) {
   uint64_t shown = 0;
-  for (size_t i = 0; i < a->kind_count && shown < r->top; i++) {
-    const struct kind *k = &a->kinds[i];
+  for (size_t i = 0; i < a->said.kind_count && shown < r->top; i++) {
+    const struct retain_kind *k = &a->said.kinds[i];
     if (k->is_site != sites || !is_shown(r, k)) continue;
     if (sites && !shown)
       puts("\nWhere what is held was allocated (sampled: bytes are estimated, of blocks)");
@@ -270,14 +213,15 @@ static void print_answer(struct retain *r, const struct answer *a) {
   char objects[EVA_FIGURE], bytes[EVA_FIGURE], walk[EVA_FIGURE], forked[EVA_FIGURE];
   printf("\nDomain %u ", a->slot);
   print_foreign_text(stdout, domain_name(r, a->slot));
-  if (!a->over) {
-    puts(a->child ? ": its child has not finished" : ": no answer");
+  if (!a->valid) {
+    puts(a->over ? ": its answer is not valid"
+                 : a->child ? ": its child has not finished" : ": no answer");
     return;
   }
   printf(": %s objects, %s\n(walk %s, in a child; the program waited %s for the fork)\n",
-         eva_count_text(objects, a->objects), eva_bytes_text(bytes, a->bytes),
-         eva_duration_text(walk, a->walk_ns), eva_duration_text(forked, a->fork_ns));
-  if (cut_off(a->end)) printf("not all: %s\n", cut_off(a->end));
+         eva_count_text(objects, a->said.objects), eva_bytes_text(bytes, a->said.bytes),
+         eva_duration_text(walk, a->said.walk_ns), eva_duration_text(forked, a->said.fork_ns));
+  if (cut_off(a->said.end)) printf("not all: %s\n", cut_off(a->said.end));
   uint64_t shown = print_list(r, a, false);
   if (!(shown + print_list(r, a, true))) puts("nothing of what is asked for");
 }
@@ -291,7 +235,7 @@ static void print_text(struct retain *r) {
 
 /* ---- JSON -------------------------------------------------------------------------- */
 
-static void put_holder(struct eva_json *json, const struct holder *h) {
+static void put_holder(struct eva_json *json, const struct retain_holder *h) {
   eva_json_open_object(json);
   eva_json_uint_at(json, "objects", h->objects);
   eva_json_uint_at(json, "bytes", h->bytes);
@@ -304,8 +248,8 @@ static void put_holder(struct eva_json *json, const struct holder *h) {
 static void put_kinds(const struct retain *r, const struct answer *a, bool sites,
                       struct eva_json *json) {
   uint64_t shown = 0;
-  for (size_t i = 0; i < a->kind_count && shown < r->top; i++) {
-    const struct kind *k = &a->kinds[i];
+  for (size_t i = 0; i < a->said.kind_count && shown < r->top; i++) {
+    const struct retain_kind *k = &a->said.kinds[i];
     if (k->is_site != sites || !is_shown(r, k)) continue;
     shown++;
     eva_json_open_object(json);
@@ -326,14 +270,14 @@ static void put_domain(struct retain *r, const struct answer *a, struct eva_json
   eva_json_open_object(json);
   eva_json_uint_at(json, "domain", a->slot);
   eva_json_string_at(json, "name", domain_name(r, a->slot));
-  eva_json_bool_at(json, "answered", a->over);
-  if (a->over) {
-    eva_json_uint_at(json, "objects", a->objects);
-    eva_json_uint_at(json, "bytes", a->bytes);
-    eva_json_uint_at(json, "walk_ns", a->walk_ns);
-    eva_json_uint_at(json, "fork_ns", a->fork_ns);
+  eva_json_bool_at(json, "answered", a->valid);
+  if (a->valid) {
+    eva_json_uint_at(json, "objects", a->said.objects);
+    eva_json_uint_at(json, "bytes", a->said.bytes);
+    eva_json_uint_at(json, "walk_ns", a->said.walk_ns);
+    eva_json_uint_at(json, "fork_ns", a->said.fork_ns);
     eva_json_key(json, "cut_off");
-    if (cut_off(a->end)) eva_json_string(json, cut_off(a->end));
+    if (cut_off(a->said.end)) eva_json_string(json, cut_off(a->said.end));
     else eva_json_null(json);
   }
   eva_json_close_object(json);
@@ -343,8 +287,8 @@ static void print_json(struct retain *r) {
   struct eva_json json;
   uint64_t objects = 0, bytes = 0;
   for (size_t i = 0; i < r->answer_count; i++) {
-    objects += r->answers[i].objects;
-    bytes += r->answers[i].bytes;
+    objects += r->answers[i].said.objects;
+    bytes += r->answers[i].said.bytes;
   }
   eva_json_start(&json, stdout);
   eva_json_open_object(&json);
@@ -384,19 +328,24 @@ static void collect(struct retain *r) {
                                                     ? (pid_t)r->ask.answers[slot]
                                                     : 0};
     await_answer(r, a, end);
-    if (a->over) take_lines(a);
+    take_answer(r, a);
   }
   ask_nothing(&r->ask);
 }
 
 static int report(struct retain *r) {
-  size_t over = 0;
-  for (size_t i = 0; i < r->answer_count; i++) over += r->answers[i].over;
+  size_t valid = 0, over = 0;
+  for (size_t i = 0; i < r->answer_count; i++) {
+    valid += r->answers[i].valid;
+    over += r->answers[i].over;
+  }
   (r->json ? print_json : print_text)(r);
   fflush(stdout); /* a PROGRAM goes on for long */
-  if (over == r->answer_count && over > 0) return STATUS_OK;
-  complain("%s has not answered: it waits, or is in C code",
-           over > 0 ? "a domain" : "the process");
+  if (valid == r->answer_count && valid > 0) return STATUS_OK;
+  if (over > valid) complain("the answer of %s is not valid", valid > 0 ? "a domain" : "the process");
+  else
+    complain("%s has not answered: it waits, or is in C code",
+             over > 0 ? "a domain" : "the process");
   return STATUS_WRONG;
 }
 
@@ -414,8 +363,7 @@ static int ask_and_report(struct retain *r) {
 
 static void forget(struct retain *r) {
   for (size_t i = 0; i < r->answer_count; i++) {
-    for (size_t k = 0; k < r->answers[i].kind_count; k++) free(r->answers[i].kinds[k].holders);
-    free(r->answers[i].kinds);
+    retain_answer_free(&r->answers[i].said);
     free(r->answers[i].text);
   }
   free(r->answers);

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/* retain_answer.c: see retain_answer.h. */
+#include "retain_answer.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tool.h"
+
+#define LAST_LINE "\nend\n"
+
+enum { RETAIN_ANSWER = 2, MOST_FIELDS = 6, MOST_KINDS = 1024, MOST_HOLDERS = 64 };
+
+struct lines {
+  struct retain_answer *answer;
+  bool has_total;
+};
+
+/* ---- fields --------------------------------------------------------------------------- */
+
+/* MOST_FIELDS + 1: there are more. */
+static size_t split(char *line, char **fields) {
+  size_t n = 0;
+  for (char *at = line; at; n++) {
+    if (n == MOST_FIELDS) return n + 1;
+    fields[n] = at;
+    at = strchr(at, '\t');
+    if (at) *at++ = '\0';
+  }
+  return n;
+}
+
+static bool take_number(const char *text, uint64_t *number) {
+  if (!*text || text[strspn(text, "0123456789")]) return false;
+  errno = 0;
+  *number = strtoull(text, NULL, 10);
+  return errno == 0;
+}
+
+static bool take_numbers(char **fields, size_t count, uint64_t *numbers) {
+  for (size_t i = 0; i < count; i++)
+    if (!take_number(fields[i], &numbers[i])) return false;
+  return true;
+}
+
+/* ---- lines ---------------------------------------------------------------------------- */
+
+static bool take_total(struct lines *l, char **f, size_t n) {
+  struct retain_answer *a = l->answer;
+  uint64_t numbers[5];
+  if (n != 6 || l->has_total || !take_numbers(f + 1, 5, numbers)) return false;
+  a->objects = numbers[0];
+  a->bytes = numbers[1];
+  a->end = numbers[2];
+  a->walk_ns = numbers[3];
+  a->fork_ns = numbers[4];
+  l->has_total = true;
+  return true;
+}
+
+static bool take_kind(struct lines *l, char **f, size_t n, bool is_site) {
+  struct retain_answer *a = l->answer;
+  uint64_t numbers[3];
+  if (n != 5 || !l->has_total || a->kind_count == MOST_KINDS || !take_numbers(f + 1, 3, numbers))
+    return false;
+  a->kinds = need_resized(a->kinds, a->kind_count + 1, sizeof *a->kinds);
+  a->kinds[a->kind_count++] = (struct retain_kind){
+      .is_site = is_site, .objects = numbers[0], .bytes = numbers[1],
+      .more_holders = numbers[2], .name = f[4]};
+  a->site_count += is_site;
+  return true;
+}
+
+static bool take_holder(struct lines *l, char **f, size_t n) {
+  struct retain_answer *a = l->answer;
+  uint64_t numbers[3];
+  if (n != 6 || !a->kind_count || !take_numbers(f + 1, 3, numbers)) return false;
+  struct retain_kind *k = &a->kinds[a->kind_count - 1];
+  if (k->holder_count == MOST_HOLDERS) return false;
+  k->holders = need_resized(k->holders, k->holder_count + 1, sizeof *k->holders);
+  k->holders[k->holder_count++] = (struct retain_holder){numbers[0], numbers[1], numbers[2],
+                                                         f[4], f[5]};
+  return true;
+}
+
+static bool take_line(struct lines *l, char *line) {
+  char *f[MOST_FIELDS];
+  size_t n = split(line, f);
+  if (strcmp(f[0], "total") == 0) return take_total(l, f, n);
+  if (strcmp(f[0], "kind") == 0) return take_kind(l, f, n, false);
+  if (strcmp(f[0], "site") == 0) return take_kind(l, f, n, true);
+  if (strcmp(f[0], "held") == 0) return take_holder(l, f, n);
+  return true;
+}
+
+/* The rest of the text; NULL: it is not one of this version. */
+static char *after_first_line(char *text) {
+  char *f[MOST_FIELDS], *next = strchr(text, '\n');
+  uint64_t version;
+  if (!next) return NULL;
+  *next = '\0';
+  bool known = split(text, f) == 2 && strcmp(f[0], "retain") == 0 &&
+               take_number(f[1], &version) && version == RETAIN_ANSWER;
+  return known ? next + 1 : NULL;
+}
+
+/* ---- answers -------------------------------------------------------------------------- */
+
+bool retain_answer_is_over(const char *text, size_t size) {
+  const size_t last = sizeof LAST_LINE - 1;
+  return size >= last && memcmp(text + size - last, LAST_LINE, last) == 0;
+}
+
+static bool take_lines(struct lines *l, char *text) {
+  char *next;
+  for (char *at = after_first_line(text); at && *at; at = next) {
+    next = strchr(at, '\n');
+    if (next) *next++ = '\0';
+    if (!take_line(l, at)) return false;
+  }
+  return l->has_total;
+}
+
+bool retain_answer_take(struct retain_answer *a, char *text, size_t size) {
+  struct lines l = {.answer = a};
+  *a = (struct retain_answer){0};
+  if (retain_answer_is_over(text, size) && !memchr(text, '\0', size) && take_lines(&l, text))
+    return true;
+  retain_answer_free(a);
+  return false;
+}
+
+void retain_answer_free(struct retain_answer *a) {
+  for (size_t i = 0; i < a->kind_count; i++) free(a->kinds[i].holders);
+  free(a->kinds);
+  *a = (struct retain_answer){0};
+}

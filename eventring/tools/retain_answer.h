@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/* retain_answer.h: the lines in which a domain says who holds its objects (vm/question.c has
+ * them for Saros). Another process chose them, so nothing of them is trusted.
+ *
+ * An answer is valid if and only if
+ *   - it holds no byte 0, its first line is "retain" and RETAIN_ANSWER, its last line is "end";
+ *   - fields are separated by tabs, numbers are decimal and below 2^64;
+ *   - there is one line "total", before any other but the first;
+ *   - each line "held" comes after a line "kind" or "site";
+ *   - there are at most MOST_KINDS of these, and MOST_HOLDERS of those for each.
+ * Lines of another first word are ignored. */
+#ifndef EVENTRING_TOOL_RETAIN_ANSWER_H
+#define EVENTRING_TOOL_RETAIN_ANSWER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct retain_holder {
+  uint64_t objects, bytes, steps;
+  const char *path, *shape;
+};
+
+struct retain_kind { /* of objects; or a site, of blocks that were sampled */
+  bool is_site;
+  uint64_t objects, bytes, more_holders;
+  const char *name;
+  struct retain_holder *holders;
+  size_t holder_count;
+};
+
+struct retain_answer {
+  uint64_t objects, bytes, end, walk_ns, fork_ns;
+  struct retain_kind *kinds; /* and behind them the sites */
+  size_t kind_count, site_count; /* kind_count: both */
+};
+
+/* Is the last line there? */
+bool retain_answer_is_over(const char *text, size_t size);
+/* Takes `text` apart, behind which there is a byte 0; the strings of the answer lie in it.
+   False: it is not valid, and the answer is empty. */
+bool retain_answer_take(struct retain_answer *a, char *text, size_t size);
+void retain_answer_free(struct retain_answer *a);
+
+#endif
