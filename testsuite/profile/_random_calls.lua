@@ -10,9 +10,13 @@
 -- handlers, while variables are closed. `fuel` bounds the calls, so that no stack overflows:
 -- an error of that kind comes between what is counted here and the call.
 --
--- Finalizers start and stop it in programs of odd seeds only. They may come between the entry
--- of a function and its first instruction, so there the counts of the program are not known
--- to one call; times and sums must agree all the same.
+-- Finalizers may come anywhere. While the profile starts or stops, the collector stands still:
+-- the functions that a finalizer called then would be in the profile and not be counted, or
+-- the other way round. A finalizer that comes between the entry of a function and its count,
+-- or between the count of a function of C and its call, leaves the profile as it is: which of
+-- both was before the change is not known to the program. Two local variables say so:
+-- `counted` is in scope once a function has counted itself, `calling` from before the count of
+-- a function of C until it has returned.
 --
 -- Status 1: something differs. The seed is shown; with SHOW the program, too.
 local profile = require "saros.profile"
@@ -30,14 +34,14 @@ local function any() return "F[" .. random(FUNCTIONS) .. "]" end
 local counted_natives = {}
 local function native(name, call)
   counted_natives[name] = true
-  return ("if on then N[%q] = N[%q] + 1 end %s"):format(name, name, call)
+  return ("do local calling if on then N[%q] = N[%q] + 1 end %s end"):format(name, name, call)
 end
 local function place() return random(6) end
 
 local chunks, labels = 0, 0
 local function chunk()
   chunks = chunks + 1
-  return ("local f = load('if on then count(\"chunk%d\") end ' .. %q, NAME .. 'chunk%d', 't', E) if f then f(...) end")
+  return ("local f = load('if on then count(\"chunk%d\") end local counted ' .. %q, NAME .. 'chunk%d', 't', E) if f then f(...) end")
     :format(chunks, "return " .. any() .. "(...)", chunks)
 end
 
@@ -86,7 +90,8 @@ local forms = {
   function() return "debug.sethook(H[" .. place() .. "], '" .. one {"r", "cr", "l", "crl"} .. "', " .. random(0, 20) .. ")" end,
   function() return "debug.sethook()" end,
   function()
-    return ("local g = function(...) if on then count(%d) end return %s(...) end g()"):format(#lines + 1, any())
+    return ("local g = function(...) if on then count(%d) end local counted return %s(...) end g()")
+      :format(#lines + 1, any())
   end,
 }
 local depth = 0
@@ -100,7 +105,7 @@ end
 local function line(text) lines[#lines + 1] = text end
 local function counted(prefix, names, more)
   local number = #lines + 1
-  line(("%s function(%s) if on then count(%d) end fuel = fuel - 1 if fuel < 0 then return end %s end")
+  line(("%s function(%s) if on then count(%d) end local counted fuel = fuel - 1 if fuel < 0 then return end %s end")
     :format(prefix, names, number, more or ""))
 end
 local function body()
@@ -121,8 +126,8 @@ local function program()
     end
     counted("local method =", "...", body())
     line(("O[%d] = setmetatable({method = method}, m) end"):format(i))
-    counted(("G[%d] = {__gc ="):format(i), "...", "in_gc = in_gc + 1 " ..
-            native("pcall", "pcall(" .. any() .. ", ...)") .. " in_gc = in_gc - 1")
+    counted(("G[%d] = {__gc ="):format(i), "...", "local before = unsure unsure = unsure or is_unsure() " ..
+            native("pcall", "pcall(" .. any() .. ", ...)") .. " unsure = before")
     lines[#lines] = lines[#lines] .. "}"
     -- in hooks of calls a function has begun that has not counted itself yet
     counted(("H[%d] ="):format(i), "event", random(2) == 1 and "if event == 'return' then toggle() end" or "")
@@ -134,7 +139,29 @@ end
 
 -- ---- running it ------------------------------------------------------------
 
-on, fuel, in_gc, TO_SORT = false, 0, 0, {3, 1, 2}
+on, fuel, TO_SORT = false, 0, {3, 1, 2}
+
+-- Has a finalizer, which calls this, come between an entry and its count, or a count and its
+-- call? `unsure`: one that runs has.
+unsure = false
+function is_unsure()
+  local above = "Lua" -- what the frame above is: here the finalizer
+  for level = 3, math.maxinteger do
+    local frame = debug.getinfo(level, "S")
+    if not frame then return false end
+    local is_called = frame.source:find "^=p%d+chunk" or frame.what == "Lua"
+    if frame.source:find "^=p%d" then
+      local scope = {}
+      for i = 1, math.maxinteger do
+        local name = debug.getlocal(level, i)
+        if not name then break end
+        scope[name] = true
+      end
+      if is_called and not scope.counted or scope.calling and above ~= "C" then return true end
+    end
+    above = frame.what
+  end
+end
 local natives = {} -- of this program and of finalizers of those before it
 
 local function run(seed)
@@ -144,8 +171,6 @@ local function run(seed)
   for name in pairs(counted_natives) do natives[name] = 0 end
   for place = 1, #lines do counts[place] = 0 end
   for chunk = 1, chunks do counts["chunk" .. chunk] = 0 end
-  -- it allocates nothing: a finalizer could toggle before the function that a hook interrupts
-  -- counts itself
   local function count(place) counts[place] = counts[place] + 1 end
   local function add(report)
     local sum = report.outside + report.lost
@@ -158,10 +183,11 @@ local function run(seed)
     end
     assert(sum <= report.total and sum + #report.rows + 2 >= report.total, "sum of times")
   end
-  -- no hook may come between the start and `on`
+  -- neither a hook nor a finalizer may come between the start and `on`
   local function switch()
     local hook, mask, every = debug.gethook()
     debug.sethook()
+    collectgarbage "stop"
     if p then
       on = false
       p:stop()
@@ -171,11 +197,12 @@ local function run(seed)
       p = profile.start {budget = 4 << 20}
       on = true
     end
+    collectgarbage "restart"
     debug.sethook(hook, mask, every)
   end
   local function toggle() -- what fails here must not be caught by the program
-    if toggling or over then return end -- over: by a finalizer of this program in the next one
-    if in_gc > 0 and seed % 2 == 0 then return end
+    -- over: by a finalizer of this program in the next one
+    if toggling or over or unsure then return end
     toggling = true
     if on then natives.pcall = natives.pcall + 1 end
     local ok, e = pcall(switch)
@@ -193,7 +220,7 @@ local function run(seed)
   local calls = 0
   local function differs(key, own)
     calls = calls + own
-    if (profiled[key] or 0) == own or seed % 2 == 1 then return end
+    if (profiled[key] or 0) == own then return end
     print(("seed %d: %s: %d calls, in the profile %d"):format(seed, key, own, profiled[key] or 0))
     if SHOW then print(text) end
     os.exit(1)
