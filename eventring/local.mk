@@ -140,6 +140,7 @@ libanalysis_a_SOURCES = \
 # Reads the stacks of other processes, through <eventring/introspection.h>.
 noinst_LIBRARIES += libremote.a
 libremote_a_SOURCES = \
+	eventring/remote/forbidden.c eventring/remote/forbidden.h \
 	eventring/remote/functions.c eventring/remote/functions.h \
 	eventring/remote/host.c eventring/remote/host.h \
 	eventring/remote/memory.c eventring/remote/memory.h \

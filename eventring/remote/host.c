@@ -13,6 +13,8 @@
  */
 #include "remote/host.h"
 
+#include "remote/forbidden.h"
+
 #include <elf.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -200,8 +202,10 @@ static bool say_errno(struct remote_host *host, int number) {
     snprintf(host->error, sizeof host->error, "its memory cannot be read: %s", strerror(number));
     return false;
   }
-  return fail(host, "the kernel does not let this user read its memory (it is another user's, or "
-                    "kernel.yama.ptrace_scope is not 0: set it to 0, or run this as root)");
+  struct remote_rights rights;
+  remote_rights_of(host->memory.pid, &rights);
+  remote_forbidden_text(&rights, host->error, sizeof host->error);
+  return false;
 }
 
 /* 1: found, 0: not in this process, -1: the process cannot be read. */

@@ -35,13 +35,44 @@ static void rest(uint64_t ns) {
 
 /* ---- Asking ----------------------------------------------------------------------------- */
 
-int sample_self_open(eventring_cursor **cursor, pid_t pid, const char *why) {
+/* The recording of the process in a directory, by its usual name. */
+static bool open_in(eventring_cursor **cursor, pid_t pid, const char *directory) {
+  char path[4096];
+  struct eventring_info info;
+  int size = snprintf(path, sizeof path, "%s/%ld.eventring", directory, (long)pid);
+  if (size < 0 || size >= (int)sizeof path ||
+      eventring_open_path(cursor, path, EVENTRING_OPEN_NOW, NULL) != 0)
+    return false;
+  if (eventring_cursor_info(*cursor, &info) == 0 && info.pid == pid &&
+      info.liveness == EVENTRING_LIVE)
+    return true;
+  eventring_close(*cursor);
+  return false;
+}
+
+/* Where /proc does not show what the process maps, its file is searched where files are by
+   default, and where those of programs that are started here would be. */
+static int open_recording(eventring_cursor **cursor, pid_t pid, const char *why) {
   struct eventring_error error;
-  if (eventring_open_pid(cursor, pid, EVENTRING_OPEN_NOW, &error) != 0) {
+  int status = eventring_open_pid(cursor, pid, EVENTRING_OPEN_NOW, &error);
+  if (status == 0) return 0;
+  const char *prefix = getenv("SAROS_EVENTRING_PREFIX");
+  if (status == EVENTRING_E_PERMISSION &&
+      (open_in(cursor, pid, ".") || (prefix && *prefix && open_in(cursor, pid, prefix))))
+    return 0;
+  if (status == EVENTRING_E_PERMISSION)
+    complain("%ld: %s; and it cannot be asked for its stacks: there is no recording %ld.eventring "
+             "of this user in this directory or in SAROS_EVENTRING_PREFIX", (long)pid, why,
+             (long)pid);
+  else
     complain("%ld: %s; and it has no recording, through which it could be asked for its stacks "
              "(start it with SAROS_EVENTRING_START=1)", (long)pid, why);
-    return STATUS_WRONG;
-  }
+  return STATUS_WRONG;
+}
+
+int sample_self_open(eventring_cursor **cursor, pid_t pid, const char *why) {
+  struct eventring_error error;
+  if (open_recording(cursor, pid, why) != 0) return STATUS_WRONG;
   if (eventring_cursor_control(*cursor, EVENTRING_CONTROL_STACKS, 0, &error) == 0) return -1;
   complain("%ld: %s; and it cannot be asked for its stacks: %s", (long)pid, why, error.text);
   eventring_close(*cursor);

@@ -39,7 +39,12 @@ check_PROGRAMS += \
 	testsuite/unit/eventring_clock_test \
 	testsuite/unit/eventring_clock_monotonic_test \
 	testsuite/unit/eventring_failures_test \
-	testsuite/unit/calls_test
+	testsuite/unit/calls_test \
+	testsuite/unit/remote_forbidden_test
+
+testsuite_unit_remote_forbidden_test_SOURCES = testsuite/unit/remote_forbidden_test.c
+testsuite_unit_remote_forbidden_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
+testsuite_unit_remote_forbidden_test_LDADD = libremote.a $(CMOCKA_LIBS)
 
 if HAVE_LIBZSTD
 check_PROGRAMS += testsuite/unit/eventring_packed_test

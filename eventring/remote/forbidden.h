@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* forbidden.h: why the kernel does not let this process read the memory of another one. */
+#ifndef EVENTRING_REMOTE_FORBIDDEN_H
+#define EVENTRING_REMOTE_FORBIDDEN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+/* What the kernel decides by. */
+struct remote_rights {
+  uid_t own_user;     /* of this process */
+  bool may_trace_all; /* it has CAP_SYS_PTRACE */
+  bool known;         /* the users of the other one are */
+  uid_t users[3];     /* real, effective and saved */
+  bool closed;        /* its files in /proc belong to root: it is not dumpable */
+  int scope;          /* kernel.yama.ptrace_scope; 0 where the kernel has none */
+};
+
+void remote_rights_of(pid_t pid, struct remote_rights *rights);
+
+/* Which of them forbids it, and what to set: the rest of a sentence about the process. */
+void remote_forbidden_text(const struct remote_rights *rights, char *text, size_t room);
+
+#endif
