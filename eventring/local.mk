@@ -200,6 +200,8 @@ eventring_eventring_SOURCES = \
 	eventring/tools/profile_view.c eventring/tools/profile_tree.c \
 	eventring/tools/profile_export.c \
 	eventring/tools/profile_diff.c eventring/tools/profile_diff.h \
+	eventring/tools/sample_diff.c eventring/tools/sample_diff.h \
+	eventring/tools/json_read.c eventring/tools/json_read.h \
 	eventring/tools/sample_self.c eventring/tools/sample_self.h \
 	eventring/tools/last_stacks.c eventring/tools/last_stacks.h \
 	eventring/tools/cmd_stack.c eventring/tools/cmd_strip.c eventring/tools/ask.h eventring/tools/ask.c \

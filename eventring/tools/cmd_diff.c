@@ -225,7 +225,7 @@ static int read_words(const struct command *self, int count, char **words, struc
       {"heap", 0, OPTION_FLAG, &asked->heap, NULL,
        "what is alive, beyond the error of the estimates"},
       {"profile", 0, OPTION_FLAG, &asked->profile, NULL,
-       "functions, out of profiles of calls, and which have changed"},
+       "functions, out of profiles of calls or samples, and which have changed"},
       {"by", 0, OPTION_TEXT, &asked->by, "WHAT",
        "of a heap: line (default), function, kind, origin, span or domain"}};
   int status = options_parse(self, OPTION_SPECS(specs), count, words, operands);

@@ -18,6 +18,7 @@
 #include "analysis/json.h"
 #include "analysis/units.h"
 #include "follow.h"
+#include "sample_diff.h"
 #include "text_table.h"
 
 #define ALPHA 0.05
@@ -270,7 +271,20 @@ static void print_json(const struct diff *d, uint64_t top) {
   eva_json_line(&json);
 }
 
+/* Of which kind all files are: 1: samples, 0: calls; -1 after a message. */
+static int is_of_samples(char **paths, size_t count) {
+  bool first = sample_diff_knows(paths[0]);
+  for (size_t i = 1; i < count; i++)
+    if (sample_diff_knows(paths[i]) != first) {
+      complain("%s: profiles of calls and of samples are not compared", paths[i]);
+      return -1;
+    }
+  return first;
+}
+
 int profile_diff(const struct profile_diff *options, char **paths, size_t count) {
+  const int samples = is_of_samples(paths, count);
+  if (samples != 0) return samples < 0 ? STATUS_WRONG : sample_diff(options, paths, count);
   struct diff d = {.runs = count};
   int status = -1;
   for (size_t i = 0; status < 0 && i < count; i++) status = read_run(&d, paths[i], i);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* profile_diff.h: what changed between profiles of calls (`diff --profile`). */
+/* profile_diff.h: what changed between profiles, of calls or of samples
+ * (`diff --profile`). */
 #ifndef EVENTRING_TOOL_PROFILE_DIFF_H
 #define EVENTRING_TOOL_PROFILE_DIFF_H
 

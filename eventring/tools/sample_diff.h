@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* sample_diff.h: what changed between profiles of samples (`diff --profile`). */
+#ifndef EVENTRING_TOOL_SAMPLE_DIFF_H
+#define EVENTRING_TOOL_SAMPLE_DIFF_H
+
+#include "profile_diff.h"
+
+/* Is the file JSON, as `profile --json` writes it? */
+bool sample_diff_knows(const char *path);
+/* `paths`: as for profile_diff, all of such files. Returns the exit status. */
+int sample_diff(const struct profile_diff *options, char **paths, size_t count);
+
+#endif
