@@ -8,8 +8,8 @@
 
 #include "analysis/json.h"
 #include "analysis/units.h"
-#include "options.h"
-#include "runs.h"
+#include "follow.h"
+#include "run_pairs.h"
 #include "heap_diff.h"
 #include "profile_diff.h"
 #include "text_table.h"
@@ -107,8 +107,8 @@ static void print_side(const struct runs *runs, size_t side) {
   printf("%c  %zu %s of ", (int)('A' + side), half, half == 1 ? "run" : "runs");
   print_foreign_text(stdout, first->program);
   fputs(": ", stdout);
-  print_foreign_text(stdout, first->path);
-  fputs(half > 1 ? " ..." : "", stdout);
+  print_foreign_text(stdout, first->command ? first->command : first->path);
+  fputs(half > 1 && !first->command ? " ..." : "", stdout);
   if (missing) printf("\n   %s events are not there", eva_count_text(figure, missing));
   putchar('\n');
 }
@@ -154,7 +154,8 @@ static void put_side(struct eva_json *json, const struct runs *runs, const char 
   eva_json_open_array(json);
   for (size_t i = side; i < runs->count; i += 2) {
     eva_json_open_object(json);
-    eva_json_string_at(json, "path", runs->run[i].path);
+    const char *command = runs->run[i].command;
+    eva_json_string_at(json, command ? "command" : "path", command ? command : runs->run[i].path);
     eva_json_string_at(json, "program", runs->run[i].program);
     eva_json_uint_at(json, "missing", runs->run[i].missing);
     eva_json_close_object(json);
@@ -213,9 +214,26 @@ static void print_json(const struct runs *runs) {
 
 struct asked {
   bool json, heap, profile;
-  uint64_t top; /* 0: not given */
-  const char *by;
+  uint64_t top, runs; /* 0: not given */
+  const char *by, *prefix;
+  char **programs[2]; /* to be launched; NULL: recordings are given */
 };
+
+enum { RUNS_BY_DEFAULT = 5, MOST_RUNS = 1000 };
+
+static int check_programs(const struct command *self, struct asked *asked,
+                          const struct operands *operands) {
+  if (operands->count)
+    return usage_error(self, "`%s' and a command to launch", operands->words[0]);
+  if (asked->heap || asked->profile)
+    return usage_error(self, "--heap and --profile compare recordings");
+  if (asked->by) return usage_error(self, "--by goes with --heap");
+  if (asked->runs > MOST_RUNS) return usage_error(self, "more than %d --runs", MOST_RUNS);
+  if (!asked->runs) asked->runs = RUNS_BY_DEFAULT;
+  if (!run_pairs_split(operands->command, asked->programs))
+    return usage_error(self, "two programs are needed: -- PROGRAM_A -- PROGRAM_B");
+  return -1;
+}
 
 static int read_words(const struct command *self, int count, char **words, struct asked *asked,
                       struct operands *operands) {
@@ -227,10 +245,14 @@ static int read_words(const struct command *self, int count, char **words, struc
       {"profile", 0, OPTION_FLAG, &asked->profile, NULL,
        "functions, out of profiles of calls or samples, and which have changed"},
       {"by", 0, OPTION_TEXT, &asked->by, "WHAT",
-       "of a heap: line (default), function, kind, origin, span or domain"}};
+       "of a heap: line (default), function, kind, origin, span or domain"},
+      {"runs", 'n', OPTION_COUNT, &asked->runs, "N", "run each PROGRAM N times (5), in turn"},
+      {"env-prefix", 0, OPTION_TEXT, &asked->prefix, "NAME",
+       "of the variables that make PROGRAM record (SAROS_EVENTRING)"}};
   int status = options_parse(self, OPTION_SPECS(specs), count, words, operands);
   if (status >= 0) return status;
-  if (operands->command) return usage_error(self, "cannot launch a command");
+  if (operands->command) return check_programs(self, asked, operands);
+  if (asked->runs) return usage_error(self, "--runs goes with two PROGRAMs");
   if (operands->count < 2) return usage_error(self, "two recordings, A and B, are needed");
   if (asked->heap && operands->count > 2)
     return usage_error(self, "--heap compares two recordings");
@@ -242,8 +264,20 @@ static int read_words(const struct command *self, int count, char **words, struc
   return -1;
 }
 
+static int read_recordings(struct runs *runs, const struct operands *operands) {
+  int status = -1;
+  for (size_t i = 0; status < 0 && i < runs->count; i++) {
+    struct reader reader;
+    runs->run[i].path = operands->words[i];
+    status = reader_open_target(&reader, operands->words[i],
+                                EVENTRING_OPEN_MERGED | EVENTRING_OPEN_FOLLOW);
+    if (status < 0) status = runs_read(runs, i, &reader);
+  }
+  return status;
+}
+
 int command_diff(const struct command *self, int count, char **words) {
-  struct asked asked = {0};
+  struct asked asked = {.prefix = "SAROS_EVENTRING"};
   struct operands operands;
   int status = read_words(self, count, words, &asked, &operands);
   if (status >= 0) return status;
@@ -255,12 +289,10 @@ int command_diff(const struct command *self, int count, char **words) {
     const struct profile_diff options = {asked.json, asked.top};
     return profile_diff(&options, operands.words, operands.count);
   }
-  struct runs runs = {.count = operands.count};
+  struct runs runs = {.count = asked.programs[0] ? 2 * asked.runs : operands.count};
   runs.run = need_zeroed(runs.count, sizeof *runs.run);
-  for (size_t i = 0; status < 0 && i < runs.count; i++) {
-    runs.run[i].path = operands.words[i];
-    status = runs_read(&runs, i);
-  }
+  status = asked.programs[0] ? run_pairs(&runs, asked.programs, asked.prefix)
+                             : read_recordings(&runs, &operands);
   if (status < 0) {
     runs_compare(&runs);
     judge_few(&runs);

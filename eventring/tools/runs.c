@@ -183,26 +183,22 @@ static void describe(struct run *run, const struct eva_tally *tally) {
   run->missing = tally->totals.missed + tally->totals.lost;
 }
 
-int runs_read(struct runs *runs, size_t n) {
+int runs_read(struct runs *runs, size_t n, struct reader *reader) {
   static const struct eventring_callbacks callbacks = {on_event, on_lost};
-  struct reader reader;
   struct reading_run run = {.runs = runs, .n = n};
-  int status = reader_open_target(&reader, runs->run[n].path,
-                                  EVENTRING_OPEN_MERGED | EVENTRING_OPEN_FOLLOW);
-  if (status >= 0) return status;
   run.tally = eva_tally_new();
   if (!run.tally) no_memory();
   run.steps.report = on_step;
   run.steps.context = &run;
-  reader_run(&reader, &(struct reading){.callbacks = &callbacks, .context = &run,
-                                        .until = UINT64_MAX});
+  reader_run(reader, &(struct reading){.callbacks = &callbacks, .context = &run,
+                                       .follow = reader->launched, .until = UINT64_MAX});
   eva_steps_finish(&run.steps);
-  if (eva_tally_finish(run.tally, reader.cursor) < 0) no_memory();
+  if (eva_tally_finish(run.tally, reader->cursor) < 0) no_memory();
   describe(&runs->run[n], run.tally);
-  set_figures(&run, reader.cursor);
+  set_figures(&run, reader->cursor);
   eva_tally_free(run.tally);
   eva_histogram_free(&run.pauses);
-  status = reader_close(&reader, STATUS_OK);
+  int status = reader_close(reader, STATUS_OK);
   return status == STATUS_OK ? -1 : status;
 }
 
@@ -301,6 +297,7 @@ void runs_compare(struct runs *runs) {
 
 void runs_free(struct runs *runs) {
   for (size_t i = 0; i < runs->figures; i++) free(runs->figure[i].value);
+  for (size_t i = 0; i < runs->count; i++) free(runs->run[i].command);
   free(runs->figure);
   free(runs->run);
 }

@@ -23,7 +23,8 @@ struct figure {
 };
 
 struct run {
-  const char *path;
+  const char *path; /* NULL: it was launched, with */
+  char *command;    /* these words, allocated */
   char program[EVENTRING_MAX_PROGRAM + 1];
   uint64_t missing; /* events that were overwritten or lost */
 };
@@ -35,8 +36,11 @@ struct runs {
   size_t figures, room;
 };
 
-/* Reads run number `n` of `runs->count`. -1, or the exit status after a message. */
-int runs_read(struct runs *runs, size_t n);
+struct reader;
+
+/* Reads run number `n` of `runs->count`, and closes the reader. -1, or the exit status after a
+   message; that of a program which was launched, if it is not 0. */
+int runs_read(struct runs *runs, size_t n, struct reader *reader);
 /* Compares the even runs with the odd ones. */
 void runs_compare(struct runs *runs);
 void runs_free(struct runs *runs);

@@ -58,4 +58,31 @@ is "wide lines" 0 "$(tail -n +3 diff.txt | sed 's/µ/u/g' | awk 'length > 80' | 
 ends 2 "counterpart" "$EVENTRING" diff a1.eventring b1.eventring a2.eventring
 ends 2 "two recordings" "$EVENTRING" diff a1.eventring
 ends 1 "no-such" "$EVENTRING" diff a1.eventring no-such.eventring
+
+# two programs, run in turn; what they print does not get in the way
+cat >turn.lua <<'LUA'
+local names <close> = assert(io.open("order.txt", "a"))
+names:write(arg[3], "\n")
+print("printed by the program", assert(io.read("a") == ""))
+dofile "work.lua"
+LUA
+programs=(-- "$SAROS" turn.lua 100 500 A -- "$SAROS" turn.lua 150 500 B)
+mkdir temporary
+TMPDIR=$PWD/temporary "$EVENTRING" diff --runs 3 --json "${programs[@]}" >launched.json || fail "diff of programs: $?"
+is "in turn" "A B B A A B" "$(paste -sd' ' order.txt)"
+is "verdict" '"changed"' "$(query launched.json .total.verdict)"
+is "runs" 3 "$(query launched.json .total.runs)"
+is "allocation" true "$(changed launched.json allocated)"
+is "what was run" true "$(query launched.json '.b[0].command | endswith("turn.lua 150 500 B")')"
+is "nothing is left" "" "$(ls temporary)"
+"$EVENTRING" diff "${programs[@]}" >launched.txt || fail "diff of programs as text: $?"
+has "five by default" "B  5 runs of turn.lua: " "$(cat launched.txt)"
+is "only the table" 0 "$(grep -c "printed by" launched.txt)"
+ends 3 "run 1 of 2 of B ended with status 3" "$EVENTRING" diff --runs 2 -- "$SAROS" -e "" -- \
+  "$SAROS" -e "os.exit(3)"
+ends 2 "two programs" "$EVENTRING" diff -- "$SAROS" -e ""
+ends 2 "two programs" "$EVENTRING" diff -- "$SAROS" --
+ends 2 "and a command" "$EVENTRING" diff a1.eventring "${programs[@]}"
+ends 2 "two PROGRAMs" "$EVENTRING" diff --runs 3 a1.eventring b1.eventring
+ends 2 "compare recordings" "$EVENTRING" diff --heap "${programs[@]}"
 finish
