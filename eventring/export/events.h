@@ -23,6 +23,7 @@ struct export_run {
   const struct eventring_info *info; /* of the beginning */
   struct export_out *out; /* NULL where the format writes its files itself ... */
   const char *path;       /* ... here, where nothing is yet */
+  uint64_t every_ns;      /* between the samples of a series; 0: only the last ones */
   void (*progress)(void *context); /* to be called now and then by those */
   void *progress_context;
   char error[512];        /* what has failed, if it is neither memory nor `out` */

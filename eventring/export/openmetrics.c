@@ -2,19 +2,26 @@
 /* openmetrics.c: metrics of a recording in the text format of OpenMetrics, for Prometheus (also
  * `promtool tsdb create-blocks-from openmetrics`) and what else reads it.
  *
- * Each definition in each domain is a series; the values are those of the whole recording, or
- * window, with the time of its last event on the wall clock:
+ * Each definition in each domain is a series:
  *
  *   eventring_span_seconds     histogram: spans that have ended
  *   eventring_spans_torn       counter: their begin or their end is unknown
- *   eventring_spans_open       gauge
+ *   eventring_spans_open       gauge, at the end only
  *   eventring_level            gauge: the last value of a counter
  *   eventring_amount           counter: the sum of a counter of differences
  *   eventring_balance          gauge: the same, of one with negative differences
  *   eventring_events           counter: events at a point in time, async spans, flows
  *   eventring_events_lost      counter, by ring; before="1": before reading began
  *
- * Memory: MOST series; what is beyond is that of domain "others". */
+ * A series has a sample each `every_ns` from the start of the recording on, as if it had been
+ * scraped then, and one at its last event; the times are those of the wall clock. What counts
+ * begins with 0, at the sample before its first event, so that rates are right from there on.
+ *
+ * The format has all samples of a series together, so they are kept until the end: `now` is
+ * what the series has counted so far, `points` are copies of it, one an instant from instant
+ * `first` on. Memory is bounded: MOST series; what is beyond is that of domain "others".
+ * MOST_POINTS in all and MOST_INSTANTS: where there would be more, every other instant is
+ * dropped, and from then on they are twice as far apart. */
 #include "analysis/names.h"
 #include "export/events.h"
 #include "export/text.h"
@@ -22,10 +29,13 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
   BOUNDS = 25,
   MOST = 1 << 14,
+  MOST_POINTS = 1 << 17,
+  MOST_INSTANTS = 1 << 12,
   ID_OF_LOSS = EVENTRING_MAX_EVENTS, /* and the ring */
   OTHERS = EVENTRING_MAX_DOMAINS
 };
@@ -39,16 +49,21 @@ static const struct { uint64_t ns; const char *text; } bounds[BOUNDS] = {
     {100000000, "0.1"}, {200000000, "0.2"}, {500000000, "0.5"}, {1000000000, "1.0"},
     {2000000000, "2.0"}, {5000000000, "5.0"}, {10000000000, "10.0"}};
 
+struct values {
+  uint64_t count, torn, open, lost, missed;
+  uint64_t total_ns;
+  double last, sum;
+  uint64_t bucket[BOUNDS + 1];
+};
+
 struct series {
   const struct eventring_def *def; /* NULL: of events without one, or of a loss */
   uint32_t domain;                 /* slot; OTHERS */
   uint8_t kind, event_class, ring;
   bool falls;                      /* a difference was negative */
   char name[EVENTRING_MAX_DOMAIN_NAME + 1];
-  uint64_t count, torn, open, lost, missed;
-  uint64_t total_ns;
-  double last, sum;
-  uint64_t bucket[BOUNDS + 1];
+  struct values now, *points;
+  uint32_t first, count, room; /* points: instants first to first + count - 1 */
 };
 
 struct metrics {
@@ -57,7 +72,10 @@ struct metrics {
   struct series **series; /* in the order of first use */
   uint32_t *index;        /* + 1; by domain and id; of losses by domain and ring */
   uint32_t count, room;
-  uint64_t last_ns;
+  uint64_t first_ns, last_ns; /* of events; 0: there are none yet */
+  uint64_t every_ns, next_ns; /* 0: no instants */
+  uint64_t instant[MOST_INSTANTS]; /* ns, multiples of every_ns from the start on */
+  uint32_t instants, points;
   bool failed;
 };
 
@@ -78,6 +96,7 @@ static struct series *make_series(struct metrics *m, uint32_t domain, uint32_t i
   if (!series) return NULL;
   m->series[m->count++] = series;
   series->domain = domain;
+  series->first = m->instants;
   if (domain < OTHERS && eventring_cursor_life(m->run->cursor, domain, incarnation, &info) == 0)
     memcpy(series->name, info.name, sizeof series->name);
   return series;
@@ -96,7 +115,72 @@ static struct series *series_of(struct metrics *m, uint32_t domain, uint32_t inc
   return series;
 }
 
-static void count_span(struct series *s, const struct eventring_event *e) {
+/* ---- Instants ----------------------------------------------------------------------------- */
+
+/* Keeps every other instant: those that are multiples of twice the distance. */
+static void thin(struct metrics *m) {
+  uint64_t start = m->run->info->start_ns, distance = 2 * m->every_ns;
+  uint32_t number[MOST_INSTANTS + 1], kept = 0; /* of the instants before, how many stay */
+  for (uint32_t i = 0; i < m->instants; i++) {
+    number[i] = kept;
+    if ((m->instant[i] - start) % distance == 0) m->instant[kept++] = m->instant[i];
+  }
+  number[m->instants] = kept;
+  m->points = 0;
+  for (uint32_t n = 0; n < m->count; n++) {
+    struct series *s = m->series[n];
+    uint32_t to = 0;
+    for (uint32_t i = 0; i < s->count; i++)
+      if (number[s->first + i + 1] > number[s->first + i]) s->points[to++] = s->points[i];
+    s->first = number[s->first];
+    s->count = to;
+    m->points += to;
+  }
+  m->instants = kept;
+  m->every_ns = distance;
+  if ((m->next_ns - start) % distance)
+    m->next_ns = m->next_ns < UINT64_MAX - distance ? m->next_ns + distance / 2 : 0;
+}
+
+static bool add_point(struct series *s) {
+  if (s->count == s->room) {
+    uint32_t room = s->room ? 2 * s->room : 4;
+    struct values *grown = realloc(s->points, room * sizeof *grown);
+    if (!grown) return false;
+    s->points = grown;
+    s->room = room;
+  }
+  s->points[s->count++] = s->now;
+  return true;
+}
+
+static void take_instant(struct metrics *m) {
+  if (m->instants == MOST_INSTANTS || m->points + m->count > MOST_POINTS) {
+    thin(m);
+    return; /* this one may have gone, too */
+  }
+  for (uint32_t n = 0; n < m->count && !m->failed; n++)
+    if (!add_point(m->series[n])) m->failed = true;
+  m->points += m->count;
+  m->instant[m->instants++] = m->next_ns;
+  m->next_ns = m->next_ns < UINT64_MAX - m->every_ns ? m->next_ns + m->every_ns : 0;
+}
+
+/* Called with the time of each event, before it counts. */
+static void note_time(struct metrics *m, uint64_t ns) {
+  uint64_t start = m->run->info->start_ns;
+  if (!m->first_ns) {
+    m->first_ns = ns;
+    if (m->every_ns && ns >= start)
+      m->next_ns = ns - (ns - start) % m->every_ns + m->every_ns;
+  }
+  while (m->next_ns && ns > m->next_ns && !m->failed) take_instant(m);
+  if (ns > m->last_ns) m->last_ns = ns;
+}
+
+/* ---- Counting ----------------------------------------------------------------------------- */
+
+static void count_span(struct values *s, const struct eventring_event *e) {
   int at = 0;
   if (e->flags & EVENTRING_TORN || !(e->flags & EVENTRING_MATCHED)) {
     s->torn++;
@@ -112,9 +196,9 @@ static void count_span(struct series *s, const struct eventring_event *e) {
 static void count_value(struct series *s, const struct eventring_event *e) {
   double value = e->payload == EVENTRING_DOUBLE ? e->value.d
                  : e->payload == EVENTRING_UINT ? (double)e->value.u : (double)e->value.i;
-  s->count++;
-  s->last = value;
-  s->sum += value;
+  s->now.count++;
+  s->now.last = value;
+  s->now.sum += value;
   if (!(value >= 0)) s->falls = true;
 }
 
@@ -132,30 +216,31 @@ static struct series *series_of_event(struct metrics *m, const struct eventring_
 static int on_event(void *state, const struct eventring_event *e) {
   struct metrics *m = state;
   if (e->kind == EVENTRING_BEGIN) return 0;
+  note_time(m, e->ns);
   struct series *s = series_of_event(m, e);
   if (!s) return 1;
-  if (e->ns > m->last_ns) m->last_ns = e->ns;
-  if (e->kind == EVENTRING_END) count_span(s, e);
+  if (e->kind == EVENTRING_END) count_span(&s->now, e);
   else if (e->kind == EVENTRING_COUNTER) count_value(s, e);
-  else s->count++;
+  else s->now.count++;
   return 0;
 }
 
 static int on_open(void *state, const struct eventring_event *e) {
   struct series *s = series_of_event(state, e);
   if (!s) return 1;
-  s->open++;
+  s->now.open++;
   return 0;
 }
 
 static int on_lost(void *state, const struct eventring_loss *loss) {
   struct metrics *m = state;
+  if (m->first_ns) note_time(m, loss->ns);
   struct series *s = series_of(m, loss->domain, loss->incarnation,
                                ID_OF_LOSS + loss->ring % EVENTRING_RINGS);
   if (!s) return 1;
   s->ring = loss->ring;
-  if (loss->flags & EVENTRING_LOST_BEFORE) s->missed += loss->count;
-  else s->lost += loss->count;
+  if (loss->flags & EVENTRING_LOST_BEFORE) s->now.missed += loss->count;
+  else s->now.lost += loss->count;
   return 0;
 }
 
@@ -178,16 +263,19 @@ static char *put_label(char *to, const char *name, const char *text) {
   return to;
 }
 
-/* Seconds since 1970, of the last event. */
-static char *put_time(struct metrics *m, char *to) {
+/* Milliseconds since 1970, which is what Prometheus keeps. */
+static uint64_t wall_ms(const struct metrics *m, uint64_t ns) {
   const struct eventring_info *info = m->run->info;
   int64_t wall = info->start_wall_ns;
-  if (m->last_ns > info->start_ns) wall += (int64_t)(m->last_ns - info->start_ns);
-  if (wall < 0) wall = 0;
+  if (ns > info->start_ns) wall += (int64_t)(ns - info->start_ns);
+  return wall < 0 ? 0 : (uint64_t)wall / 1000000;
+}
+
+static char *put_time(char *to, uint64_t ms) {
   *to++ = ' ';
-  to = export_uint(to, (uint64_t)wall / 1000000000);
+  to = export_uint(to, ms / 1000);
   *to++ = '.';
-  to = export_three(to, (unsigned)((uint64_t)wall / 1000000 % 1000));
+  to = export_three(to, (unsigned)(ms % 1000));
   *to++ = '\n';
   return to;
 }
@@ -215,7 +303,7 @@ static char *put_labels(struct metrics *m, char *to, const struct series *s, boo
 
 /* `family{labels,more} value time` */
 static void put_sample(struct metrics *m, const char *name, const struct series *s, bool is_loss,
-                       const char *more, double value) {
+                       const char *more, double value, uint64_t ms) {
   char *to = export_room(m->out, 4096);
   to = export_copy(to, name, strlen(name));
   to = put_labels(m, to, s, is_loss);
@@ -224,7 +312,7 @@ static void put_sample(struct metrics *m, const char *name, const struct series 
   if (isnan(value)) to = EXPORT_TEXT(to, "NaN");
   else if (isinf(value)) to = value < 0 ? EXPORT_TEXT(to, "-Inf") : EXPORT_TEXT(to, "+Inf");
   else to = export_double(to, value, 0);
-  m->out->at = put_time(m, to);
+  m->out->at = put_time(to, ms);
 }
 
 static void put_family(struct metrics *m, const char *name, const char *type, const char *help) {
@@ -233,16 +321,47 @@ static void put_family(struct metrics *m, const char *name, const char *type, co
   export_puts(m->out, text);
 }
 
-static void put_histogram(struct metrics *m, const struct series *s) {
+/* What is written of the values of one moment. */
+typedef void put_values(struct metrics *m, const struct series *s, const struct values *v,
+                        uint64_t ms);
+
+static void put_histogram(struct metrics *m, const struct series *s, const struct values *v,
+                          uint64_t ms) {
   uint64_t sum = 0;
   for (int i = 0; i <= BOUNDS; i++) {
     char le[32];
-    sum += s->bucket[i];
+    sum += v->bucket[i];
     snprintf(le, sizeof le, ",le=\"%s\"", i < BOUNDS ? bounds[i].text : "+Inf");
-    put_sample(m, "eventring_span_seconds_bucket", s, false, le, (double)sum);
+    put_sample(m, "eventring_span_seconds_bucket", s, false, le, (double)sum, ms);
   }
-  put_sample(m, "eventring_span_seconds_count", s, false, "", (double)sum);
-  put_sample(m, "eventring_span_seconds_sum", s, false, "", (double)s->total_ns / 1e9);
+  put_sample(m, "eventring_span_seconds_count", s, false, "", (double)sum, ms);
+  put_sample(m, "eventring_span_seconds_sum", s, false, "", (double)v->total_ns / 1e9, ms);
+}
+
+#define PUT(function, name, is_loss, more, value)                                       \
+  static void function(struct metrics *m, const struct series *s, const struct values *v, \
+                       uint64_t ms) {                                                   \
+    put_sample(m, name, s, is_loss, more, (double)(value), ms);                         \
+  }
+PUT(put_torn, "eventring_spans_torn_total", false, "", v->torn)
+PUT(put_level, "eventring_level", false, "", v->last)
+PUT(put_amount, "eventring_amount_total", false, "", v->sum)
+PUT(put_balance, "eventring_balance", false, "", v->sum)
+PUT(put_count, "eventring_events_total", false, "", v->count)
+PUT(put_lost, "eventring_events_lost_total", true, ",before=\"0\"", v->lost)
+PUT(put_missed, "eventring_events_lost_total", true, ",before=\"1\"", v->missed)
+
+/* All samples of a series: those before the millisecond of the last one, and that. */
+static void put_series(struct metrics *m, const struct series *s, put_values *put, bool counts) {
+  static const struct values nothing;
+  uint64_t end = wall_ms(m, m->last_ns), before = 0;
+  uint64_t zero = wall_ms(m, s->first ? m->instant[s->first - 1] : m->first_ns);
+  if (counts && m->every_ns && zero < end) put(m, s, &nothing, before = zero);
+  for (uint32_t i = 0; i < s->count; i++) {
+    uint64_t ms = wall_ms(m, m->instant[s->first + i]);
+    if (ms > before && ms < end) put(m, s, &s->points[i], before = ms);
+  }
+  put(m, s, &s->now, end);
 }
 
 static bool is_difference(const struct series *s) {
@@ -263,36 +382,31 @@ static void put_spans(struct metrics *m) {
   export_puts(m->out, "# TYPE eventring_span_seconds histogram\n"
                       "# UNIT eventring_span_seconds seconds\n"
                       "# HELP eventring_span_seconds Spans that have ended.\n");
-  EACH(m, s) if (is_span(s) && s->count) put_histogram(m, s);
+  EACH(m, s) if (is_span(s) && s->now.count) put_series(m, s, put_histogram, true);
   put_family(m, "eventring_spans_torn", "counter", "Spans whose begin or end is unknown.");
-  EACH(m, s) if (is_span(s) && s->torn)
-    put_sample(m, "eventring_spans_torn_total", s, false, "", (double)s->torn);
+  EACH(m, s) if (is_span(s) && s->now.torn) put_series(m, s, put_torn, true);
   put_family(m, "eventring_spans_open", "gauge", "Spans that are open at the end.");
-  EACH(m, s) if (is_span(s) && s->open)
-    put_sample(m, "eventring_spans_open", s, false, "", (double)s->open);
+  EACH(m, s) if (is_span(s) && s->now.open)
+    put_sample(m, "eventring_spans_open", s, false, "", (double)s->now.open,
+               wall_ms(m, m->last_ns));
 }
 
-static void put_values(struct metrics *m) {
+static void put_counters(struct metrics *m) {
   put_family(m, "eventring_level", "gauge", "The last value of a counter.");
-  EACH(m, s) if (is_level(s)) put_sample(m, "eventring_level", s, false, "", s->last);
+  EACH(m, s) if (is_level(s)) put_series(m, s, put_level, false);
   put_family(m, "eventring_amount", "counter", "What a counter has added up to.");
-  EACH(m, s) if (is_difference(s) && !s->falls)
-    put_sample(m, "eventring_amount_total", s, false, "", s->sum);
+  EACH(m, s) if (is_difference(s) && !s->falls) put_series(m, s, put_amount, true);
   put_family(m, "eventring_balance", "gauge", "The same, of counters that also take away.");
-  EACH(m, s) if (is_difference(s) && s->falls)
-    put_sample(m, "eventring_balance", s, false, "", s->sum);
+  EACH(m, s) if (is_difference(s) && s->falls) put_series(m, s, put_balance, true);
 }
 
 static void put_events(struct metrics *m) {
   put_family(m, "eventring_events", "counter", "Events at a point in time.");
-  EACH(m, s) if (s->kind > EVENTRING_COUNTER && s->count)
-    put_sample(m, "eventring_events_total", s, false, "", (double)s->count);
+  EACH(m, s) if (s->kind > EVENTRING_COUNTER && s->now.count) put_series(m, s, put_count, true);
   put_family(m, "eventring_events_lost", "counter", "Events that were lost.");
   EACH(m, s) if (is_loss(s)) {
-    if (s->lost)
-      put_sample(m, "eventring_events_lost_total", s, true, ",before=\"0\"", (double)s->lost);
-    if (s->missed)
-      put_sample(m, "eventring_events_lost_total", s, true, ",before=\"1\"", (double)s->missed);
+    if (s->now.lost) put_series(m, s, put_lost, true);
+    if (s->now.missed) put_series(m, s, put_missed, true);
   }
 }
 
@@ -301,6 +415,7 @@ static void *begin(struct export_run *run) {
   if (!m) return NULL;
   m->run = run;
   m->out = run->out;
+  m->every_ns = run->every_ns;
   m->index = calloc(PLACES, sizeof *m->index);
   if (m->index) return m;
   free(m);
@@ -311,10 +426,13 @@ static int finish(void *state) {
   struct metrics *m = state;
   int result = m->failed ? -1 : 0;
   put_spans(m);
-  put_values(m);
+  put_counters(m);
   put_events(m);
   export_puts(m->out, "# EOF\n");
-  EACH(m, s) free(s);
+  EACH(m, s) {
+    free(s->points);
+    free(s);
+  }
   free(m->series);
   free(m->index);
   free(m);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_export.c: `eventring export`: a recording in the format of another tool. */
+#include <string.h>
+
 #include "events_export.h"
 #include "formats.h"
 #include "heap_export.h"
@@ -8,7 +10,12 @@
 struct export_command {
   struct heap_question h;
   const char *to, *output;
+  uint64_t every_ns;
 };
+
+enum { EVERY_NS = 1000 * 1000 * 1000, LEAST_EVERY_NS = 1000 * 1000, NOT_SAID = 1 };
+
+static bool has_series(const char *format) { return strcmp(format, "openmetrics") == 0; }
 
 static bool asks_for_heap(const struct heap_question *h) {
   return h->live || h->allocated || h->peak || h->temporary || h->survived || h->q.json ||
@@ -24,6 +31,8 @@ static int read_words(const struct command *self, int count, char **words,
       {"to", 0, OPTION_TEXT, &c->to, "FORMAT", formats},
       {"output", 'o', OPTION_TEXT, &c->output, "FILE",
        "write to FILE, which must not exist; of all events: FILE.gz"},
+      {"every", 0, OPTION_SECONDS, &c->every_ns, "N",
+       "openmetrics: a sample of each series each N seconds (1); 0: only the last"},
       HEAP_MEASURE_SPECS(&c->h),
       QUESTION_SPECS(&c->h.q)};
   int status = options_parse(self, OPTION_SPECS(specs), count, words, operands);
@@ -37,16 +46,21 @@ static int read_words(const struct command *self, int count, char **words,
   if (status < 0 && format_of_events(c->to) && asks_for_heap(&c->h))
     status = usage_error(self, "`--to %s' has all events: no --live, --allocated, --peak, "
                          "--temporary, --survived, --top or --json", c->to);
+  if (status < 0 && c->every_ns != NOT_SAID && !has_series(c->to))
+    status = usage_error(self, "--every goes with --to openmetrics");
+  if (status < 0 && c->every_ns > NOT_SAID && c->every_ns < LEAST_EVERY_NS)
+    status = usage_error(self, "--every: less than 1ms");
+  if (status < 0 && c->every_ns == NOT_SAID) c->every_ns = EVERY_NS;
   if (status < 0 && !c->output) status = usage_error(self, "-o FILE is missing");
   return status >= 0 ? status : require_target(self, operands, true);
 }
 
 int command_export(const struct command *self, int count, char **words) {
-  struct export_command c = {.h = HEAP_QUESTION_NEW};
+  struct export_command c = {.h = HEAP_QUESTION_NEW, .every_ns = NOT_SAID};
   struct operands operands;
   int status = read_words(self, count, words, &c, &operands);
   if (status < 0 && format_of_events(c.to))
-    return events_export(&c.h.q, &operands, c.to, c.output);
+    return events_export(&c.h.q, &operands, c.to, c.output, c.every_ns);
   if (status < 0) status = heap_question_read(&c.h, &operands);
   if (status >= 0) return status;
   status = heap_export(c.h.heap, heap_question_main(&c.h), c.h.q.reader.cursor, c.to, c.output);

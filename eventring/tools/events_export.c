@@ -198,9 +198,10 @@ static int open_recording(struct events_export *e, const struct operands *operan
 }
 
 int events_export(struct question *q, const struct operands *operands, const char *format,
-                  const char *path) {
+                  const char *path, uint64_t every_ns) {
   struct events_export e = {.q = q, .format = format_of_events(format)->events};
   e.run.path = path;
+  e.run.every_ns = every_ns;
   e.run.progress = show;
   e.run.progress_context = &e;
   int status = open_recording(&e, operands);

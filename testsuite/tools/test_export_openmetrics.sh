@@ -52,4 +52,69 @@ print(*wrong[:20], sep="\n")
 sys.exit(bool(wrong) or not expected)
 PY
 done
+
+# Over time: what each sample counts are the events up to its moment. A recording of more
+# moments than samples are kept has fewer, at even distances.
+cat >long.lua <<'LUA'
+local eventring, clock = require "eventring", io.popen("sleep 4.3")
+eventring.counter("level", -3)
+for i = 1, 400 do eventring.span("work", function() local t = {} for j = 1, 100 do t[j] = {} end end) end
+clock:close()
+for i = 1, 100 do eventring.span("work", print) end
+LUA
+SAROS_EVENTRING_STREAM=./long.eventring SAROS_EVENTRING_PRESERVE=1 "$SAROS" long.lua >/dev/null ||
+  fail "long.lua"
+"$EVENTRING" dump --json long.eventring >long.dump || fail "dump: $?"
+"$EVENTRING" show --json long.eventring >long.show || fail "show: $?"
+for run in whole:1ms:1 long:1ms:2 long:1000ms:1000; do
+  IFS=: read -r name every distance <<<"$run"
+  rm -f series.om
+  "$EVENTRING" export --to openmetrics --every "$every" -o series.om $name.eventring || fail "$run: $?"
+  if [ $name = whole ]; then
+    mkdir -p over_time/wal
+    promtool tsdb create-blocks-from openmetrics series.om over_time >blocks.txt 2>&1 ||
+      fail "promtool, $run: $(tail -5 blocks.txt)"
+    promtool tsdb dump over_time >series.samples 2>dump.errors || fail "promtool: $(cat dump.errors)"
+    is "samples over time" "$(grep -vc '^#' series.om)" "$(grep -c eventring series.samples)"
+  fi
+  python3 - $name.dump $name.show series.om "$distance" <<'PY' >series.txt 2>&1 || fail "$run: $(tail series.txt)"
+import bisect, collections, json, re, sys
+show, distance = json.load(open(sys.argv[2])), int(sys.argv[4])
+start, wall = show["start_ns"], show["start_wall_ns"]
+times, sums = collections.defaultdict(list), collections.defaultdict(lambda: [0])
+for line in open(sys.argv[1], encoding="utf-8"):
+    e = json.loads(line)
+    where = (e.get("name"), str(e.get("domain")))
+    if e["kind"] == "end" and "duration_ns" in e and not e.get("torn"):
+        times["span_seconds_count", *where].append(e["ns"])
+    elif e["kind"] == "counter":
+        times["amount_total", *where].append(e["ns"])
+        sums[where].append(sums[where][-1] + e["value"])
+    elif e["kind"] not in ("begin", "end", "open", "lost"):
+        times["events_total", *where].append(e["ns"])
+series = collections.defaultdict(list)
+for line in open(sys.argv[3], encoding="utf-8"):
+    found = re.match(r'eventring_(\w+)\{name="([^"]*)".*,domain="(\d+)".*\} (\S+) (\d+)\.(\d{3})$', line)
+    if found and found.groups()[:3] in times:
+        name, event, domain, value, seconds, ms = found.groups()
+        series[name, event, domain].append((int(seconds + ms), float(value)))
+checked = 0
+for key, samples in series.items():
+    assert samples[0][1] == 0 or len(samples) == 1, (key, samples)
+    assert [ms for ms, _ in samples] == sorted({ms for ms, _ in samples}), key
+    for ms, value in samples[1:-1]:  # of the instants, which are at multiples of the distance
+        last = (ms + 1) * 1000000 - 1 - wall
+        at = start + last - last % (distance * 1000000)
+        count = bisect.bisect_right(times[key], at)
+        expected = sums[key[1:]][count] if key[0] == "amount_total" else count
+        assert value == expected, (key, ms, value, expected)
+        checked += 1
+    steps = {b[0] - a[0] for a, b in zip(samples[1:-1], samples[2:-1])}
+    assert steps <= {distance}, (key, steps)
+print(checked)
+sys.exit(checked < 3)
+PY
+done
+ends 2 "less than 1ms" "$EVENTRING" export --to openmetrics --every 0.1ms -o x.om whole.eventring
+ends 2 "goes with --to openmetrics" "$EVENTRING" export --to csv --every 1 -o x.csv whole.eventring
 finish
