@@ -97,7 +97,7 @@ static int append(struct ctf *c, uint32_t place, const char *bytes, size_t size)
   }
   if (close(fd) != 0) return fail(c, "write", path);
   c->run->progress(c->run->progress_context);
-  return 0;
+  return c->run->error[0] != '\0';
 }
 
 /* Removes what was written of a trace that is not complete. */

@@ -24,7 +24,9 @@ struct export_run {
   struct export_out *out; /* NULL where the format writes its files itself ... */
   const char *path;       /* ... here, where nothing is yet */
   uint64_t every_ns;      /* between the samples of a series; 0: only the last ones */
-  void (*progress)(void *context); /* to be called now and then by those */
+  /* To be called now and then by those, and by others while they put nothing into `out`. It sets
+     `error` where the export is to end. */
+  void (*progress)(void *context);
   void *progress_context;
   char error[512];        /* what has failed, if it is neither memory nor `out` */
 };

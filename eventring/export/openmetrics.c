@@ -36,6 +36,7 @@ enum {
   MOST = 1 << 14,
   MOST_POINTS = 1 << 17,
   MOST_INSTANTS = 1 << 12,
+  OFTEN = 1 << 14, /* events after which progress is shown */
   ID_OF_LOSS = EVENTRING_MAX_EVENTS, /* and the ring */
   OTHERS = EVENTRING_MAX_DOMAINS
 };
@@ -72,6 +73,7 @@ struct metrics {
   struct series **series; /* in the order of first use */
   uint32_t *index;        /* + 1; by domain and id; of losses by domain and ring */
   uint32_t count, room;
+  uint64_t seen;
   uint64_t first_ns, last_ns; /* of events; 0: there are none yet */
   uint64_t every_ns, next_ns; /* 0: no instants */
   uint64_t instant[MOST_INSTANTS]; /* ns, multiples of every_ns from the start on */
@@ -222,7 +224,8 @@ static int on_event(void *state, const struct eventring_event *e) {
   if (e->kind == EVENTRING_END) count_span(&s->now, e);
   else if (e->kind == EVENTRING_COUNTER) count_value(s, e);
   else s->now.count++;
-  return 0;
+  if (++m->seen % OFTEN == 0) m->run->progress(m->run->progress_context);
+  return m->run->error[0] != '\0';
 }
 
 static int on_open(void *state, const struct eventring_event *e) {

@@ -57,7 +57,7 @@ static int put_row(void *context, enum export_table table, const struct export_c
   sqlite3_reset(insert);
   if (result != SQLITE_DONE) return fail(s);
   if (++s->count % SHOWN == 0) s->run->progress(s->run->progress_context);
-  return 0;
+  return s->run->error[0] != '\0';
 }
 
 static int make_table(struct sqlite *s, enum export_table table) {

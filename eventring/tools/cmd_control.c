@@ -16,6 +16,7 @@
 #include "analysis/names.h"
 #include "class_list.h"
 #include "options.h"
+#include "signals.h"
 #include "start.h"
 #include "follow.h"
 
@@ -161,7 +162,11 @@ static int change(eventring_cursor *cursor, const struct request *request) {
 
 static int copy(eventring_cursor *cursor, const char *path) {
   struct eventring_error error;
-  if (!path || eventring_snapshot(cursor, path, &error) == 0) return STATUS_OK;
+  if (!path) return STATUS_OK;
+  sigset_t before = signals_hold(); /* until the copy is complete */
+  int result = eventring_snapshot(cursor, path, &error);
+  signals_release(&before);
+  if (result == 0) return STATUS_OK;
   complain("%s", error.text);
   return STATUS_WRONG;
 }

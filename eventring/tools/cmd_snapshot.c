@@ -5,6 +5,7 @@
 #include "copy.h"
 #include "follow.h"
 #include "options.h"
+#include "signals.h"
 
 int command_snapshot(const struct command *self, int count, char **words) {
   const char *output = NULL;
@@ -21,7 +22,10 @@ int command_snapshot(const struct command *self, int count, char **words) {
   status = reader_open_target(&reader, operands.words[0], EVENTRING_OPEN_FOLLOW);
   if (status >= 0) return status;
   status = STATUS_OK;
-  if (eventring_snapshot(reader.cursor, output, &error) < 0) {
+  sigset_t before = signals_hold(); /* until the copy is complete */
+  int result = eventring_snapshot(reader.cursor, output, &error);
+  signals_release(&before);
+  if (result < 0) {
     complain("%s", error.text);
     status = STATUS_WRONG;
   } else if (report_damage(reader.cursor)) {

@@ -3,7 +3,12 @@
  *
  * Without a window and a domain, the callbacks of the poll are those of the format. Else they
  * pass a filter. Rings are read one after the other, which is quicker than in the order of
- * time, where neither the format nor the end of the window needs that order. */
+ * time, where neither the format nor the end of the window needs that order.
+ *
+ * SIGINT, SIGTERM and SIGHUP (of a recording that was not launched) end the watching of a live
+ * process. At any other time they end the export, and no file is left: `show`, which formats
+ * call now and then, sees that one has come, and sets `run.error` and `out.failed`, of which
+ * one ends the poll. */
 #include "events_export.h"
 
 #include <errno.h>
@@ -25,7 +30,19 @@ struct events_export {
   void *state;
   uint64_t available; /* events that were there at the beginning */
   uint64_t shown_ns;  /* when progress was shown */
+  bool watching;      /* until N seconds are over, or a signal comes */
 };
+
+/* ---- Interruption ------------------------------------------------------------------------- */
+
+/* Whether a signal has ended the export. */
+static bool is_interrupted(struct events_export *e) {
+  if (e->watching || e->q->reader.launched || !reader_is_stopped()) return false;
+  if (!e->run.error[0])
+    snprintf(e->run.error, sizeof e->run.error, "interrupted; %.400s is removed", e->run.path);
+  e->out.failed = true;
+  return true;
+}
 
 /* ---- Progress ----------------------------------------------------------------------------- */
 
@@ -53,7 +70,7 @@ static void show(void *context) {
   struct eventring_totals totals;
   char bar[WIDTH + 1], line[WIDTH + 32];
   uint64_t now = now_ns();
-  if (now - e->shown_ns < EVERY_NS) return;
+  if (is_interrupted(e) || now - e->shown_ns < EVERY_NS) return;
   e->shown_ns = now;
   eventring_cursor_totals(e->run.cursor, &totals);
   double share = e->available ? (double)totals.delivered / (double)e->available : 0;
@@ -137,7 +154,10 @@ static void read_all(struct events_export *e) {
                                   .context = filtered ? (void *)e : e->state,
                                   .follow = q->limit_ns > 0 || q->reader.launched,
                                   .limit_ns = q->limit_ns, .until = q->window.until};
-  reader_run(&q->reader, &reading);
+  e->watching = q->limit_ns > 0;
+  reader_read(&q->reader, &reading);
+  if (e->watching && !q->reader.launched) reader_catch_signals(true); /* the next one interrupts */
+  e->watching = false;
   if (!e->out.failed && !e->run.error[0])
     eventring_open_spans(q->reader.cursor, on_open, e);
 }
@@ -174,6 +194,7 @@ static int export_to_file(struct events_export *e, const char *path) {
   e->out.context = e;
   e->run.out = &e->out;
   int status = error ? STATUS_WRONG : export_all(e);
+  if (is_interrupted(e)) status = STATUS_WRONG;
   if (!error) error = export_out_close(&e->out);
   if (close(fd) != 0 && !error) error = errno;
   if (error) complain("cannot write %s: %s", path, strerror(error));
@@ -206,7 +227,10 @@ int events_export(struct question *q, const struct operands *operands, const cha
   e.run.progress_context = &e;
   int status = open_recording(&e, operands);
   if (status >= 0) return status;
+  bool catches = !q->reader.launched;
+  if (catches) reader_catch_signals(true); /* before there is a file */
   status = e.format->own_files ? export_all(&e) : export_to_file(&e, path);
+  if (catches) reader_catch_signals(false);
   if (e.run.error[0]) complain("%s", e.run.error);
   return reader_close(&q->reader, status);
 }

@@ -10,26 +10,33 @@
 
 #include "export/export.h"
 #include "formats.h"
+#include "signals.h"
 
 /* ---- The file ------------------------------------------------------------------------- */
 
+static sigset_t before; /* the file was opened */
+
 FILE *output_file_open(const char *path) {
   if (!path) return stdout;
+  before = signals_hold();
   int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
   FILE *out = fd >= 0 ? fdopen(fd, "w") : NULL;
-  if (!out) complain("cannot create %s: %s", path, strerror(errno));
-  return out;
+  if (out) return out;
+  complain("cannot create %s: %s", path, strerror(errno));
+  signals_release(&before);
+  return NULL;
 }
 
 int output_file_close(FILE *out, const char *path) {
   if (out == stdout) return STATUS_OK; /* its errors are reported at the end */
   bool failed = ferror(out);
-  if (fclose(out) != 0 || failed) {
+  if (fclose(out) != 0) failed = true;
+  if (failed) {
     complain("cannot write %s: %s", path, strerror(errno));
     unlink(path);
-    return STATUS_WRONG;
   }
-  return STATUS_OK;
+  signals_release(&before);
+  return failed ? STATUS_WRONG : STATUS_OK;
 }
 
 /* ---- The profile ------------------------------------------------------------------------ */

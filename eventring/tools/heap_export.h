@@ -13,7 +13,8 @@ int heap_export(const struct eva_heap *heap, enum eva_measure main, eventring_cu
 /* The same of any profile. */
 struct export_profile;
 int export_write(const struct export_profile *profile, const char *format, const char *path);
-/* Opens the file for the output of a command, NULL: standard output. NULL after a message. */
+/* Opens the file for the output of a command, NULL: standard output. NULL after a message. One at
+   a time; signals.h holds back signals until it is closed, so that no part of it stays. */
 FILE *output_file_open(const char *path);
 /* Closes it (not standard output); the exit status, after a message. */
 int output_file_close(FILE *out, const char *path);

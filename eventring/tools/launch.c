@@ -2,6 +2,7 @@
 /* launch.c: runs a PROGRAM that records itself. */
 #include "launch.h"
 #include "analysis/ending.h"
+#include "signals.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -92,18 +93,6 @@ static void pass_on(int number) {
   errno = saved;
 }
 
-static sigset_t block_signals(void) {
-  sigset_t ours, before;
-  sigemptyset(&ours);
-  sigaddset(&ours, SIGINT);
-  sigaddset(&ours, SIGTERM);
-  sigaddset(&ours, SIGHUP);
-  sigprocmask(SIG_BLOCK, &ours, &before);
-  return before;
-}
-
-static void restore_signals(const sigset_t *before) { sigprocmask(SIG_SETMASK, before, NULL); }
-
 static void handle(int number, void (*handler)(int)) {
   struct sigaction action = {.sa_handler = handler};
   sigemptyset(&action.sa_mask);
@@ -137,7 +126,7 @@ static void have_it_record(const struct launch *launch, const char *prefix) {
 static void become(char **command, const struct launch *launch, const char *prefix,
                    int report, const sigset_t *signals) {
   if (prefix) have_it_record(launch, prefix);
-  restore_signals(signals);
+  signals_release(signals);
   execvp(command[0], command);
   int error = errno;
   ssize_t written = write(report, &error, sizeof error);
@@ -155,12 +144,12 @@ static int exec_error(int report) {
 
 /* Waits for the child with the options of waitpid; what takes note of its end. */
 static void wait_for(struct launch *launch, int options) {
-  sigset_t before = block_signals();
+  sigset_t before = signals_hold();
   if (waitpid(launch->pid, &launch->status, options) > 0) {
     launch->ended = true;
     receiver = 0;
   }
-  restore_signals(&before);
+  signals_release(&before);
 }
 
 /* Signals are blocked; they are as `signals` says in the child, and here again as soon
@@ -179,7 +168,7 @@ static int spawn(struct launch *launch, char **command, const char *prefix,
   close(report[1]);
   if (launch->pid > 0) {
     handle_signals(launch->pid);
-    restore_signals(signals);
+    signals_release(signals);
     error = exec_error(report[0]);
   }
   close(report[0]);
@@ -199,12 +188,12 @@ static void release(struct launch *launch) {
 int launch_start(struct launch *launch, char **command, const char *prefix, bool forks) {
   *launch = (struct launch){.command = need_copy(command[0]), .forks = forks};
   int status = STATUS_WRONG;
-  sigset_t signals = block_signals();
+  sigset_t signals = signals_hold();
   if (!prefix || choose_directory(launch, prefix)) {
     status = spawn(launch, command, prefix, &signals);
     if (status >= 0 && prefix) rmdir(launch->directory);
   }
-  restore_signals(&signals);
+  signals_release(&signals);
   if (status < 0) return -1;
   release(launch);
   return status;
