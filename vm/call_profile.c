@@ -62,7 +62,7 @@ struct CallProfile {
   uint64_t start_ticks, next_write, period_ticks;
   uint64_t off_ns, off_ticks; /* time without a processor, up to now */
   double ticks_per_ns;
-  uint64_t contexts;
+  uint64_t context; /* of the running thread, kept while there are spans */
   uint32_t stack_count, stack_room; /* room: a power of 2 */
   ThreadStack *stacks;
 };
@@ -120,7 +120,8 @@ static ThreadStack *stack_of(CallProfile *p, const lua_State *L) {
   if (p->stack_count * 2 >= p->stack_room && !grow_stacks(p)) return NULL;
   ThreadStack *s = place_of(p, L);
   if (s->L == NULL) {
-    *s = (ThreadStack){.L = L, .context = ++p->contexts};
+    const bool is_main = L == p->domain->main_thread;
+    *s = (ThreadStack){.L = L, .context = is_main ? 0 : ++p->domain->contexts};
     p->stack_count++;
   }
   if (s->stack == NULL) s->stack = eventring_calls_stack_new(p->calls);
@@ -171,25 +172,29 @@ static NOINLINE void begin_span(CallProfile *p, uint32_t number) {
   unsigned id = f->event;
   if (id == 0 || number == CALLED_OTHER) id = number == CALLED_OTHER ? EVENTRING_ID_OTHER
                                                                       : define_event(p, f);
+  eventring_set_context(p->domain->rings, EVENTRING_CALLS, p->context);
   eventring_begin(p->domain->rings, EVENTRING_CALLS, EVENTRING_CLASS_CALLS, id);
 }
 
 static NOINLINE void end_span(CallProfile *p, uint32_t number) {
-  unsigned id = p->functions->list[number].event;
-  if (id == 0 || number == CALLED_OTHER) id = EVENTRING_ID_OTHER;
-  eventring_end(p->domain->rings, EVENTRING_CALLS, EVENTRING_CLASS_CALLS, id);
-}
-
-static void switch_spans(CallProfile *p, const lua_State *from, const lua_State *to,
-                         bool resumes) {
   struct eventring_domain *rings = p->domain->rings;
   if (!eventring_enabled(rings, EVENTRING_CALLS, EVENTRING_CLASS_CALLS)) return;
-  const ThreadStack *left = stack_of(p, from);
-  if (left != NULL && !resumes)
-    eventring_suspend(rings, EVENTRING_CALLS, EVENTRING_CLASS_CALLS, left->context);
-  const ThreadStack *next = stack_of(p, to);
-  if (next != NULL)
-    eventring_resume_context(rings, EVENTRING_CALLS, EVENTRING_CLASS_CALLS, next->context);
+  unsigned id = p->functions->list[number].event;
+  if (id == 0 || number == CALLED_OTHER) id = EVENTRING_ID_OTHER;
+  eventring_set_context(rings, EVENTRING_CALLS, p->context);
+  eventring_end(rings, EVENTRING_CALLS, EVENTRING_CLASS_CALLS, id);
+}
+
+/* Where spans are concerned, the main thread is context 0, as for those of the user. A thread
+ * that is gone back to has not been left: it waited. */
+static void switch_spans(CallProfile *p, const lua_State *to, bool resumes) {
+  struct eventring_domain *rings = p->domain->rings;
+  const uint64_t left = p->context;
+  p->context = place_of(p, to)->context; /* 0 where there was no room for it */
+  if (resumes)
+    eventring_resume_context(rings, EVENTRING_CALLS, EVENTRING_CLASS_CALLS, p->context);
+  else
+    eventring_suspend(rings, EVENTRING_CALLS, EVENTRING_CLASS_CALLS, left);
 }
 
 /* ---- the watcher --------------------------------------------------------- */
@@ -261,10 +266,19 @@ static void left(CallWatcher *watcher, lua_State *L, const CallInfo *frame, Call
   else left_odd(p);
 }
 
+static bool spans_are_on(const Domain *d) {
+  return d->rings != NULL && eventring_enabled(d->rings, EVENTRING_CALLS, EVENTRING_CLASS_CALLS);
+}
+
 /* To be called after a change of what `plain` depends on. */
 static void choose_way(CallProfile *p) {
   p->plain = !p->paused && !p->spans && !p->only_spans && p->inline_clock &&
              p->include == NULL && p->exclude == NULL;
+}
+
+static void find_spans(CallProfile *p, const lua_State *L) {
+  p->spans = spans_are_on(p->domain);
+  p->context = place_of(p, L)->context;
 }
 
 /* A thread that was not met in this watch is not the one that was here before. */
@@ -301,7 +315,7 @@ static void switched(CallWatcher *watcher, lua_State *from, lua_State *to) {
   const bool resumes = to->resumer == from || !returns_to(p, from, to);
   ThreadStack *s = stack_met(p, to);
   if (s != NULL && resumes) s->within = from;
-  if (unlikely(p->spans)) switch_spans(p, from, to, resumes);
+  if (unlikely(p->spans)) switch_spans(p, to, resumes);
   if (unlikely(s == NULL || s->stack == NULL)) { /* no room: the first stack takes its calls */
     eventring_calls_switch(p->calls, eventring_calls_first_stack(p->calls),
                            EVENTRING_CALLS_LEAVE, profile_now(p));
@@ -391,16 +405,11 @@ static CallProfile *new_profile(Domain *d, const CallProfileOptions *options) {
   return NULL;
 }
 
-static bool spans_are_on(const Domain *d) {
-  return d->rings != NULL && eventring_enabled(d->rings, EVENTRING_CALLS, EVENTRING_CLASS_CALLS);
-}
-
 static CallProfile *install(lua_State *L, const CallProfileOptions *options, bool *no_memory) {
   Domain *d = L->domain;
   CallProfile *p = new_profile(d, options);
   *no_memory = p == NULL;
   if (p == NULL) return NULL;
-  p->spans = spans_are_on(d);
   p->paused = true;
   if (!watch_calls(L, &p->watcher)) {
     call_profile_free(p);
@@ -411,6 +420,7 @@ static CallProfile *install(lua_State *L, const CallProfileOptions *options, boo
   p->start_ticks = clock_now(p);
   eventring_calls_start(p->calls, profile_now(p));
   enter_open_threads(p, L);
+  find_spans(p, L);
   if (!p->only_spans) p->next_write = profile_now(p) + p->period_ticks;
   p->paused = false;
   choose_way(p);
@@ -453,7 +463,7 @@ void call_profile_check_spans(lua_State *L) {
   CallProfile *p = call_profile_of(L->domain);
   bool no_memory;
   if (p != NULL && !p->only_spans) {
-    p->spans = spans_are_on(L->domain);
+    find_spans(p, L);
     choose_way(p);
   } else if (p == NULL && spans_are_on(L->domain)) {
     install(L, NULL, &no_memory);
