@@ -202,6 +202,9 @@ eventring_eventring_SOURCES = \
 	eventring/tools/profile_diff.c eventring/tools/profile_diff.h \
 	eventring/tools/sample_diff.c eventring/tools/sample_diff.h \
 	eventring/tools/json_read.c eventring/tools/json_read.h \
+	eventring/tools/sample_names.c eventring/tools/sample_names.h \
+	eventring/tools/perf_text.c eventring/tools/perf_text.h \
+	eventring/tools/perf_merge.c eventring/tools/perf_merge.h \
 	eventring/tools/sample_self.c eventring/tools/sample_self.h \
 	eventring/tools/last_stacks.c eventring/tools/last_stacks.h \
 	eventring/tools/cmd_stack.c eventring/tools/cmd_strip.c eventring/tools/ask.h eventring/tools/ask.c \

@@ -4,7 +4,8 @@
  * Either the profile of calls of a recording, or samples of a live process: by the options of
  * samples, and of a process that keeps no profile of calls. A PROGRAM is started with
  * SAROS_PROFILE=calls, if the variable is not set, and its profile is shown when it has ended;
- * or, to be sampled, as it is.
+ * or, to be sampled, as it is. With --perf, samples of perf and a recording make one profile
+ * (perf_merge.c).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 #include "formats.h"
 #include "heap_export.h"
 #include "options.h"
+#include "perf_merge.h"
 #include "profile_view.h"
 #include "sample.h"
 #include "sample_self.h"
@@ -21,6 +23,7 @@
 struct profile_options {
   struct profile_view view;
   struct sample_options sample;
+  struct perf_merge_options perf;
   bool samples, graph, cpu, wall;
   const char *by, *prefix, *to, *output;
 };
@@ -57,6 +60,14 @@ static int check_sampling(const struct command *self, struct profile_options *o)
   if (o->wall + o->cpu + o->sample.idle > 1)
     return usage_error(self, "one of --wall, --cpu, --idle");
   return -1;
+}
+
+static int check_perf(const struct command *self, struct profile_options *o,
+                      const struct operands *operands) {
+  if (o->perf.below && !o->perf.path) return usage_error(self, "--native-below goes with --perf");
+  if (!o->perf.path) return -1;
+  if (o->samples || o->cpu) return usage_error(self, "--perf has samples of its own");
+  return operands->command ? usage_error(self, "--perf is of a PID or FILE") : -1;
 }
 
 static int check_words(const struct command *self, struct profile_options *o) {
@@ -108,10 +119,15 @@ static int read_words(const struct command *self, int count, char **words,
       {"idle", 0, OPTION_FLAG, &o->sample.idle, NULL, "samples: of threads that wait or sleep"},
       {"children", 0, OPTION_FLAG, &o->sample.children, NULL,
        "samples: of its descendants as well"},
+      {"perf", 0, OPTION_TEXT, &o->perf.path, "FILE",
+       "samples of perf: what `perf script --ns' printed, below the spans of a recording"},
+      {"native-below", 0, OPTION_TEXT, &o->perf.below, "NAME",
+       "--perf: native frames within this one alone, such as the interpreter's"},
       {"env-prefix", 0, OPTION_TEXT, &o->prefix, "NAME",
        "of the variables that make PROGRAM record (SAROS_EVENTRING)"}};
   int status = options_parse(self, OPTION_SPECS(specs), count, words, operands);
   if (status < 0) status = require_target(self, operands, true);
+  if (status < 0) status = check_perf(self, o, operands);
   return status >= 0 ? status : check_words(self, o);
 }
 
@@ -170,6 +186,27 @@ static int sample_program(char **command, struct profile_options *o) {
   int shown = sample_it(launch.pid, &launch, o);
   status = launch_finish(&launch);
   return status != 0 ? status : shown;
+}
+
+/* ---- Samples of perf -------------------------------------------------------------------- */
+
+static int show_perf(const char *target, const struct profile_options *o) {
+  struct reader reader = {0};
+  struct perf_merge *merge;
+  struct time_profile profile = {0};
+  struct eventring_info info = {0};
+  int status = reader_open_target(&reader, target, EVENTRING_OPEN_MERGED | EVENTRING_OPEN_FOLLOW);
+  if (status >= 0) return status;
+  eventring_cursor_info(reader.cursor, &info);
+  status = perf_merge(&merge, &reader, &o->perf, detail_for(o), &profile);
+  if (status < 0) {
+    profile.start_wall_ns = info.start_wall_ns;
+    snprintf(profile.program, sizeof profile.program, "%s", info.program);
+    status = show(&profile, o);
+    time_profile_free(&profile);
+  }
+  perf_merge_free(merge);
+  return reader_close(&reader, status);
 }
 
 /* ---- The profile of calls --------------------------------------------------------------- */
@@ -265,6 +302,7 @@ int command_profile(const struct command *self, int count, char **words) {
   pid_t pid;
   int status = read_words(self, count, words, &o, &operands);
   if (status >= 0) return status;
+  if (o.perf.path) return show_perf(operands.words[0], &o);
   if (operands.command)
     return o.samples ? sample_program(operands.command, &o) : show_program(&operands, &o);
   if (o.samples) {

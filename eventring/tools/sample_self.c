@@ -16,6 +16,7 @@
 #include <time.h>
 
 #include "eventring/stack.h"
+#include "sample_names.h"
 #include "sample_tree.h"
 
 enum { LOOK_NS = 200000, MOST_DEPTH = 256 };
@@ -116,56 +117,25 @@ struct self {
   eventring_cursor *cursor;
   struct sample_tree tree[EVENTRING_MAX_DOMAINS]; /* by slot; nodes NULL: none */
   char name[EVENTRING_MAX_DOMAINS][EVENTRING_MAX_DOMAIN_NAME + 1];
-  struct remote_function **functions; /* that were seen, by hash; trees refer to them */
-  size_t count, places;               /* a power of two */
+  struct sample_names names; /* that were seen; trees refer to them */
   uint64_t samples, late;
 };
 
 static volatile sig_atomic_t interrupted;
 static void on_interrupt(int number) { interrupted = number; }
 
-static struct remote_function **place_of(const struct self *s, const struct remote_function *f) {
-  uint64_t hash = 0xcbf29ce484222325;
-  for (const char *c = f->name; *c; c++) hash = (hash ^ (uint8_t)*c) * 0x100000001b3;
-  for (const char *c = f->source; *c; c++) hash = (hash ^ (uint8_t)*c) * 0x100000001b3;
-  for (uint64_t at = hash ^ hash >> 29;; at++) {
-    struct remote_function **place = &s->functions[at & (s->places - 1)];
-    if (!*place || (strcmp((*place)->name, f->name) == 0 &&
-                    strcmp((*place)->source, f->source) == 0))
-      return place;
-  }
-}
-
-static void make_room(struct self *s) {
-  if (2 * (s->count + 1) <= s->places) return;
-  struct self before = *s;
-  s->places = s->places ? 2 * s->places : 256;
-  s->functions = need_zeroed(s->places, sizeof(struct remote_function *));
-  for (size_t i = 0; i < before.places; i++)
-    if (before.functions[i]) *place_of(s, before.functions[i]) = before.functions[i];
-  free(before.functions);
-}
-
 /* A line of the text of a stack; returns where the next one begins. */
 static const char *take_line(struct self *s, const char *at, struct sample_key *key) {
-  struct remote_function f = {0};
-  int name = (int)strcspn(at, "\t\n");
-  snprintf(f.name, sizeof f.name, "%.*s", name, at);
-  at += name + (at[name] == '\t');
-  int source = (int)strcspn(at, "\t\n");
-  snprintf(f.source, sizeof f.source, "%.*s", source, at);
-  f.is_c = strcmp(f.source, "[C]") == 0;
-  at += source + (at[source] == '\t');
+  char name[REMOTE_NAME], source[REMOTE_SOURCE];
+  int size = (int)strcspn(at, "\t\n");
+  snprintf(name, sizeof name, "%.*s", size, at);
+  at += size + (at[size] == '\t');
+  size = (int)strcspn(at, "\t\n");
+  snprintf(source, sizeof source, "%.*s", size, at);
+  at += size + (at[size] == '\t');
   key->line = (uint32_t)strtoul(at, NULL, 10);
   at += strcspn(at, "\n");
-  make_room(s);
-  struct remote_function **place = place_of(s, &f);
-  if (!*place) {
-    *place = need_zeroed(1, sizeof f);
-    **place = f;
-    s->count++;
-  }
-  key->function = *place;
+  key->function = sample_name(&s->names, name, source, strcmp(source, "[C]") == 0);
   return *at ? at + 1 : at;
 }
 
@@ -236,8 +206,7 @@ static void fill(const struct self *s, enum sample_detail detail, uint64_t perio
 static void release(struct self *s) {
   for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++)
     sample_tree_close(&s->tree[slot]);
-  for (size_t i = 0; i < s->places; i++) free(s->functions[i]);
-  free(s->functions);
+  sample_names_free(&s->names);
   eventring_close(s->cursor);
   free(s);
 }

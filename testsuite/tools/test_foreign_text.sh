@@ -69,6 +69,7 @@ run_profile() {
   for argument in "${arguments[@]}"; do
     shows_harmless "$EVENTRING" profile --callers "$argument" "$file"
     shows_harmless "$EVENTRING" profile --by "$argument" "$file"
+    shows_harmless "$EVENTRING" profile --perf "$argument" "$file"
   done
 }
 run_stats() {
@@ -126,6 +127,10 @@ run_diff() {
     shows_harmless "$EVENTRING" diff --heap --by "$argument" "$sampled" "$sampled"
     shows_harmless "$EVENTRING" diff --heap "$argument/1.eventring" "$sampled"
     shows_harmless "$EVENTRING" diff --profile "$argument/1.eventring" "$sampled"
+    jq -n --arg name "$argument" '{source: "samples", by: "function", total: {ns: 1, samples: 1},
+      rows: [{name: $name, source: $name, exclusive_ns: 1}]}' >samples.json
+    shows_harmless "$EVENTRING" diff --profile samples.json samples.json
+    shows_harmless "$EVENTRING" diff --profile --json samples.json samples.json
   done
 }
 run_heap() {

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: MIT */
+/* perf_merge.c: samples of perf, each below the spans that its thread had open at its time.
+ *
+ * The recording is read in the order of time. Of each domain the spans that are open are kept,
+ * outermost first, of all rings and of all contexts that run. Before an event is taken, the
+ * samples up to its time are counted, each in a tree of its domain: the spans, and below them
+ * the native frames. With the host's class of calls on, spans are the functions of the guest;
+ * without it they are what the program and the runtime say of themselves.
+ *
+ * The order. A span lies within those that were open when it began, of whatever ring. When a
+ * context goes on, its spans lie within all that are open then: so they move to the end.
+ *
+ * A sample belongs to the domain whose thread has its number and that ran at its time; those
+ * of other threads of the process are counted in a tree of their own. Both clocks must be
+ * CLOCK_MONOTONIC: perf's is, if it was told so. Samples from before a domain's oldest event
+ * have a node of their own instead of spans, since which were open is not known. */
+#include "perf_merge.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/lives.h"
+#include "sample_tree.h"
+
+static const char too_early[] = "(before the oldest event)";
+static const char no_frames[] = "(no native frames)";
+
+struct open_span {
+  const struct remote_function *name;
+  uint64_t context;
+  uint8_t ring;
+  bool left; /* its context does not run */
+};
+
+/* A domain; the last one has the threads that are none. */
+struct life {
+  struct eventring_domain_info info;
+  struct sample_tree tree;
+  struct open_span *spans;
+  size_t count, room;
+  bool seen; /* an event of it was delivered */
+};
+
+struct perf_merge {
+  const struct perf_merge_options *options;
+  struct sample_names names;
+  struct perf_text text;
+  struct life *lives;
+  size_t life_count, next; /* sample */
+  size_t latest[EVENTRING_MAX_DOMAINS]; /* life of the slot's last event */
+  int64_t pid;
+  uint64_t counted, foreign, outside; /* samples: in trees; of other processes; of other times */
+  uint64_t start_ns, end_ns;
+  uint64_t lost; /* losses */
+  char how[512];
+};
+
+/* ---- Domains ---------------------------------------------------------------------------- */
+
+static void add_life(void *context, const struct eventring_domain_info *info) {
+  struct perf_merge *m = context;
+  m->lives = need_resized(m->lives, m->life_count + 1, sizeof *m->lives);
+  struct life *life = &m->lives[m->life_count++];
+  *life = (struct life){.info = *info};
+  sample_tree_open(&life->tree);
+}
+
+static void find_lives(struct perf_merge *m, eventring_cursor *cursor) {
+  for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++)
+    eva_each_life(cursor, slot, add_life, m);
+  const struct eventring_domain_info others = {.slot = EVENTRING_MAX_DOMAINS,
+                                               .name = "other threads"};
+  add_life(m, &others);
+}
+
+/* NULL: its record is gone. */
+static struct life *life_of(struct perf_merge *m, uint32_t slot, uint32_t incarnation) {
+  struct life *life = &m->lives[m->latest[slot]];
+  if (life->info.slot == slot && life->info.incarnation == incarnation) return life;
+  for (size_t i = 0; i < m->life_count; i++) {
+    life = &m->lives[i];
+    if (life->info.slot != slot || life->info.incarnation != incarnation) continue;
+    m->latest[slot] = i;
+    return life;
+  }
+  return NULL;
+}
+
+static struct life *life_of_sample(struct perf_merge *m, const struct perf_sample *s) {
+  for (size_t i = 0; i + 1 < m->life_count; i++) {
+    const struct eventring_domain_info *info = &m->lives[i].info;
+    if (info->tid == s->tid && info->start_ns <= s->ns &&
+        (info->stop_ns == 0 || s->ns <= info->stop_ns))
+      return &m->lives[i];
+  }
+  return &m->lives[m->life_count - 1];
+}
+
+static bool was_domain(const struct perf_merge *m, int64_t tid) {
+  for (size_t i = 0; i + 1 < m->life_count; i++)
+    if (m->lives[i].info.tid == tid) return true;
+  return false;
+}
+
+/* ---- Samples ---------------------------------------------------------------------------- */
+
+static uint32_t count_frames(struct perf_merge *m, struct sample_tree *tree, uint32_t node,
+                             const struct perf_sample *s) {
+  uint32_t depth = s->count;
+  for (uint32_t i = 0; m->options->below && i < s->count; i++)
+    if (strcmp(m->text.frames[s->first + i]->name, m->options->below) == 0) {
+      depth = i;
+      break;
+    }
+  while (depth-- > 0)
+    node = sample_tree_child(tree, node,
+                             (struct sample_key){.function = m->text.frames[s->first + depth]});
+  return node;
+}
+
+static void count_sample(struct perf_merge *m, const struct perf_sample *s) {
+  struct life *life = life_of_sample(m, s);
+  bool is_domain = life->info.slot < EVENTRING_MAX_DOMAINS;
+  if (s->pid >= 0 ? s->pid != m->pid : !is_domain && !was_domain(m, s->tid)) {
+    m->foreign++;
+    return;
+  }
+  if (s->ns < m->start_ns || s->ns > m->end_ns || (!is_domain && was_domain(m, s->tid))) {
+    m->outside++;
+    return;
+  }
+  uint32_t node = 0;
+  if (is_domain && !life->seen)
+    node = sample_tree_child(&life->tree, node, (struct sample_key){.text = too_early});
+  for (size_t i = 0; i < life->count; i++)
+    if (!life->spans[i].left)
+      node = sample_tree_child(&life->tree, node,
+                               (struct sample_key){.function = life->spans[i].name});
+  node = count_frames(m, &life->tree, node, s);
+  if (node == 0) node = sample_tree_child(&life->tree, 0, (struct sample_key){.text = no_frames});
+  life->tree.nodes[node].here++;
+  m->counted++;
+}
+
+static void count_until(struct perf_merge *m, uint64_t ns) {
+  for (; m->next < m->text.count && m->text.samples[m->next].ns < ns; m->next++)
+    count_sample(m, &m->text.samples[m->next]);
+}
+
+/* ---- Spans ------------------------------------------------------------------------------ */
+
+static void begin_span(struct perf_merge *m, struct life *life,
+                       const struct eventring_event *event) {
+  if (life->count == life->room) {
+    life->room = life->room ? 2 * life->room : 64;
+    life->spans = need_resized(life->spans, life->room, sizeof *life->spans);
+  }
+  life->spans[life->count++] =
+      (struct open_span){.name = sample_name(&m->names, event->name, "", true),
+                         .context = event->context, .ring = event->ring};
+}
+
+/* The innermost one of its context in its ring. */
+static void end_span(struct life *life, const struct eventring_event *event) {
+  for (size_t i = life->count; i-- > 0;) {
+    if (life->spans[i].ring != event->ring || life->spans[i].context != event->context) continue;
+    life->count--;
+    memmove(&life->spans[i], &life->spans[i + 1], (life->count - i) * sizeof *life->spans);
+    return;
+  }
+}
+
+static bool is_of(const struct open_span *span, uint8_t ring, uint64_t context) {
+  return span->ring == ring && span->context == context;
+}
+
+static void leave(struct life *life, uint8_t ring, uint64_t context) {
+  for (size_t i = 0; i < life->count; i++)
+    if (is_of(&life->spans[i], ring, context)) life->spans[i].left = true;
+}
+
+/* Those that were left move to the end, in their order. */
+static void go_on(struct life *life, uint8_t ring, uint64_t context) {
+  size_t moved = 0, kept = 0;
+  for (size_t i = 0; i < life->count; i++)
+    moved += is_of(&life->spans[i], ring, context) && life->spans[i].left;
+  if (moved == 0) return;
+  struct open_span *all = need_zeroed(moved, sizeof *all);
+  moved = 0;
+  for (size_t i = 0; i < life->count; i++) {
+    struct open_span *span = &life->spans[i];
+    if (is_of(span, ring, context) && span->left) all[moved++] = *span, all[moved - 1].left = false;
+    else life->spans[kept++] = *span;
+  }
+  memcpy(&life->spans[kept], all, moved * sizeof *all);
+  free(all);
+}
+
+static int on_event(void *context, const struct eventring_event *event) {
+  struct perf_merge *m = context;
+  struct life *life = life_of(m, event->domain, event->incarnation);
+  count_until(m, event->ns);
+  if (!life) return 0;
+  life->seen |= !(event->flags & EVENTRING_SYNTHETIC);
+  if (event->kind != EVENTRING_BEGIN && event->kind != EVENTRING_END) return 0;
+  go_on(life, event->ring, event->context);
+  if (event->kind == EVENTRING_BEGIN) begin_span(m, life, event);
+  else end_span(life, event);
+  return 0;
+}
+
+static int on_switch(void *context, const struct eventring_switch *change) {
+  struct perf_merge *m = context;
+  struct life *life = life_of(m, change->domain, change->incarnation);
+  count_until(m, change->ns);
+  if (life && change->resumed) go_on(life, change->ring, change->context);
+  else if (life) leave(life, change->ring, change->context);
+  return 0;
+}
+
+static int on_lost(void *context, const struct eventring_loss *loss) {
+  struct perf_merge *m = context;
+  m->lost += !(loss->flags & EVENTRING_LOST_BEFORE);
+  return 0;
+}
+
+/* ---- The result ------------------------------------------------------------------------- */
+
+/* What a sample stands for; 1: its event is not time. */
+static uint64_t period_of(const struct perf_text *text) {
+  if (text->timed == 0 || text->timed < text->count) return 1;
+  double mean = text->timed_ns / (double)text->timed;
+  return mean >= 1 ? (uint64_t)(mean + 0.5) : 1;
+}
+
+static void describe(struct perf_merge *m, uint64_t period) {
+  size_t used = (size_t)snprintf(m->how, sizeof m->how,
+                                 "Samples of perf, below the spans of the recording");
+  if (m->foreign + m->outside + m->text.passed_over > 0)
+    used += (size_t)snprintf(m->how + used, sizeof m->how - used,
+                             " (not counted: %" PRIu64 " of other processes, %" PRIu64
+                             " of other times, %" PRIu64 " lines of another form)",
+                             m->foreign, m->outside, m->text.passed_over);
+  if (m->lost > 0)
+    used += (size_t)snprintf(m->how + used, sizeof m->how - used,
+                             "; events are missing in %" PRIu64 " places", m->lost);
+  snprintf(m->how + used, sizeof m->how - used, "%s",
+           period == 1 ? "; their period is no time, so each counts as 1 ns." : ".");
+}
+
+static void fill(struct perf_merge *m, enum sample_detail detail, struct time_profile *profile) {
+  const uint64_t period = period_of(&m->text);
+  describe(m, period);
+  *profile = (struct time_profile){.sampled = true, .pid = m->pid, .period_ns = period,
+                                   .samples = m->counted, .how = m->how};
+  profile->profiles.list = need_zeroed(m->life_count, sizeof *profile->profiles.list);
+  if (detail == SAMPLE_BY_PLACE)
+    profile->lines = need_zeroed(m->life_count, sizeof *profile->lines);
+  for (size_t i = 0; i < m->life_count; i++) {
+    if (m->lives[i].tree.count == 1) continue; /* no samples */
+    size_t at = profile->profiles.count++;
+    struct eventring_profile *p = &profile->profiles.list[at];
+    sample_tree_profile(&m->lives[i].tree, detail, period, p,
+                        profile->lines ? &profile->lines[at] : NULL);
+    p->slot = m->lives[i].info.slot;
+    p->incarnation = 1;
+    p->start_ns = m->start_ns;
+    p->written_ns = m->end_ns;
+    snprintf(p->domain, sizeof p->domain, "%s", m->lives[i].info.name);
+  }
+}
+
+static int check(const struct perf_merge *m) {
+  const char *path = m->options->path;
+  if (m->text.count == 0) complain("%s: no samples as perf script prints them", path);
+  else if (m->counted > 0) return -1;
+  else if (m->foreign == m->text.count)
+    complain("%s: none of its samples is of process %" PRId64, path, m->pid);
+  else
+    complain("%s: none of its samples lies within the recording (perf record -k CLOCK_MONOTONIC)",
+             path);
+  return STATUS_WRONG;
+}
+
+static void read_recording(struct perf_merge *m, struct reader *reader) {
+  static const struct eventring_callbacks callbacks = {on_event, on_lost};
+  const struct reading reading = {.callbacks = &callbacks, .context = m, .until = UINT64_MAX,
+                                  .follow = reader->launched};
+  struct eventring_info info = {0};
+  eventring_cursor_info(reader->cursor, &info);
+  m->pid = info.pid;
+  m->start_ns = info.start_ns;
+  m->end_ns = UINT64_MAX;
+  find_lives(m, reader->cursor);
+  eventring_cursor_switches(reader->cursor, on_switch, m);
+  reader_run(reader, &reading);
+  count_until(m, UINT64_MAX);
+}
+
+int perf_merge(struct perf_merge **merge, struct reader *reader,
+               const struct perf_merge_options *options, enum sample_detail detail,
+               struct time_profile *profile) {
+  struct perf_merge *m = *merge = need_zeroed(1, sizeof *m);
+  m->options = options;
+  if (!perf_text_read(&m->text, &m->names, options->path)) return STATUS_WRONG;
+  read_recording(m, reader);
+  if (m->text.count > 0) {
+    m->start_ns = m->text.samples[0].ns;
+    m->end_ns = m->text.samples[m->text.count - 1].ns;
+  }
+  int status = check(m);
+  if (status >= 0) return status;
+  fill(m, detail, profile);
+  return -1;
+}
+
+void perf_merge_free(struct perf_merge *m) {
+  if (!m) return;
+  for (size_t i = 0; i < m->life_count; i++) {
+    sample_tree_close(&m->lives[i].tree);
+    free(m->lives[i].spans);
+  }
+  free(m->lives);
+  perf_text_free(&m->text);
+  sample_names_free(&m->names);
+  free(m);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* perf_text.h: reads the samples in the text of `perf script`.
+ *
+ * A sample is a line and its frames, innermost first, until an empty line:
+ *
+ *   saros 4711/4712 [001] 12345.123456789:    5000000 cpu-clock:pppH:
+ *             5a8f0 vm_execute+0x2e (/usr/bin/saros)
+ *
+ * The number of the process, the processor, the period and the event may be missing; without a
+ * chain of calls the frame may stand behind the event. What is not such a sample is passed
+ * over and counted. The text is foreign: it is bounded by its size alone, as is what is kept.
+ */
+#ifndef EVENTRING_TOOL_PERF_TEXT_H
+#define EVENTRING_TOOL_PERF_TEXT_H
+
+#include "sample_names.h"
+
+struct perf_sample {
+  uint64_t ns;
+  int64_t pid; /* -1: the text does not say */
+  int64_t tid;
+  size_t first; /* of its frames */
+  uint32_t count;
+};
+
+struct perf_text { /* {0} at first */
+  struct perf_sample *samples; /* by time */
+  size_t count, room;
+  const struct remote_function **frames; /* innermost first; names of a perf_text's user */
+  size_t frame_count, frame_room;
+  uint64_t passed_over; /* lines that begin no sample, where one was expected */
+  uint64_t timed;       /* samples of cpu-clock or task-clock, whose period is time ... */
+  double timed_ns;      /* ... and the sum of these */
+};
+
+/* Reads all of it. `path`: "-" is standard input. False after a message. */
+bool perf_text_read(struct perf_text *text, struct sample_names *names, const char *path);
+void perf_text_free(struct perf_text *text);
+
+#endif
