@@ -6,7 +6,9 @@
  * (probes_safe_point), the word of which is that of the control page as long as there is
  * nothing to be done, so it costs nothing there. While the process keeps a profile, a
  * thread of its own raises another word for a moment in each period (the pulse): domains
- * that run without calling anything then write what they have, and obey.
+ * that run without calling anything then write what they have, and obey. It does the same
+ * when it sees that stacks are asked for (<eventring/stack.h>), which is done through the
+ * control page: it checks that 100 times a second, and more often after it was so.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -15,10 +17,14 @@
 #include <string.h>
 
 #include "call_profile.h"
+#include "eventring/stack.h"
 #include "os_thread.h"
 #include "probes.h"
 
 #define PULSE_NS 5000000 /* for which the word is raised */
+#define CHECK_NS ((uint64_t)10000000) /* between two checks whether stacks are asked for ... */
+#define OFTEN_NS ((uint64_t)500000)   /* ... after that was so */
+#define OFTEN 2000                    /* checks */
 #define LEAST_PERIOD ((uint64_t)10000000)
 #define MOST_PERIOD ((uint64_t)3600 * 1000000000)
 
@@ -95,10 +101,15 @@ void call_profile_begin_process(const char *warner) {
 
 /* ---- the pulse ----------------------------------------------------------- */
 
-/* The word is raised, by who began the profile or by this thread; it falls soon. False: the
+/* The word is raised, by who began the profile or by this thread; it falls soon, and before
+ * that, if it was raised for stacks, when these are not asked for any more. False: the
  * profile has ended, and so does the thread. */
-static bool end_pulse(void) {
-  os_thread_rest(PULSE_NS);
+static bool end_pulse(bool for_stacks) {
+  uint64_t raised = 0;
+  do {
+    os_thread_rest(for_stacks ? OFTEN_NS : PULSE_NS);
+    raised += OFTEN_NS;
+  } while (for_stacks && raised < PULSE_NS && eventring_stack_is_asked());
   pthread_mutex_lock(&mutex);
   const bool goes_on = ticks = atomic_load(&wanted);
   __atomic_store_n(&pulse, 0, __ATOMIC_RELAXED);
@@ -106,10 +117,31 @@ static bool end_pulse(void) {
   return goes_on;
 }
 
+/* Until the rest of a period has passed, *left, or stacks are asked for: true. `often`: that
+ * many checks follow each other soon. */
+static bool await_pulse(uint64_t *left, unsigned *often) {
+  while (*left > 0) {
+    uint64_t ns = *often > 0 ? OFTEN_NS : CHECK_NS;
+    if (ns > *left) ns = *left;
+    *often -= *often > 0;
+    os_thread_rest(ns);
+    *left -= ns;
+    if (!eventring_stack_is_asked()) continue;
+    *often = OFTEN;
+    return true;
+  }
+  return false;
+}
+
 static void *beat(void *argument) {
+  const uint64_t period = options.period_ns != 0 ? options.period_ns : CALL_PROFILE_PERIOD;
+  uint64_t left = period;
+  unsigned often = 0;
+  bool for_stacks = false;
   (void)argument;
-  while (end_pulse()) {
-    os_thread_rest(options.period_ns != 0 ? options.period_ns : CALL_PROFILE_PERIOD);
+  while (end_pulse(for_stacks)) {
+    for_stacks = await_pulse(&left, &often);
+    if (!for_stacks) left = period;
     __atomic_store_n(&pulse, 1, __ATOMIC_RELAXED);
   }
   return NULL;

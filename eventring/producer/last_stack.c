@@ -110,6 +110,16 @@ bool eventring_stack_ask(bool on) {
   return recorded;
 }
 
+bool eventring_stack_is_asked(void) {
+  evr_lock();
+  const struct evr_recording *r = evr_producer.recording;
+  const bool asked = r && !r->ended &&
+                     (__atomic_load_n(&evr_control(r)->call_profile, __ATOMIC_RELAXED) &
+                      FORMAT_PROFILE_STACKS);
+  evr_unlock();
+  return asked;
+}
+
 uint32_t eventring_stack_asked(const eventring_domain *domain) {
   const struct evr_domain *d = (const struct evr_domain *)domain;
   const struct evr_recording *r = d ? d->recording : NULL;

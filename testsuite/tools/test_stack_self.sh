@@ -37,9 +37,22 @@ until_so folded || fail "no folded samples"
 kill -KILL $pid
 wait $pid 2>/dev/null
 
+# One that keeps a profile of calls samples itself as often: its safepoints test another word.
+SAROS_PROFILE=calls SAROS_EVENTRING_STACKS=0 SAROS_EVENTRING_NAME=profiled "$SAROS" work.lua >out3 &
+pid=$!
+await "$pid"
+until_so grep -qs ready out3
+often() { # more often than once in its period of a second
+  forbidden profile --hz 100 --seconds 2 --json --top 0 $pid >often.json 2>often.err &&
+    [ "$(jq '[.rows[] | select(.name == "work" and .source == "work.lua") | .count] | add > 4' often.json)" = true ]
+}
+until_so often || fail "too few samples of a profiled process: $(cat often.json often.err)"
+kill -KILL $pid
+wait $pid 2>/dev/null
+
 "$SAROS" work.lua >out2 &
 pid=$!
-until_so grep -q ready out2
+until_so grep -qs ready out2
 ends 1 "start it with SAROS_EVENTRING_START=1" forbidden stack $pid
 ends 1 "a filter of system calls" forbidden profile --hz 10 $pid
 kill -KILL $pid

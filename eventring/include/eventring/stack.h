@@ -70,6 +70,8 @@ int eventring_stack_write_in_handler(eventring_domain *domain,
    through eventring_calls_word, too, whose bit 2 is set meanwhile. False: no domain is
    recorded. Any thread. */
 bool eventring_stack_ask(bool on);
+/* Are they asked, by whomever? For a host whose safepoints test another word. Any thread. */
+bool eventring_stack_is_asked(void);
 /* The number of what is asked now; 0: nothing is. A domain writes one stack for each number.
    Owner; costs some ns. */
 uint32_t eventring_stack_asked(const eventring_domain *domain);
