@@ -86,6 +86,8 @@ struct saver_stream { /* a ring of the recording, and its blocks in the file */
 struct saver_block { /* a block of records */
   uint32_t block;    /* of the recording */
   uint32_t place;    /* block of the file; valid if sequence is not 0 */
+  uint32_t former;   /* of a profile of calls, if has_former: that of the copy before */
+  bool has_former;
   uint64_t sequence; /* of what was copied; 0: nothing yet */
   uint16_t kind;
   bool sealed;

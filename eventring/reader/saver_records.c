@@ -5,7 +5,9 @@
  * a place of its own in the file, where a longer copy replaces a shorter one. When the
  * producer uses such a block again, for a kind whose oldest block goes, the copy of the
  * old one stays and the new one gets another place: the file has all lives of domains. Blocks of
- * heap profiles, which are rewritten all the time, keep their places.
+ * heap profiles, which are rewritten all the time, keep their places. Those of profiles of
+ * calls have two places in turn: while one of them is used again for a newer profile, which
+ * may not be whole yet, the copy of the profile before it stays.
  *
  * A block that is being filled is copied as it is, with so_far and its checksum; at the end
  * it is sealed as far as it went, as in a snapshot. One that is damaged is copied with its
@@ -81,6 +83,19 @@ static bool claim_place(eventring_saver *saver, uint64_t *place) {
   return true;
 }
 
+/* A place for another block of the recording that was copied to b->place. */
+static bool change_place(eventring_saver *saver, struct saver_block *b,
+                         const struct format_block *h) {
+  const bool takes_turns = b->sequence && b->kind == FORMAT_PROFILES && h->kind == FORMAT_PROFILES;
+  const struct saver_block before = *b;
+  uint64_t place = before.former;
+  if (!(takes_turns && before.has_former) && !claim_place(saver, &place)) return false;
+  *b = (struct saver_block){.block = before.block, .place = (uint32_t)place,
+                            .former = before.place, .has_former = takes_turns,
+                            .sequence = h->sequence, .kind = h->kind};
+  return true;
+}
+
 static void put_block(struct saver_output *out, const uint64_t *words, uint32_t end,
                       uint64_t place) {
   uint64_t *to = (uint64_t *)(out->buffer + out->used);
@@ -124,10 +139,7 @@ static void take_block(eventring_saver *saver, struct saver_block *b, uint64_t *
   if (b->sequence && format_is_in_place(h->kind)) { /* here as there */
     b->sequence = h->sequence;
   } else if (b->sequence != h->sequence) {
-    uint64_t place;
-    if (!claim_place(saver, &place)) return;
-    *b = (struct saver_block){.block = b->block, .place = (uint32_t)place,
-                              .sequence = h->sequence, .kind = h->kind};
+    if (!change_place(saver, b, h)) return;
   }
   b->sealed = h->committed != 0;
   if (valid && saver->ending && !b->sealed) {
