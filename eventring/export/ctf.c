@@ -328,7 +328,7 @@ static void put_class(FILE *out, const struct class *class, uint32_t id) {
 
 /* What the clock was when that of the wall was 0. */
 static void put_clock(FILE *out, const struct eventring_info *info) {
-  int64_t offset = info->start_wall_ns - (int64_t)info->start_ns;
+  int64_t offset = (int64_t)((uint64_t)info->start_wall_ns - info->start_ns); /* any numbers */
   fprintf(out, "clock {\n  name = monotonic;\n  freq = 1000000000;\n  offset_s = %" PRId64 ";\n"
                "  offset = %" PRId64 ";\n  absolute = false;\n};\n",
           offset > 0 ? offset / 1000000000 : 0, offset > 0 ? offset % 1000000000 : 0);

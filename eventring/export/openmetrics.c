@@ -266,12 +266,12 @@ static char *put_label(char *to, const char *name, const char *text) {
   return to;
 }
 
-/* Milliseconds since 1970, which is what Prometheus keeps. */
+/* Milliseconds since 1970, which is what Prometheus keeps. (Both may be any number.) */
 static uint64_t wall_ms(const struct metrics *m, uint64_t ns) {
   const struct eventring_info *info = m->run->info;
-  int64_t wall = info->start_wall_ns;
-  if (ns > info->start_ns) wall += (int64_t)(ns - info->start_ns);
-  return wall < 0 ? 0 : (uint64_t)wall / 1000000;
+  uint64_t wall = info->start_wall_ns > 0 ? (uint64_t)info->start_wall_ns : 0;
+  uint64_t past = ns > info->start_ns ? ns - info->start_ns : 0;
+  return (past < UINT64_MAX - wall ? wall + past : UINT64_MAX) / 1000000;
 }
 
 static char *put_time(char *to, uint64_t ms) {

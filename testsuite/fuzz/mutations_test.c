@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* mutations_test.c: reads thousands of damaged recordings, always the same ones.
  *
- *   mutations_test [COUNT [SEED]]     (default 1500, less in slow builds)
+ *   mutations_test [COUNT [SEED [FIRST]]]    (default 1500, less in slow builds; those before
+ *                                            number FIRST are made and not read)
  *   mutations_test --make-corpus DIRECTORY
  *   mutations_test --add FILE.eventring INPUT    (an input of a recording; `compressed` is one
  *                                                that eventring record --zstd has made, `sampled`
@@ -297,6 +298,8 @@ int read_mutation(const char *path, unsigned number);
 /* Files that are read when nobody says how many. */
 extern const unsigned mutations_by_default;
 
+static unsigned first_read;
+
 static void run_one(unsigned number, const char *path, struct tally tallies[DAMAGES]) {
   const struct input *input = &inputs[number % input_count];
   size_t size = input->size;
@@ -306,6 +309,10 @@ static void run_one(unsigned number, const char *path, struct tally tallies[DAMA
   memcpy(bytes, input->bytes, size);
   bool is_compressed = strcmp(input->name, "compressed") == 0;
   bool must = (is_compressed ? of_compressed : damages)[kind].apply(bytes, &size);
+  if (number < first_read) {
+    free(bytes);
+    return;
+  }
   REQUIRE(input_unpack(path, bytes, size));
   double before = seconds();
   int status = read_mutation(path, number);
@@ -446,5 +453,6 @@ int main(int argc, char **argv) {
                        : mutations_by_default /
                              (slowness && atoi(slowness) > 0 ? (unsigned)atoi(slowness) : 1);
   if (argc > 2) seed = strtoull(argv[2], NULL, 0) | 1;
+  if (argc > 3) first_read = (unsigned)atoi(argv[3]);
   return run_all(count);
 }
