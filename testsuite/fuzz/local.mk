@@ -48,14 +48,14 @@ check-mutations:
 	  $(top_srcdir)/testsuite/fuzz/mutations_read.c -lpthread -o testsuite/fuzz/mutations-asan
 	cd testsuite/fuzz && SRCDIR=$(abs_top_srcdir) ./mutations-asan $(MUTATIONS) $(MUTATION_SEED)
 
-# make check-questions [QUESTIONS=100000] [QUESTION_SEED=n] [QUESTION_FILES=200]: damaged
+# make check-questions [QUESTIONS=100000] [QUESTION_SEED=n] [QUESTION_FILES=1000]: damaged
 # recordings through all questions and exporters, in one process, and through the commands.
 QUESTIONS = 100000
-QUESTION_FILES = 200
+QUESTION_FILES = 1000
 check-questions: all testsuite/fuzz/questions_test
 	@$(MKDIR_P) testsuite/fuzz
 	cd testsuite/fuzz && SRCDIR=$(abs_top_srcdir) ./questions_test $(QUESTIONS) $(QUESTION_SEED)
-	QUESTIONS_FILES=$(QUESTION_FILES) $(MAKE) check TESTFLAGS=--only=questions_damaged
+	QUESTIONS_FILES=$(QUESTION_FILES) QUESTIONS_SEED=$(or $(QUESTION_SEED),5) $(MAKE) check TESTFLAGS=--only=questions_damaged
 
 # make fuzz-recordings [FUZZ_SECONDS=n] (make fuzz: all fuzzers). New inputs are kept in
 # testsuite/fuzz/found of the build directory, those that fail beside it.
