@@ -9,7 +9,7 @@ record --rounds 50
 EVENTRING="$EVENTRING" timeout $((PATIENCE + ${QUESTIONS_FILES:-10})) python3 - "$file" "${QUESTIONS_FILES:-10}" \
   "$TESTSUITE/../eventring/export/formats.def" <<'PYTHON' || fail "the questions"
 import gzip, json, os, random, re, shutil, sqlite3, subprocess, sys
-formats = re.findall(r'^EXPORT_\w+\((\w+), "([^"]+)"', open(sys.argv[3]).read(), re.M)
+formats = re.findall(r'^EXPORT_\w+\((\w+), "([^"]*)"', open(sys.argv[3]).read(), re.M)
 random.seed(int(os.environ.get("QUESTIONS_SEED", "5"), 0))
 sound = open(sys.argv[1], "rb").read()
 used = [i for i in range(len(sound)) if sound[i]]
@@ -112,7 +112,7 @@ for number in range(int(sys.argv[2])):
             json.loads(text)
         if any(c < " " and c != "\n" for c in text):
             complain(number, question, "control characters")
-    name, suffix = formats[number % len(formats)]
+    name, suffix = random.choice(formats)
     exported = "exported" + suffix
     remove(exported)
     run = subprocess.run([os.environ["EVENTRING"], "export", "--to", name, "-o", exported,
