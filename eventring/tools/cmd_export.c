@@ -18,8 +18,7 @@ enum { EVERY_NS = 1000 * 1000 * 1000, LEAST_EVERY_NS = 1000 * 1000, NOT_SAID = 1
 static bool has_series(const char *format) { return strcmp(format, "openmetrics") == 0; }
 
 static bool asks_for_heap(const struct heap_question *h) {
-  return h->live || h->allocated || h->peak || h->temporary || h->survived || h->q.json ||
-         h->q.top;
+  return h->live || h->allocated || h->peak || h->temporary || h->survived || h->q.top;
 }
 
 static int read_words(const struct command *self, int count, char **words,
@@ -34,7 +33,7 @@ static int read_words(const struct command *self, int count, char **words,
       {"every", 0, OPTION_SECONDS, &c->every_ns, "N",
        "openmetrics: a sample of each series each N seconds (1); 0: only the last"},
       HEAP_MEASURE_SPECS(&c->h),
-      QUESTION_SPECS(&c->h.q)};
+      QUESTION_CHOICE_SPECS(&c->h.q)};
   int status = options_parse(self, OPTION_SPECS(specs), count, words, operands);
   if (status < 0) status = heap_question_check(self, &c->h);
   if (status < 0 && !c->to)
@@ -45,7 +44,7 @@ static int read_words(const struct command *self, int count, char **words,
                          formats_of_events());
   if (status < 0 && format_of_events(c->to) && asks_for_heap(&c->h))
     status = usage_error(self, "`--to %s' has all events: no --live, --allocated, --peak, "
-                         "--temporary, --survived, --top or --json", c->to);
+                         "--temporary, --survived or --top", c->to);
   if (status < 0 && c->every_ns != NOT_SAID && !has_series(c->to))
     status = usage_error(self, "--every goes with --to openmetrics");
   if (status < 0 && c->every_ns > NOT_SAID && c->every_ns < LEAST_EVERY_NS)

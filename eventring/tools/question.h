@@ -36,6 +36,9 @@ struct question {
 
 #define QUESTION_SPECS(q)                                                             \
   {"json", 'j', OPTION_FLAG, &(q)->json, NULL, "one JSON object"},                    \
+  QUESTION_CHOICE_SPECS(q)
+/* The same without --json. */
+#define QUESTION_CHOICE_SPECS(q)                                                      \
   {"top", 't', OPTION_COUNT, &(q)->top, "N", "the N longest ones"},                   \
   {"domain", 'd', OPTION_COUNT, &(q)->domain, "N", "only domain N"},                  \
   TIME_WINDOW_SPECS(&(q)->window),                                                    \
