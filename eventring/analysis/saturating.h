@@ -20,4 +20,10 @@ static inline int64_t eva_add_signed(int64_t a, int64_t b) {
   return b < 0 ? INT64_MIN : INT64_MAX;
 }
 
+/* The nearest whole number; 0 for what is not above 0, or not a number. */
+static inline uint64_t eva_whole(double value) {
+  if (!(value > 0)) return 0;
+  return value < 0x1p64 ? (uint64_t)(value < 0x1p52 ? value + 0.5 : value) : UINT64_MAX;
+}
+
 #endif

@@ -3,6 +3,7 @@
  * file has a heap profile. */
 #include <stdio.h>
 
+#include "analysis/saturating.h"
 #include "analysis/units.h"
 #include "autopsy.h"
 #include "text_table.h"
@@ -37,7 +38,7 @@ static const struct heap_node *site_at(const struct autopsy *a, uint32_t i) {
 }
 
 static uint64_t rounded(double value) {
-  return value > 0 && value < 1e18 ? (uint64_t)(value + 0.5) : 0;
+  return eva_whole(value);
 }
 
 void autopsy_print_sites(const struct autopsy *a) {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analysis/json.h"
+#include "analysis/saturating.h"
 #include "analysis/units.h"
 #include "follow.h"
 #include "run_pairs.h"
@@ -46,7 +47,7 @@ static size_t changes(const struct runs *runs) {
 
 static void cell_value(struct table *table, enum unit unit, double value) {
   char figure[EVA_FIGURE];
-  uint64_t whole = value > 0 && value < 1e18 ? (uint64_t)(value + 0.5) : 0;
+  uint64_t whole = eva_whole(value);
   switch (unit) {
     case UNIT_NS: table_cell(table, eva_duration_text(figure, whole)); break;
     case UNIT_BYTES: table_cell(table, eva_bytes_text(figure, whole)); break;

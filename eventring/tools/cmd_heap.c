@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/saturating.h"
 #include "analysis/units.h"
 #include "formats.h"
 #include "heap_export.h"
@@ -29,7 +30,7 @@ static const char *const measure_names[] = {[EVA_LIVE] = "live", [EVA_ALLOCATED]
 /* ---- Text ------------------------------------------------------------------------------ */
 
 static uint64_t whole(double value) {
-  return value > 0 && value < 0x1p63 ? (uint64_t)(value + 0.5) : 0;
+  return eva_whole(value);
 }
 
 static void cell_bytes(struct table *table, double bytes) {

@@ -51,12 +51,12 @@ def by_command(path):
 
 
 def close(mine, theirs):
-    """Sums of numbers that were made up may not be whole as doubles, and beyond 2^63 the
-    command's are not numbers of samples at all."""
+    """Sums of numbers that were made up may not be whole as doubles; beyond 2^64 the command's
+    stay there."""
     if mine is None or theirs is None or not mine["profiles"]:
         return True  # a file is refused, or has no profile, with a message
     return all(mine[key] == theirs[key] or
-               (key == "allocated" and (mine[key] >= 1 << 63 or
+               (key == "allocated" and (mine[key] >= 1 << 63 and theirs[key] >= 1 << 62 or
                                         abs(mine[key] - theirs[key]) <= 1e-9 * mine[key]))
                for key in mine)
 
