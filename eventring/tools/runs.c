@@ -6,10 +6,11 @@
  * figures. Of times that is the CPU time of the program, or else the run time: what the
  * scheduler did is noise. CPU time, too, is longer where others use the same caches and cores.
  * How fast a machine is during a run is seen at the collector, by the time that it takes for
- * its work; so CPU times are compared as they would be at equal speed. Of work it is what was allocated, how many steps the collector took
- * and what these did (the counter pause_work, if there is one): a change of a tenth stands
- * out from one run a side, whatever else the machine does. Where there is no such counter, the
- * time in the collector and the mean length of its steps are main figures, too.
+ * its work; so CPU times are compared as they would be at equal speed. Of work it is what was
+ * allocated, how many steps the collector took and what these did (the counter pause_work, if
+ * there is one): a change of a tenth stands out from one run a side, whatever else the machine
+ * does. Where there is no such counter, the time in the collector and the mean length of its
+ * steps are main figures, too.
  * Where events are missing, sums are those of a second. */
 #include "runs.h"
 
