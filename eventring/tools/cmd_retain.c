@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "analysis/json.h"
@@ -104,12 +105,15 @@ static int open_answer(pid_t child) {
 static bool read_answer(const struct retain *r, struct answer *a, int fd) {
   size_t most = MOST_ANSWERS - r->answer_bytes < MOST_ANSWER ? MOST_ANSWERS - r->answer_bytes
                                                              : MOST_ANSWER;
-  char *text = need_resized(a->text, most + 1, 1);
-  ssize_t n = pread(fd, text, most, 0);
-  a->text = text;
+  struct stat file;
+  if (fstat(fd, &file) != 0 || !S_ISREG(file.st_mode) || file.st_size <= 0) return false;
+  bool too_large = (uint64_t)file.st_size > most;
+  if (!too_large) most = (size_t)file.st_size;
+  a->text = need_resized(a->text, most + 1, 1);
+  ssize_t n = pread(fd, a->text, most, 0);
   a->size = n > 0 ? (size_t)n : 0;
   a->text[a->size] = '\0';
-  return a->size == most || retain_answer_is_over(a->text, a->size);
+  return too_large || retain_answer_is_over(a->text, a->size);
 }
 
 /* The child has its file some time after it was forked; who has none is not killed. */
