@@ -4,9 +4,11 @@
 #include "footprint.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <unistd.h>
 
 #include "channel.h"
+#include "clock.h"
 #include "eventring/footprint.h"
 #include "gc_internal.h"
 #include "heap_measure.h"
@@ -76,6 +78,14 @@ static void write_rows(Domain *d, const Footprint *f, bool all, unsigned flags) 
   eventring_footprint_write(d->rings, rows, n, flags);
 }
 
+/* What the recorder has mapped. */
+static void measure_recorder(const Domain *d, struct eventring_pages *pages, Footprint *f) {
+  struct eventring_footprint_own own;
+  if (eventring_footprint_own(d->rings, pages, &own) != 0) return;
+  f->amount[FOOTPRINT_LANES] = (MemoryAmount){own.domain_resident, own.domain_reserved};
+  f->amount[FOOTPRINT_RECORDER] = (MemoryAmount){own.process_resident, own.process_reserved};
+}
+
 typedef struct Measuring {
   struct eventring_pages *pages;
   MemoryAmount *amount;
@@ -126,6 +136,7 @@ void footprint_measure(Domain *d) {
   set_heap(&f, d, &heap);
   measure_lists(d, &pages, &f);
   measure_stack(&pages, &f.amount[FOOTPRINT_STACK]);
+  measure_recorder(d, &pages, &f);
   eventring_pages_close(&pages);
   channel_measure(&f.amount[FOOTPRINT_MESSAGES].reserved,
                   &f.amount[FOOTPRINT_LARGE_MESSAGES].reserved);
@@ -135,6 +146,16 @@ void footprint_measure(Domain *d) {
   d->footprint_ns = mapping_now();
 }
 
+/* The C library is asked once a second, and for a ten-thousandth of the time, at most. */
+static _Atomic uint64_t malloc_due_ns;
+
+static void note_asked(uint64_t begun) {
+  const uint64_t share = 10000;
+  uint64_t took = (monotonic_ns() - begun) * share;
+  atomic_store_explicit(&malloc_due_ns, begun + (took > OLD_NS ? took : OLD_NS),
+                        memory_order_relaxed);
+}
+
 void footprint_reckon(Domain *d) {
   Footprint f = {0};
   HeapMemory heap;
@@ -142,7 +163,10 @@ void footprint_reckon(Domain *d) {
   set_heap(&f, d, &heap);
   string_table_each_part(&d->strings, add_bytes, &f.amount[FOOTPRINT_STRINGS]);
   gc_each_list(&d->gc, add_bytes, &f.amount[FOOTPRINT_COLLECTOR]);
-  write_rows(d, &f, false, 0);
+  uint64_t now = monotonic_ns();
+  bool asks = now >= atomic_load_explicit(&malloc_due_ns, memory_order_relaxed);
+  write_rows(d, &f, false, asks ? EVENTRING_FOOTPRINT_SYSTEM : 0);
+  if (asks) note_asked(now);
   d->footprint_ns = mapping_now();
 }
 

@@ -37,24 +37,32 @@ static bool read_statm(uint64_t *resident, uint64_t *shared) {
   return *resident > 0;
 }
 
-static void add_system(struct format_footprint *f, unsigned flags) {
+/* What it says lasts until it is asked again: by any domain, so that numbers of two moments
+   may stand together. */
+static void ask_malloc(struct evr_footprints *all) {
+#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 33)
+  struct mallinfo2 m = mallinfo2();
+  const uint64_t amounts[3] = {m.uordblks, m.fordblks, m.hblkhd};
+  for (int i = 0; i < 3; i++) __atomic_store_n(&all->malloc[i], amounts[i], __ATOMIC_RELAXED);
+  __atomic_store_n(&all->malloc_asked, 1, __ATOMIC_RELEASE);
+#else
+  (void)all;
+#endif
+}
+
+static void add_system(struct evr_footprints *all, struct format_footprint *f, unsigned flags) {
   uint64_t resident, shared, page = (uint64_t)sysconf(_SC_PAGESIZE);
+  uint64_t *const amounts[3] = {&f->malloc_used, &f->malloc_free, &f->malloc_mapped};
   f->resident_bytes = f->shared_bytes = UINT64_MAX;
-  f->malloc_used = f->malloc_free = f->malloc_mapped = UINT64_MAX;
   if (read_statm(&resident, &shared)) {
     f->resident_bytes = resident * page;
     f->shared_bytes = shared * page;
   }
-#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 33)
-  if (flags & EVENTRING_FOOTPRINT_SYSTEM) {
-    struct mallinfo2 m = mallinfo2();
-    f->malloc_used = m.uordblks;
-    f->malloc_free = m.fordblks;
-    f->malloc_mapped = m.hblkhd;
-  }
-#else
-  (void)flags;
-#endif
+  if (flags & EVENTRING_FOOTPRINT_SYSTEM) ask_malloc(all);
+  /* acquire: pairs with the release of who has asked; there are numbers then */
+  bool asked = __atomic_load_n(&all->malloc_asked, __ATOMIC_ACQUIRE);
+  for (int i = 0; i < 3; i++)
+    *amounts[i] = asked ? __atomic_load_n(&all->malloc[i], __ATOMIC_RELAXED) : UINT64_MAX;
 }
 
 /* ---- The block -------------------------------------------------------------------------- */
@@ -105,7 +113,7 @@ static int make_image(struct image *image, const struct evr_domain *d,
   b->kind = FORMAT_FOOTPRINTS;
   b->domain = (uint16_t)d->slot;
   b->incarnation = d->lanes.incarnation;
-  add_system(&f, flags);
+  add_system(&d->recording->footprints, &f, flags);
   memcpy(image->words + FORMAT_BLOCK_HEADER_WORDS, &f, sizeof f);
   image->end = FORMAT_BLOCK_HEADER_WORDS + sizeof f / 8;
   for (size_t i = 0; status == EVENTRING_OK && i < count; i++)
@@ -156,4 +164,28 @@ int eventring_footprint_write(eventring_domain *domain,
     status = write_rows(d, rows, count, flags);
   errno = saved;
   return status;
+}
+
+/* ---- The library's own ------------------------------------------------------------------- */
+
+static void add_own(struct eventring_pages *pages, const void *memory, size_t size,
+                    uint64_t *resident, uint64_t *reserved) {
+  *resident += eventring_pages_resident(pages, memory, size);
+  *reserved += size;
+}
+
+int eventring_footprint_own(eventring_domain *domain, struct eventring_pages *pages,
+                            struct eventring_footprint_own *own) {
+  struct evr_domain *d = (struct evr_domain *)domain;
+  *own = (struct eventring_footprint_own){0, 0, 0, 0};
+  if (!d || evr_domain_is_inert(d) || !d->recording ||
+      __atomic_load_n(&d->lanes.attention, __ATOMIC_ACQUIRE))
+    return EVENTRING_E_STATE;
+  add_own(pages, d->recording, sizeof *d->recording, &own->process_resident,
+          &own->process_reserved);
+  for (unsigned i = 0; i < EVENTRING_RINGS; i++)
+    if (d->lanes.writer[i])
+      add_own(pages, d->lanes.writer[i], sizeof *d->lanes.writer[i], &own->domain_resident,
+              &own->domain_reserved);
+  return EVENTRING_OK;
 }

@@ -8,6 +8,8 @@
 struct evr_footprints {
   uint64_t generation; /* atomic: number of the last that was written */
   unsigned claimed;    /* blocks; under the mutex */
+  /* atomic each: what the C library said last of its heap: used, free, mapped. 0: nothing */
+  uint64_t malloc_asked, malloc[3];
   struct {             /* the owner's of the slot */
     struct format_block *block[2];
     unsigned next;     /* the older one */

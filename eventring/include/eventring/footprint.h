@@ -49,9 +49,10 @@ struct eventring_footprint_row {
 /* Bits of `flags`. */
 enum {
   EVENTRING_FOOTPRINT_MEASURED = 1, /* `resident` was asked of the system, not reckoned */
-  EVENTRING_FOOTPRINT_SYSTEM = 2    /* write the amounts of the C library's heap, too. That
+  EVENTRING_FOOTPRINT_SYSTEM = 2    /* ask the C library for the amounts of its heap. That
                                        takes a lock of malloc's, and time in proportion to
-                                       the free pieces in it: for questions */
+                                       the free pieces in it: for questions, and rarely.
+                                       Without it the amounts are those of the last time */
 };
 
 /* Writes the rows of the domain into the recording that it is attached to, in place of
@@ -61,6 +62,16 @@ enum {
 int eventring_footprint_write(eventring_domain *domain,
                               const struct eventring_footprint_row *rows, size_t count,
                               unsigned flags);
+
+struct eventring_footprint_own { /* bytes that the library has mapped for itself */
+  uint64_t domain_resident, domain_reserved;   /* for lanes of the domain */
+  uint64_t process_resident, process_reserved; /* for the recording */
+};
+struct eventring_pages;
+/* Beside the recording's file, which the kernel counts, and what lies in malloc's heap. Returns
+   0; E_STATE: the domain is not attached. */
+int eventring_footprint_own(eventring_domain *domain, struct eventring_pages *pages,
+                            struct eventring_footprint_own *own);
 
 /* Which pages take memory. A page that was read and never written takes none: it counts where
    the system does not say so (before Linux 6.7 without /proc). */
