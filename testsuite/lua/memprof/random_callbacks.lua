@@ -17,7 +17,9 @@ local current
 
 -- An error of a callback can lose the result of start: then the one that runs is asked for.
 local function stop()
-  local sampler = current.sampler or memprof.sampler()
+  local p = current
+  if not p then return end -- a callback came first
+  local sampler = p.sampler or memprof.sampler()
   current = nil
   if sampler then sampler:stop() end
 end
@@ -128,4 +130,4 @@ for _ = 1, 800 // slow do
   attempt(round)
   allowed = false
 end
-if current then stop() end
+attempt(stop)
