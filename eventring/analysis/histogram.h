@@ -39,7 +39,7 @@ struct eva_histogram {
 /* Octave 0 holds 0..127 one by one, octave n > 0 the values whose highest bit
    is 6 + n in buckets of 2^(n-1). */
 static inline unsigned eva_octave_of(uint64_t value) {
-  unsigned highest = 63 - (unsigned)__builtin_clzll(value | (EVA_HISTOGRAM_BUCKETS - 1));
+  unsigned highest = (unsigned)__builtin_clzll(value | (EVA_HISTOGRAM_BUCKETS - 1)) ^ 63;
   return highest - EVA_HISTOGRAM_BITS + 1;
 }
 static inline unsigned eva_bucket_of(uint64_t value, unsigned octave) {
@@ -48,26 +48,19 @@ static inline unsigned eva_bucket_of(uint64_t value, unsigned octave) {
 /* Makes an octave that is not there. 0 or EVENTRING_E_MEMORY. */
 int eva_histogram_make_octave(struct eva_histogram *histogram, unsigned number);
 
-static inline bool eva_histogram_has_room(const struct eva_histogram *histogram,
-                                          uint64_t value) {
-  return histogram->octaves[eva_octave_of(value)] != NULL;
-}
-/* Adds a value for which there is room. */
-static inline void eva_histogram_count(struct eva_histogram *histogram, uint64_t value) {
+/* Adds a value, or all values of another histogram. 0 or EVENTRING_E_MEMORY. */
+static inline int eva_histogram_add(struct eva_histogram *histogram, uint64_t value) {
   unsigned number = eva_octave_of(value);
+  if (__builtin_expect(!histogram->octaves[number], 0)) { /* so it is with the first value */
+    int status = eva_histogram_make_octave(histogram, number);
+    if (status < 0) return status;
+    if (histogram->count == 0) histogram->min = value;
+  }
   histogram->octaves[number][eva_bucket_of(value, number)]++;
-  if (value < histogram->min || histogram->count == 0) histogram->min = value;
+  if (value < histogram->min) histogram->min = value;
   if (value > histogram->max) histogram->max = value;
   histogram->count++;
   histogram->total = eva_add(histogram->total, value);
-}
-/* Adds a value, or all values of another histogram. 0 or EVENTRING_E_MEMORY. */
-static inline int eva_histogram_add(struct eva_histogram *histogram, uint64_t value) {
-  if (__builtin_expect(!eva_histogram_has_room(histogram, value), 0)) {
-    int status = eva_histogram_make_octave(histogram, eva_octave_of(value));
-    if (status < 0) return status;
-  }
-  eva_histogram_count(histogram, value);
   return 0;
 }
 int eva_histogram_merge(struct eva_histogram *into, const struct eva_histogram *from);

@@ -54,7 +54,7 @@ static struct eva_own_context *context_at(struct eva_own_time *own, uint64_t con
 }
 
 static void free_context(struct eva_own_context *context) {
-  if (context->frame) free(context->frame - 1);
+  free(context->frame);
   free(context);
 }
 
@@ -84,11 +84,9 @@ static int open_frames(struct eva_own_context *c, uint32_t count, bool begins) {
   if (count > c->room) {
     uint32_t room = c->room ? 2 * c->room : FIRST_FRAMES;
     if (room < count) room = count;
-    struct eva_own_frame *all = c->frame ? c->frame - 1 : NULL;
-    all = realloc(all, ((size_t)room + 1) * sizeof *all);
-    if (!all) return EVENTRING_E_MEMORY;
-    all->within = 0;
-    c->frame = all + 1;
+    struct eva_own_frame *grown = realloc(c->frame, room * sizeof *grown);
+    if (!grown) return EVENTRING_E_MEMORY;
+    c->frame = grown;
     c->room = room;
   }
   for (; c->open < count; c->open++) c->frame[c->open] = (struct eva_own_frame){0, NEVER};
@@ -131,18 +129,36 @@ int eva_own_time_event(struct eva_own_time *own, const struct eventring_event *e
   return event->kind == EVENTRING_END ? end(own, event, own_ns) : EVENTRING_OK;
 }
 
-bool eva_own_run_start(struct eva_own_run *run, struct eva_own_time *own, uint64_t context) {
-  struct eva_own_context *c = own->last;
-  if (!c || c->context != context) c = own->room ? *place_of(own, context) : NULL;
-  if (!c || !c->frame) return false;
-  own->last = c;
-  /* the end of its last span is to be noted once: then the context is idle */
-  *run = (struct eva_own_run){.context = c, .frame = c->frame, .losses = own->losses,
-                              .open = c->open, .room = c->room, .least = own->idle != c};
-  return true;
+/* ---- Batches ------------------------------------------------------------------------- */
+
+/* The end of a span that began before the batch, `within` of it ended in the batch. */
+static int end_outer(struct eva_own_time *own, struct eva_own_context *c, uint32_t depth,
+                     const struct eventring_brief *ended, int64_t *own_ns) {
+  uint64_t whole = ended->took;
+  if (open_frames(c, depth + 1, false) < 0) return EVENTRING_E_MEMORY;
+  const struct eva_own_frame *frame = &c->frame[depth];
+  uint64_t within = frame->within + ended->within;
+  bool known = frame->losses == own->losses && within <= whole;
+  *own_ns = known ? (int64_t)(whole - within) : -1;
+  return EVENTRING_OK;
 }
 
-void eva_own_run_stop(const struct eva_own_run *run) { run->context->open = run->open; }
+int eva_own_time_batch(struct eva_own_time *own, const struct eventring_batch *batch,
+                       int64_t *own_ns) {
+  struct eva_own_context *c = context_at(own, batch->context);
+  if (!c) return EVENTRING_E_MEMORY;
+  uint32_t depth = batch->depth;
+  for (const struct eventring_brief *ended = batch->ended; depth > batch->depth_around; ended++)
+    if (ended->began_before && end_outer(own, c, --depth, ended, own_ns++) < 0)
+      return EVENTRING_E_MEMORY;
+  if (open_frames(c, depth, false) < 0) return EVENTRING_E_MEMORY;
+  if (depth) c->frame[depth - 1].within += batch->within;
+  if (open_frames(c, depth + (uint32_t)batch->opened_count, false) < 0) return EVENTRING_E_MEMORY;
+  for (size_t i = 0; i < batch->opened_count; i++)
+    c->frame[depth + i] = (struct eva_own_frame){batch->opened[i].within, own->losses};
+  if (!c->open) retire(own, c);
+  return EVENTRING_OK;
+}
 
 void eva_own_time_lost(struct eva_own_time *own) { own->losses++; }
 

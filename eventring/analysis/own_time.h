@@ -24,7 +24,7 @@ struct eva_own_context {
   struct eva_own_context *next; /* of the bucket */
   uint64_t context;
   uint32_t open, room;
-  struct eva_own_frame *frame; /* before the first there is one that nothing is read of */
+  struct eva_own_frame *frame;
 };
 
 struct eva_own_time {
@@ -39,35 +39,10 @@ struct eva_own_time {
    known, else -1. */
 int eva_own_time_event(struct eva_own_time *own, const struct eventring_event *event,
                        int64_t *own_ns);
-/* Many events of one context, as those of a batch, taken by functions that are inline. Between
-   start and stop nothing else is to be done with `own`. */
-struct eva_own_run {
-  struct eva_own_context *context;
-  struct eva_own_frame *frame;
-  uint64_t losses;
-  uint32_t open, room, least; /* depth of ends at least */
-};
-/* False: the context has no spans open, and had none a moment ago; or no memory. */
-bool eva_own_run_start(struct eva_own_run *run, struct eva_own_time *own, uint64_t context);
-void eva_own_run_stop(const struct eva_own_run *run);
-/* Take what eva_own_time_event takes. False, and nothing was done: it is one of the few events
-   that only that function takes. */
-static inline bool eva_own_run_begin(struct eva_own_run *run, uint32_t depth) {
-  if (depth >= run->room || depth > run->open) return false;
-  run->open = depth + 1;
-  run->frame[depth] = (struct eva_own_frame){0, run->losses};
-  return true;
-}
-/* `ns`: of the span; *within: of that the time of the spans within, UINT64_MAX: not known. */
-static inline bool eva_own_run_end(struct eva_own_run *run, uint32_t depth, uint64_t ns,
-                                   uint64_t *within) {
-  if (depth >= run->open || depth < run->least) return false;
-  struct eva_own_frame *frame = &run->frame[depth];
-  run->open = depth;
-  *within = frame->losses == run->losses ? frame->within : UINT64_MAX;
-  frame[-1].within += ns; /* there is one before the outermost */
-  return true;
-}
+/* Takes the begins and ends of a batch. `own_ns`: as above, of each of batch->ended that began
+   before the batch, in their order; of the others it is what is not `within`. */
+int eva_own_time_batch(struct eva_own_time *own, const struct eventring_batch *batch,
+                       int64_t *own_ns);
 /* Events were lost: what is open is not known any more. */
 void eva_own_time_lost(struct eva_own_time *own);
 /* All spans have ended, as those of a domain that another one follows in its slot. */

@@ -387,81 +387,56 @@ static bool is_plain(const struct domain *domain, const struct eventring_batch *
          !(batch->classes & driving);
 }
 
-/* The flow of the batch, if it is the present one, or was it last and none is now; or NULL. */
-static struct flow *flow_of(const struct flows *flows, const struct eventring_batch *batch) {
-  struct flow *flow = flows->present ? flows->present : flows->idle;
-  bool suits = flow && flow->context == batch->context && !flow->is_left && flow->frame &&
-               (flow->open || !flows->present);
-  return suits ? flow : NULL;
+/* The end of a span that began before the batch. */
+static int end_outer(const struct domain *domain, struct flow *flow,
+                     const struct eventring_batch *batch, const struct eventring_brief *ended,
+                     uint32_t depth, struct eva_span_time *time) {
+  const struct eventring_event event = {.ns = ended->ns, .begin_ns = ended->ns - ended->took,
+                                        .depth = depth, .ring = batch->ring};
+  if (open_frames(flow, depth + 1, false) < 0) return EVENTRING_E_MEMORY;
+  flow->frame[depth].within += ended->within;
+  fill(domain, flow, &event, time);
+  return EVENTRING_OK;
 }
 
-/* As take_span for events of a batch from number `i` on, up to one that it does not take; its
-   number. */
-static size_t take_briefs(const struct domain *domain, struct flow *flow,
-                          const struct eventring_batch *batch, size_t i,
-                          struct eva_ended *ended, size_t *count) {
-  const struct flows *flows = &domain->flows[batch->ring];
-  const uint64_t losses = flows->losses, domain_losses = domain->losses;
-  /* the end of its last span is more than that where it makes another flow the present or the
-     idle one */
-  const uint32_t least = flows->idle != flow || flow->from != flow->context;
-  struct frame *const frames = flow->frame;
-  uint32_t open = flow->open;
-  uint64_t at[EVA_PARTS];
-  for (int p = 0; p < EVA_PARTS; p++) at[p] = domain->clock[p].counted - flow->elsewhere[p];
-  for (; i < batch->count; i++) {
-    const struct eventring_brief *event = &batch->events[i];
-    uint32_t depth = event->depth;
-    if (depth >= flow->room || depth > open) break;
-    struct frame *frame = &frames[depth];
-    if (event->kind == EVENTRING_BEGIN) {
-      *frame = (struct frame){.losses = losses, .domain_losses = domain_losses,
-                              .id = event->id};
-      for (int p = 0; p < EVA_PARTS; p++) frame->at[p] = at[p];
-      open = depth + 1;
-      continue;
-    }
-    if (depth == open || depth < least) break;
-    uint64_t ns = event->ns - event->begin_ns;
-    struct eva_span_time *time = &ended[*count].time;
-    ended[(*count)++].index = i;
-    time->ns = ns;
-    time->suspended = 0;
-    time->knows_own = frame->losses == losses && frame->within <= ns;
-    time->own = time->knows_own ? ns - frame->within : 0;
-    time->knows_parts = frame->domain_losses == domain_losses;
-    for (int p = 0; p < EVA_PARTS; p++) {
-      uint64_t part = at[p] > frame->at[p] && time->knows_parts ? at[p] - frame->at[p] : 0;
-      time->part[p] = part < ns ? part : ns;
-    }
-    open = depth;
-    if (depth) frame[-1].within += ns;
+/* The begins of those that the batch leaves open, at the depth `depth` and below. */
+static int begin_opened(const struct domain *domain, struct flow *flow,
+                        const struct eventring_batch *batch, uint32_t depth) {
+  for (size_t i = 0; i < batch->opened_count; i++, depth++) {
+    const struct eventring_brief *opened = &batch->opened[i];
+    const struct eventring_event event = {.ns = opened->ns, .id = opened->id, .depth = depth,
+                                          .ring = batch->ring};
+    if (open_frames(flow, depth + 1, true) < 0) return EVENTRING_E_MEMORY;
+    begin(domain, flow, &event);
+    flow->frame[depth].within = opened->within;
   }
-  flow->open = open;
-  return i;
+  return EVENTRING_OK;
+}
+
+static int take_outer(const struct domain *domain, struct flow *flow,
+                      const struct eventring_batch *batch, struct eva_span_time *times) {
+  const struct eventring_brief *ended = batch->ended;
+  uint32_t depth = batch->depth;
+  for (; depth > batch->depth_around; ended++)
+    if (ended->began_before && end_outer(domain, flow, batch, ended, --depth, times++) < 0)
+      return EVENTRING_E_MEMORY;
+  if (open_frames(flow, depth, false) < 0) return EVENTRING_E_MEMORY;
+  if (depth) flow->frame[depth - 1].within += batch->within;
+  return begin_opened(domain, flow, batch, depth);
 }
 
 int eva_shares_batch(struct eva_shares *shares, const struct eventring_batch *batch,
-                     struct eva_ended *ended, size_t *count) {
+                     struct eva_span_time *times) {
   struct domain *domain = &shares->domain[batch->domain % EVENTRING_MAX_DOMAINS];
-  *count = 0;
-  for (size_t i = 0; i < batch->count; i++) {
-    struct flows *flows = &domain->flows[batch->ring % EVENTRING_RINGS];
-    struct flow *flow = is_plain(domain, batch) ? flow_of(flows, batch) : NULL;
-    if (flow) {
-      if (flows->present != flow) flow->from = flow->context;
-      i = take_briefs(domain, flow, batch, i, ended, count);
-      flows->present = flow->open ? flow : NULL;
-      if (i == batch->count) break;
-    }
-    struct eventring_event event;
-    bool is_over;
-    eventring_batch_event(batch, i, &event);
-    if (eva_shares_event(shares, &event, &ended[*count].time, &is_over) < 0)
-      return EVENTRING_E_MEMORY;
-    if (is_over) ended[(*count)++].index = i;
-  }
-  return EVENTRING_OK;
+  if (!is_plain(domain, batch)) return 0;
+  struct flows *flows = &domain->flows[batch->ring % EVENTRING_RINGS];
+  struct flow *flow = flow_at(flows, batch->context);
+  if (!flow) return EVENTRING_E_MEMORY;
+  go_on(domain, flow, batch->earliest_ns);
+  enter(flows, flow);
+  if (take_outer(domain, flow, batch, times) < 0) return EVENTRING_E_MEMORY;
+  if (!flow->open) retire_flow(flows, flow);
+  return 1;
 }
 
 void eva_shares_lost(struct eva_shares *shares, const struct eventring_loss *loss) {

@@ -46,14 +46,16 @@ void eva_shares_free(struct eva_shares *shares);
    is true. */
 int eva_shares_event(struct eva_shares *shares, const struct eventring_event *event,
                      struct eva_span_time *time, bool *ended);
-/* Takes the events of a batch. `ended`: room for one a event; *count of them are filled, one for
-   each event that ends a span whose begin is known. */
-struct eva_ended {
-  size_t index; /* of the event in the batch */
-  struct eva_span_time time;
-};
+/* Takes the events of a batch, if none drives a clock of a part. `times`: of each of batch->ended
+   that began before the batch, in their order; those that began in it have no such part, and
+   nothing of them is unknown (eva_shares_time). 1; 0: nothing was done, and each event is to be
+   taken by itself; E_MEMORY. */
 int eva_shares_batch(struct eva_shares *shares, const struct eventring_batch *batch,
-                     struct eva_ended *ended, size_t *count);
+                     struct eva_span_time *times);
+static inline struct eva_span_time eva_shares_time(const struct eventring_brief *ended) {
+  return (struct eva_span_time){.ns = ended->took, .own = ended->took - ended->within,
+                                .knows_own = true, .knows_parts = true};
+}
 void eva_shares_lost(struct eva_shares *shares, const struct eventring_loss *loss);
 void eva_shares_switch(struct eva_shares *shares, const struct eventring_switch *change);
 

@@ -371,12 +371,6 @@ static bool is_plain(const struct eva_tally *tally, const struct eventring_batch
          batch->latest_ns <= tally->until && domain->entries && tally->first_ns;
 }
 
-static int count_unpacked(struct eva_tally *tally, const struct eventring_batch *batch, size_t i) {
-  struct eventring_event event;
-  eventring_batch_event(batch, i, &event);
-  return on_event(tally, &event);
-}
-
 /* The time of an event is that of the clock and of the tally by the end of the batch. */
 static void move_on(struct eva_tally *tally, struct eva_gc_clock *clock,
                     const struct eventring_batch *batch) {
@@ -385,47 +379,67 @@ static void move_on(struct eva_tally *tally, struct eva_gc_clock *clock,
   if (batch->earliest_ns < tally->first_ns) tally->first_ns = batch->earliest_ns;
 }
 
-/* Counts events of a batch from number `i` on as count_plain does, up to one that is not such
-   an event; its number. (The loop has all that it needs in locals.) */
-static size_t count_briefs(const struct eventring_batch *batch, size_t i,
-                           struct eva_tally_span *const *spans, struct eva_own_run *own) {
-  const struct eventring_brief *const events = batch->events;
-  for (const size_t count = batch->count; i < count; i++) {
-    const struct eventring_brief *event = &events[i];
-    struct eva_tally_span *span = spans[event->id % EVENTRING_MAX_EVENTS];
-    if (!span) break;
-    if (event->kind == EVENTRING_BEGIN) {
-      if (!eva_own_run_begin(own, event->depth)) break;
-      continue;
+/* The entry of a definition, of which there may have been no event yet; NULL: no memory. */
+static struct eva_tally_entry *entry_of(struct eva_tally_domain *domain,
+                                        const struct eventring_batch *batch,
+                                        const struct eventring_brief *brief) {
+  struct eva_tally_entry *entry = entry_at(domain, brief->id);
+  const struct eventring_def *def = eventring_cursor_def(batch->cursor, brief->id);
+  const struct eventring_event event = {.id = brief->id, .ring = batch->ring, .def = def,
+                                        .event_class = brief->event_class, .name = def->name};
+  if (entry) describe(entry, &event);
+  return entry;
+}
+
+/* Makes room for what a definition's spans were; false: no memory. */
+static bool make_span(struct eva_tally_domain *domain, const struct eventring_batch *batch,
+                      const struct eventring_brief *brief) {
+  struct eva_tally_entry *entry = entry_of(domain, batch, brief);
+  return entry && span_of(domain, entry);
+}
+
+/* Counts the spans that ended. (The loop has all that it needs in locals.) `own_ns`: of those
+   that began before the batch. */
+static int count_ended(struct eva_tally_domain *domain, const struct eventring_batch *batch,
+                       const int64_t *own_ns) {
+  const struct eventring_brief *ended = batch->ended, *const end = ended + batch->ended_count;
+  struct eva_tally_span *const *spans = domain->spans;
+  for (; ended < end; ended++) {
+    struct eva_tally_span *span = spans[ended->id % EVENTRING_MAX_EVENTS];
+    if (__builtin_expect(!span, 0)) {
+      if (!make_span(domain, batch, ended)) return EVENTRING_E_MEMORY;
+      span = spans[ended->id % EVENTRING_MAX_EVENTS];
     }
-    uint64_t whole = event->ns - event->begin_ns, within;
-    if (!eva_histogram_has_room(&span->durations, whole) ||
-        !eva_own_run_end(own, event->depth, whole, &within))
-      break;
-    eva_histogram_count(&span->durations, whole);
-    bool known = within <= whole;
-    span->own = eva_add(span->own, known ? whole - within : 0);
-    span->own_count += known;
+    const uint64_t whole = ended->took;
+    if (eva_histogram_add(&span->durations, whole) < 0) return EVENTRING_E_MEMORY;
+    uint64_t own = whole - ended->within;
+    if (__builtin_expect(ended->began_before, 0)) {
+      if (*own_ns++ < 0) continue;
+      own = (uint64_t)own_ns[-1];
+    }
+    span->own = eva_add(span->own, own);
+    span->own_count++;
   }
-  return i;
+  return EVENTRING_OK;
+}
+
+static int count_batch(struct eva_tally *tally, struct eva_tally_domain *domain,
+                       const struct eventring_batch *batch) {
+  const unsigned ring = batch->ring % EVENTRING_RINGS;
+  int64_t own_ns[EVENTRING_BATCH];
+  int status = eva_own_time_batch(&domain->own[ring], batch, own_ns);
+  move_on(tally, &domain->clocks[ring], batch);
+  for (size_t i = 0; i < batch->opened_count && status == EVENTRING_OK; i++)
+    if (!entry_of(domain, batch, &batch->opened[i])) status = EVENTRING_E_MEMORY;
+  return status == EVENTRING_OK ? count_ended(domain, batch, own_ns) : status;
 }
 
 int eva_tally_batch(void *context, const struct eventring_batch *batch) {
   struct eva_tally *tally = context;
-  struct eva_tally_domain *domain = &tally->domains[batch->domain % EVENTRING_MAX_DOMAINS];
-  struct eva_own_time *own = &domain->own[batch->ring % EVENTRING_RINGS];
-  bool plain = is_plain(tally, batch);
-  if (plain) move_on(tally, &domain->clocks[batch->ring % EVENTRING_RINGS], batch);
-  for (size_t i = 0; i < batch->count && tally->status == EVENTRING_OK; i++) {
-    struct eva_own_run run;
-    if (plain && eva_own_run_start(&run, own, batch->context)) {
-      i = count_briefs(batch, i, domain->spans, &run);
-      eva_own_run_stop(&run);
-      if (i == batch->count) break;
-    }
-    count_unpacked(tally, batch, i);
-  }
-  return tally->status;
+  if (tally->status != EVENTRING_OK) return tally->status;
+  if (!is_plain(tally, batch)) return eventring_batch_each(batch, on_event, tally);
+  return tally->status = count_batch(
+             tally, &tally->domains[batch->domain % EVENTRING_MAX_DOMAINS], batch);
 }
 
 static int on_lost(void *context, const struct eventring_loss *loss) {

@@ -26,6 +26,13 @@ static inline int eva_top_wants(const struct eva_top *top, uint64_t key) {
   memcpy(&least, top->rows, sizeof least);
   return key > least;
 }
+/* No row with a key below this would be kept. */
+static inline uint64_t eva_top_least(const struct eva_top *top) {
+  uint64_t least;
+  if (top->count < top->most || !top->count) return 0;
+  memcpy(&least, top->rows, sizeof least);
+  return least < UINT64_MAX ? least + 1 : least;
+}
 int eva_top_add(struct eva_top *top, const void *row);
 /* Puts the greatest first; nothing may be added after that. */
 void eva_top_sort(struct eva_top *top);

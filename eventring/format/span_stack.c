@@ -4,7 +4,7 @@
  * The rules are those of doc/FORMAT.md, section 9; the producer follows them too for its
  * headers (producer/open_spans.c). Each context has a stack of its own; a hash table
  * finds it when the context changes. A stack without spans is freed as soon as another
- * context is entered, so a file cannot make the reader keep more than MAX_SPANS of them.
+ * context is entered, so a file cannot make the reader keep more than EVR_MOST_SPANS of them.
  * An end is compared with at most FORMAT_END_SEARCH spans: a file full of ends that match
  * nothing costs no more than its length.
  */
@@ -16,7 +16,7 @@
 #include "format/array.h"
 #include "format/format.h"
 
-enum { MAX_SPANS = 65536, FIRST_BUCKETS = 16 };
+enum { FIRST_BUCKETS = 16 };
 
 /* ---- Stacks by context ---------------------------------------------------------------- */
 
@@ -123,7 +123,7 @@ void evr_spans_resume(struct evr_span_stacks *stacks, uint64_t context, uint64_t
 /* ---- Spans --------------------------------------------------------------------------------- */
 
 static bool grow_stack(struct evr_span_stacks *stacks, struct evr_span_stack *stack) {
-  if (stacks->spans >= MAX_SPANS || stack == &stacks->homeless) return false;
+  if (stacks->spans >= EVR_MOST_SPANS || stack == &stacks->homeless) return false;
   return evr_make_room(&stack->span, &stack->room, stack->count, 4, sizeof *stack->span);
 }
 

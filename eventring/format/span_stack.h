@@ -8,6 +8,9 @@
 
 #pragma GCC visibility push(hidden)
 
+/* Of all contexts together, after which stacks do not grow any more. */
+enum { EVR_MOST_SPANS = 65536 };
+
 struct evr_span {
   uint64_t ticks;
   uint64_t ns;

@@ -906,27 +906,37 @@ int eventring_cursor_switches(eventring_cursor *cursor,
                               void *context);
 
 /* Begins and ends of spans in bulk, for those who read very many: no call and no struct
-   eventring_event for each of them. */
+   eventring_event for each of them. A batch has consecutive events of one ring and context, 1 to
+   EVENTRING_BATCH: no flag would be set in them but MATCHED in the ends, none has a payload, none
+   is earlier than the one before, and the context was not suspended since the begins. They are
+   given as the spans that ended in the batch, and those that it left open. */
 struct eventring_brief {
-  uint64_t ns;
-  uint64_t begin_ns;    /* of an end: when the span began, at most `ns`; of a begin: as `ns` */
-  uint32_t depth;       /* as in an event */
+  uint64_t ns;          /* its end; of one that is left open, its begin */
+  uint64_t took;        /* ns from its begin on, at most `ns`; 0 of one that is left open */
+  uint64_t within;      /* ns of the spans directly within it that ended in the batch: of a span
+                           that began in it, at most `took` */
   uint16_t id;          /* it has a definition: eventring_cursor_def */
-  uint8_t kind;         /* EVENTRING_BEGIN, EVENTRING_END */
+  uint8_t kind;         /* EVENTRING_END; of one that is left open, EVENTRING_BEGIN */
   uint8_t event_class;
+  uint32_t began_before; /* 1: before the batch, else 0 */
 };
-/* Events of one ring and context, 1 to EVENTRING_BATCH, in their order. No flag would be set in them but
-   MATCHED in the ends; none has a payload, and no context was suspended since the begin. */
 #define EVENTRING_BATCH 512
 struct eventring_batch {
-  const struct eventring_brief *events; /* valid during the callback */
-  size_t count;
-  uint64_t earliest_ns, latest_ns;      /* of their times */
+  size_t count;                         /* of its events */
+  const struct eventring_brief *ended;  /* in the order of their ends */
+  const struct eventring_brief *opened; /* the outermost first; both valid during the callback */
+  size_t ended_count, opened_count;
+  uint32_t depth;        /* spans that were open before the batch: those of `ended` that began
+                            before it had the depths below, one after the other */
+  uint32_t depth_around; /* those of them that are still open: the depth of opened[0] */
+  uint64_t within;       /* of the innermost of these, as in eventring_brief */
+  uint64_t earliest_ns, latest_ns;      /* the times of the first and of the last event */
   uint64_t classes;                     /* a bit for each class of which there are some */
   uint64_t context;                     /* as in an event, like the following */
   uint32_t domain, incarnation;
   uint8_t ring;
   const eventring_cursor *cursor;
+  const struct eventring_written *written;    /* for eventring_batch_each */
 };
 /* Makes polls deliver such events to `callback`, in their place among the others, which the
    callbacks of the poll get as before. Which of the events come in batches, and in how large
@@ -936,10 +946,11 @@ struct eventring_batch {
 int eventring_cursor_batches(eventring_cursor *cursor,
                              int (*callback)(void *context, const struct eventring_batch *batch),
                              void *context);
-/* Fills `event` with number `index` of a batch, as the callbacks of a poll would get it. During
-   the callback that has the batch. */
-void eventring_batch_event(const struct eventring_batch *batch, size_t index,
-                           struct eventring_event *event);
+/* Calls `callback` for each event of the batch in their order, as a poll would without batches,
+   until its result is not 0. Returns that. During the callback that has the batch. */
+int eventring_batch_each(const struct eventring_batch *batch,
+                         int (*callback)(void *context, const struct eventring_event *event),
+                         void *context);
 
 /* Lets polls deliver only the rings whose bit is set (bit n: ring n of each domain; 0: all):
    the others are not even read, and count nowhere. Before the first poll, else E_STATE;

@@ -1,16 +1,26 @@
 /* SPDX-License-Identifier: MIT */
-/* batch.c: begins and ends of spans, handed over many at a time.
+/* batch.c: spans handed over many at a time.
  *
- * What delivery.c does for each event of a run, without a call and without an event to fill:
- * three stores into an array. It does so for the events of which there are many: begins and
- * ends without payload, in a context that was not suspended since the span began, each end
- * that of the innermost span. The first event that is none of these ends the batch, and
+ * What delivery.c does for each event of a run, without a call and without an event to fill.
+ * It does so for the events of which there are many: begins and ends without payload, in a
+ * context that was not suspended since the span began, each end that of the innermost span,
+ * none earlier than the one before. The first event that is none of these ends the batch, and
  * delivery.c delivers it.
+ *
+ * A reader that counts spans needs of a begin only what its end says too. So a batch has the
+ * spans that ended in it, and those that it left open, and of each the time that the spans
+ * directly within took. Who wants the events as they were written gets them made again out of
+ * the words (eventring_batch_each).
  *
  * The processor cannot foresee whether a begin or an end comes next where spans are nested,
  * and a wrong guess costs more than all the rest. So the two are decoded by the same
- * instructions, as in decode_nested there: both push (what an end pushes is never read), and
- * both read the begin.
+ * instructions, as in decode_nested there: both push (what an end pushes is never read), both
+ * read the begin, and both fill an entry of the batch, which a begin does not keep.
+ *
+ * The spans that begin in a batch are on a stack of its own, which has room for all that a
+ * block can begin; those that it leaves open go to that of the reader at its end. That one
+ * would grow for each of them if they were delivered one by one, so there is no batch where it
+ * is about to become too large (span_stack.h).
  */
 #include "reader/run.h"
 
@@ -20,32 +30,44 @@
 
 #include "reader/cursor.h"
 
-_Static_assert(sizeof(struct eventring_brief) == 24, "a batch is three words an event");
 _Static_assert(EVENTRING_BATCH >= FORMAT_BLOCK_WORDS, "a batch is of one block");
 _Static_assert(EVENTRING_END == EVENTRING_BEGIN + 1, "is_end");
 
-/* Of a definition whose events may be in batches: its id and class in the places of brief
-   events (behind the depth), and kind BEGIN. */
-uint32_t evr_definition_tail(const struct evr_definition *d) {
-  const uint64_t id = d->def.id, event_class = d->def.event_class;
-  if (d->plain != EVENTRING_BEGIN) return 0;
-  return (uint32_t)(id | (uint64_t)EVENTRING_BEGIN << 16 | event_class << 24);
+struct evr_batched evr_definition_batched(const struct evr_definition *d) {
+  const uint32_t id = d->def.id, event_class = d->def.event_class;
+  if (d->plain != EVENTRING_BEGIN) return (struct evr_batched){0};
+  return (struct evr_batched){.tail = id | (uint32_t)EVENTRING_END << 16 | event_class << 24,
+                              .kinds = 2, .classes = 1ull << (event_class & 63)};
 }
 
 #define FIELD_AT(member, at) \
   _Static_assert(offsetof(struct eventring_brief, member) == \
-                     offsetof(struct eventring_brief, depth) + (at), "tail")
-FIELD_AT(id, 4);
-FIELD_AT(kind, 6);
-FIELD_AT(event_class, 7);
+                     offsetof(struct eventring_brief, id) + (at), "tail")
+FIELD_AT(kind, 2);
+FIELD_AT(event_class, 3);
+FIELD_AT(began_before, 4);
+
+struct begun { /* a span that began in the batch */
+  uint64_t ns;
+  uint64_t word;   /* its begin */
+  uint64_t before; /* of the span around it: ns of those directly within that, before it */
+  uint64_t tail;
+};
+
+_Static_assert(sizeof(struct eventring_brief) == sizeof(struct begun), "step");
+
+/* What evr_sink has for batches. */
+struct evr_batch_room {
+  struct eventring_brief ended[EVENTRING_BATCH], opened[EVENTRING_BATCH];
+  struct begun begun[1 + EVENTRING_BATCH]; /* the first one is none: no tail equals its */
+};
 
 struct filling { /* of a batch */
-  struct eventring_brief *next;
-  const uint32_t *tail; /* of definitions, by id; 0: not for batches */
-  uint64_t suspended;   /* of the context */
-  uint32_t room;        /* of its stack */
-  uint32_t different;   /* bits in which tails differ from the first one */
-  bool went_back;       /* a time is before that of the event before */
+  struct eventring_brief *next;  /* of those that ended */
+  const struct evr_batched *batched; /* definitions, by id */
+  struct begun *bottom, *top;    /* of those that began: the first one and the next one */
+  uint64_t classes;              /* of its events */
+  uint64_t within;               /* of the innermost span that is open: of those within */
 };
 
 /* Times of a run, relative to its first event, so that 64 bits suffice:
@@ -75,138 +97,206 @@ static struct relative relative_to(const struct evr_event_run *run, uint64_t unt
   return r;
 }
 
-/* Decodes what of the run a batch may have, from run->at on. An entry that is pushed onto the
-   stack has the tail as its id, and its word as its ticks, until the end of the batch: an end
-   that finds an older one is checked more closely. (All that the loop needs is in locals: they
-   are to be in registers.) */
+static inline __attribute__((always_inline)) uint64_t
+relative_ticks(const struct relative *relative, uint64_t word) {
+  return (word - relative->base_word) >> EVENTRING_WORD_TIME_SHIFT;
+}
+
+static inline __attribute__((always_inline)) uint64_t
+relative_ns(const struct relative *relative, uint64_t ticks) {
+  return relative->from_ns +
+         ((ticks * relative->multiplier + relative->fraction) >> FORMAT_CLOCK_SHIFT);
+}
+
+static uint64_t ns_of_word(const struct relative *relative, uint64_t word) {
+  return relative_ns(relative, relative_ticks(relative, word));
+}
+
+/* An end of a span that began before the batch: takes it from the stack of the reader.
+   False: it is not the innermost one, or its context was suspended since. */
+static bool end_outer(struct evr_event_run *run, const struct evr_span_stack *stack,
+                      uint64_t word, uint64_t ns, struct eventring_brief *ended) {
+  if (!run->depth) return false;
+  const struct evr_span *span = run->top - 1;
+  if (span->id != word_id(word) || span->suspended != stack->suspended) return false;
+  ended->took = span->ns < ns ? ns - span->ns : 0;
+  ended->began_before = 1;
+  run->depth--;
+  run->top--;
+  return true;
+}
+
+/* The entry of a table that is `bytes` bytes before another one. */
+#define ENTRY_BEFORE(entry, bytes) ((__typeof__(entry))((char *)(entry) - (bytes)))
+
+/* The definition of an event. (Its id, times the size of an entry, in one step.) */
+static inline __attribute__((always_inline)) const struct evr_batched *
+batched_at(const struct evr_batched *batched, uint64_t word) {
+  enum { SHIFT = EVENTRING_WORD_ID_SHIFT - 4, SIZE = sizeof *batched };
+  _Static_assert(SIZE == 16, "SHIFT");
+  const uint64_t bytes = word >> SHIFT & (uint64_t)(EVENTRING_MAX_EVENTS - 1) * SIZE;
+  return (const struct evr_batched *)((const char *)batched + bytes);
+}
+
+/* Keeps the compiler from having what is there in registers, which are too few: it adds and
+   compares as well in memory. */
+#define KEEP_IN_MEMORY(place) __asm__("" : "+m"(place))
+
+/* Decodes what of the run a batch may have, from run->at on. (What changes is in locals, as few
+   as possible: they are to be in registers.) */
 static inline __attribute__((always_inline)) void
-fill_batch(struct evr_event_run *run, const struct relative *relative, struct filling *to) {
-  const uint64_t base_word = relative->base_word, bound = relative->bound;
-  const uint64_t multiplier = relative->multiplier, fraction = relative->fraction;
-  const uint64_t from_ns = relative->from_ns;
-  const uint64_t *at = run->words + run->at, *const end = run->words + run->end;
-  const uint32_t *const tails = to->tail;
-  struct evr_span *const stack = run->top - run->depth;
+fill_batch(struct evr_event_run *run, struct relative relative,
+           const struct evr_span_stack *stack, struct filling *to) {
+  const uint64_t *at = run->words + run->at, *last = run->words + run->end - 1;
+  const struct evr_batched *batched = to->batched;
   struct eventring_brief *next = to->next;
-  uint64_t depth = run->depth, word = *at, ns = from_ns, before = ns, went_back = 0;
-  uint32_t different = 0;
-  const uint32_t first_tail = tails[word_id(word)], room = to->room;
+  struct begun *const bottom = to->bottom, *top = bottom;
+  uint64_t word = *at, ns = relative.from_ns, within = 0, classes = 0, ticks = 0;
   for (;;) {
-    uint64_t is_end = (word & FORMAT_WHAT_MASK) - EVENTRING_BEGIN;
-    uint32_t tail = tails[word_id(word)];
-    if (is_end > 1 || !tail || depth >= room || depth < is_end) break;
-    stack[depth].ns = ns;
-    stack[depth].ticks = word;
-    stack[depth].id = tail;
-    depth -= is_end;
-    uint64_t begin_ns = stack[depth].ns;
-    if (__builtin_expect(stack[depth].id != tail, 0)) {
-      bool is_its = stack[depth].id == word_id(word) && stack[depth].suspended == to->suspended;
-      if (!is_its) {
-        depth += is_end;
-        break;
-      }
-      if (begin_ns > ns) begin_ns = ns;
-    }
-    next->ns = ns;
-    next->begin_ns = begin_ns;
-    next->depth = (uint32_t)depth;
-    tail += (uint32_t)is_end << 16;
+    const uint64_t is_end = (word & FORMAT_WHAT_MASK) - EVENTRING_BEGIN;
+    const struct evr_batched *const definition = batched_at(batched, word);
+    if (is_end >= definition->kinds) break;
+    const uint64_t tail = definition->tail;
+    const uint64_t following = at < last ? at[1] : 0;
     memcpy(&next->id, &tail, sizeof tail);
-    next++;
-    depth += 1 - is_end;
-    different |= tail ^ first_tail;
-    went_back |= ns - before;
-    before = ns;
-    if (++at >= end) break;
+    KEEP_IN_MEMORY(relative);
+    if (!is_end && ((following - word) & FORMAT_TAIL_MASK) == 1) { /* a leaf */
+      const uint64_t before = ticks;
+      ticks = relative_ticks(&relative, following);
+      if (ticks >= relative.bound || ticks < before) {
+        last = at;
+        continue;
+      }
+      next->ns = relative_ns(&relative, ticks);
+      next->took = next->ns - ns;
+      next->within = 0;
+      within += next->took;
+      next++;
+      at++;
+    } else {
+      const uint64_t step = is_end * sizeof *top;
+      top->ns = ns;
+      top->word = word;
+      top->before = within;
+      top->tail = tail;
+      struct begun *const begun = ENTRY_BEFORE(top, step);
+      next->ns = ns;
+      next->within = within;
+      if (__builtin_expect(begun->tail != tail, 0)) {
+        if (top != bottom || !end_outer(run, stack, word, ns, next)) break;
+        within = next->took;
+        next++;
+      } else {
+        next->took = ns - begun->ns;
+        within = (begun->before + next->took) & -is_end;
+        next = ENTRY_BEFORE(next, -step);
+        top = ENTRY_BEFORE(begun + 1, step);
+      }
+    }
+    classes |= definition->classes;
+    if (at++ >= last) break;
     word = *at;
-    uint64_t ticks = (word - base_word) >> EVENTRING_WORD_TIME_SHIFT;
-    if (ticks >= bound) break;
-    ns = from_ns + ((fraction + ticks * multiplier) >> FORMAT_CLOCK_SHIFT);
+    const uint64_t before = ticks;
+    ticks = relative_ticks(&relative, word);
+    if (ticks >= relative.bound || ticks < before) break;
+    ns = relative_ns(&relative, ticks);
   }
   to->next = next;
-  to->went_back = went_back >> 63;
-  to->different = different;
+  to->top = top;
+  to->within = within;
+  to->classes = classes;
   run->at = (uint32_t)(at - run->words);
-  run->depth = (uint32_t)depth;
-  run->top = stack + depth;
 }
 
-/* Makes the entries that were pushed what they are to be. */
-static void settle(const struct evr_event_run *run, const struct relative *relative,
-                   uint64_t suspended) {
-  struct evr_span *span = run->top;
-  for (uint32_t depth = run->depth; depth-- > 0 && (--span)->id >= EVENTRING_MAX_EVENTS;) {
-    span->id = span->id & 0xFFFF;
-    span->suspended = suspended;
-    span->ticks = relative->ticks +
-                  ((span->ticks - relative->base_word) >> EVENTRING_WORD_TIME_SHIFT);
+/* Hands the spans that the batch left open to the reader's stack, and lists them. */
+static size_t leave_open(struct evr_ring_reader *reader, const struct relative *relative,
+                         const struct filling *filling, struct eventring_brief *opened) {
+  const struct evr_span_stack *stack = reader->spans.present;
+  size_t count = 0;
+  for (const struct begun *begun = filling->bottom; begun < filling->top; begun++, count++) {
+    uint64_t ticks = relative_ticks(relative, begun->word);
+    bool innermost = begun + 1 == filling->top;
+    memcpy(&opened[count].id, &begun->tail, sizeof begun->tail);
+    opened[count].kind = EVENTRING_BEGIN;
+    opened[count].ns = begun->ns;
+    opened[count].took = 0;
+    opened[count].within = innermost ? filling->within : begun[1].before;
+    evr_spans_push(&reader->spans,
+                   (struct evr_span){.ticks = relative->ticks + ticks, .ns = begun->ns,
+                                     .id = word_id(begun->word), .suspended = stack->suspended});
   }
+  return count;
 }
 
-/* What is true of all events of a batch. */
-static void sum_up(struct eventring_batch *batch, const struct filling *filling) {
-  const struct eventring_brief *first = batch->events, *last = first + batch->count - 1;
-  batch->earliest_ns = first->ns; /* one that is before it does not come with it */
-  batch->latest_ns = last->ns;
-  batch->classes = 1ull << (first->event_class & 63);
-  if (filling->different >> 24)
-    for (const struct eventring_brief *e = first; e <= last; e++)
-      batch->classes |= 1ull << (e->event_class & 63);
-  if (filling->went_back)
-    for (const struct eventring_brief *e = first; e <= last; e++)
-      if (e->ns > batch->latest_ns) batch->latest_ns = e->ns;
-}
+struct eventring_written { /* what a batch was made of */
+  const uint64_t *words;
+  struct relative relative;
+};
 
-/* A begin may be later than its end where times went back. */
-static void limit_begins(struct eventring_brief *first, const struct eventring_brief *end) {
-  for (struct eventring_brief *e = first; e < end; e++)
-    if (e->begin_ns > e->ns) e->begin_ns = e->ns;
+static bool may_begin(const struct evr_span_stacks *spans) {
+  return spans->present != &spans->homeless &&
+         spans->spans + EVENTRING_BATCH <= EVR_MOST_SPANS;
 }
 
 bool evr_ring_reader_batch(struct evr_ring_reader *reader, uint64_t until,
                            struct evr_sink *sink) {
+  struct evr_batch_room *room = sink->room;
   const struct evr_span_stack *stack = reader->spans.present;
-  struct filling filling = {.next = sink->briefs, .suspended = stack->suspended,
-                            .room = stack->room, .tail = reader->definitions->tail};
+  struct filling filling = {.next = room->ended, .bottom = room->begun + 1,
+                            .batched = reader->definitions->batched};
   struct evr_event_run run;
+  if (!may_begin(&reader->spans)) return false;
   begin_run(reader, sink, false, &run);
-  if (!run.top) return false;
-  const struct relative relative = relative_to(&run, until);
-  fill_batch(&run, &relative, &filling);
-  settle(&run, &relative, filling.suspended);
-  size_t count = (size_t)(filling.next - sink->briefs);
-  if (!count) return false;
-  if (filling.went_back) limit_begins(sink->briefs, filling.next);
-  reader->in_run = count;
+  const uint32_t from = run.at, depth = run.depth;
+  const struct eventring_written written = {run.words + from, relative_to(&run, until)};
+  fill_batch(&run, written.relative, stack, &filling);
+  if (run.at == from) return false;
+  reader->in_run = run.at - from;
   end_run(reader, sink, &run);
   struct eventring_batch batch = {
-      .events = sink->briefs, .count = count, .cursor = sink->cursor,
+      .count = run.at - from, .ended = room->ended, .opened = room->opened,
+      .ended_count = (size_t)(filling.next - room->ended), .depth = depth,
+      .depth_around = run.depth, .earliest_ns = written.relative.from_ns,
+      .latest_ns = ns_of_word(&written.relative, run.words[run.at - 1]),
+      .classes = filling.classes, .cursor = sink->cursor, .written = &written,
+      .within = filling.top == filling.bottom ? filling.within : filling.bottom->before,
       .context = reader->position.context, .domain = reader->blocks.slot,
       .incarnation = reader->position.incarnation, .ring = (uint8_t)reader->blocks.ring};
-  sum_up(&batch, &filling);
+  batch.opened_count = leave_open(reader, &written.relative, &filling, room->opened);
   if (sink->batch(sink->batch_context, &batch) || !sink->left) sink->stopped = true;
   return true;
 }
 
-void eventring_batch_event(const struct eventring_batch *batch, size_t index,
-                           struct eventring_event *event) {
-  const struct eventring_brief *brief = &batch->events[index];
-  const struct eventring_def *def = evr_definition_of(&batch->cursor->definitions, brief->id);
-  *event = (struct eventring_event){
-      .ns = brief->ns, .begin_ns = brief->begin_ns, .domain = batch->domain,
-      .incarnation = batch->incarnation, .id = brief->id, .ring = batch->ring,
-      .kind = brief->kind, .event_class = brief->event_class,
-      .flags = brief->kind == EVENTRING_END ? EVENTRING_MATCHED : 0, .depth = brief->depth,
-      .name = def->name, .def = def, .context = batch->context};
+int eventring_batch_each(const struct eventring_batch *batch,
+                         int (*callback)(void *context, const struct eventring_event *event),
+                         void *context) {
+  const struct eventring_brief *ended = batch->ended;
+  const uint64_t *words = batch->written->words;
+  uint32_t depth = batch->depth;
+  int result = 0;
+  for (size_t i = 0; i < batch->count && !result; i++) {
+    bool is_end = word_kind(words[i]) == EVENTRING_END;
+    const struct evr_definition *d = batch->cursor->definitions.definition[word_id(words[i])];
+    depth -= is_end;
+    struct eventring_event event = {
+        .ns = ns_of_word(&batch->written->relative, words[i]), .domain = batch->domain,
+        .incarnation = batch->incarnation, .id = d->def.id, .ring = batch->ring,
+        .kind = is_end ? EVENTRING_END : EVENTRING_BEGIN, .event_class = d->def.event_class,
+        .flags = is_end ? EVENTRING_MATCHED : 0, .depth = depth, .name = d->def.name,
+        .def = &d->def, .context = batch->context};
+    event.begin_ns = is_end ? event.ns - ended++->took : event.ns;
+    depth += !is_end;
+    result = callback(context, &event);
+  }
+  return result;
 }
 
 int eventring_cursor_batches(eventring_cursor *c,
                              int (*callback)(void *context, const struct eventring_batch *batch),
                              void *context) {
   if (c->flags & EVENTRING_OPEN_BACKWARDS || c->busy) return EVENTRING_E_STATE;
-  if (callback && !c->briefs) c->briefs = malloc(EVENTRING_BATCH * sizeof *c->briefs);
-  if (callback && !c->briefs) return EVENTRING_E_MEMORY;
+  if (callback && !c->batch_room) c->batch_room = calloc(1, sizeof *c->batch_room);
+  if (callback && !c->batch_room) return EVENTRING_E_MEMORY;
   c->batch = callback;
   c->batch_context = context;
   return EVENTRING_OK;

@@ -80,7 +80,7 @@ static void destroy_cursor(eventring_cursor *c) {
   for (unsigned i = 0; i < EVR_ALL_RINGS; i++) evr_ring_reader_free(c->reader[i]);
   evr_definitions_free(&c->definitions);
   evr_metadata_close(&c->meta);
-  free(c->briefs);
+  free(c->batch_room);
   free(c);
 }
 
@@ -384,7 +384,7 @@ int eventring_poll_sized(eventring_cursor *c, const struct eventring_callbacks *
   struct evr_sink sink = {.context = context, .left = max ? max : UINT64_MAX,
                           .switched = c->switched, .switched_context = c->switched_context,
                           .batch = c->batch, .batch_context = c->batch_context,
-                          .briefs = c->briefs, .cursor = c,
+                          .room = c->batch_room, .cursor = c,
                           .budget = DAMAGE_BUDGET};
   if (callbacks)
     evr_copy_sized(&sink.callbacks, sizeof sink.callbacks, callbacks, callbacks_size);

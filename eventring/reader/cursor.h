@@ -64,7 +64,7 @@ struct eventring_cursor {
   void *switched_context;
   int (*batch)(void *context, const struct eventring_batch *batch); /* or NULL */
   void *batch_context;
-  struct eventring_brief *briefs; /* NULL: it never had one */
+  struct evr_batch_room *batch_room; /* NULL: it never had one */
   bool back_begun; /* its rings, which it reads backwards, were begun */
   unsigned rings; /* bits of those that are read; 0: all */
   unsigned taken; /* of the rings that are made: those that have a reader, or get none */

@@ -67,7 +67,7 @@ static int take_definition(const struct take *take, const uint64_t *record, unsi
   if (d.since_ticks > definitions->newest_since_ticks)
     definitions->newest_since_ticks = d.since_ticks;
   evr_definition_prepare(to);
-  definitions->tail[id] = evr_definition_tail(to);
+  definitions->batched[id] = evr_definition_batched(to);
   definitions->definition[id] = to;
   definitions->count++;
   return EVENTRING_OK;

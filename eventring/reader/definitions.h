@@ -30,8 +30,13 @@ struct evr_definition {
 };
 /* Fills in what delivery.c needs. */
 void evr_definition_prepare(struct evr_definition *definition);
-/* What batch.c needs. */
-uint32_t evr_definition_tail(const struct evr_definition *definition);
+/* Of a definition, what batch.c needs; {0}: its events are not for batches. */
+struct evr_batched {
+  uint32_t tail;   /* id, kind END and class of its ends in a batch */
+  uint32_t kinds;  /* so many kinds from BEGIN on: 2 */
+  uint64_t classes; /* the bit of its class */
+};
+struct evr_batched evr_definition_batched(const struct evr_definition *definition);
 
 enum { EVR_DEFINITION_CHUNK = 64 };
 
@@ -65,7 +70,7 @@ struct evr_definitions {
   uint64_t unknown;            /* records of types that this reader does not know */
   struct evr_definition *chunk[EVENTRING_MAX_EVENTS / EVR_DEFINITION_CHUNK];
   const struct evr_definition *definition[EVENTRING_MAX_EVENTS]; /* NULL: none */
-  uint32_t tail[EVENTRING_MAX_EVENTS]; /* for batch.c: evr_definition_tail */
+  struct evr_batched batched[EVENTRING_MAX_EVENTS];
   struct evr_stacks stacks;
   struct evr_last_stack *last_stacks[EVENTRING_MAX_DOMAINS]; /* NULL: none */
   struct evr_ending ending;    /* the last one; ticks 0: none */

@@ -13,10 +13,10 @@ struct evr_sink {
   void *context;
   int (*switched)(void *context, const struct eventring_switch *change); /* may be NULL */
   void *switched_context;
-  /* NULL: every event goes to the callbacks; else with room for those of a block: */
+  /* NULL: every event goes to the callbacks; else with room for a batch (batch.c): */
   int (*batch)(void *context, const struct eventring_batch *batch);
   void *batch_context;
-  struct eventring_brief *briefs;
+  struct evr_batch_room *room;
   const eventring_cursor *cursor;
   uint32_t most;      /* words of a run */
   uint64_t left;      /* events that may still be delivered */

@@ -22,10 +22,12 @@ struct times {
 };
 
 struct kind { /* the spans of one definition */
-  uint64_t total; /* its key */
   uint16_t id;
   uint64_t open;
   struct times times;
+  uint64_t plain, plain_own; /* ns of those of which all is known and that have nothing in the
+                                other parts: in `times` once all is read. (Each is as short as
+                                a batch, so these do not wrap.) */
   struct eva_histogram durations;
 };
 
@@ -92,20 +94,18 @@ static void count_in_kind(struct kind *kind, const struct eva_span_time *time) {
   if (eva_histogram_add(&kind->durations, time->ns) < 0) no_memory();
 }
 
-static void note_long(struct spans *s, const struct eventring_event *event,
-                      const struct eva_span_time *time) {
-  s->over++;
-  if (!s->q.top || !eva_top_wants(&s->top, time->ns)) return;
-  const struct row row = {.ns = time->ns, .begin_ns = event->begin_ns,
-                          .context = event->context, .domain = event->domain,
-                          .incarnation = event->incarnation, .id = event->id, .time = *time};
-  if (eva_top_add(&s->top, &row) < 0) no_memory();
+static void note_long(struct spans *s, const struct row *row) {
+  if (s->q.top && eva_top_add(&s->top, row) < 0) no_memory();
 }
 
 static void count_span(struct spans *s, const struct eventring_event *event,
                        const struct eva_span_time *time) {
   count_in_kind(kind_of(s, event->id), time);
-  if (time->ns >= s->over_ns) note_long(s, event, time);
+  if (time->ns < s->over_ns) return;
+  s->over++;
+  note_long(s, &(struct row){.ns = time->ns, .begin_ns = event->begin_ns,
+                             .context = event->context, .domain = event->domain,
+                             .incarnation = event->incarnation, .id = event->id, .time = *time});
 }
 
 /* (Events of a window without an end.) */
@@ -116,26 +116,53 @@ static bool wants_brief(struct spans *s, const struct eventring_batch *batch,
   return question_is_past_start(&s->q, event->ns);
 }
 
-static int on_batch(void *context, const struct eventring_batch *batch) {
-  struct spans *s = context;
-  struct eva_ended ended[EVENTRING_BATCH];
-  size_t count;
-  if (eva_shares_batch(s->shares, batch, ended, &count) < 0) no_memory();
-  for (size_t i = 0; i < count && question_wants_domain(&s->q, batch->domain); i++) {
-    const struct eventring_brief *brief = &batch->events[ended[i].index];
-    const struct eva_span_time *time = &ended[i].time;
-    if (!wants_brief(s, batch, brief)) continue;
-    count_in_kind(kind_of(s, brief->id), time);
-    if (time->ns < s->over_ns) continue;
-    if (!s->q.top || !eva_top_wants(&s->top, time->ns)) {
-      s->over++;
-      continue;
+static bool wants_all(const struct question *q, const struct eventring_batch *batch) {
+  bool classes = q->classes ? !(batch->classes & ~q->classes) : batch->ring == EVENTRING_USER;
+  return classes && !q->name && question_is_past_start(q, batch->earliest_ns);
+}
+
+static void note_brief(struct spans *s, const struct eventring_batch *batch,
+                       const struct eventring_brief *ended, const struct eva_span_time *time) {
+  note_long(s, &(struct row){.ns = time->ns, .begin_ns = ended->ns - ended->took,
+                             .context = batch->context, .domain = batch->domain,
+                             .incarnation = batch->incarnation, .id = ended->id, .time = *time});
+}
+
+/* A span may be one of the rows if it took so long. */
+static uint64_t least_row(const struct spans *s) {
+  uint64_t least = s->q.top ? eva_top_least(&s->top) : UINT64_MAX;
+  return least > s->over_ns ? least : s->over_ns;
+}
+
+/* `times`: of those that began before the batch. (The loop has what it needs in locals.) */
+static void count_ended(struct spans *s, const struct eventring_batch *batch,
+                        const struct eva_span_time *times) {
+  const struct eventring_brief *ended = batch->ended, *const end = ended + batch->ended_count;
+  const bool all = wants_all(&s->q, batch);
+  const uint64_t over_ns = s->over_ns;
+  struct kind *const *const kinds = s->kinds;
+  uint64_t over = 0, least = least_row(s);
+  for (; ended < end; ended++) {
+    const struct eva_span_time *time = times;
+    times += ended->began_before;
+    if (!all && !wants_brief(s, batch, ended)) continue;
+    struct kind *kind = kinds[ended->id % EVENTRING_MAX_EVENTS];
+    const uint64_t ns = ended->took;
+    if (__builtin_expect(!kind, 0)) kind = kind_of(s, ended->id);
+    if (eva_histogram_add(&kind->durations, ns) < 0) no_memory();
+    over += ns >= over_ns;
+    if (__builtin_expect(ended->began_before, 0)) {
+      add_times(&kind->times, time);
+    } else {
+      kind->plain += ns;
+      kind->plain_own += ns - ended->within;
     }
-    struct eventring_event event;
-    eventring_batch_event(batch, ended[i].index, &event);
-    note_long(s, &event, time);
+    if (ns < least) continue;
+    const struct eva_span_time plain = eva_shares_time(ended);
+    note_brief(s, batch, ended, ended->began_before ? time : &plain);
+    least = least_row(s);
   }
-  return 0;
+  s->over += over;
 }
 
 static int on_event(void *context, const struct eventring_event *event) {
@@ -146,6 +173,16 @@ static int on_event(void *context, const struct eventring_event *event) {
   if (ended && wants(&s->q, event) && question_is_past_start(&s->q, event->ns) &&
       !question_is_past_end(&s->q, event->ns))
     count_span(s, event, &time);
+  return 0;
+}
+
+static int on_batch(void *context, const struct eventring_batch *batch) {
+  struct spans *s = context;
+  struct eva_span_time times[EVENTRING_BATCH];
+  int taken = eva_shares_batch(s->shares, batch, times);
+  if (taken < 0) no_memory();
+  if (!taken) return eventring_batch_each(batch, on_event, s);
+  if (question_wants_domain(&s->q, batch->domain)) count_ended(s, batch, times);
   return 0;
 }
 
@@ -166,10 +203,19 @@ static int on_open(void *context, const struct eventring_event *event) {
   return 0;
 }
 
+static void add_plain(struct kind *kind) {
+  struct times *times = &kind->times;
+  times->ns = eva_add(times->ns, kind->plain);
+  times->own = eva_add(times->own, kind->plain_own);
+  times->own_of = eva_add(times->own_of, kind->plain);
+  times->parts_of = eva_add(times->parts_of, kind->plain);
+}
+
 static void sort_names(struct spans *s) {
   s->names = (struct eva_top){.size = sizeof(struct name), .most = s->kind_count};
   for (int id = 0; id < EVENTRING_MAX_EVENTS; id++) {
     struct kind *kind = s->kinds[id];
+    if (kind) add_plain(kind);
     if (kind && eva_top_add(&s->names, &(struct name){kind->times.ns, kind}) < 0) no_memory();
   }
   eva_top_sort(&s->names);

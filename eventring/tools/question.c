@@ -48,15 +48,18 @@ static int on_event(void *context, const struct eventring_event *event) {
   return q->callbacks->event(q->context, event);
 }
 
+static int note_event(void *context, const struct eventring_event *event) {
+  note_time(context, event->ns);
+  return 0;
+}
+
 static int on_batch(void *context, const struct eventring_batch *batch) {
   struct question *q = context;
-  if (batch->latest_ns >= q->window.since) {
-    if (batch->earliest_ns < q->window.since) { /* one by one */
-      for (size_t i = 0; i < batch->count; i++) note_time(q, batch->events[i].ns);
-    } else {
-      note_time(q, batch->earliest_ns);
-      note_time(q, batch->latest_ns);
-    }
+  if (batch->earliest_ns >= q->window.since) {
+    note_time(q, batch->earliest_ns);
+    note_time(q, batch->latest_ns);
+  } else if (batch->latest_ns >= q->window.since) {
+    eventring_batch_each(batch, note_event, q);
   }
   return q->batch(q->context, batch);
 }

@@ -282,15 +282,71 @@ static int mix_switch(void *context, const struct eventring_switch *change) {
   return 0;
 }
 
-static int mix_batch(void *context, const struct eventring_batch *batch) {
-  REQUIRE(batch->count > 0 && batch->count <= EVENTRING_BATCH);
-  for (size_t i = 0; i < batch->count; i++) {
-    struct eventring_event event;
-    eventring_batch_event(batch, i, &event);
-    REQUIRE(event.ns >= batch->earliest_ns && event.ns <= batch->latest_ns);
-    REQUIRE(batch->classes >> event.event_class & 1);
-    mix_event(context, &event);
+/* What a batch says, made again out of its events. */
+struct batch_check {
+  const struct eventring_batch *batch;
+  uint64_t *hash;
+  uint64_t before_ns;
+  size_t count, ended, began;
+  struct { /* the spans that are open; the first is the innermost that began before */
+    uint64_t ns, within;
+    uint16_t id;
+  } open[EVENTRING_BATCH + 1];
+};
+
+static void check_end(struct batch_check *check, const struct eventring_event *event) {
+  const struct eventring_brief *brief = &check->batch->ended[check->ended++];
+  bool outer = check->began == 0;
+  REQUIRE(brief->ns == event->ns && brief->took == event->ns - event->begin_ns);
+  REQUIRE(brief->id == event->id && brief->event_class == event->event_class);
+  REQUIRE(brief->kind == EVENTRING_END && brief->began_before == outer);
+  REQUIRE(brief->within == check->open[check->began].within);
+  uint64_t ns = event->ns - event->begin_ns;
+  if (outer) {
+    check->open[0].within = ns;
+    return;
   }
+  REQUIRE(check->open[check->began].ns == event->begin_ns && brief->within <= ns);
+  check->open[--check->began].within += ns;
+}
+
+static int check_event(void *context, const struct eventring_event *event) {
+  struct batch_check *check = context;
+  const struct eventring_batch *batch = check->batch;
+  REQUIRE(check->count++ < batch->count && event->ns >= check->before_ns);
+  REQUIRE(batch->classes >> event->event_class & 1);
+  check->before_ns = event->ns;
+  mix_event(check->hash, event);
+  if (event->kind == EVENTRING_END) {
+    check_end(check, event);
+  } else {
+    check->began++;
+    check->open[check->began].ns = event->ns;
+    check->open[check->began].within = 0;
+    check->open[check->began].id = event->id;
+  }
+  return 0;
+}
+
+static int mix_batch(void *context, const struct eventring_batch *batch) {
+  struct batch_check check; /* (not cleared: it is large) */
+  check.batch = batch, check.hash = context;
+  check.before_ns = batch->earliest_ns;
+  check.count = check.ended = check.began = 0;
+  check.open[0].within = 0;
+  REQUIRE(batch->count > 0 && batch->count <= EVENTRING_BATCH);
+  REQUIRE(eventring_batch_each(batch, check_event, &check) == 0);
+  REQUIRE(check.count == batch->count && check.before_ns == batch->latest_ns);
+  REQUIRE(check.ended == batch->ended_count && check.began == batch->opened_count);
+  REQUIRE(check.open[0].within == batch->within);
+  for (size_t i = 0; i < check.began; i++) {
+    const struct eventring_brief *brief = &batch->opened[i];
+    REQUIRE(brief->ns == check.open[i + 1].ns && brief->within == check.open[i + 1].within);
+    REQUIRE(brief->id == check.open[i + 1].id && brief->kind == EVENTRING_BEGIN);
+  }
+  uint32_t outer = 0;
+  for (size_t i = 0; i < batch->ended_count; i++) outer += batch->ended[i].began_before;
+  REQUIRE(batch->depth - outer == batch->depth_around);
   return 0;
 }
 
