@@ -405,10 +405,10 @@ static int count_ended(struct eva_tally_domain *domain, const struct eventring_b
   const struct eventring_brief *ended = batch->ended, *const end = ended + batch->ended_count;
   struct eva_tally_span *const *spans = domain->spans;
   for (; ended < end; ended++) {
-    struct eva_tally_span *span = spans[ended->id % EVENTRING_MAX_EVENTS];
+    struct eva_tally_span *span = spans[ended->id];
     if (__builtin_expect(!span, 0)) {
       if (!make_span(domain, batch, ended)) return EVENTRING_E_MEMORY;
-      span = spans[ended->id % EVENTRING_MAX_EVENTS];
+      span = spans[ended->id];
     }
     const uint64_t whole = ended->took;
     if (eva_histogram_add(&span->durations, whole) < 0) return EVENTRING_E_MEMORY;

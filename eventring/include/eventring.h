@@ -915,7 +915,7 @@ struct eventring_brief {
   uint64_t took;        /* ns from its begin on, at most `ns`; 0 of one that is left open */
   uint64_t within;      /* ns of the spans directly within it that ended in the batch: of a span
                            that began in it, at most `took` */
-  uint16_t id;          /* it has a definition: eventring_cursor_def */
+  uint16_t id;          /* below EVENTRING_MAX_EVENTS, of a definition: eventring_cursor_def */
   uint8_t kind;         /* EVENTRING_END; of one that is left open, EVENTRING_BEGIN */
   uint8_t event_class;
   uint32_t began_before; /* 1: before the batch, else 0 */

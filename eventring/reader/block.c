@@ -57,6 +57,7 @@ typedef uint64_t words2 __attribute__((vector_size(16), aligned(8), may_alias));
 /* Are the next RUN words events of one word each? Without a branch for each word. */
 static inline bool is_run(const uint64_t *words) {
   words2 lengths = {0}, no_kind = {0};
+#pragma GCC unroll 8
   for (int i = 0; i < RUN; i += 2) {
     words2 two = *(const words2 *)(words + i);
     lengths |= two;

@@ -143,23 +143,24 @@ static void count_ended(struct spans *s, const struct eventring_batch *batch,
   struct kind *const *const kinds = s->kinds;
   uint64_t over = 0, least = least_row(s);
   for (; ended < end; ended++) {
-    const struct eva_span_time *time = times;
-    times += ended->began_before;
-    if (!all && !wants_brief(s, batch, ended)) continue;
-    struct kind *kind = kinds[ended->id % EVENTRING_MAX_EVENTS];
     const uint64_t ns = ended->took;
+    if (!all && !wants_brief(s, batch, ended)) {
+      times += ended->began_before;
+      continue;
+    }
+    struct kind *kind = kinds[ended->id];
     if (__builtin_expect(!kind, 0)) kind = kind_of(s, ended->id);
     if (eva_histogram_add(&kind->durations, ns) < 0) no_memory();
     over += ns >= over_ns;
     if (__builtin_expect(ended->began_before, 0)) {
-      add_times(&kind->times, time);
+      add_times(&kind->times, times++);
     } else {
       kind->plain += ns;
       kind->plain_own += ns - ended->within;
     }
     if (ns < least) continue;
     const struct eva_span_time plain = eva_shares_time(ended);
-    note_brief(s, batch, ended, ended->began_before ? time : &plain);
+    note_brief(s, batch, ended, ended->began_before ? times - 1 : &plain);
     least = least_row(s);
   }
   s->over += over;
