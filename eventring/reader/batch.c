@@ -12,10 +12,7 @@
  * directly within took. Who wants the events as they were written gets them made again out of
  * the words (eventring_batch_each).
  *
- * The processor cannot foresee whether a begin or an end comes next where spans are nested,
- * and a wrong guess costs more than all the rest. So the two are decoded by the same
- * instructions, as in decode_nested there: both push (what an end pushes is never read), both
- * read the begin, and both fill an entry of the batch, which a begin does not keep.
+ * The spans that have no others within, which are often half of them, are taken in one step.
  *
  * The spans that begin in a batch are on a stack of its own, which has room for all that a
  * block can begin; those that it leaves open go to that of the reader at its end. That one
@@ -31,13 +28,13 @@
 #include "reader/cursor.h"
 
 _Static_assert(EVENTRING_BATCH >= FORMAT_BLOCK_WORDS, "a batch is of one block");
-_Static_assert(EVENTRING_END == EVENTRING_BEGIN + 1, "is_end");
+_Static_assert(EVENTRING_END == EVENTRING_BEGIN + 1, "ticks_of_leaf");
 
 struct evr_batched evr_definition_batched(const struct evr_definition *d) {
-  const uint32_t id = d->def.id, event_class = d->def.event_class;
+  const uint64_t id = d->def.id, event_class = d->def.event_class;
   if (d->plain != EVENTRING_BEGIN) return (struct evr_batched){0};
-  return (struct evr_batched){.tail = id | (uint32_t)EVENTRING_END << 16 | event_class << 24,
-                              .kinds = 2, .classes = 1ull << (event_class & 63)};
+  return (struct evr_batched){.tail = id | (uint64_t)EVENTRING_END << 16 | event_class << 24,
+                              .classes = 1ull << (event_class & 63)};
 }
 
 #define FIELD_AT(member, at) \
@@ -59,8 +56,9 @@ _Static_assert(sizeof(struct eventring_brief) == sizeof(struct begun), "step");
 /* What evr_sink has for batches. */
 struct evr_batch_room {
   struct eventring_brief ended[EVENTRING_BATCH], opened[EVENTRING_BATCH];
-  struct begun begun[1 + EVENTRING_BATCH]; /* the first one is none: no tail equals its */
+  struct begun begun[1 + EVENTRING_BATCH]; /* the first one is none: its tail is NO_TAIL */
 };
+#define NO_TAIL UINT64_MAX
 
 struct filling { /* of a batch */
   struct eventring_brief *next;  /* of those that ended */
@@ -126,9 +124,6 @@ static bool end_outer(struct evr_event_run *run, const struct evr_span_stack *st
   return true;
 }
 
-/* The entry of a table that is `bytes` bytes before another one. */
-#define ENTRY_BEFORE(entry, bytes) ((__typeof__(entry))((char *)(entry) - (bytes)))
-
 /* The definition of an event. (Its id, times the size of an entry, in one step.) */
 static inline __attribute__((always_inline)) const struct evr_batched *
 batched_at(const struct evr_batched *batched, uint64_t word) {
@@ -142,56 +137,64 @@ batched_at(const struct evr_batched *batched, uint64_t word) {
    compares as well in memory. */
 #define KEEP_IN_MEMORY(place) __asm__("" : "+m"(place))
 
+/* If the word that follows a begin is the end of the same span: its time, else UINT64_MAX. */
+static inline __attribute__((always_inline)) uint64_t
+ticks_of_leaf(const struct relative *relative, const uint64_t *begin, const uint64_t *last) {
+  bool is_leaf = begin < last && ((begin[1] - begin[0]) & FORMAT_TAIL_MASK) ==
+                                     EVENTRING_END - EVENTRING_BEGIN;
+  return is_leaf ? relative_ticks(relative, begin[1]) : UINT64_MAX;
+}
+
 /* Decodes what of the run a batch may have, from run->at on. (What changes is in locals, as few
    as possible: they are to be in registers.) */
 static inline __attribute__((always_inline)) void
 fill_batch(struct evr_event_run *run, struct relative relative,
            const struct evr_span_stack *stack, struct filling *to) {
-  const uint64_t *at = run->words + run->at, *last = run->words + run->end - 1;
-  const struct evr_batched *batched = to->batched;
+  const uint64_t *at = run->words + run->at, *const last = run->words + run->end - 1;
+  const struct evr_batched *const batched = to->batched;
   struct eventring_brief *next = to->next;
   struct begun *const bottom = to->bottom, *top = bottom;
   uint64_t word = *at, ns = relative.from_ns, within = 0, classes = 0, ticks = 0;
   for (;;) {
-    const uint64_t is_end = (word & FORMAT_WHAT_MASK) - EVENTRING_BEGIN;
+    const uint64_t what = word & FORMAT_WHAT_MASK;
     const struct evr_batched *const definition = batched_at(batched, word);
-    if (is_end >= definition->kinds) break;
     const uint64_t tail = definition->tail;
-    const uint64_t following = at < last ? at[1] : 0;
-    memcpy(&next->id, &tail, sizeof tail);
     KEEP_IN_MEMORY(relative);
-    if (!is_end && ((following - word) & FORMAT_TAIL_MASK) == 1) { /* a leaf */
-      const uint64_t before = ticks;
-      ticks = relative_ticks(&relative, following);
-      if (ticks >= relative.bound || ticks < before) {
-        last = at;
-        continue;
+    if (what == EVENTRING_BEGIN) {
+      if (!tail) break;
+      const uint64_t end_ticks = ticks_of_leaf(&relative, at, last);
+      if (end_ticks < relative.bound && end_ticks >= ticks) {
+        ticks = end_ticks;
+        next->ns = relative_ns(&relative, ticks);
+        next->took = next->ns - ns;
+        next->within = 0;
+        memcpy(&next->id, &tail, sizeof tail);
+        within += next->took;
+        next++;
+        at++;
+      } else {
+        top->ns = ns;
+        top->word = word;
+        top->before = within;
+        top->tail = tail;
+        top++;
+        within = 0;
       }
-      next->ns = relative_ns(&relative, ticks);
-      next->took = next->ns - ns;
-      next->within = 0;
-      within += next->took;
-      next++;
-      at++;
-    } else {
-      const uint64_t step = is_end * sizeof *top;
-      top->ns = ns;
-      top->word = word;
-      top->before = within;
-      top->tail = tail;
-      struct begun *const begun = ENTRY_BEFORE(top, step);
+    } else if (what == EVENTRING_END) {
+      memcpy(&next->id, &tail, sizeof tail);
       next->ns = ns;
       next->within = within;
-      if (__builtin_expect(begun->tail != tail, 0)) {
-        if (top != bottom || !end_outer(run, stack, word, ns, next)) break;
-        within = next->took;
-        next++;
+      if (__builtin_expect(top[-1].tail == tail, 1)) {
+        top--;
+        next->took = ns - top->ns;
+        within = top->before + next->took;
       } else {
-        next->took = ns - begun->ns;
-        within = (begun->before + next->took) & -is_end;
-        next = ENTRY_BEFORE(next, -step);
-        top = ENTRY_BEFORE(begun + 1, step);
+        if (top != bottom || !tail || !end_outer(run, stack, word, ns, next)) break;
+        within = next->took;
       }
+      next++;
+    } else {
+      break;
     }
     classes |= definition->classes;
     if (at++ >= last) break;
@@ -297,6 +300,7 @@ int eventring_cursor_batches(eventring_cursor *c,
   if (c->flags & EVENTRING_OPEN_BACKWARDS || c->busy) return EVENTRING_E_STATE;
   if (callback && !c->batch_room) c->batch_room = calloc(1, sizeof *c->batch_room);
   if (callback && !c->batch_room) return EVENTRING_E_MEMORY;
+  if (callback) c->batch_room->begun[0].tail = NO_TAIL;
   c->batch = callback;
   c->batch_context = context;
   return EVENTRING_OK;

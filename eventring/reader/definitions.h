@@ -32,8 +32,7 @@ struct evr_definition {
 void evr_definition_prepare(struct evr_definition *definition);
 /* Of a definition, what batch.c needs; {0}: its events are not for batches. */
 struct evr_batched {
-  uint32_t tail;   /* id, kind END and class of its ends in a batch */
-  uint32_t kinds;  /* so many kinds from BEGIN on: 2 */
+  uint64_t tail;    /* id, kind END and class in the places of a struct eventring_brief */
   uint64_t classes; /* the bit of its class */
 };
 struct evr_batched evr_definition_batched(const struct evr_definition *definition);
