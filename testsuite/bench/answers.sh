@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # make bench-answers [ANSWERS_MB=n] [ROUNDS=n]: what the questions cost over a long recording,
-# beside `cat` of the same file, alternately: the least and the median of each, the ratios, and
-# the memory. `cat` stands twice in a round: the second is the control.
+# beside `cat` of the same file, alternately: the least and the median of the time and of the
+# processor time of each, the ratio of the medians to those of `cat`, and the memory. `cat`
+# stands twice in a round: the second is the control.
 #
 #   BUILDDIR=... answers.sh MEGABYTES ROUNDS
 set -u
@@ -17,11 +18,11 @@ saros=$BUILDDIR/saros eventring=$BUILDDIR/eventring/eventring
 file=work.eventring
 cat $file >/dev/null
 
-# took NAME COMMAND...: seconds and kilobytes into NAME.times
+# took NAME COMMAND...: seconds, of the processor too, and kilobytes into NAME.times
 took() {
   local name=$1
   shift
-  /usr/bin/time -a -o "$name.times" -f '%e %M' "$@" >/dev/null || echo "status $? of $*"
+  /usr/bin/time -a -o "$name.times" -f '%e %U %S %M' "$@" >/dev/null || echo "status $? of $*"
 }
 for ((round = 0; round < rounds; round++)); do
   took cat cat $file
@@ -31,10 +32,17 @@ for ((round = 0; round < rounds; round++)); do
   took control cat $file
 done
 printf '%s bytes, %d rounds, %s processors\n' "$(stat -c %s $file)" "$rounds" "$(nproc)"
-figure() { sort -n "$1.times" | awk -v q="$2" '{v[NR] = $1} END {print v[q ? int((NR + 1) / 2) : 1]}'; }
-printf '%-8s %9s %9s %12s %12s\n' "" "least s" "median s" "times cat" "memory MiB"
+# times NAME 0|1: least and median of the seconds, or of those of the processor
+times() {
+  awk -v cpu="$2" '{print cpu ? $2 + $3 : $1}' "$1.times" | sort -n |
+    awk '{v[NR] = $1} END {print v[1], v[int((NR + 1) / 2)]}'
+}
+printf '%-8s %18s %9s %22s %9s %7s\n' "" "seconds: least, mid" "times cat" "processor: least, mid" \
+  "times cat" MiB
 for name in cat control pauses spans stats; do
-  awk -v name=$name -v least="$(figure $name 0)" -v median="$(figure $name 1)" \
-    -v base="$(figure cat 1)" -v kb="$(awk '$2 > m {m = $2} END {print m}' $name.times)" 'BEGIN {
-    printf "%-8s %9.3f %9.3f %12.1f %12.1f\n", name, least, median, (base > 0 ? median / base : 0), kb / 1024 }'
+  echo "$(times $name 0) $(times $name 1) $(times cat 0) $(times cat 1)" \
+    "$(awk '$4 > m {m = $4} END {print m / 1024}' $name.times)" |
+    awk -v name=$name 'function ratio(a, b) {return b > 0 ? a / b : 0}
+      {printf "%-8s %10.3f %8.3f %9.1f %13.3f %8.3f %9.1f %7.1f\n", name, $1, $2, ratio($2, $6),
+              $3, $4, ratio($4, $8), $9}'
 done
