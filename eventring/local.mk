@@ -201,7 +201,6 @@ eventring_eventring_SOURCES = \
 	eventring/tools/profile_export.c \
 	eventring/tools/profile_diff.c eventring/tools/profile_diff.h \
 	eventring/tools/sample_diff.c eventring/tools/sample_diff.h \
-	eventring/tools/json_read.c eventring/tools/json_read.h \
 	eventring/tools/sample_names.c eventring/tools/sample_names.h \
 	eventring/tools/perf_text.c eventring/tools/perf_text.h \
 	eventring/tools/perf_merge.c eventring/tools/perf_merge.h \
@@ -239,8 +238,9 @@ eventring_eventring_SOURCES = \
 	eventring/tools/text_table.h \
 	eventring/tools/tally_print.h eventring/tools/tally_choice.c eventring/tools/tally_json.c eventring/tools/tally_text.c \
 	eventring/tools/tool.c eventring/tools/tool.h
+eventring_eventring_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
 eventring_eventring_LDADD = libeventring_tools.a libremote.a libexport.a libanalysis.a $(LINK_EVENTRING) \
-	$(LIBURING_LIBS) $(LIBZSTD_LIBS) $(ZLIB_LIBS) $(SQLITE_LIBS) $(PROGRAM_LIBS)
+	$(LIBURING_LIBS) $(LIBZSTD_LIBS) $(ZLIB_LIBS) $(SQLITE_LIBS) $(JANSSON_LIBS) $(PROGRAM_LIBS)
 
 # What the tests of the command record with, and its statistics alone.
 check_PROGRAMS += testsuite/tools/producer

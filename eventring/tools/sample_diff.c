@@ -16,6 +16,9 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#ifdef HAVE_JANSSON
+#include <jansson.h>
+#endif
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,14 +27,13 @@
 #include "analysis/compare.h"
 #include "analysis/json.h"
 #include "analysis/units.h"
-#include "json_read.h"
 #include "text_table.h"
 
 #define ALPHA 0.05
 #define LEAST_POINT 0.01
 #define SURE 1.96 /* standard errors: 95 % */
 
-enum { MOST_BYTES = 1 << 28, ROOM_NAME = 512 };
+enum { MOST_BYTES = 1 << 26 };
 
 struct share_row {
   char *name, *source;
@@ -79,69 +81,14 @@ bool sample_diff_knows(const char *path) {
 
 /* What one file says, beside its rows. */
 struct heading {
-  bool sampled, has_rows;
+  bool sampled;
   char by[16];
   double ns, samples;
 };
 
-static void read_total(struct json_in *in, struct heading *h) {
-  char key[16];
-  for (json_open(in, '{'); json_key(in, key, sizeof key);)
-    if (strcmp(key, "ns") == 0) h->ns = json_number(in);
-    else if (strcmp(key, "samples") == 0) h->samples = json_number(in);
-    else json_skip(in);
-}
-
-/* Its own time is noted as its number of samples, until the total is known. */
-static void read_row(struct json_in *in, struct shares *d, size_t run) {
-  char key[16], name[ROOM_NAME] = "", source[ROOM_NAME] = "";
-  double line = 0, own = 0;
-  for (json_open(in, '{'); json_key(in, key, sizeof key);)
-    if (strcmp(key, "name") == 0) json_string(in, name, sizeof name);
-    else if (strcmp(key, "source") == 0) json_string(in, source, sizeof source);
-    else if (strcmp(key, "line") == 0) line = json_number(in);
-    else if (strcmp(key, "exclusive_ns") == 0) own = json_number(in);
-    else json_skip(in);
-  if (!(line >= 0 && line <= UINT32_MAX && own >= 0)) in->bad = true;
-  if (in->bad) return;
-  if (d->count == d->room) {
-    d->room = d->room ? 2 * d->room : 64;
-    d->rows = need_resized(d->rows, d->room, sizeof *d->rows);
-  }
-  struct share_row *row = &d->rows[d->count++];
-  *row = (struct share_row){.name = need_copy(name), .source = need_copy(source),
-                            .line = (uint32_t)line,
-                            .samples = need_zeroed(d->runs, sizeof *row->samples)};
-  row->samples[run] = own;
-}
-
-static void read_rows(struct json_in *in, struct shares *d, size_t run, struct heading *h) {
-  h->has_rows = true;
-  for (json_open(in, '['); json_item(in);) read_row(in, d, run);
-}
-
-static void read_profile(struct json_in *in, struct shares *d, size_t run, struct heading *h) {
-  char key[16], text[16];
-  for (json_open(in, '{'); json_key(in, key, sizeof key);) {
-    if (strcmp(key, "source") == 0) {
-      json_string(in, text, sizeof text);
-      h->sampled = strcmp(text, "samples") == 0;
-    } else if (strcmp(key, "by") == 0) {
-      json_string(in, h->by, sizeof h->by);
-    } else if (strcmp(key, "total") == 0) {
-      read_total(in, h);
-    } else if (strcmp(key, "rows") == 0 && !h->has_rows) {
-      read_rows(in, d, run, h);
-    } else {
-      json_skip(in);
-    }
-  }
-  if (!json_end(in)) in->bad = true;
-}
-
 /* Why shares cannot be made of it; NULL: they can. `own`: the sum of the rows. */
 static const char *fault(const struct heading *h, double own) {
-  if (!h->sampled || !h->has_rows) return "not a profile of samples (profile --hz N --json)";
+  if (!h->sampled) return "not a profile of samples (profile --hz N --json)";
   if (strcmp(h->by, "function") != 0 && strcmp(h->by, "line") != 0)
     return "its rows are not functions or lines (profile --by)";
   if (!(h->samples >= 1 && h->ns > 0 && h->ns < 1e300 && h->samples < 1e15))
@@ -150,22 +97,86 @@ static const char *fault(const struct heading *h, double own) {
   return own > h->ns * (1 + 1e-9) ? "its rows are more than its total" : NULL;
 }
 
+#ifdef HAVE_JANSSON
+static const char *text_at(const json_t *object, const char *key) {
+  const char *text = json_string_value(json_object_get(object, key));
+  return text ? text : "";
+}
+
+static double number_at(const json_t *object, const char *key) {
+  return json_number_value(json_object_get(object, key));
+}
+
+/* Its own time is noted as its number of samples, until the total is known. */
+static bool take_row(const json_t *json, struct shares *d, size_t run) {
+  double line = number_at(json, "line"), own = number_at(json, "exclusive_ns");
+  if (!json_is_string(json_object_get(json, "name")) || !(line >= 0 && line <= UINT32_MAX) ||
+      !(own >= 0))
+    return false;
+  if (d->count == d->room) {
+    d->room = d->room ? 2 * d->room : 64;
+    d->rows = need_resized(d->rows, d->room, sizeof *d->rows);
+  }
+  struct share_row *row = &d->rows[d->count++];
+  *row = (struct share_row){.name = need_copy(text_at(json, "name")),
+                            .source = need_copy(text_at(json, "source")),
+                            .line = (uint32_t)line,
+                            .samples = need_zeroed(d->runs, sizeof *row->samples)};
+  row->samples[run] = own;
+  return true;
+}
+
+/* NULL, or what is wrong. */
+static const char *take_profile(const json_t *json, struct shares *d, size_t run,
+                                struct heading *h) {
+  const json_t *total = json_object_get(json, "total"), *rows = json_object_get(json, "rows");
+  size_t i;
+  json_t *row;
+  if (!json_is_array(rows)) return "not a profile (profile --hz N --json)";
+  h->sampled = strcmp(text_at(json, "source"), "samples") == 0;
+  snprintf(h->by, sizeof h->by, "%s", text_at(json, "by"));
+  h->ns = number_at(total, "ns");
+  h->samples = number_at(total, "samples");
+  json_array_foreach(rows, i, row)
+    if (!take_row(row, d, run)) return "a row without a name, or with a wrong line or time";
+  return NULL;
+}
+
+static const char *read_profile(struct shares *d, const char *text, size_t size, size_t run,
+                                struct heading *h, char *room, size_t room_size) {
+  json_error_t error;
+  json_t *json = json_loadb(text, size, JSON_DECODE_INT_AS_REAL, &error);
+  if (!json) {
+    snprintf(room, room_size, "not JSON, at byte %d: %s", error.position, error.text);
+    return room;
+  }
+  const char *why = take_profile(json, d, run, h);
+  json_decref(json);
+  return why;
+}
+#else
+static const char *read_profile(struct shares *d, const char *text, size_t size, size_t run,
+                                struct heading *h, char *room, size_t room_size) {
+  (void)d, (void)text, (void)size, (void)run, (void)h, (void)room, (void)room_size;
+  return "this eventring was built without jansson (Debian package: libjansson-dev), which "
+         "reads profiles of samples";
+}
+#endif
+
 static int read_run(struct shares *d, const char *path, size_t run) {
-  struct json_in in;
   struct heading h = {0};
   size_t size, first = d->count;
-  char *text = read_text(path, &size);
+  char room[256], *text = read_text(path, &size);
   if (!text) return STATUS_WRONG;
-  json_begin(&in, text, size);
-  read_profile(&in, d, run, &h);
-  size_t at = (size_t)(in.at - in.start);
+  const char *why = read_profile(d, text, size, run, &h, room, sizeof room);
   free(text);
   double own = 0;
   for (size_t i = first; i < d->count; i++) own += d->rows[i].samples[run];
-  const char *why = in.bad ? "" : fault(&h, own);
-  if (in.bad) complain("%s: not the JSON of a profile, at byte %zu", path, at);
-  else if (why) complain("%s: %s", path, why);
-  if (why) return STATUS_WRONG;
+  if (!why) why = fault(&h, own);
+  if (why) {
+    complain("%s: %s", path, why);
+    return STATUS_WRONG;
+  }
   for (size_t i = first; i < d->count; i++) d->rows[i].samples[run] *= h.samples / h.ns;
   d->total[run] = h.samples;
   return -1;
@@ -279,7 +290,7 @@ static void print_text(const struct shares *d, uint64_t top) {
   TABLE(table, "<+function", "own A", "own B", "points", "95 % error", "p", "<");
   for (size_t i = 0; i < d->count && i < top; i++) {
     const struct share_row *row = &d->rows[i];
-    char name[2 * ROOM_NAME + 16];
+    char name[512];
     if (row->line) snprintf(name, sizeof name, "%s %s:%u", row->name, row->source, row->line);
     else if (row->source[0]) snprintf(name, sizeof name, "%s %s", row->name, row->source);
     else snprintf(name, sizeof name, "%s", row->name);

@@ -3,6 +3,10 @@
 # known. Equal shares are not found to have changed, others are, and the error that is shown
 # contains the true difference as often as it says. Then, samples of a program.
 . "$TESTSUITE/tools/_tools.sh"
+echo '{}' >empty.json
+case $("$EVENTRING" diff --profile empty.json empty.json 2>&1) in
+  *"without jansson"*) echo "built without jansson (Debian package: libjansson-dev)"; exit 77 ;;
+esac
 pairs=$((TEST_SLOWNESS > 1 ? 25 : 100))
 
 cat >draw.lua <<'END'
@@ -73,11 +77,17 @@ damaged "$head[]}" "rows are missing"
 damaged "$head"'[{"name":"a","exclusive_ns":20}]}' "its rows are more"
 damaged "${head/function/stack}[]}" "its rows are not functions or lines"
 damaged "${head/2/0}[]}" "it has no samples"
-for text in '{' '{"' '{"a' '{"a"' '{"a":' "$head" "$head[{" "$head"'[{"name":"\u12"}]}' "$head"'[{"name":1}]}' \
-            "$head"'[{"line":-1}]}' "$head"'[{"exclusive_ns":inf}]}' "$head[]}}" "$head[,]}" '{"a":tru}'; do
-  damaged "$text" "not the JSON of a profile, at byte"
+for text in '{' '{"' '{"a' '{"a"' '{"a":' "$head" "$head[{" "$head"'[{"name":"\u12"}]}' \
+            "$head"'[{"exclusive_ns":inf}]}' "$head[]}}" "$head[,]}" '{"a":tru}' \
+            "{\"a\":$(printf '[%.0s' {1..9999})"; do
+  damaged "$text" "not JSON, at byte"
 done
-damaged "{\"a\":$(printf '[%.0s' {1..100})" "not the JSON"
+for text in '{"name":1}' '{"line":0}' '{"name":"a","line":-1}' '{"name":"a","line":1e10}' \
+            '{"name":"a","exclusive_ns":-1}' '[]' 3; do
+  damaged "$head[$text]}" "a row without a name"
+done
+damaged '{"rows":{}}' "not a profile"
+damaged '{}' "not a profile"
 ends 1 "not compared" "$EVENTRING" diff --profile a.json /dev/null
 ends 1 "No such file" "$EVENTRING" diff --profile none.json none.json
 
