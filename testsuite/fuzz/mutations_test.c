@@ -11,8 +11,8 @@
  *
  * Takes the packed files of testsuite/fuzz/corpus/eventring (wrapped and unwrapped
  * rings of the smallest size) and damages each in turn in one of six ways. No
- * crash, no read that takes 2 s (times TEST_SLOWNESS), and what is damage of the structure is an error:
- * a header whose magic, version, byte order, sizes or offsets are others; a file
+ * crash, no read that takes 2 s (times TEST_SLOWNESS), and what is damage of the structure
+ * is an error: a header whose magic, version, byte order, sizes or offsets are others; a file
  * that is shorter than its blocks. Checksums are made right again for most others, so that
  * what lies behind them is reached. The compressed one has ways of its own.
  * `make check-mutations` runs 20,000 under AddressSanitizer.
