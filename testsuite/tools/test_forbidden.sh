@@ -12,7 +12,8 @@ as() { # USER COMMAND...; in the background it is that command's process
 }
 # The folders above this one may be root's alone.
 place=$(mktemp -d /tmp/saros-forbidden.XXXXXX) || exit 1
-trap 'rm -rf "$place"' EXIT
+pid=
+trap '[ -z "$pid" ] || kill -KILL $pid 2>/dev/null; rm -rf "$place"' EXIT
 cp "$SAROS" "$place/saros" && cp "$EVENTRING" "$place/eventring" && mkdir "$place/own" &&
   chmod 755 "$place" "$place/saros" "$place/eventring" && chown $NOBODY "$place/own" || exit 1
 cd "$place/own" || exit 1
@@ -32,11 +33,12 @@ work()
 END
 # run [NAME=VALUE...] [closed]: sets `pid`
 run() {
+  rm -f out # that of the process before says "ready", too
   as $NOBODY env SAROS_EVENTRING_STACKS=0 "${@:1:$#-1}" "$place/saros" work.lua "${@: -1}" >out 2>err &
   pid=$!
   until_so grep -q ready out || fail "it does not start: $(cat err)"
 }
-end_run() { kill -KILL $pid; wait $pid 2>/dev/null; }
+end_run() { kill -KILL $pid; wait $pid 2>/dev/null; pid=; }
 asked() { # USER COMMAND...: that user's eventring fails and says what is expected
   ends 1 "$expected" as "$1" "$place/eventring" "${@:2}" $pid
 }
