@@ -39,6 +39,12 @@ struct life {
   struct sample_tree tree;
   struct open_span *spans;
   size_t count, room;
+  size_t left; /* of the spans: those whose contexts do not run */
+  /* If `settled`, no span of this context in this ring is left: so most events need not look
+     through all spans, of which there are many where functions call themselves. */
+  uint64_t settled_context;
+  uint8_t settled_ring;
+  bool settled;
   bool seen; /* an event of it was delivered */
 };
 
@@ -166,6 +172,7 @@ static void end_span(struct life *life, const struct eventring_event *event) {
   for (size_t i = life->count; i-- > 0;) {
     if (life->spans[i].ring != event->ring || life->spans[i].context != event->context) continue;
     life->count--;
+    life->left -= life->spans[i].left;
     memmove(&life->spans[i], &life->spans[i + 1], (life->count - i) * sizeof *life->spans);
     return;
   }
@@ -176,13 +183,23 @@ static bool is_of(const struct open_span *span, uint8_t ring, uint64_t context) 
 }
 
 static void leave(struct life *life, uint8_t ring, uint64_t context) {
+  life->settled = false;
   for (size_t i = 0; i < life->count; i++)
-    if (is_of(&life->spans[i], ring, context)) life->spans[i].left = true;
+    if (is_of(&life->spans[i], ring, context) && !life->spans[i].left) {
+      life->spans[i].left = true;
+      life->left++;
+    }
 }
 
 /* Those that were left move to the end, in their order. */
 static void go_on(struct life *life, uint8_t ring, uint64_t context) {
   size_t moved = 0, kept = 0;
+  if (life->left == 0 ||
+      (life->settled && life->settled_ring == ring && life->settled_context == context))
+    return;
+  life->settled = true;
+  life->settled_ring = ring;
+  life->settled_context = context;
   for (size_t i = 0; i < life->count; i++)
     moved += is_of(&life->spans[i], ring, context) && life->spans[i].left;
   if (moved == 0) return;
@@ -194,6 +211,7 @@ static void go_on(struct life *life, uint8_t ring, uint64_t context) {
     else life->spans[kept++] = *span;
   }
   memcpy(&life->spans[kept], all, moved * sizeof *all);
+  life->left -= moved;
   free(all);
 }
 
