@@ -176,6 +176,8 @@ static void note_time(struct metrics *m, uint64_t ns) {
     if (m->every_ns && ns >= start)
       m->next_ns = ns - (ns - start) % m->every_ns + m->every_ns;
   }
+  /* of more instants than there is room for, every other one would be dropped anyway */
+  while (m->next_ns && ns > m->next_ns && (ns - m->next_ns) / m->every_ns >= MOST_INSTANTS) thin(m);
   while (m->next_ns && ns > m->next_ns && !m->failed) take_instant(m);
   if (ns > m->last_ns) m->last_ns = ns;
 }
