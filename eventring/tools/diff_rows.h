@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* diff_rows.h: functions and what each had in each run, compared: what `diff --profile` of
+ * calls and of samples have in common.
+ *
+ * Runs are those of A and B in turn, an even number; a side is 0 (A) or 1 (B). Rows are read
+ * one a function and run, and matched by name, source and line. With EVA_LEAST_RUNS runs a side
+ * or more they are compared by Welch's test (analysis/compare.h), with fewer as the kind says.
+ * Of all functions together one is found by chance in 20 comparisons at most (Holm). */
+#ifndef EVENTRING_TOOL_DIFF_ROWS_H
+#define EVENTRING_TOOL_DIFF_ROWS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "analysis/compare.h"
+#include "analysis/json.h"
+#include "profile_diff.h"
+#include "text_table.h"
+
+struct diff_row {
+  char *name, *source;
+  uint32_t line;
+  double *own;      /* of each run; what it is, the kind says */
+  double calls[2];  /* of all runs of a side */
+  double spread[2]; /* variance of a call's duration over the square of its mean, times calls */
+  double error;     /* of the difference between the sides, with 95 %; 0: none was estimated */
+  double moved;     /* the difference between the sides, by which rows are sorted */
+  struct eva_comparison comparison;
+};
+
+struct diff_rows {
+  struct diff_row *rows;
+  size_t count, room, runs;
+  double *total; /* of each run */
+};
+
+/* What is compared. */
+struct diff_kind {
+  /* The value of a run by which it is compared with others. */
+  double (*value)(const struct diff_rows *d, const struct diff_row *row, size_t run);
+  /* Fills `comparison`, `error` and `moved` from the sums of the sides. */
+  void (*compare)(const struct diff_rows *d, struct diff_row *row);
+  /* Is a difference that is no chance large enough to tell? `few`: runs. */
+  bool (*matters)(const struct diff_row *row, bool few);
+
+  void (*heading)(const struct diff_rows *d); /* one line */
+  const char *few;              /* how it is compared with few runs, after "... a side. " */
+  const char *const *titles;    /* of a table: function, figures, "p", "<" */
+  size_t columns;
+  void (*cells)(struct table *table, const struct diff_rows *d, const struct diff_row *row);
+  const char *(*verdict)(const struct diff_row *row, char text[static 64]); /* of a change */
+  void (*put_total)(struct eva_json *json, const struct diff_rows *d);
+  void (*put_row)(struct eva_json *json, const struct diff_rows *d, const struct diff_row *row);
+};
+
+/* Adds a row, of which the texts are copied and all else is 0. */
+struct diff_row *diff_rows_add(struct diff_rows *d, const char *name, const char *source,
+                               uint32_t line);
+/* The sum over the runs of a side. */
+double diff_rows_sum(const struct diff_rows *d, const double *of_runs, size_t side);
+
+/* Reads all runs by `read`, which returns -1, or an exit status after a message; compares and
+   prints them. Returns the exit status. */
+int diff_rows(const struct diff_kind *kind, const struct profile_diff *options,
+              int (*read)(struct diff_rows *d, const char *path, size_t run), char **paths,
+              size_t count);
+
+#endif
