@@ -215,7 +215,8 @@ static void print_json(const struct runs *runs) {
 
 struct asked {
   bool json, heap, profile;
-  uint64_t top, runs; /* 0: not given */
+  uint64_t top;  /* 0: not given */
+  uint64_t runs; /* UINT64_MAX: not given */
   const char *by, *prefix;
   char **programs[2]; /* to be launched; NULL: recordings are given */
 };
@@ -229,8 +230,9 @@ static int check_programs(const struct command *self, struct asked *asked,
   if (asked->heap || asked->profile)
     return usage_error(self, "--heap and --profile compare recordings");
   if (asked->by) return usage_error(self, "--by goes with --heap");
-  if (asked->runs > MOST_RUNS) return usage_error(self, "more than %d --runs", MOST_RUNS);
-  if (!asked->runs) asked->runs = RUNS_BY_DEFAULT;
+  if (asked->runs == UINT64_MAX) asked->runs = RUNS_BY_DEFAULT;
+  if (asked->runs < 1 || asked->runs > MOST_RUNS)
+    return usage_error(self, "--runs: 1 to %d", MOST_RUNS);
   if (!run_pairs_split(operands->command, asked->programs))
     return usage_error(self, "two programs are needed: -- PROGRAM_A -- PROGRAM_B");
   return -1;
@@ -253,7 +255,7 @@ static int read_words(const struct command *self, int count, char **words, struc
   int status = options_parse(self, OPTION_SPECS(specs), count, words, operands);
   if (status >= 0) return status;
   if (operands->command) return check_programs(self, asked, operands);
-  if (asked->runs) return usage_error(self, "--runs goes with two PROGRAMs");
+  if (asked->runs != UINT64_MAX) return usage_error(self, "--runs goes with two PROGRAMs");
   if (operands->count < 2) return usage_error(self, "two recordings, A and B, are needed");
   if (asked->heap && operands->count > 2)
     return usage_error(self, "--heap compares two recordings");
@@ -278,7 +280,7 @@ static int read_recordings(struct runs *runs, const struct operands *operands) {
 }
 
 int command_diff(const struct command *self, int count, char **words) {
-  struct asked asked = {.prefix = "SAROS_EVENTRING"};
+  struct asked asked = {.prefix = "SAROS_EVENTRING", .runs = UINT64_MAX};
   struct operands operands;
   int status = read_words(self, count, words, &asked, &operands);
   if (status >= 0) return status;
