@@ -149,6 +149,10 @@ static void note_rate(struct eva_heap_state *s, double rate) {
 struct reading {
   struct eva_heap *heap;
   uint32_t last[EVENTRING_MAX_DOMAINS]; /* number of the last profile of each slot */
+  struct {
+    uint32_t profile; /* the one with the highest peak of each slot; */
+    double bytes;     /* one profile ends before another one of its slot begins */
+  } peak[EVENTRING_MAX_DOMAINS];
   bool no_memory;
 };
 
@@ -157,9 +161,19 @@ static bool is_last(const struct reading *reading, const struct eventring_heap *
   return heap->domain < EVENTRING_MAX_DOMAINS && reading->last[heap->domain] == heap->number;
 }
 
-static int note_last(void *context, const struct eventring_heap *heap) {
+static bool has_peak(const struct reading *reading, const struct eventring_heap *heap) {
+  return heap->domain < EVENTRING_MAX_DOMAINS &&
+         reading->peak[heap->domain].profile == heap->number;
+}
+
+static int note_profile(void *context, const struct eventring_heap *heap) {
   struct reading *reading = context;
-  if (heap->domain < EVENTRING_MAX_DOMAINS) reading->last[heap->domain] = heap->number;
+  if (heap->domain >= EVENTRING_MAX_DOMAINS) return 0;
+  reading->last[heap->domain] = heap->number;
+  if (heap->peak.bytes >= reading->peak[heap->domain].bytes) {
+    reading->peak[heap->domain].profile = heap->number;
+    reading->peak[heap->domain].bytes = heap->peak.bytes;
+  }
   return 0;
 }
 
@@ -213,13 +227,13 @@ static int on_entry(void *context, const struct eventring_heap *heap,
   if (is_last(reading, heap)) add(&amount[EVA_LIVE], &e->live);
   add(&amount[EVA_ALLOCATED], &e->allocated);
   add(&amount[EVA_TEMPORARY], &e->temporary);
-  add(&amount[EVA_PEAK], &e->peak);
+  if (has_peak(reading, heap)) add(&amount[EVA_PEAK], &e->peak);
   return 0;
 }
 
 int eva_heap_read(struct eva_heap *h, eventring_cursor *cursor) {
   static const struct eventring_heap_callbacks callbacks = {on_heap, on_entry};
-  static const struct eventring_heap_callbacks first = {note_last, NULL};
+  static const struct eventring_heap_callbacks first = {note_profile, NULL};
   struct reading reading = {.heap = h};
   int status = eventring_cursor_heaps(cursor, &first, &reading);
   if (status == EVENTRING_OK) status = eventring_cursor_heaps(cursor, &callbacks, &reading);
@@ -293,9 +307,9 @@ static struct eva_amount amount_of(const struct eventring_sample *s, double rate
                              n * (1 - rate) / (rate * rate) * 64};
 }
 
-/* Remembers what is alive when it is more than ever; where it grows slowly, not each time. */
-static void note_peak(struct eva_heap *h) {
-  if (h->live <= h->peak * (1 + 1.0 / 32)) return;
+/* Remembers what is alive when it is more than ever by a part of that. */
+static void note_peak(struct eva_heap *h, double part) {
+  if (h->live <= h->peak * (1 + part)) return;
   h->peak = h->live;
   for (uint32_t i = 0; i < h->count; i++) h->rows[i].amount[EVA_PEAK] = h->rows[i].amount[EVA_LIVE];
 }
@@ -345,7 +359,10 @@ static void forget_domain(struct eva_heap *h, uint32_t domain) {
   for (uint32_t i = 0; i < h->blocks_size; i++) {
     struct block *b = &h->blocks[i];
     if (!b->number || b->row == UINT32_MAX || b->domain != domain) continue;
-    if (!h->survived) take_away(&h->rows[b->row].amount[EVA_LIVE], &b->amount);
+    if (!h->survived) {
+      take_away(&h->rows[b->row].amount[EVA_LIVE], &b->amount);
+      h->live -= b->amount.bytes;
+    }
     b->row = UINT32_MAX;
   }
 }
@@ -365,7 +382,7 @@ int eva_heap_event(struct eva_heap *h, const struct eventring_event *event) {
   case EVENTRING_MEMORY_COLLECTED:
     d->collections++;
     h->state.collections += event->ns >= h->since;
-    if (!h->survived) note_peak(h);
+    if (!h->survived) note_peak(h, 1.0 / 32); /* where it grows slowly, not each time */
     break;
   case EVENTRING_MEMORY_RATE:
     if (d->rate > 0) forget_domain(h, event->domain); /* a profile ends; nothing says more */
@@ -379,6 +396,7 @@ int eva_heap_event(struct eva_heap *h, const struct eventring_event *event) {
 }
 
 int eva_heap_settle(struct eva_heap *h) {
+  if (!h->survived) note_peak(h, 0);
   for (uint32_t i = 0; h->survived && i < h->blocks_size; i++) {
     const struct block *b = &h->blocks[i];
     if (!b->number || b->row == UINT32_MAX || !survived(h, b)) continue;

@@ -283,11 +283,18 @@ static struct eventring_amount amount(struct format_amount from, double rate, un
       .bytes_variance = n * (1 - rate) / (rate * rate) * bytes * bytes};
 }
 
+/* The producer notes a peak when it passes the last one by 1/32. What is alive now may be more. */
+static bool peak_is_now(const struct format_heap *f) {
+  return f->live.samples > f->peak_samples;
+}
+
 static struct eventring_heap heap_of(const eventring_cursor *c, const struct format_heap *f,
                                      bool whole) {
   double rate = rate_of(f);
   unsigned bytes = f->word_bytes;
   const struct evr_metadata *meta = &c->meta;
+  uint64_t peak_samples = peak_is_now(f) ? f->live.samples : f->peak_samples;
+  uint64_t peak_ticks = peak_is_now(f) ? f->ticks : f->peak_ticks;
   struct eventring_heap heap = {
       .number = record_number(f->first), .domain = f->slot, .incarnation = f->incarnation,
       .over = f->over & 1, .torn = !whole, .rate = rate, .word_bytes = bytes,
@@ -295,8 +302,8 @@ static struct eventring_heap heap_of(const eventring_cursor *c, const struct for
       .collections = f->collections, .words = f->words, .live_words = f->live_words,
       .allocated = amount(f->allocated, rate, bytes), .live = amount(f->live, rate, bytes),
       .temporary = amount(f->temporary, rate, bytes),
-      .peak = amount((struct format_amount){f->peak_samples, 0}, rate, bytes),
-      .peak_ns = f->peak_ticks ? evr_metadata_ns(meta, f->peak_ticks) : 0,
+      .peak = amount((struct format_amount){peak_samples, 0}, rate, bytes),
+      .peak_ns = peak_ticks ? evr_metadata_ns(meta, peak_ticks) : 0,
       .entries = f->entries, .lost_entries = f->lost_entries,
       .lost_allocated = amount(f->lost_allocated, rate, bytes),
       .lost_live = amount(f->lost_live, rate, bytes)};
@@ -304,14 +311,15 @@ static struct eventring_heap heap_of(const eventring_cursor *c, const struct for
 }
 
 static struct eventring_heap_entry entry_of(const struct format_heap_entry *e,
-                                            const struct eventring_heap *heap) {
-  double rate = heap->rate;
-  unsigned bytes = heap->word_bytes;
+                                            const struct format_heap *f) {
+  double rate = rate_of(f);
+  unsigned bytes = f->word_bytes;
+  uint64_t peak_samples = peak_is_now(f) ? e->live.samples : e->peak_samples;
   return (struct eventring_heap_entry){
       .stack = record_number(e->first), .span = e->span, .kind = e->kind, .origin = e->origin,
       .allocated = amount(e->allocated, rate, bytes), .live = amount(e->live, rate, bytes),
       .temporary = amount(e->temporary, rate, bytes),
-      .peak = amount((struct format_amount){e->peak_samples, 0}, rate, bytes)};
+      .peak = amount((struct format_amount){peak_samples, 0}, rate, bytes)};
 }
 
 /* ---- All of them ---------------------------------------------------------------------- */
@@ -321,7 +329,7 @@ static int deliver(const eventring_cursor *c, const struct heaps *h, const struc
   struct eventring_heap heap = heap_of(c, &root->heap, whole);
   int status = callbacks->heap ? callbacks->heap(context, &heap) : 0;
   for (uint32_t i = 0; !status && callbacks->entry && i < h->entry_count; i++) {
-    struct eventring_heap_entry entry = entry_of(&h->entries[i], &heap);
+    struct eventring_heap_entry entry = entry_of(&h->entries[i], &root->heap);
     status = callbacks->entry(context, &heap, &entry);
   }
   return status;

@@ -3,13 +3,14 @@
  * heap profiles:
  *
  *   sample_heap [--rate R] [--seed N] [--collections N | --forever] [--die] [--depth N]
- *             [--source PREFIX]
+ *             [--source PREFIX] [--again N]
  *
  * Ten sites allocate blocks of 1 to 16 words (and site 9 some of 5000), through `--depth`
  * functions. Some die before their first collection, some after several, some never. Each word
  * is sampled with probability R (HEAP_MEMPROF, or 0.01). It prints what is true, one JSON object:
  * words allocated and alive by site. --die: kills itself then; --forever: goes on until it is
- * killed, after the line `ready`.
+ * killed, after the line `ready`. --again N: then another profile of N collections begins,
+ * which knows nothing of the blocks of the first one; the truth is that of the first.
  */
 #include <math.h>
 #include <signal.h>
@@ -189,9 +190,24 @@ static void start(void) {
   if (eventring_memory_start(host.domain, host.rate) < 0) fail("no profile");
 }
 
+static void forget_blocks(void) {
+  while (host.blocks) {
+    struct block *next = host.blocks->next;
+    free(host.blocks);
+    host.blocks = next;
+  }
+}
+
+static void another_profile(uint64_t collections) {
+  eventring_memory_stop(host.domain);
+  forget_blocks();
+  if (eventring_memory_start(host.domain, host.rate) < 0) fail("no second profile");
+  for (uint64_t i = 0; i < collections; i++) run();
+}
+
 int main(int argc, char **argv) {
   const char *prefix = "", *rate = getenv("HEAP_MEMPROF");
-  uint64_t collections = 50;
+  uint64_t collections = 50, again = 0;
   bool die = false, forever = false;
   struct eventring_error error;
   host = (struct host){.rate = 0.01, .seed = 1, .depth = 3};
@@ -202,6 +218,7 @@ int main(int argc, char **argv) {
     else if (!strcmp(argv[i], "--depth") && more) host.depth = (unsigned)atoi(argv[++i]);
     else if (!strcmp(argv[i], "--source") && more) prefix = argv[++i];
     else if (!strcmp(argv[i], "--collections") && more) collections = strtoull(argv[++i], NULL, 10);
+    else if (!strcmp(argv[i], "--again") && more) again = strtoull(argv[++i], NULL, 10);
     else if (!strcmp(argv[i], "--die")) die = true;
     else if (!strcmp(argv[i], "--forever")) forever = true;
     else return 2;
@@ -219,13 +236,10 @@ int main(int argc, char **argv) {
   }
   for (uint64_t i = 0; i < collections; i++) run();
   print_truth();
+  if (again) another_profile(again);
   if (die) kill(getpid(), SIGKILL);
   eventring_domain_stop(host.domain);
   eventring_stop();
-  while (host.blocks) {
-    struct block *next = host.blocks->next;
-    free(host.blocks);
-    host.blocks = next;
-  }
+  forget_blocks();
   return 0;
 }

@@ -96,6 +96,29 @@ is "survivors are fewer" true \
 "$EVENTRING" heap --json --domain 5 "$file" >window.json
 is "another domain" 0 "$(query window.json '.rows | length')"
 
+# ---- The peak is at least what is alive, and a second profile does not make it smaller
+
+peak_of() { # OPTION...: sets `peak` to that of the recording `file`
+  "$EVENTRING" heap --json "$@" "$file" >peak.json || fail "heap $* $file"
+  is "peak is at least live, $*" true "$(query peak.json '.total.peak_bytes >= .total.live_bytes')"
+  is "peak of the rows" true \
+    "$(query peak.json '((.rows | map(.peak_bytes) | add) - .total.peak_bytes) | fabs < 100')"
+  peak=$(query peak.json .total.peak_bytes)
+}
+
+for collections in 3 20 21 22 23 24; do
+  sample --rate 0.005 --collections $collections
+  peak_of
+  once=$peak
+  peak_of --since 0
+  is "the same out of events" "$once" "$peak"
+done
+sample --rate 0.005 --collections 24 --again 12
+peak_of
+is "peak after a second profile" "$once" "$peak"
+peak_of --since 0
+is "peak after a second profile, out of events" "$once" "$peak"
+
 # ---- Long paths show their end; foreign text is harmless
 
 prefix=$(printf '/directory-%02d' $(seq 30))/$(printf '\033[31m')

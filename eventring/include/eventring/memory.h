@@ -246,8 +246,8 @@ struct eventring_heap {
   uint64_t words;        /* allocated, counted */
   uint64_t live_words;   /* alive, counted; UINT64_MAX: not known */
   struct eventring_amount allocated, live, temporary; /* sums of all */
-  struct eventring_amount peak; /* most that were alive after a collection, within 3 %; no
-                                   objects */
+  struct eventring_amount peak; /* most that were alive after a collection, within 3 %, and
+                                   at least `live`; no objects */
   uint64_t peak_ns;      /* when */
   uint32_t entries;
   uint64_t lost_entries; /* that found no room in the file; */
