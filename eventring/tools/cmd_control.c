@@ -3,8 +3,8 @@
  *
  * It changes the control page, which the process and this command both map: the process
  * is not interrupted and need not react. Requests are checked first, so that a wrong one
- * changes nothing. Then come the classes, pause or resume, the copy, and the output of
- * --status.
+ * changes nothing. Then come --start, the classes, pause or resume, the copy, and the output
+ * of --status.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +21,9 @@
 #include "follow.h"
 
 struct request {
-  bool pause, resume, status, json;
+  bool start, pause, resume, status, json;
+  pid_t pid;                    /* of --start */
+  const char *directory;        /* of its file, or NULL */
   char *enable, *disable;       /* comma-separated names, or NULL */
   uint64_t enabled, disabled;   /* the classes that they name */
   const char *profile;          /* `calls' or `off', or NULL */
@@ -37,6 +39,10 @@ struct request {
 static int read_words(const struct command *self, int count, char **words,
                       struct request *request, struct operands *operands) {
   const struct option_spec specs[] = {
+      {"start", 0, OPTION_FLAG, &request->start, NULL,
+       "have a process record that was started without"},
+      {"directory", 0, OPTION_TEXT, &request->directory, "DIR",
+       "of the file of --start (the current one)"},
       {"pause", 0, OPTION_FLAG, &request->pause, NULL, "record nothing for now"},
       {"resume", 0, OPTION_FLAG, &request->resume, NULL,
        "go on; also start a recording that stands by"},
@@ -60,6 +66,7 @@ static int read_words(const struct command *self, int count, char **words,
        "--status as one JSON object"}};
   *request = (struct request){.hold_ns = UINT64_MAX};
   int status = options_parse(self, OPTION_SPECS(specs), count, words, operands);
+  if (status < 0 && request->start) return require_process(self, operands, &request->pid);
   return status >= 0 ? status : require_target(self, operands, false);
 }
 
@@ -67,6 +74,11 @@ static bool changes_something(const struct request *request) {
   return request->pause || request->resume || request->enable || request->disable ||
          request->hold_ns != UINT64_MAX || request->memprof || request->profile ||
          request->triggers;
+}
+
+/* Than --start. */
+static bool asks_more(const struct request *request) {
+  return changes_something(request) || request->snapshot || request->status;
 }
 
 static int check_words(const struct command *self, struct request *request) {
@@ -85,7 +97,9 @@ static int check_words(const struct command *self, struct request *request) {
   }
   if (request->json && !request->status)
     return usage_error(self, "--json is for --status");
-  if (!changes_something(request) && !request->snapshot && !request->status)
+  if (request->directory && !request->start)
+    return usage_error(self, "--directory is for --start");
+  if (!request->start && !asks_more(request))
     return usage_error(self, "nothing is asked for");
   return -1;
 }
@@ -249,11 +263,14 @@ static int serve(const char *pid_or_file, struct request *request) {
 }
 
 int command_control(const struct command *self, int count, char **words) {
-  if (start_is_asked(count, words)) return start_command(self, count, words);
   struct request request;
   struct operands operands;
   int status = read_words(self, count, words, &request, &operands);
   if (status < 0) status = check_words(self, &request);
+  if (status < 0 && request.start) {
+    status = start_recording(self, request.pid, request.directory);
+    if (status == STATUS_OK && asks_more(&request)) status = -1;
+  }
   if (status < 0) status = serve(operands.words[0], &request);
   free(request.enable);
   free(request.disable);

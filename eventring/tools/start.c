@@ -18,12 +18,6 @@
 
 enum { WAIT_MS = 5000, LOOK_MS = 5 };
 
-bool start_is_asked(int count, char **words) {
-  for (int i = 0; i < count; i++)
-    if (strcmp(words[i], "--start") == 0) return true;
-  return false;
-}
-
 static bool read_request(struct remote_host *host, struct eventring_request *request) {
   return remote_read(&host->memory, host->at.request, request, sizeof *request);
 }
@@ -85,31 +79,26 @@ static int resume(pid_t pid) {
   return status == 0 ? STATUS_OK : STATUS_WRONG;
 }
 
-int start_command(const struct command *self, int count, char **words) {
-  bool start = false;
-  const char *directory = NULL;
-  static char here[EVENTRING_REQUEST_PATH], absolute[EVENTRING_REQUEST_PATH];
-  const struct option_spec specs[] = {
-    {"start", 0, OPTION_FLAG, &start, NULL, "have a process record that was started without"},
-    {"directory", 0, OPTION_TEXT, &directory, "DIR", "of its file (the current one)"},
-  };
-  struct operands operands;
-  int status = options_parse(self, OPTION_SPECS(specs), count, words, &operands);
-  pid_t pid;
-  if (status < 0) status = require_process(self, &operands, &pid);
-  if (status >= 0) return status;
-  if (!getcwd(here, sizeof here)) here[0] = '\0';
+/* Into `path`, since the process has a current directory of its own. */
+static bool absolute(char path[EVENTRING_REQUEST_PATH], const char *directory) {
+  char here[EVENTRING_REQUEST_PATH];
   if (!directory) directory = ".";
-  int length = directory[0] == '/' ? snprintf(absolute, sizeof absolute, "%s", directory)
-                                   : snprintf(absolute, sizeof absolute, "%s/%s", here, directory);
-  if (length < 0 || length >= (int)sizeof absolute)
-    return usage_error(self, "--directory: too long a path");
-  status = resume(pid);
+  if (!getcwd(here, sizeof here)) here[0] = '\0';
+  int length = directory[0] == '/'
+                   ? snprintf(path, EVENTRING_REQUEST_PATH, "%s", directory)
+                   : snprintf(path, EVENTRING_REQUEST_PATH, "%s/%s", here, directory);
+  return length >= 0 && length < EVENTRING_REQUEST_PATH;
+}
+
+int start_recording(const struct command *self, pid_t pid, const char *directory) {
+  static char path[EVENTRING_REQUEST_PATH];
+  if (!absolute(path, directory)) return usage_error(self, "--directory: too long a path");
+  int status = resume(pid);
   if (status >= 0) return status;
   static struct remote_host host;
   if (!remote_host_open(&host, pid)) {
     complain("%ld: %s", (long)pid, host.error);
     return STATUS_WRONG;
   }
-  return ask(&host, absolute);
+  return ask(&host, path);
 }

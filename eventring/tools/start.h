@@ -3,11 +3,12 @@
 #ifndef EVENTRING_TOOL_START_H
 #define EVENTRING_TOOL_START_H
 
+#include <sys/types.h>
+
 #include "tool.h"
 
-/* Do the words of `control` ask for it? */
-bool start_is_asked(int count, char **words);
-/* `control --start` with all its words; returns the exit status. */
-int start_command(const struct command *self, int count, char **words);
+/* Has the process record into `directory` (NULL: the current one), or go on if it stands by or
+   pauses, and waits until it does. Returns the exit status; what is wrong is said. */
+int start_recording(const struct command *self, pid_t pid, const char *directory);
 
 #endif

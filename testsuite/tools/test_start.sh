@@ -33,6 +33,18 @@ until_so recorded || fail "no events are recorded"
 control --start $pid || fail "--start of one that records: $?"
 end_run
 
+run env
+control $pid --start --directory there --disable io --pause --status >status.out ||
+  fail "--start with more: $?"
+grep -q '^state  *paused' status.out || fail "--start --pause: $(cat status.out)"
+grep -q '^off .*\<io\>' status.out || fail "--start --disable: $(cat status.out)"
+control --start $pid || fail "--start of one that pauses: $?"
+control --status $pid >status.out
+grep -q '^state  *running' status.out || fail "--start of one that pauses: $(cat status.out)"
+ends 1 "no class" control --start --enable nothing $pid
+end_run
+ends 2 "--directory is for --start" control --directory there 1
+
 run env SAROS_EVENTRING_REMOTE=0
 ends 1 "SAROS_EVENTRING_REMOTE=0" control --start --directory there $pid
 end_run
