@@ -4,7 +4,7 @@
 EXTRA_DIST += doc
 
 man_MANS = doc/saros.eventring.3 doc/saros.domain.3 doc/saros.ffi.3 \
-	doc/saros.memprof.3 doc/saros.profile.3 \
+	doc/saros.memprof.3 doc/saros.profile.3 doc/saros.retain.3 \
 	doc/eventring.1 doc/eventring.3 doc/eventring.5 doc/saros.1 doc/eventring-conditions.7
 CLEANFILES += $(man_MANS)
 
@@ -28,6 +28,10 @@ doc/eventring-conditions.7: doc/CONDITIONS.md doc/man.awk
 doc/saros.eventring.3: doc/saros.md doc/man.awk
 	$(SECTION) -v section="The module saros.eventring" $(top_srcdir)/doc/saros.md | \
 	  $(AWK) -v version=$(VERSION) -f $(top_srcdir)/doc/man.awk -v page=saros.eventring -v section=3 -v what="recording and reading events, from Lua" - >$@
+
+doc/saros.retain.3: doc/saros.md doc/man.awk
+	$(SECTION) -v section="The module saros.retain" $(top_srcdir)/doc/saros.md | \
+	  $(AWK) -v version=$(VERSION) -f $(top_srcdir)/doc/man.awk -v page=saros.retain -v section=3 -v what="who holds the objects of a program, from Lua" - >$@
 
 doc/saros.domain.3: doc/DOMAINS.md doc/man.awk
 	$(MAKE_PAGE) -v page=saros.domain -v section=3 -v what="running Lua in parallel" $(top_srcdir)/doc/DOMAINS.md >$@
