@@ -75,12 +75,87 @@ static uint64_t first_of_piece(const struct evr_block_cursor *cursor, uint64_t s
   return sequence - count + 1;
 }
 
+/* ---- With a thread (ahead.h) --------------------------------------------------------- */
+
+enum { MOST_THREADS = 4, /* of a recording; each takes half a megabyte */
+       MANY = 256        /* blocks that are worth a thread */ };
+
+static void end_thread(struct evr_block_cursor *cursor) {
+  if (!cursor->thread) return;
+  evr_ahead_end(cursor->thread);
+  cursor->thread = NULL;
+  cursor->meta->threads--;
+}
+
+void evr_block_cursor_end(struct evr_block_cursor *cursor) { end_thread(cursor); }
+
+static void start_thread(struct evr_block_cursor *cursor) {
+  struct evr_metadata *meta = cursor->meta;
+  const struct evr_ahead_ring ring = {
+      .source = &meta->source, .slot = cursor->slot, .ring = cursor->ring,
+      .ring_blocks = blocks_of(cursor), .start_ticks = meta->header.start_ticks,
+      .head_offset = evr_metadata_head_offset(cursor->slot, cursor->ring)};
+  cursor->was_threaded = true;
+  cursor->thread = evr_ahead_start(&ring);
+  if (cursor->thread) meta->threads++;
+}
+
+static bool is_for_thread(const struct evr_block_cursor *cursor, uint64_t sequence,
+                          uint64_t head) {
+  const struct evr_metadata *meta = cursor->meta;
+  return cursor->threaded && !cursor->was_threaded && !cursor->descends && meta->over &&
+         !meta->source.packed && !meta->source.mended && head - sequence >= MANY &&
+         cursor->room_count > 1 && meta->threads < MOST_THREADS;
+}
+
+/* Lets it read as much as it has room for. */
+static void ask_for_more(struct evr_block_cursor *cursor, uint64_t head) {
+  while (cursor->asking < head && evr_ahead_has_room(cursor->thread)) {
+    uint64_t count = readable(cursor, cursor->asking, head);
+    if (!count) return;
+    evr_ahead_ask(cursor->thread, cursor->asking, place_of(cursor, cursor->asking).offset,
+                  (unsigned)count);
+    cursor->asking += count;
+  }
+}
+
+/* The piece of the thread that begins with block `sequence`. It has none: it is to go on
+   from there, or, if there is nothing left, to end. */
+static bool take_piece(struct evr_block_cursor *cursor, uint64_t sequence, uint64_t head) {
+  cursor->piece = NULL;
+  if (evr_ahead_first(cursor->thread) != sequence) {
+    evr_ahead_forget(cursor->thread);
+    cursor->asking = sequence;
+  }
+  ask_for_more(cursor, head);
+  if (!evr_ahead_first(cursor->thread)) {
+    if (sequence >= head) end_thread(cursor);
+    return false;
+  }
+  cursor->piece = evr_ahead_take(cursor->thread);
+  cursor->ahead = sequence;
+  cursor->ahead_count = cursor->piece->count;
+  ask_for_more(cursor, head);
+  return cursor->ahead_count > 0;
+}
+
+/* Is there one? A child of a fork goes on without. */
+static bool has_thread(struct evr_block_cursor *cursor, uint64_t sequence, uint64_t head) {
+  if (is_for_thread(cursor, sequence, head)) start_thread(cursor);
+  if (cursor->thread && !evr_ahead_is_here(cursor->thread)) cursor->thread = NULL;
+  return cursor->thread != NULL;
+}
+
+/* ---- Without ------------------------------------------------------------------------- */
+
 /* With pread: reads some blocks at once, with block `sequence` as the first, or the last. */
 static bool read_ahead(struct evr_block_cursor *cursor, uint64_t sequence, uint64_t head) {
   const struct evr_metadata *meta = cursor->meta;
+  cursor->ahead_count = 0;
+  if (has_thread(cursor, sequence, head)) return take_piece(cursor, sequence, head);
+  cursor->piece = NULL;
   uint64_t first = first_of_piece(cursor, sequence, head);
   uint64_t count = readable(cursor, first, head);
-  cursor->ahead_count = 0;
   if (cursor->descends && count > sequence - first + 1) count = sequence - first + 1;
   if (count < 2) return false;
   cursor->ahead = first;
@@ -91,16 +166,24 @@ static bool read_ahead(struct evr_block_cursor *cursor, uint64_t sequence, uint6
   return cursor->ahead_count > 0;
 }
 
+/* Holds a block that was read ahead. False: it is not valid; copied alone, it is checked more
+   closely. */
+static bool hold_ahead(struct evr_block_cursor *cursor, uint64_t sequence) {
+  const uint64_t i = sequence - cursor->ahead;
+  cursor->held = cursor->piece ? &cursor->piece->block[i] : &cursor->rooms[i];
+  if (cursor->piece) return cursor->piece->valid[i];
+  bool valid = evr_block_valid(cursor->held, sequence, cursor->slot, cursor->ring,
+                               cursor->meta->header.start_ticks);
+  if (!valid) cursor->ahead_count = 0; /* the rooms are needed */
+  return valid;
+}
+
 /* Copies a block, or takes it from those read ahead. */
 static enum evr_read copy_block(struct evr_block_cursor *cursor, uint64_t sequence,
                                 uint64_t head, struct eventring_error *error) {
-  if (is_ahead(cursor, sequence) || read_ahead(cursor, sequence, head)) {
-    cursor->held = &cursor->rooms[sequence - cursor->ahead];
-    if (evr_block_valid(cursor->held, sequence, cursor->slot, cursor->ring,
-                        cursor->meta->header.start_ticks))
-      return EVR_READ_OK;
-    cursor->ahead_count = 0; /* copied alone, it is checked more closely */
-  }
+  if ((is_ahead(cursor, sequence) || read_ahead(cursor, sequence, head)) &&
+      hold_ahead(cursor, sequence))
+    return EVR_READ_OK;
   cursor->held = cursor->rooms;
   return evr_block_copy(&cursor->meta->source, place_of(cursor, sequence).offset, sequence,
                         cursor->slot, cursor->ring, cursor->meta->header.start_ticks,

@@ -10,6 +10,7 @@
 #ifndef EVENTRING_BLOCK_CURSOR_H
 #define EVENTRING_BLOCK_CURSOR_H
 
+#include "reader/ahead.h"
 #include "reader/block.h"
 #include "reader/metadata.h"
 
@@ -35,13 +36,20 @@ struct evr_block_cursor {
                                may count on from here */
   uint64_t gap;             /* events between the position before and the block held */
   uint64_t ahead;           /* sequence of the first of those read ahead, which are
-                               rooms[0 .. ahead_count-1] */
+                               rooms[0 .. ahead_count-1], or the blocks of `piece` */
   unsigned ahead_count;
+  bool threaded;            /* a thread may read ahead; set by the user */
+  bool was_threaded;        /* one was started, or could not be */
+  struct evr_ahead *thread; /* that does so, or NULL */
+  struct evr_ahead_piece *piece; /* that it has read, or NULL */
+  uint64_t asking;          /* the first block that it was not asked for */
 };
 
 /* Stands before the first block of a ring, with nowhere to copy to yet. */
 void evr_block_cursor_init(struct evr_block_cursor *cursor, struct evr_metadata *meta,
                            unsigned slot, unsigned ring, struct eventring_error *damage);
+/* Ends its thread, if it has one. The rooms stay the user's. */
+void evr_block_cursor_end(struct evr_block_cursor *cursor);
 /* How many rooms are of use: one where the source is mapped. */
 unsigned evr_block_cursor_rooms(const struct evr_block_cursor *cursor);
 /* Number of the newest block now; 0: there is none. */

@@ -49,6 +49,7 @@ struct evr_metadata {
   unsigned run_count; /* of all rings */
   struct evr_units units; /* where the blocks of streams lie */
   bool units_are_due;     /* a stream has blocks beyond those known */
+  unsigned threads;       /* of its rings (ahead.h) */
   bool units_are_final;   /* they were looked at when nobody wrote any more */
   struct eventring_error damage; /* first damage found since it was reported */
 };

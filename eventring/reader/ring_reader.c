@@ -46,6 +46,7 @@ void evr_ring_reader_free(struct evr_ring_reader *reader) {
   evr_spans_free(&reader->spans);
   evr_backwards_free(reader->back);
   free(reader->pending);
+  evr_block_cursor_end(&reader->blocks);
   free(reader->blocks.rooms);
   free(reader);
 }

@@ -326,7 +326,8 @@ int command_stats(const struct command *self, int count, char **words) {
   if (status >= 0) return status;
   FILE *out = open_output(options.output);
   if (!out) return STATUS_WRONG;
-  unsigned flags = EVENTRING_OPEN_MERGED | (options.from_now ? EVENTRING_OPEN_NOW : 0);
+  unsigned flags = EVENTRING_OPEN_MERGED | EVENTRING_OPEN_AHEAD |
+                   (options.from_now ? EVENTRING_OPEN_NOW : 0);
   status = (operands.command ? stats_of_command : stats_of_all)(&operands, &options, flags, out);
   int written = close_output(out, options.output);
   return status != STATUS_OK ? status : written;

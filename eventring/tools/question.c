@@ -27,7 +27,8 @@ static bool find_class(struct question *q) {
 }
 
 int question_open(struct question *q, const struct operands *operands) {
-  int status = reader_open(&q->reader, operands, q->prefix, EVENTRING_OPEN_MERGED);
+  int status = reader_open(&q->reader, operands, q->prefix,
+                           EVENTRING_OPEN_MERGED | EVENTRING_OPEN_AHEAD);
   if (status >= 0) return status;
   eventring_cursor_info(q->reader.cursor, &q->info); /* the poll reports what is wrong */
   if (find_class(q) && time_window_apply(&q->window, q->reader.cursor)) return -1;

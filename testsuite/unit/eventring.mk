@@ -9,7 +9,7 @@ check_PROGRAMS += \
 	testsuite/unit/eventring_events_test \
 	testsuite/unit/eventring_loss_test \
 	testsuite/unit/eventring_growth_test \
-	testsuite/unit/eventring_stream_test \
+	testsuite/unit/eventring_stream_test testsuite/unit/eventring_ahead_test \
 	testsuite/unit/eventring_backwards_test \
 	testsuite/unit/eventring_interleaved_test \
 	testsuite/unit/eventring_feedback_test \
@@ -90,6 +90,10 @@ testsuite_unit_eventring_stream_test_SOURCES = testsuite/unit/eventring_stream_t
 	testsuite/unit/eventring_common.h
 testsuite_unit_eventring_stream_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
 testsuite_unit_eventring_stream_test_LDADD = $(LINK_EVENTRING) $(CMOCKA_LIBS)
+testsuite_unit_eventring_ahead_test_SOURCES = testsuite/unit/eventring_ahead_test.c \
+	testsuite/unit/eventring_common.h
+testsuite_unit_eventring_ahead_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
+testsuite_unit_eventring_ahead_test_LDADD = $(LINK_EVENTRING) $(CMOCKA_LIBS)
 testsuite_unit_eventring_backwards_test_SOURCES = testsuite/unit/eventring_backwards_test.c \
 	testsuite/unit/eventring_common.h testsuite/unit/mirror.h
 testsuite_unit_eventring_backwards_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)

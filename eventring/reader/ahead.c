@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+/* ahead.c: a thread that reads the blocks of a ring before they are needed.
+ *
+ * Of what reading a long recording takes, a third is copying blocks out of the file and
+ * checking them. That depends on nothing but the file, and so a thread of its own does it,
+ * while the one that reads delivers the events of the blocks before. The reader says which
+ * blocks it will need (only the reader knows where they lie), takes them in the order in which
+ * it has asked for them, and does with them what it does with those that it reads itself.
+ * Whatever can not be read or is not valid, it reads itself again and reports.
+ *
+ * The pieces are a circle. Three numbers, which only grow, divide it:
+ *
+ *   asked   pieces that were asked for          written by the reader
+ *   filled  pieces that the thread has read     written by the thread
+ *   done    pieces that the reader is done with written by the reader
+ *
+ * with done <= filled <= asked <= done + PIECES. A piece belongs to the thread from `asked` to
+ * `filled`, and to the reader otherwise. Each number is stored with release, after what was
+ * written into the piece, and loaded by the other side with acquire.
+ *
+ * Who finds nothing to do sleeps on a condition. The thread is woken when half of the pieces are
+ * asked for or the reader waits: so it works on many pieces at a time, and a change of
+ * threads, which can take longer than a piece, is rare.
+ */
+#include "reader/ahead.h"
+
+#include <limits.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { PIECES = 8 };
+
+struct evr_ahead {
+  struct evr_ahead_ring ring;
+  uint64_t asked, filled, done;
+  bool holds;   /* the reader has taken piece `done` and is not done with it */
+  bool stopped; /* by the reader; under the mutex */
+  bool sleeps;  /* the thread; under the mutex */
+  bool waits;   /* the reader; under the mutex */
+  pid_t process; /* a child of a fork has no such thread */
+  pthread_t thread;
+  pthread_mutex_t mutex;
+  pthread_cond_t asking, filling; /* the thread and the reader sleep on these */
+  struct evr_ahead_piece piece[PIECES];
+};
+
+static struct evr_ahead_piece *piece_at(struct evr_ahead *ahead, uint64_t number) {
+  return &ahead->piece[number % PIECES];
+}
+
+/* ---- The thread -------------------------------------------------------------------------- */
+
+static void fill(const struct evr_ahead_ring *ring, struct evr_ahead_piece *piece) {
+  piece->count = evr_blocks_copy(ring->source, piece->offset, piece->sequence, ring->head_offset,
+                                 ring->ring_blocks, piece->block, piece->asked);
+  for (unsigned i = 0; i < piece->count; i++)
+    piece->valid[i] = evr_block_valid(&piece->block[i], piece->sequence + i, ring->slot,
+                                      ring->ring, ring->start_ticks);
+}
+
+/* Sleeps until something is asked for. False: that is the end. */
+static bool await_work(struct evr_ahead *ahead) {
+  pthread_mutex_lock(&ahead->mutex);
+  while (!ahead->stopped && __atomic_load_n(&ahead->asked, __ATOMIC_ACQUIRE) == ahead->filled) {
+    ahead->sleeps = true;
+    pthread_cond_wait(&ahead->asking, &ahead->mutex);
+  }
+  ahead->sleeps = false;
+  bool goes_on = !ahead->stopped;
+  pthread_mutex_unlock(&ahead->mutex);
+  return goes_on;
+}
+
+static void report_filled(struct evr_ahead *ahead) {
+  pthread_mutex_lock(&ahead->mutex);
+  __atomic_store_n(&ahead->filled, ahead->filled + 1, __ATOMIC_RELEASE);
+  if (ahead->waits) pthread_cond_signal(&ahead->filling);
+  pthread_mutex_unlock(&ahead->mutex);
+}
+
+static void *work(void *context) {
+  struct evr_ahead *ahead = context;
+  while (await_work(ahead)) {
+    fill(&ahead->ring, piece_at(ahead, ahead->filled));
+    report_filled(ahead);
+  }
+  return NULL;
+}
+
+/* ---- The reader -------------------------------------------------------------------------- */
+
+static uint64_t filled_now(const struct evr_ahead *ahead) {
+  return __atomic_load_n(&ahead->filled, __ATOMIC_ACQUIRE);
+}
+
+/* Waits until `count` pieces are filled. */
+static void await_filled(struct evr_ahead *ahead, uint64_t count) {
+  if (filled_now(ahead) >= count) return;
+  pthread_mutex_lock(&ahead->mutex);
+  ahead->waits = true;
+  if (ahead->sleeps) pthread_cond_signal(&ahead->asking);
+  while (filled_now(ahead) < count) pthread_cond_wait(&ahead->filling, &ahead->mutex);
+  ahead->waits = false;
+  pthread_mutex_unlock(&ahead->mutex);
+}
+
+static void release(struct evr_ahead *ahead) {
+  ahead->done += ahead->holds;
+  ahead->holds = false;
+}
+
+bool evr_ahead_has_room(const struct evr_ahead *ahead) {
+  return ahead->asked - ahead->done < PIECES;
+}
+
+void evr_ahead_ask(struct evr_ahead *ahead, uint64_t sequence, uint64_t offset, unsigned count) {
+  struct evr_ahead_piece *piece = piece_at(ahead, ahead->asked);
+  piece->sequence = sequence;
+  piece->offset = offset;
+  piece->asked = count;
+  __atomic_store_n(&ahead->asked, ahead->asked + 1, __ATOMIC_RELEASE);
+  if (ahead->asked - filled_now(ahead) < PIECES / 2) return;
+  pthread_mutex_lock(&ahead->mutex);
+  if (ahead->sleeps) pthread_cond_signal(&ahead->asking);
+  pthread_mutex_unlock(&ahead->mutex);
+}
+
+uint64_t evr_ahead_first(const struct evr_ahead *ahead) {
+  uint64_t next = ahead->done + ahead->holds;
+  return next < ahead->asked ? ahead->piece[next % PIECES].sequence : 0;
+}
+
+struct evr_ahead_piece *evr_ahead_take(struct evr_ahead *ahead) {
+  release(ahead);
+  await_filled(ahead, ahead->done + 1);
+  ahead->holds = true;
+  return piece_at(ahead, ahead->done);
+}
+
+void evr_ahead_forget(struct evr_ahead *ahead) {
+  await_filled(ahead, ahead->asked);
+  ahead->done = ahead->asked;
+  ahead->holds = false;
+}
+
+/* ---- Its life ---------------------------------------------------------------------------- */
+
+static bool has_processors(void) {
+  cpu_set_t set;
+  return sched_getaffinity(0, sizeof set, &set) != 0 || CPU_COUNT(&set) > 1;
+}
+
+/* It gets no signals: these are the program's. */
+static bool start_thread(struct evr_ahead *ahead) {
+  sigset_t all, before;
+  pthread_attr_t attributes;
+  if (pthread_attr_init(&attributes) != 0) return false;
+  pthread_attr_setstacksize(&attributes, PTHREAD_STACK_MIN + 65536);
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  bool started = pthread_create(&ahead->thread, &attributes, work, ahead) == 0;
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  if (started) pthread_setname_np(ahead->thread, "eventring ahead");
+  pthread_attr_destroy(&attributes);
+  return started;
+}
+
+static void destroy(struct evr_ahead *ahead) {
+  pthread_cond_destroy(&ahead->filling);
+  pthread_cond_destroy(&ahead->asking);
+  pthread_mutex_destroy(&ahead->mutex);
+  free(ahead);
+}
+
+struct evr_ahead *evr_ahead_start(const struct evr_ahead_ring *ring) {
+  struct evr_ahead *ahead = has_processors() ? calloc(1, sizeof *ahead) : NULL;
+  if (!ahead) return NULL;
+  ahead->ring = *ring;
+  ahead->process = getpid();
+  pthread_mutex_init(&ahead->mutex, NULL);
+  pthread_cond_init(&ahead->asking, NULL);
+  pthread_cond_init(&ahead->filling, NULL);
+  if (start_thread(ahead)) return ahead;
+  destroy(ahead);
+  return NULL;
+}
+
+bool evr_ahead_is_here(const struct evr_ahead *ahead) { return ahead->process == getpid(); }
+
+void evr_ahead_end(struct evr_ahead *ahead) {
+  if (!ahead) return;
+  if (!evr_ahead_is_here(ahead)) {
+    free(ahead);
+    return;
+  }
+  pthread_mutex_lock(&ahead->mutex);
+  ahead->stopped = true;
+  pthread_cond_signal(&ahead->asking);
+  pthread_mutex_unlock(&ahead->mutex);
+  pthread_join(ahead->thread, NULL);
+  destroy(ahead);
+}

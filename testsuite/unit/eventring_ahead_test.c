@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT */
+/* eventring_ahead_test.c: what a cursor with OPEN_AHEAD delivers is what one without it does:
+ * of sound, damaged and truncated files, merged and ring by ring, wherever reading ends. */
+#include "eventring_common.h"
+
+#include <pthread.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+enum { THREADS = 3, SPANS = 60000 /* of each: 1.4 MB of its ring */ };
+
+static char file[] = "ahead.eventring", other[] = "other.eventring";
+
+/* ---- Writing ----------------------------------------------------------------------------- */
+
+static pthread_barrier_t all_started; /* so that each has a slot of its own */
+
+static void *write_spans(void *argument) {
+  (void)argument;
+  eventring_domain *d = start_domain("writer");
+  pthread_barrier_wait(&all_started);
+  for (int n = 0; n < SPANS; n++) {
+    eventring_begin_int(d, EVENTRING_RUNTIME, EVENTRING_CLASS_GC, T_OUTER, n);
+    eventring_end(d, EVENTRING_RUNTIME, EVENTRING_CLASS_GC, T_OUTER);
+    if (n % 8 == 0) eventring_user_counter(d, T_COUNT, n);
+    if (n % 64 == 0)
+      eventring_instant_bytes(d, EVENTRING_USER, EVENTRING_CLASS_USER, T_TEXT, "text",
+                              (size_t)n / 64 % 5);
+  }
+  eventring_domain_stop(d);
+  return NULL;
+}
+
+static void write_file(void) {
+  pthread_t thread[THREADS];
+  struct eventring_error error;
+  struct eventring_config config = test_config(EVENTRING_DEFAULT_WSIZE);
+  config.stream = file;
+  if (eventring_start(&config, &error) != EVENTRING_OK) fail_msg("%s", error.text);
+  pthread_barrier_init(&all_started, NULL, THREADS);
+  for (int i = 0; i < THREADS; i++) pthread_create(&thread[i], NULL, write_spans, NULL);
+  for (int i = 0; i < THREADS; i++) pthread_join(thread[i], NULL);
+  pthread_barrier_destroy(&all_started);
+  eventring_stop();
+}
+
+/* A copy of the file, with a byte changed in every `damage`-th block. */
+static void copy_file(unsigned damage) {
+  struct stat st;
+  FILE *from = fopen(file, "rb"), *to = fopen(other, "wb");
+  assert_true(from && to);
+  assert_int_equal(fstat(fileno(from), &st), 0);
+  size_t bytes = (size_t)st.st_size;
+  char *all = malloc(bytes);
+  assert_non_null(all);
+  assert_int_equal(fread(all, 1, bytes, from), bytes);
+  for (size_t n = damage; damage && format_block_offset(n + 1) <= bytes; n += damage)
+    all[format_block_offset(n) + (n * 37 % FORMAT_BLOCK_BYTES)] ^= 0x55;
+  assert_int_equal(fwrite(all, 1, bytes, to), bytes);
+  free(all);
+  fclose(from);
+  fclose(to);
+}
+
+/* ---- Reading ----------------------------------------------------------------------------- */
+
+struct heard {
+  uint64_t events, losses, hash, most;
+  int status[8]; /* of the polls that reported something */
+  struct eventring_error trouble[8];
+  unsigned polls;
+};
+
+static void add(struct heard *heard, uint64_t value) {
+  heard->hash = (heard->hash ^ value) * 0x9e3779b97f4a7c15;
+  heard->hash ^= heard->hash >> 29;
+}
+
+static int hear_event(void *context, const struct eventring_event *e) {
+  struct heard *heard = context;
+  add(heard, e->ns);
+  add(heard, (uint64_t)e->id << 32 | (uint64_t)e->domain << 16 | (uint64_t)e->kind << 8 | e->ring);
+  add(heard, e->begin_ns ^ e->value.u);
+  add(heard, (uint64_t)e->flags << 32 | e->depth);
+  if (e->size) add(heard, e->size << 8 | *(const uint8_t *)e->bytes);
+  return ++heard->events == heard->most;
+}
+
+static int hear_loss(void *context, const struct eventring_loss *loss) {
+  struct heard *heard = context;
+  heard->losses++;
+  add(heard, loss->count);
+  add(heard, (uint64_t)loss->domain << 16 | (uint64_t)loss->ring << 8 | loss->flags);
+  return 0;
+}
+
+static const struct eventring_callbacks hearing = {.event = hear_event, .lost = hear_loss};
+
+static void hear(eventring_cursor *cursor, struct heard *heard) {
+  int64_t status;
+  while ((status = eventring_poll(cursor, &hearing, heard, 0)) != 0) {
+    if (heard->most && heard->events >= heard->most) break;
+    if (status > 0) continue;
+    if (heard->polls == 8) break;
+    heard->status[heard->polls] = (int)status;
+    heard->trouble[heard->polls++] = *eventring_cursor_error(cursor);
+  }
+}
+
+static void hear_file(const char *path, unsigned flags, uint64_t most, uint64_t seek_ns,
+                      struct heard *heard) {
+  *heard = (struct heard){.most = most};
+  eventring_cursor *cursor = open_file(path, flags);
+  if (seek_ns) assert_int_equal(eventring_cursor_seek(cursor, seek_ns), EVENTRING_OK);
+  hear(cursor, heard);
+  assert_int_equal(eventring_close(cursor), EVENTRING_OK);
+}
+
+/* Both ways of reading, merged and ring by ring. Returns the events of the last one. */
+static uint64_t compare(const char *path, uint64_t most, uint64_t seek_ns) {
+  struct heard alone, ahead;
+  for (unsigned flags = 0; flags <= EVENTRING_OPEN_MERGED; flags += EVENTRING_OPEN_MERGED) {
+    hear_file(path, flags, most, seek_ns, &alone);
+    hear_file(path, flags | EVENTRING_OPEN_AHEAD, most, seek_ns, &ahead);
+    assert_memory_equal(&alone, &ahead, sizeof alone);
+  }
+  return alone.events;
+}
+
+/* ---- The tests --------------------------------------------------------------------------- */
+
+static void sound_file(void **state) {
+  (void)state;
+  assert_true(compare(file, 0, 0) > 2 * SPANS * THREADS);
+}
+
+static void ends_early(void **state) {
+  (void)state;
+  const uint64_t most[] = {1, 1000, 50000, SPANS * THREADS};
+  for (size_t i = 0; i < sizeof most / sizeof most[0]; i++)
+    assert_int_equal(compare(file, most[i], 0), most[i]);
+}
+
+static void begins_late(void **state) {
+  (void)state;
+  eventring_cursor *cursor = open_file(file, 0);
+  struct eventring_info info;
+  assert_true(eventring_cursor_info(cursor, &info) >= 0);
+  eventring_close(cursor);
+  assert_true(info.end_ns > info.start_ns);
+  compare(file, 0, info.start_ns + (info.end_ns - info.start_ns) / 4);
+}
+
+static void damaged_files(void **state) {
+  (void)state;
+  const unsigned damage[] = {1, 2, 7, 16, 100};
+  for (size_t i = 0; i < sizeof damage / sizeof damage[0]; i++) {
+    copy_file(damage[i]);
+    compare(other, 0, 0);
+  }
+}
+
+static void hear_truncated(unsigned flags, struct heard *heard) {
+  *heard = (struct heard){0};
+  copy_file(0);
+  eventring_cursor *cursor = open_file(other, flags);
+  assert_int_equal(truncate(other, (off_t)format_block_offset(900) + 1000), 0);
+  hear(cursor, heard);
+  eventring_close(cursor);
+}
+
+static void truncated_file(void **state) {
+  (void)state;
+  struct heard alone, ahead;
+  hear_truncated(0, &alone);
+  hear_truncated(EVENTRING_OPEN_AHEAD, &ahead);
+  assert_true(alone.polls > 0);
+  assert_memory_equal(&alone, &ahead, sizeof alone);
+}
+
+/* In a child the threads are not there: its cursor goes on without. */
+static void forked(void **state) {
+  (void)state;
+  struct heard alone, rest = {.most = 50000};
+  hear_file(file, 0, 0, 0, &alone);
+  eventring_cursor *cursor = open_file(file, EVENTRING_OPEN_AHEAD);
+  hear(cursor, &rest);
+  rest.most = 0;
+  pid_t child = fork();
+  if (!child) {
+    hear(cursor, &rest);
+    eventring_close(cursor);
+    _exit(rest.events == alone.events && rest.hash == alone.hash ? 0 : 1);
+  }
+  int status;
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_int_equal(status, 0);
+  hear(cursor, &rest);
+  assert_true(rest.events == alone.events && rest.hash == alone.hash);
+  eventring_close(cursor);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(sound_file),    cmocka_unit_test(ends_early),
+      cmocka_unit_test(begins_late),   cmocka_unit_test(damaged_files),
+      cmocka_unit_test(truncated_file), cmocka_unit_test(forked)};
+  register_test_events();
+  write_file();
+  int failed = cmocka_run_group_tests(tests, NULL, NULL);
+  unlink(file);
+  unlink(other);
+  return failed;
+}
