@@ -21,6 +21,7 @@ struct eventring_calls_inside {
   size_t budget, pool; /* bytes; pool: of those, what is left */
   uint64_t *table;     /* of the nodes, by parent and id: hash << 32 | number + 1; 0: free */
   size_t places;       /* of the table: a power of 2 */
+  unsigned shift;      /* that leaves the bits of a hash that are a place */
   struct eventring_calls_lost *lost; /* of each node, by number */
   struct eventring_calls_node none;    /* the last child of a node that has no child */
   struct eventring_calls_node nowhere; /* where calls are that have no node */

@@ -34,16 +34,20 @@ enum {
 
 /* ---- the table ----------------------------------------------------------------------- */
 
-static uint32_t hash_of(uint32_t parent, uint64_t id) {
-  uint64_t mixed = (id + ((uint64_t)parent << 32)) * 0x9e3779b97f4a7c15u;
-  return (uint32_t)((mixed ^ mixed >> 29) * 0xd6e8feb86659fd93u >> 32);
+/* One multiplication does not wait for the other, nor for the number of the caller. The
+   place is that of the highest bits, which sequences of ids spread best. */
+static inline uint32_t hash_of(const struct eventring_calls_node *caller, uint64_t id) {
+  return (uint32_t)((id * 0x9e3779b97f4a7c15u + (uintptr_t)caller * 0xd6e8feb86659fd93u) >> 32);
+}
+static inline size_t first_place(const struct eventring_calls_inside *in, uint32_t hash) {
+  return hash >> in->shift;
 }
 
 /* The place of the child in the table, or the free one where it belongs. */
 static uint64_t *place_of(const struct eventring_calls_inside *in, uint32_t parent,
                           uint64_t id, uint32_t hash) {
   size_t mask = in->places - 1;
-  for (size_t at = hash & mask;; at = (at + 1) & mask) {
+  for (size_t at = first_place(in, hash);; at = (at + 1) & mask) {
     uint64_t place = in->table[at];
     if (place == 0) return &in->table[at];
     if ((uint32_t)(place >> 32) != hash) continue;
@@ -58,6 +62,7 @@ static bool map_table(struct eventring_calls_inside *in, size_t places) {
   if (made == MAP_FAILED) return false;
   in->table = made;
   in->places = places;
+  in->shift = (unsigned)__builtin_clzll(places) - 31; /* 32 - log2 of the places */
   return true;
 }
 
@@ -69,10 +74,10 @@ static bool grow_table(struct eventring_calls_inside *in, size_t count) {
   if (count < places / 2) return true;
   if (!map_table(in, places * 2)) return count < places / 4 * 3;
   for (size_t i = 0; i < places; i++) {
-    size_t at = old[i] >> 32;
     if (old[i] == 0) continue;
-    while (in->table[at & (in->places - 1)] != 0) at++;
-    in->table[at & (in->places - 1)] = old[i];
+    size_t at = first_place(in, (uint32_t)(old[i] >> 32));
+    while (in->table[at] != 0) at = (at + 1) & (in->places - 1);
+    in->table[at] = old[i];
   }
   munmap(old, places * sizeof *old);
   return true;
@@ -138,7 +143,7 @@ new_callee(struct eventring_calls_inside *in, struct eventring_calls_node *calle
 
 struct eventring_calls_node *evc_callee_of(struct eventring_calls_inside *in,
                                            struct eventring_calls_node *caller, uint64_t id) {
-  uint32_t parent = evc_number(in, caller), hash = hash_of(parent, id);
+  uint32_t parent = evc_number(in, caller), hash = hash_of(caller, id);
   uint64_t place = *place_of(in, parent, id, hash);
   struct eventring_calls_node *callee =
       place ? evc_node(in, (uint32_t)place - 1) : new_callee(in, caller, id, hash);
@@ -167,8 +172,8 @@ void eventring_calls_find(eventring_calls *calls, uint64_t id) {
     find_slow(calls, id);
     return;
   }
-  uint32_t parent = evc_number(in, caller), hash = hash_of(parent, id);
-  uint64_t place = in->table[hash & (in->places - 1)];
+  uint32_t parent = evc_number(in, caller), hash = hash_of(caller, id);
+  uint64_t place = in->table[first_place(in, hash)];
   if ((uint32_t)(place >> 32) == hash && place != 0) {
     struct eventring_calls_node *callee = evc_node(in, (uint32_t)place - 1);
     if (__builtin_expect(callee->id == id && callee->parent == parent, 1)) {
@@ -249,7 +254,7 @@ eventring_calls_child(const eventring_calls *calls, const struct eventring_calls
                       uint64_t id) {
   const struct eventring_calls_inside *in = calls->inside;
   uint32_t number = evc_number(in, parent);
-  uint64_t place = *place_of(in, number, id, hash_of(number, id));
+  uint64_t place = *place_of(in, number, id, hash_of(parent, id));
   return place ? evc_node(in, (uint32_t)place - 1) : NULL;
 }
 
