@@ -7,8 +7,8 @@
  * nothing to be done, so it costs nothing there. While the process keeps a profile, a
  * thread of its own raises another word for a moment in each period (the pulse): domains
  * that run without calling anything then write what they have, and obey. It does the same
- * when it sees that stacks are asked for (<eventring/stack.h>), which is done through the
- * control page: it checks that 100 times a second, and more often after it was so.
+ * when stacks are asked for (<eventring/stack.h>), which is done through the control page:
+ * it sleeps until the end of the period or until that is so.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -17,14 +17,13 @@
 #include <string.h>
 
 #include "call_profile.h"
+#include "clock.h"
 #include "eventring/stack.h"
 #include "os_thread.h"
 #include "probes.h"
 
 #define PULSE_NS 5000000 /* for which the word is raised */
-#define CHECK_NS ((uint64_t)10000000) /* between two checks whether stacks are asked for ... */
-#define OFTEN_NS ((uint64_t)500000)   /* ... after that was so */
-#define OFTEN 2000                    /* checks */
+#define OFTEN_NS ((uint64_t)500000) /* between two looks whether stacks are still asked for */
 #define LEAST_PERIOD ((uint64_t)10000000)
 #define MOST_PERIOD ((uint64_t)3600 * 1000000000)
 
@@ -117,31 +116,15 @@ static bool end_pulse(bool for_stacks) {
   return goes_on;
 }
 
-/* Until the rest of a period has passed, *left, or stacks are asked for: true. `often`: that
- * many checks follow each other soon. */
-static bool await_pulse(uint64_t *left, unsigned *often) {
-  while (*left > 0) {
-    uint64_t ns = *often > 0 ? OFTEN_NS : CHECK_NS;
-    if (ns > *left) ns = *left;
-    *often -= *often > 0;
-    os_thread_rest(ns);
-    *left -= ns;
-    if (!eventring_stack_is_asked()) continue;
-    *often = OFTEN;
-    return true;
-  }
-  return false;
-}
-
 static void *beat(void *argument) {
   const uint64_t period = options.period_ns != 0 ? options.period_ns : CALL_PROFILE_PERIOD;
-  uint64_t left = period;
-  unsigned often = 0;
+  uint64_t begin = monotonic_ns();
   bool for_stacks = false;
   (void)argument;
   while (end_pulse(for_stacks)) {
-    for_stacks = await_pulse(&left, &often);
-    if (!for_stacks) left = period;
+    const uint64_t passed = monotonic_ns() - begin;
+    for_stacks = passed < period && eventring_stack_wait(period - passed);
+    if (!for_stacks) begin = monotonic_ns();
     __atomic_store_n(&pulse, 1, __ATOMIC_RELAXED);
   }
   return NULL;

@@ -28,6 +28,13 @@
  */
 #include "format/control.h"
 
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
 #include "format/atomics.h"
 #include "format/clock.h"
 
@@ -141,4 +148,13 @@ void evr_control_ask_stacks(struct format_control *control, bool on) {
     __atomic_fetch_add(&control->stacks, 1, __ATOMIC_RELAXED);
   /* release: who sees the bit sees the number */
   __atomic_fetch_or(&control->call_profile, FORMAT_PROFILE_STACKS, __ATOMIC_RELEASE);
+  /* not private: who sleeps may have another mapping of the file, in another process */
+  syscall(SYS_futex, &control->call_profile, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+bool evr_control_await_change(const uint32_t *word, uint32_t seen, uint64_t ns) {
+  const struct timespec most = {.tv_sec = (time_t)(ns / 1000000000u),
+                                .tv_nsec = (long)(ns % 1000000000u)};
+  return syscall(SYS_futex, word, FUTEX_WAIT, seen, &most, NULL, 0) == 0 || errno == EAGAIN ||
+         errno == EINTR || errno == ETIMEDOUT;
 }

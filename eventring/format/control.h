@@ -29,8 +29,11 @@ bool evr_control_entry(const struct format_control *control, uint32_t n,
 uint64_t evr_named_classes(
     const char names[EVENTRING_MAX_CLASSES][EVENTRING_MAX_CLASS_NAME + 1]);
 
-/* Asks all domains for their stacks, or (`on` false) no longer. */
+/* Asks all domains for their stacks, or (`on` false) no longer; wakes who waits for that. */
 void evr_control_ask_stacks(struct format_control *control, bool on);
+/* Sleeps for so long, or until somebody wakes who waits for this word, if it is as it was
+   seen; it may end early. False: the system cannot do that. */
+bool evr_control_await_change(const uint32_t *word, uint32_t seen, uint64_t ns);
 
 #pragma GCC visibility pop
 

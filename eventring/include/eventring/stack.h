@@ -72,6 +72,10 @@ int eventring_stack_write_in_handler(eventring_domain *domain,
 bool eventring_stack_ask(bool on);
 /* Are they asked, by whomever? For a host whose safepoints test another word. Any thread. */
 bool eventring_stack_is_asked(void);
+/* Sleeps until they are asked, or for so long; returns whether they are. Requests by programs
+   that do not wake who waits (FORMAT.md, section 4), and those in a recording that begins
+   meanwhile, are seen within a second. Any thread. */
+bool eventring_stack_wait(uint64_t ns);
 /* The number of what is asked now; 0: nothing is. A domain writes one stack for each number.
    Owner; costs some ns. */
 uint32_t eventring_stack_asked(const eventring_domain *domain);
