@@ -141,11 +141,13 @@ libanalysis_a_SOURCES = \
 # Reads the stacks of other processes, through <eventring/introspection.h>.
 noinst_LIBRARIES += libremote.a
 libremote_a_SOURCES = \
+	eventring/remote/elf.c eventring/remote/elf.h \
 	eventring/remote/forbidden.c eventring/remote/forbidden.h \
 	eventring/remote/functions.c eventring/remote/functions.h \
 	eventring/remote/host.c eventring/remote/host.h \
 	eventring/remote/memory.c eventring/remote/memory.h \
 	eventring/remote/names.c eventring/remote/names.h \
+	eventring/remote/places.c eventring/remote/places.h \
 	eventring/remote/plan.c eventring/remote/plan.h \
 	eventring/remote/search.c eventring/remote/search.h \
 	eventring/remote/stack.c eventring/remote/stack.h \

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "remote/names.h"
+#include "remote/places.h"
 
 enum {
   MOST_CODE = 1 << 22,      /* instructions of a function whose lines are read */
@@ -39,6 +40,7 @@ void remote_functions_close(struct remote_functions *functions) {
       free_function(f);
     }
   remote_names_free(functions->names);
+  remote_places_free(functions->places);
   memset(functions, 0, sizeof *functions);
 }
 
@@ -202,6 +204,8 @@ struct remote_function *remote_function_c(struct remote_functions *functions, ui
   if (f == NULL && (f = add(functions, address, true)) != NULL) {
     strcpy(f->source, "[C]");
     remote_name_function(functions, f);
+    remote_place_name(&functions->places, &functions->host->memory, address, f->place,
+                      sizeof f->place);
   }
   return f;
 }

@@ -21,6 +21,7 @@ struct remote_function {
   bool is_c;
   uint32_t number;    /* 0, 1 ... in the order in which they were found; never another's */
   char name[REMOTE_NAME];     /* "string.find", "": none is known */
+  char place[REMOTE_NAME];    /* of a C function: see places.h */
   char source[REMOTE_SOURCE]; /* as Lua shows it: "file.lua", "[string \"...\"]", "?" */
   uint32_t first_line, last_line; /* 0: a main chunk, or a C function */
   /* For the lines: */
@@ -38,6 +39,7 @@ struct remote_functions {
   uint32_t count;
   struct remote_names *names; /* of the process's modules; NULL: not read yet */
   uint64_t names_read_ns;     /* when */
+  struct remote_places *places; /* of its files */
   uint64_t line_bytes;        /* that the lines of all functions take */
   bool no_memory;
 };

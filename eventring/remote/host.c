@@ -13,9 +13,9 @@
  */
 #include "remote/host.h"
 
+#include "remote/elf.h"
 #include "remote/forbidden.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -24,7 +24,6 @@
 enum {
   MOST_OFFSET = 65536,    /* bytes: of a field in a structure */
   MOST_FRAME = 4096,      /* bytes: a frame, a thread's head, a prototype ... */
-  MOST_HEADERS = 64,      /* program headers of a file */
   MOST_NOTES = 65536,     /* bytes of notes of a file */
   MOST_FILES = 4096       /* mapped files that are tried */
 };
@@ -64,20 +63,11 @@ static bool read_notes(struct remote_host *host, uint64_t address, uint64_t size
 
 /* The file whose first byte is mapped at `base`. */
 static bool find_in_file(struct remote_host *host, uint64_t base, uint64_t *found) {
-  Elf64_Ehdr elf;
-  Elf64_Phdr headers[MOST_HEADERS];
-  if (!remote_read(&host->memory, base, &elf, sizeof elf)) return false;
-  if (memcmp(elf.e_ident, ELFMAG, SELFMAG) != 0 || elf.e_ident[EI_CLASS] != ELFCLASS64 ||
-      elf.e_phentsize != sizeof *headers || elf.e_phnum > MOST_HEADERS || elf.e_phoff > MOST_OFFSET)
-    return false;
-  if (!remote_read(&host->memory, base + elf.e_phoff, headers, elf.e_phnum * sizeof *headers))
-    return false;
-  uint64_t shift = base; /* what is added to its addresses */
-  for (unsigned i = 0; i < elf.e_phnum; i++)
-    if (headers[i].p_type == PT_LOAD && headers[i].p_offset == 0) shift = base - headers[i].p_vaddr;
-  for (unsigned i = 0; i < elf.e_phnum; i++)
-    if (headers[i].p_type == PT_NOTE &&
-        read_notes(host, shift + headers[i].p_vaddr, headers[i].p_memsz, found))
+  struct remote_elf elf;
+  if (!remote_elf_read(&host->memory, base, &elf)) return false;
+  for (unsigned i = 0; i < elf.count; i++)
+    if (elf.headers[i].p_type == PT_NOTE &&
+        read_notes(host, elf.shift + elf.headers[i].p_vaddr, elf.headers[i].p_memsz, found))
       return true;
   return false;
 }

@@ -54,6 +54,7 @@ static uint64_t now_ns(void) {
 static void function_text(const struct remote_function *f, char *text, size_t room) {
   if (f == NULL) snprintf(text, room, "(a C function)");
   else if (f->name[0]) snprintf(text, room, "%s", f->name);
+  else if (f->is_c && f->place[0]) snprintf(text, room, "%s", f->place);
   else if (f->is_c) snprintf(text, room, "C function at 0x%" PRIx64, f->identity);
   else if (f->first_line == 0) snprintf(text, room, "(main chunk)");
   else snprintf(text, room, "function at line %" PRIu32, f->first_line);

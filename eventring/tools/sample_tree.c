@@ -64,7 +64,7 @@ static struct eventring_calls_function describe(struct sample_key key) {
   if (key.text != NULL) snprintf(text, sizeof text, "%s", key.text);
   else if (f == NULL) snprintf(text, sizeof text, "(a C function)");
   else if (f->name[0]) snprintf(text, sizeof text, "%s", f->name);
-  else if (f->is_c) snprintf(text, sizeof text, "C function at 0x%" PRIx64, f->identity);
+  else if (f->is_c) snprintf(text, sizeof text, "%s", f->place[0] ? f->place : "function of C");
   else if (f->first_line == 0) snprintf(text, sizeof text, "main chunk");
   else snprintf(text, sizeof text, "function");
   if (key.text != NULL) to.kind = EVENTRING_CALLS_HOST;

@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 /* ---- layouts ------------------------------------------------------------- */
 
@@ -220,4 +221,12 @@ int call_kept_on_thread(int v) {
   if (pthread_create(&thread, NULL, on_thread, &v) != 0) return -1;
   pthread_join(thread, NULL);
   return v;
+}
+
+/* A function of C as Lua calls them, which no module has: takes a while, returns nothing. */
+int fixture_pause(void *state) {
+  const struct timespec while_ = {.tv_nsec = 20000000};
+  (void)state;
+  nanosleep(&while_, NULL);
+  return 0;
 }

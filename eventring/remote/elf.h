@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* elf.h: what an executable or library says of itself, where a process has mapped it. */
+#ifndef EVENTRING_REMOTE_ELF_H
+#define EVENTRING_REMOTE_ELF_H
+
+#include "remote/memory.h"
+
+#include <elf.h>
+
+enum { REMOTE_ELF_HEADERS = 64 }; /* program headers of a file, at most */
+
+struct remote_elf {
+  uint64_t base;  /* where its first byte is mapped */
+  uint64_t shift; /* to be added to the addresses that it has inside */
+  unsigned count;
+  Elf64_Phdr headers[REMOTE_ELF_HEADERS];
+};
+
+/* Reads the headers of the file that is mapped at `base`; false: there is none, or they
+   cannot be read. What they say is not checked. */
+bool remote_elf_read(struct remote_memory *memory, uint64_t base, struct remote_elf *elf);
+/* The name of the function that begins at `address` among those that the file exports, at
+   most `room` bytes with the NUL; false: there is none, or what is read is not sound. */
+bool remote_elf_symbol(struct remote_memory *memory, const struct remote_elf *elf,
+                       uint64_t address, char *name, size_t room);
+
+#endif
