@@ -141,6 +141,7 @@ libanalysis_a_SOURCES = \
 # Reads the stacks of other processes, through <eventring/introspection.h>.
 noinst_LIBRARIES += libremote.a
 libremote_a_SOURCES = \
+	eventring/remote/activity.c eventring/remote/activity.h \
 	eventring/remote/elf.c eventring/remote/elf.h \
 	eventring/remote/forbidden.c eventring/remote/forbidden.h \
 	eventring/remote/functions.c eventring/remote/functions.h \

@@ -18,6 +18,7 @@
 enum {
   MOST_CODE = 1 << 22,      /* instructions of a function whose lines are read */
   MOST_LINE_BYTES = 1 << 28, /* of all functions' lines: those of more are not known */
+  SHORT_TEXT = 32,          /* bytes of a short string that are read with its length */
   SOURCE_READ = 512,        /* bytes of a source's name that are read */
   NAMES_AGAIN_MS = 1000     /* the names are read again at most so often */
 };
@@ -71,12 +72,34 @@ static struct remote_function *add(struct remote_functions *functions, uint64_t 
 
 /* ---- strings ------------------------------------------------------------- */
 
+static size_t greatest(size_t a, size_t b) { return a > b ? a : b; }
+
+/* All that says how long a string is, and its first bytes: with one read. False: its layout
+   is not such, or it ends where memory that can be read does. */
+static bool read_short(struct remote_host *host, uint64_t address, char *to, size_t room,
+                       size_t *length) {
+  const struct eventring_introspection *at = &host->at;
+  unsigned char bytes[256];
+  const size_t text = room < SHORT_TEXT ? room : SHORT_TEXT;
+  const size_t all = greatest(greatest(at->string.type, at->string.short_length) + (size_t)1,
+                              at->string.bytes + text);
+  if (all > sizeof bytes || !remote_read(&host->memory, address, bytes, all) ||
+      bytes[at->string.type] != at->string.is_short)
+    return false;
+  *length = bytes[at->string.short_length];
+  if (*length > text) return false;
+  memcpy(to, bytes + at->string.bytes, *length);
+  return true;
+}
+
 size_t remote_string(struct remote_host *host, uint64_t address, char *to, size_t room) {
   const struct eventring_introspection *at = &host->at;
   uint8_t type, short_length;
   uint64_t length;
-  if (address == 0 || !remote_read_u8(&host->memory, address + at->string.type, &type))
-    return SIZE_MAX;
+  size_t all;
+  if (address == 0) return SIZE_MAX;
+  if (read_short(host, address, to, room, &all)) return all;
+  if (!remote_read_u8(&host->memory, address + at->string.type, &type)) return SIZE_MAX;
   if (type == at->string.is_short) {
     if (!remote_read_u8(&host->memory, address + at->string.short_length, &short_length))
       return SIZE_MAX;

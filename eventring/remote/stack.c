@@ -47,6 +47,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "remote/activity.h"
 #include "remote/plan.h"
 
 enum { ATTEMPTS = 3 /* new plans for one stack */ };
@@ -57,6 +58,7 @@ struct remote_reader {
   uint64_t domain;
   struct remote_plan plan;
   bool planned;
+  struct remote_activity activity;
 };
 
 struct remote_reader *remote_reader_open(struct remote_functions *functions, uint64_t domain) {
@@ -75,33 +77,6 @@ void remote_reader_close(struct remote_reader *reader) {
 }
 
 /* ---- what a domain does -------------------------------------------------- */
-
-static bool rule_holds(struct remote_host *host, const struct eventring_rule *rule,
-                       uint64_t domain) {
-  uint64_t address, value = 0;
-  if (!remote_place(host, domain, rule->where, &address) ||
-      !remote_read(&host->memory, address, &value, rule->size))
-    return false;
-  bool equal = (value & rule->mask) == rule->value;
-  return rule->differs ? !equal : equal;
-}
-
-static void read_activity(struct remote_host *host, struct remote_domain *about) {
-  about->activity = EVENTRING_ACTIVITY_RUNNING;
-  about->text = "";
-  about->has_subject = false;
-  for (int i = 0; i < EVENTRING_MAX_RULES && host->at.rules[i].size != 0; i++) {
-    const struct eventring_rule *rule = &host->at.rules[i];
-    uint64_t address;
-    if (!rule_holds(host, rule, about->address)) continue;
-    about->activity = rule->activity;
-    about->text = rule->text;
-    about->has_subject = rule->has_subject &&
-                         remote_place(host, about->address, rule->subject, &address) &&
-                         remote_read_u32(&host->memory, address, &about->subject);
-    return;
-  }
-}
 
 bool remote_domain_read(struct remote_host *host, uint64_t domain, struct remote_domain *about) {
   const struct eventring_introspection *at = &host->at;
@@ -122,7 +97,7 @@ bool remote_domain_read(struct remote_host *host, uint64_t domain, struct remote
       !remote_read(&host->memory, address, about->name, size))
     return false;
   about->name[size] = '\0';
-  read_activity(host, about);
+  remote_activity_read(host, NULL, about);
   return true;
 }
 
@@ -348,7 +323,10 @@ enum remote_result remote_stack_read(struct remote_reader *reader, struct remote
   remote_functions_name(reader->functions, reader->domain, now);
   if (reader->plan.suspended != 0) reader->planned = false;
   reader->plan.suspended = 0;
-  if (about != NULL) read_activity(reader->host, about);
+  if (about != NULL) {
+    about->address = reader->domain;
+    remote_activity_read(reader->host, &reader->activity, about);
+  }
   return read_planned(reader, stack);
 }
 
