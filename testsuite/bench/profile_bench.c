@@ -3,10 +3,15 @@
  * bare readings of the clock, measured in turn. `pairs` twice is the A/A control; `2 lines`
  * is what any counter for each of 10,000 callees would cost: it depends on how much of the
  * nearest caches is this thread's. `min`: least time of all rounds by the least pair;
- * `median`: of the ratios to the pairs beside each.
+ * `median`: of the ratios to the pairs beside each, with its interval of 95 %.
+ *
+ * The cases of the first table push each other's memory out of the caches. In the second
+ * one each runs once before it is measured: callees at random, and beside them the same
+ * number of lines, to one of which an addition is made at each reading.
  *
  *   profile_bench [ROUNDS]
  */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +19,7 @@
 #include "eventring/calls.h"
 #include "eventring/probe.h"
 
-enum { CALLS = 20000, MOST_ROUNDS = 1000, WIDE = 10000, CASES = 7 };
+enum { CALLS = 20000, MOST_ROUNDS = 1000, WIDE = 10000, CASES = 7, WIDTHS = 8 };
 
 static volatile uint64_t sink;
 
@@ -79,42 +84,127 @@ static uint64_t turns(eventring_calls *c, uint64_t callees) {
 static uint64_t few(eventring_calls *c) { return turns(c, 32); }
 static uint64_t wide(eventring_calls *c) { return turns(c, WIDE); }
 
+/* ---- by number of callees ------------------------------------------------ */
+
+static uint32_t sequence[CALLS];
+
+static void draw(uint32_t callees) {
+  static uint64_t state = 1;
+  for (int i = 0; i < CALLS; i++) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    sequence[i] = (uint32_t)((state >> 40) % callees);
+  }
+}
+
+static uint64_t drawn(eventring_calls *c) {
+  uint64_t begin = eventring_ticks();
+  for (int i = 0; i < CALLS; i++) call(c, sequence[i]);
+  return eventring_ticks() - begin;
+}
+
+static uint64_t drawn_line(eventring_calls *c) {
+  (void)c;
+  uint64_t begin = eventring_ticks();
+  for (int i = 0; i < CALLS; i++) {
+    struct lines *at = &lines[sequence[i]];
+    at->first[0] += eventring_ticks();
+    at->first[1] += eventring_ticks();
+  }
+  return eventring_ticks() - begin;
+}
+
+/* ---- measuring ----------------------------------------------------------- */
+
+/* Of one case, round by round. */
+struct figures {
+  uint64_t least, least_pair;
+  double ratio[MOST_ROUNDS];
+  int rounds;
+};
+
+static void measure(struct figures *f, uint64_t (*run)(eventring_calls *), eventring_calls *c,
+                    bool warm) {
+  if (f->rounds == 0) f->least = f->least_pair = UINT64_MAX;
+  uint64_t before = pairs(c);
+  if (warm) run(c);
+  uint64_t took = run(c), after = pairs(c), pair = before < after ? before : after;
+  f->ratio[f->rounds++] = (double)took / (double)pair;
+  if (pair < f->least_pair) f->least_pair = pair;
+  if (took < f->least) f->least = took;
+}
+
 static int compare(const void *a, const void *b) {
   double x = *(const double *)a, y = *(const double *)b;
   return (x > y) - (x < y);
 }
 
-int main(int argc, char **argv) {
+/* Of the n-th order statistics that enclose the median with 95 %. */
+static void print(struct figures *f, uint64_t least_pair) {
+  const int n = f->rounds;
+  int reach = 0;
+  while (reach * reach < n) reach++; /* 1.96 * sqrt(n) / 2, rounded up */
+  const int low = n / 2 - reach > 0 ? n / 2 - reach : 0;
+  const int high = n / 2 + reach < n - 1 ? n / 2 + reach : n - 1;
+  qsort(f->ratio, (size_t)n, sizeof f->ratio[0], compare);
+  printf(" %6.2f %7.2f (%.2f..%.2f)", (double)f->least / (double)least_pair, f->ratio[n / 2],
+         f->ratio[low], f->ratio[high]);
+}
+
+static uint64_t measure_cases(eventring_calls *calls, int rounds) {
   static const struct {
     const char *name;
     uint64_t (*run)(eventring_calls *);
   } cases[CASES] = {{"pairs (A/A)", pairs}, {"one callee", one}, {"8 nested", nest},
                     {"32 callees", few}, {"10,000 callees", wide},
-               {"10,000 x 2 lines", touch}, {"pairs (A/A)", pairs}};
-  static double ratio[CASES][MOST_ROUNDS];
-  uint64_t least[CASES], least_pair = UINT64_MAX;
+                    {"10,000 x 2 lines", touch}, {"pairs (A/A)", pairs}};
+  static struct figures figures[CASES];
+  uint64_t pair = UINT64_MAX;
+  for (int r = 0; r < rounds; r++)
+    for (int i = 0; i < CASES; i++) measure(&figures[i], cases[i].run, calls, false);
+  for (int i = 0; i < CASES; i++)
+    if (figures[i].least_pair < pair) pair = figures[i].least_pair;
+  printf("two readings of the clock: %.1f ns; entry and exit, in such pairs:\n",
+         (double)pair / CALLS * eventring_ns_per_tick());
+  printf("  %-16s %7s %7s\n", "", "min", "median");
+  for (int i = 0; i < CASES; i++) {
+    printf("  %-16s", cases[i].name);
+    print(&figures[i], pair);
+    printf("\n");
+  }
+  return pair;
+}
+
+static void measure_widths(int rounds, uint64_t pair) {
+  static const uint32_t widths[WIDTHS] = {1, 8, 32, 64, 128, 512, 4000, WIDE};
+  printf("callees at random, warm:     entry and exit     two readings, one line\n");
+  for (int w = 0; w < WIDTHS; w++) {
+    static struct figures tries, floors;
+    eventring_calls *calls = eventring_calls_new((size_t)16 << 20);
+    if (!calls) exit(1);
+    eventring_calls_start(calls, eventring_ticks());
+    tries.rounds = floors.rounds = 0;
+    for (int r = 0; r < rounds; r++) {
+      draw(widths[w]);
+      measure(&tries, drawn, calls, true);
+      measure(&floors, drawn_line, calls, true);
+    }
+    printf("  %-16u", widths[w]);
+    print(&tries, pair);
+    printf("   ");
+    print(&floors, pair);
+    printf("\n");
+    eventring_calls_free(calls);
+  }
+}
+
+int main(int argc, char **argv) {
   int rounds = argc > 1 ? atoi(argv[1]) : 200;
   if (rounds < 1 || rounds > MOST_ROUNDS) return 2;
   eventring_calls *calls = eventring_calls_new((size_t)16 << 20);
   if (!calls) return 1;
   eventring_calls_start(calls, eventring_ticks());
-  memset(least, 0xff, sizeof least);
-  for (int r = 0; r < rounds; r++)
-    for (int i = 0; i < CASES; i++) {
-      uint64_t before = pairs(calls), took = cases[i].run(calls), after = pairs(calls);
-      uint64_t pair = before < after ? before : after;
-      ratio[i][r] = (double)took / (double)pair;
-      if (pair < least_pair) least_pair = pair;
-      if (took < least[i]) least[i] = took;
-    }
-  printf("two readings of the clock: %.1f ns; entry and exit, in such pairs:\n",
-         (double)least_pair / CALLS * eventring_ns_per_tick());
-  printf("  %-16s %7s %7s\n", "", "min", "median");
-  for (int i = 0; i < CASES; i++) {
-    qsort(ratio[i], (size_t)rounds, sizeof ratio[i][0], compare);
-    printf("  %-16s %7.2f %7.2f\n", cases[i].name, (double)least[i] / (double)least_pair,
-           ratio[i][rounds / 2]);
-  }
+  uint64_t pair = measure_cases(calls, rounds);
   eventring_calls_free(calls);
+  measure_widths(rounds, pair);
   return 0;
 }
