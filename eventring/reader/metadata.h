@@ -23,6 +23,10 @@ struct evr_places { /* of a ring; zeroed: not made */
   uint64_t floor; /* no block before this one is there */
   uint64_t sure;  /* these are all runs until the head is beyond this */
 };
+/* The head at which a ring got the last of its runs; 0: it never grew. */
+static inline uint64_t evr_places_since(const struct evr_places *places) {
+  return places->runs > 1 ? places->floor - 1 + places->run[places->runs - 2].end : 0;
+}
 
 struct evr_metadata {
   struct evr_source source;

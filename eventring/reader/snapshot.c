@@ -3,8 +3,8 @@
  *
  * The copy has the layout of the original and is marked FORMAT_SNAPSHOT. The blocks of
  * events come first, each as a reader sees it: whole, or not at all (a hole, whose
- * sequence reads 0 and is not valid). The head of each ring is that of the moment at
- * which its copying began. Then come records and control log: what the events refer to
+ * sequence reads 0 and is not valid). The head of each ring and its runs are those of the
+ * moment at which its copying began. Then come records and control log: what the events refer to
  * was there before them. Each block lies where it lay. Rings and records whose blocks are
  * claimed in the meantime are not in the copy. */
 #include "reader/cursor.h"
@@ -36,6 +36,7 @@ struct copy {
   const char *path;
   const char *final; /* the name that it gets when it is complete; NULL: it has it */
   uint64_t *tables; /* domain and run table of the copy */
+  struct evr_places places[EVENTRING_RINGS]; /* of the domain being copied */
   struct eventring_error *error;
 };
 
@@ -81,6 +82,18 @@ static int keep_block(struct copy *copy) {
   return status;
 }
 
+/* The head of a ring and its places at the same moment. A run may be younger than a head; then
+   the head, loaded again, is at least that at which the ring grew. What is written after this
+   moment lies at the same places, also if the ring grows again, as far as it is there then. */
+static uint64_t head_and_places(struct copy *copy, unsigned slot, unsigned ring) {
+  struct evr_places *places = &copy->places[ring];
+  for (int attempt = 0;; attempt++) {
+    uint64_t head = evr_block_cursor_head(&copy->blocks);
+    *places = copy->meta->places[slot][ring];
+    if (attempt || head >= evr_places_since(places)) return head;
+  }
+}
+
 /* What is damaged, or overwritten meanwhile, is left out. */
 static int copy_ring(struct copy *copy, unsigned slot, unsigned ring, uint64_t *newest) {
   struct evr_block_cursor *blocks = &copy->blocks;
@@ -90,8 +103,8 @@ static int copy_ring(struct copy *copy, unsigned slot, unsigned ring, uint64_t *
   evr_block_cursor_init(blocks, copy->meta, slot, ring, &damage);
   blocks->rooms = copy->rooms;
   blocks->room_count = evr_block_cursor_rooms(blocks);
-  uint64_t head = evr_block_cursor_head(blocks);
-  *newest = 0;
+  uint64_t head = head_and_places(copy, slot, ring);
+  *newest = evr_places_since(&copy->places[ring]);
   while (status == EVENTRING_OK && blocks->next <= head &&
          evr_block_cursor_next(blocks, &budget) && blocks->sequence <= head) {
     *newest = blocks->sequence;
@@ -161,7 +174,7 @@ static int copy_records(struct copy *copy) {
 static int copy_runs(struct copy *copy, unsigned slot) {
   struct format_runs row = {0};
   for (unsigned ring = 0; ring < EVENTRING_RINGS; ring++) {
-    const struct evr_places *places = &copy->meta->places[slot][ring];
+    const struct evr_places *places = &copy->places[ring];
     for (unsigned i = 1; i < places->runs; i++) {
       const struct evr_run *run = &places->run[i];
       uint32_t before = run[-1].end;

@@ -114,6 +114,15 @@ static void write_growth(void) {
   write_numbers(growing, from, growth_to);
 }
 
+/* How many more are written at each block that is copied; the ring grows meanwhile. */
+static int64_t growth_step;
+
+static void write_growth_step(void) {
+  int64_t from = growth_from;
+  growth_from = from + growth_step < growth_to ? from + growth_step : growth_to;
+  write_numbers(growing, from, growth_from);
+}
+
 static void note_change(void) {
   change.number = change.now;
   change.ns = eventring_now();
@@ -122,7 +131,8 @@ static void note_change(void) {
 void eventring_testpoint(enum evr_step step) {
   if (change.now && step == EVR_W5) note_change();
   if (step == EVR_RECORDS) write_lives();
-  if (step == EVR_RUNS && growth_from < growth_to) write_growth();
+  if (step == EVR_RUNS && !growth_step && growth_from < growth_to) write_growth();
+  if (step == EVR_R1 && growth_step && growth_from < growth_to) write_growth_step();
   if (absent.sequence && (step == EVR_R3 || step == EVR_R4)) show_absent(step);
   if (is_writer && step == EVR_W5) one_more(&transitions);
   if (has_been_held || (int)step != (is_writer ? writer_step : reader_step)) return;
@@ -363,6 +373,50 @@ static void grows_while_read(enum way way) {
   eventring_stop();
 }
 
+/* ---- A ring that grows while it is copied ----------------------------------------------- */
+
+static void check_copy(const char *path) {
+  static const struct eventring_callbacks callbacks = {check_event, check_loss};
+  struct reader r = {.way = WINDOW, .last = -1};
+  struct eventring_ring_info info;
+  eventring_cursor *copy = NULL;
+  int status;
+  CHECK(eventring_open_path(&copy, path, 0, NULL) == EVENTRING_OK);
+  while ((status = eventring_poll(copy, &callbacks, &r, 0)) > 0) continue;
+  check_status(status, &r, copy);
+  CHECK(eventring_cursor_error(copy)->code == 0);
+  CHECK(eventring_cursor_ring(copy, 0, EVENTRING_USER, &info) == EVENTRING_OK);
+  CHECK(info.delivered == r.real && info.missed + info.lost == r.lost);
+  CHECK(r.real + r.lost == info.emitted);
+  eventring_close(copy);
+}
+
+/* The copy is no damage, whatever the ring does between two of its blocks. */
+static void grows_while_copied(enum way way, int64_t before, int64_t step) {
+  struct eventring_config config;
+  char path[64];
+  snprintf(path, sizeof path, "points-%ld.copy", (long)getpid());
+  eventring_config_init(&config);
+  config.start = EVENTRING_START_ON;
+  config.wsize = EVENTRING_MIN_WSIZE;
+  config.hold_ns = 3600 * 1000000000ull;
+  CHECK(eventring_start(&config, NULL) == EVENTRING_OK);
+  growing = eventring_domain_start("growing", NULL);
+  write_numbers(growing, 0, before);
+  eventring_cursor *cursor = open_cursor(way);
+  growth_from = before;
+  growth_to = EVENTS;
+  growth_step = step;
+  CHECK(eventring_snapshot(cursor, path, NULL) == EVENTRING_OK);
+  CHECK(growth_from > before);
+  growth_step = 0;
+  check_copy(path);
+  CHECK(remove(path) == 0);
+  eventring_close(cursor);
+  eventring_domain_stop(growing);
+  eventring_stop();
+}
+
 /* ---- A span does not last as long as the change of blocks before it --------------------- */
 
 static int check_begin(void *context, const struct eventring_event *e) {
@@ -405,6 +459,9 @@ int main(int argc, char **argv) {
   block_finished_while_read();
   begins_after_the_change();
   for (enum way way = OWN; way < WAYS; way++) grows_while_read(way);
+  for (enum way way = OWN; way < WAYS; way++)
+    for (int64_t before = 10; before < 1000; before += 90)
+      for (int64_t step = 5; step < 1000; step *= 3) grows_while_copied(way, before, step);
   for (int round = 0; round < rounds; round++) {
     wsize = EVENTRING_MIN_WSIZE + 2 * (unsigned)(round % 2); /* 4 blocks, 16 blocks */
     for (int w = EVR_W1; w <= EVR_W6; w++) race(w, -1);
