@@ -231,6 +231,7 @@ eventring_eventring_SOURCES = \
 	eventring/tools/nearest.c eventring/tools/nearest.h eventring/tools/examples.def \
 	eventring/tools/places.h \
 	eventring/tools/copy.c eventring/tools/copy.h \
+	eventring/tools/new_file.c eventring/tools/new_file.h \
 	eventring/tools/merge.h eventring/tools/merge_inside.h eventring/tools/merge.c \
 	eventring/tools/merge_plan.c eventring/tools/merge_events.c eventring/tools/merge_memory.c \
 	eventring/tools/file_names.c eventring/tools/file_names.h \

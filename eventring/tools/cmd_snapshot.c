@@ -4,6 +4,7 @@
 
 #include "copy.h"
 #include "follow.h"
+#include "new_file.h"
 #include "options.h"
 #include "signals.h"
 
@@ -21,14 +22,17 @@ int command_snapshot(const struct command *self, int count, char **words) {
   if (!output) return usage_error(self, "no -o FILE given");
   status = reader_open_target(&reader, operands.words[0], EVENTRING_OPEN_FOLLOW);
   if (status >= 0) return status;
+  struct new_file file;
+  if (!new_file_begin(&file, output)) return reader_close(&reader, STATUS_WRONG);
   status = STATUS_OK;
   sigset_t before = signals_hold(); /* until the copy is complete */
-  int result = eventring_snapshot(reader.cursor, output, &error);
+  int result = eventring_snapshot(reader.cursor, file.partial, &error);
+  bool kept = result < 0 ? (new_file_forget(&file), false) : new_file_keep(&file);
   signals_release(&before);
   if (result < 0) {
     complain("%s", error.text);
     status = STATUS_WRONG;
-  } else if (report_damage(reader.cursor)) {
+  } else if (report_damage(reader.cursor) || !kept) {
     status = STATUS_WRONG;
   }
   return reader_close(&reader, status);

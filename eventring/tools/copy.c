@@ -3,7 +3,6 @@
 #include "copy.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 
 #include "analysis/units.h"
 #include "follow.h"
+#include "new_file.h"
 
 enum { BUFFER_BYTES = 1 << 20, PIECES = 128 };
 
@@ -104,16 +104,14 @@ static bool write_all(struct copy *copy, bool over) {
 /* ---- All of it ---------------------------------------------------------------------- */
 
 static bool write_file(struct copy *copy, bool over) {
-  copy->fd = open(copy->path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-  if (copy->fd < 0) {
-    complain("cannot create %s: %s", copy->path, strerror(errno));
-    return false;
-  }
+  struct new_file file;
+  copy->fd = new_file_create(&file, copy->path);
+  if (copy->fd < 0) return false;
   bool done = write_all(copy, over);
   if (close(copy->fd) != 0 && done) done = fail(copy, errno);
-  if (!done && unlink(copy->path) != 0)
-    complain("cannot remove %s: %s", copy->path, strerror(errno));
-  return done;
+  if (done) return new_file_keep(&file);
+  new_file_drop(&file);
+  return false;
 }
 
 bool report_damage(eventring_cursor *cursor) {

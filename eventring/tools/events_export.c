@@ -12,7 +12,6 @@
 #include "events_export.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +20,7 @@
 
 #include "export/events.h"
 #include "formats.h"
+#include "new_file.h"
 
 struct events_export {
   struct question *q;
@@ -30,6 +30,7 @@ struct events_export {
   void *state;
   uint64_t available; /* events that were there at the beginning */
   uint64_t shown_ns;  /* when progress was shown */
+  const char *path;   /* of the file, or folder, when it is complete */
   bool watching;      /* until N seconds are over, or a signal comes */
 };
 
@@ -39,7 +40,7 @@ struct events_export {
 static bool is_interrupted(struct events_export *e) {
   if (e->watching || e->q->reader.launched || !reader_is_stopped()) return false;
   if (!e->run.error[0])
-    snprintf(e->run.error, sizeof e->run.error, "interrupted; %.400s is removed", e->run.path);
+    snprintf(e->run.error, sizeof e->run.error, "interrupted; %.400s is removed", e->path);
   e->out.failed = true;
   return true;
 }
@@ -183,11 +184,9 @@ static int export_to_file(struct events_export *e, const char *path) {
     complain("%s: this eventring was built without zlib (Debian package: zlib1g-dev)", path);
     return STATUS_WRONG;
   }
-  int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-  if (fd < 0) {
-    complain("cannot create %s: %s", path, strerror(errno));
-    return STATUS_WRONG;
-  }
+  struct new_file file;
+  int fd = new_file_create(&file, path);
+  if (fd < 0) return STATUS_WRONG;
   int error = export_out_open(&e->out, fd, compress);
   if (error == ENOMEM) no_memory();
   e->out.progress = show;
@@ -198,8 +197,21 @@ static int export_to_file(struct events_export *e, const char *path) {
   if (!error) error = export_out_close(&e->out);
   if (close(fd) != 0 && !error) error = errno;
   if (error) complain("cannot write %s: %s", path, strerror(error));
-  if (error || status != STATUS_OK) unlink(path);
-  return error ? STATUS_WRONG : status;
+  if (error) status = STATUS_WRONG;
+  if (status == STATUS_OK) return new_file_keep(&file) ? STATUS_OK : STATUS_WRONG;
+  new_file_drop(&file);
+  return status;
+}
+
+/* Where the format makes the file, or the folder, by itself, and removes what is not complete. */
+static int export_to_path(struct events_export *e, const char *path) {
+  struct new_file file;
+  if (!new_file_begin(&file, path)) return STATUS_WRONG;
+  e->run.path = file.partial;
+  int status = export_all(e);
+  if (status == STATUS_OK) return new_file_keep(&file) ? STATUS_OK : STATUS_WRONG;
+  new_file_forget(&file);
+  return status;
 }
 
 /* As question_open, but not merged where that is not needed. */
@@ -221,7 +233,7 @@ static int open_recording(struct events_export *e, const struct operands *operan
 int events_export(struct question *q, const struct operands *operands, const char *format,
                   const char *path, uint64_t every_ns) {
   struct events_export e = {.q = q, .format = format_of_events(format)->events};
-  e.run.path = path;
+  e.path = path;
   e.run.every_ns = every_ns;
   e.run.progress = show;
   e.run.progress_context = &e;
@@ -229,7 +241,7 @@ int events_export(struct question *q, const struct operands *operands, const cha
   if (status >= 0) return status;
   bool catches = !q->reader.launched;
   if (catches) reader_catch_signals(true); /* before there is a file */
-  status = e.format->own_files ? export_all(&e) : export_to_file(&e, path);
+  status = (e.format->own_files ? export_to_path : export_to_file)(&e, path);
   if (catches) reader_catch_signals(false);
   if (e.run.error[0]) complain("%s", e.run.error);
   return reader_close(&q->reader, status);

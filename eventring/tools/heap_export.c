@@ -3,26 +3,27 @@
 #include "heap_export.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "export/export.h"
 #include "formats.h"
+#include "new_file.h"
 #include "signals.h"
 
 /* ---- The file ------------------------------------------------------------------------- */
 
 static sigset_t before; /* the file was opened */
+static struct new_file file;
 
 FILE *output_file_open(const char *path) {
   if (!path) return stdout;
   before = signals_hold();
-  int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  int fd = new_file_create(&file, path);
   FILE *out = fd >= 0 ? fdopen(fd, "w") : NULL;
   if (out) return out;
-  complain("cannot create %s: %s", path, strerror(errno));
+  if (fd >= 0) no_memory();
   signals_release(&before);
   return NULL;
 }
@@ -33,7 +34,9 @@ int output_file_close(FILE *out, const char *path) {
   if (fclose(out) != 0) failed = true;
   if (failed) {
     complain("cannot write %s: %s", path, strerror(errno));
-    unlink(path);
+    new_file_drop(&file);
+  } else {
+    failed = !new_file_keep(&file);
   }
   signals_release(&before);
   return failed ? STATUS_WRONG : STATUS_OK;

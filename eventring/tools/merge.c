@@ -3,7 +3,6 @@
 #include "merge.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -102,10 +101,8 @@ static int write_bytes(void *context, uint64_t offset, const void *bytes, size_t
 }
 
 static int create_output(struct merge *merge) {
-  merge->fd = open(merge->output, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-  if (merge->fd >= 0) return -1;
-  complain("cannot create %s: %s", merge->output, strerror(errno));
-  return STATUS_WRONG;
+  merge->fd = new_file_create(&merge->file, merge->output);
+  return merge->fd >= 0 ? -1 : STATUS_WRONG;
 }
 
 /* What is not a recording does not stay. */
@@ -115,7 +112,8 @@ static int close_output(struct merge *merge, int status) {
     complain("cannot write %s: %s", merge->output, strerror(errno));
     status = STATUS_WRONG;
   }
-  if (status != STATUS_OK) unlink(merge->output);
+  if (status == STATUS_OK) return new_file_keep(&merge->file) ? STATUS_OK : STATUS_WRONG;
+  new_file_drop(&merge->file);
   return status;
 }
 

@@ -13,6 +13,7 @@
 #include "eventring/memory.h"
 #include "follow.h"
 #include "merge.h"
+#include "new_file.h"
 
 struct merge_slot { /* of a recording */
   bool used;
@@ -44,6 +45,7 @@ struct merge_target { /* a slot of the merged recording */
 struct merge {
   const char *output;
   int fd;
+  struct new_file file;
   eventring_encoder *encoder;
   struct merge_source **sources; /* in the order of their starts, once times are set */
   size_t count;

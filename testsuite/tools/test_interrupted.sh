@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-# A signal that comes while a file is being written: no part of it stays under its name, and the
-# status says so. What watches a live process ends with a complete file.
+# A signal that comes while a file is being written: no part of it stays, and the status says so.
+# What watches a live process ends with a complete file. SIGKILL leaves a part, under another
+# name than that of the file.
 . "$TESTSUITE/tools/_tools.sh"
 command -v python3 >/dev/null || { echo "python3 is missing"; exit 77; }
 
@@ -17,7 +18,7 @@ import os, signal, subprocess, sys, time
 number, output, words = getattr(signal, sys.argv[1]), sys.argv[2], sys.argv[3:]
 for attempt in range(50):
     command = subprocess.Popen(words, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL)
-    while command.poll() is None and not os.path.lexists(output):
+    while command.poll() is None and not os.path.lexists(output + ".partial"):
         time.sleep(0.0005)
     if command.poll() is None:
         command.send_signal(number)
@@ -25,6 +26,17 @@ for attempt in range(50):
     if command.returncode == 0:  # it was complete
         subprocess.run(["rm", "-r", output], check=True)
         continue
+    if number == signal.SIGKILL:
+        assert command.returncode == -number, command.returncode
+        if os.path.lexists(output):  # just before it came
+            subprocess.run(["rm", "-r", output], check=True)
+            continue
+        assert os.path.lexists(output + ".partial"), os.listdir(".")
+        again = subprocess.run(words, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL)
+        said = again.stderr.decode()
+        assert again.returncode == 1 and output + ".partial exists" in said, said
+        subprocess.run(["rm", "-r", output + ".partial"], check=True)
+        sys.exit(0)
     assert command.returncode == 1, command.returncode
     assert "interrupted; " + output + " is removed" in message, message
     assert not os.path.lexists(output), output
@@ -44,12 +56,36 @@ try SIGINT x.om "$EVENTRING" export --to openmetrics -o x.om many.eventring
 if "$EVENTRING" sql many.eventring "select 1" >/dev/null 2>&1; then
   try SIGINT x.sqlite "$EVENTRING" export --to sqlite -o x.sqlite many.eventring
 fi
+try SIGKILL x.pftrace "$EVENTRING" export --to perfetto -o x.pftrace many.eventring
+try SIGKILL x.ctf "$EVENTRING" export --to ctf -o x.ctf many.eventring
+if "$EVENTRING" sql many.eventring "select 1" >/dev/null 2>&1; then
+  try SIGKILL x.sqlite "$EVENTRING" export --to sqlite -o x.sqlite many.eventring
+fi
+try SIGKILL x.cut "$EVENTRING" cut --since 0 -o x.cut many.eventring
+try SIGKILL x.merged "$EVENTRING" merge -o x.merged many.eventring
+
+# the name is there only when the file is complete, and what stands in its place stays
+echo mine >x.csv
+ends 1 "cannot create x.csv: File exists" "$EVENTRING" export --to csv -o x.csv many.eventring
+is "what was there" mine "$(cat x.csv)"
+rm x.csv
+echo mine >x.csv.partial
+for command in "export --to csv" snapshot "cut --since 0" merge; do
+  ends 1 "x.csv.partial exists" "$EVENTRING" $command -o x.csv many.eventring
+done
+is "what had that name" mine "$(cat x.csv.partial)"
+rm x.csv.partial
+for command in "export --to csv" snapshot "cut --since 0" merge; do
+  "$EVENTRING" $command -o x.out many.eventring >/dev/null 2>said.txt || fail "$command: $(cat said.txt)"
+  is "files after $command" x.out "$(ls -d x.*)"
+  rm x.out
+done
 
 # a file that is complete for the signal: what was seen so far
 start --hold-ms 1000000
 "$EVENTRING" export --to csv -o live.csv --seconds 1000 "$pid" &
 exporting=$!
-until_so [ -e live.csv ] || fail "nothing is exported"
+until_so [ -e live.csv.partial ] || fail "nothing is exported"
 kill -TERM $exporting
 wait $exporting
 is "status of the watching" 0 $?
