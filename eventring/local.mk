@@ -136,6 +136,7 @@ libanalysis_a_SOURCES = \
 	eventring/analysis/tally.c eventring/analysis/tally.h \
 	eventring/analysis/tally_lives.c eventring/analysis/tally_lives.h \
 	eventring/analysis/top.c eventring/analysis/top.h \
+	eventring/analysis/nearest.c eventring/analysis/nearest.h \
 	eventring/analysis/units.c eventring/analysis/units.h
 
 # Reads the stacks of other processes, through <eventring/introspection.h>.
@@ -228,7 +229,7 @@ eventring_eventring_SOURCES = \
 	eventring/tools/commands.def eventring/tools/dump_format.c eventring/tools/dump_format.h \
 	eventring/tools/eventring.c eventring/tools/launch.c eventring/tools/launch.h \
 	eventring/tools/options.c eventring/tools/options.h eventring/tools/places.c \
-	eventring/tools/nearest.c eventring/tools/nearest.h eventring/tools/examples.def \
+	eventring/tools/examples.def \
 	eventring/tools/places.h \
 	eventring/tools/copy.c eventring/tools/copy.h \
 	eventring/tools/new_file.c eventring/tools/new_file.h \

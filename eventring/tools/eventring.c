@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "nearest.h"
+#include "analysis/nearest.h"
 #include "tool.h"
 
 #define COMMAND(name, synopsis, summary) \
@@ -56,9 +56,9 @@ static const struct command *command_named(const char *name) {
 }
 
 static int no_command(const char *name) {
-  struct nearest nearest;
-  nearest_begin(&nearest, name, strlen(name));
-  for (int i = 0; i < COMMANDS; i++) nearest_try(&nearest, commands[i].name);
+  struct eva_nearest nearest;
+  eva_nearest_begin(&nearest, name, strlen(name));
+  for (int i = 0; i < COMMANDS; i++) eva_nearest_try(&nearest, commands[i].name);
   if (nearest.word)
     complain("no command `%s'; did you mean `%s'? (see `eventring --help')", name, nearest.word);
   else

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "nearest.h"
+#include "analysis/nearest.h"
 #include <time.h>
 
 int usage_error(const struct command *self, const char *format, ...) {
@@ -235,10 +235,10 @@ static const struct option_spec *spec_for(const struct option_spec *specs,
 /* `size`: of the long name in `word`; 0: it is a letter. */
 static void no_option(const struct command *self, const struct option_spec *specs,
                       size_t count, const char *word, size_t size) {
-  struct nearest nearest;
-  nearest_begin(&nearest, word + 2, size);
-  for (size_t i = 0; size > 0 && i < count; i++) nearest_try(&nearest, specs[i].name);
-  if (size > 0) nearest_try(&nearest, "help");
+  struct eva_nearest nearest;
+  eva_nearest_begin(&nearest, word + 2, size);
+  for (size_t i = 0; size > 0 && i < count; i++) eva_nearest_try(&nearest, specs[i].name);
+  if (size > 0) eva_nearest_try(&nearest, "help");
   if (nearest.word) usage_error(self, "no option `%s'; did you mean `--%s'?", word, nearest.word);
   else usage_error(self, "no option `%s'", word);
 }

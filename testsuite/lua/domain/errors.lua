@@ -20,9 +20,10 @@ expect("bad argument #1 to 'domain.spawn' (no option 'table: 0x", function()
   local ok, message = pcall(domain.spawn, { [{}] = 1 }, print)
   error(ok or message:match "^.*0x", 0)
 end)
-expect("bad argument #1 to 'domain.spawn_file' (no option 'nam')", domain.spawn_file,
-  { nam = "x" }, "x")
-expect("bad argument #2 to 'domain.pool' (no option 'memry')", domain.pool, 1, { memry = 1 })
+expect("bad argument #1 to 'domain.spawn_file' (no option 'nam'; did you mean 'name'?)",
+  domain.spawn_file, { nam = "x" }, "x")
+expect("bad argument #2 to 'domain.pool' (no option 'memry'; did you mean 'memory'?)", domain.pool,
+  1, { memry = 1 })
 expect("bad argument #2 to 'domain.pool' (option 'memory' is not a number of bytes)", domain.pool,
   1, { memory = "x" })
 expect("bad argument #2 to 'domain.pool' (option 'name' is not a string)", domain.pool, 1,

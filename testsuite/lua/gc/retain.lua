@@ -204,7 +204,7 @@ local function fails(pattern, ...)
   assert(not ok and message:find(pattern), message)
 end
 fails("table expected", 5)
-fails("no option 'tops'", { tops = 1 })
+fails("no option 'tops'; did you mean 'top'?", { tops = 1 })
 fails("field 'top' is not an integer from 1 to 1000", { top = 0 })
 fails("field 'top' is not an integer from 1 to 1000", { top = "x" })
 fails("field 'objects' is not an integer", { objects = -1 })

@@ -9,7 +9,8 @@ assert(require "memprof" == memprof or package.loaded.memprof)
 local function nothing() end
 fails("table expected", memprof.start)
 fails("field 'rate' is missing", memprof.start, {})
-fails("no option 'rat'", memprof.start, {rat = 1})
+fails("no option 'rat'; did you mean 'rate'?", memprof.start, {rat = 1})
+fails("no option 'ratee'; did you mean 'rate'?", memprof.start, {ratee = 1})
 for _, rate in ipairs {-3, 42, 0 / 0, 1.0001} do
   fails("field 'rate' is not in [0, 1]", memprof.start, {rate = rate})
 end
@@ -28,7 +29,7 @@ local function check(on) assert(memprof.is_sampling() == on) end
 
 local s = start() -- after bad rates it can still be started
 check(true)
-fails("no option 'flsh'", s.stop, s, {flsh = true})
+fails("no option 'flsh'; did you mean 'flush'?", s.stop, s, {flsh = true})
 fails("field 'flush' is not a boolean", s.stop, s, {flush = 1})
 fails("this sampler runs: stop it first", s.discard, s)
 s:stop()

@@ -50,7 +50,7 @@ local function wrong_arguments()
   expect("attempt to call a nil value", eventring.span, "s", nil)
   expect("bad argument #1 to 'eventring.enable' (no class 'frobs')", eventring.enable, "frobs")
   expect("bad argument #1 to 'eventring.cursor' (table expected, got number)", eventring.cursor, 5)
-  expect("bad argument #1 to 'eventring.cursor' (no option 'pidd')", eventring.cursor, { pidd = 5 })
+  expect("bad argument #1 to 'eventring.cursor' (no option 'pidd'; did you mean 'pid'?)", eventring.cursor, { pidd = 5 })
   expect("bad argument #1 to 'eventring.cursor' (no option '1')", eventring.cursor, { 5 })
   expect("bad argument #1 to 'eventring.cursor' (fields 'pid' and 'path' exclude each other)",
     eventring.cursor, { pid = 5, path = "x" })
@@ -90,8 +90,12 @@ expect("bad argument #3 to '?' (must not be negative)", cursor.poll, cursor, {},
 expect("bad argument #1 to '?' (eventring.cursor expected, got FILE*)", cursor.poll, io.stdout, {})
 expect("bad argument #1 to 'poll' (field 'user_event' is a number, not a function)",
   function() cursor:poll { user_event = 5 } end)
-expect("bad argument #1 to 'poll' (no callback 'user_evnt')",
+expect("bad argument #1 to 'poll' (no callback 'user_evnt'; did you mean 'user_event'?)",
   function() cursor:poll { user_evnt = print } end)
+expect("bad argument #1 to 'poll' (no callback 'runtime_bgin'; did you mean 'runtime_begin'?)",
+  function() cursor:poll { user_begin = print, runtime_bgin = print } end)
+expect("bad argument #1 to 'poll' (no callback 'everything')", -- near none
+  function() cursor:poll { everything = print } end)
 local called = 0
 cursor:poll { user_event = setmetatable({}, { __call = function() called = called + 1 end }) }
 assert(called > 0)

@@ -203,6 +203,8 @@ fib(3)
 p:stop()
 for _, row in ipairs(p:report().rows) do assert(row.began_before > 0, row.name) end
 assert(not pcall(profile.start, {bogus = 1}))
+local _, why = pcall(profile.start, {budgett = 1})
+assert(why:find("no option 'budgett'; did you mean 'budget'?", 1, true), why)
 assert(not pcall(profile.start, {budget = 1}))
 assert(not pcall(profile.start, {include = 5}))
 assert(not pcall(profile.start, {exclude = {{}}}))

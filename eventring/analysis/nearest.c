@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* nearest.c: what a misspelt word was meant to be: the one that fewest changes of a letter lead
  * to (put in, left out, replaced, exchanged with its neighbour), up to a third of them. */
-#include "nearest.h"
+#include "analysis/nearest.h"
 
 #include <string.h>
 
@@ -25,12 +25,12 @@ static size_t distance(const char *a, size_t size_a, const char *b, size_t size_
   return row[size_a % 3][size_b];
 }
 
-void nearest_begin(struct nearest *nearest, const char *given, size_t size) {
-  *nearest = (struct nearest){.given = given, .size = size,
+void eva_nearest_begin(struct eva_nearest *nearest, const char *given, size_t size) {
+  *nearest = (struct eva_nearest){.given = given, .size = size,
                               .distance = size / 3 + 1 + (size > 1 && size < 3)};
 }
 
-void nearest_try(struct nearest *nearest, const char *word) {
+void eva_nearest_try(struct eva_nearest *nearest, const char *word) {
   size_t size = strlen(word);
   if (size > LONGEST || nearest->size > LONGEST) return;
   size_t far = distance(nearest->given, nearest->size, word, size);
