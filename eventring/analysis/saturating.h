@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* saturating.h: sums that stay at the end of their range instead of wrapping, so that a
+/* saturating.h: sums and products that stay at the end of their range instead of wrapping, so that a
  * hostile file makes a figure large and not wrong.
  *
  * Pure functions: no errors, any thread.
@@ -18,6 +18,11 @@ static inline int64_t eva_add_signed(int64_t a, int64_t b) {
   int64_t sum;
   if (!__builtin_add_overflow(a, b, &sum)) return sum;
   return b < 0 ? INT64_MIN : INT64_MAX;
+}
+
+static inline uint64_t eva_times(uint64_t a, uint64_t b) {
+  uint64_t product;
+  return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
 }
 
 /* The nearest whole number; 0 for what is not above 0, or not a number. */

@@ -2,6 +2,7 @@
 /* autopsy_json.c: `eventring autopsy --json`, and what ring would hold how much. */
 #include "analysis/names.h"
 #include "analysis/reach.h"
+#include "analysis/saturating.h"
 #include "autopsy.h"
 #include "last_stacks.h"
 
@@ -14,7 +15,7 @@ uint64_t autopsy_needed(const struct autopsy *a, const struct ring *ring) {
   uint64_t blocks = ring->info.blocks_written < ring->info.blocks ? ring->info.blocks_written
                                                                   : ring->info.blocks;
   double bytes = (double)blocks * 4096 * (double)a->hold_ns / (double)(reach ? reach : 1);
-  return reach && bytes < 1e18 ? (uint64_t)bytes : 0;
+  return reach ? eva_whole(bytes) : 0;
 }
 
 unsigned autopsy_wsize(uint64_t bytes) {

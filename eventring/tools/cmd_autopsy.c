@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "analysis/ending.h"
+#include "analysis/saturating.h"
 #include "analysis/units.h"
 #include "autopsy.h"
 #include "eventring/stack.h"
@@ -167,8 +168,7 @@ static void print_open(const struct autopsy *a) {
 
 static uint64_t bytes_of(const struct eventring_def *def, int64_t value) {
   bool words = def && def->unit && strcmp(def->unit, "words") == 0;
-  if (value < 0 || (words && value > INT64_MAX / 8)) return 0;
-  return (uint64_t)value * (words ? 8 : 1);
+  return value < 0 ? 0 : eva_times((uint64_t)value, words ? 8 : 1);
 }
 
 static void print_memory(const struct autopsy *a) {

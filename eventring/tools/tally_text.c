@@ -16,6 +16,7 @@
 #include "tool.h"
 #include "analysis/ending.h"
 #include "analysis/reach.h"
+#include "analysis/saturating.h"
 #include "analysis/units.h"
 
 /* What a group of tables is made of: one domain, or the sums of all. */
@@ -199,7 +200,7 @@ enum { WORD_BYTES = 8 }; /* of the events' words, on any machine */
 
 static void words_cell(struct table *table, int64_t words) {
   char figure[EVA_FIGURE];
-  uint64_t bytes = words < 0 || words > INT64_MAX / WORD_BYTES ? 0 : (uint64_t)words * WORD_BYTES;
+  uint64_t bytes = words < 0 ? 0 : eva_times((uint64_t)words, WORD_BYTES);
   table_cell(table, words < 0 ? "-" : eva_bytes_text(figure, bytes));
 }
 
@@ -207,7 +208,7 @@ static void words_cell(struct table *table, int64_t words) {
 static void words_rate_cell(struct table *table, int64_t words, uint64_t watched) {
   double rate = watched ? (double)words * WORD_BYTES * 1e9 / (double)watched : 0;
   char text[EVA_FIGURE + 4], figure[EVA_FIGURE];
-  snprintf(text, sizeof text, "%s/s", eva_bytes_text(figure, rate < 1e18 ? (uint64_t)rate : 0));
+  snprintf(text, sizeof text, "%s/s", eva_bytes_text(figure, eva_whole(rate)));
   table_cell(table, words < 0 || !watched ? "-" : text);
 }
 

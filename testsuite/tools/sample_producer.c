@@ -8,8 +8,8 @@
  *
  * In each of --rounds rounds each of --domains threads writes
  *   runtime ring   minor { minor_roots {} minor_promote {} }, then the counters
- *                  allocated_words (1000), promoted_words (10), live_words (the
- *                  round); every 10th round major_slice { mark {} } and the
+ *                  allocated_words (--words, 1000), promoted_words (10), live_words
+ *                  (--live, else the round); every 10th round major_slice { mark {} } and the
  *                  lifecycle event cycle
  *   user ring      --users times request { parse {} }, then the counter load
  *                  (a double), the events tick and note (a string)
@@ -120,10 +120,10 @@ static void register_all(void) {
 /* ---- What is wanted ------------------------------------------------------ */
 
 static struct {
-  long domains, rounds, users, flood, pause_us, work_us, hold_ms, status;
+  long domains, rounds, users, flood, pause_us, work_us, hold_ms, status, words, live;
   int open, die, report, extras, stray;
   const char *prefix;
-} wanted = {.domains = 1, .rounds = 10, .users = 1, .prefix = "SAROS_EVENTRING"};
+} wanted = {.domains = 1, .rounds = 10, .users = 1, .words = 1000, .live = -1, .prefix = "SAROS_EVENTRING"};
 
 static const struct { const char *name; long *number; int *flag; } options[] = {
     {"--domains", &wanted.domains, NULL}, {"--rounds", &wanted.rounds, NULL},
@@ -132,7 +132,8 @@ static const struct { const char *name; long *number; int *flag; } options[] = {
     {"--hold-ms", &wanted.hold_ms, NULL}, {"--status", &wanted.status, NULL},
     {"--open", NULL, &wanted.open},       {"--die", NULL, &wanted.die},
     {"--report", NULL, &wanted.report}, {"--extras", NULL, &wanted.extras},
-    {"--stray", NULL, &wanted.stray}};
+    {"--stray", NULL, &wanted.stray}, {"--words", &wanted.words, NULL},
+    {"--live", &wanted.live, NULL}};
 
 static void read_words(int argc, char **argv) {
   for (int i = 1; i < argc; i++) {
@@ -183,9 +184,9 @@ static void collect(eventring_domain *d, long round) {
   work_us(wanted.work_us);
   gc_span(d, MINOR_PROMOTE, 0);
   gc_span(d, MINOR, 0);
-  gc_counter(d, ALLOCATED, 1000);
+  gc_counter(d, ALLOCATED, wanted.words);
   gc_counter(d, PROMOTED, 10);
-  gc_counter(d, LIVE, round);
+  gc_counter(d, LIVE, wanted.live >= 0 ? wanted.live : round);
   if (round % 10 != 9) return;
   gc_span(d, MAJOR_SLICE, 1);
   gc_span(d, MARK, 1);

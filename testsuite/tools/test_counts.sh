@@ -76,4 +76,15 @@ is "time in GC is that of the top-level spans" true "$(query file.json '
 # the tables hold the same figures
 text=$("$EVENTRING" stats "$file") || fail "stats as text: status $?"
 has "request of all domains" "request 3,600 " "$(rows "Spans, all domains" request <<<"$text")"
+
+# figures beyond 2^63 bytes stand at the end of their range
+record --rounds 1 --words $((1 << 62)) --live $((1 << 62))
+"$EVENTRING" stats "$file" >large.txt || fail "stats of large figures: $?"
+"$EVENTRING" autopsy --hold 1000000000 "$file" >autopsy.txt || fail "autopsy: $?"
+"$EVENTRING" autopsy --json --hold 1000000000 "$file" >autopsy.json || fail "autopsy --json: $?"
+has "allocated bytes" "16 EiB" "$(cat large.txt)"
+has "their rate" " EiB/s" "$(cat large.txt)"
+has "a gauge" "live_words  16 EiB" "$(cat autopsy.txt)"
+is "what ring would hold 31 years" true \
+  "$(query autopsy.json '[.rings[] | select(.reach_ns > 0) | .needed_bytes > 0] | all')"
 finish
