@@ -127,7 +127,7 @@ static void open_measure(lua_State *L, Measure *m) {
   eventring_poll(m->cursor, &passing, NULL, 0);
   m->slot = eventring_domain_slot(d->rings);
   m->rate = memprof_recording_rate(d);
-  m->begun_bytes = d->heap.allocated_bytes + heap_taken(&d->heap);
+  m->begun_bytes = heap_asked(&d->heap);
   m->begun_ns = monotonic_ns();
 }
 
@@ -208,14 +208,14 @@ static int return_table(lua_State *L, Measure *m) {
   Domain *d = L->domain;
   int count = lua_gettop(L) - 1;
   uint64_t ns = monotonic_ns() - m->begun_ns;
-  uint64_t bytes = d->heap.allocated_bytes + heap_taken(&d->heap) - m->begun_bytes;
+  uint64_t bytes = heap_asked(&d->heap) - m->begun_bytes;
   read_events(L, m);
   const struct eva_rule *rule = m->rules.rule;
   lua_createtable(L, count, 1);
   lua_insert(L, 2);
   for (int i = count; i >= 1; i--) lua_rawseti(L, 2, i);
   set_integer(L, "n", count);
-  lua_createtable(L, 0, 10);
+  lua_createtable(L, 0, 12);
   lua_insert(L, 2);
   lua_setfield(L, 2, "results");
   set_integer(L, "time_ns", (double)ns);
@@ -231,6 +231,8 @@ static int return_table(lua_State *L, Measure *m) {
   if (m->rate > 0) {
     push_kinds(L, m);
     lua_setfield(L, -2, "kinds");
+    lua_pushnumber(L, m->rate);
+    lua_setfield(L, -2, "kinds_rate");
   }
   return 1;
 }
@@ -277,8 +279,11 @@ static int run(lua_State *L, Measure *m) {
 
 /* eventring.measure(f, ...) -> table of what f(...) cost: time_ns, words (allocated),
  * longest_pause_ns, gc_ns, pauses, minor and major (collections that began), phases (name of a
- * span of the collector -> {count, ns, longest_ns}), lost (events), kinds (of memory -> words,
- * estimates; if allocations are sampled), results (those of f, with n). All are of the calling domain. */
+ * span of the collector -> {count, ns, longest_ns}), lost (events), kinds (of memory -> words)
+ * and kinds_rate if allocations are sampled, results (those of f, with n). All are of the calling
+ * domain. `words` is exact; so are kinds at rate 1 where no event was lost, else they are
+ * estimates. (What dies young is never looked at again, so nothing but the allocation itself could
+ * count it by kind, and that has no instruction to spare.) */
 static int measure(lua_State *L) {
   luaL_checkany(L, 1);
   Measure *m = new_measure(L, false);
