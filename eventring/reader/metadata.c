@@ -466,6 +466,7 @@ int evr_metadata_refresh(struct evr_metadata *meta, struct eventring_error *erro
   if (status == EVENTRING_OK) status = read_rings(meta, error);
   if (status == EVENTRING_OK && evr_metadata_has_streams(meta))
     status = look_for_units(meta, error);
+  meta->heads_are_final = status == EVENTRING_OK && meta->over;
   return status;
 }
 
@@ -578,7 +579,8 @@ struct evr_location evr_metadata_place(const struct evr_metadata *meta, unsigned
 uint64_t evr_metadata_head(struct evr_metadata *meta, unsigned slot, unsigned ring) {
   uint64_t head, known = meta->ring[slot][ring].head;
   if (!evr_metadata_blocks(meta, slot, ring)) return 0;
-  if (meta->over && !meta->units_are_due) return known; /* one call for each block less */
+  if (meta->over && meta->heads_are_final && !meta->units_are_due)
+    return known; /* one call for each block less */
   if (evr_source_read(&meta->source, evr_metadata_head_offset(slot, ring), &head, sizeof head,
                       NULL) == EVENTRING_OK)
     take_head(meta, slot, ring, head);

@@ -54,6 +54,7 @@ struct evr_metadata {
   struct evr_units units; /* where the blocks of streams lie */
   bool units_are_due;     /* a stream has blocks beyond those known */
   unsigned threads;       /* of its rings (ahead.h) */
+  bool heads_are_final;   /* they were read when nobody wrote any more */
   bool units_are_final;   /* they were looked at when nobody wrote any more */
   struct eventring_error damage; /* first damage found since it was reported */
 };
