@@ -263,7 +263,8 @@ static void describe(struct perf_merge *m, uint64_t period) {
   if (m->lost > 0)
     used += (size_t)snprintf(m->how + used, sizeof m->how - used,
                              "; events are missing in %" PRIu64 " places", m->lost);
-  snprintf(m->how + used, sizeof m->how - used, "%s",
+  snprintf(m->how + used, sizeof m->how - used, "%s%s",
+           m->text.several ? "; of several events, counted alike" : "",
            period == 1 ? "; their period is no time, so each counts as 1 ns." : ".");
 }
 

@@ -44,102 +44,192 @@ static bool read_ids(const char *word, size_t size, struct perf_sample *s) {
   return end == word + size;
 }
 
+/* "U", "KP": what -F misc shows, behind the ids. */
+static bool is_misc(const char *word, size_t size) {
+  return size <= 4 && strspn(word, "KUHGgMESpD?") >= size;
+}
+
 /* The name of the program may have blanks: so the first word that is a time, behind one that
    is a number, ends it. Returns what is behind the time, or NULL. */
 static const char *read_head(const char *line, struct perf_sample *s) {
   const char *ids = NULL;
   size_t ids_size = 0;
+  bool misc = false;
   for (const char *at = skip_blanks(line); *at; at = skip_blanks(at)) {
     size_t size = strcspn(at, " \t");
     const char *rest = ids ? read_time(at, &s->ns) : NULL;
     if (rest && read_ids(ids, ids_size, s)) return rest;
-    if (*at != '[') { /* "[001]": the processor stands between */
+    if (*at == '[' || (ids && !misc && read_ids(ids, ids_size, s) && is_misc(at, size))) {
+      misc |= *at != '['; /* "[001]": the processor stands between, too */
+    } else {
       ids = at;
       ids_size = size;
+      misc = false;
     }
     at += size;
   }
   return NULL;
 }
 
-/* "   5000000 cpu-clock:pppH: "; returns what is behind it. */
+static void note_event(struct perf_text *text, const char *event, size_t size) {
+  if (size >= sizeof text->event) size = sizeof text->event - 1;
+  if (!text->event[0]) memcpy(text->event, event, size);
+  else text->several |= strncmp(text->event, event, size) != 0 || text->event[size] != '\0';
+}
+
+/* "   5000000 cpu-clock:pppH: "; returns what is behind it. NULL: it is no sample. */
 static const char *read_event(struct perf_text *text, const char *at) {
   char *end;
   at = skip_blanks(at);
-  double period = strtod(at, &end);
-  if (end != at && *end == ' ') at = skip_blanks(end);
-  else period = 0;
-  size_t size = strcspn(at, " \t");
-  if (size == 0 || at[size - 1] != ':') return at; /* there is no event */
-  if (period > 0 && period < 1e18 &&
-      (strncmp(at, "cpu-clock", 9) == 0 || strncmp(at, "task-clock", 10) == 0)) {
+  const double period = strtod(at, &end);
+  const char *event = end != at && *end == ' ' ? skip_blanks(end) : at;
+  size_t size = strcspn(event, " \t");
+  if (strncmp(event, "PERF_RECORD_", 12) == 0) return NULL;
+  if (size == 0 || event[size - 1] != ':') return at; /* there is no event */
+  note_event(text, event, size - 1);
+  if (event != at && period > 0 && period < 1e18 &&
+      (strncmp(event, "cpu-clock", 9) == 0 || strncmp(event, "task-clock", 10) == 0)) {
     text->timed++;
     text->timed_ns += period;
   }
-  return at + size;
+  return event + size;
 }
 
 /* ---- Frames ----------------------------------------------------------------------------- */
+
+static const char hex[] = "0123456789abcdef";
+
+/* Behind "(/usr/bin/saros (deleted))" at the end of the text, which is cut off: what is in the
+   parentheses, which may have others in them. An empty text: there is none. */
+static char *cut_file(char *symbol) {
+  size_t size = strlen(symbol);
+  while (size > 0 && isblank((unsigned char)symbol[size - 1])) size--;
+  char *end = symbol + size, *at = end;
+  int depth = 0;
+  if (size == 0 || end[-1] != ')') return end;
+  do {
+    at--;
+    if (*at == ')') depth++;
+    else if (*at == '(') depth--;
+  } while (depth > 0 && at > symbol);
+  if (depth > 0) at = strrchr(symbol, '('); /* they do not match */
+  if (!at || (at > symbol && at[-1] != ' ')) return end;
+  end[-1] = '\0';
+  if (at > symbol) at[-1] = '\0';
+  else *at = '\0';
+  return at + 1;
+}
+
+/* Without "+0x2e" at its end. */
+static void cut_offset(char *text) {
+  char *offset = strstr(text, "+0x");
+  for (char *next = offset; next; next = strstr(offset + 1, "+0x")) offset = next;
+  if (offset && offset[3] && offset[3 + strspn(offset + 3, hex)] == '\0') *offset = '\0';
+}
+
+/* "saros" of "/usr/bin/saros (deleted)+0x5a8f0" (the offset: -F dsoff). */
+static const char *base_name(char *file) {
+  static const char deleted[] = " (deleted)";
+  cut_offset(file);
+  const size_t size = strlen(file), end = sizeof deleted - 1;
+  if (size > end && strcmp(file + size - end, deleted) == 0) file[size - end] = '\0';
+  const char *slash = strrchr(file, '/');
+  return slash ? slash + 1 : file;
+}
 
 /* "    5a8f0 vm_execute+0x2e (/usr/bin/saros)". What is of no known file is no function: it
    comes of walking a stack without frame pointers. */
 static void read_frame(struct perf_text *text, struct sample_names *names, char *line) {
   char *symbol = line + strspn(line, " \t");
-  size_t address = strspn(symbol, "0123456789abcdef");
+  size_t address = strspn(symbol, hex);
   if (address == 0 || symbol[address] != ' ') return;
   symbol += address + 1;
-  char *file = strrchr(symbol, '('), *close = file ? strrchr(file, ')') : NULL;
-  if (file && close && file > symbol) {
-    *close = '\0';
-    file[-1] = '\0';
-    file++;
-  } else {
-    file = symbol + strlen(symbol);
-  }
-  char *offset = strstr(symbol, "+0x");
-  for (char *next = offset; next; next = strstr(offset + 1, "+0x")) offset = next;
-  if (offset) *offset = '\0';
+  char *file = cut_file(symbol);
+  cut_offset(symbol);
   if (strcmp(symbol, "[unknown]") == 0 && (!*file || strcmp(file, "[unknown]") == 0)) return;
-  const char *base = strrchr(file, '/');
   struct perf_sample *s = &text->samples[text->count - 1];
   if (s->count == MOST_DEPTH) return;
   if (text->frame_count == text->frame_room) {
     text->frame_room = text->frame_room ? 2 * text->frame_room : 4096;
     text->frames = need_resized(text->frames, text->frame_room, sizeof(*text->frames));
   }
-  text->frames[text->frame_count++] = sample_name(names, symbol, base ? base + 1 : file, false);
+  text->frames[text->frame_count++] = sample_name(names, symbol, base_name(file), false);
   s->count++;
+}
+
+/* The frame behind the event, if there is no chain of calls. With -F addr another address
+   stands before it, with or without a symbol: so it is the last hexadecimal word behind two
+   blanks, or the one that follows it at once and has a symbol of its own. */
+static char *last_frame(char *at) {
+  char *frame = at;
+  for (char *word = at; (word = strstr(word, "  ")) != NULL;) {
+    word += strspn(word, " ");
+    const size_t size = strspn(word, hex);
+    if (size > 0 && word[size] == ' ') frame = word;
+  }
+  frame += strspn(frame, " \t");
+  const size_t size = strspn(frame, hex);
+  char *next = frame + size + strspn(frame + size, " ");
+  const size_t more = strspn(next, hex);
+  if (size == 0 || next == frame + size || more == 0 || next[more] != ' ') return frame;
+  return next[more + strspn(next + more, " ")] == '(' ? frame : next;
 }
 
 /* ---- The text --------------------------------------------------------------------------- */
 
-static bool begin_sample(struct perf_text *text, struct sample_names *names, char *line) {
+enum within { NOTHING, SAMPLE, CHAIN };
+enum head { NO_HEAD, OTHER_HEAD, SAMPLE_HEAD };
+
+static enum head begin_sample(struct perf_text *text, struct sample_names *names, char *line) {
   struct perf_sample s = {.first = text->frame_count};
   const char *rest = read_head(line, &s);
-  if (!rest) {
-    text->passed_over++;
-    return false;
-  }
+  if (!rest) return NO_HEAD;
+  rest = read_event(text, rest);
+  if (!rest) return OTHER_HEAD;
   if (text->count == text->room) {
     text->room = text->room ? 2 * text->room : 1024;
     text->samples = need_resized(text->samples, text->room, sizeof *text->samples);
   }
   text->samples[text->count++] = s;
-  rest = read_event(text, rest);
-  read_frame(text, names, line + (rest - line));
-  return true;
+  read_frame(text, names, last_frame(line + (rest - line)));
+  return SAMPLE_HEAD;
 }
 
+/* The frame of the head is that of the chain, or another address. */
+static void begin_chain(struct perf_text *text) {
+  struct perf_sample *s = &text->samples[text->count - 1];
+  text->frame_count -= s->count;
+  s->count = 0;
+}
+
+/* Heads begin with the name of a program, which is aligned to the right where there are no
+   chains, without empty lines between; lines of chains begin with a tab. */
 static void read_lines(struct perf_text *text, struct sample_names *names, FILE *file) {
   char *line = NULL;
   size_t room = 0;
   ssize_t size;
-  bool within = false, passing = false; /* a sample; what is none, until an empty line */
+  enum within within = NOTHING;
+  bool passing = false; /* what is no sample, until an empty line or a sample */
   while ((size = getline(&line, &room, file)) >= 0) {
     if (size > 0 && line[size - 1] == '\n') line[size - 1] = '\0';
-    if (!*skip_blanks(line)) within = passing = false;
-    else if (within && isblank((unsigned char)*line)) read_frame(text, names, line);
-    else if (!passing && *line != '#') within = begin_sample(text, names, line), passing = !within;
+    if (!*skip_blanks(line)) {
+      within = NOTHING;
+      passing = false;
+      continue;
+    }
+    const enum head head = *line == '\t' || *line == '#' ? NO_HEAD : begin_sample(text, names, line);
+    if (head == SAMPLE_HEAD) {
+      within = SAMPLE;
+      passing = false;
+    } else if (head == NO_HEAD && within != NOTHING && isblank((unsigned char)*line)) {
+      if (within == SAMPLE && *line == '\t') begin_chain(text);
+      if (*line == '\t') within = CHAIN;
+      read_frame(text, names, line);
+    } else if (!passing && *line != '#') {
+      text->passed_over++;
+      passing = head == NO_HEAD;
+      within = NOTHING;
+    }
   }
   free(line);
 }

@@ -7,8 +7,8 @@
  *             5a8f0 vm_execute+0x2e (/usr/bin/saros)
  *
  * The number of the process, the processor, the period and the event may be missing; without a
- * chain of calls the frame may stand behind the event. What is not such a sample is passed
- * over and counted. The text is foreign: it is bounded by its size alone, as is what is kept.
+ * chain of calls the frame stands behind the event, and no empty line follows. What is not such
+ * a sample is passed over and counted. The text is foreign: it is bounded by its size alone, as is what is kept.
  */
 #ifndef EVENTRING_TOOL_PERF_TEXT_H
 #define EVENTRING_TOOL_PERF_TEXT_H
@@ -29,6 +29,8 @@ struct perf_text { /* {0} at first */
   const struct remote_function **frames; /* innermost first; names of a perf_text's user */
   size_t frame_count, frame_room;
   uint64_t passed_over; /* lines that begin no sample, where one was expected */
+  char event[64];       /* name of the first sample's event, cut; "": it has none */
+  bool several;         /* there are others */
   uint64_t timed;       /* samples of cpu-clock or task-clock, whose period is time ... */
   double timed_ns;      /* ... and the sum of these */
 };
