@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* eventring_wait: sleeps while there is nothing, wakes for whatever a poll has to do,
- * through each way of reading, and costs next to nothing. */
+ * through each way of reading, and costs next to nothing. eventring_stack_wait: the same for
+ * requests for stacks. */
 #include "eventring_common.h"
+#include "eventring/stack.h"
 
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -235,6 +238,78 @@ static void keeps_up_with_bursts(void **state) {
   eventring_close(cursor);
 }
 
+/* ---- requests for stacks ------------------------------------------------- */
+
+/* Of this thread: how often it gave up its processor. */
+static long sleeps(void) {
+  struct rusage usage;
+  assert_int_equal(getrusage(RUSAGE_THREAD, &usage), 0);
+  return usage.ru_nvcsw;
+}
+
+static void sleeps_until_stacks_are_asked_for(void **state) {
+  (void)state;
+  assert_false(eventring_stack_wait(0));
+  const long before = sleeps();
+  assert_false(eventring_stack_wait(300 * MS));
+  assert_true(sleeps() - before < 10);
+  assert_true(eventring_stack_ask(true));
+  assert_true(eventring_stack_wait(0));
+  assert_true(eventring_stack_wait(EVENTRING_FOREVER));
+  assert_true(eventring_stack_ask(false));
+  assert_false(eventring_stack_wait(0));
+}
+
+/* As another process does it: through a mapping of its own of the file. */
+static void *ask_later(void *ready) {
+  while (!*(atomic_bool *)ready) nap(MS);
+  nap(30 * MS);
+  eventring_control(own_path(), EVENTRING_CONTROL_STACKS, 1, NULL);
+  return NULL;
+}
+
+static int setup_with_stacks(void **state) {
+  struct eventring_config config = test_config(EVENTRING_MIN_WSIZE);
+  config.writes_stacks = true;
+  assert_int_equal(eventring_start(&config, NULL), EVENTRING_OK);
+  *state = start_domain("main");
+  return 0;
+}
+
+static void wakes_for_a_request_from_outside(void **state) {
+  (void)state;
+  for (int i = 0; i < 3; i++) {
+    atomic_bool ready = false;
+    pthread_t thread;
+    pthread_create(&thread, NULL, ask_later, &ready);
+    ready = true;
+    const long before = sleeps();
+    assert_true(eventring_stack_wait(60000 * MS));
+    assert_true(sleeps() - before < 1000);
+    pthread_join(thread, NULL);
+    assert_int_equal(eventring_control(own_path(), EVENTRING_CONTROL_STACKS, 0, NULL), 0);
+    assert_false(eventring_stack_is_asked());
+  }
+}
+
+/* The recording, and with it the mapping, may end meanwhile. */
+static void *stop_later(void *domain) {
+  nap(30 * MS);
+  eventring_domain_stop(domain);
+  eventring_stop();
+  return NULL;
+}
+
+static void survives_the_end_of_the_recording(void **state) {
+  (void)state;
+  pthread_t thread;
+  start_recording(EVENTRING_MIN_WSIZE);
+  pthread_create(&thread, NULL, stop_later, start_domain("main"));
+  assert_false(eventring_stack_wait(100 * MS));
+  pthread_join(thread, NULL);
+  assert_false(eventring_stack_wait(10 * MS));
+}
+
 int main(void) {
   register_test_events();
   const struct CMUnitTest tests[] = {
@@ -245,6 +320,10 @@ int main(void) {
       cmocka_unit_test_setup_teardown(is_refused_in_a_callback, setup, teardown),
       cmocka_unit_test_setup_teardown(ends_with_a_signal, setup, teardown),
       cmocka_unit_test_setup_teardown(keeps_up_with_bursts, setup, teardown),
+      cmocka_unit_test_setup_teardown(sleeps_until_stacks_are_asked_for, setup, teardown),
+      cmocka_unit_test_setup_teardown(wakes_for_a_request_from_outside, setup_with_stacks,
+                                      teardown),
+      cmocka_unit_test(survives_the_end_of_the_recording),
       cmocka_unit_test(ends_with_the_producer)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
