@@ -9,6 +9,11 @@
  * lie close together: in a table as large as the budget allows, 10,000 nodes have 10,000
  * lines of their own.
  *
+ * The processor reads its clock when all that was begun before is done. So a look-up costs
+ * as much as its longest chain of steps that wait for each other, however few they are, and
+ * steps beside that chain cost nothing. It is: the current node, its hash, the place, the
+ * node found.
+ *
  * What few nodes need lies apart, so that those of a wide program stay in the caches: times
  * of what has no node (an array by number that is touched only once the budget is used up)
  * and what histograms carried (struct evc_wide, for nodes with more than 65,535 calls in a
