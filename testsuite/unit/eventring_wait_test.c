@@ -292,21 +292,24 @@ static void wakes_for_a_request_from_outside(void **state) {
   }
 }
 
-/* The recording, and with it the mapping, may end meanwhile. */
-static void *stop_later(void *domain) {
-  nap(30 * MS);
-  eventring_domain_stop(domain);
-  eventring_stop();
+static void *wait_for_stacks(void *asked) {
+  *(bool *)asked = eventring_stack_wait(100 * MS);
   return NULL;
 }
 
+/* The recording, and with it the mapping, ends meanwhile. */
 static void survives_the_end_of_the_recording(void **state) {
   (void)state;
   pthread_t thread;
+  bool asked = true;
   start_recording(EVENTRING_MIN_WSIZE);
-  pthread_create(&thread, NULL, stop_later, start_domain("main"));
-  assert_false(eventring_stack_wait(100 * MS));
+  eventring_domain *domain = start_domain("main");
+  pthread_create(&thread, NULL, wait_for_stacks, &asked);
+  nap(30 * MS);
+  eventring_domain_stop(domain);
+  eventring_stop();
   pthread_join(thread, NULL);
+  assert_false(asked);
   assert_false(eventring_stack_wait(10 * MS));
 }
 
