@@ -25,8 +25,12 @@ shows_harmless() {
 }
 
 python3 "$helper" write hostile.eventring || { fail "no recording"; finish; }
+# The seven have all that is hostile. Builds with sanitizers find what is done with such texts,
+# not which of them gets through: these take three.
+places="0 8 20 40 55 70 77"
+[ "$TEST_SLOWNESS" -eq 1 ] || places="0 20 77"
 arguments=()
-for at in 0 8 20 40 55 70 77; do arguments+=("$(hostile 60 $at)x"); done
+for at in $places; do arguments+=("$(hostile 60 "$at")x"); done
 
 # Directories of hostile names, with files that have such names too: readable ones, one that
 # is none, and one that is damaged
@@ -41,7 +45,7 @@ for argument in "${arguments[@]}"; do
   printf '\x77' | dd of="$argument/damaged-$argument.eventring" bs=1 seek=4096 conv=notrunc \
     status=none
 done
-[ ${#directories[@]} -gt 5 ] || fail "directories: ${#directories[@]}"
+[ ${#directories[@]} -ge $(($(wc -w <<<"$places") - 1)) ] || fail "directories: ${#directories[@]}"
 
 # ---- What only one of the subcommands has
 
@@ -253,7 +257,7 @@ for command in ${commands/clean/} clean; do
   done
   [ "$(type -t run_$command)" = function ] || { fail "say in this test how $command is used"; continue; }
   run_$command
-  [ $runs -gt $((before + 50)) ] || fail "$command: $((runs - before)) runs"
+  [ $runs -gt $((before + 7 * ${#arguments[@]})) ] || fail "$command: $((runs - before)) runs"
 done
 for argument in "${arguments[@]}"; do
   shows_harmless "$EVENTRING" "$argument"
@@ -261,7 +265,9 @@ done
 
 # ---- A process that records to such a directory, and what it and its readers say
 
-directory=${directories[2]} # without a newline, with which a live file is not found
+for directory in "${directories[@]}"; do # with a newline a live file is not found
+  [[ $directory == *$'\n'* ]] || break
+done
 printf 'io.write("runs\\n") io.flush() io.read()\n' >"$directory/$directory.lua"
 mkfifo input
 SAROS_EVENTRING_START=1 SAROS_EVENTRING_PREFIX=$directory "$SAROS" "$directory/$directory.lua" \
