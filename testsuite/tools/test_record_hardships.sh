@@ -32,6 +32,8 @@ for ((i = 0; i < KILLS; i++)); do
   SAROS_EVENTRING_WSIZE=16 start --domains 2 --rounds 300000 --pause-us 1
   "$EVENTRING" record -q --buffer-size 64K --rotate-size 512K -o turn.eventring "$pid" &
   recorder=$!
+  # at any moment, and every other time surely not before the second file
+  [ $((i % 2)) -eq 0 ] || until_so test -s turn.2.eventring || fail "recorder killed: no second file"
   sleep "0.$((i * 37 % 40 + 10))"
   kill -KILL $recorder
   wait $recorder 2>/dev/null
@@ -57,7 +59,7 @@ for ((i = 0; i < KILLS; i++)); do
     "$(echo "$twice" | jq 'length <= 4 and all(. > -512)')"
   rm -f turn.*.eventring
 done
-[ $begun -gt "$KILLS" ] || fail "recorder killed: only $begun files"
+[ $begun -ge $((KILLS / 2)) ] || fail "recorder killed: only $begun files"
 
 # Of a process that was killed the files have all, to the last event.
 for ((i = 0; i < KILLS; i++)); do
@@ -65,6 +67,7 @@ for ((i = 0; i < KILLS; i++)); do
   "$EVENTRING" record -q --json --buffer-size 64K --rotate-size 512K -o turn.eventring "$pid" \
     >record.json &
   recorder=$!
+  until_so has_open $recorder || fail "process killed: it is not read"
   sleep "0.$((i * 37 % 40 + 10))"
   kill -KILL "$pid"
   wait "$pid" 2>/dev/null
@@ -91,7 +94,7 @@ if command -v prlimit >/dev/null; then
     "$EVENTRING" record -q --json -s 2 -w $writer --buffer-size 64K -o full.eventring "$pid" \
       >record.json 2>errors.txt &
     recorder=$!
-    until [ -s full.eventring ]; do sleep 0.01; done
+    until_so test -s full.eventring || fail "full, $writer: no file"
     prlimit --fsize=1000000:unlimited --pid $recorder || fail "prlimit: $?"
     sleep 0.8
     prlimit --fsize=unlimited:unlimited --pid $recorder || fail "prlimit: $?"
