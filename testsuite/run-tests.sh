@@ -58,8 +58,11 @@ run_one() {
   # Signals are as on a terminal, also when we run in the background.
   # The group takes what the shell itself says of a test that a signal ended.
   SECONDS=0
-  { (cd "$work" && exec env --default-signal=INT,QUIT,PIPE timeout -k 10 "$TIMEOUT" "${command[@]}") </dev/null; } >"$log" 2>&1
+  # What it leaves running is in the group that `timeout` makes, and would disturb the others.
+  { (cd "$work" && exec env --default-signal=INT,QUIT,PIPE timeout -k 10 "$TIMEOUT" "${command[@]}") </dev/null &
+    wait $!; } >"$log" 2>&1
   status=$? took="$SECONDS s"
+  kill -KILL -- -$! 2>/dev/null
   times >"$log.times" && took="$took, $(processor_seconds "$log.times") on a processor"
   rm -rf "$work" "$log.times"
   case $status in
