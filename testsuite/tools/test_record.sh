@@ -53,6 +53,7 @@ has "seconds: summary" "events in" "$(cat errors.txt)"
 has "seconds: summary" "time is up" "$(cat errors.txt)"
 "$EVENTRING" record -o stopped.eventring "$pid" 2>errors.txt &
 recorder=$!
+until_so shows stopped.eventring || fail "SIGINT: no file"
 sleep 0.3
 kill -INT $recorder
 wait $recorder || fail "SIGINT: status $?"
@@ -105,7 +106,7 @@ sleep 0.5
 rm -f turns.*
 "$EVENTRING" record -q -o gone.eventring $pid 2>errors.txt &
 recorder=$!
-until "$EVENTRING" show gone.eventring >show.txt 2>&1; do sleep 0.02; done
+until_so shows gone.eventring || fail "removed: no file"
 rm gone.eventring
 kill -HUP $recorder # as SIGTERM
 wait $recorder

@@ -112,10 +112,12 @@ rm -f pid.5
 SAROS_EVENTRING_START=1 "$SAROS" -e 'os.execute "bash parent.sh"' &
 parent=$!
 await $parent
-until [ -s pid.5 ]; do sleep 0.05; done
+until_so test -s pid.5 || fail "family: the first child does not begin"
+# there NAME: a file of that recording
+there() { ls "$1".*.eventring >/dev/null 2>&1; }
 "$EVENTRING" record -q -c -o family.eventring $parent &
 recorder=$!
-until ls family.*.eventring >/dev/null 2>&1; do sleep 0.05; done
+until_so there family || fail "family: nothing is recorded"
 touch go
 wait $recorder || fail "family: status $?"
 wait $parent
@@ -130,7 +132,7 @@ SAROS_EVENTRING_WSIZE=18 "$EVENTRING" record -c --max-size 4M -o full.eventring 
   "for i in 1 2; do \"$PRODUCER\" --rounds 300000 --pause-us 1 & echo \$! >>pids; done; wait" \
   2>errors.txt &
 recorder=$!
-until grep -q "max-size is reached" errors.txt; do sleep 0.05; done
+until_so grep -q "max-size is reached" errors.txt || fail "max-size: $(cat errors.txt)"
 kill $(cat pids)
 wait $recorder
 size=$(cat full.*.eventring | wc -c)
@@ -166,7 +168,7 @@ ends 2 "no %p and no %i" "$EVENTRING" record -c --merge -o '%i.eventring' -- "$P
 "$EVENTRING" record -q -c --merge -o single.eventring -- "$PRODUCER" --rounds 1000 --pause-us 500 \
   --report >single.1 &
 recorder=$!
-until ls single.*.eventring >/dev/null 2>&1; do sleep 0.05; done
+until_so there single || fail "merge, SIGUSR2: nothing is recorded"
 kill -USR2 $recorder
 wait $recorder || fail "merge, SIGUSR2: status $?"
 is "merge, SIGUSR2: files" single.eventring "$(ls single*.eventring)"
@@ -176,7 +178,7 @@ is "merge, SIGUSR2: events" "$(emitted single.1)" "$(recorded single.eventring)"
 "$EVENTRING" record -q -c --seconds 0.1 -o late.eventring -- bash -c \
   "trap 'exit 5' TERM; \"$PRODUCER\" --rounds 5; touch late; while :; do sleep 0.05; done" &
 recorder=$!
-until [ -f late ]; do sleep 0.05; done
+until_so test -f late || fail "late signal: the program does not begin"
 sleep 0.3
 kill $recorder
 wait $recorder

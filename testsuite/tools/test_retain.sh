@@ -140,8 +140,8 @@ local ends = os.time() + 120
 repeat local t = { {} } until os.time() > ends or io.open "stop"
 os.exit(5)
 LUA
-rm -f stop
-( until grep -q Session program.txt 2>/dev/null; do sleep 0.1; done; touch stop ) & a=$!
+rm -f stop program.txt
+(until_so grep -qs Session program.txt; touch stop) & a=$!
 retain --seconds 0.5 --kind Session -- "$SAROS" stop.lua >program.txt
 is "status of the program" 5 $?
 wait $a
