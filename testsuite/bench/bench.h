@@ -28,6 +28,7 @@ enum { LOOPS = 16000, SAMPLES_MAX = 4096 };
 
 struct options {
   int rounds;             /* of everything that is repeated */
+  bool brief;             /* streams are short */
   const char *disk, *shm; /* where recordings go; shm NULL: there is none */
   const char *saros;      /* NULL: no guest programs */
   const char *folder;     /* of the sources of the bench */

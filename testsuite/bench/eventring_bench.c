@@ -4,12 +4,13 @@
  *
  *   eventring_bench [--json] [--rounds=N] [--only=PART] [--disk=DIRECTORY]
  *                   [--shm=DIRECTORY] [--saros=PROGRAM] [--folder=testsuite/bench]
- *                   [--lttng=PROGRAM]
+ *                   [--lttng=PROGRAM] [--brief]
  *
  * Parts: probes, writers, reading, streams, starting, children (guest programs, LTTng-UST).
  * --rounds (default 5) scales how often everything is repeated; all that is compared
  * is run in turn. Without --saros there are no guest programs, without --lttng no
- * LTTng-UST. `make bench` gives all of them; doc/RECORDER.md explains the figures.
+ * LTTng-UST. --brief shortens the streams, which write 16 GiB otherwise: its figures are
+ * no figures, it shows that all runs. `make bench` gives all of them; doc/RECORDER.md explains the figures.
  */
 #include "bench.h"
 
@@ -34,7 +35,8 @@ static const char *only;
 
 static _Noreturn void usage(void) {
   fprintf(stderr, "usage: eventring_bench [--json] [--rounds=N] [--only=PART] [--disk=DIRECTORY]\n"
-                  "  [--shm=DIRECTORY] [--saros=PROGRAM] [--folder=DIRECTORY] [--lttng=PROGRAM]\n");
+                  "  [--shm=DIRECTORY] [--saros=PROGRAM] [--folder=DIRECTORY] [--lttng=PROGRAM]\n"
+                  "  [--brief]\n");
   exit(2);
 }
 
@@ -44,6 +46,10 @@ static void read_option(const char *argument) {
       {"--saros=", &bench.saros},  {"--folder=", &bench.folder}, {"--lttng=", &bench.lttng}};
   if (strcmp(argument, "--json") == 0) {
     output_json();
+    return;
+  }
+  if (strcmp(argument, "--brief") == 0) {
+    bench.brief = true;
     return;
   }
   if (strncmp(argument, "--rounds=", 9) == 0) {

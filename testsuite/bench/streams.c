@@ -95,13 +95,14 @@ static long switches(void) {
 /* What was interrupted by another thread is left out; what the host of this machine takes
    cannot be told. */
 static void measure_probes(const char *place) {
-  uint64_t *took = malloc(PROBES * sizeof *took), kept = 0, dropped = 0;
+  const int probes = bench.brief ? PROBES / 20 : PROBES;
+  uint64_t *took = malloc((size_t)probes * sizeof *took), kept = 0, dropped = 0;
   if (!took) die("no memory");
   start_stream(place);
   eventring_domain *d = eventring_domain_start("bench", NULL);
   uint64_t ticks = eventring_ticks(), ns = wall_ns();
   long before = switches();
-  for (int i = 0; i < PROBES; i++) {
+  for (int i = 0; i < probes; i++) {
     uint64_t from = eventring_ticks();
     eventring_begin(d, EVENTRING_USER, EVENTRING_CLASS_USER, SPAN_ID);
     uint64_t t = eventring_ticks() - from;
@@ -115,7 +116,7 @@ static void measure_probes(const char *place) {
   stop_stream();
   qsort(took, kept, sizeof *took, by_value);
   remark("%s: of %d begins, median %.0f ns, 99.9 %% %.0f ns, 99.99 %% %.1f us, longest %.1f us; "
-         "%llu with a change of threads left out", place_name(place), PROBES,
+         "%llu with a change of threads left out", place_name(place), probes,
          (double)took[kept / 2] * scale, (double)took[kept - kept / 1000] * scale,
          (double)took[kept - kept / 10000] * scale / 1000, (double)took[kept - 1] * scale / 1000,
          (unsigned long long)dropped);
@@ -432,7 +433,7 @@ static void measure_ways(const char *place) {
   enum { WAYS = sizeof ways / sizeof ways[0] };
   static struct series series[WAYS];
   for (int i = 0; i < WAYS; i++) series[i].count = 0;
-  for (int round = 0; round < 3 * bench.rounds; round++)
+  for (int round = 0; round < (bench.brief ? 1 : 3 * bench.rounds); round++)
     for (int i = 0; i < WAYS; i++) {
       double ns = ways[i].run(place);
       if (ns != NOT_THERE) sample(&series[i], ns);
@@ -445,7 +446,7 @@ static void measure_ways(const char *place) {
 
 void bench_streams(void) {
   const char *places[] = {bench.disk, bench.shm};
-  uint64_t bytes = 2 * GIB;
+  uint64_t bytes = bench.brief ? GIB / 16 : 2 * GIB;
   table("Streams: a span beside the pair, the helper on any processor");
   for (int i = 0; i < (bench.shm ? 2 : 1); i++) measure_span(places[i]);
   for (int i = 0; i < (bench.shm ? 2 : 1); i++) measure_probes(places[i]);

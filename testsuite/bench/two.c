@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 enum { INTERVALS = 2000 /* of each thread and round; 0.6 s */ };
+static int intervals(void) { return bench.brief ? INTERVALS / 20 : INTERVALS; }
 
 enum doing { STREAM, RINGS, CLOCKS, DOINGS };
 static const char *const doings[] = {"a stream", "rings", "nothing shared: the pair"};
@@ -55,7 +56,7 @@ static void *work(void *argument) {
   eventring_domain *d = eventring_domain_start("two", NULL);
   bench_loop *loop = w->doing == CLOCKS ? bench_pair : bench_span;
   pthread_barrier_wait(w->begin);
-  for (int i = 0; i < INTERVALS; i++) {
+  for (int i = 0; i < intervals(); i++) {
     unsigned long long stolen = steal();
     long before = switches();
     double ns = time_of(loop, d) / 2;
@@ -123,5 +124,5 @@ void bench_two_producers(const char *directory, const char *place) {
              "rounds", place, doings[i], median(&one[i]), median(&two[i]), median(&ratio[i]),
              least(&ratio[i]), ratio[i].count);
   remark("%s: %u of %d intervals dropped", place, dropped,
-         bench.rounds * DOINGS * 2 * INTERVALS);
+         bench.rounds * DOINGS * 2 * intervals());
 }
