@@ -74,7 +74,7 @@ output=$(cd closed && XDG_RUNTIME_DIR=$PWD/../runtime $as "$SAROS" -e '
     os.exit(0, true)
   end
   ffi.C.waitpid(pid, nil, 0)' 2>&1 >/dev/null)
-[[ $output == *$'\nbeside' || $output == *"no ffi" ]] || fail "a child: $output"
+[[ $output == *$'\nbeside'* || $output == *"no ffi" ]] || fail "a child: $output"
 
 # what died there is found, said with its directory, and removed
 (cd closed && XDG_RUNTIME_DIR=$OLDPWD/runtime $as "$SAROS" -e 'require "eventring".event "x"
