@@ -8,11 +8,12 @@ AC_DEFUN([SAROS_MISSING],
 SAROS_MISSING_LIST="$SAROS_MISSING_LIST
   apt-get install $1   ($2)"])
 
-dnl SAROS_FLAG(NAME, WHAT, CPP-FLAGS)
-dnl A switch --enable-NAME, off by default, that adds CPP-FLAGS everywhere.
+dnl SAROS_FLAG(NAME, WHAT, CPP-FLAGS, VARIABLE)
+dnl A switch --enable-NAME, off by default, that adds CPP-FLAGS to VARIABLE: OPTION_CPPFLAGS for
+dnl what every file sees, GUEST_CPPFLAGS for all but libeventring and its tools.
 AC_DEFUN([SAROS_FLAG],
 [AC_ARG_ENABLE([$1], [AS_HELP_STRING([--enable-$1], [build with $2])], [], [enable_$1=no])
-AS_IF([test "$enable_$1" = yes], [OPTION_CPPFLAGS="$OPTION_CPPFLAGS $3"])])
+AS_IF([test "$enable_$1" = yes], [$4="$$4 $3"])])
 
 dnl SAROS_CHECK_LINK(FLAGS, IF-YES, IF-NO)
 dnl Whether a program links with FLAGS.

@@ -89,15 +89,16 @@ generate_configure() {
   rm -f "$top/autoreconf.log"
 }
 
-# build DIR [CONFIGURE-OPTION...]: configures (once for each set of options) and
-# makes everything; the output goes to DIR/build.log and is shown on failure.
+# build DIR [CONFIGURE-OPTION...]: configures (once for each set of options) and makes
+# everything, or what the array `targets` has: arguments of make. The output goes to
+# DIR/build.log and is shown on failure.
 build() {
   local dir=$1; shift
   mkdir -p "$dir" || die "cannot create $dir"
   say "building in $dir${*:+ ($*)}"
   (cd "$dir" && {
     if [ ! -e config.status ] || [ "$(cat options 2>/dev/null)" != "$*" ]; then
-      "$top/configure" -C "$@" && echo "$*" >options
-    fi && make -j"$(nproc)"
+      rm -f config.cache options && "$top/configure" -C "$@" && echo "$*" >options
+    fi && make -j"$(nproc)" "${targets[@]}"
   }) >"$dir/build.log" 2>&1 || { tail -n 40 "$dir/build.log" >&2; die "the build in $dir failed; all of it: $dir/build.log"; }
 }

@@ -79,7 +79,14 @@ RUN_TESTS = $(SHELL) $(top_srcdir)/testsuite/run-tests.sh --builddir=$(abs_top_b
 # TESTFLAGS: e.g. make check TESTFLAGS="--only language"
 check-programs: all $(check_LIBRARIES) $(check_PROGRAMS) $(check_DATA) $(bench_programs)
 
+# What the guest suites need
+check-guests: saros $(check_DATA)
+
 check-local: check-programs
+	$(RUN_TESTS) --unit="$(check_PROGRAMS)" $(TESTFLAGS)
+
+# The same without building anything: where only a part of the programs is built
+check-built:
 	$(RUN_TESTS) --unit="$(check_PROGRAMS)" $(TESTFLAGS)
 
 # make check-steps [STEPS="ROW..."]: work of single steps of the collector, see the script's top
@@ -92,7 +99,7 @@ check-steps: all
 check-layers: all
 	$(SHELL) $(top_srcdir)/testsuite/check-layers.sh $(top_srcdir) $(abs_top_builddir)
 
-.PHONY: check-programs check-layers check-steps
+.PHONY: check-programs check-guests check-built check-layers check-steps
 
 clean-local:
 	rm -rf testsuite/log
