@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Hostile recordings: deterministic mutations and a fuzzer. Both build the library anew with
-# AddressSanitizer, whatever this build is.
+# Hostile recordings: deterministic mutations and a fuzzer. Both use a library that was built
+# with AddressSanitizer, whatever this build is.
 
 check_PROGRAMS += testsuite/fuzz/mutations_test
 testsuite_fuzz_mutations_test_SOURCES = testsuite/fuzz/mutations_test.c \
@@ -40,13 +40,14 @@ MUTATIONS = 20000
 FUZZ_SECONDS = 60
 CLANG = clang
 
-# make check-mutations [MUTATIONS=n] [MUTATION_SEED=n]
-check-mutations:
-	@$(MKDIR_P) testsuite/fuzz
-	$(CC) $(FUZZ_FLAGS) -fsanitize=address,undefined $(FUZZ_FILES) \
+# make check-mutations [MUTATIONS=n] [MUTATION_SEED=n]: the suite's own program, where it is
+# built with AddressSanitizer
+check-mutations: testsuite/fuzz/mutations_test
+	@case "$(SANITIZER_FLAGS)" in *address*) program=mutations_test ;; \
+	*) program=mutations-asan; $(CC) $(FUZZ_FLAGS) -fsanitize=address,undefined $(FUZZ_FILES) \
 	  $(top_srcdir)/testsuite/fuzz/mutations_test.c \
-	  $(top_srcdir)/testsuite/fuzz/mutations_read.c -lpthread -o testsuite/fuzz/mutations-asan
-	cd testsuite/fuzz && SRCDIR=$(abs_top_srcdir) ./mutations-asan $(MUTATIONS) $(MUTATION_SEED)
+	  $(top_srcdir)/testsuite/fuzz/mutations_read.c -lpthread -o testsuite/fuzz/$$program || exit 1 ;; esac; \
+	cd testsuite/fuzz && SRCDIR=$(abs_top_srcdir) ./$$program $(MUTATIONS) $(MUTATION_SEED)
 
 # make check-questions [QUESTIONS=100000] [QUESTION_SEED=n] [QUESTION_FILES=1000]: damaged
 # recordings through all questions and exporters, in one process, and through the commands.
@@ -59,15 +60,17 @@ check-questions: all testsuite/fuzz/questions_test
 
 # make fuzz-recordings [FUZZ_SECONDS=n] (make fuzz: all fuzzers). New inputs are kept in
 # testsuite/fuzz/found of the build directory, those that fail beside it.
-fuzz-recordings:
-	@command -v $(CLANG) >/dev/null || { \
-	  echo "clang is missing (Debian packages: clang, libclang-rt-14-dev)"; exit 1; }
+fuzz-recordings: testsuite/fuzz/eventring_fuzzer
 	@$(MKDIR_P) testsuite/fuzz/found
-	$(CLANG) $(FUZZ_FLAGS) -fsanitize=fuzzer,address,undefined $(FUZZ_FILES) \
-	  $(top_srcdir)/testsuite/fuzz/eventring_fuzzer.c -lpthread -o testsuite/fuzz/eventring_fuzzer || \
-	  { echo "no libFuzzer? (Debian package: libclang-rt-14-dev)"; exit 1; }
 	cd testsuite/fuzz && ./eventring_fuzzer -max_total_time=$(FUZZ_SECONDS) -timeout=2 \
 	  -max_len=65536 -print_final_stats=1 found $(FUZZ_CORPUS)
+
+# The objects of the library are those of the fuzzers of guests (lua.mk).
+fuzz_library_objects = $(patsubst %.c,testsuite/fuzz/lua/%.o,$(filter %.c,$(eventring_sources)))
+testsuite/fuzz/eventring_fuzzer: $(top_srcdir)/testsuite/fuzz/eventring_fuzzer.c \
+		$(top_srcdir)/testsuite/fuzz/recording_input.c $(fuzz_library_objects)
+	$(AM_V_CCLD)$(CLANG) $(FUZZ_FLAGS) -fsanitize=fuzzer,address,undefined $^ -lpthread -o $@ || \
+	  { echo "no libFuzzer? (Debian package: libclang-rt-14-dev)"; exit 1; }
 
 fuzz: fuzz-recordings
 

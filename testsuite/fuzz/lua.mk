@@ -3,8 +3,9 @@
 # patterns, formats, numerals and (with libffi) C declarations.
 # All of Saros is built anew for them with clang, libFuzzer, AddressSanitizer and
 # UndefinedBehaviorSanitizer, asserts, and all but small objects from malloc, whatever
-# this build is (but for NULL + 0, which it uses). Results of patterns, formats and numerals are compared with those of
-# $(LUA_REFERENCE).
+# this build is (but for NULL + 0, which all but libeventring uses). Results of patterns, formats
+# and numerals are compared with those of $(LUA_REFERENCE). The fuzzer of recordings (local.mk)
+# links the objects of libeventring.
 #
 #   make fuzz-lua [FUZZ_SECONDS=n] [LUA_FUZZERS="source chunk"]    n seconds each
 #
@@ -16,7 +17,7 @@ if HAVE_FFI
 LUA_FUZZERS += declaration
 endif
 LUA_FUZZ_FLAGS = -std=gnu11 -O1 -g -fno-omit-frame-pointer -fno-sanitize-recover=all \
-	-fsanitize=address,undefined -fno-sanitize=pointer-overflow -D_GNU_SOURCE -DSAROS_DEBUG=1 -DHEAP_SMALL_MAX=512 \
+	-fsanitize=address,undefined -D_GNU_SOURCE -DSAROS_DEBUG=1 -DHEAP_SMALL_MAX=512 \
 	$(SEE_STDLIB) $(SEE_EVENTRING_INSIDE) $(LIBFFI_CFLAGS) -I$(top_srcdir)/testsuite/fuzz
 lua_fuzz_sources = $(filter %.c,$(eventring_sources) $(libanalysis_a_SOURCES) $(libruntime_a_SOURCES) $(libvm_a_SOURCES) \
 	$(libstdlib_a_SOURCES)) testsuite/fuzz/lua_harness.c testsuite/fuzz/lua_mutate.c testsuite/fuzz/lua_reference.c
@@ -24,10 +25,11 @@ lua_fuzz_objects = $(lua_fuzz_sources:%.c=testsuite/fuzz/lua/%.o)
 
 testsuite/fuzz/lua/%.o: $(top_srcdir)/%.c
 	@$(MKDIR_P) $(@D)
-	$(AM_V_CC)$(CLANG) $(LUA_FUZZ_FLAGS) -fsanitize=fuzzer-no-link -MMD -c $< -o $@
+	$(AM_V_CC)$(CLANG) $(LUA_FUZZ_FLAGS) $(if $(filter eventring/%,$*),,-fno-sanitize=pointer-overflow) \
+	  -fsanitize=fuzzer-no-link -MMD -c $< -o $@
 
 testsuite/fuzz/lua_%_fuzzer: $(top_srcdir)/testsuite/fuzz/lua_%_fuzzer.c $(lua_fuzz_objects)
-	$(AM_V_CCLD)$(CLANG) $(LUA_FUZZ_FLAGS) -fsanitize=fuzzer $< $(lua_fuzz_objects) $(LIBFFI_LIBS) -lpthread -ldl -lm -o $@ || \
+	$(AM_V_CCLD)$(CLANG) $(LUA_FUZZ_FLAGS) -fno-sanitize=pointer-overflow -fsanitize=fuzzer $< $(lua_fuzz_objects) $(LIBFFI_LIBS) -lpthread -ldl -lm -o $@ || \
 	  { echo "no libFuzzer? (Debian package: libclang-rt-14-dev)"; exit 1; }
 
 .SECONDARY: $(lua_fuzz_objects)
