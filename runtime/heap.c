@@ -479,7 +479,7 @@ static void *bump_medium(Heap *h, size_t size) {
   size_t room = (size + 15) & ~(size_t)15;
   if (room > (size_t)(h->medium.end - p)) return NULL;
   h->medium_cursor = p + room;
-  h->asked_bytes += size;
+  h->elsewhere_left -= (int64_t)size;
   return p;
 }
 
@@ -599,7 +599,7 @@ static NOINLINE void *take_outgrown(Heap *h, size_t size) {
   void *part = class < 0 ? NULL : h->outgrown[class];
   if (part == NULL || stress_allocation_fails()) return NULL;
   memcpy(&h->outgrown[class], part, sizeof(void *));
-  h->asked_bytes += size;
+  h->elsewhere_left -= (int64_t)size;
   return part;
 }
 
@@ -608,18 +608,39 @@ static void forget_outgrown(Heap *h) {
   h->has_outgrown = false;
 }
 
-ALWAYS_INLINE void *try_part(Domain *d, size_t size) {
-  if (!heap_is_large(size)) {
-    void *part = d->heap.has_outgrown ? take_outgrown(&d->heap, size) : NULL;
-    return part != NULL ? part : heap_try_alloc(d, heap_round(size));
+/* At the cursor, where no sample is near; false: not there. */
+ALWAYS_INLINE bool bump_to_limit(Heap *h, size_t size, void **part) {
+#ifndef SAROS_STRESS
+  char *p = h->cursor;
+  if (likely(size <= (size_t)(h->limit - p))) {
+    h->cursor = p + size;
+    *part = p;
+    return true;
   }
+#endif
+  (void)h, (void)size, (void)part;
+  return false;
+}
+
+static void *try_large_part(Domain *d, size_t size) {
   void *p = stress_allocation_fails() ? NULL : heap_large_alloc(d, size, true);
   return p != NULL ? p : note_failure(d);
 }
 
 ALWAYS_INLINE void *try_alloc_part(lua_State *L, size_t size, MemprofKind kind, void *owner) {
-  void *part = try_part(L->domain, size);
-  if (unlikely(L->domain->heap.watched) && part != NULL) memprof_took(L, part, size, kind, owner);
+  Domain *d = L->domain;
+  void *part;
+  if (likely(!heap_is_large(size))) {
+    if (d->heap.has_outgrown && (part = take_outgrown(&d->heap, size)) != NULL) {
+      if (unlikely(d->heap.elsewhere_left < 0)) memprof_took(L, part, size, kind, owner);
+      return part;
+    }
+    if (bump_to_limit(&d->heap, heap_round(size), &part)) return part;
+    part = heap_try_alloc(d, heap_round(size));
+  } else {
+    part = try_large_part(d, size);
+  }
+  if (unlikely(d->heap.watched) && part != NULL) memprof_took(L, part, size, kind, owner);
   return part;
 }
 
@@ -638,15 +659,8 @@ static NOINLINE void *alloc_large_part(lua_State *L, size_t size, MemprofKind ki
 
 /* heap_alloc, with what the sampler has to know. */
 ALWAYS_INLINE void *alloc_small_part(lua_State *L, size_t size, MemprofKind kind, void *owner) {
-#ifndef SAROS_STRESS
-  Heap *h = &L->domain->heap;
-  char *p = h->cursor;
-  if (likely(size <= (size_t)(h->limit - p))) {
-    h->cursor = p + size;
-    return p;
-  }
-#endif
-  return alloc_part_slow(L, size, kind, owner);
+  void *p;
+  return bump_to_limit(&L->domain->heap, size, &p) ? p : alloc_part_slow(L, size, kind, owner);
 }
 
 ALWAYS_INLINE void *alloc_part(lua_State *L, size_t size, MemprofKind kind, void *owner) {
@@ -655,7 +669,7 @@ ALWAYS_INLINE void *alloc_part(lua_State *L, size_t size, MemprofKind kind, void
   Heap *h = &L->domain->heap;
   void *part = h->has_outgrown ? take_outgrown(h, size) : NULL;
   if (part == NULL) return alloc_small_part(L, heap_round(size), kind, owner);
-  if (unlikely(h->watched)) memprof_took(L, part, size, kind, owner);
+  if (unlikely(h->elsewhere_left < 0)) memprof_took(L, part, size, kind, owner);
   return part;
 }
 
@@ -701,6 +715,11 @@ static void forget_taken(Heap *h, const LargeHeader *large) {
   h->large_debt -= large->size;
 }
 
+/* The part is given back, while blocks are sampled. */
+ALWAYS_INLINE void note_freed(Domain *d, const void *part) {
+  if (*heap_part_bucket(&d->heap, part) != 0) memprof_part_gone(d, part);
+}
+
 void heap_free_part(lua_State *L, void *part, size_t size) {
   if (part == NULL || size == 0) return;
   Heap *h = &L->domain->heap;
@@ -710,12 +729,16 @@ void heap_free_part(lua_State *L, void *part, size_t size) {
   } else if (is_last(h, part, size)) {
     h->cursor = part;
     h->asked_bytes += heap_round(size); /* but it was asked for */
+    if (likely(!h->watched)) return;
+    heap_plant(h);
+    note_freed(L->domain, part);
+    return;
   } else if (heap_line_of(part) == 0) {
     keep_outgrown(h, part, size);
   } else if (h->live_bytes >= size) {
     h->live_bytes -= size; /* it was old */
   }
-  if (unlikely(h->watched)) memprof_part_freed(L->domain, part);
+  if (unlikely(h->watched)) note_freed(L->domain, part);
 }
 
 static void *grow_large(Domain *d, void *part, size_t new_size) {
@@ -747,9 +770,12 @@ ALWAYS_INLINE void *try_grow_part(lua_State *L, void *part, size_t old_size, siz
   if (part != NULL && is_last(h, part, old_size) && !heap_is_large(new_size) &&
       new_end <= (size_t)(h->hole.end - (char *)part)) {
     h->cursor = (char *)part + new_end;
-    if (new_end < old_end) h->asked_bytes += old_end - new_end;
-    if (unlikely(h->watched))
-      note_growth(L, part, new_end > old_end ? new_end - old_end : 0, kind, owner);
+    if (new_end < old_end) {
+      h->asked_bytes += old_end - new_end;
+      if (unlikely(h->watched)) heap_plant(h);
+    } else if (unlikely(h->cursor > h->limit)) {
+      note_growth(L, part, new_end - old_end, kind, owner);
+    }
     return part;
   }
   void *copy = try_alloc_part(L, new_size, kind, owner);
@@ -870,7 +896,8 @@ void heap_sweep_block(Heap *h, Chunk *c, uint32_t index, uint8_t line_bit) {
 }
 
 void heap_init(Heap *h) {
-  *h = (Heap){.sample_at = UINT64_MAX};
+  *h = (Heap){.sample_at = SAMPLE_NEVER, .sample_elsewhere_at = SAMPLE_NEVER,
+              .elsewhere_left = INT64_MAX};
   h->large_young.next = h->large_young.prev = &h->large_young;
   h->large_old.next = h->large_old.prev = &h->large_old;
   h->dying.next = h->dying.prev = &h->dying;

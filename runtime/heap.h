@@ -123,6 +123,8 @@ typedef struct Hole {
   Block *block;
 } Hole;
 
+#define SAMPLE_NEVER ((uint64_t)INT64_MAX) /* so many bytes are never asked for */
+
 typedef struct Heap {
   char *cursor; /* bump allocation: next free byte of `hole` */
   /* The fast path allocates up to here: to the end of `hole`, or to where the next sample
@@ -184,13 +186,19 @@ typedef struct Heap {
   /* of old objects and parts in blocks: counted when promoted or marked */
   size_t live_bytes;
   uint64_t allocated_bytes; /* taken since the domain began, up to the last minor collection */
-  uint64_t asked_bytes;     /* asked for since then, without what lies in `hole`: heap_asked */
+  uint64_t asked_bytes;     /* asked for at the cursor since it began, without what is in `hole` */
+  /* What is asked for elsewhere (second cursor, large, used again) is taken from here:
+   * bytes to the end of sample_elsewhere_at; below 0: the block is sampled. */
+  int64_t elsewhere_left;
   size_t most_bytes;        /* bound on chunks and large allocations together; 0: none */
   size_t limit_bytes;       /* that a domain may use; 0: any (heap_set_limit) */
   size_t limit_trigger;     /* use at which a collection is to find out whether it uses more */
-  /* Sampling (memprof.c). The block that takes heap_asked beyond this is sampled;
-   * UINT64_MAX: none */
-  uint64_t sample_at;
+  /* Sampling (memprof.c). The block that takes heap_asked_at_cursor, or heap_asked_elsewhere,
+   * beyond this is sampled; SAMPLE_NEVER: none */
+  uint64_t sample_at, sample_elsewhere_at;
+  /* Sampled parts by address (heap_part_bucket): the first of a chain, 0: none */
+  uint32_t *sampled_parts;
+  uint32_t sampled_parts_mask;
   bool watched;             /* blocks are sampled, or tracked: the doors report */
   bool orphans;             /* parts were sampled whose table is made next */
 } Heap;
@@ -324,17 +332,32 @@ void heap_keep_spare(Heap *h);
 ALWAYS_INLINE size_t heap_old_bytes(const Heap *h) {
   return (h->used_lines << HEAP_LINE_SHIFT) + h->old_large_bytes;
 }
+ALWAYS_INLINE uint64_t heap_asked_at_cursor(const Heap *h) {
+  return h->asked_bytes + (size_t)(h->cursor - h->hole.start);
+}
+ALWAYS_INLINE uint64_t heap_asked_elsewhere(const Heap *h) {
+  return h->sample_elsewhere_at - (uint64_t)h->elsewhere_left;
+}
 /* Bytes asked for since the domain began, rounded up to words: objects, and parts once when
  * allocated and again, in full, when they are copied to a larger place. */
 ALWAYS_INLINE uint64_t heap_asked(const Heap *h) {
-  return h->asked_bytes + (size_t)(h->cursor - h->hole.start);
+  return heap_asked_at_cursor(h) + heap_asked_elsewhere(h);
 }
 /* Sets the limit of the fast path. The next sample is at a distance in bytes asked for, so
  * it is where it was when the cursor has moved without that, or the reverse. */
 ALWAYS_INLINE void heap_plant(Heap *h) {
-  uint64_t left = h->sample_at - heap_asked(h);
+  uint64_t left = h->sample_at - heap_asked_at_cursor(h);
   size_t room = (size_t)(h->hole.end - h->cursor);
   h->limit = h->orphans ? h->cursor : left < room ? h->cursor + left : h->hole.end;
+}
+ALWAYS_INLINE void heap_plant_elsewhere(Heap *h, uint64_t at) {
+  h->elsewhere_left = (int64_t)(at - heap_asked_elsewhere(h));
+  h->sample_elsewhere_at = at;
+}
+/* While blocks are sampled: where the chain of this one begins. */
+ALWAYS_INLINE uint32_t *heap_part_bucket(const Heap *h, const void *part) {
+  uint64_t hash = (uintptr_t)part * UINT64_C(0x9E3779B97F4A7C15);
+  return &h->sampled_parts[(uint32_t)(hash >> 32) & h->sampled_parts_mask];
 }
 /* Bytes taken since the last minor collection. */
 ALWAYS_INLINE size_t heap_taken(const Heap *h) { return h->young_bytes + h->large_debt; }

@@ -285,7 +285,7 @@ static void *take_in(Domain *d, LargeHeader *large) {
   if (large->cards == NULL && large->size >= LATEST_LEAST) h->latest_large = large->size;
   if (large->cards != NULL && large->size > h->largest_part) h->largest_part = large->size;
   if (large->cards != NULL) note_growing(h, large, large, 0, large->size);
-  h->asked_bytes += heap_round(large->size);
+  h->elsewhere_left -= (int64_t)heap_round(large->size);
   heap_note_taken(d);
   return large + 1;
 }
@@ -491,7 +491,7 @@ LargeHeader *heap_large_resize(Domain *d, LargeHeader *large, size_t size) {
   if (size > old) {
     h->large_debt += size - old;
     if (size > h->largest_part) h->largest_part = size;
-    h->asked_bytes += heap_round(size) - heap_round(old);
+    h->elsewhere_left -= (int64_t)(heap_round(size) - heap_round(old));
   }
   note_growing(h, large, moved, old, size);
   *large_counter(h, moved) += size - old; /* modulo arithmetic when it shrinks */

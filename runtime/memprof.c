@@ -4,12 +4,14 @@
  * Design
  * ------
  * Each word that the program asks for is a sample with probability `rate`, independently of
- * all others. The words are numbered as they are asked for (heap_asked), and what is drawn
- * is the number of the next sample (memprof_random.c). The heap plants it in the limit of
- * its fast path (heap_plant): an allocation that reaches it takes the slow path, which
- * reports each block here; one that does not costs nothing. Everything that is asked for
- * elsewhere than at the cursor (second cursor, large blocks, parts used again, growth) is
- * reported by its door, by one test of Heap.watched; memory outside the heap by its owner.
+ * all others. The words are numbered as they are asked for, by two meters: one for those at
+ * the heap's cursor, one for all others (second cursor, large blocks, parts used again).
+ * What is drawn is the number of the next sample of each (memprof_random.c). That of the
+ * first is planted in the limit of the heap's fast path (heap_plant): an allocation that
+ * reaches it takes the slow path, which reports each block here; one that does not costs
+ * nothing. The doors of the second compare the meter with the next sample. So a meter never
+ * has to be told of what the other one counts. Memory outside the heap is reported by its
+ * owner, and counts as a part of the second.
  *
  * A sampled block is *tracked*: an entry of 64 bytes says where it lies, what it is, who
  * owns it, and whether it is young. Objects do not move, so entries need no correction, but
@@ -54,7 +56,7 @@
 #include "peer.h"
 #include "thread.h"
 
-#define LEAST_PARTS 256
+#define LEAST_PARTS 2048 /* buckets; there are some for each, most of them empty */
 
 /* ---- memory -------------------------------------------------------------- */
 
@@ -89,22 +91,24 @@ static void free_all(Memprof *m) {
   free(m->old.items);
   free(m->queue.items);
   free(m->dropped.items);
-  free(m->parts);
+  free(m->heap->sampled_parts);
+  m->heap->sampled_parts = NULL;
   free(m->profiles);
   stacks_free(&m->stacks);
   free(m);
 }
 
-static Memprof *new_memprof(const Domain *d) {
+static Memprof *new_memprof(Domain *d) {
   Memprof *m = calloc(1, sizeof *m);
   if (m == NULL) return NULL;
-  m->parts = calloc(LEAST_PARTS, sizeof *m->parts);
-  m->parts_mask = LEAST_PARTS - 1;
+  m->heap = &d->heap;
+  m->heap->sampled_parts = calloc(LEAST_PARTS, sizeof *m->heap->sampled_parts);
+  m->heap->sampled_parts_mask = LEAST_PARTS - 1;
   m->ntracked = m->nprofiles = 1;
   m->seed = first_seed();
   for (int i = 0; i < SUBSCRIBERS; i++)
     stream_seed(&m->streams[i], m->seed + (uint64_t)d->id * 1000003 + (uint64_t)i);
-  if (!stacks_init(&m->stacks) || m->parts == NULL) {
+  if (!stacks_init(&m->stacks) || m->heap->sampled_parts == NULL) {
     free_all(m);
     return NULL;
   }
@@ -120,9 +124,9 @@ static void begin_in_child(void) {
   m->seed += (uint64_t)getpid() << 20;
   for (int i = 0; i < SUBSCRIBERS; i++) {
     MemprofStream *s = &m->streams[i];
-    bool on = s->at != UINT64_MAX;
+    bool on = s->at[METER_CURSOR] != SAMPLE_NEVER;
     stream_seed(s, m->seed + (uint64_t)i);
-    if (on) stream_start(s, s->rate, heap_asked(&d->heap));
+    if (on) stream_start(s, s->rate, &d->heap);
   }
   memprof_watch(d);
 }
@@ -163,22 +167,19 @@ static uint32_t new_entry(Memprof *m) {
 
 /* ---- parts by address ---------------------------------------------------- */
 
-static uint32_t part_bucket(const Memprof *m, const void *part) {
-  return (uint32_t)(((uintptr_t)part * UINT64_C(0x9E3779B97F4A7C15)) >> 32) & m->parts_mask;
-}
-
 static void link_part(Memprof *m, uint32_t id) {
-  uint32_t *bucket = &m->parts[part_bucket(m, m->tracked[id].block)];
+  uint32_t *bucket = heap_part_bucket(m->heap, m->tracked[id].block);
   m->tracked[id].next = *bucket;
   *bucket = id;
 }
 
 static void widen_parts(Memprof *m) {
-  uint32_t mask = 2 * m->parts_mask + 1, *old = m->parts, before = m->parts_mask;
+  uint32_t *old = m->heap->sampled_parts, before = m->heap->sampled_parts_mask;
+  uint32_t mask = 2 * before + 1;
   uint32_t *wider = calloc((size_t)mask + 1, sizeof *wider);
   if (wider == NULL) return; /* its chains get longer */
-  m->parts = wider;
-  m->parts_mask = mask;
+  m->heap->sampled_parts = wider;
+  m->heap->sampled_parts_mask = mask;
   for (uint32_t i = 0; i <= before; i++)
     for (uint32_t id = old[i], next; id != 0; id = next) {
       next = m->tracked[id].next;
@@ -188,7 +189,7 @@ static void widen_parts(Memprof *m) {
 }
 
 static void note_part(Memprof *m, uint32_t id) {
-  if (++m->nparts > m->parts_mask) widen_parts(m);
+  if (++m->nparts > m->heap->sampled_parts_mask / 8) widen_parts(m);
   link_part(m, id);
 }
 
@@ -197,7 +198,7 @@ static bool is_noted_part(const Tracked *t) {
 }
 
 void tracked_forget_part(Memprof *m, uint32_t id) {
-  uint32_t *link = &m->parts[part_bucket(m, m->tracked[id].block)];
+  uint32_t *link = heap_part_bucket(m->heap, m->tracked[id].block);
   while (*link != id) link = &m->tracked[*link].next;
   *link = m->tracked[id].next;
   m->nparts--;
@@ -205,13 +206,19 @@ void tracked_forget_part(Memprof *m, uint32_t id) {
 
 /* ---- the heap's reports -------------------------------------------------- */
 
+static uint64_t next_sample(const Memprof *m, Meter meter) {
+  uint64_t guest = m->streams[SUBSCRIBER_GUEST].at[meter],
+           recording = m->streams[SUBSCRIBER_RECORDING].at[meter];
+  return guest < recording ? guest : recording;
+}
+
 void memprof_watch(Domain *d) {
   Memprof *m = d->memprof;
-  d->heap.sample_at = UINT64_MAX;
-  for (int i = 0; i < SUBSCRIBERS; i++)
-    if (m->streams[i].at < d->heap.sample_at) d->heap.sample_at = m->streams[i].at;
-  d->heap.watched = d->heap.sample_at != UINT64_MAX || m->nparts > 0;
-  heap_plant(&d->heap);
+  Heap *h = &d->heap;
+  h->sample_at = next_sample(m, METER_CURSOR);
+  h->watched = h->sample_at != SAMPLE_NEVER || m->nparts > 0;
+  heap_plant(h);
+  heap_plant_elsewhere(h, next_sample(m, METER_ELSEWHERE));
 }
 
 static MemprofOrigin origin_of(const lua_State *L, MemprofKind kind) {
@@ -310,14 +317,16 @@ static void note_recording(lua_State *L, void *block, uint64_t samples, uint64_t
   record_sample(L, t != NULL ? t : &untracked, samples, words, kind, origin_of(L, kind));
 }
 
-static void note_sampled(lua_State *L, void *block, uint64_t end, uint64_t words,
+/* The block has taken the meter to `end`. */
+static void note_sampled(lua_State *L, Meter meter, uint64_t end, void *block, uint64_t words,
                          MemprofKind kind, GCObject *owner) {
   Memprof *m = L->domain->memprof;
   MemprofStream *guest = &m->streams[SUBSCRIBER_GUEST],
                 *recording = &m->streams[SUBSCRIBER_RECORDING];
-  if (end > recording->at)
-    note_recording(L, block, stream_take(recording, end), words, kind, owner);
-  if (end > guest->at) note_guest(L, block, stream_take(guest, end), words, kind, owner);
+  if (end > recording->at[meter])
+    note_recording(L, block, stream_take(recording, meter, end), words, kind, owner);
+  if (end > guest->at[meter])
+    note_guest(L, block, stream_take(guest, meter, end), words, kind, owner);
 }
 
 /* The parts that were made for the table. */
@@ -337,12 +346,16 @@ void memprof_took(lua_State *L, void *p, size_t size, MemprofKind kind, void *ow
   Heap *h = &L->domain->heap;
   if (kind == MEMPROF_THREAD) p = (char *)p + LUA_EXTRASPACE; /* where the object begins */
   if (unlikely(h->orphans)) adopt(L->domain, p, kind);
-  if (heap_asked(h) > h->sample_at) {
-    note_sampled(L, p, heap_asked(h), heap_round(size) / 8, kind, owner);
-    memprof_watch(L->domain);
-  } else {
+  uint64_t at_cursor = heap_asked_at_cursor(h), words = heap_round(size) / 8;
+  if (at_cursor > h->sample_at)
+    note_sampled(L, METER_CURSOR, at_cursor, p, words, kind, owner);
+  else if (h->elsewhere_left < 0)
+    note_sampled(L, METER_ELSEWHERE, heap_asked_elsewhere(h), p, words, kind, owner);
+  else {
     heap_plant(h);
+    return;
   }
+  memprof_watch(L->domain);
 }
 
 /* As if the bytes had been asked for now; afterwards the next sample is as far away as it
@@ -352,17 +365,19 @@ void memprof_took_external(lua_State *L, void *record, size_t more, Userdata *ow
   Memprof *m = d->memprof;
   more = heap_round(more);
   m->external += more;
-  uint64_t end = heap_asked(&d->heap) + more;
-  note_sampled(L, record, end, more / 8, MEMPROF_EXTERNAL, (GCObject *)owner);
-  for (int i = 0; i < SUBSCRIBERS; i++)
-    if (m->streams[i].at != UINT64_MAX) m->streams[i].at -= more;
+  uint64_t end = heap_asked_elsewhere(&d->heap) + more;
+  note_sampled(L, METER_ELSEWHERE, end, record, more / 8, MEMPROF_EXTERNAL, (GCObject *)owner);
+  for (int i = 0; i < SUBSCRIBERS; i++) {
+    uint64_t *at = &m->streams[i].at[METER_ELSEWHERE];
+    if (*at != SAMPLE_NEVER) *at -= more;
+  }
   memprof_watch(d);
 }
 
 void memprof_part_gone(Domain *d, const void *part) {
   Memprof *m = d->memprof;
   if (m->nparts == 0) return;
-  for (uint32_t id = m->parts[part_bucket(m, part)], next; id != 0; id = next) {
+  for (uint32_t id = *heap_part_bucket(m->heap, part), next; id != 0; id = next) {
     next = m->tracked[id].next;
     if (m->tracked[id].block == part) tracked_die(d, id);
   }
@@ -373,16 +388,11 @@ void memprof_frames_gone(Domain *d, const CallInfo *first) {
   stacks_forget_notes(&d->memprof->stacks);
 }
 
-void memprof_part_freed(Domain *d, const void *part) {
-  memprof_part_gone(d, part);
-  heap_plant(&d->heap);
-}
-
 void memprof_part_moved(Domain *d, const void *from, void *to) {
   Memprof *m = d->memprof;
   if (from == to || m->nparts == 0) return;
   uint32_t moved = 0;
-  for (uint32_t *link = &m->parts[part_bucket(m, from)]; *link != 0;) {
+  for (uint32_t *link = heap_part_bucket(m->heap, from); *link != 0;) {
     uint32_t id = *link;
     Tracked *t = &m->tracked[id];
     if (t->block != from) {
@@ -425,7 +435,7 @@ void memprof_start(lua_State *L, uint32_t profile, double rate, uint32_t depth, 
   m->module = module;
   if (m->calling) m->calling_from = memprof_asked(d); /* nothing of it is sampled */
   stacks_forget_notes(&m->stacks);
-  stream_start(&m->streams[SUBSCRIBER_GUEST], rate, heap_asked(&d->heap));
+  stream_start(&m->streams[SUBSCRIBER_GUEST], rate, &d->heap);
   memprof_watch(d);
 }
 

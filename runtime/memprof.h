@@ -21,9 +21,8 @@ typedef struct Memprof Memprof;
 void memprof_took(lua_State *L, void *p, size_t size, MemprofKind kind, void *owner);
 /* A userdata holds `more` bytes more outside the heap; `record` stands for all of them. */
 void memprof_took_external(lua_State *L, void *record, size_t more, Userdata *owner);
-/* The part is given back; the second also when the cursor has gone back. */
+/* The part is given back. */
 void memprof_part_gone(Domain *d, const void *part);
-void memprof_part_freed(Domain *d, const void *part);
 /* A frame of a thread and those that follow it. */
 void memprof_frames_gone(Domain *d, const CallInfo *first);
 void memprof_part_moved(Domain *d, const void *from, void *to);

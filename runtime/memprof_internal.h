@@ -10,22 +10,31 @@
 
 #define SKIPS_AT_ONCE 64
 
+/* What counts the words that are asked for. */
+typedef enum Meter {
+  METER_CURSOR,    /* heap_asked_at_cursor */
+  METER_ELSEWHERE, /* heap_asked_elsewhere */
+  METERS
+} Meter;
+
 /* The samples of one subscriber: each word asked for is one with probability `rate`. */
 typedef struct MemprofStream {
-  uint64_t at;       /* first byte of the next sampled word, as heap_asked counts;
-                        UINT64_MAX: off */
+  uint64_t at[METERS]; /* first byte of the next sampled word; SAMPLE_NEVER: off */
   double rate, scale; /* scale: 1 / ln(1 - rate) */
+  uint64_t many_words; /* of a block whose samples are not drawn one by one */
   uint64_t random[4]; /* state of the generator */
   uint32_t left;     /* of `skips`, not used yet */
   uint64_t skips[SKIPS_AT_ONCE];
 } MemprofStream;
 
 void stream_seed(MemprofStream *s, uint64_t seed);
-/* Starts at byte `asked`, turns it off. */
-void stream_start(MemprofStream *s, double rate, uint64_t asked);
-ALWAYS_INLINE void stream_stop(MemprofStream *s) { s->at = UINT64_MAX; }
+/* Starts at what the meters say, turns it off. */
+void stream_start(MemprofStream *s, double rate, const Heap *h);
+ALWAYS_INLINE void stream_stop(MemprofStream *s) {
+  for (int meter = 0; meter < METERS; meter++) s->at[meter] = SAMPLE_NEVER;
+}
 /* The number of sampled words before byte `end`; there is one. */
-uint64_t stream_take(MemprofStream *s, uint64_t end);
+uint64_t stream_take(MemprofStream *s, Meter meter, uint64_t end);
 
 /* ---- stacks (memprof_stack.c) ---------------------------------------------- */
 
@@ -138,7 +147,8 @@ struct Memprof {
   uint32_t ntracked, tracked_room, free;
   Ids young, old;
   size_t major_from, major_to; /* of `old`: examined, kept */
-  uint32_t *parts, parts_mask, nparts; /* by address */
+  Heap *heap;          /* which has the parts by address */
+  uint32_t nparts;
   Ids queue;           /* callbacks that are due, from queue_first on */
   size_t queue_first;
   Ids dropped;         /* values of blocks that nothing refers to any more */

@@ -41,7 +41,7 @@ void stream_seed(MemprofStream *s, uint64_t seed) {
     z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
     s->random[i] = z ^ z >> 31;
   }
-  s->at = UINT64_MAX;
+  stream_stop(s);
 }
 
 /* ln of (r + 1/2) / 2^53, r below 2^53. */
@@ -83,26 +83,29 @@ static uint64_t draw_many(MemprofStream *s, uint64_t words) {
   return n < 0 ? 0 : n > (double)words ? words : (uint64_t)n;
 }
 
-void stream_start(MemprofStream *s, double rate, uint64_t asked) {
+void stream_start(MemprofStream *s, double rate, const Heap *h) {
   stream_stop(s);
   s->rate = rate > 1 ? 1 : rate;
   s->left = 0;
   if (rate < MEMPROF_LEAST_RATE) return;
   s->scale = 1 / log1p(-s->rate);
-  s->at = asked + 8 * next_skip(s);
+  s->many_words = (uint64_t)(MANY_SAMPLES / s->rate);
+  s->at[METER_CURSOR] = heap_asked_at_cursor(h) + 8 * next_skip(s);
+  s->at[METER_ELSEWHERE] = heap_asked_elsewhere(h) + 8 * next_skip(s);
 }
 
-uint64_t stream_take(MemprofStream *s, uint64_t end) {
-  uint64_t words = (end - s->at + 7) / 8, n = 1;
+uint64_t stream_take(MemprofStream *s, Meter meter, uint64_t end) {
+  uint64_t at = s->at[meter], words = (end - at + 7) / 8, n = 1;
   if (s->rate >= 1) {
-    s->at += 8 * words;
+    s->at[meter] = at + 8 * words;
     return words;
   }
-  s->at += 8;
-  if ((double)words * s->rate > MANY_SAMPLES) { /* the word at s->at was one already */
+  at += 8;
+  if (words > s->many_words) { /* the first of them was one already */
     n += draw_many(s, words - 1);
-    s->at += 8 * (words - 1);
+    at += 8 * (words - 1);
   }
-  for (s->at += 8 * next_skip(s); s->at < end; s->at += 8 + 8 * next_skip(s)) n++;
+  for (at += 8 * next_skip(s); at < end; at += 8 + 8 * next_skip(s)) n++;
+  s->at[meter] = at;
   return n;
 }

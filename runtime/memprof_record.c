@@ -104,7 +104,7 @@ static COLD void change_rate(Domain *d, double rate) {
     m->recording_rate = rate;
     m->recording_from = memprof_asked(d);
     stacks_forget_notes(&m->stacks);
-    stream_start(&m->streams[SUBSCRIBER_RECORDING], rate, heap_asked(&d->heap));
+    stream_start(&m->streams[SUBSCRIBER_RECORDING], rate, &d->heap);
   }
   memprof_watch(d);
 }

@@ -215,6 +215,14 @@ static inline void apply_event(struct walk *walk, uint64_t word) {
   }
 }
 
+/* Where the events stop that words .. end begins with and that neither begin nor end. */
+static inline const uint64_t *pass_others(const uint64_t *words, const uint64_t *end) {
+  while (words < end && word_is_event(*words) && word_kind(*words) != EVENTRING_BEGIN &&
+         word_kind(*words) != EVENTRING_END)
+    words += 1 + word_length(*words);
+  return words;
+}
+
 /* What another process may have written over the words stays within the block. */
 void evr_open_apply(struct evr_open_spans *open, const uint64_t *words, size_t count,
                     uint64_t base) {
@@ -226,8 +234,8 @@ void evr_open_apply(struct evr_open_spans *open, const uint64_t *words, size_t c
   walk.asleep = is_suspended(open, open->context);
   if (!walk.asleep) words = evr_pass_leaf_runs(words, end);
   while (words < end) {
-    if (!walk.asleep) words = evr_pass_leaf_spans(words, end);
-    if (words == end) break;
+    if (!walk.asleep) words = pass_others(evr_pass_leaf_spans(words, end), end);
+    if (words >= end) break;
     if (word_is_event(*words)) apply_event(&walk, *words);
     else apply_remark(&walk, words, end);
     words += 1 + word_length(*words);

@@ -19,6 +19,8 @@
 #define WORDS 1000000
 
 static uint64_t seed;
+static const Heap nothing_asked = {.sample_elsewhere_at = SAMPLE_NEVER,
+                                   .elsewhere_left = INT64_MAX};
 
 static void check(const char *what, double rate, double got, double mean, double variance) {
   if (fabs(got - mean) <= SIGMAS * sqrt(variance) + 1) return;
@@ -33,14 +35,14 @@ static void test_distances(void **state) {
     double rate = rates[r], samples = 0, threes = 0, p = rate * pow(1 - rate, 3);
     MemprofStream s;
     stream_seed(&s, seed + r);
-    stream_start(&s, rate, 0);
+    stream_start(&s, rate, &nothing_asked);
     uint64_t last = UINT64_MAX;
-    while (s.at < 8 * (uint64_t)WORDS) {
-      uint64_t at = s.at;
+    while (s.at[METER_CURSOR] < 8 * (uint64_t)WORDS) {
+      uint64_t at = s.at[METER_CURSOR];
       assert_int_equal(at % 8, 0);
       if (last != UINT64_MAX && at - last == 8 * 4) threes++;
-      assert_int_equal(stream_take(&s, at + 8), 1);
-      assert_true(s.at > at);
+      assert_int_equal(stream_take(&s, METER_CURSOR, at + 8), 1);
+      assert_true(s.at[METER_CURSOR] > at);
       last = at;
       samples++;
     }
@@ -57,12 +59,13 @@ static void test_large_blocks(void **state) {
     double rate = .3, samples = 0, words = 0;
     MemprofStream s;
     stream_seed(&s, seed + 100 + i);
-    stream_start(&s, rate, 0);
+    stream_start(&s, rate, &nothing_asked);
     for (uint64_t end = 0, n = 0; n < 5; n++) {
       end += 8 * sizes[i];
       words += (double)sizes[i];
-      if (s.at < end) samples += (double)stream_take(&s, end);
-      assert_true(s.at >= end);
+      if (s.at[METER_ELSEWHERE] < end)
+        samples += (double)stream_take(&s, METER_ELSEWHERE, end);
+      assert_true(s.at[METER_ELSEWHERE] >= end);
     }
     check("samples of large blocks", rate, samples, words * rate, words * rate * (1 - rate));
   }
