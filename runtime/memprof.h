@@ -152,6 +152,9 @@ typedef struct MemprofFunction {
   char *name, *source; /* printable; allocated */
   uint32_t line, last_line; /* where it is defined; 0: unknown */
   uint32_t recorded;   /* its number in recordings; 0: none yet */
+  uint32_t frames;     /* of stacks, that are its */
+  uint32_t number;     /* of the prototype; 0: it is one of C */
+  const void *f;       /* of C */
 } MemprofFunction;
 
 typedef struct MemprofFrame {

@@ -2,19 +2,27 @@
 /* runtime/memprof_forget.c: forgets stacks that nobody needs any more (memprof_stack.c).
  *
  * A program that makes chunks, or that lives long, has ever new stacks. So when as many are
- * new as were kept the last time, and LEAST_NEW at least, those are forgotten that
- *   - no tracked block has, and no callback that is due,
+ * new as were in use the last time, and LEAST_NEW at least, those are forgotten that
+ *   - no tracked block has,
  *   - were not found again since then: what recurs stays, so that its lines and names are not
  *     looked up each time,
  *   - are not the one that was asked for last (memprof_stack), which may be in use;
- * and functions that no stack has. The work is in proportion to the stacks that there are, so
- * that each new one pays for two of them at most.
+ * and functions that no stack has. The work is in proportion to blocks and stacks, so that
+ * each new stack pays for a few of them.
  *
- * Numbers of stacks and functions do not change; those that are forgotten are given again,
- * and Stacks.age says that this may have happened. Frames are copied together. All memory is
- * taken first: without it nothing is forgotten until as many are new again.
+ * It is done in steps, before stacks are captured: neither keys nor a number are on their way
+ * then. A step examines LEAST_STEP entries, or as many as make STEPS steps of it all; there
+ * is room for that many new stacks meanwhile.
  *
- * It happens before a stack is captured: neither keys nor a number are on their way then. */
+ *   marking    all entries of blocks, by their numbers, which they keep: notes their stacks
+ *   sweeping   all stacks: frees those that were not noted
+ *
+ * A block that is tracked meanwhile has a stack that was captured meanwhile, and that notes
+ * it: from the beginning on notes of frames are void, and the stacks that are found or added
+ * are noted. One that was swept before it is found has been kept, or is a new one.
+ *
+ * Numbers of stacks do not change. Those that are forgotten are given again after the end,
+ * when Stacks.age says so. Without memory nothing is forgotten until as many are new again. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,195 +30,183 @@
 
 #define LEAST_NEW 4096         /* stacks */
 #define LEAST_NEW_FRAMES 65536
+#define LEAST_STEP 64
+#define STEPS 1024
+#define RESERVED 2048          /* stacks that may be added while others are forgotten */
+#define RESERVED_FRAMES (64 * RESERVED)
 
-typedef struct Forgetting {
-  uint8_t *stacks, *functions; /* 1: is kept */
-  uint8_t *recorded;           /* bits: by numbers in recordings, up to most_recorded */
-  uint32_t most_recorded;
-  StackKey *known;
-  MemprofFrame *frames;
-  uint32_t nframes, room;
-  CNumber *c_functions;
-  NumberIndex *numbers;
-} Forgetting;
+/* ---- hash tables ---------------------------------------------------------- */
 
-/* ---- which are kept ------------------------------------------------------- */
+#define EMPTY UINT32_MAX
 
-static void keep_of_block(const Memprof *m, Forgetting *f, const Tracked *t) {
+static uint32_t home_of_stack(const Stacks *s, uint32_t at) {
+  return s->buckets[at] != 0 ? (uint32_t)s->stacks[s->buckets[at]].hash & s->mask : EMPTY;
+}
+
+static uint32_t home_of_number(const Stacks *s, uint32_t at) {
+  uint32_t number = s->numbers[at].number;
+  return number != 0 ? hash_word(number) & s->numbers_mask : EMPTY;
+}
+
+static uint32_t home_of_c_function(const Stacks *s, uint32_t at) {
+  const void *f = s->c_functions[at].f;
+  return f != NULL ? hash_word((uintptr_t)f) & s->c_mask : EMPTY;
+}
+
+/* Takes an item out of a table with open addressing: later ones move up, if that brings them
+   nearer to where they belong. */
+static void remove_at(const Stacks *s, uint32_t gap, void *table, size_t size, uint32_t mask,
+                      uint32_t (*home_of)(const Stacks *s, uint32_t at)) {
+  char *items = table;
+  uint32_t home;
+  for (uint32_t at = (gap + 1) & mask; (home = home_of(s, at)) != EMPTY; at = (at + 1) & mask) {
+    if (((at - home) & mask) < ((at - gap) & mask)) continue;
+    memcpy(items + gap * size, items + at * size, size);
+    gap = at;
+  }
+  memset(items + gap * size, 0, size);
+}
+
+/* ---- functions ------------------------------------------------------------ */
+
+static void remove_number(Stacks *s, uint32_t number) {
+  uint32_t at = hash_word(number) & s->numbers_mask;
+  while (s->numbers[at].number != number) at = (at + 1) & s->numbers_mask;
+  remove_at(s, at, s->numbers, sizeof *s->numbers, s->numbers_mask, home_of_number);
+  s->numbers_used--;
+}
+
+static void remove_c_function(Stacks *s, const void *f) {
+  uint32_t at = hash_word((uintptr_t)f) & s->c_mask;
+  while (s->c_functions[at].f != f) at = (at + 1) & s->c_mask;
+  remove_at(s, at, s->c_functions, sizeof *s->c_functions, s->c_mask, home_of_c_function);
+  s->c_used--;
+  stacks_forget_notes(s); /* which may have it in a key */
+}
+
+static void forget_function(Stacks *s, uint32_t i) {
+  MemprofFunction *function = &s->functions[i];
+  if (function->number != 0) remove_number(s, function->number);
+  else remove_c_function(s, function->f);
+  free(function->name);
+  free(function->source);
+  *function = (MemprofFunction){.line = s->free_function};
+  s->free_function = i;
+}
+
+static void leave_function(Stacks *s, uint32_t i) {
+  if (--s->functions[i].frames == 0 && i != 0) forget_function(s, i);
+}
+
+/* ---- steps ---------------------------------------------------------------- */
+
+static void mark_block(Stacks *s, const Tracked *t) {
+  Forgetting *f = &s->forgetting;
+  if (!(t->flags & (TRACKED_LISTED | TRACKED_QUEUED))) return;
   if (t->subscriber == SUBSCRIBER_GUEST) {
-    if (t->guest.stack < m->stacks.nstacks) f->stacks[t->guest.stack] = 1;
+    if (t->guest.stack != 0) s->stacks[t->guest.stack].found = true;
     return;
   }
   uint32_t number = ((const struct eventring_tracked *)t->recording)->stack;
   if (number <= f->most_recorded) f->recorded[number / 8] |= (uint8_t)(1 << number % 8);
 }
 
-static void keep_of_list(const Memprof *m, Forgetting *f, const Ids *ids, size_t first) {
-  for (size_t i = first; i < ids->n; i++) keep_of_block(m, f, &m->tracked[ids->items[i]]);
+/* True: that was the last one. */
+static bool mark_some(const Memprof *m, Stacks *s) {
+  Forgetting *f = &s->forgetting;
+  for (uint32_t n = f->step; n > 0 && f->at < m->ntracked; n--)
+    mark_block(s, &m->tracked[f->at++]);
+  return f->at >= m->ntracked;
 }
 
 static bool is_recorded(const Forgetting *f, uint32_t number) {
-  return number != 0 && (f->recorded[number / 8] >> number % 8 & 1);
+  return number != 0 && number <= f->most_recorded &&
+         (f->recorded[number / 8] >> number % 8 & 1);
 }
 
-static void keep_stacks(const Memprof *m, Forgetting *f) {
-  const Stacks *s = &m->stacks;
-  keep_of_list(m, f, &m->young, 0);
-  keep_of_list(m, f, &m->old, 0);
-  keep_of_list(m, f, &m->queue, m->queue_first);
-  f->stacks[s->asked] = 1;
-  for (uint32_t i = 1; i < s->nstacks; i++)
-    f->stacks[i] |= s->stacks[i].found || is_recorded(f, s->stacks[i].recorded);
+static void forget_stack(Stacks *s, uint32_t i) {
+  InternedStack *stack = &s->stacks[i];
+  Forgetting *f = &s->forgetting;
+  uint32_t at = (uint32_t)stack->hash & s->mask;
+  while (s->buckets[at] != i) at = (at + 1) & s->mask;
+  remove_at(s, at, s->buckets, sizeof *s->buckets, s->mask, home_of_stack);
+  for (uint32_t k = 0; k < stack->depth; k++) leave_function(s, frames_of(stack)[k].function);
+  s->nframes -= stack->depth;
+  s->in_use--;
+  free(stack->keys);
+  *stack = (InternedStack){.next = f->freed};
+  if (f->freed == 0) f->freed_last = i;
+  f->freed = i;
 }
 
-static void keep_functions(const Stacks *s, Forgetting *f) {
-  f->functions[0] = 1;
-  for (uint32_t i = 1; i < s->nstacks; i++) {
-    const InternedStack *stack = &s->stacks[i];
-    for (uint32_t k = 0; f->stacks[i] && k < stack->depth; k++)
-      f->functions[s->frames[stack->first + k].function] = 1;
-    if (f->stacks[i]) f->nframes += stack->depth;
-  }
+static void sweep_stack(Stacks *s, uint32_t i) {
+  InternedStack *stack = &s->stacks[i];
+  if (stack->depth == 0) return;
+  if (!stack->found && i != s->asked && !is_recorded(&s->forgetting, stack->recorded))
+    forget_stack(s, i);
+  else stack->found = false;
 }
 
-/* ---- forgetting ----------------------------------------------------------- */
-
-static void move_frames(const Stacks *s, Forgetting *f, InternedStack *stack, uint32_t to) {
-  memcpy(f->known + to, s->known + stack->first, stack->depth * sizeof *f->known);
-  memcpy(f->frames + to, s->frames + stack->first, stack->depth * sizeof *f->frames);
-  stack->first = to;
+static bool sweep_some(Stacks *s) {
+  Forgetting *f = &s->forgetting;
+  for (uint32_t n = f->step; n > 0 && f->at < s->nstacks; n--) sweep_stack(s, f->at++);
+  return f->at >= s->nstacks;
 }
 
-static void add_to_buckets(Stacks *s, uint32_t i) {
-  uint32_t at = (uint32_t)s->stacks[i].hash & s->mask;
-  while (s->buckets[at] != 0) at = (at + 1) & s->mask;
-  s->buckets[at] = i;
-}
+/* ---- beginning and end ---------------------------------------------------- */
 
-static void forget_stacks(Stacks *s, Forgetting *f) {
-  s->nframes = s->kept = s->free_stack = 0;
-  memset(s->buckets, 0, ((size_t)s->mask + 1) * sizeof *s->buckets);
-  for (uint32_t i = s->nstacks; --i > 0;) {
-    InternedStack *stack = &s->stacks[i];
-    if (f->stacks[i] && stack->depth > 0) {
-      move_frames(s, f, stack, s->nframes);
-      s->nframes += stack->depth;
-      stack->found = false;
-      add_to_buckets(s, i);
-      s->kept++;
-    } else {
-      *stack = (InternedStack){.first = s->free_stack};
-      s->free_stack = i;
-    }
-  }
-  free(s->known);
-  free(s->frames);
-  s->known = f->known;
-  s->frames = f->frames;
-  s->frames_room = f->room;
-  f->known = NULL;
-  f->frames = NULL;
-}
-
-static void forget_c_functions(Stacks *s, Forgetting *f) {
-  s->c_used = 0;
-  for (uint32_t i = 0; s->c_functions != NULL && i <= s->c_mask; i++) {
-    CNumber entry = s->c_functions[i];
-    if (entry.f == NULL || !f->functions[entry.function]) continue;
-    f->c_functions[s->c_used++] = entry;
-  }
-  if (s->c_functions != NULL)
-    memset(s->c_functions, 0, ((size_t)s->c_mask + 1) * sizeof *s->c_functions);
-  for (uint32_t i = 0; i < s->c_used; i++) stacks_put_c_function(s, f->c_functions[i]);
-}
-
-static void forget_numbers(Stacks *s, Forgetting *f) {
-  s->numbers_used = 0;
-  for (uint32_t i = 0; s->numbers != NULL && i <= s->numbers_mask; i++) {
-    NumberIndex entry = s->numbers[i];
-    if (entry.number == 0 || !f->functions[entry.function]) continue;
-    f->numbers[s->numbers_used++] = entry;
-  }
-  if (s->numbers != NULL)
-    memset(s->numbers, 0, ((size_t)s->numbers_mask + 1) * sizeof *s->numbers);
-  for (uint32_t i = 0; i < s->numbers_used; i++) stacks_put_number(s, f->numbers[i]);
-}
-
-static void forget_functions(Stacks *s, Forgetting *f) {
-  forget_c_functions(s, f);
-  forget_numbers(s, f);
-  s->free_function = 0;
-  for (uint32_t i = s->nfunctions; --i > 0;) {
-    MemprofFunction *function = &s->functions[i];
-    if (f->functions[i]) continue;
-    free(function->name);
-    free(function->source);
-    *function = (MemprofFunction){.line = s->free_function};
-    s->free_function = i;
-  }
-}
-
-/* ---- memory --------------------------------------------------------------- */
-
-static void find_most_recorded(const Stacks *s, Forgetting *f) {
-  for (uint32_t i = 1; i < s->nstacks; i++)
-    if (s->stacks[i].recorded > f->most_recorded) f->most_recorded = s->stacks[i].recorded;
-}
-
-static bool take_marks(const Stacks *s, Forgetting *f) {
-  find_most_recorded(s, f);
-  f->stacks = calloc(s->nstacks, 1);
-  f->functions = calloc(s->nfunctions, 1);
-  f->recorded = calloc((size_t)f->most_recorded / 8 + 1, 1);
-  f->c_functions = malloc(((size_t)s->c_used + 1) * sizeof *f->c_functions);
-  f->numbers = malloc(((size_t)s->numbers_used + 1) * sizeof *f->numbers);
-  return f->stacks != NULL && f->functions != NULL && f->recorded != NULL &&
-         f->c_functions != NULL && f->numbers != NULL;
-}
-
-/* How many may be new before the next time: while there is room, as many as were kept. */
-static uint32_t how_many_new(uint32_t kept, uint32_t least, uint32_t most) {
-  uint32_t room = most - kept > most / 4 ? most - kept : most / 4;
-  uint32_t new = kept > least ? kept : least;
+/* How many may be new before the next time: while there is room, as many as are in use. */
+static uint32_t how_many_new(uint32_t used, uint32_t least, uint32_t most) {
+  uint32_t room = most > used && most - used > most / 4 ? most - used : most / 4;
+  uint32_t new = used > least ? used : least;
   return new < room ? new : room;
 }
 
 void stacks_await_new(Stacks *s) {
-  s->new_stacks = how_many_new(s->kept, LEAST_NEW, MEMPROF_MOST_STACKS);
-  s->new_frames = how_many_new(s->nframes, LEAST_NEW_FRAMES, MEMPROF_MOST_FRAMES);
+  s->new_stacks = how_many_new(s->in_use, LEAST_NEW, MEMPROF_MOST_STACKS - RESERVED);
+  s->new_frames = how_many_new(s->nframes, LEAST_NEW_FRAMES,
+                               MEMPROF_MOST_FRAMES - RESERVED_FRAMES);
 }
 
-static bool take_frames(Forgetting *f) {
-  f->room = f->nframes + LEAST_NEW_FRAMES;
-  f->known = malloc(f->room * sizeof *f->known);
-  f->frames = malloc(f->room * sizeof *f->frames);
-  return f->known != NULL && f->frames != NULL;
+static void begin(const Memprof *m, Stacks *s) {
+  uint8_t *recorded = calloc((size_t)s->most_recorded / 8 + 1, 1);
+  if (recorded == NULL) {
+    stacks_await_new(s);
+    return;
+  }
+  s->forgetting = (Forgetting){.phase = FORGET_MARKING, .at = 1, .recorded = recorded,
+                               .most_recorded = s->most_recorded};
+  s->forgetting.step = LEAST_STEP + (m->ntracked + s->nstacks) / STEPS;
+  stacks_forget_notes(s);
+  s->latest = s->latest_depth = 0;
 }
 
-static void free_all(Forgetting *f) {
-  free(f->stacks);
-  free(f->functions);
+static void end(Stacks *s) {
+  Forgetting *f = &s->forgetting;
+  if (f->freed != 0) {
+    s->stacks[f->freed_last].next = s->free_stack;
+    s->free_stack = f->freed;
+    s->age++;
+  }
   free(f->recorded);
-  free(f->known);
-  free(f->frames);
-  free(f->c_functions);
-  free(f->numbers);
+  *f = (Forgetting){.phase = FORGET_NOTHING};
+  stacks_await_new(s);
 }
 
 void stacks_forget(Memprof *m) {
   Stacks *s = &m->stacks;
-  Forgetting f = {0};
-  if (take_marks(s, &f)) {
-    keep_stacks(m, &f);
-    keep_functions(s, &f);
-    if (take_frames(&f)) {
-      forget_stacks(s, &f);
-      forget_functions(s, &f);
-      stacks_forget_notes(s);
-      s->latest = s->latest_depth = 0;
-      s->age++;
-    }
+  Forgetting *f = &s->forgetting;
+  switch (f->phase) {
+    case FORGET_NOTHING:
+      begin(m, s);
+      break;
+    case FORGET_MARKING:
+      if (!mark_some(m, s)) break;
+      f->phase = FORGET_SWEEPING;
+      f->at = 1;
+      break;
+    case FORGET_SWEEPING:
+      if (sweep_some(s)) end(s);
+      break;
   }
-  free_all(&f);
-  stacks_await_new(s);
 }

@@ -45,10 +45,16 @@ typedef struct StackKey { uint32_t function, pc; } StackKey;
 
 typedef struct InternedStack {
   uint64_t hash;
-  uint32_t first, depth; /* of Stacks.frames; depth 0: free, and `first` is the next free one */
-  uint32_t recorded;     /* its number in recordings; 0: none yet */
-  uint32_t found;        /* again, since stacks were forgotten */
+  StackKey *keys;    /* outermost first, and behind them its frames, innermost first */
+  uint32_t depth;    /* 0: it is free */
+  uint32_t recorded; /* its number in recordings; 0: none yet */
+  uint32_t next;     /* if free: the next free one; 0: none */
+  bool found;        /* again, or by a block, since stacks were forgotten */
 } InternedStack;
+
+ALWAYS_INLINE MemprofFrame *frames_of(const InternedStack *stack) {
+  return (MemprofFrame *)(stack->keys + stack->depth);
+}
 
 typedef struct CNumber { const void *f; uint32_t function; } CNumber;
 typedef struct NumberIndex { uint32_t number, function; } NumberIndex;
@@ -59,6 +65,15 @@ typedef struct NotedFrame {
   uint32_t entries;      /* CallInfo.entries */
 } NotedFrame;
 
+/* Where forgetting is (memprof_forget.c). */
+typedef struct Forgetting {
+  enum { FORGET_NOTHING, FORGET_MARKING, FORGET_SWEEPING } phase;
+  uint32_t at, step;           /* the next entry, or stack; how many a step examines */
+  uint8_t *recorded;           /* bits by numbers in recordings: a block has that stack */
+  uint32_t most_recorded;      /* of them */
+  uint32_t freed, freed_last;  /* list of stacks; not given again before the end */
+} Forgetting;
+
 typedef struct Stacks {
   StackKey *keys; /* room for those of a stack that is being captured */
   /* Of the main thread, as it was captured last: by CallInfo.depth, from 1 on; the keys of
@@ -66,18 +81,18 @@ typedef struct Stacks {
   NotedFrame *notes;
   StackKey *noted_keys;
   uint32_t noted, latest, latest_depth;
-  StackKey *known; /* of all stacks, outermost first */
-  MemprofFrame *frames; /* in the same places, innermost first */
-  uint32_t nframes, frames_room;
   InternedStack *stacks; /* from 1 on */
   uint32_t nstacks, stacks_room, free_stack;
-  uint32_t kept, age;    /* when stacks were forgotten: how many stayed; how often that was */
-  uint32_t new_stacks, new_frames; /* may still be added before that happens again */
+  uint32_t in_use, nframes; /* stacks; frames of them */
+  uint32_t age;             /* how often stacks were forgotten */
+  uint32_t new_stacks, new_frames; /* may still be added before that begins again */
+  Forgetting forgetting;
   uint32_t asked;        /* of memprof_stack: the latest */
+  uint32_t most_recorded; /* of all stacks, their number in recordings */
   uint64_t unknown; /* captures of stacks that found no room */
   uint32_t *buckets, mask; /* 0: empty */
   MemprofFunction *functions;
-  uint32_t nfunctions, functions_room;
+  uint32_t nfunctions, functions_room; /* the first is that of frames without one */
   uint32_t free_function; /* its `line` is the next one; 0: none */
   CNumber *c_functions;  /* by address; open addressing */
   uint32_t c_mask, c_used;
@@ -89,11 +104,12 @@ bool stacks_init(Stacks *s);
 void stacks_free(Stacks *s);
 /* The stack of L, and of those that wait for it; 0: no memory. */
 uint32_t stacks_capture(lua_State *L, Stacks *s, uint32_t depth);
-/* Those that nobody needs (memprof_forget.c). */
+/* A step of forgetting those that nobody needs (memprof_forget.c). */
 void stacks_forget(Memprof *m);
 void stacks_await_new(Stacks *s);
-void stacks_put_c_function(Stacks *s, CNumber entry); /* there is room */
-void stacks_put_number(Stacks *s, NumberIndex entry);
+ALWAYS_INLINE uint32_t hash_word(uint64_t word) {
+  return (uint32_t)((word * UINT64_C(0x9E3779B97F4A7C15)) >> 32);
+}
 /* Frames may have been replaced. */
 ALWAYS_INLINE void stacks_forget_notes(Stacks *s) { s->noted = 0; }
 

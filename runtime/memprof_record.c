@@ -45,12 +45,13 @@ static uint32_t recorded_stack(Domain *d, uint32_t id) {
   InternedStack *stack = &s->stacks[id];
   if (id == 0 || stack->recorded != 0) return id == 0 ? 0 : stack->recorded;
   uint32_t n = stack->depth < RECORDED_DEPTH ? stack->depth : RECORDED_DEPTH;
-  MemprofFrame *known = s->frames + stack->first;
+  MemprofFrame *known = frames_of(stack);
   for (uint32_t i = 0; i < n; i++) {
     frames[i].function = recorded_function(&s->functions[known[i].function]);
-    frames[i].position = s->known[stack->first + stack->depth - 1 - i].pc;
+    frames[i].position = stack->keys[stack->depth - 1 - i].pc;
   }
   stack->recorded = eventring_stack(d->rings, frames, n, place_of, known);
+  if (stack->recorded > s->most_recorded) s->most_recorded = stack->recorded;
   return stack->recorded;
 }
 

@@ -55,7 +55,7 @@ uint32_t memprof_site_frames(const Domain *d, uint32_t stack, uint32_t most,
   const InternedStack *found = find_stack(m, stack);
   uint32_t n = found == NULL ? 0 : found->depth < most ? found->depth : most;
   for (uint32_t i = 0; i < n; i++) {
-    const MemprofFrame *f = &m->stacks.frames[found->first + i];
+    const MemprofFrame *f = &frames_of(found)[i];
     const MemprofFunction *function = &m->stacks.functions[f->function];
     frames[i] = (MemprofSiteFrame){function->name, function->source,
                                    f->line != 0 ? f->line : function->line};

@@ -48,10 +48,6 @@ static bool grow(void *items, uint32_t *room, uint32_t n, size_t item_size) {
 
 /* ---- functions ----------------------------------------------------------- */
 
-static uint32_t hash_word(uint64_t word) {
-  return (uint32_t)((word * UINT64_C(0x9E3779B97F4A7C15)) >> 32);
-}
-
 /* An index that is free; 0: no memory. */
 static uint32_t new_function(Stacks *s) {
   uint32_t function = s->free_function;
@@ -61,14 +57,17 @@ static uint32_t new_function(Stacks *s) {
   return function;
 }
 
-static uint32_t add_function(lua_State *L, Stacks *s, CallInfo *frame) {
+/* It is the prototype of that number; 0: the C function f. */
+static uint32_t add_function(lua_State *L, Stacks *s, CallInfo *frame, uint32_t number,
+                             const void *f_of_c) {
   char name[MEMPROF_NAME_SIZE], source[LUA_IDSIZE];
   uint32_t line = 0, last_line = 0;
   snprintf(name, sizeof name, "?");
   snprintf(source, sizeof source, "?");
   if (L->domain->hooks.frame_name != NULL)
     L->domain->hooks.frame_name(L, frame, name, source, &line, &last_line);
-  MemprofFunction f = {strdup(name), strdup(source), line, last_line, 0};
+  MemprofFunction f = {.name = strdup(name), .source = strdup(source), .line = line,
+                       .last_line = last_line, .number = number, .f = f_of_c};
   uint32_t function = f.name != NULL && f.source != NULL ? new_function(s) : 0;
   if (function == 0) {
     free(f.name);
@@ -79,7 +78,7 @@ static uint32_t add_function(lua_State *L, Stacks *s, CallInfo *frame) {
   return function;
 }
 
-void stacks_put_number(Stacks *s, NumberIndex entry) {
+static void put_number(Stacks *s, NumberIndex entry) {
   uint32_t at = hash_word(entry.number) & s->numbers_mask;
   while (s->numbers[at].number != 0) at = (at + 1) & s->numbers_mask;
   s->numbers[at] = entry;
@@ -94,7 +93,7 @@ static bool widen_numbers(Stacks *s) {
   s->numbers = wider;
   s->numbers_mask = mask;
   for (uint32_t i = 0; i < n; i++)
-    if (former[i].number != 0) stacks_put_number(s, former[i]);
+    if (former[i].number != 0) put_number(s, former[i]);
   free(former);
   return true;
 }
@@ -104,14 +103,14 @@ static uint32_t function_of_number(lua_State *L, Stacks *s, CallInfo *frame, uin
   uint32_t at = hash_word(number) & s->numbers_mask;
   for (; s->numbers[at].number != 0; at = (at + 1) & s->numbers_mask)
     if (s->numbers[at].number == number) return s->numbers[at].function;
-  uint32_t function = add_function(L, s, frame);
+  uint32_t function = add_function(L, s, frame, number, NULL);
   if (function == 0) return 0;
   s->numbers[at] = (NumberIndex){number, function};
   s->numbers_used++;
   return function;
 }
 
-void stacks_put_c_function(Stacks *s, CNumber entry) {
+static void put_c_function(Stacks *s, CNumber entry) {
   uint32_t at = hash_word((uintptr_t)entry.f) & s->c_mask;
   while (s->c_functions[at].f != NULL) at = (at + 1) & s->c_mask;
   s->c_functions[at] = entry;
@@ -126,7 +125,7 @@ static bool widen_c_functions(Stacks *s) {
   s->c_functions = wider;
   s->c_mask = mask;
   for (uint32_t i = 0; i < n; i++)
-    if (former[i].f != NULL) stacks_put_c_function(s, former[i]);
+    if (former[i].f != NULL) put_c_function(s, former[i]);
   free(former);
   return true;
 }
@@ -148,9 +147,9 @@ static uint32_t function_of_c(lua_State *L, Stacks *s, CallInfo *frame) {
     for (; s->c_functions[at].f != NULL; at = (at + 1) & s->c_mask)
       if (s->c_functions[at].f == f) return s->c_functions[at].function;
   if (!widen_c_functions(s)) return 0;
-  uint32_t function = add_function(L, s, frame);
+  uint32_t function = add_function(L, s, frame, 0, f);
   if (function == 0) return 0;
-  stacks_put_c_function(s, (CNumber){f, function});
+  put_c_function(s, (CNumber){f, function});
   s->c_used++;
   return function;
 }
@@ -181,8 +180,8 @@ static uint64_t hash_keys(const StackKey *keys, uint32_t n) {
 /* ---- new stacks ---------------------------------------------------------- */
 
 /* Lines and names of the frames that were captured. */
-static void resolve_frames(lua_State *L, Stacks *s, const StackKey *keys, uint32_t n) {
-  MemprofFrame *to = s->frames + s->nframes;
+static void resolve_frames(lua_State *L, Stacks *s, const StackKey *keys, uint32_t n,
+                           MemprofFrame *to) {
   uint32_t i = 0;
   for (lua_State *co = L; co != NULL; co = co->resumer)
     for (CallInfo *frame = co->ci; frame != &co->base_ci; frame = frame->prev, i++) {
@@ -194,14 +193,6 @@ static void resolve_frames(lua_State *L, Stacks *s, const StackKey *keys, uint32
       if (co->domain->hooks.frame_place != NULL)
         co->domain->hooks.frame_place(frame_closure(frame)->p, key.pc, &to[i].line, &to[i].column);
     }
-}
-
-static bool room_for_frames(Stacks *s, uint32_t n) {
-  uint32_t room = s->frames_room, again = room;
-  if (!grow(&s->frames, &room, s->nframes + n, sizeof *s->frames)) return false;
-  if (!grow(&s->known, &again, s->nframes + n, sizeof *s->known)) return false;
-  s->frames_room = again;
-  return true;
 }
 
 static bool widen_buckets(Stacks *s) {
@@ -231,7 +222,7 @@ static bool room_for_stack(Stacks *s) {
 static uint32_t new_stack(Stacks *s) {
   uint32_t stack = s->free_stack;
   if (stack == 0) return s->nstacks++;
-  s->free_stack = s->stacks[stack].first;
+  s->free_stack = s->stacks[stack].next;
   return stack;
 }
 
@@ -243,17 +234,23 @@ static void count_new(Stacks *s, uint32_t frames) {
 static NOINLINE uint32_t add_stack(lua_State *L, Stacks *s, uint64_t hash, const StackKey *keys,
                                    uint32_t n) {
   count_new(s, n);
-  if (n > MEMPROF_MOST_FRAMES - s->nframes || !room_for_frames(s, n) || !room_for_stack(s)) {
+  InternedStack new = {.hash = hash, .depth = n,
+                       .found = s->forgetting.phase != FORGET_NOTHING};
+  if (n <= MEMPROF_MOST_FRAMES - s->nframes && room_for_stack(s))
+    new.keys = malloc(n * (sizeof *keys + sizeof(MemprofFrame)));
+  if (new.keys == NULL) {
     s->unknown++;
     return 0;
   }
   uint32_t at = (uint32_t)hash & s->mask;
   while (s->buckets[at] != 0) at = (at + 1) & s->mask;
-  resolve_frames(L, s, keys, n);
-  memcpy(s->known + s->nframes, keys, n * sizeof *keys);
+  memcpy(new.keys, keys, n * sizeof *keys);
+  resolve_frames(L, s, keys, n, frames_of(&new));
+  for (uint32_t i = 0; i < n; i++) s->functions[frames_of(&new)[i].function].frames++;
   uint32_t stack = new_stack(s);
-  s->stacks[stack] = (InternedStack){.hash = hash, .first = s->nframes, .depth = n};
+  s->stacks[stack] = new;
   s->nframes += n;
+  s->in_use++;
   s->buckets[at] = stack;
   return stack;
 }
@@ -265,7 +262,7 @@ static uint32_t find_stack(lua_State *L, Stacks *s, uint64_t hash, const StackKe
   for (uint32_t at = (uint32_t)hash & s->mask; s->buckets[at] != 0; at = (at + 1) & s->mask) {
     InternedStack *stack = &s->stacks[s->buckets[at]];
     if (stack->hash == hash && stack->depth == n &&
-        memcmp(s->known + stack->first, keys, n * sizeof *keys) == 0) {
+        memcmp(stack->keys, keys, n * sizeof *keys) == 0) {
       stack->found = true;
       return s->buckets[at];
     }
@@ -341,7 +338,7 @@ const MemprofFrame *memprof_stack(const Domain *d, uint32_t stack, uint32_t *dep
   if (stack == 0 || stack >= s->nstacks) return NULL;
   s->asked = stack;
   *depth = s->stacks[stack].depth;
-  return s->frames + s->stacks[stack].first;
+  return *depth > 0 ? frames_of(&s->stacks[stack]) : NULL;
 }
 
 uint32_t memprof_stacks_age(const Domain *d) { return d->memprof->stacks.age; }
@@ -363,7 +360,7 @@ bool stacks_init(Stacks *s) {
       !grow(&s->functions, &s->functions_room, 0, sizeof *s->functions))
     return false;
   s->notes[0] = (NotedFrame){&no_instruction, 0, 0};
-  s->functions[0] = (MemprofFunction){strdup("?"), strdup("?"), 0, 0, 0};
+  s->functions[0] = (MemprofFunction){.name = strdup("?"), .source = strdup("?")};
   s->nfunctions = 1;
   return s->functions[0].name != NULL && s->functions[0].source != NULL;
 }
@@ -377,8 +374,8 @@ void stacks_free(Stacks *s) {
   free(s->keys);
   free(s->noted_keys);
   free(s->notes);
-  free(s->known);
-  free(s->frames);
+  for (uint32_t i = 1; i < s->nstacks; i++) free(s->stacks[i].keys);
+  free(s->forgetting.recorded);
   free(s->stacks);
   free(s->buckets);
   free(s->c_functions);
