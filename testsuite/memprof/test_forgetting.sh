@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: MIT
+# Stacks are forgotten while domains are spawned and inherit a profile, profiles start and
+# stop, the recording samples each word, heap profiles are dumped at each major cycle, and
+# another process reads the heap profile.
+. "$TESTSUITE/_checks.sh"
+
+stacks=9500
+[ "$TEST_SLOWNESS" = 1 ] || stacks=5000
+export SAROS_EVENTRING_PREFIX=$PWD
+SAROS_MEMPROF=1 SAROS_MEMPROF_DUMP=$PWD/dump SAROS_EVENTRING_PRESERVE=1 \
+  "$SAROS" "$TESTSUITE/memprof/_forgetting.lua" $stacks 2 >out 2>&1 &
+pid=$!
+reads=0
+while kill -0 $pid 2>/dev/null; do
+  "$EVENTRING" heap --json $pid >heap.json 2>err
+  status=$?
+  [ $status -le 3 ] || fail "heap: status $status: $(cat err)"
+  [ $status = 0 ] && reads=$((reads + 1))
+done
+wait $pid
+is "status" 0 $?
+[ ! -s out ] || fail "output: $(tail -n 5 out)"
+[ $reads -gt 0 ] || fail "no heap profile was read"
+[ -s dump ] || fail "no heap profile was dumped"
+"$EVENTRING" heap --json ./*.eventring >heap.json 2>err || fail "heap: $? $(cat err)"
+grep -q '"name": *"deep"' heap.json || fail "not in the heap profile: the function deep"
+finish
