@@ -59,10 +59,18 @@ static int watch(const struct await *await, eventring_cursor *cursor, struct eva
   return STATUS_WRONG;
 }
 
+static bool is_over(eventring_cursor *cursor) {
+  struct eventring_info info;
+  return eventring_cursor_info(cursor, &info) == EVENTRING_OK &&
+         info.liveness != EVENTRING_LIVE;
+}
+
+/* Of a program that has ended already, what there is to be held is there. */
 static int hold(const struct await *await, eventring_cursor *cursor) {
   struct eventring_error error;
   if (await->before_ns == UINT64_MAX ||
-      eventring_cursor_control(cursor, EVENTRING_CONTROL_HOLD, await->before_ns, &error) == 0)
+      eventring_cursor_control(cursor, EVENTRING_CONTROL_HOLD, await->before_ns, &error) == 0 ||
+      (error.code == EVENTRING_E_STATE && is_over(cursor)))
     return -1;
   complain("--before: %s", error.text);
   return STATUS_WRONG;

@@ -43,6 +43,16 @@ SAROS_MEMPROF=0.05 "$EVENTRING" record -q -o kept.eventring --on 'counter("go") 
   "$SAROS" leak.lua || fail "record --on: $?"
 whole "record --on" kept.eventring
 
+# a program that has ended before it is watched: it stops the recorder before it begins
+"$EVENTRING" record -q -o short.eventring --on 'counter("go") > 0' --before 60s -- sh -c \
+  'kill -STOP $PPID; exec "$0" -e "require [[saros.eventring]].counter([[go]], 1)"' "$SAROS" &
+pid=$!
+is_over() { grep -q "^State:.*Z" /proc/"$(tr -d " " </proc/$pid/task/$pid/children)"/status 2>/dev/null; }
+until_so is_over || fail "the program does not end"
+kill -CONT $pid
+wait $pid || fail "record --on of one that has ended: $?"
+[ -e short.eventring ] || fail "record --on of one that has ended: nothing is kept"
+
 # a snapshot of one that goes on, stripped and cut
 rm -f stop
 SAROS_MEMPROF=0.05 SAROS_EVENTRING_PREFIX=. "$SAROS" leak.lua wait >out.txt 2>err.txt &
