@@ -99,7 +99,8 @@ has "recorded: log" "Received SIGHUP" "$(cat "$where/prosody.log")"
 stop recorded
 wait $reader
 is "recorded: follower" "0 " "$? $(cat dump.err)"
-has "recorded: last event" domain_stop "$(tail -n 1 dump.txt)"
+# behind it may be a span of class load that was open when the class was turned off
+has "recorded: last event" domain_stop "$(grep -v '"kind":"open"' dump.txt | tail -n 1)"
 "$EVENTRING" dump copy.eventring >/dev/null || fail "recorded: the snapshot cannot be read"
 
 serve standby "$SAROS" SAROS_EVENTRING_START=standby
