@@ -70,7 +70,8 @@ static const struct eventring_def catalogue[] = {
  * thread that stops it are gone, but not a fork. */
 #define nothing_wanted introspection_request.word /* which others may set (introspection.h) */
 const uint32_t *probes_start_word = &nothing_wanted;
-static const uint32_t *idle_word = &nothing_wanted; /* while no domain waits; under the mutex */
+/* While no domain waits; atomic, changes under the mutex. */
+static const uint32_t *idle_word = &nothing_wanted;
 
 /* Sends the domains of a forked child here until it is recorded or is not to be. */
 static const uint32_t forked = 1;
@@ -87,7 +88,7 @@ static void set_start_word(const uint32_t *word) {
 static void forget_waiting_for(const uint32_t *word) {
   pthread_mutex_lock(&waiting_mutex);
   waiting = 0;
-  idle_word = &nothing_wanted;
+  __atomic_store_n(&idle_word, &nothing_wanted, __ATOMIC_RELAXED);
   set_start_word(word);
   pthread_mutex_unlock(&waiting_mutex);
 }
@@ -118,8 +119,14 @@ static void end_waiting(Domain *d) {
 }
 
 void probes_set_idle_word(const uint32_t *word) {
+  if (word == NULL) word = &nothing_wanted;
+  /* as a rule it is in use already: without the mutex, for which others wait at their end
+     when a signal ends the program here */
+  if (__atomic_load_n(&idle_word, __ATOMIC_RELAXED) == word &&
+      __atomic_load_n(&probes_start_word, __ATOMIC_RELAXED) == word)
+    return;
   pthread_mutex_lock(&waiting_mutex);
-  idle_word = word != NULL ? word : &nothing_wanted;
+  __atomic_store_n(&idle_word, word, __ATOMIC_RELAXED);
   if (waiting == 0 && __atomic_load_n(&probes_start_word, __ATOMIC_RELAXED) != &forked)
     set_start_word(idle_word);
   pthread_mutex_unlock(&waiting_mutex);

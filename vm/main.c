@@ -34,6 +34,7 @@
 #include "call_profile.h"
 #include "disasm.h"
 #include "domain.h"
+#include "eventring.h"
 #include "eventring/stack.h"
 #include "last_stack.h"
 #include "lauxlib.h"
@@ -207,8 +208,10 @@ static void set_handler(int signal_number, void (*handler)(int)) {
 #define TERMINATION_PATIENCE 300 /* ms, for domains to end */
 
 /* The process ends by this signal, as its parent will see; domains are ended and the
- * recording is closed before. */
+ * recording is closed before. Domains cannot end while the main thread, interrupted here,
+ * holds the recorder's mutex. */
 static void on_termination(int signal_number) {
+  if (eventring_defer_signal(signal_number)) return;
   peer_cancel_all_in_handler();
   peer_wait_in_handler(TERMINATION_PATIENCE);
   probes_stop_in_handler(signal_number);

@@ -488,6 +488,12 @@ int eventring_note_error(const char *text, size_t size);
    an orderly end call eventring_end_in_handler after it. Any thread, async-signal-safe. */
 void eventring_note_signal(int number);
 
+/* For handlers of signals that wait for other threads, called first: true if the signal has
+   interrupted this library on this thread where other threads may wait for it. Then the
+   handler is to return at once; the signal is raised again when the library is left, at most
+   some milliseconds later. Any thread, async-signal-safe. */
+bool eventring_defer_signal(int number);
+
 /* For handlers of signals that end the process, called right before the default action:
    has the effect of eventring_stop on readers and on the file, which with preserve
    ON_ERROR is kept if a signal other than SIGTERM, SIGINT and SIGHUP was noted. Nothing is

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* eventring_signals_test.c: probes in a handler of a signal that interrupts the probes of its
    thread anywhere: with a domain of its own nothing is lost but what is reported; with
-   the domain of the thread, which is not allowed, nothing is written outside the ring. */
+   the domain of the thread, which is not allowed, nothing is written outside the ring. A
+   signal that comes while its thread has the producer's mutex can be deferred. */
 #include "eventring_common.h"
+#include "producer/lock.h"
 
 #include <signal.h>
 #include <sys/time.h>
@@ -109,9 +111,39 @@ static void the_domain_of_the_thread(void **state) {
   eventring_stop();
 }
 
+static int deferrals, deliveries;
+
+static void on_deferrable(int number) {
+  if (eventring_defer_signal(number)) deferrals++;
+  else deliveries++;
+}
+
+static void a_signal_is_deferred(void **state) {
+  (void)state;
+  struct sigaction action = {.sa_handler = on_deferrable}, before;
+  assert_int_equal(sigaction(SIGUSR1, &action, &before), 0);
+  start_recording(EVENTRING_MIN_WSIZE);
+  raise(SIGUSR1);
+  assert_int_equal(deliveries, 1);
+  evr_lock();
+  raise(SIGUSR1);
+  raise(SIGUSR1);
+  assert_int_equal(deferrals, 2);
+  assert_int_equal(deliveries, 1);
+  evr_unlock();
+  assert_int_equal(deliveries, 2);
+  evr_lock();
+  evr_unlock();
+  assert_int_equal(deliveries, 2);
+  eventring_stop();
+  assert_int_equal(deferrals, 2);
+  sigaction(SIGUSR1, &before, NULL);
+}
+
 int main(void) {
   register_test_events();
   const struct CMUnitTest tests[] = {cmocka_unit_test(a_domain_of_its_own),
-                                     cmocka_unit_test(the_domain_of_the_thread)};
+                                     cmocka_unit_test(the_domain_of_the_thread),
+                                     cmocka_unit_test(a_signal_is_deferred)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
