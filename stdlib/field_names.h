@@ -5,8 +5,9 @@
 
 #include "lua.h"
 
-/* Raises "bad argument #arg (no KIND 'name'; did you mean 'names[i]'?)" when argument `arg`, a table, has a key that
- * is not among `names` (ends with NULL): it is misspelt, most likely, and would be ignored.
+/* Raises "bad argument #arg (no KIND 'name'; did you mean 'names[i]'?)" when argument `arg`, a
+ * table, has a key that is not among `names` (ends with NULL): it is misspelt, most likely,
+ * and would be ignored.
  * The question is left out where none of `names` is near.
  * Pushes nothing; runs no code of the guest except __tostring and __name of such a key. */
 void check_field_names(lua_State *L, int arg, const char *kind, const char *const *names);

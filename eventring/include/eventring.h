@@ -489,9 +489,9 @@ int eventring_note_error(const char *text, size_t size);
 void eventring_note_signal(int number);
 
 /* For handlers of signals that wait for other threads, called first: true if the signal has
-   interrupted this library on this thread where other threads may wait for it. Then the
-   handler is to return at once; the signal is raised again when the library is left, at most
-   some milliseconds later. Any thread, async-signal-safe. */
+   interrupted this library on this thread while it holds a mutex, for which other threads may
+   wait. Then the handler is to return at once; the signal is raised again when the mutex is
+   released. Any thread, async-signal-safe. */
 bool eventring_defer_signal(int number);
 
 /* For handlers of signals that end the process, called right before the default action:
@@ -761,10 +761,11 @@ enum {
 
 /* With OPEN_AHEAD, a poll lets threads of the library copy and check the blocks of long streams
    (1 MiB or more of a ring) of a plain file into which nobody writes any more, while it
-   delivers the blocks before: on two processors reading such a recording takes two thirds of
-   the time. There are up to four at a time, each with half a megabyte, no signals, and no
-   callbacks; a poll or eventring_close ends them. What is delivered is the same. Where there is one
-   processor, or no thread to be had, the cursor reads by itself. */
+   delivers the blocks before: on two processors `eventring stats` of such a recording takes
+   four fifths of the time. There are up to four at a time, each with half a megabyte, no
+   signals, and no callbacks; a poll or eventring_close ends them. What is delivered is the
+   same. Where there is one processor, or no thread can be started, the cursor reads by
+   itself. */
 
 /* A cursor maps a file of a local file system for reading. If someone cuts the file
    short, a poll returns E_TRUNCATED: the library's handler of SIGBUS catches the fault.

@@ -23,7 +23,10 @@ FILE *output_file_open(const char *path) {
   int fd = new_file_create(&file, path);
   FILE *out = fd >= 0 ? fdopen(fd, "w") : NULL;
   if (out) return out;
-  if (fd >= 0) no_memory();
+  if (fd >= 0) {
+    new_file_drop(&file);
+    no_memory();
+  }
   signals_release(&before);
   return NULL;
 }

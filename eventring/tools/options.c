@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "analysis/nearest.h"
-#include <time.h>
 
 int usage_error(const struct command *self, const char *format, ...) {
   char text[512];

@@ -7,20 +7,7 @@ local memprof = require "saros.memprof"
 local domain = require "saros.domain"
 local stacks, domains = tonumber(arg[1]), tonumber(arg[2])
 
-local function work(from, to)
-  local function deep(level, bits)
-    if level == 0 then return {bits} end
-    local t
-    if bits & 1 == 0 then t = deep(level - 1, bits >> 1)
-    else t = deep(level - 1, bits >> 1)
-    end
-    return t
-  end
-  local kept = {}
-  for bits = from, to do kept[bits % 50 + 1] = deep(16, bits) end
-end
-
-local current
+-- The lines of its stack say what `bits` is.
 local function deep(level, bits)
   if level == 0 then return {bits} end
   local t
@@ -29,7 +16,12 @@ local function deep(level, bits)
   end
   return t
 end
-local first, checked = debug.getinfo(deep, "S").linedefined, 0
+local first, checked, current = debug.getinfo(deep, "S").linedefined, 0, nil
+
+local function work(from, to)
+  local kept = {}
+  for bits = from, to do kept[bits % 50 + 1] = deep(16, bits) end
+end
 
 local function check(sample)
   if sample.kind ~= "table" or not current then return sample.words end

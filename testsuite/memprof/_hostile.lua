@@ -24,6 +24,7 @@ end
 
 local function free(t)
   work(t)
+  assert(t.f or every > 1)
   if t.f then assert(t.name and t.f() >= t[1]) end
 end
 
