@@ -11,6 +11,7 @@ fails("table expected", memprof.start)
 fails("field 'rate' is missing", memprof.start, {})
 fails("no option 'rat'; did you mean 'rate'?", memprof.start, {rat = 1})
 fails("no option 'ratee'; did you mean 'rate'?", memprof.start, {ratee = 1})
+fails("no option 'rate\\000'; did you mean 'rate'?", memprof.start, {["rate\0"] = 1})
 for _, rate in ipairs {-3, 42, 0 / 0, 1.0001} do
   fails("field 'rate' is not in [0, 1]", memprof.start, {rate = rate})
 end
