@@ -21,18 +21,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "format/error.h"
 #include "format/process.h"
+#include "format/rename_new.h"
 #include "format/unlink_same.h"
 #include "producer/file_name.h"
 #include "producer/recording.h"
-
-#ifndef RENAME_NOREPLACE
-#define RENAME_NOREPLACE 1
-#endif
 
 enum { MOST_COPIES = 9 };
 
@@ -141,15 +137,8 @@ static int set_aside(const struct evr_recording *r, long long start) {
     if (n > 1) snprintf(again, sizeof again, "-%d", n);
     snprintf(name, sizeof name, "%.*s-%lld%s%s", stem, r->name, start, again,
              EVENTRING_SUFFIX);
-    if (syscall(SYS_renameat2, r->directory.fd, r->name, r->directory.fd, name,
-                RENAME_NOREPLACE) == 0)
-      return 0;
-    if (errno == EINVAL || errno == ENOSYS) { /* a file system that cannot do it at
-                                                 once */
-      if (faccessat(r->directory.fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0) continue;
-      return renameat(r->directory.fd, r->name, r->directory.fd, name) == 0 ? 0 : errno;
-    }
-    if (errno != EEXIST) return errno == ENOENT ? 0 : errno;
+    int error = evr_rename_new(r->directory.fd, r->name, name);
+    if (error != EEXIST) return error == ENOENT ? 0 : error;
   }
   return EEXIST;
 }

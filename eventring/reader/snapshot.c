@@ -12,6 +12,7 @@
 
 #include "format/checksum.h"
 #include "format/process.h"
+#include "format/rename_new.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -256,14 +257,12 @@ static int lock_part(const struct copy *copy) {
   return evr_fail(copy->error, EVENTRING_E_BUSY, 0, "%.300s was removed", copy->path);
 }
 
-/* It is complete. Where the file system cannot tell whether the name is free, a file of that
-   name is replaced. */
+/* It is complete. */
 static int name_finally(const struct copy *copy) {
-  int done = renameat2(AT_FDCWD, copy->path, AT_FDCWD, copy->final, RENAME_NOREPLACE);
-  if (done != 0 && (errno == EINVAL || errno == ENOSYS)) done = rename(copy->path, copy->final);
-  if (done == 0) return EVENTRING_OK;
-  return evr_fail(copy->error, errno == EEXIST ? EVENTRING_E_EXISTS : evr_code_of_errno(errno),
-                  errno, "cannot name a copy %.300s", copy->final);
+  int error = evr_rename_new(AT_FDCWD, copy->path, copy->final);
+  if (error == 0) return EVENTRING_OK;
+  return evr_fail(copy->error, error == EEXIST ? EVENTRING_E_EXISTS : evr_code_of_errno(error),
+                  error, "cannot name a copy %.300s", copy->final);
 }
 
 static int write_snapshot(struct copy *copy) {

@@ -2,6 +2,7 @@
 /* launch.c: runs a PROGRAM that records itself. */
 #include "launch.h"
 #include "analysis/ending.h"
+#include "new_file.h"
 #include "signals.h"
 
 #include <dirent.h>
@@ -13,14 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-#ifndef RENAME_NOREPLACE
-#define RENAME_NOREPLACE 1
-#endif
 
 enum { CANNOT_EXECUTE = 126, NO_COMMAND = 127, BY_SIGNAL = 128 };
 
@@ -283,15 +279,6 @@ bool launch_reap_all(struct launch *launch) {
   }
 }
 
-/* Moves a file to a name that is free. 0 or an errno. */
-static int move_to_free(const char *path, const char *target) {
-  if (syscall(SYS_renameat2, AT_FDCWD, path, AT_FDCWD, target, RENAME_NOREPLACE) == 0) return 0;
-  if (errno != EINVAL && errno != ENOSYS) return errno;
-  /* a file system that cannot do it at once; a link does not replace anything either */
-  if (link(path, target) < 0) return errno;
-  return unlink(path) < 0 ? errno : 0;
-}
-
 enum { MOST_OF_A_NAME = 1000 };
 
 /* Moves a file into a directory, under its own name or else with a number behind it. The
@@ -304,7 +291,7 @@ static char *move_into(const char *directory, const char *path) {
     if (n > 1) snprintf(again, sizeof again, "-%d", n);
     if (asprintf(&target, "%s/%.*s%s%s", directory, stem, name, again, EVENTRING_SUFFIX) < 0)
       no_memory();
-    error = move_to_free(path, target);
+    error = rename_new(path, target);
     if (error == 0) return target;
     free(target);
   }

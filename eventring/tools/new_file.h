@@ -29,4 +29,9 @@ void new_file_drop(struct new_file *file);
 /* It was removed. */
 void new_file_forget(struct new_file *file);
 
+/* Renames FROM to TO, without replacing what has this name. 0 or an errno. Not every file system
+   can do this at once; of these some have hard links, and where there are none either, what gets
+   the name TO at the same moment is replaced. */
+int rename_new(const char *from, const char *to);
+
 #endif
