@@ -166,11 +166,12 @@ static void link_nodes(Sums *s) {
 
 static void add_node(Sums *s, size_t node) {
   const struct eventring_calls_node *n = eventring_calls_node_at(s->calls, node);
+  const struct eventring_calls_rest *rest = eventring_calls_rest_of(s->calls, n);
   Row *row = &s->rows[n->id];
   row->count += n->count;
-  row->open += n->open;
+  row->open += rest->open;
   row->exclusive += n->exclusive;
-  row->suspended += n->suspended;
+  row->suspended += rest->suspended;
   if (row->active++ == 0) row->inclusive += s->inclusive[node]; /* a recursion counts once */
   if (n->most != 0 && (row->most == 0 || n->least < row->least)) row->least = n->least;
   if (n->most > row->most) row->most = n->most;

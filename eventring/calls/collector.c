@@ -128,14 +128,15 @@ static size_t put_node(uint64_t *to, const eventring_calls *calls,
                        const struct eventring_calls_node *node) {
   size_t buckets = EVENTRING_CALLS_BUCKETS;
   uint64_t histogram[EVENTRING_CALLS_BUCKETS];
-  struct eventring_calls_lost lost = eventring_calls_lost_below(calls, node);
+  const struct eventring_calls_lost lost = eventring_calls_lost_below(calls, node);
+  const struct eventring_calls_rest *rest = eventring_calls_rest_of(calls, node);
   eventring_calls_histogram(calls, node, histogram);
   while (buckets > 0 && histogram[buckets - 1] == 0) buckets--;
   const uint64_t words[NODE_WORDS] = {
       NODE_WORDS + buckets,
       node->parent != EVENTRING_CALLS_ROOT ? node->parent : UINT64_MAX,
-      node->id, node->count, node->exclusive, node->least, node->most, node->suspended,
-      lost.calls, lost.ticks, node->open};
+      node->id, node->count, node->exclusive, node->least, node->most, rest->suspended,
+      lost.calls, lost.ticks, rest->open};
   memcpy(to, words, sizeof words);
   for (size_t i = 0; i < buckets; i++) to[NODE_WORDS + i] = histogram[i];
   return NODE_WORDS + buckets;

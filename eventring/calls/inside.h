@@ -19,12 +19,14 @@ struct evc_wide {
 struct eventring_calls_inside {
   struct evc_lines nodes, wides, stacks, segments;
   size_t budget, pool; /* bytes; pool: of those, what is left */
-  uint64_t *table;     /* of the nodes, by parent and id: hash << 32 | number + 1; 0: free */
+  uint32_t *table;     /* of the nodes, by parent and id (nodes.c) */
   size_t places;       /* of the table: a power of 2 */
-  unsigned shift;      /* that leaves the bits of a hash that are a place */
-  struct eventring_calls_lost *lost; /* of each node, by number */
+  unsigned bits;       /* its logarithm */
+  struct eventring_calls_rest *rests; /* of each node, by number */
+  struct eventring_calls_lost *lost;  /* likewise */
   struct eventring_calls_node none;    /* the last child of a node that has no child */
   struct eventring_calls_node nowhere; /* where calls are that have no node */
+  struct eventring_calls_rest rest_of_nowhere;
   eventring_calls_stack first;
 };
 
@@ -40,6 +42,9 @@ struct eventring_calls_node *evc_callee_of(struct eventring_calls_inside *in,
                                            struct eventring_calls_node *caller, uint64_t id);
 /* Sets `current` and `charge` to those of the callee. False: it has no node. */
 bool evc_descend(eventring_calls *calls, uint64_t id);
+/* The rest of any node, `nowhere` included. */
+struct eventring_calls_rest *evc_rest(struct eventring_calls_inside *in,
+                                      const struct eventring_calls_node *node);
 /* Adds to a histogram. */
 void evc_add_to_bucket(struct eventring_calls_inside *in, struct eventring_calls_node *node,
                        unsigned bucket, uint64_t calls);

@@ -24,8 +24,9 @@ static void add_node(const struct merge *m, struct eventring_calls_node *to,
   eventring_calls_histogram(&of, from, sums.buckets);
   to->exclusive += from->exclusive;
   to->count += from->count;
-  to->open += from->open;
-  to->suspended += from->suspended;
+  const struct eventring_calls_rest *rest = eventring_calls_rest_of(&of, from);
+  if (rest->open != 0) evc_rest(m->to, to)->open += rest->open;
+  if (rest->suspended != 0) evc_rest(m->to, to)->suspended += rest->suspended;
   if (from->least < to->least) to->least = from->least;
   if (from->most > to->most) to->most = from->most;
   add_lost(m, to, m->from->lost[evc_number(m->from, from)]);

@@ -2,25 +2,30 @@
 /* nodes.c: the nodes of a trie of calls.
  *
  * Nodes are blocks of one allocator, so a node has a number and parents come before their
- * children. A node is asked first for what it entered last, then a hash table. A place of
- * the table has the hash and the number of a node, 8 bytes: so a look-up touches one line
- * of the table besides the node itself. The table doubles when it is half full, which reads
- * nothing but its old places (about 2 ns each). It begins small because places in use must
- * lie close together: in a table as large as the budget allows, 10,000 nodes have 10,000
- * lines of their own.
+ * children. A node is asked first for what it entered last, then a hash table. So a look-up
+ * touches one line of the table besides the node itself.
+ *
+ * Places. What a wide program costs is decided by the bytes that its calls touch, for which
+ * the nearest caches have room or not: a node is one line, and a place of the table 4 bytes.
+ * A table of 2^k places has fewer than 2^k nodes, and the first k of the 32 bits of a hash
+ * say where it belongs. So a place has the other 32 - k bits of the hash, and in k bits the
+ * number of the node + 1. The table doubles when it is half full, in the order of the nodes,
+ * each of which is read for its hash. It begins small because places in use must lie close
+ * together: in a table as large as the budget allows, 10,000 nodes have 10,000 lines of
+ * their own.
  *
  * The processor reads its clock when all that was begun before is done. So a look-up costs
  * as much as its longest chain of steps that wait for each other, however few they are, and
  * steps beside that chain cost nothing. It is: the current node, its hash, the place, the
  * node found.
  *
- * What few nodes need lies apart, so that those of a wide program stay in the caches: times
- * of what has no node (an array by number that is touched only once the budget is used up)
- * and what histograms carried (struct evc_wide, for nodes with more than 65,535 calls in a
- * bucket).
+ * What few calls need lies apart: the rest of a node (an array by number: calls of 4096
+ * ticks and more, suspended ones, those that began before the start), times of what has no
+ * node (another one, touched only once the budget is used up) and what histograms carried
+ * (struct evc_wide, for nodes with more than 65,535 calls in a bucket).
  *
- * Recursion. A node is not made for a function that has MOST_REPEATS nodes on the path:
- * that of its innermost activation is used. The rule depends on the path alone, so it need
+ * Recursion. A node is not made for a function that has two nodes on the path: that of its
+ * innermost activation is used. The rule depends on the path alone, so it need
  * not be stored.
  */
 #include "calls/inside.h"
@@ -28,13 +33,12 @@
 #include <stddef.h>
 #include <sys/mman.h>
 
-_Static_assert(sizeof(struct eventring_calls_node) == 2 * EVC_LINE, "node");
-_Static_assert(offsetof(struct eventring_calls_node, narrow[6]) == EVC_LINE, "first line");
+_Static_assert(sizeof(struct eventring_calls_node) == EVC_LINE, "node");
 
 enum {
   LEAST_PLACES = 256, /* of the table */
   MOST_PLACES = 4,    /* of the table, for each node */
-  MOST_REPEATS = 2
+  MOST_REPEATS = 1    /* of a function above it on the path */
 };
 
 /* ---- the table ----------------------------------------------------------------------- */
@@ -45,20 +49,40 @@ static inline uint32_t hash_of(const struct eventring_calls_node *caller, uint64
   return (uint32_t)((id * 0x9e3779b97f4a7c15u + (uintptr_t)caller * 0xd6e8feb86659fd93u) >> 32);
 }
 static inline size_t first_place(const struct eventring_calls_inside *in, uint32_t hash) {
-  return hash >> in->shift;
+  return hash >> (32 - in->bits);
 }
+/* What a place has of the hash: the bits that its position does not say. */
+static inline uint32_t rest_of_hash(const struct eventring_calls_inside *in, uint32_t hash) {
+  return hash << in->bits;
+}
+/* The number of the node of a place, if it has this hash. If it has another one, or is free
+   (0), the result is not less than the number of places - 1. */
+static inline uint32_t number_in(uint32_t place, uint32_t rest) { return place - rest - 1; }
 
 /* The place of the child in the table, or the free one where it belongs. */
-static uint64_t *place_of(const struct eventring_calls_inside *in, uint32_t parent,
+static uint32_t *place_of(const struct eventring_calls_inside *in, uint32_t parent,
                           uint64_t id, uint32_t hash) {
-  size_t mask = in->places - 1;
+  const size_t mask = in->places - 1;
+  const uint32_t rest = rest_of_hash(in, hash);
   for (size_t at = first_place(in, hash);; at = (at + 1) & mask) {
-    uint64_t place = in->table[at];
-    if (place == 0) return &in->table[at];
-    if ((uint32_t)(place >> 32) != hash) continue;
-    const struct eventring_calls_node *node = evc_node(in, (uint32_t)place - 1);
-    if (node->id == id && node->parent == parent) return &in->table[at];
+    uint32_t *place = &in->table[at], number = number_in(*place, rest);
+    if (*place == 0) return place;
+    if (number >= mask) continue;
+    const struct eventring_calls_node *node = evc_node(in, number);
+    if (node->id == id && node->parent == parent) return place;
   }
+}
+
+/* The node that is at this place; NULL: it is free. */
+static struct eventring_calls_node *node_at(const struct eventring_calls_inside *in,
+                                            const uint32_t *place) {
+  return *place ? evc_node(in, (*place & (in->places - 1)) - 1) : NULL;
+}
+
+static void put_node(struct eventring_calls_inside *in, uint32_t number, uint32_t hash) {
+  size_t at = first_place(in, hash);
+  while (in->table[at] != 0) at = (at + 1) & (in->places - 1);
+  in->table[at] = rest_of_hash(in, hash) | (number + 1);
 }
 
 static bool map_table(struct eventring_calls_inside *in, size_t places) {
@@ -67,22 +91,20 @@ static bool map_table(struct eventring_calls_inside *in, size_t places) {
   if (made == MAP_FAILED) return false;
   in->table = made;
   in->places = places;
-  in->shift = (unsigned)__builtin_clzll(places) - 31; /* 32 - log2 of the places */
+  in->bits = (unsigned)__builtin_ctzll(places);
   return true;
 }
 
 /* Makes room for one more of `count`. Without memory the table may become three quarters
    full; false then. */
 static bool grow_table(struct eventring_calls_inside *in, size_t count) {
-  uint64_t *old = in->table;
+  uint32_t *old = in->table;
   size_t places = in->places;
   if (count < places / 2) return true;
   if (!map_table(in, places * 2)) return count < places / 4 * 3;
-  for (size_t i = 0; i < places; i++) {
-    if (old[i] == 0) continue;
-    size_t at = first_place(in, (uint32_t)(old[i] >> 32));
-    while (in->table[at] != 0) at = (at + 1) & (in->places - 1);
-    in->table[at] = old[i];
+  for (uint32_t i = 1; i < count; i++) { /* the root is not in it */
+    const struct eventring_calls_node *node = evc_node(in, i);
+    put_node(in, i, hash_of(evc_node(in, node->parent), node->id));
   }
   munmap(old, places * sizeof *old);
   return true;
@@ -90,23 +112,29 @@ static bool grow_table(struct eventring_calls_inside *in, size_t count) {
 
 /* ---- nodes --------------------------------------------------------------------------- */
 
-/* `budget` covers nodes, their places in the table, and their lost ones. */
+/* Zeroes; pages are there when they are touched. */
+static void *map_array(size_t count, size_t size) {
+  void *made = mmap(NULL, count * size, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return made != MAP_FAILED ? made : NULL;
+}
+
+/* `budget` covers nodes, their rests, their places in the table, and their lost ones. */
 bool evc_init_nodes(struct eventring_calls_inside *in, size_t budget) {
   size_t node = sizeof(struct eventring_calls_node);
-  size_t cost = node + MOST_PLACES * sizeof *in->table + sizeof *in->lost;
+  size_t cost = node + sizeof *in->rests + MOST_PLACES * sizeof *in->table + sizeof *in->lost;
   size_t count = budget / cost;
   if (count > UINT32_MAX / 4) count = UINT32_MAX / 4;
   evc_lines_init(&in->nodes, count * node, node);
   evc_lines_draw_on(&in->nodes, &in->pool, cost);
-  void *lost = mmap(NULL, count * sizeof *in->lost, PROT_READ | PROT_WRITE,
-                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (lost == MAP_FAILED) return false;
-  in->lost = lost;
-  return map_table(in, LEAST_PLACES);
+  in->rests = map_array(count, sizeof *in->rests);
+  in->lost = map_array(count, sizeof *in->lost);
+  return in->rests && in->lost && map_table(in, LEAST_PLACES);
 }
 
 void evc_end_nodes(struct eventring_calls_inside *in) {
   size_t count = in->nodes.budget / sizeof(struct eventring_calls_node);
+  if (in->rests) munmap(in->rests, count * sizeof *in->rests);
   if (in->lost) munmap(in->lost, count * sizeof *in->lost);
   if (in->table) munmap(in->table, in->places * sizeof *in->table);
   evc_lines_end(&in->nodes);
@@ -120,8 +148,12 @@ struct eventring_calls_node *evc_make_node(struct eventring_calls_inside *in, ui
   node->parent = parent;
   node->last = &in->none;
   node->least = UINT64_MAX;
-  node->repeats = 1;
   return node;
+}
+
+struct eventring_calls_rest *evc_rest(struct eventring_calls_inside *in,
+                                      const struct eventring_calls_node *node) {
+  return node == &in->nowhere ? &in->rest_of_nowhere : &in->rests[evc_number(in, node)];
 }
 
 /* The innermost node of this function on the path to `node`, which is included; NULL: none. */
@@ -137,21 +169,20 @@ new_callee(struct eventring_calls_inside *in, struct eventring_calls_node *calle
            uint32_t hash) {
   uint32_t parent = evc_number(in, caller);
   struct eventring_calls_node *above = innermost(in, caller, id);
-  if (above && above->repeats >= MOST_REPEATS) return above;
+  if (above && evc_rest(in, above)->repeats >= MOST_REPEATS) return above;
   if (!grow_table(in, in->nodes.used / sizeof *above)) return NULL;
   struct eventring_calls_node *made = evc_make_node(in, parent, id);
   if (!made) return NULL;
-  if (above) made->repeats = (uint16_t)(above->repeats + 1);
-  *place_of(in, parent, id, hash) = (uint64_t)hash << 32 | (evc_number(in, made) + 1);
+  if (above) evc_rest(in, made)->repeats = (uint16_t)(evc_rest(in, above)->repeats + 1);
+  put_node(in, evc_number(in, made), hash);
   return made;
 }
 
 struct eventring_calls_node *evc_callee_of(struct eventring_calls_inside *in,
                                            struct eventring_calls_node *caller, uint64_t id) {
   uint32_t parent = evc_number(in, caller), hash = hash_of(caller, id);
-  uint64_t place = *place_of(in, parent, id, hash);
-  struct eventring_calls_node *callee =
-      place ? evc_node(in, (uint32_t)place - 1) : new_callee(in, caller, id, hash);
+  struct eventring_calls_node *callee = node_at(in, place_of(in, parent, id, hash));
+  if (!callee) callee = new_callee(in, caller, id, hash);
   if (callee) caller->last = callee;
   return callee;
 }
@@ -178,9 +209,9 @@ void eventring_calls_find(eventring_calls *calls, uint64_t id) {
     return;
   }
   uint32_t parent = evc_number(in, caller), hash = hash_of(caller, id);
-  uint64_t place = in->table[first_place(in, hash)];
-  if ((uint32_t)(place >> 32) == hash && place != 0) {
-    struct eventring_calls_node *callee = evc_node(in, (uint32_t)place - 1);
+  uint32_t number = number_in(in->table[first_place(in, hash)], rest_of_hash(in, hash));
+  if (__builtin_expect(number < in->places - 1, 1)) {
+    struct eventring_calls_node *callee = evc_node(in, number);
     if (__builtin_expect(callee->id == id && callee->parent == parent, 1)) {
       caller->last = callee;
       calls->current = callee;
@@ -193,22 +224,28 @@ void eventring_calls_find(eventring_calls *calls, uint64_t id) {
 
 /* ---- histograms ---------------------------------------------------------------------- */
 
+static uint16_t *bucket_of(struct eventring_calls_inside *in, struct eventring_calls_node *node,
+                           unsigned bucket) {
+  return bucket < EVENTRING_CALLS_NEAR ? &node->near[bucket]
+                                       : &evc_rest(in, node)->far[bucket - EVENTRING_CALLS_NEAR];
+}
+
+/* NULL: it has none. */
+static struct evc_wide *wide_of(const struct eventring_calls_inside *in, uint32_t carried) {
+  if (carried == 0) return NULL;
+  return (struct evc_wide *)(void *)(in->wides.memory + (carried - 1) * in->wides.block_bytes);
+}
+
 /* NULL: no memory. */
-static struct evc_wide *wide_of(const struct eventring_calls_inside *in,
-                                const struct eventring_calls_node *node) {
-  if (node->carried == 0) return NULL;
-  return (struct evc_wide *)(void *)(in->wides.memory +
-                                     (node->carried - 1) * in->wides.block_bytes);
-}
-
 static struct evc_wide *make_wide(struct eventring_calls_inside *in,
-                                  struct eventring_calls_node *node) {
-  char *wide = node->carried ? NULL : evc_lines_take(&in->wides);
-  if (wide) node->carried = (uint32_t)((size_t)(wide - in->wides.memory) / in->wides.block_bytes) + 1;
-  return wide_of(in, node);
+                                  const struct eventring_calls_node *node) {
+  struct eventring_calls_rest *rest = evc_rest(in, node);
+  char *wide = rest->carried ? NULL : evc_lines_take(&in->wides);
+  if (wide) rest->carried = (uint32_t)((size_t)(wide - in->wides.memory) / in->wides.block_bytes) + 1;
+  return wide_of(in, rest->carried);
 }
 
-/* The bucket of `narrow` has passed its end, and is 0. */
+/* The bucket has passed its end, and is 0. */
 void eventring_calls_carry(eventring_calls *calls, struct eventring_calls_node *node,
                            unsigned bucket) {
   struct eventring_calls_inside *in = calls->inside;
@@ -217,25 +254,35 @@ void eventring_calls_carry(eventring_calls *calls, struct eventring_calls_node *
     wide->buckets[bucket] += (uint64_t)UINT16_MAX + 1;
     return;
   }
-  for (unsigned i = 0; i < EVENTRING_CALLS_BUCKETS; i++) node->narrow[i] /= 2;
-  node->narrow[bucket] = 1u << 15;
+  for (unsigned i = 0; i < EVENTRING_CALLS_BUCKETS; i++) *bucket_of(in, node, i) /= 2;
+  *bucket_of(in, node, bucket) = 1u << 15;
+}
+
+/* A call that took so long that its bucket is not in the node. */
+void eventring_calls_tally_far(eventring_calls *calls, struct eventring_calls_node *node,
+                               unsigned bucket) {
+  if (bucket >= EVENTRING_CALLS_BUCKETS) bucket = EVENTRING_CALLS_BUCKETS - 1;
+  if (++*bucket_of(calls->inside, node, bucket) == 0) eventring_calls_carry(calls, node, bucket);
 }
 
 void evc_add_to_bucket(struct eventring_calls_inside *in, struct eventring_calls_node *node,
                        unsigned bucket, uint64_t calls) {
-  uint64_t sum = node->narrow[bucket] + calls;
+  uint16_t *narrow = bucket_of(in, node, bucket);
+  uint64_t sum = *narrow + calls;
   struct evc_wide *wide = sum > UINT16_MAX ? make_wide(in, node) : NULL;
   if (wide) wide->buckets[bucket] += sum & ~(uint64_t)UINT16_MAX;
   else if (sum > UINT16_MAX) sum = UINT16_MAX;
-  node->narrow[bucket] = (uint16_t)sum;
+  *narrow = (uint16_t)sum;
 }
 
 void eventring_calls_histogram(const eventring_calls *calls,
                                const struct eventring_calls_node *node,
                                uint64_t buckets[EVENTRING_CALLS_BUCKETS]) {
-  const struct evc_wide *wide = wide_of(calls->inside, node);
+  const struct eventring_calls_rest *rest = eventring_calls_rest_of(calls, node);
+  const struct evc_wide *wide = wide_of(calls->inside, rest->carried);
   for (unsigned i = 0; i < EVENTRING_CALLS_BUCKETS; i++)
-    buckets[i] = node->narrow[i] + (wide ? wide->buckets[i] : 0);
+    buckets[i] = (i < EVENTRING_CALLS_NEAR ? node->near[i] : rest->far[i - EVENTRING_CALLS_NEAR]) +
+                 (wide ? wide->buckets[i] : 0);
 }
 
 /* ---- what others read ---------------------------------------------------------------- */
@@ -259,8 +306,12 @@ eventring_calls_child(const eventring_calls *calls, const struct eventring_calls
                       uint64_t id) {
   const struct eventring_calls_inside *in = calls->inside;
   uint32_t number = evc_number(in, parent);
-  uint64_t place = *place_of(in, number, id, hash_of(parent, id));
-  return place ? evc_node(in, (uint32_t)place - 1) : NULL;
+  return node_at(in, place_of(in, number, id, hash_of(parent, id)));
+}
+
+const struct eventring_calls_rest *
+eventring_calls_rest_of(const eventring_calls *calls, const struct eventring_calls_node *node) {
+  return evc_rest(calls->inside, node);
 }
 
 struct eventring_calls_lost

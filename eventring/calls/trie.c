@@ -146,7 +146,8 @@ void eventring_calls_tally_slow(eventring_calls *calls,
   uint64_t at_entry = frame->suspended & ~EVENTRING_CALLS_OPEN;
   uint64_t suspended = calls->stack->suspended - at_entry;
   uint64_t duration = now - frame->entered - suspended;
-  if (!(frame->id & HIDDEN)) frame->node->suspended += suspended;
+  if (suspended != 0 && !(frame->id & HIDDEN))
+    evc_rest(calls->inside, frame->node)->suspended += suspended;
   if (frame->suspended & EVENTRING_CALLS_OPEN) return;
   eventring_calls_tally(calls, frame->node, (int64_t)duration < 0 ? 0 : duration);
 }
@@ -189,7 +190,7 @@ void eventring_calls_enter_open(eventring_calls *calls, uint64_t id, uint64_t no
   eventring_calls_charge(calls, now);
   if (stack->top == stack->limit && !eventring_calls_extend(calls)) return;
   evc_descend(calls, id);
-  calls->current->open++;
+  evc_rest(calls->inside, calls->current)->open++;
   *stack->top++ = (struct eventring_calls_frame){
       id, calls->current, calls->charge, now, stack->suspended | EVENTRING_CALLS_OPEN};
 }

@@ -54,13 +54,14 @@ static void add_node(struct evr_profile_parts *parts,
                      const struct eventring_profile_source *source, uint32_t number) {
   const struct eventring_calls_node *n = eventring_calls_node_at(source->calls, number);
   const struct eventring_calls_lost lost = eventring_calls_lost_below(source->calls, n);
+  const struct eventring_calls_rest *rest = eventring_calls_rest_of(source->calls, n);
   const bool is_root = n->parent == EVENTRING_CALLS_ROOT;
   uint32_t histogram[FORMAT_PROFILE_BUCKETS];
   narrow_histogram(histogram, source->calls, n);
   const struct evr_profile_node node = {
       .parent = is_root ? UINT32_MAX : n->parent,
-      .function = is_root ? UINT32_MAX : (uint32_t)n->id, .open = n->open,
-      .figures = {n->count, n->exclusive, n->most ? n->least : 0, n->most, n->suspended,
+      .function = is_root ? UINT32_MAX : (uint32_t)n->id, .open = rest->open,
+      .figures = {n->count, n->exclusive, n->most ? n->least : 0, n->most, rest->suspended,
                   lost.calls, lost.ticks},
       .histogram = histogram};
   evr_profile_parts_node(parts, number, &node);

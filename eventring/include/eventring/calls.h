@@ -54,7 +54,8 @@ extern "C" {
 
 enum {
   EVENTRING_CALLS_BUCKETS = 25, /* of a histogram */
-  EVENTRING_CALLS_FIRST = 7     /* log2 of the ticks below which the first bucket is */
+  EVENTRING_CALLS_FIRST = 7,    /* log2 of the ticks below which the first bucket is */
+  EVENTRING_CALLS_NEAR = 6      /* buckets that lie in the node itself */
 };
 
 /* Time and number of what is below a node and has no node. */
@@ -62,10 +63,8 @@ struct eventring_calls_lost {
   uint64_t ticks, calls;
 };
 
-/* One path of functions. Two cache lines: a call that takes less than 4096 ticks touches the
-   first one only. `narrow` is the histogram, but for what was carried out of it
-   (eventring_calls_histogram has all): bucket 0 has the calls that took less than 128 ticks,
-   bucket k those from 2^(6+k) on and less than 2^(7+k), the last one all others. */
+/* One path of functions: a cache line, all that a call touches that takes less than 4096
+   ticks and is not suspended (eventring_calls_rest_of has the rest). */
 struct eventring_calls_node {
   uint64_t id;        /* of the function, as the host chose it */
   uint64_t exclusive; /* ticks in the function itself */
@@ -73,12 +72,16 @@ struct eventring_calls_node {
   uint64_t least, most; /* ticks of a call that was entered and left; most 0: none was */
   struct eventring_calls_node *last; /* private: what it entered last */
   uint32_t parent;    /* number of a node; EVENTRING_CALLS_ROOT: it is the root */
-  uint16_t narrow[EVENTRING_CALLS_BUCKETS];
-  uint16_t repeats;   /* nodes of this function on the path, this one included */
+  uint16_t near[EVENTRING_CALLS_NEAR]; /* private: the first buckets */
+};
+
+/* The rest of a node. */
+struct eventring_calls_rest {
   uint64_t suspended; /* ticks for which calls that are over were suspended */
   uint32_t open;      /* entries of calls that began before the start */
   uint32_t carried;   /* private */
-  uint64_t spare;
+  uint16_t far[EVENTRING_CALLS_BUCKETS - EVENTRING_CALLS_NEAR]; /* private: other buckets */
+  uint16_t repeats;   /* nodes of this function above it on the path */
 };
 #define EVENTRING_CALLS_ROOT UINT32_MAX
 
@@ -134,8 +137,12 @@ eventring_calls_child(const eventring_calls *calls, const struct eventring_calls
 /* Time and number of what is below the node and has no node of its own. */
 struct eventring_calls_lost eventring_calls_lost_below(const eventring_calls *calls,
                                                        const struct eventring_calls_node *node);
-/* Calls of each range of durations. A bucket is exact as long as there was memory to carry
-   it; after that all of the node are halved whenever one has 65,536. */
+const struct eventring_calls_rest *eventring_calls_rest_of(const eventring_calls *calls,
+                                                           const struct eventring_calls_node *node);
+/* Calls of each range of durations: bucket 0 has the calls that took less than 128 ticks,
+   bucket k those from 2^(6+k) on and less than 2^(7+k), the last one all others. A bucket is
+   exact as long as there was memory to carry it; after that all of the node are halved
+   whenever one has 65,536. */
 void eventring_calls_histogram(const eventring_calls *calls,
                                const struct eventring_calls_node *node,
                                uint64_t buckets[EVENTRING_CALLS_BUCKETS]);
@@ -174,6 +181,8 @@ void eventring_calls_tally_slow(eventring_calls *calls, const struct eventring_c
                                 uint64_t now);
 void eventring_calls_carry(eventring_calls *calls, struct eventring_calls_node *node,
                            unsigned bucket);
+void eventring_calls_tally_far(eventring_calls *calls, struct eventring_calls_node *node,
+                               unsigned bucket);
 
 /* The time up to now goes to the current function. */
 static inline void eventring_calls_charge(eventring_calls *calls, uint64_t now) {
@@ -219,8 +228,9 @@ static inline void eventring_calls_tally(eventring_calls *calls,
   if (duration < node->least) node->least = duration;
   if (duration > node->most) node->most = duration;
   unsigned bucket = 63u - (unsigned)__builtin_clzll(duration | 64) - 6;
-  if (bucket >= EVENTRING_CALLS_BUCKETS) bucket = EVENTRING_CALLS_BUCKETS - 1;
-  if (__builtin_expect(++node->narrow[bucket] == 0, 0)) eventring_calls_carry(calls, node, bucket);
+  if (bucket >= EVENTRING_CALLS_NEAR) eventring_calls_tally_far(calls, node, bucket);
+  else if (__builtin_expect(++node->near[bucket] == 0, 0))
+    eventring_calls_carry(calls, node, bucket);
 }
 
 /* The innermost function that is open with this id ends, and all that it called; without
