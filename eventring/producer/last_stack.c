@@ -161,7 +161,7 @@ bool eventring_stack_wait(uint64_t ns) {
 uint32_t eventring_stack_asked(const eventring_domain *domain) {
   const struct evr_domain *d = (const struct evr_domain *)domain;
   const struct evr_recording *r = d ? d->recording : NULL;
-  if (!r || r->ended) return 0;
+  if (!r || __atomic_load_n(&r->ended, __ATOMIC_RELAXED)) return 0;
   const struct format_control *control = evr_control(r);
   if (!(__atomic_load_n(&control->call_profile, __ATOMIC_ACQUIRE) & FORMAT_PROFILE_STACKS))
     return 0;

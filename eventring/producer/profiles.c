@@ -232,13 +232,18 @@ int eventring_calls_write(eventring_domain *domain, const struct eventring_profi
 
 /* ---- What a profiler needs ----------------------------------------------------------- */
 
+static const uint32_t *word_of(const struct evr_recording *r) {
+  if (!r || __atomic_load_n(&r->ended, __ATOMIC_RELAXED)) return NULL;
+  return &evr_control(r)->call_profile;
+}
+
+/* Safepoints ask for it as long as anything is to be obeyed: a domain that is recorded has
+   its recording, and needs no mutex. */
 const uint32_t *eventring_calls_word(const eventring_domain *domain) {
   const struct evr_domain *d = (const struct evr_domain *)domain;
-  const struct evr_recording *r;
-  const uint32_t *word = NULL;
+  if (d->recording) return word_of(d->recording);
   evr_lock();
-  r = d->recording ? d->recording : evr_producer.recording;
-  if (r && !r->ended) word = &evr_control(r)->call_profile;
+  const uint32_t *word = word_of(evr_producer.recording);
   evr_unlock();
   return word;
 }

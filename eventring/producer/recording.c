@@ -309,7 +309,7 @@ static uint32_t front_checksum_locked(const struct evr_recording *r) {
 
 int evr_recording_end_locked(struct evr_recording *r, struct evr_end end, bool in_handler) {
   struct format_status *status = evr_status(r);
-  r->ended = true;
+  __atomic_store_n(&r->ended, true, __ATOMIC_RELAXED);
   if (in_handler) {
     evr_streams_dismiss(r);
   } else {

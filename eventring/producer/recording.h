@@ -86,7 +86,7 @@ struct evr_recording {
   uint32_t signal;      /* that was noted, or 0; atomic */
   bool no_cpu_time;
   bool shown;     /* readers find it */
-  bool ended;
+  bool ended;     /* atomic, changes under the mutex */
   bool announced; /* the event recorder_start is written */
   uint8_t *front; /* header, status, control page, domain table */
   struct format_header header; /* private copy */

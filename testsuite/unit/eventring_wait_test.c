@@ -3,7 +3,9 @@
  * through each way of reading, and costs next to nothing. eventring_stack_wait: the same for
  * requests for stacks. */
 #include "eventring_common.h"
+#include "eventring/calls.h"
 #include "eventring/stack.h"
+#include "producer/lock.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -260,6 +262,24 @@ static void sleeps_until_stacks_are_asked_for(void **state) {
   assert_false(eventring_stack_wait(0));
 }
 
+/* Each back-edge of a loop does, for as long as they are asked for: it must not wait for the
+   mutex of the producer, which a domain that begins may have for milliseconds. With it, this
+   would never end. */
+static void a_safepoint_needs_no_mutex(void **state) {
+  (void)state;
+  eventring_domain *d = eventring_domain_start("obeys", NULL);
+  assert_non_null(d);
+  assert_true(eventring_stack_ask(true));
+  evr_lock();
+  const uint32_t *word = eventring_calls_word(d);
+  assert_non_null(word);
+  assert_int_not_equal(*word, 0);
+  assert_int_not_equal(eventring_stack_asked(d), 0);
+  evr_unlock();
+  assert_true(eventring_stack_ask(false));
+  eventring_domain_stop(d);
+}
+
 /* As another process does it: through a mapping of its own of the file. */
 static void *ask_later(void *ready) {
   while (!*(atomic_bool *)ready) nap(MS);
@@ -324,6 +344,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(ends_with_a_signal, setup, teardown),
       cmocka_unit_test_setup_teardown(keeps_up_with_bursts, setup, teardown),
       cmocka_unit_test_setup_teardown(sleeps_until_stacks_are_asked_for, setup, teardown),
+      cmocka_unit_test_setup_teardown(a_safepoint_needs_no_mutex, setup, teardown),
       cmocka_unit_test_setup_teardown(wakes_for_a_request_from_outside, setup_with_stacks,
                                       teardown),
       cmocka_unit_test(survives_the_end_of_the_recording),
