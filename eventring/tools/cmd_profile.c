@@ -65,6 +65,8 @@ static int check_sampling(const struct command *self, struct profile_options *o)
 static int check_perf(const struct command *self, struct profile_options *o,
                       const struct operands *operands) {
   if (o->perf.below && !o->perf.path) return usage_error(self, "--native-below goes with --perf");
+  if (o->perf.event && !o->perf.path) return usage_error(self, "--perf-event goes with --perf");
+  if (o->perf.event && !*o->perf.event) return usage_error(self, "--perf-event: a name");
   if (!o->perf.path) return -1;
   if (o->samples || o->cpu) return usage_error(self, "--perf has samples of its own");
   return operands->command ? usage_error(self, "--perf is of a PID or FILE") : -1;
@@ -121,6 +123,8 @@ static int read_words(const struct command *self, int count, char **words,
        "samples: of its descendants as well"},
       {"perf", 0, OPTION_TEXT, &o->perf.path, "FILE",
        "samples of perf: what `perf script --ns' printed, below the spans of a recording"},
+      {"perf-event", 0, OPTION_TEXT, &o->perf.event, "NAME",
+       "--perf: samples of this event alone, where perf had several"},
       {"native-below", 0, OPTION_TEXT, &o->perf.below, "NAME",
        "--perf: native frames within this one alone, such as the interpreter's"},
       {"env-prefix", 0, OPTION_TEXT, &o->prefix, "NAME",

@@ -17,14 +17,18 @@
 #include "perf_merge.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analysis/lives.h"
+#include "analysis/nearest.h"
 #include "sample_tree.h"
 
 static const char too_early[] = "(before the oldest event)";
 static const char no_frames[] = "(no native frames)";
+
+enum { MOST_SHOWN = 4 }; /* names of events in a message */
 
 struct open_span {
   const struct remote_function *name;
@@ -59,7 +63,7 @@ struct perf_merge {
   uint64_t counted, foreign, outside; /* samples: in trees; of other processes; of other times */
   uint64_t start_ns, end_ns;
   uint64_t lost; /* losses */
-  char how[512];
+  char how[1024];
 };
 
 /* ---- Domains ---------------------------------------------------------------------------- */
@@ -252,20 +256,56 @@ static uint64_t period_of(const struct perf_text *text) {
   return mean >= 1 ? (uint64_t)(mean + 0.5) : 1;
 }
 
+/* Appends to a text of `room` bytes; what does not fit is cut. */
+static __attribute__((format(printf, 3, 4))) void add(char *text, size_t room,
+                                                      const char *format, ...) {
+  const size_t used = strlen(text);
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(text + used, room - used, format, arguments);
+  va_end(arguments);
+}
+
+/* The names of events, all or those that are counted. */
+static void add_events(char *text, size_t room, const struct perf_text *from, bool all) {
+  const bool further = from->further > 0 && (all || !from->wanted);
+  size_t shown = 0, more = 0;
+  for (size_t i = 0; i < from->event_count; i++) {
+    if (!all && !from->events[i].wanted) continue;
+    if (shown == MOST_SHOWN) more++;
+    else add(text, room, "%s%s", shown++ > 0 ? ", " : "", from->events[i].name);
+  }
+  if (more > 0 || further) add(text, room, " and %zu%s", more, further ? " or more" : " more");
+}
+
+static size_t count_events(const struct perf_text *text) {
+  size_t count = text->further > 0 && !text->wanted;
+  for (size_t i = 0; i < text->event_count; i++) count += text->events[i].wanted;
+  return count;
+}
+
 static void describe(struct perf_merge *m, uint64_t period) {
-  size_t used = (size_t)snprintf(m->how, sizeof m->how,
-                                 "Samples of perf, below the spans of the recording");
+  const size_t room = sizeof m->how, events = count_events(&m->text);
+  add(m->how, room, "Samples of perf");
+  if (events == 1) {
+    add(m->how, room, ", event ");
+    add_events(m->how, room, &m->text, false);
+    add(m->how, room, ",");
+  }
+  add(m->how, room, "%s below the spans of the recording", events == 1 ? "" : ",");
   if (m->foreign + m->outside + m->text.passed_over > 0)
-    used += (size_t)snprintf(m->how + used, sizeof m->how - used,
-                             " (not counted: %" PRIu64 " of other processes, %" PRIu64
-                             " of other times, %" PRIu64 " lines of another form)",
-                             m->foreign, m->outside, m->text.passed_over);
-  if (m->lost > 0)
-    used += (size_t)snprintf(m->how + used, sizeof m->how - used,
-                             "; events are missing in %" PRIu64 " places", m->lost);
-  snprintf(m->how + used, sizeof m->how - used, "%s%s",
-           m->text.several ? "; of several events, counted alike" : "",
-           period == 1 ? "; their period is no time, so each counts as 1 ns." : ".");
+    add(m->how, room, " (not counted: %" PRIu64 " of other processes, %" PRIu64
+                      " of other times, %" PRIu64 " lines of another form)",
+        m->foreign, m->outside, m->text.passed_over);
+  if (m->text.unwanted > 0)
+    add(m->how, room, "; left out: %" PRIu64 " of other events", m->text.unwanted);
+  if (m->lost > 0) add(m->how, room, "; events are missing in %" PRIu64 " places", m->lost);
+  if (events > 1) {
+    add(m->how, room, "; of several events, counted alike (--perf-event): ");
+    add_events(m->how, room, &m->text, false);
+  }
+  add(m->how, room, "%s",
+      period == 1 ? "; their period is no time, so each counts as 1 ns." : ".");
 }
 
 static void fill(struct perf_merge *m, enum sample_detail detail, struct time_profile *profile) {
@@ -290,9 +330,29 @@ static void fill(struct perf_merge *m, enum sample_detail detail, struct time_pr
   }
 }
 
+/* The event that was asked for has no sample. */
+static void complain_of_event(const struct perf_merge *m) {
+  const struct perf_text *text = &m->text;
+  struct eva_nearest nearest;
+  char names[512] = "";
+  if (text->event_count == 0) {
+    complain("%s: its samples have no events (perf script -F +event), so none is `%s'",
+             m->options->path, m->options->event);
+    return;
+  }
+  eva_nearest_begin(&nearest, m->options->event, strlen(m->options->event));
+  for (size_t i = 0; i < text->event_count; i++) eva_nearest_try(&nearest, text->events[i].name);
+  add_events(names, sizeof names, text, true);
+  if (nearest.word)
+    complain("%s: no event `%s'; did you mean `%s'? (there are: %s)", m->options->path,
+             m->options->event, nearest.word, names);
+  else complain("%s: no event `%s' (there are: %s)", m->options->path, m->options->event, names);
+}
+
 static int check(const struct perf_merge *m) {
   const char *path = m->options->path;
-  if (m->text.count == 0) complain("%s: no samples as perf script prints them", path);
+  if (m->text.count == 0 && m->text.unwanted > 0) complain_of_event(m);
+  else if (m->text.count == 0) complain("%s: no samples as perf script prints them", path);
   else if (m->counted > 0) return -1;
   else if (m->foreign == m->text.count)
     complain("%s: none of its samples is of process %" PRId64, path, m->pid);
@@ -322,6 +382,7 @@ int perf_merge(struct perf_merge **merge, struct reader *reader,
                struct time_profile *profile) {
   struct perf_merge *m = *merge = need_zeroed(1, sizeof *m);
   m->options = options;
+  m->text.wanted = options->event;
   if (!perf_text_read(&m->text, &m->names, options->path)) return STATUS_WRONG;
   read_recording(m, reader);
   if (m->text.count > 0) {

@@ -9,6 +9,7 @@
 
 struct perf_merge_options {
   const char *path;  /* of the text; "-": standard input */
+  const char *event; /* samples of this event alone; NULL: all */
   const char *below; /* of native frames those within the innermost one of this name; NULL: all */
 };
 

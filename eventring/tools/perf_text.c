@@ -71,23 +71,47 @@ static const char *read_head(const char *line, struct perf_sample *s) {
   return NULL;
 }
 
-static void note_event(struct perf_text *text, const char *event, size_t size) {
-  if (size >= sizeof text->event) size = sizeof text->event - 1;
-  if (!text->event[0]) memcpy(text->event, event, size);
-  else text->several |= strncmp(text->event, event, size) != 0 || text->event[size] != '\0';
+/* "cycles" is wanted: "cycles" is, and "cycles:ppp". */
+static bool is_wanted(const struct perf_text *text, const char *event, size_t size) {
+  if (!text->wanted) return true;
+  const size_t wanted = strlen(text->wanted);
+  if (size < wanted || strncmp(event, text->wanted, wanted) != 0) return false;
+  if (size == wanted) return true;
+  return event[wanted] == ':' && strspn(event + wanted + 1, "ukhIGHpPSDWeb") >= size - wanted - 1;
+}
+
+/* Notes the event of a sample; returns whether it is wanted. */
+static bool note_event(struct perf_text *text, const char *event, size_t size) {
+  const size_t most = sizeof text->events[0].name - 1, kept = size < most ? size : most;
+  for (size_t i = text->latest, n = 0; n < text->event_count; n++, i = (i + 1) % text->event_count) {
+    const struct perf_event *e = &text->events[i];
+    if (strncmp(e->name, event, kept) != 0 || e->name[kept] != '\0') continue;
+    text->latest = i;
+    return kept < size ? is_wanted(text, event, size) : e->wanted;
+  }
+  const bool wanted = is_wanted(text, event, size);
+  if (text->event_count == PERF_MOST_EVENTS) {
+    text->further++;
+    return wanted;
+  }
+  struct perf_event *e = &text->events[text->latest = text->event_count++];
+  memcpy(e->name, event, kept);
+  e->wanted = wanted;
+  return wanted;
 }
 
 /* "   5000000 cpu-clock:pppH: "; returns what is behind it. NULL: it is no sample. */
-static const char *read_event(struct perf_text *text, const char *at) {
+static const char *read_event(struct perf_text *text, const char *at, bool *wanted) {
   char *end;
   at = skip_blanks(at);
   const double period = strtod(at, &end);
   const char *event = end != at && *end == ' ' ? skip_blanks(end) : at;
   size_t size = strcspn(event, " \t");
   if (strncmp(event, "PERF_RECORD_", 12) == 0) return NULL;
+  *wanted = !text->wanted;
   if (size == 0 || event[size - 1] != ':') return at; /* there is no event */
-  note_event(text, event, size - 1);
-  if (event != at && period > 0 && period < 1e18 &&
+  *wanted = note_event(text, event, size - 1);
+  if (*wanted && event != at && period > 0 && period < 1e18 &&
       (strncmp(event, "cpu-clock", 9) == 0 || strncmp(event, "task-clock", 10) == 0)) {
     text->timed++;
     text->timed_ns += period;
@@ -178,14 +202,19 @@ static char *last_frame(char *at) {
 /* ---- The text --------------------------------------------------------------------------- */
 
 enum within { NOTHING, SAMPLE, CHAIN };
-enum head { NO_HEAD, OTHER_HEAD, SAMPLE_HEAD };
+enum head { NO_HEAD, OTHER_HEAD, UNWANTED_HEAD, SAMPLE_HEAD };
 
 static enum head begin_sample(struct perf_text *text, struct sample_names *names, char *line) {
   struct perf_sample s = {.first = text->frame_count};
   const char *rest = read_head(line, &s);
   if (!rest) return NO_HEAD;
-  rest = read_event(text, rest);
+  bool wanted;
+  rest = read_event(text, rest, &wanted);
   if (!rest) return OTHER_HEAD;
+  if (!wanted) {
+    text->unwanted++;
+    return UNWANTED_HEAD;
+  }
   if (text->count == text->room) {
     text->room = text->room ? 2 * text->room : 1024;
     text->samples = need_resized(text->samples, text->room, sizeof *text->samples);
@@ -225,7 +254,10 @@ static void read_lines(struct perf_text *text, struct sample_names *names, FILE 
       if (within == SAMPLE && *line == '\t') begin_chain(text);
       if (*line == '\t') within = CHAIN;
       read_frame(text, names, line);
-    } else if (!passing && *line != '#') {
+    } else if (head == UNWANTED_HEAD) {
+      within = NOTHING;
+      passing = true;
+    } else if ((!passing || head == OTHER_HEAD) && *line != '#') {
       text->passed_over++;
       passing = head == NO_HEAD;
       within = NOTHING;

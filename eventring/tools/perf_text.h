@@ -24,14 +24,24 @@ struct perf_sample {
   uint32_t count;
 };
 
-struct perf_text { /* {0} at first */
+struct perf_event {
+  char name[64];  /* cut */
+  bool wanted;
+};
+enum { PERF_MOST_EVENTS = 64 };
+
+struct perf_text { /* {0} at first, but for `wanted` */
+  const char *wanted; /* samples of this event alone, with or without its modifiers; NULL: all */
   struct perf_sample *samples; /* by time */
   size_t count, room;
   const struct remote_function **frames; /* innermost first; names of a perf_text's user */
   size_t frame_count, frame_room;
   uint64_t passed_over; /* lines that begin no sample, where one was expected */
-  char event[64];       /* name of the first sample's event, cut; "": it has none */
-  bool several;         /* there are others */
+  struct perf_event events[PERF_MOST_EVENTS]; /* in the order of their first samples */
+  size_t event_count;
+  size_t latest;        /* of them, that of the last sample */
+  uint64_t further;     /* samples of events that found no room there */
+  uint64_t unwanted;    /* samples of events that are not wanted, or of none */
   uint64_t timed;       /* samples of cpu-clock or task-clock, whose period is time ... */
   double timed_ns;      /* ... and the sum of these */
 };

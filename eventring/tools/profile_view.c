@@ -114,7 +114,10 @@ static void print_totals(const struct time_profile *profile, const struct profil
     printf("calls over %s of %s, %zu domain%s\n\n", eva_duration_text(figure, rows.total),
            sum.list->flags & EVENTRING_PROFILE_CPU ? "CPU time" : "time", domains,
            domains == 1 ? "" : "s");
-  if (profile->how) printf("%s\n\n", profile->how);
+  if (profile->how) {
+    print_foreign(stdout, profile->how, strlen(profile->how));
+    printf("\n\n");
+  }
   if (rows.lost_calls)
     printf("(not recorded): %s calls, %s\n\n", eva_count_text(lost, rows.lost_calls),
            eva_duration_text(figure, rows.lost_ns));

@@ -4,6 +4,8 @@ a merge with a recording must make of them: the oracle of test_perf_random.sh.
 
     _perf_oracle.py SEED DUMP SHOW TEXT EXPECTED
 
+Prints the event that alone is to be counted, or nothing.
+
 DUMP and SHOW are a recording by `eventring dump --json` and `show --json`. TEXT gets the
 samples, EXPECTED lines "STACK COUNT" as `--to folded` prints them, sorted.
 """
@@ -76,6 +78,16 @@ class Form:
         self.ns = rng.random() < 0.7
         self.others = rng.random() < 0.3  # lines of other records
         self.events = rng.sample(EVENTS, rng.choice([1, 1, 2, 3]))
+        self.written = None  # event of the last sample
+        self.wanted = ""
+        if self.event and rng.random() < 0.5:
+            self.wanted = rng.choice(self.events)
+            if rng.random() < 0.5 and self.wanted != "sched:sched_switch":
+                self.wanted = self.wanted.split(":")[0]  # with any modifiers
+
+    def is_wanted(self):
+        return not self.wanted or self.written == self.wanted or (
+            self.written.split(":")[0] == self.wanted and self.written != "sched:sched_switch")
 
     def time(self, ns):
         return ns if self.ns else ns // 1000 * 1000
@@ -93,7 +105,8 @@ class Form:
         if self.period:
             text += "%10d " % rng.randrange(1, 10**6)
         if self.event:
-            text += rng.choice(self.events) + ": "
+            self.written = rng.choice(self.events)
+            text += self.written + ": "
         if self.address:
             text += " %16x" % rng.choice([0, rng.randrange(1, 2**64)])
         return text
@@ -186,8 +199,9 @@ def main():
                 write_other(form, out, comm, pid, tid, ns)
                 continue
             frames = write_sample(form, out, comm, pid, tid, ns)
-            if spans is not None:
+            if spans is not None and form.is_wanted():
                 counts[tuple(spans) + tuple(frames) or ("(no native frames)",)] += 1
+    print(form.wanted)
     with open(expected, "w") as out:
         for line in sorted("%s %d" % (";".join(stack).replace("\n", " "), count)
                            for stack, count in counts.items()):

@@ -115,6 +115,41 @@ has "what is not counted" "1 of other processes, 1 of other times, 1 lines" \
 "$EVENTRING" profile --perf - --to folded spans.eventring <spans.perf | cmp - <("$EVENTRING" profile \
   --perf spans.perf --to folded spans.eventring) || fail "from standard input"
 
+# Several events: all, or one of them
+for i in 1 2 3 4 5 6 7; do
+  case $i in 1|2|3) event=cycles:ppp ;; 4) event=cpu_core/cycles/ ;; *) event=page-faults:u ;; esac
+  printf 'saros %s %s: 100 %s: \n\t7f0a f%s+0x1 (/usr/lib/a.so)\n\n' $tid $time $event $i
+done >events.perf
+cp spans.eventring events.eventring
+stacks events
+is "all are counted" 7 "$(wc -l <folded)"
+has "and named" "several events, counted alike (--perf-event): cycles:ppp, cpu_core/cycles/, page-faults:u;" \
+  "$("$EVENTRING" profile --perf events.perf events.eventring)"
+stacks events --perf-event cycles
+is "one with any modifiers" "f1 (a.so) f2 (a.so) f3 (a.so)" "$(sed 's/.*;//; s/ 1$//' folded | xargs)"
+stacks events --perf-event page-faults:u
+is "with these" "f5 (a.so) f6 (a.so) f7 (a.so)" "$(sed 's/.*;//; s/ 1$//' folded | xargs)"
+"$EVENTRING" profile --perf events.perf --perf-event cpu_core/cycles/ events.eventring >out || fail "--perf-event"
+has "the output says which" "perf, event cpu_core/cycles/, below" "$(cat out)"
+has "and what it left out" "left out: 6 of other events" "$(cat out)"
+misspelt() { # NAME MESSAGE
+  ends 1 "$2" "$EVENTRING" profile --perf events.perf --perf-event "$1" events.eventring
+}
+misspelt page-fault:u "no event \`page-fault:u'; did you mean \`page-faults:u'? (there are: cycles:ppp, cpu_core/cycles/, page-faults:u)"
+misspelt cycles:u "no event \`cycles:u'"
+misspelt cycle "no event \`cycle'"
+misspelt cpu "(there are: cycles:ppp"
+echo "saros $tid $time: 7f0a f (a)" >none.perf
+ends 1 "its samples have no events" "$EVENTRING" profile --perf none.perf --perf-event cycles spans.eventring
+ends 2 "--perf-event goes with --perf" "$EVENTRING" profile --perf-event cycles spans.eventring
+for ((i = 0; i < 300; i++)); do printf 'saros %s %s: event%d: 7f f (a)\n' $tid $time $i; done >events.perf
+stacks events --perf-event event299
+is "however many there are" "f (a) 1" "$(sed 's/.*;//' folded)"
+stacks events
+is "all of them" 300 "$(awk '{ sum += $NF } END { print sum }' folded)"
+has "their number" "event3 and 60 or more" "$("$EVENTRING" profile --perf events.perf events.eventring)"
+misspelt other "event3 and 60 or more"
+
 # What is wrong
 bad() { # TEXT MESSAGE
   printf '%s\n' "$1" >bad.perf

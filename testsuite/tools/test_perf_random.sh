@@ -37,10 +37,10 @@ SAROS_EVENTRING_STREAM=work.eventring "$SAROS" work.lua || fail "work.lua"
 
 first=${PERF_SEED:-1} texts=${PERF_TEXTS:-$((TEST_SLOWNESS > 1 ? 8 : 20))}
 for ((seed = first; seed < first + texts; seed++)); do
-  python3 "$TESTSUITE/tools/_perf_oracle.py" $seed dump.jsons show.json perf.txt expected.txt ||
+  event=$(python3 "$TESTSUITE/tools/_perf_oracle.py" $seed dump.jsons show.json perf.txt expected.txt) ||
     fail "the oracle, seed $seed"
-  "$EVENTRING" profile --perf perf.txt --to folded work.eventring >folded.txt ||
-    fail "profile --perf, PERF_SEED=$seed"
+  "$EVENTRING" profile --perf perf.txt ${event:+--perf-event="$event"} --to folded work.eventring \
+    >folded.txt || fail "profile --perf, PERF_SEED=$seed"
   # stacks that differ in the domain only are lines of their own
   LC_ALL=C awk '{ n = $NF; sub(/ [0-9]+$/, ""); sum[$0] += n } END { for (s in sum) print s, sum[s] }' \
     folded.txt | LC_ALL=C sort >sums.txt
