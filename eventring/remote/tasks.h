@@ -18,6 +18,9 @@ struct remote_task {
 struct remote_task remote_task_find(pid_t pid, pid_t own_tid);
 /* What it does now. False: it has ended. */
 bool remote_task_read(pid_t pid, struct remote_task *task);
+/* Are they one memory, as a child of vfork is before it executes a program? False where the
+   kernel does not say (kcmp). */
+bool remote_share_memory(pid_t pid, pid_t other);
 /* "stopped by a signal"; "": not known. */
 const char *remote_task_text(const struct remote_task *task);
 

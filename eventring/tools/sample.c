@@ -124,6 +124,15 @@ static void list_domains(struct sampling *s, struct sampled_process *p) {
 
 /* ---- Processes ------------------------------------------------------------------------- */
 
+/* A child that shares the memory of its parent (vfork, posix_spawn until it executes, what
+   looks for leaks) shows the same domains: they are those of the process that was found
+   first. */
+static bool is_memory_known(const struct sampling *s, pid_t pid) {
+  for (size_t i = 0; i < s->process_count; i++)
+    if (s->processes[i]->open && remote_share_memory(pid, s->processes[i]->pid)) return true;
+  return false;
+}
+
 static void try_process(struct sampling *s, pid_t pid) {
   size_t running = 0;
   for (size_t i = 0; i < s->process_count; i++) {
@@ -139,6 +148,10 @@ static void try_process(struct sampling *s, pid_t pid) {
   p->open = remote_host_open(&p->host, pid);
   if (!p->open && (pid != s->root || s->process_count > 0)) {
     if (pid == s->root) s->processes[0]->host = p->host; /* why not: the latest error */
+    free(p);
+    return;
+  }
+  if (p->open && is_memory_known(s, pid)) {
     free(p);
     return;
   }
