@@ -816,8 +816,11 @@ enum {
   EVENTRING_MATCHED = 4,   /* an end whose begin is known: begin_ns is valid */
   EVENTRING_TRUNCATED = 8, /* the payload, or a text among its values, was longer than
                               what was recorded of it */
-  EVENTRING_UNKNOWN = 16   /* the id has no definition, or only one registered after the
+  EVENTRING_UNKNOWN = 16,  /* the id has no definition, or only one registered after the
                               event: the name is "(other)" */
+  EVENTRING_MAY_BE_OVER = 32 /* of eventring_open_spans: the class of the span is off as the
+                              file stands now, or was since it began: its end may not have
+                              been recorded */
 };
 
 /* A delivered event. Valid during the callback; copy what is to be kept. */
@@ -1037,7 +1040,8 @@ enum eventring_liveness eventring_cursor_liveness(eventring_cursor *cursor);
 bool eventring_finished(eventring_cursor *cursor);
 
 /* Calls `callback` with a synthetic begin for each span that is open at the cursor's
-   position, ring by ring, outermost first within a context. Stops when the callback
+   position, ring by ring, outermost first within a context; those with MAY_BE_OVER are open
+   as far as is known. Stops when the callback
    returns a value other than 0 and returns that; else returns 0. E_BUSY from within a
    callback of this cursor's own poll. */
 int eventring_open_spans(eventring_cursor *cursor,

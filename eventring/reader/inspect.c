@@ -266,6 +266,18 @@ void eventring_cursor_totals_sized(const eventring_cursor *c,
 }
 
 /* Of one ring. Not 0: the callback has ended the list. */
+/* Is it unknown whether a span has ended after the last event of its ring: is its class off (all
+   are while the recording is paused; not by its end), or was it after the span began? */
+static bool may_be_over(const struct evr_ring_reader *reader, const struct evr_span *span,
+                        const struct eventring_event *event) {
+  const struct evr_metadata *meta = reader->blocks.meta;
+  const uint64_t its = event->def ? EVENTRING_CLASS_BIT(event->event_class) : UINT64_MAX;
+  const uint64_t wanted = meta->control.wanted;
+  const bool paused = !(wanted & 1) && meta->status.end_reason != FORMAT_END_SIGNAL;
+  if (paused || (event->def && !((wanted | 1) & its))) return true;
+  return evr_ring_reader_was_off(reader, its, span->ticks);
+}
+
 static int report_open_spans(const struct evr_ring_reader *reader,
                            int (*callback)(void *context,
                                            const struct eventring_event *event),
@@ -275,6 +287,7 @@ static int report_open_spans(const struct evr_ring_reader *reader,
     for (uint32_t i = 0; i < stack->count; i++) {
       struct eventring_event event;
       evr_ring_reader_open_span(reader, stack, i, &event);
+      if (may_be_over(reader, &stack->span[i], &event)) event.flags |= EVENTRING_MAY_BE_OVER;
       int stop = callback(context, &event);
       if (stop) return stop;
     }

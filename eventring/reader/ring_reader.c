@@ -259,6 +259,21 @@ void evr_ring_reader_switch(struct evr_ring_reader *reader, uint64_t ticks) {
   }
 }
 
+bool evr_ring_reader_was_off(const struct evr_ring_reader *reader, uint64_t classes,
+                             uint64_t ticks) {
+  const struct evr_metadata *meta = reader->blocks.meta;
+  struct format_switch entry;
+  uint32_t n = reader->switches;
+  if (misses_switches(reader)) {
+    n = oldest_switch(meta);
+    if (!read_logged_switch(meta, n, &entry) || ticks < entry.ticks) return true;
+  }
+  for (; meta->switches - n - 1 < FORMAT_LOG_ENTRIES; n++)
+    if (read_logged_switch(meta, n, &entry) && entry.classes & classes && ticks < entry.until)
+      return true;
+  return false;
+}
+
 /* The log holds for spans that a header lists as for those that were begun here. */
 static void switch_listed(struct evr_ring_reader *reader, uint64_t ticks) {
   const struct evr_metadata *meta = reader->blocks.meta;

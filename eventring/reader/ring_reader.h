@@ -91,6 +91,10 @@ bool evr_ring_reader_limit(struct evr_ring_reader *reader, unsigned *budget);
 bool evr_ring_reader_go_on(struct evr_ring_reader *reader, unsigned *budget);
 /* Applies what was switched up to `ticks` (control.c). */
 void evr_ring_reader_switch(struct evr_ring_reader *reader, uint64_t ticks);
+/* Was one of these classes switched on, by what has not been applied yet, after a span that began
+   at `ticks` did? */
+bool evr_ring_reader_was_off(const struct evr_ring_reader *reader, uint64_t classes,
+                             uint64_t ticks);
 /* Applies a remark of the block held, which begins at `words`. */
 void evr_ring_reader_remark(struct evr_ring_reader *reader, const uint64_t *words);
 

@@ -16,6 +16,7 @@ struct note {
   uint32_t domain, depth;
   uint16_t id;
   uint8_t kind, event_class, payload;
+  bool may_be_over; /* of an open span */
   const char *name; /* valid as long as the cursor */
   union {
     int64_t i;

@@ -84,7 +84,8 @@ static int on_open(void *context, const struct eventring_event *event) {
   a->open[a->opens++] = (struct note){.ns = event->begin_ns, .kind = event->kind,
                                       .id = event->id, .domain = event->domain,
                                       .context = event->context, .depth = event->depth,
-                                      .name = event->name};
+                                      .name = event->name,
+                                      .may_be_over = event->flags & EVENTRING_MAY_BE_OVER};
   return 0;
 }
 
@@ -156,8 +157,8 @@ static void print_open(const struct autopsy *a) {
     table_cell(&table, text);
     snprintf(text, sizeof text, "%" PRIu64, note->context);
     table_cell(&table, note->context ? text : "");
-    snprintf(text, sizeof text, "%*s%s", 2 * (int)(note->depth < 8 ? note->depth : 8), "",
-             note->name);
+    snprintf(text, sizeof text, "%*s%s%s", 2 * (int)(note->depth < 8 ? note->depth : 8), "",
+             note->name, note->may_be_over ? " (or over: class off)" : "");
     table_cell(&table, text);
     table_cell(&table,
                eva_duration_text(figure, a->end_ns > note->ns ? a->end_ns - note->ns : 0));

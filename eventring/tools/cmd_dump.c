@@ -184,8 +184,11 @@ static int on_lost(void *context, const struct eventring_loss *loss) {
 static int on_open_span(void *context, const struct eventring_event *event) {
   const struct dump_options *options = context;
   struct dump_options ever = *options;
+  struct eventring_event span = *event;
   ever.filter.window.since = 0; /* however long it has been open */
-  if (wants(&ever, event)) dump_open_span(&options->format, event);
+  /* which classes are off is known of the end only */
+  if (options->filter.window.until != UINT64_MAX) span.flags &= ~(unsigned)EVENTRING_MAY_BE_OVER;
+  if (wants(&ever, event)) dump_open_span(&options->format, &span);
   return go_on(options, false);
 }
 

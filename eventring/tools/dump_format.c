@@ -256,7 +256,10 @@ static void print_open_span(const struct dump_format *format,
   print_place(format, event->ns, event->domain, event->incarnation, event->ring, event->depth);
   fputs("| ", format->out);
   print_foreign(format->out, event->name, strlen(event->name));
-  fputs("  (open since then)", format->out);
+  fputs(event->flags & EVENTRING_MAY_BE_OVER
+            ? "  (open since then, or ended while its class was off)"
+            : "  (open since then)",
+        format->out);
   if (event->context) fprintf(format->out, "  (context %" PRIu64 ")", event->context);
   fputc('\n', format->out);
 }
@@ -409,6 +412,7 @@ static void put_event(const struct dump_format *format, const char *kind,
   put_flag(&json, event, EVENTRING_TORN, "torn");
   put_flag(&json, event, EVENTRING_TRUNCATED, "truncated");
   put_flag(&json, event, EVENTRING_UNKNOWN, "unknown");
+  put_flag(&json, event, EVENTRING_MAY_BE_OVER, "may_be_over");
   eva_json_close_object(&json);
   eva_json_line(&json);
 }

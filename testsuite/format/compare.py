@@ -52,7 +52,7 @@ def with_one_kind_of_number(value):
     return value
 
 
-def left_out_of(item):
+def left_out_of(item, as_written):
     """What the file does not say, so that each reader shows what it likes."""
     if item["kind"] == "lost":
         return ("ns", "incarnation", "domain_name", "before")
@@ -61,7 +61,7 @@ def left_out_of(item):
         left_out.append("ns")          # of the moment at which it becomes known
     if item.get("unknown"):
         left_out.append("class")
-    return left_out
+    return left_out + ["may_be_over"] * as_written
 
 
 def is_between_events(item, is_first):
@@ -71,12 +71,12 @@ def is_between_events(item, is_first):
             (item["kind"] == "lost" and is_first))
 
 
-def by_ring(items):
+def by_ring(items, as_written):
     """For each ring the texts of its items; those between two events in an order of its own."""
     rings = collections.defaultdict(lambda: ([], []))
     for item in items:
         order, between = rings[item.get("domain", -1), item.get("ring", "the end")]
-        kept = {key: value for key, value in item.items() if key not in left_out_of(item)}
+        kept = {key: value for key, value in item.items() if key not in left_out_of(item, as_written)}
         text = json.dumps(with_one_kind_of_number(kept), sort_keys=True, ensure_ascii=False)
         if is_between_events(item, not order):
             between.append(text)
@@ -86,9 +86,9 @@ def by_ring(items):
     return {place: order + sorted(between) for place, (order, between) in rings.items()}
 
 
-def differences(first, second):
+def differences(first, second, as_written=False):
     """The first difference of each ring."""
-    one, other = by_ring(first), by_ring(second)
+    one, other = by_ring(first, as_written), by_ring(second, as_written)
     found = []
     for place in sorted(set(one) | set(other)):
         left, right = one.get(place, []), other.get(place, [])
@@ -120,7 +120,7 @@ def main():
     if len(sys.argv) > 3:
         with open(sys.argv[3], encoding="utf-8") as file:
             expected = [json.loads(line) for line in file]
-        found += ["as written, and read: " + text for text in differences(expected, page.items)]
+        found += ["as written, and read: " + text for text in differences(expected, page.items, as_written=True)]
     if not page.items:
         found.append("nothing in it")
     for text in found:

@@ -338,6 +338,7 @@ class Recording:
 
     def read_log(self):
         """Entries up to the first that is not valid, and whether older ones are gone."""
+        self.wanted = self.number("Q", 8192 + 8)
         switches = self.number("I", 8192 + 40)
         oldest = max(0, switches - LOG_ENTRIES)
         self.log = []
@@ -1035,8 +1036,19 @@ class Ring:
             self.report.damage("domain %d, ring %d: no valid block" % (place.slot, place.ring))
         for context, state in self.contexts.items():
             for depth, span in enumerate(state.spans):
-                self.show_span("open", span, context, depth, {"synthetic": True})
+                more = {"may_be_over": True} if self.may_be_over(span) else {}
+                self.show_span("open", span, context, depth, {"synthetic": True, **more})
         return self.items
+
+    def may_be_over(self, span):
+        """Section 4, after the last event."""
+        recording = self.recording
+        definition = recording.definitions.get(span.id)
+        paused = not recording.wanted & 1 and recording.end_reason != SIGNAL
+        is_off = definition and not (recording.wanted | 1) >> definition.event_class & 1
+        return bool(paused or is_off or any(
+            (not definition or switch.classes >> definition.event_class & 1) and
+            span.begin < switch.until for switch in self.pending_switches))
 
     def sequences(self):
         """Those of the blocks that may be there."""
