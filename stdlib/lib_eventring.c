@@ -97,7 +97,11 @@ static int stop_recording(lua_State *L) {
 
 /* eventring.pause(), eventring.resume() -> true, or nil and a message. */
 static int pause_recording(lua_State *L) { return push_result(L, eventring_pause()); }
-static int resume_recording(lua_State *L) { return push_result(L, eventring_resume()); }
+static int resume_recording(lua_State *L) {
+  const int status = eventring_resume();
+  probes_safe_point(L->domain);
+  return push_result(L, status);
+}
 
 /* eventring.classes() -> table: class name -> is it recorded (also while paused); or
  * nil and a message when nothing is recorded. */
@@ -123,7 +127,9 @@ static int switch_class(lua_State *L, bool on) {
     return luaL_argerror(L, 1, lua_pushfstring(L, unused ? "class '%s' has no events"
                                                        : "no class '%s'", name));
   uint64_t bit = unused ? 0 : EVENTRING_CLASS_BIT(class);
-  return push_result(L, on ? eventring_enable_classes(bit) : eventring_disable_classes(bit));
+  const int status = on ? eventring_enable_classes(bit) : eventring_disable_classes(bit);
+  probes_safe_point(L->domain); /* the next call is recorded, if these are */
+  return push_result(L, status);
 }
 
 /* eventring.enable(name), eventring.disable(name) -> true, or nil and a message when

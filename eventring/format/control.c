@@ -75,6 +75,9 @@ bool evr_control_settle(struct format_control *control, enum format_clock clock)
     bool made = __atomic_compare_exchange_n(&control->gate, &gate, next, false,
                                             __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
     if (entry) complete_switch(entry, clock, made);
+    /* what writes these events must be installed: hosts see it at their safepoints */
+    if (made && (next & ~gate) >> EVENTRING_CLASS_CALLS & 1)
+      __atomic_fetch_or(&control->call_profile, FORMAT_PROFILE_SPANS, __ATOMIC_RELAXED);
   }
   return changed;
 }
