@@ -100,7 +100,11 @@ static void stop_recording(Domain *d) {
 static COLD void change_rate(Domain *d, double rate) {
   Memprof *m = memprof_of(d);
   if (m == NULL) return; /* again at the next collection */
-  if (m->recording_rate > 0) stop_recording(d);
+  if (rate == 0 && eventring_fork_pending()) return; /* the child's recording begins later */
+  if (m->recording_rate > 0) {
+    memprof_collected(d); /* what was sampled since the last collection was asked for, too */
+    stop_recording(d);
+  }
   if (rate >= MEMPROF_LEAST_RATE && eventring_memory_start(d->rings, rate) == 0) {
     m->recording_rate = rate;
     m->recording_from = memprof_asked(d);
