@@ -21,6 +21,10 @@
  * it: from the beginning on notes of frames are void, and the stacks that are found or added
  * are noted. One that was swept before it is found has been kept, or is a new one.
  *
+ * A block of the recording knows only the number that its stack has there. Several stacks can
+ * have the same: their functions differ, but have the same name and lines, as chunks that are
+ * loaded again have, or found no room in the recording. One of them stays for all.
+ *
  * Numbers of stacks do not change. Those that are forgotten are given again after the end,
  * when Stacks.age says so. Without memory nothing is forgotten until as many are new again. */
 #include <stdlib.h>
@@ -119,9 +123,12 @@ static bool mark_some(const Memprof *m, Stacks *s) {
   return f->at >= m->ntracked;
 }
 
-static bool is_recorded(const Forgetting *f, uint32_t number) {
-  return number != 0 && number <= f->most_recorded &&
-         (f->recorded[number / 8] >> number % 8 & 1);
+/* A block has a stack with that number, and none of these was met before. */
+static bool take_recorded(Forgetting *f, uint32_t number) {
+  uint8_t bit = (uint8_t)(1 << number % 8);
+  if (number == 0 || number > f->most_recorded || !(f->recorded[number / 8] & bit)) return false;
+  f->recorded[number / 8] &= (uint8_t)~bit;
+  return true;
 }
 
 static void forget_stack(Stacks *s, uint32_t i) {
@@ -142,9 +149,9 @@ static void forget_stack(Stacks *s, uint32_t i) {
 static void sweep_stack(Stacks *s, uint32_t i) {
   InternedStack *stack = &s->stacks[i];
   if (stack->depth == 0) return;
-  if (!stack->found && i != s->asked && !is_recorded(&s->forgetting, stack->recorded))
-    forget_stack(s, i);
-  else stack->found = false;
+  bool stays = take_recorded(&s->forgetting, stack->recorded);
+  if (stays || stack->found || i == s->asked) stack->found = false;
+  else forget_stack(s, i);
 }
 
 static bool sweep_some(Stacks *s) {

@@ -24,8 +24,10 @@ check-memprof-truth: all
 
 .PHONY: check-memprof-truth
 
+# make soak-memprof [SECONDS=1200] [RATE=0.01]; see the script's top.
 soak-memprof: all
-	$(abs_top_builddir)/saros $(abs_top_srcdir)/testsuite/memprof/soak.lua \
+	SAROS_MEMPROF=$(or $(RATE),0.01) \
+	  $(abs_top_builddir)/saros $(abs_top_srcdir)/testsuite/memprof/soak.lua \
 	  $(or $(SECONDS),1200) $(or $(RATE),0.01)
 
 .PHONY: soak-memprof

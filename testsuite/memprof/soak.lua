@@ -1,10 +1,14 @@
 -- SPDX-License-Identifier: MIT
 -- make soak-memprof [SECONDS=1200] [RATE=0.01]: memory over a long time, with many distinct
 -- stacks, chunks that come and go, profiles that are started, stopped, discarded and given
--- up, and domains that inherit them. After a fifth of the time nothing may grow: resident
--- memory by more than a quarter and 8 MB, and live objects of Lua by more than 4 MB.
+-- up, and domains that inherit them, while a recording samples at the same rate
+-- (SAROS_MEMPROF). After a fifth of the time nothing may grow: resident memory by more than a
+-- quarter and 8 MB, live objects of Lua by more than 4 MB, and the file of the recording by
+-- more than a quarter and 8 MB: what was never seen before takes room there until the budgets
+-- of stacks and functions are used up (24 MB), and the rings do not grow.
 local memprof = require "saros.memprof"
 local domain = require "saros.domain"
+local eventring = require "saros.eventring"
 local seconds, rate = tonumber(arg[1]), tonumber(arg[2])
 
 local function resident()
@@ -12,6 +16,14 @@ local function resident()
     local kib = line:match "^VmRSS:%s+(%d+)"
     if kib then return tonumber(kib) / 1024 end
   end
+end
+
+-- MB of the file of the recording; 0: there is none.
+local function recorded()
+  local path = eventring.path()
+  if not path then return 0 end
+  local file <close> = assert(io.open(path))
+  return file:seek "end" / 2^20
 end
 
 local profiles, domains = 0, 0
@@ -61,31 +73,52 @@ local function round()
   return s
 end
 
-local start, from, first, first_count, shown = os.time(), nil, nil, nil, 0
-local unknown = 0
+-- What must not grow: by how much it may all the same, and since when it is watched.
+local watched = {
+  {name = "resident", of = resident, factor = 1.25, spare = 8},
+  {name = "in the file", of = recorded, factor = 1.25, spare = 8},
+  {name = "of Lua", of = function() return collectgarbage "count" / 1024 end, factor = 1, spare = 4},
+}
+
+local function show(elapsed)
+  local s = memprof.start {rate = 0}
+  local unknown = s:snapshot().unknown_stacks
+  s:stop()
+  io.write(("%5d s:"):format(elapsed))
+  for _, w in ipairs(watched) do io.write((" %.1f MB %s,"):format(w.of(), w.name)) end
+  print((" %d profiles, %d domains, %d unknown stacks"):format(profiles, domains, unknown))
+end
+
+local function collect()
+  collectgarbage()
+  collectgarbage()
+end
+
+local start, shown, begun, half = os.time(), 0, false, false
 while os.time() - start < seconds do
   for _ = 1, 100 do round() end
   local elapsed = os.time() - start
-  if not first and elapsed >= seconds / 5 then
-    collectgarbage()
-    collectgarbage()
-    first, first_count = resident(), collectgarbage "count" / 1024
+  if not begun and elapsed >= seconds / 5 then
+    begun = true
+    collect()
+    for _, w in ipairs(watched) do w.first = w.of() end
+  end
+  if not half and elapsed >= seconds / 2 then
+    half = true
+    for _, w in ipairs(watched) do w.half = w.of() end
   end
   if elapsed - shown >= seconds / 20 then
     shown = elapsed
-    local s = memprof.start {rate = 0}
-    unknown = s:snapshot().unknown_stacks
-    s:stop()
-    print(("%5d s: %.1f MB resident, %.1f MB of Lua, %d profiles, %d domains, %d unknown stacks")
-      :format(elapsed, resident(), collectgarbage "count" / 1024, profiles, domains, unknown))
+    show(elapsed)
   end
 end
-collectgarbage()
-collectgarbage()
-local last, count = resident(), collectgarbage "count" / 1024
-print(("from %.1f to %.1f MB resident, from %.1f to %.1f MB of Lua"):format(first, last,
-                                                                            first_count, count))
-if last > first * 1.25 + 8 or count > first_count + 4 then
-  print "it grows"
-  os.exit(1)
+collect()
+local grows = false
+for _, w in ipairs(watched) do
+  local last = w.of()
+  local bad = last > w.first * w.factor + w.spare
+  print(("MB %s: %.1f after a fifth, %.1f at half, %.1f at the end%s"):format(
+    w.name, w.first, w.half, last, bad and ": IT GROWS" or ""))
+  grows = grows or bad
 end
+os.exit(not grows)

@@ -24,4 +24,16 @@ is "status" 0 $?
 [ -s dump ] || fail "no heap profile was dumped"
 "$EVENTRING" heap --json ./*.eventring >heap.json 2>err || fail "heap: $? $(cat err)"
 grep -q '"name": *"deep"' heap.json || fail "not in the heap profile: the function deep"
+
+# A chunk that is loaded again is another function with the same stacks in the recording, and
+# there is room for 65,536: one load has 100 of them.
+cat >loads.lua <<'END'
+local memprof = require "saros.memprof"
+local text, kept = "return {" .. ("{},"):rep(100) .. "}", nil
+for _ = 1, 1000 do kept = load(text, "=text")() end
+collectgarbage()
+local unknown = memprof.start {rate = 0}:snapshot().unknown_stacks
+assert(#kept == 100 and unknown == 0, unknown)
+END
+SAROS_MEMPROF=1 "$SAROS" loads.lua || fail "loads: status $?"
 finish
