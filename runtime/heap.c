@@ -754,19 +754,33 @@ static NOINLINE void note_growth(lua_State *L, void *part, size_t more, MemprofK
   memprof_took(L, part, more, kind, owner);
 }
 
+/* A sample of a stack reads it, so it is taken before that moves; without memory the words
+ * have been asked for all the same. */
+static NOINLINE void *grow_large_watched(lua_State *L, void *part, size_t more, size_t new_size,
+                                         MemprofKind kind, void *owner) {
+  Heap *h = &L->domain->heap;
+  bool before = kind == MEMPROF_STACK;
+  if (before) {
+    h->elsewhere_left -= (int64_t)more;
+    note_growth(L, part, more, kind, owner);
+  }
+  void *grown = grow_large(L->domain, part, new_size);
+  if (grown == NULL) return NULL;
+  if (before) h->elsewhere_left += (int64_t)more; /* counted by now */
+  memprof_part_moved(L->domain, part, grown);
+  if (!before) note_growth(L, grown, more, kind, owner);
+  return grown;
+}
+
 ALWAYS_INLINE void *try_grow_part(lua_State *L, void *part, size_t old_size, size_t new_size,
                            MemprofKind kind, void *owner) {
   Heap *h = &L->domain->heap;
   size_t old_end = heap_round(old_size), new_end = heap_round(new_size);
-  bool read = unlikely(h->watched) && kind == MEMPROF_STACK; /* for the sample: it is copied */
-  if (part != NULL && heap_is_large(old_size) && heap_is_large(new_size) && !read) {
-    void *grown = grow_large(L->domain, part, new_size);
-    if (unlikely(h->watched) && grown != NULL) {
-      memprof_part_moved(L->domain, part, grown);
-      note_growth(L, grown, new_end > old_end ? new_end - old_end : 0, kind, owner);
-    }
-    return grown;
-  }
+  if (part != NULL && heap_is_large(old_size) && heap_is_large(new_size))
+    return unlikely(h->watched)
+               ? grow_large_watched(L, part, new_end > old_end ? new_end - old_end : 0, new_size,
+                                    kind, owner)
+               : grow_large(L->domain, part, new_size);
   if (part != NULL && is_last(h, part, old_size) && !heap_is_large(new_size) &&
       new_end <= (size_t)(h->hole.end - (char *)part)) {
     h->cursor = (char *)part + new_end;

@@ -134,3 +134,22 @@ for _, kind in ipairs {"table", "array part", "hash part", "string", "closure", 
                        "userdata", "thread", "stack", "code"} do
   assert(kinds[kind], kind .. " was never sampled")
 end
+
+-- Stacks that grow ask for the same words whether they are sampled or not. (In a stress build
+-- large ones move at each n-th call, and frames are given back all the time.)
+if slow >= 20 then return end
+local function deep(n) if n > 0 then return 1 + deep(n - 1) end return 0 end
+local function words_of_stacks(rate)
+  profile.settle()
+  collectgarbage "stop"
+  local sampler = memprof.start {rate = rate}
+  coroutine.wrap(deep)(20000 // slow)
+  sampler:stop()
+  collectgarbage "restart"
+  local words = sampler:snapshot().words
+  sampler:discard()
+  return words
+end
+words_of_stacks(0)
+local words = words_of_stacks(0)
+for _, rate in ipairs {1, 0.01, 1e-9} do assert(words_of_stacks(rate) == words, rate) end
