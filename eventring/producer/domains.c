@@ -704,7 +704,7 @@ void evr_domains_after_fork(uint64_t gate) {
       d->lanes.writer[ring] = NULL;
     }
     if (d->recording) evr_recording_release_locked(d->recording);
-    if (d->heap) evr_heap_after_fork(d->heap);
+    if (d->heap) evr_heap_after_fork(d->heap, pthread_equal(d->owner, pthread_self()));
     d->recording = NULL;
     d->slot = -1;
     d->lanes.attention = 0;

@@ -483,8 +483,10 @@ void evr_heap_detach_locked(struct evr_heap *h) {
   if (h->recording) retire_locked(h);
 }
 
-void evr_heap_after_fork(struct evr_heap *h) {
-  h->place = NULL; /* not freed: its owner, gone now, may have been changing it */
+void evr_heap_after_fork(struct evr_heap *h, bool own) {
+  /* That of another thread is not freed: it may have been changing it. */
+  if (own && h->place) free_place(h->place);
+  h->place = NULL;
   h->recording = NULL;
 }
 

@@ -32,8 +32,9 @@ void evr_heap_publish(struct evr_heap *heap, struct evr_recording *recording,
                       struct evr_heap_owner owner);
 /* The domain leaves its recording, which keeps what it has of the profile. */
 void evr_heap_detach_locked(struct evr_heap *heap);
-/* In a forked child: forgets the parent's recording. */
-void evr_heap_after_fork(struct evr_heap *heap);
+/* In a forked child: forgets the parent's recording. `own`: the profile is that of a domain of
+   the thread that forked. */
+void evr_heap_after_fork(struct evr_heap *heap, bool own);
 /* Frees what a recording knows of profiles that have ended. */
 void evr_heaps_free(struct evr_recording *recording);
 
