@@ -108,7 +108,7 @@ static Memprof *new_memprof(Domain *d) {
   m->seed = first_seed();
   for (int i = 0; i < SUBSCRIBERS; i++)
     stream_seed(&m->streams[i], m->seed + (uint64_t)d->id * 1000003 + (uint64_t)i);
-  if (!stacks_init(&m->stacks) || m->heap->sampled_parts == NULL) {
+  if (!stacks_init(&m->stacks, m->seed) || m->heap->sampled_parts == NULL) {
     free_all(m);
     return NULL;
   }
@@ -149,10 +149,14 @@ void memprof_free(Domain *d) {
 
 uint64_t memprof_asked(const Domain *d) { return heap_asked(&d->heap) + d->memprof->external; }
 
+/* Each entry has a line of the cache of its own. */
 static bool grow_tracked(Memprof *m) {
   uint32_t room = m->tracked_room == 0 ? 256 : 2 * m->tracked_room;
-  Tracked *grown = room > m->tracked_room ? realloc(m->tracked, room * sizeof *grown) : NULL;
+  if (room <= m->tracked_room) return false;
+  Tracked *grown = aligned_alloc(sizeof *grown, room * sizeof *grown);
   if (grown == NULL) return false;
+  if (m->tracked != NULL) memcpy(grown, m->tracked, m->ntracked * sizeof *grown);
+  free(m->tracked);
   m->tracked = grown;
   m->tracked_room = room;
   return true;
@@ -160,8 +164,12 @@ static bool grow_tracked(Memprof *m) {
 
 static uint32_t new_entry(Memprof *m) {
   uint32_t id = m->free;
-  if (id != 0) m->free = m->tracked[id].next;
-  else if (m->ntracked < m->tracked_room || grow_tracked(m)) id = m->ntracked++;
+  if (id != 0) {
+    m->free = m->tracked[id].next;
+    __builtin_prefetch(&m->tracked[m->free], 1); /* for the next sample */
+  } else if (m->ntracked < m->tracked_room || grow_tracked(m)) {
+    id = m->ntracked++;
+  }
   return id;
 }
 
@@ -195,13 +203,6 @@ static void note_part(Memprof *m, uint32_t id) {
 
 static bool is_noted_part(const Tracked *t) {
   return (t->flags & (TRACKED_PART | TRACKED_GONE)) == TRACKED_PART;
-}
-
-void tracked_forget_part(Memprof *m, uint32_t id) {
-  uint32_t *link = heap_part_bucket(m->heap, m->tracked[id].block);
-  while (*link != id) link = &m->tracked[*link].next;
-  *link = m->tracked[id].next;
-  m->nparts--;
 }
 
 /* ---- the heap's reports -------------------------------------------------- */
@@ -381,6 +382,7 @@ void memprof_part_gone(Domain *d, const void *part) {
     next = m->tracked[id].next;
     if (m->tracked[id].block == part) tracked_die(d, id);
   }
+  record_fates(d);
 }
 
 void memprof_frames_gone(Domain *d, const CallInfo *first) {
@@ -651,6 +653,7 @@ void memprof_end(lua_State *L) {
   memprof_end_recording(d);
   end_list(d, &m->young);
   end_list(d, &m->old);
+  record_fates(d);
   m->calling = false;
   while (memprof_is_due(d)) {
     size_t before = m->queue_first;

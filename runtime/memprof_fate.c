@@ -9,21 +9,25 @@
 #include "thread.h"
 
 #define TRACKED_WORK 64 /* of examining one: it is a cache miss, and so is its block */
-#define PREFETCH_AHEAD 8
+#define PREFETCH_AHEAD 8 /* blocks; entries twice as far */
 
-void tracked_release(Memprof *m, uint32_t id) {
+static NOINLINE void leave_profile(Memprof *m, const Tracked *t) {
+  Profile *p = &m->profiles[t->guest.profile];
+  p->blocks--;
+  if (t->guest.value != 0) ids_push(&m->dropped, t->guest.value);
+  if ((p->discarded || p->given_up) && p->blocks == 0) p->used = false;
+}
+
+ALWAYS_INLINE void release(Memprof *m, uint32_t id) {
   Tracked *t = &m->tracked[id];
   if (t->flags & (TRACKED_LISTED | TRACKED_QUEUED)) return;
   if (!(t->flags & TRACKED_GONE)) return;
-  if (t->subscriber == SUBSCRIBER_GUEST) {
-    Profile *p = &m->profiles[t->guest.profile];
-    p->blocks--;
-    if (t->guest.value != 0) ids_push(&m->dropped, t->guest.value);
-    if ((p->discarded || p->given_up) && p->blocks == 0) p->used = false;
-  }
+  if (t->subscriber == SUBSCRIBER_GUEST) leave_profile(m, t);
   t->next = m->free;
   m->free = id;
 }
+
+void tracked_release(Memprof *m, uint32_t id) { release(m, id); }
 
 static bool wants_death(const Memprof *m, const Tracked *t) {
   const Profile *p = &m->profiles[t->guest.profile];
@@ -31,7 +35,7 @@ static bool wants_death(const Memprof *m, const Tracked *t) {
   return !p->discarded && (p->wants & death);
 }
 
-void tracked_die(Domain *d, uint32_t id) {
+ALWAYS_INLINE void die(Domain *d, uint32_t id) {
   Memprof *m = d->memprof;
   Tracked *t = &m->tracked[id];
   if (t->flags & TRACKED_PART) tracked_forget_part(m, id);
@@ -40,7 +44,9 @@ void tracked_die(Domain *d, uint32_t id) {
   else if (wants_death(m, t)) memprof_enqueue(d, id);
 }
 
-void tracked_promote(Domain *d, uint32_t id) {
+void tracked_die(Domain *d, uint32_t id) { die(d, id); }
+
+ALWAYS_INLINE void promote(Domain *d, uint32_t id) {
   Memprof *m = d->memprof;
   Tracked *t = &m->tracked[id];
   t->flags |= TRACKED_OLD;
@@ -64,20 +70,32 @@ static bool stays_young(const GCObject *o) {
 
 typedef enum Fate { FATE_YOUNG, FATE_OLD, FATE_DEAD } Fate;
 
-static Fate minor_fate(const Tracked *t) {
-  const GCObject *o = t->flags & TRACKED_PART ? t->owner : t->block;
+ALWAYS_INLINE const GCObject *object_of(const Tracked *t) {
+  return t->flags & TRACKED_PART ? t->owner : t->block;
+}
+
+/* What is examined soon. */
+ALWAYS_INLINE void prefetch_ahead(const Memprof *m, const Ids *list, size_t i) {
+  if (i + 2 * PREFETCH_AHEAD < list->n)
+    __builtin_prefetch(&m->tracked[list->items[i + 2 * PREFETCH_AHEAD]], 1);
+  if (i + PREFETCH_AHEAD < list->n)
+    __builtin_prefetch(object_of(&m->tracked[list->items[i + PREFETCH_AHEAD]]));
+}
+
+ALWAYS_INLINE Fate minor_fate(const Tracked *t) {
+  const GCObject *o = object_of(t);
   if (o == NULL) return FATE_DEAD; /* its table was never made */
   if (!is_young(o)) return FATE_OLD;
   return !(t->flags & TRACKED_PART) && stays_young(o) ? FATE_YOUNG : FATE_DEAD;
 }
 
-static void unlist(Memprof *m, uint32_t id) {
+ALWAYS_INLINE void unlist(Memprof *m, uint32_t id) {
   m->tracked[id].flags &= (uint16_t)~TRACKED_LISTED;
-  tracked_release(m, id);
+  release(m, id);
 }
 
 /* There is no memory to track it any longer. */
-static void lose(Memprof *m, uint32_t id) {
+static NOINLINE void lose(Memprof *m, uint32_t id) {
   Tracked *t = &m->tracked[id];
   if (t->flags & TRACKED_PART) tracked_forget_part(m, id);
   t->flags |= TRACKED_GONE;
@@ -86,7 +104,7 @@ static void lose(Memprof *m, uint32_t id) {
 }
 
 /* True when it stays in the list. */
-static bool settle_young(Domain *d, uint32_t id) {
+ALWAYS_INLINE bool settle_young(Domain *d, uint32_t id) {
   Memprof *m = d->memprof;
   if (m->tracked[id].flags & TRACKED_GONE) {
     unlist(m, id);
@@ -95,11 +113,11 @@ static bool settle_young(Domain *d, uint32_t id) {
   Fate fate = minor_fate(&m->tracked[id]);
   if (fate == FATE_YOUNG) return true;
   if (fate == FATE_OLD) {
-    if (ids_push(&m->old, id)) tracked_promote(d, id);
+    if (ids_push(&m->old, id)) promote(d, id);
     else lose(m, id);
     return false;
   }
-  tracked_die(d, id);
+  die(d, id);
   unlist(m, id);
   return false;
 }
@@ -111,22 +129,22 @@ void memprof_minor(Domain *d) {
   d->gc.step_work += m->young.n * TRACKED_WORK;
   for (size_t i = 0; i < m->young.n; i++) {
     uint32_t id = m->young.items[i];
-    if (i + PREFETCH_AHEAD < m->young.n)
-      __builtin_prefetch(m->tracked[m->young.items[i + PREFETCH_AHEAD]].block);
+    prefetch_ahead(m, &m->young, i);
     if (settle_young(d, id)) m->young.items[kept++] = id;
   }
+  record_fates(d);
   m->young.n = kept;
 }
 
 /* ---- major cycles -------------------------------------------------------- */
 
-static bool settle_old(Domain *d, uint32_t id) {
+ALWAYS_INLINE bool settle_old(Domain *d, uint32_t id) {
   Memprof *m = d->memprof;
   Tracked *t = &m->tracked[id];
   if (!(t->flags & TRACKED_GONE)) {
-    const GCObject *o = t->flags & TRACKED_PART ? t->owner : t->block;
+    const GCObject *o = object_of(t);
     if (is_young(o) || is_marked(d, o)) return true;
-    tracked_die(d, id);
+    die(d, id);
   }
   unlist(m, id);
   return false;
@@ -139,11 +157,11 @@ bool memprof_major(Domain *d, size_t most, size_t *work) {
   if (!last) n = at_once;
   *work += n * TRACKED_WORK;
   for (; n > 0; n--) {
+    prefetch_ahead(m, &m->old, m->major_from);
     uint32_t id = m->old.items[m->major_from++];
-    if (m->major_from + PREFETCH_AHEAD < m->old.n)
-      __builtin_prefetch(m->tracked[m->old.items[m->major_from + PREFETCH_AHEAD]].block);
     if (settle_old(d, id)) m->old.items[m->major_to++] = id;
   }
+  record_fates(d);
   if (!last) return false;
   m->old.n = m->major_to;
   m->major_from = m->major_to = 0;

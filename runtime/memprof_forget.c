@@ -44,7 +44,7 @@
 #define EMPTY UINT32_MAX
 
 static uint32_t home_of_stack(const Stacks *s, uint32_t at) {
-  return s->buckets[at] != 0 ? (uint32_t)s->stacks[s->buckets[at]].hash & s->mask : EMPTY;
+  return s->buckets[at] != 0 ? (uint32_t)s->stacks[s->buckets[at]].hash.a & s->mask : EMPTY;
 }
 
 static uint32_t home_of_number(const Stacks *s, uint32_t at) {
@@ -134,7 +134,7 @@ static bool take_recorded(Forgetting *f, uint32_t number) {
 static void forget_stack(Stacks *s, uint32_t i) {
   InternedStack *stack = &s->stacks[i];
   Forgetting *f = &s->forgetting;
-  uint32_t at = (uint32_t)stack->hash & s->mask;
+  uint32_t at = (uint32_t)stack->hash.a & s->mask;
   while (s->buckets[at] != i) at = (at + 1) & s->mask;
   remove_at(s, at, s->buckets, sizeof *s->buckets, s->mask, home_of_stack);
   for (uint32_t k = 0; k < stack->depth; k++) leave_function(s, frames_of(stack)[k].function);

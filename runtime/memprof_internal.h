@@ -4,6 +4,7 @@
 #define SAROS_RUNTIME_MEMPROF_INTERNAL_H
 
 #include "eventring/memory.h"
+#include "heap.h"
 #include "memprof.h"
 
 /* ---- random distances (memprof_random.c) ----------------------------------- */
@@ -43,14 +44,21 @@ typedef struct StackKey { uint32_t function, pc; } StackKey;
 #define MEMPROF_MOST_STACKS 65536
 #define MEMPROF_MOST_FRAMES (1u << 20) /* of all of them */
 
+/* Of the keys of a stack, outermost first; 128 bits stand for the keys themselves. */
+typedef struct StackHash { uint64_t a, b; } StackHash;
+
 typedef struct InternedStack {
-  uint64_t hash;
+  StackHash hash;
   StackKey *keys;    /* outermost first, and behind them its frames, innermost first */
-  uint32_t depth;    /* 0: it is free */
-  uint32_t recorded; /* its number in recordings; 0: none yet */
-  uint32_t next;     /* if free: the next free one; 0: none */
+  union {
+    uint32_t recorded; /* its number in recordings; 0: none yet */
+    uint32_t next;     /* if free: the next free one; 0: none */
+  };
+  uint16_t depth;    /* 0: it is free */
   bool found;        /* again, or by a block, since stacks were forgotten */
 } InternedStack;
+_Static_assert(MEMPROF_MAX_DEPTH <= UINT16_MAX, "InternedStack.depth");
+_Static_assert(sizeof(InternedStack) == 32, "two of them to a line of the cache");
 
 ALWAYS_INLINE MemprofFrame *frames_of(const InternedStack *stack) {
   return (MemprofFrame *)(stack->keys + stack->depth);
@@ -60,9 +68,10 @@ typedef struct CNumber { const void *f; uint32_t function; } CNumber;
 typedef struct NumberIndex { uint32_t number, function; } NumberIndex;
 
 typedef struct NotedFrame {
+  StackHash hash;        /* of the stack up to it */
   const Instruction *pc; /* of a frame of Lua; else another address */
-  uint64_t hash;         /* of the stack up to it */
   uint32_t entries;      /* CallInfo.entries */
+  uint32_t stack;        /* that ends with it, if that was captured; else 0 */
 } NotedFrame;
 
 /* Where forgetting is (memprof_forget.c). */
@@ -77,7 +86,8 @@ typedef struct Forgetting {
 typedef struct Stacks {
   StackKey *keys; /* room for those of a stack that is being captured */
   /* Of the main thread, as it was captured last: by CallInfo.depth, from 1 on; the keys of
-     its frames; their number, 0: none is noted; what was captured of them. */
+     its frames; their number, 0: none is noted. What was captured of fewer frames than there are, and how
+     many. */
   NotedFrame *notes;
   StackKey *noted_keys;
   uint32_t noted, latest, latest_depth;
@@ -100,7 +110,7 @@ typedef struct Stacks {
   uint32_t numbers_mask, numbers_used;
 } Stacks;
 
-bool stacks_init(Stacks *s);
+bool stacks_init(Stacks *s, uint64_t seed);
 void stacks_free(Stacks *s);
 /* The stack of L, and of those that wait for it; 0: no memory. */
 uint32_t stacks_capture(lua_State *L, Stacks *s, uint32_t depth);
@@ -157,6 +167,8 @@ typedef struct Profile {
   uint64_t words, samples, lost;
 } Profile;
 
+#define FATES_AT_ONCE 32 /* that are written with one reading of the clock */
+
 struct Memprof {
   MemprofStream streams[SUBSCRIBERS];
   Tracked *tracked; /* [0] is unused */
@@ -176,6 +188,8 @@ struct Memprof {
   uint64_t calling_from; /* heap_asked when it began */
   double recording_rate; /* 0: the recording wants no samples */
   uint64_t recording_from; /* memprof_asked when its profile began */
+  uint32_t nfates;     /* of `fates`, which the recording has not got yet */
+  struct eventring_fate fates[FATES_AT_ONCE];
   uint64_t external;   /* bytes, of all time, that are not in heap_asked */
   uint64_t seed;
   Stacks stacks;
@@ -187,8 +201,22 @@ struct Memprof {
 
 void record_sample(lua_State *L, Tracked *t, uint64_t samples, uint64_t words,
                    MemprofKind kind, MemprofOrigin origin);
-void record_promoted(Domain *d, Tracked *t);
-void record_death(Domain *d, Tracked *t);
+/* Writes what has become of blocks, several at once: to be called after record_promoted and
+   record_death, before new blocks are tracked. */
+void record_fates(Domain *d);
+ALWAYS_INLINE void record_fate(Domain *d, Tracked *t, enum eventring_fate_kind kind) {
+  Memprof *m = d->memprof;
+  m->fates[m->nfates++] =
+      (struct eventring_fate){(struct eventring_tracked *)t->recording, kind};
+  if (m->nfates == FATES_AT_ONCE) record_fates(d);
+}
+ALWAYS_INLINE void record_promoted(Domain *d, Tracked *t) {
+  record_fate(d, t, EVENTRING_FATE_PROMOTED);
+}
+ALWAYS_INLINE void record_death(Domain *d, Tracked *t) {
+  record_fate(d, t, t->flags & TRACKED_OLD ? EVENTRING_FATE_FREED_OLD
+                                           : EVENTRING_FATE_FREED_YOUNG);
+}
 void memprof_end_recording(Domain *d);
 
 /* ---- shared ------------------------------------------------------------------ */
@@ -201,9 +229,13 @@ uint16_t memprof_span(const lua_State *L); /* the innermost that is open: id plu
 void memprof_enqueue(Domain *d, uint32_t id);
 /* Takes the block out of the account of its profile, if nothing refers to it. */
 void tracked_release(Memprof *m, uint32_t id);
-void tracked_forget_part(Memprof *m, uint32_t id);
+ALWAYS_INLINE void tracked_forget_part(Memprof *m, uint32_t id) {
+  uint32_t *link = heap_part_bucket(m->heap, m->tracked[id].block);
+  while (*link != id) link = &m->tracked[*link].next;
+  *link = m->tracked[id].next;
+  m->nparts--;
+}
 void tracked_die(Domain *d, uint32_t id);
-void tracked_promote(Domain *d, uint32_t id);
 bool ids_push(Ids *ids, uint32_t id);
 
 #endif

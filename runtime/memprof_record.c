@@ -67,10 +67,11 @@ void record_sample(lua_State *L, Tracked *t, uint64_t samples, uint64_t words,
   eventring_memory_sampled(d->rings, &sample, tracked_of(t));
 }
 
-void record_promoted(Domain *d, Tracked *t) { eventring_memory_promoted(d->rings, tracked_of(t)); }
-
-void record_death(Domain *d, Tracked *t) {
-  eventring_memory_freed(d->rings, tracked_of(t), t->flags & TRACKED_OLD);
+void record_fates(Domain *d) {
+  Memprof *m = d->memprof;
+  if (m->nfates == 0) return;
+  eventring_memory_fates(d->rings, m->fates, m->nfates);
+  m->nfates = 0;
 }
 
 /* ---- profiles ---------------------------------------------------------------- */

@@ -4,7 +4,9 @@
  * A stack is captured as pairs of a function's number and the index of its instruction (its
  * key): the frames of the running thread, then those of the thread that resumed it, and so
  * on. Keys lie outermost first. Nothing of it is text yet, and nothing refers to the heap.
- * A stack that was seen before is found by a hash of its keys. For a new one lines and names
+ * A stack that was seen before is found by a hash of its keys, of 128 bits: two whose hashes
+ * agree are taken for one. (To compare the keys as well would be a fifth of a capture. The
+ * hash begins with the seed of the sampler.) For a new one lines and names
  * are looked up (RuntimeHooks.frame_place, frame_name), since its functions may be gone when
  * somebody asks for them.
  *
@@ -165,14 +167,15 @@ ALWAYS_INLINE StackKey key_of(lua_State *L, Stacks *s, CallInfo *frame) {
 }
 
 /* The hash of a stack, its innermost frame last. */
-ALWAYS_INLINE uint64_t add_to_hash(uint64_t hash, StackKey key) {
+ALWAYS_INLINE StackHash add_to_hash(StackHash hash, StackKey key) {
   uint64_t word = (uint64_t)key.function << 32 | key.pc;
-  hash = (hash ^ word) * UINT64_C(0x9E3779B97F4A7C15);
-  return hash ^ hash >> 29;
+  uint64_t a = (hash.a ^ word) * UINT64_C(0x9E3779B97F4A7C15);
+  uint64_t b = (hash.b + word) * UINT64_C(0xD6E8FEB86659FD93);
+  return (StackHash){a ^ a >> 29, b ^ b >> 32};
 }
 
-static uint64_t hash_keys(const StackKey *keys, uint32_t n) {
-  uint64_t hash = 0;
+static StackHash hash_keys(const Stacks *s, const StackKey *keys, uint32_t n) {
+  StackHash hash = s->notes[0].hash;
   for (uint32_t i = 0; i < n; i++) hash = add_to_hash(hash, keys[i]);
   return hash;
 }
@@ -202,7 +205,7 @@ static bool widen_buckets(Stacks *s) {
   if (wider == NULL) return s->nstacks < s->mask;
   for (uint32_t i = 1; i < s->nstacks; i++) {
     if (s->stacks[i].depth == 0) continue;
-    uint32_t at = (uint32_t)s->stacks[i].hash & mask;
+    uint32_t at = (uint32_t)s->stacks[i].hash.a & mask;
     while (wider[at] != 0) at = (at + 1) & mask;
     wider[at] = i;
   }
@@ -231,10 +234,10 @@ static void count_new(Stacks *s, uint32_t frames) {
   s->new_frames -= frames < s->new_frames ? frames : s->new_frames;
 }
 
-static NOINLINE uint32_t add_stack(lua_State *L, Stacks *s, uint64_t hash, const StackKey *keys,
+static NOINLINE uint32_t add_stack(lua_State *L, Stacks *s, StackHash hash, const StackKey *keys,
                                    uint32_t n) {
   count_new(s, n);
-  InternedStack new = {.hash = hash, .depth = n,
+  InternedStack new = {.hash = hash, .depth = (uint16_t)n,
                        .found = s->forgetting.phase != FORGET_NOTHING};
   if (n <= MEMPROF_MOST_FRAMES - s->nframes && room_for_stack(s))
     new.keys = malloc(n * (sizeof *keys + sizeof(MemprofFrame)));
@@ -242,7 +245,7 @@ static NOINLINE uint32_t add_stack(lua_State *L, Stacks *s, uint64_t hash, const
     s->unknown++;
     return 0;
   }
-  uint32_t at = (uint32_t)hash & s->mask;
+  uint32_t at = (uint32_t)hash.a & s->mask;
   while (s->buckets[at] != 0) at = (at + 1) & s->mask;
   memcpy(new.keys, keys, n * sizeof *keys);
   resolve_frames(L, s, keys, n, frames_of(&new));
@@ -257,12 +260,12 @@ static NOINLINE uint32_t add_stack(lua_State *L, Stacks *s, uint64_t hash, const
 
 /* ---- capturing ----------------------------------------------------------- */
 
-static uint32_t find_stack(lua_State *L, Stacks *s, uint64_t hash, const StackKey *keys,
+static uint32_t find_stack(lua_State *L, Stacks *s, StackHash hash, const StackKey *keys,
                            uint32_t n) {
-  for (uint32_t at = (uint32_t)hash & s->mask; s->buckets[at] != 0; at = (at + 1) & s->mask) {
+  for (uint32_t at = (uint32_t)hash.a & s->mask; s->buckets[at] != 0; at = (at + 1) & s->mask) {
     InternedStack *stack = &s->stacks[s->buckets[at]];
-    if (stack->hash == hash && stack->depth == n &&
-        memcmp(stack->keys, keys, n * sizeof *keys) == 0) {
+    if (stack->hash.a == hash.a && stack->hash.b == hash.b) {
+      rt_assert(stack->depth == n && memcmp(stack->keys, keys, n * sizeof *keys) == 0);
       stack->found = true;
       return s->buckets[at];
     }
@@ -277,48 +280,56 @@ static uint32_t capture_all(lua_State *L, Stacks *s, uint32_t depth) {
     for (CallInfo *frame = co->ci; frame != &co->base_ci && first > last; frame = frame->prev)
       *--first = key_of(co, s, frame);
   uint32_t n = (uint32_t)(end - first);
-  return n > 0 ? find_stack(L, s, hash_keys(first, n), first, n) : 0;
+  return n > 0 ? find_stack(L, s, hash_keys(s, first, n), first, n) : 0;
 }
 
 static const Instruction no_instruction; /* of a frame that is not one of Lua */
 
-/* Returns how many frames of L, from the outermost on, are as they were noted. */
-static uint32_t count_unchanged(const lua_State *L, const Stacks *s) {
-  const CallInfo *frame = L->ci;
-  while (frame->depth > s->noted) frame = frame->prev;
-  for (const NotedFrame *note = s->notes + frame->depth; note > s->notes; note--) {
-    if (note->entries == frame->entries && note->pc == frame->u.lua.pc) break;
-    frame = frame->prev;
+/* Notes the frames of L that are not as they were noted, from the innermost on; returns how
+ * many are, from the outermost on. */
+static uint32_t note_changed(lua_State *L, Stacks *s) {
+  CallInfo *frame = L->ci;
+  uint32_t i = frame->depth, noted = s->noted;
+  for (; i > 0; i--, frame = frame->prev) {
+    NotedFrame *note = &s->notes[i];
+    if (i <= noted && note->entries == frame->entries && note->pc == frame->u.lua.pc) break;
+    note->pc = is_lua_frame(frame) ? frame->u.lua.pc : &no_instruction;
+    note->entries = frame->entries;
+    note->stack = 0;
+    s->noted_keys[i - 1] = key_of(L, s, frame);
   }
-  return frame->depth;
+  return i;
 }
 
-/* The frames beyond these are noted. */
-static NOINLINE void note_frames(lua_State *L, Stacks *s, uint32_t unchanged) {
-  CallInfo *frame = L->ci;
-  while (frame->depth > unchanged + 1) frame = frame->prev;
-  uint64_t hash = s->notes[unchanged].hash;
-  for (uint32_t i = unchanged + 1; i <= L->ci->depth; i++, frame = frame->next) {
-    s->noted_keys[i - 1] = key_of(L, s, frame);
-    hash = add_to_hash(hash, s->noted_keys[i - 1]);
-    s->notes[i] = (NotedFrame){is_lua_frame(frame) ? frame->u.lua.pc : &no_instruction, hash,
-                               frame->entries};
-  }
+static void hash_noted(Stacks *s, uint32_t unchanged, uint32_t n) {
+  StackHash hash = s->notes[unchanged].hash;
+  for (uint32_t i = unchanged; i < n; i++)
+    s->notes[i + 1].hash = hash = add_to_hash(hash, s->noted_keys[i]);
+}
+
+/* Of more frames than that. */
+static uint32_t capture_part(lua_State *L, Stacks *s, uint32_t n, uint32_t depth, bool changed) {
+  if (!changed && s->latest_depth == depth && s->latest != 0) return s->latest;
+  const StackKey *keys = s->noted_keys + (n - depth);
+  s->latest = find_stack(L, s, hash_keys(s, keys, depth), keys, depth);
+  s->latest_depth = depth;
+  return s->latest;
 }
 
 /* That of the main thread, at most `depth` frames of it. */
 static uint32_t capture_noted(lua_State *L, Stacks *s, uint32_t depth) {
-  uint32_t n = L->ci->depth, unchanged = count_unchanged(L, s);
-  if (depth > n) depth = n;
-  if (unchanged == n && s->noted == n && s->latest_depth == depth) return s->latest;
-  if (depth == 0) return 0;
-  if (unchanged < n) note_frames(L, s, unchanged);
-  const StackKey *keys = s->noted_keys + (n - depth);
-  uint64_t hash = depth == n ? s->notes[n].hash : hash_keys(keys, depth);
-  s->latest = find_stack(L, s, hash, keys, depth);
-  s->latest_depth = depth;
-  s->noted = s->latest != 0 ? n : 0;
-  return s->latest;
+  uint32_t n = L->ci->depth;
+  if (depth == 0 || n == 0) return 0;
+  uint32_t unchanged = note_changed(L, s);
+  bool changed = unchanged != n || s->noted != n;
+  if (unchanged < n) hash_noted(s, unchanged, n);
+  s->noted = n;
+  if (depth < n) return capture_part(L, s, n, depth, changed);
+  NotedFrame *note = &s->notes[n];
+  if (note->stack != 0) s->stacks[note->stack].found = true;
+  else note->stack = find_stack(L, s, note->hash, s->noted_keys, n);
+  if (changed) s->latest = 0;
+  return note->stack;
 }
 
 uint32_t stacks_capture(lua_State *L, Stacks *s, uint32_t depth) {
@@ -349,7 +360,7 @@ const MemprofFunction *memprof_function(const Domain *d, uint32_t function) {
 
 /* ---- beginning and end --------------------------------------------------- */
 
-bool stacks_init(Stacks *s) {
+bool stacks_init(Stacks *s, uint64_t seed) {
   *s = (Stacks){.nstacks = 1, .mask = LEAST_BUCKETS - 1};
   stacks_await_new(s);
   s->keys = malloc(MEMPROF_MAX_DEPTH * sizeof *s->keys);
@@ -359,7 +370,7 @@ bool stacks_init(Stacks *s) {
   if (s->keys == NULL || s->noted_keys == NULL || s->notes == NULL || s->buckets == NULL ||
       !grow(&s->functions, &s->functions_room, 0, sizeof *s->functions))
     return false;
-  s->notes[0] = (NotedFrame){&no_instruction, 0, 0};
+  s->notes[0] = (NotedFrame){.hash = {seed, ~seed}, .pc = &no_instruction};
   s->functions[0] = (MemprofFunction){.name = strdup("?"), .source = strdup("?")};
   s->nfunctions = 1;
   return s->functions[0].name != NULL && s->functions[0].source != NULL;

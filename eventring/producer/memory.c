@@ -93,6 +93,23 @@ static inline void emit(struct evr_domain *d, enum eventring_memory_event what, 
   if (is_on(d)) eventring_emit1(&d->lanes.hot, EVENTRING_ALLOC, tail_of(what, 1), value);
 }
 
+/* As eventring_emit1, at a time that was read before. */
+static inline void emit_at(struct evr_domain *d, uint64_t tail, uint64_t ticks, uint64_t value) {
+  struct eventring_lane *lane = &d->lanes.hot.lane[EVENTRING_ALLOC];
+  uint64_t *next = lane->next;
+  uint64_t *limit = __atomic_load_n(&lane->limit, __ATOMIC_RELAXED);
+  if (__builtin_expect((uintptr_t)next + 16 > (uintptr_t)limit, 0) ||
+      __builtin_expect(ticks > lane->expires, 0)) {
+    eventring_emit_slow(&d->lanes.hot, EVENTRING_ALLOC, tail, ticks, &value, 1);
+    return;
+  }
+  __atomic_store_n(next + 1, value, __ATOMIC_RELAXED);
+  /* release: pairs with the reader's acquire load of this word */
+  __atomic_store_n(next, ticks << EVENTRING_WORD_TIME_SHIFT | tail, __ATOMIC_RELEASE);
+  lane->next = next + 2;
+  lane->extra++;
+}
+
 /* As eventring_emit1, with three words of payload. */
 static inline void emit_sample(struct evr_domain *d, const uint64_t words[3]) {
   struct eventring_lane *lane = &d->lanes.hot.lane[EVENTRING_ALLOC];
@@ -188,21 +205,36 @@ void eventring_memory_sampled(eventring_domain *domain, const struct eventring_s
   emit_sample(d, words);
 }
 
-static bool is_of(const struct evr_domain *d, const struct eventring_tracked *block) {
-  return d->heap && block->profile == evr_heap_number(d->heap);
+/* Counts it; false: the block is of another profile. */
+static inline bool count_fate(struct evr_heap *heap, const struct eventring_fate *fate) {
+  if (fate->kind == EVENTRING_FATE_PROMOTED)
+    return fate->block->profile == evr_heap_number(heap);
+  return evr_heap_release(heap, fate->block);
+}
+
+void eventring_memory_fates(eventring_domain *domain, const struct eventring_fate *fates,
+                            size_t count) {
+  struct evr_domain *d = (struct evr_domain *)domain;
+  if (!d->heap || !count) return;
+  bool on = is_on(d);
+  uint64_t ticks = on ? eventring_ticks() : 0;
+  const uint64_t tail[] = {[EVENTRING_FATE_PROMOTED] = tail_of(EVENTRING_MEMORY_PROMOTE, 1),
+                           [EVENTRING_FATE_FREED_YOUNG] = tail_of(EVENTRING_MEMORY_FREE_YOUNG, 1),
+                           [EVENTRING_FATE_FREED_OLD] = tail_of(EVENTRING_MEMORY_FREE_OLD, 1)};
+  for (size_t i = 0; i < count; i++)
+    if (count_fate(d->heap, &fates[i]) && on)
+      emit_at(d, tail[fates[i].kind], ticks, fates[i].block->block & FORMAT_BLOCK_NUMBERS);
 }
 
 void eventring_memory_promoted(eventring_domain *domain, const struct eventring_tracked *block) {
-  struct evr_domain *d = (struct evr_domain *)domain;
-  if (is_of(d, block)) emit(d, EVENTRING_MEMORY_PROMOTE, block->block & FORMAT_BLOCK_NUMBERS);
+  eventring_memory_fates(domain, &(struct eventring_fate){block, EVENTRING_FATE_PROMOTED}, 1);
 }
 
 void eventring_memory_freed(eventring_domain *domain, const struct eventring_tracked *block,
                             bool old) {
-  struct evr_domain *d = (struct evr_domain *)domain;
-  if (!d->heap || !evr_heap_release(d->heap, block)) return;
-  emit(d, old ? EVENTRING_MEMORY_FREE_OLD : EVENTRING_MEMORY_FREE_YOUNG,
-       block->block & FORMAT_BLOCK_NUMBERS);
+  struct eventring_fate fate = {block, old ? EVENTRING_FATE_FREED_OLD
+                                           : EVENTRING_FATE_FREED_YOUNG};
+  eventring_memory_fates(domain, &fate, 1);
 }
 
 void eventring_memory_collected(eventring_domain *domain,

@@ -148,13 +148,17 @@ struct seen_memory {
   unsigned count;
   enum eventring_memory_event what[64];
   struct eventring_memory memory[64];
+  uint64_t ns[64];
 };
 
 static int see_memory(void *context, const struct eventring_event *event) {
   struct seen_memory *seen = context;
   if (seen->count == 64) return 1;
   enum eventring_memory_event what = eventring_event_memory(event, &seen->memory[seen->count]);
-  if (what) seen->what[seen->count++] = what;
+  if (what) {
+    seen->ns[seen->count] = event->ns;
+    seen->what[seen->count++] = what;
+  }
   return 0;
 }
 
@@ -196,6 +200,34 @@ static void events_are_delivered(void **state) {
   assert_int_equal(seen.memory[5].block, seen.memory[1].block);
   assert_int_equal(seen.memory[6].block, seen.memory[2].block);
   assert_int_equal(seen.memory[4].collection, 1);
+  eventring_close(c);
+  end(d);
+}
+
+static void fates_are_delivered_in_order(void **state) {
+  (void)state;
+  enum { BLOCKS = 20 };
+  static const struct eventring_callbacks callbacks = {.event = see_memory};
+  eventring_domain *d = start_sampled();
+  assert_int_equal(eventring_memory_start(d, RATE), EVENTRING_OK);
+  struct eventring_tracked block[BLOCKS], unknown = {.profile = UINT32_MAX};
+  for (int i = 0; i < BLOCKS; i++)
+    eventring_memory_sampled(d, &(struct eventring_sample){1, 2, 3, 0, 0, 0}, &block[i]);
+  struct eventring_fate fates[BLOCKS + 1];
+  for (int i = 0; i < BLOCKS; i++)
+    fates[i] = (struct eventring_fate){&block[i], (enum eventring_fate_kind)(i % 3)};
+  fates[BLOCKS] = (struct eventring_fate){&unknown, EVENTRING_FATE_FREED_OLD}; /* nothing */
+  eventring_memory_fates(d, fates, BLOCKS + 1);
+  eventring_memory_fates(d, fates, 0);
+  eventring_cursor *c = open_self(0);
+  struct seen_memory seen = {0};
+  assert_true(eventring_poll(c, &callbacks, &seen, 0) >= 0);
+  assert_int_equal(seen.count, 1 + 2 * BLOCKS);
+  for (int i = 0, at = 1 + BLOCKS; i < BLOCKS; i++, at++) {
+    assert_int_equal(seen.what[at], EVENTRING_MEMORY_PROMOTE + i % 3);
+    assert_int_equal(seen.memory[at].block, seen.memory[1 + i].block);
+    assert_true(seen.ns[at] >= seen.ns[at - 1]);
+  }
   eventring_close(c);
   end(d);
 }
@@ -454,6 +486,7 @@ int main(void) {
       cmocka_unit_test(stacks_share_their_callers),
       cmocka_unit_test(many_stacks),
       cmocka_unit_test(events_are_delivered),
+      cmocka_unit_test(fates_are_delivered_in_order),
       cmocka_unit_test(the_rate_is_controlled),
       cmocka_unit_test(rates_are_parsed),
       cmocka_unit_test(a_profile_is_kept),

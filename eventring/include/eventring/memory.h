@@ -18,7 +18,8 @@
  *   eventring_memory_start       a profile begins
  *   eventring_memory_sampled     for each block with samples; then, at most once each,
  *   eventring_memory_promoted    by a collection, and
- *   eventring_memory_freed       dead
+ *   eventring_memory_freed       dead; or both, of many blocks at once, by
+ *   eventring_memory_fates
  *   eventring_memory_collected   after each collection
  *   eventring_memory_stop        the profile ends
  *
@@ -141,6 +142,20 @@ void eventring_memory_promoted(eventring_domain *domain, const struct eventring_
 /* It is dead; `old`: it had been promoted, or allocated as old. Owner. */
 void eventring_memory_freed(eventring_domain *domain, const struct eventring_tracked *block,
                             bool old);
+enum eventring_fate_kind {
+  EVENTRING_FATE_PROMOTED,   /* as eventring_memory_promoted */
+  EVENTRING_FATE_FREED_YOUNG, /* as eventring_memory_freed */
+  EVENTRING_FATE_FREED_OLD
+};
+struct eventring_fate {
+  const struct eventring_tracked *block;
+  enum eventring_fate_kind kind;
+};
+/* The same for `count` blocks, in this order. The clock is read once, so their events have
+   one time: that is what they cost most where reading it takes long. A few dozen at once are
+   best: so events of other domains do not come between that time and the writing. Owner. */
+void eventring_memory_fates(eventring_domain *domain, const struct eventring_fate *fates,
+                            size_t count);
 
 /* What a collection knows. */
 struct eventring_collection {
