@@ -717,7 +717,8 @@ static void forget_taken(Heap *h, const LargeHeader *large) {
 
 /* The part is given back, while blocks are sampled. */
 ALWAYS_INLINE void note_freed(Domain *d, const void *part) {
-  if (*heap_part_bucket(&d->heap, part) != 0) memprof_part_gone(d, part);
+  uint32_t i = heap_part_index(&d->heap, part);
+  if (d->heap.sampled_parts[i / 64] >> i % 64 & 1) memprof_part_gone(d, part);
 }
 
 void heap_free_part(lua_State *L, void *part, size_t size) {

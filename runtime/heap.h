@@ -196,8 +196,9 @@ typedef struct Heap {
   /* Sampling (memprof.c). The block that takes heap_asked_at_cursor, or heap_asked_elsewhere,
    * beyond this is sampled; SAMPLE_NEVER: none */
   uint64_t sample_at, sample_elsewhere_at;
-  /* Sampled parts by address (heap_part_bucket): the first of a chain, 0: none */
-  uint32_t *sampled_parts;
+  /* Sampled parts by address (heap_part_index): a bit for each place in the table of the
+     sampler, 0: that is empty */
+  uint64_t *sampled_parts;
   uint32_t sampled_parts_mask;
   bool watched;             /* blocks are sampled, or tracked: the doors report */
   bool orphans;             /* parts were sampled whose table is made next */
@@ -354,10 +355,10 @@ ALWAYS_INLINE void heap_plant_elsewhere(Heap *h, uint64_t at) {
   h->elsewhere_left = (int64_t)(at - heap_asked_elsewhere(h));
   h->sample_elsewhere_at = at;
 }
-/* While blocks are sampled: where the chain of this one begins. */
-ALWAYS_INLINE uint32_t *heap_part_bucket(const Heap *h, const void *part) {
+/* While blocks are sampled: the place of this one in the table of the sampler. */
+ALWAYS_INLINE uint32_t heap_part_index(const Heap *h, const void *part) {
   uint64_t hash = (uintptr_t)part * UINT64_C(0x9E3779B97F4A7C15);
-  return &h->sampled_parts[(uint32_t)(hash >> 32) & h->sampled_parts_mask];
+  return (uint32_t)(hash >> 32) & h->sampled_parts_mask;
 }
 /* Bytes taken since the last minor collection. */
 ALWAYS_INLINE size_t heap_taken(const Heap *h) { return h->young_bytes + h->large_debt; }

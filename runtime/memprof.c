@@ -91,6 +91,7 @@ static void free_all(Memprof *m) {
   free(m->old.items);
   free(m->queue.items);
   free(m->dropped.items);
+  free(m->parts);
   free(m->heap->sampled_parts);
   m->heap->sampled_parts = NULL;
   free(m->profiles);
@@ -102,13 +103,14 @@ static Memprof *new_memprof(Domain *d) {
   Memprof *m = calloc(1, sizeof *m);
   if (m == NULL) return NULL;
   m->heap = &d->heap;
-  m->heap->sampled_parts = calloc(LEAST_PARTS, sizeof *m->heap->sampled_parts);
+  m->parts = calloc(LEAST_PARTS, sizeof *m->parts);
+  m->heap->sampled_parts = calloc(LEAST_PARTS / 64, sizeof *m->heap->sampled_parts);
   m->heap->sampled_parts_mask = LEAST_PARTS - 1;
   m->ntracked = m->nprofiles = 1;
   m->seed = first_seed();
   for (int i = 0; i < SUBSCRIBERS; i++)
     stream_seed(&m->streams[i], m->seed + (uint64_t)d->id * 1000003 + (uint64_t)i);
-  if (!stacks_init(&m->stacks, m->seed) || m->heap->sampled_parts == NULL) {
+  if (!stacks_init(&m->stacks, m->seed) || m->parts == NULL || m->heap->sampled_parts == NULL) {
     free_all(m);
     return NULL;
   }
@@ -176,17 +178,24 @@ static uint32_t new_entry(Memprof *m) {
 /* ---- parts by address ---------------------------------------------------- */
 
 static void link_part(Memprof *m, uint32_t id) {
-  uint32_t *bucket = heap_part_bucket(m->heap, m->tracked[id].block);
-  m->tracked[id].next = *bucket;
-  *bucket = id;
+  uint32_t i = heap_part_index(m->heap, m->tracked[id].block);
+  m->tracked[id].next = m->parts[i];
+  m->parts[i] = id;
+  m->heap->sampled_parts[i / 64] |= UINT64_C(1) << i % 64;
 }
 
-static void widen_parts(Memprof *m) {
-  uint32_t *old = m->heap->sampled_parts, before = m->heap->sampled_parts_mask;
-  uint32_t mask = 2 * before + 1;
+static NOINLINE void widen_parts(Memprof *m) {
+  uint32_t *old = m->parts, before = m->heap->sampled_parts_mask, mask = 2 * before + 1;
   uint32_t *wider = calloc((size_t)mask + 1, sizeof *wider);
-  if (wider == NULL) return; /* its chains get longer */
-  m->heap->sampled_parts = wider;
+  uint64_t *filter = calloc(((size_t)mask + 1) / 64, sizeof *filter);
+  if (wider == NULL || filter == NULL) { /* its chains get longer */
+    free(wider);
+    free(filter);
+    return;
+  }
+  free(m->heap->sampled_parts);
+  m->parts = wider;
+  m->heap->sampled_parts = filter;
   m->heap->sampled_parts_mask = mask;
   for (uint32_t i = 0; i <= before; i++)
     for (uint32_t id = old[i], next; id != 0; id = next) {
@@ -274,7 +283,7 @@ void memprof_enqueue(Domain *d, uint32_t id) {
 
 static bool has_callbacks(const Profile *p) { return p->wants != 0; }
 
-/* An entry in its list; NULL: no memory. */
+/* An entry in its list, without a sample; NULL: no memory. */
 static Tracked *track(Domain *d, Subscriber subscriber, void *block, MemprofKind kind,
                       GCObject *owner, uint32_t *id) {
   Memprof *m = d->memprof;
@@ -286,11 +295,19 @@ static Tracked *track(Domain *d, Subscriber subscriber, void *block, MemprofKind
     m->free = *id;
     return NULL;
   }
-  *t = (Tracked){.block = block, .owner = owner, .subscriber = (uint8_t)subscriber,
-                 .flags = flags | TRACKED_LISTED};
-  if (flags & TRACKED_PART) note_part(m, *id);
-  if (flags & TRACKED_PART && owner == NULL) d->heap.orphans = true;
+  t->block = block;
+  t->owner = owner;
+  t->next = 0;
+  t->flags = flags | TRACKED_LISTED;
+  t->subscriber = (uint8_t)subscriber;
   return t;
+}
+
+/* It is in its list and has its sample: a part is found by its address from now on. */
+ALWAYS_INLINE void note_if_part(Domain *d, const Tracked *t, uint32_t id) {
+  if (!(t->flags & TRACKED_PART)) return;
+  note_part(d->memprof, id);
+  if (t->owner == NULL) d->heap.orphans = true;
 }
 
 static void note_guest(lua_State *L, void *block, uint64_t samples, uint64_t words,
@@ -307,6 +324,7 @@ static void note_guest(lua_State *L, void *block, uint64_t samples, uint64_t wor
     return;
   }
   enter_guest(L, t, samples, words, kind);
+  note_if_part(d, t, id);
   if (has_callbacks(p)) memprof_enqueue(d, id);
 }
 
@@ -316,6 +334,7 @@ static void note_recording(lua_State *L, void *block, uint64_t samples, uint64_t
   uint32_t id;
   Tracked untracked, *t = track(L->domain, SUBSCRIBER_RECORDING, block, kind, owner, &id);
   record_sample(L, t != NULL ? t : &untracked, samples, words, kind, origin_of(L, kind));
+  if (t != NULL) note_if_part(L->domain, t, id);
 }
 
 /* The block has taken the meter to `end`. */
@@ -346,6 +365,7 @@ static void adopt(Domain *d, GCObject *o, MemprofKind kind) {
 void memprof_took(lua_State *L, void *p, size_t size, MemprofKind kind, void *owner) {
   Heap *h = &L->domain->heap;
   if (kind == MEMPROF_THREAD) p = (char *)p + LUA_EXTRASPACE; /* where the object begins */
+  __builtin_prefetch(&L->domain->memprof->parts[heap_part_index(h, p)], 1);
   if (unlikely(h->orphans)) adopt(L->domain, p, kind);
   uint64_t at_cursor = heap_asked_at_cursor(h), words = heap_round(size) / 8;
   if (at_cursor > h->sample_at)
@@ -378,7 +398,7 @@ void memprof_took_external(lua_State *L, void *record, size_t more, Userdata *ow
 void memprof_part_gone(Domain *d, const void *part) {
   Memprof *m = d->memprof;
   if (m->nparts == 0) return;
-  for (uint32_t id = *heap_part_bucket(m->heap, part), next; id != 0; id = next) {
+  for (uint32_t id = m->parts[heap_part_index(m->heap, part)], next; id != 0; id = next) {
     next = m->tracked[id].next;
     if (m->tracked[id].block == part) tracked_die(d, id);
   }
@@ -393,8 +413,8 @@ void memprof_frames_gone(Domain *d, const CallInfo *first) {
 void memprof_part_moved(Domain *d, const void *from, void *to) {
   Memprof *m = d->memprof;
   if (from == to || m->nparts == 0) return;
-  uint32_t moved = 0;
-  for (uint32_t *link = heap_part_bucket(m->heap, from); *link != 0;) {
+  uint32_t moved = 0, i = heap_part_index(m->heap, from);
+  for (uint32_t *link = &m->parts[i]; *link != 0;) {
     uint32_t id = *link;
     Tracked *t = &m->tracked[id];
     if (t->block != from) {
@@ -406,6 +426,7 @@ void memprof_part_moved(Domain *d, const void *from, void *to) {
     t->next = moved;
     moved = id;
   }
+  parts_update_filter(m, i);
   for (uint32_t next; moved != 0; moved = next) {
     next = m->tracked[moved].next;
     link_part(m, moved);

@@ -9,7 +9,7 @@
 #include "thread.h"
 
 #define TRACKED_WORK 64 /* of examining one: it is a cache miss, and so is its block */
-#define PREFETCH_AHEAD 8 /* blocks; entries twice as far */
+#define PREFETCH_AHEAD 16 /* blocks; entries twice as far */
 
 static NOINLINE void leave_profile(Memprof *m, const Tracked *t) {
   Profile *p = &m->profiles[t->guest.profile];
@@ -78,8 +78,10 @@ ALWAYS_INLINE const GCObject *object_of(const Tracked *t) {
 ALWAYS_INLINE void prefetch_ahead(const Memprof *m, const Ids *list, size_t i) {
   if (i + 2 * PREFETCH_AHEAD < list->n)
     __builtin_prefetch(&m->tracked[list->items[i + 2 * PREFETCH_AHEAD]], 1);
-  if (i + PREFETCH_AHEAD < list->n)
-    __builtin_prefetch(object_of(&m->tracked[list->items[i + PREFETCH_AHEAD]]));
+  if (i + PREFETCH_AHEAD >= list->n) return;
+  const Tracked *t = &m->tracked[list->items[i + PREFETCH_AHEAD]];
+  __builtin_prefetch(object_of(t));
+  __builtin_prefetch(&m->parts[heap_part_index(m->heap, t->block)], 1);
 }
 
 ALWAYS_INLINE Fate minor_fate(const Tracked *t) {

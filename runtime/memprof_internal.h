@@ -175,7 +175,8 @@ struct Memprof {
   uint32_t ntracked, tracked_room, free;
   Ids young, old;
   size_t major_from, major_to; /* of `old`: examined, kept */
-  Heap *heap;          /* which has the parts by address */
+  Heap *heap;          /* which has a filter of the parts */
+  uint32_t *parts;     /* by address, heap_part_index: the first of a chain; 0: none */
   uint32_t nparts;
   Ids queue;           /* callbacks that are due, from queue_first on */
   size_t queue_first;
@@ -229,10 +230,15 @@ uint16_t memprof_span(const lua_State *L); /* the innermost that is open: id plu
 void memprof_enqueue(Domain *d, uint32_t id);
 /* Takes the block out of the account of its profile, if nothing refers to it. */
 void tracked_release(Memprof *m, uint32_t id);
+/* A chain may have become empty. */
+ALWAYS_INLINE void parts_update_filter(Memprof *m, uint32_t i) {
+  if (m->parts[i] == 0) m->heap->sampled_parts[i / 64] &= ~(UINT64_C(1) << i % 64);
+}
 ALWAYS_INLINE void tracked_forget_part(Memprof *m, uint32_t id) {
-  uint32_t *link = heap_part_bucket(m->heap, m->tracked[id].block);
+  uint32_t i = heap_part_index(m->heap, m->tracked[id].block), *link = &m->parts[i];
   while (*link != id) link = &m->tracked[*link].next;
   *link = m->tracked[id].next;
+  parts_update_filter(m, i);
   m->nparts--;
 }
 void tracked_die(Domain *d, uint32_t id);

@@ -42,11 +42,12 @@ enum {
   HEAP_BLOCKS = 512, PAGE_BLOCKS = 4096 /* as FORMAT_RECORD_KINDS has it */
 };
 
-struct entry {
-  uint64_t key[2]; /* stack; span, kind and origin */
+struct entry { /* a line of the cache */
+  uint64_t key; /* key_of */
   struct format_amount live, allocated, temporary;
   uint64_t peak_samples;
 };
+_Static_assert(sizeof(struct entry) == 64, "a line");
 
 struct pair { /* two blocks that take turns */
   struct format_block *block[2];
@@ -61,19 +62,20 @@ struct evr_heap_place { /* the blocks of a profile */
 };
 
 struct evr_heap {
-  double rate;
-  uint32_t number;
-  uint64_t start_ticks, blocks, collections;
-  uint64_t words, live_words; /* counted, at the last collection */
-  uint64_t weight[SMALL_WORDS + 1];
+  /* what each sample reads and writes: two lines of the cache */
   struct entry *entry;
-  uint32_t count, room;
   uint32_t *index; /* entry + 1, by its key; 0: free */
-  uint32_t index_size;
   uint8_t *dirty; /* pages that have changed since they were written */
-  uint32_t dirty_room;
+  uint32_t index_size, count;
+  uint64_t blocks, collections;
+  uint32_t number;
   bool full; /* no page was left for a new entry */
   struct format_amount live, allocated, temporary; /* sums */
+  double rate;
+  uint64_t start_ticks;
+  uint64_t words, live_words; /* counted, at the last collection */
+  uint64_t weight[SMALL_WORDS + 1];
+  uint32_t room, dirty_room;
   uint64_t peak_samples, peak_ticks;
   struct evr_recording *recording; /* that the place is in, or NULL */
   struct evr_heap_place *place;
@@ -103,17 +105,16 @@ static inline uint64_t weight(const struct evr_heap *h, uint64_t words) {
 
 /* ---- Entries ------------------------------------------------------------------------------ */
 
-static inline uint32_t hash_of(const uint64_t key[2]) {
-  uint64_t hash = (key[0] ^ key[1] << 32) * 0x9e3779b97f4a7c15;
-  return (uint32_t)(hash >> 32);
+static inline uint64_t key_of(uint32_t stack, uint16_t span, uint8_t kind, uint8_t origin) {
+  return stack | (uint64_t)span << 32 | (uint64_t)kind << 48 | (uint64_t)origin << 56;
 }
 
-static inline uint32_t *find_place(const struct evr_heap *h, const uint64_t key[2]) {
+static inline uint32_t hash_of(uint64_t key) { return (uint32_t)(key * 0x9e3779b97f4a7c15 >> 32); }
+
+static inline uint32_t *find_place(const struct evr_heap *h, uint64_t key) {
   for (uint32_t at = hash_of(key);; at++) {
     uint32_t *place = &h->index[at & (h->index_size - 1)];
-    if (!*place) return place;
-    const struct entry *e = &h->entry[*place - 1];
-    if (e->key[0] == key[0] && e->key[1] == key[1]) return place;
+    if (!*place || h->entry[*place - 1].key == key) return place;
   }
 }
 
@@ -141,18 +142,28 @@ static bool grow_dirty(struct evr_heap *h) {
   return true;
 }
 
-static bool add_entry(struct evr_heap *h, const uint64_t key[2]) {
-  if (h->count >= MOST_ENTRIES || !grow_index(h) || !grow_dirty(h) ||
-      !evr_make_room(&h->entry, &h->room, h->count, PAGE, sizeof *h->entry))
+static bool grow_entries(struct evr_heap *h) {
+  if (h->count < h->room) return true;
+  uint32_t room = h->room ? 2 * h->room : PAGE;
+  struct entry *entry = aligned_alloc(sizeof *entry, room * sizeof *entry);
+  if (!entry) return false;
+  if (h->count) memcpy(entry, h->entry, h->count * sizeof *entry);
+  free(h->entry);
+  h->entry = entry;
+  h->room = room;
+  return true;
+}
+
+static bool add_entry(struct evr_heap *h, uint64_t key) {
+  if (h->count >= MOST_ENTRIES || !grow_index(h) || !grow_dirty(h) || !grow_entries(h))
     return false;
-  h->entry[h->count] = (struct entry){.key = {key[0], key[1]}};
+  h->entry[h->count] = (struct entry){.key = key};
   *find_place(h, key) = ++h->count;
   return true;
 }
 
 /* The first entry where there is no room. */
-static __attribute__((cold, noinline)) uint32_t new_entry(struct evr_heap *h,
-                                                          const uint64_t key[2]) {
+static __attribute__((cold, noinline)) uint32_t new_entry(struct evr_heap *h, uint64_t key) {
   int saved = errno;
   bool added = !h->full && add_entry(h, key);
   errno = saved;
@@ -160,11 +171,10 @@ static __attribute__((cold, noinline)) uint32_t new_entry(struct evr_heap *h,
 }
 
 struct evr_heap *evr_heap_new(double rate) {
-  static const uint64_t other[2] = {UINT32_MAX, 0};
   static uint32_t numbers; /* atomic */
   struct evr_heap *h = calloc(1, sizeof *h);
   if (!h) return NULL;
-  if (!add_entry(h, other)) {
+  if (!add_entry(h, key_of(UINT32_MAX, 0, 0, 0))) {
     evr_heap_free(h);
     return NULL;
   }
@@ -201,7 +211,7 @@ static inline void take(struct format_amount *from, uint64_t samples, uint64_t o
 
 void evr_heap_allocate(struct evr_heap *h, const struct eventring_sample *s,
                        struct eventring_tracked *tracked) {
-  uint64_t key[2] = {s->stack, s->span | (uint64_t)s->kind << 16 | (uint64_t)s->origin << 24};
+  uint64_t key = key_of(s->stack, s->span, s->kind, s->origin);
   uint32_t at = *find_place(h, key);
   at = __builtin_expect(at != 0, 1) ? at - 1 : new_entry(h, key);
   struct entry *e = &h->entry[at];
@@ -397,9 +407,9 @@ static void write_image(struct pair *pair, struct image *image, uint64_t generat
 
 static void add_entry_record(struct image *image, const struct entry *e) {
   struct format_heap_entry record = {
-      .first = format_record(FORMAT_HEAP_ENTRY_WORDS, 1, (uint32_t)e->key[0]),
-      .span = (uint16_t)e->key[1], .kind = (uint8_t)(e->key[1] >> 16),
-      .origin = (uint8_t)(e->key[1] >> 24), .live = e->live, .allocated = e->allocated,
+      .first = format_record(FORMAT_HEAP_ENTRY_WORDS, 1, (uint32_t)e->key),
+      .span = (uint16_t)(e->key >> 32), .kind = (uint8_t)(e->key >> 48),
+      .origin = (uint8_t)(e->key >> 56), .live = e->live, .allocated = e->allocated,
       .temporary = e->temporary, .peak_samples = e->peak_samples};
   memcpy(image->words + image->end, &record, sizeof record);
   image->end += FORMAT_HEAP_ENTRY_WORDS;
