@@ -510,7 +510,7 @@ static void *note_failure(Domain *d) {
   return NULL;
 }
 
-void *heap_try_alloc(Domain *d, size_t size) {
+SAMPLE_PATH void *heap_try_alloc(Domain *d, size_t size) {
   if (stress_allocation_fails()) return note_failure(d);
   void *p = heap_is_large(size) ? heap_large_alloc(d, size, false) : alloc_small(d, size);
   return p != NULL ? p : note_failure(d);
@@ -521,7 +521,7 @@ _Noreturn static NOINLINE void fail(lua_State *L) {
   error_memory(L);
 }
 
-NOINLINE void *heap_alloc_slow(lua_State *L, size_t size, MemprofKind kind) {
+SAMPLE_PATH NOINLINE void *heap_alloc_slow(lua_State *L, size_t size, MemprofKind kind) {
   void *p = heap_try_alloc(L->domain, size);
   if (unlikely(p == NULL)) fail(L);
   if (unlikely(L->domain->heap.watched)) memprof_took(L, p, size, kind, NULL);
@@ -644,7 +644,7 @@ ALWAYS_INLINE void *try_alloc_part(lua_State *L, size_t size, MemprofKind kind, 
   return part;
 }
 
-static NOINLINE void *alloc_part_slow(lua_State *L, size_t size, MemprofKind kind, void *owner) {
+SAMPLE_PATH static NOINLINE void *alloc_part_slow(lua_State *L, size_t size, MemprofKind kind, void *owner) {
   void *p = heap_try_alloc(L->domain, size);
   if (unlikely(p == NULL)) fail(L);
   if (unlikely(L->domain->heap.watched)) memprof_took(L, p, size, kind, owner);

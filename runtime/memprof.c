@@ -60,7 +60,7 @@
 
 /* ---- memory -------------------------------------------------------------- */
 
-bool ids_push(Ids *ids, uint32_t id) {
+SAMPLE_PATH bool ids_push(Ids *ids, uint32_t id) {
   if (ids->n == ids->capacity) {
     size_t capacity = ids->capacity == 0 ? 256 : 2 * ids->capacity;
     uint32_t *grown = realloc(ids->items, capacity * sizeof *grown);
@@ -100,8 +100,9 @@ static void free_all(Memprof *m) {
 }
 
 static Memprof *new_memprof(Domain *d) {
-  Memprof *m = calloc(1, sizeof *m);
+  Memprof *m = aligned_alloc(_Alignof(Memprof), sizeof *m);
   if (m == NULL) return NULL;
+  memset(m, 0, sizeof *m);
   m->heap = &d->heap;
   m->parts = calloc(LEAST_PARTS, sizeof *m->parts);
   m->heap->sampled_parts = calloc(LEAST_PARTS / 64, sizeof *m->heap->sampled_parts);
@@ -164,7 +165,7 @@ static bool grow_tracked(Memprof *m) {
   return true;
 }
 
-static uint32_t new_entry(Memprof *m) {
+SAMPLE_PATH static uint32_t new_entry(Memprof *m) {
   uint32_t id = m->free;
   if (id != 0) {
     m->free = m->tracked[id].next;
@@ -177,7 +178,7 @@ static uint32_t new_entry(Memprof *m) {
 
 /* ---- parts by address ---------------------------------------------------- */
 
-static void link_part(Memprof *m, uint32_t id) {
+SAMPLE_PATH static void link_part(Memprof *m, uint32_t id) {
   uint32_t i = heap_part_index(m->heap, m->tracked[id].block);
   m->tracked[id].next = m->parts[i];
   m->parts[i] = id;
@@ -237,7 +238,7 @@ static MemprofOrigin origin_of(const lua_State *L, MemprofKind kind) {
   return is_lua_frame(L->domain->current->ci) ? MEMPROF_FROM_PROGRAM : MEMPROF_FROM_LIBRARY;
 }
 
-uint16_t memprof_span(const lua_State *L) {
+SAMPLE_PATH uint16_t memprof_span(const lua_State *L) {
   const Domain *d = L->domain;
   return d->hooks.innermost_span != NULL ? d->hooks.innermost_span(d->current) : 0;
 }
@@ -284,7 +285,7 @@ void memprof_enqueue(Domain *d, uint32_t id) {
 static bool has_callbacks(const Profile *p) { return p->wants != 0; }
 
 /* An entry in its list, without a sample; NULL: no memory. */
-static Tracked *track(Domain *d, Subscriber subscriber, void *block, MemprofKind kind,
+ALWAYS_INLINE Tracked *track(Domain *d, Subscriber subscriber, void *block, MemprofKind kind,
                       GCObject *owner, uint32_t *id) {
   Memprof *m = d->memprof;
   uint16_t flags = flags_of(kind, owner);
@@ -329,16 +330,17 @@ static void note_guest(lua_State *L, void *block, uint64_t samples, uint64_t wor
 }
 
 /* Without memory to track it the block counts as one that lives for ever. */
-static void note_recording(lua_State *L, void *block, uint64_t samples, uint64_t words,
+ALWAYS_INLINE void note_recording(lua_State *L, void *block, uint64_t samples, uint64_t words,
                            MemprofKind kind, GCObject *owner) {
   uint32_t id;
+  eventring_memory_expect(L->domain->rings);
   Tracked untracked, *t = track(L->domain, SUBSCRIBER_RECORDING, block, kind, owner, &id);
   record_sample(L, t != NULL ? t : &untracked, samples, words, kind, origin_of(L, kind));
   if (t != NULL) note_if_part(L->domain, t, id);
 }
 
 /* The block has taken the meter to `end`. */
-static void note_sampled(lua_State *L, Meter meter, uint64_t end, void *block, uint64_t words,
+SAMPLE_PATH static void note_sampled(lua_State *L, Meter meter, uint64_t end, void *block, uint64_t words,
                          MemprofKind kind, GCObject *owner) {
   Memprof *m = L->domain->memprof;
   MemprofStream *guest = &m->streams[SUBSCRIBER_GUEST],
@@ -350,7 +352,7 @@ static void note_sampled(lua_State *L, Meter meter, uint64_t end, void *block, u
 }
 
 /* The parts that were made for the table. */
-static void adopt(Domain *d, GCObject *o, MemprofKind kind) {
+SAMPLE_PATH static void adopt(Domain *d, GCObject *o, MemprofKind kind) {
   Memprof *m = d->memprof;
   if (kind == MEMPROF_ARRAY || kind == MEMPROF_HASH) return; /* another part of it */
   d->heap.orphans = false;
@@ -362,21 +364,21 @@ static void adopt(Domain *d, GCObject *o, MemprofKind kind) {
   }
 }
 
-void memprof_took(lua_State *L, void *p, size_t size, MemprofKind kind, void *owner) {
+SAMPLE_PATH void memprof_took(lua_State *L, void *p, size_t size, MemprofKind kind, void *owner) {
   Heap *h = &L->domain->heap;
   if (kind == MEMPROF_THREAD) p = (char *)p + LUA_EXTRASPACE; /* where the object begins */
   __builtin_prefetch(&L->domain->memprof->parts[heap_part_index(h, p)], 1);
   if (unlikely(h->orphans)) adopt(L->domain, p, kind);
   uint64_t at_cursor = heap_asked_at_cursor(h), words = heap_round(size) / 8;
-  if (at_cursor > h->sample_at)
+  const Memprof *m = L->domain->memprof;
+  if (at_cursor > h->sample_at) {
     note_sampled(L, METER_CURSOR, at_cursor, p, words, kind, owner);
-  else if (h->elsewhere_left < 0)
+    h->sample_at = next_sample(m, METER_CURSOR);
+  } else if (h->elsewhere_left < 0) {
     note_sampled(L, METER_ELSEWHERE, heap_asked_elsewhere(h), p, words, kind, owner);
-  else {
-    heap_plant(h);
-    return;
+    heap_plant_elsewhere(h, next_sample(m, METER_ELSEWHERE));
   }
-  memprof_watch(L->domain);
+  heap_plant(h); /* there may be orphans now, or none any more */
 }
 
 /* As if the bytes had been asked for now; afterwards the next sample is as far away as it
@@ -395,7 +397,7 @@ void memprof_took_external(lua_State *L, void *record, size_t more, Userdata *ow
   memprof_watch(d);
 }
 
-void memprof_part_gone(Domain *d, const void *part) {
+SAMPLE_PATH void memprof_part_gone(Domain *d, const void *part) {
   Memprof *m = d->memprof;
   if (m->nparts == 0) return;
   for (uint32_t id = m->parts[heap_part_index(m->heap, part)], next; id != 0; id = next) {

@@ -3,6 +3,8 @@
 #ifndef SAROS_RUNTIME_MEMPROF_INTERNAL_H
 #define SAROS_RUNTIME_MEMPROF_INTERNAL_H
 
+#include <stddef.h>
+
 #include "eventring/memory.h"
 #include "heap.h"
 #include "memprof.h"
@@ -20,11 +22,11 @@ typedef enum Meter {
 
 /* The samples of one subscriber: each word asked for is one with probability `rate`. */
 typedef struct MemprofStream {
-  uint64_t at[METERS]; /* first byte of the next sampled word; SAMPLE_NEVER: off */
-  double rate, scale; /* scale: 1 / ln(1 - rate) */
+  _Alignas(64) uint64_t at[METERS]; /* first byte of the next sampled word; SAMPLE_NEVER: off */
+  double rate, scale; /* scale: -1 / ln(1 - rate) */
   uint64_t many_words; /* of a block whose samples are not drawn one by one */
-  uint64_t random[4]; /* state of the generator */
   uint32_t left;     /* of `skips`, not used yet */
+  uint64_t random[4]; /* state of the generator */
   uint64_t skips[SKIPS_AT_ONCE];
 } MemprofStream;
 
@@ -84,23 +86,24 @@ typedef struct Forgetting {
 } Forgetting;
 
 typedef struct Stacks {
-  StackKey *keys; /* room for those of a stack that is being captured */
-  /* Of the main thread, as it was captured last: by CallInfo.depth, from 1 on; the keys of
-     its frames; their number, 0: none is noted. What was captured of fewer frames than there are, and how
-     many. */
-  NotedFrame *notes;
-  StackKey *noted_keys;
-  uint32_t noted, latest, latest_depth;
+  /* What is read for each sample comes first, a line of the cache. Of the main thread, as it
+     was captured last, by CallInfo.depth, from 1 on: */
+  _Alignas(64) NotedFrame *notes;
+  StackKey *noted_keys;  /* of its frames */
   InternedStack *stacks; /* from 1 on */
+  uint32_t *buckets, mask; /* 0: empty */
+  uint32_t noted;        /* notes that are valid */
+  /* What was captured of fewer frames than there are, and how many. */
+  uint32_t latest, latest_depth;
+  uint32_t new_stacks, new_frames; /* may still be added before stacks are forgotten again */
+  StackKey *keys; /* room for those of a stack that is being captured */
   uint32_t nstacks, stacks_room, free_stack;
   uint32_t in_use, nframes; /* stacks; frames of them */
   uint32_t age;             /* how often stacks were forgotten */
-  uint32_t new_stacks, new_frames; /* may still be added before that begins again */
   Forgetting forgetting;
   uint32_t asked;        /* of memprof_stack: the latest */
   uint32_t most_recorded; /* of all stacks, their number in recordings */
   uint64_t unknown; /* captures of stacks that found no room */
-  uint32_t *buckets, mask; /* 0: empty */
   MemprofFunction *functions;
   uint32_t nfunctions, functions_room; /* the first is that of frames without one */
   uint32_t free_function; /* its `line` is the next one; 0: none */
@@ -117,6 +120,7 @@ uint32_t stacks_capture(lua_State *L, Stacks *s, uint32_t depth);
 /* A step of forgetting those that nobody needs (memprof_forget.c). */
 void stacks_forget(Memprof *m);
 void stacks_await_new(Stacks *s);
+_Static_assert(offsetof(Stacks, keys) <= 64, "a line");
 ALWAYS_INLINE uint32_t hash_word(uint64_t word) {
   return (uint32_t)((word * UINT64_C(0x9E3779B97F4A7C15)) >> 32);
 }
@@ -171,13 +175,14 @@ typedef struct Profile {
 
 struct Memprof {
   MemprofStream streams[SUBSCRIBERS];
-  Tracked *tracked; /* [0] is unused */
-  uint32_t ntracked, tracked_room, free;
+  /* what else each sample needs: a line of the cache */
+  _Alignas(64) Tracked *tracked; /* [0] is unused */
+  uint32_t free, ntracked, tracked_room;
+  uint32_t nparts;
+  uint32_t *parts;     /* by address, heap_part_index: the first of a chain; 0: none */
+  Heap *heap;          /* which has a filter of the parts */
   Ids young, old;
   size_t major_from, major_to; /* of `old`: examined, kept */
-  Heap *heap;          /* which has a filter of the parts */
-  uint32_t *parts;     /* by address, heap_part_index: the first of a chain; 0: none */
-  uint32_t nparts;
   Ids queue;           /* callbacks that are due, from queue_first on */
   size_t queue_first;
   Ids dropped;         /* values of blocks that nothing refers to any more */
@@ -195,6 +200,8 @@ struct Memprof {
   uint64_t seed;
   Stacks stacks;
 };
+
+_Static_assert(offsetof(Memprof, old) - offsetof(Memprof, tracked) == 64, "a line");
 
 /* ---- the recording (memprof_record.c) --------------------------------------- */
 

@@ -2,10 +2,13 @@
 /* runtime/memprof_random.c: distances between samples.
  *
  * Whether each of many words is a sample need not be drawn: the number of words before the
- * next one is distributed geometrically, floor(ln U / ln(1 - rate)) with U uniform in
- * (0, 1). The logarithm is that of the series of artanh, exact to 1e-9: a distance is off
- * by one in one of some 1e5 draws at the rate 1e-4. Distances are drawn 64 at a time, so
- * that the processor works on several at once.
+ * next one is distributed geometrically, floor(E / -ln(1 - rate)) with E exponential, mean 1.
+ * E is drawn by the ziggurat method (G. Marsaglia, W. W. Tsang, 2000): the area below
+ * exp(-x) is covered by 256 layers of one area, 255 boxes and a box with the tail. A layer
+ * and a place in it are drawn; 99 % are below the curve for certain, which a comparison
+ * says, and only for the others the exponential is computed. Up to the rounding of doubles
+ * the distribution is exact. Distances are drawn 64 at a time, so that the processor works
+ * on several at once.
  *
  * A block of very many samples (an array of megabytes at a high rate) gets their number
  * from the normal distribution instead; its mean and variance are those of the binomial
@@ -16,7 +19,7 @@
 #include "memprof_internal.h"
 
 #include <math.h>
-#include <string.h>
+#include <pthread.h>
 
 #define MANY_SAMPLES 65536.0
 
@@ -44,24 +47,50 @@ void stream_seed(MemprofStream *s, uint64_t seed) {
   stream_stop(s);
 }
 
-/* ln of (r + 1/2) / 2^53, r below 2^53. */
-ALWAYS_INLINE double log_uniform(uint64_t r) {
-  double x = (double)r + 0.5, f;
-  uint64_t bits, exponent;
-  memcpy(&bits, &x, sizeof bits);
-  /* x = f * 2^e with f in [sqrt(1/2), sqrt(2)) */
-  exponent = (bits + UINT64_C(0x00095F619980C433)) >> 52;
-  bits -= (exponent - 1023) << 52;
-  memcpy(&f, &bits, sizeof f);
-  double s = (f - 1) / (f + 1), q = s * s;
-  double series = s * (2 + q * (2.0 / 3 + q * (2.0 / 5 + q * (2.0 / 7 + q * (2.0 / 9)))));
-  return series + ((double)(int64_t)exponent - (1023 + 53)) * 0.69314718055994530942;
+static double uniform(MemprofStream *s) {
+  return ((double)(next_random(s->random) >> 11) + 0.5) * 0x1p-53;
 }
 
-static NOINLINE void draw_skips(MemprofStream *s) {
-  for (int i = 0; i < SKIPS_AT_ONCE; i++) s->skips[i] = next_random(s->random) >> 11;
+#define LAYERS 256
+#define TAIL 7.69711747013104972          /* where the tail of the lowest layer begins */
+#define LAYER_AREA 0.0039496598225815571993 /* of each, the lowest one with the tail */
+
+/* Layer i reaches from 0 to right[i], and is below the curve up to right[i + 1]; height[i] is
+   exp(-right[i]), the lower edge of the layer. That of the lowest one is as wide as its
+   area demands. */
+static double right[LAYERS + 1], height[LAYERS + 1];
+
+static void make_layers(void) {
+  right[0] = LAYER_AREA * exp(TAIL);
+  right[1] = TAIL;
+  for (int i = 1; i < LAYERS; i++) {
+    height[i] = exp(-right[i]);
+    right[i + 1] = -log(height[i] + LAYER_AREA / right[i]);
+  }
+  right[LAYERS] = 0;
+  height[LAYERS] = 1;
+}
+
+static double exponential(MemprofStream *s);
+
+/* x is in the layer, but may be above the curve. The tail is a curve of the same kind. */
+static NOINLINE double beyond_certainty(MemprofStream *s, unsigned layer, double x) {
+  if (layer == 0) return TAIL + exponential(s);
+  double y = height[layer] + uniform(s) * (height[layer + 1] - height[layer]);
+  return y < exp(-x) ? x : exponential(s);
+}
+
+ALWAYS_INLINE double exponential_of(MemprofStream *s, uint64_t random) {
+  unsigned layer = random % LAYERS;
+  double x = (double)(int64_t)(random >> 11) * 0x1p-53 * right[layer];
+  return likely(x < right[layer + 1]) ? x : beyond_certainty(s, layer, x);
+}
+
+static double exponential(MemprofStream *s) { return exponential_of(s, next_random(s->random)); }
+
+SAMPLE_PATH static NOINLINE void draw_skips(MemprofStream *s) {
   for (int i = 0; i < SKIPS_AT_ONCE; i++)
-    s->skips[i] = (uint64_t)(log_uniform(s->skips[i]) * s->scale);
+    s->skips[i] = (uint64_t)(int64_t)(exponential(s) * s->scale);
   s->left = SKIPS_AT_ONCE;
 }
 
@@ -69,10 +98,6 @@ ALWAYS_INLINE uint64_t next_skip(MemprofStream *s) {
   if (s->rate >= 1) return 0;
   if (s->left == 0) draw_skips(s);
   return s->skips[--s->left];
-}
-
-static double uniform(MemprofStream *s) {
-  return ((double)(next_random(s->random) >> 11) + 0.5) * 0x1p-53;
 }
 
 /* Of `words` words, the number that are samples. */
@@ -88,13 +113,15 @@ void stream_start(MemprofStream *s, double rate, const Heap *h) {
   s->rate = rate > 1 ? 1 : rate;
   s->left = 0;
   if (rate < MEMPROF_LEAST_RATE) return;
-  s->scale = 1 / log1p(-s->rate);
+  static pthread_once_t made = PTHREAD_ONCE_INIT;
+  pthread_once(&made, make_layers);
+  s->scale = -1 / log1p(-s->rate);
   s->many_words = (uint64_t)(MANY_SAMPLES / s->rate);
   s->at[METER_CURSOR] = heap_asked_at_cursor(h) + 8 * next_skip(s);
   s->at[METER_ELSEWHERE] = heap_asked_elsewhere(h) + 8 * next_skip(s);
 }
 
-uint64_t stream_take(MemprofStream *s, Meter meter, uint64_t end) {
+SAMPLE_PATH uint64_t stream_take(MemprofStream *s, Meter meter, uint64_t end) {
   uint64_t at = s->at[meter], words = (end - at + 7) / 8, n = 1;
   if (s->rate >= 1) {
     s->at[meter] = at + 8 * words;

@@ -39,7 +39,7 @@ static struct eventring_place place_of(void *context, size_t i) {
   return (struct eventring_place){frames[i].line, frames[i].column};
 }
 
-static uint32_t recorded_stack(Domain *d, uint32_t id) {
+SAMPLE_PATH static uint32_t recorded_stack(Domain *d, uint32_t id) {
   Stacks *s = &d->memprof->stacks;
   struct eventring_frame frames[RECORDED_DEPTH];
   InternedStack *stack = &s->stacks[id];
@@ -57,7 +57,7 @@ static uint32_t recorded_stack(Domain *d, uint32_t id) {
 
 /* ---- samples and fates ------------------------------------------------------ */
 
-void record_sample(lua_State *L, Tracked *t, uint64_t samples, uint64_t words,
+SAMPLE_PATH void record_sample(lua_State *L, Tracked *t, uint64_t samples, uint64_t words,
                    MemprofKind kind, MemprofOrigin origin) {
   Domain *d = L->domain;
   uint32_t stack = stacks_capture(d->current, &d->memprof->stacks, RECORDED_DEPTH);

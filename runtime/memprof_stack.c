@@ -141,7 +141,7 @@ static const void *c_function_of(const TValue *v) {
 }
 
 /* Its index; 0 stands for a frame that is nothing known. */
-static uint32_t function_of_c(lua_State *L, Stacks *s, CallInfo *frame) {
+SAMPLE_PATH static uint32_t function_of_c(lua_State *L, Stacks *s, CallInfo *frame) {
   const void *f = c_function_of(frame->func);
   if (f == NULL) return 0;
   uint32_t at = hash_word((uintptr_t)f) & s->c_mask;
@@ -260,7 +260,7 @@ static NOINLINE uint32_t add_stack(lua_State *L, Stacks *s, StackHash hash, cons
 
 /* ---- capturing ----------------------------------------------------------- */
 
-static uint32_t find_stack(lua_State *L, Stacks *s, StackHash hash, const StackKey *keys,
+SAMPLE_PATH static uint32_t find_stack(lua_State *L, Stacks *s, StackHash hash, const StackKey *keys,
                            uint32_t n) {
   for (uint32_t at = (uint32_t)hash.a & s->mask; s->buckets[at] != 0; at = (at + 1) & s->mask) {
     InternedStack *stack = &s->stacks[s->buckets[at]];
@@ -332,7 +332,7 @@ static uint32_t capture_noted(lua_State *L, Stacks *s, uint32_t depth) {
   return note->stack;
 }
 
-uint32_t stacks_capture(lua_State *L, Stacks *s, uint32_t depth) {
+SAMPLE_PATH uint32_t stacks_capture(lua_State *L, Stacks *s, uint32_t depth) {
   if (depth > MEMPROF_MAX_DEPTH) depth = MEMPROF_MAX_DEPTH;
   if (unlikely(s->new_stacks == 0 || s->new_frames == 0)) stacks_forget(L->domain->memprof);
   if (L != L->domain->main_thread || L->ci->depth > MOST_NOTED) return capture_all(L, s, depth);

@@ -27,6 +27,9 @@
 #define unlikely(x) __builtin_expect(!!(x), 0)
 #define NOINLINE __attribute__((noinline))
 #define COLD __attribute__((noinline, cold))
+/* What runs for each sample of an allocation: lies together, so that it takes few lines of
+   the cache from the program that it interrupts. */
+#define SAMPLE_PATH __attribute__((section(".text.hot.sample")))
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
 #ifdef SAROS_DEBUG

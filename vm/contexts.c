@@ -156,7 +156,7 @@ void context_end_span(lua_State *L, unsigned id) {
   context_forget_span(L, id);
 }
 
-uint16_t context_innermost_span(const lua_State *L) {
+SAMPLE_PATH uint16_t context_innermost_span(const lua_State *L) {
   for (; L != NULL; L = L->resumer) {
     if (likely(!(L->instrumented & (INSTRUMENT_SPANS | INSTRUMENT_MAIN_SPANS)))) continue;
     const Context *c = context_find(L);

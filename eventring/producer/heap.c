@@ -63,7 +63,7 @@ struct evr_heap_place { /* the blocks of a profile */
 
 struct evr_heap {
   /* what each sample reads and writes: two lines of the cache */
-  struct entry *entry;
+  _Alignas(64) struct entry *entry;
   uint32_t *index; /* entry + 1, by its key; 0: free */
   uint8_t *dirty; /* pages that have changed since they were written */
   uint32_t index_size, count;
@@ -172,8 +172,9 @@ static __attribute__((cold, noinline)) uint32_t new_entry(struct evr_heap *h, ui
 
 struct evr_heap *evr_heap_new(double rate) {
   static uint32_t numbers; /* atomic */
-  struct evr_heap *h = calloc(1, sizeof *h);
+  struct evr_heap *h = aligned_alloc(_Alignof(struct evr_heap), sizeof *h);
   if (!h) return NULL;
+  memset(h, 0, sizeof *h);
   if (!add_entry(h, key_of(UINT32_MAX, 0, 0, 0))) {
     evr_heap_free(h);
     return NULL;
@@ -209,7 +210,13 @@ static inline void take(struct format_amount *from, uint64_t samples, uint64_t o
   from->objects -= objects;
 }
 
-void evr_heap_allocate(struct evr_heap *h, const struct eventring_sample *s,
+EVR_SAMPLE_PATH void evr_heap_expect(const struct evr_heap *h) {
+  __builtin_prefetch(h, 1);
+  __builtin_prefetch((const char *)h + 64, 1);
+  __builtin_prefetch(h->weight);
+}
+
+EVR_SAMPLE_PATH void evr_heap_allocate(struct evr_heap *h, const struct eventring_sample *s,
                        struct eventring_tracked *tracked) {
   uint64_t key = key_of(s->stack, s->span, s->kind, s->origin);
   uint32_t at = *find_place(h, key);

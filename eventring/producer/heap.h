@@ -8,6 +8,9 @@
 
 #pragma GCC visibility push(hidden)
 
+/* What runs for each sample lies together: few lines of the cache. */
+#define EVR_SAMPLE_PATH __attribute__((section(".text.hot.sample")))
+
 struct evr_heap; /* owner of the domain, but for what says _locked */
 
 /* NULL: no memory. */
@@ -15,6 +18,8 @@ struct evr_heap *evr_heap_new(double rate);
 void evr_heap_free(struct evr_heap *heap);
 
 uint32_t evr_heap_number(const struct evr_heap *heap);
+/* Loads what a sample needs into the cache. */
+void evr_heap_expect(const struct evr_heap *heap);
 void evr_heap_allocate(struct evr_heap *heap, const struct eventring_sample *sample,
                        struct eventring_tracked *tracked);
 /* False: the block is of another profile. */

@@ -191,7 +191,15 @@ void eventring_memory_stop(eventring_domain *domain) {
   evr_domain_publish_heap(d, true);
 }
 
-void eventring_memory_sampled(eventring_domain *domain, const struct eventring_sample *sample,
+EVR_SAMPLE_PATH void eventring_memory_expect(const eventring_domain *domain) {
+  const struct evr_domain *d = (const struct evr_domain *)domain;
+  const struct eventring_lane *lane = &d->lanes.hot.lane[EVENTRING_ALLOC];
+  __builtin_prefetch(lane->gate);
+  __builtin_prefetch(lane->next, 1);
+  if (d->heap) evr_heap_expect(d->heap);
+}
+
+EVR_SAMPLE_PATH void eventring_memory_sampled(eventring_domain *domain, const struct eventring_sample *sample,
                               struct eventring_tracked *tracked) {
   struct evr_domain *d = (struct evr_domain *)domain;
   if (!d->heap) {

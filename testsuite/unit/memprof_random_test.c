@@ -51,6 +51,30 @@ static void test_distances(void **state) {
   }
 }
 
+/* Each distance of at least n words: near ones, and far ones, which are drawn otherwise. */
+static void test_far_distances(void **state) {
+  (void)state;
+  static const unsigned least[] = {1, 2, 10, 50, 100, 300, 700, 765, 767, 800, 900};
+  enum { RATES = 2, LEAST = sizeof least / sizeof least[0], DRAWS = 2000000 };
+  static const double rates[RATES] = {.01, .003};
+  for (int r = 0; r < RATES; r++) {
+    double found[LEAST] = {0};
+    MemprofStream s;
+    stream_seed(&s, seed + 50 + (uint64_t)r);
+    stream_start(&s, rates[r], &nothing_asked);
+    for (int n = 0; n < DRAWS; n++) {
+      uint64_t at = s.at[METER_CURSOR];
+      stream_take(&s, METER_CURSOR, at + 8);
+      for (int i = 0; i < LEAST && s.at[METER_CURSOR] - at > 8 * (uint64_t)least[i]; i++)
+        found[i]++;
+    }
+    for (int i = 0; i < LEAST; i++) {
+      double p = pow(1 - rates[r], least[i]);
+      check("far distances", rates[r], found[i], DRAWS * p, DRAWS * p * (1 - p));
+    }
+  }
+}
+
 /* Blocks with so many samples that their number is drawn at once, and with fewer. */
 static void test_large_blocks(void **state) {
   (void)state;
@@ -73,6 +97,7 @@ static void test_large_blocks(void **state) {
 
 int main(void) {
   static const struct CMUnitTest tests[] = {cmocka_unit_test(test_distances),
+                                            cmocka_unit_test(test_far_distances),
                                             cmocka_unit_test(test_large_blocks)};
   const char *given = getenv("MEMPROF_SEED");
   if (given != NULL) seed = strtoull(given, NULL, 0);

@@ -16,6 +16,7 @@
  *
  *   eventring_memory_rate        at safepoints: what the recording asks for
  *   eventring_memory_start       a profile begins
+ *   eventring_memory_expect      optional, some 100 ns before each
  *   eventring_memory_sampled     for each block with samples; then, at most once each,
  *   eventring_memory_promoted    by a collection, and
  *   eventring_memory_freed       dead; or both, of many blocks at once, by
@@ -133,6 +134,9 @@ struct eventring_tracked {
   uint32_t born;    /* collections before it */
   uint32_t stack;   /* of the sample */
 };
+/* A sample follows soon: loads what it needs into the cache, while the host finds out which
+   one it is. Changes nothing. Owner. */
+void eventring_memory_expect(const eventring_domain *domain);
 /* Counts a block as allocated and alive, writes the event and fills *tracked. Without a
    profile *tracked is empty, and nothing is written. Owner. */
 void eventring_memory_sampled(eventring_domain *domain, const struct eventring_sample *sample,
