@@ -86,7 +86,7 @@ static uint64_t first_seed(void) {
 }
 
 static void free_all(Memprof *m) {
-  free(m->tracked);
+  free(m->tracked_memory);
   free(m->young.items);
   free(m->old.items);
   free(m->queue.items);
@@ -152,15 +152,19 @@ void memprof_free(Domain *d) {
 
 uint64_t memprof_asked(const Domain *d) { return heap_asked(&d->heap) + d->memprof->external; }
 
-/* Each entry has a line of the cache of its own. */
+/* Each entry has a line of the cache of its own. Where realloc moves pages instead of bytes
+ * (large arrays) the place in the line stays the same, and nothing is copied. */
 static bool grow_tracked(Memprof *m) {
   uint32_t room = m->tracked_room == 0 ? 256 : 2 * m->tracked_room;
+  size_t used = m->tracked != NULL ? m->ntracked * sizeof *m->tracked : 0;
+  size_t before = m->tracked != NULL ? (size_t)((char *)m->tracked - m->tracked_memory) : 0;
   if (room <= m->tracked_room) return false;
-  Tracked *grown = aligned_alloc(sizeof *grown, room * sizeof *grown);
+  char *grown = realloc(m->tracked_memory, (room + (size_t)1) * sizeof *m->tracked);
   if (grown == NULL) return false;
-  if (m->tracked != NULL) memcpy(grown, m->tracked, m->ntracked * sizeof *grown);
-  free(m->tracked);
-  m->tracked = grown;
+  size_t left_out = -(uintptr_t)grown % sizeof *m->tracked;
+  if (left_out != before) memmove(grown + left_out, grown + before, used);
+  m->tracked_memory = grown;
+  m->tracked = (Tracked *)(grown + left_out);
   m->tracked_room = room;
   return true;
 }

@@ -155,7 +155,7 @@ typedef struct Tracked {
   uint8_t origin;
 } Tracked;
 _Static_assert(sizeof(MemprofSample) == 40, "as much as the recording keeps");
-_Static_assert(sizeof(Tracked) <= 64, "the price of a tracked block");
+_Static_assert(sizeof(Tracked) == 64, "the price of a tracked block: a line of the cache");
 
 typedef struct Ids {
   uint32_t *items;
@@ -182,6 +182,7 @@ struct Memprof {
   uint32_t *parts;     /* by address, heap_part_index: the first of a chain; 0: none */
   Heap *heap;          /* which has a filter of the parts */
   Ids young, old;
+  char *tracked_memory; /* from malloc: `tracked` is the first line in it */
   size_t major_from, major_to; /* of `old`: examined, kept */
   Ids queue;           /* callbacks that are due, from queue_first on */
   size_t queue_first;
