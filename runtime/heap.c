@@ -644,7 +644,8 @@ ALWAYS_INLINE void *try_alloc_part(lua_State *L, size_t size, MemprofKind kind, 
   return part;
 }
 
-SAMPLE_PATH static NOINLINE void *alloc_part_slow(lua_State *L, size_t size, MemprofKind kind, void *owner) {
+SAMPLE_PATH
+static NOINLINE void *alloc_part_slow(lua_State *L, size_t size, MemprofKind kind, void *owner) {
   void *p = heap_try_alloc(L->domain, size);
   if (unlikely(p == NULL)) fail(L);
   if (unlikely(L->domain->heap.watched)) memprof_took(L, p, size, kind, owner);

@@ -344,7 +344,8 @@ ALWAYS_INLINE void note_recording(lua_State *L, void *block, uint64_t samples, u
 }
 
 /* The block has taken the meter to `end`. */
-SAMPLE_PATH static void note_sampled(lua_State *L, Meter meter, uint64_t end, void *block, uint64_t words,
+SAMPLE_PATH
+static void note_sampled(lua_State *L, Meter meter, uint64_t end, void *block, uint64_t words,
                          MemprofKind kind, GCObject *owner) {
   Memprof *m = L->domain->memprof;
   MemprofStream *guest = &m->streams[SUBSCRIBER_GUEST],

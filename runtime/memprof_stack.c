@@ -260,7 +260,8 @@ static NOINLINE uint32_t add_stack(lua_State *L, Stacks *s, StackHash hash, cons
 
 /* ---- capturing ----------------------------------------------------------- */
 
-SAMPLE_PATH static uint32_t find_stack(lua_State *L, Stacks *s, StackHash hash, const StackKey *keys,
+SAMPLE_PATH
+static uint32_t find_stack(lua_State *L, Stacks *s, StackHash hash, const StackKey *keys,
                            uint32_t n) {
   for (uint32_t at = (uint32_t)hash.a & s->mask; s->buckets[at] != 0; at = (at + 1) & s->mask) {
     InternedStack *stack = &s->stacks[s->buckets[at]];

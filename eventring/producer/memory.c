@@ -199,7 +199,8 @@ EVR_SAMPLE_PATH void eventring_memory_expect(const eventring_domain *domain) {
   if (d->heap) evr_heap_expect(d->heap);
 }
 
-EVR_SAMPLE_PATH void eventring_memory_sampled(eventring_domain *domain, const struct eventring_sample *sample,
+EVR_SAMPLE_PATH
+void eventring_memory_sampled(eventring_domain *domain, const struct eventring_sample *sample,
                               struct eventring_tracked *tracked) {
   struct evr_domain *d = (struct evr_domain *)domain;
   if (!d->heap) {
