@@ -64,6 +64,7 @@ eventring_sources = \
 	eventring/reader/window.h eventring/reader/window.c eventring/reader/source.h \
 	eventring/reader/source.c \
 	eventring/reader/block.h eventring/reader/block.c \
+	eventring/reader/decode.h eventring/reader/decode.c \
 	eventring/reader/ahead.h eventring/reader/ahead.c \
 	eventring/reader/units.h eventring/reader/units.c \
 	eventring/reader/mend.h eventring/reader/mend.c eventring/reader/mend_scan.h \

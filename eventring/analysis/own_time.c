@@ -131,15 +131,14 @@ int eva_own_time_event(struct eva_own_time *own, const struct eventring_event *e
 
 /* ---- Batches ------------------------------------------------------------------------- */
 
-/* The end of a span that began before the batch, `within` of it ended in the batch. */
+/* The end of a span that began before the batch. */
 static int end_outer(struct eva_own_time *own, struct eva_own_context *c, uint32_t depth,
-                     const struct eventring_brief *ended, int64_t *own_ns) {
-  uint64_t whole = ended->took;
+                     const struct eventring_outer *outer, int64_t *own_ns) {
   if (open_frames(c, depth + 1, false) < 0) return EVENTRING_E_MEMORY;
   const struct eva_own_frame *frame = &c->frame[depth];
-  uint64_t within = frame->within + ended->within;
-  bool known = frame->losses == own->losses && within <= whole;
-  *own_ns = known ? (int64_t)(whole - within) : -1;
+  uint64_t within = frame->within + outer->within;
+  bool known = frame->losses == own->losses && within <= outer->took;
+  *own_ns = known ? (int64_t)(outer->took - within) : -1;
   return EVENTRING_OK;
 }
 
@@ -148,9 +147,8 @@ int eva_own_time_batch(struct eva_own_time *own, const struct eventring_batch *b
   struct eva_own_context *c = context_at(own, batch->context);
   if (!c) return EVENTRING_E_MEMORY;
   uint32_t depth = batch->depth;
-  for (const struct eventring_brief *ended = batch->ended; depth > batch->depth_around; ended++)
-    if (ended->began_before && end_outer(own, c, --depth, ended, own_ns++) < 0)
-      return EVENTRING_E_MEMORY;
+  for (const struct eventring_outer *outer = batch->outer; depth > batch->depth_around; outer++)
+    if (end_outer(own, c, --depth, outer, own_ns++) < 0) return EVENTRING_E_MEMORY;
   if (open_frames(c, depth, false) < 0) return EVENTRING_E_MEMORY;
   if (depth) c->frame[depth - 1].within += batch->within;
   if (open_frames(c, depth + (uint32_t)batch->opened_count, false) < 0) return EVENTRING_E_MEMORY;

@@ -390,11 +390,13 @@ static bool is_plain(const struct domain *domain, const struct eventring_batch *
 /* The end of a span that began before the batch. */
 static int end_outer(const struct domain *domain, struct flow *flow,
                      const struct eventring_batch *batch, const struct eventring_brief *ended,
-                     uint32_t depth, struct eva_span_time *time) {
-  const struct eventring_event event = {.ns = ended->ns, .begin_ns = ended->ns - ended->took,
-                                        .depth = depth, .ring = batch->ring};
+                     const struct eventring_outer *outer, uint32_t depth,
+                     struct eva_span_time *time) {
+  const uint64_t ns = batch->earliest_ns + ended->after;
+  const struct eventring_event event = {.ns = ns, .begin_ns = ns - outer->took, .depth = depth,
+                                        .ring = batch->ring};
   if (open_frames(flow, depth + 1, false) < 0) return EVENTRING_E_MEMORY;
-  flow->frame[depth].within += ended->within;
+  flow->frame[depth].within += outer->within;
   fill(domain, flow, &event, time);
   return EVENTRING_OK;
 }
@@ -404,8 +406,8 @@ static int begin_opened(const struct domain *domain, struct flow *flow,
                         const struct eventring_batch *batch, uint32_t depth) {
   for (size_t i = 0; i < batch->opened_count; i++, depth++) {
     const struct eventring_brief *opened = &batch->opened[i];
-    const struct eventring_event event = {.ns = opened->ns, .id = opened->id, .depth = depth,
-                                          .ring = batch->ring};
+    const struct eventring_event event = {.ns = batch->earliest_ns + opened->after,
+                                          .id = opened->id, .depth = depth, .ring = batch->ring};
     if (open_frames(flow, depth + 1, true) < 0) return EVENTRING_E_MEMORY;
     begin(domain, flow, &event);
     flow->frame[depth].within = opened->within;
@@ -416,9 +418,11 @@ static int begin_opened(const struct domain *domain, struct flow *flow,
 static int take_outer(const struct domain *domain, struct flow *flow,
                       const struct eventring_batch *batch, struct eva_span_time *times) {
   const struct eventring_brief *ended = batch->ended;
+  const struct eventring_outer *outer = batch->outer;
   uint32_t depth = batch->depth;
   for (; depth > batch->depth_around; ended++)
-    if (ended->began_before && end_outer(domain, flow, batch, ended, --depth, times++) < 0)
+    if (ended->began_before &&
+        end_outer(domain, flow, batch, ended, outer++, --depth, times++) < 0)
       return EVENTRING_E_MEMORY;
   if (open_frames(flow, depth, false) < 0) return EVENTRING_E_MEMORY;
   if (depth) flow->frame[depth - 1].within += batch->within;

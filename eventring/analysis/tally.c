@@ -403,6 +403,7 @@ static bool make_span(struct eva_tally_domain *domain, const struct eventring_ba
 static int count_ended(struct eva_tally_domain *domain, const struct eventring_batch *batch,
                        const int64_t *own_ns) {
   const struct eventring_brief *ended = batch->ended, *const end = ended + batch->ended_count;
+  const struct eventring_outer *outer = batch->outer;
   struct eva_tally_span *const *spans = domain->spans;
   for (; ended < end; ended++) {
     struct eva_tally_span *span = spans[ended->id];
@@ -410,9 +411,9 @@ static int count_ended(struct eva_tally_domain *domain, const struct eventring_b
       if (!make_span(domain, batch, ended)) return EVENTRING_E_MEMORY;
       span = spans[ended->id];
     }
-    const uint64_t whole = ended->took;
+    uint64_t whole = ended->took, own = whole - ended->within;
+    if (__builtin_expect(ended->began_before, 0)) whole = outer++->took;
     if (eva_histogram_add(&span->durations, whole) < 0) return EVENTRING_E_MEMORY;
-    uint64_t own = whole - ended->within;
     if (__builtin_expect(ended->began_before, 0)) {
       if (*own_ns++ < 0) continue;
       own = (uint64_t)own_ns[-1];

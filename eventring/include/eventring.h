@@ -927,16 +927,21 @@ int eventring_cursor_switches(eventring_cursor *cursor,
    eventring_event for each of them. A batch has consecutive events of one ring and context, 1 to
    EVENTRING_BATCH: no flag would be set in them but MATCHED in the ends, none has a payload, none
    is earlier than the one before, and the context was not suspended since the begins. They are
-   given as the spans that ended in the batch, and those that it left open. */
+   given as the spans that ended in the batch, and those that it left open. A batch takes less than
+   2^32 ns from its first event to its last one. */
 struct eventring_brief {
-  uint64_t ns;          /* its end; of one that is left open, its begin */
-  uint64_t took;        /* ns from its begin on, at most `ns`; 0 of one that is left open */
-  uint64_t within;      /* ns of the spans directly within it that ended in the batch: of a span
+  uint32_t after;       /* ns from earliest_ns of the batch on: its end; of one that is left open,
+                           its begin */
+  uint32_t took;        /* ns from its begin on; 0 of one that is left open */
+  uint32_t within;      /* ns of the spans directly within it that ended in the batch: of a span
                            that began in it, at most `took` */
   uint16_t id;          /* below EVENTRING_MAX_EVENTS, of a definition: eventring_cursor_def */
-  uint8_t kind;         /* EVENTRING_END; of one that is left open, EVENTRING_BEGIN */
   uint8_t event_class;
-  uint32_t began_before; /* 1: before the batch, else 0 */
+  uint8_t began_before; /* 1: before the batch, else 0. Then `outer` has what is not known here,
+                           and `took` and `within` say nothing */
+};
+struct eventring_outer { /* a span that ended in the batch and began before it */
+  uint64_t took, within; /* as in eventring_brief */
 };
 #define EVENTRING_BATCH 512
 struct eventring_batch {
@@ -944,6 +949,8 @@ struct eventring_batch {
   const struct eventring_brief *ended;  /* in the order of their ends */
   const struct eventring_brief *opened; /* the outermost first; both valid during the callback */
   size_t ended_count, opened_count;
+  const struct eventring_outer *outer;  /* of those of `ended` that began before the batch, in their
+                                           order: depth - depth_around of them */
   uint32_t depth;        /* spans that were open before the batch: those of `ended` that began
                             before it had the depths below, one after the other */
   uint32_t depth_around; /* those of them that are still open: the depth of opened[0] */

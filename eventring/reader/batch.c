@@ -12,228 +12,37 @@
  * directly within took. Who wants the events as they were written gets them made again out of
  * the words (eventring_batch_each).
  *
- * The spans that have no others within, which are often half of them, are taken in one step.
+ * decode.c makes these lists out of words. A thread may have done so already (ahead.c): what it
+ * has decoded is taken if the reader may go as far, else the words are decoded here. Either way
+ * the spans that began before the batch are compared with the stack of the reader. If an end is
+ * not that of the innermost one, or the context was suspended since, the batch ends before it.
  *
- * The spans that begin in a batch are on a stack of its own, which has room for all that a
- * block can begin; those that it leaves open go to that of the reader at its end. That one
+ * Those that a batch leaves open go to the stack of the reader at its end. That one
  * would grow for each of them if they were delivered one by one, so there is no batch where it
  * is about to become too large (span_stack.h).
  */
 #include "reader/run.h"
 
-#include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "reader/cursor.h"
-
-_Static_assert(EVENTRING_BATCH >= FORMAT_BLOCK_WORDS, "a batch is of one block");
-_Static_assert(EVENTRING_END == EVENTRING_BEGIN + 1, "ticks_of_leaf");
 
 struct evr_batched evr_definition_batched(const struct evr_definition *d) {
   const uint64_t id = d->def.id, event_class = d->def.event_class;
   if (d->plain != EVENTRING_BEGIN) return (struct evr_batched){0};
-  return (struct evr_batched){.tail = id | (uint64_t)EVENTRING_END << 16 | event_class << 24,
+  return (struct evr_batched){.tail = id << 32 | event_class << 48,
                               .classes = 1ull << (event_class & 63)};
 }
 
-#define FIELD_AT(member, at) \
-  _Static_assert(offsetof(struct eventring_brief, member) == \
-                     offsetof(struct eventring_brief, id) + (at), "tail")
-FIELD_AT(kind, 2);
-FIELD_AT(event_class, 3);
-FIELD_AT(began_before, 4);
-
-struct begun { /* a span that began in the batch */
-  uint64_t ns;
-  uint64_t word;   /* its begin */
-  uint64_t before; /* of the span around it: ns of those directly within that, before it */
-  uint64_t tail;
-};
-
-_Static_assert(sizeof(struct eventring_brief) == sizeof(struct begun), "step");
-
 /* What evr_sink has for batches. */
 struct evr_batch_room {
-  struct eventring_brief ended[EVENTRING_BATCH], opened[EVENTRING_BATCH];
-  struct begun begun[1 + EVENTRING_BATCH]; /* the first one is none: its tail is NO_TAIL */
+  struct eventring_outer outer[EVENTRING_BATCH];
+  struct evr_decoded_room decoded;
 };
-#define NO_TAIL UINT64_MAX
-
-struct filling { /* of a batch */
-  struct eventring_brief *next;  /* of those that ended */
-  const struct evr_batched *batched; /* definitions, by id */
-  struct begun *bottom, *top;    /* of those that began: the first one and the next one */
-  uint64_t classes;              /* of its events */
-  uint64_t within;               /* of the innermost span that is open: of those within */
-};
-
-/* Times of a run, relative to its first event, so that 64 bits suffice:
-     ns = from_ns + ((fraction + ticks * multiplier) >> FORMAT_CLOCK_SHIFT) */
-struct relative {
-  uint64_t base_word, ticks; /* of the first event */
-  uint64_t from_ns, fraction, multiplier;
-  uint64_t bound;            /* ticks from the first event on at which the batch must end */
-};
-
-static struct relative relative_to(const struct evr_event_run *run, uint64_t until) {
-  const uint64_t tail = FORMAT_TAIL_MASK, one = (uint64_t)1 << FORMAT_CLOCK_SHIFT;
-  unsigned __int128 first = (unsigned __int128)(run->since + run->within) * run->multiplier;
-  struct relative r = {.base_word = run->words[run->at] & ~tail,
-                       .ticks = run->from_ticks + run->since,
-                       .from_ns = run->from_ns + (uint64_t)(first >> FORMAT_CLOCK_SHIFT),
-                       .fraction = (uint64_t)first & (one - 1),
-                       .multiplier = run->multiplier};
-  uint64_t most = UINT64_MAX - r.fraction; /* that ticks * multiplier may be */
-  if (run->since >= run->room) r.from_ns = run->ns; /* outside the clock segment, as in damaged
-                                                       files: the batch has this event alone */
-  if (run->since >= run->room || until < r.from_ns) return r;
-  r.bound = run->room - run->since;
-  if (until - r.from_ns < most >> FORMAT_CLOCK_SHIFT)
-    most = ((until - r.from_ns + 1) << FORMAT_CLOCK_SHIFT) - 1 - r.fraction;
-  if (r.multiplier && r.bound > most / r.multiplier) r.bound = most / r.multiplier + 1;
-  return r;
-}
-
-static inline __attribute__((always_inline)) uint64_t
-relative_ticks(const struct relative *relative, uint64_t word) {
-  return (word - relative->base_word) >> EVENTRING_WORD_TIME_SHIFT;
-}
-
-static inline __attribute__((always_inline)) uint64_t
-relative_ns(const struct relative *relative, uint64_t ticks) {
-  return relative->from_ns +
-         ((ticks * relative->multiplier + relative->fraction) >> FORMAT_CLOCK_SHIFT);
-}
-
-static uint64_t ns_of_word(const struct relative *relative, uint64_t word) {
-  return relative_ns(relative, relative_ticks(relative, word));
-}
-
-/* An end of a span that began before the batch: takes it from the stack of the reader.
-   False: it is not the innermost one, or its context was suspended since. */
-static bool end_outer(struct evr_event_run *run, const struct evr_span_stack *stack,
-                      uint64_t word, uint64_t ns, struct eventring_brief *ended) {
-  if (!run->depth) return false;
-  const struct evr_span *span = run->top - 1;
-  if (span->id != word_id(word) || span->suspended != stack->suspended) return false;
-  ended->took = span->ns < ns ? ns - span->ns : 0;
-  ended->began_before = 1;
-  run->depth--;
-  run->top--;
-  return true;
-}
-
-/* The definition of an event. (Its id, times the size of an entry, in one step.) */
-static inline __attribute__((always_inline)) const struct evr_batched *
-batched_at(const struct evr_batched *batched, uint64_t word) {
-  enum { SHIFT = EVENTRING_WORD_ID_SHIFT - 4, SIZE = sizeof *batched };
-  _Static_assert(SIZE == 16, "SHIFT");
-  const uint64_t bytes = word >> SHIFT & (uint64_t)(EVENTRING_MAX_EVENTS - 1) * SIZE;
-  return (const struct evr_batched *)((const char *)batched + bytes);
-}
-
-/* Keeps the compiler from having what is there in registers, which are too few: it adds and
-   compares as well in memory. */
-#define KEEP_IN_MEMORY(place) __asm__("" : "+m"(place))
-
-/* If the word that follows a begin is the end of the same span: its time, else UINT64_MAX. */
-static inline __attribute__((always_inline)) uint64_t
-ticks_of_leaf(const struct relative *relative, const uint64_t *begin, const uint64_t *last) {
-  bool is_leaf = begin < last && ((begin[1] - begin[0]) & FORMAT_TAIL_MASK) ==
-                                     EVENTRING_END - EVENTRING_BEGIN;
-  return is_leaf ? relative_ticks(relative, begin[1]) : UINT64_MAX;
-}
-
-/* Decodes what of the run a batch may have, from run->at on. (What changes is in locals, as few
-   as possible: they are to be in registers.) */
-static inline __attribute__((always_inline)) void
-fill_batch(struct evr_event_run *run, struct relative relative,
-           const struct evr_span_stack *stack, struct filling *to) {
-  const uint64_t *at = run->words + run->at, *const last = run->words + run->end - 1;
-  const struct evr_batched *const batched = to->batched;
-  struct eventring_brief *next = to->next;
-  struct begun *const bottom = to->bottom, *top = bottom;
-  uint64_t word = *at, ns = relative.from_ns, within = 0, classes = 0, ticks = 0;
-  for (;;) {
-    const uint64_t what = word & FORMAT_WHAT_MASK;
-    const struct evr_batched *const definition = batched_at(batched, word);
-    const uint64_t tail = definition->tail;
-    KEEP_IN_MEMORY(relative);
-    if (what == EVENTRING_BEGIN) {
-      if (!tail) break;
-      const uint64_t end_ticks = ticks_of_leaf(&relative, at, last);
-      if (end_ticks < relative.bound && end_ticks >= ticks) {
-        ticks = end_ticks;
-        next->ns = relative_ns(&relative, ticks);
-        next->took = next->ns - ns;
-        next->within = 0;
-        memcpy(&next->id, &tail, sizeof tail);
-        within += next->took;
-        next++;
-        at++;
-      } else {
-        top->ns = ns;
-        top->word = word;
-        top->before = within;
-        top->tail = tail;
-        top++;
-        within = 0;
-      }
-    } else if (what == EVENTRING_END) {
-      memcpy(&next->id, &tail, sizeof tail);
-      next->ns = ns;
-      next->within = within;
-      if (__builtin_expect(top[-1].tail == tail, 1)) {
-        top--;
-        next->took = ns - top->ns;
-        within = top->before + next->took;
-      } else {
-        if (top != bottom || !tail || !end_outer(run, stack, word, ns, next)) break;
-        within = next->took;
-      }
-      next++;
-    } else {
-      break;
-    }
-    classes |= definition->classes;
-    if (at++ >= last) break;
-    word = *at;
-    const uint64_t before = ticks;
-    ticks = relative_ticks(&relative, word);
-    if (ticks >= relative.bound || ticks < before) break;
-    ns = relative_ns(&relative, ticks);
-  }
-  to->next = next;
-  to->top = top;
-  to->within = within;
-  to->classes = classes;
-  run->at = (uint32_t)(at - run->words);
-}
-
-/* Hands the spans that the batch left open to the reader's stack, and lists them. */
-static size_t leave_open(struct evr_ring_reader *reader, const struct relative *relative,
-                         const struct filling *filling, struct eventring_brief *opened) {
-  const struct evr_span_stack *stack = reader->spans.present;
-  size_t count = 0;
-  for (const struct begun *begun = filling->bottom; begun < filling->top; begun++, count++) {
-    uint64_t ticks = relative_ticks(relative, begun->word);
-    bool innermost = begun + 1 == filling->top;
-    memcpy(&opened[count].id, &begun->tail, sizeof begun->tail);
-    opened[count].kind = EVENTRING_BEGIN;
-    opened[count].ns = begun->ns;
-    opened[count].took = 0;
-    opened[count].within = innermost ? filling->within : begun[1].before;
-    evr_spans_push(&reader->spans,
-                   (struct evr_span){.ticks = relative->ticks + ticks, .ns = begun->ns,
-                                     .id = word_id(begun->word), .suspended = stack->suspended});
-  }
-  return count;
-}
 
 struct eventring_written { /* what a batch was made of */
   const uint64_t *words;
-  struct relative relative;
+  struct evr_times times;
 };
 
 static bool may_begin(const struct evr_span_stacks *spans) {
@@ -241,39 +50,156 @@ static bool may_begin(const struct evr_span_stacks *spans) {
          spans->spans + EVENTRING_BATCH <= EVR_MOST_SPANS;
 }
 
+struct lists { /* of a part */
+  const struct eventring_brief *ended, *opened;
+  const struct evr_mark *outer, *marks_opened;
+};
+
+static struct lists lists_of(const struct evr_part *part, const struct eventring_brief *brief,
+                             const struct evr_mark *mark) {
+  return (struct lists){brief, brief + part->ended, mark, mark + part->outer};
+}
+
+/* Finds the spans that began before the part on the stack, which stays as it is. Returns the word
+   up to which the part can be a batch. */
+static uint32_t match_outer(const struct evr_ring_reader *reader, const struct evr_part *part,
+                            const struct lists *lists, struct eventring_outer *outer) {
+  const struct evr_span_stack *stack = reader->spans.present;
+  const uint64_t *words = reader->blocks.held->words;
+  uint64_t before = 0; /* took the one that ended before */
+  for (uint32_t i = 0; i < part->outer; i++) {
+    const struct evr_mark mark = lists->outer[i];
+    const struct evr_span *span = stack->span + stack->count - 1 - i;
+    if (i >= stack->count || span->id != word_id(words[mark.word]) ||
+        span->suspended != stack->suspended)
+      return mark.word;
+    const struct eventring_brief *ended = &lists->ended[mark.brief];
+    uint64_t ns = part->times.from_ns + ended->after;
+    outer[i].within = before + ended->within;
+    before = outer[i].took = span->ns < ns ? ns - span->ns : 0;
+  }
+  return part->to;
+}
+
+/* Moves on behind the part: what ended leaves the stack of the reader, and what is left open
+   goes there. */
+static void pass_part(struct evr_ring_reader *reader, struct evr_sink *sink,
+                      const struct evr_part *part, const struct lists *lists) {
+  struct evr_event_run run = {.at = part->to, .depth = reader->spans.present->count - part->outer};
+  const uint64_t *words = reader->blocks.held->words;
+  reader->in_run = part->to - part->from;
+  end_run(reader, sink, &run);
+  for (uint32_t i = 0; i < part->opened; i++) {
+    uint64_t word = words[lists->marks_opened[i].word];
+    evr_spans_push(&reader->spans,
+                   (struct evr_span){.ticks = part->times.ticks + evr_times_ticks(&part->times, word),
+                                     .ns = part->times.from_ns + lists->opened[i].after,
+                                     .id = word_id(word),
+                                     .suspended = reader->spans.present->suspended});
+  }
+}
+
+static void hand_over(struct evr_ring_reader *reader, struct evr_sink *sink,
+                      const struct evr_part *part, const struct lists *lists) {
+  const struct eventring_outer *outer = sink->room->outer;
+  const uint64_t *words = reader->blocks.held->words;
+  const struct eventring_written written = {words + part->from, part->times};
+  struct eventring_batch batch = {
+      .count = part->to - part->from, .ended = lists->ended, .opened = lists->opened,
+      .ended_count = part->ended, .opened_count = part->opened, .outer = outer,
+      .depth = reader->spans.present->count,
+      .depth_around = reader->spans.present->count - part->outer,
+      .within = part->within + (part->outer ? outer[part->outer - 1].took : 0),
+      .earliest_ns = part->times.from_ns,
+      .latest_ns = evr_times_ns(&part->times, words[part->to - 1]), .classes = part->classes,
+      .context = reader->position.context, .domain = reader->blocks.slot,
+      .incarnation = reader->position.incarnation, .ring = (uint8_t)reader->blocks.ring,
+      .cursor = sink->cursor, .written = &written};
+  pass_part(reader, sink, part, lists);
+  if (sink->batch(sink->batch_context, &batch) || !sink->left) sink->stopped = true;
+}
+
+/* ---- What a thread has decoded ----------------------------------------------------------- */
+
+/* The first part from the next event on; NULL: there is none. */
+static const struct evr_decoded_part *next_part(struct evr_ring_reader *reader) {
+  const struct evr_decoded *decoded = evr_block_cursor_decoded(&reader->blocks);
+  if (!decoded) return NULL;
+  for (uint32_t i = 0; i < decoded->parts; i++)
+    if (decoded->part[i].part.from >= reader->at) return &decoded->part[i];
+  return NULL;
+}
+
+/* May all of it be delivered? */
+static bool is_within_bounds(const struct evr_ring_reader *reader, uint64_t until,
+                             const struct evr_part *part, const struct evr_sink *sink) {
+  uint64_t last = reader->blocks.held->words[part->to - 1];
+  uint64_t ticks = part->times.ticks + evr_times_ticks(&part->times, last);
+  return part->to <= reader->end && part->to - part->from <= sink->left &&
+         evr_times_ns(&part->times, last) <= until &&
+         ticks < evr_ring_reader_switch_due(reader);
+}
+
+enum evr_ready evr_ring_reader_ready(struct evr_ring_reader *reader, uint64_t until,
+                                     struct evr_sink *sink) {
+  const struct evr_decoded_part *next = next_part(reader);
+  if (!next) return EVR_NOT_DECODED;
+  const struct evr_part *part = &next->part;
+  if (part->from > reader->at) {
+    sink->most = part->from - reader->at;
+    return EVR_READY_LATER;
+  }
+  const struct evr_decoded *decoded = evr_block_cursor_decoded(&reader->blocks);
+  const struct lists lists = lists_of(part, decoded->room.brief + next->brief,
+                                      decoded->room.mark + next->mark);
+  if (!may_begin(&reader->spans) || !is_within_bounds(reader, until, part, sink) ||
+      match_outer(reader, part, &lists, sink->room->outer) < part->to)
+    return EVR_NOT_DECODED;
+  hand_over(reader, sink, part, &lists);
+  return EVR_DELIVERED;
+}
+
+/* ---- What is decoded here ---------------------------------------------------------------- */
+
+/* Outside the clock segment, as in damaged files, or when something is switched: the batch has
+   one event. */
+static struct evr_times times_of(const struct evr_ring_reader *reader,
+                                 const struct evr_event_run *run, uint64_t until) {
+  struct evr_times times = evr_times_from(&reader->blocks.meta->segment, end_of_run(reader),
+                                          run->words[run->at], run->from_ticks + run->since, until);
+  if (!times.bound) times.from_ns = run->ns;
+  return times;
+}
+
 bool evr_ring_reader_batch(struct evr_ring_reader *reader, uint64_t until,
                            struct evr_sink *sink) {
-  struct evr_batch_room *room = sink->room;
-  const struct evr_span_stack *stack = reader->spans.present;
-  struct filling filling = {.next = room->ended, .bottom = room->begun + 1,
-                            .batched = reader->definitions->batched};
+  struct evr_decoded_room *room = &sink->room->decoded;
   struct evr_event_run run;
   if (!may_begin(&reader->spans)) return false;
   begin_run(reader, sink, false, &run);
-  const uint32_t from = run.at, depth = run.depth;
-  const struct eventring_written written = {run.words + from, relative_to(&run, until)};
-  fill_batch(&run, written.relative, stack, &filling);
-  if (run.at == from) return false;
-  reader->in_run = run.at - from;
-  end_run(reader, sink, &run);
-  struct eventring_batch batch = {
-      .count = run.at - from, .ended = room->ended, .opened = room->opened,
-      .ended_count = (size_t)(filling.next - room->ended), .depth = depth,
-      .depth_around = run.depth, .earliest_ns = written.relative.from_ns,
-      .latest_ns = ns_of_word(&written.relative, run.words[run.at - 1]),
-      .classes = filling.classes, .cursor = sink->cursor, .written = &written,
-      .within = filling.top == filling.bottom ? filling.within : filling.bottom->before,
-      .context = reader->position.context, .domain = reader->blocks.slot,
-      .incarnation = reader->position.incarnation, .ring = (uint8_t)reader->blocks.ring};
-  batch.opened_count = leave_open(reader, &written.relative, &filling, room->opened);
-  if (sink->batch(sink->batch_context, &batch) || !sink->left) sink->stopped = true;
-  return true;
+  struct evr_part part = {.from = run.at, .times = times_of(reader, &run, until)};
+  for (uint32_t end = run.end;; end = part.to) {
+    if (end <= part.from ||
+        !evr_decode_part(reader->definitions->batched, run.words, end, &part, room->brief,
+                         room->mark))
+      return false;
+    const struct lists lists = lists_of(&part, room->brief, room->mark);
+    uint32_t to = match_outer(reader, &part, &lists, sink->room->outer);
+    if (to == part.to) {
+      hand_over(reader, sink, &part, &lists);
+      return true;
+    }
+    part.to = to;
+  }
 }
+
+/* ---- For users --------------------------------------------------------------------------- */
 
 int eventring_batch_each(const struct eventring_batch *batch,
                          int (*callback)(void *context, const struct eventring_event *event),
                          void *context) {
   const struct eventring_brief *ended = batch->ended;
+  const struct eventring_outer *outer = batch->outer;
   const uint64_t *words = batch->written->words;
   uint32_t depth = batch->depth;
   int result = 0;
@@ -282,12 +208,14 @@ int eventring_batch_each(const struct eventring_batch *batch,
     const struct evr_definition *d = batch->cursor->definitions.definition[word_id(words[i])];
     depth -= is_end;
     struct eventring_event event = {
-        .ns = ns_of_word(&batch->written->relative, words[i]), .domain = batch->domain,
+        .ns = evr_times_ns(&batch->written->times, words[i]), .domain = batch->domain,
         .incarnation = batch->incarnation, .id = d->def.id, .ring = batch->ring,
         .kind = is_end ? EVENTRING_END : EVENTRING_BEGIN, .event_class = d->def.event_class,
         .flags = is_end ? EVENTRING_MATCHED : 0, .depth = depth, .name = d->def.name,
         .def = &d->def, .context = batch->context};
-    event.begin_ns = is_end ? event.ns - ended++->took : event.ns;
+    event.begin_ns = event.ns;
+    if (is_end) event.begin_ns -= ended->began_before ? outer++->took : ended->took;
+    ended += is_end;
     depth += !is_end;
     result = callback(context, &event);
   }
@@ -298,9 +226,8 @@ int eventring_cursor_batches(eventring_cursor *c,
                              int (*callback)(void *context, const struct eventring_batch *batch),
                              void *context) {
   if (c->flags & EVENTRING_OPEN_BACKWARDS || c->busy) return EVENTRING_E_STATE;
-  if (callback && !c->batch_room) c->batch_room = calloc(1, sizeof *c->batch_room);
+  if (callback && !c->batch_room) c->batch_room = malloc(sizeof *c->batch_room);
   if (callback && !c->batch_room) return EVENTRING_E_MEMORY;
-  if (callback) c->batch_room->begun[0].tail = NO_TAIL;
   c->batch = callback;
   c->batch_context = context;
   return EVENTRING_OK;

@@ -369,6 +369,11 @@ uint64_t evr_block_cursor_last(struct evr_block_cursor *cursor, uint64_t ns) {
   return find_begin(cursor, &found, low + 1, &begin) && begin > ns ? low - 1 : low;
 }
 
+const struct evr_decoded *evr_block_cursor_decoded(const struct evr_block_cursor *cursor) {
+  (void)cursor;
+  return NULL;
+}
+
 /* ---- The block held -------------------------------------------------------------- */
 
 bool evr_block_cursor_more(struct evr_block_cursor *cursor, uint64_t head) {

@@ -12,6 +12,7 @@
 
 #include "reader/ahead.h"
 #include "reader/block.h"
+#include "reader/decode.h"
 #include "reader/metadata.h"
 
 #pragma GCC visibility push(hidden)
@@ -62,6 +63,8 @@ bool evr_block_cursor_next(struct evr_block_cursor *cursor, unsigned *budget);
    `next` on downwards, of a cursor that descends. False: there is none (then `next` is 0), or
    *budget is 0. `gap` says nothing; `position` is that of the block held. */
 bool evr_block_cursor_previous(struct evr_block_cursor *cursor, unsigned *budget);
+/* What a thread has decoded of the block held; NULL: nothing. */
+const struct evr_decoded *evr_block_cursor_decoded(const struct evr_block_cursor *cursor);
 /* Counts what lies between the position and the block held, which is number `sequence` of the
    ring and was not found by this cursor. */
 void evr_block_cursor_count(struct evr_block_cursor *cursor, uint64_t sequence);

@@ -4,6 +4,7 @@
 #ifndef EVENTRING_DEFINITIONS_H
 #define EVENTRING_DEFINITIONS_H
 
+#include "reader/decode.h"
 #include "reader/last_stack.h"
 #include "reader/record_scan.h"
 #include "reader/stacks.h"
@@ -30,11 +31,7 @@ struct evr_definition {
 };
 /* Fills in what delivery.c needs. */
 void evr_definition_prepare(struct evr_definition *definition);
-/* Of a definition, what batch.c needs; {0}: its events are not for batches. */
-struct evr_batched {
-  uint64_t tail;    /* id, kind END and class in the places of a struct eventring_brief */
-  uint64_t classes; /* the bit of its class */
-};
+/* What decode.c needs of it. */
 struct evr_batched evr_definition_batched(const struct evr_definition *definition);
 
 enum { EVR_DEFINITION_CHUNK = 64 };

@@ -516,6 +516,23 @@ void evr_ring_reader_survey(struct evr_ring_reader *reader) {
 enum { MANY = 8, /* events of a batch: then the one that ended it is taken alone, else */
        SOME = 16 /* so many words are delivered one by one before a batch is tried again */ };
 
+/* Delivers a batch. False: the next event is none, and sink->most says how many words are to be
+   delivered one by one. */
+static bool deliver_batch(struct evr_ring_reader *reader, uint64_t until, struct evr_sink *sink) {
+  uint64_t delivered = reader->delivered;
+  bool was_many = reader->batched >= MANY;
+  enum evr_ready ready = evr_ring_reader_ready(reader, until, sink);
+  if (ready == EVR_DELIVERED) return true;
+  if (ready == EVR_READY_LATER) return false;
+  if (evr_ring_reader_batch(reader, until, sink)) {
+    reader->batched = reader->delivered - delivered;
+    return true;
+  }
+  reader->batched = 0;
+  sink->most = was_many ? 1 : SOME;
+  return false;
+}
+
 /* Delivers the event that evr_ring_reader_look has found, and those after it. */
 static void deliver_run(struct evr_ring_reader *reader,
                         uint64_t until, struct evr_sink *sink) {
@@ -523,16 +540,7 @@ static void deliver_run(struct evr_ring_reader *reader,
   uint64_t ticks = word_ticks(word, reader->position.base);
   bool may_be_older = ticks < reader->definitions->newest_since_ticks;
   sink->most = UINT32_MAX;
-  if (sink->batch) {
-    uint64_t delivered = reader->delivered;
-    bool was_many = reader->batched >= MANY;
-    if (!may_be_older && evr_ring_reader_batch(reader, until, sink)) {
-      reader->batched = reader->delivered - delivered;
-      return;
-    }
-    reader->batched = 0;
-    sink->most = was_many ? 1 : SOME;
-  }
+  if (sink->batch && !may_be_older && deliver_batch(reader, until, sink)) return;
   reader->tags = (uint64_t)reader->blocks.ring << 16;
   if (may_be_older) deliver_checked(reader, until, sink);
   else if (reader->nested) deliver_nested(reader, until, sink);

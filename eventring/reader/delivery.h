@@ -34,6 +34,15 @@ bool evr_ring_reader_look(struct evr_ring_reader *reader, unsigned *budget);
    is something left, and order_ns is set. */
 bool evr_ring_reader_drain(struct evr_ring_reader *reader, uint64_t until,
                            struct evr_sink *sink);
+enum evr_ready {
+  EVR_DELIVERED,   /* a batch */
+  EVR_READY_LATER, /* there is one that begins after the next sink->most words */
+  EVR_NOT_DECODED  /* there is none that can be taken */
+};
+/* Delivers the batch that begins with the event that evr_ring_reader_look has found, if a thread
+   has decoded it. */
+enum evr_ready evr_ring_reader_ready(struct evr_ring_reader *reader, uint64_t until,
+                                     struct evr_sink *sink);
 /* Delivers the event that evr_ring_reader_look has found, and those after it, as a batch, up
    to the first one that is none of those that a batch has (batch.c). False: it is one. */
 bool evr_ring_reader_batch(struct evr_ring_reader *reader, uint64_t until,

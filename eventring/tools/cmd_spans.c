@@ -113,7 +113,7 @@ static bool wants_brief(struct spans *s, const struct eventring_batch *batch,
                         const struct eventring_brief *event) {
   if (!wants_class(&s->q, batch->ring, event->event_class)) return false;
   if (s->q.name && strcmp(s->q.name, question_name(&s->q, event->id)) != 0) return false;
-  return question_is_past_start(&s->q, event->ns);
+  return question_is_past_start(&s->q, batch->earliest_ns + event->after);
 }
 
 static bool wants_all(const struct question *q, const struct eventring_batch *batch) {
@@ -123,7 +123,8 @@ static bool wants_all(const struct question *q, const struct eventring_batch *ba
 
 static void note_brief(struct spans *s, const struct eventring_batch *batch,
                        const struct eventring_brief *ended, const struct eva_span_time *time) {
-  note_long(s, &(struct row){.ns = time->ns, .begin_ns = ended->ns - ended->took,
+  note_long(s, &(struct row){.ns = time->ns,
+                             .begin_ns = batch->earliest_ns + ended->after - time->ns,
                              .context = batch->context, .domain = batch->domain,
                              .incarnation = batch->incarnation, .id = ended->id, .time = *time});
 }
@@ -143,7 +144,7 @@ static void count_ended(struct spans *s, const struct eventring_batch *batch,
   struct kind *const *const kinds = s->kinds;
   uint64_t over = 0, least = least_row(s);
   for (; ended < end; ended++) {
-    const uint64_t ns = ended->took;
+    const uint64_t ns = ended->began_before ? times->ns : ended->took;
     if (!all && !wants_brief(s, batch, ended)) {
       times += ended->began_before;
       continue;

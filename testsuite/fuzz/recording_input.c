@@ -287,7 +287,7 @@ struct batch_check {
   const struct eventring_batch *batch;
   uint64_t *hash;
   uint64_t before_ns;
-  size_t count, ended, began;
+  size_t count, ended, outer, began;
   struct { /* the spans that are open; the first is the innermost that began before */
     uint64_t ns, within;
     uint16_t id;
@@ -297,16 +297,20 @@ struct batch_check {
 static void check_end(struct batch_check *check, const struct eventring_event *event) {
   const struct eventring_brief *brief = &check->batch->ended[check->ended++];
   bool outer = check->began == 0;
-  REQUIRE(brief->ns == event->ns && brief->took == event->ns - event->begin_ns);
+  uint64_t ns = event->ns - event->begin_ns, took = brief->took, within = brief->within;
+  REQUIRE(brief->began_before == outer);
+  if (outer) {
+    took = check->batch->outer[check->outer].took;
+    within = check->batch->outer[check->outer++].within;
+  }
+  REQUIRE(check->batch->earliest_ns + brief->after == event->ns && took == ns);
   REQUIRE(brief->id == event->id && brief->event_class == event->event_class);
-  REQUIRE(brief->kind == EVENTRING_END && brief->began_before == outer);
-  REQUIRE(brief->within == check->open[check->began].within);
-  uint64_t ns = event->ns - event->begin_ns;
+  REQUIRE(within == check->open[check->began].within);
   if (outer) {
     check->open[0].within = ns;
     return;
   }
-  REQUIRE(check->open[check->began].ns == event->begin_ns && brief->within <= ns);
+  REQUIRE(check->open[check->began].ns == event->begin_ns && within <= ns);
   check->open[--check->began].within += ns;
 }
 
@@ -332,7 +336,7 @@ static int mix_batch(void *context, const struct eventring_batch *batch) {
   struct batch_check check; /* (not cleared: it is large) */
   check.batch = batch, check.hash = context;
   check.before_ns = batch->earliest_ns;
-  check.count = check.ended = check.began = 0;
+  check.count = check.ended = check.outer = check.began = 0;
   check.open[0].within = 0;
   REQUIRE(batch->count > 0 && batch->count <= EVENTRING_BATCH);
   REQUIRE(eventring_batch_each(batch, check_event, &check) == 0);
@@ -341,12 +345,11 @@ static int mix_batch(void *context, const struct eventring_batch *batch) {
   REQUIRE(check.open[0].within == batch->within);
   for (size_t i = 0; i < check.began; i++) {
     const struct eventring_brief *brief = &batch->opened[i];
-    REQUIRE(brief->ns == check.open[i + 1].ns && brief->within == check.open[i + 1].within);
-    REQUIRE(brief->id == check.open[i + 1].id && brief->kind == EVENTRING_BEGIN);
+    REQUIRE(batch->earliest_ns + brief->after == check.open[i + 1].ns);
+    REQUIRE(brief->within == check.open[i + 1].within && brief->took == 0);
+    REQUIRE(brief->id == check.open[i + 1].id && !brief->began_before);
   }
-  uint32_t outer = 0;
-  for (size_t i = 0; i < batch->ended_count; i++) outer += batch->ended[i].began_before;
-  REQUIRE(batch->depth - outer == batch->depth_around);
+  REQUIRE(batch->depth - check.outer == batch->depth_around);
   return 0;
 }
 

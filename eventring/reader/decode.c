@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+/* decode.c: the begins and ends of a block as spans, in arrays.
+ *
+ * The events of which there are many are begins and ends without payload, each end that of the
+ * innermost span, none earlier than the one before. A part of a block that has nothing else is
+ * decoded without a look at what the reader knows of the ring: it needs the words, the
+ * definitions and the clock alone, and so another thread can do it in advance (ahead.c). What
+ * depends on more, batch.c adds: whether an end without a begin in the part is that of the
+ * innermost span that was open, how long that took, and how far the reader may go.
+ *
+ * The spans that have no others within, which are often half of them, are taken in one step.
+ */
+#include "reader/decode.h"
+
+#include <stddef.h>
+#include <string.h>
+
+_Static_assert(EVENTRING_BATCH >= FORMAT_BLOCK_WORDS, "a batch is of one block");
+_Static_assert(EVENTRING_END == EVENTRING_BEGIN + 1, "ticks_of_leaf");
+_Static_assert(FORMAT_CLOCK_SHIFT >= 32, "ns of a part: what is left of 64 bits");
+
+#define FIELD_AT(member, at) \
+  _Static_assert(offsetof(struct eventring_brief, member) == \
+                     offsetof(struct eventring_brief, within) + (at), "tail")
+FIELD_AT(id, 4);
+FIELD_AT(event_class, 6);
+FIELD_AT(began_before, 7);
+#define BEGAN_BEFORE ((uint64_t)1 << 56)
+
+struct evr_times evr_times_from(const struct format_segment *segment, uint64_t end, uint64_t word,
+                                uint64_t ticks, uint64_t until) {
+  const uint64_t one = (uint64_t)1 << FORMAT_CLOCK_SHIFT;
+  struct evr_times times = {.base_word = word & ~FORMAT_TAIL_MASK, .ticks = ticks,
+                            .multiplier = segment->multiplier};
+  if (ticks < segment->from_ticks || ticks >= end) return times;
+  unsigned __int128 first =
+      (unsigned __int128)(ticks - segment->from_ticks) * segment->multiplier;
+  times.from_ns = segment->from_ns + (uint64_t)(first >> FORMAT_CLOCK_SHIFT);
+  times.fraction = (uint64_t)first & (one - 1);
+  if (until < times.from_ns) return times;
+  uint64_t most = UINT64_MAX - times.fraction; /* that ticks * multiplier may be */
+  times.bound = end - ticks;
+  if (until - times.from_ns < most >> FORMAT_CLOCK_SHIFT)
+    most = ((until - times.from_ns + 1) << FORMAT_CLOCK_SHIFT) - 1 - times.fraction;
+  if (times.multiplier && times.bound > most / times.multiplier)
+    times.bound = most / times.multiplier + 1;
+  return times;
+}
+
+/* ---- A part ------------------------------------------------------------------------------ */
+
+struct begun { /* a span that began in the part */
+  uint64_t tail;
+  const uint64_t *word; /* its begin */
+  uint32_t after;       /* the same, as in a brief */
+  uint32_t before;      /* of the span around it: ns of those directly within that, before it */
+};
+#define NO_TAIL UINT64_MAX
+
+/* The definition of an event. (Its id, times the size of an entry, in one step.) */
+static inline __attribute__((always_inline)) const struct evr_batched *
+batched_at(const struct evr_batched *batched, uint64_t word) {
+  enum { SHIFT = EVENTRING_WORD_ID_SHIFT - 4, SIZE = sizeof *batched };
+  _Static_assert(SIZE == 16, "SHIFT");
+  const uint64_t bytes = word >> SHIFT & (uint64_t)(EVENTRING_MAX_EVENTS - 1) * SIZE;
+  return (const struct evr_batched *)((const char *)batched + bytes);
+}
+
+/* Keeps the compiler from having what is there in registers, which are too few: it adds and
+   compares as well in memory. */
+#define KEEP_IN_MEMORY(place) __asm__("" : "+m"(place))
+
+/* If the word that follows a begin is the end of the same span: its time, else UINT64_MAX. */
+static inline __attribute__((always_inline)) uint64_t
+ticks_of_leaf(const struct evr_times *times, const uint64_t *begin, const uint64_t *last) {
+  bool is_leaf = begin < last && ((begin[1] - begin[0]) & FORMAT_TAIL_MASK) ==
+                                     EVENTRING_END - EVENTRING_BEGIN;
+  return is_leaf ? evr_times_ticks(times, begin[1]) : UINT64_MAX;
+}
+
+static inline __attribute__((always_inline)) void
+set_brief(struct eventring_brief *brief, uint32_t after, uint32_t took, uint64_t tail) {
+  brief->after = after;
+  brief->took = took;
+  memcpy(&brief->within, &tail, sizeof tail);
+}
+
+/* The list of those that are left open. */
+static void list_opened(struct evr_part *part, const uint64_t *words, const struct begun *bottom,
+                        const struct begun *top, uint32_t within, struct eventring_brief *brief,
+                        struct evr_mark *mark) {
+  part->within = top == bottom ? within : bottom->before;
+  part->opened = (uint32_t)(top - bottom);
+  for (const struct begun *begun = bottom; begun < top; begun++, brief++, mark++) {
+    uint32_t in_it = begun + 1 == top ? within : begun[1].before;
+    set_brief(brief, begun->after, 0, begun->tail | in_it);
+    *mark = (struct evr_mark){(uint16_t)(begun->word - words), (uint16_t)(begun - bottom)};
+  }
+}
+
+/* (What changes in the loop is in locals, as few as possible: they are to be in registers.) */
+bool evr_decode_part(const struct evr_batched *batched, const uint64_t *words, uint32_t end,
+                     struct evr_part *part, struct eventring_brief *brief,
+                     struct evr_mark *mark) {
+  const uint64_t *at = words + part->from, *const last = words + end - 1;
+  struct evr_times times = part->times;
+  struct begun begun[1 + EVENTRING_BATCH], *const bottom = begun + 1, *top = bottom;
+  struct eventring_brief *next = brief;
+  struct evr_mark *outer = mark;
+  uint64_t word = *at, classes = 0, ticks = 0;
+  uint32_t after = 0, within = 0;
+  begun[0].tail = NO_TAIL;
+  for (;;) {
+    const uint64_t what = word & FORMAT_WHAT_MASK;
+    const struct evr_batched *const definition = batched_at(batched, word);
+    const uint64_t tail = definition->tail;
+    KEEP_IN_MEMORY(times);
+    if (what == EVENTRING_BEGIN) {
+      if (!definition->classes) break;
+      const uint64_t end_ticks = ticks_of_leaf(&times, at, last);
+      if (end_ticks < times.bound && end_ticks >= ticks) {
+        ticks = end_ticks;
+        const uint32_t end_after = evr_times_after(&times, ticks), took = end_after - after;
+        set_brief(next, end_after, took, tail);
+        within += took;
+        next++;
+        at++;
+      } else {
+        top->after = after;
+        top->before = within;
+        top->tail = tail;
+        top->word = at;
+        top++;
+        within = 0;
+      }
+    } else if (what == EVENTRING_END) {
+      if (__builtin_expect(top[-1].tail == tail, 1)) {
+        top--;
+        const uint32_t took = after - top->after;
+        set_brief(next, after, took, tail | within);
+        within = top->before + took;
+      } else {
+        if (top != bottom || !definition->classes) break;
+        *outer++ = (struct evr_mark){(uint16_t)(at - words), (uint16_t)(next - brief)};
+        set_brief(next, after, 0, tail | BEGAN_BEFORE | within);
+        within = 0;
+      }
+      next++;
+    } else {
+      break;
+    }
+    classes |= definition->classes;
+    if (at++ >= last) break;
+    word = *at;
+    const uint64_t before = ticks;
+    ticks = evr_times_ticks(&times, word);
+    if (ticks >= times.bound || ticks < before) break;
+    after = evr_times_after(&times, ticks);
+  }
+  part->to = (uint32_t)(at - words);
+  part->ended = (uint32_t)(next - brief);
+  part->outer = (uint32_t)(outer - mark);
+  part->classes = classes;
+  list_opened(part, words, bottom, top, within, next, outer);
+  return part->to > part->from;
+}
+
+/* ---- A block ----------------------------------------------------------------------------- */
+
+static bool is_span(uint64_t word) {
+  uint64_t what = word & FORMAT_WHAT_MASK;
+  return what == EVENTRING_BEGIN || what == EVENTRING_END;
+}
+
+/* The segment that has `ticks`, and where it ends; the last one is kept in *at. */
+static const struct format_segment *segment_of(const struct evr_conversion *conversion,
+                                               uint64_t ticks, uint32_t *at, uint64_t *end) {
+  const struct format_segment *segment = conversion->segment;
+  bool is_last = *at + 1 >= conversion->segments;
+  if (ticks < segment[*at].from_ticks || (!is_last && ticks >= segment[*at + 1].from_ticks))
+    *at = evr_segment_at(conversion, ticks);
+  *end = *at + 1 < conversion->segments ? segment[*at + 1].from_ticks : UINT64_MAX;
+  return &segment[*at];
+}
+
+void evr_decode_block(const struct evr_meaning *meaning, const struct evr_block *block,
+                      struct evr_decoded *decoded) {
+  const uint64_t *words = block->words;
+  struct format_position position = evr_block_start(block);
+  uint32_t at = evr_block_first(block), briefs = 0, marks = 0, segment = 0;
+  decoded->parts = 0;
+  while (at < block->have && decoded->parts < EVR_PARTS) {
+    const uint64_t word = words[at];
+    uint32_t next = at + 1 + word_length(word);
+    if (is_span(word)) {
+      struct evr_decoded_part *to = &decoded->part[decoded->parts];
+      uint64_t ticks = word_ticks(word, position.base), end;
+      const struct format_segment *in = segment_of(&meaning->conversion, ticks, &segment, &end);
+      to->brief = briefs;
+      to->mark = marks;
+      to->part.from = at;
+      to->part.times = evr_times_from(in, end, word, ticks, UINT64_MAX);
+      if (to->part.times.bound &&
+          evr_decode_part(meaning->batched, words, block->have, &to->part,
+                          decoded->room.brief + briefs, decoded->room.mark + marks))
+        next = to->part.to;
+      if (next - at >= EVR_LEAST_PART) {
+        decoded->parts++;
+        briefs += to->part.ended + to->part.opened;
+        marks += to->part.outer + to->part.opened;
+      }
+    } else if (!word_is_event(word)) {
+      format_apply_remark(words + at, words + block->have, &position);
+    }
+    at = next;
+  }
+}

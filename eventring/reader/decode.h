@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/* decode.h: the begins and ends of a block as spans, in arrays (decode.c). */
+#ifndef EVENTRING_DECODE_H
+#define EVENTRING_DECODE_H
+
+#include "format/clock.h"
+#include "reader/block.h"
+
+#pragma GCC visibility push(hidden)
+
+/* Of a definition, what is needed here; {0}: its events are not for batches. */
+struct evr_batched {
+  uint64_t tail;    /* id and class in the second half of a struct eventring_brief */
+  uint64_t classes; /* the bit of its class */
+};
+
+/* What the meaning of events depends on, besides their words. */
+struct evr_meaning {
+  const struct evr_batched *batched; /* definitions, by id; `definitions` of them are known */
+  uint32_t definitions;
+  struct evr_conversion conversion;
+};
+
+/* Times of a part, relative to its first event, so that 64 bits suffice:
+     ns = from_ns + ((fraction + ticks * multiplier) >> FORMAT_CLOCK_SHIFT) */
+struct evr_times {
+  uint64_t base_word, ticks; /* of the first event */
+  uint64_t from_ns, fraction, multiplier;
+  uint64_t bound;            /* ticks from the first event on at which the part must end */
+};
+
+static inline __attribute__((always_inline)) uint64_t
+evr_times_ticks(const struct evr_times *times, uint64_t word) {
+  return (word - times->base_word) >> EVENTRING_WORD_TIME_SHIFT;
+}
+/* Nanoseconds after the first event. */
+static inline __attribute__((always_inline)) uint32_t
+evr_times_after(const struct evr_times *times, uint64_t ticks) {
+  return (uint32_t)((ticks * times->multiplier + times->fraction) >> FORMAT_CLOCK_SHIFT);
+}
+static inline uint64_t evr_times_ns(const struct evr_times *times, uint64_t word) {
+  return times->from_ns + evr_times_after(times, evr_times_ticks(times, word));
+}
+/* Of a part whose first event is `word`, at `ticks`, in a segment that ends at `end`; not later
+   than `until` (ns). The bound is 0 if it is outside the segment, or later. */
+struct evr_times evr_times_from(const struct format_segment *segment, uint64_t end, uint64_t word,
+                                uint64_t ticks, uint64_t until);
+
+struct evr_mark { /* of a span that began before the part, or is left open */
+  uint16_t word;  /* of its end in the part, or its begin, in the block */
+  uint16_t brief; /* what it is in the list of those that ended, or are left open */
+};
+
+struct evr_part { /* of a block: events that a batch can have */
+  struct evr_times times;
+  uint32_t from, to;             /* its words */
+  uint32_t ended, opened, outer; /* spans: these; left open; that ended and began before it */
+  uint32_t within;               /* ns: spans that have ended, in none that began in the part,
+                                    since the last end of one that began before it */
+  uint64_t classes;              /* a bit for each */
+};
+
+/* A part has a word at least for each of its spans. */
+struct evr_decoded_room {
+  struct eventring_brief brief[FORMAT_BLOCK_WORDS]; /* those that ended, then those left open */
+  struct evr_mark mark[FORMAT_BLOCK_WORDS];         /* `outer` of them, then `opened` */
+};
+
+/* Decodes what of the words from part->from on, before `end`, a batch may have; `times` and
+   `from` are given. Of spans that began before the part it is not known whether they can be in
+   a batch, nor how long they took: `took` is 0, and `within` counts from the end of such a span
+   on. False: nothing, not even the first word. */
+bool evr_decode_part(const struct evr_batched *batched, const uint64_t *words, uint32_t end,
+                     struct evr_part *part, struct eventring_brief *brief,
+                     struct evr_mark *mark);
+
+enum { EVR_PARTS = 16, EVR_LEAST_PART = 8 /* events that make a part worth while */ };
+
+struct evr_decoded { /* a block */
+  uint32_t parts;
+  struct evr_decoded_part {
+    struct evr_part part;
+    uint32_t brief, mark; /* its first ones in the room */
+  } part[EVR_PARTS];
+  struct evr_decoded_room room;
+};
+
+/* Decodes the parts of a block, ascending; what lies between is for others. */
+void evr_decode_block(const struct evr_meaning *meaning, const struct evr_block *block,
+                      struct evr_decoded *decoded);
+
+#pragma GCC visibility pop
+
+#endif /* EVENTRING_DECODE_H */
