@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* ahead.c: a thread that reads the blocks of a ring before they are needed.
+/* ahead.c: a thread that reads the blocks of a ring, and decodes them, before they are needed.
  *
- * Of what reading a long recording takes, a third is copying blocks out of the file and
- * checking them. That depends on nothing but the file, and so a thread of its own does it,
- * while the one that reads delivers the events of the blocks before. The reader says which
- * blocks it will need (only the reader knows where they lie), takes them in the order in which
- * it has asked for them, and does with them what it does with those that it reads itself.
- * Whatever can not be read or is not valid, it reads itself again and reports.
+ * Copying blocks out of the file and checking them depends on nothing but the file, and so a
+ * thread of its own does it, while the one that reads delivers the events of the blocks before.
+ * The reader says which blocks it will need (only the reader knows where they lie), takes them
+ * in the order in which it has asked for them, and does with them what it does with those that it
+ * reads itself. Whatever can not be read or is not valid, it reads itself again and reports.
+ *
+ * Where events are delivered in batches, the thread decodes them, too (decode.c). It has copies of
+ * what that depends on: definitions, which never change once they are there (those that come later
+ * it does not know, and leaves their events to the reader), and the segments of the clock (if
+ * there are more by now, the reader decodes itself). Decoding is shared: the thread does so only
+ * while it is some pieces ahead, and hands over the others as they are. So the two take about the
+ * same time, whatever the reader does with a batch.
  *
  * The pieces are a circle. Three numbers, which only grow, divide it:
  *
@@ -29,12 +35,14 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
-enum { PIECES = 8 };
+enum { PIECES = 8, LEAD = 2 /* pieces that the reader has left while one is decoded */ };
 
 struct evr_ahead {
   struct evr_ahead_ring ring;
+  struct evr_meaning meaning; /* owned; `batched` NULL: nothing is decoded */
   uint64_t asked, filled, done;
   bool holds;   /* the reader has taken piece `done` and is not done with it */
   bool stopped; /* by the reader; under the mutex */
@@ -53,12 +61,26 @@ static struct evr_ahead_piece *piece_at(struct evr_ahead *ahead, uint64_t number
 
 /* ---- The thread -------------------------------------------------------------------------- */
 
-static void fill(const struct evr_ahead_ring *ring, struct evr_ahead_piece *piece) {
+static void decode(const struct evr_meaning *meaning, struct evr_ahead_piece *piece) {
+  for (unsigned i = 0; i < piece->count; i++)
+    if (piece->valid[i]) evr_decode_block(meaning, &piece->block[i], &piece->decoding[i]);
+  piece->segments = meaning->conversion.segments;
+}
+
+/* Has the reader something to do meanwhile? */
+static bool has_lead(const struct evr_ahead *ahead) {
+  return ahead->filled - __atomic_load_n(&ahead->done, __ATOMIC_RELAXED) > LEAD;
+}
+
+static void fill(const struct evr_ahead *ahead, struct evr_ahead_piece *piece) {
+  const struct evr_ahead_ring *ring = &ahead->ring;
   piece->count = evr_blocks_copy(ring->source, piece->offset, piece->sequence, ring->head_offset,
                                  ring->ring_blocks, piece->block, piece->asked);
   for (unsigned i = 0; i < piece->count; i++)
     piece->valid[i] = evr_block_valid(&piece->block[i], piece->sequence + i, ring->slot,
                                       ring->ring, ring->start_ticks);
+  piece->segments = 0;
+  if (piece->wanted && ahead->meaning.batched && has_lead(ahead)) decode(&ahead->meaning, piece);
 }
 
 /* Sleeps until something is asked for. False: that is the end. */
@@ -84,7 +106,7 @@ static void report_filled(struct evr_ahead *ahead) {
 static void *work(void *context) {
   struct evr_ahead *ahead = context;
   while (await_work(ahead)) {
-    fill(&ahead->ring, piece_at(ahead, ahead->filled));
+    fill(ahead, piece_at(ahead, ahead->filled));
     report_filled(ahead);
   }
   return NULL;
@@ -108,7 +130,7 @@ static void await_filled(struct evr_ahead *ahead, uint64_t count) {
 }
 
 static void release(struct evr_ahead *ahead) {
-  ahead->done += ahead->holds;
+  __atomic_store_n(&ahead->done, ahead->done + ahead->holds, __ATOMIC_RELAXED);
   ahead->holds = false;
 }
 
@@ -116,11 +138,13 @@ bool evr_ahead_has_room(const struct evr_ahead *ahead) {
   return ahead->asked - ahead->done < PIECES;
 }
 
-void evr_ahead_ask(struct evr_ahead *ahead, uint64_t sequence, uint64_t offset, unsigned count) {
+void evr_ahead_ask(struct evr_ahead *ahead, uint64_t sequence, uint64_t offset, unsigned count,
+                   bool wanted) {
   struct evr_ahead_piece *piece = piece_at(ahead, ahead->asked);
   piece->sequence = sequence;
   piece->offset = offset;
   piece->asked = count;
+  piece->wanted = wanted;
   __atomic_store_n(&ahead->asked, ahead->asked + 1, __ATOMIC_RELEASE);
   if (ahead->asked - filled_now(ahead) < PIECES / 2) return;
   pthread_mutex_lock(&ahead->mutex);
@@ -142,7 +166,7 @@ struct evr_ahead_piece *evr_ahead_take(struct evr_ahead *ahead) {
 
 void evr_ahead_forget(struct evr_ahead *ahead) {
   await_filled(ahead, ahead->asked);
-  ahead->done = ahead->asked;
+  __atomic_store_n(&ahead->done, ahead->asked, __ATOMIC_RELAXED);
   ahead->holds = false;
 }
 
@@ -168,11 +192,34 @@ static bool start_thread(struct evr_ahead *ahead) {
   return started;
 }
 
+static void free_all(struct evr_ahead *ahead) {
+  free((void *)ahead->meaning.batched);
+  free((void *)ahead->meaning.conversion.segment);
+  free(ahead);
+}
+
 static void destroy(struct evr_ahead *ahead) {
   pthread_cond_destroy(&ahead->filling);
   pthread_cond_destroy(&ahead->asking);
   pthread_mutex_destroy(&ahead->mutex);
-  free(ahead);
+  free_all(ahead);
+}
+
+/* NULL: no memory. */
+static void *copy_of(const void *from, size_t bytes) {
+  void *copy = malloc(bytes);
+  return copy ? memcpy(copy, from, bytes) : NULL;
+}
+
+static void copy_meaning(struct evr_ahead *ahead, const struct evr_ahead_ring *ring) {
+  struct evr_meaning *meaning = &ahead->meaning;
+  uint32_t segments = ring->batched ? ring->conversion->segments : 0;
+  if (!segments) return;
+  struct format_segment *segment =
+      copy_of(ring->conversion->segment, segments * sizeof *ring->conversion->segment);
+  meaning->conversion = (struct evr_conversion){segment, segments};
+  if (segment)
+    meaning->batched = copy_of(ring->batched, EVENTRING_MAX_EVENTS * sizeof *ring->batched);
 }
 
 struct evr_ahead *evr_ahead_start(const struct evr_ahead_ring *ring) {
@@ -180,6 +227,7 @@ struct evr_ahead *evr_ahead_start(const struct evr_ahead_ring *ring) {
   if (!ahead) return NULL;
   ahead->ring = *ring;
   ahead->process = getpid();
+  copy_meaning(ahead, ring);
   pthread_mutex_init(&ahead->mutex, NULL);
   pthread_cond_init(&ahead->asking, NULL);
   pthread_cond_init(&ahead->filling, NULL);
@@ -193,7 +241,7 @@ bool evr_ahead_is_here(const struct evr_ahead *ahead) { return ahead->process ==
 void evr_ahead_end(struct evr_ahead *ahead) {
   if (!ahead) return;
   if (!evr_ahead_is_here(ahead)) {
-    free(ahead);
+    free_all(ahead);
     return;
   }
   pthread_mutex_lock(&ahead->mutex);

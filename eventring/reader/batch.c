@@ -230,5 +230,7 @@ int eventring_cursor_batches(eventring_cursor *c,
   if (callback && !c->batch_room) return EVENTRING_E_MEMORY;
   c->batch = callback;
   c->batch_context = context;
+  for (unsigned n = 0; n < c->made_count; n++)
+    c->reader[c->made[n]]->blocks.batched = callback ? c->definitions.batched : NULL;
   return EVENTRING_OK;
 }

@@ -94,7 +94,8 @@ static void start_thread(struct evr_block_cursor *cursor) {
   const struct evr_ahead_ring ring = {
       .source = &meta->source, .slot = cursor->slot, .ring = cursor->ring,
       .ring_blocks = blocks_of(cursor), .start_ticks = meta->header.start_ticks,
-      .head_offset = evr_metadata_head_offset(cursor->slot, cursor->ring)};
+      .head_offset = evr_metadata_head_offset(cursor->slot, cursor->ring),
+      .batched = cursor->batched, .conversion = &meta->conversion};
   cursor->was_threaded = true;
   cursor->thread = evr_ahead_start(&ring);
   if (cursor->thread) meta->threads++;
@@ -114,7 +115,7 @@ static void ask_for_more(struct evr_block_cursor *cursor, uint64_t head) {
     uint64_t count = readable(cursor, cursor->asking, head);
     if (!count) return;
     evr_ahead_ask(cursor->thread, cursor->asking, place_of(cursor, cursor->asking).offset,
-                  (unsigned)count);
+                  (unsigned)count, cursor->batched != NULL);
     cursor->asking += count;
   }
 }
@@ -171,7 +172,10 @@ static bool read_ahead(struct evr_block_cursor *cursor, uint64_t sequence, uint6
 static bool hold_ahead(struct evr_block_cursor *cursor, uint64_t sequence) {
   const uint64_t i = sequence - cursor->ahead;
   cursor->held = cursor->piece ? &cursor->piece->block[i] : &cursor->rooms[i];
-  if (cursor->piece) return cursor->piece->valid[i];
+  if (cursor->piece) {
+    cursor->decoded = cursor->piece->valid[i] ? &cursor->piece->decoding[i] : NULL;
+    return cursor->piece->valid[i];
+  }
   bool valid = evr_block_valid(cursor->held, sequence, cursor->slot, cursor->ring,
                                cursor->meta->header.start_ticks);
   if (!valid) cursor->ahead_count = 0; /* the rooms are needed */
@@ -181,6 +185,7 @@ static bool hold_ahead(struct evr_block_cursor *cursor, uint64_t sequence) {
 /* Copies a block, or takes it from those read ahead. */
 static enum evr_read copy_block(struct evr_block_cursor *cursor, uint64_t sequence,
                                 uint64_t head, struct eventring_error *error) {
+  cursor->decoded = NULL;
   if ((is_ahead(cursor, sequence) || read_ahead(cursor, sequence, head)) &&
       hold_ahead(cursor, sequence))
     return EVR_READ_OK;
@@ -370,8 +375,8 @@ uint64_t evr_block_cursor_last(struct evr_block_cursor *cursor, uint64_t ns) {
 }
 
 const struct evr_decoded *evr_block_cursor_decoded(const struct evr_block_cursor *cursor) {
-  (void)cursor;
-  return NULL;
+  bool holds = cursor->decoded && cursor->piece->segments == cursor->meta->conversion.segments;
+  return holds ? cursor->decoded : NULL;
 }
 
 /* ---- The block held -------------------------------------------------------------- */

@@ -40,9 +40,12 @@ struct evr_block_cursor {
                                rooms[0 .. ahead_count-1], or the blocks of `piece` */
   unsigned ahead_count;
   bool threaded;            /* a thread may read ahead; set by the user */
+  const struct evr_batched *batched; /* and decodes by these definitions; NULL: it does not.
+                               Set by the user */
   bool was_threaded;        /* one was started, or could not be */
   struct evr_ahead *thread; /* that does so, or NULL */
   struct evr_ahead_piece *piece; /* that it has read, or NULL */
+  const struct evr_decoded *decoded; /* of the block held, or NULL */
   uint64_t asking;          /* the first block that it was not asked for */
 };
 

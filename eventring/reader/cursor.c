@@ -44,6 +44,7 @@ static int make_reader(eventring_cursor *c, unsigned i, struct eventring_error *
   if (c->seek_ns && !reads_backwards(c)) evr_ring_reader_seek(c->reader[i], c->seek_ns);
   c->reader[i]->tells_switches = c->switched != NULL;
   c->reader[i]->blocks.threaded = c->flags & EVENTRING_OPEN_AHEAD;
+  c->reader[i]->blocks.batched = c->batch ? c->definitions.batched : NULL;
   for (c->made_count++; at > 0 && c->made[at - 1] > i; at--) {
     c->made[at] = c->made[at - 1];
     c->watch[at] = c->watch[at - 1];

@@ -16,8 +16,7 @@ struct evr_batched {
 
 /* What the meaning of events depends on, besides their words. */
 struct evr_meaning {
-  const struct evr_batched *batched; /* definitions, by id; `definitions` of them are known */
-  uint32_t definitions;
+  const struct evr_batched *batched; /* definitions, by id */
   struct evr_conversion conversion;
 };
 
