@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* eventring_ahead_test.c: what a cursor with OPEN_AHEAD delivers is what one without it does:
- * of sound, damaged and truncated files, merged and ring by ring, wherever reading ends. */
+ * of sound, damaged and truncated files, merged and ring by ring, in batches and one by one,
+ * wherever reading ends. */
 #include "eventring_common.h"
 
 #include <pthread.h>
@@ -15,6 +16,24 @@ static char file[] = "ahead.eventring", other[] = "other.eventring";
 
 static pthread_barrier_t all_started; /* so that each has a slot of its own */
 
+/* Spans of the user that nest, and now and then what ends a batch: one that stays open for long,
+   another context, one that is suspended. */
+static void write_nested(eventring_domain *d, int n) {
+  eventring_user_begin(d, T_FLOOD);
+  for (int inside = 0; inside < n % 4; inside++) {
+    eventring_user_begin(d, T_CALL);
+    if (inside == 1) eventring_user_begin(d, T_FLOOD);
+    if (inside == 1) eventring_user_end(d, T_FLOOD);
+    eventring_user_end(d, T_CALL);
+  }
+  if (n % 100 != 50) eventring_user_end(d, T_FLOOD);
+  if (n % 1000 == 950)
+    for (int open = 0; open < 10; open++) eventring_user_end(d, T_FLOOD);
+  if (n % 500 == 499) eventring_suspend(d, EVENTRING_USER, EVENTRING_CLASS_USER, 1);
+  if (n % 500 >= 490) eventring_set_context(d, EVENTRING_USER, 1 + (uint64_t)n % 500 / 495);
+  if (n % 500 == 5) eventring_resume_context(d, EVENTRING_USER, EVENTRING_CLASS_USER, 1);
+}
+
 static void *write_spans(void *argument) {
   (void)argument;
   eventring_domain *d = start_domain("writer");
@@ -22,6 +41,7 @@ static void *write_spans(void *argument) {
   for (int n = 0; n < SPANS; n++) {
     eventring_begin_int(d, EVENTRING_RUNTIME, EVENTRING_CLASS_GC, T_OUTER, n);
     eventring_end(d, EVENTRING_RUNTIME, EVENTRING_CLASS_GC, T_OUTER);
+    write_nested(d, n);
     if (n % 8 == 0) eventring_user_counter(d, T_COUNT, n);
     if (n % 64 == 0)
       eventring_instant_bytes(d, EVENTRING_USER, EVENTRING_CLASS_USER, T_TEXT, "text",
@@ -66,6 +86,7 @@ static void copy_file(unsigned damage) {
 
 struct heard {
   uint64_t events, losses, hash, most;
+  uint64_t batched; /* of the events: in batches */
   int status[8]; /* of the polls that reported something */
   struct eventring_error trouble[8];
   unsigned polls;
@@ -94,6 +115,19 @@ static int hear_loss(void *context, const struct eventring_loss *loss) {
   return 0;
 }
 
+static int hear_on(void *context, const struct eventring_event *event) {
+  hear_event(context, event);
+  return 0;
+}
+
+/* (A poll ends after a batch, so all of that is heard.) */
+static int hear_batch(void *context, const struct eventring_batch *batch) {
+  struct heard *heard = context;
+  heard->batched += batch->count;
+  eventring_batch_each(batch, hear_on, context);
+  return heard->most && heard->events >= heard->most;
+}
+
 static const struct eventring_callbacks hearing = {.event = hear_event, .lost = hear_loss};
 
 static void hear(eventring_cursor *cursor, struct heard *heard) {
@@ -107,22 +141,42 @@ static void hear(eventring_cursor *cursor, struct heard *heard) {
   }
 }
 
-static void hear_file(const char *path, unsigned flags, uint64_t most, uint64_t seek_ns,
-                      struct heard *heard) {
-  *heard = (struct heard){.most = most};
+static eventring_cursor *open_to_hear(const char *path, unsigned flags, bool batches,
+                                      struct heard *heard) {
   eventring_cursor *cursor = open_file(path, flags);
+  if (batches)
+    assert_int_equal(eventring_cursor_batches(cursor, hear_batch, heard), EVENTRING_OK);
+  return cursor;
+}
+
+static void hear_file(const char *path, unsigned flags, bool batches, uint64_t most,
+                      uint64_t seek_ns, struct heard *heard) {
+  *heard = (struct heard){.most = most};
+  eventring_cursor *cursor = open_to_hear(path, flags, batches, heard);
   if (seek_ns) assert_int_equal(eventring_cursor_seek(cursor, seek_ns), EVENTRING_OK);
   hear(cursor, heard);
   assert_int_equal(eventring_close(cursor), EVENTRING_OK);
 }
 
-/* Both ways of reading, merged and ring by ring. Returns the events of the last one. */
+/* Is the same heard? How much of it came in batches may differ. */
+static void assert_same(const struct heard *a, const struct heard *b) {
+  struct heard of_b = *b;
+  of_b.batched = a->batched;
+  assert_memory_equal(a, &of_b, sizeof of_b);
+}
+
+/* Both ways of reading, merged and ring by ring, and in batches (which do not end after the same
+   event). Returns the events. */
 static uint64_t compare(const char *path, uint64_t most, uint64_t seek_ns) {
   struct heard alone, ahead;
   for (unsigned flags = 0; flags <= EVENTRING_OPEN_MERGED; flags += EVENTRING_OPEN_MERGED) {
-    hear_file(path, flags, most, seek_ns, &alone);
-    hear_file(path, flags | EVENTRING_OPEN_AHEAD, most, seek_ns, &ahead);
-    assert_memory_equal(&alone, &ahead, sizeof alone);
+    hear_file(path, flags, false, most, seek_ns, &alone);
+    hear_file(path, flags | EVENTRING_OPEN_AHEAD, false, most, seek_ns, &ahead);
+    assert_same(&alone, &ahead);
+    for (int threads = 0; threads < 2 && !most; threads++) {
+      hear_file(path, flags | (threads ? EVENTRING_OPEN_AHEAD : 0), true, most, seek_ns, &ahead);
+      assert_same(&alone, &ahead);
+    }
   }
   return alone.events;
 }
@@ -131,7 +185,28 @@ static uint64_t compare(const char *path, uint64_t most, uint64_t seek_ns) {
 
 static void sound_file(void **state) {
   (void)state;
-  assert_true(compare(file, 0, 0) > 2 * SPANS * THREADS);
+  struct heard heard;
+  assert_true(compare(file, 0, 0) > 4 * SPANS * THREADS);
+  hear_file(file, EVENTRING_OPEN_AHEAD, true, 0, 0, &heard);
+  assert_true(heard.batched > 2 * SPANS * THREADS);
+}
+
+/* The batches begin when some was read already, and end again. */
+static void batches_for_a_while(void **state) {
+  (void)state;
+  struct heard alone, heard = {.most = 30000};
+  hear_file(file, 0, false, 0, 0, &alone);
+  eventring_cursor *cursor = open_file(file, EVENTRING_OPEN_AHEAD);
+  hear(cursor, &heard);
+  assert_int_equal(eventring_cursor_batches(cursor, hear_batch, &heard), EVENTRING_OK);
+  heard.most = alone.events / 2;
+  hear(cursor, &heard);
+  assert_int_equal(eventring_cursor_batches(cursor, NULL, NULL), EVENTRING_OK);
+  heard.most = 0;
+  hear(cursor, &heard);
+  assert_true(heard.batched > 0);
+  assert_true(heard.events == alone.events && heard.hash == alone.hash);
+  eventring_close(cursor);
 }
 
 static void ends_early(void **state) {
@@ -160,10 +235,10 @@ static void damaged_files(void **state) {
   }
 }
 
-static void hear_truncated(unsigned flags, struct heard *heard) {
+static void hear_truncated(unsigned flags, bool batches, struct heard *heard) {
   *heard = (struct heard){0};
   copy_file(0);
-  eventring_cursor *cursor = open_file(other, flags);
+  eventring_cursor *cursor = open_to_hear(other, flags, batches, heard);
   assert_int_equal(truncate(other, (off_t)format_block_offset(900) + 1000), 0);
   hear(cursor, heard);
   eventring_close(cursor);
@@ -172,18 +247,19 @@ static void hear_truncated(unsigned flags, struct heard *heard) {
 static void truncated_file(void **state) {
   (void)state;
   struct heard alone, ahead;
-  hear_truncated(0, &alone);
-  hear_truncated(EVENTRING_OPEN_AHEAD, &ahead);
+  hear_truncated(0, false, &alone);
   assert_true(alone.polls > 0);
-  assert_memory_equal(&alone, &ahead, sizeof alone);
+  for (int batches = 0; batches < 2; batches++) {
+    hear_truncated(EVENTRING_OPEN_AHEAD, batches, &ahead);
+    assert_same(&alone, &ahead);
+  }
 }
 
 /* In a child the threads are not there: its cursor goes on without. */
 static void forked(void **state) {
-  (void)state;
   struct heard alone, rest = {.most = 50000};
-  hear_file(file, 0, 0, 0, &alone);
-  eventring_cursor *cursor = open_file(file, EVENTRING_OPEN_AHEAD);
+  hear_file(file, 0, false, 0, 0, &alone);
+  eventring_cursor *cursor = open_to_hear(file, EVENTRING_OPEN_AHEAD, *(bool *)*state, &rest);
   hear(cursor, &rest);
   rest.most = 0;
   pid_t child = fork();
@@ -201,10 +277,12 @@ static void forked(void **state) {
 }
 
 int main(void) {
+  static bool with = true, without;
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(sound_file),    cmocka_unit_test(ends_early),
-      cmocka_unit_test(begins_late),   cmocka_unit_test(damaged_files),
-      cmocka_unit_test(truncated_file), cmocka_unit_test(forked)};
+      cmocka_unit_test(sound_file),     cmocka_unit_test(ends_early),
+      cmocka_unit_test(begins_late),    cmocka_unit_test(damaged_files),
+      cmocka_unit_test(truncated_file), cmocka_unit_test(batches_for_a_while),
+      cmocka_unit_test_prestate(forked, &with), cmocka_unit_test_prestate(forked, &without)};
   register_test_events();
   write_file();
   int failed = cmocka_run_group_tests(tests, NULL, NULL);
