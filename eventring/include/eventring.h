@@ -761,11 +761,11 @@ enum {
 
 /* With OPEN_AHEAD, a poll lets threads of the library copy and check the blocks of long streams
    (1 MiB or more of a ring) of a plain file into which nobody writes any more, while it
-   delivers the blocks before: on two processors `eventring stats` of such a recording takes
-   four fifths of the time. There are up to four at a time, each with half a megabyte, no
-   signals, and no callbacks; a poll or eventring_close ends them. What is delivered is the
-   same. Where there is one processor, or no thread can be started, the cursor reads by
-   itself. */
+   delivers the blocks before. Where events come in batches (eventring_cursor_batches), the
+   threads decode as many of them as they have time for, too. There are up to four at a time, each
+   with half a megabyte, for batches up to two and a half, no signals, and no callbacks; a poll or
+   eventring_close ends them. What is delivered is the same. Where there is one processor, or no
+   thread can be started, the cursor reads by itself. */
 
 /* A cursor maps a file of a local file system for reading. If someone cuts the file
    short, a poll returns E_TRUNCATED: the library's handler of SIGBUS catches the fault.

@@ -77,7 +77,8 @@ static uint64_t first_of_piece(const struct evr_block_cursor *cursor, uint64_t s
 
 /* ---- With a thread (ahead.h) --------------------------------------------------------- */
 
-enum { MOST_THREADS = 4, /* of a recording; each takes half a megabyte */
+enum { MOST_THREADS = 4, /* of a recording; each takes half a megabyte, and two more
+                       where it decodes */
        MANY = 256        /* blocks that are worth a thread */ };
 
 static void end_thread(struct evr_block_cursor *cursor) {

@@ -9,7 +9,8 @@
  *   block.c        one block, copied and checked
  *   metadata.c     what the file says of itself: header, status, domains, control page;
  *                  all checked
- *   ahead.c        a thread that reads blocks ahead
+ *   decode.c       the begins and ends of a block, as spans in arrays
+ *   ahead.c        a thread that reads blocks, and decodes them, ahead
  *   block_cursor.c from block to block of one ring
  *   definitions.c  what events refer to
  *   ring_reader.c  one ring: losses, open spans, limits
