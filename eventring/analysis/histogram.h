@@ -36,27 +36,26 @@ struct eva_histogram {
   uint64_t *octaves[EVA_HISTOGRAM_OCTAVES]; /* NULL: none there */
 };
 
-/* Octave 0 holds 0..127 one by one, octave n > 0 the values whose highest bit
-   is 6 + n in buckets of 2^(n-1). */
-static inline unsigned eva_octave_of(uint64_t value) {
-  unsigned highest = (unsigned)__builtin_clzll(value | (EVA_HISTOGRAM_BUCKETS - 1)) ^ 63;
-  return highest - EVA_HISTOGRAM_BITS + 1;
-}
-static inline unsigned eva_bucket_of(uint64_t value, unsigned octave) {
-  return (unsigned)(value >> (octave - (octave > 0))) & (EVA_HISTOGRAM_BUCKETS - 1);
+/* Octave 0 holds 0..127 one by one, octave n > 0 the values whose highest bit is 6 + n in buckets
+   of 2^(n-1). The number of the octave, times EVA_HISTOGRAM_BUCKETS, plus that of the bucket.
+   (Octaves 0 and 1 have buckets of the same size.) */
+static inline uint64_t eva_histogram_place(uint64_t value) {
+  unsigned highest = (unsigned)__builtin_clzll(value | (2 * EVA_HISTOGRAM_BUCKETS - 1)) ^ 63;
+  unsigned shift = highest - EVA_HISTOGRAM_BITS;
+  return ((uint64_t)shift << EVA_HISTOGRAM_BITS) + (value >> shift);
 }
 /* Makes an octave that is not there. 0 or EVENTRING_E_MEMORY. */
 int eva_histogram_make_octave(struct eva_histogram *histogram, unsigned number);
 
 /* Adds a value, or all values of another histogram. 0 or EVENTRING_E_MEMORY. */
 static inline int eva_histogram_add(struct eva_histogram *histogram, uint64_t value) {
-  unsigned number = eva_octave_of(value);
+  const uint64_t place = eva_histogram_place(value), number = place / EVA_HISTOGRAM_BUCKETS;
   if (__builtin_expect(!histogram->octaves[number], 0)) { /* so it is with the first value */
-    int status = eva_histogram_make_octave(histogram, number);
+    int status = eva_histogram_make_octave(histogram, (unsigned)number);
     if (status < 0) return status;
     if (histogram->count == 0) histogram->min = value;
   }
-  histogram->octaves[number][eva_bucket_of(value, number)]++;
+  histogram->octaves[number][place % EVA_HISTOGRAM_BUCKETS]++;
   if (value < histogram->min) histogram->min = value;
   if (value > histogram->max) histogram->max = value;
   histogram->count++;

@@ -398,6 +398,15 @@ static bool make_span(struct eva_tally_domain *domain, const struct eventring_ba
   return entry && span_of(domain, entry);
 }
 
+/* Counts one that began before the batch. `own_ns`: -1: not known. */
+static int count_outer(struct eva_tally_span *span, uint64_t whole, int64_t own_ns) {
+  if (eva_histogram_add(&span->durations, whole) < 0) return EVENTRING_E_MEMORY;
+  if (own_ns < 0) return EVENTRING_OK;
+  span->own = eva_add(span->own, (uint64_t)own_ns);
+  span->own_count++;
+  return EVENTRING_OK;
+}
+
 /* Counts the spans that ended. (The loop has all that it needs in locals.) `own_ns`: of those
    that began before the batch. */
 static int count_ended(struct eva_tally_domain *domain, const struct eventring_batch *batch,
@@ -411,14 +420,12 @@ static int count_ended(struct eva_tally_domain *domain, const struct eventring_b
       if (!make_span(domain, batch, ended)) return EVENTRING_E_MEMORY;
       span = spans[ended->id];
     }
-    uint64_t whole = ended->took, own = whole - ended->within;
-    if (__builtin_expect(ended->began_before, 0)) whole = outer++->took;
-    if (eva_histogram_add(&span->durations, whole) < 0) return EVENTRING_E_MEMORY;
     if (__builtin_expect(ended->began_before, 0)) {
-      if (*own_ns++ < 0) continue;
-      own = (uint64_t)own_ns[-1];
+      if (count_outer(span, outer++->took, *own_ns++) < 0) return EVENTRING_E_MEMORY;
+      continue;
     }
-    span->own = eva_add(span->own, own);
+    if (eva_histogram_add(&span->durations, ended->took) < 0) return EVENTRING_E_MEMORY;
+    span->own = eva_add(span->own, ended->took - ended->within);
     span->own_count++;
   }
   return EVENTRING_OK;

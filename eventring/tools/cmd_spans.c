@@ -135,36 +135,50 @@ static uint64_t least_row(const struct spans *s) {
   return least > s->over_ns ? least : s->over_ns;
 }
 
+/* A span of a batch that is counted, and is perhaps one of the rows. */
+static void note_ended(struct spans *s, const struct eventring_batch *batch,
+                       const struct eventring_brief *ended, const struct eva_span_time *time) {
+  if (time->ns < s->over_ns) return;
+  s->over++;
+  if (time->ns >= least_row(s)) note_brief(s, batch, ended, time);
+}
+
+/* One of which there are few: it began before the batch (`outer`), or may not be wanted. */
+static void count_carefully(struct spans *s, const struct eventring_batch *batch,
+                            const struct eventring_brief *ended,
+                            const struct eva_span_time *outer) {
+  const struct eva_span_time plain = eva_shares_time(ended);
+  if (!wants_all(&s->q, batch) && !wants_brief(s, batch, ended)) return;
+  count_in_kind(kind_of(s, ended->id), outer ? outer : &plain);
+  note_ended(s, batch, ended, outer ? outer : &plain);
+}
+
 /* `times`: of those that began before the batch. (The loop has what it needs in locals.) */
 static void count_ended(struct spans *s, const struct eventring_batch *batch,
                         const struct eva_span_time *times) {
   const struct eventring_brief *ended = batch->ended, *const end = ended + batch->ended_count;
   const bool all = wants_all(&s->q, batch);
-  const uint64_t over_ns = s->over_ns;
   struct kind *const *const kinds = s->kinds;
-  uint64_t over = 0, least = least_row(s);
+  /* those that take less are not noted; all are `over` nothing, also those */
+  uint64_t noted = s->over_ns ? s->over_ns : least_row(s), over = 0;
   for (; ended < end; ended++) {
-    const uint64_t ns = ended->began_before ? times->ns : ended->took;
-    if (!all && !wants_brief(s, batch, ended)) {
-      times += ended->began_before;
+    struct kind *kind = kinds[ended->id];
+    if (__builtin_expect(ended->began_before || !all || !kind, 0)) {
+      count_carefully(s, batch, ended, ended->began_before ? times++ : NULL);
       continue;
     }
-    struct kind *kind = kinds[ended->id];
-    if (__builtin_expect(!kind, 0)) kind = kind_of(s, ended->id);
-    if (eva_histogram_add(&kind->durations, ns) < 0) no_memory();
-    over += ns >= over_ns;
-    if (__builtin_expect(ended->began_before, 0)) {
-      add_times(&kind->times, times++);
-    } else {
-      kind->plain += ns;
-      kind->plain_own += ns - ended->within;
+    if (eva_histogram_add(&kind->durations, ended->took) < 0) no_memory();
+    kind->plain += ended->took;
+    kind->plain_own += ended->took - ended->within;
+    if (__builtin_expect(ended->took < noted, 1)) {
+      over++;
+      continue;
     }
-    if (ns < least) continue;
     const struct eva_span_time plain = eva_shares_time(ended);
-    note_brief(s, batch, ended, ended->began_before ? times - 1 : &plain);
-    least = least_row(s);
+    note_ended(s, batch, ended, &plain);
+    if (!s->over_ns) noted = least_row(s);
   }
-  s->over += over;
+  if (!s->over_ns) s->over += over;
 }
 
 static int on_event(void *context, const struct eventring_event *event) {
