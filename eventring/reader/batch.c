@@ -161,23 +161,16 @@ enum evr_ready evr_ring_reader_ready(struct evr_ring_reader *reader, uint64_t un
 
 /* ---- What is decoded here ---------------------------------------------------------------- */
 
-/* Outside the clock segment, as in damaged files, or when something is switched: the batch has
-   one event. */
-static struct evr_times times_of(const struct evr_ring_reader *reader,
-                                 const struct evr_event_run *run, uint64_t until) {
-  struct evr_times times = evr_times_from(&reader->blocks.meta->segment, end_of_run(reader),
-                                          run->words[run->at], run->from_ticks + run->since, until);
-  if (!times.bound) times.from_ns = run->ns;
-  return times;
-}
-
 bool evr_ring_reader_batch(struct evr_ring_reader *reader, uint64_t until,
                            struct evr_sink *sink) {
   struct evr_decoded_room *room = &sink->room->decoded;
   struct evr_event_run run;
   if (!may_begin(&reader->spans)) return false;
   begin_run(reader, sink, false, &run);
-  struct evr_part part = {.from = run.at, .times = times_of(reader, &run, until)};
+  struct evr_part part = {.from = run.at};
+  evr_times_begin(&part.times, &reader->blocks.meta->segment, end_of_run(reader),
+                  run.words[run.at], run.from_ticks + run.since, until);
+  if (!part.times.bound) return false; /* outside the clock segment, as in damaged files */
   for (uint32_t end = run.end;; end = part.to) {
     if (end <= part.from ||
         !evr_decode_part(reader->definitions->batched, run.words, end, &part, room->brief,

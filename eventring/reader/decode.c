@@ -27,24 +27,25 @@ FIELD_AT(event_class, 6);
 FIELD_AT(began_before, 7);
 #define BEGAN_BEFORE ((uint64_t)1 << 56)
 
-struct evr_times evr_times_from(const struct format_segment *segment, uint64_t end, uint64_t word,
-                                uint64_t ticks, uint64_t until) {
+void evr_times_begin(struct evr_times *times, const struct format_segment *segment, uint64_t end,
+                     uint64_t word, uint64_t ticks, uint64_t until) {
   const uint64_t one = (uint64_t)1 << FORMAT_CLOCK_SHIFT;
-  struct evr_times times = {.base_word = word & ~FORMAT_TAIL_MASK, .ticks = ticks,
-                            .multiplier = segment->multiplier};
-  if (ticks < segment->from_ticks || ticks >= end) return times;
+  times->base_word = word & ~FORMAT_TAIL_MASK;
+  times->ticks = ticks;
+  times->multiplier = segment->multiplier;
+  times->from_ns = times->fraction = times->bound = 0;
+  if (ticks < segment->from_ticks || ticks >= end) return;
   unsigned __int128 first =
       (unsigned __int128)(ticks - segment->from_ticks) * segment->multiplier;
-  times.from_ns = segment->from_ns + (uint64_t)(first >> FORMAT_CLOCK_SHIFT);
-  times.fraction = (uint64_t)first & (one - 1);
-  if (until < times.from_ns) return times;
-  uint64_t most = UINT64_MAX - times.fraction; /* that ticks * multiplier may be */
-  times.bound = end - ticks;
-  if (until - times.from_ns < most >> FORMAT_CLOCK_SHIFT)
-    most = ((until - times.from_ns + 1) << FORMAT_CLOCK_SHIFT) - 1 - times.fraction;
-  if (times.multiplier && times.bound > most / times.multiplier)
-    times.bound = most / times.multiplier + 1;
-  return times;
+  times->from_ns = segment->from_ns + (uint64_t)(first >> FORMAT_CLOCK_SHIFT);
+  times->fraction = (uint64_t)first & (one - 1);
+  if (until < times->from_ns) return;
+  uint64_t most = UINT64_MAX - times->fraction; /* that ticks * multiplier may be */
+  if (until - times->from_ns < most >> FORMAT_CLOCK_SHIFT)
+    most = ((until - times->from_ns + 1) << FORMAT_CLOCK_SHIFT) - 1 - times->fraction;
+  uint64_t bound = end - ticks;
+  if (times->multiplier && bound > most / times->multiplier) bound = most / times->multiplier + 1;
+  times->bound = bound;
 }
 
 /* ---- A part ------------------------------------------------------------------------------ */
@@ -199,7 +200,7 @@ void evr_decode_block(const struct evr_meaning *meaning, const struct evr_block 
       to->brief = briefs;
       to->mark = marks;
       to->part.from = at;
-      to->part.times = evr_times_from(in, end, word, ticks, UINT64_MAX);
+      evr_times_begin(&to->part.times, in, end, word, ticks, UINT64_MAX);
       if (to->part.times.bound &&
           evr_decode_part(meaning->batched, words, block->have, &to->part,
                           decoded->room.brief + briefs, decoded->room.mark + marks))

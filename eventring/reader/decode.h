@@ -42,8 +42,8 @@ static inline uint64_t evr_times_ns(const struct evr_times *times, uint64_t word
 }
 /* Of a part whose first event is `word`, at `ticks`, in a segment that ends at `end`; not later
    than `until` (ns). The bound is 0 if it is outside the segment, or later. */
-struct evr_times evr_times_from(const struct format_segment *segment, uint64_t end, uint64_t word,
-                                uint64_t ticks, uint64_t until);
+void evr_times_begin(struct evr_times *times, const struct format_segment *segment, uint64_t end,
+                     uint64_t word, uint64_t ticks, uint64_t until);
 
 struct evr_mark { /* of a span that began before the part, or is left open */
   uint16_t word;  /* of its end in the part, or its begin, in the block */
