@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-enum { THREADS = 3, SPANS = 60000 /* of each: 1.4 MB of its ring */ };
+enum { THREADS = 3, SPANS = 46000 /* of each: 1.1 MB of one ring, and 2.3 MB of the other */ };
 
 static char file[] = "ahead.eventring", other[] = "other.eventring";
 
@@ -166,17 +166,16 @@ static void assert_same(const struct heard *a, const struct heard *b) {
 }
 
 /* Both ways of reading, merged and ring by ring, and in batches (which do not end after the same
-   event). Returns the events. */
+   event), merged. Returns the events. */
 static uint64_t compare(const char *path, uint64_t most, uint64_t seek_ns) {
   struct heard alone, ahead;
   for (unsigned flags = 0; flags <= EVENTRING_OPEN_MERGED; flags += EVENTRING_OPEN_MERGED) {
     hear_file(path, flags, false, most, seek_ns, &alone);
     hear_file(path, flags | EVENTRING_OPEN_AHEAD, false, most, seek_ns, &ahead);
     assert_same(&alone, &ahead);
-    for (int threads = 0; threads < 2 && !most; threads++) {
-      hear_file(path, flags | (threads ? EVENTRING_OPEN_AHEAD : 0), true, most, seek_ns, &ahead);
-      assert_same(&alone, &ahead);
-    }
+    if (most || !flags) continue;
+    hear_file(path, flags | EVENTRING_OPEN_AHEAD, true, most, seek_ns, &ahead);
+    assert_same(&alone, &ahead);
   }
   return alone.events;
 }
