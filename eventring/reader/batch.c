@@ -69,9 +69,9 @@ static uint32_t match_outer(const struct evr_ring_reader *reader, const struct e
   uint64_t before = 0; /* took the one that ended before */
   for (uint32_t i = 0; i < part->outer; i++) {
     const struct evr_mark mark = lists->outer[i];
-    const struct evr_span *span = stack->span + stack->count - 1 - i;
-    if (i >= stack->count || span->id != word_id(words[mark.word]) ||
-        span->suspended != stack->suspended)
+    if (i >= stack->count) return mark.word;
+    const struct evr_span *span = &stack->span[stack->count - 1 - i];
+    if (span->id != word_id(words[mark.word]) || span->suspended != stack->suspended)
       return mark.word;
     const struct eventring_brief *ended = &lists->ended[mark.brief];
     uint64_t ns = part->times.from_ns + ended->after;
