@@ -91,8 +91,9 @@ static void pass_part(struct evr_ring_reader *reader, struct evr_sink *sink,
   end_run(reader, sink, &run);
   for (uint32_t i = 0; i < part->opened; i++) {
     uint64_t word = words[lists->marks_opened[i].word];
+    uint64_t ticks = part->times.ticks + evr_times_ticks(&part->times, word);
     evr_spans_push(&reader->spans,
-                   (struct evr_span){.ticks = part->times.ticks + evr_times_ticks(&part->times, word),
+                   (struct evr_span){.ticks = ticks,
                                      .ns = part->times.from_ns + lists->opened[i].after,
                                      .id = word_id(word),
                                      .suspended = reader->spans.present->suspended});
