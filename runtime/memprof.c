@@ -288,7 +288,8 @@ void memprof_enqueue(Domain *d, uint32_t id) {
 
 static bool has_callbacks(const Profile *p) { return p->wants != 0; }
 
-/* An entry in its list, without a sample; NULL: no memory. */
+/* An entry in its list, without a sample; NULL: no memory. Its stack, which is captured next, is
+ * none until then: capturing may forget stacks, and looks at those of all entries (mark_block). */
 ALWAYS_INLINE Tracked *track(Domain *d, Subscriber subscriber, void *block, MemprofKind kind,
                       GCObject *owner, uint32_t *id) {
   Memprof *m = d->memprof;
@@ -305,6 +306,8 @@ ALWAYS_INLINE Tracked *track(Domain *d, Subscriber subscriber, void *block, Memp
   t->next = 0;
   t->flags = flags | TRACKED_LISTED;
   t->subscriber = (uint8_t)subscriber;
+  if (subscriber == SUBSCRIBER_GUEST) t->guest.stack = 0;
+  else tracked_of(t)->stack = 0;
   return t;
 }
 

@@ -108,6 +108,7 @@ static void mark_block(Stacks *s, const Tracked *t) {
   Forgetting *f = &s->forgetting;
   if (!(t->flags & (TRACKED_LISTED | TRACKED_QUEUED))) return;
   if (t->subscriber == SUBSCRIBER_GUEST) {
+    rt_assert(t->guest.stack < s->nstacks);
     if (t->guest.stack != 0) s->stacks[t->guest.stack].found = true;
     return;
   }

@@ -156,6 +156,12 @@ typedef struct Tracked {
 } Tracked;
 _Static_assert(sizeof(MemprofSample) == 40, "as much as the recording keeps");
 _Static_assert(sizeof(Tracked) == 64, "the price of a tracked block: a line of the cache");
+_Static_assert(sizeof(struct eventring_tracked) <= sizeof(uint64_t[5]), "room in an entry");
+
+/* What the recording keeps in an entry of its own. */
+ALWAYS_INLINE struct eventring_tracked *tracked_of(Tracked *t) {
+  return (struct eventring_tracked *)t->recording;
+}
 
 typedef struct Ids {
   uint32_t *items;
@@ -215,8 +221,7 @@ void record_sample(lua_State *L, Tracked *t, uint64_t samples, uint64_t words,
 void record_fates(Domain *d);
 ALWAYS_INLINE void record_fate(Domain *d, Tracked *t, enum eventring_fate_kind kind) {
   Memprof *m = d->memprof;
-  m->fates[m->nfates++] =
-      (struct eventring_fate){(struct eventring_tracked *)t->recording, kind};
+  m->fates[m->nfates++] = (struct eventring_fate){tracked_of(t), kind};
   if (m->nfates == FATES_AT_ONCE) record_fates(d);
 }
 ALWAYS_INLINE void record_promoted(Domain *d, Tracked *t) {

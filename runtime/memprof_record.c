@@ -17,12 +17,6 @@
 #include "peer.h"
 #include "thread.h"
 
-_Static_assert(sizeof(struct eventring_tracked) <= sizeof(uint64_t[5]), "room in an entry");
-
-ALWAYS_INLINE struct eventring_tracked *tracked_of(Tracked *t) {
-  return (struct eventring_tracked *)t->recording;
-}
-
 /* ---- functions and stacks -------------------------------------------------- */
 
 static uint32_t recorded_function(MemprofFunction *f) {
