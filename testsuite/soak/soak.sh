@@ -17,9 +17,11 @@
 #
 # Status 1: a count differs, a command or process fails, or something grows: what was least in
 # the last third of the rows is more than the most that was least in the second third, plus 5 %
-# and 1 MiB for memory. SOAK_SEED=n starts from other random numbers. SOAK_MEMORY=0: memory is
-# shown and not judged (sanitizers keep what was freed). SOAK_LEAK=memory or descriptors: the
-# guest leaks, to see that it is noticed.
+# and 1 MiB for memory. The time begins after SOAK_WARM rounds of the guest, by which its
+# memory has doubled and trebled to what it needs; how long those take depends on the load.
+# SOAK_SEED=n starts from other random numbers. SOAK_MEMORY=0: memory is shown and not judged
+# (sanitizers keep what was freed), and rounds are not waited for. SOAK_LEAK=memory or
+# descriptors: the guest leaks, to see that it is noticed.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 seconds=${SOAK_SECONDS:-7200} rows=${SOAK_ROWS:-30} seed=${SOAK_SEED:-$RANDOM}
@@ -173,6 +175,14 @@ printf '%7s %7s %8s %6s %7s %8s %6s %12s %10s | %7s %7s %4s | %7s %4s\n' "" "" "
   "" "" "" "guest:" "" "" "reader:" ""
 printf '%7s %7s %8s %6s %7s %8s %6s %12s %10s | %7s %7s %4s | %7s %4s\n' seconds rounds domains \
   forks ments isons short delivered lost anon rss fds rss fds
+warm=${SOAK_WARM:-200}
+[ "${SOAK_MEMORY:-1}" = 0 ] && warm=0
+until=$((SECONDS + 300))
+while read -r rounds _ <progress.txt; [ "${rounds:-0}" -lt "$warm" ]; do
+  kill -0 $guest 2>/dev/null && kill -0 $watch 2>/dev/null || break
+  [ $SECONDS -lt $until ] || { fail "in 300 s the guest has done $rounds of $warm rounds"; break; }
+  sleep 0.2
+done
 SECONDS=0
 for ((n = 1; n <= rows; n++)); do
   least_anonymous='' least_resident='' least_watch='' least_descriptors='' least_watch_descriptors=''
