@@ -21,16 +21,13 @@ LUA_FUZZ_FLAGS = -std=gnu11 -O1 -g -fno-omit-frame-pointer -fno-sanitize-recover
 	$(SEE_STDLIB) $(SEE_EVENTRING_INSIDE) $(LIBFFI_CFLAGS) -I$(top_srcdir)/testsuite/fuzz
 lua_fuzz_sources = $(filter %.c,$(eventring_sources) $(libanalysis_a_SOURCES) $(libruntime_a_SOURCES) $(libvm_a_SOURCES) \
 	$(libstdlib_a_SOURCES)) testsuite/fuzz/lua_harness.c testsuite/fuzz/lua_mutate.c testsuite/fuzz/lua_reference.c
-lua_fuzz_objects = $(lua_fuzz_sources:%.c=testsuite/fuzz/lua/%.o)
+# The interpreter's loop first: it takes clang as long as all the others together.
+lua_fuzz_objects = $(patsubst %.c,testsuite/fuzz/lua/%.o,vm/execute.c $(filter-out vm/execute.c,$(lua_fuzz_sources)))
 
 testsuite/fuzz/lua/%.o: $(top_srcdir)/%.c
 	@$(MKDIR_P) $(@D)
 	$(AM_V_CC)$(CLANG) $(LUA_FUZZ_FLAGS) $(if $(filter eventring/%,$*),,-fno-sanitize=pointer-overflow) \
 	  -fsanitize=fuzzer-no-link -MMD -c $< -o $@
-
-# What clang makes of the edges from each instruction of the loop to each other, with all that
-# the sanitizers add, takes it minutes, not optimised a tenth of that.
-testsuite/fuzz/lua/vm/execute.o: LUA_FUZZ_FLAGS += -O0
 
 testsuite/fuzz/lua_%_fuzzer: $(top_srcdir)/testsuite/fuzz/lua_%_fuzzer.c $(lua_fuzz_objects)
 	$(AM_V_CCLD)$(CLANG) $(LUA_FUZZ_FLAGS) -fno-sanitize=pointer-overflow -fsanitize=fuzzer $< $(lua_fuzz_objects) $(LIBFFI_LIBS) -lpthread -ldl -lm -o $@ || \
@@ -42,7 +39,7 @@ testsuite/fuzz/lua_%_fuzzer: $(top_srcdir)/testsuite/fuzz/lua_%_fuzzer.c $(lua_f
 testsuite/fuzz/lua.dict: $(top_srcdir)/vm/tokens.def $(top_srcdir)/stdlib/ffi/ffi_keywords.def
 	$(AM_V_GEN)sed -n 's/^\(WORD\|SYMBOL\|KEYWORD\|ALIAS\)([A-Z0-9_]*, \("[^"]*"\)).*/\2/p' $^ >$@
 
-fuzz-lua: $(LUA_FUZZERS:%=testsuite/fuzz/lua_%_fuzzer) testsuite/fuzz/lua.dict
+fuzz-lua: testsuite/fuzz/lua/vm/execute.o $(LUA_FUZZERS:%=testsuite/fuzz/lua_%_fuzzer) testsuite/fuzz/lua.dict
 	@cd testsuite/fuzz && for name in $(LUA_FUZZERS); do \
 	  mkdir -p found-$$name; echo "== lua_$${name}_fuzzer, $(FUZZ_SECONDS) s"; \
 	  LUA_REFERENCE="$(LUA_REFERENCE)" UBSAN_OPTIONS=print_stacktrace=1 \
