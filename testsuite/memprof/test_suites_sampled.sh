@@ -26,6 +26,7 @@ memprof/*                       profiles of their own replace this one
 # The same, in a stress build only.
 left_out_in_stress='
 stdlib/debug_hooks              counts instructions: callbacks of blocks that died before run some
+language/fused_instructions     the same
 stdlib/eventring_errors         polls one event: a begin or end of a cycle may come before its own
 stdlib/eventring_lost           counts lost events: begins and ends of cycles are among them
 stdlib/eventring_wait           waits for no event: each poll collects, and so records some
@@ -45,7 +46,6 @@ stdlib/eventring_load_names  SAROS_EVENTRING_CLASSES=user,load  such polls
 stdlib/eventring_stream      SAROS_EVENTRING_CLASSES=user       such polls
 ffi/recorded_calls           SAROS_EVENTRING_CLASSES=user       such polls
 stdlib/eventring_io          SAROS_EVENTRING_CLASSES=user       its ring is too small for cycles
-language/fused_instructions  MEMPROF_MOST=500  has a hook for each instruction, of callbacks, too
 '
 if grep -q -e '-DSAROS_STRESS=1' "$BUILDDIR/Makefile" 2>/dev/null; then
   left_out+=$left_out_in_stress settings+=$settings_in_stress
