@@ -112,7 +112,7 @@ static void mark_block(Stacks *s, const Tracked *t) {
     if (t->guest.stack != 0) s->stacks[t->guest.stack].found = true;
     return;
   }
-  uint32_t number = ((const struct eventring_tracked *)t->recording)->stack;
+  uint32_t number = tracked_of(t)->stack;
   if (number <= f->most_recorded) f->recorded[number / 8] |= (uint8_t)(1 << number % 8);
 }
 

@@ -159,7 +159,7 @@ _Static_assert(sizeof(Tracked) == 64, "the price of a tracked block: a line of t
 _Static_assert(sizeof(struct eventring_tracked) <= sizeof(uint64_t[5]), "room in an entry");
 
 /* What the recording keeps in an entry of its own. */
-ALWAYS_INLINE struct eventring_tracked *tracked_of(Tracked *t) {
+ALWAYS_INLINE struct eventring_tracked *tracked_of(const Tracked *t) {
   return (struct eventring_tracked *)t->recording;
 }
 

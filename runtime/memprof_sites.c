@@ -20,12 +20,12 @@ uint32_t memprof_sited(const Domain *d, double *rate) {
 
 static uint32_t stack_of(const Tracked *t) {
   if (t->subscriber == SUBSCRIBER_GUEST) return t->guest.stack;
-  return ((const struct eventring_tracked *)t->recording)->stack;
+  return tracked_of(t)->stack;
 }
 
 static uint64_t samples_of(const Tracked *t) {
   if (t->subscriber == SUBSCRIBER_GUEST) return t->guest.samples;
-  return ((const struct eventring_tracked *)t->recording)->samples;
+  return tracked_of(t)->samples;
 }
 
 bool memprof_sited_at(const Domain *d, uint32_t number, MemprofSited *sited) {
