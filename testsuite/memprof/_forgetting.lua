@@ -5,18 +5,11 @@
 -- the stack that its line says.
 local memprof = require "saros.memprof"
 local domain = require "saros.domain"
+local made = require "_deep"
+local deep = made.deep
 local stacks, domains = tonumber(arg[1]), tonumber(arg[2])
 
--- The lines of its stack say what `bits` is.
-local function deep(level, bits)
-  if level == 0 then return {bits} end
-  local t
-  if bits & 1 == 0 then t = deep(level - 1, bits >> 1)
-  else t = deep(level - 1, bits >> 1)
-  end
-  return t
-end
-local first, checked, current = debug.getinfo(deep, "S").linedefined, 0, nil
+local checked, current = 0, nil
 
 local function work(from, to)
   local kept = {}
@@ -25,11 +18,7 @@ end
 
 local function check(sample)
   if sample.kind ~= "table" or not current then return sample.words end
-  local bits = 0
-  for level = 1, 16 do
-    bits = bits | (sample.stack[level + 1].line - first - 3) << 16 - level
-  end
-  assert(bits == current, "another stack")
+  assert(made.bits_of(sample.stack, 16) == current, "another stack")
   checked = checked + 1
   return sample.words
 end

@@ -10,6 +10,7 @@ local ok, ffi = pcall(require, "ffi")
 if not ok then os.exit(77) end
 local memprof = require "saros.memprof"
 local eventring = require "saros.eventring"
+local made = require "_deep"
 for i = 1, #arg do arg[i] = math.tointeger(arg[i]) end
 local blocks, from, to, every = table.unpack(arg)
 ffi.cdef [[
@@ -17,31 +18,10 @@ int fork(void); int waitpid(int, int *, int); void _exit(int); int getpid(void);
 int kill(int, int); int access(const char *, int);]]
 local KILL = 9
 
--- The lines of its stack say what `bits` is.
-local function deep(level, bits)
-  if level == 0 then return {bits} end
-  local t
-  if bits & 1 == 0 then t = deep(level - 1, bits >> 1)
-  else t = deep(level - 1, bits >> 1)
-  end
-  return t
-end
-local first = debug.getinfo(deep, "S").linedefined
-
 local kept = {}
 local function make(bits)
-  local t = deep(16, bits)
+  local t = made.deep(16, bits)
   if bits % 5 == 0 then kept[bits] = t end
-end
-
--- What `deep` got to make the block; nil: it made another one.
-local function bits_of(sample)
-  if sample.kind ~= "table" or sample.stack[1].line ~= first + 1 then return end
-  local bits = 0
-  for level = 1, 16 do
-    bits = bits | (sample.stack[level + 1].line - first - 3) << 16 - level
-  end
-  return bits
 end
 
 local sampler = memprof.start {rate = 1, depth = 30}
@@ -52,7 +32,7 @@ local function check()
   assert(snapshot.samples == snapshot.words, snapshot.samples .. " of " .. snapshot.words)
   local seen = {}
   for _, sample in ipairs(snapshot.rows) do
-    local bits = bits_of(sample)
+    local bits = sample.kind == "table" and made.bits_of(sample.stack, 16)
     if bits then
       assert(kept[bits] and not seen[bits], "another stack")
       seen[bits] = true

@@ -3,6 +3,7 @@
 # stop, the recording samples each word, heap profiles are dumped at each major cycle, and
 # another process reads the heap profile.
 . "$TESTSUITE/_checks.sh"
+export LUA_PATH="$TESTSUITE/lua/memprof/?.lua;;"
 
 stacks=9500
 [ "$TEST_SLOWNESS" = 1 ] || stacks=5000
@@ -42,14 +43,7 @@ SAROS_MEMPROF=1 "$SAROS" loads.lua || fail "loads: status $?"
 # left there was taken for its number; --enable-debug checks numbers.)
 cat >both.lua <<'END'
 local memprof = require "saros.memprof"
-local function deep(level, bits)
-  if level == 0 then return {bits} end
-  local t
-  if bits & 1 == 0 then t = deep(level - 1, bits >> 1)
-  else t = deep(level - 1, bits >> 1)
-  end
-  return t
-end
+local deep = require("_deep").deep
 local sampler = memprof.start {rate = 1, depth = 30}
 for bits = 1, 10000 do
   deep(16, bits)

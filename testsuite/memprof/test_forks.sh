@@ -3,6 +3,7 @@
 # `eventring retain`. Its children, which end, are killed or go on, change nothing of it: in
 # each recording the samples are all words, and each process has its own blocks.
 . "$TESTSUITE/_checks.sh"
+export LUA_PATH="$TESTSUITE/lua/memprof/?.lua;;"
 
 every=4
 [ "$TEST_SLOWNESS" = 1 ] || every=15

@@ -3,36 +3,17 @@
 -- stack, and the right one, for as long as the program runs.
 
 local memprof = require "saros.memprof"
+local stacks = require "_deep"
+local deep = stacks.deep
 local slow = tonumber(os.getenv "TEST_SLOWNESS" or 1)
 local BITS = 17 -- 2^17 stacks; there is room for 2^16
 local n = slow >= 20 and 300 or slow > 1 and 10000 or 1 << BITS
-
--- The lines of its stack say what `bits` is.
-local function deep(level, bits)
-  if level == 0 then return {bits} end
-  local t
-  if bits & 1 == 0 then t = deep(level - 1, bits >> 1)
-  else t = deep(level - 1, bits >> 1)
-  end
-  return t
-end
-local first = debug.getinfo(deep, "S").linedefined
-
-local function bits_of(stack)
-  local bits = 0
-  for level = 1, BITS do -- stack[1] is where the table is made
-    local line = stack[level + 1].line - first
-    assert(line == 3 or line == 4, line)
-    bits = bits | (line - 3) << BITS - level
-  end
-  return bits
-end
 
 local current, checked, kept = nil, 0, {}
 local s = memprof.start {rate = 1, depth = 30, callbacks = {
   alloc_young = function(sample)
     if sample.kind ~= "table" or not current then return nil end
-    assert(bits_of(sample.stack) == current, "another stack")
+    assert(stacks.bits_of(sample.stack, BITS) == current, "another stack")
     checked = checked + 1
     return current
   end,
@@ -58,7 +39,8 @@ s:stop {flush = true}
 local found, rows = {}, s:snapshot()
 assert(rows.unknown_stacks == 0, rows.unknown_stacks)
 for _, row in ipairs(rows.rows) do
-  if row.kind == "table" and #row.stack >= BITS then found[bits_of(row.stack)] = true end
+  local bits = row.kind == "table" and stacks.bits_of(row.stack, BITS)
+  if bits then found[bits] = true end
 end
 for i = 0, n - 1, 1024 do assert(found[i], i) end
 s:discard()
