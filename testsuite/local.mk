@@ -24,6 +24,7 @@ include testsuite/unit/eventring.mk
 include testsuite/bench/local.mk
 include testsuite/concurrency/local.mk
 include testsuite/faults/local.mk
+include testsuite/figures/local.mk
 include testsuite/format/local.mk
 include testsuite/fuzz/local.mk
 include testsuite/fuzz/lua.mk
