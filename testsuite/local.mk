@@ -29,6 +29,7 @@ include testsuite/format/local.mk
 include testsuite/fuzz/local.mk
 include testsuite/fuzz/lua.mk
 include testsuite/fuzz/programs.mk
+include testsuite/fuzz/watching.mk
 include testsuite/arm64/local.mk
 include testsuite/coverage/local.mk
 include testsuite/memprof/local.mk

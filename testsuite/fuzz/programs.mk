@@ -17,7 +17,7 @@ PROGRAM_FUZZER = $(top_srcdir)/testsuite/fuzz/programs/fuzz.lua
 fuzz_build_plain = --build=plain=$(abs_top_builddir)/saros
 fuzz_build_verify = --build=verify="env SAROS_VERIFY=1 $(abs_top_builddir)/saros"
 fuzz_build_recording = --build=recording="env SAROS_EVENTRING_START=1 \
-	SAROS_EVENTRING_DIR=$(abs_top_builddir)/testsuite/fuzz/found-programs $(abs_top_builddir)/saros"
+	SAROS_EVENTRING_PREFIX=$(abs_top_builddir)/testsuite/fuzz/found-programs $(abs_top_builddir)/saros"
 
 fuzz-programs: saros
 	@if test -z "$(LUA_REFERENCE)"; then \

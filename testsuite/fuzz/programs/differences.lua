@@ -4,13 +4,14 @@
 
 local Differences = {}
 
--- A program whose log (under lua5.4) has one of these is not compared.
+-- A program whose log (under lua5.4) has one of these is not compared; `always`: nor with
+-- itself, while it is watched.
 Differences.skipped = {
-  { "stack overflow", "how deep calls may nest differs (doc/LUA.md, Limits)" },
-  { "not enough memory", "what memory suffices for differs" },
+  { "stack overflow", "how deep calls may nest differs (doc/LUA.md, Limits)", always = true },
+  { "not enough memory", "what memory suffices for differs", always = true },
   { "error in error handling",
-      "how often a handler that fails is called again depends on the C stack there" },
-  { "C stack overflow", "the same" },
+      "how often a handler that fails is called again depends on the C stack there", always = true },
+  { "C stack overflow", "the same", always = true },
   { "out of fuel", "what runs after the end of the fuel is not worth comparing" },
   { '"attempt to call a nil value"',
       "5.4.4 calls this in vararg functions when __concat returned nil amidst of a .. b .. c" },
@@ -38,12 +39,13 @@ Differences.rewritten = {
       "of a call whose ( is on a later line 5.4.4 names the line of the function; 5.4.8 and Saros do not" },
 }
 
-function Differences.skip(log, text)
-  for _, rule in ipairs(Differences.skipped_texts) do
+-- Why a program is not compared; `same`: with the same interpreter.
+function Differences.skip(log, text, same)
+  for _, rule in ipairs(same and {} or Differences.skipped_texts) do
     if text:find(rule[1]) then return rule[2] end
   end
   for _, rule in ipairs(Differences.skipped) do
-    if log:find(rule[1], 1, true) then return rule[2] end
+    if (rule.always or not same) and log:find(rule[1], 1, true) then return rule[2] end
   end
 end
 

@@ -2,13 +2,22 @@
 -- What runs in the process under test: `lua driver.lua BATCH`.
 --
 -- A batch is a file of programs, each behind a line `--== NAME MODE`. Each runs in an
--- environment of its own, in its mode, and its log is printed behind `== NAME`. Modes:
+-- environment of its own, in its mode, and its log is printed behind `== NAME`. Comments may
+-- stand before the first. Modes:
 --   plain      as it is
 --   dump       through string.dump and load
 --   strip      the same without debug information
 --   coroutine  in a coroutine that is driven to its end
 --   steps      with a count hook that takes a step of the collector
 --   lines      with a line hook, its lines in the log
+--
+-- Environment:
+--   FUZZ_WATCH       instruments are switched while the programs run (watch.lua): "all", or
+--                    the numbers of the ticks at which something is switched, with commas
+--   FUZZ_WATCH_SHOW  each switch is printed to standard error
+--   FUZZ_WATCH_DIRECTORY  for streams (default: the current one)
+--   FUZZ_ROUNDS      each program runs so often; logs that differ from the first are
+--                    printed behind it
 
 local here = arg[0]:match("^(.*)/") or "."
 package.path = here .. "/?.lua;" .. package.path
@@ -54,10 +63,38 @@ function modes.lines(f, _, write)
   return pcall(f, "arg", 2)
 end
 
-local function run(name, mode, text)
+-- ---- Watching --------------------------------------------------------------------
+
+local watched = os.getenv "FUZZ_WATCH"
+local Watch = watched and require "watch"
+
+local function watch_of(name)
+  local ticks
+  if watched ~= "all" then
+    ticks = {}
+    for tick in watched:gmatch("%d+") do ticks[tonumber(tick)] = true end
+  end
+  return Watch.new(math.tointeger(tonumber(name)) or 0, ticks, {
+    show = os.getenv "FUZZ_WATCH_SHOW",
+    directory = os.getenv "FUZZ_WATCH_DIRECTORY" or ".",
+  })
+end
+
+-- What the files and modules find that programs load.
+local function set_globals(env)
+  W, L = env.W, env.L
+  env.MODULE = here .. "/watched_module.lua"
+  function env.unload() package.loaded.watched_module = nil end
+end
+
+-- ---- Running ---------------------------------------------------------------------
+
+local function log_of(name, mode, text)
   local lines = {}
   local function write(line) lines[#lines + 1] = line end
-  local env = new_environment(write)
+  local watch = watched and watch_of(name)
+  local env = new_environment(write, watch and watch.tick)
+  set_globals(env)
   local f, message = load(text, "=p", "t", env)
   if f then
     env.L("end", modes[mode](f, env, write))
@@ -67,12 +104,27 @@ local function run(name, mode, text)
   else
     write("does not compile: " .. message)
   end
-  io.write("== ", name, "\n", table.concat(lines, "\n"), "\n")
+  if watch then
+    watch.stop()
+    for _, fault in ipairs(watch.faults) do write("watch: " .. fault) end
+  end
+  return table.concat(lines, "\n")
+end
+
+local rounds = tonumber(os.getenv "FUZZ_ROUNDS" or 1)
+
+local function run(name, mode, text)
+  local log = log_of(name, mode, text)
+  io.write("== ", name, "\n", log, "\n")
+  for round = 2, rounds do
+    local again = log_of(name, mode, text)
+    if again ~= log then io.write("round ", round, "\n", again, "\n") end
+  end
   io.flush()
 end
 
 local batch = read_all(arg[1])
-local at = 1
+local at = batch:find("%f[^%z\n]%-%-== ") or 1
 while true do
   local _, stop, name, mode = batch:find("^%-%-== (%S+) (%S+)\n", at)
   if not stop then break end

@@ -1,6 +1,8 @@
 -- SPDX-License-Identifier: MIT
 -- A random program that ends and logs what it does: generate(seed) returns its tree and
 -- the mode to run it in (driver.lua). The same seed gives the same program.
+-- generate(seed, true): one to be watched. It sets no hooks, and what it consists of runs
+-- code in more ways.
 --
 -- A program is a row of pieces: units, each about one matter, and free pieces made of
 -- random statements. New units: a function in a units_*.lua file, and a weight here.
@@ -13,7 +15,8 @@ for _, file in ipairs { "expressions", "statements" } do
 end
 
 local units = {}
-for _, file in ipairs { "units_values", "units_objects", "units_control", "units_code" } do
+for _, file in ipairs { "units_values", "units_objects", "units_control", "units_code",
+    "units_watched" } do
   for name, unit in pairs(require(file)) do units[name] = unit end
 end
 
@@ -34,9 +37,22 @@ local weights = {
 local modes = { { 6, "plain" }, { 2, "dump" }, { 1, "strip" }, { 3, "coroutine" }, { 3, "steps" },
     { 2, "lines" } }
 
-local function generate(seed)
+local watched_weights = {
+  { 20, "loops" }, { 12, "nested_closing" }, { 4, "sources" }, { 14, "calls_of" },
+  { 4, "finalized" },
+  { 2, "site" }, { 2, "site_in_loop" }, { 1, "for_bounds" }, { 2, "shapes" }, { 6, "metamethods" },
+  { 2, "classes" }, { 2, "proxies" }, { 1, "arrays" }, { 2, "sorting" }, { 3, "finalizers" },
+  { 3, "closures" }, { 3, "gotos" }, { 4, "varargs" }, { 1, "order" }, { 8, "closing" },
+  { 8, "coroutines" }, { 4, "errors" }, { 4, "calls" }, { 1, "large" }, { 1, "dumping" },
+  { 3, "debugging" }, { 1, "loading" }, { 20, "free" },
+}
+local watched_modes = { { 6, "plain" }, { 2, "dump" }, { 1, "strip" }, { 4, "coroutine" } }
+
+local function generate(seed, watched)
   local g = Builder.new(seed)
-  local mode = g:weighted(modes)
+  g.watched = watched           -- no hooks
+  local weights = watched and watched_weights or weights
+  local mode = g:weighted(watched and watched_modes or modes)
   g.lines = mode == "lines"     -- no goto: a jump to a jump has no line of its own (doc/LUA.md)
   local list = Tree.block {}
   g:within_function(true, function()

@@ -6,7 +6,9 @@
 --   T()         uses up fuel         S()  G()    a step, a full collection
 --   C(name, …)  a closer             O(name, …)  an object whose metamethods log
 --   Y(...)      yields, if it can    e(name, v)  logs that it was evaluated, returns v
---   drive(co, ...)  resumes to the end
+--   drive(co, ...)  resumes to the end       W()         a place to switch instruments at
+--
+-- All of them call `tick`, if there is one (watch.lua).
 --
 -- What it logs does not depend on addresses, on the order of pairs, or on what is cheap
 -- to have differently: see differences.lua for texts.
@@ -19,8 +21,9 @@ local function normal(text)
   return (text:gsub("0x%x%x%x%x%x%x%x+", "ADDRESS"):gsub("%-nan", "nan"))
 end
 
-local function new(write)
+local function new(write, tick)
   local env = {}
+  tick = tick or function() end
   local ids = setmetatable({}, { __mode = "k" })
   local count, fuel = 0, FUEL
   local raw_tostring, raw_format, raw_type = tostring, string.format, type
@@ -46,12 +49,16 @@ local function new(write)
     return ids[value]
   end
 
+  env.W = tick
+
   function env.T()
+    tick()
     fuel = fuel - 1
     if fuel < 0 then error("out of fuel", 0) end
   end
 
   local function log(...)
+    tick()
     if fuel < -200 then return end
     fuel = fuel - 1
     local line = table.pack(...)
@@ -80,8 +87,15 @@ local function new(write)
     return log("D", table.concat(lines, " "))
   end
 
-  function env.S() collectgarbage("step") end
-  function env.G() collectgarbage() end
+  function env.S()
+    tick()
+    collectgarbage("step")
+  end
+
+  function env.G()
+    tick()
+    collectgarbage()
+  end
 
   function env.e(name, ...)
     log("e", name)
@@ -89,6 +103,7 @@ local function new(write)
   end
 
   function env.Y(...)
+    tick()
     if isyieldable() then return yield(...) end
     return ...
   end
@@ -139,6 +154,7 @@ local function new(write)
     mt.__pairs = function(o)
       log(name, "pairs")
       return function(_, i)
+        tick()
         if how == "yield" then env.Y("pairs") end
         i = (i or 0) + 1
         if i <= 3 then return i, name end
@@ -164,6 +180,7 @@ local function new(write)
       "xpcall", "collectgarbage" } do
     env[name] = _G[name]
   end
+  for _, name in ipairs { "dofile", "loadfile", "require" } do env[name] = _G[name] end
   for _, name in ipairs { "string", "table", "math", "coroutine", "utf8", "debug" } do
     env[name] = setmetatable({}, { __index = _G[name] })
     for k, v in pairs(_G[name]) do rawset(env[name], k, v) end

@@ -149,7 +149,9 @@ function Units.debugging(g)
   }
   local list = {}
   for i = 1, g:int(2, 4) do
-    list[i] = S("L(pcall(function() $ end)) debug.sethook()", E(g:pick(uses)))
+    local use
+    repeat use = g:pick(uses) until not (g.watched and use:find("hook", 1, true))
+    list[i] = S("L(pcall(function() $ end)) debug.sethook()", E(use))
   end
   return list
 end
