@@ -829,13 +829,12 @@ static bool is_key_or_its_remains(const Node *n, const TValue *key) {
   return n->key_tag == TAG_DEADKEY && is_collected(key) && n->key.gc == key->v.gc;
 }
 
-/* Position after `key` in the order of traversal. */
-static uint32_t position_after(lua_State *L, Table *t, const TValue *key) {
+uint32_t table_position_after(const Table *t, const TValue *key) {
   if (is_nil(key)) return 0;
   if (is_int(key) && (uint64_t)key->v.i - 1 < t->array_size) return (uint32_t)key->v.i;
   const Node *n = main_position(t, key->tag, key->v);
   while (!is_key_or_its_remains(n, key)) {
-    if (n->next == 0) error_run(L, "invalid key to 'next'");
+    if (n->next == 0) return TABLE_POSITION_UNKNOWN;
     n += n->next;
   }
   return t->array_size + (uint32_t)(n - t->node) + 1;
@@ -861,5 +860,7 @@ uint32_t table_iterate(const Domain *d, Table *t, uint32_t position, TValue *key
 }
 
 bool table_next(lua_State *L, Table *t, TValue *key) {
-  return table_iterate(L->domain, t, position_after(L, t, key), key, key + 1) != 0;
+  const uint32_t position = table_position_after(t, key);
+  if (position == TABLE_POSITION_UNKNOWN) error_run(L, "invalid key to 'next'");
+  return table_iterate(L->domain, t, position, key, key + 1) != 0;
 }

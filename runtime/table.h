@@ -56,6 +56,9 @@ uint64_t table_border(Table *t);
 bool table_next(lua_State *L, Table *t, TValue *key);
 /* Iteration by position, for generic for: positions 0.. array_size + nodes - 1.
  * Stores key and value, returns the position to continue from, or 0 at the end. */
+#define TABLE_POSITION_UNKNOWN UINT32_MAX
+/* The position behind `key`, 0 for nil; unknown when the table has no such key. */
+uint32_t table_position_after(const Table *t, const TValue *key);
 uint32_t table_iterate(const Domain *d, Table *t, uint32_t position, TValue *key, TValue *value);
 
 /* Has the node this short string as its key, and a value? key_tag is TAG_SHORT_STRING

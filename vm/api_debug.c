@@ -153,6 +153,7 @@ const char *lua_setlocal(lua_State *L, const lua_Debug *ar, int n) {
   const char *name = debug_find_local(L, ar->i_ci, n, &slot);
   if (name != NULL) {
     value_copy(slot, --L->top);
+    debug_local_changed(ar->i_ci, slot);
     gc_frame_changed(L, ar->i_ci);
   }
   return name;

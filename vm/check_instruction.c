@@ -14,6 +14,8 @@
 
 #include "opcodes.h"
 #include "opinfo.h"
+#include "primitives.h"
+#include "table.h"
 #include "thread.h"
 
 #ifdef SAROS_DEBUG
@@ -156,6 +158,13 @@ void check_instruction(const lua_State *L, const Instruction *pc, const TValue *
     check_losses(&at, info->sets);
   if (INS_OP(*pc) == OP_VARARG) assert(at.p->is_vararg);
   if (INS_OP(*pc) == OP_VARARGPREP) assert(pc == at.p->code);
+}
+
+void check_position(const TValue *ra) {
+  if (ra->tag != TAG_PRIMITIVE || ra->v.prim->id != PRIM_NEXT || !is_table(ra + 1)) return;
+  const uint32_t position = ra[2].extra;
+  assert(position == TABLE_POSITION_UNKNOWN ||
+         position == table_position_after(as_table(ra + 1), ra + 2));
 }
 
 #else

@@ -10,5 +10,8 @@
  * and its constants at k. */
 void check_instruction(const lua_State *L, const Instruction *pc, const TValue *base,
                        const TValue *k);
+/* Asserts that a round of the generic loop at ra has left the position of a traversal by
+ * `next` (execute.c) as that of its control variable, or unknown. */
+void check_position(const TValue *ra);
 
 #endif

@@ -17,6 +17,7 @@
 #include "func.h"
 #include "opinfo.h"
 #include "position.h"
+#include "table.h"
 #include "thread.h"
 #include "varinfo.h"
 
@@ -138,4 +139,20 @@ const char *debug_find_local(lua_State *L, CallInfo *ci, int n, TValue **slot) {
   if (name == NULL) name = is_lua_frame(ci) ? "(temporary)" : "(C temporary)";
   *slot = base + (n - 1);
   return name;
+}
+
+/* The generic loop that TFORPREP at `prep` prepares runs at pc. */
+static bool is_in_loop(const Prototype *p, int prep, int pc) {
+  return prep < pc && pc <= prep + 1 + (int)INS_Bx(p->code[prep]) + 1; /* up to TFORLOOP */
+}
+
+void debug_local_changed(CallInfo *ci, const TValue *slot) {
+  if (!is_lua_frame(ci)) return;
+  const Prototype *p = frame_closure(ci)->p;
+  const int pc = frame_pc(ci);
+  for (int at = 0; at < pc; at += op_length(INS_OP(p->code[at]))) {
+    if (INS_OP(p->code[at]) != OP_TFORPREP || !is_in_loop(p, at, pc)) continue;
+    TValue *ra = ci->func + 1 + INS_A(p->code[at]);
+    if (slot >= ra && slot <= ra + 2) ra[2].extra = TABLE_POSITION_UNKNOWN;
+  }
 }

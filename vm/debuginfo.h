@@ -29,6 +29,10 @@ const char *chunk_id(char *out, const char *source, size_t len);
  * any other live slot, and the slot; NULL when there is none. */
 const char *debug_find_local(lua_State *L, CallInfo *ci, int n, TValue **slot);
 
+/* The debugger has set a slot of the frame: what the interpreter knows about it besides
+ * its value, as the position of a traversal that it controls, holds no longer. */
+void debug_local_changed(CallInfo *ci, const TValue *slot);
+
 /* Name of the function that the frame `caller` is calling: its kind ("global",
  * "method", "metamethod", "hook", ...), or NULL when nothing is known. */
 const char *debug_name_of_call(lua_State *L, CallInfo *caller, const char **name);

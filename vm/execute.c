@@ -16,6 +16,31 @@
  * handlers of calls and returns do not: while it is not 0, `dispatch` is a table without
  * them.
  *
+ * What only fast paths keep. A program goes on where a watch begins or ends: whatever one
+ * path leaves in a frame or in code, the other must leave as well, or leave marked as not
+ * known. This is the list; what is added to a fast path adds a row and an assertion.
+ *
+ *   Position of `next`. TFORCALL keeps it in the scratch of the control variable R[A+2],
+ *     so that it need not search for the key. It is that of the key there, in the table
+ *     R[A+1], or unknown: then it is searched for. A watched TFORCALL calls `next` and leaves it
+ *     unknown; so does debug.setlocal of R[A], R[A+1] or R[A+2] (debug_local_changed), of
+ *     whatever coroutine. Errors and breaks leave the loop; TFORPREP begins anew. A stack
+ *     moves with its scratch. The collector leaves positions as they are; rehashing does
+ *     not, but a program may not add keys to a table that it traverses. (check_position)
+ *   Iterator of ipairs. Nothing but the control variable, which is the index.
+ *   Numeric loops. Their count is in R[A+1], on both paths, also in pairs.
+ *   Inline caches (aux). They say where to look first; the key found there is compared. So
+ *     collector and rehashing may leave them stale. Both paths use the same words.
+ *   QUICK instructions. Each checks its operands and goes back.
+ *   FUSED pairs. They hand values over in variables of C, between instructions that nothing
+ *     can come between: there is no safepoint, or dispatch is compared after it.
+ *   CALL_x flags. Both ways into a call set them, for native frames as well. Activating a
+ *     frame clears them; what waits clears its own (NEGATE, CLOSING, UNWIND, HOOK_YIELDED).
+ *   CallInfo.u2. A hook that stores there (transfer) does so when nothing else is kept in
+ *     it: at the entry, and at the end, after variables were closed.
+ *   L->old_pc. Line hooks alone use it; they expect that it may be stale.
+ *   L->npcalls. A pcall in the loop counts it, and restores it from its frame.
+ *
  * Leaving the fast path.  An instruction that may raise, allocate, or call
  * does so between SAVE and RELOAD: SAVE stores pc in the frame (for messages
  * and line numbers) and puts L->top above all registers; RELOAD fetches base
@@ -364,6 +389,14 @@ static NOINLINE uint32_t next_pair(const Domain *d, Table *t, TValue *ra) {
   return before ^ after;
 }
 
+/* Is the position of the loop known, or its control variable a key that has one? (Where it
+ * has none, `next` raises.) */
+ALWAYS_INLINE bool is_position_known(const Table *t, TValue *ra) {
+  if (unlikely(ra[2].extra == TABLE_POSITION_UNKNOWN))
+    ra[2].extra = table_position_after(t, ra + 2);
+  return likely(ra[2].extra != TABLE_POSITION_UNKNOWN);
+}
+
 /* A number that is an integer or equal to one, for a bit operation. */
 ALWAYS_INLINE bool integral_value(const TValue *o, int64_t *i) {
   if (is_int(o)) {
@@ -528,8 +561,10 @@ ALWAYS_INLINE ptrdiff_t jump_offset(Instruction jump) {
 
 #ifdef SAROS_DEBUG
 #define CHECK_INSTRUCTION check_instruction(L, pc, base, k)
+#define CHECK_POSITION(ra) check_position(ra)
 #else
 #define CHECK_INSTRUCTION ((void)0)
+#define CHECK_POSITION(ra) ((void)0)
 #endif
 #define NEXT \
   do { \
@@ -1183,7 +1218,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
   }
   CASE(TFORPREP): {
     TValue *ra = RA;
-    ra[2].extra = is_nil(ra + 2) ? 0 : UINT32_MAX; /* position of `next`, see TFORCALL */
+    ra[2].extra = is_nil(ra + 2) ? 0 : TABLE_POSITION_UNKNOWN;
     SAVE;
     vm_new_tbc(L, ra + 3);
     pc += ARG_Bx;
@@ -1192,16 +1227,19 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
   }
   CASE(TFORCALL): {
     TValue *ra = RA;
-    if (likely(ra->tag == TAG_PRIMITIVE && is_table(ra + 1) &&
-               !(L->instrumented & INSTRUMENT_WATCHED))) {
+    if (likely(ra->tag == TAG_PRIMITIVE && is_table(ra + 1))) {
       Table *t = as_table(ra + 1);
-      if (ra->v.prim->id == PRIM_NEXT && ra[2].extra != UINT32_MAX) {
-        /* the position is kept in the control variable's scratch: no search for the key */
+      if (unlikely(L->instrumented & INSTRUMENT_WATCHED)) {
+        ra[2].extra = TABLE_POSITION_UNKNOWN;
+        goto call_iterator;
+      }
+      if (ra->v.prim->id == PRIM_NEXT && is_position_known(t, ra)) {
         if (unlikely(ARG_C > 2)) clear_more_variables(ra, ARG_C);
         uint32_t passed = next_pair(L->domain, t, ra);
         dispatch = L->dispatch; /* which takes no longer than keeping it */
         pc++; /* past TFORLOOP */
         if (passed == 0) NEXT;
+        CHECK_POSITION(ra);
         pc -= ARG_Bx;
         SAFE_POINT_IF(passed >= LOOP_CHECK);
         NEXT;
@@ -1224,6 +1262,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
         }
       }
     }
+  call_iterator:
     value_copy(ra + 4, ra);
     value_copy(ra + 5, ra + 1);
     value_copy(ra + 6, ra + 2);
@@ -1238,6 +1277,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     TValue *ra = RA;
     if (!is_nil(ra + 4)) {
       value_copy(ra + 2, ra + 4);
+      CHECK_POSITION(ra);
       pc -= ARG_Bx;
       SAFE_POINT;
     }
