@@ -31,7 +31,8 @@
  *   Numeric loops. Their count is in R[A+1], on both paths, also in pairs.
  *   Inline caches (aux). They say where to look first; the key found there is compared. So
  *     collector and rehashing may leave them stale. Both paths use the same words.
- *   QUICK instructions. Each checks its operands and goes back.
+ *   QUICK instructions. Each checks its operands and goes back. A watch runs the first of a
+ *     FUSED pair alone: it must not become a QUICK one, which would end the pair (QUICKEN).
  *   FUSED pairs. They hand values over in variables of C, between instructions that nothing
  *     can come between: there is no safepoint, or dispatch is compared after it.
  *   CALL_x flags. Both ways into a call set them, for native frames as well. Activating a
@@ -619,6 +620,9 @@ ALWAYS_INLINE ptrdiff_t jump_offset(Instruction jump) {
 
 /* Turns the running instruction into a QUICK one, or back. */
 #define BECOME(op) (((uint8_t *)pc)[-4] = (op))
+/* ... if it is `base`, and not a pair, of which the watched path runs the first one alone */
+#define QUICKEN(base) \
+  do { if (((uint8_t *)pc)[-4] == OP_##base) BECOME(OP_##base##F); } while (0)
 
 #define ARITH(b, c, int_op, float_op, if_floats, luaop, prepare) \
   { \
@@ -662,9 +666,9 @@ ALWAYS_INLINE ptrdiff_t jump_offset(Instruction jump) {
     goto CASE(base_name); \
   }
 #define ARITH_QUICK(name, int_op, float_op, luaop) \
-  CASE(name): ARITH(RB, RC, int_op, float_op, BECOME(OP_##name##F), luaop, meta_prepare_arith) \
+  CASE(name): ARITH(RB, RC, int_op, float_op, QUICKEN(name), luaop, meta_prepare_arith) \
   CASE(name##K): \
-    ARITH(RB, KC, int_op, float_op, BECOME(OP_##name##KF), luaop, prepare_arith_constant) \
+    ARITH(RB, KC, int_op, float_op, QUICKEN(name##K), luaop, prepare_arith_constant) \
   FLOATS(name##F, name, RB, RC, float_op) \
   FLOATS(name##KF, name##K, RB, KC, float_op)
 
@@ -1134,7 +1138,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
   CASE(name): { \
     const TValue *x = RA, *y = RB; \
     if (likely(is_int(x) && is_int(y))) TEST_JUMP(x->v.i op y->v.i); \
-    if (likely(is_float(x) && is_float(y))) { BECOME(OP_##name##F); TEST_JUMP(x->v.n op y->v.n); } \
+    if (likely(is_float(x) && is_float(y))) { QUICKEN(name); TEST_JUMP(x->v.n op y->v.n); } \
     if (is_int(x) && is_float(y) && is_float_exactly(x->v.i)) TEST_JUMP((double)x->v.i op y->v.n); \
     if (is_float(x) && is_int(y) && is_float_exactly(y->v.i)) TEST_JUMP(x->v.n op (double)y->v.i); \
     bool cond; \

@@ -15,6 +15,8 @@
 #include "frame.h"
 #include "lauxlib.h"
 #include "lualib.h"
+#include "opcodes.h"
+#include "opinfo.h"
 #include "thread.h"
 #include "watch.h"
 
@@ -563,6 +565,41 @@ static void end_of_the_state(void **state) {
   assert_int_equal(sum(call_log.entered, 3), sum(call_log.left, 4));
 }
 
+/* ---- code ------------------------------------------------------------------ */
+
+static int count_pairs(const Prototype *p) {
+  int pairs = 0;
+  for (uint32_t pc = 0; pc < p->ncode; pc += (uint32_t)op_length(INS_OP(p->code[pc])))
+    if (INS_OP(p->code[pc]) >= OP_MOVE_MOVE) pairs++;
+  return pairs;
+}
+
+static void ignore_event(lua_State *L, lua_Debug *ar) {
+  (void)L;
+  (void)ar;
+}
+
+/* A watch splits pairs of instructions as it runs them, not in the code. */
+static void pairs_stay(void **state) {
+  lua_State *L = *state;
+  assert_int_equal(luaL_loadstring(L,
+    "local p, s = {x = 0.5, y = 1.5}, 0.25 "
+    "for i = 1, 3 do "
+    "  p.x = s + p.y s = s * p.y + p.x s = s - p.x * 0.5 "
+    "  while p.x < s do s = s * 0.125 if s < p.x then p.y = p.y - s end end "
+    "end"), LUA_OK);
+  const Prototype *p = as_lua_closure(L->top - 1)->p;
+  const int pairs = count_pairs(p);
+  assert_true(pairs > 5);
+  static const int masks[] = {LUA_MASKCOUNT, LUA_MASKLINE, LUA_MASKCALL, 0};
+  for (unsigned i = 0; i < sizeof masks / sizeof *masks; i++) {
+    lua_sethook(L, ignore_event, masks[i], 1);
+    lua_pushvalue(L, -1);
+    lua_call(L, 0, 0);
+    assert_int_equal(count_pairs(p), pairs);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test_setup_teardown(plain_calls, open_state, close_state),
@@ -579,6 +616,7 @@ int main(void) {
     cmocka_unit_test_setup_teardown(from_c, open_state, close_state),
     cmocka_unit_test_setup_teardown(hook_that_yields, open_state, close_state),
     cmocka_unit_test_setup_teardown(hook_that_raises, open_state, close_state),
+    cmocka_unit_test_setup_teardown(pairs_stay, open_state, close_state),
     cmocka_unit_test(end_of_the_state),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
