@@ -58,11 +58,18 @@ enum { STATE_CLEARED = 1, NEEDS_STATE = 2 }; /* sequence flags */
 #define COUNTER_TRACKS ((uint64_t)3 << 32)
 #define ASYNC_TRACKS ((uint64_t)1 << 63)
 
-/* What is written of a domain: the numbers of its tracks. */
-struct domain {
-  uint32_t incarnation, process;
+/* What is written of a domain. */
+struct life {
+  uint64_t track; /* 0: nothing yet */
+  uint32_t process;
   int32_t tid; /* 0: its track is not that of a thread */
-  uint64_t track;
+};
+
+/* Of a slot: its domains by their incarnations, as far as they are known. Rings are read one after
+   the other, so the domains of a slot come again with each of its rings. */
+struct slot {
+  struct life *lives; /* of incarnations below `room` */
+  uint32_t room, incarnation; /* the one whose counters these are */
   uint32_t *counter; /* by definition; 0: none yet */
 };
 
@@ -73,7 +80,8 @@ struct perfetto {
   uint64_t classes; /* whose names are written */
   uint64_t domains;  /* written so far */
   uint32_t counters;
-  struct domain domain[EVENTRING_MAX_DOMAINS];
+  struct slot slot[EVENTRING_MAX_DOMAINS];
+  struct life beyond; /* of an incarnation that there is no room for */
   struct export_tracks tracks;
   struct export_processes processes;
   struct export_faces faces;
@@ -258,36 +266,58 @@ static uint32_t pid_of(struct perfetto *p, uint32_t number) {
   return pid;
 }
 
-/* A domain is a thread of its process. A number that is not known, or that another domain of the
-   same thread has, is none: then it is a plain track. */
+/* A domain is a thread of its process. A number that is not known, or that the newest domain of
+   another slot has, is none: then it is a plain track. */
 static bool is_thread_free(const struct perfetto *p, int32_t tid) {
-  for (int i = 0; i < EVENTRING_MAX_DOMAINS; i++)
-    if (p->domain[i].tid == tid) return false;
+  for (int i = 0; i < EVENTRING_MAX_DOMAINS; i++) {
+    const struct slot *slot = &p->slot[i];
+    if (slot->incarnation < slot->room && slot->lives[slot->incarnation].tid == tid) return false;
+  }
   return tid > 0;
 }
 
-static struct domain *domain_of(struct perfetto *p, uint32_t slot, uint32_t incarnation) {
-  struct domain *domain = &p->domain[slot % EVENTRING_MAX_DOMAINS];
+/* What is known of a domain of the slot. (A damaged file may claim any number.) */
+static struct life *life_of(struct perfetto *p, struct slot *slot, uint32_t incarnation) {
+  enum { MOST = 1 << 20 };
+  if (incarnation < slot->room) return &slot->lives[incarnation];
+  uint32_t room = incarnation < 4 ? 8 : 2 * incarnation;
+  struct life *lives = incarnation < MOST ? realloc(slot->lives, room * sizeof *lives) : NULL;
+  if (!lives) {
+    p->beyond = (struct life){0};
+    return &p->beyond;
+  }
+  memset(lives + slot->room, 0, (room - slot->room) * sizeof *lives);
+  slot->lives = lives;
+  slot->room = room;
+  return &lives[incarnation];
+}
+
+static void describe_domain(struct perfetto *p, struct life *life, uint32_t number,
+                            uint32_t incarnation) {
   char name[EXPORT_DOMAIN_TEXT];
   int32_t tid;
-  if (domain->incarnation == incarnation && domain->track) return domain;
-  uint32_t process = export_domain_text(name, p->run->cursor, slot, incarnation, &tid);
-  uint32_t pid = pid_of(p, process);
-  domain->incarnation = incarnation;
-  domain->process = process;
-  domain->tid = 0;
-  domain->track = DOMAIN_TRACKS + ++p->domains;
-  if (domain->counter) memset(domain->counter, 0, EVENTRING_MAX_EVENTS * sizeof *domain->counter);
+  life->process = export_domain_text(name, p->run->cursor, number, incarnation, &tid);
+  uint32_t pid = pid_of(p, life->process);
+  life->track = DOMAIN_TRACKS + ++p->domains;
   if (!is_thread_free(p, tid)) {
-    put_track(p, domain->track, PROCESS_TRACKS + process, name);
-    return domain;
+    put_track(p, life->track, PROCESS_TRACKS + life->process, name);
+    return;
   }
-  domain->tid = tid;
-  char *begin, *to = begin_track(p, &begin, domain->track, PROCESS_TRACKS + process);
+  life->tid = tid;
+  char *begin, *to = begin_track(p, &begin, life->track, PROCESS_TRACKS + life->process);
   char *thread = begin_part(put_string(to, TRACK_NAME, name), TRACK_THREAD);
   to = put_number(put_number(thread, THREAD_PID, pid), THREAD_TID, (uint32_t)tid);
   end_track(p, begin, end_part(thread, put_string(to, THREAD_NAME, name)));
-  return domain;
+}
+
+static const struct life *domain_of(struct perfetto *p, uint32_t number, uint32_t incarnation) {
+  struct slot *slot = &p->slot[number % EVENTRING_MAX_DOMAINS];
+  struct life *life = life_of(p, slot, incarnation);
+  if (slot->incarnation != incarnation && slot->counter)
+    memset(slot->counter, 0, EVENTRING_MAX_EVENTS * sizeof *slot->counter);
+  slot->incarnation = incarnation;
+  if (!life->track) describe_domain(p, life, number, incarnation);
+  return life;
 }
 
 static void introduce(void *context, struct export_track *track) {
@@ -297,7 +327,7 @@ static void introduce(void *context, struct export_track *track) {
   if (ring) snprintf(name, sizeof name, "%.*s", EVENTRING_MAX_CLASS_NAME, ring);
   else snprintf(name, sizeof name, "ring%u", track->ring);
   if (track->lane) snprintf(name + strlen(name), 16, " +%u", track->lane);
-  const struct domain *domain = domain_of(p, track->domain, track->incarnation);
+  const struct life *domain = domain_of(p, track->domain, track->incarnation);
   prepare_track(track);
   put_track(p, track->id, domain->track, name);
 }
@@ -422,13 +452,14 @@ static void put_event(struct perfetto *p, uint64_t track, const struct export_fa
 /* ---- Counters, async spans, flows ------------------------------------------------------- */
 
 static uint64_t counter_track(struct perfetto *p, const struct eventring_event *e) {
-  struct domain *domain = domain_of(p, e->domain, e->incarnation);
-  if (!domain->counter) domain->counter = calloc(EVENTRING_MAX_EVENTS, sizeof *domain->counter);
-  if (!domain->counter) {
+  const struct life *domain = domain_of(p, e->domain, e->incarnation);
+  struct slot *slot = &p->slot[e->domain % EVENTRING_MAX_DOMAINS];
+  if (!slot->counter) slot->counter = calloc(EVENTRING_MAX_EVENTS, sizeof *slot->counter);
+  if (!slot->counter) {
     p->failed = true;
     return 0;
   }
-  uint32_t *counter = &domain->counter[e->id % EVENTRING_MAX_EVENTS];
+  uint32_t *counter = &slot->counter[e->id % EVENTRING_MAX_EVENTS];
   if (*counter) return COUNTER_TRACKS + *counter;
   *counter = ++p->counters;
   char *begin, *to = begin_track(p, &begin, COUNTER_TRACKS + *counter, domain->track);
@@ -460,7 +491,7 @@ static uint64_t number_of_link(const struct eventring_event *e) {
 
 static void put_async(struct perfetto *p, const struct export_face *face,
                       const struct eventring_event *e) {
-  const struct domain *domain = domain_of(p, e->domain, e->incarnation);
+  const struct life *domain = domain_of(p, e->domain, e->incarnation);
   uint64_t track = number_of_link(e) | ASYNC_TRACKS;
   unsigned type = e->role == EVENTRING_ROLE_BEGIN ? SLICE_BEGIN
                   : e->role == EVENTRING_ROLE_END ? SLICE_END : INSTANT;
@@ -578,7 +609,10 @@ static void *begin(struct export_run *run) {
 static int finish(void *state) {
   struct perfetto *p = state;
   int result = p->failed ? -1 : 0;
-  for (int i = 0; i < EVENTRING_MAX_DOMAINS; i++) free(p->domain[i].counter);
+  for (int i = 0; i < EVENTRING_MAX_DOMAINS; i++) {
+    free(p->slot[i].counter);
+    free(p->slot[i].lives);
+  }
   export_tracks_close(&p->tracks);
   export_faces_free(&p->faces);
   export_processes_free(&p->processes);

@@ -15,4 +15,23 @@ for name in whole few damaged; do
 done
 has_kinds_of_facts
 has "flows" "flow" "$(cat whole.expected)"
+
+# Domains that use a slot one after the other, each with several rings: each is one thread.
+cat >turns.lua <<'LUA'
+local domain = require "saros.domain"
+for i = 1, 3 do
+  domain.spawn({ name = "turn " .. i }, function()
+    require "saros.eventring".span("work", string.rep, "x", 100)
+  end):join()
+end
+LUA
+SAROS_EVENTRING_STREAM=./turns.eventring SAROS_EVENTRING_CLASSES=+calls,io "$SAROS" turns.lua ||
+  fail "turns.lua"
+"$EVENTRING" export --to perfetto -o turns.pftrace turns.eventring || fail "export of turns"
+node "$TESTSUITE/tools/_perfetto.mjs" "$MODULES" turns.pftrace -- \
+  "select name, count(*) threads from thread where tid > 0 group by name order by name" ||
+  fail "trace processor"
+is "threads of domains in turn" \
+  '{"name":"0 main","threads":1}{"name":"1 turn 1","threads":1}{"name":"1 turn 2","threads":1}{"name":"1 turn 3","threads":1}' \
+  "$(tr -d '\n' <turns.pftrace.rows)"
 finish
