@@ -10,12 +10,15 @@ import argparse
 import collections
 import fnmatch
 import json
+import os
 import random
 import sys
 
 import exceptions
+import exports
 import facts
 import places
+import profiles
 import recordings
 import tools
 
@@ -25,7 +28,10 @@ QUANTILE = (0.0041, 1)  # within 0.4 % of the duration of its rank
 TEXT = (1e-12, 0)
 WITHIN = {"p50_ns": QUANTILE, "p90_ns": QUANTILE, "p99_ns": QUANTILE, "p999_ns": QUANTILE,
           "gc_share": TEXT, "sum": TEXT, "mean": TEXT,
-          "mean_ns": (0, 0.999)}  # whole ns, except of `check`
+          "mean_ns": (0, 0.999),  # whole ns, except of `check`
+          # estimates, of which each row is rounded
+          **{part + figure: (0, 60) for part in ("live", "allocated", "peak", "temporary")
+             for figure in ("_bytes", "_objects")}}
 
 
 def all_facts(path, truth):
@@ -45,10 +51,28 @@ def all_facts(path, truth):
     found += tools.of_check(path, catalogue)
     found += tools.of_sql(path)
     found.append(tools.of_dump(path, catalogue))
+    found += [exports.of_sqlite(path), exports.of_csv(path), exports.of_chrome(path),
+              exports.of_openmetrics(path, catalogue)]
+    found += filter(None, [exports.of_ctf(path, catalogue)])
+    if answers(path, "heap", "no allocations were sampled"):
+        found += profiles.heap_of(path, catalogue)
+    if answers(path, "profile", "no profile of calls"):
+        found += profiles.calls_of(path, catalogue)
     if truth is not None and not any(lost_something(each) for each in found):
         found.append(of_truth(truth, catalogue))
-    return found + [summed(each) for each in found] + laws(found) + \
+    return catalogue, found + [summed(each) for each in found] + laws(found) + \
         list(listings(found))
+
+
+def answers(path, command, refusal):
+    """Does the recording have what this command is about?"""
+    try:
+        tools.eventring(command, "--json", path)
+        return True
+    except tools.Failed as failure:
+        if refusal not in str(failure):
+            raise
+        return False
 
 
 def lost_something(found):
@@ -91,10 +115,14 @@ def of_truth(rows, catalogue):
 # is that of the whole with more words.
 PARTS = {"span-of-domain": ("span", 2), "counter-of-domain": ("counter", 2),
          "event-of-domain": ("event", 2), "domain": ("total", None), "ring": ("recording", None),
-         "steps-of-kind": ("steps", None)}
+         "steps-of-kind": ("steps", None),
+         **{"heap-" + by: ("heap", None)
+            for by in ("line", "function", "stack", "kind", "origin", "span", "domain")},
+         **{"profile-" + by: ("profile", None) for by in ("line", "function", "stack")}}
 ADDITIVE = {"count", "torn", "open", "total_ns", "suspended_ns", "own_ns", "own_count",
             "interrupted", "samples", "sum", "watched_ns", "gc_ns", "gc_cpu_ns", "finalizers_ns",
-            "allocated_words", "promoted_words", "delivered", "missed", "lost", "off_cpu_ns"}
+            "allocated_words", "promoted_words", "delivered", "missed", "lost", "off_cpu_ns",
+            "live_bytes", "allocated_bytes", "peak_bytes", "temporary_bytes", "exclusive_ns"}
 
 
 def summed(found):
@@ -106,7 +134,7 @@ def summed(found):
             about = (kind, *(subject[first:] if first else ()))
             known = [value for value in values if value is not None]
             if known:
-                whole.total(about, figure, sum(known))
+                whole.total(about, "ns" if figure == "exclusive_ns" else figure, sum(known))
     return whole
 
 
@@ -150,20 +178,41 @@ def laws(found):
     return [*kept, shown]
 
 
-def check(recording):
-    path = recording.path
-    try:
-        shared, differing = differences(all_facts(path, recording.truth))
-    except tools.Failed as failure:
-        print("FAILED: %s (%s): %s" % (path, recording.kind, failure))
-        return 1
+def report(recording, shared, differing):
     for subject, figure, values in differing[:40]:
-        print("FAILED: %s: %s of %s" % (path, figure, " ".join(map(str, subject))))
+        print("FAILED: %s: %s of %s" % (recording.path, figure, " ".join(map(str, subject))))
         for tool, held in values.items():
             print("    %-28s %s" % (tool, ", ".join(map(str, held))[:100]))
     print("%s (%s): %d figures of %d kinds compared, %d differ"
-          % (path, recording.kind, sum(shared.values()), len(shared), len(differing)))
+          % (recording.path, recording.kind, sum(shared.values()), len(shared), len(differing)))
     return len(differing)
+
+
+def check(recording, traces):
+    """How many figures differ. What the trace processor is to read goes to `traces`."""
+    path = recording.path
+    try:
+        catalogue, found = all_facts(path, recording.truth)
+        if exports.processor():
+            kept = [each for each in found if each.tool.startswith("stats")]
+            for form in "perfetto", "chrome":
+                trace = os.path.abspath("trace-%d" % len(traces))
+                tools.eventring("export", "--to", form, "-o", trace, path)
+                traces.append((recording, catalogue, kept, form, trace))
+    except tools.Failed as failure:
+        print("FAILED: %s (%s): %s" % (path, recording.kind, failure))
+        return 1
+    return report(recording, *differences(found))
+
+
+def check_traces(traces):
+    """The same with what Perfetto's trace processor has read of all recordings."""
+    differing = 0
+    exports.process([trace for *_, trace in traces])
+    for recording, catalogue, kept, form, trace in traces:
+        found = exports.of_processor(form, trace, catalogue)
+        differing += report(recording, *differences([*kept, found]))
+    return differing
 
 
 # ---- Planted errors ---------------------------------------------------------------------------
@@ -190,7 +239,7 @@ def plant(recording, count, seed):
     """Alters one number of what a command prints, `count` times, and checks that this is found.
     Prints the members for which it never was: those that no other tool has."""
     chosen, tools.kept = random.Random(seed), {}
-    _, before = differences(all_facts(recording.path, None))
+    _, before = differences(all_facts(recording.path, None)[1])
     whole = {words: text for words, text in tools.kept.items()
              if words[0] in ("stats", "spans", "pauses", "autopsy") and text.startswith("{")}
     found, missed = collections.Counter(), collections.Counter()
@@ -201,7 +250,7 @@ def plant(recording, count, seed):
         alter(read, path)
         tools.kept[words] = json.dumps(read)
         try:
-            seen = differences(all_facts(recording.path, None))[1] != before
+            seen = differences(all_facts(recording.path, None)[1])[1] != before
         except tools.Failed:
             seen = True
         tools.kept[words] = whole[words]
@@ -240,7 +289,12 @@ def main():
         found = [recordings.Recording(path, "given", None) for path in asked.file]
     else:
         found = run(asked.recordings, asked.seed, asked.kind)
-    failures = sum(check(recording) for recording in found)
+    traces = []
+    failures = sum(check(recording, traces) for recording in found)
+    if traces:
+        failures += check_traces(traces)
+    else:
+        print("Perfetto's trace processor is not there (./runtests --all installs it)")
     print("%d differences" % failures)
     return 1 if failures else 0
 

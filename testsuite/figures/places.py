@@ -121,6 +121,11 @@ autopsy    collector  steps            steps       count
 autopsy    collector  longest_ns       steps       max_ns
 autopsy    sites[]    error_bytes      heap-line   live_bytes_error
 heap       total      ns               heap        last_ns
+heap       .          by               -           by
+heap       .          order            -           order
+profile    .          by               -           by
+profile    loss       ns               profile     lost_ns
+profile    loss       calls            profile     lost_calls
 list       .          file_size        recording   file_size
 """
 

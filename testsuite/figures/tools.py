@@ -97,6 +97,8 @@ class Walk:
             elif name not in [word.lstrip("^") for word in keys] and not (
                     name in ("id", "name") and "def" in keys):
                 about, figure = RENAMED.get((self.command, place, name), (None, name))
+                if about == "-":
+                    continue
                 self.facts_of(place).add((about,) if about not in (None, kind) else subject,
                                          figure, value)
 
@@ -119,7 +121,9 @@ class Walk:
 def name_by(by, held):
     """What tells the rows of `heap` and `profile` apart."""
     if by == "stack":
-        return (tuple((f["name"], f["source"], f["line"]) for f in held["stack"]),)
+        frames = held["stack"]
+        return (frames if isinstance(frames, str) else
+                tuple((f["name"], f["source"], f["line"]) for f in frames),)
     if by in ("line", "function"):
         return held["name"], held["source"], held["line"]
     return (held["name"],)
@@ -218,6 +222,8 @@ def figures_of_spans(found, subject, spans):
         found.add(subject, figure, durations[rank - 1])
     if all(span.get("suspended_ns") is not None for span in whole):
         found.add(subject, "suspended_ns", sum(span["suspended_ns"] for span in whole))
+    if all(span.get("off_cpu_ns") is not None for span in whole):
+        found.add(subject, "off_cpu_ns", sum(span["off_cpu_ns"] for span in whole))
     own = [span["own_ns"] for span in whole if span.get("own_ns") is not None]
     if own:
         found.add(subject, "own_ns", sum(own))

@@ -58,4 +58,5 @@ def main():
     print(json.dumps(sums))
 
 
-main()
+if __name__ == "__main__":
+    main()
