@@ -296,6 +296,10 @@ _Noreturn static void stand_still(void) {
   for (;;) pause();
 }
 
+void peer_obey_stop(const Peer *i) {
+  if (atomic_load(&i->attention) & ATTENTION_STOP) stand_still();
+}
+
 Domain *peer_own_domain(void) { return own != NULL ? own->domain : NULL; }
 
 void peer_mask(Peer *i) { i->masks++; }
@@ -342,20 +346,31 @@ void peer_take_up(lua_State *L) {
   }
 }
 
+/* Is the domain to end? Then it does not see how others ended. */
+static bool must_end(const Peer *i) {
+  return (peer_asked(i) & (ATTENTION_CANCEL | ATTENTION_END | ATTENTION_STOP)) != 0;
+}
+
 /* Except the caller. */
 static bool all_ended(void) {
   return atomic_load(&registry.threads) <= (uint32_t)is_spawned_thread();
 }
 
+/* All have the request before the first one is woken: what follows from its end (a join, an
+ * orphaned channel) then finds the others asked, which obey instead of failing of it. */
 static void ask_spawned(uint32_t what) {
-  for (int s = 0; s < PEER_MAX; s++) {
-    Peer *i = atomic_load(&registry.spawned[s]);
-    if (i != NULL && i != own) request_and_wake(i, what);
-  }
+  for (int wakes = 0; wakes < 2; wakes++)
+    for (int s = 0; s < PEER_MAX; s++) {
+      Peer *i = atomic_load(&registry.spawned[s]);
+      if (i == NULL || i == own) continue;
+      if (wakes) request_and_wake(i, what);
+      else atomic_fetch_or(&i->attention, what);
+    }
 }
 
 /* The host's domains, when another one ends the program. */
 static void stop_hosts_locked(void) {
+  if (!is_spawned_thread()) return;
   for (Peer *i = registry.all; i != NULL; i = i->next)
     if (!i->spawned && i != own && is_alive(i)) request_and_wake(i, ATTENTION_STOP);
 }
@@ -398,13 +413,14 @@ static void cancel_all(void) {
   atomic_store(&registry.ending, true);
   if (registry.cancelled_at == 0) {
     registry.cancelled_at = monotonic_ns();
+    stop_hosts_locked(); /* before a domain ends that they wait for */
     ask_spawned(ATTENTION_CANCEL);
   }
   for (;;) {
     uint64_t took = monotonic_ns() - registry.cancelled_at;
     if ((all_ended() && hosts_stopped()) || took >= END_PATIENCE_MS * NS_PER_MS) break;
     if (took >= END_GRACE_MS * NS_PER_MS) ask_spawned(ATTENTION_END);
-    if (is_spawned_thread()) stop_hosts_locked();
+    stop_hosts_locked();
     wait_for_end_locked(END_LOOK_MS);
   }
   unlock_registry();
@@ -516,8 +532,10 @@ static void free_slot(Peer *i) {
   unlock_registry();
 }
 
-/* The slot is free before any other domain can see that this one has ended. */
+/* The slot is free before any other domain can see that this one has ended. One that failed
+ * before it obeyed the end of the program failed of that end. */
 void peer_finish(Peer *i, PeerStatus status, Message *outcome, char *failure) {
+  if (peer_program_ends() && must_end(i)) i->was_cancelled = true;
   i->outcome = outcome;
   i->failure = failure;
   channel_find_cycles();
@@ -663,7 +681,7 @@ static bool enter_joiners(Peer *other, Waiter *w) {
 }
 
 WaitResult peer_join(Peer *self, Peer *other, uint64_t deadline) {
-  if (has_ended(other)) return WAIT_NOTIFIED;
+  if (has_ended(other)) return must_end(self) ? WAIT_ATTENTION : WAIT_NOTIFIED;
   Waiter w = {.peer = self};
   WaitResult result = WAIT_NOTIFIED;
   do { /* again when it was woken for a masked request */
@@ -674,7 +692,7 @@ WaitResult peer_join(Peer *self, Peer *other, uint64_t deadline) {
     waiter_remove(&other->joiners, &w);
     pthread_mutex_unlock(&other->lock);
   } while (result == WAIT_NOTIFIED && !has_ended(other));
-  if (has_ended(other)) result = WAIT_NOTIFIED;
+  if (has_ended(other) && !must_end(self)) result = WAIT_NOTIFIED;
   if (result != WAIT_ATTENTION) peer_end_wait(self);
   return result;
 }

@@ -191,6 +191,9 @@ struct Domain *peer_own_domain(void); /* that this thread runs, or NULL */
 /* Obeys the requests to the domain, whether it waits or runs: clears the flags and raises
  * the error, if there is one. Own thread. */
 void peer_take_up(lua_State *L);
+/* Does not return when another domain ends the program, which this one (the host's) has not
+ * obeyed yet: before it reports an error, which may follow from that end. Own thread. */
+void peer_obey_stop(const Peer *peer);
 /* Until it is unmasked the same number of times, a cancellation or SIGINT waits, and ends
  * no wait. The end of the program and a deadlock are not masked. Own thread. */
 void peer_mask(Peer *peer);

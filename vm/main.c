@@ -270,6 +270,7 @@ static void on_interrupt(int signal_number) {
 /* Message handler: adds a traceback to a string; other values become the text
  * they offer themselves, or one that names their type. */
 static int add_traceback(lua_State *L) {
+  peer_obey_stop(L->domain->peer);
   last_stack_note(L->domain, EVENTRING_STACK_ERROR, 0);
   const char *message = lua_tostring(L, 1);
   if (message == NULL) {
@@ -300,6 +301,7 @@ int program_call(lua_State *L, int nargs, int nresults) {
  * raised is an orderly end. */
 static int report_end(lua_State *L, const CommandLine *line, int status) {
   if (status != LUA_OK) {
+    peer_obey_stop(L->domain->peer);
     const char *text = error_text(L);
     if (interrupted && strstr(text, INTERRUPTED_TEXT) != NULL)
       probes_note_signal(SIGINT);

@@ -128,4 +128,74 @@ for how in error exit; do
   "$SAROS" waiting.lua $how 2>out.txt
   is "waiting, $how: closed variables" 2 "$(cat closed* | grep -o "domain was cancelled" | wc -l)"
 done
+
+# Of domains that end because the program does nothing is printed, however they wait, and
+# whoever waits for them: a join of one that was cancelled, a channel that is orphaned now.
+cat >quiet.lua <<'END'
+local domain = require "saros.domain"
+local how = ...
+warn "@on"
+local started, channel, full = domain.channel(20), domain.channel(), domain.channel()
+local function waits() started:send(true) channel:receive() end
+domain.spawn(function() end):join() -- `joiner` joins one that has its place, before its own
+local joiner = domain.spawn(function()
+  local inner = domain.spawn(waits)
+  started:send(true)
+  inner:join()
+end)
+local receiver = domain.spawn(waits)
+local others = {
+  function() started:send(true) domain.select {channel, domain.channel()} end,
+  function() started:send(true) full:send(1) end,
+  function() started:send(true) domain.sleep(1000) end,
+  function() started:send(true) while true do end end,
+  function() coroutine.wrap(waits)() end,
+  function() started:send(true) domain.pool(2):map(function() domain.sleep(1000) end, {1, 2}) end,
+  function()
+    setmetatable({}, {__gc = function() started:send(true) domain.sleep(1000) end})
+    collectgarbage()
+  end,
+  function()
+    local closed <close> = setmetatable({}, {__close = function() channel:receive() end})
+    waits()
+  end,
+}
+for _, other in ipairs(others) do domain.spawn(other) end
+for i = 1, #others + 2 do started:receive() end
+if how == "exit" then os.exit(8) end
+if how == "exit and close" then os.exit(8, true) end
+if how == "error" then error("the end", 0) end
+local closes = how:find "closes" and true
+if how:find "another" then domain.spawn(function() os.exit(8, closes) end) end
+io.open("ready", "w"):close()
+if how:find "joiner" then joiner:join() end
+if how:find "receiver" then receiver:join() end
+if how:find "channel" then channel:receive() end
+if how:find "select" then domain.select {channel} end
+if how:find "sleep" then domain.sleep(1000) end
+if how:find "pool" then domain.pool(2):map(function() domain.sleep(1000) end, {1, 2}) end
+while true do end
+END
+# quiet STATUS HOW [SIGNAL]
+quiet() {
+  rm -f ready
+  "$SAROS" quiet.lua "$2" >out.txt 2>&1 &
+  pid=$!
+  if [ -n "${3-}" ]; then
+    until_so [ -e ready ]
+    kill -"$3" $pid
+  fi
+  wait $pid
+  is "quiet, $2 ${3-}: status" "$1" $?
+  is "quiet, $2 ${3-}: output" "${4-}" "$(cat out.txt)"
+}
+quiet 8 exit
+quiet 8 "exit and close"
+for main in joiner receiver channel select sleep loop pool; do
+  quiet 8 "another, $main"
+  quiet 8 "another closes, $main"
+done
+quiet 143 joiner TERM
+quiet 129 channel HUP
+quiet 1 error "" "$(printf '%s: the end\nstack traceback:\n\t[C]: in function %s\n\tquiet.lua:33: in main chunk\n\t[C]: in ?' "$SAROS" "'error'")"
 finish
