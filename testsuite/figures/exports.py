@@ -31,20 +31,20 @@ def exported(recording, form, *options):
 # ---- Tables ---------------------------------------------------------------------------------------
 
 
-def of_sqlite(path):
+def of_sqlite(path, catalogue):
     with exported(path, "sqlite") as written, \
             contextlib.closing(sqlite3.connect(written)) as database:
         database.row_factory = sqlite3.Row
         rows = [[dict(row) for row in database.execute("select * from " + table)]
                 for table in ("spans", "counters", "events", "losses")]
-    return tools.of_tables("sqlite", *rows)
+    return tools.of_tables("sqlite", catalogue, *rows)
 
 
 NUMBERS = ("ns", "end_ns", "duration_ns", "domain", "incarnation", "context", "suspended_ns",
            "off_cpu_ns", "count", "before")
 
 
-def of_csv(path):
+def of_csv(path, catalogue):
     rows = collections.defaultdict(list)
     with exported(path, "csv") as written, open(written, encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
@@ -55,7 +55,8 @@ def of_csv(path):
                 row["value"] = float(row["value"]) if "." in row["value"] or \
                     "e" in row["value"] else int(row["value"])
             rows[row["what"]].append(row)
-    return tools.of_tables("csv", rows["span"], rows["counter"], rows["event"], rows["loss"])
+    return tools.of_tables("csv", catalogue, rows["span"], rows["counter"], rows["event"],
+                           rows["loss"])
 
 
 # ---- Timelines ------------------------------------------------------------------------------------
@@ -86,7 +87,7 @@ def pair(counted, points):
         add(name, domain, open=True)
 
 
-def of_chrome(path):
+def of_chrome(path, catalogue):
     with exported(path, "chrome") as written, open(written, encoding="utf-8") as file:
         events = json.load(file)["traceEvents"]
     counted, threads = tools.Counted("chrome"), {}
@@ -98,7 +99,7 @@ def of_chrome(path):
                 threads[event["tid"]] = place(said["name"])
             continue
         domain, ring = threads[event["tid"]]
-        name = event["name"], event["cat"], ring
+        name = catalogue.of_name(event["name"], event["cat"], ring)
         if phase == "C":
             counted.counter(name, domain, next(iter(said.values())))
         elif phase in "be":
@@ -183,17 +184,18 @@ def of_openmetrics(path, catalogue):
         labels = {key: re.sub(r"\\(.)", lambda m: "\n" if m[1] == "n" else m[1], value)
                   for key, value in re.findall(r'(\w+)="((?:[^"\\]|\\.)*)"', match[2])}
         value = float(match[3])
-        of_sample(found, kind, figure, labels, round(value * 1e9) if figure == "total_ns" else value)
+        of_sample(found, catalogue, kind, figure, labels,
+                  round(value * 1e9) if figure == "total_ns" else value)
     return found
 
 
-def of_sample(found, kind, figure, labels, value):
+def of_sample(found, catalogue, kind, figure, labels, value):
     domain = int(labels["domain"])
     if kind == "loss":
         found.total(("ring", domain, labels["ring"]),
                     "missed" if labels.get("before") == "1" else "lost", int(value))
         return
-    subject = labels["name"], labels["class"], labels["ring"]
+    subject = catalogue.of_name(labels["name"], labels["class"], labels["ring"])
     found.total((kind + "-of-domain", domain, *subject), figure, value)
     if figure != "last":
         found.total((kind, *subject), figure, value)

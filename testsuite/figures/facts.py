@@ -21,6 +21,12 @@ class Catalogue:
         d = self.by_id.get(number)
         return (d["name"], d["class"], d["ring"]) if d else ("?", "?", "?")
 
+    def of_name(self, name, event_class, ring):
+        """What stands for a definition where only these are known. (Some lifecycle events are
+        written into several rings.)"""
+        d = self.only(name)
+        return (name, d["class"], d["ring"]) if d else (name, event_class, ring)
+
     def only(self, name):
         """The definition of this name, if there is one of it alone."""
         found = self.by_name[name]

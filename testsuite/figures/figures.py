@@ -27,7 +27,7 @@ import tools
 QUANTILE = (0.0041, 1)  # within 0.4 % of the duration of its rank
 TEXT = (1e-12, 0)
 WITHIN = {"p50_ns": QUANTILE, "p90_ns": QUANTILE, "p99_ns": QUANTILE, "p999_ns": QUANTILE,
-          "gc_share": TEXT, "sum": TEXT, "mean": TEXT,
+          "gc_share": TEXT, "sum": TEXT, "mean": TEXT, "last": TEXT, "min": TEXT, "max": TEXT,
           "mean_ns": (0, 0.999),  # whole ns, except of `check`
           # estimates, of which each row is rounded
           **{part + figure: (0, 60) for part in ("live", "allocated", "peak", "temporary")
@@ -49,10 +49,14 @@ def all_facts(path, truth):
                            given={"recording-read": "recording-runtime"})
     found += tools.by_json("autopsy", catalogue, "--top", "1000", "--last", "1000000", path)
     found += tools.of_check(path, catalogue)
-    found += tools.of_sql(path)
+    found += tools.of_list(path, catalogue)
+    found += tools.of_stack(path, catalogue)
+    if answers(path, "memory", "does not say what its memory is used for"):
+        found += tools.by_json("memory", catalogue, path)
+    found += tools.of_sql(path, catalogue)
     found.append(tools.of_dump(path, catalogue))
-    found += [exports.of_sqlite(path), exports.of_csv(path), exports.of_chrome(path),
-              exports.of_openmetrics(path, catalogue)]
+    found += [reader(path, catalogue) for reader in (exports.of_sqlite, exports.of_csv,
+                                                     exports.of_chrome, exports.of_openmetrics)]
     found += filter(None, [exports.of_ctf(path, catalogue)])
     if answers(path, "heap", "no allocations were sampled"):
         found += profiles.heap_of(path, catalogue)
@@ -178,7 +182,12 @@ def laws(found):
     return [*kept, shown]
 
 
+# How many figures of a kind differed: of which figure, and of what.
+differing_kinds = collections.Counter()
+
+
 def report(recording, shared, differing):
+    differing_kinds.update((figure, subject[0]) for subject, figure, _ in differing)
     for subject, figure, values in differing[:40]:
         print("FAILED: %s: %s of %s" % (recording.path, figure, " ".join(map(str, subject))))
         for tool, held in values.items():
@@ -295,6 +304,8 @@ def main():
         failures += check_traces(traces)
     else:
         print("Perfetto's trace processor is not there (./runtests --all installs it)")
+    for (figure, kind), count in differing_kinds.most_common():
+        print("%6d differ: %s of %s" % (count, figure, kind))
     print("%d differences" % failures)
     return 1 if failures else 0
 

@@ -126,7 +126,9 @@ heap       .          order            -           order
 profile    .          by               -           by
 profile    loss       ns               profile     lost_ns
 profile    loss       calls            profile     lost_calls
-list       .          file_size        recording   file_size
+list       .          path             -           path
+stack      .          version          -           version
+stack      .          end_ns           recording   end_ns_or_last
 """
 
 # Which subjects must be there: `all` of a kind are in what these tools print, whose names are

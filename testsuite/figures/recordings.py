@@ -81,7 +81,7 @@ class Maker:
         return self.run(os.environ["EVENTRING"], *arguments)
 
     def truth_command(self, ending=None, turns=None, domains=None):
-        turns = turns or self.random.choice((10, 60, 150))
+        turns = turns or self.random.choice((5, 20, 60))
         domains = domains or self.random.choice((1, 1, 2, 4))
         return [os.environ["SAROS"], str(HERE / "truth.lua"), str(self.seed), str(turns),
                 str(domains), *([ending] if ending else [])]
@@ -121,7 +121,7 @@ class Maker:
         return self.truth(SAROS_EVENTRING_STREAM=self.path("stream.eventring"))
 
     def wrapped(self):
-        return self.truth(turns=400, SAROS_EVENTRING_START="1", SAROS_EVENTRING_WSIZE="11")
+        return self.truth(turns=200, SAROS_EVENTRING_START="1", SAROS_EVENTRING_WSIZE="11")
 
     def recorded(self, *options, turns=None):
         """By `record`, from small rings: what it is too slow for is lost."""
@@ -140,10 +140,10 @@ class Maker:
         return path, None
 
     def losses(self):
-        return self.recorded(turns=self.random.choice((600, 2500)))
+        return self.recorded(turns=self.random.choice((200, 500)))
 
     def packed(self):
-        return self.recorded("--zstd", turns=self.random.choice((60, 600)))
+        return self.recorded("--zstd", turns=self.random.choice((60, 200)))
 
     def forked(self):
         path, truth = self.truth("fork", domains=1, **self.in_rings())

@@ -139,6 +139,23 @@ def by_json(command, catalogue, *arguments, by=None, given=None, called=None):
     return list(walk.found.values())
 
 
+def of_list(path, catalogue):
+    """Its line in a list of its folder, where what is called .eventring is."""
+    folder = os.path.dirname(path) or "."
+    walk = Walk("list", catalogue)
+    for line in eventring("list", "--json", folder).split("\n"):
+        if line and os.path.realpath(json.loads(line)["path"]) == os.path.realpath(path):
+            walk.object(".", json.loads(line))
+    return list(walk.found.values())
+
+
+def of_stack(path, catalogue):
+    """Status 1: there is none."""
+    walk = Walk("stack", catalogue)
+    walk.object(".", json.loads(eventring("stack", "--json", path, statuses=(0, 1))))
+    return list(walk.found.values())
+
+
 # ---- Events: the same figures, counted by whoever reads events ----------------------------------
 
 
@@ -403,10 +420,10 @@ def of_dump(path, catalogue):
 # ---- sql -------------------------------------------------------------------------------------------
 
 
-def of_tables(tool, spans, counters, events, losses):
+def of_tables(tool, catalogue, spans, counters, events, losses):
     """Tables as `sql` has them: rows are dictionaries."""
     counted = Counted(tool)
-    name = lambda row: (row["name"], row["class"], row["ring"])
+    name = lambda row: catalogue.of_name(row["name"], row["class"], row["ring"])
     for row in spans:
         counted.span(name(row), row["domain"], {
             "begin_ns": row["begin_ns"], "duration_ns": row["duration_ns"],
@@ -422,7 +439,7 @@ def of_tables(tool, spans, counters, events, losses):
     return counted.finish()
 
 
-def of_sql(path):
+def of_sql(path, catalogue):
     tables = ["spans", "counters", "events", "losses", "recording", "domains"]
     text = eventring("sql", "--json", path, "; ".join("select * from " + name for name in tables))
     found = {name: json.loads(line)["rows"] for name, line in zip(tables, text.split("\n"))}
@@ -433,7 +450,7 @@ def of_sql(path):
         for name, value in domain.items():
             if name != "domain":
                 others.add(("domain", domain["domain"]), name, value)
-    return [of_tables("sql", *(found[name] for name in tables[:4])), row, others]
+    return [of_tables("sql", catalogue, *(found[name] for name in tables[:4])), row, others]
 
 
 # ---- check -----------------------------------------------------------------------------------------
