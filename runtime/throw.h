@@ -10,6 +10,7 @@
 /* A point to which an error unwinds the C stack. */
 typedef struct ErrorJump {
   struct ErrorJump *prev;
+  lua_State *L, *caller; /* the thread that it was made for, and the one that ran before */
   volatile int status; /* LUA_OK until an error arrives */
   /* of a Run: the frames inside this one do not catch the error; NULL: not known */
   struct CallInfo *searched;

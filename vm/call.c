@@ -109,7 +109,7 @@ static void push_error_value(lua_State *L, int status) {
 
 /* Each Run of a nest looks through its own frames alone. */
 static CallInfo *find_catch(const Run *run, lua_State *L) {
-  CallInfo *end = L == run->L ? run->boundary : &L->base_ci;
+  CallInfo *end = L == run->jump.L ? run->boundary : &L->base_ci;
   for (CallInfo *ci = run->jump.searched != NULL ? run->jump.searched : L->ci; ci != end;
        ci = ci->prev)
     if (ci->status & (CALL_PCALL | CALL_PROTECTED_C)) return ci;
@@ -118,17 +118,17 @@ static CallInfo *find_catch(const Run *run, lua_State *L) {
 
 static int resume_at_catch(Run *run, lua_State *L, CallInfo *ci, int status) {
   L->ci = ci;
-  L->ncalls_nonyieldable = L == run->L ? run->nonyieldable : 0;
+  L->ncalls_nonyieldable = L == run->jump.L ? run->nonyieldable : 0;
   vm_set_current(L->domain, L);
   if (ci->status & CALL_PROTECTED_C)
     ci->status = (ci->status & ~CALL_RECOVERED_MASK) | CALL_SET_RECOVERED(status);
   return vm_execute(run, L, ENTER_UNWIND, NULL, 0);
 }
 
-/* No frame of this Run catches the error of run->L: on to the next ErrorJump, in the
+/* No frame of this Run catches the error of run->jump.L: on to the next ErrorJump, in the
  * thread that called. */
-_Noreturn static void pass_on(Run *run, lua_State *caller, int status) {
-  lua_State *L = run->L;
+_Noreturn static void pass_on(Run *run, int status) {
+  lua_State *L = run->jump.L, *caller = run->jump.caller;
   Domain *d = L->domain;
   d->error_jump = run->jump.prev;
   if (d->error_jump != NULL && caller == L) d->error_jump->searched = run->boundary;
@@ -171,7 +171,7 @@ static int coroutine_died(Run *run, lua_State *co, int status) {
   co->ci->top = co->top;
   if (co->instrumented & INSTRUMENT_SPANS) context_leave(co);
   vm_finish_coroutine(co);
-  from->ncalls_nonyieldable = from == run->L ? run->nonyieldable : 0;
+  from->ncalls_nonyieldable = from == run->jump.L ? run->nonyieldable : 0;
   if (waiting->status & CALL_WRAP) raise_from_wrap(from, co, status);
   TValue *first = waiting->func;
   set_bool(first, false);
@@ -194,7 +194,7 @@ static int recover_yield(Run *run, lua_State *L) {
   for (CallInfo *ci = L->ci; ci != &L->base_ci; ci = ci->prev)
     if (ci->status & CALL_FRESH) ci->status = (ci->status & ~(uint32_t)CALL_FRESH) | CALL_SPECIAL;
   L->ncalls_nonyieldable = 0;
-  if (run->is_resume && L == run->L) return LUA_YIELD;
+  if (run->is_resume && L == run->jump.L) return LUA_YIELD;
   lua_State *from = L->resumer;
   int n = L->ci->u2.nyield;
   L->top -= n; /* a continuation finds its frame without them */
@@ -204,8 +204,8 @@ static int recover_yield(Run *run, lua_State *L) {
   return vm_execute(run, from, ENTER_DONE, first, 0);
 }
 
-static int recover_in_run(Run *run, lua_State *caller) {
-  Domain *d = run->L->domain;
+static int recover_in_run(Run *run) {
+  Domain *d = run->jump.L->domain;
   lua_State *L = d->current;
   int status = run->jump.status;
   run->jump.status = LUA_OK;
@@ -215,8 +215,8 @@ static int recover_in_run(Run *run, lua_State *caller) {
   CallInfo *ci = find_catch(run, L);
   run->jump.searched = NULL;
   if (ci != NULL) return resume_at_catch(run, L, ci, status);
-  if (L != run->L) return coroutine_died(run, L, status);
-  if (!run->is_resume) pass_on(run, caller, status);
+  if (L != run->jump.L) return coroutine_died(run, L, status);
+  if (!run->is_resume) pass_on(run, status);
   L->status = (uint8_t)status;
   L->ci->top = L->top;
   if (L->instrumented & INSTRUMENT_SPANS) context_leave(L);
@@ -228,9 +228,9 @@ static int recover_in_run(Run *run, lua_State *caller) {
 /* Opens a Run. is_resume: the coroutine L is resumed from C. */
 static int run_loop(lua_State *L, Entry entry, TValue *first, int nresults, bool is_resume) {
   Domain *d = L->domain;
-  lua_State *caller = d->current;
   Run run;
-  run.L = L;
+  run.jump.L = L;
+  run.jump.caller = d->current;
   run.boundary = is_resume ? &L->base_ci : L->ci;
   run.is_resume = is_resume;
   run.nonyieldable = L->ncalls_nonyieldable;
@@ -243,9 +243,9 @@ static int run_loop(lua_State *L, Entry entry, TValue *first, int nresults, bool
   if (is_resume) L->run = &run;
   int status;
   if (_setjmp(run.jump.buf) == 0) status = vm_execute(&run, L, entry, first, nresults);
-  else status = recover_in_run(&run, caller);
+  else status = recover_in_run(&run);
   d->error_jump = run.jump.prev;
-  vm_set_current(d, caller);
+  vm_set_current(d, run.jump.caller);
   return status;
 }
 
@@ -290,8 +290,9 @@ void vm_call_request(lua_State *L, void *ud) {
 int vm_protect_raw(lua_State *L, ProtectedFunction f, void *ud) {
   Domain *d = L->domain;
   uint32_t ncalls = d->ncalls, nonyieldable = L->ncalls_nonyieldable, npcalls = L->npcalls;
-  lua_State *caller = d->current;
   ErrorJump jump;
+  jump.L = L;
+  jump.caller = d->current;
   jump.prev = d->error_jump;
   jump.status = LUA_OK;
   d->error_jump = &jump;
@@ -304,7 +305,7 @@ int vm_protect_raw(lua_State *L, ProtectedFunction f, void *ud) {
     L->npcalls = npcalls;
   }
   d->error_jump = jump.prev;
-  vm_set_current(d, caller);
+  vm_set_current(d, jump.caller);
   return jump.status;
 }
 

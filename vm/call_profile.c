@@ -33,6 +33,7 @@
 
 #include "call.h"
 #include "probes.h"
+#include "throw.h"
 
 #define SPANS_BUDGET ((size_t)4 << 20)
 
@@ -46,7 +47,7 @@ typedef struct ThreadStack {
   const lua_State *L; /* NULL: a free place */
   eventring_calls_stack *stack; /* NULL: there was no memory for one */
   uint64_t context;
-  const lua_State *within; /* it runs within a call of this one; NULL: it does not, or is the first */
+  uint32_t depth; /* its place in the chain, from 1; 0: it is not there */
 } ThreadStack;
 
 struct CallProfile {
@@ -65,6 +66,10 @@ struct CallProfile {
   uint64_t context; /* of the running thread, kept while there are spans */
   uint32_t stack_count, stack_room; /* room: a power of 2 */
   ThreadStack *stacks;
+  /* The chain: threads that wait for the next one each, the outermost first, the running one
+   * last. A thread that found no room in `stacks` is left out. */
+  const lua_State **chain;
+  uint32_t chain_length, chain_room;
 };
 
 /* ---- time ---------------------------------------------------------------- */
@@ -138,6 +143,7 @@ static void free_stack(CallProfile *p, ThreadStack *s) {
 static void forget_thread(CallProfile *p, ThreadStack *s) {
   const uint32_t mask = p->stack_room - 1;
   uint32_t hole = (uint32_t)(s - p->stacks);
+  rt_assert(s->depth == 0);
   free_stack(p, s);
   for (uint32_t at = (hole + 1) & mask; p->stacks[at].L != NULL; at = (at + 1) & mask) {
     if (((at - home_of(p, p->stacks[at].L)) & mask) < ((at - hole) & mask)) continue;
@@ -146,6 +152,32 @@ static void forget_thread(CallProfile *p, ThreadStack *s) {
   }
   p->stacks[hole] = (ThreadStack){0};
   p->stack_count--;
+}
+
+/* ---- threads that wait for each other ------------------------------------- */
+
+/* It begins to run, and the former last one waits for it. */
+static void join_chain(CallProfile *p, ThreadStack *s) {
+  rt_assert(s->depth == 0);
+  if (p->chain_length == p->chain_room) {
+    const uint32_t room = p->chain_room == 0 ? 16 : p->chain_room * 2;
+    const lua_State **grown = realloc(p->chain, room * sizeof *grown);
+    if (grown == NULL) return;
+    p->chain = grown;
+    p->chain_room = room;
+  }
+  p->chain[p->chain_length++] = s->L;
+  s->depth = p->chain_length;
+}
+
+/* The last one of the first `depth` goes on: those behind it have left. */
+static void cut_chain(CallProfile *p, uint32_t depth) {
+  while (p->chain_length > depth) {
+    ThreadStack *left = place_of(p, p->chain[p->chain_length - 1]);
+    rt_assert(left->L != NULL && left->depth == p->chain_length);
+    left->depth = 0;
+    p->chain_length--;
+  }
 }
 
 /* ---- spans --------------------------------------------------------------- */
@@ -285,6 +317,7 @@ static void find_spans(CallProfile *p, const lua_State *L) {
 static ThreadStack *stack_met(CallProfile *p, const lua_State *L) {
   ThreadStack *s = stack_of(p, L);
   if (s == NULL || L->watch == p->domain->watch || s->stack == NULL) return s;
+  if (s->depth != 0) cut_chain(p, s->depth - 1);
   forget_thread(p, s);
   return stack_of(p, L);
 }
@@ -293,38 +326,33 @@ static bool is_over(const lua_State *L) {
   return L->status > LUA_YIELD || (L->status == LUA_OK && L->ci == &L->base_ci);
 }
 
-/* `to` goes on, within which `from` has run, perhaps through others: they have left. */
-static bool returns_to(CallProfile *p, const lua_State *from, const lua_State *to) {
-  const lua_State *within = from;
-  while (within != NULL && within != to) within = place_of(p, within)->within;
-  if (within == NULL) return false;
-  while (from != to) {
-    ThreadStack *left = place_of(p, from);
-    from = left->within;
-    left->within = NULL;
-  }
-  return true;
+static void forget_if_over(CallProfile *p, const lua_State *L) {
+  ThreadStack *s = place_of(p, L);
+  if (s->L != NULL && s->depth == 0 && is_over(L)) forget_thread(p, s);
 }
 
-/* A thread that does not go back to one that waits for it begins to run within the former
- * one: it is resumed, or its pending variables are closed, or a function of C calls
- * something in it. */
+/* A thread that is in the chain goes on: it waited for `from`, perhaps through others. Any
+ * other begins to run within `from`: it is resumed, or its pending variables are closed, or
+ * a function of C calls something in it. */
 static void switched(CallWatcher *watcher, lua_State *from, lua_State *to) {
   CallProfile *p = (CallProfile *)watcher;
   if (unlikely(p->paused)) return;
-  const bool resumes = to->resumer == from || !returns_to(p, from, to);
   ThreadStack *s = stack_met(p, to);
-  if (s != NULL && resumes) s->within = from;
+  const bool resumes = s == NULL || s->depth == 0;
   if (unlikely(p->spans)) switch_spans(p, to, resumes);
-  if (unlikely(s == NULL || s->stack == NULL)) { /* no room: the first stack takes its calls */
+  if (unlikely(s == NULL || s->stack == NULL)) /* no room: the first stack takes its calls */
     eventring_calls_switch(p->calls, eventring_calls_first_stack(p->calls),
                            EVENTRING_CALLS_LEAVE, profile_now(p));
-    return;
+  else
+    eventring_calls_switch(p->calls, s->stack,
+                           resumes ? EVENTRING_CALLS_RESUME : EVENTRING_CALLS_LEAVE,
+                           profile_now(p));
+  if (!resumes) {
+    cut_chain(p, s->depth);
+    forget_if_over(p, from);
+  } else if (s != NULL) {
+    join_chain(p, s);
   }
-  eventring_calls_switch(p->calls, s->stack,
-                         resumes ? EVENTRING_CALLS_RESUME : EVENTRING_CALLS_LEAVE,
-                         profile_now(p));
-  if (!resumes && is_over(from)) forget_thread(p, stack_of(p, from));
 }
 
 /* What the runtime does itself. */
@@ -347,15 +375,16 @@ static void enter_open_frames(CallProfile *p, lua_State *L) {
 }
 
 /* Of threads that wait for each other, the outermost first. */
-static void enter_open_threads(CallProfile *p, lua_State *L) {
-  if (L->resumer != NULL) enter_open_threads(p, L->resumer);
+static void enter_open_threads(CallProfile *p, lua_State *L, const ErrorJump *jump) {
+  lua_State *waiting = watch_waiting(L, &jump);
+  if (waiting != NULL) enter_open_threads(p, waiting, jump);
   ThreadStack *s = stack_of(p, L);
-  if (s == NULL) return;
-  if (L->resumer == NULL) {
+  if (s == NULL || s->depth != 0) return;
+  if (waiting == NULL) {
     free_stack(p, s);
     s->stack = eventring_calls_first_stack(p->calls);
   }
-  s->within = L->resumer;
+  join_chain(p, s);
   if (s->stack == NULL) return;
   eventring_calls_switch(p->calls, s->stack, EVENTRING_CALLS_RESUME, profile_now(p));
   enter_open_frames(p, L);
@@ -419,7 +448,7 @@ static CallProfile *install(lua_State *L, const CallProfileOptions *options, boo
   for (uint32_t i = 0; i < p->functions->count; i++) filter(p, i);
   p->start_ticks = clock_now(p);
   eventring_calls_start(p->calls, profile_now(p));
-  enter_open_threads(p, L);
+  enter_open_threads(p, L, d->error_jump);
   find_spans(p, L);
   if (!p->only_spans) p->next_write = profile_now(p) + p->period_ticks;
   p->paused = false;
@@ -479,6 +508,7 @@ void call_profile_free(CallProfile *p) {
   free((char *)p->include);
   free((char *)p->exclude);
   free(p->stacks);
+  free(p->chain);
   free(p);
 }
 

@@ -1631,7 +1631,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     if (ci->status & CALL_BASE) { /* the coroutine L has ended */
       first = ci->func + 1;
       n = (int)(L->top - first);
-      if (run->is_resume && L == run->L) return LUA_OK;
+      if (run->is_resume && L == run->jump.L) return LUA_OK;
       lua_State *co = L;
       L = co->resumer;
       vm_finish_coroutine(co);
@@ -1726,7 +1726,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
         goto resume;
       case PRIM_YIELD: {
         if (L->run != run || L->ncalls_nonyieldable != 0) break;
-        bool to_c = run->is_resume && L == run->L;
+        bool to_c = run->is_resume && L == run->jump.L;
         if (to_c && stack_lacks(L, LUA_MINSTACK)) break; /* the C function makes room */
         ci = vm_push_native(L, func, nresults, extra | CALL_YIELD);
         L->status = LUA_YIELD;

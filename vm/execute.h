@@ -9,8 +9,7 @@
  * in it unwind.  Frames of several coroutines can belong to one Run: a
  * coroutine resumed from guest code runs in the loop of its resumer. */
 typedef struct Run {
-  ErrorJump jump;      /* first: d->error_jump points to it */
-  lua_State *L;        /* the thread it was entered for */
+  ErrorJump jump;      /* first: d->error_jump points to it; its L is the thread entered for */
   CallInfo *boundary;  /* frame of L below the one it was entered for: unwinding stops there */
   bool is_resume;      /* entered by lua_resume: yields and errors of L end it */
   uint32_t nonyieldable; /* of L when entered */

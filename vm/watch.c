@@ -43,6 +43,7 @@
 #include "execute.h"
 #include "gc_inline.h"
 #include "hook.h"
+#include "throw.h"
 
 /* ---- the state ----------------------------------------------------------- */
 
@@ -131,6 +132,15 @@ void vm_look_after_current(lua_State *L) {
   else leave_dropped(L);
 }
 
+lua_State *watch_waiting(lua_State *L, const ErrorJump **jump) {
+  while (*jump != NULL && (*jump)->L == L) {
+    lua_State *caller = (*jump)->caller;
+    *jump = (*jump)->prev;
+    if (caller != L) return caller;
+  }
+  return L->resumer;
+}
+
 bool watch_calls(lua_State *L, CallWatcher *watcher) {
   Domain *d = L->domain;
   rt_assert(d->current == L);
@@ -139,7 +149,8 @@ bool watch_calls(lua_State *L, CallWatcher *watcher) {
   d->watcher = watcher;
   d->watched = L;
   atomic_fetch_or_explicit(&d->peer->attention, ATTENTION_WATCHED, memory_order_relaxed);
-  for (lua_State *waits = L; waits != NULL; waits = waits->resumer) {
+  const ErrorJump *jump = d->error_jump;
+  for (lua_State *waits = L; waits != NULL; waits = watch_waiting(waits, &jump)) {
     vm_update_dispatch(waits);
     meet_thread(waits);
   }
@@ -151,10 +162,13 @@ void watch_calls_end(lua_State *L) {
   rt_assert(d->current == L);
   if (d->watcher == NULL) return;
   enter_frames(L, ENTRY_CALL);
-  for (lua_State *waits = L; waits != NULL; waits = waits->resumer)
+  const ErrorJump *jump = d->error_jump;
+  for (lua_State *waits = L; waits != NULL; waits = watch_waiting(waits, &jump))
     if (waits->watch == d->watch) leave_frames(waits, &waits->base_ci, EXIT_STOP);
   d->watcher = NULL;
-  for (lua_State *waits = L; waits != NULL; waits = waits->resumer) vm_update_dispatch(waits);
+  jump = d->error_jump;
+  for (lua_State *waits = L; waits != NULL; waits = watch_waiting(waits, &jump))
+    vm_update_dispatch(waits);
 }
 
 /* ---- into and out of a call ---------------------------------------------- */
