@@ -162,6 +162,7 @@ noinst_LIBRARIES += libexport.a
 libexport_a_SOURCES = \
 	eventring/export/export.h eventring/export/formats.def eventring/export/folded.c \
 	eventring/export/pprof.c eventring/export/speedscope.c \
+	eventring/export/same_names.c eventring/export/same_names.h \
 	eventring/export/callgrind.c eventring/export/dot.c \
 	eventring/export/paths.c eventring/export/paths.h \
 	eventring/export/chrome.c eventring/export/csv.c eventring/export/ctf.c eventring/export/events.h \

@@ -7,8 +7,8 @@
  * known by name and file there: two of the same name in a file get their line in it. The
  * figures of a recursive call are 0, since the outermost one has them.
  *
- * The format has no escapes: the end of a line is written as '?', and "(" at the beginning of a
- * name, which would be a number, as '['. */
+ * The format has no escapes: the end of a line is written as '?'. A name that begins with "("
+ * would be the number of a name, so it has its number before it: "(3) (outside)". */
 #include "export/export.h"
 
 #include <inttypes.h>
@@ -16,51 +16,33 @@
 #include <string.h>
 
 #include "export/paths.h"
+#include "export/same_names.h"
 
 static void put_text(FILE *out, const char *text) {
-  for (const char *at = text; *at; at++)
-    putc(*at == '\n' || *at == '\r' ? '?' : *at == '(' && at == text ? '[' : *at, out);
+  for (; *text; text++) putc(*text == '\n' || *text == '\r' ? '?' : *text, out);
 }
 
-static void put_source(FILE *out, const char *key, const struct export_function *f) {
+/* A file or function; `number`: of its own among those that begin with "(". */
+static void put_name(FILE *out, const char *key, const char *name, size_t number) {
   fputs(key, out);
-  put_text(out, f->source[0] ? f->source : "???");
+  if (name[0] == '(') fprintf(out, "(%zu) ", number);
+  put_text(out, name);
+}
+
+static void put_source(FILE *out, const char *key, const struct export_profile *p,
+                       uint32_t function) {
+  const char *source = p->functions[function].source;
+  put_name(out, key, source[0] ? source : "???", function + 1u);
   putc('\n', out);
 }
 
-/* `shared`: another one of this file has the name. */
-static void put_function(FILE *out, const char *key, const struct export_function *f,
-                         bool shared) {
-  fputs(key, out);
-  put_text(out, f->name[0] ? f->name : "?");
-  if (shared) fprintf(out, ":%" PRIu32, f->line);
+/* `sharing`: of each function, who else has its name. */
+static void put_function(FILE *out, const char *key, const struct export_profile *p,
+                         uint32_t function, const enum export_sharing *sharing) {
+  const struct export_function *f = &p->functions[function];
+  put_name(out, key, f->name[0] ? f->name : "?", function + 1u);
+  if (sharing[function] == EXPORT_NAME_IN_FILE) fprintf(out, ":%" PRIu32, f->line);
   putc('\n', out);
-}
-
-static int compare_names(const struct export_function *a, const struct export_function *b) {
-  int order = strcmp(a->source, b->source);
-  return order ? order : strcmp(a->name, b->name);
-}
-
-static int compare_pointers(const void *left, const void *right) {
-  return compare_names(*(const struct export_function *const *)left,
-                       *(const struct export_function *const *)right);
-}
-
-/* Which functions have a name that another one at another line has as well. */
-static bool *find_shared(const struct export_profile *p) {
-  const struct export_function **order = malloc((p->function_count + 1) * sizeof *order);
-  bool *shared = calloc(p->function_count + 1, sizeof *shared);
-  for (size_t i = 0; order && i < p->function_count; i++) order[i] = &p->functions[i];
-  if (order && p->function_count) qsort(order, p->function_count, sizeof *order, compare_pointers);
-  for (size_t i = 1; order && shared && i < p->function_count; i++)
-    if (compare_names(order[i - 1], order[i]) == 0 && order[i - 1]->line != order[i]->line)
-      shared[order[i - 1] - p->functions] = shared[order[i] - p->functions] = true;
-  bool failed = !order;
-  free(order);
-  if (!failed) return shared;
-  free(shared);
-  return NULL;
 }
 
 static void put_figures(FILE *out, uint32_t line, const double *value, size_t count) {
@@ -88,38 +70,37 @@ static void put_head(const struct export_profile *p, const struct export_paths *
 }
 
 static void put_edge(const struct export_profile *p, const struct export_edge *e,
-                     const bool *shared, FILE *out) {
+                     const enum export_sharing *sharing, FILE *out) {
   size_t calls = calls_of(p);
   if (e->callee == UINT32_MAX) {
     put_figures(out, e->line, e->value, p->value_count);
     return;
   }
-  const struct export_function *callee = &p->functions[e->callee];
   double count = calls < p->value_count ? e->own[calls] : 1;
-  put_source(out, "cfi=", callee);
-  put_function(out, "cfn=", callee, shared[e->callee]);
+  put_source(out, "cfi=", p, e->callee);
+  put_function(out, "cfn=", p, e->callee, sharing);
   fprintf(out, "calls=%.0f %" PRIu32 "\n", count > 0 ? count : 1, e->callee_line);
   put_figures(out, e->line, e->value, p->value_count);
 }
 
 int export_callgrind(const struct export_profile *p, FILE *out) {
   struct export_paths paths;
-  bool *shared = find_shared(p);
+  enum export_sharing *sharing = export_find_same_names(p);
   int status = export_paths_make(&paths, p, true);
-  if (status == 0 && shared) {
+  if (status == 0 && sharing) {
     put_head(p, &paths, out);
     for (size_t i = 0; i < paths.count; i++) {
       const struct export_edge *e = &paths.edges[i];
       if (i == 0 || e->caller != e[-1].caller) {
         putc('\n', out);
-        put_source(out, "fl=", &p->functions[e->caller]);
-        put_function(out, "fn=", &p->functions[e->caller], shared[e->caller]);
+        put_source(out, "fl=", p, e->caller);
+        put_function(out, "fn=", p, e->caller, sharing);
       }
-      put_edge(p, e, shared, out);
+      put_edge(p, e, sharing, out);
     }
   }
   export_paths_free(&paths);
-  status = shared ? status : -1;
-  free(shared);
+  status = sharing ? status : -1;
+  free(sharing);
   return status;
 }

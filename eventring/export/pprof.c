@@ -4,12 +4,19 @@
  * A message of protocol buffers: each field is a key (number << 3 | wire type) and a varint, or
  * for type 2 a length and bytes. Texts are indices into a table of strings. Locations and
  * functions have ids from 1 on: here those of the stacks (a location for each distinct
- * function and line would be smaller, but a stack is one already) and of the functions. */
+ * function and line would be smaller, but a stack is one already) and of the functions.
+ *
+ * Readers add up functions of one name, so a name that several have gets its file, and its
+ * line where one file has several. A function whose two names are the same is taken for one of
+ * C++, of which they cut off <...> and (...); so the system name has the place in any case. */
 #include "export/export.h"
 
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "export/same_names.h"
 
 enum { /* fields of messages */
   PROFILE_SAMPLE_TYPE = 1, PROFILE_SAMPLE = 2, PROFILE_LOCATION = 4, PROFILE_FUNCTION = 5,
@@ -168,14 +175,56 @@ static void put_stacks(const struct export_profile *p, struct bytes *out) {
   free(line.data);
 }
 
-static void put_functions(const struct export_profile *p, struct strings *s, struct bytes *out) {
+/* The name by which readers know a function; to be freed. NULL: no memory. */
+static char *shown_name(const struct export_function *f, enum export_sharing sharing) {
+  const char *name = f->name[0] ? f->name : "?";
+  char *text = NULL;
+  bool has_place = sharing != EXPORT_NAME_ALONE && f->source[0];
+  int size = has_place && sharing == EXPORT_NAME_IN_FILE
+                 ? asprintf(&text, "%s (%s:%" PRIu32 ")", name, f->source, f->line)
+             : has_place ? asprintf(&text, "%s (%s)", name, f->source)
+                         : asprintf(&text, "%s", name);
+  return size < 0 ? NULL : text;
+}
+
+static char *system_name(const struct export_function *f) {
+  char *text = NULL;
+  int size = asprintf(&text, "%s %s:%" PRIu32, f->name, f->source, f->line);
+  return size < 0 ? NULL : text;
+}
+
+/* The table of strings keeps pointers: the names that were made, two a function. */
+static char **names_of(const struct export_profile *p) {
+  enum export_sharing *sharing = export_find_same_names(p);
+  char **names = calloc(2 * p->function_count + 1, sizeof *names);
+  for (size_t i = 0; sharing && names && i < p->function_count; i++) {
+    names[2 * i] = shown_name(&p->functions[i], sharing[i]);
+    names[2 * i + 1] = system_name(&p->functions[i]);
+  }
+  bool failed = !sharing;
+  free(sharing);
+  if (!failed) return names;
+  free(names);
+  return NULL;
+}
+
+static void free_names(const struct export_profile *p, char **names) {
+  for (size_t i = 0; names && i < 2 * p->function_count; i++) free(names[i]);
+  free(names);
+}
+
+static void put_functions(const struct export_profile *p, char *const *names, struct strings *s,
+                          struct bytes *out) {
   struct bytes m = {0};
   for (size_t i = 0; i < p->function_count; i++) {
     const struct export_function *f = &p->functions[i];
-    uint64_t name = string(s, f->name[0] ? f->name : "?");
+    if (!names[2 * i] || !names[2 * i + 1]) {
+      out->failed = true;
+      break;
+    }
     put_number(&m, FUNCTION_ID, i + 1);
-    put_number(&m, FUNCTION_NAME, name);
-    put_number(&m, FUNCTION_SYSTEM_NAME, name);
+    put_number(&m, FUNCTION_NAME, string(s, names[2 * i]));
+    put_number(&m, FUNCTION_SYSTEM_NAME, string(s, names[2 * i + 1]));
     put_number(&m, FUNCTION_FILENAME, string(s, f->source));
     put_number(&m, FUNCTION_START_LINE, f->line);
     put_message(out, PROFILE_FUNCTION, &m);
@@ -192,7 +241,9 @@ static void flush(struct bytes *b, FILE *out, bool *failed) {
 int export_pprof(const struct export_profile *p, FILE *out) {
   struct bytes b = {0}, m = {0};
   struct strings s = {0};
-  bool failed = false;
+  char **names = names_of(p);
+  bool failed = !names;
+  if (failed) return -1;
   string(&s, ""); /* the first one must be */
   put_values(p, &s, &b);
   for (size_t i = 0; i < p->row_count; i++) {
@@ -201,7 +252,7 @@ int export_pprof(const struct export_profile *p, FILE *out) {
     if (b.size > 1 << 16) flush(&b, out, &failed);
   }
   put_stacks(p, &b);
-  put_functions(p, &s, &b);
+  put_functions(p, names, &s, &b);
   put_number(&b, PROFILE_TIME_NANOS, (uint64_t)p->start_wall_ns);
   put_number(&b, PROFILE_DURATION_NANOS, p->duration_ns);
   if (p->value_count)
@@ -214,5 +265,6 @@ int export_pprof(const struct export_profile *p, FILE *out) {
   free(m.data);
   free(s.text);
   free(s.index);
+  free_names(p, names);
   return failed ? -1 : 0;
 }

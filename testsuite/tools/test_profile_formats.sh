@@ -48,6 +48,53 @@ else
   missing+=" go"
 fi
 
+# ---- Functions without a name, main chunks and names that several functions have: each is its
+# own in tools that know functions by name. The program knows how often it calls which.
+cat >other.lua <<'END'
+local function same() return 1 end
+for i = 1, 30 do same() end
+END
+cat >names.lua <<'END'
+local function same() return 1 end
+for i = 1, 11 do same() end
+for i = 1, 50 do pcall(function() return 1 end) end
+for i = 1, 70 do
+  pcall(function() return 2 end)
+end
+for i = 1, 3 do dofile "other.lua" end
+END
+SAROS_PROFILE=calls SAROS_EVENTRING_PRESERVE=1 SAROS_EVENTRING_NAME=names "$SAROS" names.lua ||
+  fail "names.lua: $?"
+for format in folded pprof callgrind; do
+  "$EVENTRING" profile --to $format -o names.$format names.eventring || fail "names to $format"
+done
+expected="function <names.lua:3> 50
+function <names.lua:5> 70
+main chunk (names.lua) 1
+main chunk (other.lua) 3
+same (names.lua) 11
+same (other.lua) 90"
+if command -v go >/dev/null; then
+  go tool pprof -top -nodecount=1000 -nodefraction=0 -sample_index=calls names.pprof >names.top \
+    2>errors.txt || fail "pprof -top of names: $(cat errors.txt)"
+  is "functions by name, in pprof" "$expected" "$(sed -nE \
+    's/^ *([0-9]+) +[0-9.]+% +[0-9.]+% +[0-9]+ +[0-9.]+% +((function|main|same).*)$/\2 \1/p' \
+    names.top | LC_ALL=C sort)"
+fi
+if command -v callgrind_annotate >/dev/null; then
+  callgrind_annotate --auto=no --threshold=100 names.callgrind >names.annotated 2>errors.txt ||
+    fail "callgrind_annotate of names: $(cat errors.txt)"
+  is "functions by name, in callgrind" "names.lua:function <names.lua:3> 50
+names.lua:function <names.lua:5> 70
+names.lua:main chunk 1
+names.lua:same 11
+other.lua:main chunk 3
+other.lua:same 90" "$(sed -nE \
+    's/^ *[0-9,]+ \( *[0-9.]+%\) +([0-9]+) \( *[0-9.]+%\) +(.*lua:(function|main|same).*)$/\2 \1/p' \
+    names.annotated | LC_ALL=C sort)"
+  has "what is outside of functions, in callgrind" "???:(outside)" "$(cat names.annotated)"
+fi
+
 if command -v callgrind_annotate >/dev/null; then
   for source in calls samples; do
     callgrind_annotate --inclusive=yes --auto=no $source.callgrind >$source.annotated 2>errors.txt ||
