@@ -126,27 +126,38 @@ static char *put_utf8(char *to, const void *text, size_t size) {
   return to;
 }
 
-/* The payload in the cell; its text is in r->text. Unsigned numbers that are too large are
+/* A single value in the cell; its text is in r->text. Unsigned numbers that are too large are
    REAL. */
-static struct export_cell cell_of(struct export_rows *r, const struct eventring_event *e) {
+static struct export_cell cell_of_value(struct export_rows *r, const struct eventring_value *v) {
   struct export_cell cell = {.type = EXPORT_STRING, .text = r->text};
   char *end = r->text;
-  switch (e->payload) {
+  switch (v->payload) {
     case EVENTRING_NONE: return (struct export_cell){.type = EXPORT_NULL};
     case EVENTRING_DOUBLE:
-      return (struct export_cell){.type = EXPORT_REAL, .number.d = e->value.d};
+      return (struct export_cell){.type = EXPORT_REAL, .number.d = v->value.d};
     case EVENTRING_UINT: case EVENTRING_STRING_ID: case EVENTRING_STACK_ID:
-      if (e->value.i < 0)
-        return (struct export_cell){.type = EXPORT_REAL, .number.d = (double)e->value.u};
+      if (v->value.i < 0)
+        return (struct export_cell){.type = EXPORT_REAL, .number.d = (double)v->value.u};
       /* fall through */
     case EVENTRING_INT:
-      return (struct export_cell){.type = EXPORT_INTEGER, .number.i = e->value.i};
-    case EVENTRING_STRING: end = put_utf8(end, e->bytes, e->size); break;
-    case EVENTRING_VALUES: end = export_json_value(end, e); break;
-    default: end = export_hex(end, e->bytes, e->size); break;
+      return (struct export_cell){.type = EXPORT_INTEGER, .number.i = v->value.i};
+    case EVENTRING_STRING: end = put_utf8(end, v->bytes, v->size); break;
+    default: end = export_hex(end, v->bytes, v->size); break;
   }
   cell.size = (size_t)(end - r->text);
   return cell;
+}
+
+/* Of several values, or named ones, there is one text. */
+static struct export_cell cell_of(struct export_rows *r, const struct eventring_event *e) {
+  struct eventring_value value = {.payload = e->payload, .value.u = e->value.u,
+                                  .bytes = e->bytes, .size = e->size};
+  if (e->payload == EVENTRING_VALUES && !export_is_single(e, &value)) {
+    char *end = export_json_value(r->text, e);
+    return (struct export_cell){.type = EXPORT_STRING, .text = r->text,
+                                .size = (size_t)(end - r->text)};
+  }
+  return cell_of_value(r, &value);
 }
 
 /* Keeps the value of a begin: type, then number or text. */

@@ -111,10 +111,22 @@ static char *put_field(char *to, const char **fields, size_t number) {
   return to;
 }
 
+static const char *fields_of(const struct eventring_event *event) {
+  return event->def && event->def->fields ? event->def->fields : "";
+}
+
+bool export_is_single(const struct eventring_event *event, struct eventring_value *value) {
+  struct eventring_value values[EVENTRING_MAX_VALUES];
+  if (fields_of(event)[0] || eventring_event_values(event, values, EVENTRING_MAX_VALUES) != 1)
+    return false;
+  *value = values[0];
+  return true;
+}
+
 static char *put_values(char *to, const struct eventring_event *event) {
   struct eventring_value values[EVENTRING_MAX_VALUES];
   size_t count = eventring_event_values(event, values, EVENTRING_MAX_VALUES);
-  const char *fields = event->def && event->def->fields ? event->def->fields : "";
+  const char *fields = fields_of(event);
   bool named = fields[0] != '\0';
   *to++ = named ? '{' : '[';
   for (size_t i = 0; i < count; i++) {

@@ -4,11 +4,13 @@
 #ifndef EVENTRING_EXPORT_TEXT_H
 #define EVENTRING_EXPORT_TEXT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
 struct eventring_event;
+struct eventring_value;
 
 extern const char export_digits[200]; /* "00" to "99" */
 
@@ -59,5 +61,8 @@ char *export_hex(char *to, const void *bytes, size_t size);
    an object by their names, or an array; null: it has none. EXPORT_VALUE bytes at most. */
 enum { EXPORT_VALUE = 12 << 10 };
 char *export_json_value(char *to, const struct eventring_event *event);
+/* Of an event whose payload is values: is it one alone, without a name? Then a column has the
+   value itself. Its bytes are those of the event. */
+bool export_is_single(const struct eventring_event *event, struct eventring_value *value);
 
 #endif

@@ -34,7 +34,11 @@ def line(what, row):
 
 
 def value_of(value):
-    """As tables have it: several values as text."""
+    """As tables have it: one alone as itself, several values as text."""
+    if isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    if isinstance(value, dict) and list(value) == ["hex"]:
+        return value["hex"]
     if isinstance(value, (list, dict)):
         return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
     return value

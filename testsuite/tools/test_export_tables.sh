@@ -52,6 +52,27 @@ if [ -x "$SAMPLED" ]; then
   is "samples and stacks" true "$(query heap.json '.rows[0] | .samples > 100 and .sites > 100 and .depth > 1')"
 fi
 
+# ---- The value of a span or an event of Lua is that value, also to sqlite3 and in CSV
+cat >values.lua <<'LUA'
+local eventring = require "eventring"
+for _, value in ipairs { 7, 2.5, "a text", -3 } do
+  eventring.begin_span("step", value)
+  eventring.end_span "step"
+  eventring.event("point", value)
+end
+LUA
+SAROS_EVENTRING_START=1 SAROS_EVENTRING_PRESERVE=1 SAROS_EVENTRING_NAME=values "$SAROS" values.lua ||
+  fail "values.lua"
+for table in spans:step events:point; do
+  "$EVENTRING" sql --json values.eventring "select value, typeof(value) type, value + 1 sum
+    from ${table%:*} where name = '${table#*:}' order by rowid" >values.json || fail "sql of values"
+  is "values of $table" '[[7,"integer",8],[2.5,"real",3.5],["a text","text",1],[-3,"integer",-2]]' \
+    "$(query values.json '[.rows[] | [.value, .type, .sum]]')"
+done
+"$EVENTRING" export --to csv -o values.csv values.eventring || fail "csv of values"
+is "values in CSV" "7 2.5 a text -3" "$(python3 -c 'import csv
+print(*[r["value"] for r in csv.DictReader(open("values.csv")) if r["name"] == "step"])')"
+
 # ---- Text, and what is wrong
 "$EVENTRING" sql whole.eventring "select name, count(*) n from spans where name = 'minor' group by 1" >text.txt
 is "as text" "name n|minor 40|" "$(tr -s ' ' <text.txt | sed 's/ $//' | tr '\n' '|')"
@@ -61,6 +82,10 @@ is "nothing was written" no "$([ -e x.sqlite ] && echo yes || echo no)"
 ends 1 "no.eventring" "$EVENTRING" sql no.eventring "select * from spans"
 ends 2 "a query" "$EVENTRING" sql whole.eventring
 has "the list of tables" "begin_ns" "$("$EVENTRING" sql --tables)"
+has "where async spans are" "async spans are in events" "$("$EVENTRING" sql --tables)"
+is "async spans are no spans" "[0,true]" "$(one "select (select count(*) from spans where name in
+  (select name from events where kind = 'begin')) n, (select count(*) from events where
+  kind = 'begin') > 0 there" | sed 's/1]/true]/')"
 ends 1 "whole.sqlite" "$EVENTRING" export --to sqlite -o whole.sqlite whole.eventring
 if command -v sqlite3 >/dev/null; then
   is "by sqlite3" "40" "$(sqlite3 whole.sqlite "select count(*) from spans where name = 'request' and duration_ns > 0")"
