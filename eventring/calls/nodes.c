@@ -31,6 +31,7 @@
 #include "calls/inside.h"
 
 #include <stddef.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 
 _Static_assert(sizeof(struct eventring_calls_node) == EVC_LINE, "node");
@@ -322,17 +323,28 @@ eventring_calls_lost_below(const eventring_calls *calls, const struct eventring_
 static bool is_below(const struct eventring_calls_inside *in,
                      const struct eventring_calls_node *node,
                      const struct eventring_calls_node *above) {
-  while (node && node != above) node = evc_above(in, node);
-  return node != NULL;
+  while (node && node > above) node = evc_above(in, node);
+  return node == above;
 }
 
+/* Parents come before their children, so one pass finds all that is below: a node is if its
+   parent is. Without memory for a bit of each, the paths are walked instead. */
 uint64_t eventring_calls_inclusive(const eventring_calls *calls,
                                    const struct eventring_calls_node *node) {
   const struct eventring_calls_inside *in = calls->inside;
+  const size_t first = evc_number(in, node), count = eventring_calls_count(calls);
+  uint8_t *below = calloc((count - first) / 8 + 1, 1);
   uint64_t sum = 0;
-  size_t count = eventring_calls_count(calls);
-  for (size_t i = evc_number(in, node); i < count; i++)
-    if (is_below(in, evc_node(in, i), node))
-      sum += evc_node(in, i)->exclusive + in->lost[i].ticks;
+  for (size_t i = first; i < count; i++) {
+    const struct eventring_calls_node *at = evc_node(in, i);
+    const size_t parent = at->parent - first;
+    bool counts = i == first;
+    if (!counts && at->parent >= first && at->parent < i)
+      counts = below ? below[parent / 8] >> parent % 8 & 1 : is_below(in, at, node);
+    if (!counts) continue;
+    if (below) below[(i - first) / 8] |= (uint8_t)(1u << (i - first) % 8);
+    sum += at->exclusive + in->lost[i].ticks;
+  }
+  free(below);
   return sum;
 }

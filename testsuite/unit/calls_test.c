@@ -690,6 +690,30 @@ static void a_million_paths_in_their_budget(void **state) {
   eventring_calls_free(c);
 }
 
+/* The inclusive time of each node of a chain of 50,000 takes one pass over those below it: half
+   a minute went by when each of these walked up the chain as well. Figures are known: each
+   function takes one tick itself. */
+static void sums_a_deep_path(void **state) {
+  enum { DEEP = 50000, STEP = 500 };
+  (void)state;
+  eventring_calls *c = eventring_calls_new((size_t)64 << 20);
+  eventring_calls_start(c, 0);
+  for (uint64_t i = 0; i < DEEP; i++) {
+    eventring_calls_enter(c, i, i);
+    eventring_calls_enter(c, DEEP + i, i); /* beside the chain */
+    eventring_calls_exit(c, DEEP + i, i);
+  }
+  for (uint64_t i = DEEP; i-- > 0;) eventring_calls_exit(c, i, 2 * (uint64_t)DEEP - i);
+  assert_int_equal(eventring_calls_count(c), 2 * DEEP + 1);
+  Node *node = root(c);
+  for (uint64_t i = 0; i < DEEP; i++) {
+    node = child(c, node, i);
+    if (i % STEP == 0)
+      assert_int_equal(eventring_calls_inclusive(c, node), 2 * ((uint64_t)DEEP - i));
+  }
+  eventring_calls_free(c);
+}
+
 /* ---- merging ------------------------------------------------------------------------- */
 
 static void nest(eventring_calls *c) {
@@ -847,6 +871,7 @@ int main(void) {
     cmocka_unit_test(counts_what_finds_no_room),
     cmocka_unit_test(counts_frames_without_room),
     cmocka_unit_test(a_million_paths_in_their_budget),
+      cmocka_unit_test(sums_a_deep_path),
     cmocka_unit_test(merges),
     cmocka_unit_test(copies),
     cmocka_unit_test(merges_in_part),
