@@ -11,7 +11,7 @@ libvm_a_SOURCES += vm/debuginfo.h vm/debuginfo.c vm/debug_error.h vm/debug_error
 libvm_a_SOURCES += vm/call_profile.h vm/call_profile.c vm/call_profile_names.c vm/call_profile_process.c vm/native_names.h vm/native_names.c
 libvm_a_SOURCES += vm/compiler.h vm/tokens.def vm/arena.h vm/arena.c vm/lexer.h vm/lexer.c vm/compile.h vm/compile.c vm/scope.h vm/scope.c
 libvm_a_SOURCES += vm/parser.h vm/parser.c vm/statements.c vm/codegen.h vm/codegen.c vm/codegen_ops.c vm/opcode_columns.h vm/opinfo.h vm/opinfo.c vm/disasm.h vm/disasm.c vm/varinfo.h vm/varinfo.c vm/verifier.h vm/verifier.c vm/verifier_plan.h vm/verifier_plan.c vm/check_instruction.h vm/check_instruction.c vm/chunk.c
-libvm_a_SOURCES += vm/retain.h vm/retain_walk.h vm/retain_edge.h vm/retain.c vm/retain_edge.c vm/retain_kind.c vm/retain_sites.c vm/retain_text.c vm/question.h vm/question.c
+libvm_a_SOURCES += vm/retain.h vm/retain_walk.h vm/retain_edge.h vm/retain.c vm/retain_edge.c vm/retain_kind.c vm/retain_order.c vm/retain_sites.c vm/retain_text.c vm/question.h vm/question.c
 libvm_a_SOURCES += vm/transfer.h vm/transfer_encode.c vm/transfer_decode.c
 
 bin_PROGRAMS += saros

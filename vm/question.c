@@ -19,6 +19,12 @@
  *   kind    objects  bytes  more holders  name
  *   held    objects  bytes  steps  path  shape         (of the kind or site before it)
  *   site    blocks  bytes  more holders  frames        (after all kinds, if any)
+ *   way     number  objects  bytes  steps  path  shape (after all kinds and sites: of the one
+ *                                                       with this number, counted from 1; ways
+ *                                                       beyond those in "held")
+ *   cut     kinds and sites  ways  objects             (not in the answer: no room for the first
+ *                                                       two in MOST_ANSWER bytes; objects of
+ *                                                       which the walk does not know the way)
  *   end
  *
  * Who asks reads it in /proc/PID/fd/ANSWER_FD, which only the same user may, and kills the
@@ -43,11 +49,12 @@
 #include "retain.h"
 #include "thread.h"
 
-enum { ANSWER_FD = 3, ANSWER_SECONDS = 10, WALK_SECONDS = 60, MOST_KINDS = 256 };
+enum { ANSWER_FD = 3, ANSWER_SECONDS = 10, WALK_SECONDS = 60, MOST_ANSWER = 15 << 20 };
 
 /* ---- lines ----------------------------------------------------------------- */
 
 typedef struct Lines {
+  uint64_t written; /* with what is in `bytes` */
   size_t used;
   char bytes[4096];
 } Lines;
@@ -66,6 +73,12 @@ static void put_text(Lines *l, const char *text) {
   if (n > sizeof l->bytes - l->used) flush_lines(l);
   memcpy(l->bytes + l->used, text, n);
   l->used += n;
+  l->written += n;
+}
+
+/* For a kind or a way more. */
+static bool has_room(const Lines *l) {
+  return l->written + sizeof(RetainKind) + 1024 < MOST_ANSWER;
 }
 
 static void put_number(Lines *l, uint64_t n) {
@@ -83,6 +96,17 @@ static void put_amount(Lines *l, const char *word, RetainAmount amount) {
   put_number(l, amount.bytes);
 }
 
+static void put_holder(Lines *l, const RetainHolder *h) {
+  put_number(l, h->amount.objects);
+  put_number(l, h->amount.bytes);
+  put_number(l, h->steps);
+  put_text(l, "\t");
+  put_text(l, h->path);
+  put_text(l, "\t");
+  put_text(l, h->shape);
+  put_text(l, "\n");
+}
+
 static void put_kind(Lines *l, const char *word, const RetainKind *k) {
   put_amount(l, word, k->amount);
   put_number(l, k->more_holders);
@@ -90,49 +114,90 @@ static void put_kind(Lines *l, const char *word, const RetainKind *k) {
   put_text(l, k->name);
   put_text(l, "\n");
   for (uint32_t i = 0; i < k->nholders; i++) {
-    const RetainHolder *h = &k->holders[i];
-    put_amount(l, "held", h->amount);
-    put_number(l, h->steps);
-    put_text(l, "\t");
-    put_text(l, h->path);
-    put_text(l, "\t");
-    put_text(l, h->shape);
-    put_text(l, "\n");
+    put_text(l, "held");
+    put_holder(l, &k->holders[i]);
   }
 }
 
 /* ---- the child ------------------------------------------------------------- */
 
-static void put_sites(Lines *lines, RetainWalk *w, RetainKind *room) {
-  const RetainSites *sites = retain_sites(w);
-  for (uint32_t i = 0; sites != NULL && i < retain_site_count(sites) && i < MOST_KINDS; i++) {
-    retain_describe_site(sites, i, RETAIN_HOLDERS, room);
-    put_kind(lines, "site", room);
+/* What is written of a walk, and how much of it was. */
+typedef struct Answer {
+  Lines lines;
+  RetainWalk *w;
+  RetainSites *sites;
+  uint32_t kinds, sites_written;
+  uint64_t cut_kinds, cut_ways;
+  RetainKind room;
+} Answer;
+
+static uint32_t count_sites(const Answer *a) {
+  return a->sites != NULL ? retain_site_count(a->sites) : 0;
+}
+
+/* All of them with the largest ways, so that each name is there before more ways are. */
+static void put_kinds(Answer *a) {
+  const uint32_t kinds = retain_kinds(a->w), sites = count_sites(a);
+  for (; a->kinds < kinds && has_room(&a->lines); a->kinds++) {
+    retain_describe(a->w, a->kinds, RETAIN_HOLDERS, &a->room);
+    put_kind(&a->lines, "kind", &a->room);
   }
+  for (; a->sites_written < sites && has_room(&a->lines); a->sites_written++) {
+    retain_describe_site(a->sites, a->sites_written, RETAIN_HOLDERS, &a->room);
+    put_kind(&a->lines, "site", &a->room);
+  }
+  a->cut_kinds = kinds - a->kinds + (sites - a->sites_written);
+}
+
+static void put_way(Answer *a, uint32_t number, uint32_t i, uint32_t way) {
+  RetainHolder *h = &a->room.holders[0];
+  if (!has_room(&a->lines)) {
+    a->cut_ways++;
+    return;
+  }
+  if (number <= a->kinds) retain_describe_way(a->w, i, way, h);
+  else retain_describe_site_way(a->sites, i, way, h);
+  put_text(&a->lines, "way");
+  put_number(&a->lines, number);
+  put_holder(&a->lines, h);
+}
+
+static void put_more_ways(Answer *a) {
+  for (uint32_t i = 0; i < a->kinds; i++)
+    for (uint32_t way = RETAIN_HOLDERS; way < retain_ways(a->w, i); way++)
+      put_way(a, i + 1, i, way);
+  for (uint32_t i = 0; i < a->sites_written; i++)
+    for (uint32_t way = RETAIN_HOLDERS; way < retain_site_ways(a->sites, i); way++)
+      put_way(a, a->kinds + i + 1, i, way);
+}
+
+static void put_walk(Answer *a) {
+  put_kinds(a);
+  put_more_ways(a);
+  put_text(&a->lines, "cut");
+  put_number(&a->lines, a->cut_kinds);
+  put_number(&a->lines, a->cut_ways);
+  put_number(&a->lines, retain_in_no_way(a->w));
+  put_text(&a->lines, "\nend\n");
 }
 
 static void write_answer(Domain *d, uint64_t fork_ns) {
-  static Lines lines; /* the child's own copy */
-  static RetainKind kind;
+  static Answer a; /* the child's own copy */
   uint64_t begun = monotonic_ns();
   RetainLimits limits = {.ns = WALK_SECONDS * (uint64_t)1000000000};
-  RetainWalk *w = retain_walk(d, &limits);
-  lines.used = 0;
-  put_text(&lines, "retain\t2\n");
-  if (w != NULL) {
-    put_amount(&lines, "total", retain_total(w));
-    put_number(&lines, retain_how_it_ended(w));
-    put_number(&lines, monotonic_ns() - begun);
-    put_number(&lines, fork_ns);
-    put_text(&lines, "\n");
-    for (uint32_t i = 0; i < retain_kinds(w) && i < MOST_KINDS; i++) {
-      retain_describe(w, i, RETAIN_HOLDERS, &kind);
-      put_kind(&lines, "kind", &kind);
-    }
-    put_sites(&lines, w, &kind);
-    put_text(&lines, "end\n");
+  memset(&a, 0, sizeof a);
+  a.w = retain_walk(d, &limits);
+  put_text(&a.lines, "retain\t2\n");
+  if (a.w != NULL) {
+    a.sites = retain_sites(a.w);
+    put_amount(&a.lines, "total", retain_total(a.w));
+    put_number(&a.lines, retain_how_it_ended(a.w));
+    put_number(&a.lines, monotonic_ns() - begun);
+    put_number(&a.lines, fork_ns);
+    put_text(&a.lines, "\n");
+    put_walk(&a);
   }
-  flush_lines(&lines);
+  flush_lines(&a.lines);
 }
 
 /* Its ends of pipes and sockets would keep the program's from being closed. */

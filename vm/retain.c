@@ -206,15 +206,27 @@ static void run(RetainWalk *w) {
   } while (goes_on(w) && retain_follow_later(w));
 }
 
-/* Insertion by halves: most lists are short, and no function of the C library is used. */
-static void order_kinds(RetainWalk *w) {
-  for (uint32_t i = 0; i < w->nkinds; i++) {
-    uint32_t at = i;
-    for (; at > 0; at--) {
-      if (w->kinds[w->kind_order[at - 1]].amount.bytes >= w->kinds[i].amount.bytes) break;
-      w->kind_order[at] = w->kind_order[at - 1];
-    }
-    w->kind_order[at] = i;
+static bool kind_comes_first(const void *walk, uint32_t a, uint32_t b) {
+  const Kind *kinds = ((const RetainWalk *)walk)->kinds;
+  if (kinds[a].amount.bytes != kinds[b].amount.bytes)
+    return kinds[a].amount.bytes > kinds[b].amount.bytes;
+  return a < b;
+}
+
+static bool group_comes_first(const void *walk, uint32_t a, uint32_t b) {
+  const Group *groups = ((const RetainWalk *)walk)->groups;
+  if (groups[a].kind != groups[b].kind) return groups[a].kind < groups[b].kind;
+  if (groups[a].amount.bytes != groups[b].amount.bytes)
+    return groups[a].amount.bytes > groups[b].amount.bytes;
+  return a < b;
+}
+
+static void order_all(RetainWalk *w) {
+  retain_order(w->kind_order, w->nkinds, kind_comes_first, w);
+  retain_order(w->group_order, w->ngroups, group_comes_first, w);
+  for (uint32_t i = 0; i < w->ngroups; i++) {
+    Kind *kind = &w->kinds[w->groups[w->group_order[i]].kind];
+    if (kind->nways++ == 0) kind->first_way = i;
   }
 }
 
@@ -222,8 +234,8 @@ static void order_kinds(RetainWalk *w) {
 
 static size_t round_up(size_t bytes) { return (bytes + 4095) & ~(size_t)4095; }
 
-/* Each array at its place in the mapping; with memory NULL only the sum is of use. */
-static size_t lay_out(RetainWalk *w, char *memory) {
+/* Each array at its place in the mapping; with memory 0 only the sum is of use. */
+static size_t lay_out(RetainWalk *w, uintptr_t memory) {
   size_t used = round_up(sizeof *w);
 #define PLACE(field, count) \
   do { \
@@ -240,15 +252,15 @@ static size_t lay_out(RetainWalk *w, char *memory) {
   PLACE(kind_order, MOST_KINDS);
   PLACE(groups, MOST_GROUPS);
   PLACE(group_index, 2 * MOST_GROUPS);
+  PLACE(group_order, MOST_GROUPS);
   PLACE(later, MOST_LATER);
 #undef PLACE
   return used;
 }
 
 static RetainWalk *new_walk(uint32_t most) {
-  static char none[1];
   RetainWalk sizes = {.most = most};
-  size_t bytes = lay_out(&sizes, none);
+  size_t bytes = lay_out(&sizes, 0);
   void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return NULL;
@@ -256,7 +268,7 @@ static RetainWalk *new_walk(uint32_t most) {
   w->most = most;
   w->memory = memory;
   w->memory_bytes = bytes;
-  lay_out(w, memory);
+  lay_out(w, (uintptr_t)memory);
   return w;
 }
 
@@ -275,7 +287,7 @@ RetainWalk *retain_walk(Domain *d, const RetainLimits *limits) {
   w->deadline = limits->ns != 0 ? monotonic_ns() + limits->ns : 0;
   reach_roots(w);
   run(w);
-  order_kinds(w);
+  order_all(w);
   return w;
 }
 
@@ -289,7 +301,19 @@ uint32_t retain_kinds(const RetainWalk *w) { return w->nkinds; }
 
 /* ---- results --------------------------------------------------------------- */
 
-static void describe_holder(const RetainWalk *w, const Group *g, RetainHolder *h) {
+uint64_t retain_in_no_way(const RetainWalk *w) {
+  uint64_t objects = w->total.objects;
+  for (uint32_t i = 0; i < w->ngroups; i++) objects -= w->groups[i].amount.objects;
+  return objects;
+}
+
+uint32_t retain_ways(const RetainWalk *w, uint32_t i) {
+  return w->kinds[w->kind_order[i]].nways;
+}
+
+void retain_describe_way(const RetainWalk *w, uint32_t i, uint32_t way, RetainHolder *h) {
+  const Kind *k = &w->kinds[w->kind_order[i]];
+  const Group *g = &w->groups[w->group_order[k->first_way + way]];
   Text path = {h->path, 0, sizeof h->path}, shape = {h->shape, 0, sizeof h->shape};
   h->amount = g->amount;
   h->steps = retain_steps(w, g->first);
@@ -297,32 +321,13 @@ static void describe_holder(const RetainWalk *w, const Group *g, RetainHolder *h
   retain_write_shape(w, g->shape, &shape);
 }
 
-/* The groups of the kind with the most bytes, in order. */
-static uint32_t largest_groups(const RetainWalk *w, uint32_t kind, uint32_t most,
-                               const Group **largest, uint32_t *all) {
-  uint32_t n = 0;
-  for (const Group *g = w->groups; g < w->groups + w->ngroups; g++) {
-    if (g->kind != kind) continue;
-    ++*all;
-    uint32_t at = n;
-    while (at > 0 && largest[at - 1]->amount.bytes < g->amount.bytes) at--;
-    if (at == most) continue;
-    if (n < most) n++;
-    memmove(largest + at + 1, largest + at, (n - 1 - at) * sizeof *largest);
-    largest[at] = g;
-  }
-  return n;
-}
-
 void retain_describe(RetainWalk *w, uint32_t i, uint32_t most, RetainKind *kind) {
-  const Group *largest[RETAIN_HOLDERS];
   const Kind *k = &w->kinds[w->kind_order[i]];
   Text name = {kind->name, 0, sizeof kind->name};
-  uint32_t all = 0;
   if (most > RETAIN_HOLDERS) most = RETAIN_HOLDERS;
   kind->amount = k->amount;
   retain_name_kind(w, k, &name);
-  kind->nholders = largest_groups(w, w->kind_order[i], most, largest, &all);
-  kind->more_holders = all - kind->nholders;
-  for (uint32_t h = 0; h < kind->nholders; h++) describe_holder(w, largest[h], &kind->holders[h]);
+  kind->nholders = k->nways < most ? k->nways : most;
+  kind->more_holders = k->nways - kind->nholders;
+  for (uint32_t h = 0; h < kind->nholders; h++) retain_describe_way(w, i, h, &kind->holders[h]);
 }

@@ -56,6 +56,11 @@ RetainAmount retain_total(const RetainWalk *w);
 uint32_t retain_kinds(const RetainWalk *w);
 /* Describes kind i, from 0, with at most `most` holders. While no object changes. */
 void retain_describe(RetainWalk *w, uint32_t i, uint32_t most, RetainKind *kind);
+/* Objects that count for their kind alone: there were too many ways. */
+uint64_t retain_in_no_way(const RetainWalk *w);
+/* All ways in which objects of kind i are held, the one with the most bytes first. */
+uint32_t retain_ways(const RetainWalk *w, uint32_t i);
+void retain_describe_way(const RetainWalk *w, uint32_t i, uint32_t way, RetainHolder *holder);
 
 /* ---- sites (retain_sites.c) ------------------------------------------------- */
 
@@ -71,5 +76,8 @@ uint32_t retain_site_count(const RetainSites *s);
 /* Describes site i like a kind: `name` has its innermost frames; objects are blocks that were
  * sampled, bytes are estimated. */
 void retain_describe_site(const RetainSites *s, uint32_t i, uint32_t most, RetainKind *site);
+uint32_t retain_site_ways(const RetainSites *s, uint32_t i);
+void retain_describe_site_way(const RetainSites *s, uint32_t i, uint32_t way,
+                              RetainHolder *holder);
 
 #endif

@@ -19,6 +19,7 @@ enum { MOST_SITES = 1 << 14, MOST_SITE_GROUPS = 1 << 16, SHOWN_FRAMES = 3 };
 typedef struct SiteAmount {
   uint32_t stack;
   uint64_t blocks, samples;
+  uint32_t first_way, nways; /* in the order of groups: those of the site */
 } SiteAmount;
 
 typedef struct SiteGroup {
@@ -40,6 +41,7 @@ struct RetainSites {
   uint32_t ngroups;
   uint32_t *group_index;   /* 2 * MOST_SITE_GROUPS: place + 1 */
   uint32_t *order;         /* sites, the largest first */
+  uint32_t *group_order;   /* by site, the largest first */
   size_t memory_bytes;
 };
 
@@ -63,6 +65,7 @@ static size_t lay_out(RetainSites *s, char *memory, uint32_t blocks) {
   PLACE(groups, MOST_SITE_GROUPS);
   PLACE(group_index, 2 * MOST_SITE_GROUPS);
   PLACE(order, MOST_SITES);
+  PLACE(group_order, MOST_SITE_GROUPS);
 #undef PLACE
   return used;
 }
@@ -133,13 +136,24 @@ static void index_blocks(RetainSites *s, uint32_t blocks) {
   }
 }
 
-/* Without a function of the C library; most lists are short. */
-static void order_sites(RetainSites *s) {
-  for (uint32_t i = 0; i < s->nsites; i++) {
-    uint32_t at = i;
-    for (; at > 0 && s->sites[s->order[at - 1]].samples < s->sites[i].samples; at--)
-      s->order[at] = s->order[at - 1];
-    s->order[at] = i;
+static bool site_comes_first(const void *all, uint32_t a, uint32_t b) {
+  const SiteAmount *sites = ((const RetainSites *)all)->sites;
+  return sites[a].samples != sites[b].samples ? sites[a].samples > sites[b].samples : a < b;
+}
+
+static bool group_comes_first(const void *all, uint32_t a, uint32_t b) {
+  const SiteGroup *groups = ((const RetainSites *)all)->groups;
+  if (groups[a].stack != groups[b].stack) return groups[a].stack < groups[b].stack;
+  if (groups[a].samples != groups[b].samples) return groups[a].samples > groups[b].samples;
+  return a < b;
+}
+
+static void order_all(RetainSites *s) {
+  retain_order(s->order, s->nsites, site_comes_first, s);
+  retain_order(s->group_order, s->ngroups, group_comes_first, s);
+  for (uint32_t i = 0; i < s->ngroups; i++) {
+    SiteAmount *site = find_site(s, s->groups[s->group_order[i]].stack);
+    if (site != NULL && site->nways++ == 0) site->first_way = i;
   }
 }
 
@@ -155,7 +169,7 @@ RetainSites *retain_sites(RetainWalk *w) {
   s->rate = rate;
   index_blocks(s, blocks);
   for (uint32_t i = 0; i < w->n; i++) count_object(s, i);
-  order_sites(s);
+  order_all(s);
   return s;
 }
 
@@ -185,7 +199,12 @@ static void write_stack(const RetainSites *s, uint32_t stack, Text *t) {
   if (n == 0) text_add(t, "?");
 }
 
-static void describe_holder(const RetainSites *s, const SiteGroup *g, RetainHolder *h) {
+uint32_t retain_site_ways(const RetainSites *s, uint32_t i) {
+  return s->sites[s->order[i]].nways;
+}
+
+void retain_describe_site_way(const RetainSites *s, uint32_t i, uint32_t way, RetainHolder *h) {
+  const SiteGroup *g = &s->groups[s->group_order[s->sites[s->order[i]].first_way + way]];
   Text path = {h->path, 0, sizeof h->path}, shape = {h->shape, 0, sizeof h->shape};
   h->amount = amount_of(s, g->blocks, g->samples);
   h->steps = retain_steps(s->w, g->first);
@@ -195,23 +214,12 @@ static void describe_holder(const RetainSites *s, const SiteGroup *g, RetainHold
 
 void retain_describe_site(const RetainSites *s, uint32_t i, uint32_t most, RetainKind *site) {
   const SiteAmount *of = &s->sites[s->order[i]];
-  const SiteGroup *largest[RETAIN_HOLDERS];
   Text name = {site->name, 0, sizeof site->name};
-  uint32_t n = 0, all = 0;
   if (most > RETAIN_HOLDERS) most = RETAIN_HOLDERS;
   site->amount = amount_of(s, of->blocks, of->samples);
   write_stack(s, of->stack, &name);
-  for (const SiteGroup *g = s->groups; g < s->groups + s->ngroups; g++) {
-    if (g->stack != of->stack) continue;
-    all++;
-    uint32_t at = n;
-    while (at > 0 && largest[at - 1]->samples < g->samples) at--;
-    if (at == most) continue;
-    if (n < most) n++;
-    memmove(largest + at + 1, largest + at, (n - 1 - at) * sizeof *largest);
-    largest[at] = g;
-  }
-  site->nholders = n;
-  site->more_holders = all - n;
-  for (uint32_t h = 0; h < n; h++) describe_holder(s, largest[h], &site->holders[h]);
+  site->nholders = of->nways < most ? of->nways : most;
+  site->more_holders = of->nways - site->nholders;
+  for (uint32_t h = 0; h < site->nholders; h++)
+    retain_describe_site_way(s, i, h, &site->holders[h]);
 }

@@ -79,6 +79,7 @@ typedef struct Kind {
   KindKey key;
   RetainAmount amount;
   uint32_t first; /* in the queue */
+  uint32_t first_way, nways; /* in the order of groups: those of the kind */
 } Kind;
 
 /* Objects of one kind and one shape. */
@@ -119,6 +120,7 @@ struct RetainWalk {
   Group *groups;
   uint32_t ngroups;
   uint32_t *group_index;   /* 2 * MOST_GROUPS: number + 1 */
+  uint32_t *group_order;   /* by kind, most bytes first */
   uint32_t *later;         /* what is to be followed later (once more), in the queue */
   uint32_t nlater;
   char *memory;            /* all of these */
@@ -144,6 +146,13 @@ bool retain_visit(RetainWalk *w, const GCObject *o);
 const CallInfo *retain_frame_of(const lua_State *co, uint32_t edge);
 /* The variable in the slot of a frame; `of` NULL: it has no name. */
 Step retain_slot_step(const lua_State *co, const CallInfo *ci, const TValue *slot);
+
+/* ---- order (retain_order.c) ------------------------------------------------ */
+
+/* Does entry a come before entry b? Of two different ones one does. */
+typedef bool RetainBefore(const void *context, uint32_t a, uint32_t b);
+/* Fills `order` with 0 to n - 1 in this order. */
+void retain_order(uint32_t *order, uint32_t n, RetainBefore *before, const void *context);
 
 /* ---- kinds and texts (retain_kind.c, retain_text.c) ------------------------ */
 

@@ -17,6 +17,7 @@
 
 #include "analysis/json.h"
 #include "analysis/names.h"
+#include "analysis/saturating.h"
 #include "analysis/units.h"
 #include "ask.h"
 #include "options.h"
@@ -28,6 +29,7 @@ enum {
   MOST_ANSWER = 16 << 20,   /* bytes of a domain */
   MOST_ANSWERS = 256 << 20, /* of all */
   SHOWN_HOLDERS = 3,
+  LISTED_HOLDERS = 8,       /* as JSON */
   DEFAULT_TOP = 10,
   PAGE = 79
 };
@@ -131,21 +133,58 @@ static void await_answer(struct retain *r, struct answer *a, uint64_t end) {
   end_child(r, a->child);
 }
 
+/* ---- what is asked for -------------------------------------------------------------- */
+
+static bool is_asked_for(const struct retain *r, const struct retain_holder *h) {
+  return !r->name || strstr(h->path, r->name) || strstr(h->shape, r->name);
+}
+
+/* By which kinds are ordered: its bytes, or with --name those in the ways that remain. */
+static uint64_t weight_of(const struct retain *r, const struct retain_kind *k) {
+  uint64_t sum = 0;
+  for (size_t i = 0; r->name && i < k->holder_count; i++) sum = eva_add(sum, k->holders[i].bytes);
+  return r->name ? sum : k->bytes;
+}
+
+static void choose_ways(const struct retain *r, struct retain_kind *k) {
+  size_t kept = 0;
+  for (size_t i = 0; i < k->holder_count; i++)
+    if (is_asked_for(r, &k->holders[i])) k->holders[kept++] = k->holders[i];
+  k->holder_count = kept;
+  if (r->name) k->more_holders = 0; /* what they are is not known */
+  k->weight = weight_of(r, k);
+}
+
+static int heavier_first(const void *left, const void *right) {
+  const struct retain_kind *a = left, *b = right;
+  if (a->is_site != b->is_site) return a->is_site ? 1 : -1;
+  if (a->weight != b->weight) return a->weight < b->weight ? 1 : -1;
+  return (a->place > b->place) - (a->place < b->place);
+}
+
+/* Puts the kinds and sites first that the options ask for, and of them only the ways that are
+   asked for, so that all that is cut later is of these. */
+static void choose(const struct retain *r, struct retain_answer *a) {
+  for (size_t i = 0; i < a->kind_count; i++) {
+    struct retain_kind kind = a->kinds[i];
+    kind.place = i;
+    choose_ways(r, &kind);
+    a->kinds[i] = kind;
+    if ((r->kind && !strstr(kind.name, r->kind)) || (r->name && !kind.holder_count)) continue;
+    a->kinds[i] = a->kinds[a->chosen];
+    a->kinds[a->chosen++] = kind;
+  }
+  if (a->chosen) qsort(a->kinds, a->chosen, sizeof *a->kinds, heavier_first);
+}
+
 static void take_answer(struct retain *r, struct answer *a) {
   r->answer_bytes += a->size;
   if (a->text) a->text = need_resized(a->text, a->size + 1, 1);
   if (a->over) a->valid = retain_answer_take(&a->said, a->text, a->size);
+  choose(r, &a->said);
 }
 
 /* ---- what is shown ----------------------------------------------------------------- */
-
-static bool is_shown(const struct retain *r, const struct retain_kind *k) {
-  if (r->kind && !strstr(k->name, r->kind)) return false;
-  if (!r->name) return true;
-  for (size_t i = 0; i < k->holder_count; i++)
-    if (strstr(k->holders[i].path, r->name) || strstr(k->holders[i].shape, r->name)) return true;
-  return false;
-}
 
 static const char *cut_off(uint64_t end) {
   switch (end) {
@@ -193,24 +232,43 @@ static void print_kind(const struct retain_kind *k) {
   printf("\n%11s %11s  ", eva_bytes_text(bytes, k->bytes), eva_count_text(objects, k->objects));
   print_wrapped(k->name, COLUMN);
   for (size_t i = 0; i < shown; i++) print_holder(&k->holders[i]);
-  uint64_t left = k->more_holders + (k->holder_count - shown);
+  uint64_t left = eva_add(k->more_holders, k->holder_count - shown);
   if (left)
     printf("%*s and in %s other way%s\n", COLUMN + 1, "", eva_count_text(more, left),
            left > 1 ? "s" : "");
 }
 
-/* Returns how many are shown. */
-static uint64_t print_list(struct retain *r, const struct answer *a, bool sites) {
+static size_t count_chosen(const struct answer *a, bool sites) {
+  size_t n = 0;
+  for (size_t i = 0; i < a->said.chosen; i++) n += a->said.kinds[i].is_site == sites;
+  return n;
+}
+
+static void print_list(const struct retain *r, const struct answer *a, bool sites) {
+  const size_t all = count_chosen(a, sites);
+  char more[EVA_FIGURE];
   uint64_t shown = 0;
-  for (size_t i = 0; i < a->said.kind_count && shown < r->top; i++) {
-    const struct retain_kind *k = &a->said.kinds[i];
-    if (k->is_site != sites || !is_shown(r, k)) continue;
-    if (sites && !shown)
-      puts("\nWhere what is held was allocated (sampled: bytes are estimated, of blocks)");
-    print_kind(k);
+  if (sites && all)
+    puts("\nWhere what is held was allocated (sampled: bytes are estimated, of blocks)");
+  for (size_t i = 0; i < a->said.chosen && shown < r->top; i++) {
+    if (a->said.kinds[i].is_site != sites) continue;
+    print_kind(&a->said.kinds[i]);
     shown++;
   }
-  return shown;
+  if (all > shown)
+    printf("\nand %s more %s (--top)\n", eva_count_text(more, all - shown),
+           sites ? "sites" : "kinds");
+}
+
+/* What the domain could not say; so it is not known whether it is asked for. */
+static void print_cut(const struct retain_answer *a) {
+  char kinds[EVA_FIGURE], ways[EVA_FIGURE], objects[EVA_FIGURE];
+  if (a->cut_kinds || a->cut_ways)
+    printf("not in the answer, which is full: %s kinds and sites, %s ways\n",
+           eva_count_text(kinds, a->cut_kinds), eva_count_text(ways, a->cut_ways));
+  if (a->in_no_way)
+    printf("in ways that are too many to be told apart: %s objects\n",
+           eva_count_text(objects, a->in_no_way));
 }
 
 static void print_answer(struct retain *r, const struct answer *a) {
@@ -226,8 +284,10 @@ static void print_answer(struct retain *r, const struct answer *a) {
          eva_count_text(objects, a->said.objects), eva_bytes_text(bytes, a->said.bytes),
          eva_duration_text(walk, a->said.walk_ns), eva_duration_text(forked, a->said.fork_ns));
   if (cut_off(a->said.end)) printf("not all: %s\n", cut_off(a->said.end));
-  uint64_t shown = print_list(r, a, false);
-  if (!(shown + print_list(r, a, true))) puts("nothing of what is asked for");
+  print_cut(&a->said);
+  print_list(r, a, false);
+  print_list(r, a, true);
+  if (!a->said.chosen) puts("nothing of what is asked for");
 }
 
 static void print_text(struct retain *r) {
@@ -249,24 +309,29 @@ static void put_holder(struct eva_json *json, const struct retain_holder *h) {
   eva_json_close_object(json);
 }
 
+static void put_one_kind(const struct answer *a, const struct retain_kind *k,
+                         struct eva_json *json) {
+  const size_t listed = k->holder_count < LISTED_HOLDERS ? k->holder_count : LISTED_HOLDERS;
+  eva_json_open_object(json);
+  eva_json_uint_at(json, "domain", a->slot);
+  eva_json_string_at(json, k->is_site ? "site" : "kind", k->name);
+  eva_json_uint_at(json, k->is_site ? "blocks" : "objects", k->objects);
+  eva_json_uint_at(json, "bytes", k->bytes);
+  eva_json_uint_at(json, "more_holders", eva_add(k->more_holders, k->holder_count - listed));
+  eva_json_key(json, "holders");
+  eva_json_open_array(json);
+  for (size_t h = 0; h < listed; h++) put_holder(json, &k->holders[h]);
+  eva_json_close_array(json);
+  eva_json_close_object(json);
+}
+
 static void put_kinds(const struct retain *r, const struct answer *a, bool sites,
                       struct eva_json *json) {
   uint64_t shown = 0;
-  for (size_t i = 0; i < a->said.kind_count && shown < r->top; i++) {
-    const struct retain_kind *k = &a->said.kinds[i];
-    if (k->is_site != sites || !is_shown(r, k)) continue;
+  for (size_t i = 0; i < a->said.chosen && shown < r->top; i++) {
+    if (a->said.kinds[i].is_site != sites) continue;
+    put_one_kind(a, &a->said.kinds[i], json);
     shown++;
-    eva_json_open_object(json);
-    eva_json_uint_at(json, "domain", a->slot);
-    eva_json_string_at(json, sites ? "site" : "kind", k->name);
-    eva_json_uint_at(json, sites ? "blocks" : "objects", k->objects);
-    eva_json_uint_at(json, "bytes", k->bytes);
-    eva_json_uint_at(json, "more_holders", k->more_holders);
-    eva_json_key(json, "holders");
-    eva_json_open_array(json);
-    for (size_t h = 0; h < k->holder_count; h++) put_holder(json, &k->holders[h]);
-    eva_json_close_array(json);
-    eva_json_close_object(json);
   }
 }
 
@@ -283,6 +348,11 @@ static void put_domain(struct retain *r, const struct answer *a, struct eva_json
     eva_json_key(json, "cut_off");
     if (cut_off(a->said.end)) eva_json_string(json, cut_off(a->said.end));
     else eva_json_null(json);
+    eva_json_uint_at(json, "kinds", count_chosen(a, false));
+    eva_json_uint_at(json, "sites", count_chosen(a, true));
+    eva_json_uint_at(json, "cut_kinds", a->said.cut_kinds);
+    eva_json_uint_at(json, "cut_ways", a->said.cut_ways);
+    eva_json_uint_at(json, "in_no_way", a->said.in_no_way);
   }
   eva_json_close_object(json);
 }

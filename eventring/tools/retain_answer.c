@@ -10,11 +10,11 @@
 
 #define LAST_LINE "\nend\n"
 
-enum { RETAIN_ANSWER = 2, MOST_FIELDS = 6, MOST_KINDS = 1024, MOST_HOLDERS = 64 };
+enum { RETAIN_ANSWER = 2, MOST_FIELDS = 7, MOST_KINDS = 1 << 15, MOST_HOLDERS = 1 << 19 };
 
 struct lines {
   struct retain_answer *answer;
-  bool has_total;
+  bool has_total, has_cut;
 };
 
 /* ---- fields --------------------------------------------------------------------------- */
@@ -64,7 +64,10 @@ static bool take_kind(struct lines *l, char **f, size_t n, bool is_site) {
   uint64_t numbers[3];
   if (n != 5 || !l->has_total || a->kind_count == MOST_KINDS || !take_numbers(f + 1, 3, numbers))
     return false;
-  a->kinds = need_resized(a->kinds, a->kind_count + 1, sizeof *a->kinds);
+  if (a->kind_count == a->kind_room) {
+    a->kind_room = 2 * a->kind_room + 64;
+    a->kinds = need_resized(a->kinds, a->kind_room, sizeof *a->kinds);
+  }
   a->kinds[a->kind_count++] = (struct retain_kind){
       .is_site = is_site, .objects = numbers[0], .bytes = numbers[1],
       .more_holders = numbers[2], .name = f[4]};
@@ -72,16 +75,43 @@ static bool take_kind(struct lines *l, char **f, size_t n, bool is_site) {
   return true;
 }
 
+/* The fields of a way: objects, bytes, steps, path, shape. */
+static bool take_way_of(struct retain_answer *a, struct retain_kind *k, char **f) {
+  uint64_t numbers[3];
+  if (a->holder_count == MOST_HOLDERS || !take_numbers(f, 3, numbers)) return false;
+  if (k->holder_count == k->room) {
+    k->room = 2 * k->room + 4;
+    k->holders = need_resized(k->holders, k->room, sizeof *k->holders);
+  }
+  k->holders[k->holder_count++] = (struct retain_holder){numbers[0], numbers[1], numbers[2],
+                                                         f[3], f[4]};
+  a->holder_count++;
+  return true;
+}
+
 static bool take_holder(struct lines *l, char **f, size_t n) {
   struct retain_answer *a = l->answer;
+  return n == 6 && a->kind_count && take_way_of(a, &a->kinds[a->kind_count - 1], f + 1);
+}
+
+/* It was one of those that there are besides. */
+static bool take_way(struct lines *l, char **f, size_t n) {
+  struct retain_answer *a = l->answer;
+  uint64_t number;
+  if (n != 7 || !take_number(f[1], &number) || number < 1 || number > a->kind_count) return false;
+  struct retain_kind *k = &a->kinds[number - 1];
+  if (k->more_holders) k->more_holders--;
+  return take_way_of(a, k, f + 2);
+}
+
+static bool take_cut(struct lines *l, char **f, size_t n) {
+  struct retain_answer *a = l->answer;
   uint64_t numbers[3];
-  if (n != 6 || !a->kind_count || !take_numbers(f + 1, 3, numbers)) return false;
-  struct retain_kind *k = &a->kinds[a->kind_count - 1];
-  if (k->holder_count == MOST_HOLDERS) return false;
-  k->holders = need_resized(k->holders, k->holder_count + 1, sizeof *k->holders);
-  k->holders[k->holder_count++] = (struct retain_holder){numbers[0], numbers[1], numbers[2],
-                                                         f[4], f[5]};
-  return true;
+  if (n != 4 || l->has_cut || !take_numbers(f + 1, 3, numbers)) return false;
+  a->cut_kinds = numbers[0];
+  a->cut_ways = numbers[1];
+  a->in_no_way = numbers[2];
+  return l->has_cut = true;
 }
 
 static bool take_line(struct lines *l, char *line) {
@@ -91,6 +121,8 @@ static bool take_line(struct lines *l, char *line) {
   if (strcmp(f[0], "kind") == 0) return take_kind(l, f, n, false);
   if (strcmp(f[0], "site") == 0) return take_kind(l, f, n, true);
   if (strcmp(f[0], "held") == 0) return take_holder(l, f, n);
+  if (strcmp(f[0], "way") == 0) return take_way(l, f, n);
+  if (strcmp(f[0], "cut") == 0) return take_cut(l, f, n);
   return true;
 }
 

@@ -6,8 +6,10 @@
  *   - it holds no byte 0, its first line is "retain" and RETAIN_ANSWER, its last line is "end";
  *   - fields are separated by tabs, numbers are decimal and below 2^64;
  *   - there is one line "total", before any other but the first;
- *   - each line "held" comes after a line "kind" or "site";
- *   - there are at most MOST_KINDS of these, and MOST_HOLDERS of those for each.
+ *   - each line "held" comes after a line "kind" or "site", and each line "way" has the number
+ *     of one before it;
+ *   - there are at most MOST_KINDS of these, and MOST_HOLDERS of those all together;
+ *   - there is at most one line "cut".
  * Lines of another first word are ignored. */
 #ifndef EVENTRING_TOOL_RETAIN_ANSWER_H
 #define EVENTRING_TOOL_RETAIN_ANSWER_H
@@ -26,13 +28,19 @@ struct retain_kind { /* of objects; or a site, of blocks that were sampled */
   uint64_t objects, bytes, more_holders;
   const char *name;
   struct retain_holder *holders;
-  size_t holder_count;
+  size_t holder_count, room;
+  uint64_t weight; /* for those who ask: by what it is ordered, and where it stood before */
+  size_t place;
 };
 
 struct retain_answer {
   uint64_t objects, bytes, end, walk_ns, fork_ns;
   struct retain_kind *kinds; /* and behind them the sites */
-  size_t kind_count, site_count; /* kind_count: both */
+  size_t kind_count, site_count, kind_room; /* kind_count: both */
+  size_t holder_count;                      /* of all */
+  size_t chosen; /* for those who ask: kinds and sites that they want, the first ones */
+  /* What it does not have: kinds and sites, ways, and objects of which no way is known. */
+  uint64_t cut_kinds, cut_ways, in_no_way;
 };
 
 /* Is the last line there? */

@@ -13,13 +13,15 @@ TOTAL = b"total\t3\t400\t0\t1000\t10\n"
 KIND = b"kind\t2\t300\t1\ttable Session\n"
 HELD = b"held\t2\t300\t3\t_G.KEPT[1]\t_G.KEPT[*]\n"
 SITE = b"site\t1\t100\t0\tmain (a.lua:3)\n"
+WAY = b"way\t2\t2\t300\t3\t_G.MORE[1]\t_G.MORE[*]\n"
+CUT = b"cut\t3\t4\t5\n"
 
 
 def lines(*parts, head=b"retain\t2\n", total=TOTAL, end=b"end\n"):
     return head + total + b"".join(parts) + end
 
 
-valid = lines(KIND, HELD, HELD, SITE, HELD)
+valid = lines(KIND, HELD, HELD, SITE, HELD, WAY, CUT)
 answers = {
     "good_all": valid,
     "good_empty": lines(),
@@ -31,6 +33,9 @@ answers = {
     "good_texts": lines(KIND.replace(b"Session", b"\x1b[2J\xff\xfe\x80\r" + b"x" * 5000),
                         HELD.replace(b"KEPT", "\u202e\u2028é".encode() + b"\x7f\xc3(" * 300)),
     "good_empty_texts": lines(b"kind\t1\t1\t0\t\n", b"held\t1\t1\t0\t\t\n"),
+    "good_without_more": lines(KIND, HELD, HELD, SITE, HELD),
+    "good_largest_cut": lines(KIND, CUT.replace(b"4", b"18446744073709551615")),
+    "good_many_ways": lines(KIND, SITE, *[WAY] * 100000),
     "good_repeats": lines(*[KIND, HELD] * 500),
     "bad_nothing": b"",
     "bad_end_alone": b"\nend\n",
@@ -43,6 +48,12 @@ answers = {
     "bad_total_is_long": lines(total=b"total\t1\t2\t3\t4\t5\t6\n"),
     "bad_total_comes_late": lines(KIND, total=b"") .replace(b"end\n", TOTAL + b"end\n"),
     "bad_holder_of_nothing": lines(HELD, KIND),
+    "bad_way_of_nothing": lines(WAY),
+    "bad_way_of_0": lines(KIND, WAY.replace(b"way\t2", b"way\t0")),
+    "bad_way_of_another": lines(KIND, WAY),
+    "bad_way_is_short": lines(KIND, SITE, b"way\t2\t2\t300\t3\t_G\n"),
+    "bad_two_cuts": lines(CUT, CUT),
+    "bad_cut_is_short": lines(b"cut\t1\t2\n"),
     "bad_kind_is_short": lines(b"kind\t1\t1\t0\n"),
     "bad_kind_alone": lines(b"kind\n", b"held\n"),
     "bad_negative": lines(KIND.replace(b"300", b"-300")),
@@ -55,7 +66,7 @@ answers = {
     "bad_cut": valid[:-1],
     "bad_no_end": lines(KIND, HELD, end=b""),
     "bad_many_kinds": lines(*[KIND] * 100000),
-    "bad_many_holders": lines(KIND, *[HELD] * 100000),
+    "bad_many_holders": lines(KIND, *[b"held\t1\t1\t1\ta\ta\n"] * 600000),
     "bad_long": lines(KIND) + b"x" * (20 << 20) + b"\nend\n",
 }
 

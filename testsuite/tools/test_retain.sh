@@ -133,6 +133,51 @@ has "sites as text" "make sites.lua:2" "$(cat sites.txt)"
 is "lines of a page with sites" 0 "$(awk 'length($0) > 80' sites.txt | wc -l)"
 let_end
 
+# --kind and --name choose among all that is there, and not among what is written first: of 400
+# kinds, and of 100 ways of one kind, those in the middle. The program knows how many there are.
+cat >many.lua <<'LUA'
+for k = 1, 400 do
+  local kind = { __name = "Kind" .. k .. "." }
+  _G["k" .. k] = {}
+  for i = 1, 3 do _G["k" .. k][i] = setmetatable({}, kind) end
+end
+local item = { __name = "Item" }
+for g = 1, 100 do
+  _G["g" .. g] = {}
+  for i = 1, g do _G["g" .. g][i] = setmetatable({}, item) end
+end
+DONE = setmetatable({}, { __name = "Done" })
+while not io.open "stop" do for i = 1, 10000 do local x = i end end
+LUA
+rm -f stop
+SAROS_EVENTRING_START=1 "$SAROS" many.lua >out.txt 2>err.txt &
+pid=$!
+await "$pid"
+all_are_there() {
+  retain --json --kind Done "$pid" >many.json 2>err.txt && [ "$(query many.json '.rows | length')" = 1 ]
+}
+until_so all_are_there || fail "retain of many kinds: $(cat err.txt)"
+for k in 1 200 400; do
+  retain --json --kind "Kind$k." "$pid" >many.json || fail "retain --kind Kind$k."
+  is "kind $k of 400" "[[\"table Kind$k.\",3,\"_G.k$k[*]\"]]" \
+    "$(query many.json '[.rows[] | [.kind, .objects, .holders[0].shape]]')"
+done
+for g in 2 37 99; do
+  retain --json --name "_G.g$g[" "$pid" >many.json || fail "retain --name _G.g$g["
+  is "way $g of 100" "[[\"table Item\",5050,[[$g,\"_G.g$g[*]\"]],0]]" "$(query many.json \
+    '[.rows[] | [.kind, .objects, [.holders[] | [.objects, .shape]], .more_holders]]')"
+done
+retain --name "_G.g37[" "$pid" >many.txt || fail "retain --name, text: $?"
+has "a way in the text" "37  _G.g37[*]" "$(cat many.txt)"
+retain --json --kind Item "$pid" >many.json || fail "retain --kind Item: $?"
+is "ways that are listed, and others" "[8,92]" "$(query many.json '.rows[0] | [(.holders | length), .more_holders]')"
+retain --json --top 5 --kind Kind "$pid" >many.json || fail "retain --top: $?"
+is "kinds that are listed, and all" "[5,400,0,0]" "$(query many.json \
+  '[(.rows | length), (.domains[0] | .kinds, .cut_kinds, .cut_ways)]')"
+retain --top 5 --kind Kind "$pid" >many.txt || fail "retain --top, text: $?"
+has "what --top cuts" "and 395 more kinds (--top)" "$(cat many.txt)"
+let_end
+
 # a PROGRAM, asked while it runs
 cat >stop.lua <<'LUA'
 KEPT = { setmetatable({}, { __name = "Session" }) }
