@@ -20,7 +20,10 @@ struct block { /* that is alive, of which the allocation was seen */
 
 struct domain { /* what its events have said */
   double rate;
-  uint64_t collections;
+  uint64_t collections; /* while it was sampled */
+  uint64_t over_ns;     /* the profile has ended then; 0: it has not */
+  uint64_t said_over_ns; /* the same, of the last profile in the file */
+  bool known;           /* there was a profile */
 };
 
 struct eva_heap {
@@ -198,6 +201,10 @@ static int on_heap(void *context, const struct eventring_heap *heap) {
   if (!wants(h, heap->domain)) return 0;
   s->profiles++;
   s->running += !heap->over;
+  if (heap->over && is_last(reading, heap)) {
+    s->over++;
+    if (heap->ns > s->over_ns) s->over_ns = heap->ns;
+  }
   s->torn += heap->torn;
   s->lost_entries += heap->lost_entries;
   if (is_last(reading, heap)) add(&s->lost[EVA_LIVE], &heap->lost_live);
@@ -253,6 +260,8 @@ static int on_rate(void *context, const struct eventring_heap *heap) {
   struct eva_heap *h = context;
   if (!wants(h, heap->domain) || heap->domain >= EVENTRING_MAX_DOMAINS) return 0;
   h->domain[heap->domain].rate = heap->rate;
+  h->domain[heap->domain].said_over_ns = heap->over ? heap->ns : 0;
+  h->domain[heap->domain].known = true;
   note_rate(&h->state, heap->rate);
   return 0;
 }
@@ -355,16 +364,29 @@ static void on_free(struct eva_heap *h, const struct eventring_event *event, uin
   b->row = UINT32_MAX;
 }
 
+/* A profile begins: of the one before it nothing more is said. */
 static void forget_domain(struct eva_heap *h, uint32_t domain) {
   for (uint32_t i = 0; i < h->blocks_size; i++) {
     struct block *b = &h->blocks[i];
     if (!b->number || b->row == UINT32_MAX || b->domain != domain) continue;
+    struct eva_amount *amount = h->rows[b->row].amount;
+    if (h->survived && survived(h, b)) eva_amount_add(&amount[EVA_ALLOCATED], &b->amount);
     if (!h->survived) {
-      take_away(&h->rows[b->row].amount[EVA_LIVE], &b->amount);
+      take_away(&amount[EVA_LIVE], &b->amount);
       h->live -= b->amount.bytes;
     }
     b->row = UINT32_MAX;
   }
+}
+
+/* 0: the profile ends, and what is alive is what was alive then. */
+static void on_rate_event(struct eva_heap *h, const struct eventring_event *event, double rate) {
+  struct domain *d = &h->domain[event->domain];
+  if (rate > 0 && d->known) forget_domain(h, event->domain);
+  d->known = true;
+  d->over_ns = rate > 0 ? 0 : event->ns;
+  d->rate = rate;
+  note_rate(&h->state, rate);
 }
 
 int eva_heap_event(struct eva_heap *h, const struct eventring_event *event) {
@@ -372,6 +394,7 @@ int eva_heap_event(struct eva_heap *h, const struct eventring_event *event) {
   enum eventring_memory_event what = eventring_event_memory(event, &m);
   if (!what || !wants(h, event->domain)) return EVENTRING_OK;
   struct domain *d = &h->domain[event->domain];
+  h->state.ns = event->ns;
   switch (what) {
   case EVENTRING_MEMORY_ALLOC:
     return event->ns >= h->since ? on_alloc(h, event, &m) : EVENTRING_OK;
@@ -380,14 +403,12 @@ int eva_heap_event(struct eva_heap *h, const struct eventring_event *event) {
     on_free(h, event, m.block);
     break;
   case EVENTRING_MEMORY_COLLECTED:
-    d->collections++;
+    if (!d->over_ns) d->collections++;
     h->state.collections += event->ns >= h->since;
     if (!h->survived) note_peak(h, 1.0 / 32); /* where it grows slowly, not each time */
     break;
   case EVENTRING_MEMORY_RATE:
-    if (d->rate > 0) forget_domain(h, event->domain); /* a profile ends; nothing says more */
-    d->rate = m.rate;
-    note_rate(&h->state, m.rate);
+    on_rate_event(h, event, m.rate);
     break;
   default:
     break;
@@ -395,7 +416,16 @@ int eva_heap_event(struct eva_heap *h, const struct eventring_event *event) {
   return EVENTRING_OK;
 }
 
+/* The end of a profile is in its events, unless these were overwritten. */
+static void count_profile(struct eva_heap *h, const struct domain *d) {
+  const uint64_t over_ns = d->over_ns ? d->over_ns : d->said_over_ns;
+  h->state.running += d->known && !over_ns;
+  h->state.over += over_ns != 0;
+  if (over_ns > h->state.over_ns) h->state.over_ns = over_ns;
+}
+
 int eva_heap_settle(struct eva_heap *h) {
+  for (int i = 0; i < EVENTRING_MAX_DOMAINS; i++) count_profile(h, &h->domain[i]);
   if (!h->survived) note_peak(h, 0);
   for (uint32_t i = 0; h->survived && i < h->blocks_size; i++) {
     const struct block *b = &h->blocks[i];

@@ -43,7 +43,10 @@ struct eva_heap_state {
   uint64_t words, live_words; /* counted; live_words UINT64_MAX: not known */
   uint64_t collections;
   double least_rate, most_rate; /* 0: none was seen */
-  uint64_t start_ns, ns;      /* of the profiles */
+  uint64_t start_ns, ns;      /* of the profiles, of events `ns` alone: the last one */
+  uint64_t over;              /* profiles, the last ones of their domains, that have ended: what
+                                 is alive of them is what was when they ended */
+  uint64_t over_ns;           /* when the last one of these ended */
   uint64_t unknown_frees;     /* events: of blocks whose allocation was not seen */
   bool from_events;
 };

@@ -44,8 +44,11 @@ static uint64_t rounded(double value) {
 void autopsy_print_sites(const struct autopsy *a) {
   char figure[EVA_FIGURE], label[HEAP_LABEL];
   uint32_t most = a->brief ? BRIEF_SITES : SITES, more = 0;
+  char as_of[HEAP_AS_OF];
   if (!site_at(a, 0)) return;
-  puts("\nMemory in use, by the line that allocated it (estimates)");
+  if (heap_as_of(as_of, a->heap, a->q.info.start_ns))
+    printf("\nMemory in use %s, by line\n", as_of);
+  else puts("\nMemory in use, by the line that allocated it (estimates)");
   TABLE(table, "live", "error", "objects", "<+line");
   for (uint32_t i = 0; i < most && site_at(a, i); i++) {
     const struct eva_amount *live = &site_at(a, i)->total[EVA_LIVE];
@@ -77,4 +80,7 @@ void autopsy_put_sites(struct eva_json *json, const struct autopsy *a) {
     eva_json_close_object(json);
   }
   eva_json_close_array(json);
+  eva_json_key(json, "sites_sampling_ended_ns");
+  if (eva_heap_state(a->heap)->over) eva_json_uint(json, eva_heap_state(a->heap)->over_ns);
+  else eva_json_null(json);
 }

@@ -73,17 +73,19 @@ static void print_caveats(const struct heap_command *c, FILE *out) {
             "ring\n", eva_count_text(figure, s->unknown_frees));
 }
 
-static void print_rate(const struct eva_heap_state *s, FILE *out) {
-  char figure[EVA_FIGURE];
+static void print_rate(const struct heap_command *c, FILE *out) {
+  const struct eva_heap_state *s = eva_heap_state(c->h.heap);
+  char figure[EVA_FIGURE], as_of[HEAP_AS_OF];
   fprintf(out, "sampled at %g a word", s->most_rate);
   if (s->least_rate < s->most_rate) fprintf(out, " (and less, down to %g)", s->least_rate);
   fprintf(out, "; %s collections\n", eva_count_text(figure, s->collections));
+  if (heap_as_of(as_of, c->h.heap, c->h.q.info.start_ns))
+    fprintf(out, "alive is what was alive %s\n", as_of);
 }
 
 static void print_summary(const struct heap_command *c, FILE *out) {
   const struct heap_node *all = &c->view.nodes[0];
-  const struct eva_heap_state *s = eva_heap_state(c->h.heap);
-  print_rate(s, out);
+  print_rate(c, out);
   for (int m = 0; m < EVA_MEASURES; m++)
     if (all->total[m].samples > 0) print_amount(measure_names[m], &all->total[m], out);
   print_caveats(c, out);
@@ -173,6 +175,20 @@ static void add_rows(const struct heap_command *c, struct table *table, uint64_t
   free(shown.next);
 }
 
+/* Of an answer without rows: what it says. */
+static void print_nothing(const struct heap_command *c, FILE *out) {
+  static const char *const what[] = {[EVA_LIVE] = "is alive", [EVA_ALLOCATED] = "was allocated",
+                                     [EVA_PEAK] = "was alive",
+                                     [EVA_TEMPORARY] = "died in its first collection"};
+  const struct heap_question *h = &c->h;
+  if (h->survived)
+    fprintf(out, "nothing that was sampled lived through %" PRIu64 " collections\n", h->survived);
+  else
+    fprintf(out, "nothing that was sampled%s %s%s\n",
+            h->q.domain != UINT64_MAX ? " in this domain" : "", what[c->view.main],
+            eva_heap_state(h->heap)->from_events ? " within the time asked for" : "");
+}
+
 static void print_text(struct heap_command *c, FILE *out) {
   static const char *const live[] = {"live", "share", "?error", "?objects", "?allocated", "<+"};
   static const char *const other[] = {"bytes", "share", "?error", "?objects", "<+"};
@@ -189,6 +205,10 @@ static void print_text(struct heap_command *c, FILE *out) {
   question_head(&c->h.q, out);
   print_summary(c, out);
   fputc('\n', out);
+  if (!(c->view.nodes[0].total[c->view.main].samples > 0)) {
+    print_nothing(c, out);
+    return;
+  }
   table_init(&table, titles, columns);
   table.keys = 1;
   add_rows(c, &table, top);
@@ -229,6 +249,10 @@ static void put_total(struct eva_json *json, const struct heap_command *c) {
   else eva_json_null(json);
   eva_json_uint_at(json, "since_ns", s->start_ns);
   eva_json_uint_at(json, "ns", s->ns);
+  eva_json_key(json, "sampling_ended_ns");
+  if (s->over) eva_json_uint(json, s->over_ns);
+  else eva_json_null(json);
+  eva_json_uint_at(json, "running_profiles", s->running);
   eva_json_uint_at(json, "torn_profiles", s->torn);
   eva_json_uint_at(json, "dropped_profiles", s->dropped);
   eva_json_uint_at(json, "lost_sites", s->lost_entries);

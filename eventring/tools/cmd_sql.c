@@ -25,6 +25,7 @@ struct sql_output {
   char **titles;
   int columns;
   uint64_t rows; /* of the table */
+  bool has_rows; /* the query */
 };
 
 /* ---- Rows ----------------------------------------------------------------------------------- */
@@ -51,6 +52,7 @@ static void end_query(struct sql_output *o) {
     eva_json_line(&o->writer);
   } else {
     table_print(&o->table, stdout, 0);
+    if (!o->has_rows) puts("no rows");
   }
   for (int i = 0; i < o->columns; i++) free(o->titles[i]);
   free(o->titles);
@@ -61,6 +63,7 @@ static void on_columns(void *context, const char *const *names, int count) {
   struct sql_output *o = context;
   end_query(o);
   o->is_open = true;
+  o->has_rows = false;
   o->columns = count;
   o->titles = need_zeroed((size_t)count + 1, sizeof *o->titles);
   for (int i = 0; i < count; i++) {
@@ -105,6 +108,7 @@ static void put_text(struct sql_output *o, const struct export_cell *cell) {
 
 static int on_row(void *context, const struct export_cell *cells, int count) {
   struct sql_output *o = context;
+  o->has_rows = true;
   if (o->json) eva_json_open_object(&o->writer);
   for (int i = 0; i < count; i++) {
     if (o->json) eva_json_key(&o->writer, o->titles[i]), put_json(o, &cells[i]);

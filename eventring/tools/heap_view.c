@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/units.h"
+
 const char *const heap_by_names[] = {
     [BY_STACK] = "stack", [BY_LINE] = "line", [BY_FUNCTION] = "function", [BY_KIND] = "kind",
     [BY_ORIGIN] = "origin", [BY_SPAN] = "span", [BY_DOMAIN] = "domain", [BY_DOMAIN + 1] = NULL};
@@ -232,4 +234,14 @@ void heap_label(char label[HEAP_LABEL], const struct heap_view *v, const struct 
   used += (size_t)sprintf(label + used, "  ");
   used += shorten(label + used, source, SOURCE, true);
   if (line) sprintf(label + used, ":%" PRIu32, line);
+}
+
+bool heap_as_of(char text[static HEAP_AS_OF], const struct eva_heap *heap, uint64_t start_ns) {
+  const struct eva_heap_state *s = eva_heap_state(heap);
+  char figure[EVA_FIGURE];
+  if (!s->over || s->over_ns < start_ns) return false;
+  snprintf(text, HEAP_AS_OF, "when %ssampling ended, %s after the start",
+           s->running ? "some " : "",
+           eva_duration_text(figure, s->over_ns - start_ns));
+  return true;
 }

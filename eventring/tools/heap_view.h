@@ -41,4 +41,9 @@ const char *heap_name(const struct heap_view *view, const struct heap_node *node
                       char number[24]);
 const char *heap_source(const struct heap_view *view, const struct heap_node *node);
 
+/* Of when what is alive is, if it is not of now: "when sampling ended, 1.2 s after the start".
+   False: sampling goes on, or did so to the end. */
+enum { HEAP_AS_OF = 64 };
+bool heap_as_of(char text[static HEAP_AS_OF], const struct eva_heap *heap, uint64_t start_ns);
+
 #endif

@@ -96,6 +96,82 @@ is "survivors are fewer" true \
 "$EVENTRING" heap --json --domain 5 "$file" >window.json
 is "another domain" 0 "$(query window.json '.rows | length')"
 
+# ---- After an orderly end: what was alive then, also out of events. A program that knows what
+# it keeps: 2,000 tables that lived through twelve collections, 300 that are younger, and none
+# of what it made besides.
+
+cat >keep.lua <<'LUA'
+local function old(i) return setmetatable({ i }, { __name = "Old" }) end
+local function young(i) return setmetatable({ i }, { __name = "Young" }) end
+KEPT = {}
+for i = 1, 2000 do KEPT[i] = old(i) end
+for i = 1, 12 do collectgarbage() end
+for i = 1, 300 do KEPT[#KEPT + 1] = young(i) end
+for i = 1, 300 do local t = young(i) end
+LUA
+SAROS_MEMPROF=1 SAROS_EVENTRING_STREAM=./keep.eventring SAROS_EVENTRING_PRESERVE=1 "$SAROS" keep.lua ||
+  fail "keep.lua"
+tables_of() { # FUNCTION [OPTION...]: objects that are alive
+  local function=$1
+  shift
+  "$EVENTRING" heap --json --by function --live "$@" keep.eventring >keep.json || fail "heap $*"
+  query keep.json "[.rows[] | select(.name == \"$function\") | .live_objects] | add // 0"
+}
+old=$(tables_of old)
+[ "$old" -ge 4000 ] || fail "objects of 2000 tables: $old"
+for options in "--since 0" "--last 1000" "--survived 5" "--survived 12"; do
+  is "old ones that are alive, $options" "$old" "$(tables_of old $options)"
+done
+is "young ones that are alive" "$(tables_of young)" "$(tables_of young --since 0)"
+is "no young one is old" 0 "$(tables_of young --survived 5)"
+"$EVENTRING" heap --json keep.eventring >profile.json || fail "heap of profiles"
+"$EVENTRING" heap --json --since 0 keep.eventring >events.json || fail "heap of events"
+is "events and profiles agree" "$(query profile.json '[.total | .live_bytes, .live_objects]')" \
+  "$(query events.json '[.total | .live_bytes, .live_objects]')"
+is "when sampling ended" true "$(query events.json '.total | .sampling_ended_ns > 0 and
+  .running_profiles == 0')"
+"$EVENTRING" heap keep.eventring >keep.txt || fail "heap, text"
+has "of when it is" "alive is what was alive when sampling ended" "$(cat keep.txt)"
+"$EVENTRING" autopsy keep.eventring >keep.txt || fail "autopsy"
+has "autopsy: of when it is" "Memory in use when sampling ended" "$(cat keep.txt)"
+
+# an answer without rows says so
+"$EVENTRING" heap --survived 500 keep.eventring >none.txt || fail "--survived 500"
+has "nothing survived" "nothing that was sampled lived through 500 collections" "$(cat none.txt)"
+"$EVENTRING" heap --last 0.000001 keep.eventring >none.txt || fail "--last"
+has "nothing in the window" "nothing that was sampled was allocated within" "$(cat none.txt)"
+"$EVENTRING" heap --domain 5 keep.eventring >none.txt || fail "--domain 5"
+has "nothing of a domain" "nothing that was sampled in this domain" "$(cat none.txt)"
+
+# while the program goes on without being sampled
+cat >off.lua <<'LUA'
+KEPT = {}
+for i = 1, 2000 do KEPT[i] = { i } end
+collectgarbage()
+while not io.open "stop" do for i = 1, 1000 do local t = { i } end end
+LUA
+rm -f stop
+SAROS_MEMPROF=0.1 SAROS_EVENTRING_PREFIX=. "$SAROS" off.lua &
+off=$!
+await $off
+is_sampled() { "$EVENTRING" heap --json $off >off.json 2>off.txt &&
+  [ "$(query off.json '.total | .collections > 0 and .sampling_ended_ns == null')" = true ]; }
+until_so is_sampled || fail "a live process: $(cat off.txt)"
+"$EVENTRING" heap $off >off.txt || fail "heap of a live process"
+is "sampled now" 0 "$(grep -c "sampling ended" off.txt)"
+"$EVENTRING" control $off --memprof off >off.txt 2>&1 || fail "control --memprof off: $(cat off.txt)"
+has_ended() { "$EVENTRING" heap --json $off >off.json 2>off.txt &&
+  [ "$(query off.json '.total.sampling_ended_ns > 0')" = true ]; }
+until_so has_ended || fail "sampling was switched off: $(cat off.json off.txt)"
+"$EVENTRING" heap $off >off.txt || fail "heap after sampling"
+has "of when it is" "alive is what was alive when sampling ended" "$(cat off.txt)"
+"$EVENTRING" autopsy --brief $off >off.txt || fail "autopsy after sampling"
+has "autopsy: of when it is" "Memory in use when sampling ended" "$(cat off.txt)"
+"$EVENTRING" autopsy --json $off >off.json || fail "autopsy --json after sampling"
+is "autopsy as JSON" true "$(query off.json '.sites_sampling_ended_ns > 0')"
+touch stop
+wait $off || fail "off.lua"
+
 # ---- The peak is at least what is alive, and a second profile does not make it smaller
 
 peak_of() { # OPTION...: sets `peak` to that of the recording `file`
