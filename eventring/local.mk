@@ -208,6 +208,7 @@ eventring_eventring_SOURCES = \
 	eventring/tools/profile_export.c \
 	eventring/tools/profile_diff.c eventring/tools/profile_diff.h \
 	eventring/tools/sample_diff.c eventring/tools/sample_diff.h \
+	eventring/tools/diff_match.c eventring/tools/diff_match.h \
 	eventring/tools/diff_rows.c eventring/tools/diff_rows.h \
 	eventring/tools/sample_names.c eventring/tools/sample_names.h \
 	eventring/tools/perf_text.c eventring/tools/perf_text.h \

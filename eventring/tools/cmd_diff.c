@@ -15,25 +15,24 @@
 #include "profile_diff.h"
 #include "text_table.h"
 
-/* With fewer runs than a test takes, only what is beyond this factor counts as a change:
-   times of one run differ by much from those of the next, amounts by little. */
-static double factor_for(const struct figure *figure, size_t runs_a_side) {
-  if (figure->unit != UNIT_NS) return 1.1;
-  return runs_a_side == 1 ? 3 : 2;
-}
+static bool has_few(const struct runs *runs) { return runs->count / 2 < EVA_LEAST_RUNS; }
 
-static bool is_beyond(const struct figure *figure, size_t runs_a_side) {
-  const struct eva_comparison *c = &figure->comparison;
-  double factor = factor_for(figure, runs_a_side);
-  if (figure->group > FIGURES_WORK || !(c->a > 0) || !(c->b > 0)) return false;
-  return c->b / c->a > factor || c->a / c->b > factor;
-}
-
+/* With fewer runs than a test takes, nothing says by how much times differ from run to run. What
+   is exact differs or does not. */
 static void judge_few(struct runs *runs) {
-  size_t half = runs->count / 2;
-  for (size_t i = 0; half < EVA_LEAST_RUNS && i < runs->figures; i++)
-    if (runs->figure[i].compared)
-      runs->figure[i].comparison.changed = is_beyond(&runs->figure[i], half);
+  for (size_t i = 0; has_few(runs) && i < runs->figures; i++) {
+    struct figure *figure = &runs->figure[i];
+    const double a = figure->comparison.a, b = figure->comparison.b;
+    figure->comparison.changed =
+        figure->compared && figure->exact && fabs(b - a) > 1e-9 * fmax(fabs(a), fabs(b));
+  }
+}
+
+static const char *verdict_of(const struct runs *runs, const struct figure *figure) {
+  const bool changed = figure->comparison.changed;
+  if (!has_few(runs)) return changed ? "changed" : "no change";
+  if (!figure->exact) return "too few runs to tell";
+  return changed ? "different" : "the same";
 }
 
 static size_t changes(const struct runs *runs) {
@@ -62,9 +61,12 @@ static void cell_change(struct table *table, double change) {
   table_cell(table, text);
 }
 
-static void figure_row(struct table *table, const struct figure *figure) {
+static void figure_row(struct table *table, const struct runs *runs,
+                       const struct figure *figure) {
   const struct eva_comparison *c = &figure->comparison;
-  char text[64] = "-";
+  char text[64];
+  snprintf(text, sizeof text, "%s",
+           has_few(runs) && !figure->exact ? verdict_of(runs, figure) : "-");
   table_cell(table, figure->name);
   cell_value(table, figure->unit, c->a);
   cell_value(table, figure->unit, c->b);
@@ -72,7 +74,7 @@ static void figure_row(struct table *table, const struct figure *figure) {
   if (c->tested)
     snprintf(text, sizeof text, "%+.1f to %+.1f %%", 100 * c->low, 100 * c->high);
   table_cell(table, text);
-  table_cell(table, c->changed ? "changed" : "");
+  table_cell(table, c->changed ? verdict_of(runs, figure) : "");
 }
 
 static int weightier_first(const void *a, const void *b) {
@@ -91,7 +93,7 @@ static void print_group(const struct runs *runs, enum figure_group group, const 
     if (runs->figure[i].compared && runs->figure[i].group == group)
       list[count++] = &runs->figure[i];
   if (group == FIGURES_SPANS) qsort(list, count, sizeof *list, weightier_first);
-  for (size_t i = 0; i < count && i < most; i++) figure_row(&table, list[i]);
+  for (size_t i = 0; i < count && i < most; i++) figure_row(&table, runs, list[i]);
   if (count) printf("\n%s\n", title);
   table.keys = 1;
   table_print(&table, stdout, 2);
@@ -114,27 +116,27 @@ static void print_side(const struct runs *runs, size_t side) {
   putchar('\n');
 }
 
-static void print_verdict(const struct runs *runs) {
-  size_t half = runs->count / 2, count = changes(runs);
-  if (half < EVA_LEAST_RUNS)
-    printf("\nToo few runs to tell change from noise: it takes %d a side, better 5. So only\n"
-           "what is far apart counts (times %.0f-fold, amounts by 10 %%).\n",
-           EVA_LEAST_RUNS, half == 1 ? 3.0 : 2.0);
-  if (count == 0) {
-    puts("\nNo change.");
-    return;
-  }
-  fputs("\nChanged:", stdout);
+static void print_changes(const struct runs *runs, const char *title) {
   const char *comma = " ";
+  printf("\n%s:", title);
   for (size_t i = 0; i < runs->figures; i++) {
     const struct figure *figure = &runs->figure[i];
     if (!figure->compared || !figure->comparison.changed) continue;
     fputs(comma, stdout);
     print_foreign_text(stdout, figure->name);
-    printf(" %+.1f %%", 100 * figure->comparison.change);
+    if (isfinite(figure->comparison.change)) printf(" %+.1f %%", 100 * figure->comparison.change);
+    else fputs(" new", stdout);
     comma = ";\n         ";
   }
   puts(".");
+}
+
+static void print_verdict(const struct runs *runs) {
+  if (has_few(runs))
+    printf("\nTimes: too few runs to tell a change from noise: it takes %d a side, better 5.\n",
+           EVA_LEAST_RUNS);
+  if (changes(runs)) print_changes(runs, has_few(runs) ? "Different" : "Changed");
+  else puts(has_few(runs) ? "\nCounts and amounts are the same." : "\nNo change.");
 }
 
 static void print_text(const struct runs *runs, uint64_t top) {
@@ -170,7 +172,8 @@ static void put_number(struct eva_json *json, const char *key, double value, boo
   else eva_json_null(json);
 }
 
-static void put_figure(struct eva_json *json, const struct figure *figure) {
+static void put_figure(struct eva_json *json, const struct runs *runs,
+                       const struct figure *figure) {
   static const char *const units[] = {"ns", "bytes", "count"};
   static const char *const groups[] = {"run", "work", "collector", "spans"};
   const struct eva_comparison *c = &figure->comparison;
@@ -185,12 +188,13 @@ static void put_figure(struct eva_json *json, const struct figure *figure) {
   put_number(json, "high", c->high, c->tested);
   put_number(json, "p", c->p, c->tested);
   eva_json_bool_at(json, "changed", c->changed);
+  eva_json_string_at(json, "verdict", verdict_of(runs, figure));
   eva_json_close_object(json);
 }
 
 static void print_json(const struct runs *runs) {
   struct eva_json json;
-  bool enough = runs->count / 2 >= EVA_LEAST_RUNS;
+  const char *none = has_few(runs) ? "too few runs to tell" : "no change";
   eva_json_start(&json, stdout);
   eva_json_open_object(&json);
   eva_json_uint_at(&json, "version", 1);
@@ -199,13 +203,13 @@ static void print_json(const struct runs *runs) {
   eva_json_key(&json, "total");
   eva_json_open_object(&json);
   eva_json_uint_at(&json, "runs", runs->count / 2);
-  eva_json_bool_at(&json, "enough", enough);
-  eva_json_string_at(&json, "verdict", changes(runs) ? "changed" : "no change");
+  eva_json_bool_at(&json, "enough", !has_few(runs));
+  eva_json_string_at(&json, "verdict", !changes(runs) ? none : has_few(runs) ? "different" : "changed");
   eva_json_close_object(&json);
   eva_json_key(&json, "rows");
   eva_json_open_array(&json);
   for (size_t i = 0; i < runs->figures; i++)
-    if (runs->figure[i].compared) put_figure(&json, &runs->figure[i]);
+    if (runs->figure[i].compared) put_figure(&json, runs, &runs->figure[i]);
   eva_json_close_array(&json);
   eva_json_close_object(&json);
   eva_json_line(&json);

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "diff_match.h"
+
 #define ALPHA 0.05
 
 struct diff_row *diff_rows_add(struct diff_rows *d, const char *name, const char *source,
@@ -17,6 +19,7 @@ struct diff_row *diff_rows_add(struct diff_rows *d, const char *name, const char
   }
   struct diff_row *row = &d->rows[d->count++];
   *row = (struct diff_row){.name = need_copy(name), .source = need_copy(source), .line = line,
+                           .run = d->run,
                            .own = need_zeroed(d->runs, sizeof *row->own)};
   return row;
 }
@@ -48,22 +51,27 @@ static void add(const struct diff_rows *d, struct diff_row *to, const struct dif
     to->calls[side] += from->calls[side];
     to->spread[side] += from->spread[side];
   }
+  if (!to->line_on[from->run % 2]) to->line_on[from->run % 2] = from->line;
 }
 
-/* Rows of the same function, one a run, become one. */
+/* Rows of the same function, one a run, become one: that of the first run. */
 static void match(struct diff_rows *d) {
+  struct diff_place *places = need_zeroed(d->count + 1, sizeof *places);
   size_t kept = 0;
-  if (d->count) qsort(d->rows, d->count, sizeof *d->rows, by_name);
+  for (size_t i = 0; i < d->count; i++)
+    places[i] = (struct diff_place){.name = d->rows[i].name, .source = d->rows[i].source,
+                                    .line = d->rows[i].line, .run = d->rows[i].run};
+  diff_match(places, d->count, d->runs, d->lines);
   for (size_t i = 0; i < d->count; i++) {
-    struct diff_row *to = kept ? &d->rows[kept - 1] : NULL, *from = &d->rows[i];
-    if (to && by_name(to, from) == 0) {
-      add(d, to, from);
-      free_row(from);
-    } else {
-      d->rows[kept++] = *from;
-    }
+    d->rows[i].line_on[d->rows[i].run % 2] = d->rows[i].line;
+    if (places[i].same != i) add(d, &d->rows[places[i].same], &d->rows[i]);
+  }
+  for (size_t i = 0; i < d->count; i++) {
+    if (places[i].same != i) free_row(&d->rows[i]);
+    else d->rows[kept++] = d->rows[i];
   }
   d->count = kept;
+  free(places);
 }
 
 /* ---- Comparing -------------------------------------------------------------------------- */
@@ -102,9 +110,24 @@ static int by_change(const void *left, const void *right) {
 
 static void name_cell(struct table *table, const struct diff_row *row) {
   char name[512];
-  if (row->line) snprintf(name, sizeof name, "%s %s:%u", row->name, row->source, row->line);
+  const uint32_t a = row->line_on[0], b = row->line_on[1];
+  if (a && b && a != b)
+    snprintf(name, sizeof name, "%s %s:%u (B: %u)", row->name, row->source, a, b);
+  else if (row->line) snprintf(name, sizeof name, "%s %s:%u", row->name, row->source, row->line);
   else snprintf(name, sizeof name, "%s%s%s", row->name, row->source[0] ? " " : "", row->source);
   table_cell(table, name);
+}
+
+/* What is exact, calls, differs or does not; with few runs, of times nobody knows. */
+static bool has_other_counts(const struct diff_kind *kind, const struct diff_row *row) {
+  return kind->has_counts && row->calls[0] != row->calls[1];
+}
+
+static const char *verdict_of(const struct diff_kind *kind, const struct diff_rows *d,
+                              const struct diff_row *row, char text[static 64]) {
+  if (!has_few(d)) return row->comparison.changed ? kind->verdict(row, text) : "";
+  if (has_other_counts(kind, row)) return "calls";
+  return row->comparison.changed ? "few runs" : "";
 }
 
 static void print_text(const struct diff_kind *kind, const struct diff_rows *d, uint64_t top) {
@@ -112,8 +135,8 @@ static void print_text(const struct diff_kind *kind, const struct diff_rows *d, 
   char text[64];
   kind->heading(d);
   if (has_few(d))
-    printf("Too few runs to know how they differ: it takes %d a side. %s\n", EVA_LEAST_RUNS,
-           kind->few);
+    printf("Times: too few runs to tell a change from noise: it takes %d a side.\n%s\n",
+           EVA_LEAST_RUNS, kind->few);
   putchar('\n');
   table_init(&table, kind->titles, kind->columns);
   for (size_t i = 0; i < d->count && i < top; i++) {
@@ -122,7 +145,7 @@ static void print_text(const struct diff_kind *kind, const struct diff_rows *d, 
     kind->cells(&table, d, row);
     snprintf(text, sizeof text, "%.2g", row->comparison.p);
     table_cell(&table, row->comparison.tested ? text : "-");
-    table_cell(&table, row->comparison.changed ? kind->verdict(row, text) : "");
+    table_cell(&table, verdict_of(kind, d, row, text));
   }
   table.keys = 1;
   table_print(&table, stdout, 2);
@@ -134,11 +157,15 @@ static void put_row(struct eva_json *json, const struct diff_kind *kind,
   eva_json_string_at(json, "name", row->name);
   eva_json_string_at(json, "source", row->source);
   eva_json_uint_at(json, "line", row->line);
+  eva_json_uint_at(json, "a_line", row->line_on[0]);
+  eva_json_uint_at(json, "b_line", row->line_on[1]);
   kind->put_row(json, d, row);
   eva_json_key(json, "p");
   if (row->comparison.tested) eva_json_double(json, row->comparison.p);
   else eva_json_null(json);
-  eva_json_bool_at(json, "changed", row->comparison.changed);
+  eva_json_bool_at(json, "changed", row->comparison.changed && !has_few(d));
+  eva_json_bool_at(json, "differs", row->comparison.changed);
+  if (kind->has_counts) eva_json_bool_at(json, "counts_differ", has_other_counts(kind, row));
   eva_json_close_object(json);
 }
 
@@ -166,7 +193,7 @@ int diff_rows(const struct diff_kind *kind, const struct profile_diff *options,
               size_t count) {
   struct diff_rows d = {.runs = count, .total = need_zeroed(count, sizeof *d.total)};
   int status = -1;
-  for (size_t i = 0; status < 0 && i < count; i++) status = read(&d, paths[i], i);
+  for (size_t i = 0; status < 0 && i < count; i++) status = read(&d, paths[d.run = i], i);
   if (status < 0) {
     uint64_t top = options->top ? options->top : options->json ? UINT64_MAX : 20;
     match(&d);

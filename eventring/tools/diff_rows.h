@@ -3,9 +3,10 @@
  * calls and of samples have in common.
  *
  * Runs are those of A and B in turn, an even number; a side is 0 (A) or 1 (B). Rows are read
- * one a function and run, and matched by name, source and line. With EVA_LEAST_RUNS runs a side
- * or more they are compared by Welch's test (analysis/compare.h), with fewer as the kind says.
- * Of all functions together one is found by chance in 20 comparisons at most (Holm). */
+ * one a function and run, and matched by name and place (diff_match.h). With EVA_LEAST_RUNS runs
+ * a side or more they are compared by Welch's test (analysis/compare.h). With fewer it is said
+ * what differs within these runs, as the kind says, and nothing has changed: nobody knows by how
+ * much runs differ. Of all functions together one is found by chance in 20 comparisons at most (Holm). */
 #ifndef EVENTRING_TOOL_DIFF_ROWS_H
 #define EVENTRING_TOOL_DIFF_ROWS_H
 
@@ -20,6 +21,8 @@
 struct diff_row {
   char *name, *source;
   uint32_t line;
+  size_t run;       /* that it was read of */
+  uint32_t line_on[2]; /* on each side; 0: not there, or not known */
   double *own;      /* of each run; what it is, the kind says */
   double calls[2];  /* of all runs of a side */
   double spread[2]; /* variance of a call's duration over the square of its mean, times calls */
@@ -31,6 +34,8 @@ struct diff_row {
 struct diff_rows {
   struct diff_row *rows;
   size_t count, room, runs;
+  size_t run;    /* that is being read */
+  bool lines;    /* rows are lines of functions */
   double *total; /* of each run */
 };
 
@@ -49,6 +54,7 @@ struct diff_kind {
   size_t columns;
   void (*cells)(struct table *table, const struct diff_rows *d, const struct diff_row *row);
   const char *(*verdict)(const struct diff_row *row, char text[static 64]); /* of a change */
+  bool has_counts; /* the calls of a row are exact: where they differ, it is said */
   void (*put_total)(struct eva_json *json, const struct diff_rows *d);
   void (*put_row)(struct eva_json *json, const struct diff_rows *d, const struct diff_row *row);
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* heap_diff.c: what grew between two heap profiles, of which figures are estimates.
  *
- * Rows are matched by their names, sources and lines: two recordings of a program have
- * different ids. The error of a difference is that of two independent estimates; of two
+ * Rows are matched by name and place (diff_match.h): two recordings of a program have
+ * different ids, and it may have been edited in between. The error of a difference is that of two independent estimates; of two
  * copies of one process, in which some blocks are the same, that is more than it is. A
  * difference counts if it is beyond three standard errors. */
 #include "heap_diff.h"
@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "analysis/units.h"
+#include "diff_match.h"
 #include "heap_question.h"
 #include "heap_view.h"
 #include "text_table.h"
@@ -29,6 +30,7 @@ struct row {
   char *name;
   const char *source;
   uint32_t line;
+  size_t side;
   char label[HEAP_LABEL];
   struct eva_amount live[2], allocated[2]; /* of A and of B */
 };
@@ -60,18 +62,12 @@ static void add_rows(struct diff *d, int which) {
     struct row *row = &d->rows[d->count++];
     char number[24];
     *row = (struct row){.name = need_copy(heap_name(v, node, number)),
-                        .source = heap_source(v, node), .line = node->line};
+                        .source = heap_source(v, node), .line = node->line,
+                        .side = (size_t)which};
     heap_label(row->label, v, node);
     row->live[which] = node->total[EVA_LIVE];
     row->allocated[which] = node->total[EVA_ALLOCATED];
   }
-}
-
-static int compare_names(const void *left, const void *right) {
-  const struct row *a = left, *b = right;
-  int order = strcmp(a->name, b->name);
-  if (!order) order = strcmp(a->source, b->source);
-  return order ? order : (a->line > b->line) - (a->line < b->line);
 }
 
 static double delta(const struct row *r) { return r->live[1].bytes - r->live[0].bytes; }
@@ -88,22 +84,26 @@ static int compare_deltas(const void *left, const void *right) {
   return (delta(a) < delta(b)) - (delta(a) > delta(b));
 }
 
-/* Rows of the same name become one. */
-static void match(struct diff *d) {
+/* Rows of the same place become one: that of A, if it has one. */
+static void match(struct diff *d, bool lines) {
+  struct diff_place *places = need_zeroed(d->count + 1, sizeof *places);
   size_t kept = 0;
-  if (d->count) qsort(d->rows, d->count, sizeof *d->rows, compare_names);
+  for (size_t i = 0; i < d->count; i++)
+    places[i] = (struct diff_place){.name = d->rows[i].name, .source = d->rows[i].source,
+                                    .line = d->rows[i].line, .run = d->rows[i].side};
+  diff_match(places, d->count, 2, lines);
   for (size_t i = 0; i < d->count; i++) {
-    struct row *to = kept ? &d->rows[kept - 1] : NULL, *from = &d->rows[i];
-    if (!to || compare_names(to, from) != 0) {
-      d->rows[kept++] = *from;
-      continue;
-    }
-    for (int side = 0; side < 2; side++) {
+    struct row *to = &d->rows[places[i].same], *from = &d->rows[i];
+    for (int side = 0; to != from && side < 2; side++) {
       eva_amount_add(&to->live[side], &from->live[side]);
       eva_amount_add(&to->allocated[side], &from->allocated[side]);
     }
-    free(from->name);
   }
+  for (size_t i = 0; i < d->count; i++) {
+    if (places[i].same != i) free(d->rows[i].name);
+    else d->rows[kept++] = d->rows[i];
+  }
+  free(places);
   d->count = kept;
   if (d->count) qsort(d->rows, d->count, sizeof *d->rows, compare_deltas);
 }
@@ -123,6 +123,13 @@ static double total(const struct diff *d, int side) {
   return d->side[side].view.nodes[0].total[EVA_LIVE].bytes;
 }
 
+static void print_as_of(const struct diff *d) {
+  char as_of[HEAP_AS_OF];
+  for (int side = 0; side < 2; side++)
+    if (heap_as_of(as_of, d->side[side].h.heap, d->side[side].h.q.info.start_ns))
+      printf("alive in %c: %s\n", 'A' + side, as_of);
+}
+
 static void print_text(const struct diff *d, const char *by, uint64_t top) {
   static const char *titles[] = {"change", "error", "A", "B", "<+"};
   char last[32], a[EVA_FIGURE], b[EVA_FIGURE], figure[EVA_FIGURE];
@@ -130,8 +137,10 @@ static void print_text(const struct diff *d, const char *by, uint64_t top) {
   struct table table;
   snprintf(last, sizeof last, "<+%s", by);
   titles[4] = last;
-  printf("alive in A %s, in B %s; what differs by more than %d standard errors:\n\n",
+  printf("alive in A %s, in B %s; what differs by more than %d standard errors:\n",
          eva_bytes_text(a, whole(total(d, 0))), eva_bytes_text(b, whole(total(d, 1))), SIGMAS);
+  print_as_of(d);
+  putchar('\n');
   table_init(&table, titles, sizeof titles / sizeof titles[0]);
   table.keys = 1;
   for (; shown < d->count && shown < top && is_beyond(&d->rows[shown]); shown++) {
@@ -208,7 +217,7 @@ int heap_diff(const struct command *self, const struct heap_diff *options, char 
     if (status < 0) add_rows(&d, side);
   }
   if (status < 0) {
-    match(&d);
+    match(&d, by == BY_LINE);
     uint64_t top = options->top ? options->top : options->json ? UINT64_MAX : 20;
     if (options->json) print_json(&d, by, top);
     else print_text(&d, heap_by_names[by], top);

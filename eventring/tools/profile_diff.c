@@ -149,7 +149,9 @@ static const char *const titles[] = {"<+function", "own A", "own B", "a call A",
                                      "<"};
 static const struct diff_kind kind = {
     .value = own_of_run, .compare = compare_calls, .matters = matters, .heading = print_heading,
-    .few = "So the own time of a call is\ncompared within the runs, and must differ by a tenth.",
+    .has_counts = true,
+    .few = "Counts are exact: `calls' is where they differ. The own time of a call is compared\n"
+           "within the runs: `few runs' is where it differs by a tenth, and p is small.",
     .titles = titles, .columns = sizeof titles / sizeof titles[0], .cells = put_cells,
     .verdict = change_text, .put_total = put_total, .put_row = put_row};
 

@@ -8,8 +8,8 @@
  * How fast a machine is during a run is seen at the collector, by the time that it takes for
  * its work; so CPU times are compared as they would be at equal speed. Of work it is what was
  * allocated, how many steps the collector took and what these did (the counter pause_work, if
- * there is one): a change of a tenth stands out from one run a side, whatever else the machine
- * does. Where there is no such counter, the time in the collector and the mean length of its
+ * there is one), whatever else the machine does. These are exact: with fewer runs than a test
+ * takes it is still said where they differ, and of times nothing. Where there is no such counter, the time in the collector and the mean length of its
  * steps are main figures, too.
  * Where events are missing, sums are those of a second. */
 #include "runs.h"
@@ -49,7 +49,7 @@ static struct figure *figure_at(struct runs *runs, const char *name, enum unit u
     runs->figure = need_resized(runs->figure, runs->room, sizeof *runs->figure);
   }
   struct figure *figure = &runs->figure[runs->figures++];
-  *figure = (struct figure){.unit = unit, .group = group};
+  *figure = (struct figure){.unit = unit, .group = group, .exact = unit != UNIT_NS};
   snprintf(figure->name, sizeof figure->name, "%s", name);
   figure->value = need_zeroed(runs->count, sizeof *figure->value);
   for (size_t i = 0; i < runs->count; i++) figure->value[i] = NAN;
@@ -90,7 +90,9 @@ static void set_sum(const struct reading_run *run, const char *name, enum unit u
   bool whole = tally->totals.missed + tally->totals.lost == 0;
   snprintf(text, sizeof text, whole ? "%s" : "%s, a second", name);
   double seconds = (double)tally->all.watched / 1e9;
-  if (whole || seconds > 0) set(run, text, unit, group, whole ? sum : sum / seconds, sum);
+  if (!whole && !(seconds > 0)) return;
+  set(run, text, unit, group, whole ? sum : sum / seconds, sum);
+  if (!whole) figure_at(run->runs, text, unit, group)->exact = false;
 }
 
 static void set_span(void *context, const struct eva_tally_entry *entry) {

@@ -20,6 +20,7 @@ struct figure {
   double *value;       /* a run; NAN: it has none */
   struct eva_comparison comparison; /* figures that all runs have */
   bool compared;
+  bool exact;          /* a count or an amount, not of a second: runs that do the same have it */
 };
 
 struct run {

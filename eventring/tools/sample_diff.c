@@ -65,6 +65,7 @@ struct heading {
   bool sampled;
   char by[16];
   double ns, samples;
+  double stacks; /* that were read: one may stand for several samples */
 };
 
 /* Why shares cannot be made of it; NULL: they can. `own`: the sum of the rows. */
@@ -74,6 +75,7 @@ static const char *fault(const struct heading *h, double own) {
     return "its rows are not functions or lines (profile --by)";
   if (!(h->samples >= 1 && h->ns > 0 && h->ns < 1e300 && h->samples < 1e15))
     return "it has no samples";
+  if (!(h->stacks >= 1 && h->stacks <= h->samples)) return "it has no stacks, or more than samples";
   if (own < h->ns * (1 - 1e-9)) return "rows are missing (write it with profile --top 0)";
   return own > h->ns * (1 + 1e-9) ? "its rows are more than its total" : NULL;
 }
@@ -111,6 +113,7 @@ static const char *take_profile(const json_t *json, struct diff_rows *d, size_t 
   snprintf(h->by, sizeof h->by, "%s", text_at(json, "by"));
   h->ns = number_at(total, "ns");
   h->samples = number_at(total, "samples");
+  h->stacks = json_object_get(total, "stacks") ? number_at(total, "stacks") : h->samples;
   json_array_foreach(rows, i, row)
     if (!take_row(row, d, run)) return "a row without a name, or with a wrong line or time";
   return NULL;
@@ -151,8 +154,9 @@ static int read_run(struct diff_rows *d, const char *path, size_t run) {
     complain("%s: %s", path, why);
     return STATUS_WRONG;
   }
-  for (size_t i = first; i < d->count; i++) d->rows[i].own[run] *= h.samples / h.ns;
-  d->total[run] = h.samples;
+  for (size_t i = first; i < d->count; i++) d->rows[i].own[run] *= h.stacks / h.ns;
+  d->total[run] = h.stacks;
+  d->lines |= strcmp(h.by, "line") == 0;
   return -1;
 }
 
@@ -227,7 +231,8 @@ static const char *const titles[] = {"<+function", "own A", "own B", "points", "
 static const struct diff_kind kind = {
     .value = share_of_run, .compare = compare_shares, .matters = matters,
     .heading = print_heading,
-    .few = "So samples are taken for\nindependent, and a share must differ by a point.",
+    .few = "Shares are compared within the runs, whose samples are taken for independent: `few\n"
+           "runs' is where they differ by a point, and p is small.",
     .titles = titles, .columns = sizeof titles / sizeof titles[0], .cells = put_cells,
     .verdict = change_text, .put_total = put_total, .put_row = put_row};
 

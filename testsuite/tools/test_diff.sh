@@ -46,10 +46,28 @@ is "no other number of spans" false "$(changed none.json "request, count")"
 
 # too few runs
 "$EVENTRING" diff a1.eventring b1.eventring >few.txt || fail "diff of two: $?"
-has "few" "Too few runs" "$(cat few.txt)"
+has "few" "too few runs to tell" "$(cat few.txt)"
+is "not a word of change" 0 "$(grep -ci "changed\|no change" few.txt)"
 "$EVENTRING" diff --json a1.eventring a2.eventring >few.json || fail "diff of two: $?"
 is "not enough" false "$(query few.json .total.enough)"
 is "no p" null "$(query few.json '.rows[0].p')"
+# counts and amounts are exact: of one run a side, too, they differ or do not
+"$EVENTRING" diff a1.eventring c1.eventring >few.txt || fail "diff of two: $?"
+has "more spans" "request, count +10.0 %" "$(sed -n '/^Different:/,$p' few.txt)"
+is "no word of change" 0 "$(grep -ci "changed\|no change" few.txt)"
+"$EVENTRING" diff --json a1.eventring c1.eventring >few.json || fail "diff of two: $?"
+is "different" '"different"' "$(query few.json .total.verdict)"
+is "times" '["too few runs to tell"]' \
+  "$(query few.json '[.rows[] | select(.unit == "ns").verdict] | unique')"
+is "no time has changed" '[]' "$(query few.json '[.rows[] | select(.unit == "ns" and .changed)]')"
+is "counts" '[true,"different"]' \
+  "$(query few.json '.rows[] | select(.name == "request, count") | [.changed, .verdict]')"
+"$EVENTRING" diff a1.eventring a1.eventring >few.txt || fail "diff of the same: $?"
+has "the same" "Counts and amounts are the same." "$(cat few.txt)"
+is "no word of change" 0 "$(grep -ci "changed\|no change" few.txt)"
+"$EVENTRING" diff --json a1.eventring a1.eventring >few.json || fail "diff of the same: $?"
+is "the same" '["too few runs to tell",["the same"]]' "$(query few.json \
+  '[.total.verdict, ([.rows[] | select(.unit != "ns").verdict] | unique)]')"
 
 # lines of a page (the paths may be longer)
 "$EVENTRING" diff "${pairs[@]}" >diff.txt || fail "diff as text: $?"
