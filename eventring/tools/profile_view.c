@@ -108,7 +108,8 @@ static void print_totals(const struct time_profile *profile, const struct profil
   make_rows(&rows, &sum, &profile->profiles, view);
   if (profile->sampled)
     printf("%" PRIu64 " samples, %" PRIu64 " torn (not counted), %" PRIu64
-           " without the innermost functions, %" PRIu64 " left out because it was late\n\n",
+           " without the innermost functions; %" PRIu64 " were late: the next one counts for"
+           " them\n\n",
            profile->samples, profile->torn, profile->moving, profile->late);
   else
     printf("calls over %s of %s, %zu domain%s\n\n", eva_duration_text(figure, rows.total),
@@ -226,8 +227,12 @@ static void put_head(struct eva_json *j, const struct time_profile *profile,
   eva_json_uint_at(j, "ns", rows->total);
   eva_json_uint_at(j, "domains", profile->profiles.count);
   eva_json_string_at(j, "clock", cpu ? "cpu" : "wall");
-  if (profile->sampled) eva_json_uint_at(j, "samples", profile->samples);
-  else eva_json_uint_at(j, "clock_went_back", rows->backwards);
+  if (!profile->sampled) {
+    eva_json_uint_at(j, "clock_went_back", rows->backwards);
+  } else {
+    eva_json_uint_at(j, "samples", profile->samples);
+    eva_json_uint_at(j, "stacks", profile->samples - profile->late);
+  }
   eva_json_close_object(j);
 }
 

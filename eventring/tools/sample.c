@@ -5,6 +5,11 @@
  * in a tree of that domain. The processes are not stopped and run no instruction for it. What
  * the collector or a wait takes is a node of its own, below the function in which it happens.
  *
+ * A sampler that gets no processor in time is late, and most of all while the processes run,
+ * which compete for it. To leave out what it was late for would make them seem to sleep. So a
+ * sample stands for all the time since the one before: it counts once for each period that has
+ * passed. What could not be read (torn) counts for nobody.
+ *
  * Ten times a second the processes and their domains are listed again. What was seen of one
  * that has ended stays. A process that cannot be read (yet) is tried again then: a program
  * that was just started maps its libraries first.
@@ -18,6 +23,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <time.h>
 
 #include "remote/stack.h"
@@ -43,7 +49,8 @@ struct sampled_domain {
   struct remote_reader *reader;
   struct remote_task task;
   uint32_t life;
-  bool seen; /* in the latest list */
+  bool seen;  /* in the latest list */
+  bool known; /* it was there at the last sample */
 };
 
 struct sampled_process {
@@ -65,9 +72,11 @@ struct sampling {
   struct remote_stack stack;
   uint64_t listed_ns, start_ns, end_ns;
   int64_t start_wall_ns;
-  uint64_t samples; /* counted in trees */
-  uint64_t moving;  /* of them, without the innermost frames */
-  uint64_t torn, late;
+  uint64_t samples; /* counted in trees: periods */
+  uint64_t late;    /* of them, those for which a later stack stands */
+  uint64_t moving;  /* stacks without the innermost frames */
+  uint64_t torn;
+  uint64_t reads, changed; /* stacks that were read; that changed meanwhile, at first */
 };
 
 static volatile sig_atomic_t interrupted;
@@ -227,8 +236,9 @@ static const char *activity_text(struct sampled_process *p, const struct remote_
   return NULL;
 }
 
+/* `periods`: that it stands for. */
 static void count_stack(struct sampling *s, struct sampled_process *p,
-                        struct sampled_domain *domain) {
+                        struct sampled_domain *domain, uint64_t periods) {
   const struct remote_stack *stack = &s->stack;
   struct sample_tree *tree = &s->lives[domain->life].tree;
   uint32_t node = 0;
@@ -241,8 +251,9 @@ static void count_stack(struct sampling *s, struct sampled_process *p,
       domain->about.activity == EVENTRING_ACTIVITY_WAITING)
     node = sample_tree_child(tree, node,
                              (struct sample_key){.text = activity_text(p, &domain->about)});
-  tree->nodes[node].here++;
-  s->samples++;
+  tree->nodes[node].here += periods;
+  s->samples += periods;
+  s->late += periods - 1;
   s->moving += stack->moving;
 }
 
@@ -254,19 +265,36 @@ static bool wanted(struct sampling *s, struct sampled_process *p, struct sampled
   return runs == s->options.cpu;
 }
 
-static void sample_domain(struct sampling *s, struct sampled_process *p,
-                          struct sampled_domain *domain, uint64_t now) {
+/* A stack that changes while it is read lacks its innermost frames. Where that is rare, it was a
+   moment between functions that take long, and the next moment says as much: it is read again.
+   Where it is common, functions are short, and reading again would prefer the longer of them. */
+static enum remote_result read_stack(struct sampling *s, struct sampled_domain *domain,
+                                     uint64_t now) {
+  enum { RARE = 20 };
   enum remote_result result = remote_stack_read(domain->reader, &s->stack, &domain->about, now);
+  s->reads++;
+  if (result != REMOTE_READ || !s->stack.moving) return result;
+  if (RARE * ++s->changed > s->reads) return result;
+  return remote_stack_read(domain->reader, &s->stack, &domain->about, now);
+}
+
+/* A domain that was not there at the last sample has been there for one period, for all that
+   is known. */
+static void sample_domain(struct sampling *s, struct sampled_process *p,
+                          struct sampled_domain *domain, uint64_t now, uint64_t periods) {
+  enum remote_result result = read_stack(s, domain, now);
+  if (!domain->known) periods = 1;
+  domain->known = true;
   if (result == REMOTE_GONE) s->listed_ns = 0;
   else if (!wanted(s, p, domain)) return;
   else if (result == REMOTE_TORN) s->torn++;
-  else count_stack(s, p, domain);
+  else count_stack(s, p, domain, periods);
 }
 
-static void sample_all(struct sampling *s, uint64_t now) {
+static void sample_all(struct sampling *s, uint64_t now, uint64_t periods) {
   for (size_t i = 0; i < s->process_count; i++) {
     struct sampled_process *p = s->processes[i];
-    for (size_t k = 0; k < p->domain_count; k++) sample_domain(s, p, &p->domains[k], now);
+    for (size_t k = 0; k < p->domain_count; k++) sample_domain(s, p, &p->domains[k], now, periods);
   }
 }
 
@@ -281,20 +309,15 @@ static bool goes_on(const struct sampling *s, struct launch *launch) {
   return kill(s->root, 0) == 0 || errno == EPERM;
 }
 
-/* What could not be done in time is left out, and counted. */
-static uint64_t next_due(struct sampling *s, uint64_t due, uint64_t now, uint64_t period) {
-  due += period;
-  if (due > now) return due;
-  uint64_t missed = (now - due) / period + 1;
-  s->late += missed;
-  return due + missed * period;
-}
-
 static void sleep_until(uint64_t ns) {
   struct timespec until = {.tv_sec = (time_t)(ns / 1000000000u),
                            .tv_nsec = (long)(ns % 1000000000u)};
   clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
 }
+
+/* Wakes at the time asked for: by default the kernel may add 50 us, half of the shortest
+   period. */
+static void wake_on_time(void) { prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL); }
 
 static void sample(struct sampling *s, struct launch *launch) {
   const uint64_t period = 1000000000u / s->options.hz;
@@ -306,8 +329,9 @@ static void sample(struct sampling *s, struct launch *launch) {
     uint64_t again = (early ? EARLY_AGAIN_MS : AGAIN_MS) * UINT64_C(1000000);
     if (now - s->listed_ns >= again) list_all(s, now);
     if (now >= due) {
-      sample_all(s, now);
-      due = next_due(s, due, now_ns(), period);
+      const uint64_t periods = (now - due) / period + 1;
+      sample_all(s, now, periods);
+      due += periods * period;
     }
     uint64_t wake = due < end ? due : end, most = now + again; /* to see the end soon */
     sleep_until(wake < most ? wake : most);
@@ -340,6 +364,7 @@ int sample_process(struct sampling **sampling, pid_t pid, struct launch *launch,
     sigaction(SIGINT, &stop, NULL);
     sigaction(SIGTERM, &stop, NULL);
   }
+  wake_on_time();
   sample(s, launch);
   s->end_ns = now_ns();
   return check(s, launch);

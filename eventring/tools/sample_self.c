@@ -139,7 +139,9 @@ static const char *take_line(struct self *s, const char *at, struct sample_key *
   return *at ? at + 1 : at;
 }
 
-static void count_stack(struct self *s, unsigned slot, const struct eventring_last_stack *stack) {
+/* `periods`: that it stands for (sample.c). */
+static void count_stack(struct self *s, unsigned slot, const struct eventring_last_stack *stack,
+                        uint64_t periods) {
   struct sample_key keys[MOST_DEPTH] = {{0}};
   struct sample_tree *tree = &s->tree[slot];
   size_t depth = 0;
@@ -148,23 +150,25 @@ static void count_stack(struct self *s, unsigned slot, const struct eventring_la
   for (const char *at = stack ? stack->text : ""; *at && depth < MOST_DEPTH; depth++)
     at = take_line(s, at, &keys[depth]);
   while (depth-- > 0) node = sample_tree_child(tree, node, keys[depth]);
-  tree->nodes[node].here++;
-  s->samples++;
+  tree->nodes[node].here += periods;
+  s->samples += periods;
+  s->late += periods - 1;
 }
 
-static void count_all(struct self *s, uint64_t domain, uint64_t asked_ns) {
+static void count_all(struct self *s, uint64_t domain, uint64_t asked_ns, uint64_t periods) {
   struct eventring_last_stack stack;
   struct eventring_domain_info info;
   for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++) {
     if ((domain != UINT64_MAX && domain != slot) || !is_alive(s->cursor, slot)) continue;
-    if (!s->tree[slot].nodes) {
+    const bool known = s->tree[slot].nodes != NULL;
+    if (!known) {
       sample_tree_open(&s->tree[slot]);
       if (eventring_cursor_domain(s->cursor, slot, &info) == 0)
         memcpy(s->name[slot], info.name, sizeof s->name[slot]);
     }
     bool answered = eventring_cursor_last_stack(s->cursor, slot, &stack) == 0 &&
                     stack.ns >= asked_ns;
-    count_stack(s, slot, answered ? &stack : NULL);
+    count_stack(s, slot, answered ? &stack : NULL, known ? periods : 1);
   }
 }
 
@@ -175,12 +179,12 @@ static void sample_until_end(struct self *s, struct launch *launch,
     uint64_t now = now_ns();
     if (options->seconds_ns && now - start >= options->seconds_ns) return;
     if (launch) launch_check(launch);
+    const uint64_t periods = now > due ? (now - due) / period + 1 : 1;
     if (sample_self_ask(s->cursor, period / 2, &asked_ns) < 0) return;
-    count_all(s, options->domain, asked_ns);
-    due += period;
+    count_all(s, options->domain, asked_ns, periods);
+    due += periods * period;
     now = now_ns();
     if (due > now) rest(due - now);
-    for (; due + period < now; due += period) s->late++;
   }
 }
 

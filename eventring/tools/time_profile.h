@@ -14,7 +14,9 @@ struct time_profile {
   bool sampled;        /* a node's `count` is the number of samples that end in it */
   int64_t pid;         /* 0: not known */
   uint64_t period_ns;  /* of samples: what each stands for */
-  uint64_t samples, moving, torn, late;
+  uint64_t samples;    /* periods that are counted */
+  uint64_t late;       /* of them, those for which a later stack stands */
+  uint64_t moving, torn; /* stacks */
   int64_t start_wall_ns;
   char program[EVENTRING_MAX_PROGRAM + 1];
   const char *how;     /* a line about how it was measured, or NULL */

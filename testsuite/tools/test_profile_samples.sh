@@ -92,4 +92,56 @@ kill -KILL $pid
 wait $sampler || fail "sampling ended with status $?"
 is "samples instead" '"samples"' "$(query without.json .source)"
 wait $pid 2>/dev/null
+
+# A sampler that gets no processor while the program runs: it is stopped for most of that time.
+# The program knows how long it ran and how long it slept; what the sampler missed is not left
+# out, which would make that program sleep for most of its time.
+cat >truth.lua <<'END'
+local function up() local f <close> = io.open "/proc/uptime" return f:read "n" end
+local function busy(until_so)
+  local s = 0
+  repeat for i = 1, 20000 do s = s + i % 7 end until until_so()
+end
+local function nap() io.popen("sleep 0.6"):read "a" end
+while not io.open "begin" do end
+io.open("busy", "w"):close()
+local begun = up()
+busy(function() return io.open "go" end)
+local seen = up()
+busy(function() return up() - seen > 0.2 end)
+local ran = up()
+nap()
+print((ran - begun) / (up() - begun))
+END
+sample_with_a_stop() {
+  rm -f begin busy go
+  "$SAROS" truth.lua >truth.txt &
+  pid=$!
+  "$EVENTRING" profile --hz 500 --json --top 0 $pid >truth.json 2>truth.err &
+  sampler=$!
+  sleep 0.3
+  touch begin
+  until_so test -e busy
+  sleep 0.2
+  kill -STOP $sampler
+  sleep 1
+  kill -CONT $sampler
+  touch go
+  wait $pid && wait $sampler
+}
+# Within a tenth, of a share of two thirds or more; without the late ones it is below a half.
+tells_the_truth() {
+  sample_with_a_stop &&
+    jq -e --argjson truth "$(cat truth.txt)" '([.rows[] | select(.source == "truth.lua")] |
+      (map(select(.line == 2)) | .[0].inclusive_ns) as $busy |
+      (map(select(.line == 6)) | .[0].inclusive_ns) as $nap | $busy / ($busy + $nap)) as $seen |
+      ($seen - $truth | fabs) < 0.1' truth.json >seen.txt 2>&1
+}
+until_so tells_the_truth ||
+  fail "truth: $(cat truth.txt truth.err) $(jq -c '.rows[] | [.line, .inclusive_ns]' truth.json)"
+is "late ones are counted, and said" true "$(query truth.json '.total.samples * 2000000 ==
+  .total.ns and .loss.late > 100 and .total.stacks == .total.samples - .loss.late')"
+"$EVENTRING" profile --hz 500 -- "$SAROS" -e "for i = 1, 1e7 do end" >late.txt || fail "text"
+has "what late means" "were late: the next one counts for them" "$(tr '\n' ' ' <late.txt)"
+
 finish
