@@ -3,18 +3,20 @@
  *
  * libffi knows structs of scalars only. Unions, bit-fields, packed structs and arrays
  * are passed by value too, so each aggregate is described to it by a struct that the
- *   calling convention treats alike. The rules are:
- *   - up to four members of one floating type and nothing else: they go into
- *     floating-point registers (x86-64 up to 16 bytes, arm64 always);
- *   - otherwise up to 16 bytes: word by word, on x86-64 into a floating-point register
- *     when all in that word is floating;
- *   - larger ones: in memory, whatever is in them. On x86-64 small ones too, when a
- *     member is not aligned or shares the place of a long double with others.
+ * calling convention treats alike. The rules of x86-64, as gcc has them:
+ *   - up to 16 bytes: word by word (of 8 bytes), into a floating-point register if all in
+ *     that word is floating, into a general one if anything else is there, into none if
+ *     the word is padding; all in registers, or all in memory;
+ *   - larger ones, those with a member that is not aligned, and those with a long double: in
+ *     memory. A long double alone is returned where a bare one is.
+ * Those of arm64:
+ *   - up to four members of one floating type and nothing else, padding included: in
+ *     floating-point registers;
+ *   - otherwise up to 16 bytes in general registers, larger ones in memory.
+ * On both, a struct without members is not passed at all; on x86-64 one of unnamed bit-fields
+ * alone in a register only.
  */
-#include "ffi_core.h"
-
-#include <ffi.h>
-#include <string.h>
+#include "ffi_call.h"
 
 static ffi_type *scalar_type(const CType *t) {
   switch (t->access) {
@@ -34,56 +36,13 @@ static ffi_type *scalar_type(const CType *t) {
   }
 }
 
-/* ---- what an aggregate is made of ---------------------------------------- */
-
-typedef struct Parts {
-  const CType *form;  /* floating type of all parts, while `uniform` */
-  bool uniform;
-  bool long_double;
-  bool unaligned;     /* a member is not where its type would have it */
-  uint8_t integer[2]; /* words of the first 16 bytes that hold something not floating */
-} Parts;
-
-static void note_integer(Parts *parts, size_t offset, size_t size) {
-  parts->uniform = false;
-  for (size_t word = offset / 8; word <= (offset + size - 1) / 8 && word < 2; word++)
-    parts->integer[word] = 1;
-}
-
-static void look_at_type(Parts *parts, const CType *t, size_t offset) {
-  if (t->kind == CKIND_ARRAY) {
-    size_t n = t->count == COUNT_UNKNOWN ? 0 : t->count;
-    if (n > 16) n = 16; /* beyond what registers hold, more of the same changes nothing */
-    for (size_t i = 0; i < n; i++) look_at_type(parts, t->element, offset + i * t->element->size);
-  } else if (t->kind == CKIND_RECORD) {
-    const Record *r = t->record;
-    for (uint32_t i = 0; i < r->nfields; i++) {
-      const Field *f = &r->fields[i];
-      if (f->is_const || (f->is_bits && f->bits == 0)) continue;
-      if (f->is_bits)
-        note_integer(parts, offset + f->offset + f->shift / 8, (f->shift % 8 + f->bits + 7u) / 8);
-      else look_at_type(parts, f->type, offset + f->offset);
-    }
-    return;
-  }
-  if (t->kind == CKIND_ARRAY) return;
-  if (offset % t->plain->size != 0) parts->unaligned = true;
-  if (t->kind == CKIND_FLOAT) {
-    if (t->access == ACCESS_LONG_DOUBLE) parts->long_double = true;
-    if (parts->form == NULL) parts->form = t->plain;
-    else if (parts->form != t->plain) parts->uniform = false;
-  } else {
-    note_integer(parts, offset, t->size);
-  }
-}
-
-/* ---- describing it ------------------------------------------------------- */
+/* ---- describing aggregates ------------------------------------------------- */
 
 static ffi_type *new_struct(lua_State *L, const CType *t, size_t n) {
   ffi_type *type = ffi_memory(L, t->ffi, sizeof *type + (n + 1) * sizeof *type->elements);
   type->type = FFI_TYPE_STRUCT;
   type->size = t->size;
-  type->alignment = (unsigned short)(t->align > 16 ? 16 : t->align);
+  type->alignment = (unsigned short)t->align;
   type->elements = (ffi_type **)(type + 1);
   return type;
 }
@@ -94,69 +53,284 @@ static ffi_type *repeat_element(lua_State *L, const CType *t, ffi_type *element,
   return type;
 }
 
-static ffi_type *by_words(lua_State *L, const CType *t, const Parts *parts) {
-  size_t n = (t->size + 7) / 8;
-  ffi_type *type = new_struct(L, t, n);
-  for (size_t i = 0; i < n; i++) {
 #ifdef __x86_64__
-    type->elements[i] = parts->integer[i] ? &ffi_type_uint64 : &ffi_type_double;
-#else
-    (void)parts;
-    type->elements[i] = &ffi_type_uint64;
-#endif
-  }
-  return type;
+
+/* ---- x86-64 ---------------------------------------------------------------- */
+
+/* What a word holds; its value says which class prevails where two meet, but for X87. */
+typedef enum Class { CLASS_NONE, CLASS_FLOATING, CLASS_X87, CLASS_X87_UP, CLASS_INTEGER,
+                     CLASS_MEMORY } Class;
+
+typedef struct Words {
+  Class class[2];
+  bool unaligned; /* a member is not where its type would have it */
+} Words;
+
+static Class merge_classes(Class a, Class b) {
+  Class least = a < b ? a : b, most = a < b ? b : a;
+  bool floating = least != CLASS_NONE && least != most && most <= CLASS_X87_UP;
+  return floating ? CLASS_MEMORY : most;
 }
 
-/* A small struct that libffi passes in memory: an element larger than the registers
- * causes that; the size is taken from the whole. */
+static void note_word(Words *words, size_t word, Class class) {
+  if (word < 2) words->class[word] = merge_classes(words->class[word], class);
+}
+
+static void note_integer(Words *words, size_t offset, size_t size) {
+  for (size_t word = offset / 8; word <= (offset + size - 1) / 8; word++)
+    note_word(words, word, CLASS_INTEGER);
+}
+
+static void classify(Words *words, const CType *t, size_t offset);
+
+/* The size of the integer type that has this many bits. */
+static size_t integer_size(unsigned bits) {
+  return bits <= 8 ? 1 : bits <= 16 ? 2 : bits <= 32 ? 4 : 8;
+}
+
+static void classify_integer(Words *words, size_t offset, size_t size) {
+  if (offset % size != 0) words->unaligned = true;
+  note_integer(words, offset, size);
+}
+
+/* In a union gcc takes a bit-field, also one of width 0, for an integer. In a struct, if it is
+ * in all but the declaration. */
+static void classify_bits(Words *words, const Record *r, const Field *f, size_t offset) {
+  size_t at = f->offset * 8 + f->shift;
+  if (r->is_union || (f->bits != 0 && clayout_is_whole(f, at)))
+    classify_integer(words, offset + (r->is_union ? 0 : at / 8), integer_size(f->bits));
+  else if (f->bits != 0)
+    note_integer(words, offset + at / 8, (at % 8 + f->bits + 7) / 8);
+}
+
+static void classify_record(Words *words, const Record *r, size_t offset) {
+  for (uint32_t i = 0; i < r->nfields; i++) {
+    const Field *f = &r->fields[i];
+    if (f->is_const) continue;
+    if (f->is_bits) classify_bits(words, r, f, offset);
+    else classify(words, f->type, offset + f->offset);
+  }
+}
+
+/* gcc classifies an array without elements, unless it begins a word, by the element that is
+ * not there. */
+static void classify_empty_array(Words *words, const CType *element, size_t offset) {
+  if (offset % 8 == 0) return;
+  Words absent = {{CLASS_NONE, CLASS_NONE}, offset % 8 + element->size > 16};
+  if (!absent.unaligned) classify(&absent, element, offset);
+  words->unaligned |= absent.unaligned;
+  note_word(words, offset / 8, absent.class[offset / 8]);
+}
+
+static void classify_array(Words *words, const CType *t, size_t offset) {
+  if (t->count == 0) classify_empty_array(words, t->element, offset);
+  size_t n = t->count == COUNT_UNKNOWN ? 0 : t->count;
+  if (n > 16) n = 16; /* beyond what registers hold, more of the same changes nothing */
+  for (size_t i = 0; i < n; i++) classify(words, t->element, offset + i * t->element->size);
+}
+
+static void classify(Words *words, const CType *t, size_t offset) {
+  if (t->kind == CKIND_RECORD) return classify_record(words, t->record, offset);
+  if (t->kind == CKIND_ARRAY) return classify_array(words, t, offset);
+  if (t->kind != CKIND_FLOAT) return classify_integer(words, offset, t->size);
+  if (offset % t->size != 0) words->unaligned = true;
+  bool is_long = t->access == ACCESS_LONG_DOUBLE;
+  note_word(words, offset / 8, is_long ? CLASS_X87 : CLASS_FLOATING);
+  if (is_long) note_word(words, offset / 8 + 1, CLASS_X87_UP);
+}
+
+static Words words_of(const CType *t) {
+  Words words = {{CLASS_NONE, CLASS_NONE}, t->size > 16};
+  if (t->size <= 16) classify(&words, t, 0);
+  return words;
+}
+
+static bool fits_registers(const Words *words) {
+  for (int i = 0; i < 2; i++)
+    if (words->class[i] != CLASS_NONE && words->class[i] != CLASS_FLOATING &&
+        words->class[i] != CLASS_INTEGER)
+      return false;
+  return !words->unaligned;
+}
+
+static bool is_long_double(const Words *words) {
+  return !words->unaligned && words->class[0] == CLASS_X87 && words->class[1] == CLASS_X87_UP;
+}
+
+/* libffi passes what has an element larger than the registers in memory; the size is taken
+ * from the whole. */
 static ffi_type *in_memory(lua_State *L, const CType *t) {
   ffi_type *part = repeat_element(L, t, &ffi_type_uint64, 8);
   part->size = 64;
+  part->alignment = 8;
   return repeat_element(L, t, part, 1);
 }
 
-static ffi_type *describe_abi(lua_State *L, const CType *t) {
-  Parts parts = {.uniform = true};
-  look_at_type(&parts, t, 0);
-#ifdef __x86_64__
-  if (t->size <= 16 && (parts.unaligned || (parts.long_double && !parts.uniform)))
-    return in_memory(L, t);
-#endif
-  if (parts.uniform && parts.form != NULL && t->size % parts.form->size == 0 &&
-      t->size / parts.form->size <= 4)
-    return repeat_element(L, t, scalar_type(parts.form), t->size / parts.form->size);
-  if (t->size > 16)
-    return repeat_element(L, t, &ffi_type_uint64, (t->size + 7) / 8 < 5 ? (t->size + 7) / 8 : 5);
-  return by_words(L, t, &parts);
+static ffi_type *by_words(lua_State *L, const CType *t, const Words *words) {
+  ffi_type *type = new_struct(L, t, 2);
+  for (size_t i = 0; i < 2 && words->class[i] != CLASS_NONE; i++)
+    type->elements[i] = words->class[i] == CLASS_INTEGER ? &ffi_type_uint64 : &ffi_type_double;
+  return type;
 }
 
-void *abi_type(lua_State *L, CType *t, const char **why) {
-  if (t->kind == CKIND_VOID) return &ffi_type_void;
-  ffi_type *scalar = scalar_type(t);
-  if (scalar != NULL) return scalar;
-  if (t->kind != CKIND_RECORD || !t->record->complete) {
+static ffi_type *describe_record(lua_State *L, const CType *t) {
+  Words words = words_of(t);
+  return fits_registers(&words) ? by_words(L, t, &words) : in_memory(L, t);
+}
+
+/* A struct of one long double is returned where a long double is, but libffi does this for
+ * the bare type only. */
+static ffi_type *bare_result(const CType *t) {
+  Words words = words_of(t);
+  return is_long_double(&words) ? &ffi_type_longdouble : NULL;
+}
+
+typedef struct Registers { unsigned general, floating; } Registers;
+
+/* Takes the registers of a parameter; false if it goes into memory. */
+static bool take_registers(Registers *left, const Words *words) {
+  Registers need = {0, 0};
+  if (!fits_registers(words)) return false;
+  for (int i = 0; i < 2; i++) {
+    need.general += words->class[i] == CLASS_INTEGER;
+    need.floating += words->class[i] == CLASS_FLOATING;
+  }
+  if (need.general > left->general || need.floating > left->floating) return false;
+  left->general -= need.general;
+  left->floating -= need.floating;
+  return true;
+}
+
+/* Of a struct whose second word is padding, libffi's callbacks take a register for that word
+ * too: where it goes into a register, it is described as its first word alone. */
+static ffi_type *first_word(lua_State *L, const CType *t, ffi_type *whole) {
+  ffi_type *type = repeat_element(L, t, whole->elements[0], 1);
+  type->size = 8;
+  return type;
+}
+
+/* Has it no member with a name, at any depth? */
+static bool is_empty(const CType *t) {
+  if (t->kind == CKIND_ARRAY)
+    return t->count == 0 || t->count == COUNT_UNKNOWN || is_empty(t->element);
+  if (t->kind != CKIND_RECORD) return false;
+  for (uint32_t i = 0; i < t->record->nfields; i++) {
+    const Field *f = &t->record->fields[i];
+    bool unnamed_bits = f->is_bits && f->name == NULL;
+    if (!f->is_const && !unnamed_bits && !is_empty(f->type)) return false;
+  }
+  return true;
+}
+
+unsigned abi_place(lua_State *L, const CType *function, ffi_type **types, bool *passed) {
+  const Signature *s = function->signature;
+  Registers left = {6, 8};
+  if (function->element->kind == CKIND_RECORD) {
+    Words words = words_of(function->element);
+    if (!fits_registers(&words) && !is_long_double(&words)) left.general--;
+  }
+  unsigned n = 0;
+  for (uint32_t i = 0; i < s->nparams; i++) {
+    const CType *t = s->params[i];
+    Words words = words_of(t);
+    bool padded = t->size > 8 && words.class[1] == CLASS_NONE;
+    bool in_registers = take_registers(&left, &words);
+    passed[i] = t->size > 0 && (in_registers || !is_empty(t));
+    if (passed[i]) types[n++] = in_registers && padded ? first_word(L, t, types[i]) : types[i];
+  }
+  return n;
+}
+
+#else
+
+/* ---- arm64 ----------------------------------------------------------------- */
+
+static size_t count_floating(const CType *t, const CType **form);
+
+/* The members of a struct; of a union, those of the member that has most. */
+static size_t count_members(const Record *r, const CType **form) {
+  size_t count = 0;
+  for (uint32_t i = 0; i < r->nfields; i++) {
+    const Field *f = &r->fields[i];
+    if (f->is_const || (f->is_bits && f->bits == 0)) continue;
+    size_t n = f->is_bits ? COUNT_UNKNOWN : count_floating(f->type, form);
+    if (n > 16) return COUNT_UNKNOWN;
+    count = r->is_union ? (n > count ? n : count) : count + n;
+  }
+  return count;
+}
+
+/* How many members of one floating type this is; COUNT_UNKNOWN if there is anything else. */
+static size_t count_floating(const CType *t, const CType **form) {
+  size_t count = 1;
+  if (t->kind == CKIND_RECORD) {
+    count = count_members(t->record, form);
+  } else if (t->kind == CKIND_ARRAY) {
+    if (t->count > 16) return COUNT_UNKNOWN;
+    count = t->count == 0 ? 0 : count_floating(t->element, form);
+    if (count != COUNT_UNKNOWN) count *= t->count;
+  } else {
+    if (t->kind != CKIND_FLOAT || (*form != NULL && (*form)->access != t->access))
+      return COUNT_UNKNOWN;
+    *form = t->plain;
+  }
+  size_t size = *form == NULL ? 0 : (*form)->size;
+  return count <= 16 && count * size == t->size ? count : COUNT_UNKNOWN;
+}
+
+static ffi_type *describe_record(lua_State *L, const CType *t) {
+  const CType *form = NULL;
+  size_t count = count_floating(t, &form), words = (t->size + 7) / 8;
+  if (form != NULL && count <= 4) return repeat_element(L, t, scalar_type(form), count);
+  return repeat_element(L, t, &ffi_type_uint64, words < 5 ? words : 5);
+}
+
+static ffi_type *bare_result(const CType *t) {
+  (void)t;
+  return NULL;
+}
+
+unsigned abi_place(lua_State *L, const CType *function, ffi_type **types, bool *passed) {
+  (void)L;
+  const Signature *s = function->signature;
+  unsigned n = 0;
+  for (uint32_t i = 0; i < s->nparams; i++) {
+    passed[i] = s->params[i]->size > 0;
+    if (passed[i]) types[n++] = types[i];
+  }
+  return n;
+}
+
+#endif
+
+/* ---- types ------------------------------------------------------------------- */
+
+static ffi_type *record_type(lua_State *L, CType *t, const char **why) {
+  *why = NULL;
+  if (t->kind != CKIND_RECORD || !t->record->complete)
     *why = "an incomplete type cannot be passed by value";
-    return NULL;
-  }
-  if (t->size == 0 || t->size > 65536) {
-    *why = t->size == 0 ? "a struct without members cannot be passed by value"
-                        : "a struct of more than 64 KiB cannot be passed by value";
-    return NULL;
-  }
-  if (t->record->abi == NULL) t->record->abi = describe_abi(L, t);
-  return t->record->abi;
+  else if (t->size > 65536) *why = "a struct of more than 64 KiB cannot be passed by value";
+  if (*why != NULL) return NULL;
+  Record *r = t->record; /* its type is without the alignment that a typedef adds */
+  if (r->abi == NULL) r->abi = describe_record(L, r->type);
+  return r->abi;
 }
 
-/* On x86-64 a struct of one long double is returned where a long double is, but libffi
- * does this for the bare type only. */
-void *abi_result_type(lua_State *L, CType *t, const char **why) {
-#ifdef __x86_64__
-  if (t->kind == CKIND_RECORD && t->size == 16) {
-    Parts parts = {.uniform = true};
-    look_at_type(&parts, t, 0);
-    if (parts.uniform && parts.long_double) return &ffi_type_longdouble;
-  }
-#endif
-  return abi_type(L, t, why);
+ffi_type *abi_type(lua_State *L, CType *t, const char **why) {
+  ffi_type *type = scalar_type(t);
+  if (type != NULL) return type;
+  type = record_type(L, t, why);
+  if (type == NULL || t->record->type->align <= 16) return type;
+  *why = "a struct aligned to more than 16 bytes cannot be an argument";
+  return NULL;
+}
+
+ffi_type *abi_result_type(lua_State *L, CType *t, const char **why) {
+  ffi_type *type = t->kind == CKIND_VOID ? &ffi_type_void : scalar_type(t);
+  if (type != NULL) return type;
+  type = record_type(L, t, why);
+  if (type == NULL) return NULL;
+  if (t->size == 0) return &ffi_type_void;
+  ffi_type *bare = bare_result(t);
+  return bare != NULL ? bare : type;
 }

@@ -66,18 +66,20 @@ CallPlan *ccall_plan(lua_State *L, CType *function) {
   if (s->plan != NULL) return s->plan;
   Ffi *ffi = function->ffi;
   CallPlan *plan = ffi_memory(L, ffi, sizeof *plan);
+  plan->passed = ffi_memory(L, ffi, s->nparams + 1);
   plan->types = ffi_memory(L, ffi, (s->nparams + 1) * sizeof *plan->types);
   plan->offsets = ffi_memory(L, ffi, (s->nparams + 1) * sizeof *plan->offsets);
   for (uint32_t i = 0; i < s->nparams; i++) {
     plan->types[i] = passed_type(L, s->params[i]);
     plan->offsets[i] = take_slot(s->params[i], &plan->size);
   }
+  plan->npassed = abi_place(L, function, plan->types, plan->passed);
   ffi_type *result = result_type(L, function->element);
   plan->result_size = function->element->kind == CKIND_VOID ? 0 : (uint32_t)function->element->size;
   ffi_status status =
-      s->variadic ? ffi_prep_cif_var(&plan->cif, FFI_DEFAULT_ABI, s->nparams, s->nparams, result,
-                                     plan->types)
-                  : ffi_prep_cif(&plan->cif, FFI_DEFAULT_ABI, s->nparams, result, plan->types);
+      s->variadic ? ffi_prep_cif_var(&plan->cif, FFI_DEFAULT_ABI, plan->npassed, plan->npassed,
+                                     result, plan->types)
+                  : ffi_prep_cif(&plan->cif, FFI_DEFAULT_ABI, plan->npassed, result, plan->types);
   if (status != FFI_OK) not_by_value(L, function, "libffi does not know how to call it");
   s->plan = plan;
   return plan;
@@ -185,7 +187,8 @@ static void convert_arguments(lua_State *L, const Call *call, const CallPlan *pl
     CType *t = s->params[i];
     char *slot = buffer + plan->offsets[i];
     const TValue *o = L->ci->func + 2 + i;
-    values[i] = slot;
+    *values = slot;
+    values += plan->passed[i];
     if (t->access == ACCESS_I32 && is_int(o)) {
       int32_t value = (int32_t)o->v.i;
       memcpy(slot, &value, sizeof value);
@@ -225,25 +228,25 @@ static void invoke_function(lua_State *L, const Call *call, ffi_cif *cif, void *
 
 static void call_variadic(lua_State *L, const Call *call, const CallPlan *plan) {
   const Signature *s = call->function->signature;
-  uint32_t n = (uint32_t)call->given, size = plan->size;
+  uint32_t n = (uint32_t)call->given, size = plan->size, passed = plan->npassed;
   if (n > MAX_ARGUMENTS) luaL_error(L, "too many arguments");
   ffi_type *types[MAX_ARGUMENTS + 1];
   void *values[MAX_ARGUMENTS + 1];
   char *buffer = alloca(size + (n - s->nparams + 1) * ARGUMENT_ALIGN + ARGUMENT_ALIGN);
   buffer += -(uintptr_t)buffer & (ARGUMENT_ALIGN - 1);
   convert_arguments(L, call, plan, buffer, values);
-  for (uint32_t i = 0; i < s->nparams; i++) types[i] = plan->types[i];
+  memcpy(types, plan->types, passed * sizeof *types);
   for (uint32_t i = s->nparams; i < n; i++) {
     CType *t = promoted_type(L, call->function->ffi, argument(L, 2 + (int)i));
     Blame blame = {BLAME_ARGUMENT, (int)i + 1, NULL,
                    call->symbol != NULL ? call->symbol->name->data : NULL};
-    types[i] = passed_type(L, t);
-    values[i] = buffer + take_slot(t, &size);
-    convert_store(L, t, values[i], argument(L, 2 + (int)i), CONVERT_ARGUMENT, &blame);
+    types[passed] = passed_type(L, t);
+    values[passed] = buffer + take_slot(t, &size);
+    convert_store(L, t, values[passed++], argument(L, 2 + (int)i), CONVERT_ARGUMENT, &blame);
   }
   ffi_cif cif;
   ffi_type *result = result_type(L, call->function->element);
-  if (ffi_prep_cif_var(&cif, FFI_DEFAULT_ABI, s->nparams, n, result, types) != FFI_OK)
+  if (ffi_prep_cif_var(&cif, FFI_DEFAULT_ABI, plan->npassed, passed, result, types) != FFI_OK)
     not_by_value(L, call->function, "libffi does not know how to call it");
   invoke_function(L, call, &cif, values);
 }

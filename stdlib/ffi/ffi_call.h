@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* stdlib/ffi/ffi_call.h: how a function type is called (ffi_call.c, ffi_callback.c). */
+/* stdlib/ffi/ffi_call.h: how a function type is called (ffi_abi.c, ffi_call.c,
+ * ffi_callback.c). */
 #ifndef SAROS_STDLIB_FFI_CALL_H
 #define SAROS_STDLIB_FFI_CALL_H
 
@@ -10,7 +11,9 @@
 /* Made once for each function type. */
 struct CallPlan {
   ffi_cif cif;
-  ffi_type **types;    /* of the parameters */
+  bool *passed;        /* which parameters libffi knows of */
+  ffi_type **types;    /* of these */
+  uint32_t npassed;
   uint32_t *offsets;   /* of the arguments in the buffer */
   uint32_t size;       /* of the buffer */
   uint32_t result_size;/* bytes that libffi writes */
@@ -18,5 +21,15 @@ struct CallPlan {
 
 /* The plan of a function type; raises when a type cannot be passed by value. */
 CallPlan *ccall_plan(lua_State *L, CType *function);
+
+/* ---- ffi_abi.c ----------------------------------------------------------- */
+
+/* The type of an argument as libffi wants it, or NULL with the reason in *why. */
+ffi_type *abi_type(lua_State *L, CType *t, const char **why);
+/* The same for the result of a function. */
+ffi_type *abi_result_type(lua_State *L, CType *t, const char **why);
+/* Where the arguments of a function go: sets which of its parameters are passed at all, and
+ * leaves the types of these, of those of all parameters; returns their number. */
+unsigned abi_place(lua_State *L, const CType *function, ffi_type **types, bool *passed);
 
 #endif

@@ -48,10 +48,11 @@ typedef struct Invocation {
 
 static CallPlan *plan_of(const Callback *cb) { return cb->function->signature->plan; }
 
-/* Pushes an argument: an aggregate as a copy of its own. */
+/* Pushes an argument: an aggregate as a copy of its own; NULL: it is not passed. */
 static void push_argument(lua_State *L, CType *t, void *p) {
-  if (t->kind == CKIND_RECORD) memcpy(cdata_push(L, t, t->size)->address, p, t->size);
-  else convert_push(L, t, p, NULL);
+  if (t->kind != CKIND_RECORD) convert_push(L, t, p, NULL);
+  else if (p != NULL) memcpy(cdata_push(L, t, t->size)->address, p, t->size);
+  else memset(cdata_push(L, t, t->size)->address, 0, t->size);
 }
 
 /* libffi wants small integers as whole words. */
@@ -77,7 +78,9 @@ static void run_guest(lua_State *L, void *argument) {
   luaL_checkstack(L, (int)s->nparams + LUA_MINSTACK, "callback");
   value_copy(L->top, table_get(cb->ffi->functions, &key));
   L->top++;
-  for (uint32_t i = 0; i < s->nparams; i++) push_argument(L, s->params[i], v->arguments[i]);
+  void **arguments = v->arguments;
+  for (uint32_t i = 0; i < s->nparams; i++)
+    push_argument(L, s->params[i], plan_of(cb)->passed[i] ? *arguments++ : NULL);
   collect_point(L);
   CType *result = cb->function->element;
   bool is_void = result->kind == CKIND_VOID;

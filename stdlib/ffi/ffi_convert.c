@@ -214,11 +214,22 @@ void convert_push(lua_State *L, CType *t, void *p, const TValue *owner) {
   }
 }
 
-/* Bits are kept in the low end of a machine word, which is little-endian. */
+/* Bits are kept in the low end of a machine word, which is little-endian. A packed bit-field
+ * may begin within a byte and go on to the ninth: its first bits are in the first 8 bytes. */
 static uint64_t load_unit(const Field *f, const char *p) {
   uint64_t unit = 0;
-  memcpy(&unit, p, f->unit);
+  memcpy(&unit, p, f->unit > 8 ? 8 : f->unit);
   return unit;
+}
+
+static uint64_t load_bits(const Field *f, const char *p) {
+  uint64_t bits = load_unit(f, p) >> f->shift;
+  return f->unit > 8 ? bits | (uint64_t)(unsigned char)p[8] << (64 - f->shift) : bits;
+}
+
+static void store_ninth_byte(const Field *f, char *p, uint64_t value, uint64_t mask) {
+  unsigned char bits = (unsigned char)(mask >> (64 - f->shift));
+  p[8] = (char)((p[8] & ~bits) | ((unsigned char)(value >> (64 - f->shift)) & bits));
 }
 
 static uint64_t bit_mask(const Field *f) {
@@ -226,7 +237,7 @@ static uint64_t bit_mask(const Field *f) {
 }
 
 void convert_push_bits(lua_State *L, const Field *f, const char *p) {
-  uint64_t value = load_unit(f, p) >> f->shift & bit_mask(f);
+  uint64_t value = load_bits(f, p) & bit_mask(f);
   bool is_signed = !(f->type->flags & CTYPE_UNSIGNED);
   if (is_signed && f->bits < 64 && value >> (f->bits - 1) != 0) value |= ~bit_mask(f);
   if (f->type->kind == CKIND_BOOL) {
@@ -471,7 +482,8 @@ void convert_store_bits(lua_State *L, const Field *f, char *p, const TValue *o) 
   uint64_t value = 0, mask = bit_mask(f) << f->shift;
   if (is_integer_type(f->type)) convert_store(L, f->type, &value, o, CONVERT_IMPLICIT, NULL);
   uint64_t unit = (load_unit(f, p) & ~mask) | (value << f->shift & mask);
-  memcpy(p, &unit, f->unit);
+  memcpy(p, &unit, f->unit > 8 ? 8 : f->unit);
+  if (f->unit > 8) store_ninth_byte(f, p, value, bit_mask(f));
 }
 
 void *convert_address(lua_State *L, int arg, bool writes) {

@@ -126,7 +126,7 @@ typedef struct Field {
   size_t offset;    /* in bytes; of a bit-field: of the unit that holds it */
   uint8_t bits;     /* width of a bit-field; 0: none */
   uint8_t shift;    /* its lowest bit in the unit */
-  uint8_t unit;     /* bytes of the unit that is read and written */
+  uint8_t unit;     /* bytes of the unit that is read and written; up to 9 */
   uint8_t is_bits;  /* declared with a width (which may be 0) */
   uint8_t packed;   /* __attribute__((packed)) on the member */
   uint8_t is_const; /* static const: `value`, not in memory */
@@ -143,7 +143,7 @@ struct Record {
   Field *lookup;     /* hash table by address of name, anonymous parts included */
   uint32_t lookup_mask;
   CType *type;
-  void *abi;         /* for libffi; made on demand (ffi_abi.c) */
+  struct _ffi_type *abi; /* for libffi; made on demand (ffi_abi.c) */
 };
 
 struct Signature {
@@ -284,6 +284,9 @@ size_t ctype_size_of(const CType *t, size_t n);
 /* Offsets, size and alignment of a record whose fields are all there. pack: 0, or
  * the most that a member is aligned to; align: at least. NULL, or why not. */
 const char *clayout_record(CType *t, bool packed, uint32_t pack, uint32_t align);
+/* Is a bit-field that begins at this bit of its struct what an ordinary member would be? gcc
+ * takes it for one. */
+bool clayout_is_whole(const Field *f, uint64_t at);
 
 /* ---- ffi_convert.c ------------------------------------------------------- */
 
@@ -389,13 +392,6 @@ void ccall_push_function(lua_State *L, Symbol *symbol, CType *type, void *code);
 const Symbol *ccall_symbol(const Userdata *u); /* of a function cdata, or NULL */
 /* Raises the error that a callback noted. */
 void ccall_raise_pending(lua_State *L, Ffi *ffi);
-
-/* ---- ffi_abi.c ----------------------------------------------------------- */
-
-/* The type as libffi wants it (an ffi_type *), or NULL with the reason in *why. */
-void *abi_type(lua_State *L, CType *t, const char **why);
-/* The same for the result of a function. */
-void *abi_result_type(lua_State *L, CType *t, const char **why);
 
 /* ---- ffi_callback.c ------------------------------------------------------ */
 

@@ -3,13 +3,14 @@
  * on 64-bit Linux.
  *
  * An ordinary member goes to the next multiple of its alignment. A bit-field goes to the
- * next bit, unless it would then lie across a boundary of a unit of its declared type;
- * packed ones do that too. A width of 0 goes on to such a boundary. A named bit-field
- * counts with its type's alignment for the struct's; an unnamed one only on arm64.
- * Packed members have alignment 1, `aligned` ones at least what it says.
+ * next bit, unless it would then span more units of its type's alignment than the type
+ * itself; packed ones do that too. A width of 0 goes on to a multiple of the alignment of its
+ * type, also where members are packed. A named bit-field counts with its type's alignment
+ * for the struct's; an unnamed one only on arm64. Packed members have alignment 1, `aligned`
+ * ones at least what it says.
  *
- * Bits are read and written in a unit of 1, 2, 4 or 8 bytes that lies inside the struct
- * and holds them; a packed field of which no such unit exists is refused.
+ * Bits are read and written in a unit of 1, 2, 4 or 8 bytes that lies inside the struct and
+ * holds them; a packed field of which no such unit exists, in the 1 to 9 bytes that it is in.
  */
 #include "ffi_core.h"
 
@@ -25,11 +26,14 @@ typedef struct Layout {
 
 static uint64_t round_up(uint64_t n, uint64_t to) { return (n + to - 1) / to * to; }
 
+static uint32_t limited(const Layout *l, uint32_t align) {
+  return l->pack != 0 && align > l->pack ? l->pack : align;
+}
+
 static uint32_t member_align(const Layout *l, const Field *f) {
   uint32_t align = f->packed || l->packed ? 1 : f->type->align;
   if (f->align > align) align = f->align;
-  if (l->pack != 0 && align > l->pack) align = l->pack;
-  return align;
+  return limited(l, align);
 }
 
 static void raise_align(Layout *l, uint32_t align) {
@@ -51,40 +55,53 @@ static void place_member(Layout *l, Field *f) {
 #define UNNAMED_BITS_ALIGN 0
 #endif
 
+static bool spans_too_many(const CType *t, uint64_t start, uint64_t bits) {
+  uint64_t align = (uint64_t)t->align * 8;
+  return (start % align + bits + align - 1) / align > (uint64_t)t->size * 8 / align;
+}
+
+bool clayout_is_whole(const Field *f, uint64_t at) {
+  uint32_t bits = f->bits;
+  return bits >= 8 && (bits & (bits - 1)) == 0 && at % bits == 0 && (bits == 8 || !f->packed);
+}
+
 static void place_bits(Layout *l, Field *f, uint64_t *at) {
-  uint64_t unit = (uint64_t)f->type->size * 8, start = l->is_union ? 0 : l->bits;
-  bool packed = f->packed || l->packed;
-  uint32_t align = member_align(l, f);
-  uint64_t boundary = l->pack != 0 && l->pack < f->type->align ? (uint64_t)l->pack * 8
-                                                               : (uint64_t)f->type->align * 8;
+  uint64_t start = l->is_union ? 0 : l->bits, boundary = (uint64_t)f->type->align * 8;
+  if (l->packed) f->packed = 1;
   if (f->bits == 0) {
     start = round_up(start, boundary);
     if (UNNAMED_BITS_ALIGN) raise_align(l, f->type->align);
   } else {
-    if (f->align != 0) start = round_up(start, (uint64_t)f->align * 8);
-    if (!packed && l->pack == 0 && start / unit != (start + f->bits - 1) / unit)
+    if (f->align != 0) start = round_up(start, (uint64_t)limited(l, f->align) * 8);
+    if (!f->packed && l->pack == 0 && !clayout_is_whole(f, start) &&
+        spans_too_many(f->type, start, f->bits))
       start = round_up(start, boundary);
-    if (f->name != NULL || UNNAMED_BITS_ALIGN) raise_align(l, align);
+    if (f->name != NULL || UNNAMED_BITS_ALIGN) {
+      raise_align(l, f->packed && l->pack == 0 ? 1 : limited(l, f->type->align));
+      raise_align(l, limited(l, f->align));
+    }
   }
   *at = start;
   l->bits = start + f->bits;
 }
 
-/* A unit of 1, 2, 4 or 8 bytes within `size` bytes that holds the bits at `at`. */
-static bool choose_unit(Field *f, uint64_t at, uint64_t size) {
-  for (uint32_t unit = 1; unit <= 8; unit *= 2) {
-    uint64_t offset = at / 8 / unit * unit;
-    if (offset + unit > size) offset = size >= unit ? size - unit : 0;
-    if (offset + unit > size || at < offset * 8 || at + f->bits > (offset + unit) * 8) {
-      offset = at / 8; /* not aligned */
-      if (offset + unit > size || at + f->bits > (offset + unit) * 8) continue;
-    }
-    f->offset = offset;
-    f->unit = (uint8_t)unit;
-    f->shift = (uint8_t)(at - offset * 8);
-    return true;
+/* A unit of 1, 2, 4 or 8 bytes within `size` bytes that holds the bits at `at`, or else the
+ * bytes that they are in. */
+static void choose_unit(Field *f, uint64_t at, uint64_t size) {
+  uint64_t offset = at / 8;
+  uint32_t unit = (uint32_t)(at % 8 + f->bits + 7) / 8;
+  for (uint32_t n = 1; n <= 8; n *= 2) {
+    uint64_t aligned = at / 8 / n * n;
+    if (aligned + n > size) aligned = size >= n ? size - n : 0;
+    bool holds = aligned + n <= size && at >= aligned * 8 && at + f->bits <= (aligned + n) * 8;
+    if (!holds && (offset + n > size || at + f->bits > (offset + n) * 8)) continue;
+    if (holds) offset = aligned;
+    unit = n;
+    break;
   }
-  return false;
+  f->offset = offset;
+  f->unit = (uint8_t)unit;
+  f->shift = (uint8_t)(at - offset * 8);
 }
 
 /* The bit where a bit-field begins is kept in `value` until the size is known. */
@@ -118,7 +135,7 @@ const char *clayout_record(CType *t, bool packed, uint32_t pack, uint32_t align)
     if (!f->is_bits || f->bits == 0) continue;
     uint64_t at = (uint64_t)f->value;
     f->value = 0;
-    if (!choose_unit(f, at, size)) return "a packed bit-field lies across more than 8 bytes";
+    choose_unit(f, at, size);
   }
   t->align = l.align;
   t->size = size;

@@ -35,8 +35,7 @@ static Field *add_field(CParser *c, FieldList *list, String *name, CType *type, 
 
 /* ---- members ------------------------------------------------------------- */
 
-static void bit_field(CParser *c, FieldList *list, const Declarator *d, CType *t,
-                      const Attributes *a) {
+static void bit_field(CParser *c, FieldList *list, const Declarator *d, CType *t, Attributes *a) {
   CLexer *x = &c->x;
   CPlace place = clexer_place(x);
   if (!is_integer_type(t)) clexer_error_at(x, d->place, "bit-field of a type that is no integer");
@@ -44,6 +43,7 @@ static void bit_field(CParser *c, FieldList *list, const Declarator *d, CType *t
   size_t width = cparser_count(c, most, "width of a bit-field");
   if (width == 0 && d->name != NULL)
     clexer_error_at(x, place, "bit-field '%s' has no bits", d->name->data);
+  cparser_attributes(c, a);
   Field *f = add_field(c, list, d->name, t, d->place);
   f->is_bits = 1;
   f->bits = (uint8_t)width;

@@ -230,3 +230,24 @@ int fixture_pause(void *state) {
   nanosleep(&while_, NULL);
   return 0;
 }
+
+/* ---- arguments behind words of padding ------------------------------------ */
+
+struct padded { float x __attribute__((aligned(16))); float y; };
+struct padded_int { int n __attribute__((aligned(16))); };
+struct nothing { };
+
+double take_padded(struct padded a, int i, struct nothing none, struct padded_int b, double d,
+                   struct padded c) {
+  (void)none;
+  return a.x + 10 * a.y + 100 * i + 1000 * b.n + 1e4 * d + 1e5 * c.x + 1e6 * c.y;
+}
+
+struct padded echo_padded(struct padded v) { return v; }
+struct nothing echo_nothing(struct nothing v) { return v; }
+
+struct padded call_with_padded(struct padded (*f)(struct padded, int, struct nothing,
+                                                  struct padded_int, double, struct padded)) {
+  return f((struct padded){1, 2}, 3, (struct nothing){}, (struct padded_int){4}, 5,
+           (struct padded){6, 7});
+}

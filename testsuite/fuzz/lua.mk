@@ -56,9 +56,15 @@ gc-fuzz: all
 	@LUA_REFERENCE="$(LUA_REFERENCE)" $(SHELL) $(top_srcdir)/testsuite/fuzz/gc.sh --saros=$(abs_top_builddir)/saros \
 	  --seconds=$(FUZZ_SECONDS) $(if $(SEED),--seed=$(SEED)) $(GC_FUZZ)
 
+# Random structs, arguments and callbacks, of this build and of the C compiler (ffi.sh).
+#   make fuzz-ffi [SEED=n] [FUZZ_SECONDS=n]
+fuzz-ffi: saros
+	@$(SHELL) $(top_srcdir)/testsuite/fuzz/ffi.sh --saros=$(abs_top_builddir)/saros \
+	  --seconds=$(FUZZ_SECONDS) $(if $(SEED),--seed=$(SEED))
+
 -include $(lua_fuzz_objects:.o=.d)
 
-.PHONY: fuzz-lua gc-fuzz
+.PHONY: fuzz-lua gc-fuzz fuzz-ffi
 
 clean-local: clean-fuzz-lua
 clean-fuzz-lua:
