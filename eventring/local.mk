@@ -133,6 +133,7 @@ libanalysis_a_SOURCES = \
 	eventring/analysis/own_time.c eventring/analysis/own_time.h \
 	eventring/analysis/rules.c eventring/analysis/rules.h eventring/analysis/saturating.h \
 	eventring/analysis/shares.c eventring/analysis/shares.h \
+	eventring/analysis/so_far.c eventring/analysis/so_far.h \
 	eventring/analysis/steps.c eventring/analysis/steps.h \
 	eventring/analysis/tally.c eventring/analysis/tally.h \
 	eventring/analysis/tally_lives.c eventring/analysis/tally_lives.h \

@@ -124,6 +124,11 @@ void eva_gc_clock_event(struct eva_gc_clock *clock, const struct eventring_event
   eva_gc_times_add(&clock->times, &more);
 }
 
+void eva_gc_clock_begin(struct eva_gc_clock *clock, uint64_t ns, uint32_t incarnation) {
+  *clock = (struct eva_gc_clock){.is_cut = true, .incarnation = incarnation};
+  begin_stretch(clock, ns);
+}
+
 void eva_gc_clock_lost(struct eva_gc_clock *clock, const struct eventring_loss *loss) {
   end_stretch(clock);
   if (loss->incarnation != clock->incarnation) forget_open(clock);

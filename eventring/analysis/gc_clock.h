@@ -71,6 +71,8 @@ static inline bool eva_gc_clock_only_moves(const struct eva_gc_clock *clock,
          event->event_class != EVENTRING_CLASS_GC &&
          event->event_class != EVENTRING_CLASS_FINALIZERS;
 }
+/* Lets a clock that has not seen anything run from `ns` on. */
+void eva_gc_clock_begin(struct eva_gc_clock *clock, uint64_t ns, uint32_t incarnation);
 /* Takes the next event or loss of the ring, in the order of delivery. */
 void eva_gc_clock_event(struct eva_gc_clock *clock, const struct eventring_event *event);
 void eva_gc_clock_lost(struct eva_gc_clock *clock, const struct eventring_loss *loss);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* own_time.c: the time of spans without that of the spans within them.
+/* own_time.c: the time of spans without what is suspended, and without the spans within them.
  *
  * Each context has a frame for each depth: the time of the spans at the next depth that have
  * ended since this one began. */
@@ -73,6 +73,23 @@ static void retire(struct eva_own_time *own, struct eva_own_context *context) {
   if (before && before != context && !before->open) drop(own, before);
 }
 
+void eva_own_time_free(struct eva_own_time *own) {
+  for (size_t i = 0; i < own->room; i++)
+    for (struct eva_own_context *c = own->buckets[i], *next; c; c = next) {
+      next = c->next;
+      free_context(c);
+    }
+  free(own->buckets);
+  *own = (struct eva_own_time){.losses = own->losses};
+}
+
+/* All spans end with the domain that another one follows in its slot. */
+static void take_incarnation(struct eva_own_time *own, uint32_t incarnation) {
+  if (own->incarnation == incarnation) return;
+  eva_own_time_free(own);
+  own->incarnation = incarnation;
+}
+
 /* ---- Events -------------------------------------------------------------------------- */
 
 /* Room for `count` frames; those that are skipped began before they could be seen. */
@@ -106,18 +123,18 @@ static int end(struct eva_own_time *own, const struct eventring_event *event, in
   struct eva_own_context *c = context_at(own, event->context);
   if (!c || open_frames(c, event->depth + 1, false) < 0) return EVENTRING_E_MEMORY;
   const struct eva_own_frame *frame = &c->frame[event->depth];
-  bool matched = event->flags & EVENTRING_MATCHED && !(event->flags & EVENTRING_TORN);
-  uint64_t whole = matched && event->ns > event->begin_ns ? event->ns - event->begin_ns : 0;
-  if (matched && frame->losses == own->losses && frame->within <= whole)
-    *own_ns = (int64_t)(whole - frame->within);
+  bool whole = eva_is_whole_span(event);
+  uint64_t ran = whole ? event->ns - event->begin_ns - event->suspended_ns : 0;
+  if (whole && frame->losses == own->losses && frame->within <= ran)
+    *own_ns = (int64_t)(ran - frame->within);
   c->open = event->depth;
   if (!c->open) {
     retire(own, c);
     return EVENTRING_OK;
   }
   struct eva_own_frame *outer = &c->frame[c->open - 1];
-  outer->within += whole;
-  if (!matched) outer->losses = NEVER;
+  outer->within += ran;
+  if (!whole) outer->losses = NEVER;
   return EVENTRING_OK;
 }
 
@@ -125,6 +142,7 @@ int eva_own_time_event(struct eva_own_time *own, const struct eventring_event *e
                        int64_t *own_ns) {
   *own_ns = -1;
   if (event->depth > MOST_DEPTH) return EVENTRING_OK; /* damage */
+  take_incarnation(own, event->incarnation);
   if (event->kind == EVENTRING_BEGIN) return begin(own, event);
   return event->kind == EVENTRING_END ? end(own, event, own_ns) : EVENTRING_OK;
 }
@@ -144,6 +162,7 @@ static int end_outer(struct eva_own_time *own, struct eva_own_context *c, uint32
 
 int eva_own_time_batch(struct eva_own_time *own, const struct eventring_batch *batch,
                        int64_t *own_ns) {
+  take_incarnation(own, batch->incarnation);
   struct eva_own_context *c = context_at(own, batch->context);
   if (!c) return EVENTRING_E_MEMORY;
   uint32_t depth = batch->depth;
@@ -159,15 +178,3 @@ int eva_own_time_batch(struct eva_own_time *own, const struct eventring_batch *b
 }
 
 void eva_own_time_lost(struct eva_own_time *own) { own->losses++; }
-
-void eva_own_time_clear(struct eva_own_time *own) {
-  for (size_t i = 0; i < own->room; i++)
-    for (struct eva_own_context *c = own->buckets[i], *next; c; c = next) {
-      next = c->next;
-      free_context(c);
-    }
-  free(own->buckets);
-  *own = (struct eva_own_time){.losses = own->losses};
-}
-
-void eva_own_time_free(struct eva_own_time *own) { eva_own_time_clear(own); }

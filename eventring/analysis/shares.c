@@ -6,6 +6,8 @@
  * the span began, less what they had counted while the context was suspended. */
 #include "analysis/shares.h"
 
+#include "analysis/own_time.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,8 +15,6 @@ enum { FIRST_BUCKETS = 16, FIRST_FRAMES = 8, MOST_DEPTH = 1 << 16 };
 #define NEVER UINT64_MAX
 
 struct frame {
-  uint64_t within;          /* of spans directly in it, without their suspended time: ns */
-  uint64_t losses;          /* of its ring when it began; NEVER: its own time is not known */
   uint64_t domain_losses;   /* of all rings; NEVER: what the clocks did is not known */
   uint64_t at[EVA_PARTS];   /* what the clocks showed */
   uint16_t id;
@@ -37,7 +37,7 @@ struct flows { /* of a ring of a domain */
   size_t room, used;
   struct flow *present; /* of the last event, if it has spans open and was not left */
   struct flow *idle;    /* the one whose last span ended last: most begin another one soon */
-  uint64_t losses;
+  struct eva_own_time own;
 };
 
 struct clock { /* of the topmost spans of a part */
@@ -154,7 +154,8 @@ static void clear_flows(struct flows *flows) {
       free_flow(f);
     }
   free(flows->buckets);
-  *flows = (struct flows){.losses = flows->losses};
+  eva_own_time_free(&flows->own);
+  *flows = (struct flows){.own = flows->own};
 }
 
 static void clear_domain(struct domain *domain) {
@@ -243,7 +244,7 @@ static int open_frames(struct flow *flow, uint32_t count, bool begins) {
     flow->room = room;
   }
   for (; flow->open < count; flow->open++)
-    flow->frame[flow->open] = (struct frame){.losses = NEVER, .domain_losses = NEVER};
+    flow->frame[flow->open] = (struct frame){.domain_losses = NEVER};
   flow->open = count;
   return EVENTRING_OK;
 }
@@ -252,8 +253,7 @@ static void begin(const struct domain *domain, struct flow *flow,
                   const struct eventring_event *event) {
   struct frame *frame = &flow->frame[event->depth];
   bool seen = !(event->flags & EVENTRING_SYNTHETIC);
-  *frame = (struct frame){.losses = seen ? domain->flows[event->ring].losses : NEVER,
-                          .domain_losses = seen ? domain->losses : NEVER, .id = event->id};
+  *frame = (struct frame){.domain_losses = seen ? domain->losses : NEVER, .id = event->id};
   for (int p = 0; p < EVA_PARTS; p++)
     frame->at[p] = shows(&domain->clock[p], event->ns) - flow->elsewhere[p];
 }
@@ -268,30 +268,21 @@ static uint64_t part_of(const struct domain *domain, const struct flow *flow,
   return ns < whole ? ns : whole;
 }
 
+/* `own_ns`: -1: not known. */
 static void fill(const struct domain *domain, const struct flow *flow,
-                 const struct eventring_event *event, struct eva_span_time *time) {
+                 const struct eventring_event *event, int64_t own_ns,
+                 struct eva_span_time *time) {
   const struct frame *frame = &flow->frame[event->depth];
-  uint64_t ns = event->ns - event->begin_ns, running = ns - event->suspended_ns;
-  *time = (struct eva_span_time){.ns = ns, .suspended = event->suspended_ns};
+  *time = (struct eva_span_time){.ns = event->ns - event->begin_ns,
+                                 .suspended = event->suspended_ns};
   time->knows_parts = frame->domain_losses == domain->losses;
-  time->knows_own = frame->losses == domain->flows[event->ring].losses &&
-                    frame->within <= running;
-  if (time->knows_own) time->own = running - frame->within;
+  time->knows_own = own_ns >= 0;
+  if (time->knows_own) time->own = (uint64_t)own_ns;
   for (int p = 0; p < EVA_PARTS && time->knows_parts; p++)
     time->part[p] = part_of(domain, flow, frame, (enum eva_part)p, event);
 }
 
-/* Adds a span that has ended to the one around it. */
-static void end(struct flow *flow, const struct eventring_event *event, bool whole,
-                uint64_t ns) {
-  flow->open = event->depth;
-  if (!flow->open) return;
-  struct frame *outer = &flow->frame[flow->open - 1];
-  outer->within += ns;
-  if (!whole) outer->losses = NEVER;
-}
-
-static int take_span(struct domain *domain, const struct eventring_event *event,
+static int take_span(struct domain *domain, const struct eventring_event *event, int64_t own_ns,
                      struct eva_span_time *time, bool *ended) {
   struct flows *flows = &domain->flows[event->ring];
   struct flow *flow = flow_at(flows, event->context);
@@ -305,10 +296,9 @@ static int take_span(struct domain *domain, const struct eventring_event *event,
     begin(domain, flow, event);
     return EVENTRING_OK;
   }
-  *ended = event->flags & EVENTRING_MATCHED && !(event->flags & EVENTRING_TORN) &&
-           event->begin_ns <= event->ns && event->suspended_ns <= event->ns - event->begin_ns;
-  if (*ended) fill(domain, flow, event, time);
-  end(flow, event, *ended, *ended ? time->ns - time->suspended : 0);
+  *ended = eva_is_whole_span(event);
+  if (*ended) fill(domain, flow, event, own_ns, time);
+  flow->open = event->depth;
   if (!flow->open) retire_flow(flows, flow);
   return EVENTRING_OK;
 }
@@ -328,7 +318,7 @@ static void note_context(struct domain *domain, const struct eventring_event *ev
 /* The events of which there are many: a begin or an end in the context of the last one, in which
    nothing drives a clock. False: it is none of these, and nothing was done. */
 static bool take_plain(struct domain *domain, const struct eventring_event *event,
-                       struct eva_span_time *time, bool *ended) {
+                       int64_t own_ns, struct eva_span_time *time, bool *ended) {
   const unsigned driving = 1u << EVENTRING_CLASS_GC | 1u << EVENTRING_CLASS_DOMAIN |
                            1u << EVENTRING_CLASS_IO;
   struct flows *flows = &domain->flows[event->ring % EVENTRING_RINGS];
@@ -343,8 +333,7 @@ static bool take_plain(struct domain *domain, const struct eventring_event *even
   if (event->kind == EVENTRING_BEGIN) {
     if (depth > flow->open) return false;
     flow->open = depth + 1;
-    *frame = (struct frame){.losses = flows->losses, .domain_losses = domain->losses,
-                            .id = event->id};
+    *frame = (struct frame){.domain_losses = domain->losses, .id = event->id};
     for (int p = 0; p < EVA_PARTS; p++)
       frame->at[p] = domain->clock[p].counted - flow->elsewhere[p];
     return true;
@@ -352,27 +341,27 @@ static bool take_plain(struct domain *domain, const struct eventring_event *even
   if (depth == 0 || depth >= flow->open || !(event->flags & EVENTRING_MATCHED) ||
       event->begin_ns > event->ns || event->suspended_ns)
     return false;
-  fill(domain, flow, event, time);
-  end(flow, event, true, time->ns);
+  fill(domain, flow, event, own_ns, time);
+  flow->open = depth;
   *ended = true;
   return true;
 }
 
 int eva_shares_event(struct eva_shares *shares, const struct eventring_event *event,
                      struct eva_span_time *time, bool *ended) {
-  if (take_plain(&shares->domain[event->domain % EVENTRING_MAX_DOMAINS], event, time, ended))
-    return EVENTRING_OK;
   struct domain *domain = domain_of(shares, event->domain, event->incarnation);
-  int status = EVENTRING_OK;
+  int64_t own_ns;
   *ended = false;
-  if (event->ring >= EVENTRING_RINGS || event->depth > MOST_DEPTH) return status; /* damage */
+  if (event->ring >= EVENTRING_RINGS || event->depth > MOST_DEPTH) return EVENTRING_OK; /* damage */
+  int status = eva_own_time_event(&domain->flows[event->ring].own, event, &own_ns);
+  if (status != EVENTRING_OK || take_plain(domain, event, own_ns, time, ended)) return status;
   if (event->kind > EVENTRING_END) {
     note_context(domain, event);
     return status;
   }
   bool begins = event->kind == EVENTRING_BEGIN;
   if (begins) drive_clocks(domain, event);
-  status = take_span(domain, event, time, ended);
+  status = take_span(domain, event, own_ns, time, ended);
   if (!begins) drive_clocks(domain, event);
   return status;
 }
@@ -390,14 +379,13 @@ static bool is_plain(const struct domain *domain, const struct eventring_batch *
 /* The end of a span that began before the batch. */
 static int end_outer(const struct domain *domain, struct flow *flow,
                      const struct eventring_batch *batch, const struct eventring_brief *ended,
-                     const struct eventring_outer *outer, uint32_t depth,
+                     const struct eventring_outer *outer, uint32_t depth, int64_t own_ns,
                      struct eva_span_time *time) {
   const uint64_t ns = batch->earliest_ns + ended->after;
   const struct eventring_event event = {.ns = ns, .begin_ns = ns - outer->took, .depth = depth,
                                         .ring = batch->ring};
   if (open_frames(flow, depth + 1, false) < 0) return EVENTRING_E_MEMORY;
-  flow->frame[depth].within += outer->within;
-  fill(domain, flow, &event, time);
+  fill(domain, flow, &event, own_ns, time);
   return EVENTRING_OK;
 }
 
@@ -410,22 +398,21 @@ static int begin_opened(const struct domain *domain, struct flow *flow,
                                           .id = opened->id, .depth = depth, .ring = batch->ring};
     if (open_frames(flow, depth + 1, true) < 0) return EVENTRING_E_MEMORY;
     begin(domain, flow, &event);
-    flow->frame[depth].within = opened->within;
   }
   return EVENTRING_OK;
 }
 
 static int take_outer(const struct domain *domain, struct flow *flow,
-                      const struct eventring_batch *batch, struct eva_span_time *times) {
+                      const struct eventring_batch *batch, const int64_t *own_ns,
+                      struct eva_span_time *times) {
   const struct eventring_brief *ended = batch->ended;
   const struct eventring_outer *outer = batch->outer;
   uint32_t depth = batch->depth;
   for (; depth > batch->depth_around; ended++)
     if (ended->began_before &&
-        end_outer(domain, flow, batch, ended, outer++, --depth, times++) < 0)
+        end_outer(domain, flow, batch, ended, outer++, --depth, *own_ns++, times++) < 0)
       return EVENTRING_E_MEMORY;
   if (open_frames(flow, depth, false) < 0) return EVENTRING_E_MEMORY;
-  if (depth) flow->frame[depth - 1].within += batch->within;
   return begin_opened(domain, flow, batch, depth);
 }
 
@@ -435,10 +422,11 @@ int eva_shares_batch(struct eva_shares *shares, const struct eventring_batch *ba
   if (!is_plain(domain, batch)) return 0;
   struct flows *flows = &domain->flows[batch->ring % EVENTRING_RINGS];
   struct flow *flow = flow_at(flows, batch->context);
-  if (!flow) return EVENTRING_E_MEMORY;
+  int64_t own_ns[EVENTRING_BATCH];
+  if (!flow || eva_own_time_batch(&flows->own, batch, own_ns) < 0) return EVENTRING_E_MEMORY;
   go_on(domain, flow, batch->earliest_ns);
   enter(flows, flow);
-  if (take_outer(domain, flow, batch, times) < 0) return EVENTRING_E_MEMORY;
+  if (take_outer(domain, flow, batch, own_ns, times) < 0) return EVENTRING_E_MEMORY;
   if (!flow->open) retire_flow(flows, flow);
   return 1;
 }
@@ -446,7 +434,7 @@ int eva_shares_batch(struct eva_shares *shares, const struct eventring_batch *ba
 void eva_shares_lost(struct eva_shares *shares, const struct eventring_loss *loss) {
   struct domain *domain = domain_of(shares, loss->domain, loss->incarnation);
   domain->losses++;
-  domain->flows[loss->ring % EVENTRING_RINGS].losses++;
+  eva_own_time_lost(&domain->flows[loss->ring % EVENTRING_RINGS].own);
   for (int p = 0; p < EVA_PARTS; p++)
     if (domain->clock[p].open && domain->clock[p].ring == loss->ring) {
       domain->clock[p].open = false;

@@ -53,6 +53,21 @@ static struct eva_tally_counter *counter_of(struct eva_tally_entry *entry) {
   return entry->counter;
 }
 
+/* ---- The beginning --------------------------------------------------------- */
+
+void eva_tally_begin(struct eva_tally *tally, eventring_cursor *cursor) {
+  struct eventring_info info = {0};
+  struct eventring_domain_info domain;
+  uint64_t now = eventring_now();
+  if (eventring_cursor_info(cursor, &info) < 0 || info.liveness != EVENTRING_LIVE ||
+      info.state != EVENTRING_RUNNING)
+    return;
+  for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++)
+    if (eventring_cursor_domain(cursor, slot, &domain) == EVENTRING_OK && domain.alive)
+      eva_gc_clock_begin(&domain_at(tally, slot)->clocks[EVENTRING_RUNTIME],
+                         now > tally->since ? now : tally->since, domain.incarnation);
+}
+
 /* ---- One event ----------------------------------------------------------- */
 
 enum eva_words eva_tally_words(const struct eva_tally_entry *entry) {
@@ -208,6 +223,17 @@ static int add_async(struct eva_tally *tally, const struct eva_tally_entry *entr
   return eva_histogram_add(&span->durations, outcome.end.ns - outcome.begin.ns);
 }
 
+static void add_open(struct eva_tally_span *span, struct eva_so_far so_far) {
+  span->longest_open = span->open ? eva_so_far_longer(span->longest_open, so_far) : so_far;
+  span->open++;
+}
+
+static struct eva_so_far so_far_of(const struct eva_tally *tally,
+                                   const struct eva_link_point *begin) {
+  const struct eventring_event open = {.ns = begin->ns, .domain = begin->domain};
+  return eva_so_far(&tally->known, tally->cursor, &open);
+}
+
 /* At the end: one that still waits. */
 static void leave_async(void *context, const struct eva_link *link) {
   struct eva_tally *tally = context;
@@ -218,7 +244,7 @@ static void leave_async(void *context, const struct eva_link *link) {
     struct eva_tally_entry *entry = entry_at(domain, link->id);
     struct eva_tally_span *span = entry ? span_at(&entry->async) : NULL;
     if (!span) tally->status = EVENTRING_E_MEMORY;
-    else if (i == 0) span->open++;
+    else if (i == 0) add_open(span, so_far_of(tally, points[i]));
     else span->torn++;
   }
 }
@@ -264,19 +290,22 @@ static int credit_clock(struct eva_tally_domain *domain, unsigned ring) {
   return EVENTRING_OK;
 }
 
-/* The clock of a ring for this incarnation: that of the one before ends here, and so do its
-   spans. */
+/* The clock of a ring for this incarnation: that of the one before ends here. */
 static int turn_clock(struct eva_tally_domain *domain, unsigned ring, uint32_t incarnation) {
   struct eva_gc_clock *clock = &domain->clocks[ring];
   if (clock->incarnation == 0 || clock->incarnation == incarnation) return EVENTRING_OK;
-  eva_own_time_clear(&domain->own[ring]);
   eva_gc_clock_stop(clock, 0);
   return credit_clock(domain, ring);
 }
 
+static int follow_spans(struct eva_tally_domain *domain, const struct eventring_event *event,
+                        int64_t *own) {
+  return eva_own_time_event(&domain->own[event->ring % EVENTRING_RINGS], event, own);
+}
+
 static int add_own_time(struct eva_tally_domain *domain, const struct eventring_event *event) {
   int64_t own;
-  int status = eva_own_time_event(&domain->own[event->ring % EVENTRING_RINGS], event, &own);
+  int status = follow_spans(domain, event, &own);
   if (status != EVENTRING_OK || own < 0) return status;
   struct eva_tally_span *span = domain->entries[event->id % EVENTRING_MAX_EVENTS]->span;
   span->own = eva_add(span->own, (uint64_t)own);
@@ -308,20 +337,13 @@ static void count(struct eva_tally *tally, const struct eventring_event *event) 
 
 static int on_open_span(void *context, const struct eventring_event *event) {
   struct eva_tally *tally = context;
-  if (event->ns > tally->until && event->kind == EVENTRING_BEGIN) return EVENTRING_OK;
+  if (event->ns > tally->until) return EVENTRING_OK;
   struct eva_tally_domain *domain = domain_at(tally, event->domain);
   struct eva_tally_entry *entry = entry_at(domain, event->id);
   if (entry) describe(entry, event);
   if (!entry || !span_of(domain, entry)) return EVENTRING_E_MEMORY;
-  entry->span->open++;
+  add_open(entry->span, eva_so_far(&tally->known, tally->cursor, event));
   return EVENTRING_OK;
-}
-
-/* A span that ends after `until` was open then, but is not in the cursor's list any more. */
-static void count_late_end(struct eva_tally *tally, const struct eventring_event *event) {
-  bool was_open = event->kind == EVENTRING_END && event->flags & EVENTRING_MATCHED &&
-                  event->begin_ns <= tally->until;
-  if (was_open && on_open_span(tally, event) < 0) tally->status = EVENTRING_E_MEMORY;
 }
 
 /* The events of which there are many: begins and ends of spans of a definition that was seen in
@@ -344,17 +366,25 @@ static bool count_plain(struct eva_tally *tally, const struct eventring_event *e
   return true;
 }
 
+/* An event before `since` shows what is open then. */
+static void pass_before(struct eva_tally *tally, const struct eventring_event *event) {
+  int64_t own;
+  int status = follow_spans(domain_at(tally, event->domain), event, &own);
+  if (tally->status == EVENTRING_OK) tally->status = status;
+}
+
 static int on_event(void *context, const struct eventring_event *event) {
   struct eva_tally *tally = context;
   if (tally->status != EVENTRING_OK) return tally->status;
   if (event->ns > tally->until) {
-    count_late_end(tally, event);
+    tally->late = *event;
     return tally->status;
   }
   if (count_plain(tally, event)) return tally->status;
   struct eva_gc_clock *clock =
       clock_at(tally, event->domain, event->ring, event->incarnation, event->ns);
   if (event->ns >= tally->since) count(tally, event);
+  else pass_before(tally, event);
   eva_gc_clock_event(clock, event);
   return tally->status;
 }
@@ -538,7 +568,10 @@ static int merge_span(struct eva_tally_span **into, const struct eva_tally_span 
   span->interrupted += from->interrupted;
   span->own = eva_add(span->own, from->own);
   span->own_count += from->own_count;
-  span->open += from->open;
+  if (from->open) {
+    add_open(span, from->longest_open);
+    span->open += from->open - 1;
+  }
   return eva_histogram_merge(&span->durations, &from->durations);
 }
 
@@ -590,8 +623,14 @@ static void merge_domain(struct eva_tally *tally, const struct eva_tally_domain 
 }
 
 int eva_tally_finish(struct eva_tally *tally, eventring_cursor *cursor) {
+  struct eventring_event late;
+  tally->cursor = cursor;
+  eva_known_find(&tally->known, cursor, tally->until);
   int status = eventring_open_spans(cursor, on_open_span, tally);
   if (tally->status == EVENTRING_OK) tally->status = status;
+  /* that which the first event after `until` has ended */
+  if (tally->status == EVENTRING_OK && eva_open_before(&tally->late, tally->until, &late))
+    tally->status = on_open_span(tally, &late);
   eva_links_each(&tally->links, leave_async, tally);
   for (unsigned ring = 0; ring < EVENTRING_RINGS; ring++)
     tally->ring_names[ring] = eva_ring_name(cursor, (uint8_t)ring);

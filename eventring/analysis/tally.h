@@ -19,10 +19,10 @@
  * of hosts); a file that has no such counter has no such figures.
  *
  * A part of the recording, from `since` to `until`: an event counts if it is in this part,
- * so a span counts with all of its duration if it ended there; its own time is known, and
- * an async span counts (else it is torn), if it also began there; of time watched and time
- * in the collector what lies there. Feed the events from before `since` that are at hand,
- * too: they show which spans of the collector are open then.
+ * so a span counts with all of its duration if it ended there; an async span counts (else
+ * it is torn) if it also began there; of time watched and time in the collector what lies
+ * there. Feed the events from before `since` that are at hand, too: they show which spans
+ * are open then, and what of their time is not their own.
  *
  * Units: times are nanoseconds, of the recording's clock where they are moments. Errors:
  * EVENTRING_E_MEMORY; from then on nothing more is counted, `status` says so, and what
@@ -36,16 +36,18 @@
 #include "analysis/histogram.h"
 #include "analysis/links.h"
 #include "analysis/own_time.h"
+#include "analysis/so_far.h"
 #include "analysis/tally_lives.h"
 
 struct eva_tally_span {
   struct eva_histogram durations; /* ns, of spans whose begin and end are known */
   uint64_t torn, open;
+  struct eva_so_far longest_open; /* of those that are open */
   uint64_t suspended; /* ns of these for which their contexts were suspended */
   uint64_t off_cpu;   /* ns of these for which their threads were not on a processor: known
                          if the entry's measure is OFF_CPU */
   uint64_t interrupted; /* how many of these were */
-  uint64_t own;       /* ns of them that are not those of spans directly within (own_time.h), */
+  uint64_t own;       /* ns of them that are their own (own_time.h), */
   uint64_t own_count; /* of so many of them, of which that is known */
 };
 
@@ -102,7 +104,10 @@ struct eva_tally {
   struct eventring_info info;
   struct eventring_totals totals;
   uint64_t first_ns, last_ns; /* of the events seen */
+  struct eventring_event late; /* the first event after `until`; zeroed: none came */
+  eventring_cursor *cursor; /* of eva_tally_finish */
   const char *ring_names[EVENTRING_RINGS]; /* valid as long as the cursor */
+  struct eva_known known; /* set by eva_tally_finish */
   struct eva_links links; /* async spans that wait for their other end */
   int status; /* 0, or the error that ended counting */
 };
@@ -111,6 +116,10 @@ struct eva_tally {
 struct eva_tally *eva_tally_new(void);
 /* NULL is allowed. */
 void eva_tally_free(struct eva_tally *tally);
+
+/* Watching begins now, also where nothing has been recorded yet. To be called right after a cursor
+   with EVENTRING_OPEN_NOW was opened; without it watching begins with the first event. */
+void eva_tally_begin(struct eva_tally *tally, eventring_cursor *cursor);
 
 /* For eventring_poll, with the tally as context. After an error they end each poll. */
 extern const struct eventring_callbacks eva_tally_callbacks;

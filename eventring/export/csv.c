@@ -11,7 +11,7 @@
 static const char *const columns[] = {
     "ns", "end_ns", "duration_ns", "name", "class", "domain", "domain_name", "incarnation",
     "ring", "context", "depth", "suspended_ns", "off_cpu_ns", "kind", "link", "value", "unit",
-    "torn", "count", "before", "block", "words", "samples", "origin", "stack", "span"};
+    "torn", "so_far_ns", "count", "before", "block", "words", "samples", "origin", "stack", "span"};
 enum { COLUMNS = sizeof columns / sizeof columns[0] };
 
 static const enum export_table tables[] = {EXPORT_TABLE_spans, EXPORT_TABLE_counters,
@@ -83,7 +83,7 @@ static void *begin(struct export_run *run) {
     for (int i = 0; i < COLUMNS; i++)
       csv->from[tables[t]][i] = (signed char)find_column(tables[t], columns[i]);
   }
-  csv->rows = export_rows_new(run->cursor, wanted, put_row, csv);
+  csv->rows = export_rows_new(run->cursor, wanted, run->until_ns, put_row, csv);
   if (!csv->rows) {
     free(csv);
     return NULL;

@@ -23,6 +23,7 @@ struct export_run {
   const struct eventring_info *info; /* of the beginning */
   struct export_out *out; /* NULL where the format writes its files itself ... */
   const char *path;       /* ... here, where nothing is yet */
+  uint64_t until_ns;      /* the end of what is exported; UINT64_MAX: that of the recording */
   uint64_t every_ns;      /* between the samples of a series; 0: only the last ones */
   /* To be called now and then by those, and by others while they put nothing into `out`. It sets
      `error` where the export is to end. */

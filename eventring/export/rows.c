@@ -11,6 +11,7 @@
 
 #include "eventring/memory.h"
 #include "analysis/names.h"
+#include "analysis/so_far.h"
 #include "export/text.h"
 #include "export/tracks.h"
 
@@ -55,6 +56,9 @@ struct slot { /* the name of its domain */
 struct export_rows {
   eventring_cursor *cursor;
   uint32_t wanted;
+  uint64_t until;
+  bool is_open;           /* a span that is open was given; */
+  struct eva_known known; /* since then: for how long such a one was */
   export_row *row;
   void *context;
   bool failed;
@@ -66,12 +70,13 @@ struct export_rows {
 
 static void introduce(void *context, struct export_track *track) { (void)context, (void)track; }
 
-struct export_rows *export_rows_new(eventring_cursor *cursor, uint32_t wanted, export_row *row,
-                                    void *context) {
+struct export_rows *export_rows_new(eventring_cursor *cursor, uint32_t wanted, uint64_t until,
+                                    export_row *row, void *context) {
   struct export_rows *r = calloc(1, sizeof *r);
   if (!r) return NULL;
   r->cursor = cursor;
   r->wanted = wanted;
+  r->until = until;
   r->row = row;
   r->context = context;
   if (export_tracks_open(&r->tracks, introduce, r) == 0) return r;
@@ -292,8 +297,12 @@ int export_rows_open(void *rows, const struct eventring_event *e) {
   if (!wants(r, EXPORT_TABLE_spans)) return 0;
   struct export_track *track = export_track_of(&r->tracks, e);
   if (!track) return -1;
+  if (!r->is_open) eva_known_find(&r->known, r->cursor, r->until);
+  r->is_open = true;
+  const struct eva_so_far so_far = eva_so_far(&r->known, r->cursor, e);
   set_span(r, e);
   set_int(r, IN(spans, begin_ns), e->ns);
+  if (so_far.known) set_int(r, IN(spans, so_far_ns), so_far.ns);
   set_held(r, track, e, IN(spans, value));
   return emit(r, EXPORT_TABLE_spans);
 }

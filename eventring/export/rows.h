@@ -14,7 +14,7 @@ enum export_table {
 #include "export/tables.def"
   EXPORT_TABLES
 };
-enum { EXPORT_MOST_COLUMNS = 16 };
+enum { EXPORT_MOST_COLUMNS = 17 };
 
 struct export_column {
   const char *name, *type, *meaning;
@@ -40,9 +40,10 @@ typedef int export_row(void *context, enum export_table table, const struct expo
 
 struct export_rows;
 /* Makes rows of the events that are given to the functions below. `wanted`: a bit for each
-   table; rows of others are not made. NULL: no memory. */
-struct export_rows *export_rows_new(eventring_cursor *cursor, uint32_t wanted, export_row *row,
-                                    void *context);
+   table; rows of others are not made. `until`: the end of what is wanted, of which open spans
+   are; UINT64_MAX: that of the recording. NULL: no memory. */
+struct export_rows *export_rows_new(eventring_cursor *cursor, uint32_t wanted, uint64_t until,
+                                    export_row *row, void *context);
 void export_rows_free(struct export_rows *rows);
 /* Callbacks of a poll. A result other than 0: that of `row`, or -1: no memory. */
 int export_rows_event(void *rows, const struct eventring_event *event);

@@ -158,7 +158,7 @@ static int scan_filter(sqlite3_vtab_cursor *base, int plan, const char *text, in
     sqlite3_int64 ns = sqlite3_value_int64(arguments[0]);
     if (ns > 0) eventring_cursor_seek(scan->cursor, (uint64_t)ns);
   }
-  scan->rows = export_rows_new(scan->cursor, 1u << table->is, keep_row, scan);
+  scan->rows = export_rows_new(scan->cursor, 1u << table->is, UINT64_MAX, keep_row, scan);
   scan->number = 0;
   return scan->rows ? fill(scan) : SQLITE_NOMEM;
 }

@@ -114,7 +114,7 @@ static void *begin(struct export_run *run) {
   struct sqlite *s = calloc(1, sizeof *s);
   if (!s) return NULL;
   s->run = run;
-  s->rows = export_rows_new(run->cursor, UINT32_MAX, put_row, s);
+  s->rows = export_rows_new(run->cursor, UINT32_MAX, run->until_ns, put_row, s);
   if (s->rows && open_database(s) == 0) return s;
   close_all(s);
   return NULL;

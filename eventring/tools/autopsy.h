@@ -3,6 +3,7 @@
 #ifndef EVENTRING_TOOL_AUTOPSY_H
 #define EVENTRING_TOOL_AUTOPSY_H
 
+#include "analysis/so_far.h"
 #include "analysis/steps.h"
 #include "heap_view.h"
 #include "question.h"
@@ -17,6 +18,7 @@ struct note {
   uint16_t id;
   uint8_t kind, event_class, payload;
   bool may_be_over; /* of an open span */
+  struct eva_so_far so_far; /* the same */
   const char *name; /* valid as long as the cursor */
   union {
     int64_t i;
@@ -64,6 +66,7 @@ struct autopsy {
   uint64_t noted;     /* events of the last seconds */
   struct note last[AUTOPSY_NOTES]; /* what is shown of them, by time */
   size_t lasts;
+  struct eva_known known;
   struct note open[AUTOPSY_OPEN];
   size_t opens;
   uint64_t open_count;

@@ -38,6 +38,7 @@ static void put_note(struct eva_json *json, const struct note *note, bool open) 
   eva_json_string_at(json, "name", note->name);
   if (open) eva_json_uint_at(json, "depth", note->depth);
   if (open && note->may_be_over) eva_json_bool_at(json, "may_be_over", true);
+  if (open) eva_so_far_put(json, &note->so_far);
   if (span) eva_json_uint_at(json, "duration_ns", note->duration);
   else if (!open && note->payload == EVENTRING_INT) eva_json_int_at(json, "value", note->value.i);
   else if (!open && note->payload == EVENTRING_DOUBLE)

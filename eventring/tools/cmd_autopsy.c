@@ -85,7 +85,9 @@ static int on_open(void *context, const struct eventring_event *event) {
                                       .id = event->id, .domain = event->domain,
                                       .context = event->context, .depth = event->depth,
                                       .name = event->name,
-                                      .may_be_over = event->flags & EVENTRING_MAY_BE_OVER};
+                                      .may_be_over = event->flags & EVENTRING_MAY_BE_OVER,
+                                      .so_far = eva_so_far(&a->known, a->q.reader.cursor,
+                                                           event)};
   return 0;
 }
 
@@ -114,6 +116,7 @@ static void read_recording(struct autopsy *a) {
   a->steps.context = a;
   question_read(&a->q, &callbacks, NULL, a);
   eva_steps_finish(&a->steps);
+  eva_known_find(&a->known, a->q.reader.cursor, UINT64_MAX);
   eventring_open_spans(a->q.reader.cursor, on_open, a);
   autopsy_read_sites(a);
   if (a->brief && a->has_sites && a->q.top > BRIEF_WITH_SITES) a->q.top = BRIEF_WITH_SITES;
@@ -141,7 +144,7 @@ static void print_error(const struct eventring_info *info, int most) {
 }
 
 static void print_open(const struct autopsy *a) {
-  char figure[EVA_FIGURE];
+  char figure[EVA_FIGURE], so_far[EVA_SO_FAR];
   if (!a->open_count) {
     puts("\nNo span was open.");
     return;
@@ -160,8 +163,7 @@ static void print_open(const struct autopsy *a) {
     snprintf(text, sizeof text, "%*s%s%s", 2 * (int)(note->depth < 8 ? note->depth : 8), "",
              note->name, note->may_be_over ? " (or over: class off)" : "");
     table_cell(&table, text);
-    table_cell(&table,
-               eva_duration_text(figure, a->end_ns > note->ns ? a->end_ns - note->ns : 0));
+    table_cell(&table, eva_so_far_text(so_far, &note->so_far));
   }
   table.keys = 1;
   table_print(&table, stdout, 2);

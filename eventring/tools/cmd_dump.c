@@ -30,7 +30,8 @@ struct dump_options {
   uint64_t limit_ns;
   uint64_t most, printed; /* events; 0: no limit */
   const char *prefix;
-  struct eventring_event late; /* the first event after the window; kind 0: none came */
+  struct eventring_event late; /* the first event after the window; zeroed: none came */
+  struct eva_known known;      /* at the end of reading */
 };
 
 /* ---- Options ------------------------------------------------------------- */
@@ -188,22 +189,19 @@ static int on_open_span(void *context, const struct eventring_event *event) {
   ever.filter.window.since = 0; /* however long it has been open */
   /* which classes are off is known of the end only */
   if (options->filter.window.until != UINT64_MAX) span.flags &= ~(unsigned)EVENTRING_MAY_BE_OVER;
-  if (wants(&ever, event)) dump_open_span(&options->format, &span);
+  if (!wants(&ever, event)) return go_on(options, false);
+  const struct eva_so_far so_far = eva_so_far(&options->known, options->format.cursor, event);
+  dump_open_span(&options->format, &span, &so_far);
   return go_on(options, false);
 }
 
-/* A span that the first event after the window ends was open in it, but is not in the
-   cursor's list any more. */
-static void dump_late_span(struct dump_options *options) {
-  struct eventring_event span = options->late;
-  if (span.kind != EVENTRING_END || !(span.flags & EVENTRING_MATCHED)) return;
-  span.kind = EVENTRING_BEGIN;
-  span.ns = span.begin_ns;
-  span.flags = EVENTRING_SYNTHETIC | (span.flags & EVENTRING_UNKNOWN);
-  span.payload = EVENTRING_NONE;
-  span.value.u = span.suspended_ns = span.size = 0;
-  span.bytes = NULL;
-  on_open_span(options, &span);
+static void dump_open_spans(struct reader *reader, struct dump_options *options) {
+  struct eventring_event late;
+  eva_known_find(&options->known, reader->cursor, options->filter.window.until);
+  eventring_open_spans(reader->cursor, on_open_span, options);
+  /* that which the first event after the window has ended */
+  if (eva_open_before(&options->late, options->filter.window.until, &late))
+    on_open_span(options, &late);
 }
 
 /* A process that ended in an unusual way, unless only some events are wanted. */
@@ -235,11 +233,10 @@ static void dump_rest(struct reader *reader, struct dump_options *options) {
   if (window->backwards) {
     if (window->until != UINT64_MAX) return;
     dump_unusual_end(reader, options);
-    eventring_open_spans(reader->cursor, on_open_span, options);
+    dump_open_spans(reader, options);
     return;
   }
-  eventring_open_spans(reader->cursor, on_open_span, options);
-  dump_late_span(options);
+  dump_open_spans(reader, options);
   if (!ferror(stdout)) dump_unusual_end(reader, options);
 }
 

@@ -9,6 +9,7 @@
 #include "analysis/histogram.h"
 #include "analysis/saturating.h"
 #include "analysis/shares.h"
+#include "analysis/so_far.h"
 #include "analysis/top.h"
 #include "analysis/units.h"
 #include "question.h"
@@ -24,6 +25,7 @@ struct times {
 struct kind { /* the spans of one definition */
   uint16_t id;
   uint64_t open;
+  struct eva_so_far longest_open;
   struct times times;
   uint64_t plain, plain_own; /* ns of those of which all is known and that have nothing in the
                                 other parts: in `times` once all is read. (Each is as short as
@@ -39,12 +41,24 @@ struct row {
   struct eva_span_time time;
 };
 
+struct open { /* a span that has not ended */
+  uint64_t ns;  /* its key: for how long, so far */
+  uint64_t begin_ns, context;
+  uint32_t domain, incarnation;
+  uint16_t id;
+  struct eva_so_far so_far;
+};
+
 struct spans {
   struct question q;
   uint64_t over_ns, over;
   struct eva_shares *shares;
   struct kind *kinds[EVENTRING_MAX_EVENTS];
   struct eva_top top, names; /* rows; pointers to kinds by their total (struct name) */
+  struct eva_top open;       /* the longest of those that are open */
+  uint64_t open_count;
+  struct eva_known known;
+  struct eventring_event late; /* the first event after the window; zeroed: none came */
   size_t kind_count;
 };
 
@@ -186,6 +200,7 @@ static int on_event(void *context, const struct eventring_event *event) {
   struct eva_span_time time;
   bool ended = false;
   if (eva_shares_event(s->shares, event, &time, &ended) < 0) no_memory();
+  if (question_is_past_end(&s->q, event->ns)) s->late = *event;
   if (ended && wants(&s->q, event) && question_is_past_start(&s->q, event->ns) &&
       !question_is_past_end(&s->q, event->ns))
     count_span(s, event, &time);
@@ -214,9 +229,27 @@ static int on_switch(void *context, const struct eventring_switch *change) {
 
 static int on_open(void *context, const struct eventring_event *event) {
   struct spans *s = context;
-  if (wants(&s->q, event) && !question_is_past_end(&s->q, event->ns))
-    kind_of(s, event->id)->open++;
+  if (!wants(&s->q, event) || question_is_past_end(&s->q, event->ns)) return 0;
+  struct kind *kind = kind_of(s, event->id);
+  struct open open = {.begin_ns = event->ns, .context = event->context, .domain = event->domain,
+                      .incarnation = event->incarnation, .id = event->id,
+                      .so_far = eva_so_far(&s->known, s->q.reader.cursor, event)};
+  open.ns = open.so_far.ns;
+  s->open_count++;
+  if (!kind->open++) kind->longest_open = open.so_far;
+  kind->longest_open = eva_so_far_longer(kind->longest_open, open.so_far);
+  if (s->q.top && eva_top_add(&s->open, &open) < 0) no_memory();
   return 0;
+}
+
+static void read_open(struct spans *s) {
+  struct eventring_event late;
+  s->open = (struct eva_top){.size = sizeof(struct open), .most = s->q.top};
+  eva_known_find(&s->known, s->q.reader.cursor, s->q.window.until);
+  eventring_open_spans(s->q.reader.cursor, on_open, s);
+  /* that which the first event after the window has ended */
+  if (eva_open_before(&s->late, s->q.window.until, &late)) on_open(s, &late);
+  eva_top_sort(&s->open);
 }
 
 static void add_plain(struct kind *kind) {
@@ -244,7 +277,7 @@ static void read_recording(struct spans *s) {
   s->top = (struct eva_top){.size = sizeof(struct row), .most = s->q.top};
   s->q.batch = on_batch;
   question_read(&s->q, &callbacks, on_switch, s);
-  eventring_open_spans(s->q.reader.cursor, on_open, s);
+  read_open(s);
   eva_top_sort(&s->top);
   sort_names(s);
 }
@@ -255,6 +288,10 @@ static const struct kind *kind_at(const struct spans *s, size_t i) {
 
 static const struct row *row_at(const struct spans *s, size_t i) {
   return eva_top_row(&s->top, i);
+}
+
+static const struct open *open_at(const struct spans *s, size_t i) {
+  return eva_top_row(&s->open, i);
 }
 
 /* ---- Text ---------------------------------------------------------------------------- */
@@ -289,9 +326,13 @@ static void print_names(const struct spans *s) {
     const struct kind *kind = kind_at(s, i);
     table_cell(&table, question_name(&s->q, kind->id));
     table_cell(&table, eva_count_text(figure, kind->durations.count));
-    cell_duration(&table, kind->durations.total);
-    cell_duration(&table, eva_histogram_quantile(&kind->durations, 50000));
-    cell_duration(&table, kind->durations.max);
+    if (kind->durations.count) {
+      cell_duration(&table, kind->durations.total);
+      cell_duration(&table, eva_histogram_quantile(&kind->durations, 50000));
+      cell_duration(&table, kind->durations.max);
+    } else {
+      for (int none = 0; none < 3; none++) table_cell(&table, "-");
+    }
     share_cells(&table, &kind->times);
     table_cell(&table, kind->open ? eva_count_text(figure, kind->open) : "-");
   }
@@ -324,6 +365,24 @@ static void print_rows(const struct spans *s) {
   table_print(&table, stdout, 2);
 }
 
+static void print_open(const struct spans *s) {
+  char moment[MOMENT_TEXT], figure[EVA_FIGURE], text[EVA_SO_FAR];
+  if (!s->open.count) return;
+  printf("\nOpen: %s%s\n", eva_count_text(figure, s->open_count),
+         s->open_count > s->open.count ? ", the longest" : "");
+  TABLE(table, "at", "domain", "for", "<+span");
+  for (size_t i = 0; i < s->open.count; i++) {
+    const struct open *open = open_at(s, i);
+    table_cell(&table, moment_text(moment, &s->q, open->begin_ns));
+    snprintf(text, sizeof text, "%u", open->domain);
+    table_cell(&table, text);
+    table_cell(&table, eva_so_far_text(text, &open->so_far));
+    table_cell(&table, question_name(&s->q, open->id));
+  }
+  table.keys = 1;
+  table_print(&table, stdout, 2);
+}
+
 static void print_text(const struct spans *s) {
   question_head(&s->q, stdout);
   if (s->kind_count == 0) {
@@ -333,6 +392,7 @@ static void print_text(const struct spans *s) {
   puts("\nSpans by name (shares of their time; own: not in spans within)");
   print_names(s);
   print_rows(s);
+  print_open(s);
 }
 
 /* ---- JSON ---------------------------------------------------------------------------- */
@@ -362,6 +422,7 @@ static void put_kind(struct eva_json *json, const struct spans *s, const struct 
   eva_json_uint_at(json, "gc_ns", times->part[EVA_COLLECTOR]);
   eva_json_uint_at(json, "waiting_ns", times->part[EVA_WAITING]);
   eva_json_uint_at(json, "parts_of_ns", times->parts_of);
+  if (kind->open) eva_so_far_put(json, &kind->longest_open);
   eva_json_close_object(json);
 }
 
@@ -382,6 +443,18 @@ static void put_row(struct eva_json *json, const struct spans *s, const struct r
   eva_json_close_object(json);
 }
 
+static void put_open(struct eva_json *json, const struct spans *s, const struct open *open) {
+  eva_json_open_object(json);
+  question_put_name(&s->q, json, "name", open->id);
+  eva_json_uint_at(json, "id", open->id);
+  eva_json_uint_at(json, "ns", open->begin_ns);
+  eva_json_uint_at(json, "domain", open->domain);
+  eva_json_uint_at(json, "incarnation", open->incarnation);
+  eva_json_uint_at(json, "context", open->context);
+  eva_so_far_put(json, &open->so_far);
+  eva_json_close_object(json);
+}
+
 static void print_json(const struct spans *s) {
   struct eva_json json;
   eva_json_start(&json, stdout);
@@ -393,6 +466,7 @@ static void print_json(const struct spans *s) {
   for (size_t i = 0; i < s->names.count; i++) count += kind_at(s, i)->durations.count;
   eva_json_uint_at(&json, "count", count);
   eva_json_uint_at(&json, "over", s->over);
+  eva_json_uint_at(&json, "open", s->open_count);
   eva_json_key(&json, "names");
   eva_json_open_array(&json);
   for (size_t i = 0; i < s->names.count; i++) put_kind(&json, s, kind_at(s, i));
@@ -401,6 +475,10 @@ static void print_json(const struct spans *s) {
   eva_json_key(&json, "rows");
   eva_json_open_array(&json);
   for (size_t i = 0; i < s->top.count; i++) put_row(&json, s, row_at(s, i));
+  eva_json_close_array(&json);
+  eva_json_key(&json, "open_spans");
+  eva_json_open_array(&json);
+  for (size_t i = 0; i < s->open.count; i++) put_open(&json, s, open_at(s, i));
   eva_json_close_array(&json);
   eva_json_close_object(&json);
   eva_json_line(&json);
@@ -427,6 +505,7 @@ static void free_spans(struct spans *s) {
     if (s->kinds[id]) eva_histogram_free(&s->kinds[id]->durations), free(s->kinds[id]);
   eva_top_free(&s->top);
   eva_top_free(&s->names);
+  eva_top_free(&s->open);
   eva_shares_free(s->shares);
   free(s);
 }

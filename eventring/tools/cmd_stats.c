@@ -269,6 +269,7 @@ static bool prepare(struct watching *watching, const struct stats_options *optio
   if (!watching->tally) no_memory();
   watching->tally->since = window.since;
   watching->tally->until = window.until;
+  if (options->from_now) eva_tally_begin(watching->tally, watching->reader.cursor);
   /* stays if the file cannot be read any more at the end */
   eventring_cursor_info(watching->reader.cursor, &watching->tally->info);
   return true;

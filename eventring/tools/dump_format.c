@@ -251,15 +251,18 @@ static void print_loss(const struct dump_format *format,
               ? " (overwritten before reading began)" : "");
 }
 
-static void print_open_span(const struct dump_format *format,
-                            const struct eventring_event *event) {
+static void print_open_span(const struct dump_format *format, const struct eventring_event *event,
+                            const struct eva_so_far *so_far) {
+  char text[EVA_SO_FAR];
   print_place(format, event->ns, event->domain, event->incarnation, event->ring, event->depth);
   fputs("| ", format->out);
   print_foreign(format->out, event->name, strlen(event->name));
-  fputs(event->flags & EVENTRING_MAY_BE_OVER
-            ? "  (open since then, or ended while its class was off)"
-            : "  (open since then)",
-        format->out);
+  if (event->flags & EVENTRING_MAY_BE_OVER)
+    fputs("  (open since then, or ended while its class was off)", format->out);
+  else if (!so_far->known)
+    fputs("  (open since then)", format->out);
+  else
+    fprintf(format->out, "  (open since then: %s)", eva_so_far_text(text, so_far));
   if (event->context) fprintf(format->out, "  (context %" PRIu64 ")", event->context);
   fputc('\n', format->out);
 }
@@ -392,8 +395,9 @@ static void put_link(struct eva_json *json, const struct eventring_event *event)
   eva_json_uint_at(json, "link", event->link);
 }
 
+/* `so_far`: of one that is open; else NULL. */
 static void put_event(const struct dump_format *format, const char *kind,
-                      const struct eventring_event *event) {
+                      const struct eventring_event *event, const struct eva_so_far *so_far) {
   struct eva_json json;
   const char *class_name =
       eventring_cursor_class(format->cursor, event->event_class);
@@ -408,6 +412,7 @@ static void put_event(const struct dump_format *format, const char *kind,
   put_link(&json, event);
   if (!says_off_cpu(event)) put_value(format, &json, event);
   put_duration(&json, event);
+  if (so_far) eva_so_far_put(&json, so_far);
   put_flag(&json, event, EVENTRING_SYNTHETIC, "synthetic");
   put_flag(&json, event, EVENTRING_TORN, "torn");
   put_flag(&json, event, EVENTRING_TRUNCATED, "truncated");
@@ -469,7 +474,7 @@ static void put_end(const struct dump_format *format, const struct eventring_inf
 void dump_event(const struct dump_format *format,
                 const struct eventring_event *event) {
   if (format->json)
-    put_event(format, eva_kind_name(event->kind), event);
+    put_event(format, eva_kind_name(event->kind), event, NULL);
   else
     print_event(format, event);
 }
@@ -479,12 +484,12 @@ void dump_loss(const struct dump_format *format,
   (format->json ? put_loss : print_loss)(format, loss);
 }
 
-void dump_open_span(const struct dump_format *format,
-                    const struct eventring_event *event) {
+void dump_open_span(const struct dump_format *format, const struct eventring_event *event,
+                    const struct eva_so_far *so_far) {
   if (format->json)
-    put_event(format, "open", event);
+    put_event(format, "open", event, so_far);
   else
-    print_open_span(format, event);
+    print_open_span(format, event, so_far);
 }
 
 void dump_end(const struct dump_format *format, const struct eventring_info *info) {

@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 
+#include "analysis/so_far.h"
 #include "tool.h"
 
 enum dump_time {
@@ -34,8 +35,8 @@ void dump_event(const struct dump_format *format,
 void dump_loss(const struct dump_format *format,
                const struct eventring_loss *loss);
 /* A span that has begun and not ended when reading ends. */
-void dump_open_span(const struct dump_format *format,
-                    const struct eventring_event *event);
+void dump_open_span(const struct dump_format *format, const struct eventring_event *event,
+                    const struct eva_so_far *so_far);
 /* How the process ended. */
 void dump_end(const struct dump_format *format, const struct eventring_info *info);
 

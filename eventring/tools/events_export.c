@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "analysis/so_far.h"
 #include "export/events.h"
 #include "formats.h"
 #include "new_file.h"
@@ -98,15 +99,8 @@ static int begin_again(struct events_export *e, const struct eventring_event *en
 }
 
 static int on_event_after(struct events_export *e, const struct eventring_event *event) {
-  struct eventring_event begin = *event;
-  if (event->kind != EVENTRING_END || !(event->flags & EVENTRING_MATCHED) ||
-      question_is_past_end(e->q, event->begin_ns))
-    return 0;
-  begin.kind = EVENTRING_BEGIN;
-  begin.ns = event->begin_ns;
-  begin.flags = (uint16_t)(EVENTRING_SYNTHETIC | (event->flags & EVENTRING_UNKNOWN));
-  begin.payload = EVENTRING_NONE;
-  begin.suspended_ns = 0;
+  struct eventring_event begin;
+  if (!eva_open_before(event, e->q->window.until, &begin)) return 0;
   int result = question_is_past_start(e->q, event->begin_ns) ? 0 : begin_again(e, event);
   return result ? result : e->format->open(e->state, &begin);
 }
@@ -226,6 +220,7 @@ static int open_recording(struct events_export *e, const struct operands *operan
     return reader_close(&q->reader, STATUS_WRONG);
   e->run.cursor = q->reader.cursor;
   e->run.info = &q->info;
+  e->run.until_ns = q->window.until;
   e->available = count_available(q->reader.cursor);
   return -1;
 }

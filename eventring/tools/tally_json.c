@@ -44,6 +44,7 @@ static void put_durations(const struct section *section, const struct eva_tally_
 #undef FIELD
   eva_json_uint_at(json, "max_ns", durations->max);
   eva_json_uint_at(json, "suspended_ns", span->suspended);
+  if (span->open) eva_so_far_put(json, &span->longest_open);
   if (span == entry->span) {
     eva_json_uint_at(json, "own_ns", span->own);
     eva_json_uint_at(json, "own_count", span->own_count);

@@ -55,6 +55,12 @@ static void cell_part(struct table *table, uint64_t ns) {
     cell_duration(table, ns);
 }
 
+/* The same of one that there may not be. */
+static void cell_figure(struct table *table, uint64_t ns, bool is_there) {
+  if (is_there) cell_duration(table, ns);
+  else table_cell(table, "-");
+}
+
 /* Writes text of any length, also foreign one, in lines of the page. */
 static void print_wrapped(FILE *out, const char *text) {
   size_t size = strlen(text), room = 4 * size + 1;
@@ -161,20 +167,22 @@ static void duration_row(const struct section *section, const struct eva_tally_e
   if (!span) return;
   const struct eva_histogram *durations = &span->durations;
   table_cell(table, entry->name);
+  const bool any = durations->count > 0;
+  char so_far[EVA_SO_FAR];
   cell_count(table, durations->count);
-  cell_duration(table, durations->total);
-  if (span->own_count) cell_duration(table, span->own);
-  else table_cell(table, "-");
-  cell_duration(table, eva_histogram_mean(durations));
-  cell_duration(table, durations->min);
-  cell_duration(table, durations->max);
-#define CELL(title, key, q) cell_duration(table, eva_histogram_quantile(durations, q));
+  cell_figure(table, durations->total, any);
+  cell_figure(table, span->own, span->own_count > 0);
+  cell_figure(table, eva_histogram_mean(durations), any);
+  cell_figure(table, durations->min, any);
+  cell_figure(table, durations->max, any);
+#define CELL(title, key, q) cell_figure(table, eva_histogram_quantile(durations, q), any);
   EVA_TALLY_QUANTILES(CELL)
 #undef CELL
   cell_part(table, span->off_cpu);
   cell_part(table, span->suspended);
   cell_exception(table, span->torn);
   cell_exception(table, span->open);
+  table_cell(table, span->open ? eva_so_far_text(so_far, &span->longest_open) : "-");
 }
 
 static void span_row(void *context, const struct eva_tally_entry *entry) {
@@ -190,7 +198,7 @@ static void print_durations(struct section *section, const char *title, const ch
                             void (*row)(void *, const struct eva_tally_entry *)) {
 #define TITLE(title, key, q) title,
   TABLE(table, "<span", "count", "total", "?own", "mean", "min", "max",
-        "|" EVA_TALLY_QUANTILES(TITLE) "?off CPU", "?suspended", "?torn", "?open");
+        "|" EVA_TALLY_QUANTILES(TITLE) "?off CPU", "?suspended", "?torn", "?open", "?open for");
 #undef TITLE
   fill(section, &table, which, row);
   finish(title, remark, section, &table);

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/* so_far.c: for how long open spans have lasted so far. */
+#include "analysis/so_far.h"
+
+#include <stdio.h>
+
+#include "eventring/stack.h"
+
+static void reach(uint64_t *until, uint64_t ns) {
+  if (ns > *until) *until = ns;
+}
+
+/* The last that a domain wrote: its newest event, its last stack. */
+static uint64_t last_of_domain(eventring_cursor *cursor, unsigned slot) {
+  struct eventring_ring_info ring;
+  struct eventring_last_stack stack;
+  uint64_t last = 0;
+  for (int r = 0; r < EVENTRING_RINGS; r++)
+    if (eventring_cursor_ring(cursor, slot, (enum eventring_ring)r, &ring) >= 0)
+      reach(&last, ring.newest_ns);
+  if (eventring_cursor_last_stack(cursor, slot, &stack) == EVENTRING_OK) reach(&last, stack.ns);
+  return last;
+}
+
+static uint32_t process_of(eventring_cursor *cursor, unsigned slot) {
+  struct eventring_domain_info domain;
+  return eventring_cursor_domain(cursor, slot, &domain) == EVENTRING_OK ? domain.process : 0;
+}
+
+/* The last that is known of a process besides the events: its end, its error. */
+static uint64_t last_of_process(eventring_cursor *cursor, uint32_t number) {
+  struct eventring_info info;
+  struct eventring_process process;
+  uint64_t last = 0;
+  if (!number && eventring_cursor_info(cursor, &info) == EVENTRING_OK)
+    reach(&last, info.end_ns), reach(&last, info.error_ns);
+  if (number && eventring_cursor_process(cursor, number, &process) == EVENTRING_OK)
+    reach(&last, process.end_ns), reach(&last, process.error_ns);
+  return last;
+}
+
+/* What one domain wrote shows that the others of its process were there, too. */
+static void find_last(struct eva_known *known, eventring_cursor *cursor) {
+  uint64_t last[EVENTRING_MAX_DOMAINS];
+  uint32_t process[EVENTRING_MAX_DOMAINS];
+  for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++) {
+    last[slot] = last_of_domain(cursor, slot);
+    process[slot] = process_of(cursor, slot);
+  }
+  for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++) {
+    if (!last[slot]) continue;
+    reach(&known->until[slot], last_of_process(cursor, process[slot]));
+    for (unsigned other = 0; other < EVENTRING_MAX_DOMAINS; other++)
+      if (process[other] == process[slot]) reach(&known->until[slot], last[other]);
+  }
+}
+
+void eva_known_find(struct eva_known *known, eventring_cursor *cursor, uint64_t until) {
+  uint64_t now = eventring_now();
+  *known = (struct eva_known){
+      .is_now = until >= now && eventring_cursor_liveness(cursor) == EVENTRING_LIVE};
+  if (!known->is_now) find_last(known, cursor);
+  for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++) {
+    if (known->is_now) known->until[slot] = now;
+    if (known->until[slot] > until) known->until[slot] = until;
+    reach(&known->latest, known->until[slot]);
+  }
+}
+
+struct eva_so_far eva_so_far(const struct eva_known *known, eventring_cursor *cursor,
+                             const struct eventring_event *open) {
+  struct eventring_domain_info life;
+  uint64_t until = known->until[open->domain % EVENTRING_MAX_DOMAINS];
+  struct eva_so_far so_far = {.known = !(open->flags & EVENTRING_MAY_BE_OVER),
+                              .at_least = !known->is_now};
+  if (eventring_cursor_life(cursor, open->domain, open->incarnation, &life) == EVENTRING_OK &&
+      !life.alive && life.stop_ns < until) {
+    until = life.stop_ns;
+    so_far.at_least = true;
+  }
+  so_far.ns = so_far.known && until > open->ns ? until - open->ns : 0;
+  return so_far;
+}
+
+struct eva_so_far eva_so_far_longer(struct eva_so_far a, struct eva_so_far b) {
+  if (a.known != b.known) return a.known ? a : b;
+  return b.ns > a.ns ? b : a;
+}
+
+bool eva_open_before(const struct eventring_event *end, uint64_t until,
+                     struct eventring_event *open) {
+  if (end->kind != EVENTRING_END || !(end->flags & EVENTRING_MATCHED) || end->ns <= until ||
+      end->begin_ns > until)
+    return false;
+  *open = *end;
+  open->kind = EVENTRING_BEGIN;
+  open->ns = end->begin_ns;
+  open->flags = (uint16_t)(EVENTRING_SYNTHETIC | (end->flags & EVENTRING_UNKNOWN));
+  open->payload = EVENTRING_NONE;
+  open->value.u = open->suspended_ns = open->size = 0;
+  open->bytes = NULL;
+  return true;
+}
+
+char *eva_so_far_text(char text[EVA_SO_FAR], const struct eva_so_far *so_far) {
+  char figure[EVA_FIGURE];
+  eva_duration_text(figure, so_far->ns);
+  if (!so_far->known) snprintf(text, EVA_SO_FAR, "?");
+  else if (so_far->at_least) snprintf(text, EVA_SO_FAR, "at least %s", figure);
+  else snprintf(text, EVA_SO_FAR, "%s so far", figure);
+  return text;
+}
+
+void eva_so_far_put(struct eva_json *json, const struct eva_so_far *so_far) {
+  eva_json_key(json, "so_far_ns");
+  if (so_far->known) eva_json_uint(json, so_far->ns);
+  else eva_json_null(json);
+  eva_json_bool_at(json, "at_least", so_far->at_least);
+}
