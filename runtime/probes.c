@@ -253,7 +253,9 @@ static int configure_samples(struct eventring_config *config, struct eventring_e
 }
 
 static int configure_recording(struct eventring_config *config, struct eventring_error *error) {
+  const char *classes = getenv(ENVIRONMENT_PREFIX "_CLASSES");
   define_classes(); /* before the environment is read, which may name them */
+  if (classes != NULL && strchr(classes, '"') != NULL) ensure_catalogue(NULL); /* or its events */
   eventring_config_init(config);
   config->hold_ns = DEFAULT_HOLD_NS;
   config->follow_forks = true;

@@ -4,7 +4,9 @@
  * Both call a function, and read the events that its domain has recorded meanwhile through a
  * cursor of their own. A userdata that is to be closed holds the cursor, so that it goes also
  * when the function raises or its coroutine is closed; the function may yield. If nothing is
- * recorded, they start a recording and stop it afterwards.
+ * recorded, they start a recording and stop it afterwards; in that `expect` switches on the
+ * classes that its rules need. What was allocated is recorded where the call begins and ends
+ * (gc_record_asked), so that the sum of `allocated_words` is exact.
  */
 #include "eventring_measure.h"
 
@@ -16,6 +18,7 @@
 #include "clock.h"
 #include "domain.h"
 #include "eventring/memory.h"
+#include "gc.h"
 #include "heap.h"
 #include "lauxlib.h"
 #include "memprof.h"
@@ -122,13 +125,17 @@ static void open_measure(lua_State *L, Measure *m) {
     m->started = true;
   }
   eventring_domain_check(d->rings);
+  gc_record_asked(d);
   if (eventring_open_self(&m->cursor, EVENTRING_OPEN_MERGED | EVENTRING_OPEN_NOW, &error) < 0)
     luaL_error(L, "cannot measure: %s", error.text);
   eventring_poll(m->cursor, &passing, NULL, 0);
+  if (m->started) eventring_enable_classes(eva_rules_classes(&m->rules, m->cursor));
   m->slot = eventring_domain_slot(d->rings);
   m->rate = memprof_recording_rate(d);
   m->begun_bytes = heap_asked(&d->heap);
-  m->begun_ns = monotonic_ns();
+  m->begun_ns = m->rules.since = m->rules.open_since = monotonic_ns();
+  m->rules.one_domain = true;
+  m->rules.domain = (uint32_t)m->slot;
 }
 
 /* ---- Events ------------------------------------------------------------------ */
@@ -170,10 +177,11 @@ static int take_loss(void *context, const struct eventring_loss *loss) {
 static const struct eventring_callbacks taking = {take_event, take_loss};
 
 static void read_events(lua_State *L, Measure *m) {
+  gc_record_asked(L->domain);
   int64_t status = eventring_poll(m->cursor, &taking, m, 0);
   if (m->rules.status != EVENTRING_OK) luaL_error(L, "not enough memory");
   if (status < 0) luaL_error(L, "cannot measure: %s", eventring_cursor_error(m->cursor)->text);
-  eva_rules_finish(&m->rules, m->cursor, m->lost);
+  eva_rules_finish(&m->rules, m->cursor, m->lost, UINT64_MAX);
 }
 
 /* ---- Results ------------------------------------------------------------------ */

@@ -22,6 +22,7 @@
 
 #include "contexts.h"
 #include "domain.h"
+#include "heap.h"
 #include "lauxlib.h"
 #include "native_names.h"
 #include "probes.h"
@@ -127,6 +128,19 @@ ALWAYS_INLINE bool is_recorded(const Domain *d) {
   return eventring_enabled(d->rings, EVENTRING_USER, EVENTRING_CLASS_USER);
 }
 
+/* Are spans recorded, and nothing else at their borders? */
+ALWAYS_INLINE bool is_plain(const Domain *d) {
+  const uint64_t plain = EVENTRING_CLASS_BIT(EVENTRING_CLASS_USER);
+  const uint64_t *gate = __atomic_load_n(&d->rings->lane[EVENTRING_USER].gate, __ATOMIC_RELAXED);
+  uint64_t classes = __atomic_load_n(gate, __ATOMIC_RELAXED);
+  return (classes & (plain | EVENTRING_CLASS_BIT(EVENTRING_CLASS_GC_DETAIL))) == plain;
+}
+
+/* Within a span, at its begin and at its end: what lies between is allocated in it. */
+static void record_allocated(const Domain *d) {
+  PROBE_COUNTER(d, ALLOCATED_TOTAL, heap_asked(&d->heap) / 8);
+}
+
 #define MAX_WORDS 127 /* of a payload */
 /* Bytes of a string that is a value: what there is room for in an async span. A text is cut
  * between characters. */
@@ -187,6 +201,7 @@ static COLD int begin_span_slow(lua_State *L) {
   if (entry == 0) entry = define_name(L, EVENT_NAMES_SPAN, EVENTRING_VALUES);
   context_begin_span(L, entry_id(entry));
   write_event(L, EVENTRING_BEGIN, entry, 2, NULL, 0);
+  record_allocated(L->domain);
   return 0;
 }
 
@@ -197,6 +212,7 @@ static COLD int end_span_slow(lua_State *L) {
     return 0;
   }
   if (entry == 0) entry = define_name(L, EVENT_NAMES_SPAN, EVENTRING_VALUES);
+  record_allocated(L->domain);
   context_end_span(L, entry_id(entry));
   eventring_emit0(L->domain->rings, EVENTRING_USER,
                   EVENTRING_TAIL(EVENTRING_END, entry_id(entry), 0));
@@ -209,7 +225,7 @@ static int begin_span(lua_State *L) {
   Entry entry = known_entry(L, EVENT_NAMES_SPAN);
   if (unlikely(entry < 0 || L->top - L->ci->func != 2)) return begin_span_slow(L);
   Domain *d = L->domain;
-  if (!is_recorded(d)) return 0;
+  if (unlikely(!is_plain(d))) return is_recorded(d) ? begin_span_slow(L) : 0;
   if (unlikely(entry == 0)) return begin_span_slow(L);
   context_begin_main_span(L, entry_id(entry));
   eventring_emit0(d->rings, EVENTRING_USER, EVENTRING_TAIL(EVENTRING_BEGIN, entry_id(entry), 0));
@@ -220,7 +236,8 @@ static int end_span(lua_State *L) {
   Entry entry = known_entry(L, EVENT_NAMES_SPAN);
   if (unlikely(entry < 0)) return end_span_slow(L);
   Domain *d = L->domain;
-  if (!is_recorded(d)) {
+  if (!is_plain(d)) {
+    if (unlikely(is_recorded(d))) return end_span_slow(L);
     if (unlikely(L->instrumented != 0)) context_forget_span(L, entry_id(entry));
     return 0;
   }
@@ -240,6 +257,7 @@ static int close_guard(lua_State *L) {
   lua_getiuservalue(L, 1, 1);
   unsigned id = (unsigned)lua_tointeger(L, -1);
   if (is_recorded(L->domain)) {
+    record_allocated(L->domain);
     context_end_span(L, id);
     eventring_user_end(L->domain->rings, id);
   } else {
@@ -272,6 +290,7 @@ static int record_span(lua_State *L) {
   lua_toclose(L, 2);
   context_begin_span(L, id);
   eventring_user_begin(L->domain->rings, id);
+  record_allocated(L->domain);
   lua_callk(L, nargs, LUA_MULTRET, 2, span_returned);
   return span_returned(L, LUA_OK, 2);
 }

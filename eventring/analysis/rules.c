@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/own_time.h"
+#include "analysis/so_far.h"
 #include "analysis/units.h"
 
 /* How the events of a definition count for a rule. */
@@ -15,7 +17,9 @@ enum role {
   ASYNC_DURATION,
   VALUE,           /* of a counter */
   WORDS_VALUE,     /* the same in words of 8 bytes, of which the rule wants bytes */
-  OCCURRENCE,      /* begins, and all other events */
+  TOTAL,           /* what the counter has added up to, at the borders of spans (within) */
+  WORDS_TOTAL,
+  OCCURRENCE,      /* events that are neither a begin nor an end */
   BEGUN            /* lifecycle events NAME_begin */
 };
 
@@ -32,6 +36,13 @@ static enum eventring_subject subject_of(const struct eva_rule *r) {
 }
 static bool counts(const struct eva_rule *r) {
   return r->condition.figure == EVENTRING_FIGURE_COUNT;
+}
+static bool is_upper(const struct eva_rule *r) {
+  return r->condition.comparison == EVENTRING_LESS || r->condition.comparison == EVENTRING_NOT_MORE;
+}
+static bool is_lower(const struct eva_rule *r) {
+  return r->condition.comparison == EVENTRING_MORE ||
+         r->condition.comparison == EVENTRING_NOT_LESS;
 }
 
 /* ---- Rules ------------------------------------------------------------------------------ */
@@ -94,12 +105,12 @@ static bool has_suffix(const char *name, size_t stem, const char *suffix) {
   return strlen(name) == stem + strlen(suffix) && strcmp(name + stem, suffix) == 0;
 }
 
-/* Is the definition `stem`_words, and the rule about `stem`_bytes? */
-static bool is_in_words(const struct eventring_def *def, const char *name) {
-  size_t size = strlen(name), suffix = strlen("_bytes");
-  return size > suffix && strcmp(name + size - suffix, "_bytes") == 0 &&
-         strncmp(def->name, name, size - suffix) == 0 &&
-         has_suffix(def->name, size - suffix, "_words");
+/* Is the definition called `stem`SUFFIX, of which the rule's name is `stem`_bytes? */
+static bool is_stem_and(const struct eventring_def *def, const char *name, const char *suffix) {
+  size_t size = strlen(name), bytes = strlen("_bytes");
+  return size > bytes && strcmp(name + size - bytes, "_bytes") == 0 &&
+         strncmp(def->name, name, size - bytes) == 0 &&
+         has_suffix(def->name, size - bytes, suffix);
 }
 
 static enum role role_of_heap(const struct eventring_def *def) {
@@ -110,27 +121,41 @@ static enum role role_of_heap(const struct eventring_def *def) {
                                                                                  : NOTHING;
 }
 
-static enum role role_of_span(const struct eventring_def *def, bool count) {
-  if (def->kind == EVENTRING_DEF_SPAN) return count ? OCCURRENCE : DURATION;
-  if (def->kind == EVENTRING_DEF_ASYNC) return count ? OCCURRENCE : ASYNC_DURATION;
-  return NOTHING;
+/* A span counts when it ends, also for `count`: as in all commands. */
+static enum role role_of_span(const struct eventring_def *def) {
+  if (def->kind == EVENTRING_DEF_SPAN) return DURATION;
+  return def->kind == EVENTRING_DEF_ASYNC ? ASYNC_DURATION : NOTHING;
+}
+
+static enum role role_of_counter(const struct eva_rule *r, const struct eventring_def *def) {
+  const char *name = r->condition.name;
+  size_t size = strlen(name);
+  if (strcmp(def->name, name) == 0) return VALUE;
+  if (is_stem_and(def, name, "_words")) return WORDS_VALUE;
+  if (!r->within) return NOTHING;
+  if (is_stem_and(def, name, "_words_total")) return WORDS_TOTAL;
+  return strncmp(def->name, name, size) == 0 && has_suffix(def->name, size, "_total") ? TOTAL
+                                                                                      : NOTHING;
+}
+
+static enum role role_of_count(const struct eva_rule *r, const struct eventring_def *def) {
+  const char *name = r->condition.name;
+  size_t size = strlen(name);
+  bool begun = strncmp(def->name, name, size) == 0 && has_suffix(def->name, size, "_begin");
+  if (begun && def->kind == EVENTRING_DEF_LIFECYCLE) return BEGUN;
+  if (strcmp(def->name, name) != 0) return NOTHING;
+  enum role role = role_of_span(def);
+  return role == NOTHING ? OCCURRENCE : role;
 }
 
 /* Of a name alone: durations if the rule compares with a time, values of counters if not. */
 static enum role role_of_name(const struct eva_rule *r, const struct eventring_def *def) {
-  const char *name = r->condition.name;
-  size_t size = strlen(name);
   bool time = r->condition.unit == EVENTRING_TIME;
-  bool counter = def->kind == EVENTRING_DEF_COUNTER;
-  bool same = strcmp(def->name, name) == 0;
-  if (counts(r)) {
-    bool begun = strncmp(def->name, name, size) == 0 && has_suffix(def->name, size, "_begin");
-    if (begun && def->kind == EVENTRING_DEF_LIFECYCLE) return BEGUN;
-    return same ? OCCURRENCE : NOTHING;
-  }
-  if (counter && !time) return same ? VALUE : is_in_words(def, name) ? WORDS_VALUE : NOTHING;
-  if (counter) return same && def->unit && strcmp(def->unit, "ns") == 0 ? VALUE : NOTHING;
-  return same && time ? role_of_span(def, false) : NOTHING;
+  bool same = strcmp(def->name, r->condition.name) == 0;
+  if (counts(r)) return role_of_count(r, def);
+  if (def->kind != EVENTRING_DEF_COUNTER) return same && time ? role_of_span(def) : NOTHING;
+  if (!time) return role_of_counter(r, def);
+  return same && def->unit && strcmp(def->unit, "ns") == 0 ? VALUE : NOTHING;
 }
 
 static enum role find_role(const struct eva_rule *r, const struct eventring_def *def) {
@@ -141,7 +166,7 @@ static enum role find_role(const struct eva_rule *r, const struct eventring_def 
   case EVENTRING_SUBJECT_HEAP:
     return role_of_heap(def);
   case EVENTRING_SUBJECT_SPAN:
-    return strcmp(def->name, r->condition.name) == 0 ? role_of_span(def, counts(r)) : NOTHING;
+    return strcmp(def->name, r->condition.name) == 0 ? role_of_span(def) : NOTHING;
   case EVENTRING_SUBJECT_COUNTER:
     return strcmp(def->name, r->condition.name) == 0 && def->kind == EVENTRING_DEF_COUNTER
                ? VALUE : NOTHING;
@@ -191,12 +216,32 @@ static int take_value(struct eva_rule *r, double value) {
 
 /* ---- Within ------------------------------------------------------------------------------ */
 
+/* The exact amount of the time that ends, if it was written at its borders. */
+static void take_totals(struct eva_rule *r, struct eva_rule_within *w) {
+  r->bounds.spans++;
+  if (w->totals < 2) return;
+  r->bounds.counted++;
+  r->bounds.exact += w->total_last - w->total_first;
+}
+
+static void begin_within(struct eva_rule_within *w, uint64_t ns) {
+  if (w->open++ > 0) return;
+  w->since = ns;
+  w->totals = 0;
+}
+
+static void end_within(struct eva_rule *r, struct eva_rule_within *w, uint64_t ns) {
+  if (w->open == 0 || --w->open > 0) return;
+  w->until = ns;
+  take_totals(r, w);
+}
+
 static void follow_within(struct eva_rule *r, const struct eventring_event *e) {
   if (!e->def || e->def->kind != EVENTRING_DEF_SPAN || strcmp(e->name, r->condition.within) != 0)
     return;
   struct eva_rule_within *w = &r->within[e->domain];
-  if (e->kind == EVENTRING_BEGIN && w->open++ == 0) w->since = e->ns;
-  if (e->kind == EVENTRING_END && w->open > 0 && --w->open == 0) w->until = e->ns;
+  if (e->kind == EVENTRING_BEGIN) begin_within(w, e->ns);
+  if (e->kind == EVENTRING_END) end_within(r, w, e->ns);
 }
 
 static bool is_within(const struct eva_rule *r, const struct eventring_event *e, uint64_t ns) {
@@ -204,6 +249,22 @@ static bool is_within(const struct eva_rule *r, const struct eventring_event *e,
   const struct eva_rule_within *w = &r->within[e->domain];
   if (!w->since && !w->open) return false;
   return ns >= w->since && (w->open > 0 || ns < w->until);
+}
+
+/* A difference was added up from the time at which the counter was written before, to `ns`. */
+static void take_difference(struct eva_rule *r, struct eva_rule_within *w, double value,
+                            uint64_t ns) {
+  bool ends_in = w->open > 0, begins_in = w->counted_ns >= w->since && w->since;
+  bool touches = ends_in || (w->since && w->until > w->counted_ns);
+  if (touches) r->bounds.most += value;
+  if (ends_in && begins_in) r->bounds.least += value;
+  w->counted_ns = ns;
+}
+
+static void take_total(struct eva_rule_within *w, double value) {
+  if (w->open == 0) return;
+  if (w->totals++ == 0) w->total_first = value;
+  w->total_last = value;
 }
 
 /* ---- Events ------------------------------------------------------------------------------ */
@@ -220,10 +281,6 @@ static bool ends_pause(struct eva_rules_domain *d, const struct eventring_event 
   return true;
 }
 
-static bool is_whole_span(const struct eventring_event *e) {
-  return e->kind == EVENTRING_END && e->flags & EVENTRING_MATCHED && !(e->flags & EVENTRING_TORN);
-}
-
 static bool number_of(const struct eventring_event *e, double *number) {
   if (e->kind != EVENTRING_COUNTER) return false;
   if (e->payload == EVENTRING_DOUBLE) *number = e->value.d;
@@ -233,7 +290,8 @@ static bool number_of(const struct eventring_event *e, double *number) {
   return true;
 }
 
-/* The heap of all domains. */
+/* The heap of all domains that are there: that of one that has ended is 0, as for triggers
+   (producer/watch.c). */
 static double heap_of_all(struct eva_rules *rules, const struct eventring_event *e, double bytes) {
   double all = 0;
   rules->domains[e->domain].heap = bytes < 0x1p62 ? (int64_t)bytes : 0;
@@ -248,7 +306,7 @@ static bool is_occurrence(const struct eventring_event *e) {
 
 static int take_duration(struct eva_rule *r, const struct eventring_event *e, bool pause) {
   bool wanted = subject_of(r) != EVENTRING_SUBJECT_PAUSE || pause;
-  if (!wanted || !is_whole_span(e) || !is_within(r, e, e->begin_ns)) return EVENTRING_OK;
+  if (!wanted || !eva_is_whole_span(e) || !is_within(r, e, e->begin_ns)) return EVENTRING_OK;
   return take_value(r, (double)(e->ns - e->begin_ns));
 }
 
@@ -258,7 +316,14 @@ static int take_counter(struct eva_rules *rules, struct eva_rule *r,
   if (!number_of(e, &value)) return EVENTRING_OK;
   if (words) value *= 8;
   if (subject_of(r) == EVENTRING_SUBJECT_HEAP) value = heap_of_all(rules, e, value);
+  if (r->within && e->def->measure == EVENTRING_DIFFERENCE)
+    take_difference(r, &r->within[e->domain], value, e->ns);
   return is_within(r, e, e->ns) ? take_value(r, value) : EVENTRING_OK;
+}
+
+static void take_total_of(struct eva_rule *r, const struct eventring_event *e, bool words) {
+  double value;
+  if (number_of(e, &value)) take_total(&r->within[e->domain], words ? 8 * value : value);
 }
 
 static int take_async(struct eva_rule *r, const struct eventring_event *e,
@@ -277,6 +342,9 @@ static int take_for_rule(struct eva_rules *rules, struct eva_rule *r,
   case ASYNC_DURATION: return take_async(r, e, pair);
   case VALUE: return take_counter(rules, r, e, false);
   case WORDS_VALUE: return take_counter(rules, r, e, true);
+  case TOTAL: case WORDS_TOTAL:
+    take_total_of(r, e, role_of(r, e) == WORDS_TOTAL);
+    return EVENTRING_OK;
   case OCCURRENCE:
     if (is_occurrence(e) && is_within(r, e, e->ns)) r->values++;
     return EVENTRING_OK;
@@ -287,42 +355,45 @@ static int take_for_rule(struct eva_rules *rules, struct eva_rule *r,
   }
 }
 
-static void change_incarnation(struct eva_rules *rules, const struct eventring_event *e) {
-  struct eva_rules_domain *d = &rules->domains[e->domain];
-  if (d->incarnation == e->incarnation) return;
-  *d = (struct eva_rules_domain){.incarnation = e->incarnation};
-  for (size_t i = 0; i < rules->count; i++)
-    if (rules->rule[i].within && rules->rule[i].within[e->domain].open > 0) {
-      rules->rule[i].within[e->domain].open = 0;
-      rules->rule[i].within[e->domain].until = e->ns;
-    }
+/* What a domain had has ended with it. */
+static void end_domain(struct eva_rules *rules, const struct eventring_event *e,
+                       uint32_t incarnation) {
+  rules->domains[e->domain] = (struct eva_rules_domain){.incarnation = incarnation};
+  for (size_t i = 0; i < rules->count; i++) {
+    struct eva_rule *r = &rules->rule[i];
+    if (!r->within) continue;
+    struct eva_rule_within *w = &r->within[e->domain];
+    if (w->open > 0) w->open = 1;
+    end_within(r, w, e->ns);
+  }
+}
+
+static bool stops_domain(const struct eventring_event *e) {
+  return e->kind == EVENTRING_LIFECYCLE && e->id == EVENTRING_ID_DOMAIN_STOP;
 }
 
 int eva_rules_event(struct eva_rules *rules, const struct eventring_event *e) {
   struct eva_link_outcome pair = {0};
   if (rules->status != EVENTRING_OK || !rules->domains || e->domain >= EVENTRING_MAX_DOMAINS)
     return rules->status;
-  change_incarnation(rules, e);
+  if (!rules->since && !(e->flags & EVENTRING_SYNTHETIC)) rules->since = e->ns;
+  if (rules->domains[e->domain].incarnation != e->incarnation) end_domain(rules, e, e->incarnation);
   bool pause = ends_pause(&rules->domains[e->domain], e);
   bool async = e->kind == EVENTRING_LINKED && e->def && e->def->kind == EVENTRING_DEF_ASYNC;
   if (async && e->role != EVENTRING_ROLE_STEP)
     rules->status = eva_links_take(&rules->links, e, &pair);
   for (size_t i = 0; rules->status == EVENTRING_OK && i < rules->count; i++)
     rules->status = take_for_rule(rules, &rules->rule[i], e, pause, &pair);
+  if (stops_domain(e)) end_domain(rules, e, e->incarnation);
   return rules->status;
-}
-
-bool eva_rules_met(const struct eva_rules *rules) {
-  for (size_t i = 0; i < rules->count; i++)
-    if (rules->rule[i].met) return true;
-  return false;
 }
 
 /* ---- Results ----------------------------------------------------------------------------- */
 
 /* What the catalogue has of a rule's name. */
 struct found {
-  bool span, counter, begun, within, any;
+  bool span, counter, begun, within, any, sums;
+  uint64_t classes; /* of these */
 };
 
 static struct found find_definitions(const struct eva_rule *r, eventring_cursor *cursor) {
@@ -332,13 +403,33 @@ static struct found find_definitions(const struct eva_rule *r, eventring_cursor 
     if (!def) continue;
     enum role role = find_role(r, def);
     bool same = strcmp(def->name, r->condition.name) == 0;
-    found.any |= role != NOTHING;
+    bool within = strcmp(def->name, r->condition.within) == 0 && def->kind == EVENTRING_DEF_SPAN;
+    bool total = role == TOTAL || role == WORDS_TOTAL;
+    found.any |= role != NOTHING && !total;
     found.begun |= role == BEGUN;
+    found.sums |= r->within && (role == VALUE || role == WORDS_VALUE) &&
+                  def->measure == EVENTRING_DIFFERENCE;
     found.span |= same && (def->kind == EVENTRING_DEF_SPAN || def->kind == EVENTRING_DEF_ASYNC);
     found.counter |= same && def->kind == EVENTRING_DEF_COUNTER;
-    found.within |= strcmp(def->name, r->condition.within) == 0 && def->kind == EVENTRING_DEF_SPAN;
+    found.within |= within;
+    if (within || (role != NOTHING && !total))
+      found.classes |= EVENTRING_CLASS_BIT(def->event_class);
   }
+  /* what has no definition has not occurred, if it could have been recorded */
+  if (!found.any) found.classes |= EVENTRING_CLASS_BIT(EVENTRING_CLASS_USER);
   return found;
+}
+
+uint64_t eva_rules_classes(const struct eva_rules *rules, eventring_cursor *cursor) {
+  uint64_t classes = 0;
+  for (size_t i = 0; i < rules->count; i++)
+    for (unsigned id = 0; id < EVENTRING_MAX_EVENTS; id++) {
+      const struct eventring_def *def = eventring_cursor_def(cursor, id);
+      if (def && (find_role(&rules->rule[i], def) != NOTHING ||
+                  strcmp(def->name, rules->rule[i].condition.within) == 0))
+        classes |= EVENTRING_CLASS_BIT(def->event_class);
+    }
+  return classes & ~EVENTRING_CLASS_BIT(EVENTRING_CLASS_CALLS);
 }
 
 /* Says what a rule is about that is not there, or not what the rule takes it for. */
@@ -373,20 +464,192 @@ static double figure_of(const struct eva_rule *r) {
 }
 
 /* Of each value: a rule of which there is none holds. */
-static void conclude_events(struct eva_rule *r, eventring_cursor *cursor) {
-  struct found found = find_definitions(r, cursor);
-  find_reason(r, &found);
-  if (counts(r) && found.begun) r->values = r->begun;
+static void conclude_values(struct eva_rule *r) {
   if (r->condition.figure == EVENTRING_EACH) {
     r->has_value = r->bad > 0;
     r->holds = r->bad == 0;
-  } else {
-    bool always = counts(r) || r->condition.figure == EVENTRING_FIGURE_SUM;
-    r->has_value = always || r->values > 0;
-    if (r->has_value) r->value = figure_of(r);
-    r->holds = !r->has_value || eventring_condition_holds(&r->condition, r->value);
+    return;
   }
-  if (r->reason[0]) r->holds = r->has_value = false;
+  bool always = counts(r) || r->condition.figure == EVENTRING_FIGURE_SUM;
+  r->has_value = always || r->values > 0;
+  if (r->has_value) r->value = figure_of(r);
+  r->holds = !r->has_value || eventring_condition_holds(&r->condition, r->value);
+}
+
+/* ---- Sums within spans -------------------------------------------------------------------- */
+
+static void set_undecided(struct eva_rule *r, const char *format, const char *name) {
+  r->holds = r->has_value = false;
+  r->undecided = true;
+  snprintf(r->reason, sizeof r->reason, format, name);
+}
+
+/* Have the spans ended in each domain? Has the counter been written after that? */
+static bool are_over(const struct eva_rule *r) {
+  bool open = false;
+  for (unsigned i = 0; i < EVENTRING_MAX_DOMAINS; i++) open |= r->within[i].open > 0;
+  return !open;
+}
+static bool are_counted(const struct eva_rule *r) {
+  bool missing = false;
+  for (unsigned i = 0; i < EVENTRING_MAX_DOMAINS; i++)
+    missing |= r->within[i].until > r->within[i].counted_ns;
+  return !missing;
+}
+
+/* Is what a counter of differences has added up to in spans known by its borders? */
+static void conclude_sum(struct eva_rule *r) {
+  const bool is_over = are_over(r);
+  const struct eva_rule_bounds *b = &r->bounds;
+  if (b->counted == b->spans && is_over) {
+    r->value = b->exact;
+    r->holds = eventring_condition_holds(&r->condition, r->value);
+    return;
+  }
+  bool least = eventring_condition_holds(&r->condition, b->least);
+  bool most = eventring_condition_holds(&r->condition, b->most);
+  r->value = b->least;
+  r->holds = least && most;
+  if ((is_upper(r) && !least) || (is_lower(r) && least)) r->holds = least;
+  else if (!is_over || !are_counted(r) || least != most || !(is_upper(r) || is_lower(r)))
+    set_undecided(r, "%.96s was not counted where the spans begin and end (class gc_detail)",
+                  r->condition.name);
+}
+
+/* ---- What was not recorded ------------------------------------------------------------------ */
+
+/* Would no value that was not recorded change what is known? */
+static bool is_decided(const struct eva_rule *r) {
+  switch (r->condition.figure) {
+  case EVENTRING_EACH: return !r->holds;
+  case EVENTRING_FIGURE_COUNT: case EVENTRING_FIGURE_MAX:
+    return r->has_value && (r->holds ? is_lower(r) : is_upper(r));
+  case EVENTRING_FIGURE_SUM: return r->min >= 0 && (r->holds ? is_lower(r) : is_upper(r));
+  case EVENTRING_FIGURE_MIN:
+    return r->has_value && (r->holds ? is_upper(r) : is_lower(r));
+  default: return false;
+  }
+}
+
+/* `off`: the classes that were; `its`: those of the rule. */
+static void check_classes(struct eva_rule *r, eventring_cursor *cursor, uint64_t off,
+                          uint64_t its) {
+  const char *name = "";
+  if (!(off & its) || is_decided(r)) return;
+  if (off & EVENTRING_CLASS_BIT(EVENTRING_CLASS_LIFECYCLE)) {
+    set_undecided(r, "the recording was paused%s", "");
+    return;
+  }
+  for (unsigned i = 0; i < EVENTRING_MAX_CLASSES && !name[0]; i++)
+    if ((off & its) >> i & 1 && eventring_cursor_class(cursor, i))
+      name = eventring_cursor_class(cursor, i);
+  set_undecided(r, "class %s was off", name);
+}
+
+/* ---- Spans that are open -------------------------------------------------------------------- */
+
+struct opens {
+  struct eva_rules *rules;
+  struct eva_rule *rule;
+  eventring_cursor *cursor;
+  const struct eva_known *known;
+};
+
+static bool is_open_pause(const struct eva_rules *rules, const struct eventring_event *e) {
+  const struct eva_rules_domain *d = &rules->domains[e->domain];
+  return d->in_pause && d->incarnation == e->incarnation && e->depth == d->pause_depth;
+}
+
+/* Its value, as if it ended now. (If there is no memory for it, the rule is not broken by it.) */
+static void take_open(const struct opens *o, const struct eventring_event *begin) {
+  const struct eva_rules *rules = o->rules;
+  if (begin->ns < rules->open_since || !is_within(o->rule, begin, begin->ns) ||
+      (rules->one_domain && begin->domain != rules->domain))
+    return;
+  const struct eva_so_far so_far = eva_so_far(o->known, o->cursor, begin);
+  if (!so_far.known) return;
+  o->rule->at_least = so_far.at_least;
+  take_value(o->rule, (double)so_far.ns);
+}
+
+static int on_open(void *context, const struct eventring_event *e) {
+  const struct opens *o = context;
+  bool pause = subject_of(o->rule) == EVENTRING_SUBJECT_PAUSE;
+  if (e->domain < EVENTRING_MAX_DOMAINS && role_of(o->rule, e) == DURATION &&
+      (!pause || is_open_pause(o->rules, e)))
+    take_open(o, e);
+  return 0;
+}
+
+static void on_open_link(void *context, const struct eva_link *link) {
+  const struct opens *o = context;
+  const struct eventring_event begin = {.ns = link->begin.ns, .domain = link->begin.domain};
+  if (link->begin.there && o->rule->role[link->id] == ASYNC_DURATION) take_open(o, &begin);
+}
+
+/* The end of an async span may be among what was lost. */
+static bool lost_any(const eventring_cursor *cursor) {
+  struct eventring_totals totals;
+  eventring_cursor_totals(cursor, &totals);
+  return totals.lost > 0;
+}
+
+static void visit_open(struct opens *opens) {
+  eventring_open_spans(opens->cursor, on_open, opens);
+  if (!lost_any(opens->cursor)) eva_links_each(&opens->rules->links, on_open_link, opens);
+}
+
+/* Does a span that has not ended break a rule that holds without it? All figures but these grow
+   with the length of a span. */
+static void check_open(struct eva_rules *rules, struct eva_rule *r, eventring_cursor *cursor,
+                       const struct eva_known *known) {
+  struct eva_rule before = *r;
+  uint8_t figure = r->condition.figure;
+  if (!r->holds || !is_upper(r) || figure == EVENTRING_FIGURE_COUNT ||
+      figure == EVENTRING_FIGURE_MIN || figure == EVENTRING_FIGURE_LAST)
+    return;
+  visit_open(&(struct opens){rules, r, cursor, known});
+  if (r->values == before.values) return;
+  conclude_values(r);
+  r->is_open = !r->holds;
+  if (r->is_open) return;
+  r->has_value = before.has_value;
+  r->value = before.value;
+  r->values = before.values;
+}
+
+bool eva_rules_met(const struct eva_rules *rules) {
+  for (size_t i = 0; i < rules->count; i++)
+    if (rules->rule[i].met) return true;
+  return false;
+}
+
+bool eva_rules_open_met(struct eva_rules *rules, eventring_cursor *cursor) {
+  struct eva_known known;
+  if (!rules->domains) return false; /* nothing has come yet */
+  eva_known_find(&known, cursor, UINT64_MAX);
+  for (size_t i = 0; i < rules->count; i++)
+    if (is_lower(&rules->rule[i]) && rules->rule[i].condition.unit == EVENTRING_TIME)
+      visit_open(&(struct opens){rules, &rules->rule[i], cursor, &known});
+  return eva_rules_met(rules);
+}
+
+/* ---- The end -------------------------------------------------------------------------------- */
+
+static void conclude_events(struct eva_rules *rules, struct eva_rule *r, eventring_cursor *cursor,
+                            const struct eva_known *known, uint64_t off) {
+  struct found found = find_definitions(r, cursor);
+  find_reason(r, &found);
+  if (counts(r) && found.begun) r->values = r->begun;
+  conclude_values(r);
+  if (found.sums && r->condition.figure == EVENTRING_FIGURE_SUM)
+    conclude_sum(r);
+  if (r->reason[0]) {
+    r->holds = r->has_value = false;
+    return;
+  }
+  check_open(rules, r, cursor, known);
+  check_classes(r, cursor, off, found.classes);
 }
 
 /* Of the process: how it ended. A process that died without a word was killed by SIGKILL. */
@@ -408,9 +671,13 @@ static bool is_of_process(const struct eva_rule *r) {
          subject_of(r) == EVENTRING_SUBJECT_SIGNAL;
 }
 
-void eva_rules_finish(struct eva_rules *rules, eventring_cursor *cursor, uint64_t lost) {
+void eva_rules_finish(struct eva_rules *rules, eventring_cursor *cursor, uint64_t lost,
+                      uint64_t until) {
   struct eventring_info info = {0};
+  struct eva_known known;
   eventring_cursor_info(cursor, &info);
+  eva_known_find(&known, cursor, until);
+  uint64_t off = eventring_cursor_classes_off(cursor, rules->since ? rules->since : info.start_ns);
   for (size_t i = 0; i < rules->count; i++) {
     struct eva_rule *r = &rules->rule[i];
     if (is_of_process(r)) {
@@ -418,7 +685,7 @@ void eva_rules_finish(struct eva_rules *rules, eventring_cursor *cursor, uint64_
       r->value = value_of_process(r, &info, lost);
       r->holds = eventring_condition_holds(&r->condition, r->value);
     } else {
-      conclude_events(r, cursor);
+      conclude_events(rules, r, cursor, &known, off);
     }
   }
 }
@@ -426,6 +693,9 @@ void eva_rules_finish(struct eva_rules *rules, eventring_cursor *cursor, uint64_
 char *eva_rule_value_text(char *text, const struct eva_rule *r, double value) {
   char figure[EVA_FIGURE];
   size_t size = strlen(r->condition.name);
+  const struct eva_so_far so_far = {true, r->at_least, value < 0x1p63 ? (uint64_t)value : 0};
+  if (r->is_open && r->condition.unit == EVENTRING_TIME && value >= 0)
+    return eva_so_far_text(text, &so_far);
   bool bytes = subject_of(r) == EVENTRING_SUBJECT_HEAP ||
                (size > 6 && strcmp(r->condition.name + size - 6, "_bytes") == 0);
   bool whole = value >= 0 && value < 0x1p62 && value == (double)(uint64_t)value;

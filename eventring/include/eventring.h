@@ -1056,6 +1056,11 @@ int eventring_open_spans(eventring_cursor *cursor,
                                          const struct eventring_event *event),
                          void *context);
 
+/* Returns the classes (bits) of which events that occurred after `since_ns` may not have been
+   recorded: those that are off as the file stands now, and those that were switched on after
+   that time; all while the recording is paused. What class lifecycle is among was paused. */
+uint64_t eventring_cursor_classes_off(eventring_cursor *cursor, uint64_t since_ns);
+
 /* -- What the file says of itself ----------------------------------------
  *
  * These functions return 0, or E_CORRUPT, E_TRUNCATED, E_SYSTEM or E_MEMORY (text:

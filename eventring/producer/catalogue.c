@@ -17,6 +17,7 @@
 #include "format/sized.h"
 #include "format/text.h"
 #include "producer/classes.h"
+#include "producer/lock.h"
 #include "producer/watch.h"
 
 enum {
@@ -207,6 +208,18 @@ const char *evr_catalogue_name_locked(unsigned id) {
   return id < defined && definition(id)->kind ? definition(id)->name : NULL;
 }
 
+static uint64_t classes_of_events(const char *name, size_t size) {
+  uint64_t classes = 0;
+  evr_lock();
+  for (unsigned id = 0; id < defined; id++) {
+    const struct definition *d = definition(id);
+    if (d->kind && strlen(d->name) == size && memcmp(d->name, name, size) == 0)
+      classes |= EVENTRING_CLASS_BIT(d->event_class);
+  }
+  evr_unlock();
+  return classes;
+}
+
 void evr_catalogue_watch_locked(void) {
   evr_watch_begin_locked();
   for (unsigned id = 0; id < defined; id++) {
@@ -230,6 +243,7 @@ static void retract_locked(size_t count) {
 /* Ids below EVENTRING_ID_HOST: the library's own, then gaps of kind 0. */
 static int define_builtins_locked(struct eventring_error *error) {
   if (defined) return EVENTRING_OK;
+  evr_classes_of_events = classes_of_events;
   int status = ensure_room(EVENTRING_ID_HOST, error);
   if (status != EVENTRING_OK) return status;
   for (size_t i = 0; i < EVR_BUILTINS; i++)

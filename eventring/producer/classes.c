@@ -30,6 +30,8 @@ static uint64_t default_classes =
     EVENTRING_CLASS_BIT(EVENTRING_CLASS_IO) |
     EVENTRING_CLASS_BIT(EVENTRING_CLASS_FINALIZERS);
 
+uint64_t (*evr_classes_of_events)(const char *name, size_t size);
+
 uint64_t evr_default_classes(void) { return default_classes; }
 
 /* Changed before a recording starts (eventring_define_ring). */

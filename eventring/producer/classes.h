@@ -18,6 +18,9 @@ extern char evr_ring_names[EVENTRING_RINGS][EVENTRING_MAX_CLASS_NAME + 1];
    before the id is handed out. */
 extern uint8_t evr_class_of[EVENTRING_MAX_EVENTS];
 uint64_t evr_default_classes(void);
+/* The classes (bits) of events that are called so; NULL while none are defined (the catalogue
+   sets it, as it comes after the settings). */
+extern uint64_t (*evr_classes_of_events)(const char *name, size_t size);
 /* eventring_define_class and eventring_define_ring. `may_rename`: nothing is recorded. */
 int evr_class_define(unsigned index, const char *name, bool on, bool may_rename);
 int evr_ring_define(unsigned index, const char *name, bool may_rename);

@@ -278,7 +278,28 @@ static int bad_class(const struct variable *v, const char *name, size_t size,
                   unused, text);
 }
 
-/* A list such as "gc,user" (these only), "all,-io" or "+calls". */
+/* The classes that a name in quotes means, `"` and `\\` with a backslash before them: that of this
+   name, and those of events of this name, but calls. There need be none. Moves *at behind it;
+   false: it does not end. */
+static bool parse_quoted(const char **at, uint64_t *classes) {
+  char name[EVENTRING_MAX_NAME + 2];
+  size_t size = 0;
+  const char *from = *at + 1;
+  for (; *from && *from != '"'; from++) {
+    if (*from == '\\' && from[1]) from++;
+    if (size < sizeof name) name[size++] = *from;
+  }
+  if (*from != '"' || (from[1] && from[1] != ',')) return false;
+  *at = from + 1;
+  int index = evr_class_by_bytes(name, size);
+  *classes = evr_classes_of_events ? evr_classes_of_events(name, size) : 0;
+  if (index >= 0) *classes |= EVENTRING_CLASS_BIT(index);
+  *classes &= ~EVENTRING_CLASS_BIT(EVENTRING_CLASS_CALLS);
+  return true;
+}
+
+/* A list such as "gc,user" (these only), "all,-io" or "+calls"; `+"read"`: the class of this
+   event. */
 static int parse_classes(struct eventring_config *config,
                          const struct variable *v,
                          struct eventring_error *error) {
@@ -289,6 +310,13 @@ static int parse_classes(struct eventring_config *config,
   while (*at) {
     bool remove = *at == '-';
     if (*at == '+' || *at == '-') at++;
+    uint64_t quoted;
+    if (*at == '"') {
+      if (!parse_quoted(&at, &quoted)) return bad_class(v, at, strlen(at), error);
+      classes = remove ? classes & ~quoted : classes | quoted;
+      at += *at == ',';
+      continue;
+    }
     size_t size = strcspn(at, ",");
     int index = evr_class_by_bytes(at, size);
     uint64_t bits = index >= 0 ? EVENTRING_CLASS_BIT(index) : 0;

@@ -265,7 +265,6 @@ void eventring_cursor_totals_sized(const eventring_cursor *c,
   evr_copy_sized(totals, totals_size, &full, sizeof full);
 }
 
-/* Of one ring. Not 0: the callback has ended the list. */
 /* Is it unknown whether a span has ended after the last event of its ring: is its class off (all
    are while the recording is paused; not by its end), or was it after the span began? */
 static bool may_be_over(const struct evr_ring_reader *reader, const struct evr_span *span,
@@ -278,6 +277,31 @@ static bool may_be_over(const struct evr_ring_reader *reader, const struct evr_s
   return evr_ring_reader_was_off(reader, its, span->ticks);
 }
 
+/* What the log says: which classes were switched on after `since`, and so were off before. Where
+   entries are missing, any may have been. */
+static uint64_t switched_on_since(const struct evr_metadata *meta, uint64_t since) {
+  uint32_t first = meta->switches > FORMAT_LOG_ENTRIES ? meta->switches - FORMAT_LOG_ENTRIES : 0;
+  uint64_t classes = 0;
+  for (uint32_t n = first; n != meta->switches; n++) {
+    const struct format_switch *entry = &meta->control.log[n % FORMAT_LOG_ENTRIES];
+    if (entry->number != (uint64_t)n + 1) continue;
+    bool is_after = entry->until == UINT64_MAX || evr_metadata_ns(meta, entry->until) > since;
+    if (is_after) classes |= n == first && n > 0 ? UINT64_MAX : entry->classes;
+  }
+  return classes;
+}
+
+uint64_t eventring_cursor_classes_off(eventring_cursor *c, uint64_t since_ns) {
+  struct evr_metadata *meta = &c->meta;
+  uint64_t named = evr_named_classes(meta->header.classes);
+  if (evr_metadata_refresh(meta, &c->error) != EVENTRING_OK) return 0;
+  uint64_t wanted = meta->control.wanted;
+  bool paused = !(wanted & 1) && meta->status.end_reason != FORMAT_END_SIGNAL;
+  uint64_t off = paused ? named : ~(wanted | EVENTRING_CLASS_BIT(EVENTRING_CLASS_LIFECYCLE));
+  return (off | switched_on_since(meta, since_ns)) & named;
+}
+
+/* Of one ring. Not 0: the callback has ended the list. */
 static int report_open_spans(const struct evr_ring_reader *reader,
                            int (*callback)(void *context,
                                            const struct eventring_event *event),

@@ -49,7 +49,7 @@ static int watch(const struct await *await, eventring_cursor *cursor, struct eva
   enum { TICK_MS = 100 };
   while (!reader_is_stopped()) {
     int64_t count = eventring_poll(cursor, &callbacks, rules, 0);
-    if (eva_rules_met(rules) || has_ended_so(await, cursor)) return -1;
+    if (eva_rules_open_met(rules, cursor) || has_ended_so(await, cursor)) return -1;
     if (count < 0) return complain_of(cursor);
     if (eventring_finished(cursor)) break;
     int news = eventring_wait(cursor, TICK_MS * (uint64_t)1000000);

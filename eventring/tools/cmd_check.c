@@ -116,6 +116,12 @@ static size_t count_failed(const struct check *c) {
   return failed;
 }
 
+static size_t count_undecided(const struct check *c) {
+  size_t undecided = 0;
+  for (size_t i = 0; i < c->rules.count; i++) undecided += c->rules.rule[i].undecided;
+  return undecided;
+}
+
 static void print_text(const struct check *c) {
   size_t failed = count_failed(c), count = c->rules.count;
   for (size_t i = 0; i < count; i++)
@@ -128,10 +134,13 @@ static void put_rule(struct eva_json *json, const struct eva_rule *r) {
   eva_json_open_object(json);
   eva_json_string_at(json, "rule", r->text);
   eva_json_uint_at(json, "line", r->line);
-  eva_json_bool_at(json, "holds", r->holds);
+  eva_json_key(json, "holds");
+  if (r->undecided) eva_json_null(json);
+  else eva_json_bool(json, r->holds);
   eva_json_key(json, "value");
   if (r->has_value) eva_json_double(json, r->value);
   else eva_json_null(json);
+  if (r->is_open) eva_json_bool_at(json, "at_least", r->at_least);
   eva_json_uint_at(json, "values", r->values);
   eva_json_uint_at(json, "bad", r->bad);
   eva_json_key(json, "reason");
@@ -149,6 +158,7 @@ static void print_json(const struct check *c) {
   eva_json_open_object(&json);
   eva_json_uint_at(&json, "rules", c->rules.count);
   eva_json_uint_at(&json, "failed", count_failed(c));
+  eva_json_uint_at(&json, "undecided", count_undecided(c));
   eva_json_close_object(&json);
   eva_json_key(&json, "rows");
   eva_json_open_array(&json);
@@ -156,6 +166,46 @@ static void print_json(const struct check *c) {
   eva_json_close_array(&json);
   eva_json_close_object(&json);
   eva_json_line(&json);
+}
+
+/* ---- Classes ------------------------------------------------------------------------------- */
+
+/* Adds `+"NAMESUFFIX"`: PROGRAM switches on the class of what has this name. */
+static void add_class(FILE *list, const char *name, size_t size, const char *suffix) {
+  if (!size) return;
+  fputs(ftell(list) > 0 ? ",+\"" : "+\"", list);
+  for (size_t i = 0; i < size; i++) {
+    if (name[i] == '"' || name[i] == '\\') putc('\\', list);
+    putc(name[i], list);
+  }
+  fprintf(list, "%s\"", suffix);
+}
+
+static void add_classes(FILE *list, const struct eventring_condition *condition) {
+  const char *name = condition->name, *within = condition->within;
+  size_t size = strlen(name), bytes = strlen("_bytes");
+  bool is_bytes = size > bytes && strcmp(name + size - bytes, "_bytes") == 0;
+  bool gc = condition->subject == EVENTRING_SUBJECT_PAUSE ||
+            condition->subject == EVENTRING_SUBJECT_HEAP;
+  add_class(list, "gc", gc ? 2 : 0, "");
+  add_class(list, name, size, "");
+  add_class(list, name, is_bytes ? size - bytes : 0, "_words");
+  add_class(list, name, condition->figure == EVENTRING_FIGURE_COUNT ? size : 0, "_begin");
+  add_class(list, within, strlen(within), "");
+  /* what is counted at the borders of spans */
+  add_class(list, name, within[0] ? size : 0, "_total");
+  add_class(list, name, within[0] && is_bytes ? size - bytes : 0, "_words_total");
+}
+
+static void record_what_rules_name(const struct check *c) {
+  char *text = NULL;
+  size_t size = 0;
+  FILE *list = open_memstream(&text, &size);
+  if (!list) no_memory();
+  for (size_t i = 0; i < c->rules.count; i++) add_classes(list, &c->rules.rule[i].condition);
+  if (fclose(list) != 0) no_memory();
+  if (size) launch_add_classes(c->q.prefix, text);
+  free(text);
 }
 
 /* ---- The command ---------------------------------------------------------------------------- */
@@ -175,10 +225,12 @@ static uint64_t lost_of(const struct question *q) {
 
 static int check(struct check *c, const struct operands *operands) {
   static const struct eventring_callbacks callbacks = {on_event, NULL};
+  if (operands->command) record_what_rules_name(c);
   int status = question_open(&c->q, operands);
   if (status >= 0) return status;
+  c->rules.since = c->q.window.since;
   question_read(&c->q, &callbacks, NULL, c);
-  eva_rules_finish(&c->rules, c->q.reader.cursor, lost_of(&c->q));
+  eva_rules_finish(&c->rules, c->q.reader.cursor, lost_of(&c->q), c->q.window.until);
   (c->q.json ? print_json : print_text)(c);
   status = reader_close(&c->q.reader, STATUS_OK);
   return status == STATUS_OK && count_failed(c) ? STATUS_FAILED : status;

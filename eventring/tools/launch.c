@@ -47,6 +47,14 @@ static void unset(const char *prefix, const char *suffix) {
   unsetenv(name);
 }
 
+void launch_add_classes(const char *prefix, const char *list) {
+  const char *wanted = setting(prefix, "CLASSES");
+  char *both = NULL;
+  if (asprintf(&both, "%s%s%s", wanted ? wanted : "", wanted ? "," : "", list) < 0) no_memory();
+  set(prefix, "CLASSES", both);
+  free(both);
+}
+
 /* A new directory in `base`; NULL after saying why not. */
 static char *make_directory(const char *base) {
   char *real = realpath(base, NULL), *name = NULL;

@@ -33,6 +33,10 @@ struct launch {
   int status;      /* of waitpid, once ended */
 };
 
+/* Lets commands that are started later record the classes of this list, too: PREFIX_CLASSES, in
+   the environment of this process, is that of the user or the defaults, and these. */
+void launch_add_classes(const char *prefix, const char *list);
+
 /* Starts the command. -1 when it runs; else the exit status: 1 after an error of
    this program, 126 when the command cannot be executed, 127 when there is none.
    `prefix` NULL: its environment stays, and it records only if that says so.

@@ -65,7 +65,7 @@ check --json -e 'count(request) == 5; max(queue) < 5; p50(nothing) < 1s' $file >
 is "status of --json" 3 $?
 is "rules" '[true,false,false]' "$(query out.json '[.rows[].holds]')"
 is "values" '[5,5,null]' "$(query out.json '[.rows[].value]')"
-is "totals" '{"rules":3,"failed":2}' "$(query out.json .total)"
+is "totals" '{"rules":3,"failed":2,"undecided":0}' "$(query out.json .total)"
 
 # of a program that is launched: its own status comes first
 ends 0 "" check -e 'count(request) == 5; lost == 0' -- "$SAROS" program.lua
