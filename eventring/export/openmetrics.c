@@ -13,6 +13,18 @@
  *   eventring_events           counter: events at a point in time, async spans, flows
  *   eventring_events_lost      counter, by ring; before="1": before reading began
  *
+ * What a live process holds is no total: the next export finds less of what was before, so what
+ * counted would go backwards. There all are gauges of a window, from the first event that was
+ * read to the moment of the export:
+ *
+ *   eventring_window_seconds             its length
+ *   eventring_window_events_lost         lost in it, of all domains
+ *   eventring_window_events_overwritten  before it
+ *   eventring_window_spans, _span_seconds, _spans_up_to, _spans_torn, _amount, _events
+ *
+ * and eventring_spans_open and eventring_level as above: one sample each, without a time, as such
+ * a text is scraped.
+ *
  * A series has a sample each `every_ns` from the start of the recording on, as if it had been
  * scraped then, and one at its last event; the times are those of the wall clock. What counts
  * begins with 0, at the sample before its first event, so that rates are right from there on.
@@ -78,6 +90,7 @@ struct metrics {
   uint64_t every_ns, next_ns; /* 0: no instants */
   uint64_t instant[MOST_INSTANTS]; /* ns, multiples of every_ns from the start on */
   uint32_t instants, points;
+  bool is_window; /* of a live process */
   bool failed;
 };
 
@@ -276,7 +289,11 @@ static uint64_t wall_ms(const struct metrics *m, uint64_t ns) {
   return (past < UINT64_MAX - wall ? wall + past : UINT64_MAX) / 1000000;
 }
 
-static char *put_time(char *to, uint64_t ms) {
+static char *put_time(const struct metrics *m, char *to, uint64_t ms) {
+  if (m->is_window) {
+    *to++ = '\n';
+    return to;
+  }
   *to++ = ' ';
   to = export_uint(to, ms / 1000);
   *to++ = '.';
@@ -317,7 +334,7 @@ static void put_sample(struct metrics *m, const char *name, const struct series 
   if (isnan(value)) to = EXPORT_TEXT(to, "NaN");
   else if (isinf(value)) to = value < 0 ? EXPORT_TEXT(to, "-Inf") : EXPORT_TEXT(to, "+Inf");
   else to = export_double(to, value, 0);
-  m->out->at = put_time(to, ms);
+  m->out->at = put_time(m, to, ms);
 }
 
 static void put_family(struct metrics *m, const char *name, const char *type, const char *help) {
@@ -330,15 +347,22 @@ static void put_family(struct metrics *m, const char *name, const char *type, co
 typedef void put_values(struct metrics *m, const struct series *s, const struct values *v,
                         uint64_t ms);
 
-static void put_histogram(struct metrics *m, const struct series *s, const struct values *v,
-                          uint64_t ms) {
+/* How many took at most so long, for each bound; returns how many there are. */
+static uint64_t put_buckets(struct metrics *m, const struct series *s, const struct values *v,
+                            uint64_t ms, const char *name, const char *label) {
   uint64_t sum = 0;
   for (int i = 0; i <= BOUNDS; i++) {
-    char le[32];
+    char bound[32];
     sum += v->bucket[i];
-    snprintf(le, sizeof le, ",le=\"%s\"", i < BOUNDS ? bounds[i].text : "+Inf");
-    put_sample(m, "eventring_span_seconds_bucket", s, false, le, (double)sum, ms);
+    snprintf(bound, sizeof bound, ",%s=\"%s\"", label, i < BOUNDS ? bounds[i].text : "+Inf");
+    put_sample(m, name, s, false, bound, (double)sum, ms);
   }
+  return sum;
+}
+
+static void put_histogram(struct metrics *m, const struct series *s, const struct values *v,
+                          uint64_t ms) {
+  uint64_t sum = put_buckets(m, s, v, ms, "eventring_span_seconds_bucket", "le");
   put_sample(m, "eventring_span_seconds_count", s, false, "", (double)sum, ms);
   put_sample(m, "eventring_span_seconds_sum", s, false, "", (double)v->total_ns / 1e9, ms);
 }
@@ -348,6 +372,15 @@ static void put_histogram(struct metrics *m, const struct series *s, const struc
                        uint64_t ms) {                                                   \
     put_sample(m, name, s, is_loss, more, (double)(value), ms);                         \
   }
+static void put_window_buckets(struct metrics *m, const struct series *s, const struct values *v,
+                               uint64_t ms) {
+  put_buckets(m, s, v, ms, "eventring_window_spans_up_to", "seconds");
+}
+PUT(put_window_spans, "eventring_window_spans", false, "", v->count)
+PUT(put_window_seconds, "eventring_window_span_seconds", false, "", (double)v->total_ns / 1e9)
+PUT(put_window_torn, "eventring_window_spans_torn", false, "", v->torn)
+PUT(put_window_amount, "eventring_window_amount", false, "", v->sum)
+PUT(put_window_events, "eventring_window_events", false, "", v->count)
 PUT(put_torn, "eventring_spans_torn_total", false, "", v->torn)
 PUT(put_level, "eventring_level", false, "", v->last)
 PUT(put_amount, "eventring_amount_total", false, "", v->sum)
@@ -361,8 +394,8 @@ static void put_series(struct metrics *m, const struct series *s, put_values *pu
   static const struct values nothing;
   uint64_t end = wall_ms(m, m->last_ns), before = 0;
   uint64_t zero = wall_ms(m, s->first ? m->instant[s->first - 1] : m->first_ns);
-  if (counts && m->every_ns && zero < end) put(m, s, &nothing, before = zero);
-  for (uint32_t i = 0; i < s->count; i++) {
+  if (counts && m->every_ns && !m->is_window && zero < end) put(m, s, &nothing, before = zero);
+  for (uint32_t i = 0; i < s->count && !m->is_window; i++) {
     uint64_t ms = wall_ms(m, m->instant[s->first + i]);
     if (ms > before && ms < end) put(m, s, &s->points[i], before = ms);
   }
@@ -383,6 +416,18 @@ static bool is_loss(const struct series *s) { return !s->kind; }
   for (uint32_t n_ = 0; n_ < (m)->count; n_++)        \
     for (struct series *s = (m)->series[n_]; s; s = NULL)
 
+static void put_open(struct metrics *m) {
+  put_family(m, "eventring_spans_open", "gauge", "Spans that are open at the end.");
+  EACH(m, s) if (is_span(s) && s->now.open)
+    put_sample(m, "eventring_spans_open", s, false, "", (double)s->now.open,
+               wall_ms(m, m->last_ns));
+}
+
+static void put_levels(struct metrics *m) {
+  put_family(m, "eventring_level", "gauge", "The last value of a counter.");
+  EACH(m, s) if (is_level(s)) put_series(m, s, put_level, false);
+}
+
 static void put_spans(struct metrics *m) {
   export_puts(m->out, "# TYPE eventring_span_seconds histogram\n"
                       "# UNIT eventring_span_seconds seconds\n"
@@ -390,15 +435,11 @@ static void put_spans(struct metrics *m) {
   EACH(m, s) if (is_span(s) && s->now.count) put_series(m, s, put_histogram, true);
   put_family(m, "eventring_spans_torn", "counter", "Spans whose begin or end is unknown.");
   EACH(m, s) if (is_span(s) && s->now.torn) put_series(m, s, put_torn, true);
-  put_family(m, "eventring_spans_open", "gauge", "Spans that are open at the end.");
-  EACH(m, s) if (is_span(s) && s->now.open)
-    put_sample(m, "eventring_spans_open", s, false, "", (double)s->now.open,
-               wall_ms(m, m->last_ns));
+  put_open(m);
 }
 
 static void put_counters(struct metrics *m) {
-  put_family(m, "eventring_level", "gauge", "The last value of a counter.");
-  EACH(m, s) if (is_level(s)) put_series(m, s, put_level, false);
+  put_levels(m);
   put_family(m, "eventring_amount", "counter", "What a counter has added up to.");
   EACH(m, s) if (is_difference(s) && !s->falls) put_series(m, s, put_amount, true);
   put_family(m, "eventring_balance", "gauge", "The same, of counters that also take away.");
@@ -413,6 +454,43 @@ static void put_events(struct metrics *m) {
     if (s->now.lost) put_series(m, s, put_lost, true);
     if (s->now.missed) put_series(m, s, put_missed, true);
   }
+}
+
+/* ---- A window ------------------------------------------------------------------------------ */
+
+static void put_alone(struct metrics *m, const char *name, const char *help, double value) {
+  put_family(m, name, "gauge", help);
+  char *to = export_room(m->out, 256);
+  to = export_copy(to, name, strlen(name));
+  *to++ = ' ';
+  m->out->at = put_time(m, export_double(to, value, 0), wall_ms(m, m->last_ns));
+}
+
+static void put_window(struct metrics *m) {
+  struct eventring_totals totals = {0};
+  uint64_t now = eventring_now();
+  eventring_cursor_totals(m->run->cursor, &totals);
+  put_alone(m, "eventring_window_seconds", "Length of the time that the others are about.",
+            m->first_ns && now > m->first_ns ? (double)(now - m->first_ns) / 1e9 : 0);
+  put_alone(m, "eventring_window_events_lost", "Events of that time that were lost.",
+            (double)totals.lost);
+  put_alone(m, "eventring_window_events_overwritten", "Events from before that time.",
+            (double)totals.missed);
+  put_family(m, "eventring_window_spans", "gauge", "Spans that ended.");
+  EACH(m, s) if (is_span(s) && s->now.count) put_series(m, s, put_window_spans, true);
+  put_family(m, "eventring_window_span_seconds", "gauge", "What they took together.");
+  EACH(m, s) if (is_span(s) && s->now.count) put_series(m, s, put_window_seconds, true);
+  put_family(m, "eventring_window_spans_up_to", "gauge", "Those that took at most so long.");
+  EACH(m, s) if (is_span(s) && s->now.count) put_series(m, s, put_window_buckets, true);
+  put_family(m, "eventring_window_spans_torn", "gauge", "Spans whose begin or end is unknown.");
+  EACH(m, s) if (is_span(s) && s->now.torn) put_series(m, s, put_window_torn, true);
+  put_open(m);
+  put_levels(m);
+  put_family(m, "eventring_window_amount", "gauge", "What a counter has added up to.");
+  EACH(m, s) if (is_difference(s)) put_series(m, s, put_window_amount, true);
+  put_family(m, "eventring_window_events", "gauge", "Events at a point in time.");
+  EACH(m, s) if (s->kind > EVENTRING_COUNTER && s->now.count)
+    put_series(m, s, put_window_events, true);
 }
 
 static void *begin(struct export_run *run) {
@@ -430,9 +508,14 @@ static void *begin(struct export_run *run) {
 static int finish(void *state) {
   struct metrics *m = state;
   int result = m->failed ? -1 : 0;
-  put_spans(m);
-  put_counters(m);
-  put_events(m);
+  m->is_window = eventring_cursor_liveness(m->run->cursor) == EVENTRING_LIVE;
+  if (m->is_window) {
+    put_window(m);
+  } else {
+    put_spans(m);
+    put_counters(m);
+    put_events(m);
+  }
   export_puts(m->out, "# EOF\n");
   EACH(m, s) {
     free(s->points);

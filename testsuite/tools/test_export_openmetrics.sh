@@ -116,6 +116,35 @@ print(checked)
 sys.exit(checked < int(sys.argv[5]))
 PY
 done
+# A live process holds no totals: what its rings hold gets less, so all are gauges of a window, which
+# promtool finds nothing wrong with. Once it has ended, its file has totals.
+cat >busy.lua <<'LUA'
+local eventring = require "saros.eventring"
+while true do
+  eventring.span("work", function() local t = {} for j = 1, 100 do t[j] = {} end end)
+  eventring.event "tick"
+end
+LUA
+SAROS_EVENTRING_START=1 SAROS_EVENTRING_SECONDS=0 SAROS_EVENTRING_WSIZE=11 SAROS_EVENTRING_NAME=busy \
+  "$SAROS" busy.lua &
+pid=$!
+await $pid
+overwritten() { [ "$("$EVENTRING" stats --json --seconds 0.01 $pid | jq .total.missed)" -gt 0 ]; }
+until_so overwritten || fail "nothing is overwritten"
+for n in 1 2; do
+  "$EVENTRING" export --to openmetrics -o live$n.om $pid || fail "live: $?"
+  promtool check metrics <live$n.om >lint.txt 2>&1 || fail "promtool check metrics: $(head -5 lint.txt)"
+  is "all are gauges" gauge "$(awk '/^# TYPE/ { print $4 }' live$n.om | sort -u)"
+  is "a window" "3" "$(grep -cE '^eventring_window_(seconds|events_lost|events_overwritten) [0-9.e+-]+$' live$n.om)"
+  has "what is in it" 'eventring_window_spans{name="work"' "$(cat live$n.om)"
+done
+is "what was overwritten adds up" true "$(awk '/^eventring_window_events_overwritten/ { print $2 }' live1.om live2.om |
+  jq -s '.[0] <= .[1] and .[0] > 0')"
+kill -9 $pid
+wait $pid 2>wait.txt
+"$EVENTRING" export --to openmetrics -o dead.om busy.eventring || fail "dead: $?"
+has "totals" 'eventring_events_total{name="tick"' "$(cat dead.om)"
+is "no window" 0 "$(grep -c window dead.om)"
 ends 2 "less than 1ms" "$EVENTRING" export --to openmetrics --every 0.1ms -o x.om whole.eventring
 ends 2 "goes with --to openmetrics" "$EVENTRING" export --to csv --every 1 -o x.csv whole.eventring
 finish
