@@ -31,11 +31,12 @@ watch_build_both = --same=both="env $(watch_outside) $(watch_inside) $(switch_ra
 	$(abs_top_builddir)/saros"
 watch_build_lua = $(if $(LUA_REFERENCE),--build=lua=$(LUA_REFERENCE))
 
-fuzz-watching: all
+fuzz-watching: saros $(if $(EVENTRING),,eventring/eventring$(EXEEXT))
 	@$(MKDIR_P) $(FOUND_WATCHING) && rm -f $(FOUND_WATCHING)/switches.log
 	@$(or $(LUA_REFERENCE),./saros) $(PROGRAM_FUZZER) --programs=watched \
 	  --reference="env -u SAROS_EVENTRING_START $(abs_top_builddir)/saros" \
-	  --seconds=$(FUZZ_SECONDS) --found=$(FOUND_WATCHING) $(SEED:%=--seed=%) $(FUZZ_OPTIONS) \
+	  --seconds=$(FUZZ_SECONDS) --batch=20 --found=$(FOUND_WATCHING) $(SEED:%=--seed=%) \
+	  $(FUZZ_OPTIONS) \
 	  $(foreach build,$(WATCH_BUILDS),$(watch_build_$(build)))
 	@if grep -s ^FAULT $(FOUND_WATCHING)/switches.log; then exit 1; fi
 

@@ -242,8 +242,8 @@ local function report(build, program, programs)
   write_file(base .. ".lua", small)
   local expected = run(options.reference, small, PROGRAM_SECONDS)
   local got, ending = run(reduced.command, small, PROGRAM_SECONDS)
-  print(small .. first_difference(build, expected[program.name] or "", got[program.name] or
-      ending or "(nothing)"))
+  print(small .. (first_difference(build, expected[program.name] or "", got[program.name] or
+      ending or "(nothing)") or "  the same this time"))
   print("  kept in " .. base .. ".lua")
   io.stdout:flush()
 end
