@@ -282,9 +282,11 @@ static void entered(CallWatcher *watcher, lua_State *L, const CallInfo *frame, C
 static NOINLINE void left_odd(CallProfile *p) {
   if (p->paused) return;
   /* something else may be in the slot of the function: the stack knows which it was. A call
-     for which that has no room has no span */
-  if (p->spans && p->calls->stack->unpushed == 0)
-    end_span(p, (uint32_t)p->calls->stack->top[-1].id);
+     for which that has no room has no span; nor has one that was entered while its thread
+     had no stack, if it has one by now: that is empty */
+  const uint64_t id = p->calls->stack->top[-1].id;
+  if (p->spans && p->calls->stack->unpushed == 0 && id != EVENTRING_CALLS_NO_ID)
+    end_span(p, (uint32_t)id);
   eventring_calls_leave(p->calls, profile_now(p));
 }
 

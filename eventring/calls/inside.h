@@ -8,7 +8,7 @@
 
 #pragma GCC visibility push(hidden)
 
-#define NO_ID UINT64_MAX
+#define NO_ID EVENTRING_CALLS_NO_ID
 #define HIDDEN ((uint64_t)1 << 63) /* in the id of a frame that has no node of its own */
 
 /* What was carried out of the histogram of a node. */

@@ -93,6 +93,7 @@ struct eventring_calls_frame { /* private */
   uint64_t suspended; /* of the stack then; EVENTRING_CALLS_OPEN: it began before the start */
 };
 #define EVENTRING_CALLS_OPEN ((uint64_t)1 << 63)
+#define EVENTRING_CALLS_NO_ID UINT64_MAX /* private: of what is below the first frame */
 
 /* The stack of a flow of control. Private. */
 typedef struct eventring_calls_stack {
