@@ -173,13 +173,12 @@ static int coroutine_died(Run *run, lua_State *co, int status) {
   vm_finish_coroutine(co);
   from->ncalls_nonyieldable = from == run->jump.L ? run->nonyieldable : 0;
   if (waiting->status & CALL_WRAP) raise_from_wrap(from, co, status);
-  TValue *first = waiting->func;
+  TValue *first = waiting->func + (from->hook_mask != 0); /* hooks find the function */
   set_bool(first, false);
   value_copy(first + 1, co->top - 1);
   from->top = first + 2;
   gc_check_emergency(from);
-  first = waiting->func;
-  return vm_execute(run, from, ENTER_DONE, first, 0);
+  return vm_execute(run, from, ENTER_DONE, from->top - 2, 0);
 }
 
 /* A yield that came by longjmp: the C activations between the coroutine's frames

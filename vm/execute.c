@@ -500,24 +500,63 @@ static NOINLINE TValue *finish_concat(lua_State *L, TValue *ra, TValue *result) 
   return call;
 }
 
-/* A primitive is called by an instrumented thread: does it run in the loop? It does not
- * when hooks want to see it. A coroutine that yields so records that it is left. */
+/* A primitive is called by an instrumented thread: does it run in the loop as usual? It does
+ * not when hooks want to see it. A coroutine that yields so records that it is left. */
 static COLD bool runs_in_loop(lua_State *L, const Run *run, const Primitive *prim) {
   if (L->instrumented & INSTRUMENT_HOOKS) return false;
   if (prim->id == PRIM_YIELD && L->run == run && L->ncalls_nonyieldable == 0) context_leave(L);
   return true;
 }
 
-/* The frame of a pcall or xpcall that runs in the loop. Their nesting is bounded
- * (generously: the reference allows 200), so that errors in handlers of errors,
- * each deep in pcalls again, come to an end in reasonable time. */
-static CallInfo *push_pcall(lua_State *L, TValue *func, int nresults, uint32_t status) {
+/* The nesting of pcalls in the loop is bounded (generously: the reference allows 200), so
+ * that errors in handlers of errors, each deep in pcalls again, come to an end in reasonable
+ * time. */
+ALWAYS_INLINE void check_pcalls(lua_State *L) {
   if (unlikely(L->npcalls >= MAX_PCALLS)) error_run(L, "C stack overflow (too many nested pcalls)");
-  CallInfo *ci =
-      vm_push_native(L, func, nresults, status | CALL_PCALL | (L->allow_hook ? CALL_ALLOWHOOK : 0));
+}
+
+ALWAYS_INLINE uint32_t pcall_bits(const lua_State *L) {
+  return CALL_PCALL | (L->allow_hook ? CALL_ALLOWHOOK : 0);
+}
+
+ALWAYS_INLINE void begin_pcall(lua_State *L, CallInfo *ci) {
   ci->u2.npcalls = L->npcalls++;
   ci->u.c.old_errfunc = L->errfunc;
+}
+
+/* The frame of a pcall or xpcall that runs in the loop. */
+static CallInfo *push_pcall(lua_State *L, TValue *func, int nresults, uint32_t status) {
+  check_pcalls(L);
+  CallInfo *ci = vm_push_native(L, func, nresults, status | pcall_bits(L));
+  begin_pcall(L, ci);
   return ci;
+}
+
+/* The same for hooks: until its call is reported, its frame catches no errors. NULL: it has
+ * the wrong arguments, or is another primitive. */
+static COLD CallInfo *push_hooked_pcall(lua_State *L, const Primitive *prim, TValue *func,
+                                        int nresults, uint32_t status) {
+  const int n = (int)(L->top - func) - 1;
+  const bool has_handler = prim->id == PRIM_XPCALL;
+  if (prim->id != PRIM_PCALL && !has_handler) return NULL;
+  if (has_handler ? n < 2 || !is_function(func + 2) : n < 1) return NULL;
+  check_pcalls(L);
+  CallInfo *ci = vm_push_native(L, func, nresults, status);
+  vm_call_entered(L);
+  ci->status |= pcall_bits(L);
+  begin_pcall(L, ci);
+  return ci;
+}
+
+/* Where the results of the native frame go: below them hooks find its function. */
+ALWAYS_INLINE TValue *result_slot(const lua_State *L, const CallInfo *ci) {
+  return ci->func + (L->hook_mask != 0);
+}
+
+/* The values from `first` to the top go one slot up, for hooks likewise. */
+static COLD TValue *move_results_up(lua_State *L, TValue *first) {
+  for (TValue *to = L->top++; to > first; to--) value_copy(to, to - 1);
+  return first + 1;
 }
 
 /* meta_prepare_arith for an operand k of the prototype, which may have been
@@ -1587,7 +1626,10 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
       n = vm_close_c_frame(L, n);
       first = L->top - n;
     }
-    if (unlikely(L->instrumented & INSTRUMENT_WATCHED)) first = vm_call_left(L, first, n);
+    if (unlikely(L->instrumented & INSTRUMENT_WATCHED)) {
+      L->top = first + n; /* values that another thread left may lie above it */
+      first = vm_call_left(L, first, n);
+    }
   place_results: {
     uint32_t status = ci->status;
     TValue *res = ci->func;
@@ -1624,6 +1666,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
       L->errfunc = ci->u.c.old_errfunc;
       L->npcalls = ci->u2.npcalls;
       first = ci->func + ci->u.c.ctx - 1;
+      if (unlikely(L->hook_mask != 0) && first == ci->func) first = move_results_up(L, first);
       first->tag = TAG_TRUE;
       n = (int)(L->top - first);
       goto frame_done;
@@ -1681,14 +1724,14 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     }
     L->errfunc = ci->u.c.old_errfunc;
     L->npcalls = ci->u2.npcalls;
-    first = ci->func;
+    first = result_slot(L, ci);
     value_copy(first + 1, L->top - 1);
     set_bool(first, false);
     L->top = first + 2;
     n = 2;
     stack_shrink(L);
     gc_check_emergency(L);
-    first = ci->func;
+    first = L->top - n;
     goto frame_done;
   }
 
@@ -1700,19 +1743,21 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
       case PRIM_PCALL:
         if (n < 1) break;
         ci = push_pcall(L, func, nresults, extra);
+      begin_pcall:
         ci->u.c.ctx = 1;
         L->errfunc = 0;
         func = func + 1;
         nresults = LUA_MULTRET;
         extra = CALL_SPECIAL;
         goto call_value;
-      case PRIM_XPCALL: {
+      case PRIM_XPCALL:
         if (n < 2 || !is_function(func + 2)) break;
+        ci = push_pcall(L, func, nresults, extra);
+      begin_xpcall: { /* the function goes above its handler */
         TValue swap;
         value_copy(&swap, func + 1);
         value_copy(func + 1, func + 2);
         value_copy(func + 2, &swap);
-        ci = push_pcall(L, func, nresults, extra);
         ci->u.c.ctx = 2;
         L->errfunc = stack_save(L, func + 1);
         func = func + 2;
@@ -1743,6 +1788,15 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
         goto frame_done;
       }
       default: break;
+    }
+    if (unlikely(L->instrumented & INSTRUMENT_HOOKS)) {
+      const ptrdiff_t off = stack_save(L, func);
+      ci = push_hooked_pcall(L, prim, func, nresults, extra);
+      func = stack_restore(L, off);
+      if (ci != NULL) {
+        if (prim->id == PRIM_PCALL) goto begin_pcall;
+        goto begin_xpcall;
+      }
     }
     n = vm_enter_c(L, func, prim->fallback, nresults, extra);
     goto c_done;

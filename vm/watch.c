@@ -9,9 +9,11 @@
  *     hooks): one that checks each instruction before it runs. Otherwise: one in which
  *     calls and returns take their general paths, and all else the normal ones.
  *   - these general paths, and calls from C, test it: for watching, vm_call_entered and
- *     vm_call_left are the only way into and out of a call. A pcall, resume or yield that
- *     runs in the loop is an ordinary call of C for hooks, as in the reference; for a
- *     watcher it stays in the loop, so that nothing depends on whether there is one.
+ *     vm_call_left are the only way into and out of a call. A pcall
+ *     that runs in the loop is reported to hooks like a call of C, as it is one in the
+ *     reference; a resume or yield that hooks see is one. One that began before the hook was
+ *     set is in the loop, and its end is reported, too. For a watcher all stay in the loop,
+ *     so that nothing depends on whether there is one.
  *
  * A coroutine that has open spans in the recording is marked in the same word
  * (contexts.c); that changes no table.
@@ -217,11 +219,10 @@ void vm_call_entered(lua_State *L) {
 /* The return event; the caller's line hook goes on from where it was. */
 static NOINLINE TValue *hook_return(lua_State *L, TValue *first, int n) {
   CallInfo *ci = L->ci, *caller = ci->prev;
-  if (!(ci->status & (CALL_RESUME | CALL_PCALL | CALL_YIELD))) {
-    ptrdiff_t off = stack_save(L, first);
-    vm_hook(L, LUA_HOOKRET, -1, (int)(first - ci->func), n);
-    first = stack_restore(L, off);
-  }
+  const ptrdiff_t off = stack_save(L, first);
+  ci->status &= ~(uint32_t)CALL_PCALL; /* it does not catch an error of the hook */
+  vm_hook(L, LUA_HOOKRET, -1, (int)(first - ci->func), n);
+  first = stack_restore(L, off);
   if (is_lua_frame(caller)) {
     const Instruction *code = frame_closure(caller)->p->code;
     L->old_pc = (int)(caller->u.lua.pc - code) - 1;

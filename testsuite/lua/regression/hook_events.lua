@@ -1,0 +1,142 @@
+-- SPDX-License-Identifier: MIT
+-- What hooks see does not depend on when they were set: functions of the library that began
+-- before return like others.
+
+local names = {}
+for _, library in ipairs {_G, coroutine, string, table, debug} do
+  for name, value in pairs(library) do
+    if type(value) == "function" then names[value] = name end
+  end
+end
+
+local events
+local function note(event, line)
+  local info = debug.getinfo(2, "fS")
+  local name = names[info.func]
+  if info.what == "C" and not name then name = type(info.func) end
+  if name == "sethook" then return end
+  events[#events + 1] = event .. " " .. (name or line and "line" or "Lua")
+end
+local function seen(f, ...)
+  events = {}
+  f(...)
+  debug.sethook()
+  return table.concat(events, ", ")
+end
+local function set() debug.sethook(note, "cr") end
+
+-- the hook was set while they ran; what they return is what the hook finds, and the caller
+local function expect(expected, f, ...)
+  local got = seen(f, ...)
+  assert(got == expected, ("%s instead of %s"):format(got, expected))
+end
+expect("return Lua, return pcall, return Lua", function() pcall(set) end)
+expect("return Lua, call error, return pcall, return Lua",
+       function() pcall(function() set() error "x" end) end)
+expect("return Lua, return xpcall, return Lua", function() xpcall(set, print) end)
+expect("return Lua, call error, call Lua, return Lua, return xpcall, return Lua",
+       function() xpcall(function() set() error "x" end, function(m) return m end) end)
+expect("return Lua, return gsub, return Lua", function() string.gsub("a", "a", set) end)
+expect("return Lua, return sort, return Lua",
+       function() table.sort({2, 1}, set) end)
+expect("return Lua, return pairs, return Lua",
+       function() local _ = pairs(setmetatable({}, {__pairs = set})) end)
+
+-- of the thread that waits for a coroutine, and of one that has yielded
+local main = coroutine.running()
+local function set_outside() debug.sethook(main, note, "cr") end
+local function yields() coroutine.yield(1, 2, 3, 4, 5) end
+expect("return resume, return Lua", function() coroutine.resume(coroutine.create(set_outside)) end)
+expect("return resume, return Lua", function()
+  coroutine.resume(coroutine.create(function() set_outside() yields() end))
+end)
+local ok
+expect("return resume, return Lua", function()
+  ok = coroutine.resume(coroutine.create(function() set_outside() error "x" end))
+end)
+assert(ok == false)
+expect("return function, return Lua", function() coroutine.wrap(set_outside)() end)
+local a, e, _
+expect("return function, return Lua", function()
+  a, _, _, _, e = coroutine.wrap(function() set_outside() yields() end)()
+end)
+assert(a == 1 and e == 5)
+local co = coroutine.create(yields)
+coroutine.resume(co)
+expect("return yield, return Lua", function()
+  debug.sethook(co, note, "cr")
+  coroutine.resume(co, 1, 2, 3, 4, 5, 6, 7, 8)
+end)
+
+-- the values that it returns
+local values
+local function note_values()
+  local info = debug.getinfo(2, "fr")
+  local name = names[info.func]
+  if not name or name == "sethook" then return end
+  values = {name}
+  for i = info.ftransfer, info.ftransfer + info.ntransfer - 1 do
+    values[#values + 1] = tostring(select(2, debug.getlocal(2, i)))
+  end
+  debug.sethook()
+end
+local function returned(f)
+  values = nil
+  f(function() debug.sethook(main, note_values, "r") end)
+  debug.sethook()
+  return table.concat(values, " ")
+end
+assert(returned(function(set)
+  local ok, a, b = pcall(function() set() return 1, 2 end)
+  assert(ok and a == 1 and b == 2)
+end) == "pcall true 1 2")
+assert(returned(function(set)
+  local ok, message = pcall(function() set() error("x", 0) end)
+  assert(not ok and message == "x")
+end) == "pcall false x")
+assert(returned(function(set)
+  local ok, a, b, c = coroutine.resume(coroutine.create(function() set() return 1, 2, 3 end))
+  assert(ok and a == 1 and b == 2 and c == 3)
+end) == "resume true 1 2 3")
+assert(returned(function(set)
+  local ok, message = coroutine.resume(coroutine.create(function() set() error("x", 0) end))
+  assert(not ok and message == "x")
+end) == "resume false x")
+
+-- an error in the hook of a return is none of what the function was called for
+for _, f in ipairs {pcall, function(g) return coroutine.resume(coroutine.create(g)) end} do
+  local ok, message = pcall(function()
+    f(function()
+      debug.sethook(main, function()
+        local name = names[debug.getinfo(2, "f").func]
+        if name and name ~= "sethook" then debug.sethook(main) error("hook", 0) end
+      end, "r")
+    end)
+    return "passed over"
+  end)
+  assert(not ok and message == "hook", message)
+end
+-- nor is one of its call
+local message
+ok, message = pcall(function()
+  debug.sethook(function()
+    if debug.getinfo(2, "f").func == pcall then debug.sethook() error("hook", 0) end
+  end, "c")
+  pcall(print)
+end)
+assert(not ok and message == "hook")
+
+-- Calls nest as deeply as without a hook.
+local function nested(n) if n == 0 then return true end return select(2, pcall(nested, n - 1)) end
+local function handled(n)
+  if n == 0 then return true end
+  return select(2, xpcall(handled, print, n - 1))
+end
+local depth = pcall(require, "saros.profile") and 600 or 150 -- the reference has a limit
+for _, f in ipairs {nested, handled} do
+  assert(f(depth) == true)
+  debug.sethook(function() end, "crl")
+  local watched = f(depth)
+  debug.sethook()
+  assert(watched == true)
+end
