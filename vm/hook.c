@@ -49,11 +49,21 @@ void vm_hook(lua_State *L, int event, int line, int first_transfer, int ntransfe
   ci->status &= ~mark;
 }
 
+/* Did the instruction at old_pc jump to the LOOP at pc? Then it goes on at the start of the
+ * loop, for hooks as in the reference, where such jumps lead there. The test at the end of a
+ * `repeat` is reversed: it jumps over the LOOP that goes back, and what follows was reached
+ * without a jump. */
+static bool jumped_to_loop(const Prototype *p, int old_pc, int pc) {
+  if (op_base(p->code[old_pc]) == OP_JMP) return true;
+  if (!(op_info[INS_OP(p->code[old_pc])].flags & OPFLAG_T)) return false;
+  if (pc == old_pc + 2) return INS_sJ(p->code[old_pc + 1]) == 0; /* `if c then goto` it */
+  return pc != old_pc + 3 || op_base(p->code[old_pc + 2]) != OP_LOOP;
+}
+
 /* Is the instruction at pc, for hooks, still part of the one at old_pc? */
 static bool continues_step(const Prototype *p, int old_pc, int pc) {
   switch (op_base(p->code[pc])) {
-    case OP_LOOP: /* a test that jumps to it goes on at the start of the loop */
-      return (op_info[INS_OP(p->code[old_pc])].flags & OPFLAG_T) && pc != old_pc + 2;
+    case OP_LOOP: return jumped_to_loop(p, old_pc, pc);
     case OP_TFORCALL: return op_base(p->code[old_pc]) == OP_TFORPREP;
     case OP_CLOSE: case OP_RETURN: return pc == old_pc; /* once more, after a __close */
     default: return false;

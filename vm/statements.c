@@ -279,11 +279,20 @@ static void parse_repeat(CompileState *cs, int line) {
   scope_leave(fs);
 }
 
+static bool is_always_true(const Expr *e) {
+  switch (e->kind) {
+    case EXPR_TRUE: case EXPR_INT: case EXPR_FLOAT: case EXPR_STRING: case EXPR_CONSTANT:
+      return true;
+    default: return false;
+  }
+}
+
 /* `then break` and `then goto` forwards are the jump of the condition itself. */
 static bool parse_conditional_jump(CompileState *cs, Expr *condition) {
   Lexer *lx = &cs->lexer;
   String *name = NULL;
   if (parse_token(cs) == TOKEN_GOTO) {
+    if (is_always_true(condition)) return false; /* a jump without a test */
     /* a line of its own is seen by hooks */
     if (lx->line != lx->last_line || lexer_peek(lx) != TOKEN_NAME) return false;
     name = lx->ahead.u.s;

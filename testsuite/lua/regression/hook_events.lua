@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- What hooks see does not depend on when they were set: functions of the library that began
--- before return like others.
+-- before return like others, and jumps to the end of a loop are no step of their own.
 
 local names = {}
 for _, library in ipairs {_G, coroutine, string, table, debug} do
@@ -140,3 +140,50 @@ for _, f in ipairs {nested, handled} do
   debug.sethook()
   assert(watched == true)
 end
+
+-- lines: jumps to the end of a loop lead to its start
+local function lines(text)
+  local list, f = {}, assert(load(text, "=lines"))
+  debug.sethook(function(_, line)
+    if debug.getinfo(2, "f").func == f then list[#list + 1] = line end
+  end, "l")
+  f()
+  debug.sethook()
+  return table.concat(list, " ")
+end
+local function jump(condition)
+  return lines(([[
+    local i = 0
+    while i < 2 do
+      i = i + 1
+      do
+        do
+          if %s then goto l end
+        end
+      end
+      ::l::
+    end]]):format(condition))
+end
+assert(jump "i > 0" == "1 2 3 6 2 3 6 2 10", jump "i > 0")
+assert(jump "i > 9" == "1 2 3 6 2 3 6 2 10", jump "i > 9")
+assert(jump "true" == "1 2 3 6 2 3 6 2 10", jump "true")
+assert(lines [[
+  local i = 0
+  while i < 2 do
+    i = i + 1
+    if i > 9 then
+      i = 0
+    end
+    if true then goto l end
+    i = 5
+    ::l::
+  end]] == "1 2 3 4 2 3 4 2 10")
+-- what is reached without a jump is one
+assert(lines [[
+  local i = 0
+  while i < 2 do
+    repeat
+      i = i + 1
+    until i > 9 or i < 9 and i % 1 == 0
+    ::l::
+  end]] == "1 2 4 5 6 2 4 5 6 2 7")
