@@ -221,6 +221,7 @@ enum { MOST_STACK = 100 }; /* functions of a stack that are shown, the innermost
 static char *stack_text(const struct eventring_profile *p, uint32_t node) {
   uint32_t path[MOST_STACK], depth = 0;
   size_t size = 16, at = 0;
+  if (node == 0) return strdup(outside.name);
   for (; node != 0 && depth < MOST_STACK; node = p->nodes[node].parent) path[depth++] = node;
   for (uint32_t i = 0; i < depth; i++) size += strlen(name_of(p, path[i])) + 3;
   char *text = malloc(size);
@@ -243,9 +244,9 @@ static bool make_by_stack(struct eva_call_rows *rows, const struct eventring_pro
     struct walk w = {.rows = rows, .p = p};
     if (!is_asked_for(p, domain)) continue;
     add_totals(rows, p);
-    for (uint32_t node = 1; node < p->node_count; node++) {
+    for (uint32_t node = 0; node < p->node_count; node++) {
       struct eva_call_row *row = &rows->list[rows->count++];
-      row->function = &p->functions[p->nodes[node].function];
+      row->function = node ? &p->functions[p->nodes[node].function] : &outside;
       add_node(&w, row, node, true);
       row->order = (uint64_t)i << 32 | node;
       row->stack = NULL;

@@ -16,6 +16,10 @@ SAROS_PROFILE=calls SAROS_EVENTRING_PRESERVE=1 SAROS_EVENTRING_NAME=calls "$SARO
   fail "work.lua: $?"
 "$EVENTRING" profile --json --top 0 calls.eventring >calls.json || fail "calls"
 total=$(query calls.json .total.ns)
+for by in function line stack; do
+  "$EVENTRING" profile --json --top 0 --by $by calls.eventring >by.json || fail "calls by $by"
+  is "sum of own times by $by" "$total" "$(query by.json '[.rows[].exclusive_ns] | add')"
+done
 for format in folded speedscope pprof callgrind dot; do
   "$EVENTRING" profile --to $format -o calls.$format calls.eventring || fail "calls to $format"
   timeout $PATIENCE "$EVENTRING" profile --hz 500 --to $format -o samples.$format -- \
