@@ -2,6 +2,8 @@
 /* names.c: the words for the library's enumerations. */
 #include "analysis/names.h"
 
+#include <string.h>
+
 static const char *name_in(const char *const *names, size_t count,
                            unsigned value) {
   return value < count && names[value] ? names[value] : "?";
@@ -69,4 +71,11 @@ const char *eva_state_name(enum eventring_state state) {
       [EVENTRING_STOPPED] = "stopped", [EVENTRING_STANDBY] = "standby",
       [EVENTRING_RUNNING] = "running", [EVENTRING_PAUSED] = "paused"};
   return NAME_IN(names, state);
+}
+
+int eva_named_by(const struct eventring_event *event) {
+  bool is_id = event->payload == EVENTRING_INT && !(event->flags & EVENTRING_SYNTHETIC) &&
+               event->def && event->def->unit &&
+               strcmp(event->def->unit, EVENTRING_UNIT_ID) == 0;
+  return is_id && event->value.u < EVENTRING_MAX_EVENTS ? (int)event->value.u : -1;
 }

@@ -23,5 +23,8 @@ const char *eva_measure_name(uint8_t measure);   /* "none", "level", ... */
 const char *eva_payload_name(uint8_t payload);   /* "none", "int", ... */
 const char *eva_liveness_name(enum eventring_liveness liveness); /* "live", ... */
 const char *eva_state_name(enum eventring_state state);          /* "running", ... */
+/* The id of the definition that the event's value stands for, such as the reason of a collection
+   with its begin; -1: its value is none, or was made up by the reader. */
+int eva_named_by(const struct eventring_event *event);
 
 #endif

@@ -8,6 +8,7 @@
 
 #include "analysis/own_time.h"
 #include "analysis/so_far.h"
+#include "analysis/names.h"
 #include "analysis/units.h"
 
 /* How the events of a definition count for a rule. */
@@ -55,13 +56,15 @@ static bool make_rule(struct eva_rule *r, const struct eventring_condition *cond
   r->role = calloc(1, EVENTRING_MAX_EVENTS);
   if (condition->figure == EVENTRING_QUANTILE) r->histogram = calloc(1, sizeof *r->histogram);
   if (within) r->within = calloc(EVENTRING_MAX_DOMAINS, sizeof *r->within);
+  if (counts(r)) r->named = calloc(EVENTRING_MAX_EVENTS, sizeof *r->named);
   return r->text && r->role && (r->histogram || condition->figure != EVENTRING_QUANTILE) &&
-         (r->within || !within);
+         (r->within || !within) && (r->named || !counts(r));
 }
 
 static void free_rule(struct eva_rule *r) {
   free(r->text);
   free(r->role);
+  free(r->named);
   free(r->within);
   if (r->histogram) eva_histogram_free(r->histogram);
   free(r->histogram);
@@ -333,10 +336,17 @@ static int take_async(struct eva_rule *r, const struct eventring_event *e,
   return take_value(r, (double)(pair->end.ns - pair->begin.ns));
 }
 
+/* A value that stands for another definition counts as one event of that, as in `stats`. */
+static void take_named(struct eva_rule *r, const struct eventring_event *e) {
+  int id = eva_named_by(e);
+  if (id >= 0 && is_within(r, e, e->ns)) r->named[id]++;
+}
+
 static int take_for_rule(struct eva_rules *rules, struct eva_rule *r,
                          const struct eventring_event *e, bool pause,
                          const struct eva_link_outcome *pair) {
   if (r->within) follow_within(r, e);
+  if (r->named) take_named(r, e);
   switch (role_of(r, e)) {
   case DURATION: return take_duration(r, e, pause);
   case ASYNC_DURATION: return take_async(r, e, pair);
@@ -636,10 +646,18 @@ bool eva_rules_open_met(struct eva_rules *rules, eventring_cursor *cursor) {
 
 /* ---- The end -------------------------------------------------------------------------------- */
 
+static void add_named(struct eva_rule *r, eventring_cursor *cursor) {
+  for (unsigned id = 0; id < EVENTRING_MAX_EVENTS; id++) {
+    const struct eventring_def *def = r->named[id] ? eventring_cursor_def(cursor, id) : NULL;
+    if (def && find_role(r, def) == OCCURRENCE) r->values += r->named[id];
+  }
+}
+
 static void conclude_events(struct eva_rules *rules, struct eva_rule *r, eventring_cursor *cursor,
                             const struct eva_known *known, uint64_t off) {
   struct found found = find_definitions(r, cursor);
   find_reason(r, &found);
+  if (r->named) add_named(r, cursor);
   if (counts(r) && found.begun) r->values = r->begun;
   conclude_values(r);
   if (found.sums && r->condition.figure == EVENTRING_FIGURE_SUM)

@@ -57,6 +57,7 @@ struct eva_rule {
   struct eva_rule_bounds bounds;  /* of a rule within a span about a counter of differences */
   struct eva_rule_within *within; /* by domain; NULL: the rule is about all */
   uint8_t *role;       /* of each id: how its events count, 0: not known yet */
+  uint32_t *named;     /* of a count, of each id: how often a value stood for it */
 };
 
 struct eva_rules_domain; /* what is open there */

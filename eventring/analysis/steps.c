@@ -4,16 +4,11 @@
 
 #include <string.h>
 
+#include "analysis/names.h"
+
 static void report(struct eva_steps *steps, struct eva_step_place *place) {
   if (place->waits) steps->report(steps->context, &place->step);
   place->waits = false;
-}
-
-/* Why it runs: the value of the begin is the id of a definition. */
-static int reason_of(const struct eventring_event *event) {
-  bool says = event->payload == EVENTRING_INT && event->def && event->def->unit &&
-              strcmp(event->def->unit, EVENTRING_UNIT_ID) == 0;
-  return says && event->value.u < EVENTRING_MAX_EVENTS ? (int)event->value.u : -1;
 }
 
 static void begin(struct eva_steps *steps, struct eva_step_place *place,
@@ -25,7 +20,7 @@ static void begin(struct eva_steps *steps, struct eva_step_place *place,
   place->spans_context = event->context;
   place->step = (struct eva_step){
       .begin_ns = event->ns, .domain = event->domain, .incarnation = event->incarnation,
-      .id = event->id, .reason = reason_of(event), .work = -1, .off_cpu = -1,
+      .id = event->id, .reason = eva_named_by(event), .work = -1, .off_cpu = -1,
       .span = shares ? eva_shares_running(shares, event->domain, EVENTRING_USER) : -1,
       .function = shares ? eva_shares_running(shares, event->domain, EVENTRING_CALLS) : -1};
 }

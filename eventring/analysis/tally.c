@@ -158,14 +158,11 @@ static int add_event(struct eva_tally_domain *domain, struct eva_tally_entry *en
 /* A value that stands for another definition counts as one event of that. */
 static int add_named(struct eva_tally_domain *domain,
                      const struct eventring_event *event) {
-  if (event->payload != EVENTRING_INT || !event->def || !event->def->unit ||
-      event->flags & EVENTRING_SYNTHETIC ||
-      strcmp(event->def->unit, EVENTRING_UNIT_ID) != 0 ||
-      event->value.u >= EVENTRING_MAX_EVENTS)
-    return EVENTRING_OK;
-  struct eva_tally_entry *entry = entry_at(domain, (uint16_t)event->value.u);
+  int id = eva_named_by(event);
+  if (id < 0) return EVENTRING_OK;
+  struct eva_tally_entry *entry = entry_at(domain, (uint16_t)id);
   if (!entry) return EVENTRING_E_MEMORY;
-  entry->id = (uint16_t)event->value.u;
+  entry->id = (uint16_t)id;
   entry->ring = event->ring;
   entry->event_class = event->event_class;
   entry->events++;

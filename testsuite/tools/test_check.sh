@@ -49,6 +49,15 @@ END
 ends 0 "" check rules.txt $file
 has "all hold" "16 rules hold" "$(cat stdout.txt)"
 
+# what values stand for, the reasons of collections, counts as in `stats`
+"$EVENTRING" stats --json $file >stats.json || fail "stats"
+for reason in $(jq -r '.total.events[] | select(.id < 64 and .ring == "runtime").name' stats.json); do
+  count=$(query stats.json '[.total.events[] | select(.name == "'$reason'").count] | add')
+  "$EVENTRING" check --json -e "count($reason) < 0" $file >count.json
+  is "count of $reason" "$count" "$(query count.json '.rows[0].value')"
+done
+has "reasons" collect "$(query stats.json '[.total.events[].name]')"
+
 fails_with 'count(request) == 4: failed: 5' check -e 'count(request) == 4' $file
 fails_with 'queue") < 3: failed: 5 (the worst of 3 of 5)' check -e 'counter("queue") < 3' $file
 fails_with "1 of 2 rules failed" check -e 'lost == 0; lost == 1' $file
