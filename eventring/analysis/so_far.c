@@ -67,17 +67,26 @@ void eva_known_find(struct eva_known *known, eventring_cursor *cursor, uint64_t 
   }
 }
 
+/* When a domain stopped; UINT64_MAX: it has not, or nothing is known of it. */
+static uint64_t stop_of(eventring_cursor *cursor, unsigned slot, uint32_t incarnation) {
+  struct eventring_domain_info life;
+  if (eventring_cursor_life(cursor, slot, incarnation, &life) != EVENTRING_OK) return UINT64_MAX;
+  return life.alive || life.stop_ns == 0 ? UINT64_MAX : life.stop_ns;
+}
+
+uint64_t eva_known_until(const struct eva_known *known, eventring_cursor *cursor, unsigned slot,
+                         uint32_t incarnation) {
+  uint64_t until = known->until[slot % EVENTRING_MAX_DOMAINS];
+  uint64_t stop = stop_of(cursor, slot, incarnation);
+  return stop < until ? stop : until;
+}
+
 struct eva_so_far eva_so_far(const struct eva_known *known, eventring_cursor *cursor,
                              const struct eventring_event *open) {
-  struct eventring_domain_info life;
-  uint64_t until = known->until[open->domain % EVENTRING_MAX_DOMAINS];
+  uint64_t until = eva_known_until(known, cursor, open->domain, open->incarnation);
+  bool stopped = until < known->until[open->domain % EVENTRING_MAX_DOMAINS];
   struct eva_so_far so_far = {.known = !(open->flags & EVENTRING_MAY_BE_OVER),
-                              .at_least = !known->is_now};
-  if (eventring_cursor_life(cursor, open->domain, open->incarnation, &life) == EVENTRING_OK &&
-      !life.alive && life.stop_ns < until) {
-    until = life.stop_ns;
-    so_far.at_least = true;
-  }
+                              .at_least = !known->is_now || stopped};
   so_far.ns = so_far.known && until > open->ns ? until - open->ns : 0;
   return so_far;
 }

@@ -33,6 +33,9 @@ struct eva_so_far {
 
 /* `until`: the end of a window; UINT64_MAX: there is none. */
 void eva_known_find(struct eva_known *known, eventring_cursor *cursor, uint64_t until);
+/* Until when a domain is known to have been there: its stop, if it has one. */
+uint64_t eva_known_until(const struct eva_known *known, eventring_cursor *cursor, unsigned slot,
+                         uint32_t incarnation);
 /* `open`: a begin as eventring_open_spans gives it. */
 struct eva_so_far eva_so_far(const struct eva_known *known, eventring_cursor *cursor,
                              const struct eventring_event *open);

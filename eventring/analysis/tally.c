@@ -488,20 +488,6 @@ const struct eventring_callbacks eva_tally_callbacks = {on_event, on_lost};
 
 /* ---- The end ------------------------------------------------------------- */
 
-/* Until when an alive domain was watched: now when it still runs, else the end
-   of the recording, which of a process that died is the last thing it wrote. */
-static uint64_t end_of_recording(const struct eva_tally *tally) {
-  if (tally->info.liveness == EVENTRING_LIVE) return eventring_now();
-  if (tally->info.liveness == EVENTRING_ENDED && tally->info.end_ns > 0)
-    return tally->info.end_ns;
-  return tally->last_ns;
-}
-
-static uint64_t end_of_watching(const struct eva_tally *tally) {
-  uint64_t end = end_of_recording(tally);
-  return end < tally->until ? end : tally->until;
-}
-
 /* The state of a list of lives being taken. */
 struct taking {
   struct eva_tally *tally;
@@ -530,15 +516,12 @@ static void take_domain(struct eva_tally *tally, eventring_cursor *cursor,
 /* A domain is watched while any ring is; what counts is the ring that holds
    the collector's spans, the runtime ring in any host that obeys the header. */
 static void stop_clocks(struct eva_tally *tally, struct eva_tally_domain *domain) {
-  uint64_t end = end_of_watching(tally);
-  if (!domain->info.alive && domain->info.stop_ns > 0 && domain->info.stop_ns < end)
-    end = domain->info.stop_ns;
   for (int ring = 0; ring < EVENTRING_RINGS; ring++) {
     struct eva_gc_clock *clock = &domain->clocks[ring];
-    bool newest = clock->incarnation == domain->info.incarnation;
     if (clock->incarnation == 0) continue;
     eva_gc_clock_cut(clock, tally->since, clock->incarnation);
-    eva_gc_clock_stop(clock, newest ? end : 0);
+    eva_gc_clock_stop(clock, eva_known_until(&tally->known, tally->cursor, domain->info.slot,
+                                             clock->incarnation));
     if (credit_clock(domain, (unsigned)ring) < 0) tally->status = EVENTRING_E_MEMORY;
   }
   eva_lives_join(&domain->lives);

@@ -13,6 +13,7 @@
 #include "analysis/gc_clock.h"
 #include "analysis/histogram.h"
 #include "analysis/saturating.h"
+#include "analysis/so_far.h"
 #include "analysis/steps.h"
 #include "analysis/top.h"
 #include "analysis/units.h"
@@ -187,6 +188,14 @@ struct sums {
   uint64_t watched, interrupted, unmeasured, off_cpu;
 };
 
+/* The domain was watched until the last moment at which it is known to have been there. */
+static void stop_clock(struct pauses *p, const struct eva_known *known, unsigned slot) {
+  struct eva_gc_clock *clock = &p->clocks[slot];
+  if (clock->incarnation == 0) return;
+  if (p->q.window.since) eva_gc_clock_cut(clock, p->q.window.since, clock->incarnation);
+  eva_gc_clock_stop(clock, eva_known_until(known, p->q.reader.cursor, slot, clock->incarnation));
+}
+
 static void add_up(struct pauses *p, struct sums *sums) {
   for (size_t i = 0; i < p->kind_count; i++) {
     const struct kind *kind = &p->kinds[i];
@@ -195,8 +204,10 @@ static void add_up(struct pauses *p, struct sums *sums) {
     sums->unmeasured += kind->unmeasured;
     sums->off_cpu = eva_add(sums->off_cpu, kind->off_cpu);
   }
-  for (int i = 0; i < EVENTRING_MAX_DOMAINS; i++) {
-    eva_gc_clock_stop(&p->clocks[i], 0);
+  struct eva_known known;
+  eva_known_find(&known, p->q.reader.cursor, p->q.window.until);
+  for (unsigned i = 0; i < EVENTRING_MAX_DOMAINS; i++) {
+    stop_clock(p, &known, i);
     sums->watched = eva_add(sums->watched, p->clocks[i].watched);
     eva_gc_times_add(&sums->times, &p->clocks[i].times);
   }

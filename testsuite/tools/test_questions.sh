@@ -37,6 +37,15 @@ is "open" 1 "$(query spans.json '.total.names[] | select(.name == "left open").o
 is "span around the longest pauses" true \
    "$(query pauses.json '[.rows[].span] | any(. == "request" or . == "parse")')"
 
+# the collector's share is that of `stats`, whatever `pauses` has read for it
+"$EVENTRING" stats --json "$file" >stats.json || fail "stats: $?"
+for top in 8 100; do
+  "$EVENTRING" pauses --json --top $top "$file" >share.json || fail "pauses --top $top: $?"
+  for figure in gc_ns watched_ns gc_share; do
+    is "$figure with $top rows" "$(query stats.json .total.$figure)" "$(query share.json .total.$figure)"
+  done
+done
+
 # what is asked for: a domain, a name, the longer ones, a part
 "$EVENTRING" pauses --json --domain 1 "$file" >one.json || fail "pauses --domain: $?"
 is "its domain" "[1]" "$(query one.json '[.rows[].domain] | unique')"
