@@ -45,6 +45,7 @@ spans      window                  recording
 spans      loss                    recording
 spans      total                   spans-of-class   class
 spans      total.names[]           span             def
+spans      open_spans[]            open-span        domain context ns name
 spans      rows[]                  one-span         domain incarnation context ns def
 
 pauses     .                       recording
