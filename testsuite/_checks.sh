@@ -1,13 +1,45 @@
 # SPDX-License-Identifier: MIT
 # Sourced by scripts: checks that say what they expected, and waiting for another
-# process. A check that fails is told, and the script goes on to its `finish`.
+# process. A check that fails is told, and the script goes on.
+#
+# However the script ends, its status is 1 if a check has failed, also one in a subshell or
+# a pipeline (`finish` is a plain end), and if it called a command that does not exist. Only
+# `exec` as the last command takes the place of all this.
 failures=0
+failed_checks=${TMPDIR:-/tmp}/saros-failed-checks.$$ # a line each; not there if there are none
+rm -f "$failed_checks"
 
-fail() { echo "FAILED: $*"; failures=$((failures + 1)); }
-finish() { [ "$failures" -eq 0 ] || { echo "$failures checks failed"; exit 1; }; exit 0; }
+fail() { echo "FAILED: $*"; failures=$((failures + 1)); echo "$*" >>"$failed_checks"; }
+finish() { exit 0; }
+command_not_found_handle() { fail "no command '$1' (line ${BASH_LINENO[0]})" >&2; return 127; }
+
+# trap COMMAND EXIT: what a script has to do at its end, the newest first
+at_end=
+trap() {
+  if [ "${2-}" = EXIT ]; then at_end="$1; $at_end"; else builtin trap "$@"; fi
+}
+
+end_of_checks() {
+  local status=$?
+  builtin trap - EXIT
+  eval "$at_end"
+  if [ -e "$failed_checks" ]; then
+    echo "$(wc -l <"$failed_checks") checks failed"
+    rm -f "$failed_checks"
+    exit 1
+  fi
+  exit $status
+}
+builtin trap end_of_checks EXIT
 
 # is WHAT EXPECTED ACTUAL
 is() { [ "$2" = "$3" ] || fail "$1: expected '$2', got '$3'"; }
+
+# same WHAT ONE OTHER: two things that were found out, which are not nothing
+same() {
+  is "$@"
+  [ -n "$2" ] || fail "$1: nothing was found out"
+}
 
 # has WHAT TEXT WHOLE: the text occurs in the whole
 has() { [[ $3 == *"$2"* ]] || fail "$1: no '$2' in: $3"; }

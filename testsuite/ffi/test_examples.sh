@@ -88,5 +88,4 @@ else
   echo "no shared libeventring in this build: its example is left out"
 fi
 
-[ "$failures" -eq 0 ] || finish
 [ -z "$missing" ] || { echo "missing (Debian packages:$missing)"; exit 77; }

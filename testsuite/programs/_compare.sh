@@ -4,10 +4,12 @@
 #
 # Where the modules live: /usr/share/lua/5.4, 5.3 or 5.1, as packaged.
 
+. "$TESTSUITE/_checks.sh"
+
 set -u
 modules=/usr/share/lua
 export LUA_PATH="$modules/5.4/?.lua;$modules/5.4/?/init.lua;$modules/5.3/?.lua;$modules/5.1/?.lua;./?.lua"
-failures=0 comparisons=0
+comparisons=0
 
 skip() { echo "skipped: $*"; exit 77; }
 
@@ -35,14 +37,14 @@ compare() {
   done
   comparisons=$((comparisons + 1))
   if ! diff -u --label lua5.4 reference.out --label saros saros.out >difference; then
-    echo "$name: saros prints something else than lua5.4"
+    fail "$name: saros prints something else than lua5.4"
     head -n 40 difference
-    failures=$((failures + 1))
   fi
 }
 
-finish() {
-  echo "$comparisons runs compared, $failures different"
-  [ "$comparisons" -gt 0 ] || { echo "nothing was compared"; exit 1; }
-  [ "$failures" -eq 0 ]
+# A test that passes has compared something.
+compared() {
+  echo "$comparisons runs compared"
+  [ "$status" -ne 0 ] || [ "$comparisons" -gt 0 ] || fail "nothing was compared"
 }
+trap compared EXIT

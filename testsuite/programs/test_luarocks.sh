@@ -22,10 +22,10 @@ int luaopen_greeting_word(lua_State *L) { lua_pushstring(L, "hello"); return 1; 
 END
 cd rock || exit 1
 export HOME=$PWD
-"$SAROS" /usr/bin/luarocks --lua-version 5.4 --tree tree make greeting-1.0-1.rockspec LUA_INCDIR="$PWD/../headers" >make.txt 2>&1 || { tail -n 5 make.txt; failures=1; }
+"$SAROS" /usr/bin/luarocks --lua-version 5.4 --tree tree make greeting-1.0-1.rockspec LUA_INCDIR="$PWD/../headers" >make.txt 2>&1 || fail "luarocks make: $(tail -n 5 make.txt)"
 compare "luarocks list" /dev/null /usr/bin/luarocks --lua-version 5.4 --tree tree list --porcelain
 compare "luarocks show" /dev/null /usr/bin/luarocks --lua-version 5.4 --tree tree show greeting
 export LUA_PATH="$PWD/tree/share/lua/5.4/?.lua" LUA_CPATH="$PWD/tree/lib/lua/5.4/?.so"
 compare "the rock" /dev/null -e 'print(require "greeting" "rock")'
-grep -q "hello, rock" saros.out || { echo "the rock says: $(cat saros.out)"; failures=$((failures + 1)); }
+grep -q "hello, rock" saros.out || fail "the rock says: $(cat saros.out)"
 finish
