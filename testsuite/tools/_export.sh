@@ -20,5 +20,5 @@ about() { awk -v a="$2" -v b="$3" 'BEGIN { exit !(a - b < 50 && b - a < 50 && a 
 needs_module() {
   command -v node >/dev/null || { echo "node is missing (Debian package: nodejs)"; exit 77; }
   [ -d "$MODULES/$1" ] ||
-    { echo "$1 is not in $MODULES (./runtests installs it, where npm is)"; exit 77; }
+    { echo "$1 is not in $MODULES (./runtests installs it, where node, npm and their registry are)"; exit 77; }
 }

@@ -15,7 +15,7 @@ MODULES=${NPM:-$BUILDDIR/npm}/node_modules
 needs_module() {
   command -v node >/dev/null || { echo "node is missing (Debian package: nodejs)"; exit 77; }
   [ -d "$MODULES/$1" ] ||
-    { echo "$1 is not in $MODULES (./runtests installs it, where npm is)"; exit 77; }
+    { echo "$1 is not in $MODULES (./runtests installs it, where node, npm and their registry are)"; exit 77; }
 }
 
 record_all() {
