@@ -30,7 +30,7 @@ first=${seed:-$(date +%s)} ran=0 failed=0
 end=$((SECONDS + seconds))
 while [ $SECONDS -lt $end ] && [ "${count:-$((ran + 1))}" -gt $ran ]; do
   n=$((first + ran))
-  (cd "$directory" && exec timeout $((120 * ${TEST_SLOWNESS:-1})) \
+  (cd "$directory" && exec timeout $((300 * ${TEST_SLOWNESS:-1})) \
     "$saros" "$here/ffi_program.lua" $n 60 "$compiler") >"$directory/out" 2>&1
   status=$?
   ran=$((ran + 1))
