@@ -30,8 +30,8 @@ events() {
 # label FILE: PROGRAM[PID]
 label() { "$EVENTRING" show --json "$1" 2>/dev/null | jq -r '"\(.program)[\(.own_pid)]"'; }
 
-# same WHAT EXPECTED ACTUAL: files of events
-same() {
+# same_events WHAT EXPECTED ACTUAL: files of events
+same_events() {
   [ -s "$2" ] || fail "$1: nothing is expected"
   cmp -s "$2" "$3" && return
   diff "$2" "$3" >differences
@@ -94,14 +94,14 @@ for name in "${all[@]}"; do
   has "$name" "1 recording, 1 process" "$(cat stdout.txt)"
   events $name.eventring >expected
   events one-$name.eventring >actual
-  same "$name alone" expected actual
+  same_events "$name alone" expected actual
   ends 0 "" "$EVENTRING" show one-$name.eventring
   same "program of $name" "$(identity $name.eventring)" "$(identity one-$name.eventring)"
 done
 ends 1 "damaged.eventring" "$EVENTRING" merge -o one-damaged.eventring damaged.eventring
 events damaged.eventring >expected
 events one-damaged.eventring >actual
-same "damaged alone" expected actual
+same_events "damaged alone" expected actual
 ends 0 "" "$EVENTRING" show one-damaged.eventring
 
 # ---- Several
@@ -112,7 +112,7 @@ ends 0 "" "$EVENTRING" merge -o all.eventring saros.eventring producer.eventring
 has "all" "5 recordings, 5 processes" "$(cat stdout.txt)"
 has "all" "ordered by the monotonic clock" "$(cat stdout.txt)"
 events all.eventring >actual
-same "five recordings" expected actual
+same_events "five recordings" expected actual
 is "namesakes" 1 "$("$EVENTRING" show --json all.eventring |
   jq '[.catalogue[] | select(.name == "note (2)")] | length')"
 "$EVENTRING" dump --json all.eventring |
@@ -123,7 +123,7 @@ ends 0 "" "$EVENTRING" merge -o some.eventring stream.eventring killed.eventring
 ends 0 "" "$EVENTRING" merge -o others.eventring producer.eventring saros.eventring
 ends 0 "" "$EVENTRING" merge -o again.eventring some.eventring flooded.eventring others.eventring
 events again.eventring >actual
-same "a merge of merges" expected actual
+same_events "a merge of merges" expected actual
 processes() {
   "$EVENTRING" show --json "$1" | jq -c '[.processes[] | [.program, .pid, .liveness, .end_reason,
     .start_ns, .start_wall_ns, .end_ns, .events, .missed, .lost, .path]] | sort[]'
@@ -204,7 +204,7 @@ ends 0 "" "$EVENTRING" merge --clock monotonic -o mono.eventring later.eventring
 has "clock" "ordered by the monotonic clock" "$(cat stdout.txt)"
 events mono.eventring | jq -c .ns | sort -n >actual
 { events killed.eventring; events producer.eventring; } | jq -c .ns | sort -n >expected
-same "the monotonic clock" expected actual
+same_events "the monotonic clock" expected actual
 
 # ---- One that is still being written: what it has by now
 
@@ -258,7 +258,7 @@ for n in 1 2 3 4; do events many-$n.eventring "$(label many-$n.eventring)"; done
   without_incarnations >expected
 events many.eventring |
   without_incarnations >actual
-same "domains that share slots" expected actual
+same_events "domains that share slots" expected actual
 for n in 1 2 3 4; do cp many-1.eventring same-$n.eventring; done
 ends 1 "more than 128 domains at once" "$EVENTRING" merge -o no.eventring same-{1,2,3,4}.eventring
 [ -e no.eventring ] && fail "something is left of too many domains"
