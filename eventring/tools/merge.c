@@ -179,7 +179,7 @@ static int finish(struct merge *merge) {
     merge->end.error_bytes = only->error_bytes;
     memcpy(merge->end.error_text, only->error_text, sizeof merge->end.error_text);
   }
-  merge->end.classes = merge->classes;
+  merge->end.classes = merge->classes & ~merge->classes_off; /* nobody may take it for whole */
   if (eventring_encoder_finish(merge->encoder, &merge->end, &error) == EVENTRING_OK) return -1;
   complain("%s", error.text);
   return STATUS_WRONG;

@@ -25,8 +25,9 @@ static void translate_classes(struct translation *t) {
   for (unsigned i = 0; i < EVENTRING_MAX_CLASSES; i++) {
     const char *name = eventring_cursor_class(t->cursor, i);
     t->class_to[i] = (uint8_t)(name ? class_for(t, i, name) : EVENTRING_CLASS_USER);
-    if (name && t->source->info.classes >> i & 1)
-      t->merge->classes |= EVENTRING_CLASS_BIT(t->class_to[i]);
+    if (!name) continue;
+    bool on = t->source->info.classes >> i & 1;
+    *(on ? &t->merge->classes : &t->merge->classes_off) |= EVENTRING_CLASS_BIT(t->class_to[i]);
   }
 }
 

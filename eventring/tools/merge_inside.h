@@ -57,6 +57,7 @@ struct merge {
   bool has_ring[EVENTRING_RINGS]; /* the name of this ring is known */
   char ring[EVENTRING_RINGS][EVENTRING_MAX_CLASS_NAME + 1];
   uint64_t classes;        /* that were recorded, as the merged recording numbers them */
+  uint64_t classes_off;    /* that a source has, and has off */
   struct eventring_info end; /* what it says of its end */
   struct merge_result *result;
 };

@@ -61,6 +61,18 @@ is "pause" '3 [null,"class gc was off"]' "$(says 'pause < 1ns')"
 is "a name of the program" '3 [null,"class user was off"]' "$(says 'count(work) == 0')"
 is "no events" '0 [true,null]' "$(says 'error == 0')"
 
+# copies say the same; one that is made of several recordings, if the class was off in one of them
+recorded SAROS_EVENTRING_CLASSES=+io
+mv r.eventring with.eventring
+recorded
+mv r.eventring without.eventring
+for copy in "cut -q --since 0" "snapshot" "merge -q"; do
+  rm -f r.eventring
+  [ "$copy" != "merge -q" ] || set -- with.eventring
+  "$EVENTRING" $copy -o r.eventring without.eventring "$@" >copy.txt || fail "$copy: $?"
+  is "$copy" "$undecided" "$(says 'max(read) < 1000s')"
+done
+
 # off for a part of the time
 cat >reads.lua <<'LUA'
 local eventring = require "saros.eventring"
