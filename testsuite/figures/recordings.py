@@ -189,12 +189,12 @@ class Maker:
         return copy, None
 
     def repaired(self):
-        """Of a stream without some of its blocks."""
-        path, truth = self.stream()
+        """Of a stream without some of its blocks. (What was lost at its end nobody knows.)"""
+        path, _ = self.stream()
         self.damage(path)
         copy = self.path("sound")
         self.run(os.environ["EVENTRING"], "repair", "-q", "-o", copy, path, status=1)
-        return copy, truth
+        return copy, None
 
     def damage(self, path):
         with open(path, "r+b") as file:
