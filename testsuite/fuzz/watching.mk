@@ -11,7 +11,7 @@
 #   lua       unwatched, by $(LUA_REFERENCE)
 #
 # Without SEED the clock chooses the programs. A program that differs, ends otherwise or
-# does not end within 30 s times TEST_SLOWNESS is a failure; its seed is printed, and it is
+# does not end within a minute times TEST_SLOWNESS is a failure; its seed is printed, and it is
 # made smaller, with its switches, and kept in testsuite/fuzz/found-watching of the build
 # directory. EVENTRING: the command, where this build has none that may be used (stress).
 

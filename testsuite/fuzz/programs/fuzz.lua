@@ -33,7 +33,7 @@ local generate = require "generate"
 local minimise = require "minimise"
 
 local SLOWNESS = tonumber(os.getenv "TEST_SLOWNESS" or 1)
-local PROCESS_SECONDS = 30 * SLOWNESS   -- for a batch; more counts as hanging
+local PROCESS_SECONDS = 60 * SLOWNESS   -- for a batch; more counts as hanging
 local PROGRAM_SECONDS = 10 * SLOWNESS   -- for one program while minimising
 
 local options = { reference = "lua5.4", seed = os.time() % 100000000, batch = 50, found = "found",

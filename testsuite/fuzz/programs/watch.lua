@@ -30,7 +30,7 @@ local running, sethook = coroutine.running, debug.sethook
 -- is on already that another domain, or a command from outside, has switched.
 local allowed = { "stack overflow", "C stack", "not enough memory", "error in error handling",
     "profiled already", "does not record", "records already", "there are 64", "no room",
-    "it was stopped", "was discarded" }
+    "it was stopped", "was discarded", "the recording was paused", "was off", "is off" }
 
 local classes = { "calls", "gc", "gc_detail", "user", "load", "io", "ffi", "finalizers", "alloc",
     "domain" }
