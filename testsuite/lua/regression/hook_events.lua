@@ -68,13 +68,13 @@ expect("return yield, return Lua", function()
   coroutine.resume(co, 1, 2, 3, 4, 5, 6, 7, 8)
 end)
 
--- the values that it returns
+-- the values that it returns, and their places
 local values
 local function note_values()
   local info = debug.getinfo(2, "fr")
   local name = names[info.func]
   if not name or name == "sethook" then return end
-  values = {name}
+  values = {name, info.ftransfer}
   for i = info.ftransfer, info.ftransfer + info.ntransfer - 1 do
     values[#values + 1] = tostring(select(2, debug.getlocal(2, i)))
   end
@@ -89,19 +89,27 @@ end
 assert(returned(function(set)
   local ok, a, b = pcall(function() set() return 1, 2 end)
   assert(ok and a == 1 and b == 2)
-end) == "pcall true 1 2")
+end) == "pcall 1 true 1 2")
 assert(returned(function(set)
   local ok, message = pcall(function() set() error("x", 0) end)
   assert(not ok and message == "x")
-end) == "pcall false x")
+end) == "pcall 3 false x")
+assert(returned(function(set)
+  local ok, a, b = xpcall(function() set() return 1, 2 end, print)
+  assert(ok and a == 1 and b == 2)
+end) == "xpcall 3 true 1 2")
+assert(returned(function(set)
+  local ok, message = xpcall(function() set() error("x", 0) end, function(m) return m end)
+  assert(not ok and message == "x")
+end) == "xpcall 5 false x")
 assert(returned(function(set)
   local ok, a, b, c = coroutine.resume(coroutine.create(function() set() return 1, 2, 3 end))
   assert(ok and a == 1 and b == 2 and c == 3)
-end) == "resume true 1 2 3")
+end) == "resume 2 true 1 2 3")
 assert(returned(function(set)
   local ok, message = coroutine.resume(coroutine.create(function() set() error("x", 0) end))
   assert(not ok and message == "x")
-end) == "resume false x")
+end) == "resume 2 false x")
 
 -- an error in the hook of a return is none of what the function was called for
 for _, f in ipairs {pcall, function(g) return coroutine.resume(coroutine.create(g)) end} do
