@@ -35,8 +35,8 @@ builtin trap end_of_checks EXIT
 # is WHAT EXPECTED ACTUAL
 is() { [ "$2" = "$3" ] || fail "$1: expected '$2', got '$3'"; }
 
-# same WHAT ONE OTHER: two things that were found out, which are not nothing
-same() {
+# is_same WHAT ONE OTHER: two things that were found out, which are not nothing
+is_same() {
   is "$@"
   [ -n "$2" ] || fail "$1: nothing was found out"
 }

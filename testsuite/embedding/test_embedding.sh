@@ -4,7 +4,7 @@
 . "$TESTSUITE/tools/_installed.sh"
 
 saros=$(find "$PWD/root" -path '*/bin/saros')
-same "version of pkg-config" "$("$saros" -v | awk '{print $2}')" "$(pkg-config --modversion saros)"
+is_same "version of pkg-config" "$("$saros" -v | awk '{print $2}')" "$(pkg-config --modversion saros)"
 
 sources=$TESTSUITE/embedding
 strict="-O1 -Wall -Wextra -Werror"

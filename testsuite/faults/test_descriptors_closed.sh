@@ -60,7 +60,7 @@ io.stderr:write(tostring(read[2]), "; ", tostring(flushed), "\n")
 END
 SAROS_EVENTRING_START=0 "$SAROS" standard.lua <&- >&- 2>expected
 SAROS_EVENTRING_PRESERVE=1 "$SAROS" standard.lua <&- >&- 2>err
-same "closed standard files: the same for the program" "$(cat expected)" "$(cat err)"
+is_same "closed standard files: the same for the program" "$(cat expected)" "$(cat err)"
 "$EVENTRING" show ./*.eventring >out 2>err
 is "closed standard files: a sound recording" 0 $?
 finish

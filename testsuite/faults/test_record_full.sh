@@ -97,7 +97,7 @@ for options in "" --zstd --zstd=3\ --buffers=1 --rotate-size=512K; do
   is "stays full, $options: status" 1 $?
   kill "$pid"
   wait "$pid" 2>/dev/null
-  same "stays full, $options: saved" "$(query record.json .saved)" "$(delivered small/full*.eventring)"
+  is_same "stays full, $options: saved" "$(query record.json .saved)" "$(delivered small/full*.eventring)"
   rm -f small/*
 done
 finish

@@ -18,5 +18,5 @@ jq -s '[.[] | select(.name == "look") | .ns] as $looks | $looks[0] as $first | $
   [.[] | select(.ring == "runtime" and .depth == 0 and .ns > $first and .ns < $last)] |
   {watched: ($last - $first), busy: (map(if .kind == "end" then .ns elif .kind == "begin" then -.ns else 0 end) | add)}' \
   dump.json >true.json
-same "watched" "$(jq -r '.watched / 1e6 | . * 1000 | round' true.json)" "$(jq -n "$watched * 1000 | round")"
-same "busy" "$(jq -r '.busy / 1e6 | . * 1000 | round' true.json)" "$(jq -n "$busy * 1000 | round")"
+is_same "watched" "$(jq -r '.watched / 1e6 | . * 1000 | round' true.json)" "$(jq -n "$watched * 1000 | round")"
+is_same "busy" "$(jq -r '.busy / 1e6 | . * 1000 | round' true.json)" "$(jq -n "$busy * 1000 | round")"

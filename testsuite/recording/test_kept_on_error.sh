@@ -39,7 +39,7 @@ outer()
 END
 leaves "an error" 1 exit 1 "$SAROS" error.lua
 error_is "an error" "error.lua:1: the end" "stack traceback:" "in upvalue 'inner'"
-same "an error: what was printed" "$(jq -r .error_text show.json)" "$(sed 's/^.*saros: //' errors.txt)"
+is_same "an error: what was printed" "$(jq -r .error_text show.json)" "$(sed 's/^.*saros: //' errors.txt)"
 for command in "list" "dump ./*.eventring" "stats ./*.eventring" "show ./*.eventring"; do
   # (the pattern is to be expanded)
   has "an error: ${command%% *}" "error.lua:1: the end" "$("$EVENTRING" $command 2>&1)"

@@ -28,7 +28,7 @@ SAROS_MEMPROF=1 SAROS_MEMPROF_DUMP=dump.txt SAROS_EVENTRING_PRESERVE=1 "$SAROS" 
 [ -s dump.txt ] || fail "nothing was written"
 file=$(echo *.eventring)
 "$EVENTRING" heap --json "$file" >heap.json || fail "heap"
-same "all" "$(jq .total.live_bytes heap.json)" "$(folded dump.txt ';')"
+is_same "all" "$(jq .total.live_bytes heap.json)" "$(folded dump.txt ';')"
 remembered=$(folded dump.txt ';remember (')
 [ "$remembered" -ge $((300 * 8 * (6 + 2 + 3))) ] || fail "remember: $remembered bytes"
 grep -q '^domain 0;.*main chunk (.*work.lua:3);remember (.*work.lua:2) [0-9]*$' dump.txt ||

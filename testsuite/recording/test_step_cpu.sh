@@ -46,7 +46,7 @@ check() {
     .kind == "end" and .off_cpu_ns <= .duration_ns and .value == null] | all and length > 0' dump.json)"
   "$EVENTRING" dump ./*.eventring | grep -Eq ' < (minor|major_slice)  .*  \(off CPU [0-9.]+ .?s\)$' ||
     fail "$1: no step is marked in dump"
-  same "$1: the same in both" "$(jq '[.spans[] | .off_cpu_ns // 0] | add' stats.json)" \
+  is_same "$1: the same in both" "$(jq '[.spans[] | .off_cpu_ns // 0] | add' stats.json)" \
     "$(jq -s '[.[] | .off_cpu_ns // 0] | add' dump.json)"
 }
 
@@ -86,7 +86,7 @@ while cursor:poll {
 print(sum)
 L
 file=$(echo ./*.eventring)
-same "guest" "$(jq '[.total.spans[] | .off_cpu_ns // 0] | add' stats.json)" \
+is_same "guest" "$(jq '[.total.spans[] | .off_cpu_ns // 0] | add' stats.json)" \
   "$(SAROS_EVENTRING_START=0 "$SAROS" guest.lua "$file")"
 
 # pause_cpu is of the same source

@@ -46,27 +46,27 @@ counters() {
 }
 
 SAROS_EVENTRING_STREAM="$PWD/sub/x" "$SAROS" -e 'print "ran"' >out.txt 2>err.txt
-same "no directory" "$(cat out.txt)" ran
+is_same "no directory" "$(cat out.txt)" ran
 has "no directory" "cannot use the directory" "$(cat err.txt)"
 for bad in x,max=0 x,max=900K x,max=1Q x,rings=nobody x,foo ,max=1M; do
   SAROS_EVENTRING_STREAM=$bad "$SAROS" -e 'print "ran"' >out.txt 2>err.txt
-  same "$bad" "$(cat out.txt)" ran
+  is_same "$bad" "$(cat out.txt)" ran
   has "$bad" "SAROS_EVENTRING_STREAM=$bad: must be" "$(cat err.txt)"
 done
 
 SAROS_EVENTRING_STREAM=whole "$SAROS" work.lua 20000 || fail "whole"
 whole='{"name":"other","count":20000,"last":20000,"whole":true}'
-same "whole" "$(counters whole.eventring)" "$whole
+is_same "whole" "$(counters whole.eventring)" "$whole
 $whole
 $whole
 $(sed s/other/own/ <<<"$whole")"
-same "lost" "$(jq -s 'map(select(.kind == "lost")) | length' dump.json)" 0
-same "open" "$(jq -s 'map(select(.kind == "open" and .name != "task")) | length' dump.json)" 0
+is_same "lost" "$(jq -s 'map(select(.kind == "lost")) | length' dump.json)" 0
+is_same "open" "$(jq -s 'map(select(.kind == "open" and .name != "task")) | length' dump.json)" 0
 "$EVENTRING" stats --json whole.eventring >stats.json || fail "stats"
-same "stats" "$(jq -c '[.domains[].rings.user | .missed + .lost] | unique' stats.json)" "[0]"
+is_same "stats" "$(jq -c '[.domains[].rings.user | .missed + .lost] | unique' stats.json)" "[0]"
 has "show" "streams *runtime user *(nothing is overwritten)" "$("$EVENTRING" show whole.eventring |
   tr -s ' ' | sed 's/streams runtime user (/streams *runtime user *(/')"
-same "show --json" "$("$EVENTRING" show --json whole.eventring |
+is_same "show --json" "$("$EVENTRING" show --json whole.eventring |
   jq -c '[.domains[].rings.user.stream] | unique')" "[true]"
 
 start=$("$EVENTRING" show --json whole.eventring | jq .start_ns)
@@ -83,8 +83,8 @@ is "--since after --until" "$?" 2
 
 # beside it, rings as usual
 SAROS_EVENTRING_STREAM=part,rings=user SAROS_EVENTRING_WSIZE=11 "$SAROS" work.lua 5000 || fail "part"
-same "part" "$(counters part.eventring | grep -c '"count":5000,"last":5000,"whole":true')" 4
-same "part" "$("$EVENTRING" show --json part.eventring |
+is_same "part" "$(counters part.eventring | grep -c '"count":5000,"last":5000,"whole":true')" 4
+is_same "part" "$("$EVENTRING" show --json part.eventring |
   jq -c '[.domains[].rings | .user.stream, .runtime.stream] | unique')" "[false,true]"
 
 # while it runs, and when it is killed
@@ -102,7 +102,7 @@ exec 3>&-
 for file in copy killed; do
   own=$(counters $file.eventring | grep '"own"')
   has "$file" '"whole":true' "$own"
-  same "$file" "$(jq '.count == .last and .count >= 3000' <<<"$own")" true
+  is_same "$file" "$(jq '.count == .last and .count >= 3000' <<<"$own")" true
 done
 "$EVENTRING" clean . >/dev/null || fail "clean"
 [ ! -e killed.eventring ] || fail "clean leaves the file of a process that was killed"

@@ -10,7 +10,7 @@ script() {
   is "$2: status" "$1" $?
   has "$2: output" "${4-}" "$(cat out.txt)"
 }
-script 0 "all is well" 'is x 1 1; same y a a; has z b abc; true'
+script 0 "all is well" 'is x 1 1; is_same y a a; has z b abc; true'
 script 0 "all is well, with finish" 'is x 1 1; finish'
 script 1 "no finish" 'is x 1 2; true' "FAILED: x: expected '1', got '2'"
 script 1 "finish" 'is x 1 2; finish' "1 checks failed"
@@ -22,7 +22,7 @@ script 1 "a pipeline" 'echo 2 | while read -r n; do is x 1 "$n"; done; finish' "
 script 1 "output that is taken" 'text=$(is x 1 2); is y 1 1' "1 checks failed"
 script 1 "in the background" 'is x 1 2 & wait; finish' "FAILED: x"
 script 1 "has" 'has x q abc' "FAILED: x: no 'q' in: abc"
-script 1 "nothing on both sides" 'same x "$(cat /dev/null)" "$(cat /dev/null)"' \
+script 1 "nothing on both sides" 'is_same x "$(cat /dev/null)" "$(cat /dev/null)"' \
   "nothing was found out"
 script 1 "a command that does not exist" 'is_equal x 1 1; finish' "no command 'is_equal'"
 script 1 "a trap of its own" 'trap "echo cleared up" EXIT; is x 1 2; finish' "cleared up"

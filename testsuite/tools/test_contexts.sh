@@ -35,7 +35,7 @@ is "async spans" "[[$rounds,0,0,true],[$rounds,0,0,true],[$rounds,0,0,true]]" \
   "$(query stats.json '[.async_spans[] | [.count, .torn, .open, .min_ns >= 200000]]')"
 is "async spans in all" $((rounds * domains)) "$(query stats.json '.total.async_spans[] | .count')"
 jq -s '[.[] | select(.name == "transfer")] | group_by(.link) | map(.[1].ns - .[0].ns | fabs) | add' dump.json >sum
-same "their durations" "$(cat sum)" "$(query stats.json '.total.async_spans[] | .total_ns')"
+is_same "their durations" "$(cat sum)" "$(query stats.json '.total.async_spans[] | .total_ns')"
 is "no spans of the usual kind" "[]" \
   "$(query stats.json '[.spans[] | select(.name == "transfer")]')"
 is "points of flows" $((3 * rounds * domains)) "$(query stats.json '.total.events[] | select(.name == "message") | .count')"

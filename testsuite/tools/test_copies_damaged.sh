@@ -19,7 +19,7 @@ each() {
     is "$1: $how: status" "$2" $status
     [ "$2" = 0 ] || [ -s errors.txt ] || fail "$1: $how says nothing"
     "$EVENTRING" stats --json copy.eventring >copy.json 2>/dev/null
-    same "$1: $how: counts" "$(query source.json "$COUNTS")" "$(query copy.json "$COUNTS")"
+    is_same "$1: $how: counts" "$(query source.json "$COUNTS")" "$(query copy.json "$COUNTS")"
   done
 }
 
@@ -88,7 +88,7 @@ for how in "cut --since 0" strip; do
   ends 1 "is not valid" "$EVENTRING" $how -o copy.eventring "$file"
   ends 0 "" "$EVENTRING" stats --json copy.eventring
   is "the clock: $how: no message" "" "$("$EVENTRING" stats --json copy.eventring 2>&1 >/dev/null)"
-  same "the clock: $how: counts" "$("$EVENTRING" stats --json "$file" 2>/dev/null | jq -c "$COUNTS")" \
+  is_same "the clock: $how: counts" "$("$EVENTRING" stats --json "$file" 2>/dev/null | jq -c "$COUNTS")" \
     "$("$EVENTRING" stats --json copy.eventring | jq -c "$COUNTS")"
 done
 

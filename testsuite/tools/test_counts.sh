@@ -20,8 +20,8 @@ record "${run[@]}" --report
 # the dump
 "$EVENTRING" dump --json "$file" >dump.json || fail "dump: status $?"
 
-same "live and file" "$(counts_of file.json)" "$(counts_of live.json)"
-same "copy and file" "$(counts_of file.json)" "$(counts_of copy.json)"
+is_same "live and file" "$(counts_of file.json)" "$(counts_of live.json)"
+is_same "copy and file" "$(counts_of file.json)" "$(counts_of copy.json)"
 
 # what was written
 for name in minor minor_roots minor_promote; do
@@ -49,9 +49,9 @@ is "lost" "[0,0,0]" "$(query file.json '.total | [.missed, .lost, .torn]')"
 jq -c -s '[.[] | select(.kind == "end" and has("duration_ns"))] | group_by([.domain, .name])
           | map([.[0].domain, .[0].name, length, (map(.duration_ns) | add)])' dump.json >dumped
 jq -c '[.spans[] | [.domain, .name, .count, .total_ns]] | sort' file.json >counted
-same "dump and stats" "$(cat counted)" "$(cat dumped)"
+is_same "dump and stats" "$(cat counted)" "$(cat dumped)"
 is "order of time" true "$(jq -s '[.[] | .ns] | . == sort' dump.json)"
-same "events in all" "$(query file.json '.total.delivered')" \
+is_same "events in all" "$(query file.json '.total.delivered')" \
   "$(jq -s '[.[] | select(.kind != "lost" and .kind != "open" and .synthetic == null)] | length' dump.json)"
 
 # per ring: as many as the producer says it wrote (its domain_stop comes after)

@@ -84,7 +84,7 @@ rm -f part.eventring
 window 0.01 0.05 stream.eventring
 mv part.eventring once.eventring
 window 0.01 0.05 once.eventring
-same "size of a part of a part" "$(stat -c %s once.eventring)" "$(stat -c %s part.eventring)"
+is_same "size of a part of a part" "$(stat -c %s once.eventring)" "$(stat -c %s part.eventring)"
 
 # Little memory, whatever the length
 sanitized || (ulimit -v 65536; rm -f part.eventring

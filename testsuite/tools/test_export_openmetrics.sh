@@ -11,7 +11,7 @@ for name in whole few damaged; do
   promtool tsdb create-blocks-from openmetrics $name.om $name.db >blocks.txt 2>&1 ||
     fail "promtool: $(tail -5 blocks.txt)"
   promtool tsdb dump $name.db >$name.samples 2>dump.errors || fail "promtool: $(cat dump.errors)"
-  same "samples of $name" "$(grep -vc '^#' $name.om)" "$(grep -c eventring $name.samples)"
+  is_same "samples of $name" "$(grep -vc '^#' $name.om)" "$(grep -c eventring $name.samples)"
   python3 - $name.dump $name.samples <<'PY' >facts.txt 2>&1 || fail "$name: $(tail -20 facts.txt)"
 import collections, json, re, sys
 expected, actual = collections.Counter(), collections.Counter()
@@ -76,7 +76,7 @@ for run in whole:1ms:1:0 long:1ms:2:100 long:1000ms:1000:3; do
     promtool tsdb create-blocks-from openmetrics series.om over_time >blocks.txt 2>&1 ||
       fail "promtool, $run: $(tail -5 blocks.txt)"
     promtool tsdb dump over_time >series.samples 2>dump.errors || fail "promtool: $(cat dump.errors)"
-    same "samples over time" "$(grep -vc '^#' series.om)" "$(grep -c eventring series.samples)"
+    is_same "samples over time" "$(grep -vc '^#' series.om)" "$(grep -c eventring series.samples)"
   fi
   python3 - $name.dump $name.show series.om "$distance" "$least" <<'PY' >series.txt 2>&1 || fail "$run: $(tail series.txt)"
 import bisect, collections, json, re, sys

@@ -41,7 +41,7 @@ for i in 1 2; do
   end_run
 done
 grep -Eqx "function [^ ]+\+0x[0-9a-f]+" place1.txt || fail "the place: $(cat place1.txt)"
-same "the same in both runs" "$(cat place1.txt)" "$(cat place2.txt)"
+is_same "the same in both runs" "$(cat place1.txt)" "$(cat place2.txt)"
 for i in 1 2; do # its samples are found by this name
   jq -r --arg name "$(cat place1.txt)" '.rows[] | select(.name == $name) | .count' \
     samples$i.json | grep -q '[1-9]' ||

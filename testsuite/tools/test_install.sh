@@ -13,13 +13,13 @@ command=$(find "$PWD/root" -path '*/bin/eventring')
 # only our symbols are exported
 foreign=$(nm -D --defined-only -P "$library/libeventring.so" | awk '$2 != "A" {print $1}' | grep -v '^eventring_' | grep -v '^EVENTRING_1')
 is "foreign symbols" "" "$foreign"
-same "version of pkg-config" "$("$command" --version | awk '{print $2}')" \
+is_same "version of pkg-config" "$("$command" --version | awk '{print $2}')" \
   "$(pkg-config --modversion eventring)"
 
 # the version of the header, the license and the news
 header=$(find root -name eventring.h)
 part() { sed -n "s/^#define EVENTRING_VERSION_$1 //p" "$header"; }
-same "version of the header" "$(pkg-config --modversion eventring)" \
+is_same "version of the header" "$(pkg-config --modversion eventring)" \
   "$(part MAJOR).$(part MINOR).$(part PATCH)"
 for file in LICENSE NEWS; do
   [ -s "$(find root -path "*/doc/*/$file")" ] || fail "$file is not installed"
@@ -34,14 +34,14 @@ make -C embed CC=cc CFLAGS="-O1 -Wall -Wextra -Werror" >make.txt 2>&1 ||
 is "no file" 0 "$(ls -- *.eventring 2>/dev/null | wc -l)"
 "$command" stats --json -o stats.json --env-prefix EMBED -- ./embed/embed --workers 3 --jobs 500 >counts.txt || fail "stats of the example: $?"
 expected() { awk -v name="$1" '$1 == name {print $2}' counts.txt; }
-same "jobs" "$(expected job)" \
+is_same "jobs" "$(expected job)" \
   "$(query stats.json '[.spans[] | select(.name == "job") | .count] | add')"
 is "none torn" 0 "$(query stats.json '[.spans[].torn] | add')"
-same "samples" "$(expected job_size)" \
+is_same "samples" "$(expected job_size)" \
   "$(query stats.json '[.counters[] | select(.name == "job_size") | .samples] | add')"
-same "bytes" "$(expected bytes)" \
+is_same "bytes" "$(expected bytes)" \
   "$(query stats.json '[.counters[] | select(.name == "job_size") | .sum] | add')"
-same "workers" "$(expected worker_done)" \
+is_same "workers" "$(expected worker_done)" \
   "$(query stats.json '[.events[] | select(.name == "worker_done") | .count] | add')"
 is "detail is off" 0 "$(query stats.json '[.spans[] | select(.name == "prepare")] | length')"
 is "lost" 0 "$(query stats.json .total.lost)"

@@ -31,7 +31,7 @@ is "open spans" '["minor_roots","serve"]' \
   "$(query report.json '[.spans[] | select(.open == 1) | .name] | sort')"
 kept=$(sed -n 's/.*kept //p' errors)
 "$EVENTRING" stats --json "$kept" >again.json || fail "stats of what was kept: $?"
-same "the same figures again" "$(counts_of report.json)" "$(counts_of again.json)"
+is_same "the same figures again" "$(counts_of report.json)" "$(counts_of again.json)"
 rm -r tmp/*
 
 # preserved where the user wants it

@@ -39,7 +39,7 @@ is "nothing is gone" "$before" "$(ls files)"
 "$EVENTRING" clean >out.txt || fail "clean: $?"
 [ -e files/$dead.eventring ] && fail "the dead one's file is there"
 [ -e "files/$heir" ] && fail "the renamed file is there"
-same "all others are there" "$(echo "$before" | grep -v -e "^$dead" -e "^$heir")" "$(ls files)"
+is_same "all others are there" "$(echo "$before" | grep -v -e "^$dead" -e "^$heir")" "$(ls files)"
 ends 1 "alive" "$EVENTRING" clean files/$live.eventring
 ends 1 "saved copy" "$EVENTRING" clean files/copy.eventring
 ends 1 "text.eventring" "$EVENTRING" clean files/text.eventring

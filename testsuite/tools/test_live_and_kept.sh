@@ -21,7 +21,7 @@ is "as many minor collections as that, at least" true \
   "$(query stats.json ".spans[] | select(.name == \"minor\") | .count >= $collections")"
 
 # from outside, to the last event: stats while it ran, stats and dump afterwards
-same "stats live and of the file" "$(counts_of file.json)" "$(counts_of stats.json)"
+is_same "stats live and of the file" "$(counts_of file.json)" "$(counts_of stats.json)"
 is "stats and dump" \
   "$(query stats.json '[.spans[] | [.name, .count, .total_ns]] | sort')" \
   "$(jq -c -s '[.[] | select(.kind == "end" and has("duration_ns"))] | group_by(.name)

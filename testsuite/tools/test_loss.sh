@@ -16,7 +16,7 @@ is "file: runtime ring" "[0,0]" "$(query file.json '.domains[0].rings.runtime | 
 read -r _ _ _ count < <(grep user producer.txt)
 is "file: emitted" "$count" "$(query file.json '.domains[0].rings.user.emitted')"
 "$EVENTRING" dump --json "$file" >dump.json || fail "dump: status $?"
-same "dump: lost" "$(query file.json '.domains[0].rings.user.missed')" \
+is_same "dump: lost" "$(query file.json '.domains[0].rings.user.missed')" \
   "$(jq -s '[.[] | select(.kind == "lost") | .count] | add' dump.json)"
 
 # A reader that attaches to a flood

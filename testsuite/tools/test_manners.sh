@@ -25,7 +25,7 @@ completes_zsh() {
 shells=bash
 if command -v zsh >/dev/null; then shells="bash zsh"; fi
 for shell in $shells; do
-  same "commands, $shell" "$(sort <<<"$commands")" \
+  is_same "commands, $shell" "$(sort <<<"$commands")" \
     "$(completes_$shell eventring "" | grep -v '^--' | sort)"
 done
 
@@ -36,7 +36,7 @@ for command in $commands; do
   has "help of $command" "Examples:" "$(cat help.txt)"
   is "wide lines of $command --help" "" "$(LC_ALL=C.UTF-8 awk 'length > 80' help.txt)"
   for shell in $shells; do
-    same "options of $command, $shell" "$(sort <<<"$options")" \
+    is_same "options of $command, $shell" "$(sort <<<"$options")" \
       "$(completes_$shell eventring $command -- | sort)"
   done
   page=$(sed 's/\\f[A-Z]//g; s/\\//g' "$BUILDDIR/doc/eventring-$command.1")

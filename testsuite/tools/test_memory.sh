@@ -93,7 +93,7 @@ is "source of a copy" '"recorded"' "$(query copy.json .total.source)"
 within "messages of a copy" "$(row copy.json messages)" 2000000 2400000
 "$EVENTRING" strip -o stripped.eventring copy.eventring >strip.txt || fail "strip"
 memory --json stripped.eventring >stripped.json || fail "memory of a stripped copy: $?"
-same "rows of a stripped copy" "$(query copy.json .rows)" "$(query stripped.json .rows)"
+is_same "rows of a stripped copy" "$(query copy.json .rows)" "$(query stripped.json .rows)"
 "$EVENTRING" show copy.eventring >show.txt 2>&1
 is "no damage" 0 "$(grep -c damage show.txt)"
 

@@ -96,7 +96,7 @@ for name in "${all[@]}"; do
   events one-$name.eventring >actual
   same_events "$name alone" expected actual
   ends 0 "" "$EVENTRING" show one-$name.eventring
-  same "program of $name" "$(identity $name.eventring)" "$(identity one-$name.eventring)"
+  is_same "program of $name" "$(identity $name.eventring)" "$(identity one-$name.eventring)"
 done
 ends 1 "damaged.eventring" "$EVENTRING" merge -o one-damaged.eventring damaged.eventring
 events damaged.eventring >expected
@@ -128,7 +128,7 @@ processes() {
   "$EVENTRING" show --json "$1" | jq -c '[.processes[] | [.program, .pid, .liveness, .end_reason,
     .start_ns, .start_wall_ns, .end_ns, .events, .missed, .lost, .path]] | sort[]'
 }
-same "processes" "$(processes all.eventring)" "$(processes again.eventring)"
+is_same "processes" "$(processes all.eventring)" "$(processes again.eventring)"
 has "processes" '"dead","killed"' "$(processes all.eventring)"
 is "events of processes" \
   "$(for name in "${all[@]}"; do "$EVENTRING" stats --json $name.eventring; done |
@@ -144,7 +144,7 @@ cp producer.eventring twin.eventring
 ends 0 "" "$EVENTRING" merge -o linked.eventring producer.eventring twin.eventring
 is "links" $((2 * $(links producer.eventring))) "$(links linked.eventring)"
 ends 0 "" "$EVENTRING" merge --shared-links -o shared.eventring producer.eventring twin.eventring
-same "shared links" "$("$EVENTRING" dump --json producer.eventring | jq -c .link | sort -u)" \
+is_same "shared links" "$("$EVENTRING" dump --json producer.eventring | jq -c .link | sort -u)" \
   "$("$EVENTRING" dump --json shared.eventring | jq -c .link | sort -u)"
 
 # What stats counts, summed over the recordings
@@ -153,14 +153,14 @@ sums() {
     [.[].spans[] | [.name, .count, .torn, .open]] | group_by(.[0])
     | map([.[0][0], (map(.[1]) | add), (map(.[2]) | add), (map(.[3]) | add)])[]'
 }
-same "stats" "$(sums "${all[@]/%/.eventring}")" "$(sums all.eventring)"
+is_same "stats" "$(sums "${all[@]/%/.eventring}")" "$(sums all.eventring)"
 # By domain, also where it was killed within a collection
 collections() {
   for file; do "$EVENTRING" stats --json "$file" 2>/dev/null; done | jq -cs '
     [.[].domains[] | [(.name | sub(".*[]] ?"; "")), .gc_ns, .watched_ns, .allocated_words]]
     | sort[]'
 }
-same "collections" "$(collections "${all[@]/%/.eventring}")" "$(collections all.eventring)"
+is_same "collections" "$(collections "${all[@]/%/.eventring}")" "$(collections all.eventring)"
 
 # Losses, ring by ring
 losses() {
@@ -168,9 +168,9 @@ losses() {
     jq -cs '[.[] | select(.kind == "lost") | [.ring, .before, .count]] | sort'
 }
 ends 0 "" "$EVENTRING" merge -o lossy.eventring flooded.eventring saros.eventring
-same "losses" "$(losses flooded.eventring saros.eventring)" "$(losses lossy.eventring)"
+is_same "losses" "$(losses flooded.eventring saros.eventring)" "$(losses lossy.eventring)"
 ends 1 "damaged.eventring" "$EVENTRING" merge -o both.eventring damaged.eventring flooded.eventring
-same "lost and missed" "$(losses damaged.eventring flooded.eventring)" "$(losses both.eventring)"
+is_same "lost and missed" "$(losses damaged.eventring flooded.eventring)" "$(losses both.eventring)"
 ends 0 "" "$EVENTRING" show both.eventring
 
 # ---- Clocks

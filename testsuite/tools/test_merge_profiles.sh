@@ -40,7 +40,7 @@ for f in one two all; do
   heap --by domain "$f.eventring" >"$f.domains"
 done
 for member in samples live_samples counted_words collections profiles; do
-  same "sum of $member" "$(cat one.heap two.heap | jq -s "map(.total.$member) | add")" \
+  is_same "sum of $member" "$(cat one.heap two.heap | jq -s "map(.total.$member) | add")" \
     "$(query all.heap .total.$member)"
 done
 is "whole" 0 "$(query all.heap .total.torn_profiles)"
@@ -49,17 +49,17 @@ sums() { jq -s -c '[.[].rows[]] | group_by(.name, .source, .line) |
   map({n: .[0].name, s: .[0].source, l: .[0].line, a: (map(.allocated_samples) | add),
        v: (map(.live_samples) | add)})' "$@"; }
 for by in lines kinds spans; do
-  same "by $by" "$(sums one.$by two.$by)" "$(sums all.$by)"
+  is_same "by $by" "$(sums one.$by two.$by)" "$(sums all.$by)"
   [ "$by" = spans ] || [ "$(sums all.$by | jq length)" -gt 1 ] || fail "by $by: there is one row"
 done
 # (two rows where the closure `leaf`, which the main chunk makes in this line, was sampled)
 of_line_2='[.rows[] | select(.line == 2 and .source == "work.lua")] | unique_by(.name) | length'
-same "a line of both" "$(jq -s "{rows: map(.rows) | add} | $of_line_2" one.lines two.lines)" \
+is_same "a line of both" "$(jq -s "{rows: map(.rows) | add} | $of_line_2" one.lines two.lines)" \
   "$(query all.lines '[.rows[] | select(.line == 2 and .source == "work.lua")] | length')"
 is "domains" 3 "$(query all.domains '.rows | length')"
-same "each domain" "$(cat one.domains two.domains | jq -s -c '[.[].rows[].samples] | sort')" \
+is_same "each domain" "$(cat one.domains two.domains | jq -s -c '[.[].rows[].samples] | sort')" \
   "$(query all.domains '[.rows[].samples] | sort')"
-same "stacks" "$(jq -s '[.[].rows[].stack] | unique | length' one.heap two.heap)" \
+is_same "stacks" "$(jq -s '[.[].rows[].stack] | unique | length' one.heap two.heap)" \
   "$(query all.heap '[.rows[].stack] | unique | length')"
 
 # samples as events refer to stacks, too
@@ -78,25 +78,25 @@ profile() { "$EVENTRING" profile --json --top 10000 "$1" | jq -s -c '[.[].rows[]
 both() { for f in "$@"; do "$EVENTRING" profile --json --top 10000 "$f"; done | jq -s -c '[.[].rows[]] |
   group_by(.name, .source, .line) |
   map([.[0].name, .[0].source, .[0].line, (map(.count) | add), (map(.exclusive_ns) | add)])'; }
-same "calls" "$(both one.eventring two.eventring)" "$(profile all.eventring)"
+is_same "calls" "$(both one.eventring two.eventring)" "$(profile all.eventring)"
 [ "$(profile all.eventring | jq length)" -gt 3 ] || fail "no profile of calls"
 quantiles() { "$EVENTRING" profile --json --top 10000 "$1" | jq -c '[.rows[] | select(.name == "leaf") | .min_ns, .max_ns, .p50_ns, .p99_ns]'; }
 "$EVENTRING" merge -q -o single.eventring one.eventring || fail "merge of one"
-same "buckets" "$(quantiles one.eventring)" "$(quantiles single.eventring)"
+is_same "buckets" "$(quantiles one.eventring)" "$(quantiles single.eventring)"
 
 # merged with a copy of itself, and once more: domains stay apart
 "$EVENTRING" snapshot -o copy.eventring one.eventring >/dev/null || fail "snapshot"
 "$EVENTRING" merge -q -o twice.eventring one.eventring copy.eventring || fail "merge with a copy"
 heap --by domain twice.eventring >twice.domains
-same "of each" "$(query one.heap "[.total.samples, .total.samples]")" "$(query twice.domains '[.rows[].samples]')"
+is_same "of each" "$(query one.heap "[.total.samples, .total.samples]")" "$(query twice.domains '[.rows[].samples]')"
 "$EVENTRING" merge -q -o again.eventring all.eventring copy.eventring || fail "merge of a merged one"
 heap again.eventring >again.heap
-same "merged again" "$(cat all.heap one.heap | jq -s 'map(.total.samples) | add')" "$(query again.heap .total.samples)"
+is_same "merged again" "$(cat all.heap one.heap | jq -s 'map(.total.samples) | add')" "$(query again.heap .total.samples)"
 
 # stripped: the numbers stay, names of functions do with --keep-names, files never
 "$EVENTRING" strip -q --keep-names -o kept.eventring all.eventring || fail "strip --keep-names"
 heap --by function kept.eventring >kept.json
-same "numbers" "$(query all.heap .total.samples)" "$(query kept.json .total.samples)"
+is_same "numbers" "$(query all.heap .total.samples)" "$(query kept.json .total.samples)"
 # (the program and the domains have names of their own, which stay)
 "$EVENTRING" profile --json --top 0 kept.eventring >kept.calls || fail "profile of a stripped one"
 is "files" "[]" "$(jq -sc '[.[].rows[].source | select(. == "work.lua")]' kept.json kept.calls)"

@@ -20,7 +20,7 @@ sums() { query "$1" '[.domains[].rings[] | .emitted == .missed + .delivered + .l
 whole() {
   "$EVENTRING" stats --json "$2" >stats.json || fail "$1: stats: status $?"
   for ring in runtime user; do
-    same "$1: $ring" "$(emitted $ring)" "$(total stats.json $ring delivered)"
+    is_same "$1: $ring" "$(emitted $ring)" "$(total stats.json $ring delivered)"
     is "$1: $ring lost" 0 "$(total stats.json $ring lost)"
   done
 }
@@ -81,7 +81,7 @@ SAROS_EVENTRING_WSIZE=11 "$EVENTRING" record --strict -w serial -o lossy.eventri
 is "strict: status" 1 $?
 "$EVENTRING" stats --json lossy.eventring >stats.json || fail "lossy: stats: status $?"
 is "lossy: sums" true "$(sums stats.json)"
-same "lossy: emitted" "$(emitted user)" "$(total stats.json user emitted)"
+is_same "lossy: emitted" "$(emitted user)" "$(total stats.json user emitted)"
 lost=$(total stats.json user lost)
 has "lossy: lost, in the summary" "$(echo "$lost" | sed ':a;s/\B[0-9]\{3\}\>/,&/;ta') events lost" \
   "$(cat errors.txt)"
@@ -168,7 +168,7 @@ has "damaged source: message" "1 damaged blocks of events" "$(cat errors.txt)"
 is "damaged source: block" 1 "$(query record.json .damaged)"
 is "damaged source: sums" true "$(query record.json '.emitted == .missed + .saved + .lost')"
 "$EVENTRING" stats --json again.eventring >stats.json || fail "damaged source: stats: $?"
-same "damaged source: lost" "$(query record.json .lost)" \
+is_same "damaged source: lost" "$(query record.json .lost)" \
   "$(query stats.json '[.domains[].rings[].lost] | add')"
 rm -f again.eventring
 ends 1 "1 damaged blocks of events" "$EVENTRING" record -q -o again.eventring copy.eventring

@@ -26,7 +26,7 @@ ends 0 "3 processes" \
   "$EVENTRING" record --strict --children -o tree.eventring -- bash tree.sh
 is "files of the tree" 3 "$(ls tree.*.eventring | wc -l)"
 for i in 1 2 3; do
-  same "child $i" "$(emitted report.$i)" "$(recorded "tree.$(cat pid.$i).eventring")"
+  is_same "child $i" "$(emitted report.$i)" "$(recorded "tree.$(cat pid.$i).eventring")"
 done
 
 # The status is the program's; %p stands for the number.
@@ -39,7 +39,7 @@ ends 1 "recorded nothing" "$EVENTRING" record -c -o none.eventring -- true
 "$EVENTRING" record -q -c -o late.eventring -- bash -c \
   "\"$PRODUCER\" --rounds 400 --pause-us 500 --report >report.4 & echo \$! >pid.4" ||
   fail "outlives: status $?"
-same "outlives" "$(emitted report.4)" "$(recorded "late.$(cat pid.4).eventring")"
+is_same "outlives" "$(emitted report.4)" "$(recorded "late.$(cat pid.4).eventring")"
 
 # Many that end at once: none is missed.
 "$EVENTRING" record -q --strict -c --buffers 1 --buffer-size 64K -o many.eventring -- bash -c \
@@ -48,7 +48,7 @@ same "outlives" "$(emitted report.4)" "$(recorded "late.$(cat pid.4).eventring")
 all=0
 for file in many.*.eventring; do all=$((all + $(recorded "$file"))); done
 is "many: files" 40 "$(ls many.*.eventring | wc -l)"
-same "many: events" "$(emitted many.?  many.??)" $all
+is_same "many: events" "$(emitted many.?  many.??)" $all
 
 # One process that execs itself has several recordings.
 if "$SAROS" -e 'require "ffi"' 2>/dev/null; then
@@ -121,7 +121,7 @@ until_so there family || fail "family: nothing is recorded"
 touch go
 wait $recorder || fail "family: status $?"
 wait $parent
-same "family: files" "$(printf '%s\n' family.{$parent,$(cat pid.5),$(cat pid.6)}.eventring | sort)" \
+is_same "family: files" "$(printf '%s\n' family.{$parent,$(cat pid.5),$(cat pid.6)}.eventring | sort)" \
   "$(ls family.*.eventring)"
 recorded "family.$(cat pid.6).eventring" >/dev/null
 is "family: sums" true "$(sums)"
@@ -153,7 +153,7 @@ wait $pid 2>/dev/null
 ends 0 "2 processes" "$EVENTRING" record -c --merge -o merged.eventring -- bash -c \
   "for i in 1 2; do \"$PRODUCER\" --rounds 50 --report >merged.\$i & done; wait"
 is "merged: files" merged.eventring "$(ls merged*.eventring)"
-same "merged: events" "$(emitted merged.1 merged.2)" "$(recorded merged.eventring)"
+is_same "merged: events" "$(emitted merged.1 merged.2)" "$(recorded merged.eventring)"
 is "merged: processes" 2 "$("$EVENTRING" show --json merged.eventring | jq '.processes | length')"
 ends 1 "File exists" "$EVENTRING" record -c --merge -o merged.eventring -- "$PRODUCER"
 ends 2 "not with several files" "$EVENTRING" record -c --merge --keep 2 -o x.eventring -- true
@@ -172,7 +172,7 @@ until_so there single || fail "merge, SIGUSR2: nothing is recorded"
 kill -USR2 $recorder
 wait $recorder || fail "merge, SIGUSR2: status $?"
 is "merge, SIGUSR2: files" single.eventring "$(ls single*.eventring)"
-same "merge, SIGUSR2: events" "$(emitted single.1)" "$(recorded single.eventring)"
+is_same "merge, SIGUSR2: events" "$(emitted single.1)" "$(recorded single.eventring)"
 
 # A signal that comes when time is up, and PROGRAM runs, is for PROGRAM.
 "$EVENTRING" record -q -c --seconds 0.1 -o late.eventring -- bash -c \

@@ -78,9 +78,9 @@ for ((i = 0; i < KILLS; i++)); do
     whole "process killed" "$f"
     all=$((all + $(delivered)))
   done
-  same "process killed: saved" "$(saved)" $all
+  is_same "process killed: saved" "$(saved)" $all
   "$EVENTRING" stats --json "$pid.eventring" >stats.json || fail "left: status $?"
-  same "process killed: emitted" "$(query stats.json '[.domains[].rings[].emitted] | add')" \
+  is_same "process killed: emitted" "$(query stats.json '[.domains[].rings[].emitted] | add')" \
     "$(query record.json .emitted)"
   rm -f turn.*.eventring ./*.eventring
 done
@@ -106,7 +106,7 @@ if command -v prlimit >/dev/null; then
     summary "full, $writer"
     is "full, $writer: unwritten" true "$(query record.json '.unwritten > 0')"
     "$EVENTRING" stats --json full.eventring >stats.json 2>errors2.txt || fail "full: $?"
-    same "full, $writer: in the file" "$(query record.json '[.saved, .lost]')" \
+    is_same "full, $writer: in the file" "$(query record.json '[.saved, .lost]')" \
       "$(query stats.json '[.domains[].rings[]] | [(map(.delivered) | add), (map(.lost) | add)]')"
     [ "$(stat -c %s full.eventring)" -gt 1000000 ] || fail "full, $writer: it did not go on"
     rm -f full.eventring
@@ -128,8 +128,8 @@ if cc -shared -fPIC -o slow_sink.so "$TESTSUITE/bench/slow_sink.c" -ldl 2>/dev/n
     wait "$pid" 2>/dev/null
     summary "slow, $buffers"
     whole "slow, $buffers" slow.eventring
-    same "slow, $buffers: saved" "$(saved)" "$(delivered)"
-    same "slow, $buffers: lost" "$(query record.json .lost)" \
+    is_same "slow, $buffers: saved" "$(saved)" "$(delivered)"
+    is_same "slow, $buffers: lost" "$(query record.json .lost)" \
       "$(query stats.json '[.domains[].rings[].lost] | add')"
     rm -f slow.eventring
   done

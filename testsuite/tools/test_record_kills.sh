@@ -45,7 +45,7 @@ for ((i = 0; i < KILLS; i++)); do
   check "process killed"
   # the recorder has what the process left, to the last event
   "$EVENTRING" stats --json "$pid.eventring" >left.json || fail "left: status $?"
-  same "process killed: emitted" "$(query left.json '[.domains[].rings | map_values(.emitted)]')" \
+  is_same "process killed: emitted" "$(query left.json '[.domains[].rings | map_values(.emitted)]')" \
     "$(query stats.json '[.domains[].rings | map_values(.emitted)]')"
   rm -f killed.eventring ./*.eventring
 done

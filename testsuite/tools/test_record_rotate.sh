@@ -50,7 +50,7 @@ for how in "--rotate-size 1M --buffer-size 64K" "--rotate-time 0.05"; do
   [ "$count" -ge 3 ] || fail "$how: $count files"
   has "$how: summary" "in $count files" "$(cat errors.txt)"
   for ring in runtime user; do
-    same "$how: $ring" "$(emitted $ring)" "$(total $ring delivered)"
+    is_same "$how: $ring" "$(emitted $ring)" "$(total $ring delivered)"
     is "$how: $ring lost" 0 "$(total $ring lost)"
   done
   is "$how: seams" true "$(seams | jq 'all(. == 0)')"
@@ -85,7 +85,7 @@ SAROS_EVENTRING_WSIZE=11 "$EVENTRING" record -w serial --rotate-size 1M --buffer
 sums $(files lossy)
 between=$(seams | jq 'add // 0')
 is "lossy: nothing twice" true "$(seams | jq 'all(. >= 0)')"
-same "lossy: emitted" "$(($(emitted user) + $(emitted runtime)))" \
+is_same "lossy: emitted" "$(($(emitted user) + $(emitted runtime)))" \
   "$(($(total user delivered) + $(total runtime delivered) + $(total user lost) +
       $(total runtime lost) + between + $(jq -sc "$SEAMS | map(.[0].missed) | add" all.json)))"
 lost=$(($(total user lost) + $(total runtime lost) + between))
@@ -104,7 +104,7 @@ rm -f kept.7.eventring
 is "keep: files" 2 "$(files kept | wc -l)"
 # shellcheck disable=SC2046
 sums $(files kept)
-same "keep: to the end" "$(emitted user)" \
+is_same "keep: to the end" "$(emitted user)" \
   "$(query stats.json '[.domains[].rings.user.emitted // 0] | add')"
 
 # ---- SIGUSR2 ----------------------------------------------------------------------------------

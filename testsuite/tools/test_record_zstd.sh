@@ -46,12 +46,12 @@ for how in "--zstd=1" "--zstd --zstd-threads 1 -w serial" "--zstd=19 --zstd-thre
   done
   cmp packed.json plain.json || fail "$how: the dumps differ (JSON)"
   cmp packed.txt plain.txt || fail "$how: the dumps differ"
-  same "$how: stats" "$(query plain-stats.json 'del(.path)')" "$(query packed-stats.json 'del(.path)')"
+  is_same "$how: stats" "$(query plain-stats.json 'del(.path)')" "$(query packed-stats.json 'del(.path)')"
   "$EVENTRING" show --json packed.eventring >show.json || fail "$how: show: status $?"
   is "$how: 500 blocks and more" true "$(query show.json '.blocks_claimed > 500')"
   is "$how: sizes" true "$(query show.json \
     '.plain_size >= 65536 + 4096 * .blocks_claimed and .file_size * 2 < .plain_size')"
-  same "$how: file size" "$(stat -c %s packed.eventring)" "$(query show.json .file_size)"
+  is_same "$how: file size" "$(stat -c %s packed.eventring)" "$(query show.json .file_size)"
 done
 has "show" "compressed" "$("$EVENTRING" show packed.eventring)"
 is "show of a plain one" 0 "$("$EVENTRING" show plain.eventring | grep -c compressed)"
@@ -138,7 +138,7 @@ wait "$pid"
 wait $recorder || fail "live: status $?"
 wait $follower || fail "live: follower: status $? $(cat errors.txt)"
 sound live live.eventring
-same "live: followed to its end" "$(counts_of stats.json)" "$(counts_of followed.json)"
+is_same "live: followed to its end" "$(counts_of stats.json)" "$(counts_of followed.json)"
 rm -f ./*.eventring
 
 # ---- Killed ---------------------------------------------------------------------------------------
@@ -175,7 +175,7 @@ wait "$pid" 2>/dev/null
 wait $recorder || fail "process killed: status $?"
 "$EVENTRING" stats --json "$pid.eventring" >left.json || fail "left: status $?"
 sound "process killed" killed.eventring
-same "process killed: emitted" "$(query left.json '[.domains[].rings | map_values(.emitted)]')" \
+is_same "process killed: emitted" "$(query left.json '[.domains[].rings | map_values(.emitted)]')" \
   "$(query stats.json '[.domains[].rings | map_values(.emitted)]')"
 rm -f ./*.eventring
 

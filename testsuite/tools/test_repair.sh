@@ -99,14 +99,14 @@ spoil dead $((clock + 74)) $((clock + 82)) $((clock + 95))
 repaired "the first segment of the clock" 1 "damaged blocks of records"
 spoil dead $(($(block dead 1) + 55))
 repaired "the checksum of an unfinished block" 0 ""
-same "its events" "$(total dead.eventring delivered)" "$(total right.eventring delivered)"
+is_same "its events" "$(total dead.eventring delivered)" "$(total right.eventring delivered)"
 
 # what says that a block has records, and which
 spoil recorded $(($(block recorded 7) + 8))
 repaired "the kind of a block of records" 0 "1 blocks of records were put right"
 spoil recorded $(($(block recorded 2)))
 repaired "the sequence of a block of records" 0 "1 blocks of records were put right"
-same "their events" "$(total recorded.eventring delivered)" "$(total right.eventring delivered)"
+is_same "their events" "$(total recorded.eventring delivered)" "$(total right.eventring delivered)"
 
 # a block that is there twice, and another file behind this one, cost nothing
 python3 - recorded.eventring damaged.eventring <<'END'
@@ -119,11 +119,11 @@ data = data[:4096 + 8] + claimed + data[4096 + 16:]
 open(sys.argv[2], "wb").write(data + data[unit + 4096:unit + 8192] + bytes(61440))
 END
 repaired "a block twice" 1 "1 damaged blocks of events were left out"
-same "events beside a block twice" "$(total recorded.eventring delivered)" \
+is_same "events beside a block twice" "$(total recorded.eventring delivered)" \
   "$(total right.eventring delivered)"
 cat recorded.eventring stream.eventring >damaged.eventring
 repaired "another file behind it" 0 ""
-same "events before another file" "$(total recorded.eventring delivered)" \
+is_same "events before another file" "$(total recorded.eventring delivered)" \
   "$(total right.eventring delivered)"
 
 # ---- What cannot be repaired --------------------------------------------------------------

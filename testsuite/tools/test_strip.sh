@@ -66,7 +66,7 @@ for file in $files; do
     "$EVENTRING" strip -q $option -o copy.eventring $file.eventring || fail "$file $option: $?"
     "$EVENTRING" show copy.eventring >show.txt 2>errors.txt || fail "$file: show"
     is "complaints of $file" "" "$(cat errors.txt)"
-    same "counts of $file" "$(counts $file.eventring)" "$(counts copy.eventring)"
+    is_same "counts of $file" "$(counts $file.eventring)" "$(counts copy.eventring)"
     shape $file.eventring >whole.txt
     shape copy.eventring | cmp -s whole.txt - || fail "events of $file differ"
     [ -s whole.txt ] || fail "$file has no events"
@@ -91,9 +91,9 @@ rm -f copy.eventring
 for f in merged copy; do
   "$EVENTRING" show --json $f.eventring >$f.json || fail "show $f"
 done
-same "processes" "$(query merged.json '[.processes[] | del(.program, .path, .error_text)]')" \
+is_same "processes" "$(query merged.json '[.processes[] | del(.program, .path, .error_text)]')" \
   "$(query copy.json '[.processes[] | del(.program, .path, .error_text)]')"
-same "domains of processes" "$(query merged.json '[.domains[] | .process]')" \
+is_same "domains of processes" "$(query merged.json '[.domains[] | .process]')" \
   "$(query copy.json '[.domains[] | .process]')"
 
 # The vocabulary of the runtime stays
@@ -105,10 +105,10 @@ has "vocabulary" "minor_roots" "$(cat show.txt)"
 # The same text, the same replacement: as many different payloads as before, as often
 values() { "$EVENTRING" dump --json "$1" | jq -r 'select(.value | type == "string") | .value' |
   sort | uniq -c | awk '{ print $1 }' | sort -n; }
-same "payloads" "$(values hidden-ring.eventring)" "$(values copy.eventring)"
+is_same "payloads" "$(values hidden-ring.eventring)" "$(values copy.eventring)"
 # (a function may be called like an event of the runtime: the name of that stays)
 names() { "$EVENTRING" dump --json "$1" | jq -r '.class + " " + .name' | sort -u | wc -l; }
-same "names" "$(names hidden-ring.eventring)" "$(names copy.eventring)"
+is_same "names" "$(names hidden-ring.eventring)" "$(names copy.eventring)"
 # and another one in another copy
 "$EVENTRING" strip -q -o second.eventring hidden-ring.eventring
 cmp -s copy.eventring second.eventring && fail "the replacements can be foreseen"

@@ -28,14 +28,14 @@ length=$(stats "$file" | jq ".last_ns - $start")
 from=$((length / 3)) to=$((length * 2 / 3))
 dump --since "$(seconds $from)" --until "$(seconds $to)" "$file" >part.txt
 stats --since "$(seconds $from)" --until "$(seconds $to)" "$file" >part.json
-same "counted and printed" "$(jq -s "$printed" part.txt)" "$(query part.json "$counted")"
+is_same "counted and printed" "$(jq -s "$printed" part.txt)" "$(query part.json "$counted")"
 is "some" true "$(query part.json "($counted) > 100")"
-same "the first event" "$(jq -s '.[0].ns' part.txt)" "$(query part.json .first_ns)"
+is_same "the first event" "$(jq -s '.[0].ns' part.txt)" "$(query part.json .first_ns)"
 is "no span is torn" 0 "$(query part.json '[.spans[].torn] | add')"
 for watched in $(query part.json '.domains[].watched_ns'); do
   is "watched" $((to - from)) "$watched"
 done
-same "the parts" "$(stats "$file" | jq "$counted")" "$({
+is_same "the parts" "$(stats "$file" | jq "$counted")" "$({
   stats --until "$(seconds $from)" "$file"
   stats --since "$(seconds $((from + 1)))" --until "$(seconds $to)" "$file"
   stats --since "$(seconds $((to + 1)))" "$file"; } | jq -s "map($counted) | add")"
@@ -49,14 +49,14 @@ is "before the end" "$same" "$(stats --since "-$(seconds $((last - from)))" \
   --until "-$(seconds $((last - to)))" "$file" | jq -c '[.spans[].count]')"
 is "of the day" "$same" "$(TZ=Asia/Tokyo stats --since "$(day UTC $from)$(part $from)Z" \
   --until "$(day Asia/Tokyo $to)$(part $to)" "$file" | jq -c '[.spans[].count]')"
-same "--last" "$(stats --since "$(seconds $((last - to)))" "$file" | jq -c '[.spans[].count]')" \
+is_same "--last" "$(stats --since "$(seconds $((last - to)))" "$file" | jq -c '[.spans[].count]')" \
   "$(stats --last "$(seconds $to)" "$file" | jq -c '[.spans[].count]')"
-same "long ago" "$(stats "$file" | jq -c '[.spans[].count]')" \
+is_same "long ago" "$(stats "$file" | jq -c '[.spans[].count]')" \
   "$(stats --since 1999-12-31T23:59:59 "$file" | jq -c '[.spans[].count]')"
 ends 1 "--since is later than --until there" stats --since 1h --until -0 "$file"
 ends 1 "--since is later than --until there" dump --since 1h --until 2000-01-01T00:00:00 "$file"
 is "after the end" 0 "$(stats --since 1h "$file" | jq "$counted")"
-same "beyond the end" "$(stats "$file" | jq -c .total.spans)" \
+is_same "beyond the end" "$(stats "$file" | jq -c .total.spans)" \
   "$(stats --until 1h "$file" | jq -c .total.spans)"
 
 # A border in the middle of a span of the collector
@@ -86,9 +86,9 @@ timeout $PATIENCE "$EVENTRING" dump --json --follow --until 1.5 "$pid" >followed
 newest='map(select(.kind != "open").ns) | max'
 last=$(jq -s "$newest" followed.txt)
 within $((begun + 1)) "$last" "$until" "the last event"
-same "the last event" "$(dump --until 1.5 "$pid" | jq -s "$newest")" "$last"
+is_same "the last event" "$(dump --until 1.5 "$pid" | jq -s "$newest")" "$last"
 recent="map(select(.kind == \"counter\" and .ns > $until - 300000000)) | length"
-same "nothing is missing" "$(dump --until 1.5 "$pid" | jq -s "$recent")" "$(jq -s "$recent" followed.txt)"
+is_same "nothing is missing" "$(dump --until 1.5 "$pid" | jq -s "$recent")" "$(jq -s "$recent" followed.txt)"
 timeout $PATIENCE "$EVENTRING" stats --json --until 2.5 "$pid" >watched.json || fail "stats --until: status $?"
 within $((last + 1)) "$(query watched.json .last_ns)" $((begun + 2500000000)) \
   "the last event counted"
