@@ -34,7 +34,7 @@ WITHIN = {"p50_ns": QUANTILE, "p90_ns": QUANTILE, "p99_ns": QUANTILE, "p999_ns":
              for figure in ("_bytes", "_objects")}}
 
 
-def all_facts(path, truth):
+def all_facts(path, truth, exported=True):
     show = json.loads(tools.eventring("show", "--json", path))
     catalogue = facts.Catalogue(show)
     found = tools.by_json("show", catalogue, path)
@@ -55,17 +55,23 @@ def all_facts(path, truth):
         found += tools.by_json("memory", catalogue, path)
     found += tools.of_sql(path, catalogue)
     found.append(tools.of_dump(path, catalogue))
-    found += [reader(path, catalogue) for reader in (exports.of_sqlite, exports.of_csv,
+    if exported:
+        found += exported_facts(path, catalogue)
+    if truth is not None and not any(lost_something(each) for each in found):
+        found.append(of_truth(truth, catalogue))
+    return catalogue, found + [summed(each) for each in found] + laws(found) + \
+        list(listings(found))
+
+
+def exported_facts(path, catalogue):
+    found = [reader(path, catalogue) for reader in (exports.of_sqlite, exports.of_csv,
                                                      exports.of_chrome, exports.of_openmetrics)]
     found += filter(None, [exports.of_ctf(path, catalogue)])
     if answers(path, "heap", "no allocations were sampled"):
         found += profiles.heap_of(path, catalogue)
     if answers(path, "profile", "no profile of calls"):
         found += profiles.calls_of(path, catalogue)
-    if truth is not None and not any(lost_something(each) for each in found):
-        found.append(of_truth(truth, catalogue))
-    return catalogue, found + [summed(each) for each in found] + laws(found) + \
-        list(listings(found))
+    return found
 
 
 def answers(path, command, refusal):
@@ -248,7 +254,7 @@ def plant(recording, count, seed):
     """Alters one number of what a command prints, `count` times, and checks that this is found.
     Prints the members for which it never was: those that no other tool has."""
     chosen, tools.kept = random.Random(seed), {}
-    _, before = differences(all_facts(recording.path, None)[1])
+    _, before = differences(all_facts(recording.path, None, False)[1])
     whole = {words: text for words, text in tools.kept.items()
              if words[0] in ("stats", "spans", "pauses", "autopsy") and text.startswith("{")}
     found, missed = collections.Counter(), collections.Counter()
@@ -259,7 +265,7 @@ def plant(recording, count, seed):
         alter(read, path)
         tools.kept[words] = json.dumps(read)
         try:
-            seen = differences(all_facts(recording.path, None)[1])[1] != before
+            seen = differences(all_facts(recording.path, None, False)[1])[1] != before
         except tools.Failed:
             seen = True
         tools.kept[words] = whole[words]

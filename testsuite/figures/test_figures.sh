@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: MIT
+# All commands and exports say the same of the corpus and of a few random recordings, and the
+# check finds figures that were altered: see figures.py. `make check-figures` does it with many,
+# and asks Perfetto's trace processor, too.
+command -v python3 >/dev/null || { echo "python3 is missing (Debian package: python3)"; exit 77; }
+export PYTHONIOENCODING=utf-8 PYTHONDONTWRITEBYTECODE=1 NPM=/nowhere
+count=5
+[ "$TEST_SLOWNESS" -le 1 ] || count=2
+python3 "$TESTSUITE/figures/figures.py" --recordings=$count --seed="${FIGURES_SEED:-5}" || exit 1
+exec python3 "$TESTSUITE/figures/figures.py" --plant=30 v2-saros.eventring
