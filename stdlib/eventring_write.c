@@ -128,12 +128,12 @@ ALWAYS_INLINE bool is_recorded(const Domain *d) {
   return eventring_enabled(d->rings, EVENTRING_USER, EVENTRING_CLASS_USER);
 }
 
-/* Are spans recorded, and nothing else at their borders? */
-ALWAYS_INLINE bool is_plain(const Domain *d) {
-  const uint64_t plain = EVENTRING_CLASS_BIT(EVENTRING_CLASS_USER);
+/* What is recorded of spans: PLAIN, their begins and ends alone; without this bit nothing. */
+#define PLAIN EVENTRING_CLASS_BIT(EVENTRING_CLASS_USER)
+ALWAYS_INLINE uint64_t span_classes(const Domain *d) {
   const uint64_t *gate = __atomic_load_n(&d->rings->lane[EVENTRING_USER].gate, __ATOMIC_RELAXED);
   uint64_t classes = __atomic_load_n(gate, __ATOMIC_RELAXED);
-  return (classes & (plain | EVENTRING_CLASS_BIT(EVENTRING_CLASS_GC_DETAIL))) == plain;
+  return classes & (PLAIN | EVENTRING_CLASS_BIT(EVENTRING_CLASS_GC_DETAIL));
 }
 
 /* Within a span, at its begin and at its end: what lies between is allocated in it. */
@@ -225,7 +225,9 @@ static int begin_span(lua_State *L) {
   Entry entry = known_entry(L, EVENT_NAMES_SPAN);
   if (unlikely(entry < 0 || L->top - L->ci->func != 2)) return begin_span_slow(L);
   Domain *d = L->domain;
-  if (unlikely(!is_plain(d))) return is_recorded(d) ? begin_span_slow(L) : 0;
+  const uint64_t classes = span_classes(d);
+  if (!(classes & PLAIN)) return 0;
+  if (unlikely(classes != PLAIN)) return begin_span_slow(L);
   if (unlikely(entry == 0)) return begin_span_slow(L);
   context_begin_main_span(L, entry_id(entry));
   eventring_emit0(d->rings, EVENTRING_USER, EVENTRING_TAIL(EVENTRING_BEGIN, entry_id(entry), 0));
@@ -236,12 +238,12 @@ static int end_span(lua_State *L) {
   Entry entry = known_entry(L, EVENT_NAMES_SPAN);
   if (unlikely(entry < 0)) return end_span_slow(L);
   Domain *d = L->domain;
-  if (!is_plain(d)) {
-    if (unlikely(is_recorded(d))) return end_span_slow(L);
+  const uint64_t classes = span_classes(d);
+  if (!(classes & PLAIN)) {
     if (unlikely(L->instrumented != 0)) context_forget_span(L, entry_id(entry));
     return 0;
   }
-  if (unlikely(entry == 0)) return end_span_slow(L);
+  if (unlikely(entry == 0 || classes != PLAIN)) return end_span_slow(L);
   context_end_main_span(L, entry_id(entry));
   eventring_emit0(d->rings, EVENTRING_USER, EVENTRING_TAIL(EVENTRING_END, entry_id(entry), 0));
   return 0;
