@@ -128,13 +128,13 @@ ALWAYS_INLINE bool is_recorded(const Domain *d) {
   return eventring_enabled(d->rings, EVENTRING_USER, EVENTRING_CLASS_USER);
 }
 
-/* What is recorded of spans: PLAIN, their begins and ends alone; without this bit nothing. */
-#define PLAIN EVENTRING_CLASS_BIT(EVENTRING_CLASS_USER)
-ALWAYS_INLINE uint64_t span_classes(const Domain *d) {
+/* The classes that are recorded, for what tests more than one. */
+ALWAYS_INLINE uint64_t classes_of(const Domain *d) {
   const uint64_t *gate = __atomic_load_n(&d->rings->lane[EVENTRING_USER].gate, __ATOMIC_RELAXED);
-  uint64_t classes = __atomic_load_n(gate, __ATOMIC_RELAXED);
-  return classes & (PLAIN | EVENTRING_CLASS_BIT(EVENTRING_CLASS_GC_DETAIL));
+  return __atomic_load_n(gate, __ATOMIC_RELAXED);
 }
+#define HAS_SPANS(classes) ((classes) >> EVENTRING_CLASS_USER & 1)
+#define HAS_DETAILS(classes) ((classes) >> EVENTRING_CLASS_GC_DETAIL & 1)
 
 /* Within a span, at its begin and at its end: what lies between is allocated in it. */
 static void record_allocated(const Domain *d) {
@@ -225,10 +225,9 @@ static int begin_span(lua_State *L) {
   Entry entry = known_entry(L, EVENT_NAMES_SPAN);
   if (unlikely(entry < 0 || L->top - L->ci->func != 2)) return begin_span_slow(L);
   Domain *d = L->domain;
-  const uint64_t classes = span_classes(d);
-  if (!(classes & PLAIN)) return 0;
-  if (unlikely(classes != PLAIN)) return begin_span_slow(L);
-  if (unlikely(entry == 0)) return begin_span_slow(L);
+  const uint64_t classes = classes_of(d);
+  if (!HAS_SPANS(classes)) return 0;
+  if (unlikely(entry == 0 || HAS_DETAILS(classes))) return begin_span_slow(L);
   context_begin_main_span(L, entry_id(entry));
   eventring_emit0(d->rings, EVENTRING_USER, EVENTRING_TAIL(EVENTRING_BEGIN, entry_id(entry), 0));
   return 0;
@@ -238,12 +237,12 @@ static int end_span(lua_State *L) {
   Entry entry = known_entry(L, EVENT_NAMES_SPAN);
   if (unlikely(entry < 0)) return end_span_slow(L);
   Domain *d = L->domain;
-  const uint64_t classes = span_classes(d);
-  if (!(classes & PLAIN)) {
+  const uint64_t classes = classes_of(d);
+  if (!HAS_SPANS(classes)) {
     if (unlikely(L->instrumented != 0)) context_forget_span(L, entry_id(entry));
     return 0;
   }
-  if (unlikely(entry == 0 || classes != PLAIN)) return end_span_slow(L);
+  if (unlikely(entry == 0 || HAS_DETAILS(classes))) return end_span_slow(L);
   context_end_main_span(L, entry_id(entry));
   eventring_emit0(d->rings, EVENTRING_USER, EVENTRING_TAIL(EVENTRING_END, entry_id(entry), 0));
   return 0;
