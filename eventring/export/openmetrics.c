@@ -14,11 +14,11 @@
  *   eventring_events_lost      counter, by ring; before="1": before reading began
  *
  * What a live process holds is no total: the next export finds less of what was before, so what
- * counted would go backwards. There all are gauges of a window, from the first event that was
- * read to the moment of the export:
+ * counted would go backwards. There all are gauges of a window: of each ring of a domain from its
+ * first event that was read to the moment of the export.
  *
- *   eventring_window_seconds             its length
- *   eventring_window_events_lost         lost in it, of all domains
+ *   eventring_window_seconds             its length, by ring
+ *   eventring_window_events_lost         lost in it
  *   eventring_window_events_overwritten  before it
  *   eventring_window_spans, _span_seconds, _spans_up_to, _spans_torn, _amount, _events
  *
@@ -74,6 +74,7 @@ struct series {
   uint32_t domain;                 /* slot; OTHERS */
   uint8_t kind, event_class, ring;
   bool falls;                      /* a difference was negative */
+  uint64_t first_ns;               /* of a ring: its first event */
   char name[EVENTRING_MAX_DOMAIN_NAME + 1];
   struct values now, *points;
   uint32_t first, count, room; /* points: instants first to first + count - 1 */
@@ -230,8 +231,24 @@ static struct series *series_of_event(struct metrics *m, const struct eventring_
   return s;
 }
 
+/* What concerns a ring of a domain: the rest of its losses, and where it begins. */
+static struct series *series_of_ring(struct metrics *m, uint32_t domain, uint32_t incarnation,
+                                     uint8_t ring) {
+  struct series *s = series_of(m, domain, incarnation, ID_OF_LOSS + ring % EVENTRING_RINGS);
+  if (s) s->ring = ring;
+  return s;
+}
+
+static bool note_ring(struct metrics *m, const struct eventring_event *e) {
+  if (e->flags & EVENTRING_SYNTHETIC) return true;
+  struct series *s = series_of_ring(m, e->domain, e->incarnation, e->ring);
+  if (s && !s->first_ns) s->first_ns = e->ns;
+  return s;
+}
+
 static int on_event(void *state, const struct eventring_event *e) {
   struct metrics *m = state;
+  if (!note_ring(m, e)) return 1;
   if (e->kind == EVENTRING_BEGIN) return 0;
   note_time(m, e->ns);
   struct series *s = series_of_event(m, e);
@@ -253,10 +270,8 @@ static int on_open(void *state, const struct eventring_event *e) {
 static int on_lost(void *state, const struct eventring_loss *loss) {
   struct metrics *m = state;
   if (m->first_ns) note_time(m, loss->ns);
-  struct series *s = series_of(m, loss->domain, loss->incarnation,
-                               ID_OF_LOSS + loss->ring % EVENTRING_RINGS);
+  struct series *s = series_of_ring(m, loss->domain, loss->incarnation, loss->ring);
   if (!s) return 1;
-  s->ring = loss->ring;
   if (loss->flags & EVENTRING_LOST_BEFORE) s->now.missed += loss->count;
   else s->now.lost += loss->count;
   return 0;
@@ -458,24 +473,30 @@ static void put_events(struct metrics *m) {
 
 /* ---- A window ------------------------------------------------------------------------------ */
 
-static void put_alone(struct metrics *m, const char *name, const char *help, double value) {
+/* `family{domain, ring} value` for each ring that has something. */
+static void put_rings(struct metrics *m, const char *name, const char *help,
+                      double (*value)(const struct series *s, uint64_t now)) {
+  uint64_t now = eventring_now();
   put_family(m, name, "gauge", help);
-  char *to = export_room(m->out, 256);
-  to = export_copy(to, name, strlen(name));
-  *to++ = ' ';
-  m->out->at = put_time(m, export_double(to, value, 0), wall_ms(m, m->last_ns));
+  EACH(m, s) if (is_loss(s)) put_sample(m, name, s, true, "", value(s, now), 0);
+}
+
+static double length_of(const struct series *s, uint64_t now) {
+  return s->first_ns && now > s->first_ns ? (double)(now - s->first_ns) / 1e9 : 0;
+}
+static double lost_of(const struct series *s, uint64_t now) {
+  (void)now;
+  return (double)s->now.lost;
+}
+static double missed_of(const struct series *s, uint64_t now) {
+  (void)now;
+  return (double)s->now.missed;
 }
 
 static void put_window(struct metrics *m) {
-  struct eventring_totals totals = {0};
-  uint64_t now = eventring_now();
-  eventring_cursor_totals(m->run->cursor, &totals);
-  put_alone(m, "eventring_window_seconds", "Length of the time that the others are about.",
-            m->first_ns && now > m->first_ns ? (double)(now - m->first_ns) / 1e9 : 0);
-  put_alone(m, "eventring_window_events_lost", "Events of that time that were lost.",
-            (double)totals.lost);
-  put_alone(m, "eventring_window_events_overwritten", "Events from before that time.",
-            (double)totals.missed);
+  put_rings(m, "eventring_window_seconds", "Time that the figures of a ring are about.", length_of);
+  put_rings(m, "eventring_window_events_lost", "Events of that time that were lost.", lost_of);
+  put_rings(m, "eventring_window_events_overwritten", "Events from before that time.", missed_of);
   put_family(m, "eventring_window_spans", "gauge", "Spans that ended.");
   EACH(m, s) if (is_span(s) && s->now.count) put_series(m, s, put_window_spans, true);
   put_family(m, "eventring_window_span_seconds", "gauge", "What they took together.");
