@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/read.h"
 #include "analysis/rules.h"
 #include "clock.h"
 #include "domain.h"
@@ -178,7 +179,7 @@ static const struct eventring_callbacks taking = {take_event, take_loss};
 
 static void read_events(lua_State *L, Measure *m) {
   gc_record_asked(L->domain);
-  int64_t status = eventring_poll(m->cursor, &taking, m, 0);
+  int status = eva_read_all(m->cursor, &taking, m);
   if (m->rules.status != EVENTRING_OK) luaL_error(L, "not enough memory");
   if (status < 0) luaL_error(L, "cannot measure: %s", eventring_cursor_error(m->cursor)->text);
   eva_rules_finish(&m->rules, m->cursor, m->lost, UINT64_MAX);

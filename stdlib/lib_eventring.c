@@ -469,8 +469,15 @@ static void guard_poll(lua_State *L, Cursor *c) {
   c->polling = true;
 }
 
+/* Has all been delivered that was there when the last poll of the library was called? */
+static bool is_all(const Cursor *c) {
+  return c->handle != NULL && c->head == c->tail &&
+         eventring_poll_end(c->handle) == EVENTRING_POLL_ALL;
+}
+
 /* cursor:poll(callbacks [, max]) -> number of events delivered (those without a
- * callback included). Raises when the file is damaged. */
+ * callback included), and whether these were all that were there. Raises when the file is
+ * damaged. */
 static int cursor_poll(lua_State *L) {
   Cursor *c = check_cursor(L);
   luaL_checktype(L, 2, LUA_TTABLE);
@@ -499,7 +506,8 @@ static int cursor_poll(lua_State *L) {
   if (status < 0 && c->handle != NULL)
     return luaL_error(L, "%s", eventring_cursor_error(c->handle)->text);
   lua_pushinteger(L, delivered);
-  return 1;
+  lua_pushboolean(L, is_all(c));
+  return 2;
 }
 
 /* In one call of the library; a cancelled domain ends within that time. */

@@ -6,6 +6,7 @@
  * of spans, counters, events and samples begins by bisection near the time that the query asks
  * for (`begin_ns >= X`, `end_ns >= X`, `ns >= X`); SQLite leaves out what is before. */
 #include "export/sql.h"
+#include "analysis/read.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,6 +39,7 @@ struct scan {
   size_t at; /* the present row's first cell */
   int columns;
   bool over, failed;
+  struct eva_read read;
   sqlite3_int64 number;
 };
 
@@ -103,13 +105,11 @@ static int fail(sqlite3_vtab *table, const char *text) {
 static int fill(struct scan *scan) {
   static const struct eventring_callbacks callbacks = {on_event, on_lost};
   struct export_sql *sql = table_of(scan)->sql;
-  int failures = 0;
   scan->at = scan->cell_count = scan->text_size = 0;
   while (!scan->cell_count && !scan->over && !scan->failed) {
-    int polled = eventring_poll(scan->cursor, &callbacks, scan, POLLED);
+    int polled = eva_read_poll(&scan->read, scan->cursor, &callbacks, scan, POLLED);
     if (polled < 0) sql->damage(sql->context, eventring_cursor_error(scan->cursor)->text);
-    failures = polled < 0 ? failures + 1 : 0;
-    if (polled > 0 || (polled < 0 && failures < 2)) continue;
+    if (!scan->read.is_over) continue;
     scan->over = true;
     eventring_open_spans(scan->cursor, on_open, scan);
     note(scan, export_rows_end(scan->rows));
@@ -132,6 +132,7 @@ static void end_scan(struct scan *scan) {
   scan->rows = NULL;
   scan->cursor = NULL;
   scan->over = scan->failed = false;
+  scan->read = (struct eva_read){0};
 }
 
 static int scan_close(sqlite3_vtab_cursor *base) {

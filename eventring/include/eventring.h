@@ -995,7 +995,8 @@ int eventring_cursor_seek(eventring_cursor *cursor, uint64_t ns);
    INT_MAX, or an error: E_BUSY, E_CORRUPT, E_TRUNCATED, E_SYSTEM, E_MEMORY, with the text
    in eventring_cursor_error. Neither `max` nor the result counts synthetic events. After
    an error of the file the cursor may be polled again; it goes on where that is
-   possible. */
+   possible. It may end before it has delivered all, of which neither the result nor an error
+   is a sign: eventring_poll_end says so. */
 int eventring_poll_sized(eventring_cursor *cursor,
                          const struct eventring_callbacks *callbacks,
                          size_t callbacks_size, void *context, uint64_t max);
@@ -1005,13 +1006,31 @@ static inline int eventring_poll(eventring_cursor *cursor,
   return eventring_poll_sized(cursor, callbacks, sizeof *callbacks, context, max);
 }
 
+/* Why a poll ended. */
+enum eventring_poll_end {
+  EVENTRING_POLL_ALL = 0,    /* it delivered all that had been written when it was called */
+  EVENTRING_POLL_STOPPED,    /* `max`, or the result of a callback */
+  EVENTRING_POLL_UNREADABLE, /* it met EVENTRING_POLL_BLOCKS blocks that cannot be read: the next
+                                poll goes on behind them. A poll that ended so has ended all the
+                                same where each block of a file is damaged. A file has only as
+                                many polls of this kind as it has blocks for them; those that
+                                are known to be lost (FORMAT.md, section 6) do not count */
+  EVENTRING_POLL_FAILED      /* the file could not be read, or there was no memory: the result
+                                says so. The next poll may go on */
+};
+enum { EVENTRING_POLL_BLOCKS = 4096 };
+/* Returns why the last poll ended. Who reads a whole recording polls until it is
+   EVENTRING_POLL_ALL, or eventring_finished; one poll may not be enough. Before the first poll:
+   EVENTRING_POLL_ALL. */
+enum eventring_poll_end eventring_poll_end(const eventring_cursor *cursor);
+
 #define EVENTRING_FOREVER UINT64_MAX
 
 /* Blocks until the next poll of this cursor has something to do, at most `timeout_ns`
    nanoseconds (0: checks once; EVENTRING_FOREVER: no limit). Returns
-     1  poll now: there are events, the last poll was ended by its maximum or by a
-        callback, there is damage to report, or the producer has ended or died (from then
-        on always; that poll makes eventring_finished true);
+     1  poll now: there are events, the last poll was ended by its maximum, by a callback or
+        by unreadable blocks, there is damage to report, or the producer has ended or died
+        (from then on always; that poll makes eventring_finished true);
      0  the time is up;
      E_INTERRUPTED  a signal handler ran in this thread while it slept, whatever
         SA_RESTART says. A signal between two sleeps is not noticed: a program that must

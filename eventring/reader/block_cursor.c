@@ -198,7 +198,12 @@ static enum evr_read copy_block(struct evr_block_cursor *cursor, uint64_t sequen
 
 /* ---- Failures ---------------------------------------------------------------------- */
 
-/* A block that is missing in a snapshot is all zero. */
+/* May whoever wrote the file have left out blocks? */
+static bool may_lack_blocks(const struct evr_metadata *meta) {
+  return meta->header.flags & FORMAT_INCOMPLETE || meta->header.layout == FORMAT_SNAPSHOT;
+}
+
+/* A block that was left out is all zero. */
 static bool is_missing(const struct evr_block_cursor *cursor, uint64_t sequence) {
   uint64_t words[FORMAT_BLOCK_WORDS], any = 0;
   if (evr_source_read(&cursor->meta->source, place_of(cursor, sequence).offset, words, sizeof words,
@@ -221,8 +226,7 @@ static bool may_be_gone_from_stream(const struct evr_block_cursor *cursor, uint6
   if (evr_source_read(&meta->source, place_of(cursor, sequence).offset, &there, sizeof there,
                       NULL) != EVENTRING_OK)
     return false;
-  bool may_lack = meta->header.flags & FORMAT_INCOMPLETE || meta->header.layout == FORMAT_SNAPSHOT;
-  if (may_lack && (!has_place || !there)) return true;
+  if (may_lack_blocks(meta) && (!has_place || !there)) return true;
   bool is_later = there > sequence && there <= meta->ring[cursor->slot][cursor->ring].head &&
                   evr_stretches_find(stream, there) == stretch;
   return is_last && (!there || is_later);
@@ -239,6 +243,19 @@ static bool may_be_gone(const struct evr_block_cursor *cursor, uint64_t sequence
   uint64_t head = evr_metadata_head(meta, cursor->slot, cursor->ring);
   return head - sequence >= blocks_of(cursor) - 1 ||
          sequence < oldest_of(cursor, head);
+}
+
+/* Has the file nothing in the place of a block, and does it say that blocks may be missing? Whoever
+   wrote it could not copy such a block: its events are lost, and `before` of the next one says how
+   many. Of a file that nobody writes into any more; so there are at most as many of them as the
+   units of the file, or a ring, have places. */
+static bool is_left_out(const struct evr_block_cursor *cursor, uint64_t sequence) {
+  const struct evr_metadata *meta = cursor->meta;
+  if (!may_lack_blocks(meta) || !meta->over || !meta->heads_are_final) return false;
+  if (!is_stream(cursor)) return is_missing(cursor, sequence);
+  const struct evr_stretch *stretch =
+      evr_stretches_find(&meta->units.stream[cursor->slot][cursor->ring], sequence);
+  return stretch && sequence - stretch->sequence < stretch->blocks && is_missing(cursor, sequence);
 }
 
 /* A block that should be there by the head could not be read, or not to its end. */
@@ -262,6 +279,7 @@ static bool read_block(struct evr_block_cursor *cursor, uint64_t sequence, uint6
   cursor->sequence = 0; /* the block held is done with and overwritten */
   enum evr_read status = copy_block(cursor, sequence, head, &error);
   if (status == EVR_READ_OK) return true;
+  if (status == EVR_READ_GONE && is_left_out(cursor, sequence)) return false;
   if (*budget) --*budget;
   cursor->failed = status == EVR_READ_FAILED;
   if (cursor->failed) *budget = 0;

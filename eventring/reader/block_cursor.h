@@ -60,7 +60,8 @@ unsigned evr_block_cursor_rooms(const struct evr_block_cursor *cursor);
 uint64_t evr_block_cursor_head(struct evr_block_cursor *cursor);
 /* Releases the block held and copies the next one that can be read, from `next` on.
    False: there is none now; what was tried is not tried again. Each unreadable block
-   takes 1 from *budget; at 0 the search ends. */
+   takes 1 from *budget; at 0 the search ends. A block that whoever wrote the file has left
+   out takes nothing. */
 bool evr_block_cursor_next(struct evr_block_cursor *cursor, unsigned *budget);
 /* The same downwards: releases the block held and copies the last one that can be read, from
    `next` on downwards, of a cursor that descends. False: there is none (then `next` is 0), or

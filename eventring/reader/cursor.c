@@ -24,7 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DAMAGE_BUDGET = 4096 /* unreadable blocks that one poll tries */ };
+enum { DAMAGE_BUDGET = EVENTRING_POLL_BLOCKS /* unreadable blocks that one poll tries */ };
 
 /* ---- Readers --------------------------------------------------------------------- */
 
@@ -278,8 +278,12 @@ static bool drain(struct evr_ring_reader *reader, uint64_t until, struct evr_sin
   return (reader->back ? evr_backwards_drain : evr_ring_reader_drain)(reader, until, sink);
 }
 
+/* A ring whose next blocks were not tried any more is not at its limit, and what other rings have
+   later may not come before it. */
+static bool has_enough(const struct evr_sink *sink) { return sink->stopped || !sink->budget; }
+
 static void poll_ring_by_ring(eventring_cursor *c, struct evr_sink *sink) {
-  for (unsigned i = 0; i < c->actives && !sink->stopped; i++)
+  for (unsigned i = 0; i < c->actives && !has_enough(sink); i++)
     drain(c->active[i], UINT64_MAX, sink);
 }
 
@@ -324,7 +328,7 @@ static unsigned make_heap(eventring_cursor *c, struct evr_sink *sink) {
 static void poll_merged(eventring_cursor *c, struct evr_sink *sink) {
   struct evr_ring_reader **active = c->active;
   unsigned count = make_heap(c, sink);
-  while (count && !sink->stopped) {
+  while (count && !has_enough(sink)) {
     if (!drain(active[0], time_of_second(active, count), sink))
       active[0] = active[--count];
     sift_down(active, count, 0);
@@ -355,8 +359,16 @@ static void check_end(eventring_cursor *c) {
     evr_block_cursor_check_end(&c->reader[c->made[n]]->blocks);
 }
 
+/* Of a poll that has read the rings, `status` is the damage that it met. */
+static enum eventring_poll_end end_of_poll(const struct evr_sink *sink, int status) {
+  if (status != EVENTRING_OK && status != EVENTRING_E_CORRUPT) return EVENTRING_POLL_FAILED;
+  if (sink->stopped) return EVENTRING_POLL_STOPPED;
+  return sink->budget ? EVENTRING_POLL_ALL : EVENTRING_POLL_UNREADABLE;
+}
+
 static int poll_all(eventring_cursor *c, struct evr_sink *sink) {
   c->begun = true;
+  c->poll_end = EVENTRING_POLL_FAILED;
   bool over = is_over(c);
   int status = (reads_backwards(c) ? set_back_limits : set_limits)(c, sink);
   if (status != EVENTRING_OK) {
@@ -365,9 +377,11 @@ static int poll_all(eventring_cursor *c, struct evr_sink *sink) {
   }
   (c->flags & EVENTRING_OPEN_MERGED ? poll_merged : poll_ring_by_ring)(c, sink);
   if (reads_backwards(c)) over = is_over_backwards(c);
-  c->finished = over && !sink->stopped && sink->budget > 0;
+  c->finished = over && !has_enough(sink);
   if (c->finished && c->meta.over) check_end(c);
-  return take_damage(c);
+  status = take_damage(c);
+  c->poll_end = end_of_poll(sink, status);
+  return status;
 }
 
 static int pass_over_event(void *context, const struct eventring_event *event) {
@@ -396,7 +410,7 @@ int eventring_poll_sized(eventring_cursor *c, const struct eventring_callbacks *
   int status = poll_all(c, &sink);
   c->busy = false;
   c->pace.delivered = sink.delivered;
-  c->pace.unfinished = sink.stopped;
+  c->pace.unfinished = has_enough(&sink) && c->poll_end != EVENTRING_POLL_FAILED;
   if (status != EVENTRING_OK) return status;
   return sink.delivered > INT_MAX ? INT_MAX : (int)sink.delivered;
 }
@@ -413,6 +427,8 @@ const struct eventring_error *eventring_cursor_error(const eventring_cursor *c) 
 }
 
 bool eventring_finished(eventring_cursor *c) { return c->finished; }
+
+enum eventring_poll_end eventring_poll_end(const eventring_cursor *c) { return c->poll_end; }
 
 enum eventring_liveness eventring_cursor_liveness(eventring_cursor *c) {
   return evr_metadata_liveness(&c->meta);

@@ -51,7 +51,7 @@ struct evr_pace {
   uint64_t ns;        /* from one check to the next; 0: not set yet */
   uint64_t looked;    /* when it checked last */
   uint64_t delivered; /* by the last poll */
-  bool unfinished;    /* that ended before it had delivered all */
+  bool unfinished;    /* that ended before it had delivered all, and another one goes on */
 };
 
 struct eventring_cursor {
@@ -61,6 +61,7 @@ struct eventring_cursor {
   pid_t process; /* by which the recording was found; 0: opened by path, or its own */
   bool busy;     /* a poll is in progress */
   bool finished;
+  enum eventring_poll_end poll_end; /* of the last poll */
   bool begun;    /* it was polled */
   int (*switched)(void *context, const struct eventring_switch *change); /* or NULL */
   void *switched_context;

@@ -521,8 +521,8 @@ bool evr_ring_reader_began_late(const struct evr_ring_reader *reader) {
 /* Before the oldest event. */
 static void join_ring(struct evr_ring_reader *reader, unsigned *budget) {
   if (reader->blocks.next > reader->limit_sequence) return; /* all of it was unreadable */
-  if (!next_block(reader, evr_ring_reader_began_late(reader), budget))
-    evr_ring_reader_note_no_block(reader);
+  bool found = next_block(reader, evr_ring_reader_began_late(reader), budget);
+  if (!found && reader->blocks.next > reader->limit_sequence) evr_ring_reader_note_no_block(reader);
 }
 
 /* ---- Limits ---------------------------------------------------------------------- */

@@ -12,6 +12,7 @@
 
 #include "analysis/gc_clock.h"
 #include "analysis/histogram.h"
+#include "analysis/read.h"
 #include "analysis/saturating.h"
 #include "analysis/so_far.h"
 #include "analysis/steps.h"
@@ -151,7 +152,7 @@ static void look_up(const struct pauses *p, struct eva_step *step) {
     eventring_cursor_seek(cursor, step->begin_ns);
     eventring_cursor_select(cursor, 1u << EVENTRING_USER | 1u << EVENTRING_CALLS);
     eventring_cursor_switches(cursor, look_at_switch, &lookup);
-    eventring_poll(cursor, &callbacks, &lookup, 0);
+    eva_read_all(cursor, &callbacks, &lookup);
     step->span = eva_shares_running(lookup.shares, step->domain, EVENTRING_USER);
     step->function = eva_shares_running(lookup.shares, step->domain, EVENTRING_CALLS);
     eventring_close(cursor);

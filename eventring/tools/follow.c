@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analysis/json.h"
+#include "analysis/read.h"
 #include "writer/now.h"
 
 static int stopped; /* set by a handler or a callback, read by all threads: atomic */
@@ -89,7 +90,7 @@ struct progress {
   uint64_t began;
   struct eventring_info info; /* from before anything failed */
   char last_error[sizeof((struct eventring_error *)0)->text];
-  bool failing;   /* the last poll failed */
+  struct eva_read read;
   bool past;      /* an event after `until` was delivered */
   unsigned quiet; /* polls in succession without an event */
 };
@@ -121,13 +122,12 @@ static int poll(struct progress *progress) {
   const struct reading *reading = progress->reading;
   eventring_cursor *cursor = progress->reader->cursor;
   return reading->until == UINT64_MAX
-             ? eventring_poll(cursor, reading->callbacks, reading->context, 0)
-             : eventring_poll(cursor, &until, progress, 0);
+             ? eva_read_poll(&progress->read, cursor, reading->callbacks, reading->context, 0)
+             : eva_read_poll(&progress->read, cursor, &until, progress, 0);
 }
 
-/* One poll; the number of events, INT_MAX at most. Sets `over` when there is no
-   point in another one. */
-static uint64_t poll_once(struct progress *progress, bool *over) {
+/* One poll. Returns the number of events. */
+static uint64_t poll_once(struct progress *progress) {
   eventring_cursor *cursor = progress->reader->cursor;
   const struct reading *reading = progress->reading;
   struct eventring_totals before, after;
@@ -136,8 +136,6 @@ static uint64_t poll_once(struct progress *progress, bool *over) {
   eventring_cursor_totals(cursor, &after);
   uint64_t events = after.delivered - before.delivered;
   if (result < 0) tell_error(progress);
-  *over = result < 0 && progress->failing && events == 0;
-  progress->failing = result < 0;
   if (events > 0 && reading->after_poll) reading->after_poll(reading->context, &after);
   return events;
 }
@@ -194,16 +192,15 @@ static void wait_for_news(const struct progress *progress) {
 
 static void read_on(struct progress *progress) {
   struct reader *reader = progress->reader;
-  bool over;
+  const struct eva_read *read = &progress->read;
   for (;;) {
     if (reader->launched) launch_check(&reader->launch);
     bool last = progress->reading->follow && has_come(progress->reading->until);
-    uint64_t events = poll_once(progress, &over);
-    if (over || last || progress->past || reader_is_stopped() || time_is_up(progress)) return;
-    if (progress->failing) continue;
-    if (!progress->reading->follow || eventring_finished(reader->cursor) ||
-        nobody_left(progress, events))
-      return;
+    uint64_t events = poll_once(progress);
+    if (read->is_stopped || reader_is_stopped() || time_is_up(progress)) return;
+    if (!read->is_over) continue;
+    bool once = last || read->failures || !progress->reading->follow;
+    if (once || eventring_finished(reader->cursor) || nobody_left(progress, events)) return;
     wait_for_news(progress);
   }
 }

@@ -3,8 +3,8 @@
  *
  * Between polls it sleeps in eventring_wait, which keeps up with the producer.
  *
- * Errors of the file are reported once each; reading goes on where the library can,
- * and ends when two polls in succession failed without an event between them.
+ * Errors of the file are reported once each; reading goes on where the library can
+ * (analysis/read.h): one poll may deliver a part of what is there.
  */
 #ifndef EVENTRING_TOOL_READER_H
 #define EVENTRING_TOOL_READER_H
