@@ -9,7 +9,7 @@
  *   span                    "X", written at its end: begin and duration
  *   span that is open       "B" without an "E", written at the end; args.open
  *   end, begin unknown      "i" with args.torn
- *   begin, end not recorded "X" up to where that was known, with args.torn
+ *   begin, end not recorded "X" without duration, with args.torn and args.at_least_ns
  *   counter                 "C", one series a domain
  *   instant, lifecycle      "i", its value in args
  *   async span              "b", "e" with the link as id
@@ -192,6 +192,11 @@ static char *put_end(char *to, bool begun) {
   return begun ? EXPORT_TEXT(to, "}}") : EXPORT_TEXT(to, "}");
 }
 
+/* The end of a span whose own end was not recorded. */
+static bool is_cut_off(const struct eventring_event *e) {
+  return e->kind == EVENTRING_END && e->flags & EVENTRING_SYNTHETIC;
+}
+
 static const char *torn_text(const struct eventring_event *e) {
   return e->flags & EVENTRING_SYNTHETIC ? "\"its end was not recorded\""
                                         : "\"its begin is unknown\"";
@@ -212,6 +217,8 @@ static char *put_span_args(struct chrome *c, struct export_track *track,
     const char *text = torn_text(e);
     to = export_copy(put_key(to, &begun, "torn"), text, strlen(text));
   }
+  if (is_cut_off(e))
+    to = export_uint(put_key(to, &begun, "at_least_ns"), e->ns - e->begin_ns);
   if (e->kind == EVENTRING_BEGIN) to = EXPORT_TEXT(put_key(to, &begun, "open"), "true");
   return put_end(to, begun);
 }
@@ -224,7 +231,8 @@ static __attribute__((noinline)) int put_odd_span(struct chrome *c, struct expor
   uint64_t begin = e->begin_ns < e->ns ? e->begin_ns : e->ns;
   char *to = has_begin ? put_head(c, face, "X", track, begin)
                        : put_head(c, face, "i\",\"s\":\"t", track, e->ns);
-  if (has_begin) to = put_duration(EXPORT_TEXT(to, ",\"dur\":"), e->ns - begin);
+  uint64_t duration = is_cut_off(e) ? 0 : e->ns - begin;
+  if (has_begin) to = put_duration(EXPORT_TEXT(to, ",\"dur\":"), duration);
   c->out->at = put_span_args(c, track, e, to);
   export_track_ended(&c->tracks, e);
   return c->out->failed || c->failed;

@@ -10,7 +10,8 @@
  *
  *   NAME:begin, NAME:end    a span; `end` has its begin (0: not known), for how long it was
  *                           suspended and off the processor, and `torn`: 1 the begin is not
- *                           known, 2 the end was not recorded
+ *                           known, 2 the end was not recorded: the event is where the span is
+ *                           last known to have been open
  *   NAME:open               a span that began earlier, where reading began or after a loss
  *   NAME                    a counter, an instant, a lifecycle event
  *   NAME:begin, :step, :end with `link`: an async span or a flow

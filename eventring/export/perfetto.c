@@ -8,7 +8,9 @@
  *
  *   span                    SLICE_BEGIN and SLICE_END; without an end it is open
  *   end, begin unknown      an instant with the annotation `torn`
- *   begin, end not recorded SLICE_END where that was known, with `torn`
+ *   begin, end not recorded SLICE_END at the time of its begin, with `torn` and `at_least_ns`: a
+ *                           slice of no length. Importers sort packets by time, so what was
+ *                           written within the span meanwhile does not matter
  *   counter                 a counter track
  *   instant, lifecycle      an instant; its value is an annotation
  *   async span              a slice on a track of its own
@@ -400,11 +402,19 @@ static char *put_payload(char *to, const struct eventring_event *e) {
   return end_part(annotation, to);
 }
 
-static char *put_said(char *to, const char *name, uint64_t value) {
-  if (!value) return to;
+static char *put_amount(char *to, const char *name, uint64_t value) {
   char *annotation = begin_part(to, EVENT_ANNOTATIONS);
   to = put_string(annotation, ANNOTATION_NAME, name);
   return end_part(annotation, put_number(to, ANNOTATION_UINT, value));
+}
+
+static char *put_said(char *to, const char *name, uint64_t value) {
+  return value ? put_amount(to, name, value) : to;
+}
+
+/* The end of a span whose own end was not recorded. */
+static bool is_cut_off(const struct eventring_event *e) {
+  return e->kind == EVENTRING_END && e->flags & EVENTRING_SYNTHETIC;
 }
 
 static char *put_torn(char *to, const struct eventring_event *e) {
@@ -413,7 +423,8 @@ static char *put_torn(char *to, const struct eventring_event *e) {
   to = put_string(annotation, ANNOTATION_NAME, "torn");
   to = put_string(to, ANNOTATION_STRING, e->flags & EVENTRING_SYNTHETIC
                                              ? "its end was not recorded" : "its begin is unknown");
-  return end_part(annotation, to);
+  to = end_part(annotation, to);
+  return is_cut_off(e) ? put_amount(to, "at_least_ns", e->ns - e->begin_ns) : to;
 }
 
 static char *put_annotations(char *to, const struct eventring_event *e) {
@@ -444,7 +455,8 @@ static char *put_face(char *to, const struct export_face *face) {
 
 static void put_event(struct perfetto *p, uint64_t track, const struct export_face *face,
                       unsigned type, const struct eventring_event *e) {
-  char *begin, *event, *to = begin_event(p, &begin, &event, track, type, e->ns);
+  uint64_t ns = is_cut_off(e) ? e->begin_ns : e->ns;
+  char *begin, *event, *to = begin_event(p, &begin, &event, track, type, ns);
   if (type != SLICE_END) to = put_face(to, face);
   end_packet(p, begin, end_part(event, put_annotations(to, e)));
 }

@@ -810,9 +810,13 @@ enum {
                               begin; before the loss of what was overwritten by then, at
                               its place in a merged order; or, if it was found open after
                               a later loss, behind that), or the end of a span whose own
-                              end was lost (ns: when that was known; always with TORN) */
+                              end was lost (always with TORN; begin_ns: when it began; ns:
+                              up to when it is known to have been open: the last event of
+                              the ring before the loss, or when its class was switched
+                              off). Such ends come before the loss */
   EVENTRING_TORN = 2,      /* an end whose begin is unknown, or a synthetic end: the
-                              duration is unknown */
+                              duration is unknown; of a synthetic one it is at least
+                              ns - begin_ns */
   EVENTRING_MATCHED = 4,   /* an end whose begin is known: begin_ns is valid */
   EVENTRING_TRUNCATED = 8, /* the payload, or a text among its values, was longer than
                               what was recorded of it */

@@ -468,6 +468,7 @@ deliver_until(struct evr_ring_reader *reader, uint64_t until, enum manner manner
     stop = sink->callbacks.event(sink->context, &reader->event);
   } while (__builtin_expect(!stop, 1) && goes_on(&run, until));
   end_run(reader, sink, &run);
+  reader->known_ns = reader->event.ns;
   if (stop || !sink->left) sink->stopped = true;
 }
 
@@ -624,11 +625,14 @@ static bool stands_before_event(struct evr_ring_reader *reader) {
   return true;
 }
 
+static uint64_t order_of(const struct evr_ring_reader *reader, const struct evr_pending *p) {
+  return p->kind == EVENTRING_END ? p->when : evr_metadata_ns(reader->blocks.meta, p->when);
+}
+
 bool evr_ring_reader_look(struct evr_ring_reader *reader, unsigned *budget) {
   for (;;) {
     if (is_pending(reader)) {
-      reader->order_ns = evr_metadata_ns(reader->blocks.meta,
-                                         reader->pending[reader->pending_at].when);
+      reader->order_ns = order_of(reader, &reader->pending[reader->pending_at]);
       return true;
     }
     if (reader->at < reader->end) {

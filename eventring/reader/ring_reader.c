@@ -15,6 +15,8 @@
  *    synthetic end; a span that is open after the loss and was not open before gets a
  *    synthetic begin with its true time. A span is identified by id and time of its
  *    begin, so a span that outlasts the loss goes on;
+ *  - a synthetic end lies where the span is last known to have been open: at the last event
+ *    before the loss, or where its class was switched off. It comes before the loss;
  *  - synthetic begins that become known at one moment are delivered in the order of their
  *    times. Where reading begins they come first, before the loss, and a merged poll
  *    delivers them at their times. After a later loss they come when they are known.
@@ -65,13 +67,14 @@ static bool queue_pending(struct evr_ring_reader *reader, struct evr_pending pen
 
 /* (Out of memory: the synthetic event is left out, its span is counted.) */
 static void queue_end(struct evr_ring_reader *reader, const struct evr_span *span,
-                      uint64_t context, uint32_t depth) {
+                      uint64_t context, uint32_t depth, uint64_t ns) {
   reader->torn++;
   queue_pending(reader, (struct evr_pending){.kind = EVENTRING_END,
                                              .flags = EVENTRING_SYNTHETIC | EVENTRING_TORN,
                                              .id = (uint16_t)span->id, .depth = depth,
                                              .incarnation = reader->position.incarnation,
-                                             .context = context, .when = reader->now,
+                                             .context = context,
+                                             .when = ns > span->ns ? ns : span->ns,
                                              .value = span->ticks});
 }
 
@@ -98,17 +101,29 @@ static void queue_begin(struct evr_ring_reader *reader, const struct evr_span *s
     sort_begin(reader);
 }
 
+/* `ns`: up to when it is known to have been open. */
 static void tear_span(struct evr_ring_reader *reader, struct evr_span_stack *stack,
-                      uint32_t index) {
-  if (reader->now < stack->span[index].ticks) reader->now = stack->span[index].ticks;
-  queue_end(reader, &stack->span[index], stack->context, index);
+                      uint32_t index, uint64_t ns) {
+  queue_end(reader, &stack->span[index], stack->context, index, ns);
   evr_spans_remove(&reader->spans, stack, index);
+}
+
+static uint64_t now_ns(const struct evr_ring_reader *reader) {
+  return evr_metadata_ns(reader->blocks.meta, reader->now);
+}
+
+/* Up to when a span is known to have been open of which nothing is known any more: the last event,
+   or the base of times behind it, which is that of the block if it has no event. */
+static uint64_t last_known_ns(const struct evr_ring_reader *reader) {
+  uint64_t base = evr_metadata_ns(reader->blocks.meta, reader->position.base);
+  return base > reader->known_ns ? base : reader->known_ns;
 }
 
 static void tear_all(struct evr_ring_reader *reader) {
   struct evr_span_stack *stack = NULL;
+  const uint64_t ns = last_known_ns(reader);
   while ((stack = evr_spans_next(&reader->spans, stack)) != NULL)
-    for (uint32_t i = stack->count; i-- > 0;) tear_span(reader, stack, i);
+    for (uint32_t i = stack->count; i-- > 0;) tear_span(reader, stack, i, ns);
   evr_spans_clear(&reader->spans);
 }
 
@@ -125,7 +140,7 @@ static void tear_entry(struct evr_ring_reader *reader, const struct format_open 
   struct evr_span_stack *stack = evr_spans_of(&reader->spans, entry->context);
   for (uint32_t i = stack ? stack->count : 0; i-- > 0;)
     if (stack->span[i].id == word_id(entry->tail) && stack->span[i].ticks == entry->ticks) {
-      tear_span(reader, stack, i);
+      tear_span(reader, stack, i, now_ns(reader));
       return;
     }
 }
@@ -192,12 +207,13 @@ void evr_ring_reader_remark(struct evr_ring_reader *reader, const uint64_t *word
 
 static void tear_classes(struct evr_ring_reader *reader, uint64_t classes, uint64_t ticks) {
   struct evr_span_stack *stack = NULL;
+  const uint64_t ns = now_ns(reader);
   while ((stack = evr_spans_next(&reader->spans, stack)) != NULL)
     for (uint32_t i = stack->count; i-- > 0;) {
       const struct evr_span *span = &stack->span[i];
       const struct eventring_def *def = evr_definition_of(reader->definitions, span->id);
       if (span->ticks < ticks && (!def || classes >> def->event_class & 1))
-        tear_span(reader, stack, i);
+        tear_span(reader, stack, i, ns);
     }
 }
 
@@ -344,22 +360,25 @@ static struct evr_span push_listed(struct evr_ring_reader *reader,
   return span;
 }
 
-/* Makes the open spans those of the block's header; queues the difference. */
-static void adopt_list(struct evr_ring_reader *reader) {
-  const struct evr_block *block = reader->blocks.held;
-  const struct format_block *h = evr_block_header(block);
-  struct listed list;
-  bool known[FORMAT_MAX_OPEN];
-  read_list(block, &list);
-  const struct format_open *entry = list.entry;
+/* Tears the spans that the header of the block does not list. */
+static void tear_unlisted(struct evr_ring_reader *reader, const struct listed *list) {
+  const uint64_t ns = last_known_ns(reader);
   for (struct evr_span_stack *stack = NULL;
        (stack = evr_spans_next(&reader->spans, stack)) != NULL;)
     for (uint32_t i = stack->count; i-- > 0;)
-      if (!is_listed(&list, stack, &stack->span[i])) tear_span(reader, stack, i);
-  for (uint32_t i = 0; i < list.count; i++) known[i] = is_open(&reader->spans, &entry[i]);
+      if (!is_listed(list, stack, &stack->span[i])) tear_span(reader, stack, i, ns);
+}
+
+/* Makes the open spans those of the block's header; queues those that are new. */
+static void adopt_list(struct evr_ring_reader *reader, const struct listed *list) {
+  const struct evr_block *block = reader->blocks.held;
+  const struct format_block *h = evr_block_header(block);
+  bool known[FORMAT_MAX_OPEN];
+  const struct format_open *entry = list->entry;
+  for (uint32_t i = 0; i < list->count; i++) known[i] = is_open(&reader->spans, &entry[i]);
   evr_spans_clear(&reader->spans);
   reader->position = evr_block_start(block);
-  for (uint32_t i = 0; i < list.count; i++) {
+  for (uint32_t i = 0; i < list->count; i++) {
     struct evr_span span = push_listed(reader, &entry[i], h->base_ticks);
     uint32_t depth = reader->spans.present->count;
     if (!known[i])
@@ -379,6 +398,15 @@ static void queue_gap(struct evr_ring_reader *reader, bool before) {
                                              .flags = before ? EVENTRING_LOST_BEFORE : 0});
 }
 
+/* Enters a block before which events are missing, or the first one. */
+static void jump(struct evr_ring_reader *reader, bool before) {
+  struct listed list;
+  read_list(reader->blocks.held, &list);
+  tear_unlisted(reader, &list);
+  if (reader->blocks.gap && reader->joined) queue_gap(reader, before);
+  adopt_list(reader, &list);
+}
+
 /* Goes on in the block just copied. `before`: the events of the gap were overwritten
    before the cursor was opened. */
 static void enter_block(struct evr_ring_reader *reader, bool before) {
@@ -388,10 +416,9 @@ static void enter_block(struct evr_ring_reader *reader, bool before) {
   reader->at = evr_block_first(blocks->held);
   reader->now = h->base_ticks;
   evr_ring_reader_survey(reader);
-  if (blocks->gap && reader->joined) queue_gap(reader, before);
   if (reader->joined && h->incarnation != reader->position.incarnation) tear_all(reader);
-  if (jumped) adopt_list(reader);
-  reader->now = h->base_ticks; /* again: adopt_list tears what was switched off before */
+  if (jumped) jump(reader, before);
+  reader->now = h->base_ticks; /* again: jump tears what was switched off before */
   if (blocks->gap && !reader->joined) queue_gap(reader, before);
   reader->position = evr_block_start(blocks->held);
   evr_spans_enter(&reader->spans, h->context);
@@ -406,7 +433,7 @@ void evr_ring_reader_isolate(struct evr_ring_reader *reader, bool before_it) {
   reader->pending_at = reader->pending_count = 0;
   reader->joined = reader->missed_switches = blocks->backwards = false;
   reader->switches = reader->switches_known = 0;
-  reader->switch_due = blocks->gap = 0;
+  reader->switch_due = blocks->gap = reader->known_ns = 0;
   blocks->position = evr_block_header(blocks->held)->before;
   enter_block(reader, false);
   if (!before_it) reader->pending_count = 0;
@@ -464,6 +491,7 @@ static void apply_event(struct evr_ring_reader *reader, uint64_t word) {
 /* Applies all events of the block to the open spans and passes over them. */
 static void skip_to_end(struct evr_ring_reader *reader) {
   const struct evr_block *block = reader->blocks.held;
+  reader->known_ns = evr_metadata_ns(reader->blocks.meta, evr_block_newest_ticks(block));
   for (; reader->at < block->have; reader->at += 1 + word_length(block->words[reader->at])) {
     const uint64_t *words = block->words + reader->at;
     if (word_is_event(*words)) apply_event(reader, *words);

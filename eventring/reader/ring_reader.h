@@ -18,7 +18,7 @@ struct evr_pending { /* to be delivered before the next event of the block */
   uint32_t depth;
   uint32_t incarnation;
   uint64_t context;
-  uint64_t when;     /* ticks */
+  uint64_t when;     /* ticks; of an end ns */
   uint64_t value;    /* of a loss: its count; of a begin: its ticks */
 };
 
@@ -49,6 +49,7 @@ struct evr_ring_reader {
   uint64_t switch_due;      /* ticks before which no further entry applies ... */
   uint32_t switches_known;  /* ... of that many entries of the log */
   uint64_t now;             /* ticks at which the queued things became known */
+  uint64_t known_ns;        /* time of the last event delivered of it */
   uint64_t limit_sequence;  /* this poll ends at this word of this block */
   uint32_t limit_at;
   struct evr_span_stacks spans;

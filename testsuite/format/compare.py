@@ -57,8 +57,8 @@ def left_out_of(item, as_written):
     if item["kind"] == "lost":
         return ("ns", "incarnation", "domain_name", "before")
     left_out = []
-    if item.get("torn") and item.get("synthetic"):
-        left_out.append("ns")          # of the moment at which it becomes known
+    if as_written and item.get("torn") and item.get("synthetic"):
+        left_out.append("ns")
     if item.get("unknown"):
         left_out.append("class")
     return left_out + ["may_be_over"] * as_written

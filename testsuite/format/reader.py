@@ -985,6 +985,8 @@ class Ring:
         self.events_known = 0
         self.is_joined = False
         self.pending_switches = []
+        self.known_ns = 0              # time of the last event
+        self.base = 0                  # that times refer to
 
     # -- What is printed
 
@@ -1009,17 +1011,22 @@ class Ring:
         begin_ns = self.recording.ns(span.begin)
         self.show(kind, begin_ns, span.id, span.begin, context, {"depth": depth, **more})
 
-    def tear(self, context, depth):
+    def last_known(self):
+        """Section 9, rule 8: what is torn by a loss, or by the end of a domain."""
+        return max(self.known_ns, self.recording.ns(self.base))
+
+    def tear(self, context, depth, ns):
         span = self.contexts[context].take(depth)
         begin_ns = self.recording.ns(span.begin)
         self.show_span("end", span, context, depth,
-                       {"torn": True, "synthetic": True, "begin_ns": begin_ns})
+                       {"torn": True, "synthetic": True, "begin_ns": begin_ns,
+                        "ns": max(ns, begin_ns)})
 
-    def tear_where(self, is_torn):
+    def tear_where(self, is_torn, ns):
         for context, state in self.contexts.items():
             for depth in reversed(range(len(state.spans))):
                 if is_torn(context, state.spans[depth]):
-                    self.tear(context, depth)
+                    self.tear(context, depth, ns)
 
     # -- Blocks
 
@@ -1137,7 +1144,7 @@ class Ring:
         self.read_events(words, first_event(words), end, base)
 
     def begin_incarnation(self):
-        self.tear_where(lambda context, span: True)
+        self.tear_where(lambda context, span: True, self.last_known())
         self.contexts.clear()
         self.hidden = 0
 
@@ -1150,7 +1157,8 @@ class Ring:
         for word in words[at:first_event(words)]:         # brief ones
             entries.append((word >> 10 & 8191, full_time(word, base), words[4], 0))
         listed = {entry[:3] for entry in entries}
-        self.tear_where(lambda context, span: (span.id, span.begin, context) not in listed)
+        self.tear_where(lambda context, span: (span.id, span.begin, context) not in listed,
+                        self.last_known())
         had = {(span.id, span.begin, context)
                for context, state in self.contexts.items() for span in state.spans}
         self.contexts.clear()
@@ -1177,6 +1185,7 @@ class Ring:
     # -- Events
 
     def read_events(self, words, at, end, base):
+        self.base = base
         while at < end:
             word = words[at]
             kind, count, id = word & 7, word >> 3 & 127, word >> 10 & 8191
@@ -1186,8 +1195,9 @@ class Ring:
             if kind != REMARK:
                 self.events_known += 1
                 self.take_event(kind, id, ticks, payload)
+                self.known_ns = self.recording.ns(ticks)
             elif id == 0:
-                base = payload[0] if payload else base
+                base = self.base = payload[0] if payload else base
             else:
                 self.take_remark(id, ticks, payload)
 
@@ -1219,7 +1229,7 @@ class Ring:
             depths = [depth for depth, span in enumerate(state.spans)
                       if (span.id, span.begin) == (word >> 10 & 8191, begin)]
             if depths:
-                self.tear(context, depths[-1])
+                self.tear(context, depths[-1], self.recording.ns(ticks))
             return
         is_suspended = state.left_at is not None
         state.resume(ticks)
@@ -1240,7 +1250,7 @@ class Ring:
             definition = self.recording.definitions.get(span.id)
             is_of_class = not definition or switch.classes >> definition.event_class & 1
             return is_of_class and span.begin < switch.until
-        self.tear_where(is_torn)
+        self.tear_where(is_torn, self.recording.ns(switch.ticks))
 
     def take_event(self, kind, id, ticks, payload):
         state = self.contexts[self.context]

@@ -32,7 +32,13 @@ for (const thread of engine.Handlers.Threads.threadsInTrace(model.parsedTrace().
   for (const entry of thread.entries) {
     if (entry.ph !== "X" || "bind_id" in entry) continue;
     const open = entry.args && entry.args.open;
-    const remark = open ? ["open"] : entry.args && entry.args.torn ? ["torn"] : [];
+    if (entry.args && entry.args.torn) {
+      if (entry.dur) throw new Error(`torn, and has a length: ${JSON.stringify(entry)}`);
+      lines.push(["torn", place, entry.name, entry.cat, ns(entry.ts),
+                  entry.args.at_least_ns].join("\t"));
+      continue;
+    }
+    const remark = open ? ["open"] : [];
     lines.push(["span", place, entry.name, entry.cat, ns(entry.ts), open ? -1 : ns(entry.dur),
                 depthOf(entry, thread), ...remark].join("\t"));
   }

@@ -6,7 +6,8 @@
 
 DUMP says which names are spans. Lines:
 
-    span PLACE NAME CLASS BEGIN DURATION DEPTH [open|torn]   (of an open one duration -1)
+    span PLACE NAME CLASS BEGIN DURATION DEPTH [open]   (of an open one duration -1)
+    torn PLACE NAME CLASS BEGIN AT_LEAST   (a span without length: its end was not recorded)
     point PLACE NAME CLASS TIME [VALUE] [torn]
     counter PLACE NAME TIME VALUE
     async NAME BEGIN DURATION
@@ -32,25 +33,51 @@ def number(value):
     return f"{float(value):.12g}"
 
 
+class Depths:
+    """Of spans in a timeline, where one that is torn has no length, and nothing within."""
+    def __init__(self, events):
+        self.around, self.torn, open_spans = {}, set(), {}
+        for e in events:
+            if e["kind"] == "begin":
+                stack = open_spans.setdefault((e["domain"], e["ring"], e.get("context")), [])
+                del stack[e["depth"]:]
+                stack += [None] * (e["depth"] - len(stack)) # found open later, inside this one
+                self.around[self.key(e, e["ns"])] = list(stack)
+                stack.append(self.key(e, e["ns"]))
+            elif e["kind"] == "end":
+                key = self.key(e, e["begin_ns"] if e.get("synthetic")
+                               else e["ns"] - e.get("duration_ns", 0))
+                stack = open_spans.get(key[:3], [])
+                if key in stack:
+                    stack.remove(key)
+                if e.get("synthetic"):
+                    self.torn.add(key)
+
+    @staticmethod
+    def key(e, begin_ns):
+        return e["domain"], e["ring"], e.get("context"), e["name"], begin_ns
+
+    def of(self, e):
+        begin_ns = e["ns"] - e.get("duration_ns", 0)
+        return sum(key not in self.torn for key in self.around[self.key(e, begin_ns)])
+
+
 def of_dump(events, start):
-    begun, links, facts = {}, {}, []
+    links, facts, depths = {}, [], Depths(events)
     add = lambda *words: facts.append("\t".join(str(word) for word in words))
     for e in events:
         kind, ns, where = e["kind"], e["ns"] - start, place(e) if "ring" in e else ""
-        same = (e.get("domain"), e.get("ring"), e.get("context"), e.get("depth"), e.get("name"))
-        if kind == "begin":
-            begun[same] = ns
-        elif kind == "end":
+        if kind == "end":
             begin = ns - e["duration_ns"] if "duration_ns" in e else None
-            if begin is None and e.get("synthetic"):
-                begin = begun.get(same)
-            if begin is None:
+            if e.get("synthetic"):
+                add("torn", where, e["name"], e["class"], e["begin_ns"] - start,
+                    ns - (e["begin_ns"] - start))
+            elif begin is None:
                 add("point", where, e["name"], e["class"], ns, "torn")
             else:
-                add("span", where, e["name"], e["class"], begin, ns - begin, e["depth"],
-                    *(["torn"] if e.get("torn") else []))
+                add("span", where, e["name"], e["class"], begin, ns - begin, depths.of(e))
         elif kind == "open":
-            add("span", where, e["name"], e["class"], ns, -1, e["depth"], "open")
+            add("span", where, e["name"], e["class"], ns, -1, depths.of(e), "open")
         elif kind == "counter":
             add("counter", where.rsplit(" ", 1)[0], e["name"], ns, number(e["value"]))
         elif kind == "lost":
@@ -108,9 +135,12 @@ def of_rows(events, rows, start):
             add("async", name, ns, row["dur"])
         elif row["torn"] == "its begin is unknown":
             add("point", where, name, row["class"], ns, "torn")
+        elif row["torn"]:
+            assert row["dur"] == 0, row
+            add("torn", where, name, row["class"], ns, row["at_least"])
         elif name in spans:
             add("span", where, name, row["class"], ns, row["dur"], row["depth"],
-                *(["open"] if row["dur"] < 0 else []), *(["torn"] if row["torn"] else []))
+                *(["open"] if row["dur"] < 0 else []))
         else:
             add("point", where, name, row["class"], ns,
                 *([row["value"]] if row["value"] is not None else []))

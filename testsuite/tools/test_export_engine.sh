@@ -9,7 +9,7 @@ without_depth() { sed -E 's/\t[0-9]+\topen$/\topen/'; }
 for name in whole few damaged; do
   export_to chrome $name $name.json
   start=$(query $name.show .start_ns)
-  python3 "$TESTSUITE/tools/_facts.py" dump $name.dump "$start" | grep -P '^span\t' |
+  python3 "$TESTSUITE/tools/_facts.py" dump $name.dump "$start" | grep -P '^(span|torn)\t' |
     without_depth | LC_ALL=C sort >$name.expected
   [ -s $name.expected ] || fail "nothing is expected of $name"
   node "$TESTSUITE/tools/_engine.mjs" "$MODULES" $name.json >$name.read 2>engine.errors ||
