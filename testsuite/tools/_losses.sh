@@ -4,6 +4,8 @@
 #
 #   lossy.eventring    blocks were left out, as by whoever copies the rings of a live process
 #   damaged.eventring  the same, and nothing says that blocks may be missing
+#   full.eventring     as the first, and its newest blocks are missing, too: the disk was full to
+#                      the end
 #
 # More blocks are missing than one poll tries.
 . "$TESTSUITE/tools/_tools.sh"
@@ -38,5 +40,8 @@ open("damaged.eventring", "wb").write(data)
 flags, = struct.unpack_from("<I", data, 124)
 struct.pack_into("<II", data, 120, 0, flags | 1) # no checksum of the header; blocks may be missing
 open("lossy.eventring", "wb").write(data)
+for at in blocks[-20:]:
+    data[at:at + 4096] = bytes(4096)
+open("full.eventring", "wb").write(data)
 PY
 }

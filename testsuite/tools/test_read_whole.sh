@@ -75,6 +75,22 @@ rm -f cut.eventring
 is "lost of the cut" "$(query lossy.stats '.domains[0].rings.user.lost')" \
   "$(query cut.json '.domains[0].rings.user.lost')"
 
+# What is there of a ring is that which is delivered, also where its newest blocks are missing.
+for name in lossy full; do
+  "$EVENTRING" dump --json $name.eventring >dump.json || fail "dump of $name: status $?"
+  there=$(jq -s '[.[] | select(.ring == "user" and .kind != "lost" and .kind != "open" and
+    .synthetic != true)] | length' dump.json)
+  "$EVENTRING" stats --json $name.eventring >tool.json || fail "stats of $name: status $?"
+  is "$name: there by stats" "[$there,$there]" \
+    "$(query tool.json '.domains[0].rings.user | [.available, .delivered]')"
+  "$EVENTRING" show --json $name.eventring >tool.json || fail "show of $name: status $?"
+  is "$name: there by show" "$there" \
+    "$(query tool.json '.domains[0].rings.user.available')"
+  "$EVENTRING" autopsy --json $name.eventring >tool.json || fail "autopsy of $name: status $?"
+  is "$name: there by autopsy, and that it reaches back" "[$there,true]" \
+    "$(query tool.json '.rings[] | select(.ring == "user") | [.available, .reach_ns > 0]')"
+done
+
 # A real one, by a recorder that falls behind, if it does: what is lost is up to the machine.
 SAROS_EVENTRING_WSIZE=11 "$EVENTRING" record -q -o real.eventring -- "$SAROS" loss.lua $SPANS ||
   fail "record: status $?"
