@@ -7,8 +7,8 @@
  * known by name and file there: two of the same name in a file get their line in it. The
  * figures of a recursive call are 0, since the outermost one has them.
  *
- * The format has no escapes: the end of a line is written as '?'. A name that begins with "("
- * would be the number of a name, so it has its number before it: "(3) (outside)". */
+ * The format has no escapes: what is not printable is written as \xNN. A name that begins with
+ * "(" would be the number of a name, so it has its number before it: "(3) (outside)". */
 #include "export/export.h"
 
 #include <inttypes.h>
@@ -17,9 +17,10 @@
 
 #include "export/paths.h"
 #include "export/same_names.h"
+#include "export/text.h"
 
 static void put_text(FILE *out, const char *text) {
-  for (; *text; text++) putc(*text == '\n' || *text == '\r' ? '?' : *text, out);
+  export_write_text(out, text, "", "");
 }
 
 /* A file or function; `number`: of its own among those that begin with "(". */

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* csv.c: comma-separated values (RFC 4180, lines end with \n): a row a span, a value of a
  * counter, an event, a loss and a sampled allocation. The first column says which; the others
- * are those of all these tables (tables.def), of which a row has some. `begin_ns` is `ns`. */
+ * are those of all these tables (tables.def), of which a row has some. `begin_ns` is `ns`.
+ *
+ * These files are opened in terminals and in spreadsheets. What is not printable is written as
+ * \xNN; a text that a spreadsheet would take for a formula has an apostrophe before it. */
 #include "export/events.h"
 #include "export/rows.h"
 #include "export/text.h"
@@ -37,12 +40,29 @@ static int find_column(enum export_table table, const char *name) {
   return -1;
 }
 
+static bool is_number(const char *text, size_t size) {
+  char copy[32], *end;
+  if (size >= sizeof copy) return false;
+  memcpy(copy, text, size);
+  copy[size] = '\0';
+  strtod(copy, &end);
+  return end == copy + size;
+}
+
+/* To spreadsheets. (Blanks other than ' ' are written as \xNN.) */
+static bool is_formula(const char *text, size_t size) {
+  return size > 0 && text[0] != '\0' && strchr("=+-@", text[0]) && !is_number(text, size);
+}
+
 /* In quotes, doubled within. */
 static char *put_text(char *to, const char *text, size_t size) {
   *to++ = '"';
-  for (size_t i = 0; i < size; i++) {
-    if (text[i] == '"') *to++ = '"';
-    *to++ = text[i];
+  if (is_formula(text, size)) *to++ = '\'';
+  for (const char *end = text + size; text < end;) {
+    const char *quote = memchr(text, '"', (size_t)(end - text));
+    to = export_text(to, text, (size_t)((quote ? quote : end) - text), "", "");
+    if (quote) to = EXPORT_TEXT(to, "\"\"");
+    text = quote ? quote + 1 : end;
   }
   *to++ = '"';
   return to;

@@ -302,10 +302,7 @@ static int on_open(void *state, const struct eventring_event *e) {
 
 static void put_quoted(FILE *out, const char *text) {
   putc('"', out);
-  for (; *text; text++) {
-    if (*text == '"' || *text == '\\') putc('\\', out);
-    putc(*text == '\n' ? ' ' : *text, out);
-  }
+  export_write_text(out, text, "\"\\", "");
   putc('"', out);
 }
 

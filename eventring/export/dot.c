@@ -7,16 +7,12 @@
 #include <inttypes.h>
 
 #include "export/paths.h"
+#include "export/text.h"
 
 #define LEAST_SHARE 0.005
 
-/* As in a text in quotes: a backslash and a quote are escaped, controls become '?'. */
-static void put_text(FILE *out, const char *text) {
-  for (; *text; text++) {
-    if (*text == '"' || *text == '\\') putc('\\', out);
-    putc((unsigned char)*text < ' ' || *text == 127 ? '?' : *text, out);
-  }
-}
+/* As in a text in quotes. */
+static void put_text(FILE *out, const char *text) { export_write_text(out, text, "\"\\", ""); }
 
 /* From white to red. */
 static void put_colour(FILE *out, double share) {

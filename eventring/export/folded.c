@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* folded.c: a stack a line, outermost first: "main;load (a.lua:3);parse (a.lua:17) 4096".
  *
- * The format has no escapes: what has a meaning in it (a semicolon, the end of a line) is
- * written as '?'. A row whose figure is below one half is left out. */
+ * The format has no escapes: a semicolon is written as '?', what is not printable as \xNN. A row whose figure is below one half is left out. */
 #include "export/export.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "export/text.h"
+
 static void put_text(FILE *out, const char *text) {
-  for (; *text; text++) putc(*text == ';' || *text == '\n' || *text == '\r' ? '?' : *text, out);
+  export_write_text(out, text, "", ";");
 }
 
 static void put_frame(const struct export_profile *p, const struct export_stack *s, FILE *out) {

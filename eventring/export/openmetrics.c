@@ -282,16 +282,7 @@ static int on_lost(void *state, const struct eventring_loss *loss) {
 static char *put_label(char *to, const char *name, const char *text) {
   to = export_copy(to, name, strlen(name));
   to = EXPORT_TEXT(to, "=\"");
-  for (size_t size = strlen(text); size > 0;) {
-    struct eventring_character c = eventring_character_at(text, size);
-    if (*text == '\n') to = EXPORT_TEXT(to, "\\n");
-    else if (!c.valid) to = EXPORT_TEXT(to, "\xEF\xBF\xBD");
-    else {
-      if (*text == '"' || *text == '\\') *to++ = '\\';
-      to = export_copy(to, text, c.size);
-    }
-    text += c.size, size -= c.size;
-  }
+  to = export_text(to, text, strlen(text), "\"\\", "");
   *to++ = '"';
   return to;
 }

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "export/same_names.h"
+#include "export/text.h"
 
 enum { /* fields of messages */
   PROFILE_SAMPLE_TYPE = 1, PROFILE_SAMPLE = 2, PROFILE_LOCATION = 4, PROFILE_FUNCTION = 5,
@@ -232,6 +233,18 @@ static void put_functions(const struct export_profile *p, char *const *names, st
   free(m.data);
 }
 
+/* `go tool pprof` prints them as they are. */
+static void put_string_table(const struct strings *s, struct bytes *out) {
+  for (size_t i = 0; i < s->count; i++) {
+    size_t size = strlen(s->text[i]);
+    char *text = malloc(5 * size + 1);
+    if (!text) out->failed = true;
+    else put_part(out, PROFILE_STRING_TABLE, text,
+                  (size_t)(export_text(text, s->text[i], size, "", "") - text));
+    free(text);
+  }
+}
+
 static void flush(struct bytes *b, FILE *out, bool *failed) {
   if (b->size) fwrite(b->data, 1, b->size, out);
   *failed |= b->failed;
@@ -257,8 +270,7 @@ int export_pprof(const struct export_profile *p, FILE *out) {
   put_number(&b, PROFILE_DURATION_NANOS, p->duration_ns);
   if (p->value_count)
     put_number(&b, PROFILE_DEFAULT_SAMPLE_TYPE, string(&s, p->values[p->main_value].name));
-  for (size_t i = 0; i < s.count; i++)
-    put_part(&b, PROFILE_STRING_TABLE, s.text[i], strlen(s.text[i]));
+  put_string_table(&s, &b);
   flush(&b, out, &failed);
   failed |= s.failed;
   free(b.data);

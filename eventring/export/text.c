@@ -72,6 +72,47 @@ char *export_json_text(char *to, const void *text, size_t size) {
   return to;
 }
 
+/* ---- Lines of text ------------------------------------------------------------------------ */
+
+static char *put_unprintable(char *to, const char *bytes, size_t size, bool twice) {
+  static const char digits[] = "0123456789ABCDEF"; /* as eventring_printable */
+  for (size_t i = 0; i < size; i++) {
+    if (twice) *to++ = '\\';
+    to = EXPORT_TEXT(to, "\\x");
+    *to++ = digits[(unsigned char)bytes[i] >> 4];
+    *to++ = digits[bytes[i] & 15];
+  }
+  return to;
+}
+
+char *export_text(char *to, const void *text, size_t size, const char *escaped,
+                  const char *replaced) {
+  const char *from = text;
+  bool twice = strchr(escaped, '\\') != NULL;
+  while (size > 0) {
+    struct eventring_character c = eventring_character_at(from, size);
+    if (!c.printable) to = put_unprintable(to, from, c.size, twice);
+    else if (c.size == 1 && strchr(replaced, *from)) *to++ = '?';
+    else {
+      if (c.size == 1 && strchr(escaped, *from)) *to++ = '\\';
+      to = export_copy(to, from, c.size);
+    }
+    from += c.size, size -= c.size;
+  }
+  return to;
+}
+
+void export_write_text(FILE *out, const char *text, const char *escaped, const char *replaced) {
+  for (size_t size = strlen(text); size > 0;) {
+    char part[24];
+    size_t one = eventring_character_at(text, size).size;
+    fwrite(part, 1, (size_t)(export_text(part, text, one, escaped, replaced) - part), out);
+    text += one, size -= one;
+  }
+}
+
+/* ---- Values ------------------------------------------------------------------------------- */
+
 char *export_hex(char *to, const void *bytes, size_t size) {
   const unsigned char *from = bytes;
   for (size_t i = 0; i < size; i++) {

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 struct eventring_event;
@@ -55,6 +56,13 @@ static inline char *export_copy(char *to, const void *text, size_t size) {
 /* A string of JSON, with its quotes: what is not printable as \uNNNN, what is not UTF-8 as
    U+FFFD. At most 6 * size + 2 bytes. */
 char *export_json_text(char *to, const void *text, size_t size);
+/* Text that others chose, for a format of lines: what is not printable and what is not UTF-8 as
+   \xNN; what is in `escaped` with a backslash before it (if the backslash is, those of \xNN have
+   one too); what is in `replaced` as '?'. At most 5 * size bytes. */
+char *export_text(char *to, const void *text, size_t size, const char *escaped,
+                  const char *replaced);
+void export_write_text(FILE *out, const char *text, const char *escaped, const char *replaced);
+
 char *export_hex(char *to, const void *bytes, size_t size);
 
 /* The payload of an event as JSON: a number, a text, {"hex":"..."} of bytes, of several values

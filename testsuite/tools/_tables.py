@@ -9,6 +9,7 @@ compared:
 """
 import csv
 import json
+import re
 import sqlite3
 import sys
 
@@ -80,10 +81,17 @@ def of_sqlite(path):
             yield line(what, dict(row))
 
 
+def unescaped(text):
+    """What csv writes as \\xNN, since it is not printable."""
+    return re.sub(rb"\\x([0-9A-F]{2})", lambda match: bytes([int(match[1], 16)]),
+                  text.encode()).decode()
+
+
 def of_csv(path):
     with open(path, encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
             if row["what"] in COLUMNS:
+                row = {name: unescaped(text) for name, text in row.items()}
                 row["begin_ns"] = row["ns"]
                 yield line(row["what"], row)
 
