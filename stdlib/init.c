@@ -7,27 +7,18 @@
 #include "lualib.h"
 #include "own_modules.h"
 
-/* `short_name`: NULL, or the name that it has if no other module has it. */
-static void add_own_module(lua_State *L, const char *name, lua_CFunction open,
-                           const char *short_name) {
-  lua_pushcfunction(L, open);
-  lua_setfield(L, -2, name);
-  if (short_name == NULL)
-    return;
-  lua_pushstring(L, name);
-  lua_setfield(L, -2, short_name);
-}
-
+/* Into package.preload, from which a host can remove them (own_modules.h). */
 static void add_own_modules(lua_State *L) {
-  luaL_getsubtable(L, LUA_REGISTRYINDEX, OWN_MODULES_KEY);
-  add_own_module(L, OWN_MODULES_PREFIX "domain", luaopen_domain, "domain");
-  add_own_module(L, OWN_MODULES_PREFIX "eventring", luaopen_eventring, "eventring");
-  add_own_module(L, OWN_MODULES_PREFIX "retain", luaopen_retain, NULL);
-  add_own_module(L, OWN_MODULES_PREFIX "memprof", luaopen_memprof, "memprof");
-#ifdef HAVE_FFI
-  add_own_module(L, OWN_MODULES_PREFIX "ffi", luaopen_ffi, "ffi");
-#endif
-  add_own_module(L, OWN_MODULES_PREFIX "profile", luaopen_profile, "profile");
+  static const luaL_Reg modules[] = {
+#define MODULE(name, has_short_name) {OWN_MODULES_PREFIX #name, luaopen_##name},
+    OWN_MODULES(MODULE)
+#undef MODULE
+  };
+  luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
+  for (size_t i = 0; i < sizeof modules / sizeof modules[0]; i++) {
+    lua_pushcfunction(L, modules[i].func);
+    lua_setfield(L, -2, modules[i].name);
+  }
   lua_pop(L, 1);
 }
 

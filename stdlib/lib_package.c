@@ -220,8 +220,8 @@ static void push_name(lua_State *L, const char *name) {
     lua_pushstring(L, name);
 }
 
-/* The loader of a module of this program. Upvalues: its long name, the function that opens
- * it. Loads it once, whichever name it is required by. */
+/* The loader of a module of this program by its short name. Upvalues: its long name, the
+ * function that opens it. Loads it once, whichever name it is required by. */
 static int load_own_module(lua_State *L) {
   const char *name = lua_tostring(L, lua_upvalueindex(1));
   luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
@@ -237,36 +237,47 @@ static int load_own_module(lua_State *L) {
   return 1;
 }
 
-/* Looks for a module of this program by either name. Its extra value is its long name. */
+/* Pushes what package.preload, which a program may have replaced, has for the name on top. */
+static int push_preloaded(lua_State *L) {
+  api_push_value(L, table_get_str(as_table(&L->domain->registry), L->domain->names[NAME_PRELOAD]));
+  lua_insert(L, -2);
+  return lua_gettable(L, -2);
+}
+
+static int is_short_name(const char *name) {
+  static const struct { const char *name; int is_short; } modules[] = {
+#define MODULE(name, has_short_name) {#name, has_short_name},
+    OWN_MODULES(MODULE)
+#undef MODULE
+  };
+  for (size_t i = 0; i < sizeof modules / sizeof modules[0]; i++)
+    if (modules[i].is_short && strcmp(modules[i].name, name) == 0)
+      return 1;
+  return 0;
+}
+
+/* Looks for a module of this program by its short name, among those that are preloaded by
+ * their long ones. Its extra value is the long name. */
 static int search_own_module(lua_State *L, const char *name) {
-  luaL_getsubtable(L, LUA_REGISTRYINDEX, OWN_MODULES_KEY);
-  lua_getfield(L, -1, name);
-  if (lua_type(L, -1) == LUA_TSTRING) { /* a short name: the long one */
-    lua_pushvalue(L, -1);
-    lua_gettable(L, -3);
-  } else {
-    lua_pushstring(L, name);
-    lua_insert(L, -2);
-  }
-  if (!lua_isfunction(L, -1))
+  if (!is_short_name(name))
     return 0;
-  lua_pushvalue(L, -2); /* long name, function, long name, function */
-  lua_pushvalue(L, -2);
+  const char *long_name = lua_pushfstring(L, OWN_MODULES_PREFIX "%s", name);
+  lua_pushvalue(L, -1);
+  if (push_preloaded(L) != LUA_TFUNCTION)
+    return 0;
+  lua_pushstring(L, long_name);
+  lua_insert(L, -2);
   native_name_set(load_own_module, "load_own_module");
   lua_pushcclosure(L, load_own_module, 2);
-  lua_pushvalue(L, -3);
+  lua_pushstring(L, long_name);
   return 2;
 }
 
 static int search_preload(lua_State *L) {
   const char *name = luaL_checkstring(L, 1);
-  api_push_value(L, table_get_str(as_table(&L->domain->registry), L->domain->names[NAME_PRELOAD]));
   push_name(L, name);
-  if (lua_gettable(L, -2) != LUA_TNIL)
+  if (push_preloaded(L) != LUA_TNIL)
     return 1 + result_name(L, NAME_PRELOAD_MARK);
-  if (strncmp(name, OWN_MODULES_PREFIX, strlen(OWN_MODULES_PREFIX)) == 0 &&
-      search_own_module(L, name) > 0)
-    return 2;
   lua_pushfstring(L, "no field package.preload['%s']", name);
   return 1;
 }
@@ -463,12 +474,13 @@ static void push_path_with_default(lua_State *L, const char *path,
 }
 
 /* Sets a path of the package table, on top, from the environment: from the
- * variable of this version, else from the general one. */
+ * variable of this version, else from the general one. In a program with
+ * privileges of its own, whoever started it does not choose what it loads. */
 static void set_path(lua_State *L, const char *field, const char *versioned,
                      const char *general, const char *default_path) {
-  const char *path = getenv(versioned);
+  const char *path = secure_getenv(versioned);
   if (path == NULL)
-    path = getenv(general);
+    path = secure_getenv(general);
   if (path == NULL || ignores_environment(L))
     lua_pushstring(L, default_path);
   else

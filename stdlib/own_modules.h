@@ -1,14 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /* own_modules.h - the modules that are part of this program.
  *
- * luaL_openlibs lists them in a table of the registry, from which `require` loads them
- * (lib_package.c): the long name of each, "saros.ffi", with the function that opens it; a
- * short name, "ffi", with the long one. A new module has a long name only.
+ * luaL_openlibs puts the function that opens each into package.preload, under its long name
+ * ("saros.ffi"). Some have a short name ("ffi") as well, for which the last searcher of `require`
+ * looks up the long one there (lib_package.c). So what a host removes from package.preload is
+ * gone under both names. A new module has a long name only.
  */
 #ifndef SAROS_STDLIB_OWN_MODULES_H
 #define SAROS_STDLIB_OWN_MODULES_H
 
-#define OWN_MODULES_KEY "_SAROS_MODULES"
 #define OWN_MODULES_PREFIX "saros."
+
+#ifdef HAVE_FFI
+#define OWN_MODULE_FFI(X) X(ffi, 1)
+#else
+#define OWN_MODULE_FFI(X)
+#endif
+#define OWN_MODULES(X) /* X(name, has a short name) */ \
+  X(domain, 1) \
+  X(eventring, 1) \
+  X(retain, 0) \
+  X(memprof, 1) \
+  OWN_MODULE_FFI(X) \
+  X(profile, 1)
 
 #endif

@@ -1,15 +1,27 @@
 -- SPDX-License-Identifier: MIT
--- The modules of saros: their long names are always there, their short ones give way to
--- whatever else has them; package.preload and package.searchers are as in the reference.
+-- The modules of saros: their long names are in package.preload, from which a host can remove
+-- them; their short ones give way to whatever else has them; package.searchers is as in the
+-- reference.
 
 local write = require "_write"
 
-assert(next(package.preload) == nil and #package.searchers == 4)
+assert(#package.searchers == 4)
+local function preloaded()
+  local names = {}
+  for name, open in pairs(package.preload) do
+    assert(type(open) == "function")
+    if name ~= "saros.ffi" then names[#names + 1] = name end -- when built with libffi
+  end
+  table.sort(names)
+  return table.concat(names, " ")
+end
+local all = "saros.domain saros.eventring saros.memprof saros.profile saros.retain"
+assert(preloaded() == all)
 package.path, package.cpath = "./?.lua", "./?.so"
 
 -- both names are one module, whichever comes first; each is loaded once
 local domain, where = require "saros.domain"
-assert(type(domain.spawn) == "function" and where == "saros.domain")
+assert(type(domain.spawn) == "function" and where == ":preload:")
 assert(package.loaded["saros.domain"] == domain and package.loaded.domain == nil)
 assert(require "domain" == domain and package.loaded.domain == domain)
 local eventring
@@ -51,9 +63,10 @@ assert(type(require "saros.domain") == "table")
 assert(os.remove "saros/domain.lua")
 -- but a program can replace it on purpose
 forget "saros.domain"
+local open = package.preload["saros.domain"]
 package.preload["saros.domain"] = function() return "replaced" end
 assert(require "saros.domain" == "replaced")
-package.preload["saros.domain"] = nil
+package.preload["saros.domain"] = open
 forget "saros.domain"
 
 -- hidden from a package that would take it for LuaJIT's
@@ -68,12 +81,33 @@ assert(extra == "saros.domain" and loader("domain", extra) == require "saros.dom
 assert(loader() == require "saros.domain")
 assert(select("#", package.searchers[4]("nothing")) == 0)
 loader, extra = package.searchers[1]("saros.domain")
-assert(extra == "saros.domain" and loader() == require "saros.domain")
+assert(extra == ":preload:" and loader == open and loader("saros.domain").spawn)
 assert(package.searchers[1]("domain") == "no field package.preload['domain']")
 forget "domain"
 local last = table.remove(package.searchers)
 assert(not pcall(require, "domain") and require "saros.domain")
 table.insert(package.searchers, last)
+
+-- what a host removes is gone under both names, also for the loaders of a sandbox that it
+-- leaves some searchers
+local sandbox = {}
+for name in pairs(package.preload) do
+  local short = name:match "^saros%.(.*)"
+  sandbox[name], package.preload[name] = package.preload[name], nil
+  forget(name) forget(short)
+  assert(not pcall(require, name) and not pcall(require, short), name)
+  for _, search in ipairs(package.searchers) do
+    local long_loader, short_loader = search(name), search(short)
+    assert(type(long_loader) ~= "function" and type(short_loader) ~= "function")
+  end
+end
+for name, open in pairs(sandbox) do package.preload[name] = open end
+assert(preloaded() == all)
+local replacement = {["saros.domain"] = function() return "unheard" end}
+local before = package.preload
+package.preload = replacement -- which `require` does not ask, as in the reference
+assert(require "saros.domain" ~= "unheard")
+package.preload = before
 
 -- what is not found: the message of the reference
 local ok, message = pcall(require, "saros.nothing")
@@ -94,7 +128,8 @@ module 'nothing' not found:
 domain = require "saros.domain"
 write("ffi.lua", "return 'a file'")
 local loaded, short, long, file, searchers = domain.spawn(function()
-  local loaded = package.loaded["saros.eventring"] == nil and next(package.preload) == nil
+  local loaded = package.loaded["saros.eventring"] == nil and
+    package.preload["saros.eventring"] ~= nil
   return loaded, require "domain" == require "saros.domain", require "saros.domain" == domain,
     require "ffi", #package.searchers
 end):join()
