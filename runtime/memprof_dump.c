@@ -4,12 +4,14 @@
  *
  * At the end of a major cycle of any domain, and at the end of the process, the heap profiles
  * of the recording are read as any reader does it, and what is alive is written as folded
- * stacks: a line each, outermost frame first, with the bytes. The text goes to a file beside
- * FILE that takes its place when it is whole. No more than a part of the time is spent on
+ * stacks: a line each, outermost frame first, with the bytes. The text goes to a new file beside
+ * FILE, readable by the user alone, that takes its place when it is whole: what others put there,
+ * in a directory where they may write, is neither followed nor written to. No more than a part of the time is spent on
  * this: where cycles follow each other closely, some of them write nothing.
  *
  * What fails is reported once, and the program goes on. */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <pthread.h>
@@ -47,10 +49,17 @@ typedef struct Dump {
   double left_out; /* bytes of stacks beyond MOST_BYTES */
 } Dump;
 
-/* Semicolons separate frames. */
+/* Semicolons separate frames. What is not printable is written as \xNN. */
 static int put_text(FILE *out, const char *text) {
   int n = 0;
-  for (; *text != '\0'; text++, n++) putc(*text == ';' ? ',' : *text, out);
+  for (size_t size = strlen(text); size > 0;) {
+    const struct eventring_character c = eventring_character_at(text, size);
+    char safe[4 * sizeof(uint32_t) + 1];
+    eventring_printable(safe, sizeof safe, text, c.size);
+    if (*text == '\\') strcpy(safe, "\\");
+    n += fprintf(out, "%s", *text == ';' ? "," : safe);
+    text += c.size, size -= c.size;
+  }
   return n;
 }
 
@@ -125,10 +134,12 @@ static const char *own_path(char *buffer, size_t size) {
 static void write_file(void) {
   char own[PATH_MAX + 32], beside[PATH_MAX + 64];
   const char *name = own_path(own, sizeof own);
-  snprintf(beside, sizeof beside, "%s.tmp-%ld", name, (long)getpid());
-  Dump dump = {.out = fopen(beside, "we")};
+  snprintf(beside, sizeof beside, "%s.tmp-XXXXXX", name);
+  int fd = mkostemp(beside, O_CLOEXEC); /* O_EXCL, mode 0600 */
+  Dump dump = {.out = fd >= 0 ? fdopen(fd, "w") : NULL};
   if (dump.out == NULL) {
     complain("write", beside);
+    if (fd >= 0) close(fd), unlink(beside);
     return;
   }
   bool read = put_all(&dump), failed = ferror(dump.out) != 0;

@@ -40,15 +40,15 @@ static bool take(int directory, const char *name, bool dry_run, uint64_t *bytes)
   return gone;
 }
 
-int eventring_remove_parts(const char *directory, bool dry_run,
-                           void (*removed)(void *context, const char *path, uint64_t bytes),
-                           void *context) {
+typedef void removed_part(void *context, const char *path, uint64_t bytes);
+
+/* Closes it. */
+static int remove_in(DIR *open, const char *directory, bool dry_run, removed_part *removed,
+                     void *context) {
   char path[PATH_MAX];
   struct dirent *entry;
   uint64_t bytes;
   int count = 0;
-  DIR *open = directory ? opendir(directory) : NULL;
-  if (!open) return directory ? evr_code_of_errno(errno) : EVENTRING_E_ARGUMENT;
   while ((entry = readdir(open)) != NULL) {
     if (!is_part(entry->d_name) || !take(dirfd(open), entry->d_name, dry_run, &bytes)) continue;
     snprintf(path, sizeof path, "%s/%s", directory, entry->d_name);
@@ -57,4 +57,21 @@ int eventring_remove_parts(const char *directory, bool dry_run,
   }
   closedir(open);
   return count;
+}
+
+int eventring_remove_parts(const char *directory, bool dry_run,
+                           void (*removed)(void *context, const char *path, uint64_t bytes),
+                           void *context) {
+  DIR *open = directory ? opendir(directory) : NULL;
+  if (!open) return directory ? evr_code_of_errno(errno) : EVENTRING_E_ARGUMENT;
+  return remove_in(open, directory, dry_run, removed, context);
+}
+
+int evr_remove_parts(int directory) {
+  int fd = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  DIR *open = fd >= 0 ? fdopendir(fd) : NULL;
+  if (open) return remove_in(open, "", false, NULL, NULL);
+  int status = evr_code_of_errno(errno);
+  if (fd >= 0) close(fd);
+  return status;
 }

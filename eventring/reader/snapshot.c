@@ -34,8 +34,10 @@ struct copy {
   uint64_t batch_offset;
   unsigned batch_count; /* ... their number */
   int fd;
-  const char *path;
+  int directory;     /* that the names are in, or AT_FDCWD */
+  const char *name;
   const char *final; /* the name that it gets when it is complete; NULL: it has it */
+  const char *path;  /* for messages */
   uint64_t *tables; /* domain and run table of the copy */
   struct evr_places places[EVENTRING_RINGS]; /* of the domain being copied */
   struct eventring_error *error;
@@ -259,15 +261,16 @@ static int lock_part(const struct copy *copy) {
 
 /* It is complete. */
 static int name_finally(const struct copy *copy) {
-  int error = evr_rename_new(AT_FDCWD, copy->path, copy->final);
+  int error = evr_rename_new(copy->directory, copy->name, copy->final);
   if (error == 0) return EVENTRING_OK;
   return evr_fail(copy->error, error == EEXIST ? EVENTRING_E_EXISTS : evr_code_of_errno(error),
-                  error, "cannot name a copy %.300s", copy->final);
+                  error, "cannot name a copy %.300s", copy->path);
 }
 
 static int write_snapshot(struct copy *copy) {
   const char *path = copy->path;
-  copy->fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  copy->fd = openat(copy->directory, copy->name,
+                    O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (copy->fd < 0)
     return evr_fail(copy->error, evr_code_of_errno(errno), errno, "cannot create %.300s",
                     path);
@@ -277,7 +280,7 @@ static int write_snapshot(struct copy *copy) {
   if (close(copy->fd) != 0 && status == EVENTRING_OK)
     status = evr_fail(copy->error, evr_code_of_errno(errno), errno, "cannot write %.300s",
                       path);
-  if (status != EVENTRING_OK) unlink(path);
+  if (status != EVENTRING_OK) unlinkat(copy->directory, copy->name, 0);
   return status;
 }
 
@@ -294,11 +297,10 @@ static void free_rooms(struct copy *copy) {
   free(copy->tables);
 }
 
-static int copy_cursor(eventring_cursor *c, const char *path, const char *final,
-                       struct eventring_error *error) {
+static int copy_cursor(eventring_cursor *c, struct copy copy, struct eventring_error *error) {
   struct eventring_error own;
-  struct copy copy = {.meta = &c->meta, .path = path, .final = final,
-                      .error = error ? error : &own};
+  copy.meta = &c->meta;
+  copy.error = error ? error : &own;
   if (!make_rooms(&copy)) {
     free_rooms(&copy);
     return evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory for a copy");
@@ -312,13 +314,16 @@ static int copy_cursor(eventring_cursor *c, const char *path, const char *final,
 int eventring_snapshot(eventring_cursor *c, const char *path,
                        struct eventring_error *error) {
   if (!c || !path) return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "no cursor or path");
-  return copy_cursor(c, path, NULL, error);
+  return copy_cursor(c, (struct copy){.directory = AT_FDCWD, .name = path, .path = path}, error);
 }
 
-int evr_snapshot_part(eventring_cursor *c, const char *path, struct eventring_error *error) {
-  char part[PATH_MAX];
-  int size = snprintf(part, sizeof part, "%s" EVR_PART_SUFFIX, path);
+int evr_snapshot_part(eventring_cursor *c, int directory, const char *path,
+                      struct eventring_error *error) {
+  char part[NAME_MAX + 1];
+  const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+  int size = snprintf(part, sizeof part, "%s" EVR_PART_SUFFIX, name);
   if (size >= (int)sizeof part)
-    return evr_fail(error, EVENTRING_E_NAME, 0, "%.300s: too long a path", path);
-  return copy_cursor(c, part, path, error);
+    return evr_fail(error, EVENTRING_E_NAME, 0, "%.300s: too long a name", path);
+  return copy_cursor(c, (struct copy){.directory = directory, .name = part, .final = name,
+                                      .path = path}, error);
 }

@@ -23,6 +23,7 @@
 #include "class_list.h"
 #include "options.h"
 #include "follow.h"
+#include "heap_export.h"
 #include "tally_print.h"
 #include "time_window.h"
 
@@ -68,21 +69,6 @@ static int read_words(const struct command *self, int count, char **words,
   return status >= 0 ? status : require_targets(self, operands);
 }
 
-/* The file is made before reading begins: an hour of watching is not to end in
-   "permission denied". */
-static FILE *open_output(const char *path) {
-  FILE *out = path ? fopen(path, "we") : stdout;
-  if (!out) complain("cannot write %s: %s", path, strerror(errno));
-  return out;
-}
-
-static int close_output(FILE *out, const char *path) {
-  if (out == stdout) return STATUS_OK;
-  bool failed = ferror(out) != 0;
-  if (fclose(out) != 0) failed = true;
-  if (failed) complain("cannot write %s: %s", path, strerror(errno));
-  return failed ? STATUS_WRONG : STATUS_OK;
-}
 
 /* ---- Watching ------------------------------------------------------------- */
 
@@ -325,11 +311,13 @@ int command_stats(const struct command *self, int count, char **words) {
   struct operands operands;
   int status = read_words(self, count, words, &options, &operands);
   if (status >= 0) return status;
-  FILE *out = open_output(options.output);
+  /* The file is made before reading begins: an hour of watching is not to end in
+     "permission denied". */
+  FILE *out = output_file_replace(options.output);
   if (!out) return STATUS_WRONG;
   unsigned flags = EVENTRING_OPEN_MERGED | EVENTRING_OPEN_AHEAD |
                    (options.from_now ? EVENTRING_OPEN_NOW : 0);
   status = (operands.command ? stats_of_command : stats_of_all)(&operands, &options, flags, out);
-  int written = close_output(out, options.output);
+  int written = output_file_close(out, options.output);
   return status != STATUS_OK ? status : written;
 }

@@ -247,21 +247,33 @@ void commands_attend(struct commands *c, struct recorder *recorder, struct reade
 
 /* ---- Opening and closing ------------------------------------------------------------ */
 
-static bool open_fifo(struct fifo *fifo, const char *path, size_t size) {
+/* NULL, or why what is written into the FIFO is not obeyed: who made it, or put a link in its
+   place, may write into it. */
+static const char *refuse_fifo(const struct fifo *fifo) {
   struct stat st;
+  if (fifo->fd < 0) return errno == ELOOP ? "it is a symbolic link" : strerror(errno);
+  if (fstat(fifo->fd, &st) != 0) return strerror(errno);
+  if (!S_ISFIFO(st.st_mode)) return "it is no FIFO";
+  if (st.st_uid != geteuid()) return "it is another user's (name one that is not there yet)";
+  return NULL;
+}
+
+static bool open_fifo(struct fifo *fifo, const char *path, size_t size) {
   fifo->path = need_zeroed(size + 1, 1);
   memcpy(fifo->path, path, size);
   fifo->made = mkfifo(fifo->path, 0600) == 0;
   if (fifo->made || errno == EEXIST)
-    fifo->fd = open(fifo->path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
-  if (fifo->fd >= 0 && fstat(fifo->fd, &st) == 0 && S_ISFIFO(st.st_mode)) return true;
-  complain("--command-fifo: cannot open %s: %s", fifo->path,
-           fifo->fd >= 0 ? "it is no FIFO" : strerror(errno));
-  return false;
+    fifo->fd = open(fifo->path, O_RDWR | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+  const char *why = refuse_fifo(fifo);
+  if (why) complain("--command-fifo: cannot open %s: %s", fifo->path, why);
+  return !why;
 }
 
 static void close_fifo(struct fifo *fifo) {
-  if (fifo->made) unlink(fifo->path);
+  struct stat st, named;
+  bool same = fifo->fd >= 0 && fstat(fifo->fd, &st) == 0 && lstat(fifo->path, &named) == 0 &&
+              st.st_dev == named.st_dev && st.st_ino == named.st_ino;
+  if (fifo->made && same) unlink(fifo->path);
   if (fifo->fd >= 0) close(fifo->fd);
   free(fifo->path);
 }

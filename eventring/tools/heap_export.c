@@ -17,18 +17,31 @@
 static sigset_t before; /* the file was opened */
 static struct new_file file;
 
-FILE *output_file_open(const char *path) {
-  if (!path) return stdout;
-  before = signals_hold();
-  int fd = new_file_create(&file, path);
+static FILE *open_with(int create(struct new_file *, const char *), const char *path) {
+  int fd = create(&file, path);
   FILE *out = fd >= 0 ? fdopen(fd, "w") : NULL;
   if (out) return out;
   if (fd >= 0) {
     new_file_drop(&file);
     no_memory();
   }
+  return NULL;
+}
+
+FILE *output_file_open(const char *path) {
+  if (!path) return stdout;
+  before = signals_hold();
+  FILE *out = open_with(new_file_create, path);
+  if (out) return out;
   signals_release(&before);
   return NULL;
+}
+
+FILE *output_file_replace(const char *path) {
+  sigset_t none;
+  sigemptyset(&none);
+  if (path) pthread_sigmask(SIG_BLOCK, &none, &before);
+  return path ? open_with(new_file_replace, path) : stdout;
 }
 
 int output_file_close(FILE *out, const char *path) {

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -31,7 +32,7 @@ static void variable_name(char *name, size_t room, const char *prefix,
 static const char *setting(const char *prefix, const char *suffix) {
   char name[256];
   variable_name(name, sizeof name, prefix, suffix);
-  const char *value = getenv(name);
+  const char *value = secure_getenv(name);
   return value && value[0] ? value : NULL;
 }
 
@@ -55,17 +56,41 @@ void launch_add_classes(const char *prefix, const char *list) {
   free(both);
 }
 
-/* A new directory in `base`; NULL after saying why not. */
-static char *make_directory(const char *base) {
-  char *real = realpath(base, NULL), *name = NULL;
-  if (!real || asprintf(&name, "%s/eventring-XXXXXX", real) < 0 ||
-      !mkdtemp(name)) {
-    complain("cannot make a directory in %s: %s", base, strerror(errno));
-    free(name);
-    name = NULL;
-  }
+/* Of the new directory: where others may rename files, it may be another one by now. */
+static bool is_ours(int fd) {
+  struct stat st;
+  bool ours = fd >= 0 && fstat(fd, &st) == 0 && st.st_uid == geteuid() && !(st.st_mode & 077);
+  if (fd >= 0 && !ours) errno = EPERM;
+  return ours;
+}
+
+/* A new directory in `base`, which is opened, as the new one is. False after saying why not. */
+static bool make_directory(struct launch *launch, const char *base) {
+  char *real = realpath(base, NULL);
+  launch->base_fd = real ? open(real, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+  if (launch->base_fd >= 0 && asprintf(&launch->directory, "%s/eventring-XXXXXX", real) < 0)
+    no_memory();
+  bool made = launch->base_fd >= 0 && mkdtemp(launch->directory);
+  if (made)
+    launch->fd = openat(launch->base_fd, strrchr(launch->directory, '/') + 1,
+                        O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  made = made && is_ours(launch->fd);
+  if (!made) complain("cannot make a directory in %s: %s", base, strerror(errno));
   free(real);
-  return name;
+  return made;
+}
+
+/* The directory itself, if it still has its name. It stays when a file was left in it. */
+static void remove_directory(const struct launch *launch) {
+  const char *name = strrchr(launch->directory, '/') + 1;
+  struct stat ours, named;
+  bool same = fstat(launch->fd, &ours) == 0 &&
+              fstatat(launch->base_fd, name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+              ours.st_dev == named.st_dev && ours.st_ino == named.st_ino;
+  if (!same) complain("left %s: somebody has put something else there", launch->directory);
+  else if (unlinkat(launch->base_fd, name, AT_REMOVEDIR) < 0 && errno != ENOTEMPTY &&
+           errno != EEXIST)
+    complain("cannot remove %s: %s", launch->directory, strerror(errno));
 }
 
 static bool choose_directory(struct launch *launch, const char *prefix) {
@@ -73,12 +98,11 @@ static bool choose_directory(struct launch *launch, const char *prefix) {
   const char *preserve = setting(prefix, "PRESERVE");
   bool keep = preserve && strcmp(preserve, "0") != 0;
   launch->only_bad = preserve && strcmp(preserve, "onerror") == 0;
-  const char *temporary = getenv("TMPDIR");
+  const char *temporary = secure_getenv("TMPDIR");
   const char *base = wanted ? wanted : keep ? "."
                      : temporary && temporary[0] ? temporary : "/tmp";
   if (keep) launch->keep_in = realpath(base, NULL);
-  launch->directory = make_directory(base);
-  return launch->directory != NULL;
+  return make_directory(launch, base);
 }
 
 /* ---- Starting ------------------------------------------------------------ */
@@ -184,18 +208,21 @@ static int spawn(struct launch *launch, char **command, const char *prefix,
 }
 
 static void release(struct launch *launch) {
+  if (launch->base_fd >= 0) close(launch->base_fd);
+  if (launch->fd >= 0) close(launch->fd);
   free(launch->command);
   free(launch->directory);
   free(launch->keep_in);
 }
 
 int launch_start(struct launch *launch, char **command, const char *prefix, bool forks) {
-  *launch = (struct launch){.command = need_copy(command[0]), .forks = forks};
+  *launch = (struct launch){.command = need_copy(command[0]), .forks = forks, .base_fd = -1,
+                            .fd = -1};
   int status = STATUS_WRONG;
   sigset_t signals = signals_hold();
   if (!prefix || choose_directory(launch, prefix)) {
     status = spawn(launch, command, prefix, &signals);
-    if (status >= 0 && prefix) rmdir(launch->directory);
+    if (status >= 0 && prefix) remove_directory(launch);
   }
   signals_release(&signals);
   if (status < 0) return -1;
@@ -205,17 +232,18 @@ int launch_start(struct launch *launch, char **command, const char *prefix, bool
 
 /* ---- Its files ----------------------------------------------------------- */
 
+static bool is_recording(const char *name) {
+  size_t length = strlen(name), suffix = strlen(EVENTRING_SUFFIX);
+  return length > suffix && strcmp(name + length - suffix, EVENTRING_SUFFIX) == 0;
+}
+
 bool each_recording(const char *name, bool (*visit)(void *, const char *), void *context) {
   DIR *directory = opendir(name);
   struct dirent *entry;
   bool found = false;
   char path[PATH_MAX + 256];
-  size_t suffix = strlen(EVENTRING_SUFFIX);
   while (directory && !found && (entry = readdir(directory))) {
-    size_t length = strlen(entry->d_name);
-    if (length <= suffix ||
-        strcmp(entry->d_name + length - suffix, EVENTRING_SUFFIX) != 0)
-      continue;
+    if (!is_recording(entry->d_name)) continue;
     snprintf(path, sizeof path, "%s/%s", name, entry->d_name);
     found = visit(context, path);
   }
@@ -289,47 +317,56 @@ bool launch_reap_all(struct launch *launch) {
 
 enum { MOST_OF_A_NAME = 1000 };
 
-/* Moves a file into a directory, under its own name or else with a number behind it. The
-   new path, or NULL. */
-static char *move_into(const char *directory, const char *path) {
-  const char *name = strrchr(path, '/') + 1;
+/* Moves a file to where preserved ones go, under its own name or else with a number behind it.
+   The new path, or NULL. */
+static char *move_out(const struct launch *launch, const char *name) {
   int stem = (int)(strlen(name) - strlen(EVENTRING_SUFFIX)), error = EEXIST;
   for (int n = 1; error == EEXIST && n < MOST_OF_A_NAME; n++) {
-    char again[16] = "", *target;
+    char again[16] = "", *target, *path;
     if (n > 1) snprintf(again, sizeof again, "-%d", n);
-    if (asprintf(&target, "%s/%.*s%s%s", directory, stem, name, again, EVENTRING_SUFFIX) < 0)
+    if (asprintf(&target, "%.*s%s%s", stem, name, again, EVENTRING_SUFFIX) < 0 ||
+        asprintf(&path, "%s/%s", launch->keep_in, target) < 0)
       no_memory();
-    error = rename_new(path, target);
-    if (error == 0) return target;
+    error = rename_new_at(launch->fd, name, launch->base_fd, target);
     free(target);
+    if (error == 0) return path;
+    free(path);
   }
-  complain("cannot move %s to %s: %s", path, directory, strerror(error));
+  complain("cannot move %s/%s to %s: %s", launch->directory, name, launch->keep_in,
+           strerror(error));
   return NULL;
 }
 
-static void keep(struct launch *launch, const char *path) {
-  char *target = launch->keep_in ? move_into(launch->keep_in, path) : NULL;
-  complain("kept %s", target ? target : path);
+static void keep(struct launch *launch, const char *name) {
+  char *target = launch->keep_in ? move_out(launch, name) : NULL;
+  if (target) complain("kept %s", target);
+  else complain("kept %s/%s", launch->directory, name);
   free(target);
 }
 
-static bool clear_file(void *context, const char *path) {
-  struct launch *launch = context;
+/* Of a file in the open directory. */
+static struct eventring_info info_of(const struct launch *launch, const char *name) {
+  char path[NAME_MAX + 64];
   eventring_cursor *cursor;
   struct eventring_info info = {.liveness = EVENTRING_DEAD};
+  snprintf(path, sizeof path, "/proc/self/fd/%d/%s", launch->fd, name);
   if (eventring_open_path(&cursor, path, 0, NULL) == 0) {
     eventring_cursor_info(cursor, &info);
     eventring_close(cursor);
   }
+  return info;
+}
+
+static void clear_file(struct launch *launch, const char *name) {
+  const struct eventring_info info = info_of(launch, name);
   const struct eva_ending ending = eva_ending_of(&info);
   bool wanted = launch->keep_in && (!launch->only_bad || eva_ended_badly(&ending));
   if (info.liveness == EVENTRING_LIVE)
-    complain("left %s: its process still runs", path);
+    complain("left %s/%s: its process still runs", launch->directory, name);
   else if (wanted || info.liveness == EVENTRING_DEAD)
-    keep(launch, path);
-  else if (unlink(path) < 0)
-    complain("cannot remove %s: %s", path, strerror(errno));
-  return false;
+    keep(launch, name);
+  else if (unlinkat(launch->fd, name, 0) < 0)
+    complain("cannot remove %s/%s: %s", launch->directory, name, strerror(errno));
 }
 
 static int status_of(const struct launch *launch) {
@@ -337,11 +374,23 @@ static int status_of(const struct launch *launch) {
   return BY_SIGNAL + WTERMSIG(launch->status);
 }
 
+static void clear_files(struct launch *launch) {
+  int fd = openat(launch->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  DIR *directory = fd >= 0 ? fdopendir(fd) : NULL;
+  struct dirent *entry;
+  if (!directory) {
+    complain("cannot clear %s: %s", launch->directory, strerror(errno));
+    if (fd >= 0) close(fd);
+    return;
+  }
+  while ((entry = readdir(directory)))
+    if (is_recording(entry->d_name)) clear_file(launch, entry->d_name);
+  closedir(directory);
+}
+
 static void clear_directory(struct launch *launch) {
-  each_recording(launch->directory, clear_file, launch);
-  /* stays when a file was left in it */
-  if (rmdir(launch->directory) < 0 && errno != ENOTEMPTY && errno != EEXIST)
-    complain("cannot remove %s: %s", launch->directory, strerror(errno));
+  clear_files(launch);
+  remove_directory(launch);
 }
 
 int launch_finish(struct launch *launch) {

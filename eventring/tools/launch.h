@@ -27,6 +27,8 @@ struct launch {
   char *command;   /* its name, for messages */
   char *directory; /* the new one, absolute; NULL: started without a prefix */
   char *keep_in;   /* where preserved files go; NULL: they are removed */
+  int base_fd;     /* open: what the new one is in, and preserved files go to */
+  int fd;          /* open: the new one; what has its path later is not cleared */
   bool only_bad;   /* of processes that ended badly */
   bool forks;      /* children that are forked record as well */
   bool ended;

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "new_file.h"
 #include "writer/now.h"
 
 enum {
@@ -364,9 +365,10 @@ static bool open_file(struct output *o, bool *exists) {
   struct stat st;
   o->fd = open(o->path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
   int error = errno;
-  if (o->fd < 0 && error == EEXIST && stat(o->path, &st) == 0 && S_ISCHR(st.st_mode)) {
-    o->fd = open(o->path, O_WRONLY | O_CLOEXEC);
-    error = errno;
+  if (o->fd < 0 && error == EEXIST && (o->fd = special_open(o->path)) < 0) error = errno;
+  else if (error == EEXIST && o->fd >= 0 && (fstat(o->fd, &st) != 0 || !S_ISCHR(st.st_mode))) {
+    close(o->fd); /* a recording is not written in the order of its bytes */
+    o->fd = -1;
   }
   if (o->fd < 0) {
     if (error == EEXIST && exists) *exists = true;
@@ -451,7 +453,10 @@ struct output *output_open(const char *path, const struct recorder_options *opti
 }
 
 void output_discard(struct output *o) {
-  if (o->fd >= 0 && o->regular) unlink(o->path);
+  struct stat st;
+  bool same = o->fd >= 0 && o->regular && lstat(o->path, &st) == 0 && st.st_dev == o->device &&
+              st.st_ino == o->inode;
+  if (same) unlink(o->path);
   output_free(o);
 }
 

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* save.c: makes the copy of a trigger that has fired: a snapshot, with all records. */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "eventring/conditions.h"
+#include "format/directory.h"
 #include "format/error.h"
 #include "reader/parts.h"
 #include "trigger/helper.h"
@@ -23,23 +26,28 @@ static const char *subject_name(enum eventring_subject subject) {
   return names[subject <= EVENTRING_SUBJECT_NAME ? subject : 0];
 }
 
-/* The directory of the recording, or the trigger's, which is made if it is not there. */
-static int find_directory(const struct evr_watch_job *job, const char *recording,
-                          char directory[PATH_MAX], struct eventring_error *error) {
-  struct stat st;
+/* Opens the directory of the recording, or the trigger's, which is made if it is not there. What
+   is made there later is made in what was opened, whatever has the path by then. */
+static int open_directory(const struct evr_watch_job *job, const char *recording,
+                          char directory[PATH_MAX], int *fd, struct eventring_error *error) {
   const char *slash = strrchr(recording, '/');
   size_t size = slash ? (size_t)(slash - recording) : 0;
-  if (!job->directory[0]) snprintf(directory, PATH_MAX, "%.*s/", (int)size, recording);
+  bool own = job->directory[0];
+  if (!own) snprintf(directory, PATH_MAX, "%.*s/", (int)size, recording);
   else snprintf(directory, PATH_MAX, "%s/", job->directory);
-  if (!job->directory[0] || mkdir(directory, 0700) == 0) return EVENTRING_OK;
-  int cause = errno;
-  if (cause == EEXIST && stat(directory, &st) == 0 && S_ISDIR(st.st_mode)) return EVENTRING_OK;
-  return evr_fail(error, EVENTRING_E_DIRECTORY, cause, "cannot make directory %.300s", directory);
+  *fd = evr_open_directory(directory, own);
+  if (*fd >= 0) return EVENTRING_OK;
+  if (errno == ELOOP)
+    return evr_fail(error, EVENTRING_E_PERMISSION, 0,
+                    "%.300s: a symbolic link of another user is on the way", directory);
+  return evr_fail(error, EVENTRING_E_DIRECTORY, errno, "cannot %s directory %.300s",
+                  own ? "make" : "use the", directory);
 }
 
 /* Of the copy: that of the recording without suffix, a number, what has happened. */
 static int name_copy(const struct evr_watch_job *job, const char *recording,
-                     const char *directory, char path[PATH_MAX], struct eventring_error *error) {
+                     const char *directory, int fd, char path[PATH_MAX],
+                     struct eventring_error *error) {
   struct stat st;
   const char *name = strrchr(recording, '/');
   name = name ? name + 1 : recording;
@@ -50,7 +58,7 @@ static int name_copy(const struct evr_watch_job *job, const char *recording,
                           (int)size, name, ++last_number, subject_name(job->subject));
     if (length >= PATH_MAX - (int)sizeof EVR_PART_SUFFIX)
       return evr_fail(error, EVENTRING_E_NAME, 0, "%.300s: too long a path", path);
-  } while (lstat(path, &st) == 0);
+  } while (fstatat(fd, strrchr(path, '/') + 1, &st, AT_SYMLINK_NOFOLLOW) == 0);
   return EVENTRING_OK;
 }
 
@@ -70,15 +78,18 @@ static int copy(const struct evr_watch_job *job, eventring_cursor *cursor, uint6
   char directory[PATH_MAX], path[PATH_MAX];
   struct eventring_info info;
   struct stat st;
-  int status = check_room(job, cursor, &info, error);
-  if (status == EVENTRING_OK) status = find_directory(job, info.path, directory, error);
+  int fd, status = check_room(job, cursor, &info, error);
+  if (status == EVENTRING_OK) status = open_directory(job, info.path, directory, &fd, error);
   if (status != EVENTRING_OK) return status;
-  eventring_remove_parts(directory, false, NULL, NULL); /* else the disk fills with them */
+  evr_remove_parts(fd); /* else the disk fills with them */
   do {
-    status = name_copy(job, info.path, directory, path, error);
-    if (status == EVENTRING_OK) status = evr_snapshot_part(cursor, path, error);
+    status = name_copy(job, info.path, directory, fd, path, error);
+    if (status == EVENTRING_OK) status = evr_snapshot_part(cursor, fd, path, error);
   } while (status == EVENTRING_E_EXISTS);
-  if (status == EVENTRING_OK && stat(path, &st) == 0) *bytes = (uint64_t)st.st_blocks * 512;
+  if (status == EVENTRING_OK &&
+      fstatat(fd, strrchr(path, '/') + 1, &st, AT_SYMLINK_NOFOLLOW) == 0)
+    *bytes = (uint64_t)st.st_blocks * 512;
+  close(fd);
   return status;
 }
 
