@@ -6,7 +6,8 @@
  * key, which is drawn for each saver and kept nowhere, nobody can try out what a text was.
  * Names of definitions are unique: one whose replacement another name has gets the next one.
  *
- * What stays: times, numbers, links, contexts, ids; and names that are known without the
+ * What stays: times, numbers, links, contexts, ids; conditions of triggers, but for the names in
+ * them; and names that are known without the
  * program: definitions of the library (ids below 16), those of its classes other than `user`,
  * with their units, and names of its classes and rings.
  *
@@ -284,6 +285,23 @@ static bool is_vocabulary(const struct format_definition *d) {
           d->event_class != EVENTRING_CLASS_CALLS);
 }
 
+/* The event of a trigger is named by its condition, in which names of the program are in quotes;
+   a name that was too long has no closing one. */
+static bool is_trigger(const struct format_definition *d) {
+  return d->event_class == EVENTRING_CLASS_LIFECYCLE && record_number(d->first) >= LIBRARY_IDS;
+}
+
+static void hide_quoted(const struct saver_strip *strip, char *text, size_t bytes) {
+  for (size_t at = 0, end; at < bytes; at = end + 1) {
+    const char *open = memchr(text + at, '"', bytes - at);
+    if (!open) return;
+    at = end = (size_t)(open - text) + 1;
+    while (end < bytes && text[end] != '"') end += text[end] == '\\' ? 2 : 1;
+    if (end > bytes) end = bytes;
+    replace(strip, text + at, end - at);
+  }
+}
+
 /* Names of functions may say where these are: `NAME (SOURCE:LINE)`, as spans of calls do, or
    <SOURCE:LINE>; a name that was too long has no end. The source goes; equal ones stay equal,
    so that names do. */
@@ -317,6 +335,7 @@ static size_t strip_definition(const eventring_saver *saver, uint64_t *record) {
   memcpy(record, &d, sizeof d);
   if (saver->options.keeps_names && d.event_class == EVENTRING_CLASS_CALLS)
     hide_places(strip, name, d.name_bytes);
+  if (!saver->options.keeps_names && is_trigger(&d)) hide_quoted(strip, name, d.name_bytes);
   if (saver->options.keeps_names || is_vocabulary(&d)) return end;
   replace_name(strip, name, d.name_bytes);
   if (!is_known_unit(unit, d.unit_bytes)) replace(strip, unit, d.unit_bytes);

@@ -27,10 +27,16 @@ for i = 1, 2e5 do t[i % 100] = {i} end
 error("hidden error")
 LUA
 export SAROS_EVENTRING_PRESERVE=1 SAROS_EVENTRING_CLASSES=all
+export SAROS_EVENTRING_TRIGGER='span("hidden span") > 3600s, max=1; span("hidden \"quoted\"") > 3600s, max=1; span("hidden span of a name that is too long for the name of the event of its trigger") > 3600s, max=1'
+export SAROS_PROFILE=calls SAROS_MEMPROF=1e-3
 SAROS_EVENTRING_START=1 SAROS_EVENTRING_NAME=hidden-ring.eventring "$SAROS" hidden-program.lua \
   2>/dev/null
 SAROS_EVENTRING_STREAM=hidden-stream.eventring "$SAROS" hidden-program.lua 2>/dev/null
-unset SAROS_EVENTRING_CLASSES SAROS_EVENTRING_PRESERVE
+unset SAROS_EVENTRING_TRIGGER
+# what a recording has of itself: that of another program, without texts of its own
+SAROS_EVENTRING_TRIGGER='span("?") > 3600s, max=1' SAROS_EVENTRING_NAME=vocabulary.eventring "$SAROS" -e 'local t = {}
+  for i = 1, 2e5 do t[i % 100] = {i} end'
+unset SAROS_EVENTRING_CLASSES SAROS_EVENTRING_PRESERVE SAROS_PROFILE SAROS_MEMPROF
 "$EVENTRING" snapshot -o hidden-saved.eventring hidden-ring.eventring || fail "snapshot"
 record --domains 3 --rounds 300 --extras --open --stray
 mv "$file" producer.eventring
@@ -84,6 +90,32 @@ for file in $files; do
   grep -qa "hidden span\|request" copy.eventring || fail "$file: --keep-names has no names"
   grep -qa "payload\|hidden error" copy.eventring && fail "$file: a payload is left with --keep-names"
 done
+
+# Each text that any command shows of the recordings, if it is in the bytes of the file, is in
+# none of the copy; but for those of the vocabulary.
+texts_of() { # FILE
+  for command in show dump spans stats "profile --top 0" "heap --by line" autopsy memory; do
+    "$EVENTRING" $command --json "$1" 2>/dev/null | jq -r '.. | strings'
+  done | LC_ALL=C awk 'length >= 4' | LC_ALL=C sort -u
+}
+for file in hidden-ring hidden-stream hidden-saved; do
+  rm -f copy.eventring
+  "$EVENTRING" strip -q -o copy.eventring $file.eventring || fail "$file: $?"
+  texts_of $file.eventring >texts.txt
+  left=0 kinds=0
+  while IFS= read -r text; do
+    grep -qaF -- "$text" $file.eventring || continue
+    grep -qaF -- "$text" vocabulary.eventring && continue
+    kinds=$((kinds + 1))
+    grep -qaF -- "$text" copy.eventring && { left=$((left + 1)); fail "$file: left: $text"; }
+    [ $left -lt 10 ] || break
+  done <texts.txt
+  [ $kinds -gt 100 ] || fail "$file: only $kinds texts were looked for"
+done
+rm -f copy.eventring
+"$EVENTRING" strip -q -o copy.eventring hidden-ring.eventring
+conditions() { "$EVENTRING" show --json "$1" | jq -r '.. | strings' | grep '^trigger ' | sed 's/"[^"]*"*/"..."/g'; }
+has "conditions stay" 'trigger span("...") > 3600s' "$(conditions copy.eventring)"
 
 # The processes of a merged one have other names, and their domains are theirs
 rm -f copy.eventring
