@@ -4,7 +4,6 @@
  *
  * A process that has changed its user may not open the file that it has made before, by
  * whatever name: it reads that through the memory of its recording. */
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -68,17 +67,29 @@ int eventring_open_path(eventring_cursor **cursor, const char *path, unsigned fl
   return own ? eventring_open_self(cursor, flags, error) : status;
 }
 
+/* What lies in the current directory does not decide what a number means: somebody else may
+   have put it there. Says how a file of this name is named. */
+static int open_number(eventring_cursor **cursor, const char *number, unsigned flags,
+                       struct eventring_error *error) {
+  struct eventring_error why;
+  struct stat st;
+  errno = 0;
+  long pid = strtol(number, NULL, 10);
+  int status = errno == 0 && pid > 0 && pid <= INT_MAX
+                   ? eventring_open_pid(cursor, (pid_t)pid, flags, &why)
+                   : evr_fail(&why, EVENTRING_E_NOT_FOUND, 0, "no process %.100s", number);
+  if (status == EVENTRING_OK || !error) return status;
+  *error = why;
+  if (lstat(number, &st) == 0)
+    evr_fail(error, status, 0, "%.400s (a number is a process; the file of this name is ./%.100s)",
+             why.text, number);
+  return status;
+}
+
 int eventring_open_any(eventring_cursor **cursor, const char *pid_or_path,
                        unsigned flags, struct eventring_error *error) {
-  char *end;
-  struct stat st;
   if (!cursor || !pid_or_path)
     return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "no pid or path");
-  errno = 0;
-  long pid = strtol(pid_or_path, &end, 10);
-  bool number = isdigit((unsigned char)pid_or_path[0]) && !*end && !errno &&
-                pid > 0 && pid <= INT_MAX;
-  if (number && lstat(pid_or_path, &st) != 0)
-    return eventring_open_pid(cursor, (pid_t)pid, flags, error);
-  return eventring_open_path(cursor, pid_or_path, flags, error);
+  bool is_number = pid_or_path[0] && !pid_or_path[strspn(pid_or_path, "0123456789")];
+  return (is_number ? open_number : eventring_open_path)(cursor, pid_or_path, flags, error);
 }

@@ -389,6 +389,10 @@ struct eventring_config {
   const char *triggers;
   bool answers;           /* the host answers questions of tools (<eventring/question.h>).
                              Default: false */
+  bool closed;            /* other processes change nothing: what they write into the control
+                             page is ignored, and their commands say so. Default: false. (In a
+                             process with privileges that its user does not have, or that is not
+                             dumpable, they can pause and resume and switch classes, no more.) */
 };
 #define EVENTRING_CLASSES_DEFAULT 0
 #define EVENTRING_LEAST_STREAM ((uint64_t)1 << 20)
@@ -741,7 +745,8 @@ enum {
                                   component, which the user has named. Such a cursor
                                   only reads: eventring_cursor_control refuses it */
   EVENTRING_OPEN_BACKWARDS = 16, /* deliver the newest event first, see below */
-  EVENTRING_OPEN_AHEAD = 32 /* read long streams with a second thread, see below */
+  EVENTRING_OPEN_AHEAD = 32, /* read long streams with a second thread, see below */
+  EVENTRING_OPEN_OWN = 64 /* open_path: E_PERMISSION if the file is another user's */
 };
 
 /* A cursor with OPEN_BACKWARDS delivers what is there at its first poll, each ring from its
@@ -795,8 +800,8 @@ int eventring_open_pid(eventring_cursor **cursor, pid_t pid, unsigned flags,
    E_PERMISSION. */
 int eventring_open_path(eventring_cursor **cursor, const char *path,
                         unsigned flags, struct eventring_error *error);
-/* Opens a PID or a FILE, as an argument of a command names it: a number is a pid unless a
-   file of that name exists. */
+/* Opens a PID or a FILE, as an argument of a command names it: digits alone are a pid, whatever
+   files there are (./4711 is a file). */
 int eventring_open_any(eventring_cursor **cursor, const char *pid_or_path,
                        unsigned flags, struct eventring_error *error);
 /* Closes a cursor; NULL is allowed. Returns 0; E_BUSY from within a callback of this

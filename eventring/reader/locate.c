@@ -70,7 +70,13 @@ int evr_open_regular(int directory, const char *name, const char *path, int *fd,
    recording would be found twice. */
 int evr_open_file(const char *path, unsigned flags, int *fd, struct eventring_error *error) {
   int nofollow = flags & EVENTRING_OPEN_FOLLOW ? 0 : O_NOFOLLOW;
-  return check_regular(open(path, READ_ONLY | nofollow), path, fd, error);
+  struct stat st;
+  int status = check_regular(open(path, READ_ONLY | nofollow), path, fd, error);
+  bool checks = status == EVENTRING_OK && flags & EVENTRING_OPEN_OWN;
+  if (!checks || (fstat(*fd, &st) == 0 && st.st_uid == geteuid())) return status;
+  close(*fd);
+  *fd = -1;
+  return evr_fail(error, EVENTRING_E_PERMISSION, 0, "%.300s: another user's file", path);
 }
 
 int evr_open_path(eventring_cursor **cursor, const char *path, unsigned flags,

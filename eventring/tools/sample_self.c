@@ -42,7 +42,7 @@ static bool open_in(eventring_cursor **cursor, pid_t pid, const char *directory)
   struct eventring_info info;
   int size = snprintf(path, sizeof path, "%s/%ld.eventring", directory, (long)pid);
   if (size < 0 || size >= (int)sizeof path ||
-      eventring_open_path(cursor, path, EVENTRING_OPEN_NOW, NULL) != 0)
+      eventring_open_path(cursor, path, EVENTRING_OPEN_NOW | EVENTRING_OPEN_OWN, NULL) != 0)
     return false;
   if (eventring_cursor_info(*cursor, &info) == 0 && info.pid == pid &&
       info.liveness == EVENTRING_LIVE)
@@ -57,7 +57,7 @@ static int open_recording(eventring_cursor **cursor, pid_t pid, const char *why)
   struct eventring_error error;
   int status = eventring_open_pid(cursor, pid, EVENTRING_OPEN_NOW, &error);
   if (status == 0) return 0;
-  const char *prefix = getenv("SAROS_EVENTRING_PREFIX");
+  const char *prefix = secure_getenv("SAROS_EVENTRING_PREFIX");
   if (status == EVENTRING_E_PERMISSION &&
       (open_in(cursor, pid, ".") || (prefix && *prefix && open_in(cursor, pid, prefix))))
     return 0;
