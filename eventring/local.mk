@@ -33,6 +33,7 @@ eventring_sources = \
 	eventring/producer/extents.h eventring/producer/extents.c eventring/producer/records.h \
 	eventring/producer/records.c \
 	eventring/producer/calibration.c eventring/producer/ending.c eventring/producer/gate.c \
+	eventring/producer/outside.h eventring/producer/outside.c \
 	eventring/producer/kept.c eventring/producer/place.c \
 	eventring/producer/stacks.h eventring/producer/stacks.c eventring/producer/heap.h \
 	eventring/producer/heap.c eventring/producer/memory.h eventring/producer/memory.c \

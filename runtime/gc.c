@@ -597,7 +597,7 @@ bool gc_init(Domain *d) {
   gc_pace_set_goals(d);
   gc->trigger = gc->nursery_bytes;
 #ifdef SAROS_DEBUG
-  const char *verify = getenv("SAROS_VERIFY");
+  const char *verify = secure_getenv("SAROS_VERIFY");
   gc->verify = verify != NULL && verify[0] == '1';
 #endif
   return GC_TRY_ROOM(&gc->promoted) && GC_TRY_ROOM(&gc->grey);

@@ -304,7 +304,7 @@ static int start_recording(const struct eventring_config *config,
 static int start_from_env(struct eventring_error *error) {
   struct eventring_config config;
   int status = configure_recording(&config, error);
-  const char *start = getenv(ENVIRONMENT_PREFIX "_START");
+  const char *start = secure_getenv(ENVIRONMENT_PREFIX "_START");
   if (status == 0 && probes_start_asked && (start == NULL || strcmp(start, "0") != 0) &&
       config.start == EVENTRING_START_OFF)
     config.start = EVENTRING_START_ON;

@@ -14,9 +14,9 @@ static _Atomic int paused;
 static _Atomic uint64_t records, failing_record;
 
 static __attribute__((constructor)) void read_environment(void) {
-  const char *n = getenv("SAROS_STRESS_FAIL");
+  const char *n = secure_getenv("SAROS_STRESS_FAIL");
   if (n != NULL) stress_fail(strtoull(n, NULL, 10), false);
-  const char *record = getenv("SAROS_STRESS_RECORDS");
+  const char *record = secure_getenv("SAROS_STRESS_RECORDS");
   if (record != NULL) stress_fail_records(strtoull(record, NULL, 10));
 }
 

@@ -82,7 +82,7 @@ static const char *read_options(char *text, CallProfileOptions *o, bool *calls) 
 }
 
 void call_profile_begin_process(const char *warner) {
-  const char *variable = getenv("SAROS_PROFILE");
+  const char *variable = secure_getenv("SAROS_PROFILE");
   CallProfileOptions read = {0};
   bool calls = false;
   if (variable == NULL || *variable == '\0') return;

@@ -262,7 +262,7 @@ static void forget_after_fork(void) {
 
 /* "1", "0.5", "250ms"; what is wrong is reported once. */
 static void read_period(void) {
-  const char *text = getenv("SAROS_EVENTRING_STACKS");
+  const char *text = secure_getenv("SAROS_EVENTRING_STACKS");
   char *end;
   pthread_atfork(NULL, NULL, forget_after_fork);
   eventring_on_stack(wanted);

@@ -374,10 +374,10 @@ static int run_options(lua_State *L, const CommandLine *line) {
 /* Runs the text or "@file" that the environment gives. */
 static int run_initialization(lua_State *L, const CommandLine *line) {
   const char *chunkname = "=" INIT_VARIABLE LUA_VERSUFFIX;
-  const char *text = getenv(chunkname + 1);
+  const char *text = secure_getenv(chunkname + 1);
   if (text == NULL) {
     chunkname = "=" INIT_VARIABLE;
-    text = getenv(chunkname + 1);
+    text = secure_getenv(chunkname + 1);
   }
   if (text == NULL)
     return LUA_OK;

@@ -239,7 +239,7 @@ static char **complete_line(const char *word, int start, int end) {
 static char *history_file; /* or NULL: nothing is kept */
 
 static void choose_history_file(void) {
-  const char *chosen = getenv("SAROS_HISTORY"), *home = getenv("HOME");
+  const char *chosen = secure_getenv("SAROS_HISTORY"), *home = secure_getenv("HOME");
   if (chosen != NULL)
     history_file = chosen[0] != '\0' ? strdup(chosen) : NULL;
   else if (home == NULL || asprintf(&history_file, "%s/.saros_history", home) < 0)

@@ -106,6 +106,14 @@ static int parse_cpu_time(struct eventring_config *config, const struct variable
   return status;
 }
 
+static int parse_remote(struct eventring_config *config, const struct variable *v,
+                        struct eventring_error *error) {
+  bool is_open = !config->closed;
+  int status = parse_switch(&is_open, v, error);
+  config->closed = !is_open;
+  return status;
+}
+
 static int parse_fork(struct eventring_config *config, const struct variable *v,
                       struct eventring_error *error) {
   return parse_switch(&config->follow_forks, v, error);
@@ -362,7 +370,7 @@ int eventring_config_from_env(struct eventring_config *config,
       {"CLASSES", parse_classes},   {"NAME", parse_name},
       {"KEEP", parse_keep},         {"CPU_TIME", parse_cpu_time},
       {"FORK", parse_fork},         {"STREAM", parse_stream},
-      {"TRIGGER", parse_triggers},
+      {"TRIGGER", parse_triggers},  {"REMOTE", parse_remote},
   };
   struct eventring_config full;
   bool says_start = false;

@@ -6,6 +6,7 @@
 #include "format/guard.h"
 #include "producer/classes.h"
 #include "producer/lock.h"
+#include "producer/outside.h"
 #include "producer/recording.h"
 
 enum { RUNS = 1 }; /* bit 0 of the word `wanted` */
@@ -31,10 +32,12 @@ static void note_switch(struct evr_recording *r, uint64_t before, uint64_t now) 
   evr_records_append_locked(&r->records, FORMAT_SWITCHES, words, sizeof words / 8);
 }
 
-static void check_gate_locked(struct evr_recording *r) {
+/* `own`: this process has changed the word `wanted`. */
+static void check_gate_locked(struct evr_recording *r, bool own) {
   struct format_control *control = evr_control(r);
   uint64_t wanted = __atomic_load_n(&control->wanted, __ATOMIC_RELAXED);
-  if (evr_wanted_valid(wanted, evr_named_classes(r->header.classes)))
+  bool obeyed = own || !r->closed || wanted == r->wanted;
+  if (obeyed && evr_wanted_valid(wanted, evr_named_classes(r->header.classes)))
     __atomic_store_n(&r->wanted, wanted, __ATOMIC_RELAXED);
   else if (evr_control_repair(control, r->clock, wanted, r->wanted))
     __atomic_fetch_add(&evr_status(r)->rejected, 1, __ATOMIC_RELAXED);
@@ -48,9 +51,11 @@ void (*evr_on_triggers)(struct evr_recording *recording);
 
 /* A tool may have set triggers. */
 static void check_triggers(struct evr_recording *r) {
+  bool obeys = evr_outside_obeys(r, FORMAT_WORD_TRIGGERS);
   uint32_t version = __atomic_load_n(&evr_control(r)->triggers_version, __ATOMIC_ACQUIRE);
-  if (version != __atomic_load_n(&r->triggers_seen, __ATOMIC_RELAXED) && evr_on_triggers)
-    evr_on_triggers(r);
+  if (version == __atomic_load_n(&r->triggers_seen, __ATOMIC_RELAXED) || !evr_on_triggers) return;
+  if (obeys) evr_on_triggers(r);
+  else __atomic_store_n(&r->triggers_seen, version, __ATOMIC_RELAXED);
 }
 
 /* The host may have set a handler of SIGBUS of its own. */
@@ -62,6 +67,7 @@ static void renew_guard(struct evr_recording *r) {
                    __ATOMIC_RELAXED);
   evr_guard_renew();
   check_triggers(r);
+  evr_outside_put_back(r);
 }
 
 /* The usual case takes five loads and no lock. */
@@ -74,7 +80,7 @@ void evr_recording_check_gate(struct evr_recording *r) {
                        wanted == __atomic_load_n(&r->wanted, __ATOMIC_RELAXED), 1))
     return;
   evr_lock();
-  check_gate_locked(r);
+  check_gate_locked(r, false);
   evr_unlock();
 }
 
@@ -82,6 +88,6 @@ uint64_t evr_recording_change_gate_locked(struct evr_recording *r,
                                           enum evr_gate_change change, uint64_t classes) {
   uint64_t named = evr_named_classes(r->header.classes);
   uint64_t before = evr_control_change(evr_control(r), r->clock, named, change, classes);
-  check_gate_locked(r);
+  check_gate_locked(r, true);
   return before;
 }

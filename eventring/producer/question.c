@@ -6,6 +6,7 @@
 #include "eventring/question.h"
 
 #include "producer/domains.h"
+#include "producer/outside.h"
 #include "producer/recording.h"
 
 static struct format_control *control_of(const struct evr_domain *d) {
@@ -35,6 +36,12 @@ static void close_if_old(const struct evr_domain *d, struct format_question *q,
                               __ATOMIC_RELAXED);
 }
 
+/* Nobody is answered: hosts are not to come again for this one. */
+static void refuse(struct format_control *control) {
+  __atomic_store_n(&control->question.number, 0, __ATOMIC_SEQ_CST);
+  clear_call(control);
+}
+
 bool eventring_question_open(eventring_domain *domain, struct eventring_question *question) {
   struct evr_domain *d = (struct evr_domain *)domain;
   struct format_control *control = control_of(d);
@@ -47,6 +54,10 @@ bool eventring_question_open(eventring_domain *domain, struct eventring_question
   uint32_t number = __atomic_load_n(&q->number, __ATOMIC_ACQUIRE);
   if (__builtin_expect(number == 0, 1)) {
     if (__builtin_expect(called, 0)) clear_call(control);
+    return false;
+  }
+  if (!evr_outside_obeys(d->recording, FORMAT_WORD_QUESTION)) {
+    refuse(control);
     return false;
   }
   if (__atomic_load_n(&q->answers[d->slot], __ATOMIC_RELAXED) != 0) {

@@ -20,6 +20,7 @@
 #include "format/process.h"
 #include "format/text.h"
 #include "producer/classes.h"
+#include "producer/outside.h"
 #include "producer/ring.h"
 #include "producer/space.h"
 
@@ -263,15 +264,16 @@ void evr_recording_show(struct evr_recording *r, const struct eventring_config *
   evr_recording_open_gate(r, config);
   r->header.checksum = evr_header_checksum(&r->header);
   struct format_status *status = evr_status(r);
-  __atomic_store_n(&evr_control(r)->hold_ns, config->hold_ns, __ATOMIC_RELAXED);
-  uint64_t rate;
-  memcpy(&rate, &config->sample_rate, sizeof rate);
-  __atomic_store_n(&evr_control(r)->sample_rate, rate, __ATOMIC_RELAXED);
+  r->hold_ns = config->hold_ns;
+  memcpy(&r->sample_rate, &config->sample_rate, sizeof r->sample_rate);
+  __atomic_store_n(&evr_control(r)->hold_ns, r->hold_ns, __ATOMIC_RELAXED);
+  __atomic_store_n(&evr_control(r)->sample_rate, r->sample_rate, __ATOMIC_RELAXED);
   uint64_t obeys = OBEYS | (config->has_samples ? OBEYS_SAMPLES : 0) |
                    (config->profiles_calls ? OBEYS_PROFILE : 0) |
                    (config->answers ? OBEYS_QUESTIONS : 0) |
                    (config->writes_stacks ? OBEYS_STACKS : 0);
-  __atomic_store_n(&status->obeys, obeys, __ATOMIC_RELAXED);
+  r->closed = config->closed;
+  evr_outside_begin(r, obeys);
   __atomic_store_n(&status->state, FORMAT_RECORDING, __ATOMIC_RELAXED);
   /* the magic last: until then readers find no recording here */
   struct format_header *h = (struct format_header *)r->front;

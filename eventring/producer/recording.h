@@ -77,6 +77,8 @@ struct evr_recording {
   struct evr_descriptor directory; /* of the file; none in a forked child */
   char name[NAME_MAX + 1]; /* of the file */
   char path[PATH_MAX];
+  bool closed;    /* what others write into the control page is ignored */
+  uint64_t hold_ns, sample_rate; /* of the control page, at the start */
   bool elsewhere; /* not in the directory where the file should be */
   bool in_memory; /* on tmpfs */
   bool locked;    /* the file system has locks */

@@ -76,10 +76,8 @@ static int check_cursor(eventring_cursor *cursor, struct eventring_error *error)
   if (meta->source.packed || evr_metadata_liveness(meta) != EVENTRING_LIVE)
     return evr_fail(error, EVENTRING_E_STATE, 0, "%.300s: no live process records into it",
                     meta->path);
-  if (!(meta->status.obeys >> FORMAT_WORD_QUESTION & 1))
-    return evr_fail(error, EVENTRING_E_STATE, 0, "%.300s: its program answers no questions",
-                    meta->path);
-  return EVENTRING_OK;
+  return evr_control_page_obeys(meta, FORMAT_WORD_QUESTION, "its program answers no questions",
+                                error);
 }
 
 static int act_on(eventring_cursor *cursor, evr_control_page_act *action, struct asking *a,

@@ -21,6 +21,18 @@ int evr_control_page_check(const eventring_cursor *cursor, struct eventring_erro
                   cursor->meta.path);
 }
 
+int evr_control_page_obeys(const struct evr_metadata *meta, enum format_control_word word,
+                           const char *why, struct eventring_error *error) {
+  uint64_t obeys = meta->status.obeys;
+  if (obeys >> word & 1) return EVENTRING_OK;
+  if (!obeys)
+    why = "its process takes no requests from other processes (REMOTE=0 in its settings)";
+  else if (!(obeys & ~(1u << FORMAT_WORD_WANTED)))
+    why = "its process takes no such requests from other processes: it has privileges of its own "
+          "or is not dumpable (it can be paused and resumed, and its classes switched)";
+  return evr_fail(error, EVENTRING_E_STATE, 0, "%.300s: %s", meta->path, why);
+}
+
 static int act_guarded(void *page, evr_control_page_act *action, void *context,
                        struct eventring_error *error) {
   if (!evr_guard_add(page, PAGE_BYTES, PROT_READ | PROT_WRITE, page))

@@ -10,6 +10,10 @@
 /* E_PERMISSION where the file may only be read (locate.c says why); else 0. `cursor` may be
    NULL: E_ARGUMENT. */
 int evr_control_page_check(const eventring_cursor *cursor, struct eventring_error *error);
+/* E_STATE if the process ignores this word; `why`: the words of a message for one that does not
+   know it. */
+int evr_control_page_obeys(const struct evr_metadata *meta, enum format_control_word word,
+                           const char *why, struct eventring_error *error);
 /* What is done with the page. Not 0: why it was not done. */
 typedef int evr_control_page_act(struct format_control *page, void *context);
 /* Maps the page of the very file that the cursor reads, for the moment of the action. In case

@@ -21,6 +21,26 @@ static const enum evr_gate_change changes[] = {
     [EVENTRING_CONTROL_PAUSE] = EVR_PAUSE, [EVENTRING_CONTROL_RESUME] = EVR_RESUME,
     [EVENTRING_CONTROL_ENABLE] = EVR_ADD, [EVENTRING_CONTROL_DISABLE] = EVR_REMOVE};
 
+static const char does_not_sample[] = "its program does not sample allocations";
+
+static int check_obeyed(const struct evr_metadata *meta, enum eventring_control what,
+                        struct eventring_error *error) {
+  switch (what) {
+  case EVENTRING_CONTROL_HOLD:
+    return evr_control_page_obeys(meta, FORMAT_WORD_HOLD, "its rings cannot grow", error);
+  case EVENTRING_CONTROL_SAMPLE:
+    return evr_control_page_obeys(meta, FORMAT_WORD_SAMPLE_RATE, does_not_sample, error);
+  case EVENTRING_CONTROL_PROFILE:
+    return evr_control_page_obeys(meta, FORMAT_WORD_CALL_PROFILE,
+                                  "its process keeps no profiles of calls", error);
+  case EVENTRING_CONTROL_STACKS:
+    return evr_control_page_obeys(meta, FORMAT_WORD_STACKS, "its process writes no stacks", error);
+  default:
+    return evr_control_page_obeys(meta, FORMAT_WORD_WANTED, "its process cannot be controlled",
+                                  error);
+  }
+}
+
 static int check_request(const struct evr_metadata *meta, enum eventring_control what,
                          uint64_t classes, struct eventring_error *error) {
   bool lists = what == EVENTRING_CONTROL_ENABLE || what == EVENTRING_CONTROL_DISABLE;
@@ -39,21 +59,9 @@ static int check_request(const struct evr_metadata *meta, enum eventring_control
   if (evr_metadata_liveness(meta) != EVENTRING_LIVE)
     return evr_fail(error, EVENTRING_E_STATE, 0,
                     "%.300s: no live process records into it", meta->path);
-  if (what == EVENTRING_CONTROL_HOLD && !(meta->status.obeys >> FORMAT_WORD_HOLD & 1))
-    return evr_fail(error, EVENTRING_E_STATE, 0, "%.300s: its rings cannot grow", meta->path);
-  if (what == EVENTRING_CONTROL_SAMPLE &&
-      (!(meta->status.obeys >> FORMAT_WORD_SAMPLE_RATE & 1) ||
-       !meta->header.classes[EVENTRING_CLASS_ALLOC][0]))
-    return evr_fail(error, EVENTRING_E_STATE, 0, "%.300s: its program does not sample "
-                    "allocations", meta->path);
-  if (what == EVENTRING_CONTROL_PROFILE &&
-      !(meta->status.obeys >> FORMAT_WORD_CALL_PROFILE & 1))
-    return evr_fail(error, EVENTRING_E_STATE, 0, "%.300s: its process keeps no profiles of calls",
-                    meta->path);
-  if (what == EVENTRING_CONTROL_STACKS && !(meta->status.obeys >> FORMAT_WORD_STACKS & 1))
-    return evr_fail(error, EVENTRING_E_STATE, 0, "%.300s: its process writes no stacks",
-                    meta->path);
-  return EVENTRING_OK;
+  if (what == EVENTRING_CONTROL_SAMPLE && !meta->header.classes[EVENTRING_CLASS_ALLOC][0])
+    return evr_fail(error, EVENTRING_E_STATE, 0, "%.300s: %s", meta->path, does_not_sample);
+  return check_obeyed(meta, what, error);
 }
 
 /* The rate is there before the class is on: the process reads both. */
@@ -165,9 +173,9 @@ int eventring_cursor_triggers(eventring_cursor *cursor, const char *text, size_t
   if (status >= 0) status = evr_control_page_check(cursor, error);
   if (status == EVENTRING_OK)
     status = check_request(&cursor->meta, EVENTRING_CONTROL_PAUSE, 0, error);
-  if (status == EVENTRING_OK && !(cursor->meta.status.obeys >> FORMAT_WORD_TRIGGERS & 1))
-    status = evr_fail(error, EVENTRING_E_STATE, 0, "%.300s: it has no triggers",
-                      cursor->meta.path);
+  if (status == EVENTRING_OK)
+    status = evr_control_page_obeys(&cursor->meta, FORMAT_WORD_TRIGGERS, "it has no triggers",
+                                    error);
   return status == EVENTRING_OK ? change_of_cursor(cursor, &change, error) : status;
 }
 

@@ -26,9 +26,9 @@ static void take_default(struct places *places, const char *path) {
 
 static void take_defaults(struct places *places) {
   places->directories[places->count++] = ".";
-  take_default(places, getenv("SAROS_EVENTRING_PREFIX"));
+  take_default(places, secure_getenv("SAROS_EVENTRING_PREFIX"));
   places->asked = places->count;
-  take_default(places, getenv("XDG_RUNTIME_DIR"));
+  take_default(places, secure_getenv("XDG_RUNTIME_DIR"));
   take_default(places, "/tmp");
 }
 
