@@ -173,7 +173,7 @@ static int coroutine_died(Run *run, lua_State *co, int status) {
   vm_finish_coroutine(co);
   from->ncalls_nonyieldable = from == run->jump.L ? run->nonyieldable : 0;
   if (waiting->status & CALL_WRAP) raise_from_wrap(from, co, status);
-  TValue *first = vm_result_slot(from);
+  TValue *first = waiting->func;
   set_bool(first, false);
   value_copy(first + 1, co->top - 1);
   from->top = first + 2;

@@ -42,15 +42,9 @@ bool vm_can_resume(lua_State *L, lua_State *co, int nargs) {
   return co->stack_last - co->top > nargs;
 }
 
-TValue *vm_result_slot(const lua_State *L) {
-  const CallInfo *ci = L->ci;
-  if (likely(L->hook_mask == 0)) return ci->func;
-  return ci->func + (ci->status & CALL_WRAP ? 1 : 2);
-}
-
 static TValue *deliver_too_many(lua_State *L, int *total) {
   static const char message[] = "too many results to resume";
-  TValue *first = vm_result_slot(L);
+  TValue *first = L->ci->func;
   if (L->ci->status & CALL_WRAP) error_run(L, message);
   set_bool(first, false);
   set_string(first + 1, string_from_c(L, message));
@@ -62,12 +56,13 @@ TValue *vm_deliver(lua_State *L, TValue *src, int n, int *total) {
   CallInfo *ci = L->ci;
   if (unlikely(n > STACK_LIMIT - (ci->func - L->stack) - EXTRA_STACK))
     return deliver_too_many(L, total);
-  if (unlikely(L->stack_last - ci->func <= n + 3)) {
+  if (unlikely(L->stack_last - ci->func <= n + 1)) {
     L->top = ci->func + 1;
-    stack_grow(L, n + 3);
+    stack_grow(L, n + 1);
   }
-  TValue *first = vm_result_slot(L), *to = first;
+  TValue *first = ci->func, *to = first;
   if (!(ci->status & CALL_WRAP)) (to++)->tag = TAG_TRUE;
+  else if (unlikely(L->hook_mask != 0)) first = ++to; /* hooks find the function */
   for (int j = 0; j < n; j++) value_copy(to + j, src + j);
   *total = (int)(to - first) + n;
   return first;

@@ -12,9 +12,6 @@ String *vm_resume_obstacle(const lua_State *co, int nargs);
 bool vm_can_resume(lua_State *L, lua_State *co, int nargs);
 /* detaches a coroutine that ended, yielded or died from its resumer */
 void vm_finish_coroutine(lua_State *co);
-/* Where the results of L's CALL_RESUME frame go. Hooks find its function below them, and the
- * values where the reference has them. */
-TValue *vm_result_slot(const lua_State *L);
 /* Delivers n values from src as results of L's CALL_RESUME frame: returns the first,
  * *total their number. */
 TValue *vm_deliver(lua_State *L, TValue *src, int n, int *total);

@@ -548,19 +548,6 @@ static COLD CallInfo *push_hooked_pcall(lua_State *L, const Primitive *prim, TVa
   return ci;
 }
 
-/* Where the results of a pcall that caught an error go. Hooks find its function below them,
- * and the values where the reference has them. */
-ALWAYS_INLINE TValue *caught_slot(const lua_State *L, const CallInfo *ci) {
-  return likely(L->hook_mask == 0) ? ci->func : ci->func + 2 * ci->u.c.ctx + 1;
-}
-
-/* The values from `first` to the top go n slots up, for hooks likewise. */
-static COLD TValue *move_results_up(lua_State *L, TValue *first, int n) {
-  for (TValue *from = L->top - 1; from > first; from--) value_copy(from + n, from);
-  L->top += n;
-  return first + n;
-}
-
 /* meta_prepare_arith for an operand k of the prototype, which may have been
  * written on the left (opcodes.def). */
 static NOINLINE TValue *prepare_arith_constant(lua_State *L, int op, const TValue *x,
@@ -1668,7 +1655,6 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
       L->errfunc = ci->u.c.old_errfunc;
       L->npcalls = ci->u2.npcalls;
       first = ci->func + ci->u.c.ctx - 1;
-      if (unlikely(L->hook_mask != 0)) first = move_results_up(L, first, (int)ci->u.c.ctx);
       first->tag = TAG_TRUE;
       n = (int)(L->top - first);
       goto frame_done;
@@ -1726,14 +1712,14 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     }
     L->errfunc = ci->u.c.old_errfunc;
     L->npcalls = ci->u2.npcalls;
-    first = caught_slot(L, ci);
+    first = ci->func;
     value_copy(first + 1, L->top - 1);
     set_bool(first, false);
     L->top = first + 2;
     n = 2;
     stack_shrink(L);
     gc_check_emergency(L);
-    first = L->top - n;
+    first = ci->func;
     goto frame_done;
   }
 

@@ -45,6 +45,7 @@
 #include "execute.h"
 #include "gc_inline.h"
 #include "hook.h"
+#include "primitives.h"
 #include "throw.h"
 
 /* ---- the state ----------------------------------------------------------- */
@@ -216,9 +217,30 @@ void vm_call_entered(lua_State *L) {
   if (unlikely(L->hook_mask != 0)) hook_call(L);
 }
 
+/* A native frame has its results from the slot of its function on. For hooks they go to where
+ * they are in the reference, and the function returns to its slot. (A function of
+ * coroutine.wrap keeps it, see vm_deliver.) */
+static TValue *show_results(lua_State *L, const CallInfo *ci, TValue *first, int n) {
+  int at = 2;
+  PrimitiveId id = PRIM_RESUME;
+  if (ci->status & CALL_PCALL) {
+    at = 2 * (int)ci->u.c.ctx + (first->tag == TAG_TRUE ? -1 : 1);
+    id = ci->u.c.ctx == 1 ? PRIM_PCALL : PRIM_XPCALL;
+  } else if ((ci->status & (CALL_RESUME | CALL_WRAP)) != CALL_RESUME) {
+    return first;
+  }
+  const ptrdiff_t from = first - ci->func;
+  stack_check(L, at);
+  for (int i = n; i-- > 0;) value_copy(ci->func + at + i, ci->func + from + i);
+  set_primitive(ci->func, &vm_primitives[id]);
+  L->top = ci->func + at + n;
+  return ci->func + at;
+}
+
 /* The return event; the caller's line hook goes on from where it was. */
 static NOINLINE TValue *hook_return(lua_State *L, TValue *first, int n) {
   CallInfo *ci = L->ci, *caller = ci->prev;
+  first = show_results(L, ci, first, n);
   const ptrdiff_t off = stack_save(L, first);
   ci->status &= ~(uint32_t)CALL_PCALL; /* it does not catch an error of the hook */
   vm_hook(L, LUA_HOOKRET, -1, (int)(first - ci->func), n);
