@@ -7,6 +7,7 @@ EXCEPTIONS = """
 total     gc_cpu_ns    sum:stats*         null if it is not known of a domain
 recording last_ns      pauses:of:8*       of the events that it has read, those of the runtime
 recording first_ns     pauses:of:8*       the same
+counter-of-domain max  autopsy:memory*    of the newest domain of a slot, elsewhere of all
 heap      *_objects    pprof*             each of its rows is rounded, and many are below one
 event     count        dump               the reasons of collections are events in `stats`
 event-of-domain count  dump               the same
