@@ -6,6 +6,7 @@
 . "$TESTSUITE/_checks.sh"
 seed=${SWITCH_SEED:-1}
 export SWITCH_LOG=$PWD/switches.log
+export TMPDIR=$PWD # where the runner clears what is left when it ends the test
 
 cat >switched <<END
 #!/bin/bash
