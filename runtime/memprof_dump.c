@@ -6,8 +6,8 @@
  * of the recording are read as any reader does it, and what is alive is written as folded
  * stacks: a line each, outermost frame first, with the bytes. The text goes to a new file beside
  * FILE, readable by the user alone, that takes its place when it is whole: what others put there,
- * in a directory where they may write, is neither followed nor written to. No more than a part of the time is spent on
- * this: where cycles follow each other closely, some of them write nothing.
+ * in a directory where they may write, is neither followed nor written to. No more than a part of
+ * the time is spent on this: where cycles follow each other closely, some of them write nothing.
  *
  * What fails is reported once, and the program goes on. */
 #include <errno.h>
