@@ -440,11 +440,8 @@ class Reading:
             if sequence in self.missing:
                 continue
             (_, before, listed), *rest = self.ring.story[sequence]
-            if before != (events or 0):
-                self.items.append({"kind": "lost", "domain": self.ring.slot, "count": before
-                                   - (events or 0), "ring": self.ring_name()})
             if before != events:
-                self.take_over(listed)
+                self.take_over(listed, before - (events or 0))
             events = before
             for what in rest:
                 getattr(self, what[0])(*what[1:])
@@ -456,10 +453,14 @@ class Reading:
     def ring_name(self):
         return RINGS[self.ring.ring] if self.ring.ring < 4 else "ring%d" % self.ring.ring
 
-    def take_over(self, listed):
+    def take_over(self, listed, lost):
+        """What is torn comes before the loss that tears it, what it hides behind it."""
         for span in reversed(self.known[:]):
             if span not in listed:
                 self.tear(span)
+        if lost:
+            self.items.append({"kind": "lost", "domain": self.ring.slot, "count": lost,
+                               "ring": self.ring_name()})
         had = self.known
         self.known = []
         for span in listed:

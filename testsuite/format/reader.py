@@ -1129,15 +1129,14 @@ class Ring:
                            "count": before - self.events_known})
         elif before < self.events_known:
             self.report.damage("domain %d: `before` goes back" % self.place.slot)
-        if self.is_joined:
-            self.items += losses
         if self.is_joined and incarnation != self.incarnation:
             self.begin_incarnation()
         self.incarnation = incarnation
-        if not self.is_joined or before != self.events_known:
-            self.take_over_list(words, base)
         if not self.is_joined: # what is open where reading begins was begun before the loss
+            self.take_over_list(words, base, [])
             self.items += losses
+        elif before != self.events_known:
+            self.take_over_list(words, base, losses)
         self.is_joined = True
         self.events_known = before
         self.context = words[4]
@@ -1148,7 +1147,8 @@ class Ring:
         self.contexts.clear()
         self.hidden = 0
 
-    def take_over_list(self, words, base):
+    def take_over_list(self, words, base, losses):
+        """What is torn comes before the loss that tears it, what it hides behind it."""
         entries = []
         for i in range(words[1] >> 48):
             word, begin, context, suspended = words[8 + 4 * i:12 + 4 * i]
@@ -1159,6 +1159,7 @@ class Ring:
         listed = {entry[:3] for entry in entries}
         self.tear_where(lambda context, span: (span.id, span.begin, context) not in listed,
                         self.last_known())
+        self.items += losses
         had = {(span.id, span.begin, context)
                for context, state in self.contexts.items() for span in state.spans}
         self.contexts.clear()
