@@ -358,9 +358,12 @@ class Steps:
             found.add(one, "name", item["name"])
 
     def within(self, span):
-        """How long steps of its domain went on in a span."""
-        return sum(max(0, min(item["ns"], span["ns"]) - max(item["begin_ns"], span["begin_ns"]))
-                   for item in self.all if item["domain"] == span["domain"])
+        """How long steps of its domain went on in a span, those that have not ended, too."""
+        ended = sum(max(0, min(item["ns"], span["ns"]) - max(item["begin_ns"], span["begin_ns"]))
+                    for item in self.all if item["domain"] == span["domain"])
+        return ended + sum(max(0, span["ns"] - max(item["ns"], span["begin_ns"]))
+                           for (domain, *_), item in self.begun.items()
+                           if domain == span["domain"])
 
 
 def of_items(tool, items, catalogue):
