@@ -407,7 +407,7 @@ def of_items(tool, items, catalogue):
             counted.event(name, domain)
     links.finish()
     steps.facts(counted.all)
-    if not counted.has_lost and len(whole) * len(steps.all) < 1000000:
+    if not counted.has_lost and len(whole) * (len(steps.all) + len(waits.all)) < 1000000:
         for item in whole:
             subject = counted.one_span(catalogue.of_id(item["id"]), item["domain"], {
                 "incarnation": item["incarnation"], "context": item.get("context", 0),
