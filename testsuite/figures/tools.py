@@ -277,6 +277,12 @@ class Nesting:
         known = not item.get("synthetic")
         stack.append([item["ns"], 0 if known and item["depth"] == len(stack) else None])
 
+    def lost(self, domain, ring):
+        """Of spans that are open across a loss it is not known."""
+        for where, stack in self.stacks.items():
+            if where[:2] == (domain, ring):
+                stack[:] = [[ns, None] for ns, _ in stack]
+
     def end(self, item):
         """The own time, or None where it is not known."""
         stack = self.stacks[self.where(item)]
@@ -377,6 +383,7 @@ def of_items(tool, items, catalogue):
             continue
         if kind == "lost":
             counted.loss(domain, item["ring"], item["count"], item["before"])
+            nesting.lost(domain, item["ring"])
             continue
         if not item.get("synthetic") and kind != "open":
             counted.delivered(domain, item["ring"])
