@@ -47,7 +47,7 @@ for command in "list" "dump ./*.eventring" "stats ./*.eventring" "show ./*.event
 done
 for command in "list --json" "dump --json ./*.eventring" "stats --json ./*.eventring"; do
   is "an error: $command" "exit 1 true" "$("$EVENTRING" $command |
-    jq -r 'select(.error_text and (.path // "" | contains("saros-test") | not)) |
+    jq -r 'select(.error_text and (.path // "" | startswith("/") | not)) |
       "\(.end_reason) \(.end_detail) \(.error_text | contains("the end"))"' | tail -1)"
 done
 is "an error: the last line of dump" ended "$("$EVENTRING" dump --json ./*.eventring | tail -1 | jq -r .kind)"
