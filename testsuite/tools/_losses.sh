@@ -29,9 +29,10 @@ LUA
     fail "loss.lua: status $?"
   python3 - <<'PY' || fail "making losses"
 import struct
+# blocks of the ring `user`: how many others there are depends on how long the program took
 data = bytearray(open("whole.eventring", "rb").read())
 blocks = [at for at in range(65536, len(data) - 4095, 4096)
-          if any(data[at:at + 8]) and data[at + 8:at + 10] == b"\1\0"]
+          if any(data[at:at + 8]) and data[at + 8:at + 10] == b"\1\0" and data[at + 12] == 1]
 for i, at in enumerate(blocks[3:-1]):
     if i % 5:
         data[at:at + 4096] = bytes(4096)
