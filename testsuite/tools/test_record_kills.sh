@@ -38,6 +38,7 @@ for ((i = 0; i < KILLS; i++)); do
   SAROS_EVENTRING_WSIZE=18 start --domains 3 --rounds 300000 --pause-us 1
   "$EVENTRING" record -q -o killed.eventring "$pid" &
   recorder=$!
+  for ((n = 0; n < 3000; n++)); do [ -e killed.eventring ] && break; sleep 0.01; done
   sleep 0.$((i * 37 % 40 + 10))
   kill -KILL "$pid"
   wait "$pid" 2>/dev/null
