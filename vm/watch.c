@@ -9,11 +9,11 @@
  *     hooks): one that checks each instruction before it runs. Otherwise: one in which
  *     calls and returns take their general paths, and all else the normal ones.
  *   - these general paths, and calls from C, test it: for watching, vm_call_entered and
- *     vm_call_left are the only way into and out of a call. A pcall
- *     that runs in the loop is reported to hooks like a call of C, as it is one in the
- *     reference; a resume or yield that hooks see is one. One that began before the hook was
- *     set is in the loop, and its end is reported, too. For a watcher all stay in the loop,
- *     so that nothing depends on whether there is one.
+ *     vm_call_left are the only way into and out of a call. Hooks see a pcall, resume or
+ *     yield as a call of C, as in the reference. A pcall stays in the loop all the same; a
+ *     resume or yield under a hook is a C function, unless it began before the hook was set:
+ *     then its end is reported from the loop. For a watcher all of them stay in the loop, so
+ *     that nothing depends on whether there is one.
  *
  * A coroutine that has open spans in the recording is marked in the same word
  * (contexts.c); that changes no table.
