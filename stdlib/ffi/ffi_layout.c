@@ -6,8 +6,10 @@
  * next bit, unless it would then span more units of its type's alignment than the type
  * itself; packed ones do that too. A width of 0 goes on to a multiple of the alignment of its
  * type, also where members are packed. A named bit-field counts with its type's alignment
- * for the struct's; an unnamed one only on arm64. Packed members have alignment 1, `aligned`
- * ones at least what it says.
+ * for the struct's, and, if it fills an aligned unit of 1, 2, 4 or 8 bytes where it comes to
+ * lie, with that unit's, which is larger where a typedef lowers the type's; an unnamed one only
+ * on arm64, and with its type's. Packed members have alignment 1, `aligned` ones at least what
+ * it says.
  *
  * Bits are read and written in a unit of 1, 2, 4 or 8 bytes that lies inside the struct and
  * holds them; a packed field of which no such unit exists, in the 1 to 9 bytes that it is in.
@@ -68,17 +70,19 @@ bool clayout_is_whole(const Field *f, uint64_t at) {
 static void place_bits(Layout *l, Field *f, uint64_t *at) {
   uint64_t start = l->is_union ? 0 : l->bits, boundary = (uint64_t)f->type->align * 8;
   if (l->packed) f->packed = 1;
+  /* as gcc decides it: before the field's own `aligned` moves it */
+  bool is_whole = clayout_is_whole(f, start);
   if (f->bits == 0) {
     start = round_up(start, boundary);
     if (UNNAMED_BITS_ALIGN) raise_align(l, f->type->align);
   } else {
     if (f->align != 0) start = round_up(start, (uint64_t)limited(l, f->align) * 8);
-    if (!f->packed && l->pack == 0 && !clayout_is_whole(f, start) &&
-        spans_too_many(f->type, start, f->bits))
+    if (!f->packed && l->pack == 0 && !is_whole && spans_too_many(f->type, start, f->bits))
       start = round_up(start, boundary);
     if (f->name != NULL || UNNAMED_BITS_ALIGN) {
       raise_align(l, f->packed && l->pack == 0 ? 1 : limited(l, f->type->align));
       raise_align(l, limited(l, f->align));
+      if (is_whole && f->name != NULL) raise_align(l, limited(l, f->bits / 8));
     }
   }
   *at = start;
