@@ -13,8 +13,8 @@
  *   - up to four members of one floating type and nothing else, padding included: in
  *     floating-point registers;
  *   - otherwise up to 16 bytes in general registers, larger ones in memory.
- * On both, a struct without members is not passed at all; on x86-64 one of unnamed bit-fields
- * alone in a register only.
+ * On both, a struct without members is neither passed nor returned; on x86-64 one of unnamed
+ * bit-fields alone is passed in a register only, and never returned.
  */
 #include "ffi_call.h"
 
@@ -63,7 +63,7 @@ typedef enum Class { CLASS_NONE, CLASS_FLOATING, CLASS_X87, CLASS_X87_UP, CLASS_
 
 typedef struct Words {
   Class class[2];
-  bool unaligned; /* a member is not where its type would have it */
+  bool in_memory; /* whatever the classes are */
 } Words;
 
 static Class merge_classes(Class a, Class b) {
@@ -89,7 +89,7 @@ static size_t integer_size(unsigned bits) {
 }
 
 static void classify_integer(Words *words, size_t offset, size_t size) {
-  if (offset % size != 0) words->unaligned = true;
+  if (offset % size != 0) words->in_memory = true;
   note_integer(words, offset, size);
 }
 
@@ -106,42 +106,58 @@ static void classify_bits(Words *words, const Record *r, const Field *f, size_t 
 static void classify_record(Words *words, const Record *r, size_t offset) {
   for (uint32_t i = 0; i < r->nfields; i++) {
     const Field *f = &r->fields[i];
-    if (f->is_const) continue;
+    bool is_flexible = f->type->kind == CKIND_ARRAY && f->type->count == COUNT_UNKNOWN;
+    if (f->is_const || is_flexible) continue;
     if (f->is_bits) classify_bits(words, r, f, offset);
     else classify(words, f->type, offset + f->offset);
   }
 }
 
-/* gcc classifies an array without elements, unless it begins a word, by the element that is
- * not there. */
-static void classify_empty_array(Words *words, const CType *element, size_t offset) {
-  if (offset % 8 == 0) return;
-  Words absent = {{CLASS_NONE, CLASS_NONE}, offset % 8 + element->size > 16};
-  if (!absent.unaligned) classify(&absent, element, offset);
-  words->unaligned |= absent.unaligned;
-  note_word(words, offset / 8, absent.class[offset / 8]);
+/* All elements are what the first one is, although a packed one lies elsewhere in its words. An
+ * array without elements, unless it begins a word, is what the element would be that is not
+ * there. */
+static void classify_array(Words *words, const CType *t, size_t offset) {
+  size_t first = offset / 8, end = (offset + t->size + 7) / 8;
+  if (offset % 8 == 0 && t->size == 0) return;
+  Words element = {{CLASS_NONE, CLASS_NONE}, false};
+  classify(&element, t->element, offset);
+  words->in_memory |= element.in_memory;
+  bool repeats = offset % 8 + t->element->size <= 8;
+  for (size_t word = first; word < end && word < 2; word++)
+    note_word(words, word, element.class[repeats ? first : word]);
 }
 
-static void classify_array(Words *words, const CType *t, size_t offset) {
-  if (t->count == 0) classify_empty_array(words, t->element, offset);
-  size_t n = t->count == COUNT_UNKNOWN ? 0 : t->count;
-  if (n > 16) n = 16; /* beyond what registers hold, more of the same changes nothing */
-  for (size_t i = 0; i < n; i++) classify(words, t->element, offset + i * t->element->size);
+/* More than two words, floating types that do not go together, or the second half of a long
+ * double without the first, put the whole into memory: this is decided of each aggregate before
+ * those around it, in which an integer may hide it. */
+static void classify_aggregate(Words *words, const CType *t, size_t offset) {
+  if (offset % 8 + t->size > 16) {
+    words->in_memory = true;
+    return;
+  }
+  Words own = {{CLASS_NONE, CLASS_NONE}, false};
+  if (t->kind == CKIND_RECORD) classify_record(&own, t->record, offset);
+  else classify_array(&own, t, offset);
+  bool is_torn = own.class[1] == CLASS_X87_UP && own.class[0] != CLASS_X87;
+  words->in_memory |= own.in_memory || is_torn;
+  for (size_t word = 0; word < 2; word++) {
+    words->in_memory |= own.class[word] == CLASS_MEMORY;
+    note_word(words, word, own.class[word]);
+  }
 }
 
 static void classify(Words *words, const CType *t, size_t offset) {
-  if (t->kind == CKIND_RECORD) return classify_record(words, t->record, offset);
-  if (t->kind == CKIND_ARRAY) return classify_array(words, t, offset);
+  if (is_aggregate(t)) return classify_aggregate(words, t, offset);
   if (t->kind != CKIND_FLOAT) return classify_integer(words, offset, t->size);
-  if (offset % t->size != 0) words->unaligned = true;
+  if (offset % t->size != 0) words->in_memory = true;
   bool is_long = t->access == ACCESS_LONG_DOUBLE;
   note_word(words, offset / 8, is_long ? CLASS_X87 : CLASS_FLOATING);
   if (is_long) note_word(words, offset / 8 + 1, CLASS_X87_UP);
 }
 
 static Words words_of(const CType *t) {
-  Words words = {{CLASS_NONE, CLASS_NONE}, t->size > 16};
-  if (t->size <= 16) classify(&words, t, 0);
+  Words words = {{CLASS_NONE, CLASS_NONE}, false};
+  classify(&words, t, 0);
   return words;
 }
 
@@ -150,11 +166,11 @@ static bool fits_registers(const Words *words) {
     if (words->class[i] != CLASS_NONE && words->class[i] != CLASS_FLOATING &&
         words->class[i] != CLASS_INTEGER)
       return false;
-  return !words->unaligned;
+  return !words->in_memory;
 }
 
 static bool is_long_double(const Words *words) {
-  return !words->unaligned && words->class[0] == CLASS_X87 && words->class[1] == CLASS_X87_UP;
+  return !words->in_memory && words->class[0] == CLASS_X87 && words->class[1] == CLASS_X87_UP;
 }
 
 /* libffi passes what has an element larger than the registers in memory; the size is taken
@@ -178,9 +194,23 @@ static ffi_type *describe_record(lua_State *L, const CType *t) {
   return fits_registers(&words) ? by_words(L, t, &words) : in_memory(L, t);
 }
 
+/* Has it no member with a name, at any depth? */
+static bool is_empty(const CType *t) {
+  if (t->kind == CKIND_ARRAY)
+    return t->count == 0 || t->count == COUNT_UNKNOWN || is_empty(t->element);
+  if (t->kind != CKIND_RECORD) return false;
+  for (uint32_t i = 0; i < t->record->nfields; i++) {
+    const Field *f = &t->record->fields[i];
+    bool unnamed_bits = f->is_bits && f->name == NULL;
+    if (!f->is_const && !unnamed_bits && !is_empty(f->type)) return false;
+  }
+  return true;
+}
+
 /* A struct of one long double is returned where a long double is, but libffi does this for
- * the bare type only. */
+ * the bare type only. One without members is not returned at all, whatever its size. */
 static ffi_type *bare_result(const CType *t) {
+  if (is_empty(t)) return &ffi_type_void;
   Words words = words_of(t);
   return is_long_double(&words) ? &ffi_type_longdouble : NULL;
 }
@@ -201,42 +231,46 @@ static bool take_registers(Registers *left, const Words *words) {
   return true;
 }
 
-/* Of a struct whose second word is padding, libffi's callbacks take a register for that word
- * too: where it goes into a register, it is described as its first word alone. */
-static ffi_type *first_word(lua_State *L, const CType *t, ffi_type *whole) {
-  ffi_type *type = repeat_element(L, t, whole->elements[0], 1);
-  type->size = 8;
-  return type;
+/* Describes what goes into registers, of which `left` are left; returns the number of parts.
+ * Two things that libffi does wrong are gone round:
+ *   - of a struct whose second word is padding, its callbacks take a register for that word
+ *     too: it is described as its first word alone;
+ *   - of one whose first word goes into the last general register and whose second one is
+ *     floating, its calls (before 3.4.8) copy both words into what holds the general registers,
+ *     over the first floating one behind it: the words are described as two arguments. */
+static unsigned place_words(const Registers *left, const Words *words, ffi_type *whole,
+                            ffi_type **types) {
+  bool is_torn = left->general == 1 && words->class[0] == CLASS_INTEGER &&
+                 words->class[1] == CLASS_FLOATING;
+  bool is_padded = whole->size > 8 && words->class[1] == CLASS_NONE;
+  types[0] = is_torn || is_padded ? whole->elements[0] : whole;
+  if (is_torn) types[1] = whole->elements[1];
+  return is_torn ? 2 : 1;
 }
 
-/* Has it no member with a name, at any depth? */
-static bool is_empty(const CType *t) {
-  if (t->kind == CKIND_ARRAY)
-    return t->count == 0 || t->count == COUNT_UNKNOWN || is_empty(t->element);
-  if (t->kind != CKIND_RECORD) return false;
-  for (uint32_t i = 0; i < t->record->nfields; i++) {
-    const Field *f = &t->record->fields[i];
-    bool unnamed_bits = f->is_bits && f->name == NULL;
-    if (!f->is_const && !unnamed_bits && !is_empty(f->type)) return false;
-  }
-  return true;
-}
-
-unsigned abi_place(lua_State *L, const CType *function, ffi_type **types, bool *passed) {
+unsigned abi_place(const CType *function, ffi_type *const *whole, ffi_type **types,
+                   uint8_t *parts) {
   const Signature *s = function->signature;
   Registers left = {6, 8};
-  if (function->element->kind == CKIND_RECORD) {
-    Words words = words_of(function->element);
-    if (!fits_registers(&words) && !is_long_double(&words)) left.general--;
+  const CType *result = function->element;
+  if (result->kind == CKIND_RECORD && bare_result(result) == NULL) {
+    Words words = words_of(result);
+    if (!fits_registers(&words)) left.general--;
   }
   unsigned n = 0;
   for (uint32_t i = 0; i < s->nparams; i++) {
     const CType *t = s->params[i];
     Words words = words_of(t);
-    bool padded = t->size > 8 && words.class[1] == CLASS_NONE;
+    Registers before = left;
     bool in_registers = take_registers(&left, &words);
-    passed[i] = t->size > 0 && (in_registers || !is_empty(t));
-    if (passed[i]) types[n++] = in_registers && padded ? first_word(L, t, types[i]) : types[i];
+    parts[i] = 0;
+    if (t->size > 0 && in_registers) {
+      parts[i] = (uint8_t)place_words(&before, &words, whole[i], types + n);
+    } else if (t->size > 0 && !is_empty(t)) {
+      types[n] = whole[i];
+      parts[i] = 1;
+    }
+    n += parts[i];
   }
   return n;
 }
@@ -290,13 +324,13 @@ static ffi_type *bare_result(const CType *t) {
   return NULL;
 }
 
-unsigned abi_place(lua_State *L, const CType *function, ffi_type **types, bool *passed) {
-  (void)L;
+unsigned abi_place(const CType *function, ffi_type *const *whole, ffi_type **types,
+                   uint8_t *parts) {
   const Signature *s = function->signature;
   unsigned n = 0;
   for (uint32_t i = 0; i < s->nparams; i++) {
-    passed[i] = s->params[i]->size > 0;
-    if (passed[i]) types[n++] = types[i];
+    parts[i] = s->params[i]->size > 0;
+    if (parts[i] > 0) types[n++] = whole[i];
   }
   return n;
 }

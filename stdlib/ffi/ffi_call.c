@@ -66,20 +66,21 @@ CallPlan *ccall_plan(lua_State *L, CType *function) {
   if (s->plan != NULL) return s->plan;
   Ffi *ffi = function->ffi;
   CallPlan *plan = ffi_memory(L, ffi, sizeof *plan);
-  plan->passed = ffi_memory(L, ffi, s->nparams + 1);
+  plan->parts = ffi_memory(L, ffi, s->nparams + 1);
   plan->types = ffi_memory(L, ffi, (s->nparams + 1) * sizeof *plan->types);
   plan->offsets = ffi_memory(L, ffi, (s->nparams + 1) * sizeof *plan->offsets);
+  ffi_type *whole[s->nparams + 1];
   for (uint32_t i = 0; i < s->nparams; i++) {
-    plan->types[i] = passed_type(L, s->params[i]);
+    whole[i] = passed_type(L, s->params[i]);
     plan->offsets[i] = take_slot(s->params[i], &plan->size);
   }
-  plan->npassed = abi_place(L, function, plan->types, plan->passed);
+  plan->nparts = abi_place(function, whole, plan->types, plan->parts);
   ffi_type *result = result_type(L, function->element);
-  plan->result_size = function->element->kind == CKIND_VOID ? 0 : (uint32_t)function->element->size;
+  plan->result_size = result == &ffi_type_void ? 0 : (uint32_t)function->element->size;
   ffi_status status =
-      s->variadic ? ffi_prep_cif_var(&plan->cif, FFI_DEFAULT_ABI, plan->npassed, plan->npassed,
+      s->variadic ? ffi_prep_cif_var(&plan->cif, FFI_DEFAULT_ABI, plan->nparts, plan->nparts,
                                      result, plan->types)
-                  : ffi_prep_cif(&plan->cif, FFI_DEFAULT_ABI, plan->npassed, result, plan->types);
+                  : ffi_prep_cif(&plan->cif, FFI_DEFAULT_ABI, plan->nparts, result, plan->types);
   if (status != FFI_OK) not_by_value(L, function, "libffi does not know how to call it");
   s->plan = plan;
   return plan;
@@ -187,8 +188,9 @@ static void convert_arguments(lua_State *L, const Call *call, const CallPlan *pl
     CType *t = s->params[i];
     char *slot = buffer + plan->offsets[i];
     const TValue *o = L->ci->func + 2 + i;
-    *values = slot;
-    values += plan->passed[i];
+    values[0] = slot;
+    if (unlikely(plan->parts[i] == 2)) values[1] = slot + 8;
+    values += plan->parts[i];
     if (t->access == ACCESS_I32 && is_int(o)) {
       int32_t value = (int32_t)o->v.i;
       memcpy(slot, &value, sizeof value);
@@ -228,25 +230,25 @@ static void invoke_function(lua_State *L, const Call *call, ffi_cif *cif, void *
 
 static void call_variadic(lua_State *L, const Call *call, const CallPlan *plan) {
   const Signature *s = call->function->signature;
-  uint32_t n = (uint32_t)call->given, size = plan->size, passed = plan->npassed;
+  uint32_t n = (uint32_t)call->given, size = plan->size, parts = plan->nparts;
   if (n > MAX_ARGUMENTS) luaL_error(L, "too many arguments");
-  ffi_type *types[MAX_ARGUMENTS + 1];
-  void *values[MAX_ARGUMENTS + 1];
+  ffi_type *types[MAX_ARGUMENTS + 2];
+  void *values[MAX_ARGUMENTS + 2];
   char *buffer = alloca(size + (n - s->nparams + 1) * ARGUMENT_ALIGN + ARGUMENT_ALIGN);
   buffer += -(uintptr_t)buffer & (ARGUMENT_ALIGN - 1);
   convert_arguments(L, call, plan, buffer, values);
-  memcpy(types, plan->types, passed * sizeof *types);
+  memcpy(types, plan->types, parts * sizeof *types);
   for (uint32_t i = s->nparams; i < n; i++) {
     CType *t = promoted_type(L, call->function->ffi, argument(L, 2 + (int)i));
     Blame blame = {BLAME_ARGUMENT, (int)i + 1, NULL,
                    call->symbol != NULL ? call->symbol->name->data : NULL};
-    types[passed] = passed_type(L, t);
-    values[passed] = buffer + take_slot(t, &size);
-    convert_store(L, t, values[passed++], argument(L, 2 + (int)i), CONVERT_ARGUMENT, &blame);
+    types[parts] = passed_type(L, t);
+    values[parts] = buffer + take_slot(t, &size);
+    convert_store(L, t, values[parts++], argument(L, 2 + (int)i), CONVERT_ARGUMENT, &blame);
   }
   ffi_cif cif;
   ffi_type *result = result_type(L, call->function->element);
-  if (ffi_prep_cif_var(&cif, FFI_DEFAULT_ABI, plan->npassed, passed, result, types) != FFI_OK)
+  if (ffi_prep_cif_var(&cif, FFI_DEFAULT_ABI, plan->nparts, parts, result, types) != FFI_OK)
     not_by_value(L, call->function, "libffi does not know how to call it");
   invoke_function(L, call, &cif, values);
 }
@@ -288,8 +290,7 @@ static void invoke_function(lua_State *L, const Call *call, ffi_cif *cif, void *
 }
 
 static void call_fixed(lua_State *L, const Call *call, CallPlan *plan) {
-  uint32_t n = call->function->signature->nparams;
-  void *values[n + 1];
+  void *values[plan->nparts + 1];
   char *buffer = alloca(plan->size + ARGUMENT_ALIGN);
   buffer += -(uintptr_t)buffer & (ARGUMENT_ALIGN - 1);
   convert_arguments(L, call, plan, buffer, values);

@@ -11,9 +11,9 @@
 /* Made once for each function type. */
 struct CallPlan {
   ffi_cif cif;
-  bool *passed;        /* which parameters libffi knows of */
+  uint8_t *parts;      /* arguments of libffi's that each parameter is: 0 to 2, words of it if 2 */
   ffi_type **types;    /* of these */
-  uint32_t npassed;
+  uint32_t nparts;     /* of all parameters; at most one more than these */
   uint32_t *offsets;   /* of the arguments in the buffer */
   uint32_t size;       /* of the buffer */
   uint32_t result_size;/* bytes that libffi writes */
@@ -28,8 +28,9 @@ CallPlan *ccall_plan(lua_State *L, CType *function);
 ffi_type *abi_type(lua_State *L, CType *t, const char **why);
 /* The same for the result of a function. */
 ffi_type *abi_result_type(lua_State *L, CType *t, const char **why);
-/* Where the arguments of a function go: sets which of its parameters are passed at all, and
- * leaves the types of these, of those of all parameters; returns their number. */
-unsigned abi_place(lua_State *L, const CType *function, ffi_type **types, bool *passed);
+/* Where the arguments of a function go: sets the parts of each parameter, and the types of all
+ * parts, out of those of whole parameters; returns the number of parts. */
+unsigned abi_place(const CType *function, ffi_type *const *whole, ffi_type **types,
+                   uint8_t *parts);
 
 #endif

@@ -22,6 +22,7 @@
 #include "throw.h"
 #include "probes.h"
 
+#include <alloca.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,17 +49,27 @@ typedef struct Invocation {
 
 static CallPlan *plan_of(const Callback *cb) { return cb->function->signature->plan; }
 
-/* Pushes an argument: an aggregate as a copy of its own; NULL: it is not passed. */
-static void push_argument(lua_State *L, CType *t, void *p) {
-  if (t->kind != CKIND_RECORD) convert_push(L, t, p, NULL);
-  else if (p != NULL) memcpy(cdata_push(L, t, t->size)->address, p, t->size);
-  else memset(cdata_push(L, t, t->size)->address, 0, t->size);
+/* Pushes an argument, of which libffi has so many parts: an aggregate as a copy of its own. */
+static void push_argument(lua_State *L, CType *t, void **parts, unsigned n) {
+  if (t->kind != CKIND_RECORD) {
+    convert_push(L, t, parts[0], NULL);
+    return;
+  }
+  char *copy = cdata_push(L, t, t->size)->address;
+  if (n == 0) memset(copy, 0, t->size);
+  if (n == 1) memcpy(copy, parts[0], t->size);
+  if (n == 2) {
+    memcpy(copy, parts[0], 8);
+    memcpy(copy + 8, parts[1], t->size - 8);
+  }
 }
 
-/* libffi wants small integers as whole words. */
-static void store_result(lua_State *L, CType *t, void *result, const TValue *o) {
+/* libffi wants small integers as whole words, and has no room for what is not returned. */
+static void store_result(lua_State *L, const Callback *cb, void *result, const TValue *o) {
+  CType *t = cb->function->element;
   Blame blame = {BLAME_OTHER, 0, NULL, "result of a callback"};
   if (!is_integer_type(t)) {
+    if (plan_of(cb)->result_size == 0) result = alloca(t->size + 1);
     convert_store(L, t, result, o, CONVERT_ARGUMENT, &blame);
     return;
   }
@@ -78,15 +89,17 @@ static void run_guest(lua_State *L, void *argument) {
   luaL_checkstack(L, (int)s->nparams + LUA_MINSTACK, "callback");
   value_copy(L->top, table_get(cb->ffi->functions, &key));
   L->top++;
-  void **arguments = v->arguments;
-  for (uint32_t i = 0; i < s->nparams; i++)
-    push_argument(L, s->params[i], plan_of(cb)->passed[i] ? *arguments++ : NULL);
+  void **parts = v->arguments;
+  for (uint32_t i = 0; i < s->nparams; i++) {
+    unsigned n = plan_of(cb)->parts[i];
+    push_argument(L, s->params[i], parts, n);
+    parts += n;
+  }
   collect_point(L);
-  CType *result = cb->function->element;
-  bool is_void = result->kind == CKIND_VOID;
+  bool is_void = cb->function->element->kind == CKIND_VOID;
   vm_call_noyield(L, L->top - s->nparams - 1, is_void ? 0 : 1);
   if (is_void) return;
-  store_result(L, result, v->result, L->top - 1);
+  store_result(L, cb, v->result, L->top - 1);
   L->top--;
 }
 

@@ -251,3 +251,42 @@ struct padded call_with_padded(struct padded (*f)(struct padded, int, struct not
   return f((struct padded){1, 2}, 3, (struct nothing){}, (struct padded_int){4}, 5,
            (struct padded){6, 7});
 }
+
+/* ---- structs and their registers ------------------------------------------ */
+
+#ifdef __clang__
+const bool fixture_is_gcc = false;
+#else
+const bool fixture_is_gcc = true;
+#endif
+
+struct half_floating { long n; double x; };
+
+double take_last(double first, long a, long b, long c, long d, long e, struct half_floating last) {
+  return first + 10 * (a + b + c + d + e) + 100 * last.n + 1000 * last.x;
+}
+
+double call_with_last(double (*f)(double, long, long, long, long, long, struct half_floating)) {
+  return f(1, 0, 0, 1, 0, 1, (struct half_floating){3, 4});
+}
+
+union hidden { long pair[2]; union { long n; long double x; } inner; };
+
+long take_hidden(union hidden u, long n) { return u.pair[0] + 10 * u.pair[1] + 100 * n; }
+
+struct __attribute__((packed)) five_bytes { int n; char c; };
+struct two_fives { struct five_bytes of[2]; };
+
+long take_two_fives(struct two_fives t, long n) {
+  return t.of[0].n + 10 * t.of[0].c + 100 * t.of[1].n + 1000 * t.of[1].c + 10000 * n;
+}
+
+struct unnamed { int : 7; } __attribute__((aligned(32)));
+long fixture_noted;
+
+struct unnamed return_unnamed(long n) {
+  fixture_noted = n;
+  return (struct unnamed){};
+}
+
+void call_for_unnamed(struct unnamed (*f)(long)) { f(8); }

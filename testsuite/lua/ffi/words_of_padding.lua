@@ -48,6 +48,9 @@ struct nine_bytes { unsigned a : 7; unsigned long b : 64; } __attribute__((packe
 struct attribute_behind { int a : 20; int b : 14 __attribute__((packed)); };
 typedef short high_short __attribute__((aligned(8)));
 struct whole_bits { char a; high_short b : 8; char c; };
+typedef int low_int __attribute__((aligned(2)));
+struct whole_unit { low_int n : 32; };
+struct part_of_a_unit { low_int n : 31; };
 ]]
 local function hex(p)
   local function digits(c) return ("%02x"):format(c:byte()) end
@@ -65,4 +68,5 @@ nine.b = 0
 assert(nine.a == 0x7f and nine.b == 0)
 assert(hex(ffi.cast("const char (*)[9]", nine)[0]) == "7f" .. ("00"):rep(8))
 assert(ffi.sizeof "struct attribute_behind" == 8)
+assert(ffi.alignof "struct whole_unit" == 4 and ffi.alignof "struct part_of_a_unit" == 2)
 assert(ffi.sizeof "struct whole_bits" == 8 and ffi.offsetof("struct whole_bits", "c") == 2)
