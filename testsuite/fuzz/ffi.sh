@@ -2,10 +2,10 @@
 # Compares module ffi with the C compiler: random structs, arguments and callbacks
 # (ffi_program.lua), a library of 60 structs a seed, and reports how to run again what differed.
 #
-#   testsuite/fuzz/ffi.sh --saros=PROGRAM [--seed=N] [--seconds=60] [--count=N] [--compiler=gcc]
+#   testsuite/fuzz/ffi.sh --saros=PROGRAM [--seed=N] [--seconds=60 | --count=N] [--compiler=gcc]
 #
-# Seeds count up from --seed (default: the time). It ends after a number of seconds or seeds.
-# Exit status 1 when a seed failed, 2 on wrong usage.
+# Seeds count up from --seed (default: the time), for --seconds; with --count, so many are tried,
+# however long that takes. Exit status 1 when a seed failed, 2 on wrong usage.
 # SPDX-License-Identifier: MIT
 
 set -u
@@ -28,7 +28,7 @@ trap 'rm -rf "$directory"' EXIT
 
 first=${seed:-$(date +%s)} ran=0 failed=0
 end=$((SECONDS + seconds))
-while [ $SECONDS -lt $end ] && [ "${count:-$((ran + 1))}" -gt $ran ]; do
+while if [ -n "$count" ]; then [ $ran -lt "$count" ]; else [ $SECONDS -lt $end ]; fi; do
   n=$((first + ran))
   (cd "$directory" && exec timeout $((300 * ${TEST_SLOWNESS:-1})) \
     "$saros" "$here/ffi_program.lua" $n 60 "$compiler") >"$directory/out" 2>&1

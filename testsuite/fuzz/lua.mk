@@ -57,10 +57,10 @@ gc-fuzz: all
 	  --seconds=$(FUZZ_SECONDS) $(if $(SEED),--seed=$(SEED)) $(GC_FUZZ)
 
 # Random structs, arguments and callbacks, of this build and of the C compiler (ffi.sh).
-#   make fuzz-ffi [SEED=n] [FUZZ_SECONDS=n]
+#   make fuzz-ffi [SEED=n] [FUZZ_SECONDS=n] [FUZZ_OPTIONS=--count=n]
 fuzz-ffi: saros
 	@$(SHELL) $(top_srcdir)/testsuite/fuzz/ffi.sh --saros=$(abs_top_builddir)/saros \
-	  --seconds=$(FUZZ_SECONDS) $(if $(SEED),--seed=$(SEED))
+	  --seconds=$(FUZZ_SECONDS) $(if $(SEED),--seed=$(SEED)) $(FUZZ_OPTIONS)
 
 -include $(lua_fuzz_objects:.o=.d)
 
