@@ -25,3 +25,13 @@ AC_LINK_IFELSE([AC_LANG_PROGRAM([], [])],
   [AC_MSG_RESULT([yes]); saros_links=yes], [AC_MSG_RESULT([no]); saros_links=no])
 CFLAGS=$saros_saved_CFLAGS
 AS_IF([test $saros_links = yes], [$2], [$3])])
+
+dnl SAROS_VM_FLAG(FLAG)
+dnl Adds FLAG to VM_OPT_CFLAGS where the compiler has it.
+AC_DEFUN([SAROS_VM_FLAG],
+[AC_MSG_CHECKING([whether $CC has $1])
+saros_saved_CFLAGS=$CFLAGS
+CFLAGS="$CFLAGS -Werror $1"
+AC_COMPILE_IFELSE([AC_LANG_PROGRAM([], [])],
+  [AC_MSG_RESULT([yes]); VM_OPT_CFLAGS="$VM_OPT_CFLAGS $1"], [AC_MSG_RESULT([no])])
+CFLAGS=$saros_saved_CFLAGS])

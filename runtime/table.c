@@ -829,7 +829,8 @@ static bool is_key_or_its_remains(const Node *n, const TValue *key) {
   return n->key_tag == TAG_DEADKEY && is_collected(key) && n->key.gc == key->v.gc;
 }
 
-uint32_t table_position_after(const Table *t, const TValue *key) {
+/* In place: `next` is called often. */
+ALWAYS_INLINE uint32_t position_after(const Table *t, const TValue *key) {
   if (is_nil(key)) return 0;
   if (is_int(key) && (uint64_t)key->v.i - 1 < t->array_size) return (uint32_t)key->v.i;
   const Node *n = main_position(t, key->tag, key->v);
@@ -839,6 +840,8 @@ uint32_t table_position_after(const Table *t, const TValue *key) {
   }
   return t->array_size + (uint32_t)(n - t->node) + 1;
 }
+
+uint32_t table_position_after(const Table *t, const TValue *key) { return position_after(t, key); }
 
 uint32_t table_iterate(const Domain *d, Table *t, uint32_t position, TValue *key, TValue *value) {
   for (; position < t->array_size; position++) {
@@ -860,7 +863,7 @@ uint32_t table_iterate(const Domain *d, Table *t, uint32_t position, TValue *key
 }
 
 bool table_next(lua_State *L, Table *t, TValue *key) {
-  const uint32_t position = table_position_after(t, key);
+  const uint32_t position = position_after(t, key);
   if (position == TABLE_POSITION_UNKNOWN) error_run(L, "invalid key to 'next'");
   return table_iterate(L->domain, t, position, key, key + 1) != 0;
 }

@@ -62,7 +62,7 @@ TValue *vm_deliver(lua_State *L, TValue *src, int n, int *total) {
   }
   TValue *first = ci->func, *to = first;
   if (!(ci->status & CALL_WRAP)) (to++)->tag = TAG_TRUE;
-  else if (unlikely(L->hook_mask != 0)) first = ++to; /* hooks find the function */
+  else first = ++to; /* hooks find the function of the wrap in its slot */
   for (int j = 0; j < n; j++) value_copy(to + j, src + j);
   *total = (int)(to - first) + n;
   return first;

@@ -519,7 +519,7 @@ ALWAYS_INLINE uint32_t pcall_bits(const lua_State *L) {
   return CALL_PCALL | (L->allow_hook ? CALL_ALLOWHOOK : 0);
 }
 
-ALWAYS_INLINE void begin_pcall(lua_State *L, CallInfo *ci) {
+ALWAYS_INLINE void count_pcall(lua_State *L, CallInfo *ci) {
   ci->u2.npcalls = L->npcalls++;
   ci->u.c.old_errfunc = L->errfunc;
 }
@@ -528,14 +528,32 @@ ALWAYS_INLINE void begin_pcall(lua_State *L, CallInfo *ci) {
 static CallInfo *push_pcall(lua_State *L, TValue *func, int nresults, uint32_t status) {
   check_pcalls(L);
   CallInfo *ci = vm_push_native(L, func, nresults, status | pcall_bits(L));
-  begin_pcall(L, ci);
+  count_pcall(L, ci);
   return ci;
 }
 
-/* The same for hooks: until its call is reported, its frame catches no errors. NULL: it has
- * the wrong arguments, or is another primitive. */
-static COLD CallInfo *push_hooked_pcall(lua_State *L, const Primitive *prim, TValue *func,
-                                        int nresults, uint32_t status) {
+/* Both of these begin what a frame protects; they return the function to call. */
+ALWAYS_INLINE TValue *begin_pcall(lua_State *L, CallInfo *ci, TValue *func) {
+  ci->u.c.ctx = 1;
+  L->errfunc = 0;
+  return func + 1;
+}
+
+ALWAYS_INLINE TValue *begin_xpcall(lua_State *L, CallInfo *ci, TValue *func) {
+  TValue swap; /* the function goes above its handler */
+  value_copy(&swap, func + 1);
+  value_copy(func + 1, func + 2);
+  value_copy(func + 2, &swap);
+  ci->u.c.ctx = 2;
+  L->errfunc = stack_save(L, func + 1);
+  return func + 2;
+}
+
+/* A pcall or xpcall of which hooks want to see the call: until that is reported, its frame
+ * catches no errors. Returns the function to call; NULL for wrong arguments, or another
+ * primitive. */
+static COLD TValue *begin_hooked_pcall(lua_State *L, const Primitive *prim, TValue *func,
+                                       int nresults, uint32_t status) {
   const int n = (int)(L->top - func) - 1;
   const bool has_handler = prim->id == PRIM_XPCALL;
   if (prim->id != PRIM_PCALL && !has_handler) return NULL;
@@ -544,8 +562,9 @@ static COLD CallInfo *push_hooked_pcall(lua_State *L, const Primitive *prim, TVa
   CallInfo *ci = vm_push_native(L, func, nresults, status);
   vm_call_entered(L);
   ci->status |= pcall_bits(L);
-  begin_pcall(L, ci);
-  return ci;
+  count_pcall(L, ci);
+  func = ci->func; /* a hook may have moved the stack */
+  return has_handler ? begin_xpcall(L, ci, func) : begin_pcall(L, ci, func);
 }
 
 /* meta_prepare_arith for an operand k of the prototype, which may have been
@@ -655,13 +674,13 @@ ALWAYS_INLINE ptrdiff_t jump_offset(Instruction jump) {
 #define ARITH(b, c, int_op, float_op, if_floats, luaop, prepare) \
   { \
     const TValue *x = (b), *y = (c); \
-    if (likely(is_int(x) && is_int(y))) { int_op; NEXT; } \
-    if (likely(is_float(x) && is_float(y))) { \
-      double nx = x->v.n, ny = y->v.n; \
-      if_floats; float_op; NEXT; \
+    if (likely(is_int(x))) { \
+      if (likely(is_int(y))) { int_op; NEXT; } \
+      if (likely(is_float(y))) { double nx = (double)x->v.i, ny = y->v.n; float_op; NEXT; } \
+    } else if (likely(is_float(x))) { \
+      if (likely(is_float(y))) { double nx = x->v.n, ny = y->v.n; if_floats; float_op; NEXT; } \
+      if (likely(is_int(y))) { double nx = x->v.n, ny = (double)y->v.i; float_op; NEXT; } \
     } \
-    if (is_float(x) && is_int(y)) { double nx = x->v.n, ny = (double)y->v.i; float_op; NEXT; } \
-    if (is_int(x) && is_float(y)) { double nx = (double)x->v.i, ny = y->v.n; float_op; NEXT; } \
     WITH_META(prepare(L, luaop, x, y, RA)); \
     NEXT; \
   }
@@ -1726,33 +1745,24 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
   call_primitive: {
     const Primitive *prim = func->v.prim;
     n = (int)(L->top - func) - 1;
-    if (likely(!(L->instrumented & (INSTRUMENT_HOOKS | INSTRUMENT_SPANS))) ||
-        runs_in_loop(L, run, prim)) switch (prim->id) {
+    if (unlikely(L->instrumented & (INSTRUMENT_HOOKS | INSTRUMENT_SPANS)) &&
+        !runs_in_loop(L, run, prim))
+      goto hooked_primitive;
+    switch (prim->id) {
       case PRIM_PCALL:
         if (n < 1) break;
         ci = push_pcall(L, func, nresults, extra);
-      begin_pcall:
-        ci->u.c.ctx = 1;
-        L->errfunc = 0;
-        func = func + 1;
+        func = begin_pcall(L, ci, func);
         nresults = LUA_MULTRET;
         extra = CALL_SPECIAL;
         goto call_value;
       case PRIM_XPCALL:
         if (n < 2 || !is_function(func + 2)) break;
         ci = push_pcall(L, func, nresults, extra);
-      begin_xpcall: { /* the function goes above its handler */
-        TValue swap;
-        value_copy(&swap, func + 1);
-        value_copy(func + 1, func + 2);
-        value_copy(func + 2, &swap);
-        ci->u.c.ctx = 2;
-        L->errfunc = stack_save(L, func + 1);
-        func = func + 2;
+        func = begin_xpcall(L, ci, func);
         nresults = LUA_MULTRET;
         extra = CALL_SPECIAL;
         goto call_value;
-      }
       case PRIM_RESUME:
         if (n < 1 || !is_thread(func + 1) || !vm_can_resume(L, as_thread(func + 1), n - 1)) break;
         extra |= CALL_RESUME;
@@ -1776,15 +1786,6 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
         goto frame_done;
       }
       default: break;
-    }
-    if (unlikely(L->instrumented & INSTRUMENT_HOOKS)) {
-      const ptrdiff_t off = stack_save(L, func);
-      ci = push_hooked_pcall(L, prim, func, nresults, extra);
-      func = stack_restore(L, off);
-      if (ci != NULL) {
-        if (prim->id == PRIM_PCALL) goto begin_pcall;
-        goto begin_xpcall;
-      }
     }
     n = vm_enter_c(L, func, prim->fallback, nresults, extra);
     goto c_done;
@@ -2172,6 +2173,18 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     dispatch = L->dispatch;
   single_instruction: /* pairs are split: their first instruction runs */
     goto *dispatch_calls[op_base(pc[-1])];
+
+  hooked_primitive: { /* of call_primitive */
+    TValue *called = begin_hooked_pcall(L, func->v.prim, func, nresults, extra);
+    if (called == NULL) {
+      n = vm_enter_c(L, func, func->v.prim->fallback, nresults, extra);
+      goto c_done;
+    }
+    func = called;
+    nresults = LUA_MULTRET;
+    extra = CALL_SPECIAL;
+    goto call_value;
+  }
 
   watched_call: goto call;
   watched_tail_call: goto tail_call;
