@@ -25,7 +25,8 @@ typedef enum PeerStatus { PEER_RUNNING, PEER_DONE, PEER_FAILED } PeerStatus;
 #define ATTENTION_STOP 8u      /* to a host's: another domain ends the program; stand still */
 /* raise "cancelled" from now on at every safepoint: the program ends */
 #define ATTENTION_END 16u
-#define ATTENTION_QUESTION 64u /* a tool asks (vm/question.h); by the domain itself */
+#define ATTENTION_QUESTION 64u /* a tool asks (vm/question.h), or may ask for the end of a profile
+                                  of calls; by the domain itself */
 #define ATTENTION_ASKED (31u | ATTENTION_QUESTION) /* all requests of others */
 /* A note of the domain's own thread: the domain's calls are watched, or were, so code
  * that lets another coroutine run has to note it (vm/watch.h). It shares the word so that

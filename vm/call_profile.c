@@ -231,13 +231,24 @@ static void switch_spans(CallProfile *p, const lua_State *to, bool resumes) {
 
 /* ---- the watcher --------------------------------------------------------- */
 
+/* A domain that mostly sleeps in C code is at no safepoint while the word is raised
+ * (call_profile_process.c). So what is asked of its profile, its end as a rule, is seen at the
+ * next instruction after it has written. */
+static NOINLINE void write_at_call(CallProfile *p) {
+  Domain *d = p->domain;
+  call_profile_write(p, false);
+  if (p->only_spans || d->hooks.interrupt == NULL) return;
+  atomic_fetch_or_explicit(&d->peer->attention, ATTENTION_QUESTION, memory_order_relaxed);
+  d->hooks.interrupt(d->current);
+}
+
 static void enter_function(CallProfile *p, uint32_t number, bool is_open) {
   const uint64_t now = profile_now(p);
   if (unlikely(p->functions->list[number].hidden))
     eventring_calls_enter_hidden(p->calls, number, now);
   else if (unlikely(is_open)) eventring_calls_enter_open(p->calls, number, now);
   else eventring_calls_enter(p->calls, number, now);
-  if (unlikely(now >= p->next_write)) call_profile_write(p, false);
+  if (unlikely(now >= p->next_write)) write_at_call(p);
 }
 
 static void filter(CallProfile *p, uint32_t number) {
@@ -276,7 +287,7 @@ static void entered(CallWatcher *watcher, lua_State *L, const CallInfo *frame, C
   const uint32_t number = find_function(p, L, frame);
   const uint64_t now = likely(!p->cpu) ? eventring_ticks() : cpu_now(p);
   eventring_calls_enter(p->calls, number, now);
-  if (unlikely(now >= p->next_write)) call_profile_write(p, false);
+  if (unlikely(now >= p->next_write)) write_at_call(p);
 }
 
 static NOINLINE void left_odd(CallProfile *p) {

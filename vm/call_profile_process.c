@@ -219,14 +219,10 @@ void call_profile_attach(lua_State *L) {
   Domain *d = L->domain;
   d->hooks.profile_obey = call_profile_obey;
   d->hooks.profile_end = call_profile_detach;
-  if (atomic_load_explicit(&wanted, memory_order_acquire)) {
-    uint32_t *word = (uint32_t *)eventring_calls_word(d->rings);
-    if (word != NULL) say_that_it_runs(word);
-    begin_profiling(d);
-    follow(L);
-  } else {
-    choose_word(d);
-  }
+  obey_control(d); /* the end may be asked for, which no other domain has seen yet */
+  if (atomic_load_explicit(&wanted, memory_order_acquire)) begin_profiling(d);
+  else choose_word(d);
+  follow(L);
   call_profile_check_spans(L);
 }
 

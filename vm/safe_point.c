@@ -31,6 +31,7 @@ void vm_take_up(lua_State *L) {
   Peer *i = L->domain->peer;
   if (atomic_load_explicit(&i->attention, memory_order_relaxed) & ATTENTION_QUESTION) {
     peer_withdraw(i, ATTENTION_QUESTION);
+    if (L->domain->hooks.profile_obey != NULL) L->domain->hooks.profile_obey(L->domain);
     vm_answer_question(L);
   }
   if (L->allow_hook && peer_asked(L->domain->peer) != 0 && !is_handing_over(L)) peer_take_up(L);

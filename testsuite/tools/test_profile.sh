@@ -81,6 +81,37 @@ kill -KILL "$pid"
 wait "$pid" 2>/dev/null
 [ "$(row leaf count endless.eventring)" -ge "$calls" ] || fail "no profile of a killed process"
 
+# What is switched off stays off: a domain that begins before another one has seen that does not
+# switch it on again, and a domain that mostly waits in C sees it, too.
+cat >waits.lua <<'END'
+local domain = require "saros.domain"
+local function leaf() return 1 end
+local input = io.open "input"
+for line in input:lines() do leaf() end
+domain.spawn(function() for i = 1, 100 do (function() return i end)() end end):join()
+io.open("spawned", "w"):close()
+while not io.open "stop" do leaf() os.execute "sleep 0.1" end
+END
+mkfifo input
+SAROS_EVENTRING_START=1 SAROS_EVENTRING_NAME=waits SAROS_EVENTRING_PRESERVE=1 "$SAROS" waits.lua &
+pid=$!
+exec 8>input
+await "$pid"
+total() { "$EVENTRING" profile --json --top 0 waits.eventring | jq -c ".total.$1"; }
+"$EVENTRING" control "$pid" --profile calls || fail "control --profile calls: $?"
+echo line >&8 # it goes on, sees that, and waits in a call again
+until_so eval '"$EVENTRING" profile waits.eventring >/dev/null 2>&1 || { echo line >&8; sleep 0.2; false; }' ||
+  fail "no profile of one that waits"
+"$EVENTRING" control "$pid" --profile off || fail "control --profile off: $?"
+exec 8>&-
+until_so [ -e spawned ] || fail "no domain"
+is "domains with a profile" 1 "$(total domains)"
+is_off() { local before=$(total ns); sleep 1.5; [ "$(total ns)" = "$before" ]; }
+until_so is_off || fail "the profile goes on"
+touch stop
+wait "$pid" || fail "waits.lua: $?"
+is "domains with a profile" 1 "$(total domains)"
+
 # wrong settings: a warning, and the program runs
 has "a wrong word" "SAROS_PROFILE" "$(SAROS_PROFILE=frob "$SAROS" -e 'print(1)' 2>&1)"
 has "a wrong budget" "budget" "$(SAROS_PROFILE=calls,budget=1 "$SAROS" -e 'print(1)' 2>&1)"
