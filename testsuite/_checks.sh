@@ -44,6 +44,17 @@ is_same() {
 # has WHAT TEXT WHOLE: the text occurs in the whole
 has() { [[ $3 == *"$2"* ]] || fail "$1: no '$2' in: $3"; }
 
+# A file that is not there has nothing in it: "no line matches" would hold for the wrong reason.
+# So a grep that cannot read what it is given is a failed check. With -s (a file that another
+# process is about to make) it is not.
+grep() {
+  local status
+  command grep "$@"
+  status=$?
+  [ $status -lt 2 ] || [[ " $* " =~ " -"[a-zA-Z]*s ]] || fail "grep $*: status $status" >&2
+  return $status
+}
+
 # How long what must end is waited for, seconds. Nothing is measured by it: on a machine
 # that stood still for a while, a test takes longer and passes.
 PATIENCE=$((60 * ${TEST_SLOWNESS:-1}))

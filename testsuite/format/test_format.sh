@@ -69,7 +69,7 @@ mkfifo input
 SAROS_EVENTRING_START=1 SAROS_EVENTRING_WSIZE=12 "$shapes" --rounds 150 --wait <input >output &
 pid=$!
 exec 3>input
-until_so grep -q ready output || fail "shapes does not get ready"
+until_so grep -qs ready output || fail "shapes does not get ready"
 "$EVENTRING" snapshot -o running.snapshot "$pid" || fail "snapshot of a running process"
 exec 3>&-
 wait "$pid" || fail "shapes: status $?"

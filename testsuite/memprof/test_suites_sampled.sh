@@ -47,7 +47,7 @@ stdlib/eventring_stream      SAROS_EVENTRING_CLASSES=user       such polls
 ffi/recorded_calls           SAROS_EVENTRING_CLASSES=user       such polls
 stdlib/eventring_io          SAROS_EVENTRING_CLASSES=user       its ring is too small for cycles
 '
-if grep -q -e '-DSAROS_STRESS=1' "$BUILDDIR/Makefile" 2>/dev/null; then
+if grep -qs -e '-DSAROS_STRESS=1' "$BUILDDIR/Makefile"; then
   left_out+=$left_out_in_stress settings+=$settings_in_stress
   export MEMPROF_MOST=${MEMPROF_MOST:-20000}
 fi

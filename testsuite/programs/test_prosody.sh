@@ -85,7 +85,7 @@ watcher=$!
 until_so [ -s dump.txt ] || fail "recorded: the reader does not get attached"
 load >clients.txt 2>&1 &
 driver=$!
-until_so grep -q '"name":"minor' dump.txt || fail "recorded: nothing of the collector"
+until_so grep -qs '"name":"minor' dump.txt || fail "recorded: nothing of the collector"
 has "recorded: control" '"state":"running"' \
   "$("$EVENTRING" control --disable load --status --json "$server" 2>&1 | tr -d ' ')"
 "$EVENTRING" snapshot -o copy.eventring "$server" >/dev/null || fail "recorded: no snapshot"

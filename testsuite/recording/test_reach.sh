@@ -70,7 +70,7 @@ SAROS_EVENTRING_START=1 SAROS_EVENTRING_PRESERVE=1 SAROS_EVENTRING_WSIZE=11 \
   SAROS_EVENTRING_NAME=later "$SAROS" flood.lua 20000 20000 <go >output.txt &
 pid=$!
 exec 3>go
-until_so grep -q ready output.txt || fail "no flood"
+until_so grep -qs ready output.txt || fail "no flood"
 "$EVENTRING" control --hold 1000 $pid || fail "control --hold: $?"
 is "the wish is in the file" 1000000000000 "$("$EVENTRING" show --json $pid | jq .hold_ns)"
 echo >&3

@@ -24,6 +24,11 @@ script 1 "in the background" 'is x 1 2 & wait; finish' "FAILED: x"
 script 1 "has" 'has x q abc' "FAILED: x: no 'q' in: abc"
 script 1 "nothing on both sides" 'is_same x "$(cat /dev/null)" "$(cat /dev/null)"' \
   "nothing was found out"
+script 1 "a file that is not there" 'grep -q x missing && fail "there is an x"; finish' \
+  "FAILED: grep -q x missing: status 2"
+script 1 "nor is there anything in it" 'is x "" "$(grep x missing)"; finish' "FAILED: grep"
+script 0 "one that may not be there yet" 'grep -qs x missing && fail "there is an x"; finish'
+script 0 "no line" 'echo a >file; grep -q x file && fail "there is an x"; finish'
 script 1 "a command that does not exist" 'is_equal x 1 1; finish' "no command 'is_equal'"
 script 1 "a trap of its own" 'trap "echo cleared up" EXIT; is x 1 2; finish' "cleared up"
 script 0 "a trap of its own, and all is well" 'trap "echo cleared up" EXIT' "cleared up"

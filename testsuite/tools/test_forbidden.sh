@@ -36,7 +36,7 @@ run() {
   rm -f out # that of the process before says "ready", too
   as $NOBODY env SAROS_EVENTRING_STACKS=0 "${@:1:$#-1}" "$place/saros" work.lua "${@: -1}" >out 2>err &
   pid=$!
-  until_so grep -q ready out || fail "it does not start: $(cat err)"
+  until_so grep -qs ready out || fail "it does not start: $(cat err)"
 }
 end_run() { kill -KILL $pid; wait $pid 2>/dev/null; pid=; }
 asked() { # USER COMMAND...: that user's eventring fails and says what is expected

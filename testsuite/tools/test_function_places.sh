@@ -23,7 +23,7 @@ END
 run() {
   "$SAROS" "$@" >out.txt 2>err.txt &
   pid=$!
-  until_so grep -q ready out.txt || fail "$1 does not start: $(cat err.txt)"
+  until_so grep -qs ready out.txt || fail "$1 does not start: $(cat err.txt)"
 }
 end_run() { kill -KILL $pid; wait $pid 2>/dev/null; true; }
 # the innermost function, if it is of C

@@ -17,7 +17,7 @@ SAROS_EVENTRING_START=1 SAROS_EVENTRING_NAME=hang "$SAROS" hang.lua <input >outp
 pid=$!
 exec 3>input
 await $pid
-until_so grep -q open output || fail "the span is not open"
+until_so grep -qs open output || fail "the span is not open"
 sleep 0.3
 
 # so_far COMMAND: what it says of the span, ns and whether it lasted at least so long

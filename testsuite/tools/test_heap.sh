@@ -224,7 +224,7 @@ is "a launched program is sampled" 0.0001 "$(query json.txt '.total.rate')"
 : >ready.txt
 HEAP_EVENTRING_START=1 "$HOST" --forever >ready.txt &
 pid=$!
-until_so grep -q ready ready.txt || fail "the host does not begin"
+until_so grep -qs ready ready.txt || fail "the host does not begin"
 "$EVENTRING" heap --json "$pid" >live.json || fail "a live process"
 is "a live process" true "$(query live.json '.total.live_bytes > 0')"
 "$EVENTRING" snapshot -o copy.eventring "$pid" && "$EVENTRING" heap --json copy.eventring >copy.json ||

@@ -12,7 +12,7 @@ for ((i = 0; i < ${KILLS:-6}; i++)); do
   : >ready.txt
   HEAP_EVENTRING_START=1 "$HOST" --forever --rate 0.02 --seed $RANDOM >ready.txt &
   pid=$!
-  until_so grep -q ready ready.txt || fail "the host does not begin"
+  until_so grep -qs ready ready.txt || fail "the host does not begin"
   sleep 0.0$((RANDOM % 90 + 10)) # at a moment that nobody knows
   kill -KILL "$pid"
   wait "$pid" 2>/dev/null

@@ -85,7 +85,7 @@ ends 2 "one of --to" "$EVENTRING" profile --hz 1 --to folded --json $pid
 ends 2 "must be one of" "$EVENTRING" profile --hz 1 --to frob $pid
 "$EVENTRING" profile --json $pid >without.json 2>without.err &
 sampler=$!
-until_so grep -q "no profile of calls" without.err || fail "no message: $(cat without.err)"
+until_so grep -qs "no profile of calls" without.err || fail "no message: $(cat without.err)"
 sleep 0.3
 kill -INT $sampler
 kill -KILL $pid

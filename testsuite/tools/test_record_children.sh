@@ -132,7 +132,7 @@ SAROS_EVENTRING_WSIZE=18 "$EVENTRING" record -c --max-size 4M -o full.eventring 
   "for i in 1 2; do \"$PRODUCER\" --rounds 300000 --pause-us 1 & echo \$! >>pids; done; wait" \
   2>errors.txt &
 recorder=$!
-until_so grep -q "max-size is reached" errors.txt || fail "max-size: $(cat errors.txt)"
+until_so grep -qs "max-size is reached" errors.txt || fail "max-size: $(cat errors.txt)"
 kill $(cat pids)
 wait $recorder
 size=$(cat full.*.eventring | wc -c)

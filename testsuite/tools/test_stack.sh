@@ -9,7 +9,7 @@ unset SAROS_EVENTRING_START
 run() {
   "$SAROS" $1.lua >$1.out 2>$1.err &
   pid=$!
-  until_so grep -q ready $1.out || fail "$1 does not start: $(cat $1.err)"
+  until_so grep -qs ready $1.out || fail "$1 does not start: $(cat $1.err)"
 }
 end_run() { kill -KILL $pid; wait $pid 2>/dev/null; }
 # shows FILTER VALUE WHAT: the process comes to be seen so

@@ -17,7 +17,7 @@ END
 SAROS_EVENTRING_START=1 SAROS_EVENTRING_STACKS=0 SAROS_EVENTRING_NAME=self "$SAROS" work.lua >out &
 pid=$!
 await "$pid"
-until_so grep -q ready out
+until_so grep -qs ready out
 has_stack() {
   forbidden stack --json $pid >stack.json 2>stack.err &&
     [ "$(jq '[.rows[0].frames[] | select(.source == "work.lua") | .line] | contains([2, 4])' stack.json)" = true ]

@@ -10,7 +10,7 @@ END
 run() {
   "$@" "$SAROS" loop.lua >loop.out 2>loop.err &
   pid=$!
-  until_so grep -q ready loop.out || fail "it does not start: $(cat loop.err)"
+  until_so grep -qs ready loop.out || fail "it does not start: $(cat loop.err)"
 }
 end_run() { kill -KILL $pid; wait $pid 2>/dev/null; rm -f loop.out; }
 

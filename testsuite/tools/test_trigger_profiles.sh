@@ -47,7 +47,7 @@ whole "record --on" kept.eventring
 "$EVENTRING" record -q -o short.eventring --on 'counter("go") > 0' --before 60s -- sh -c \
   'kill -STOP $PPID; exec "$0" -e "require [[saros.eventring]].counter([[go]], 1)"' "$SAROS" &
 pid=$!
-is_over() { grep -q "^State:.*Z" /proc/"$(tr -d " " </proc/$pid/task/$pid/children)"/status 2>/dev/null; }
+is_over() { grep -qs "^State:.*Z" /proc/"$(tr -d " " </proc/$pid/task/$pid/children)"/status 2>/dev/null; }
 until_so is_over || fail "the program does not end"
 kill -CONT $pid
 wait $pid || fail "record --on of one that has ended: $?"

@@ -871,7 +871,7 @@ int main(void) {
     cmocka_unit_test(counts_what_finds_no_room),
     cmocka_unit_test(counts_frames_without_room),
     cmocka_unit_test(a_million_paths_in_their_budget),
-      cmocka_unit_test(sums_a_deep_path),
+    cmocka_unit_test(sums_a_deep_path),
     cmocka_unit_test(merges),
     cmocka_unit_test(copies),
     cmocka_unit_test(merges_in_part),
