@@ -6,6 +6,9 @@
  * a call and the one out of it. A hook that yields leaves the frame at the instruction
  * that it was about to run, marked CALL_HOOK_YIELDED so that the hook is not called again
  * for it.
+ *
+ * What runs while hooks are off (finalizers, hooks) may run between two instructions of a
+ * frame: it leaves L->old_pc, from which that frame's line hook goes on.
  */
 #include "hook.h"
 
@@ -97,13 +100,13 @@ static NOINLINE void call_step_hooks(lua_State *L, const Instruction *pc, int ma
     return;
   }
   if (counted) vm_hook(L, LUA_HOOKCOUNT, -1, 0, 0);
-  if (mask & LUA_MASKLINE) call_line_hook(L, p, (int)(pc - p->code));
+  if ((mask & LUA_MASKLINE) && L->allow_hook) call_line_hook(L, p, (int)(pc - p->code));
   if (unlikely(L->status == LUA_YIELD)) yield_from_hook(L, pc, counted);
 }
 
 void hook_before_instruction(lua_State *L, const Instruction *pc) {
   if (INS_OP(*pc) == OP_VARARGPREP) { /* part of the call: what follows begins a line */
-    L->old_pc = 1;
+    if (L->allow_hook) L->old_pc = 1;
     return;
   }
   int mask = L->hook_mask; /* a change made by the hook holds from the next instruction on */

@@ -214,7 +214,7 @@ static NOINLINE void hook_call(lua_State *L) {
 void vm_call_entered(lua_State *L) {
   if (unlikely(L->instrumented & INSTRUMENT_LEFT)) context_continue(L);
   if (is_watched(L)) watch_entry(L);
-  if (unlikely(L->hook_mask != 0)) hook_call(L);
+  if (unlikely(L->hook_mask != 0) && L->allow_hook) hook_call(L);
 }
 
 /* A native frame has its results from the slot of its function on. For hooks they go to where
@@ -254,7 +254,7 @@ static NOINLINE TValue *hook_return(lua_State *L, TValue *first, int n) {
 
 TValue *vm_call_left(lua_State *L, TValue *first, int n) {
   if (unlikely(L->instrumented & INSTRUMENT_LEFT)) context_continue(L);
-  if (unlikely(L->hook_mask != 0)) first = hook_return(L, first, n);
+  if (unlikely(L->hook_mask != 0) && L->allow_hook) first = hook_return(L, first, n);
   if (is_watched(L)) watch_exit(L);
   return first;
 }
