@@ -3,7 +3,8 @@
  *
  *   eventring_points_test [ROUNDS]       (default 4)
  *
- * The library is compiled into this program with EVENTRING_TESTPOINTS. For each
+ * The library is compiled with EVENTRING_TESTPOINTS (and a clock that a test sets, for
+ * another test: here it is that of the system). For each
  * step of the producer (W1 .. W6) and each of a reader (R1 .. R5), for readers of own
  * rings, of a file that is mapped and of one that is not: once the producer stands at its
  * step until the readers have polled, and once a reader stands at its step until the producer
@@ -26,6 +27,16 @@
 #define CHECK(condition) \
   ((condition) ? (void)0 \
                : (fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition), abort()))
+
+/* The clock of the library (test_clock.h): as it is. */
+#if defined(__x86_64__)
+uint64_t test_clock_ticks(void);
+uint64_t test_clock_ticks(void) { return __builtin_ia32_rdtsc(); }
+#endif
+int test_clock_gettime(clockid_t clock, struct timespec *time);
+int test_clock_gettime(clockid_t clock, struct timespec *time) {
+  return clock_gettime(clock, time);
+}
 
 /* How a cursor reads: the mappings of this process, a file that it maps, or one with
    pread. */

@@ -190,23 +190,18 @@ testsuite_unit_eventring_block_cursor_test_SOURCES = \
 	testsuite/unit/eventring_block_cursor_test.c testsuite/unit/eventring_common.h
 testsuite_unit_eventring_block_cursor_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
 testsuite_unit_eventring_block_cursor_test_LDADD = $(LINK_EVENTRING) $(CMOCKA_LIBS)
-# The library itself, compiled with a clock that the test sets; both tests link it.
-WITH_TEST_CLOCK = $(SEE_EVENTRING_INSIDE) -include $(top_srcdir)/testsuite/unit/test_clock.h
-check_LIBRARIES += testsuite/unit/libtest_clock.a
-testsuite_unit_libtest_clock_a_SOURCES = testsuite/unit/test_clock.h $(eventring_sources)
-testsuite_unit_libtest_clock_a_CPPFLAGS = $(WITH_TEST_CLOCK)
 testsuite_unit_eventring_clock_test_SOURCES = testsuite/unit/eventring_clock_test.c \
 	testsuite/unit/eventring_common.h testsuite/unit/test_clock.h
-testsuite_unit_eventring_clock_test_CPPFLAGS = $(WITH_TEST_CLOCK) -DTEST_MONOTONIC=0 \
+testsuite_unit_eventring_clock_test_CPPFLAGS = $(WITH_TEST_CLOCK) -DEVENTRING_TESTPOINTS -DTEST_MONOTONIC=0 \
 	$(CMOCKA_CFLAGS)
 testsuite_unit_eventring_clock_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=read
-testsuite_unit_eventring_clock_test_LDADD = testsuite/unit/libtest_clock.a $(CMOCKA_LIBS)
+testsuite_unit_eventring_clock_test_LDADD = testsuite/unit/libtest_eventring.a $(CMOCKA_LIBS)
 testsuite_unit_eventring_clock_monotonic_test_SOURCES = \
 	$(testsuite_unit_eventring_clock_test_SOURCES)
-testsuite_unit_eventring_clock_monotonic_test_CPPFLAGS = $(WITH_TEST_CLOCK) -DTEST_MONOTONIC=1 \
+testsuite_unit_eventring_clock_monotonic_test_CPPFLAGS = $(WITH_TEST_CLOCK) -DEVENTRING_TESTPOINTS -DTEST_MONOTONIC=1 \
 	$(CMOCKA_CFLAGS)
 testsuite_unit_eventring_clock_monotonic_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=read
-testsuite_unit_eventring_clock_monotonic_test_LDADD = testsuite/unit/libtest_clock.a $(CMOCKA_LIBS)
+testsuite_unit_eventring_clock_monotonic_test_LDADD = testsuite/unit/libtest_eventring.a $(CMOCKA_LIBS)
 testsuite_unit_eventring_arguments_test_SOURCES = testsuite/unit/eventring_arguments_test.c \
 	testsuite/unit/eventring_common.h
 testsuite_unit_eventring_arguments_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
