@@ -257,8 +257,11 @@ check_shared_library() {
 check_lists() {
   local file
   while read -r file; do
-    grep -RqF "$file" "$srcdir"/*/local.mk || violation "$file is in no local.mk"
-  done < <(sources)
+    violation "$file is in no local.mk"
+  done < <(cat "$srcdir"/*/local.mk | awk 'input == 1 { sources[++count] = $1 }
+    input == 2 { lists = lists " " $0 }
+    END { for (i = 1; i <= count; i++) if (!index(lists, sources[i])) print sources[i] }' \
+    input=1 <(sources) input=2 -)
 }
 
 check_arrows

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # check-layers.sh fails for a planted violation of each kind, and names it. The tree is a
-# copy of the sources and of the build's objects; each plant is taken away again.
+# copy of the sources and of the build's objects. All are planted at once, and these and no
+# others are found.
 . "$TESTSUITE/_checks.sh"
 
 make_copies() {
@@ -18,85 +19,94 @@ check_layers() { bash ./check-layers.sh tree build >found.txt 2>&1; }
 
 holds() { check_layers || { cat found.txt; fail "the arrows of the sources as they are"; }; }
 
-# finds WHAT TEXT: the check fails, and says so
+# finds VIOLATION...: the check fails, and says these, in any order, and nothing else
 finds() {
-  check_layers && fail "not found: $1"
-  has "$1" "$2" "$(cat found.txt)"
+  check_layers && fail "not found: $*"
+  is "violations" "$(printf '%s\n' "$@" "check-layers: $# violations" | sort)" "$(sort found.txt)"
 }
 
 # A line at the end of a source.
-plant_include() { # FILE INCLUDE VIOLATION
-  cp "tree/$1" kept
+violations=()
+plant_include() { # FILE INCLUDE HEADER PART-OF-FILE PART-OF-HEADER
   echo "#include $2" >>"tree/$1"
-  finds "$1 includes $2" "$1 includes $3"
-  cp kept "tree/$1"
+  violations+=("$1 includes $3: $4 does not see $5")
 }
 
-# A source planted.c in a folder, with its object, that calls a function.
-plant_call() { # FOLDER PREFIX FUNCTION VIOLATION
-  echo "void $3(void); void planted(void); void planted(void) { $3(); }" >"tree/$1/planted.c"
-  echo "$1/planted.c" >>tree/eventring/local.mk
-  "${CC:-cc}" -c "tree/$1/planted.c" -o "build/$1/$2-planted.o" || fail "cannot compile"
-  finds "$1 calls $3" "$1/planted.c refers to $3 of $4"
-  rm "tree/$1/planted.c" "build/$1/$2-planted.o"
-  sed -i '$d' tree/eventring/local.mk
+# A source of its own in a folder, with its object, that calls a function.
+plant_call() { # FOLDER PREFIX FUNCTION SOURCE-OF-THAT PART PART-OF-THAT
+  local name=planted_${#violations[@]}
+  echo "void $3(void); void $name(void); void $name(void) { $3(); }" >"tree/$1/$name.c"
+  echo "$1/$name.c" >>tree/eventring/local.mk
+  "${CC:-cc}" -c "tree/$1/$name.c" -o "build/$1/$2-$name.o" || fail "cannot compile"
+  violations+=("$1/$name.c refers to $3 of $4: $5 does not see $6")
 }
 
 make_copies
 holds
 
 # Next to the file, and along the include path of its target.
-plant_include eventring/reader/window.c '"../producer/producer.h"' eventring/producer/producer.h
-plant_include eventring/reader/window.c '"producer/producer.h"' eventring/producer/producer.h
-plant_include eventring/reader/window.c '<producer/producer.h>' eventring/producer/producer.h
-plant_include eventring/producer/recording.c '"reader/cursor.h"' eventring/reader/cursor.h
-plant_include eventring/format/error.c '"reader/cursor.h"' eventring/reader/cursor.h
-plant_include eventring/include/eventring.h '"../format/format.h"' eventring/format/format.h
-plant_include eventring/analysis/units.c '"format/format.h"' eventring/format/format.h
-plant_include eventring/analysis/units.c '"tools/options.h"' eventring/tools/options.h
-plant_include eventring/tools/text_table.c '"format/error.h"' eventring/format/error.h
-plant_include include/lauxlib.h '"../runtime/str.h"' runtime/str.h
-plant_include runtime/str.c '"../eventring/format/clock.h"' eventring/format/clock.h
-plant_include runtime/str.c '"../vm/call.h"' vm/call.h
-plant_include vm/call.c '"../stdlib/pattern.h"' stdlib/pattern.h
-plant_include stdlib/lib_os.c '"ffi/ffi_core.h"' stdlib/ffi/ffi_core.h
-plant_include stdlib/lib_os.c '"../vm/program.h"' vm/program.h
+plant_include eventring/reader/window.c '"../producer/producer.h"' eventring/producer/producer.h reader producer
+plant_include eventring/reader/window.c '"producer/producer.h"' eventring/producer/producer.h reader producer
+plant_include eventring/reader/window.c '<producer/producer.h>' eventring/producer/producer.h reader producer
+plant_include eventring/producer/recording.c '"reader/cursor.h"' eventring/reader/cursor.h producer reader
+plant_include eventring/format/error.c '"reader/cursor.h"' eventring/reader/cursor.h format reader
+plant_include eventring/include/eventring.h '"../format/format.h"' eventring/format/format.h public format
+plant_include eventring/analysis/units.c '"format/format.h"' eventring/format/format.h analysis format
+plant_include eventring/analysis/units.c '"tools/options.h"' eventring/tools/options.h analysis tools
+plant_include eventring/tools/text_table.c '"format/error.h"' eventring/format/error.h tools format
+plant_include include/lauxlib.h '"../runtime/str.h"' runtime/str.h api runtime
+plant_include runtime/str.c '"../eventring/format/clock.h"' eventring/format/clock.h runtime format
+plant_include runtime/str.c '"../vm/call.h"' vm/call.h runtime vm
+plant_include vm/call.c '"../stdlib/pattern.h"' stdlib/pattern.h vm stdlib
+plant_include stdlib/lib_os.c '"ffi/ffi_core.h"' stdlib/ffi/ffi_core.h stdlib ffi
+plant_include stdlib/lib_os.c '"../vm/program.h"' vm/program.h stdlib program
 
-plant_call eventring/format libeventring_host_a evr_source_close eventring/reader/source.c
-plant_call eventring/producer libeventring_host_a evr_source_close eventring/reader/source.c
-plant_call eventring/reader libeventring_host_a evr_lock eventring/producer/lock.c
-plant_call eventring/reader libeventring_host_a eventring_state eventring/producer/state.c
-plant_call eventring/reader libeventring_host_a eventring_open_self eventring/self.c
-plant_call eventring/analysis libanalysis_a evr_fail eventring/format/error.c
-plant_call eventring/tools eventring evr_lock eventring/producer/lock.c
-plant_call runtime libruntime_a evr_fail eventring/format/error.c
-plant_call runtime libruntime_a luaL_openlibs stdlib/init.c
-plant_call vm libvm_a luaL_openlibs stdlib/init.c
+plant_call eventring/format libeventring_host_a evr_source_close eventring/reader/source.c \
+  format reader
+plant_call eventring/producer libeventring_host_a evr_source_close eventring/reader/source.c \
+  producer reader
+plant_call eventring/reader libeventring_host_a evr_lock eventring/producer/lock.c \
+  reader producer
+plant_call eventring/reader libeventring_host_a eventring_state eventring/producer/state.c \
+  reader producer
+plant_call eventring/reader libeventring_host_a eventring_open_self eventring/self.c \
+  reader self
+plant_call eventring/analysis libanalysis_a evr_fail eventring/format/error.c \
+  analysis format
+plant_call eventring/tools eventring evr_lock eventring/producer/lock.c \
+  tools producer
+plant_call runtime libruntime_a evr_fail eventring/format/error.c \
+  runtime format
+plant_call runtime libruntime_a luaL_openlibs stdlib/init.c \
+  runtime stdlib
+plant_call vm libvm_a luaL_openlibs stdlib/init.c \
+  vm stdlib
 
+# Sources in no list, one of no part.
 echo 'int unlisted;' >tree/runtime/unlisted.c
-finds "a source in no list" "runtime/unlisted.c is in no local.mk"
-rm tree/runtime/unlisted.c
+violations+=("runtime/unlisted.c is in no local.mk")
 echo 'int deep;' >tree/eventring/deep.c
-finds "a source of no part" "eventring/deep.c belongs to no part"
-rm tree/eventring/deep.c
+violations+=("eventring/deep.c belongs to no part (check-layers.sh)" "eventring/deep.c is in no local.mk")
 
+finds "${violations[@]}"
+rm -rf tree build
+make_copies
+
+# An exception for nothing, and one that is needed
 sed -i "s|^exceptions='\$|&\nruntime vm/call|" check-layers.sh
-finds "an exception for nothing" 'the exception "runtime vm/call" of check-layers.sh is not needed any more'
+finds 'the exception "runtime vm/call" of check-layers.sh is not needed any more'
 echo '#include "../vm/call.h"' >>tree/runtime/str.c
 holds
 cp "$SRCDIR/runtime/str.c" tree/runtime/str.c
 cp "$TESTSUITE/check-layers.sh" .
 
+# A part that is not built; what the shared library shows and needs
 rm build/eventring/reader/*.o
-finds "a part that is not built" "no object of reader is built"
-
-# What the shared library shows and needs.
 echo 'int shown = 1;' >shown.c
 echo 'int strange = 1;' >strange.c
 "${CC:-cc}" -shared -fPIC strange.c -o libstrange.so &&
   "${CC:-cc}" -shared -fPIC shown.c -Wl,--no-as-needed -L. -lstrange -o build/.libs/libeventring.so ||
   fail "cannot link"
-finds "a name exported" "libeventring exports shown"
-finds "a library needed" "libeventring needs libstrange.so"
+finds "no object of reader is built" "libeventring exports shown" "libeventring needs libstrange.so"
 
 finish
