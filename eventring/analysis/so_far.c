@@ -67,6 +67,19 @@ void eva_known_find(struct eva_known *known, eventring_cursor *cursor, uint64_t 
   }
 }
 
+uint64_t eva_last_known(eventring_cursor *cursor) {
+  struct eva_known known = {0};
+  uint64_t last = last_of_process(cursor, 0);
+  find_last(&known, cursor);
+  for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++) reach(&last, known.until[slot]);
+  return last;
+}
+
+uint64_t eva_end(eventring_cursor *cursor) {
+  bool is_live = eventring_cursor_liveness(cursor) == EVENTRING_LIVE;
+  return is_live ? eventring_now() : eva_last_known(cursor);
+}
+
 /* When a domain stopped; UINT64_MAX: it has not, or nothing is known of it. */
 static uint64_t stop_of(eventring_cursor *cursor, unsigned slot, uint32_t incarnation) {
   struct eventring_domain_info life;

@@ -33,6 +33,11 @@ struct eva_so_far {
 
 /* `until`: the end of a window; UINT64_MAX: there is none. */
 void eva_known_find(struct eva_known *known, eventring_cursor *cursor, uint64_t until);
+/* The last moment that the recording itself knows of: its end, its newest event or stack. Of a
+   live process that is no end. */
+uint64_t eva_last_known(eventring_cursor *cursor);
+/* What ages count back from: now, of a process that lives; else eva_last_known. */
+uint64_t eva_end(eventring_cursor *cursor);
 /* Until when a domain is known to have been there: its stop, if it has one. */
 uint64_t eva_known_until(const struct eva_known *known, eventring_cursor *cursor, unsigned slot,
                          uint32_t incarnation);

@@ -55,7 +55,8 @@ struct autopsy {
   struct question q;
   uint64_t last_ns, hold_ns;
   bool brief;
-  uint64_t newest_ns, end_ns, from_ns; /* from: the last seconds begin there */
+  uint64_t end_ns;  /* the last moment that the recording knows of, ... */
+  uint64_t from_ns; /* ... where the last seconds begin */
   struct eva_steps steps;
   struct eva_step longest, newest_step;
   uint64_t steps_last, gc_last_ns;

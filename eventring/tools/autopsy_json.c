@@ -123,7 +123,7 @@ void autopsy_print_json(const struct autopsy *a) {
   for (size_t i = 0; i < a->opens; i++) put_note(&json, &a->open[i], true);
   eva_json_close_array(&json);
   eva_json_key(&json, "stacks");
-  last_stacks_put(&json, a->q.reader.cursor, UINT64_MAX, a->end_ns);
+  last_stacks_put(&json, a->q.reader.cursor, UINT64_MAX, eva_end(a->q.reader.cursor));
   put_memory(&json, a);
   autopsy_put_sites(&json, a);
   put_collector(&json, a);

@@ -99,18 +99,12 @@ static void find_rings(struct autopsy *a) {
       continue;
     a->ring = need_resized(a->ring, a->ring_count + 1, sizeof *a->ring);
     a->ring[a->ring_count++] = ring;
-    if (ring.info.newest_ns > a->newest_ns) a->newest_ns = ring.info.newest_ns;
   }
 }
 
 static void read_recording(struct autopsy *a) {
   static const struct eventring_callbacks callbacks = {on_event, NULL};
-  const struct eventring_info *info = &a->q.info;
-  find_rings(a);
-  a->end_ns = info->liveness == EVENTRING_ENDED && info->end_ns ? info->end_ns : a->newest_ns;
-  if (a->end_ns < a->newest_ns) a->end_ns = a->newest_ns;
-  uint64_t stacks = info->liveness == EVENTRING_ENDED ? 0 : last_stacks_end(a->q.reader.cursor);
-  if (a->end_ns < stacks) a->end_ns = stacks; /* it was still there then */
+  a->end_ns = eva_last_known(a->q.reader.cursor);
   a->from_ns = a->end_ns > a->last_ns ? a->end_ns - a->last_ns : 0;
   a->steps.report = on_step;
   a->steps.context = a;
@@ -121,8 +115,7 @@ static void read_recording(struct autopsy *a) {
   autopsy_read_sites(a);
   if (a->brief && a->has_sites && a->q.top > BRIEF_WITH_SITES) a->q.top = BRIEF_WITH_SITES;
   autopsy_sort(a);
-  a->ring_count = 0; /* again: what this cursor missed and lost is known now */
-  find_rings(a);
+  find_rings(a); /* what this cursor missed and lost is known now */
 }
 
 /* ---- Text ---------------------------------------------------------------------------- */
@@ -250,7 +243,7 @@ static void print_stacks(const struct autopsy *a) {
     any = eventring_cursor_last_stack(a->q.reader.cursor, slot, &stack) == EVENTRING_OK;
   if (!any) return;
   puts("\nLast stacks, the innermost function first");
-  last_stacks_print(a->q.reader.cursor, UINT64_MAX, a->end_ns, MOST_FRAMES);
+  last_stacks_print(a->q.reader.cursor, UINT64_MAX, eva_end(a->q.reader.cursor), MOST_FRAMES);
 }
 
 static void print_text(const struct autopsy *a) {

@@ -12,6 +12,7 @@
 
 #include "analysis/json.h"
 #include "analysis/names.h"
+#include "analysis/so_far.h"
 #include "analysis/units.h"
 #include "memory_lines.h"
 #include "text_table.h"
@@ -25,22 +26,8 @@ struct memory {
   struct reader reader;
   struct eventring_info info;
   struct memory_lines m;
-  uint64_t end_ns; /* now, or the end of what is recorded */
+  uint64_t end_ns; /* now, or the last moment that the recording knows of */
 };
-
-/* Of a process that lives, now; else the end of what is recorded. */
-static uint64_t end_ns(const struct memory *c) {
-  uint64_t newest = c->info.liveness == EVENTRING_ENDED ? c->info.end_ns : 0;
-  if (c->info.liveness == EVENTRING_LIVE) return ask_now();
-  for (unsigned i = 0; i < EVENTRING_MAX_DOMAINS * EVENTRING_RINGS; i++) {
-    struct eventring_ring_info ring;
-    if (eventring_cursor_ring(c->reader.cursor, i / EVENTRING_RINGS,
-                              (enum eventring_ring)(i % EVENTRING_RINGS), &ring) >= 0 &&
-        ring.newest_ns > newest)
-      newest = ring.newest_ns;
-  }
-  return newest;
-}
 
 /* ---- the lines that are shown ----------------------------------------------------------- */
 
@@ -323,7 +310,7 @@ static int gather(struct memory *c) {
 }
 
 static int report(struct memory *c) {
-  c->end_ns = end_ns(c);
+  c->end_ns = eva_end(c->reader.cursor);
   bool says_something = c->m.ns != 0 || c->m.from_kernel;
   if (!says_something) {
     complain("%s: it does not say what its memory is used for", c->info.path);

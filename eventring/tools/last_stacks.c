@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "analysis/so_far.h"
 #include "analysis/units.h"
 #include "eventring/stack.h"
 #include "sample_self.h"
@@ -19,29 +19,6 @@ static bool find(eventring_cursor *cursor, unsigned slot, uint64_t domain,
                  struct eventring_last_stack *stack) {
   return (domain == UINT64_MAX || domain == slot) &&
          eventring_cursor_last_stack(cursor, slot, stack) == EVENTRING_OK;
-}
-
-uint64_t last_stacks_end(eventring_cursor *cursor) {
-  struct eventring_info info = {0};
-  struct eventring_ring_info ring;
-  struct eventring_last_stack stack;
-  uint64_t end = 0;
-  eventring_cursor_info(cursor, &info);
-  if (info.liveness == EVENTRING_ENDED && info.end_ns) return info.end_ns;
-  for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++) {
-    if (find(cursor, slot, UINT64_MAX, &stack) && stack.ns > end) end = stack.ns;
-    for (unsigned r = 0; r < EVENTRING_RINGS; r++)
-      if (eventring_cursor_ring(cursor, slot, (enum eventring_ring)r, &ring) >= 0 &&
-          ring.newest_ns > end)
-        end = ring.newest_ns;
-  }
-  return end;
-}
-
-static uint64_t monotonic_ns(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
 /* ---- Lines ------------------------------------------------------------------------------ */
@@ -174,10 +151,10 @@ unsigned last_stacks_put(struct eva_json *json, eventring_cursor *cursor, uint64
 /* ---- The command ------------------------------------------------------------------------ */
 
 /* `how`: NULL, or how the process was made to write them. */
-static int show(eventring_cursor *cursor, uint64_t domain, bool as_json, uint64_t end_ns,
-                const char *how) {
+static int show(eventring_cursor *cursor, uint64_t domain, bool as_json, const char *how) {
   struct eventring_info info = {0};
   struct eva_json json;
+  uint64_t end_ns = eva_end(cursor);
   unsigned found;
   eventring_cursor_info(cursor, &info);
   if (as_json) {
@@ -206,7 +183,7 @@ int last_stacks_show(const char *path, uint64_t domain, bool json) {
   int status = reader_open_target(&reader, path, EVENTRING_OPEN_FOLLOW);
   if (status >= 0) return status;
   status = eventring_cursor_catch_up(reader.cursor, &error);
-  if (status == EVENTRING_OK) status = show(reader.cursor, domain, json, last_stacks_end(reader.cursor), NULL);
+  if (status == EVENTRING_OK) status = show(reader.cursor, domain, json, NULL);
   else {
     complain("%s", error.text);
     status = STATUS_WRONG;
@@ -225,7 +202,7 @@ int last_stacks_ask(pid_t pid, uint64_t domain, bool json, const char *why) {
     complain("%ld: it has ended", (long)pid);
     status = STATUS_WRONG;
   } else {
-    status = show(cursor, domain, json, monotonic_ns(),
+    status = show(cursor, domain, json,
                   "Written by the process itself, at safepoints (the kernel does not let its "
                   "memory be read).");
   }

@@ -6,10 +6,8 @@
 #include "analysis/json.h"
 #include "follow.h"
 
-/* The last moment that a recording knows of: its end, its newest event or stack. */
-uint64_t last_stacks_end(eventring_cursor *cursor);
-/* Prints those of slot `domain`, UINT64_MAX: of all; at most `most` functions of each. Returns
-   how many there are. */
+/* Prints those of slot `domain`, UINT64_MAX: of all; at most `most` functions of each. Their ages
+   count back from `end_ns` (eva_end). Returns how many there are. */
 unsigned last_stacks_print(eventring_cursor *cursor, uint64_t domain, uint64_t end_ns,
                            unsigned most);
 /* An array of them. */

@@ -67,6 +67,14 @@ has "summary" "events before them are not there" "$(cat errors.txt)"
 "$EVENTRING" show part.eventring >show.txt || fail "show"
 has "a part has ended" "ended" "$(cat show.txt)"
 
+# Its blocks reach beyond the window: the last moment that is known of it is the same to each
+# command (status 1 of `stack`: there is none)
+"$EVENTRING" stack --json part.eventring 2>/dev/null >stack.json
+is_same "the end of a part" "$("$EVENTRING" stats --json part.eventring | jq .window.last_ns)" \
+  "$("$EVENTRING" autopsy --json part.eventring | jq .total.end_ns)"
+is_same "the end of a part, for stack" "$(jq .end_ns stack.json)" \
+  "$("$EVENTRING" autopsy --json part.eventring | jq .total.end_ns)"
+
 # One side alone, a domain
 for option in "--since $half" "--until $half"; do
   rm -f part.eventring
