@@ -64,7 +64,7 @@ void eva_tally_begin(struct eva_tally *tally, eventring_cursor *cursor) {
     return;
   for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++)
     if (eventring_cursor_domain(cursor, slot, &domain) == EVENTRING_OK && domain.alive)
-      eva_gc_clock_begin(&domain_at(tally, slot)->clocks[EVENTRING_RUNTIME],
+      eva_gc_clock_begin(&domain_at(tally, slot)->clock,
                          now > tally->since ? now : tally->since, domain.incarnation);
 }
 
@@ -274,25 +274,23 @@ static int count_event(struct eva_tally *tally, struct eva_tally_domain *domain,
   return status == EVENTRING_OK ? add_named(domain, event) : status;
 }
 
-/* Writes what the clock of a ring has counted down to the domain that it ran for, and
-   sets it back. */
-static int credit_clock(struct eva_tally_domain *domain, unsigned ring) {
-  struct eva_gc_clock *clock = &domain->clocks[ring];
+/* Writes what the clock has counted down to the domain that it ran for, and sets it back. */
+static int credit_clock(struct eva_tally_domain *domain) {
+  struct eva_gc_clock *clock = &domain->clock;
   struct eva_life *life = eva_lives_at(&domain->lives, clock->incarnation);
   if (!life) return EVENTRING_E_MEMORY;
-  uint64_t *watched = &life->watched[ring == EVENTRING_RUNTIME ? 0 : 1];
-  if (clock->watched > *watched) *watched = clock->watched;
+  life->watched = eva_add(life->watched, clock->watched);
   eva_gc_times_add(&life->times, &clock->times);
   *clock = (struct eva_gc_clock){.is_cut = clock->is_cut};
   return EVENTRING_OK;
 }
 
-/* The clock of a ring for this incarnation: that of the one before ends here. */
-static int turn_clock(struct eva_tally_domain *domain, unsigned ring, uint32_t incarnation) {
-  struct eva_gc_clock *clock = &domain->clocks[ring];
+/* The clock for this incarnation: that of the one before ends here. */
+static int turn_clock(struct eva_tally_domain *domain, uint32_t incarnation) {
+  struct eva_gc_clock *clock = &domain->clock;
   if (clock->incarnation == 0 || clock->incarnation == incarnation) return EVENTRING_OK;
   eva_gc_clock_stop(clock, 0);
-  return credit_clock(domain, ring);
+  return credit_clock(domain);
 }
 
 static int follow_spans(struct eva_tally_domain *domain, const struct eventring_event *event,
@@ -310,23 +308,21 @@ static int add_own_time(struct eva_tally_domain *domain, const struct eventring_
   return EVENTRING_OK;
 }
 
-/* The clock of a ring for what is at `ns`, in a domain of this incarnation. What it has
-   counted before `since` counts for nobody. */
-static struct eva_gc_clock *clock_at(struct eva_tally *tally, uint32_t slot, unsigned ring,
+/* The clock for what is at `ns`, in a domain of this incarnation. What it has counted before
+   `since` counts for nobody. */
+static struct eva_gc_clock *clock_at(struct eva_tally *tally, struct eva_tally_domain *domain,
                                      uint32_t incarnation, uint64_t ns) {
-  struct eva_tally_domain *domain = domain_at(tally, slot);
-  ring %= EVENTRING_RINGS;
-  struct eva_gc_clock *clock = &domain->clocks[ring];
-  if (ns < tally->since) return clock;
-  eva_gc_clock_cut(clock, tally->since, incarnation);
-  if (tally->status == EVENTRING_OK) tally->status = turn_clock(domain, ring, incarnation);
-  return clock;
+  if (ns < tally->since) return &domain->clock;
+  eva_gc_clock_cut(&domain->clock, tally->since, incarnation);
+  if (tally->status == EVENTRING_OK) tally->status = turn_clock(domain, incarnation);
+  return &domain->clock;
 }
 
 static void count(struct eva_tally *tally, const struct eventring_event *event) {
   struct eva_tally_domain *domain = domain_at(tally, event->domain);
   if (tally->status == EVENTRING_OK) tally->status = count_event(tally, domain, event);
   if (tally->status == EVENTRING_OK) tally->status = add_own_time(domain, event);
+  domain->counted[event->ring % EVENTRING_RINGS] = event->incarnation;
   if (event->flags & EVENTRING_SYNTHETIC) return;
   if (tally->first_ns == 0 || event->ns < tally->first_ns) tally->first_ns = event->ns;
   if (event->ns > tally->last_ns) tally->last_ns = event->ns;
@@ -344,18 +340,20 @@ static int on_open_span(void *context, const struct eventring_event *event) {
 }
 
 /* The events of which there are many: begins and ends of spans of a definition that was seen in
-   the domain before, that only move its clock on. False: it is none of these, and nothing was
+   the domain before, that at most move its clock on. False: it is none of these, and nothing was
    done. */
 static bool count_plain(struct eva_tally *tally, const struct eventring_event *event) {
   struct eva_tally_domain *domain = &tally->domains[event->domain % EVENTRING_MAX_DOMAINS];
-  struct eva_gc_clock *clock = &domain->clocks[event->ring % EVENTRING_RINGS];
-  if (event->kind > EVENTRING_END || event->payload != EVENTRING_NONE || !clock->is_cut ||
+  struct eva_gc_clock *clock = &domain->clock;
+  const bool is_clocked = event->ring == EVENTRING_RUNTIME;
+  if (event->kind > EVENTRING_END || event->payload != EVENTRING_NONE ||
+      domain->counted[event->ring % EVENTRING_RINGS] != event->incarnation ||
       event->flags & EVENTRING_SYNTHETIC || event->ns < tally->since || !domain->entries ||
-      !tally->first_ns || !eva_gc_clock_only_moves(clock, event))
+      !tally->first_ns || (is_clocked && !eva_gc_clock_only_moves(clock, event)))
     return false;
   struct eva_tally_entry *entry = domain->entries[event->id % EVENTRING_MAX_EVENTS];
   if (!entry || !entry->name || !entry->span) return false;
-  if (event->ns > clock->last) clock->last = event->ns;
+  if (is_clocked && event->ns > clock->last) clock->last = event->ns;
   if (event->ns > tally->last_ns) tally->last_ns = event->ns;
   if (event->ns < tally->first_ns) tally->first_ns = event->ns;
   if (event->kind == EVENTRING_END) tally->status = add_end(entry->span, event);
@@ -378,11 +376,11 @@ static int on_event(void *context, const struct eventring_event *event) {
     return tally->status;
   }
   if (count_plain(tally, event)) return tally->status;
-  struct eva_gc_clock *clock =
-      clock_at(tally, event->domain, event->ring, event->incarnation, event->ns);
   if (event->ns >= tally->since) count(tally, event);
   else pass_before(tally, event);
-  eva_gc_clock_event(clock, event);
+  if (event->ring == EVENTRING_RUNTIME)
+    eva_gc_clock_event(clock_at(tally, domain_at(tally, event->domain), event->incarnation,
+                                event->ns), event);
   return tally->status;
 }
 
@@ -391,17 +389,20 @@ static int on_event(void *context, const struct eventring_event *event) {
 /* Is each event of the batch one for count_plain, if its definition was seen in the domain? */
 static bool is_plain(const struct eva_tally *tally, const struct eventring_batch *batch) {
   const struct eva_tally_domain *domain = &tally->domains[batch->domain % EVENTRING_MAX_DOMAINS];
-  const struct eva_gc_clock *clock = &domain->clocks[batch->ring % EVENTRING_RINGS];
+  const struct eva_gc_clock *clock = &domain->clock;
   const uint64_t clocked = 1ull << EVENTRING_CLASS_GC | 1ull << EVENTRING_CLASS_FINALIZERS;
-  return clock->is_cut && clock->running && clock->incarnation == batch->incarnation &&
-         !(batch->classes & clocked) && batch->earliest_ns >= tally->since &&
-         batch->latest_ns <= tally->until && domain->entries && tally->first_ns;
+  const bool only_moves = clock->running && clock->incarnation == batch->incarnation &&
+                          !(batch->classes & clocked);
+  return domain->counted[batch->ring % EVENTRING_RINGS] == batch->incarnation &&
+         (batch->ring != EVENTRING_RUNTIME || only_moves) &&
+         batch->earliest_ns >= tally->since && batch->latest_ns <= tally->until &&
+         domain->entries && tally->first_ns;
 }
 
 /* The time of an event is that of the clock and of the tally by the end of the batch. */
 static void move_on(struct eva_tally *tally, struct eva_gc_clock *clock,
                     const struct eventring_batch *batch) {
-  if (batch->latest_ns > clock->last) clock->last = batch->latest_ns;
+  if (batch->ring == EVENTRING_RUNTIME && batch->latest_ns > clock->last) clock->last = batch->latest_ns;
   if (batch->latest_ns > tally->last_ns) tally->last_ns = batch->latest_ns;
   if (batch->earliest_ns < tally->first_ns) tally->first_ns = batch->earliest_ns;
 }
@@ -463,7 +464,7 @@ static int count_batch(struct eva_tally *tally, struct eva_tally_domain *domain,
   const unsigned ring = batch->ring % EVENTRING_RINGS;
   int64_t own_ns[EVENTRING_BATCH];
   int status = eva_own_time_batch(&domain->own[ring], batch, own_ns);
-  move_on(tally, &domain->clocks[ring], batch);
+  move_on(tally, &domain->clock, batch);
   for (size_t i = 0; i < batch->opened_count && status == EVENTRING_OK; i++)
     if (!entry_of(domain, batch, &batch->opened[i])) status = EVENTRING_E_MEMORY;
   return status == EVENTRING_OK ? count_ended(domain, batch, own_ns) : status;
@@ -479,8 +480,10 @@ int eva_tally_batch(void *context, const struct eventring_batch *batch) {
 
 static int on_lost(void *context, const struct eventring_loss *loss) {
   struct eva_tally *tally = context;
-  eva_gc_clock_lost(clock_at(tally, loss->domain, loss->ring, loss->incarnation, loss->ns), loss);
-  eva_own_time_lost(&domain_at(tally, loss->domain)->own[loss->ring % EVENTRING_RINGS]);
+  struct eva_tally_domain *domain = domain_at(tally, loss->domain);
+  if (loss->ring == EVENTRING_RUNTIME)
+    eva_gc_clock_lost(clock_at(tally, domain, loss->incarnation, loss->ns), loss);
+  eva_own_time_lost(&domain->own[loss->ring % EVENTRING_RINGS]);
   return tally->status;
 }
 
@@ -513,21 +516,19 @@ static void take_domain(struct eva_tally *tally, eventring_cursor *cursor,
   eva_each_life(cursor, slot, take_life, &(struct taking){tally, domain});
 }
 
-/* A domain is watched while any ring is; what counts is the ring that holds
-   the collector's spans, the runtime ring in any host that obeys the header. */
-static void stop_clocks(struct eva_tally *tally, struct eva_tally_domain *domain) {
-  for (int ring = 0; ring < EVENTRING_RINGS; ring++) {
-    struct eva_gc_clock *clock = &domain->clocks[ring];
-    if (clock->incarnation == 0) continue;
+/* Ends the clock, and adds up the domains that were in the slot. */
+static void stop_clock(struct eva_tally *tally, struct eva_tally_domain *domain) {
+  struct eva_gc_clock *clock = &domain->clock;
+  if (clock->incarnation != 0) {
     eva_gc_clock_cut(clock, tally->since, clock->incarnation);
     eva_gc_clock_stop(clock, eva_known_until(&tally->known, tally->cursor, domain->info.slot,
                                              clock->incarnation));
-    if (credit_clock(domain, (unsigned)ring) < 0) tally->status = EVENTRING_E_MEMORY;
+    if (credit_clock(domain) < 0) tally->status = EVENTRING_E_MEMORY;
   }
   eva_lives_join(&domain->lives);
   for (size_t i = 0; i < domain->lives.count; i++) {
     eva_gc_times_add(&domain->times, &domain->lives.life[i].times);
-    domain->watched = eva_add(domain->watched, eva_life_watched(&domain->lives.life[i]));
+    domain->watched = eva_add(domain->watched, domain->lives.life[i].watched);
   }
 }
 
@@ -622,7 +623,7 @@ int eva_tally_finish(struct eva_tally *tally, eventring_cursor *cursor) {
     struct eva_tally_domain *domain = &tally->domains[slot];
     domain->allocated = domain->promoted = -1;
     if (!domain->used) continue;
-    stop_clocks(tally, domain);
+    stop_clock(tally, domain);
     name_entries(domain, cursor);
     eva_tally_each(domain, sum_words, domain);
     merge_domain(tally, domain);

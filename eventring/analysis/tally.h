@@ -85,9 +85,10 @@ struct eva_tally_domain {
   struct eva_lives lives; /* of all; ascending once finished */
   struct eva_tally_entry **entries; /* by id, EVENTRING_MAX_EVENTS; NULL: unused */
   struct eva_tally_span **spans;    /* theirs, but of async spans */
-  struct eva_gc_clock clocks[EVENTRING_RINGS];
+  struct eva_gc_clock clock; /* of the runtime ring, where a host's collector has its spans */
   struct eva_own_time own[EVENTRING_RINGS];
   struct eva_tally_ring rings[EVENTRING_RINGS];
+  uint32_t counted[EVENTRING_RINGS]; /* the incarnation of the newest event; 0: none */
   /* set by eva_tally_finish */
   uint64_t watched;
   struct eva_gc_times times;

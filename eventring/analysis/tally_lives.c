@@ -11,8 +11,7 @@ void eva_add_words(int64_t *words, int64_t more) {
 }
 
 static void add_life(struct eva_life *into, const struct eva_life *from) {
-  into->watched[0] = eva_add(into->watched[0], from->watched[0]);
-  if (from->watched[1] > into->watched[1]) into->watched[1] = from->watched[1];
+  into->watched = eva_add(into->watched, from->watched);
   eva_gc_times_add(&into->times, &from->times);
   if (from->allocated >= 0) eva_add_words(&into->allocated, from->allocated);
   if (from->promoted >= 0) eva_add_words(&into->promoted, from->promoted);
@@ -74,10 +73,6 @@ void eva_lives_free(struct eva_lives *lives) {
   for (size_t i = 0; i < lives->count; i++) free(lives->life[i].info);
   free(lives->life);
   *lives = (struct eva_lives){0};
-}
-
-uint64_t eva_life_watched(const struct eva_life *life) {
-  return life->watched[0] > 0 ? life->watched[0] : life->watched[1];
 }
 
 const char *eva_life_name(const struct eva_life *life) {

@@ -18,7 +18,7 @@
 
 struct eva_life {
   uint32_t incarnation;
-  uint64_t watched[2]; /* in the runtime ring; the longest in any other ring */
+  uint64_t watched;    /* as long as its runtime ring was: 0 where all of that is lost */
   struct eva_gc_times times;
   int64_t allocated, promoted; /* -1: no counter says */
   struct eventring_domain_info *info; /* NULL: the recording no longer has it */
@@ -39,8 +39,6 @@ void eva_lives_join(struct eva_lives *lives);
 int eva_lives_describe(struct eva_lives *lives, const struct eventring_domain_info *info);
 void eva_lives_free(struct eva_lives *lives);
 
-/* How long it was watched. */
-uint64_t eva_life_watched(const struct eva_life *life);
 /* Its name; "" when it has none or the recording no longer has it. */
 const char *eva_life_name(const struct eva_life *life);
 /* Adds words to a sum that is -1 until the first. */

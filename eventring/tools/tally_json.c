@@ -169,7 +169,7 @@ static void put_life(struct eva_json *json, const struct eva_life *life) {
     eva_json_uint_at(json, "start_ns", life->info->start_ns);
     eva_json_uint_at(json, "stop_ns", life->info->stop_ns);
   }
-  put_gc(json, eva_life_watched(life), &life->times, life->allocated, life->promoted);
+  put_gc(json, life->watched, &life->times, life->allocated, life->promoted);
   eva_json_close_object(json);
 }
 

@@ -271,7 +271,7 @@ static size_t add_lives(const struct eva_lives *lives, size_t first,
   *figures = (struct domain_figures){.allocated = -1, .promoted = -1};
   for (; i < lives->count && strcmp(eva_life_name(&lives->life[i]), name) == 0; i++) {
     const struct eva_life *life = &lives->life[i];
-    figures->watched += eva_life_watched(life);
+    figures->watched += life->watched;
     eva_gc_times_add(&figures->times, &life->times);
     if (life->allocated >= 0) eva_add_words(&figures->allocated, life->allocated);
     if (life->promoted >= 0) eva_add_words(&figures->promoted, life->promoted);

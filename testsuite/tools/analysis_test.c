@@ -262,6 +262,21 @@ static void domains_are_counted_and_summed(void **state) {
   eventring_close(cursor);
 }
 
+/* As where all blocks of the runtime rings are lost: nobody knows what the collector did. */
+static void only_runtime_rings_are_watched(void **state) {
+  (void)state;
+  struct eva_tally *tally = eva_tally_new();
+  eventring_cursor *cursor = open_self(0);
+  eventring_cursor_select(cursor, 1u << EVENTRING_USER);
+  assert_true(eventring_poll(cursor, &eva_tally_callbacks, tally, 0) > 0);
+  assert_int_equal(eva_tally_finish(tally, cursor), 0);
+  assert_true(tally->first_ns > 0 && tally->last_ns > tally->first_ns);
+  assert_int_equal(tally->domains[0].watched, 0);
+  assert_int_equal(tally->all.watched, 0);
+  eva_tally_free(tally);
+  eventring_close(cursor);
+}
+
 static int count_armed(void *context, const struct eventring_event *event) {
   armed = true;
   int status = eva_tally_callbacks.event(context, event);
@@ -343,6 +358,7 @@ int main(void) {
       cmocka_unit_test(text_is_escaped), cmocka_unit_test(numbers_are_exact),
       cmocka_unit_test(values_have_words), cmocka_unit_test(sums_stay_in_their_range),
       cmocka_unit_test_setup_teardown(domains_are_counted_and_summed, setup, teardown),
+      cmocka_unit_test_setup_teardown(only_runtime_rings_are_watched, setup, teardown),
       cmocka_unit_test_setup_teardown(each_allocation_may_fail, setup, teardown),
       cmocka_unit_test(runs_are_compared_at_equal_speed),
       cmocka_unit_test(a_histogram_without_memory_stays_as_it_was)};

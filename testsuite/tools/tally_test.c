@@ -474,21 +474,20 @@ static void lives_are_joined_by_incarnation(void **state) {
   struct eva_lives lives = {0};
   struct eventring_domain_info info = {.incarnation = 7, .name = "seventh"};
   (void)state;
-  for (unsigned ring = 0; ring < 3; ring++)
+  for (unsigned turn = 0; turn < 3; turn++)
     for (uint32_t n = 1; n <= 100; n++) {
       struct eva_life *life = eva_lives_at(&lives, n);
       life->times.in_gc += n;
-      if (ring == 0) life->watched[0] = 10 * n;
-      else life->watched[1] = 5 * ring;
-      if (ring == 1 && n % 2) eva_add_words(&life->allocated, n);
+      if (turn < 2) life->watched += 5 * n;
+      if (turn == 1 && n % 2) eva_add_words(&life->allocated, n);
     }
   assert_int_equal(eva_lives_describe(&lives, &info), 0);
   eva_lives_join(&lives);
   assert_int_equal(lives.count, 100);
   for (uint32_t n = 1; n <= 100; n++) {
     const struct eva_life *life = &lives.life[n - 1];
-    assert_true(life->incarnation == n && life->times.in_gc == 3 * n && life->watched[1] == 10);
-    assert_int_equal(eva_life_watched(life), 10 * n);
+    assert_true(life->incarnation == n && life->times.in_gc == 3 * n);
+    assert_int_equal(life->watched, 10 * n);
     assert_int_equal(life->allocated, n % 2 ? (int)n : -1);
     assert_string_equal(eva_life_name(life), n == 7 ? "seventh" : "");
   }
