@@ -302,9 +302,10 @@ static double heap_of_all(struct eva_rules *rules, const struct eventring_event 
   return all;
 }
 
+/* Of a flow that is each of its points, as in `stats`. */
 static bool is_occurrence(const struct eventring_event *e) {
-  if (e->flags & EVENTRING_SYNTHETIC || e->kind == EVENTRING_END) return false;
-  return e->kind != EVENTRING_LINKED || e->role == EVENTRING_ROLE_BEGIN;
+  return !(e->flags & EVENTRING_SYNTHETIC) && e->kind != EVENTRING_BEGIN &&
+         e->kind != EVENTRING_END;
 }
 
 static int take_duration(struct eva_rule *r, const struct eventring_event *e, bool pause) {

@@ -39,6 +39,8 @@ is_same "their durations" "$(cat sum)" "$(query stats.json '.total.async_spans[]
 is "no spans of the usual kind" "[]" \
   "$(query stats.json '[.spans[] | select(.name == "transfer")]')"
 is "points of flows" $((3 * rounds * domains)) "$(query stats.json '.total.events[] | select(.name == "message") | .count')"
+is "points of flows, for a rule" $((3 * rounds * domains)) \
+  "$("$EVENTRING" check --json -e 'count(message) < 1' "$file" | jq '.rows[0].value')"
 has "async spans as text" "transfer 120 " "$(rows "Async spans, all domains" transfer <stats.txt)"
 
 # one whose other end is not recorded
