@@ -385,8 +385,8 @@ static void put_duration(struct eva_json *json, const struct eventring_event *ev
                event->ns > event->begin_ns ? event->ns - event->begin_ns : 0);
   if (event->suspended_ns > 0)
     eva_json_uint_at(json, "suspended_ns", event->suspended_ns);
-  if (eventring_event_off_cpu(event) > 0)
-    eva_json_uint_at(json, "off_cpu_ns", event->value.u);
+  int64_t off_cpu = eventring_event_off_cpu(event);
+  if (off_cpu >= 0) eva_json_uint_at(json, "off_cpu_ns", (uint64_t)off_cpu);
 }
 
 static void put_link(struct eva_json *json, const struct eventring_event *event) {

@@ -44,6 +44,8 @@ check() {
   "$EVENTRING" dump --json ./*.eventring >dump.json || fail "$1: dump"
   is "$1: dump" true "$(jq -s '[.[] | select(.off_cpu_ns) |
     .kind == "end" and .off_cpu_ns <= .duration_ns and .value == null] | all and length > 0' dump.json)"
+  is "$1: 0 is known, too" 0 "$(jq -s '[.[] | select(.kind == "end" and .name == "minor" and
+    .duration_ns and .off_cpu_ns == null)] | length' dump.json)"
   "$EVENTRING" dump ./*.eventring | grep -Eq ' < (minor|major_slice)  .*  \(off CPU [0-9.]+ .?s\)$' ||
     fail "$1: no step is marked in dump"
   is_same "$1: the same in both" "$(jq '[.spans[] | .off_cpu_ns // 0] | add' stats.json)" \
