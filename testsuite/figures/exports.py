@@ -230,9 +230,10 @@ def process(traces):
                    timeout=600)
 
 
-def of_processor(form, trace, catalogue):
+def of_processor(form, trace, catalogue, crossed):
     """What the processor has read of a trace, of all domains together. Ends of async spans
-    without a begin it drops."""
+    without a begin it drops. Its slices nest, whatever a host does: of a ring in which spans
+    have crossed (`crossed`) it knows no spans."""
     counted = tools.Counted(form + " by the processor")
     with open(trace + ".rows", encoding="utf-8") as lines:
         for row in map(json.loads, lines):
@@ -240,7 +241,9 @@ def of_processor(form, trace, catalogue):
     found = counted.finish()
     for subject, figure in list(found.values):
         definition = catalogue.only(subject[1]) if len(subject) > 1 else None
-        if figure == "torn" and definition and definition["kind"] == "async":
+        is_async = definition and definition["kind"] == "async"
+        if (figure == "torn" and is_async) or \
+                (subject[0] == "span" and subject[-1] in crossed and not is_async):
             del found.values[subject, figure]
     return found
 

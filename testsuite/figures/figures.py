@@ -209,11 +209,12 @@ def check(recording, traces):
     try:
         catalogue, found = all_facts(path, recording.truth)
         if exports.processor():
+            crossed = next(each.crossed for each in found if each.tool == "dump")
             kept = [each for each in found if each.tool.startswith("stats")]
             for form in "perfetto", "chrome":
                 trace = os.path.abspath("trace-%d" % len(traces))
                 tools.eventring("export", "--to", form, "-o", trace, path)
-                traces.append((recording, catalogue, kept, form, trace))
+                traces.append((recording, catalogue, kept, crossed, form, trace))
     except tools.Failed as failure:
         print("FAILED: %s (%s): %s" % (path, recording.kind, failure))
         return 1
@@ -224,8 +225,8 @@ def check_traces(traces):
     """The same with what Perfetto's trace processor has read of all recordings."""
     differing = 0
     exports.process([trace for *_, trace in traces])
-    for recording, catalogue, kept, form, trace in traces:
-        found = exports.of_processor(form, trace, catalogue)
+    for recording, catalogue, kept, crossed, form, trace in traces:
+        found = exports.of_processor(form, trace, catalogue, crossed)
         differing += report(recording, *differences([*kept, found]))
     return differing
 

@@ -190,7 +190,8 @@ class Maker:
 
     def repaired(self):
         """Of a stream without some of its blocks. (What was lost at its end nobody knows.)"""
-        path, _ = self.stream()
+        path, _ = self.truth(turns=self.random.choice((60, 200)),
+                             SAROS_EVENTRING_STREAM=self.path("stream.eventring"))
         self.damage(path)
         copy = self.path("sound")
         self.run(os.environ["EVENTRING"], "repair", "-q", "-o", copy, path, status=1)
@@ -201,7 +202,7 @@ class Maker:
             data = file.read()
             blocks = [at for at in range(65536, len(data) - 4095, 4096)
                       if any(data[at:at + 8]) and data[at + 8:at + 10] == b"\1\0"]
-            for at in self.random.sample(blocks[1:-1], len(blocks) // 4):
+            for at in self.random.sample(blocks[1:-1], max(1, len(blocks) // 4)):
                 file.seek(at)
                 file.write(bytes(4096))
 
@@ -224,11 +225,12 @@ class Maker:
 
     def produced(self):
         program = os.path.join(os.environ["BUILDDIR"], "testsuite/tools/producer")
-        flags = [flag for flag in ("--open", "--extras", "--stray") if self.random.random() < 0.6]
+        flags = [flag for flag in ("--open", "--extras", "--extras --stray")
+                 if self.random.random() < 0.6]
         die = self.random.random() < 0.3
         self.run(program, "--rounds", str(self.random.choice((5, 40, 200))), "--domains",
                  str(self.random.choice((1, 2, 5))), "--users", str(self.random.choice((1, 3))),
-                 "--flood", str(self.random.choice((0, 500, 20000))), *flags,
+                 "--flood", str(self.random.choice((0, 500, 20000))), *" ".join(flags).split(),
                  *(["--die"] if die else []), status=-9 if die else 0,
                  SAROS_EVENTRING_PRESERVE="1", SAROS_EVENTRING_PREFIX=self.folder,
                  **self.in_rings())

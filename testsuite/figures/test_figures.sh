@@ -4,7 +4,9 @@
 # and asks Perfetto's trace processor, too.
 command -v python3 >/dev/null || { echo "python3 is missing (Debian package: python3)"; exit 77; }
 export PYTHONIOENCODING=utf-8 PYTHONDONTWRITEBYTECODE=1 NPM=/nowhere
+kinds="--kind=losses --kind=cut --kind=repaired --kind=gaps --kind=produced"
 count=5
 [ "$TEST_SLOWNESS" -le 1 ] || count=2
-python3 "$TESTSUITE/figures/figures.py" --recordings=$count --seed="${FIGURES_SEED:-5}" || exit 1
+# shellcheck disable=SC2086
+python3 "$TESTSUITE/figures/figures.py" --recordings=$count --seed="${FIGURES_SEED:-5}" $kinds || exit 1
 exec python3 "$TESTSUITE/figures/figures.py" --plant=30 v2-saros.eventring

@@ -267,6 +267,7 @@ class Nesting:
 
     def __init__(self):
         self.stacks = collections.defaultdict(list)
+        self.crossed = set()  # rings in which another span than the innermost has ended
 
     def where(self, item):
         return item["domain"], item["ring"], item.get("context", 0)
@@ -287,6 +288,9 @@ class Nesting:
         """The own time, or None where it is not known."""
         stack = self.stacks[self.where(item)]
         depth = item["depth"]
+        if len(stack) > depth and "begin_ns" in item and \
+                (len(stack) > depth + 1 or stack[depth][0] != item["begin_ns"]):
+            self.crossed.add(item["ring"])
         inner = stack[depth][1] if len(stack) > depth else None
         del stack[depth:]
         whole = item.get("duration_ns")
@@ -421,7 +425,9 @@ def of_items(tool, items, catalogue):
                 "begin_ns": item["begin_ns"]})
             counted.all.add(subject, "gc_ns", steps.within(item))
             counted.all.add(subject, "waiting_ns", waits.within(item))
-    return counted.finish()
+    found = counted.finish()
+    found.crossed = nesting.crossed
+    return found
 
 
 def of_dump(path, catalogue):
@@ -500,7 +506,7 @@ def rules_for(catalogue):
             for figure in "count", "sum", "min", "max", "mean":
                 known = "samples" if figure == "count" else figure
                 rules["%s(%s) < -9e15" % (figure, quoted(name))] = ("counter", *subject), known
-        elif d["kind"] in ("event", "lifecycle"):
+        elif d["kind"] in ("event", "lifecycle", "flow"):
             rules["count(%s) < 0" % quoted(name)] = ("event", *subject), "count"
     return {text.replace("-9e15", "-9000000000000000"): what for text, what in rules.items()}
 
