@@ -43,14 +43,17 @@ static uint64_t last_of_process(eventring_cursor *cursor, uint32_t number) {
 static void find_last(struct eva_known *known, eventring_cursor *cursor) {
   uint64_t last[EVENTRING_MAX_DOMAINS];
   uint32_t process[EVENTRING_MAX_DOMAINS];
-  for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++) {
+  struct eventring_info info = {0};
+  eventring_cursor_info(cursor, &info);
+  const unsigned slots = info.domains_laid_out; /* each question reads the front anew */
+  for (unsigned slot = 0; slot < slots; slot++) {
     last[slot] = last_of_domain(cursor, slot);
     process[slot] = process_of(cursor, slot);
   }
-  for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++) {
+  for (unsigned slot = 0; slot < slots; slot++) {
     if (!last[slot]) continue;
     reach(&known->until[slot], last_of_process(cursor, process[slot]));
-    for (unsigned other = 0; other < EVENTRING_MAX_DOMAINS; other++)
+    for (unsigned other = 0; other < slots; other++)
       if (process[other] == process[slot]) reach(&known->until[slot], last[other]);
   }
 }

@@ -617,7 +617,7 @@ int eva_tally_finish(struct eva_tally *tally, eventring_cursor *cursor) {
     tally->ring_names[ring] = eva_ring_name(cursor, (uint8_t)ring);
   eventring_cursor_info(cursor, &tally->info);
   eventring_cursor_totals(cursor, &tally->totals);
-  for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++)
+  for (unsigned slot = 0; slot < tally->info.domains_laid_out; slot++)
     take_domain(tally, cursor, slot);
   for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++) {
     struct eva_tally_domain *domain = &tally->domains[slot];

@@ -92,7 +92,7 @@ static int on_open(void *context, const struct eventring_event *event) {
 }
 
 static void find_rings(struct autopsy *a) {
-  for (unsigned i = 0; i < EVENTRING_MAX_DOMAINS * EVENTRING_RINGS; i++) {
+  for (unsigned i = 0; i < a->q.info.domains_laid_out * EVENTRING_RINGS; i++) {
     struct ring ring = {.domain = i / EVENTRING_RINGS, .ring = (uint8_t)(i % EVENTRING_RINGS)};
     if (eventring_cursor_ring(a->q.reader.cursor, ring.domain, (enum eventring_ring)ring.ring,
                               &ring.info) < 0)

@@ -18,9 +18,9 @@ int time_window_check(const struct command *self, const struct time_window *wind
 }
 
 /* The time of the newest event of all rings; 0: there is none. */
-static uint64_t newest_ns(eventring_cursor *cursor) {
+static uint64_t newest_ns(eventring_cursor *cursor, unsigned slots) {
   uint64_t newest = 0;
-  for (unsigned i = 0; i < EVENTRING_MAX_DOMAINS * EVENTRING_RINGS; i++) {
+  for (unsigned i = 0; i < slots * EVENTRING_RINGS; i++) {
     struct eventring_ring_info info;
     if (eventring_cursor_ring(cursor, i / EVENTRING_RINGS,
                               (enum eventring_ring)(i % EVENTRING_RINGS), &info) >= 0 &&
@@ -52,7 +52,7 @@ bool time_window_apply(struct time_window *window, eventring_cursor *cursor) {
   struct time_point from = window->from;
   if (window->last_ns) from = (struct time_point){TIME_BEFORE_END, window->last_ns};
   bool needs_end = from.base == TIME_BEFORE_END || window->to.base == TIME_BEFORE_END;
-  uint64_t newest = needs_end ? newest_ns(cursor) : 0;
+  uint64_t newest = needs_end ? newest_ns(cursor, info.domains_laid_out) : 0;
   window->since = from.base ? moment(&from, &info, newest) : 0;
   window->until = window->to.base ? moment(&window->to, &info, newest) : UINT64_MAX;
   if (window->since <= info.start_ns) window->since = 0; /* all is read */
