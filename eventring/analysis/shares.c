@@ -300,6 +300,7 @@ static int take_span(struct domain *domain, const struct eventring_event *event,
   if (*ended) fill(domain, flow, event, own_ns, time);
   flow->open = event->depth;
   if (!flow->open) retire_flow(flows, flow);
+  if (event->flags & EVENTRING_SYNTHETIC) flows->present = NULL; /* a gap begins (eva_shares_lost) */
   return EVENTRING_OK;
 }
 
@@ -434,6 +435,7 @@ int eva_shares_batch(struct eva_shares *shares, const struct eventring_batch *ba
 void eva_shares_lost(struct eva_shares *shares, const struct eventring_loss *loss) {
   struct domain *domain = domain_of(shares, loss->domain, loss->incarnation);
   domain->losses++;
+  domain->flows[loss->ring % EVENTRING_RINGS].present = NULL; /* until its next event */
   eva_own_time_lost(&domain->flows[loss->ring % EVENTRING_RINGS].own);
   for (int p = 0; p < EVA_PARTS; p++)
     if (domain->clock[p].open && domain->clock[p].ring == loss->ring) {

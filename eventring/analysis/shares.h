@@ -59,7 +59,8 @@ static inline struct eva_span_time eva_shares_time(const struct eventring_brief 
 void eva_shares_lost(struct eva_shares *shares, const struct eventring_loss *loss);
 void eva_shares_switch(struct eva_shares *shares, const struct eventring_switch *change);
 
-/* The innermost span that runs in this ring of a domain: its id; -1: none is known. */
+/* The innermost span that runs in this ring of a domain: its id; -1: none is known, as between
+   a loss and the next event. */
 int eva_shares_running(const struct eva_shares *shares, uint32_t domain, uint8_t ring);
 
 /* For how long the domain has been in the collector, or has waited, up to `ns`, since it was

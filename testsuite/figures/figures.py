@@ -206,6 +206,8 @@ def report(recording, shared, differing):
 def check(recording, traces):
     """How many figures differ. What the trace processor is to read goes to `traces`."""
     path = recording.path
+    with open(path, "rb") as file:
+        os.fsync(file)  # or its size on disk may change meanwhile
     try:
         catalogue, found = all_facts(path, recording.truth)
         if exports.processor():

@@ -14,6 +14,7 @@
 #include "analysis/histogram.h"
 #include "analysis/links.h"
 #include "analysis/own_time.h"
+#include "analysis/shares.h"
 #include "analysis/tally_lives.h"
 #include "analysis/units.h"
 
@@ -468,6 +469,32 @@ static void contexts_have_their_own(void **state) {
   eva_own_time_free(&time);
 }
 
+/* ---- Shares -------------------------------------------------------------------- */
+
+static void nobody_knows_what_runs_in_a_gap(void **state) {
+  struct eva_shares *shares = eva_shares_new();
+  struct eventring_event event = {.kind = EVENTRING_BEGIN, .ns = 10, .id = 5, .incarnation = 1,
+                                  .ring = EVENTRING_CALLS};
+  const struct eventring_loss loss = {.ring = EVENTRING_CALLS, .incarnation = 1, .count = 1};
+  struct eva_span_time time;
+  bool ended;
+  (void)state;
+  assert_int_equal(eva_shares_event(shares, &event, &time, &ended), 0);
+  assert_int_equal(eva_shares_running(shares, 0, EVENTRING_CALLS), 5);
+  event.depth = 1, event.ns = 12, event.id = 7;
+  assert_int_equal(eva_shares_event(shares, &event, &time, &ended), 0);
+  event.kind = EVENTRING_END, event.flags = EVENTRING_SYNTHETIC | EVENTRING_TORN; /* in the gap */
+  assert_int_equal(eva_shares_event(shares, &event, &time, &ended), 0);
+  assert_int_equal(eva_shares_running(shares, 0, EVENTRING_CALLS), -1);
+  eva_shares_lost(shares, &loss);
+  assert_int_equal(eva_shares_running(shares, 0, EVENTRING_CALLS), -1);
+  event = (struct eventring_event){.kind = EVENTRING_BEGIN, .ns = 20, .id = 6, .depth = 1,
+                                   .incarnation = 1, .ring = EVENTRING_CALLS};
+  assert_int_equal(eva_shares_event(shares, &event, &time, &ended), 0);
+  assert_int_equal(eva_shares_running(shares, 0, EVENTRING_CALLS), 6);
+  eva_shares_free(shares);
+}
+
 /* ---- Domains in turn --------------------------------------------------------- */
 
 static void lives_are_joined_by_incarnation(void **state) {
@@ -533,6 +560,7 @@ int main(void) {
       cmocka_unit_test(what_is_within_is_not_own), cmocka_unit_test(spans_may_share_an_end),
       cmocka_unit_test(a_name_within_itself), cmocka_unit_test(a_loss_hides_own_time),
       cmocka_unit_test(contexts_have_their_own),
+      cmocka_unit_test(nobody_knows_what_runs_in_a_gap),
       cmocka_unit_test(lives_are_joined_by_incarnation),
       cmocka_unit_test(figures_read_well)};
   return cmocka_run_group_tests(tests, NULL, NULL);
