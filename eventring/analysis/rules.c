@@ -564,6 +564,7 @@ struct opens {
   struct eva_rule *rule;
   eventring_cursor *cursor;
   const struct eva_known *known;
+  uint64_t values_before; /* of the rule, of spans that have ended */
 };
 
 static bool is_open_pause(const struct eva_rules *rules, const struct eventring_event *e) {
@@ -579,8 +580,12 @@ static void take_open(const struct opens *o, const struct eventring_event *begin
     return;
   const struct eva_so_far so_far = eva_so_far(o->known, o->cursor, begin);
   if (!so_far.known) return;
-  o->rule->at_least = so_far.at_least;
-  take_value(o->rule, (double)so_far.ns);
+  struct eva_rule *r = o->rule;
+  const bool is_first = r->values == o->values_before;
+  const double last = r->last, ns = (double)so_far.ns;
+  r->at_least = so_far.at_least;
+  take_value(r, ns);
+  if (!is_first && last < ns) r->last = last; /* nobody knows which ends last */
 }
 
 static int on_open(void *context, const struct eventring_event *e) {
@@ -610,23 +615,34 @@ static void visit_open(struct opens *opens) {
   if (!lost_any(opens->cursor)) eva_links_each(&opens->rules->links, on_open_link, opens);
 }
 
-/* Does a span that has not ended break a rule that holds without it? All figures but these grow
-   with the length of a span. */
+/* Can the length of a span that has not ended decide the rule, now or when it ends? What is
+   known without it is in r->holds. All figures but `count` only grow with that length; it can
+   neither mend what another value breaks, nor make the least of several values greater. */
+static bool may_be_decided_by_open(const struct eva_rule *r) {
+  const uint8_t figure = r->condition.figure;
+  if (figure == EVENTRING_FIGURE_COUNT) return false;
+  if (is_lower(r)) return !r->holds && figure != EVENTRING_EACH && figure != EVENTRING_FIGURE_MIN;
+  return r->holds && (is_upper(r) || r->condition.comparison == EVENTRING_EQUAL);
+}
+
+/* Has the figure with the spans that are open gone beyond what the rule compares with? (Less may
+   be what it will be equal to.) */
+static bool is_decided_by_open(const struct eva_rule *r) {
+  const double most = r->condition.figure == EVENTRING_EACH ? r->max : r->value;
+  if (is_lower(r)) return r->holds;
+  return !r->holds && (is_upper(r) || most > r->condition.number);
+}
+
+/* Decides the rule by spans that have not ended, if they do. */
 static void check_open(struct eva_rules *rules, struct eva_rule *r, eventring_cursor *cursor,
                        const struct eva_known *known) {
   struct eva_rule before = *r;
-  uint8_t figure = r->condition.figure;
-  if (!r->holds || !is_upper(r) || figure == EVENTRING_FIGURE_COUNT ||
-      figure == EVENTRING_FIGURE_MIN || figure == EVENTRING_FIGURE_LAST)
-    return;
-  visit_open(&(struct opens){rules, r, cursor, known});
+  if (!may_be_decided_by_open(r)) return;
+  visit_open(&(struct opens){rules, r, cursor, known, r->values});
   if (r->values == before.values) return;
   conclude_values(r);
-  r->is_open = !r->holds;
-  if (r->is_open) return;
-  r->has_value = before.has_value;
-  r->value = before.value;
-  r->values = before.values;
+  r->is_open = is_decided_by_open(r);
+  if (!r->is_open) *r = before;
 }
 
 bool eva_rules_met(const struct eva_rules *rules) {
@@ -641,7 +657,8 @@ bool eva_rules_open_met(struct eva_rules *rules, eventring_cursor *cursor) {
   eva_known_find(&known, cursor, UINT64_MAX);
   for (size_t i = 0; i < rules->count; i++)
     if (is_lower(&rules->rule[i]) && rules->rule[i].condition.unit == EVENTRING_TIME)
-      visit_open(&(struct opens){rules, &rules->rule[i], cursor, &known});
+      visit_open(&(struct opens){rules, &rules->rule[i], cursor, &known,
+                                 rules->rule[i].values});
   return eva_rules_met(rules);
 }
 

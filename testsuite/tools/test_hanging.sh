@@ -56,10 +56,12 @@ is "no time of what has not ended" "request 0 - - - - 1" \
 ends 3 "" "$EVENTRING" check -e 'span("request") < 100ms' $pid
 has "how long" "so far" "$(cat stdout.txt)"
 for rule in 'max(request) < 100ms' 'p99(request) <= 100ms' 'mean(request) < 100ms' \
-            'sum(request) < 100ms' 'max(job) < 100ms'; do
+            'sum(request) < 100ms' 'max(job) < 100ms' 'min(request) < 100ms' \
+            'last(request) < 100ms' 'max(request) == 1ms' 'span("request") == 1ms'; do
   ends 3 "" "$EVENTRING" check -e "$rule" $pid
 done
 ends 0 "" "$EVENTRING" check -e 'span("request") < 1000s; count(request) == 0; count(quick) == 1; max(quick) < 1000s; min(request) < 1000s' $pid
+ends 0 "" "$EVENTRING" check -e 'max(request) == 1000s; last(request) <= 1000s' $pid
 # what waits for a span that is too long need not wait for its end
 timeout $PATIENCE "$EVENTRING" record -q --on 'span("request") > 1ms' --seconds 0.01 -o found.eventring $pid ||
   fail "record --on: $?"
@@ -78,6 +80,25 @@ for command in spans names autopsy stats dump check; do
   is "$command of a copy" "$(so_far spans copy.eventring)" "$(so_far $command copy.eventring)"
 done
 has "in text" "at least" "$("$EVENTRING" dump hang.eventring | grep '| request')"
+
+# rules that hold because of it, where what has ended is too short
+cat >longer.lua <<'LUA'
+local eventring = require "saros.eventring"
+eventring.span("mixed", function() end)
+eventring.begin_span "mixed"
+os.execute "sleep 0.2"
+eventring.event "it lives"
+os.execute "kill -9 $PPID"
+LUA
+SAROS_EVENTRING_START=1 SAROS_EVENTRING_NAME=longer "$SAROS" longer.lua 2>errors.txt
+for rule in 'max(mixed) > 100ms' 'sum(mixed) >= 100ms' 'mean(mixed) > 50ms' 'p99(mixed) > 100ms' \
+            'last(mixed) > 100ms'; do
+  ends 0 "" "$EVENTRING" check -e "$rule" longer.eventring
+done
+for rule in 'min(mixed) > 100ms' 'span("mixed") > 100ms' 'max(mixed) > 1000s' 'count(mixed) > 1' \
+            'last(mixed) < 100ms'; do
+  ends 3 "" "$EVENTRING" check -e "$rule" longer.eventring
+done
 
 # a part: until its end
 cat >late.lua <<'LUA'
