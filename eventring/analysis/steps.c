@@ -70,6 +70,16 @@ void eva_steps_event(struct eva_steps *steps, const struct eva_shares *shares,
     count_work(&place->step, event);
 }
 
+const struct eva_step *eva_steps_open(const struct eva_steps *steps,
+                                      const struct eventring_event *event) {
+  const struct eva_step_place *place = &steps->place[event->domain % EVENTRING_MAX_DOMAINS];
+  bool is_its = place->open && event->event_class == EVENTRING_CLASS_GC &&
+                event->depth == place->depth && event->ring == place->ring &&
+                event->context == place->spans_context &&
+                event->incarnation == place->step.incarnation;
+  return is_its ? &place->step : NULL;
+}
+
 void eva_steps_finish(struct eva_steps *steps) {
   for (int i = 0; i < EVENTRING_MAX_DOMAINS; i++) report(steps, &steps->place[i]);
 }

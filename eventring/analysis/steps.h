@@ -56,6 +56,10 @@ struct eva_steps {
    not known then). */
 void eva_steps_event(struct eva_steps *steps, const struct eva_shares *shares,
                      const struct eventring_event *event);
+/* The step that a begin of the list of open spans began, or that an end ends; before the steps
+   take that end. NULL: it is of none. */
+const struct eva_step *eva_steps_open(const struct eva_steps *steps,
+                                      const struct eventring_event *event);
 /* Reports the last steps; one that is open is not reported. */
 void eva_steps_finish(struct eva_steps *steps);
 

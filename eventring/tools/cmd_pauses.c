@@ -34,6 +34,11 @@ struct row {
   struct eva_step step;
 };
 
+struct open { /* a step that has not ended */
+  struct eva_step step;
+  struct eva_so_far so_far;
+};
+
 struct pauses {
   struct question q;
   uint64_t over_ns;
@@ -44,6 +49,11 @@ struct pauses {
   size_t kind_count;
   struct eva_top top;
   uint64_t over; /* how many are longer than over_ns */
+  struct eva_known known;
+  struct open *open;
+  size_t open_count;
+  struct eventring_event late; /* the end, after the window, of ... */
+  struct eva_step late_step;   /* ... this step; zeroed: there was none */
   const char *target; /* NULL: a program was launched */
 };
 
@@ -78,12 +88,20 @@ static void on_step(void *context, const struct eva_step *step) {
   if (p->q.top && eva_top_add(&p->top, &(struct row){step->ns, *step}) < 0) no_memory();
 }
 
+static void note_late(struct pauses *p, const struct eventring_event *end) {
+  const struct eva_step *step = eva_steps_open(&p->steps, end);
+  if (!step || p->late_step.begin_ns) return;
+  p->late = *end;
+  p->late_step = *step;
+}
+
 static int on_event(void *context, const struct eventring_event *event) {
   struct pauses *p = context;
   struct eva_span_time time;
   bool ended;
   if (!question_wants_domain(&p->q, event->domain)) return 0;
   if (p->shares && eva_shares_event(p->shares, event, &time, &ended) < 0) no_memory();
+  if (event->kind == EVENTRING_END && question_is_past_end(&p->q, event->ns)) note_late(p, event);
   eva_steps_event(&p->steps, p->shares, event);
   if (event->ring != EVENTRING_RUNTIME || question_is_past_end(&p->q, event->ns)) return 0;
   struct eva_gc_clock *clock = &p->clocks[event->domain % EVENTRING_MAX_DOMAINS];
@@ -111,6 +129,30 @@ static int longer_in_all(const void *a, const void *b) {
   uint64_t x = ((const struct kind *)a)->durations.total;
   uint64_t y = ((const struct kind *)b)->durations.total;
   return (x < y) - (x > y);
+}
+
+/* `begin`: of the span that is the step. */
+static void add_open(struct pauses *p, const struct eva_step *step,
+                     const struct eventring_event *begin) {
+  if (!question_wants_domain(&p->q, begin->domain) || question_is_past_end(&p->q, begin->ns))
+    return;
+  p->open = need_resized(p->open, p->open_count + 1, sizeof *p->open);
+  p->open[p->open_count++] =
+      (struct open){*step, eva_so_far(&p->known, p->q.reader.cursor, begin)};
+}
+
+static int on_open(void *context, const struct eventring_event *begin) {
+  struct pauses *p = context;
+  const struct eva_step *step = eva_steps_open(&p->steps, begin);
+  if (step) add_open(p, step, begin);
+  return 0;
+}
+
+static void read_open(struct pauses *p) {
+  struct eventring_event begin;
+  eva_known_find(&p->known, p->q.reader.cursor, p->q.window.until);
+  eventring_open_spans(p->q.reader.cursor, on_open, p);
+  if (eva_open_before(&p->late, p->q.window.until, &begin)) add_open(p, &p->late_step, &begin);
 }
 
 /* ---- What the program was doing, looked up ------------------------------------------- */
@@ -174,6 +216,7 @@ static void read_recording(struct pauses *p) {
   p->steps.context = p;
   p->top = (struct eva_top){.size = sizeof(struct row), .most = p->q.top};
   question_read(&p->q, &callbacks, looks_up ? NULL : on_switch, p);
+  read_open(p);
   eva_steps_finish(&p->steps);
   eva_top_sort(&p->top);
   for (size_t i = 0; looks_up && i < p->top.count; i++)
@@ -190,11 +233,12 @@ struct sums {
 };
 
 /* The domain was watched until the last moment at which it is known to have been there. */
-static void stop_clock(struct pauses *p, const struct eva_known *known, unsigned slot) {
+static void stop_clock(struct pauses *p, unsigned slot) {
   struct eva_gc_clock *clock = &p->clocks[slot];
   if (clock->incarnation == 0) return;
   if (p->q.window.since) eva_gc_clock_cut(clock, p->q.window.since, clock->incarnation);
-  eva_gc_clock_stop(clock, eva_known_until(known, p->q.reader.cursor, slot, clock->incarnation));
+  eva_gc_clock_stop(clock,
+                    eva_known_until(&p->known, p->q.reader.cursor, slot, clock->incarnation));
 }
 
 static void add_up(struct pauses *p, struct sums *sums) {
@@ -205,10 +249,8 @@ static void add_up(struct pauses *p, struct sums *sums) {
     sums->unmeasured += kind->unmeasured;
     sums->off_cpu = eva_add(sums->off_cpu, kind->off_cpu);
   }
-  struct eva_known known;
-  eva_known_find(&known, p->q.reader.cursor, p->q.window.until);
   for (unsigned i = 0; i < EVENTRING_MAX_DOMAINS; i++) {
-    stop_clock(p, &known, i);
+    stop_clock(p, i);
     sums->watched = eva_add(sums->watched, p->clocks[i].watched);
     eva_gc_times_add(&sums->times, &p->clocks[i].times);
   }
@@ -323,15 +365,34 @@ static void print_sums(const struct sums *sums) {
   putchar('\n');
 }
 
+static void print_open(const struct pauses *p) {
+  char text[EVA_SO_FAR], moment[MOMENT_TEXT], figure[EVA_FIGURE];
+  if (!p->open_count) return;
+  printf("\nOpen: %s\n", eva_count_text(figure, p->open_count));
+  TABLE(table, "at", "domain", "for", "<+step, reason");
+  for (size_t i = 0; i < p->open_count; i++) {
+    const struct open *open = &p->open[i];
+    table_cell(&table, moment_text(moment, &p->q, open->step.begin_ns));
+    snprintf(text, sizeof text, "%u", open->step.domain);
+    table_cell(&table, text);
+    table_cell(&table, eva_so_far_text(text, &open->so_far));
+    cell_step(&table, &p->q, open->step.id, open->step.reason);
+  }
+  table.keys = 1;
+  table_print(&table, stdout, 2);
+}
+
 static void print_text(const struct pauses *p, const struct sums *sums) {
   question_head(&p->q, stdout);
   if (sums->durations.count == 0) {
-    puts("\nNo step of the collector was recorded.");
-    return;
+    puts(p->open_count ? "\nNo step of the collector has ended."
+                       : "\nNo step of the collector was recorded.");
+  } else {
+    print_sums(sums);
+    print_kinds(p);
+    print_rows(p);
   }
-  print_sums(sums);
-  print_kinds(p);
-  print_rows(p);
+  print_open(p);
 }
 
 /* ---- JSON ---------------------------------------------------------------------------- */
@@ -366,6 +427,7 @@ static void put_total(struct eva_json *json, const struct pauses *p, const struc
   eva_json_uint_at(json, "off_cpu_ns", sums->off_cpu);
   eva_json_uint_at(json, "unmeasured", sums->unmeasured);
   eva_json_uint_at(json, "torn", p->steps.torn);
+  eva_json_uint_at(json, "open", p->open_count);
   eva_json_uint_at(json, "over", p->over);
   eva_json_key(json, "kinds");
   eva_json_open_array(json);
@@ -407,12 +469,30 @@ static void put_row(struct eva_json *json, const struct question *q,
   eva_json_close_object(json);
 }
 
+static void put_open(struct eva_json *json, const struct pauses *p) {
+  eva_json_key(json, "open_steps");
+  eva_json_open_array(json);
+  for (size_t i = 0; i < p->open_count; i++) {
+    const struct eva_step *step = &p->open[i].step;
+    eva_json_open_object(json);
+    eva_json_uint_at(json, "ns", step->begin_ns);
+    eva_json_uint_at(json, "domain", step->domain);
+    eva_json_uint_at(json, "incarnation", step->incarnation);
+    question_put_name(&p->q, json, "step", step->id);
+    question_put_name(&p->q, json, "reason", step->reason);
+    eva_so_far_put(json, &p->open[i].so_far);
+    eva_json_close_object(json);
+  }
+  eva_json_close_array(json);
+}
+
 static void print_json(const struct pauses *p, const struct sums *sums) {
   struct eva_json json;
   eva_json_start(&json, stdout);
   eva_json_open_object(&json);
   question_put_head(&p->q, &json);
   put_total(&json, p, sums);
+  put_open(&json, p);
   eva_json_key(&json, "rows");
   eva_json_open_array(&json);
   for (size_t i = 0; i < p->top.count; i++)
@@ -454,6 +534,7 @@ int command_pauses(const struct command *self, int count, char **words) {
   eva_top_free(&p->top);
   eva_shares_free(p->shares);
   free(p->kinds);
+  free(p->open);
   free(p);
   return status;
 }

@@ -53,6 +53,7 @@ pauses     window                  recording
 pauses     loss                    recording-read
 pauses     total                   steps
 pauses     total.kinds[]           steps-of-kind    step reason
+pauses     open_steps[]            open-step        domain incarnation ns
 pauses     rows[]                  one-step         domain incarnation ns
 pauses     rows[].phases[]         phase            ^domain ^ns name
 

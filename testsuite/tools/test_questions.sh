@@ -62,6 +62,22 @@ is "the longer ones" "true" "$(query over.json '.total.over == (.rows | length) 
 is "none before the start" 0 "$(query none.json '.total.count')"
 
 # lines of a page, and nothing of a program that has no collector
+
+# a step that has not ended by the end of a window is listed as open, for as long as its span is
+middle=$(query pauses.json '.window.start_ns as $start | .rows[0] |
+  (.ns - $start + .duration_ns / 2 | floor) / 1e9')
+"$EVENTRING" pauses --json --until "$middle" "$file" >open.json || fail "pauses --until $middle: $?"
+longest=$(query pauses.json '.rows[0] | [.ns, .domain, .step, .reason]')
+is_same "the open step" "$longest" \
+  "$(query open.json '[.open_steps[] | [.ns, .domain, .step, .reason]] | map(select(. == '"$longest"'))[0]')"
+is "none of these is listed as ended" 0 \
+  "$(query open.json '[.open_steps[].ns] as $open | [.rows[] | select(.ns as $ns | $open | index($ns))] | length')"
+is_same "how long so far" \
+  "$("$EVENTRING" spans --json --top 1000 --class gc --until "$middle" "$file" | jq -c \
+    --argjson longest "$longest" '.open_spans[] | select(.ns == $longest[0] and .name == $longest[2]) | [.so_far_ns, .at_least]')" \
+  "$(query open.json '.open_steps[] | select(.ns == '"$longest"'[0]) | [.so_far_ns, .at_least]')"
+has "as text" "Open: " "$("$EVENTRING" pauses --until "$middle" "$file")"
+
 "$EVENTRING" pauses "$file" >pauses.txt || fail "pauses as text: $?"
 "$EVENTRING" spans "$file" >spans.txt || fail "spans as text: $?"
 record --rounds 3
