@@ -287,7 +287,8 @@ static int bad_class(const struct variable *v, const char *name, size_t size,
 }
 
 /* The classes that a name in quotes means, `"` and `\\` with a backslash before them: that of this
-   name, and those of events of this name, but calls. There need be none. Moves *at behind it;
+   name, and those of events of this name, but calls. Of `CLASS:NAME`, as events are called that
+   are defined when they first occur, it is that class. There need be none. Moves *at behind it;
    false: it does not end. */
 static bool parse_quoted(const char **at, uint64_t *classes) {
   char name[EVENTRING_MAX_NAME + 2];
@@ -299,7 +300,9 @@ static bool parse_quoted(const char **at, uint64_t *classes) {
   }
   if (*from != '"' || (from[1] && from[1] != ',')) return false;
   *at = from + 1;
+  const char *colon = memchr(name, ':', size);
   int index = evr_class_by_bytes(name, size);
+  if (index < 0 && colon) index = evr_class_by_bytes(name, (size_t)(colon - name));
   *classes = evr_classes_of_events ? evr_classes_of_events(name, size) : 0;
   if (index >= 0) *classes |= EVENTRING_CLASS_BIT(index);
   *classes &= ~EVENTRING_CLASS_BIT(EVENTRING_CLASS_CALLS);

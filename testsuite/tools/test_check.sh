@@ -81,6 +81,17 @@ ends 0 "" check -e 'count(request) == 5; lost == 0' -- "$SAROS" program.lua
 ends 3 "" check -e 'count(request) == 6' -- "$SAROS" program.lua
 ends 7 "" check -e 'count(request) == 6' -- "$SAROS" -e 'os.exit(7, true)'
 
+# a name that is not defined before it first occurs: its class is in it
+if "$SAROS" -e 'require "saros.ffi"' 2>/dev/null; then
+  cat >foreign.lua <<'LUA'
+local ffi = require "saros.ffi"
+ffi.cdef "size_t strlen(const char *s);"
+for i = 1, 3 do ffi.C.strlen "hello" end
+LUA
+  ends 0 "" check -e 'count("ffi:strlen") == 3; span("ffi:strlen") < 1000s' -- "$SAROS" foreign.lua
+  ends 3 "" check -e 'count("ffi:strlen") < 3' -- "$SAROS" foreign.lua
+fi
+
 # what is wrong
 ends 2 "no RULES given" check
 ends 2 "no PID or FILE" check rules.txt
