@@ -178,6 +178,7 @@ static void put_walk(Answer *a) {
   put_number(&a->lines, a->cut_kinds);
   put_number(&a->lines, a->cut_ways);
   put_number(&a->lines, retain_in_no_way(a->w));
+  put_number(&a->lines, retain_in_no_kind(a->w));
   put_text(&a->lines, "\nend\n");
 }
 

@@ -102,11 +102,24 @@ static bool is_kind(const Kind *k, KindKey key) {
   return k->key.kind == key.kind && k->key.of == key.of;
 }
 
-static uint32_t find_kind(RetainWalk *w, KindKey key, uint32_t first) {
-  if (w->nkinds >= MOST_KINDS - 1) key = (KindKey){KIND_OTHER, 0};
+static const KindKey other_kinds = {KIND_OTHER, 0};
+
+/* Where it is in the index, or has its place. */
+static uint32_t place_of_kind(const RetainWalk *w, KindKey key) {
   uint32_t i = hash_pair((uint64_t)key.kind, key.of, 2 * MOST_KINDS);
   for (; w->kind_index[i] != 0; i = (i + 1) & (2 * MOST_KINDS - 1))
-    if (is_kind(&w->kinds[w->kind_index[i] - 1], key)) return w->kind_index[i] - 1;
+    if (is_kind(&w->kinds[w->kind_index[i] - 1], key)) break;
+  return i;
+}
+
+/* One that too many others came before is counted with all of its like. */
+static uint32_t find_kind(RetainWalk *w, KindKey key, uint32_t first) {
+  uint32_t i = place_of_kind(w, key);
+  if (w->kind_index[i] == 0 && w->nkinds >= MOST_KINDS - 1) {
+    key = other_kinds;
+    i = place_of_kind(w, key);
+  }
+  if (w->kind_index[i] != 0) return w->kind_index[i] - 1;
   w->kinds[w->nkinds] = (Kind){.key = key, .first = first};
   w->kind_index[i] = ++w->nkinds;
   return w->nkinds - 1;
@@ -125,8 +138,6 @@ static Group *find_group(RetainWalk *w, uint32_t kind, uint32_t shape, uint32_t 
   return &w->groups[w->ngroups - 1];
 }
 
-/* Kinds that too many others came before are looked for in vain: find_kind adds none, and
- * so counts them as others. */
 static void count_object(RetainWalk *w, uint32_t i) {
   const GCObject *o = visited_object(&w->queue[i]);
   const size_t bytes = gc_object_bytes(o);
@@ -305,6 +316,11 @@ uint64_t retain_in_no_way(const RetainWalk *w) {
   uint64_t objects = w->total.objects;
   for (uint32_t i = 0; i < w->ngroups; i++) objects -= w->groups[i].amount.objects;
   return objects;
+}
+
+uint64_t retain_in_no_kind(const RetainWalk *w) {
+  const uint32_t found = w->kind_index[place_of_kind(w, other_kinds)];
+  return found != 0 ? w->kinds[found - 1].amount.objects : 0;
 }
 
 uint32_t retain_ways(const RetainWalk *w, uint32_t i) {

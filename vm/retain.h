@@ -58,6 +58,8 @@ uint32_t retain_kinds(const RetainWalk *w);
 void retain_describe(RetainWalk *w, uint32_t i, uint32_t most, RetainKind *kind);
 /* Objects that count for their kind alone: there were too many ways. */
 uint64_t retain_in_no_way(const RetainWalk *w);
+/* Objects of kinds that came after too many others: all of them are one kind. */
+uint64_t retain_in_no_kind(const RetainWalk *w);
 /* All ways in which objects of kind i are held, the one with the most bytes first. */
 uint32_t retain_ways(const RetainWalk *w, uint32_t i);
 void retain_describe_way(const RetainWalk *w, uint32_t i, uint32_t way, RetainHolder *holder);

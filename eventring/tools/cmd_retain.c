@@ -269,6 +269,9 @@ static void print_cut(const struct retain_answer *a) {
   if (a->in_no_way)
     printf("in ways that are too many to be told apart: %s objects\n",
            eva_count_text(objects, a->in_no_way));
+  if (a->in_no_kind)
+    printf("of kinds that are too many to be told apart: %s objects\n",
+           eva_count_text(objects, a->in_no_kind));
 }
 
 static void print_answer(struct retain *r, const struct answer *a) {
@@ -353,6 +356,7 @@ static void put_domain(struct retain *r, const struct answer *a, struct eva_json
     eva_json_uint_at(json, "cut_kinds", a->said.cut_kinds);
     eva_json_uint_at(json, "cut_ways", a->said.cut_ways);
     eva_json_uint_at(json, "in_no_way", a->said.in_no_way);
+    eva_json_uint_at(json, "in_no_kind", a->said.in_no_kind);
   }
   eva_json_close_object(json);
 }

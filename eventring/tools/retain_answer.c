@@ -106,11 +106,12 @@ static bool take_way(struct lines *l, char **f, size_t n) {
 
 static bool take_cut(struct lines *l, char **f, size_t n) {
   struct retain_answer *a = l->answer;
-  uint64_t numbers[3];
-  if (n != 4 || l->has_cut || !take_numbers(f + 1, 3, numbers)) return false;
+  uint64_t numbers[4];
+  if (n != 5 || l->has_cut || !take_numbers(f + 1, 4, numbers)) return false;
   a->cut_kinds = numbers[0];
   a->cut_ways = numbers[1];
   a->in_no_way = numbers[2];
+  a->in_no_kind = numbers[3];
   return l->has_cut = true;
 }
 

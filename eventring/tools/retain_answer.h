@@ -39,8 +39,9 @@ struct retain_answer {
   size_t kind_count, site_count, kind_room; /* kind_count: both */
   size_t holder_count;                      /* of all */
   size_t chosen; /* for those who ask: kinds and sites that they want, the first ones */
-  /* What it does not have: kinds and sites, ways, and objects of which no way is known. */
-  uint64_t cut_kinds, cut_ways, in_no_way;
+  /* What it does not have: kinds and sites, ways, and objects of which no way, or
+     no kind, is known. */
+  uint64_t cut_kinds, cut_ways, in_no_way, in_no_kind;
 };
 
 /* Is the last line there? */

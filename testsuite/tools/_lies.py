@@ -14,7 +14,7 @@ KIND = b"kind\t2\t300\t1\ttable Session\n"
 HELD = b"held\t2\t300\t3\t_G.KEPT[1]\t_G.KEPT[*]\n"
 SITE = b"site\t1\t100\t0\tmain (a.lua:3)\n"
 WAY = b"way\t2\t2\t300\t3\t_G.MORE[1]\t_G.MORE[*]\n"
-CUT = b"cut\t3\t4\t5\n"
+CUT = b"cut\t3\t4\t5\t6\n"
 
 
 def lines(*parts, head=b"retain\t2\n", total=TOTAL, end=b"end\n"):

@@ -178,6 +178,34 @@ retain --top 5 --kind Kind "$pid" >many.txt || fail "retain --top, text: $?"
 has "what --top cuts" "and 395 more kinds (--top)" "$(cat many.txt)"
 let_end
 
+# More kinds than are told apart: those that are known have all of their objects, of the others
+# it is said how many there are. Each of 5,000 kinds holds an object of one that is known.
+cat >many.lua <<'LUA'
+local known = { __name = "Known" }
+FIRST = setmetatable({}, known)
+ALL = {}
+for k = 1, 5000 do ALL[k] = setmetatable({ setmetatable({}, known) }, { __name = "Kind" .. k }) end
+DONE = true
+while not io.open "stop" do for i = 1, 10000 do local x = i end end
+LUA
+rm -f stop
+SAROS_EVENTRING_START=1 "$SAROS" many.lua >out.txt 2>err.txt &
+pid=$!
+await "$pid"
+are_there() {
+  retain --json --kind Known "$pid" >many.json 2>err.txt && [ "$(query many.json '.total.objects > 15000')" = true ]
+}
+until_so are_there || fail "retain of more kinds: $(cat err.txt)"
+is "a known kind among too many" '[["table Known",5001]]' \
+  "$(query many.json '[.rows[] | [.kind, .objects]]')"
+retain --json --top 10000 --kind "table Kind" "$pid" >some.json || fail "retain --kind Kind: $?"
+is "what is known, and what is not" true "$(query some.json \
+  '([.rows[].objects] | add) + .domains[0].in_no_kind | . >= 5000 and . < 6000')"
+is "some are not known" true "$(query some.json '.domains[0].in_no_kind > 0')"
+retain --kind Kind5000 "$pid" >many.txt || fail "retain --kind, text: $?"
+has "what is not known, in the text" "of kinds that are too many to be told apart" "$(cat many.txt)"
+let_end
+
 # a PROGRAM, asked while it runs
 cat >stop.lua <<'LUA'
 KEPT = { setmetatable({}, { __name = "Session" }) }
