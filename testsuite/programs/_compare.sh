@@ -8,7 +8,9 @@
 
 set -u
 modules=/usr/share/lua
-export LUA_PATH="$modules/5.4/?.lua;$modules/5.4/?/init.lua;$modules/5.3/?.lua;$modules/5.1/?.lua;./?.lua"
+LUA_PATH=
+for version in 5.4 5.3 5.1; do LUA_PATH+="$modules/$version/?.lua;$modules/$version/?/init.lua;"; done
+export LUA_PATH+="./?.lua"
 comparisons=0
 
 skip() { echo "skipped: $*"; exit 77; }

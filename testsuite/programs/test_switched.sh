@@ -15,7 +15,7 @@ END
 chmod +x switched
 
 compared=0
-for name in ${SWITCH_TESTS:-argparse busted c_modules inspect luaunit messages penlight}; do
+for name in ${SWITCH_TESTS:-argparse busted c_modules inspect luacheck luaunit messages penlight}; do
   mkdir "$name"
   (cd "$name" && SAROS=$OLDPWD/switched bash "$TESTSUITE/programs/test_$name.sh") >"$name.txt" 2>&1
   case $? in
