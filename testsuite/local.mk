@@ -28,6 +28,7 @@ include testsuite/figures/local.mk
 include testsuite/format/local.mk
 include testsuite/fuzz/local.mk
 include testsuite/fuzz/lua.mk
+include testsuite/hooks/local.mk
 include testsuite/fuzz/programs.mk
 include testsuite/fuzz/watching.mk
 include testsuite/arm64/local.mk

@@ -10,6 +10,8 @@
 --   coroutine  in a coroutine that is driven to its end
 --   steps      with a count hook that takes a step of the collector
 --   lines      with a line hook, its lines in the log
+--   events     with a hook for calls and returns, those of the program in the log, and of the
+--              functions of the library that it calls
 --
 -- Environment:
 --   FUZZ_WATCH       instruments are switched while the programs run (watch.lua): "all", or
@@ -60,6 +62,36 @@ function modes.lines(f, _, write)
       last = line
     end
   end, "l")
+  return pcall(f, "arg", 2)
+end
+
+-- The functions of the library, by what they are called. Long strings are made in a value that
+-- is closed: which strings are long is the library's own matter.
+local function library_names()
+  local names = {}
+  for library, functions in pairs(package.loaded) do
+    if type(functions) == "table" then
+      for name, f in pairs(functions) do
+        if type(f) == "function" then names[f] = library .. "." .. name end
+      end
+    end
+  end
+  return names
+end
+
+local function is_program(info) return info and (info.source == "=p" or info.source == "=l") end
+
+function modes.events(f, _, write)
+  local names = library_names()
+  debug.sethook(function(event)
+    local info, caller = debug.getinfo(2, "Sfr"), debug.getinfo(3, "Sf")
+    if caller and caller.func == table.sort then return end
+    if is_program(info) then
+      write(("%s %s%d %d"):format(event, info.source, info.linedefined, info.ntransfer))
+    elseif info.what == "C" and names[info.func] and is_program(caller) then
+      write(("%s %s %d"):format(event, names[info.func], info.ntransfer))
+    end
+  end, "cr")
   return pcall(f, "arg", 2)
 end
 

@@ -4,6 +4,7 @@
 --
 --   lua5.4 fuzz.lua [--reference=COMMAND] [--seed=N] [--seconds=N | --count=N] [--batch=N]
 --                   [--found=DIRECTORY] [--most=N] [--show=SEED] [--programs=watched]
+--                   [--mode=NAME]
 --                   --build=NAME=COMMAND... --same=NAME=COMMAND...
 --
 --   --seed      the first program; the others follow (default: by the clock)
@@ -13,6 +14,7 @@
 --               differences.lua says in what it may differ from the reference
 --   --same      a build whose logs are the same as those of the reference to the letter
 --               ({seed} in a command is the name of the first program of the batch)
+--   --mode      the mode of all programs (driver.lua) instead of each one's own
 --   --programs  watched: for builds whose command has FUZZ_WATCH=all (driver.lua)
 --   --found     where differences are kept (default: found): SEED-BUILD.lua, minimised,
 --               a batch for driver.lua; SEED-BUILD.full.lua, as it was found
@@ -185,7 +187,7 @@ local found = 0
 local function make_programs(first, n)
   local programs = {}
   for seed = first, first + n - 1 do
-    local root, mode = generate(seed, options.programs == "watched")
+    local root, mode = generate(seed, options.programs == "watched", options.mode)
     programs[#programs + 1] = { name = tostring(seed), seed = seed, mode = mode,
         text = as_batch(seed, mode, Tree.text(root)) }
   end
@@ -220,7 +222,7 @@ end
 local function report(build, program, programs)
   local seed, mode = program.seed, program.mode
   local base = ("%s/%d-%s"):format(options.found, seed, build.name)
-  local root = generate(seed, options.programs == "watched")
+  local root = generate(seed, options.programs == "watched", options.mode)
   print(("DIFFERENCE seed %d, build %s, mode %s"):format(seed, build.name, mode))
   print(first_difference(build, program.expected, program.got or program.ending))
   io.stdout:flush()
@@ -251,7 +253,7 @@ end
 -- ---- The loop ------------------------------------------------------------------------
 
 if options.show then
-  local root, mode = generate(options.show, options.programs == "watched")
+  local root, mode = generate(options.show, options.programs == "watched", options.mode)
   io.write(as_batch(options.show, mode, Tree.text(root)))
   os.exit(0)
 end

@@ -48,11 +48,12 @@ local watched_weights = {
 }
 local watched_modes = { { 6, "plain" }, { 2, "dump" }, { 1, "strip" }, { 4, "coroutine" } }
 
-local function generate(seed, watched)
+local function generate(seed, watched, wanted_mode)
   local g = Builder.new(seed)
   g.watched = watched           -- no hooks
   local weights = watched and watched_weights or weights
   local mode = g:weighted(watched and watched_modes or modes)
+  mode = wanted_mode or mode
   g.lines = mode == "lines"     -- no goto: a jump to a jump has no line of its own (doc/LUA.md)
   local list = Tree.block {}
   g:within_function(true, function()
