@@ -24,6 +24,7 @@ local retain = require "saros.retain"
 local Watch = {}
 
 local DEEPEST <const> = 3        -- ticks within ticks
+local FREQUENT <const> = 1000    -- ticks of a program after which they switch less often
 local running, sethook = coroutine.running, debug.sethook
 
 -- What switches may fail with: a program may be out of stack or of memory, and one instrument
@@ -238,6 +239,8 @@ function Watch.new(seed, list, options)
 
   local function act(number)
     local random = Random.new(seed * 1000003 + number)
+    -- Nested loops tick a hundred thousand times; what a switch costs is then what they last.
+    local rate = number > FREQUENT and rate * FREQUENT / number or rate
     if list then
       if not list[number] then return end
       random:chance(rate)
