@@ -6,10 +6,11 @@
 #   testsuite/hooks/compare.sh --saros=PROGRAM --reference=PROGRAM [--except=FILE] LUA-FILE...
 #
 # Lines are compared with 5.4.8 only: older ones have others where a call goes over several lines.
-# What the reference does not run to a status of 0 (modules of Saros, say) is left out. A line of
-# FILE (default: exceptions.txt) has, between tabs, a file's name, what is left out of its logs (an
-# extended regular expression for lines; "all"; or "order": lines may stand in another order), and
-# the reason; a file may have several. Logs are kept in the current directory where they differ.
+# What the reference does not run to a status of 0 in ten seconds (modules of Saros, say) is left
+# out. A line of FILE (default: exceptions.txt) has, between tabs, a file's name, what is left out
+# of its logs (an extended regular expression for lines; "all"; or "order": lines may stand in
+# another order), and the reason; a file may have several. Logs are kept in the current directory
+# where they differ.
 # Exit status 1 then, 2 on wrong usage.
 # SPDX-License-Identifier: MIT
 set -u
@@ -34,12 +35,13 @@ case $("$reference" -v) in *" 5.4."[0-7]" "*) without='^line ' ;; esac
 # except NAME: what the exceptions say of this file
 except() { awk -F '\t+' -v name="$1" '$1 == name { print $2 }' "$exceptions"; }
 
-# watch WHO PROGRAM FILE: the log is WHO.log, with its names alone; returns the status
+# watch SECONDS WHO PROGRAM FILE: the log is WHO.log, with its names alone; returns the status
 watch() {
-  local file=$3 status
+  local seconds=$1 status; shift
+  local file=$3
   rm -rf run && mkdir run
   (cd run && LUA_PATH="$(dirname "$file")/?.lua;$here/../lua/?.lua;;" \
-    timeout $((60 * ${TEST_SLOWNESS:-1})) "$2" "$here/events.lua" "../$1.log" "$file") \
+    timeout $((seconds * ${TEST_SLOWNESS:-1})) "$2" "$here/events.lua" "../$1.log" "$file") \
     >"$1.out" 2>&1 </dev/null
   status=$?
   rm -rf run
@@ -59,11 +61,11 @@ for file in "$@"; do
   file=$(realpath "$file")
   name=$(basename "$(dirname "$file")")/$(basename "$file")
   pattern=$(except "$name" | grep -v '^order$' | paste -sd '|') order=$(except "$name" | grep '^order$')
-  if [ "$pattern" = all ] || ! watch reference "$reference" "$file"; then
+  if [ "$pattern" = all ] || ! watch 10 reference "$reference" "$file"; then
     left_out=$((left_out + 1))
     continue
   fi
-  watch saros "$saros" "$file"
+  watch 60 saros "$saros" "$file"
   status=$?
   for who in reference saros; do
     grep -vE "$without|${pattern:-^$}" $who.log >$who.few

@@ -53,8 +53,9 @@ local function note(event, line)
   count = count + 1
   if count < MOST then
     log:write(event, " ", line or info.ntransfer, " ", place(info), "\n")
-  elseif count == MOST then
-    log:write "cut\n"
+  else
+    if count == MOST then log:write "cut\n" end
+    sethook() -- of this thread; what goes on is faster
   end
 end
 
