@@ -326,6 +326,16 @@ static uint32_t unmasked_requests(const Peer *i) {
 
 uint32_t peer_asked(const Peer *i) { return atomic_load(&i->attention) & unmasked_requests(i); }
 
+/* A handler of messages in Lua is at a safepoint as it begins. Where the program ends, it would be
+ * cancelled there, for which it would be called again, until the stack of C is full: so it is
+ * called for the first of a domain's cancellations only. */
+static _Noreturn void raise_cancelled(lua_State *L, bool again) {
+  static const char message[] = "domain was cancelled";
+  if (!again) error_run(L, message);
+  string_format(L, "%s", message);
+  error_throw(L, LUA_ERRRUN);
+}
+
 void peer_take_up(lua_State *L) {
   Peer *i = L->domain->peer;
   uint32_t taken = unmasked_requests(i);
@@ -335,8 +345,9 @@ void peer_take_up(lua_State *L) {
   if (asked & ATTENTION_DEADLOCK) describe_waits(text, sizeof text);
   peer_end_wait(i);
   if (asked & (ATTENTION_CANCEL | ATTENTION_END)) {
+    bool again = i->was_cancelled;
     i->was_cancelled = true;
-    error_run(L, "domain was cancelled");
+    raise_cancelled(L, again);
   }
   if (asked & ATTENTION_STOP) stand_still();
   if (asked & ATTENTION_INTERRUPT) error_run(L, INTERRUPTED_TEXT);

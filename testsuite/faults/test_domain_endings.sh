@@ -198,4 +198,28 @@ done
 quiet 143 joiner TERM
 quiet 129 channel HUP
 quiet 1 error "" "$(printf '%s: the end\nstack traceback:\n\t[C]: in function %s\n\tquiet.lua:33: in main chunk\n\t[C]: in ?' "$SAROS" "'error'")"
+
+# One that catches its cancellation is cancelled again at each safepoint, also in Lua's handlers of
+# messages: these are not called for that, one within the other, until the stack of C is full.
+cat >handler.lua <<'END'
+local domain = require "saros.domain"
+local ready = domain.channel()
+domain.spawn(function()
+  getmetatable("").__close = io.write -- in C, where nothing is cancelled
+  for i = 1, 2 do
+    xpcall(function()
+      local closed <close> = "closed for "
+      if i == 1 then ready:send(true) end
+      while true do end
+    end, function(message) for j = 1, 3 do message = message .. j end return message .. "\n" end)
+  end
+end)
+ready:receive()
+os.exit(5)
+END
+status=0
+"$SAROS" handler.lua >out.txt 2>&1 || status=$?
+is "cancelled in a handler: status" 5 $status
+is "cancelled in a handler" "closed for handler.lua:9: domain was cancelled123
+closed for domain was cancelled" "$(cat out.txt)"
 finish
