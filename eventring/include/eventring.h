@@ -874,7 +874,8 @@ static inline int64_t eventring_event_off_cpu(const struct eventring_event *even
   if (event->kind != EVENTRING_END || !event->def || !(event->flags & EVENTRING_MATCHED) ||
       event->def->measure != EVENTRING_OFF_CPU)
     return -1;
-  return event->payload == EVENTRING_UINT ? event->value.i : 0;
+  if (event->payload == EVENTRING_UINT) return event->value.i;
+  return event->payload == EVENTRING_NONE ? 0 : -1;
 }
 
 /* One value of a payload of kind VALUES. */

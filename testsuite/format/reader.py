@@ -1265,9 +1265,9 @@ class Ring:
             payload = payload[2:]
         elif kind == LINKED:
             more.update({"role": "?", "link": 0})
-        off_cpu = 0
-        if kind == END and definition and definition.says_off_cpu and len(payload) == 1:
-            off_cpu, payload = payload[0], []
+        off_cpu = None
+        if kind == END and definition and definition.says_off_cpu and len(payload) <= 1:
+            off_cpu, payload = sum(payload), []
         more.update(decode_payload(self.recording, definition, kind, payload))
         ns = self.recording.ns(ticks)
         if kind == BEGIN:
@@ -1275,9 +1275,8 @@ class Ring:
             state.spans.append(Span(id, ticks, state.suspended))
         elif kind == END:
             more.update(self.close_span(state, id, ticks, ns))
-            off_cpu = min(off_cpu, more.get("duration_ns", 0))
-            if off_cpu:
-                more["off_cpu_ns"] = off_cpu
+            if off_cpu is not None and "duration_ns" in more:
+                more["off_cpu_ns"] = min(off_cpu, more["duration_ns"])
         self.show(NAMES_OF_KINDS[kind], ns, id, ticks, self.context, more)
 
     def close_span(self, state, id, ticks, ns):
