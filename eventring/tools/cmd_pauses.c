@@ -39,6 +39,11 @@ struct open { /* a step that has not ended */
   struct eva_so_far so_far;
 };
 
+struct gap { /* in a ring, out of which is known only afterwards what was open in it */
+  uint32_t domain, ring;
+  uint64_t from, until; /* times of the events around it */
+};
+
 struct pauses {
   struct question q;
   uint64_t over_ns;
@@ -54,6 +59,9 @@ struct pauses {
   size_t open_count;
   struct eventring_event late; /* the end, after the window, of ... */
   struct eva_step late_step;   /* ... this step; zeroed: there was none */
+  uint64_t last_ns[EVENTRING_MAX_DOMAINS][EVENTRING_RINGS]; /* of events, with `shares` */
+  struct gap *gaps;            /* with `shares` */
+  size_t gap_count;
   const char *target; /* NULL: a program was launched */
 };
 
@@ -95,12 +103,19 @@ static void note_late(struct pauses *p, const struct eventring_event *end) {
   p->late_step = *step;
 }
 
+static uint64_t *last_of(struct pauses *p, uint32_t domain, uint8_t ring) {
+  return &p->last_ns[domain % EVENTRING_MAX_DOMAINS][ring % EVENTRING_RINGS];
+}
+
 static int on_event(void *context, const struct eventring_event *event) {
   struct pauses *p = context;
   struct eva_span_time time;
   bool ended;
   if (!question_wants_domain(&p->q, event->domain)) return 0;
-  if (p->shares && eva_shares_event(p->shares, event, &time, &ended) < 0) no_memory();
+  if (p->shares) {
+    if (eva_shares_event(p->shares, event, &time, &ended) < 0) no_memory();
+    if (!(event->flags & EVENTRING_SYNTHETIC)) *last_of(p, event->domain, event->ring) = event->ns;
+  }
   if (event->kind == EVENTRING_END && question_is_past_end(&p->q, event->ns)) note_late(p, event);
   eva_steps_event(&p->steps, p->shares, event);
   if (event->ring != EVENTRING_RUNTIME || question_is_past_end(&p->q, event->ns)) return 0;
@@ -111,10 +126,20 @@ static int on_event(void *context, const struct eventring_event *event) {
   return 0;
 }
 
+static void note_gap(struct pauses *p, const struct eventring_loss *loss) {
+  if (loss->ring != EVENTRING_USER && loss->ring != EVENTRING_CALLS) return;
+  p->gaps = need_resized(p->gaps, p->gap_count + 1, sizeof *p->gaps);
+  p->gaps[p->gap_count++] =
+      (struct gap){loss->domain, loss->ring, *last_of(p, loss->domain, loss->ring), loss->ns};
+}
+
 static int on_lost(void *context, const struct eventring_loss *loss) {
   struct pauses *p = context;
   if (!question_wants_domain(&p->q, loss->domain)) return 0;
-  if (p->shares) eva_shares_lost(p->shares, loss);
+  if (p->shares) {
+    eva_shares_lost(p->shares, loss);
+    note_gap(p, loss);
+  }
   if (loss->ring == EVENTRING_RUNTIME)
     eva_gc_clock_lost(&p->clocks[loss->domain % EVENTRING_MAX_DOMAINS], loss);
   return 0;
@@ -202,6 +227,37 @@ static void look_up(const struct pauses *p, struct eva_step *step) {
   eva_shares_free(lookup.shares);
 }
 
+static int compare_gaps(const void *a, const void *b) {
+  const struct gap *x = a, *y = b;
+  if (x->domain != y->domain) return x->domain < y->domain ? -1 : 1;
+  if (x->ring != y->ring) return x->ring < y->ring ? -1 : 1;
+  return x->until < y->until ? -1 : x->until > y->until;
+}
+
+/* Gaps of a ring do not overlap: the first that ends after this time begins before it, or none. */
+static bool is_in_gap(const struct pauses *p, uint32_t domain, uint8_t ring, uint64_t ns) {
+  const struct gap wanted = {.domain = domain, .ring = ring, .until = ns};
+  size_t low = 0, high = p->gap_count;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    if (compare_gaps(&p->gaps[middle], &wanted) <= 0) low = middle + 1;
+    else high = middle;
+  }
+  const struct gap *gap = &p->gaps[low];
+  return low < p->gap_count && gap->domain == domain && gap->ring == ring && gap->from <= ns;
+}
+
+/* When a step begins within a gap, the loss is not known yet. */
+static void forget_in_gaps(struct pauses *p) {
+  if (!p->gap_count) return;
+  qsort(p->gaps, p->gap_count, sizeof *p->gaps, compare_gaps);
+  for (size_t i = 0; i < p->top.count; i++) {
+    struct eva_step *step = &((struct row *)eva_top_place(&p->top, i))->step;
+    if (is_in_gap(p, step->domain, EVENTRING_USER, step->begin_ns)) step->span = -1;
+    if (is_in_gap(p, step->domain, EVENTRING_CALLS, step->begin_ns)) step->function = -1;
+  }
+}
+
 static bool can_look_up(const struct pauses *p) {
   enum { MOST = 64 }; /* beyond that it is better to read all of it at once */
   return p->target && p->q.info.liveness != EVENTRING_LIVE && p->q.top <= MOST;
@@ -221,6 +277,7 @@ static void read_recording(struct pauses *p) {
   eva_top_sort(&p->top);
   for (size_t i = 0; looks_up && i < p->top.count; i++)
     look_up(p, &((struct row *)eva_top_place(&p->top, i))->step);
+  forget_in_gaps(p);
   if (p->kind_count) qsort(p->kinds, p->kind_count, sizeof *p->kinds, longer_in_all);
 }
 
@@ -535,6 +592,7 @@ int command_pauses(const struct command *self, int count, char **words) {
   eva_shares_free(p->shares);
   free(p->kinds);
   free(p->open);
+  free(p->gaps);
   free(p);
   return status;
 }

@@ -22,6 +22,7 @@ eventring.begin_span "all"
 for i = 1, tonumber(arg[1]) do
   eventring.begin_span("o", text)
   eventring.end_span "o"
+  if i % 700 == 0 then collectgarbage "step" end
 end
 eventring.end_span "all"
 LUA

@@ -91,6 +91,17 @@ for name in lossy full; do
     "$(query tool.json '.rings[] | select(.ring == "user") | [.available, .reach_ns > 0]')"
 done
 
+# What ran while the collector did: within a gap nobody knows, however many steps are asked for.
+steps='[.rows[] | [.domain, .ns, .span]] | sort'
+for name in lossy damaged; do
+  "$EVENTRING" pauses --json --top 30 $name.eventring >few.json 2>/dev/null
+  "$EVENTRING" pauses --json --top 100000 $name.eventring >all.json 2>/dev/null
+  is_same "$name: what ran while the collector did" "$(jq -c ".rows |= .[:30] | $steps" all.json)" \
+    "$(jq -c "$steps" few.json)"
+  is "$name: it is known of some steps, and of some not" "true true" \
+    "$(jq -r '[.rows[].span] | "\(any(. == null)) \(any(. != null))"' all.json)"
+done
+
 # A real one, by a recorder that falls behind, if it does: what is lost is up to the machine.
 SAROS_EVENTRING_WSIZE=11 "$EVENTRING" record -q -o real.eventring -- "$SAROS" loss.lua $SPANS ||
   fail "record: status $?"
