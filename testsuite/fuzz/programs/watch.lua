@@ -112,8 +112,8 @@ function Watch.new(seed, list, options)
   -- ---- Profiles and samples ------------------------------------------------------------
 
   function actions.profile(random)
-    if profiler then
-      local p = profiler
+    local p = profiler -- a hook may switch between any two instructions here
+    if p then
       profiler = nil
       if random:chance(0.2) then p:report() end
       p:stop()
