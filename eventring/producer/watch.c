@@ -284,12 +284,13 @@ static bool is_named(enum eventring_subject subject) {
 static void fill(struct entry *e, const struct evr_trigger_text *text) {
   const struct eventring_condition *c = &text->condition;
   uint64_t key = is_named(c->subject) ? key_of_name(c->name) : 0;
+  double number = c->number; /* clang wants no pointer to const in __atomic_store */
   e->text = *text;
   e->last_ns = e->fired = e->saved = e->bytes = e->skipped = e->failed = 0;
   e->reported = false;
   __atomic_store_n(&e->held, false, __ATOMIC_RELAXED);
   __atomic_store_n(&e->comparison, c->comparison, __ATOMIC_RELAXED);
-  __atomic_store(&e->number, &c->number, __ATOMIC_RELAXED);
+  __atomic_store(&e->number, &number, __ATOMIC_RELAXED);
   __atomic_store_n(&e->key, key, __ATOMIC_RELAXED);
   __atomic_store_n(&e->subject, c->subject, __ATOMIC_RELEASE);
 }
