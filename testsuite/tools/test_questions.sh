@@ -61,8 +61,6 @@ is "the longer ones" "true" "$(query over.json '.total.over == (.rows | length) 
 "$EVENTRING" pauses --json --until 0 "$file" >none.json || fail "pauses --until: $?"
 is "none before the start" 0 "$(query none.json '.total.count')"
 
-# lines of a page, and nothing of a program that has no collector
-
 # a step that has not ended by the end of a window is listed as open, for as long as its span is
 middle=$(query pauses.json '.window.start_ns as $start | .rows[0] |
   (.ns - $start + .duration_ns / 2 | floor) / 1e9')
@@ -78,6 +76,7 @@ is_same "how long so far" \
   "$(query open.json '.open_steps[] | select(.ns == '"$longest"'[0]) | [.so_far_ns, .at_least]')"
 has "as text" "Open: " "$("$EVENTRING" pauses --until "$middle" "$file")"
 
+# lines of a page, and nothing of a program that has no collector
 "$EVENTRING" pauses "$file" >pauses.txt || fail "pauses as text: $?"
 "$EVENTRING" spans "$file" >spans.txt || fail "spans as text: $?"
 record --rounds 3

@@ -30,9 +30,10 @@ else
 end
 LUA
 
-begin() {
+# start PROGRAM [ARGUMENT...]: until let_end
+start() {
   rm -f stop
-  SAROS_EVENTRING_START=1 "$SAROS" work.lua "$@" >out.txt 2>err.txt &
+  SAROS_EVENTRING_START=1 "$SAROS" "$@" >out.txt 2>err.txt &
   pid=$!
   await "$pid"
 }
@@ -43,7 +44,7 @@ let_end() {
 retain() { "$EVENTRING" retain --wait 60 "$@"; }
 sessions='[.rows[] | select(.kind == "table Session")]'
 
-begin 2000
+start work.lua 2000
 # it may be asked before it has made all of them
 for attempt in $(seq 100); do
   retain --json --kind Session "$pid" >retain.json || fail "retain: $?"
@@ -78,7 +79,7 @@ let_end
 [ ! -s err.txt ] || fail "the program says: $(cat err.txt)"
 
 # several domains: each answers for its own heap
-begin 500 300
+start work.lua 500 300
 for attempt in $(seq 100); do
   retain --json --kind Session "$pid" >two.json 2>two.txt
   [ "$(query two.json "$sessions | map(.objects) | sort")" = "[300,500]" ] && break
@@ -100,10 +101,7 @@ while not f do
   if x > 1e12 then x = 0; f = io.open "stop" end
 end
 LUA
-rm -f stop
-SAROS_EVENTRING_START=1 "$SAROS" count.lua >out.txt 2>err.txt &
-pid=$!
-await "$pid"
+start count.lua
 retain --json --kind Session "$pid" >count.json || fail "retain of a loop: $?"
 is "of a loop" true "$(query count.json '.domains[0].answered')"
 children() { cat "/proc/$pid/task/$pid/children"; }
@@ -117,10 +115,7 @@ local function make(i) return { i, { i } } end
 for i = 1, 2000 do KEPT[i] = make(i) end
 while not io.open "stop" do for i = 1, 10000 do local x = i end end
 LUA
-rm -f stop
-SAROS_MEMPROF=0.2 "$SAROS" sites.lua >out.txt 2>err.txt &
-pid=$!
-await "$pid"
+SAROS_MEMPROF=0.2 start sites.lua
 for attempt in $(seq 100); do
   retain --json --kind sites.lua:2 "$pid" >sites.json || fail "retain of sites: $?"
   [ "$(query sites.json '[.sites[] | .blocks] | add > 100')" = true ] && break
@@ -149,10 +144,7 @@ end
 DONE = setmetatable({}, { __name = "Done" })
 while not io.open "stop" do for i = 1, 10000 do local x = i end end
 LUA
-rm -f stop
-SAROS_EVENTRING_START=1 "$SAROS" many.lua >out.txt 2>err.txt &
-pid=$!
-await "$pid"
+start many.lua
 all_are_there() {
   retain --json --kind Done "$pid" >many.json 2>err.txt && [ "$(query many.json '.rows | length')" = 1 ]
 }
@@ -188,10 +180,7 @@ for k = 1, 5000 do ALL[k] = setmetatable({ setmetatable({}, known) }, { __name =
 io.stdout:write "ready\n":flush()
 while not io.open "stop" do for i = 1, 10000 do local x = i end end
 LUA
-rm -f stop
-SAROS_EVENTRING_START=1 "$SAROS" many.lua >out.txt 2>err.txt &
-pid=$!
-await "$pid"
+start many.lua
 until_so grep -qs ready out.txt || fail "many.lua does not get ready: $(cat err.txt)"
 retain --json --kind Known "$pid" >many.json || fail "retain of more kinds: $?"
 is "a known kind among too many" '[["table Known",5001]]' \
