@@ -326,9 +326,9 @@ static uint32_t unmasked_requests(const Peer *i) {
 
 uint32_t peer_asked(const Peer *i) { return atomic_load(&i->attention) & unmasked_requests(i); }
 
-/* A handler of messages in Lua is at a safepoint as it begins. Where the program ends, it would be
- * cancelled there, for which it would be called again, until the stack of C is full: so it is
- * called for the first of a domain's cancellations only. */
+/* A message handler in Lua reaches a safepoint as soon as it starts. While the program ends, each
+ * safepoint raises the cancellation again, so the handler would be called for an error of its own,
+ * nested until the stack of C is full. Therefore only the first cancellation of a domain calls it. */
 static _Noreturn void raise_cancelled(lua_State *L, bool again) {
   static const char message[] = "domain was cancelled";
   if (!again) error_run(L, message);

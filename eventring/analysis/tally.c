@@ -402,7 +402,8 @@ static bool is_plain(const struct eva_tally *tally, const struct eventring_batch
 /* The time of an event is that of the clock and of the tally by the end of the batch. */
 static void move_on(struct eva_tally *tally, struct eva_gc_clock *clock,
                     const struct eventring_batch *batch) {
-  if (batch->ring == EVENTRING_RUNTIME && batch->latest_ns > clock->last) clock->last = batch->latest_ns;
+  if (batch->ring == EVENTRING_RUNTIME && batch->latest_ns > clock->last)
+    clock->last = batch->latest_ns;
   if (batch->latest_ns > tally->last_ns) tally->last_ns = batch->latest_ns;
   if (batch->earliest_ns < tally->first_ns) tally->first_ns = batch->earliest_ns;
 }

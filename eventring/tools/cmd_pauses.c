@@ -39,7 +39,7 @@ struct open { /* a step that has not ended */
   struct eva_so_far so_far;
 };
 
-struct gap { /* in a ring, out of which is known only afterwards what was open in it */
+struct gap { /* events of a ring that were lost: the loss is known with the next event only */
   uint32_t domain, ring;
   uint64_t from, until; /* times of the events around it */
 };
@@ -247,7 +247,8 @@ static bool is_in_gap(const struct pauses *p, uint32_t domain, uint8_t ring, uin
   return low < p->gap_count && gap->domain == domain && gap->ring == ring && gap->from <= ns;
 }
 
-/* When a step begins within a gap, the loss is not known yet. */
+/* A step that begins within a gap was given the span that was open before the gap, as the loss was
+   not known yet. */
 static void forget_in_gaps(struct pauses *p) {
   if (!p->gap_count) return;
   qsort(p->gaps, p->gap_count, sizeof *p->gaps, compare_gaps);

@@ -774,7 +774,8 @@ def write_off_cpu(recording):
     ring = Ring(recording, 0, 7)
     ticks = START_TICKS + 310_000
     duration = recording.ns(ticks + 1_001) - recording.ns(ticks + 1)
-    for words, shown in (((5,), {"off_cpu_ns": 5}), ((0,), {"off_cpu_ns": 0}), ((), {"off_cpu_ns": 0}),
+    for words, shown in (((5,), {"off_cpu_ns": 5}), ((0,), {"off_cpu_ns": 0}),
+                         ((), {"off_cpu_ns": 0}),
                          ((duration,), {"off_cpu_ns": duration}),
                          ((WORD,), {"off_cpu_ns": duration}),    # more than it lasted
                          ((1, 2), hex_of((1, 2)))):              # of another length: words
