@@ -5,6 +5,7 @@
 # and not each other; self.c and trigger know both. tools know the public headers and analysis only.
 eventring_sources = \
 	eventring/format/format.h eventring/format/header.h eventring/format/array.h \
+	eventring/format/law.h \
 	eventring/format/atomics.h eventring/format/sized.h eventring/format/samples.h \
 	eventring/format/clock.h eventring/format/clock.c eventring/format/control.h \
 	eventring/format/control.c \

@@ -102,7 +102,12 @@ check-steps: all
 check-layers: all
 	$(SHELL) $(top_srcdir)/testsuite/check-layers.sh $(top_srcdir) $(abs_top_builddir)
 
-.PHONY: check-programs check-guests check-built check-layers check-steps
+# make check-laws [LAW=NAME], in a build of --enable-debug: see the script's top
+check-laws: check-programs
+	CC="$(CC)" COMPILE="$(SEE_EVENTRING_INSIDE) $(CFLAGS)" LIBS="$(CMOCKA_LIBS) $(LIBS) -lpthread" \
+	  $(SHELL) $(top_srcdir)/testsuite/check-laws.sh $(top_srcdir) $(abs_top_builddir) $(LAW)
+
+.PHONY: check-programs check-guests check-built check-layers check-laws check-steps
 
 clean-local:
 	rm -rf testsuite/log

@@ -18,6 +18,7 @@
  * distinguishes the two kinds without reading the word before, which might be data.
  * Becomes a JMP when the function is finished. */
 #define OP_TESTJMP OP_COUNT
+_Static_assert(OP_COUNT < 256, "an opcode has 8 bits, and OP_TESTJMP is one more");
 
 /* ---- expressions --------------------------------------------------------- */
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "format/error.h"
+#include "format/law.h"
 #include "producer/space.h"
 
 static int no_room(const struct evr_extents *e, int failure, struct eventring_error *error) {
@@ -39,6 +40,14 @@ void evr_extents_publish(struct evr_extents *e, uint64_t end) {
          !__atomic_compare_exchange_n(e->claimed, &claimed, end, true, __ATOMIC_RELEASE,
                                       __ATOMIC_RELAXED))
     continue;
+}
+
+/* The law of the extents: they are in the order of their blocks, and none shares any. */
+static inline bool is_in_order(const struct evr_extents *e) {
+  for (uint32_t i = 1; i < e->count; i++)
+    if (e->extent[i].first < (uint64_t)e->extent[i - 1].first + e->extent[i - 1].blocks)
+      return false;
+  return true;
 }
 
 /* Makes the file at least this long. One that others lengthen at the same time must not be
@@ -91,6 +100,7 @@ int evr_extents_claim_locked(struct evr_extents *e, uint32_t blocks, bool later,
   /* release: pairs with the acquire loads by cursors of this process, and by readers */
   __atomic_store_n(&e->count, e->count + 1, __ATOMIC_RELEASE);
   evr_extents_publish(e, (uint64_t)first + blocks);
+  EVR_LAW(is_in_order(e));
   return EVENTRING_OK;
 }
 

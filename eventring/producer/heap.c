@@ -32,6 +32,7 @@
 
 #include "format/array.h"
 #include "format/atomics.h"
+#include "format/law.h"
 #include "producer/lock.h"
 #include "producer/replace.h"
 
@@ -260,11 +261,30 @@ static void note_peak(struct evr_heap *h) {
   }
 }
 
+static inline bool is_within(struct format_amount part, struct format_amount whole) {
+  return part.samples <= whole.samples && part.objects <= whole.objects;
+}
+
+/* The law of a profile: its sums are those of its entries, of which each has nothing alive, nor
+   temporary, that was not allocated. */
+static inline bool adds_up(const struct evr_heap *h) {
+  struct format_amount live = {0}, allocated = {0};
+  for (uint32_t i = 0; i < h->count; i++) {
+    const struct entry *e = &h->entry[i];
+    if (!is_within(e->live, e->allocated) || !is_within(e->temporary, e->allocated)) return false;
+    add(&live, e->live.samples, e->live.objects);
+    add(&allocated, e->allocated.samples, e->allocated.objects);
+  }
+  return live.samples == h->live.samples && live.objects == h->live.objects &&
+         allocated.samples == h->allocated.samples && allocated.objects == h->allocated.objects;
+}
+
 uint64_t evr_heap_collect(struct evr_heap *h, const struct eventring_collection *collection) {
   h->collections++;
   h->words = collection->words;
   h->live_words = collection->live_words;
   note_peak(h);
+  EVR_LAW(adds_up(h));
   return h->collections;
 }
 

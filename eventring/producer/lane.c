@@ -26,6 +26,11 @@
  * first zero sees exactly what was committed. All stores into a block that readers may
  * be reading are atomic.
  *
+ * That a reader takes no word of another block for one of this, and counts no event twice, is
+ * proved by testsuite/model/block_transition.pml, in the memory model of C11; to which context
+ * and incarnation the events belong, by shared_blocks.pml beside it. A change of the steps is
+ * made there first.
+ *
  * Before W1 the finished block gets its committed length and its checksum (release), and
  * the open spans are brought up to date by walking it (finish_block).
  *
@@ -57,6 +62,7 @@
 #include "format/checksum.h"
 #include "format/clock.h"
 #include "format/control.h"
+#include "format/law.h"
 #include "producer/classes.h"
 
 #include <errno.h>
@@ -68,6 +74,14 @@ static struct eventring_lane *lane_of(struct evr_lanes *l, enum eventring_ring r
 static uint64_t events_in_block(const struct eventring_lane *lane,
                                 const struct evr_writer *w) {
   return w->end ? (uint64_t)(lane->next - w->first) - lane->extra : 0;
+}
+
+/* The law of a lane: its position lies in its present block, and the words there are at least
+   those that are no events of their own. */
+static inline bool is_in_block(const struct eventring_lane *lane, const struct evr_writer *w) {
+  return w->end ? w->first <= lane->next && lane->next <= w->end &&
+                      lane->extra <= (uint64_t)(lane->next - w->first)
+                : !lane->next;
 }
 
 /* ---- Limits -------------------------------------------------------------------- */
@@ -243,6 +257,7 @@ static int next_block(struct evr_lanes *l, enum eventring_ring r, uint64_t ticks
   lane->extra = 0;
   w->end = (uint64_t *)place.block + FORMAT_BLOCK_WORDS;
   w->careful = CAREFUL_EVENTS;
+  EVR_LAW(is_in_block(lane, w));
   return EVR_NEW_BLOCK;
 }
 
@@ -308,6 +323,7 @@ int evr_lane_write(struct evr_lanes *l, enum eventring_ring r, uint64_t tail,
   if (status == EVR_NEW_BLOCK && (tail & 7) == EVENTRING_BEGIN)
     ticks = evr_clock_ticks(l->clock);
   put_event(lane, ticks << EVENTRING_WORD_TIME_SHIFT | tail, payload, words);
+  EVR_LAW(is_in_block(lane, l->writer[r]));
   lane->expires = expiry(l, l->writer[r]);
   return status;
 }

@@ -15,6 +15,7 @@
 
 #include <string.h>
 
+#include "format/law.h"
 #include "producer/leaf_spans.h"
 
 /* ---- Contexts ------------------------------------------------------------------- */
@@ -223,6 +224,16 @@ static inline const uint64_t *pass_others(const uint64_t *words, const uint64_t 
   return words;
 }
 
+/* The law of the table: the spans that are linked by age are those that are counted, and each
+   lies in a context. */
+static inline bool is_linked(const struct evr_open_spans *open) {
+  uint32_t count = 0;
+  for (uint16_t i = open->oldest, older = 0; i; older = i, i = open->spans[i].newer, count++)
+    if (open->spans[i].older != older || !open->spans[i].context || count > EVR_MAX_OPEN)
+      return false;
+  return count == open->count && count <= EVR_MAX_OPEN && (count > 0) == (open->newest != 0);
+}
+
 /* What another process may have written over the words stays within the block. */
 void evr_open_apply(struct evr_open_spans *open, const uint64_t *words, size_t count,
                     uint64_t base) {
@@ -241,6 +252,7 @@ void evr_open_apply(struct evr_open_spans *open, const uint64_t *words, size_t c
     words += 1 + word_length(*words);
   }
   keep_begun(&walk);
+  EVR_LAW(is_linked(open));
 }
 
 void evr_open_tear(struct evr_open_spans *open, const uint8_t *class_of, uint64_t classes,

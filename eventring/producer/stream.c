@@ -21,6 +21,9 @@
  *   IN_USE   the lane's present chunk, or its next
  *   DONE     is full; the helper (or the lane, if no other is FREE) unmaps it
  *
+ * That each place is written once, by the lane that owns its chunk, and that no claim is lost is
+ * proved by testsuite/model/stream_chunks.pml.
+ *
  * No room. The last block of a chunk is used only when the lane has its next chunk. If there
  * is none, the lane writes all further blocks at that place, one over the other, until there
  * is room again: a ring of one block, which needs nothing that could fail. Sequences and
@@ -45,6 +48,7 @@
 #include <unistd.h>
 
 #include "format/error.h"
+#include "format/law.h"
 #include "producer/lane.h"
 #include "producer/recording.h"
 #include "producer/space.h"
@@ -303,6 +307,17 @@ static void starve(struct evr_stream_lane *lane, struct evr_place *place) {
   lane->starved = true;
 }
 
+/* The law of a lane: it has at most one chunk to go on in, both are its own, and it has taken no
+   more places than there are. */
+static inline bool is_lawful(const struct evr_stream_lane *lane) {
+  unsigned in_use = 0;
+  for (int i = 0; i < CHUNKS; i++)
+    in_use += __atomic_load_n(&lane->chunk[i].state, __ATOMIC_RELAXED) == IN_USE;
+  unsigned held = (lane->present != NULL) + (lane->next != NULL) + (lane->left != NULL);
+  return in_use == held && (!lane->present || lane->at <= lane->present->blocks) &&
+         (!lane->starved || lane->present);
+}
+
 static struct format_block *take_place(struct evr_stream_lane *lane) {
   uint64_t at = lane->at++ * (uint64_t)FORMAT_BLOCK_BYTES;
   return (struct format_block *)(lane->present->map + at);
@@ -328,10 +343,12 @@ static int next_place(struct evr_block_source *source, struct evr_place *place,
   if (lane->left) release_left(lane);
   if (!lane->present || lane->at + 1 >= lane->present->blocks) {
     go_on(lane, place);
+    EVR_LAW(is_lawful(lane));
     return EVENTRING_OK;
   }
   *place = (struct evr_place){take_place(lane), false};
   if (lane->at == lane->present->blocks / 2) ask(lane);
+  EVR_LAW(is_lawful(lane));
   return EVENTRING_OK;
 }
 

@@ -30,6 +30,8 @@
  */
 #include "reader/ahead.h"
 
+#include "format/law.h"
+
 #include <limits.h>
 #include <pthread.h>
 #include <sched.h>
@@ -118,6 +120,13 @@ static uint64_t filled_now(const struct evr_ahead *ahead) {
   return __atomic_load_n(&ahead->filled, __ATOMIC_ACQUIRE);
 }
 
+/* The law of the circle. Both numbers of the reader, and what it can know of the other. */
+static inline bool is_lawful(const struct evr_ahead *ahead) {
+  uint64_t filled = filled_now(ahead);
+  return ahead->done + ahead->holds <= filled && filled <= ahead->asked &&
+         ahead->asked - ahead->done <= PIECES;
+}
+
 /* Waits until `count` pieces are filled. */
 static void await_filled(struct evr_ahead *ahead, uint64_t count) {
   if (filled_now(ahead) >= count) return;
@@ -146,6 +155,7 @@ void evr_ahead_ask(struct evr_ahead *ahead, uint64_t sequence, uint64_t offset, 
   piece->asked = count;
   piece->wanted = wanted;
   __atomic_store_n(&ahead->asked, ahead->asked + 1, __ATOMIC_RELEASE);
+  EVR_LAW(is_lawful(ahead));
   if (ahead->asked - filled_now(ahead) < PIECES / 2) return;
   pthread_mutex_lock(&ahead->mutex);
   if (ahead->sleeps) pthread_cond_signal(&ahead->asking);
@@ -161,6 +171,7 @@ struct evr_ahead_piece *evr_ahead_take(struct evr_ahead *ahead) {
   release(ahead);
   await_filled(ahead, ahead->done + 1);
   ahead->holds = true;
+  EVR_LAW(is_lawful(ahead));
   return piece_at(ahead, ahead->done);
 }
 
@@ -168,6 +179,7 @@ void evr_ahead_forget(struct evr_ahead *ahead) {
   await_filled(ahead, ahead->asked);
   __atomic_store_n(&ahead->done, ahead->asked, __ATOMIC_RELAXED);
   ahead->holds = false;
+  EVR_LAW(is_lawful(ahead));
 }
 
 /* ---- Its life ---------------------------------------------------------------------------- */

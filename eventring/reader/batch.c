@@ -117,6 +117,7 @@ static void hand_over(struct evr_ring_reader *reader, struct evr_sink *sink,
       .incarnation = reader->position.incarnation, .ring = (uint8_t)reader->blocks.ring,
       .cursor = sink->cursor, .written = &written};
   pass_part(reader, sink, part, lists);
+  EVR_IN_DEBUG(reader->balance += batch.count - 2 * (uint64_t)batch.ended_count;)
   reader->known_ns = batch.latest_ns;
   if (sink->batch(sink->batch_context, &batch) || !sink->left) sink->stopped = true;
 }

@@ -13,6 +13,9 @@
  *       see W1 or a later sequence)
  *   R5  load the sequence again, relaxed: still the wanted one, else discard the copy
  *
+ * The proof is testsuite/model/block_transition.pml: one writer, two readers, all orders that
+ * the memory model allows.
+ *
  * Only after R5 is anything interpreted (the walk uses lengths only, bounded by the
  * block). A complete block (the head is beyond it) needs no walk: its committed length
  * was stored before that head, like all its words (R0 pairs with W5); the copy is walked

@@ -8,6 +8,9 @@
  *  - a block says how many events were written before it. So the exact number of events
  *    between two blocks is known, however many blocks lie between.
  *
+ * That a block is called damaged only when it is, and not when its place is about to be used
+ * again (may_be_gone), is the property "sound" of testsuite/model/block_transition.pml.
+ *
  * A cursor that finds its next block overwritten goes to one that the producer will not
  * reach soon: `distance` blocks after the oldest.
  *
@@ -18,6 +21,7 @@
 #include "reader/block_cursor.h"
 
 #include "format/atomics.h"
+#include "format/law.h"
 
 void evr_block_cursor_init(struct evr_block_cursor *cursor, struct evr_metadata *meta,
                            unsigned slot, unsigned ring, struct eventring_error *damage) {
@@ -288,10 +292,11 @@ static bool read_block(struct evr_block_cursor *cursor, uint64_t sequence, uint6
 }
 
 void evr_block_cursor_count(struct evr_block_cursor *cursor, uint64_t sequence) {
-  uint64_t before = evr_block_header(cursor->held)->before;
-  cursor->backwards = before < cursor->position;
-  cursor->gap = cursor->backwards ? 0 : before - cursor->position;
+  uint64_t before = evr_block_header(cursor->held)->before, position = cursor->position;
+  cursor->backwards = before < position;
+  cursor->gap = cursor->backwards ? 0 : before - position;
   cursor->position = before;
+  cursor->recounted += before < position ? position - before : 0;
   if (cursor->backwards)
     evr_note_damage(cursor->damage, "domain %u: block %llu counts backwards", cursor->slot,
                     (unsigned long long)sequence);
@@ -312,6 +317,7 @@ bool evr_block_cursor_next(struct evr_block_cursor *cursor, unsigned *budget) {
     uint64_t sequence = cursor->next, seen = head;
     if (read_block(cursor, sequence, head, budget)) {
       hold_block(cursor, sequence, sequence < head);
+      EVR_LAW(cursor->sequence < cursor->next && cursor->sequence <= head);
       return true;
     }
     head = evr_block_cursor_head(cursor);

@@ -35,6 +35,7 @@ struct evr_block_cursor {
                                last one, 0: all were */
   uint64_t position;        /* events of the ring before those of the block held; its user
                                may count on from here */
+  uint64_t recounted;       /* events that a damaged file counts again, over all blocks */
   uint64_t gap;             /* events between the position before and the block held */
   uint64_t ahead;           /* sequence of the first of those read ahead, which are
                                rooms[0 .. ahead_count-1], or the blocks of `piece` */

@@ -465,6 +465,7 @@ deliver_until(struct evr_ring_reader *reader, uint64_t until, enum manner manner
       decode_unusual(reader, &run, word);
     }
     reader->in_run++;
+    EVR_IN_DEBUG(evr_ring_reader_balance(reader, &reader->event);)
     stop = sink->callbacks.event(sink->context, &reader->event);
   } while (__builtin_expect(!stop, 1) && goes_on(&run, until));
   end_run(reader, sink, &run);
@@ -570,6 +571,7 @@ static int deliver_synthetic(struct evr_ring_reader *reader,
   event->depth = p->depth;
   event->begin_ns = evr_metadata_ns(reader->blocks.meta, p->value);
   event->ns = p->kind == EVENTRING_BEGIN ? event->begin_ns : reader->order_ns;
+  EVR_IN_DEBUG(evr_ring_reader_balance(reader, event);)
   return sink->callbacks.event(sink->context, event);
 }
 
@@ -650,5 +652,6 @@ bool evr_ring_reader_drain(struct evr_ring_reader *reader, uint64_t until,
     if (sink->stopped || reader->order_ns > until) return true;
     if (is_pending(reader)) deliver_pending(reader, sink);
     else deliver_run(reader, until, sink);
+    EVR_IN_DEBUG(EVR_LAW(is_pending(reader) || evr_ring_reader_is_balanced(reader));)
   }
 }

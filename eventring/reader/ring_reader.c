@@ -7,7 +7,7 @@
  * event of the block: losses, synthetic begins and ends. delivery.c interprets the words
  * of the block held.
  *
- * Invariants
+ * Invariants (asserted in debug builds: ring_reader.h)
  *  - missed + delivered + lost = position: the events in the gap before a new block are
  *    lost (or missed, when they were overwritten before the cursor was opened);
  *  - all delivered begins and ends are balanced, except ends marked TORN that are not
@@ -59,8 +59,10 @@ static bool queue_pending(struct evr_ring_reader *reader, struct evr_pending pen
   if (reader->pending_at == reader->pending_count)
     reader->pending_at = reader->pending_count = 0;
   if (!evr_make_room(&reader->pending, &reader->pending_room, reader->pending_count, 16,
-                     sizeof *reader->pending))
+                     sizeof *reader->pending)) {
+    EVR_IN_DEBUG(reader->is_unbalanced = true;)
     return false;
+  }
   reader->pending[reader->pending_count++] = pending;
   return true;
 }
@@ -429,6 +431,7 @@ static void enter_block(struct evr_ring_reader *reader, bool before) {
 
 void evr_ring_reader_isolate(struct evr_ring_reader *reader, bool before_it) {
   struct evr_block_cursor *blocks = &reader->blocks;
+  reader->is_isolated = true;
   evr_spans_clear(&reader->spans);
   reader->pending_at = reader->pending_count = 0;
   reader->joined = reader->missed_switches = blocks->backwards = false;

@@ -3,9 +3,10 @@
 #ifndef EVENTRING_RING_READER_H
 #define EVENTRING_RING_READER_H
 
+#include "format/law.h"
+#include "format/span_stack.h"
 #include "reader/block_cursor.h"
 #include "reader/definitions.h"
-#include "format/span_stack.h"
 
 #pragma GCC visibility push(hidden)
 
@@ -42,6 +43,7 @@ struct evr_ring_reader {
   bool joined;              /* has had a first position */
   bool sought;              /* it begins at a time (eventring_cursor_seek) */
   bool limit_moved;         /* by a jump; at most once in a poll */
+  bool is_isolated;         /* single blocks of it are read: it keeps no accounts */
   bool tells_switches;      /* contexts that are left and resumed are queued, too */
   uint64_t remarks_unknown;
   uint32_t switches;        /* entries of the control log taken into account */
@@ -57,7 +59,33 @@ struct evr_ring_reader {
   uint32_t pending_count, pending_room, pending_at;
   struct eventring_event event; /* delivered last; filled again each time */
   struct evr_backwards *back; /* it reads backwards (backwards.c), or NULL */
+  /* For the second law of ring_reader.c: begins delivered less the ends that match one; and
+     whether some were left out for lack of memory. */
+  EVR_IN_DEBUG(uint64_t balance; bool is_unbalanced;)
 };
+
+/* The laws of ring_reader.c. The first holds after each run of events; the second where nothing is
+   queued. A reader of single blocks keeps neither. */
+static inline bool evr_ring_reader_is_accounted(const struct evr_ring_reader *reader) {
+  uint64_t accounted = reader->missed + reader->delivered + reader->lost;
+  return reader->is_isolated || accounted == reader->blocks.position + reader->blocks.recounted;
+}
+
+#ifdef SAROS_DEBUG
+static inline bool evr_ring_reader_is_balanced(const struct evr_ring_reader *reader) {
+  return reader->is_isolated || reader->is_unbalanced || reader->balance == reader->spans.spans;
+}
+
+/* Takes a begin, or an end, into account that is about to be delivered. */
+static inline void evr_ring_reader_balance(struct evr_ring_reader *reader,
+                                           const struct eventring_event *event) {
+  unsigned torn = event->flags & (EVENTRING_TORN | EVENTRING_SYNTHETIC);
+  if (event->kind == EVENTRING_BEGIN) reader->balance++;
+  else if (event->kind == EVENTRING_END && torn != EVENTRING_TORN) reader->balance--;
+  /* a span too many to be kept, or whose begin is one of these */
+  if (reader->spans.hidden) reader->is_unbalanced = true;
+}
+#endif
 
 struct evr_ring_reader *evr_ring_reader_new(struct evr_metadata *meta,
                                             struct evr_definitions *definitions,

@@ -91,6 +91,7 @@ static inline void end_run(struct evr_ring_reader *reader, struct evr_sink *sink
   sink->delivered += reader->in_run;
   sink->left -= reader->in_run;
   reader->in_run = 0;
+  EVR_LAW(evr_ring_reader_is_accounted(reader));
 }
 
 /* Is there a next word that belongs to the run? Then its ticks and ns are set. */
