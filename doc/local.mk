@@ -45,6 +45,14 @@ doc/saros.memprof.3: doc/MEMPROF.md doc/man.awk
 doc/saros.profile.3: doc/PROFILE.md doc/man.awk
 	$(MAKE_PAGE) -v page=saros.profile -v section=3 -v what="the profile of all calls" $(top_srcdir)/doc/PROFILE.md >$@
 
+# The pictures of ARCHITECTURE.md, made of their texts. Both are in the tree; who changes a text
+# needs dot (Debian package: graphviz).
+pictures:
+	for picture in parts life; do \
+	  dot -Tsvg $(top_srcdir)/doc/pictures/$$picture.dot >$(top_srcdir)/doc/pictures/$$picture.svg || exit 1; \
+	done
+.PHONY: pictures
+
 # The pages of the subcommands: eventring-NAME(1) is the section NAME of eventring.md.
 SECTION = $(AM_V_GEN)$(MKDIR_P) doc && $(AWK) -f $(top_srcdir)/doc/section.awk
 EXTRA_DIST += doc/section.awk

@@ -33,7 +33,7 @@
  * `before` of its first block, or, if it never gets one, by the status page at the end.
  *
  * Models: measureme, whose issue 144 proposes pages claimed in a mapped file; there one
- * page is claimed at a time. Here that took 28 ns a word on a disk (doc/RECORDER.md, "Streams").
+ * page is claimed at a time. Here that took 28 ns a word on a disk (doc/decisions/chunks-claimed-ahead.md).
  */
 #include "producer/stream.h"
 

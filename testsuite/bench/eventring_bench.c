@@ -10,7 +10,7 @@
  * --rounds (default 5) scales how often everything is repeated; all that is compared
  * is run in turn. Without --saros there are no guest programs, without --lttng no
  * LTTng-UST. --brief shortens the streams, which write 16 GiB otherwise: its figures are
- * no figures, it shows that all runs. `make bench` gives all of them; doc/RECORDER.md explains the figures.
+ * no figures, it shows that all runs. `make bench` gives all of them; doc/PERFORMANCE.md has the figures.
  */
 #include "bench.h"
 

@@ -1,0 +1,40 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# The documents speak of what is there: files, headers, functions, targets of make, options of
+# configure, links. And the check finds what is wrong (check_docs.py).
+. "$TESTSUITE/_checks.sh"
+top=$TESTSUITE/..
+check() { python3 "$TESTSUITE/docs/check_docs.py" "$1"; }
+command -v python3 >/dev/null || { echo "no python3"; exit 77; }
+
+is "what is wrong in the documents" "" "$(check "$top")"
+
+# A copy of what is looked at, and one fault of each kind in it
+mkdir tree
+for part in README.md HACKING.md NEWS LICENSE Makefile.am configure.ac runtests doc eventring examples include \
+  m4 runtime scripts stdlib testsuite vm; do
+  ln -s "$(realpath "$top/$part")" "tree/$part"
+done
+rm tree/README.md tree/doc
+cp "$top/README.md" tree/
+cp -r "$top/doc" tree/doc
+chmod -R u+w tree/doc tree/README.md
+name=no_such # this script is among the sources that are searched
+cat >>tree/README.md <<EOF
+[one](doc/NOWHERE.md), [two](HACKING.md#no-such-heading), \`runtime/no_such_file.c\`,
+\`eventring_${name}_call()\`, make check-nothing, --enable-nothing, SAROS_${name^^}_VARIABLE
+EOF
+echo "# Not listed" >tree/doc/UNLISTED.md
+sed -i '0,/\[label="/s//[label="Changed: /' tree/doc/pictures/life.dot
+found=$(check tree)
+has "link" "a link to doc/NOWHERE.md" "$found"
+has "heading" "HACKING.md#no-such-heading" "$found"
+has "file" "no_such_file.c" "$found"
+has "function" "eventring_${name}_call" "$found"
+has "target" "make check-nothing" "$found"
+has "option" "--enable-nothing" "$found"
+has "variable" "SAROS_NO_SUCH_" "$found"
+has "list" "does not list UNLISTED.md" "$found"
+has "picture" "its picture lacks 'Changed" "$found"
+is "faults found" 9 "$(wc -l <<<"$found")"
+finish
