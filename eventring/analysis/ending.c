@@ -57,7 +57,7 @@ char *eva_ending_text(char *text, const struct eva_ending *ending) {
   return text;
 }
 
-static const char *reason_name(const struct eva_ending *ending) {
+const char *eva_ending_name(const struct eva_ending *ending) {
   switch (ending->reason) {
   case EVENTRING_END_STOPPED: return "stopped";
   case EVENTRING_END_EXIT: return "exit";
@@ -68,7 +68,7 @@ static const char *reason_name(const struct eva_ending *ending) {
 }
 
 void eva_ending_put(struct eva_json *json, const struct eva_ending *ending) {
-  const char *reason = reason_name(ending);
+  const char *reason = eva_ending_name(ending);
   eva_json_key(json, "end_reason");
   if (reason) eva_json_string(json, reason);
   else eva_json_null(json);

@@ -33,6 +33,9 @@ enum { EVA_ENDING = 64 };
    returns. "" while the process lives, and when nobody knows. */
 char *eva_ending_text(char *text, const struct eva_ending *ending);
 
+/* "stopped", "exit", "signal", "killed"; NULL when it has not ended or does not say. */
+const char *eva_ending_name(const struct eva_ending *ending);
+
 /* Members of an open object: end_reason ("stopped", "exit", "signal", "killed"; null when it
    has not ended or does not say), end_detail (exit status, or number of the signal),
    error_text if there is one. */

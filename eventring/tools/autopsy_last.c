@@ -139,6 +139,5 @@ void autopsy_print_last(const struct autopsy *a) {
     table_cell(&table, note->name);
     say(&table, note);
   }
-  table.keys = 1;
   table_print(&table, stdout, 2);
 }

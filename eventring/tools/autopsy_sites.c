@@ -58,7 +58,6 @@ void autopsy_print_sites(const struct autopsy *a) {
     heap_label(label, &a->sites, site_at(a, i));
     table_cell(&table, label);
   }
-  table.keys = 1;
   table_print(&table, stdout, 2);
   for (uint32_t i = most; site_at(a, i); i++) more++;
   if (more && !a->brief) printf("  and %u more (eventring heap)\n", more);

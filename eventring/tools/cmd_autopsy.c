@@ -126,10 +126,10 @@ static void print_error(const struct eventring_info *info, int most) {
   if (!info->error_ns) return;
   puts("\nThe error that it noted");
   for (int lines = 0; *at && lines < most; lines++) {
-    size_t line = strcspn(at, "\n"), shown = table_line(at, TABLE_PAGE - 4);
+    size_t line = strcspn(at, "\n"), shown = table_line(at, table_page(stdout) - 4);
     fputs("  ", stdout);
     for (size_t i = 0; i < line && at[i] == '\t'; i++) fputs("  ", stdout);
-    while (*at == '\t') at++, line--, shown = table_line(at, TABLE_PAGE - 6);
+    while (*at == '\t') at++, line--, shown = table_line(at, table_page(stdout) - 6);
     print_foreign(stdout, at, shown < line ? shown : line);
     puts(shown < line ? "..." : "");
     at += line + (at[line] == '\n');
@@ -158,7 +158,6 @@ static void print_open(const struct autopsy *a) {
     table_cell(&table, text);
     table_cell(&table, eva_so_far_text(so_far, &note->so_far));
   }
-  table.keys = 1;
   table_print(&table, stdout, 2);
 }
 
@@ -181,7 +180,6 @@ static void print_memory(const struct autopsy *a) {
     table_cell(&table, eva_bytes_text(figure, bytes_of(def, gauge->last)));
     table_cell(&table, eva_bytes_text(figure, bytes_of(def, gauge->greatest)));
   }
-  table.keys = 1;
   table_print(&table, stdout, 2);
 }
 
@@ -232,7 +230,6 @@ static void print_rings(const struct autopsy *a) {
     snprintf(text, sizeof text, "%u", autopsy_wsize(needed));
     table_cell(&table, info->is_stream || !needed ? "-" : text);
   }
-  table.keys = 1;
   table_print(&table, stdout, 2);
 }
 

@@ -95,7 +95,6 @@ static void print_group(const struct runs *runs, enum figure_group group, const 
   if (group == FIGURES_SPANS) qsort(list, count, sizeof *list, weightier_first);
   for (size_t i = 0; i < count && i < most; i++) figure_row(&table, runs, list[i]);
   if (count) printf("\n%s\n", title);
-  table.keys = 1;
   table_print(&table, stdout, 2);
   if (count > most) printf("  and %zu more (--top)\n", count - most);
   free(list);

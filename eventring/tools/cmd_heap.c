@@ -210,7 +210,6 @@ static void print_text(struct heap_command *c, FILE *out) {
     return;
   }
   table_init(&table, titles, columns);
-  table.keys = 1;
   add_rows(c, &table, top);
   table_print(&table, out, 0);
   if (c->view.count - 1 > top)

@@ -4,102 +4,101 @@
 #include <string.h>
 
 #include "analysis/ending.h"
-#include "analysis/json.h"
 #include "analysis/names.h"
 #include "options.h"
 #include "places.h"
-#include "text_table.h"
+#include "shared_views.h"
 #include "analysis/units.h"
 
-/* How each recording found is shown. */
-struct listing {
-  const struct places *places;
-  struct table *table; /* text */
-  struct eva_json *json;   /* or JSON */
-  unsigned shown;
+struct row {
+  struct eventring_found found;
+  bool is_sound;
+  /* The number that commands of this machine take: of a live process that of this pid
+     namespace, if it is visible from here. The others had the one in their file. */
+  pid_t pid, other_pid; /* the one in the file; 0: it is the same */
+  struct eva_ending ending;
 };
 
-/* The number that commands of this machine take: of a live process that of this pid
-   namespace, if it is visible from here. The others had the one in their file. */
-static pid_t pid_here(const struct eventring_found *found) {
-  bool live = found->status == 0 && found->liveness == EVENTRING_LIVE;
-  return live ? found->process : found->pid;
+static bool is_live(const void *row) {
+  const struct row *r = row;
+  return r->is_sound && r->found.liveness == EVENTRING_LIVE;
 }
 
-static void cell_pid(struct table *table, pid_t pid) {
+static struct view_value life(struct view_to *to, const void *row, const struct view_column *c) {
+  const struct row *r = row;
+  (void)c;
+  if (is_live(row)) return view_printf(to, "live, %s", eva_state_name(r->found.state));
+  return view_text(r->is_sound ? eva_liveness_name(r->found.liveness) : "unreadable");
+}
+
+static struct view_value started(struct view_to *to, const void *row, const struct view_column *c) {
+  enum { TO_THE_SECOND = 19 };
   char figure[EVA_FIGURE];
-  snprintf(figure, sizeof figure, "%ld", (long)pid);
-  table_cell(table, pid > 0 ? figure : "-");
+  (void)c;
+  eva_wall_text(figure, ((const struct row *)row)->found.start_wall_ns);
+  return view_printf(to, "%.*s", TO_THE_SECOND, figure);
 }
 
 /* How it ended, with the first line of the error; what comes before the first newline of a
    message says what happened. */
-static void cell_ending(struct table *table, const struct eventring_found *found) {
-  const struct eva_ending ending = eva_ending_of_found(found);
-  char how[EVA_ENDING], text[EVA_ENDING + 160];
-  int line = (int)strcspn(ending.error, "\n");
-  eva_ending_text(how, &ending);
-  snprintf(text, sizeof text, "%s%s%.*s", how, how[0] && line ? ": " : "",
-           line < 150 ? line : 150, ending.error);
-  table_cell(table, text);
+static struct view_value ended(struct view_to *to, const void *row, const struct view_column *c) {
+  const struct row *r = row;
+  char how[EVA_ENDING];
+  (void)c;
+  if (!r->is_sound) return view_text(r->found.status_text);
+  eva_ending_text(how, &r->ending);
+  int line = (int)strcspn(r->ending.error, "\n");
+  return view_printf(to, "%s%s%.*s", how, how[0] && line ? ": " : "", line, r->ending.error);
 }
 
-static void add_row(struct table *table, const struct eventring_found *found) {
-  char figure[EVA_FIGURE];
-  bool sound = found->status == 0;
-  cell_pid(table, pid_here(found));
-  cell_pid(table, found->pid == pid_here(found) ? 0 : found->pid);
-  table_cell(table, sound ? eva_liveness_name(found->liveness) : "unreadable");
-  table_cell(table, sound && found->liveness == EVENTRING_LIVE
-                        ? eva_state_name(found->state) : "-");
-  table_cell(table, sound ? eva_wall_text(figure, found->start_wall_ns) : "-");
-  table_cell(table, eva_bytes_text(figure, found->disk_size));
-  table_cell(table, sound ? found->program : "-");
-  table_cell(table, found->path);
-  if (sound) cell_ending(table, found);
-  else table_cell(table, found->status_text);
-}
+#define ROW(member) VIEW_AT(struct row, member)
+#define SOUND VIEW_IF(struct row, is_sound), .flags = VIEW_PART
+static const struct view_column columns[] = {
+    {"pid", "pid", VIEW_PLAIN, ROW(pid), .flags = VIEW_NO_0},
+    {"own_pid", NULL, VIEW_PLAIN, ROW(found.pid), VIEW_IF(struct row, is_sound),
+     .flags = VIEW_PART | VIEW_NO_0, .help = "in its own pid namespace"},
+    {NULL, "?own pid", VIEW_PLAIN, ROW(other_pid), .flags = VIEW_DASH_0},
+    {NULL, "<state", VIEW_PLAIN, VIEW_GET(TEXT, life)},
+    {"liveness", NULL, VIEW_LIVENESS, ROW(found.liveness), SOUND},
+    {"state", NULL, VIEW_STATE, ROW(found.state), SOUND},
+    {"start_ns", NULL, VIEW_MOMENT, ROW(found.start_ns), SOUND},
+    {"start_wall_ns", NULL, VIEW_WALL, ROW(found.start_wall_ns), SOUND},
+    {NULL, "<started", VIEW_PLAIN, VIEW_GET(TEXT, started), VIEW_IF(struct row, is_sound)},
+    {"file_size", NULL, VIEW_BYTES, ROW(found.file_size)},
+    {"disk_size", "on disk", VIEW_BYTES, ROW(found.disk_size)},
+    {"program", "<+program", VIEW_PLAIN, ROW(found.program), SOUND},
+    {"path", "|<+file", VIEW_PLAIN, ROW(found.path)},
+    {.form = VIEW_INCLUDE, .offset = offsetof(struct row, ending), SOUND, .view = &ending_view},
+    {"error", NULL, VIEW_PLAIN, ROW(found.status_text), .flags = VIEW_NO_0 | VIEW_MAYBE},
+    {NULL, "<+", VIEW_PLAIN, VIEW_GET(TEXT, ended)},
+};
+static VIEW(list_view, columns);
 
-static void put_pid(struct eva_json *json, const char *key, pid_t pid) {
-  eva_json_key(json, key);
-  if (pid > 0)
-    eva_json_int(json, pid);
-  else
-    eva_json_null(json);
-}
-
-static void put_object(struct eva_json *json, const struct eventring_found *found) {
-  bool sound = found->status == 0;
-  eva_json_open_object(json);
-  eva_json_string_at(json, "path", found->path);
-  put_pid(json, "pid", pid_here(found));
-  if (sound) {
-    put_pid(json, "own_pid", found->pid);
-    eva_json_string_at(json, "liveness", eva_liveness_name(found->liveness));
-    eva_json_string_at(json, "state", eva_state_name(found->state));
-    eva_json_string_at(json, "program", found->program);
-    eva_json_uint_at(json, "start_ns", found->start_ns);
-    eva_json_int_at(json, "start_wall_ns", found->start_wall_ns);
-    const struct eva_ending ending = eva_ending_of_found(found);
-    eva_ending_put(json, &ending);
-  } else {
-    eva_json_string_at(json, "error", found->status_text);
-  }
-  eva_json_uint_at(json, "file_size", found->file_size);
-  eva_json_uint_at(json, "disk_size", found->disk_size);
-  eva_json_close_object(json);
-  eva_json_line(json);
-}
+/* What the rows are written with. */
+struct listing {
+  const struct places *places;
+  struct view_to to;
+  int found; /* or the error */
+  unsigned shown;
+};
 
 static int show_found(void *context, const struct eventring_found *found) {
   struct listing *listing = context;
   if (found->status != 0 && !places_concern(listing->places, found->path)) return 0;
+  struct row row = {.found = *found, .is_sound = found->status == 0, .pid = found->pid,
+                    .ending = eva_ending_of_found(found)};
+  if (is_live(&row)) row.pid = found->process;
+  if (row.pid != found->pid) row.other_pid = found->pid;
   listing->shown++;
-  if (listing->json)
-    put_object(listing->json, found);
-  else
-    add_row(listing->table, found);
+  view_row(&listing->to, &row);
   return 0;
+}
+
+static void all_rows(struct view_to *to, const void *context) {
+  struct listing *listing = (struct listing *)context;
+  const struct places *places = listing->places;
+  (void)to;
+  listing->found = eventring_discover(places->directories, places->count, show_found, listing);
 }
 
 static void say_where(const struct places *places) {
@@ -111,31 +110,25 @@ static void say_where(const struct places *places) {
   fputc('\n', stderr);
 }
 
-static int list(const struct places *places, bool as_json) {
-  struct eva_json json;
-  TABLE(table, "pid", "?own pid", "<life", "<state", "<started", "on disk", "<program",
-        "<file", "<");
-  eva_json_start(&json, stdout);
-  struct listing listing = {places, &table, as_json ? &json : NULL, 0};
-  int found = eventring_discover(places->directories, places->count, show_found,
-                                 &listing);
-  if (found < 0) complain("cannot look for recordings: %s", eventring_strerror(found));
-  if (found >= 0 && listing.shown == 0 && !as_json) say_where(places);
-  table_print(&table, stdout, 0);
-  return found < 0 ? STATUS_WRONG : STATUS_OK;
+static int list(const struct places *places, struct view_choice as) {
+  struct listing listing = {places, {.out = stdout, .as = as}, 0, 0};
+  view_list(&listing.to, &list_view, all_rows, &listing);
+  if (listing.found < 0)
+    complain("cannot look for recordings: %s", eventring_strerror(listing.found));
+  else if (listing.shown == 0 && view_wants_text(&as)) say_where(places);
+  return listing.found < 0 ? STATUS_WRONG : STATUS_OK;
 }
 
 int command_list(const struct command *self, int count, char **words) {
-  bool json = false;
+  struct view_choice as = {0};
   struct operands operands;
   struct places places;
-  const struct option_spec specs[] = {
-      {"json", 'j', OPTION_FLAG, &json, NULL, "one JSON object a recording"}};
+  const struct option_spec specs[] = {VIEW_SPECS(&as, list_view, "one JSON object a recording")};
   int status = options_parse(self, OPTION_SPECS(specs), count, words, &operands);
   if (status >= 0) return status;
   if (operands.command) return usage_error(self, "cannot launch a command");
   status = places_take(&places, operands.words, operands.count, false);
-  if (status < 0) status = list(&places, json);
+  if (status < 0) status = list(&places, as);
   places_free(&places);
   return status;
 }

@@ -94,7 +94,6 @@ static void add_line(struct table *table, const struct memory *c, uint64_t resid
 static void print_group(const struct memory *c, int domain) {
   TABLE(table, "resident", "share", "?reserved", "<use", "<+");
   uint64_t resident = 0;
-  table.keys = 1;
   for (size_t i = 0; i < c->m.count; i++) {
     const struct memory_line *line = &c->m.lines[i];
     if (line->domain != domain || !is_wanted(c, line)) continue;
@@ -148,7 +147,6 @@ static void print_table_of_domains(struct memory *c) {
   TABLE(table, "resident", "share", "domain", "<+name");
   char number[16];
   size_t count = c->m.domain_count < MOST_TABLE ? c->m.domain_count : MOST_TABLE;
-  table.keys = 1;
   qsort(c->m.domains, c->m.domain_count, sizeof *c->m.domains, compare_domains);
   for (size_t i = 0; i < count; i++) {
     const struct memory_domain *d = &c->m.domains[i];

@@ -341,7 +341,6 @@ static void print_kinds(const struct pauses *p) {
     cell_duration(&table, kind->durations.max);
     table_cell(&table, kind->off_cpu ? eva_duration_text(figure, kind->off_cpu) : "-");
   }
-  table.keys = 1;
   table_print(&table, stdout, 2);
 }
 
@@ -408,7 +407,6 @@ static void print_rows(const struct pauses *p) {
     putchar('\n');
   for (size_t i = 0; i < p->top.count; i++)
     print_row(&table, p, &((const struct row *)eva_top_row(&p->top, i))->step, several);
-  table.keys = 1;
   table_print(&table, stdout, 2);
 }
 
@@ -436,7 +434,6 @@ static void print_open(const struct pauses *p) {
     table_cell(&table, eva_so_far_text(text, &open->so_far));
     cell_step(&table, &p->q, open->step.id, open->step.reason);
   }
-  table.keys = 1;
   table_print(&table, stdout, 2);
 }
 

@@ -167,8 +167,8 @@ static void catalogue_row(struct table *table, eventring_cursor *cursor,
 }
 
 static void print_catalogue(eventring_cursor *cursor) {
-  TABLE(table, "id", "<name", "<kind", "<class", "<ring", "<payload", "<unit",
-        "<meaning");
+  TABLE(table, "id", "<name", "<kind", "<class", "<ring", "|<payload", "<unit",
+        "<+meaning");
   for (unsigned id = 0; id < EVENTRING_MAX_EVENTS; id++) {
     const struct eventring_def *def = eventring_cursor_def(cursor, id);
     if (def) catalogue_row(&table, cursor, def);

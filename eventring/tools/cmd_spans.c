@@ -336,7 +336,6 @@ static void print_names(const struct spans *s) {
     share_cells(&table, &kind->times);
     table_cell(&table, kind->open ? eva_count_text(figure, kind->open) : "-");
   }
-  table.keys = 1;
   table_print(&table, stdout, 2);
   if (shown < s->names.count) printf("  and %zu more (--top)\n", s->names.count - shown);
 }
@@ -361,7 +360,6 @@ static void print_rows(const struct spans *s) {
     share_cells(&table, &times);
     table_cell(&table, question_name(&s->q, row->id));
   }
-  table.keys = 1;
   table_print(&table, stdout, 2);
 }
 
@@ -379,7 +377,6 @@ static void print_open(const struct spans *s) {
     table_cell(&table, eva_so_far_text(text, &open->so_far));
     table_cell(&table, question_name(&s->q, open->id));
   }
-  table.keys = 1;
   table_print(&table, stdout, 2);
 }
 

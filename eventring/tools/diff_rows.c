@@ -147,7 +147,6 @@ static void print_text(const struct diff_kind *kind, const struct diff_rows *d, 
     table_cell(&table, row->comparison.tested ? text : "-");
     table_cell(&table, verdict_of(kind, d, row, text));
   }
-  table.keys = 1;
   table_print(&table, stdout, 2);
 }
 

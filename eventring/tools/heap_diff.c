@@ -142,7 +142,6 @@ static void print_text(const struct diff *d, const char *by, uint64_t top) {
   print_as_of(d);
   putchar('\n');
   table_init(&table, titles, sizeof titles / sizeof titles[0]);
-  table.keys = 1;
   for (; shown < d->count && shown < top && is_beyond(&d->rows[shown]); shown++) {
     const struct row *r = &d->rows[shown];
     cell_bytes(&table, delta(r), true);

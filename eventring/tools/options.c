@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "analysis/nearest.h"
+#include "view.h"
 
 int usage_error(const struct command *self, const char *format, ...) {
   char text[512];
@@ -192,6 +193,7 @@ static void append(char **list, const char *argument) {
 /* Stores an option; NULL, or what would have been right. */
 static const char *store(const struct option_spec *spec, const char *argument) {
   switch (spec->kind) {
+    case OPTION_SCHEMA: return NULL;
     case OPTION_FLAG: *(bool *)spec->target = true; return NULL;
     case OPTION_TEXT: *(const char **)spec->target = argument; return NULL;
     case OPTION_LIST:
@@ -289,6 +291,11 @@ int options_parse(const struct command *self, const struct option_spec *specs,
     }
     if (strcmp(words[i], "--help") == 0 || strcmp(words[i], "-h") == 0) {
       print_help(self, specs, spec_count);
+      return STATUS_OK;
+    }
+    const struct option_spec *schema = spec_for(specs, spec_count, "json-schema", 11, 0);
+    if (schema && strcmp(words[i], "--json-schema") == 0) {
+      view_schema(schema->target, self->name, stdout);
       return STATUS_OK;
     }
     if (words[i][0] == '-' && words[i][1] != '\0') {

@@ -21,7 +21,8 @@ enum option_kind {
   OPTION_SIZE,    /* digits, with K, M, G or T behind them for powers of 1024; uint64_t */
   OPTION_SECONDS, /* a decimal number of seconds, at most 1e9, or with ms, us,
                      m, h behind it; uint64_t of nanoseconds */
-  OPTION_TIME     /* a moment of a recording; struct time_point */
+  OPTION_TIME,    /* a moment of a recording; struct time_point */
+  OPTION_SCHEMA   /* none; const struct view, whose JSON Schema is printed instead */
 };
 
 /* As OPTION_SECONDS: after the start of the recording; with `-' before it, before its end, which

@@ -61,18 +61,6 @@ static void cell_figure(struct table *table, uint64_t ns, bool is_there) {
   else table_cell(table, "-");
 }
 
-/* Writes text of any length, also foreign one, in lines of the page. */
-static void print_wrapped(FILE *out, const char *text) {
-  size_t size = strlen(text), room = 4 * size + 1;
-  char *safe = need_zeroed(room, 1);
-  for (const char *at = eventring_printable(safe, room, text, size); *at;) {
-    size_t line = table_line(at, TABLE_PAGE);
-    fprintf(out, "%.*s\n", (int)table_trimmed(at, line), at);
-    at += line;
-  }
-  free(safe);
-}
-
 static void print_line(FILE *out, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 static void print_line(FILE *out, const char *format, ...) {
@@ -81,7 +69,7 @@ static void print_line(FILE *out, const char *format, ...) {
   va_start(arguments, format);
   vsnprintf(text, sizeof text, format, arguments);
   va_end(arguments);
-  print_wrapped(out, text);
+  table_wrapped(out, text, 0, 0);
 }
 
 /* The name of the newest domain in a slot, and how many had it before. */
@@ -105,7 +93,6 @@ static void finish(const char *title, const char *remark, const struct section *
     print_line(section->out, "%s%s%s%s", title, several ? ", " : "", several ? whose : "",
                remark);
   }
-  table->keys = 1;
   table_print(table, section->out, 2);
 }
 

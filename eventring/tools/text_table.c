@@ -2,15 +2,24 @@
 /* text_table.c: an aligned table for people. */
 #include "text_table.h"
 
+#include <ctype.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <wchar.h>
 
 #include "tool.h"
 
 void table_init(struct table *table, const char *const *titles, size_t columns) {
-  *table = (struct table){.titles = titles, .columns = columns};
+  *table = (struct table){.titles = titles, .columns = columns, .keys = 1};
+}
+
+size_t table_page(FILE *out) {
+  enum { PAGE = 80, LEAST = 20 };
+  struct winsize size;
+  bool known = ioctl(fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  return !known ? PAGE : size.ws_col < LEAST ? LEAST : size.ws_col;
 }
 
 /* The next cell, with what is safe to show of the text. */
@@ -59,6 +68,27 @@ void table_cell_end(struct table *table, const char *text, size_t width) {
   memcpy(cell, MARK, strlen(MARK));
 }
 
+/* May a line end before text[at]? After a sign that separates words, but not within the name of
+   a file that its line follows. */
+static bool separates(const char *text, size_t at) {
+  if (!strchr(" /.,:;_-", text[at - 1])) return false;
+  if (strchr(" /", text[at - 1])) return true;
+  for (size_t i = at - 1; text[i] && !strchr(" /", text[i]); i++)
+    if (text[i] == ':' && isdigit((unsigned char)text[i + 1])) return false;
+  return true;
+}
+
+/* Moves an end that would come between a file and its line to before its last letters. */
+static size_t before_line_number(const char *text, size_t at) {
+  enum { LETTERS = 4 };
+  size_t colon = at;
+  while (colon > 0 && isdigit((unsigned char)text[colon - 1])) colon--;
+  if (text[colon] != ':' && colon > 0) colon--;
+  if (text[colon] != ':' || !isdigit((unsigned char)text[colon + 1]) || colon <= LETTERS) return at;
+  for (at = colon - LETTERS; at > 1 && (text[at] & 0xC0) == 0x80;) at--;
+  return at;
+}
+
 size_t table_line(const char *text, size_t width) {
   size_t at = 0, used = 0, separated = 0, more;
   while (text[at]) {
@@ -66,9 +96,10 @@ size_t table_line(const char *text, size_t width) {
     if (used + more > width && at > 0) break;
     used += more;
     at += bytes;
-    if (strchr(" /.,:;_-", text[at - 1]) && 2 * used > width) separated = at;
+    if (separates(text, at) && 2 * used > width) separated = at;
   }
-  return text[at] && separated ? separated : at;
+  if (!text[at]) return at;
+  return separated ? separated : before_line_number(text, at);
 }
 
 size_t table_trimmed(const char *text, size_t size) {
@@ -90,7 +121,7 @@ static const char *title_of(const struct table *table, size_t column) {
 
 /* 0: the column is left out. */
 static size_t column_width(const struct table *table, size_t column) {
-  size_t widest = width_of(title_of(table, column)), most = TABLE_PAGE / 3;
+  size_t widest = width_of(title_of(table, column));
   bool says_something = false, optional = has_sign(table, column, '?');
   for (size_t i = column; i < table->used; i += table->columns) {
     const char *cell = table->cells[i];
@@ -98,30 +129,16 @@ static size_t column_width(const struct table *table, size_t column) {
     if (cell[0] && !(optional && strcmp(cell, "-") == 0)) says_something = true;
     if (width > widest) widest = width;
   }
-  if (!says_something) return 0;
-  if (has_sign(table, column, '+')) return widest; /* see share_page */
-  return table->keys && widest > most && has_sign(table, column, '<') ? most : widest;
-}
-
-/* A column that takes what the others leave gets that. */
-static void share_page(const struct table *table, size_t indent, size_t *widths) {
-  enum { LEAST = 12 };
-  for (size_t taker = 0; table->keys && taker < table->columns; taker++) {
-    if (!has_sign(table, taker, '+')) continue;
-    size_t others = indent;
-    for (size_t i = 0; i < table->columns; i++)
-      if (i != taker && widths[i]) others += widths[i] + 2;
-    size_t left = others + LEAST < TABLE_PAGE ? TABLE_PAGE - others : LEAST;
-    if (widths[taker] > left) widths[taker] = left;
-  }
+  return says_something ? widest : 0;
 }
 
 /* How a table, or a part of it, is laid out. */
 struct layout {
   const struct table *table;
   FILE *out;
-  size_t indent;
-  const size_t *widths; /* of all columns */
+  size_t indent, page;
+  const size_t *wanted; /* widths of all columns */
+  size_t *widths;       /* those that they get */
   size_t first, end;    /* of the part, besides the keys */
 };
 
@@ -139,15 +156,38 @@ static size_t width_with(const struct layout *layout, size_t end) {
   return width;
 }
 
+/* The least that a column takes where not all of them fit. */
+static size_t least_width(const struct layout *layout, size_t column) {
+  enum { LEAST = 20 };
+  size_t wanted = layout->wanted[column], least = layout->page / 3;
+  if (!has_sign(layout->table, column, '<')) return wanted;
+  if (has_sign(layout->table, column, '+')) least = LEAST;
+  return wanted < least ? wanted : least;
+}
+
+/* Gives texts what is left in the line of a part, as long as they want more. */
+static void share_rest(const struct layout *layout) {
+  size_t used = width_with(layout, layout->end);
+  bool gave = true;
+  while (gave && used < layout->page) {
+    gave = false;
+    for (size_t i = layout->table->keys; i < layout->end && used < layout->page; i++) {
+      if (!shows(layout, i) || layout->widths[i] == layout->wanted[i]) continue;
+      layout->widths[i]++;
+      used++;
+      gave = true;
+    }
+  }
+}
+
 /* Where the part ends that begins at `first`. */
 static size_t end_of_part(const struct layout *layout) {
   const struct table *table = layout->table;
-  if (!table->keys || layout->first == table->columns ||
-      width_with(layout, table->columns) <= TABLE_PAGE)
+  if (layout->first == table->columns || width_with(layout, table->columns) <= layout->page)
     return table->columns;
   size_t end = layout->first + 1;
   while (end < table->columns && !has_sign(table, end, '|') &&
-         width_with(layout, end + 1) <= TABLE_PAGE)
+         width_with(layout, end + 1) <= layout->page)
     end++;
   return end;
 }
@@ -211,6 +251,7 @@ static void print_parts(struct layout *layout) {
   layout->first = skip_empty(layout, table->keys);
   do {
     layout->end = skip_empty(layout, end_of_part(layout));
+    share_rest(layout);
     if (layout->first > skip_empty(layout, table->keys)) fputc('\n', layout->out);
     print_part(layout, rest);
     layout->first = layout->end;
@@ -219,13 +260,44 @@ static void print_parts(struct layout *layout) {
 }
 
 void table_print(struct table *table, FILE *out, int indent) {
-  size_t *widths = need_zeroed(table->columns, sizeof *widths);
+  size_t *wanted = need_zeroed(2 * table->columns, sizeof *wanted);
   struct layout layout = {.table = table, .out = out, .indent = (size_t)indent,
-                          .widths = widths};
-  for (size_t i = 0; i < table->columns; i++) widths[i] = column_width(table, i);
-  share_page(table, layout.indent, widths);
+                          .page = table_page(out), .wanted = wanted,
+                          .widths = wanted + table->columns, .end = table->columns};
+  for (size_t i = 0; i < table->columns; i++) layout.widths[i] = wanted[i] = column_width(table, i);
+  if (width_with(&layout, table->columns) > layout.page)
+    for (size_t i = 0; i < table->columns; i++) layout.widths[i] = least_width(&layout, i);
   if (table->used > 0) print_parts(&layout);
   for (size_t i = 0; i < table->used; i++) free(table->cells[i]);
   free(table->cells);
-  free(widths);
+  free(wanted);
+}
+
+void table_wrapped(FILE *out, const char *text, size_t used, size_t indent) {
+  size_t size = strlen(text), room = 4 * size + 1, page = table_page(out);
+  char *safe = need_zeroed(room, 1);
+  const char *at = eventring_printable(safe, room, text, size);
+  do {
+    size_t line = table_line(at, page > used ? page - used : 1);
+    fwrite(at, 1, table_trimmed(at, line), out);
+    fputc('\n', out);
+    at += line;
+    used = indent;
+    if (*at) pad(out, indent);
+  } while (*at);
+  free(safe);
+}
+
+void table_labelled(FILE *out, const char *label, const char *text) {
+  enum { LABEL = 13, TAB = 2 };
+  do {
+    size_t tabs = strspn(text, "\t"), size = strcspn(text + tabs, "\n");
+    char *line = need_zeroed(size + 1, 1);
+    memcpy(line, text + tabs, size);
+    fprintf(out, "%-*s %*s", LABEL - 1, label, (int)(TAB * tabs), "");
+    table_wrapped(out, line, LABEL + TAB * tabs, LABEL + TAB * tabs);
+    free(line);
+    text += tabs + size + (text[tabs + size] == '\n');
+    label = "";
+  } while (*text);
 }

@@ -5,13 +5,14 @@
  *
  *   <   aligned to the left, a text; the others are figures, aligned to the right
  *   ?   left out when no cell says more than "-"
- *   +   of the page, takes what the other columns leave, at least 12 characters
+ *   +   a text that takes what the other columns leave, at least 20 characters
  *   |   where the table is best divided if it is wider than the page
  *
  * A column without any text in its cells is left out, and nothing is shown of a table
- * without rows. A table that is wider than its page is printed in parts, one below the
- * other, each with the first columns (the keys); a text that would take more than
- * a third of the page goes on in the next line of its cell. Nothing is cut off.
+ * without rows. The page is as wide as the terminal that is written to, else 80 columns. A
+ * table that would be wider is printed in parts, one below the other, each with the first
+ * columns (the keys); a text of such a table for which there is no room (others take at most a
+ * third of the page) goes on in the next line of its cell. Nothing is cut off.
  */
 #ifndef EVENTRING_TOOL_TABLE_H
 #define EVENTRING_TOOL_TABLE_H
@@ -19,12 +20,13 @@
 #include <stddef.h>
 #include <stdio.h>
 
-enum { TABLE_PAGE = 80 }; /* characters in a line of a table with a page */
+/* The characters that a line of `out` may have. */
+size_t table_page(FILE *out);
 
 struct table {
   const char *const *titles;
   size_t columns;
-  size_t keys; /* columns that each part has; 0: no page, lines as long as they get */
+  size_t keys; /* columns that each part has: 1, unless the caller changes it */
   char **cells; /* rows after one another */
   size_t used, room;
 };
@@ -39,11 +41,17 @@ void table_cell_end(struct table *table, const char *text, size_t width);
 void table_print(struct table *table, FILE *out, int indent);
 
 /* The bytes of the part of a text that a line of `width` characters takes: up to a space
-   or a sign that separates words if one is near, never within a character; all of it if
-   it fits. At least one character. */
+   or a sign that separates words if one is near, never within a character, nor between a file
+   and its line (`file.lua:12`); all of it if it fits. At least one character. */
 size_t table_line(const char *text, size_t width);
 /* The bytes of such a part without the blanks at its end. */
 size_t table_trimmed(const char *text, size_t size);
+
+/* Writes text of any length, also foreign one, in lines of the page, those after the first one
+   indented. `used`: what the first line has already. */
+void table_wrapped(FILE *out, const char *text, size_t used, size_t indent);
+/* Writes "label        text"; each line of the text is one of its own. */
+void table_labelled(FILE *out, const char *label, const char *text);
 
 /* Declares a table `variable` with these titles. */
 #define TABLE(variable, ...)                                     \

@@ -12,7 +12,8 @@
  *   group.c       records several processes, each with a recorder
  *   commands.c    obeys what is written into the FIFO of a recorder
  *   tally_text.c tally_json.c   show what ../analysis/tally.c counted
- *   text_table.c  aligned tables
+ *   view.c        one table a view: its text, JSON, CSV, JSON Schema; text_table.c: aligned tables
+ *   shared_views.c   views that several commands include
  *
  * What more than one tool needs to compute or to write (statistics, units, JSON, names)
  * is libanalysis.a, ../analysis/.

@@ -25,7 +25,8 @@ is "the ended" ended "$(state "$ended")"
 is "the copy" saved "$(state copy.eventring)"
 has "the foreign file" "not an eventring file" "$(state text.eventring)"
 "$EVENTRING" list >list.txt || fail "list as text: $?"
-is "lines" 7 "$(grep -c -e "$PWD/files" -e '^ *pid' list.txt)"
+is "lines" 6 "$(grep -c "$PWD/files" list.txt)"
+is "width" "" "$(LC_ALL=C.UTF-8 awk 'length > 80' list.txt)"
 
 # found without knowing the directory
 is "found by what it maps" live \

@@ -19,7 +19,7 @@ mine='select(.path | test("'"$PWD"'/[0-9]+.eventring$"))'
 is "its number here and there" "[$outer,$inner]" "$(query list.json "$mine | [.pid, .own_pid]")"
 "$EVENTRING" list >list.txt || fail "list: $?"
 is "as text" "$outer $inner live" \
-  "$(grep "$PWD/$inner.eventring" list.txt | sed 's/  */ /g; s/^ //' | cut -d' ' -f1-3)"
+  "$(sed 's/  */ /g; s/^ //' list.txt | grep -m 1 "^$outer " | cut -d' ' -f1-3 | tr -d ,)"
 has "the heading" "own pid" "$(head -n 1 list.txt)"
 for command in show "stats --seconds 0.1" "control --status"; do
   # shellcheck disable=SC2086

@@ -55,7 +55,7 @@ for how in "--zstd=1" "--zstd --zstd-threads 1 -w serial" "--zstd=19 --zstd-thre
 done
 has "show" "compressed" "$("$EVENTRING" show packed.eventring)"
 is "show of a plain one" 0 "$("$EVENTRING" show plain.eventring | grep -c compressed)"
-has "list" "ended" "$("$EVENTRING" list . | grep packed)"
+has "list" "stopped" "$("$EVENTRING" list . | grep packed)"
 "$EVENTRING" snapshot -o unpacked.eventring packed.eventring || fail "snapshot: status $?"
 is "snapshot: magic" EVRING "$(magic unpacked.eventring)"
 "$EVENTRING" dump unpacked.eventring >unpacked.txt || fail "dump of the snapshot: status $?"

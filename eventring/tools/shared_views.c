@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/* shared_views.c: views that several commands include. */
+#include "shared_views.h"
+
+#include "analysis/ending.h"
+#include "analysis/so_far.h"
+#include "follow.h"
+
+static struct view_value reason(struct view_to *to, const void *row, const struct view_column *c) {
+  (void)to, (void)c;
+  return view_text(eva_ending_name(row));
+}
+
+static bool has_detail(const void *row) {
+  const struct eva_ending *ending = row;
+  return ending->reason == EVENTRING_END_EXIT || ending->reason == EVENTRING_END_SIGNAL;
+}
+
+#define ROW(member) VIEW_AT(struct eva_ending, member)
+static const struct view_column ending_columns[] = {
+    {"end_reason", NULL, VIEW_PLAIN, VIEW_GET(TEXT, reason),
+     .help = "stopped, exit, signal or killed; null if it has not ended or does not say"},
+    {"end_detail", NULL, VIEW_PLAIN, ROW(detail), .has = has_detail, .flags = VIEW_MAYBE,
+     .help = "the exit status, or the number of the signal"},
+    {"error_text", NULL, VIEW_PLAIN, ROW(error), .flags = VIEW_MAYBE | VIEW_NO_0},
+};
+VIEW(ending_view, ending_columns);
+#undef ROW
+
+static struct view_value so_far(struct view_to *to, const void *row, const struct view_column *c) {
+  char text[EVA_SO_FAR];
+  (void)c;
+  return view_printf(to, "%s", eva_so_far_text(text, row));
+}
+
+#define ROW(member) VIEW_AT(struct eva_so_far, member)
+static const struct view_column so_far_columns[] = {
+    {NULL, "?for", VIEW_PLAIN, VIEW_GET(TEXT, so_far)},
+    {"so_far_ns", NULL, VIEW_NS, ROW(ns), VIEW_IF(struct eva_so_far, known)},
+    {"at_least", NULL, VIEW_PLAIN, ROW(at_least), .help = "it may have gone on"},
+};
+VIEW(so_far_view, so_far_columns);
+#undef ROW
+
+static struct view_value pid(struct view_to *to, const void *row, const struct view_column *c) {
+  (void)to, (void)c;
+  return view_int(pid_here(row));
+}
+
+static void make_ending(void *made, const void *row) {
+  *(struct eva_ending *)made = eva_ending_of(row);
+}
+
+#define ROW(member) VIEW_AT(struct eventring_info, member)
+static const struct view_column head_columns[] = {
+    {"program", NULL, VIEW_PLAIN, ROW(program)},
+    {"path", NULL, VIEW_PLAIN, ROW(path)},
+    {"pid", NULL, VIEW_PLAIN, VIEW_GET(I32, pid), .help = "as commands of this machine take it"},
+    {"own_pid", NULL, VIEW_PLAIN, ROW(pid), .help = "in its own pid namespace"},
+    {"liveness", NULL, VIEW_LIVENESS, ROW(liveness)},
+    {.form = VIEW_INCLUDE, .make = make_ending, .view = &ending_view},
+};
+VIEW(head_view, head_columns);

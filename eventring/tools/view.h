@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT */
+/* view.h: one table a view.
+ *
+ * A view is a static table: a line a column, {key, title, form, where its value is}. The text of
+ * a terminal (text_table.h), JSON, CSV, `eventring COMMAND --json-schema` and the lists of
+ * members in the documentation (testsuite/tools/_members.py) are made of it. What a column says is
+ * therefore written once.
+ *
+ * A column with a key is a member of the row's JSON object, one with a title a column of the
+ * table (the signs before a title are those of text_table.h), most have both. A column's value is
+ * a member of the row (VIEW_AT, which knows its type), or computed (VIEW_GET). Its form says what
+ * it is: a duration is "1.234 ms" in text and nanoseconds in JSON; a number that has a unit in
+ * text has it in its key.
+ *
+ * Views nest: VIEW_INCLUDE has the columns of another view in place, VIEW_OBJECT a member that
+ * is an object, VIEW_ROWS one that is an array of rows, VIEW_MAP an object of rows with names.
+ * The function `rows` of the latter two hands out each row with view_row (or view_named_row);
+ * the same function fills the table of the text.
+ *
+ * How a command is converted:
+ *   1. A struct for the row (most have one), `#define ROW(member) VIEW_AT(struct row, member)`,
+ *      and `static const struct view_column columns[] = {...}`, `VIEW(name, columns)`. The order
+ *      is that of the text; JSON has it, too. Members that had an `if` around them are
+ *      VIEW_MAYBE, those that could be null are without it; `.known` or `.has` says when.
+ *   2. A view of the whole answer (not static, `command_view`): question_view or the like
+ *      included, then VIEW_ROWS. VIEW_SPECS puts --json, --csv and --json-schema into the options;
+ *      `version` comes by itself. One that prints various objects chains them by `other`.
+ *   3. Text: headings and sentences stay where they are; view_table prints the rows below them,
+ *      view_lines a row as `label value` lines.
+ *   4. The put_ and the cell_ functions go. doc/eventring.md keeps its list of members;
+ *      `make check` (testsuite/tools/test_members.sh) compares it with the schema.
+ *
+ * Errors: those of the stream, which keeps them. Threads: one at a time for a view_to.
+ */
+#ifndef EVENTRING_TOOL_VIEW_H
+#define EVENTRING_TOOL_VIEW_H
+
+#include <stddef.h>
+
+#include "analysis/json.h"
+#include "text_table.h"
+#include "tool.h"
+
+/* How a value is stored. */
+enum view_type {
+  VIEW_NONE, /* there is no value */
+  VIEW_BOOL, VIEW_UINT, VIEW_INT, VIEW_DOUBLE, VIEW_TEXT,
+  VIEW_U8, VIEW_U16, VIEW_U32, VIEW_I32, VIEW_CHARS /* only in rows */
+};
+
+/* What a value is. Comments: how text shows it; JSON has the number, or the name. */
+enum view_form {
+  VIEW_PLAIN,  /* as it is: an id, a text */
+  VIEW_COUNT,  /* "1,234,567" */
+  VIEW_NS,     /* "1.234 ms" */
+  VIEW_MOMENT, /* of the recording's clock: "12.345678 s" after its start, "-" if 0 */
+  VIEW_WALL,   /* "2024-05-01 12:00:00.123" */
+  VIEW_BYTES,  /* "1.25 MiB" */
+  VIEW_WORDS,  /* of 8 bytes: "1.25 MiB" */
+  VIEW_SHARE,  /* of 1: "12.3 %" */
+  VIEW_DEF, VIEW_RING, VIEW_CLASS, /* the name of a definition, a ring, a class */
+  VIEW_LIVENESS, VIEW_STATE,
+  VIEW_INCLUDE, VIEW_OBJECT, VIEW_ROWS, VIEW_MAP
+};
+
+enum { /* flags of a column */
+  VIEW_MAYBE = 1,    /* without a value it is left out of the JSON; else it is null */
+  VIEW_PART = 64,    /* the same where `known` or `has` says that it has none */
+  VIEW_NO_0 = 2,     /* 0 is no value */
+  VIEW_DASH_0 = 4,   /* 0 is "-" in text */
+  VIEW_NOT_NEGATIVE = 8, /* a negative number is no value */
+  VIEW_POINTER = 16, /* of INCLUDE and OBJECT: the row has a pointer to it */
+  VIEW_MAIN = 32     /* the rows that --csv prints */
+};
+
+struct view_value {
+  enum view_type type; /* VIEW_NONE to VIEW_TEXT */
+  union {
+    bool b;
+    uint64_t u;
+    int64_t i;
+    double d;
+    const char *text;
+  } is;
+};
+static inline struct view_value view_none(void) { return (struct view_value){VIEW_NONE, {0}}; }
+static inline struct view_value view_uint(uint64_t u) {
+  return (struct view_value){VIEW_UINT, {.u = u}};
+}
+static inline struct view_value view_int(int64_t i) {
+  return (struct view_value){VIEW_INT, {.i = i}};
+}
+static inline struct view_value view_double(double d) {
+  return (struct view_value){VIEW_DOUBLE, {.d = d}};
+}
+static inline struct view_value view_text(const char *text) {
+  return (struct view_value){text ? VIEW_TEXT : VIEW_NONE, {.text = text}};
+}
+
+enum { VIEW_MADE = 64 };
+struct view_to;
+struct view;
+struct view_column {
+  const char *key;   /* NULL: not in JSON */
+  const char *title; /* NULL: not in text */
+  enum view_form form;
+  enum view_type type;
+  size_t offset; /* of the value, or of what is nested, in the row */
+  struct view_value (*get)(struct view_to *to, const void *row, const struct view_column *column);
+  const char *help; /* what the key does not say */
+  unsigned flags;
+  uint32_t argument;             /* for `get` */
+  size_t known;                  /* VIEW_IF: a bool of the row without which there is no value */
+  bool (*has)(const void *row);  /* the same, computed */
+  const struct view *view;       /* what is nested */
+  void (*make)(void *made, const void *row); /* makes its row, of at most VIEW_MADE bytes */
+  void (*rows)(struct view_to *to, const void *row);
+};
+
+struct view {
+  const struct view_column *columns;
+  size_t count;
+  bool has_version; /* of its own: none is put before it */
+  const struct view *other; /* another that the command may print; NULL: none */
+};
+#define VIEW(name, table) \
+  const struct view name = {.columns = table, .count = sizeof table / sizeof table[0]}
+
+#define VIEW_TYPE(pointer)                                                             \
+  _Generic((pointer), bool *: VIEW_BOOL, uint8_t *: VIEW_U8, uint16_t *: VIEW_U16,     \
+           uint32_t *: VIEW_U32, uint64_t *: VIEW_UINT, int32_t *: VIEW_I32,           \
+           int64_t *: VIEW_INT, double *: VIEW_DOUBLE, char **: VIEW_TEXT,             \
+           const char **: VIEW_TEXT, default: VIEW_CHARS)
+#define VIEW_AT(struct_type, member)                                                   \
+  .type = VIEW_TYPE(&((struct_type *)0)->member), .offset = offsetof(struct_type, member)
+#define VIEW_GET(value_type, function) .type = VIEW_##value_type, .get = function
+#define VIEW_IF(struct_type, member) .known = 1 + offsetof(struct_type, member)
+
+/* How a command is to print: its options. */
+struct view_choice {
+  bool json, csv;
+};
+#define VIEW_SPECS(choice, view, what)                                                   \
+  {"json", 'j', OPTION_FLAG, &(choice)->json, NULL, what},                               \
+  {"csv", 0, OPTION_FLAG, &(choice)->csv, NULL, "its rows, separated by commas"},        \
+  {"json-schema", 0, OPTION_SCHEMA, (void *)&(view), NULL, "what --json writes, as JSON Schema"}
+static inline bool view_wants_text(const struct view_choice *choice) {
+  return !choice->json && !choice->csv;
+}
+
+/* Where views are printed. The caller fills the first members. */
+struct view_to {
+  FILE *out;
+  eventring_cursor *cursor; /* for names; NULL: there are none */
+  uint64_t start_ns;        /* that moments count from */
+  const void *context;      /* for `get` and `rows` */
+  struct view_choice as;
+  /* the engine's */
+  bool are_lines;           /* rows are JSON objects of their own */
+  struct eva_json json;
+  struct table *table;      /* rows are cells of it; NULL: they are JSON or CSV */
+  const struct view *view;  /* of the rows that are handed out */
+  char room[1024];          /* for a text that `get` makes: valid to the next one */
+  union {
+    max_align_t aligned;
+    char bytes[VIEW_MADE];
+  } made; /* for a row that `make` makes: one at a time */
+};
+
+/* A text made in `to`. */
+struct view_value view_printf(struct view_to *to, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* The whole answer as one object and a line, or, with --csv, its main rows. */
+void view_object(struct view_to *to, const struct view *view, const void *row);
+/* Hand out a row: `rows` functions do. */
+void view_row(struct view_to *to, const void *row);
+void view_named_row(struct view_to *to, const char *name, const void *row);
+/* Rows as a table in lines of the terminal; each part of it has the first `keys` columns. */
+void view_table(struct view_to *to, const struct view *view,
+                void (*rows)(struct view_to *to, const void *row), const void *row, int indent,
+                size_t keys);
+/* Rows that are the whole answer: a table, CSV, or a JSON object and a line each. */
+void view_list(struct view_to *to, const struct view *view,
+               void (*rows)(struct view_to *to, const void *row), const void *row);
+/* The columns with a title as lines of `label value`; those without a value are left out. */
+void view_lines(struct view_to *to, const struct view *view, const void *row);
+/* Are the rows for a table? */
+static inline bool view_is_text(const struct view_to *to) { return to->table != NULL; }
+
+/* The JSON Schema of what view_object writes. */
+void view_schema(const struct view *view, const char *command, FILE *out);
+
+#endif

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: MIT
+"""_members.py PAGE COMMAND <SCHEMA: do the blocks of members in the section of a command list the
+members of its JSON Schema? Prints those that only one of the two has."""
+import json, re, sys
+
+
+def of_schema(schema, path=""):
+    """The paths of all members: `rows.name`."""
+    found = set()
+    for other in schema.get("anyOf", []):
+        found |= of_schema(other, path)
+    for inner in (schema.get("items"), schema.get("additionalProperties")):
+        if isinstance(inner, dict):
+            found |= of_schema(inner, path)
+    for key, value in schema.get("properties", {}).items():
+        found |= {path + key} | of_schema(value, path + key + ".")
+    return found
+
+
+def of_page(page, command):
+    """The same of the blocks `{ "version": 1, "rows": [ { "name" } ] }` of a section; what has a
+    key in braces of its own name, as "runtime", is one of several."""
+    section = re.search(r"^## %s\n(.*?)(?=^## |\Z)" % command, page, re.M | re.S).group(1)
+    found = set()
+    for block in re.findall(r"^    \{.*?\}$", section, re.M | re.S):
+        stack, last = [], None
+        for word in re.findall(r'"[^"]*"|[{}\[\]:]|<[A-Z]+>', block):
+            if word[0] == "<":
+                last = ""
+            elif word[0] == '"':
+                last = ".".join([p for p in stack if p] + [word[1:-1]])
+                found.add(last)
+            elif word == "{":
+                stack.append(last.split(".")[-1] if last else None)
+                last = None
+            elif word == "}":
+                stack.pop()
+    return found
+
+
+command = sys.argv[2]
+wanted = of_schema(json.load(sys.stdin))
+written = of_page(open(sys.argv[1], encoding="utf-8").read(), command)
+for name in sorted(wanted - written):
+    print(f"{command}: the page lacks {name}")
+for name in sorted(written - wanted):
+    print(f"{command}: only the page has {name}")

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: MIT
+# The JSON Schema that a command prints is one, what the command writes is by it, and the page
+# lists the same members.
+. "$TESTSUITE/tools/_tools.sh"
+command -v python3 >/dev/null || { echo "python3 is missing"; exit 77; }
+
+record --rounds 3 --users 2
+for command in $(sed -n 's/^COMMAND(\([a-z]*\),.*/\1/p' "$SRCDIR/eventring/tools/commands.def"); do
+  "$EVENTRING" "$command" --help | grep -q -e --json-schema || continue
+  "$EVENTRING" "$command" --json-schema >"$command.schema" || fail "$command --json-schema: $?"
+  is "members of $command" "" \
+    "$(python3 "$TESTSUITE/tools/_members.py" "$SRCDIR/doc/eventring.md" "$command" <"$command.schema")"
+done
+"$EVENTRING" list kept --json | head -n 1 >list.json
+for command in list; do
+  is "$command is by its schema" "" "$(python3 "$TESTSUITE/tools/_schema.py" "$command.schema" "$command.json")"
+done
+is "an object and a value" 'kind: not one of the members' \
+  "$(python3 "$TESTSUITE/tools/_schema.py" list.schema <(jq -c '. + {kind: 1}' list.json))"
+is "rows" "$(query list.json .pid)" "$("$EVENTRING" list kept --csv | sed -n 's/,.*//; 2p')"
+is "rows have titles" version,pid "version,$("$EVENTRING" list kept --csv | sed -n 's/,.*//; 1p')"
+finish
