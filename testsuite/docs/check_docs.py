@@ -30,7 +30,8 @@ HISTORY = ("doc/notes/",)
 FOLDERS = ["", "doc", "eventring", "eventring/include", "eventring/include/eventring",
            "eventring/tools", "testsuite", "testsuite/tools", "testsuite/fuzz",
            "testsuite/format", "testsuite/bench", "runtime", "vm", "stdlib", "examples",
-           "scripts", "include", "eventring/remote", "testsuite/figures", "testsuite/docs", "eventring/export", "eventring/analysis",
+           "scripts", "include", "eventring/remote", "eventring/export",
+           "eventring/analysis", "testsuite/figures", "testsuite/docs",
            "eventring/producer", "eventring/reader", "eventring/format",
            "testsuite/lua", "testsuite/coverage", "testsuite/programs",
            "testsuite/soak", "testsuite/unit"]
