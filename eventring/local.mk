@@ -115,7 +115,8 @@ libeventring_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 \
 EXTRA_libeventring_la_DEPENDENCIES = $(top_srcdir)/eventring/eventring.map
 
 noinst_LIBRARIES += libeventring_host.a
-libeventring_host_a_SOURCES = $(eventring_sources)
+libeventring_host_a_SOURCES = $(eventring_sources) \
+	eventring/symbols/symbols.c eventring/symbols/symbols.h
 libeventring_host_a_CFLAGS = $(AM_CFLAGS)
 
 # What tools compute from events and how they write it, on the public headers alone. A

@@ -52,6 +52,14 @@ CClosure *c_closure_new(lua_State *L, int nupvalues, lua_CFunction f) {
   return c;
 }
 
+const void *c_function_identity(const TValue *func) {
+  switch (func->tag) {
+    case TAG_C_FUNCTION: case TAG_PRIMITIVE: return func->v.p;
+    case TAG_C_CLOSURE: return (const void *)(uintptr_t)as_c_closure(func)->f;
+    default: return NULL;
+  }
+}
+
 const char *local_name(const Prototype *p, int number, uint32_t pc) {
   for (uint32_t i = 0; i < p->nlocals && p->locals[i].start_pc <= pc; i++)
     if (pc < p->locals[i].end_pc && --number == 0) return p->locals[i].name->data;

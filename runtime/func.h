@@ -15,6 +15,8 @@ UpValue *upvalue_new_closed(lua_State *L);                  /* holds nil */
 UpValue *upvalue_find(lua_State *L, TValue *slot);
 void upvalue_close(lua_State *L, TValue *level);            /* closes all at or above level */
 Userdata *userdata_new(lua_State *L, size_t size, int nuservalues);
+/* Returns what identifies the C function, also among closures of it; NULL: it is none. */
+const void *c_function_identity(const TValue *func);
 /* name of the n-th active local (1..), or NULL */
 const char *local_name(const Prototype *p, int number, uint32_t pc);
 

@@ -186,6 +186,7 @@ ALWAYS_INLINE bool scan_later(Domain *d, GCObject *o, ScanKind kind) {
 
 ALWAYS_INLINE size_t scan_prototype(Domain *d, Prototype *p, ScanKind kind) {
   VISIT(d, p->source, kind);
+  VISIT(d, p->name, kind);
   for (uint32_t i = 0; p->upvalues != NULL && i < p->nupvalues; i++)
     VISIT(d, p->upvalues[i].name, kind);
   d->gc.code_bytes[kind] += sizeof(Prototype);

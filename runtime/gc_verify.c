@@ -266,6 +266,7 @@ static void look_at_table(Verifier *v, const Table *t) {
 static void look_at_prototype(Verifier *v, const Prototype *p) {
   const GCObject *o = (const GCObject *)p;
   verify_child(v, p->source);
+  verify_child(v, p->name);
   for (uint32_t i = 0; i < p->nconstants; i++) refer_value(v, &p->k[i]);
   for (uint32_t i = 0; i < p->nprotos; i++) verify_child(v, p->p[i]);
   for (uint32_t i = 0; p->upvalues != NULL && i < p->nupvalues; i++)

@@ -126,6 +126,7 @@ const struct eventring_introspection saros_introspection = {
     .is_type = TYPE_PROTO,
     .identity = offsetof(Prototype, k),
     .source = offsetof(Prototype, source),
+    .name = offsetof(Prototype, name),
     .code = offsetof(Prototype, code),
     .code_count = offsetof(Prototype, ncode),
     .instruction = sizeof(Instruction),

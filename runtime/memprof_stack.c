@@ -62,7 +62,7 @@ static uint32_t new_function(Stacks *s) {
 /* It is the prototype of that number; 0: the C function f. */
 static uint32_t add_function(lua_State *L, Stacks *s, CallInfo *frame, uint32_t number,
                              const void *f_of_c) {
-  char name[MEMPROF_NAME_SIZE], source[LUA_IDSIZE];
+  char name[FUNCTION_NAME_SIZE], source[LUA_IDSIZE];
   uint32_t line = 0, last_line = 0;
   snprintf(name, sizeof name, "?");
   snprintf(source, sizeof source, "?");
@@ -132,17 +132,9 @@ static bool widen_c_functions(Stacks *s) {
   return true;
 }
 
-static const void *c_function_of(const TValue *v) {
-  switch (v->tag) {
-    case TAG_C_FUNCTION: case TAG_PRIMITIVE: return v->v.p;
-    case TAG_C_CLOSURE: return (const void *)(uintptr_t)as_c_closure(v)->f;
-    default: return NULL;
-  }
-}
-
 /* Its index; 0 stands for a frame that is nothing known. */
 SAMPLE_PATH static uint32_t function_of_c(lua_State *L, Stacks *s, CallInfo *frame) {
-  const void *f = c_function_of(frame->func);
+  const void *f = c_function_identity(frame->func);
   if (f == NULL) return 0;
   uint32_t at = hash_word((uintptr_t)f) & s->c_mask;
   if (s->c_functions != NULL)

@@ -284,6 +284,8 @@ struct Prototype {
                           npositions == ncode, or 0 when stripped */
   LocalVar *locals;    /* in order of start_pc, registers assigned in order of activity */
   String *source;      /* chunk name; NULL when stripped */
+  String *name;        /* by which it is defined, "f", "M.a.b:c"; NULL: none, or stripped.
+                          For profiles only: messages have that of the call */
 };
 
 /* The k of a prototype without constants: a frame's k says which function runs in it. */

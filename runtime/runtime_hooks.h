@@ -5,7 +5,7 @@
 
 #include "object.h"
 
-#define MEMPROF_NAME_SIZE 96 /* bytes of the name of a function, its end included */
+#define FUNCTION_NAME_SIZE 128 /* bytes of the name of a function, its end included */
 
 /* What the runtime does in the middle of a program. */
 typedef enum Interlude { INTERLUDE_COLLECTOR, INTERLUDE_FINALIZERS, INTERLUDE_WAIT } Interlude;
@@ -33,7 +33,7 @@ typedef struct RuntimeHooks {
    * error is on top; returns the status of the error that is then its only value. */
   int (*reset_thread)(lua_State *L, int status);
   /* What the sampler says of a frame (memprof_stack.c): the name of its function,
-   * MEMPROF_NAME_SIZE bytes, its source, LUA_IDSIZE bytes, and the lines where it is defined,
+   * FUNCTION_NAME_SIZE bytes, its source, LUA_IDSIZE bytes, and the lines where it is defined,
    * 0: unknown. And where the instruction `pc` of a function stands; 0: unknown. Neither
    * allocates or raises. */
   void (*frame_name)(lua_State *L, CallInfo *frame, char *name, char *source, uint32_t *line,

@@ -24,7 +24,6 @@
 #include "domain.h"
 #include "heap.h"
 #include "lauxlib.h"
-#include "native_names.h"
 #include "probes.h"
 #include "table.h"
 #include "thread.h"
@@ -400,7 +399,7 @@ static const luaL_Reg writers[] = {
 void eventring_add_writers(lua_State *L) {
   luaL_setfuncs(L, writers, 0);
   lua_createtable(L, 0, 1); /* metatable of span's guards */
-  push_named(L, close_guard);
+  lua_pushcfunction(L, close_guard);
   lua_setfield(L, -2, "__close");
   lua_pushcclosure(L, record_span, 1);
   lua_setfield(L, -2, "span");

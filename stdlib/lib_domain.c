@@ -16,7 +16,6 @@
 #include "domain_lib.h"
 #include "field_names.h"
 #include "gc.h"
-#include "native_names.h"
 #include "peer.h"
 #include "lualib.h"
 #include "memprof_inherit.h"
@@ -224,11 +223,11 @@ static Outcome outcome_of_results(lua_State *L, int n) {
 }
 
 static Outcome run_domain(lua_State *L, Birth *b) {
-  push_named(L, prepare_domain);
+  lua_pushcfunction(L, prepare_domain);
   lua_pushlightuserdata(L, b);
   if (lua_pcall(L, 1, 0, 0) != LUA_OK) return outcome_of_error(L);
-  push_named(L, describe_error);
-  push_named(L, run_birth);
+  lua_pushcfunction(L, describe_error);
+  lua_pushcfunction(L, run_birth);
   lua_pushlightuserdata(L, b);
   if (lua_pcall(L, 1, LUA_MULTRET, 1) != LUA_OK) return outcome_of_error(L);
   return outcome_of_results(L, lua_gettop(L) - 1);
@@ -600,7 +599,7 @@ static int domain_masked(lua_State *L) {
 static void open_masked(lua_State *L) {
   lua_newuserdatauv(L, 0, 0);
   lua_createtable(L, 0, 1);
-  push_named(L, end_mask);
+  lua_pushcfunction(L, end_mask);
   lua_setfield(L, -2, "__close");
   lua_setmetatable(L, -2);
   lua_pushcclosure(L, domain_masked, 1);

@@ -17,7 +17,6 @@
 #include "eventring_trigger.h"
 #include "eventring_write.h"
 #include "field_names.h"
-#include "native_names.h"
 #include "peer.h"
 #include "safe_point.h"
 #include "lauxlib.h"
@@ -678,7 +677,7 @@ static void make_cursor_type(lua_State *L) {
   luaL_setfuncs(L, cursor_meta, 0);
   luaL_newlib(L, cursor_methods);
   lua_createtable(L, 0, 1); /* metatable of poll's guard */
-  push_named(L, end_poll);
+  lua_pushcfunction(L, end_poll);
   lua_setfield(L, -2, "__close");
   lua_pushcclosure(L, cursor_poll, 1);
   lua_setfield(L, -2, "poll");

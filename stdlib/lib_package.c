@@ -27,7 +27,6 @@
 #include "lauxlib.h"
 #include "lua.h"
 #include "lualib.h"
-#include "native_names.h"
 #include "own_modules.h"
 #include "require_span.h"
 #include "retry.h"
@@ -267,7 +266,6 @@ static int search_own_module(lua_State *L, const char *name) {
     return 0;
   lua_pushstring(L, long_name);
   lua_insert(L, -2);
-  native_name_set(load_own_module, "load_own_module");
   lua_pushcclosure(L, load_own_module, 2);
   lua_pushstring(L, long_name);
   return 2;
@@ -413,7 +411,7 @@ static void open_require_span(lua_State *L, const char *name) {
     lua_pop(L, 1);
     lua_newuserdatauv(L, 0, 0);
     lua_createtable(L, 0, 1);
-    push_named(L, end_require_span);
+    lua_pushcfunction(L, end_require_span);
     lua_setfield(L, -2, "__close");
     lua_setmetatable(L, -2);
     lua_pushvalue(L, -1);
@@ -491,7 +489,7 @@ static void set_path(lua_State *L, const char *field, const char *versioned,
 static void make_library_table(lua_State *L) {
   luaL_getsubtable(L, LUA_REGISTRYINDEX, LIBRARIES_KEY);
   lua_createtable(L, 0, 1);
-  push_named(L, close_libraries);
+  lua_pushcfunction(L, close_libraries);
   lua_setfield(L, -2, "__gc");
   lua_setmetatable(L, -2);
   lua_pop(L, 1);
@@ -499,17 +497,12 @@ static void make_library_table(lua_State *L) {
 
 /* Gives the package table, on top, its searchers. */
 static void add_searchers(lua_State *L) {
-  static const luaL_Reg searchers[] = {
-      {"search_preload", search_preload},
-      {"search_lua", search_lua},
-      {"search_c", search_c},
-      {"search_c_root", search_c_root}};
+  static const lua_CFunction searchers[] = {search_preload, search_lua, search_c, search_c_root};
   int count = sizeof searchers / sizeof searchers[0];
   lua_createtable(L, count, 0);
   for (int i = 0; i < count; i++) {
     lua_pushvalue(L, -2);
-    native_name_set(searchers[i].func, searchers[i].name);
-    lua_pushcclosure(L, searchers[i].func, 1);
+    lua_pushcclosure(L, searchers[i], 1);
     lua_rawseti(L, -2, i + 1);
   }
   lua_setfield(L, -2, "searchers");

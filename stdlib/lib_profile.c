@@ -15,7 +15,6 @@
 #include "lauxlib.h"
 #include "lua.h"
 #include "lualib.h"
-#include "native_names.h"
 
 #define PROFILER_TYPE "profile.profiler"
 #define REPORT_TYPE "profile.report"
@@ -294,7 +293,7 @@ static int run(lua_State *L) {
   const int status = lua_pcall(L, lua_gettop(L) - 2, LUA_MULTRET, 0);
   end(L, p);
   if (status != LUA_OK) return lua_error(L);
-  push_named(L, report);
+  lua_pushcfunction(L, report);
   lua_pushvalue(L, 1);
   lua_call(L, 1, 1);
   lua_replace(L, 1);

@@ -33,15 +33,16 @@ producer  libeventring_host_a  public format conditions calls        library
 reader    libeventring_host_a  public format conditions              library
 encoder   libeventring_host_a  public format                         library
 calls     libeventring_host_a  public                                library
+symbols   libeventring_host_a  -
 self      libeventring_host_a  public format producer reader         library
 trigger   libeventring_host_a  public format conditions producer reader self library
 analysis  libanalysis_a        public
-remote    libremote_a          public
+remote    libremote_a          public symbols
 export    libexport_a          public analysis
 tools     eventring_eventring  public analysis export remote
 api       libruntime_a         -
 runtime   libruntime_a         public api
-vm        libvm_a              public api runtime
+vm        libvm_a              public symbols api runtime
 stdlib    libstdlib_a          public analysis api runtime vm
 ffi       libstdlib_a          public api runtime vm stdlib
 program   saros                public api runtime vm stdlib ffi
@@ -63,6 +64,7 @@ function part_of(file) {
   if (file ~ /^eventring\/reader\//) return "reader"
   if (file ~ /^eventring\/encoder\//) return "encoder"
   if (file ~ /^eventring\/calls\//) return "calls"
+  if (file ~ /^eventring\/symbols\//) return "symbols"
   if (file ~ /^eventring\/self\.c$/) return "self"
   if (file ~ /^eventring\/analysis\//) return "analysis"
   if (file ~ /^eventring\/remote\//) return "remote"

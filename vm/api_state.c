@@ -12,7 +12,7 @@
 #include "debuginfo.h"
 #include "domain.h"
 #include "execute.h"
-#include "frame_names.h"
+#include "function_names.h"
 #include "last_stack.h"
 #include "gc.h"
 #include "str.h"

@@ -18,6 +18,7 @@
  *             count n, n upvalues: bytes in_stack, index, kind
  *             count n, n functions
  *             byte has_names; if 1:
+ *               string name, by which it is defined
  *               count n, positions: runs of n lines in all: count of equal lines, count of the
  *               zigzag difference to the ones before
  *               n columns: count of the zigzag difference to the one before; 0: unknown
@@ -60,7 +61,7 @@
 /* header as the reference implementation writes it; the fingerprint distinguishes the
  * two */
 #define CHUNK_FORMAT 0
-#define CHUNK_LAYOUT 3
+#define CHUNK_LAYOUT 4
 #define CHUNK_MARK "\x19\x93\r\n\x1a\n" /* changed by a transfer as text */
 #define CHUNK_INTEGER 0x5678
 #define CHUNK_NUMBER 370.5
@@ -223,6 +224,7 @@ static void put_names(Dump *d, const Prototype *p) {
   bool named = p->has_names && !d->strip;
   chunk_put_byte(d, named);
   if (!named) return;
+  chunk_put_string(d, p->name);
   put_lines(d, p);
   put_columns(d, p);
   chunk_put_count(d, p->nlocals);
@@ -445,6 +447,7 @@ static void get_locals(Undump *u, Prototype *p) {
 static void get_names(Undump *u, Prototype *p) {
   p->has_names = chunk_get_byte(u);
   if (!p->has_names) return;
+  p->name = get_string(u);
   get_lines(u, p);
   get_columns(u, p);
   get_locals(u, p);

@@ -86,6 +86,8 @@ FuncState *compile_open_function(CompileState *cs, ScopeBlock *block, int line_d
   fs->first_var = cs->nvars;
   fs->first_label = cs->nlabels;
   fs->line_defined = line_defined;
+  fs->name = cs->name;
+  cs->name = NULL;
   cs->fs = fs;
   scope_enter(fs, block, false);
   return fs;
@@ -119,6 +121,7 @@ static Prototype *make_prototype(FuncState *fs) {
   p->last_line_defined = (uint32_t)fs->last_line_defined;
   p->function_id = 0;
   p->source = fs->cs->source;
+  p->name = fs->name;
   /* each length is set with its array in place, in case memory runs short between */
   p->code = final_array(L, p, fs->code, fs->ncode, sizeof *fs->code);
   p->ncode = fs->ncode;
@@ -172,6 +175,7 @@ static void compile_text(lua_State *L, void *ud) {
   CompileState *cs = &source->cs;
   cs->source = string_from_c(L, source->name);
   cs->env_name = string_new(L, "_ENV", 4);
+  cs->name = NULL;
   lexer_init(&cs->lexer, &cs->arena, source->text, source->size, source->name);
   Prototype *p = parse_chunk(cs);
   source->result = lua_closure_new(L, p);

@@ -168,6 +168,7 @@ typedef struct FuncState {
   bool has_env;        /* there was a variable _ENV */
   uint64_t named;      /* a bit for each name that a variable had: a clear one proves absence */
   int line_defined, last_line_defined;
+  String *name;        /* Prototype.name */
 } FuncState;
 
 struct CompileState {
@@ -182,6 +183,7 @@ struct CompileState {
   uint32_t nlabels, label_capacity, ngotos, goto_capacity;
   String *source;
   String *env_name;  /* "_ENV" */
+  String *name;      /* by which the function is defined that begins next, or NULL */
 };
 
 /* Raises at the current token. */

@@ -15,7 +15,7 @@
  * In a handler of a signal anything may be half done. Frames are filled in an order that
  * keeps a list of them right at each moment (frame.h), but memory may be damaged when the
  * signal is SIGSEGV: everything is read there by process_vm_readv, which fails where a load
- * would trap, and nothing but frames, closures, prototypes and the names of sources is.
+ * would trap, and nothing but frames, closures, prototypes and their names is.
  */
 #include "last_stack.h"
 
@@ -33,7 +33,7 @@
 #include "eventring/introspection.h"
 #include "eventring/stack.h"
 #include "frame.h"
-#include "frame_names.h"
+#include "function_names.h"
 #include "func.h"
 #include "introspection.h"
 #include "os_thread.h"
@@ -80,7 +80,7 @@ static void put_line(Text *t, const char *name, const char *source, uint32_t lin
 }
 
 static void put_frame(Text *t, lua_State *L, CallInfo *frame) {
-  char name[MEMPROF_NAME_SIZE] = "?", source[LUA_IDSIZE] = "?";
+  char name[FUNCTION_NAME_SIZE] = "?", source[LUA_IDSIZE] = "?";
   uint32_t line = 0, last_line = 0, column = 0;
   if (t->full) {
     t->frames++;
@@ -108,23 +108,35 @@ static bool peek(const void *from, void *to, size_t size) {
   return syscall(SYS_process_vm_readv, getpid(), &local, 1, &remote, 1, 0) == (long)size;
 }
 
-static void put_source(const Prototype *p, char *source) {
+/* At most MOST_NAME - 1 bytes of a string; returns their number, 0: it cannot be read. */
+static size_t peek_string(const String *s, char *text) {
   String head;
-  char text[MOST_NAME];
-  strcpy(source, "?");
-  if (p->source == NULL || !peek(p->source, &head, offsetof(String, data))) return;
+  text[0] = '\0';
+  if (s == NULL || !peek(s, &head, offsetof(String, data))) return 0;
   size_t size = string_len(&head);
-  if (size >= sizeof text) size = sizeof text - 1;
-  if (!peek(p->source->data, text, size)) return;
+  if (size >= MOST_NAME) size = MOST_NAME - 1;
+  if (!peek(s->data, text, size)) return 0;
   text[size] = '\0';
-  chunk_id(source, text, size);
+  return size;
+}
+
+static void put_source(const Prototype *p, char *source) {
+  char text[MOST_NAME];
+  const size_t size = peek_string(p->source, text);
+  strcpy(source, "?");
+  if (size > 0) chunk_id(source, text, size);
+}
+
+static void put_name(const Prototype *p, char *name) {
+  const char *known = p->line_defined == 0 ? MAIN_CHUNK_NAME : ANONYMOUS_NAME;
+  if (p->line_defined == 0 || peek_string(p->name, name) == 0) strcpy(name, known);
 }
 
 static void peek_lua_frame(Text *t, const CallInfo *frame) {
   TValue function;
   LuaClosure closure;
   Prototype p;
-  char source[LUA_IDSIZE];
+  char source[LUA_IDSIZE], name[MOST_NAME];
   Position position = 0;
   if (!peek(frame->func, &function, sizeof function) || function.tag != TAG_LUA_CLOSURE ||
       !peek(function.v.p, &closure, offsetof(LuaClosure, p) + sizeof closure.p) ||
@@ -134,9 +146,11 @@ static void peek_lua_frame(Text *t, const CallInfo *frame) {
   }
   const ptrdiff_t pc = frame->u.lua.pc - p.code - 1;
   put_source(&p, source);
-  if (pc >= 0 && pc < (ptrdiff_t)p.npositions && peek(p.positions + pc, &position, sizeof position))
-    put_line(t, p.line_defined == 0 ? "main chunk" : "function", source, position_line(position));
-  else put_line(t, p.line_defined == 0 ? "main chunk" : "function", source, 0);
+  put_name(&p, name);
+  if (pc < 0 || pc >= (ptrdiff_t)p.npositions ||
+      !peek(p.positions + pc, &position, sizeof position))
+    position = 0;
+  put_line(t, name, source, position_line(position));
 }
 
 static void describe_in_handler(Text *t, const Domain *d) {

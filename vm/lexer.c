@@ -27,6 +27,7 @@
 #include "throw.h"
 
 #define END (-1)
+#define MOST_SPELLED 100 /* bytes of a name with parts; longer ones are cut */
 
 enum { CHAR_ALPHA = 1, CHAR_DIGIT = 2, CHAR_HEX = 4, CHAR_SPACE = 8, CHAR_PRINT = 16 };
 
@@ -577,6 +578,19 @@ static void scan_next(Lexer *lx, TokenValue *token) {
 /* Of the token scanned last; one that began on an earlier line (a string) has none. */
 ALWAYS_INLINE size_t lexeme_column(const Lexer *lx) {
   return lx->lexeme >= lx->line_start ? (size_t)(lx->lexeme - lx->line_start) + 1 : 0;
+}
+
+String *lexer_spelled(Lexer *lx, const char *from, const char *end) {
+  char name[MOST_SPELLED];
+  size_t n = 0;
+  for (; from < end; from++) {
+    const int c = (unsigned char)*from;
+    const bool joins = c == '.' || c == ':';
+    if (is_newline(c) || has_class(c, CHAR_SPACE)) continue;
+    if (!joins && !has_class(c, CHAR_ALPHA | CHAR_DIGIT)) n = 0;
+    else if (n < sizeof name && (n > 0 || !joins)) name[n++] = (char)c;
+  }
+  return n > 0 ? lexer_string(lx, name, n) : NULL;
 }
 
 void lexer_next(Lexer *lx) {

@@ -67,6 +67,9 @@ ALWAYS_INLINE Position lexer_last_position(const Lexer *lx) {
 /* The chunk's one String for these bytes: equal names have the same address,
  * also those too long to be interned by the domain. */
 String *lexer_string(Lexer *lx, const char *s, size_t length);
+/* The name that a piece of the source spells, without blanks: "M.a.b:c"; of t[i].f and
+ * g().f it is what stands behind, "f". NULL: there is none. */
+String *lexer_spelled(Lexer *lx, const char *from, const char *end);
 /* A token as messages show it (on the stack of L). */
 const char *token_text(Lexer *lx, int kind);
 /* Raises "chunk:line: message near 'token'" at the current line; kind

@@ -40,7 +40,6 @@
 #include "lauxlib.h"
 #include "lua.h"
 #include "lualib.h"
-#include "native_names.h"
 #include "peer.h"
 #include "probes.h"
 #include "program.h"
@@ -285,7 +284,7 @@ static int add_traceback(lua_State *L) {
 
 int program_call(lua_State *L, int nargs, int nresults) {
   int handler = lua_gettop(L) - nargs;
-  push_named(L, add_traceback);
+  lua_pushcfunction(L, add_traceback);
   lua_insert(L, handler);
   interruptible = L->domain;
   interrupted = 0;
@@ -486,7 +485,7 @@ static int run_in_new_state(CommandLine *line) {
     return EXIT_FAILURE;
   }
   lua_gc(L, LUA_GCSTOP); /* until the libraries are there */
-  push_named(L, run_program);
+  lua_pushcfunction(L, run_program);
   lua_pushlightuserdata(L, line);
   int status = lua_pcall(L, 1, 1, 0);
   bool ok = status == LUA_OK && lua_toboolean(L, -1);

@@ -127,6 +127,7 @@ static void parse_record_item(CompileState *cs, Constructor *c) {
   else parse_bracketed(cs, &key);
   c->nhash++;
   parse_consume(cs, '=');
+  if (key.kind == EXPR_STRING) parse_named(cs, key.u.s);
   expr_index(fs, &table, &key);
   parse_expression(cs, &value);
   expr_store(fs, &table, &value);

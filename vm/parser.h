@@ -28,7 +28,11 @@ void parse_field(CompileState *cs, Expr *e); /* at '.' or ':': the field after i
 /* At the '(' of a function: the column of the word `function`, unless that is on another
  * line. */
 size_t function_column(const Lexer *lx, Position word);
-/* From its '(' on; line and column: of its beginning. */
+/* At the beginning of a value: if that is a function, it is defined by this name. */
+ALWAYS_INLINE void parse_named(CompileState *cs, String *name) {
+  if (parse_token(cs) == TOKEN_FUNCTION) cs->name = name;
+}
+/* From its '(' on; line and column: of its beginning. Its name is in cs->name. */
 void parse_function(CompileState *cs, Expr *e, bool is_method, int line, size_t column);
 
 /* ---- statements ---------------------------------------------------------- */

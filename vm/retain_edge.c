@@ -179,6 +179,7 @@ static void follow_closure(From from, const LuaClosure *c) {
 static void follow_prototype(From from, const Prototype *p) {
   const Step code = STEP(STEP_CODE);
   follow(from, (GCObject *)p->source, EDGE_CODE, code);
+  follow(from, (GCObject *)p->name, EDGE_CODE, code);
   for (uint32_t i = 0; i < p->nconstants; i++) follow_value(from, &p->k[i], EDGE_CODE, code);
   for (uint32_t i = 0; i < p->nprotos; i++) follow(from, (GCObject *)p->p[i], EDGE_CODE, code);
   for (uint32_t i = 0; i < p->nlocals; i++)

@@ -90,8 +90,8 @@ static void resolve_conflicts(CompileState *cs, Target *earlier, const Expr *var
   reg_reserve(fs, 1);
 }
 
-/* The rest of an assignment, after its n-th target. */
-static void parse_assignment(CompileState *cs, Target *target, int n) {
+/* The rest of an assignment, after its n-th target; `from`: the source of the first one. */
+static void parse_assignment(CompileState *cs, Target *target, int n, const char *from) {
   FuncState *fs = cs->fs;
   if (!expr_is_variable(&target->e)) compile_error(cs, "syntax error");
   scope_check_assignable(cs, &target->e);
@@ -100,11 +100,13 @@ static void parse_assignment(CompileState *cs, Target *target, int n) {
     parse_suffixed(cs, &next.e);
     if (!expr_is_indexed(&next.e)) resolve_conflicts(cs, target, &next.e);
     compile_enter_level(cs);
-    parse_assignment(cs, &next, n + 1);
+    parse_assignment(cs, &next, n + 1, from);
     compile_leave_level(cs);
   } else {
     Expr value;
+    const char *end = cs->lexer.lexeme;
     parse_consume(cs, '=');
+    if (n == 1 && parse_token(cs) == TOKEN_FUNCTION) cs->name = lexer_spelled(&cs->lexer, from, end);
     int nvalues = parse_expressions(cs, &value);
     if (nvalues == n) { /* the last value needs no register */
       expr_one_result(fs, &value);
@@ -119,9 +121,10 @@ static void parse_assignment(CompileState *cs, Target *target, int n) {
 
 static void parse_call_or_assignment(CompileState *cs) {
   Target target = {.before = NULL};
+  const char *from = cs->lexer.lexeme;
   parse_suffixed(cs, &target.e);
   if (parse_token(cs) == '=' || parse_token(cs) == ',') {
-    parse_assignment(cs, &target, 1);
+    parse_assignment(cs, &target, 1, from);
   } else {
     if (target.e.kind != EXPR_CALL) compile_error(cs, "syntax error");
     expr_set_results(cs->fs, &target.e, 0);
@@ -158,11 +161,21 @@ static int parse_local_names(CompileState *cs, int *to_close) {
   return n;
 }
 
+/* As parse_expressions, for the nvars variables that are declared last. */
+static int parse_local_values(CompileState *cs, int nvars, Expr *last) {
+  for (int n = 1;; n++) {
+    if (n <= nvars) parse_named(cs, scope_var(cs->fs, cs->fs->nactive + (uint32_t)n - 1)->name);
+    parse_expression(cs, last);
+    if (!parse_accept(cs, ',')) return n;
+    expr_to_next(cs->fs, last);
+  }
+}
+
 static void parse_local(CompileState *cs) {
   FuncState *fs = cs->fs;
   Expr value = expr_new(EXPR_VOID);
   int to_close, nvalues = 0, nvars = parse_local_names(cs, &to_close);
-  if (parse_accept(cs, '=')) nvalues = parse_expressions(cs, &value);
+  if (parse_accept(cs, '=')) nvalues = parse_local_values(cs, nvars, &value);
   Var *last = scope_var(fs, fs->nactive + (uint32_t)nvars - 1);
   if (nvars == nvalues && last->kind == VAR_CONST && expr_as_constant(cs, &value, &last->value)) {
     last->kind = VAR_COMPTIME; /* needs no register */
@@ -182,8 +195,10 @@ static void parse_local_function(CompileState *cs) {
   FuncState *fs = cs->fs;
   Expr e;
   Position word = lexer_last_position(&cs->lexer);
-  uint32_t number = scope_declare(cs, parse_name(cs));
+  String *name = parse_name(cs);
+  uint32_t number = scope_declare(cs, name);
   scope_activate(cs, 1); /* visible in its own body */
+  cs->name = name;
   parse_function(cs, &e, false, cs->lexer.line, function_column(&cs->lexer, word));
   scope_debug(fs, number)->start_pc = fs->ncode; /* debuggers see it once it has its value */
 }
@@ -195,10 +210,14 @@ static void parse_function_statement(CompileState *cs) {
   int line = cs->lexer.line;
   size_t column = cs->lexer.column;
   next_token(cs);
-  scope_find(cs, parse_name(cs), &variable);
+  const char *from = cs->lexer.lexeme;
+  String *name = parse_name(cs);
+  scope_find(cs, name, &variable);
+  bool is_field = parse_token(cs) == '.';
   while (parse_token(cs) == '.') parse_field(cs, &variable);
   bool is_method = parse_token(cs) == ':';
   if (is_method) parse_field(cs, &variable);
+  cs->name = is_field || is_method ? lexer_spelled(&cs->lexer, from, cs->lexer.lexeme) : name;
   parse_function(cs, &function, is_method, line, column);
   scope_check_assignable(cs, &variable);
   expr_store(cs->fs, &variable, &function);

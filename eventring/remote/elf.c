@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* elf.c: reads headers and exported symbols of files that another process has mapped: out
- * of its memory, not from disk, where the file may be another one by now or not be seen
- * from here.
+ * of its memory. On disk the file may be another one by now, or not be seen from here: it is
+ * compared with the headers before its symbols are used (places.c).
  *
  * The dynamic section leads to the table of symbols; its length is known from the hash
  * table only, in one of two forms. All of it may be damaged or hostile: sizes are bounded
@@ -11,6 +11,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
   MOST_OFFSET = 65536,   /* bytes: of the program headers in a file */
@@ -20,22 +21,32 @@ enum {
 };
 
 bool remote_elf_read(struct remote_memory *memory, uint64_t base, struct remote_elf *elf) {
-  Elf64_Ehdr head;
+  Elf64_Ehdr *head = &elf->head;
   elf->base = elf->shift = base;
   elf->count = 0;
-  if (!remote_read(memory, base, &head, sizeof head)) return false;
-  if (memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_ident[EI_CLASS] != ELFCLASS64 ||
-      head.e_phentsize != sizeof *elf->headers || head.e_phnum > REMOTE_ELF_HEADERS ||
-      head.e_phoff > MOST_OFFSET)
+  if (!remote_read(memory, base, head, sizeof *head)) return false;
+  if (memcmp(head->e_ident, ELFMAG, SELFMAG) != 0 || head->e_ident[EI_CLASS] != ELFCLASS64 ||
+      head->e_phentsize != sizeof *elf->headers || head->e_phnum > REMOTE_ELF_HEADERS ||
+      head->e_phoff > MOST_OFFSET)
     return false;
-  if (!remote_read(memory, base + head.e_phoff, elf->headers,
-                   head.e_phnum * sizeof *elf->headers))
+  if (!remote_read(memory, base + head->e_phoff, elf->headers,
+                   head->e_phnum * sizeof *elf->headers))
     return false;
-  elf->count = head.e_phnum;
+  elf->count = head->e_phnum;
   for (unsigned i = 0; i < elf->count; i++)
     if (elf->headers[i].p_type == PT_LOAD && elf->headers[i].p_offset == 0)
       elf->shift = base - elf->headers[i].p_vaddr;
   return true;
+}
+
+bool remote_elf_is_file(const struct remote_elf *elf, int fd) {
+  Elf64_Ehdr head;
+  Elf64_Phdr headers[REMOTE_ELF_HEADERS];
+  const size_t size = elf->count * sizeof *headers;
+  return pread(fd, &head, sizeof head, 0) == sizeof head &&
+         memcmp(&head, &elf->head, sizeof head) == 0 &&
+         pread(fd, headers, size, (off_t)head.e_phoff) == (ssize_t)size &&
+         memcmp(headers, elf->headers, size) == 0;
 }
 
 /* ---- symbols ------------------------------------------------------------- */

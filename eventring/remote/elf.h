@@ -12,6 +12,7 @@ enum { REMOTE_ELF_HEADERS = 64 }; /* program headers of a file, at most */
 struct remote_elf {
   uint64_t base;  /* where its first byte is mapped */
   uint64_t shift; /* to be added to the addresses that it has inside */
+  Elf64_Ehdr head;
   unsigned count;
   Elf64_Phdr headers[REMOTE_ELF_HEADERS];
 };
@@ -21,6 +22,8 @@ struct remote_elf {
 bool remote_elf_read(struct remote_memory *memory, uint64_t base, struct remote_elf *elf);
 /* The name of the function that begins at `address` among those that the file exports, at
    most `room` bytes with the NUL; false: there is none, or what is read is not sound. */
+/* Is this file the one? It has the same headers, which say where everything else is. */
+bool remote_elf_is_file(const struct remote_elf *elf, int fd);
 bool remote_elf_symbol(struct remote_memory *memory, const struct remote_elf *elf,
                        uint64_t address, char *name, size_t room);
 

@@ -134,6 +134,13 @@ static void read_source(struct remote_host *host, uint64_t address, char shown[R
   else show_source(shown, text, whole < sizeof text ? whole : sizeof text, whole);
 }
 
+static void read_name(struct remote_host *host, struct remote_function *f, uint64_t address) {
+  size_t size = remote_string(host, address, f->name, sizeof f->name - 1);
+  if (f->first_line == 0) strcpy(f->name, "main chunk");
+  else if (size == SIZE_MAX || size == 0) strcpy(f->name, "anonymous");
+  else f->name[size < sizeof f->name ? size : sizeof f->name - 1] = '\0';
+}
+
 /* ---- functions of the language ------------------------------------------- */
 
 #define FIELD(bytes, field, size) remote_word((bytes) + at->prototype.field, size)
@@ -158,7 +165,7 @@ static void read_lines(struct remote_functions *functions, struct remote_functio
 static bool same_prototype(const struct eventring_introspection *at, const unsigned char *a,
                            const unsigned char *b) {
 #define SAME(field, size) (FIELD(a, field, size) == FIELD(b, field, size))
-  return SAME(type, 1) && SAME(identity, 8) && SAME(source, 8) && SAME(code, 8) &&
+  return SAME(type, 1) && SAME(identity, 8) && SAME(source, 8) && SAME(name, 8) && SAME(code, 8) &&
          SAME(code_count, 4) && SAME(lines, 8) && SAME(line_count, 4) && SAME(first_line, 4) &&
          SAME(last_line, 4);
 #undef SAME
@@ -183,6 +190,7 @@ struct remote_function *remote_function_read(struct remote_functions *functions,
     f->first_line = (uint32_t)FIELD(bytes, first_line, 4);
     f->last_line = (uint32_t)FIELD(bytes, last_line, 4);
     read_source(host, FIELD(bytes, source, 8), f->source);
+    read_name(host, f, FIELD(bytes, name, 8));
     read_lines(functions, f, bytes);
     f->seen = bytes;
     bytes = NULL;
@@ -190,8 +198,6 @@ struct remote_function *remote_function_read(struct remote_functions *functions,
     if (!remote_read(&host->memory, prototype, again, at->prototype.size) ||
         !remote_function_holds(functions, f, again))
       f = NULL;
-    else
-      remote_name_function(functions, f);
   }
   free(bytes);
   free(again);
@@ -231,6 +237,11 @@ struct remote_function *remote_function_c(struct remote_functions *functions, ui
                       sizeof f->place);
   }
   return f;
+}
+
+const char *remote_function_name(const struct remote_function *f) {
+  if (f == NULL) return "(a C function)";
+  return f->name[0] != '\0' ? f->name : f->place[0] != '\0' ? f->place : "(a C function)";
 }
 
 /* ---- names --------------------------------------------------------------- */

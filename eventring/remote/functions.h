@@ -20,7 +20,7 @@ struct remote_function {
   uint64_t identity;  /* that of the prototype, or the address of a C function */
   bool is_c;
   uint32_t number;    /* 0, 1 ... in the order in which they were found; never another's */
-  char name[REMOTE_NAME];     /* "string.find", "": none is known */
+  char name[REMOTE_NAME];     /* "M.a.b:c", "anonymous", "string.find"; "": none is known */
   char place[REMOTE_NAME];    /* of a C function: see places.h */
   char source[REMOTE_SOURCE]; /* as Lua shows it: "file.lua", "[string \"...\"]", "?" */
   uint32_t first_line, last_line; /* 0: a main chunk, or a C function */
@@ -56,6 +56,8 @@ struct remote_function *remote_function_read(struct remote_functions *functions,
                                              uint64_t closure);
 /* The C function at this address. */
 struct remote_function *remote_function_c(struct remote_functions *functions, uint64_t address);
+/* The name that is shown; `function` NULL: a C function of which nothing is known. */
+const char *remote_function_name(const struct remote_function *function);
 /* Does the process's memory still hold what was read? `seen`: prototype.size bytes of it,
    just read. If not, the function is forgotten. */
 bool remote_function_holds(struct remote_functions *functions, struct remote_function *function,

@@ -102,7 +102,8 @@ static bool functions_are_sound(const struct eventring_introspection *at) {
   const uint32_t size = at->prototype.size, local = at->prototype.local_size;
   return size >= 8 && size <= MOST_FRAME && local >= 8 && local <= MOST_FRAME &&
          fits(at->prototype.type, 1, size) && fits(at->prototype.identity, 8, size) &&
-         fits(at->prototype.source, 8, size) && fits(at->prototype.code, 8, size) &&
+         fits(at->prototype.source, 8, size) && fits(at->prototype.name, 8, size) &&
+         fits(at->prototype.code, 8, size) &&
          fits(at->prototype.code_count, 4, size) && fits(at->prototype.lines, 8, size) &&
          fits(at->prototype.line_count, 4, size) && fits(at->prototype.first_line, 4, size) &&
          fits(at->prototype.last_line, 4, size) && fits(at->prototype.locals, 8, size) &&

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* names.c: what the modules of a process call its functions.
+/* names.c: what the modules of a process call its C functions.
  *
  * The table of modules is a field of the domain's roots. Each of its fields that is a table
- * names the functions among its own fields: "string.find". As it is a table of the
+ * names the C functions among its own fields: "string.find". As it is a table of the
  * running program, it may change while it is read; what is read then is a name that some
  * table had, or nothing.
  */
@@ -19,8 +19,7 @@ enum {
 };
 
 struct name {
-  uint64_t identity; /* prototype's identity, or a C function */
-  bool is_c;
+  uint64_t identity; /* of the C function */
   char text[REMOTE_NAME];
 };
 
@@ -77,24 +76,11 @@ static struct node node_at(const struct remote_host *host, const struct nodes *n
 /* ---- collecting ---------------------------------------------------------- */
 
 static bool identity_of(struct remote_host *host, const struct node *node, struct name *name) {
-  const struct eventring_introspection *at = &host->at;
-  uint64_t prototype;
-  switch (node->kind) {
-    case EVENTRING_VALUE_CFUNCTION:
-      name->is_c = true;
-      name->identity = node->value;
-      return true;
-    case EVENTRING_VALUE_CCLOSURE:
-      name->is_c = true;
-      return remote_read_pointer(&host->memory, node->value + at->closure.c_function,
-                                 &name->identity);
-    case EVENTRING_VALUE_FUNCTION:
-      name->is_c = false;
-      return remote_read_pointer(&host->memory, node->value + at->closure.prototype, &prototype) &&
-             remote_read_pointer(&host->memory, prototype + at->prototype.identity,
-                                 &name->identity);
-    default: return false;
-  }
+  const uint32_t c_function = host->at.closure.c_function;
+  name->identity = node->value;
+  return node->kind == EVENTRING_VALUE_CFUNCTION ||
+         (node->kind == EVENTRING_VALUE_CCLOSURE &&
+          remote_read_pointer(&host->memory, node->value + c_function, &name->identity));
 }
 
 static bool add_name(struct remote_names *names, const struct name *name) {
@@ -185,16 +171,13 @@ void remote_names_free(struct remote_names *names) {
 
 void remote_name_function(struct remote_functions *functions, struct remote_function *function) {
   const struct remote_names *names = functions->names;
-  if (names == NULL || function->name[0] != '\0') return;
+  if (names == NULL || !function->is_c || function->name[0] != '\0') return;
   size_t low = 0, high = names->count;
   while (low < high) {
     size_t middle = low + (high - low) / 2;
     if (names->items[middle].identity < function->identity) low = middle + 1;
     else high = middle;
   }
-  for (; low < names->count && names->items[low].identity == function->identity; low++)
-    if (names->items[low].is_c == function->is_c) {
-      memcpy(function->name, names->items[low].text, sizeof function->name);
-      return;
-    }
+  if (low < names->count && names->items[low].identity == function->identity)
+    memcpy(function->name, names->items[low].text, sizeof function->name);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* names.h: what the modules of a process call its functions. */
+/* names.h: what the modules of a process call its C functions. */
 #ifndef EVENTRING_REMOTE_NAMES_H
 #define EVENTRING_REMOTE_NAMES_H
 

@@ -8,22 +8,25 @@
 #include "remote/places.h"
 
 #include "remote/elf.h"
+#include "symbols/symbols.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
   MOST_FILES = 4096,       /* mappings with code */
   MOST_READS = 64,         /* of what is mapped */
-  MOST_SEARCHES = 256,     /* of symbols, each of at most 6 MiB */
-  FILE_NAME = 96           /* bytes with the NUL; longer ones are cut */
+  MOST_SEARCHES = 256,     /* of symbols, each of at most 100 MiB */
+  FILE_PATH = 1024         /* bytes with the NUL; longer ones are cut */
 };
 
 struct code {
   uint64_t from, to, base;
-  char name[FILE_NAME]; /* of the file, without folders */
+  char *path; /* of the file, as the process has it */
 };
 
 struct remote_places {
@@ -32,22 +35,26 @@ struct remote_places {
   struct code *codes;
 };
 
-/* The last part of a path; what does not belong into a name becomes '?'. */
-static void copy_name(char *name, const char *path) {
+/* The path of a line of the maps; what does not belong into a name becomes '?'. */
+static void copy_path(char *path, const char *line) {
   static const char deleted[] = " (deleted)";
-  const char *slash = strrchr(path, '/');
-  const char *text = slash != NULL ? slash + 1 : path;
-  size_t size = strcspn(text, "\n");
   const size_t end = sizeof deleted - 1;
-  if (size > end && strncmp(text + size - end, deleted, end) == 0) size -= end;
-  if (size >= FILE_NAME) size = FILE_NAME - 1;
-  memcpy(name, text, size);
-  name[size] = '\0';
-  for (; *name != '\0'; name++)
-    if ((unsigned char)*name < ' ' || *name == 127) *name = '?';
+  size_t size = strcspn(line, "\n");
+  if (size > end && strncmp(line + size - end, deleted, end) == 0) size -= end;
+  if (size >= FILE_PATH) size = FILE_PATH - 1;
+  memcpy(path, line, size);
+  path[size] = '\0';
+  for (; *path != '\0'; path++)
+    if ((unsigned char)*path < ' ' || *path == 127) *path = '?';
 }
 
-static bool add(struct remote_places *places, const struct code *code) {
+static void forget_codes(struct remote_places *places) {
+  for (size_t i = 0; i < places->count; i++) free(places->codes[i].path);
+  places->count = 0;
+}
+
+static bool add(struct remote_places *places, const struct code *code, const char *line) {
+  char path[FILE_PATH];
   if (places->count == places->room) {
     const size_t room = places->room ? 2 * places->room : 64;
     struct code *more = room <= MOST_FILES ? realloc(places->codes, room * sizeof *more) : NULL;
@@ -55,8 +62,12 @@ static bool add(struct remote_places *places, const struct code *code) {
     places->codes = more;
     places->room = room;
   }
-  places->codes[places->count++] = *code;
-  return true;
+  copy_path(path, line);
+  struct code *added = &places->codes[places->count];
+  *added = *code;
+  added->path = strdup(path);
+  places->count += added->path != NULL;
+  return added->path != NULL;
 }
 
 static void read_maps(struct remote_places *places, pid_t pid) {
@@ -64,7 +75,7 @@ static void read_maps(struct remote_places *places, pid_t pid) {
   uint64_t base = 0;
   snprintf(path, sizeof path, "/proc/%ld/maps", (long)pid);
   FILE *maps = fopen(path, "re");
-  places->count = 0;
+  forget_codes(places);
   places->reads++;
   while (maps != NULL && fgets(line, sizeof line, maps)) {
     struct code code;
@@ -77,8 +88,7 @@ static void read_maps(struct remote_places *places, pid_t pid) {
     if (offset == 0 || strcmp(file, line + at) != 0) base = code.from;
     snprintf(file, sizeof file, "%s", line + at);
     code.base = base;
-    copy_name(code.name, file);
-    if (rights[2] == 'x' && !add(places, &code)) break;
+    if (rights[2] == 'x' && !add(places, &code, file)) break;
   }
   if (maps != NULL) fclose(maps);
 }
@@ -89,6 +99,23 @@ static const struct code *code_at(const struct remote_places *places, uint64_t a
     if (address >= places->codes[i].from && address < places->codes[i].to)
       return &places->codes[i];
   return NULL;
+}
+
+/* In the file, if it can be opened and is the same still: of the process's root, or as its
+   program, which may be deleted. */
+static bool find_in_file(const struct code *code, const struct remote_elf *elf, pid_t pid,
+                         uint64_t address, char *name, size_t room) {
+  char path[FILE_PATH + 64];
+  bool found = false;
+  for (int i = 0; i < 2 && !found; i++) {
+    if (i == 0) snprintf(path, sizeof path, "/proc/%ld/root%s", (long)pid, code->path);
+    else snprintf(path, sizeof path, "/proc/%ld/exe", (long)pid);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0) continue;
+    found = remote_elf_is_file(elf, fd) && symbol_name(fd, address - elf->shift, name, room);
+    close(fd);
+  }
+  return found;
 }
 
 void remote_place_name(struct remote_places **of, struct remote_memory *memory, uint64_t address,
@@ -104,13 +131,17 @@ void remote_place_name(struct remote_places **of, struct remote_memory *memory, 
   }
   if (code == NULL) return;
   if (places->searches++ < MOST_SEARCHES && remote_elf_read(memory, code->base, &elf) &&
-      remote_elf_symbol(memory, &elf, address, name, room))
+      (find_in_file(code, &elf, memory->pid, address, name, room) ||
+       remote_elf_symbol(memory, &elf, address, name, room)))
     return;
-  snprintf(name, room, "function %s+0x%" PRIx64, code->name, address - code->base);
+  const char *slash = strrchr(code->path, '/');
+  snprintf(name, room, "%s+0x%" PRIx64, slash != NULL ? slash + 1 : code->path,
+           address - code->base);
 }
 
 void remote_places_free(struct remote_places *places) {
   if (places == NULL) return;
+  forget_codes(places);
   free(places->codes);
   free(places);
 }

@@ -9,9 +9,9 @@
 
 struct remote_places; /* what is mapped where, as it was read last */
 
-/* At most `room` bytes with the NUL: the name by which its file exports the function at
-   `address`, else "function FILE+0xOFFSET", FILE without folders, or "" if no file is mapped
-   there. `*places` is NULL at first, and to be freed. */
+/* At most `room` bytes with the NUL: the name by which its file knows the function at
+   `address`, else "FILE+0xOFFSET", FILE without folders, or "" if no file is mapped there.
+   `*places` is NULL at first, and to be freed. */
 void remote_place_name(struct remote_places **places, struct remote_memory *memory,
                        uint64_t address, char *name, size_t room);
 void remote_places_free(struct remote_places *places);

@@ -51,15 +51,6 @@ static uint64_t now_ns(void) {
 
 /* ---- Frames -------------------------------------------------------------- */
 
-static void function_text(const struct remote_function *f, char *text, size_t room) {
-  if (f == NULL) snprintf(text, room, "(a C function)");
-  else if (f->name[0]) snprintf(text, room, "%s", f->name);
-  else if (f->is_c && f->place[0]) snprintf(text, room, "%s", f->place);
-  else if (f->is_c) snprintf(text, room, "C function at 0x%" PRIx64, f->identity);
-  else if (f->first_line == 0) snprintf(text, room, "(main chunk)");
-  else snprintf(text, room, "function at line %" PRIu32, f->first_line);
-}
-
 static void print_variable(void *closure, const struct remote_variable *variable) {
   (void)closure;
   printf("            ");
@@ -68,11 +59,9 @@ static void print_variable(void *closure, const struct remote_variable *variable
 }
 
 static void print_frame(struct view *view, const struct remote_frame *frame) {
-  char text[REMOTE_NAME + 32];
   const struct remote_function *f = frame->function;
-  function_text(f, text, sizeof text);
   printf("    ");
-  print_foreign_text(stdout, text);
+  print_foreign_text(stdout, remote_function_name(f));
   if (f == NULL || f->is_c) {
     printf("  [C]");
   } else {
@@ -98,10 +87,8 @@ static void variable_json(void *closure, const struct remote_variable *variable)
 static void frame_json(struct view *view, const struct remote_frame *frame) {
   struct eva_json *json = &view->json;
   const struct remote_function *f = frame->function;
-  char text[REMOTE_NAME + 32];
-  function_text(f, text, sizeof text);
   eva_json_open_object(json);
-  eva_json_string_at(json, "name", text);
+  eva_json_string_at(json, "name", remote_function_name(f));
   eva_json_string_at(json, "kind", f == NULL || f->is_c ? "c" : "lua");
   if (f != NULL && !f->is_c) {
     eva_json_string_at(json, "source", f->source);
@@ -147,18 +134,16 @@ static void state_text(const struct view *view, const struct remote_domain *abou
                        enum remote_result result, char *text, size_t room) {
   const struct remote_stack *stack = &view->stack;
   const struct remote_frame *top = stack->count > 0 && !stack->moving ? &stack->frames[0] : NULL;
-  char name[REMOTE_NAME + 32];
   if (about->activity != EVENTRING_ACTIVITY_RUNNING && about->has_subject)
     snprintf(text, room, "%.*s %" PRIu32, EVENTRING_RULE_TEXT, about->text, about->subject);
   else if (about->activity != EVENTRING_ACTIVITY_RUNNING)
     snprintf(text, room, "%.*s", EVENTRING_RULE_TEXT, about->text);
   else if (result == REMOTE_EMPTY)
     snprintf(text, room, "runs no function");
-  else if (top != NULL && (top->function == NULL || top->function->is_c)) {
-    function_text(top->function, name, sizeof name);
-    snprintf(text, room, "in C function %s", top->function && top->function->name[0] ? name : "");
-    if (!(top->function && top->function->name[0])) snprintf(text, room, "in %s", name);
-  } else
+  else if (top != NULL && (top->function == NULL || top->function->is_c))
+    snprintf(text, room, "in %s%s", top->function != NULL ? "C function " : "",
+             remote_function_name(top->function));
+  else
     snprintf(text, room, "running");
 }
 

@@ -20,8 +20,6 @@ struct exporting {
   struct export_stack *stacks;
   struct export_row *rows;
   size_t functions_used, stacks_used, rows_used;
-  char **names; /* that were made */
-  size_t name_count;
 };
 
 static void add_row(struct exporting *x, const struct eventring_profile *p, uint32_t stack,
@@ -37,15 +35,8 @@ static uint32_t add_stack(struct exporting *x, uint32_t parent, uint32_t functio
   return (uint32_t)x->stacks_used++;
 }
 
-/* Tools tell functions by their names: those without one get their line. */
 static void add_function(struct exporting *x, const struct eventring_calls_function *f) {
-  struct export_function *to = &x->functions[x->functions_used++];
-  *to = (struct export_function){f->name, f->source, f->line};
-  if (strcmp(f->name, "function") != 0) return;
-  char text[32];
-  snprintf(text, sizeof text, "function:%u", f->line);
-  x->names = need_resized(x->names, x->name_count + 1, sizeof *x->names);
-  to->name = x->names[x->name_count++] = need_copy(text);
+  x->functions[x->functions_used++] = (struct export_function){f->name, f->source, f->line};
 }
 
 static void add_profile(struct exporting *x, size_t number) {
@@ -111,8 +102,6 @@ int profile_export(const struct time_profile *profile, uint64_t domain, const ch
       .function_count = x.functions_used, .stacks = x.stacks, .stack_count = x.stacks_used,
       .rows = x.rows, .row_count = x.rows_used};
   int status = export_write(&out, format, path);
-  for (size_t i = 0; i < x.name_count; i++) free(x.names[i]);
-  free(x.names);
   free(x.functions);
   free(x.stacks);
   free(x.rows);

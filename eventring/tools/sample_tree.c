@@ -60,16 +60,9 @@ static void without_lines(const struct sample_tree *tree, struct sample_tree *to
 static struct eventring_calls_function describe(struct sample_key key) {
   const struct remote_function *f = key.function;
   struct eventring_calls_function to = {"", "", 0, EVENTRING_CALLS_CODE};
-  char text[REMOTE_NAME + 64];
-  if (key.text != NULL) snprintf(text, sizeof text, "%s", key.text);
-  else if (f == NULL) snprintf(text, sizeof text, "(a C function)");
-  else if (f->name[0]) snprintf(text, sizeof text, "%s", f->name);
-  else if (f->is_c) snprintf(text, sizeof text, "%s", f->place[0] ? f->place : "function of C");
-  else if (f->first_line == 0) snprintf(text, sizeof text, "main chunk");
-  else snprintf(text, sizeof text, "function");
   if (key.text != NULL) to.kind = EVENTRING_CALLS_HOST;
   else if (f == NULL || f->is_c) to.kind = EVENTRING_CALLS_NATIVE;
-  to.name = need_copy(text);
+  to.name = need_copy(key.text != NULL ? key.text : remote_function_name(f));
   to.source = need_copy(f != NULL && !f->is_c ? f->source : "");
   to.line = f == NULL || f->is_c ? 0 : key.line ? key.line : f->first_line;
   return to;

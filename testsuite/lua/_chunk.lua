@@ -59,7 +59,7 @@ end
 
 local function names(f)
   if not f.locals then return "\0" end
-  local out = {"\1", list(f.lines or {}, count)}
+  local out = {"\1" .. text(f.name), list(f.lines or {}, count)}
   out[3] = list(f.locals, function(l) return text(l[1]) .. count(l[2]) .. count(l[3]) end)
   return table.concat(out) .. text(nil):rep(#(f.upvalues or {}))
 end

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-# Functions of C that no module has are named by what is the same in each run: the name by
-# which their file exports them, else the file and the place in it. Two processes have their
-# files at different places.
+# C functions that no module has are named by what is the same in each run: their symbol, of a
+# file without symbols the one that it exports, else the file and the place in it. Two
+# processes have their files at different places.
 . "$TESTSUITE/tools/_tools.sh"
 unset SAROS_EVENTRING_START
 
@@ -21,7 +21,7 @@ END
 
 # run NAME.lua [ARGUMENT]: until it has said that it is there
 run() {
-  "$SAROS" "$@" >out.txt 2>err.txt &
+  "${program:-$SAROS}" "$@" >out.txt 2>err.txt &
   pid=$!
   until_so grep -qs ready out.txt || fail "$1 does not start: $(cat err.txt)"
 }
@@ -33,6 +33,13 @@ innermost() {
   [ -s innermost.txt ]
 }
 
+run hidden.lua
+until_so innermost || fail "no function of C is seen: $(cat stack.err)"
+is "a static function" strlib_gsub "$(cat innermost.txt)"
+end_run
+
+program=$PWD/stripped
+strip -o "$program" "$SAROS" || { echo "strip is missing (Debian package: binutils)"; exit 77; }
 for i in 1 2; do
   run hidden.lua
   until_so innermost || fail "no function of C is seen: $(cat stack.err)"
@@ -40,7 +47,7 @@ for i in 1 2; do
   "$EVENTRING" profile --json --seconds 0.5 $pid >samples$i.json || fail "profile"
   end_run
 done
-grep -Eqx "function [^ ]+\+0x[0-9a-f]+" place1.txt || fail "the place: $(cat place1.txt)"
+grep -Eqx "stripped\+0x[0-9a-f]+" place1.txt || fail "the place: $(cat place1.txt)"
 is_same "the same in both runs" "$(cat place1.txt)" "$(cat place2.txt)"
 for i in 1 2; do # its samples are found by this name
   jq -r --arg name "$(cat place1.txt)" '.rows[] | select(.name == $name) | .count' \
@@ -49,6 +56,7 @@ for i in 1 2; do # its samples are found by this name
 done
 is "no address" "" "$(jq -r '.rows[].name' samples1.json samples2.json | grep ' at 0x')"
 
+program=$SAROS
 library=$BUILDDIR/testsuite/ffi/libfixture.so
 if [ -e "$library" ]; then
   run exported.lua "$library"

@@ -34,7 +34,7 @@ within() { awk -v a="$2" -v b="$3" 'BEGIN { exit !(a > 0 && (a - b) ^ 2 < (a / 1
 within "sum of folded" "$total" "$(awk '{ sum += $NF } END { print sum }' calls.folded)"
 grep -q ';main chunk (work.lua);work (work.lua:3);leaf (work.lua:1) [0-9]*$' calls.folded ||
   fail "folded: $(head -3 calls.folded)"
-grep -q ';main chunk (work.lua);function:3 (work.lua:3)' samples.folded ||
+grep -q ';main chunk (work.lua);work (work.lua:3)' samples.folded ||
   fail "folded samples: $(head -3 samples.folded)"
 
 if command -v go >/dev/null; then
@@ -42,12 +42,13 @@ if command -v go >/dev/null; then
   for source in calls samples; do
     go tool pprof -top -unit=ns $source.pprof >$source.top 2>errors.txt ||
       fail "pprof -top: $(cat errors.txt)"
-    go tool pprof -peek 'leaf|function:1' $source.pprof >$source.peek 2>errors.txt ||
+    go tool pprof -peek leaf $source.pprof >$source.peek 2>errors.txt ||
       fail "pprof -peek: $(cat errors.txt)"
   done
   within "pprof" "$total" "$(sed -n 's/.*of \([0-9.]*\)ns total.*/\1/p' calls.top)"
-  grep -q ' leaf$' calls.top || fail "pprof: no leaf: $(cat calls.top)"
-  grep -q ' function:1$' samples.top || fail "pprof: no function:1: $(cat samples.top)"
+  for source in calls samples; do
+    grep -q ' leaf$' $source.top || fail "pprof of $source: no leaf: $(cat $source.top)"
+  done
 else
   missing+=" go"
 fi
@@ -72,8 +73,8 @@ SAROS_PROFILE=calls SAROS_EVENTRING_PRESERVE=1 SAROS_EVENTRING_NAME=names "$SARO
 for format in folded pprof callgrind; do
   "$EVENTRING" profile --to $format -o names.$format names.eventring || fail "names to $format"
 done
-expected="function <names.lua:3> 50
-function <names.lua:5> 70
+expected="anonymous (names.lua:3) 50
+anonymous (names.lua:5) 70
 main chunk (names.lua) 1
 main chunk (other.lua) 3
 same (names.lua) 11
@@ -82,19 +83,19 @@ if command -v go >/dev/null; then
   go tool pprof -top -nodecount=1000 -nodefraction=0 -sample_index=calls names.pprof >names.top \
     2>errors.txt || fail "pprof -top of names: $(cat errors.txt)"
   is "functions by name, in pprof" "$expected" "$(sed -nE \
-    's/^ *([0-9]+) +[0-9.]+% +[0-9.]+% +[0-9]+ +[0-9.]+% +((function|main|same).*)$/\2 \1/p' \
+    's/^ *([0-9]+) +[0-9.]+% +[0-9.]+% +[0-9]+ +[0-9.]+% +((anonymous|main|same).*)$/\2 \1/p' \
     names.top | LC_ALL=C sort)"
 fi
 if command -v callgrind_annotate >/dev/null; then
   callgrind_annotate --auto=no --threshold=100 names.callgrind >names.annotated 2>errors.txt ||
     fail "callgrind_annotate of names: $(cat errors.txt)"
-  is "functions by name, in callgrind" "names.lua:function <names.lua:3> 50
-names.lua:function <names.lua:5> 70
+  is "functions by name, in callgrind" "names.lua:anonymous:3 50
+names.lua:anonymous:5 70
 names.lua:main chunk 1
 names.lua:same 11
 other.lua:main chunk 3
 other.lua:same 90" "$(sed -nE \
-    's/^ *[0-9,]+ \( *[0-9.]+%\) +([0-9]+) \( *[0-9.]+%\) +(.*lua:(function|main|same).*)$/\2 \1/p' \
+    's/^ *[0-9,]+ \( *[0-9.]+%\) +([0-9]+) \( *[0-9.]+%\) +(.*lua:(anonymous|main|same).*)$/\2 \1/p' \
     names.annotated | LC_ALL=C sort)"
   has "what is outside of functions, in callgrind" "???:(outside)" "$(cat names.annotated)"
 fi
@@ -111,7 +112,7 @@ if command -v callgrind_annotate >/dev/null; then
     .inclusive_ns')" "$(number 'work.lua:work')"
   within "down, which calls itself" "$(query calls.json '.rows[] | select(.name == "down") |
     .inclusive_ns')" "$(number 'work.lua:down')"
-  grep -q 'work.lua:function:1' samples.annotated || fail "$(cat samples.annotated)"
+  grep -q 'work.lua:leaf' samples.annotated || fail "$(cat samples.annotated)"
 else
   missing+=" valgrind"
 fi

@@ -22,7 +22,7 @@ extern "C" {
 #endif
 
 #define EVENTRING_INTROSPECTION_MAGIC "evrstack"
-enum { EVENTRING_INTROSPECTION_VERSION = 1 };
+enum { EVENTRING_INTROSPECTION_VERSION = 2 };
 
 /* A place relative to a structure: at `offset` of it or, if `through` is not
    EVENTRING_HERE, at `offset` of what the pointer at `through` of it points to. */
@@ -145,6 +145,7 @@ struct eventring_introspection {
     uint32_t type, is_type;  /* uint8_t, and its value in every prototype */
     uint32_t identity;       /* word, different in each prototype */
     uint32_t source;         /* pointer: string "@FILE", "=TEXT" or the source; NULL: unknown */
+    uint32_t name;           /* pointer: string, by which it is defined; NULL: by none */
     uint32_t code, code_count;   /* pointer; uint32_t */
     uint32_t instruction;    /* bytes of one */
     uint32_t lines, line_count;  /* pointer to words of 4 bytes, one an instruction; uint32_t */
