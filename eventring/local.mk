@@ -134,7 +134,6 @@ libanalysis_a_SOURCES = \
 	eventring/analysis/links.c eventring/analysis/links.h \
 	eventring/analysis/lives.c eventring/analysis/reach.h eventring/analysis/lives.h \
 	eventring/analysis/names.c eventring/analysis/names.h \
-	eventring/analysis/own_time.c eventring/analysis/own_time.h \
 	eventring/analysis/read.c eventring/analysis/read.h \
 	eventring/analysis/rules.c eventring/analysis/rules.h eventring/analysis/saturating.h \
 	eventring/analysis/shares.c eventring/analysis/shares.h \

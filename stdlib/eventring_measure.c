@@ -163,8 +163,7 @@ static void take_memory(Measure *m, const struct eventring_event *e) {
 static int take_event(void *context, const struct eventring_event *e) {
   Measure *m = context;
   if (m->slot < 0 || e->domain != (uint32_t)m->slot) return 0;
-  bool whole = e->kind == EVENTRING_END && e->flags & EVENTRING_MATCHED;
-  if (whole && e->event_class == EVENTRING_CLASS_GC && e->def != NULL) add_to_phase(m, e);
+  if (eventring_event_took(e) >= 0 && e->event_class == EVENTRING_CLASS_GC && e->def != NULL) add_to_phase(m, e);
   if (!m->is_expect) take_memory(m, e);
   return eva_rules_event(&m->rules, e) != EVENTRING_OK;
 }

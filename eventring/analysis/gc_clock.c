@@ -67,7 +67,7 @@ static uint64_t see_end(const struct eva_gc_clock *clock, struct eva_top_span *s
                         const struct eventring_event *event) {
   if (!span->open || event->depth > span->depth) return 0;
   /* a torn one was counted up to the gap that tore it */
-  uint64_t ns = event->flags & EVENTRING_MATCHED ? covered(clock, span, event->ns) : 0;
+  uint64_t ns = eventring_event_took(event) >= 0 ? covered(clock, span, event->ns) : 0;
   span->open = false;
   return ns;
 }

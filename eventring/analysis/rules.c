@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/own_time.h"
 #include "analysis/so_far.h"
 #include "analysis/names.h"
 #include "analysis/units.h"
@@ -310,8 +309,9 @@ static bool is_occurrence(const struct eventring_event *e) {
 
 static int take_duration(struct eva_rule *r, const struct eventring_event *e, bool pause) {
   bool wanted = subject_of(r) != EVENTRING_SUBJECT_PAUSE || pause;
-  if (!wanted || !eva_is_whole_span(e) || !is_within(r, e, e->begin_ns)) return EVENTRING_OK;
-  return take_value(r, (double)(e->ns - e->begin_ns));
+  const int64_t took = eventring_event_took(e);
+  if (!wanted || took < 0 || !is_within(r, e, e->begin_ns)) return EVENTRING_OK;
+  return take_value(r, (double)took);
 }
 
 static int take_counter(struct eva_rules *rules, struct eva_rule *r,

@@ -6,8 +6,6 @@
  * the span began, less what they had counted while the context was suspended. */
 #include "analysis/shares.h"
 
-#include "analysis/own_time.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,7 +35,6 @@ struct flows { /* of a ring of a domain */
   size_t room, used;
   struct flow *present; /* of the last event, if it has spans open and was not left */
   struct flow *idle;    /* the one whose last span ended last: most begin another one soon */
-  struct eva_own_time own;
 };
 
 struct clock { /* of the topmost spans of a part */
@@ -154,8 +151,7 @@ static void clear_flows(struct flows *flows) {
       free_flow(f);
     }
   free(flows->buckets);
-  eva_own_time_free(&flows->own);
-  *flows = (struct flows){.own = flows->own};
+  *flows = (struct flows){0};
 }
 
 static void clear_domain(struct domain *domain) {
@@ -268,10 +264,9 @@ static uint64_t part_of(const struct domain *domain, const struct flow *flow,
   return ns < whole ? ns : whole;
 }
 
-/* `own_ns`: -1: not known. */
 static void fill(const struct domain *domain, const struct flow *flow,
-                 const struct eventring_event *event, int64_t own_ns,
-                 struct eva_span_time *time) {
+                 const struct eventring_event *event, struct eva_span_time *time) {
+  const int64_t own_ns = eventring_event_own(event);
   const struct frame *frame = &flow->frame[event->depth];
   *time = (struct eva_span_time){.ns = event->ns - event->begin_ns,
                                  .suspended = event->suspended_ns};
@@ -282,7 +277,7 @@ static void fill(const struct domain *domain, const struct flow *flow,
     time->part[p] = part_of(domain, flow, frame, (enum eva_part)p, event);
 }
 
-static int take_span(struct domain *domain, const struct eventring_event *event, int64_t own_ns,
+static int take_span(struct domain *domain, const struct eventring_event *event,
                      struct eva_span_time *time, bool *ended) {
   struct flows *flows = &domain->flows[event->ring];
   struct flow *flow = flow_at(flows, event->context);
@@ -296,8 +291,8 @@ static int take_span(struct domain *domain, const struct eventring_event *event,
     begin(domain, flow, event);
     return EVENTRING_OK;
   }
-  *ended = eva_is_whole_span(event);
-  if (*ended) fill(domain, flow, event, own_ns, time);
+  *ended = eventring_event_took(event) >= 0;
+  if (*ended) fill(domain, flow, event, time);
   flow->open = event->depth;
   if (!flow->open) retire_flow(flows, flow);
   if (event->flags & EVENTRING_SYNTHETIC) flows->present = NULL; /* a gap begins (eva_shares_lost) */
@@ -319,7 +314,7 @@ static void note_context(struct domain *domain, const struct eventring_event *ev
 /* The events of which there are many: a begin or an end in the context of the last one, in which
    nothing drives a clock. False: it is none of these, and nothing was done. */
 static bool take_plain(struct domain *domain, const struct eventring_event *event,
-                       int64_t own_ns, struct eva_span_time *time, bool *ended) {
+                       struct eva_span_time *time, bool *ended) {
   const unsigned driving = 1u << EVENTRING_CLASS_GC | 1u << EVENTRING_CLASS_DOMAIN |
                            1u << EVENTRING_CLASS_IO;
   struct flows *flows = &domain->flows[event->ring % EVENTRING_RINGS];
@@ -339,10 +334,8 @@ static bool take_plain(struct domain *domain, const struct eventring_event *even
       frame->at[p] = domain->clock[p].counted - flow->elsewhere[p];
     return true;
   }
-  if (depth == 0 || depth >= flow->open || !(event->flags & EVENTRING_MATCHED) ||
-      event->begin_ns > event->ns || event->suspended_ns)
-    return false;
-  fill(domain, flow, event, own_ns, time);
+  if (depth == 0 || depth >= flow->open || event->suspended_ns) return false;
+  fill(domain, flow, event, time);
   flow->open = depth;
   *ended = true;
   return true;
@@ -351,18 +344,16 @@ static bool take_plain(struct domain *domain, const struct eventring_event *even
 int eva_shares_event(struct eva_shares *shares, const struct eventring_event *event,
                      struct eva_span_time *time, bool *ended) {
   struct domain *domain = domain_of(shares, event->domain, event->incarnation);
-  int64_t own_ns;
   *ended = false;
   if (event->ring >= EVENTRING_RINGS || event->depth > MOST_DEPTH) return EVENTRING_OK; /* damage */
-  int status = eva_own_time_event(&domain->flows[event->ring].own, event, &own_ns);
-  if (status != EVENTRING_OK || take_plain(domain, event, own_ns, time, ended)) return status;
+  if (take_plain(domain, event, time, ended)) return EVENTRING_OK;
   if (event->kind > EVENTRING_END) {
     note_context(domain, event);
-    return status;
+    return EVENTRING_OK;
   }
   bool begins = event->kind == EVENTRING_BEGIN;
   if (begins) drive_clocks(domain, event);
-  status = take_span(domain, event, own_ns, time, ended);
+  int status = take_span(domain, event, time, ended);
   if (!begins) drive_clocks(domain, event);
   return status;
 }
@@ -380,13 +371,14 @@ static bool is_plain(const struct domain *domain, const struct eventring_batch *
 /* The end of a span that began before the batch. */
 static int end_outer(const struct domain *domain, struct flow *flow,
                      const struct eventring_batch *batch, const struct eventring_brief *ended,
-                     const struct eventring_outer *outer, uint32_t depth, int64_t own_ns,
+                     const struct eventring_outer *outer, uint32_t depth,
                      struct eva_span_time *time) {
   const uint64_t ns = batch->earliest_ns + ended->after;
   const struct eventring_event event = {.ns = ns, .begin_ns = ns - outer->took, .depth = depth,
-                                        .ring = batch->ring};
+                                        .kind = EVENTRING_END, .flags = EVENTRING_MATCHED,
+                                        .within_ns = outer->within, .ring = batch->ring};
   if (open_frames(flow, depth + 1, false) < 0) return EVENTRING_E_MEMORY;
-  fill(domain, flow, &event, own_ns, time);
+  fill(domain, flow, &event, time);
   return EVENTRING_OK;
 }
 
@@ -404,14 +396,13 @@ static int begin_opened(const struct domain *domain, struct flow *flow,
 }
 
 static int take_outer(const struct domain *domain, struct flow *flow,
-                      const struct eventring_batch *batch, const int64_t *own_ns,
-                      struct eva_span_time *times) {
+                      const struct eventring_batch *batch, struct eva_span_time *times) {
   const struct eventring_brief *ended = batch->ended;
   const struct eventring_outer *outer = batch->outer;
   uint32_t depth = batch->depth;
   for (; depth > batch->depth_around; ended++)
     if (ended->began_before &&
-        end_outer(domain, flow, batch, ended, outer++, --depth, *own_ns++, times++) < 0)
+        end_outer(domain, flow, batch, ended, outer++, --depth, times++) < 0)
       return EVENTRING_E_MEMORY;
   if (open_frames(flow, depth, false) < 0) return EVENTRING_E_MEMORY;
   return begin_opened(domain, flow, batch, depth);
@@ -423,11 +414,10 @@ int eva_shares_batch(struct eva_shares *shares, const struct eventring_batch *ba
   if (!is_plain(domain, batch)) return 0;
   struct flows *flows = &domain->flows[batch->ring % EVENTRING_RINGS];
   struct flow *flow = flow_at(flows, batch->context);
-  int64_t own_ns[EVENTRING_BATCH];
-  if (!flow || eva_own_time_batch(&flows->own, batch, own_ns) < 0) return EVENTRING_E_MEMORY;
+  if (!flow) return EVENTRING_E_MEMORY;
   go_on(domain, flow, batch->earliest_ns);
   enter(flows, flow);
-  if (take_outer(domain, flow, batch, own_ns, times) < 0) return EVENTRING_E_MEMORY;
+  if (take_outer(domain, flow, batch, times) < 0) return EVENTRING_E_MEMORY;
   if (!flow->open) retire_flow(flows, flow);
   return 1;
 }
@@ -436,7 +426,6 @@ void eva_shares_lost(struct eva_shares *shares, const struct eventring_loss *los
   struct domain *domain = domain_of(shares, loss->domain, loss->incarnation);
   domain->losses++;
   domain->flows[loss->ring % EVENTRING_RINGS].present = NULL; /* until its next event */
-  eva_own_time_lost(&domain->flows[loss->ring % EVENTRING_RINGS].own);
   for (int p = 0; p < EVA_PARTS; p++)
     if (domain->clock[p].open && domain->clock[p].ring == loss->ring) {
       domain->clock[p].open = false;

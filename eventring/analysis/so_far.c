@@ -114,9 +114,7 @@ struct eva_so_far eva_so_far_longer(struct eva_so_far a, struct eva_so_far b) {
 
 bool eva_open_before(const struct eventring_event *end, uint64_t until,
                      struct eventring_event *open) {
-  if (end->kind != EVENTRING_END || !(end->flags & EVENTRING_MATCHED) || end->ns <= until ||
-      end->begin_ns > until)
-    return false;
+  if (eventring_event_took(end) < 0 || end->ns <= until || end->begin_ns > until) return false;
   *open = *end;
   open->kind = EVENTRING_BEGIN;
   open->ns = end->begin_ns;

@@ -35,15 +35,14 @@ static void add_phase(struct eva_step *step, uint16_t id, uint64_t ns) {
 
 static void end(struct eva_steps *steps, struct eva_step_place *place,
                 const struct eventring_event *event) {
-  bool matched = event->flags & EVENTRING_MATCHED && !(event->flags & EVENTRING_TORN) &&
-                 event->begin_ns <= event->ns;
+  const int64_t took = eventring_event_took(event);
   if (event->depth == place->depth + 1) {
-    if (matched) add_phase(&place->step, event->id, event->ns - event->begin_ns);
+    if (took >= 0) add_phase(&place->step, event->id, (uint64_t)took);
     return;
   }
   if (event->depth > place->depth) return;
   place->open = false;
-  place->waits = matched && event->depth == place->depth;
+  place->waits = took >= 0 && event->depth == place->depth;
   if (!place->waits) steps->torn++;
   place->step.begin_ns = event->begin_ns;
   place->step.ns = event->ns - event->begin_ns;

@@ -97,18 +97,26 @@ static void describe(struct eva_tally_entry *entry,
   entry->unit = event->def && event->def->unit ? event->def->unit : "";
 }
 
-static int add_end(struct eva_tally_span *span, const struct eventring_event *event) {
-  if (!span) return EVENTRING_E_MEMORY;
-  if (!(event->flags & EVENTRING_TORN) && event->flags & EVENTRING_MATCHED) {
-    int64_t off_cpu = eventring_event_off_cpu(event);
-    span->suspended = eva_add(span->suspended, event->suspended_ns);
-    span->off_cpu = eva_add(span->off_cpu, off_cpu > 0 ? (uint64_t)off_cpu : 0);
-    span->interrupted += off_cpu > 0;
-    return eva_histogram_add(&span->durations, event->ns > event->begin_ns
-                                                   ? event->ns - event->begin_ns : 0);
-  }
-  span->torn++;
+/* `own`: -1: not known. */
+static int add_whole(struct eva_tally_span *span, uint64_t took, int64_t own) {
+  if (eva_histogram_add(&span->durations, took) < 0) return EVENTRING_E_MEMORY;
+  if (own < 0) return EVENTRING_OK;
+  span->own = eva_add(span->own, (uint64_t)own);
+  span->own_count++;
   return EVENTRING_OK;
+}
+
+static int add_end(struct eva_tally_span *span, const struct eventring_event *event) {
+  const int64_t took = eventring_event_took(event), off_cpu = eventring_event_off_cpu(event);
+  if (!span) return EVENTRING_E_MEMORY;
+  if (took < 0) {
+    span->torn++;
+    return EVENTRING_OK;
+  }
+  span->suspended = eva_add(span->suspended, event->suspended_ns);
+  span->off_cpu = eva_add(span->off_cpu, off_cpu > 0 ? (uint64_t)off_cpu : 0);
+  span->interrupted += off_cpu > 0;
+  return add_whole(span, (uint64_t)took, eventring_event_own(event));
 }
 
 static void add_integer(struct eva_tally_counter *counter, int64_t value) {
@@ -293,20 +301,6 @@ static int turn_clock(struct eva_tally_domain *domain, uint32_t incarnation) {
   return credit_clock(domain);
 }
 
-static int follow_spans(struct eva_tally_domain *domain, const struct eventring_event *event,
-                        int64_t *own) {
-  return eva_own_time_event(&domain->own[event->ring % EVENTRING_RINGS], event, own);
-}
-
-static int add_own_time(struct eva_tally_domain *domain, const struct eventring_event *event) {
-  int64_t own;
-  int status = follow_spans(domain, event, &own);
-  if (status != EVENTRING_OK || own < 0) return status;
-  struct eva_tally_span *span = domain->entries[event->id % EVENTRING_MAX_EVENTS]->span;
-  span->own = eva_add(span->own, (uint64_t)own);
-  span->own_count++;
-  return EVENTRING_OK;
-}
 
 /* The clock for what is at `ns`, in a domain of this incarnation. What it has counted before
    `since` counts for nobody. */
@@ -321,7 +315,6 @@ static struct eva_gc_clock *clock_at(struct eva_tally *tally, struct eva_tally_d
 static void count(struct eva_tally *tally, const struct eventring_event *event) {
   struct eva_tally_domain *domain = domain_at(tally, event->domain);
   if (tally->status == EVENTRING_OK) tally->status = count_event(tally, domain, event);
-  if (tally->status == EVENTRING_OK) tally->status = add_own_time(domain, event);
   domain->counted[event->ring % EVENTRING_RINGS] = event->incarnation;
   if (event->flags & EVENTRING_SYNTHETIC) return;
   if (tally->first_ns == 0 || event->ns < tally->first_ns) tally->first_ns = event->ns;
@@ -357,16 +350,9 @@ static bool count_plain(struct eva_tally *tally, const struct eventring_event *e
   if (event->ns > tally->last_ns) tally->last_ns = event->ns;
   if (event->ns < tally->first_ns) tally->first_ns = event->ns;
   if (event->kind == EVENTRING_END) tally->status = add_end(entry->span, event);
-  if (tally->status == EVENTRING_OK) tally->status = add_own_time(domain, event);
   return true;
 }
 
-/* An event before `since` shows what is open then. */
-static void pass_before(struct eva_tally *tally, const struct eventring_event *event) {
-  int64_t own;
-  int status = follow_spans(domain_at(tally, event->domain), event, &own);
-  if (tally->status == EVENTRING_OK) tally->status = status;
-}
 
 static int on_event(void *context, const struct eventring_event *event) {
   struct eva_tally *tally = context;
@@ -377,7 +363,6 @@ static int on_event(void *context, const struct eventring_event *event) {
   }
   if (count_plain(tally, event)) return tally->status;
   if (event->ns >= tally->since) count(tally, event);
-  else pass_before(tally, event);
   if (event->ring == EVENTRING_RUNTIME)
     eva_gc_clock_event(clock_at(tally, domain_at(tally, event->domain), event->incarnation,
                                 event->ns), event);
@@ -427,19 +412,8 @@ static bool make_span(struct eva_tally_domain *domain, const struct eventring_ba
   return entry && span_of(domain, entry);
 }
 
-/* Counts one that began before the batch. `own_ns`: -1: not known. */
-static int count_outer(struct eva_tally_span *span, uint64_t whole, int64_t own_ns) {
-  if (eva_histogram_add(&span->durations, whole) < 0) return EVENTRING_E_MEMORY;
-  if (own_ns < 0) return EVENTRING_OK;
-  span->own = eva_add(span->own, (uint64_t)own_ns);
-  span->own_count++;
-  return EVENTRING_OK;
-}
-
-/* Counts the spans that ended. (The loop has all that it needs in locals.) `own_ns`: of those
-   that began before the batch. */
-static int count_ended(struct eva_tally_domain *domain, const struct eventring_batch *batch,
-                       const int64_t *own_ns) {
+/* Counts the spans that ended. (The loop has all that it needs in locals.) */
+static int count_ended(struct eva_tally_domain *domain, const struct eventring_batch *batch) {
   const struct eventring_brief *ended = batch->ended, *const end = ended + batch->ended_count;
   const struct eventring_outer *outer = batch->outer;
   struct eva_tally_span *const *spans = domain->spans;
@@ -450,7 +424,8 @@ static int count_ended(struct eva_tally_domain *domain, const struct eventring_b
       span = spans[ended->id];
     }
     if (__builtin_expect(ended->began_before, 0)) {
-      if (count_outer(span, outer++->took, *own_ns++) < 0) return EVENTRING_E_MEMORY;
+      if (add_whole(span, outer->took, eventring_outer_own(outer)) < 0) return EVENTRING_E_MEMORY;
+      outer++;
       continue;
     }
     if (eva_histogram_add(&span->durations, ended->took) < 0) return EVENTRING_E_MEMORY;
@@ -462,13 +437,10 @@ static int count_ended(struct eva_tally_domain *domain, const struct eventring_b
 
 static int count_batch(struct eva_tally *tally, struct eva_tally_domain *domain,
                        const struct eventring_batch *batch) {
-  const unsigned ring = batch->ring % EVENTRING_RINGS;
-  int64_t own_ns[EVENTRING_BATCH];
-  int status = eva_own_time_batch(&domain->own[ring], batch, own_ns);
   move_on(tally, &domain->clock, batch);
-  for (size_t i = 0; i < batch->opened_count && status == EVENTRING_OK; i++)
-    if (!entry_of(domain, batch, &batch->opened[i])) status = EVENTRING_E_MEMORY;
-  return status == EVENTRING_OK ? count_ended(domain, batch, own_ns) : status;
+  for (size_t i = 0; i < batch->opened_count; i++)
+    if (!entry_of(domain, batch, &batch->opened[i])) return EVENTRING_E_MEMORY;
+  return count_ended(domain, batch);
 }
 
 int eva_tally_batch(void *context, const struct eventring_batch *batch) {
@@ -484,7 +456,6 @@ static int on_lost(void *context, const struct eventring_loss *loss) {
   struct eva_tally_domain *domain = domain_at(tally, loss->domain);
   if (loss->ring == EVENTRING_RUNTIME)
     eva_gc_clock_lost(clock_at(tally, domain, loss->incarnation, loss->ns), loss);
-  eva_own_time_lost(&domain->own[loss->ring % EVENTRING_RINGS]);
   return tally->status;
 }
 
@@ -657,7 +628,6 @@ static void free_domain(struct eva_tally_domain *domain) {
   }
   free(domain->entries);
   free(domain->spans);
-  for (int ring = 0; ring < EVENTRING_RINGS; ring++) eva_own_time_free(&domain->own[ring]);
   eva_lives_free(&domain->lives);
 }
 

@@ -22,7 +22,7 @@
  * so a span counts with all of its duration if it ended there; an async span counts (else
  * it is torn) if it also began there; of time watched and time in the collector what lies
  * there. Feed the events from before `since` that are at hand, too: they show which spans
- * are open then, and what of their time is not their own.
+ * are open then.
  *
  * Units: times are nanoseconds, of the recording's clock where they are moments. Errors:
  * EVENTRING_E_MEMORY; from then on nothing more is counted, `status` says so, and what
@@ -35,7 +35,6 @@
 #include "analysis/gc_clock.h"
 #include "analysis/histogram.h"
 #include "analysis/links.h"
-#include "analysis/own_time.h"
 #include "analysis/so_far.h"
 #include "analysis/tally_lives.h"
 
@@ -47,7 +46,7 @@ struct eva_tally_span {
   uint64_t off_cpu;   /* ns of these for which their threads were not on a processor: known
                          if the entry's measure is OFF_CPU */
   uint64_t interrupted; /* how many of these were */
-  uint64_t own;       /* ns of them that are their own (own_time.h), */
+  uint64_t own;       /* ns of them that are their own, */
   uint64_t own_count; /* of so many of them, of which that is known */
 };
 
@@ -86,7 +85,6 @@ struct eva_tally_domain {
   struct eva_tally_entry **entries; /* by id, EVENTRING_MAX_EVENTS; NULL: unused */
   struct eva_tally_span **spans;    /* theirs, but of async spans */
   struct eva_gc_clock clock; /* of the runtime ring, where a host's collector has its spans */
-  struct eva_own_time own[EVENTRING_RINGS];
   struct eva_tally_ring rings[EVENTRING_RINGS];
   uint32_t counted[EVENTRING_RINGS]; /* the incarnation of the newest event; 0: none */
   /* set by eva_tally_finish */

@@ -199,16 +199,16 @@ static void note_time(struct metrics *m, uint64_t ns) {
 /* ---- Counting ----------------------------------------------------------------------------- */
 
 static void count_span(struct values *s, const struct eventring_event *e) {
+  const int64_t took = eventring_event_took(e);
   int at = 0;
-  if (e->flags & EVENTRING_TORN || !(e->flags & EVENTRING_MATCHED)) {
+  if (took < 0) {
     s->torn++;
     return;
   }
-  uint64_t ns = e->ns - e->begin_ns;
-  while (at < BOUNDS && ns > bounds[at].ns) at++;
+  while (at < BOUNDS && (uint64_t)took > bounds[at].ns) at++;
   s->bucket[at]++;
   s->count++;
-  s->total_ns += ns;
+  s->total_ns += (uint64_t)took;
 }
 
 static void count_value(struct series *s, const struct eventring_event *e) {

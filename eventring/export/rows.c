@@ -221,11 +221,11 @@ static void set_span(struct export_rows *r, const struct eventring_event *e) {
 static int put_span(struct export_rows *r, struct export_track *track,
                     const struct eventring_event *e) {
   bool is_made = e->flags & EVENTRING_SYNTHETIC; /* its own end is not known */
-  bool has_begin = e->flags & EVENTRING_MATCHED || is_made;
+  const int64_t took = eventring_event_took(e);
   set_span(r, e);
-  if (has_begin) set_int(r, IN(spans, begin_ns), e->begin_ns);
+  if (took >= 0 || is_made) set_int(r, IN(spans, begin_ns), e->begin_ns);
   set_int(r, IN(spans, end_ns), e->ns);
-  if (has_begin && !is_made) set_int(r, IN(spans, duration_ns), e->ns - e->begin_ns);
+  if (took >= 0) set_int(r, IN(spans, duration_ns), (uint64_t)took);
   if (e->flags & EVENTRING_TORN) set_text(r, IN(spans, torn), is_made ? "end" : "begin");
   set_held(r, track, e, IN(spans, value));
   int result = emit(r, EXPORT_TABLE_spans);

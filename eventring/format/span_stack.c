@@ -29,6 +29,7 @@ static struct evr_span_stack **bucket_of(const struct evr_span_stacks *stacks,
 void evr_spans_init(struct evr_span_stacks *stacks) {
   stacks->present = &stacks->first;
   stacks->homeless.context = UINT64_MAX;
+  stacks->none.id = EVR_NO_SPAN;
 }
 
 struct evr_span_stack *evr_spans_of(const struct evr_span_stacks *stacks, uint64_t context) {
@@ -71,12 +72,16 @@ static struct evr_span_stack *add_stack(struct evr_span_stacks *stacks, uint64_t
   return stack;
 }
 
+static void free_spans(struct evr_span_stack *stack) {
+  if (stack->room) free(stack->span - 1);
+}
+
 static void drop_stack(struct evr_span_stacks *stacks, struct evr_span_stack *stack) {
   struct evr_span_stack **link = bucket_of(stacks, stack->context);
   while (*link != stack) link = &(*link)->next;
   *link = stack->next;
   stacks->stacks--;
-  free(stack->span);
+  free_spans(stack);
   free(stack);
 }
 
@@ -124,7 +129,13 @@ void evr_spans_resume(struct evr_span_stacks *stacks, uint64_t context, uint64_t
 
 static bool grow_stack(struct evr_span_stacks *stacks, struct evr_span_stack *stack) {
   if (stacks->spans >= EVR_MOST_SPANS || stack == &stacks->homeless) return false;
-  return evr_make_room(&stack->span, &stack->room, stack->count, 4, sizeof *stack->span);
+  struct evr_span *all = stack->room ? stack->span - 1 : NULL;
+  uint32_t room = all ? stack->room + 1 : 0;
+  if (!evr_make_room(&all, &room, stack->count + 1, 8, sizeof *all)) return false;
+  *all = stacks->none;
+  stack->span = all + 1;
+  stack->room = room - 1;
+  return true;
 }
 
 void evr_spans_push(struct evr_span_stacks *stacks, struct evr_span span) {
@@ -164,11 +175,24 @@ void evr_spans_found(struct evr_span_stacks *stacks, uint64_t context, struct ev
   evr_spans_enter(stacks, present);
 }
 
+void evr_spans_hide(struct evr_span_stack *stack, uint32_t index) {
+  for (; index < stack->count; index++) stack->span[index].within |= EVR_NOT_SEEN;
+}
+
+/* The span at `index` ends, perhaps within others: what ran stays at its depth. */
+static uint64_t take_within(struct evr_span_stack *stack, uint32_t index) {
+  uint32_t i = stack->count - 1;
+  const uint64_t within = stack->span[i].within;
+  for (; i > index; i--) stack->span[i].within = stack->span[i - 1].within;
+  return within;
+}
+
 bool evr_spans_pop(struct evr_span_stacks *stacks, unsigned id, struct evr_span *begin) {
   struct evr_span_stack *stack = stacks->present;
   for (uint32_t i = stack->count, left = FORMAT_END_SEARCH; i > 0 && left > 0; left--)
     if (stack->span[--i].id == id) {
       *begin = stack->span[i];
+      begin->within = take_within(stack, i);
       evr_spans_remove(stacks, stack, i);
       return true;
     }
@@ -187,6 +211,6 @@ void evr_spans_clear(struct evr_span_stacks *stacks) {
 
 void evr_spans_free(struct evr_span_stacks *stacks) {
   evr_spans_clear(stacks);
-  free(stacks->first.span);
+  free_spans(&stacks->first);
   free(stacks->bucket);
 }

@@ -15,11 +15,16 @@ struct evr_span {
   uint64_t ticks;
   uint64_t ns;
   uint64_t suspended; /* ticks: of its context, before it began */
-  uint32_t id;
+  uint64_t within;    /* ns: running time of the spans directly within it that have ended; from
+                         EVR_NOT_SEEN on: something of it was not seen */
+  uint64_t id;
 };
+#define EVR_NOT_SEEN ((uint64_t)1 << 63) /* ns: longer than any span */
+#define EVR_NO_SPAN UINT64_MAX           /* an id that no event has */
 
 struct evr_span_stack { /* of one context */
-  struct evr_span *span; /* outermost first */
+  struct evr_span *span; /* outermost first. Unless room is 0, span[-1] is one of EVR_NO_SPAN, so
+                            that nothing need ask whether there is a span around one */
   uint32_t count, room;
   uint64_t context;
   uint64_t suspended; /* ticks, since the reader first saw it */
@@ -35,6 +40,7 @@ struct evr_span_stacks { /* of one ring; zeroed, it is to be initialised */
   uint32_t hidden;                 /* open spans of which only the number is known */
   struct evr_span_stack first;     /* of context 0 */
   struct evr_span_stack homeless;  /* present when there is no memory: takes no span */
+  struct evr_span none;            /* of EVR_NO_SPAN */
 };
 
 void evr_spans_init(struct evr_span_stacks *stacks);
@@ -48,9 +54,11 @@ static inline void evr_spans_enter(struct evr_span_stacks *stacks, uint64_t cont
 void evr_spans_suspend(struct evr_span_stacks *stacks, uint64_t context, uint64_t ticks);
 void evr_spans_resume(struct evr_span_stacks *stacks, uint64_t context, uint64_t ticks);
 /* Begins and ends a span of the present context. pop: true when the begin is known, which
-   is then in *begin. */
+   is then in *begin, with `within` of its depth. */
 void evr_spans_push(struct evr_span_stacks *stacks, struct evr_span span);
 bool evr_spans_pop(struct evr_span_stacks *stacks, unsigned id, struct evr_span *begin);
+/* Notes that the spans from `index` on were not seen whole. */
+void evr_spans_hide(struct evr_span_stack *stack, uint32_t index);
 /* A span of a context that is found to be open at `ticks`; it becomes the innermost one. The
    context was suspended for `suspended` ticks since it began, and goes on to be so if it is. */
 void evr_spans_found(struct evr_span_stacks *stacks, uint64_t context, struct evr_span span,

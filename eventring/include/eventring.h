@@ -835,8 +835,6 @@ enum {
 /* A delivered event. Valid during the callback; copy what is to be kept. */
 struct eventring_event {
   uint64_t ns;          /* its time */
-  uint64_t begin_ns;    /* of an end with MATCHED: when the span began; of a begin: the
-                           same as ns; else 0 */
   uint32_t domain;      /* slot, 0..127 */
   uint32_t incarnation; /* of the slot, from 1 */
   uint16_t id;
@@ -860,13 +858,34 @@ struct eventring_event {
   const void *bytes;    /* STRING, BYTES, VALUES, RAW: valid during the callback, not
                            terminated */
   size_t size;          /* of these, in bytes */
+  uint64_t begin_ns;    /* of an end with MATCHED: when the span began; of a begin: the
+                           same as ns; else 0 */
   uint64_t context;     /* that the event belongs to (probe.h); 0: none */
   uint64_t suspended_ns; /* of an end with MATCHED: for how long its context was suspended
                             since the begin */
+  uint64_t within_ns;    /* of an end with MATCHED: for how long the spans directly within it, of
+                            its ring and context, ran, without what they were suspended for; more
+                            than any span takes if not all of it was seen: it began before reading
+                            did, events were lost meanwhile, or a span in it was torn
+                            (eventring_event_own) */
   uint64_t link;        /* of kind LINKED: the number that the events of one async span or
                            flow share; such an event may have a payload as well */
   uint8_t role;         /* of kind LINKED: enum eventring_role; else 0 */
 };
+
+/* Returns how many ns the span took that this event ends, if that is known of all of it; -1: the
+   event is no end, or the begin is unknown or the end was lost. */
+static inline int64_t eventring_event_took(const struct eventring_event *event) {
+  const bool is_whole = event->kind == EVENTRING_END && event->flags & EVENTRING_MATCHED;
+  return is_whole ? (int64_t)(event->ns - event->begin_ns) : -1;
+}
+
+/* Returns how many of them are its own: without those for which its context was suspended, and
+   those in which a span directly within it ran; -1: that is not known. */
+static inline int64_t eventring_event_own(const struct eventring_event *event) {
+  const int64_t ran = eventring_event_took(event) - (int64_t)event->suspended_ns;
+  return ran >= 0 && event->within_ns <= (uint64_t)ran ? ran - (int64_t)event->within_ns : -1;
+}
 
 /* Returns for how many ns the thread was not on a processor within the span that this
    event ends; -1: the event is no end, the begin is unknown, or it was not measured. */
@@ -943,16 +962,20 @@ struct eventring_brief {
   uint32_t after;       /* ns from earliest_ns of the batch on: its end; of one that is left open,
                            its begin */
   uint32_t took;        /* ns from its begin on; 0 of one that is left open */
-  uint32_t within;      /* ns of the spans directly within it that ended in the batch: of a span
-                           that began in it, at most `took` */
+  uint32_t within;      /* ns of the spans directly within it that ended in the batch: at most
+                           `took` of one that ended */
   uint16_t id;          /* below EVENTRING_MAX_EVENTS, of a definition: eventring_cursor_def */
   uint8_t event_class;
-  uint8_t began_before; /* 1: before the batch, else 0. Then `outer` has what is not known here,
-                           and `took` and `within` say nothing */
+  uint8_t began_before; /* 1: before the batch, else 0. Then `outer` has `took` and `within`, which
+                           say nothing here */
 };
 struct eventring_outer { /* a span that ended in the batch and began before it */
-  uint64_t took, within; /* as in eventring_brief */
+  uint64_t took, within; /* ns; `within` as within_ns of an event */
 };
+/* Returns its own time, as eventring_event_own. */
+static inline int64_t eventring_outer_own(const struct eventring_outer *outer) {
+  return outer->within <= outer->took ? (int64_t)(outer->took - outer->within) : -1;
+}
 #define EVENTRING_BATCH 512
 struct eventring_batch {
   size_t count;                         /* of its events */
@@ -964,7 +987,6 @@ struct eventring_batch {
   uint32_t depth;        /* spans that were open before the batch: those of `ended` that began
                             before it had the depths below, one after the other */
   uint32_t depth_around; /* those of them that are still open: the depth of opened[0] */
-  uint64_t within;       /* of the innermost of these, as in eventring_brief */
   uint64_t earliest_ns, latest_ns;      /* the times of the first and of the last event */
   uint64_t classes;                     /* a bit for each class of which there are some */
   uint64_t context;                     /* as in an event, like the following */

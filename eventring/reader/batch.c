@@ -75,27 +75,28 @@ static uint32_t match_outer(const struct evr_ring_reader *reader, const struct e
       return mark.word;
     const struct eventring_brief *ended = &lists->ended[mark.brief];
     uint64_t ns = part->times.from_ns + ended->after;
-    outer[i].within = before + ended->within;
+    outer[i].within = span->within + before + ended->within;
     before = outer[i].took = span->ns < ns ? ns - span->ns : 0;
   }
   return part->to;
 }
 
 /* Moves on behind the part: what ended leaves the stack of the reader, and what is left open
-   goes there. */
+   goes there. `within`: took the spans that are directly within the innermost one of the others. */
 static void pass_part(struct evr_ring_reader *reader, struct evr_sink *sink,
-                      const struct evr_part *part, const struct lists *lists) {
-  struct evr_event_run run = {.at = part->to, .depth = reader->spans.present->count - part->outer};
+                      const struct evr_part *part, const struct lists *lists, uint64_t within) {
   const uint64_t *words = reader->blocks.held->words;
+  struct evr_event_run run = {.at = words + part->to, .depth = reader->spans.present->count - part->outer};
   reader->in_run = part->to - part->from;
   end_run(reader, sink, &run);
+  if (run.depth) reader->spans.present->span[run.depth - 1].within += within;
   for (uint32_t i = 0; i < part->opened; i++) {
     uint64_t word = words[lists->marks_opened[i].word];
     uint64_t ticks = part->times.ticks + evr_times_ticks(&part->times, word);
     evr_spans_push(&reader->spans,
                    (struct evr_span){.ticks = ticks,
                                      .ns = part->times.from_ns + lists->opened[i].after,
-                                     .id = word_id(word),
+                                     .id = word_id(word), .within = lists->opened[i].within,
                                      .suspended = reader->spans.present->suspended});
   }
 }
@@ -110,13 +111,13 @@ static void hand_over(struct evr_ring_reader *reader, struct evr_sink *sink,
       .ended_count = part->ended, .opened_count = part->opened, .outer = outer,
       .depth = reader->spans.present->count,
       .depth_around = reader->spans.present->count - part->outer,
-      .within = part->within + (part->outer ? outer[part->outer - 1].took : 0),
       .earliest_ns = part->times.from_ns,
       .latest_ns = evr_times_ns(&part->times, words[part->to - 1]), .classes = part->classes,
       .context = reader->position.context, .domain = reader->blocks.slot,
       .incarnation = reader->position.incarnation, .ring = (uint8_t)reader->blocks.ring,
       .cursor = sink->cursor, .written = &written};
-  pass_part(reader, sink, part, lists);
+  pass_part(reader, sink, part, lists,
+            part->within + (part->outer ? outer[part->outer - 1].took : 0));
   EVR_IN_DEBUG(reader->balance += batch.count - 2 * (uint64_t)batch.ended_count;)
   reader->known_ns = batch.latest_ns;
   if (sink->batch(sink->batch_context, &batch) || !sink->left) sink->stopped = true;
@@ -170,13 +171,14 @@ bool evr_ring_reader_batch(struct evr_ring_reader *reader, uint64_t until,
   struct evr_event_run run;
   if (!may_begin(&reader->spans)) return false;
   begin_run(reader, sink, false, &run);
-  struct evr_part part = {.from = run.at};
+  const uint64_t *words = reader->blocks.held->words;
+  struct evr_part part = {.from = reader->at};
   evr_times_begin(&part.times, &reader->blocks.meta->segment, end_of_run(reader),
-                  run.words[run.at], run.from_ticks + run.since, until);
+                  *run.at, run.from_ticks + run.since, until);
   if (!part.times.bound) return false; /* outside the clock segment, as in damaged files */
-  for (uint32_t end = run.end;; end = part.to) {
+  for (uint32_t end = (uint32_t)(run.end - words);; end = part.to) {
     if (end <= part.from ||
-        !evr_decode_part(reader->definitions->batched, run.words, end, &part, room->brief,
+        !evr_decode_part(reader->definitions->batched, words, end, &part, room->brief,
                          room->mark))
       return false;
     const struct lists lists = lists_of(&part, room->brief, room->mark);
@@ -210,8 +212,13 @@ int eventring_batch_each(const struct eventring_batch *batch,
         .flags = is_end ? EVENTRING_MATCHED : 0, .depth = depth, .name = d->def.name,
         .def = &d->def, .context = batch->context};
     event.begin_ns = event.ns;
-    if (is_end) event.begin_ns -= ended->began_before ? outer++->took : ended->took;
-    ended += is_end;
+    if (is_end) {
+      const struct eventring_outer span =
+          ended->began_before ? *outer++ : (struct eventring_outer){ended->took, ended->within};
+      event.begin_ns -= span.took;
+      event.within_ns = span.within;
+      ended++;
+    }
     depth += !is_end;
     result = callback(context, &event);
   }

@@ -112,6 +112,12 @@ void evr_ring_reader_open_span(const struct evr_ring_reader *reader,
   event->depth = index;
 }
 
+/* Clears the fields that few events have. */
+static inline __attribute__((always_inline)) void clear_rare(struct eventring_event *event) {
+  enum { FROM = offsetof(struct eventring_event, suspended_ns) };
+  memset((char *)event + FROM, 0, sizeof *event - FROM);
+}
+
 /* ---- Payloads --------------------------------------------------------------------- */
 
 /* Is a payload of `words` words (1 or more) the string or bytes that the definition says?
@@ -233,19 +239,22 @@ static uint64_t duration_ns(const struct evr_metadata *meta, uint64_t ticks) {
 
 static inline void close_span(struct evr_ring_reader *reader, struct eventring_event *event,
                               unsigned id, uint64_t ns) {
+  struct evr_span_stack *stack = reader->spans.present;
   struct evr_span begin;
   if (evr_spans_pop(&reader->spans, id, &begin)) {
     event->flags |= EVENTRING_MATCHED;
     event->begin_ns = begin.ns < ns ? begin.ns : ns;
-    uint64_t suspended = duration_ns(reader->blocks.meta,
-                                     reader->spans.present->suspended - begin.suspended);
+    uint64_t suspended = duration_ns(reader->blocks.meta, stack->suspended - begin.suspended);
     uint64_t duration = ns - event->begin_ns; /* perhaps of segments with other multipliers */
     event->suspended_ns = suspended < duration ? suspended : duration;
+    event->within_ns = begin.within;
+    if (stack->count) stack->span[stack->count - 1].within += duration - event->suspended_ns;
   } else {
     event->flags |= EVENTRING_TORN;
     reader->torn++;
+    evr_spans_hide(stack, stack->count ? stack->count - 1 : 0);
   }
-  event->depth = reader->spans.present->count;
+  event->depth = stack->count;
 }
 
 /* The payload of an end: for how long the thread was not on a processor, if the definition
@@ -285,9 +294,9 @@ decode_any(struct evr_ring_reader *reader, uint64_t word,
   unsigned id = word_id(word), kind = word_kind(word), words = word_length(word);
   const struct evr_definition *d = definition_at(reader, id, ticks);
   event->ns = ns;
-  event->begin_ns = event->suspended_ns = event->link = 0;
-  event->role = 0;
+  event->begin_ns = 0;
   event->depth = 0;
+  clear_rare(event);
   event->value.u = 0;
   event->bytes = NULL;
   event->size = 0;
@@ -318,9 +327,9 @@ set_point(struct evr_ring_reader *reader, struct evr_event_run *run, const struc
           uint64_t tags) {
   struct eventring_event *event = &reader->event;
   event->ns = run->ns;
-  event->begin_ns = event->suspended_ns = event->link = 0;
-  event->role = 0;
+  event->begin_ns = 0;
   event->depth = 0;
+  clear_rare(event);
   set_face(event, d, reader->tags + tags);
   run->clean = false;
 }
@@ -336,7 +345,7 @@ set_bytes(struct eventring_event *event, uint64_t value, const void *bytes, size
 static inline __attribute__((always_inline)) bool
 decode_bytes(struct evr_ring_reader *reader, struct evr_event_run *run, uint64_t word,
              const struct evr_definition *d) {
-  const uint64_t *payload = &run->words[run->at];
+  const uint64_t *payload = run->at;
   unsigned kind = word_kind(word), words = word_length(word), type = d->def.payload;
   uint64_t size;
   if (kind <= EVENTRING_END || d->def.kind != def_kind_of[kind] || !words ||
@@ -361,18 +370,18 @@ decode_bare(struct evr_ring_reader *reader, struct evr_event_run *run, unsigned 
 
 static inline __attribute__((always_inline)) void
 set_span(struct evr_ring_reader *reader, struct evr_event_run *run, const struct evr_definition *d,
-         uint64_t begin_ns, uint64_t tags) {
+         uint64_t begin_ns, uint64_t within_ns, uint64_t tags) {
   struct eventring_event *event = &reader->event;
+  if (__builtin_expect(!run->clean, 0)) {
+    set_bytes(event, 0, NULL, 0);
+    clear_rare(event);
+    run->clean = true;
+  }
   event->ns = run->ns;
   event->begin_ns = begin_ns;
+  event->within_ns = within_ns;
   event->depth = run->depth;
   set_face(event, d, reader->tags + tags);
-  if (!run->clean) {
-    set_bytes(event, 0, NULL, 0);
-    event->suspended_ns = event->link = 0;
-    event->role = 0;
-  }
-  run->clean = true;
 }
 
 /* The begin or the end of a plain span, without a branch between the two: both push (what
@@ -383,14 +392,15 @@ decode_nested(struct evr_ring_reader *reader, struct evr_event_run *run,
   uint64_t id = word_id(word), is_end = (word & FORMAT_WHAT_MASK) - EVENTRING_BEGIN;
   const struct evr_definition *d = run->definition[id];
   if (!d || d->plain != EVENTRING_BEGIN || is_end > EVENTRING_END - EVENTRING_BEGIN ||
-      run->depth >= run->full || run->depth < is_end)
+      run->depth >= run->full)
     return false;
   struct evr_span *begin = run->top - is_end;
   *run->top = (struct evr_span){.ticks = run->from_ticks + run->since,
-                                .ns = run->ns, .id = (uint32_t)id};
-  if (__builtin_expect(begin->id != id, 0)) return false;
+                                .ns = run->ns, .id = id};
+  if (__builtin_expect(begin->id != id || begin->ns > run->ns, 0)) return false;
   run->depth -= (uint32_t)is_end;
-  set_span(reader, run, d, begin->ns < run->ns ? begin->ns : run->ns,
+  begin[-1].within += run->ns - begin->ns;
+  set_span(reader, run, d, begin->ns, begin->within,
            EVR_TAGS(EVENTRING_BEGIN, EVENTRING_NONE, 0) +
                (-is_end & EVR_TAGS(EVENTRING_END - EVENTRING_BEGIN, 0, EVENTRING_MATCHED)));
   run->depth += 1 - (uint32_t)is_end;
@@ -408,21 +418,22 @@ decode_plain(struct evr_ring_reader *reader, struct evr_event_run *run,
   if (!d) return false;
   if (what == d->plain && what != EVENTRING_BEGIN) {
     set_point(reader, run, d, d->plain_tags);
-    set_bytes(&reader->event, run->words[run->at++], NULL, 0);
+    set_bytes(&reader->event, *run->at++, NULL, 0);
     return true;
   }
   if (what == d->plain && run->depth < run->full) {
     *run->top++ = (struct evr_span){.ticks = run->from_ticks + run->since,
                                     .ns = run->ns, .id = id};
-    set_span(reader, run, d, run->ns, EVR_TAGS(EVENTRING_BEGIN, EVENTRING_NONE, 0));
+    set_span(reader, run, d, run->ns, 0, EVR_TAGS(EVENTRING_BEGIN, EVENTRING_NONE, 0));
     run->depth++;
     return true;
   }
-  if (what == EVENTRING_END && d->plain == EVENTRING_BEGIN && run->depth > run->empty &&
-      __builtin_expect(run->top[-1].id == id, 1)) {
-    uint64_t begin = (--run->top)->ns;
+  if (what == EVENTRING_END && d->plain == EVENTRING_BEGIN &&
+      __builtin_expect(run->top[-1].id == id && run->top[-1].ns <= run->ns, 1)) {
+    const struct evr_span *begin = --run->top;
     run->depth--;
-    set_span(reader, run, d, begin < run->ns ? begin : run->ns,
+    run->top[-1].within += run->ns - begin->ns;
+    set_span(reader, run, d, begin->ns, begin->within,
              EVR_TAGS(EVENTRING_END, EVENTRING_NONE, EVENTRING_MATCHED));
     return true;
   }
@@ -433,8 +444,7 @@ static inline __attribute__((always_inline)) void
 decode_unusual(struct evr_ring_reader *reader, struct evr_event_run *run,
                uint64_t word) {
   set_depth(reader, run->depth);
-  decode_any(reader, word, &run->words[run->at],
-             run->from_ticks + run->since, run->ns);
+  decode_any(reader, word, run->at, run->from_ticks + run->since, run->ns);
   run->at += word_length(word);
   run->clean = false;
   if (word_kind(word) <= EVENTRING_END) take_stack(reader, run);
@@ -454,8 +464,7 @@ deliver_until(struct evr_ring_reader *reader, uint64_t until, enum manner manner
   int stop = 0;
   begin_run(reader, sink, manner == CHECKED, &run);
   do {
-    uint64_t word = run.words[run.at];
-    run.at++;
+    uint64_t word = *run.at++;
     if (manner == CHECKED || (!(manner == NESTED && decode_nested(reader, &run, word)) &&
                               !decode_plain(reader, &run, word))) {
       if (!word_is_event(word)) {

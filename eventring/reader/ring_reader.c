@@ -108,6 +108,7 @@ static void tear_span(struct evr_ring_reader *reader, struct evr_span_stack *sta
                       uint32_t index, uint64_t ns) {
   queue_end(reader, &stack->span[index], stack->context, index, ns);
   evr_spans_remove(&reader->spans, stack, index);
+  evr_spans_hide(stack, index ? index - 1 : 0);
 }
 
 static uint64_t now_ns(const struct evr_ring_reader *reader) {
@@ -150,6 +151,7 @@ static void tear_entry(struct evr_ring_reader *reader, const struct format_open 
 static void find_entry(struct evr_ring_reader *reader, const struct format_open *entry,
                        uint64_t ticks) {
   struct evr_span span = {.ticks = entry->ticks, .id = word_id(entry->tail),
+                          .within = EVR_NOT_SEEN,
                           .ns = evr_metadata_ns(reader->blocks.meta, entry->ticks)};
   evr_spans_found(&reader->spans, entry->context, span,
                   entry->suspended & ~FORMAT_OPEN_SUSPENDED, ticks);
@@ -357,7 +359,8 @@ static struct evr_span push_listed(struct evr_ring_reader *reader,
   if (entry->suspended & FORMAT_OPEN_SUSPENDED) stack->since = base;
   struct evr_span span = {
       .ticks = entry->ticks, .ns = evr_metadata_ns(reader->blocks.meta, entry->ticks),
-      .id = word_id(entry->tail), .suspended = stack->suspended - suspended};
+      .id = word_id(entry->tail), .suspended = stack->suspended - suspended,
+      .within = EVR_NOT_SEEN};
   evr_spans_push(spans, span);
   return span;
 }
@@ -512,9 +515,11 @@ static void start_now(struct evr_ring_reader *reader) {
   reader->missed = reader->blocks.position;
   reader->lost = 0;
   for (struct evr_span_stack *stack = NULL;
-       (stack = evr_spans_next(&reader->spans, stack)) != NULL;)
+       (stack = evr_spans_next(&reader->spans, stack)) != NULL;) {
+    evr_spans_hide(stack, 0);
     for (uint32_t i = 0; i < stack->count; i++)
       queue_begin(reader, &stack->span[i], stack->context, i, true);
+  }
 }
 
 void evr_ring_reader_note_no_block(struct evr_ring_reader *reader) {

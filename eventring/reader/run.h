@@ -7,7 +7,6 @@
 #include "reader/delivery.h"
 
 struct evr_event_run {
-  const uint64_t *words;
   const struct evr_definition *const *definition; /* by id */
   uint64_t since, ns;  /* of the event to be delivered: ticks after from_ticks */
   uint64_t from_ticks; /* of the earliest event that the run may have */
@@ -16,20 +15,20 @@ struct evr_event_run {
   uint64_t room;       /* since of the run's end */
   uint64_t base;       /* since of the base that times refer to ... */
   uint64_t base_word;  /* ... which is this in the place of a word's time */
-  uint32_t at, end;    /* words of the block */
-  /* The stack of open spans of the present context, whose count is behind. A begin is
-     plain while depth < full, an end while depth > empty. */
+  const uint64_t *at, *end; /* words of the block: the next one, and where the run must end */
+  /* The stack of open spans of the present context, whose count is behind. A begin is plain while
+     depth < full. Where no end is, the span below `top` is none. */
   struct evr_span *top;
-  uint32_t depth, full, empty;
+  uint32_t depth, full;
   bool clean;          /* the fields of the event that few events need are 0 */
 };
 
-static inline void take_stack(const struct evr_ring_reader *reader, struct evr_event_run *run) {
+static inline void take_stack(struct evr_ring_reader *reader, struct evr_event_run *run) {
   const struct evr_span_stack *stack = reader->spans.present;
+  bool is_plain = stack->room && !stack->suspended;
   run->depth = stack->count;
-  run->top = stack->span ? stack->span + stack->count : NULL;
-  run->full = stack->suspended ? 0 : stack->room;
-  run->empty = stack->suspended ? UINT32_MAX : 0;
+  run->top = is_plain ? stack->span + stack->count : &reader->spans.none + 1;
+  run->full = is_plain ? stack->room : 0;
 }
 
 /* The ticks at which the run that begins with the next event must end. */
@@ -57,8 +56,7 @@ static inline void begin_run(struct evr_ring_reader *reader, const struct evr_si
   uint32_t words = reader->end - reader->at;
   if (words > sink->left) words = (uint32_t)sink->left;
   if (words > sink->most) words = sink->most;
-  *run = (struct evr_event_run){.words = reader->blocks.held->words,
-                          .definition = reader->definitions->definition,
+  *run = (struct evr_event_run){.definition = reader->definitions->definition,
                           .base = reader->position.base - begin,
                           .base_word = reader->position.base << EVENTRING_WORD_TIME_SHIFT,
                           .from_ticks = begin,
@@ -66,10 +64,10 @@ static inline void begin_run(struct evr_ring_reader *reader, const struct evr_si
                           .from_ns = segment->from_ns,
                           .multiplier = segment->multiplier,
                           .room = end > begin ? end - begin : 0,
-                          .at = reader->at,
-                          .end = reader->at + words,
+                          .at = reader->blocks.held->words + reader->at,
+                          .end = reader->blocks.held->words + reader->at + words,
                           .ns = reader->order_ns};
-  run->since = since_of(run, run->words[run->at]);
+  run->since = since_of(run, *run->at);
   take_stack(reader, run);
   reader->event.domain = reader->blocks.slot;
   reader->event.incarnation = reader->position.incarnation;
@@ -84,7 +82,7 @@ static inline void set_depth(struct evr_ring_reader *reader, uint32_t depth) {
 
 static inline void end_run(struct evr_ring_reader *reader, struct evr_sink *sink,
                            const struct evr_event_run *run) {
-  reader->at = run->at;
+  reader->at = (uint32_t)(run->at - reader->blocks.held->words);
   set_depth(reader, run->depth);
   reader->blocks.position += reader->in_run;
   reader->delivered += reader->in_run;
@@ -98,7 +96,7 @@ static inline void end_run(struct evr_ring_reader *reader, struct evr_sink *sink
 static inline __attribute__((always_inline)) bool
 goes_on(struct evr_event_run *run, uint64_t until) {
   if (run->at >= run->end) return false;
-  run->since = since_of(run, run->words[run->at]);
+  run->since = since_of(run, *run->at);
   if (__builtin_expect(run->since >= run->room, 0)) return false;
   uint64_t ticks = run->since + run->within;
   run->ns = run->from_ns + (uint64_t)((unsigned __int128)ticks * run->multiplier >>

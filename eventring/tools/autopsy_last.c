@@ -68,10 +68,9 @@ void autopsy_note(struct autopsy *a, const struct eventring_event *event) {
   a->longest_spans.most = (size_t)a->q.top;
   a->newest_points.most = (size_t)a->q.top;
   a->noted++;
-  bool ended = event->kind == EVENTRING_END && event->flags & EVENTRING_MATCHED &&
-               event->begin_ns <= event->ns && !is_within_step(event);
-  if (ended) {
-    if (!a->longest_spans.next || event->ns - event->begin_ns > a->longest_spans.next) {
+  const int64_t took = eventring_event_took(event);
+  if (took >= 0 && !is_within_step(event)) {
+    if (!a->longest_spans.next || (uint64_t)took > a->longest_spans.next) {
       const struct note note = note_of(event);
       keep_longest(&a->longest_spans, &note);
       a->longest_spans.next = shortest(&a->longest_spans);

@@ -187,9 +187,9 @@ static bool says_off_cpu(const struct eventring_event *event) {
 static void print_duration(FILE *out, const struct eventring_event *event) {
   char figure[EVA_FIGURE];
   if (event->kind != EVENTRING_END) return;
-  if (event->flags & EVENTRING_MATCHED && !(event->flags & EVENTRING_TORN))
-    fprintf(out, "  %s", eva_duration_text(figure, event->ns > event->begin_ns
-                                            ? event->ns - event->begin_ns : 0));
+  const int64_t took = eventring_event_took(event);
+  if (took >= 0)
+    fprintf(out, "  %s", eva_duration_text(figure, (uint64_t)took));
   else
     fputs(event->flags & EVENTRING_SYNTHETIC ? "  (torn: its end was not recorded)"
                                              : "  (torn: its begin is unknown)",
@@ -376,13 +376,12 @@ static void put_place(const struct dump_format *format, struct eva_json *json, u
 }
 
 static void put_duration(struct eva_json *json, const struct eventring_event *event) {
-  bool torn = event->flags & EVENTRING_TORN;
+  const int64_t took = eventring_event_took(event);
   if (event->kind != EVENTRING_END) return;
-  if (torn ? event->flags & EVENTRING_SYNTHETIC : event->flags & EVENTRING_MATCHED)
+  if (took >= 0 || event->flags & EVENTRING_SYNTHETIC)
     eva_json_uint_at(json, "begin_ns", event->begin_ns);
-  if (torn || !(event->flags & EVENTRING_MATCHED)) return;
-  eva_json_uint_at(json, "duration_ns",
-               event->ns > event->begin_ns ? event->ns - event->begin_ns : 0);
+  if (took < 0) return;
+  eva_json_uint_at(json, "duration_ns", (uint64_t)took);
   if (event->suspended_ns > 0)
     eva_json_uint_at(json, "suspended_ns", event->suspended_ns);
   int64_t off_cpu = eventring_event_off_cpu(event);

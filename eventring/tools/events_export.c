@@ -110,8 +110,7 @@ static int on_event(void *context, const struct eventring_event *event) {
   if (!question_wants_domain(e->q, event->domain)) return 0;
   if (question_is_past_end(e->q, event->ns)) return on_event_after(e, event);
   if (!question_is_past_start(e->q, event->ns)) return 0;
-  bool is_matched = event->kind == EVENTRING_END && event->flags & EVENTRING_MATCHED;
-  if (is_matched && !question_is_past_start(e->q, event->begin_ns)) {
+  if (eventring_event_took(event) >= 0 && !question_is_past_start(e->q, event->begin_ns)) {
     int result = begin_again(e, event);
     if (result) return result;
   }

@@ -13,7 +13,6 @@
 #include "analysis/gc_clock.h"
 #include "analysis/histogram.h"
 #include "analysis/links.h"
-#include "analysis/own_time.h"
 #include "analysis/shares.h"
 #include "analysis/tally_lives.h"
 #include "analysis/units.h"
@@ -328,147 +327,6 @@ static void many_wait(void **state) {
   assert_int_equal(links.used, COUNT / 2);
 }
 
-/* ---- Own times ------------------------------------------------------------ */
-
-enum { OWN_NAMES = 8, OWN_THREADS = 2 };
-
-/* What is counted of spans by name, over some threads. */
-struct own_sums {
-  struct eva_own_time thread[OWN_THREADS];
-  uint64_t begin_ns[OWN_THREADS][64];
-  uint32_t open[OWN_THREADS];
-  int64_t own[OWN_NAMES];
-  uint64_t total[OWN_NAMES], count[OWN_NAMES], known[OWN_NAMES];
-};
-
-static void own_begin(struct own_sums *sums, unsigned thread, unsigned id, uint64_t ns) {
-  int64_t own;
-  uint32_t depth = sums->open[thread]++;
-  sums->begin_ns[thread][depth] = ns;
-  assert_int_equal(eva_own_time_event(&sums->thread[thread],
-      &(struct eventring_event){.kind = EVENTRING_BEGIN, .id = (uint16_t)id, .ns = ns,
-                                .begin_ns = ns, .depth = depth}, &own), 0);
-  assert_int_equal(own, -1);
-}
-
-static void own_end(struct own_sums *sums, unsigned thread, unsigned id, uint64_t ns) {
-  int64_t own;
-  uint32_t depth = --sums->open[thread];
-  uint64_t begin_ns = sums->begin_ns[thread][depth];
-  assert_int_equal(eva_own_time_event(&sums->thread[thread],
-      &(struct eventring_event){.kind = EVENTRING_END, .id = (uint16_t)id, .ns = ns,
-                                .begin_ns = begin_ns, .depth = depth,
-                                .flags = EVENTRING_MATCHED}, &own), 0);
-  sums->count[id]++;
-  sums->total[id] += ns - begin_ns;
-  sums->known[id] += own >= 0;
-  if (own >= 0) sums->own[id] += own;
-}
-
-static void own_free(struct own_sums *sums) {
-  for (int i = 0; i < OWN_THREADS; i++) {
-    assert_true(sums->thread[i].used <= 1); /* one without spans is kept */
-    eva_own_time_free(&sums->thread[i]);
-  }
-}
-
-/* Three spans within each other: 100, 80, 60 ns. */
-static void own_nested(struct own_sums *sums, unsigned thread, uint64_t ns) {
-  for (unsigned id = 0; id < 3; id++) own_begin(sums, thread, id, ns + 10 * id);
-  for (unsigned id = 3; id-- > 0;) own_end(sums, thread, id, ns + 100 - 10 * id);
-}
-
-static void what_is_within_is_not_own(void **state) {
-  (void)state;
-  struct own_sums nested = {0}, twice = {0}, threads = {0};
-  own_nested(&nested, 0, 1000);
-  assert_int_equal(nested.own[0], 20);
-  assert_int_equal(nested.own[1], 20);
-  assert_int_equal(nested.own[2], 60);
-  own_free(&nested);
-  own_nested(&twice, 0, 1000);
-  own_nested(&twice, 0, 2000);
-  assert_int_equal(twice.own[0], 40);
-  assert_int_equal(twice.own[2], 120);
-  assert_int_equal(twice.count[2], 2);
-  own_free(&twice);
-  for (unsigned n = 0; n < 4; n++) own_nested(&threads, n & 1, 1000 + 200 * n + 10 * (n & 1));
-  assert_int_equal(threads.own[0], 80);
-  assert_int_equal(threads.own[1], 80);
-  assert_int_equal(threads.own[2], 240);
-  assert_int_equal(threads.own[0] + threads.own[1] + threads.own[2], 400);
-  own_free(&threads);
-}
-
-static void spans_may_share_an_end(void **state) {
-  (void)state;
-  static const uint64_t lasts[] = {200, 100, 50, 20};
-  static const int64_t owns[] = {100, 50, 30, 20};
-  struct own_sums start = {0}, end = {0};
-  for (unsigned id = 0; id < 4; id++) own_begin(&start, 0, id, 1000);
-  for (unsigned id = 4; id-- > 0;) own_end(&start, 0, id, 1000 + lasts[id]);
-  for (unsigned id = 0; id < 4; id++) own_begin(&end, 0, id, 1200 - lasts[id]);
-  for (unsigned id = 4; id-- > 0;) own_end(&end, 0, id, 1200);
-  for (unsigned id = 0; id < 4; id++) {
-    assert_int_equal(start.own[id], owns[id]);
-    assert_int_equal(end.own[id], owns[id]);
-  }
-  own_free(&start);
-  own_free(&end);
-}
-
-/* One name three deep: its own time is that of the outermost, its total that of all. */
-static void a_name_within_itself(void **state) {
-  (void)state;
-  struct own_sums sums = {0};
-  for (unsigned n = 0; n < 3; n++) own_begin(&sums, 0, 0, 1000 + 20 * n);
-  for (unsigned n = 3; n-- > 0;) own_end(&sums, 0, 0, 1100 - 20 * n);
-  assert_int_equal(sums.own[0], 100);
-  assert_int_equal(sums.count[0], 3);
-  assert_int_equal(sums.total[0], 180);
-  own_free(&sums);
-}
-
-/* Of what was open across a loss it is not known; of what began later it is. */
-static void a_loss_hides_own_time(void **state) {
-  (void)state;
-  struct own_sums sums = {0};
-  own_begin(&sums, 0, 0, 1000);
-  eva_own_time_lost(&sums.thread[0]);
-  own_begin(&sums, 0, 1, 1010);
-  own_end(&sums, 0, 1, 1020);
-  own_end(&sums, 0, 0, 1100);
-  assert_int_equal(sums.known[0], 0);
-  assert_int_equal(sums.known[1], 1);
-  own_nested(&sums, 0, 2000);
-  assert_int_equal(sums.known[0], 1);
-  own_free(&sums);
-}
-
-/* Contexts that take turns, each with its own spans; one that is seen from within. */
-static void contexts_have_their_own(void **state) {
-  (void)state;
-  enum { CONTEXTS = 1000 };
-  struct eva_own_time time = {0};
-  int64_t own;
-  for (uint32_t depth = 0; depth < 2; depth++)
-    for (uint64_t c = 1; c <= CONTEXTS; c++)
-      eva_own_time_event(&time, &(struct eventring_event){.kind = EVENTRING_BEGIN, .context = c,
-                                .ns = 1000 * depth + c, .depth = depth}, &own);
-  for (uint32_t depth = 2; depth-- > 0;)
-    for (uint64_t c = 1; c <= CONTEXTS; c++) {
-      eva_own_time_event(&time, &(struct eventring_event){.kind = EVENTRING_END, .context = c,
-                                .begin_ns = 1000 * depth + c, .ns = 5000 - 1000 * depth + 2 * c,
-                                .depth = depth, .flags = EVENTRING_MATCHED}, &own);
-      assert_int_equal(own, depth ? 3000 + c : 2000);
-    }
-  assert_true(time.used <= 1); /* one without spans is kept */
-  eva_own_time_event(&time, &(struct eventring_event){.kind = EVENTRING_END, .context = 7,
-                            .begin_ns = 1, .ns = 9, .depth = 3, .flags = EVENTRING_MATCHED}, &own);
-  assert_int_equal(own, -1);
-  eva_own_time_free(&time);
-}
-
 /* ---- Shares -------------------------------------------------------------------- */
 
 static void nobody_knows_what_runs_in_a_gap(void **state) {
@@ -557,9 +415,6 @@ int main(void) {
       cmocka_unit_test_teardown(either_end_may_come_first, no_links),
       cmocka_unit_test_teardown(what_is_taken_twice_is_torn, no_links),
       cmocka_unit_test_teardown(many_wait, no_links),
-      cmocka_unit_test(what_is_within_is_not_own), cmocka_unit_test(spans_may_share_an_end),
-      cmocka_unit_test(a_name_within_itself), cmocka_unit_test(a_loss_hides_own_time),
-      cmocka_unit_test(contexts_have_their_own),
       cmocka_unit_test(nobody_knows_what_runs_in_a_gap),
       cmocka_unit_test(lives_are_joined_by_incarnation),
       cmocka_unit_test(figures_read_well)};

@@ -22,6 +22,7 @@ check_PROGRAMS += \
 	testsuite/unit/eventring_openspans_test \
 	testsuite/unit/eventring_openspans_plain_test \
 	testsuite/unit/eventring_contexts_test \
+	testsuite/unit/eventring_own_time_test \
 	testsuite/unit/eventring_memory_test \
 	testsuite/unit/eventring_pages_test \
 	testsuite/unit/eventring_off_cpu_test \
@@ -154,6 +155,11 @@ testsuite_unit_eventring_contexts_test_SOURCES = testsuite/unit/eventring_contex
 	testsuite/unit/eventring_common.h testsuite/unit/draw.h
 testsuite_unit_eventring_contexts_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
 testsuite_unit_eventring_contexts_test_LDADD = $(LINK_EVENTRING) $(CMOCKA_LIBS)
+
+testsuite_unit_eventring_own_time_test_SOURCES = testsuite/unit/eventring_own_time_test.c \
+	testsuite/unit/draw.h testsuite/unit/eventring_common.h
+testsuite_unit_eventring_own_time_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
+testsuite_unit_eventring_own_time_test_LDADD = $(LINK_EVENTRING) $(CMOCKA_LIBS)
 testsuite_unit_eventring_pages_test_SOURCES = testsuite/unit/eventring_pages_test.c \
 	testsuite/unit/eventring_common.h
 testsuite_unit_eventring_pages_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)

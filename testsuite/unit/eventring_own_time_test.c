@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+/* eventring_own_time_test.c: how much of a span's time is its own, as events and batches say it,
+ * compared with what the begins and ends that were delivered say. */
+#include "eventring_common.h"
+
+#include "draw.h"
+
+enum { CONTEXTS = 4, MOST_DEPTH = 64 };
+
+static eventring_domain *domain;
+
+static int set_up(void **state) {
+  (void)state;
+  start_recording(EVENTRING_MIN_WSIZE);
+  domain = start_domain("main");
+  return 0;
+}
+
+static int tear_down(void **state) {
+  (void)state;
+  eventring_domain_stop(domain);
+  eventring_stop();
+  return 0;
+}
+
+/* ---- What is expected ------------------------------------------------------------------- */
+
+struct open { /* a span; `within`: ns of those directly within it */
+  uint64_t within;
+  bool seen;
+};
+
+struct model {
+  struct open open[CONTEXTS + 1][MOST_DEPTH];
+  uint32_t depth[CONTEXTS + 1];
+  uint64_t known, unknown; /* ends of spans whose own time is or is not */
+};
+
+/* None is suspended here, and each end is that of the innermost span of its context. */
+static void expect_end(struct model *model, const struct eventring_event *event) {
+  struct open *open = model->open[event->context];
+  const int64_t took = eventring_event_took(event), own = eventring_event_own(event);
+  const uint32_t depth = event->depth;
+  const bool known = took >= 0 && depth < model->depth[event->context] && open[depth].seen;
+  assert_int_equal(took, event->flags & EVENTRING_TORN ? -1 : (int64_t)(event->ns - event->begin_ns));
+  assert_int_equal(own, known ? took - (int64_t)open[depth].within : -1);
+  model->known += own >= 0;
+  model->unknown += own < 0;
+  if (depth > 0 && took >= 0) open[depth - 1].within += (uint64_t)took;
+  if (depth > 0 && took < 0) open[depth - 1].seen = false;
+  model->depth[event->context] = depth;
+}
+
+static int take_event(void *context, const struct eventring_event *event) {
+  struct model *model = context;
+  if (event->ring != EVENTRING_USER || event->kind > EVENTRING_END) {
+    assert_int_equal(event->within_ns, 0);
+    return 0;
+  }
+  assert_in_range(event->context, 0, CONTEXTS);
+  assert_in_range(event->depth, 0, MOST_DEPTH - 1);
+  if (event->kind == EVENTRING_END) {
+    expect_end(model, event);
+  } else {
+    assert_int_equal(event->within_ns, 0);
+    assert_int_equal(eventring_event_own(event), -1);
+    model->open[event->context][event->depth] =
+        (struct open){.seen = !(event->flags & EVENTRING_SYNTHETIC)};
+    model->depth[event->context] = event->depth + 1;
+  }
+  return 0;
+}
+
+static int take_loss(void *context, const struct eventring_loss *loss) {
+  struct model *model = context;
+  if (loss->ring != EVENTRING_USER) return 0;
+  for (int c = 0; c <= CONTEXTS; c++)
+    for (int depth = 0; depth < MOST_DEPTH; depth++) model->open[c][depth].seen = false;
+  return 0;
+}
+
+static int take_batch(void *context, const struct eventring_batch *batch) {
+  return eventring_batch_each(batch, take_event, context);
+}
+
+static const struct eventring_callbacks taking = {take_event, take_loss};
+
+/* ---- Recordings ---------------------------------------------------------------------------- */
+
+struct writer {
+  uint16_t open[CONTEXTS + 1][MOST_DEPTH];
+  uint32_t depth[CONTEXTS + 1];
+};
+
+/* Begins and ends at random, many of them leaves; counters between them if `others`. */
+static void write_spans(struct writer *w, int steps, bool others) {
+  static const uint16_t ids[] = {T_OUTER, T_INNER, T_FLOOD};
+  uint64_t context = 0;
+  eventring_set_context(domain, EVENTRING_USER, context);
+  for (int i = 0; i < steps; i++) {
+    if (draw(16) == 0) {
+      context = draw(CONTEXTS + 1);
+      eventring_set_context(domain, EVENTRING_USER, context);
+    }
+    uint32_t *depth = &w->depth[context];
+    if (others && draw(8) == 0) eventring_user_counter(domain, T_COUNT, i);
+    if (*depth > 0 && (*depth > 20 || draw(2) == 0)) {
+      eventring_user_end(domain, w->open[context][--*depth]);
+    } else {
+      uint16_t id = ids[draw(3)];
+      w->open[context][(*depth)++] = id;
+      eventring_user_begin(domain, id);
+    }
+  }
+}
+
+static void end_all(struct writer *w) {
+  for (uint64_t context = 0; context <= CONTEXTS; context++) {
+    eventring_set_context(domain, EVENTRING_USER, context);
+    while (w->depth[context] > 0)
+      eventring_user_end(domain, w->open[context][--w->depth[context]]);
+  }
+  eventring_set_context(domain, EVENTRING_USER, 0);
+}
+
+/* `room`: events between polls; beyond what the ring holds, some are lost. */
+static void compare(uint64_t seed, int room, bool batches, bool others) {
+  random_state = seed;
+  struct writer writer = {0};
+  struct model model = {0};
+  eventring_cursor *cursor = open_self(0);
+  if (batches) assert_int_equal(eventring_cursor_batches(cursor, take_batch, &model), EVENTRING_OK);
+  for (int round = 0; round < 40; round++) {
+    write_spans(&writer, room, others);
+    assert_true(eventring_poll(cursor, &taking, &model, round % 3 ? 0 : 100) >= 0);
+  }
+  assert_true(model.known > 100);
+  end_all(&writer);
+  eventring_close(cursor);
+}
+
+static void what_ran_within_is_not_own(void **state) {
+  (void)state;
+  for (int i = 0; i < 4; i++) compare(1 + (uint64_t)i, 300, i & 1, i & 2);
+}
+
+static void losses_hide_it(void **state) {
+  (void)state;
+  for (int i = 0; i < 4; i++) compare(11 + (uint64_t)i, 30000, i & 1, i & 2);
+}
+
+/* One that lies in a span of another name and outlasts it: what ran counts by depth, so that
+   no time is the own time of two spans. */
+static void times_of_crossing_spans_are_disjoint(void **state) {
+  (void)state;
+  struct log log = {0};
+  eventring_user_begin(domain, T_OUTER);
+  eventring_user_begin(domain, T_INNER);
+  eventring_user_end(domain, T_OUTER);
+  eventring_user_end(domain, T_INNER);
+  eventring_cursor *cursor = open_self(0);
+  poll_log(cursor, &log, 0);
+  const struct eventring_event *outer = NULL, *inner = NULL;
+  for (size_t i = 0; i < log.count; i++) {
+    const struct eventring_event *event = &log.seen[i].event;
+    if (event->kind == EVENTRING_END && event->id == T_OUTER) outer = event;
+    if (event->kind == EVENTRING_END && event->id == T_INNER) inner = event;
+  }
+  assert_non_null(outer);
+  assert_non_null(inner);
+  assert_int_equal(eventring_event_own(outer), eventring_event_took(outer));
+  assert_int_equal(inner->within_ns, eventring_event_took(outer));
+  clear_log(&log);
+  eventring_close(cursor);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup_teardown(what_ran_within_is_not_own, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(losses_hide_it, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(times_of_crossing_spans_are_disjoint, set_up, tear_down)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
