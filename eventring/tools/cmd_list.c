@@ -24,31 +24,25 @@ static bool is_live(const void *row) {
   return r->is_sound && r->found.liveness == EVENTRING_LIVE;
 }
 
-static struct view_value life(struct view_to *to, const void *row, const struct view_column *c) {
-  const struct row *r = row;
-  (void)c;
-  if (is_live(row)) return view_printf(to, "live, %s", eva_state_name(r->found.state));
-  return view_text(r->is_sound ? eva_liveness_name(r->found.liveness) : "unreadable");
+VIEW_GETTER(life, struct row) {
+  if (is_live(row)) return view_printf(to, "live, %s", eva_state_name(row->found.state));
+  return view_text(row->is_sound ? eva_liveness_name(row->found.liveness) : "unreadable");
 }
 
-static struct view_value started(struct view_to *to, const void *row, const struct view_column *c) {
+VIEW_GETTER(started, struct row) {
   enum { TO_THE_SECOND = 19 };
-  char figure[EVA_FIGURE];
-  (void)c;
-  eva_wall_text(figure, ((const struct row *)row)->found.start_wall_ns);
-  return view_printf(to, "%.*s", TO_THE_SECOND, figure);
+  eva_wall_text(to->room, row->found.start_wall_ns)[TO_THE_SECOND] = '\0';
+  return view_text(to->room);
 }
 
 /* How it ended, with the first line of the error; what comes before the first newline of a
    message says what happened. */
-static struct view_value ended(struct view_to *to, const void *row, const struct view_column *c) {
-  const struct row *r = row;
+VIEW_GETTER(ended, struct row) {
   char how[EVA_ENDING];
-  (void)c;
-  if (!r->is_sound) return view_text(r->found.status_text);
-  eva_ending_text(how, &r->ending);
-  int line = (int)strcspn(r->ending.error, "\n");
-  return view_printf(to, "%s%s%.*s", how, how[0] && line ? ": " : "", line, r->ending.error);
+  if (!row->is_sound) return view_text(row->found.status_text);
+  eva_ending_text(how, &row->ending);
+  int line = (int)strcspn(row->ending.error, "\n");
+  return view_printf(to, "%s%s%.*s", how, how[0] && line ? ": " : "", line, row->ending.error);
 }
 
 #define ROW(member) VIEW_AT(struct row, member)

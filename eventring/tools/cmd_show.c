@@ -4,269 +4,267 @@
 #include <string.h>
 
 #include "analysis/ending.h"
-#include "analysis/json.h"
 #include "analysis/lives.h"
 #include "analysis/names.h"
 #include "analysis/reach.h"
-#include "options.h"
-#include "follow.h"
-#include "text_table.h"
 #include "analysis/units.h"
+#include "follow.h"
+#include "options.h"
+#include "shared_views.h"
 
-/* ---- Text ---------------------------------------------------------------- */
+/* ---- The header -------------------------------------------------------------------------- */
 
-static void line(const char *label, const char *text) {
-  printf("%-12s ", label);
-  print_foreign_text(stdout, text);
-  putchar('\n');
+VIEW_GETTER(process, struct eventring_info) { return view_text(process_text(to->room, row)); }
+
+VIEW_GETTER(state, struct eventring_info) {
+  return view_printf(to, "%s, %s", eva_liveness_name(row->liveness), eva_state_name(row->state));
 }
 
-/* Each line of the error on one of its own. */
-static void print_error(const struct eventring_info *info) {
-  char part[2 * EVENTRING_MAX_END_TEXT + 1];
-  const char *label = "error";
-  for (const char *at = info->error_text; *at; label = "") {
-    size_t size = strcspn(at, "\n"), tabs = strspn(at, "\t");
-    snprintf(part, sizeof part, "%*s%.*s", (int)(2 * tabs), "", (int)(size - tabs), at + tabs);
-    line(label, part);
-    at += size + (at[size] == '\n');
-  }
-  if (info->error_bytes > strlen(info->error_text)) line("", "...");
+VIEW_GETTER(started, struct eventring_info) {
+  char start[EVA_FIGURE], seconds[EVA_FIGURE];
+  return view_printf(to, "%s (monotonic %s s)", eva_wall_text(start, row->start_wall_ns),
+                     eva_seconds_text(seconds, (int64_t)row->start_ns));
 }
 
-static void print_end(const struct eventring_info *info) {
-  char text[EVA_ENDING + EVA_FIGURE + 16], how[EVA_ENDING], length[EVA_FIGURE];
-  const struct eva_ending ending = eva_ending_of(info);
+VIEW_GETTER(ended, struct eventring_info) {
+  char how[EVA_ENDING], length[EVA_FIGURE];
+  const struct eva_ending ending = eva_ending_of(row);
   eva_ending_text(how, &ending);
-  if (info->end_ns > info->start_ns)
-    snprintf(text, sizeof text, "%s later%s%s",
-             eva_duration_text(length, info->end_ns - info->start_ns), how[0] ? ", " : "", how);
-  else
-    snprintf(text, sizeof text, "%s", how);
-  if (text[0]) line("ended", text);
-  print_error(info);
+  if (row->end_ns <= row->start_ns) return view_text(how[0] ? strcpy(to->room, how) : NULL);
+  return view_printf(to, "%s later%s%s", eva_duration_text(length, row->end_ns - row->start_ns),
+                     how[0] ? ", " : "", how);
 }
 
-static void print_state(const struct eventring_info *info) {
-  char text[128], start[EVA_FIGURE], length[EVA_FIGURE];
-  snprintf(text, sizeof text, "%s, %s", eva_liveness_name(info->liveness),
-           eva_state_name(info->state));
-  line("state", text);
-  snprintf(text, sizeof text, "%s (monotonic %s s)",
-           eva_wall_text(start, info->start_wall_ns),
-           eva_seconds_text(length, (int64_t)info->start_ns));
-  line("started", text);
-  print_end(info);
+static bool is_error_cut(const void *row) {
+  const struct eventring_info *info = row;
+  return info->error_bytes > strlen(info->error_text);
+}
+
+VIEW_GETTER(cut, struct eventring_info) { return view_text("..."); }
+
+VIEW_GETTER(ticks, struct eventring_info) {
+  return view_printf(to, "%s, %.6g MHz", row->clock, row->clock_hz / 1e6);
+}
+
+VIEW_GETTER(ring_size, struct eventring_info) {
+  char size[EVA_FIGURE];
+  return view_printf(to, "%u blocks of %u words (wsize %u), %s each that is used", row->blocks,
+                     row->block_words, row->wsize,
+                     eva_bytes_text(size, (uint64_t)row->blocks * row->block_words * 8));
+}
+
+VIEW_GETTER(growing, struct eventring_info) {
+  char time[EVA_FIGURE], size[EVA_FIGURE];
+  if (!row->hold_ns) return view_none();
+  return view_printf(to, "until they hold the last %s, by at most %s in all",
+                     eva_duration_text(time, row->hold_ns), eva_bytes_text(size, row->grow_bytes));
 }
 
 /* Which rings are streams, of those that are there. */
-static void print_streams(const eventring_cursor *cursor, const struct eventring_info *info) {
-  if (!info->has_streams) return;
-  printf("%-12s", "streams");
-  for (unsigned ring = 0; ring < EVENTRING_RINGS; ring++) {
-    if (!(info->stream_rings >> ring & 1)) continue;
-    fputs(" ", stdout);
-    print_foreign_text(stdout, eva_ring_name(cursor, (uint8_t)ring));
-  }
-  printf("   (%s)\n", info->incomplete ? "saved from the rings of a live process"
-                                        : "nothing is overwritten");
+VIEW_GETTER(streams, struct eventring_info) {
+  size_t used = 0;
+  if (!row->has_streams) return view_none();
+  for (unsigned ring = 0; ring < EVENTRING_RINGS; ring++)
+    if (row->stream_rings >> ring & 1)
+      used += (size_t)snprintf(to->room + used, sizeof to->room - used, "%s ",
+                               eva_ring_name(to->cursor, (uint8_t)ring));
+  snprintf(to->room + used, sizeof to->room - used, "  (%s)",
+           row->incomplete ? "saved from the rings of a live process" : "nothing is overwritten");
+  return view_text(to->room);
 }
 
-static void print_layout(const eventring_cursor *cursor, const struct eventring_info *info) {
-  char text[192], a[EVA_FIGURE], b[EVA_FIGURE];
-  snprintf(text, sizeof text, "%s, %.6g MHz", info->clock, info->clock_hz / 1e6);
-  line("clock", text);
-  snprintf(text, sizeof text, "%u blocks of %u words (wsize %u), %s each that is used",
-           info->blocks, info->block_words, info->wsize,
-           eva_bytes_text(a, (uint64_t)info->blocks * info->block_words * 8));
-  line("rings", text);
-  if (info->hold_ns) {
-    snprintf(text, sizeof text, "until they hold the last %s, by at most %s in all",
-             eva_duration_text(a, info->hold_ns), eva_bytes_text(b, info->grow_bytes));
-    line("growing", text);
-  }
-  print_streams(cursor, info);
-  snprintf(text, sizeof text, "%u of %u have rings", info->domains_laid_out,
-           info->max_domains);
-  line("domains", text);
-  snprintf(text, sizeof text, "%s, %s on disk", eva_bytes_text(a, info->file_size),
-           eva_bytes_text(b, info->disk_size));
-  line("size", text);
-  if (info->plain_size) {
-    snprintf(text, sizeof text, "with zstd, from %s", eva_bytes_text(a, info->plain_size));
-    line("compressed", text);
-  }
-  snprintf(text, sizeof text, "%s claimed", eva_count_text(a, info->blocks_claimed));
-  line("blocks", text);
+VIEW_GETTER(domains, struct eventring_info) {
+  return view_printf(to, "%u of %u have rings", row->domains_laid_out, row->max_domains);
+}
+
+VIEW_GETTER(size, struct eventring_info) {
+  char all[EVA_FIGURE], disk[EVA_FIGURE];
+  return view_printf(to, "%s, %s on disk", eva_bytes_text(all, row->file_size),
+                     eva_bytes_text(disk, row->disk_size));
+}
+
+VIEW_GETTER(compressed, struct eventring_info) {
+  char size[EVA_FIGURE];
+  if (!row->plain_size) return view_none();
+  return view_printf(to, "with zstd, from %s", eva_bytes_text(size, row->plain_size));
+}
+
+VIEW_GETTER(claimed, struct eventring_info) {
+  char count[EVA_FIGURE];
+  return view_printf(to, "%s claimed", eva_count_text(count, row->blocks_claimed));
 }
 
 /* What is missing of the records, and what this program does not know; mostly nothing. */
-static void print_exceptions(const struct eventring_info *info) {
-  char text[160], a[EVA_FIGURE], b[EVA_FIGURE];
-  if (info->names_dropped || info->lives_dropped) {
-    snprintf(text, sizeof text, "%s definitions (their events are \"(other)\"), %s records of "
-             "domains", eva_count_text(a, info->names_dropped),
-             eva_count_text(b, info->lives_dropped));
-    line("dropped", text);
-  }
-  if (info->events_dropped) {
-    snprintf(text, sizeof text, "%s events, for which there was never any room",
-             eva_count_text(a, info->events_dropped));
-    line("lost", text);
-  }
-  if (info->unknown_blocks || info->unknown_records) {
-    snprintf(text, sizeof text, "%s blocks, %s records of kinds that this version does not know",
-             eva_count_text(a, info->unknown_blocks), eva_count_text(b, info->unknown_records));
-    line("passed over", text);
-  }
+VIEW_GETTER(dropped, struct eventring_info) {
+  char a[EVA_FIGURE], b[EVA_FIGURE];
+  if (!row->names_dropped && !row->lives_dropped) return view_none();
+  return view_printf(to, "%s definitions (their events are \"(other)\"), %s records of domains",
+                     eva_count_text(a, row->names_dropped), eva_count_text(b, row->lives_dropped));
 }
 
-static void print_header(eventring_cursor *cursor,
-                         const struct eventring_info *info) {
-  char text[PROCESS_TEXT];
-  line("file", info->path);
-  line("program", info->program);
-  line("process", process_text(text, info));
-  print_state(info);
-  snprintf(text, sizeof text, "%u", info->version);
-  line("format", text);
-  print_layout(cursor, info);
-  print_exceptions(info);
-  printf("%-12s", "classes");
+VIEW_GETTER(lost, struct eventring_info) {
+  char count[EVA_FIGURE];
+  if (!row->events_dropped) return view_none();
+  return view_printf(to, "%s events, for which there was never any room",
+                     eva_count_text(count, row->events_dropped));
+}
+
+VIEW_GETTER(unknown, struct eventring_info) {
+  char a[EVA_FIGURE], b[EVA_FIGURE];
+  if (!row->unknown_blocks && !row->unknown_records) return view_none();
+  return view_printf(to, "%s blocks, %s records of kinds that this version does not know",
+                     eva_count_text(a, row->unknown_blocks),
+                     eva_count_text(b, row->unknown_records));
+}
+
+VIEW_GETTER(class_names, struct eventring_info) {
+  size_t used = 0;
   for (unsigned i = 0; i < EVENTRING_MAX_CLASSES; i++) {
-    const char *name = eventring_cursor_class(cursor, i);
-    if (!name) continue;
-    fputs(info->classes >> i & 1 ? " " : " -", stdout);
-    print_foreign_text(stdout, name);
+    const char *name = eventring_cursor_class(to->cursor, i);
+    if (name && used < sizeof to->room)
+      used += (size_t)snprintf(to->room + used, sizeof to->room - used, "%s%s ",
+                               row->classes >> i & 1 ? "" : "-", name);
   }
-  printf("   (- is off)\n");
+  if (used < sizeof to->room) snprintf(to->room + used, sizeof to->room - used, "  (- is off)");
+  return view_text(to->room);
+}
+
+/* ---- Classes, catalogue -------------------------------------------------------------------- */
+
+struct class_row {
+  unsigned index;
+  const char *name;
+  bool on;
+};
+#define ROW(member) VIEW_AT(struct class_row, member)
+static const struct view_column class_columns[] = {
+    {"index", NULL, VIEW_PLAIN, ROW(index)},
+    {"name", NULL, VIEW_PLAIN, ROW(name)},
+    {"on", NULL, VIEW_PLAIN, ROW(on)},
+};
+static VIEW(class_view, class_columns);
+#undef ROW
+
+static void all_classes(struct view_to *to, const void *row) {
+  const struct eventring_info *info = row;
+  for (unsigned i = 0; i < EVENTRING_MAX_CLASSES; i++) {
+    const char *name = eventring_cursor_class(to->cursor, i);
+    if (name) view_row(to, &(struct class_row){i, name, info->classes >> i & 1});
+  }
 }
 
 /* Its kind; of several values also their names; of a counter also what it measures. */
-static void cell_payload(struct table *table, const struct eventring_def *def) {
-  char text[EVENTRING_MAX_FIELDS + 32];
-  const char *more = def->measure ? eva_measure_name(def->measure) : def->fields;
+VIEW_GETTER(payload, struct eventring_def) {
+  const char *more = row->measure ? eva_measure_name(row->measure) : row->fields;
   bool has_more = more && more[0];
-  snprintf(text, sizeof text, has_more ? "%s (%s)" : "%s", eva_payload_name(def->payload), more);
-  table_cell(table, text);
+  return view_printf(to, has_more ? "%s (%s)" : "%s", eva_payload_name(row->payload), more);
 }
 
-static void catalogue_row(struct table *table, eventring_cursor *cursor,
-                          const struct eventring_def *def) {
-  char text[16];
-  const char *class_name = eventring_cursor_class(cursor, def->event_class);
-  snprintf(text, sizeof text, "%u", def->id);
-  table_cell(table, text);
-  table_cell(table, def->name);
-  table_cell(table, eva_def_kind_name(def->kind));
-  table_cell(table, class_name ? class_name : "?");
-  table_cell(table, eva_ring_name(cursor, def->ring));
-  cell_payload(table, def);
-  table_cell(table, def->unit ? def->unit : "");
-  table_cell(table, def->doc ? def->doc : "");
+static bool is_counter(const void *row) {
+  return ((const struct eventring_def *)row)->kind == EVENTRING_DEF_COUNTER;
 }
 
-static void print_catalogue(eventring_cursor *cursor) {
-  TABLE(table, "id", "<name", "<kind", "<class", "<ring", "|<payload", "<unit",
-        "<+meaning");
+#define ROW(member) VIEW_AT(struct eventring_def, member)
+static const struct view_column def_columns[] = {
+    {"id", "id", VIEW_PLAIN, ROW(id)},
+    {"name", "<name", VIEW_PLAIN, ROW(name)},
+    {"kind", "<kind", VIEW_DEF_KIND, ROW(kind)},
+    {"class", "<class", VIEW_CLASS, ROW(event_class)},
+    {"ring", "<ring", VIEW_RING, ROW(ring)},
+    {NULL, "|<payload", VIEW_PLAIN, VIEW_GET(TEXT, payload)},
+    {"payload", NULL, VIEW_PAYLOAD, ROW(payload)},
+    {"unit", "<unit", VIEW_PLAIN, ROW(unit)},
+    {"doc", "<+meaning", VIEW_PLAIN, ROW(doc)},
+    {"measure", NULL, VIEW_MEASURE, ROW(measure), .has = is_counter, .flags = VIEW_MAYBE},
+    {"fields", NULL, VIEW_PLAIN, ROW(fields), .flags = VIEW_MAYBE | VIEW_NO_0},
+};
+static VIEW(def_view, def_columns);
+#undef ROW
+
+static void all_defs(struct view_to *to, const void *row) {
+  (void)row;
   for (unsigned id = 0; id < EVENTRING_MAX_EVENTS; id++) {
-    const struct eventring_def *def = eventring_cursor_def(cursor, id);
-    if (def) catalogue_row(&table, cursor, def);
+    const struct eventring_def *def = eventring_cursor_def(to->cursor, id);
+    if (def) view_row(to, def);
   }
-  printf("\nCatalogue\n");
-  table_print(&table, stdout, 2);
 }
 
-/* Moments are shown in seconds since the start of the recording. */
-static void cell_moment(struct table *table, const struct eventring_info *info,
-                        uint64_t ns) {
-  char figure[EVA_FIGURE];
-  table_cell(table, ns == 0 ? "-" : eva_seconds_text(figure,
-                                        (int64_t)(ns - info->start_ns)));
-}
+/* ---- Processes: of a recording that was made of others ------------------------------------- */
 
-/* ---- Processes ----------------------------------------------------------- */
-
-static void process_row(struct table *table, const struct eventring_info *info, unsigned number,
-                        const struct eventring_process *process) {
-  char text[16], figure[EVA_FIGURE], how[EVA_ENDING];
-  const struct eva_ending ending = eva_ending_of_process(process);
-  snprintf(text, sizeof text, "%u", number);
-  table_cell(table, text);
-  table_cell(table, process->program);
-  snprintf(text, sizeof text, "%ld", (long)process->pid);
-  table_cell(table, text);
-  cell_moment(table, info, process->start_ns);
-  cell_moment(table, info, process->end_ns);
-  table_cell(table, eva_ending_text(how, &ending)[0] ? how : eva_liveness_name(ending.liveness));
-  table_cell(table, eva_count_text(figure, process->events));
-  table_cell(table, eva_count_text(figure, process->missed));
-  table_cell(table, eva_count_text(figure, process->lost));
-  table_cell(table, process->source);
-}
-
-/* Of a recording that was made of others. */
-static void print_processes(eventring_cursor *cursor, const struct eventring_info *info) {
-  TABLE(table, "process", "<program", "pid", "from s", "to s", "<ended", "events", "missed",
-        "lost", "<recording");
-  struct eventring_process process;
-  unsigned number = 1;
-  for (; eventring_cursor_process(cursor, number, &process) == 0; number++)
-    process_row(&table, info, number, &process);
-  if (number == 1) return;
-  printf("\nProcesses\n");
-  table_print(&table, stdout, 2);
-}
-
-/* ---- Domains ------------------------------------------------------------- */
-
-/* What the rows of the domains are written with. */
-struct domain_list {
-  struct table *table;
-  const struct eventring_info *info;
+struct process_row {
+  struct eventring_process is;
+  unsigned number;
+  struct eva_ending ending;
 };
 
-static void domain_row(void *context, const struct eventring_domain_info *domain) {
-  const struct domain_list *list = context;
-  struct table *table = list->table;
-  char text[16];
-  snprintf(text, sizeof text, "%u", domain->slot);
-  table_cell(table, text);
-  table_cell(table, domain->name);
-  snprintf(text, sizeof text, "%u", domain->incarnation);
-  table_cell(table, text);
-  snprintf(text, sizeof text, "%ld", (long)domain->tid);
-  table_cell(table, text);
-  cell_moment(table, list->info, domain->start_ns);
-  cell_moment(table, list->info, domain->stop_ns);
+VIEW_GETTER(process_ended, struct process_row) {
+  bool says_how = eva_ending_text(to->room, &row->ending)[0];
+  return view_text(says_how ? to->room : eva_liveness_name(row->ending.liveness));
 }
 
-static void ring_row(struct table *table, eventring_cursor *cursor,
-                     const struct eventring_info *info,
-                     unsigned slot, enum eventring_ring ring,
-                     const struct eventring_ring_info *figures, uint64_t last_ns) {
-  char text[16], figure[EVA_FIGURE];
-  snprintf(text, sizeof text, "%u", slot);
-  table_cell(table, text);
-  table_cell(table, eva_ring_name(cursor, (uint8_t)ring));
-  table_cell(table, eva_count_text(figure, figures->emitted));
-  table_cell(table, eva_count_text(figure, figures->available));
-  table_cell(table, eva_count_text(figure, figures->emitted > figures->available
-                                           ? figures->emitted - figures->available
-                                           : 0));
-  table_cell(table, eva_count_text(figure, figures->blocks_written));
-  cell_moment(table, info, figures->oldest_ns);
-  cell_moment(table, info, figures->newest_ns);
-  bool whole = eva_ring_is_whole(figures);
-  table_cell(table, whole ? "all"
-                          : eva_duration_text(figure, eva_ring_reach(figures, last_ns)));
+#define ROW(member) VIEW_AT(struct process_row, member)
+static const struct view_column process_columns[] = {
+    {"process", "process", VIEW_PLAIN, ROW(number)},
+    {"program", "<program", VIEW_PLAIN, ROW(is.program)},
+    {"pid", "pid", VIEW_PLAIN, ROW(is.pid)},
+    {"start_ns", "from", VIEW_MOMENT, ROW(is.start_ns)},
+    {"end_ns", "to", VIEW_MOMENT, ROW(is.end_ns)},
+    {NULL, "<ended", VIEW_PLAIN, VIEW_GET(TEXT, process_ended)},
+    {"events", "events", VIEW_COUNT, ROW(is.events)},
+    {"missed", "missed", VIEW_COUNT, ROW(is.missed)},
+    {"lost", "lost", VIEW_COUNT, ROW(is.lost)},
+    {"path", "<+recording", VIEW_PLAIN, ROW(is.source)},
+    {"liveness", NULL, VIEW_LIVENESS, ROW(is.liveness)},
+    {"start_wall_ns", NULL, VIEW_WALL, ROW(is.start_wall_ns)},
+    {"shift_ns", NULL, VIEW_NS, ROW(is.shift_ns), .help = "what was added to its times"},
+    {.form = VIEW_INCLUDE, .offset = offsetof(struct process_row, ending), .view = &ending_view},
+    {"error_ns", NULL, VIEW_MOMENT, ROW(is.error_ns), .flags = VIEW_MAYBE | VIEW_NO_0},
+};
+static VIEW(process_view, process_columns, .keys = 2);
+#undef ROW
+
+static void all_processes(struct view_to *to, const void *row) {
+  struct process_row process = {.number = 1};
+  (void)row;
+  for (; eventring_cursor_process(to->cursor, process.number, &process.is) == 0; process.number++) {
+    process.ending = eva_ending_of_process(&process.is);
+    view_row(to, &process);
+  }
 }
+
+/* ---- Domains and rings --------------------------------------------------------------------- */
+
+#define ROW(member) VIEW_AT(struct eventring_domain_info, member)
+static const struct view_column life_columns[] = {
+    {NULL, "domain", VIEW_PLAIN, ROW(slot)},
+    {"name", "<name", VIEW_PLAIN, ROW(name)},
+    {"incarnation", "turn", VIEW_PLAIN, ROW(incarnation)},
+    {"tid", "thread", VIEW_PLAIN, ROW(tid)},
+    {"start_ns", "from", VIEW_MOMENT, ROW(start_ns)},
+    {"stop_ns", "to", VIEW_MOMENT, ROW(stop_ns)},
+    {"alive", NULL, VIEW_PLAIN, ROW(alive)},
+    {"process", NULL, VIEW_PLAIN, ROW(process), .flags = VIEW_MAYBE | VIEW_NO_0},
+};
+static VIEW(life_view, life_columns, .keys = 2);
+
+static void add_life(void *to, const struct eventring_domain_info *life) { view_row(to, life); }
+
+static void lives_of(struct view_to *to, const void *row) {
+  eva_each_life(to->cursor, ((const struct eventring_domain_info *)row)->slot, add_life, to);
+}
+
+struct ring_row {
+  unsigned slot;
+  uint8_t ring;
+  struct eventring_ring_info info;
+  uint64_t overwritten;
+};
 
 /* Time of the newest event of all rings. */
-static uint64_t last_event(eventring_cursor *cursor, unsigned slots) {
+static uint64_t last_event(eventring_cursor *cursor) {
   struct eventring_ring_info figures;
   uint64_t last = 0;
-  for (unsigned slot = 0; slot < slots; slot++)
+  for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++)
     for (int ring = 0; ring < EVENTRING_RINGS; ring++)
       if (eventring_cursor_ring(cursor, slot, (enum eventring_ring)ring, &figures) >= 0 &&
           figures.newest_ns > last)
@@ -274,219 +272,150 @@ static uint64_t last_event(eventring_cursor *cursor, unsigned slots) {
   return last;
 }
 
-static void print_domains(eventring_cursor *cursor,
-                          const struct eventring_info *info) {
-  TABLE(domains, "domain", "<name", "turn", "thread", "from s", "to s");
-  TABLE(rings, "domain", "<ring", "emitted", "still there", "overwritten",
-        "blocks", "oldest s", "newest s", "holds");
-  uint64_t last_ns = last_event(cursor, info->domains_laid_out);
-  for (unsigned slot = 0; slot < info->domains_laid_out; slot++) {
-    struct eventring_ring_info figures;
-    eva_each_life(cursor, slot, domain_row, &(struct domain_list){&domains, info});
-    for (int ring = 0; ring < EVENTRING_RINGS; ring++)
-      if (eventring_cursor_ring(cursor, slot, (enum eventring_ring)ring,
-                                &figures) >= 0)
-        ring_row(&rings, cursor, info, slot, (enum eventring_ring)ring, &figures, last_ns);
+VIEW_GETTER(reach, struct ring_row) {
+  if (eva_ring_is_whole(&row->info)) return view_text("all");
+  return view_text(
+      eva_duration_text(to->room, eva_ring_reach(&row->info, *(const uint64_t *)to->context)));
+}
+
+#undef ROW
+#define ROW(member) VIEW_AT(struct ring_row, member)
+static const struct view_column ring_columns[] = {
+    {NULL, "domain", VIEW_PLAIN, ROW(slot)},
+    {NULL, "<ring", VIEW_RING, ROW(ring)},
+    {"emitted", "emitted", VIEW_COUNT, ROW(info.emitted)},
+    {"available", "still there", VIEW_COUNT, ROW(info.available)},
+    {NULL, "overwritten", VIEW_COUNT, ROW(overwritten)},
+    {"blocks_written", "blocks", VIEW_COUNT, ROW(info.blocks_written)},
+    {"oldest_ns", "|oldest", VIEW_MOMENT, ROW(info.oldest_ns)},
+    {"newest_ns", "newest", VIEW_MOMENT, ROW(info.newest_ns)},
+    {NULL, "holds", VIEW_PLAIN, VIEW_GET(TEXT, reach)},
+    {"stream", NULL, VIEW_PLAIN, ROW(info.is_stream), .help = "nothing of it is overwritten"},
+};
+static VIEW(ring_view, ring_columns, .keys = 2);
+#undef ROW
+
+static void rings_of(struct view_to *to, const void *row) {
+  struct ring_row ring = {.slot = ((const struct eventring_domain_info *)row)->slot};
+  for (; ring.ring < EVENTRING_RINGS; ring.ring++) {
+    const struct eventring_ring_info *info = &ring.info;
+    if (eventring_cursor_ring(to->cursor, ring.slot, (enum eventring_ring)ring.ring, &ring.info) < 0)
+      continue;
+    ring.overwritten = info->emitted > info->available ? info->emitted - info->available : 0;
+    view_named_row(to, eva_ring_name(to->cursor, ring.ring), &ring);
   }
-  printf("\nDomains\n");
-  table_print(&domains, stdout, 2);
-  printf("\nRings\n");
-  table_print(&rings, stdout, 2);
 }
 
-static void show_text(eventring_cursor *cursor,
-                      const struct eventring_info *info) {
-  print_header(cursor, info);
-  print_processes(cursor, info);
-  print_catalogue(cursor);
-  print_domains(cursor, info);
-}
+static const struct view_column domain_columns[] = {
+    {"domain", NULL, VIEW_PLAIN, VIEW_AT(struct eventring_domain_info, slot)},
+    {.form = VIEW_INCLUDE, .view = &life_view},
+    {"lives", NULL, VIEW_ROWS, .view = &life_view, .rows = lives_of},
+    {"rings", NULL, VIEW_MAP, .view = &ring_view, .rows = rings_of},
+};
+static VIEW(domain_view, domain_columns);
 
-/* ---- JSON ---------------------------------------------------------------- */
-
-static void put_header(struct eva_json *json, const struct eventring_info *info) {
-  eva_json_string_at(json, "path", info->path);
-  eva_json_string_at(json, "program", info->program);
-  put_process(json, info);
-  eva_json_uint_at(json, "process_start", info->process_start);
-  eva_json_string_at(json, "liveness", eva_liveness_name(info->liveness));
-  eva_json_string_at(json, "state", eva_state_name(info->state));
-  eva_json_uint_at(json, "version", info->version);
-  eva_json_uint_at(json, "start_ns", info->start_ns);
-  eva_json_int_at(json, "start_wall_ns", info->start_wall_ns);
-  eva_json_uint_at(json, "end_ns", info->end_ns);
-  const struct eva_ending ending = eva_ending_of(info);
-  eva_ending_put(json, &ending);
-  if (info->error_ns) {
-    eva_json_uint_at(json, "error_ns", info->error_ns);
-    eva_json_uint_at(json, "error_bytes", info->error_bytes);
-  }
-  eva_json_string_at(json, "clock", info->clock);
-  eva_json_double_at(json, "clock_hz", info->clock_hz);
-  eva_json_uint_at(json, "wsize", info->wsize);
-  eva_json_uint_at(json, "blocks", info->blocks);
-  eva_json_uint_at(json, "block_words", info->block_words);
-  eva_json_uint_at(json, "hold_ns", info->hold_ns);
-  eva_json_uint_at(json, "grow_bytes", info->grow_bytes);
-  eva_json_uint_at(json, "max_domains", info->max_domains);
-  eva_json_uint_at(json, "domains_laid_out", info->domains_laid_out);
-  eva_json_uint_at(json, "file_size", info->file_size);
-  eva_json_uint_at(json, "disk_size", info->disk_size);
-  eva_json_uint_at(json, "plain_size", info->plain_size);
-  eva_json_bool_at(json, "control_malformed", info->control_malformed);
-  eva_json_uint_at(json, "control_rejected", info->control_rejected);
-  eva_json_uint_at(json, "blocks_claimed", info->blocks_claimed);
-  eva_json_uint_at(json, "names_dropped", info->names_dropped);
-  eva_json_uint_at(json, "lives_dropped", info->lives_dropped);
-  eva_json_uint_at(json, "events_dropped", info->events_dropped);
-  eva_json_uint_at(json, "unknown_blocks", info->unknown_blocks);
-  eva_json_uint_at(json, "unknown_records", info->unknown_records);
-}
-
-static void put_classes(struct eva_json *json, eventring_cursor *cursor,
-                        const struct eventring_info *info) {
-  eva_json_key(json, "classes");
-  eva_json_open_array(json);
-  for (unsigned i = 0; i < EVENTRING_MAX_CLASSES; i++) {
-    const char *name = eventring_cursor_class(cursor, i);
-    if (!name) continue;
-    eva_json_open_object(json);
-    eva_json_uint_at(json, "index", i);
-    eva_json_string_at(json, "name", name);
-    eva_json_bool_at(json, "on", info->classes >> i & 1);
-    eva_json_close_object(json);
-  }
-  eva_json_close_array(json);
-}
-
-static void put_def(struct eva_json *json, eventring_cursor *cursor,
-                    const struct eventring_def *def) {
-  const char *class_name = eventring_cursor_class(cursor, def->event_class);
-  eva_json_open_object(json);
-  eva_json_uint_at(json, "id", def->id);
-  eva_json_string_at(json, "name", def->name);
-  eva_json_string_at(json, "kind", eva_def_kind_name(def->kind));
-  eva_json_string_at(json, "class", class_name ? class_name : "?");
-  eva_json_string_at(json, "ring", eva_ring_name(cursor, def->ring));
-  eva_json_string_at(json, "payload", eva_payload_name(def->payload));
-  eva_json_string_at(json, "unit", def->unit ? def->unit : "");
-  eva_json_string_at(json, "doc", def->doc ? def->doc : "");
-  if (def->kind == EVENTRING_DEF_COUNTER)
-    eva_json_string_at(json, "measure", eva_measure_name(def->measure));
-  if (def->fields && def->fields[0]) eva_json_string_at(json, "fields", def->fields);
-  eva_json_close_object(json);
-}
-
-static void put_catalogue(struct eva_json *json, eventring_cursor *cursor) {
-  eva_json_key(json, "catalogue");
-  eva_json_open_array(json);
-  for (unsigned id = 0; id < EVENTRING_MAX_EVENTS; id++) {
-    const struct eventring_def *def = eventring_cursor_def(cursor, id);
-    if (def) put_def(json, cursor, def);
-  }
-  eva_json_close_array(json);
-}
-
-static void put_ring(struct eva_json *json, eventring_cursor *cursor, unsigned slot,
-                     enum eventring_ring ring) {
-  struct eventring_ring_info figures;
-  if (eventring_cursor_ring(cursor, slot, ring, &figures) < 0) return;
-  eva_json_key(json, eva_ring_name(cursor, (uint8_t)ring));
-  eva_json_open_object(json);
-  eva_json_uint_at(json, "emitted", figures.emitted);
-  eva_json_uint_at(json, "available", figures.available);
-  eva_json_uint_at(json, "blocks_written", figures.blocks_written);
-  eva_json_uint_at(json, "oldest_ns", figures.oldest_ns);
-  eva_json_uint_at(json, "newest_ns", figures.newest_ns);
-  eva_json_bool_at(json, "stream", figures.is_stream);
-  eva_json_close_object(json);
-}
-
-static void put_life(void *context, const struct eventring_domain_info *life) {
-  struct eva_json *json = context;
-  eva_json_open_object(json);
-  eva_json_uint_at(json, "incarnation", life->incarnation);
-  eva_json_string_at(json, "name", life->name);
-  eva_json_bool_at(json, "alive", life->alive);
-  eva_json_int_at(json, "tid", life->tid);
-  eva_json_uint_at(json, "start_ns", life->start_ns);
-  eva_json_uint_at(json, "stop_ns", life->stop_ns);
-  if (life->process) eva_json_uint_at(json, "process", life->process);
-  eva_json_close_object(json);
-}
-
-static void put_domain(struct eva_json *json, eventring_cursor *cursor,
-                       unsigned slot) {
+/* Hands out each domain, or, as text, what `of` says of it. */
+static void each_domain(struct view_to *to, void (*of)(struct view_to *to, const void *row)) {
   struct eventring_domain_info domain;
-  if (eventring_cursor_domain(cursor, slot, &domain) < 0) return;
-  eva_json_open_object(json);
-  eva_json_uint_at(json, "domain", slot);
-  eva_json_string_at(json, "name", domain.name);
-  eva_json_uint_at(json, "incarnation", domain.incarnation);
-  eva_json_bool_at(json, "alive", domain.alive);
-  eva_json_int_at(json, "tid", domain.tid);
-  eva_json_uint_at(json, "start_ns", domain.start_ns);
-  eva_json_uint_at(json, "stop_ns", domain.stop_ns);
-  if (domain.process) eva_json_uint_at(json, "process", domain.process);
-  eva_json_key(json, "lives");
-  eva_json_open_array(json);
-  eva_each_life(cursor, slot, put_life, json);
-  eva_json_close_array(json);
-  eva_json_key(json, "rings");
-  eva_json_open_object(json);
-  for (int ring = 0; ring < EVENTRING_RINGS; ring++)
-    put_ring(json, cursor, slot, (enum eventring_ring)ring);
-  eva_json_close_object(json);
-  eva_json_close_object(json);
-}
-
-static void put_one_process(struct eva_json *json, unsigned number,
-                            const struct eventring_process *process) {
-  const struct eva_ending ending = eva_ending_of_process(process);
-  eva_json_open_object(json);
-  eva_json_uint_at(json, "process", number);
-  eva_json_string_at(json, "program", process->program);
-  eva_json_int_at(json, "pid", process->pid);
-  eva_json_string_at(json, "path", process->source);
-  eva_json_string_at(json, "liveness", eva_liveness_name(process->liveness));
-  eva_json_uint_at(json, "start_ns", process->start_ns);
-  eva_json_int_at(json, "start_wall_ns", process->start_wall_ns);
-  eva_json_int_at(json, "shift_ns", process->shift_ns);
-  eva_json_uint_at(json, "end_ns", process->end_ns);
-  eva_ending_put(json, &ending);
-  if (process->error_ns) eva_json_uint_at(json, "error_ns", process->error_ns);
-  eva_json_uint_at(json, "events", process->events);
-  eva_json_uint_at(json, "missed", process->missed);
-  eva_json_uint_at(json, "lost", process->lost);
-  eva_json_close_object(json);
-}
-
-static void put_processes(struct eva_json *json, eventring_cursor *cursor) {
-  struct eventring_process process;
-  if (eventring_cursor_process(cursor, 1, &process) < 0) return;
-  eva_json_key(json, "processes");
-  eva_json_open_array(json);
-  for (unsigned n = 1; eventring_cursor_process(cursor, n, &process) == 0; n++)
-    put_one_process(json, n, &process);
-  eva_json_close_array(json);
-}
-
-static void show_json(eventring_cursor *cursor,
-                      const struct eventring_info *info) {
-  struct eva_json json;
-  eva_json_start(&json, stdout);
-  eva_json_open_object(&json);
-  put_header(&json, info);
-  put_classes(&json, cursor, info);
-  put_catalogue(&json, cursor);
-  put_processes(&json, cursor);
-  eva_json_key(&json, "domains");
-  eva_json_open_array(&json);
   for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++)
-    put_domain(&json, cursor, slot);
-  eva_json_close_array(&json);
-  eva_json_close_object(&json);
-  eva_json_line(&json);
+    if (eventring_cursor_domain(to->cursor, slot, &domain) >= 0) of(to, &domain);
+}
+
+static void all_domains(struct view_to *to, const void *row) {
+  (void)row;
+  each_domain(to, view_row);
+}
+
+static void all_lives(struct view_to *to, const void *row) {
+  (void)row;
+  each_domain(to, lives_of);
+}
+
+static void all_rings(struct view_to *to, const void *row) {
+  (void)row;
+  each_domain(to, rings_of);
+}
+
+/* ---- All of it ----------------------------------------------------------------------------- */
+
+static bool has_error(const void *row) {
+  return ((const struct eventring_info *)row)->error_ns != 0;
+}
+
+/* It has processes of its own if it was made of others. */
+static bool is_made_of_others(const void *row) {
+  return pid_here(row) == 0;
+}
+
+#define ROW(member) VIEW_AT(struct eventring_info, member)
+static const struct view_column columns[] = {
+    {.form = VIEW_INCLUDE, .view = &head_view},
+    {NULL, "file", VIEW_PLAIN, ROW(path)},
+    {NULL, "program", VIEW_PLAIN, ROW(program)},
+    {NULL, "process", VIEW_PLAIN, VIEW_GET(TEXT, process)},
+    {NULL, "state", VIEW_PLAIN, VIEW_GET(TEXT, state)},
+    {NULL, "started", VIEW_PLAIN, VIEW_GET(TEXT, started)},
+    {NULL, "ended", VIEW_PLAIN, VIEW_GET(TEXT, ended)},
+    {NULL, "error", VIEW_PLAIN, ROW(error_text), .flags = VIEW_NO_0},
+    {NULL, "", VIEW_PLAIN, VIEW_GET(TEXT, cut), .has = is_error_cut},
+    {"process_start", NULL, VIEW_PLAIN, ROW(process_start),
+     .help = "clock ticks after boot, as in /proc/PID/stat; 0: not known"},
+    {"state", NULL, VIEW_STATE, ROW(state)},
+    {"version", "format", VIEW_PLAIN, ROW(version), .help = "of the file's format"},
+    {"start_ns", NULL, VIEW_MOMENT, ROW(start_ns)},
+    {"start_wall_ns", NULL, VIEW_WALL, ROW(start_wall_ns)},
+    {"end_ns", NULL, VIEW_MOMENT, ROW(end_ns), .help = "0: it has not ended"},
+    {"error_ns", NULL, VIEW_MOMENT, ROW(error_ns), .has = has_error, .flags = VIEW_MAYBE},
+    {"error_bytes", NULL, VIEW_BYTES, ROW(error_bytes), .has = has_error, .flags = VIEW_MAYBE,
+     .help = "of its text before it was cut"},
+    {NULL, "clock", VIEW_PLAIN, VIEW_GET(TEXT, ticks)},
+    {"clock", NULL, VIEW_PLAIN, ROW(clock)},
+    {"clock_hz", NULL, VIEW_PLAIN, ROW(clock_hz)},
+    {NULL, "rings", VIEW_PLAIN, VIEW_GET(TEXT, ring_size)},
+    {NULL, "growing", VIEW_PLAIN, VIEW_GET(TEXT, growing)},
+    {NULL, "streams", VIEW_PLAIN, VIEW_GET(TEXT, streams)},
+    {"wsize", NULL, VIEW_PLAIN, ROW(wsize), .help = "log2 of the words of a ring"},
+    {"blocks", NULL, VIEW_COUNT, ROW(blocks)},
+    {"block_words", NULL, VIEW_COUNT, ROW(block_words)},
+    {"hold_ns", NULL, VIEW_NS, ROW(hold_ns)},
+    {"grow_bytes", NULL, VIEW_BYTES, ROW(grow_bytes)},
+    {NULL, "domains", VIEW_PLAIN, VIEW_GET(TEXT, domains)},
+    {"max_domains", NULL, VIEW_COUNT, ROW(max_domains)},
+    {"domains_laid_out", NULL, VIEW_COUNT, ROW(domains_laid_out)},
+    {NULL, "size", VIEW_PLAIN, VIEW_GET(TEXT, size)},
+    {NULL, "compressed", VIEW_PLAIN, VIEW_GET(TEXT, compressed)},
+    {"file_size", NULL, VIEW_BYTES, ROW(file_size)},
+    {"disk_size", NULL, VIEW_BYTES, ROW(disk_size)},
+    {"plain_size", NULL, VIEW_BYTES, ROW(plain_size)},
+    {"control_malformed", NULL, VIEW_PLAIN, ROW(control_malformed)},
+    {"control_rejected", NULL, VIEW_COUNT, ROW(control_rejected)},
+    {NULL, "blocks", VIEW_PLAIN, VIEW_GET(TEXT, claimed)},
+    {NULL, "dropped", VIEW_PLAIN, VIEW_GET(TEXT, dropped)},
+    {NULL, "lost", VIEW_PLAIN, VIEW_GET(TEXT, lost)},
+    {NULL, "passed over", VIEW_PLAIN, VIEW_GET(TEXT, unknown)},
+    {"blocks_claimed", NULL, VIEW_COUNT, ROW(blocks_claimed)},
+    {"names_dropped", NULL, VIEW_COUNT, ROW(names_dropped)},
+    {"lives_dropped", NULL, VIEW_COUNT, ROW(lives_dropped)},
+    {"events_dropped", NULL, VIEW_COUNT, ROW(events_dropped)},
+    {"unknown_blocks", NULL, VIEW_COUNT, ROW(unknown_blocks)},
+    {"unknown_records", NULL, VIEW_COUNT, ROW(unknown_records)},
+    {NULL, "classes", VIEW_PLAIN, VIEW_GET(TEXT, class_names)},
+    {"classes", NULL, VIEW_ROWS, .view = &class_view, .rows = all_classes},
+    {"catalogue", NULL, VIEW_ROWS, .view = &def_view, .rows = all_defs, .flags = VIEW_MAIN},
+    {"processes", NULL, VIEW_ROWS, .has = is_made_of_others, .view = &process_view,
+     .rows = all_processes},
+    {"domains", NULL, VIEW_ROWS, .view = &domain_view, .rows = all_domains},
+};
+static VIEW(show_view, columns, .has_version = true);
+
+static void show_text(struct view_to *to, const struct eventring_info *info) {
+  uint64_t last_ns = last_event(to->cursor);
+  view_lines(to, &show_view, info);
+  view_section(to, "Processes", &process_view, all_processes, info);
+  view_section(to, "Catalogue", &def_view, all_defs, info);
+  view_section(to, "Domains", &life_view, all_lives, info);
+  to->context = &last_ns;
+  view_section(to, "Rings", &ring_view, all_rings, info);
 }
 
 /* ---- The command --------------------------------------------------------- */
@@ -500,12 +429,11 @@ static void check_blocks(struct reader *reader) {
 }
 
 int command_show(const struct command *self, int count, char **words) {
-  bool json = false;
+  struct view_to to = {.out = stdout};
   struct operands operands;
   struct reader reader;
   struct eventring_info info;
-  const struct option_spec specs[] = {
-      {"json", 'j', OPTION_FLAG, &json, NULL, "one JSON object"}};
+  const struct option_spec specs[] = {VIEW_SPECS(&to.as, show_view, "one JSON object")};
   int status = options_parse(self, OPTION_SPECS(specs), count, words, &operands);
   if (status < 0) status = require_target(self, &operands, false);
   if (status < 0) status = reader_open_target(&reader, operands.words[0], EVENTRING_OPEN_FOLLOW);
@@ -516,6 +444,9 @@ int command_show(const struct command *self, int count, char **words) {
   }
   check_blocks(&reader);
   complain_of_control(&info);
-  (json ? show_json : show_text)(reader.cursor, &info);
+  to.cursor = reader.cursor;
+  to.start_ns = info.start_ns;
+  if (view_wants_text(&to.as)) show_text(&to, &info);
+  else view_object(&to, &show_view, &info);
   return reader_close(&reader, STATUS_OK);
 }

@@ -6,10 +6,7 @@
 #include "analysis/so_far.h"
 #include "follow.h"
 
-static struct view_value reason(struct view_to *to, const void *row, const struct view_column *c) {
-  (void)to, (void)c;
-  return view_text(eva_ending_name(row));
-}
+VIEW_GETTER(reason, struct eva_ending) { return view_text(eva_ending_name(row)); }
 
 static bool has_detail(const void *row) {
   const struct eva_ending *ending = row;
@@ -27,11 +24,7 @@ static const struct view_column ending_columns[] = {
 VIEW(ending_view, ending_columns);
 #undef ROW
 
-static struct view_value so_far(struct view_to *to, const void *row, const struct view_column *c) {
-  char text[EVA_SO_FAR];
-  (void)c;
-  return view_printf(to, "%s", eva_so_far_text(text, row));
-}
+VIEW_GETTER(so_far, struct eva_so_far) { return view_text(eva_so_far_text(to->room, row)); }
 
 #define ROW(member) VIEW_AT(struct eva_so_far, member)
 static const struct view_column so_far_columns[] = {
@@ -42,10 +35,7 @@ static const struct view_column so_far_columns[] = {
 VIEW(so_far_view, so_far_columns);
 #undef ROW
 
-static struct view_value pid(struct view_to *to, const void *row, const struct view_column *c) {
-  (void)to, (void)c;
-  return view_int(pid_here(row));
-}
+VIEW_GETTER(pid, struct eventring_info) { return view_int(pid_here(row)); }
 
 static void make_ending(void *made, const void *row) {
   *(struct eva_ending *)made = eva_ending_of(row);

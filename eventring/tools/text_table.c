@@ -73,6 +73,7 @@ void table_cell_end(struct table *table, const char *text, size_t width) {
 static bool separates(const char *text, size_t at) {
   if (!strchr(" /.,:;_-", text[at - 1])) return false;
   if (strchr(" /", text[at - 1])) return true;
+  if (text[at - 1] == '-' && (at == 1 || text[at - 2] == ' ')) return false; /* a sign */
   for (size_t i = at - 1; text[i] && !strchr(" /", text[i]); i++)
     if (text[i] == ':' && isdigit((unsigned char)text[i + 1])) return false;
   return true;

@@ -22,6 +22,7 @@ struct view_value view_printf(struct view_to *to, const char *format, ...) {
 }
 
 static struct view_value stored(enum view_type type, const void *at) {
+  const char *text;
   switch (type) {
     case VIEW_BOOL: return (struct view_value){VIEW_BOOL, {.b = *(const bool *)at}};
     case VIEW_U8: return view_uint(*(const uint8_t *)at);
@@ -31,7 +32,7 @@ static struct view_value stored(enum view_type type, const void *at) {
     case VIEW_I32: return view_int(*(const int32_t *)at);
     case VIEW_INT: return view_int(*(const int64_t *)at);
     case VIEW_DOUBLE: return view_double(*(const double *)at);
-    case VIEW_TEXT: return view_text(*(const char *const *)at);
+    case VIEW_TEXT: text = *(const char *const *)at; return view_text(text ? text : "");
     case VIEW_CHARS: return view_text(at);
     case VIEW_NONE: break;
   }
@@ -58,6 +59,9 @@ static struct view_value named(const struct view_to *to, enum view_form form,
     case VIEW_RING: return view_text(eva_ring_name(to->cursor, (uint8_t)n));
     case VIEW_LIVENESS: return view_text(eva_liveness_name((enum eventring_liveness)n));
     case VIEW_STATE: return view_text(eva_state_name((enum eventring_state)n));
+    case VIEW_DEF_KIND: return view_text(eva_def_kind_name((uint8_t)n));
+    case VIEW_PAYLOAD: return view_text(eva_payload_name((uint8_t)n));
+    case VIEW_MEASURE: return view_text(eva_measure_name((uint8_t)n));
     default: return value;
   }
 }
@@ -212,16 +216,28 @@ static void add_cell(struct view_to *to, const struct view_column *c, const void
   if (c->title && !c->view) table_cell(to->table, text_of(to, figure, c, row));
 }
 
-void view_table(struct view_to *to, const struct view *view,
-                void (*rows)(struct view_to *to, const void *row), const void *row, int indent,
-                size_t keys) {
-  struct table table = {.keys = keys};
+/* Fills a table with rows, and prints it, below its heading if it has one. */
+static void print_table(struct view_to *to, const char *heading, const struct view *view,
+                        void (*rows)(struct view_to *to, const void *row), const void *row,
+                        int indent) {
+  struct table table = {.keys = view->keys ? view->keys : 1};
   to->table = &table;
   each_column(to, view, NULL, add_title);
   hand_out(to, view, rows, row);
+  if (heading && table.used) fprintf(to->out, "\n%s\n", heading);
   table_print(&table, to->out, indent);
   free((void *)table.titles);
   to->table = NULL;
+}
+
+void view_table(struct view_to *to, const struct view *view,
+                void (*rows)(struct view_to *to, const void *row), const void *row, int indent) {
+  print_table(to, NULL, view, rows, row, indent);
+}
+
+void view_section(struct view_to *to, const char *heading, const struct view *view,
+                  void (*rows)(struct view_to *to, const void *row), const void *row) {
+  print_table(to, heading, view, rows, row, 2);
 }
 
 static void print_line(struct view_to *to, const struct view_column *c, const void *row) {
@@ -307,7 +323,7 @@ void view_named_row(struct view_to *to, const char *name, const void *row) {
 
 void view_list(struct view_to *to, const struct view *view,
                void (*rows)(struct view_to *, const void *), const void *row) {
-  if (view_wants_text(&to->as)) return view_table(to, view, rows, row, 0, 1);
+  if (view_wants_text(&to->as)) return view_table(to, view, rows, row, 0);
   if (to->as.csv) put_csv_row(to, view, NULL);
   to->are_lines = true;
   hand_out(to, view, rows, row);

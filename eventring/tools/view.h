@@ -59,7 +59,7 @@ enum view_form {
   VIEW_WORDS,  /* of 8 bytes: "1.25 MiB" */
   VIEW_SHARE,  /* of 1: "12.3 %" */
   VIEW_DEF, VIEW_RING, VIEW_CLASS, /* the name of a definition, a ring, a class */
-  VIEW_LIVENESS, VIEW_STATE,
+  VIEW_LIVENESS, VIEW_STATE, VIEW_DEF_KIND, VIEW_PAYLOAD, VIEW_MEASURE,
   VIEW_INCLUDE, VIEW_OBJECT, VIEW_ROWS, VIEW_MAP
 };
 
@@ -120,11 +120,14 @@ struct view_column {
 struct view {
   const struct view_column *columns;
   size_t count;
+  size_t keys;      /* first columns that each part of its table has; 0: one */
   bool has_version; /* of its own: none is put before it */
   const struct view *other; /* another that the command may print; NULL: none */
 };
-#define VIEW(name, table) \
-  const struct view name = {.columns = table, .count = sizeof table / sizeof table[0]}
+/* Defines a view; what follows the table sets other members. */
+#define VIEW(name, table, ...)                                                            \
+  const struct view name = {.columns = table, .count = sizeof table / sizeof table[0], \
+                            __VA_ARGS__}
 
 #define VIEW_TYPE(pointer)                                                             \
   _Generic((pointer), bool *: VIEW_BOOL, uint8_t *: VIEW_U8, uint16_t *: VIEW_U16,     \
@@ -135,6 +138,20 @@ struct view {
   .type = VIEW_TYPE(&((struct_type *)0)->member), .offset = offsetof(struct_type, member)
 #define VIEW_GET(value_type, function) .type = VIEW_##value_type, .get = function
 #define VIEW_IF(struct_type, member) .known = 1 + offsetof(struct_type, member)
+
+/* Begins a function for VIEW_GET: `{ return view_...; }` follows. It has `to`, `row`, of its type,
+   and `column`. */
+#define VIEW_GETTER(name, row_type)                                                          \
+  static struct view_value name##_of(struct view_to *to, const row_type *row,                \
+                                     const struct view_column *column);                      \
+  static struct view_value name(struct view_to *to, const void *row,                         \
+                                const struct view_column *column) {                          \
+    return name##_of(to, row, column);                                                       \
+  }                                                                                          \
+  static inline struct view_value name##_of(VIEW_UNUSED struct view_to *to,                  \
+                                            VIEW_UNUSED const row_type *row,                 \
+                                            VIEW_UNUSED const struct view_column *column)
+#define VIEW_UNUSED __attribute__((unused))
 
 /* How a command is to print: its options. */
 struct view_choice {
@@ -176,10 +193,12 @@ void view_object(struct view_to *to, const struct view *view, const void *row);
 /* Hand out a row: `rows` functions do. */
 void view_row(struct view_to *to, const void *row);
 void view_named_row(struct view_to *to, const char *name, const void *row);
-/* Rows as a table in lines of the terminal; each part of it has the first `keys` columns. */
+/* Rows as a table in lines of the terminal. */
 void view_table(struct view_to *to, const struct view *view,
-                void (*rows)(struct view_to *to, const void *row), const void *row, int indent,
-                size_t keys);
+                void (*rows)(struct view_to *to, const void *row), const void *row, int indent);
+/* The same under a heading, if there are rows, indented by 2. */
+void view_section(struct view_to *to, const char *heading, const struct view *view,
+                  void (*rows)(struct view_to *to, const void *row), const void *row);
 /* Rows that are the whole answer: a table, CSV, or a JSON object and a line each. */
 void view_list(struct view_to *to, const struct view *view,
                void (*rows)(struct view_to *to, const void *row), const void *row);

@@ -31,7 +31,7 @@ user() { jq ".domains[0].rings.user | $1" stats.json; }
 holds() {
   "$EVENTRING" stats --json "$1" >stats.json || fail "stats $1"
   "$EVENTRING" stats "$1" | awk '/^Rings/ {on = 1} on && $1 == "user" {print $NF}' >holds.txt
-  "$EVENTRING" show "$1" | awk '/^Rings/ {on = 1} on && $2 == "user" {print $NF}' >>holds.txt
+  "$EVENTRING" show "$1" | awk '/^Rings/ {on = 1} on && $2 == "user" && $NF !~ /^[0-9,]+$/ {print $NF}' >>holds.txt
   "$SAROS" info.lua "$1" >>holds.txt
   # a duration ends with its unit
   sed 's/^\(ms\|µs\|us\|s\)$/part/' holds.txt | xargs

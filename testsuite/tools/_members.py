@@ -18,14 +18,14 @@ def of_schema(schema, path=""):
 
 
 def of_page(page, command):
-    """The same of the blocks `{ "version": 1, "rows": [ { "name" } ] }` of a section; what has a
-    key in braces of its own name, as "runtime", is one of several."""
+    """The same of the blocks `{ "version": 1, "rows": [ { "name" } ] }` of a section. A key of
+    capitals without quotes, as RING, stands for names."""
     section = re.search(r"^## %s\n(.*?)(?=^## |\Z)" % command, page, re.M | re.S).group(1)
     found = set()
     for block in re.findall(r"^    \{.*?\}$", section, re.M | re.S):
         stack, last = [], None
-        for word in re.findall(r'"[^"]*"|[{}\[\]:]|<[A-Z]+>', block):
-            if word[0] == "<":
+        for word in re.findall(r'"[^"]*"|[{}\[\]:]|[A-Z]+(?=:)', block):
+            if word[0].isupper():
                 last = ""
             elif word[0] == '"':
                 last = ".".join([p for p in stack if p] + [word[1:-1]])
