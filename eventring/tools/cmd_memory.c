@@ -10,18 +10,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/json.h"
-#include "analysis/names.h"
 #include "analysis/so_far.h"
 #include "analysis/units.h"
 #include "memory_lines.h"
-#include "text_table.h"
+#include "shared_views.h"
 
 enum { MOST_DOMAINS_SHOWN = 3, MOST_TABLE = 12 };
 
 struct memory {
   const struct command *self;
-  bool json;
+  struct view_choice as;
   uint64_t wait_ns, domain; /* UINT64_MAX: all */
   struct reader reader;
   struct eventring_info info;
@@ -42,6 +40,10 @@ static int compare_lines(const void *left, const void *right) {
   if (a->domain != b->domain) return a->domain < b->domain ? -1 : 1;
   if (a->resident != b->resident) return a->resident > b->resident ? -1 : 1;
   return strcmp(a->name, b->name);
+}
+
+static void sort_lines(struct memory_lines *m) {
+  if (m->count) qsort(m->lines, m->count, sizeof *m->lines, compare_lines);
 }
 
 static bool are_many(const struct memory *c) {
@@ -69,43 +71,131 @@ static void join_domains(struct memory_lines *m) {
   m->count = kept;
 }
 
+/* ---- what is shown ---------------------------------------------------------------------- */
+
+/* How long ago something was said; none: it was not. */
+static struct view_value age_of_moment(const struct memory *c, uint64_t ns) {
+  if (!ns) return view_none();
+  return view_uint(c->end_ns > ns ? c->end_ns - ns : 0);
+}
+
+/* Of what the process has: the bytes at the offset of the column. */
+VIEW_GETTER(share, char) {
+  const struct memory *c = to->context;
+  uint64_t all = c->m.resident != UINT64_MAX ? c->m.resident : c->m.attributed;
+  return view_double(all ? (double)*(const uint64_t *)(row + column->offset) / (double)all : 0);
+}
+
+VIEW_GETTER(line_source, struct memory_line) {
+  return view_text(memory_source_names[row->source]);
+}
+
+#define ROW(member) VIEW_AT(struct memory_line, member)
+static const struct view_column line_columns[] = {
+    {"domain", NULL, VIEW_PLAIN, ROW(domain), .flags = VIEW_NOT_NEGATIVE,
+     .help = "null: of the process"},
+    {"resident_bytes", "resident", VIEW_BYTES, ROW(resident), .flags = VIEW_DASH_0},
+    {NULL, "share", VIEW_SHARE, VIEW_GET(DOUBLE, share),
+     .offset = offsetof(struct memory_line, resident)},
+    {"reserved_bytes", "?reserved", VIEW_BYTES, ROW(reserved), .flags = VIEW_DASH_0},
+    {"name", "<use", VIEW_PLAIN, ROW(name)},
+    {"what", "<+", VIEW_PLAIN, ROW(doc)},
+    {"in", NULL, VIEW_PLAIN, VIEW_GET(TEXT, line_source), .help = "mapped, malloc or system"},
+};
+static VIEW(line_view, line_columns);
+#undef ROW
+
+VIEW_GETTER(domain_age, struct memory_domain) {
+  return age_of_moment(to->context, row->said ? row->ns : 0);
+}
+
+#define ROW(member) VIEW_AT(struct memory_domain, member)
+static const struct view_column domain_columns[] = {
+    {"resident_bytes", "resident", VIEW_BYTES, ROW(resident), .flags = VIEW_DASH_0},
+    {NULL, "share", VIEW_SHARE, VIEW_GET(DOUBLE, share),
+     .offset = offsetof(struct memory_domain, resident)},
+    {"domain", "domain", VIEW_PLAIN, ROW(slot)},
+    {"incarnation", NULL, VIEW_PLAIN, ROW(incarnation)},
+    {"name", "<+name", VIEW_PLAIN, ROW(name)},
+    {"answered", NULL, VIEW_PLAIN, ROW(answered), .help = "now; else it is what it said last"},
+    {"measured", NULL, VIEW_PLAIN, ROW(measured), .help = "else by its own counts"},
+    {"age_ns", NULL, VIEW_NS, VIEW_GET(UINT, domain_age)},
+};
+static VIEW(domain_view, domain_columns);
+#undef ROW
+
+VIEW_GETTER(unattributed, struct memory) {
+  if (row->m.resident == UINT64_MAX) return view_none();
+  return view_int((int64_t)(row->m.resident - row->m.attributed));
+}
+VIEW_GETTER(source, struct memory) {
+  return view_text(row->m.from_kernel ? "smaps" : "recorded");
+}
+VIEW_GETTER(age, struct memory) { return age_of_moment(row, row->m.ns); }
+
+#define ROW(member) VIEW_AT(struct memory, m.member)
+static const struct view_column total_columns[] = {
+    {"resident_bytes", NULL, VIEW_BYTES, ROW(resident), .flags = VIEW_NO_MAX},
+    {"reserved_bytes", NULL, VIEW_BYTES, ROW(reserved), .flags = VIEW_NO_MAX},
+    {"attributed_bytes", NULL, VIEW_BYTES, ROW(attributed)},
+    {"unattributed_bytes", NULL, VIEW_BYTES, VIEW_GET(INT, unattributed),
+     .help = "below 0: counted twice"},
+    {"swapped_bytes", NULL, VIEW_BYTES, ROW(swapped)},
+    {"source", NULL, VIEW_PLAIN, VIEW_GET(TEXT, source), .help = "smaps or recorded"},
+    {"malloc_used_bytes", NULL, VIEW_BYTES, ROW(malloc_used), .flags = VIEW_NO_MAX},
+    {"malloc_free_bytes", NULL, VIEW_BYTES, ROW(malloc_free), .flags = VIEW_NO_MAX},
+    {"malloc_mapped_bytes", NULL, VIEW_BYTES, ROW(malloc_mapped), .flags = VIEW_NO_MAX},
+    {"age_ns", NULL, VIEW_NS, VIEW_GET(UINT, age)},
+};
+static VIEW(total_view, total_columns);
+#undef ROW
+
+static void all_domains(struct view_to *to, const void *memory) {
+  const struct memory *c = memory;
+  for (size_t i = 0; i < c->m.domain_count; i++)
+    if (!view_is_text(to) || i < MOST_TABLE) view_row(to, &c->m.domains[i]);
+}
+
+static void all_lines(struct view_to *to, const void *memory) {
+  const struct memory *c = memory;
+  for (size_t i = 0; i < c->m.count; i++)
+    if (is_wanted(c, &c->m.lines[i])) view_row(to, &c->m.lines[i]);
+}
+
+static const struct view_column columns[] = {
+    {.form = VIEW_INCLUDE, .offset = offsetof(struct memory, info), .view = &head_view},
+    {"total", .form = VIEW_OBJECT, .view = &total_view},
+    {"domains", .form = VIEW_ROWS, .view = &domain_view, .rows = all_domains},
+    {"rows", .form = VIEW_ROWS, .view = &line_view, .rows = all_lines, .flags = VIEW_MAIN},
+};
+static VIEW(memory_view, columns);
+
 /* ---- text --------------------------------------------------------------------------------- */
 
-static void cell_bytes(struct table *table, uint64_t bytes) {
-  char figure[EVA_FIGURE];
-  table_cell(table, bytes ? eva_bytes_text(figure, bytes) : "-");
-}
+struct group {
+  const struct memory *c;
+  int domain;
+};
 
-static void cell_share(struct table *table, uint64_t bytes, uint64_t all) {
-  char text[16];
-  snprintf(text, sizeof text, "%.1f%%", all ? 100.0 * (double)bytes / (double)all : 0.0);
-  table_cell(table, text);
-}
-
-static void add_line(struct table *table, const struct memory *c, uint64_t resident,
-                     uint64_t reserved, const char *name, const char *doc) {
-  cell_bytes(table, resident);
-  cell_share(table, resident, c->m.resident != UINT64_MAX ? c->m.resident : c->m.attributed);
-  cell_bytes(table, reserved);
-  table_cell(table, name);
-  table_cell(table, doc);
+static void lines_of_group(struct view_to *to, const void *group) {
+  const struct group *g = group;
+  for (size_t i = 0; i < g->c->m.count; i++) {
+    const struct memory_line *line = &g->c->m.lines[i];
+    if (line->domain == g->domain && (line->resident || line->reserved >= 1024))
+      view_row(to, line);
+  }
 }
 
 static void print_group(const struct memory *c, int domain) {
-  TABLE(table, "resident", "share", "?reserved", "<use", "<+");
-  uint64_t resident = 0;
-  for (size_t i = 0; i < c->m.count; i++) {
-    const struct memory_line *line = &c->m.lines[i];
-    if (line->domain != domain || !is_wanted(c, line)) continue;
-    resident += line->resident;
-    if (line->resident || line->reserved >= 1024)
-      add_line(&table, c, line->resident, line->reserved, line->name, line->doc);
-  }
+  const struct group group = {c, domain};
+  struct view_to to = {.out = stdout, .context = c};
   char figure[EVA_FIGURE];
+  uint64_t resident = 0;
+  for (size_t i = 0; i < c->m.count; i++)
+    if (c->m.lines[i].domain == domain) resident += c->m.lines[i].resident;
   printf(": %s\n", eva_bytes_text(figure, resident));
-  table_print(&table, stdout, 2);
+  view_table(&to, &line_view, lines_of_group, &group, 2);
 }
-
 
 static void print_age(const struct memory *c, const struct memory_domain *d) {
   char figure[EVA_FIGURE];
@@ -144,22 +234,12 @@ static int compare_domains(const void *left, const void *right) {
 }
 
 static void print_table_of_domains(struct memory *c) {
-  TABLE(table, "resident", "share", "domain", "<+name");
-  char number[16];
-  size_t count = c->m.domain_count < MOST_TABLE ? c->m.domain_count : MOST_TABLE;
+  struct view_to to = {.out = stdout, .context = c};
   qsort(c->m.domains, c->m.domain_count, sizeof *c->m.domains, compare_domains);
-  for (size_t i = 0; i < count; i++) {
-    const struct memory_domain *d = &c->m.domains[i];
-    snprintf(number, sizeof number, "%u", d->slot);
-    cell_bytes(&table, d->resident);
-    cell_share(&table, d->resident, c->m.resident);
-    table_cell(&table, number);
-    table_cell(&table, d->name);
-  }
   putchar('\n');
-  table_print(&table, stdout, 2);
-  if (count < c->m.domain_count)
-    printf("  and %zu more (--domain, --json)\n", c->m.domain_count - count);
+  view_table(&to, &domain_view, all_domains, c, 2);
+  if (c->m.domain_count > MOST_TABLE)
+    printf("  and %zu more (--domain, --json)\n", c->m.domain_count - MOST_TABLE);
 }
 
 static size_t count_silent(const struct memory *c) {
@@ -195,8 +275,10 @@ static void print_rest(const struct memory *c) {
 }
 
 static void print_text(struct memory *c) {
-  if (are_many(c)) join_domains(&c->m);
-  if (c->m.count) qsort(c->m.lines, c->m.count, sizeof *c->m.lines, compare_lines);
+  if (are_many(c)) {
+    join_domains(&c->m);
+    sort_lines(&c->m);
+  }
   print_head(c);
   print_domains(c);
   if (are_many(c)) {
@@ -209,82 +291,6 @@ static void print_text(struct memory *c) {
     print_group(c, -1);
   }
   print_rest(c);
-}
-
-/* ---- JSON ----------------------------------------------------------------------------------- */
-
-static void put_known(struct eva_json *json, const char *key, uint64_t value) {
-  eva_json_key(json, key);
-  if (value == UINT64_MAX) eva_json_null(json);
-  else eva_json_uint(json, value);
-}
-
-static void put_total(const struct memory *c, struct eva_json *json) {
-  const struct memory_lines *m = &c->m;
-  const uint64_t now = c->end_ns;
-  eva_json_key(json, "total");
-  eva_json_open_object(json);
-  put_known(json, "resident_bytes", m->resident);
-  put_known(json, "reserved_bytes", m->reserved);
-  eva_json_uint_at(json, "attributed_bytes", m->attributed);
-  eva_json_key(json, "unattributed_bytes"); /* below 0: counted twice */
-  if (m->resident == UINT64_MAX) eva_json_null(json);
-  else eva_json_int(json, (int64_t)(m->resident - m->attributed));
-  eva_json_uint_at(json, "swapped_bytes", m->swapped);
-  eva_json_string_at(json, "source", m->from_kernel ? "smaps" : "recorded");
-  put_known(json, "malloc_used_bytes", m->malloc_used);
-  put_known(json, "malloc_free_bytes", m->malloc_free);
-  put_known(json, "malloc_mapped_bytes", m->malloc_mapped);
-  put_known(json, "age_ns", m->ns == 0 ? UINT64_MAX : now > m->ns ? now - m->ns : 0);
-  eva_json_close_object(json);
-}
-
-static void put_domain(const struct memory *c, const struct memory_domain *d,
-                       struct eva_json *json) {
-  const uint64_t now = c->end_ns;
-  eva_json_open_object(json);
-  eva_json_uint_at(json, "domain", d->slot);
-  eva_json_uint_at(json, "incarnation", d->incarnation);
-  eva_json_string_at(json, "name", d->name);
-  eva_json_bool_at(json, "answered", d->answered);
-  eva_json_bool_at(json, "measured", d->measured);
-  put_known(json, "age_ns", !d->said ? UINT64_MAX : now > d->ns ? now - d->ns : 0);
-  eva_json_uint_at(json, "resident_bytes", d->resident);
-  eva_json_close_object(json);
-}
-
-static void put_line(const struct memory_line *line, struct eva_json *json) {
-  eva_json_open_object(json);
-  put_known(json, "domain", line->domain < 0 ? UINT64_MAX : (uint64_t)line->domain);
-  eva_json_string_at(json, "name", line->name);
-  eva_json_string_at(json, "what", line->doc);
-  eva_json_string_at(json, "in", memory_source_names[line->source]);
-  eva_json_uint_at(json, "resident_bytes", line->resident);
-  eva_json_uint_at(json, "reserved_bytes", line->reserved);
-  eva_json_close_object(json);
-}
-
-static void print_json(struct memory *c) {
-  struct eva_json json;
-  if (c->m.count) qsort(c->m.lines, c->m.count, sizeof *c->m.lines, compare_lines);
-  eva_json_start(&json, stdout);
-  eva_json_open_object(&json);
-  eva_json_uint_at(&json, "version", 1);
-  eva_json_string_at(&json, "program", c->info.program);
-  put_process(&json, &c->info);
-  eva_json_string_at(&json, "liveness", eva_liveness_name(c->info.liveness));
-  put_total(c, &json);
-  eva_json_key(&json, "domains");
-  eva_json_open_array(&json);
-  for (size_t i = 0; i < c->m.domain_count; i++) put_domain(c, &c->m.domains[i], &json);
-  eva_json_close_array(&json);
-  eva_json_key(&json, "rows");
-  eva_json_open_array(&json);
-  for (size_t i = 0; i < c->m.count; i++)
-    if (is_wanted(c, &c->m.lines[i])) put_line(&c->m.lines[i], &json);
-  eva_json_close_array(&json);
-  eva_json_close_object(&json);
-  eva_json_line(&json);
 }
 
 /* ---- the command ------------------------------------------------------------------------------ */
@@ -314,7 +320,10 @@ static int report(struct memory *c) {
     complain("%s: it does not say what its memory is used for", c->info.path);
     return STATUS_WRONG;
   }
-  (c->json ? print_json : print_text)(c);
+  sort_lines(&c->m);
+  struct view_to to = {.out = stdout, .context = c, .as = c->as};
+  if (view_wants_text(&c->as)) print_text(c);
+  else view_object(&to, &memory_view, c);
   return STATUS_OK;
 }
 
@@ -322,7 +331,7 @@ int command_memory(const struct command *self, int count, char **words) {
   struct memory c = {.self = self, .wait_ns = 3000000000u, .domain = UINT64_MAX};
   struct operands operands;
   const struct option_spec specs[] = {
-      {"json", 'j', OPTION_FLAG, &c.json, NULL, "one JSON object"},
+      VIEW_SPECS(&c.as, memory_view, "one JSON object"),
       {"domain", 'd', OPTION_COUNT, &c.domain, "N", "only domain N"},
       {"wait", 'w', OPTION_SECONDS, &c.wait_ns, "N",
        "for a domain to answer, at most N seconds (3)"}};

@@ -15,14 +15,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "analysis/json.h"
-#include "analysis/names.h"
 #include "analysis/saturating.h"
 #include "analysis/units.h"
 #include "ask.h"
 #include "options.h"
 #include "retain_answer.h"
-#include "text_table.h"
+#include "shared_views.h"
 
 enum {
   ANSWER_FD = 3,
@@ -30,12 +28,12 @@ enum {
   MOST_ANSWERS = 256 << 20, /* of all */
   SHOWN_HOLDERS = 3,
   LISTED_HOLDERS = 8,       /* as JSON */
-  DEFAULT_TOP = 10,
-  PAGE = 79
+  DEFAULT_TOP = 10
 };
 
 struct answer {
   unsigned slot;
+  char name[EVENTRING_MAX_DOMAIN_NAME + 1]; /* of the domain */
   pid_t child;  /* 0: none */
   char *text;   /* what it wrote */
   size_t size;
@@ -47,7 +45,7 @@ struct answer {
 struct retain {
   const struct command *self;
   /* options */
-  bool json;
+  struct view_choice as;
   uint64_t top, wait_ns, walk_ns, run_ns, domain;
   const char *kind, *name, *prefix;
   /* the answers */
@@ -164,10 +162,11 @@ static int heavier_first(const void *left, const void *right) {
 
 /* Puts the kinds and sites first that the options ask for, and of them only the ways that are
    asked for, so that all that is cut later is of these. */
-static void choose(const struct retain *r, struct retain_answer *a) {
+static void choose(const struct retain *r, unsigned domain, struct retain_answer *a) {
   for (size_t i = 0; i < a->kind_count; i++) {
     struct retain_kind kind = a->kinds[i];
     kind.place = i;
+    kind.domain = domain;
     choose_ways(r, &kind);
     a->kinds[i] = kind;
     if ((r->kind && !strstr(kind.name, r->kind)) || (r->name && !kind.holder_count)) continue;
@@ -181,7 +180,7 @@ static void take_answer(struct retain *r, struct answer *a) {
   r->answer_bytes += a->size;
   if (a->text) a->text = need_resized(a->text, a->size + 1, 1);
   if (a->over) a->valid = retain_answer_take(&a->said, a->text, a->size);
-  choose(r, &a->said);
+  choose(r, a->slot, &a->said);
 }
 
 /* ---- what is shown ----------------------------------------------------------------- */
@@ -195,53 +194,140 @@ static const char *cut_off(uint64_t end) {
   }
 }
 
-static const char *domain_name(struct retain *r, unsigned slot) {
-  static struct eventring_domain_info domain;
-  return eventring_cursor_domain(r->reader.cursor, slot, &domain) == 0 ? domain.name : "?";
+#define ROW(member) VIEW_AT(struct retain_holder, member)
+static const struct view_column holder_columns[] = {
+    {"objects", NULL, VIEW_COUNT, ROW(objects)},
+    {"bytes", NULL, VIEW_BYTES, ROW(bytes)},
+    {"steps", NULL, VIEW_COUNT, ROW(steps)},
+    {"path", NULL, VIEW_PLAIN, ROW(path)},
+    {"shape", NULL, VIEW_PLAIN, ROW(shape)},
+};
+static VIEW(holder_view, holder_columns);
+#undef ROW
+
+static size_t least(size_t a, size_t b) { return a < b ? a : b; }
+
+static void listed_holders(struct view_to *to, const void *kind) {
+  const struct retain_kind *k = kind;
+  for (size_t i = 0; i < least(k->holder_count, LISTED_HOLDERS); i++)
+    view_row(to, &k->holders[i]);
 }
 
-/* ---- text -------------------------------------------------------------------------- */
-
-/* In lines of the page; the first begins at `column`, where the cursor is. */
-static void print_wrapped(const char *text, int column) {
-  size_t width = (size_t)(PAGE - column);
-  for (;;) {
-    size_t n = table_line(text, width);
-    print_foreign(stdout, text, n);
-    text += n;
-    if (!*text) break;
-    printf("\n%*s", column, "");
-  }
-  putchar('\n');
+VIEW_GETTER(more_holders, struct retain_kind) {
+  size_t listed = least(row->holder_count, LISTED_HOLDERS);
+  return view_uint(eva_add(row->more_holders, row->holder_count - listed));
 }
 
-static void print_holder(const struct retain_holder *h) {
-  enum { COLUMN = 27 };
-  char bytes[EVA_FIGURE], objects[EVA_FIGURE];
-  printf("  %11s %11s  ", eva_bytes_text(bytes, h->bytes), eva_count_text(objects, h->objects));
-  print_wrapped(h->shape, COLUMN);
-  if (strcmp(h->shape, h->path) == 0) return;
-  printf("%*s", COLUMN, "as ");
-  print_wrapped(h->path, COLUMN);
-}
-
-static void print_kind(const struct retain_kind *k) {
-  enum { COLUMN = 25 };
-  char bytes[EVA_FIGURE], objects[EVA_FIGURE], more[EVA_FIGURE];
-  size_t shown = k->holder_count < SHOWN_HOLDERS ? k->holder_count : SHOWN_HOLDERS;
-  printf("\n%11s %11s  ", eva_bytes_text(bytes, k->bytes), eva_count_text(objects, k->objects));
-  print_wrapped(k->name, COLUMN);
-  for (size_t i = 0; i < shown; i++) print_holder(&k->holders[i]);
-  uint64_t left = eva_add(k->more_holders, k->holder_count - shown);
-  if (left)
-    printf("%*s and in %s other way%s\n", COLUMN + 1, "", eva_count_text(more, left),
-           left > 1 ? "s" : "");
-}
+#define ROW(member) VIEW_AT(struct retain_kind, member)
+#define KIND_COLUMNS(name_key, count_key)                                       \
+  {"domain", NULL, VIEW_PLAIN, ROW(domain)},                                    \
+  {name_key, NULL, VIEW_PLAIN, ROW(name)},                                      \
+  {count_key, NULL, VIEW_COUNT, ROW(objects)},                                  \
+  {"bytes", NULL, VIEW_BYTES, ROW(bytes)},                                      \
+  {"more_holders", NULL, VIEW_COUNT, .type = VIEW_UINT, .get = more_holders},   \
+  {"holders", .form = VIEW_ROWS, .view = &holder_view, .rows = listed_holders}
+static const struct view_column kind_columns[] = {KIND_COLUMNS("kind", "objects")};
+static const struct view_column site_columns[] = {KIND_COLUMNS("site", "blocks")};
+static VIEW(kind_view, kind_columns);
+static VIEW(site_view, site_columns);
+#undef ROW
 
 static size_t count_chosen(const struct answer *a, bool sites) {
   size_t n = 0;
   for (size_t i = 0; i < a->said.chosen; i++) n += a->said.kinds[i].is_site == sites;
   return n;
+}
+
+VIEW_GETTER(chosen, struct answer) { return view_uint(count_chosen(row, column->argument)); }
+VIEW_GETTER(why_cut_off, struct answer) { return view_text(cut_off(row->said.end)); }
+
+#define ROW(member) VIEW_AT(struct answer, member)
+#define VALID VIEW_IF(struct answer, valid), .flags = VIEW_PART
+static const struct view_column domain_columns[] = {
+    {"domain", NULL, VIEW_PLAIN, ROW(slot)},
+    {"name", NULL, VIEW_PLAIN, ROW(name)},
+    {"answered", NULL, VIEW_PLAIN, ROW(valid)},
+    {"objects", NULL, VIEW_COUNT, ROW(said.objects), VALID},
+    {"bytes", NULL, VIEW_BYTES, ROW(said.bytes), VALID},
+    {"walk_ns", NULL, VIEW_NS, ROW(said.walk_ns), VALID},
+    {"fork_ns", NULL, VIEW_NS, ROW(said.fork_ns), VALID},
+    {"cut_off", NULL, VIEW_PLAIN, VIEW_GET(TEXT, why_cut_off), VALID,
+     .help = "why the walk did not see everything"},
+    {"kinds", NULL, VIEW_COUNT, VIEW_GET(UINT, chosen), VALID, .argument = false},
+    {"sites", NULL, VIEW_COUNT, VIEW_GET(UINT, chosen), VALID, .argument = true},
+    {"cut_kinds", NULL, VIEW_COUNT, ROW(said.cut_kinds), VALID},
+    {"cut_ways", NULL, VIEW_COUNT, ROW(said.cut_ways), VALID},
+    {"in_no_way", NULL, VIEW_COUNT, ROW(said.in_no_way), VALID},
+    {"in_no_kind", NULL, VIEW_COUNT, ROW(said.in_no_kind), VALID},
+};
+static VIEW(domain_view, domain_columns);
+#undef ROW
+
+static void all_domains(struct view_to *to, const void *retain) {
+  const struct retain *r = retain;
+  for (size_t i = 0; i < r->answer_count; i++) view_row(to, &r->answers[i]);
+}
+
+static void put_kinds(struct view_to *to, const struct retain *r, bool sites) {
+  for (size_t n = 0; n < r->answer_count; n++) {
+    const struct retain_answer *a = &r->answers[n].said;
+    uint64_t shown = 0;
+    for (size_t i = 0; i < a->chosen && shown < r->top; i++) {
+      if (a->kinds[i].is_site != sites) continue;
+      view_row(to, &a->kinds[i]);
+      shown++;
+    }
+  }
+}
+
+static void all_kinds(struct view_to *to, const void *retain) { put_kinds(to, retain, false); }
+static void all_sites(struct view_to *to, const void *retain) { put_kinds(to, retain, true); }
+
+VIEW_GETTER(sum, struct retain) {
+  uint64_t sum = 0;
+  for (size_t i = 0; i < row->answer_count; i++)
+    sum += column->argument ? row->answers[i].said.bytes : row->answers[i].said.objects;
+  return view_uint(sum);
+}
+
+static const struct view_column total_columns[] = {
+    {"objects", NULL, VIEW_COUNT, VIEW_GET(UINT, sum), .argument = 0},
+    {"bytes", NULL, VIEW_BYTES, VIEW_GET(UINT, sum), .argument = 1},
+};
+static VIEW(total_view, total_columns);
+
+static const struct view_column columns[] = {
+    {.form = VIEW_INCLUDE, .offset = offsetof(struct retain, info), .view = &head_view},
+    {"total", .form = VIEW_OBJECT, .view = &total_view},
+    {"domains", .form = VIEW_ROWS, .view = &domain_view, .rows = all_domains},
+    {"rows", .form = VIEW_ROWS, .view = &kind_view, .rows = all_kinds, .flags = VIEW_MAIN},
+    {"sites", .form = VIEW_ROWS, .view = &site_view, .rows = all_sites},
+};
+static VIEW(retain_view, columns);
+
+/* ---- text -------------------------------------------------------------------------- */
+
+static void print_holder(const struct retain_holder *h) {
+  enum { COLUMN = 27 };
+  char bytes[EVA_FIGURE], objects[EVA_FIGURE];
+  printf("  %11s %11s  ", eva_bytes_text(bytes, h->bytes), eva_count_text(objects, h->objects));
+  table_wrapped(stdout, h->shape, COLUMN, COLUMN);
+  if (strcmp(h->shape, h->path) == 0) return;
+  printf("%*s", COLUMN, "as ");
+  table_wrapped(stdout, h->path, COLUMN, COLUMN);
+}
+
+static void print_kind(const struct retain_kind *k) {
+  enum { COLUMN = 25 };
+  char bytes[EVA_FIGURE], objects[EVA_FIGURE], more[EVA_FIGURE];
+  size_t shown = least(k->holder_count, SHOWN_HOLDERS);
+  printf("\n%11s %11s  ", eva_bytes_text(bytes, k->bytes), eva_count_text(objects, k->objects));
+  table_wrapped(stdout, k->name, COLUMN, COLUMN);
+  for (size_t i = 0; i < shown; i++) print_holder(&k->holders[i]);
+  uint64_t left = eva_add(k->more_holders, k->holder_count - shown);
+  if (left)
+    printf("%*s and in %s other way%s\n", COLUMN + 1, "", eva_count_text(more, left),
+           left > 1 ? "s" : "");
 }
 
 static void print_list(const struct retain *r, const struct answer *a, bool sites) {
@@ -274,10 +360,10 @@ static void print_cut(const struct retain_answer *a) {
            eva_count_text(objects, a->in_no_kind));
 }
 
-static void print_answer(struct retain *r, const struct answer *a) {
+static void print_answer(const struct retain *r, const struct answer *a) {
   char objects[EVA_FIGURE], bytes[EVA_FIGURE], walk[EVA_FIGURE], forked[EVA_FIGURE];
   printf("\nDomain %u ", a->slot);
-  print_foreign_text(stdout, domain_name(r, a->slot));
+  print_foreign_text(stdout, a->name);
   if (!a->valid) {
     puts(a->over ? ": its answer is not valid"
                  : a->child ? ": its child has not finished" : ": no answer");
@@ -293,105 +379,11 @@ static void print_answer(struct retain *r, const struct answer *a) {
   if (!a->said.chosen) puts("nothing of what is asked for");
 }
 
-static void print_text(struct retain *r) {
+static void print_text(const struct retain *r) {
   char process[PROCESS_TEXT];
   print_foreign_text(stdout, r->info.program);
   printf(", process %s\n", process_text(process, &r->info));
   for (size_t i = 0; i < r->answer_count; i++) print_answer(r, &r->answers[i]);
-}
-
-/* ---- JSON -------------------------------------------------------------------------- */
-
-static void put_holder(struct eva_json *json, const struct retain_holder *h) {
-  eva_json_open_object(json);
-  eva_json_uint_at(json, "objects", h->objects);
-  eva_json_uint_at(json, "bytes", h->bytes);
-  eva_json_uint_at(json, "steps", h->steps);
-  eva_json_string_at(json, "path", h->path);
-  eva_json_string_at(json, "shape", h->shape);
-  eva_json_close_object(json);
-}
-
-static void put_one_kind(const struct answer *a, const struct retain_kind *k,
-                         struct eva_json *json) {
-  const size_t listed = k->holder_count < LISTED_HOLDERS ? k->holder_count : LISTED_HOLDERS;
-  eva_json_open_object(json);
-  eva_json_uint_at(json, "domain", a->slot);
-  eva_json_string_at(json, k->is_site ? "site" : "kind", k->name);
-  eva_json_uint_at(json, k->is_site ? "blocks" : "objects", k->objects);
-  eva_json_uint_at(json, "bytes", k->bytes);
-  eva_json_uint_at(json, "more_holders", eva_add(k->more_holders, k->holder_count - listed));
-  eva_json_key(json, "holders");
-  eva_json_open_array(json);
-  for (size_t h = 0; h < listed; h++) put_holder(json, &k->holders[h]);
-  eva_json_close_array(json);
-  eva_json_close_object(json);
-}
-
-static void put_kinds(const struct retain *r, const struct answer *a, bool sites,
-                      struct eva_json *json) {
-  uint64_t shown = 0;
-  for (size_t i = 0; i < a->said.chosen && shown < r->top; i++) {
-    if (a->said.kinds[i].is_site != sites) continue;
-    put_one_kind(a, &a->said.kinds[i], json);
-    shown++;
-  }
-}
-
-static void put_domain(struct retain *r, const struct answer *a, struct eva_json *json) {
-  eva_json_open_object(json);
-  eva_json_uint_at(json, "domain", a->slot);
-  eva_json_string_at(json, "name", domain_name(r, a->slot));
-  eva_json_bool_at(json, "answered", a->valid);
-  if (a->valid) {
-    eva_json_uint_at(json, "objects", a->said.objects);
-    eva_json_uint_at(json, "bytes", a->said.bytes);
-    eva_json_uint_at(json, "walk_ns", a->said.walk_ns);
-    eva_json_uint_at(json, "fork_ns", a->said.fork_ns);
-    eva_json_key(json, "cut_off");
-    if (cut_off(a->said.end)) eva_json_string(json, cut_off(a->said.end));
-    else eva_json_null(json);
-    eva_json_uint_at(json, "kinds", count_chosen(a, false));
-    eva_json_uint_at(json, "sites", count_chosen(a, true));
-    eva_json_uint_at(json, "cut_kinds", a->said.cut_kinds);
-    eva_json_uint_at(json, "cut_ways", a->said.cut_ways);
-    eva_json_uint_at(json, "in_no_way", a->said.in_no_way);
-    eva_json_uint_at(json, "in_no_kind", a->said.in_no_kind);
-  }
-  eva_json_close_object(json);
-}
-
-static void print_json(struct retain *r) {
-  struct eva_json json;
-  uint64_t objects = 0, bytes = 0;
-  for (size_t i = 0; i < r->answer_count; i++) {
-    objects += r->answers[i].said.objects;
-    bytes += r->answers[i].said.bytes;
-  }
-  eva_json_start(&json, stdout);
-  eva_json_open_object(&json);
-  eva_json_uint_at(&json, "version", 1);
-  eva_json_string_at(&json, "program", r->info.program);
-  put_process(&json, &r->info);
-  eva_json_key(&json, "total");
-  eva_json_open_object(&json);
-  eva_json_uint_at(&json, "objects", objects);
-  eva_json_uint_at(&json, "bytes", bytes);
-  eva_json_close_object(&json);
-  eva_json_key(&json, "domains");
-  eva_json_open_array(&json);
-  for (size_t i = 0; i < r->answer_count; i++) put_domain(r, &r->answers[i], &json);
-  eva_json_close_array(&json);
-  eva_json_key(&json, "rows");
-  eva_json_open_array(&json);
-  for (size_t i = 0; i < r->answer_count; i++) put_kinds(r, &r->answers[i], false, &json);
-  eva_json_close_array(&json);
-  eva_json_key(&json, "sites");
-  eva_json_open_array(&json);
-  for (size_t i = 0; i < r->answer_count; i++) put_kinds(r, &r->answers[i], true, &json);
-  eva_json_close_array(&json);
-  eva_json_close_object(&json);
-  eva_json_line(&json);
 }
 
 /* ---- the command ------------------------------------------------------------------- */
@@ -405,6 +397,9 @@ static void collect(struct retain *r) {
     *a = (struct answer){.slot = slot, .child = r->ask.answers[slot] <= INT32_MAX
                                                     ? (pid_t)r->ask.answers[slot]
                                                     : 0};
+    struct eventring_domain_info domain;
+    bool known = eventring_cursor_domain(r->reader.cursor, slot, &domain) == 0;
+    snprintf(a->name, sizeof a->name, "%s", known ? domain.name : "?");
     await_answer(r, a, end);
     take_answer(r, a);
   }
@@ -417,7 +412,9 @@ static int report(struct retain *r) {
     valid += r->answers[i].valid;
     over += r->answers[i].over;
   }
-  (r->json ? print_json : print_text)(r);
+  struct view_to to = {.out = stdout, .as = r->as};
+  if (view_wants_text(&r->as)) print_text(r);
+  else view_object(&to, &retain_view, r);
   fflush(stdout); /* a PROGRAM goes on for long */
   if (valid == r->answer_count && valid > 0) return STATUS_OK;
   if (over > valid) complain("the answer of %s is not valid", valid > 0 ? "a domain" : "the process");
@@ -458,7 +455,7 @@ int command_retain(const struct command *self, int count, char **words) {
                      .prefix = "SAROS_EVENTRING"};
   struct operands operands;
   const struct option_spec specs[] = {
-      {"json", 'j', OPTION_FLAG, &r.json, NULL, "one JSON object"},
+      VIEW_SPECS(&r.as, retain_view, "one JSON object"),
       {"top", 't', OPTION_COUNT, &r.top, "N", "the N largest kinds, and sites (10)"},
       {"kind", 'k', OPTION_TEXT, &r.kind, "TEXT", "kinds, and sites, whose name contains TEXT"},
       {"name", 'n', OPTION_TEXT, &r.name, "TEXT", "what is held by a path that contains TEXT"},

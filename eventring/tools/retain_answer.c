@@ -71,7 +71,6 @@ static bool take_kind(struct lines *l, char **f, size_t n, bool is_site) {
   a->kinds[a->kind_count++] = (struct retain_kind){
       .is_site = is_site, .objects = numbers[0], .bytes = numbers[1],
       .more_holders = numbers[2], .name = f[4]};
-  a->site_count += is_site;
   return true;
 }
 

@@ -29,15 +29,17 @@ struct retain_kind { /* of objects; or a site, of blocks that were sampled */
   const char *name;
   struct retain_holder *holders;
   size_t holder_count, room;
-  uint64_t weight; /* for those who ask: by what it is ordered, and where it stood before */
-  size_t place;
+  /* for those who ask: */
+  uint64_t weight; /* by what it is ordered */
+  size_t place;    /* where it stood before */
+  unsigned domain;
 };
 
 struct retain_answer {
   uint64_t objects, bytes, end, walk_ns, fork_ns;
   struct retain_kind *kinds; /* and behind them the sites */
-  size_t kind_count, site_count, kind_room; /* kind_count: both */
-  size_t holder_count;                      /* of all */
+  size_t kind_count, kind_room; /* kind_count: both */
+  size_t holder_count;          /* of all */
   size_t chosen; /* for those who ask: kinds and sites that they want, the first ones */
   /* What it does not have: kinds and sites, ways, and objects of which no way, or
      no kind, is known. */

@@ -70,6 +70,14 @@ static bool is_zero(const struct view_value *value) {
   return value->type == VIEW_TEXT ? !value->is.text[0] : !value->is.u;
 }
 
+/* Do the flags say that it is none? */
+static bool is_no_value(const struct view_value *value, unsigned flags) {
+  bool negative = value->type == VIEW_INT && value->is.i < 0;
+  bool greatest = value->type == VIEW_UINT && value->is.u == UINT64_MAX;
+  return (negative && flags & VIEW_NOT_NEGATIVE) || (greatest && flags & VIEW_NO_MAX) ||
+         (is_zero(value) && flags & VIEW_NO_0);
+}
+
 static bool is_there(const struct view_column *c, const char *row) {
   return (!c->known || *(const bool *)(row + c->known - 1)) && (!c->has || c->has(row));
 }
@@ -79,10 +87,7 @@ static struct view_value value_of(struct view_to *to, const struct view_column *
   if (!is_there(c, row)) return view_none();
   struct view_value value =
       c->get ? c->get(to, row, c) : stored(c->type, (const char *)row + c->offset);
-  bool negative = value.type == VIEW_INT && value.is.i < 0;
-  if ((negative && c->flags & VIEW_NOT_NEGATIVE) || (is_zero(&value) && c->flags & VIEW_NO_0))
-    return view_none();
-  if (value.type == VIEW_NONE) return value;
+  if (value.type == VIEW_NONE || is_no_value(&value, c->flags)) return view_none();
   return named(to, c->form, value);
 }
 
@@ -359,7 +364,7 @@ static const char *type_name(const struct view_column *c) {
 static bool may_be_null(const struct view_column *c) {
   bool has_condition = (c->known || c->has) && !(c->flags & VIEW_PART);
   return !(c->flags & VIEW_MAYBE) &&
-         (c->get || has_condition || c->flags & (VIEW_NO_0 | VIEW_NOT_NEGATIVE));
+         (c->get || has_condition || c->flags & (VIEW_NO_0 | VIEW_NOT_NEGATIVE | VIEW_NO_MAX));
 }
 
 static void put_type(struct eva_json *json, const struct view_column *c) {

@@ -69,6 +69,7 @@ enum { /* flags of a column */
   VIEW_NO_0 = 2,     /* 0 is no value */
   VIEW_DASH_0 = 4,   /* 0 is "-" in text */
   VIEW_NOT_NEGATIVE = 8, /* a negative number is no value */
+  VIEW_NO_MAX = 128, /* UINT64_MAX is no value */
   VIEW_POINTER = 16, /* of INCLUDE and OBJECT: the row has a pointer to it */
   VIEW_MAIN = 32     /* the rows that --csv prints */
 };

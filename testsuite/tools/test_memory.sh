@@ -76,6 +76,10 @@ within "recording" "$(row live.json recording)" 65536 20000000
 within "program and libraries" "$(row live.json 'program and libraries')" 500000 200000000
 is "in the heap of the C library" '"malloc"' "$(row live.json messages null in)"
 
+"$EVENTRING" memory --json-schema >memory.schema || fail "memory --json-schema: $?"
+is "by its schema" "" "$(python3 "$TESTSUITE/tools/_schema.py" memory.schema live.json)"
+memory --csv "$pid" >live.csv || fail "memory --csv: $?"
+has "rows" '"live heap"' "$(cat live.csv)"
 memory "$pid" >live.txt || fail "memory as text: $?"
 has "text" "live heap" "$(cat live.txt)"
 has "sum" "resident, as the kernel counts" "$(cat live.txt)"
