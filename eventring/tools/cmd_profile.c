@@ -79,7 +79,7 @@ static int check_words(const struct command *self, struct profile_options *o) {
   if (status >= 0) return status;
   if (view->domain != UINT64_MAX && view->domain > INT32_MAX)
     return usage_error(self, "--domain: 0 to %d", EVENTRING_MAX_DOMAINS - 1);
-  if (view->tree && (view->callers || view->json || view->by != EVA_BY_FUNCTION))
+  if (view->tree && (view->callers || !view_wants_text(&view->as) || view->by != EVA_BY_FUNCTION))
     return usage_error(self, "--tree is alone");
   if (view->callers && view->by != EVA_BY_FUNCTION)
     return usage_error(self, "both --callers and --by");
@@ -87,7 +87,7 @@ static int check_words(const struct command *self, struct profile_options *o) {
   if (o->graph) o->to = "dot";
   if (o->to && !format_of_profiles(o->to))
     return usage_error(self, "`--to %s': must be one of %s", o->to, formats_of_profiles());
-  if (o->to && (view->tree || view->json || view->callers))
+  if (o->to && (view->tree || !view_wants_text(&view->as) || view->callers))
     return usage_error(self, "one of --to, --json, --tree, --callers");
   if (o->output && !o->to) return usage_error(self, "-o goes with --to or --graph");
   return -1;
@@ -110,7 +110,7 @@ static int read_words(const struct command *self, int count, char **words,
       {"to", 0, OPTION_TEXT, &o->to, "FORMAT",
        "folded, speedscope, pprof, callgrind or dot: for other tools"},
       {"output", 'o', OPTION_TEXT, &o->output, "FILE", "with --to: to FILE, which must not exist"},
-      {"json", 'j', OPTION_FLAG, &o->view.json, NULL, "one JSON object"},
+      VIEW_SPECS(&o->view.as, profile_answer_view, "one JSON object"),
       {"hz", 0, OPTION_COUNT, &o->sample.hz, "N",
        "take N samples a second (1000) from outside, instead of calls"},
       {"seconds", 's', OPTION_SECONDS, &o->sample.seconds_ns, "N",

@@ -32,7 +32,7 @@ struct request {
 };
 
 /* All that is shown goes through here. */
-struct view {
+struct showing {
   const struct request *request;
   struct remote_host host;
   struct remote_functions functions;
@@ -58,7 +58,7 @@ static void print_variable(void *closure, const struct remote_variable *variable
   printf(" = %s\n", variable->text); /* printable ASCII */
 }
 
-static void print_frame(struct view *view, const struct remote_frame *frame) {
+static void print_frame(struct showing *view, const struct remote_frame *frame) {
   const struct remote_function *f = frame->function;
   printf("    ");
   print_foreign_text(stdout, remote_function_name(f));
@@ -84,7 +84,7 @@ static void variable_json(void *closure, const struct remote_variable *variable)
   eva_json_close_object(json);
 }
 
-static void frame_json(struct view *view, const struct remote_frame *frame) {
+static void frame_json(struct showing *view, const struct remote_frame *frame) {
   struct eva_json *json = &view->json;
   const struct remote_function *f = frame->function;
   eva_json_open_object(json);
@@ -107,7 +107,7 @@ static void frame_json(struct view *view, const struct remote_frame *frame) {
   eva_json_close_object(json);
 }
 
-static void show_frames(struct view *view) {
+static void show_frames(struct showing *view) {
   const struct remote_stack *stack = &view->stack;
   if (view->request->json) {
     eva_json_bool_at(&view->json, "moving", stack->moving);
@@ -130,7 +130,7 @@ static void show_frames(struct view *view) {
 /* ---- Domains ------------------------------------------------------------- */
 
 /* "in C function string.find", "receiving from channel 3". */
-static void state_text(const struct view *view, const struct remote_domain *about,
+static void state_text(const struct showing *view, const struct remote_domain *about,
                        enum remote_result result, char *text, size_t room) {
   const struct remote_stack *stack = &view->stack;
   const struct remote_frame *top = stack->count > 0 && !stack->moving ? &stack->frames[0] : NULL;
@@ -147,7 +147,7 @@ static void state_text(const struct view *view, const struct remote_domain *abou
     snprintf(text, room, "running");
 }
 
-static void domain_head(struct view *view, const struct remote_domain *about, const char *state,
+static void domain_head(struct showing *view, const struct remote_domain *about, const char *state,
                         const struct remote_task *task) {
   if (!view->request->json) {
     printf("domain %" PRIu32 " ", about->id);
@@ -170,7 +170,7 @@ static void domain_head(struct view *view, const struct remote_domain *about, co
 }
 
 /* Reads it again while parts of it are missing, for some milliseconds. */
-static enum remote_result read_stack(struct view *view, struct remote_reader *reader,
+static enum remote_result read_stack(struct showing *view, struct remote_reader *reader,
                                      struct remote_domain *about) {
   uint64_t end = now_ns() + (uint64_t)TRIES_MS * 1000000;
   enum remote_result result = REMOTE_TORN;
@@ -184,7 +184,7 @@ static enum remote_result read_stack(struct view *view, struct remote_reader *re
   return result;
 }
 
-static void show_coroutine(struct view *view, const struct remote_domain *about, uint64_t thread) {
+static void show_coroutine(struct showing *view, const struct remote_domain *about, uint64_t thread) {
   view->coroutines++;
   if (view->request->json) {
     char text[32];
@@ -201,7 +201,7 @@ static void show_coroutine(struct view *view, const struct remote_domain *about,
   show_frames(view);
 }
 
-static void show_coroutines(struct view *view, struct remote_reader *reader,
+static void show_coroutines(struct showing *view, struct remote_reader *reader,
                             const struct remote_domain *about) {
   struct remote_search search;
   remote_search(&view->host, about->address,
@@ -215,7 +215,7 @@ static void show_coroutines(struct view *view, struct remote_reader *reader,
   free(search.threads);
 }
 
-static void show_domain(struct view *view, uint64_t domain) {
+static void show_domain(struct showing *view, uint64_t domain) {
   struct remote_domain about;
   char state[REMOTE_NAME + 64];
   if (!remote_domain_read(&view->host, domain, &about)) return;
@@ -243,7 +243,7 @@ static int by_number(const void *a, const void *b) {
   return (x->id > y->id) - (x->id < y->id);
 }
 
-static void show_domains(struct view *view) {
+static void show_domains(struct showing *view) {
   static uint64_t domains[REMOTE_DOMAINS];
   static struct remote_domain sorted[REMOTE_DOMAINS];
   size_t count = remote_domains(&view->host, domains, REMOTE_DOMAINS), n = 0;
@@ -253,7 +253,7 @@ static void show_domains(struct view *view) {
   for (size_t i = 0; i < n; i++) show_domain(view, sorted[i].address);
 }
 
-static void finish_json(struct view *view) {
+static void finish_json(struct showing *view) {
   struct eva_json *json = &view->json;
   eva_json_close_array(json);
   eva_json_key(json, "loss");
@@ -271,7 +271,7 @@ static void finish_json(struct view *view) {
   eva_json_line(json);
 }
 
-static void finish_text(const struct view *view) {
+static void finish_text(const struct showing *view) {
   if (!view->cut) return;
   char figure[EVA_FIGURE];
   printf("The search for coroutines ended after %d ms and %s (--coroutines searches all).\n",
@@ -279,7 +279,7 @@ static void finish_text(const struct view *view) {
 }
 
 static int show_process(pid_t pid, const struct request *request) {
-  static struct view view;
+  static struct showing view;
   view.request = request;
   if (!remote_host_open(&view.host, pid)) {
     if (view.host.forbidden)

@@ -9,16 +9,11 @@
 
 enum { TREE_SHARE = 100 };
 
-static void function_text(char *text, size_t room, const struct eventring_calls_function *f) {
-  if (f->line) snprintf(text, room, "%s %s:%u", f->name, f->source, f->line);
-  else snprintf(text, room, "%s%s%s", f->name, f->source[0] ? " " : "", f->source);
-}
-
 static void print_node(const struct eventring_profile *p, uint32_t node, unsigned depth,
                        uint64_t total) {
   char text[512], share[EVA_FIGURE], count[EVA_FIGURE], time[EVA_FIGURE];
   const struct eventring_profile_node *n = &p->nodes[node];
-  function_text(text, sizeof text, &p->functions[n->function]);
+  profile_function_text(text, sizeof text, &p->functions[n->function]);
   printf("%8s %10s %12s  %*s", eva_percent_text(share, n->inclusive, total),
          eva_duration_text(time, n->inclusive), eva_count_text(count, n->count),
          (int)(depth < 20 ? depth : 20), "");

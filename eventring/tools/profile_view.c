@@ -8,287 +8,290 @@
 #include <string.h>
 
 #include "analysis/call_sum.h"
-#include "analysis/json.h"
 #include "analysis/units.h"
-#include "text_table.h"
 
-enum { NAME_WIDTH = 32 };
+/* Rows of one domain, or of all that are asked for, summed: stacks of several are one. */
+struct part {
+  struct time_profile profile;
+  const struct profile_view *asked;
+  const struct eventring_profile *domain; /* NULL: all */
+  struct eventring_profiles sum;
+  struct eva_call_rows rows;
+};
 
-/* ---- Rows ------------------------------------------------------------------------------- */
-
-/* Of the domains that are asked for, summed; stacks of several domains are one. */
-static void make_rows(struct eva_call_rows *rows, struct eventring_profiles *sum,
-                      const struct eventring_profiles *profiles,
-                      const struct profile_view *view) {
-  int domain = view->domain == UINT64_MAX ? -1 : (int)view->domain;
-  if (eva_call_sum(sum, profiles, domain) != EVENTRING_OK) no_memory();
-  int status = view->callers ? eva_call_rows_callers(rows, sum, view->callers, -1)
-                             : eva_call_rows_make(rows, sum, view->by, -1);
+static void part_open(struct part *p, const struct time_profile *profile,
+                      const struct profile_view *asked, struct eventring_profile *domain) {
+  const struct eventring_profiles one = {.count = 1, .list = domain};
+  int slot = asked->domain == UINT64_MAX ? -1 : (int)asked->domain;
+  *p = (struct part){.profile = *profile, .asked = asked, .domain = domain};
+  if (eva_call_sum(&p->sum, domain ? &one : &profile->profiles, slot) != EVENTRING_OK) no_memory();
+  int status = asked->callers ? eva_call_rows_callers(&p->rows, &p->sum, asked->callers, -1)
+                              : eva_call_rows_make(&p->rows, &p->sum, asked->by, -1);
   if (status != EVENTRING_OK) no_memory();
 }
 
-static size_t shown(const struct eva_call_rows *rows, const struct profile_view *view) {
-  return view->top && view->top < rows->count ? (size_t)view->top : rows->count;
+static void part_close(struct part *p) {
+  eva_call_rows_free(&p->rows);
+  eventring_profiles_free(&p->sum);
+}
+
+static bool is_asked_for(const struct profile_view *asked, const struct eventring_profile *p) {
+  return asked->domain == UINT64_MAX || p->slot == asked->domain;
+}
+
+/* ---- Rows ------------------------------------------------------------------------------- */
+
+const char *profile_function_text(char *text, size_t room,
+                                  const struct eventring_calls_function *f) {
+  if (f->line) snprintf(text, room, "%s %s:%u", f->name, f->source, f->line);
+  else snprintf(text, room, "%s%s%s", f->name, f->source[0] ? " " : "", f->source);
+  return text;
+}
+
+static bool has_durations(const void *row) { return ((const struct eva_call_row *)row)->most > 0; }
+
+VIEW_GETTER(what, struct eva_call_row) {
+  if (row->stack) return view_text(row->stack);
+  return view_text(profile_function_text(to->room, sizeof to->room, row->function));
 }
 
 /* Of samples: how many have the function on their stack. */
-static uint64_t count_of(const struct time_profile *profile, const struct eva_call_row *row) {
-  return profile->sampled ? row->inclusive / profile->period_ns : row->count;
+VIEW_GETTER(count, struct eva_call_row) {
+  const struct time_profile *profile = &((const struct part *)to->context)->profile;
+  return view_uint(profile->sampled ? row->inclusive / profile->period_ns : row->count);
 }
+
+/* A figure of calls alone (the argument is 0), or of samples alone. */
+static bool is_of(const struct view_to *to, bool sampled) {
+  return ((const struct part *)to->context)->profile.sampled == sampled;
+}
+
+VIEW_GETTER(count_of_kind, struct eva_call_row) {
+  return is_of(to, column->argument) ? count_of(to, row, column) : view_none();
+}
+
+VIEW_GETTER(of_calls, char) {
+  return is_of(to, false) ? view_uint(*(const uint64_t *)(row + column->offset)) : view_none();
+}
+
+VIEW_GETTER(time_text, char) {
+  const struct part *p = to->context;
+  uint64_t ns = *(const uint64_t *)(row + column->offset);
+  return view_text(p->profile.sampled ? eva_percent_text(to->room, ns, p->rows.total)
+                                       : eva_duration_text(to->room, ns));
+}
+
+VIEW_GETTER(share, struct eva_call_row) {
+  if (is_of(to, true)) return view_none();
+  const struct part *p = to->context;
+  return view_text(eva_percent_text(to->room, row->exclusive, p->rows.total));
+}
+
+VIEW_GETTER(quantile, struct eva_call_row) {
+  const struct part *p = to->context;
+  return view_uint(eva_call_quantile(&p->rows, row, column->argument / 100.0));
+}
+
+VIEW_GETTER(domain, struct eva_call_row) {
+  const struct eventring_profile *of = ((const struct part *)to->context)->domain;
+  if (!of) return view_none();
+  return column->type == VIEW_TEXT ? view_text(of->domain) : view_uint(of->slot);
+}
+
+#define ROW(member) VIEW_AT(struct eventring_calls_function, member)
+static const struct view_column function_columns[] = {
+    {"name", NULL, VIEW_PLAIN, ROW(name)},
+    {"source", NULL, VIEW_PLAIN, ROW(source)},
+    {"line", NULL, VIEW_PLAIN, ROW(line)},
+};
+static VIEW(function_view, function_columns);
+#undef ROW
+
+#define ROW(member) VIEW_AT(struct eva_call_row, member)
+#define ROW_GET(value_type, function, member) \
+  .type = VIEW_##value_type, .get = function, .offset = offsetof(struct eva_call_row, member)
+#define TIMED .has = has_durations, .flags = VIEW_MAYBE
+static const struct view_column row_columns[] = {
+    {"domain", NULL, VIEW_PLAIN, VIEW_GET(U32, domain), .flags = VIEW_MAYBE,
+     .help = "--per-domain"},
+    {"domain_name", NULL, VIEW_PLAIN, VIEW_GET(TEXT, domain), .flags = VIEW_MAYBE},
+    {NULL, "<function", VIEW_PLAIN, VIEW_GET(TEXT, what), .flags = VIEW_END},
+    {.form = VIEW_INCLUDE, .offset = offsetof(struct eva_call_row, function),
+     .flags = VIEW_POINTER, .view = &function_view},
+    {"stack", NULL, VIEW_PLAIN, ROW(stack), .flags = VIEW_MAYBE | VIEW_NO_0,
+     .help = "--by stack"},
+    {"count", NULL, VIEW_COUNT, .type = VIEW_UINT, .get = count,
+     .help = "calls, or samples that have it on their stack"},
+    {NULL, "?calls", VIEW_COUNT, VIEW_GET(UINT, count_of_kind), .argument = false},
+    {NULL, "?samples", VIEW_PLAIN, VIEW_GET(UINT, count_of_kind), .argument = true},
+    {"inclusive_ns", NULL, VIEW_NS, ROW(inclusive)},
+    {NULL, "inclusive", VIEW_PLAIN, ROW_GET(TEXT, time_text, inclusive)},
+    {"exclusive_ns", NULL, VIEW_NS, ROW(exclusive)},
+    {NULL, "own", VIEW_PLAIN, ROW_GET(TEXT, time_text, exclusive)},
+    {NULL, "?share", VIEW_PLAIN, VIEW_GET(TEXT, share)},
+    {"suspended_ns", NULL, VIEW_NS, ROW_GET(UINT, of_calls, suspended), .flags = VIEW_MAYBE},
+    {"began_before", NULL, VIEW_COUNT, ROW_GET(UINT, of_calls, open), .flags = VIEW_MAYBE,
+     .help = "calls that had begun before"},
+    {"min_ns", NULL, VIEW_NS, ROW(least), TIMED},
+    {"p50_ns", "|?p50", VIEW_NS, VIEW_GET(UINT, quantile), TIMED, .argument = 50},
+    {"p90_ns", "?p90", VIEW_NS, VIEW_GET(UINT, quantile), TIMED, .argument = 90},
+    {"p99_ns", "?p99", VIEW_NS, VIEW_GET(UINT, quantile), TIMED, .argument = 99},
+    {"max_ns", "?max", VIEW_NS, ROW(most), TIMED},
+};
+static VIEW(row_view, row_columns);
+#undef ROW
+
+static void part_rows(struct view_to *to, const void *part) {
+  const struct part *p = part;
+  to->context = p;
+  for (size_t i = 0; i < p->rows.count && (!p->asked->top || i < p->asked->top); i++)
+    view_row(to, &p->rows.list[i]);
+}
+
+/* Calls `visit` with a part for each domain that is asked for. */
+static void each_domain(const struct part *all, void *context,
+                        void (*visit)(void *context, struct part *part)) {
+  const struct eventring_profiles *profiles = &all->profile.profiles;
+  struct part part;
+  for (size_t i = 0; i < profiles->count; i++) {
+    if (!is_asked_for(all->asked, &profiles->list[i])) continue;
+    part_open(&part, &all->profile, all->asked, &profiles->list[i]);
+    visit(context, &part);
+    part_close(&part);
+  }
+}
+
+static void hand_out_domain(void *to, struct part *part) { part_rows(to, part); }
+
+static void all_rows(struct view_to *to, const void *all) {
+  const struct part *p = all;
+  if (p->asked->per_domain) each_domain(p, to, hand_out_domain);
+  else part_rows(to, p);
+}
+
+/* ---- The answer ------------------------------------------------------------------------- */
+
+static bool is_sampled(const void *part) { return ((const struct part *)part)->profile.sampled; }
+static bool is_exact(const void *part) { return !is_sampled(part); }
+
+VIEW_GETTER(source, struct part) { return view_text(is_sampled(row) ? "samples" : "calls"); }
+VIEW_GETTER(by, struct part) {
+  static const char *const names[] = {"function", "line", "stack"};
+  return view_text(row->asked->callers ? "caller" : names[row->asked->by]);
+}
+VIEW_GETTER(clock_name, struct part) {
+  return view_text(row->sum.list->flags & EVENTRING_PROFILE_CPU ? "cpu" : "wall");
+}
+VIEW_GETTER(stacks, struct part) { return view_uint(row->profile.samples - row->profile.late); }
+
+#define ROW(member) VIEW_AT(struct eventring_profile, member)
+static const struct view_column window_columns[] = {
+    {"start_ns", NULL, VIEW_MOMENT, ROW(start_ns)},
+    {"end_ns", NULL, VIEW_MOMENT, ROW(written_ns)},
+};
+static VIEW(window_view, window_columns);
+#undef ROW
+
+#define ROW(member) VIEW_AT(struct part, member)
+#define EXACT .has = is_exact, .flags = VIEW_MAYBE
+#define SAMPLED .has = is_sampled, .flags = VIEW_MAYBE
+static const struct view_column loss_columns[] = {
+    {"calls", NULL, VIEW_COUNT, ROW(rows.lost_calls), EXACT, .help = "that have no row"},
+    {"ns", NULL, VIEW_NS, ROW(rows.lost_ns), EXACT},
+    {"damaged_profiles", NULL, VIEW_COUNT, ROW(profile.profiles.damaged), EXACT},
+    {"torn", NULL, VIEW_COUNT, ROW(profile.torn), SAMPLED},
+    {"moving", NULL, VIEW_COUNT, ROW(profile.moving), SAMPLED},
+    {"late", NULL, VIEW_COUNT, ROW(profile.late), SAMPLED},
+};
+static VIEW(loss_view, loss_columns);
+
+static const struct view_column total_columns[] = {
+    {"ns", NULL, VIEW_NS, ROW(rows.total)},
+    {"domains", NULL, VIEW_COUNT, ROW(profile.profiles.count)},
+    {"clock", NULL, VIEW_PLAIN, VIEW_GET(TEXT, clock_name), .help = "wall or cpu"},
+    {"clock_went_back", NULL, VIEW_COUNT, ROW(rows.backwards), EXACT},
+    {"samples", NULL, VIEW_COUNT, ROW(profile.samples), SAMPLED},
+    {"stacks", NULL, VIEW_COUNT, VIEW_GET(UINT, stacks), SAMPLED, .help = "without the late ones"},
+};
+static VIEW(total_view, total_columns);
+
+static const struct view_column columns[] = {
+    {"pid", NULL, VIEW_PLAIN, ROW(profile.pid), .flags = VIEW_MAYBE | VIEW_NO_0},
+    {"source", NULL, VIEW_PLAIN, VIEW_GET(TEXT, source), .help = "calls or samples"},
+    {"how", NULL, VIEW_PLAIN, ROW(profile.how), .flags = VIEW_MAYBE | VIEW_NO_0,
+     .help = "it was measured"},
+    {"window", .form = VIEW_OBJECT, .offset = offsetof(struct part, sum.list),
+     .flags = VIEW_POINTER, .view = &window_view},
+    {"loss", .form = VIEW_OBJECT, .view = &loss_view},
+    {"total", .form = VIEW_OBJECT, .view = &total_view},
+    {"by", NULL, VIEW_PLAIN, VIEW_GET(TEXT, by)},
+    {"rows", .form = VIEW_ROWS, .view = &row_view, .rows = all_rows, .flags = VIEW_MAIN},
+};
+VIEW(profile_answer_view, columns);
 
 /* ---- Text ------------------------------------------------------------------------------- */
 
-static void function_text(char *text, size_t room, const struct eventring_calls_function *f) {
-  if (f->line) snprintf(text, room, "%s %s:%u", f->name, f->source, f->line);
-  else snprintf(text, room, "%s%s%s", f->name, f->source[0] ? " " : "", f->source);
-}
-
-static void row_cell(struct table *table, const struct eva_call_row *row) {
-  char text[512];
-  function_text(text, sizeof text, row->function);
-  table_cell_end(table, row->stack ? row->stack : text, NAME_WIDTH);
-}
-
-static void print_calls(const struct eva_call_rows *rows, const struct profile_view *view) {
-  char figure[EVA_FIGURE];
-  TABLE(table, "<function", "calls", "inclusive", "own", "share");
-  for (size_t i = 0; i < shown(rows, view); i++) {
-    const struct eva_call_row *row = &rows->list[i];
-    row_cell(&table, row);
-    table_cell(&table, eva_count_text(figure, row->count));
-    table_cell(&table, eva_duration_text(figure, row->inclusive));
-    table_cell(&table, eva_duration_text(figure, row->exclusive));
-    table_cell(&table, eva_percent_text(figure, row->exclusive, rows->total));
-  }
-  table_print(&table, stdout, 2);
-}
-
-static void print_samples(const struct time_profile *profile, const struct eva_call_rows *rows,
-                          const struct profile_view *view) {
-  char figure[EVA_FIGURE];
-  TABLE(table, "<function", "samples", "inclusive", "own");
-  for (size_t i = 0; i < shown(rows, view); i++) {
-    const struct eva_call_row *row = &rows->list[i];
-    row_cell(&table, row);
-    snprintf(figure, sizeof figure, "%" PRIu64, count_of(profile, row));
-    table_cell(&table, figure);
-    table_cell(&table, eva_percent_text(figure, row->inclusive, rows->total));
-    table_cell(&table, eva_percent_text(figure, row->exclusive, rows->total));
-  }
-  table_print(&table, stdout, 2);
-}
-
-static void print_quantiles(const struct eva_call_rows *rows, const struct profile_view *view) {
-  char figure[EVA_FIGURE];
-  TABLE(table, "<function", "p50", "p90", "p99", "max");
-  for (size_t i = 0; i < shown(rows, view); i++) {
-    const struct eva_call_row *row = &rows->list[i];
-    if (!row->most) continue;
-    row_cell(&table, row);
-    table_cell(&table, eva_duration_text(figure, eva_call_quantile(rows, row, 0.5)));
-    table_cell(&table, eva_duration_text(figure, eva_call_quantile(rows, row, 0.9)));
-    table_cell(&table, eva_duration_text(figure, eva_call_quantile(rows, row, 0.99)));
-    table_cell(&table, eva_duration_text(figure, row->most));
-  }
-  putchar('\n');
-  table_print(&table, stdout, 2);
-}
-
-static bool is_asked_for(const struct profile_view *view, const struct eventring_profile *p) {
-  return view->domain == UINT64_MAX || p->slot == view->domain;
-}
-
-static void print_totals(const struct time_profile *profile, const struct profile_view *view) {
-  char figure[EVA_FIGURE], lost[EVA_FIGURE];
-  struct eva_call_rows rows;
-  struct eventring_profiles sum;
+static void print_totals(const struct part *all) {
+  const struct time_profile *profile = &all->profile;
+  char figure[EVA_FIGURE], lost[EVA_FIGURE], text[256];
   size_t domains = 0;
   for (size_t i = 0; i < profile->profiles.count; i++)
-    domains += is_asked_for(view, &profile->profiles.list[i]);
-  make_rows(&rows, &sum, &profile->profiles, view);
+    domains += is_asked_for(all->asked, &profile->profiles.list[i]);
   if (profile->sampled)
-    printf("%" PRIu64 " samples, %" PRIu64 " torn (not counted), %" PRIu64
-           " without the innermost functions; %" PRIu64 " were late: the next one counts for"
-           " them\n\n",
-           profile->samples, profile->torn, profile->moving, profile->late);
+    snprintf(text, sizeof text,
+             "%" PRIu64 " samples, %" PRIu64 " torn (not counted), %" PRIu64 " without the "
+             "innermost functions; %" PRIu64 " were late: the next one counts for them",
+             profile->samples, profile->torn, profile->moving, profile->late);
   else
-    printf("calls over %s of %s, %zu domain%s\n\n", eva_duration_text(figure, rows.total),
-           sum.list->flags & EVENTRING_PROFILE_CPU ? "CPU time" : "time", domains,
-           domains == 1 ? "" : "s");
+    snprintf(text, sizeof text, "calls over %s of %s, %zu domain%s",
+             eva_duration_text(figure, all->rows.total),
+             all->sum.list->flags & EVENTRING_PROFILE_CPU ? "CPU time" : "time", domains,
+             domains == 1 ? "" : "s");
+  table_wrapped(stdout, text, 0, 0);
+  putchar('\n');
   if (profile->how) {
-    print_foreign(stdout, profile->how, strlen(profile->how));
-    printf("\n\n");
-  }
-  if (rows.lost_calls)
-    printf("(not recorded): %s calls, %s\n\n", eva_count_text(lost, rows.lost_calls),
-           eva_duration_text(figure, rows.lost_ns));
-  eva_call_rows_free(&rows);
-  eventring_profiles_free(&sum);
-}
-
-static void print_part(const struct time_profile *profile,
-                       const struct eventring_profiles *part, const struct profile_view *view) {
-  struct eva_call_rows rows;
-  struct eventring_profiles sum;
-  make_rows(&rows, &sum, part, view);
-  if (profile->sampled) print_samples(profile, &rows, view);
-  else print_calls(&rows, view);
-  if (!profile->sampled && view->by != EVA_BY_STACK) print_quantiles(&rows, view);
-  eva_call_rows_free(&rows);
-  eventring_profiles_free(&sum);
-}
-
-static void print_text(const struct time_profile *profile, const struct profile_view *view) {
-  const struct eventring_profiles *all = &profile->profiles;
-  bool first = true;
-  print_totals(profile, view);
-  if (view->tree) {
-    profile_print_trees(profile, view);
-    return;
-  }
-  if (!view->per_domain) {
-    print_part(profile, all, view);
-    return;
-  }
-  for (size_t i = 0; i < all->count; i++) {
-    const struct eventring_profiles one = {.count = 1, .list = &all->list[i]};
-    if (!is_asked_for(view, one.list)) continue;
-    printf("%sdomain %u ", first ? "" : "\n", one.list->slot);
-    print_foreign_text(stdout, one.list->domain);
+    table_wrapped(stdout, profile->how, 0, 0);
     putchar('\n');
-    print_part(profile, &one, view);
-    first = false;
   }
+  if (all->rows.lost_calls)
+    printf("(not recorded): %s calls, %s\n\n", eva_count_text(lost, all->rows.lost_calls),
+           eva_duration_text(figure, all->rows.lost_ns));
 }
 
-/* ---- JSON ------------------------------------------------------------------------------- */
-
-static void put_row(struct eva_json *j, const struct time_profile *profile,
-                    const struct eva_call_rows *rows, const struct eva_call_row *row,
-                    const struct eventring_profile *domain) {
-  static const struct { const char *key; double part; } quantiles[] = {
-      {"p50_ns", 0.5}, {"p90_ns", 0.9}, {"p99_ns", 0.99}};
-  eva_json_open_object(j);
-  if (domain) {
-    eva_json_uint_at(j, "domain", domain->slot);
-    eva_json_string_at(j, "domain_name", domain->domain);
-  }
-  eva_json_string_at(j, "name", row->function->name);
-  eva_json_string_at(j, "source", row->function->source);
-  eva_json_uint_at(j, "line", row->function->line);
-  if (row->stack) eva_json_string_at(j, "stack", row->stack);
-  eva_json_uint_at(j, "count", count_of(profile, row));
-  eva_json_uint_at(j, "inclusive_ns", row->inclusive);
-  eva_json_uint_at(j, "exclusive_ns", row->exclusive);
-  if (!profile->sampled) {
-    eva_json_uint_at(j, "suspended_ns", row->suspended);
-    eva_json_uint_at(j, "began_before", row->open);
-  }
-  if (row->most) {
-    eva_json_uint_at(j, "min_ns", row->least);
-    eva_json_uint_at(j, "max_ns", row->most);
-    for (unsigned i = 0; i < 3; i++)
-      eva_json_uint_at(j, quantiles[i].key, eva_call_quantile(rows, row, quantiles[i].part));
-  }
-  eva_json_close_object(j);
+static void print_rows(const struct part *part) {
+  struct view_to to = {.out = stdout, .context = part};
+  view_table(&to, &row_view, part_rows, part, 2);
 }
 
-static void put_loss(struct eva_json *j, const struct time_profile *profile,
-                     const struct eva_call_rows *rows) {
-  eva_json_key(j, "loss");
-  eva_json_open_object(j);
-  if (profile->sampled) {
-    eva_json_uint_at(j, "torn", profile->torn);
-    eva_json_uint_at(j, "moving", profile->moving);
-    eva_json_uint_at(j, "late", profile->late);
-  } else {
-    eva_json_uint_at(j, "calls", rows->lost_calls);
-    eva_json_uint_at(j, "ns", rows->lost_ns);
-    eva_json_uint_at(j, "damaged_profiles", profile->profiles.damaged);
-  }
-  eva_json_close_object(j);
+static void print_domain(void *first, struct part *part) {
+  bool *is_first = first;
+  printf("%sdomain %u ", *is_first ? "" : "\n", part->domain->slot);
+  print_foreign_text(stdout, part->domain->domain);
+  putchar('\n');
+  print_rows(part);
+  *is_first = false;
 }
 
-static void put_head(struct eva_json *j, const struct time_profile *profile,
-                     const struct eventring_profiles *sum, const struct eva_call_rows *rows) {
-  bool cpu = sum->list->flags & EVENTRING_PROFILE_CPU;
-  eva_json_uint_at(j, "version", 1);
-  if (profile->pid) eva_json_int_at(j, "pid", profile->pid);
-  eva_json_string_at(j, "source", profile->sampled ? "samples" : "calls");
-  if (profile->how) eva_json_string_at(j, "how", profile->how);
-  eva_json_key(j, "window");
-  eva_json_open_object(j);
-  eva_json_uint_at(j, "start_ns", sum->list->start_ns);
-  eva_json_uint_at(j, "end_ns", sum->list->written_ns);
-  eva_json_close_object(j);
-  put_loss(j, profile, rows);
-  eva_json_key(j, "total");
-  eva_json_open_object(j);
-  eva_json_uint_at(j, "ns", rows->total);
-  eva_json_uint_at(j, "domains", profile->profiles.count);
-  eva_json_string_at(j, "clock", cpu ? "cpu" : "wall");
-  if (!profile->sampled) {
-    eva_json_uint_at(j, "clock_went_back", rows->backwards);
-  } else {
-    eva_json_uint_at(j, "samples", profile->samples);
-    eva_json_uint_at(j, "stacks", profile->samples - profile->late);
-  }
-  eva_json_close_object(j);
-}
-
-static void put_rows(struct eva_json *j, const struct time_profile *profile,
-                     const struct eventring_profiles *part, const struct profile_view *view,
-                     const struct eventring_profile *domain) {
-  struct eva_call_rows rows;
-  struct eventring_profiles sum;
-  make_rows(&rows, &sum, part, view);
-  for (size_t i = 0; i < shown(&rows, view); i++)
-    put_row(j, profile, &rows, &rows.list[i], domain);
-  eva_call_rows_free(&rows);
-  eventring_profiles_free(&sum);
-}
-
-static void print_json(const struct time_profile *profile, const struct profile_view *view) {
-  static const char *const names[] = {"function", "line", "stack"};
-  const struct eventring_profiles *all = &profile->profiles;
-  struct eva_call_rows rows;
-  struct eventring_profiles sum;
-  struct eva_json j;
-  make_rows(&rows, &sum, all, view);
-  eva_json_start(&j, stdout);
-  eva_json_open_object(&j);
-  put_head(&j, profile, &sum, &rows);
-  eva_json_string_at(&j, "by", view->callers ? "caller" : names[view->by]);
-  eva_json_key(&j, "rows");
-  eva_json_open_array(&j);
-  for (size_t i = 0; view->per_domain && i < all->count; i++) {
-    const struct eventring_profiles one = {.count = 1, .list = &all->list[i]};
-    if (is_asked_for(view, one.list)) put_rows(&j, profile, &one, view, one.list);
-  }
-  if (!view->per_domain) put_rows(&j, profile, all, view, NULL);
-  eva_json_close_array(&j);
-  eva_json_close_object(&j);
-  eva_json_line(&j);
-  eva_call_rows_free(&rows);
-  eventring_profiles_free(&sum);
+static void print_text(const struct part *all) {
+  bool first = true;
+  print_totals(all);
+  if (all->asked->tree) profile_print_trees(&all->profile, all->asked);
+  else if (all->asked->per_domain) each_domain(all, &first, print_domain);
+  else print_rows(all);
 }
 
 /* ---- All -------------------------------------------------------------------------------- */
 
-int profile_show(const struct time_profile *profile, const struct profile_view *view) {
-  struct eva_call_rows rows;
-  struct eventring_profiles sum;
-  make_rows(&rows, &sum, &profile->profiles, view);
-  bool missing = view->callers && !rows.count;
-  eva_call_rows_free(&rows);
-  eventring_profiles_free(&sum);
-  if (missing) {
-    complain("no function `%s' was called", view->callers);
-    return STATUS_WRONG;
-  }
-  if (view->json) print_json(profile, view);
-  else print_text(profile, view);
-  return STATUS_OK;
+int profile_show(const struct time_profile *profile, const struct profile_view *asked) {
+  struct part all;
+  part_open(&all, profile, asked, NULL);
+  struct view_to to = {.out = stdout, .context = &all, .as = asked->as};
+  bool missing = asked->callers && !all.rows.count;
+  if (missing) complain("no function `%s' was called", asked->callers);
+  else if (view_wants_text(&asked->as)) print_text(&all);
+  else view_object(&to, &profile_answer_view, &all);
+  part_close(&all);
+  return missing ? STATUS_WRONG : STATUS_OK;
 }
 
 void time_profile_free(struct time_profile *profile) {

@@ -6,17 +6,24 @@
 
 #include "analysis/call_rows.h"
 #include "time_profile.h"
+#include "view.h"
 
 struct profile_view {
-  bool json, tree, per_domain;
+  struct view_choice as;
+  bool tree, per_domain;
   const char *callers; /* of this function; NULL */
   enum eva_calls_by by;
   uint64_t top;        /* 0: all */
   uint64_t domain;     /* UINT64_MAX: all */
 };
 
+/* What --json prints. */
+extern const struct view profile_answer_view;
 /* Returns the exit status. */
 int profile_show(const struct time_profile *profile, const struct profile_view *view);
+/* "name file.lua:12", in `text`. */
+const char *profile_function_text(char *text, size_t room,
+                                  const struct eventring_calls_function *f);
 void profile_print_trees(const struct time_profile *profile, const struct profile_view *view);
 /* `path`: NULL is standard output. Returns the exit status. */
 int profile_export(const struct time_profile *profile, uint64_t domain, const char *format,

@@ -172,7 +172,7 @@ static void share_rest(const struct layout *layout) {
   bool gave = true;
   while (gave && used < layout->page) {
     gave = false;
-    for (size_t i = layout->table->keys; i < layout->end && used < layout->page; i++) {
+    for (size_t i = 0; i < layout->end && used < layout->page; i++) {
       if (!shows(layout, i) || layout->widths[i] == layout->wanted[i]) continue;
       layout->widths[i]++;
       used++;
@@ -251,6 +251,8 @@ static void print_parts(struct layout *layout) {
   const char **rest = need_zeroed(table->columns, sizeof *rest);
   layout->first = skip_empty(layout, table->keys);
   do {
+    for (size_t i = 0; layout->first > table->keys && i < table->keys; i++)
+      layout->widths[i] = layout->widths[i] ? least_width(layout, i) : 0;
     layout->end = skip_empty(layout, end_of_part(layout));
     share_rest(layout);
     if (layout->first > skip_empty(layout, table->keys)) fputc('\n', layout->out);

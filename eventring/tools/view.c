@@ -217,8 +217,12 @@ static void add_title(struct view_to *to, const struct view_column *c, const voi
 }
 
 static void add_cell(struct view_to *to, const struct view_column *c, const void *row) {
+  enum { LONG = 32 };
   char figure[EVA_FIGURE];
-  if (c->title && !c->view) table_cell(to->table, text_of(to, figure, c, row));
+  if (!c->title || c->view) return;
+  const char *text = text_of(to, figure, c, row);
+  if (c->flags & VIEW_END) table_cell_end(to->table, text, LONG);
+  else table_cell(to->table, text);
 }
 
 /* Fills a table with rows, and prints it, below its heading if it has one. */
