@@ -261,7 +261,7 @@ static void print_text(const struct autopsy *a) {
 static int read_words(const struct command *self, int count, char **words, struct autopsy *a,
                       struct operands *operands) {
   const struct option_spec specs[] = {
-      {"json", 'j', OPTION_FLAG, &a->q.json, NULL, "one JSON object"},
+      {"json", 'j', OPTION_FLAG, &a->q.as.json, NULL, "one JSON object"},
       {"last", 'l', OPTION_SECONDS, &a->last_ns, "N", "what happened in the last N seconds (2)"},
       {"top", 't', OPTION_COUNT, &a->q.top, "N", "in N lines at most (20)"},
       {"brief", 'b', OPTION_FLAG, &a->brief, NULL, "on one screen: open spans, the last seconds"},
@@ -283,7 +283,7 @@ int command_autopsy(const struct command *self, int count, char **words) {
   if (status < 0) status = question_open(&a->q, &operands);
   if (status < 0) {
     read_recording(a);
-    if (a->q.json) autopsy_print_json(a);
+    if (a->q.as.json) autopsy_print_json(a);
     else print_text(a);
     status = reader_close(&a->q.reader, STATUS_OK);
   }

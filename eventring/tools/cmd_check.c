@@ -231,7 +231,7 @@ static int check(struct check *c, const struct operands *operands) {
   c->rules.since = c->q.window.since;
   question_read(&c->q, &callbacks, NULL, c);
   eva_rules_finish(&c->rules, c->q.reader.cursor, lost_of(&c->q), c->q.window.until);
-  (c->q.json ? print_json : print_text)(c);
+  (c->q.as.json ? print_json : print_text)(c);
   status = reader_close(&c->q.reader, STATUS_OK);
   return status == STATUS_OK && count_failed(c) ? STATUS_FAILED : status;
 }
@@ -257,7 +257,7 @@ static int read_words(const struct command *self, int count, char **words, struc
   const struct option_spec specs[] = {
       {"expression", 'e', OPTION_LIST, &expressions, "RULE[;...]",
        "these rules instead of those of a file"},
-      {"json", 'j', OPTION_FLAG, &q->json, NULL, "one JSON object"},
+      {"json", 'j', OPTION_FLAG, &q->as.json, NULL, "one JSON object"},
       TIME_WINDOW_SPECS(&q->window),
       {"seconds", 's', OPTION_SECONDS, &q->limit_ns, "N",
        "watch a live process for N seconds, not only what it holds"},

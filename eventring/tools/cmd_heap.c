@@ -336,7 +336,8 @@ static int read_words(const struct command *self, int count, char **words,
       {"by", 0, OPTION_TEXT, &c->by_name, "WHAT",
        "stack (a tree), line, function, kind, origin, span or domain"},
       HEAP_MEASURE_SPECS(&c->h),
-      QUESTION_SPECS(&c->h.q),
+      {"json", 'j', OPTION_FLAG, &c->h.q.as.json, NULL, "one JSON object"},
+      QUESTION_CHOICE_SPECS(&c->h.q),
       {"to", 0, OPTION_TEXT, &c->to, "FORMAT", "for other tools: pprof, speedscope, folded"},
       {"output", 'o', OPTION_TEXT, &c->output, "FILE", "write to FILE, which must not exist"}};
   int status = options_parse(self, OPTION_SPECS(specs), count, words, operands);
@@ -344,7 +345,7 @@ static int read_words(const struct command *self, int count, char **words,
   if (status < 0) status = heap_question_check(self, &c->h);
   if (status < 0 && c->to && !format_of_profiles(c->to))
     status = usage_error(self, "`--to %s': must be one of %s", c->to, formats_of_profiles());
-  if (status < 0 && c->to && c->h.q.json) status = usage_error(self, "--json or --to, not both");
+  if (status < 0 && c->to && c->h.q.as.json) status = usage_error(self, "--json or --to, not both");
   return status >= 0 ? status : require_target(self, operands, true);
 }
 
@@ -355,7 +356,7 @@ static int answer(struct heap_command *c) {
   FILE *out = output_file_open(c->output);
   if (!out) return STATUS_WRONG;
   heap_view_make(&c->view, c->h.heap, c->by, main, cursor);
-  (c->h.q.json ? print_json : print_text)(c, out);
+  (c->h.q.as.json ? print_json : print_text)(c, out);
   heap_view_free(&c->view);
   return output_file_close(out, c->output);
 }

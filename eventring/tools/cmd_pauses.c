@@ -5,7 +5,6 @@
  * The steps are in the runtime ring, of which there is little. So of a recording that does not
  * go on only that is read, and what the program was doing at the steps that are shown is looked
  * up afterwards, in the blocks around them. */
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +18,6 @@
 #include "analysis/top.h"
 #include "analysis/units.h"
 #include "question.h"
-#include "text_table.h"
 
 /* The steps of one definition that ran for one reason. */
 struct kind {
@@ -27,6 +25,12 @@ struct kind {
   int reason;
   uint64_t off_cpu, interrupted, unmeasured;
   struct eva_histogram durations;
+};
+
+struct sums {
+  struct eva_histogram durations;
+  struct eva_gc_times times;
+  uint64_t watched, interrupted, unmeasured, off_cpu;
 };
 
 struct row {
@@ -57,12 +61,12 @@ struct pauses {
   struct eva_known known;
   struct open *open;
   size_t open_count;
+  struct sums sums;
   struct eventring_event late; /* the end, after the window, of ... */
   struct eva_step late_step;   /* ... this step; zeroed: there was none */
   uint64_t last_ns[EVENTRING_MAX_DOMAINS][EVENTRING_RINGS]; /* of events, with `shares` */
   struct gap *gaps;            /* with `shares` */
   size_t gap_count;
-  const char *target; /* NULL: a program was launched */
 };
 
 /* ---- Reading ------------------------------------------------------------------------- */
@@ -212,11 +216,9 @@ static int look_at_switch(void *context, const struct eventring_switch *change) 
 static void look_up(const struct pauses *p, struct eva_step *step) {
   static const struct eventring_callbacks callbacks = {look_at_event, look_at_loss};
   struct lookup lookup = {step, eva_shares_new()};
-  eventring_cursor *cursor;
+  eventring_cursor *cursor = question_look_up(&p->q, step->begin_ns);
   if (!lookup.shares) no_memory();
-  if (eventring_open_any(&cursor, p->target, EVENTRING_OPEN_MERGED | EVENTRING_OPEN_FOLLOW,
-                         NULL) == 0) {
-    eventring_cursor_seek(cursor, step->begin_ns);
+  if (cursor) {
     eventring_cursor_select(cursor, 1u << EVENTRING_USER | 1u << EVENTRING_CALLS);
     eventring_cursor_switches(cursor, look_at_switch, &lookup);
     eva_read_all(cursor, &callbacks, &lookup);
@@ -259,14 +261,9 @@ static void forget_in_gaps(struct pauses *p) {
   }
 }
 
-static bool can_look_up(const struct pauses *p) {
-  enum { MOST = 64 }; /* beyond that it is better to read all of it at once */
-  return p->target && p->q.info.liveness != EVENTRING_LIVE && p->q.top <= MOST;
-}
-
 static void read_recording(struct pauses *p) {
   static const struct eventring_callbacks callbacks = {on_event, on_lost};
-  bool looks_up = can_look_up(p);
+  bool looks_up = question_can_look_up(&p->q);
   if (looks_up) eventring_cursor_select(p->q.reader.cursor, 1u << EVENTRING_RUNTIME);
   else if (!(p->shares = eva_shares_new())) no_memory();
   p->steps.report = on_step;
@@ -284,12 +281,6 @@ static void read_recording(struct pauses *p) {
 
 /* ---- Sums ---------------------------------------------------------------------------- */
 
-struct sums {
-  struct eva_histogram durations;
-  struct eva_gc_times times;
-  uint64_t watched, interrupted, unmeasured, off_cpu;
-};
-
 /* The domain was watched until the last moment at which it is known to have been there. */
 static void stop_clock(struct pauses *p, unsigned slot) {
   struct eva_gc_clock *clock = &p->clocks[slot];
@@ -299,7 +290,8 @@ static void stop_clock(struct pauses *p, unsigned slot) {
                     eva_known_until(&p->known, p->q.reader.cursor, slot, clock->incarnation));
 }
 
-static void add_up(struct pauses *p, struct sums *sums) {
+static void add_up(struct pauses *p) {
+  struct sums *sums = &p->sums;
   for (size_t i = 0; i < p->kind_count; i++) {
     const struct kind *kind = &p->kinds[i];
     if (eva_histogram_merge(&sums->durations, &kind->durations) < 0) no_memory();
@@ -314,101 +306,169 @@ static void add_up(struct pauses *p, struct sums *sums) {
   }
 }
 
-/* ---- Text ---------------------------------------------------------------------------- */
+/* ---- Views --------------------------------------------------------------------------- */
 
-static void cell_duration(struct table *table, uint64_t ns) {
-  char figure[EVA_FIGURE];
-  table_cell(table, eva_duration_text(figure, ns));
+#define ROW(member) VIEW_AT(struct eva_histogram, member)
+static const struct view_column duration_columns[] = {
+    {"count", "count", VIEW_COUNT, ROW(count)},
+    {"total_ns", "total", VIEW_NS, ROW(total)},
+    {"p50_ns", "median", VIEW_NS, VIEW_GET(UINT, view_quantile), .argument = 50000},
+    {"p99_ns", "p99", VIEW_NS, VIEW_GET(UINT, view_quantile), .argument = 99000},
+    {"max_ns", "longest", VIEW_NS, ROW(max)},
+};
+static VIEW(duration_view, duration_columns);
+#undef ROW
+
+static const char *name_of(const struct view_to *to, int id) {
+  const struct eventring_def *def = id < 0 ? NULL : eventring_cursor_def(to->cursor, (unsigned)id);
+  return def ? def->name : "?";
 }
 
-static void cell_step(struct table *table, const struct question *q, int id, int reason) {
-  char text[2 * EVENTRING_MAX_NAME + 8];
-  const char *name = question_name(q, id);
-  snprintf(text, sizeof text, reason < 0 ? "%s" : "%s, %s", name, question_name(q, reason));
-  table_cell(table, text);
+static struct view_value step_text(struct view_to *to, int id, int reason) {
+  return view_printf(to, reason < 0 ? "%s" : "%s, %s", name_of(to, id), name_of(to, reason));
 }
 
-static void print_kinds(const struct pauses *p) {
-  char figure[EVA_FIGURE];
-  TABLE(table, "<+step, reason", "count", "total", "median", "p99", "longest", "?off CPU");
-  for (size_t i = 0; i < p->kind_count; i++) {
-    const struct kind *kind = &p->kinds[i];
-    cell_step(&table, &p->q, kind->id, kind->reason);
-    table_cell(&table, eva_count_text(figure, kind->durations.count));
-    cell_duration(&table, kind->durations.total);
-    cell_duration(&table, eva_histogram_quantile(&kind->durations, 50000));
-    cell_duration(&table, eva_histogram_quantile(&kind->durations, 99000));
-    cell_duration(&table, kind->durations.max);
-    table_cell(&table, kind->off_cpu ? eva_duration_text(figure, kind->off_cpu) : "-");
-  }
-  table_print(&table, stdout, 2);
+VIEW_GETTER(kind_text, struct kind) { return step_text(to, row->id, row->reason); }
+
+#define ROW(member) VIEW_AT(struct kind, member)
+static const struct view_column kind_columns[] = {
+    {NULL, "<+step, reason", VIEW_PLAIN, VIEW_GET(TEXT, kind_text)},
+    {"step", NULL, VIEW_DEF, ROW(id)},
+    {"reason", NULL, VIEW_DEF, ROW(reason), .flags = VIEW_NOT_NEGATIVE},
+    {.form = VIEW_INCLUDE, .offset = offsetof(struct kind, durations), .view = &duration_view},
+    {"interrupted", NULL, VIEW_COUNT, ROW(interrupted)},
+    {"off_cpu_ns", "?off CPU", VIEW_NS, ROW(off_cpu), .flags = VIEW_DASH_0},
+};
+static VIEW(kind_view, kind_columns);
+#undef ROW
+
+static void all_kinds(struct view_to *to, const void *answer) {
+  const struct pauses *p = answer;
+  for (size_t i = 0; i < p->kind_count; i++) view_row(to, &p->kinds[i]);
+}
+
+#define ROW(member) VIEW_AT(struct eva_phase, member)
+static const struct view_column phase_columns[] = {
+    {"name", NULL, VIEW_DEF, ROW(id)},
+    {"ns", NULL, VIEW_NS, ROW(ns)},
+};
+static VIEW(phase_view, phase_columns);
+#undef ROW
+
+static void all_phases(struct view_to *to, const void *row) {
+  const struct eva_step *step = row;
+  for (unsigned i = 0; i < step->phases; i++) view_row(to, &step->phase[i]);
 }
 
 /* The phases that took at least a fifth of it, the longest first. */
-static void did_text(char *text, size_t room, const struct question *q,
-                     const struct eva_step *step) {
+VIEW_GETTER(did, struct eva_step) {
   size_t used = 0;
   uint64_t below = UINT64_MAX;
-  text[0] = '\0';
-  for (unsigned n = 0; n < step->phases; n++) {
+  to->room[0] = '\0';
+  for (unsigned n = 0; n < row->phases; n++) {
     const struct eva_phase *longest = NULL;
-    for (unsigned i = 0; i < step->phases; i++)
-      if (step->phase[i].ns < below && (!longest || step->phase[i].ns > longest->ns))
-        longest = &step->phase[i];
-    if (!longest || longest->ns < step->ns / 5 || used >= room) return;
+    for (unsigned i = 0; i < row->phases; i++)
+      if (row->phase[i].ns < below && (!longest || row->phase[i].ns > longest->ns))
+        longest = &row->phase[i];
+    if (!longest || longest->ns < row->ns / 5 || used >= sizeof to->room) break;
     below = longest->ns;
-    used += (size_t)snprintf(text + used, room - used, "%s%s", used ? ", " : "",
-                             question_name(q, longest->id));
+    used += (size_t)snprintf(to->room + used, sizeof to->room - used, "%s%s", used ? ", " : "",
+                             name_of(to, longest->id));
   }
+  return view_text(to->room);
 }
 
-static void within_text(char *text, size_t room, const struct question *q,
-                        const struct eva_step *step) {
-  int used = snprintf(text, room, "%s", step->span >= 0 ? question_name(q, step->span) : "");
-  if (step->function >= 0)
-    snprintf(text + used, room - (size_t)used, "%s%s", used ? ": " : "",
-             question_name(q, step->function));
+VIEW_GETTER(within, struct eva_step) {
+  const char *span = row->span >= 0 ? name_of(to, row->span) : "";
+  if (row->function < 0) return view_text(span);
+  return view_printf(to, "%s%s%s", span, span[0] ? ": " : "", name_of(to, row->function));
 }
 
-static void print_row(struct table *table, const struct pauses *p, const struct eva_step *step,
-                      bool several) {
-  char text[EVA_STEP_PHASES * (EVENTRING_MAX_NAME + 2)], moment[MOMENT_TEXT];
-  table_cell(table, moment_text(moment, &p->q, step->begin_ns));
-  snprintf(text, sizeof text, "%u", step->domain);
-  table_cell(table, several ? text : "");
-  cell_duration(table, step->ns);
-  if (step->off_cpu < 0) table_cell(table, "-");
-  else cell_duration(table, step->ns - (uint64_t)step->off_cpu);
-  cell_step(table, &p->q, step->id, step->reason);
-  did_text(text, sizeof text, &p->q, step);
-  table_cell(table, text);
-  within_text(text, sizeof text, &p->q, step);
-  table_cell(table, text);
+VIEW_GETTER(on_cpu, struct eva_step) {
+  return row->off_cpu < 0 ? view_none() : view_int((int64_t)row->ns - row->off_cpu);
 }
 
-static bool has_several_domains(const struct pauses *p) {
-  for (size_t i = 1; i < p->top.count; i++)
-    if (((const struct row *)eva_top_row(&p->top, i))->step.domain !=
-        ((const struct row *)eva_top_row(&p->top, 0))->step.domain)
-      return true;
-  return false;
-}
+VIEW_GETTER(row_text, struct eva_step) { return step_text(to, row->id, row->reason); }
 
-static void print_rows(const struct pauses *p) {
-  char figure[EVA_FIGURE];
-  TABLE(table, "at", "domain", "pause", "?CPU", "<step, reason", "<phases", "<+in span");
-  bool several = has_several_domains(p);
-  if (p->over_ns)
-    printf("\n%s of at least %s", eva_count_text(figure, p->over),
-           eva_duration_text((char[EVA_FIGURE]){0}, p->over_ns));
-  if (p->top.count > 0)
-    printf("\n%s\n", "The longest (at: seconds; CPU less than pause: others had the processor)");
-  else if (p->over_ns)
-    putchar('\n');
+#define ROW(member) VIEW_AT(struct eva_step, member)
+/* What a step is that has ended, and one that has not. */
+#define STEP_COLUMNS                                                                     \
+  {NULL, "<+step, reason", VIEW_PLAIN, VIEW_GET(TEXT, row_text)},                        \
+      {"step", NULL, VIEW_DEF, ROW(id)},                                                 \
+      {"reason", NULL, VIEW_DEF, ROW(reason), .flags = VIEW_NOT_NEGATIVE},               \
+      {"incarnation", NULL, VIEW_PLAIN, ROW(incarnation)}
+static const struct view_column row_columns[] = {
+    {"ns", "at", VIEW_MOMENT, ROW(begin_ns)},
+    {"domain", "=domain", VIEW_PLAIN, ROW(domain)},
+    {"duration_ns", "pause", VIEW_NS, ROW(ns)},
+    {"cpu_ns", "?CPU", VIEW_NS, VIEW_GET(INT, on_cpu)},
+    {"off_cpu_ns", NULL, VIEW_NS, ROW(off_cpu), .flags = VIEW_NOT_NEGATIVE},
+    {"work_bytes", NULL, VIEW_BYTES, ROW(work), .flags = VIEW_NOT_NEGATIVE},
+    STEP_COLUMNS,
+    {NULL, "<+phases", VIEW_PLAIN, VIEW_GET(TEXT, did)},
+    {"phases", NULL, VIEW_ROWS, .view = &phase_view, .rows = all_phases},
+    {NULL, "<+in span", VIEW_PLAIN, VIEW_GET(TEXT, within)},
+    {"span", NULL, VIEW_DEF, ROW(span), .flags = VIEW_NOT_NEGATIVE},
+    {"function", NULL, VIEW_DEF, ROW(function), .flags = VIEW_NOT_NEGATIVE},
+};
+static VIEW(row_view, row_columns);
+
+static void all_rows(struct view_to *to, const void *answer) {
+  const struct pauses *p = answer;
   for (size_t i = 0; i < p->top.count; i++)
-    print_row(&table, p, &((const struct row *)eva_top_row(&p->top, i))->step, several);
-  table_print(&table, stdout, 2);
+    view_row(to, &((const struct row *)eva_top_row(&p->top, i))->step);
 }
+
+static const struct view_column open_columns[] = {
+    {"ns", "at", VIEW_MOMENT, ROW(begin_ns)},
+    {"domain", "domain", VIEW_PLAIN, ROW(domain)},
+    {NULL, "for", VIEW_PLAIN, VIEW_GET(TEXT, view_so_far), .offset = offsetof(struct open, so_far)},
+    {.form = VIEW_INCLUDE, .offset = offsetof(struct open, so_far), .view = &so_far_view},
+    STEP_COLUMNS,
+};
+static VIEW(open_view, open_columns);
+#undef ROW
+
+static void all_open(struct view_to *to, const void *answer) {
+  const struct pauses *p = answer;
+  for (size_t i = 0; i < p->open_count; i++) view_row(to, &p->open[i]);
+}
+
+VIEW_GETTER(gc_share, struct sums) {
+  return view_double(row->watched ? (double)row->times.in_gc / (double)row->watched : 0);
+}
+
+#define ROW(member) VIEW_AT(struct sums, member)
+static const struct view_column sum_columns[] = {
+    {.form = VIEW_INCLUDE, .offset = offsetof(struct sums, durations), .view = &duration_view},
+    {"gc_ns", NULL, VIEW_NS, ROW(times.in_gc)},
+    {"watched_ns", NULL, VIEW_NS, ROW(watched)},
+    {"gc_share", NULL, VIEW_SHARE, VIEW_GET(DOUBLE, gc_share), .flags = VIEW_MAYBE},
+    {"interrupted", NULL, VIEW_COUNT, ROW(interrupted)},
+    {"off_cpu_ns", NULL, VIEW_NS, ROW(off_cpu)},
+    {"unmeasured", NULL, VIEW_COUNT, ROW(unmeasured)},
+};
+static VIEW(sum_view, sum_columns);
+#undef ROW
+
+#define ROW(member) VIEW_AT(struct pauses, member)
+static const struct view_column total_columns[] = {
+    {.form = VIEW_INCLUDE, .offset = offsetof(struct pauses, sums), .view = &sum_view},
+    {"torn", NULL, VIEW_COUNT, ROW(steps.torn)},
+    {"open", NULL, VIEW_COUNT, ROW(open_count)},
+    {"over", NULL, VIEW_COUNT, ROW(over), .help = "those that took --over or more"},
+    {"kinds", NULL, VIEW_ROWS, .view = &kind_view, .rows = all_kinds},
+};
+static VIEW(total_view, total_columns);
+
+static const struct view_column columns[] = {
+    {.form = VIEW_INCLUDE, .offset = offsetof(struct pauses, q), .view = &question_view},
+    {"total", NULL, VIEW_OBJECT, .view = &total_view},
+    {"open_steps", NULL, VIEW_ROWS, .view = &open_view, .rows = all_open},
+    {"rows", NULL, VIEW_ROWS, .view = &row_view, .rows = all_rows, .flags = VIEW_MAIN},
+};
+static VIEW(pauses_view, columns);
+#undef ROW
 
 static void print_sums(const struct sums *sums) {
   char count[EVA_FIGURE], total[EVA_FIGURE], share[EVA_FIGURE], figure[EVA_FIGURE];
@@ -421,140 +481,24 @@ static void print_sums(const struct sums *sums) {
   putchar('\n');
 }
 
-static void print_open(const struct pauses *p) {
-  char text[EVA_SO_FAR], moment[MOMENT_TEXT], figure[EVA_FIGURE];
-  if (!p->open_count) return;
-  printf("\nOpen: %s\n", eva_count_text(figure, p->open_count));
-  TABLE(table, "at", "domain", "for", "<+step, reason");
-  for (size_t i = 0; i < p->open_count; i++) {
-    const struct open *open = &p->open[i];
-    table_cell(&table, moment_text(moment, &p->q, open->step.begin_ns));
-    snprintf(text, sizeof text, "%u", open->step.domain);
-    table_cell(&table, text);
-    table_cell(&table, eva_so_far_text(text, &open->so_far));
-    cell_step(&table, &p->q, open->step.id, open->step.reason);
-  }
-  table_print(&table, stdout, 2);
-}
-
-static void print_text(const struct pauses *p, const struct sums *sums) {
+static void print_text(const struct pauses *p) {
+  struct view_to to = question_output(&p->q);
+  char count[EVA_FIGURE], least[EVA_FIGURE], open[EVA_FIGURE + 8];
   question_head(&p->q, stdout);
-  if (sums->durations.count == 0) {
+  if (p->sums.durations.count == 0) {
     puts(p->open_count ? "\nNo step of the collector has ended."
                        : "\nNo step of the collector was recorded.");
   } else {
-    print_sums(sums);
-    print_kinds(p);
-    print_rows(p);
+    print_sums(&p->sums);
+    view_table(&to, &kind_view, all_kinds, p, 2);
+    if (p->over_ns)
+      printf("\n%s of at least %s\n", eva_count_text(count, p->over),
+             eva_duration_text(least, p->over_ns));
+    view_section(&to, "The longest (CPU less than pause: others had the processor)", &row_view,
+                 all_rows, p);
   }
-  print_open(p);
-}
-
-/* ---- JSON ---------------------------------------------------------------------------- */
-
-static void put_durations(struct eva_json *json, const struct eva_histogram *durations) {
-  eva_json_uint_at(json, "count", durations->count);
-  eva_json_uint_at(json, "total_ns", durations->total);
-  eva_json_uint_at(json, "p50_ns", eva_histogram_quantile(durations, 50000));
-  eva_json_uint_at(json, "p99_ns", eva_histogram_quantile(durations, 99000));
-  eva_json_uint_at(json, "max_ns", durations->max);
-}
-
-static void put_kind(struct eva_json *json, const struct question *q, const struct kind *kind) {
-  eva_json_open_object(json);
-  question_put_name(q, json, "step", kind->id);
-  question_put_name(q, json, "reason", kind->reason);
-  put_durations(json, &kind->durations);
-  eva_json_uint_at(json, "interrupted", kind->interrupted);
-  eva_json_uint_at(json, "off_cpu_ns", kind->off_cpu);
-  eva_json_close_object(json);
-}
-
-static void put_total(struct eva_json *json, const struct pauses *p, const struct sums *sums) {
-  eva_json_key(json, "total");
-  eva_json_open_object(json);
-  put_durations(json, &sums->durations);
-  eva_json_uint_at(json, "gc_ns", sums->times.in_gc);
-  eva_json_uint_at(json, "watched_ns", sums->watched);
-  eva_json_double_at(json, "gc_share",
-                     sums->watched ? (double)sums->times.in_gc / (double)sums->watched : 0);
-  eva_json_uint_at(json, "interrupted", sums->interrupted);
-  eva_json_uint_at(json, "off_cpu_ns", sums->off_cpu);
-  eva_json_uint_at(json, "unmeasured", sums->unmeasured);
-  eva_json_uint_at(json, "torn", p->steps.torn);
-  eva_json_uint_at(json, "open", p->open_count);
-  eva_json_uint_at(json, "over", p->over);
-  eva_json_key(json, "kinds");
-  eva_json_open_array(json);
-  for (size_t i = 0; i < p->kind_count; i++) put_kind(json, &p->q, &p->kinds[i]);
-  eva_json_close_array(json);
-  eva_json_close_object(json);
-}
-
-/* A figure that may not be known. */
-static void put_known(struct eva_json *json, const char *key, int64_t value) {
-  eva_json_key(json, key);
-  if (value >= 0) eva_json_int(json, value);
-  else eva_json_null(json);
-}
-
-static void put_row(struct eva_json *json, const struct question *q,
-                    const struct eva_step *step) {
-  eva_json_open_object(json);
-  eva_json_uint_at(json, "ns", step->begin_ns);
-  eva_json_uint_at(json, "domain", step->domain);
-  eva_json_uint_at(json, "incarnation", step->incarnation);
-  eva_json_uint_at(json, "duration_ns", step->ns);
-  put_known(json, "cpu_ns", step->off_cpu < 0 ? -1 : (int64_t)step->ns - step->off_cpu);
-  put_known(json, "off_cpu_ns", step->off_cpu);
-  put_known(json, "work_bytes", step->work);
-  question_put_name(q, json, "step", step->id);
-  question_put_name(q, json, "reason", step->reason);
-  eva_json_key(json, "phases");
-  eva_json_open_array(json);
-  for (unsigned i = 0; i < step->phases; i++) {
-    eva_json_open_object(json);
-    question_put_name(q, json, "name", step->phase[i].id);
-    eva_json_uint_at(json, "ns", step->phase[i].ns);
-    eva_json_close_object(json);
-  }
-  eva_json_close_array(json);
-  question_put_name(q, json, "span", step->span);
-  question_put_name(q, json, "function", step->function);
-  eva_json_close_object(json);
-}
-
-static void put_open(struct eva_json *json, const struct pauses *p) {
-  eva_json_key(json, "open_steps");
-  eva_json_open_array(json);
-  for (size_t i = 0; i < p->open_count; i++) {
-    const struct eva_step *step = &p->open[i].step;
-    eva_json_open_object(json);
-    eva_json_uint_at(json, "ns", step->begin_ns);
-    eva_json_uint_at(json, "domain", step->domain);
-    eva_json_uint_at(json, "incarnation", step->incarnation);
-    question_put_name(&p->q, json, "step", step->id);
-    question_put_name(&p->q, json, "reason", step->reason);
-    eva_so_far_put(json, &p->open[i].so_far);
-    eva_json_close_object(json);
-  }
-  eva_json_close_array(json);
-}
-
-static void print_json(const struct pauses *p, const struct sums *sums) {
-  struct eva_json json;
-  eva_json_start(&json, stdout);
-  eva_json_open_object(&json);
-  question_put_head(&p->q, &json);
-  put_total(&json, p, sums);
-  put_open(&json, p);
-  eva_json_key(&json, "rows");
-  eva_json_open_array(&json);
-  for (size_t i = 0; i < p->top.count; i++)
-    put_row(&json, &p->q, &((const struct row *)eva_top_row(&p->top, i))->step);
-  eva_json_close_array(&json);
-  eva_json_close_object(&json);
-  eva_json_line(&json);
+  snprintf(open, sizeof open, "Open: %s", eva_count_text(count, p->open_count));
+  view_section(&to, open, &open_view, all_open, p);
 }
 
 /* ---- The command --------------------------------------------------------------------- */
@@ -563,7 +507,7 @@ static int read_words(const struct command *self, int count, char **words, struc
                       struct operands *operands) {
   struct question *q = &p->q;
   const struct option_spec specs[] = {
-      QUESTION_SPECS(q),
+      QUESTION_SPECS(q, pauses_view),
       {"over", 0, OPTION_SECONDS, &p->over_ns, "TIME", "only those that took TIME or more: 1ms"}};
   int status = options_parse(self, OPTION_SPECS(specs), count, words, operands);
   if (status < 0) status = question_check(self, q);
@@ -573,19 +517,18 @@ static int read_words(const struct command *self, int count, char **words, struc
 int command_pauses(const struct command *self, int count, char **words) {
   struct pauses *p = need_zeroed(1, sizeof *p);
   struct operands operands;
-  struct sums sums = {0};
   p->q = (struct question)QUESTION_NEW(8);
   int status = read_words(self, count, words, p, &operands);
   if (status < 0) status = question_open(&p->q, &operands);
-  p->target = operands.command ? NULL : operands.words[0];
   if (status < 0) {
     read_recording(p);
-    add_up(p, &sums);
-    (p->q.json ? print_json : print_text)(p, &sums);
+    add_up(p);
+    if (view_wants_text(&p->q.as)) print_text(p);
+    else question_put(&p->q, &pauses_view, p);
     status = reader_close(&p->q.reader, STATUS_OK);
   }
   for (size_t i = 0; i < p->kind_count; i++) eva_histogram_free(&p->kinds[i].durations);
-  eva_histogram_free(&sums.durations);
+  eva_histogram_free(&p->sums.durations);
   eva_top_free(&p->top);
   eva_shares_free(p->shares);
   free(p->kinds);

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_spans.c: `eventring spans`: the longest spans of the program, and what their time was
  * spent on: the collector, waiting, being suspended, the span itself. */
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analysis/histogram.h"
+#include "analysis/read.h"
 #include "analysis/saturating.h"
 #include "analysis/shares.h"
 #include "analysis/so_far.h"
 #include "analysis/top.h"
 #include "analysis/units.h"
+#include "dump_format.h"
 #include "question.h"
-#include "text_table.h"
 
 /* What some spans took together. */
 struct times {
@@ -39,6 +39,9 @@ struct row {
   uint32_t domain, incarnation;
   uint16_t id;
   struct eva_span_time time;
+  /* of those that are shown: */
+  struct times times; /* the same */
+  char *value;        /* that its begin has, as text; NULL: none, or it is not known */
 };
 
 struct open { /* a span that has not ended */
@@ -270,6 +273,47 @@ static void sort_names(struct spans *s) {
   eva_top_sort(&s->names);
 }
 
+/* ---- The values of the longest spans, looked up ---------------------------------------- */
+
+struct lookup {
+  struct row *row;
+  eventring_cursor *cursor;
+};
+
+static int look_at_event(void *context, const struct eventring_event *event) {
+  const struct lookup *lookup = context;
+  struct row *row = lookup->row;
+  char *text = NULL;
+  size_t size;
+  if (event->kind != EVENTRING_BEGIN || event->ns != row->begin_ns || event->id != row->id ||
+      event->domain != row->domain || event->context != row->context)
+    return event->ns > row->begin_ns;
+  FILE *out = open_memstream(&text, &size);
+  if (!out) no_memory();
+  dump_value(out, lookup->cursor, event);
+  fclose(out);
+  row->value = text;
+  return 1;
+}
+
+/* (Errors of the file were reported when it was read.) */
+static void look_up(const struct spans *s, struct row *row) {
+  static const struct eventring_callbacks callbacks = {look_at_event, NULL};
+  struct lookup lookup = {row, question_look_up(&s->q, row->begin_ns)};
+  if (!lookup.cursor) return;
+  eva_read_all(lookup.cursor, &callbacks, &lookup);
+  eventring_close(lookup.cursor);
+}
+
+static void complete_rows(struct spans *s) {
+  bool looks_up = question_can_look_up(&s->q);
+  for (size_t i = 0; i < s->top.count; i++) {
+    struct row *row = eva_top_place(&s->top, i);
+    add_times(&row->times, &row->time);
+    if (looks_up) look_up(s, row);
+  }
+}
+
 static void read_recording(struct spans *s) {
   static const struct eventring_callbacks callbacks = {on_event, on_lost};
   s->shares = eva_shares_new();
@@ -279,6 +323,7 @@ static void read_recording(struct spans *s) {
   question_read(&s->q, &callbacks, on_switch, s);
   read_open(s);
   eva_top_sort(&s->top);
+  complete_rows(s);
   sort_names(s);
 }
 
@@ -286,199 +331,156 @@ static const struct kind *kind_at(const struct spans *s, size_t i) {
   return ((const struct name *)eva_top_row(&s->names, i))->kind;
 }
 
-static const struct row *row_at(const struct spans *s, size_t i) {
-  return eva_top_row(&s->top, i);
-}
+/* ---- Views --------------------------------------------------------------------------- */
 
-static const struct open *open_at(const struct spans *s, size_t i) {
-  return eva_top_row(&s->open, i);
-}
-
-/* ---- Text ---------------------------------------------------------------------------- */
-
-static void cell_duration(struct table *table, uint64_t ns) {
-  char figure[EVA_FIGURE];
-  table_cell(table, eva_duration_text(figure, ns));
-}
+enum { SUSPENDED = EVA_PARTS, OWN };
 
 /* "12.3%"; "-": none of it, "?": not known. */
-static void cell_share(struct table *table, uint64_t part, uint64_t whole, bool known) {
-  char text[16];
-  double share = whole ? 100.0 * (double)part / (double)whole : 0;
-  snprintf(text, sizeof text, "%.1f%%", share > 100 ? 100.0 : share);
-  table_cell(table, !known ? "?" : part ? text : "-");
+VIEW_GETTER(share, struct times) {
+  const bool is_part = column->argument < EVA_PARTS;
+  uint64_t of = is_part ? row->parts_of : column->argument == OWN ? row->own_of : row->ns;
+  uint64_t part = is_part ? row->part[column->argument]
+                  : column->argument == OWN ? row->own : row->suspended;
+  if (!of && row->ns) return view_text("?");
+  if (!part || !of) return view_none();
+  double share = 100.0 * (double)part / (double)of;
+  return view_printf(to, "%.1f%%", share > 100 ? 100.0 : share);
 }
 
-static void share_cells(struct table *table, const struct times *times) {
-  for (int p = 0; p < EVA_PARTS; p++)
-    cell_share(table, times->part[p], times->parts_of, times->parts_of > 0 || !times->ns);
-  cell_share(table, times->suspended, times->ns, true);
-  cell_share(table, times->own, times->own_of, times->own_of > 0 || !times->ns);
+static const struct view_column share_columns[] = {
+    {NULL, "?GC", VIEW_PLAIN, VIEW_GET(TEXT, share), .argument = EVA_COLLECTOR},
+    {NULL, "?waits", VIEW_PLAIN, VIEW_GET(TEXT, share), .argument = EVA_WAITING},
+    {NULL, "?suspended", VIEW_PLAIN, VIEW_GET(TEXT, share), .argument = SUSPENDED},
+    {NULL, "own", VIEW_PLAIN, VIEW_GET(TEXT, share), .argument = OWN},
+};
+static VIEW(share_view, share_columns);
+
+static bool is_open(const void *row) { return ((const struct kind *)row)->open > 0; }
+
+#define ROW(member) VIEW_AT(struct kind, member)
+static const struct view_column kind_columns[] = {
+    {"name", "<+span", VIEW_DEF, ROW(id)},
+    {"id", NULL, VIEW_PLAIN, ROW(id)},
+    {"count", "count", VIEW_COUNT, ROW(durations.count)},
+    {"total_ns", "total", VIEW_NS, ROW(durations.total), .flags = VIEW_DASH_0},
+    {"min_ns", NULL, VIEW_NS, ROW(durations.min)},
+    {"p50_ns", "median", VIEW_NS, VIEW_QUANTILE(struct kind, durations, 50000),
+     .flags = VIEW_DASH_0},
+    {"p99_ns", NULL, VIEW_NS, VIEW_QUANTILE(struct kind, durations, 99000)},
+    {"max_ns", "longest", VIEW_NS, ROW(durations.max), .flags = VIEW_DASH_0},
+    {.form = VIEW_INCLUDE, .offset = offsetof(struct kind, times), .view = &share_view},
+    {"suspended_ns", NULL, VIEW_NS, ROW(times.suspended)},
+    {"own_ns", NULL, VIEW_NS, ROW(times.own)},
+    {"own_of_ns", NULL, VIEW_NS, ROW(times.own_of), .help = "durations of which `own` is known"},
+    {"gc_ns", NULL, VIEW_NS, ROW(times.part[EVA_COLLECTOR])},
+    {"waiting_ns", NULL, VIEW_NS, ROW(times.part[EVA_WAITING])},
+    {"parts_of_ns", NULL, VIEW_NS, ROW(times.parts_of), .help = "the same of `gc`, `waiting`"},
+    {"open", "?open", VIEW_COUNT, ROW(open), .flags = VIEW_DASH_0},
+    {.form = VIEW_INCLUDE, .offset = offsetof(struct kind, longest_open), .has = is_open,
+     .view = &so_far_view},
+};
+static VIEW(kind_view, kind_columns);
+#undef ROW
+
+static void all_kinds(struct view_to *to, const void *answer) {
+  const struct spans *s = answer;
+  size_t count = s->names.count;
+  if (view_is_text(to) && count > s->q.top) count = s->q.top;
+  for (size_t i = 0; i < count; i++) view_row(to, kind_at(s, i));
 }
 
-#define SHARE_TITLES "?GC", "?waits", "?suspended", "own"
-
-static void print_names(const struct spans *s) {
-  char figure[EVA_FIGURE];
-  TABLE(table, "<+span", "count", "total", "median", "longest", SHARE_TITLES, "?open");
-  size_t shown = s->names.count < s->q.top ? s->names.count : s->q.top;
-  for (size_t i = 0; i < shown; i++) {
-    const struct kind *kind = kind_at(s, i);
-    table_cell(&table, question_name(&s->q, kind->id));
-    table_cell(&table, eva_count_text(figure, kind->durations.count));
-    if (kind->durations.count) {
-      cell_duration(&table, kind->durations.total);
-      cell_duration(&table, eva_histogram_quantile(&kind->durations, 50000));
-      cell_duration(&table, kind->durations.max);
-    } else {
-      for (int none = 0; none < 3; none++) table_cell(&table, "-");
-    }
-    share_cells(&table, &kind->times);
-    table_cell(&table, kind->open ? eva_count_text(figure, kind->open) : "-");
-  }
-  table_print(&table, stdout, 2);
-  if (shown < s->names.count) printf("  and %zu more (--top)\n", s->names.count - shown);
+VIEW_GETTER(value, struct row) {
+  const size_t sign = strlen(" = ");
+  return view_text(row->value && strlen(row->value) > sign ? row->value + sign : NULL);
 }
 
-static void print_rows(const struct spans *s) {
-  char moment[MOMENT_TEXT], domain[16], figure[EVA_FIGURE];
-  TABLE(table, "at", "domain", "duration", SHARE_TITLES, "<+span");
-  bool several = false;
-  for (size_t i = 1; i < s->top.count; i++) several |= row_at(s, i)->domain != row_at(s, 0)->domain;
-  if (s->over_ns)
-    printf("\n%s of at least %s", eva_count_text(figure, s->over),
-           eva_duration_text((char[EVA_FIGURE]){0}, s->over_ns));
-  puts(s->top.count ? "\nThe longest (at: seconds; own: not in spans within)" : "");
-  for (size_t i = 0; i < s->top.count; i++) {
-    const struct row *row = row_at(s, i);
-    struct times times = {0};
-    add_times(&times, &row->time);
-    snprintf(domain, sizeof domain, "%u", row->domain);
-    table_cell(&table, moment_text(moment, &s->q, row->begin_ns));
-    table_cell(&table, several ? domain : "");
-    cell_duration(&table, row->ns);
-    share_cells(&table, &times);
-    table_cell(&table, question_name(&s->q, row->id));
-  }
-  table_print(&table, stdout, 2);
+#define ROW(member) VIEW_AT(struct row, member)
+static const struct view_column row_columns[] = {
+    {"ns", "at", VIEW_MOMENT, ROW(begin_ns)},
+    {"domain", "=domain", VIEW_PLAIN, ROW(domain)},
+    {"incarnation", NULL, VIEW_PLAIN, ROW(incarnation)},
+    {"context", NULL, VIEW_PLAIN, ROW(context)},
+    {"duration_ns", "duration", VIEW_NS, ROW(ns)},
+    {.form = VIEW_INCLUDE, .offset = offsetof(struct row, times), .view = &share_view},
+    {"suspended_ns", NULL, VIEW_NS, ROW(time.suspended)},
+    {"own_ns", NULL, VIEW_NS, ROW(time.own), VIEW_IF(struct row, time.knows_own)},
+    {"gc_ns", NULL, VIEW_NS, ROW(time.part[EVA_COLLECTOR]), VIEW_IF(struct row, time.knows_parts)},
+    {"waiting_ns", NULL, VIEW_NS, ROW(time.part[EVA_WAITING]),
+     VIEW_IF(struct row, time.knows_parts)},
+    {"name", "<+span", VIEW_DEF, ROW(id)},
+    {"id", NULL, VIEW_PLAIN, ROW(id)},
+    {"value_text", "<?+value", VIEW_PLAIN, VIEW_GET(TEXT, value), .flags = VIEW_MAYBE,
+     .help = "of its begin, as in the text of `dump`"},
+};
+static VIEW(row_view, row_columns);
+#undef ROW
+
+static void all_rows(struct view_to *to, const void *answer) {
+  const struct spans *s = answer;
+  for (size_t i = 0; i < s->top.count; i++) view_row(to, eva_top_row(&s->top, i));
 }
 
-static void print_open(const struct spans *s) {
-  char moment[MOMENT_TEXT], figure[EVA_FIGURE], text[EVA_SO_FAR];
-  if (!s->open.count) return;
-  printf("\nOpen: %s%s\n", eva_count_text(figure, s->open_count),
-         s->open_count > s->open.count ? ", the longest" : "");
-  TABLE(table, "at", "domain", "for", "<+span");
-  for (size_t i = 0; i < s->open.count; i++) {
-    const struct open *open = open_at(s, i);
-    table_cell(&table, moment_text(moment, &s->q, open->begin_ns));
-    snprintf(text, sizeof text, "%u", open->domain);
-    table_cell(&table, text);
-    table_cell(&table, eva_so_far_text(text, &open->so_far));
-    table_cell(&table, question_name(&s->q, open->id));
-  }
-  table_print(&table, stdout, 2);
+#define ROW(member) VIEW_AT(struct open, member)
+static const struct view_column open_columns[] = {
+    {"ns", "at", VIEW_MOMENT, ROW(begin_ns)},
+    {"domain", "domain", VIEW_PLAIN, ROW(domain)},
+    {"incarnation", NULL, VIEW_PLAIN, ROW(incarnation)},
+    {"context", NULL, VIEW_PLAIN, ROW(context)},
+    {NULL, "for", VIEW_PLAIN, VIEW_GET(TEXT, view_so_far), .offset = offsetof(struct open, so_far)},
+    {.form = VIEW_INCLUDE, .offset = offsetof(struct open, so_far), .view = &so_far_view},
+    {"name", "<+span", VIEW_DEF, ROW(id)},
+    {"id", NULL, VIEW_PLAIN, ROW(id)},
+};
+static VIEW(open_view, open_columns);
+#undef ROW
+
+static void all_open(struct view_to *to, const void *answer) {
+  const struct spans *s = answer;
+  for (size_t i = 0; i < s->open.count; i++) view_row(to, eva_top_row(&s->open, i));
 }
+
+VIEW_GETTER(count, struct spans) {
+  uint64_t sum = 0;
+  for (size_t i = 0; i < row->names.count; i++) sum += kind_at(row, i)->durations.count;
+  return view_uint(sum);
+}
+
+#define ROW(member) VIEW_AT(struct spans, member)
+static const struct view_column total_columns[] = {
+    {"count", NULL, VIEW_COUNT, VIEW_GET(UINT, count)},
+    {"over", NULL, VIEW_COUNT, ROW(over), .help = "those that took --over or more"},
+    {"open", NULL, VIEW_COUNT, ROW(open_count)},
+    {"names", NULL, VIEW_ROWS, .view = &kind_view, .rows = all_kinds},
+};
+static VIEW(total_view, total_columns);
+
+static const struct view_column columns[] = {
+    {.form = VIEW_INCLUDE, .offset = offsetof(struct spans, q), .view = &question_view},
+    {"total", NULL, VIEW_OBJECT, .view = &total_view},
+    {"rows", NULL, VIEW_ROWS, .view = &row_view, .rows = all_rows, .flags = VIEW_MAIN},
+    {"open_spans", NULL, VIEW_ROWS, .view = &open_view, .rows = all_open},
+};
+static VIEW(spans_view, columns);
 
 static void print_text(const struct spans *s) {
+  struct view_to to = question_output(&s->q);
+  char over[EVA_FIGURE], least[EVA_FIGURE], open[EVA_FIGURE + 32];
   question_head(&s->q, stdout);
   if (s->kind_count == 0) {
     puts("\nNo such span was recorded.");
     return;
   }
-  puts("\nSpans by name (shares of their time; own: not in spans within)");
-  print_names(s);
-  print_rows(s);
-  print_open(s);
-}
-
-/* ---- JSON ---------------------------------------------------------------------------- */
-
-static void put_known(struct eva_json *json, const char *key, uint64_t ns, bool known) {
-  eva_json_key(json, key);
-  if (known) eva_json_uint(json, ns);
-  else eva_json_null(json);
-}
-
-static void put_kind(struct eva_json *json, const struct spans *s, const struct kind *kind) {
-  const struct eva_histogram *durations = &kind->durations;
-  const struct times *times = &kind->times;
-  eva_json_open_object(json);
-  question_put_name(&s->q, json, "name", kind->id);
-  eva_json_uint_at(json, "id", kind->id);
-  eva_json_uint_at(json, "count", durations->count);
-  eva_json_uint_at(json, "open", kind->open);
-  eva_json_uint_at(json, "total_ns", durations->total);
-  eva_json_uint_at(json, "min_ns", durations->min);
-  eva_json_uint_at(json, "p50_ns", eva_histogram_quantile(durations, 50000));
-  eva_json_uint_at(json, "p99_ns", eva_histogram_quantile(durations, 99000));
-  eva_json_uint_at(json, "max_ns", durations->max);
-  eva_json_uint_at(json, "suspended_ns", times->suspended);
-  eva_json_uint_at(json, "own_ns", times->own);
-  eva_json_uint_at(json, "own_of_ns", times->own_of);
-  eva_json_uint_at(json, "gc_ns", times->part[EVA_COLLECTOR]);
-  eva_json_uint_at(json, "waiting_ns", times->part[EVA_WAITING]);
-  eva_json_uint_at(json, "parts_of_ns", times->parts_of);
-  if (kind->open) eva_so_far_put(json, &kind->longest_open);
-  eva_json_close_object(json);
-}
-
-static void put_row(struct eva_json *json, const struct spans *s, const struct row *row) {
-  const struct eva_span_time *time = &row->time;
-  eva_json_open_object(json);
-  question_put_name(&s->q, json, "name", row->id);
-  eva_json_uint_at(json, "id", row->id);
-  eva_json_uint_at(json, "ns", row->begin_ns);
-  eva_json_uint_at(json, "domain", row->domain);
-  eva_json_uint_at(json, "incarnation", row->incarnation);
-  eva_json_uint_at(json, "context", row->context);
-  eva_json_uint_at(json, "duration_ns", row->ns);
-  eva_json_uint_at(json, "suspended_ns", time->suspended);
-  put_known(json, "own_ns", time->own, time->knows_own);
-  put_known(json, "gc_ns", time->part[EVA_COLLECTOR], time->knows_parts);
-  put_known(json, "waiting_ns", time->part[EVA_WAITING], time->knows_parts);
-  eva_json_close_object(json);
-}
-
-static void put_open(struct eva_json *json, const struct spans *s, const struct open *open) {
-  eva_json_open_object(json);
-  question_put_name(&s->q, json, "name", open->id);
-  eva_json_uint_at(json, "id", open->id);
-  eva_json_uint_at(json, "ns", open->begin_ns);
-  eva_json_uint_at(json, "domain", open->domain);
-  eva_json_uint_at(json, "incarnation", open->incarnation);
-  eva_json_uint_at(json, "context", open->context);
-  eva_so_far_put(json, &open->so_far);
-  eva_json_close_object(json);
-}
-
-static void print_json(const struct spans *s) {
-  struct eva_json json;
-  eva_json_start(&json, stdout);
-  eva_json_open_object(&json);
-  question_put_head(&s->q, &json);
-  eva_json_key(&json, "total");
-  eva_json_open_object(&json);
-  uint64_t count = 0;
-  for (size_t i = 0; i < s->names.count; i++) count += kind_at(s, i)->durations.count;
-  eva_json_uint_at(&json, "count", count);
-  eva_json_uint_at(&json, "over", s->over);
-  eva_json_uint_at(&json, "open", s->open_count);
-  eva_json_key(&json, "names");
-  eva_json_open_array(&json);
-  for (size_t i = 0; i < s->names.count; i++) put_kind(&json, s, kind_at(s, i));
-  eva_json_close_array(&json);
-  eva_json_close_object(&json);
-  eva_json_key(&json, "rows");
-  eva_json_open_array(&json);
-  for (size_t i = 0; i < s->top.count; i++) put_row(&json, s, row_at(s, i));
-  eva_json_close_array(&json);
-  eva_json_key(&json, "open_spans");
-  eva_json_open_array(&json);
-  for (size_t i = 0; i < s->open.count; i++) put_open(&json, s, open_at(s, i));
-  eva_json_close_array(&json);
-  eva_json_close_object(&json);
-  eva_json_line(&json);
+  view_section(&to, "Spans by name (shares of their time; own: not in spans within)", &kind_view,
+               all_kinds, s);
+  if (s->q.top < s->names.count)
+    printf("  and %zu more (--top)\n", s->names.count - (size_t)s->q.top);
+  if (s->over_ns)
+    printf("\n%s of at least %s\n", eva_count_text(over, s->over),
+           eva_duration_text(least, s->over_ns));
+  view_section(&to, "The longest (own: not in spans within)", &row_view, all_rows, s);
+  snprintf(open, sizeof open, "Open: %s%s", eva_count_text(over, s->open_count),
+           s->open_count > s->open.count ? ", the longest" : "");
+  view_section(&to, open, &open_view, all_open, s);
 }
 
 /* ---- The command --------------------------------------------------------------------- */
@@ -487,7 +489,7 @@ static int read_words(const struct command *self, int count, char **words, struc
                       struct operands *operands) {
   struct question *q = &s->q;
   const struct option_spec specs[] = {
-      QUESTION_SPECS(q),
+      QUESTION_SPECS(q, spans_view),
       {"class", 'c', OPTION_TEXT, &q->class_name, "NAME",
        "spans of this class, not those of the program"},
       {"name", 0, OPTION_TEXT, &q->name, "NAME", "only spans of this name"},
@@ -500,6 +502,7 @@ static int read_words(const struct command *self, int count, char **words, struc
 static void free_spans(struct spans *s) {
   for (int id = 0; id < EVENTRING_MAX_EVENTS; id++)
     if (s->kinds[id]) eva_histogram_free(&s->kinds[id]->durations), free(s->kinds[id]);
+  for (size_t i = 0; i < s->top.count; i++) free(((struct row *)eva_top_place(&s->top, i))->value);
   eva_top_free(&s->top);
   eva_top_free(&s->names);
   eva_top_free(&s->open);
@@ -515,7 +518,8 @@ int command_spans(const struct command *self, int count, char **words) {
   if (status < 0) status = question_open(&s->q, &operands);
   if (status < 0) {
     read_recording(s);
-    (s->q.json ? print_json : print_text)(s);
+    if (view_wants_text(&s->q.as)) print_text(s);
+    else question_put(&s->q, &spans_view, s);
     status = reader_close(&s->q.reader, STATUS_OK);
   }
   free_spans(s);

@@ -179,6 +179,11 @@ static void print_value(const struct dump_format *format,
   }
 }
 
+void dump_value(FILE *out, eventring_cursor *cursor, const struct eventring_event *event) {
+  const struct dump_format format = {.out = out, .cursor = cursor};
+  print_value(&format, event);
+}
+
 /* Is the value for how long the thread was not on a processor? */
 static bool says_off_cpu(const struct eventring_event *event) {
   return event->payload == EVENTRING_UINT && eventring_event_off_cpu(event) >= 0;

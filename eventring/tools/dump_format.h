@@ -37,6 +37,8 @@ void dump_loss(const struct dump_format *format,
 /* A span that has begun and not ended when reading ends. */
 void dump_open_span(const struct dump_format *format, const struct eventring_event *event,
                     const struct eva_so_far *so_far);
+/* The value of an event, as text " = 7 bytes"; nothing if it has none. */
+void dump_value(FILE *out, eventring_cursor *cursor, const struct eventring_event *event);
 /* How the process ended. */
 void dump_end(const struct dump_format *format, const struct eventring_info *info);
 

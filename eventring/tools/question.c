@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "analysis/ending.h"
-#include "analysis/names.h"
 #include "analysis/units.h"
 #include "class_list.h"
 #include "text_table.h"
@@ -30,6 +29,7 @@ int question_open(struct question *q, const struct operands *operands) {
   int status = reader_open(&q->reader, operands, q->prefix,
                            EVENTRING_OPEN_MERGED | EVENTRING_OPEN_AHEAD);
   if (status >= 0) return status;
+  q->target = operands->command ? NULL : operands->words[0];
   eventring_cursor_info(q->reader.cursor, &q->info); /* the poll reports what is wrong */
   if (find_class(q) && time_window_apply(&q->window, q->reader.cursor)) return -1;
   return reader_close(&q->reader, STATUS_WRONG);
@@ -88,6 +88,19 @@ void question_read(struct question *q, const struct eventring_callbacks *callbac
   eventring_cursor_totals(q->reader.cursor, &q->totals);
 }
 
+bool question_can_look_up(const struct question *q) {
+  enum { MOST = 64 }; /* beyond that it is better to read all of it at once */
+  return q->target && q->info.liveness != EVENTRING_LIVE && q->top <= MOST;
+}
+
+eventring_cursor *question_look_up(const struct question *q, uint64_t ns) {
+  eventring_cursor *cursor;
+  if (eventring_open_any(&cursor, q->target, EVENTRING_OPEN_MERGED | EVENTRING_OPEN_FOLLOW, NULL))
+    return NULL;
+  eventring_cursor_seek(cursor, ns);
+  return cursor;
+}
+
 /* ---- Text ---------------------------------------------------------------------------- */
 
 const char *question_name(const struct question *q, int id) {
@@ -142,36 +155,36 @@ void question_head(const struct question *q, FILE *out) {
 
 /* ---- JSON ---------------------------------------------------------------------------- */
 
-static void put_bound(struct eva_json *json, const char *key, uint64_t ns, bool is_there) {
-  eva_json_key(json, key);
-  if (is_there) eva_json_uint(json, ns);
-  else eva_json_null(json);
+#define ROW(member) VIEW_AT(struct question, member)
+static const struct view_column window_columns[] = {
+    {"start_ns", NULL, VIEW_MOMENT, ROW(info.start_ns), .help = "of the recording"},
+    {"since_ns", NULL, VIEW_MOMENT, ROW(window.since), .flags = VIEW_NO_0},
+    {"until_ns", NULL, VIEW_MOMENT, ROW(window.until), .flags = VIEW_NO_MAX},
+    {"first_ns", NULL, VIEW_MOMENT, ROW(first_ns), .help = "of the events in the window"},
+    {"last_ns", NULL, VIEW_MOMENT, ROW(last_ns)},
+};
+static VIEW(window_view, window_columns);
+
+static const struct view_column columns[] = {
+    {.form = VIEW_INCLUDE, .offset = offsetof(struct question, info), .view = &head_view},
+    {"window", NULL, VIEW_OBJECT, .view = &window_view},
+    {"loss", NULL, VIEW_OBJECT, .offset = offsetof(struct question, totals), .view = &loss_view},
+};
+VIEW(question_view, columns);
+
+struct view_to question_output(const struct question *q) {
+  return (struct view_to){.out = stdout, .as = q->as, .cursor = q->reader.cursor,
+                          .start_ns = q->info.start_ns};
+}
+
+void question_put(const struct question *q, const struct view *view, const void *answer) {
+  struct view_to to = question_output(q);
+  view_object(&to, view, answer);
 }
 
 void question_put_head(const struct question *q, struct eva_json *json) {
-  const struct eventring_info *info = &q->info;
   eva_json_uint_at(json, "version", 1);
-  eva_json_string_at(json, "program", info->program);
-  eva_json_string_at(json, "path", info->path);
-  put_process(json, info);
-  eva_json_string_at(json, "liveness", eva_liveness_name(info->liveness));
-  const struct eva_ending ending = eva_ending_of(info);
-  eva_ending_put(json, &ending);
-  eva_json_key(json, "window");
-  eva_json_open_object(json);
-  eva_json_uint_at(json, "start_ns", info->start_ns);
-  put_bound(json, "since_ns", q->window.since, q->window.since > 0);
-  put_bound(json, "until_ns", q->window.until, q->window.until != UINT64_MAX);
-  eva_json_uint_at(json, "first_ns", q->first_ns);
-  eva_json_uint_at(json, "last_ns", q->last_ns);
-  eva_json_close_object(json);
-  eva_json_key(json, "loss");
-  eva_json_open_object(json);
-  eva_json_uint_at(json, "delivered", q->totals.delivered);
-  eva_json_uint_at(json, "missed", q->totals.missed);
-  eva_json_uint_at(json, "lost", q->totals.lost);
-  eva_json_uint_at(json, "torn", q->totals.torn);
-  eva_json_close_object(json);
+  view_members(json, &question_view, q);
 }
 
 void question_put_name(const struct question *q, struct eva_json *json, const char *key,

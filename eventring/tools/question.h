@@ -10,17 +10,19 @@
 
 #include "analysis/json.h"
 #include "follow.h"
+#include "shared_views.h"
 #include "time_window.h"
 
 struct question {
   /* options */
-  bool json;
+  struct view_choice as;
   uint64_t top, limit_ns;
   uint64_t domain; /* UINT64_MAX: all */
   const char *class_name, *name, *prefix;
   struct time_window window;
   /* what is read */
   struct reader reader;
+  const char *target; /* NULL: a program was launched */
   uint64_t classes; /* bit of class_name; 0: not given */
   struct eventring_info info;
   struct eventring_totals totals;
@@ -34,10 +36,9 @@ struct question {
 #define QUESTION_NEW(shown) \
   {.top = (shown), .domain = UINT64_MAX, .prefix = "SAROS_EVENTRING", .window = TIME_WINDOW_ALL}
 
-#define QUESTION_SPECS(q)                                                             \
-  {"json", 'j', OPTION_FLAG, &(q)->json, NULL, "one JSON object"},                    \
-  QUESTION_CHOICE_SPECS(q)
-/* The same without --json. */
+#define QUESTION_SPECS(q, view)                                                       \
+  VIEW_SPECS(&(q)->as, view, "one JSON object"), QUESTION_CHOICE_SPECS(q)
+/* The same without --json, --csv and --json-schema. */
 #define QUESTION_CHOICE_SPECS(q)                                                      \
   {"top", 't', OPTION_COUNT, &(q)->top, "N", "the N longest ones"},                   \
   {"domain", 'd', OPTION_COUNT, &(q)->domain, "N", "only domain N"},                  \
@@ -55,6 +56,10 @@ int question_open(struct question *q, const struct operands *operands);
    open there is known: question_is_past_start says which is which). `switched`: may be NULL. */
 void question_read(struct question *q, const struct eventring_callbacks *callbacks,
                    int (*switched)(void *, const struct eventring_switch *), void *context);
+/* May what is shown be looked up one by one in what was asked, instead of reading all of it? */
+bool question_can_look_up(const struct question *q);
+/* Opens what was asked once more, to read from about `ns` on; NULL: it is gone. */
+eventring_cursor *question_look_up(const struct question *q, uint64_t ns);
 /* Is the moment in the window, or after it? */
 static inline bool question_is_past_start(const struct question *q, uint64_t ns) {
   return ns >= q->window.since;
@@ -75,7 +80,13 @@ char *moment_text(char text[MOMENT_TEXT], const struct question *q, uint64_t ns)
 
 /* Who it is, how it ended, for how long it was recorded, what is missing. */
 void question_head(const struct question *q, FILE *out);
-/* The same as members of an open object: version, program ..., window, loss. */
+/* The same as members: program ..., window, loss. */
+extern const struct view question_view;
+/* Where the views of its answer are printed. */
+struct view_to question_output(const struct question *q);
+/* Prints the answer, a row of the view: as JSON or CSV. */
+void question_put(const struct question *q, const struct view *view, const void *answer);
+/* The members `version` and those of question_view, of an open object. */
 void question_put_head(const struct question *q, struct eva_json *json);
 /* `key`: the name of a definition, or null. */
 void question_put_name(const struct question *q, struct eva_json *json, const char *key, int id);

@@ -3,6 +3,7 @@
 #include "shared_views.h"
 
 #include "analysis/ending.h"
+#include "analysis/histogram.h"
 #include "analysis/so_far.h"
 #include "follow.h"
 
@@ -24,11 +25,18 @@ static const struct view_column ending_columns[] = {
 VIEW(ending_view, ending_columns);
 #undef ROW
 
-VIEW_GETTER(so_far, struct eva_so_far) { return view_text(eva_so_far_text(to->room, row)); }
+struct view_value view_so_far(struct view_to *to, const void *row, const struct view_column *c) {
+  (void)c;
+  return view_text(eva_so_far_text(to->room, row));
+}
+
+struct view_value view_quantile(struct view_to *to, const void *row, const struct view_column *c) {
+  (void)to;
+  return view_uint(eva_histogram_quantile(row, c->argument));
+}
 
 #define ROW(member) VIEW_AT(struct eva_so_far, member)
 static const struct view_column so_far_columns[] = {
-    {NULL, "?for", VIEW_PLAIN, VIEW_GET(TEXT, so_far)},
     {"so_far_ns", NULL, VIEW_NS, ROW(ns), VIEW_IF(struct eva_so_far, known)},
     {"at_least", NULL, VIEW_PLAIN, ROW(at_least), .help = "it may have gone on"},
 };
@@ -51,3 +59,13 @@ static const struct view_column head_columns[] = {
     {.form = VIEW_INCLUDE, .make = make_ending, .view = &ending_view},
 };
 VIEW(head_view, head_columns);
+#undef ROW
+
+#define ROW(member) VIEW_AT(struct eventring_totals, member)
+static const struct view_column loss_columns[] = {
+    {"delivered", NULL, VIEW_COUNT, ROW(delivered)},
+    {"missed", NULL, VIEW_COUNT, ROW(missed), .help = "overwritten before reading began"},
+    {"lost", NULL, VIEW_COUNT, ROW(lost), .help = "overwritten since"},
+    {"torn", NULL, VIEW_COUNT, ROW(torn), .help = "spans of which the begin or the end is missing"},
+};
+VIEW(loss_view, loss_columns);

@@ -7,6 +7,14 @@
 
 extern const struct view ending_view; /* of a struct eva_ending */
 extern const struct view so_far_view; /* of a struct eva_so_far */
+extern const struct view loss_view;   /* of a struct eventring_totals */
 extern const struct view head_view;   /* of a struct eventring_info: who it is, how it ended */
+
+/* Getters. Of a struct eva_so_far: "12.3 ms so far". */
+struct view_value view_so_far(struct view_to *to, const void *row, const struct view_column *c);
+/* Of a struct eva_histogram: the quantile `argument`. */
+struct view_value view_quantile(struct view_to *to, const void *row, const struct view_column *c);
+#define VIEW_QUANTILE(row_type, histogram, q)                                                \
+  VIEW_GET(UINT, view_quantile), .offset = offsetof(row_type, histogram), .argument = (q)
 
 #endif

@@ -112,25 +112,27 @@ size_t table_trimmed(const char *text, size_t size) {
 
 static bool has_sign(const struct table *table, size_t column, char sign) {
   const char *title = table->titles[column];
-  return memchr(title, sign, strspn(title, "<?|+")) != NULL;
+  return memchr(title, sign, strspn(title, "<?|+=")) != NULL;
 }
 
 static const char *title_of(const struct table *table, size_t column) {
   const char *title = table->titles[column];
-  return title + strspn(title, "<?|+");
+  return title + strspn(title, "<?|+=");
 }
 
 /* 0: the column is left out. */
 static size_t column_width(const struct table *table, size_t column) {
   size_t widest = width_of(title_of(table, column));
   bool says_something = false, optional = has_sign(table, column, '?');
+  bool differs = !has_sign(table, column, '=');
   for (size_t i = column; i < table->used; i += table->columns) {
     const char *cell = table->cells[i];
     size_t width = width_of(cell);
     if (cell[0] && !(optional && strcmp(cell, "-") == 0)) says_something = true;
     if (width > widest) widest = width;
+    if (strcmp(cell, table->cells[column]) != 0) differs = true;
   }
-  return says_something ? widest : 0;
+  return says_something && differs ? widest : 0;
 }
 
 /* How a table, or a part of it, is laid out. */
@@ -159,7 +161,7 @@ static size_t width_with(const struct layout *layout, size_t end) {
 
 /* The least that a column takes where not all of them fit. */
 static size_t least_width(const struct layout *layout, size_t column) {
-  enum { LEAST = 20 };
+  enum { LEAST = 16 };
   size_t wanted = layout->wanted[column], least = layout->page / 3;
   if (!has_sign(layout->table, column, '<')) return wanted;
   if (has_sign(layout->table, column, '+')) least = LEAST;

@@ -5,7 +5,8 @@
  *
  *   <   aligned to the left, a text; the others are figures, aligned to the right
  *   ?   left out when no cell says more than "-"
- *   +   a text that takes what the other columns leave, at least 20 characters
+ *   =   left out when all cells say the same
+ *   +   a text that takes what the other columns leave, at least 16 characters
  *   |   where the table is best divided if it is wider than the page
  *
  * A column without any text in its cells is left out, and nothing is shown of a table

@@ -78,7 +78,11 @@ static bool is_no_value(const struct view_value *value, unsigned flags) {
          (is_zero(value) && flags & VIEW_NO_0);
 }
 
+/* The row of an included view that is not there: its columns have no values. */
+static const char no_row[1];
+
 static bool is_there(const struct view_column *c, const char *row) {
+  if (row == no_row) return false;
   return (!c->known || *(const bool *)(row + c->known - 1)) && (!c->has || c->has(row));
 }
 
@@ -86,7 +90,8 @@ static struct view_value value_of(struct view_to *to, const struct view_column *
                                   const void *row) {
   if (!is_there(c, row)) return view_none();
   struct view_value value =
-      c->get ? c->get(to, row, c) : stored(c->type, (const char *)row + c->offset);
+      c->get ? c->get(to, (const char *)row + c->offset, c)
+             : stored(c->type, (const char *)row + c->offset);
   if (value.type == VIEW_NONE || is_no_value(&value, c->flags)) return view_none();
   return named(to, c->form, value);
 }
@@ -109,6 +114,7 @@ static void each_column(struct view_to *to, const struct view *view, const void 
     const struct view_column *c = &view->columns[i];
     if (c->form != VIEW_INCLUDE) visit(to, c, row);
     else if (!row || is_there(c, row)) each_column(to, c->view, nested_row(to, c, row), visit);
+    else each_column(to, c->view, no_row, visit);
   }
 }
 
@@ -157,13 +163,19 @@ static void put_nested(struct view_to *to, const struct view_column *c, const vo
 }
 
 static void put_member(struct view_to *to, const struct view_column *c, const void *row) {
-  if (!c->key) return;
+  if (!c->key || row == no_row) return;
   if (c->view) return put_nested(to, c, row);
   struct view_value value = value_of(to, c, row);
   bool left_out = c->flags & VIEW_MAYBE || (c->flags & VIEW_PART && !is_there(c, row));
   if (value.type == VIEW_NONE && left_out) return;
   if (c->key[0]) eva_json_key(&to->json, c->key);
   put_value(&to->json, &value);
+}
+
+void view_members(struct eva_json *json, const struct view *view, const void *row) {
+  struct view_to to = {.json = *json};
+  each_column(&to, view, row, put_member);
+  *json = to.json;
 }
 
 /* ---- Text ------------------------------------------------------------------------------ */
@@ -422,10 +434,14 @@ static void put_property(struct view_to *to, const struct view_column *c, const 
   eva_json_close_object(json);
 }
 
-static void put_required(struct view_to *to, const struct view_column *c, const void *row) {
-  (void)row;
-  bool may_miss = c->flags & (VIEW_MAYBE | VIEW_PART) || (c->view && (c->has || c->known));
-  if (c->key && !may_miss) eva_json_string(&to->json, c->key);
+/* `sure`: what the view is included in always has it. */
+static void put_required(struct eva_json *json, const struct view *view, bool sure) {
+  for (size_t i = 0; i < view->count; i++) {
+    const struct view_column *c = &view->columns[i];
+    bool is_part = c->flags & (VIEW_MAYBE | VIEW_PART) || (c->view && (c->has || c->known));
+    if (c->form == VIEW_INCLUDE) put_required(json, c->view, sure && !is_part);
+    else if (c->key && sure && !is_part) eva_json_string(json, c->key);
+  }
 }
 
 static const struct view_column version = {"version", .type = VIEW_UINT};
@@ -445,8 +461,8 @@ static void put_schema(struct view_to *to, const struct view *view, const char *
   eva_json_close_object(json);
   eva_json_key(json, "required");
   eva_json_open_array(json);
-  if (adds_version) put_required(to, &version, NULL);
-  each_column(to, view, NULL, put_required);
+  if (adds_version) eva_json_string(json, version.key);
+  put_required(json, view, true);
   eva_json_close_array(json);
   to->context = here.outer;
 }

@@ -107,7 +107,7 @@ struct view_column {
   const char *title; /* NULL: not in text */
   enum view_form form;
   enum view_type type;
-  size_t offset; /* of the value, or of what is nested, in the row */
+  size_t offset; /* of the value, of what is nested, or of what `get` is given, in the row */
   struct view_value (*get)(struct view_to *to, const void *row, const struct view_column *column);
   const char *help; /* what the key does not say */
   unsigned flags;
@@ -192,6 +192,8 @@ struct view_value view_printf(struct view_to *to, const char *format, ...)
 
 /* The whole answer as one object and a line, or, with --csv, its main rows. */
 void view_object(struct view_to *to, const struct view *view, const void *row);
+/* The members of a view that needs no cursor, in an object that somebody else has opened. */
+void view_members(struct eva_json *json, const struct view *view, const void *row);
 /* Hand out a row: `rows` functions do. */
 void view_row(struct view_to *to, const void *row);
 void view_named_row(struct view_to *to, const char *name, const void *row);

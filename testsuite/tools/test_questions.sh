@@ -37,6 +37,20 @@ is "open" 1 "$(query spans.json '.total.names[] | select(.name == "left open").o
 is "span around the longest pauses" true \
    "$(query pauses.json '[.rows[].span] | any(. == "request" or . == "parse")')"
 
+# which request was the longest?
+cat >values.lua <<'LUA'
+local eventring = require "eventring"
+for i = 1, 3 do
+  eventring.begin_span("request", "GET /" .. i)
+  eventring.end_span "request"
+end
+LUA
+SAROS_EVENTRING_STREAM=./values SAROS_EVENTRING_PRESERVE=1 "$SAROS" values.lua || fail "values"
+"$EVENTRING" spans --json values*.eventring >values.json || fail "spans of values: $?"
+is "values of the longest" '["(\"GET /1\")","(\"GET /2\")","(\"GET /3\")"]' \
+  "$(query values.json '[.rows[].value_text] | sort')"
+has "in the text" '("GET /2")' "$("$EVENTRING" spans values*.eventring)"
+
 # the collector's share is that of `stats`, whatever `pauses` has read for it
 "$EVENTRING" stats --json "$file" >stats.json || fail "stats: $?"
 for top in 8 100; do
