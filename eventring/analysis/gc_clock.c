@@ -82,8 +82,8 @@ static uint64_t see(const struct eva_gc_clock *clock, struct eva_top_span *span,
 /* Of a counter off_cpu: the part of its time that lies in the present stretch at most. */
 static uint64_t off_cpu_until(const struct eva_gc_clock *clock,
                               const struct eventring_event *event) {
-  bool is_it = event->kind == EVENTRING_COUNTER && event->payload == EVENTRING_INT &&
-               event->value.i > 0 && strcmp(event->name, "off_cpu") == 0;
+  bool is_it = event->def && event->def->quantity == EVENTRING_QUANTITY_OFF_CPU &&
+               event->payload == EVENTRING_INT && event->value.i > 0;
   uint64_t most = clock->running && event->ns > clock->from ? event->ns - clock->from : 0;
   if (!is_it) return 0;
   return event->value.u < most ? event->value.u : most;

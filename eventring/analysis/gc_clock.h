@@ -8,7 +8,7 @@
  * is known if the ends of all its spans say for how long the thread was not on a processor
  * (measure OFF_CPU); a span whose end was not seen counts as if never interrupted. For how
  * long it was not on a processor outside these spans is the sum of the counter of class gc
- * with the name "off_cpu" (doc/eventring.md asks this of hosts).
+ * of the quantity OFF_CPU.
  * Watched time consists of stretches:
  * from the first event seen (or where reading goes on after a loss) to the last
  * one before the next loss or pause, the end of the domain, or the end of

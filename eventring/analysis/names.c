@@ -49,6 +49,14 @@ const char *eva_measure_name(uint8_t measure) {
   return NAME_IN(names, measure);
 }
 
+const char *eva_quantity_name(uint8_t quantity) {
+#define NAME(name, text, kind, what) [EVENTRING_QUANTITY_##name] = text,
+  static const char *const names[] = {[EVENTRING_QUANTITY_NONE] = "none",
+                                      EVENTRING_QUANTITIES(NAME)};
+#undef NAME
+  return NAME_IN(names, quantity);
+}
+
 const char *eva_payload_name(uint8_t payload) {
   static const char *const names[] = {
       [EVENTRING_NONE] = "none",     [EVENTRING_INT] = "int",

@@ -20,6 +20,7 @@ const char *eva_kind_name(uint8_t kind);         /* "begin", "end", "counter", .
 const char *eva_role_name(uint8_t role);         /* "begin", "end", "step" */
 const char *eva_def_kind_name(uint8_t kind);     /* "span", "counter", ... */
 const char *eva_measure_name(uint8_t measure);   /* "none", "level", ... */
+const char *eva_quantity_name(uint8_t quantity); /* "none", "heap", ... */
 const char *eva_payload_name(uint8_t payload);   /* "none", "int", ... */
 const char *eva_liveness_name(enum eventring_liveness liveness); /* "live", ... */
 const char *eva_state_name(enum eventring_state state);          /* "running", ... */

@@ -116,11 +116,8 @@ static bool is_stem_and(const struct eventring_def *def, const char *name, const
 }
 
 static enum role role_of_heap(const struct eventring_def *def) {
-  if (def->event_class != EVENTRING_CLASS_GC || def->kind != EVENTRING_DEF_COUNTER)
-    return NOTHING;
-  if (strcmp(def->name, "heap_words") == 0) return WORDS_VALUE;
-  return strcmp(def->name, "heap_bytes") == 0 || strcmp(def->name, "heap") == 0 ? VALUE
-                                                                                 : NOTHING;
+  if (def->quantity != EVENTRING_QUANTITY_HEAP) return NOTHING;
+  return eventring_is_in_words(def) ? WORDS_VALUE : VALUE;
 }
 
 /* A span counts when it ends, also for `count`: as in all commands. */

@@ -50,8 +50,8 @@ static void end(struct eva_steps *steps, struct eva_step_place *place,
 }
 
 static void count_work(struct eva_step *step, const struct eventring_event *event) {
-  if (event->payload == EVENTRING_INT && event->value.i >= 0 &&
-      strcmp(event->name, "pause_work") == 0)
+  if (event->payload == EVENTRING_INT && event->value.i >= 0 && event->def &&
+      event->def->quantity == EVENTRING_QUANTITY_PAUSE_WORK)
     step->work = event->value.i;
 }
 

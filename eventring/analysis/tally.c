@@ -70,11 +70,12 @@ void eva_tally_begin(struct eva_tally *tally, eventring_cursor *cursor) {
 
 /* ---- One event ----------------------------------------------------------- */
 
-enum eva_words eva_tally_words(const struct eva_tally_entry *entry) {
-  if (!entry->counter || entry->event_class != EVENTRING_CLASS_GC) return EVA_NO_WORDS;
-  if (strcmp(entry->name, "allocated_words") == 0) return EVA_ALLOCATED_WORDS;
-  if (strcmp(entry->name, "promoted_words") == 0) return EVA_PROMOTED_WORDS;
-  return EVA_NO_WORDS;
+/* Adds to the amount of this quantity, if it is one of those that are kept. */
+static void add_amount(const struct eva_tally_entry *entry, int64_t number, int64_t *allocated,
+                       int64_t *promoted) {
+  const int64_t words = strcmp(entry->unit, "words") == 0 ? number : number / 8;
+  if (entry->quantity == EVENTRING_QUANTITY_ALLOCATED) eva_add_words(allocated, words);
+  if (entry->quantity == EVENTRING_QUANTITY_PROMOTED) eva_add_words(promoted, words);
 }
 
 bool eva_tally_has_sum(const struct eva_tally_entry *entry) {
@@ -90,6 +91,7 @@ static void describe(struct eva_tally_entry *entry,
                      const struct eventring_event *event) {
   if (entry->name) return;
   entry->measure = event->def ? event->def->measure : EVENTRING_MEASURE_NONE;
+  entry->quantity = event->def ? event->def->quantity : EVENTRING_QUANTITY_NONE;
   entry->id = event->id;
   entry->ring = event->ring;
   entry->event_class = event->event_class;
@@ -258,17 +260,13 @@ static void leave_async(void *context, const struct eva_link *link) {
 
 static int add_to_life(struct eva_tally_domain *domain, const struct eva_tally_entry *entry,
                        const struct eventring_event *event) {
-  enum eva_words words = event->kind == EVENTRING_COUNTER ? eva_tally_words(entry)
-                                                          : EVA_NO_WORDS;
   size_t known = domain->lives.count;
   bool is_known = known && domain->lives.life[known - 1].incarnation == event->incarnation;
-  bool adds = words != EVA_NO_WORDS && event->payload == EVENTRING_INT;
+  bool adds = entry->quantity && event->payload == EVENTRING_INT;
   if (!adds && is_known) return EVENTRING_OK;
   struct eva_life *life = eva_lives_at(&domain->lives, event->incarnation);
   if (!life) return EVENTRING_E_MEMORY;
-  if (!adds) return EVENTRING_OK;
-  eva_add_words(words == EVA_ALLOCATED_WORDS ? &life->allocated : &life->promoted,
-                event->value.i);
+  if (adds) add_amount(entry, event->value.i, &life->allocated, &life->promoted);
   return EVENTRING_OK;
 }
 
@@ -506,9 +504,8 @@ static void stop_clock(struct eva_tally *tally, struct eva_tally_domain *domain)
 
 static void sum_words(void *context, const struct eva_tally_entry *entry) {
   struct eva_tally_domain *domain = context;
-  enum eva_words words = eva_tally_words(entry);
-  if (words == EVA_ALLOCATED_WORDS) eva_add_words(&domain->allocated, entry->counter->sum);
-  if (words == EVA_PROMOTED_WORDS) eva_add_words(&domain->promoted, entry->counter->sum);
+  if (entry->counter)
+    add_amount(entry, entry->counter->sum, &domain->allocated, &domain->promoted);
 }
 
 static int merge_span(struct eva_tally_span **into, const struct eva_tally_span *from) {
@@ -553,6 +550,7 @@ static int merge_entry(struct eva_tally_domain *all, const struct eva_tally_entr
     into->event_class = from->event_class;
     into->name = from->name, into->unit = from->unit;
     into->measure = from->measure;
+    into->quantity = from->quantity;
   }
   into->events += from->events;
   into->lifecycle += from->lifecycle;

@@ -14,9 +14,8 @@
  *  - events, lifecycle events and the points of flows: how many.
  * How long each of the domains of a slot was watched, and its figures of the collector,
  * are kept by incarnation too (lives).
- * Words allocated and promoted are the sums of the counters of class gc that
- * are called "allocated_words" and "promoted_words" (doc/eventring.md asks this
- * of hosts); a file that has no such counter has no such figures.
+ * Words allocated and promoted are the sums of the counters of these quantities; a file that
+ * has no such counter has no such figures.
  *
  * A part of the recording, from `since` to `until`: an event counts if it is in this part,
  * so a span counts with all of its duration if it ended there; an async span counts (else
@@ -62,6 +61,7 @@ struct eva_tally_entry {
   uint16_t id;
   uint8_t ring, event_class;
   uint8_t measure; /* enum eventring_measure */
+  uint8_t quantity; /* enum eventring_quantity */
   const char *name, *unit; /* valid as long as the cursor */
   struct eva_tally_span *span;       /* NULL: no such event seen */
   struct eva_tally_span *async;
@@ -70,8 +70,6 @@ struct eva_tally_entry {
 };
 
 /* Which of the host's counters it is by its name: those that the heading names. */
-enum eva_words { EVA_NO_WORDS, EVA_ALLOCATED_WORDS, EVA_PROMOTED_WORDS };
-enum eva_words eva_tally_words(const struct eva_tally_entry *entry);
 
 struct eva_tally_ring {
   bool seen;    /* the domain has such a ring */

@@ -11,7 +11,7 @@
 
 /* What a later definition of the same name is compared with. */
 struct encoder_definition {
-  uint8_t kind, event_class, payload, measure;
+  uint8_t kind, event_class, payload, measure, quantity;
   char name[EVENTRING_MAX_NAME + 1];
   char unit[EVENTRING_MAX_UNIT + 1];
   char fields[EVENTRING_MAX_FIELDS + 1];
@@ -98,7 +98,7 @@ static uint16_t *find(eventring_encoder *e, const struct eventring_def *def) {
 }
 
 static bool agrees(const struct encoder_definition *d, const struct eventring_def *def) {
-  return d->payload == def->payload && d->measure == def->measure &&
+  return d->payload == def->payload && d->measure == def->measure && d->quantity == def->quantity &&
          strcmp(d->unit, def->unit ? def->unit : "") == 0 &&
          strncmp(d->fields, def->fields ? def->fields : "", EVENTRING_MAX_FIELDS) == 0;
 }
@@ -116,7 +116,8 @@ static int put_definition(eventring_encoder *e, const struct eventring_def *def,
   uint64_t words[FORMAT_BLOCK_WORDS] = {0};
   struct format_definition record = {
       .first = format_record(0, 1, id), .kind = def->kind, .event_class = def->event_class,
-      .ring = def->ring, .payload = def->payload, .measure = def->measure};
+      .ring = def->ring, .payload = def->payload, .measure = def->measure,
+      .quantity = def->quantity};
   char *texts = (char *)words + sizeof record;
   bool dropped;
   size_t size = add_text(texts, 0, def->name, EVENTRING_MAX_NAME, &record.name_bytes);
@@ -140,6 +141,7 @@ static int add_definition(eventring_encoder *e, const struct eventring_def *def,
   d->event_class = def->event_class;
   d->payload = def->payload;
   d->measure = def->measure;
+  d->quantity = def->quantity;
   evr_text_copy(d->name, sizeof d->name, def->name);
   evr_text_copy(d->unit, sizeof d->unit, def->unit);
   evr_text_copy(d->fields, sizeof d->fields, def->fields);

@@ -470,7 +470,8 @@ struct format_definition { /* kind DEFINITIONS; the texts follow, without gaps *
   uint8_t ring;
   uint8_t payload;
   uint8_t measure; /* enum eventring_measure, of counters */
-  uint8_t reserved[3];
+  uint8_t quantity; /* enum eventring_quantity */
+  uint8_t reserved[2];
   uint64_t since_ticks; /* when it was registered */
   uint16_t name_bytes, unit_bytes, doc_bytes, fields_bytes;
 } FORMAT_ALIAS;

@@ -45,6 +45,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdbool.h>
+#include <string.h>
 #include <sys/types.h>
 
 #ifdef __cplusplus
@@ -193,6 +194,25 @@ enum eventring_measure {
   EVENTRING_RATE = 3,         /* an amount per unit of time */
   EVENTRING_OFF_CPU = 4       /* of a span: for how long its thread was not on a processor
                                  (eventring_end_off_cpu) */
+};
+
+/* What an event is about, where readers know more of it than its name: whatever a host calls
+   its events, `pauses`, `diff`, `check` and triggers find them by this. Those that are amounts
+   of memory have the unit "words" (8 bytes each), else they are in bytes; those of class gc
+   unless it is said. X(name, text, kind of definition, what it is) */
+#define EVENTRING_QUANTITIES(X) \
+  X(ALLOCATED, "allocated", COUNTER, "allocated since the value before") \
+  X(PROMOTED, "promoted", COUNTER, "of that, what was promoted since the value before") \
+  X(HEAP, "heap", COUNTER, "memory in use by the domain") \
+  X(PAUSE_WORK, "pause_work", COUNTER, "what the collector did in the pause that ended before") \
+  X(OFF_CPU, "off_cpu", COUNTER, "ns for which the thread was not on a processor, between pauses") \
+  X(CYCLE_BEGIN, "cycle_begin", LIFECYCLE, "a collection over many pauses begins; its number") \
+  X(CYCLE_END, "cycle_end", LIFECYCLE, "it has ended; its number")
+enum eventring_quantity {
+  EVENTRING_QUANTITY_NONE = 0, /* nothing that readers know of */
+#define EVENTRING_ENUM(name, text, kind, what) EVENTRING_QUANTITY_##name,
+  EVENTRING_QUANTITIES(EVENTRING_ENUM)
+#undef EVENTRING_ENUM
 };
 
 /* What a delivered event is. */
@@ -609,9 +629,15 @@ struct eventring_def {
                          link and role */
   uint16_t id;        /* set by the library; ignored on registering */
   uint8_t measure;    /* enum eventring_measure; of a counter or a span */
+  uint8_t quantity;   /* enum eventring_quantity, of the kind of this definition */
   const char *fields; /* payload VALUES: the names of the values, separated by commas, cut
                          to EVENTRING_MAX_FIELDS bytes; NULL: none */
 };
+
+/* Is the number of its events in words, of 8 bytes each? */
+static inline bool eventring_is_in_words(const struct eventring_def *def) {
+  return def->unit && strcmp(def->unit, "words") == 0;
+}
 
 /* Registers `count` definitions at consecutive ids, all or none, and stores the first id
    in *first. The ids of the first table of a process begin at EVENTRING_ID_HOST. A host

@@ -27,7 +27,8 @@ enum {
 };
 
 struct definition {
-  uint8_t kind, event_class, ring, payload, measure; /* kind 0: no event has this id */
+  uint8_t kind, event_class, ring, payload; /* kind 0: no event has this id */
+  uint8_t measure, quantity;
   char name[EVENTRING_MAX_NAME + 1];
   char unit[EVENTRING_MAX_UNIT + 1];
   char doc[EVENTRING_MAX_DOC + 1];
@@ -118,10 +119,18 @@ static bool measure_fits(const struct eventring_def *def) {
          (def->measure == EVENTRING_OFF_CPU && def->kind == EVENTRING_DEF_SPAN);
 }
 
+static bool quantity_fits(const struct eventring_def *def) {
+#define KIND_OF(name, text, of, what) [EVENTRING_QUANTITY_##name] = EVENTRING_DEF_##of,
+  static const uint8_t kinds[] = {EVENTRING_QUANTITIES(KIND_OF)};
+#undef KIND_OF
+  return !def->quantity || (def->quantity < sizeof kinds && kinds[def->quantity] == def->kind);
+}
+
 static bool in_range(const struct eventring_def *def) {
   return def->kind >= EVENTRING_DEF_SPAN && def->kind <= EVENTRING_DEF_FLOW &&
          def->event_class < EVENTRING_MAX_CLASSES && def->ring < EVENTRING_RINGS &&
-         def->payload <= EVENTRING_SAMPLE && measure_fits(def);
+         def->payload <= EVENTRING_SAMPLE && measure_fits(def) &&
+         quantity_fits(def);
 }
 
 #define PAYLOAD_BIT(payload) (1u << EVENTRING_##payload)
@@ -163,7 +172,7 @@ static int check(const struct eventring_def *def, size_t size, struct eventring_
   if (status != EVENTRING_OK) return status;
   if (!in_range(def))
     return evr_fail(error, EVENTRING_E_ARGUMENT, 0,
-                    "event \"%s\": kind, class, ring, payload or measure out of range",
+                    "event \"%s\": kind, class, ring, payload, measure or quantity out of range",
                     def->name);
   status = check_use(def, error);
   return status == EVENTRING_OK ? check_unit(def, error) : status;
@@ -186,21 +195,27 @@ static int ensure_room(size_t count, struct eventring_error *error) {
   return EVENTRING_OK;
 }
 
+static void show_to_watch_locked(unsigned id) {
+  const struct definition *d = definition(id);
+  evr_watch_define_locked(id, &(struct eventring_def){
+                                  .name = d->name, .unit = d->unit, .kind = d->kind,
+                                  .event_class = d->event_class, .ring = d->ring,
+                                  .payload = d->payload, .quantity = d->quantity});
+}
+
 static unsigned append_locked(const struct eventring_def *def, size_t size) {
   unsigned id = defined++;
   struct definition *d = definition(id);
   *d = (struct definition){.kind = def->kind, .event_class = def->event_class,
                            .ring = def->ring, .payload = def->payload,
-                           .measure = def->measure};
+                           .measure = def->measure, .quantity = def->quantity};
   memcpy(d->name, def->name, size);
   evr_text_copy(d->unit, sizeof d->unit, def->unit);
   evr_text_copy(d->doc, sizeof d->doc, def->doc);
   evr_text_copy(d->fields, sizeof d->fields, def->fields);
   *find(def->kind, def->event_class, def->name, size) = (uint16_t)(id + 1);
   __atomic_store_n(&evr_class_of[id], def->event_class, __ATOMIC_RELAXED);
-  evr_watch_define_locked(id, &(struct eventring_def){.name = d->name, .kind = d->kind,
-                                                      .event_class = d->event_class,
-                                                      .ring = d->ring, .payload = d->payload});
+  show_to_watch_locked(id);
   return id;
 }
 
@@ -222,12 +237,8 @@ static uint64_t classes_of_events(const char *name, size_t size) {
 
 void evr_catalogue_watch_locked(void) {
   evr_watch_begin_locked();
-  for (unsigned id = 0; id < defined; id++) {
-    const struct definition *d = definition(id);
-    const struct eventring_def def = {.name = d->name, .kind = d->kind, .ring = d->ring,
-                                      .event_class = d->event_class, .payload = d->payload};
-    if (d->kind) evr_watch_define_locked(id, &def);
-  }
+  for (unsigned id = 0; id < defined; id++)
+    if (definition(id)->kind) show_to_watch_locked(id);
 }
 
 /* Takes the last `count` definitions back. */
@@ -316,7 +327,7 @@ static void append_record(struct evr_recording *r, unsigned id, uint64_t since_t
   uint64_t words[RECORD_WORDS] = {0};
   struct format_definition record = {
       .first = format_record(0, 1, id), .kind = d->kind, .event_class = d->event_class,
-      .ring = d->ring, .payload = d->payload,
+      .ring = d->ring, .payload = d->payload, .quantity = d->quantity,
       .measure = measured ? d->measure : EVENTRING_MEASURE_NONE, .since_ticks = since_ticks};
   char *texts = (char *)words + sizeof record;
   size_t size = add_text(texts, 0, d->name, &record.name_bytes);

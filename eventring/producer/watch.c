@@ -358,9 +358,8 @@ uint64_t evr_watch_classes(void) {
 /* ---- Definitions ----------------------------------------------------------------------- */
 
 static uint8_t heap_flags(const struct eventring_def *def) {
-  if (def->event_class != EVENTRING_CLASS_GC) return 0;
-  if (strcmp(def->name, "heap_words") == 0) return AS_HEAP | AS_WORDS;
-  return strcmp(def->name, "heap_bytes") == 0 || strcmp(def->name, "heap") == 0 ? AS_HEAP : 0;
+  if (def->quantity != EVENTRING_QUANTITY_HEAP) return 0;
+  return eventring_is_in_words(def) ? AS_HEAP | AS_WORDS : AS_HEAP;
 }
 
 static uint8_t flags_for(const struct entry *e, const struct eventring_def *def) {
@@ -374,7 +373,7 @@ static uint8_t flags_for(const struct entry *e, const struct eventring_def *def)
   case EVENTRING_SUBJECT_COUNTER:
     return counter && strcmp(def->name, c->name) == 0 ? AS_COUNTER : 0;
   case EVENTRING_SUBJECT_HEAP:
-    return counter ? heap_flags(def) : 0;
+    return heap_flags(def);
   default:
     return 0;
   }

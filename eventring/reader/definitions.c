@@ -62,7 +62,7 @@ static int take_definition(const struct take *take, const uint64_t *record, unsi
   to->def = (struct eventring_def){
       .name = to->name, .unit = to->unit, .doc = to->doc, .fields = to->fields,
       .kind = d.kind, .event_class = d.event_class, .ring = d.ring, .payload = d.payload,
-      .measure = d.measure, .id = (uint16_t)id};
+      .measure = d.measure, .quantity = d.quantity, .id = (uint16_t)id};
   to->since_ticks = d.since_ticks;
   if (d.since_ticks > definitions->newest_since_ticks)
     definitions->newest_since_ticks = d.since_ticks;

@@ -58,13 +58,13 @@ static bool is_level_of_memory(const struct eventring_event *event) {
          (strcmp(def->unit, "bytes") == 0 || strcmp(def->unit, "words") == 0);
 }
 
-/* A cycle under way: the host's lifecycle events (doc/eventring.md). */
+/* A cycle under way. */
 static void take_lifecycle(struct autopsy *a, const struct eventring_event *event) {
   struct cycle *cycle = &a->cycle[event->domain % EVENTRING_MAX_DOMAINS];
-  if (event->event_class != EVENTRING_CLASS_GC || event->payload != EVENTRING_INT) return;
-  if (strcmp(event->name, "major_begin") == 0)
+  if (!event->def || event->payload != EVENTRING_INT) return;
+  if (event->def->quantity == EVENTRING_QUANTITY_CYCLE_BEGIN)
     *cycle = (struct cycle){.open = true, .number = event->value.i, .since = event->ns};
-  else if (strcmp(event->name, "major_end") == 0)
+  else if (event->def->quantity == EVENTRING_QUANTITY_CYCLE_END)
     cycle->open = false;
 }
 

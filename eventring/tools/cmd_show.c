@@ -164,6 +164,10 @@ static bool is_counter(const void *row) {
   return ((const struct eventring_def *)row)->kind == EVENTRING_DEF_COUNTER;
 }
 
+static bool has_quantity(const void *row) {
+  return ((const struct eventring_def *)row)->quantity != EVENTRING_QUANTITY_NONE;
+}
+
 #define ROW(member) VIEW_AT(struct eventring_def, member)
 static const struct view_column def_columns[] = {
     {"id", "id", VIEW_PLAIN, ROW(id)},
@@ -176,6 +180,7 @@ static const struct view_column def_columns[] = {
     {"unit", "<unit", VIEW_PLAIN, ROW(unit)},
     {"doc", "<+meaning", VIEW_PLAIN, ROW(doc)},
     {"measure", NULL, VIEW_MEASURE, ROW(measure), .has = is_counter, .flags = VIEW_MAYBE},
+    {"quantity", NULL, VIEW_QUANTITY, ROW(quantity), .has = has_quantity, .flags = VIEW_MAYBE},
     {"fields", NULL, VIEW_PLAIN, ROW(fields), .flags = VIEW_MAYBE | VIEW_NO_0},
 };
 static VIEW(def_view, def_columns);

@@ -140,8 +140,7 @@ static void set_pauses(const struct reading_run *run) {
 static bool says_off_cpu(const eventring_cursor *cursor) {
   for (unsigned id = 0; id < EVENTRING_MAX_EVENTS; id++) {
     const struct eventring_def *def = eventring_cursor_def(cursor, id);
-    if (def && def->event_class == EVENTRING_CLASS_GC && strcmp(def->name, "off_cpu") == 0)
-      return true;
+    if (def && def->quantity == EVENTRING_QUANTITY_OFF_CPU) return true;
   }
   return false;
 }
@@ -159,9 +158,8 @@ static void set_cpu_time(const struct reading_run *run, const eventring_cursor *
 
 static void find_work(void *context, const struct eva_tally_entry *entry) {
   struct reading_run *run = context;
-  bool is_it = entry->counter && !entry->counter->is_double &&
-               entry->event_class == EVENTRING_CLASS_GC && strcmp(entry->name, "pause_work") == 0;
-  if (is_it) run->work = entry->counter;
+  bool is_it = entry->quantity == EVENTRING_QUANTITY_PAUSE_WORK;
+  if (is_it && entry->counter && !entry->counter->is_double) run->work = entry->counter;
 }
 
 static void set_figures(struct reading_run *run, const eventring_cursor *cursor) {

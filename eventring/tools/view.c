@@ -62,6 +62,7 @@ static struct view_value named(const struct view_to *to, enum view_form form,
     case VIEW_DEF_KIND: return view_text(eva_def_kind_name((uint8_t)n));
     case VIEW_PAYLOAD: return view_text(eva_payload_name((uint8_t)n));
     case VIEW_MEASURE: return view_text(eva_measure_name((uint8_t)n));
+    case VIEW_QUANTITY: return view_text(eva_quantity_name((uint8_t)n));
     default: return value;
   }
 }

@@ -118,7 +118,8 @@ int main(void) {
       {.name = "pause", .kind = EVENTRING_DEF_SPAN, .event_class = EVENTRING_CLASS_GC,
        .ring = EVENTRING_RUNTIME},
       {.name = "heap_words", .kind = EVENTRING_DEF_COUNTER, .event_class = EVENTRING_CLASS_GC,
-       .ring = EVENTRING_RUNTIME, .payload = EVENTRING_INT}};
+       .ring = EVENTRING_RUNTIME, .unit = "words", .payload = EVENTRING_INT,
+       .quantity = EVENTRING_QUANTITY_HEAP}};
   static char one[] = "counter(\"counter\") > 90, cooldown=5ms, max=5; error",
               two[] = "heap > 1K, max=5, cooldown=5ms; span(\"span\") > 1s";
   pthread_t thread[WRITERS + 3];

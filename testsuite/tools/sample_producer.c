@@ -47,10 +47,11 @@ enum id {
 #define SPAN(text, in_class) \
   {.name = text, .kind = EVENTRING_DEF_SPAN, .event_class = in_class, \
    .ring = EVENTRING_RUNTIME}
-#define COUNTER(text, meaning, what) \
+#define COUNTER(text, meaning, what, of) \
   {.name = text, .unit = "words", .doc = meaning, \
    .kind = EVENTRING_DEF_COUNTER, .event_class = EVENTRING_CLASS_GC, \
-   .ring = EVENTRING_RUNTIME, .payload = EVENTRING_INT, .measure = what}
+   .ring = EVENTRING_RUNTIME, .payload = EVENTRING_INT, .measure = what, \
+   .quantity = EVENTRING_QUANTITY_##of}
 
 static const struct eventring_def catalogue[] = {
     SPAN("minor", EVENTRING_CLASS_GC),
@@ -59,9 +60,10 @@ static const struct eventring_def catalogue[] = {
     SPAN("major_slice", EVENTRING_CLASS_GC),
     SPAN("mark", EVENTRING_CLASS_GC),
     COUNTER("allocated_words", "Allocated since the last minor collection",
-            EVENTRING_DIFFERENCE),
-    COUNTER("promoted_words", "Promoted by this minor collection", EVENTRING_DIFFERENCE),
-    COUNTER("live_words", "Alive", EVENTRING_LEVEL),
+            EVENTRING_DIFFERENCE, ALLOCATED),
+    COUNTER("promoted_words", "Promoted by this minor collection", EVENTRING_DIFFERENCE,
+            PROMOTED),
+    COUNTER("live_words", "Alive", EVENTRING_LEVEL, NONE),
     {.name = "cycle", .kind = EVENTRING_DEF_LIFECYCLE,
      .event_class = EVENTRING_CLASS_LIFECYCLE, .ring = EVENTRING_RUNTIME,
      .payload = EVENTRING_INT},

@@ -177,9 +177,10 @@ static void cpu_time_is_what_was_not_off(void **state) {
   eva_gc_clock_event(&clock_, &event);
   event.depth = 0, event.ns = 200, event.value.u = 30;
   eva_gc_clock_event(&clock_, &event);
+  const struct eventring_def def = {.name = "away", .quantity = EVENTRING_QUANTITY_OFF_CPU};
   struct eventring_event counter = {.kind = EVENTRING_COUNTER, .event_class = GC, .ns = 400,
                                     .incarnation = 1, .payload = EVENTRING_INT,
-                                    .value.i = 120, .name = "off_cpu"};
+                                    .value.i = 120, .def = &def};
   eva_gc_clock_event(&clock_, &counter);
   counter.ns = 500, counter.value.i = 1000; /* more than has been watched */
   eva_gc_clock_event(&clock_, &counter);
