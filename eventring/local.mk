@@ -252,7 +252,7 @@ eventring_eventring_SOURCES = \
 	eventring/tools/time_window.c eventring/tools/time_window.h \
 	eventring/tools/text_table.h eventring/tools/view.c eventring/tools/view.h \
 	eventring/tools/shared_views.c eventring/tools/shared_views.h \
-	eventring/tools/tally_print.h eventring/tools/tally_choice.c eventring/tools/tally_json.c eventring/tools/tally_text.c \
+	eventring/tools/tally_print.h eventring/tools/tally_choice.c eventring/tools/tally_views.c \
 	eventring/tools/tool.c eventring/tools/tool.h
 eventring_eventring_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
 eventring_eventring_LDADD = libeventring_tools.a libremote.a libexport.a libanalysis.a $(LINK_EVENTRING) \

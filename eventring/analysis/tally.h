@@ -139,11 +139,4 @@ double eva_tally_mean(const struct eva_tally_counter *counter);
 /* Does the sum of the counter's values mean something? */
 bool eva_tally_has_sum(const struct eva_tally_entry *entry);
 
-/* The quantiles that are shown. X(title, key, per 100000) */
-#define EVA_TALLY_QUANTILES(X) \
-  X("p50", "p50_ns", 50000) \
-  X("p90", "p90_ns", 90000) \
-  X("p99", "p99_ns", 99000) \
-  X("p99.9", "p999_ns", 99900)
-
 #endif

@@ -28,7 +28,8 @@
 #include "time_window.h"
 
 struct stats_options {
-  bool json, from_now;
+  struct view_choice as;
+  bool from_now;
   uint64_t limit_ns;
   struct time_window window;
   struct tally_choice choice;
@@ -44,7 +45,7 @@ static int read_words(const struct command *self, int count, char **words,
                                     .choice = TALLY_ALL};
   struct tally_choice *choice = &options->choice;
   const struct option_spec specs[] = {
-      {"json", 'j', OPTION_FLAG, &options->json, NULL, "one JSON object a recording"},
+      VIEW_SPECS(&options->as, stats_view, "one JSON object a recording"),
       {"seconds", 's', OPTION_SECONDS, &options->limit_ns, "N",
        "watch a live process for N seconds, not until it ends"},
       {"from-now", 'n', OPTION_FLAG, &options->from_now, NULL,
@@ -228,8 +229,7 @@ static void print(struct watching *watching, FILE *out) {
   struct eventring_info info;
   eva_tally_finish(watching->tally, watching->reader.cursor);
   check_tally(watching->tally);
-  (watching->options->json ? tally_print_json : tally_print_text)(watching->tally,
-                                                                   &watching->choice, out);
+  tally_print(watching->tally, &watching->choice, watching->options->as, out);
   if (eventring_cursor_info(watching->reader.cursor, &info) == 0) complain_of_control(&info);
 }
 
@@ -285,7 +285,7 @@ static int stats_of_all(const struct operands *operands, const struct stats_opti
   int status = open_all(list, &count, operands, options, flags);
   if (count > 0) watch_all(list, count);
   for (size_t i = 0; i < count; i++) {
-    if (i > 0 && !options->json) fputs("\n\n", out);
+    if (i > 0 && view_wants_text(&options->as)) fputs("\n\n", out);
     print(&list[i], out);
     eva_tally_free(list[i].tally);
     status = reader_close(&list[i].reader, status);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* tally_print.h: statistics as text (tally_text.c) and as JSON (tally_json.c), all of them or
- * those that are asked for. */
+/* tally_print.h: statistics as text, JSON and CSV, all of them or those that are asked for. */
 #ifndef EVENTRING_TOOL_TALLY_PRINT_H
 #define EVENTRING_TOOL_TALLY_PRINT_H
 
 #include <stdio.h>
 
 #include "analysis/tally.h"
+#include "view.h"
 
 struct tally_choice {
   uint64_t classes;     /* bits; 0: all */
@@ -18,8 +18,9 @@ struct tally_choice {
 };
 #define TALLY_ALL {.domain = UINT64_MAX, .top = UINT64_MAX}
 
-void tally_print_text(const struct eva_tally *tally, const struct tally_choice *choice, FILE *out);
-void tally_print_json(const struct eva_tally *tally, const struct tally_choice *choice, FILE *out);
+extern const struct view stats_view;
+void tally_print(const struct eva_tally *tally, const struct tally_choice *choice,
+                 struct view_choice as, FILE *out);
 
 /* What a table is of. */
 enum tally_table { TALLY_SPANS, TALLY_ASYNC, TALLY_COUNTERS, TALLY_EVENTS };

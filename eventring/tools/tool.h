@@ -11,7 +11,7 @@
  *   recorder.c    keeps a recording in files (output.c, file_names.c), through writer/
  *   group.c       records several processes, each with a recorder
  *   commands.c    obeys what is written into the FIFO of a recorder
- *   tally_text.c tally_json.c   show what ../analysis/tally.c counted
+ *   tally_views.c shows what ../analysis/tally.c counted
  *   view.c        one table a view: its text, JSON, CSV, JSON Schema; text_table.c: aligned tables
  *   shared_views.c   views that several commands include
  *

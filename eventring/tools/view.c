@@ -89,7 +89,8 @@ static bool is_there(const struct view_column *c, const char *row) {
 
 static struct view_value value_of(struct view_to *to, const struct view_column *c,
                                   const void *row) {
-  if (!is_there(c, row)) return view_none();
+  bool is_sure = c->flags & VIEW_TEXT_IF && !to->table && row != no_row;
+  if (!is_sure && !is_there(c, row)) return view_none();
   struct view_value value =
       c->get ? c->get(to, (const char *)row + c->offset, c)
              : stored(c->type, (const char *)row + c->offset);
@@ -246,7 +247,10 @@ static void print_table(struct view_to *to, const char *heading, const struct vi
   to->table = &table;
   each_column(to, view, NULL, add_title);
   hand_out(to, view, rows, row);
-  if (heading && table.used) fprintf(to->out, "\n%s\n", heading);
+  if (heading && table.used) {
+    fputc('\n', to->out);
+    table_wrapped(to->out, heading, 0, 0);
+  }
   table_print(&table, to->out, indent);
   free((void *)table.titles);
   to->table = NULL;
@@ -379,7 +383,7 @@ static const char *type_name(const struct view_column *c) {
 
 /* Without VIEW_MAYBE it is there, perhaps as null. */
 static bool may_be_null(const struct view_column *c) {
-  bool has_condition = (c->known || c->has) && !(c->flags & VIEW_PART);
+  bool has_condition = (c->known || c->has) && !(c->flags & (VIEW_PART | VIEW_TEXT_IF));
   return !(c->flags & VIEW_MAYBE) &&
          (c->get || has_condition || c->flags & (VIEW_NO_0 | VIEW_NOT_NEGATIVE | VIEW_NO_MAX));
 }

@@ -71,6 +71,7 @@ enum { /* flags of a column */
   VIEW_NOT_NEGATIVE = 8, /* a negative number is no value */
   VIEW_NO_MAX = 128, /* UINT64_MAX is no value */
   VIEW_POINTER = 16, /* of INCLUDE and OBJECT: the row has a pointer to it */
+  VIEW_TEXT_IF = 512, /* `known` and `has` are for text: JSON always has the value */
   VIEW_MAIN = 32,    /* the rows that --csv prints */
   VIEW_END = 256     /* of a text that is long, only its end is in a table */
 };

@@ -19,13 +19,16 @@ def of_schema(schema, path=""):
 
 def of_page(page, command):
     """The same of the blocks `{ "version": 1, "rows": [ { "name" } ] }` of a section. A key of
-    capitals without quotes, as RING, stands for names."""
+    capitals without quotes, as RING, stands for names; `as "rows"` for the members of those."""
     section = re.search(r"^## %s\n(.*?)(?=^## |\Z)" % command, page, re.M | re.S).group(1)
     found = set()
     for block in re.findall(r"^    \{.*?\}$", section, re.M | re.S):
         stack, last = [], None
-        for word in re.findall(r'"[^"]*"|[{}\[\]:]|[A-Z]+(?=:)', block):
-            if word[0].isupper():
+        for word in re.findall(r'as "[^"]*"|"[^"]*"|[{}\[\]:]|[A-Z]+(?=:)', block):
+            if word.startswith("as "):
+                found |= {last + name[len(word) - 5:] for name in found
+                          if name.startswith(word[4:-1] + ".")}
+            elif word[0].isupper():
                 last = ""
             elif word[0] == '"':
                 last = ".".join([p for p in stack if p] + [word[1:-1]])

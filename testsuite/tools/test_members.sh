@@ -13,10 +13,10 @@ for command in $(sed -n 's/^COMMAND(\([a-z]*\),.*/\1/p' "$SRCDIR/eventring/tools
 done
 "$EVENTRING" list kept --json | jq -c 'select(.path | test("kept/"))' >list.json
 "$EVENTRING" list kept --csv | grep -e ^pid, -e kept/ >list.csv
-for command in show spans pauses; do
+for command in show stats spans pauses; do
   "$EVENTRING" "$command" --json "$file" >"$command.json" || fail "$command: $?"
 done
-for command in list show spans pauses; do
+for command in list show stats spans pauses; do
   is "$command is by its schema" "" "$(python3 "$TESTSUITE/tools/_schema.py" "$command.schema" "$command.json")"
 done
 is "an object and a value" 'kind: not one of the members' \
