@@ -44,7 +44,7 @@ typedef struct Measure {
   double rate;              /* at which allocations are sampled; 0: they are not */
   double words[MEMORY_KINDS]; /* allocated, by kind: estimates */
   uint64_t lost;
-  uint64_t begun_ns, begun_bytes;
+  uint64_t begun_ns, begun_cpu_ns, begun_bytes;
 } Measure;
 
 /* Rules of which `measure` wants the values. */
@@ -118,6 +118,13 @@ static int pass_event(void *context, const struct eventring_event *event) {
 /* What was there before is not of interest, but what is open is. */
 static const struct eventring_callbacks passing = {pass_event, NULL};
 
+/* What the calling thread has used. */
+static uint64_t cpu_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
 static void open_measure(lua_State *L, Measure *m) {
   struct eventring_error error;
   Domain *d = L->domain;
@@ -134,6 +141,7 @@ static void open_measure(lua_State *L, Measure *m) {
   m->slot = eventring_domain_slot(d->rings);
   m->rate = memprof_recording_rate(d);
   m->begun_bytes = heap_asked(&d->heap);
+  m->begun_cpu_ns = cpu_ns();
   m->begun_ns = m->rules.since = m->rules.open_since = monotonic_ns();
   m->rules.one_domain = true;
   m->rules.domain = (uint32_t)m->slot;
@@ -163,7 +171,8 @@ static void take_memory(Measure *m, const struct eventring_event *e) {
 static int take_event(void *context, const struct eventring_event *e) {
   Measure *m = context;
   if (m->slot < 0 || e->domain != (uint32_t)m->slot) return 0;
-  if (eventring_event_took(e) >= 0 && e->event_class == EVENTRING_CLASS_GC && e->def != NULL) add_to_phase(m, e);
+  const bool is_phase = e->event_class == EVENTRING_CLASS_GC && e->def != NULL;
+  if (is_phase && eventring_event_took(e) >= 0) add_to_phase(m, e);
   if (!m->is_expect) take_memory(m, e);
   return eva_rules_event(&m->rules, e) != EVENTRING_OK;
 }
@@ -215,7 +224,7 @@ static void push_kinds(lua_State *L, const Measure *m) {
 static int return_table(lua_State *L, Measure *m) {
   Domain *d = L->domain;
   int count = lua_gettop(L) - 1;
-  uint64_t ns = monotonic_ns() - m->begun_ns;
+  uint64_t ns = monotonic_ns() - m->begun_ns, cpu = cpu_ns() - m->begun_cpu_ns;
   uint64_t bytes = heap_asked(&d->heap) - m->begun_bytes;
   read_events(L, m);
   const struct eva_rule *rule = m->rules.rule;
@@ -223,10 +232,11 @@ static int return_table(lua_State *L, Measure *m) {
   lua_insert(L, 2);
   for (int i = count; i >= 1; i--) lua_rawseti(L, 2, i);
   set_integer(L, "n", count);
-  lua_createtable(L, 0, 12);
+  lua_createtable(L, 0, 13);
   lua_insert(L, 2);
   lua_setfield(L, 2, "results");
   set_integer(L, "time_ns", (double)ns);
+  set_integer(L, "cpu_ns", (double)cpu);
   set_integer(L, "words", (double)(bytes / 8));
   set_integer(L, "longest_pause_ns", rule[LONGEST].value);
   set_integer(L, "gc_ns", rule[ALL_PAUSES].value);
@@ -285,7 +295,8 @@ static int run(lua_State *L, Measure *m) {
   return finish(L, LUA_OK, 0);
 }
 
-/* eventring.measure(f, ...) -> table of what f(...) cost: time_ns, words (allocated),
+/* eventring.measure(f, ...) -> table of what f(...) cost: time_ns, cpu_ns (of the thread),
+ * words (allocated),
  * longest_pause_ns, gc_ns, pauses, minor and major (collections that began), phases (name of a
  * span of the collector -> {count, ns, longest_ns}), lost (events), kinds (of memory -> words)
  * and kinds_rate if allocations are sampled, results (those of f, with n). All are of the calling

@@ -25,9 +25,7 @@ enum role {
 
 struct eva_rules_domain {
   uint32_t incarnation;
-  /* of class gc, the outermost span that is open */
-  bool in_pause;
-  uint32_t pause_depth;
+  struct eventring_pause pause;
   int64_t heap; /* bytes */
 };
 
@@ -268,16 +266,11 @@ static void take_total(struct eva_rule_within *w, double value) {
 
 /* ---- Events ------------------------------------------------------------------------------ */
 
-/* Is this the end of a pause? Follows the outermost spans of class gc. */
+/* Is this the end of a pause? */
 static bool ends_pause(struct eva_rules_domain *d, const struct eventring_event *e) {
   if (e->event_class != EVENTRING_CLASS_GC) return false;
-  if (e->kind == EVENTRING_BEGIN && (!d->in_pause || e->depth <= d->pause_depth)) {
-    d->in_pause = true;
-    d->pause_depth = e->depth;
-  }
-  if (e->kind != EVENTRING_END || !d->in_pause || e->depth != d->pause_depth) return false;
-  d->in_pause = false;
-  return true;
+  if (e->kind == EVENTRING_BEGIN) eventring_pause_begin(&d->pause, e->depth, e->id, e->ns);
+  return e->kind == EVENTRING_END && eventring_pause_end(&d->pause, e->depth);
 }
 
 static bool number_of(const struct eventring_event *e, double *number) {
@@ -306,9 +299,13 @@ static bool is_occurrence(const struct eventring_event *e) {
 
 static int take_duration(struct eva_rule *r, const struct eventring_event *e, bool pause) {
   bool wanted = subject_of(r) != EVENTRING_SUBJECT_PAUSE || pause;
-  const int64_t took = eventring_event_took(e);
-  if (!wanted || took < 0 || !is_within(r, e, e->begin_ns)) return EVENTRING_OK;
-  return take_value(r, (double)took);
+  const struct eventring_measured measured = {(double)eventring_event_took(e),
+                                              (double)eventring_event_off_cpu(e)};
+  double value;
+  if (!wanted || measured.value < 0 || !is_within(r, e, e->begin_ns)) return EVENTRING_OK;
+  if (eventring_condition_value(&r->condition, &measured, &value)) return take_value(r, value);
+  r->unmeasured++;
+  return EVENTRING_OK;
 }
 
 static int take_counter(struct eva_rules *rules, struct eva_rule *r,
@@ -331,6 +328,10 @@ static int take_async(struct eva_rule *r, const struct eventring_event *e,
                       const struct eva_link_outcome *pair) {
   if (!pair->paired || pair->end.ns < pair->begin.ns) return EVENTRING_OK;
   if (!is_within(r, e, pair->begin.ns)) return EVENTRING_OK;
+  if (r->condition.cpu) { /* it is of no thread */
+    r->unmeasured++;
+    return EVENTRING_OK;
+  }
   return take_value(r, (double)(pair->end.ns - pair->begin.ns));
 }
 
@@ -566,7 +567,7 @@ struct opens {
 
 static bool is_open_pause(const struct eva_rules *rules, const struct eventring_event *e) {
   const struct eva_rules_domain *d = &rules->domains[e->domain];
-  return d->in_pause && d->incarnation == e->incarnation && e->depth == d->pause_depth;
+  return d->pause.open && d->incarnation == e->incarnation && e->depth == d->pause.depth;
 }
 
 /* Its value, as if it ended now. (If there is no memory for it, the rule is not broken by it.) */
@@ -617,7 +618,7 @@ static void visit_open(struct opens *opens) {
    neither mend what another value breaks, nor make the least of several values greater. */
 static bool may_be_decided_by_open(const struct eva_rule *r) {
   const uint8_t figure = r->condition.figure;
-  if (figure == EVENTRING_FIGURE_COUNT) return false;
+  if (figure == EVENTRING_FIGURE_COUNT || r->condition.cpu) return false;
   if (is_lower(r)) return !r->holds && figure != EVENTRING_EACH && figure != EVENTRING_FIGURE_MIN;
   return r->holds && (is_upper(r) || r->condition.comparison == EVENTRING_EQUAL);
 }
@@ -653,7 +654,8 @@ bool eva_rules_open_met(struct eva_rules *rules, eventring_cursor *cursor) {
   if (!rules->domains) return false; /* nothing has come yet */
   eva_known_find(&known, cursor, UINT64_MAX);
   for (size_t i = 0; i < rules->count; i++)
-    if (is_lower(&rules->rule[i]) && rules->rule[i].condition.unit == EVENTRING_TIME)
+    if (is_lower(&rules->rule[i]) && rules->rule[i].condition.unit == EVENTRING_TIME &&
+        !rules->rule[i].condition.cpu)
       visit_open(&(struct opens){rules, &rules->rule[i], cursor, &known,
                                  rules->rule[i].values});
   return eva_rules_met(rules);
@@ -682,6 +684,8 @@ static void conclude_events(struct eva_rules *rules, struct eva_rule *r, eventri
     return;
   }
   check_open(rules, r, cursor, known);
+  if (r->unmeasured && !is_decided(r))
+    set_undecided(r, "its ends do not say for how long the thread was off the processor%s", "");
   check_classes(r, cursor, off, found.classes);
 }
 

@@ -52,6 +52,7 @@ struct eva_rule {
   /* Meanwhile: */
   double sum, min, max, last;
   struct eva_histogram *histogram; /* of a quantile of durations; else NULL */
+  uint64_t unmeasured; /* spans whose time on a processor is not known */
   uint64_t begun;      /* lifecycle events NAME_begin */
   bool met;            /* a value has fulfilled it */
   struct eva_rule_bounds bounds;  /* of a rule within a span about a counter of differences */

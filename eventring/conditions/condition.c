@@ -3,8 +3,9 @@
  *
  *   condition  = ("error" | "signal") [compared] | value compared ["within" "span" quoted]
  *   value      = subject | figure "(" subject ")" | word "(" figure ")"
- *   subject    = "pause" | "heap" | "lost" | "span" "(" quoted ")"
+ *   subject    = timed | "cpu" "(" timed ")" | "heap" | "lost"
  *              | "counter" "(" quoted ")" | word | quoted          (the last two: a name)
+ *   timed      = "pause" | "span" "(" quoted ")"
  *   figure     = "count" | "sum" | "min" | "max" | "mean" | "last" | "p" digits ["." digits]
  *   compared   = ("<" | "<=" | ">" | ">=" | "==" | "!=") number [unit]
  *
@@ -108,10 +109,27 @@ static enum eventring_subject subject_of(struct evr_word word) {
   return EVENTRING_SUBJECT_NONE;
 }
 
+/* After `cpu('. */
+static void read_cpu(struct evr_scan *s, struct eventring_condition *c) {
+  const size_t at = s->at;
+  const enum eventring_subject subject = subject_of(evr_scan_word(s));
+  c->cpu = true;
+  if (subject == EVENTRING_SUBJECT_SPAN) {
+    read_quoted_subject(s, c, subject);
+  } else {
+    c->subject = (uint8_t)subject;
+    if (subject != EVENTRING_SUBJECT_PAUSE)
+      evr_scan_fail_at(s, at, "expected pause or span(\"NAME\")");
+  }
+  close_bracket(s);
+}
+
 static void read_subject_word(struct evr_scan *s, struct eventring_condition *c,
                               struct evr_word word) {
   enum eventring_subject subject = subject_of(word);
-  if (subject == EVENTRING_SUBJECT_SPAN || subject == EVENTRING_SUBJECT_COUNTER)
+  if (evr_word_is(word, "cpu") && evr_scan_accept(s, '('))
+    read_cpu(s, c);
+  else if (subject == EVENTRING_SUBJECT_SPAN || subject == EVENTRING_SUBJECT_COUNTER)
     read_quoted_subject(s, c, subject);
   else if (subject != EVENTRING_SUBJECT_NONE)
     c->subject = (uint8_t)subject;
@@ -155,7 +173,8 @@ static void read_value(struct evr_scan *s, struct eventring_condition *c) {
     return;
   }
   enum eventring_subject subject = subject_of(word);
-  bool plain = subject >= EVENTRING_SUBJECT_LOST && subject < EVENTRING_SUBJECT_NAME;
+  bool plain = (subject >= EVENTRING_SUBJECT_LOST && subject < EVENTRING_SUBJECT_NAME) ||
+               evr_word_is(word, "cpu");
   uint8_t figure = figure_of(word, &c->quantile);
   bool opened = !plain && evr_scan_accept(s, '(');
   if (opened && figure != EVENTRING_EACH) {
@@ -323,11 +342,14 @@ static void put_subject(struct text *t, const struct eventring_condition *c) {
     put_quoted(t, c->name);
     return;
   }
+  if (c->cpu) put_text(t, "cpu(");
   put_text(t, subjects[c->subject < EVENTRING_SUBJECT_NAME ? c->subject : 0]);
-  if (c->subject != EVENTRING_SUBJECT_SPAN && c->subject != EVENTRING_SUBJECT_COUNTER) return;
-  put_text(t, "(");
-  put_quoted(t, c->name);
-  put_text(t, ")");
+  if (c->subject == EVENTRING_SUBJECT_SPAN || c->subject == EVENTRING_SUBJECT_COUNTER) {
+    put_text(t, "(");
+    put_quoted(t, c->name);
+    put_text(t, ")");
+  }
+  if (c->cpu) put_text(t, ")");
 }
 
 static void put_figure(struct text *t, const struct eventring_condition *c) {

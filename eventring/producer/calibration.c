@@ -26,6 +26,7 @@ static void append_segment(struct evr_recording *r, struct format_segment segmen
   r->segment[0] = r->segment[1];
   r->segment[1] = r->segment[2];
   r->segment[2] = segment;
+  __atomic_store_n(&r->rate, segment.multiplier, __ATOMIC_RELAXED);
 }
 
 static uint64_t ticks_of_ms(uint64_t ms, uint64_t multiplier) {

@@ -200,7 +200,8 @@ static void show_to_watch_locked(unsigned id) {
   evr_watch_define_locked(id, &(struct eventring_def){
                                   .name = d->name, .unit = d->unit, .kind = d->kind,
                                   .event_class = d->event_class, .ring = d->ring,
-                                  .payload = d->payload, .quantity = d->quantity});
+                                  .payload = d->payload, .measure = d->measure,
+                                  .quantity = d->quantity});
 }
 
 static unsigned append_locked(const struct eventring_def *def, size_t size) {

@@ -348,8 +348,11 @@ static __attribute__((cold, noinline)) void report_fired(struct evr_domain *d, u
 static __attribute__((noinline)) uint64_t watch(struct evr_domain *d, enum eventring_ring ring,
                                                 const struct entry *entry) {
   if (entry->what != ENTRY_EVENT) return 0;
-  return evr_watch_event(&d->watching, d->lanes.hot.lane[ring].context, entry->tail,
-                         entry->payload);
+  const struct evr_watched event = {
+      .context = d->lanes.hot.lane[ring].context, .tail = entry->tail, .ticks = entry->ticks,
+      .payload = entry->payload, .no_cpu_time = d->recording->no_cpu_time,
+      .rate = __atomic_load_n(&d->recording->rate, __ATOMIC_RELAXED)};
+  return evr_watch_event(&d->watching, &event);
 }
 
 /* ---- Attaching: the owner, without the mutex ------------------------------------------- */

@@ -98,6 +98,7 @@ struct evr_recording {
   struct format_segment segment[3];  /* private: the last three of the conversion */
   unsigned calibrations;
   uint64_t multiplier;               /* of the first segment: accurate to a few percent */
+  uint64_t rate;                     /* atomic: the multiplier of the last one */
   uint64_t recalibrate_at;           /* ticks; atomic; UINT64_MAX: never again */
   uint64_t guard_at;                 /* ticks; atomic: when evr_guard_renew is due, and it is
                                         to be seen whether a tool has set triggers */

@@ -25,6 +25,7 @@ struct entry {
   /* What events are compared with: atomic, relaxed. */
   uint32_t subject;    /* enum eventring_subject; NONE: the entry is free */
   uint32_t comparison;
+  bool cpu;            /* as in the condition, like the comparison and the number */
   double number;       /* its bits */
   uint64_t key;        /* of the name */
   bool held;           /* a heap or counter: the last value fulfilled the condition */
@@ -48,7 +49,8 @@ uint32_t evr_watch_work;
 
 /* Of each definition: what it is watched as, and the key of its name. Atomic, relaxed;
    changed under the mutex. Pages that are not used are not touched. */
-enum { AS_PAUSE = 1, AS_SPAN = 2, AS_COUNTER = 4, AS_HEAP = 8, AS_WORDS = 16, AS_DOUBLE = 32 };
+enum { AS_PAUSE = 1, AS_SPAN = 2, AS_COUNTER = 4, AS_HEAP = 8, AS_WORDS = 16, AS_DOUBLE = 32,
+       AS_MEASURED = 64 /* its ends say for how long the thread was off the processor */ };
 static uint8_t flags_of[EVENTRING_MAX_EVENTS];
 static uint64_t key_of[EVENTRING_MAX_EVENTS];
 
@@ -96,12 +98,18 @@ static uint32_t load_subject(const struct entry *e) {
   return __atomic_load_n(&e->subject, __ATOMIC_RELAXED);
 }
 
+static bool holds(const struct eventring_condition *c, const struct eventring_measured *measured) {
+  double value;
+  return eventring_condition_value(c, measured, &value) && eventring_condition_holds(c, value);
+}
+
 /* The comparison as it is now: of two texts, if the entry is being changed. */
-static bool seems_to_hold(const struct entry *e, double value) {
+static bool seems_to_hold(const struct entry *e, const struct eventring_measured *measured) {
   struct eventring_condition c = {
-      .comparison = (uint8_t)__atomic_load_n(&e->comparison, __ATOMIC_RELAXED)};
+      .comparison = (uint8_t)__atomic_load_n(&e->comparison, __ATOMIC_RELAXED),
+      .cpu = __atomic_load_n(&e->cpu, __ATOMIC_RELAXED)};
   __atomic_load(&e->number, &c.number, __ATOMIC_RELAXED);
-  return eventring_condition_holds(&c, value);
+  return holds(&c, measured);
 }
 
 /* Is a copy to be made? It is counted in any case. */
@@ -121,32 +129,36 @@ static bool is_allowed(struct entry *e) {
 
 /* Under the lock. */
 static bool fire_held(struct entry *e, enum eventring_subject subject, uint64_t key,
-                      double value) {
-  if (e->subject != subject || e->key != key ||
-      !eventring_condition_holds(&e->text.condition, value) || !is_allowed(e))
+                      const struct eventring_measured *measured) {
+  double value;
+  if (e->subject != subject || e->key != key || !holds(&e->text.condition, measured) ||
+      !is_allowed(e))
     return false;
+  eventring_condition_value(&e->text.condition, measured, &value);
   e->value = value >= 0x1p63 ? INT64_MAX : value < -0x1p63 ? INT64_MIN : (int64_t)value;
   return true;
 }
 
-static bool fire(struct entry *e, enum eventring_subject subject, uint64_t key, double value) {
+static bool fire(struct entry *e, enum eventring_subject subject, uint64_t key,
+                 const struct eventring_measured *measured) {
   evr_watch_lock();
-  bool fired = fire_held(e, subject, key, value);
+  bool fired = fire_held(e, subject, key, measured);
   evr_watch_unlock();
   return fired;
 }
 
 /* Each value of a span; of a level, the first that fulfils the condition. */
-static uint64_t compare(enum eventring_subject subject, uint64_t key, double value) {
+static uint64_t compare(enum eventring_subject subject, uint64_t key,
+                        const struct eventring_measured *measured) {
   uint64_t fired = 0;
   bool level = subject == EVENTRING_SUBJECT_HEAP || subject == EVENTRING_SUBJECT_COUNTER;
   unsigned count = __atomic_load_n(&used, __ATOMIC_ACQUIRE);
   for (unsigned i = 0; i < count; i++) {
     struct entry *e = &entries[i];
     if (load_subject(e) != subject || __atomic_load_n(&e->key, __ATOMIC_RELAXED) != key) continue;
-    bool holds = seems_to_hold(e, value);
-    bool held = level && __atomic_exchange_n(&e->held, holds, __ATOMIC_RELAXED);
-    if (holds && !held && fire(e, subject, key, value)) fired |= (uint64_t)1 << i;
+    bool fulfils = seems_to_hold(e, measured);
+    bool held = level && __atomic_exchange_n(&e->held, fulfils, __ATOMIC_RELAXED);
+    if (fulfils && !held && fire(e, subject, key, measured)) fired |= (uint64_t)1 << i;
   }
   return fired;
 }
@@ -177,23 +189,38 @@ uint64_t evr_watch_happened(enum eventring_subject subject, double value, bool i
   if (!in_handler) evr_watch_lock();
   else if (!lock_soon()) return 0;
   for (unsigned i = 0; i < count; i++)
-    if (fire_held(&entries[i], subject, 0, value)) fired |= (uint64_t)1 << i;
+    if (fire_held(&entries[i], subject, 0, &(struct eventring_measured){.value = value}))
+      fired |= (uint64_t)1 << i;
   evr_watch_unlock();
   return fired;
 }
 
 /* ---- Events --------------------------------------------------------------------------- */
 
-static void begin_pause(struct evr_watching *w, uint16_t id) {
-  if (w->pause_id && w->pause_id != id) return; /* within it */
-  w->pause_id = id; /* or its end is missing */
-  w->pause_since = evr_monotonic_ns();
+/* What an end says of the span that began at `since`. */
+static struct eventring_measured measure(const struct evr_watched *event, uint8_t flags,
+                                         uint64_t since) {
+  const uint64_t ticks = event->ticks > since ? event->ticks - since : 0;
+  const double ns = (double)(uint64_t)((unsigned __int128)ticks * event->rate >>
+                                       FORMAT_CLOCK_SHIFT);
+  const unsigned words = (unsigned)(event->tail >> EVENTRING_WORD_LENGTH_SHIFT & 127);
+  struct eventring_measured measured = {ns, -1};
+  if (flags & AS_MEASURED && words <= 1 && !event->no_cpu_time)
+    measured.off_cpu = words ? (double)event->payload[0] : 0;
+  if (measured.off_cpu > ns) measured.off_cpu = ns;
+  return measured;
 }
 
-static uint64_t end_pause(struct evr_watching *w, uint16_t id) {
-  if (w->pause_id != id) return 0;
-  w->pause_id = 0;
-  return compare(EVENTRING_SUBJECT_PAUSE, 0, (double)(evr_monotonic_ns() - w->pause_since));
+static void begin_pause(struct evr_watching *w, uint16_t id, uint64_t ticks) {
+  if (w->pause.open && w->pause.id == id) w->depth = w->pause.depth; /* its end is missing */
+  eventring_pause_begin(&w->pause, w->depth++, id, ticks);
+}
+
+static uint64_t end_pause(struct evr_watching *w, uint8_t flags, const struct evr_watched *event) {
+  if (w->depth > 0) w->depth--;
+  if (!eventring_pause_end(&w->pause, w->depth)) return 0;
+  const struct eventring_measured measured = measure(event, flags, w->pause.since);
+  return compare(EVENTRING_SUBJECT_PAUSE, 0, &measured);
 }
 
 static void remove_open(struct evr_watching *w, unsigned at) {
@@ -201,20 +228,21 @@ static void remove_open(struct evr_watching *w, unsigned at) {
   w->open_count--;
 }
 
-static void begin_span(struct evr_watching *w, uint64_t context, uint16_t id) {
+static void begin_span(struct evr_watching *w, uint64_t context, uint16_t id, uint64_t ticks) {
   if (w->open_count == EVR_WATCHED_OPEN) remove_open(w, 0);
   unsigned at = w->open_count++;
   w->open[at].context = context;
   w->open[at].id = id;
-  w->open[at].since = evr_monotonic_ns();
+  w->open[at].since = ticks;
 }
 
-static uint64_t end_span(struct evr_watching *w, uint64_t context, uint16_t id, uint64_t key) {
+static uint64_t end_span(struct evr_watching *w, uint16_t id, uint8_t flags, uint64_t key,
+                         const struct evr_watched *event) {
   for (unsigned i = w->open_count; i-- > 0;) {
-    if (w->open[i].id != id || w->open[i].context != context) continue;
-    double ns = (double)(evr_monotonic_ns() - w->open[i].since);
+    if (w->open[i].id != id || w->open[i].context != event->context) continue;
+    const struct eventring_measured measured = measure(event, flags, w->open[i].since);
     remove_open(w, i);
-    return compare(EVENTRING_SUBJECT_SPAN, key, ns);
+    return compare(EVENTRING_SUBJECT_SPAN, key, &measured);
   }
   return 0;
 }
@@ -229,19 +257,21 @@ static double number_of(uint8_t flags, uint64_t word) {
 static uint64_t take_counter(struct evr_watching *w, uint8_t flags, uint64_t key, uint64_t word) {
   uint64_t fired = 0;
   double value = number_of(flags, word);
-  if (flags & AS_COUNTER) fired |= compare(EVENTRING_SUBJECT_COUNTER, key, value);
+  struct eventring_measured measured = {.value = value};
+  if (flags & AS_COUNTER) fired |= compare(EVENTRING_SUBJECT_COUNTER, key, &measured);
   if (flags & AS_HEAP) {
     if (flags & AS_WORDS) value *= 8;
     int64_t bytes = value < 0 || value > 0x1p62 ? 0 : (int64_t)value;
     int64_t all = __atomic_add_fetch(&heap, bytes - w->heap, __ATOMIC_RELAXED);
     w->heap = bytes;
-    fired |= compare(EVENTRING_SUBJECT_HEAP, 0, (double)all);
+    measured.value = (double)all;
+    fired |= compare(EVENTRING_SUBJECT_HEAP, 0, &measured);
   }
   return fired;
 }
 
-uint64_t evr_watch_event(struct evr_watching *w, uint64_t context, uint64_t tail,
-                         const uint64_t *payload) {
+uint64_t evr_watch_event(struct evr_watching *w, const struct evr_watched *event) {
+  const uint64_t tail = event->tail;
   uint16_t id = (uint16_t)(tail >> EVENTRING_WORD_ID_SHIFT & (EVENTRING_MAX_EVENTS - 1));
   uint8_t flags = __atomic_load_n(&flags_of[id], __ATOMIC_RELAXED);
   unsigned words = (unsigned)(tail >> EVENTRING_WORD_LENGTH_SHIFT & 127);
@@ -249,15 +279,15 @@ uint64_t evr_watch_event(struct evr_watching *w, uint64_t context, uint64_t tail
   uint64_t key = __atomic_load_n(&key_of[id], __ATOMIC_RELAXED), fired = 0;
   switch (tail & 7) {
   case EVENTRING_BEGIN:
-    if (flags & AS_PAUSE) begin_pause(w, id);
-    if (flags & AS_SPAN) begin_span(w, context, id);
+    if (flags & AS_PAUSE) begin_pause(w, id, event->ticks);
+    if (flags & AS_SPAN) begin_span(w, event->context, id, event->ticks);
     return 0;
   case EVENTRING_END:
-    if (flags & AS_PAUSE) fired |= end_pause(w, id);
-    if (flags & AS_SPAN) fired |= end_span(w, context, id, key);
+    if (flags & AS_PAUSE) fired |= end_pause(w, flags, event);
+    if (flags & AS_SPAN) fired |= end_span(w, id, flags, key, event);
     return fired;
   case EVENTRING_COUNTER:
-    return words ? take_counter(w, flags, key, payload[0]) : 0;
+    return words ? take_counter(w, flags, key, event->payload[0]) : 0;
   default:
     return 0;
   }
@@ -290,6 +320,7 @@ static void fill(struct entry *e, const struct evr_trigger_text *text) {
   e->reported = false;
   __atomic_store_n(&e->held, false, __ATOMIC_RELAXED);
   __atomic_store_n(&e->comparison, c->comparison, __ATOMIC_RELAXED);
+  __atomic_store_n(&e->cpu, c->cpu, __ATOMIC_RELAXED);
   __atomic_store(&e->number, &number, __ATOMIC_RELAXED);
   __atomic_store_n(&e->key, key, __ATOMIC_RELAXED);
   __atomic_store_n(&e->subject, c->subject, __ATOMIC_RELEASE);
@@ -393,6 +424,7 @@ void evr_watch_define_locked(unsigned id, const struct eventring_def *def) {
   for (unsigned i = 0; i < used; i++)
     if (entries[i].subject) flags |= flags_for(&entries[i], def);
   if (flags && def->payload == EVENTRING_DOUBLE) flags |= AS_DOUBLE;
+  if (flags && def->measure == EVENTRING_OFF_CPU) flags |= AS_MEASURED;
   if (flags) {
     __atomic_store_n(&key_of[id], key_of_name(def->name), __ATOMIC_RELAXED);
     __atomic_fetch_or(&evr_watched_rings, 1u << def->ring, __ATOMIC_RELAXED);

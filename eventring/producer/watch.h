@@ -19,19 +19,25 @@
 enum { EVR_WATCHED_OPEN = 32 }; /* spans that are open; of more, the oldest are forgotten */
 
 struct evr_watching { /* zeroed: nothing */
-  uint64_t pause_since; /* ns; the outermost span of class gc that is open, */
-  uint16_t pause_id;    /* and its id, or 0 */
+  struct eventring_pause pause; /* in ticks */
+  uint32_t depth;      /* spans of class gc that are open */
   uint16_t open_count;
   int64_t heap;         /* bytes, its part of the sum of all domains */
   struct {
-    uint64_t context, since;
+    uint64_t context, since; /* ticks */
     uint16_t id;
   } open[EVR_WATCHED_OPEN]; /* the oldest first */
 };
 
-/* An event was written in a context. Returns the entries that fired, bit n for entry n. */
-uint64_t evr_watch_event(struct evr_watching *watching, uint64_t context, uint64_t tail,
-                         const uint64_t *payload);
+struct evr_watched { /* an event as it was written */
+  uint64_t context, tail, ticks;
+  const uint64_t *payload;
+  uint64_t rate; /* the multiplier of the clock */
+  bool no_cpu_time; /* ends do not say for how long the thread was off the processor */
+};
+/* Returns the entries that fired, bit n for entry n. Times are those of the events, so a span
+   takes as long as readers say. */
+uint64_t evr_watch_event(struct evr_watching *watching, const struct evr_watched *event);
 /* What a domain has open and in use is gone. */
 void evr_watch_forget(struct evr_watching *watching);
 /* Of an entry that has just fired: the id of its event, 0: it has none; and the value. */

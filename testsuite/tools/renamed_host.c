@@ -37,9 +37,11 @@ static void count(eventring_domain *domain, unsigned id, int64_t number) {
 
 static void pause_once(eventring_domain *domain, int round, int64_t heap) {
   count(domain, AWAY, 1000);
+  const uint64_t begun = eventring_off_cpu_begin();
   eventring_begin(domain, EVENTRING_RUNTIME, EVENTRING_CLASS_GC, STOP);
   nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
-  eventring_end(domain, EVENTRING_RUNTIME, EVENTRING_CLASS_GC, STOP);
+  eventring_end_off_cpu(domain, EVENTRING_RUNTIME, EVENTRING_CLASS_GC, STOP,
+                        eventring_off_cpu_since(begun));
   count(domain, EFFORT, 4096 + round);
   count(domain, FRESH, 100);
   count(domain, KEPT, 80);

@@ -15,7 +15,7 @@
 #include "eventring/conditions.h"
 
 #define C(s, f, c, u, n, ...) \
-  {EVENTRING_SUBJECT_##s, f, EVENTRING_##c, EVENTRING_##u, 0, n, __VA_ARGS__}
+  {EVENTRING_SUBJECT_##s, f, EVENTRING_##c, EVENTRING_##u, false, 0, n, __VA_ARGS__}
 #define EACH EVENTRING_EACH
 #define OF(f) EVENTRING_FIGURE_##f
 
@@ -49,6 +49,10 @@ static const struct {
     {"count(span(\"x\")) != 3", C(SPAN, OF(COUNT), DIFFERENT, PLAIN, 3, "x", ""), NULL},
     {"sum(pause) < 20ms within span \"a b\"", C(PAUSE, OF(SUM), LESS, TIME, 2e7, "", "a b"), NULL},
     {"mean(\"ffi:puts\") < 3us", C(NAME, OF(MEAN), LESS, TIME, 3000, "ffi:puts", ""), NULL},
+    {"cpu(pause) > 5ms", C(PAUSE, EACH, MORE, TIME, 5e6, "", ""), NULL},
+    {"p99(cpu( span(\"x\") )) < 1s", C(SPAN, EVENTRING_QUANTILE, LESS, TIME, 1e9, "x", ""),
+     "p99(cpu(span(\"x\"))) < 1s"},
+    {"max(cpu) < 3", C(NAME, OF(MAX), LESS, PLAIN, 3, "cpu", ""), "max(\"cpu\") < 3"},
     {"min(counter(\"x\")) > 2K", C(COUNTER, OF(MIN), MORE, PLAIN, 2048, "x", ""), NULL},
 };
 
@@ -64,6 +68,7 @@ static void test_good_texts(void **state) {
     assert_int_equal(c.figure, good[i].means.figure);
     assert_int_equal(c.comparison, good[i].means.comparison);
     assert_int_equal(c.unit, good[i].means.unit);
+    assert_int_equal(c.cpu, strstr(good[i].text, "cpu(") != NULL);
     assert_true(c.number == good[i].means.number);
     assert_string_equal(c.name, good[i].means.name);
     assert_string_equal(c.within, good[i].means.within);
@@ -121,6 +126,8 @@ static const struct {
     {"mimor > 1ms", 1, "expected pause, heap"},
     {"p99(minor) < 1ms garbage", 18, "the end"},
     {"p99(minor < 1ms", 11, "`)'"},
+    {"cpu(heap) < 1ms", 5, "pause or span"},
+    {"cpu(pause < 1ms", 11, "`)'"},
     {"p100(minor) < 1ms", 6, "count, sum"},
     {"p0(minor) < 1ms", 4, "count, sum"},
     {"minor(p9x) < 1ms", 7, "count, sum"},

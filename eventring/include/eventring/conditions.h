@@ -66,6 +66,7 @@ struct eventring_condition {
   uint8_t figure;     /* enum eventring_figure */
   uint8_t comparison; /* enum eventring_comparison */
   uint8_t unit;       /* enum eventring_number_unit */
+  bool cpu;           /* of PAUSE and SPAN: only the time for which the thread was on a processor */
   uint32_t quantile;  /* in 1/100000: 50000 is the median */
   double number;
   char name[EVENTRING_MAX_NAME + 1];   /* of the subjects SPAN, COUNTER, NAME; else "" */
@@ -86,6 +87,45 @@ size_t eventring_condition_text(const struct eventring_condition *condition, cha
                                 size_t room);
 /* Does a value, in ns, bytes or as it is, fulfil the comparison? */
 bool eventring_condition_holds(const struct eventring_condition *condition, double value);
+
+/* ---- Values ------------------------------------------------------------- */
+
+/* What is known of a value: of a span or a pause for how many ns of it the thread was not on a
+   processor (eventring_event_off_cpu), below 0: nobody knows; of all else 0. */
+struct eventring_measured {
+  double value, off_cpu;
+};
+/* Finds what a condition compares. False: nobody knows. */
+static inline bool eventring_condition_value(const struct eventring_condition *condition,
+                                             const struct eventring_measured *measured,
+                                             double *value) {
+  *value = measured->value - (condition->cpu ? measured->off_cpu : 0);
+  return !condition->cpu || measured->off_cpu >= 0;
+}
+
+/* A pause is an outermost span of class gc of a domain; it lasts from the time of its begin to
+   that of its end. One of these follows a domain; zeroed: none is open. Begins and ends of all
+   its spans of that class are shown to it, with their depth (struct eventring_event). */
+struct eventring_pause {
+  uint64_t since; /* the time of the begin, of whatever clock */
+  uint32_t depth;
+  uint16_t id;
+  bool open;
+};
+static inline void eventring_pause_begin(struct eventring_pause *pause, uint32_t depth,
+                                         uint16_t id, uint64_t since) {
+  if (pause->open && depth > pause->depth) return; /* within it */
+  pause->since = since;
+  pause->depth = depth;
+  pause->id = id;
+  pause->open = true;
+}
+/* Is it the end of the pause? */
+static inline bool eventring_pause_end(struct eventring_pause *pause, uint32_t depth) {
+  if (!pause->open || depth != pause->depth) return false;
+  pause->open = false;
+  return true;
+}
 
 /* ---- Triggers ---------------------------------------------------------- */
 
