@@ -6,14 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/json.h"
 #include "analysis/saturating.h"
 #include "analysis/units.h"
 #include "follow.h"
 #include "run_pairs.h"
 #include "heap_diff.h"
 #include "profile_diff.h"
-#include "text_table.h"
 
 static bool has_few(const struct runs *runs) { return runs->count / 2 < EVA_LEAST_RUNS; }
 
@@ -42,40 +40,113 @@ static size_t changes(const struct runs *runs) {
   return count;
 }
 
-/* ---- Text ---------------------------------------------------------------------------- */
+/* ---- Figures ------------------------------------------------------------------------- */
 
-static void cell_value(struct table *table, enum unit unit, double value) {
-  char figure[EVA_FIGURE];
+VIEW_GETTER(group, struct figure) {
+  static const char *const names[] = {"run", "work", "collector", "spans"};
+  return view_text(names[row->group]);
+}
+VIEW_GETTER(unit, struct figure) {
+  static const char *const names[] = {"ns", "bytes", "count"};
+  return view_text(names[row->unit]);
+}
+
+/* Of A, or of B. */
+VIEW_GETTER(value, struct figure) {
+  double value = column->argument ? row->comparison.b : row->comparison.a;
   uint64_t whole = eva_whole(value);
-  switch (unit) {
-    case UNIT_NS: table_cell(table, eva_duration_text(figure, whole)); break;
-    case UNIT_BYTES: table_cell(table, eva_bytes_text(figure, whole)); break;
-    case UNIT_COUNT: table_cell(table, eva_count_text(figure, whole)); break;
-  }
+  if (!view_is_text(to)) return view_double(value);
+  if (row->unit == UNIT_NS) return view_text(eva_duration_text(to->room, whole));
+  if (row->unit == UNIT_BYTES) return view_text(eva_bytes_text(to->room, whole));
+  return view_text(eva_count_text(to->room, whole));
 }
 
-static void cell_change(struct table *table, double change) {
-  char text[32];
-  if (isfinite(change)) snprintf(text, sizeof text, "%+.1f %%", 100 * change);
-  else snprintf(text, sizeof text, "new");
-  table_cell(table, text);
+VIEW_GETTER(change, struct figure) {
+  if (isfinite(row->comparison.change)) return view_double(row->comparison.change);
+  return view_text(view_is_text(to) ? "new" : NULL);
+}
+/* A number of the test, if one was made. */
+VIEW_GETTER(of_test, struct eva_comparison) {
+  double number = *(const double *)(const void *)((const char *)row + column->argument);
+  return row->tested && isfinite(number) ? view_double(number) : view_none();
+}
+VIEW_GETTER(range, struct figure) {
+  const struct eva_comparison *c = &row->comparison;
+  if (c->tested) return view_printf(to, "%+.1f to %+.1f %%", 100 * c->low, 100 * c->high);
+  bool is_unknown = has_few(to->context) && !row->exact;
+  return view_text(is_unknown ? verdict_of(to->context, row) : NULL);
+}
+VIEW_GETTER(told, struct figure) {
+  bool is_told = !view_is_text(to) || row->comparison.changed;
+  return view_text(is_told ? verdict_of(to->context, row) : "");
 }
 
-static void figure_row(struct table *table, const struct runs *runs,
-                       const struct figure *figure) {
-  const struct eva_comparison *c = &figure->comparison;
-  char text[64];
-  snprintf(text, sizeof text, "%s",
-           has_few(runs) && !figure->exact ? verdict_of(runs, figure) : "-");
-  table_cell(table, figure->name);
-  cell_value(table, figure->unit, c->a);
-  cell_value(table, figure->unit, c->b);
-  cell_change(table, c->change);
-  if (c->tested)
-    snprintf(text, sizeof text, "%+.1f to %+.1f %%", 100 * c->low, 100 * c->high);
-  table_cell(table, text);
-  table_cell(table, c->changed ? verdict_of(runs, figure) : "");
+#define ROW(member) VIEW_AT(struct figure, member)
+#define OF_TEST(member)                                                   \
+  VIEW_GET(DOUBLE, of_test), .offset = offsetof(struct figure, comparison), \
+      .argument = offsetof(struct eva_comparison, member)
+static const struct view_column row_columns[] = {
+    {"name", "<+", VIEW_PLAIN, ROW(name)},
+    {"group", NULL, VIEW_PLAIN, VIEW_GET(TEXT, group)},
+    {"unit", NULL, VIEW_PLAIN, VIEW_GET(TEXT, unit)},
+    {"a", "A", VIEW_PLAIN, VIEW_GET(DOUBLE, value), .argument = 0},
+    {"b", "B", VIEW_PLAIN, VIEW_GET(DOUBLE, value), .argument = 1},
+    {"change", "change", VIEW_CHANGE, VIEW_GET(DOUBLE, change)},
+    {"low", NULL, VIEW_CHANGE, OF_TEST(low), .help = "of the change, with 95 %"},
+    {"high", NULL, VIEW_CHANGE, OF_TEST(high)},
+    {NULL, "95 % sure", VIEW_PLAIN, VIEW_GET(TEXT, range)},
+    {"p", NULL, VIEW_PLAIN, OF_TEST(p)},
+    {"changed", NULL, VIEW_PLAIN, ROW(comparison.changed)},
+    {"verdict", "<", VIEW_PLAIN, VIEW_GET(TEXT, told)},
+};
+static VIEW(row_view, row_columns);
+#undef ROW
+
+static void all_figures(struct view_to *to, const void *runs) {
+  const struct runs *r = runs;
+  for (size_t i = 0; i < r->figures; i++)
+    if (r->figure[i].compared) view_row(to, &r->figure[i]);
 }
+
+#define ROW(member) VIEW_AT(struct run, member)
+static const struct view_column run_columns[] = {
+    {"command", NULL, VIEW_PLAIN, ROW(command), .flags = VIEW_MAYBE | VIEW_NO_0},
+    {"path", NULL, VIEW_PLAIN, ROW(path), .flags = VIEW_MAYBE | VIEW_NO_0},
+    {"program", NULL, VIEW_PLAIN, ROW(program)},
+    {"missing", NULL, VIEW_COUNT, ROW(missing), .help = "events"},
+};
+static VIEW(run_view, run_columns);
+#undef ROW
+
+static void put_side(struct view_to *to, const struct runs *runs, size_t side) {
+  for (size_t i = side; i < runs->count; i += 2) view_row(to, &runs->run[i]);
+}
+static void side_a(struct view_to *to, const void *runs) { put_side(to, runs, 0); }
+static void side_b(struct view_to *to, const void *runs) { put_side(to, runs, 1); }
+
+VIEW_GETTER(half, struct runs) { return view_uint(row->count / 2); }
+VIEW_GETTER(is_enough, struct runs) { return view_bool(!has_few(row)); }
+VIEW_GETTER(whole_verdict, struct runs) {
+  if (!changes(row)) return view_text(has_few(row) ? "too few runs to tell" : "no change");
+  return view_text(has_few(row) ? "different" : "changed");
+}
+
+static const struct view_column total_columns[] = {
+    {"runs", NULL, VIEW_COUNT, VIEW_GET(UINT, half), .help = "of a side"},
+    {"enough", NULL, VIEW_PLAIN, VIEW_GET(BOOL, is_enough)},
+    {"verdict", NULL, VIEW_PLAIN, VIEW_GET(TEXT, whole_verdict)},
+};
+static VIEW(total_view, total_columns);
+
+static const struct view_column columns[] = {
+    {"a", .form = VIEW_ROWS, .view = &run_view, .rows = side_a},
+    {"b", .form = VIEW_ROWS, .view = &run_view, .rows = side_b},
+    {"total", .form = VIEW_OBJECT, .view = &total_view},
+    {"rows", .form = VIEW_ROWS, .view = &row_view, .rows = all_figures, .flags = VIEW_MAIN},
+};
+static VIEW(diff_view, columns, .other = &call_diff_view);
+
+/* ---- Text ---------------------------------------------------------------------------- */
 
 static int weightier_first(const void *a, const void *b) {
   const struct figure *x = *(const struct figure *const *)a, *y = *(const struct figure *const *)b;
@@ -84,20 +155,29 @@ static int weightier_first(const void *a, const void *b) {
   return strcmp(x->name, y->name);
 }
 
+struct shown {
+  const struct figure **list;
+  size_t count;
+};
+
+static void shown_figures(struct view_to *to, const void *shown) {
+  const struct shown *s = shown;
+  for (size_t i = 0; i < s->count; i++) view_row(to, s->list[i]);
+}
+
 static void print_group(const struct runs *runs, enum figure_group group, const char *title,
                         size_t most) {
-  TABLE(table, "<+", "A", "B", "change", "95 % sure", "<");
-  const struct figure **list = need_zeroed(runs->figures, sizeof *list);
-  size_t count = 0;
+  struct view_to to = {.out = stdout, .context = runs};
+  struct shown shown = {need_zeroed(runs->figures, sizeof *shown.list), 0};
   for (size_t i = 0; i < runs->figures; i++)
     if (runs->figure[i].compared && runs->figure[i].group == group)
-      list[count++] = &runs->figure[i];
-  if (group == FIGURES_SPANS) qsort(list, count, sizeof *list, weightier_first);
-  for (size_t i = 0; i < count && i < most; i++) figure_row(&table, runs, list[i]);
-  if (count) printf("\n%s\n", title);
-  table_print(&table, stdout, 2);
-  if (count > most) printf("  and %zu more (--top)\n", count - most);
-  free(list);
+      shown.list[shown.count++] = &runs->figure[i];
+  size_t more = shown.count > most ? shown.count - most : 0;
+  if (group == FIGURES_SPANS) qsort(shown.list, shown.count, sizeof *shown.list, weightier_first);
+  shown.count -= more;
+  view_section(&to, title, &row_view, shown_figures, &shown);
+  if (more) printf("  and %zu more (--top)\n", more);
+  free(shown.list);
 }
 
 static void print_side(const struct runs *runs, size_t side) {
@@ -149,75 +229,11 @@ static void print_text(const struct runs *runs, uint64_t top) {
   print_verdict(runs);
 }
 
-/* ---- JSON ---------------------------------------------------------------------------- */
-
-static void put_side(struct eva_json *json, const struct runs *runs, const char *key, size_t side) {
-  eva_json_key(json, key);
-  eva_json_open_array(json);
-  for (size_t i = side; i < runs->count; i += 2) {
-    eva_json_open_object(json);
-    const char *command = runs->run[i].command;
-    eva_json_string_at(json, command ? "command" : "path", command ? command : runs->run[i].path);
-    eva_json_string_at(json, "program", runs->run[i].program);
-    eva_json_uint_at(json, "missing", runs->run[i].missing);
-    eva_json_close_object(json);
-  }
-  eva_json_close_array(json);
-}
-
-static void put_number(struct eva_json *json, const char *key, double value, bool known) {
-  eva_json_key(json, key);
-  if (known && isfinite(value)) eva_json_double(json, value);
-  else eva_json_null(json);
-}
-
-static void put_figure(struct eva_json *json, const struct runs *runs,
-                       const struct figure *figure) {
-  static const char *const units[] = {"ns", "bytes", "count"};
-  static const char *const groups[] = {"run", "work", "collector", "spans"};
-  const struct eva_comparison *c = &figure->comparison;
-  eva_json_open_object(json);
-  eva_json_string_at(json, "name", figure->name);
-  eva_json_string_at(json, "group", groups[figure->group]);
-  eva_json_string_at(json, "unit", units[figure->unit]);
-  eva_json_double_at(json, "a", c->a);
-  eva_json_double_at(json, "b", c->b);
-  put_number(json, "change", c->change, true);
-  put_number(json, "low", c->low, c->tested);
-  put_number(json, "high", c->high, c->tested);
-  put_number(json, "p", c->p, c->tested);
-  eva_json_bool_at(json, "changed", c->changed);
-  eva_json_string_at(json, "verdict", verdict_of(runs, figure));
-  eva_json_close_object(json);
-}
-
-static void print_json(const struct runs *runs) {
-  struct eva_json json;
-  const char *none = has_few(runs) ? "too few runs to tell" : "no change";
-  eva_json_start(&json, stdout);
-  eva_json_open_object(&json);
-  eva_json_uint_at(&json, "version", 1);
-  put_side(&json, runs, "a", 0);
-  put_side(&json, runs, "b", 1);
-  eva_json_key(&json, "total");
-  eva_json_open_object(&json);
-  eva_json_uint_at(&json, "runs", runs->count / 2);
-  eva_json_bool_at(&json, "enough", !has_few(runs));
-  eva_json_string_at(&json, "verdict", !changes(runs) ? none : has_few(runs) ? "different" : "changed");
-  eva_json_close_object(&json);
-  eva_json_key(&json, "rows");
-  eva_json_open_array(&json);
-  for (size_t i = 0; i < runs->figures; i++)
-    if (runs->figure[i].compared) put_figure(&json, runs, &runs->figure[i]);
-  eva_json_close_array(&json);
-  eva_json_close_object(&json);
-  eva_json_line(&json);
-}
-
 /* ---- The command --------------------------------------------------------------------- */
 
 struct asked {
-  bool json, heap, profile;
+  struct view_choice as;
+  bool heap, profile;
   uint64_t top;  /* 0: not given */
   uint64_t runs; /* UINT64_MAX: not given */
   const char *by, *prefix;
@@ -244,7 +260,7 @@ static int check_programs(const struct command *self, struct asked *asked,
 static int read_words(const struct command *self, int count, char **words, struct asked *asked,
                       struct operands *operands) {
   const struct option_spec specs[] = {
-      {"json", 'j', OPTION_FLAG, &asked->json, NULL, "one JSON object"},
+      VIEW_SPECS(&asked->as, diff_view, "one JSON object"),
       {"top", 't', OPTION_COUNT, &asked->top, "N", "at most N lines (10 of spans, 20 of a heap)"},
       {"heap", 0, OPTION_FLAG, &asked->heap, NULL,
        "what is alive, beyond the error of the estimates"},
@@ -288,11 +304,11 @@ int command_diff(const struct command *self, int count, char **words) {
   int status = read_words(self, count, words, &asked, &operands);
   if (status >= 0) return status;
   if (asked.heap) {
-    const struct heap_diff options = {asked.by, asked.json, asked.top};
+    const struct heap_diff options = {asked.by, asked.as, asked.top};
     return heap_diff(self, &options, operands.words);
   }
   if (asked.profile) {
-    const struct profile_diff options = {asked.json, asked.top};
+    const struct profile_diff options = {asked.as, asked.top};
     return profile_diff(&options, operands.words, operands.count);
   }
   struct runs runs = {.count = asked.programs[0] ? 2 * asked.runs : operands.count};
@@ -302,7 +318,8 @@ int command_diff(const struct command *self, int count, char **words) {
   if (status < 0) {
     runs_compare(&runs);
     judge_few(&runs);
-    if (asked.json) print_json(&runs);
+    struct view_to to = {.out = stdout, .context = &runs, .as = asked.as};
+    if (!view_wants_text(&asked.as)) view_object(&to, &diff_view, &runs);
     else print_text(&runs, asked.top ? asked.top : 10);
     status = STATUS_OK;
   }

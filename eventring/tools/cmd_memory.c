@@ -79,11 +79,11 @@ static struct view_value age_of_moment(const struct memory *c, uint64_t ns) {
   return view_uint(c->end_ns > ns ? c->end_ns - ns : 0);
 }
 
-/* Of what the process has: the bytes at the offset of the column. */
-VIEW_GETTER(share, char) {
+/* Of what the process has. */
+VIEW_GETTER(share, uint64_t) {
   const struct memory *c = to->context;
   uint64_t all = c->m.resident != UINT64_MAX ? c->m.resident : c->m.attributed;
-  return view_double(all ? (double)*(const uint64_t *)(row + column->offset) / (double)all : 0);
+  return view_double(all ? (double)*row / (double)all : 0);
 }
 
 VIEW_GETTER(line_source, struct memory_line) {

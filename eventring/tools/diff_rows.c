@@ -108,98 +108,101 @@ static int by_change(const void *left, const void *right) {
 
 /* ---- Output ----------------------------------------------------------------------------- */
 
-static void name_cell(struct table *table, const struct diff_row *row) {
-  char name[512];
+VIEW_GETTER(place, struct diff_row) {
   const uint32_t a = row->line_on[0], b = row->line_on[1];
   if (a && b && a != b)
-    snprintf(name, sizeof name, "%s %s:%u (B: %u)", row->name, row->source, a, b);
-  else if (row->line) snprintf(name, sizeof name, "%s %s:%u", row->name, row->source, row->line);
-  else snprintf(name, sizeof name, "%s%s%s", row->name, row->source[0] ? " " : "", row->source);
-  table_cell(table, name);
+    return view_printf(to, "%s %s:%u (B: %u)", row->name, row->source, a, b);
+  if (row->line) return view_printf(to, "%s %s:%u", row->name, row->source, row->line);
+  return view_printf(to, "%s%s%s", row->name, row->source[0] ? " " : "", row->source);
 }
+
+#define ROW(member) VIEW_AT(struct diff_row, member)
+static const struct view_column place_columns[] = {
+    {NULL, "<+function", VIEW_PLAIN, VIEW_GET(TEXT, place)},
+    {"name", NULL, VIEW_PLAIN, ROW(name)},
+    {"source", NULL, VIEW_PLAIN, ROW(source)},
+    {"line", NULL, VIEW_PLAIN, ROW(line)},
+    {"a_line", NULL, VIEW_PLAIN, ROW(line_on[0])},
+    {"b_line", NULL, VIEW_PLAIN, ROW(line_on[1])},
+};
+VIEW(diff_place_view, place_columns);
 
 /* What is exact, calls, differs or does not; with few runs, of times nobody knows. */
-static bool has_other_counts(const struct diff_kind *kind, const struct diff_row *row) {
-  return kind->has_counts && row->calls[0] != row->calls[1];
+static bool has_other_counts(const struct diff_rows *d, const struct diff_row *row) {
+  return d->kind->has_counts && row->calls[0] != row->calls[1];
 }
 
-static const char *verdict_of(const struct diff_kind *kind, const struct diff_rows *d,
-                              const struct diff_row *row, char text[static 64]) {
-  if (!has_few(d)) return row->comparison.changed ? kind->verdict(row, text) : "";
-  if (has_other_counts(kind, row)) return "calls";
-  return row->comparison.changed ? "few runs" : "";
+VIEW_GETTER(p, struct diff_row) {
+  if (!row->comparison.tested) return view_none();
+  if (view_is_text(to)) return view_printf(to, "%.2g", row->comparison.p);
+  return view_double(row->comparison.p);
 }
 
-static void print_text(const struct diff_kind *kind, const struct diff_rows *d, uint64_t top) {
-  struct table table;
-  char text[64];
-  kind->heading(d);
+VIEW_GETTER(has_changed, struct diff_row) {
+  return view_bool(row->comparison.changed && !has_few(to->context));
+}
+
+VIEW_GETTER(counts_differ, struct diff_row) {
+  const struct diff_rows *d = to->context;
+  return d->kind->has_counts ? view_bool(has_other_counts(d, row)) : view_none();
+}
+
+VIEW_GETTER(verdict, struct diff_row) {
+  const struct diff_rows *d = to->context;
+  const char *few = has_other_counts(d, row) ? "calls" : row->comparison.changed ? "few runs" : "";
+  if (has_few(d)) return view_text(few);
+  return view_text(row->comparison.changed ? d->kind->verdict(row, to->room) : "");
+}
+
+static const struct view_column verdict_columns[] = {
+    {"p", "p", VIEW_PLAIN, VIEW_GET(DOUBLE, p)},
+    {"changed", NULL, VIEW_PLAIN, VIEW_GET(BOOL, has_changed), .help = "false with few runs"},
+    {"differs", NULL, VIEW_PLAIN, ROW(comparison.changed)},
+    {"counts_differ", NULL, VIEW_PLAIN, VIEW_GET(BOOL, counts_differ), .flags = VIEW_MAYBE},
+    {NULL, "<", VIEW_PLAIN, VIEW_GET(TEXT, verdict)},
+};
+VIEW(diff_verdict_view, verdict_columns);
+#undef ROW
+
+VIEW_GETTER(half, struct diff_rows) { return view_uint(row->runs / 2); }
+VIEW_GETTER(is_enough, struct diff_rows) { return view_bool(!has_few(row)); }
+
+static const struct view_column runs_columns[] = {
+    {"runs", NULL, VIEW_COUNT, VIEW_GET(UINT, half), .help = "of a side"},
+    {"enough", NULL, VIEW_PLAIN, VIEW_GET(BOOL, is_enough)},
+};
+VIEW(diff_runs_view, runs_columns);
+
+void diff_rows_put(struct view_to *to, const void *diff) {
+  const struct diff_rows *d = diff;
+  for (size_t i = 0; i < d->count && i < d->top; i++) view_row(to, &d->rows[i]);
+}
+
+static void print_text(const struct diff_rows *d, struct view_to *to) {
+  d->kind->heading(d);
   if (has_few(d))
     printf("Times: too few runs to tell a change from noise: it takes %d a side.\n%s\n",
-           EVA_LEAST_RUNS, kind->few);
+           EVA_LEAST_RUNS, d->kind->few);
   putchar('\n');
-  table_init(&table, kind->titles, kind->columns);
-  for (size_t i = 0; i < d->count && i < top; i++) {
-    const struct diff_row *row = &d->rows[i];
-    name_cell(&table, row);
-    kind->cells(&table, d, row);
-    snprintf(text, sizeof text, "%.2g", row->comparison.p);
-    table_cell(&table, row->comparison.tested ? text : "-");
-    table_cell(&table, verdict_of(kind, d, row, text));
-  }
-  table_print(&table, stdout, 2);
-}
-
-static void put_row(struct eva_json *json, const struct diff_kind *kind,
-                    const struct diff_rows *d, const struct diff_row *row) {
-  eva_json_open_object(json);
-  eva_json_string_at(json, "name", row->name);
-  eva_json_string_at(json, "source", row->source);
-  eva_json_uint_at(json, "line", row->line);
-  eva_json_uint_at(json, "a_line", row->line_on[0]);
-  eva_json_uint_at(json, "b_line", row->line_on[1]);
-  kind->put_row(json, d, row);
-  eva_json_key(json, "p");
-  if (row->comparison.tested) eva_json_double(json, row->comparison.p);
-  else eva_json_null(json);
-  eva_json_bool_at(json, "changed", row->comparison.changed && !has_few(d));
-  eva_json_bool_at(json, "differs", row->comparison.changed);
-  if (kind->has_counts) eva_json_bool_at(json, "counts_differ", has_other_counts(kind, row));
-  eva_json_close_object(json);
-}
-
-static void print_json(const struct diff_kind *kind, const struct diff_rows *d, uint64_t top) {
-  struct eva_json json;
-  eva_json_start(&json, stdout);
-  eva_json_open_object(&json);
-  eva_json_uint_at(&json, "version", 1);
-  eva_json_key(&json, "total");
-  eva_json_open_object(&json);
-  eva_json_uint_at(&json, "runs", d->runs / 2);
-  eva_json_bool_at(&json, "enough", !has_few(d));
-  kind->put_total(&json, d);
-  eva_json_close_object(&json);
-  eva_json_key(&json, "rows");
-  eva_json_open_array(&json);
-  for (size_t i = 0; i < d->count && i < top; i++) put_row(&json, kind, d, &d->rows[i]);
-  eva_json_close_array(&json);
-  eva_json_close_object(&json);
-  eva_json_line(&json);
+  view_table(to, d->kind->rows, diff_rows_put, d, 2);
 }
 
 int diff_rows(const struct diff_kind *kind, const struct profile_diff *options,
               int (*read)(struct diff_rows *d, const char *path, size_t run), char **paths,
               size_t count) {
-  struct diff_rows d = {.runs = count, .total = need_zeroed(count, sizeof *d.total)};
+  struct diff_rows d = {.kind = kind, .runs = count,
+                        .total = need_zeroed(count, sizeof *d.total)};
+  struct view_to to = {.out = stdout, .context = &d, .as = options->as};
   int status = -1;
   for (size_t i = 0; status < 0 && i < count; i++) status = read(&d, paths[d.run = i], i);
   if (status < 0) {
-    uint64_t top = options->top ? options->top : options->json ? UINT64_MAX : 20;
+    const bool is_text = view_wants_text(&options->as);
+    d.top = options->top ? options->top : is_text ? 20 : UINT64_MAX;
     match(&d);
     compare(kind, &d);
     if (d.count) qsort(d.rows, d.count, sizeof *d.rows, by_change);
-    if (options->json) print_json(kind, &d, top);
-    else print_text(kind, &d, top);
+    if (is_text) print_text(&d, &to);
+    else view_object(&to, kind->answer, &d);
     status = STATUS_OK;
   }
   for (size_t i = 0; i < d.count; i++) free_row(&d.rows[i]);

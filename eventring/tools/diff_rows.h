@@ -14,9 +14,8 @@
 #include <stdint.h>
 
 #include "analysis/compare.h"
-#include "analysis/json.h"
 #include "profile_diff.h"
-#include "text_table.h"
+#include "view.h"
 
 struct diff_row {
   char *name, *source;
@@ -32,11 +31,13 @@ struct diff_row {
 };
 
 struct diff_rows {
+  const struct diff_kind *kind;
   struct diff_row *rows;
   size_t count, room, runs;
   size_t run;    /* that is being read */
   bool lines;    /* rows are lines of functions */
   double *total; /* of each run */
+  uint64_t top;  /* rows that are shown */
 };
 
 /* What is compared. */
@@ -50,14 +51,15 @@ struct diff_kind {
 
   void (*heading)(const struct diff_rows *d); /* one line */
   const char *few;              /* how it is compared with few runs, after "... a side. " */
-  const char *const *titles;    /* of a table: function, figures, "p", "<" */
-  size_t columns;
-  void (*cells)(struct table *table, const struct diff_rows *d, const struct diff_row *row);
   const char *(*verdict)(const struct diff_row *row, char text[static 64]); /* of a change */
   bool has_counts; /* the calls of a row are exact: where they differ, it is said */
-  void (*put_total)(struct eva_json *json, const struct diff_rows *d);
-  void (*put_row)(struct eva_json *json, const struct diff_rows *d, const struct diff_row *row);
+  const struct view *answer, *rows; /* views, of diff_rows and diff_row, in the context of these */
 };
+
+/* What the views of all kinds include: the place and the verdict of a row, the runs. */
+extern const struct view diff_place_view, diff_verdict_view, diff_runs_view;
+/* Hands out the rows that are shown. */
+void diff_rows_put(struct view_to *to, const void *diff);
 
 /* Adds a row, of which the texts are copied and all else is 0. */
 struct diff_row *diff_rows_add(struct diff_rows *d, const char *name, const char *source,

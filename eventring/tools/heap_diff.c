@@ -12,11 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/saturating.h"
 #include "analysis/units.h"
 #include "diff_match.h"
 #include "heap_question.h"
 #include "heap_view.h"
-#include "text_table.h"
 
 enum { SIGMAS = 3 };
 
@@ -37,8 +37,10 @@ struct row {
 
 struct diff {
   struct side side[2];
-  struct row *rows;
-  size_t count;
+  enum heap_by by;
+  struct row *rows; /* what differs first */
+  size_t count, beyond; /* the error */
+  uint64_t top;
 };
 
 /* ---- Reading -------------------------------------------------------------------------- */
@@ -106,18 +108,10 @@ static void match(struct diff *d, bool lines) {
   free(places);
   d->count = kept;
   if (d->count) qsort(d->rows, d->count, sizeof *d->rows, compare_deltas);
+  while (d->beyond < d->count && is_beyond(&d->rows[d->beyond])) d->beyond++;
 }
 
 /* ---- Writing -------------------------------------------------------------------------- */
-
-static uint64_t whole(double value) { return value > 0 ? (uint64_t)(value + 0.5) : 0; }
-
-static void cell_bytes(struct table *table, double bytes, bool is_signed) {
-  char figure[EVA_FIGURE], text[EVA_FIGURE + 2];
-  const char *sign = !is_signed ? "" : bytes < 0 ? "-" : "+";
-  snprintf(text, sizeof text, "%s%s", sign, eva_bytes_text(figure, whole(fabs(bytes))));
-  table_cell(table, fabs(bytes) >= 0.5 ? text : "-");
-}
 
 static double total(const struct diff *d, int side) {
   return d->side[side].view.nodes[0].total[EVA_LIVE].bytes;
@@ -130,68 +124,75 @@ static void print_as_of(const struct diff *d) {
       printf("alive in %c: %s\n", 'A' + side, as_of);
 }
 
-static void print_text(const struct diff *d, const char *by, uint64_t top) {
-  static const char *titles[] = {"change", "error", "A", "B", "<+"};
-  char last[32], a[EVA_FIGURE], b[EVA_FIGURE], figure[EVA_FIGURE];
-  size_t shown = 0;
-  struct table table;
-  snprintf(last, sizeof last, "<+%s", by);
-  titles[4] = last;
+VIEW_GETTER(figure, double) { return view_uint(eva_whole(*row)); }
+VIEW_GETTER(change, struct row) { return view_int(llround(delta(row))); }
+VIEW_GETTER(error_bytes, struct row) { return view_uint(eva_whole(error_of(row))); }
+VIEW_GETTER(beyond_error, struct row) { return view_bool(is_beyond(row)); }
+
+/* In the context of the struct diff. */
+static bool has_source(const struct view_to *to) {
+  return ((const struct diff *)to->context)->by <= BY_FUNCTION;
+}
+VIEW_GETTER(source, struct row) { return view_text(has_source(to) ? row->source : NULL); }
+VIEW_GETTER(line, struct row) { return has_source(to) ? view_uint(row->line) : view_none(); }
+
+#define FIGURE(member) VIEW_GET(UINT, figure), .offset = offsetof(struct row, member)
+static const struct view_column row_columns[] = {
+    {"change_bytes", "change", VIEW_BYTES, VIEW_GET(INT, change), .flags = VIEW_DASH_0},
+    {"name", NULL, VIEW_PLAIN, VIEW_AT(struct row, name)},
+    {"source", NULL, VIEW_PLAIN, VIEW_GET(TEXT, source), .flags = VIEW_MAYBE},
+    {"line", NULL, VIEW_PLAIN, VIEW_GET(U32, line), .flags = VIEW_MAYBE},
+    {"change_bytes_error", "error", VIEW_BYTES, VIEW_GET(UINT, error_bytes), .flags = VIEW_DASH_0},
+    {"a_live_bytes", "A", VIEW_BYTES, FIGURE(live[0].bytes), .flags = VIEW_DASH_0},
+    {"b_live_bytes", "B", VIEW_BYTES, FIGURE(live[1].bytes), .flags = VIEW_DASH_0},
+    {NULL, VIEW_BY, VIEW_PLAIN, VIEW_AT(struct row, label)},
+    {"a_live_objects", NULL, VIEW_COUNT, FIGURE(live[0].objects)},
+    {"b_live_objects", NULL, VIEW_COUNT, FIGURE(live[1].objects)},
+    {"a_allocated_bytes", NULL, VIEW_BYTES, FIGURE(allocated[0].bytes)},
+    {"b_allocated_bytes", NULL, VIEW_BYTES, FIGURE(allocated[1].bytes)},
+    {"beyond_error", NULL, VIEW_PLAIN, VIEW_GET(BOOL, beyond_error)},
+};
+static VIEW(row_view, row_columns);
+
+VIEW_GETTER(total_live, struct diff) { return view_uint(eva_whole(total(row, column->argument))); }
+VIEW_GETTER(sigmas, struct diff) { return view_uint(SIGMAS); }
+VIEW_GETTER(by_name, struct diff) { return view_text(heap_by_names[row->by]); }
+
+static const struct view_column total_columns[] = {
+    {"a_live_bytes", NULL, VIEW_BYTES, VIEW_GET(UINT, total_live), .argument = 0},
+    {"b_live_bytes", NULL, VIEW_BYTES, VIEW_GET(UINT, total_live), .argument = 1},
+    {"sigmas", NULL, VIEW_PLAIN, VIEW_GET(UINT, sigmas), .help = "standard errors"},
+};
+static VIEW(total_view, total_columns);
+
+/* As text, those that differ. */
+static void put_rows(struct view_to *to, const void *diff) {
+  const struct diff *d = diff;
+  for (size_t i = 0; i < (view_is_text(to) ? d->beyond : d->count) && i < d->top; i++)
+    view_row(to, &d->rows[i]);
+}
+
+static const struct view_column columns[] = {
+    {"by", NULL, VIEW_PLAIN, VIEW_GET(TEXT, by_name)},
+    {"total", .form = VIEW_OBJECT, .view = &total_view},
+    {"rows", .form = VIEW_ROWS, .view = &row_view, .rows = put_rows, .flags = VIEW_MAIN},
+};
+VIEW(heap_diff_view, columns);
+
+static void print_text(const struct diff *d, struct view_to *to) {
+  char by[32], a[EVA_FIGURE], b[EVA_FIGURE], figure[EVA_FIGURE];
+  size_t shown = d->beyond < d->top ? d->beyond : (size_t)d->top;
+  snprintf(by, sizeof by, "<+%s", heap_by_names[d->by]);
+  to->by = by;
   printf("alive in A %s, in B %s; what differs by more than %d standard errors:\n",
-         eva_bytes_text(a, whole(total(d, 0))), eva_bytes_text(b, whole(total(d, 1))), SIGMAS);
+         eva_bytes_text(a, eva_whole(total(d, 0))), eva_bytes_text(b, eva_whole(total(d, 1))),
+         SIGMAS);
   print_as_of(d);
   putchar('\n');
-  table_init(&table, titles, sizeof titles / sizeof titles[0]);
-  for (; shown < d->count && shown < top && is_beyond(&d->rows[shown]); shown++) {
-    const struct row *r = &d->rows[shown];
-    cell_bytes(&table, delta(r), true);
-    cell_bytes(&table, error_of(r), false);
-    cell_bytes(&table, r->live[0].bytes, false);
-    cell_bytes(&table, r->live[1].bytes, false);
-    table_cell(&table, r->label);
-  }
-  table_print(&table, stdout, 0);
+  view_table(to, &row_view, put_rows, d, 0);
   if (!shown) puts("nothing");
   if (shown < d->count)
     printf("%s more, or within the error\n", eva_count_text(figure, d->count - shown));
-}
-
-static void put_row(struct eva_json *json, const struct row *r, bool has_source) {
-  eva_json_open_object(json);
-  eva_json_string_at(json, "name", r->name);
-  if (has_source) eva_json_string_at(json, "source", r->source);
-  if (has_source) eva_json_uint_at(json, "line", r->line);
-  eva_json_uint_at(json, "a_live_bytes", whole(r->live[0].bytes));
-  eva_json_uint_at(json, "b_live_bytes", whole(r->live[1].bytes));
-  eva_json_uint_at(json, "a_live_objects", whole(r->live[0].objects));
-  eva_json_uint_at(json, "b_live_objects", whole(r->live[1].objects));
-  eva_json_uint_at(json, "a_allocated_bytes", whole(r->allocated[0].bytes));
-  eva_json_uint_at(json, "b_allocated_bytes", whole(r->allocated[1].bytes));
-  eva_json_int_at(json, "change_bytes", (int64_t)llround(delta(r)));
-  eva_json_uint_at(json, "change_bytes_error", whole(error_of(r)));
-  eva_json_bool_at(json, "beyond_error", is_beyond(r));
-  eva_json_close_object(json);
-}
-
-static void print_json(const struct diff *d, enum heap_by by, uint64_t top) {
-  struct eva_json json;
-  eva_json_start(&json, stdout);
-  eva_json_open_object(&json);
-  eva_json_uint_at(&json, "version", 1);
-  eva_json_string_at(&json, "by", heap_by_names[by]);
-  eva_json_key(&json, "total");
-  eva_json_open_object(&json);
-  eva_json_uint_at(&json, "a_live_bytes", whole(total(d, 0)));
-  eva_json_uint_at(&json, "b_live_bytes", whole(total(d, 1)));
-  eva_json_uint_at(&json, "sigmas", SIGMAS);
-  eva_json_close_object(&json);
-  eva_json_key(&json, "rows");
-  eva_json_open_array(&json);
-  for (size_t i = 0; i < d->count && i < top; i++)
-    put_row(&json, &d->rows[i], by == BY_LINE || by == BY_FUNCTION);
-  eva_json_close_array(&json);
-  eva_json_close_object(&json);
-  eva_json_line(&json);
 }
 
 /* ---- The command ------------------------------------------------------------------------ */
@@ -209,17 +210,18 @@ static int find_by(const struct command *self, const char *name, enum heap_by *b
 
 int heap_diff(const struct command *self, const struct heap_diff *options, char **paths) {
   struct diff d = {0};
-  enum heap_by by;
-  int status = find_by(self, options->by_name, &by), worst = STATUS_OK;
+  struct view_to to = {.out = stdout, .context = &d, .as = options->as};
+  int status = find_by(self, options->by_name, &d.by), worst = STATUS_OK;
   for (int side = 0; status < 0 && side < 2; side++) {
-    status = read_side(&d.side[side], paths[side], by);
+    status = read_side(&d.side[side], paths[side], d.by);
     if (status < 0) add_rows(&d, side);
   }
   if (status < 0) {
-    match(&d, by == BY_LINE);
-    uint64_t top = options->top ? options->top : options->json ? UINT64_MAX : 20;
-    if (options->json) print_json(&d, by, top);
-    else print_text(&d, heap_by_names[by], top);
+    const bool is_text = view_wants_text(&options->as);
+    match(&d, d.by == BY_LINE);
+    d.top = options->top ? options->top : is_text ? 20 : UINT64_MAX;
+    if (is_text) print_text(&d, &to);
+    else view_object(&to, &heap_diff_view, &d);
   }
   for (size_t i = 0; i < d.count; i++) free(d.rows[i].name);
   free(d.rows);

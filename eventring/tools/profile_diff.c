@@ -106,11 +106,6 @@ static bool matters(const struct diff_row *row, bool few) {
 
 /* ---- Output ----------------------------------------------------------------------------- */
 
-static void cell_ns(struct table *table, double ns) {
-  char figure[EVA_FIGURE];
-  table_cell(table, ns > 0 ? eva_duration_text(figure, (uint64_t)(ns + 0.5)) : "-");
-}
-
 static void print_heading(const struct diff_rows *d) {
   char a[EVA_FIGURE], b[EVA_FIGURE];
   printf("time in A %s, in B %s, %zu %s a side\n",
@@ -119,41 +114,58 @@ static void print_heading(const struct diff_rows *d) {
          d->runs == 2 ? "run" : "runs");
 }
 
-static void put_cells(struct table *table, const struct diff_rows *d, const struct diff_row *row) {
-  for (size_t side = 0; side < 2; side++) cell_ns(table, mean_of(d, row->own, side));
-  for (size_t side = 0; side < 2; side++) cell_ns(table, per_call(d, row, side));
-}
-
 static const char *change_text(const struct diff_row *row, char text[static 64]) {
   snprintf(text, 64, "%+.1f %%", 100 * row->comparison.change);
   return text;
 }
 
-static void put_total(struct eva_json *json, const struct diff_rows *d) {
-  eva_json_double_at(json, "a_ns", mean_of(d, d->total, 0));
-  eva_json_double_at(json, "b_ns", mean_of(d, d->total, 1));
+VIEW_GETTER(time_of_side, struct diff_rows) {
+  return view_double(mean_of(row, row->total, column->argument));
+}
+VIEW_GETTER(own, struct diff_row) {
+  return view_double(mean_of(to->context, row->own, column->argument));
+}
+VIEW_GETTER(a_call, struct diff_row) {
+  return view_double(per_call(to->context, row, column->argument));
+}
+VIEW_GETTER(calls, struct diff_row) {
+  const struct diff_rows *d = to->context;
+  return view_double(row->calls[column->argument] / ((double)d->runs / 2));
 }
 
-static void put_row(struct eva_json *json, const struct diff_rows *d, const struct diff_row *row) {
-  const double change = row->comparison.change, half = (double)d->runs / 2;
-  eva_json_double_at(json, "a_exclusive_ns", mean_of(d, row->own, 0));
-  eva_json_double_at(json, "b_exclusive_ns", mean_of(d, row->own, 1));
-  eva_json_double_at(json, "a_count", row->calls[0] / half);
-  eva_json_double_at(json, "b_count", row->calls[1] / half);
-  eva_json_key(json, "change");
-  if (isfinite(change)) eva_json_double(json, change);
-  else eva_json_null(json);
-}
+#define OF_SIDE(getter, side) VIEW_GET(DOUBLE, getter), .argument = side
+static const struct view_column row_columns[] = {
+    {.form = VIEW_INCLUDE, .view = &diff_place_view},
+    {"a_exclusive_ns", "own A", VIEW_NS, OF_SIDE(own, 0), .flags = VIEW_DASH_0},
+    {"b_exclusive_ns", "own B", VIEW_NS, OF_SIDE(own, 1), .flags = VIEW_DASH_0},
+    {"a_count", NULL, VIEW_COUNT, OF_SIDE(calls, 0)},
+    {"b_count", NULL, VIEW_COUNT, OF_SIDE(calls, 1)},
+    {NULL, "a call A", VIEW_NS, OF_SIDE(a_call, 0), .flags = VIEW_DASH_0},
+    {NULL, "a call B", VIEW_NS, OF_SIDE(a_call, 1), .flags = VIEW_DASH_0},
+    {"change", NULL, VIEW_CHANGE, VIEW_AT(struct diff_row, comparison.change), .help = "of a call's own time"},
+    {.form = VIEW_INCLUDE, .view = &diff_verdict_view},
+};
+static VIEW(row_view, row_columns);
 
-static const char *const titles[] = {"<+function", "own A", "own B", "a call A", "a call B", "p",
-                                     "<"};
+static const struct view_column total_columns[] = {
+    {.form = VIEW_INCLUDE, .view = &diff_runs_view},
+    {"a_ns", NULL, VIEW_NS, OF_SIDE(time_of_side, 0)},
+    {"b_ns", NULL, VIEW_NS, OF_SIDE(time_of_side, 1)},
+};
+static VIEW(total_view, total_columns);
+
+static const struct view_column columns[] = {
+    {"total", .form = VIEW_OBJECT, .view = &total_view},
+    {"rows", .form = VIEW_ROWS, .view = &row_view, .rows = diff_rows_put, .flags = VIEW_MAIN},
+};
+VIEW(call_diff_view, columns, .other = &sample_diff_view);
+
 static const struct diff_kind kind = {
     .value = own_of_run, .compare = compare_calls, .matters = matters, .heading = print_heading,
     .has_counts = true,
     .few = "Counts are exact: `calls' is where they differ. The own time of a call is compared\n"
            "within the runs: `few runs' is where it differs by a tenth, and p is small.",
-    .titles = titles, .columns = sizeof titles / sizeof titles[0], .cells = put_cells,
-    .verdict = change_text, .put_total = put_total, .put_row = put_row};
+    .verdict = change_text, .answer = &call_diff_view, .rows = &row_view};
 
 /* Of which kind all files are: 1: samples, 0: calls; -1 after a message. */
 static int is_of_samples(char **paths, size_t count) {

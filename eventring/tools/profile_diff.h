@@ -4,13 +4,15 @@
 #ifndef EVENTRING_TOOL_PROFILE_DIFF_H
 #define EVENTRING_TOOL_PROFILE_DIFF_H
 
-#include "tool.h"
+#include "view.h"
 
 struct profile_diff {
-  bool json;
+  struct view_choice as;
   uint64_t top; /* 0: 20, or all as JSON */
 };
 
+/* What --json prints. */
+extern const struct view call_diff_view;
 /* `paths`: runs of A and of B in turn, an even number. Returns the exit status. */
 int profile_diff(const struct profile_diff *options, char **paths, size_t count);
 

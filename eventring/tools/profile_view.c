@@ -70,15 +70,12 @@ VIEW_GETTER(count_of_kind, struct eva_call_row) {
   return is_of(to, column->argument) ? count_of(to, row, column) : view_none();
 }
 
-VIEW_GETTER(of_calls, char) {
-  return is_of(to, false) ? view_uint(*(const uint64_t *)(row + column->offset)) : view_none();
-}
+VIEW_GETTER(of_calls, uint64_t) { return is_of(to, false) ? view_uint(*row) : view_none(); }
 
-VIEW_GETTER(time_text, char) {
+VIEW_GETTER(time_text, uint64_t) {
   const struct part *p = to->context;
-  uint64_t ns = *(const uint64_t *)(row + column->offset);
-  return view_text(p->profile.sampled ? eva_percent_text(to->room, ns, p->rows.total)
-                                       : eva_duration_text(to->room, ns));
+  return view_text(p->profile.sampled ? eva_percent_text(to->room, *row, p->rows.total)
+                                      : eva_duration_text(to->room, *row));
 }
 
 VIEW_GETTER(share, struct eva_call_row) {

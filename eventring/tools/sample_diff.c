@@ -24,6 +24,7 @@
 #include <string.h>
 
 #include "diff_rows.h"
+#include "heap_diff.h"
 
 #define LEAST_POINT 0.01
 #define SURE 1.96 /* standard errors: 95 % */
@@ -197,44 +198,46 @@ static void print_heading(const struct diff_rows *d) {
          d->runs / 2, d->runs == 2 ? "run" : "runs");
 }
 
-static void put_cells(struct table *table, const struct diff_rows *d, const struct diff_row *row) {
-  char text[64];
-  for (size_t side = 0; side < 2; side++) {
-    snprintf(text, sizeof text, "%.1f %%", 100 * share_of(d, row, side));
-    table_cell(table, text);
-  }
-  snprintf(text, sizeof text, "%+.1f", 100 * row->moved);
-  table_cell(table, text);
-  snprintf(text, sizeof text, "%.1f", 100 * row->error);
-  table_cell(table, text);
-}
-
 static const char *change_text(const struct diff_row *row, char text[static 64]) {
   (void)row, (void)text;
   return "changed";
 }
 
-static void put_total(struct eva_json *json, const struct diff_rows *d) {
-  eva_json_double_at(json, "a_samples", samples_of(d, 0));
-  eva_json_double_at(json, "b_samples", samples_of(d, 1));
+VIEW_GETTER(all, struct diff_rows) { return view_double(samples_of(row, column->argument)); }
+VIEW_GETTER(own, struct diff_row) {
+  return view_double(share_of(to->context, row, column->argument));
 }
 
-static void put_row(struct eva_json *json, const struct diff_rows *d, const struct diff_row *row) {
-  eva_json_double_at(json, "a_share", share_of(d, row, 0));
-  eva_json_double_at(json, "b_share", share_of(d, row, 1));
-  eva_json_double_at(json, "difference", row->moved);
-  eva_json_double_at(json, "error", row->error);
-}
+#define ROW(member) VIEW_AT(struct diff_row, member)
+static const struct view_column row_columns[] = {
+    {.form = VIEW_INCLUDE, .view = &diff_place_view},
+    {"a_share", "own A", VIEW_SHARE, VIEW_GET(DOUBLE, own), .argument = 0},
+    {"b_share", "own B", VIEW_SHARE, VIEW_GET(DOUBLE, own), .argument = 1},
+    {"difference", "points", VIEW_CHANGE, ROW(moved)},
+    {"error", "95 % error", VIEW_SHARE, ROW(error)},
+    {.form = VIEW_INCLUDE, .view = &diff_verdict_view},
+};
+static VIEW(row_view, row_columns);
 
-static const char *const titles[] = {"<+function", "own A", "own B", "points", "95 % error", "p",
-                                     "<"};
+static const struct view_column total_columns[] = {
+    {.form = VIEW_INCLUDE, .view = &diff_runs_view},
+    {"a_samples", NULL, VIEW_COUNT, VIEW_GET(DOUBLE, all), .argument = 0},
+    {"b_samples", NULL, VIEW_COUNT, VIEW_GET(DOUBLE, all), .argument = 1},
+};
+static VIEW(total_view, total_columns);
+
+static const struct view_column columns[] = {
+    {"total", .form = VIEW_OBJECT, .view = &total_view},
+    {"rows", .form = VIEW_ROWS, .view = &row_view, .rows = diff_rows_put, .flags = VIEW_MAIN},
+};
+VIEW(sample_diff_view, columns, .other = &heap_diff_view);
+
 static const struct diff_kind kind = {
     .value = share_of_run, .compare = compare_shares, .matters = matters,
     .heading = print_heading,
     .few = "Shares are compared within the runs, whose samples are taken for independent: `few\n"
            "runs' is where they differ by a point, and p is small.",
-    .titles = titles, .columns = sizeof titles / sizeof titles[0], .cells = put_cells,
-    .verdict = change_text, .put_total = put_total, .put_row = put_row};
+    .verdict = change_text, .answer = &sample_diff_view, .rows = &row_view};
 
 int sample_diff(const struct profile_diff *options, char **paths, size_t count) {
   return diff_rows(&kind, options, read_run, paths, count);

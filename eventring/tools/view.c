@@ -182,14 +182,30 @@ void view_members(struct eva_json *json, const struct view *view, const void *ro
 
 /* ---- Text ------------------------------------------------------------------------------ */
 
+/* The size without its sign is shorter than a figure may be. */
+static char *signed_bytes_text(char *figure, int64_t bytes) {
+  char *size = bytes ? figure + 1 : figure;
+  figure[0] = bytes < 0 ? '-' : '+';
+  eva_bytes_text(size, bytes < 0 ? -(uint64_t)bytes : (uint64_t)bytes);
+  return figure;
+}
+
+static char *change_text(char *figure, double change) {
+  snprintf(figure, EVA_FIGURE, "%+.1f %%", 100 * change);
+  return figure;
+}
+
 static char *number_text(char *figure, enum view_form form, const struct view_value *value) {
-  uint64_t u = value->is.u;
-  if (value->type == VIEW_DOUBLE)
+  uint64_t u = value->type == VIEW_DOUBLE ? eva_whole(value->is.d) : value->is.u;
+  if (value->type == VIEW_DOUBLE && (form == VIEW_SHARE || form == VIEW_PLAIN))
     return form == VIEW_SHARE ? eva_percent_text(figure, (uint64_t)(value->is.d * 1e9), 1000000000)
                               : eva_double_text(figure, value->is.d);
   switch (form) {
+    case VIEW_CHANGE: return change_text(figure, value->is.d);
     case VIEW_NS: return eva_duration_text(figure, u);
-    case VIEW_BYTES: return eva_bytes_text(figure, u);
+    case VIEW_BYTES:
+      return value->type == VIEW_INT ? signed_bytes_text(figure, value->is.i)
+                                     : eva_bytes_text(figure, u);
     case VIEW_WORDS: return eva_bytes_text(figure, eva_times(u, 8));
     case VIEW_WALL: return eva_wall_text(figure, value->is.i);
     case VIEW_COUNT:
@@ -226,7 +242,7 @@ static void add_title(struct view_to *to, const struct view_column *c, const voi
   struct table *table = to->table;
   const char **titles = (const char **)table->titles;
   titles = need_resized(titles, table->columns + 1, sizeof *titles);
-  titles[table->columns++] = c->title;
+  titles[table->columns++] = to->by && strcmp(c->title, VIEW_BY) == 0 ? to->by : c->title;
   table->titles = titles;
 }
 

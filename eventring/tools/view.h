@@ -55,9 +55,10 @@ enum view_form {
   VIEW_NS,     /* "1.234 ms" */
   VIEW_MOMENT, /* of the recording's clock: "12.345678 s" after its start, "-" if 0 */
   VIEW_WALL,   /* "2024-05-01 12:00:00.123" */
-  VIEW_BYTES,  /* "1.25 MiB" */
+  VIEW_BYTES,  /* "1.25 MiB"; with its sign, if it may be negative */
   VIEW_WORDS,  /* of 8 bytes: "1.25 MiB" */
   VIEW_SHARE,  /* of 1: "12.3 %" */
+  VIEW_CHANGE, /* of 1: "+12.3 %" */
   VIEW_DEF, VIEW_RING, VIEW_CLASS, /* the name of a definition, a ring, a class */
   VIEW_LIVENESS, VIEW_STATE, VIEW_DEF_KIND, VIEW_PAYLOAD, VIEW_MEASURE, VIEW_QUANTITY,
   VIEW_INCLUDE, VIEW_OBJECT, VIEW_ROWS, VIEW_MAP
@@ -90,6 +91,9 @@ static inline struct view_value view_none(void) { return (struct view_value){VIE
 static inline struct view_value view_uint(uint64_t u) {
   return (struct view_value){VIEW_UINT, {.u = u}};
 }
+static inline struct view_value view_bool(bool b) {
+  return (struct view_value){VIEW_BOOL, {.b = b}};
+}
 static inline struct view_value view_int(int64_t i) {
   return (struct view_value){VIEW_INT, {.i = i}};
 }
@@ -99,6 +103,8 @@ static inline struct view_value view_double(double d) {
 static inline struct view_value view_text(const char *text) {
   return (struct view_value){text ? VIEW_TEXT : VIEW_NONE, {.text = text}};
 }
+
+#define VIEW_BY "<+by"
 
 enum { VIEW_MADE = 64 };
 struct view_to;
@@ -175,6 +181,7 @@ struct view_to {
   uint64_t start_ns;        /* that moments count from */
   const void *context;      /* for `get` and `rows` */
   struct view_choice as;
+  const char *by;           /* the title, with its signs, of the column that has VIEW_BY */
   /* the engine's */
   bool are_lines;           /* rows are JSON objects of their own */
   struct eva_json json;
