@@ -70,8 +70,6 @@ eventring_sources = \
 	eventring/reader/decode.h eventring/reader/decode.c \
 	eventring/reader/ahead.h eventring/reader/ahead.c \
 	eventring/reader/units.h eventring/reader/units.c \
-	eventring/reader/mend.h eventring/reader/mend.c eventring/reader/mend_scan.h \
-	eventring/reader/mend_blocks.c eventring/reader/mend_front.c \
 	eventring/reader/metadata.h eventring/reader/metadata.c \
 	eventring/reader/record_scan.h eventring/reader/record_scan.c \
 	eventring/reader/definitions.h eventring/reader/definitions.c \
@@ -202,7 +200,7 @@ eventring_eventring_SOURCES = \
 	eventring/tools/heap_export.h eventring/tools/heap_question.c \
 	eventring/tools/heap_question.h eventring/tools/heap_view.c eventring/tools/heap_view.h \
 	eventring/tools/cmd_cut.c eventring/tools/cmd_dump.c eventring/tools/cmd_list.c \
-	eventring/tools/cmd_merge.c eventring/tools/cmd_profile.c eventring/tools/cmd_record.c eventring/tools/cmd_repair.c \
+	eventring/tools/cmd_merge.c eventring/tools/cmd_profile.c eventring/tools/cmd_record.c \
 	eventring/tools/cmd_sql.c \
 	eventring/tools/cmd_show.c eventring/tools/cmd_snapshot.c eventring/tools/cmd_stats.c \
 	eventring/tools/sample.c eventring/tools/sample.h \

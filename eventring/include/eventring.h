@@ -1730,38 +1730,6 @@ int eventring_discover(const char *const *directories, size_t count,
 int eventring_snapshot(eventring_cursor *cursor, const char *path,
                        struct eventring_error *error);
 
-/* What was found to be wrong with a damaged file. */
-struct eventring_repair {
-  uint64_t damaged_events;  /* blocks of events that are not valid: left out */
-  uint64_t missing_blocks;  /* of events, those among them */
-  uint64_t damaged_records; /* blocks of records of which something was left out */
-  uint64_t mended_records;  /* that are whole again: checksums prove it */
-  uint64_t short_rings;     /* rings whose newest blocks, by the domain table, are not there */
-  uint64_t stale_rings;     /* rings that go further than the domain table says */
-  uint64_t domains;         /* entries of the domain table that were made of the records */
-  uint64_t missing_bytes;   /* that the file lacks at its end */
-  bool header_mended;       /* fields of the header were put right, */
-  bool header_doubtful;     /* and others, as names and times, may be wrong */
-  bool status_mended;       /* the same of the status page; */
-  bool front_doubtful;      /* how the recording ended, and names of domains, may be wrong */
-  bool clock_made;          /* no clock was found: times are ticks since the start */
-  bool packed_damaged;      /* of a packed file, packets are damaged: what they had is not there */
-  bool control_mended;      /* which classes were wanted was not valid: what was left is */
-};
-/* Opens a file that nobody writes any more, however damaged, as a sound one: what is not
-   valid is left out, the rest is found wherever it lies, by reading all of the file once. The
-   cursor sees a stream of which blocks may be missing, for eventring_saver_open_with and for
-   polls. *report is filled. Returns 0; E_BUSY (a live process writes it), E_NOT_EVENTRING
-   (nothing in it is part of a recording), E_VERSION, or as eventring_open_path. */
-int eventring_open_damaged_sized(eventring_cursor **cursor, const char *path,
-                                 struct eventring_repair *report, size_t report_size,
-                                 struct eventring_error *error);
-static inline int eventring_open_damaged(eventring_cursor **cursor, const char *path,
-                                         struct eventring_repair *report,
-                                         struct eventring_error *error) {
-  return eventring_open_damaged_sized(cursor, path, report, sizeof *report, error);
-}
-
 /* Removes a recording without a live producer, whether it ended in order or not. Errors:
    E_NAME (not named *.eventring), E_PERMISSION (another user's file, or no right to
    remove it), E_NOT_EVENTRING (not a regular file, or no recording), E_BUSY (a live

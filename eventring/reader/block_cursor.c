@@ -110,7 +110,7 @@ static bool is_for_thread(const struct evr_block_cursor *cursor, uint64_t sequen
                           uint64_t head) {
   const struct evr_metadata *meta = cursor->meta;
   return cursor->threaded && !cursor->was_threaded && !cursor->descends && meta->over &&
-         !meta->source.packed && !meta->source.mended && head - sequence >= MANY &&
+         !meta->source.packed && head - sequence >= MANY &&
          cursor->room_count > 1 && meta->threads < MOST_THREADS;
 }
 
@@ -260,6 +260,10 @@ static bool is_left_out(const struct evr_block_cursor *cursor, uint64_t sequence
   const struct evr_stretch *stretch =
       evr_stretches_find(&meta->units.stream[cursor->slot][cursor->ring], sequence);
   return stretch && sequence - stretch->sequence < stretch->blocks && is_missing(cursor, sequence);
+}
+
+bool evr_block_cursor_lacks(const struct evr_block_cursor *cursor, uint64_t sequence) {
+  return !is_left_out(cursor, sequence) && !may_be_gone(cursor, sequence);
 }
 
 /* A block that should be there by the head could not be read, or not to its end. */

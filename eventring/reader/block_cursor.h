@@ -85,6 +85,9 @@ const uint64_t *evr_block_cursor_watch(const struct evr_block_cursor *cursor);
 void evr_block_cursor_seek(struct evr_block_cursor *cursor, uint64_t ns);
 /* The last block that begins at `ns` or before; the one before the oldest: none does. */
 uint64_t evr_block_cursor_last(struct evr_block_cursor *cursor, uint64_t ns);
+/* Of a block that is not in its place: is that damage? Else it was overwritten, or left out by
+   whoever wrote the file. Only meta, slot and ring of the cursor are used. */
+bool evr_block_cursor_lacks(const struct evr_block_cursor *cursor, uint64_t sequence);
 /* Words that are committed in a block now; 0: it is gone. */
 uint32_t evr_block_cursor_length(const struct evr_block_cursor *cursor, uint64_t sequence);
 /* After the producer's end: notes damage when the block held is the newest and is no

@@ -348,9 +348,8 @@ int eventring_cursor_damage(eventring_cursor *c) {
   return c ? take_damage(c) : EVENTRING_E_ARGUMENT;
 }
 
-/* Once, when all has been delivered: what was removed since it was read is damage,
-   although no event is missing. */
-static void check_end(eventring_cursor *c) {
+/* What was removed since it was read is damage, although no event is missing. */
+void evr_cursor_check_end(eventring_cursor *c) {
   if (c->end_checked) return;
   c->end_checked = true;
   if (!c->meta.damage.code) evr_metadata_check_size(&c->meta, &c->meta.damage);
@@ -378,7 +377,7 @@ static int poll_all(eventring_cursor *c, struct evr_sink *sink) {
   (c->flags & EVENTRING_OPEN_MERGED ? poll_merged : poll_ring_by_ring)(c, sink);
   if (reads_backwards(c)) over = is_over_backwards(c);
   c->finished = over && !has_enough(sink);
-  if (c->finished && c->meta.over) check_end(c);
+  if (c->finished && c->meta.over) evr_cursor_check_end(c);
   status = take_damage(c);
   c->poll_end = end_of_poll(sink, status);
   return status;

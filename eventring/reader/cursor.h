@@ -5,7 +5,6 @@
  *
  *   window.c       a file mapped for reading
  *   source.c       bytes of a file, or of memory that is lent
- *   mend.c         a damaged file, as a sound one
  *   block.c        one block, copied and checked
  *   metadata.c     what the file says of itself: header, status, domains, control page;
  *                  all checked
@@ -95,6 +94,8 @@ int evr_cursor_prepare_backwards(eventring_cursor *cursor);
    and nobody writes into the file any more, of all that must hold then. */
 void evr_check_start(eventring_cursor *cursor);
 void evr_check_end(eventring_cursor *cursor);
+/* Does the latter once, for a poll that has delivered all, or a saver that has copied all. */
+void evr_cursor_check_end(eventring_cursor *cursor);
 /* Notes damage of heap profiles in a file that nobody writes into any more. */
 void evr_check_heaps(eventring_cursor *cursor);
 /* The same for what memory was used for (footprints.c). */

@@ -30,17 +30,17 @@ void evr_check_start(eventring_cursor *c) {
     evr_note_damage(&c->meta.damage, "the clock does not begin at the start of the recording");
 }
 
-/* Of the block that a process was filling when it was killed. */
-static void check_times(eventring_cursor *c, const struct evr_block_cursor *blocks) {
+static void check_times(eventring_cursor *c, unsigned slot, unsigned ring,
+                        const struct evr_block *block) {
   const struct evr_metadata *meta = &c->meta;
-  struct evr_block_walk walk = evr_block_walk(blocks->held);
+  struct evr_block_walk walk = evr_block_walk(block);
   uint64_t latest = 0, word;
   while ((word = evr_block_next_event(&walk)) != 0) {
     uint64_t ticks = word_ticks(word, walk.position.base);
     uint64_t ns = evr_metadata_ns(meta, ticks);
     if (ticks < meta->header.start_ticks || ns + most_backwards_ns < latest) {
       evr_note_damage(&c->meta.damage, "domain %u, ring %u: times in block %llu are not possible",
-                      blocks->slot, blocks->ring, (unsigned long long)blocks->sequence);
+                      slot, ring, (unsigned long long)evr_block_header(block)->sequence);
       return;
     }
     if (ns > latest) latest = ns;
@@ -79,8 +79,7 @@ static bool is_in_stream(const struct evr_metadata *meta, unsigned slot, unsigne
 }
 
 /* A head that is too small hides the blocks after it. */
-static void check_next(eventring_cursor *c, const struct evr_block_cursor *blocks) {
-  unsigned slot = blocks->slot, ring = blocks->ring;
+static void check_next(eventring_cursor *c, unsigned slot, unsigned ring) {
   uint64_t words[FORMAT_BLOCK_WORDS], next = c->meta.ring[slot][ring].head + 1;
   struct evr_location place = evr_metadata_place(&c->meta, slot, ring, next);
   if (evr_metadata_is_stream(&c->meta, slot, ring) && !is_in_stream(&c->meta, slot, ring, next))
@@ -97,12 +96,15 @@ static bool is_unfinished_copy(const struct evr_metadata *meta) {
   return meta->header.flags & FORMAT_INCOMPLETE && meta->status.state != FORMAT_ENDED;
 }
 
-static void check_ring(eventring_cursor *c, const struct evr_block_cursor *blocks) {
-  if (c->meta.header.layout != FORMAT_SNAPSHOT && !is_unfinished_copy(&c->meta))
-    check_next(c, blocks);
-  bool is_newest = blocks->sequence &&
-                   blocks->sequence == c->meta.ring[blocks->slot][blocks->ring].head;
-  if (is_newest && !evr_block_header(blocks->held)->committed) check_times(c, blocks);
+/* The block that a process was filling when it was killed. */
+static void check_newest(eventring_cursor *c, unsigned slot, unsigned ring) {
+  const struct evr_metadata *meta = &c->meta;
+  uint64_t head = meta->ring[slot][ring].head;
+  struct evr_block block;
+  if (head && evr_block_copy(&meta->source, evr_metadata_place(meta, slot, ring, head).offset, head,
+                             slot, ring, meta->header.start_ticks, false, true, &block, NULL) ==
+                  EVR_READ_OK && !evr_block_header(&block)->committed)
+    check_times(c, slot, ring, &block);
 }
 
 /* Units that are in no ring, although they have events: the entry of their ring is damaged. Of
@@ -229,5 +231,9 @@ void evr_check_end(eventring_cursor *c) {
     }
     check_loose_blocks(c);
   }
-  for (unsigned n = 0; n < c->made_count; n++) check_ring(c, &c->reader[c->made[n]]->blocks);
+  for (unsigned n = 0; n < meta->made_count; n++) {
+    unsigned slot = meta->made[n] / EVENTRING_RINGS, ring = meta->made[n] % EVENTRING_RINGS;
+    if (!is_copy && !is_unfinished_copy(meta)) check_next(c, slot, ring);
+    check_newest(c, slot, ring);
+  }
 }

@@ -8,7 +8,6 @@
  * hold of a file into which nobody writes any more: end_check.c.
  */
 #include "reader/metadata.h"
-#include "reader/mend.h"
 #include "format/array.h"
 #include "format/atomics.h"
 #include "format/checksum.h"
@@ -113,7 +112,7 @@ static bool status_is_valid(const struct evr_metadata *meta, const struct format
 static int check_size(const struct evr_metadata *meta, uint64_t claimed,
                       struct eventring_error *error) {
   uint64_t bytes;
-  if (evr_source_lent(&meta->source) || meta->source.mended) return EVENTRING_OK;
+  if (evr_source_lent(&meta->source)) return EVENTRING_OK;
   int status = evr_source_bytes(&meta->source, &bytes, error);
   if (status != EVENTRING_OK) return status;
   if (bytes < format_block_offset(claimed))
@@ -443,7 +442,6 @@ static uint64_t records_told_of(const struct evr_metadata *meta) {
 /* Finds the units that were begun since, if a stream or a kind of records needs them. */
 static int look_for_units(struct evr_metadata *meta, struct eventring_error *error) {
   uint64_t records = records_told_of(meta);
-  if (meta->source.mended) return EVENTRING_OK; /* they were all found */
   bool is_last = meta->over && !meta->units_are_final;
   if (meta->over && !is_last) return EVENTRING_OK; /* a damaged head asks again and again */
   if (!meta->units_are_due && !is_last && records == meta->units.looked_records)
@@ -495,10 +493,6 @@ int evr_metadata_open(struct evr_metadata *meta, bool map, struct eventring_erro
   if (evr_metadata_has_streams(meta) || meta->source.packed) map = false;
   if (status == EVENTRING_OK && !evr_source_lent(&meta->source) && map)
     evr_window_open(&meta->source.window, meta->source.fd, most_bytes(&meta->header));
-  if (meta->source.mended) {
-    meta->units = meta->source.mended->units;
-    meta->source.mended->units = (struct evr_units){0};
-  }
   if (status == EVENTRING_OK) status = evr_metadata_refresh(meta, error);
   if (status == EVENTRING_OK) status = evr_metadata_catch_up(meta, error);
   return status;

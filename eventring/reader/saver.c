@@ -217,6 +217,7 @@ static int update(eventring_saver *saver, struct saver_output *out,
   if (status == EVENTRING_OK && saver->stage == SAVER_LOSSES && saver_room(out)) {
     saver_put_losses(saver, out);
     saver->stage = SAVER_IDLE;
+    if (saver->ending && saver->meta->over) evr_cursor_check_end(saver->cursor);
   }
   return status;
 }

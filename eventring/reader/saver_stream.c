@@ -21,7 +21,6 @@
 #include <string.h>
 
 #include "format/checksum.h"
-#include "reader/mend.h"
 
 enum { TRIES = 4 /* copies of a ring that may be overtaken in one fill */ };
 
@@ -209,7 +208,6 @@ static void keep_newest(struct saver_stream *stream) {
 static bool is_lost_from_start(const eventring_saver *saver, const struct saver_stream *stream) {
   const struct evr_metadata *meta = saver->meta;
   if (saver->options.since_ns) return false;
-  if (meta->source.mended) return meta->source.mended->from_start[stream->slot][stream->ring];
   if (evr_metadata_is_stream(meta, stream->slot, stream->ring))
     return !(meta->header.flags & FORMAT_INCOMPLETE);
   return saver->over &&
@@ -271,7 +269,8 @@ static int count_lapped(eventring_saver *saver, struct saver_stream *stream, uin
   evr_fence_acquire();                                                      /* R4 */
   int status = evr_source_read(&saver->meta->source, offset, &sequence, sizeof sequence, error);
   *lapped = 0;
-  if (status != EVENTRING_OK || sequence == next) return status;            /* R5 */
+  /* what nobody writes any more is not overwritten: another sequence is damage */
+  if (status != EVENTRING_OK || sequence == next || saver->meta->over) return status; /* R5 */
   evr_fence_acquire();
   uint64_t head = evr_metadata_head(saver->meta, stream->slot, stream->ring);
   uint64_t safe = head + 2 > places ? head + 2 - places : 1;
@@ -386,13 +385,22 @@ static void take_run(eventring_saver *saver, struct saver_stream *stream,
   stream->expected = stream->next;
 }
 
+/* Of a block that is not there: is that damage, in a file that nobody writes any more? */
+static bool is_lacking(const eventring_saver *saver, const struct saver_stream *stream,
+                       uint64_t sequence) {
+  const struct evr_block_cursor at = {
+      .meta = saver->meta, .slot = stream->slot, .ring = stream->ring};
+  return saver->meta->over && evr_block_cursor_lacks(&at, sequence);
+}
+
 /* The block that should be next is not there, or damaged: the producer can't have written
    that. */
 static void skip_block(eventring_saver *saver, struct saver_stream *stream,
                        const uint8_t *block) {
   uint64_t sequence = stream->next;
   stream->held_back = false; /* there is no tail of a run */
-  stream->account.damaged += ((const struct format_block *)block)->sequence == sequence;
+  stream->account.damaged += ((const struct format_block *)block)->sequence == sequence ||
+                             is_lacking(saver, stream, sequence);
   stream->next++;
   if (evr_metadata_is_stream(saver->meta, stream->slot, stream->ring))
     stream->next = evr_metadata_after(saver->meta, stream->slot, stream->ring, sequence);
@@ -495,7 +503,9 @@ int saver_copy_newest(eventring_saver *saver, struct saver_stream *stream,
                      sequence, slot, ring, meta->header.start_ticks, sequence < head,
                      saver->over, &saver->room, error);
   if (result == EVR_READ_FAILED) return error->code;
-  if (result == EVR_READ_CORRUPT && saver->ending) stream->account.damaged++;
+  if (saver->ending && (result == EVR_READ_CORRUPT ||
+                        (result == EVR_READ_GONE && is_lacking(saver, stream, sequence))))
+    stream->account.damaged++;
   if (result == EVR_READ_OK && !is_unchanged(stream, sequence, &saver->room))
     put_newest(saver, stream, out, sequence);
   if (saver->ending && stream->newest.sequence) {

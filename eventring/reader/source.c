@@ -7,7 +7,6 @@
  * pread.
  */
 #include "reader/source.h"
-#include "reader/mend.h"
 
 #include <errno.h>
 #include <string.h>
@@ -25,8 +24,6 @@ void evr_source_close(struct evr_source *source) {
   evr_packed_close(source->packed);
   source->packed = NULL;
   evr_window_close(&source->window);
-  evr_mended_free(source->mended);
-  source->mended = NULL;
   if (source->fd >= 0) close(source->fd);
   source->fd = -1;
   if (evr_source_lent(source)) source->memory.release(source->memory.recording);
@@ -72,7 +69,6 @@ void evr_source_take_damage(const struct evr_source *source, struct eventring_er
 
 int evr_source_read_file(const struct evr_source *source, uint64_t offset, void *to,
                          size_t size, struct eventring_error *error) {
-  if (source->mended) return evr_mended_read(source->mended, offset, to, size, error);
   if (source->packed) return evr_packed_read(source->packed, offset, to, size, error);
   while (size) {
     ssize_t got = pread(source->fd, to, size, (off_t)offset);
@@ -90,22 +86,10 @@ int evr_source_read_file(const struct evr_source *source, uint64_t offset, void 
   return EVENTRING_OK;
 }
 
-int evr_source_read_padded(const struct evr_source *source, uint64_t offset, void *to,
-                           size_t size, struct eventring_error *error) {
-  uint64_t bytes;
-  int status = evr_source_bytes(source, &bytes, error);
-  size_t there = offset < bytes ? (size_t)(bytes - offset) : 0;
-  if (there > size) there = size;
-  if (status == EVENTRING_OK && there)
-    status = evr_source_read_file(source, offset, to, there, error);
-  memset((uint8_t *)to + there, 0, size - there);
-  return status;
-}
-
 bool evr_source_read_pieces(const struct evr_source *source, uint64_t offset,
                             const struct iovec *piece, unsigned count) {
   size_t size = 0;
-  if (!source->packed && !source->mended) {
+  if (!source->packed) {
     for (unsigned i = 0; i < count; i++) size += piece[i].iov_len;
     return preadv(source->fd, piece, (int)count, (off_t)offset) == (ssize_t)size;
   }

@@ -15,10 +15,8 @@
 
 #pragma GCC visibility push(hidden)
 
-struct evr_mended;
 struct evr_source {
   int fd;                   /* of the file, or -1 */
-  struct evr_mended *mended; /* what it should have instead of what it has, or NULL (mend.h) */
   struct evr_memory memory; /* of a recording of this process, if that is lent */
   struct evr_window window; /* on the file */
   struct evr_packed *packed; /* of a packed file; NULL: it is plain */
@@ -56,9 +54,6 @@ const uint64_t *evr_source_words(const struct evr_source *source, uint64_t offse
 /* Reads them out of the file with pread. 0, E_TRUNCATED, E_SYSTEM or (packed) E_MEMORY. */
 int evr_source_read_file(const struct evr_source *source, uint64_t offset, void *to,
                          size_t size, struct eventring_error *error);
-/* The same of what the file has of them; then zeros. */
-int evr_source_read_padded(const struct evr_source *source, uint64_t offset, void *to,
-                           size_t size, struct eventring_error *error);
 /* The same into several pieces, in one call if the file is plain. Is all of it there? */
 bool evr_source_read_pieces(const struct evr_source *source, uint64_t offset,
                             const struct iovec *piece, unsigned count);

@@ -286,36 +286,6 @@ int evr_units_look(struct evr_units *units, const struct evr_source *source, uin
   return status;
 }
 
-/* ---- Blocks that were found in another way ------------------------------------------------ */
-
-int evr_units_add(struct evr_units *units, unsigned slot, unsigned ring, uint64_t sequence,
-                  uint32_t block, struct eventring_error *error) {
-  return add_stretch(&units->stream[slot][ring], sequence, block, 1, error);
-}
-
-int evr_units_add_records(struct evr_units *units, uint32_t unit, struct eventring_error *error) {
-  return add_unit(&units->records, unit, error);
-}
-
-/* Stretches that overlap are cut where the next one begins. */
-static uint64_t cut_stretches(struct evr_stretches *s) {
-  uint64_t twice = 0;
-  for (uint32_t i = 0; i + 1 < s->count; i++) {
-    uint64_t room = s->list[i + 1].sequence - s->list[i].sequence;
-    if (s->list[i].blocks <= room) continue;
-    twice += s->list[i].blocks - room;
-    s->list[i].blocks = (uint32_t)room;
-  }
-  return twice;
-}
-
-uint64_t evr_units_sort(struct evr_units *units) {
-  uint64_t twice = sort_stretches(units);
-  for (unsigned i = 0; i < EVENTRING_MAX_DOMAINS * EVENTRING_RINGS; i++)
-    twice += cut_stretches(&(&units->stream[0][0])[i]);
-  return twice;
-}
-
 void evr_units_free(struct evr_units *units) {
   for (unsigned i = 0; i < EVENTRING_MAX_DOMAINS * EVENTRING_RINGS; i++)
     free((&units->stream[0][0])[i].list);

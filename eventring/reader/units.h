@@ -39,14 +39,6 @@ struct evr_units {
    are empty. */
 int evr_units_look(struct evr_units *units, const struct evr_source *source, uint64_t claimed,
                    bool over, struct eventring_error *error);
-/* For those who find the blocks in another way: adds one block of a stream, and a unit that has
-   records. E_MEMORY. */
-int evr_units_add(struct evr_units *units, unsigned slot, unsigned ring, uint64_t sequence,
-                  uint32_t block, struct eventring_error *error);
-int evr_units_add_records(struct evr_units *units, uint32_t unit, struct eventring_error *error);
-/* After that: puts them in order. Where several blocks have the same sequence, one is kept.
-   Returns how many are not. */
-uint64_t evr_units_sort(struct evr_units *units);
 void evr_units_free(struct evr_units *units);
 /* Where the units of a stream end that are known: the sequence after their last block. */
 uint64_t evr_stretches_end(const struct evr_stretches *stretches);

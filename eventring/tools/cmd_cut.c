@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_cut.c: `eventring cut`: a part of a recording, by time and domains. */
+/* cmd_cut.c: `eventring cut`: a part of a recording, by time and domains, or what is
+   sound of all of it. */
 #include "copy.h"
 #include "follow.h"
 #include "options.h"
@@ -16,8 +17,6 @@ static const uint64_t none = UINT64_MAX;
 
 static int check_words(const struct command *self, const struct cut_options *options) {
   if (!options->copy.path) return usage_error(self, "no -o FILE given");
-  if (!time_window_is_asked_for(&options->window) && options->domain == none)
-    return usage_error(self, "nothing says which part: --since, --until, --last, --domain");
   if (options->domain != none && options->domain >= EVENTRING_MAX_DOMAINS)
     return usage_error(self, "--domain: 0 to %d", EVENTRING_MAX_DOMAINS - 1);
   return time_window_check(self, &options->window);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* copy.h: writes another recording out of one: `cut`, `strip`, `repair`.
+/* copy.h: writes another recording out of one: `cut`, `strip`.
  *
  * A copy is what a saver (eventring.h) makes of a recording as it is now, written in order by
  * one thread into a new file. Unlike a recorder it has no hurry, and what cannot be written

@@ -188,13 +188,13 @@ class Maker:
                   "--until", "%.9f" % (last * length), "-o", copy, path)
         return copy, None
 
-    def repaired(self):
+    def damaged(self):
         """Of a stream without some of its blocks. (What was lost at its end nobody knows.)"""
         path, _ = self.truth(turns=self.random.choice((60, 200)),
                              SAROS_EVENTRING_STREAM=self.path("stream.eventring"))
         self.damage(path)
         copy = self.path("sound")
-        self.run(os.environ["EVENTRING"], "repair", "-q", "-o", copy, path, status=1)
+        self.run(os.environ["EVENTRING"], "cut", "-q", "-o", copy, path, status=1)
         return copy, None
 
     def damage(self, path):
@@ -238,7 +238,7 @@ class Maker:
 
 
 KINDS = ("ended", "losses", "killed", "wrapped", "stream", "packed", "merged", "shaped",
-         "produced", "cut", "snapshot", "stripped", "repaired", "forked", "triggered",
+         "produced", "cut", "snapshot", "stripped", "damaged", "forked", "triggered",
          "failed", "merged_alone", "gaps")
 
 

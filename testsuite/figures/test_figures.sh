@@ -4,7 +4,7 @@
 # and asks Perfetto's trace processor, too.
 command -v python3 >/dev/null || { echo "python3 is missing (Debian package: python3)"; exit 77; }
 export PYTHONIOENCODING=utf-8 PYTHONDONTWRITEBYTECODE=1 NPM=/nowhere
-kinds="--kind=losses --kind=cut --kind=repaired --kind=gaps --kind=produced"
+kinds="--kind=losses --kind=cut --kind=damaged --kind=gaps --kind=produced"
 count=5
 [ "$TEST_SLOWNESS" -le 1 ] || count=2
 # shellcheck disable=SC2086

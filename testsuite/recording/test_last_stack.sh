@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # The last stacks of processes that die: killed in a loop without calls, by a signal that they
-# notice, by an error, without memory; in copies of triggers, in streams, stripped, repaired.
+# notice, by an error, without memory; in copies of triggers, in streams, stripped, cut.
 . "$TESTSUITE/recording/_recording.sh"
 command -v jq >/dev/null || { echo "jq is missing (Debian package: jq)"; exit 77; }
 export SAROS_EVENTRING_STACKS=20ms
@@ -47,8 +47,8 @@ has_stack copy.eventring "$lines == [1,2,3,4]" || fail "in a snapshot: $(cat sta
 "$EVENTRING" strip -o strip.eventring killed.eventring 2>/dev/null || fail "strip"
 has_stack strip.eventring '.rows[0].below > 3 and .rows[0].frames == []' ||
   fail "stripped: $(cat stacks.json)"
-"$EVENTRING" repair -o repair.eventring killed.eventring 2>/dev/null || fail "repair"
-has_stack repair.eventring "$lines == [1,2,3,4]" || fail "repaired: $(cat stacks.json)"
+"$EVENTRING" cut -o cut.eventring killed.eventring 2>/dev/null || fail "cut"
+has_stack cut.eventring "$lines == [1,2,3,4]" || fail "in a cut: $(cat stacks.json)"
 
 # An error: before the stack is unwound
 cat >error.lua <<'END'

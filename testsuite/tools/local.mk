@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-# make check-repair [SEEDS=n] [SEED=n]
-check-repair: eventring/eventring testsuite/tools/producer
+# make check-damage [SEEDS=n] [SEED=n]
+check-damage: eventring/eventring testsuite/tools/producer
 	@TESTSUITE=$(abs_top_srcdir)/testsuite BUILDDIR=$(abs_top_builddir) \
 	  EVENTRING=$(abs_top_builddir)/eventring/eventring \
 	  SEEDS=$(or $(SEEDS),100) SEED=$(or $(SEED),1) \
-	  bash $(abs_top_srcdir)/testsuite/tools/repair.sh
+	  bash $(abs_top_srcdir)/testsuite/tools/damage.sh
 
 # make check-kills [KILLS=n]: the recorder and what it records, killed at so many moments each
 check-kills: eventring/eventring testsuite/tools/producer
@@ -18,8 +18,8 @@ check-kills: eventring/eventring testsuite/tools/producer
 	  echo "$$test: no fault"; \
 	done; rm -rf testsuite/tools/kills
 
-.PHONY: check-repair check-kills
+.PHONY: check-damage check-kills
 
-clean-local: clean-repair
-clean-repair:
-	rm -rf testsuite/tools/repair
+clean-local: clean-damage
+clean-damage:
+	rm -rf testsuite/tools/damage

@@ -114,7 +114,6 @@ window 0.2 1000 "$pid.eventring"
 # ---- Wrong usage, and what cannot be written ----------------------------------------------
 
 ends 2 "no -o FILE" "$EVENTRING" cut --since 1 stream.eventring
-ends 2 "which part" "$EVENTRING" cut -o x.eventring stream.eventring
 ends 2 "--since is later than --until" "$EVENTRING" cut --since 2 --until 1 -o x.eventring stream.eventring
 ends 2 "--domain: 0 to" "$EVENTRING" cut --domain 128 -o x.eventring stream.eventring
 cp stream.eventring before.eventring

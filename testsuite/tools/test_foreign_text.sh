@@ -201,13 +201,7 @@ run_cut() {
     shows_harmless "$EVENTRING" cut --since 0 -o "$directory/1.eventring" "$file"
     shows_harmless "$EVENTRING" cut --since 0 -o "part-$argument" "$argument/1.eventring"
     shows_harmless "$EVENTRING" show "part-$argument"
-  done
-}
-run_repair() {
-  for argument in "${arguments[@]}"; do
-    shows_harmless "$EVENTRING" repair -o "no/$argument" "$argument/1.eventring"
-    shows_harmless "$EVENTRING" repair -o "sound-$argument" \
-      "$argument/damaged-$argument.eventring"
+    shows_harmless "$EVENTRING" cut -o "sound-$argument" "$argument/damaged-$argument.eventring"
     shows_harmless "$EVENTRING" show "sound-$argument"
   done
 }

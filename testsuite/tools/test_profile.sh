@@ -64,8 +64,8 @@ is "in a snapshot" 100 "$(row leaf count copy.eventring)"
 "$EVENTRING" strip -o strip.eventring work.eventring 2>/dev/null || fail "strip: $?"
 is "without names" "" "$(row leaf count strip.eventring)"
 is "but with counts" 1 "$("$EVENTRING" profile --top 0 --json strip.eventring | jq '[.rows[] | select(.count == 100)] | length')"
-"$EVENTRING" repair -o repair.eventring work.eventring 2>/dev/null || fail "repair: $?"
-is "repaired" 100 "$(row leaf count repair.eventring)"
+"$EVENTRING" cut -o cut.eventring work.eventring 2>/dev/null || fail "cut: $?"
+is "in a cut" 100 "$(row leaf count cut.eventring)"
 
 # one that is killed leaves its profile; nothing asks for it first
 SAROS_EVENTRING_START=1 SAROS_EVENTRING_NAME=endless "$SAROS" endless.lua &

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Sourced by what tests `eventring repair`: recordings of each layout, and random damage to them.
+# Sourced by what tests `eventring cut` of damaged files: recordings of each layout, and random damage to them.
 
 # ring FILE [PRODUCER-OPTIONS...], stream FILE [PRODUCER-OPTIONS...]
 ring() { SAROS_EVENTRING_WSIZE=12 record "${@:2}"; mv "$file" "$1"; }
