@@ -184,10 +184,10 @@ libeventring_tools_a_SOURCES = \
 	eventring/tools/writer/now.h eventring/tools/writer/writer.h eventring/tools/writer/writer.c \
 	eventring/tools/writer/backend.h eventring/tools/writer/backend.c \
 	eventring/tools/writer/writer_serial.c eventring/tools/writer/writer_threads.c \
-	eventring/tools/writer/writer_aio.c eventring/tools/writer/writer_uring.c \
+	eventring/tools/writer/writer_aio.c \
 	eventring/tools/writer/pack.h eventring/tools/writer/pack.c
 libeventring_tools_a_CPPFLAGS = $(SEE_EVENTRING_INSIDE)
-libeventring_tools_a_CFLAGS = $(AM_CFLAGS) $(LIBURING_CFLAGS) $(LIBZSTD_CFLAGS)
+libeventring_tools_a_CFLAGS = $(AM_CFLAGS) $(LIBZSTD_CFLAGS)
 
 # The command. Argument parsing and printing only; all reading is the library's.
 bin_PROGRAMS += eventring/eventring
@@ -254,7 +254,7 @@ eventring_eventring_SOURCES = \
 	eventring/tools/tool.c eventring/tools/tool.h
 eventring_eventring_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
 eventring_eventring_LDADD = libeventring_tools.a libremote.a libexport.a libanalysis.a $(LINK_EVENTRING) \
-	$(LIBURING_LIBS) $(LIBZSTD_LIBS) $(ZLIB_LIBS) $(SQLITE_LIBS) $(JANSSON_LIBS) $(PROGRAM_LIBS)
+	$(LIBZSTD_LIBS) $(ZLIB_LIBS) $(SQLITE_LIBS) $(JANSSON_LIBS) $(PROGRAM_LIBS)
 
 # What the tests of the command record with, and its statistics alone.
 check_PROGRAMS += testsuite/tools/producer
@@ -287,8 +287,8 @@ check_PROGRAMS += testsuite/tools/writer_test
 testsuite_tools_writer_test_SOURCES = testsuite/tools/writer_test.c testsuite/unit/draw.h
 testsuite_tools_writer_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
 testsuite_tools_writer_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=write_backend_open \
-	-Wl,--wrap=pwrite -Wl,--wrap=io_uring_submit -Wl,--wrap=io_uring_wait_cqe_timeout
-testsuite_tools_writer_test_LDADD = libeventring_tools.a $(LIBURING_LIBS) $(CMOCKA_LIBS)
+	-Wl,--wrap=pwrite
+testsuite_tools_writer_test_LDADD = libeventring_tools.a $(CMOCKA_LIBS)
 check_PROGRAMS += testsuite/tools/analysis_test
 testsuite_tools_analysis_test_SOURCES = testsuite/tools/analysis_test.c \
 	testsuite/unit/eventring_common.h

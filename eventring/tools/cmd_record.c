@@ -73,7 +73,7 @@ static int check_words(const struct command *self, struct record_options *option
     return usage_error(self, "--buffer-size: 64K to 4M, a multiple of 64K");
   r->writer = options->writer ? writer_kind_named(options->writer) : -1;
   if (options->writer && r->writer < 0)
-    return usage_error(self, "--writer: no `%s' (there are serial, threads, aio, uring)",
+    return usage_error(self, "--writer: no `%s' (there are serial, threads, aio)",
                        options->writer);
   if (r->max_bytes && r->max_bytes < (1 << 20))
     return usage_error(self, "--max-size: at least 1M");
@@ -140,7 +140,7 @@ static int read_words(const struct command *self, int count, char **words,
        "obey commands in FIFO CTL, answer in FIFO ACK (see the manual)"},
       {"keep", 0, OPTION_COUNT, &options->keep, "N", "keep the newest N files"},
       {"writer", 'w', OPTION_TEXT, &options->writer, "KIND",
-       "threads, uring, aio or serial (the best there is)"},
+       "threads, aio or serial (the best there is)"},
       {"children", 'c', OPTION_FLAG, &options->children, NULL,
        "record children as well, each process into a file of its own"},
       {"buffers", 0, OPTION_COUNT, &options->buffers, "N", "writes in flight, 1 to 64 (4)"},

@@ -391,16 +391,10 @@ static bool try_writer(struct output *o, enum writer_kind kind, unsigned buffers
 }
 
 static bool choose_writer(struct output *o, int wanted, unsigned buffers) {
-  static const enum writer_kind best[] = {WRITER_THREADS, WRITER_URING, WRITER_AIO,
-                                          WRITER_SERIAL};
+  static const enum writer_kind best[] = {WRITER_THREADS, WRITER_AIO, WRITER_SERIAL};
   if (wanted >= 0) {
     if (try_writer(o, (enum writer_kind)wanted, buffers)) return true;
-    const char *name = writer_name((enum writer_kind)wanted);
-    if (errno == ENOSYS)
-      complain("--writer %s: not in this build or on this machine (io_uring needs liburing "
-               "when eventring is built, and a kernel that allows it)", name);
-    else
-      complain("--writer %s: %s", name, strerror(errno));
+    complain("--writer %s: %s", writer_name((enum writer_kind)wanted), strerror(errno));
     return false;
   }
   for (size_t i = 0; i < sizeof best / sizeof best[0]; i++)

@@ -10,8 +10,7 @@ testsuite_bench_eventring_bench_SOURCES = testsuite/bench/bench.h \
 	testsuite/bench/writers.c testsuite/bench/reading.c testsuite/bench/starting.c \
 	testsuite/bench/streams.c testsuite/bench/two.c testsuite/bench/children.c
 testsuite_bench_eventring_bench_CPPFLAGS = $(SEE_EVENTRING)
-testsuite_bench_eventring_bench_CFLAGS = $(AM_CFLAGS) $(LIBURING_CFLAGS)
-testsuite_bench_eventring_bench_LDADD = $(LINK_EVENTRING) $(LIBURING_LIBS)
+testsuite_bench_eventring_bench_LDADD = $(LINK_EVENTRING)
 
 BENCH_FLAGS = --saros=$(abs_top_builddir)/saros --folder=$(abs_top_srcdir)/testsuite/bench
 

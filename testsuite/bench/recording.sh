@@ -117,7 +117,7 @@ fi
 if wanted writers; then
   heading "Writers, one producer at full speed, ring of 64 MiB"
   for ((i = 0; i < rounds; i++)); do
-    for writer in serial threads uring aio; do
+    for writer in serial threads aio; do
       one "$writer" 23 -- -o "$writer.eventring" -w "$writer"
     done
   done

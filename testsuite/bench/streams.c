@@ -18,9 +18,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#ifdef HAVE_LIBURING
-#include <liburing.h>
-#endif
 
 #define EVENTS_OF(bytes) ((bytes) / 8)
 static const uint64_t GIB = 1ull << 30;
@@ -257,7 +254,6 @@ static void measure_write(const char *place, uint64_t bytes) {
 /* ---- Ways not taken ------------------------------------------------------------------ */
 
 enum { BLOCK = 4096, BLOCK_LOOPS = 16384 }; /* 64 MiB */
-#define NOT_THERE -1.0 /* this machine or this build has no such way */
 
 static void store_block(uint64_t *words) {
   for (int i = 0; i < BLOCK / 8; i++)
@@ -359,56 +355,6 @@ static double by_writer_thread(const char *place) {
   return ns;
 }
 
-/* The same without a thread: the producer hands its buffers to io_uring, and takes one back that
-   is written. */
-#ifdef HAVE_LIBURING
-struct uring_buffer {
-  uint8_t *bytes;
-  bool busy;
-};
-
-static void wait_for(struct io_uring *ring, const struct uring_buffer *buffer) {
-  struct io_uring_cqe *entry;
-  while (buffer->busy) {
-    if (io_uring_wait_cqe(ring, &entry) != 0 || entry->res != BUFFER) die("cannot write");
-    ((struct uring_buffer *)io_uring_cqe_get_data(entry))->busy = false;
-    io_uring_cqe_seen(ring, entry);
-  }
-}
-
-static double by_uring(const char *place) {
-  struct io_uring ring;
-  struct uring_buffer buffers[BUFFERS] = {0};
-  int fd = open_scratch(place);
-  if (io_uring_queue_init(2 * BUFFERS, &ring, 0) != 0) return NOT_THERE;
-  for (int i = 0; i < BUFFERS; i++) buffers[i].bytes = aligned_alloc(BLOCK, BUFFER);
-  uint64_t begun = wall_ns();
-  for (int n = 0; n < BLOCK_LOOPS / (BUFFER / BLOCK); n++) {
-    struct uring_buffer *buffer = &buffers[n % BUFFERS];
-    wait_for(&ring, buffer);
-    for (int i = 0; i < BUFFER / BLOCK; i++) store_block((uint64_t *)(buffer->bytes + i * BLOCK));
-    struct io_uring_sqe *entry = io_uring_get_sqe(&ring);
-    io_uring_prep_write(entry, fd, buffer->bytes, BUFFER, (uint64_t)n * BUFFER);
-    io_uring_sqe_set_data(entry, buffer);
-    buffer->busy = true;
-    if (io_uring_submit(&ring) != 1) die("cannot submit");
-  }
-  double ns = per_word(begun);
-  for (int i = 0; i < BUFFERS; i++) {
-    wait_for(&ring, &buffers[i]);
-    free(buffers[i].bytes);
-  }
-  io_uring_queue_exit(&ring);
-  close(fd);
-  return ns;
-}
-#else
-static double by_uring(const char *place) {
-  (void)place;
-  return NOT_THERE;
-}
-#endif
-
 /* The whole library: as many events of one word. */
 static double by_stream(const char *place) {
   start_stream(place);
@@ -428,15 +374,13 @@ static void measure_ways(const char *place) {
       {"stores alone, into memory", store_only},
       {"a block claimed at a time", block_at_a_time},
       {"buffers of 1 MiB, a thread with pwrite", by_writer_thread},
-      {"buffers of 1 MiB, io_uring", by_uring},
       {"a stream of the library (events, wall time)", by_stream}};
   enum { WAYS = sizeof ways / sizeof ways[0] };
   static struct series series[WAYS];
   for (int i = 0; i < WAYS; i++) series[i].count = 0;
   for (int round = 0; round < (bench.brief ? 1 : 3 * bench.rounds); round++)
     for (int i = 0; i < WAYS; i++) {
-      double ns = ways[i].run(place);
-      if (ns != NOT_THERE) sample(&series[i], ns);
+      sample(&series[i], ways[i].run(place));
     }
   table("Ways to keep everything, ns a word, file on %s", place_name(place));
   for (int i = 0; i < WAYS; i++)

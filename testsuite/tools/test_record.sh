@@ -4,8 +4,6 @@
 . "$TESTSUITE/tools/_tools.sh"
 
 WRITERS="threads aio serial"
-"$EVENTRING" record -q -w uring -o probe.eventring -- "$PRODUCER" --rounds 1 2>/dev/null &&
-  WRITERS="$WRITERS uring"
 
 # emitted RING: what each domain reported of a ring, and the sum, with the domain's own
 # last event in ring runtime

@@ -3,7 +3,7 @@
  * failures: short writes, EINTR, EAGAIN, no space in the middle, all buffers busy.
  *
  * The linker puts write_backend_open below in the place of the tools' own (-Wl,--wrap), and, for
- * what the system itself may answer, pwrite and two calls of liburing. */
+ * what the system itself may answer, pwrite. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -113,29 +113,6 @@ ssize_t __wrap_pwrite(int fd, const void *from, size_t size, off_t offset) {
   if (size > 1 && is_due(system_faults.short_writes, number)) size = size / 2 + 1;
   return __real_pwrite(fd, from, size, offset);
 }
-
-#ifdef HAVE_LIBURING
-#include <liburing.h>
-
-int __real_io_uring_submit(struct io_uring *ring);
-int __wrap_io_uring_submit(struct io_uring *ring);
-int __wrap_io_uring_submit(struct io_uring *ring) {
-  unsigned number = __atomic_add_fetch(&system_faults.count, 1, __ATOMIC_RELAXED);
-  if (is_due(system_faults.interrupts, number)) return -EINTR;
-  return is_due(system_faults.again, number) ? -EAGAIN : __real_io_uring_submit(ring);
-}
-
-int __real_io_uring_wait_cqe_timeout(struct io_uring *ring, struct io_uring_cqe **entry,
-                                     struct __kernel_timespec *time);
-int __wrap_io_uring_wait_cqe_timeout(struct io_uring *ring, struct io_uring_cqe **entry,
-                                     struct __kernel_timespec *time);
-int __wrap_io_uring_wait_cqe_timeout(struct io_uring *ring, struct io_uring_cqe **entry,
-                                     struct __kernel_timespec *time) {
-  unsigned number = __atomic_add_fetch(&system_faults.count, 1, __ATOMIC_RELAXED);
-  if (is_due(system_faults.interrupts, number)) return -EINTR;
-  return __real_io_uring_wait_cqe_timeout(ring, entry, time);
-}
-#endif
 
 /* ---- A file and its writer ----------------------------------------------------------------- */
 

@@ -10,8 +10,7 @@ static const struct {
   struct write_backend *(*open)(int fd, unsigned depth);
 } kinds[WRITER_KINDS] = {[WRITER_SERIAL] = {"serial", serial_backend},
                          [WRITER_THREADS] = {"threads", threads_backend},
-                         [WRITER_AIO] = {"aio", aio_backend},
-                         [WRITER_URING] = {"uring", uring_backend}};
+                         [WRITER_AIO] = {"aio", aio_backend}};
 
 const char *writer_name(enum writer_kind kind) { return kinds[kind].name; }
 

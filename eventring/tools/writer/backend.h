@@ -24,6 +24,5 @@ struct write_backend *write_backend_open(enum writer_kind kind, int fd, unsigned
 struct write_backend *serial_backend(int fd, unsigned depth);
 struct write_backend *threads_backend(int fd, unsigned depth);
 struct write_backend *aio_backend(int fd, unsigned depth);
-struct write_backend *uring_backend(int fd, unsigned depth);
 
 #endif /* EVENTRING_TOOL_BACKEND_H */

@@ -5,7 +5,6 @@
  *   writer_serial.c   pwrite by the caller itself, for comparison
  *   writer_threads.c  pwrite by threads
  *   writer_aio.c      POSIX AIO
- *   writer_uring.c    io_uring, where liburing was there when this was built
  *
  * A job is a piece of memory and an offset in the file. Jobs may be finished in any order,
  * except that those that touch the same unit of the file (of a size that the user chooses)
@@ -25,7 +24,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum writer_kind { WRITER_SERIAL, WRITER_THREADS, WRITER_AIO, WRITER_URING, WRITER_KINDS };
+enum writer_kind { WRITER_SERIAL, WRITER_THREADS, WRITER_AIO, WRITER_KINDS };
 /* "serial", "threads" ...; the kind with a name, or -1. */
 const char *writer_name(enum writer_kind kind);
 int writer_kind_named(const char *name);
