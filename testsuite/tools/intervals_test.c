@@ -108,6 +108,9 @@ static size_t moments_of(const struct test_case *c, struct moment *moments) {
   return count;
 }
 
+/* What a reader says of a span: how long those directly within it took. */
+static uint64_t within[THREADS][MOST];
+
 static void feed(struct eva_tally *tally, const struct thing *t, const struct moment *moment,
                  uint32_t *depth) {
   struct eventring_event event = {.ns = moment->ns, .domain = t->thread, .incarnation = 1,
@@ -117,9 +120,12 @@ static void feed(struct eva_tally *tally, const struct thing *t, const struct mo
                                   .def = &definitions[t->label]};
   if (t->what == INTERVAL && !moment->is_end) {
     event.kind = EVENTRING_BEGIN, event.begin_ns = t->from, event.depth = depth[t->thread]++;
+    within[t->thread][event.depth] = 0;
   } else if (t->what == INTERVAL) {
     event.kind = EVENTRING_END, event.flags = EVENTRING_MATCHED, event.begin_ns = t->from;
     event.depth = --depth[t->thread];
+    event.within_ns = within[t->thread][event.depth];
+    if (event.depth > 0) within[t->thread][event.depth - 1] += event.ns - event.begin_ns;
   } else if (t->what == INSTANT) {
     event.kind = EVENTRING_INSTANT;
   } else {
