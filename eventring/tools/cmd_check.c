@@ -130,43 +130,46 @@ static void print_text(const struct check *c) {
   else printf("%zu rule%s\n", count, count == 1 ? " holds" : "s hold");
 }
 
-static void put_rule(struct eva_json *json, const struct eva_rule *r) {
-  eva_json_open_object(json);
-  eva_json_string_at(json, "rule", r->text);
-  eva_json_uint_at(json, "line", r->line);
-  eva_json_key(json, "holds");
-  if (r->undecided) eva_json_null(json);
-  else eva_json_bool(json, r->holds);
-  eva_json_key(json, "value");
-  if (r->has_value) eva_json_double(json, r->value);
-  else eva_json_null(json);
-  if (r->is_open) eva_json_bool_at(json, "at_least", r->at_least);
-  eva_json_uint_at(json, "values", r->values);
-  eva_json_uint_at(json, "bad", r->bad);
-  eva_json_key(json, "reason");
-  if (r->reason[0]) eva_json_string(json, r->reason);
-  else eva_json_null(json);
-  eva_json_close_object(json);
+VIEW_GETTER(holds, struct eva_rule) {
+  return row->undecided ? view_none() : view_bool(row->holds);
 }
 
-static void print_json(const struct check *c) {
-  struct eva_json json;
-  eva_json_start(&json, stdout);
-  eva_json_open_object(&json);
-  question_put_head(&c->q, &json);
-  eva_json_key(&json, "total");
-  eva_json_open_object(&json);
-  eva_json_uint_at(&json, "rules", c->rules.count);
-  eva_json_uint_at(&json, "failed", count_failed(c));
-  eva_json_uint_at(&json, "undecided", count_undecided(c));
-  eva_json_close_object(&json);
-  eva_json_key(&json, "rows");
-  eva_json_open_array(&json);
-  for (size_t i = 0; i < c->rules.count; i++) put_rule(&json, &c->rules.rule[i]);
-  eva_json_close_array(&json);
-  eva_json_close_object(&json);
-  eva_json_line(&json);
+#define ROW(member) VIEW_AT(struct eva_rule, member)
+static const struct view_column rule_columns[] = {
+    {"rule", NULL, VIEW_PLAIN, ROW(text)},
+    {"line", NULL, VIEW_PLAIN, ROW(line)},
+    {"holds", NULL, VIEW_PLAIN, VIEW_GET(BOOL, holds), .help = "null: nobody knows"},
+    {"value", NULL, VIEW_PLAIN, ROW(value), VIEW_IF(struct eva_rule, has_value)},
+    {"at_least", NULL, VIEW_PLAIN, ROW(at_least), VIEW_IF(struct eva_rule, is_open),
+     .flags = VIEW_PART, .help = "a span of the value is open, and may have gone on"},
+    {"values", NULL, VIEW_COUNT, ROW(values)},
+    {"bad", NULL, VIEW_COUNT, ROW(bad)},
+    {"reason", NULL, VIEW_PLAIN, ROW(reason), .flags = VIEW_NO_0},
+};
+static VIEW(rule_view, rule_columns);
+#undef ROW
+
+static void all_rules(struct view_to *to, const void *check) {
+  const struct check *c = check;
+  for (size_t i = 0; i < c->rules.count; i++) view_row(to, &c->rules.rule[i]);
 }
+
+VIEW_GETTER(failed, struct check) { return view_uint(count_failed(row)); }
+VIEW_GETTER(undecided, struct check) { return view_uint(count_undecided(row)); }
+
+static const struct view_column total_columns[] = {
+    {"rules", NULL, VIEW_COUNT, VIEW_AT(struct check, rules.count)},
+    {"failed", NULL, VIEW_COUNT, VIEW_GET(UINT, failed)},
+    {"undecided", NULL, VIEW_COUNT, VIEW_GET(UINT, undecided)},
+};
+static VIEW(total_view, total_columns);
+
+static const struct view_column columns[] = {
+    {.form = VIEW_INCLUDE, .offset = offsetof(struct check, q), .view = &question_view},
+    {"total", .form = VIEW_OBJECT, .view = &total_view},
+    {"rows", .form = VIEW_ROWS, .view = &rule_view, .rows = all_rules, .flags = VIEW_MAIN},
+};
+static VIEW(check_view, columns);
 
 /* ---- Classes ------------------------------------------------------------------------------- */
 
@@ -231,7 +234,8 @@ static int check(struct check *c, const struct operands *operands) {
   c->rules.since = c->q.window.since;
   question_read(&c->q, &callbacks, NULL, c);
   eva_rules_finish(&c->rules, c->q.reader.cursor, lost_of(&c->q), c->q.window.until);
-  (c->q.as.json ? print_json : print_text)(c);
+  if (view_wants_text(&c->q.as)) print_text(c);
+  else question_put(&c->q, &check_view, c);
   status = reader_close(&c->q.reader, STATUS_OK);
   return status == STATUS_OK && count_failed(c) ? STATUS_FAILED : status;
 }
@@ -257,7 +261,7 @@ static int read_words(const struct command *self, int count, char **words, struc
   const struct option_spec specs[] = {
       {"expression", 'e', OPTION_LIST, &expressions, "RULE[;...]",
        "these rules instead of those of a file"},
-      {"json", 'j', OPTION_FLAG, &q->as.json, NULL, "one JSON object"},
+      VIEW_SPECS(&q->as, check_view, "one JSON object"),
       TIME_WINDOW_SPECS(&q->window),
       {"seconds", 's', OPTION_SECONDS, &q->limit_ns, "N",
        "watch a live process for N seconds, not only what it holds"},

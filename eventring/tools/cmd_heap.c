@@ -12,7 +12,6 @@
 #include "heap_export.h"
 #include "heap_question.h"
 #include "heap_view.h"
-#include "text_table.h"
 
 enum { SHOWN = 30 };
 
@@ -21,36 +20,179 @@ struct heap_command {
   const char *by_name, *to, *output;
   enum heap_by by;
   struct heap_view view;
+  const struct eva_amount *all; /* of all that is in it */
+  const struct eva_heap_state *state;
 };
 
 static const char *const measure_names[] = {[EVA_LIVE] = "live", [EVA_ALLOCATED] = "allocated",
                                             [EVA_PEAK] = "peak",
                                             [EVA_TEMPORARY] = "temporary"};
 
+/* ---- Rows ------------------------------------------------------------------------------ */
+
+/* A node of the view. As text with all that its callees have, as JSON by itself. */
+struct row {
+  const struct heap_view *view;
+  const struct heap_node *node;
+  const struct eva_amount *amounts;
+  unsigned indent;
+};
+
+VIEW_GETTER(bytes, struct eva_amount) { return view_uint(eva_whole(row->bytes)); }
+VIEW_GETTER(bytes_error, struct eva_amount) { return view_uint(eva_whole(eva_amount_error(row))); }
+VIEW_GETTER(objects, struct eva_amount) { return view_uint(eva_whole(row->objects)); }
+VIEW_GETTER(samples, struct eva_amount) { return view_uint(eva_whole(row->samples)); }
+
+#define FIGURE(name, form, get, measure) \
+  {name, NULL, form, VIEW_GET(UINT, get), .offset = (measure) * sizeof(struct eva_amount)}
+#define FIGURES(name, measure)                                        \
+  FIGURE(name "_bytes", VIEW_BYTES, bytes, measure),                  \
+  FIGURE(name "_bytes_error", VIEW_BYTES, bytes_error, measure),      \
+  FIGURE(name "_samples", VIEW_COUNT, samples, measure)
+static const struct view_column amounts_columns[] = {
+    FIGURES("live", EVA_LIVE),
+    FIGURE("live_objects", VIEW_COUNT, objects, EVA_LIVE),
+    FIGURES("allocated", EVA_ALLOCATED),
+    FIGURE("allocated_objects", VIEW_COUNT, objects, EVA_ALLOCATED),
+    FIGURES("peak", EVA_PEAK),
+    FIGURES("temporary", EVA_TEMPORARY),
+    FIGURE("temporary_objects", VIEW_COUNT, objects, EVA_TEMPORARY),
+    FIGURE("samples", VIEW_COUNT, samples, EVA_ALLOCATED),
+};
+static VIEW(amounts_view, amounts_columns);
+
+/* What rows are ordered by; the others are none. */
+VIEW_GETTER(main_bytes, struct row) {
+  const bool is_main = column->argument == row->view->main;
+  return is_main ? view_uint(eva_whole(row->amounts[column->argument].bytes)) : view_none();
+}
+VIEW_GETTER(share, struct row) {
+  const double all = row->view->nodes[0].total[row->view->main].bytes;
+  return view_double(all > 0 ? row->amounts[row->view->main].bytes / all : 0);
+}
+VIEW_GETTER(main_error, struct row) {
+  return view_uint(eva_whole(eva_amount_error(&row->amounts[row->view->main])));
+}
+VIEW_GETTER(main_objects, struct row) {
+  return view_uint(eva_whole(row->amounts[row->view->main].objects));
+}
+VIEW_GETTER(also_allocated, struct row) {
+  if (row->view->main != EVA_LIVE) return view_none();
+  return view_uint(eva_whole(row->amounts[EVA_ALLOCATED].bytes));
+}
+VIEW_GETTER(label, struct row) {
+  memset(to->room, ' ', row->indent);
+  heap_label(to->room + row->indent, row->view, row->node);
+  return view_text(to->room);
+}
+
+static bool has_source(const void *row) { return ((const struct row *)row)->view->by <= BY_FUNCTION; }
+static bool is_stack(const void *row) { return ((const struct row *)row)->view->by == BY_STACK; }
+VIEW_GETTER(name, struct row) { return view_text(heap_name(row->view, row->node, to->room)); }
+VIEW_GETTER(source, struct row) { return view_text(heap_source(row->view, row->node)); }
+VIEW_GETTER(line, struct row) { return view_uint(row->node->line); }
+
+static const struct view_column place_columns[] = {
+    {"name", NULL, VIEW_PLAIN, VIEW_GET(TEXT, name)},
+    {"source", NULL, VIEW_PLAIN, VIEW_GET(TEXT, source), .has = has_source, .flags = VIEW_MAYBE},
+    {"line", NULL, VIEW_PLAIN, VIEW_GET(U32, line), .has = has_source, .flags = VIEW_MAYBE},
+};
+static VIEW(place_view, place_columns);
+
+/* Innermost first. */
+static void stack_rows(struct view_to *to, const void *row) {
+  struct row frame = *(const struct row *)row;
+  view_row(to, &frame);
+  while (frame.node->parent) {
+    frame.node = &frame.view->nodes[frame.node->parent];
+    view_row(to, &frame);
+  }
+}
+
+#define MAIN(measure) VIEW_GET(UINT, main_bytes), .argument = measure, .flags = VIEW_DASH_0
+static const struct view_column row_columns[] = {
+    {NULL, "?live", VIEW_BYTES, MAIN(EVA_LIVE)},
+    {NULL, "?allocated", VIEW_BYTES, MAIN(EVA_ALLOCATED)},
+    {NULL, "?peak", VIEW_BYTES, MAIN(EVA_PEAK)},
+    {NULL, "?temporary", VIEW_BYTES, MAIN(EVA_TEMPORARY)},
+    {NULL, "share", VIEW_SHARE, VIEW_GET(DOUBLE, share)},
+    {NULL, "?error", VIEW_BYTES, VIEW_GET(UINT, main_error), .flags = VIEW_DASH_0},
+    {NULL, "?objects", VIEW_COUNT, VIEW_GET(UINT, main_objects), .flags = VIEW_DASH_0},
+    {NULL, "?allocated", VIEW_BYTES, VIEW_GET(UINT, also_allocated), .flags = VIEW_DASH_0},
+    {NULL, VIEW_BY, VIEW_PLAIN, VIEW_GET(TEXT, label)},
+    {.form = VIEW_INCLUDE, .view = &place_view},
+    {"stack", .form = VIEW_ROWS, .view = &place_view, .rows = stack_rows, .has = is_stack},
+    {.form = VIEW_INCLUDE, .offset = offsetof(struct row, amounts), .flags = VIEW_POINTER,
+     .view = &amounts_view},
+};
+static VIEW(row_view, row_columns);
+
+/* By stack, a row is a stack that allocates itself: not its callers. */
+static void all_rows(struct view_to *to, const void *heap) {
+  const struct heap_command *c = heap;
+  const struct heap_view *v = &c->view;
+  uint64_t top = c->h.q.top ? c->h.q.top : UINT64_MAX;
+  for (uint32_t i = 0; i + 1 < v->count && top; i++) {
+    const struct heap_node *node = &v->nodes[v->order[i]];
+    if (!(node->self[EVA_ALLOCATED].samples > 0)) continue;
+    view_row(to, &(struct row){v, node, node->self, 0});
+    top--;
+  }
+}
+
+#define ROW(member) VIEW_AT(struct eva_heap_state, member)
+#define LOST(measure) VIEW_GET(UINT, bytes), .offset = offsetof(struct eva_heap_state, lost[measure])
+static const struct view_column state_columns[] = {
+    {"rate", NULL, VIEW_PLAIN, ROW(most_rate), .help = "samples a word"},
+    {"profiles", NULL, VIEW_COUNT, ROW(profiles)},
+    {"collections", NULL, VIEW_COUNT, ROW(collections)},
+    {"counted_words", NULL, VIEW_WORDS, ROW(words)},
+    {"counted_live_words", NULL, VIEW_WORDS, ROW(live_words), .flags = VIEW_NO_MAX},
+    {"since_ns", NULL, VIEW_MOMENT, ROW(start_ns)},
+    {"ns", NULL, VIEW_MOMENT, ROW(ns)},
+    {"sampling_ended_ns", NULL, VIEW_MOMENT, ROW(over_ns), VIEW_IF(struct eva_heap_state, over)},
+    {"running_profiles", NULL, VIEW_COUNT, ROW(running)},
+    {"torn_profiles", NULL, VIEW_COUNT, ROW(torn)},
+    {"dropped_profiles", NULL, VIEW_COUNT, ROW(dropped)},
+    {"lost_sites", NULL, VIEW_COUNT, ROW(lost_entries)},
+    {"lost_allocated_bytes", NULL, VIEW_BYTES, LOST(EVA_ALLOCATED)},
+    {"lost_live_bytes", NULL, VIEW_BYTES, LOST(EVA_LIVE)},
+    {"unknown_frees", NULL, VIEW_COUNT, ROW(unknown_frees)},
+    {"from_events", NULL, VIEW_PLAIN, ROW(from_events)},
+};
+static VIEW(state_view, state_columns);
+#undef ROW
+
+static const struct view_column total_columns[] = {
+    {.form = VIEW_INCLUDE, .offset = offsetof(struct heap_command, all), .flags = VIEW_POINTER,
+     .view = &amounts_view},
+    {.form = VIEW_INCLUDE, .offset = offsetof(struct heap_command, state), .flags = VIEW_POINTER,
+     .view = &state_view},
+};
+static VIEW(total_view, total_columns);
+
+VIEW_GETTER(by, struct heap_command) { return view_text(heap_by_names[row->by]); }
+VIEW_GETTER(order, struct heap_command) { return view_text(measure_names[row->view.main]); }
+
+static const struct view_column columns[] = {
+    {.form = VIEW_INCLUDE, .offset = offsetof(struct heap_command, h.q), .view = &question_view},
+    {"by", NULL, VIEW_PLAIN, VIEW_GET(TEXT, by)},
+    {"order", NULL, VIEW_PLAIN, VIEW_GET(TEXT, order)},
+    {"total", .form = VIEW_OBJECT, .view = &total_view},
+    {"rows", .form = VIEW_ROWS, .view = &row_view, .rows = all_rows, .flags = VIEW_MAIN},
+};
+static VIEW(heap_answer_view, columns);
+
 /* ---- Text ------------------------------------------------------------------------------ */
-
-static uint64_t whole(double value) {
-  return eva_whole(value);
-}
-
-static void cell_bytes(struct table *table, double bytes) {
-  char figure[EVA_FIGURE];
-  table_cell(table, bytes >= 0.5 ? eva_bytes_text(figure, whole(bytes)) : "-");
-}
-
-static void cell_count(struct table *table, double count) {
-  char figure[EVA_FIGURE];
-  table_cell(table, count >= 0.5 ? eva_count_text(figure, whole(count)) : "-");
-}
 
 /* "812.0 MiB +- 3.1 MiB in 12,345 objects". */
 static void print_amount(const char *name, const struct eva_amount *amount, FILE *out) {
   char bytes[EVA_FIGURE], error[EVA_FIGURE], count[EVA_FIGURE];
-  fprintf(out, "%-10s %s", name, eva_bytes_text(bytes, whole(amount->bytes)));
+  fprintf(out, "%-10s %s", name, eva_bytes_text(bytes, eva_whole(amount->bytes)));
   if (eva_amount_error(amount) >= 0.5)
-    fprintf(out, " +- %s", eva_bytes_text(error, whole(eva_amount_error(amount))));
+    fprintf(out, " +- %s", eva_bytes_text(error, eva_whole(eva_amount_error(amount))));
   if (amount->objects >= 0.5)
-    fprintf(out, " in %s objects", eva_count_text(count, whole(amount->objects)));
+    fprintf(out, " in %s objects", eva_count_text(count, eva_whole(amount->objects)));
   fputc('\n', out);
 }
 
@@ -61,7 +203,7 @@ static void print_caveats(const struct heap_command *c, FILE *out) {
   if (s->lost_entries)
     fprintf(out, "%s sites found no room in the file: %s of what is allocated is not below\n",
             eva_count_text(figure, s->lost_entries),
-            eva_bytes_text(bytes, whole(s->lost[EVA_ALLOCATED].bytes)));
+            eva_bytes_text(bytes, eva_whole(s->lost[EVA_ALLOCATED].bytes)));
   if (s->dropped)
     fprintf(out, "the profiles of %s ended domains were overwritten by later ones\n",
             eva_count_text(figure, s->dropped));
@@ -84,38 +226,22 @@ static void print_rate(const struct heap_command *c, FILE *out) {
 }
 
 static void print_summary(const struct heap_command *c, FILE *out) {
-  const struct heap_node *all = &c->view.nodes[0];
   print_rate(c, out);
   for (int m = 0; m < EVA_MEASURES; m++)
-    if (all->total[m].samples > 0) print_amount(measure_names[m], &all->total[m], out);
+    if (c->all[m].samples > 0) print_amount(measure_names[m], &c->all[m], out);
   print_caveats(c, out);
 }
 
 struct shown { /* of the tree */
   const struct heap_command *c;
-  struct table *table;
+  struct view_to *to;
   uint64_t top;
   uint32_t *children, *next; /* by node: the first child; the next of its parent; 0: none */
 };
 
-static void cell_share(struct table *table, double part, double all) {
-  char text[16];
-  snprintf(text, sizeof text, "%.1f%%", all > 0 ? 100 * part / all : 0.0);
-  table_cell(table, text);
-}
-
-static void add_row(const struct heap_command *c, struct table *table,
-                    const struct heap_node *node, unsigned indent) {
-  char label[HEAP_LABEL + 64];
-  const struct eva_amount *amount = &node->total[c->view.main];
-  memset(label, ' ', indent);
-  heap_label(label + indent, &c->view, node);
-  cell_bytes(table, amount->bytes);
-  cell_share(table, amount->bytes, c->view.nodes[0].total[c->view.main].bytes);
-  cell_bytes(table, eva_amount_error(amount));
-  cell_count(table, amount->objects);
-  if (c->view.main == EVA_LIVE) cell_bytes(table, node->total[EVA_ALLOCATED].bytes);
-  table_cell(table, label);
+static void put_node(struct view_to *to, const struct heap_view *v, uint32_t node,
+                     unsigned indent) {
+  view_row(to, &(struct row){v, &v->nodes[node], v->nodes[node].total, indent});
 }
 
 /* Children in the order of their ranks: pushed from the last to the first. */
@@ -146,9 +272,7 @@ static void add_tree(const struct shown *s) {
     unsigned deeper = parent && branches(s, parent) ? 2 : 0;
     indent[node] = (parent ? indent[parent] : 0) + deeper;
     bool shown = v->nodes[node].rank < s->top;
-    if (shown)
-      add_row(s->c, s->table, &v->nodes[node],
-              indent[node] < MOST_INDENT ? indent[node] : MOST_INDENT);
+    if (shown) put_node(s->to, v, node, indent[node] < MOST_INDENT ? indent[node] : MOST_INDENT);
     if (shown && s->children[node]) {
       node = s->children[node];
       continue;
@@ -159,14 +283,14 @@ static void add_tree(const struct shown *s) {
   free(indent);
 }
 
-static void add_rows(const struct heap_command *c, struct table *table, uint64_t top) {
+static void shown_rows(struct view_to *to, const void *heap) {
+  const struct heap_command *c = heap;
   const struct heap_view *v = &c->view;
+  struct shown shown = {.c = c, .to = to, .top = c->h.q.top ? c->h.q.top : SHOWN};
   if (v->by != BY_STACK) {
-    for (uint32_t i = 0; i + 1 < v->count && i < top; i++)
-      add_row(c, table, &v->nodes[v->order[i]], 0);
+    for (uint32_t i = 0; i + 1 < v->count && i < shown.top; i++) put_node(to, v, v->order[i], 0);
     return;
   }
-  struct shown shown = {.c = c, .table = table, .top = top};
   shown.children = need_zeroed(v->count, sizeof *shown.children);
   shown.next = need_zeroed(v->count, sizeof *shown.next);
   link_children(&shown);
@@ -189,132 +313,22 @@ static void print_nothing(const struct heap_command *c, FILE *out) {
             eva_heap_state(h->heap)->from_events ? " within the time asked for" : "");
 }
 
-static void print_text(struct heap_command *c, FILE *out) {
-  static const char *const live[] = {"live", "share", "?error", "?objects", "?allocated", "<+"};
-  static const char *const other[] = {"bytes", "share", "?error", "?objects", "<+"};
-  const char *titles[6];
-  char last[32];
-  bool is_live = c->view.main == EVA_LIVE;
-  size_t columns = is_live ? 6 : 5;
+static void print_text(struct heap_command *c, struct view_to *to) {
+  char by[32];
+  FILE *out = to->out;
   uint64_t top = c->h.q.top ? c->h.q.top : SHOWN;
-  struct table table;
-  memcpy(titles, is_live ? live : other, columns * sizeof *titles);
-  if (!is_live) titles[0] = measure_names[c->view.main];
-  snprintf(last, sizeof last, "<+%s", heap_by_names[c->by]);
-  titles[columns - 1] = last;
+  snprintf(by, sizeof by, "<+%s", heap_by_names[c->by]);
+  to->by = by;
   question_head(&c->h.q, out);
   print_summary(c, out);
   fputc('\n', out);
-  if (!(c->view.nodes[0].total[c->view.main].samples > 0)) {
+  if (!(c->all[c->view.main].samples > 0)) {
     print_nothing(c, out);
     return;
   }
-  table_init(&table, titles, columns);
-  add_rows(c, &table, top);
-  table_print(&table, out, 0);
+  view_table(to, &row_view, shown_rows, c, 0);
   if (c->view.count - 1 > top)
     fprintf(out, "and %" PRIu64 " more (--top)\n", c->view.count - 1 - top);
-}
-
-/* ---- JSON ------------------------------------------------------------------------------ */
-
-static void put_figure(struct eva_json *json, const char *name, const char *what, double value) {
-  char key[48];
-  snprintf(key, sizeof key, "%s_%s", name, what);
-  eva_json_uint_at(json, key, whole(value));
-}
-
-static void put_amounts(struct eva_json *json, const struct eva_amount *amounts) {
-  for (int m = 0; m < EVA_MEASURES; m++) {
-    put_figure(json, measure_names[m], "bytes", amounts[m].bytes);
-    put_figure(json, measure_names[m], "bytes_error", eva_amount_error(&amounts[m]));
-    if (m != EVA_PEAK) put_figure(json, measure_names[m], "objects", amounts[m].objects);
-    put_figure(json, measure_names[m], "samples", amounts[m].samples);
-  }
-  eva_json_uint_at(json, "samples", whole(amounts[EVA_ALLOCATED].samples));
-}
-
-static void put_total(struct eva_json *json, const struct heap_command *c) {
-  const struct eva_heap_state *s = eva_heap_state(c->h.heap);
-  eva_json_key(json, "total");
-  eva_json_open_object(json);
-  put_amounts(json, c->view.nodes[0].total);
-  eva_json_double_at(json, "rate", s->most_rate);
-  eva_json_uint_at(json, "profiles", s->profiles);
-  eva_json_uint_at(json, "collections", s->collections);
-  eva_json_uint_at(json, "counted_words", s->words);
-  eva_json_key(json, "counted_live_words");
-  if (s->live_words != UINT64_MAX) eva_json_uint(json, s->live_words);
-  else eva_json_null(json);
-  eva_json_uint_at(json, "since_ns", s->start_ns);
-  eva_json_uint_at(json, "ns", s->ns);
-  eva_json_key(json, "sampling_ended_ns");
-  if (s->over) eva_json_uint(json, s->over_ns);
-  else eva_json_null(json);
-  eva_json_uint_at(json, "running_profiles", s->running);
-  eva_json_uint_at(json, "torn_profiles", s->torn);
-  eva_json_uint_at(json, "dropped_profiles", s->dropped);
-  eva_json_uint_at(json, "lost_sites", s->lost_entries);
-  put_figure(json, "lost_allocated", "bytes", s->lost[EVA_ALLOCATED].bytes);
-  put_figure(json, "lost_live", "bytes", s->lost[EVA_LIVE].bytes);
-  eva_json_uint_at(json, "unknown_frees", s->unknown_frees);
-  eva_json_bool_at(json, "from_events", s->from_events);
-  eva_json_close_object(json);
-}
-
-static void put_place(struct eva_json *json, const struct heap_view *v,
-                      const struct heap_node *node) {
-  char number[24];
-  eva_json_string_at(json, "name", heap_name(v, node, number));
-  if (v->by > BY_FUNCTION) return;
-  eva_json_string_at(json, "source", heap_source(v, node));
-  eva_json_uint_at(json, "line", node->line);
-}
-
-/* Innermost first. */
-static void put_stack(struct eva_json *json, const struct heap_view *v,
-                      const struct heap_node *node) {
-  eva_json_key(json, "stack");
-  eva_json_open_array(json);
-  for (;; node = &v->nodes[node->parent]) {
-    eva_json_open_object(json);
-    put_place(json, v, node);
-    eva_json_close_object(json);
-    if (!node->parent) break;
-  }
-  eva_json_close_array(json);
-}
-
-/* By stack, a row is a stack that allocates itself: not its callers. */
-static void put_rows(struct eva_json *json, const struct heap_command *c) {
-  const struct heap_view *v = &c->view;
-  uint64_t top = c->h.q.top ? c->h.q.top : UINT64_MAX;
-  for (uint32_t i = 0; i + 1 < v->count && top; i++) {
-    const struct heap_node *node = &v->nodes[v->order[i]];
-    if (!(node->self[EVA_ALLOCATED].samples > 0)) continue;
-    eva_json_open_object(json);
-    put_place(json, v, node);
-    if (v->by == BY_STACK) put_stack(json, v, node);
-    put_amounts(json, node->self);
-    eva_json_close_object(json);
-    top--;
-  }
-}
-
-static void print_json(struct heap_command *c, FILE *out) {
-  struct eva_json json;
-  eva_json_start(&json, out);
-  eva_json_open_object(&json);
-  question_put_head(&c->h.q, &json);
-  eva_json_string_at(&json, "by", heap_by_names[c->by]);
-  eva_json_string_at(&json, "order", measure_names[c->view.main]);
-  put_total(&json, c);
-  eva_json_key(&json, "rows");
-  eva_json_open_array(&json);
-  put_rows(&json, c);
-  eva_json_close_array(&json);
-  eva_json_close_object(&json);
-  eva_json_line(&json);
 }
 
 /* ---- The command --------------------------------------------------------------------------- */
@@ -336,8 +350,7 @@ static int read_words(const struct command *self, int count, char **words,
       {"by", 0, OPTION_TEXT, &c->by_name, "WHAT",
        "stack (a tree), line, function, kind, origin, span or domain"},
       HEAP_MEASURE_SPECS(&c->h),
-      {"json", 'j', OPTION_FLAG, &c->h.q.as.json, NULL, "one JSON object"},
-      QUESTION_CHOICE_SPECS(&c->h.q),
+      QUESTION_SPECS(&c->h.q, heap_answer_view),
       {"to", 0, OPTION_TEXT, &c->to, "FORMAT", "for other tools: pprof, speedscope, folded"},
       {"output", 'o', OPTION_TEXT, &c->output, "FILE", "write to FILE, which must not exist"}};
   int status = options_parse(self, OPTION_SPECS(specs), count, words, operands);
@@ -345,7 +358,8 @@ static int read_words(const struct command *self, int count, char **words,
   if (status < 0) status = heap_question_check(self, &c->h);
   if (status < 0 && c->to && !format_of_profiles(c->to))
     status = usage_error(self, "`--to %s': must be one of %s", c->to, formats_of_profiles());
-  if (status < 0 && c->to && c->h.q.as.json) status = usage_error(self, "--json or --to, not both");
+  if (status < 0 && c->to && !view_wants_text(&c->h.q.as))
+    status = usage_error(self, "--json or --to, not both");
   return status >= 0 ? status : require_target(self, operands, true);
 }
 
@@ -356,7 +370,12 @@ static int answer(struct heap_command *c) {
   FILE *out = output_file_open(c->output);
   if (!out) return STATUS_WRONG;
   heap_view_make(&c->view, c->h.heap, c->by, main, cursor);
-  (c->h.q.as.json ? print_json : print_text)(c, out);
+  struct view_to to = question_output(&c->h.q);
+  to.out = out;
+  c->all = c->view.nodes[0].total;
+  c->state = eva_heap_state(c->h.heap);
+  if (view_wants_text(&to.as)) print_text(c, &to);
+  else view_object(&to, &heap_answer_view, c);
   heap_view_free(&c->view);
   return output_file_close(out, c->output);
 }

@@ -72,6 +72,8 @@ fails_with "two.txt:3: lost == 1: failed: 0" check two.txt $file
 # as JSON
 check --json -e 'count(request) == 5; max(queue) < 5; p50(nothing) < 1s' $file >out.json
 is "status of --json" 3 $?
+check --json-schema >check.schema || fail "check --json-schema: $?"
+is "by its schema" "" "$(python3 "$TESTSUITE/tools/_schema.py" check.schema out.json)"
 is "rules" '[true,false,false]' "$(query out.json '[.rows[].holds]')"
 is "values" '[5,5,null]' "$(query out.json '[.rows[].value]')"
 is "totals" '{"rules":3,"failed":2,"undecided":0}' "$(query out.json .total)"
