@@ -8,7 +8,7 @@
 #include "autopsy.h"
 #include "text_table.h"
 
-enum { SITES = 5, BRIEF_SITES = 3 };
+enum { SITES = 5, BRIEF_SITES = 2 };
 
 void autopsy_read_sites(struct autopsy *a) {
   eventring_cursor *cursor = a->q.reader.cursor;

@@ -15,9 +15,10 @@
 #include "last_stacks.h"
 #include "text_table.h"
 
-/* On one screen: so many open spans, lines of the last seconds, lines of the error. */
-enum { BRIEF_OPEN = 3, BRIEF_LAST = 10, BRIEF_WITH_SITES = 3, BRIEF_ERROR = 1, WHOLE_ERROR = 12,
-       MOST_FRAMES = 12 };
+/* On one screen: so many open spans, frames of a stack, lines of the last seconds, which make
+   room for those of the stack and of sites. */
+enum { BRIEF_OPEN = 2, BRIEF_LAST = 11, BRIEF_OF_STACK = 5, BRIEF_OF_SITES = 5, BRIEF_FRAMES = 3,
+       WHOLE_ERROR = 12, MOST_FRAMES = 12 };
 
 /* ---- Reading ------------------------------------------------------------------------- */
 
@@ -102,6 +103,27 @@ static void find_rings(struct autopsy *a) {
   }
 }
 
+/* The slot whose last stack is the newest one; EVENTRING_MAX_DOMAINS: there is none. */
+static unsigned newest_stack(const struct autopsy *a) {
+  struct eventring_last_stack stack;
+  unsigned newest = EVENTRING_MAX_DOMAINS;
+  uint64_t ns = 0;
+  for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++)
+    if (eventring_cursor_last_stack(a->q.reader.cursor, slot, &stack) == EVENTRING_OK &&
+        (stack.ns > ns || newest == EVENTRING_MAX_DOMAINS)) {
+      newest = slot;
+      ns = stack.ns;
+    }
+  return newest;
+}
+
+static void make_room(struct autopsy *a) {
+  uint64_t most = BRIEF_LAST;
+  if (newest_stack(a) < EVENTRING_MAX_DOMAINS) most -= BRIEF_OF_STACK;
+  if (a->has_sites) most -= BRIEF_OF_SITES;
+  if (a->q.top > most) a->q.top = most;
+}
+
 static void read_recording(struct autopsy *a) {
   static const struct eventring_callbacks callbacks = {on_event, NULL};
   a->end_ns = eva_last_known(a->q.reader.cursor);
@@ -113,7 +135,7 @@ static void read_recording(struct autopsy *a) {
   eva_known_find(&a->known, a->q.reader.cursor, UINT64_MAX);
   eventring_open_spans(a->q.reader.cursor, on_open, a);
   autopsy_read_sites(a);
-  if (a->brief && a->has_sites && a->q.top > BRIEF_WITH_SITES) a->q.top = BRIEF_WITH_SITES;
+  if (a->brief) make_room(a);
   autopsy_sort(a);
   find_rings(a); /* what this cursor missed and lost is known now */
 }
@@ -121,11 +143,11 @@ static void read_recording(struct autopsy *a) {
 /* ---- Text ---------------------------------------------------------------------------- */
 
 /* The error, with its traceback, if the program noted one. */
-static void print_error(const struct eventring_info *info, int most) {
+static void print_error(const struct eventring_info *info, bool brief) {
   const char *at = info->error_text;
   if (!info->error_ns) return;
-  puts("\nThe error that it noted");
-  for (int lines = 0; *at && lines < most; lines++) {
+  if (!brief) puts("\nThe error that it noted");
+  for (int lines = 0; *at && lines < (brief ? 1 : WHOLE_ERROR); lines++) {
     size_t line = strcspn(at, "\n"), shown = table_line(at, table_page(stdout) - 4);
     fputs("  ", stdout);
     for (size_t i = 0; i < line && at[i] == '\t'; i++) fputs("  ", stdout);
@@ -234,20 +256,18 @@ static void print_rings(const struct autopsy *a) {
 }
 
 static void print_stacks(const struct autopsy *a) {
-  struct eventring_last_stack stack;
-  bool any = false;
-  for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS && !any; slot++)
-    any = eventring_cursor_last_stack(a->q.reader.cursor, slot, &stack) == EVENTRING_OK;
-  if (!any) return;
-  puts("\nLast stacks, the innermost function first");
-  last_stacks_print(a->q.reader.cursor, UINT64_MAX, eva_end(a->q.reader.cursor), MOST_FRAMES);
+  const unsigned newest = newest_stack(a);
+  if (newest == EVENTRING_MAX_DOMAINS) return;
+  puts(a->brief ? "" : "\nLast stacks, the innermost function first");
+  last_stacks_print(a->q.reader.cursor, a->brief ? newest : UINT64_MAX,
+                    eva_end(a->q.reader.cursor), a->brief ? BRIEF_FRAMES : MOST_FRAMES);
 }
 
 static void print_text(const struct autopsy *a) {
   question_head(&a->q, stdout);
-  print_error(&a->q.info, a->brief ? BRIEF_ERROR : WHOLE_ERROR);
+  print_error(&a->q.info, a->brief);
+  print_stacks(a);
   print_open(a);
-  if (!a->brief) print_stacks(a);
   autopsy_print_last(a);
   if (!a->brief) print_memory(a);
   autopsy_print_sites(a);
@@ -269,7 +289,6 @@ static int read_words(const struct command *self, int count, char **words, struc
   int status = options_parse(self, OPTION_SPECS(specs), count, words, operands);
   if (status < 0 && a->q.top > AUTOPSY_NOTES)
     status = usage_error(self, "`--top %" PRIu64 "': not 0 to %d", a->q.top, AUTOPSY_NOTES);
-  if (a->brief && a->q.top > BRIEF_LAST) a->q.top = BRIEF_LAST;
   return status >= 0 ? status : require_target(self, operands, false);
 }
 

@@ -138,6 +138,7 @@ void put_record_summary(eventring_cursor *cursor, struct recorder *recorder,
   recorder_info(recorder, &info);
   eva_json_start(&json, out);
   eva_json_open_object(&json);
+  eva_json_uint_at(&json, "version", 1);
   eva_json_string_at(&json, "file", recorder_file(recorder));
   if (eventring_cursor_info(cursor, &process) == 0) {
     eva_json_string_at(&json, "program", process.program);

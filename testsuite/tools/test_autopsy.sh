@@ -37,6 +37,8 @@ is "rings" '["runtime","user"]' "$(query killed.json '[.rings[].ring] | unique')
 is "reach" true "$(query killed.json '[.rings[].reach_ns] | min > 0')"
 "$EVENTRING" autopsy --brief failed/*.eventring >brief.txt || fail "autopsy --brief: $?"
 [ "$(wc -l <brief.txt)" -le 24 ] || fail "more than a screen: $(cat brief.txt)"
+is "the stack first" "domain 0 main" "$(grep -m1 -o '^domain 0 main\|^Open spans\|^The last' brief.txt)"
+has "its function" "lookup  server.lua" "$(cat brief.txt)"
 has "the error in brief" "no such user" "$(cat brief.txt)"
 has "killed" "ended: killed" "$(cat killed.txt)"
 
