@@ -687,7 +687,7 @@ void *heap_try_alloc_stack(lua_State *L, size_t size) {
   return try_alloc_part(L, size, MEMPROF_STACK, L);
 }
 void *heap_alloc_code(lua_State *L, size_t size, Prototype *owner) {
-  return alloc_part(L, size, MEMPROF_CODE, owner);
+  return alloc_part(L, size, MEMPROF_CODE_PART, owner);
 }
 void *heap_alloc_frame(lua_State *L, size_t size) {
   return alloc_part(L, size, MEMPROF_STACK, L);

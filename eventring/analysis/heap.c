@@ -32,6 +32,7 @@ struct eva_heap {
   struct table index;
   struct eva_heap_state state;
   uint64_t only, since, survived;
+  uint64_t parts; /* a bit for each kind of blocks that are parts of objects, and count as none */
   struct block *blocks; /* open addressing, by number and domain */
   uint32_t blocks_size, blocks_used;
   struct domain domain[EVENTRING_MAX_DOMAINS];
@@ -189,6 +190,19 @@ static void add(struct eva_amount *sum, const struct eventring_amount *more) {
   eva_amount_add(sum, &amount);
 }
 
+/* Kinds are named by the recording (eventring_memory_name_kind). */
+static void find_parts(struct eva_heap *h, const eventring_cursor *cursor) {
+  static const char part[] = " part";
+  for (unsigned kind = 0; kind < 64; kind++) {
+    const char *name = eventring_cursor_memory_kind(cursor, kind);
+    const size_t size = name != NULL ? strlen(name) : 0;
+    if (size >= sizeof part && strcmp(name + size - (sizeof part - 1), part) == 0)
+      h->parts |= UINT64_C(1) << kind;
+  }
+}
+
+static bool is_part(const struct eva_heap *h, unsigned kind) { return h->parts >> kind & 1; }
+
 static bool wants(const struct eva_heap *h, uint32_t domain) {
   return h->only == UINT64_MAX || h->only == domain;
 }
@@ -235,6 +249,7 @@ static int on_entry(void *context, const struct eventring_heap *heap,
   add(&amount[EVA_ALLOCATED], &e->allocated);
   add(&amount[EVA_TEMPORARY], &e->temporary);
   if (has_peak(reading, heap)) add(&amount[EVA_PEAK], &e->peak);
+  for (int m = 0; m < EVA_MEASURES && is_part(h, e->kind); m++) amount[m].objects = 0;
   return 0;
 }
 
@@ -242,6 +257,7 @@ int eva_heap_read(struct eva_heap *h, eventring_cursor *cursor) {
   static const struct eventring_heap_callbacks callbacks = {on_heap, on_entry};
   static const struct eventring_heap_callbacks first = {note_profile, NULL};
   struct reading reading = {.heap = h};
+  find_parts(h, cursor);
   int status = eventring_cursor_heaps(cursor, &first, &reading);
   if (status == EVENTRING_OK) status = eventring_cursor_heaps(cursor, &callbacks, &reading);
   h->state.dropped = eventring_cursor_heaps_dropped(cursor);
@@ -268,6 +284,7 @@ static int on_rate(void *context, const struct eventring_heap *heap) {
 
 int eva_heap_rates(struct eva_heap *h, eventring_cursor *cursor) {
   static const struct eventring_heap_callbacks callbacks = {on_rate, NULL};
+  find_parts(h, cursor);
   return eventring_cursor_heaps(cursor, &callbacks, h);
 }
 
@@ -333,6 +350,7 @@ static int on_alloc(struct eva_heap *h, const struct eventring_event *event,
   uint32_t row = grow_blocks(h) ? row_for(h, &key) : UINT32_MAX;
   if (row == UINT32_MAX) return EVENTRING_E_MEMORY;
   struct eva_amount amount = amount_of(s, d->rate);
+  if (is_part(h, s->kind)) amount.objects = 0;
   struct block *b = find_block(h, event->domain, m->block);
   h->blocks_used += !b->number;
   *b = (struct block){m->block, event->domain, row, d->collections, amount};

@@ -73,6 +73,8 @@ void autopsy_put_sites(struct eva_json *json, const struct autopsy *a) {
     eva_json_string_at(json, "function", heap_name(&a->sites, node, number));
     eva_json_string_at(json, "source", heap_source(&a->sites, node));
     eva_json_uint_at(json, "line", node->line);
+    if (heap_through(&a->sites, node))
+      eva_json_string_at(json, "through", heap_through(&a->sites, node));
     eva_json_uint_at(json, "live_bytes", rounded(node->total[EVA_LIVE].bytes));
     eva_json_uint_at(json, "error_bytes", rounded(eva_amount_error(&node->total[EVA_LIVE])));
     eva_json_uint_at(json, "live_objects", rounded(node->total[EVA_LIVE].objects));

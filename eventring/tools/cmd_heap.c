@@ -91,6 +91,11 @@ static bool is_stack(const void *row) { return ((const struct row *)row)->view->
 VIEW_GETTER(name, struct row) { return view_text(heap_name(row->view, row->node, to->room)); }
 VIEW_GETTER(source, struct row) { return view_text(heap_source(row->view, row->node)); }
 VIEW_GETTER(line, struct row) { return view_uint(row->node->line); }
+static bool has_through(const void *row) { return ((const struct row *)row)->node->through != 0; }
+VIEW_GETTER(through, struct row) {
+  const char *name = heap_through(row->view, row->node);
+  return view_text(name != NULL ? name : "?");
+}
 
 static const struct view_column place_columns[] = {
     {"name", NULL, VIEW_PLAIN, VIEW_GET(TEXT, name)},
@@ -121,6 +126,8 @@ static const struct view_column row_columns[] = {
     {NULL, "?allocated", VIEW_BYTES, VIEW_GET(UINT, also_allocated), .flags = VIEW_DASH_0},
     {NULL, VIEW_BY, VIEW_PLAIN, VIEW_GET(TEXT, label)},
     {.form = VIEW_INCLUDE, .view = &place_view},
+    {"through", NULL, VIEW_PLAIN, VIEW_GET(TEXT, through), .has = has_through,
+     .flags = VIEW_MAYBE},
     {"stack", .form = VIEW_ROWS, .view = &place_view, .rows = stack_rows, .has = is_stack},
     {.form = VIEW_INCLUDE, .offset = offsetof(struct row, amounts), .flags = VIEW_POINTER,
      .view = &amounts_view},

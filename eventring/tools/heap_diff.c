@@ -62,8 +62,11 @@ static void add_rows(struct diff *d, int which) {
   for (uint32_t i = 1; i < v->count; i++) {
     const struct heap_node *node = &v->nodes[i];
     struct row *row = &d->rows[d->count++];
-    char number[24];
-    *row = (struct row){.name = need_copy(heap_name(v, node, number)),
+    char number[24], name[2 * HEAP_LABEL];
+    const char *through = heap_through(v, node);
+    snprintf(name, sizeof name, "%s%s%s", heap_name(v, node, number), through ? " > " : "",
+             through ? through : "");
+    *row = (struct row){.name = need_copy(name),
                         .source = heap_source(v, node), .line = node->line,
                         .side = (size_t)which};
     heap_label(row->label, v, node);

@@ -22,7 +22,7 @@ enum { OTHER_STACK = UINT32_MAX }; /* of what found no room in the profile */
 static uint64_t hash_of(const struct heap_node *n) {
   uint64_t hash = (n->parent | (uint64_t)n->function << 32) * 0x9e3779b97f4a7c15;
   hash ^= hash >> 29;
-  hash = (hash ^ (n->line | (uint64_t)n->key << 32)) * 0xe7037ed1a0b428db;
+  hash = (hash ^ (n->line | (uint64_t)(n->key ^ n->through) << 32)) * 0xe7037ed1a0b428db;
   return hash ^ hash >> 32;
 }
 
@@ -31,7 +31,7 @@ static uint32_t *find_node(const struct heap_view *v, const struct heap_node *n)
     uint32_t *place = &v->index[at & (v->index_size - 1)];
     const struct heap_node *o = &v->nodes[*place];
     if (!*place || (o->parent == n->parent && o->function == n->function &&
-                    o->line == n->line && o->key == n->key))
+                    o->line == n->line && o->key == n->key && o->through == n->through))
       return place;
   }
 }
@@ -85,6 +85,21 @@ static uint32_t node_of_stack(struct heap_view *v, struct memo *memo, uint32_t s
   return node;
 }
 
+/* A line is what allocates: of a function that has none, a C function, that of the innermost
+   caller with a line. Without any it is the function itself. */
+static struct heap_node key_of_line(const struct heap_view *v, uint32_t stack) {
+  struct eventring_stack_info info, inner;
+  struct heap_node key = {.key = stack == OTHER_STACK};
+  if (eventring_cursor_stack(v->cursor, stack, &inner) != 0) return key;
+  info = inner;
+  for (int depth = 0; !info.line && info.parent && depth < EVENTRING_MAX_DEPTH; depth++)
+    if (eventring_cursor_stack(v->cursor, info.parent, &info) != 0) break;
+  key.function = info.line ? info.function : inner.function;
+  key.line = info.line;
+  if (info.line && !inner.line) key.through = inner.function;
+  return key;
+}
+
 static uint32_t node_of_row(struct heap_view *v, struct memo *memo,
                             const struct eva_heap_row *row) {
   struct eventring_stack_info info = {0};
@@ -92,12 +107,11 @@ static uint32_t node_of_row(struct heap_view *v, struct memo *memo,
   switch (v->by) {
   case BY_STACK:
     return node_of_stack(v, memo, row->stack);
-  case BY_LINE:
+  case BY_LINE: key = key_of_line(v, row->stack); break;
   case BY_FUNCTION:
     if (eventring_cursor_stack(v->cursor, row->stack, &info) != 0)
       key.key = row->stack == OTHER_STACK;
     key.function = info.function;
-    if (v->by == BY_LINE) key.line = info.line;
     break;
   case BY_KIND: key.key = row->kind; break;
   case BY_ORIGIN: key.key = row->origin; break;
@@ -201,6 +215,12 @@ const char *heap_name(const struct heap_view *v, const struct heap_node *n, char
   }
 }
 
+const char *heap_through(const struct heap_view *v, const struct heap_node *n) {
+  struct eventring_function_info f;
+  if (!n->through || eventring_cursor_function(v->cursor, n->through, &f) != 0) return NULL;
+  return f.name;
+}
+
 const char *heap_source(const struct heap_view *v, const struct heap_node *n) {
   struct eventring_function_info f;
   if (!is_code(v->by) || eventring_cursor_function(v->cursor, n->function, &f) != 0) return "";
@@ -225,7 +245,7 @@ static size_t shorten(char *to, const char *text, size_t most, bool keep_end) {
 }
 
 void heap_label(char label[HEAP_LABEL], const struct heap_view *v, const struct heap_node *n) {
-  enum { NAME = 28, SOURCE = 32 };
+  enum { NAME = 28, SOURCE = 32 }; /* bytes */
   char number[24];
   size_t used = shorten(label, heap_name(v, n, number), NAME, false);
   const char *source = heap_source(v, n);
@@ -233,7 +253,11 @@ void heap_label(char label[HEAP_LABEL], const struct heap_view *v, const struct 
   if (!source[0]) return;
   used += (size_t)sprintf(label + used, "  ");
   used += shorten(label + used, source, SOURCE, true);
-  if (line) sprintf(label + used, ":%" PRIu32, line);
+  if (line) used += (size_t)sprintf(label + used, ":%" PRIu32, line);
+  const char *through = heap_through(v, n);
+  if (!through) return;
+  used += (size_t)sprintf(label + used, " > ");
+  shorten(label + used, through, NAME, false);
 }
 
 bool heap_as_of(char text[static HEAP_AS_OF], const struct eva_heap *heap, uint64_t start_ns) {

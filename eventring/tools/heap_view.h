@@ -14,6 +14,8 @@ struct heap_node { /* a row of the answer; by stack, a node of a tree */
   uint32_t function; /* id: by stack, line, function */
   uint32_t line;     /* by stack, line */
   uint32_t key;      /* kind, origin, span + 1 or domain */
+  uint32_t through;  /* by line: id of the function without lines that it called and that
+                        allocated; 0: itself */
   struct eva_amount self[EVA_MEASURES], total[EVA_MEASURES]; /* with its callees */
   uint32_t rank;     /* in the order of what is asked for; 0: the greatest */
 };
@@ -39,6 +41,8 @@ void heap_label(char label[HEAP_LABEL], const struct heap_view *view,
 /* Its name for JSON: of the function, kind ...; never NULL. */
 const char *heap_name(const struct heap_view *view, const struct heap_node *node,
                       char number[24]);
+/* That of `through`; NULL: there is none. */
+const char *heap_through(const struct heap_view *view, const struct heap_node *node);
 const char *heap_source(const struct heap_view *view, const struct heap_node *node);
 
 /* Of when what is alive is, if it is not of now: "when sampling ended, 1.2 s after the start".

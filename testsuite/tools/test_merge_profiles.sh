@@ -45,15 +45,16 @@ for member in samples live_samples counted_words collections profiles; do
 done
 is "whole" 0 "$(query all.heap .total.torn_profiles)"
 # by NAME...: the sum of both
-sums() { jq -s -c '[.[].rows[]] | group_by(.name, .source, .line) |
+sums() { jq -s -c '[.[].rows[]] | group_by(.name, .source, .line, .through) |
   map({n: .[0].name, s: .[0].source, l: .[0].line, a: (map(.allocated_samples) | add),
        v: (map(.live_samples) | add)})' "$@"; }
 for by in lines kinds spans; do
   is_same "by $by" "$(sums one.$by two.$by)" "$(sums all.$by)"
   [ "$by" = spans ] || [ "$(sums all.$by | jq length)" -gt 1 ] || fail "by $by: there is one row"
 done
-# (two rows where the closure `leaf`, which the main chunk makes in this line, was sampled)
-of_line_2='[.rows[] | select(.line == 2 and .source == "work.lua")] | unique_by(.name) | length'
+# (rows where the closure `leaf`, which the main chunk makes in this line, was sampled, and of
+# `tostring`, which it calls)
+of_line_2='[.rows[] | select(.line == 2 and .source == "work.lua")] | unique_by([.name, .through]) | length'
 is_same "a line of both" "$(jq -s "{rows: map(.rows) | add} | $of_line_2" one.lines two.lines)" \
   "$(query all.lines '[.rows[] | select(.line == 2 and .source == "work.lua")] | length')"
 is "domains" 3 "$(query all.domains '.rows | length')"
@@ -72,11 +73,11 @@ is "lines of events" true "$(query events.lines "$of_line_2 >= 1")"
 [ -s diff.json ] || fail "diff --heap says nothing"
 
 # profiles of calls: counts and times of each function
-profile() { "$EVENTRING" profile --json --top 10000 "$1" | jq -s -c '[.[].rows[]] | group_by(.name, .source, .line) |
+profile() { "$EVENTRING" profile --json --top 10000 "$1" | jq -s -c '[.[].rows[]] | group_by(.name, .source, .line, .through) |
   map([.[0].name, .[0].source, .[0].line, (map(.count) | add), (map(.exclusive_ns) | add)])' ||
   fail "profile $1: $?"; }
 both() { for f in "$@"; do "$EVENTRING" profile --json --top 10000 "$f"; done | jq -s -c '[.[].rows[]] |
-  group_by(.name, .source, .line) |
+  group_by(.name, .source, .line, .through) |
   map([.[0].name, .[0].source, .[0].line, (map(.count) | add), (map(.exclusive_ns) | add)])'; }
 is_same "calls" "$(both one.eventring two.eventring)" "$(profile all.eventring)"
 [ "$(profile all.eventring | jq length)" -gt 3 ] || fail "no profile of calls"

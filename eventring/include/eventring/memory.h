@@ -87,8 +87,9 @@ uint32_t eventring_stack(eventring_domain *domain, const struct eventring_frame 
                          size_t count, eventring_resolve *resolve, void *context);
 
 /* Name the kinds of blocks (0 .. 63) and the origins of allocations (0 .. 15) of this host,
-   for readers, who else show the number. To be called before the recording starts. Return 0,
-   E_ARGUMENT, E_NAME. Any thread. */
+   for readers, who else show the number. A kind whose name ends in " part" is of blocks that
+   belong to an object: their bytes count, objects they are none. To be called before the
+   recording starts. Return 0, E_ARGUMENT, E_NAME. Any thread. */
 int eventring_memory_name_kind(unsigned kind, const char *name);
 int eventring_memory_name_origin(unsigned origin, const char *name);
 

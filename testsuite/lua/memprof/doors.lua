@@ -88,13 +88,13 @@ check("coroutines", "thread", 20 * 100, 20 * 1000, function()
   for _ = 1, 20 do kept = coroutine.create(print) end
 end)
 local depth = 10000 // slow
-check("stacks", "stack", depth * 64, depth * 1000, function()
+check("stacks", "stack part", depth * 64, depth * 1000, function()
   local function deep(n) if n > 0 then return 1 + deep(n - 1) end return 0 end
   coroutine.wrap(deep)(depth)
 end)
 local lines = 500 // slow
 local chunk = ("x = y + z\n"):rep(lines)
-local origins = check("code", "code", lines * 12, lines * 200, function() kept = load(chunk) end)
+local origins = check("code", "code part", lines * 12, lines * 200, function() kept = load(chunk) end)
 assert(origins.chunk and origins.chunk >= lines * 12)
 
 -- Messages: a long string is taken over as it is.

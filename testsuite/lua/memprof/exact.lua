@@ -131,7 +131,7 @@ check("errors on the way", function()
   t = nil
 end)
 for _, kind in ipairs {"table", "array part", "hash part", "string", "closure", "upvalue",
-                       "userdata", "thread", "stack", "code"} do
+                       "userdata", "thread", "stack part", "code", "code part"} do
   assert(kinds[kind], kind .. " was never sampled")
 end
 
