@@ -33,6 +33,13 @@ static struct eventring_place place_of(void *context, size_t i) {
   return (struct eventring_place){frames[i].line, frames[i].column};
 }
 
+/* By which the recording knows a frame of a function: its place in the source, so that a chunk
+   that is loaded again has the same sites. (Two places of a function that are one need lines
+   which are some thousand apart, and a column to match.) Without lines, the instruction. */
+static uint32_t position_of(const MemprofFrame *frame, StackKey key) {
+  return frame->line != 0 ? frame->line * UINT32_C(0x9E3779B1) + frame->column : key.pc;
+}
+
 SAMPLE_PATH static uint32_t recorded_stack(Domain *d, uint32_t id) {
   Stacks *s = &d->memprof->stacks;
   struct eventring_frame frames[RECORDED_DEPTH];
@@ -42,7 +49,7 @@ SAMPLE_PATH static uint32_t recorded_stack(Domain *d, uint32_t id) {
   MemprofFrame *known = frames_of(stack);
   for (uint32_t i = 0; i < n; i++) {
     frames[i].function = recorded_function(&s->functions[known[i].function]);
-    frames[i].position = stack->keys[stack->depth - 1 - i].pc;
+    frames[i].position = position_of(&known[i], stack->keys[stack->depth - 1 - i]);
   }
   stack->recorded = eventring_stack(d->rings, frames, n, place_of, known);
   if (stack->recorded > s->most_recorded) s->most_recorded = stack->recorded;

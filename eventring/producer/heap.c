@@ -5,7 +5,8 @@
  * samples, and estimates the objects: a block of w words has been sampled at all with
  * probability q(w) = 1 - (1 - rate)^w, so each one that was stands for 1/q(w). These
  * weights are integers (units of 2^-16): what a block added when it was allocated is
- * exactly what it takes away when it dies. The first entry takes what finds no room.
+ * exactly what it takes away when it dies. The first entry takes what finds no room, and what
+ * entries have counted whose place was needed.
  *
  * The copy. Entries lie in pages of one block each, and a root has the sums and the exact
  * counts of words. The file has two blocks of each, and a change goes into the older one:
@@ -38,9 +39,9 @@
 
 enum {
   PAGE = FORMAT_HEAP_PAGE_ENTRIES,
-  MOST_ENTRIES = 1 << 16,
   SMALL_WORDS = 128, /* blocks whose weight is computed once */
-  HEAP_BLOCKS = 512, PAGE_BLOCKS = 4096 /* as FORMAT_RECORD_KINDS has it */
+  HEAP_BLOCKS = 512, PAGE_BLOCKS = 4096, /* as FORMAT_RECORD_KINDS has it */
+  MOST_ENTRIES = PAGE_BLOCKS / 2 * PAGE
 };
 
 struct entry { /* a line of the cache */
@@ -71,6 +72,8 @@ struct evr_heap {
   uint64_t blocks, collections;
   uint32_t number;
   bool full; /* no page was left for a new entry */
+  uint32_t spares, reuse;        /* entries that were given up; none of them is below that */
+  uint32_t since_search, next_search; /* new entries; when another search may be made */
   struct format_amount live, allocated, temporary; /* sums */
   double rate;
   uint64_t start_ticks;
@@ -163,12 +166,77 @@ static bool add_entry(struct evr_heap *h, uint64_t key) {
   return true;
 }
 
+static inline void add(struct format_amount *to, uint64_t samples, uint64_t objects) {
+  to->samples += samples;
+  to->objects += objects;
+}
+
+/* ---- Places of entries that nothing is alive of --------------------------------------------
+
+   When there is no room, entries of which nothing is alive give up their place: a program that
+   loads code or has ever new paths would fill the profile with what is long gone. What they have
+   counted goes to the first entry, so the sums stay; those with the fewest samples go first. */
+
+static bool is_dead(const struct entry *e) { return !e->live.samples && e->allocated.samples; }
+
+/* So many samples an entry may have to be given up: a quarter of all are, if they are dead. */
+static uint64_t most_given_up(const struct evr_heap *h) {
+  uint32_t count[65] = {0}, sum = 0; /* by the bits of the number of samples */
+  for (uint32_t i = 1; i < h->count; i++)
+    if (is_dead(&h->entry[i])) count[64 - __builtin_clzll(h->entry[i].allocated.samples)]++;
+  for (unsigned bits = 1; bits < 64; bits++)
+    if ((sum += count[bits]) >= h->count / 4) return (UINT64_C(1) << bits) - 1;
+  return UINT64_MAX;
+}
+
+/* The entries that have a page, or may get one. */
+static uint32_t with_page(const struct evr_heap *h) {
+  const uint32_t paged = h->full && h->place ? h->place->pages * PAGE : h->count;
+  return paged < h->count ? paged : h->count;
+}
+
+static void give_up(struct evr_heap *h, struct entry *e) {
+  struct entry *other = &h->entry[0];
+  add(&other->allocated, e->allocated.samples, e->allocated.objects);
+  add(&other->temporary, e->temporary.samples, e->temporary.objects);
+  other->peak_samples += e->peak_samples;
+  *e = (struct entry){0};
+  h->dirty[0] = h->dirty[(e - h->entry) / PAGE] = 1;
+  h->spares += e < h->entry + with_page(h);
+}
+
+static void give_up_dead(struct evr_heap *h) {
+  const uint64_t most = most_given_up(h);
+  for (uint32_t i = 1; i < h->count; i++)
+    if (is_dead(&h->entry[i]) && h->entry[i].allocated.samples <= most)
+      give_up(h, &h->entry[i]);
+  memset(h->index, 0, h->index_size * sizeof *h->index);
+  for (uint32_t i = 0; i < h->count; i++)
+    if (i == 0 || h->entry[i].allocated.samples) *find_place(h, h->entry[i].key) = i + 1;
+  h->reuse = 1;
+  h->since_search = 0;
+  h->next_search = h->count / 8; /* so a search costs each new entry little */
+}
+
+/* 0: there is none. */
+static uint32_t reuse_entry(struct evr_heap *h, uint64_t key) {
+  if (!h->spares && h->since_search >= h->next_search) give_up_dead(h);
+  h->since_search++;
+  if (!h->spares) return 0;
+  while (h->reuse < with_page(h) && h->entry[h->reuse].allocated.samples) h->reuse++;
+  if (h->reuse >= with_page(h)) return h->spares = 0;
+  h->spares--;
+  h->entry[h->reuse] = (struct entry){.key = key};
+  *find_place(h, key) = h->reuse + 1;
+  return h->reuse++;
+}
+
 /* The first entry where there is no room. */
 static __attribute__((cold, noinline)) uint32_t new_entry(struct evr_heap *h, uint64_t key) {
   int saved = errno;
   bool added = !h->full && add_entry(h, key);
   errno = saved;
-  return added ? h->count - 1 : 0;
+  return added ? h->count - 1 : reuse_entry(h, key);
 }
 
 struct evr_heap *evr_heap_new(double rate) {
@@ -200,11 +268,6 @@ void evr_heap_free(struct evr_heap *h) {
 uint32_t evr_heap_number(const struct evr_heap *h) { return h->number; }
 
 /* ---- Counting ------------------------------------------------------------------------------ */
-
-static inline void add(struct format_amount *to, uint64_t samples, uint64_t objects) {
-  to->samples += samples;
-  to->objects += objects;
-}
 
 static inline void take(struct format_amount *from, uint64_t samples, uint64_t objects) {
   from->samples -= samples;

@@ -281,6 +281,7 @@ struct sums {
   unsigned heaps, entries;
   struct eventring_heap last;
   uint64_t allocated, live, temporary, peak;
+  uint64_t other_live, other_allocated; /* of what found no room, or gave up its place */
   double objects;
 };
 
@@ -290,6 +291,7 @@ static int see_heap(void *context, const struct eventring_heap *heap) {
   sums->last = *heap;
   sums->entries = 0;
   sums->allocated = sums->live = sums->temporary = sums->peak = 0;
+  sums->other_live = sums->other_allocated = 0;
   sums->objects = 0;
   return 0;
 }
@@ -304,6 +306,8 @@ static int see_entry(void *context, const struct eventring_heap *heap,
   sums->temporary += entry->temporary.samples;
   sums->peak += entry->peak.samples;
   sums->objects += entry->live.objects;
+  if (entry->stack == UINT32_MAX) sums->other_live += entry->live.samples;
+  if (entry->stack == UINT32_MAX) sums->other_allocated += entry->allocated.samples;
   return 0;
 }
 
@@ -401,6 +405,36 @@ static void what_finds_no_page_is_counted(void **state) {
   end(d);
 }
 
+/* Four times as many sites as there is room for, of which one in a hundred stays alive: these
+   are all known, and a site that allocates much is as well. */
+static void a_dead_site_gives_up_its_place(void **state) {
+  (void)state;
+  enum { SITES = 260000, KEPT = 100, BUSY = 7 };
+  eventring_domain *d = start_sampled();
+  assert_int_equal(eventring_memory_start(d, RATE), EVENTRING_OK);
+  for (uint32_t i = 0; i < SITES; i++) {
+    struct eventring_tracked site, busy;
+    eventring_memory_sampled(d, &(struct eventring_sample){1, 1, 1000 + i, 0, 0, 0}, &site);
+    eventring_memory_sampled(d, &(struct eventring_sample){1, 1, BUSY, 0, 0, 0}, &busy);
+    if (i % KEPT != 0) eventring_memory_freed(d, &site, false);
+    eventring_memory_freed(d, &busy, false);
+    if (i % 50000 == 49999)
+      eventring_memory_collected(d, &(struct eventring_collection){8 * i, UINT64_MAX});
+  }
+  eventring_memory_collected(d, &(struct eventring_collection){8 * SITES, UINT64_MAX});
+  eventring_cursor *c = open_self(0);
+  struct sums sums = read_heaps(c);
+  assert_false(sums.last.torn);
+  assert_true(sums.last.lost_entries < SITES / 1000); /* since before pages ran out */
+  assert_int_equal(sums.allocated + sums.last.lost_allocated.samples, 2 * SITES);
+  assert_int_equal(sums.live + sums.last.lost_live.samples, SITES / KEPT);
+  assert_true(sums.last.lost_live.samples < 10);
+  assert_int_equal(sums.other_live, 0);
+  assert_true(sums.other_allocated > SITES / 2 && sums.other_allocated < SITES);
+  eventring_close(c);
+  end(d);
+}
+
 /* A profile goes on where one recording ends and another begins. */
 static void a_later_recording_has_it_all(void **state) {
   (void)state;
@@ -492,6 +526,7 @@ int main(void) {
       cmocka_unit_test(a_profile_is_kept),
       cmocka_unit_test(many_profiles),
       cmocka_unit_test(what_finds_no_page_is_counted),
+      cmocka_unit_test(a_dead_site_gives_up_its_place),
       cmocka_unit_test(a_later_recording_has_it_all),
       cmocka_unit_test(a_child_writes_its_own),
       cmocka_unit_test(a_snapshot_has_it),
