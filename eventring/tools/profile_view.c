@@ -250,9 +250,13 @@ static void print_totals(const struct part *all) {
     table_wrapped(stdout, profile->how, 0, 0);
     putchar('\n');
   }
-  if (all->rows.lost_calls)
-    printf("(not recorded): %s calls, %s\n\n", eva_count_text(lost, all->rows.lost_calls),
+  if (!all->rows.lost_calls) return;
+  snprintf(text, sizeof text, "(not recorded): %s calls, %s, on paths that found no room "
+           "(SAROS_PROFILE=calls,budget=SIZE gives them more)",
+           eva_count_text(lost, all->rows.lost_calls),
            eva_duration_text(figure, all->rows.lost_ns));
+  table_wrapped(stdout, text, 0, 0);
+  putchar('\n');
 }
 
 static void print_rows(const struct part *part) {
