@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 # libeventring: knows nothing of Lua; libc and pthread only.
 
-# format: the layout of a file and what both sides need. producer, reader and encoder know it
-# and not each other; self.c and trigger know both. tools know the public headers and analysis only.
+# format: the layout of a file and what both sides need. producer and reader know it and not each
+# other; self.c and trigger know both. tools know the public headers and analysis only.
 eventring_sources = \
 	eventring/format/format.h eventring/format/header.h eventring/format/array.h \
 	eventring/format/law.h \
@@ -84,14 +84,11 @@ eventring_sources = \
 	eventring/reader/snapshot.c eventring/reader/remove.c eventring/reader/remote.c \
 	eventring/reader/saver.h eventring/reader/saver.c eventring/reader/saver_stream.c \
 	eventring/reader/saver_records.c eventring/reader/saver_front.c \
-	eventring/reader/saver_strip.c \
+	eventring/reader/saver_strip.c eventring/reader/saver_merge.h \
+	eventring/reader/saver_merge.c eventring/reader/saver_merge_events.c \
+	eventring/reader/saver_merge_memory.c eventring/reader/saver_merge_records.c \
 	eventring/reader/wait.c eventring/reader/stacks.h eventring/reader/stacks.c \
 	eventring/reader/heaps.c eventring/reader/profiles.c \
-	eventring/encoder/encoder.h eventring/encoder/encoder.c \
-	eventring/encoder/encoder_events.c eventring/encoder/encoder_blocks.c \
-	eventring/encoder/encoder_records.c eventring/encoder/encoder_catalogue.c \
-	eventring/encoder/encoder_stacks.h eventring/encoder/encoder_memory.c \
-	eventring/encoder/encoder_profiles.c \
 	eventring/calls/lines.h eventring/calls/lines.c eventring/calls/segments.h \
 	eventring/calls/segments.c eventring/calls/trie.c eventring/calls/nodes.c \
 	eventring/calls/merge.c eventring/calls/inside.h eventring/calls/collector.c \
@@ -239,8 +236,7 @@ eventring_eventring_SOURCES = \
 	eventring/tools/places.h \
 	eventring/tools/copy.c eventring/tools/copy.h \
 	eventring/tools/new_file.c eventring/tools/new_file.h \
-	eventring/tools/merge.h eventring/tools/merge_inside.h eventring/tools/merge.c \
-	eventring/tools/merge_plan.c eventring/tools/merge_events.c eventring/tools/merge_memory.c \
+	eventring/tools/merge.h eventring/tools/merge.c \
 	eventring/tools/file_names.c eventring/tools/file_names.h \
 	eventring/tools/output.c eventring/tools/output.h \
 	eventring/tools/recorder.c eventring/tools/recorder.h \

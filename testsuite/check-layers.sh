@@ -31,7 +31,6 @@ format    libeventring_host_a  public                                library
 conditions libeventring_host_a public format                         library
 producer  libeventring_host_a  public format conditions calls        library
 reader    libeventring_host_a  public format conditions              library
-encoder   libeventring_host_a  public format                         library
 calls     libeventring_host_a  public                                library
 symbols   libeventring_host_a  -
 self      libeventring_host_a  public format producer reader         library
@@ -62,7 +61,6 @@ function part_of(file) {
   if (file ~ /^eventring\/trigger\//) return "trigger"
   if (file ~ /^eventring\/producer\//) return "producer"
   if (file ~ /^eventring\/reader\//) return "reader"
-  if (file ~ /^eventring\/encoder\//) return "encoder"
   if (file ~ /^eventring\/calls\//) return "calls"
   if (file ~ /^eventring\/symbols\//) return "symbols"
   if (file ~ /^eventring\/self\.c$/) return "self"

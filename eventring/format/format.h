@@ -115,11 +115,7 @@ enum format_remark {
   FORMAT_REMARK_CONTEXT = 1,     /* payload: the context of what follows */
   FORMAT_REMARK_SUSPEND = 2,     /* payload: none (the present context) or a context */
   FORMAT_REMARK_RESUME = 3,      /* the same */
-  FORMAT_REMARK_INCARNATION = 4, /* payload: none (the next one) or an incarnation */
-  FORMAT_REMARK_TORN = 5,        /* payload: struct format_open, of a span whose end is not
-                                    known */
-  FORMAT_REMARK_FOUND = 6        /* the same, of one that is open, begun where nothing was
-                                    recorded */
+  FORMAT_REMARK_INCARNATION = 4  /* payload: none (the next one) or an incarnation */
 };
 
 /* A head beyond this is not valid (thousands of years of blocks). */
@@ -419,7 +415,9 @@ struct format_block { /* written by the owner of the ring, or under the lock */
   uint32_t committed;  /* words of the block, header included, when it is finished; 0
                           while it is being filled; stored with the checksum; release */
   uint32_t checksum;
-  uint64_t reserved2;
+  uint32_t process;    /* events: number of the record of kind PROCESSES whose log of switches
+                          holds here; 0: that of the control page */
+  uint32_t reserved2;
 } FORMAT_ALIAS;
 FORMAT_AT(format_block, kind, 8);
 FORMAT_AT(format_block, domain, 10);
@@ -433,6 +431,7 @@ FORMAT_AT(format_block, incarnation, 40);
 FORMAT_AT(format_block, open_hidden, 44);
 FORMAT_AT(format_block, committed, 48);
 FORMAT_AT(format_block, checksum, 52);
+FORMAT_AT(format_block, process, 56);
 _Static_assert(sizeof(struct format_block) == 8 * FORMAT_BLOCK_HEADER_WORDS,
                "format_block");
 enum {
@@ -493,11 +492,14 @@ struct format_segment { /* kind CLOCK */
   uint64_t multiplier; /* nanoseconds per tick, times 2^40 */
 } FORMAT_ALIAS;
 
+/* Types of records of kind SWITCHES. */
+enum format_switches { FORMAT_SWITCHED = 1, FORMAT_LOGGED = 2 };
+
 struct format_switch_record { /* kind SWITCHES */
-  uint64_t first;
+  uint64_t first; /* of LOGGED, an entry of the log of a process: the number of that */
   uint64_t ticks;
   uint64_t switched_on;
-  uint64_t gate; /* from then on */
+  uint64_t gate; /* from then on; of LOGGED `until` */
 } FORMAT_ALIAS;
 
 struct format_ending { /* kind ENDINGS; the text follows */
@@ -536,8 +538,9 @@ struct format_profile { /* the first record of each block; number: which part, f
   uint64_t start_ticks, written_ticks;
   uint32_t functions, nodes;
   uint64_t backwards;
+  uint64_t multiplier; /* of its ticks; 0: that of the clock segment in which it was written */
 } FORMAT_ALIAS;
-_Static_assert(sizeof(struct format_profile) == 64, "format_profile");
+_Static_assert(sizeof(struct format_profile) == 72, "format_profile");
 
 struct format_profile_function { /* number: from 0; name and source follow, without a gap */
   uint64_t first;

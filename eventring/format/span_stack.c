@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* span_stack.c: the spans open in one ring, as a reader or an encoder knows them.
+/* span_stack.c: the spans open in one ring, as a reader knows them.
  *
  * The rules are those of doc/FORMAT.md, section 9; the producer follows them too for its
  * headers (producer/open_spans.c). Each context has a stack of its own; a hash table
@@ -155,24 +155,6 @@ void evr_spans_remove(struct evr_span_stacks *stacks, struct evr_span_stack *sta
   memmove(&stack->span[index], &stack->span[index + 1],
           (stack->count - index) * sizeof stack->span[0]);
   if (!stack->count) stack->since = 0; /* only contexts with open spans are suspended */
-}
-
-void evr_spans_found(struct evr_span_stacks *stacks, uint64_t context, struct evr_span span,
-                     uint64_t suspended, uint64_t ticks) {
-  uint64_t present = stacks->present->context;
-  evr_spans_enter(stacks, context);
-  struct evr_span_stack *stack = stacks->present;
-  bool is_suspended = stack->since;
-  evr_spans_resume(stacks, context, ticks);
-  if (stack->suspended < suspended) { /* what was before is not known of the others */
-    for (uint32_t i = 0; i < stack->count; i++)
-      stack->span[i].suspended += suspended - stack->suspended;
-    stack->suspended = suspended;
-  }
-  span.suspended = stack->suspended - suspended;
-  evr_spans_push(stacks, span);
-  if (is_suspended) stack->since = ticks;
-  evr_spans_enter(stacks, present);
 }
 
 void evr_spans_hide(struct evr_span_stack *stack, uint32_t index) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* span_stack.h: the spans open in one ring, as a reader or an encoder knows them. */
+/* span_stack.h: the spans open in one ring, as a reader knows them. */
 #ifndef EVENTRING_SPAN_STACK_H
 #define EVENTRING_SPAN_STACK_H
 
@@ -59,10 +59,6 @@ void evr_spans_push(struct evr_span_stacks *stacks, struct evr_span span);
 bool evr_spans_pop(struct evr_span_stacks *stacks, unsigned id, struct evr_span *begin);
 /* Notes that the spans from `index` on were not seen whole. */
 void evr_spans_hide(struct evr_span_stack *stack, uint32_t index);
-/* A span of a context that is found to be open at `ticks`; it becomes the innermost one. The
-   context was suspended for `suspended` ticks since it began, and goes on to be so if it is. */
-void evr_spans_found(struct evr_span_stacks *stacks, uint64_t context, struct evr_span span,
-                     uint64_t suspended, uint64_t ticks);
 void evr_spans_remove(struct evr_span_stacks *stacks, struct evr_span_stack *stack,
                       uint32_t index);
 /* Forgets all; the present context is 0. */

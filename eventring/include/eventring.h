@@ -1251,7 +1251,7 @@ static inline int eventring_cursor_life(eventring_cursor *cursor, unsigned slot,
 /* Returns the name of a ring in this file, or NULL. Valid as long as the cursor. */
 const char *eventring_cursor_ring_name(const eventring_cursor *cursor, unsigned ring);
 
-/* A process whose recording is part of this one (eventring_encoder_process). */
+/* A process whose recording is part of this one (struct eventring_saver_part). */
 struct eventring_process {
   char program[EVENTRING_MAX_PROGRAM + 1];
   char source[EVENTRING_MAX_SOURCE + 1]; /* what its recording was called, a path */
@@ -1390,6 +1390,42 @@ struct eventring_saver_options {
                           `checked` */
   bool keeps_names;    /* of these, names of domains, classes, rings, definitions and functions stay, but
                           not the files that these are in */
+  const struct eventring_saver_part *part; /* NULL, or: the file is of several recordings, and
+                          what is saved becomes a part of it: eventring_saver_end, which then
+                          fails with E_FULL if there are more than 128 domains at once, comes
+                          first, then fills and updates; the last part has the front. Implies
+                          `checked`; not with `stripped`. What cannot be written ends the file */
+  eventring_saver *behind; /* the saver of the part before this one, after its last update; NULL:
+                          this is the first one. It has no file then, and is to be closed */
+};
+/* A recording, and what becomes of it in the file of several. The structure is read until the
+   saver is closed.
+   Domains: each slot gets one of the 128 slots, and keeps its incarnations' order. When none is
+   left, a slot is used whose domains had all stopped before: their incarnations go on counting. A
+   domain is called `PROGRAM[PID] NAME`; what does not fit is cut from the program, to 8 bytes, and
+   then from the name. A domain that ran when its process ended has stopped then: others go on, and
+   its open spans did not last longer.
+   Definitions of the same kind, class and name become one, if they agree in all that matters to a
+   reader; if not, a later one is called `NAME (2)`. Classes, kinds and origins of memory go by their
+   names; when there is no number left for a class, its events are in class user. A ring that is
+   called differently has no name. Functions and stacks that agree are one. An id whose events are
+   without definition gets one of its own.
+   Links of async spans and flows are numbers of a process. The number of the process, less 1, is
+   added to their 16 high bits, so that those of two processes do not meet.
+   Not kept: all but the last name of a domain; what memory was used for, if it is not alone. How long a context was suspended differs by at most
+   one unit of time for each time that it was. */
+struct eventring_saver_part {
+  const char *source;  /* what the recording is called there */
+  int64_t shift_ns;    /* is added to its times */
+  bool alone;          /* it is the only one: names of domains stay as they are */
+  bool shared_links;   /* equal links are those of one flow through several processes */
+  unsigned twin;       /* 1, 2, ... among those of the same program and pid; 0: the only one */
+  /* of the file, the same for all parts: */
+  unsigned coarse;     /* times are in units of 2^coarse ns, as the slowest clock has them */
+  uint64_t start_ns;   /* the earliest time that an event may have; not 0 */
+  int64_t start_wall_ns;
+  const char *program;
+  pid_t pid;           /* 0: of several processes */
 };
 int eventring_saver_open_with_sized(eventring_saver **saver, eventring_cursor *cursor,
                                     const struct eventring_saver_options *options,
@@ -1502,6 +1538,8 @@ struct eventring_saver_info {
   double fullest;     /* greatest backlog of a ring at the last fill, 0 to 1 of its blocks */
   bool full;          /* max_bytes is reached: what does not fit is not copied any more */
   uint64_t damaged;   /* blocks of all rings */
+  uint32_t domains;   /* of a part: that it had, at its end; */
+  uint32_t classes_lost; /* its classes for which there was no number left */
 };
 /* Adds the account of a ring to a sum: the counts that both have. */
 static inline void eventring_saver_add(struct eventring_saver_info *sum,
@@ -1528,165 +1566,6 @@ int eventring_saver_ring_sized(eventring_saver *saver, unsigned n,
 static inline int eventring_saver_ring(eventring_saver *saver, unsigned n,
                                        struct eventring_saver_ring *info) {
   return eventring_saver_ring_sized(saver, n, info, sizeof *info);
-}
-
-/* ---- Writing a recording of other origin -----------------------------------
- *
- * An encoder makes a recording out of events that come from elsewhere: from several other
- * recordings, or from the trace of another program. The result is a file in which nothing is
- * overwritten (a stream, see FORMAT.md), and which any cursor opens once it is finished. What
- * a cursor delivers may be passed on as it is: the structures are the same.
- *
- *   eventring_encoder_open       for whom the recording is, where its bytes go
- *   eventring_encoder_class, _ring  names, before the definitions that need them
- *   eventring_encoder_define     what the ids of events stand for, before the first of them
- *   eventring_encoder_domain     the domains that the events are of; at any time
- *   eventring_encoder_event, _lost, _suspend, _resume   in the order of each ring
- *   eventring_encoder_process    of which processes it is, if of several
- *   eventring_encoder_finish     makes a recording of it; without this the file is none
- *   eventring_encoder_close
- *
- * The events of one ring of a domain are given in their order; those of different rings and
- * domains in any order, for instance ring by ring: readers merge them by time. Times are
- * nanoseconds, and the same for all. They need not ascend within a ring, but readers that
- * begin at a time (eventring_cursor_seek) and the lists of open spans rely on that, about.
- *
- * An encoder holds a block of 4 KiB for each ring, its open spans and the definitions: 5 MiB
- * for 1024 rings, whatever the number of events. It is used by one thread at a time. After
- * E_MEMORY and after an error of `write` all further calls fail with that error. */
-
-typedef struct eventring_encoder eventring_encoder;
-
-/* Writes `size` bytes at `offset` of the file, all of them. Pieces do not overlap, but for
-   those of the first 64 KiB, and come in no order; what none of them covers is zeros, and the
-   last byte of the file is covered. Returns 0, or an error (EVENTRING_E_...), which the
-   caller of the encoder gets, with the text in *error. It is given 256 KiB at a time if the
-   events are. */
-typedef int eventring_encoder_write(void *context, uint64_t offset, const void *bytes,
-                                    size_t size, struct eventring_error *error);
-
-/* Makes an encoder of a recording. Of *info it uses program, pid, start_ns, which must not be
-   0 and is the earliest time that an event may have, and start_wall_ns; the rest need not be
-   filled in. Classes `lifecycle` and `user` and the rings 0 to 3 have their names, and the
-   library's own definitions are there, with their ids (enum eventring_builtin_id). Returns 0,
-   E_ARGUMENT, E_MEMORY. */
-int eventring_encoder_open_sized(eventring_encoder **encoder, const struct eventring_info *info,
-                                 size_t info_size, eventring_encoder_write *write,
-                                 void *context, struct eventring_error *error);
-static inline int eventring_encoder_open(eventring_encoder **encoder,
-                                         const struct eventring_info *info,
-                                         eventring_encoder_write *write, void *context,
-                                         struct eventring_error *error) {
-  return eventring_encoder_open_sized(encoder, info, sizeof *info, write, context, error);
-}
-/* Frees an encoder, finished or not; NULL is allowed. Writes nothing. */
-void eventring_encoder_close(eventring_encoder *encoder);
-
-/* Names a class, 0 to 63, or a ring, 0 to 7 (NULL: takes the name of a ring away). 0 to 15 are
-   the library's classes: give them its names (enum eventring_class). Returns 0, E_ARGUMENT,
-   E_NAME, E_CONFLICT (the class has another name, or another class has this one). */
-int eventring_encoder_class(eventring_encoder *encoder, unsigned index, const char *name,
-                            struct eventring_error *error);
-int eventring_encoder_ring(eventring_encoder *encoder, unsigned ring, const char *name,
-                           struct eventring_error *error);
-
-/* Defines what an id stands for and returns that: the same one for the same kind, class and
-   name, if payload, unit, measure and fields agree, else E_CONFLICT. EVENTRING_ID_OTHER when
-   all ids are taken; the definition is then counted as dropped. Other errors: E_ARGUMENT (a
-   member is out of range, or the class has no name), E_NAME, E_MEMORY. */
-int eventring_encoder_define_sized(eventring_encoder *encoder, const struct eventring_def *def,
-                                   size_t def_size, struct eventring_error *error);
-static inline int eventring_encoder_define(eventring_encoder *encoder,
-                                           const struct eventring_def *def,
-                                           struct eventring_error *error) {
-  return eventring_encoder_define_sized(encoder, def, sizeof *def, error);
-}
-/* Returns an id that has no definition, for events of which it is not known what they are:
-   readers mark them UNKNOWN. EVENTRING_ID_OTHER when all are taken. */
-int eventring_encoder_reserve(eventring_encoder *encoder, struct eventring_error *error);
-
-/* Says that a domain ran in a slot: all members of *domain count. Called again for the same
-   incarnation, it is renamed, or has stopped (alive false). The incarnations of a slot are
-   1, 2, ... and must not go back. A slot that has events and no domain gets one without a
-   name at the end. Returns 0, E_ARGUMENT, E_NAME. When there is no room for more of them, the
-   records are counted as dropped. */
-int eventring_encoder_domain_sized(eventring_encoder *encoder,
-                                   const struct eventring_domain_info *domain,
-                                   size_t domain_size, struct eventring_error *error);
-static inline int eventring_encoder_domain(eventring_encoder *encoder,
-                                           const struct eventring_domain_info *domain,
-                                           struct eventring_error *error) {
-  return eventring_encoder_domain_sized(encoder, domain, sizeof *domain, error);
-}
-
-/* Writes an event. These members count:
-     ns, domain, incarnation (from 1; another than that of the event before it in the ring
-     tears all spans of the ring), id, ring, kind, context (0: none; at most 2^64 - 2);
-     payload with value, or bytes and size: a STRING or BYTES is cut to
-     EVENTRING_MAX_PAYLOAD, and with TRUNCATED in the flags marked as cut before; VALUES and
-     RAW are words as FORMAT.md has them, at most 127 (of kind LINKED 125), `size` in bytes.
-     It must be what the definition of the id says;
-     link and role, of kind LINKED;
-     suspended_ns, of an end: for how long its context was suspended since the begin of the
-     span, as far as that was not said by eventring_encoder_suspend, or with ends of spans
-     within this one;
-     flags SYNTHETIC: of a begin, the span is open from here on, and began at `ns` where
-     nothing was recorded; of an end, the span that began at begin_ns is torn, if it is open.
-     Readers deliver both as they are: they are no events of the recording.
-   Name, definition, class and depth follow from the rest. Returns 0, E_ARGUMENT (a member is
-   out of range; nothing was written), E_FULL (the file would have more than 4 TiB), E_MEMORY,
-   or an error of `write`. */
-int eventring_encoder_event_sized(eventring_encoder *encoder,
-                                  const struct eventring_event *event, size_t event_size,
-                                  struct eventring_error *error);
-static inline int eventring_encoder_event(eventring_encoder *encoder,
-                                          const struct eventring_event *event,
-                                          struct eventring_error *error) {
-  return eventring_encoder_event_sized(encoder, event, sizeof *event, error);
-}
-/* Says that events are missing here: readers count them as lost, or, with LOST_BEFORE before
-   the first event of a ring, as missed. The spans that are open stay so; those that are not
-   known to be still open are to be torn by synthetic ends, before the next event. Errors as
-   above. */
-int eventring_encoder_lost_sized(eventring_encoder *encoder, const struct eventring_loss *loss,
-                                 size_t loss_size, struct eventring_error *error);
-static inline int eventring_encoder_lost(eventring_encoder *encoder,
-                                         const struct eventring_loss *loss,
-                                         struct eventring_error *error) {
-  return eventring_encoder_lost_sized(encoder, loss, sizeof *loss, error);
-}
-/* Says that a context with open spans in this ring is left, and that it goes on (then it is
-   the context of what follows, too). An event of a suspended context resumes it. A ring that
-   has no events of the context yet needs neither: then they do nothing. Errors as above. */
-int eventring_encoder_suspend(eventring_encoder *encoder, unsigned slot,
-                              enum eventring_ring ring, uint64_t context, uint64_t ns,
-                              struct eventring_error *error);
-int eventring_encoder_resume(eventring_encoder *encoder, unsigned slot,
-                             enum eventring_ring ring, uint64_t context, uint64_t ns,
-                             struct eventring_error *error);
-
-/* Adds a process to the recording and returns its number, from 1 on, which domains refer to.
-   Errors: E_ARGUMENT, E_NAME, E_FULL (some thousands find room), and as above. */
-int eventring_encoder_process_sized(eventring_encoder *encoder,
-                                    const struct eventring_process *process,
-                                    size_t process_size, struct eventring_error *error);
-static inline int eventring_encoder_process(eventring_encoder *encoder,
-                                            const struct eventring_process *process,
-                                            struct eventring_error *error) {
-  return eventring_encoder_process_sized(encoder, process, sizeof *process, error);
-}
-
-/* Writes all that is left, and the front, with which the file becomes a recording that has
-   ended. Of *info it uses end_ns, if that is not before the last event, end_reason,
-   end_detail; classes (those that were recorded); error_ns, error_bytes and error_text;
-   names_dropped, lives_dropped and events_dropped, which are added to what was dropped here.
-   Nothing but eventring_encoder_close may follow. Errors as above. */
-int eventring_encoder_finish_sized(eventring_encoder *encoder, const struct eventring_info *info,
-                                   size_t info_size, struct eventring_error *error);
-static inline int eventring_encoder_finish(eventring_encoder *encoder,
-                                           const struct eventring_info *info,
-                                           struct eventring_error *error) {
-  return eventring_encoder_finish_sized(encoder, info, sizeof *info, error);
 }
 
 /* ---- Files: find, copy, remove, control -------------------------------- */

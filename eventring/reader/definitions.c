@@ -211,6 +211,54 @@ static int take_process(const struct take *take, const uint64_t *record, unsigne
   return EVENTRING_OK;
 }
 
+/* ---- Their logs of switches ------------------------------------------------------------ */
+
+const struct evr_log *evr_definitions_log(const struct evr_definitions *definitions,
+                                          const struct evr_metadata *meta, uint32_t process) {
+  static const struct format_switch none[FORMAT_LOG_ENTRIES];
+  static const struct evr_log empty = {none, 0, 0};
+  if (!process) return &meta->log;
+  const struct evr_process_log *log =
+      process <= definitions->logs_count ? definitions->logs[process - 1] : NULL;
+  return log ? &log->log : &empty;
+}
+
+/* NULL: no memory. */
+static struct evr_process_log *log_of(struct evr_definitions *definitions, uint32_t process) {
+  if (process > definitions->logs_count) {
+    struct evr_process_log **grown =
+        realloc(definitions->logs, process * sizeof *definitions->logs);
+    if (!grown) return NULL;
+    memset(grown + definitions->logs_count, 0,
+           (process - definitions->logs_count) * sizeof *grown);
+    definitions->logs = grown;
+    definitions->logs_count = process;
+  }
+  struct evr_process_log **log = &definitions->logs[process - 1];
+  if (!*log && (*log = calloc(1, sizeof **log)) != NULL) (*log)->log.entry = (*log)->entry;
+  return *log;
+}
+
+static bool logged_is_valid(const uint64_t *record, unsigned words) {
+  return words >= sizeof(struct format_switch_record) / 8 && record_number(*record) &&
+         record_number(*record) <= EVR_MOST_PROCESSES;
+}
+
+static int take_logged(const struct take *take, const uint64_t *record, unsigned words,
+                       struct eventring_error *error) {
+  if (!logged_is_valid(record, words)) {
+    evr_note_damage(&take->meta->damage, "a switch of classes is not valid");
+    return EVENTRING_OK;
+  }
+  struct evr_process_log *p = log_of(take->definitions, record_number(*record));
+  if (!p) return evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory for the log of a process");
+  uint32_t n = p->log.told;
+  p->entry[n % FORMAT_LOG_ENTRIES] =
+      (struct format_switch){(uint64_t)n + 1, record[1], record[2], record[3]};
+  p->log.told = p->log.written = n + 1;
+  return EVENTRING_OK;
+}
+
 /* ---- All of them --------------------------------------------------------------------------- */
 
 /* A segment that cannot follow is passed over: times are off, and all else is sound. */
@@ -257,6 +305,8 @@ static int take_record(void *context, enum format_kind kind, const uint64_t *rec
     return take_life(take, record, words, error);
   if (kind == FORMAT_ENDINGS && type == 1) return take_ending(take, record, words);
   if (kind == FORMAT_PROCESSES && type == 1) return take_process(take, record, words, error);
+  if (kind == FORMAT_SWITCHES && type == FORMAT_LOGGED)
+    return take_logged(take, record, words, error);
   if (kind == FORMAT_LAST_STACKS && type == 1)
     return take_last_stack(take, record, words, error);
   if (evr_stacks_knows(kind, type)) return take_stack(take, kind, record, words, error);
@@ -276,6 +326,7 @@ bool evr_record_is_valid(unsigned kind, const uint64_t *record, unsigned words) 
     return life_is_valid(record, words);
   if (kind == FORMAT_ENDINGS && type == 1) return ending_is_valid(record, words);
   if (kind == FORMAT_LAST_STACKS && type == 1) return evr_last_stack_valid(record, words);
+  if (kind == FORMAT_SWITCHES && type == FORMAT_LOGGED) return logged_is_valid(record, words);
   if (kind == FORMAT_PROCESSES && type == 1)
     return process_is_valid(record, words, &(struct format_process){0});
   return evr_stacks_record_valid(kind, record, words);
@@ -301,5 +352,7 @@ void evr_definitions_free(struct evr_definitions *definitions) {
   free(definitions->lives);
   for (uint32_t i = 0; i < definitions->processes_count; i++) free(definitions->processes[i].error);
   free(definitions->processes);
+  for (uint32_t i = 0; i < definitions->logs_count; i++) free(definitions->logs[i]);
+  free(definitions->logs);
   evr_record_scan_free(&definitions->scan);
 }

@@ -57,6 +57,12 @@ struct evr_process { /* a record of kind PROCESSES, its texts made harmless */
   char *error; /* NULL: none */
 };
 
+struct evr_process_log { /* of a process that is part of this recording */
+  struct evr_log log;
+  struct format_switch entry[FORMAT_LOG_ENTRIES];
+};
+
+enum { EVR_MOST_PROCESSES = 16384 }; /* more than their records have room for */
 enum { EVR_MAX_LIVES = 16384 /* kept; of more the oldest are forgotten */ };
 
 struct evr_definitions {
@@ -74,6 +80,8 @@ struct evr_definitions {
   uint32_t lives_count, lives_room, lives_first; /* round the end */
   struct evr_process *processes; /* number n is at n - 1 */
   uint32_t processes_count, processes_room;
+  struct evr_process_log **logs; /* by number, less 1; NULL: it has none */
+  uint32_t logs_count;
 };
 
 /* Reads again what events refer to: records, control log. To be called after the events
@@ -88,6 +96,10 @@ evr_definition_of(const struct evr_definitions *definitions, unsigned id) {
       id < EVENTRING_MAX_EVENTS ? definitions->definition[id] : NULL;
   return d ? &d->def : NULL;
 }
+/* The log of switches of a process, or, for 0 and where it has none, that of the control page or an
+   empty one. */
+const struct evr_log *evr_definitions_log(const struct evr_definitions *definitions,
+                                          const struct evr_metadata *meta, uint32_t process);
 /* Is a record of `words` words what its kind and type ask for? Those of types and kinds that
    are not read here are. */
 bool evr_record_is_valid(unsigned kind, const uint64_t *record, unsigned words);

@@ -291,9 +291,10 @@ static bool may_be_over(const struct evr_ring_reader *reader, const struct evr_s
 /* What the log says: which classes were switched on after `since`, and so were off before. Where
    entries are missing, any may have been. */
 static uint64_t switched_on_since(const struct evr_metadata *meta, uint64_t since) {
-  uint32_t first = meta->switches > FORMAT_LOG_ENTRIES ? meta->switches - FORMAT_LOG_ENTRIES : 0;
+  const uint32_t end = meta->log.written;
+  uint32_t first = end > FORMAT_LOG_ENTRIES ? end - FORMAT_LOG_ENTRIES : 0;
   uint64_t classes = 0;
-  for (uint32_t n = first; n != meta->switches; n++) {
+  for (uint32_t n = first; n != end; n++) {
     const struct format_switch *entry = &meta->control.log[n % FORMAT_LOG_ENTRIES];
     if (entry->number != (uint64_t)n + 1) continue;
     bool is_after = entry->until == UINT64_MAX || evr_metadata_ns(meta, entry->until) > since;

@@ -404,14 +404,14 @@ static int read_control(struct evr_metadata *meta, struct eventring_error *error
   size_t front = offsetof(struct format_control, log);
   int status = evr_source_read(&meta->source, FORMAT_CONTROL_OFFSET, c, front, error);
   if (status != EVENTRING_OK ||
-      (c->switches == meta->switches && meta->switches_open == meta->switches))
+      (c->switches == meta->log.written && meta->switches_open == meta->log.written))
     return status;
   evr_fence_acquire();
   status = evr_source_read(&meta->source, FORMAT_CONTROL_OFFSET + front, c->log,
                            sizeof c->log, error);
   if (status != EVENTRING_OK) return status;
-  meta->switches = count_written(c, meta->switches);
-  meta->switches_open = first_open(c, meta->switches_open, meta->switches);
+  meta->log = (struct evr_log){c->log, c->switches, count_written(c, meta->log.written)};
+  meta->switches_open = first_open(c, meta->switches_open, meta->log.written);
   return EVENTRING_OK;
 }
 

@@ -28,6 +28,14 @@ static inline uint64_t evr_places_since(const struct evr_places *places) {
   return places->runs > 1 ? places->floor - 1 + places->run[places->runs - 2].end : 0;
 }
 
+/* A log of switches (struct format_switch): that of the control page, or of a process whose
+   recording is part of this one. */
+struct evr_log {
+  const struct format_switch *entry; /* number n is at place n % FORMAT_LOG_ENTRIES */
+  uint32_t told;    /* number of the next one */
+  uint32_t written; /* entries 0 .. written-1 are written */
+};
+
 struct evr_metadata {
   struct evr_source source;
   char path[1024];
@@ -40,7 +48,7 @@ struct evr_metadata {
   uint64_t segment_end;          /* ... and the ticks at which the next begins; 0:
                                     none is known */
   struct format_control control; /* as of the last refresh */
-  uint32_t switches; /* entries 0 .. switches-1 of its log are written */
+  struct evr_log log; /* of it */
   uint32_t switches_open; /* number of the first of them whose `until` was not known */
   bool over;         /* nobody writes into the file any more */
   bool header_is_damaged, front_is_damaged; /* their checksums are wrong */

@@ -199,7 +199,7 @@ static bool take_head(struct reading *r, const uint64_t *record, uint32_t part) 
     return record_words(*record) == record_words(*r->record) &&
            !memcmp(record + 1, r->record + 1, size - sizeof *record);
   memcpy(r->record, record, size);
-  uint64_t own = record_words(*record) > PART_WORDS ? record[PART_WORDS] : 0;
+  uint64_t own = r->head->multiplier;
   if (own && own < (uint64_t)1 << MULTIPLIER_BITS) r->multiplier = own;
   return true;
 }

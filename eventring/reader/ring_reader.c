@@ -39,6 +39,7 @@ struct evr_ring_reader *evr_ring_reader_new(struct evr_metadata *meta,
     reader->blocks.distance = evr_metadata_blocks(meta, slot, ring) / 4;
   evr_spans_init(&reader->spans);
   reader->definitions = definitions;
+  reader->log = &meta->log;
   reader->opened_head = opened_head;
   return reader;
 }
@@ -132,34 +133,6 @@ static void tear_all(struct evr_ring_reader *reader) {
 
 /* ---- Remarks --------------------------------------------------------------------- */
 
-/* The entry of a list that a remark has, if it is all there. */
-static bool read_entry(const uint64_t *words, const uint64_t *end, struct format_open *entry) {
-  if (word_length(*words) < FORMAT_OPEN_WORDS || end - words <= FORMAT_OPEN_WORDS) return false;
-  memcpy(entry, words + 1, sizeof *entry);
-  return true;
-}
-
-static void tear_entry(struct evr_ring_reader *reader, const struct format_open *entry) {
-  struct evr_span_stack *stack = evr_spans_of(&reader->spans, entry->context);
-  for (uint32_t i = stack ? stack->count : 0; i-- > 0;)
-    if (stack->span[i].id == word_id(entry->tail) && stack->span[i].ticks == entry->ticks) {
-      tear_span(reader, stack, i, now_ns(reader));
-      return;
-    }
-}
-
-static void find_entry(struct evr_ring_reader *reader, const struct format_open *entry,
-                       uint64_t ticks) {
-  struct evr_span span = {.ticks = entry->ticks, .id = word_id(entry->tail),
-                          .within = EVR_NOT_SEEN,
-                          .ns = evr_metadata_ns(reader->blocks.meta, entry->ticks)};
-  evr_spans_found(&reader->spans, entry->context, span,
-                  entry->suspended & ~FORMAT_OPEN_SUSPENDED, ticks);
-  const struct evr_span_stack *stack = evr_spans_of(&reader->spans, entry->context);
-  uint32_t depth = stack ? stack->count : 0;
-  queue_begin(reader, &span, entry->context, depth ? depth - 1 : 0, false);
-}
-
 static void queue_switch(struct evr_ring_reader *reader, uint8_t kind, uint64_t context,
                          uint64_t ticks) {
   const struct evr_span_stack *stack =
@@ -172,7 +145,6 @@ static void queue_switch(struct evr_ring_reader *reader, uint8_t kind, uint64_t 
 void evr_ring_reader_remark(struct evr_ring_reader *reader, const uint64_t *words) {
   const uint64_t *end = reader->blocks.held->words + reader->blocks.held->have;
   struct format_position position = reader->position;
-  struct format_open entry;
   uint64_t ticks = word_ticks(*words, position.base);
   uint64_t context = format_apply_remark(words, end, &position);
   switch (word_id(*words)) {
@@ -187,14 +159,6 @@ void evr_ring_reader_remark(struct evr_ring_reader *reader, const uint64_t *word
   case FORMAT_REMARK_INCARNATION:
     reader->now = ticks;
     tear_all(reader); /* while the position is still that of the former one */
-    break;
-  case FORMAT_REMARK_TORN:
-    reader->now = ticks;
-    if (read_entry(words, end, &entry)) tear_entry(reader, &entry);
-    break;
-  case FORMAT_REMARK_FOUND:
-    reader->now = ticks;
-    if (read_entry(words, end, &entry)) find_entry(reader, &entry, ticks);
     break;
   case FORMAT_REMARK_REBASE:
   case FORMAT_REMARK_CONTEXT:
@@ -222,29 +186,29 @@ static void tear_classes(struct evr_ring_reader *reader, uint64_t classes, uint6
 }
 
 /* Entry n of the log as last read; false when it is not there. */
-static bool read_logged_switch(const struct evr_metadata *meta, uint32_t n,
+static bool read_logged_switch(const struct evr_log *log, uint32_t n,
                                struct format_switch *entry) {
-  *entry = meta->control.log[n % FORMAT_LOG_ENTRIES];
+  *entry = log->entry[n % FORMAT_LOG_ENTRIES];
   return entry->number == (uint64_t)n + 1;
 }
 
 /* The oldest entry that can still be there. */
-static uint32_t oldest_switch(const struct evr_metadata *meta) {
-  uint32_t count = meta->control.switches;
+static uint32_t oldest_switch(const struct evr_log *log) {
+  uint32_t count = log->told;
   return count > FORMAT_LOG_ENTRIES ? count - FORMAT_LOG_ENTRIES : 0;
 }
 
 /* Are entries gone that this reader has not taken into account? */
 static bool misses_switches(const struct evr_ring_reader *reader) {
-  return reader->blocks.meta->control.switches - reader->switches > FORMAT_LOG_ENTRIES;
+  return reader->log->told - reader->switches > FORMAT_LOG_ENTRIES;
 }
 
 /* Entries are gone: any class may have been off before the oldest entry that is there. */
 static bool pass_missed_switches(struct evr_ring_reader *reader, uint64_t ticks) {
-  const struct evr_metadata *meta = reader->blocks.meta;
-  uint32_t first = oldest_switch(meta);
+  const struct evr_log *log = reader->log;
+  uint32_t first = oldest_switch(log);
   struct format_switch entry;
-  uint64_t until = read_logged_switch(meta, first, &entry) ? entry.ticks : ticks;
+  uint64_t until = read_logged_switch(log, first, &entry) ? entry.ticks : ticks;
   reader->switch_due = until;
   if (until > ticks) return false;
   reader->now = until;
@@ -258,14 +222,14 @@ static bool pass_missed_switches(struct evr_ring_reader *reader, uint64_t ticks)
    its second time: a changer that died leaves an entry that holds for good. Where the
    number of entries has gone back, the reader is ahead of it, and there is none to take. */
 void evr_ring_reader_switch(struct evr_ring_reader *reader, uint64_t ticks) {
-  const struct evr_metadata *meta = reader->blocks.meta;
+  const struct evr_log *log = reader->log;
   struct format_switch entry;
   bool passed = true; /* all entries so far are of the past */
-  reader->switches_known = meta->switches;
+  reader->switches_known = log->written;
   if (misses_switches(reader) && !pass_missed_switches(reader, ticks)) return;
   reader->switch_due = UINT64_MAX;
-  for (uint32_t n = reader->switches; meta->switches - n - 1 < FORMAT_LOG_ENTRIES; n++) {
-    if (read_logged_switch(meta, n, &entry)) {
+  for (uint32_t n = reader->switches; log->written - n - 1 < FORMAT_LOG_ENTRIES; n++) {
+    if (read_logged_switch(log, n, &entry)) {
       if (entry.ticks <= ticks) {
         reader->now = entry.ticks;
         tear_classes(reader, entry.classes, entry.until);
@@ -281,25 +245,25 @@ void evr_ring_reader_switch(struct evr_ring_reader *reader, uint64_t ticks) {
 
 bool evr_ring_reader_was_off(const struct evr_ring_reader *reader, uint64_t classes,
                              uint64_t ticks) {
-  const struct evr_metadata *meta = reader->blocks.meta;
+  const struct evr_log *log = reader->log;
   struct format_switch entry;
   uint32_t n = reader->switches;
   if (misses_switches(reader)) {
-    n = oldest_switch(meta);
-    if (!read_logged_switch(meta, n, &entry) || ticks < entry.ticks) return true;
+    n = oldest_switch(log);
+    if (!read_logged_switch(log, n, &entry) || ticks < entry.ticks) return true;
   }
-  for (; meta->switches - n - 1 < FORMAT_LOG_ENTRIES; n++)
-    if (read_logged_switch(meta, n, &entry) && entry.classes & classes && ticks < entry.until)
+  for (; log->written - n - 1 < FORMAT_LOG_ENTRIES; n++)
+    if (read_logged_switch(log, n, &entry) && entry.classes & classes && ticks < entry.until)
       return true;
   return false;
 }
 
 /* The log holds for spans that a header lists as for those that were begun here. */
 static void switch_listed(struct evr_ring_reader *reader, uint64_t ticks) {
-  const struct evr_metadata *meta = reader->blocks.meta;
+  const struct evr_log *log = reader->log;
   if (!misses_switches(reader))
-    reader->switches = oldest_switch(meta) - reader->missed_switches;
-  if (reader->switches != meta->switches) evr_ring_reader_switch(reader, ticks);
+    reader->switches = oldest_switch(log) - reader->missed_switches;
+  if (reader->switches != log->written) evr_ring_reader_switch(reader, ticks);
 }
 
 /* ---- Entering a block -------------------------------------------------------------- */
@@ -412,6 +376,15 @@ static void jump(struct evr_ring_reader *reader, bool before) {
   adopt_list(reader, &list);
 }
 
+/* Where several processes have used a ring, each has a log of its own. */
+static void follow_log(struct evr_ring_reader *reader, uint32_t process) {
+  if (process == reader->process) return;
+  reader->process = process;
+  reader->log = evr_definitions_log(reader->definitions, reader->blocks.meta, process);
+  reader->switches = reader->switches_known = 0;
+  reader->missed_switches = false;
+}
+
 /* Goes on in the block just copied. `before`: the events of the gap were overwritten
    before the cursor was opened. */
 static void enter_block(struct evr_ring_reader *reader, bool before) {
@@ -420,6 +393,7 @@ static void enter_block(struct evr_ring_reader *reader, bool before) {
   bool jumped = !reader->joined || blocks->gap != 0 || blocks->backwards;
   reader->at = evr_block_first(blocks->held);
   reader->now = h->base_ticks;
+  follow_log(reader, h->process);
   evr_ring_reader_survey(reader);
   if (reader->joined && h->incarnation != reader->position.incarnation) tear_all(reader);
   if (jumped) jump(reader, before);

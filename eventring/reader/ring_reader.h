@@ -46,7 +46,9 @@ struct evr_ring_reader {
   bool is_isolated;         /* single blocks of it are read: it keeps no accounts */
   bool tells_switches;      /* contexts that are left and resumed are queued, too */
   uint64_t remarks_unknown;
-  uint32_t switches;        /* entries of the control log taken into account */
+  const struct evr_log *log; /* that of the block held, */
+  uint32_t process;         /* as its header says */
+  uint32_t switches;        /* entries of it taken into account */
   bool missed_switches;     /* some of them were gone */
   uint64_t switch_due;      /* ticks before which no further entry applies ... */
   uint32_t switches_known;  /* ... of that many entries of the log */
@@ -107,9 +109,9 @@ void evr_ring_reader_note_no_block(struct evr_ring_reader *reader);
 void evr_ring_reader_isolate(struct evr_ring_reader *reader, bool before_it);
 /* Goes on from there to the next block that is known, and ends before its first event. */
 void evr_ring_reader_enter(struct evr_ring_reader *reader, struct evr_block *next);
-/* Ticks from which on entries of the control log are to be applied. */
+/* Ticks from which on entries of the log are to be applied. */
 static inline uint64_t evr_ring_reader_switch_due(const struct evr_ring_reader *reader) {
-  uint32_t switches = reader->blocks.meta->switches;
+  uint32_t switches = reader->log->written;
   if (reader->switches == switches) return UINT64_MAX;
   return reader->switches_known == switches ? reader->switch_due : 0;
 }

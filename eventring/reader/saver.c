@@ -31,6 +31,7 @@ int eventring_saver_open_with_sized(eventring_saver **saver, eventring_cursor *c
   s->most = blocks_within(s->options.max_bytes);
   s->claimed = FORMAT_UNIT; /* the first unit is of records: their place can be set aside */
   int status = s->options.stripped ? saver_strip_begin(s, error) : EVENTRING_OK;
+  if (s->options.part) status = saver_merge_begin(s, error);
   if (status == EVENTRING_OK) *saver = s;
   else eventring_saver_close(s);
   return status;
@@ -47,6 +48,7 @@ void eventring_saver_close(eventring_saver *saver) {
   for (unsigned n = 0; n < saver->made_count; n++) free(saver->stream[saver->made[n]]);
   free(saver->records);
   saver_strip_end(saver);
+  saver_merge_close(saver);
   free(saver);
 }
 
@@ -112,10 +114,11 @@ static int fill(eventring_saver *saver, struct saver_output *out,
   int status = EVENTRING_OK;
   saver->full = false;
   begin_fill(saver);
+  if (!saver_merge_flush(saver, out)) return status;
   while (status == EVENTRING_OK && saver_room(out) && !saver->full &&
          (stream = most_urgent(saver)) != NULL)
     status = saver_copy_run(saver, stream, out, error);
-  return status;
+  return status == EVENTRING_OK ? saver_merge_status(saver, error) : status;
 }
 
 int eventring_saver_fill(eventring_saver *saver, void *buffer, size_t size,
@@ -199,6 +202,16 @@ static int begin_records(eventring_saver *saver, struct eventring_error *error) 
   return status;
 }
 
+static int end_update(eventring_saver *saver, struct saver_output *out,
+                      struct eventring_error *error) {
+  int status = saver->merge ? saver_merge_end(saver, error) : EVENTRING_OK;
+  if (!saver->merge) saver_put_losses(saver, out);
+  if (!saver_merge_flush(saver, out)) return status;
+  saver->stage = SAVER_IDLE;
+  if (saver->ending && saver->meta->over) evr_cursor_check_end(saver->cursor);
+  return status;
+}
+
 static int update(eventring_saver *saver, struct saver_output *out,
                   struct eventring_error *error) {
   int status = EVENTRING_OK;
@@ -214,11 +227,8 @@ static int update(eventring_saver *saver, struct saver_output *out,
     status = saver_copy_records(saver, out, error);
     if (saver->at == saver->record_count) saver->stage = SAVER_LOSSES;
   }
-  if (status == EVENTRING_OK && saver->stage == SAVER_LOSSES && saver_room(out)) {
-    saver_put_losses(saver, out);
-    saver->stage = SAVER_IDLE;
-    if (saver->ending && saver->meta->over) evr_cursor_check_end(saver->cursor);
-  }
+  if (status == EVENTRING_OK && saver->stage == SAVER_LOSSES && saver_room(out))
+    status = end_update(saver, out, error);
   return status;
 }
 
@@ -259,7 +269,7 @@ int eventring_saver_end(eventring_saver *saver, bool over, struct eventring_erro
   struct eventring_error own;
   if (!saver) return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "no saver");
   int status = refresh(saver, error ? error : &own);
-  if (status == EVENTRING_OK && saver->strip) /* they say what is text */
+  if (status == EVENTRING_OK && (saver->strip || saver->merge)) /* they say what events mean */
     status = evr_definitions_catch_up(&saver->cursor->definitions, saver->meta,
                                       error ? error : &own);
   saver->over = over;
@@ -270,6 +280,8 @@ int eventring_saver_end(eventring_saver *saver, bool over, struct eventring_erro
     saver_end_ring(saver, saver->stream[saver->made[n]]);
   if (saver->cut_short)
     saver->end_ticks = evr_metadata_ticks(saver->meta, saver->options.until_ns);
+  if (status == EVENTRING_OK && saver->merge)
+    status = saver_merge_place(saver, error ? error : &own);
   return status;
 }
 
@@ -315,7 +327,7 @@ int eventring_saver_next(eventring_saver *saver, eventring_saver **next, uint64_
 
 void eventring_saver_written(eventring_saver *saver, const void *buffer,
                              const struct eventring_piece *piece, size_t written) {
-  if (!saver || !buffer || !piece) return;
+  if (!saver || !buffer || !piece || saver->merge) return;
   const uint8_t *bytes = (const uint8_t *)buffer + piece->from;
   bool newest = piece->kind == EVENTRING_PIECE_NEWEST, torn = written % FORMAT_BLOCK_BYTES != 0;
   if (written >= piece->size) {
@@ -338,6 +350,8 @@ void eventring_saver_written(eventring_saver *saver, const void *buffer,
 void eventring_saver_info_sized(eventring_saver *saver, struct eventring_saver_info *info,
                                 size_t info_size) {
   struct eventring_saver_info full = {.rings = saver->made_count, .full = saver->full,
+                                      .domains = saver->domains,
+                                      .classes_lost = saver->classes_lost,
                                       .lost_ns = saver_loss_ns(saver)};
   for (unsigned n = 0; n < saver->made_count; n++) {
     const struct eventring_saver_ring *ring = &saver->stream[saver->made[n]]->account;

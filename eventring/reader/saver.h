@@ -7,6 +7,7 @@
  *   saver_records.c  blocks of records, and the records of losses
  *   saver_front.c    header, status page, control page, domain table
  *   saver_strip.c    takes the texts of the program out of all that
+ *   saver_merge*.c   make it a part of a file of several recordings
  *
  * The saver does no output. It fills buffers of its user and says, in pieces, at which
  * offset of the file which bytes belong. So the user decides how to write, and may have
@@ -76,6 +77,8 @@ struct saver_stream { /* a ring of the recording, and its blocks in the file */
   uint64_t lost_from, lost_to; /* blocks that could not be written, the latest run */
   bool begun;           /* a block was copied, into this file or one before it */
   bool present;         /* into this one */
+  bool is_moved;        /* merging: the following are known */
+  uint64_t sequence_base, event_base; /* added to sequences and counts of events */
   uint64_t first;       /* the first block that was given a place in it */
   struct saver_newest newest; /* the newest block, as it was copied last */
   struct saver_newest copy[2]; /* those that are in the file for sure, the latest first: when the
@@ -118,6 +121,9 @@ struct eventring_saver {
   bool cut_short;       /* until_ns is before the end of the recording */
   struct eventring_saver_options options;
   struct saver_strip *strip; /* NULL: texts stay */
+  struct saver_merge *merge; /* the file that is merged; NULL: none is */
+  struct saver_part *part;   /* what is saved, in it */
+  uint32_t domains, classes_lost; /* that it had; its classes without a number there */
   bool full;            /* a block found no room below `most` */
   uint64_t end_ticks;
 
@@ -202,6 +208,10 @@ int saver_list_records(eventring_saver *saver, struct eventring_error *error);
 /* Copies the changed ones from saver->at on, as far as there is room. */
 int saver_copy_records(eventring_saver *saver, struct saver_output *out,
                        struct eventring_error *error);
+/* A place for a block of records. False: there is none. */
+bool saver_claim_place(eventring_saver *saver, uint64_t *place);
+void saver_put_block(struct saver_output *out, const uint64_t *words, uint32_t end,
+                     uint64_t place);
 /* Puts the block of losses into the output if it has changed. */
 void saver_put_losses(eventring_saver *saver, struct saver_output *out);
 /* A part of a piece with blocks of records was written, or not: then they are copied again. */
@@ -221,6 +231,26 @@ void saver_strip_events(eventring_saver *saver, uint64_t *words, uint32_t have);
 bool saver_strip_records(eventring_saver *saver, uint64_t *words, uint32_t end, bool valid);
 /* Out of the front, before the checksum of its tables. */
 void saver_strip_front(eventring_saver *saver, uint8_t *front);
+/* If the file is merged: begins this part; gives its domains places, when all rings are known; at
+   its end puts together what is left. 0 or an error. */
+int saver_merge_begin(eventring_saver *saver, struct eventring_error *error);
+int saver_merge_place(eventring_saver *saver, struct eventring_error *error);
+int saver_merge_end(eventring_saver *saver, struct eventring_error *error);
+/* What has failed since. */
+int saver_merge_status(const eventring_saver *saver, struct eventring_error *error);
+void saver_merge_close(eventring_saver *saver);
+/* Makes a block of events one of the merged file, which is sealed again. */
+void saver_merge_events(eventring_saver *saver, struct saver_stream *stream, uint64_t *words,
+                        uint32_t have);
+/* Puts a block without events in front of the one with this header, at a place of the file. */
+void saver_merge_lost(eventring_saver *saver, struct saver_stream *stream,
+                      const struct format_block *next, uint64_t place);
+/* Puts what is kept of a block of records into the output, now or later. */
+void saver_merge_records(eventring_saver *saver, uint64_t *words, uint32_t end, bool valid,
+                         struct saver_output *out);
+/* Puts blocks that wait into the output. True: all of them. */
+bool saver_merge_flush(eventring_saver *saver, struct saver_output *out);
+void saver_merge_front(const eventring_saver *saver, uint8_t *front);
 /* The time in which anything was lost. */
 uint64_t saver_loss_ns(const eventring_saver *saver);
 

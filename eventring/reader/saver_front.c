@@ -77,19 +77,14 @@ static uint64_t claimed_within(const eventring_saver *saver, uint64_t file_bytes
   return blocks < saver->claimed ? blocks - blocks % FORMAT_UNIT : saver->claimed;
 }
 
-int eventring_saver_front(eventring_saver *saver, void *buffer, uint64_t file_bytes,
-                          struct eventring_piece pieces[2], struct eventring_error *error) {
-  if (!saver || !buffer || !pieces)
-    return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "no saver, buffer or pieces");
-  uint8_t *to = buffer;
-  saver_withdraw(saver);
-  struct eventring_error own;
+static int put_front(eventring_saver *saver, uint8_t *to, uint64_t file_bytes,
+                     struct eventring_error *error) {
   int status = EVENTRING_OK;
-  memset(to, 0, EVENTRING_FRONT_BYTES);
+  saver_withdraw(saver);
   put_header(saver, (struct format_header *)to);
   struct format_domain *domains = (struct format_domain *)(to + FORMAT_DOMAINS_OFFSET);
   for (unsigned slot = 0; status == EVENTRING_OK && slot < saver->slots; slot++)
-    status = put_domain(saver, slot, &domains[slot], error ? error : &own);
+    status = put_domain(saver, slot, &domains[slot], error);
   if (status != EVENTRING_OK) return status;
   memcpy(to + FORMAT_CONTROL_OFFSET, &saver->meta->control, sizeof saver->meta->control);
   struct format_status *s = (struct format_status *)(to + FORMAT_STATUS_OFFSET);
@@ -99,6 +94,19 @@ int eventring_saver_front(eventring_saver *saver, void *buffer, uint64_t file_by
   put_counts(saver, s);
   saver_strip_front(saver, to);
   put_end(saver, s, (const uint64_t *)(to + FORMAT_DOMAINS_OFFSET));
+  return status;
+}
+
+int eventring_saver_front(eventring_saver *saver, void *buffer, uint64_t file_bytes,
+                          struct eventring_piece pieces[2], struct eventring_error *error) {
+  struct eventring_error own;
+  int status = EVENTRING_OK;
+  if (!saver || !buffer || !pieces)
+    return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "no saver, buffer or pieces");
+  memset(buffer, 0, EVENTRING_FRONT_BYTES);
+  if (saver->merge) saver_merge_front(saver, buffer);
+  else status = put_front(saver, buffer, file_bytes, error ? error : &own);
+  if (status != EVENTRING_OK) return status;
   pieces[0] = (struct eventring_piece){FORMAT_STATUS_OFFSET, FORMAT_STATUS_OFFSET,
                                        EVENTRING_FRONT_BYTES - FORMAT_STATUS_OFFSET,
                                        EVENTRING_PIECE_FRONT};

@@ -74,7 +74,7 @@ int saver_list_records(eventring_saver *saver, struct eventring_error *error) {
   return EVENTRING_OK;
 }
 
-static bool claim_place(eventring_saver *saver, uint64_t *place) {
+bool saver_claim_place(eventring_saver *saver, uint64_t *place) {
   if (saver->record_used == FORMAT_UNIT) {
     if (!saver_claim(saver, 0, &saver->record_unit)) return false;
     saver->record_used = 0;
@@ -89,15 +89,15 @@ static bool change_place(eventring_saver *saver, struct saver_block *b,
   const bool takes_turns = b->sequence && b->kind == FORMAT_PROFILES && h->kind == FORMAT_PROFILES;
   const struct saver_block before = *b;
   uint64_t place = before.former;
-  if (!(takes_turns && before.has_former) && !claim_place(saver, &place)) return false;
+  if (!(takes_turns && before.has_former) && !saver_claim_place(saver, &place)) return false;
   *b = (struct saver_block){.block = before.block, .place = (uint32_t)place,
                             .former = before.place, .has_former = takes_turns,
                             .sequence = h->sequence, .kind = h->kind};
   return true;
 }
 
-static void put_block(struct saver_output *out, const uint64_t *words, uint32_t end,
-                      uint64_t place) {
+void saver_put_block(struct saver_output *out, const uint64_t *words, uint32_t end,
+                     uint64_t place) {
   uint64_t *to = (uint64_t *)(out->buffer + out->used);
   memcpy(to, words, end * sizeof *to);
   memset(to + end, 0, (FORMAT_BLOCK_WORDS - end) * sizeof *to);
@@ -134,6 +134,10 @@ static void take_block(eventring_saver *saver, struct saver_block *b, uint64_t *
                     b->block);
   if (!valid) valid = keep_what_holds(saver, words, end);
   if (!valid && saver->options.checked) return;
+  if (saver->merge) {
+    saver_merge_records(saver, words, end, valid, out);
+    return;
+  }
   if (!saver_strip_records(saver, words, end, valid)) return;
   bool is_new = !b->sequence;
   if (b->sequence && format_is_in_place(h->kind)) { /* here as there */
@@ -152,7 +156,7 @@ static void take_block(eventring_saver *saver, struct saver_block *b, uint64_t *
   if (format_is_in_place(h->kind)) saver->record_counts[h->kind] += is_new;
   else if (h->kind < FORMAT_KINDS)
     saver->record_counts[h->kind] += count_records(words, from, end);
-  put_block(out, words, end, b->place);
+  saver_put_block(out, words, end, b->place);
 }
 
 /* Of some kinds the oldest block is used again. */
@@ -243,9 +247,9 @@ void saver_put_losses(eventring_saver *saver, struct saver_output *out) {
   if (!saver->losses[0]) begin_losses(saver, 1, 0);
   if (!saver->loss_changed && !saver->ending) return;
   /* block 0 of the file is never a place of this block: the first unit is of others */
-  if (!saver->loss_place && !claim_place(saver, &saver->loss_place)) return;
+  if (!saver->loss_place && !saver_claim_place(saver, &saver->loss_place)) return;
   seal_losses(saver);
-  put_block(out, saver->losses, saver->loss_end, saver->loss_place);
+  saver_put_block(out, saver->losses, saver->loss_end, saver->loss_place);
   saver->loss_written = saver->record_counts[FORMAT_LOSSES];
   saver->loss_changed = saver->loss_failed = false;
   saver->loss_under_way = true;

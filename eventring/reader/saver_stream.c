@@ -214,6 +214,16 @@ static bool is_lost_from_start(const eventring_saver *saver, const struct saver_
          evr_metadata_oldest(meta, stream->slot, stream->ring, head_of(saver, stream)) == 1;
 }
 
+/* In a merged file, a ring of which the first events are lost begins with a block that has none:
+   otherwise they would be missed there. */
+static void mark_lost_start(eventring_saver *saver, struct saver_stream *stream,
+                            const struct format_block *h) {
+  if (!saver->merge || stream->begun || !h->before || !is_lost_from_start(saver, stream) ||
+      !have_unit(saver, stream, reserve(saver)))
+    return;
+  saver_merge_lost(saver, stream, h, stream->unit + stream->used++);
+}
+
 /* What lies between what is known and a block that is about to be counted. */
 static void count_gap(eventring_saver *saver, struct saver_stream *stream, uint64_t sequence,
                       uint64_t before, uint64_t ticks) {
@@ -370,6 +380,7 @@ static void take_run(eventring_saver *saver, struct saver_stream *stream,
   const struct format_block *h = (const struct format_block *)(out->buffer + from);
   bool goes_on = stream->expected == stream->next;
   if (!goes_on) stream->used = FORMAT_UNIT;
+  mark_lost_start(saver, stream, h);
   uint32_t placed = place_blocks(saver, stream, out, from, count);
   if (!placed) return;
   count_gap(saver, stream, stream->next, h->before, h->base_ticks);
@@ -377,6 +388,7 @@ static void take_run(eventring_saver *saver, struct saver_stream *stream,
   for (uint32_t i = 0; i < placed; i++) {
     uint64_t *words = (uint64_t *)(out->buffer + from + i * (size_t)FORMAT_BLOCK_BYTES);
     saver_strip_events(saver, words, ((const struct format_block *)words)->committed);
+    saver_merge_events(saver, stream, words, ((const struct format_block *)words)->committed);
   }
   stream->passed = 0;
   note_present(stream, stream->next);
@@ -449,6 +461,7 @@ static void put_newest(eventring_saver *saver, struct saver_stream *stream,
   struct evr_block *block = &saver->room;
   const struct format_block *h = evr_block_header(block);
   if (stream->expected != sequence) stream->used = FORMAT_UNIT;
+  mark_lost_start(saver, stream, h);
   if (!have_unit(saver, stream, saver->ending ? 0 : reserve(saver))) return;
   count_gap(saver, stream, sequence, h->before, h->base_ticks);
   stream->passed = 0;
@@ -465,6 +478,7 @@ static void put_newest(eventring_saver *saver, struct saver_stream *stream,
   memset(to + block->have, 0, (FORMAT_BLOCK_WORDS - block->have) * sizeof *to);
   to[FORMAT_SEAL_WORD] = evr_seal(block->have, evr_checksum(to, block->have));
   saver_strip_events(saver, to, block->have);
+  saver_merge_events(saver, stream, to, block->have);
   saver_add_piece(out, format_block_offset(stream->unit + stream->used), out->used,
                   FORMAT_BLOCK_BYTES, EVENTRING_PIECE_NEWEST);
   out->used += FORMAT_BLOCK_BYTES;

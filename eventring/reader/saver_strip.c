@@ -195,7 +195,6 @@ static unsigned used_by_remark(uint64_t word) {
   switch (word_id(word)) {
   case FORMAT_REMARK_REBASE: case FORMAT_REMARK_CONTEXT: case FORMAT_REMARK_SUSPEND:
   case FORMAT_REMARK_RESUME: case FORMAT_REMARK_INCARNATION: return 1;
-  case FORMAT_REMARK_TORN: case FORMAT_REMARK_FOUND: return FORMAT_OPEN_WORDS;
   default: return 0;
   }
 }
@@ -204,7 +203,7 @@ void saver_strip_events(eventring_saver *saver, uint64_t *words, uint32_t have) 
   struct format_block *h = (struct format_block *)words;
   struct format_position position = {h->base_ticks, h->context, h->incarnation};
   if (!saver->strip) return;
-  h->reserved2 = 0;
+  h->reserved2 = 0; /* `process` stays */
   memset(words + have, 0, (FORMAT_BLOCK_WORDS - have) * sizeof *words);
   for (uint32_t at = evr_first_event(words); at < have; at += 1 + word_length(words[at])) {
     if (word_is_event(words[at])) {
@@ -436,6 +435,7 @@ static size_t strip_record(const eventring_saver *saver, unsigned kind, uint64_t
   if (kind == FORMAT_PROFILES) return strip_profile(strip, record, words, keep);
   if (kind == FORMAT_FOOTPRINTS && type == FORMAT_FOOTPRINT_ROW)
     return strip_row(record, words);
+  if (kind == FORMAT_SWITCHES) return (words < 4 ? words : 4) * sizeof *record;
   if (type != 1) return sizeof *record;
   switch (kind) {
   case FORMAT_DEFINITIONS: return strip_definition(saver, record);
@@ -448,8 +448,7 @@ static size_t strip_record(const eventring_saver *saver, unsigned kind, uint64_t
   case FORMAT_HEAPS:
   case FORMAT_FOOTPRINTS:
   case FORMAT_HEAP_PAGES: return words * sizeof *record;
-  case FORMAT_CLOCK:
-  case FORMAT_SWITCHES: return (words < 4 ? words : 4) * sizeof *record;
+  case FORMAT_CLOCK: return (words < 4 ? words : 4) * sizeof *record;
   default: return sizeof *record;
   }
 }
@@ -465,7 +464,7 @@ bool saver_strip_records(eventring_saver *saver, uint64_t *words, uint32_t end, 
     h->domain = 0;
   }
   h->ring = h->open_brief = 0;
-  h->reserved2 = 0;
+  h->process = h->reserved2 = 0;
   memset(words + end, 0, (FORMAT_BLOCK_WORDS - end) * sizeof *words);
   for (uint32_t at = FORMAT_BLOCK_HEADER_WORDS, count; at < end; at += count) {
     count = record_words(words[at]);

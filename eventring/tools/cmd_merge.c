@@ -37,7 +37,7 @@ static void print_result(const char *output, const struct merge_result *r) {
 
 int command_merge(const struct command *self, int count, char **words) {
   const char *output = NULL, *clock_name = NULL;
-  struct merge_options options = {.interrupted = reader_is_stopped};
+  struct merge_options options = {0};
   struct operands operands;
   struct merge_result result;
   bool quiet = false;

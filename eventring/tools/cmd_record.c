@@ -292,7 +292,7 @@ static void print_group_summary(const struct group_result *result) {
 
 /* The files of the processes go when all of them is in the merged one. */
 static bool merge_group(const char *path, const struct group_result *group) {
-  struct merge_options options = {.interrupted = reader_is_stopped};
+  const struct merge_options options = {0};
   struct merge_result result;
   reader_catch_signals(true);
   bool merged = merge_recordings(path, group->files, group->processes, &options, &result) ==

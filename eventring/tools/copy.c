@@ -17,6 +17,7 @@ enum { BUFFER_BYTES = 1 << 20, PIECES = 128 };
 struct copy {
   const char *path;
   int fd;
+  struct new_file file;
   eventring_saver *saver;
   uint8_t *buffer;
   struct eventring_piece pieces[PIECES];
@@ -45,7 +46,7 @@ static bool write_piece(struct copy *copy, const uint8_t *from,
 static bool write_pieces(struct copy *copy, int count, const struct eventring_error *error) {
   if (count < 0) complain("%s", error->text);
   if (reader_is_stopped()) {
-    complain("stopped: %s is not complete, and is removed", copy->path);
+    complain("interrupted; %s is removed", copy->path);
     return false;
   }
   for (int i = 0; i < count; i++)
@@ -81,6 +82,16 @@ static bool write_records(struct copy *copy) {
   return true;
 }
 
+bool copy_write(struct copy *copy, eventring_saver *saver, bool over) {
+  struct eventring_error error;
+  copy->saver = saver;
+  if (eventring_saver_end(saver, over, &error) < 0) {
+    complain("%s", error.text);
+    return false;
+  }
+  return write_events(copy) && write_records(copy);
+}
+
 static bool write_front(struct copy *copy) {
   struct eventring_error error;
   uint64_t size = eventring_saver_size(copy->saver);
@@ -92,26 +103,33 @@ static bool write_front(struct copy *copy) {
   return write_pieces(copy, 2, &error);
 }
 
-static bool write_all(struct copy *copy, bool over) {
-  struct eventring_error error;
-  if (eventring_saver_end(copy->saver, over, &error) < 0) {
-    complain("%s", error.text);
-    return false;
-  }
-  return write_events(copy) && write_records(copy) && write_front(copy);
-}
-
 /* ---- All of it ---------------------------------------------------------------------- */
 
-static bool write_file(struct copy *copy, bool over) {
-  struct new_file file;
-  copy->fd = new_file_create(&file, copy->path);
-  if (copy->fd < 0) return false;
-  bool done = write_all(copy, over);
+struct copy *copy_begin(const char *path) {
+  struct copy *copy = need_zeroed(1, sizeof *copy);
+  copy->path = path;
+  copy->fd = new_file_create(&copy->file, path);
+  if (copy->fd < 0) {
+    free(copy);
+    return NULL;
+  }
+  copy->buffer = need_zeroed(1, BUFFER_BYTES);
+  return copy;
+}
+
+bool copy_end(struct copy *copy, bool done) {
+  done = done && write_front(copy);
   if (close(copy->fd) != 0 && done) done = fail(copy, errno);
-  if (done) return new_file_keep(&file);
-  new_file_drop(&file);
-  return false;
+  if (done) done = new_file_keep(&copy->file);
+  else new_file_drop(&copy->file);
+  free(copy->buffer);
+  free(copy);
+  return done;
+}
+
+static bool write_file(const char *path, eventring_saver *saver, bool over) {
+  struct copy *copy = copy_begin(path);
+  return copy && copy_end(copy, copy_write(copy, saver, over));
 }
 
 bool report_damage(eventring_cursor *cursor) {
@@ -122,21 +140,19 @@ bool report_damage(eventring_cursor *cursor) {
 
 enum copy_status copy_recording(eventring_cursor *cursor, const struct copy_options *options,
                                 struct eventring_saver_info *info, uint64_t *bytes) {
-  struct copy copy = {.path = options->path};
   struct eventring_error error;
-  bool over = eventring_cursor_liveness(cursor) != EVENTRING_LIVE, done = false;
-  copy.buffer = need_zeroed(1, BUFFER_BYTES);
-  if (eventring_saver_open_with(&copy.saver, cursor, &options->saver, &error) < 0) {
+  eventring_saver *saver;
+  bool over = eventring_cursor_liveness(cursor) != EVENTRING_LIVE;
+  if (eventring_saver_open_with(&saver, cursor, &options->saver, &error) < 0) {
     complain("%s", error.text);
-  } else {
-    reader_catch_signals(true);
-    done = write_file(&copy, over);
-    reader_catch_signals(false);
-    eventring_saver_info(copy.saver, info);
-    *bytes = eventring_saver_size(copy.saver);
-    eventring_saver_close(copy.saver);
+    return COPY_FAILED;
   }
-  free(copy.buffer);
+  reader_catch_signals(true);
+  bool done = write_file(options->path, saver, over);
+  reader_catch_signals(false);
+  eventring_saver_info(saver, info);
+  *bytes = eventring_saver_size(saver);
+  eventring_saver_close(saver);
   if (!done) return COPY_FAILED;
   bool damaged = report_damage(cursor);
   if (info->damaged) complain_damaged(info->damaged);

@@ -1,24 +1,104 @@
 /* SPDX-License-Identifier: MIT */
-/* merge.c: the order of things, times, the output (merge.h has the design). */
+/* merge.c: the order of recordings, and their times (merge.h has the design). */
 #include "merge.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
-#include "merge_inside.h"
+#include "copy.h"
+#include "follow.h"
 
 static const int64_t same_boot_ns = 50 * 1000 * 1000;
 #define LAST_TIME ((uint64_t)1 << 62) /* 146 years */
 
-/* ---- Times -------------------------------------------------------------------------- */
+struct merge_source { /* a recording */
+  const char *name; /* as given */
+  struct eventring_info info;
+  dev_t device;
+  ino_t inode;
+  unsigned processes; /* that it has records of; 0: one, which info describes */
+  unsigned twin;      /* 1, 2, ... among those of the same program and pid; 0: the only */
+  int64_t shift_ns;   /* added to its times */
+};
 
-uint64_t merge_time(const struct merge *merge, const struct merge_source *source, uint64_t ns) {
-  __int128 time = (__int128)ns + source->shift_ns;
-  if (time < (__int128)merge->start_ns) return merge->start_ns;
-  return time > INT64_MAX ? INT64_MAX : (uint64_t)time;
+struct merge {
+  struct merge_source **sources; /* in the order of their starts, once times are set */
+  size_t count;
+  char program[EVENTRING_MAX_PROGRAM + 1];
+  struct eventring_saver_part part; /* what is the same for all */
+  struct reader reader;             /* of the part that is being written, */
+  eventring_saver *saver;           /* NULL: none was yet */
+  const struct merge_options *options;
+  struct merge_result *result;
+};
+
+/* ---- What the recordings are -------------------------------------------------------- */
+
+static unsigned count_processes(eventring_cursor *cursor) {
+  struct eventring_process process;
+  unsigned count = 0;
+  while (eventring_cursor_process(cursor, count + 1, &process) == 0) count++;
+  return count;
 }
+
+static int survey(struct merge_source *source) {
+  struct reader reader;
+  struct stat st;
+  int status = reader_open_target(&reader, source->name, EVENTRING_OPEN_FOLLOW);
+  if (status >= 0) return status;
+  struct eventring_info *info = &source->info;
+  if (eventring_cursor_info(reader.cursor, info) < 0) {
+    complain("%s: %s", source->name, eventring_cursor_error(reader.cursor)->text);
+    return reader_close(&reader, STATUS_WRONG);
+  }
+  if (stat(info->path, &st) != 0) {
+    complain("%s: %s", info->path, strerror(errno));
+    return reader_close(&reader, STATUS_WRONG);
+  }
+  source->device = st.st_dev;
+  source->inode = st.st_ino;
+  source->processes = count_processes(reader.cursor);
+  return reader_close(&reader, -1);
+}
+
+static int survey_all(struct merge *merge, char *const *inputs) {
+  int status = -1;
+  for (size_t i = 0; status < 0 && i < merge->count; i++) {
+    merge->sources[i]->name = inputs[i];
+    status = survey(merge->sources[i]);
+    for (size_t other = 0; status < 0 && other < i; other++)
+      if (merge->sources[other]->inode == merge->sources[i]->inode &&
+          merge->sources[other]->device == merge->sources[i]->device) {
+        complain("%s and %s are the same recording", inputs[other], inputs[i]);
+        status = STATUS_USAGE;
+      }
+  }
+  return status;
+}
+
+static bool are_twins(const struct merge_source *a, const struct merge_source *b) {
+  return a->processes <= 1 && b->processes <= 1 && a->info.pid == b->info.pid &&
+         strcmp(a->info.program, b->info.program) == 0;
+}
+
+/* Notes which processes cannot be told apart by program and pid. */
+static void find_twins(struct merge *merge) {
+  for (size_t i = 0; i < merge->count; i++) {
+    struct merge_source *s = merge->sources[i];
+    unsigned before = 0, others = 0;
+    for (size_t other = 0; other < merge->count; other++) {
+      bool is_twin = other != i && are_twins(s, merge->sources[other]);
+      others += is_twin;
+      before += is_twin && other < i;
+    }
+    s->twin = others ? before + 1 : 0;
+  }
+}
+
+/* ---- Times -------------------------------------------------------------------------- */
 
 /* What the wall clock showed when the monotonic clock was 0. */
 static int64_t boot_of(const struct merge_source *source) {
@@ -71,150 +151,124 @@ static bool set_times(struct merge *merge, enum merge_clock clock) {
   }
   qsort(merge->sources, merge->count, sizeof *merge->sources, by_start);
   const struct merge_source *s = merge->sources[0];
-  merge->start_ns = (uint64_t)((int64_t)s->info.start_ns + s->shift_ns);
-  merge->start_wall_ns = s->info.start_wall_ns;
+  merge->part.start_ns = (uint64_t)((int64_t)s->info.start_ns + s->shift_ns);
+  merge->part.start_wall_ns = s->info.start_wall_ns;
   return true;
 }
 
-/* ---- Output ------------------------------------------------------------------------- */
-
-static int write_bytes(void *context, uint64_t offset, const void *bytes, size_t size,
-                       struct eventring_error *error) {
-  const struct merge *merge = context;
-  const char *from = bytes;
-  while (size > 0) {
-    if (merge->options->interrupted && merge->options->interrupted()) {
-      snprintf(error->text, sizeof error->text, "interrupted; %.200s is removed", merge->output);
-      return EVENTRING_E_INTERRUPTED;
-    }
-    ssize_t written = pwrite(merge->fd, from, size, (off_t)offset);
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) {
-      error->sys_errno = written < 0 ? errno : EIO;
-      snprintf(error->text, sizeof error->text, "cannot write %.200s: %s", merge->output,
-               strerror(error->sys_errno));
-      return EVENTRING_E_SYSTEM;
-    }
-    from += written, size -= (size_t)written, offset += (uint64_t)written;
-  }
-  return EVENTRING_OK;
+/* So that the ticks of the slowest clock are at most one unit apart. */
+static unsigned coarseness(const struct merge *merge) {
+  unsigned coarse = 0;
+  for (size_t i = 0; i < merge->count; i++)
+    while (coarse < 15 && merge->sources[i]->info.clock_hz * (double)(1u << coarse) < 1e9) coarse++;
+  return coarse;
 }
 
-static int create_output(struct merge *merge) {
-  merge->fd = new_file_create(&merge->file, merge->output);
-  return merge->fd >= 0 ? -1 : STATUS_WRONG;
+/* ---- Parts -------------------------------------------------------------------------- */
+
+/* What the header says: of one recording what that says, else the program that all have. */
+static void describe(struct merge *merge) {
+  const struct eventring_info *first = &merge->sources[0]->info;
+  unsigned processes = 0;
+  for (size_t i = 0; i < merge->count; i++)
+    processes += merge->sources[i]->processes ? merge->sources[i]->processes : 1;
+  merge->result->processes = processes;
+  snprintf(merge->program, sizeof merge->program, "%s", first->program);
+  for (size_t i = 1; i < merge->count; i++)
+    if (strcmp(merge->sources[i]->info.program, first->program) != 0)
+      snprintf(merge->program, sizeof merge->program, "%u processes", processes);
+  merge->part.program = merge->program;
+  merge->part.alone = merge->count == 1;
+  merge->part.pid = merge->part.alone ? first->pid : 0;
+  merge->part.shared_links = merge->options->shared_links;
+  merge->part.coarse = coarseness(merge);
 }
 
-/* What is not a recording does not stay. */
-static int close_output(struct merge *merge, int status) {
-  if (merge->fd < 0) return status;
-  if (close(merge->fd) != 0 && status == STATUS_OK) {
-    complain("cannot write %s: %s", merge->output, strerror(errno));
-    status = STATUS_WRONG;
+static void close_part(struct merge *merge) {
+  if (!merge->saver) return;
+  eventring_saver_close(merge->saver);
+  reader_close(&merge->reader, -1);
+  merge->saver = NULL;
+}
+
+/* The part before it is closed: what it has is in the file. */
+static int open_part(struct merge *merge, const struct merge_source *source) {
+  struct reader reader;
+  struct eventring_error error;
+  eventring_saver *saver;
+  merge->part.source = source->name;
+  merge->part.shift_ns = source->shift_ns;
+  merge->part.twin = source->twin;
+  const struct eventring_saver_options options = {.part = &merge->part, .behind = merge->saver};
+  int status = reader_open_target(&reader, source->name, EVENTRING_OPEN_FOLLOW);
+  if (status >= 0) return status;
+  if (eventring_saver_open_with(&saver, reader.cursor, &options, &error) < 0) {
+    complain("%s: %s", source->name, error.text);
+    return reader_close(&reader, STATUS_WRONG);
   }
-  if (status == STATUS_OK) return new_file_keep(&merge->file) ? STATUS_OK : STATUS_WRONG;
-  new_file_drop(&merge->file);
-  return status;
+  close_part(merge);
+  merge->reader = reader;
+  merge->saver = saver;
+  return -1;
+}
+
+static void add_up(struct merge *merge) {
+  struct merge_result *result = merge->result;
+  struct eventring_saver_info info;
+  eventring_saver_info(merge->saver, &info);
+  result->events += info.saved;
+  result->missed += info.missed;
+  result->lost += info.lost;
+  result->domains += info.domains;
+  result->damaged |= report_damage(merge->reader.cursor);
+  if (info.classes_lost)
+    complain("%s: there is no number left for %" PRIu32 " classes; their events are in class user",
+             merge->part.source, info.classes_lost);
+  if (!info.damaged) return;
+  result->damaged = true;
+  complain("%s: %" PRIu64 " damaged blocks of events were left out", merge->part.source,
+           info.damaged);
+}
+
+static int write_part(struct merge *merge, struct copy *copy, const struct merge_source *source) {
+  int status = open_part(merge, source);
+  if (status >= 0) return status;
+  bool over = eventring_cursor_liveness(merge->reader.cursor) != EVENTRING_LIVE;
+  if (!copy_write(copy, merge->saver, over)) return STATUS_WRONG;
+  add_up(merge);
+  return -1;
 }
 
 /* ---- All of it ---------------------------------------------------------------------- */
 
-static int survey_all(struct merge *merge, char *const *inputs) {
-  int status = -1;
-  for (size_t i = 0; status < 0 && i < merge->count; i++) {
-    merge->sources[i]->name = inputs[i];
-    status = merge_survey(merge, merge->sources[i]);
-    for (size_t other = 0; status < 0 && other < i; other++)
-      if (merge->sources[other]->inode == merge->sources[i]->inode &&
-          merge->sources[other]->device == merge->sources[i]->device) {
-        complain("%s and %s are the same recording", inputs[other], inputs[i]);
-        status = STATUS_USAGE;
-      }
-  }
-  return status;
+static int write_parts(struct merge *merge, const char *output) {
+  struct copy *copy = copy_begin(output);
+  int status = copy ? -1 : STATUS_WRONG;
+  for (size_t i = 0; status < 0 && i < merge->count; i++)
+    status = write_part(merge, copy, merge->sources[i]);
+  if (copy && !copy_end(copy, status < 0) && status < 0) status = STATUS_WRONG;
+  return status < 0 ? STATUS_OK : status;
 }
 
-static void number_processes(struct merge *merge) {
-  unsigned count = 0;
-  for (size_t i = 0; i < merge->count; i++) {
-    struct merge_source *s = merge->sources[i];
-    s->first_process = count;
-    count += s->processes ? s->processes : 1;
-  }
-  merge->result->processes = count;
-  merge->keeps_names = count == 1;
-}
-
-/* What the header says: of one recording what that says, else the program that all have. */
-static void describe(const struct merge *merge, struct eventring_info *info) {
-  const struct eventring_info *first = &merge->sources[0]->info;
-  *info = (struct eventring_info){.start_ns = merge->start_ns,
-                                  .start_wall_ns = merge->start_wall_ns,
-                                  .pid = merge->count == 1 ? first->pid : 0};
-  memcpy(info->program, first->program, sizeof info->program);
-  for (size_t i = 1; i < merge->count; i++)
-    if (strcmp(merge->sources[i]->info.program, first->program) != 0)
-      snprintf(info->program, sizeof info->program, "%zu processes", merge->result->processes);
-}
-
-static int open_encoder(struct merge *merge) {
-  struct eventring_info info;
-  struct eventring_error error;
-  describe(merge, &info);
-  if (eventring_encoder_open(&merge->encoder, &info, write_bytes, merge, &error) == EVENTRING_OK)
-    return -1;
-  complain("%s", error.text);
-  return STATUS_WRONG;
-}
-
-/* Of one recording, it has ended as that did. */
-static int finish(struct merge *merge) {
-  struct eventring_error error;
-  const struct eventring_info *only = &merge->sources[0]->info;
-  if (merge->count == 1) {
-    const struct merge_source *s = merge->sources[0];
-    merge->end.end_reason = only->end_reason;
-    merge->end.end_detail = only->end_detail;
-    merge->end.error_ns = only->error_ns ? merge_time(merge, s, only->error_ns) : 0;
-    merge->end.error_bytes = only->error_bytes;
-    memcpy(merge->end.error_text, only->error_text, sizeof merge->end.error_text);
-  }
-  merge->end.classes = merge->classes & ~merge->classes_off; /* nobody may take it for whole */
-  if (eventring_encoder_finish(merge->encoder, &merge->end, &error) == EVENTRING_OK) return -1;
-  complain("%s", error.text);
-  return STATUS_WRONG;
-}
-
-static int merge_all(struct merge *merge, char *const *inputs) {
+static int merge_all(struct merge *merge, const char *output, char *const *inputs) {
   int status = survey_all(merge, inputs);
   if (status < 0 && !set_times(merge, merge->options->clock)) status = STATUS_WRONG;
   if (status >= 0) return status;
-  number_processes(merge);
-  merge_find_twins(merge);
-  status = create_output(merge);
-  if (status < 0) status = open_encoder(merge);
-  for (size_t i = 0; status < 0 && i < merge->count; i++)
-    status = merge_encode(merge, merge->sources[i]);
-  if (status < 0) status = finish(merge);
-  return status < 0 ? STATUS_OK : status;
+  find_twins(merge);
+  describe(merge);
+  return write_parts(merge, output);
 }
 
 int merge_recordings(const char *output, char *const *inputs, size_t count,
                      const struct merge_options *options, struct merge_result *result) {
-  struct merge *merge = need_zeroed(1, sizeof *merge);
+  struct merge merge = {.count = count, .options = options, .result = result};
   *result = (struct merge_result){.recordings = count};
-  merge->output = output;
-  merge->fd = -1;
-  merge->result = result;
-  merge->options = options;
-  merge->count = count;
-  merge->sources = need_zeroed(count, sizeof(struct merge_source *));
+  merge.sources = need_zeroed(count, sizeof(struct merge_source *));
   for (size_t i = 0; i < count; i++)
-    merge->sources[i] = need_zeroed(1, sizeof *merge->sources[i]);
-  int status = close_output(merge, merge_all(merge, inputs));
-  eventring_encoder_close(merge->encoder);
-  for (size_t i = 0; i < count; i++) free(merge->sources[i]);
-  free(merge->sources);
-  free(merge);
+    merge.sources[i] = need_zeroed(1, sizeof *merge.sources[i]);
+  int status = merge_all(&merge, output, inputs);
+  close_part(&merge);
+  for (size_t i = 0; i < count; i++) free(merge.sources[i]);
+  free(merge.sources);
   return status;
 }

@@ -27,7 +27,7 @@ FAR = 1 << 42                            # further than an event word tells
 BEGIN, END, COUNTER, EVENT, LIFECYCLE, LINKED, REMARK = range(1, 8)
 KIND_NAMES = {BEGIN: "begin", END: "end", COUNTER: "counter", EVENT: "event",
               LIFECYCLE: "lifecycle", LINKED: "linked"}
-REBASE, CONTEXT, SUSPEND, RESUME, INCARNATION, TORN, FOUND = range(7)
+REBASE, CONTEXT, SUSPEND, RESUME, INCARNATION = range(5)
 CLASSES = ["lifecycle", "gc", "domain", "user", "load", "calls", "alloc", "io"]
 RINGS = ["runtime", "user", "alloc", "calls"]
 PRESENT_LIVES = [(0, 1, "main"), (1, 39, "renamed"), (2, 9, "one of many")]  # in the table
@@ -350,21 +350,6 @@ class Ring:
                 if span.context == context:
                     span.suspended += ticks - max(left_at, span.begin)
 
-    def entry_of(self, span, ticks):
-        return (BEGIN | span.id << 10, span.begin, span.context,
-                self.suspended_word(span, ticks))
-
-    def tear(self, span, ticks):
-        self.put(REMARK, TORN, ticks, self.entry_of(span, ticks))
-        self.open.remove(span)
-        self.tell("torn", span)
-
-    def find(self, id, begin, context, ticks):
-        span = Span(id, begin, context, self.incarnation)
-        self.put(REMARK, FOUND, ticks, (BEGIN | id << 10, begin, context, 0))
-        self.open.append(span)
-        self.tell("found", span)
-
     def next_incarnation(self, ticks, incarnation=None):
         self.put(REMARK, INCARNATION, ticks, () if incarnation is None else (incarnation,))
         for span in reversed(self.open):
@@ -445,7 +430,7 @@ class Reading:
             events = before
             for what in rest:
                 getattr(self, what[0])(*what[1:])
-                events += what[0] not in ("torn", "found")
+                events += what[0] != "torn"
         for span in self.known:
             self.show_span("open", span, {})
         return self.items
@@ -471,10 +456,6 @@ class Reading:
 
     def torn(self, span):
         self.tear(span)
-
-    def found(self, span):
-        self.known.append(span)
-        self.show_span("begin", span, {})
 
     def begin(self, span, incarnation, shown):
         self.known.append(span)
@@ -630,19 +611,7 @@ def write_contexts(recording):
             ticks = close_latest(ring, ticks)
         if context == 4:
             ring.suspend(ticks + 6, 4)
-        write_torn_and_found(ring, ticks + 7, i)
     return ring, ticks
-
-
-def write_torn_and_found(ring, ticks, number):
-    """Without a loss; also of contexts that are not present, some of which are suspended."""
-    if number % 13 == 4:
-        ring.find(INNER, ticks - 1, 7, ticks)
-    if number % 13 == 9:
-        ring.tear(ring.open[-1], ticks)
-    if number % 13 == 11:
-        ring.put(REMARK, TORN, ticks, (BEGIN | INNER << 10, 5, 0, 0))   # it is not open
-        ring.put(REMARK, FOUND, ticks, (BEGIN | INNER << 10,))          # passed over
 
 
 def write_links(ring, ticks, number):

@@ -27,7 +27,7 @@ NAMES_OF_ROLES = {1: "begin", 2: "end", 3: "step"}
 BEGIN, END, LINKED, REMARK = 1, 2, 6, 7
 KINDS_OF_DEFINITION = {1: (1,), 2: (1,), 3: (2,), 4: (3,), 5: (4,), 6: (5, 6)}  # by kind of event
 OTHER = 6              # the id that stands in for unknown events
-EVENTS, DEFINITIONS, STRINGS, LIVES, CLOCK, ENDINGS, PROCESSES = 1, 2, 3, 6, 7, 16, 17
+EVENTS, DEFINITIONS, STRINGS, LIVES, CLOCK, SWITCHES, ENDINGS, PROCESSES = 1, 2, 3, 6, 7, 8, 16, 17
 FUNCTIONS, STACKS, HEAPS, HEAP_PAGES, FOOTPRINTS = 4, 5, 11, 12, 18
 PROFILES = 10
 LAST_STACKS = 19
@@ -349,6 +349,20 @@ class Recording:
                 break
             self.log.append(Switch(ticks, classes, until))
         self.is_log_cut = oldest > 0
+        self.process_logs = collections.defaultdict(list)
+
+    def log_of(self, process):
+        """The log that holds in a block of this process, and whether older entries are gone."""
+        if not process:
+            return self.log, self.is_log_cut
+        log = self.process_logs.get(process, [])
+        return log[-LOG_ENTRIES:], len(log) > LOG_ENTRIES
+
+    def take_logged(self, process, record):
+        if len(record) < 4 or not 1 <= process <= 16384:
+            self.report.damage("an entry of the log of process %d" % process)
+        else:
+            self.process_logs[process].append(Switch(*record[1:4]))
 
     def read_places(self):
         self.places = []
@@ -579,7 +593,7 @@ class Recording:
                   (LIVES, 1): self.take_name_of_life, (LIVES, 2): self.take_end_of_life,
                   (LIVES, 3): self.take_name_of_life, (ENDINGS, 1): self.take_error,
                   (FUNCTIONS, 1): self.take_function, (STACKS, 2): self.take_stack,
-                  (LAST_STACKS, 1): self.take_last_stack,
+                  (LAST_STACKS, 1): self.take_last_stack, (SWITCHES, 2): self.take_logged,
                   (STRINGS, 2): self.take_memory_name, (STRINGS, 3): self.take_memory_name}
         if (kind, of_type) in takers:
             takers[kind, of_type](number, record)
@@ -984,6 +998,7 @@ class Ring:
         self.incarnation = None
         self.events_known = 0
         self.is_joined = False
+        self.process = None            # whose log holds
         self.pending_switches = []
         self.known_ns = 0              # time of the last event
         self.base = 0                  # that times refer to
@@ -1129,6 +1144,10 @@ class Ring:
                            "count": before - self.events_known})
         elif before < self.events_known:
             self.report.damage("domain %d: `before` goes back" % self.place.slot)
+        process = words[7] & 0xFFFFFFFF
+        if process != self.process:
+            self.process = process
+            self.begin_log(words[3])
         if self.is_joined and incarnation != self.incarnation:
             self.begin_incarnation()
         self.incarnation = incarnation
@@ -1167,17 +1186,20 @@ class Ring:
         for id, begin, context, suspended in entries:
             self.take_over_entry(id, begin, context, suspended, base,
                                  (id, begin, context) in had)
-        log = self.recording.log
-        self.pending_switches = list(log)
-        if self.recording.is_log_cut:
-            until = log[0].ticks if log else base
-            self.pending_switches.insert(0, Switch(until, wrap(-1), until))
+        self.begin_log(base)
         self.apply_switches(base)
 
-    def take_over_entry(self, id, begin, context, suspended, ticks, is_known, is_listed=True):
+    def begin_log(self, base):
+        log, is_cut = self.recording.log_of(self.process)
+        self.pending_switches = list(log)
+        if is_cut:
+            until = log[0].ticks if log else base
+            self.pending_switches.insert(0, Switch(until, wrap(-1), until))
+
+    def take_over_entry(self, id, begin, context, suspended, ticks, is_known):
         state = self.contexts[context]
         span = Span(id, begin, state.suspended - (suspended & ~TOP_BIT))
-        if suspended & TOP_BIT and is_listed:
+        if suspended & TOP_BIT:
             state.left_at = ticks
         if not is_known:
             self.show_span("begin", span, context, len(state.spans), {"synthetic": True})
@@ -1216,27 +1238,8 @@ class Ring:
             next_one = payload[0] if payload else self.incarnation + 1
             self.incarnation = next_one & 0xFFFFFFFF
             self.context = 0
-        elif id in (5, 6):
-            self.take_open_remark(id, ticks, payload)
         else:
             self.report.passed_over["remarks %d" % id] += 1
-
-    def take_open_remark(self, id, ticks, payload):
-        if len(payload) < 4:
-            return
-        word, begin, context, suspended = payload[:4]
-        state = self.contexts[context]
-        if id == 5:
-            depths = [depth for depth, span in enumerate(state.spans)
-                      if (span.id, span.begin) == (word >> 10 & 8191, begin)]
-            if depths:
-                self.tear(context, depths[-1], self.recording.ns(ticks))
-            return
-        is_suspended = state.left_at is not None
-        state.resume(ticks)
-        self.take_over_entry(word >> 10 & 8191, begin, context, suspended, ticks, False, False)
-        if is_suspended:
-            state.suspend(ticks)
 
     def apply_switches(self, ticks):
         """Section 4, at an event or at a list of open spans."""

@@ -63,6 +63,14 @@ has_kinds lost open
 "$EVENTRING" snapshot -o killed.snapshot killed.eventring || fail "snapshot of a dead recording"
 agree "snapshot-of-killed" killed.snapshot
 
+"$EVENTRING" merge -q -o merged.eventring shapes-wrapped.eventring shapes.eventring \
+  killed.eventring wrapped.eventring || fail "merge"
+agree "merged" merged.eventring # each process has the log of its switches
+has_kinds lost linked open
+"$EVENTRING" merge -q -o merged-again.eventring merged.eventring not-wrapped.eventring || fail "merge"
+agree "merged-again" merged-again.eventring
+has_kinds lost linked open
+
 # ---- A process that still runs: a snapshot of it
 
 mkfifo input

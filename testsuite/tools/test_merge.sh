@@ -17,14 +17,26 @@ keep() {
 
 # events FILE [PREFIX]: its dump without what merging changes: the names of domains as if they
 # had been qualified, links as those of the first process. (`note` of saros has several values,
-# that of the producer is a string: in a merge one of the two is `note (2)`.)
+# that of the producer is a string: in a merge one of the two is `note (2)`.) How long contexts were
+# suspended is compared by itself.
 events() {
   "$EVENTRING" dump --json "$1" 2>/dev/null | jq -c --arg prefix "$2" '
-    del(.id, .domain) | .name |= (. // "" | sub(" [(][2-9][)]$"; ""))
+    del(.id, .domain, .suspended_ns) | .name |= (. // "" | sub(" [(][2-9][)]$"; ""))
     | if $prefix != "" and .domain_name != null
       then .domain_name = ($prefix + " " + .domain_name | rtrimstr(" ")) else . end
     | if .link then .link %= 281474976710656 else . end' |
     sort
+}
+
+# same_suspensions WHAT FILE MERGED: times of the merged one are whole nanoseconds, so each
+# suspension may be longer or shorter by one; a span of these programs has at most three
+same_suspensions() {
+  local list='[inputs | select(.suspended_ns) | [.ns, .name, .depth, .suspended_ns]] | sort'
+  "$EVENTRING" dump --json "$2" 2>/dev/null | jq -n "$list" >expected
+  "$EVENTRING" dump --json "$3" 2>/dev/null | jq -n "$list" >actual
+  is "$1: suspensions" true "$(jq -n --slurpfile a expected --slurpfile b actual '
+    ($a[0] | map(.[:3])) == ($b[0] | map(.[:3])) and
+    ([$a[0], $b[0]] | transpose | all(.[]; .[0][3] - .[1][3] | fabs <= 3))')"
 }
 
 # label FILE: PROGRAM[PID]
@@ -95,6 +107,7 @@ for name in "${all[@]}"; do
   events $name.eventring >expected
   events one-$name.eventring >actual
   same_events "$name alone" expected actual
+  same_suspensions "$name alone" $name.eventring one-$name.eventring
   ends 0 "" "$EVENTRING" show one-$name.eventring
   is_same "program of $name" "$(identity $name.eventring)" "$(identity one-$name.eventring)"
 done
@@ -154,6 +167,15 @@ sums() {
     | map([.[0][0], (map(.[1]) | add), (map(.[2]) | add), (map(.[3]) | add)])[]'
 }
 is_same "stats" "$(sums "${all[@]/%/.eventring}")" "$(sums all.eventring)"
+# Copies of it: what switches tear is torn, by the log of the process
+ends 0 "" "$EVENTRING" cut -q --since 0 -o part.eventring all.eventring
+events part.eventring >expected
+events all.eventring >actual
+same_events "a copy" expected actual
+ends 0 "" "$EVENTRING" strip -q --keep-names -o stripped.eventring all.eventring
+is_same "stats of a stripped one" "$(sums all.eventring)" "$(sums stripped.eventring)"
+torn() { "$EVENTRING" stats --json "$1" | jq '[.spans[].torn] | add'; }
+[ "$(torn saros.eventring)" -gt 0 ] || fail "no switch tears a span"
 # By domain, also where it was killed within a collection
 collections() {
   for file; do "$EVENTRING" stats --json "$file" 2>/dev/null; done | jq -cs '
@@ -205,6 +227,21 @@ has "clock" "ordered by the monotonic clock" "$(cat stdout.txt)"
 events mono.eventring | jq -c .ns | sort -n >actual
 { events killed.eventring; events producer.eventring; } | jq -c .ns | sort -n >expected
 same_events "the monotonic clock" expected actual
+
+# A clock with ticks of 16 ns: so are the times of the merged one.
+gunzip -c "$TESTSUITE"/format/corpus/*-arm64.eventring.gz >slow.eventring || fail "no slow clock"
+in_steps() {
+  "$EVENTRING" dump --json "$1" | jq -c --argjson ns 16 '
+    [.kind, .name, .domain_name, .ring, .depth, (.value | strings), .link, .context,
+     (.ns / $ns | floor), ((.begin_ns // 0) / $ns | floor)]' | sort
+}
+ends 0 "" "$EVENTRING" merge -o coarse.eventring slow.eventring
+ends 0 "" "$EVENTRING" show coarse.eventring
+is "the clock" '["cntvct",62500000]' "$("$EVENTRING" show --json coarse.eventring |
+  jq -c '[.clock, .clock_hz]')"
+in_steps slow.eventring >expected
+in_steps coarse.eventring >actual
+same_events "a slow clock" expected actual
 
 # ---- One that is still being written: what it has by now
 

@@ -85,6 +85,26 @@ quantiles() { "$EVENTRING" profile --json --top 10000 "$1" | jq -c '[.rows[] | s
 "$EVENTRING" merge -q -o single.eventring one.eventring || fail "merge of one"
 is_same "buckets" "$(quantiles one.eventring)" "$(quantiles single.eventring)"
 
+# what memory is used for, of one process
+memory() { "$EVENTRING" memory --json "$1" | jq -c '[.rows[] | [.name, .reserved_bytes]]'; }
+is_same "memory" "$(memory one.eventring)" "$(memory single.eventring)"
+has "memory" "live heap" "$(memory single.eventring)"
+
+# the last stacks of two processes that ended with an error
+echo 'local function inner() error("no") end
+local function outer() inner() end
+outer()' >error.lua
+for name in first second; do
+  SAROS_EVENTRING_START=1 SAROS_EVENTRING_PRESERVE=1 SAROS_EVENTRING_PREFIX=kept \
+    SAROS_EVENTRING_NAME=$name "$SAROS" error.lua 2>/dev/null && fail "$name: no error"
+done
+"$EVENTRING" merge -q -o errors.eventring kept/first.eventring kept/second.eventring ||
+  fail "merge of errors"
+stacks() { for f; do "$EVENTRING" stack --json "$f"; done | jq -s -c '[.[].rows[].frames] | sort'; }
+is_same "last stacks" "$(stacks kept/first.eventring kept/second.eventring)" \
+  "$(stacks errors.eventring)"
+has "last stacks" inner "$(stacks errors.eventring)"
+
 # merged with a copy of itself, and once more: domains stay apart
 "$EVENTRING" snapshot -o copy.eventring one.eventring >/dev/null || fail "snapshot"
 "$EVENTRING" merge -q -o twice.eventring one.eventring copy.eventring || fail "merge with a copy"

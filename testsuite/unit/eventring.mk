@@ -13,7 +13,6 @@ check_PROGRAMS += \
 	testsuite/unit/eventring_backwards_test \
 	testsuite/unit/eventring_interleaved_test \
 	testsuite/unit/eventring_feedback_test \
-	testsuite/unit/eventring_encoder_test \
 	testsuite/unit/eventring_saver_test \
 	testsuite/unit/eventring_ending_test \
 	testsuite/unit/eventring_corrupt_test \
@@ -79,10 +78,6 @@ testsuite_unit_eventring_signals_test_SOURCES = testsuite/unit/eventring_signals
 	testsuite/unit/eventring_common.h
 testsuite_unit_eventring_signals_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
 testsuite_unit_eventring_signals_test_LDADD = $(LINK_EVENTRING) $(CMOCKA_LIBS)
-testsuite_unit_eventring_encoder_test_SOURCES = testsuite/unit/eventring_encoder_test.c \
-	testsuite/unit/eventring_common.h testsuite/unit/draw.h
-testsuite_unit_eventring_encoder_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
-testsuite_unit_eventring_encoder_test_LDADD = $(LINK_EVENTRING) $(CMOCKA_LIBS)
 testsuite_unit_eventring_saver_test_SOURCES = testsuite/unit/eventring_saver_test.c \
 	testsuite/unit/eventring_common.h testsuite/unit/draw.h
 testsuite_unit_eventring_saver_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)

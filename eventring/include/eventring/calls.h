@@ -385,13 +385,6 @@ int eventring_cursor_profiles(eventring_cursor *cursor, struct eventring_profile
                               struct eventring_error *error);
 void eventring_profiles_free(struct eventring_profiles *profiles);
 
-/* Writes a profile into a recording made of others, for a domain of that. `inclusive`,
-   `number` and `domain` do not count. Returns 0 (also when there is no room: it is counted);
-   E_ARGUMENT, and nothing was written; or as eventring_encoder_event. */
-int eventring_encoder_profile(eventring_encoder *encoder,
-                              const struct eventring_profile *profile,
-                              struct eventring_error *error);
-
 #pragma GCC visibility pop
 
 #ifdef __cplusplus

@@ -299,48 +299,6 @@ static inline int eventring_cursor_heaps(eventring_cursor *cursor,
 /* Returns profiles whose place was used again, by those of later domains. */
 uint64_t eventring_cursor_heaps_dropped(const eventring_cursor *cursor);
 
-/* ==== ENCODER =========================================================== */
-
-/* What a recording made of others has (eventring_encoder_open). They return 0 or more;
-   E_ARGUMENT, and nothing was written; or as eventring_encoder_event. */
-
-/* Returns the id of a function, the same for one that agrees in all; 0: there is no room. */
-int eventring_encoder_function(eventring_encoder *encoder,
-                               const struct eventring_function *function,
-                               struct eventring_error *error);
-/* The same of a stack, out of ids that were returned; 0 is the parent of an outermost frame,
-   or a function that is not known. `depth` does not count. */
-int eventring_encoder_stack_sized(eventring_encoder *encoder,
-                                  const struct eventring_stack_info *stack, size_t stack_size,
-                                  struct eventring_error *error);
-static inline int eventring_encoder_stack(eventring_encoder *encoder,
-                                          const struct eventring_stack_info *stack,
-                                          struct eventring_error *error) {
-  return eventring_encoder_stack_sized(encoder, stack, sizeof *stack, error);
-}
-/* Names a kind (0 to 63), an origin (0 to 15). E_CONFLICT: it has another name. */
-int eventring_encoder_memory_kind(eventring_encoder *encoder, unsigned kind, const char *name,
-                                  struct eventring_error *error);
-int eventring_encoder_memory_origin(eventring_encoder *encoder, unsigned origin,
-                                    const char *name, struct eventring_error *error);
-/* Writes a heap profile; its number does not count, nor does `torn`. What has no room counts
-   as lost in it, a whole profile as dropped. */
-int eventring_encoder_heap_sized(eventring_encoder *encoder, const struct eventring_heap *heap,
-                                 size_t heap_size, const struct eventring_heap_entry *entries,
-                                 size_t count, struct eventring_error *error);
-static inline int eventring_encoder_heap(eventring_encoder *encoder,
-                                         const struct eventring_heap *heap,
-                                         const struct eventring_heap_entry *entries,
-                                         size_t count, struct eventring_error *error) {
-  return eventring_encoder_heap_sized(encoder, heap, sizeof *heap, entries, count, error);
-}
-/* Puts a sample and the number of its block into an event, whose `bytes` are then `words`, and
-   which has the payload SAMPLE. */
-enum { EVENTRING_SAMPLE_WORDS = 3 };
-void eventring_event_put_sample(struct eventring_event *event,
-                                const struct eventring_sample *sample, uint64_t block,
-                                uint64_t words[EVENTRING_SAMPLE_WORDS]);
-
 #pragma GCC visibility pop
 #ifdef __cplusplus
 }

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+/* saver_merge_records.c: blocks of records that a merge makes (saver_merge.h has the design). */
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/array.h"
+#include "format/checksum.h"
+#include "reader/saver_merge.h"
+
+enum { LIVES_BUDGET = 8192, LEAST_SIZE = 256 };
+
+/* ---- Blocks that wait --------------------------------------------------------------- */
+
+void merge_put(eventring_saver *saver, const uint64_t *words, uint32_t end, uint64_t place) {
+  struct saver_merge *m = saver->merge;
+  if (!evr_make_room(&m->waiting, &m->waiting_room, m->waiting_count, 8, sizeof *m->waiting)) {
+    merge_fail(saver, EVENTRING_E_MEMORY, "no memory for records");
+    return;
+  }
+  struct merge_block *block = &m->waiting[m->waiting_count++];
+  block->place = place;
+  memcpy(block->words, words, end * sizeof *words);
+  memset(block->words + end, 0, (FORMAT_BLOCK_WORDS - end) * sizeof *words);
+  block->words[FORMAT_SEAL_WORD] = evr_seal(end, evr_checksum(block->words, end));
+}
+
+static void put_records(eventring_saver *saver, struct merge_records *r) {
+  r->changed = false;
+  merge_put(saver, r->words, r->at, r->place);
+}
+
+bool saver_merge_flush(eventring_saver *saver, struct saver_output *out) {
+  struct saver_merge *m = saver->merge;
+  if (!m) return true;
+  for (; m->waiting_at < m->waiting_count && saver_room(out); m->waiting_at++)
+    saver_put_block(out, m->waiting[m->waiting_at].words, FORMAT_BLOCK_WORDS,
+                    m->waiting[m->waiting_at].place);
+  if (m->waiting_at < m->waiting_count) return false;
+  m->waiting_at = m->waiting_count = 0;
+  return true;
+}
+
+void merge_put_unfinished(eventring_saver *saver) {
+  for (unsigned kind = 0; kind < FORMAT_KINDS; kind++) {
+    struct merge_records *r = saver->merge->records[kind];
+    if (r && r->changed) put_records(saver, r);
+  }
+}
+
+/* ---- Records ------------------------------------------------------------------------ */
+
+uint64_t merge_budget(enum format_kind kind) {
+  switch (kind) {
+#define BUDGET(name, number, budget, full) \
+  case number: \
+    return number == FORMAT_LIVES || number == FORMAT_SWITCHES ? LIVES_BUDGET : (budget);
+    FORMAT_RECORD_KINDS(BUDGET)
+#undef BUDGET
+  default:
+    return 0;
+  }
+}
+
+struct merge_records *merge_records(eventring_saver *saver, enum format_kind kind) {
+  struct merge_records **r = &saver->merge->records[kind];
+  if (!*r && !(*r = calloc(1, sizeof **r)))
+    merge_fail(saver, EVENTRING_E_MEMORY, "no memory for records");
+  return *r;
+}
+
+static bool begin_block(eventring_saver *saver, struct merge_records *r, enum format_kind kind) {
+  uint64_t place;
+  if (r->sequence >= merge_budget(kind) || !saver_claim_place(saver, &place)) return false;
+  if (r->changed) put_records(saver, r);
+  struct format_block *h = (struct format_block *)r->words;
+  *h = (struct format_block){.sequence = ++r->sequence, .kind = (uint16_t)kind,
+                             .before = r->records};
+  r->place = place;
+  r->at = FORMAT_BLOCK_HEADER_WORDS;
+  return true;
+}
+
+uint64_t *merge_record(eventring_saver *saver, enum format_kind kind, unsigned words) {
+  struct merge_records *r = merge_records(saver, kind);
+  if (!r) return NULL;
+  if ((!r->at || r->at + words > FORMAT_BLOCK_WORDS) && !begin_block(saver, r, kind)) {
+    r->dropped++;
+    return NULL;
+  }
+  uint64_t *record = r->words + r->at;
+  memset(record, 0, words * sizeof *record);
+  r->at += words;
+  r->records++;
+  r->changed = true;
+  return record;
+}
+
+/* ---- Sets of keys -------------------------------------------------------------------- */
+
+uint64_t merge_hash(uint64_t hash, const uint64_t *words, uint32_t count) {
+  for (uint32_t i = 0; i < count; i++) {
+    hash = (hash ^ words[i]) * 0x9e3779b97f4a7c15;
+    hash ^= hash >> 29;
+  }
+  return hash;
+}
+
+static uint32_t *find(const struct merge_set *set, const uint64_t *key, uint32_t words) {
+  uint32_t at = (uint32_t)merge_hash(words, key, words) & (set->size - 1);
+  for (; set->numbers[at]; at = (at + 1) & (set->size - 1)) {
+    const uint64_t *known = set->words + set->start[set->numbers[at] - 1];
+    if (*known == words && !memcmp(known + 1, key, words * sizeof *key)) break;
+  }
+  return &set->numbers[at];
+}
+
+static bool grow(struct merge_set *set) {
+  if (2 * ((uint64_t)set->count + 1) <= set->size) return true;
+  uint32_t size = set->size ? 2 * set->size : LEAST_SIZE;
+  uint32_t *numbers = calloc(size, sizeof *numbers);
+  if (!numbers) return false;
+  free(set->numbers);
+  set->numbers = numbers;
+  set->size = size;
+  for (uint32_t i = 0; i < set->count; i++) {
+    const uint64_t *known = set->words + set->start[i];
+    *find(set, known + 1, (uint32_t)*known) = i + 1;
+  }
+  return true;
+}
+
+static bool have_room(struct merge_set *set, uint32_t words) {
+  while (set->room - set->used < words + 1)
+    if (!evr_make_room(&set->words, &set->room, set->room, 1024, sizeof *set->words)) return false;
+  return evr_make_room(&set->start, &set->start_room, set->count, 256, sizeof *set->start) &&
+         grow(set);
+}
+
+uint32_t merge_number(eventring_saver *saver, struct merge_set *set, const uint64_t *key,
+                      uint32_t words, bool *is_new) {
+  *is_new = false;
+  if (!have_room(set, words)) {
+    merge_fail(saver, EVENTRING_E_MEMORY, "no memory for what events refer to");
+    return 0;
+  }
+  uint32_t *number = find(set, key, words);
+  if (*number) return *number;
+  *is_new = true;
+  set->start[set->count++] = set->used;
+  set->words[set->used] = words;
+  memcpy(set->words + set->used + 1, key, words * sizeof *key);
+  set->used += words + 1;
+  return *number = set->count;
+}
+
+static void free_set(struct merge_set *set) {
+  free(set->words);
+  free(set->start);
+  free(set->numbers);
+}
+
+void merge_free(struct saver_merge *m) {
+  if (!m) return;
+  for (unsigned kind = 0; kind < FORMAT_KINDS; kind++) free(m->records[kind]);
+  free_set(&m->definition_keys);
+  free_set(&m->functions);
+  free_set(&m->frames);
+  free(m->waiting);
+  free(m);
+}
