@@ -10,6 +10,7 @@
 #include "analysis/names.h"
 #include "class_list.h"
 #include "dump_format.h"
+#include "text_table.h"
 #include "options.h"
 #include "follow.h"
 #include "time_window.h"
@@ -249,6 +250,7 @@ static bool dump(struct reader *reader, struct dump_options *options) {
   options->format.out = stdout;
   options->format.cursor = reader->cursor;
   options->format.domains = domains;
+  options->format.page = table_page(options->format.out);
   options->format.start_ns = info.start_ns;
   options->format.start_wall_ns = info.start_wall_ns;
   const bool backwards = options->filter.window.backwards;

@@ -11,6 +11,7 @@
 #include "analysis/json.h"
 #include "analysis/names.h"
 #include "analysis/units.h"
+#include "text_table.h"
 
 /* ---- Text ----------------------------------------------------------------
  *
@@ -235,8 +236,36 @@ static char sign_of(const struct eventring_event *event) {
   }
 }
 
-static void print_event(const struct dump_format *format,
-                        const struct eventring_event *event) {
+/* A line that is being made: it goes on in others if it is longer than the page. */
+struct line {
+  struct dump_format format; /* that writes it */
+};
+static FILE *making; /* one stream for all lines */
+static char *made;
+static size_t made_size;
+
+static void begin_line(struct line *line, const struct dump_format *format) {
+  if (!making) making = open_memstream(&made, &made_size);
+  if (!making) no_memory();
+  rewind(making);
+  line->format = *format;
+  line->format.out = making;
+}
+
+static void end_line(const struct line *line, FILE *out) {
+  enum { CONTINUED = 38 }; /* below the event */
+  if (fflush(making) != 0) no_memory();
+  made[made_size] = '\0'; /* there may have been a longer one before */
+  if (made_size > line->format.page)
+    table_lines(out, made, line->format.page, 0, CONTINUED);
+  else
+    fwrite(made, 1, made_size, out), fputc('\n', out);
+}
+
+static void print_event(const struct dump_format *to, const struct eventring_event *event) {
+  struct line line;
+  const struct dump_format *format = &line.format;
+  begin_line(&line, to);
   print_place(format, event->ns, event->domain, event->incarnation, event->ring, event->depth);
   fprintf(format->out, "%c ", sign_of(event));
   print_foreign(format->out, event->name, strlen(event->name));
@@ -244,21 +273,27 @@ static void print_event(const struct dump_format *format,
   if (!says_off_cpu(event)) print_value(format, event);
   print_duration(format->out, event);
   print_remarks(format->out, event);
-  fputc('\n', format->out);
+  end_line(&line, to->out);
 }
 
-static void print_loss(const struct dump_format *format,
-                       const struct eventring_loss *loss) {
+static void print_loss(const struct dump_format *to, const struct eventring_loss *loss) {
+  struct line line;
+  const struct dump_format *format = &line.format;
   char figure[EVA_FIGURE];
+  begin_line(&line, to);
   print_place(format, loss->ns, loss->domain, loss->incarnation, loss->ring, 0);
-  fprintf(format->out, "# %s events lost%s\n", eva_count_text(figure, loss->count),
+  fprintf(format->out, "# %s events lost%s", eva_count_text(figure, loss->count),
           loss->flags & EVENTRING_LOST_BEFORE
               ? " (overwritten before reading began)" : "");
+  end_line(&line, to->out);
 }
 
-static void print_open_span(const struct dump_format *format, const struct eventring_event *event,
+static void print_open_span(const struct dump_format *to, const struct eventring_event *event,
                             const struct eva_so_far *so_far) {
+  struct line line;
+  const struct dump_format *format = &line.format;
   char text[EVA_SO_FAR];
+  begin_line(&line, to);
   print_place(format, event->ns, event->domain, event->incarnation, event->ring, event->depth);
   fputs("| ", format->out);
   print_foreign(format->out, event->name, strlen(event->name));
@@ -269,7 +304,7 @@ static void print_open_span(const struct dump_format *format, const struct event
   else
     fprintf(format->out, "  (open since then: %s)", eva_so_far_text(text, so_far));
   if (event->context) fprintf(format->out, "  (context %" PRIu64 ")", event->context);
-  fputc('\n', format->out);
+  end_line(&line, to->out);
 }
 
 /* ---- JSON ---------------------------------------------------------------- */
@@ -373,6 +408,7 @@ static void put_place(const struct dump_format *format, struct eva_json *json, u
                       uint32_t domain, uint32_t incarnation, uint8_t ring) {
   const char *name = domain_name(format, domain, incarnation);
   eva_json_open_object(json);
+  eva_json_uint_at(json, "version", 1);
   eva_json_uint_at(json, "ns", ns);
   eva_json_uint_at(json, "domain", domain);
   eva_json_uint_at(json, "incarnation", incarnation);
@@ -445,20 +481,16 @@ static uint64_t end_ns(const struct eventring_info *info) {
   return info->end_ns ? info->end_ns : info->error_ns;
 }
 
-static void print_end(const struct dump_format *format, const struct eventring_info *info) {
+static void print_end(const struct dump_format *to, const struct eventring_info *info) {
+  struct line line;
   const struct eva_ending ending = eva_ending_of(info);
   char how[EVA_ENDING];
   uint64_t ns = end_ns(info);
-  if (ns) print_time(format, ns);
-  fprintf(format->out, "%sended: %s\n", ns ? " " : "", eva_ending_text(how, &ending));
-  for (const char *at = ending.error; *at;) {
-    size_t size = strcspn(at, "\n");
-    fputs("  ", format->out);
-    for (; size && *at == '\t'; at++, size--) fputs("  ", format->out);
-    print_foreign(format->out, at, size);
-    fputc('\n', format->out);
-    at += size + (at[size] == '\n');
-  }
+  begin_line(&line, to);
+  if (ns) print_time(&line.format, ns);
+  fprintf(line.format.out, "%sended: %s", ns ? " " : "", eva_ending_text(how, &ending));
+  end_line(&line, to->out);
+  if (ending.error[0]) table_labelled(to->out, "", ending.error);
 }
 
 static void put_end(const struct dump_format *format, const struct eventring_info *info) {
@@ -466,6 +498,7 @@ static void put_end(const struct dump_format *format, const struct eventring_inf
   struct eva_json json;
   eva_json_start(&json, format->out);
   eva_json_open_object(&json);
+  eva_json_uint_at(&json, "version", 1);
   if (end_ns(info)) eva_json_uint_at(&json, "ns", end_ns(info));
   eva_json_string_at(&json, "kind", "ended");
   eva_ending_put(&json, &ending);

@@ -278,18 +278,21 @@ void table_print(struct table *table, FILE *out, int indent) {
   free(wanted);
 }
 
-void table_wrapped(FILE *out, const char *text, size_t used, size_t indent) {
-  size_t size = strlen(text), room = 4 * size + 1, page = table_page(out);
-  char *safe = need_zeroed(room, 1);
-  const char *at = eventring_printable(safe, room, text, size);
+void table_lines(FILE *out, const char *text, size_t page, size_t used, size_t indent) {
   do {
-    size_t line = table_line(at, page > used ? page - used : 1);
-    fwrite(at, 1, table_trimmed(at, line), out);
+    size_t line = table_line(text, page > used ? page - used : 1);
+    fwrite(text, 1, table_trimmed(text, line), out);
     fputc('\n', out);
-    at += line;
+    text += line;
     used = indent;
-    if (*at) pad(out, indent);
-  } while (*at);
+    if (*text) pad(out, indent);
+  } while (*text);
+}
+
+void table_wrapped(FILE *out, const char *text, size_t used, size_t indent) {
+  size_t size = strlen(text), room = 4 * size + 1;
+  char *safe = need_zeroed(room, 1);
+  table_lines(out, eventring_printable(safe, room, text, size), table_page(out), used, indent);
   free(safe);
 }
 

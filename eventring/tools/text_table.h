@@ -51,6 +51,8 @@ size_t table_trimmed(const char *text, size_t size);
 /* Writes text of any length, also foreign one, in lines of the page, those after the first one
    indented. `used`: what the first line has already. */
 void table_wrapped(FILE *out, const char *text, size_t used, size_t indent);
+/* The same of text that is printable already. */
+void table_lines(FILE *out, const char *text, size_t page, size_t used, size_t indent);
 /* Writes "label        text"; each line of the text is one of its own. */
 void table_labelled(FILE *out, const char *label, const char *text);
 
