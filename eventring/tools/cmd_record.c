@@ -157,6 +157,8 @@ static int read_words(const struct command *self, int count, char **words,
        "at the end make one recording of all processes, in FILE"},
       {"json", 0, OPTION_FLAG, &options->json, NULL,
        "the summary as JSON, a line for each process, on standard output"},
+      {"json-schema", 0, OPTION_SCHEMA, (void *)&record_summary_view, NULL,
+       "what --json writes, as JSON Schema"},
       {"quiet", 'q', OPTION_FLAG, &options->quiet, NULL, "no progress, no summary"},
       {"env-prefix", 0, OPTION_TEXT, &options->prefix, "NAME",
        "of the variables that make PROGRAM record (SAROS_EVENTRING)"}};

@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "analysis/json.h"
 #include "analysis/units.h"
 #include "follow.h"
 
@@ -102,61 +101,74 @@ static const char *reason_name(enum recorder_end end) {
   return names[end];
 }
 
-static void put_ring(struct eva_json *json, const eventring_cursor *cursor,
-                     const struct eventring_saver_ring *ring) {
-  const char *name = eventring_cursor_ring_name(cursor, ring->ring);
-  eva_json_open_object(json);
-  eva_json_uint_at(json, "domain", ring->domain);
-  eva_json_uint_at(json, "ring", ring->ring);
-  if (name) eva_json_string_at(json, "name", name);
-  eva_json_uint_at(json, "emitted", ring->known);
-  eva_json_uint_at(json, "missed", ring->missed);
-  eva_json_uint_at(json, "saved", ring->saved);
-  eva_json_uint_at(json, "lost", ring->lost);
-  eva_json_uint_at(json, "unwritten", ring->unwritten);
-  eva_json_uint_at(json, "gaps", ring->gaps);
-  eva_json_uint_at(json, "lost_ns", ring->lost_ns);
-  eva_json_uint_at(json, "wsize_needed", wsize_needed(ring));
-  eva_json_close_object(json);
+struct summary {
+  const struct recorder *recorder;
+  struct recorder_result result;
+  struct eventring_info process;
+  bool has_process;
+  struct eventring_saver_info saved;
+};
+
+VIEW_GETTER(ring_name, struct eventring_saver_ring) {
+  return view_text(eventring_cursor_ring_name(to->cursor, row->ring));
+}
+VIEW_GETTER(ring_wsize, struct eventring_saver_ring) { return view_uint(wsize_needed(row)); }
+
+#define ROW(member) VIEW_AT(struct eventring_saver_ring, member)
+static const struct view_column ring_columns[] = {
+    {"domain", NULL, VIEW_PLAIN, ROW(domain)},
+    {"ring", NULL, VIEW_PLAIN, ROW(ring)},
+    {"name", NULL, VIEW_PLAIN, VIEW_GET(TEXT, ring_name), .flags = VIEW_MAYBE},
+    {"emitted", NULL, VIEW_COUNT, ROW(known)},
+    {"missed", NULL, VIEW_COUNT, ROW(missed)},
+    {"saved", NULL, VIEW_COUNT, ROW(saved)},
+    {"lost", NULL, VIEW_COUNT, ROW(lost)},
+    {"unwritten", NULL, VIEW_COUNT, ROW(unwritten)},
+    {"gaps", NULL, VIEW_COUNT, ROW(gaps)},
+    {"lost_ns", NULL, VIEW_NS, ROW(lost_ns)},
+    {"wsize_needed", NULL, VIEW_PLAIN, VIEW_GET(U32, ring_wsize)},
+};
+static VIEW(ring_view, ring_columns);
+#undef ROW
+
+static void all_rings(struct view_to *to, const void *summary) {
+  const struct summary *s = summary;
+  struct eventring_saver_ring ring;
+  for (unsigned n = 0; recorder_ring(s->recorder, n, &ring) == 0; n++) view_row(to, &ring);
 }
 
-static void put_rings(struct eva_json *json, const eventring_cursor *cursor,
-                      const struct recorder *recorder) {
-  struct eventring_saver_ring ring;
-  eva_json_key(json, "rings");
-  eva_json_open_array(json);
-  for (unsigned n = 0; recorder_ring(recorder, n, &ring) == 0; n++)
-    put_ring(json, cursor, &ring);
-  eva_json_close_array(json);
-}
+VIEW_GETTER(file, struct summary) { return view_text(recorder_file(row->recorder)); }
+VIEW_GETTER(pid, struct summary) { return view_int(pid_here(&row->process)); }
+VIEW_GETTER(end, struct summary) { return view_text(reason_name(row->result.end)); }
+
+#define ROW(member) VIEW_AT(struct summary, member)
+#define KNOWN VIEW_IF(struct summary, has_process), .flags = VIEW_PART
+static const struct view_column columns[] = {
+    {"file", NULL, VIEW_PLAIN, VIEW_GET(TEXT, file)},
+    {"program", NULL, VIEW_PLAIN, ROW(process.program), KNOWN},
+    {"pid", NULL, VIEW_PLAIN, VIEW_GET(I32, pid), KNOWN},
+    {"own_pid", NULL, VIEW_PLAIN, ROW(process.pid), KNOWN},
+    {"end", NULL, VIEW_PLAIN, VIEW_GET(TEXT, end)},
+    {"failed", NULL, VIEW_PLAIN, ROW(result.failed)},
+    {"duration_ns", NULL, VIEW_NS, ROW(result.duration_ns)},
+    {"files", NULL, VIEW_COUNT, ROW(result.files)},
+    {"bytes", NULL, VIEW_BYTES, ROW(result.file_bytes)},
+    {"emitted", NULL, VIEW_COUNT, ROW(saved.known)},
+    {"missed", NULL, VIEW_COUNT, ROW(saved.missed)},
+    {"saved", NULL, VIEW_COUNT, ROW(saved.saved)},
+    {"lost", NULL, VIEW_COUNT, ROW(saved.lost)},
+    {"unwritten", NULL, VIEW_COUNT, ROW(saved.unwritten)},
+    {"damaged", NULL, VIEW_COUNT, ROW(saved.damaged), .help = "blocks"},
+    {"lost_ns", NULL, VIEW_NS, ROW(saved.lost_ns)},
+    {"rings", .form = VIEW_ROWS, .view = &ring_view, .rows = all_rings},
+};
+VIEW(record_summary_view, columns);
 
 void put_record_summary(eventring_cursor *cursor, struct recorder *recorder,
                         const struct recorder_result *result, FILE *out) {
-  struct eventring_saver_info info;
-  struct eventring_info process;
-  struct eva_json json;
-  recorder_info(recorder, &info);
-  eva_json_start(&json, out);
-  eva_json_open_object(&json);
-  eva_json_uint_at(&json, "version", 1);
-  eva_json_string_at(&json, "file", recorder_file(recorder));
-  if (eventring_cursor_info(cursor, &process) == 0) {
-    eva_json_string_at(&json, "program", process.program);
-    put_process(&json, &process);
-  }
-  eva_json_string_at(&json, "end", reason_name(result->end));
-  eva_json_bool_at(&json, "failed", result->failed);
-  eva_json_uint_at(&json, "duration_ns", result->duration_ns);
-  eva_json_uint_at(&json, "files", result->files);
-  eva_json_uint_at(&json, "bytes", result->file_bytes);
-  eva_json_uint_at(&json, "emitted", info.known);
-  eva_json_uint_at(&json, "missed", info.missed);
-  eva_json_uint_at(&json, "saved", info.saved);
-  eva_json_uint_at(&json, "lost", info.lost);
-  eva_json_uint_at(&json, "unwritten", info.unwritten);
-  eva_json_uint_at(&json, "damaged", info.damaged);
-  eva_json_uint_at(&json, "lost_ns", info.lost_ns);
-  put_rings(&json, cursor, recorder);
-  eva_json_close_object(&json);
-  eva_json_line(&json);
+  struct summary summary = {.recorder = recorder, .result = *result};
+  struct view_to to = {.out = out, .cursor = cursor};
+  recorder_info(recorder, &summary.saved);
+  summary.has_process = eventring_cursor_info(cursor, &summary.process) == 0;
+  view_object(&to, &record_summary_view, &summary);
 }
