@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "analysis/ending.h"
 #include "analysis/names.h"
@@ -250,7 +251,7 @@ static bool dump(struct reader *reader, struct dump_options *options) {
   options->format.out = stdout;
   options->format.cursor = reader->cursor;
   options->format.domains = domains;
-  options->format.page = table_page(options->format.out);
+  options->format.page = isatty(fileno(stdout)) ? table_page(stdout) : 0;
   options->format.start_ns = info.start_ns;
   options->format.start_wall_ns = info.start_wall_ns;
   const bool backwards = options->filter.window.backwards;

@@ -236,7 +236,8 @@ static char sign_of(const struct eventring_event *event) {
   }
 }
 
-/* A line that is being made: it goes on in others if it is longer than the page. */
+/* A line that is being made. On a terminal it goes on in others if it is longer than that; in a
+   file or a pipe an event is a line. */
 struct line {
   struct dump_format format; /* that writes it */
 };
@@ -245,15 +246,20 @@ static char *made;
 static size_t made_size;
 
 static void begin_line(struct line *line, const struct dump_format *format) {
+  line->format = *format;
+  if (!format->page) return;
   if (!making) making = open_memstream(&made, &made_size);
   if (!making) no_memory();
   rewind(making);
-  line->format = *format;
   line->format.out = making;
 }
 
 static void end_line(const struct line *line, FILE *out) {
   enum { CONTINUED = 38 }; /* below the event */
+  if (!line->format.page) {
+    fputc('\n', out);
+    return;
+  }
   if (fflush(making) != 0) no_memory();
   made[made_size] = '\0'; /* there may have been a longer one before */
   if (made_size > line->format.page)

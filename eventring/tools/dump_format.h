@@ -23,7 +23,7 @@ struct dump_domain {
 struct dump_format {
   FILE *out;
   bool json;
-  size_t page; /* characters that a line of text may have */
+  size_t page; /* characters that a line of text may have; 0: any number */
   enum dump_time time;
   uint64_t start_ns;     /* of the recording */
   int64_t start_wall_ns;

@@ -35,6 +35,8 @@ def read_by_dump(path):
                          capture_output=True, check=False)
     lines = run.stdout.decode("utf-8").split("\n")
     items = [json.loads(line) for line in lines if line]
+    for item in items: # of the JSON, which the page of the format knows nothing of
+        assert item.pop("version") == 1, item
     return Reading(run.returncode, items, run.stderr.decode("utf-8", "replace"))
 
 
