@@ -108,21 +108,27 @@ static bool status_is_valid(const struct evr_metadata *meta, const struct format
   return true;
 }
 
-/* Do the blocks that are claimed fit into the file? */
-static int check_size(const struct evr_metadata *meta, uint64_t claimed,
-                      struct eventring_error *error) {
+/* Do the blocks that are claimed fit into the file? What a dead file lacks is damage: the rest of
+   it is read. */
+static int check_size(struct evr_metadata *meta, uint64_t claimed, struct eventring_error *error) {
   uint64_t bytes;
   if (evr_source_lent(&meta->source)) return EVENTRING_OK;
   int status = evr_source_bytes(&meta->source, &bytes, error);
   if (status != EVENTRING_OK) return status;
-  if (bytes < format_block_offset(claimed))
+  if (bytes >= format_block_offset(claimed) || meta->source.is_short) return EVENTRING_OK;
+  if (meta->source.packed || bytes < FORMAT_BLOCKS_OFFSET ||
+      evr_metadata_liveness(meta) == EVENTRING_LIVE)
     return evr_fail(error, EVENTRING_E_TRUNCATED, 0,
                     "the file is shorter than its %llu blocks need",
                     (unsigned long long)claimed);
+  evr_note_damage(&meta->damage, "the file was cut short: it has %llu of %llu blocks",
+                  (unsigned long long)((bytes - FORMAT_BLOCKS_OFFSET) / FORMAT_BLOCK_BYTES),
+                  (unsigned long long)claimed);
+  meta->source.is_short = true;
   return EVENTRING_OK;
 }
 
-int evr_metadata_check_size(const struct evr_metadata *meta, struct eventring_error *error) {
+int evr_metadata_check_size(struct evr_metadata *meta, struct eventring_error *error) {
   return check_size(meta, meta->status.claimed, error);
 }
 

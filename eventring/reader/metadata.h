@@ -79,7 +79,7 @@ int evr_metadata_refresh(struct evr_metadata *meta, struct eventring_error *erro
    which nobody writes any more. */
 int evr_metadata_check_front(struct evr_metadata *meta, struct eventring_error *error);
 /* Is the file as long as its blocks need? */
-int evr_metadata_check_size(const struct evr_metadata *meta, struct eventring_error *error);
+int evr_metadata_check_size(struct evr_metadata *meta, struct eventring_error *error);
 /* Reads the status page and the control log again. */
 int evr_metadata_catch_up(struct evr_metadata *meta, struct eventring_error *error);
 /* Adds a segment to the conversion of times. E_CORRUPT when it cannot follow the last

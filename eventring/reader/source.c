@@ -75,6 +75,10 @@ int evr_source_read_file(const struct evr_source *source, uint64_t offset, void 
     if (got < 0 && errno == EINTR) continue;
     if (got < 0)
       return evr_fail(error, EVENTRING_E_SYSTEM, errno, "cannot read the file");
+    if (got == 0 && source->is_short) {
+      memset(to, 0, size);
+      return EVENTRING_OK;
+    }
     if (got == 0)
       return evr_fail(error, EVENTRING_E_TRUNCATED, 0,
                       "the file ends before offset %llu",
@@ -89,7 +93,7 @@ int evr_source_read_file(const struct evr_source *source, uint64_t offset, void 
 bool evr_source_read_pieces(const struct evr_source *source, uint64_t offset,
                             const struct iovec *piece, unsigned count) {
   size_t size = 0;
-  if (!source->packed) {
+  if (!source->packed && !source->is_short) {
     for (unsigned i = 0; i < count; i++) size += piece[i].iov_len;
     return preadv(source->fd, piece, (int)count, (off_t)offset) == (ssize_t)size;
   }

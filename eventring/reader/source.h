@@ -20,6 +20,7 @@ struct evr_source {
   struct evr_memory memory; /* of a recording of this process, if that is lent */
   struct evr_window window; /* on the file */
   struct evr_packed *packed; /* of a packed file; NULL: it is plain */
+  bool is_short; /* a dead file that was cut short: zeros are read behind its end */
 };
 
 /* Is it memory of this process, and no file? */

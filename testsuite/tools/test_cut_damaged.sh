@@ -41,6 +41,17 @@ open("damaged.eventring", "wb").write(data)
 END
 }
 
+# what is left of a file that was cut short is read, and its events are those that it had
+cp stream.eventring damaged.eventring
+truncate -s $((65536 + 4096 * 100 + 1000)) damaged.eventring
+"$EVENTRING" cut -o short.eventring damaged.eventring 2>errors.txt
+is "status of a file that was cut short" 1 $?
+has "it says so" "the file was cut short: it has 100 of" "$(cat errors.txt)"
+ends() { "$EVENTRING" dump --json "$1" 2>/dev/null | grep '"kind":"end"' | grep -v synthetic | cut -c 1-100; }
+ends short.eventring >short.txt
+[ -s short.txt ] || fail "nothing is left of the file that was cut short"
+is "events that the whole file did not have" 0 "$(ends stream.eventring | sort | comm -13 - <(sort short.txt) | wc -l)"
+
 # what a damaged or an empty block had is lost, to the event
 total() { "$EVENTRING" stats --json "$1" | jq ".total.$2"; }
 all=$(total stream.eventring delivered)

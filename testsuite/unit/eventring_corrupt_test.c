@@ -394,8 +394,8 @@ static void cut_short(void **state) {
     if (sizes[i] >= original_size) continue;
     write_file(original, sizes[i]);
     int status = read_all(mutant_path, 0);
-    assert_int_equal(status, sizes[i] < 8 ? EVENTRING_E_NOT_EVENTRING
-                                          : EVENTRING_E_TRUNCATED);
+    int expected = sizes[i] < FORMAT_BLOCKS_OFFSET ? EVENTRING_E_TRUNCATED : EVENTRING_E_CORRUPT;
+    assert_int_equal(status, sizes[i] < 8 ? EVENTRING_E_NOT_EVENTRING : expected);
   }
 }
 
