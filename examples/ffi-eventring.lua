@@ -18,7 +18,7 @@ struct eventring_error { int code; int sys_errno; char text[400]; char reserved[
 enum { EVENTRING_OPEN_MERGED = 1, EVENTRING_SYNTHETIC = 1, EVENTRING_TORN = 2, EVENTRING_LOST_BEFORE = 1 };
 struct eventring_def;
 struct eventring_event {
-  uint64_t ns, begin_ns;
+  uint64_t ns;
   uint32_t domain, incarnation;
   uint16_t id;
   uint8_t ring, kind, event_class, payload;
@@ -29,6 +29,7 @@ struct eventring_event {
   union { int64_t i; uint64_t u; double d; } value;
   const void *bytes;
   size_t size;
+  uint64_t begin_ns;
 };
 struct eventring_loss { uint32_t domain, incarnation; uint8_t ring, flags; uint64_t count, ns; };
 struct eventring_callbacks {

@@ -31,7 +31,7 @@ rm -f ./*.eventring
 SAROS_MEMPROF=1e-2 SAROS_EVENTRING_PRESERVE=1 "$SAROS" "$SRCDIR/examples/leak.lua" \
   $((20000 / TEST_SLOWNESS)) || fail "leak.lua: status $?"
 "$EVENTRING" heap --by line --top 3 --json ./*.eventring >heap.json || fail "heap: status $?"
-jq -e '.rows[] | select(.name == "remember" and .line == 15)' heap.json >/dev/null ||
+jq -e '.rows[] | select(.name == "cache.remember" and .line == 15)' heap.json >/dev/null ||
   fail "heap does not name the leak: $(jq -c '.rows' heap.json)"
 
 # one request exceeds its memory, the others do not

@@ -69,6 +69,6 @@ sys.exit(bool(wrong) or not expected)
 PY
 done
 has "discarded events in between" "discarded" "$(cat damaged.warnings)"
-has "a text" 'a \"note\"' "$(grep note: whole.text | head -1)"
+has "a text" 'a \"note\"' "$(grep -m 1 note: whole.text)"
 ends 1 "whole.ctf" "$EVENTRING" export --to ctf -o whole.ctf whole.eventring
 finish

@@ -4,6 +4,9 @@
 # program is known.
 . "$TESTSUITE/tools/_tools.sh"
 
+# Sentences that go on in the next line, as one line
+joined() { tr -s '\n ' '  '; }
+
 cat >work.lua <<'END'
 local eventring = require "saros.eventring"
 local mark = eventring.event
@@ -111,7 +114,7 @@ is "one form" 1 "$(count "outer;inner_c (lib c.so.6)")"
 is "a thread that is no domain" 1 "$(count "helper_thread (libx.so)")"
 is "nothing else" 2 "$(wc -l <folded)"
 has "what is not counted" "1 of other processes, 1 of other times, 1 lines" \
-  "$("$EVENTRING" profile --perf spans.perf spans.eventring)"
+  "$("$EVENTRING" profile --perf spans.perf spans.eventring | joined)"
 "$EVENTRING" profile --perf - --to folded spans.eventring <spans.perf | cmp - <("$EVENTRING" profile \
   --perf spans.perf --to folded spans.eventring) || fail "from standard input"
 
@@ -124,14 +127,14 @@ cp spans.eventring events.eventring
 stacks events
 is "all are counted" 7 "$(wc -l <folded)"
 has "and named" "several events, counted alike (--perf-event): cycles:ppp, cpu_core/cycles/, page-faults:u;" \
-  "$("$EVENTRING" profile --perf events.perf events.eventring)"
+  "$("$EVENTRING" profile --perf events.perf events.eventring | joined)"
 stacks events --perf-event cycles
 is "one with any modifiers" "f1 (a.so) f2 (a.so) f3 (a.so)" "$(sed 's/.*;//; s/ 1$//' folded | xargs)"
 stacks events --perf-event page-faults:u
 is "with these" "f5 (a.so) f6 (a.so) f7 (a.so)" "$(sed 's/.*;//; s/ 1$//' folded | xargs)"
 "$EVENTRING" profile --perf events.perf --perf-event cpu_core/cycles/ events.eventring >out || fail "--perf-event"
 has "the output says which" "perf, event cpu_core/cycles/, below" "$(cat out)"
-has "and what it left out" "left out: 6 of other events" "$(cat out)"
+has "and what it left out" "left out: 6 of other events" "$(joined <out)"
 misspelt() { # NAME MESSAGE
   ends 1 "$2" "$EVENTRING" profile --perf events.perf --perf-event "$1" events.eventring
 }
