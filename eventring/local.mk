@@ -4,7 +4,7 @@
 # format: the layout of a file and what both sides need. producer and reader know it and not each
 # other; self.c and trigger know both. tools know the public headers and analysis only.
 eventring_sources = \
-	eventring/format/format.h eventring/format/header.h eventring/format/array.h \
+	eventring/format/format.h eventring/format/header.h eventring/format/array.h eventring/format/now.h \
 	eventring/format/law.h \
 	eventring/format/atomics.h eventring/format/sized.h eventring/format/samples.h \
 	eventring/format/clock.h eventring/format/clock.c eventring/format/control.h \
@@ -178,7 +178,7 @@ libexport_a_CFLAGS = $(AM_CFLAGS) $(ZLIB_CFLAGS) $(SQLITE_CFLAGS)
 # What the command needs beyond libc, and the public headers.
 noinst_LIBRARIES += libeventring_tools.a
 libeventring_tools_a_SOURCES = \
-	eventring/tools/writer/now.h eventring/tools/writer/writer.h eventring/tools/writer/writer.c \
+	eventring/tools/writer/writer.h eventring/tools/writer/writer.c \
 	eventring/tools/writer/backend.h eventring/tools/writer/backend.c \
 	eventring/tools/writer/writer_serial.c eventring/tools/writer/writer_threads.c \
 	eventring/tools/writer/writer_aio.c \

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* heap.c: what was allocated and what is alive, by stack, out of a recording. */
 #include "analysis/heap.h"
+#include "format/array.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -121,22 +122,12 @@ static bool grow_index(struct eva_heap *h) {
   return true;
 }
 
-static bool grow_rows(struct eva_heap *h) {
-  if (h->count < h->room) return true;
-  uint32_t room = h->room ? 2 * h->room : 128;
-  struct eva_heap_row *rows = realloc(h->rows, room * sizeof *rows);
-  if (!rows) return false;
-  h->rows = rows;
-  h->room = room;
-  return true;
-}
-
 /* UINT32_MAX: no memory. */
 static uint32_t row_for(struct eva_heap *h, const struct eva_heap_row *row) {
   if (!grow_index(h)) return UINT32_MAX;
   uint32_t *place = find_row(h, row);
   if (*place) return *place - 1;
-  if (!grow_rows(h)) return UINT32_MAX;
+  if (!EVR_MAKE_ROOM(h->rows, h->room, h->count, 128)) return UINT32_MAX;
   h->rows[h->count] = *row;
   *place = ++h->count;
   return h->count - 1;

@@ -9,6 +9,7 @@
 #include "analysis/so_far.h"
 #include "analysis/names.h"
 #include "analysis/units.h"
+#include "format/array.h"
 
 /* How the events of a definition count for a rule. */
 enum role {
@@ -67,21 +68,12 @@ static void free_rule(struct eva_rule *r) {
   free(r->histogram);
 }
 
-static bool make_room(struct eva_rules *rules) {
-  size_t room = rules->room ? 2 * rules->room : 8;
-  if (rules->count < rules->room) return true;
-  struct eva_rule *rule = realloc(rules->rule, room * sizeof *rule);
-  if (!rule) return false;
-  rules->rule = rule;
-  rules->room = room;
-  return true;
-}
-
 int eva_rules_add(struct eva_rules *rules, const struct eventring_condition *condition,
                   const char *text, size_t size, unsigned line) {
   if (rules->count == EVA_MAX_RULES) return EVENTRING_E_FULL;
   if (!rules->domains) rules->domains = calloc(EVENTRING_MAX_DOMAINS, sizeof *rules->domains);
-  if (!rules->domains || !make_room(rules)) return EVENTRING_E_MEMORY;
+  if (!rules->domains || !EVR_MAKE_ROOM(rules->rule, rules->room, rules->count, 8))
+    return EVENTRING_E_MEMORY;
   struct eva_rule *r = &rules->rule[rules->count];
   if (!make_rule(r, condition, text, size, line)) {
     free_rule(r);

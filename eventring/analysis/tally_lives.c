@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "analysis/saturating.h"
+#include "format/array.h"
 
 void eva_add_words(int64_t *words, int64_t more) {
   *words = eva_add_signed(*words < 0 ? 0 : *words, more);
@@ -43,12 +44,8 @@ static int make_room(struct eva_lives *lives) {
   if (lives->count < lives->room) return EVENTRING_OK;
   eva_lives_join(lives);
   if (lives->count < lives->room / 2) return EVENTRING_OK;
-  size_t room = lives->room ? 2 * lives->room : 4;
-  struct eva_life *grown = realloc(lives->life, room * sizeof *grown);
-  if (!grown) return EVENTRING_E_MEMORY;
-  lives->life = grown;
-  lives->room = room;
-  return EVENTRING_OK;
+  return evr_grow(&lives->life, sizeof *lives->life, &lives->room, sizeof lives->room, 4)
+             ? EVENTRING_OK : EVENTRING_E_MEMORY;
 }
 
 struct eva_life *eva_lives_at(struct eva_lives *lives, uint32_t incarnation) {

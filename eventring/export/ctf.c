@@ -20,6 +20,7 @@
  * before it. All fields are aligned to bytes. Memory: a packet for each ring, 16 MiB at most. */
 #include "export/events.h"
 #include "export/text.h"
+#include "format/array.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -152,13 +153,7 @@ static struct stream *stream_of(struct ctf *c, uint32_t place, uint64_t ns) {
 /* ---- Classes -------------------------------------------------------------------------------- */
 
 static uint32_t new_class(struct ctf *c, const char *name, enum doing doing, enum shape shape) {
-  if (c->count == c->room) {
-    uint32_t room = c->room ? 2 * c->room : 64;
-    struct class *grown = realloc(c->classes, room * sizeof *grown);
-    if (!grown) return 0;
-    c->classes = grown;
-    c->room = room;
-  }
+  if (!EVR_MAKE_ROOM(c->classes, c->room, c->count, 64)) return 0;
   char *copy = strdup(name);
   if (!copy) return 0;
   c->classes[c->count] = (struct class){copy, (uint8_t)doing, (uint8_t)shape};

@@ -37,6 +37,7 @@
 #include "analysis/names.h"
 #include "export/events.h"
 #include "export/text.h"
+#include "format/array.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -100,13 +101,7 @@ enum { IDS = ID_OF_LOSS + EVENTRING_RINGS, PLACES = IDS * (EVENTRING_MAX_DOMAINS
 /* ---- Series ------------------------------------------------------------------------------- */
 
 static struct series *make_series(struct metrics *m, uint32_t domain, uint32_t incarnation) {
-  if (m->count == m->room) {
-    uint32_t room = m->room ? 2 * m->room : 64;
-    struct series **grown = realloc(m->series, room * sizeof *grown);
-    if (!grown) return NULL;
-    m->series = grown;
-    m->room = room;
-  }
+  if (!EVR_MAKE_ROOM(m->series, m->room, m->count, 64)) return NULL;
   struct series *series = calloc(1, sizeof *series);
   struct eventring_domain_info info;
   if (!series) return NULL;
@@ -159,13 +154,7 @@ static void thin(struct metrics *m) {
 }
 
 static bool add_point(struct series *s) {
-  if (s->count == s->room) {
-    uint32_t room = s->room ? 2 * s->room : 4;
-    struct values *grown = realloc(s->points, room * sizeof *grown);
-    if (!grown) return false;
-    s->points = grown;
-    s->room = room;
-  }
+  if (!EVR_MAKE_ROOM(s->points, s->room, s->count, 4)) return false;
   s->points[s->count++] = s->now;
   return true;
 }

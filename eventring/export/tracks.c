@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* tracks.c: rows of a timeline. */
 #include "export/tracks.h"
+#include "format/array.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -202,13 +203,7 @@ void export_track_leave(struct export_tracks *t, const struct eventring_event *e
 /* ---- What begins have said ----------------------------------------------------------------- */
 
 static bool grow_held(struct export_track *track, size_t size) {
-  if (track->held_count == track->held_room) {
-    uint32_t room = track->held_room ? 2 * track->held_room : 8;
-    struct export_held *held = realloc(track->held, room * sizeof *held);
-    if (!held) return false;
-    track->held = held;
-    track->held_room = room;
-  }
+  if (!EVR_MAKE_ROOM(track->held, track->held_room, track->held_count, 8)) return false;
   if (size > track->held_text_room) {
     char *text = realloc(track->held_text, 2 * size);
     if (!text) return false;

@@ -8,22 +8,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Makes room for one element more. `array`: where the pointer to the first element is, NULL
-   or from malloc; `count` of its `*room` elements of `size` bytes are used. A full array is
-   given twice its room, the first time `first` elements. False, with nothing changed, when
-   there is no memory. */
-static inline bool evr_make_room(void *array, uint32_t *room, uint32_t count, uint32_t first,
-                                 size_t size) {
-  void *old;
-  if (count < *room) return true;
-  if (*room > UINT32_MAX / 2) return false;
-  uint32_t more = *room ? 2 * *room : first;
-  memcpy(&old, array, sizeof old); /* of whatever type the pointer is */
-  void *grown = realloc(old, more * size);
-  if (!grown) return false;
-  memcpy(array, &grown, sizeof grown);
-  *room = more;
+/* Doubles the room of an array, the first time to `first` elements. False, with nothing changed,
+   when there is no memory. `array`: where the pointer to the first element is, NULL or from
+   malloc; `room`: where the number of elements is, an unsigned integer of `room_size` bytes. */
+static inline bool evr_grow(void *array, size_t size, void *room, size_t room_size, size_t first) {
+  const bool is_small = room_size == sizeof(uint32_t);
+  uint64_t elements = is_small ? *(uint32_t *)room : *(uint64_t *)room;
+  void *memory;
+  elements = elements ? 2 * elements : first;
+  if (elements > (is_small ? UINT32_MAX : SIZE_MAX) / size) return false;
+  memcpy(&memory, array, sizeof memory); /* of whatever type the pointer is */
+  memory = realloc(memory, elements * size);
+  if (!memory) return false;
+  memcpy(array, &memory, sizeof memory);
+  if (is_small) *(uint32_t *)room = (uint32_t)elements;
+  else *(uint64_t *)room = elements;
   return true;
 }
+
+/* Makes room for one element more in `array`, of whose `room` elements `count` are used. All are
+   places: of a pointer, and of a uint32_t or size_t. */
+#define EVR_MAKE_ROOM(array, room, count, first) \
+  ((count) < (room) || evr_grow(&(array), sizeof *(array), &(room), sizeof(room), first))
 
 #endif /* EVENTRING_ARRAY_H */

@@ -16,8 +16,8 @@ enum {
 };
 
 static void begin_part(struct evr_profile_parts *p) {
-  if (!evr_make_room(&p->words, &p->room, p->count, 16, sizeof *p->words) ||
-      !evr_make_room(&p->ends, &p->end_room, p->count, 16, sizeof *p->ends)) {
+  if (!EVR_MAKE_ROOM(p->words, p->room, p->count, 16) ||
+      !EVR_MAKE_ROOM(p->ends, p->end_room, p->count, 16)) {
     p->failed = true;
     return;
   }

@@ -131,7 +131,7 @@ static bool grow_stack(struct evr_span_stacks *stacks, struct evr_span_stack *st
   if (stacks->spans >= EVR_MOST_SPANS || stack == &stacks->homeless) return false;
   struct evr_span *all = stack->room ? stack->span - 1 : NULL;
   uint32_t room = all ? stack->room + 1 : 0;
-  if (!evr_make_room(&all, &room, stack->count + 1, 8, sizeof *all)) return false;
+  if (!EVR_MAKE_ROOM(all, room, stack->count + 1, 8)) return false;
   *all = stacks->none;
   stack->span = all + 1;
   stack->room = room - 1;

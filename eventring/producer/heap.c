@@ -460,7 +460,7 @@ static void make_pages(struct evr_heap *h) {
   struct evr_heap_place *p = h->place;
   while (p && p->pages < pages) {
     struct pair pair;
-    if (!evr_make_room(&p->page, &p->room, p->pages, 4, sizeof *p->page) ||
+    if (!EVR_MAKE_ROOM(p->page, p->room, p->pages, 4) ||
         !page_pair_locked(r, &pair))
       break;
     pair.next = 0;

@@ -70,7 +70,7 @@ static enum fate open_kept(const struct evr_recording *r, const char *name, int 
 }
 
 static bool add_file(struct kept_files *files, const char *name, int64_t start) {
-  if (!evr_make_room(&files->file, &files->room, files->count, 16, sizeof *files->file))
+  if (!EVR_MAKE_ROOM(files->file, files->room, files->count, 16))
     return false;
   struct kept_file *file = &files->file[files->count++];
   file->start = start;

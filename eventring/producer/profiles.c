@@ -95,7 +95,7 @@ static void head_parts(struct evr_profile_parts *parts,
 /* ---- Blocks -------------------------------------------------------------------------- */
 
 static bool keep_block(struct evr_profile_blocks *blocks, struct format_block *block) {
-  if (!evr_make_room(&blocks->list, &blocks->room, blocks->count, 16, sizeof *blocks->list))
+  if (!EVR_MAKE_ROOM(blocks->list, blocks->room, blocks->count, 16))
     return false;
   blocks->list[blocks->count++] = block;
   return true;

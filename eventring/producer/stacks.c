@@ -178,7 +178,7 @@ static uint32_t add_function_locked(const struct function *f, uint32_t *place) {
   unsigned words = FUNCTION_WORDS + format_text_words(bytes);
   char *texts = NULL;
   if (function_words + words > MOST_FUNCTION_WORDS ||
-      !evr_make_room(&functions, &function_room, function_count, 64, sizeof *functions) ||
+      !EVR_MAKE_ROOM(functions, function_room, function_count, 64) ||
       !(texts = malloc(bytes + 1))) {
     count_dropped_locked(FORMAT_FUNCTIONS);
     return 0;
@@ -248,7 +248,7 @@ static uint32_t node_locked(const struct node *n) {
   uint32_t *place = find_node(n);
   if (*place) return *place;
   if (node_count >= MOST_NODES ||
-      !evr_make_room(&nodes, &node_room, node_count, 256, sizeof *nodes)) {
+      !EVR_MAKE_ROOM(nodes, node_room, node_count, 256)) {
     count_dropped_locked(FORMAT_STACKS);
     return 0;
   }

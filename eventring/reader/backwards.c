@@ -56,7 +56,7 @@ struct evr_backwards {
 /* ---- Stretches -------------------------------------------------------------------------- */
 
 static int add_entry(struct evr_backwards *back, struct entry entry) {
-  if (!evr_make_room(&back->entry, &back->room, back->count, 16, sizeof *back->entry)) {
+  if (!EVR_MAKE_ROOM(back->entry, back->room, back->count, 16)) {
     back->no_memory = true;
     return 1;
   }

@@ -92,8 +92,7 @@ const struct evr_life *evr_definitions_life(const struct evr_definitions *defini
 /* NULL: no memory. */
 static struct evr_life *add_life(struct evr_definitions *definitions) {
   if (definitions->lives_count < EVR_MAX_LIVES &&
-      !evr_make_room(&definitions->lives, &definitions->lives_room, definitions->lives_count,
-                     16, sizeof *definitions->lives))
+      !EVR_MAKE_ROOM(definitions->lives, definitions->lives_room, definitions->lives_count, 16))
     return NULL;
   if (definitions->lives_count == EVR_MAX_LIVES) {
     definitions->lives_first = (definitions->lives_first + 1) % EVR_MAX_LIVES;
@@ -178,8 +177,7 @@ static bool process_is_valid(const uint64_t *record, unsigned words, struct form
 
 /* NULL: no memory. */
 static struct evr_process *add_process(struct evr_definitions *definitions) {
-  if (!evr_make_room(&definitions->processes, &definitions->processes_room,
-                     definitions->processes_count, 16, sizeof *definitions->processes))
+  if (!EVR_MAKE_ROOM(definitions->processes, definitions->processes_room, definitions->processes_count, 16))
     return NULL;
   return &definitions->processes[definitions->processes_count++];
 }

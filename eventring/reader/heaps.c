@@ -103,7 +103,7 @@ static int take_root(eventring_cursor *c, struct heaps *h, uint32_t block) {
                     block);
     return EVENTRING_OK;
   }
-  if (!evr_make_room(&h->roots, &h->root_room, h->root_count, 16, sizeof *h->roots))
+  if (!EVR_MAKE_ROOM(h->roots, h->root_room, h->root_count, 16))
     return no_memory(&c->error);
   h->roots[h->root_count++] = (struct root){heap, words[0]};
   return EVENTRING_OK;
@@ -115,7 +115,7 @@ static int take_page(eventring_cursor *c, struct heaps *h, uint32_t block) {
   int status = evr_source_read(&c->meta.source, format_block_offset(block), &head, sizeof head,
                                &c->error);
   if (status != EVENTRING_OK || !head.sequence || head.kind != FORMAT_HEAP_PAGES) return status;
-  if (!evr_make_room(&h->pages, &h->page_room, h->page_count, 64, sizeof *h->pages))
+  if (!EVR_MAKE_ROOM(h->pages, h->page_room, h->page_count, 64))
     return no_memory(&c->error);
   h->pages[h->page_count++] =
       (struct page){head.incarnation, head.open_hidden, block, head.sequence};
@@ -229,7 +229,7 @@ static int take_entries(eventring_cursor *c, struct heaps *h, const uint64_t *wo
     if (is_entry) memcpy(&entry, words + at, sizeof entry);
     if (!is_entry || entry.kind >= FORMAT_MEMORY_KINDS || entry.origin >= FORMAT_MEMORY_ORIGINS)
       continue;
-    if (!evr_make_room(&h->entries, &h->entry_room, h->entry_count, 64, sizeof *h->entries))
+    if (!EVR_MAKE_ROOM(h->entries, h->entry_room, h->entry_count, 64))
       return no_memory(&c->error);
     h->entries[h->entry_count++] = entry;
   }

@@ -288,7 +288,7 @@ static bool first_time(struct discovery *d, int fd) {
   if (fstat(fd, &st) != 0) return false;
   for (size_t i = 0; i < d->count; i++)
     if (d->seen[i].device == st.st_dev && d->seen[i].inode == st.st_ino) return false;
-  if (!evr_make_room(&d->seen, &d->room, d->count, 64, sizeof *d->seen)) return false;
+  if (!EVR_MAKE_ROOM(d->seen, d->room, d->count, 64)) return false;
   d->seen[d->count++] = (struct file_id){st.st_dev, st.st_ino};
   return true;
 }

@@ -158,8 +158,7 @@ int evr_metadata_add_segment(struct evr_metadata *meta, const struct format_segm
   if (!evr_segment_valid(segment, last))
     return evr_fail(error, EVENTRING_E_CORRUPT, 0, "clock segment %u is not valid",
                     c->segments);
-  if (!evr_make_room(&meta->segments, &meta->segment_room, c->segments, 8,
-                     sizeof *meta->segments))
+  if (!EVR_MAKE_ROOM(meta->segments, meta->segment_room, c->segments, 8))
     return evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory for the clock");
   meta->segments[c->segments++] = *segment;
   c->segment = meta->segments;

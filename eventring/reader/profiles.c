@@ -65,7 +65,7 @@ static int look_at(eventring_cursor *c, struct parts *parts, uint64_t block,
     parts->damaged++;
     return EVENTRING_OK;
   }
-  if (!evr_make_room(&parts->list, &parts->room, parts->count, 64, sizeof *parts->list))
+  if (!EVR_MAKE_ROOM(parts->list, parts->room, parts->count, 64))
     return evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory for profiles");
   parts->list[parts->count++] = part;
   return EVENTRING_OK;
@@ -139,8 +139,7 @@ static bool take_function(struct reading *r, const uint64_t *words, unsigned cou
   if (f.name_bytes > FORMAT_PROFILE_TEXT || f.source_bytes > FORMAT_PROFILE_TEXT ||
       f.name_bytes + f.source_bytes > room)
     return false;
-  r->no_memory = !evr_make_room(&p->functions, &r->function_room, p->function_count, 64,
-                                sizeof *p->functions);
+  r->no_memory = !EVR_MAKE_ROOM(p->functions, r->function_room, p->function_count, 64);
   if (r->no_memory) return false;
   const char *texts = (const char *)(words + sizeof f / 8);
   struct eventring_calls_function *to = &p->functions[p->function_count];
@@ -174,7 +173,7 @@ static bool take_node(struct reading *r, const uint64_t *words, unsigned count) 
   for (unsigned i = 0; i < FORMAT_NODE_FIGURES; i++)
     if (n.figures >> i & 1) figures[i] = words[at++];
   if (figures[FORMAT_NODE_LEAST] > figures[FORMAT_NODE_MOST]) return false;
-  r->no_memory = !evr_make_room(&p->nodes, &r->node_room, p->node_count, 256, sizeof *p->nodes);
+  r->no_memory = !EVR_MAKE_ROOM(p->nodes, r->node_room, p->node_count, 256);
   if (r->no_memory) return false;
   struct eventring_profile_node *to = &p->nodes[p->node_count++];
   *to = (struct eventring_profile_node){
@@ -310,8 +309,7 @@ static int take_all(eventring_cursor *c, const struct parts *parts,
   *whole = true;
   while (status == EVENTRING_OK && at < parts->count) {
     bool valid;
-    if (!evr_make_room(&profiles->list, &room, (uint32_t)profiles->count, 8,
-                       sizeof *profiles->list))
+    if (!EVR_MAKE_ROOM(profiles->list, room, (uint32_t)profiles->count, 8))
       status = evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory for profiles");
     else
       status = take_life(c, parts, &at, &profiles->list[profiles->count], &valid, error);

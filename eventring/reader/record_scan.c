@@ -63,7 +63,7 @@ bool evr_record_scan_has_news(const struct evr_record_scan *scan,
 
 static int add_block(struct evr_record_scan *scan, uint64_t block,
                      struct eventring_error *error) {
-  if (!evr_make_room(&scan->blocks, &scan->room, scan->count, 32, sizeof *scan->blocks))
+  if (!EVR_MAKE_ROOM(scan->blocks, scan->room, scan->count, 32))
     return evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory for a cursor");
   scan->blocks[scan->count++] = (struct evr_record_block){.block = (uint32_t)block};
   return EVENTRING_OK;

@@ -59,8 +59,7 @@ void evr_ring_reader_free(struct evr_ring_reader *reader) {
 static bool queue_pending(struct evr_ring_reader *reader, struct evr_pending pending) {
   if (reader->pending_at == reader->pending_count)
     reader->pending_at = reader->pending_count = 0;
-  if (!evr_make_room(&reader->pending, &reader->pending_room, reader->pending_count, 16,
-                     sizeof *reader->pending)) {
+  if (!EVR_MAKE_ROOM(reader->pending, reader->pending_room, reader->pending_count, 16)) {
     EVR_IN_DEBUG(reader->is_unbalanced = true;)
     return false;
   }

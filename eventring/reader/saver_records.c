@@ -30,8 +30,7 @@ enum { LOSS_WORDS = 5 };
 /* ---- Blocks of records -------------------------------------------------------------- */
 
 static int list_block(eventring_saver *saver, uint64_t block, struct eventring_error *error) {
-  if (!evr_make_room(&saver->records, &saver->record_room, saver->record_count, 64,
-                     sizeof *saver->records))
+  if (!EVR_MAKE_ROOM(saver->records, saver->record_room, saver->record_count, 64))
     return evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory for records");
   saver->records[saver->record_count++] = (struct saver_block){.block = (uint32_t)block};
   return EVENTRING_OK;

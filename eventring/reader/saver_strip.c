@@ -15,6 +15,7 @@
  * says are replaced word by word, records and remarks of unknown types are emptied, blocks of
  * unknown kinds and damaged blocks are left out, and all that is reserved or unused becomes 0. */
 #include "eventring/calls.h"
+#include "format/array.h"
 #include "reader/saver.h"
 
 #include <stdlib.h>
@@ -248,13 +249,7 @@ static void replace_name(struct saver_strip *strip, char *text, size_t bytes) {
   spell(strip, hash, n, text, bytes);
   if (strip->count == MOST_NAMES) return;
   while (is_name_taken(strip, text, bytes) && ++n < MOST_TRIES) spell(strip, hash, n, text, bytes);
-  if (strip->count == strip->room) {
-    uint32_t room = strip->room ? 2 * strip->room : 64;
-    struct strip_name *grown = realloc(strip->names, room * sizeof *grown);
-    if (!grown) return;
-    strip->names = grown;
-    strip->room = room;
-  }
+  if (!EVR_MAKE_ROOM(strip->names, strip->room, strip->count, 64)) return;
   struct strip_name *name = &strip->names[strip->count++];
   name->hash = hash;
   name->bytes = (uint32_t)bytes;

@@ -41,7 +41,7 @@ static int no_memory(struct eventring_error *error) {
 }
 
 static int add_unit(struct evr_unit_list *list, uint32_t block, struct eventring_error *error) {
-  if (!evr_make_room(&list->block, &list->room, list->count, 64, sizeof *list->block))
+  if (!EVR_MAKE_ROOM(list->block, list->room, list->count, 64))
     return no_memory(error);
   list->block[list->count++] = block;
   return EVENTRING_OK;
@@ -58,7 +58,7 @@ static int add_stretch(struct evr_stretches *s, uint64_t sequence, uint32_t bloc
     s->list[s->count - 1].blocks += blocks;
     return EVENTRING_OK;
   }
-  if (!evr_make_room(&s->list, &s->room, s->count, 16, sizeof *s->list))
+  if (!EVR_MAKE_ROOM(s->list, s->room, s->count, 16))
     return no_memory(error);
   const struct evr_stretch *last = s->count ? &s->list[s->count - 1] : NULL;
   s->is_sorted = !last || (s->is_sorted && last->sequence <= sequence);

@@ -7,6 +7,7 @@
  * table had, or nothing.
  */
 #include "remote/names.h"
+#include "format/array.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -84,13 +85,9 @@ static bool identity_of(struct remote_host *host, const struct node *node, struc
 }
 
 static bool add_name(struct remote_names *names, const struct name *name) {
-  if (names->count == names->room) {
-    size_t room = names->room ? 2 * names->room : 256;
-    struct name *items = room <= MOST_NAMES ? realloc(names->items, room * sizeof *items) : NULL;
-    if (items == NULL) return false;
-    names->items = items;
-    names->room = room;
-  }
+  if (names->count == MOST_NAMES ||
+      !EVR_MAKE_ROOM(names->items, names->room, names->count, 256))
+    return false;
   names->items[names->count++] = *name;
   return true;
 }

@@ -7,6 +7,7 @@
  */
 #include "remote/places.h"
 
+#include "format/array.h"
 #include "remote/elf.h"
 #include "symbols/symbols.h"
 
@@ -55,13 +56,9 @@ static void forget_codes(struct remote_places *places) {
 
 static bool add(struct remote_places *places, const struct code *code, const char *line) {
   char path[FILE_PATH];
-  if (places->count == places->room) {
-    const size_t room = places->room ? 2 * places->room : 64;
-    struct code *more = room <= MOST_FILES ? realloc(places->codes, room * sizeof *more) : NULL;
-    if (more == NULL) return false;
-    places->codes = more;
-    places->room = room;
-  }
+  if (places->count == MOST_FILES ||
+      !EVR_MAKE_ROOM(places->codes, places->room, places->count, 64))
+    return false;
   copy_path(path, line);
   struct code *added = &places->codes[places->count];
   *added = *code;

@@ -6,29 +6,18 @@
  * a thread, and shown if all of its frames are sound (stack.c).
  */
 #include "remote/search.h"
+#include "format/array.h"
+#include "format/now.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { PIECE = 1 << 18, MOST_CHUNKS = 1 << 20, MOST_THREADS = 1 << 20 };
 #define MOST_NS UINT64_C(60000000000) /* the heap of a hostile process has no end */
 
-static uint64_t now_ns(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 static bool add(struct remote_search *search, uint64_t thread) {
   if (search->count == MOST_THREADS) return false;
-  if (search->count == search->room) {
-    size_t room = search->room ? 2 * search->room : 64;
-    uint64_t *threads = realloc(search->threads, room * sizeof *threads);
-    if (threads == NULL) return false;
-    search->threads = threads;
-    search->room = room;
-  }
+  if (!EVR_MAKE_ROOM(search->threads, search->room, search->count, 64)) return false;
   search->threads[search->count++] = thread;
   return true;
 }

@@ -44,10 +44,7 @@ static void take_counter(struct autopsy *a, const struct eventring_event *event)
     if (event->value.i > gauge->greatest) gauge->greatest = event->value.i;
     return;
   }
-  if (a->gauge_count == a->gauge_room) {
-    a->gauge_room = a->gauge_room ? 2 * a->gauge_room : 16;
-    a->gauge = need_resized(a->gauge, a->gauge_room, sizeof *a->gauge);
-  }
+  NEED_ROOM(a->gauge, a->gauge_room, a->gauge_count, 16);
   a->gauge[a->gauge_count++] =
       (struct gauge){event->domain, event->incarnation, event->id, event->value.i,
                      event->value.i};

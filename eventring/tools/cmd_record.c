@@ -21,7 +21,7 @@
 #include "copy.h"
 #include "recorder.h"
 #include "writer/pack.h"
-#include "writer/now.h"
+#include "format/now.h"
 
 struct record_options {
   struct recorder_options recorder;

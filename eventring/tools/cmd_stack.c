@@ -7,10 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "analysis/json.h"
 #include "analysis/units.h"
+#include "format/now.h"
 #include "last_stacks.h"
 #include "options.h"
 #include "profile_view.h"
@@ -42,12 +42,6 @@ struct showing {
   uint64_t searched, bytes; /* of heaps, for coroutines */
   bool cut;
 };
-
-static uint64_t now_ns(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 /* ---- Frames -------------------------------------------------------------- */
 

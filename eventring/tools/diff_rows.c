@@ -13,10 +13,7 @@
 
 struct diff_row *diff_rows_add(struct diff_rows *d, const char *name, const char *source,
                                uint32_t line) {
-  if (d->count == d->room) {
-    d->room = d->room ? 2 * d->room : 64;
-    d->rows = need_resized(d->rows, d->room, sizeof *d->rows);
-  }
+  NEED_ROOM(d->rows, d->room, d->count, 64);
   struct diff_row *row = &d->rows[d->count++];
   *row = (struct diff_row){.name = need_copy(name), .source = need_copy(source), .line = line,
                            .run = d->run,

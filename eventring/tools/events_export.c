@@ -15,11 +15,11 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "analysis/so_far.h"
 #include "export/events.h"
+#include "format/now.h"
 #include "formats.h"
 #include "new_file.h"
 
@@ -57,12 +57,6 @@ static uint64_t count_available(eventring_cursor *cursor) {
         sum += info.available;
     }
   return sum;
-}
-
-static uint64_t now_ns(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
 /* A bar on a terminal, ten times a second. */

@@ -8,7 +8,7 @@
 
 #include "analysis/json.h"
 #include "analysis/read.h"
-#include "writer/now.h"
+#include "format/now.h"
 
 static int stopped; /* set by a handler or a callback, read by all threads: atomic */
 

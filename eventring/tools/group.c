@@ -21,7 +21,7 @@
 #include "file_names.h"
 #include "output.h"
 #include "record_summary.h"
-#include "writer/now.h"
+#include "format/now.h"
 
 enum {
   LAUNCHED_LOOK_NS = 2 * 1000 * 1000,   /* so often new recordings of a PROGRAM are looked for */

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "new_file.h"
-#include "writer/now.h"
+#include "format/now.h"
 
 enum {
   UPDATE_NS = 100 * 1000 * 1000,

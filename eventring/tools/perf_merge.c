@@ -162,10 +162,7 @@ static void count_until(struct perf_merge *m, uint64_t ns) {
 
 static void begin_span(struct perf_merge *m, struct life *life,
                        const struct eventring_event *event) {
-  if (life->count == life->room) {
-    life->room = life->room ? 2 * life->room : 64;
-    life->spans = need_resized(life->spans, life->room, sizeof *life->spans);
-  }
+  NEED_ROOM(life->spans, life->room, life->count, 64);
   life->spans[life->count++] =
       (struct open_span){.name = sample_name(&m->names, event->name, "", true),
                          .context = event->context, .ring = event->ring};

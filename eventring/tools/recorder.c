@@ -26,7 +26,7 @@
 
 #include "file_names.h"
 #include "output.h"
-#include "writer/now.h"
+#include "format/now.h"
 
 enum {
   PROGRESS_NS = 1000 * 1000 * 1000,

@@ -16,18 +16,13 @@
 #include <time.h>
 
 #include "eventring/stack.h"
+#include "format/now.h"
 #include "sample_names.h"
 #include "sample_tree.h"
 
 enum { LOOK_NS = 200000, MOST_DEPTH = 256 };
 
 static const char not_there[] = "(not at a safepoint)";
-
-static uint64_t now_ns(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 static void rest(uint64_t ns) {
   nanosleep(&(struct timespec){.tv_sec = (time_t)(ns / 1000000000u),

@@ -35,10 +35,7 @@ static void consider(void *context, const struct eva_tally_entry *entry) {
   if (!rank || (choice->name && strcmp(choice->name, entry->name) != 0) ||
       (choice->classes && !(choice->classes >> entry->event_class & 1)))
     return;
-  if (chosen->count == chosen->room) {
-    chosen->room = chosen->room ? 2 * chosen->room : 64;
-    chosen->ranked = need_resized(chosen->ranked, chosen->room, sizeof *chosen->ranked);
-  }
+  NEED_ROOM(chosen->ranked, chosen->room, chosen->count, 64);
   chosen->ranked[chosen->count++] = (struct ranked){rank, entry};
 }
 

@@ -24,10 +24,7 @@ size_t table_page(FILE *out) {
 
 /* The next cell, with what is safe to show of the text. */
 static char **next_cell(struct table *table, const char *text) {
-  if (table->used == table->room) {
-    table->room = table->room ? table->room * 2 : 64;
-    table->cells = need_resized(table->cells, table->room, sizeof *table->cells);
-  }
+  NEED_ROOM(table->cells, table->room, table->used, 64);
   size_t size = strlen(text), room = 4 * size + 1;
   char *cell = need_zeroed(room, 1);
   table->cells[table->used] = eventring_printable(cell, room, text, size);

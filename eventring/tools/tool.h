@@ -27,6 +27,7 @@
 #include <stdio.h>
 
 #include "eventring.h"
+#include "format/array.h"
 
 /* Exit statuses of the command. */
 enum {
@@ -71,5 +72,10 @@ void no_memory(void) __attribute__((noreturn));
 void *need_zeroed(size_t count, size_t size);
 void *need_resized(void *memory, size_t count, size_t size);
 char *need_copy(const char *text);
+/* EVR_MAKE_ROOM that does so. */
+#define NEED_ROOM(array, room, count, first) \
+  do { \
+    if (!EVR_MAKE_ROOM(array, room, count, first)) no_memory(); \
+  } while (0)
 
 #endif

@@ -16,7 +16,7 @@
 #include <string.h>
 #include <zstd.h>
 
-#include "now.h"
+#include "format/now.h"
 
 struct queue {
   struct pack_job *first, *last;

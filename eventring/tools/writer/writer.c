@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "now.h"
+#include "format/now.h"
 
 enum { MOST_TRIES = 10, FIRST_PAUSE_NS = 1000 * 1000 };
 

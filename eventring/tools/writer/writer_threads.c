@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "now.h"
+#include "format/now.h"
 #include <unistd.h>
 
 struct order {

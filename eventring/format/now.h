@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* now.h: the time. */
-#ifndef EVENTRING_TOOL_NOW_H
-#define EVENTRING_TOOL_NOW_H
+#ifndef EVENTRING_NOW_H
+#define EVENTRING_NOW_H
 
 #include <stdint.h>
 #include <time.h>
@@ -13,4 +13,4 @@ static inline uint64_t now_ns(void) {
   return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 }
 
-#endif /* EVENTRING_TOOL_NOW_H */
+#endif /* EVENTRING_NOW_H */
