@@ -13,7 +13,7 @@ enum { LIVES_BUDGET = 8192, LEAST_SIZE = 256 };
 
 void merge_put(eventring_saver *saver, const uint64_t *words, uint32_t end, uint64_t place) {
   struct saver_merge *m = saver->merge;
-  if (!evr_make_room(&m->waiting, &m->waiting_room, m->waiting_count, 8, sizeof *m->waiting)) {
+  if (!EVR_MAKE_ROOM(m->waiting, m->waiting_room, m->waiting_count, 8)) {
     merge_fail(saver, EVENTRING_E_MEMORY, "no memory for records");
     return;
   }
@@ -131,9 +131,8 @@ static bool grow(struct merge_set *set) {
 
 static bool have_room(struct merge_set *set, uint32_t words) {
   while (set->room - set->used < words + 1)
-    if (!evr_make_room(&set->words, &set->room, set->room, 1024, sizeof *set->words)) return false;
-  return evr_make_room(&set->start, &set->start_room, set->count, 256, sizeof *set->start) &&
-         grow(set);
+    if (!EVR_MAKE_ROOM(set->words, set->room, set->room, 1024)) return false;
+  return EVR_MAKE_ROOM(set->start, set->start_room, set->count, 256) && grow(set);
 }
 
 uint32_t merge_number(eventring_saver *saver, struct merge_set *set, const uint64_t *key,
