@@ -53,19 +53,26 @@ pictures:
 	done
 .PHONY: pictures
 
-# The pages of the subcommands: eventring-NAME(1) is the section NAME of eventring.md.
+# The pages of the subcommands: eventring-NAME(1) is commands/NAME.md.
+COMMAND_PAGES = doc/commands/autopsy.md doc/commands/check.md doc/commands/clean.md \
+	doc/commands/control.md doc/commands/cut.md doc/commands/diff.md doc/commands/dump.md \
+	doc/commands/export.md doc/commands/heap.md doc/commands/list.md doc/commands/memory.md \
+	doc/commands/merge.md doc/commands/pauses.md doc/commands/profile.md doc/commands/record.md \
+	doc/commands/retain.md doc/commands/show.md doc/commands/snapshot.md doc/commands/spans.md \
+	doc/commands/sql.md doc/commands/stack.md doc/commands/stats.md doc/commands/strip.md
 SECTION = $(AM_V_GEN)$(MKDIR_P) doc && $(AWK) -f $(top_srcdir)/doc/section.awk
 EXTRA_DIST += doc/section.awk
 CLEANFILES += doc/commands.stamp doc/eventring-*.1
 
 all-local: doc/commands.stamp
-doc/commands.stamp: doc/eventring.md doc/man.awk doc/section.awk eventring/tools/commands.def
+doc/commands.stamp: $(COMMAND_PAGES) doc/man.awk eventring/tools/commands.def
 	$(AM_V_GEN)$(MKDIR_P) doc && rm -f doc/eventring-*.1 && \
 	sed -n 's/^COMMAND(\([a-z]*\), "\(.*\)", "\(.*\)")/\1\t\2\t\3/p' \
 	  $(top_srcdir)/eventring/tools/commands.def | \
 	while IFS='	' read -r name operands summary; do \
-	  $(AWK) -f $(top_srcdir)/doc/section.awk -v section="$$name" \
-	    -v first="eventring $$name [OPTIONS] $$operands" $(top_srcdir)/doc/eventring.md | \
+	  $(AWK) -v name="$$name" -v operands="$$operands" \
+	    'NR > 1 { print; next } { print "# " name "\n\n    eventring " name " [OPTIONS] " operands }' \
+	    $(top_srcdir)/doc/commands/$$name.md | \
 	  $(AWK) -v version=$(VERSION) -f $(top_srcdir)/doc/man.awk -v page="eventring-$$name" \
 	    -v section=1 -v what="$$summary" - >doc/eventring-$$name.1 || exit 1; \
 	done && touch $@

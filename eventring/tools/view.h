@@ -27,7 +27,7 @@
  *      `version` comes by itself. One that prints various objects chains them by `other`.
  *   3. Text: headings and sentences stay where they are; view_table prints the rows below them,
  *      view_lines a row as `label value` lines.
- *   4. The put_ and the cell_ functions go. doc/eventring.md keeps its list of members;
+ *   4. The put_ and the cell_ functions go. doc/commands/NAME.md keeps its list of members;
  *      `make check` (testsuite/tools/test_members.sh) compares it with the schema.
  *
  * Errors: those of the stream, which keeps them. Threads: one at a time for a view_to.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""_members.py PAGE COMMAND <SCHEMA: do the blocks of members in the section of a command list the
-members of its JSON Schema? Prints those that only one of the two has."""
+"""_members.py PAGE <SCHEMA: do the blocks of members in the page of a command list the members of
+its JSON Schema? Prints those that only one of the two has."""
 import json, re, sys
 
 
@@ -17,12 +17,11 @@ def of_schema(schema, path=""):
     return found
 
 
-def of_page(page, command):
-    """The same of the blocks `{ "version": 1, "rows": [ { "name" } ] }` of a section. A key of
+def of_page(page):
+    """The same of the blocks `{ "version": 1, "rows": [ { "name" } ] }` of a page. A key of
     capitals without quotes, as RING, stands for names; `as "rows"` for the members of those."""
-    section = re.search(r"^## %s\n(.*?)(?=^## |\Z)" % command, page, re.M | re.S).group(1)
     found = set()
-    for block in re.findall(r"^    \{.*?\}$", section, re.M | re.S):
+    for block in re.findall(r"^    \{.*?\}$", page, re.M | re.S):
         stack, last = [], None
         for word in re.findall(r'as "[^"]*"|"[^"]*"|[{}\[\]:]|[A-Z]+(?=:)', block):
             if word.startswith("as "):
@@ -41,9 +40,8 @@ def of_page(page, command):
     return found
 
 
-command = sys.argv[2]
 wanted = of_schema(json.load(sys.stdin))
-written = of_page(open(sys.argv[1], encoding="utf-8").read(), command)
+written = of_page(open(sys.argv[1], encoding="utf-8").read())
 for name in sorted(wanted - written):
     print(f"{command}: the page lacks {name}")
 for name in sorted(written - wanted):

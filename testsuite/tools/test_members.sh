@@ -9,7 +9,7 @@ for command in $(sed -n 's/^COMMAND(\([a-z]*\),.*/\1/p' "$SRCDIR/eventring/tools
   "$EVENTRING" "$command" --help | grep -q -e --json-schema || continue
   "$EVENTRING" "$command" --json-schema >"$command.schema" || fail "$command --json-schema: $?"
   is "members of $command" "" \
-    "$(python3 "$TESTSUITE/tools/_members.py" "$SRCDIR/doc/eventring.md" "$command" <"$command.schema")"
+    "$(python3 "$TESTSUITE/tools/_members.py" "$SRCDIR/doc/commands/$command.md" <"$command.schema")"
 done
 "$EVENTRING" list kept --json | jq -c 'select(.path | test("kept/"))' >list.json
 "$EVENTRING" list kept --csv | grep -e ^pid, -e kept/ >list.csv
