@@ -157,7 +157,7 @@ static const struct view_column state_columns[] = {
     {"counted_live_words", NULL, VIEW_WORDS, ROW(live_words), .flags = VIEW_NO_MAX},
     {"since_ns", NULL, VIEW_MOMENT, ROW(start_ns)},
     {"ns", NULL, VIEW_MOMENT, ROW(ns)},
-    {"sampling_ended_ns", NULL, VIEW_MOMENT, ROW(over_ns), VIEW_IF(struct eva_heap_state, over)},
+    {"sampling_ended_ns", NULL, VIEW_MOMENT, ROW(over_ns), .flags = VIEW_NO_0},
     {"running_profiles", NULL, VIEW_COUNT, ROW(running)},
     {"torn_profiles", NULL, VIEW_COUNT, ROW(torn)},
     {"dropped_profiles", NULL, VIEW_COUNT, ROW(dropped)},

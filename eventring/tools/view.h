@@ -146,7 +146,9 @@ struct view {
 #define VIEW_AT(struct_type, member)                                                   \
   .type = VIEW_TYPE(&((struct_type *)0)->member), .offset = offsetof(struct_type, member)
 #define VIEW_GET(value_type, function) .type = VIEW_##value_type, .get = function
-#define VIEW_IF(struct_type, member) .known = 1 + offsetof(struct_type, member)
+/* A member of another type is not compiled: a count, read as a bool, may be 256. */
+#define VIEW_IF(struct_type, member)                                                   \
+  .known = _Generic(&((struct_type *)0)->member, bool *: 1) + offsetof(struct_type, member)
 
 /* Begins a function for VIEW_GET: `{ return view_...; }` follows. It has `to`, `row`, of its type,
    and `column`. */

@@ -55,7 +55,7 @@ is "domains" '["main"]' "$(query by.json '[.rows[].name]')"
 "$EVENTRING" heap --json "$file" >by.json
 "$EVENTRING" heap --json-schema >heap.schema || fail "heap --json-schema: $?"
 is "by its schema" "" "$(python3 "$TESTSUITE/tools/_schema.py" heap.schema by.json)"
-is "rows with commas" name,source,line "$("$EVENTRING" heap --csv --by line "$file" | sed -n '1s/,live_bytes.*//p')"
+is "rows with commas" name,source,line,through "$("$EVENTRING" heap --csv --by line "$file" | sed -n '1s/,live_bytes.*//p')"
 is "innermost and outermost" '[true,"main"]' \
   "$(query by.json '[(.rows[0].name | startswith("site")), .rows[0].stack[-1].name]')"
 is "depth" 4 "$(query by.json '.rows[0].stack | length')"
