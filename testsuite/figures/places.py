@@ -65,7 +65,7 @@ autopsy    open_spans[]            open-span        domain context ns name
 autopsy    stacks[]                stack            domain
 autopsy    stacks[].frames[]       -
 autopsy    memory[]                counter-of-domain domain def
-autopsy    sites[]                 heap-line        function source line
+autopsy    sites[]                 heap-line        function source line through
 autopsy    collector               steps
 autopsy    collector.cycles[]      cycle            domain
 autopsy    rings[]                 ring             domain ring

@@ -65,9 +65,13 @@ def of_diff(what, kind, path):
     """A recording beside itself."""
     sides = {side: facts.Facts("diff --%s, %s" % (what, side)) for side in "ab"}
     for row in json.loads(tools.eventring("diff", "--" + what, "--json", path, path))["rows"]:
+        function, _, through = row["name"].partition(" > ")
+        subject = (kind, function, row["source"], row["line"])
+        if what == "heap":
+            subject += (through or None,)
         for name, value in row.items():
             if name[:2] in ("a_", "b_"):
-                sides[name[0]].add((kind, row["name"], row["source"], row["line"]), name[2:], value)
+                sides[name[0]].add(subject, name[2:], value)
     return list(sides.values())
 
 

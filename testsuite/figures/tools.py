@@ -125,7 +125,8 @@ def name_by(by, held):
         return (frames if isinstance(frames, str) else
                 tuple((f["name"], f["source"], f["line"]) for f in frames),)
     if by in ("line", "function"):
-        return held["name"], held["source"], held["line"]
+        through = (held["through"],) if "through" in held else () # a function of C, in a heap
+        return held["name"], held["source"], held["line"], *through
     return (held["name"],)
 
 
