@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -37,6 +38,8 @@ void report_read_error(struct recorder_result *result, const struct eventring_er
   result->failed = true;
   result->end = RECORDER_ERROR;
 }
+
+static const char *name_of(const struct output *o) { return o->partial ? o->partial : o->path; }
 
 static void report(struct output *o, int error) { report_write_error(o->result, o->path, error); }
 
@@ -324,6 +327,17 @@ static bool needs_another(struct output *o) {
   return needs;
 }
 
+/* Its front is written, or never will be. Where something has the name by now, it stays
+   PATH.partial, which is said. */
+static void take_name(struct output *o) {
+  if (!o->partial) return;
+  int error = rename_new_at(AT_FDCWD, o->partial, AT_FDCWD, o->path);
+  if (error) report(o, error);
+  free(error ? o->path : o->partial);
+  if (error) o->path = o->partial;
+  o->partial = NULL;
+}
+
 static void write_front(struct output *o) {
   struct eventring_piece pieces[2];
   struct eventring_error error;
@@ -333,6 +347,7 @@ static void write_front(struct output *o) {
     report_read_error(o->result, &error);
     o->update = UPDATE_NONE;
     o->done = o->last_update;
+    if (o->done) take_name(o);
     return;
   }
   output_submit(o, &o->front, pieces, o->has_header && !o->last_update ? 1 : 2);
@@ -355,24 +370,39 @@ void output_step(struct output *o, struct buffers *buffers, uint64_t now) {
     bool again = o->again || o->front_failed;
     if (o->last_update && again) o->last_fronts++;
     o->done = o->last_update && (!again || o->last_fronts > MOST_REPEATED);
+    if (o->has_header || o->done) take_name(o);
     if (o->done && o->packer) give_back_space(o);
   }
 }
 
 /* ---- Making ------------------------------------------------------------------------- */
 
+/* Makes PATH.partial, if there is no PATH. -1 with errno. */
+static int make_partial(struct output *o) {
+  struct stat st;
+  if (lstat(o->path, &st) == 0) {
+    errno = EEXIST;
+    return -1;
+  }
+  size_t room = strlen(o->path) + sizeof ".partial";
+  o->partial = need_zeroed(room, 1);
+  snprintf(o->partial, room, "%s.partial", o->path);
+  return open(o->partial, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+}
+
 static bool open_file(struct output *o, bool *exists) {
   struct stat st;
-  o->fd = open(o->path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  o->fd = make_partial(o);
   int error = errno;
-  if (o->fd < 0 && error == EEXIST && (o->fd = special_open(o->path)) < 0) error = errno;
+  if (o->fd < 0 && error == EEXIST && !o->partial && (o->fd = special_open(o->path)) < 0)
+    error = errno;
   else if (error == EEXIST && o->fd >= 0 && (fstat(o->fd, &st) != 0 || !S_ISCHR(st.st_mode))) {
     close(o->fd); /* a recording is not written in the order of its bytes */
     o->fd = -1;
   }
   if (o->fd < 0) {
     if (error == EEXIST && exists) *exists = true;
-    else complain("cannot create %s: %s", o->path, strerror(error));
+    else complain("cannot create %s: %s", name_of(o), strerror(error));
     return false;
   }
   o->regular = fstat(o->fd, &st) == 0 && S_ISREG(st.st_mode);
@@ -448,9 +478,9 @@ struct output *output_open(const char *path, const struct recorder_options *opti
 
 void output_discard(struct output *o) {
   struct stat st;
-  bool same = o->fd >= 0 && o->regular && lstat(o->path, &st) == 0 && st.st_dev == o->device &&
-              st.st_ino == o->inode;
-  if (same) unlink(o->path);
+  bool same = o->fd >= 0 && o->regular && lstat(name_of(o), &st) == 0 &&
+              st.st_dev == o->device && st.st_ino == o->inode;
+  if (same) unlink(name_of(o));
   output_free(o);
 }
 
@@ -461,6 +491,7 @@ void output_free(struct output *o) {
   if (o->fd >= 0) close(o->fd);
   free_buffer_bytes(&o->front, EVENTRING_FRONT_BYTES);
   eventring_saver_close(o->saver);
+  free(o->partial);
   free(o->path);
   free(o);
 }

@@ -13,6 +13,10 @@
  * any other job; threads compress them meanwhile. A packet that could not be written is lost
  * as a whole.
  *
+ * The name. A file without its front is no recording. So it is called PATH.partial until the
+ * first front is written, some milliseconds after its begin: whoever kills the recorder leaves
+ * either no PATH or one that can be read.
+ *
  * A full disk. What makes a file of all the rest, the front and the first records, has its
  * space from the beginning: in a plain file its place; in a packed one some space behind its
  * end, which only the packets of the first and the last update may take. Those of records are
@@ -68,6 +72,7 @@ enum update_state {
 
 struct output {
   char *path;
+  char *partial;     /* PATH.partial, its name until the front was written; NULL: it has its own */
   int fd;
   dev_t device;      /* of the file, and its inode */
   ino_t inode;

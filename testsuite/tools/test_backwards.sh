@@ -10,6 +10,7 @@ ends 2 "--backwards with what is still to come" dump --backwards --seconds 1 1
 ends 2 "--backwards with what is still to come" dump --backwards -- true
 ends 2 "--events x': not a whole number" dump --events x 1
 
+exact=cat
 # mirrored FILE: ring by ring, as rings take turns by time alone; open spans come first
 mirrored() {
   local ring domain file=$1
@@ -20,8 +21,8 @@ mirrored() {
       local status=$?
       dump --domain $domain --ring $ring --backwards "$@" "$file" >back.json 2>back.txt
       is "$file: status" $status $?
-      grep -v '"kind":"open"' back.json | tac >back2.json
-      grep -v '"kind":"open"' forth.json | cmp - back2.json ||
+      grep -v '"kind":"open"' back.json | tac | $exact >back2.json
+      grep -v '"kind":"open"' forth.json | $exact | cmp - back2.json ||
         fail "$file: domain $domain, ring $ring differ"
       grep '"kind":"open"' forth.json >forth-open.json
       grep '"kind":"open"' back.json | cmp - forth-open.json || fail "$file: open spans differ"
@@ -45,7 +46,11 @@ else
   has "no zstd" "not in this build" "$(cat errors.txt)"
 fi
 "$EVENTRING" merge -q -o merged.eventring copy.eventring "$file" || fail "merge: $?"
+# A merged file has times in ns, and so the sums in headers of blocks: who joins at a block may
+# know of 1 ns more or less for which a span was suspended (doc/FORMAT.md, section 17).
+exact='sed s/"suspended_ns":[0-9]*//'
 mirrored merged.eventring
+exact=cat
 "$EVENTRING" cut -q --last 0.01 -o cut.eventring "$file" || fail "cut: $?"
 mirrored cut.eventring
 

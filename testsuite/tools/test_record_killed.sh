@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: MIT
+# eventring record, killed at any moment after its start or after a rotation: what has the name
+# of a recording can be read.
+. "$TESTSUITE/tools/_tools.sh"
+
+cat >work.lua <<'END'
+local eventring = require "saros.eventring"
+local begin_span, end_span = eventring.begin_span, eventring.end_span
+while not io.open "stop" do
+  for i = 1, 1000 do begin_span "work" end_span "work" end
+end
+END
+SAROS_EVENTRING_START=1 SAROS_EVENTRING_PRESERVE=0 "$SAROS" work.lua &
+program=$!
+until_so [ -e $program.eventring ] || fail "the program does not record"
+
+# readable WHAT FILE...: each is a recording
+readable() {
+  local what=$1 file
+  shift
+  for file in "$@"; do
+    timeout $PATIENCE "$EVENTRING" show "$file" >show.txt 2>&1 || fail "$what: $file: $(cat show.txt)"
+  done
+}
+shopt -s nullglob
+named=0
+for ((i = 0; i < 25; i++)); do
+  "$EVENTRING" record -q -o "first$i.eventring" $program 2>/dev/null &
+  recorder=$!
+  sleep "$(printf '0.%03d' $((i * 4)))"
+  kill -9 $recorder
+  wait $recorder 2>/dev/null
+  [ ! -e "first$i.eventring" ] || readable "killed $((i * 4)) ms after its start" "first$i.eventring"
+  [ ! -e "first$i.eventring" ] || named=$((named + 1))
+done
+[ $named -gt 0 ] || fail "no recorder came as far as to name its file"
+for ((i = 0; i < 10; i++)); do
+  "$EVENTRING" record -q --rotate-time 20ms -o "turn$i.eventring" $program 2>/dev/null &
+  recorder=$!
+  sleep "$(printf '0.%03d' $((150 + i * 7)))"
+  kill -9 $recorder
+  wait $recorder 2>/dev/null
+  readable "killed while it rotates" turn$i.*eventring
+done
+[ "$(ls turn*.eventring | wc -l)" -gt 10 ] || fail "it did not rotate"
+[ "$(ls ./*.partial | wc -l)" -le 35 ] || fail "more than one unfinished file a recorder"
+touch stop
+wait $program
+"$EVENTRING" record -q -o there.eventring "first24.eventring" || fail "record a file"
+is "the name is complete" "there.eventring" "$(ls there.eventring*)"
+finish
