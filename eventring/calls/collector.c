@@ -5,7 +5,7 @@
  * a thread to come to rest. A mutex guards all. Each copy takes a part of the budget: as
  * much as it needs, and half as much again for what is merged into it later.
  */
-#include "eventring/calls.h"
+#include "calls/inside.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -102,7 +102,7 @@ enum eventring_calls_posted eventring_calls_post(eventring_calls_collector *c,
   eventring_calls *copy = copy_of_thread(c, thread);
   if (!copy) copy = begin_copy(c, thread, eventring_calls_count(calls));
   if (!copy) c->refused++;
-  else if (eventring_calls_merge(copy, calls)) result = EVENTRING_CALLS_POSTED;
+  else if (evc_merge(copy, calls)) result = EVENTRING_CALLS_POSTED;
   else result = EVENTRING_CALLS_PARTLY;
   pthread_mutex_unlock(&c->mutex);
   return result;

@@ -30,6 +30,13 @@ struct eventring_calls_inside {
   eventring_calls_stack first;
 };
 
+/* Frames that the running stack has; bytes of its budget that a trie uses. */
+size_t evc_depth(const eventring_calls *calls);
+size_t evc_used(const eventring_calls *calls);
+/* Adds the counts and times of `from` to `into`; false: some found no room, and are in the
+   lost ones of their nearest ancestor there (merge.c). */
+bool evc_merge(eventring_calls *into, const eventring_calls *from);
+
 /* ---- nodes (nodes.c) ----------------------------------------------------------------- */
 
 bool evc_init_nodes(struct eventring_calls_inside *in, size_t budget); /* false: no memory */

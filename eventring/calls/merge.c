@@ -43,7 +43,7 @@ static void lose_node(const struct merge *m, const struct eventring_calls_node *
   add_lost(m, ancestor, lost);
 }
 
-bool eventring_calls_merge(eventring_calls *into, const eventring_calls *from) {
+bool evc_merge(eventring_calls *into, const eventring_calls *from) {
   const struct merge m = {into->inside, from->inside};
   size_t count = eventring_calls_count(from);
   bool whole = true;

@@ -297,19 +297,6 @@ const struct eventring_calls_node *eventring_calls_node_at(const eventring_calls
   return evc_node(calls->inside, number);
 }
 
-size_t eventring_calls_number(const eventring_calls *calls,
-                              const struct eventring_calls_node *node) {
-  return evc_number(calls->inside, node);
-}
-
-const struct eventring_calls_node *
-eventring_calls_child(const eventring_calls *calls, const struct eventring_calls_node *parent,
-                      uint64_t id) {
-  const struct eventring_calls_inside *in = calls->inside;
-  uint32_t number = evc_number(in, parent);
-  return node_at(in, place_of(in, number, id, hash_of(parent, id)));
-}
-
 const struct eventring_calls_rest *
 eventring_calls_rest_of(const eventring_calls *calls, const struct eventring_calls_node *node) {
   return evc_rest(calls->inside, node);
@@ -318,33 +305,4 @@ eventring_calls_rest_of(const eventring_calls *calls, const struct eventring_cal
 struct eventring_calls_lost
 eventring_calls_lost_below(const eventring_calls *calls, const struct eventring_calls_node *node) {
   return calls->inside->lost[evc_number(calls->inside, node)];
-}
-
-static bool is_below(const struct eventring_calls_inside *in,
-                     const struct eventring_calls_node *node,
-                     const struct eventring_calls_node *above) {
-  while (node && node > above) node = evc_above(in, node);
-  return node == above;
-}
-
-/* Parents come before their children, so one pass finds all that is below: a node is if its
-   parent is. Without memory for a bit of each, the paths are walked instead. */
-uint64_t eventring_calls_inclusive(const eventring_calls *calls,
-                                   const struct eventring_calls_node *node) {
-  const struct eventring_calls_inside *in = calls->inside;
-  const size_t first = evc_number(in, node), count = eventring_calls_count(calls);
-  uint8_t *below = calloc((count - first) / 8 + 1, 1);
-  uint64_t sum = 0;
-  for (size_t i = first; i < count; i++) {
-    const struct eventring_calls_node *at = evc_node(in, i);
-    const size_t parent = at->parent - first;
-    bool counts = i == first;
-    if (!counts && at->parent >= first && at->parent < i)
-      counts = below ? below[parent / 8] >> parent % 8 & 1 : is_below(in, at, node);
-    if (!counts) continue;
-    if (below) below[(i - first) / 8] |= (uint8_t)(1u << (i - first) % 8);
-    sum += at->exclusive + in->lost[i].ticks;
-  }
-  free(below);
-  return sum;
 }

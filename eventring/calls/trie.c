@@ -203,7 +203,7 @@ void eventring_calls_enter_hidden(eventring_calls *calls, uint64_t id, uint64_t 
       id | HIDDEN, calls->current, calls->charge, now, stack->suspended | EVENTRING_CALLS_OPEN};
 }
 
-size_t eventring_calls_depth(const eventring_calls *calls) {
+size_t evc_depth(const eventring_calls *calls) {
   const eventring_calls_stack *stack = calls->stack;
   const struct eventring_calls_segment *segment = stack->segment;
   size_t depth = (size_t)(stack->top - (segment ? segment->frames : stack->first)) - 1;
@@ -318,7 +318,7 @@ void eventring_calls_free(eventring_calls *calls) {
 
 void eventring_calls_start(eventring_calls *calls, uint64_t now) { calls->last_ticks = now; }
 
-size_t eventring_calls_used(const eventring_calls *calls) {
+size_t evc_used(const eventring_calls *calls) {
   const struct eventring_calls_inside *in = calls->inside;
   return in->budget - in->pool;
 }

@@ -1365,14 +1365,9 @@ struct eventring_piece {
   unsigned kind;   /* enum eventring_piece_kind */
 };
 
-/* Makes a saver of the recording that `cursor` reads. It must be closed before the cursor.
-   `max_bytes`: the file does not become longer (0: no limit, which means 4 TiB). Returns 0,
-   E_ARGUMENT or E_MEMORY. */
-int eventring_saver_open(eventring_saver **saver, eventring_cursor *cursor,
-                         uint64_t max_bytes, struct eventring_error *error);
-/* The same with more to say. Fields that are 0 change nothing. */
+/* What a saver is to do. Fields that are 0 change nothing. */
 struct eventring_saver_options {
-  uint64_t max_bytes;
+  uint64_t max_bytes;  /* the file does not become longer; 0: no limit, which means 4 TiB */
   uint64_t since_ns;   /* CLOCK_MONOTONIC: each ring begins as after eventring_cursor_seek;
                           what is before that is missed */
   uint64_t until_ns;   /* eventring_saver_end ends each ring with the last block that begins at
@@ -1427,13 +1422,15 @@ struct eventring_saver_part {
   const char *program;
   pid_t pid;           /* 0: of several processes */
 };
-int eventring_saver_open_with_sized(eventring_saver **saver, eventring_cursor *cursor,
-                                    const struct eventring_saver_options *options,
-                                    size_t options_size, struct eventring_error *error);
-static inline int eventring_saver_open_with(eventring_saver **saver, eventring_cursor *cursor,
-                                            const struct eventring_saver_options *options,
-                                            struct eventring_error *error) {
-  return eventring_saver_open_with_sized(saver, cursor, options, sizeof *options, error);
+/* Makes a saver of the recording that `cursor` reads. It must be closed before the cursor.
+   Returns 0, E_ARGUMENT or E_MEMORY; and with `stripped` or `part` what reading fails with. */
+int eventring_saver_open_sized(eventring_saver **saver, eventring_cursor *cursor,
+                               const struct eventring_saver_options *options,
+                               size_t options_size, struct eventring_error *error);
+static inline int eventring_saver_open(eventring_saver **saver, eventring_cursor *cursor,
+                                       const struct eventring_saver_options *options,
+                                       struct eventring_error *error) {
+  return eventring_saver_open_sized(saver, cursor, options, sizeof *options, error);
 }
 void eventring_saver_close(eventring_saver *saver);
 
@@ -1609,21 +1606,18 @@ int eventring_discover(const char *const *directories, size_t count,
 int eventring_snapshot(eventring_cursor *cursor, const char *path,
                        struct eventring_error *error);
 
-/* Removes a recording without a live producer, whether it ended in order or not. Errors:
+enum {
+  EVENTRING_REMOVE_ENDED = 1u,     /* also one preserved at an orderly end */
+  EVENTRING_REMOVE_ANY_OWNER = 2u, /* also another user's, as far as rights allow */
+  EVENTRING_REMOVE_SAVED = 4u      /* also one preserved at an orderly end, and a saved copy */
+};
+/* Removes a recording without a live producer. One that was preserved at an orderly end, a saved
+   copy, or another user's is removed with the flag only. Errors: E_STATE (preserved, or saved),
    E_NAME (not named *.eventring), E_PERMISSION (another user's file, or no right to
    remove it), E_NOT_EVENTRING (not a regular file, or no recording), E_BUSY (a live
    process records into it), E_NOT_FOUND (no such file, or another one has got its name
-   since it was checked: exactly the file that was checked is removed), E_MEMORY,
-   E_SYSTEM. Any thread. */
-int eventring_remove_dead(const char *path, struct eventring_error *error);
-
-enum {
-  EVENTRING_REMOVE_ENDED = 1u,    /* also one preserved at an orderly end */
-  EVENTRING_REMOVE_ANY_OWNER = 2u /* also another user's, as far as rights allow */
-};
-/* As eventring_remove_dead, but removes a recording preserved at an orderly end, or
-   another user's, only with the flag (else E_STATE, E_PERMISSION), and a saved copy never
-   (E_STATE). Any thread. */
+   since it was checked: exactly the file that was checked is removed), E_ARGUMENT (unknown
+   flags), E_MEMORY, E_SYSTEM. Any thread. */
 int eventring_remove(const char *path, unsigned flags, struct eventring_error *error);
 
 /* Control from outside, through the control page that all processes share. Probes obey a

@@ -31,7 +31,6 @@ struct removal {
   struct eventring_error *error;
 };
 
-enum { KEEP_NOTHING = 1u << 31 }; /* saved copies may go as well */
 
 static int open_directory(struct removal *r) {
   const char *slash = strrchr(r->path, '/');
@@ -65,7 +64,7 @@ static bool read_plain(const struct removal *r, void *to, size_t size, uint64_t 
 
 static int check_unwanted(const struct removal *r, const struct format_header *h) {
   struct format_status status;
-  if (r->flags & KEEP_NOTHING) return EVENTRING_OK;
+  if (r->flags & EVENTRING_REMOVE_SAVED) return EVENTRING_OK;
   if (h->layout == FORMAT_SNAPSHOT)
     return evr_fail(r->error, EVENTRING_E_STATE, 0, "%.300s: a saved copy", r->path);
   if (!(r->flags & EVENTRING_REMOVE_ENDED) &&
@@ -109,8 +108,11 @@ static int remove_held(struct removal *r) {
   return status == EVENTRING_OK ? unlink_held(r) : status;
 }
 
-static int remove_file(const char *path, unsigned flags, struct eventring_error *error) {
+int eventring_remove(const char *path, unsigned flags, struct eventring_error *error) {
   struct removal r = {.path = path, .flags = flags, .error = error};
+  const unsigned known =
+      EVENTRING_REMOVE_ENDED | EVENTRING_REMOVE_ANY_OWNER | EVENTRING_REMOVE_SAVED;
+  if (flags & ~known) return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "unknown flags");
   if (!path) return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "no path");
   int status = open_directory(&r);
   if (status != EVENTRING_OK) return status;
@@ -121,14 +123,4 @@ static int remove_file(const char *path, unsigned flags, struct eventring_error 
   }
   close(r.directory);
   return status;
-}
-
-int eventring_remove_dead(const char *path, struct eventring_error *error) {
-  return remove_file(path, KEEP_NOTHING, error);
-}
-
-int eventring_remove(const char *path, unsigned flags, struct eventring_error *error) {
-  if (flags & ~(EVENTRING_REMOVE_ENDED | EVENTRING_REMOVE_ANY_OWNER))
-    return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "unknown flags");
-  return remove_file(path, flags, error);
 }

@@ -16,7 +16,7 @@ static uint64_t blocks_within(uint64_t max_bytes) {
   return blocks < FORMAT_MAX_BLOCKS ? blocks : FORMAT_MAX_BLOCKS;
 }
 
-int eventring_saver_open_with_sized(eventring_saver **saver, eventring_cursor *cursor,
+int eventring_saver_open_sized(eventring_saver **saver, eventring_cursor *cursor,
                                     const struct eventring_saver_options *options,
                                     size_t options_size, struct eventring_error *error) {
   if (!saver || !cursor || !options)
@@ -35,12 +35,6 @@ int eventring_saver_open_with_sized(eventring_saver **saver, eventring_cursor *c
   if (status == EVENTRING_OK) *saver = s;
   else eventring_saver_close(s);
   return status;
-}
-
-int eventring_saver_open(eventring_saver **saver, eventring_cursor *cursor,
-                         uint64_t max_bytes, struct eventring_error *error) {
-  const struct eventring_saver_options options = {.max_bytes = max_bytes};
-  return eventring_saver_open_with(saver, cursor, &options, error);
 }
 
 void eventring_saver_close(eventring_saver *saver) {
@@ -313,7 +307,7 @@ int eventring_saver_next(eventring_saver *saver, eventring_saver **next, uint64_
   if (saver->ending) return evr_fail(error, EVENTRING_E_STATE, 0, "the file has ended");
   struct eventring_saver_options options = saver->options;
   options.max_bytes = max_bytes;
-  int status = eventring_saver_open_with(&made, saver->cursor, &options, error);
+  int status = eventring_saver_open(&made, saver->cursor, &options, error);
   if (status != EVENTRING_OK) return status;
   status = make_streams(made, saver, error);
   if (status != EVENTRING_OK) {

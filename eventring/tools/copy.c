@@ -143,7 +143,7 @@ enum copy_status copy_recording(eventring_cursor *cursor, const struct copy_opti
   struct eventring_error error;
   eventring_saver *saver;
   bool over = eventring_cursor_liveness(cursor) != EVENTRING_LIVE;
-  if (eventring_saver_open_with(&saver, cursor, &options->saver, &error) < 0) {
+  if (eventring_saver_open(&saver, cursor, &options->saver, &error) < 0) {
     complain("%s", error.text);
     return COPY_FAILED;
   }

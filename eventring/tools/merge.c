@@ -202,7 +202,7 @@ static int open_part(struct merge *merge, const struct merge_source *source) {
   const struct eventring_saver_options options = {.part = &merge->part, .behind = merge->saver};
   int status = reader_open_target(&reader, source->name, EVENTRING_OPEN_FOLLOW);
   if (status >= 0) return status;
-  if (eventring_saver_open_with(&saver, reader.cursor, &options, &error) < 0) {
+  if (eventring_saver_open(&saver, reader.cursor, &options, &error) < 0) {
     complain("%s: %s", source->name, error.text);
     return reader_close(&reader, STATUS_WRONG);
   }

@@ -521,7 +521,7 @@ static bool begin_first(struct recorder *r) {
   const struct eventring_saver_options saver = {
       .max_bytes = r->current->packer ? 0 : r->options.max_bytes,
       .checked = eventring_cursor_liveness(r->reader->cursor) != EVENTRING_LIVE};
-  if (eventring_saver_open_with(&r->current->saver, r->reader->cursor, &saver, &error) == 0)
+  if (eventring_saver_open(&r->current->saver, r->reader->cursor, &saver, &error) == 0)
     return true;
   complain("%s", error.text);
   output_discard(r->current);

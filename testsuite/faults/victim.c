@@ -228,7 +228,7 @@ static void orphan(void) {
   CHECK(eventring_open_path(&cursor, path, 0, NULL) == EVENTRING_OK);
   CHECK(eventring_cursor_liveness(cursor) == EVENTRING_DEAD);
   eventring_close(cursor);
-  CHECK(eventring_remove_dead(path, NULL) == EVENTRING_OK);
+  CHECK(eventring_remove(path, EVENTRING_REMOVE_SAVED, NULL) == EVENTRING_OK);
 }
 
 static bool stop_flag; /* atomic */

@@ -323,20 +323,20 @@ static void removing(void **state) {
   eventring_cursor *cursor = open_file(kept, 0);
   assert_int_equal(eventring_snapshot(cursor, "arguments-copy.eventring", &error), 0);
   eventring_close(cursor);
-  REFUSED(eventring_remove_dead(NULL, &error));
+  REFUSED(eventring_remove(NULL, EVENTRING_REMOVE_SAVED, &error));
   REFUSED(eventring_remove(kept, 1u << 20, &error));
-  assert_int_equal(eventring_remove_dead("gone.eventring", &error), EVENTRING_E_NOT_FOUND);
-  assert_int_equal(eventring_remove_dead("no/gone.eventring", &error), EVENTRING_E_NOT_FOUND);
+  assert_int_equal(eventring_remove("gone.eventring", 0, &error), EVENTRING_E_NOT_FOUND);
+  assert_int_equal(eventring_remove("no/gone.eventring", 0, &error), EVENTRING_E_NOT_FOUND);
   assert_int_equal(eventring_remove(kept, 0, &error), EVENTRING_E_STATE);
   assert_int_equal(eventring_remove("arguments-copy.eventring", EVENTRING_REMOVE_ENDED, &error),
                    EVENTRING_E_STATE);
   FILE *file = fopen("arguments-text.eventring", "w");
   fputs("text", file);
   fclose(file);
-  assert_int_equal(eventring_remove_dead("arguments-text.eventring", &error),
+  assert_int_equal(eventring_remove("arguments-text.eventring", EVENTRING_REMOVE_SAVED, &error),
                    EVENTRING_E_NOT_EVENTRING);
   assert_int_equal(rename("arguments-text.eventring", "arguments-text"), 0);
-  assert_int_equal(eventring_remove_dead("arguments-text", &error), EVENTRING_E_NAME);
+  assert_int_equal(eventring_remove("arguments-text", 0, &error), EVENTRING_E_NAME);
   unlink("arguments-text");
   unlink("arguments-copy.eventring");
 }

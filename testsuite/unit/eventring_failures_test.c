@@ -21,6 +21,8 @@
 #include <sys/syscall.h>
 #include <sys/vfs.h>
 
+static const struct eventring_saver_options no_options;
+
 /* ---- What fails ------------------------------------------------------------------------ */
 
 /* X(name, type of the result, parameters, arguments, result of a failure). The parameters of
@@ -230,7 +232,7 @@ static int save_live(void) {
   eventring_domain *d = eventring_domain_start("d", NULL);
   write_much(d);
   int status = worst < 0 ? worst : eventring_open_path(&cursor, "saved.eventring", 0, &error);
-  if (status >= 0) status = eventring_saver_open(&saver, cursor, 0, &error);
+  if (status >= 0) status = eventring_saver_open(&saver, cursor, &no_options, &error);
   check_status(status, &error);
   for (int i = 0; saver && i < 3; i++) {
     write_much(d);

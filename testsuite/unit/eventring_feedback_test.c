@@ -6,6 +6,8 @@
  * For each event that is read, and for each block that is saved, more is written than was read. */
 #include "eventring_common.h"
 
+static const struct eventring_saver_options no_options;
+
 static char file[] = "feedback.eventring";
 static eventring_domain *d;
 
@@ -99,7 +101,7 @@ static void save_what_it_causes(unsigned wsize) {
   start(wsize, false);
   for (int i = 0; i < FIRST; i++) write_one();
   eventring_cursor *cursor = open_self(0);
-  assert_int_equal(eventring_saver_open(&saver, cursor, 0, &error), 0);
+  assert_int_equal(eventring_saver_open(&saver, cursor, &no_options, &error), 0);
   for (int round = 0; round < 50; round++) {
     int count = eventring_saver_fill(saver, buffer, BUFFER, pieces, PIECES, &used, &error);
     assert_true(count >= 0);

@@ -118,7 +118,7 @@ static void kept_when_preserved(void **state) {
   assert_int_equal(log.seen[0].event.id, T_FLOOD);
   clear_log(&log);
   eventring_close(cursor);
-  assert_int_equal(eventring_remove_dead(file_name(), NULL), EVENTRING_OK);
+  assert_int_equal(eventring_remove(file_name(), EVENTRING_REMOVE_SAVED, NULL), EVENTRING_OK);
   assert_false(exists(file_name()));
 }
 
@@ -512,7 +512,7 @@ static void killed_at_random_moments(void **state) {
     assert_true(last >= 1000);
     clear_log(&log);
     eventring_close(cursor);
-    assert_int_equal(eventring_remove_dead(path, &error), EVENTRING_OK);
+    assert_int_equal(eventring_remove(path, EVENTRING_REMOVE_SAVED, &error), EVENTRING_OK);
   }
 }
 
@@ -589,7 +589,7 @@ static void discovery(void **state) {
   eventring_close(cursor);
   assert_int_equal(eventring_open_any(&cursor, path, 0, &error), EVENTRING_OK);
   eventring_close(cursor);
-  assert_int_equal(eventring_remove_dead(path, &error), EVENTRING_E_BUSY);
+  assert_int_equal(eventring_remove(path, EVENTRING_REMOVE_SAVED, &error), EVENTRING_E_BUSY);
   kill(child, SIGKILL);
   waitpid(child, NULL, 0);
   FILE *f = fopen("foreign.eventring", "w");
@@ -599,8 +599,9 @@ static void discovery(void **state) {
   eventring_discover(NULL, 0, note_found, &search);
   assert_int_equal(search.dead, 1);
   assert_int_equal(search.bad, 1);
-  assert_int_equal(eventring_remove_dead("foreign.eventring", &error), EVENTRING_E_NOT_EVENTRING);
-  assert_int_equal(eventring_remove_dead(path, &error), EVENTRING_OK);
+  assert_int_equal(eventring_remove("foreign.eventring", 0, &error),
+                   EVENTRING_E_NOT_EVENTRING);
+  assert_int_equal(eventring_remove(path, EVENTRING_REMOVE_SAVED, &error), EVENTRING_OK);
   assert_int_equal(eventring_open_pid(&cursor, child, 0, &error), EVENTRING_E_NOT_FOUND);
   assert_int_equal(eventring_open_pid(&cursor, 1, 0, &error) == EVENTRING_E_NOT_FOUND ||
                    error.code == EVENTRING_E_PERMISSION, 1);

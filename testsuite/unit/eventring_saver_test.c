@@ -6,6 +6,8 @@
 #include "eventring_common.h"
 #include "draw.h"
 
+static const struct eventring_saver_options no_options;
+
 enum {
   IMAGE_BYTES = 16 << 20,
   BUFFER_BYTES = 64 << 10,
@@ -220,7 +222,7 @@ static uint64_t save_once(bool as_packed) {
   start_recording(15);
   for (int d = 0; d < DOMAINS; d++) domain[d] = start_domain("d");
   eventring_cursor *cursor = open_file(own_path(), 0);
-  assert_int_equal(eventring_saver_open(&saver, cursor, 0, NULL), 0);
+  assert_int_equal(eventring_saver_open(&saver, cursor, &no_options, NULL), 0);
   save_at_random(domain);
   save_image("saved.eventring");
   uint64_t lost = check_file("saved.eventring");

@@ -13,8 +13,8 @@
  *   eventring_calls_exit(calls, MY_FUNCTION, eventring_ticks());
  *
  * How time is counted. Between two reports the time goes to the node that is current: that
- * is its *exclusive* time. The inclusive time of a node is the sum of exclusive times of
- * its subtree (eventring_calls_inclusive). So they always agree, also while functions are
+ * is its *exclusive* time. The inclusive time of a node is the sum of exclusive and lost
+ * times of its subtree. So they always agree, also while functions are
  * open, and the exclusive times of all nodes add up to the time since the start. A clock
  * that goes back counts as standing still, and `backwards` says how often.
  *
@@ -129,12 +129,6 @@ void eventring_calls_start(eventring_calls *calls, uint64_t now);
 size_t eventring_calls_count(const eventring_calls *calls);
 const struct eventring_calls_node *eventring_calls_node_at(const eventring_calls *calls,
                                                            size_t number);
-size_t eventring_calls_number(const eventring_calls *calls,
-                              const struct eventring_calls_node *node);
-/* The child of a node with this id; NULL: none. */
-const struct eventring_calls_node *
-eventring_calls_child(const eventring_calls *calls, const struct eventring_calls_node *parent,
-                      uint64_t id);
 /* Time and number of what is below the node and has no node of its own. */
 struct eventring_calls_lost eventring_calls_lost_below(const eventring_calls *calls,
                                                        const struct eventring_calls_node *node);
@@ -147,16 +141,6 @@ const struct eventring_calls_rest *eventring_calls_rest_of(const eventring_calls
 void eventring_calls_histogram(const eventring_calls *calls,
                                const struct eventring_calls_node *node,
                                uint64_t buckets[EVENTRING_CALLS_BUCKETS]);
-/* Exclusive and lost ticks of the node and all below it. */
-uint64_t eventring_calls_inclusive(const eventring_calls *calls,
-                                   const struct eventring_calls_node *node);
-/* Frames that the running stack has. */
-size_t eventring_calls_depth(const eventring_calls *calls);
-/* Bytes of its budget that are used. */
-size_t eventring_calls_used(const eventring_calls *calls);
-/* Adds the counts and times of `from` to `into`; false: some found no room, and are in the
-   lost ones of their nearest ancestor there. */
-bool eventring_calls_merge(eventring_calls *into, const eventring_calls *from);
 
 /* A stack for a further flow of control; NULL: no room. Without frames. */
 eventring_calls_stack *eventring_calls_stack_new(eventring_calls *calls);
