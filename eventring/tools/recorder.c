@@ -453,6 +453,8 @@ static void round_of_work(struct recorder *r, uint64_t began) {
   step_closing(r, now);
   attend(r, now);
   struct output *o = r->current;
+  /* what makes a recording of a new file gets a buffer before events take all that are free */
+  if (!o->has_header && !o->done) output_step(o, &r->buffers, now);
   enum filled filled = o->last_update ? FILLED_NONE : fill(r);
   if (!check_switch(r, now) && !r->ending) check_end(r, now, began);
   else if (r->ending && filled == FILLED_NONE && o->update == UPDATE_NONE && is_drained(r))
