@@ -22,7 +22,7 @@ LUA_FUZZ_FLAGS = -std=gnu11 -O0 -gline-tables-only -fno-omit-frame-pointer \
 	-fno-sanitize-recover=all \
 	-fsanitize=address,undefined -D_GNU_SOURCE -DSAROS_DEBUG=1 -DHEAP_SMALL_MAX=512 \
 	$(SEE_STDLIB) $(SEE_EVENTRING_INSIDE) $(LIBFFI_CFLAGS) -I$(top_srcdir)/testsuite/fuzz
-lua_fuzz_sources = $(filter %.c,$(eventring_sources) $(libanalysis_a_SOURCES) $(libruntime_a_SOURCES) $(libvm_a_SOURCES) \
+lua_fuzz_sources = $(filter %.c,$(libeventring_host_a_SOURCES) $(libanalysis_a_SOURCES) $(libruntime_a_SOURCES) $(libvm_a_SOURCES) \
 	$(libstdlib_a_SOURCES)) testsuite/fuzz/lua_harness.c testsuite/fuzz/lua_mutate.c testsuite/fuzz/lua_reference.c
 # The interpreter's loop first: it takes clang as long as all the others together.
 lua_fuzz_objects = $(patsubst %.c,testsuite/fuzz/lua/%.o,vm/execute.c $(filter-out vm/execute.c,$(lua_fuzz_sources)))
