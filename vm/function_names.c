@@ -9,7 +9,8 @@
  * Else it has that of its symbol, else of its place in its file, "saros+0x46e20".
  * Readers in other processes follow the same rule (eventring/remote/names.c, places.c).
  *
- * Asked for in the middle of allocations and of instructions: only reads. */
+ * Asked for in the middle of allocations and of instructions: nothing is allocated in the heap, and
+ * nothing of the domain changes. Symbols are read from a file, so the latest ones are kept. */
 #include "function_names.h"
 
 #include <dlfcn.h>
@@ -105,20 +106,42 @@ static bool find_in_file(const void *address, const struct link_map *map, char *
 }
 
 /* The same in each run: where the program lies differs. */
+static void read_symbol(const void *address, const Dl_info *info, const struct link_map *map,
+                        char *name) {
+  if (find_in_file(address, map, name)) return;
+  const char *slash = strrchr(info->dli_fname, '/');
+  if (info->dli_sname != NULL && info->dli_saddr == address)
+    snprintf(name, FUNCTION_NAME_SIZE, "%s", info->dli_sname);
+  else
+    snprintf(name, FUNCTION_NAME_SIZE, "%s+0x%lx", slash != NULL ? slash + 1 : info->dli_fname,
+             (unsigned long)((const char *)address - (const char *)info->dli_fbase));
+}
+
+/* A name that was read, and the mapped file that it is of: another one may get its place. */
+typedef struct KeptName {
+  const void *address, *file, *section;
+  char name[FUNCTION_NAME_SIZE];
+} KeptName;
+
+/* A function of the host is at the bottom of each stack that is written, once a second or more
+ * often, and reading the symbols of its file takes 25 us for saros, milliseconds for a large
+ * host. */
 static void name_of_symbol(const void *address, char *name) {
+  static _Thread_local KeptName kept[8];
   Dl_info info;
   struct link_map *map = NULL;
   if (dladdr1(address, &info, (void **)&map, RTLD_DL_LINKMAP) == 0 || map == NULL) {
     snprintf(name, FUNCTION_NAME_SIZE, "(a C function)");
     return;
   }
-  if (find_in_file(address, map, name)) return;
-  const char *slash = strrchr(info.dli_fname, '/');
-  if (info.dli_sname != NULL && info.dli_saddr == address)
-    snprintf(name, FUNCTION_NAME_SIZE, "%s", info.dli_sname);
-  else
-    snprintf(name, FUNCTION_NAME_SIZE, "%s+0x%lx", slash != NULL ? slash + 1 : info.dli_fname,
-             (unsigned long)((const char *)address - (const char *)info.dli_fbase));
+  KeptName *k = &kept[((uintptr_t)address >> 4) % (sizeof kept / sizeof kept[0])];
+  if (k->address != address || k->file != map || k->section != map->l_ld) {
+    read_symbol(address, &info, map, k->name);
+    k->address = address;
+    k->file = map;
+    k->section = map->l_ld;
+  }
+  memcpy(name, k->name, FUNCTION_NAME_SIZE);
 }
 
 void c_function_name(const Domain *d, const TValue *func, char *name) {
