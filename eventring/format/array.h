@@ -16,7 +16,7 @@ static inline bool evr_grow(void *array, size_t size, void *room, size_t room_si
   uint64_t elements = is_small ? *(uint32_t *)room : *(uint64_t *)room;
   void *memory;
   elements = elements ? 2 * elements : first;
-  if (elements > (is_small ? UINT32_MAX : SIZE_MAX) / size) return false;
+  if ((is_small && elements > UINT32_MAX) || elements > SIZE_MAX / size) return false;
   memcpy(&memory, array, sizeof memory); /* of whatever type the pointer is */
   memory = realloc(memory, elements * size);
   if (!memory) return false;
