@@ -176,4 +176,5 @@ conditions()
 print("| what | result | command |\n|---|---|---|")
 for what, command, of in TABLE:
     if options.get("only", "") in what:
-        print(f"| {what} | {value(of)} | `{command}` |", flush=True)
+        shown = command if command == "the same" else f"`{command}`"
+        print(f"| {what} | {value(of)} | {shown} |", flush=True)
