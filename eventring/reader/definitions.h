@@ -31,6 +31,8 @@ struct evr_definition {
 };
 /* Fills in what delivery.c needs. */
 void evr_definition_prepare(struct evr_definition *definition);
+/* Is it of the kind that events of this kind refer to? */
+bool evr_definition_explains(const struct evr_definition *definition, unsigned kind);
 /* What decode.c needs of it. */
 struct evr_batched evr_definition_batched(const struct evr_definition *definition);
 

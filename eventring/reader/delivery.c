@@ -271,7 +271,7 @@ static void take_off_cpu(struct eventring_event *event, const struct evr_definit
   }
 }
 
-static bool explains(const struct evr_definition *d, unsigned kind) {
+bool evr_definition_explains(const struct evr_definition *d, unsigned kind) {
   return d->def.kind == def_kind_of[kind] ||
          (kind == EVENTRING_LINKED && d->def.kind == EVENTRING_DEF_FLOW);
 }
@@ -313,7 +313,7 @@ decode_any(struct evr_ring_reader *reader, uint64_t word,
   else if (kind == EVENTRING_END) close_span(reader, event, id, ns);
   if (words && kind == EVENTRING_END)
     take_off_cpu(event, d, payload, words);
-  else if (words && d && explains(d, kind))
+  else if (words && d && evr_definition_explains(d, kind))
     take_payload(event, d->def.payload, payload, words);
   else if (words)
     take_raw(event, payload, words);

@@ -168,11 +168,6 @@ static void move_number(eventring_saver *saver, enum merge_payload payload, unsi
 /* Numbers of the recording, where the payload is what its definition says. */
 static void move_payload(eventring_saver *saver, const struct evr_definition *d, unsigned slot,
                          uint64_t *word) {
-  static const uint8_t kinds[] = {
-      [EVENTRING_DEF_SPAN] = EVENTRING_BEGIN, [EVENTRING_DEF_COUNTER] = EVENTRING_COUNTER,
-      [EVENTRING_DEF_INSTANT] = EVENTRING_INSTANT,
-      [EVENTRING_DEF_LIFECYCLE] = EVENTRING_LIFECYCLE,
-      [EVENTRING_DEF_ASYNC] = EVENTRING_LINKED, [EVENTRING_DEF_FLOW] = EVENTRING_LINKED};
   enum merge_payload payload = d ? (enum merge_payload)saver->part->payload[d->def.id]
                                  : MERGE_VERBATIM;
   unsigned kind = word_kind(*word), count = word_length(*word);
@@ -182,7 +177,9 @@ static void move_payload(eventring_saver *saver, const struct evr_definition *d,
       *from += (uint64_t)saver->part->first_process << LINK_SHIFT;
     from += LINK_WORDS, count -= LINK_WORDS;
   }
-  if (payload == MERGE_VERBATIM || kinds[d->def.kind] != kind) return;
+  /* what an end has is no value of its definition */
+  if (payload == MERGE_VERBATIM || kind == EVENTRING_END || !evr_definition_explains(d, kind))
+    return;
   if (payload == MERGE_SAMPLE && count == FORMAT_SAMPLE_WORDS) move_sample(saver, from);
   else if (payload != MERGE_SAMPLE && count == 1) move_number(saver, payload, slot, from);
 }
