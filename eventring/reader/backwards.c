@@ -2,32 +2,34 @@
 /* backwards.c: a ring read from its newest event to its oldest.
  *
  * A block stands on its own: its header has the full time of its begin, the context, and the
- * spans that are open there. So it can be interpreted without those before it, forwards, as
- * always, and what that delivers is handed out in the opposite order.
+ * spans that are open there. So reading backwards is to go to the block before, to read it
+ * forwards with a reader that begins there, and to hand out what that delivers in the opposite
+ * order.
  *
  * What lies between two blocks (a loss, spans that are torn by it or found behind it, the end
  * of an incarnation) becomes known when a reader enters the second one, and depends on what
- * was open at the end of the first. So of the block that was read before, the later one, the
- * header is kept: when a block has been interpreted, its reader enters that. A stretch is
- * what that delivers: the events of a block, and what comes before those of the next one. The
- * stretches of a ring, each in its own order, make what a cursor delivers that reads forwards.
+ * was open at the end of the first. So a reader that has read its block then enters the one
+ * behind it, which is still held by the reader before. A stretch is what that delivers: the
+ * events of a block, and what comes before those of the next one. The stretches of a ring, each
+ * in its own order, make what a cursor delivers that reads forwards. What a reader says before
+ * the first event of its block (the spans that are open there, what is missing before it) counts
+ * only where there is no block before.
  *
  * There are two exceptions. Of more than 64 open spans a header lists 64, so the end of another
  * one is torn if its begin lies in an earlier block. And where classes were switched more often
  * than the log of the control page has entries, headers know more: what the producer has torn is
  * not listed, while a reader that comes from before such a block takes it for open.
  *
- * Data: the ring reader of the cursor has the counts, holds the newest block, and has the
- * spans that were open at its end. A second one, `work`, interprets the others. A stretch
- * has at most the events of a block and as many synthetic ones, some 75 KiB in the usual
- * case. Its events point into the block that is held.
+ * Data: the ring reader of the cursor has the counts, reads the newest block, and has the
+ * spans that were open at its end. Each other block has a reader of its own, until the one
+ * before it is read. A stretch has at most the events of a block and as many synthetic ones, some
+ * 75 KiB in the usual case. Its events point into the block that is held.
  *
  * A live producer may overwrite the oldest blocks meanwhile. What was gone when reading began is
  * missed, what was overwritten since is lost. */
 #include "reader/backwards.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "format/array.h"
 
@@ -41,16 +43,17 @@ struct entry {
 };
 
 struct evr_backwards {
-  struct evr_ring_reader *work; /* NULL until the second block is read */
-  struct evr_ring_reader *held; /* the one that holds the block read last */
-  struct evr_block later;       /* the header of the block behind it, with its list ... */
-  bool has_later;               /* ... if there is one */
-  bool is_prepared;             /* the block held was interpreted */
-  bool is_over;                 /* there is no block before it */
+  struct evr_ring_reader *held;   /* of the block sought last; that of the cursor: the newest */
+  struct evr_ring_reader *behind; /* of the one behind it; NULL: there is none */
+  uint64_t next;                  /* the last block that has not been sought; 0: all were */
+  bool is_read;                   /* the block held was read */
+  bool is_over;                   /* there is no block before it */
   bool no_memory;
-  uint64_t gone;                /* events that were gone when reading began; all: the most */
-  struct entry *entry;          /* of the present stretch; the last one is next */
+  uint64_t gone;                  /* events that were gone when reading began; all: the most */
+  uint64_t passed;                /* events behind the place where reading began */
+  struct entry *entry;            /* of the present stretch; the last one is next */
   uint32_t count, room;
+  uint32_t first;                 /* entries before those of the first event of the block */
 };
 
 /* ---- Stretches -------------------------------------------------------------------------- */
@@ -75,11 +78,11 @@ static int take_loss(void *context, const struct eventring_loss *loss) {
   return add_entry(context, (struct entry){.is_loss = true, .loss = *loss, .order_ns = loss->ns});
 }
 
-/* Adds what the reader delivers up to the end that is set. */
-static void collect(struct evr_backwards *back) {
-  unsigned none = 1;
+/* Adds what the reader delivers up to word `end` of its block. */
+static void collect(struct evr_backwards *back, uint32_t end) {
   struct evr_sink sink = {.callbacks = {take_event, take_loss}, .context = back,
-                          .left = UINT64_MAX, .budget = none};
+                          .left = UINT64_MAX, .budget = 1};
+  back->held->end = end;
   evr_ring_reader_drain(back->held, UINT64_MAX, &sink);
 }
 
@@ -87,173 +90,137 @@ static void note_no_memory(struct evr_ring_reader *reader) {
   evr_fail(&reader->blocks.meta->damage, EVENTRING_E_MEMORY, 0, "no memory for a block");
 }
 
-/* Interprets the block held, up to the one behind it. What its reader counts is not what was
-   delivered. */
-static void prepare(struct evr_ring_reader *reader) {
+/* Reads the block held, up to the one behind it. What the cursor's reader counts meanwhile is not
+   what was delivered. */
+static void read_held(struct evr_ring_reader *reader) {
   struct evr_backwards *back = reader->back;
   struct evr_ring_reader *held = back->held;
   struct evr_block *block = held->blocks.held;
-  uint64_t missed = reader->missed, delivered = reader->delivered, lost = reader->lost;
-  uint64_t torn = reader->torn;
-  back->is_prepared = true;
-  evr_ring_reader_isolate(held, false);
-  collect(back);
-  if (back->has_later) {
-    evr_ring_reader_enter(held, &back->later);
-    collect(back);
+  back->is_read = true;
+  back->count = 0;
+  evr_ring_reader_begin(held);
+  collect(back, held->at);
+  back->first = back->count;
+  collect(back, block->have);
+  if (back->behind) {
+    evr_ring_reader_enter(held, back->behind->blocks.held);
+    collect(back, held->at);
     held->blocks.held = block;
+  } else {
+    reader->missed = back->passed;
+    reader->delivered = reader->lost = reader->torn = 0;
   }
-  reader->missed = missed;
-  reader->delivered = delivered;
-  reader->lost = lost;
-  reader->torn = torn;
   if (back->no_memory) note_no_memory(reader);
 }
 
 /* ---- From block to block ------------------------------------------------------------------ */
 
-/* The reader of the next block: that of the cursor keeps the newest one. */
-static struct evr_ring_reader *next_reader(struct evr_ring_reader *reader) {
-  struct evr_backwards *back = reader->back;
+/* A reader for the next block: that of the cursor has the newest one. */
+static struct evr_ring_reader *reader_of_next(struct evr_ring_reader *reader) {
   const struct evr_block_cursor *blocks = &reader->blocks;
-  if (!blocks->sequence) return reader;
-  if (back->work) return back->work;
-  struct evr_ring_reader *work = evr_ring_reader_new(
-      blocks->meta, reader->definitions, blocks->slot, blocks->ring, reader->opened_head);
-  if (!work || !evr_ring_reader_make_room(work)) {
-    evr_ring_reader_free(work);
-    return NULL;
-  }
-  work->blocks.descends = true;
-  work->blocks.next = blocks->next;
-  return back->work = work;
+  struct evr_ring_reader *next = reader;
+  if (blocks->sequence)
+    next = evr_ring_reader_new(blocks->meta, reader->definitions, blocks->slot, blocks->ring,
+                               reader->opened_head);
+  if (!next) return NULL;
+  next->blocks.room_count = 1;
+  next->blocks.next = reader->back->next;
+  if (evr_ring_reader_make_room(next)) return next;
+  if (next != reader) evr_ring_reader_free(next);
+  return NULL;
 }
 
-/* Keeps the header of the block held, which is about to be released. */
-static void keep_header(struct evr_backwards *back) {
-  const struct evr_block *block = back->held->blocks.held;
-  if (!back->is_prepared) return;
-  back->later.have = evr_block_first(block);
-  memcpy(back->later.words, block->words, back->later.have * sizeof block->words[0]);
-  back->has_later = true;
-  back->is_prepared = false;
+/* What was overwritten since reading began, of what is missing before the oldest block, is
+   lost. */
+static void end_at_oldest(struct evr_backwards *back) {
+  struct entry *before = back->first ? &back->entry[back->first - 1] : NULL;
+  back->is_over = true;
+  if (!before || !before->is_loss || before->loss.count <= back->gone) return;
+  struct entry lost = *before;
+  before->loss.count = back->gone;
+  lost.loss.count -= back->gone;
+  lost.loss.flags = 0;
+  add_entry(back, lost);
 }
 
-/* Goes on to the block before. False: there is none, or the budget is spent. */
+static void release(struct evr_ring_reader *reader, struct evr_ring_reader *other) {
+  if (other != reader) evr_ring_reader_free(other);
+}
+
+/* Goes on to the block before, whose events are to be read. False: there is none, or the budget
+   is spent. */
 static bool go_back(struct evr_ring_reader *reader, unsigned *budget) {
   struct evr_backwards *back = reader->back;
-  keep_header(back);
-  struct evr_ring_reader *next = next_reader(reader);
+  struct evr_ring_reader *next = reader_of_next(reader);
   if (!next) {
     note_no_memory(reader);
     back->is_over = true;
     return false;
   }
-  back->held = next;
   bool found = evr_block_cursor_previous(&next->blocks, budget);
-  back->is_over = !found && !next->blocks.next;
+  back->next = next->blocks.next;
+  if (found && next != reader) {
+    release(reader, back->behind);
+    back->behind = back->held;
+    back->held = next;
+    back->is_read = false;
+  } else if (!found) {
+    release(reader, next);
+    if (!back->next) end_at_oldest(back);
+    if (!back->next && !reader->blocks.sequence) evr_ring_reader_note_no_block(reader);
+  }
   return found;
-}
-
-/* What was before the oldest block: which spans were open, what is missed, and what was lost
-   since reading began. In the order of a reader that comes from there. */
-static void end_at_begin(struct evr_ring_reader *reader) {
-  struct evr_backwards *back = reader->back;
-  struct evr_ring_reader *held = back->held;
-  const struct format_block *h = evr_block_header(&back->later);
-  uint64_t missed = h->before < back->gone ? h->before : back->gone;
-  struct eventring_loss loss = {.domain = reader->blocks.slot, .incarnation = h->incarnation,
-                                .ring = (uint8_t)reader->blocks.ring, .count = missed,
-                                .ns = evr_metadata_ns(reader->blocks.meta, h->base_ticks),
-                                .flags = EVENTRING_LOST_BEFORE};
-  struct evr_block *room = held->blocks.held;
-  held->blocks.held = &back->later;
-  evr_ring_reader_isolate(held, true);
-  collect(back);
-  held->blocks.held = room;
-  if (missed) take_loss(back, &loss);
-  loss.count = h->before - missed;
-  loss.flags = 0;
-  if (loss.count) take_loss(back, &loss);
 }
 
 /* ---- Beginning ------------------------------------------------------------------------------ */
 
-enum { TRIES = 8 /* at a block that may be overwritten before it is copied */ };
-
-/* A cursor on the same ring, with room for a block. */
-static void init_other(struct evr_block_cursor *other, const struct evr_block_cursor *blocks,
-                       struct evr_block *room, struct eventring_error *damage) {
-  evr_block_cursor_init(other, blocks->meta, blocks->slot, blocks->ring, damage);
-  other->rooms = room;
-  other->room_count = 1;
-}
-
-/* Events before the oldest block that is there now, if the ring was filled once. */
-static uint64_t events_gone(const struct evr_ring_reader *reader) {
-  struct eventring_error damage = {0};
-  struct evr_block block;
-  struct evr_block_cursor oldest;
-  unsigned tries = TRIES;
-  if (!evr_ring_reader_began_late(reader)) return 0;
-  if (reader->blocks.meta->over) return UINT64_MAX; /* nothing is overwritten any more */
-  init_other(&oldest, &reader->blocks, &block, &damage);
-  return evr_block_cursor_next(&oldest, &tries) ? oldest.position : 0;
-}
-
-/* Events up to the present end of the ring; 0: that is not known. */
-static uint64_t events_written(const struct evr_ring_reader *reader, uint64_t head) {
-  struct eventring_error damage = {0};
-  struct evr_block block;
-  struct evr_block_cursor newest;
-  unsigned tries = TRIES;
-  init_other(&newest, &reader->blocks, &block, &damage);
-  newest.descends = true;
-  newest.next = head;
-  return evr_block_cursor_previous(&newest, &tries)
-             ? newest.position + evr_block_events(&block) : 0;
-}
-
 /* Begins with the block behind the last one that begins at `ns` or before, as times may go back
    a little. What is behind that is passed over. */
-static void seek(struct evr_ring_reader *reader, uint64_t ns, unsigned *budget) {
+static void begin_near(struct evr_ring_reader *reader, uint64_t ns, uint64_t emitted,
+                       unsigned *budget) {
   struct evr_block_cursor *blocks = &reader->blocks;
-  uint64_t head = blocks->next, last = evr_block_cursor_last(blocks, ns);
-  uint64_t written = events_written(reader, head);
-  if (last < head) blocks->next = last + 1;
-  if (!evr_block_cursor_previous(blocks, budget)) return;
+  uint64_t last = evr_block_cursor_last(blocks, ns);
+  if (last < reader->back->next) reader->back->next = last + 1;
+  if (!go_back(reader, budget)) return;
   uint64_t end = blocks->position + evr_block_events(blocks->held);
-  if (written > end) reader->missed += written - end;
+  reader->back->passed = emitted > end ? emitted - end : 0;
 }
 
 void evr_backwards_begin(struct evr_ring_reader *reader, uint64_t ns, unsigned *budget) {
   struct evr_block_cursor *blocks = &reader->blocks;
   struct evr_backwards *back = calloc(1, sizeof *back);
+  struct eventring_ring_info now = {0};
   reader->back = back;
-  if (!back || !evr_ring_reader_make_room(reader)) {
+  if (!back) {
     note_no_memory(reader);
-    if (back) back->is_over = true;
     return;
   }
   back->held = reader;
-  blocks->descends = true;
-  blocks->next = evr_block_cursor_head(blocks);
-  back->is_over = !blocks->next;
+  back->next = evr_block_cursor_head(blocks);
+  back->is_over = !back->next;
   if (back->is_over) return;
-  back->gone = events_gone(reader);
-  if (ns) seek(reader, ns, budget);
-  else evr_block_cursor_previous(blocks, budget);
+  bool overwrites = evr_ring_reader_began_late(reader) && !blocks->meta->over;
+  if (ns || overwrites) evr_block_cursor_extent(blocks->meta, blocks->slot, blocks->ring, &now);
+  back->gone = overwrites ? now.emitted - now.available : UINT64_MAX;
+  if (ns) begin_near(reader, ns, now.emitted, budget);
+  else go_back(reader, budget);
+}
+
+/* Is there a block that was found and is yet to be read? */
+static bool has_unread(const struct evr_backwards *back) {
+  return back->held->blocks.sequence && !back->is_read;
 }
 
 void evr_backwards_prepare(struct evr_ring_reader *reader) {
-  struct evr_backwards *back = reader->back;
-  if (back && back->held == reader && reader->blocks.sequence && !back->is_prepared)
-    prepare(reader);
+  const struct evr_backwards *back = reader->back;
+  if (back && back->held == reader && has_unread(back)) read_held(reader);
 }
 
-void evr_backwards_free(struct evr_backwards *back) {
+void evr_backwards_free(struct evr_ring_reader *reader) {
+  struct evr_backwards *back = reader->back;
   if (!back) return;
-  evr_ring_reader_free(back->work);
+  release(reader, back->held);
+  release(reader, back->behind);
   free(back->entry);
   free(back);
 }
@@ -265,25 +232,14 @@ bool evr_backwards_is_over(const struct evr_ring_reader *reader) {
   return !back || (back->is_over && !back->count);
 }
 
-/* Interprets the next block, or what is before the oldest. False: there is none now. */
-static bool next_stretch(struct evr_ring_reader *reader, unsigned *budget) {
-  struct evr_backwards *back = reader->back;
-  bool is_held = back->held->blocks.sequence && !back->is_prepared;
-  if (is_held || go_back(reader, budget)) {
-    prepare(reader);
-    return true;
-  }
-  if (!back->is_over) return false;
-  if (back->has_later) end_at_begin(reader);
-  else evr_ring_reader_note_no_block(reader);
-  return back->count != 0;
-}
-
 bool evr_backwards_look(struct evr_ring_reader *reader, unsigned *budget) {
-  const struct evr_backwards *back = reader->back;
+  struct evr_backwards *back = reader->back;
   if (!back) return false;
-  while (!back->count)
-    if (back->is_over || !next_stretch(reader, budget)) return false;
+  while (back->count == back->first && !back->is_over) {
+    if (has_unread(back) || go_back(reader, budget)) read_held(reader);
+    else if (!back->is_over) return false;
+  }
+  if (!back->count) return false;
   reader->order_ns = UINT64_MAX - back->entry[back->count - 1].order_ns;
   return true;
 }

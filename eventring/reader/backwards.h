@@ -14,7 +14,7 @@ void evr_backwards_begin(struct evr_ring_reader *reader, uint64_t ns, unsigned *
 bool evr_backwards_is_over(const struct evr_ring_reader *reader);
 /* Reads what the newest block has, for those who ask which spans are open at its end. */
 void evr_backwards_prepare(struct evr_ring_reader *reader);
-void evr_backwards_free(struct evr_backwards *back);
+void evr_backwards_free(struct evr_ring_reader *reader);
 
 /* As evr_ring_reader_look and evr_ring_reader_drain. order_ns is UINT64_MAX minus the time, so
    that the least one is next. */

@@ -14,9 +14,9 @@
  * A cursor that finds its next block overwritten goes to one that the producer will not
  * reach soon: `distance` blocks after the oldest.
  *
- * A cursor may descend instead, from the newest block to the oldest: then `next` is below
- * every block that was held or tried, and a block that was overwritten is the end, for so
- * are all before it.
+ * A cursor that has held no block may look for one downwards instead: then `next` is below
+ * every block that was tried, and a block that was overwritten is the end, for so are all
+ * before it.
  */
 #include "reader/block_cursor.h"
 
@@ -68,17 +68,6 @@ static uint64_t readable(const struct evr_block_cursor *cursor, uint64_t sequenc
   return count > row ? row : count;
 }
 
-/* The first of the blocks that are to be read together with block `sequence`. */
-static uint64_t first_of_piece(const struct evr_block_cursor *cursor, uint64_t sequence,
-                               uint64_t head) {
-  uint64_t oldest = oldest_of(cursor, head), count = cursor->room_count;
-  if (!cursor->descends) return sequence;
-  if (sequence < oldest) return sequence;
-  if (count > sequence - oldest + 1) count = sequence - oldest + 1;
-  while (count > 1 && readable(cursor, sequence - count + 1, head) < count) count /= 2;
-  return sequence - count + 1;
-}
-
 /* ---- With a thread (ahead.h) --------------------------------------------------------- */
 
 enum { MOST_THREADS = 4, /* of a recording; each takes half a megabyte, and two more
@@ -109,7 +98,7 @@ static void start_thread(struct evr_block_cursor *cursor) {
 static bool is_for_thread(const struct evr_block_cursor *cursor, uint64_t sequence,
                           uint64_t head) {
   const struct evr_metadata *meta = cursor->meta;
-  return cursor->threaded && !cursor->was_threaded && !cursor->descends && meta->over &&
+  return cursor->threaded && !cursor->was_threaded && meta->over &&
          !meta->source.packed && head - sequence >= MANY &&
          cursor->room_count > 1 && meta->threads < MOST_THREADS;
 }
@@ -154,19 +143,17 @@ static bool has_thread(struct evr_block_cursor *cursor, uint64_t sequence, uint6
 
 /* ---- Without ------------------------------------------------------------------------- */
 
-/* With pread: reads some blocks at once, with block `sequence` as the first, or the last. */
+/* With pread: reads some blocks at once, with block `sequence` as the first. */
 static bool read_ahead(struct evr_block_cursor *cursor, uint64_t sequence, uint64_t head) {
   const struct evr_metadata *meta = cursor->meta;
   cursor->ahead_count = 0;
   if (has_thread(cursor, sequence, head)) return take_piece(cursor, sequence, head);
   cursor->piece = NULL;
-  uint64_t first = first_of_piece(cursor, sequence, head);
-  uint64_t count = readable(cursor, first, head);
-  if (cursor->descends && count > sequence - first + 1) count = sequence - first + 1;
+  uint64_t count = readable(cursor, sequence, head);
   if (count < 2) return false;
-  cursor->ahead = first;
+  cursor->ahead = sequence;
   cursor->ahead_count = evr_blocks_copy(
-      &meta->source, place_of(cursor, first).offset, first,
+      &meta->source, place_of(cursor, sequence).offset, sequence,
       evr_metadata_head_offset(cursor->slot, cursor->ring), blocks_of(cursor), cursor->rooms,
       (unsigned)count);
   return cursor->ahead_count > 0;
@@ -342,15 +329,52 @@ bool evr_block_cursor_previous(struct evr_block_cursor *cursor, unsigned *budget
                                                   sequence)
                             : 0;
     if (!is_there || !read_block(cursor, sequence, head, budget)) continue;
-    cursor->sequence = sequence;
-    cursor->complete = sequence < head;
-    cursor->position = evr_block_header(cursor->held)->before;
-    cursor->gap = 0;
-    cursor->backwards = false;
+    uint64_t before = cursor->next;
+    hold_block(cursor, sequence, sequence < head);
+    cursor->next = before;
     return true;
   }
   cursor->sequence = 0;
   return false;
+}
+
+/* ---- Both ends ----------------------------------------------------------------------- */
+
+/* At a block that may be overwritten before it is copied, or that a unit of a stream does not
+   have. */
+enum { TRIES = FORMAT_UNIT + 8 };
+
+/* Goes to the newest block that is there: `head`, one behind it (a live producer went on), or,
+   where the newest ones are missing, as after a full disk, one before it. */
+static bool hold_newest(struct evr_block_cursor *blocks, uint64_t head) {
+  unsigned tries = TRIES;
+  blocks->next = head;
+  if (head && evr_block_cursor_next(blocks, &tries)) return true;
+  tries = TRIES;
+  blocks->next = head;
+  return evr_block_cursor_previous(blocks, &tries);
+}
+
+void evr_block_cursor_extent(struct evr_metadata *meta, unsigned slot, unsigned ring,
+                             struct eventring_ring_info *info) {
+  struct eventring_error damage = {0};
+  struct evr_block block;
+  struct evr_block_cursor blocks;
+  unsigned tries = TRIES;
+  evr_block_cursor_init(&blocks, meta, slot, ring, &damage);
+  blocks.rooms = &block;
+  blocks.room_count = 1;
+  info->blocks_written = evr_block_cursor_head(&blocks);
+  if (!hold_newest(&blocks, info->blocks_written)) return;
+  uint64_t newest = blocks.sequence;
+  if (newest > info->blocks_written) info->blocks_written = newest;
+  info->emitted = blocks.position + evr_block_events(&block);
+  info->newest_ns = evr_metadata_ns(meta, evr_block_newest_ticks(&block));
+  blocks.next = evr_metadata_oldest(meta, slot, ring, newest);
+  blocks.position = 0;
+  if (!evr_block_cursor_next(&blocks, &tries) || blocks.sequence > newest) return;
+  info->oldest_ns = evr_metadata_ns(meta, evr_block_header(&block)->base_ticks);
+  info->available = info->emitted > blocks.position ? info->emitted - blocks.position : 0;
 }
 
 /* ---- A time ------------------------------------------------------------------------ */

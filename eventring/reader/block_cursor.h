@@ -30,9 +30,8 @@ struct evr_block_cursor {
   uint64_t sequence;        /* of the block held; 0: none is */
   bool complete;            /* it was complete when it was copied */
   bool backwards;           /* it counts fewer events before it than there were */
-  bool descends;            /* it goes from newer to older blocks: evr_block_cursor_previous */
-  uint64_t next;            /* first block that has not been tried, from 1; if it descends, the
-                               last one, 0: all were */
+  uint64_t next;            /* first block that has not been tried, from 1; downwards the last
+                               one, 0: all were */
   uint64_t position;        /* events of the ring before those of the block held; its user
                                may count on from here */
   uint64_t recounted;       /* events that a damaged file counts again, over all blocks */
@@ -64,9 +63,9 @@ uint64_t evr_block_cursor_head(struct evr_block_cursor *cursor);
    takes 1 from *budget; at 0 the search ends. A block that whoever wrote the file has left
    out takes nothing. */
 bool evr_block_cursor_next(struct evr_block_cursor *cursor, unsigned *budget);
-/* The same downwards: releases the block held and copies the last one that can be read, from
-   `next` on downwards, of a cursor that descends. False: there is none (then `next` is 0), or
-   *budget is 0. `gap` says nothing; `position` is that of the block held. */
+/* The same downwards, of a cursor with one room that has held no block: copies the last one that
+   can be read, from `next` on downwards. False: there is none (then `next` is 0), or *budget is
+   0. */
 bool evr_block_cursor_previous(struct evr_block_cursor *cursor, unsigned *budget);
 /* What a thread has decoded of the block held; NULL: nothing. */
 const struct evr_decoded *evr_block_cursor_decoded(const struct evr_block_cursor *cursor);
@@ -88,6 +87,10 @@ uint64_t evr_block_cursor_last(struct evr_block_cursor *cursor, uint64_t ns);
 /* Of a block that is not in its place: is that damage? Else it was overwritten, or left out by
    whoever wrote the file. Only meta, slot and ring of the cursor are used. */
 bool evr_block_cursor_lacks(const struct evr_block_cursor *cursor, uint64_t sequence);
+/* Fills in what the newest and the oldest block of a ring that are there say. A poll reports
+   damage. */
+void evr_block_cursor_extent(struct evr_metadata *meta, unsigned slot, unsigned ring,
+                             struct eventring_ring_info *info);
 /* Words that are committed in a block now; 0: it is gone. */
 uint32_t evr_block_cursor_length(const struct evr_block_cursor *cursor, uint64_t sequence);
 /* After the producer's end: notes damage when the block held is the newest and is no

@@ -194,44 +194,6 @@ const char *eventring_cursor_ring_name(const eventring_cursor *c, unsigned ring)
 
 /* ---- Rings ----------------------------------------------------------------------------- */
 
-/* At a block that may be overwritten before it is copied, or that a unit of a stream does not
-   have. */
-enum { TRIES = FORMAT_UNIT + 8 };
-
-/* Goes to the newest block that is there: `head`, one behind it (a live producer went on), or,
-   where the newest ones are missing, as after a full disk, one before it. */
-static bool hold_newest(struct evr_block_cursor *blocks, uint64_t head) {
-  unsigned tries = TRIES;
-  blocks->next = head;
-  if (head && evr_block_cursor_next(blocks, &tries)) return true;
-  tries = TRIES;
-  blocks->next = head;
-  return evr_block_cursor_previous(blocks, &tries);
-}
-
-/* Fills in what the newest and the oldest block that are there say. The poll reports damage. */
-static void fill_extent(struct evr_metadata *meta, unsigned slot, unsigned ring,
-                        struct eventring_ring_info *info) {
-  struct eventring_error damage = {0};
-  struct evr_block block;
-  struct evr_block_cursor blocks;
-  unsigned tries = TRIES;
-  evr_block_cursor_init(&blocks, meta, slot, ring, &damage);
-  blocks.rooms = &block;
-  blocks.room_count = 1;
-  info->blocks_written = evr_block_cursor_head(&blocks);
-  if (!hold_newest(&blocks, info->blocks_written)) return;
-  uint64_t newest = blocks.sequence;
-  if (newest > info->blocks_written) info->blocks_written = newest;
-  info->emitted = blocks.position + evr_block_events(&block);
-  info->newest_ns = evr_metadata_ns(meta, evr_block_newest_ticks(&block));
-  blocks.next = evr_metadata_oldest(meta, slot, ring, newest);
-  blocks.position = 0;
-  if (!evr_block_cursor_next(&blocks, &tries) || blocks.sequence > newest) return;
-  info->oldest_ns = evr_metadata_ns(meta, evr_block_header(&block)->base_ticks);
-  info->available = info->emitted > blocks.position ? info->emitted - blocks.position : 0;
-}
-
 /* Of this cursor: what it has read. */
 static void fill_read(const struct evr_ring_reader *reader, struct eventring_ring_info *info) {
   info->missed = reader->missed;
@@ -254,7 +216,7 @@ int eventring_cursor_ring_sized(eventring_cursor *c, unsigned slot,
   if (status != EVENTRING_OK) return status;
   if (!evr_metadata_blocks(&c->meta, slot, ring)) return EVENTRING_E_NOT_FOUND;
   struct eventring_ring_info full = {.blocks = evr_metadata_blocks(&c->meta, slot, ring)};
-  fill_extent(&c->meta, slot, ring, &full);
+  evr_block_cursor_extent(&c->meta, slot, ring, &full);
   full.is_stream = evr_metadata_is_stream(&c->meta, slot, ring);
   if (full.is_stream) full.blocks = (uint32_t)full.blocks_written;
   const struct evr_ring_reader *reader = c->reader[slot * EVENTRING_RINGS + ring];

@@ -46,8 +46,8 @@ struct evr_ring_reader *evr_ring_reader_new(struct evr_metadata *meta,
 
 void evr_ring_reader_free(struct evr_ring_reader *reader) {
   if (!reader) return;
+  evr_backwards_free(reader);
   evr_spans_free(&reader->spans);
-  evr_backwards_free(reader->back);
   free(reader->pending);
   evr_block_cursor_end(&reader->blocks);
   free(reader->blocks.rooms);
@@ -405,19 +405,8 @@ static void enter_block(struct evr_ring_reader *reader, bool before) {
 
 /* ---- One block by itself ------------------------------------------------------------ */
 
-void evr_ring_reader_isolate(struct evr_ring_reader *reader, bool before_it) {
-  struct evr_block_cursor *blocks = &reader->blocks;
-  reader->is_isolated = true;
-  evr_spans_clear(&reader->spans);
-  reader->pending_at = reader->pending_count = 0;
-  reader->joined = reader->missed_switches = blocks->backwards = false;
-  reader->switches = reader->switches_known = 0;
-  reader->switch_due = blocks->gap = reader->known_ns = 0;
-  blocks->position = evr_block_header(blocks->held)->before;
-  enter_block(reader, false);
-  if (!before_it) reader->pending_count = 0;
-  reader->end = before_it ? reader->at : blocks->held->have;
-  reader->limit_sequence = blocks->sequence; /* there is nothing behind it */
+void evr_ring_reader_begin(struct evr_ring_reader *reader) {
+  enter_block(reader, evr_ring_reader_began_late(reader));
 }
 
 void evr_ring_reader_enter(struct evr_ring_reader *reader, struct evr_block *next) {
@@ -427,7 +416,6 @@ void evr_ring_reader_enter(struct evr_ring_reader *reader, struct evr_block *nex
   enter_block(reader, false);
   /* what was switched in between: its own list says nothing of it */
   if (base >= evr_ring_reader_switch_due(reader)) evr_ring_reader_switch(reader, base);
-  reader->end = reader->at;
 }
 
 /* ---- From block to block -------------------------------------------------------------- */
@@ -436,7 +424,7 @@ void evr_ring_reader_enter(struct evr_ring_reader *reader, struct evr_block *nex
 bool evr_ring_reader_make_room(struct evr_ring_reader *reader) {
   struct evr_block_cursor *blocks = &reader->blocks;
   if (blocks->rooms) return true;
-  blocks->room_count = evr_block_cursor_rooms(blocks);
+  if (!blocks->room_count) blocks->room_count = evr_block_cursor_rooms(blocks);
   blocks->rooms = malloc(blocks->room_count * sizeof *blocks->rooms);
   blocks->held = blocks->rooms;
   if (!blocks->rooms)

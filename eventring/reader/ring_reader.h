@@ -43,7 +43,6 @@ struct evr_ring_reader {
   bool joined;              /* has had a first position */
   bool sought;              /* it begins at a time (eventring_cursor_seek) */
   bool limit_moved;         /* by a jump; at most once in a poll */
-  bool is_isolated;         /* single blocks of it are read: it keeps no accounts */
   bool tells_switches;      /* contexts that are left and resumed are queued, too */
   uint64_t remarks_unknown;
   const struct evr_log *log; /* that of the block held, */
@@ -67,15 +66,15 @@ struct evr_ring_reader {
 };
 
 /* The laws of ring_reader.c. The first holds after each run of events; the second where nothing is
-   queued. A reader of single blocks keeps neither. */
+   queued. */
 static inline bool evr_ring_reader_is_accounted(const struct evr_ring_reader *reader) {
   uint64_t accounted = reader->missed + reader->delivered + reader->lost;
-  return reader->is_isolated || accounted == reader->blocks.position + reader->blocks.recounted;
+  return accounted == reader->blocks.position + reader->blocks.recounted;
 }
 
 #ifdef SAROS_DEBUG
 static inline bool evr_ring_reader_is_balanced(const struct evr_ring_reader *reader) {
-  return reader->is_isolated || reader->is_unbalanced || reader->balance == reader->spans.spans;
+  return reader->is_unbalanced || reader->balance == reader->spans.spans;
 }
 
 /* Takes a begin, or an end, into account that is about to be delivered. */
@@ -98,16 +97,16 @@ void evr_ring_reader_free(struct evr_ring_reader *reader);
 void evr_ring_reader_join_now(struct evr_ring_reader *reader, unsigned *budget);
 /* Begins near `ns`, before anything was read. */
 void evr_ring_reader_seek(struct evr_ring_reader *reader, uint64_t ns);
-/* Rooms for the blocks that it reads. False: no memory. */
+/* Rooms for the blocks that it reads: as many as `blocks` says, or are of use. False: no
+   memory. */
 bool evr_ring_reader_make_room(struct evr_ring_reader *reader);
 /* Were the events before the first block gone when the cursor was opened? */
 bool evr_ring_reader_began_late(const struct evr_ring_reader *reader);
 void evr_ring_reader_note_no_block(struct evr_ring_reader *reader);
-/* For backwards.c. Stands before the first event of the block held, as if reading began there,
-   and ends behind its last one; `before_it`: ends before its first one, and queues the begins of
-   the spans that are open there, which are left out otherwise. */
-void evr_ring_reader_isolate(struct evr_ring_reader *reader, bool before_it);
-/* Goes on from there to the next block that is known, and ends before its first event. */
+/* For backwards.c. Begins with the block that was found, before its first event: queues the begins
+   of the spans that are open there, and what is missing. */
+void evr_ring_reader_begin(struct evr_ring_reader *reader);
+/* Goes on from there to the next block that is known, before its first event. */
 void evr_ring_reader_enter(struct evr_ring_reader *reader, struct evr_block *next);
 /* Ticks from which on entries of the log are to be applied. */
 static inline uint64_t evr_ring_reader_switch_due(const struct evr_ring_reader *reader) {
