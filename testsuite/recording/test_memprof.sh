@@ -52,6 +52,45 @@ for rate in -3 42 potato; do
   grep -q "rate" err || fail "$rate: the warning does not say what is wrong: $(cat err)"
 done
 
+# Domains that run already take up the rate that is asked for from outside, all of them, and one
+# that begins later has it; each of them lets it go again.
+cat >domains.lua <<'EOF'
+local domain = require "saros.domain"
+local function work()
+  local function sampled(i) return {i, {i}} end
+  local i = 0
+  while not io.open "stop" do
+    for _ = 1, 1000 do i = i + 1 sampled(i) end
+    collectgarbage "step"
+  end
+end
+local all = {domain.spawn({name = "first"}, work), domain.spawn({name = "second"}, work)}
+io.open("begun", "w"):close()
+while not io.open "more" do local t = {} end
+all[3] = domain.spawn({name = "third"}, work)
+for _, each in ipairs(all) do each:join() end
+EOF
+SAROS_EVENTRING_START=1 "$SAROS" domains.lua &
+pid=$!
+await $pid
+until_so [ -e begun ] || fail "domains.lua does not begin"
+sampled() { # DOMAIN: words of it that are sampled
+  "$EVENTRING" heap --json --by domain $pid 2>/dev/null |
+    jq --arg name "$1" '[.rows[] | select(.name == $name) | .allocated_samples] | add // 0'
+}
+is "sampled before" "" "$(sampled first)"
+"$EVENTRING" control --memprof 0.5 $pid || fail "control --memprof: status $?"
+has_samples() { [ "$(sampled "$1")" -gt 1000 ]; }
+for name in first second; do until_so has_samples $name || fail "$name is not sampled"; done
+touch more
+until_so has_samples third || fail "a domain that begins later is not sampled"
+"$EVENTRING" control --memprof off $pid || fail "control --memprof off: status $?"
+rests() { local n; n=$(sampled "$1"); sleep 0.3; [ "$(sampled "$1")" = "$n" ]; }
+for name in first second third; do until_so rests $name || fail "$name is sampled further on"; done
+touch stop
+wait $pid || fail "domains.lua: status $?"
+rm -f ./*.eventring
+
 # kill -9
 SAROS_MEMPROF=0.1 "$SAROS" work.lua $n ready &
 pid=$!

@@ -61,6 +61,29 @@ do
   s:discard()
 end
 
+-- What has no owner who states a size counts nothing: memory of C that nobody manages, static
+-- data, what is mapped, and pointers to it.
+do
+  ffi.cdef "void *mmap(void *, size_t, int, int, int, long); int munmap(void *, size_t);"
+  ffi.cdef "extern char **environ;"
+  local external, others = 0, 0
+  local function add(sample)
+    if sample.kind == "external" then external = external + 1 else others = others + 1 end
+  end
+  local s = memprof.start {rate = 1, callbacks = {alloc_young = add, alloc_old = add}}
+  local p = ffi.C.malloc(100000)
+  local view = ffi.cast("char *", p) + 8
+  local managed = ffi.gc(ffi.C.malloc(100000), ffi.C.free)
+  local mapped = ffi.C.mmap(nil, 65536, 3, 0x22, -1, 0)
+  local static = ffi.C.environ
+  local _ = {view, managed, mapped, static}
+  s:stop {flush = true}
+  s:discard()
+  assert(external == 0 and others > 3, external)
+  ffi.C.munmap(mapped, 65536)
+  ffi.C.free(p)
+end
+
 -- Many, one in ten is kept: samples a word are the rate, and all that was sampled has died
 -- or is alive.
 for _, rate in ipairs {0.01, 0.5, 0.17} do
@@ -102,15 +125,22 @@ for _, rate in ipairs {0.01, 0.5, 0.17} do
   s:discard()
 end
 
--- 1000 of 7 words at 0.1.
+-- 1000 of 7 words at 0.1; each is freed.
 do
-  local allocated = 0
+  local allocated, freed = 0, 0
   local function add(sample)
-    if sample.kind == "external" then allocated = allocated + sample.samples end
+    if sample.kind ~= "external" then return end
+    allocated = allocated + sample.samples
+    return sample
   end
-  local s = memprof.start {rate = 0.1, callbacks = {alloc_young = add, alloc_old = add}}
+  local function free(sample) freed = freed + sample.samples end
+  local s = memprof.start {rate = 0.1, callbacks = {
+    alloc_young = add, alloc_old = add, dealloc_young = free, dealloc_old = free}}
   for _ = 1, 1000 do local _ = ffi.gc(ffi.C.malloc(1), ffi.C.free, 56) end
   s:stop {flush = true}
   assert(math.abs(allocated - 700) <= 5.7 * math.sqrt(700 * 0.9), allocated)
+  profile.settle()
+  profile.settle()
+  assert(freed == allocated, freed)
   s:discard()
 end

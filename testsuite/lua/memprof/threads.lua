@@ -79,6 +79,37 @@ do
   assert(table.concat(order, ", ") == "waits, goes on, program", table.concat(order, ", "))
 end
 
+-- Two domains, each of whose callbacks hands the turn to the other one and waits for its own:
+-- both come along in step, and each has callbacks for its own blocks only.
+do
+  local rounds = 2000 // slow
+  local to_me, to_other = domain.channel(2), domain.channel(2)
+  local function in_turns(mine, theirs, rounds, own_size)
+    local memprof, here = require "saros.memprof", require "saros.domain".self().id
+    local calls, working, fault = 0, false, nil
+    local s = memprof.start {rate = 1, inherit = false, callbacks = {alloc_young = function(sample)
+      if not working or sample.kind ~= "array part" then return end
+      if sample.domain ~= here or sample.words ~= own_size then fault = sample.words end
+      calls = calls + 1
+      local n = mine:receive(60)
+      if not n or calls - n > 1 or n - calls > 1 then fault = fault or "out of step" end
+      theirs:send(calls)
+    end}}
+    working = true
+    for i = 1, rounds do local _ = own_size == 2 and {i} or {i, i, i} end
+    working = false
+    s:stop {flush = true}
+    s:discard()
+    return calls, fault
+  end
+  to_me:send(0)
+  local other = domain.spawn(in_turns, to_other, to_me, rounds, 6)
+  local calls, fault = in_turns(to_me, to_other, rounds, 2)
+  local calls_there, fault_there = other:join()
+  assert(not fault and not fault_there, fault or fault_there)
+  assert(calls == rounds and calls_there == rounds, calls .. " and " .. tostring(calls_there))
+end
+
 -- A callback ends its coroutine, and one its domain: sampling goes on.
 do
   local calls, ends = 0, true
