@@ -45,6 +45,45 @@ has "and all of its end" "x:1 " "$names"
 ends 1 "no function \`frob' was called" "$EVENTRING" profile --callers frob work.eventring
 ends 2 "--by: function, line or stack" "$EVENTRING" profile --by frob work.eventring
 
+# the stacks of a program of which it is known how often each is called, in one domain and in
+# two; events between the calls are none
+cat >stacks.lua <<'END'
+local eventring, domain = require "saros.eventring", require "saros.domain"
+local function run(a_b_c, a_d, b_c)
+  local eventring = require "saros.eventring"
+  local function c() eventring.event "an event" end
+  local function b() eventring.counter("a number", 1) c() end
+  local function d() end
+  local function a(deep) if deep then b() else d() end end
+  for i = 1, a_b_c do a(true) end
+  for i = 1, a_d do a(false) end
+  for i = 1, b_c do b() end
+end
+run(2, 1, 1)
+if arg[1] then domain.spawn(run, 1, 2, 3):join() end
+END
+stacks_of() { # FILE: COUNT STACK of each below `run`, over all domains
+  "$EVENTRING" profile --by stack --top 0 --json "$1" | jq -r '[.rows[] | (.stack // "") as $s |
+    select($s | test("run > [abcd]( > [abcd])*$")) | [.count, ($s | sub(".* > run > "; ""))]] |
+    group_by(.[1]) | map("\(map(.[0]) | add) \(.[0][1])")[]'
+}
+for domains in 1 2; do
+  SAROS_PROFILE=calls SAROS_EVENTRING_NAME=stacks$domains "$SAROS" stacks.lua \
+    $([ $domains = 1 ] || echo two) || fail "stacks.lua: $?"
+done
+is "stacks of one domain" "3 a
+2 a > b
+2 a > b > c
+1 a > d
+1 b
+1 b > c" "$(stacks_of stacks1.eventring)"
+is "stacks of two domains" "6 a
+3 a > b
+3 a > b > c
+3 a > d
+4 b
+4 b > c" "$(stacks_of stacks2.eventring)"
+
 # functions of the interpreter itself have names
 cat >all.lua <<'END'
 local domain = require "saros.domain"
@@ -118,6 +157,11 @@ is "domains with a profile" 1 "$(total domains)"
 
 # wrong settings: a warning, and the program runs
 has "a wrong word" "SAROS_PROFILE" "$(SAROS_PROFILE=frob "$SAROS" -e 'print(1)' 2>&1)"
+has "profiled already" "profiled already" "$(SAROS_PROFILE=calls,cpu "$SAROS" -e '
+  print(select(2, pcall(require "saros.profile".start, {budget = 1 << 20})))' 2>&1)"
+SAROS_EVENTRING_START=0 SAROS_PROFILE=calls SAROS_EVENTRING_NAME=unwanted "$SAROS" work.lua ||
+  fail "start=0: $?"
+[ ! -e unwanted.eventring ] || fail "recorded although SAROS_EVENTRING_START=0 forbids it"
 has "a wrong budget" "budget" "$(SAROS_PROFILE=calls,budget=1 "$SAROS" -e 'print(1)' 2>&1)"
 
 # class calls: each call is a span
