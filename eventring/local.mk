@@ -221,8 +221,7 @@ eventring_eventring_SOURCES = \
 	eventring/tools/retain_answer.h eventring/tools/retain_answer.c \
 	eventring/tools/cmd_retain.c eventring/tools/cmd_pauses.c eventring/tools/cmd_spans.c \
 	eventring/tools/cmd_autopsy.c eventring/tools/autopsy.h eventring/tools/autopsy_last.c \
-	eventring/tools/autopsy_sites.c \
-	eventring/tools/autopsy_json.c \
+	eventring/tools/autopsy_views.c \
 	eventring/tools/events_export.c eventring/tools/events_export.h \
 	eventring/tools/formats.c eventring/tools/formats.h \
 	eventring/tools/cmd_diff.c eventring/tools/runs.c eventring/tools/runs.h \

@@ -66,13 +66,3 @@ const char *eva_ending_name(const struct eva_ending *ending) {
   }
   return ending->liveness == EVENTRING_DEAD ? "killed" : NULL;
 }
-
-void eva_ending_put(struct eva_json *json, const struct eva_ending *ending) {
-  const char *reason = eva_ending_name(ending);
-  eva_json_key(json, "end_reason");
-  if (reason) eva_json_string(json, reason);
-  else eva_json_null(json);
-  if (ending->reason == EVENTRING_END_EXIT || ending->reason == EVENTRING_END_SIGNAL)
-    eva_json_uint_at(json, "end_detail", ending->detail);
-  if (ending->error[0]) eva_json_string_at(json, "error_text", ending->error);
-}

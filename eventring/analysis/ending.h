@@ -8,7 +8,6 @@
 
 #include <stdbool.h>
 
-#include "analysis/json.h"
 #include "eventring.h"
 
 struct eva_ending {
@@ -35,10 +34,5 @@ char *eva_ending_text(char *text, const struct eva_ending *ending);
 
 /* "stopped", "exit", "signal", "killed"; NULL when it has not ended or does not say. */
 const char *eva_ending_name(const struct eva_ending *ending);
-
-/* Members of an open object: end_reason ("stopped", "exit", "signal", "killed"; null when it
-   has not ended or does not say), end_detail (exit status, or number of the signal),
-   error_text if there is one. */
-void eva_ending_put(struct eva_json *json, const struct eva_ending *ending);
 
 #endif

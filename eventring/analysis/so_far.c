@@ -133,10 +133,3 @@ char *eva_so_far_text(char text[EVA_SO_FAR], const struct eva_so_far *so_far) {
   else snprintf(text, EVA_SO_FAR, "%s so far", figure);
   return text;
 }
-
-void eva_so_far_put(struct eva_json *json, const struct eva_so_far *so_far) {
-  eva_json_key(json, "so_far_ns");
-  if (so_far->known) eva_json_uint(json, so_far->ns);
-  else eva_json_null(json);
-  eva_json_bool_at(json, "at_least", so_far->at_least);
-}

@@ -14,7 +14,6 @@
 
 #include <stdbool.h>
 
-#include "analysis/json.h"
 #include "analysis/units.h"
 #include "eventring.h"
 
@@ -54,7 +53,5 @@ bool eva_open_before(const struct eventring_event *end, uint64_t until,
 /* "3.8 s so far", "at least 3.8 s", "?". Returns `text`. */
 enum { EVA_SO_FAR = EVA_FIGURE + 16 };
 char *eva_so_far_text(char text[EVA_SO_FAR], const struct eva_so_far *so_far);
-/* The members so_far_ns (or null) and at_least of an open object. */
-void eva_so_far_put(struct eva_json *json, const struct eva_so_far *so_far);
 
 #endif

@@ -8,7 +8,7 @@
 #include "heap_view.h"
 #include "question.h"
 
-enum { AUTOPSY_NOTES = 1000, AUTOPSY_OPEN = 16 };
+enum { AUTOPSY_NOTES = 1000, AUTOPSY_OPEN = 16, AUTOPSY_SITES = 5, AUTOPSY_BRIEF_SITES = 2 };
 
 /* Something that happened. */
 struct note {
@@ -17,7 +17,7 @@ struct note {
   uint32_t domain, depth;
   uint16_t id;
   uint8_t kind, event_class, payload;
-  bool may_be_over; /* of an open span */
+  bool is_open, may_be_over; /* of an open span */
   struct eva_so_far so_far; /* the same */
   const char *name; /* valid as long as the cursor */
   union {
@@ -36,11 +36,13 @@ struct notes { /* the longest spans (a heap, the shortest first), or the newest 
 struct gauge { /* how much memory is in use, by one counter of one domain */
   uint32_t domain, incarnation;
   uint16_t id;
+  const char *unit;
   int64_t last, greatest;
 };
 
 struct cycle {
   bool open;
+  uint32_t domain;
   int64_t number;
   uint64_t since;
 };
@@ -49,6 +51,10 @@ struct ring {
   uint32_t domain;
   uint8_t ring;
   struct eventring_ring_info info;
+  uint64_t reach_ns;  /* how far it reaches back from the end */
+  uint64_t overwritten, bytes;
+  uint64_t needed;    /* bytes that would hold hold_ns; 0: not known */
+  unsigned wsize;     /* the log2 of their words */
 };
 
 struct autopsy {
@@ -82,21 +88,23 @@ struct autopsy {
 void autopsy_note(struct autopsy *a, const struct eventring_event *event);
 /* Chooses what is shown of them. */
 void autopsy_sort(struct autopsy *a);
-void autopsy_print_last(const struct autopsy *a);
 
-/* For how long the ring reaches back from the end; how many bytes of ring would hold hold_ns (0:
-   not known), and the log2 of their words. */
-uint64_t autopsy_reach(const struct autopsy *a, const struct ring *ring);
-uint64_t autopsy_needed(const struct autopsy *a, const struct ring *ring);
-unsigned autopsy_wsize(uint64_t bytes);
-const char *autopsy_ring_name(const struct autopsy *a, const struct ring *ring);
-
-void autopsy_print_json(const struct autopsy *a);
+/* Fills the figures of a ring from its info. */
+void autopsy_measure_ring(const struct autopsy *a, struct ring *ring);
 
 /* What was alive by line: of a recording that was read. */
 void autopsy_read_sites(struct autopsy *autopsy);
 void autopsy_free_sites(struct autopsy *autopsy);
-void autopsy_print_sites(const struct autopsy *autopsy);
-void autopsy_put_sites(struct eva_json *json, const struct autopsy *autopsy);
+/* Lines of which something was alive. */
+size_t autopsy_sites(const struct autopsy *autopsy);
+
+/* What --json prints, and those of its rows that are tables as text. */
+extern const struct view autopsy_view, autopsy_open_view, autopsy_last_view, autopsy_memory_view,
+    autopsy_ring_view, autopsy_site_view;
+void autopsy_open_rows(struct view_to *to, const void *autopsy);
+void autopsy_last_rows(struct view_to *to, const void *autopsy);
+void autopsy_memory_rows(struct view_to *to, const void *autopsy);
+void autopsy_ring_rows(struct view_to *to, const void *autopsy);
+void autopsy_site_rows(struct view_to *to, const void *autopsy);
 
 #endif

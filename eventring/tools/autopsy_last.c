@@ -3,15 +3,11 @@
  * in them, and the last events that are neither spans nor counters, by time. Of the lines, as
  * many as there are events take up to a third. Spans within the steps of the collector are left
  * out: `pauses` has them. */
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/names.h"
-#include "analysis/units.h"
 #include "autopsy.h"
-#include "text_table.h"
 
 static struct note note_of(const struct eventring_event *event) {
   struct note note = {.ns = event->ns, .context = event->context, .domain = event->domain,
@@ -105,38 +101,4 @@ void autopsy_sort(struct autopsy *a) {
   for (size_t i = 0; i < spans->count && a->lasts < most; i++)
     a->last[a->lasts++] = spans->note[i];
   qsort(a->last, a->lasts, sizeof *a->last, older_first);
-}
-
-/* What is to be said of it besides its name. */
-static void say(struct table *table, const struct note *note) {
-  char text[96], figure[EVA_FIGURE];
-  if (note->kind == EVENTRING_END)
-    snprintf(text, sizeof text, "%s", eva_duration_text(figure, note->duration));
-  else if (note->payload == EVENTRING_INT)
-    snprintf(text, sizeof text, "%" PRId64, note->value.i);
-  else if (note->payload == EVENTRING_DOUBLE)
-    snprintf(text, sizeof text, "%s", eva_double_text(figure, note->value.d));
-  else
-    snprintf(text, sizeof text, "%s", note->text);
-  table_cell(table, text);
-}
-
-void autopsy_print_last(const struct autopsy *a) {
-  char figure[EVA_FIGURE], last[EVA_FIGURE], text[32];
-  printf("\nThe last %s, %s events: the longest spans, the last other events\n",
-         eva_duration_text(last, a->last_ns), eva_count_text(figure, a->noted));
-  TABLE(table, "to the end", "domain", "<", "<+", "took, value");
-  for (size_t i = 0; i < a->lasts; i++) {
-    const struct note *note = &a->last[i];
-    uint64_t before = a->end_ns > note->ns ? a->end_ns - note->ns : 0;
-    snprintf(text, sizeof text, "-%" PRIu64 ".%06" PRIu64, before / 1000000000,
-             before / 1000 % 1000000);
-    table_cell(&table, text);
-    snprintf(text, sizeof text, "%u", note->domain);
-    table_cell(&table, text);
-    table_cell(&table, note->kind == EVENTRING_END ? "span" : eva_kind_name(note->kind));
-    table_cell(&table, note->name);
-    say(&table, note);
-  }
-  table_print(&table, stdout, 2);
 }

@@ -8,16 +8,14 @@
 #include <string.h>
 
 #include "analysis/ending.h"
-#include "analysis/saturating.h"
 #include "analysis/units.h"
 #include "autopsy.h"
 #include "eventring/stack.h"
 #include "last_stacks.h"
-#include "text_table.h"
 
 /* On one screen: so many open spans, frames of a stack, lines of the last seconds, which make
    room for those of the stack and of sites. */
-enum { BRIEF_OPEN = 2, BRIEF_LAST = 11, BRIEF_OF_STACK = 5, BRIEF_OF_SITES = 5, BRIEF_FRAMES = 3,
+enum { BRIEF_LAST = 11, BRIEF_OF_STACK = 5, BRIEF_OF_SITES = 5, BRIEF_FRAMES = 3,
        WHOLE_ERROR = 12, MOST_FRAMES = 12 };
 
 /* ---- Reading ------------------------------------------------------------------------- */
@@ -46,8 +44,8 @@ static void take_counter(struct autopsy *a, const struct eventring_event *event)
   }
   NEED_ROOM(a->gauge, a->gauge_room, a->gauge_count, 16);
   a->gauge[a->gauge_count++] =
-      (struct gauge){event->domain, event->incarnation, event->id, event->value.i,
-                     event->value.i};
+      (struct gauge){event->domain, event->incarnation, event->id, event->def->unit,
+                     event->value.i, event->value.i};
 }
 
 static bool is_level_of_memory(const struct eventring_event *event) {
@@ -61,7 +59,7 @@ static void take_lifecycle(struct autopsy *a, const struct eventring_event *even
   struct cycle *cycle = &a->cycle[event->domain % EVENTRING_MAX_DOMAINS];
   if (!event->def || event->payload != EVENTRING_INT) return;
   if (event->def->quantity == EVENTRING_QUANTITY_CYCLE_BEGIN)
-    *cycle = (struct cycle){.open = true, .number = event->value.i, .since = event->ns};
+    *cycle = (struct cycle){true, event->domain, event->value.i, event->ns};
   else if (event->def->quantity == EVENTRING_QUANTITY_CYCLE_END)
     cycle->open = false;
 }
@@ -82,7 +80,7 @@ static int on_open(void *context, const struct eventring_event *event) {
   a->open[a->opens++] = (struct note){.ns = event->begin_ns, .kind = event->kind,
                                       .id = event->id, .domain = event->domain,
                                       .context = event->context, .depth = event->depth,
-                                      .name = event->name,
+                                      .name = event->name, .is_open = true,
                                       .may_be_over = event->flags & EVENTRING_MAY_BE_OVER,
                                       .so_far = eva_so_far(&a->known, a->q.reader.cursor,
                                                            event)};
@@ -95,6 +93,7 @@ static void find_rings(struct autopsy *a) {
     if (eventring_cursor_ring(a->q.reader.cursor, ring.domain, (enum eventring_ring)ring.ring,
                               &ring.info) < 0)
       continue;
+    autopsy_measure_ring(a, &ring);
     a->ring = need_resized(a->ring, a->ring_count + 1, sizeof *a->ring);
     a->ring[a->ring_count++] = ring;
   }
@@ -155,51 +154,34 @@ static void print_error(const struct eventring_info *info, bool brief) {
   }
 }
 
-static void print_open(const struct autopsy *a) {
-  char figure[EVA_FIGURE], so_far[EVA_SO_FAR];
+static void print_open(const struct autopsy *a, struct view_to *to) {
+  char figure[EVA_FIGURE];
   if (!a->open_count) {
     puts("\nNo span was open.");
     return;
   }
   printf("\nOpen spans: %s, the innermost of a context last\n",
          eva_count_text(figure, a->open_count));
-  TABLE(table, "domain", "context", "<+span", "for");
-  size_t skipped = a->brief && a->opens > BRIEF_OPEN ? a->opens - BRIEF_OPEN : 0;
-  for (size_t i = skipped; i < a->opens; i++) {
-    const struct note *note = &a->open[i];
-    char text[EVENTRING_MAX_NAME + 64];
-    snprintf(text, sizeof text, "%u", note->domain);
-    table_cell(&table, text);
-    snprintf(text, sizeof text, "%" PRIu64, note->context);
-    table_cell(&table, note->context ? text : "");
-    snprintf(text, sizeof text, "%*s%s%s", 2 * (int)(note->depth < 8 ? note->depth : 8), "",
-             note->name, note->may_be_over ? " (or over: class off)" : "");
-    table_cell(&table, text);
-    table_cell(&table, eva_so_far_text(so_far, &note->so_far));
-  }
-  table_print(&table, stdout, 2);
+  view_table(to, &autopsy_open_view, autopsy_open_rows, a, 2);
 }
 
-static uint64_t bytes_of(const struct eventring_def *def, int64_t value) {
-  bool words = def && def->unit && strcmp(def->unit, "words") == 0;
-  return value < 0 ? 0 : eva_times((uint64_t)value, words ? 8 : 1);
+static void print_last(const struct autopsy *a, struct view_to *to) {
+  char figure[EVA_FIGURE], last[EVA_FIGURE];
+  printf("\nThe last %s, %s events: the longest spans, the last other events\n",
+         eva_duration_text(last, a->last_ns), eva_count_text(figure, a->noted));
+  view_table(to, &autopsy_last_view, autopsy_last_rows, a, 2);
 }
 
-static void print_memory(const struct autopsy *a) {
-  char text[16], figure[EVA_FIGURE];
-  if (!a->gauge_count) return;
-  puts("\nMemory");
-  TABLE(table, "domain", "<+", "last", "at most");
-  for (size_t i = 0; i < a->gauge_count; i++) {
-    const struct gauge *gauge = &a->gauge[i];
-    const struct eventring_def *def = eventring_cursor_def(a->q.reader.cursor, gauge->id);
-    snprintf(text, sizeof text, "%u", gauge->domain);
-    table_cell(&table, text);
-    table_cell(&table, question_name(&a->q, gauge->id));
-    table_cell(&table, eva_bytes_text(figure, bytes_of(def, gauge->last)));
-    table_cell(&table, eva_bytes_text(figure, bytes_of(def, gauge->greatest)));
-  }
-  table_print(&table, stdout, 2);
+static void print_sites(const struct autopsy *a, struct view_to *to) {
+  char as_of[HEAP_AS_OF];
+  size_t count = autopsy_sites(a);
+  if (!count) return;
+  if (heap_as_of(as_of, a->heap, a->q.info.start_ns))
+    printf("\nMemory in use %s, by line\n", as_of);
+  else puts("\nMemory in use, by the line that allocated it (estimates)");
+  view_table(to, &autopsy_site_view, autopsy_site_rows, a, 2);
+  if (count > AUTOPSY_SITES && !a->brief)
+    printf("  and %zu more (eventring heap)\n", count - AUTOPSY_SITES);
 }
 
 static void print_collector(const struct autopsy *a) {
@@ -225,33 +207,6 @@ static void print_collector(const struct autopsy *a) {
                                            ? a->end_ns - a->cycle[d].since : 0));
 }
 
-static void print_rings(const struct autopsy *a) {
-  char text[16], figure[EVA_FIGURE], other[EVA_FIGURE];
-  printf("\nHow far it reaches back, and what ring would hold %s\n",
-         eva_duration_text(figure, a->hold_ns));
-  TABLE(table, "domain", "<+ring", "events", "?overwritten", "?lost", "reaches", "ring",
-        "needed", "WSIZE");
-  for (size_t i = 0; i < a->ring_count; i++) {
-    const struct ring *ring = &a->ring[i];
-    const struct eventring_ring_info *info = &ring->info;
-    uint64_t reach = autopsy_reach(a, ring), needed = autopsy_needed(a, ring);
-    snprintf(text, sizeof text, "%u", ring->domain);
-    table_cell(&table, text);
-    table_cell(&table, autopsy_ring_name(a, ring));
-    table_cell(&table, eva_count_text(figure, info->available));
-    table_cell(&table, info->emitted > info->available
-                           ? eva_count_text(figure, info->emitted - info->available) : "-");
-    table_cell(&table, info->lost ? eva_count_text(figure, info->lost) : "-");
-    table_cell(&table, eva_duration_text(figure, reach));
-    table_cell(&table, info->is_stream ? "stream"
-                                       : eva_bytes_text(other, info->blocks * 4096ull));
-    table_cell(&table, info->is_stream || !needed ? "-" : eva_bytes_text(figure, needed));
-    snprintf(text, sizeof text, "%u", autopsy_wsize(needed));
-    table_cell(&table, info->is_stream || !needed ? "-" : text);
-  }
-  table_print(&table, stdout, 2);
-}
-
 static void print_stacks(const struct autopsy *a) {
   const unsigned newest = newest_stack(a);
   if (newest == EVENTRING_MAX_DOMAINS) return;
@@ -261,16 +216,21 @@ static void print_stacks(const struct autopsy *a) {
 }
 
 static void print_text(const struct autopsy *a) {
+  char title[96], hold[EVA_FIGURE];
+  struct view_to to = question_output(&a->q);
+  to.context = a;
   question_head(&a->q, stdout);
   print_error(&a->q.info, a->brief);
   print_stacks(a);
-  print_open(a);
-  autopsy_print_last(a);
-  if (!a->brief) print_memory(a);
-  autopsy_print_sites(a);
+  print_open(a, &to);
+  print_last(a, &to);
+  if (!a->brief) view_section(&to, "Memory", &autopsy_memory_view, autopsy_memory_rows, a);
+  print_sites(a, &to);
   if (a->brief) return;
   print_collector(a);
-  print_rings(a);
+  snprintf(title, sizeof title, "How far it reaches back, and what ring would hold %s",
+           eva_duration_text(hold, a->hold_ns));
+  view_section(&to, title, &autopsy_ring_view, autopsy_ring_rows, a);
 }
 
 /* ---- The command --------------------------------------------------------------------- */
@@ -278,7 +238,7 @@ static void print_text(const struct autopsy *a) {
 static int read_words(const struct command *self, int count, char **words, struct autopsy *a,
                       struct operands *operands) {
   const struct option_spec specs[] = {
-      {"json", 'j', OPTION_FLAG, &a->q.as.json, NULL, "one JSON object"},
+      VIEW_SPECS(&a->q.as, autopsy_view, "one JSON object"),
       {"last", 'l', OPTION_SECONDS, &a->last_ns, "N", "what happened in the last N seconds (2)"},
       {"top", 't', OPTION_COUNT, &a->q.top, "N", "in N lines at most (20)"},
       {"brief", 'b', OPTION_FLAG, &a->brief, NULL, "on one screen: open spans, the last seconds"},
@@ -299,8 +259,8 @@ int command_autopsy(const struct command *self, int count, char **words) {
   if (status < 0) status = question_open(&a->q, &operands);
   if (status < 0) {
     read_recording(a);
-    if (a->q.as.json) autopsy_print_json(a);
-    else print_text(a);
+    if (view_wants_text(&a->q.as)) print_text(a);
+    else question_put(&a->q, &autopsy_view, a);
     status = reader_close(&a->q.reader, STATUS_OK);
   }
   autopsy_free_sites(a);

@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "eventring/memory.h"
-#include "analysis/json.h"
 #include "eventring/conditions.h"
 #include "analysis/names.h"
 #include "class_list.h"
@@ -19,9 +18,11 @@
 #include "signals.h"
 #include "start.h"
 #include "follow.h"
+#include "shared_views.h"
 
 struct request {
-  bool start, pause, resume, status, json;
+  bool start, pause, resume, status;
+  struct view_choice as;
   pid_t pid;                    /* of --start */
   const char *directory;        /* of its file, or NULL */
   char *enable, *disable;       /* comma-separated names, or NULL */
@@ -33,6 +34,77 @@ struct request {
   const char *triggers;         /* the list that is to be in force, or NULL */
   const char *snapshot;         /* the copy to make, or NULL */
 };
+
+/* ---- Status -------------------------------------------------------------- */
+
+VIEW_GETTER(process, struct eventring_info) {
+  char process[PROCESS_TEXT];
+  return view_printf(to, "%s, %s", process_text(process, row), eva_liveness_name(row->liveness));
+}
+
+VIEW_GETTER(state, struct eventring_info) {
+  return view_printf(to, "%s%s", eva_state_name(row->state),
+                     row->liveness == EVENTRING_DEAD ? " when it died" : "");
+}
+
+/* Those that are on, or off. */
+VIEW_GETTER(class_names, struct eventring_info) {
+  size_t used = 0;
+  to->room[0] = '\0';
+  for (unsigned i = 0; i < EVENTRING_MAX_CLASSES; i++) {
+    const char *name = eventring_cursor_class(to->cursor, i);
+    if (name && (row->classes >> i & 1) == column->argument && used < sizeof to->room)
+      used += (size_t)snprintf(to->room + used, sizeof to->room - used, "%s%s", used ? " " : "",
+                               name);
+  }
+  return view_text(to->room);
+}
+
+VIEW_GETTER(domains, struct eventring_info) {
+  return view_printf(to, "%u recorded", row->domains_laid_out);
+}
+
+static const struct view_column class_columns[] = {{"", .type = VIEW_BOOL}};
+static VIEW(class_view, class_columns);
+
+static void all_classes(struct view_to *to, const void *row) {
+  for (unsigned i = 0; i < EVENTRING_MAX_CLASSES; i++) {
+    const char *name = eventring_cursor_class(to->cursor, i);
+    bool is_on = ((const struct eventring_info *)row)->classes >> i & 1;
+    if (name) view_named_row(to, name, &is_on);
+  }
+}
+
+#define ROW(member) VIEW_AT(struct eventring_info, member)
+static const struct view_column columns[] = {
+    {.form = VIEW_INCLUDE, .view = &head_view},
+    {NULL, "process", VIEW_PLAIN, VIEW_GET(TEXT, process)},
+    {NULL, "program", VIEW_PLAIN, ROW(program)},
+    {NULL, "state", VIEW_PLAIN, VIEW_GET(TEXT, state)},
+    {NULL, "on", VIEW_PLAIN, VIEW_GET(TEXT, class_names), .argument = true},
+    {NULL, "off", VIEW_PLAIN, VIEW_GET(TEXT, class_names), .argument = false},
+    {NULL, "domains", VIEW_PLAIN, VIEW_GET(TEXT, domains)},
+    {NULL, "file", VIEW_PLAIN, ROW(path)},
+    {"state", NULL, VIEW_STATE, ROW(state)},
+    {"domains_laid_out", NULL, VIEW_COUNT, ROW(domains_laid_out)},
+    {"classes", .form = VIEW_MAP, .view = &class_view, .rows = all_classes},
+    {"control_malformed", NULL, VIEW_PLAIN, ROW(control_malformed)},
+    {"control_rejected", NULL, VIEW_COUNT, ROW(control_rejected)},
+};
+static VIEW(status_view, columns);
+
+static int tell_status(eventring_cursor *cursor, const struct view_choice *as) {
+  struct view_to to = {.out = stdout, .cursor = cursor, .as = *as};
+  struct eventring_info info;
+  if (eventring_cursor_info(cursor, &info) < 0) {
+    complain("%s", eventring_cursor_error(cursor)->text);
+    return STATUS_WRONG;
+  }
+  if (view_wants_text(as)) view_lines(&to, &status_view, &info);
+  else view_object(&to, &status_view, &info);
+  complain_of_control(&info);
+  return STATUS_OK;
+}
 
 /* ---- What is asked ------------------------------------------------------- */
 
@@ -62,8 +134,10 @@ static int read_words(const struct command *self, int count, char **words,
        "write a copy to FILE, which must not exist yet"},
       {"status", 0, OPTION_FLAG, &request->status, NULL,
        "say what is recorded, after any change"},
-      {"json", 'j', OPTION_FLAG, &request->json, NULL,
-       "--status as one JSON object"}};
+      {"json", 'j', OPTION_FLAG, &request->as.json, NULL,
+       "--status as one JSON object"},
+      {"json-schema", 0, OPTION_SCHEMA, (void *)&status_view, NULL,
+       "what --json writes, as JSON Schema"}};
   *request = (struct request){.hold_ns = UINT64_MAX};
   int status = options_parse(self, OPTION_SPECS(specs), count, words, operands);
   if (status < 0 && request->start) return require_process(self, operands, &request->pid);
@@ -95,7 +169,7 @@ static int check_words(const struct command *self, struct request *request) {
     if (count < 0) return usage_error(self, "--trigger: %s", error.text);
     if (!count) return usage_error(self, "--trigger: there is none");
   }
-  if (request->json && !request->status)
+  if (request->as.json && !request->status)
     return usage_error(self, "--json is for --status");
   if (request->directory && !request->start)
     return usage_error(self, "--directory is for --start");
@@ -185,64 +259,6 @@ static int copy(eventring_cursor *cursor, const char *path) {
   return STATUS_WRONG;
 }
 
-/* ---- Status -------------------------------------------------------------- */
-
-static void status_text(eventring_cursor *cursor, const struct eventring_info *info) {
-  char process[PROCESS_TEXT];
-  printf("process  %s, %s\nprogram  ", process_text(process, info),
-         eva_liveness_name(info->liveness));
-  print_foreign_text(stdout, info->program);
-  printf("\nstate    %s%s\n", eva_state_name(info->state),
-         info->liveness == EVENTRING_DEAD ? " when it died" : "");
-  for (int on = 1; on >= 0; on--) {
-    printf(on ? "on      " : "off     ");
-    for (unsigned i = 0; i < EVENTRING_MAX_CLASSES; i++) {
-      const char *name = eventring_cursor_class(cursor, i);
-      if (!name || (int)(info->classes >> i & 1) != on) continue;
-      putchar(' ');
-      print_foreign_text(stdout, name);
-    }
-    putchar('\n');
-  }
-  printf("domains  %u recorded\nfile     ", info->domains_laid_out);
-  print_foreign_text(stdout, info->path);
-  putchar('\n');
-}
-
-static void status_json(eventring_cursor *cursor, const struct eventring_info *info) {
-  struct eva_json json;
-  eva_json_start(&json, stdout);
-  eva_json_open_object(&json);
-  put_process(&json, info);
-  eva_json_string_at(&json, "program", info->program);
-  eva_json_string_at(&json, "path", info->path);
-  eva_json_string_at(&json, "liveness", eva_liveness_name(info->liveness));
-  eva_json_string_at(&json, "state", eva_state_name(info->state));
-  eva_json_uint_at(&json, "domains_laid_out", info->domains_laid_out);
-  eva_json_key(&json, "classes");
-  eva_json_open_object(&json);
-  for (unsigned i = 0; i < EVENTRING_MAX_CLASSES; i++) {
-    const char *name = eventring_cursor_class(cursor, i);
-    if (name) eva_json_bool_at(&json, name, info->classes >> i & 1);
-  }
-  eva_json_close_object(&json);
-  eva_json_bool_at(&json, "control_malformed", info->control_malformed);
-  eva_json_uint_at(&json, "control_rejected", info->control_rejected);
-  eva_json_close_object(&json);
-  eva_json_line(&json);
-}
-
-static int tell_status(eventring_cursor *cursor, bool json) {
-  struct eventring_info info;
-  if (eventring_cursor_info(cursor, &info) < 0) {
-    complain("%s", eventring_cursor_error(cursor)->text);
-    return STATUS_WRONG;
-  }
-  (json ? status_json : status_text)(cursor, &info);
-  complain_of_control(&info);
-  return STATUS_OK;
-}
-
 /* ---- The command --------------------------------------------------------- */
 
 /* Only who changes nothing follows a symbolic link. */
@@ -258,7 +274,7 @@ static int serve(const char *pid_or_file, struct request *request) {
   if (status == STATUS_OK) status = change(reader.cursor, request);
   if (status == STATUS_OK) status = copy(reader.cursor, request->snapshot);
   if (status == STATUS_OK && request->status)
-    status = tell_status(reader.cursor, request->json);
+    status = tell_status(reader.cursor, &request->as);
   return reader_close(&reader, status);
 }
 

@@ -247,15 +247,19 @@ static bool dump(struct reader *reader, struct dump_options *options) {
   static const struct eventring_callbacks callbacks = {on_event, on_lost};
   static struct dump_domain domains[EVENTRING_MAX_DOMAINS];
   struct eventring_info info = {0};
+  struct dump_line making;
+  if (!time_window_apply(&options->filter.window, reader->cursor)) return false;
   eventring_cursor_info(reader->cursor, &info);
   options->format.out = stdout;
   options->format.cursor = reader->cursor;
   options->format.domains = domains;
-  options->format.page = isatty(fileno(stdout)) ? table_page(stdout) : 0;
+  if (isatty(STDOUT_FILENO)) {
+    dump_line_open(&making, table_page(stdout));
+    options->format.making = &making;
+  }
   options->format.start_ns = info.start_ns;
   options->format.start_wall_ns = info.start_wall_ns;
   const bool backwards = options->filter.window.backwards;
-  if (!time_window_apply(&options->filter.window, reader->cursor)) return false;
   const struct reading reading = {.callbacks = &callbacks,
                                   .context = options,
                                   .follow = options->follow,
@@ -267,6 +271,7 @@ static bool dump(struct reader *reader, struct dump_options *options) {
   if (backwards) dump_rest(reader, options);
   if (!ferror(stdout)) reader_run(reader, &reading);
   if (!backwards) dump_rest(reader, options);
+  if (options->format.making) dump_line_close(&making);
   return true;
 }
 

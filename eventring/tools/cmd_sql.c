@@ -93,7 +93,7 @@ static void put_json(struct sql_output *o, const struct export_cell *cell) {
 }
 
 static void put_text(struct sql_output *o, const struct export_cell *cell) {
-  char number[32] = "-";
+  char number[32];
   if (cell->type == EXPORT_STRING) {
     char *text = need_zeroed(cell->size + 1, 1);
     memcpy(text, cell->text, cell->size);
@@ -103,7 +103,7 @@ static void put_text(struct sql_output *o, const struct export_cell *cell) {
   }
   if (cell->type == EXPORT_INTEGER) snprintf(number, sizeof number, "%" PRId64, cell->number.i);
   if (cell->type == EXPORT_REAL) snprintf(number, sizeof number, "%.15g", cell->number.d);
-  table_cell(&o->table, number);
+  table_cell(&o->table, cell->type == EXPORT_NULL ? NULL : number);
 }
 
 static int on_row(void *context, const struct export_cell *cells, int count) {

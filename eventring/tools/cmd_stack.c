@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/json.h"
 #include "analysis/units.h"
 #include "format/now.h"
 #include "last_stacks.h"
@@ -27,91 +26,133 @@ enum {
 };
 
 struct request {
-  bool json, locals, coroutines;
+  struct view_choice as;
+  bool locals, coroutines;
   uint64_t domain; /* UINT64_MAX: all */
 };
 
-/* All that is shown goes through here. */
+/* What is shown, and of what. */
 struct showing {
   const struct request *request;
+  struct view_to *to; /* NULL: it is text */
+  pid_t pid;
   struct remote_host host;
   struct remote_functions functions;
   struct remote_stack stack;
-  struct eva_json json;
   uint64_t domains, coroutines, torn;
   uint64_t searched, bytes; /* of heaps, for coroutines */
   bool cut;
 };
 
+/* A domain, or one of its coroutines, and its stack. */
+struct row {
+  struct showing *showing;
+  const struct remote_domain *about;
+  const struct remote_task *task;
+  const char *state;
+  const char *coroutine; /* its address; NULL: it is the domain */
+};
+
 /* ---- Frames -------------------------------------------------------------- */
+
+struct frame_row {
+  struct showing *showing;
+  const struct remote_frame *frame;
+  const struct remote_function *function;
+};
+
+/* Is it of the language? */
+static bool is_lua(const void *row) {
+  const struct remote_function *f = ((const struct frame_row *)row)->function;
+  return f != NULL && !f->is_c;
+}
+
+VIEW_GETTER(frame_name, struct frame_row) { return view_text(remote_function_name(row->function)); }
+VIEW_GETTER(frame_kind, struct frame_row) { return view_text(is_lua(row) ? "lua" : "c"); }
+
+#define ROW(member) VIEW_AT(struct remote_function, member)
+static const struct view_column function_columns[] = {
+    {"source", NULL, VIEW_PLAIN, ROW(source)},
+    {"defined", NULL, VIEW_PLAIN, ROW(first_line), .help = "its first line"},
+};
+static VIEW(function_view, function_columns);
+#undef ROW
+
+#define ROW(member) VIEW_AT(struct remote_frame, member)
+static const struct view_column line_columns[] = {
+    {"line", NULL, VIEW_PLAIN, ROW(line), .flags = VIEW_MAYBE | VIEW_NO_0},
+    {"line_noted", NULL, VIEW_PLAIN, ROW(line_noted), .help = "the line may be past"},
+};
+static VIEW(line_view, line_columns);
+static const struct view_column call_columns[] = {
+    {"tail", NULL, VIEW_PLAIN, ROW(tail), VIEW_IF(struct remote_frame, tail), .flags = VIEW_PART},
+    {"finalizer", NULL, VIEW_PLAIN, ROW(finalizer), VIEW_IF(struct remote_frame, finalizer),
+     .flags = VIEW_PART},
+};
+static VIEW(call_view, call_columns);
+#undef ROW
 
 static void print_variable(void *closure, const struct remote_variable *variable) {
   (void)closure;
-  printf("            ");
-  print_foreign_text(stdout, variable->name);
-  printf(" = %s\n", variable->text); /* printable ASCII */
+  table_say(stdout, 12, 4, "%s = %s", variable->name, variable->text);
+}
+
+static void put_variable(void *to, const struct remote_variable *variable) {
+  view_row(to, variable);
+}
+
+static bool has_locals(const void *row) {
+  return ((const struct frame_row *)row)->showing->request->locals;
+}
+
+static void locals_of(struct view_to *to, const void *row) {
+  const struct frame_row *r = row;
+  remote_variables(&r->showing->functions, r->frame, put_variable, to);
+}
+
+#define ROW(member) VIEW_AT(struct remote_variable, member)
+static const struct view_column local_columns[] = {
+    {"name", NULL, VIEW_PLAIN, ROW(name)},
+    {"type", NULL, VIEW_PLAIN, ROW(type)},
+    {"value", NULL, VIEW_PLAIN, ROW(text)},
+};
+static VIEW(local_view, local_columns);
+#undef ROW
+
+#define OF_FRAME .form = VIEW_INCLUDE, .offset = offsetof(struct frame_row, frame)
+static const struct view_column frame_columns[] = {
+    {"name", NULL, VIEW_PLAIN, VIEW_GET(TEXT, frame_name)},
+    {"kind", NULL, VIEW_PLAIN, VIEW_GET(TEXT, frame_kind), .help = "lua or c"},
+    {.form = VIEW_INCLUDE, .offset = offsetof(struct frame_row, function), .has = is_lua,
+     .flags = VIEW_POINTER, .view = &function_view},
+    {OF_FRAME, .has = is_lua, .flags = VIEW_POINTER, .view = &line_view},
+    {OF_FRAME, .flags = VIEW_POINTER, .view = &call_view},
+    {"locals", .form = VIEW_ROWS, .has = has_locals, .view = &local_view, .rows = locals_of},
+};
+static VIEW(frame_view, frame_columns);
+
+static void frames_of(struct view_to *to, const void *row) {
+  struct showing *view = ((const struct row *)row)->showing;
+  const struct remote_frame *frames = view->stack.frames;
+  for (size_t i = 0; i < view->stack.count; i++)
+    view_row(to, &(struct frame_row){view, &frames[i], frames[i].function});
 }
 
 static void print_frame(struct showing *view, const struct remote_frame *frame) {
+  const struct frame_row row = {view, frame, frame->function};
   const struct remote_function *f = frame->function;
-  printf("    ");
-  print_foreign_text(stdout, remote_function_name(f));
-  if (f == NULL || f->is_c) {
-    printf("  [C]");
-  } else {
-    printf("  ");
-    print_foreign_text(stdout, f->source);
-    if (frame->line)
-      printf(":%" PRIu32 "%s", frame->line, frame->line_noted ? " (last noted)" : "");
-    else if (f->first_line) printf(":%" PRIu32 " (its first line)", f->first_line);
-  }
-  printf("%s%s\n", frame->tail ? ", tail-called" : "", frame->finalizer ? ", a finalizer" : "");
+  uint32_t line = !is_lua(&row) ? 0 : frame->line ? frame->line : f->first_line;
+  char number[16] = "", remark[64];
+  if (line) snprintf(number, sizeof number, "%" PRIu32, line);
+  snprintf(remark, sizeof remark, "%s%s%s",
+           line && !frame->line ? " (its first line)" : frame->line_noted ? " (last noted)" : "",
+           frame->tail ? ", tail-called" : "", frame->finalizer ? ", a finalizer" : "");
+  stack_line_print(remote_function_name(f), is_lua(&row) ? f->source : "[C]", number, remark);
   if (view->request->locals) remote_variables(&view->functions, frame, print_variable, NULL);
 }
 
-static void variable_json(void *closure, const struct remote_variable *variable) {
-  struct eva_json *json = closure;
-  eva_json_open_object(json);
-  eva_json_string_at(json, "name", variable->name);
-  eva_json_string_at(json, "type", variable->type);
-  eva_json_string_at(json, "value", variable->text);
-  eva_json_close_object(json);
-}
-
-static void frame_json(struct showing *view, const struct remote_frame *frame) {
-  struct eva_json *json = &view->json;
-  const struct remote_function *f = frame->function;
-  eva_json_open_object(json);
-  eva_json_string_at(json, "name", remote_function_name(f));
-  eva_json_string_at(json, "kind", f == NULL || f->is_c ? "c" : "lua");
-  if (f != NULL && !f->is_c) {
-    eva_json_string_at(json, "source", f->source);
-    eva_json_uint_at(json, "defined", f->first_line);
-    if (frame->line) eva_json_uint_at(json, "line", frame->line);
-    eva_json_bool_at(json, "line_noted", frame->line_noted);
-  }
-  if (frame->tail) eva_json_bool_at(json, "tail", true);
-  if (frame->finalizer) eva_json_bool_at(json, "finalizer", true);
-  if (view->request->locals) {
-    eva_json_key(json, "locals");
-    eva_json_open_array(json);
-    remote_variables(&view->functions, frame, variable_json, json);
-    eva_json_close_array(json);
-  }
-  eva_json_close_object(json);
-}
-
-static void show_frames(struct showing *view) {
+static void print_frames(struct showing *view) {
   const struct remote_stack *stack = &view->stack;
-  if (view->request->json) {
-    eva_json_bool_at(&view->json, "moving", stack->moving);
-    eva_json_uint_at(&view->json, "below", stack->below);
-    eva_json_key(&view->json, "frames");
-    eva_json_open_array(&view->json);
-    for (size_t i = 0; i < stack->count; i++) frame_json(view, &stack->frames[i]);
-    eva_json_close_array(&view->json);
-    return;
-  }
   if (stack->moving) printf("    ... (inner frames, which changed while they were read)\n");
   for (size_t i = 0; i < stack->count; i++) {
     if (i > 0 && stack->frames[i].thread != stack->frames[i - 1].thread)
@@ -141,26 +182,63 @@ static void state_text(const struct showing *view, const struct remote_domain *a
     snprintf(text, room, "running");
 }
 
-static void domain_head(struct showing *view, const struct remote_domain *about, const char *state,
-                        const struct remote_task *task) {
-  if (!view->request->json) {
-    printf("domain %" PRIu32 " ", about->id);
-    print_foreign_text(stdout, about->name);
-    printf(": ");
-    print_foreign_text(stdout, state);
-    if (task->tid) printf(" (thread %ld", (long)task->tid);
-    if (task->tid && task->state) printf(", %s", remote_task_text(task));
-    printf(task->tid ? ")\n" : "\n");
-    return;
-  }
-  static const char *const activities[] = {"running", "collecting", "finalizing", "waiting"};
-  eva_json_uint_at(&view->json, "domain", about->id);
-  eva_json_string_at(&view->json, "domain_name", about->name);
-  eva_json_int_at(&view->json, "thread", task->tid);
-  eva_json_string_at(&view->json, "activity", activities[about->activity]);
-  eva_json_string_at(&view->json, "state", state);
-  if (about->has_subject) eva_json_uint_at(&view->json, "subject", about->subject);
-  eva_json_string_at(&view->json, "os_state", remote_task_text(task));
+static bool is_domain(const void *row) { return !((const struct row *)row)->coroutine; }
+static bool has_subject(const void *row) {
+  return is_domain(row) && ((const struct row *)row)->about->has_subject;
+}
+
+VIEW_GETTER(domain_id, struct row) { return view_uint(row->about->id); }
+VIEW_GETTER(domain_name, struct row) { return view_text(row->about->name); }
+VIEW_GETTER(thread, struct row) { return view_int(row->task->tid); }
+VIEW_GETTER(activity, struct row) {
+  static const char *const names[] = {"running", "collecting", "finalizing", "waiting"};
+  return view_text(names[row->about->activity]);
+}
+VIEW_GETTER(subject, struct row) { return view_uint(row->about->subject); }
+VIEW_GETTER(os_state, struct row) { return view_text(remote_task_text(row->task)); }
+
+#define ROW(member) VIEW_AT(struct showing, stack.member)
+static const struct view_column stack_columns[] = {
+    {"moving", NULL, VIEW_PLAIN, ROW(moving), .help = "inner frames are missing"},
+    {"below", NULL, VIEW_COUNT, ROW(below), .help = "outer frames that were left out"},
+};
+static VIEW(stack_view, stack_columns);
+#undef ROW
+
+#define ROW(member) VIEW_AT(struct row, member)
+#define DOMAIN .has = is_domain, .flags = VIEW_PART
+static const struct view_column row_columns[] = {
+    {"domain", NULL, VIEW_PLAIN, VIEW_GET(U32, domain_id)},
+    {"domain_name", NULL, VIEW_PLAIN, VIEW_GET(TEXT, domain_name), DOMAIN},
+    {"thread", NULL, VIEW_PLAIN, VIEW_GET(I32, thread), DOMAIN},
+    {"activity", NULL, VIEW_PLAIN, VIEW_GET(TEXT, activity), DOMAIN},
+    {"coroutine", NULL, VIEW_PLAIN, ROW(coroutine), .flags = VIEW_MAYBE | VIEW_NO_0,
+     .help = "its address"},
+    {"state", NULL, VIEW_PLAIN, ROW(state)},
+    {"subject", NULL, VIEW_PLAIN, VIEW_GET(U32, subject), .has = has_subject, .flags = VIEW_PART,
+     .help = "the channel, domain ... that it waits for"},
+    {"os_state", NULL, VIEW_PLAIN, VIEW_GET(TEXT, os_state), DOMAIN},
+    {.form = VIEW_INCLUDE, .offset = offsetof(struct row, showing), .flags = VIEW_POINTER,
+     .view = &stack_view},
+    {"frames", .form = VIEW_ROWS, .view = &frame_view, .rows = frames_of},
+};
+static VIEW(row_view, row_columns);
+#undef ROW
+
+static void print_domain(const struct row *row) {
+  char thread[96] = "";
+  if (row->task->tid)
+    snprintf(thread, sizeof thread, " (thread %ld%s%s)", (long)row->task->tid,
+             row->task->state ? ", " : "", row->task->state ? remote_task_text(row->task) : "");
+  table_say(stdout, 0, 4, "domain %" PRIu32 " %s: %s%s", row->about->id, row->about->name,
+            row->state, thread);
+}
+
+static void show_row(struct showing *view, const struct row *row) {
+  if (view->to) return view_row(view->to, row);
+  if (row->coroutine) printf("  coroutine %s, %s\n", row->coroutine, row->state);
+  else print_domain(row);
+  print_frames(view);
 }
 
 /* Reads it again while parts of it are missing, for some milliseconds. */
@@ -179,20 +257,10 @@ static enum remote_result read_stack(struct showing *view, struct remote_reader 
 }
 
 static void show_coroutine(struct showing *view, const struct remote_domain *about, uint64_t thread) {
+  char address[32];
+  snprintf(address, sizeof address, "0x%" PRIx64, thread);
   view->coroutines++;
-  if (view->request->json) {
-    char text[32];
-    snprintf(text, sizeof text, "0x%" PRIx64, thread);
-    eva_json_open_object(&view->json);
-    eva_json_uint_at(&view->json, "domain", about->id);
-    eva_json_string_at(&view->json, "coroutine", text);
-    eva_json_string_at(&view->json, "state", "suspended");
-    show_frames(view);
-    eva_json_close_object(&view->json);
-    return;
-  }
-  printf("  coroutine 0x%" PRIx64 ", suspended\n", thread);
-  show_frames(view);
+  show_row(view, &(struct row){view, about, NULL, "suspended", address});
 }
 
 static void show_coroutines(struct showing *view, struct remote_reader *reader,
@@ -222,10 +290,7 @@ static void show_domain(struct showing *view, uint64_t domain) {
   if (result == REMOTE_TORN) view->stack.moving = true;
   state_text(view, &about, result, state, sizeof state);
   view->domains++;
-  if (view->request->json) eva_json_open_object(&view->json);
-  domain_head(view, &about, state, &task);
-  show_frames(view);
-  if (view->request->json) eva_json_close_object(&view->json);
+  show_row(view, &(struct row){view, &about, &task, state, NULL});
   show_coroutines(view, reader, &about);
   remote_reader_close(reader);
 }
@@ -247,23 +312,34 @@ static void show_domains(struct showing *view) {
   for (size_t i = 0; i < n; i++) show_domain(view, sorted[i].address);
 }
 
-static void finish_json(struct showing *view) {
-  struct eva_json *json = &view->json;
-  eva_json_close_array(json);
-  eva_json_key(json, "loss");
-  eva_json_open_object(json);
-  eva_json_uint_at(json, "torn", view->torn);
-  eva_json_bool_at(json, "search_cut", view->cut);
-  eva_json_uint_at(json, "searched_bytes", view->searched);
-  eva_json_close_object(json);
-  eva_json_key(json, "total");
-  eva_json_open_object(json);
-  eva_json_uint_at(json, "domains", view->domains);
-  eva_json_uint_at(json, "coroutines", view->coroutines);
-  eva_json_close_object(json);
-  eva_json_close_object(json);
-  eva_json_line(json);
+static void all_rows(struct view_to *to, const void *showing) {
+  struct showing *view = (struct showing *)showing;
+  view->to = to;
+  show_domains(view);
 }
+
+#define ROW(member) VIEW_AT(struct showing, member)
+static const struct view_column loss_columns[] = {
+    {"torn", NULL, VIEW_COUNT, ROW(torn)},
+    {"search_cut", NULL, VIEW_PLAIN, ROW(cut), .help = "the time for coroutines was up"},
+    {"searched_bytes", NULL, VIEW_BYTES, ROW(searched)},
+};
+static VIEW(stack_loss_view, loss_columns);
+
+static const struct view_column total_columns[] = {
+    {"domains", NULL, VIEW_COUNT, ROW(domains)},
+    {"coroutines", NULL, VIEW_COUNT, ROW(coroutines)},
+};
+static VIEW(total_view, total_columns);
+
+static const struct view_column columns[] = {
+    {"pid", NULL, VIEW_PLAIN, ROW(pid)},
+    {"host", NULL, VIEW_PLAIN, ROW(host.at.host)},
+    {"rows", .form = VIEW_ROWS, .view = &row_view, .rows = all_rows, .flags = VIEW_MAIN},
+    {"loss", .form = VIEW_OBJECT, .view = &stack_loss_view},
+    {"total", .form = VIEW_OBJECT, .view = &total_view},
+};
+static VIEW(process_view, columns, .other = &last_stacks_view);
 
 static void finish_text(const struct showing *view) {
   if (!view->cut) return;
@@ -275,25 +351,21 @@ static void finish_text(const struct showing *view) {
 static int show_process(pid_t pid, const struct request *request) {
   static struct showing view;
   view.request = request;
+  view.pid = pid;
   if (!remote_host_open(&view.host, pid)) {
     if (view.host.forbidden)
-      return last_stacks_ask(pid, request->domain, request->json, view.host.error);
+      return last_stacks_ask(pid, request->domain, &request->as, view.host.error);
     complain("%ld: %s", (long)pid, view.host.error);
     return STATUS_WRONG;
   }
+  struct view_to to = {.out = stdout, .as = request->as};
   remote_functions_open(&view.functions, &view.host);
-  if (request->json) {
-    eva_json_start(&view.json, stdout);
-    eva_json_open_object(&view.json);
-    eva_json_uint_at(&view.json, "version", 1);
-    eva_json_int_at(&view.json, "pid", pid);
-    eva_json_string_at(&view.json, "host", view.host.at.host);
-    eva_json_key(&view.json, "rows");
-    eva_json_open_array(&view.json);
+  if (view_wants_text(&request->as)) {
+    show_domains(&view);
+    finish_text(&view);
+  } else {
+    view_object(&to, &process_view, &view);
   }
-  show_domains(&view);
-  if (request->json) finish_json(&view);
-  else finish_text(&view);
   remote_functions_close(&view.functions);
   if (view.domains > 0) return STATUS_OK;
   complain("%ld: %s", (long)pid, request->domain == UINT64_MAX ? "it runs no domain now"
@@ -310,7 +382,7 @@ int command_stack(const struct command *self, int count, char **words) {
     {"coroutines", 0, OPTION_FLAG, &request.coroutines, NULL,
      "search the whole heap for suspended coroutines, a minute at most"},
     {"domain", 0, OPTION_COUNT, &request.domain, "N", "of this domain only"},
-    {"json", 0, OPTION_FLAG, &request.json, NULL, "as JSON"},
+    VIEW_SPECS(&request.as, process_view, "one JSON object"),
     {"hz", 0, OPTION_COUNT, &samples, "N", "take N samples a second and count them; --hz --help "
      "lists the options of that"},
   };
@@ -322,5 +394,5 @@ int command_stack(const struct command *self, int count, char **words) {
   if (read_process_number(operands.words[0], &pid)) return show_process(pid, &request);
   if (request.locals || request.coroutines)
     return usage_error(self, "--locals and --coroutines are of a live process: PID");
-  return last_stacks_show(operands.words[0], request.domain, request.json);
+  return last_stacks_show(operands.words[0], request.domain, &request.as);
 }

@@ -5,13 +5,14 @@
 #include "eventring/memory.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "analysis/ending.h"
 #include "analysis/json.h"
 #include "analysis/names.h"
 #include "analysis/units.h"
-#include "text_table.h"
+#include "shared_views.h"
 
 /* ---- Text ----------------------------------------------------------------
  *
@@ -241,31 +242,36 @@ static char sign_of(const struct eventring_event *event) {
 struct line {
   struct dump_format format; /* that writes it */
 };
-static FILE *making; /* one stream for all lines */
-static char *made;
-static size_t made_size;
 
 static void begin_line(struct line *line, const struct dump_format *format) {
   line->format = *format;
-  if (!format->page) return;
-  if (!making) making = open_memstream(&made, &made_size);
-  if (!making) no_memory();
-  rewind(making);
-  line->format.out = making;
+  if (!format->making) return;
+  rewind(format->making->stream);
+  line->format.out = format->making->stream;
 }
 
 static void end_line(const struct line *line, FILE *out) {
   enum { CONTINUED = 38 }; /* below the event */
-  if (!line->format.page) {
+  struct dump_line *making = line->format.making;
+  if (!making) {
     fputc('\n', out);
     return;
   }
-  if (fflush(making) != 0) no_memory();
-  made[made_size] = '\0'; /* there may have been a longer one before */
-  if (made_size > line->format.page)
-    table_lines(out, made, line->format.page, 0, CONTINUED);
-  else
-    fwrite(made, 1, made_size, out), fputc('\n', out);
+  if (fflush(making->stream) != 0) no_memory();
+  making->text[making->size] = '\0'; /* there may have been a longer one before */
+  if (making->size > making->page) table_lines(out, making->text, making->page, 0, CONTINUED);
+  else fwrite(making->text, 1, making->size, out), fputc('\n', out);
+}
+
+void dump_line_open(struct dump_line *line, size_t page) {
+  line->page = page;
+  line->stream = open_memstream(&line->text, &line->size);
+  if (!line->stream) no_memory();
+}
+
+void dump_line_close(struct dump_line *line) {
+  fclose(line->stream);
+  free(line->text);
 }
 
 static void print_event(const struct dump_format *to, const struct eventring_event *event) {
@@ -458,7 +464,7 @@ static void put_event(const struct dump_format *format, const char *kind,
   put_link(&json, event);
   if (!says_off_cpu(event)) put_value(format, &json, event);
   put_duration(&json, event);
-  if (so_far) eva_so_far_put(&json, so_far);
+  if (so_far) view_members(&json, &so_far_view, so_far);
   put_flag(&json, event, EVENTRING_SYNTHETIC, "synthetic");
   put_flag(&json, event, EVENTRING_TORN, "torn");
   put_flag(&json, event, EVENTRING_TRUNCATED, "truncated");
@@ -507,7 +513,7 @@ static void put_end(const struct dump_format *format, const struct eventring_inf
   eva_json_uint_at(&json, "version", 1);
   if (end_ns(info)) eva_json_uint_at(&json, "ns", end_ns(info));
   eva_json_string_at(&json, "kind", "ended");
-  eva_ending_put(&json, &ending);
+  view_members(&json, &ending_view, &ending);
   eva_json_close_object(&json);
   eva_json_line(&json);
 }

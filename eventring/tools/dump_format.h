@@ -20,10 +20,20 @@ struct dump_domain {
   char name[EVENTRING_MAX_DOMAIN_NAME + 1];
 };
 
+/* Where a line of text is made that may be longer than the page. */
+struct dump_line {
+  FILE *stream; /* writes into: */
+  char *text;
+  size_t size;
+  size_t page; /* characters that a line may have */
+};
+void dump_line_open(struct dump_line *line, size_t page);
+void dump_line_close(struct dump_line *line);
+
 struct dump_format {
   FILE *out;
   bool json;
-  size_t page; /* characters that a line of text may have; 0: any number */
+  struct dump_line *making; /* NULL: an event is one line, however long */
   enum dump_time time;
   uint64_t start_ns;     /* of the recording */
   int64_t start_wall_ns;

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analysis/json.h"
 #include "analysis/read.h"
 #include "format/now.h"
 
@@ -60,11 +59,6 @@ char *process_text(char text[PROCESS_TEXT], const struct eventring_info *info) {
     snprintf(text + length, PROCESS_TEXT - (size_t)length, " (%ld in its container)",
              (long)info->pid);
   return text;
-}
-
-void put_process(struct eva_json *json, const struct eventring_info *info) {
-  eva_json_int_at(json, "pid", pid_here(info));
-  eva_json_int_at(json, "own_pid", info->pid);
 }
 
 void complain_of_control(const struct eventring_info *info) {

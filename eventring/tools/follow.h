@@ -34,9 +34,6 @@ pid_t pid_here(const struct eventring_info *info);
    recording made of others. Returns `text`. */
 enum { PROCESS_TEXT = 64 };
 char *process_text(char text[PROCESS_TEXT], const struct eventring_info *info);
-/* Members `pid`, as pid_here, and `own_pid`, the one in the file. */
-struct eva_json;
-void put_process(struct eva_json *json, const struct eventring_info *info);
 
 /* Says on standard error that control words were, or will be, ignored, or that the gate
    is not what they ask for. */

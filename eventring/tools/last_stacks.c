@@ -10,180 +10,190 @@
 
 #include "analysis/so_far.h"
 #include "analysis/units.h"
-#include "eventring/stack.h"
 #include "sample_self.h"
-
-static const char *const activities[] = {"running", "collecting", "finalizing", "waiting"};
-
-static bool find(eventring_cursor *cursor, unsigned slot, uint64_t domain,
-                 struct eventring_last_stack *stack) {
-  return (domain == UINT64_MAX || domain == slot) &&
-         eventring_cursor_last_stack(cursor, slot, stack) == EVENTRING_OK;
-}
+#include "shared_views.h"
 
 /* ---- Lines ------------------------------------------------------------------------------ */
 
-struct line { /* texts that end at tabs and newlines */
-  const char *name, *source, *number;
-  int name_size, source_size, number_size;
-};
+/* The part of a line up to the next tab, which is replaced. */
+static const char *next_field(char **rest) {
+  const char *field = strsep(rest, "\t");
+  return field ? field : "";
+}
 
-/* Takes the next line of *text, moves on behind it. False: there is none. */
-static bool next_line(const char **text, struct line *line) {
+bool last_frame_next(const char **text, struct last_frame *frame) {
   const char *at = *text;
+  size_t size = strcspn(at, "\n");
+  char *rest = frame->text;
   if (!*at) return false;
-  line->name = at;
-  at += line->name_size = (int)strcspn(at, "\t\n");
-  if (*at == '\t') at++;
-  line->source = at;
-  at += line->source_size = (int)strcspn(at, "\t\n");
-  if (*at == '\t') at++;
-  line->number = at;
-  at += line->number_size = (int)strcspn(at, "\n");
-  *text = *at ? at + 1 : at;
+  *text = at + size + (at[size] == '\n');
+  snprintf(frame->text, sizeof frame->text, "%.*s", (int)size, at);
+  frame->name = next_field(&rest);
+  frame->source = next_field(&rest);
+  frame->number = rest ? rest : "";
+  frame->line = (uint32_t)strtoul(frame->number, NULL, 10);
   return true;
 }
 
-static uint32_t count_lines(const char *text) {
-  struct line line;
-  uint32_t count = 0;
-  while (next_line(&text, &line)) count++;
-  return count;
+void stack_line_print(const char *name, const char *source, const char *number,
+                      const char *remark) {
+  table_say(stdout, 4, 4, "%s%s%s%s%s%s", name, source[0] ? "  " : "", source,
+            number[0] ? ":" : "", number, remark);
 }
 
-/* ---- Text ------------------------------------------------------------------------------- */
+/* ---- Stacks ----------------------------------------------------------------------------- */
 
-static void print_line(const struct line *line) {
-  printf("    ");
-  print_foreign(stdout, line->name, (size_t)line->name_size);
-  if (line->source_size) printf("  ");
-  print_foreign(stdout, line->source, (size_t)line->source_size);
-  if (line->number_size) putchar(':');
-  print_foreign(stdout, line->number, (size_t)line->number_size);
-  putchar('\n');
+struct stack_row {
+  struct eventring_last_stack is;
+  char name[EVENTRING_MAX_DOMAIN_NAME + 1]; /* of the domain */
+  uint64_t age_ns;
+};
+
+static const char *activity_text(const struct stack_row *row) {
+  static const char *const names[] = {"running", "collecting", "finalizing", "waiting"};
+  return names[row->is.activity];
 }
 
-static void print_head(eventring_cursor *cursor, const struct eventring_last_stack *stack,
-                       uint64_t end_ns) {
-  char age[EVA_FIGURE];
+static bool find(eventring_cursor *cursor, unsigned slot, uint64_t domain, uint64_t end_ns,
+                 struct stack_row *row) {
   struct eventring_domain_info info = {.name = "?"};
+  if ((domain != UINT64_MAX && domain != slot) ||
+      eventring_cursor_last_stack(cursor, slot, &row->is) != EVENTRING_OK)
+    return false;
+  eventring_cursor_life(cursor, row->is.domain, row->is.incarnation, &info);
+  snprintf(row->name, sizeof row->name, "%s", info.name);
+  row->age_ns = end_ns > row->is.ns ? end_ns - row->is.ns : 0;
+  return true;
+}
+
+static void print_head(eventring_cursor *cursor, const struct stack_row *row) {
+  char age[EVA_FIGURE], subject[24] = "", value[EVA_FIGURE + 2] = "";
   bool is_live = eventring_cursor_liveness(cursor) == EVENTRING_LIVE;
-  eventring_cursor_life(cursor, stack->domain, stack->incarnation, &info);
-  printf("domain %u ", stack->domain);
-  print_foreign_text(stdout, info.name);
-  printf(": %s", activities[stack->activity]);
-  if (stack->subject) printf(" for %" PRIu32, stack->subject);
-  printf(", %s before %s (%s", eva_duration_text(age, end_ns > stack->ns ? end_ns - stack->ns : 0),
-         is_live ? "now" : "the end", eventring_stack_reason_text(stack->reason));
-  if (stack->reason == EVENTRING_STACK_SIGNAL) printf(" %" PRId64, stack->value);
-  if (stack->reason == EVENTRING_STACK_STEP && stack->value > 0)
-    printf(", %s", eva_duration_text(age, (uint64_t)stack->value));
-  puts(")");
+  if (row->is.subject) snprintf(subject, sizeof subject, " for %" PRIu32, row->is.subject);
+  if (row->is.reason == EVENTRING_STACK_SIGNAL)
+    snprintf(value, sizeof value, " %" PRId64, row->is.value);
+  if (row->is.reason == EVENTRING_STACK_STEP && row->is.value > 0)
+    snprintf(value, sizeof value, ", %s", eva_duration_text(age, (uint64_t)row->is.value));
+  table_say(stdout, 0, 4, "domain %u %s: %s%s, %s before %s (%s%s)", row->is.domain, row->name,
+            activity_text(row), subject, eva_duration_text(age, row->age_ns),
+            is_live ? "now" : "the end", eventring_stack_reason_text(row->is.reason), value);
 }
 
 unsigned last_stacks_print(eventring_cursor *cursor, uint64_t domain, uint64_t end_ns,
                            unsigned most) {
   unsigned found = 0;
-  struct eventring_last_stack stack;
+  struct stack_row row;
+  struct last_frame frame;
   for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++) {
-    if (!find(cursor, slot, domain, &stack)) continue;
-    struct line line;
+    if (!find(cursor, slot, domain, end_ns, &row)) continue;
     uint32_t shown = 0;
     found++;
-    print_head(cursor, &stack, end_ns);
-    for (const char *at = stack.text; shown < most && next_line(&at, &line); shown++)
-      print_line(&line);
-    if (stack.frames > shown) printf("    ... (%" PRIu32 " more)\n", stack.frames - shown);
-    if (!stack.frames) puts("    (no function)");
+    print_head(cursor, &row);
+    for (const char *at = row.is.text; shown < most && last_frame_next(&at, &frame); shown++)
+      stack_line_print(frame.name, frame.source, frame.number, "");
+    if (row.is.frames > shown) printf("    ... (%" PRIu32 " more)\n", row.is.frames - shown);
+    if (!row.is.frames) puts("    (no function)");
   }
   return found;
 }
 
-/* ---- JSON ------------------------------------------------------------------------------- */
+/* ---- Views ------------------------------------------------------------------------------ */
 
-static void put_line(struct eva_json *json, const struct line *line) {
-  eva_json_open_object(json);
-  eva_json_key(json, "name");
-  eva_json_text(json, line->name, (size_t)line->name_size);
-  eva_json_key(json, "source");
-  eva_json_text(json, line->source, (size_t)line->source_size);
-  if (line->number_size) eva_json_uint_at(json, "line", strtoul(line->number, NULL, 10));
-  eva_json_close_object(json);
+static bool has_line(const void *row) { return ((const struct last_frame *)row)->number[0]; }
+
+#define ROW(member) VIEW_AT(struct last_frame, member)
+static const struct view_column frame_columns[] = {
+    {"name", NULL, VIEW_PLAIN, ROW(name)},
+    {"source", NULL, VIEW_PLAIN, ROW(source)},
+    {"line", NULL, VIEW_PLAIN, ROW(line), .has = has_line, .flags = VIEW_PART},
+};
+static VIEW(frame_view, frame_columns);
+#undef ROW
+
+static void frames_of(struct view_to *to, const void *row) {
+  struct last_frame frame;
+  for (const char *at = ((const struct stack_row *)row)->is.text; last_frame_next(&at, &frame);)
+    view_row(to, &frame);
 }
 
-static void put_stack(struct eva_json *json, eventring_cursor *cursor,
-                      const struct eventring_last_stack *stack, uint64_t end_ns) {
-  struct eventring_domain_info info = {.name = "?"};
-  struct line line;
-  uint32_t shown = count_lines(stack->text);
-  eventring_cursor_life(cursor, stack->domain, stack->incarnation, &info);
-  eva_json_open_object(json);
-  eva_json_uint_at(json, "domain", stack->domain);
-  eva_json_string_at(json, "domain_name", info.name);
-  eva_json_string_at(json, "activity", activities[stack->activity]);
-  if (stack->subject) eva_json_uint_at(json, "subject", stack->subject);
-  eva_json_uint_at(json, "ns", stack->ns);
-  eva_json_uint_at(json, "age_ns", end_ns > stack->ns ? end_ns - stack->ns : 0);
-  eva_json_string_at(json, "reason", eventring_stack_reason_text(stack->reason));
-  eva_json_int_at(json, "value", stack->value);
-  eva_json_uint_at(json, "below", stack->frames > shown ? stack->frames - shown : 0);
-  eva_json_key(json, "frames");
-  eva_json_open_array(json);
-  for (const char *at = stack->text; next_line(&at, &line);) put_line(json, &line);
-  eva_json_close_array(json);
-  eva_json_close_object(json);
+VIEW_GETTER(activity, struct stack_row) { return view_text(activity_text(row)); }
+VIEW_GETTER(reason, struct stack_row) {
+  return view_text(eventring_stack_reason_text(row->is.reason));
+}
+VIEW_GETTER(below, struct stack_row) {
+  struct last_frame frame;
+  uint32_t shown = 0;
+  for (const char *at = row->is.text; last_frame_next(&at, &frame);) shown++;
+  return view_uint(row->is.frames > shown ? row->is.frames - shown : 0);
 }
 
-unsigned last_stacks_put(struct eva_json *json, eventring_cursor *cursor, uint64_t domain,
-                         uint64_t end_ns) {
-  unsigned found = 0;
-  struct eventring_last_stack stack;
-  eva_json_open_array(json);
-  for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++) {
-    if (!find(cursor, slot, domain, &stack)) continue;
-    put_stack(json, cursor, &stack, end_ns);
-    found++;
-  }
-  eva_json_close_array(json);
-  return found;
+#define ROW(member) VIEW_AT(struct stack_row, member)
+static const struct view_column stack_columns[] = {
+    {"domain", NULL, VIEW_PLAIN, ROW(is.domain)},
+    {"domain_name", NULL, VIEW_PLAIN, ROW(name)},
+    {"activity", NULL, VIEW_PLAIN, VIEW_GET(TEXT, activity)},
+    {"subject", NULL, VIEW_PLAIN, ROW(is.subject), .flags = VIEW_MAYBE | VIEW_NO_0,
+     .help = "the channel, domain ... that it waits for"},
+    {"ns", NULL, VIEW_MOMENT, ROW(is.ns)},
+    {"age_ns", NULL, VIEW_NS, ROW(age_ns)},
+    {"reason", NULL, VIEW_PLAIN, VIEW_GET(TEXT, reason)},
+    {"value", NULL, VIEW_PLAIN, ROW(is.value), .help = "the ns of a step, the number of a signal"},
+    {"below", NULL, VIEW_COUNT, VIEW_GET(UINT, below), .help = "outer frames that are left out"},
+    {"frames", .form = VIEW_ROWS, .view = &frame_view, .rows = frames_of},
+};
+VIEW(last_stack_view, stack_columns);
+#undef ROW
+
+void last_stack_rows(struct view_to *to, const void *domain) {
+  struct stack_row row;
+  uint64_t end_ns = eva_end(to->cursor);
+  for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++)
+    if (find(to->cursor, slot, *(const uint64_t *)domain, end_ns, &row)) view_row(to, &row);
 }
 
 /* ---- The command ------------------------------------------------------------------------ */
 
-/* `how`: NULL, or how the process was made to write them. */
-static int show(eventring_cursor *cursor, uint64_t domain, bool as_json, const char *how) {
-  struct eventring_info info = {0};
-  struct eva_json json;
-  uint64_t end_ns = eva_end(cursor);
-  unsigned found;
-  eventring_cursor_info(cursor, &info);
-  if (as_json) {
-    eva_json_start(&json, stdout);
-    eva_json_open_object(&json);
-    eva_json_uint_at(&json, "version", 1);
-    put_process(&json, &info);
-    if (how) eva_json_string_at(&json, "how", how);
-    eva_json_uint_at(&json, "end_ns", end_ns);
-    eva_json_key(&json, "rows");
-    found = last_stacks_put(&json, cursor, domain, end_ns);
-    eva_json_close_object(&json);
-    eva_json_line(&json);
-  } else {
-    if (how) printf("%s\n\n", how);
-    found = last_stacks_print(cursor, domain, end_ns, UINT32_MAX);
+struct answer {
+  struct eventring_info info;
+  uint64_t domain, end_ns;
+  const char *how; /* the process was made to write them; NULL: it was not */
+};
+
+#define ROW(member) VIEW_AT(struct answer, member)
+static const struct view_column columns[] = {
+    {.form = VIEW_INCLUDE, .offset = offsetof(struct answer, info), .view = &head_view},
+    {"how", NULL, VIEW_PLAIN, ROW(how), .flags = VIEW_MAYBE | VIEW_NO_0,
+     .help = "it was made to write them"},
+    {"end_ns", NULL, VIEW_MOMENT, ROW(end_ns), .help = "ages count back from it"},
+    {"rows", .form = VIEW_ROWS, .view = &last_stack_view, .rows = last_stack_rows,
+     .offset = offsetof(struct answer, domain), .flags = VIEW_MAIN},
+};
+VIEW(last_stacks_view, columns);
+
+static int show(eventring_cursor *cursor, uint64_t domain, const struct view_choice *as,
+                const char *how) {
+  struct answer answer = {.domain = domain, .end_ns = eva_end(cursor), .how = how};
+  struct view_to to = {.out = stdout, .cursor = cursor, .as = *as};
+  struct stack_row row;
+  eventring_cursor_info(cursor, &answer.info);
+  if (!view_wants_text(as)) view_object(&to, &last_stacks_view, &answer);
+  else {
+    if (how) table_say(stdout, 0, 0, "%s", how), putchar('\n');
+    last_stacks_print(cursor, domain, answer.end_ns, UINT32_MAX);
   }
-  if (found) return STATUS_OK;
+  for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++)
+    if (find(cursor, slot, domain, 0, &row)) return STATUS_OK;
   complain("the recording has no stack%s", domain == UINT64_MAX ? "" : " of this domain");
   return STATUS_WRONG;
 }
 
-int last_stacks_show(const char *path, uint64_t domain, bool json) {
+int last_stacks_show(const char *path, uint64_t domain, const struct view_choice *as) {
   struct reader reader;
   struct eventring_error error;
   int status = reader_open_target(&reader, path, EVENTRING_OPEN_FOLLOW);
   if (status >= 0) return status;
   status = eventring_cursor_catch_up(reader.cursor, &error);
-  if (status == EVENTRING_OK) status = show(reader.cursor, domain, json, NULL);
+  if (status == EVENTRING_OK) status = show(reader.cursor, domain, as, NULL);
   else {
     complain("%s", error.text);
     status = STATUS_WRONG;
@@ -193,7 +203,7 @@ int last_stacks_show(const char *path, uint64_t domain, bool json) {
 
 enum { PATIENCE_NS = 500000000 };
 
-int last_stacks_ask(pid_t pid, uint64_t domain, bool json, const char *why) {
+int last_stacks_ask(pid_t pid, uint64_t domain, const struct view_choice *as, const char *why) {
   eventring_cursor *cursor;
   uint64_t asked_ns;
   int status = sample_self_open(&cursor, pid, why);
@@ -202,7 +212,7 @@ int last_stacks_ask(pid_t pid, uint64_t domain, bool json, const char *why) {
     complain("%ld: it has ended", (long)pid);
     status = STATUS_WRONG;
   } else {
-    status = show(cursor, domain, json,
+    status = show(cursor, domain, as,
                   "Written by the process itself, at safepoints (the kernel does not let its "
                   "memory be read).");
   }

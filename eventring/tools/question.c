@@ -181,15 +181,3 @@ void question_put(const struct question *q, const struct view *view, const void 
   struct view_to to = question_output(q);
   view_object(&to, view, answer);
 }
-
-void question_put_head(const struct question *q, struct eva_json *json) {
-  eva_json_uint_at(json, "version", 1);
-  view_members(json, &question_view, q);
-}
-
-void question_put_name(const struct question *q, struct eva_json *json, const char *key,
-                       int id) {
-  eva_json_key(json, key);
-  if (id >= 0) eva_json_string(json, question_name(q, id));
-  else eva_json_null(json);
-}

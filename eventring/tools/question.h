@@ -8,7 +8,6 @@
 #ifndef EVENTRING_TOOL_QUESTION_H
 #define EVENTRING_TOOL_QUESTION_H
 
-#include "analysis/json.h"
 #include "follow.h"
 #include "shared_views.h"
 #include "time_window.h"
@@ -86,9 +85,5 @@ extern const struct view question_view;
 struct view_to question_output(const struct question *q);
 /* Prints the answer, a row of the view: as JSON or CSV. */
 void question_put(const struct question *q, const struct view *view, const void *answer);
-/* The members `version` and those of question_view, of an open object. */
-void question_put_head(const struct question *q, struct eva_json *json);
-/* `key`: the name of a definition, or null. */
-void question_put_name(const struct question *q, struct eva_json *json, const char *key, int id);
 
 #endif

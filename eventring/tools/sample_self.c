@@ -17,6 +17,7 @@
 
 #include "eventring/stack.h"
 #include "format/now.h"
+#include "last_stacks.h"
 #include "sample_names.h"
 #include "sample_tree.h"
 
@@ -119,31 +120,21 @@ struct self {
 static volatile sig_atomic_t interrupted;
 static void on_interrupt(int number) { interrupted = number; }
 
-/* A line of the text of a stack; returns where the next one begins. */
-static const char *take_line(struct self *s, const char *at, struct sample_key *key) {
-  char name[REMOTE_NAME], source[REMOTE_SOURCE];
-  int size = (int)strcspn(at, "\t\n");
-  snprintf(name, sizeof name, "%.*s", size, at);
-  at += size + (at[size] == '\t');
-  size = (int)strcspn(at, "\t\n");
-  snprintf(source, sizeof source, "%.*s", size, at);
-  at += size + (at[size] == '\t');
-  key->line = (uint32_t)strtoul(at, NULL, 10);
-  at += strcspn(at, "\n");
-  key->function = sample_name(&s->names, name, source, strcmp(source, "[C]") == 0);
-  return *at ? at + 1 : at;
-}
-
 /* `periods`: that it stands for (sample.c). */
 static void count_stack(struct self *s, unsigned slot, const struct eventring_last_stack *stack,
                         uint64_t periods) {
-  struct sample_key keys[MOST_DEPTH] = {{0}};
+  struct sample_key keys[MOST_DEPTH];
+  struct last_frame frame;
   struct sample_tree *tree = &s->tree[slot];
   size_t depth = 0;
   uint32_t node = 0;
   if (!stack) node = sample_tree_child(tree, 0, (struct sample_key){.text = not_there});
-  for (const char *at = stack ? stack->text : ""; *at && depth < MOST_DEPTH; depth++)
-    at = take_line(s, at, &keys[depth]);
+  for (const char *at = stack ? stack->text : "";
+       depth < MOST_DEPTH && last_frame_next(&at, &frame); depth++)
+    keys[depth] = (struct sample_key){
+        .function = sample_name(&s->names, frame.name, frame.source,
+                                strcmp(frame.source, "[C]") == 0),
+        .line = frame.line};
   while (depth-- > 0) node = sample_tree_child(tree, node, keys[depth]);
   tree->nodes[node].here += periods;
   s->samples += periods;

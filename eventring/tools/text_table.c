@@ -3,6 +3,7 @@
 #include "text_table.h"
 
 #include <ctype.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,13 +23,16 @@ size_t table_page(FILE *out) {
   return !known ? PAGE : size.ws_col < LEAST ? LEAST : size.ws_col;
 }
 
+static char no_value[] = "-";
+
 /* The next cell, with what is safe to show of the text. */
 static char **next_cell(struct table *table, const char *text) {
   NEED_ROOM(table->cells, table->room, table->used, 64);
+  char **cell = &table->cells[table->used++];
+  if (!text) return *cell = no_value, cell;
   size_t size = strlen(text), room = 4 * size + 1;
-  char *cell = need_zeroed(room, 1);
-  table->cells[table->used] = eventring_printable(cell, room, text, size);
-  return &table->cells[table->used++];
+  *cell = eventring_printable(need_zeroed(room, 1), room, text, size);
+  return cell;
 }
 
 void table_cell(struct table *table, const char *text) { next_cell(table, text); }
@@ -125,7 +129,7 @@ static size_t column_width(const struct table *table, size_t column) {
   for (size_t i = column; i < table->used; i += table->columns) {
     const char *cell = table->cells[i];
     size_t width = width_of(cell);
-    if (cell[0] && !(optional && strcmp(cell, "-") == 0)) says_something = true;
+    if (cell[0] && !(optional && cell == no_value)) says_something = true;
     if (width > widest) widest = width;
     if (strcmp(cell, table->cells[column]) != 0) differs = true;
   }
@@ -270,7 +274,8 @@ void table_print(struct table *table, FILE *out, int indent) {
   if (width_with(&layout, table->columns) > layout.page)
     for (size_t i = 0; i < table->columns; i++) layout.widths[i] = least_width(&layout, i);
   if (table->used > 0) print_parts(&layout);
-  for (size_t i = 0; i < table->used; i++) free(table->cells[i]);
+  for (size_t i = 0; i < table->used; i++)
+    if (table->cells[i] != no_value) free(table->cells[i]);
   free(table->cells);
   free(wanted);
 }
@@ -291,6 +296,18 @@ void table_wrapped(FILE *out, const char *text, size_t used, size_t indent) {
   char *safe = need_zeroed(room, 1);
   table_lines(out, eventring_printable(safe, room, text, size), table_page(out), used, indent);
   free(safe);
+}
+
+void table_say(FILE *out, size_t indent, size_t more, const char *format, ...) {
+  va_list arguments;
+  char *text;
+  va_start(arguments, format);
+  int size = vasprintf(&text, format, arguments);
+  va_end(arguments);
+  if (size < 0) no_memory();
+  pad(out, indent);
+  table_wrapped(out, text, indent, indent + more);
+  free(text);
 }
 
 void table_labelled(FILE *out, const char *label, const char *text) {

@@ -4,7 +4,7 @@
  * Columns are as wide as their widest cell. Signs before a title say more of its column:
  *
  *   <   aligned to the left, a text; the others are figures, aligned to the right
- *   ?   left out when no cell says more than "-"
+ *   ?   left out when no cell has a value
  *   =   left out when all cells say the same
  *   +   a text that takes what the other columns leave, at least 16 characters
  *   |   where the table is best divided if it is wider than the page
@@ -33,9 +33,10 @@ struct table {
 };
 
 void table_init(struct table *table, const char *const *titles, size_t columns);
-/* Adds a cell behind the last one; the text is copied and made printable (eventring_printable). */
+/* Adds a cell behind the last one; the text is copied and made printable (eventring_printable).
+   NULL: there is no value, which is shown as "-". */
 void table_cell(struct table *table, const char *text);
-/* The same; of a text that takes more than `width` columns (at least 4) only its end, which
+/* Adds a text; of one that takes more than `width` columns (at least 4) only its end, which
    "..." precedes. */
 void table_cell_end(struct table *table, const char *text, size_t width);
 /* Writes the table, each line indented, and frees it. */
@@ -51,7 +52,11 @@ size_t table_trimmed(const char *text, size_t size);
 /* Writes text of any length, also foreign one, in lines of the page, those after the first one
    indented. `used`: what the first line has already. */
 void table_wrapped(FILE *out, const char *text, size_t used, size_t indent);
-/* The same of text that is printable already. */
+/* Writes a text that is made, also of foreign ones: its first line is indented by `indent`, what
+   goes on by `more` as well. */
+void table_say(FILE *out, size_t indent, size_t more, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+/* The same as table_wrapped of text that is printable already. */
 void table_lines(FILE *out, const char *text, size_t page, size_t used, size_t indent);
 /* Writes "label        text"; each line of the text is one of its own. */
 void table_labelled(FILE *out, const char *label, const char *text);

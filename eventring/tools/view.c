@@ -224,12 +224,12 @@ static char *moment_text(char *figure, uint64_t ns, uint64_t start) {
   return figure;
 }
 
-/* "-": there is none. */
+/* NULL: there is none. */
 static const char *text_of(struct view_to *to, char *figure, const struct view_column *c,
                            const void *row) {
   struct view_value value = value_of(to, c, row);
   bool dashes = c->flags & VIEW_DASH_0 || c->form == VIEW_MOMENT;
-  if (value.type == VIEW_NONE || (dashes && is_zero(&value))) return "-";
+  if (value.type == VIEW_NONE || (dashes && is_zero(&value))) return NULL;
   if (value.type == VIEW_TEXT) return value.is.text;
   if (value.type == VIEW_BOOL) return value.is.b ? "yes" : "no";
   if (c->form == VIEW_MOMENT) return moment_text(figure, value.is.u, to->start_ns);
@@ -251,7 +251,7 @@ static void add_cell(struct view_to *to, const struct view_column *c, const void
   char figure[EVA_FIGURE];
   if (!c->title || c->view) return;
   const char *text = text_of(to, figure, c, row);
-  if (c->flags & VIEW_END) table_cell_end(to->table, text, LONG);
+  if (c->flags & VIEW_END && text) table_cell_end(to->table, text, LONG);
   else table_cell(to->table, text);
 }
 
@@ -284,8 +284,8 @@ void view_section(struct view_to *to, const char *heading, const struct view *vi
 
 static void print_line(struct view_to *to, const struct view_column *c, const void *row) {
   char figure[EVA_FIGURE];
-  const char *text = c->title && !c->view ? text_of(to, figure, c, row) : "-";
-  if (strcmp(text, "-") != 0) table_labelled(to->out, c->title, text);
+  const char *text = c->title && !c->view ? text_of(to, figure, c, row) : NULL;
+  if (text) table_labelled(to->out, c->title, text);
 }
 
 void view_lines(struct view_to *to, const struct view *view, const void *row) {
@@ -308,7 +308,7 @@ static void put_csv_text(FILE *out, const char *text) {
 static void put_csv_cell(struct view_to *to, const struct view_column *c, const void *row) {
   char figure[EVA_FIGURE];
   if (!c->key || c->view) return;
-  if (to->json.filled++) fputc(',', to->out); /* (cells of the line so far) */
+  if (to->csv_cells++) fputc(',', to->out);
   struct view_value value = row ? value_of(to, c, row) : view_text(c->key);
   if (value.type == VIEW_TEXT && row) put_csv_text(to->out, value.is.text);
   else if (value.type == VIEW_TEXT) fputs(value.is.text, to->out);
@@ -318,7 +318,7 @@ static void put_csv_cell(struct view_to *to, const struct view_column *c, const 
 }
 
 static void put_csv_row(struct view_to *to, const struct view *view, const void *row) {
-  to->json.filled = 0;
+  to->csv_cells = 0;
   each_column(to, view, row, put_csv_cell);
   fputc('\n', to->out);
 }

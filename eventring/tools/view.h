@@ -68,7 +68,7 @@ enum { /* flags of a column */
   VIEW_MAYBE = 1,    /* without a value it is left out of the JSON; else it is null */
   VIEW_PART = 64,    /* the same where `known` or `has` says that it has none */
   VIEW_NO_0 = 2,     /* 0 is no value */
-  VIEW_DASH_0 = 4,   /* 0 is "-" in text */
+  VIEW_DASH_0 = 4,   /* 0 is no value in text, which shows "-" */
   VIEW_NOT_NEGATIVE = 8, /* a negative number is no value */
   VIEW_NO_MAX = 128, /* UINT64_MAX is no value */
   VIEW_POINTER = 16, /* of INCLUDE and OBJECT: the row has a pointer to it */
@@ -187,6 +187,7 @@ struct view_to {
   /* the engine's */
   bool are_lines;           /* rows are JSON objects of their own */
   struct eva_json json;
+  size_t csv_cells;         /* of the line so far */
   struct table *table;      /* rows are cells of it; NULL: they are JSON or CSV */
   const struct view *view;  /* of the rows that are handed out */
   char room[1024];          /* for a text that `get` makes: valid to the next one */

@@ -77,8 +77,8 @@ is "unchanged" '["running",false]' "$(status_of '[.state, .classes.user]')"
 
 # text, a copy, by file
 text=$(control --status "$(echo "$PWD"/*.eventring)")
-has "state" "state    running" "$text"
-has "classes on" "on       lifecycle gc" "$text"
+has "state" "state        running" "$text"
+has "classes on" "on           lifecycle gc" "$text"
 control "$pid" --snapshot copy.eventring --status >/dev/null || fail "--snapshot: $?"
 "$EVENTRING" stats copy.eventring >/dev/null || fail "stats of the copy: $?"
 ends 1 "copy.eventring" control "$pid" --snapshot copy.eventring
@@ -166,7 +166,7 @@ rm -f -- *.eventring
 start --rounds 1000000 --pause-us 300
 kill -KILL "$pid"
 wait "$pid" 2>/dev/null
-has "state of one that died" "state    running when it died" "$(control --status *.eventring)"
+has "state of one that died" "state        running when it died" "$(control --status *.eventring)"
 has "classes are listed" "all, none, lifecycle, gc, domain" \
   "$(SAROS_EVENTRING_START=1 SAROS_EVENTRING_CLASSES=gc,frobs "$PRODUCER" 2>&1)"
 finish
