@@ -81,8 +81,8 @@ VIEW(autopsy_last_view, last_columns);
 void autopsy_open_rows(struct view_to *to, const void *autopsy) {
   enum { BRIEF_OPEN = 2 };
   const struct autopsy *a = autopsy;
-  size_t skipped = view_is_text(to) && a->brief && a->opens > BRIEF_OPEN ? a->opens - BRIEF_OPEN : 0;
-  for (size_t i = skipped; i < a->opens; i++) view_row(to, &a->open[i]);
+  bool is_cut = view_is_text(to) && a->brief && a->opens > BRIEF_OPEN;
+  for (size_t i = is_cut ? a->opens - BRIEF_OPEN : 0; i < a->opens; i++) view_row(to, &a->open[i]);
 }
 
 void autopsy_last_rows(struct view_to *to, const void *autopsy) {

@@ -36,11 +36,19 @@ static void say_why_not(const eventring_cursor *cursor, const char *name, size_t
   }
 }
 
-uint64_t class_by_name(const eventring_cursor *cursor, const char *name, size_t size,
-                       char trouble[CLASS_TROUBLE]) {
+static uint64_t class_by_name(const eventring_cursor *cursor, const char *name, size_t size,
+                              char trouble[CLASS_TROUBLE]) {
   uint64_t bit = bit_of(cursor, name, size);
   if (!bit) say_why_not(cursor, name, size, trouble);
   return bit;
+}
+
+bool class_find(const eventring_cursor *cursor, const char *name, uint64_t *classes) {
+  char trouble[CLASS_TROUBLE];
+  if (!name) return true;
+  *classes = class_by_name(cursor, name, strlen(name), trouble);
+  if (!*classes) complain("%s", trouble);
+  return *classes != 0;
 }
 
 static uint64_t known_classes(const eventring_cursor *cursor) {

@@ -240,12 +240,11 @@ static int read_words(const struct command *self, int count, char **words, struc
   const struct option_spec specs[] = {
       VIEW_SPECS(&a->q.as, autopsy_view, "one JSON object"),
       {"last", 'l', OPTION_SECONDS, &a->last_ns, "N", "what happened in the last N seconds (2)"},
-      {"top", 't', OPTION_COUNT, &a->q.top, "N", "in N lines at most (20)"},
+      {"top", 't', OPTION_BETWEEN, BETWEEN(&a->q.top, 0, AUTOPSY_NOTES), "N",
+       "in N lines at most (20)"},
       {"brief", 'b', OPTION_FLAG, &a->brief, NULL, "on one screen: open spans, the last seconds"},
       {"hold", 0, OPTION_SECONDS, &a->hold_ns, "N", "what ring would hold N seconds (10)"}};
   int status = options_parse(self, OPTION_SPECS(specs), count, words, operands);
-  if (status < 0 && a->q.top > AUTOPSY_NOTES)
-    status = usage_error(self, "`--top %" PRIu64 "': not 0 to %d", a->q.top, AUTOPSY_NOTES);
   return status >= 0 ? status : require_target(self, operands, false);
 }
 

@@ -257,10 +257,9 @@ static int read_words(const struct command *self, int count, char **words, struc
       TIME_WINDOW_SPECS(&q->window),
       {"seconds", 's', OPTION_SECONDS, &q->limit_ns, "N",
        "watch a live process for N seconds, not only what it holds"},
-      {"env-prefix", 0, OPTION_TEXT, &q->prefix, "NAME",
-       "of the variables that make PROGRAM record (SAROS_EVENTRING)"}};
+      ENV_PREFIX_SPEC(&q->prefix)};
   int status = options_parse(self, OPTION_SPECS(specs), count, words, operands);
-  if (status < 0) status = question_check(self, q);
+  if (status < 0) status = time_window_check(self, &q->window);
   if (status < 0) status = take_rules(self, c, expressions, operands);
   if (status < 0) status = require_target(self, operands, true);
   if (status < 0 && c->file) status = read_file(c);

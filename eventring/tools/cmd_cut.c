@@ -17,8 +17,6 @@ static const uint64_t none = UINT64_MAX;
 
 static int check_words(const struct command *self, const struct cut_options *options) {
   if (!options->copy.path) return usage_error(self, "no -o FILE given");
-  if (options->domain != none && options->domain >= EVENTRING_MAX_DOMAINS)
-    return usage_error(self, "--domain: 0 to %d", EVENTRING_MAX_DOMAINS - 1);
   return time_window_check(self, &options->window);
 }
 
@@ -29,7 +27,7 @@ static int read_words(const struct command *self, int count, char **words,
       {"output", 'o', OPTION_TEXT, &options->copy.path, "FILE",
        "the part, which must not exist yet"},
       TIME_WINDOW_SPECS(&options->window),
-      {"domain", 'd', OPTION_COUNT, &options->domain, "N", "of domain N alone"},
+      DOMAIN_SPEC(&options->domain),
       {"quiet", 'q', OPTION_FLAG, &options->quiet, NULL, "no summary"}};
   int status = options_parse(self, OPTION_SPECS(specs), count, words, operands);
   if (status < 0) status = require_target(self, operands, false);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_diff.c: `eventring diff`: what changed between the runs of A and those of B, and what of
  * it is noise. */
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -236,11 +237,14 @@ struct asked {
   bool heap, profile;
   uint64_t top;  /* 0: not given */
   uint64_t runs; /* UINT64_MAX: not given */
-  const char *by, *prefix;
+  unsigned by;   /* an index of bys; UINT_MAX: not given */
+  const char *prefix;
   char **programs[2]; /* to be launched; NULL: recordings are given */
 };
 
 enum { RUNS_BY_DEFAULT = 5, MOST_RUNS = 1000 };
+
+static const char *const *const bys = &heap_by_names[BY_LINE];
 
 static int check_programs(const struct command *self, struct asked *asked,
                           const struct operands *operands) {
@@ -248,10 +252,8 @@ static int check_programs(const struct command *self, struct asked *asked,
     return usage_error(self, "`%s' and a command to launch", operands->words[0]);
   if (asked->heap || asked->profile)
     return usage_error(self, "--heap and --profile compare recordings");
-  if (asked->by) return usage_error(self, "--by goes with --heap");
+  if (asked->by != UINT_MAX) return usage_error(self, "--by goes with --heap");
   if (asked->runs == UINT64_MAX) asked->runs = RUNS_BY_DEFAULT;
-  if (asked->runs < 1 || asked->runs > MOST_RUNS)
-    return usage_error(self, "--runs: 1 to %d", MOST_RUNS);
   if (!run_pairs_split(operands->command, asked->programs))
     return usage_error(self, "two programs are needed: -- PROGRAM_A -- PROGRAM_B");
   return -1;
@@ -266,11 +268,11 @@ static int read_words(const struct command *self, int count, char **words, struc
        "what is alive, beyond the error of the estimates"},
       {"profile", 0, OPTION_FLAG, &asked->profile, NULL,
        "functions, out of profiles of calls or samples, and which have changed"},
-      {"by", 0, OPTION_TEXT, &asked->by, "WHAT",
+      {"by", 0, OPTION_CHOICE, CHOICE(&asked->by, bys), "WHAT",
        "of a heap: line (default), function, kind, origin, span or domain"},
-      {"runs", 'n', OPTION_COUNT, &asked->runs, "N", "run each PROGRAM N times (5), in turn"},
-      {"env-prefix", 0, OPTION_TEXT, &asked->prefix, "NAME",
-       "of the variables that make PROGRAM record (SAROS_EVENTRING)"}};
+      {"runs", 'n', OPTION_BETWEEN, BETWEEN(&asked->runs, 1, MOST_RUNS), "N",
+       "run each PROGRAM N times (5), in turn"},
+      ENV_PREFIX_SPEC(&asked->prefix)};
   int status = options_parse(self, OPTION_SPECS(specs), count, words, operands);
   if (status >= 0) return status;
   if (operands->command) return check_programs(self, asked, operands);
@@ -279,7 +281,7 @@ static int read_words(const struct command *self, int count, char **words, struc
   if (asked->heap && operands->count > 2)
     return usage_error(self, "--heap compares two recordings");
   if (asked->heap && asked->profile) return usage_error(self, "one of --heap and --profile");
-  if (asked->by && !asked->heap) return usage_error(self, "--by goes with --heap");
+  if (asked->by != UINT_MAX && !asked->heap) return usage_error(self, "--by goes with --heap");
   if (operands->count % 2)
     return usage_error(self, "`%s' has no counterpart: runs of A and B in turn",
                        operands->words[operands->count - 1]);
@@ -299,13 +301,13 @@ static int read_recordings(struct runs *runs, const struct operands *operands) {
 }
 
 int command_diff(const struct command *self, int count, char **words) {
-  struct asked asked = {.prefix = "SAROS_EVENTRING", .runs = UINT64_MAX};
+  struct asked asked = {.prefix = "SAROS_EVENTRING", .runs = UINT64_MAX, .by = UINT_MAX};
   struct operands operands;
   int status = read_words(self, count, words, &asked, &operands);
   if (status >= 0) return status;
   if (asked.heap) {
-    const struct heap_diff options = {asked.by, asked.as, asked.top};
-    return heap_diff(self, &options, operands.words);
+    const enum heap_by by = asked.by == UINT_MAX ? BY_LINE : BY_LINE + asked.by;
+    return heap_diff(&(struct heap_diff){by, asked.as, asked.top}, operands.words);
   }
   if (asked.profile) {
     const struct profile_diff options = {asked.as, asked.top};

@@ -16,12 +16,12 @@
 #include "follow.h"
 #include "time_window.h"
 
-/* Which events are wanted; NULL, -1 and 0 stand for all. */
+/* Which events are wanted; NULL, -1 and UINT64_MAX stand for all. */
 struct filter {
   const char *name, *class_name, *ring;
   int ring_index;   /* of `ring` */
   uint64_t classes; /* bit of `class_name` */
-  int64_t domain;
+  uint64_t domain;
   struct time_window window;
 };
 
@@ -38,44 +38,27 @@ struct dump_options {
 
 /* ---- Options ------------------------------------------------------------- */
 
-static bool parse_time(const char *word, enum dump_time *time) {
-  static const char *const names[] = {[DUMP_SINCE_START] = "start",
-                                      [DUMP_MONOTONIC] = "monotonic",
-                                      [DUMP_WALL] = "wall"};
-  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-    if (strcmp(word, names[i]) == 0) {
-      *time = (enum dump_time)i;
-      return true;
-    }
-  return false;
-}
-
-static int check_options(const struct command *self,
-                         struct dump_options *options, const char *time,
-                         uint64_t domain, const struct operands *operands) {
+static int check_options(const struct command *self, struct dump_options *options,
+                         const struct operands *operands) {
   struct filter *filter = &options->filter;
-  if (time && !parse_time(time, &options->format.time))
-    return usage_error(self, "`--time %s': not start, monotonic or wall", time);
-  if (domain != UINT64_MAX && domain >= EVENTRING_MAX_DOMAINS)
-    return usage_error(self, "`--domain %llu': not 0 to %d",
-                       (unsigned long long)domain, EVENTRING_MAX_DOMAINS - 1);
   int status = time_window_check(self, &filter->window);
   if (status >= 0) return status;
   bool goes_on = options->follow || options->limit_ns || options->from_now || operands->command;
   if (filter->window.backwards && goes_on)
     return usage_error(self, "--backwards with what is still to come: --follow, --seconds, "
                              "--from-now or a PROGRAM");
-  filter->domain = domain == UINT64_MAX ? -1 : (int64_t)domain;
   if (options->limit_ns > 0 || operands->command) options->follow = true;
   return require_target(self, operands, true);
 }
 
 static int read_words(const struct command *self, int count, char **words,
                       struct dump_options *options, struct operands *operands) {
-  const char *time = NULL;
-  uint64_t domain = UINT64_MAX;
+  static const char *const times[] = {[DUMP_SINCE_START] = "start",
+                                      [DUMP_MONOTONIC] = "monotonic",
+                                      [DUMP_WALL] = "wall", NULL};
   *options = (struct dump_options){.prefix = "SAROS_EVENTRING",
-                                   .filter = {.window = TIME_WINDOW_ALL}};
+                                   .filter = {.window = TIME_WINDOW_ALL, .domain = UINT64_MAX,
+                                              .classes = UINT64_MAX}};
   struct filter *filter = &options->filter;
   const struct option_spec specs[] = {
       {"json", 'j', OPTION_FLAG, &options->format.json, NULL,
@@ -91,26 +74,25 @@ static int read_words(const struct command *self, int count, char **words,
        "the latest event first; reads what it prints only"},
       {"events", 0, OPTION_COUNT, &options->most, "N",
        "at most N events: the first ones, with --backwards the last"},
-      {"domain", 'd', OPTION_COUNT, &domain, "N", "only domain N"},
+      DOMAIN_SPEC(&filter->domain),
       {"ring", 'r', OPTION_TEXT, &filter->ring, "RING",
        "only this ring: runtime, user, ..., as show names them"},
       {"class", 'c', OPTION_TEXT, &filter->class_name, "NAME",
        "only events of this class"},
       {"name", 0, OPTION_TEXT, &filter->name, "NAME", "only events of this name"},
-      {"time", 't', OPTION_TEXT, &time, "HOW",
+      {"time", 't', OPTION_CHOICE, CHOICE(&options->format.time, times), "HOW",
        "start (seconds since then), monotonic (ns) or wall"},
-      {"env-prefix", 0, OPTION_TEXT, &options->prefix, "NAME",
-       "of the variables that make PROGRAM record (SAROS_EVENTRING)"}};
+      ENV_PREFIX_SPEC(&options->prefix)};
   int status = options_parse(self, OPTION_SPECS(specs), count, words, operands);
   if (status >= 0) return status;
-  return check_options(self, options, time, domain, operands);
+  return check_options(self, options, operands);
 }
 
 /* ---- Filter -------------------------------------------------------------- */
 
 static bool wants_place(const struct filter *filter, uint32_t domain,
                         uint8_t ring, uint64_t ns) {
-  if (filter->domain >= 0 && domain != (uint32_t)filter->domain) return false;
+  if (filter->domain != UINT64_MAX && domain != filter->domain) return false;
   if (filter->ring_index >= 0 && ring != filter->ring_index) return false;
   return ns >= filter->window.since && ns <= filter->window.until;
 }
@@ -129,15 +111,6 @@ static bool find_ring(struct filter *filter, const eventring_cursor *cursor) {
   if (filter->ring_index < 0)
     complain("no ring `%s' in this recording; it has%s", filter->ring, known);
   return filter->ring_index >= 0;
-}
-
-/* Looks up the class asked for; false after a message that there is none. */
-static bool find_class(struct filter *filter, const eventring_cursor *cursor) {
-  char trouble[CLASS_TROUBLE];
-  const char *name = filter->class_name;
-  filter->classes = name ? class_by_name(cursor, name, strlen(name), trouble) : UINT64_MAX;
-  if (!filter->classes) complain("%s", trouble);
-  return filter->classes != 0;
 }
 
 static bool wants(const struct dump_options *options,
@@ -210,7 +183,7 @@ static void dump_open_spans(struct reader *reader, struct dump_options *options)
 static void dump_unusual_end(struct reader *reader, const struct dump_options *options) {
   const struct filter *filter = &options->filter;
   struct eventring_info info;
-  if (filter->name || filter->class_name || filter->ring || filter->domain >= 0 ||
+  if (filter->name || filter->class_name || filter->ring || filter->domain != UINT64_MAX ||
       eventring_cursor_info(reader->cursor, &info) < 0)
     return;
   const struct eva_ending ending = eva_ending_of(&info);
@@ -287,7 +260,7 @@ int command_dump(const struct command *self, int count, char **words) {
                            (options.from_now ? EVENTRING_OPEN_NOW : 0));
   if (status >= 0) return status;
   if (!find_ring(&options.filter, reader.cursor) ||
-      !find_class(&options.filter, reader.cursor))
+      !class_find(reader.cursor, options.filter.class_name, &options.filter.classes))
     return reader_close(&reader, STATUS_WRONG);
   return reader_close(&reader, dump(&reader, &options) ? STATUS_OK : STATUS_WRONG);
 }

@@ -17,7 +17,7 @@ enum { SHOWN = 30 };
 
 struct heap_command {
   struct heap_question h;
-  const char *by_name, *to, *output;
+  const char *to, *output;
   enum heap_by by;
   struct heap_view view;
   const struct eva_amount *all; /* of all that is in it */
@@ -340,28 +340,16 @@ static void print_text(struct heap_command *c, struct view_to *to) {
 
 /* ---- The command --------------------------------------------------------------------------- */
 
-static int find_by(const struct command *self, struct heap_command *c) {
-  if (!c->by_name) return -1;
-  for (int by = 0; heap_by_names[by]; by++)
-    if (strcmp(heap_by_names[by], c->by_name) == 0) {
-      c->by = (enum heap_by)by;
-      return -1;
-    }
-  return usage_error(self, "`--by %s': must be stack, line, function, kind, origin, span or domain",
-                     c->by_name);
-}
-
 static int read_words(const struct command *self, int count, char **words,
                       struct heap_command *c, struct operands *operands) {
   const struct option_spec specs[] = {
-      {"by", 0, OPTION_TEXT, &c->by_name, "WHAT",
+      {"by", 0, OPTION_CHOICE, CHOICE(&c->by, heap_by_names), "WHAT",
        "stack (a tree), line, function, kind, origin, span or domain"},
       HEAP_MEASURE_SPECS(&c->h),
       QUESTION_SPECS(&c->h.q, heap_answer_view),
       {"to", 0, OPTION_TEXT, &c->to, "FORMAT", "for other tools: pprof, speedscope, folded"},
       {"output", 'o', OPTION_TEXT, &c->output, "FILE", "write to FILE, which must not exist"}};
   int status = options_parse(self, OPTION_SPECS(specs), count, words, operands);
-  if (status < 0) status = find_by(self, c);
   if (status < 0) status = heap_question_check(self, &c->h);
   if (status < 0 && c->to && !format_of_profiles(c->to))
     status = usage_error(self, "`--to %s': must be one of %s", c->to, formats_of_profiles());

@@ -332,7 +332,7 @@ int command_memory(const struct command *self, int count, char **words) {
   struct operands operands;
   const struct option_spec specs[] = {
       VIEW_SPECS(&c.as, memory_view, "one JSON object"),
-      {"domain", 'd', OPTION_COUNT, &c.domain, "N", "only domain N"},
+      DOMAIN_SPEC(&c.domain),
       {"wait", 'w', OPTION_SECONDS, &c.wait_ns, "N",
        "for a domain to answer, at most N seconds (3)"}};
   int status = options_parse(self, OPTION_SPECS(specs), count, words, &operands);

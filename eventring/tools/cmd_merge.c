@@ -8,18 +8,6 @@
 #include "merge.h"
 #include "options.h"
 
-static bool read_clock(const char *name, enum merge_clock *clock) {
-  static const char *const names[] = {[MERGE_AUTO] = "auto", [MERGE_WALL] = "wall",
-                                      [MERGE_MONOTONIC] = "monotonic"};
-  *clock = MERGE_AUTO;
-  for (size_t i = 0; name && i < sizeof names / sizeof names[0]; i++)
-    if (strcmp(name, names[i]) == 0) {
-      *clock = (enum merge_clock)i;
-      return true;
-    }
-  return !name;
-}
-
 static const char *plural(size_t count) { return count == 1 ? "" : "s"; }
 
 static void print_result(const char *output, const struct merge_result *r) {
@@ -36,7 +24,9 @@ static void print_result(const char *output, const struct merge_result *r) {
 }
 
 int command_merge(const struct command *self, int count, char **words) {
-  const char *output = NULL, *clock_name = NULL;
+  static const char *const clocks[] = {[MERGE_AUTO] = "auto", [MERGE_WALL] = "wall",
+                                       [MERGE_MONOTONIC] = "monotonic", NULL};
+  const char *output = NULL;
   struct merge_options options = {0};
   struct operands operands;
   struct merge_result result;
@@ -44,7 +34,7 @@ int command_merge(const struct command *self, int count, char **words) {
   const struct option_spec specs[] = {
       {"output", 'o', OPTION_TEXT, &output, "FILE",
        "the merged recording, which must not exist yet"},
-      {"clock", 0, OPTION_TEXT, &clock_name, "CLOCK",
+      {"clock", 0, OPTION_CHOICE, CHOICE(&options.clock, clocks), "CLOCK",
        "wall or monotonic: what orders the events; auto: monotonic, if the recordings\n"
        "are of one machine that was not restarted between them"},
       {"quiet", 'q', OPTION_FLAG, &quiet, NULL, "no summary"},
@@ -55,8 +45,6 @@ int command_merge(const struct command *self, int count, char **words) {
   if (operands.command) return usage_error(self, "it does not start a PROGRAM");
   if (!operands.count) return usage_error(self, "no PID or FILE given");
   if (!output) return usage_error(self, "no -o FILE given");
-  if (!read_clock(clock_name, &options.clock))
-    return usage_error(self, "--clock is auto, wall or monotonic, not `%s'", clock_name);
   reader_catch_signals(true);
   status = merge_recordings(output, operands.words, operands.count, &options, &result);
   reader_catch_signals(false);

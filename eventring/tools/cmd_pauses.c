@@ -510,7 +510,7 @@ static int read_words(const struct command *self, int count, char **words, struc
       QUESTION_SPECS(q, pauses_view),
       {"over", 0, OPTION_SECONDS, &p->over_ns, "TIME", "only those that took TIME or more: 1ms"}};
   int status = options_parse(self, OPTION_SPECS(specs), count, words, operands);
-  if (status < 0) status = question_check(self, q);
+  if (status < 0) status = time_window_check(self, &q->window);
   return status >= 0 ? status : require_target(self, operands, true);
 }
 

@@ -25,7 +25,7 @@ struct profile_options {
   struct sample_options sample;
   struct perf_merge_options perf;
   bool samples, graph, cpu, wall;
-  const char *by, *prefix, *to, *output;
+  const char *prefix, *to, *output;
 };
 
 enum { DEFAULT_TOP = 20, DEFAULT_HZ = 1000 };
@@ -44,19 +44,7 @@ bool profile_is_of_samples(int count, char **words) {
   return false;
 }
 
-static int check_by(const struct command *self, struct profile_options *o) {
-  static const char *const names[] = {"function", "line", "stack"};
-  for (unsigned i = 0; i < 3; i++) {
-    if (strcmp(o->by, names[i]) != 0) continue;
-    o->view.by = (enum eva_calls_by)i;
-    return -1;
-  }
-  return usage_error(self, "--by: function, line or stack");
-}
-
 static int check_sampling(const struct command *self, struct profile_options *o) {
-  if (o->sample.hz < 1 || o->sample.hz > SAMPLE_MOST_HZ)
-    return usage_error(self, "--hz: 1 to %d", SAMPLE_MOST_HZ);
   if (o->wall + o->cpu + o->sample.idle > 1)
     return usage_error(self, "one of --wall, --cpu, --idle");
   return -1;
@@ -74,11 +62,8 @@ static int check_perf(const struct command *self, struct profile_options *o,
 
 static int check_words(const struct command *self, struct profile_options *o) {
   struct profile_view *view = &o->view;
-  int status = check_by(self, o);
-  if (status < 0 && o->samples) status = check_sampling(self, o);
+  int status = o->samples ? check_sampling(self, o) : -1;
   if (status >= 0) return status;
-  if (view->domain != UINT64_MAX && view->domain > INT32_MAX)
-    return usage_error(self, "--domain: 0 to %d", EVENTRING_MAX_DOMAINS - 1);
   if (view->tree && (view->callers || !view_wants_text(&view->as) || view->by != EVA_BY_FUNCTION))
     return usage_error(self, "--tree is alone");
   if (view->callers && view->by != EVA_BY_FUNCTION)
@@ -97,21 +82,22 @@ static int read_words(const struct command *self, int count, char **words,
                       struct profile_options *o, struct operands *operands) {
   *o = (struct profile_options){
       .view = {.top = DEFAULT_TOP, .domain = UINT64_MAX}, .sample = {.hz = DEFAULT_HZ},
-      .by = "function", .prefix = "SAROS_EVENTRING",
+      .prefix = "SAROS_EVENTRING",
       .samples = profile_is_of_samples(count, words)};
   const struct option_spec specs[] = {
-      {"by", 0, OPTION_TEXT, &o->by, "WHAT", "rows: function, line or stack"},
+      {"by", 0, OPTION_CHOICE, CHOICE(&o->view.by, profile_by_names), "WHAT",
+       "rows: function, line or stack"},
       {"tree", 0, OPTION_FLAG, &o->view.tree, NULL, "the tree of calls, from 1 % of the time on"},
       {"callers", 0, OPTION_TEXT, &o->view.callers, "NAME", "who calls this function"},
       {"graph", 0, OPTION_FLAG, &o->graph, NULL, "functions and calls, for Graphviz's dot"},
       {"top", 't', OPTION_COUNT, &o->view.top, "N", "at most N rows (20); 0: all"},
-      {"domain", 'd', OPTION_COUNT, &o->view.domain, "N", "of domain N alone"},
+      {"domain", 'd', OPTION_BETWEEN, BETWEEN(&o->view.domain, 0, INT32_MAX), "N", "only domain N"},
       {"per-domain", 0, OPTION_FLAG, &o->view.per_domain, NULL, "rows of each domain apart"},
       {"to", 0, OPTION_TEXT, &o->to, "FORMAT",
        "folded, speedscope, pprof, callgrind or dot: for other tools"},
       {"output", 'o', OPTION_TEXT, &o->output, "FILE", "with --to: to FILE, which must not exist"},
       VIEW_SPECS(&o->view.as, profile_answer_view, "one JSON object"),
-      {"hz", 0, OPTION_COUNT, &o->sample.hz, "N",
+      {"hz", 0, OPTION_BETWEEN, BETWEEN(&o->sample.hz, 1, SAMPLE_MOST_HZ), "N",
        "take N samples a second (1000) from outside, instead of calls"},
       {"seconds", 's', OPTION_SECONDS, &o->sample.seconds_ns, "N",
        "samples: for so long (else until it ends, or ^C)"},
@@ -127,8 +113,7 @@ static int read_words(const struct command *self, int count, char **words,
        "--perf: samples of this event alone, where perf had several"},
       {"native-below", 0, OPTION_TEXT, &o->perf.below, "NAME",
        "--perf: native frames within this one alone, such as the interpreter's"},
-      {"env-prefix", 0, OPTION_TEXT, &o->prefix, "NAME",
-       "of the variables that make PROGRAM record (SAROS_EVENTRING)"}};
+      ENV_PREFIX_SPEC(&o->prefix)};
   int status = options_parse(self, OPTION_SPECS(specs), count, words, operands);
   if (status < 0) status = require_target(self, operands, true);
   if (status < 0) status = check_perf(self, o, operands);

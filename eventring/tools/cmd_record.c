@@ -25,7 +25,7 @@
 
 struct record_options {
   struct recorder_options recorder;
-  const char *prefix, *writer, *fifos;
+  const char *prefix, *fifos;
   uint64_t buffers, buffer_bytes, keep, realtime;
   uint64_t zstd, zstd_threads; /* UINT64_MAX: not given */
   bool strict, quiet, children, json, merge;
@@ -53,12 +53,8 @@ static int check_compression(const struct command *self, struct record_options *
   if (!pack_is_built())
     return usage_error(self, "--zstd: not in this build (it needs libzstd when eventring is built; "
                        "Debian package: libzstd-dev)");
-  if (options->zstd > PACK_MOST_LEVEL)
-    return usage_error(self, "--zstd: level %d to %d", PACK_LEAST_LEVEL, PACK_MOST_LEVEL);
   r->zstd_level = options->zstd ? (int)options->zstd : USUAL_LEVEL;
   if (options->zstd_threads == UINT64_MAX) options->zstd_threads = usual_threads();
-  if (options->zstd_threads < 1 || options->zstd_threads > PACK_MOST_THREADS)
-    return usage_error(self, "--zstd-threads: 1 to %d", PACK_MOST_THREADS);
   r->zstd_threads = (unsigned)options->zstd_threads;
   return -1;
 }
@@ -66,27 +62,16 @@ static int check_compression(const struct command *self, struct record_options *
 static int check_words(const struct command *self, struct record_options *options) {
   struct recorder_options *r = &options->recorder;
   if (!r->path) return usage_error(self, "no -o FILE given");
-  if (options->buffers < 1 || options->buffers > MOST_BUFFERS)
-    return usage_error(self, "--buffers: 1 to %d", MOST_BUFFERS);
   if (options->buffer_bytes < LEAST_BUFFER || options->buffer_bytes > MOST_BUFFER ||
       options->buffer_bytes % LEAST_BUFFER)
     return usage_error(self, "--buffer-size: 64K to 4M, a multiple of 64K");
-  r->writer = options->writer ? writer_kind_named(options->writer) : -1;
-  if (options->writer && r->writer < 0)
-    return usage_error(self, "--writer: no `%s' (there are serial, threads, aio)",
-                       options->writer);
   if (r->max_bytes && r->max_bytes < (1 << 20))
     return usage_error(self, "--max-size: at least 1M");
   if (r->rotate_bytes && r->rotate_bytes < 2 * options->buffer_bytes)
     return usage_error(self, "--rotate-size: at least 2 buffers (--buffer-size)");
   if (r->rotate_ns && r->rotate_ns < 10000000)
     return usage_error(self, "--rotate-time: at least 10ms");
-  if (options->keep == UINT64_MAX) options->keep = 0;
-  else if (options->keep < 1 || options->keep > INT_MAX)
-    return usage_error(self, "--keep: at least 1");
-  if (options->realtime != UINT64_MAX && (options->realtime < 1 || options->realtime > 99))
-    return usage_error(self, "--realtime: 1 to 99");
-  r->realtime = options->realtime != UINT64_MAX ? (unsigned)options->realtime : 0;
+  r->realtime = (unsigned)options->realtime;
   if (!r->limit_ns) return usage_error(self, "--seconds: more than 0");
   if (r->limit_ns == UINT64_MAX) r->limit_ns = 0;
   r->keep = (unsigned)options->keep;
@@ -117,10 +102,10 @@ static int check_merge(const struct command *self, struct record_options *option
 static int read_words(const struct command *self, int count, char **words,
                       struct record_options *options, struct operands *operands) {
   *options = (struct record_options){.prefix = "SAROS_EVENTRING", .buffers = 4,
-                                     .buffer_bytes = 1 << 20, .keep = UINT64_MAX,
+                                     .buffer_bytes = 1 << 20,
                                      .zstd = UINT64_MAX, .zstd_threads = UINT64_MAX,
                                      .await.before_ns = UINT64_MAX,
-                                     .realtime = UINT64_MAX, .recorder.limit_ns = UINT64_MAX};
+                                     .recorder = {.limit_ns = UINT64_MAX, .writer = -1}};
   struct recorder_options *r = &options->recorder;
   const struct option_spec specs[] = {
       {"output", 'o', OPTION_TEXT, &r->path, "FILE",
@@ -138,20 +123,22 @@ static int read_words(const struct command *self, int count, char **words,
        "go on in another file after N seconds (or 500ms, 2m)"},
       {"command-fifo", 0, OPTION_TEXT, &options->fifos, "CTL[,ACK]",
        "obey commands in FIFO CTL, answer in FIFO ACK (see the manual)"},
-      {"keep", 0, OPTION_COUNT, &options->keep, "N", "keep the newest N files"},
-      {"writer", 'w', OPTION_TEXT, &options->writer, "KIND",
+      {"keep", 0, OPTION_BETWEEN, BETWEEN(&options->keep, 1, INT_MAX), "N",
+       "keep the newest N files"},
+      {"writer", 'w', OPTION_CHOICE, CHOICE(&r->writer, writer_names), "KIND",
        "threads, aio or serial (the best there is)"},
       {"children", 'c', OPTION_FLAG, &options->children, NULL,
        "record children as well, each process into a file of its own"},
-      {"buffers", 0, OPTION_COUNT, &options->buffers, "N", "writes in flight, 1 to 64 (4)"},
+      {"buffers", 0, OPTION_BETWEEN, BETWEEN(&options->buffers, 1, MOST_BUFFERS), "N",
+       "writes in flight, 1 to 64 (4)"},
       {"buffer-size", 0, OPTION_SIZE, &options->buffer_bytes, "SIZE", "of each (1M)"},
-      {"zstd", 0, OPTION_LEVEL, &options->zstd, "[=LEVEL]",
-       "compress the file, with level 1 to 19 (1)"},
-      {"zstd-threads", 0, OPTION_COUNT, &options->zstd_threads, "N",
-       "that compress, 1 to 64 (as many as processors, 4 at most)"},
+      {"zstd", 0, OPTION_LEVEL, BETWEEN(&options->zstd, PACK_LEAST_LEVEL, PACK_MOST_LEVEL),
+       "[=LEVEL]", "compress the file, with level 1 to 19 (1)"},
+      {"zstd-threads", 0, OPTION_BETWEEN, BETWEEN(&options->zstd_threads, 1, PACK_MOST_THREADS),
+       "N", "that compress, 1 to 64 (as many as processors, 4 at most)"},
       {"strict", 0, OPTION_FLAG, &options->strict, NULL, "status 1 if any event was lost"},
       {"sync", 0, OPTION_FLAG, &r->sync, NULL, "at the end wait until FILE is on its disk"},
-      {"realtime", 0, OPTION_COUNT, &options->realtime, "PRIORITY",
+      {"realtime", 0, OPTION_BETWEEN, BETWEEN(&options->realtime, 1, 99), "PRIORITY",
        "drain the rings with a real-time priority, 1 to 99 (needs the right to)"},
       {"merge", 0, OPTION_FLAG, &options->merge, NULL,
        "at the end make one recording of all processes, in FILE"},
@@ -160,8 +147,7 @@ static int read_words(const struct command *self, int count, char **words,
       {"json-schema", 0, OPTION_SCHEMA, (void *)&record_summary_view, NULL,
        "what --json writes, as JSON Schema"},
       {"quiet", 'q', OPTION_FLAG, &options->quiet, NULL, "no progress, no summary"},
-      {"env-prefix", 0, OPTION_TEXT, &options->prefix, "NAME",
-       "of the variables that make PROGRAM record (SAROS_EVENTRING)"}};
+      ENV_PREFIX_SPEC(&options->prefix)};
   int status = options_parse(self, OPTION_SPECS(specs), count, words, operands);
   if (status < 0) status = require_targets(self, operands);
   if (status < 0) status = check_words(self, options);

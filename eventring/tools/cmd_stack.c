@@ -256,7 +256,8 @@ static enum remote_result read_stack(struct showing *view, struct remote_reader 
   return result;
 }
 
-static void show_coroutine(struct showing *view, const struct remote_domain *about, uint64_t thread) {
+static void show_coroutine(struct showing *view, const struct remote_domain *about,
+                           uint64_t thread) {
   char address[32];
   snprintf(address, sizeof address, "0x%" PRIx64, thread);
   view->coroutines++;

@@ -53,23 +53,18 @@ static int read_words(const struct command *self, int count, char **words,
       TIME_WINDOW_SPECS(&options->window),
       {"by-domain", 'b', OPTION_FLAG, &choice->by_domain, NULL,
        "tables of each domain, too, if there are several"},
-      {"domain", 'd', OPTION_COUNT, &choice->domain, "N", "only domain N"},
+      DOMAIN_SPEC(&choice->domain),
       {"class", 'c', OPTION_TEXT, &options->class_name, "NAME", "only events of this class"},
       {"name", 0, OPTION_TEXT, &choice->name, "NAME", "only events of this name"},
       {"top", 't', OPTION_COUNT, &choice->top, "N", "at most N rows a table, by their total"},
       {"output", 'o', OPTION_TEXT, &options->output, "FILE",
        "write to FILE, not to standard output"},
-      {"env-prefix", 0, OPTION_TEXT, &options->prefix, "NAME",
-       "of the variables that make PROGRAM record (SAROS_EVENTRING)"}};
+      ENV_PREFIX_SPEC(&options->prefix)};
   int status =
       options_parse(self, OPTION_SPECS(specs), count, words, operands);
   if (status < 0) status = time_window_check(self, &options->window);
-  if (status < 0 && choice->domain != UINT64_MAX && choice->domain >= EVENTRING_MAX_DOMAINS)
-    status = usage_error(self, "`--domain %llu': not 0 to %d",
-                         (unsigned long long)choice->domain, EVENTRING_MAX_DOMAINS - 1);
   return status >= 0 ? status : require_targets(self, operands);
 }
-
 
 /* ---- Watching ------------------------------------------------------------- */
 
@@ -233,21 +228,11 @@ static void print(struct watching *watching, FILE *out) {
   if (eventring_cursor_info(watching->reader.cursor, &info) == 0) complain_of_control(&info);
 }
 
-/* False, after a message: the recording has no such class. */
-static bool find_class(struct watching *watching, const char *name) {
-  char trouble[CLASS_TROUBLE];
-  if (!name) return true;
-  watching->choice.classes =
-      class_by_name(watching->reader.cursor, name, strlen(name), trouble);
-  if (!watching->choice.classes) complain("%s", trouble);
-  return watching->choice.classes != 0;
-}
-
 /* False, after a message: there can be nothing in the window, or there is no such class. */
 static bool prepare(struct watching *watching, const struct stats_options *options) {
   struct time_window window = options->window; /* of this recording */
   watching->choice = options->choice;
-  if (!find_class(watching, options->class_name) ||
+  if (!class_find(watching->reader.cursor, options->class_name, &watching->choice.classes) ||
       !time_window_apply(&window, watching->reader.cursor))
     return false;
   watching->options = options;

@@ -200,21 +200,10 @@ static void print_text(const struct diff *d, struct view_to *to) {
 
 /* ---- The command ------------------------------------------------------------------------ */
 
-static int find_by(const struct command *self, const char *name, enum heap_by *by) {
-  *by = BY_LINE;
-  if (!name) return -1;
-  for (int i = BY_LINE; heap_by_names[i]; i++)
-    if (strcmp(heap_by_names[i], name) == 0) {
-      *by = (enum heap_by)i;
-      return -1;
-    }
-  return usage_error(self, "`--by %s': must be line, function, kind, origin, span or domain", name);
-}
-
-int heap_diff(const struct command *self, const struct heap_diff *options, char **paths) {
-  struct diff d = {0};
+int heap_diff(const struct heap_diff *options, char **paths) {
+  struct diff d = {.by = options->by};
   struct view_to to = {.out = stdout, .context = &d, .as = options->as};
-  int status = find_by(self, options->by_name, &d.by), worst = STATUS_OK;
+  int status = -1, worst = STATUS_OK;
   for (int side = 0; status < 0 && side < 2; side++) {
     status = read_side(&d.side[side], paths[side], d.by);
     if (status < 0) add_rows(&d, side);

@@ -3,17 +3,17 @@
 #ifndef EVENTRING_TOOL_HEAP_DIFF_H
 #define EVENTRING_TOOL_HEAP_DIFF_H
 
-#include "options.h"
+#include "heap_view.h"
 #include "view.h"
 
 struct heap_diff {
-  const char *by_name; /* as of `heap`; NULL: by line */
+  enum heap_by by;
   struct view_choice as;
   uint64_t top;
 };
 /* What --json prints. */
 extern const struct view heap_diff_view;
 /* Compares the heaps of two recordings; the exit status. */
-int heap_diff(const struct command *self, const struct heap_diff *options, char **paths);
+int heap_diff(const struct heap_diff *options, char **paths);
 
 #endif

@@ -12,7 +12,7 @@ int heap_question_check(const struct command *self, const struct heap_question *
     return usage_error(self, "only one of --live, --allocated, --peak and --temporary");
   if (h->survived && (h->peak || h->temporary))
     return usage_error(self, "--survived goes with --live and --allocated only");
-  return question_check(self, &h->q);
+  return time_window_check(self, &h->q.window);
 }
 
 /* SAROS_EVENTRING -> SAROS_MEMPROF. What the user has set holds. */

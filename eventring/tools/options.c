@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -190,9 +191,32 @@ static void append(char **list, const char *argument) {
   snprintf(*list + used, size - used, "%s%s", used ? "," : "", argument);
 }
 
+/* NULL, or what would have been right. */
+static const char *store_between(const struct option_between *to, const char *argument) {
+  static char text[48];
+  if (!read_count(argument, to->number)) return "a whole number";
+  if (*to->number >= to->least && *to->number <= to->most) return NULL;
+  snprintf(text, sizeof text, "%" PRIu64 " to %" PRIu64, to->least, to->most);
+  return text;
+}
+
+/* NULL, or the names that would have been right: "a, b or c". */
+static const char *store_choice(const struct option_choice *to, const char *argument) {
+  static char text[128];
+  size_t used = 0;
+  for (unsigned i = 0; to->names[i]; i++) {
+    const char *before = i == 0 ? "" : to->names[i + 1] ? ", " : " or ";
+    if (strcmp(to->names[i], argument) == 0) return *to->index = i, NULL;
+    used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", before, to->names[i]);
+  }
+  return text;
+}
+
 /* Stores an option; NULL, or what would have been right. */
 static const char *store(const struct option_spec *spec, const char *argument) {
   switch (spec->kind) {
+    case OPTION_CHOICE: return store_choice(spec->target, argument);
+    case OPTION_BETWEEN: return store_between(spec->target, argument);
     case OPTION_SCHEMA: return NULL;
     case OPTION_FLAG: *(bool *)spec->target = true; return NULL;
     case OPTION_TEXT: *(const char **)spec->target = argument; return NULL;
@@ -203,10 +227,9 @@ static const char *store(const struct option_spec *spec, const char *argument) {
     case OPTION_COUNT:
       return read_count(argument, spec->target) ? NULL : "a whole number";
     case OPTION_LEVEL:
-      *(uint64_t *)spec->target = 0;
-      if (!argument) return NULL;
-      return read_count(argument, spec->target) && *(uint64_t *)spec->target
-                 ? NULL : "a whole number from 1 on";
+      if (argument) return store_between(spec->target, argument);
+      *((const struct option_between *)spec->target)->number = 0;
+      return NULL;
     case OPTION_SIZE:
       return read_size(argument, spec->target)
                  ? NULL

@@ -16,8 +16,10 @@ enum option_kind {
   OPTION_TEXT,    /* const char * */
   OPTION_LIST,    /* char *: the arguments of all its uses, joined by commas; NULL or
                      allocated, for the caller to free */
+  OPTION_CHOICE,  /* one of some names; CHOICE */
   OPTION_COUNT,   /* digits; uint64_t */
-  OPTION_LEVEL,   /* digits after `=', or no argument, which is 0; uint64_t */
+  OPTION_BETWEEN, /* digits; BETWEEN */
+  OPTION_LEVEL,   /* digits after `=', or no argument, which is 0; BETWEEN */
   OPTION_SIZE,    /* digits, with K, M, G or T behind them for powers of 1024; uint64_t */
   OPTION_SECONDS, /* a decimal number of seconds, at most 1e9, or with ms, us,
                      m, h behind it; uint64_t of nanoseconds */
@@ -42,6 +44,25 @@ struct option_spec {
                            a level */
   const char *help;
 };
+
+/* Targets: the index of a name in a list that ends with NULL; a number within bounds. */
+struct option_choice {
+  unsigned *index;
+  const char *const *names;
+};
+#define CHOICE(index, names) (&(struct option_choice){(unsigned *)(index), names})
+struct option_between {
+  uint64_t *number, least, most;
+};
+#define BETWEEN(number, least, most) (&(struct option_between){number, least, most})
+
+/* Options that several commands have. */
+#define DOMAIN_SPEC(target)                                                                 \
+  {"domain", 'd', OPTION_BETWEEN, BETWEEN(target, 0, EVENTRING_MAX_DOMAINS - 1), "N",        \
+   "only domain N"}
+#define ENV_PREFIX_SPEC(target)                \
+  {"env-prefix", 0, OPTION_TEXT, target, "NAME", \
+   "of the variables that make PROGRAM record (SAROS_EVENTRING)"}
 
 /* What is left. */
 struct operands {

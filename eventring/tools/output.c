@@ -424,7 +424,7 @@ static bool choose_writer(struct output *o, int wanted, unsigned buffers) {
   static const enum writer_kind best[] = {WRITER_THREADS, WRITER_AIO, WRITER_SERIAL};
   if (wanted >= 0) {
     if (try_writer(o, (enum writer_kind)wanted, buffers)) return true;
-    complain("--writer %s: %s", writer_name((enum writer_kind)wanted), strerror(errno));
+    complain("--writer %s: %s", writer_names[wanted], strerror(errno));
     return false;
   }
   for (size_t i = 0; i < sizeof best / sizeof best[0]; i++)

@@ -166,6 +166,9 @@ static void all_rows(struct view_to *to, const void *all) {
   else part_rows(to, p);
 }
 
+const char *const profile_by_names[] = {[EVA_BY_FUNCTION] = "function", [EVA_BY_LINE] = "line",
+                                        [EVA_BY_STACK] = "stack", NULL};
+
 /* ---- The answer ------------------------------------------------------------------------- */
 
 static bool is_sampled(const void *part) { return ((const struct part *)part)->profile.sampled; }
@@ -173,8 +176,7 @@ static bool is_exact(const void *part) { return !is_sampled(part); }
 
 VIEW_GETTER(source, struct part) { return view_text(is_sampled(row) ? "samples" : "calls"); }
 VIEW_GETTER(by, struct part) {
-  static const char *const names[] = {"function", "line", "stack"};
-  return view_text(row->asked->callers ? "caller" : names[row->asked->by]);
+  return view_text(row->asked->callers ? "caller" : profile_by_names[row->asked->by]);
 }
 VIEW_GETTER(clock_name, struct part) {
   return view_text(row->sum.list->flags & EVENTRING_PROFILE_CPU ? "cpu" : "wall");

@@ -17,6 +17,7 @@ struct profile_view {
   uint64_t domain;     /* UINT64_MAX: all */
 };
 
+extern const char *const profile_by_names[]; /* of enum eva_calls_by; ends with NULL */
 /* What --json prints. */
 extern const struct view profile_answer_view;
 /* Returns the exit status. */

@@ -10,28 +10,14 @@
 #include "class_list.h"
 #include "text_table.h"
 
-int question_check(const struct command *self, const struct question *q) {
-  if (q->domain != UINT64_MAX && q->domain >= EVENTRING_MAX_DOMAINS)
-    return usage_error(self, "`--domain %" PRIu64 "': not 0 to %d", q->domain,
-                       EVENTRING_MAX_DOMAINS - 1);
-  return time_window_check(self, &q->window);
-}
-
-static bool find_class(struct question *q) {
-  char trouble[CLASS_TROUBLE];
-  if (!q->class_name) return true;
-  q->classes = class_by_name(q->reader.cursor, q->class_name, strlen(q->class_name), trouble);
-  if (!q->classes) complain("%s", trouble);
-  return q->classes != 0;
-}
-
 int question_open(struct question *q, const struct operands *operands) {
   int status = reader_open(&q->reader, operands, q->prefix,
                            EVENTRING_OPEN_MERGED | EVENTRING_OPEN_AHEAD);
   if (status >= 0) return status;
   q->target = operands->command ? NULL : operands->words[0];
   eventring_cursor_info(q->reader.cursor, &q->info); /* the poll reports what is wrong */
-  if (find_class(q) && time_window_apply(&q->window, q->reader.cursor)) return -1;
+  if (class_find(q->reader.cursor, q->class_name, &q->classes) &&
+      time_window_apply(&q->window, q->reader.cursor)) return -1;
   return reader_close(&q->reader, STATUS_WRONG);
 }
 

@@ -40,15 +40,12 @@ struct question {
 /* The same without --json, --csv and --json-schema. */
 #define QUESTION_CHOICE_SPECS(q)                                                      \
   {"top", 't', OPTION_COUNT, &(q)->top, "N", "the N longest ones"},                   \
-  {"domain", 'd', OPTION_COUNT, &(q)->domain, "N", "only domain N"},                  \
+  DOMAIN_SPEC(&(q)->domain),                                                          \
   TIME_WINDOW_SPECS(&(q)->window),                                                    \
   {"seconds", 's', OPTION_SECONDS, &(q)->limit_ns, "N",                               \
    "watch a live process for N seconds, not only what it holds"},                     \
-  {"env-prefix", 0, OPTION_TEXT, &(q)->prefix, "NAME",                                \
-   "of the variables that make PROGRAM record (SAROS_EVENTRING)"}
+  ENV_PREFIX_SPEC(&(q)->prefix)
 
-/* -1, or the usage error. */
-int question_check(const struct command *self, const struct question *q);
 /* Opens the recording and finds the window and the class. -1, or the exit status. */
 int question_open(struct question *q, const struct operands *operands);
 /* Delivers what is asked for, and what is before the window and at hand (so that what is

@@ -115,7 +115,7 @@ window 0.2 1000 "$pid.eventring"
 
 ends 2 "no -o FILE" "$EVENTRING" cut --since 1 stream.eventring
 ends 2 "--since is later than --until" "$EVENTRING" cut --since 2 --until 1 -o x.eventring stream.eventring
-ends 2 "--domain: 0 to" "$EVENTRING" cut --domain 128 -o x.eventring stream.eventring
+ends 2 "not 0 to 127" "$EVENTRING" cut --domain 128 -o x.eventring stream.eventring
 cp stream.eventring before.eventring
 ends 1 "File exists" "$EVENTRING" cut --since 0 -o stream.eventring once.eventring
 cmp -s stream.eventring before.eventring || fail "an existing file was changed"

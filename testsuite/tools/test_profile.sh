@@ -43,7 +43,7 @@ has "a backslash, escaped once" 'foreign a\x5Cb:1 ' "$names"
 has "a long name keeps its end" "  ...xxxx" "$names"
 has "and all of its end" "x:1 " "$names"
 ends 1 "no function \`frob' was called" "$EVENTRING" profile --callers frob work.eventring
-ends 2 "--by: function, line or stack" "$EVENTRING" profile --by frob work.eventring
+ends 2 "not function, line or stack" "$EVENTRING" profile --by frob work.eventring
 
 # the stacks of a program of which it is known how often each is called, in one domain and in
 # two; events between the calls are none

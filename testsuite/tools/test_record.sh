@@ -122,12 +122,12 @@ whole "stream asked for" here.eventring
 # ---- Words -----------------------------------------------------------------------------------
 
 ends 2 "no -o FILE" "$EVENTRING" record 1
-ends 2 "--writer: no" "$EVENTRING" record -o x -w tape 1
+ends 2 "not serial, threads or aio" "$EVENTRING" record -o x -w tape 1
 ends 2 "--buffers" "$EVENTRING" record -o x --buffers 65 1
 ends 2 "--realtime" "$EVENTRING" record -o x --realtime 100 1
 ends 2 "--realtime" "$EVENTRING" record -o x --realtime 0 1
 ends 2 "--seconds" "$EVENTRING" record -o x --seconds 0 1
-ends 2 "from 1 on" "$EVENTRING" record -o x --zstd=0 1
+ends 2 "not 1 to 19" "$EVENTRING" record -o x --zstd=0 1
 ends 2 "--buffer-size" "$EVENTRING" record -o x --buffer-size 5M 1
 ends 2 "number of bytes" "$EVENTRING" record -o x --max-size 1X 1
 

@@ -163,8 +163,8 @@ is "no function but those" '[]' "$(query samples.json '[.rows[] | select(.source
   .line] - [0, 1, 2, 3, 4, 5]')"
 stack --hz 200 --seconds 0.5 --to folded $pid >folded.txt || fail "--to folded: $?"
 grep -qE ';main chunk \(busy.lua\)(;.*)? [0-9]+$' folded.txt || fail "folded: $(head -3 folded.txt)"
-ends 2 "--by: function, line or stack" stack --hz 1 --by x $pid
-ends 2 "--hz: 1 to" stack --hz 0 $pid
+ends 2 "not function, line or stack" stack --hz 1 --by x $pid
+ends 2 "not 1 to 20000" stack --hz 0 $pid
 ends 2 "one of --wall, --cpu, --idle" stack --hz 1 --wall --cpu $pid
 end_run
 finish

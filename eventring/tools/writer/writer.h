@@ -25,9 +25,7 @@
 #include <sys/types.h>
 
 enum writer_kind { WRITER_SERIAL, WRITER_THREADS, WRITER_AIO, WRITER_KINDS };
-/* "serial", "threads" ...; the kind with a name, or -1. */
-const char *writer_name(enum writer_kind kind);
-int writer_kind_named(const char *name);
+extern const char *const writer_names[]; /* of the kinds; ends with NULL */
 
 struct write_job {
   /* set by the user, and unchanged while the job is under way: */
