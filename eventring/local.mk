@@ -227,6 +227,7 @@ eventring_eventring_SOURCES = \
 	eventring/tools/cmd_diff.c eventring/tools/runs.c eventring/tools/runs.h \
 	eventring/tools/run_pairs.c eventring/tools/run_pairs.h \
 	eventring/tools/signals.c eventring/tools/signals.h \
+	eventring/tools/parents.c eventring/tools/parents.h \
 	eventring/tools/question.c eventring/tools/question.h \
 	eventring/tools/commands.def eventring/tools/dump_format.c eventring/tools/dump_format.h \
 	eventring/tools/eventring.c eventring/tools/launch.c eventring/tools/launch.h \

@@ -3,15 +3,10 @@
 #include "ask.h"
 
 #include <string.h>
-#include <time.h>
+
+#include "format/now.h"
 
 enum { REST_MS = 5 };
-
-uint64_t ask_now(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 void ask_rest(struct reader *reader) {
   struct timespec rest = {.tv_nsec = REST_MS * 1000000L};
@@ -24,7 +19,7 @@ static bool has_ended(const struct reader *reader) {
 }
 
 bool ask_let_run(struct reader *reader, uint64_t ns) {
-  for (uint64_t end = ask_now() + ns; !has_ended(reader) && ask_now() < end;) ask_rest(reader);
+  for (uint64_t end = now_ns() + ns; !has_ended(reader) && now_ns() < end;) ask_rest(reader);
   return !has_ended(reader);
 }
 
@@ -50,11 +45,11 @@ static int await_answers(struct ask *ask, uint32_t kinds, uint64_t wait_ns,
                          struct eventring_error *error) {
   eventring_cursor *cursor = ask->reader->cursor;
   struct eventring_error ignored;
-  const uint64_t end = ask_now() + wait_ns;
+  const uint64_t end = now_ns() + wait_ns;
   int status = eventring_cursor_ask(cursor, kinds, error);
   if (status != 0) return status;
   while ((status = eventring_cursor_answers(cursor, ask->answers, error)) == 0) {
-    if (!some_are_missing(ask) || !process_lives(ask->reader) || ask_now() >= end) break;
+    if (!some_are_missing(ask) || !process_lives(ask->reader) || now_ns() >= end) break;
     ask_rest(ask->reader);
   }
   eventring_cursor_ask_no_more(cursor, &ignored); /* it may be gone by now */

@@ -23,7 +23,5 @@ int ask_domains(struct ask *ask, struct reader *reader, uint32_t kinds, uint64_t
 void ask_nothing(const struct ask *before);
 /* Sleeps for some milliseconds; takes note of the end of a PROGRAM. */
 void ask_rest(struct reader *reader);
-/* The monotonic clock. */
-uint64_t ask_now(void);
 
 #endif

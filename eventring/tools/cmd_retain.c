@@ -18,7 +18,9 @@
 #include "analysis/saturating.h"
 #include "analysis/units.h"
 #include "ask.h"
+#include "format/now.h"
 #include "options.h"
+#include "parents.h"
 #include "retain_answer.h"
 #include "shared_views.h"
 
@@ -58,38 +60,23 @@ struct retain {
 
 /* ---- the child's file -------------------------------------------------------------- */
 
-/* Is it a child of the process? Anyone of the user may write numbers into the control page.
-   *state: as in /proc/PID/stat; 'Z': it has ended. */
-static bool find_child_of(pid_t child, pid_t parent, char *state) {
-  char path[64], text[512], *at;
-  int found = 0;
-  snprintf(path, sizeof path, "/proc/%d/stat", (int)child);
-  FILE *file = fopen(path, "re");
-  if (!file) return false;
-  size_t n = fread(text, 1, sizeof text - 1, file);
-  fclose(file);
-  text[n] = '\0';
-  at = strrchr(text, ')'); /* the name before it may contain anything */
-  return at && sscanf(at + 1, " %c %d", state, &found) == 2 && found == parent;
-}
-
+/* Is it a child of the process? Anyone of the user may write numbers into the control page. */
 static bool is_child_of(pid_t child, pid_t parent) {
-  char state;
-  return find_child_of(child, parent, &state);
+  return process_parent(child, NULL) == parent;
 }
 
 static bool is_running_child_of(pid_t child, pid_t parent) {
   char state;
-  return find_child_of(child, parent, &state) && state != 'Z';
+  return process_parent(child, &state) == parent && state != 'Z';
 }
 
 /* Until it has ended, or half a second. */
 static void end_child(struct retain *r, pid_t child) {
-  const uint64_t end = ask_now() + 500000000;
+  const uint64_t end = now_ns() + 500000000;
   const pid_t parent = pid_here(&r->info);
   if (!is_child_of(child, parent)) return;
   kill(child, SIGKILL);
-  while (is_running_child_of(child, parent) && ask_now() < end) ask_rest(&r->reader);
+  while (is_running_child_of(child, parent) && now_ns() < end) ask_rest(&r->reader);
 }
 
 static int open_answer(pid_t child) {
@@ -120,7 +107,7 @@ static bool read_answer(const struct retain *r, struct answer *a, int fd) {
 static void await_answer(struct retain *r, struct answer *a, uint64_t end) {
   if (!is_child_of(a->child, pid_here(&r->info))) a->child = 0;
   int fd = -1;
-  while (a->child && !a->over && ask_now() < end) {
+  while (a->child && !a->over && now_ns() < end) {
     if (fd < 0) fd = open_answer(a->child);
     if (fd >= 0) a->over = read_answer(r, a, fd);
     if (a->over || !is_running_child_of(a->child, pid_here(&r->info))) break;
@@ -389,7 +376,7 @@ static void print_text(const struct retain *r) {
 /* ---- the command ------------------------------------------------------------------- */
 
 static void collect(struct retain *r) {
-  const uint64_t end = ask_now() + r->walk_ns;
+  const uint64_t end = now_ns() + r->walk_ns;
   for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++) {
     if (!r->ask.asked[slot] || (r->domain != UINT64_MAX && r->domain != slot)) continue;
     r->answers = need_resized(r->answers, r->answer_count + 1, sizeof *r->answers);
@@ -459,12 +446,11 @@ int command_retain(const struct command *self, int count, char **words) {
       {"top", 't', OPTION_COUNT, &r.top, "N", "the N largest kinds, and sites (10)"},
       {"kind", 'k', OPTION_TEXT, &r.kind, "TEXT", "kinds, and sites, whose name contains TEXT"},
       {"name", 'n', OPTION_TEXT, &r.name, "TEXT", "what is held by a path that contains TEXT"},
-      {"domain", 'd', OPTION_COUNT, &r.domain, "N", "only domain N"},
+      DOMAIN_SPEC(&r.domain),
       {"wait", 'w', OPTION_SECONDS, &r.wait_ns, "N", "for an answer, at most N seconds (10)"},
       {"seconds", 's', OPTION_SECONDS, &r.run_ns, "N",
        "let PROGRAM run for N seconds before it is asked (2)"},
-      {"env-prefix", 0, OPTION_TEXT, &r.prefix, "NAME",
-       "of the variables that make PROGRAM record (SAROS_EVENTRING)"}};
+      ENV_PREFIX_SPEC(&r.prefix)};
   int status = options_parse(self, OPTION_SPECS(specs), count, words, &operands);
   if (status < 0) status = require_target(self, &operands, true);
   if (status < 0) status = open_target(&r, &operands);

@@ -20,6 +20,7 @@
 #include "analysis/units.h"
 #include "file_names.h"
 #include "output.h"
+#include "parents.h"
 #include "record_summary.h"
 #include "format/now.h"
 
@@ -196,19 +197,6 @@ static void add_member(struct group *g, eventring_cursor *cursor) {
 
 /* ---- Looking for children ------------------------------------------------------------- */
 
-static pid_t parent_of(pid_t pid) {
-  char path[64], text[1024];
-  long parent = 0;
-  snprintf(path, sizeof path, "/proc/%ld/stat", (long)pid);
-  FILE *file = fopen(path, "re");
-  size_t size = file ? fread(text, 1, sizeof text - 1, file) : 0;
-  if (file) fclose(file);
-  text[size] = 0;
-  const char *behind_name = strrchr(text, ')'); /* which may have any bytes */
-  if (!behind_name || sscanf(behind_name, ") %*c %ld", &parent) != 1) return 0;
-  return (pid_t)parent;
-}
-
 static bool is_member(const struct group *g, pid_t pid) {
   for (unsigned i = 0; i < g->count; i++)
     if (g->members[i]->pid == pid) return true;
@@ -217,7 +205,7 @@ static bool is_member(const struct group *g, pid_t pid) {
 
 static bool is_descendant(const struct group *g, pid_t pid) {
   for (int i = 0; i < MOST_ANCESTORS && pid > 1; i++) {
-    pid = parent_of(pid);
+    pid = process_parent(pid, NULL);
     if (is_member(g, pid)) return true;
   }
   return false;

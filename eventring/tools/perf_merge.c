@@ -310,17 +310,10 @@ static void fill(struct perf_merge *m, enum sample_detail detail, struct time_pr
   describe(m, period);
   *profile = (struct time_profile){.sampled = true, .pid = m->pid, .period_ns = period,
                                    .samples = m->counted, .how = m->how};
-  profile->profiles.list = need_zeroed(m->life_count, sizeof *profile->profiles.list);
-  if (detail == SAMPLE_BY_PLACE)
-    profile->lines = need_zeroed(m->life_count, sizeof *profile->lines);
   for (size_t i = 0; i < m->life_count; i++) {
     if (m->lives[i].tree.count == 1) continue; /* no samples */
-    size_t at = profile->profiles.count++;
-    struct eventring_profile *p = &profile->profiles.list[at];
-    sample_tree_profile(&m->lives[i].tree, detail, period, p,
-                        profile->lines ? &profile->lines[at] : NULL);
+    struct eventring_profile *p = sample_tree_add(&m->lives[i].tree, detail, profile);
     p->slot = m->lives[i].info.slot;
-    p->incarnation = 1;
     p->start_ns = m->start_ns;
     p->written_ns = m->end_ns;
     snprintf(p->domain, sizeof p->domain, "%s", m->lives[i].info.name);

@@ -26,6 +26,9 @@
 #include <sys/prctl.h>
 #include <time.h>
 
+#include "follow.h"
+#include "format/now.h"
+#include "parents.h"
 #include "remote/stack.h"
 #include "remote/tasks.h"
 #include "sample_tree.h"
@@ -79,15 +82,11 @@ struct sampling {
   uint64_t reads, changed; /* stacks that were read; that changed meanwhile, at first */
 };
 
-static volatile sig_atomic_t interrupted;
-static void on_interrupt(int number) { interrupted = number; }
-
-static uint64_t now_of(clockid_t clock) {
+static int64_t wall_ns(void) {
   struct timespec t;
-  clock_gettime(clock, &t);
-  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+  clock_gettime(CLOCK_REALTIME, &t);
+  return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
-static uint64_t now_ns(void) { return now_of(CLOCK_MONOTONIC); }
 
 /* ---- Domains --------------------------------------------------------------------------- */
 
@@ -176,22 +175,10 @@ static void end_process(struct sampled_process *p) {
   p->open = false;
 }
 
-static pid_t parent_of(pid_t pid) {
-  char path[64], text[1024];
-  int parent = 0;
-  snprintf(path, sizeof path, "/proc/%ld/stat", (long)pid);
-  FILE *file = fopen(path, "re");
-  if (!file) return 0;
-  text[fread(text, 1, sizeof text - 1, file)] = '\0';
-  fclose(file);
-  const char *after = strrchr(text, ')'); /* the name before it may hold anything */
-  return after && sscanf(after + 1, " %*c %d", &parent) == 1 ? (pid_t)parent : 0;
-}
-
 static bool descends(pid_t pid, pid_t root) {
   for (int depth = 0; pid > 1 && depth < 64; depth++) {
     if (pid == root) return true;
-    pid = parent_of(pid);
+    pid = process_parent(pid, NULL);
   }
   return false;
 }
@@ -323,7 +310,7 @@ static void sample(struct sampling *s, struct launch *launch) {
   const uint64_t period = 1000000000u / s->options.hz;
   const uint64_t end = s->options.seconds_ns ? s->start_ns + s->options.seconds_ns : UINT64_MAX;
   uint64_t due = s->start_ns, now = s->start_ns;
-  while (!interrupted && now < end && goes_on(s, launch)) {
+  while (!reader_is_stopped() && now < end && goes_on(s, launch)) {
     /* a program that was just started is looked for all the time at first */
     bool early = s->life_count == 0 && now - s->start_ns < EARLY_MS * UINT64_C(1000000);
     uint64_t again = (early ? EARLY_AGAIN_MS : AGAIN_MS) * UINT64_C(1000000);
@@ -353,17 +340,13 @@ int sample_process(struct sampling **sampling, pid_t pid, struct launch *launch,
   s->options = *options;
   s->root = pid;
   s->start_ns = now_ns();
-  s->start_wall_ns = (int64_t)now_of(CLOCK_REALTIME);
+  s->start_wall_ns = wall_ns();
   list_all(s, s->start_ns);
   if (s->processes[0]->host.forbidden || (!launch && !options->children)) {
     int status = check(s, launch);
     if (status >= 0) return status;
   }
-  if (!launch) {
-    struct sigaction stop = {.sa_handler = on_interrupt};
-    sigaction(SIGINT, &stop, NULL);
-    sigaction(SIGTERM, &stop, NULL);
-  }
+  if (!launch) reader_catch_signals(true);
   wake_on_time();
   sample(s, launch);
   s->end_ns = now_ns();
@@ -381,17 +364,10 @@ void sample_profile(const struct sampling *s, enum sample_detail detail,
       .samples = s->samples, .moving = s->moving, .torn = s->torn, .late = s->late,
       .start_wall_ns = s->start_wall_ns};
   snprintf(profile->program, sizeof profile->program, "%ld", (long)s->root);
-  profile->profiles.list = need_zeroed(s->life_count, sizeof *profile->profiles.list);
-  profile->profiles.count = s->life_count;
-  if (detail == SAMPLE_BY_PLACE)
-    profile->lines = need_zeroed(s->life_count, sizeof *profile->lines);
   for (uint32_t i = 0; i < s->life_count; i++) {
-    struct eventring_profile *p = &profile->profiles.list[i];
     const struct life *life = &s->lives[i];
-    sample_tree_profile(&life->tree, detail, profile->period_ns, p,
-                        profile->lines ? &profile->lines[i] : NULL);
+    struct eventring_profile *p = sample_tree_add(&life->tree, detail, profile);
     p->slot = life->about.id;
-    p->incarnation = 1;
     p->start_ns = s->start_ns;
     p->written_ns = s->end_ns;
     if (s->options.children)

@@ -9,7 +9,6 @@
  */
 #include "sample_self.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -117,9 +116,6 @@ struct self {
   uint64_t samples, late;
 };
 
-static volatile sig_atomic_t interrupted;
-static void on_interrupt(int number) { interrupted = number; }
-
 /* `periods`: that it stands for (sample.c). */
 static void count_stack(struct self *s, unsigned slot, const struct eventring_last_stack *stack,
                         uint64_t periods) {
@@ -161,7 +157,7 @@ static void count_all(struct self *s, uint64_t domain, uint64_t asked_ns, uint64
 static void sample_until_end(struct self *s, struct launch *launch,
                              const struct sample_options *options, uint64_t period) {
   uint64_t start = now_ns(), due = start, asked_ns;
-  while (!interrupted) {
+  while (!reader_is_stopped()) {
     uint64_t now = now_ns();
     if (options->seconds_ns && now - start >= options->seconds_ns) return;
     if (launch) launch_check(launch);
@@ -176,19 +172,11 @@ static void sample_until_end(struct self *s, struct launch *launch,
 
 /* ---- The result ------------------------------------------------------------------------- */
 
-static void fill(const struct self *s, enum sample_detail detail, uint64_t period,
-                 struct time_profile *profile) {
-  profile->profiles.list = need_zeroed(EVENTRING_MAX_DOMAINS, sizeof *profile->profiles.list);
-  if (detail == SAMPLE_BY_PLACE)
-    profile->lines = need_zeroed(EVENTRING_MAX_DOMAINS, sizeof *profile->lines);
+static void fill(const struct self *s, enum sample_detail detail, struct time_profile *profile) {
   for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++) {
     if (!s->tree[slot].nodes) continue;
-    size_t i = profile->profiles.count++;
-    struct eventring_profile *p = &profile->profiles.list[i];
-    sample_tree_profile(&s->tree[slot], detail, period, p,
-                        profile->lines ? &profile->lines[i] : NULL);
+    struct eventring_profile *p = sample_tree_add(&s->tree[slot], detail, profile);
     p->slot = slot;
-    p->incarnation = 1;
     memcpy(p->domain, s->name[slot], sizeof p->domain);
   }
 }
@@ -212,17 +200,13 @@ int sample_self(pid_t pid, struct launch *launch, const struct sample_options *o
     free(s);
     return status;
   }
-  if (!launch) {
-    struct sigaction stop = {.sa_handler = on_interrupt};
-    sigaction(SIGINT, &stop, NULL);
-    sigaction(SIGTERM, &stop, NULL);
-  }
+  if (!launch) reader_catch_signals(true);
   sample_until_end(s, launch, options, period);
   snprintf(how, sizeof how, "The process has sampled itself, at safepoints only, %d times a second "
            "(the kernel does not let its memory be read).", (int)hz);
   *profile = (struct time_profile){.sampled = true, .pid = pid, .period_ns = period,
                                    .samples = s->samples, .late = s->late, .how = how};
-  fill(s, detail, period, profile);
+  fill(s, detail, profile);
   release(s);
   return -1;
 }

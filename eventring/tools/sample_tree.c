@@ -102,8 +102,8 @@ static void add_node(struct eventring_profile *p, const struct sample_node *node
   to->function = *number - 1;
 }
 
-void sample_tree_profile(const struct sample_tree *tree, enum sample_detail detail,
-                         uint64_t period_ns, struct eventring_profile *p, uint32_t **lines) {
+static void fill(const struct sample_tree *tree, enum sample_detail detail, uint64_t period_ns,
+                 struct eventring_profile *p, uint32_t **lines) {
   struct sample_tree rough = {0};
   if (detail == SAMPLE_BY_FUNCTION) without_lines(tree, &rough);
   const struct sample_tree *from = detail == SAMPLE_BY_FUNCTION ? &rough : tree;
@@ -128,4 +128,16 @@ void sample_tree_profile(const struct sample_tree *tree, enum sample_detail deta
   free(numbers.key);
   free(numbers.number);
   sample_tree_close(&rough);
+}
+
+struct eventring_profile *sample_tree_add(const struct sample_tree *tree,
+                                          enum sample_detail detail, struct time_profile *to) {
+  const size_t at = to->profiles.count++;
+  const bool by_place = detail == SAMPLE_BY_PLACE;
+  to->profiles.list = need_resized(to->profiles.list, at + 1, sizeof *to->profiles.list);
+  if (by_place) to->lines = need_resized(to->lines, at + 1, sizeof *to->lines);
+  struct eventring_profile *p = &to->profiles.list[at];
+  *p = (struct eventring_profile){.incarnation = 1};
+  fill(tree, detail, to->period_ns, p, by_place ? &to->lines[at] : NULL);
+  return p;
 }

@@ -29,9 +29,9 @@ void sample_tree_close(struct sample_tree *tree);
 /* The child of the node for that key, made if there is none. */
 uint32_t sample_tree_child(struct sample_tree *tree, uint32_t parent, struct sample_key key);
 
-/* The tree as a profile, each sample of `period_ns`. `lines`: NULL, or gets the line of each
-   node, to be freed. */
-void sample_tree_profile(const struct sample_tree *tree, enum sample_detail detail,
-                         uint64_t period_ns, struct eventring_profile *profile, uint32_t **lines);
+/* Adds the tree to the profiles of `to`, each sample of its period. Of the profile, whose
+   address is returned, the caller fills slot, name and times. */
+struct eventring_profile *sample_tree_add(const struct sample_tree *tree,
+                                          enum sample_detail detail, struct time_profile *to);
 
 #endif

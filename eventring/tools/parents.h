@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* parents.h: what the system says of a process. */
+#ifndef EVENTRING_TOOL_PARENTS_H
+#define EVENTRING_TOOL_PARENTS_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+/* Its parent, 0: it is gone. *state, unless `state` is NULL: as in /proc/PID/stat; 'Z': it has
+   ended. */
+pid_t process_parent(pid_t pid, char *state);
+
+#endif
