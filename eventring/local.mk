@@ -97,7 +97,9 @@ eventring_sources = \
 # As <eventring.h> and <eventring/probe.h>, here and where it is installed.
 include_HEADERS = eventring/include/eventring.h
 eventringincludedir = $(includedir)/eventring
-eventringinclude_HEADERS = eventring/include/eventring/probe.h eventring/include/eventring/word.h \
+eventringinclude_HEADERS = eventring/include/eventring/types.h eventring/include/eventring/probe.h \
+	eventring/include/eventring/word.h eventring/include/eventring/read.h \
+	eventring/include/eventring/tools.h eventring/include/eventring/saver.h \
 	eventring/include/eventring/calls.h eventring/include/eventring/conditions.h \
 	eventring/include/eventring/introspection.h eventring/include/eventring/question.h \
 	eventring/include/eventring/memory.h eventring/include/eventring/footprint.h eventring/include/eventring/stack.h

@@ -7,6 +7,7 @@
 #ifndef SAROS_RUNTIME_DOMAIN_H
 #define SAROS_RUNTIME_DOMAIN_H
 
+#include "eventring.h"
 #include "gc.h"
 #include "heap.h"
 #include "known_names.h"

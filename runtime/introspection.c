@@ -15,7 +15,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "eventring.h"
 #include "eventring/introspection.h"
 #include "frame.h"
 #include "peer.h"

@@ -22,6 +22,7 @@
 
 #include "clock.h"
 #include "eventring/memory.h"
+#include "eventring/tools.h"
 #include "memprof.h"
 
 #define TIME_SHARE 20            /* of the time, one part is spent */

@@ -43,7 +43,6 @@
 
 #include "channel.h"
 #include "clock.h"
-#include "eventring.h"
 #include "gc.h"
 #include "gc_time.h"
 #include "introspection.h"

@@ -9,6 +9,7 @@
  * (gc_record_asked), so that the sum of `allocated_words` is exact.
  */
 #include "eventring_measure.h"
+#include "eventring/tools.h"
 
 #include <stdbool.h>
 #include <stdio.h>

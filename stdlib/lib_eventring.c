@@ -13,6 +13,7 @@
 #include "clock.h"
 #include "domain.h"
 #include "domain_lib.h"
+#include "eventring/read.h"
 #include "eventring_measure.h"
 #include "eventring_trigger.h"
 #include "eventring_write.h"

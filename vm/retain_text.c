@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "debuginfo.h"
-#include "eventring.h"
+#include "eventring/types.h"
 #include "retain_edge.h"
 #include "retain_walk.h"
 #include "str.h"

@@ -9,6 +9,7 @@
 #define EVENTRING_ANALYSIS_CALL_ROWS_H
 
 #include "eventring/calls.h"
+#include "eventring/tools.h"
 
 struct eva_call_row {
   const struct eventring_calls_function *function;

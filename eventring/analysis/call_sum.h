@@ -8,6 +8,7 @@
 #define EVENTRING_ANALYSIS_CALL_SUM_H
 
 #include "eventring/calls.h"
+#include "eventring/tools.h"
 
 /* One profile, of slot `domain` or, with -1, of all; to be freed. Its times are from the first
    start to the last end, its slot is that of the first one. */

@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "eventring.h"
+#include "eventring/tools.h"
 
 struct eva_ending {
   enum eventring_liveness liveness;

@@ -28,7 +28,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "eventring.h"
+#include "eventring/read.h"
 
 /* Parts of the time watched, in ns. */
 struct eva_gc_times {

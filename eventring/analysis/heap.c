@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* heap.c: what was allocated and what is alive, by stack, out of a recording. */
 #include "analysis/heap.h"
+#include "eventring/tools.h"
 #include "format/array.h"
 
 #include <math.h>

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "eventring/memory.h"
+#include "eventring/read.h"
 
 enum eva_measure { EVA_LIVE, EVA_ALLOCATED, EVA_PEAK, EVA_TEMPORARY, EVA_MEASURES };
 

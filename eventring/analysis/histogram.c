@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "analysis/saturating.h"
-#include "eventring.h"
+#include "eventring/types.h"
 
 static uint64_t middle_of(unsigned octave, unsigned bucket) {
   if (octave == 0) return bucket;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "eventring.h"
+#include "eventring/types.h"
 
 /* A dump writes millions of lines and the command has one thread: the streams
    need no locks, and most text is plain. */

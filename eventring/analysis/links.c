@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* links.c: finds the end of each async span and its begin. */
 #include "analysis/links.h"
+#include "eventring.h"
 
 #include <stdlib.h>
 

@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "eventring.h"
+#include "eventring/read.h"
 
 /* One end of an async span. */
 struct eva_link_point {

@@ -6,7 +6,7 @@
 #ifndef EVENTRING_ANALYSIS_LIVES_H
 #define EVENTRING_ANALYSIS_LIVES_H
 
-#include "eventring.h"
+#include "eventring/read.h"
 
 /* Calls `visit` for each domain of the slot (0 .. 127) that the recording still knows,
    oldest first; a slot that was never used has none. */

@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-#include "eventring.h"
+#include "eventring/read.h"
 
 /* The name that the file gives the ring; "ring4" when it gives none (or cursor is
    NULL). */

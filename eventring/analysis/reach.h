@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "eventring.h"
+#include "eventring/read.h"
 
 /* Is everything still there that was written into the ring? */
 static inline bool eva_ring_is_whole(const struct eventring_ring_info *ring) {

@@ -13,7 +13,7 @@
 
 #include <stdbool.h>
 
-#include "eventring.h"
+#include "eventring/read.h"
 
 struct eva_read { /* all 0 before the first poll */
   unsigned failures; /* polls in succession that failed and delivered nothing */

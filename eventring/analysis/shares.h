@@ -21,7 +21,7 @@
 
 #include <stdbool.h>
 
-#include "eventring.h"
+#include "eventring/tools.h"
 
 /* What stops all contexts of a domain. */
 enum eva_part { EVA_COLLECTOR, EVA_WAITING, EVA_PARTS };

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "eventring/stack.h"
+#include "eventring/tools.h"
 
 static void reach(uint64_t *until, uint64_t ns) {
   if (ns > *until) *until = ns;

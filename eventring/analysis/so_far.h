@@ -15,7 +15,7 @@
 #include <stdbool.h>
 
 #include "analysis/units.h"
-#include "eventring.h"
+#include "eventring/read.h"
 
 /* How far what is known of each domain reaches. */
 struct eva_known {

@@ -36,6 +36,7 @@
 #include "analysis/links.h"
 #include "analysis/so_far.h"
 #include "analysis/tally_lives.h"
+#include "eventring/tools.h"
 
 struct eva_tally_span {
   struct eva_histogram durations; /* ns, of spans whose begin and end are known */

@@ -14,7 +14,6 @@
 #include <stdint.h>
 
 #include "analysis/gc_clock.h"
-#include "eventring.h"
 
 struct eva_life {
   uint32_t incarnation;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "eventring.h"
+#include "eventring/types.h"
 
 static uint64_t key_of(const void *row) {
   uint64_t key;

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "eventring.h"
+#include "eventring/types.h"
 
 #pragma GCC visibility push(hidden)
 

@@ -18,6 +18,7 @@
  *
  * Within a file times never go back: what was recorded out of order has the time of the event
  * before it. All fields are aligned to bytes. Memory: a packet for each ring, 16 MiB at most. */
+#include "eventring.h"
 #include "export/events.h"
 #include "export/text.h"
 #include "format/array.h"

@@ -14,7 +14,7 @@
 #ifndef EVENTRING_EXPORT_EVENTS_H
 #define EVENTRING_EXPORT_EVENTS_H
 
-#include "eventring.h"
+#include "eventring/read.h"
 #include "export/out.h"
 
 /* What an exporter is given; valid from `begin` to `finish`. */

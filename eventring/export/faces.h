@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-#include "eventring.h"
+#include "eventring/read.h"
 
 struct export_face {
   const struct eventring_def *def; /* that it is of; NULL: of an event without one */

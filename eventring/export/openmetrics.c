@@ -35,6 +35,7 @@
  * MOST_POINTS in all and MOST_INSTANTS: where there would be more, every other instant is
  * dropped, and from then on they are twice as far apart. */
 #include "analysis/names.h"
+#include "eventring/tools.h"
 #include "export/events.h"
 #include "export/text.h"
 #include "format/array.h"

@@ -22,6 +22,7 @@
  * longer than they need to be: the usual event, without annotations, has all its parts at fixed
  * places, so that it is put together out of what the track and the definition give, without
  * any loop. */
+#include "eventring/tools.h"
 #include "export/events.h"
 #include "export/faces.h"
 #include "export/processes.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* processes.c: the processes of a recording. */
 #include "export/processes.h"
+#include "eventring/tools.h"
 
 #include <stdlib.h>
 #include <string.h>

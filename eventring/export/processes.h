@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "eventring.h"
+#include "eventring/read.h"
 
 struct export_processes {
   uint32_t *pid; /* by number; 0: not asked for yet */

@@ -5,6 +5,7 @@
  * async span has its begin and its end as rows of `events`: they come from different rings, and
  * whoever reads joins them by name and link. */
 #include "export/rows.h"
+#include "eventring/tools.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "eventring.h"
+#include "eventring/read.h"
 
 enum export_table {
 #define TABLE(name, summary) EXPORT_TABLE_##name,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* text.c: numbers and texts for exporters. */
 #include "export/text.h"
+#include "eventring/tools.h"
 
 #include <math.h>
 #include <stdbool.h>

@@ -12,7 +12,7 @@
 #ifndef EVENTRING_EXPORT_TRACKS_H
 #define EVENTRING_EXPORT_TRACKS_H
 
-#include "eventring.h"
+#include "eventring/read.h"
 
 /* What the begin of a span has said, until its end; see export_hold. */
 struct export_held {

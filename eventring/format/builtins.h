@@ -3,7 +3,7 @@
 #ifndef EVENTRING_BUILTINS_H
 #define EVENTRING_BUILTINS_H
 
-#include "eventring.h"
+#include "eventring/types.h"
 
 #pragma GCC visibility push(hidden)
 

@@ -3,7 +3,7 @@
 #ifndef EVENTRING_ERROR_H
 #define EVENTRING_ERROR_H
 
-#include "eventring.h"
+#include "eventring/types.h"
 
 #pragma GCC visibility push(hidden)
 

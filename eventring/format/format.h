@@ -23,7 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "eventring.h"
+#include "eventring/types.h"
 #include "eventring/word.h"
 
 #define FORMAT_MAGIC "\x89" "EVRING\n"

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "eventring.h"
+#include "eventring/saver.h"
 
 #pragma GCC visibility push(hidden)
 

@@ -11,6 +11,7 @@
 #define EVENTRING_SAMPLES_H
 
 #include "eventring/memory.h"
+#include "eventring/tools.h"
 
 enum { FORMAT_MEMORY_KINDS = 64, FORMAT_MEMORY_ORIGINS = 16, FORMAT_SAMPLE_WORDS = 3 };
 #define FORMAT_BLOCK_NUMBERS (((uint64_t)1 << 40) - 1)

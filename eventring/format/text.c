@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "eventring.h"
+#include "eventring/types.h"
 
 static bool is_continuation(uint8_t byte) { return (byte & 0xc0) == 0x80; }
 

@@ -2,6 +2,7 @@
 /* classes.c: the classes of this process: their names, and which are on by default; and
    the names of its rings. */
 #include "producer/classes.h"
+#include "eventring.h"
 
 #include <string.h>
 

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "eventring.h"
+#include "eventring/types.h"
 
 #pragma GCC visibility push(hidden)
 

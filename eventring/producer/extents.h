@@ -12,7 +12,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "eventring.h"
 #include "format/format.h"
 #include "producer/descriptor.h"
 

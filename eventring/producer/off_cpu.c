@@ -42,7 +42,6 @@
 #include <sys/mman.h>
 #include <time.h>
 
-#include "eventring.h"
 #include "eventring/calls.h"
 
 #if __has_include(<sys/rseq.h>) && (defined(__x86_64__) || defined(__aarch64__))

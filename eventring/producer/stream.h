@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "eventring.h"
+#include "eventring/types.h"
 
 #pragma GCC visibility push(hidden)
 

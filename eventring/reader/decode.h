@@ -3,6 +3,7 @@
 #ifndef EVENTRING_DECODE_H
 #define EVENTRING_DECODE_H
 
+#include "eventring/tools.h"
 #include "format/clock.h"
 #include "reader/block.h"
 

@@ -3,6 +3,7 @@
 #ifndef EVENTRING_LOCATE_H
 #define EVENTRING_LOCATE_H
 
+#include "eventring/read.h"
 #include "format/error.h"
 
 #pragma GCC visibility push(hidden)

@@ -2,6 +2,7 @@
 /* parts.c: removes what was left of copies under way. Their writers hold a producer's lock
  * on them: who gets a read lock knows that there is no writer. */
 #include "reader/parts.h"
+#include "eventring/tools.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -3,7 +3,7 @@
 #ifndef EVENTRING_PARTS_H
 #define EVENTRING_PARTS_H
 
-#include "eventring.h"
+#include "eventring/read.h"
 
 #pragma GCC visibility push(hidden)
 

@@ -9,6 +9,7 @@
  * there is no producer; and others that check for a producer meanwhile do not mistake
  * this lock for one. Only a file with the magic is locked: a producer writes the magic
  * after it has locked its file, and before that it must find the file unlocked. */
+#include "eventring/tools.h"
 #include "format/format.h"
 #include "format/process.h"
 #include "format/unlink_same.h"

@@ -46,6 +46,7 @@
 #ifndef EVENTRING_SAVER_H
 #define EVENTRING_SAVER_H
 
+#include "eventring/saver.h"
 #include "reader/cursor.h"
 
 #pragma GCC visibility push(hidden)

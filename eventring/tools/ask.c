@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* ask.c: asks the domains of a live process. */
 #include "ask.h"
+#include "eventring/tools.h"
 
 #include <string.h>
 

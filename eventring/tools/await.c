@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analysis/rules.h"
+#include "eventring/tools.h"
 
 int await_check(const struct command *self, struct await *await) {
   struct eventring_error error;

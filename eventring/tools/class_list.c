@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* class_list.c: the classes that words of the user name. */
 #include "class_list.h"
+#include "eventring.h"
 
 #include <stdio.h>
 #include <string.h>

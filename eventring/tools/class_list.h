@@ -3,6 +3,7 @@
 #ifndef EVENTRING_TOOL_CLASS_LIST_H
 #define EVENTRING_TOOL_CLASS_LIST_H
 
+#include "eventring/read.h"
 #include "tool.h"
 
 enum { CLASS_TROUBLE = EVENTRING_MAX_CLASSES * (EVENTRING_MAX_CLASS_NAME + 2) + 256 };

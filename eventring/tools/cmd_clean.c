@@ -15,6 +15,7 @@
 
 #include "analysis/names.h"
 #include "eventring/conditions.h"
+#include "eventring/tools.h"
 #include "options.h"
 #include "places.h"
 #include "analysis/units.h"

@@ -14,6 +14,7 @@
 #include "eventring/conditions.h"
 #include "analysis/names.h"
 #include "class_list.h"
+#include "eventring/tools.h"
 #include "options.h"
 #include "signals.h"
 #include "start.h"

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "copy.h"
+#include "eventring/tools.h"
 #include "follow.h"
 #include "new_file.h"
 #include "options.h"

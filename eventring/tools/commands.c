@@ -16,6 +16,7 @@
 
 #include "analysis/names.h"
 #include "class_list.h"
+#include "eventring/tools.h"
 
 enum {
   LINE = PATH_MAX + 64,

@@ -7,6 +7,7 @@
 #ifndef EVENTRING_TOOL_COPY_H
 #define EVENTRING_TOOL_COPY_H
 
+#include "eventring/saver.h"
 #include "tool.h"
 
 struct copy_options {

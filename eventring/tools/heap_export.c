@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* heap_export.c: a heap in the formats of other tools. */
 #include "heap_export.h"
+#include "eventring/tools.h"
 
 #include <errno.h>
 #include <stdlib.h>

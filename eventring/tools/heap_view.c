@@ -4,6 +4,7 @@
  * By stack, the nodes are a tree. Stacks of a recording are one already, but have a node for
  * each position: those that differ in nothing that is shown (function, line) become one. */
 #include "heap_view.h"
+#include "eventring/tools.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -20,6 +20,7 @@
 
 #include <sys/types.h>
 
+#include "eventring/read.h"
 #include "tool.h"
 
 struct launch {

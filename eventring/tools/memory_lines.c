@@ -10,6 +10,7 @@
  * told from other anonymous memory; the C library says how much that is. Of rows of the
  * host that are not wholly resident, the difference is not there either. */
 #include "memory_lines.h"
+#include "eventring/tools.h"
 
 #include <stdlib.h>
 #include <string.h>

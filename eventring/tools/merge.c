@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* merge.c: the order of recordings, and their times (merge.h has the design). */
 #include "merge.h"
+#include "eventring/tools.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -8,6 +8,7 @@
 #ifndef EVENTRING_TOOL_QUESTION_H
 #define EVENTRING_TOOL_QUESTION_H
 
+#include "eventring/tools.h"
 #include "follow.h"
 #include "shared_views.h"
 #include "time_window.h"

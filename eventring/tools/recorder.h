@@ -14,6 +14,7 @@
 #ifndef EVENTRING_TOOL_RECORDER_H
 #define EVENTRING_TOOL_RECORDER_H
 
+#include "eventring/saver.h"
 #include "follow.h"
 #include "writer/writer.h"
 

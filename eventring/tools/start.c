@@ -5,6 +5,7 @@
  * its word written last.
  */
 #include "start.h"
+#include "eventring/tools.h"
 
 #include <errno.h>
 #include <stddef.h>

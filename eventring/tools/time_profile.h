@@ -6,6 +6,7 @@
 #define EVENTRING_TOOL_TIME_PROFILE_H
 
 #include "eventring/calls.h"
+#include "eventring/tools.h"
 #include "tool.h"
 
 struct time_profile {

@@ -3,6 +3,7 @@
 #ifndef EVENTRING_TOOL_TIME_WINDOW_H
 #define EVENTRING_TOOL_TIME_WINDOW_H
 
+#include "eventring/read.h"
 #include "options.h"
 
 struct time_window {

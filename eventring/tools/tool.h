@@ -26,7 +26,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "eventring.h"
+#include "eventring/types.h"
 #include "format/array.h"
 
 /* Exit statuses of the command. */

@@ -38,6 +38,7 @@
 #include <stddef.h>
 
 #include "analysis/json.h"
+#include "eventring/read.h"
 #include "text_table.h"
 #include "tool.h"
 

@@ -3,6 +3,7 @@
  * writes. Own rings are read through the mapping, and the same rings as a file, as another
  * process reads them. */
 #include "bench.h"
+#include "eventring/read.h"
 
 #include <stdio.h>
 #include <stdlib.h>

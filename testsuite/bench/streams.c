@@ -6,6 +6,7 @@
  * a word and where it goes: a block of 4 KiB claimed at a time in a mapped file, and two
  * buffers that a thread writes with pwrite. */
 #include "bench.h"
+#include "eventring/read.h"
 
 #include <fcntl.h>
 #include <pthread.h>

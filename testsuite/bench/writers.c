@@ -8,6 +8,7 @@
  * taken for a cost of the probe.
  */
 #include "bench.h"
+#include "eventring/read.h"
 
 #include <pthread.h>
 #include <signal.h>

@@ -20,6 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "eventring/tools.h"
 #include "format/atomics.h"
 #include "format/format.h"
 #include "eventring/probe.h"

@@ -27,6 +27,7 @@
 #include <unistd.h>
 
 #include "eventring/probe.h"
+#include "eventring/tools.h"
 
 enum { SPAN = EVENTRING_ID_HOST, COUNT, READERS = 6 };
 

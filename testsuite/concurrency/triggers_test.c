@@ -13,6 +13,7 @@
 
 #include "eventring/conditions.h"
 #include "eventring/probe.h"
+#include "eventring/tools.h"
 
 enum { WRITERS = 3, ROUNDS = 12 };
 enum { COUNTER = EVENTRING_ID_HOST, SPAN, PAUSE, HEAP };

@@ -35,6 +35,7 @@
 #include <unistd.h>
 
 #include "eventring/probe.h"
+#include "eventring/tools.h"
 
 #define CHECK(condition) \
   ((condition) ? (void)0 \

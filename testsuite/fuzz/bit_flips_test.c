@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "eventring/probe.h"
+#include "eventring/tools.h"
 #include "format/format.h"
 
 #define REQUIRE(condition) \

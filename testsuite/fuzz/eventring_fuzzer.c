@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "eventring.h"
+#include "eventring/read.h"
 #include "recording_input.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* mutations_read.c: mutations_test reads each file with all that the library has. */
-#include "eventring.h"
+#include "eventring/read.h"
 #include "recording_input.h"
 
 extern const unsigned mutations_by_default;

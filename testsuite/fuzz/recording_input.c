@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "eventring.h"
+#include "eventring/tools.h"
 #include "eventring/calls.h"
 #include "eventring/footprint.h"
 #include "eventring/memory.h"

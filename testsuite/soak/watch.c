@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "eventring.h"
+#include "eventring/tools.h"
 
 static unsigned long long comparisons;
 

@@ -2,6 +2,7 @@
 // The headers as C++11 sees them: every kind of declaration and each probe is used.
 #include <eventring.h>
 #include <eventring/probe.h>
+#include <eventring/read.h>
 
 // The structures by their bare names, which no function may hide.
 static int take(void *context, const eventring_event *event) {

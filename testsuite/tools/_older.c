@@ -4,6 +4,7 @@
  * header. With an argument it prints what the structures take. */
 #include <eventring.h>
 #include <eventring/probe.h>
+#include <eventring/read.h>
 
 #include <stdio.h>
 #include <string.h>

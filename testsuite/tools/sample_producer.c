@@ -36,6 +36,7 @@
 
 #include "eventring.h"
 #include "eventring/probe.h"
+#include "eventring/read.h"
 
 /* ---- Catalogue ----------------------------------------------------------- */
 

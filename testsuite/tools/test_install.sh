@@ -17,7 +17,7 @@ is_same "version of pkg-config" "$("$command" --version | awk '{print $2}')" \
   "$(pkg-config --modversion eventring)"
 
 # the version of the header, the license and the news
-header=$(find root -name eventring.h)
+header=$(find root -path "*/include/eventring/types.h")
 part() { sed -n "s/^#define EVENTRING_VERSION_$1 //p" "$header"; }
 is_same "version of the header" "$(pkg-config --modversion eventring)" \
   "$(part MAJOR).$(part MINOR).$(part PATCH)"

@@ -6,7 +6,7 @@
 header=$(find root -name eventring.h)
 export LD_LIBRARY_PATH=$(dirname "$(find "$PWD/root" -name libeventring.so)")
 mkdir -p older
-cp -r "$(dirname "$header")/eventring" older/
+cp -r "$header" "$(dirname "$header")/eventring" older/
 # takes the last members away
 sed -e '/^  bool leave_sigbus;/,/^  const char \*name;/d' \
     -e '/^  int (\*lost)(void/d' \
@@ -14,7 +14,7 @@ sed -e '/^  bool leave_sigbus;/,/^  const char \*name;/d' \
     -e '/^  uint64_t stop_ns;/d' \
     -e '/^  uint64_t torn;/,/^  uint32_t blocks;/d' \
     -e 's/^  uint64_t missed, delivered, lost, torn;/  uint64_t missed, delivered, lost;/' \
-    "$header" >older/eventring.h
+    -i older/eventring.h older/eventring/read.h
 
 build() { # PROGRAM OPTION...
   local program=$1

@@ -2,6 +2,7 @@
 /* eventring_ahead_test.c: what a cursor with OPEN_AHEAD delivers is what one without it does:
  * of sound, damaged and truncated files, merged and ring by ring, in batches and one by one,
  * wherever reading ends. */
+#include "eventring/tools.h"
 #include "eventring_common.h"
 
 #include <pthread.h>

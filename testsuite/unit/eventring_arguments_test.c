@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* eventring_arguments_test.c: what callers may pass wrongly, as <eventring.h> documents it. */
+#include "eventring/tools.h"
 #include "eventring_common.h"
 
 #include <pthread.h>

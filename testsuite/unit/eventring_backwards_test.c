@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* eventring_backwards_test.c: a cursor that reads backwards delivers what one delivers that reads
  * forwards, the other way round. */
+#include "eventring/tools.h"
 #include "eventring_common.h"
 #include "mirror.h"
 

@@ -10,6 +10,7 @@
  * With TEST_MONOTONIC the kernel does not list the counter as a clock source, so the same
  * happens with CLOCK_MONOTONIC, whose nanoseconds wrap after 37 minutes.
  */
+#include "eventring/tools.h"
 #include "eventring_common.h"
 
 #include <fcntl.h>

@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "eventring/read.h"
 #include "format/format.h"
 #include "eventring/probe.h"
 

@@ -4,6 +4,7 @@
  *
  *   eventring_corrupt_test [MUTATIONS [SEED]]     (default 3000, less in slow builds; 1)
  */
+#include "eventring/tools.h"
 #include "eventring_common.h"
 
 #include "format/checksum.h"

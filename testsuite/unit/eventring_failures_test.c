@@ -7,6 +7,8 @@
  * further one. Whatever fails: a status is one of the documented codes and has a text, the
  * program goes on, no descriptor stays open, and the same scenario succeeds afterwards.
  */
+#include "eventring/saver.h"
+#include "eventring/tools.h"
 #include "eventring_common.h"
 #include "format/guard.h"
 

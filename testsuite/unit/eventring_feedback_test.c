@@ -4,6 +4,7 @@
  * leaves nothing behind.
  *
  * For each event that is read, and for each block that is saved, more is written than was read. */
+#include "eventring/saver.h"
 #include "eventring_common.h"
 
 static const struct eventring_saver_options no_options;

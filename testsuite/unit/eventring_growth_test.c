@@ -3,6 +3,7 @@
    later, under readers of every kind, in snapshots, and when there is no room. */
 #include <sys/resource.h>
 
+#include "eventring/tools.h"
 #include "eventring_common.h"
 
 enum { HOUR_S = 3600, FIRST = 4 /* blocks of the smallest ring */ };

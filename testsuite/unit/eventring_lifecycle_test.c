@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* eventring_lifecycle_test.c: start, stop, standby, domains, fork, settings, discovery,
    snapshots, control from outside. Long, as a list of small tests of one module. */
+#include "eventring/tools.h"
 #include "eventring_common.h"
 
 #include <errno.h>

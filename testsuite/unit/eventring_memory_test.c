@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 
 #include "eventring/memory.h"
+#include "eventring/tools.h"
 #include "eventring_common.h"
 
 enum { RATE_PERCENT = 25 };

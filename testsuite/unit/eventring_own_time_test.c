@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* eventring_own_time_test.c: how much of a span's time is its own, as events and batches say it,
  * compared with what the begins and ends that were delivered say. */
+#include "eventring/tools.h"
 #include "eventring_common.h"
 
 #include "draw.h"

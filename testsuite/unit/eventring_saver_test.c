@@ -3,6 +3,7 @@
  * lost, of each ring, is what a reader finds in the file. */
 #include <fcntl.h>
 
+#include "eventring/saver.h"
 #include "eventring_common.h"
 #include "draw.h"
 

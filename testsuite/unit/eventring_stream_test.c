@@ -6,6 +6,7 @@
  * counted.
  *
  * Long, as a list of small tests that share the writers and what they read back. */
+#include "eventring/tools.h"
 #include "eventring_common.h"
 
 #include "producer/extents.h"

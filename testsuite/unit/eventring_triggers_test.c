@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 
 #include "eventring/conditions.h"
+#include "eventring/tools.h"
 #include "eventring_common.h"
 
 #define ENOUGH ((uint64_t)60 * 1000000000) /* ns, for a copy on a busy machine */

@@ -2,6 +2,7 @@
 /* eventring_wait: sleeps while there is nothing, wakes for whatever a poll has to do,
  * through each way of reading, and costs next to nothing. eventring_stack_wait: the same for
  * requests for stacks. */
+#include "eventring/tools.h"
 #include "eventring_common.h"
 #include "eventring/calls.h"
 #include "eventring/stack.h"

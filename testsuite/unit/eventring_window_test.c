@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* eventring_window_test.c: files that are read through a mapping: when they are, what
    becomes of the handler of SIGBUS, and what their owner may do to them meanwhile. */
+#include "eventring/tools.h"
 #include "eventring_common.h"
 
 #include <fcntl.h>

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "eventring.h"
+#include "eventring/read.h"
 
 struct mirrored { /* an event or a loss, as numbers */
   uint64_t ns, begin_ns, suspended_ns, context, link, value, bytes, count;

@@ -332,43 +332,6 @@ uint64_t eventring_ticks_read(void);
 /* What a tick is, to within a few percent at least. Any thread. */
 double eventring_ns_per_tick(void);
 
-/* A profile that was read. Times are in ns. */
-struct eventring_profile_node {
-  uint32_t parent;   /* number of a node before it; UINT32_MAX: it is the root, number 0 */
-  uint32_t function; /* UINT32_MAX: the root */
-  uint64_t count, exclusive, inclusive; /* inclusive: with all below it, lost_ns too */
-  uint64_t least, most, suspended;      /* most 0: no call was entered and left */
-  uint64_t lost_calls, lost_ns;         /* of what is below it and has no node */
-  uint32_t open;     /* entries of calls that had begun before */
-  uint32_t histogram[EVENTRING_CALLS_BUCKETS];
-};
-
-struct eventring_profile {
-  unsigned slot;
-  uint32_t incarnation;
-  char domain[EVENTRING_MAX_DOMAIN_NAME + 1];
-  uint32_t flags;    /* EVENTRING_PROFILE_* */
-  uint64_t number;   /* how often this domain has written one, up to this */
-  uint64_t start_ns, written_ns;
-  uint64_t backwards; /* times that the clock went back */
-  double ns_per_tick; /* the bounds of buckets are powers of two of ticks */
-  uint32_t function_count, node_count;
-  struct eventring_calls_function *functions;
-  struct eventring_profile_node *nodes;
-};
-
-struct eventring_profiles {
-  size_t count;
-  struct eventring_profile *list; /* by slot and incarnation */
-  uint64_t damaged; /* blocks of profiles that are not valid, or whose others are missing */
-};
-
-/* Reads the newest whole profile of each domain. Returns 0, E_MEMORY, or what reading fails
-   with. `profiles` is to be freed after success. As other functions of a cursor. */
-int eventring_cursor_profiles(eventring_cursor *cursor, struct eventring_profiles *profiles,
-                              struct eventring_error *error);
-void eventring_profiles_free(struct eventring_profiles *profiles);
-
 #pragma GCC visibility pop
 
 #ifdef __cplusplus

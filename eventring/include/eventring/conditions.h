@@ -181,7 +181,7 @@ int eventring_trigger_remove(int number);
 enum eventring_trigger_owner {
   EVENTRING_BY_PROGRAM = 1, /* eventring_trigger_set */
   EVENTRING_BY_CONFIG = 2,  /* eventring_config.triggers */
-  EVENTRING_BY_CONTROL = 3  /* another process (eventring_cursor_triggers) */
+  EVENTRING_BY_CONTROL = 3  /* another process (eventring_cursor_triggers, <eventring/tools.h>) */
 };
 struct eventring_trigger {
   int number;
@@ -206,22 +206,6 @@ static inline int eventring_trigger_at(unsigned index, struct eventring_trigger 
 /* Waits until no copy is due or being made, at most `ns` nanoseconds. Returns 0, or E_BUSY
    when that was too short. Any thread. */
 int eventring_triggers_wait(uint64_t ns);
-
-/* Replaces the triggers that other processes have set in the process whose recording the
-   cursor reads, which notices that at its next safepoint, within 100 ms. `size` 0: there
-   are none any more. Of two callers at once, one is the later. E_CONFIG: the text is no
-   list of triggers; E_STATE: no live process, or it has no triggers; and the errors of
-   eventring_cursor_control. */
-int eventring_cursor_triggers(eventring_cursor *cursor, const char *text, size_t size,
-                              struct eventring_error *error);
-
-/* Removes what dead processes have left of copies under way, files *.eventring.part of this
-   user, from a directory. Calls `removed` (may be NULL) with the path of each; with
-   `dry_run` it only calls. Returns their number, or E_NOT_FOUND, E_PERMISSION, E_SYSTEM
-   when the directory cannot be read. Any thread. */
-int eventring_remove_parts(const char *directory, bool dry_run,
-                           void (*removed)(void *context, const char *path, uint64_t bytes),
-                           void *context);
 
 #pragma GCC visibility pop
 #ifdef __cplusplus

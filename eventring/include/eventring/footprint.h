@@ -95,29 +95,6 @@ uint64_t eventring_pages_resident(struct eventring_pages *pages, const void *fro
 /* The same for a single question; some microseconds. Any thread. */
 uint64_t eventring_footprint_resident(const void *from, size_t size);
 
-/* ==== READER ============================================================ */
-
-struct eventring_footprint { /* of a domain, at one moment */
-  uint32_t domain;      /* slot */
-  uint32_t incarnation;
-  uint64_t ns;          /* when it was written */
-  bool measured;
-  size_t rows;
-  /* Of the process, as the system said then; UINT64_MAX: not known. */
-  uint64_t resident, shared; /* bytes; shared: mapped from files, or shared memory */
-  uint64_t malloc_used, malloc_free; /* of the arenas of malloc */
-  uint64_t malloc_mapped;            /* what malloc has mapped for single allocations */
-};
-
-/* Takes one; the rows and their texts are valid during the call. Not 0: ends the walk, and
-   is what that returns. */
-typedef int eventring_take_footprint(void *context, const struct eventring_footprint *footprint,
-                                     const struct eventring_footprint_row *rows);
-/* Calls `take` for the latest of each slot. Returns 0, what `take` returned, or an error
-   (eventring_cursor_error). What is not valid is damage. */
-int eventring_cursor_footprints(eventring_cursor *cursor, eventring_take_footprint *take,
-                                void *context);
-
 #pragma GCC visibility pop
 #ifdef __cplusplus
 }

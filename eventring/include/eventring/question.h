@@ -47,19 +47,6 @@ bool eventring_question_open(eventring_domain *domain, struct eventring_question
 void eventring_question_answer(eventring_domain *domain,
                                const struct eventring_question *question, uint32_t answer);
 
-/* ---- Reader ------------------------------------------------------------------------ */
-
-/* Opens a question to the process of the recording. Returns 0; E_STATE: it does not record, its
-   program answers no questions, or another tool asks; and as eventring_cursor_control. */
-int eventring_cursor_ask(eventring_cursor *cursor, uint32_t kinds,
-                         struct eventring_error *error);
-/* Fills in the answers by slot (struct eventring_domain_info has them); 0: none yet. */
-int eventring_cursor_answers(eventring_cursor *cursor,
-                             uint32_t answers[EVENTRING_MAX_DOMAINS],
-                             struct eventring_error *error);
-/* Closes it. */
-int eventring_cursor_ask_no_more(eventring_cursor *cursor, struct eventring_error *error);
-
 #pragma GCC visibility pop
 #ifdef __cplusplus
 }

@@ -87,29 +87,6 @@ typedef void eventring_stack_wanted(eventring_domain *domain, enum eventring_sta
                                     int64_t value, bool in_handler);
 void eventring_on_stack(eventring_stack_wanted *wanted);
 
-/* ---- Reading ------------------------------------------------------------------------ */
-
-struct eventring_last_stack {
-  unsigned domain;
-  uint32_t incarnation;
-  uint64_t ns;
-  uint32_t frames;
-  uint8_t reason, activity;
-  uint32_t subject;
-  int64_t value;
-  const char *text; /* lines, as above; ends with a NUL. Valid until the next call */
-  size_t size;
-};
-
-/* Reads what was added to the records since. 0, or an error of reading. */
-int eventring_cursor_catch_up(eventring_cursor *cursor, struct eventring_error *error);
-/* The newest stack of the domain in this slot, as of the last poll or catch-up. 0, or
-   E_NOT_FOUND. */
-int eventring_cursor_last_stack(eventring_cursor *cursor, unsigned domain,
-                                struct eventring_last_stack *stack);
-/* "period", "signal" ...; "?": none. */
-const char *eventring_stack_reason_text(unsigned reason);
-
 #pragma GCC visibility pop
 
 #ifdef __cplusplus

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "eventring.h"
+#include "eventring/saver.h"
 
 enum { PACK_LEAST_LEVEL = 1, PACK_MOST_LEVEL = 19, PACK_MOST_THREADS = 64 };
 

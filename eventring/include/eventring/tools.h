@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: MIT */
+/* tools.h: what the command `eventring` and other tools need beside <eventring/read.h>. Free to
+ * change in any version (doc/VERSIONS.md).
+ */
+#ifndef EVENTRING_TOOLS_H
+#define EVENTRING_TOOLS_H
+
+#include "eventring/calls.h"
+#include "eventring/conditions.h"
+#include "eventring/footprint.h"
+#include "eventring/memory.h"
+#include "eventring/question.h"
+#include "eventring/read.h"
+#include "eventring/stack.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+#pragma GCC visibility push(default)
+
+/* Begins and ends of spans in bulk, for those who read very many: no call and no struct
+   eventring_event for each of them. A batch has consecutive events of one ring and context, 1 to
+   EVENTRING_BATCH: no flag would be set in them but MATCHED in the ends, none has a payload, none
+   is earlier than the one before, and the context was not suspended since the begins. They are
+   given as the spans that ended in the batch, and those that it left open. A batch takes less than
+   2^32 ns from its first event to its last one. */
+struct eventring_brief {
+  uint32_t after;       /* ns from earliest_ns of the batch on: its end; of one that is left open,
+                           its begin */
+  uint32_t took;        /* ns from its begin on; 0 of one that is left open */
+  uint32_t within;      /* ns of the spans directly within it that ended in the batch: at most
+                           `took` of one that ended */
+  uint16_t id;          /* below EVENTRING_MAX_EVENTS, of a definition: eventring_cursor_def */
+  uint8_t event_class;
+  uint8_t began_before; /* 1: before the batch, else 0. Then `outer` has `took` and `within`, which
+                           say nothing here */
+};
+struct eventring_outer { /* a span that ended in the batch and began before it */
+  uint64_t took, within; /* ns; `within` as within_ns of an event */
+};
+/* Returns its own time, as eventring_event_own. */
+static inline int64_t eventring_outer_own(const struct eventring_outer *outer) {
+  return outer->within <= outer->took ? (int64_t)(outer->took - outer->within) : -1;
+}
+#define EVENTRING_BATCH 512
+struct eventring_batch {
+  size_t count;                         /* of its events */
+  const struct eventring_brief *ended;  /* in the order of their ends */
+  const struct eventring_brief *opened; /* the outermost first; both valid during the callback */
+  size_t ended_count, opened_count;
+  const struct eventring_outer *outer;  /* of those of `ended` that began before the batch, in their
+                                           order: depth - depth_around of them */
+  uint32_t depth;        /* spans that were open before the batch: those of `ended` that began
+                            before it had the depths below, one after the other */
+  uint32_t depth_around; /* those of them that are still open: the depth of opened[0] */
+  uint64_t earliest_ns, latest_ns;      /* the times of the first and of the last event */
+  uint64_t classes;                     /* a bit for each class of which there are some */
+  uint64_t context;                     /* as in an event, like the following */
+  uint32_t domain, incarnation;
+  uint8_t ring;
+  const eventring_cursor *cursor;
+  const struct eventring_written *written;    /* for eventring_batch_each */
+};
+/* Makes polls deliver such events to `callback`, in their place among the others, which the
+   callbacks of the poll get as before. Which of the events come in batches, and in how large
+   ones, is not specified. `callback`: as those of eventring_callbacks; its result ends the poll
+   after the batch. NULL: none. E_STATE: the cursor reads backwards, or polls; E_MEMORY. The
+   owner of the cursor. */
+int eventring_cursor_batches(eventring_cursor *cursor,
+                             int (*callback)(void *context, const struct eventring_batch *batch),
+                             void *context);
+/* Calls `callback` for each event of the batch in their order, as a poll would without batches,
+   until its result is not 0. Returns that. During the callback that has the batch. */
+int eventring_batch_each(const struct eventring_batch *batch,
+                         int (*callback)(void *context, const struct eventring_event *event),
+                         void *context);
+
+/* A process whose recording is part of this one (struct eventring_saver_part). */
+struct eventring_process {
+  char program[EVENTRING_MAX_PROGRAM + 1];
+  char source[EVENTRING_MAX_SOURCE + 1]; /* what its recording was called, a path */
+  pid_t pid;             /* in its own pid namespace */
+  enum eventring_liveness liveness; /* of its own recording, when that was read */
+  enum eventring_end_reason end_reason;
+  uint32_t end_detail;
+  uint64_t start_ns;     /* of its recording, on the clock of this one */
+  uint64_t end_ns;       /* the same; 0: it had not ended, or that is not known */
+  int64_t start_wall_ns; /* the start, as its recording said: nanoseconds since the epoch */
+  int64_t shift_ns;      /* what was added to the times of its recording */
+  uint64_t events, missed, lost; /* taken from there; what was not there */
+  uint64_t error_ns;     /* when it noted an error with which it was about to end; 0: none */
+  char error_text[EVENTRING_MAX_END_TEXT + 1];
+};
+/* Fills *process with process number `number`, from 1 on. E_NOT_FOUND: there are fewer, as
+   in a recording of one process, which has none; E_ARGUMENT: 0. */
+int eventring_cursor_process_sized(eventring_cursor *cursor, unsigned number,
+                                   struct eventring_process *process, size_t process_size);
+static inline int eventring_cursor_process(eventring_cursor *cursor, unsigned number,
+                                           struct eventring_process *process) {
+  return eventring_cursor_process_sized(cursor, number, process, sizeof *process);
+}
+
+/* ---- Functions, stacks, samples and heap profiles --------------------------- */
+
+/* Ids of stacks and functions are those of a cursor's recording. Texts are valid UTF-8
+   without control characters, terminated. What these functions fill in is what the file had
+   when it was last polled, or asked for eventring_cursor_info. They return 0, or E_NOT_FOUND:
+   the recording has no such function, or stack (its record found no room, or is damaged). */
+struct eventring_function_info {
+  const char *name;   /* "": none; valid until the cursor is closed */
+  const char *source;
+  uint32_t line, last_line;
+};
+int eventring_cursor_function_sized(const eventring_cursor *cursor, uint32_t id,
+                                    struct eventring_function_info *info, size_t info_size);
+static inline int eventring_cursor_function(const eventring_cursor *cursor, uint32_t id,
+                                            struct eventring_function_info *info) {
+  return eventring_cursor_function_sized(cursor, id, info, sizeof *info);
+}
+
+/* The innermost frame of a stack; the rest of it is the stack `parent`. */
+struct eventring_stack_info {
+  uint32_t parent;       /* less than the id; 0: this is the outermost frame */
+  uint32_t function;     /* id; 0: not known */
+  uint32_t line, column; /* 0: not known */
+  uint32_t depth;        /* frames, this one included */
+};
+int eventring_cursor_stack_sized(const eventring_cursor *cursor, uint32_t id,
+                                 struct eventring_stack_info *info, size_t info_size);
+static inline int eventring_cursor_stack(const eventring_cursor *cursor, uint32_t id,
+                                         struct eventring_stack_info *info) {
+  return eventring_cursor_stack_sized(cursor, id, info, sizeof *info);
+}
+/* Return one more than the largest id of a function, and of a stack. */
+uint32_t eventring_cursor_functions(const eventring_cursor *cursor);
+uint32_t eventring_cursor_stacks(const eventring_cursor *cursor);
+
+/* The name of a kind of blocks and of an origin; NULL: the recording does not say it. Valid
+   until the cursor is closed. */
+const char *eventring_cursor_memory_kind(const eventring_cursor *cursor, unsigned kind);
+const char *eventring_cursor_memory_origin(const eventring_cursor *cursor, unsigned origin);
+
+/* What an event of class ALLOC says. */
+enum eventring_memory_event {
+  EVENTRING_MEMORY_OTHER = 0,
+  EVENTRING_MEMORY_ALLOC = 1,      /* of this block words were sampled */
+  EVENTRING_MEMORY_PROMOTE = 2,    /* it became old */
+  EVENTRING_MEMORY_FREE_YOUNG = 3, /* it died young */
+  EVENTRING_MEMORY_FREE_OLD = 4,   /* it died old */
+  EVENTRING_MEMORY_COLLECTED = 5,  /* a collection is over: its number */
+  EVENTRING_MEMORY_RATE = 6        /* a profile begins with this rate; 0: it ends */
+};
+struct eventring_memory {
+  uint64_t block;                /* ALLOC, PROMOTE, FREE_YOUNG, FREE_OLD */
+  struct eventring_sample sample; /* ALLOC */
+  uint64_t collection;           /* COLLECTED */
+  double rate;                   /* RATE */
+};
+/* Fills *memory from a delivered event and returns what it is; OTHER: none of these, and
+   *memory is empty. Any thread, within the callback. */
+enum eventring_memory_event eventring_event_memory_sized(const struct eventring_event *event,
+                                                         struct eventring_memory *memory,
+                                                         size_t memory_size);
+static inline enum eventring_memory_event
+eventring_event_memory(const struct eventring_event *event, struct eventring_memory *memory) {
+  return eventring_event_memory_sized(event, memory, sizeof *memory);
+}
+
+/* Fills *sample from an event whose payload is a SAMPLE, whatever its name, and returns the
+   number of the block; of another event both are 0. Any thread, within the callback. */
+uint64_t eventring_event_sample(const struct eventring_event *event,
+                                struct eventring_sample *sample);
+
+/* An amount of memory, out of samples. */
+struct eventring_amount {
+  uint64_t samples;
+  double bytes;        /* estimated: samples / rate, in bytes */
+  double objects;      /* estimated: each block counts 1 / (1 - (1 - rate)^words) */
+  double bytes_variance; /* square of the standard error of bytes; may be added up */
+};
+/* A heap profile: of one domain, from a start to a stop. */
+struct eventring_heap {
+  uint32_t number;       /* in this recording */
+  uint32_t domain, incarnation;
+  bool over;             /* it has ended */
+  bool torn;             /* it changed while it was read, or was copied so: sums of entries may
+                            differ from those here */
+  double rate;
+  uint32_t word_bytes;
+  uint64_t start_ns;     /* what was allocated from here on */
+  uint64_t ns;           /* up to here: the last collection */
+  uint64_t collections;
+  uint64_t words;        /* allocated, counted */
+  uint64_t live_words;   /* alive, counted; UINT64_MAX: not known */
+  struct eventring_amount allocated, live, temporary; /* sums of all */
+  struct eventring_amount peak; /* most that were alive after a collection, within 3 %, and
+                                   at least `live`; no objects */
+  uint64_t peak_ns;      /* when */
+  uint32_t entries;
+  uint64_t lost_entries; /* that found no room in the file; */
+  struct eventring_amount lost_allocated, lost_live; /* their part of the sums */
+};
+struct eventring_heap_entry { /* sums by stack, kind, origin and span */
+  uint32_t stack;
+  uint16_t span;         /* id of a definition, plus 1; 0: none */
+  uint8_t kind, origin;
+  struct eventring_amount allocated, live, temporary, peak;
+};
+struct eventring_heap_callbacks {
+  int (*heap)(void *context, const struct eventring_heap *heap);
+  int (*entry)(void *context, const struct eventring_heap *heap,
+               const struct eventring_heap_entry *entry);
+};
+/* Reads the heap profiles of the recording as they are now: `heap` for each, and after it
+   `entry` for each of its entries; either may be NULL. Stops when a callback returns a value
+   other than 0 and returns that; else returns 0, or an error as eventring_poll. The stacks
+   that they refer to are known afterwards and in the callbacks. Does not move the cursor. */
+int eventring_cursor_heaps_sized(eventring_cursor *cursor,
+                                 const struct eventring_heap_callbacks *callbacks,
+                                 size_t callbacks_size, void *context);
+static inline int eventring_cursor_heaps(eventring_cursor *cursor,
+                                         const struct eventring_heap_callbacks *callbacks,
+                                         void *context) {
+  return eventring_cursor_heaps_sized(cursor, callbacks, sizeof *callbacks, context);
+}
+/* Returns profiles whose place was used again, by those of later domains. */
+uint64_t eventring_cursor_heaps_dropped(const eventring_cursor *cursor);
+
+/* ---- What the memory of a domain is used for -------------------------------- */
+
+struct eventring_footprint { /* of a domain, at one moment */
+  uint32_t domain;      /* slot */
+  uint32_t incarnation;
+  uint64_t ns;          /* when it was written */
+  bool measured;
+  size_t rows;
+  /* Of the process, as the system said then; UINT64_MAX: not known. */
+  uint64_t resident, shared; /* bytes; shared: mapped from files, or shared memory */
+  uint64_t malloc_used, malloc_free; /* of the arenas of malloc */
+  uint64_t malloc_mapped;            /* what malloc has mapped for single allocations */
+};
+
+/* Takes one; the rows and their texts are valid during the call. Not 0: ends the walk, and
+   is what that returns. */
+typedef int eventring_take_footprint(void *context, const struct eventring_footprint *footprint,
+                                     const struct eventring_footprint_row *rows);
+/* Calls `take` for the latest of each slot. Returns 0, what `take` returned, or an error
+   (eventring_cursor_error). What is not valid is damage. */
+int eventring_cursor_footprints(eventring_cursor *cursor, eventring_take_footprint *take,
+                                void *context);
+
+/* ---- The last stacks of domains --------------------------------------------- */
+
+struct eventring_last_stack {
+  unsigned domain;
+  uint32_t incarnation;
+  uint64_t ns;
+  uint32_t frames;
+  uint8_t reason, activity;
+  uint32_t subject;
+  int64_t value;
+  const char *text; /* lines, as above; ends with a NUL. Valid until the next call */
+  size_t size;
+};
+
+/* Reads what was added to the records since. 0, or an error of reading. */
+int eventring_cursor_catch_up(eventring_cursor *cursor, struct eventring_error *error);
+/* The newest stack of the domain in this slot, as of the last poll or catch-up. 0, or
+   E_NOT_FOUND. */
+int eventring_cursor_last_stack(eventring_cursor *cursor, unsigned domain,
+                                struct eventring_last_stack *stack);
+/* "period", "signal" ...; "?": none. */
+const char *eventring_stack_reason_text(unsigned reason);
+
+/* ---- Profiles of calls ------------------------------------------------------ */
+
+/* A profile that was read. Times are in ns. */
+struct eventring_profile_node {
+  uint32_t parent;   /* number of a node before it; UINT32_MAX: it is the root, number 0 */
+  uint32_t function; /* UINT32_MAX: the root */
+  uint64_t count, exclusive, inclusive; /* inclusive: with all below it, lost_ns too */
+  uint64_t least, most, suspended;      /* most 0: no call was entered and left */
+  uint64_t lost_calls, lost_ns;         /* of what is below it and has no node */
+  uint32_t open;     /* entries of calls that had begun before */
+  uint32_t histogram[EVENTRING_CALLS_BUCKETS];
+};
+
+struct eventring_profile {
+  unsigned slot;
+  uint32_t incarnation;
+  char domain[EVENTRING_MAX_DOMAIN_NAME + 1];
+  uint32_t flags;    /* EVENTRING_PROFILE_* */
+  uint64_t number;   /* how often this domain has written one, up to this */
+  uint64_t start_ns, written_ns;
+  uint64_t backwards; /* times that the clock went back */
+  double ns_per_tick; /* the bounds of buckets are powers of two of ticks */
+  uint32_t function_count, node_count;
+  struct eventring_calls_function *functions;
+  struct eventring_profile_node *nodes;
+};
+
+struct eventring_profiles {
+  size_t count;
+  struct eventring_profile *list; /* by slot and incarnation */
+  uint64_t damaged; /* blocks of profiles that are not valid, or whose others are missing */
+};
+
+/* Reads the newest whole profile of each domain. Returns 0, E_MEMORY, or what reading fails
+   with. `profiles` is to be freed after success. As other functions of a cursor. */
+int eventring_cursor_profiles(eventring_cursor *cursor, struct eventring_profiles *profiles,
+                              struct eventring_error *error);
+void eventring_profiles_free(struct eventring_profiles *profiles);
+
+/* ---- Files: find, copy, remove, control -------------------------------- */
+
+/* A file found. Valid during the callback. */
+struct eventring_found {
+  const char *path;
+  pid_t pid;               /* of the producer, in its own pid namespace */
+  enum eventring_liveness liveness;
+  int status;              /* 0, or the error with which opening it fails: then only path
+                              and status_text are filled */
+  const char *status_text; /* its text, "" when 0 */
+  const char *program;     /* "" when status is not 0 */
+  uint64_t start_ns;
+  int64_t start_wall_ns;
+  uint64_t file_size, disk_size;
+  enum eventring_state state;
+  pid_t process;           /* of a live producer: its pid in the namespace of this process,
+                              as eventring_open_pid takes it; 0: it is not visible from
+                              here, or not live */
+  enum eventring_end_reason end_reason; /* this and what follows: as in eventring_info */
+  uint32_t end_detail;
+  bool preserved;
+  const char *error_text;  /* "" when no error was noted */
+};
+/* Calls `callback` for each recording found, each file once: those that live processes of
+   this machine map, and the *.eventring files in the `count` directories (NULL, 0: the
+   current one). Stops when the callback returns a value other than 0 and returns that;
+   else returns the number of files found. Skips processes that this one may not inspect,
+   and directories that it cannot read. Any thread. */
+int eventring_discover(const char *const *directories, size_t count,
+                       int (*callback)(void *context,
+                                       const struct eventring_found *found),
+                       void *context);
+
+/* Writes a consistent copy of the recording (the front, all records and all valid blocks
+   of events) to a new file `path`, mode 0600, which any cursor opens. Does not move the
+   cursor. Returns 0, E_EXISTS (something is there already), E_NOT_FOUND, E_PERMISSION,
+   E_SPACE, E_LIMIT, E_MEMORY, E_SYSTEM, E_CORRUPT or E_TRUNCATED; on failure no file is
+   left. */
+int eventring_snapshot(eventring_cursor *cursor, const char *path,
+                       struct eventring_error *error);
+
+enum {
+  EVENTRING_REMOVE_ENDED = 1u,     /* also one preserved at an orderly end */
+  EVENTRING_REMOVE_ANY_OWNER = 2u, /* also another user's, as far as rights allow */
+  EVENTRING_REMOVE_SAVED = 4u      /* also one preserved at an orderly end, and a saved copy */
+};
+/* Removes a recording without a live producer. One that was preserved at an orderly end, a saved
+   copy, or another user's is removed with the flag only. Errors: E_STATE (preserved, or saved),
+   E_NAME (not named *.eventring), E_PERMISSION (another user's file, or no right to
+   remove it), E_NOT_EVENTRING (not a regular file, or no recording), E_BUSY (a live
+   process records into it), E_NOT_FOUND (no such file, or another one has got its name
+   since it was checked: exactly the file that was checked is removed), E_ARGUMENT (unknown
+   flags), E_MEMORY, E_SYSTEM. Any thread. */
+int eventring_remove(const char *path, unsigned flags, struct eventring_error *error);
+
+/* ---- Control of a process that records -------------------------------------- */
+
+/* Control from outside, through the control page that all processes share. Probes obey a
+   change at once. What the program itself must do (start a recording that stands by)
+   happens at its next probe, or where its host calls eventring_domain_check. */
+enum eventring_control {
+  EVENTRING_CONTROL_PAUSE = 1,
+  EVENTRING_CONTROL_RESUME = 2, /* also starts a recording that stands by */
+  EVENTRING_CONTROL_ENABLE = 3, /* switches `classes` on */
+  EVENTRING_CONTROL_DISABLE = 4, /* switches `classes` off; class lifecycle stays on */
+  EVENTRING_CONTROL_HOLD = 5,   /* sets eventring_config.hold_ns to `classes` nanoseconds */
+  EVENTRING_CONTROL_SAMPLE = 6,  /* sets the rate of samples of allocations to the double with
+                                    the bits `classes`, 0 to 1, and switches class ALLOC on
+                                    or (0) off */
+  EVENTRING_CONTROL_PROFILE = 7, /* `classes` 1: keep a profile of calls; 0: do not */
+  EVENTRING_CONTROL_STACKS = 8   /* `classes` 1: each domain writes its stack once, at its next
+                                    safepoint (<eventring/stack.h>); 0: they need no more */
+};
+/* Change the control page of the live recording at `path`, or of the one that `cursor`
+   reads, whatever has its path now. `classes` is a mask, used by ENABLE and DISABLE, or the
+   time of HOLD.
+   Return 0; E_ARGUMENT: a class has no name in the recording, or the rate is out of range
+   (nothing is changed); E_STATE: no live process records into it, its rings can't grow, or
+   its host does not sample allocations; E_PERMISSION (also
+   of a cursor opened with OPEN_FOLLOW), E_NOT_FOUND, E_SYSTEM, E_FULL (too many guarded
+   mappings in this process), E_TRUNCATED, and the errors of opening. eventring_control:
+   any thread. */
+int eventring_control(const char *path, enum eventring_control what,
+                      uint64_t classes, struct eventring_error *error);
+int eventring_cursor_control(eventring_cursor *cursor, enum eventring_control what,
+                             uint64_t classes, struct eventring_error *error);
+
+/* Replaces the triggers that other processes have set in the process whose recording the
+   cursor reads, which notices that at its next safepoint, within 100 ms. `size` 0: there
+   are none any more. Of two callers at once, one is the later. E_CONFIG: the text is no
+   list of triggers; E_STATE: no live process, or it has no triggers; and the errors of
+   eventring_cursor_control. */
+int eventring_cursor_triggers(eventring_cursor *cursor, const char *text, size_t size,
+                              struct eventring_error *error);
+
+/* Removes what dead processes have left of copies under way, files *.eventring.part of this
+   user, from a directory. Calls `removed` (may be NULL) with the path of each; with
+   `dry_run` it only calls. Returns their number, or E_NOT_FOUND, E_PERMISSION, E_SYSTEM
+   when the directory cannot be read. Any thread. */
+int eventring_remove_parts(const char *directory, bool dry_run,
+                           void (*removed)(void *context, const char *path, uint64_t bytes),
+                           void *context);
+
+/* ---- Questions to a process ------------------------------------------------- */
+
+/* Opens a question to the process of the recording. Returns 0; E_STATE: it does not record, its
+   program answers no questions, or another tool asks; and as eventring_cursor_control. */
+int eventring_cursor_ask(eventring_cursor *cursor, uint32_t kinds,
+                         struct eventring_error *error);
+/* Fills in the answers by slot (struct eventring_domain_info has them); 0: none yet. */
+int eventring_cursor_answers(eventring_cursor *cursor,
+                             uint32_t answers[EVENTRING_MAX_DOMAINS],
+                             struct eventring_error *error);
+/* Closes it. */
+int eventring_cursor_ask_no_more(eventring_cursor *cursor, struct eventring_error *error);
+
+#pragma GCC visibility pop
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* EVENTRING_TOOLS_H */
