@@ -102,13 +102,20 @@ static void test(struct eva_comparison *result, const struct sample *a, const st
   result->high = logarithms ? expm1(high) : result->a != 0 ? high / result->a : 0;
 }
 
+/* Returns the mean; of equal runs what each of them says, which exp(log()) would round. */
+static double mean_of(const struct sample *sample, const double *values, bool logarithms) {
+  for (size_t i = 1; i < sample->count; i++)
+    if (values[i] != values[0]) return logarithms ? exp(sample->mean) : sample->mean;
+  return values[0];
+}
+
 struct eva_comparison eva_compare(const double *a, size_t count_a, const double *b,
                                   size_t count_b) {
   bool logarithms = all_above_0(a, count_a) && all_above_0(b, count_b);
   struct sample sa = sample_of(a, count_a, logarithms), sb = sample_of(b, count_b, logarithms);
   struct eva_comparison result = {.p = 1};
-  result.a = logarithms ? exp(sa.mean) : sa.mean;
-  result.b = logarithms ? exp(sb.mean) : sb.mean;
+  result.a = mean_of(&sa, a, logarithms);
+  result.b = mean_of(&sb, b, logarithms);
   result.change = result.a == result.b ? 0 : result.b / result.a - 1;
   if (count_a >= EVA_LEAST_RUNS && count_b >= EVA_LEAST_RUNS)
     test(&result, &sa, &sb, logarithms);

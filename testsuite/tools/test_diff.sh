@@ -58,6 +58,9 @@ is "no p" null "$(query few.json '.rows[0].p')"
 "$EVENTRING" diff a1.eventring c1.eventring >few.txt || fail "diff of two: $?"
 has "more spans" "request, count +10.0 %" "$(sed -n '/^Different:/,$p' few.txt)"
 is "no word of change" 0 "$(grep -ci "changed\|no change" few.txt)"
+"$EVENTRING" diff --json c1.eventring a1.eventring >back.json || fail "diff the other way: $?"
+is "the other way: fewer spans" "[2200,2000,-0.0909]" "$(query back.json '.rows[] |
+  select(.name == "request, count") | [.a, .b, (.change * 10000 | round / 10000)]')"
 "$EVENTRING" diff --json a1.eventring c1.eventring >few.json || fail "diff of two: $?"
 is "different" '"different"' "$(query few.json .total.verdict)"
 is "times" '["too few runs to tell"]' \
