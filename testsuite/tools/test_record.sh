@@ -119,6 +119,38 @@ SAROS_EVENTRING_STREAM=$PWD/elsewhere.eventring "$EVENTRING" record -q -o here.e
 whole "stream asked for" here.eventring
 [ ! -e elsewhere.eventring ] || fail "stream asked for: it is there"
 
+# ---- Priority ---------------------------------------------------------------------------------
+
+# threads_with PRIORITY: how many threads of the recorder have that real-time priority
+threads_with() {
+  sed 's/.*) //' /proc/$recorder/task/*/stat | awk -v p="$1" '$38 == p && $39 == 1' | wc -l
+}
+start --rounds 1000000 --pause-us 200
+"$EVENTRING" record -q --realtime 3 -o fast.eventring $pid 2>errors.txt &
+recorder=$!
+until_so shows fast.eventring || fail "realtime: no file"
+fast=$(threads_with 3)
+kill -INT $recorder
+wait $recorder
+status=$?
+if [ $status -eq 0 ]; then
+  is "realtime: threads that drain the rings" 1 "$fast"
+else
+  has "realtime: message" "recording goes on with the normal priority" "$(cat errors.txt)"
+fi
+# without the right to
+if setpriv --bounding-set=-sys_nice --inh-caps=-sys_nice true 2>/dev/null; then
+  (ulimit -r 0; exec setpriv --bounding-set=-sys_nice --inh-caps=-sys_nice "$EVENTRING" \
+    record -q --seconds 0.2 --realtime 3 -o slow.eventring $pid 2>errors.txt)
+  is "realtime, refused: status" 1 $?
+  has "realtime, refused" "--realtime 3: Operation not permitted; recording goes on" \
+    "$(cat errors.txt)"
+  is "realtime, refused: recorded" true "$("$EVENTRING" stats --json slow.eventring |
+    jq '[.domains[].rings[].delivered] | add > 0')"
+fi
+kill $pid
+wait $pid 2>/dev/null
+
 # ---- Words -----------------------------------------------------------------------------------
 
 ends 2 "no -o FILE" "$EVENTRING" record 1
