@@ -12,7 +12,8 @@ Says what is wrong, a line each; the exit status is 1 then. Checked are:
 - that HACKING.md and libeventring.md name every public header, and VERSIONS.md none that
   does not exist;
 - that every document is listed in doc/README.md, and every notebook and decision in theirs;
-- that the pictures are those of their texts.
+- that the pictures are those of their texts;
+- that the tests exist which doc/notes/behaviours.md names, and the checks within them.
 """
 import glob
 import html
@@ -196,6 +197,33 @@ def check_pictures():
                 complain(name, f"its picture lacks {line!r} (make pictures)")
 
 
+BEHAVIOURS = "doc/notes/behaviours.md"
+TEST = r"lua/(?:[\w-]+/)*[a-z]\w*\.lua|(?:[\w-]+/)+(?:test_\w+\.sh|\w+_test\.c)"
+
+
+def has_check(test, check):
+    """In C it is a function that the test runs, elsewhere words that stand at the check."""
+    text = read("testsuite/" + test)
+    if test.endswith(".c"):
+        return re.search(rf"\b(?:cmocka_unit_test\w*|TEST)\({re.escape(check)}\b", text)
+    return check in text
+
+
+def check_behaviours():
+    """Rows: id, behaviour, tests with their checks in `backticks`, how strongly."""
+    for row in re.findall(r"^\| ([A-Z]\d+) \|([^|]*)\|([^|]*)\|[^|]*\|$", read(BEHAVIOURS), flags=re.M):
+        number, test = row[0], None
+        for name in re.findall(r"`([^`]+)`", row[2]):
+            if re.fullmatch(TEST, name):
+                test = name if os.path.exists(os.path.join(top, "testsuite", name)) else None
+                if not test:
+                    complain(BEHAVIOURS, f"{number}: there is no test {name}")
+            elif test and not has_check(test, name):
+                complain(BEHAVIOURS, f"{number}: {test} has no check `{name}`")
+        if "`" not in row[2] and not row[2].startswith(" none"):
+            complain(BEHAVIOURS, f"{number} names no test")
+
+
 def sources():
     text = []
     for pattern in ("eventring/**/*.[ch]", "runtime/*.[ch]", "vm/*.[ch]", "stdlib/**/*.[ch]",
@@ -223,5 +251,6 @@ for document in documents():
 check_headers()
 check_lists()
 check_pictures()
+check_behaviours()
 print("\n".join(wrong))
 sys.exit(1 if wrong else 0)
