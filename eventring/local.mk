@@ -4,7 +4,7 @@
 # format: the layout of a file and what both sides need. producer and reader know it and not each
 # other; self.c and trigger know both. tools know the public headers and analysis only.
 eventring_sources = \
-	eventring/format/format.h eventring/format/header.h eventring/format/array.h eventring/format/now.h \
+	eventring/format/format.h eventring/format/header.h eventring/format/array.h eventring/format/table.h eventring/format/now.h \
 	eventring/format/law.h \
 	eventring/format/atomics.h eventring/format/sized.h eventring/format/samples.h \
 	eventring/format/clock.h eventring/format/clock.c eventring/format/control.h \

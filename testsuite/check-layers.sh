@@ -57,7 +57,7 @@ exceptions='
 part_of='
 function part_of(file) {
   if (file ~ /^eventring\/include\//) return "public"
-  if (file ~ /^eventring\/format\/(array|now)\.h$/) return "base"
+  if (file ~ /^eventring\/format\/(array|now|table)\.h$/) return "base"
   if (file ~ /^eventring\/format\//) return "format"
   if (file ~ /^eventring\/conditions\//) return "conditions"
   if (file ~ /^eventring\/trigger\//) return "trigger"

@@ -6,6 +6,7 @@
  * on the path: so the time of a recursion is counted at its outermost one.
  */
 #include "analysis/call_rows.h"
+#include "format/table.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,49 +19,39 @@ static const struct eventring_calls_function outside = {"(outside)", "", 0,
 
 struct names {
   const struct eventring_calls_function **list;
-  uint32_t count, room;
-  uint32_t *table; /* number + 1; 0: free */
-  uint32_t places; /* a power of two */
-  bool by_line;
+  uint32_t count;
+  struct evr_table table; /* of numbers plus 1 */
+  bool by_line, no_memory;
 };
 
-static uint64_t hash_text(uint64_t hash, const char *text) {
-  for (; *text; text++) hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
-  return (hash ^ 255) * 0x100000001b3u;
-}
-
-static bool same(const struct names *names, const struct eventring_calls_function *a,
-                 const struct eventring_calls_function *b) {
+static bool has_name(const void *context, uintptr_t value, const void *key) {
+  const struct names *names = context;
+  const struct eventring_calls_function *a = names->list[value - 1], *b = key;
   if (a->line != b->line || strcmp(a->source, b->source)) return false;
   return (names->by_line && a->line) || !strcmp(a->name, b->name);
 }
 
-static uint32_t *place_of(const struct names *names, const struct eventring_calls_function *f) {
-  uint64_t hash = hash_text(0xcbf29ce484222325u + f->line, f->source);
-  if (!names->by_line || !f->line) hash = hash_text(hash, f->name);
-  for (size_t at = hash >> 20;; at++) {
-    uint32_t *place = &names->table[at & (names->places - 1)];
-    if (!*place || same(names, names->list[*place - 1], f)) return place;
+/* When there is no memory, that of (outside). */
+static uint32_t number_of(struct names *names, const struct eventring_calls_function *f) {
+  uint64_t hash = evr_hash_text(evr_hash_word(evr_hash_seed(), f->line), f->source);
+  if (!names->by_line || !f->line) hash = evr_hash_text(hash, f->name);
+  uintptr_t *value = evr_table_take(&names->table, hash, has_name, names, f);
+  names->no_memory |= !value;
+  if (!value) return 0;
+  if (!*value) {
+    names->list[names->count] = f;
+    *value = ++names->count;
   }
+  return (uint32_t)*value - 1;
 }
 
+/* Number 0 is (outside). */
 static bool make_names(struct names *names, const struct eventring_profiles *profiles) {
   size_t most = 1;
   for (size_t i = 0; i < profiles->count; i++) most += profiles->list[i].function_count;
-  names->places = 64;
-  while (names->places < 2 * most) names->places *= 2;
-  names->table = calloc(names->places, sizeof *names->table);
   names->list = calloc(most, sizeof *names->list);
-  return names->table && names->list;
-}
-
-static uint32_t number_of(struct names *names, const struct eventring_calls_function *f) {
-  uint32_t *place = place_of(names, f);
-  if (!*place) {
-    names->list[names->count] = f;
-    *place = ++names->count;
-  }
-  return *place - 1;
+  if (names->list) number_of(names, &outside);
+  return names->list && !names->no_memory;
 }
 
 /* ---- walking a trie ------------------------------------------------------------------ */
@@ -192,7 +183,6 @@ static bool make_by_function(struct eva_call_rows *rows,
                              int domain) {
   uint32_t **numbers = calloc(profiles->count + 1, sizeof *numbers);
   bool done = numbers && make_names(names, profiles);
-  if (done) number_of(names, &outside);
   for (size_t i = 0; done && i < profiles->count; i++)
     done = number_functions(&numbers[i], names, &profiles->list[i]);
   if (done) rows->list = calloc(names->count, sizeof *rows->list);
@@ -260,7 +250,6 @@ static bool make_by_stack(struct eva_call_rows *rows, const struct eventring_pro
 static bool make_callers(struct eva_call_rows *rows, const struct eventring_profiles *profiles,
                          struct names *names, const char *name, int domain) {
   if (!make_names(names, profiles)) return false;
-  number_of(names, &outside);
   for (size_t i = 0; i < profiles->count; i++)
     for (uint32_t k = 0; k < profiles->list[i].function_count; k++)
       number_of(names, &profiles->list[i].functions[k]);
@@ -288,8 +277,8 @@ static bool make_callers(struct eva_call_rows *rows, const struct eventring_prof
 
 static int result(struct eva_call_rows *rows, struct names *names, bool done) {
   free(names->list);
-  free(names->table);
-  if (done) return EVENTRING_OK;
+  evr_table_free(&names->table);
+  if (done && !names->no_memory) return EVENTRING_OK;
   eva_call_rows_free(rows);
   return EVENTRING_E_MEMORY;
 }

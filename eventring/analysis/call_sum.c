@@ -5,23 +5,19 @@
  * each profile, and so in the sum.
  */
 #include "analysis/call_sum.h"
+#include "format/table.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 struct summing {
   struct eventring_profile *to;
-  uint32_t *function_at, *node_at; /* number + 1 by hash; 0: free */
-  uint32_t function_places, node_places; /* powers of two */
+  struct evr_table functions, nodes; /* of numbers plus 1 */
 };
 
-static uint64_t hash_text(uint64_t hash, const char *text) {
-  for (; *text; text++) hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
-  return (hash ^ 255) * 0x100000001b3u;
-}
-
-static bool same_function(const struct eventring_calls_function *a,
-                          const struct eventring_calls_function *b) {
+static bool is_function(const void *functions, uintptr_t value, const void *key) {
+  const struct eventring_calls_function *b = key, *a = functions;
+  a += value - 1;
   return a->line == b->line && a->kind == b->kind && !strcmp(a->name, b->name) &&
          !strcmp(a->source, b->source);
 }
@@ -29,34 +25,37 @@ static bool same_function(const struct eventring_calls_function *a,
 /* Its number in the sum; UINT32_MAX: no memory. */
 static uint32_t take_function(struct summing *s, const struct eventring_calls_function *f) {
   struct eventring_profile *to = s->to;
-  uint64_t hash = hash_text(hash_text(0xcbf29ce484222325u + f->line, f->source), f->name);
-  for (uint64_t at = hash ^ hash >> 29;; at++) {
-    uint32_t *place = &s->function_at[at & (s->function_places - 1)];
-    if (*place && !same_function(&to->functions[*place - 1], f)) continue;
-    if (*place) return *place - 1;
-    struct eventring_calls_function *made = &to->functions[to->function_count];
-    *made = *f;
-    made->name = strdup(f->name);
-    made->source = strdup(f->source);
-    *place = ++to->function_count;
-    return made->name && made->source ? *place - 1 : UINT32_MAX;
-  }
+  uint64_t hash = evr_hash_text(evr_hash_word(evr_hash_seed(), f->line), f->source);
+  uintptr_t *value = evr_table_take(&s->functions, evr_hash_text(hash, f->name), is_function,
+                                    to->functions, f);
+  if (!value) return UINT32_MAX;
+  if (*value) return (uint32_t)*value - 1;
+  struct eventring_calls_function *made = &to->functions[to->function_count];
+  *made = *f;
+  made->name = strdup(f->name);
+  made->source = strdup(f->source);
+  *value = ++to->function_count;
+  return made->name && made->source ? to->function_count - 1 : UINT32_MAX;
 }
 
+static bool is_node(const void *nodes, uintptr_t value, const void *key) {
+  const struct eventring_profile_node *b = key, *a = nodes;
+  a += value - 1;
+  return a->parent == b->parent && a->function == b->function;
+}
+
+/* Likewise. */
 static uint32_t take_node(struct summing *s, uint32_t parent, uint32_t function) {
   struct eventring_profile *to = s->to;
-  uint64_t hash = ((uint64_t)parent << 32 | function) * UINT64_C(0x9e3779b97f4a7c15);
-  for (uint64_t at = hash >> 20;; at++) {
-    uint32_t *place = &s->node_at[at & (s->node_places - 1)];
-    if (*place && (to->nodes[*place - 1].parent != parent ||
-                   to->nodes[*place - 1].function != function))
-      continue;
-    if (*place) return *place - 1;
-    to->nodes[to->node_count] =
-        (struct eventring_profile_node){.parent = parent, .function = function};
-    *place = ++to->node_count;
-    return *place - 1;
+  const struct eventring_profile_node made = {.parent = parent, .function = function};
+  uint64_t hash = evr_hash_word(evr_hash_seed(), (uint64_t)parent << 32 | function);
+  uintptr_t *value = evr_table_take(&s->nodes, hash, is_node, to->nodes, &made);
+  if (!value) return UINT32_MAX;
+  if (!*value) {
+    to->nodes[to->node_count] = made;
+    *value = ++to->node_count;
   }
+  return (uint32_t)*value - 1;
 }
 
 static void add_node(struct eventring_profile_node *to, const struct eventring_profile_node *from) {
@@ -86,17 +85,12 @@ static bool add_profile(struct summing *s, const struct eventring_profile *p) {
   for (uint32_t i = 0; done && i < p->node_count; i++) {
     nodes[i] = i == 0 ? 0 : take_node(s, nodes[p->nodes[i].parent],
                                       functions[p->nodes[i].function]);
-    add_node(&s->to->nodes[nodes[i]], &p->nodes[i]);
+    done = nodes[i] != UINT32_MAX;
+    if (done) add_node(&s->to->nodes[nodes[i]], &p->nodes[i]);
   }
   free(functions);
   free(nodes);
   return done;
-}
-
-static uint32_t places_for(size_t count) {
-  uint32_t places = 64;
-  while (places < 2 * count && places < 1u << 31) places *= 2;
-  return places;
 }
 
 static bool begin(struct summing *s, const struct eventring_profiles *profiles) {
@@ -105,13 +99,9 @@ static bool begin(struct summing *s, const struct eventring_profiles *profiles) 
     functions += profiles->list[i].function_count;
     nodes += profiles->list[i].node_count;
   }
-  s->function_places = places_for(functions);
-  s->node_places = places_for(nodes);
-  s->function_at = calloc(s->function_places, sizeof *s->function_at);
-  s->node_at = calloc(s->node_places, sizeof *s->node_at);
   s->to->functions = calloc(functions, sizeof *s->to->functions);
   s->to->nodes = calloc(nodes, sizeof *s->to->nodes);
-  if (!s->function_at || !s->node_at || !s->to->functions || !s->to->nodes) return false;
+  if (!s->to->functions || !s->to->nodes) return false;
   s->to->nodes[0] =
       (struct eventring_profile_node){.parent = UINT32_MAX, .function = UINT32_MAX};
   s->to->node_count = 1;
@@ -147,8 +137,8 @@ int eva_call_sum(struct eventring_profiles *sum, const struct eventring_profiles
     add_head(sum->list, p);
     done = add_profile(&s, p);
   }
-  free(s.function_at);
-  free(s.node_at);
+  evr_table_free(&s.functions);
+  evr_table_free(&s.nodes);
   if (done) return EVENTRING_OK;
   eventring_profiles_free(sum);
   return EVENTRING_E_MEMORY;

@@ -3,19 +3,15 @@
 #include "analysis/heap.h"
 #include "eventring/tools.h"
 #include "format/array.h"
+#include "format/table.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct table { /* of indices + 1 by a hash; 0: free */
-  uint32_t *at;
-  uint32_t size; /* a power of two */
-};
-
 struct block { /* that is alive, of which the allocation was seen */
   uint64_t number;
-  uint32_t domain, row; /* row UINT32_MAX: the place is free */
+  uint32_t domain, row; /* row UINT32_MAX: it is free, and `domain` the next free one */
   uint64_t born; /* collections before it */
   struct eva_amount amount;
 };
@@ -31,12 +27,13 @@ struct domain { /* what its events have said */
 struct eva_heap {
   struct eva_heap_row *rows;
   uint32_t count, room;
-  struct table index;
+  struct evr_table row_of;   /* numbers plus 1 of rows */
   struct eva_heap_state state;
   uint64_t only, since, survived;
   uint64_t parts; /* a bit for each kind of blocks that are parts of objects, and count as none */
-  struct block *blocks; /* open addressing, by number and domain */
-  uint32_t blocks_size, blocks_used;
+  struct block *blocks;
+  uint32_t blocks_count, blocks_room, blocks_free; /* UINT32_MAX: none is free */
+  struct evr_table block_of; /* numbers plus 1 of blocks that are alive */
   struct domain domain[EVENTRING_MAX_DOMAINS];
   double live, peak; /* bytes of all rows, now and at the peak */
 };
@@ -45,6 +42,7 @@ struct eva_heap *eva_heap_new(void) {
   struct eva_heap *h = calloc(1, sizeof *h);
   if (!h) return NULL;
   h->only = UINT64_MAX;
+  h->blocks_free = UINT32_MAX;
   h->state.live_words = UINT64_MAX;
   return h;
 }
@@ -52,8 +50,9 @@ struct eva_heap *eva_heap_new(void) {
 void eva_heap_free(struct eva_heap *h) {
   if (!h) return;
   free(h->rows);
-  free(h->index.at);
+  evr_table_free(&h->row_of);
   free(h->blocks);
+  evr_table_free(&h->block_of);
   free(h);
 }
 
@@ -90,48 +89,25 @@ static void take_away(struct eva_amount *from, const struct eva_amount *less) {
 
 /* ---- Rows -------------------------------------------------------------------------- */
 
-static uint64_t mix(uint64_t a, uint64_t b) {
-  uint64_t hash = (a ^ b << 32 ^ b >> 32) * 0x9e3779b97f4a7c15;
-  return hash ^ hash >> 32;
-}
-
-static uint64_t hash_of_row(const struct eva_heap_row *r) {
-  return mix(r->stack | (uint64_t)r->domain << 32,
-             r->span | (uint64_t)r->kind << 16 | (uint64_t)r->origin << 24);
-}
-
-static bool same_row(const struct eva_heap_row *a, const struct eva_heap_row *b) {
+static bool is_row(const void *context, uintptr_t value, const void *key) {
+  const struct eva_heap *h = context;
+  const struct eva_heap_row *a = &h->rows[value - 1], *b = key;
   return a->stack == b->stack && a->domain == b->domain && a->span == b->span &&
          a->kind == b->kind && a->origin == b->origin;
 }
 
-static uint32_t *find_row(const struct eva_heap *h, const struct eva_heap_row *row) {
-  for (uint64_t at = hash_of_row(row);; at++) {
-    uint32_t *place = &h->index.at[at & (h->index.size - 1)];
-    if (!*place || same_row(&h->rows[*place - 1], row)) return place;
-  }
-}
-
-static bool grow_index(struct eva_heap *h) {
-  if (h->index.size && 2 * (h->count + 1) <= h->index.size) return true;
-  uint32_t size = h->index.size ? 2 * h->index.size : 256;
-  uint32_t *at = calloc(size, sizeof *at);
-  if (!at) return false;
-  free(h->index.at);
-  h->index = (struct table){at, size};
-  for (uint32_t i = 0; i < h->count; i++) *find_row(h, &h->rows[i]) = i + 1;
-  return true;
-}
-
 /* UINT32_MAX: no memory. */
-static uint32_t row_for(struct eva_heap *h, const struct eva_heap_row *row) {
-  if (!grow_index(h)) return UINT32_MAX;
-  uint32_t *place = find_row(h, row);
-  if (*place) return *place - 1;
+static uint32_t row_for(struct eva_heap *h, const struct eva_heap_row *r) {
+  uint64_t hash = evr_hash_word(evr_hash_seed(), r->stack | (uint64_t)r->domain << 32);
+  hash = evr_hash_word(hash, r->span | (uint64_t)r->kind << 16 | (uint64_t)r->origin << 24);
   if (!EVR_MAKE_ROOM(h->rows, h->room, h->count, 128)) return UINT32_MAX;
-  h->rows[h->count] = *row;
-  *place = ++h->count;
-  return h->count - 1;
+  uintptr_t *value = evr_table_take(&h->row_of, hash, is_row, h, r);
+  if (!value) return UINT32_MAX;
+  if (!*value) {
+    h->rows[h->count] = *r;
+    *value = ++h->count;
+  }
+  return (uint32_t)*value - 1;
 }
 
 static void note_rate(struct eva_heap_state *s, double rate) {
@@ -280,34 +256,39 @@ int eva_heap_rates(struct eva_heap *h, eventring_cursor *cursor) {
   return eventring_cursor_heaps(cursor, &callbacks, h);
 }
 
-static struct block *find_block(const struct eva_heap *h, uint32_t domain, uint64_t number) {
-  for (uint64_t at = mix(number, domain);; at++) {
-    struct block *b = &h->blocks[at & (h->blocks_size - 1)];
-    if (!b->number || (b->number == number && b->domain == domain)) return b;
-  }
+static uint64_t hash_of(uint32_t domain, uint64_t number) {
+  return evr_hash_word(evr_hash_word(evr_hash_seed(), domain), number);
 }
 
-/* Places of blocks that died are used up until the table is made anew. */
-static bool grow_blocks(struct eva_heap *h) {
-  if (h->blocks_size && 2 * (h->blocks_used + 1) <= h->blocks_size) return true;
-  uint32_t alive = 0, size = 1024;
-  for (uint32_t i = 0; i < h->blocks_size; i++)
-    alive += h->blocks[i].number && h->blocks[i].row != UINT32_MAX;
-  while (size < 4 * (alive + 1)) {
-    if (size > UINT32_MAX / 4) return false;
-    size *= 2;
+static bool is_block(const void *context, uintptr_t value, const void *key) {
+  const struct eva_heap *h = context;
+  const struct block *a = &h->blocks[value - 1], *b = key;
+  return a->number == b->number && a->domain == b->domain;
+}
+
+/* The block of this number, made if there is none; NULL: no memory. */
+static struct block *block_for(struct eva_heap *h, uint32_t domain, uint64_t number) {
+  const struct block key = {.number = number, .domain = domain};
+  if (h->blocks_free == UINT32_MAX) {
+    if (!EVR_MAKE_ROOM(h->blocks, h->blocks_room, h->blocks_count, 1024)) return NULL;
+    h->blocks[h->blocks_count] = (struct block){.row = UINT32_MAX, .domain = UINT32_MAX};
+    h->blocks_free = h->blocks_count++;
   }
-  struct block *blocks = calloc(size, sizeof *blocks), *old = h->blocks;
-  uint32_t old_size = h->blocks_size;
-  if (!blocks) return false;
-  h->blocks = blocks;
-  h->blocks_size = size;
-  h->blocks_used = alive;
-  for (uint32_t i = 0; i < old_size; i++)
-    if (old[i].number && old[i].row != UINT32_MAX)
-      *find_block(h, old[i].domain, old[i].number) = old[i];
-  free(old);
-  return true;
+  uintptr_t *value = evr_table_take(&h->block_of, hash_of(domain, number), is_block, h, &key);
+  if (!value) return NULL;
+  if (!*value) {
+    *value = h->blocks_free + 1;
+    h->blocks_free = h->blocks[h->blocks_free].domain;
+  }
+  return &h->blocks[*value - 1];
+}
+
+static void forget_block(struct eva_heap *h, struct block *b) {
+  const uint32_t at = (uint32_t)(b - h->blocks);
+  evr_table_drop(&h->block_of, hash_of(b->domain, b->number), at + 1);
+  b->row = UINT32_MAX;
+  b->domain = h->blocks_free;
+  h->blocks_free = at;
 }
 
 static double chance(double rate, uint64_t words) {
@@ -339,12 +320,11 @@ static int on_alloc(struct eva_heap *h, const struct eventring_event *event,
   struct eva_heap_row key = {.stack = s->stack, .domain = event->domain, .span = s->span,
                              .kind = s->kind, .origin = s->origin};
   if (!(d->rate > 0)) return EVENTRING_OK; /* said by no profile either */
-  uint32_t row = grow_blocks(h) ? row_for(h, &key) : UINT32_MAX;
-  if (row == UINT32_MAX) return EVENTRING_E_MEMORY;
+  uint32_t row = row_for(h, &key);
+  struct block *b = row == UINT32_MAX ? NULL : block_for(h, event->domain, m->block);
+  if (!b) return EVENTRING_E_MEMORY;
   struct eva_amount amount = amount_of(s, d->rate);
   if (is_part(h, s->kind)) amount.objects = 0;
-  struct block *b = find_block(h, event->domain, m->block);
-  h->blocks_used += !b->number;
   *b = (struct block){m->block, event->domain, row, d->collections, amount};
   if (h->survived) return EVENTRING_OK;
   eva_amount_add(&h->rows[row].amount[EVA_ALLOCATED], &amount);
@@ -357,36 +337,32 @@ static bool survived(const struct eva_heap *h, const struct block *b) {
   return h->domain[b->domain].collections - b->born >= h->survived;
 }
 
-static void on_free(struct eva_heap *h, const struct eventring_event *event, uint64_t number) {
-  struct block *b = h->blocks_size ? find_block(h, event->domain, number) : NULL;
-  if (!b || !b->number || b->row == UINT32_MAX) {
-    h->state.unknown_frees++;
-    return;
-  }
+/* The block is not alive any more; `died`: it was freed, rather than lost sight of. */
+static void end_block(struct eva_heap *h, struct block *b, bool died) {
   struct eva_amount *amount = h->rows[b->row].amount;
   if (h->survived && survived(h, b)) eva_amount_add(&amount[EVA_ALLOCATED], &b->amount);
   if (!h->survived) {
     take_away(&amount[EVA_LIVE], &b->amount);
-    if (h->domain[b->domain].collections == b->born)
+    if (died && h->domain[b->domain].collections == b->born)
       eva_amount_add(&amount[EVA_TEMPORARY], &b->amount);
     h->live -= b->amount.bytes;
   }
-  b->row = UINT32_MAX;
+  forget_block(h, b);
+}
+
+static void on_free(struct eva_heap *h, const struct eventring_event *event, uint64_t number) {
+  const struct block key = {.number = number, .domain = event->domain};
+  uintptr_t value =
+      evr_table_find(&h->block_of, hash_of(event->domain, number), is_block, h, &key);
+  if (value) end_block(h, &h->blocks[value - 1], true);
+  else h->state.unknown_frees++;
 }
 
 /* A profile begins: of the one before it nothing more is said. */
 static void forget_domain(struct eva_heap *h, uint32_t domain) {
-  for (uint32_t i = 0; i < h->blocks_size; i++) {
-    struct block *b = &h->blocks[i];
-    if (!b->number || b->row == UINT32_MAX || b->domain != domain) continue;
-    struct eva_amount *amount = h->rows[b->row].amount;
-    if (h->survived && survived(h, b)) eva_amount_add(&amount[EVA_ALLOCATED], &b->amount);
-    if (!h->survived) {
-      take_away(&amount[EVA_LIVE], &b->amount);
-      h->live -= b->amount.bytes;
-    }
-    b->row = UINT32_MAX;
-  }
+  for (uint32_t i = 0; i < h->blocks_count; i++)
+    if (h->blocks[i].row != UINT32_MAX && h->blocks[i].domain == domain)
+      end_block(h, &h->blocks[i], false);
 }
 
 /* 0: the profile ends, and what is alive is what was alive then. */
@@ -437,9 +413,9 @@ static void count_profile(struct eva_heap *h, const struct domain *d) {
 int eva_heap_settle(struct eva_heap *h) {
   for (int i = 0; i < EVENTRING_MAX_DOMAINS; i++) count_profile(h, &h->domain[i]);
   if (!h->survived) note_peak(h, 0);
-  for (uint32_t i = 0; h->survived && i < h->blocks_size; i++) {
+  for (uint32_t i = 0; h->survived && i < h->blocks_count; i++) {
     const struct block *b = &h->blocks[i];
-    if (!b->number || b->row == UINT32_MAX || !survived(h, b)) continue;
+    if (b->row == UINT32_MAX || !survived(h, b)) continue;
     eva_amount_add(&h->rows[b->row].amount[EVA_ALLOCATED], &b->amount);
     eva_amount_add(&h->rows[b->row].amount[EVA_LIVE], &b->amount);
   }

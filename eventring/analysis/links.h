@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "eventring/read.h"
+#include "format/table.h"
 
 /* One end of an async span. */
 struct eva_link_point {
@@ -26,7 +27,6 @@ struct eva_link_point {
 };
 
 struct eva_link {
-  struct eva_link *next; /* in its bucket */
   uint64_t link;
   uint16_t id;
   struct eva_link_point begin, end; /* that wait for each other's */
@@ -34,9 +34,7 @@ struct eva_link {
 
 /* A zeroed struct is an empty table. */
 struct eva_links {
-  struct eva_link **buckets;
-  size_t room, used; /* buckets: 0 or a power of 2; spans that wait */
-  uint64_t seed;     /* of the hash: a file cannot choose what collides */
+  struct evr_table table; /* spans that wait */
 };
 
 /* What an event has brought about. */

@@ -5,11 +5,13 @@
  * open there. A context has a frame for each depth, which holds what the clocks showed when
  * the span began, less what they had counted while the context was suspended. */
 #include "analysis/shares.h"
+#include "format/array.h"
+#include "format/table.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_BUCKETS = 16, FIRST_FRAMES = 8, MOST_DEPTH = 1 << 16 };
+enum { FIRST_FRAMES = 8, MOST_DEPTH = 1 << 16 };
 #define NEVER UINT64_MAX
 
 struct frame {
@@ -19,7 +21,6 @@ struct frame {
 };
 
 struct flow { /* of control: a context with open spans */
-  struct flow *next; /* in its bucket */
   uint64_t context;
   uint64_t elsewhere[EVA_PARTS]; /* counted by the clocks while it was suspended */
   uint64_t left_at[EVA_PARTS];   /* what they showed when it was left */
@@ -31,8 +32,7 @@ struct flow { /* of control: a context with open spans */
 };
 
 struct flows { /* of a ring of a domain */
-  struct flow **buckets;
-  size_t room, used;
+  struct evr_table table;
   struct flow *present; /* of the last event, if it has spans open and was not left */
   struct flow *idle;    /* the one whose last span ended last: most begin another one soon */
 };
@@ -61,52 +61,37 @@ struct eva_shares *eva_shares_new(void) { return calloc(1, sizeof(struct eva_sha
 
 /* ---- Contexts ------------------------------------------------------------------------ */
 
-static size_t bucket_of(uint64_t context, size_t room) {
-  uint64_t hash = context * 0x9e3779b97f4a7c15;
-  return (hash ^ hash >> 32) & (room - 1);
+static uint64_t hash_of(uint64_t context) { return evr_hash_word(evr_hash_seed(), context); }
+
+static bool has_context(const void *none, uintptr_t value, const void *context) {
+  (void)none;
+  return ((const struct flow *)value)->context == *(const uint64_t *)context;
 }
 
-static int grow_buckets(struct flows *flows) {
-  size_t room = flows->room ? 2 * flows->room : FIRST_BUCKETS;
-  struct flow **buckets = calloc(room, sizeof *buckets);
-  if (!buckets) return EVENTRING_E_MEMORY;
-  for (size_t i = 0; i < flows->room; i++)
-    for (struct flow *f = flows->buckets[i], *next; f; f = next) {
-      struct flow **bucket = &buckets[bucket_of(f->context, room)];
-      next = f->next;
-      f->next = *bucket;
-      *bucket = f;
-    }
-  free(flows->buckets);
-  flows->buckets = buckets;
-  flows->room = room;
-  return EVENTRING_OK;
-}
-
-static struct flow **place_of(const struct flows *flows, uint64_t context) {
-  struct flow **place = &flows->buckets[bucket_of(context, flows->room)];
-  while (*place && (*place)->context != context) place = &(*place)->next;
-  return place;
+/* One of the two that are asked for most; NULL: neither. */
+static struct flow *near_flow(const struct flows *flows, uint64_t context) {
+  if (flows->present && flows->present->context == context) return flows->present;
+  return flows->idle && flows->idle->context == context ? flows->idle : NULL;
 }
 
 /* NULL: it has no spans open. */
 static struct flow *find_flow(const struct flows *flows, uint64_t context) {
-  if (flows->present && flows->present->context == context) return flows->present;
-  if (flows->idle && flows->idle->context == context) return flows->idle;
-  return flows->room ? *place_of(flows, context) : NULL;
+  struct flow *near = near_flow(flows, context);
+  if (near) return near;
+  return (struct flow *)evr_table_find(&flows->table, hash_of(context), has_context, NULL, &context);
 }
 
 /* Made if it is not there; NULL: no memory. */
 static struct flow *flow_at(struct flows *flows, uint64_t context) {
-  struct flow *flow = find_flow(flows, context);
+  struct flow *flow = near_flow(flows, context);
   if (flow) return flow;
-  if (flows->used >= flows->room && grow_buckets(flows) < 0) return NULL;
-  struct flow **place = place_of(flows, context);
-  *place = calloc(1, sizeof **place);
-  if (!*place) return NULL;
-  (*place)->context = context;
-  flows->used++;
-  return *place;
+  uintptr_t *value =
+      evr_table_take(&flows->table, hash_of(context), has_context, NULL, &context);
+  if (!value || *value) return value ? (struct flow *)*value : NULL;
+  flow = calloc(1, sizeof *flow);
+  *value = (uintptr_t)flow;
+  if (flow) flow->context = context;
+  return flow;
 }
 
 static void free_flow(struct flow *flow) {
@@ -130,10 +115,8 @@ static void return_from(struct flows *flows, const struct flow *flow) {
 }
 
 static void drop_flow(struct flows *flows, struct flow *gone) {
-  struct flow **place = place_of(flows, gone->context);
-  *place = gone->next;
+  evr_table_drop(&flows->table, hash_of(gone->context), (uintptr_t)gone);
   free_flow(gone);
-  flows->used--;
 }
 
 /* Its last span has ended. */
@@ -145,12 +128,9 @@ static void retire_flow(struct flows *flows, struct flow *flow) {
 }
 
 static void clear_flows(struct flows *flows) {
-  for (size_t i = 0; i < flows->room; i++)
-    for (struct flow *f = flows->buckets[i], *next; f; f = next) {
-      next = f->next;
-      free_flow(f);
-    }
-  free(flows->buckets);
+  for (size_t i = 0; i < flows->table.room; i++)
+    if (flows->table.places[i].value) free_flow((struct flow *)flows->table.places[i].value);
+  evr_table_free(&flows->table);
   *flows = (struct flows){0};
 }
 
@@ -202,12 +182,16 @@ static void drive(struct domain *domain, enum eva_part part,
   }
 }
 
-static void drive_clocks(struct domain *domain, const struct eventring_event *event) {
-  if (event->event_class == EVENTRING_CLASS_GC)
-    drive(domain, EVA_COLLECTOR, event);
-  else if (event->event_class == EVENTRING_CLASS_DOMAIN ||
-           event->event_class == EVENTRING_CLASS_IO)
-    drive(domain, EVA_WAITING, event);
+/* The classes whose spans drive a clock. */
+static const uint64_t driving = 1ull << EVENTRING_CLASS_GC | 1ull << EVENTRING_CLASS_DOMAIN |
+                                1ull << EVENTRING_CLASS_IO;
+
+static bool drives(const struct eventring_event *event) {
+  return event->event_class < 64 && driving >> event->event_class & 1;
+}
+
+static void drive_clock(struct domain *domain, const struct eventring_event *event) {
+  drive(domain, event->event_class == EVENTRING_CLASS_GC ? EVA_COLLECTOR : EVA_WAITING, event);
 }
 
 /* ---- Spans --------------------------------------------------------------------------- */
@@ -225,23 +209,20 @@ static void go_on(const struct domain *domain, struct flow *flow, uint64_t ns) {
     flow->elsewhere[p] += shows(&domain->clock[p], ns) - flow->left_at[p];
 }
 
-/* Makes the frames `count`; those that are skipped began before they could be seen. */
-static int open_frames(struct flow *flow, uint32_t count, bool begins) {
-  if (count <= flow->room && count <= flow->open + begins) { /* a begin fills its own */
-    flow->open = count;
-    return EVENTRING_OK;
-  }
-  if (count > flow->room) {
-    uint32_t room = flow->room ? 2 * flow->room : FIRST_FRAMES;
-    if (room < count) room = count;
-    struct frame *grown = realloc(flow->frame, room * sizeof *grown);
-    if (!grown) return EVENTRING_E_MEMORY;
-    flow->frame = grown;
-    flow->room = room;
-  }
+static int skip_frames(struct flow *flow, uint32_t count) {
+  while (count > flow->room)
+    if (!EVR_MAKE_ROOM(flow->frame, flow->room, flow->room, FIRST_FRAMES))
+      return EVENTRING_E_MEMORY;
   for (; flow->open < count; flow->open++)
     flow->frame[flow->open] = (struct frame){.domain_losses = NEVER};
   flow->open = count;
+  return EVENTRING_OK;
+}
+
+/* Makes the frames `count`; those that are skipped began before they could be seen. */
+static inline int open_frames(struct flow *flow, uint32_t count, bool begins) {
+  if (count > flow->room || count > flow->open + begins) return skip_frames(flow, count);
+  flow->open = count; /* a begin fills its own */
   return EVENTRING_OK;
 }
 
@@ -302,7 +283,8 @@ static int take_span(struct domain *domain, const struct eventring_event *event,
 /* Any event shows which context runs. */
 static void note_context(struct domain *domain, const struct eventring_event *event) {
   struct flows *flows = &domain->flows[event->ring];
-  struct flow *flow = find_flow(flows, event->context);
+  struct flow *flow = flows->present;
+  if (!flow || flow->context != event->context) flow = find_flow(flows, event->context);
   if (!flow || !flow->open) {
     flows->present = NULL;
     return;
@@ -315,14 +297,12 @@ static void note_context(struct domain *domain, const struct eventring_event *ev
    nothing drives a clock. False: it is none of these, and nothing was done. */
 static bool take_plain(struct domain *domain, const struct eventring_event *event,
                        struct eva_span_time *time, bool *ended) {
-  const unsigned driving = 1u << EVENTRING_CLASS_GC | 1u << EVENTRING_CLASS_DOMAIN |
-                           1u << EVENTRING_CLASS_IO;
   struct flows *flows = &domain->flows[event->ring % EVENTRING_RINGS];
   struct flow *flow = flows->present;
   uint32_t depth = event->depth;
   if (!flow || flow->context != event->context || flow->is_left || domain->clocks_open ||
       domain->incarnation != event->incarnation || event->kind > EVENTRING_END ||
-      (event->event_class < 32 && driving >> event->event_class & 1) ||
+      drives(event) ||
       event->flags & (EVENTRING_SYNTHETIC | EVENTRING_TORN) || depth >= flow->room)
     return false;
   struct frame *frame = &flow->frame[depth];
@@ -351,10 +331,10 @@ int eva_shares_event(struct eva_shares *shares, const struct eventring_event *ev
     note_context(domain, event);
     return EVENTRING_OK;
   }
-  bool begins = event->kind == EVENTRING_BEGIN;
-  if (begins) drive_clocks(domain, event);
+  const bool begins = event->kind == EVENTRING_BEGIN, is_driving = drives(event);
+  if (begins && is_driving) drive_clock(domain, event);
   int status = take_span(domain, event, time, ended);
-  if (!begins) drive_clocks(domain, event);
+  if (!begins && is_driving) drive_clock(domain, event);
   return status;
 }
 
@@ -362,8 +342,6 @@ int eva_shares_event(struct eva_shares *shares, const struct eventring_event *ev
 
 /* Do the events of the batch drive no clock, while none is driven? */
 static bool is_plain(const struct domain *domain, const struct eventring_batch *batch) {
-  const uint64_t driving = 1ull << EVENTRING_CLASS_GC | 1ull << EVENTRING_CLASS_DOMAIN |
-                           1ull << EVENTRING_CLASS_IO;
   return domain->incarnation == batch->incarnation && !domain->clocks_open &&
          !(batch->classes & driving);
 }

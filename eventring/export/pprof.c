@@ -17,6 +17,8 @@
 #include <string.h>
 
 #include "export/same_names.h"
+#include "format/array.h"
+#include "format/table.h"
 #include "export/text.h"
 
 enum { /* fields of messages */
@@ -83,50 +85,28 @@ static void put_message(struct bytes *b, unsigned field, struct bytes *message) 
 struct strings {
   const char **text;
   size_t count, room;
-  uint32_t *index; /* + 1; by hash */
-  size_t index_size;
+  struct evr_table table; /* of indices plus 1 */
   bool failed;
 };
 
-static size_t hash_text(const char *text) {
-  uint64_t hash = 0xcbf29ce484222325;
-  for (; *text; text++) hash = (hash ^ (uint8_t)*text) * 0x100000001b3;
-  return (size_t)(hash ^ hash >> 29);
-}
-
-static uint32_t *find_text(const struct strings *s, const char *text) {
-  for (size_t at = hash_text(text);; at++) {
-    uint32_t *place = &s->index[at & (s->index_size - 1)];
-    if (!*place || strcmp(s->text[*place - 1], text) == 0) return place;
-  }
-}
-
-static bool grow_strings(struct strings *s) {
-  if (s->count < s->room) return true;
-  size_t room = s->room ? 2 * s->room : 256;
-  const char **text = realloc(s->text, room * sizeof *text);
-  if (!text) return false;
-  s->text = text;
-  uint32_t *index = calloc(2 * room, sizeof *index);
-  if (!index) return false;
-  free(s->index);
-  s->room = room;
-  s->index = index;
-  s->index_size = 2 * room;
-  for (size_t i = 0; i < s->count; i++) *find_text(s, s->text[i]) = (uint32_t)(i + 1);
-  return true;
+static bool is_text(const void *context, uintptr_t value, const void *key) {
+  const struct strings *s = context;
+  return strcmp(s->text[value - 1], key) == 0;
 }
 
 static uint64_t string(struct strings *s, const char *text) {
-  if (!grow_strings(s)) {
+  uintptr_t *value = NULL;
+  if (EVR_MAKE_ROOM(s->text, s->room, s->count, 256))
+    value = evr_table_take(&s->table, evr_hash_text(evr_hash_seed(), text), is_text, s, text);
+  if (!value) {
     s->failed = true;
     return 0;
   }
-  uint32_t *place = find_text(s, text);
-  if (*place) return *place - 1;
-  s->text[s->count++] = text;
-  *place = (uint32_t)s->count;
-  return s->count - 1;
+  if (!*value) {
+    s->text[s->count] = text;
+    *value = ++s->count;
+  }
+  return *value - 1;
 }
 
 /* ---- Messages ------------------------------------------------------------------------------ */
@@ -276,7 +256,7 @@ int export_pprof(const struct export_profile *p, FILE *out) {
   free(b.data);
   free(m.data);
   free(s.text);
-  free(s.index);
+  evr_table_free(&s.table);
   free_names(p, names);
   return failed ? -1 : 0;
 }

@@ -22,11 +22,11 @@ struct export_ring_tracks {
   uint32_t incarnation;
 };
 
-/* A context that has a lane; lane 0: the place is empty. */
+/* A context that has a lane. */
 struct export_lane {
   uint64_t context;
   uint32_t place; /* slot and ring */
-  uint32_t lane;
+  uint32_t lane;  /* from 1 on */
 };
 
 int export_tracks_open(struct export_tracks *t,
@@ -53,52 +53,34 @@ static void free_ring(struct export_tracks *t, struct export_ring_tracks *ring) 
 void export_tracks_close(struct export_tracks *t) {
   for (int i = 0; t->rings && i < RINGS; i++) free_ring(t, &t->rings[i]);
   free(t->rings);
-  free(t->lanes);
+  for (size_t i = 0; i < t->lanes.room; i++) free((void *)t->lanes.places[i].value);
+  evr_table_free(&t->lanes);
   *t = (struct export_tracks){0};
 }
 
 /* ---- Lanes of contexts ---------------------------------------------------------------- */
 
-static size_t hash_of(uint64_t context, uint32_t place) {
-  uint64_t x = (context ^ (uint64_t)place << 48) * 0x9e3779b97f4a7c15;
-  return (size_t)(x ^ x >> 32);
+static uint64_t hash_of(uint64_t context, uint32_t place) {
+  return evr_hash_word(evr_hash_word(evr_hash_seed(), place), context);
 }
 
-/* The place of a context in the table: its own, or the empty one where it would be. */
-static struct export_lane *lane_place(const struct export_tracks *t, uint64_t context,
-                                      uint32_t place) {
-  for (size_t at = hash_of(context, place);; at++) {
-    struct export_lane *lane = &t->lanes[at & (t->lanes_room - 1)];
-    if (!lane->lane || (lane->context == context && lane->place == place)) return lane;
-  }
+static bool is_lane(const void *none, uintptr_t value, const void *key) {
+  const struct export_lane *a = (const struct export_lane *)value, *b = key;
+  (void)none;
+  return a->context == b->context && a->place == b->place;
 }
 
-static bool grow_lanes(struct export_tracks *t) {
-  if (t->lanes_used * 2 < t->lanes_room) return true;
-  struct export_lane *before = t->lanes;
-  size_t count = t->lanes_room, room = count ? 2 * count : 64;
-  struct export_lane *lanes = calloc(room, sizeof *lanes);
-  if (!lanes) return false;
-  t->lanes = lanes;
-  t->lanes_room = room;
-  for (size_t i = 0; i < count; i++)
-    if (before[i].lane) *lane_place(t, before[i].context, before[i].place) = before[i];
-  free(before);
-  return true;
+/* NULL: the context has none. */
+static struct export_lane *lane_of(const struct export_tracks *t, uint64_t context,
+                                   uint32_t place) {
+  const struct export_lane key = {.context = context, .place = place};
+  return (struct export_lane *)evr_table_find(&t->lanes, hash_of(context, place), is_lane, NULL,
+                                              &key);
 }
 
-/* Empties a place, and moves what was put behind it because it was taken. */
-static void empty_lane(struct export_tracks *t, struct export_lane *lane) {
-  size_t mask = t->lanes_room - 1, hole = (size_t)(lane - t->lanes);
-  t->lanes[hole].lane = 0;
-  t->lanes_used--;
-  for (size_t at = (hole + 1) & mask; t->lanes[at].lane; at = (at + 1) & mask) {
-    size_t home = hash_of(t->lanes[at].context, t->lanes[at].place) & mask;
-    if (((at - home) & mask) < ((at - hole) & mask)) continue;
-    t->lanes[hole] = t->lanes[at];
-    t->lanes[at].lane = 0;
-    hole = at;
-  }
+static void drop_lane(struct export_tracks *t, struct export_lane *lane) {
+  evr_table_drop(&t->lanes, hash_of(lane->context, lane->place), (uintptr_t)lane);
+  free(lane);
 }
 
 /* ---- Tracks of a ring --------------------------------------------------------------------- */
@@ -117,9 +99,11 @@ static bool grow_ring(struct export_ring_tracks *ring) {
 
 /* Contexts of the domain that was in the slot before have no lanes any more. */
 static void forget_contexts(struct export_tracks *t, uint32_t place) {
-  for (size_t i = 0; i < t->lanes_room;)
-    if (t->lanes[i].lane && t->lanes[i].place == place) empty_lane(t, &t->lanes[i]);
+  for (size_t i = 0; i < t->lanes.room;) {
+    struct export_lane *lane = (struct export_lane *)t->lanes.places[i].value;
+    if (lane && lane->place == place) drop_lane(t, lane);
     else i++;
+  }
 }
 
 static struct export_ring_tracks *ring_of(struct export_tracks *t, uint32_t place,
@@ -158,12 +142,18 @@ static struct export_track *track_at(struct export_tracks *t, uint32_t place, ui
 static uint32_t take_lane(struct export_tracks *t, uint32_t place, uint32_t incarnation,
                           uint64_t context) {
   struct export_ring_tracks *ring = ring_of(t, place, incarnation);
-  if (t->lanes_used >= MOST_LANES || !grow_lanes(t)) return 0;
-  uint32_t lane = ring->idle_count ? ring->idle[--ring->idle_count]
+  struct export_lane *made = t->lanes.used < MOST_LANES ? malloc(sizeof *made) : NULL;
+  if (!made) return 0;
+  *made = (struct export_lane){.context = context, .place = place};
+  uintptr_t *value = evr_table_take(&t->lanes, hash_of(context, place), is_lane, NULL, made);
+  if (!value) {
+    free(made);
+    return 0;
+  }
+  *value = (uintptr_t)made;
+  made->lane = ring->idle_count ? ring->idle[--ring->idle_count]
                                    : ring->lanes ? ring->lanes : 1;
-  *lane_place(t, context, place) = (struct export_lane){context, place, lane};
-  t->lanes_used++;
-  return lane;
+  return made->lane;
 }
 
 static uint32_t place_of(uint32_t domain, uint8_t ring) {
@@ -179,7 +169,8 @@ struct export_track *export_track_find(struct export_tracks *t,
                                        const struct eventring_event *event) {
   uint32_t place = place_of(event->domain, event->ring), lane = 0;
   ring_of(t, place, event->incarnation);
-  if (event->context && t->lanes_room) lane = lane_place(t, event->context, place)->lane;
+  const struct export_lane *known = event->context ? lane_of(t, event->context, place) : NULL;
+  if (known) lane = known->lane;
   bool opens = event->kind == EVENTRING_BEGIN;
   if (event->context && !lane && opens)
     lane = take_lane(t, place, event->incarnation, event->context);
@@ -191,12 +182,11 @@ struct export_track *export_track_find(struct export_tracks *t,
 
 void export_track_leave(struct export_tracks *t, const struct eventring_event *end) {
   uint32_t place = place_of(end->domain, end->ring);
-  if (!t->lanes_room) return;
-  struct export_lane *lane = lane_place(t, end->context, place);
+  struct export_lane *lane = lane_of(t, end->context, place);
   struct export_ring_tracks *ring = &t->rings[place];
-  if (!lane->lane) return;
+  if (!lane) return;
   if (ring->idle_count < ring->room) ring->idle[ring->idle_count++] = lane->lane;
-  empty_lane(t, lane);
+  drop_lane(t, lane);
   t->last = NULL;
 }
 

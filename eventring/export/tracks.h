@@ -13,6 +13,7 @@
 #define EVENTRING_EXPORT_TRACKS_H
 
 #include "eventring/read.h"
+#include "format/table.h"
 
 /* What the begin of a span has said, until its end; see export_hold. */
 struct export_held {
@@ -32,7 +33,6 @@ struct export_track {
 };
 
 struct export_ring_tracks;
-struct export_lane;
 
 struct export_tracks {
   /* The last one that was asked for, and its context. */
@@ -44,8 +44,7 @@ struct export_tracks {
   uint32_t count;  /* tracks so far */
   uint64_t held_bytes;
   struct export_ring_tracks *rings; /* by slot and ring */
-  struct export_lane *lanes; /* of contexts: a hash table with open addressing */
-  size_t lanes_room, lanes_used;
+  struct evr_table lanes; /* of contexts, struct export_lane */
 };
 
 /* 0, or -1: no memory. */

@@ -23,6 +23,7 @@
 #ifndef EVENTRING_SAVER_MERGE_H
 #define EVENTRING_SAVER_MERGE_H
 
+#include "format/table.h"
 #include "reader/saver.h"
 
 #pragma GCC visibility push(hidden)
@@ -41,8 +42,8 @@ struct merge_records { /* of one kind */
 struct merge_set { /* of keys, which are words; the first one that was added has number 1 */
   uint64_t *words;   /* of all keys; each is preceded by how many it has */
   uint32_t *start;   /* where each begins, by number */
-  uint32_t *numbers; /* by hash; 0: none */
-  uint32_t used, room, count, start_room, size; /* size: a power of 2, or 0 */
+  struct evr_table numbers;
+  uint32_t used, room, count, start_room;
 };
 
 struct merge_definition {
@@ -140,7 +141,6 @@ struct merge_records *merge_records(eventring_saver *saver, enum format_kind kin
 /* The number of a key; *is_new: it was added. 0: no memory. */
 uint32_t merge_number(eventring_saver *saver, struct merge_set *set, const uint64_t *key,
                       uint32_t words, bool *is_new);
-uint64_t merge_hash(uint64_t hash, const uint64_t *words, uint32_t count);
 /* Puts a block of `end` words into the file, when there is room in the output. */
 void merge_put(eventring_saver *saver, const uint64_t *words, uint32_t end, uint64_t place);
 /* Copies of the blocks that are being filled are to be put into the file. */

@@ -41,18 +41,11 @@ static void write_definition(eventring_saver *saver, const struct eventring_def 
   if (record) put_texts(record, &d, texts);
 }
 
-static uint64_t hash_text(uint64_t hash, const char *text) {
-  uint64_t word = 0;
-  for (; text && *text; text++) {
-    word = (unsigned char)*text;
-    hash = merge_hash(hash, &word, 1);
-  }
-  return merge_hash(hash, &(uint64_t){UINT64_MAX}, 1);
-}
-
 static uint64_t meaning_of(const struct eventring_def *def) {
   uint64_t numbers = def->payload | (uint64_t)def->measure << 8 | (uint64_t)def->quantity << 16;
-  return hash_text(hash_text(merge_hash(1, &numbers, 1), def->unit), def->fields);
+  uint64_t hash = evr_hash_word(evr_hash_seed(), numbers);
+  hash = evr_hash_text(hash, def->unit ? def->unit : "");
+  return evr_hash_text(hash, def->fields ? def->fields : "");
 }
 
 static unsigned next_id(eventring_saver *saver) {

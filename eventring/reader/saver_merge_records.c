@@ -7,7 +7,7 @@
 #include "format/checksum.h"
 #include "reader/saver_merge.h"
 
-enum { LIVES_BUDGET = 8192, LEAST_SIZE = 256 };
+enum { LIVES_BUDGET = 8192 };
 
 /* ---- Blocks that wait --------------------------------------------------------------- */
 
@@ -97,42 +97,17 @@ uint64_t *merge_record(eventring_saver *saver, enum format_kind kind, unsigned w
 
 /* ---- Sets of keys -------------------------------------------------------------------- */
 
-uint64_t merge_hash(uint64_t hash, const uint64_t *words, uint32_t count) {
-  for (uint32_t i = 0; i < count; i++) {
-    hash = (hash ^ words[i]) * 0x9e3779b97f4a7c15;
-    hash ^= hash >> 29;
-  }
-  return hash;
-}
-
-static uint32_t *find(const struct merge_set *set, const uint64_t *key, uint32_t words) {
-  uint32_t at = (uint32_t)merge_hash(words, key, words) & (set->size - 1);
-  for (; set->numbers[at]; at = (at + 1) & (set->size - 1)) {
-    const uint64_t *known = set->words + set->start[set->numbers[at] - 1];
-    if (*known == words && !memcmp(known + 1, key, words * sizeof *key)) break;
-  }
-  return &set->numbers[at];
-}
-
-static bool grow(struct merge_set *set) {
-  if (2 * ((uint64_t)set->count + 1) <= set->size) return true;
-  uint32_t size = set->size ? 2 * set->size : LEAST_SIZE;
-  uint32_t *numbers = calloc(size, sizeof *numbers);
-  if (!numbers) return false;
-  free(set->numbers);
-  set->numbers = numbers;
-  set->size = size;
-  for (uint32_t i = 0; i < set->count; i++) {
-    const uint64_t *known = set->words + set->start[i];
-    *find(set, known + 1, (uint32_t)*known) = i + 1;
-  }
-  return true;
+static bool has_words(const void *context, uintptr_t value, const void *key) {
+  const struct merge_set *set = context;
+  const uint64_t *known = set->words + set->start[value - 1], *words = key;
+  return *known == *words && !memcmp(known + 1, words + 1, *words * sizeof *words);
 }
 
 static bool have_room(struct merge_set *set, uint32_t words) {
   while (set->room - set->used < words + 1)
     if (!EVR_MAKE_ROOM(set->words, set->room, set->room, 1024)) return false;
-  return EVR_MAKE_ROOM(set->start, set->start_room, set->count, 256) && grow(set);
+  return EVR_MAKE_ROOM(set->start, set->start_room, set->count, 256) &&
+         evr_table_make_room(&set->numbers);
 }
 
 uint32_t merge_number(eventring_saver *saver, struct merge_set *set, const uint64_t *key,
@@ -142,20 +117,23 @@ uint32_t merge_number(eventring_saver *saver, struct merge_set *set, const uint6
     merge_fail(saver, EVENTRING_E_MEMORY, "no memory for what events refer to");
     return 0;
   }
-  uint32_t *number = find(set, key, words);
-  if (*number) return *number;
-  *is_new = true;
+  uint64_t *candidate = set->words + set->used, hash = evr_hash_seed();
+  candidate[0] = words;
+  memcpy(candidate + 1, key, words * sizeof *key);
+  for (uint32_t i = 0; i <= words; i++) hash = evr_hash_word(hash, candidate[i]);
+  uintptr_t *number = evr_table_take(&set->numbers, hash, has_words, set, candidate);
+  *is_new = *number == 0;
+  if (!*is_new) return (uint32_t)*number;
   set->start[set->count++] = set->used;
-  set->words[set->used] = words;
-  memcpy(set->words + set->used + 1, key, words * sizeof *key);
   set->used += words + 1;
-  return *number = set->count;
+  *number = set->count;
+  return set->count;
 }
 
 static void free_set(struct merge_set *set) {
   free(set->words);
   free(set->start);
-  free(set->numbers);
+  evr_table_free(&set->numbers);
 }
 
 void merge_free(struct saver_merge *m) {

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "analysis/units.h"
+#include "format/table.h"
 
 const char *const heap_by_names[] = {
     [BY_STACK] = "stack", [BY_LINE] = "line", [BY_FUNCTION] = "function", [BY_KIND] = "kind",
@@ -20,41 +21,24 @@ enum { OTHER_STACK = UINT32_MAX }; /* of what found no room in the profile */
 
 /* ---- Nodes ---------------------------------------------------------------------------- */
 
-static uint64_t hash_of(const struct heap_node *n) {
-  uint64_t hash = (n->parent | (uint64_t)n->function << 32) * 0x9e3779b97f4a7c15;
-  hash ^= hash >> 29;
-  hash = (hash ^ (n->line | (uint64_t)(n->key ^ n->through) << 32)) * 0xe7037ed1a0b428db;
-  return hash ^ hash >> 32;
+static bool is_node(const void *context, uintptr_t value, const void *key) {
+  const struct heap_view *v = context;
+  const struct heap_node *a = &v->nodes[value], *b = key;
+  return a->parent == b->parent && a->function == b->function && a->line == b->line &&
+         a->key == b->key && a->through == b->through;
 }
 
-static uint32_t *find_node(const struct heap_view *v, const struct heap_node *n) {
-  for (uint64_t at = hash_of(n);; at++) {
-    uint32_t *place = &v->index[at & (v->index_size - 1)];
-    const struct heap_node *o = &v->nodes[*place];
-    if (!*place || (o->parent == n->parent && o->function == n->function &&
-                    o->line == n->line && o->key == n->key && o->through == n->through))
-      return place;
+static uint32_t node_for(struct heap_view *v, struct heap_node n) {
+  uint64_t hash = evr_hash_word(evr_hash_seed(), n.parent | (uint64_t)n.function << 32);
+  hash = evr_hash_word(hash, n.line | (uint64_t)(n.key ^ n.through) << 32);
+  NEED_ROOM(v->nodes, v->room, v->count, 64);
+  uintptr_t *node = evr_table_take(&v->table, hash, is_node, v, &n);
+  if (!node) no_memory();
+  if (!*node) {
+    v->nodes[v->count] = n;
+    *node = v->count++;
   }
-}
-
-static void make_room(struct heap_view *v) {
-  if (v->count < v->room) return;
-  v->room *= 2;
-  v->nodes = need_resized(v->nodes, v->room, sizeof *v->nodes);
-  free(v->index);
-  v->index_size = 2 * v->room;
-  v->index = need_zeroed(v->index_size, sizeof *v->index);
-  for (uint32_t i = 1; i < v->count; i++) *find_node(v, &v->nodes[i]) = i;
-}
-
-static uint32_t node_for(struct heap_view *v, struct heap_node key) {
-  make_room(v);
-  uint32_t *place = find_node(v, &key);
-  if (!*place) {
-    v->nodes[v->count] = key;
-    *place = v->count++;
-  }
-  return *place;
+  return (uint32_t)*node;
 }
 
 /* Nodes of the stacks of the recording that were seen, 0: not yet. */
@@ -159,10 +143,8 @@ void heap_view_make(struct heap_view *v, const struct eva_heap *heap, enum heap_
                     enum eva_measure main, const eventring_cursor *cursor) {
   const struct eva_heap_row *rows;
   size_t count = eva_heap_rows(heap, &rows);
-  *v = (struct heap_view){.by = by, .main = main, .cursor = cursor, .count = 1, .room = 64,
-                          .index_size = 128};
+  *v = (struct heap_view){.by = by, .main = main, .cursor = cursor, .count = 1, .room = 64};
   v->nodes = need_zeroed(v->room, sizeof *v->nodes);
-  v->index = need_zeroed(v->index_size, sizeof *v->index);
   struct memo memo = {.count = eventring_cursor_stacks(cursor)};
   memo.node = need_zeroed(memo.count + 1, sizeof *memo.node);
   for (size_t i = 0; i < count; i++) {
@@ -177,7 +159,7 @@ void heap_view_make(struct heap_view *v, const struct eva_heap *heap, enum heap_
 void heap_view_free(struct heap_view *v) {
   free(v->nodes);
   free(v->order);
-  free(v->index);
+  evr_table_free(&v->table);
 }
 
 /* ---- Names ---------------------------------------------------------------------------------- */

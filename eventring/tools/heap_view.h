@@ -4,6 +4,7 @@
 #define EVENTRING_TOOL_HEAP_VIEW_H
 
 #include "analysis/heap.h"
+#include "format/table.h"
 #include "tool.h"
 
 enum heap_by { BY_STACK, BY_LINE, BY_FUNCTION, BY_KIND, BY_ORIGIN, BY_SPAN, BY_DOMAIN };
@@ -27,7 +28,7 @@ struct heap_view {
   struct heap_node *nodes; /* from index 1; 0 has the sums of all */
   uint32_t count, room;
   uint32_t *order; /* indices, the greatest first: count - 1 of them */
-  uint32_t *index, index_size; /* hash table of the nodes */
+  struct evr_table table; /* of indices */
 };
 
 void heap_view_make(struct heap_view *view, const struct eva_heap *heap, enum heap_by by,

@@ -4,12 +4,12 @@
 #ifndef EVENTRING_TOOL_SAMPLE_NAMES_H
 #define EVENTRING_TOOL_SAMPLE_NAMES_H
 
+#include "format/table.h"
 #include "remote/functions.h"
 #include "tool.h"
 
 struct sample_names { /* {0} at first */
-  struct remote_function **functions; /* by hash */
-  size_t count, places;               /* a power of two */
+  struct evr_table functions;
 };
 
 /* The function of that name and source (both are cut, if they are long), made if there is none;

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "format/table.h"
+
 void sample_tree_open(struct sample_tree *tree) {
   *tree = (struct sample_tree){.nodes = need_zeroed(256, sizeof *tree->nodes), .count = 1,
                                .room = 256};
@@ -31,10 +33,7 @@ uint32_t sample_tree_child(struct sample_tree *tree, uint32_t parent, struct sam
     }
     before = i;
   }
-  if (tree->count == tree->room) {
-    tree->room *= 2;
-    tree->nodes = need_resized(tree->nodes, tree->room, sizeof *tree->nodes);
-  }
+  NEED_ROOM(tree->nodes, tree->room, tree->count, 256);
   uint32_t made = tree->count++;
   tree->nodes[made] = (struct sample_node){
       .key = key, .parent = parent, .next_sibling = tree->nodes[parent].first_child};
@@ -71,18 +70,26 @@ static struct eventring_calls_function describe(struct sample_key key) {
 /* Numbers of functions, by key. */
 struct numbers {
   struct sample_key *key;
-  uint32_t *number; /* + 1; 0: free */
-  uint32_t size;    /* a power of two */
+  struct evr_table table; /* of numbers plus 1 */
 };
 
-static uint32_t *find_number(const struct numbers *n, struct sample_key key) {
-  uint64_t hash = (uint64_t)(uintptr_t)key.function * UINT64_C(0x9e3779b97f4a7c15) ^
-                  (uint64_t)(uintptr_t)key.text ^ (uint64_t)key.line * 0x100000001b3u;
-  for (uint64_t at = hash ^ hash >> 29;; at++) {
-    uint32_t place = (uint32_t)at & (n->size - 1);
-    if (n->number[place] == 0) n->key[place] = key;
-    if (same_key(n->key[place], key)) return &n->number[place];
+static bool has_key(const void *context, uintptr_t value, const void *key) {
+  const struct numbers *numbers = context;
+  return same_key(numbers->key[value - 1], *(const struct sample_key *)key);
+}
+
+static uint32_t number_of(struct numbers *numbers, struct eventring_profile *p,
+                          struct sample_key key) {
+  uint64_t hash = evr_hash_word(evr_hash_seed(), (uintptr_t)key.function);
+  hash = evr_hash_word(evr_hash_word(hash, (uintptr_t)key.text), key.line);
+  uintptr_t *value = evr_table_take(&numbers->table, hash, has_key, numbers, &key);
+  if (!value) no_memory();
+  if (!*value) {
+    numbers->key[p->function_count] = key;
+    p->functions[p->function_count] = describe(key);
+    *value = ++p->function_count;
   }
+  return (uint32_t)*value - 1;
 }
 
 static void add_node(struct eventring_profile *p, const struct sample_node *node, uint32_t at,
@@ -93,13 +100,8 @@ static void add_node(struct eventring_profile *p, const struct sample_node *node
   if (at == 0) return;
   struct sample_key key = node->key;
   if (!by_line) key.line = 0;
-  uint32_t *number = find_number(numbers, key);
-  if (*number == 0) {
-    p->functions[p->function_count] = describe(key);
-    *number = ++p->function_count;
-  }
   to->parent = node->parent;
-  to->function = *number - 1;
+  to->function = number_of(numbers, p, key);
 }
 
 static void fill(const struct sample_tree *tree, enum sample_detail detail, uint64_t period_ns,
@@ -107,10 +109,7 @@ static void fill(const struct sample_tree *tree, enum sample_detail detail, uint
   struct sample_tree rough = {0};
   if (detail == SAMPLE_BY_FUNCTION) without_lines(tree, &rough);
   const struct sample_tree *from = detail == SAMPLE_BY_FUNCTION ? &rough : tree;
-  struct numbers numbers = {.size = 64};
-  while (numbers.size < 2 * from->count) numbers.size *= 2;
-  numbers.key = need_zeroed(numbers.size, sizeof *numbers.key);
-  numbers.number = need_zeroed(numbers.size, sizeof *numbers.number);
+  struct numbers numbers = {.key = need_zeroed(from->count, sizeof *numbers.key)};
   p->ns_per_tick = 1;
   p->functions = need_zeroed(from->count, sizeof *p->functions);
   p->nodes = need_zeroed(from->count, sizeof *p->nodes);
@@ -126,7 +125,7 @@ static void fill(const struct sample_tree *tree, enum sample_detail detail, uint
     for (uint32_t i = 0; i < from->count; i++) (*lines)[i] = from->nodes[i].key.line;
   }
   free(numbers.key);
-  free(numbers.number);
+  evr_table_free(&numbers.table);
   sample_tree_close(&rough);
 }
 

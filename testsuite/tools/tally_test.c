@@ -297,7 +297,7 @@ static void either_end_may_come_first(void **state) {
   expect_waits(take(E, 20, 1, 250)); /* the link again, and out of order */
   expect_pair(take(B, 20, 1, 200), 200, 250);
   expect_pair(take(E, 20, 2, 300), 110, 300);
-  assert_int_equal(links.used, 0);
+  assert_int_equal(links.table.used, 0);
 }
 
 static void what_is_taken_twice_is_torn(void **state) {
@@ -325,7 +325,7 @@ static void many_wait(void **state) {
   assert_int_equal(waiting, COUNT);
   for (uint64_t i = 1; i < COUNT; i += 2)
     expect_pair(take(E, 20, i << 32, 20000 + i), 1000 + i, 20000 + i);
-  assert_int_equal(links.used, COUNT / 2);
+  assert_int_equal(links.table.used, COUNT / 2);
 }
 
 /* ---- Shares -------------------------------------------------------------------- */

@@ -39,7 +39,7 @@ check_PROGRAMS += \
 	testsuite/unit/eventring_clock_test \
 	testsuite/unit/eventring_clock_monotonic_test \
 	testsuite/unit/eventring_failures_test \
-	testsuite/unit/calls_test \
+	testsuite/unit/calls_test testsuite/unit/hash_table_test \
 	testsuite/unit/remote_forbidden_test
 
 testsuite_unit_remote_forbidden_test_SOURCES = testsuite/unit/remote_forbidden_test.c
@@ -55,6 +55,9 @@ testsuite_unit_eventring_packed_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=dlopen \
 	-Wl,--wrap=evr_file_locked
 testsuite_unit_eventring_packed_test_LDADD = $(LINK_EVENTRING) $(LIBZSTD_LIBS) $(CMOCKA_LIBS)
 endif
+testsuite_unit_hash_table_test_SOURCES = testsuite/unit/hash_table_test.c
+testsuite_unit_hash_table_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
+testsuite_unit_hash_table_test_LDADD = $(CMOCKA_LIBS)
 testsuite_unit_calls_test_SOURCES = testsuite/unit/calls_test.c
 testsuite_unit_calls_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
 testsuite_unit_calls_test_LDADD = $(LINK_EVENTRING) $(CMOCKA_LIBS)

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/* table.h: finds things by their keys: the hash table of all that is not shared memory.
+ *
+ * A place has the hash of a key and a value: a pointer, or a number from 1 on. 0: it is free.
+ * A search begins at the place that the hash says and goes on (open addressing, at most half of
+ * the places are used); `same` says whether a value has the key, asked only where all 64 bits
+ * of the hashes agree. What is dropped leaves no mark: what lay behind it moves up.
+ *
+ * Keys come from files, and a file that could choose which of them collide would make each
+ * search as long as the table. So hashes begin with evr_hash_seed(), which no file knows.
+ * Whoever goes through all places finds them in no order, another one each time.
+ *
+ * An empty table is zeroed. Threads: one at a time for a table.
+ */
+#ifndef EVENTRING_TABLE_H
+#define EVENTRING_TABLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/random.h>
+
+struct evr_table_place {
+  uint64_t hash;
+  uintptr_t value;
+};
+
+struct evr_table {
+  struct evr_table_place *places;
+  size_t room, used; /* room: 0 or a power of two */
+};
+
+/* Has `value` the key? `context`: that of the search. */
+typedef bool evr_table_same(const void *context, uintptr_t value, const void *key);
+
+/* ---- Hashes ---------------------------------------------------------------------------- */
+
+/* What hashes of this process begin with. */
+static inline uint64_t evr_hash_seed(void) {
+  static uint64_t drawn; /* 0: not yet */
+  uint64_t seed = __atomic_load_n(&drawn, __ATOMIC_RELAXED), none = 0;
+  if (seed) return seed;
+  if (getrandom(&seed, sizeof seed, GRND_NONBLOCK) != (ssize_t)sizeof seed)
+    seed = (uintptr_t)&seed; /* where the stack is: random, too */
+  seed |= 1;
+  if (__atomic_compare_exchange_n(&drawn, &none, seed, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+    return seed;
+  return none;
+}
+
+/* Continues a hash by a word; by a text with its end. */
+static inline uint64_t evr_hash_word(uint64_t hash, uint64_t word) {
+  __extension__ typedef unsigned __int128 Wide;
+  const Wide product = (Wide)(hash ^ word) * 0x9e3779b97f4a7c15;
+  return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+static inline uint64_t evr_hash_text(uint64_t hash, const char *text) {
+  do hash = evr_hash_word(hash, (unsigned char)*text);
+  while (*text++);
+  return hash;
+}
+
+/* ---- The table --------------------------------------------------------------------------- */
+
+/* Inlined, so that `same` is, too. */
+#define EVR_TABLE_INLINE static inline __attribute__((always_inline))
+
+/* The place of a key, or the free one where it would be. Only in a table that has places. */
+EVR_TABLE_INLINE struct evr_table_place *evr_table_place(const struct evr_table *table,
+                                                         uint64_t hash, evr_table_same *same,
+                                                         const void *context, const void *key) {
+  for (size_t at = hash;; at++) {
+    struct evr_table_place *place = &table->places[at & (table->room - 1)];
+    if (!place->value || (place->hash == hash && same(context, place->value, key))) return place;
+  }
+}
+
+/* The value of a key; 0: it is not there. */
+EVR_TABLE_INLINE uintptr_t evr_table_find(const struct evr_table *table, uint64_t hash,
+                                          evr_table_same *same, const void *context,
+                                          const void *key) {
+  return table->room ? evr_table_place(table, hash, same, context, key)->value : 0;
+}
+
+/* Makes room for one more. False, with nothing changed: no memory. */
+static inline bool evr_table_make_room(struct evr_table *table) {
+  if (2 * table->used < table->room) return true;
+  const size_t room = table->room ? 2 * table->room : 32;
+  struct evr_table_place *places = calloc(room, sizeof *places);
+  if (!places) return false;
+  for (size_t i = 0; i < table->room; i++) {
+    size_t at = table->places[i].hash;
+    if (!table->places[i].value) continue;
+    while (places[at & (room - 1)].value) at++;
+    places[at & (room - 1)] = table->places[i];
+  }
+  free(table->places);
+  table->places = places;
+  table->room = room;
+  return true;
+}
+
+/* Where the value of a key is; when it is 0, the key is new and the caller stores one there.
+   Valid until the next call. NULL: no memory. */
+EVR_TABLE_INLINE uintptr_t *evr_table_take(struct evr_table *table, uint64_t hash,
+                                           evr_table_same *same, const void *context,
+                                           const void *key) {
+  if (2 * table->used >= table->room && !evr_table_make_room(table)) return NULL;
+  struct evr_table_place *place = evr_table_place(table, hash, same, context, key);
+  if (!place->value) {
+    place->hash = hash;
+    table->used++;
+  }
+  return &place->value;
+}
+
+/* Drops a value that is there. */
+static inline void evr_table_drop(struct evr_table *table, uint64_t hash, uintptr_t value) {
+  const size_t mask = table->room - 1;
+  struct evr_table_place *places = table->places;
+  size_t hole = hash & mask;
+  while (places[hole].value != value) hole = (hole + 1) & mask;
+  for (size_t at = (hole + 1) & mask; places[at].value; at = (at + 1) & mask) {
+    if (((at - places[at].hash) & mask) < ((at - hole) & mask)) continue; /* it is at home behind */
+    places[hole] = places[at];
+    hole = at;
+  }
+  places[hole].value = 0;
+  table->used--;
+}
+
+static inline void evr_table_free(struct evr_table *table) {
+  free(table->places);
+  *table = (struct evr_table){0};
+}
+
+#endif /* EVENTRING_TABLE_H */
