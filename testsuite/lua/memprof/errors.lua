@@ -50,6 +50,29 @@ do
   assert(not ok and message:find "late" and not done, message)
 end
 
+-- While one runs, the function that it interrupts is one of Lua: no function of C is in the
+-- middle of something.
+do
+  local calls, within = 0, nil
+  local s = memprof.start {rate = 1, callbacks = {alloc_young = function(sample)
+    if sample.origin ~= "library" and sample.origin ~= "chunk" then return end
+    calls = calls + 1
+    local info = debug.getinfo(3, "Sn") -- 2: what calls back
+    if info.what == "C" then within = info.name or "a function of C" end
+  end}}
+  local function text() return "a text of a coroutine" .. 1.5 end
+  for _ = 1, 20 do
+    local t = table.pack(("x"):rep(100), ("%d %s"):format(1, {}), table.concat {"a", "b", 1.5})
+    t[#t + 1] = ("abc"):gsub("%w", "%0%0")
+    t[#t + 1] = load("return {}, function(a) return a end")
+    t[#t + 1] = os.date() .. tostring(t) .. string.pack("z", "text")
+    t[#t + 1] = coroutine.wrap(text)()
+  end
+  s:stop()
+  s:discard()
+  assert(calls > 100 and not within, within)
+end
+
 -- In the build that collects everywhere there are no batches, and stacks grow in the middle
 -- of what the rest counts.
 if tonumber(os.getenv "TEST_SLOWNESS" or 1) >= 20 then return end
