@@ -278,9 +278,11 @@ testsuite_tools_tally_test_SOURCES = testsuite/tools/tally_test.c
 testsuite_tools_tally_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
 testsuite_tools_tally_test_LDADD = libanalysis.a $(LINK_EVENTRING) $(CMOCKA_LIBS)
 check_PROGRAMS += testsuite/tools/intervals_test
-testsuite_tools_intervals_test_SOURCES = testsuite/tools/intervals_test.c
-testsuite_tools_intervals_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
-testsuite_tools_intervals_test_LDADD = libanalysis.a $(LINK_EVENTRING) $(CMOCKA_LIBS)
+testsuite_tools_intervals_test_SOURCES = testsuite/tools/intervals_test.c \
+	testsuite/unit/eventring_common.h testsuite/unit/test_clock.h
+testsuite_tools_intervals_test_CPPFLAGS = $(WITH_TEST_CLOCK) -DEVENTRING_TESTPOINTS $(CMOCKA_CFLAGS)
+testsuite_tools_intervals_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=read
+testsuite_tools_intervals_test_LDADD = libanalysis.a testsuite/unit/libtest_eventring.a $(CMOCKA_LIBS)
 check_PROGRAMS += testsuite/tools/writer_test
 testsuite_tools_writer_test_SOURCES = testsuite/tools/writer_test.c testsuite/unit/draw.h
 testsuite_tools_writer_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)

@@ -2,17 +2,15 @@
 /* The figures of `eventring stats` on intervals that are written down: the cases of measureme's
  * analysis (E10), with its figures, one table.
  *
- * An interval is a span; an instant, an event; a size, a counter. A label is the id of a
- * definition, a thread a domain. Each case is fed to a tally as a cursor would deliver it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
+ * An interval is a span; an instant, an event; a size, a counter. A label is a definition of each
+ * of these, a thread a domain. Each case is recorded, its times are the test's (test_clock.h), and
+ * a tally is made of what a cursor delivers. */
+#include "../unit/eventring_common.h"
 
-#include <cmocka.h>
+#include <time.h>
 
 #include "analysis/tally.h"
+#include "format/atomics.h"
 
 enum { MOST = 16, LABELS = 4, THREADS = 2 };
 
@@ -77,7 +75,34 @@ static const struct test_case {
      {SPAN(100, 100, 1), {-1, -1, -1, 1, 150}, {-1, -1, -1, -1, 50}, NONE}},
 };
 
-/* ---- As a cursor delivers it -------------------------------------------------------------- */
+/* ---- The clock ------------------------------------------------------------------------------ */
+
+static uint64_t now_ns = 1000000;
+
+uint64_t test_clock_ticks(void) { return now_ns; }
+int test_clock_gettime(clockid_t clock, struct timespec *time) {
+  (void)clock;
+  *time = (struct timespec){(time_t)(now_ns / 1000000000), (long)(now_ns % 1000000000)};
+  return 0;
+}
+
+/* The library has test points, too, for another test. */
+void eventring_testpoint(enum evr_step step) { (void)step; }
+
+/* The kernel lists no counter as a clock source, so that ticks are ns. */
+ssize_t __real_read(int fd, void *to, size_t size);
+ssize_t __wrap_read(int fd, void *to, size_t size);
+ssize_t __wrap_read(int fd, void *to, size_t size) {
+  static const char sources[] = "hpet acpi_pm\n";
+  char path[64] = {0}, target[256] = {0};
+  snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+  if (readlink(path, target, sizeof target - 1) < 0 || !strstr(target, "available_clocksource"))
+    return __real_read(fd, to, size);
+  memcpy(to, sources, sizeof sources - 1);
+  return sizeof sources - 1;
+}
+
+/* ---- Recording -------------------------------------------------------------------------------- */
 
 struct moment { /* the begin or the end of a thing, or all of it */
   uint64_t ns;
@@ -94,8 +119,19 @@ static int by_time(const void *left, const void *right) {
   return a->is_end ? -order : order;
 }
 
-static const struct eventring_def definitions[LABELS] = {{.name = "A"}, {.name = "B"},
-                                                         {.name = "C"}, {.name = "D"}};
+static unsigned id_of[SIZE + 1][LABELS];
+
+static void register_labels(void) {
+  static const unsigned kinds[] = {[INTERVAL] = EVENTRING_DEF_SPAN,
+                                   [INSTANT] = EVENTRING_DEF_INSTANT, [SIZE] = EVENTRING_DEF_COUNTER};
+  for (unsigned what = INTERVAL; what <= SIZE; what++)
+    for (unsigned label = 0; label < LABELS; label++) {
+      int id = eventring_register_user(kinds[what], &"ABCD"[label], 1,
+                                       what == SIZE ? EVENTRING_INT : EVENTRING_NONE, NULL);
+      assert_true(id > 0);
+      id_of[what][label] = (unsigned)id;
+    }
+}
 
 static size_t moments_of(const struct test_case *c, struct moment *moments) {
   size_t count = 0;
@@ -108,51 +144,50 @@ static size_t moments_of(const struct test_case *c, struct moment *moments) {
   return count;
 }
 
-/* What a reader says of a span: how long those directly within it took. */
-static uint64_t within[THREADS][MOST];
+static void emit(eventring_domain *d, const struct thing *t, bool is_end) {
+  unsigned id = id_of[t->what][t->label];
+  if (t->what == SIZE) eventring_user_counter(d, id, (int64_t)t->to);
+  else if (t->what == INSTANT) eventring_instant(d, EVENTRING_USER, EVENTRING_CLASS_USER, id);
+  else if (is_end) eventring_user_end(d, id);
+  else eventring_user_begin(d, id);
+}
 
-static void feed(struct eva_tally *tally, const struct thing *t, const struct moment *moment,
-                 uint32_t *depth) {
-  struct eventring_event event = {.ns = moment->ns, .domain = t->thread, .incarnation = 1,
-                                  .id = (uint16_t)t->label, .ring = EVENTRING_USER,
-                                  .event_class = EVENTRING_CLASS_USER,
-                                  .name = definitions[t->label].name,
-                                  .def = &definitions[t->label]};
-  if (t->what == INTERVAL && !moment->is_end) {
-    event.kind = EVENTRING_BEGIN, event.begin_ns = t->from, event.depth = depth[t->thread]++;
-    within[t->thread][event.depth] = 0;
-  } else if (t->what == INTERVAL) {
-    event.kind = EVENTRING_END, event.flags = EVENTRING_MATCHED, event.begin_ns = t->from;
-    event.depth = --depth[t->thread];
-    event.within_ns = within[t->thread][event.depth];
-    if (event.depth > 0) within[t->thread][event.depth - 1] += event.ns - event.begin_ns;
-  } else if (t->what == INSTANT) {
-    event.kind = EVENTRING_INSTANT;
-  } else {
-    event.kind = EVENTRING_COUNTER, event.payload = EVENTRING_UINT, event.value.u = t->to;
+static void record(const struct test_case *c, eventring_domain **threads) {
+  struct moment moments[2 * MOST];
+  const uint64_t start = now_ns;
+  size_t count = moments_of(c, moments);
+  for (size_t i = 0; i < count; i++) {
+    const struct thing *t = &c->things[moments[i].number];
+    now_ns = start + moments[i].ns;
+    emit(threads[t->thread], t, moments[i].is_end);
   }
-  assert_int_equal(eva_tally_callbacks.event(tally, &event), 0);
 }
 
 /* ---- What comes out ------------------------------------------------------------------------- */
 
 static void add(int64_t *sum, uint64_t more) { *sum = (*sum < 0 ? 0 : *sum) + (int64_t)more; }
 
+static const struct eva_tally_entry *entry_of(const struct eva_tally *tally, unsigned thread,
+                                             enum what what, unsigned label) {
+  struct eva_tally_entry **entries = tally->domains[thread].entries;
+  return entries ? entries[id_of[what][label]] : NULL;
+}
+
 static struct figures figures_of(const struct eva_tally *tally, unsigned label) {
   struct figures f = NONE;
   for (unsigned thread = 0; thread < THREADS; thread++) {
-    struct eva_tally_entry **entries = tally->domains[thread].entries;
-    const struct eva_tally_entry *entry = entries ? entries[label] : NULL;
-    if (!entry) continue;
-    if (entry->span) {
-      add(&f.own, entry->span->own);
-      add(&f.total, entry->span->durations.total);
-      add(&f.count, entry->span->durations.count);
-      assert_int_equal(entry->span->own_count, entry->span->durations.count);
-      assert_int_equal(entry->span->torn, 0);
+    const struct eva_tally_entry *interval = entry_of(tally, thread, INTERVAL, label),
+                                 *instant = entry_of(tally, thread, INSTANT, label),
+                                 *size = entry_of(tally, thread, SIZE, label);
+    if (interval) {
+      add(&f.own, interval->span->own);
+      add(&f.total, interval->span->durations.total);
+      add(&f.count, interval->span->durations.count);
+      assert_int_equal(interval->span->own_count, interval->span->durations.count);
+      assert_int_equal(interval->span->torn, 0);
     }
-    if (entry->events) add(&f.instants, entry->events);
-    if (entry->counter) add(&f.size, (uint64_t)entry->counter->sum);
+    if (instant) add(&f.instants, instant->events);
+    if (size) add(&f.size, (uint64_t)size->counter->sum);
   }
   return f;
 }
@@ -165,12 +200,13 @@ static void check(const char *name, unsigned label, const char *what, int64_t ex
 }
 
 static void run_case(const struct test_case *c) {
-  struct moment moments[2 * MOST];
-  uint32_t depth[THREADS] = {0};
-  size_t count = moments_of(c, moments);
+  start_recording(EVENTRING_MIN_WSIZE);
+  eventring_domain *threads[THREADS] = {start_domain("first"), start_domain("second")};
+  record(c, threads);
   struct eva_tally *tally = eva_tally_new();
+  eventring_cursor *cursor = open_self(0);
   assert_non_null(tally);
-  for (size_t i = 0; i < count; i++) feed(tally, &c->things[moments[i].number], &moments[i], depth);
+  assert_true(eventring_poll(cursor, &eva_tally_callbacks, tally, 0) > 0);
   for (unsigned label = 0; label < LABELS; label++) {
     struct figures f = figures_of(tally, label);
     const struct figures *e = &c->expected[label];
@@ -181,10 +217,14 @@ static void run_case(const struct test_case *c) {
     check(c->name, label, "size", e->size, f.size);
   }
   eva_tally_free(tally);
+  eventring_close(cursor);
+  for (unsigned i = 0; i < THREADS; i++) eventring_domain_stop(threads[i]);
+  eventring_stop();
 }
 
 static void the_figures_are_measuremes(void **state) {
   (void)state;
+  register_labels();
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) run_case(&cases[i]);
 }
 

@@ -93,14 +93,15 @@ struct writer {
   uint32_t depth[CONTEXTS + 1];
 };
 
-/* Begins and ends at random, many of them leaves; counters between them if `others`. */
-static void write_spans(struct writer *w, int steps, bool others) {
+/* Begins and ends at random, many of them leaves, in several contexts or in the first alone, of
+   which readers decode more at once; counters between them if `others`. */
+static void write_spans(struct writer *w, int steps, bool others, unsigned contexts) {
   static const uint16_t ids[] = {T_OUTER, T_INNER, T_FLOOD};
   uint64_t context = 0;
-  eventring_set_context(domain, EVENTRING_USER, context);
+  if (contexts) eventring_set_context(domain, EVENTRING_USER, context);
   for (int i = 0; i < steps; i++) {
-    if (draw(16) == 0) {
-      context = draw(CONTEXTS + 1);
+    if (contexts && draw(16) == 0) {
+      context = draw(contexts + 1);
       eventring_set_context(domain, EVENTRING_USER, context);
     }
     uint32_t *depth = &w->depth[context];
@@ -115,39 +116,39 @@ static void write_spans(struct writer *w, int steps, bool others) {
   }
 }
 
-static void end_all(struct writer *w) {
-  for (uint64_t context = 0; context <= CONTEXTS; context++) {
-    eventring_set_context(domain, EVENTRING_USER, context);
+static void end_all(struct writer *w, unsigned contexts) {
+  for (uint64_t context = 0; context <= contexts; context++) {
+    if (contexts) eventring_set_context(domain, EVENTRING_USER, context);
     while (w->depth[context] > 0)
       eventring_user_end(domain, w->open[context][--w->depth[context]]);
   }
-  eventring_set_context(domain, EVENTRING_USER, 0);
+  if (contexts) eventring_set_context(domain, EVENTRING_USER, 0);
 }
 
 /* `room`: events between polls; beyond what the ring holds, some are lost. */
-static void compare(uint64_t seed, int room, bool batches, bool others) {
+static void compare(uint64_t seed, int room, bool batches, bool others, unsigned contexts) {
   random_state = seed;
   struct writer writer = {0};
   struct model model = {0};
   eventring_cursor *cursor = open_self(0);
   if (batches) assert_int_equal(eventring_cursor_batches(cursor, take_batch, &model), EVENTRING_OK);
   for (int round = 0; round < 40; round++) {
-    write_spans(&writer, room, others);
+    write_spans(&writer, room, others, contexts);
     assert_true(eventring_poll(cursor, &taking, &model, round % 3 ? 0 : 100) >= 0);
   }
   assert_true(model.known > 100);
-  end_all(&writer);
+  end_all(&writer, contexts);
   eventring_close(cursor);
 }
 
 static void what_ran_within_is_not_own(void **state) {
   (void)state;
-  for (int i = 0; i < 4; i++) compare(1 + (uint64_t)i, 300, i & 1, i & 2);
+  for (int i = 0; i < 8; i++) compare(1 + (uint64_t)i, 300, i & 1, i & 2, i & 4 ? CONTEXTS : 0);
 }
 
 static void losses_hide_it(void **state) {
   (void)state;
-  for (int i = 0; i < 4; i++) compare(11 + (uint64_t)i, 30000, i & 1, i & 2);
+  for (int i = 0; i < 8; i++) compare(11 + (uint64_t)i, 30000, i & 1, i & 2, i & 4 ? CONTEXTS : 0);
 }
 
 /* One that lies in a span of another name and outlasts it: what ran counts by depth, so that
@@ -176,6 +177,7 @@ static void times_of_crossing_spans_are_disjoint(void **state) {
 }
 
 int main(void) {
+  register_test_events();
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(what_ran_within_is_not_own, set_up, tear_down),
       cmocka_unit_test_setup_teardown(losses_hide_it, set_up, tear_down),
