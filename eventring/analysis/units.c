@@ -95,3 +95,9 @@ char *eva_wall_text(char *figure, int64_t ns) {
   snprintf(figure + length, EVA_FIGURE - length, ".%03d", (int)(rest / 1000000));
   return figure;
 }
+
+char *eva_figure(void) {
+  static _Thread_local char figures[16][EVA_FIGURE];
+  static _Thread_local unsigned next;
+  return figures[next++ % 16];
+}

@@ -24,4 +24,14 @@ char *eva_percent_text(char *figure, uint64_t part, uint64_t whole); /* "12.34 %
 char *eva_seconds_text(char *figure, int64_t ns);     /* "12.345678901" */
 char *eva_wall_text(char *figure, int64_t ns);        /* "2024-05-01 12:00:00.123" */
 
+/* Returns room for a figure, one of 16 of the thread that are used in turn: for arguments of a
+   message. So what the following return is valid until 16 further calls. */
+char *eva_figure(void);
+#define eva_duration(ns) eva_duration_text(eva_figure(), ns)
+#define eva_count(count) eva_count_text(eva_figure(), count)
+#define eva_bytes(bytes) eva_bytes_text(eva_figure(), bytes)
+#define eva_percent(part, whole) eva_percent_text(eva_figure(), part, whole)
+#define eva_seconds(ns) eva_seconds_text(eva_figure(), ns)
+#define eva_wall(ns) eva_wall_text(eva_figure(), ns)
+
 #endif

@@ -50,7 +50,7 @@ VIEW_GETTER(to_the_end, struct note) {
 }
 
 #define ROW(member) VIEW_AT(struct note, member)
-static const struct view_column open_columns[] = {
+VIEW(autopsy_open_view,
     {"ns", NULL, VIEW_MOMENT, ROW(ns)},
     {"domain", "domain", VIEW_PLAIN, ROW(domain)},
     {"context", "?context", VIEW_PLAIN, ROW(context), .flags = VIEW_DASH_0},
@@ -60,11 +60,9 @@ static const struct view_column open_columns[] = {
     {"may_be_over", NULL, VIEW_PLAIN, ROW(may_be_over), VIEW_IF(struct note, may_be_over),
      .flags = VIEW_PART, .help = "its class was off"},
     {NULL, "for", VIEW_PLAIN, VIEW_GET(TEXT, view_so_far), .offset = offsetof(struct note, so_far)},
-    {.form = VIEW_INCLUDE, .offset = offsetof(struct note, so_far), .view = &so_far_view},
-};
-VIEW(autopsy_open_view, open_columns);
+    {.form = VIEW_INCLUDE, .offset = offsetof(struct note, so_far), .view = &so_far_view});
 
-static const struct view_column last_columns[] = {
+VIEW(autopsy_last_view,
     {"ns", NULL, VIEW_MOMENT, ROW(ns), .help = "of a span: its begin"},
     {NULL, "to the end", VIEW_PLAIN, VIEW_GET(TEXT, to_the_end)},
     {"domain", "domain", VIEW_PLAIN, ROW(domain)},
@@ -73,9 +71,7 @@ static const struct view_column last_columns[] = {
     {"name", "<+", VIEW_PLAIN, ROW(name)},
     {NULL, "took, value", VIEW_PLAIN, VIEW_GET(TEXT, took_or_value)},
     {"duration_ns", NULL, VIEW_NS, ROW(duration), .has = is_span, .flags = VIEW_PART},
-    {"value", NULL, VIEW_PLAIN, VIEW_GET(NONE, value), .flags = VIEW_MAYBE},
-};
-VIEW(autopsy_last_view, last_columns);
+    {"value", NULL, VIEW_PLAIN, VIEW_GET(NONE, value), .flags = VIEW_MAYBE});
 #undef ROW
 
 void autopsy_open_rows(struct view_to *to, const void *autopsy) {
@@ -102,14 +98,12 @@ VIEW_GETTER(gauge_value, struct gauge) {
 }
 
 #define ROW(member) VIEW_AT(struct gauge, member)
-static const struct view_column memory_columns[] = {
+VIEW(autopsy_memory_view,
     {"domain", "domain", VIEW_PLAIN, ROW(domain)},
     {"name", "<+", VIEW_DEF, ROW(id)},
     {"unit", NULL, VIEW_PLAIN, ROW(unit)},
     {"last", "last", VIEW_PLAIN, VIEW_GET(INT, gauge_value), .argument = 0},
-    {"max", "at most", VIEW_PLAIN, VIEW_GET(INT, gauge_value), .argument = 1},
-};
-VIEW(autopsy_memory_view, memory_columns);
+    {"max", "at most", VIEW_PLAIN, VIEW_GET(INT, gauge_value), .argument = 1});
 #undef ROW
 
 void autopsy_memory_rows(struct view_to *to, const void *autopsy) {
@@ -118,12 +112,10 @@ void autopsy_memory_rows(struct view_to *to, const void *autopsy) {
 }
 
 #define ROW(member) VIEW_AT(struct cycle, member)
-static const struct view_column cycle_columns[] = {
+static VIEW(cycle_view,
     {"domain", NULL, VIEW_PLAIN, ROW(domain)},
     {"number", NULL, VIEW_PLAIN, ROW(number)},
-    {"since_ns", NULL, VIEW_MOMENT, ROW(since)},
-};
-static VIEW(cycle_view, cycle_columns);
+    {"since_ns", NULL, VIEW_MOMENT, ROW(since)});
 #undef ROW
 
 static void open_cycles(struct view_to *to, const void *autopsy) {
@@ -133,13 +125,11 @@ static void open_cycles(struct view_to *to, const void *autopsy) {
 }
 
 #define ROW(member) VIEW_AT(struct autopsy, member)
-static const struct view_column collector_columns[] = {
+static VIEW(collector_view,
     {"steps", NULL, VIEW_COUNT, ROW(steps_last)},
     {"total_ns", NULL, VIEW_NS, ROW(gc_last_ns)},
     {"longest_ns", NULL, VIEW_NS, ROW(longest.ns)},
-    {"cycles", .form = VIEW_ROWS, .view = &cycle_view, .rows = open_cycles},
-};
-static VIEW(collector_view, collector_columns);
+    {"cycles", .form = VIEW_ROWS, .view = &cycle_view, .rows = open_cycles});
 #undef ROW
 
 /* ---- Rings --------------------------------------------------------------------------- */
@@ -169,7 +159,7 @@ VIEW_GETTER(ring_size, struct ring) {
 
 #define ROW(member) VIEW_AT(struct ring, member)
 #define OF_RING .has = is_ring, .flags = VIEW_TEXT_IF | VIEW_DASH_0
-static const struct view_column ring_columns[] = {
+VIEW(autopsy_ring_view,
     {"domain", "domain", VIEW_PLAIN, ROW(domain)},
     {"ring", "<+ring", VIEW_RING, ROW(ring)},
     {"available", "events", VIEW_COUNT, ROW(info.available)},
@@ -181,9 +171,7 @@ static const struct view_column ring_columns[] = {
     {"bytes", NULL, VIEW_BYTES, ROW(bytes)},
     {NULL, "ring", VIEW_PLAIN, VIEW_GET(TEXT, ring_size)},
     {"needed_bytes", "needed", VIEW_BYTES, ROW(needed), OF_RING, .help = "for --hold"},
-    {"wsize", "WSIZE", VIEW_PLAIN, ROW(wsize), OF_RING},
-};
-VIEW(autopsy_ring_view, ring_columns);
+    {"wsize", "WSIZE", VIEW_PLAIN, ROW(wsize), OF_RING});
 #undef ROW
 
 void autopsy_ring_rows(struct view_to *to, const void *autopsy) {
@@ -231,7 +219,7 @@ VIEW_GETTER(source, struct site) { return view_text(heap_source(row->view, row->
 VIEW_GETTER(line, struct site) { return view_uint(row->node->line); }
 VIEW_GETTER(through, struct site) { return view_text(heap_through(row->view, row->node)); }
 
-static const struct view_column site_columns[] = {
+VIEW(autopsy_site_view,
     {"live_bytes", "live", VIEW_BYTES, VIEW_GET(UINT, site_figure), .argument = 0},
     {"error_bytes", "error", VIEW_BYTES, VIEW_GET(UINT, site_figure), .argument = 1},
     {"live_objects", "objects", VIEW_COUNT, VIEW_GET(UINT, site_figure), .argument = 2},
@@ -240,9 +228,7 @@ static const struct view_column site_columns[] = {
     {"source", NULL, VIEW_PLAIN, VIEW_GET(TEXT, source)},
     {"line", NULL, VIEW_PLAIN, VIEW_GET(UINT, line)},
     {"through", NULL, VIEW_PLAIN, VIEW_GET(TEXT, through), .flags = VIEW_MAYBE,
-     .help = "the function without lines that it called"},
-};
-VIEW(autopsy_site_view, site_columns);
+     .help = "the function without lines that it called"});
 
 size_t autopsy_sites(const struct autopsy *a) {
   const struct heap_view *v = &a->sites;
@@ -270,15 +256,13 @@ VIEW_GETTER(sampling_ended, struct autopsy) {
 }
 
 #define ROW(member) VIEW_AT(struct autopsy, member)
-static const struct view_column total_columns[] = {
+static VIEW(total_view,
     {"end_ns", NULL, VIEW_MOMENT, ROW(end_ns)},
     {"open", NULL, VIEW_COUNT, ROW(open_count), .help = "spans"},
-    {"events", NULL, VIEW_COUNT, ROW(noted), .help = "of the last seconds"},
-};
-static VIEW(total_view, total_columns);
+    {"events", NULL, VIEW_COUNT, ROW(noted), .help = "of the last seconds"});
 
 #define ROWS(what) .form = VIEW_ROWS, .view = &autopsy_##what##_view, .rows = autopsy_##what##_rows
-static const struct view_column columns[] = {
+VIEW(autopsy_view,
     {.form = VIEW_INCLUDE, .offset = offsetof(struct autopsy, q), .view = &question_view},
     {"total", .form = VIEW_OBJECT, .view = &total_view},
     {"open_spans", ROWS(open)},
@@ -288,6 +272,4 @@ static const struct view_column columns[] = {
     {"sites_sampling_ended_ns", NULL, VIEW_MOMENT, VIEW_GET(UINT, sampling_ended)},
     {"collector", .form = VIEW_OBJECT, .view = &collector_view},
     {"rings", ROWS(ring)},
-    {"rows", ROWS(last), .flags = VIEW_MAIN},
-};
-VIEW(autopsy_view, columns);
+    {"rows", ROWS(last), .flags = VIEW_MAIN});

@@ -155,20 +155,17 @@ static void print_error(const struct eventring_info *info, bool brief) {
 }
 
 static void print_open(const struct autopsy *a, struct view_to *to) {
-  char figure[EVA_FIGURE];
   if (!a->open_count) {
     puts("\nNo span was open.");
     return;
   }
-  printf("\nOpen spans: %s, the innermost of a context last\n",
-         eva_count_text(figure, a->open_count));
+  printf("\nOpen spans: %s, the innermost of a context last\n", eva_count(a->open_count));
   view_table(to, &autopsy_open_view, autopsy_open_rows, a, 2);
 }
 
 static void print_last(const struct autopsy *a, struct view_to *to) {
-  char figure[EVA_FIGURE], last[EVA_FIGURE];
   printf("\nThe last %s, %s events: the longest spans, the last other events\n",
-         eva_duration_text(last, a->last_ns), eva_count_text(figure, a->noted));
+         eva_duration(a->last_ns), eva_count(a->noted));
   view_table(to, &autopsy_last_view, autopsy_last_rows, a, 2);
 }
 
@@ -185,26 +182,23 @@ static void print_sites(const struct autopsy *a, struct view_to *to) {
 }
 
 static void print_collector(const struct autopsy *a) {
-  char figure[EVA_FIGURE], other[EVA_FIGURE], last[EVA_FIGURE];
   bool any = a->steps_last > 0;
   for (unsigned d = 0; d < EVENTRING_MAX_DOMAINS; d++) any = any || a->cycle[d].open;
   if (!any) return;
-  printf("\nThe collector: %s steps in the last %s, %s in all",
-         eva_count_text(figure, a->steps_last), eva_duration_text(last, a->last_ns),
-         eva_duration_text(other, a->gc_last_ns));
+  printf("\nThe collector: %s steps in the last %s, %s in all", eva_count(a->steps_last),
+         eva_duration(a->last_ns), eva_duration(a->gc_last_ns));
   if (a->steps_last) {
-    printf(";\n  the longest %s (", eva_duration_text(figure, a->longest.ns));
+    printf(";\n  the longest %s (", eva_duration(a->longest.ns));
     print_foreign_text(stdout, question_name(&a->q, a->longest.id));
     uint64_t end = a->newest_step.begin_ns + a->newest_step.ns;
     printf("), the newest ended %s before the end",
-           eva_duration_text(figure, a->end_ns > end ? a->end_ns - end : 0));
+           eva_duration(a->end_ns > end ? a->end_ns - end : 0));
   }
   putchar('\n');
   for (unsigned d = 0; d < EVENTRING_MAX_DOMAINS; d++)
     if (a->cycle[d].open)
       printf("  domain %u was in major cycle %" PRId64 ", for %s\n", d, a->cycle[d].number,
-             eva_duration_text(figure, a->end_ns > a->cycle[d].since
-                                           ? a->end_ns - a->cycle[d].since : 0));
+             eva_duration(a->end_ns > a->cycle[d].since ? a->end_ns - a->cycle[d].since : 0));
 }
 
 static void print_stacks(const struct autopsy *a) {
@@ -216,7 +210,7 @@ static void print_stacks(const struct autopsy *a) {
 }
 
 static void print_text(const struct autopsy *a) {
-  char title[96], hold[EVA_FIGURE];
+  char title[96];
   struct view_to to = question_output(&a->q);
   to.context = a;
   question_head(&a->q, stdout);
@@ -229,7 +223,7 @@ static void print_text(const struct autopsy *a) {
   if (a->brief) return;
   print_collector(a);
   snprintf(title, sizeof title, "How far it reaches back, and what ring would hold %s",
-           eva_duration_text(hold, a->hold_ns));
+           eva_duration(a->hold_ns));
   view_section(&to, title, &autopsy_ring_view, autopsy_ring_rows, a);
 }
 

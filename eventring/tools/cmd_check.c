@@ -127,7 +127,7 @@ VIEW_GETTER(holds, struct eva_rule) {
 }
 
 #define ROW(member) VIEW_AT(struct eva_rule, member)
-static const struct view_column rule_columns[] = {
+static VIEW(rule_view,
     {"rule", NULL, VIEW_PLAIN, ROW(text)},
     {"line", NULL, VIEW_PLAIN, ROW(line)},
     {"holds", NULL, VIEW_PLAIN, VIEW_GET(BOOL, holds), .help = "null: nobody knows"},
@@ -136,9 +136,7 @@ static const struct view_column rule_columns[] = {
      .flags = VIEW_PART, .help = "a span of the value is open, and may have gone on"},
     {"values", NULL, VIEW_COUNT, ROW(values)},
     {"bad", NULL, VIEW_COUNT, ROW(bad)},
-    {"reason", NULL, VIEW_PLAIN, ROW(reason), .flags = VIEW_NO_0},
-};
-static VIEW(rule_view, rule_columns);
+    {"reason", NULL, VIEW_PLAIN, ROW(reason), .flags = VIEW_NO_0});
 #undef ROW
 
 static void all_rules(struct view_to *to, const void *check) {
@@ -149,19 +147,15 @@ static void all_rules(struct view_to *to, const void *check) {
 VIEW_GETTER(failed, struct check) { return view_uint(count_failed(row)); }
 VIEW_GETTER(undecided, struct check) { return view_uint(count_undecided(row)); }
 
-static const struct view_column total_columns[] = {
+static VIEW(total_view,
     {"rules", NULL, VIEW_COUNT, VIEW_AT(struct check, rules.count)},
     {"failed", NULL, VIEW_COUNT, VIEW_GET(UINT, failed)},
-    {"undecided", NULL, VIEW_COUNT, VIEW_GET(UINT, undecided)},
-};
-static VIEW(total_view, total_columns);
+    {"undecided", NULL, VIEW_COUNT, VIEW_GET(UINT, undecided)});
 
-static const struct view_column columns[] = {
+static VIEW(check_view,
     {.form = VIEW_INCLUDE, .offset = offsetof(struct check, q), .view = &question_view},
     {"total", .form = VIEW_OBJECT, .view = &total_view},
-    {"rows", .form = VIEW_ROWS, .view = &rule_view, .rows = all_rules, .flags = VIEW_MAIN},
-};
-static VIEW(check_view, columns);
+    {"rows", .form = VIEW_ROWS, .view = &rule_view, .rows = all_rules, .flags = VIEW_MAIN});
 
 /* ---- Classes ------------------------------------------------------------------------------- */
 

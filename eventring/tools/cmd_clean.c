@@ -28,15 +28,18 @@ struct cleaning {
   bool failed;
 };
 
-static void show_path(const char *verb, const char *path) {
-  printf("%s ", verb);
-  print_foreign_text(stdout, path);
-  putchar('\n');
-}
-
 static unsigned removal_flags(const struct cleaning *cleaning) {
   return (cleaning->ended ? EVENTRING_REMOVE_ENDED : 0) |
          (cleaning->all_users ? EVENTRING_REMOVE_ANY_OWNER : 0);
+}
+
+static void count_removed(void *context, const char *path, uint64_t bytes) {
+  struct cleaning *cleaning = context;
+  printf(cleaning->dry_run ? "would remove " : "removed ");
+  print_foreign_text(stdout, path);
+  putchar('\n');
+  cleaning->removed++;
+  cleaning->bytes += bytes;
 }
 
 static void remove_one(struct cleaning *cleaning, const char *path,
@@ -48,9 +51,7 @@ static void remove_one(struct cleaning *cleaning, const char *path,
     cleaning->failed = true;
     return;
   }
-  show_path(cleaning->dry_run ? "would remove" : "removed", path);
-  cleaning->removed++;
-  cleaning->bytes += bytes;
+  count_removed(cleaning, path, bytes);
 }
 
 static bool is_wanted(const struct cleaning *cleaning, enum eventring_liveness liveness,
@@ -102,24 +103,16 @@ static void clean_named(struct cleaning *cleaning, const char *path) {
   }
 }
 
-static void count_part(void *context, const char *path, uint64_t bytes) {
-  struct cleaning *cleaning = context;
-  show_path(cleaning->dry_run ? "would remove" : "removed", path);
-  cleaning->removed++;
-  cleaning->bytes += bytes;
-}
-
 /* Copies under way, of processes that have died. A directory that cannot be read was said to
    be so, or has none. */
 static void clean_parts(struct cleaning *cleaning) {
   for (size_t i = 0; i < cleaning->places->count; i++)
-    eventring_remove_parts(cleaning->places->directories[i], cleaning->dry_run, count_part,
+    eventring_remove_parts(cleaning->places->directories[i], cleaning->dry_run, count_removed,
                            cleaning);
 }
 
 static int clean(struct cleaning *cleaning) {
   const struct places *places = cleaning->places;
-  char figure[EVA_FIGURE];
   for (size_t i = 0; i < places->file_count; i++)
     clean_named(cleaning, places->files[i]);
   if (places->count > 0) {
@@ -132,8 +125,7 @@ static int clean(struct cleaning *cleaning) {
     clean_parts(cleaning);
   }
   printf("%u file%s%s, %s\n", cleaning->removed, cleaning->removed == 1 ? "" : "s",
-         cleaning->dry_run ? " would go" : " removed",
-         eva_bytes_text(figure, cleaning->bytes));
+         cleaning->dry_run ? " would go" : " removed", eva_bytes(cleaning->bytes));
   return cleaning->failed ? STATUS_WRONG : STATUS_OK;
 }
 

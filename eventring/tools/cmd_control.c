@@ -65,8 +65,8 @@ VIEW_GETTER(domains, struct eventring_info) {
   return view_printf(to, "%u recorded", row->domains_laid_out);
 }
 
-static const struct view_column class_columns[] = {{"", .type = VIEW_BOOL}};
-static VIEW(class_view, class_columns);
+static VIEW(class_view,
+{"", .type = VIEW_BOOL});
 
 static void all_classes(struct view_to *to, const void *row) {
   for (unsigned i = 0; i < EVENTRING_MAX_CLASSES; i++) {
@@ -77,7 +77,7 @@ static void all_classes(struct view_to *to, const void *row) {
 }
 
 #define ROW(member) VIEW_AT(struct eventring_info, member)
-static const struct view_column columns[] = {
+static VIEW(status_view,
     {.form = VIEW_INCLUDE, .view = &head_view},
     {NULL, "process", VIEW_PLAIN, VIEW_GET(TEXT, process)},
     {NULL, "program", VIEW_PLAIN, ROW(program)},
@@ -90,9 +90,7 @@ static const struct view_column columns[] = {
     {"domains_laid_out", NULL, VIEW_COUNT, ROW(domains_laid_out)},
     {"classes", .form = VIEW_MAP, .view = &class_view, .rows = all_classes},
     {"control_malformed", NULL, VIEW_PLAIN, ROW(control_malformed)},
-    {"control_rejected", NULL, VIEW_COUNT, ROW(control_rejected)},
-};
-static VIEW(status_view, columns);
+    {"control_rejected", NULL, VIEW_COUNT, ROW(control_rejected)});
 
 static int tell_status(eventring_cursor *cursor, const struct view_choice *as) {
   struct view_to to = {.out = stdout, .cursor = cursor, .as = *as};

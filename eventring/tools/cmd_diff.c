@@ -86,7 +86,7 @@ VIEW_GETTER(told, struct figure) {
 #define OF_TEST(member)                                                   \
   VIEW_GET(DOUBLE, of_test), .offset = offsetof(struct figure, comparison), \
       .argument = offsetof(struct eva_comparison, member)
-static const struct view_column row_columns[] = {
+static VIEW(row_view,
     {"name", "<+", VIEW_PLAIN, ROW(name)},
     {"group", NULL, VIEW_PLAIN, VIEW_GET(TEXT, group)},
     {"unit", NULL, VIEW_PLAIN, VIEW_GET(TEXT, unit)},
@@ -98,9 +98,7 @@ static const struct view_column row_columns[] = {
     {NULL, "95 % sure", VIEW_PLAIN, VIEW_GET(TEXT, range)},
     {"p", NULL, VIEW_PLAIN, OF_TEST(p)},
     {"changed", NULL, VIEW_PLAIN, ROW(comparison.changed)},
-    {"verdict", "<", VIEW_PLAIN, VIEW_GET(TEXT, told)},
-};
-static VIEW(row_view, row_columns);
+    {"verdict", "<", VIEW_PLAIN, VIEW_GET(TEXT, told)});
 #undef ROW
 
 static void all_figures(struct view_to *to, const void *runs) {
@@ -110,13 +108,11 @@ static void all_figures(struct view_to *to, const void *runs) {
 }
 
 #define ROW(member) VIEW_AT(struct run, member)
-static const struct view_column run_columns[] = {
+static VIEW(run_view,
     {"command", NULL, VIEW_PLAIN, ROW(command), .flags = VIEW_MAYBE | VIEW_NO_0},
     {"path", NULL, VIEW_PLAIN, ROW(path), .flags = VIEW_MAYBE | VIEW_NO_0},
     {"program", NULL, VIEW_PLAIN, ROW(program)},
-    {"missing", NULL, VIEW_COUNT, ROW(missing), .help = "events"},
-};
-static VIEW(run_view, run_columns);
+    {"missing", NULL, VIEW_COUNT, ROW(missing), .help = "events"});
 #undef ROW
 
 static void put_side(struct view_to *to, const struct runs *runs, size_t side) {
@@ -132,20 +128,16 @@ VIEW_GETTER(whole_verdict, struct runs) {
   return view_text(has_few(row) ? "different" : "changed");
 }
 
-static const struct view_column total_columns[] = {
+static VIEW(total_view,
     {"runs", NULL, VIEW_COUNT, VIEW_GET(UINT, half), .help = "of a side"},
     {"enough", NULL, VIEW_PLAIN, VIEW_GET(BOOL, is_enough)},
-    {"verdict", NULL, VIEW_PLAIN, VIEW_GET(TEXT, whole_verdict)},
-};
-static VIEW(total_view, total_columns);
+    {"verdict", NULL, VIEW_PLAIN, VIEW_GET(TEXT, whole_verdict)});
 
-static const struct view_column columns[] = {
+static VIEW_WITH(diff_view, (.other = &call_diff_view),
     {"a", .form = VIEW_ROWS, .view = &run_view, .rows = side_a},
     {"b", .form = VIEW_ROWS, .view = &run_view, .rows = side_b},
     {"total", .form = VIEW_OBJECT, .view = &total_view},
-    {"rows", .form = VIEW_ROWS, .view = &row_view, .rows = all_figures, .flags = VIEW_MAIN},
-};
-static VIEW(diff_view, columns, .other = &call_diff_view);
+    {"rows", .form = VIEW_ROWS, .view = &row_view, .rows = all_figures, .flags = VIEW_MAIN});
 
 /* ---- Text ---------------------------------------------------------------------------- */
 
@@ -185,15 +177,12 @@ static void print_side(const struct runs *runs, size_t side) {
   size_t half = runs->count / 2;
   const struct run *first = &runs->run[side];
   uint64_t missing = 0;
-  char figure[EVA_FIGURE];
   for (size_t i = side; i < runs->count; i += 2) missing += runs->run[i].missing;
-  printf("%c  %zu %s of ", (int)('A' + side), half, half == 1 ? "run" : "runs");
-  print_foreign_text(stdout, first->program);
-  fputs(": ", stdout);
-  print_foreign_text(stdout, first->command ? first->command : first->path);
-  fputs(half > 1 && !first->command ? " ..." : "", stdout);
-  if (missing) printf("\n   %s events are not there", eva_count_text(figure, missing));
-  putchar('\n');
+  table_say(stdout, 0, 3, "%c  %zu %s of %s: %s%s", (int)('A' + side), half,
+            half == 1 ? "run" : "runs", first->program,
+            first->command ? first->command : first->path,
+            half > 1 && !first->command ? " ..." : "");
+  if (missing) printf("   %s events are not there\n", eva_count(missing));
 }
 
 static void print_changes(const struct runs *runs, const char *title) {

@@ -49,7 +49,7 @@ VIEW_GETTER(samples, struct eva_amount) { return view_uint(eva_whole(row->sample
   FIGURE(name "_bytes", VIEW_BYTES, bytes, measure),                  \
   FIGURE(name "_bytes_error", VIEW_BYTES, bytes_error, measure),      \
   FIGURE(name "_samples", VIEW_COUNT, samples, measure)
-static const struct view_column amounts_columns[] = {
+static VIEW(amounts_view,
     FIGURES("live", EVA_LIVE),
     FIGURE("live_objects", VIEW_COUNT, objects, EVA_LIVE),
     FIGURES("allocated", EVA_ALLOCATED),
@@ -57,9 +57,7 @@ static const struct view_column amounts_columns[] = {
     FIGURES("peak", EVA_PEAK),
     FIGURES("temporary", EVA_TEMPORARY),
     FIGURE("temporary_objects", VIEW_COUNT, objects, EVA_TEMPORARY),
-    FIGURE("samples", VIEW_COUNT, samples, EVA_ALLOCATED),
-};
-static VIEW(amounts_view, amounts_columns);
+    FIGURE("samples", VIEW_COUNT, samples, EVA_ALLOCATED));
 
 /* What rows are ordered by; the others are none. */
 VIEW_GETTER(main_bytes, struct row) {
@@ -97,12 +95,10 @@ VIEW_GETTER(through, struct row) {
   return view_text(name != NULL ? name : "?");
 }
 
-static const struct view_column place_columns[] = {
+static VIEW(place_view,
     {"name", NULL, VIEW_PLAIN, VIEW_GET(TEXT, name)},
     {"source", NULL, VIEW_PLAIN, VIEW_GET(TEXT, source), .has = has_source, .flags = VIEW_MAYBE},
-    {"line", NULL, VIEW_PLAIN, VIEW_GET(U32, line), .has = has_source, .flags = VIEW_MAYBE},
-};
-static VIEW(place_view, place_columns);
+    {"line", NULL, VIEW_PLAIN, VIEW_GET(U32, line), .has = has_source, .flags = VIEW_MAYBE});
 
 /* Innermost first. */
 static void stack_rows(struct view_to *to, const void *row) {
@@ -115,7 +111,7 @@ static void stack_rows(struct view_to *to, const void *row) {
 }
 
 #define MAIN(measure) VIEW_GET(UINT, main_bytes), .argument = measure, .flags = VIEW_DASH_0
-static const struct view_column row_columns[] = {
+static VIEW(row_view,
     {NULL, "?live", VIEW_BYTES, MAIN(EVA_LIVE)},
     {NULL, "?allocated", VIEW_BYTES, MAIN(EVA_ALLOCATED)},
     {NULL, "?peak", VIEW_BYTES, MAIN(EVA_PEAK)},
@@ -130,9 +126,7 @@ static const struct view_column row_columns[] = {
      .flags = VIEW_MAYBE},
     {"stack", .form = VIEW_ROWS, .view = &place_view, .rows = stack_rows, .has = is_stack},
     {.form = VIEW_INCLUDE, .offset = offsetof(struct row, amounts), .flags = VIEW_POINTER,
-     .view = &amounts_view},
-};
-static VIEW(row_view, row_columns);
+     .view = &amounts_view});
 
 /* By stack, a row is a stack that allocates itself: not its callers. */
 static void all_rows(struct view_to *to, const void *heap) {
@@ -149,7 +143,7 @@ static void all_rows(struct view_to *to, const void *heap) {
 
 #define ROW(member) VIEW_AT(struct eva_heap_state, member)
 #define LOST(measure) VIEW_GET(UINT, bytes), .offset = offsetof(struct eva_heap_state, lost[measure])
-static const struct view_column state_columns[] = {
+static VIEW(state_view,
     {"rate", NULL, VIEW_PLAIN, ROW(most_rate), .help = "samples a word"},
     {"profiles", NULL, VIEW_COUNT, ROW(profiles)},
     {"collections", NULL, VIEW_COUNT, ROW(collections)},
@@ -165,69 +159,60 @@ static const struct view_column state_columns[] = {
     {"lost_allocated_bytes", NULL, VIEW_BYTES, LOST(EVA_ALLOCATED)},
     {"lost_live_bytes", NULL, VIEW_BYTES, LOST(EVA_LIVE)},
     {"unknown_frees", NULL, VIEW_COUNT, ROW(unknown_frees)},
-    {"from_events", NULL, VIEW_PLAIN, ROW(from_events)},
-};
-static VIEW(state_view, state_columns);
+    {"from_events", NULL, VIEW_PLAIN, ROW(from_events)});
 #undef ROW
 
-static const struct view_column total_columns[] = {
+static VIEW(total_view,
     {.form = VIEW_INCLUDE, .offset = offsetof(struct heap_command, all), .flags = VIEW_POINTER,
      .view = &amounts_view},
     {.form = VIEW_INCLUDE, .offset = offsetof(struct heap_command, state), .flags = VIEW_POINTER,
-     .view = &state_view},
-};
-static VIEW(total_view, total_columns);
+     .view = &state_view});
 
 VIEW_GETTER(by, struct heap_command) { return view_text(heap_by_names[row->by]); }
 VIEW_GETTER(order, struct heap_command) { return view_text(measure_names[row->view.main]); }
 
-static const struct view_column columns[] = {
+static VIEW(heap_answer_view,
     {.form = VIEW_INCLUDE, .offset = offsetof(struct heap_command, h.q), .view = &question_view},
     {"by", NULL, VIEW_PLAIN, VIEW_GET(TEXT, by)},
     {"order", NULL, VIEW_PLAIN, VIEW_GET(TEXT, order)},
     {"total", .form = VIEW_OBJECT, .view = &total_view},
-    {"rows", .form = VIEW_ROWS, .view = &row_view, .rows = all_rows, .flags = VIEW_MAIN},
-};
-static VIEW(heap_answer_view, columns);
+    {"rows", .form = VIEW_ROWS, .view = &row_view, .rows = all_rows, .flags = VIEW_MAIN});
 
 /* ---- Text ------------------------------------------------------------------------------ */
 
 /* "812.0 MiB +- 3.1 MiB in 12,345 objects". */
 static void print_amount(const char *name, const struct eva_amount *amount, FILE *out) {
-  char bytes[EVA_FIGURE], error[EVA_FIGURE], count[EVA_FIGURE];
-  fprintf(out, "%-10s %s", name, eva_bytes_text(bytes, eva_whole(amount->bytes)));
+  fprintf(out, "%-10s %s", name, eva_bytes(eva_whole(amount->bytes)));
   if (eva_amount_error(amount) >= 0.5)
-    fprintf(out, " +- %s", eva_bytes_text(error, eva_whole(eva_amount_error(amount))));
+    fprintf(out, " +- %s", eva_bytes(eva_whole(eva_amount_error(amount))));
   if (amount->objects >= 0.5)
-    fprintf(out, " in %s objects", eva_count_text(count, eva_whole(amount->objects)));
+    fprintf(out, " in %s objects", eva_count(eva_whole(amount->objects)));
   fputc('\n', out);
 }
 
 /* What is missing from the rows, or may not add up. */
 static void print_caveats(const struct heap_command *c, FILE *out) {
   const struct eva_heap_state *s = eva_heap_state(c->h.heap);
-  char figure[EVA_FIGURE], bytes[EVA_FIGURE];
   if (s->lost_entries)
     fprintf(out, "%s sites found no room in the file: %s of what is allocated is not below\n",
-            eva_count_text(figure, s->lost_entries),
-            eva_bytes_text(bytes, eva_whole(s->lost[EVA_ALLOCATED].bytes)));
+            eva_count(s->lost_entries), eva_bytes(eva_whole(s->lost[EVA_ALLOCATED].bytes)));
   if (s->dropped)
     fprintf(out, "the profiles of %s ended domains were overwritten by later ones\n",
-            eva_count_text(figure, s->dropped));
+            eva_count(s->dropped));
   if (s->torn)
     fprintf(out, "%s profiles changed while they were read: figures may not add up\n",
-            eva_count_text(figure, s->torn));
+            eva_count(s->torn));
   if (s->from_events && s->unknown_frees)
     fprintf(out, "%s blocks died whose allocation is before the window or is not in the "
-            "ring\n", eva_count_text(figure, s->unknown_frees));
+            "ring\n", eva_count(s->unknown_frees));
 }
 
 static void print_rate(const struct heap_command *c, FILE *out) {
   const struct eva_heap_state *s = eva_heap_state(c->h.heap);
-  char figure[EVA_FIGURE], as_of[HEAP_AS_OF];
+  char as_of[HEAP_AS_OF];
   fprintf(out, "sampled at %g a word", s->most_rate);
   if (s->least_rate < s->most_rate) fprintf(out, " (and less, down to %g)", s->least_rate);
-  fprintf(out, "; %s collections\n", eva_count_text(figure, s->collections));
+  fprintf(out, "; %s collections\n", eva_count(s->collections));
   if (heap_as_of(as_of, c->h.heap, c->h.q.info.start_ns))
     fprintf(out, "alive is what was alive %s\n", as_of);
 }

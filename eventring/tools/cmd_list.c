@@ -47,7 +47,7 @@ VIEW_GETTER(ended, struct row) {
 
 #define ROW(member) VIEW_AT(struct row, member)
 #define SOUND VIEW_IF(struct row, is_sound), .flags = VIEW_PART
-static const struct view_column columns[] = {
+static VIEW(list_view,
     {"pid", "pid", VIEW_PLAIN, ROW(pid), .flags = VIEW_NO_0},
     {"own_pid", NULL, VIEW_PLAIN, ROW(found.pid), VIEW_IF(struct row, is_sound),
      .flags = VIEW_PART | VIEW_NO_0, .help = "in its own pid namespace"},
@@ -64,9 +64,7 @@ static const struct view_column columns[] = {
     {"path", "|<+file", VIEW_PLAIN, ROW(found.path)},
     {.form = VIEW_INCLUDE, .offset = offsetof(struct row, ending), SOUND, .view = &ending_view},
     {"error", NULL, VIEW_PLAIN, ROW(found.status_text), .flags = VIEW_NO_0 | VIEW_MAYBE},
-    {NULL, "<+", VIEW_PLAIN, VIEW_GET(TEXT, ended)},
-};
-static VIEW(list_view, columns);
+    {NULL, "<+", VIEW_PLAIN, VIEW_GET(TEXT, ended)});
 
 /* What the rows are written with. */
 struct listing {

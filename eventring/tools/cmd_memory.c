@@ -91,7 +91,7 @@ VIEW_GETTER(line_source, struct memory_line) {
 }
 
 #define ROW(member) VIEW_AT(struct memory_line, member)
-static const struct view_column line_columns[] = {
+static VIEW(line_view,
     {"domain", NULL, VIEW_PLAIN, ROW(domain), .flags = VIEW_NOT_NEGATIVE,
      .help = "null: of the process"},
     {"resident_bytes", "resident", VIEW_BYTES, ROW(resident), .flags = VIEW_DASH_0},
@@ -100,9 +100,7 @@ static const struct view_column line_columns[] = {
     {"reserved_bytes", "?reserved", VIEW_BYTES, ROW(reserved), .flags = VIEW_DASH_0},
     {"name", "<use", VIEW_PLAIN, ROW(name)},
     {"what", "<+", VIEW_PLAIN, ROW(doc)},
-    {"in", NULL, VIEW_PLAIN, VIEW_GET(TEXT, line_source), .help = "mapped, malloc or system"},
-};
-static VIEW(line_view, line_columns);
+    {"in", NULL, VIEW_PLAIN, VIEW_GET(TEXT, line_source), .help = "mapped, malloc or system"});
 #undef ROW
 
 VIEW_GETTER(domain_age, struct memory_domain) {
@@ -110,7 +108,7 @@ VIEW_GETTER(domain_age, struct memory_domain) {
 }
 
 #define ROW(member) VIEW_AT(struct memory_domain, member)
-static const struct view_column domain_columns[] = {
+static VIEW(domain_view,
     {"resident_bytes", "resident", VIEW_BYTES, ROW(resident), .flags = VIEW_DASH_0},
     {NULL, "share", VIEW_SHARE, VIEW_GET(DOUBLE, share),
      .offset = offsetof(struct memory_domain, resident)},
@@ -119,9 +117,7 @@ static const struct view_column domain_columns[] = {
     {"name", "<+name", VIEW_PLAIN, ROW(name)},
     {"answered", NULL, VIEW_PLAIN, ROW(answered), .help = "now; else it is what it said last"},
     {"measured", NULL, VIEW_PLAIN, ROW(measured), .help = "else by its own counts"},
-    {"age_ns", NULL, VIEW_NS, VIEW_GET(UINT, domain_age)},
-};
-static VIEW(domain_view, domain_columns);
+    {"age_ns", NULL, VIEW_NS, VIEW_GET(UINT, domain_age)});
 #undef ROW
 
 VIEW_GETTER(unattributed, struct memory) {
@@ -134,7 +130,7 @@ VIEW_GETTER(source, struct memory) {
 VIEW_GETTER(age, struct memory) { return age_of_moment(row, row->m.ns); }
 
 #define ROW(member) VIEW_AT(struct memory, m.member)
-static const struct view_column total_columns[] = {
+static VIEW(total_view,
     {"resident_bytes", NULL, VIEW_BYTES, ROW(resident), .flags = VIEW_NO_MAX},
     {"reserved_bytes", NULL, VIEW_BYTES, ROW(reserved), .flags = VIEW_NO_MAX},
     {"attributed_bytes", NULL, VIEW_BYTES, ROW(attributed)},
@@ -145,9 +141,7 @@ static const struct view_column total_columns[] = {
     {"malloc_used_bytes", NULL, VIEW_BYTES, ROW(malloc_used), .flags = VIEW_NO_MAX},
     {"malloc_free_bytes", NULL, VIEW_BYTES, ROW(malloc_free), .flags = VIEW_NO_MAX},
     {"malloc_mapped_bytes", NULL, VIEW_BYTES, ROW(malloc_mapped), .flags = VIEW_NO_MAX},
-    {"age_ns", NULL, VIEW_NS, VIEW_GET(UINT, age)},
-};
-static VIEW(total_view, total_columns);
+    {"age_ns", NULL, VIEW_NS, VIEW_GET(UINT, age)});
 #undef ROW
 
 static void all_domains(struct view_to *to, const void *memory) {
@@ -162,13 +156,11 @@ static void all_lines(struct view_to *to, const void *memory) {
     if (is_wanted(c, &c->m.lines[i])) view_row(to, &c->m.lines[i]);
 }
 
-static const struct view_column columns[] = {
+static VIEW(memory_view,
     {.form = VIEW_INCLUDE, .offset = offsetof(struct memory, info), .view = &head_view},
     {"total", .form = VIEW_OBJECT, .view = &total_view},
     {"domains", .form = VIEW_ROWS, .view = &domain_view, .rows = all_domains},
-    {"rows", .form = VIEW_ROWS, .view = &line_view, .rows = all_lines, .flags = VIEW_MAIN},
-};
-static VIEW(memory_view, columns);
+    {"rows", .form = VIEW_ROWS, .view = &line_view, .rows = all_lines, .flags = VIEW_MAIN});
 
 /* ---- text --------------------------------------------------------------------------------- */
 
@@ -189,29 +181,25 @@ static void lines_of_group(struct view_to *to, const void *group) {
 static void print_group(const struct memory *c, int domain) {
   const struct group group = {c, domain};
   struct view_to to = {.out = stdout, .context = c};
-  char figure[EVA_FIGURE];
   uint64_t resident = 0;
   for (size_t i = 0; i < c->m.count; i++)
     if (c->m.lines[i].domain == domain) resident += c->m.lines[i].resident;
-  printf(": %s\n", eva_bytes_text(figure, resident));
+  printf(": %s\n", eva_bytes(resident));
   view_table(&to, &line_view, lines_of_group, &group, 2);
 }
 
 static void print_age(const struct memory *c, const struct memory_domain *d) {
-  char figure[EVA_FIGURE];
   const uint64_t now = c->end_ns;
   if (!d->said) fputs(" (it has not said yet what it uses)", stdout);
   else if (!d->answered && c->info.liveness == EVENTRING_LIVE)
-    printf(" (as of %s ago, it has not answered)",
-           eva_duration_text(figure, now > d->ns ? now - d->ns : 0));
+    printf(" (as of %s ago, it has not answered)", eva_duration(now > d->ns ? now - d->ns : 0));
   else if (!d->measured) fputs(" (by its own counts)", stdout);
 }
 
 static void print_domains(const struct memory *c) {
   size_t shown = 0;
   if (are_many(c)) {
-    char count[EVA_FIGURE];
-    printf("\n%s domains", eva_count_text(count, c->m.domain_count));
+    printf("\n%s domains", eva_count(c->m.domain_count));
     print_group(c, 0);
     return;
   }
@@ -249,29 +237,25 @@ static size_t count_silent(const struct memory *c) {
 }
 
 static void print_head(const struct memory *c) {
-  char process[PROCESS_TEXT], figure[EVA_FIGURE], swapped[EVA_FIGURE], age[EVA_FIGURE];
-  print_foreign_text(stdout, c->info.program);
-  printf(", process %s\n", process_text(process, &c->info));
-  print_foreign_text(stdout, c->info.path);
-  putchar('\n');
+  char process[PROCESS_TEXT];
+  table_say(stdout, 0, 4, "%s, process %s", c->info.program, process_text(process, &c->info));
+  table_say(stdout, 0, 4, "%s", c->info.path);
   if (c->m.resident == UINT64_MAX) return;
-  printf("%s resident, %s", eva_bytes_text(figure, c->m.resident),
+  printf("%s resident, %s", eva_bytes(c->m.resident),
          c->m.from_kernel ? "as the kernel counts (smaps)" : "as recorded");
   if (!c->m.from_kernel)
-    printf(" %s before the end",
-           eva_duration_text(age, c->end_ns > c->m.ns ? c->end_ns - c->m.ns : 0));
-  if (c->m.swapped) printf("; %s swapped out", eva_bytes_text(swapped, c->m.swapped));
+    printf(" %s before the end", eva_duration(c->end_ns > c->m.ns ? c->end_ns - c->m.ns : 0));
+  if (c->m.swapped) printf("; %s swapped out", eva_bytes(c->m.swapped));
   putchar('\n');
 }
 
 static void print_rest(const struct memory *c) {
-  char figure[EVA_FIGURE], share[EVA_FIGURE];
   const struct memory_lines *m = &c->m;
   if (m->resident == UINT64_MAX || c->domain != UINT64_MAX) return;
   uint64_t rest = m->resident > m->attributed ? m->resident - m->attributed
                                               : m->attributed - m->resident;
   printf("\n%s: %s, %s\n", m->resident >= m->attributed ? "Unattributed" : "Counted twice",
-         eva_bytes_text(figure, rest), eva_percent_text(share, rest, m->resident));
+         eva_bytes(rest), eva_percent(rest, m->resident));
 }
 
 static void print_text(struct memory *c) {

@@ -7,20 +7,21 @@
 #include "follow.h"
 #include "merge.h"
 #include "options.h"
+#include "text_table.h"
 
 static const char *plural(size_t count) { return count == 1 ? "" : "s"; }
 
 static void print_result(const char *output, const struct merge_result *r) {
-  char events[EVA_FIGURE], missed[EVA_FIGURE], lost[EVA_FIGURE], apart[EVA_FIGURE];
-  print_foreign_text(stdout, output);
-  printf(": %zu recording%s, %zu process%s, %zu domain%s, %s events; %s missed, %s lost\n",
-         r->recordings, plural(r->recordings), r->processes, r->processes == 1 ? "" : "es",
-         r->domains, plural(r->domains), eva_count_text(events, r->events),
-         eva_count_text(missed, r->missed), eva_count_text(lost, r->lost));
+  table_say(stdout, 0, 0,
+            "%s: %zu recording%s, %zu process%s, %zu domain%s, %s events; %s missed, %s lost",
+            output, r->recordings, plural(r->recordings), r->processes,
+            r->processes == 1 ? "" : "es", r->domains, plural(r->domains), eva_count(r->events),
+            eva_count(r->missed), eva_count(r->lost));
   if (r->recordings == 1) return;
-  eva_duration_text(apart, r->apart_ns);
-  printf("ordered by the %s clock: the starts relate it to the %s clock with %s between them\n",
-         r->by_wall_clock ? "wall" : "monotonic", r->by_wall_clock ? "monotonic" : "wall", apart);
+  table_say(stdout, 0, 0,
+            "ordered by the %s clock: the starts relate it to the %s clock with %s between them",
+            r->by_wall_clock ? "wall" : "monotonic", r->by_wall_clock ? "monotonic" : "wall",
+            eva_duration(r->apart_ns));
 }
 
 int command_merge(const struct command *self, int count, char **words) {

@@ -309,14 +309,12 @@ static void add_up(struct pauses *p) {
 /* ---- Views --------------------------------------------------------------------------- */
 
 #define ROW(member) VIEW_AT(struct eva_histogram, member)
-static const struct view_column duration_columns[] = {
+static VIEW(duration_view,
     {"count", "count", VIEW_COUNT, ROW(count)},
     {"total_ns", "total", VIEW_NS, ROW(total)},
     {"p50_ns", "median", VIEW_NS, VIEW_GET(UINT, view_quantile), .argument = 50000},
     {"p99_ns", "p99", VIEW_NS, VIEW_GET(UINT, view_quantile), .argument = 99000},
-    {"max_ns", "longest", VIEW_NS, ROW(max)},
-};
-static VIEW(duration_view, duration_columns);
+    {"max_ns", "longest", VIEW_NS, ROW(max)});
 #undef ROW
 
 static const char *name_of(const struct view_to *to, int id) {
@@ -331,15 +329,13 @@ static struct view_value step_text(struct view_to *to, int id, int reason) {
 VIEW_GETTER(kind_text, struct kind) { return step_text(to, row->id, row->reason); }
 
 #define ROW(member) VIEW_AT(struct kind, member)
-static const struct view_column kind_columns[] = {
+static VIEW(kind_view,
     {NULL, "<+step, reason", VIEW_PLAIN, VIEW_GET(TEXT, kind_text)},
     {"step", NULL, VIEW_DEF, ROW(id)},
     {"reason", NULL, VIEW_DEF, ROW(reason), .flags = VIEW_NOT_NEGATIVE},
     {.form = VIEW_INCLUDE, .offset = offsetof(struct kind, durations), .view = &duration_view},
     {"interrupted", NULL, VIEW_COUNT, ROW(interrupted)},
-    {"off_cpu_ns", "?off CPU", VIEW_NS, ROW(off_cpu), .flags = VIEW_DASH_0},
-};
-static VIEW(kind_view, kind_columns);
+    {"off_cpu_ns", "?off CPU", VIEW_NS, ROW(off_cpu), .flags = VIEW_DASH_0});
 #undef ROW
 
 static void all_kinds(struct view_to *to, const void *answer) {
@@ -348,11 +344,9 @@ static void all_kinds(struct view_to *to, const void *answer) {
 }
 
 #define ROW(member) VIEW_AT(struct eva_phase, member)
-static const struct view_column phase_columns[] = {
+static VIEW(phase_view,
     {"name", NULL, VIEW_DEF, ROW(id)},
-    {"ns", NULL, VIEW_NS, ROW(ns)},
-};
-static VIEW(phase_view, phase_columns);
+    {"ns", NULL, VIEW_NS, ROW(ns)});
 #undef ROW
 
 static void all_phases(struct view_to *to, const void *row) {
@@ -397,7 +391,7 @@ VIEW_GETTER(row_text, struct eva_step) { return step_text(to, row->id, row->reas
       {"step", NULL, VIEW_DEF, ROW(id)},                                                 \
       {"reason", NULL, VIEW_DEF, ROW(reason), .flags = VIEW_NOT_NEGATIVE},               \
       {"incarnation", NULL, VIEW_PLAIN, ROW(incarnation)}
-static const struct view_column row_columns[] = {
+static VIEW(row_view,
     {"ns", "at", VIEW_MOMENT, ROW(begin_ns)},
     {"domain", "=domain", VIEW_PLAIN, ROW(domain)},
     {"duration_ns", "pause", VIEW_NS, ROW(ns)},
@@ -409,9 +403,7 @@ static const struct view_column row_columns[] = {
     {"phases", NULL, VIEW_ROWS, .view = &phase_view, .rows = all_phases},
     {NULL, "<+in span", VIEW_PLAIN, VIEW_GET(TEXT, within)},
     {"span", NULL, VIEW_DEF, ROW(span), .flags = VIEW_NOT_NEGATIVE},
-    {"function", NULL, VIEW_DEF, ROW(function), .flags = VIEW_NOT_NEGATIVE},
-};
-static VIEW(row_view, row_columns);
+    {"function", NULL, VIEW_DEF, ROW(function), .flags = VIEW_NOT_NEGATIVE});
 
 static void all_rows(struct view_to *to, const void *answer) {
   const struct pauses *p = answer;
@@ -419,14 +411,12 @@ static void all_rows(struct view_to *to, const void *answer) {
     view_row(to, &((const struct row *)eva_top_row(&p->top, i))->step);
 }
 
-static const struct view_column open_columns[] = {
+static VIEW(open_view,
     {"ns", "at", VIEW_MOMENT, ROW(begin_ns)},
     {"domain", "domain", VIEW_PLAIN, ROW(domain)},
     {NULL, "for", VIEW_PLAIN, VIEW_GET(TEXT, view_so_far), .offset = offsetof(struct open, so_far)},
     {.form = VIEW_INCLUDE, .offset = offsetof(struct open, so_far), .view = &so_far_view},
-    STEP_COLUMNS,
-};
-static VIEW(open_view, open_columns);
+    STEP_COLUMNS);
 #undef ROW
 
 static void all_open(struct view_to *to, const void *answer) {
@@ -439,51 +429,42 @@ VIEW_GETTER(gc_share, struct sums) {
 }
 
 #define ROW(member) VIEW_AT(struct sums, member)
-static const struct view_column sum_columns[] = {
+static VIEW(sum_view,
     {.form = VIEW_INCLUDE, .offset = offsetof(struct sums, durations), .view = &duration_view},
     {"gc_ns", NULL, VIEW_NS, ROW(times.in_gc)},
     {"watched_ns", NULL, VIEW_NS, ROW(watched)},
     {"gc_share", NULL, VIEW_SHARE, VIEW_GET(DOUBLE, gc_share), .flags = VIEW_MAYBE},
     {"interrupted", NULL, VIEW_COUNT, ROW(interrupted)},
     {"off_cpu_ns", NULL, VIEW_NS, ROW(off_cpu)},
-    {"unmeasured", NULL, VIEW_COUNT, ROW(unmeasured)},
-};
-static VIEW(sum_view, sum_columns);
+    {"unmeasured", NULL, VIEW_COUNT, ROW(unmeasured)});
 #undef ROW
 
 #define ROW(member) VIEW_AT(struct pauses, member)
-static const struct view_column total_columns[] = {
+static VIEW(total_view,
     {.form = VIEW_INCLUDE, .offset = offsetof(struct pauses, sums), .view = &sum_view},
     {"torn", NULL, VIEW_COUNT, ROW(steps.torn)},
     {"open", NULL, VIEW_COUNT, ROW(open_count)},
     {"over", NULL, VIEW_COUNT, ROW(over), .help = "those that took --over or more"},
-    {"kinds", NULL, VIEW_ROWS, .view = &kind_view, .rows = all_kinds},
-};
-static VIEW(total_view, total_columns);
+    {"kinds", NULL, VIEW_ROWS, .view = &kind_view, .rows = all_kinds});
 
-static const struct view_column columns[] = {
+static VIEW(pauses_view,
     {.form = VIEW_INCLUDE, .offset = offsetof(struct pauses, q), .view = &question_view},
     {"total", NULL, VIEW_OBJECT, .view = &total_view},
     {"open_steps", NULL, VIEW_ROWS, .view = &open_view, .rows = all_open},
-    {"rows", NULL, VIEW_ROWS, .view = &row_view, .rows = all_rows, .flags = VIEW_MAIN},
-};
-static VIEW(pauses_view, columns);
+    {"rows", NULL, VIEW_ROWS, .view = &row_view, .rows = all_rows, .flags = VIEW_MAIN});
 #undef ROW
 
 static void print_sums(const struct sums *sums) {
-  char count[EVA_FIGURE], total[EVA_FIGURE], share[EVA_FIGURE], figure[EVA_FIGURE];
-  printf("\n%s steps of the collector, %s: %s of the time",
-         eva_count_text(count, sums->durations.count),
-         eva_duration_text(total, sums->times.in_gc),
-         eva_percent_text(share, sums->times.in_gc, sums->watched));
+  printf("\n%s steps of the collector, %s: %s of the time", eva_count(sums->durations.count),
+         eva_duration(sums->times.in_gc), eva_percent(sums->times.in_gc, sums->watched));
   if (sums->interrupted)
-    printf("; %s were interrupted", eva_count_text(figure, sums->interrupted));
+    printf("; %s were interrupted", eva_count(sums->interrupted));
   putchar('\n');
 }
 
 static void print_text(const struct pauses *p) {
   struct view_to to = question_output(&p->q);
-  char count[EVA_FIGURE], least[EVA_FIGURE], open[EVA_FIGURE + 8];
+  char open[EVA_FIGURE + 8];
   question_head(&p->q, stdout);
   if (p->sums.durations.count == 0) {
     puts(p->open_count ? "\nNo step of the collector has ended."
@@ -492,12 +473,11 @@ static void print_text(const struct pauses *p) {
     print_sums(&p->sums);
     view_table(&to, &kind_view, all_kinds, p, 2);
     if (p->over_ns)
-      printf("\n%s of at least %s\n", eva_count_text(count, p->over),
-             eva_duration_text(least, p->over_ns));
+      printf("\n%s of at least %s\n", eva_count(p->over), eva_duration(p->over_ns));
     view_section(&to, "The longest (CPU less than pause: others had the processor)", &row_view,
                  all_rows, p);
   }
-  snprintf(open, sizeof open, "Open: %s", eva_count_text(count, p->open_count));
+  snprintf(open, sizeof open, "Open: %s", eva_count(p->open_count));
   view_section(&to, open, &open_view, all_open, p);
 }
 

@@ -217,15 +217,12 @@ static void attend(void *context) {
 static void show(void *context) {
   struct progress *progress = context;
   struct eventring_saver_info info;
-  char line[256], size[EVA_FIGURE], rate[EVA_FIGURE], lost[EVA_FIGURE], events[EVA_FIGURE];
   uint64_t now = now_ns(), bytes = recorder_bytes(progress->recorder);
   double seconds = (double)(now - progress->at) / 1e9;
   recorder_info(progress->recorder, &info);
-  eva_bytes_text(rate, (uint64_t)((double)(bytes - progress->bytes) / seconds));
-  snprintf(line, sizeof line, "%s events, %s, %s/s, %s lost, fullest ring %.0f %%",
-           eva_count_text(events, info.saved), eva_bytes_text(size, bytes), rate,
-           eva_count_text(lost, info.lost), 100 * info.fullest);
-  show_progress(line);
+  show_progress("%s events, %s, %s/s, %s lost, fullest ring %.0f %%", eva_count(info.saved),
+                eva_bytes(bytes), eva_bytes((uint64_t)((double)(bytes - progress->bytes) / seconds)),
+                eva_count(info.lost), 100 * info.fullest);
   progress->at = now;
   progress->bytes = bytes;
 }
@@ -261,7 +258,7 @@ static int record(struct reader *reader, const char *target, struct commands *co
   progress.recorder = recorder;
   recorder_run(recorder, &result);
   if (!reader->launched) reader_catch_signals(false);
-  show_progress("");
+  hide_progress();
   commands_close(commands, recorder);
   if (!options->quiet) print_record_summary(reader->cursor, recorder, &result);
   if (options->json) put_record_summary(reader->cursor, recorder, &result, stdout);
@@ -272,10 +269,8 @@ static int record(struct reader *reader, const char *target, struct commands *co
 }
 
 static void print_group_summary(const struct group_result *result) {
-  char events[EVA_FIGURE], size[EVA_FIGURE], lost[EVA_FIGURE];
-  complain("%u process%s: %s events, %s, %s lost", result->processes,
-           result->processes == 1 ? "" : "es", eva_count_text(events, result->saved),
-           eva_bytes_text(size, result->bytes), eva_count_text(lost, result->lost));
+  complain("%u process%s: %s events, %s, %s lost", result->processes, result->processes == 1 ? "" :
+           "es", eva_count(result->saved), eva_bytes(result->bytes), eva_count(result->lost));
 }
 
 /* The files of the processes go when all of them is in the merged one. */

@@ -182,14 +182,12 @@ static const char *cut_off(uint64_t end) {
 }
 
 #define ROW(member) VIEW_AT(struct retain_holder, member)
-static const struct view_column holder_columns[] = {
+static VIEW(holder_view,
     {"objects", NULL, VIEW_COUNT, ROW(objects)},
     {"bytes", NULL, VIEW_BYTES, ROW(bytes)},
     {"steps", NULL, VIEW_COUNT, ROW(steps)},
     {"path", NULL, VIEW_PLAIN, ROW(path)},
-    {"shape", NULL, VIEW_PLAIN, ROW(shape)},
-};
-static VIEW(holder_view, holder_columns);
+    {"shape", NULL, VIEW_PLAIN, ROW(shape)});
 #undef ROW
 
 static size_t least(size_t a, size_t b) { return a < b ? a : b; }
@@ -213,10 +211,8 @@ VIEW_GETTER(more_holders, struct retain_kind) {
   {"bytes", NULL, VIEW_BYTES, ROW(bytes)},                                      \
   {"more_holders", NULL, VIEW_COUNT, .type = VIEW_UINT, .get = more_holders},   \
   {"holders", .form = VIEW_ROWS, .view = &holder_view, .rows = listed_holders}
-static const struct view_column kind_columns[] = {KIND_COLUMNS("kind", "objects")};
-static const struct view_column site_columns[] = {KIND_COLUMNS("site", "blocks")};
-static VIEW(kind_view, kind_columns);
-static VIEW(site_view, site_columns);
+static VIEW(kind_view, KIND_COLUMNS("kind", "objects"));
+static VIEW(site_view, KIND_COLUMNS("site", "blocks"));
 #undef ROW
 
 static size_t count_chosen(const struct answer *a, bool sites) {
@@ -230,7 +226,7 @@ VIEW_GETTER(why_cut_off, struct answer) { return view_text(cut_off(row->said.end
 
 #define ROW(member) VIEW_AT(struct answer, member)
 #define VALID VIEW_IF(struct answer, valid), .flags = VIEW_PART
-static const struct view_column domain_columns[] = {
+static VIEW(domain_view,
     {"domain", NULL, VIEW_PLAIN, ROW(slot)},
     {"name", NULL, VIEW_PLAIN, ROW(name)},
     {"answered", NULL, VIEW_PLAIN, ROW(valid)},
@@ -245,9 +241,7 @@ static const struct view_column domain_columns[] = {
     {"cut_kinds", NULL, VIEW_COUNT, ROW(said.cut_kinds), VALID},
     {"cut_ways", NULL, VIEW_COUNT, ROW(said.cut_ways), VALID},
     {"in_no_way", NULL, VIEW_COUNT, ROW(said.in_no_way), VALID},
-    {"in_no_kind", NULL, VIEW_COUNT, ROW(said.in_no_kind), VALID},
-};
-static VIEW(domain_view, domain_columns);
+    {"in_no_kind", NULL, VIEW_COUNT, ROW(said.in_no_kind), VALID});
 #undef ROW
 
 static void all_domains(struct view_to *to, const void *retain) {
@@ -277,27 +271,22 @@ VIEW_GETTER(sum, struct retain) {
   return view_uint(sum);
 }
 
-static const struct view_column total_columns[] = {
+static VIEW(total_view,
     {"objects", NULL, VIEW_COUNT, VIEW_GET(UINT, sum), .argument = 0},
-    {"bytes", NULL, VIEW_BYTES, VIEW_GET(UINT, sum), .argument = 1},
-};
-static VIEW(total_view, total_columns);
+    {"bytes", NULL, VIEW_BYTES, VIEW_GET(UINT, sum), .argument = 1});
 
-static const struct view_column columns[] = {
+static VIEW(retain_view,
     {.form = VIEW_INCLUDE, .offset = offsetof(struct retain, info), .view = &head_view},
     {"total", .form = VIEW_OBJECT, .view = &total_view},
     {"domains", .form = VIEW_ROWS, .view = &domain_view, .rows = all_domains},
     {"rows", .form = VIEW_ROWS, .view = &kind_view, .rows = all_kinds, .flags = VIEW_MAIN},
-    {"sites", .form = VIEW_ROWS, .view = &site_view, .rows = all_sites},
-};
-static VIEW(retain_view, columns);
+    {"sites", .form = VIEW_ROWS, .view = &site_view, .rows = all_sites});
 
 /* ---- text -------------------------------------------------------------------------- */
 
 static void print_holder(const struct retain_holder *h) {
   enum { COLUMN = 27 };
-  char bytes[EVA_FIGURE], objects[EVA_FIGURE];
-  printf("  %11s %11s  ", eva_bytes_text(bytes, h->bytes), eva_count_text(objects, h->objects));
+  printf("  %11s %11s  ", eva_bytes(h->bytes), eva_count(h->objects));
   table_wrapped(stdout, h->shape, COLUMN, COLUMN);
   if (strcmp(h->shape, h->path) == 0) return;
   printf("%*s", COLUMN, "as ");
@@ -306,20 +295,17 @@ static void print_holder(const struct retain_holder *h) {
 
 static void print_kind(const struct retain_kind *k) {
   enum { COLUMN = 25 };
-  char bytes[EVA_FIGURE], objects[EVA_FIGURE], more[EVA_FIGURE];
   size_t shown = least(k->holder_count, SHOWN_HOLDERS);
-  printf("\n%11s %11s  ", eva_bytes_text(bytes, k->bytes), eva_count_text(objects, k->objects));
+  printf("\n%11s %11s  ", eva_bytes(k->bytes), eva_count(k->objects));
   table_wrapped(stdout, k->name, COLUMN, COLUMN);
   for (size_t i = 0; i < shown; i++) print_holder(&k->holders[i]);
   uint64_t left = eva_add(k->more_holders, k->holder_count - shown);
   if (left)
-    printf("%*s and in %s other way%s\n", COLUMN + 1, "", eva_count_text(more, left),
-           left > 1 ? "s" : "");
+    printf("%*s and in %s other way%s\n", COLUMN + 1, "", eva_count(left), left > 1 ? "s" : "");
 }
 
 static void print_list(const struct retain *r, const struct answer *a, bool sites) {
   const size_t all = count_chosen(a, sites);
-  char more[EVA_FIGURE];
   uint64_t shown = 0;
   if (sites && all)
     puts("\nWhere what is held was allocated (sampled: bytes are estimated, of blocks)");
@@ -329,36 +315,29 @@ static void print_list(const struct retain *r, const struct answer *a, bool site
     shown++;
   }
   if (all > shown)
-    printf("\nand %s more %s (--top)\n", eva_count_text(more, all - shown),
-           sites ? "sites" : "kinds");
+    printf("\nand %s more %s (--top)\n", eva_count(all - shown), sites ? "sites" : "kinds");
 }
 
 /* What the domain could not say; so it is not known whether it is asked for. */
 static void print_cut(const struct retain_answer *a) {
-  char kinds[EVA_FIGURE], ways[EVA_FIGURE], objects[EVA_FIGURE];
   if (a->cut_kinds || a->cut_ways)
     printf("not in the answer, which is full: %s kinds and sites, %s ways\n",
-           eva_count_text(kinds, a->cut_kinds), eva_count_text(ways, a->cut_ways));
+           eva_count(a->cut_kinds), eva_count(a->cut_ways));
   if (a->in_no_way)
-    printf("in ways that are too many to be told apart: %s objects\n",
-           eva_count_text(objects, a->in_no_way));
+    printf("in ways that are too many to be told apart: %s objects\n", eva_count(a->in_no_way));
   if (a->in_no_kind)
-    printf("of kinds that are too many to be told apart: %s objects\n",
-           eva_count_text(objects, a->in_no_kind));
+    printf("of kinds that are too many to be told apart: %s objects\n", eva_count(a->in_no_kind));
 }
 
 static void print_answer(const struct retain *r, const struct answer *a) {
-  char objects[EVA_FIGURE], bytes[EVA_FIGURE], walk[EVA_FIGURE], forked[EVA_FIGURE];
-  printf("\nDomain %u ", a->slot);
-  print_foreign_text(stdout, a->name);
-  if (!a->valid) {
-    puts(a->over ? ": its answer is not valid"
-                 : a->child ? ": its child has not finished" : ": no answer");
-    return;
-  }
-  printf(": %s objects, %s\n(walk %s, in a child; the program waited %s for the fork)\n",
-         eva_count_text(objects, a->said.objects), eva_bytes_text(bytes, a->said.bytes),
-         eva_duration_text(walk, a->said.walk_ns), eva_duration_text(forked, a->said.fork_ns));
+  const char *why = a->over ? "its answer is not valid"
+                    : a->child ? "its child has not finished" : "no answer";
+  putchar('\n');
+  if (!a->valid) return table_say(stdout, 0, 4, "Domain %u %s: %s", a->slot, a->name, why);
+  table_say(stdout, 0, 4, "Domain %u %s: %s objects, %s", a->slot, a->name,
+            eva_count(a->said.objects), eva_bytes(a->said.bytes));
+  printf("(walk %s, in a child; the program waited %s for the fork)\n",
+         eva_duration(a->said.walk_ns), eva_duration(a->said.fork_ns));
   if (cut_off(a->said.end)) printf("not all: %s\n", cut_off(a->said.end));
   print_cut(&a->said);
   print_list(r, a, false);
@@ -368,8 +347,7 @@ static void print_answer(const struct retain *r, const struct answer *a) {
 
 static void print_text(const struct retain *r) {
   char process[PROCESS_TEXT];
-  print_foreign_text(stdout, r->info.program);
-  printf(", process %s\n", process_text(process, &r->info));
+  table_say(stdout, 0, 4, "%s, process %s", r->info.program, process_text(process, &r->info));
   for (size_t i = 0; i < r->answer_count; i++) print_answer(r, &r->answers[i]);
 }
 

@@ -21,17 +21,16 @@ VIEW_GETTER(state, struct eventring_info) {
 }
 
 VIEW_GETTER(started, struct eventring_info) {
-  char start[EVA_FIGURE], seconds[EVA_FIGURE];
-  return view_printf(to, "%s (monotonic %s s)", eva_wall_text(start, row->start_wall_ns),
-                     eva_seconds_text(seconds, (int64_t)row->start_ns));
+  return view_printf(to, "%s (monotonic %s s)", eva_wall(row->start_wall_ns),
+                     eva_seconds((int64_t)row->start_ns));
 }
 
 VIEW_GETTER(ended, struct eventring_info) {
-  char how[EVA_ENDING], length[EVA_FIGURE];
+  char how[EVA_ENDING];
   const struct eva_ending ending = eva_ending_of(row);
   eva_ending_text(how, &ending);
   if (row->end_ns <= row->start_ns) return view_text(how[0] ? strcpy(to->room, how) : NULL);
-  return view_printf(to, "%s later%s%s", eva_duration_text(length, row->end_ns - row->start_ns),
+  return view_printf(to, "%s later%s%s", eva_duration(row->end_ns - row->start_ns),
                      how[0] ? ", " : "", how);
 }
 
@@ -47,17 +46,15 @@ VIEW_GETTER(ticks, struct eventring_info) {
 }
 
 VIEW_GETTER(ring_size, struct eventring_info) {
-  char size[EVA_FIGURE];
   return view_printf(to, "%u blocks of %u words (wsize %u), %s each that is used", row->blocks,
                      row->block_words, row->wsize,
-                     eva_bytes_text(size, (uint64_t)row->blocks * row->block_words * 8));
+                     eva_bytes((uint64_t)row->blocks * row->block_words * 8));
 }
 
 VIEW_GETTER(growing, struct eventring_info) {
-  char time[EVA_FIGURE], size[EVA_FIGURE];
   if (!row->hold_ns) return view_none();
   return view_printf(to, "until they hold the last %s, by at most %s in all",
-                     eva_duration_text(time, row->hold_ns), eva_bytes_text(size, row->grow_bytes));
+                     eva_duration(row->hold_ns), eva_bytes(row->grow_bytes));
 }
 
 /* Which rings are streams, of those that are there. */
@@ -78,43 +75,35 @@ VIEW_GETTER(domains, struct eventring_info) {
 }
 
 VIEW_GETTER(size, struct eventring_info) {
-  char all[EVA_FIGURE], disk[EVA_FIGURE];
-  return view_printf(to, "%s, %s on disk", eva_bytes_text(all, row->file_size),
-                     eva_bytes_text(disk, row->disk_size));
+  return view_printf(to, "%s, %s on disk", eva_bytes(row->file_size), eva_bytes(row->disk_size));
 }
 
 VIEW_GETTER(compressed, struct eventring_info) {
-  char size[EVA_FIGURE];
   if (!row->plain_size) return view_none();
-  return view_printf(to, "with zstd, from %s", eva_bytes_text(size, row->plain_size));
+  return view_printf(to, "with zstd, from %s", eva_bytes(row->plain_size));
 }
 
 VIEW_GETTER(claimed, struct eventring_info) {
-  char count[EVA_FIGURE];
-  return view_printf(to, "%s claimed", eva_count_text(count, row->blocks_claimed));
+  return view_printf(to, "%s claimed", eva_count(row->blocks_claimed));
 }
 
 /* What is missing of the records, and what this program does not know; mostly nothing. */
 VIEW_GETTER(dropped, struct eventring_info) {
-  char a[EVA_FIGURE], b[EVA_FIGURE];
   if (!row->names_dropped && !row->lives_dropped) return view_none();
   return view_printf(to, "%s definitions (their events are \"(other)\"), %s records of domains",
-                     eva_count_text(a, row->names_dropped), eva_count_text(b, row->lives_dropped));
+                     eva_count(row->names_dropped), eva_count(row->lives_dropped));
 }
 
 VIEW_GETTER(lost, struct eventring_info) {
-  char count[EVA_FIGURE];
   if (!row->events_dropped) return view_none();
   return view_printf(to, "%s events, for which there was never any room",
-                     eva_count_text(count, row->events_dropped));
+                     eva_count(row->events_dropped));
 }
 
 VIEW_GETTER(unknown, struct eventring_info) {
-  char a[EVA_FIGURE], b[EVA_FIGURE];
   if (!row->unknown_blocks && !row->unknown_records) return view_none();
   return view_printf(to, "%s blocks, %s records of kinds that this version does not know",
-                     eva_count_text(a, row->unknown_blocks),
-                     eva_count_text(b, row->unknown_records));
+                     eva_count(row->unknown_blocks), eva_count(row->unknown_records));
 }
 
 VIEW_GETTER(class_names, struct eventring_info) {
@@ -137,12 +126,10 @@ struct class_row {
   bool on;
 };
 #define ROW(member) VIEW_AT(struct class_row, member)
-static const struct view_column class_columns[] = {
+static VIEW(class_view,
     {"index", NULL, VIEW_PLAIN, ROW(index)},
     {"name", NULL, VIEW_PLAIN, ROW(name)},
-    {"on", NULL, VIEW_PLAIN, ROW(on)},
-};
-static VIEW(class_view, class_columns);
+    {"on", NULL, VIEW_PLAIN, ROW(on)});
 #undef ROW
 
 static void all_classes(struct view_to *to, const void *row) {
@@ -169,7 +156,7 @@ static bool has_quantity(const void *row) {
 }
 
 #define ROW(member) VIEW_AT(struct eventring_def, member)
-static const struct view_column def_columns[] = {
+static VIEW(def_view,
     {"id", "id", VIEW_PLAIN, ROW(id)},
     {"name", "<name", VIEW_PLAIN, ROW(name)},
     {"kind", "<kind", VIEW_DEF_KIND, ROW(kind)},
@@ -181,9 +168,7 @@ static const struct view_column def_columns[] = {
     {"doc", "<+meaning", VIEW_PLAIN, ROW(doc)},
     {"measure", NULL, VIEW_MEASURE, ROW(measure), .has = is_counter, .flags = VIEW_MAYBE},
     {"quantity", NULL, VIEW_QUANTITY, ROW(quantity), .has = has_quantity, .flags = VIEW_MAYBE},
-    {"fields", NULL, VIEW_PLAIN, ROW(fields), .flags = VIEW_MAYBE | VIEW_NO_0},
-};
-static VIEW(def_view, def_columns);
+    {"fields", NULL, VIEW_PLAIN, ROW(fields), .flags = VIEW_MAYBE | VIEW_NO_0});
 #undef ROW
 
 static void all_defs(struct view_to *to, const void *row) {
@@ -208,7 +193,7 @@ VIEW_GETTER(process_ended, struct process_row) {
 }
 
 #define ROW(member) VIEW_AT(struct process_row, member)
-static const struct view_column process_columns[] = {
+static VIEW_WITH(process_view, (.keys = 2),
     {"process", "process", VIEW_PLAIN, ROW(number)},
     {"program", "<program", VIEW_PLAIN, ROW(is.program)},
     {"pid", "pid", VIEW_PLAIN, ROW(is.pid)},
@@ -223,9 +208,7 @@ static const struct view_column process_columns[] = {
     {"start_wall_ns", NULL, VIEW_WALL, ROW(is.start_wall_ns)},
     {"shift_ns", NULL, VIEW_NS, ROW(is.shift_ns), .help = "what was added to its times"},
     {.form = VIEW_INCLUDE, .offset = offsetof(struct process_row, ending), .view = &ending_view},
-    {"error_ns", NULL, VIEW_MOMENT, ROW(is.error_ns), .flags = VIEW_MAYBE | VIEW_NO_0},
-};
-static VIEW(process_view, process_columns, .keys = 2);
+    {"error_ns", NULL, VIEW_MOMENT, ROW(is.error_ns), .flags = VIEW_MAYBE | VIEW_NO_0});
 #undef ROW
 
 static void all_processes(struct view_to *to, const void *row) {
@@ -240,7 +223,7 @@ static void all_processes(struct view_to *to, const void *row) {
 /* ---- Domains and rings --------------------------------------------------------------------- */
 
 #define ROW(member) VIEW_AT(struct eventring_domain_info, member)
-static const struct view_column life_columns[] = {
+static VIEW_WITH(life_view, (.keys = 2),
     {NULL, "domain", VIEW_PLAIN, ROW(slot)},
     {"name", "<name", VIEW_PLAIN, ROW(name)},
     {"incarnation", "turn", VIEW_PLAIN, ROW(incarnation)},
@@ -248,9 +231,7 @@ static const struct view_column life_columns[] = {
     {"start_ns", "from", VIEW_MOMENT, ROW(start_ns)},
     {"stop_ns", "to", VIEW_MOMENT, ROW(stop_ns)},
     {"alive", NULL, VIEW_PLAIN, ROW(alive)},
-    {"process", NULL, VIEW_PLAIN, ROW(process), .flags = VIEW_MAYBE | VIEW_NO_0},
-};
-static VIEW(life_view, life_columns, .keys = 2);
+    {"process", NULL, VIEW_PLAIN, ROW(process), .flags = VIEW_MAYBE | VIEW_NO_0});
 
 static void add_life(void *to, const struct eventring_domain_info *life) { view_row(to, life); }
 
@@ -285,7 +266,7 @@ VIEW_GETTER(reach, struct ring_row) {
 
 #undef ROW
 #define ROW(member) VIEW_AT(struct ring_row, member)
-static const struct view_column ring_columns[] = {
+static VIEW_WITH(ring_view, (.keys = 2),
     {NULL, "domain", VIEW_PLAIN, ROW(slot)},
     {NULL, "<ring", VIEW_RING, ROW(ring)},
     {"emitted", "emitted", VIEW_COUNT, ROW(info.emitted)},
@@ -295,9 +276,7 @@ static const struct view_column ring_columns[] = {
     {"oldest_ns", "|oldest", VIEW_MOMENT, ROW(info.oldest_ns)},
     {"newest_ns", "newest", VIEW_MOMENT, ROW(info.newest_ns)},
     {NULL, "holds", VIEW_PLAIN, VIEW_GET(TEXT, reach)},
-    {"stream", NULL, VIEW_PLAIN, ROW(info.is_stream), .help = "nothing of it is overwritten"},
-};
-static VIEW(ring_view, ring_columns, .keys = 2);
+    {"stream", NULL, VIEW_PLAIN, ROW(info.is_stream), .help = "nothing of it is overwritten"});
 #undef ROW
 
 static void rings_of(struct view_to *to, const void *row) {
@@ -311,13 +290,11 @@ static void rings_of(struct view_to *to, const void *row) {
   }
 }
 
-static const struct view_column domain_columns[] = {
+static VIEW(domain_view,
     {"domain", NULL, VIEW_PLAIN, VIEW_AT(struct eventring_domain_info, slot)},
     {.form = VIEW_INCLUDE, .view = &life_view},
     {"lives", NULL, VIEW_ROWS, .view = &life_view, .rows = lives_of},
-    {"rings", NULL, VIEW_MAP, .view = &ring_view, .rows = rings_of},
-};
-static VIEW(domain_view, domain_columns);
+    {"rings", NULL, VIEW_MAP, .view = &ring_view, .rows = rings_of});
 
 /* Hands out each domain, or, as text, what `of` says of it. */
 static void each_domain(struct view_to *to, void (*of)(struct view_to *to, const void *row)) {
@@ -353,7 +330,7 @@ static bool is_made_of_others(const void *row) {
 }
 
 #define ROW(member) VIEW_AT(struct eventring_info, member)
-static const struct view_column columns[] = {
+static VIEW_WITH(show_view, (.has_version = true),
     {.form = VIEW_INCLUDE, .view = &head_view},
     {NULL, "file", VIEW_PLAIN, ROW(path)},
     {NULL, "program", VIEW_PLAIN, ROW(program)},
@@ -409,9 +386,7 @@ static const struct view_column columns[] = {
     {"catalogue", NULL, VIEW_ROWS, .view = &def_view, .rows = all_defs, .flags = VIEW_MAIN},
     {"processes", NULL, VIEW_ROWS, .has = is_made_of_others, .view = &process_view,
      .rows = all_processes},
-    {"domains", NULL, VIEW_ROWS, .view = &domain_view, .rows = all_domains},
-};
-static VIEW(show_view, columns, .has_version = true);
+    {"domains", NULL, VIEW_ROWS, .view = &domain_view, .rows = all_domains});
 
 static void show_text(struct view_to *to, const struct eventring_info *info) {
   uint64_t last_ns = last_event(to->cursor);

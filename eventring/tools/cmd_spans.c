@@ -347,18 +347,16 @@ VIEW_GETTER(share, struct times) {
   return view_printf(to, "%.1f%%", share > 100 ? 100.0 : share);
 }
 
-static const struct view_column share_columns[] = {
+static VIEW(share_view,
     {NULL, "?GC", VIEW_PLAIN, VIEW_GET(TEXT, share), .argument = EVA_COLLECTOR},
     {NULL, "?waits", VIEW_PLAIN, VIEW_GET(TEXT, share), .argument = EVA_WAITING},
     {NULL, "?suspended", VIEW_PLAIN, VIEW_GET(TEXT, share), .argument = SUSPENDED},
-    {NULL, "own", VIEW_PLAIN, VIEW_GET(TEXT, share), .argument = OWN},
-};
-static VIEW(share_view, share_columns);
+    {NULL, "own", VIEW_PLAIN, VIEW_GET(TEXT, share), .argument = OWN});
 
 static bool is_open(const void *row) { return ((const struct kind *)row)->open > 0; }
 
 #define ROW(member) VIEW_AT(struct kind, member)
-static const struct view_column kind_columns[] = {
+static VIEW(kind_view,
     {"name", "<+span", VIEW_DEF, ROW(id)},
     {"id", NULL, VIEW_PLAIN, ROW(id)},
     {"count", "count", VIEW_COUNT, ROW(durations.count)},
@@ -377,9 +375,7 @@ static const struct view_column kind_columns[] = {
     {"parts_of_ns", NULL, VIEW_NS, ROW(times.parts_of), .help = "the same of `gc`, `waiting`"},
     {"open", "?open", VIEW_COUNT, ROW(open), .flags = VIEW_DASH_0},
     {.form = VIEW_INCLUDE, .offset = offsetof(struct kind, longest_open), .has = is_open,
-     .view = &so_far_view},
-};
-static VIEW(kind_view, kind_columns);
+     .view = &so_far_view});
 #undef ROW
 
 static void all_kinds(struct view_to *to, const void *answer) {
@@ -395,7 +391,7 @@ VIEW_GETTER(value, struct row) {
 }
 
 #define ROW(member) VIEW_AT(struct row, member)
-static const struct view_column row_columns[] = {
+static VIEW(row_view,
     {"ns", "at", VIEW_MOMENT, ROW(begin_ns)},
     {"domain", "=domain", VIEW_PLAIN, ROW(domain)},
     {"incarnation", NULL, VIEW_PLAIN, ROW(incarnation)},
@@ -410,9 +406,7 @@ static const struct view_column row_columns[] = {
     {"name", "<+span", VIEW_DEF, ROW(id)},
     {"id", NULL, VIEW_PLAIN, ROW(id)},
     {"value_text", "<?+value", VIEW_PLAIN, VIEW_GET(TEXT, value), .flags = VIEW_MAYBE,
-     .help = "of its begin, as in the text of `dump`"},
-};
-static VIEW(row_view, row_columns);
+     .help = "of its begin, as in the text of `dump`"});
 #undef ROW
 
 static void all_rows(struct view_to *to, const void *answer) {
@@ -421,7 +415,7 @@ static void all_rows(struct view_to *to, const void *answer) {
 }
 
 #define ROW(member) VIEW_AT(struct open, member)
-static const struct view_column open_columns[] = {
+static VIEW(open_view,
     {"ns", "at", VIEW_MOMENT, ROW(begin_ns)},
     {"domain", "domain", VIEW_PLAIN, ROW(domain)},
     {"incarnation", NULL, VIEW_PLAIN, ROW(incarnation)},
@@ -429,9 +423,7 @@ static const struct view_column open_columns[] = {
     {NULL, "for", VIEW_PLAIN, VIEW_GET(TEXT, view_so_far), .offset = offsetof(struct open, so_far)},
     {.form = VIEW_INCLUDE, .offset = offsetof(struct open, so_far), .view = &so_far_view},
     {"name", "<+span", VIEW_DEF, ROW(id)},
-    {"id", NULL, VIEW_PLAIN, ROW(id)},
-};
-static VIEW(open_view, open_columns);
+    {"id", NULL, VIEW_PLAIN, ROW(id)});
 #undef ROW
 
 static void all_open(struct view_to *to, const void *answer) {
@@ -446,25 +438,21 @@ VIEW_GETTER(count, struct spans) {
 }
 
 #define ROW(member) VIEW_AT(struct spans, member)
-static const struct view_column total_columns[] = {
+static VIEW(total_view,
     {"count", NULL, VIEW_COUNT, VIEW_GET(UINT, count)},
     {"over", NULL, VIEW_COUNT, ROW(over), .help = "those that took --over or more"},
     {"open", NULL, VIEW_COUNT, ROW(open_count)},
-    {"names", NULL, VIEW_ROWS, .view = &kind_view, .rows = all_kinds},
-};
-static VIEW(total_view, total_columns);
+    {"names", NULL, VIEW_ROWS, .view = &kind_view, .rows = all_kinds});
 
-static const struct view_column columns[] = {
+static VIEW(spans_view,
     {.form = VIEW_INCLUDE, .offset = offsetof(struct spans, q), .view = &question_view},
     {"total", NULL, VIEW_OBJECT, .view = &total_view},
     {"rows", NULL, VIEW_ROWS, .view = &row_view, .rows = all_rows, .flags = VIEW_MAIN},
-    {"open_spans", NULL, VIEW_ROWS, .view = &open_view, .rows = all_open},
-};
-static VIEW(spans_view, columns);
+    {"open_spans", NULL, VIEW_ROWS, .view = &open_view, .rows = all_open});
 
 static void print_text(const struct spans *s) {
   struct view_to to = question_output(&s->q);
-  char over[EVA_FIGURE], least[EVA_FIGURE], open[EVA_FIGURE + 32];
+  char open[EVA_FIGURE + 32];
   question_head(&s->q, stdout);
   if (s->kind_count == 0) {
     puts("\nNo such span was recorded.");
@@ -475,10 +463,9 @@ static void print_text(const struct spans *s) {
   if (s->q.top < s->names.count)
     printf("  and %zu more (--top)\n", s->names.count - (size_t)s->q.top);
   if (s->over_ns)
-    printf("\n%s of at least %s\n", eva_count_text(over, s->over),
-           eva_duration_text(least, s->over_ns));
+    printf("\n%s of at least %s\n", eva_count(s->over), eva_duration(s->over_ns));
   view_section(&to, "The longest (own: not in spans within)", &row_view, all_rows, s);
-  snprintf(open, sizeof open, "Open: %s%s", eva_count_text(over, s->open_count),
+  snprintf(open, sizeof open, "Open: %s%s", eva_count(s->open_count),
            s->open_count > s->open.count ? ", the longest" : "");
   view_section(&to, open, &open_view, all_open, s);
 }

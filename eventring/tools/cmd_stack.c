@@ -71,25 +71,19 @@ VIEW_GETTER(frame_name, struct frame_row) { return view_text(remote_function_nam
 VIEW_GETTER(frame_kind, struct frame_row) { return view_text(is_lua(row) ? "lua" : "c"); }
 
 #define ROW(member) VIEW_AT(struct remote_function, member)
-static const struct view_column function_columns[] = {
+static VIEW(function_view,
     {"source", NULL, VIEW_PLAIN, ROW(source)},
-    {"defined", NULL, VIEW_PLAIN, ROW(first_line), .help = "its first line"},
-};
-static VIEW(function_view, function_columns);
+    {"defined", NULL, VIEW_PLAIN, ROW(first_line), .help = "its first line"});
 #undef ROW
 
 #define ROW(member) VIEW_AT(struct remote_frame, member)
-static const struct view_column line_columns[] = {
+static VIEW(line_view,
     {"line", NULL, VIEW_PLAIN, ROW(line), .flags = VIEW_MAYBE | VIEW_NO_0},
-    {"line_noted", NULL, VIEW_PLAIN, ROW(line_noted), .help = "the line may be past"},
-};
-static VIEW(line_view, line_columns);
-static const struct view_column call_columns[] = {
+    {"line_noted", NULL, VIEW_PLAIN, ROW(line_noted), .help = "the line may be past"});
+static VIEW(call_view,
     {"tail", NULL, VIEW_PLAIN, ROW(tail), VIEW_IF(struct remote_frame, tail), .flags = VIEW_PART},
     {"finalizer", NULL, VIEW_PLAIN, ROW(finalizer), VIEW_IF(struct remote_frame, finalizer),
-     .flags = VIEW_PART},
-};
-static VIEW(call_view, call_columns);
+     .flags = VIEW_PART});
 #undef ROW
 
 static void print_variable(void *closure, const struct remote_variable *variable) {
@@ -111,25 +105,21 @@ static void locals_of(struct view_to *to, const void *row) {
 }
 
 #define ROW(member) VIEW_AT(struct remote_variable, member)
-static const struct view_column local_columns[] = {
+static VIEW(local_view,
     {"name", NULL, VIEW_PLAIN, ROW(name)},
     {"type", NULL, VIEW_PLAIN, ROW(type)},
-    {"value", NULL, VIEW_PLAIN, ROW(text)},
-};
-static VIEW(local_view, local_columns);
+    {"value", NULL, VIEW_PLAIN, ROW(text)});
 #undef ROW
 
 #define OF_FRAME .form = VIEW_INCLUDE, .offset = offsetof(struct frame_row, frame)
-static const struct view_column frame_columns[] = {
+static VIEW(frame_view,
     {"name", NULL, VIEW_PLAIN, VIEW_GET(TEXT, frame_name)},
     {"kind", NULL, VIEW_PLAIN, VIEW_GET(TEXT, frame_kind), .help = "lua or c"},
     {.form = VIEW_INCLUDE, .offset = offsetof(struct frame_row, function), .has = is_lua,
      .flags = VIEW_POINTER, .view = &function_view},
     {OF_FRAME, .has = is_lua, .flags = VIEW_POINTER, .view = &line_view},
     {OF_FRAME, .flags = VIEW_POINTER, .view = &call_view},
-    {"locals", .form = VIEW_ROWS, .has = has_locals, .view = &local_view, .rows = locals_of},
-};
-static VIEW(frame_view, frame_columns);
+    {"locals", .form = VIEW_ROWS, .has = has_locals, .view = &local_view, .rows = locals_of});
 
 static void frames_of(struct view_to *to, const void *row) {
   struct showing *view = ((const struct row *)row)->showing;
@@ -198,16 +188,14 @@ VIEW_GETTER(subject, struct row) { return view_uint(row->about->subject); }
 VIEW_GETTER(os_state, struct row) { return view_text(remote_task_text(row->task)); }
 
 #define ROW(member) VIEW_AT(struct showing, stack.member)
-static const struct view_column stack_columns[] = {
+static VIEW(stack_view,
     {"moving", NULL, VIEW_PLAIN, ROW(moving), .help = "inner frames are missing"},
-    {"below", NULL, VIEW_COUNT, ROW(below), .help = "outer frames that were left out"},
-};
-static VIEW(stack_view, stack_columns);
+    {"below", NULL, VIEW_COUNT, ROW(below), .help = "outer frames that were left out"});
 #undef ROW
 
 #define ROW(member) VIEW_AT(struct row, member)
 #define DOMAIN .has = is_domain, .flags = VIEW_PART
-static const struct view_column row_columns[] = {
+static VIEW(row_view,
     {"domain", NULL, VIEW_PLAIN, VIEW_GET(U32, domain_id)},
     {"domain_name", NULL, VIEW_PLAIN, VIEW_GET(TEXT, domain_name), DOMAIN},
     {"thread", NULL, VIEW_PLAIN, VIEW_GET(I32, thread), DOMAIN},
@@ -220,9 +208,7 @@ static const struct view_column row_columns[] = {
     {"os_state", NULL, VIEW_PLAIN, VIEW_GET(TEXT, os_state), DOMAIN},
     {.form = VIEW_INCLUDE, .offset = offsetof(struct row, showing), .flags = VIEW_POINTER,
      .view = &stack_view},
-    {"frames", .form = VIEW_ROWS, .view = &frame_view, .rows = frames_of},
-};
-static VIEW(row_view, row_columns);
+    {"frames", .form = VIEW_ROWS, .view = &frame_view, .rows = frames_of});
 #undef ROW
 
 static void print_domain(const struct row *row) {
@@ -320,33 +306,26 @@ static void all_rows(struct view_to *to, const void *showing) {
 }
 
 #define ROW(member) VIEW_AT(struct showing, member)
-static const struct view_column loss_columns[] = {
+static VIEW(stack_loss_view,
     {"torn", NULL, VIEW_COUNT, ROW(torn)},
     {"search_cut", NULL, VIEW_PLAIN, ROW(cut), .help = "the time for coroutines was up"},
-    {"searched_bytes", NULL, VIEW_BYTES, ROW(searched)},
-};
-static VIEW(stack_loss_view, loss_columns);
+    {"searched_bytes", NULL, VIEW_BYTES, ROW(searched)});
 
-static const struct view_column total_columns[] = {
+static VIEW(total_view,
     {"domains", NULL, VIEW_COUNT, ROW(domains)},
-    {"coroutines", NULL, VIEW_COUNT, ROW(coroutines)},
-};
-static VIEW(total_view, total_columns);
+    {"coroutines", NULL, VIEW_COUNT, ROW(coroutines)});
 
-static const struct view_column columns[] = {
+static VIEW_WITH(process_view, (.other = &last_stacks_view),
     {"pid", NULL, VIEW_PLAIN, ROW(pid)},
     {"host", NULL, VIEW_PLAIN, ROW(host.at.host)},
     {"rows", .form = VIEW_ROWS, .view = &row_view, .rows = all_rows, .flags = VIEW_MAIN},
     {"loss", .form = VIEW_OBJECT, .view = &stack_loss_view},
-    {"total", .form = VIEW_OBJECT, .view = &total_view},
-};
-static VIEW(process_view, columns, .other = &last_stacks_view);
+    {"total", .form = VIEW_OBJECT, .view = &total_view});
 
 static void finish_text(const struct showing *view) {
   if (!view->cut) return;
-  char figure[EVA_FIGURE];
   printf("The search for coroutines ended after %d ms and %s (--coroutines searches all).\n",
-         SEARCH_MS, eva_bytes_text(figure, view->searched));
+         SEARCH_MS, eva_bytes(view->searched));
 }
 
 static int show_process(pid_t pid, const struct request *request) {

@@ -152,19 +152,16 @@ static void subject_text(char *text, size_t room, const struct watching *list, s
 
 static void show_watching(const struct watching *list, size_t count, const char *subject,
                           bool lives, uint64_t seconds) {
-  char line[256], limit[EVA_FIGURE + 8] = "", figure[EVA_FIGURE], lost_figure[EVA_FIGURE];
+  const uint64_t limit = list->options->limit_ns;
   uint64_t events = 0, lost = 0;
   for (size_t i = 0; i < count; i++) {
     events += __atomic_load_n(&list[i].events, __ATOMIC_RELAXED);
     lost += __atomic_load_n(&list[i].lost, __ATOMIC_RELAXED);
   }
-  if (list->options->limit_ns)
-    snprintf(limit, sizeof limit, " of %s", eva_duration_text(figure, list->options->limit_ns));
-  snprintf(line, sizeof line, "%s %s: %llu s%s, %s events, %s lost (Ctrl-C ends)",
-           lives ? "watching" : "reading", subject,
-           (unsigned long long)seconds, limit, eva_count_text(figure, events),
-           eva_count_text(lost_figure, lost));
-  show_progress(line);
+  show_progress("%s %s: %llu s%s%s, %s events, %s lost (Ctrl-C ends)",
+                lives ? "watching" : "reading", subject, (unsigned long long)seconds,
+                limit ? " of " : "", limit ? eva_duration(limit) : "", eva_count(events),
+                eva_count(lost));
 }
 
 static bool any_lives(const struct watching *list, size_t count) {
@@ -192,7 +189,7 @@ static void wait_with_progress(struct watching *list, size_t count, const char *
       show_watching(list, count, subject, lives, ticks / TICKS_OF_A_LINE);
     nanosleep(&tick, NULL);
   }
-  show_progress("");
+  hide_progress();
 }
 
 static void wait_quietly(struct watching *list, size_t count) {

@@ -160,11 +160,9 @@ enum copy_status copy_recording(eventring_cursor *cursor, const struct copy_opti
 }
 
 void print_copy(const char *path, const struct eventring_saver_info *info, uint64_t bytes) {
-  char events[EVA_FIGURE], size[EVA_FIGURE];
-  complain("%s: %s events, %s", path, eva_count_text(events, info->saved),
-           eva_bytes_text(size, bytes));
+  complain("%s: %s events, %s", path, eva_count(info->saved), eva_bytes(bytes));
   if (info->missed)
-    complain("%s events before them are not there", eva_count_text(events, info->missed));
+    complain("%s events before them are not there", eva_count(info->missed));
   if (info->lost)
-    complain("%s events among them are lost", eva_count_text(events, info->lost));
+    complain("%s events among them are lost", eva_count(info->lost));
 }

@@ -114,15 +114,13 @@ VIEW_GETTER(place, struct diff_row) {
 }
 
 #define ROW(member) VIEW_AT(struct diff_row, member)
-static const struct view_column place_columns[] = {
+VIEW(diff_place_view,
     {NULL, "<+function", VIEW_PLAIN, VIEW_GET(TEXT, place)},
     {"name", NULL, VIEW_PLAIN, ROW(name)},
     {"source", NULL, VIEW_PLAIN, ROW(source)},
     {"line", NULL, VIEW_PLAIN, ROW(line)},
     {"a_line", NULL, VIEW_PLAIN, ROW(line_on[0])},
-    {"b_line", NULL, VIEW_PLAIN, ROW(line_on[1])},
-};
-VIEW(diff_place_view, place_columns);
+    {"b_line", NULL, VIEW_PLAIN, ROW(line_on[1])});
 
 /* What is exact, calls, differs or does not; with few runs, of times nobody knows. */
 static bool has_other_counts(const struct diff_rows *d, const struct diff_row *row) {
@@ -151,24 +149,20 @@ VIEW_GETTER(verdict, struct diff_row) {
   return view_text(row->comparison.changed ? d->kind->verdict(row, to->room) : "");
 }
 
-static const struct view_column verdict_columns[] = {
+VIEW(diff_verdict_view,
     {"p", "p", VIEW_PLAIN, VIEW_GET(DOUBLE, p)},
     {"changed", NULL, VIEW_PLAIN, VIEW_GET(BOOL, has_changed), .help = "false with few runs"},
     {"differs", NULL, VIEW_PLAIN, ROW(comparison.changed)},
     {"counts_differ", NULL, VIEW_PLAIN, VIEW_GET(BOOL, counts_differ), .flags = VIEW_MAYBE},
-    {NULL, "<", VIEW_PLAIN, VIEW_GET(TEXT, verdict)},
-};
-VIEW(diff_verdict_view, verdict_columns);
+    {NULL, "<", VIEW_PLAIN, VIEW_GET(TEXT, verdict)});
 #undef ROW
 
 VIEW_GETTER(half, struct diff_rows) { return view_uint(row->runs / 2); }
 VIEW_GETTER(is_enough, struct diff_rows) { return view_bool(!has_few(row)); }
 
-static const struct view_column runs_columns[] = {
+VIEW(diff_runs_view,
     {"runs", NULL, VIEW_COUNT, VIEW_GET(UINT, half), .help = "of a side"},
-    {"enough", NULL, VIEW_PLAIN, VIEW_GET(BOOL, is_enough)},
-};
-VIEW(diff_runs_view, runs_columns);
+    {"enough", NULL, VIEW_PLAIN, VIEW_GET(BOOL, is_enough)});
 
 void diff_rows_put(struct view_to *to, const void *diff) {
   const struct diff_rows *d = diff;

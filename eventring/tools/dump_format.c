@@ -27,18 +27,16 @@
 enum { DEEPEST_INDENT = 40 };
 
 static void print_time(const struct dump_format *format, uint64_t ns) {
-  char figure[EVA_FIGURE];
   int64_t since = (int64_t)(ns - format->start_ns);
   switch (format->time) {
     case DUMP_SINCE_START:
-      fprintf(format->out, "%16s", eva_seconds_text(figure, since));
+      fprintf(format->out, "%16s", eva_seconds(since));
       break;
     case DUMP_MONOTONIC: fprintf(format->out, "%20" PRIu64, ns); break;
     case DUMP_WALL: {
       int64_t wall = (int64_t)((uint64_t)format->start_wall_ns + (uint64_t)since);
       int64_t rest = wall % 1000000;
-      fprintf(format->out, "%s%06d", eva_wall_text(figure, wall),
-              (int)(rest < 0 ? rest + 1000000 : rest));
+      fprintf(format->out, "%s%06d", eva_wall(wall), (int)(rest < 0 ? rest + 1000000 : rest));
       break;
     }
   }
@@ -192,19 +190,18 @@ static bool says_off_cpu(const struct eventring_event *event) {
 }
 
 static void print_duration(FILE *out, const struct eventring_event *event) {
-  char figure[EVA_FIGURE];
   if (event->kind != EVENTRING_END) return;
   const int64_t took = eventring_event_took(event);
   if (took >= 0)
-    fprintf(out, "  %s", eva_duration_text(figure, (uint64_t)took));
+    fprintf(out, "  %s", eva_duration((uint64_t)took));
   else
     fputs(event->flags & EVENTRING_SYNTHETIC ? "  (torn: its end was not recorded)"
                                              : "  (torn: its begin is unknown)",
           out);
   if (event->suspended_ns > 0)
-    fprintf(out, "  (suspended %s)", eva_duration_text(figure, event->suspended_ns));
+    fprintf(out, "  (suspended %s)", eva_duration(event->suspended_ns));
   if (eventring_event_off_cpu(event) > 0)
-    fprintf(out, "  (off CPU %s)", eva_duration_text(figure, event->value.u));
+    fprintf(out, "  (off CPU %s)", eva_duration(event->value.u));
 }
 
 static void print_remarks(FILE *out, const struct eventring_event *event) {
@@ -291,12 +288,10 @@ static void print_event(const struct dump_format *to, const struct eventring_eve
 static void print_loss(const struct dump_format *to, const struct eventring_loss *loss) {
   struct line line;
   const struct dump_format *format = &line.format;
-  char figure[EVA_FIGURE];
   begin_line(&line, to);
   print_place(format, loss->ns, loss->domain, loss->incarnation, loss->ring, 0);
-  fprintf(format->out, "# %s events lost%s", eva_count_text(figure, loss->count),
-          loss->flags & EVENTRING_LOST_BEFORE
-              ? " (overwritten before reading began)" : "");
+  fprintf(format->out, "# %s events lost%s", eva_count(loss->count), loss->flags &
+          EVENTRING_LOST_BEFORE ? " (overwritten before reading began)" : "");
   end_line(&line, to->out);
 }
 

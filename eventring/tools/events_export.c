@@ -64,7 +64,7 @@ static void show(void *context) {
   enum { WIDTH = 50, EVERY_NS = 100 * 1000 * 1000 };
   struct events_export *e = context;
   struct eventring_totals totals;
-  char bar[WIDTH + 1], line[WIDTH + 32];
+  char bar[WIDTH + 1];
   uint64_t now = now_ns();
   if (is_interrupted(e) || now - e->shown_ns < EVERY_NS) return;
   e->shown_ns = now;
@@ -74,8 +74,7 @@ static void show(void *context) {
   memset(bar, '.', WIDTH);
   memset(bar, '#', (size_t)(share * WIDTH));
   bar[WIDTH] = '\0';
-  snprintf(line, sizeof line, "export %s %3d %%", bar, (int)(share * 100));
-  show_progress(line);
+  show_progress("export %s %3d %%", bar, (int)(share * 100));
 }
 
 /* ---- The part that is asked for ------------------------------------------------------------ */
@@ -156,7 +155,7 @@ static int export_all(struct events_export *e) {
   if (!e->state) return STATUS_WRONG;
   read_all(e);
   if (e->format->finish(e->state) != 0 && !e->run.error[0]) no_memory();
-  show_progress("");
+  hide_progress();
   return e->run.error[0] ? STATUS_WRONG : STATUS_OK;
 }
 

@@ -327,15 +327,13 @@ static void add_up(struct group *g, struct eventring_saver_info *sum, uint64_t *
 }
 
 static void show_group(struct group *g, uint64_t now, unsigned live) {
-  char line[256], size[EVA_FIGURE], rate[EVA_FIGURE], lost[EVA_FIGURE], events[EVA_FIGURE];
   struct eventring_saver_info sum;
   uint64_t bytes, since = now - (g->next_progress - PROGRESS_NS);
   add_up(g, &sum, &bytes);
-  eva_bytes_text(rate, (uint64_t)((double)(bytes - g->last_bytes) * 1e9 / (double)since));
-  snprintf(line, sizeof line, "%u of %u processes, %s events, %s, %s/s, %s lost", live, g->count,
-           eva_count_text(events, sum.saved), eva_bytes_text(size, bytes), rate,
-           eva_count_text(lost, sum.lost));
-  show_progress(line);
+  double rate = (double)(bytes - g->last_bytes) * 1e9 / (double)since;
+  show_progress("%u of %u processes, %s events, %s, %s/s, %s lost", live, g->count,
+                eva_count(sum.saved), eva_bytes(bytes), eva_bytes((uint64_t)rate),
+                eva_count(sum.lost));
   g->last_bytes = bytes;
   g->next_progress = now + PROGRESS_NS;
 }
@@ -408,7 +406,7 @@ static void run(struct group *g) {
     if (g->options.progress && now >= g->next_progress) show_group(g, now, live);
     nanosleep(&tick, NULL);
   }
-  show_progress("");
+  hide_progress();
 }
 
 /* ---- From outside --------------------------------------------------------------------- */

@@ -140,7 +140,7 @@ VIEW_GETTER(source, struct row) { return view_text(has_source(to) ? row->source 
 VIEW_GETTER(line, struct row) { return has_source(to) ? view_uint(row->line) : view_none(); }
 
 #define FIGURE(member) VIEW_GET(UINT, figure), .offset = offsetof(struct row, member)
-static const struct view_column row_columns[] = {
+static VIEW(row_view,
     {"change_bytes", "change", VIEW_BYTES, VIEW_GET(INT, change), .flags = VIEW_DASH_0},
     {"name", NULL, VIEW_PLAIN, VIEW_AT(struct row, name)},
     {"source", NULL, VIEW_PLAIN, VIEW_GET(TEXT, source), .flags = VIEW_MAYBE},
@@ -153,20 +153,16 @@ static const struct view_column row_columns[] = {
     {"b_live_objects", NULL, VIEW_COUNT, FIGURE(live[1].objects)},
     {"a_allocated_bytes", NULL, VIEW_BYTES, FIGURE(allocated[0].bytes)},
     {"b_allocated_bytes", NULL, VIEW_BYTES, FIGURE(allocated[1].bytes)},
-    {"beyond_error", NULL, VIEW_PLAIN, VIEW_GET(BOOL, beyond_error)},
-};
-static VIEW(row_view, row_columns);
+    {"beyond_error", NULL, VIEW_PLAIN, VIEW_GET(BOOL, beyond_error)});
 
 VIEW_GETTER(total_live, struct diff) { return view_uint(eva_whole(total(row, column->argument))); }
 VIEW_GETTER(sigmas, struct diff) { return view_uint(SIGMAS); }
 VIEW_GETTER(by_name, struct diff) { return view_text(heap_by_names[row->by]); }
 
-static const struct view_column total_columns[] = {
+static VIEW(total_view,
     {"a_live_bytes", NULL, VIEW_BYTES, VIEW_GET(UINT, total_live), .argument = 0},
     {"b_live_bytes", NULL, VIEW_BYTES, VIEW_GET(UINT, total_live), .argument = 1},
-    {"sigmas", NULL, VIEW_PLAIN, VIEW_GET(UINT, sigmas), .help = "standard errors"},
-};
-static VIEW(total_view, total_columns);
+    {"sigmas", NULL, VIEW_PLAIN, VIEW_GET(UINT, sigmas), .help = "standard errors"});
 
 /* As text, those that differ. */
 static void put_rows(struct view_to *to, const void *diff) {
@@ -175,27 +171,24 @@ static void put_rows(struct view_to *to, const void *diff) {
     view_row(to, &d->rows[i]);
 }
 
-static const struct view_column columns[] = {
+VIEW(heap_diff_view,
     {"by", NULL, VIEW_PLAIN, VIEW_GET(TEXT, by_name)},
     {"total", .form = VIEW_OBJECT, .view = &total_view},
-    {"rows", .form = VIEW_ROWS, .view = &row_view, .rows = put_rows, .flags = VIEW_MAIN},
-};
-VIEW(heap_diff_view, columns);
+    {"rows", .form = VIEW_ROWS, .view = &row_view, .rows = put_rows, .flags = VIEW_MAIN});
 
 static void print_text(const struct diff *d, struct view_to *to) {
-  char by[32], a[EVA_FIGURE], b[EVA_FIGURE], figure[EVA_FIGURE];
+  char by[32];
   size_t shown = d->beyond < d->top ? d->beyond : (size_t)d->top;
   snprintf(by, sizeof by, "<+%s", heap_by_names[d->by]);
   to->by = by;
   printf("alive in A %s, in B %s; what differs by more than %d standard errors:\n",
-         eva_bytes_text(a, eva_whole(total(d, 0))), eva_bytes_text(b, eva_whole(total(d, 1))),
-         SIGMAS);
+         eva_bytes(eva_whole(total(d, 0))), eva_bytes(eva_whole(total(d, 1))), SIGMAS);
   print_as_of(d);
   putchar('\n');
   view_table(to, &row_view, put_rows, d, 0);
   if (!shown) puts("nothing");
   if (shown < d->count)
-    printf("%s more, or within the error\n", eva_count_text(figure, d->count - shown));
+    printf("%s more, or within the error\n", eva_count(d->count - shown));
 }
 
 /* ---- The command ------------------------------------------------------------------------ */

@@ -245,10 +245,8 @@ void heap_label(char label[HEAP_LABEL], const struct heap_view *v, const struct 
 
 bool heap_as_of(char text[static HEAP_AS_OF], const struct eva_heap *heap, uint64_t start_ns) {
   const struct eva_heap_state *s = eva_heap_state(heap);
-  char figure[EVA_FIGURE];
   if (!s->over || s->over_ns < start_ns) return false;
-  snprintf(text, HEAP_AS_OF, "when %ssampling ended, %s after the start",
-           s->running ? "some " : "",
-           eva_duration_text(figure, s->over_ns - start_ns));
+  snprintf(text, HEAP_AS_OF, "when %ssampling ended, %s after the start", s->running ? "some " : "",
+           eva_duration(s->over_ns - start_ns));
   return true;
 }

@@ -67,15 +67,15 @@ static bool find(eventring_cursor *cursor, unsigned slot, uint64_t domain, uint6
 }
 
 static void print_head(eventring_cursor *cursor, const struct stack_row *row) {
-  char age[EVA_FIGURE], subject[24] = "", value[EVA_FIGURE + 2] = "";
+  char subject[24] = "", value[EVA_FIGURE + 2] = "";
   bool is_live = eventring_cursor_liveness(cursor) == EVENTRING_LIVE;
   if (row->is.subject) snprintf(subject, sizeof subject, " for %" PRIu32, row->is.subject);
   if (row->is.reason == EVENTRING_STACK_SIGNAL)
     snprintf(value, sizeof value, " %" PRId64, row->is.value);
   if (row->is.reason == EVENTRING_STACK_STEP && row->is.value > 0)
-    snprintf(value, sizeof value, ", %s", eva_duration_text(age, (uint64_t)row->is.value));
+    snprintf(value, sizeof value, ", %s", eva_duration((uint64_t)row->is.value));
   table_say(stdout, 0, 4, "domain %u %s: %s%s, %s before %s (%s%s)", row->is.domain, row->name,
-            activity_text(row), subject, eva_duration_text(age, row->age_ns),
+            activity_text(row), subject, eva_duration(row->age_ns),
             is_live ? "now" : "the end", eventring_stack_reason_text(row->is.reason), value);
 }
 
@@ -102,12 +102,10 @@ unsigned last_stacks_print(eventring_cursor *cursor, uint64_t domain, uint64_t e
 static bool has_line(const void *row) { return ((const struct last_frame *)row)->number[0]; }
 
 #define ROW(member) VIEW_AT(struct last_frame, member)
-static const struct view_column frame_columns[] = {
+static VIEW(frame_view,
     {"name", NULL, VIEW_PLAIN, ROW(name)},
     {"source", NULL, VIEW_PLAIN, ROW(source)},
-    {"line", NULL, VIEW_PLAIN, ROW(line), .has = has_line, .flags = VIEW_PART},
-};
-static VIEW(frame_view, frame_columns);
+    {"line", NULL, VIEW_PLAIN, ROW(line), .has = has_line, .flags = VIEW_PART});
 #undef ROW
 
 static void frames_of(struct view_to *to, const void *row) {
@@ -128,7 +126,7 @@ VIEW_GETTER(below, struct stack_row) {
 }
 
 #define ROW(member) VIEW_AT(struct stack_row, member)
-static const struct view_column stack_columns[] = {
+VIEW(last_stack_view,
     {"domain", NULL, VIEW_PLAIN, ROW(is.domain)},
     {"domain_name", NULL, VIEW_PLAIN, ROW(name)},
     {"activity", NULL, VIEW_PLAIN, VIEW_GET(TEXT, activity)},
@@ -139,9 +137,7 @@ static const struct view_column stack_columns[] = {
     {"reason", NULL, VIEW_PLAIN, VIEW_GET(TEXT, reason)},
     {"value", NULL, VIEW_PLAIN, ROW(is.value), .help = "the ns of a step, the number of a signal"},
     {"below", NULL, VIEW_COUNT, VIEW_GET(UINT, below), .help = "outer frames that are left out"},
-    {"frames", .form = VIEW_ROWS, .view = &frame_view, .rows = frames_of},
-};
-VIEW(last_stack_view, stack_columns);
+    {"frames", .form = VIEW_ROWS, .view = &frame_view, .rows = frames_of});
 #undef ROW
 
 void last_stack_rows(struct view_to *to, const void *domain) {
@@ -160,15 +156,13 @@ struct answer {
 };
 
 #define ROW(member) VIEW_AT(struct answer, member)
-static const struct view_column columns[] = {
+VIEW(last_stacks_view,
     {.form = VIEW_INCLUDE, .offset = offsetof(struct answer, info), .view = &head_view},
     {"how", NULL, VIEW_PLAIN, ROW(how), .flags = VIEW_MAYBE | VIEW_NO_0,
      .help = "it was made to write them"},
     {"end_ns", NULL, VIEW_MOMENT, ROW(end_ns), .help = "ages count back from it"},
     {"rows", .form = VIEW_ROWS, .view = &last_stack_view, .rows = last_stack_rows,
-     .offset = offsetof(struct answer, domain), .flags = VIEW_MAIN},
-};
-VIEW(last_stacks_view, columns);
+     .offset = offsetof(struct answer, domain), .flags = VIEW_MAIN});
 
 static int show(eventring_cursor *cursor, uint64_t domain, const struct view_choice *as,
                 const char *how) {

@@ -107,11 +107,9 @@ static bool matters(const struct diff_row *row, bool few) {
 /* ---- Output ----------------------------------------------------------------------------- */
 
 static void print_heading(const struct diff_rows *d) {
-  char a[EVA_FIGURE], b[EVA_FIGURE];
-  printf("time in A %s, in B %s, %zu %s a side\n",
-         eva_duration_text(a, (uint64_t)mean_of(d, d->total, 0)),
-         eva_duration_text(b, (uint64_t)mean_of(d, d->total, 1)), d->runs / 2,
-         d->runs == 2 ? "run" : "runs");
+  printf("time in A %s, in B %s, %zu %s a side\n", eva_duration((uint64_t)mean_of(d, d->total, 0)),
+         eva_duration((uint64_t)mean_of(d, d->total, 1)), d->runs / 2, d->runs == 2 ? "run" :
+         "runs");
 }
 
 static const char *change_text(const struct diff_row *row, char text[static 64]) {
@@ -134,7 +132,7 @@ VIEW_GETTER(calls, struct diff_row) {
 }
 
 #define OF_SIDE(getter, side) VIEW_GET(DOUBLE, getter), .argument = side
-static const struct view_column row_columns[] = {
+static VIEW(row_view,
     {.form = VIEW_INCLUDE, .view = &diff_place_view},
     {"a_exclusive_ns", "own A", VIEW_NS, OF_SIDE(own, 0), .flags = VIEW_DASH_0},
     {"b_exclusive_ns", "own B", VIEW_NS, OF_SIDE(own, 1), .flags = VIEW_DASH_0},
@@ -143,22 +141,16 @@ static const struct view_column row_columns[] = {
     {NULL, "a call A", VIEW_NS, OF_SIDE(a_call, 0), .flags = VIEW_DASH_0},
     {NULL, "a call B", VIEW_NS, OF_SIDE(a_call, 1), .flags = VIEW_DASH_0},
     {"change", NULL, VIEW_CHANGE, VIEW_AT(struct diff_row, comparison.change), .help = "of a call's own time"},
-    {.form = VIEW_INCLUDE, .view = &diff_verdict_view},
-};
-static VIEW(row_view, row_columns);
+    {.form = VIEW_INCLUDE, .view = &diff_verdict_view});
 
-static const struct view_column total_columns[] = {
+static VIEW(total_view,
     {.form = VIEW_INCLUDE, .view = &diff_runs_view},
     {"a_ns", NULL, VIEW_NS, OF_SIDE(time_of_side, 0)},
-    {"b_ns", NULL, VIEW_NS, OF_SIDE(time_of_side, 1)},
-};
-static VIEW(total_view, total_columns);
+    {"b_ns", NULL, VIEW_NS, OF_SIDE(time_of_side, 1)});
 
-static const struct view_column columns[] = {
+VIEW_WITH(call_diff_view, (.other = &sample_diff_view),
     {"total", .form = VIEW_OBJECT, .view = &total_view},
-    {"rows", .form = VIEW_ROWS, .view = &row_view, .rows = diff_rows_put, .flags = VIEW_MAIN},
-};
-VIEW(call_diff_view, columns, .other = &sample_diff_view);
+    {"rows", .form = VIEW_ROWS, .view = &row_view, .rows = diff_rows_put, .flags = VIEW_MAIN});
 
 static const struct diff_kind kind = {
     .value = own_of_run, .compare = compare_calls, .matters = matters, .heading = print_heading,

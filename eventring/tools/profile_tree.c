@@ -11,12 +11,11 @@ enum { TREE_SHARE = 100 };
 
 static void print_node(const struct eventring_profile *p, uint32_t node, unsigned depth,
                        uint64_t total) {
-  char text[512], share[EVA_FIGURE], count[EVA_FIGURE], time[EVA_FIGURE];
+  char text[512];
   const struct eventring_profile_node *n = &p->nodes[node];
   profile_function_text(text, sizeof text, &p->functions[n->function]);
-  printf("%8s %10s %12s  %*s", eva_percent_text(share, n->inclusive, total),
-         eva_duration_text(time, n->inclusive), eva_count_text(count, n->count),
-         (int)(depth < 20 ? depth : 20), "");
+  printf("%8s %10s %12s  %*s", eva_percent(n->inclusive, total), eva_duration(n->inclusive),
+         eva_count(n->count), (int)(depth < 20 ? depth : 20), "");
   size_t width = 44 - (depth < 20 ? depth : 20), size = strlen(text);
   if (size > width) printf("...");
   print_foreign_text(stdout, size > width ? text + size - width + 3 : text);
@@ -74,10 +73,10 @@ void profile_print_trees(const struct time_profile *profile, const struct profil
     struct eventring_profile *p = &profiles->list[i];
     if (view->domain != UINT64_MAX && p->slot != view->domain) continue;
     if (profile->sampled) count_below(p);
-    printf("%sdomain %u ", first ? "" : "\n", p->slot);
+    if (!first) putchar('\n');
     first = false;
-    print_foreign_text(stdout, p->domain);
-    printf("\n   share  inclusive %12s  function\n", profile->sampled ? "samples" : "calls");
+    table_say(stdout, 0, 4, "domain %u %s", p->slot, p->domain);
+    printf("   share  inclusive %12s  function\n", profile->sampled ? "samples" : "calls");
     print_tree(p);
   }
 }

@@ -96,19 +96,17 @@ VIEW_GETTER(domain, struct eva_call_row) {
 }
 
 #define ROW(member) VIEW_AT(struct eventring_calls_function, member)
-static const struct view_column function_columns[] = {
+static VIEW(function_view,
     {"name", NULL, VIEW_PLAIN, ROW(name)},
     {"source", NULL, VIEW_PLAIN, ROW(source)},
-    {"line", NULL, VIEW_PLAIN, ROW(line)},
-};
-static VIEW(function_view, function_columns);
+    {"line", NULL, VIEW_PLAIN, ROW(line)});
 #undef ROW
 
 #define ROW(member) VIEW_AT(struct eva_call_row, member)
 #define ROW_GET(value_type, function, member) \
   .type = VIEW_##value_type, .get = function, .offset = offsetof(struct eva_call_row, member)
 #define TIMED .has = has_durations, .flags = VIEW_MAYBE
-static const struct view_column row_columns[] = {
+static VIEW(row_view,
     {"domain", NULL, VIEW_PLAIN, VIEW_GET(U32, domain), .flags = VIEW_MAYBE,
      .help = "--per-domain"},
     {"domain_name", NULL, VIEW_PLAIN, VIEW_GET(TEXT, domain), .flags = VIEW_MAYBE},
@@ -133,9 +131,7 @@ static const struct view_column row_columns[] = {
     {"p50_ns", "|?p50", VIEW_NS, VIEW_GET(UINT, quantile), TIMED, .argument = 50},
     {"p90_ns", "?p90", VIEW_NS, VIEW_GET(UINT, quantile), TIMED, .argument = 90},
     {"p99_ns", "?p99", VIEW_NS, VIEW_GET(UINT, quantile), TIMED, .argument = 99},
-    {"max_ns", "?max", VIEW_NS, ROW(most), TIMED},
-};
-static VIEW(row_view, row_columns);
+    {"max_ns", "?max", VIEW_NS, ROW(most), TIMED});
 #undef ROW
 
 static void part_rows(struct view_to *to, const void *part) {
@@ -184,37 +180,31 @@ VIEW_GETTER(clock_name, struct part) {
 VIEW_GETTER(stacks, struct part) { return view_uint(row->profile.samples - row->profile.late); }
 
 #define ROW(member) VIEW_AT(struct eventring_profile, member)
-static const struct view_column window_columns[] = {
+static VIEW(window_view,
     {"start_ns", NULL, VIEW_MOMENT, ROW(start_ns)},
-    {"end_ns", NULL, VIEW_MOMENT, ROW(written_ns)},
-};
-static VIEW(window_view, window_columns);
+    {"end_ns", NULL, VIEW_MOMENT, ROW(written_ns)});
 #undef ROW
 
 #define ROW(member) VIEW_AT(struct part, member)
 #define EXACT .has = is_exact, .flags = VIEW_MAYBE
 #define SAMPLED .has = is_sampled, .flags = VIEW_MAYBE
-static const struct view_column loss_columns[] = {
+static VIEW(loss_view,
     {"calls", NULL, VIEW_COUNT, ROW(rows.lost_calls), EXACT, .help = "that have no row"},
     {"ns", NULL, VIEW_NS, ROW(rows.lost_ns), EXACT},
     {"damaged_profiles", NULL, VIEW_COUNT, ROW(profile.profiles.damaged), EXACT},
     {"torn", NULL, VIEW_COUNT, ROW(profile.torn), SAMPLED},
     {"moving", NULL, VIEW_COUNT, ROW(profile.moving), SAMPLED},
-    {"late", NULL, VIEW_COUNT, ROW(profile.late), SAMPLED},
-};
-static VIEW(loss_view, loss_columns);
+    {"late", NULL, VIEW_COUNT, ROW(profile.late), SAMPLED});
 
-static const struct view_column total_columns[] = {
+static VIEW(total_view,
     {"ns", NULL, VIEW_NS, ROW(rows.total)},
     {"domains", NULL, VIEW_COUNT, ROW(profile.profiles.count)},
     {"clock", NULL, VIEW_PLAIN, VIEW_GET(TEXT, clock_name), .help = "wall or cpu"},
     {"clock_went_back", NULL, VIEW_COUNT, ROW(rows.backwards), EXACT},
     {"samples", NULL, VIEW_COUNT, ROW(profile.samples), SAMPLED},
-    {"stacks", NULL, VIEW_COUNT, VIEW_GET(UINT, stacks), SAMPLED, .help = "without the late ones"},
-};
-static VIEW(total_view, total_columns);
+    {"stacks", NULL, VIEW_COUNT, VIEW_GET(UINT, stacks), SAMPLED, .help = "without the late ones"});
 
-static const struct view_column columns[] = {
+VIEW(profile_answer_view,
     {"pid", NULL, VIEW_PLAIN, ROW(profile.pid), .flags = VIEW_MAYBE | VIEW_NO_0},
     {"source", NULL, VIEW_PLAIN, VIEW_GET(TEXT, source), .help = "calls or samples"},
     {"how", NULL, VIEW_PLAIN, ROW(profile.how), .flags = VIEW_MAYBE | VIEW_NO_0,
@@ -224,40 +214,30 @@ static const struct view_column columns[] = {
     {"loss", .form = VIEW_OBJECT, .view = &loss_view},
     {"total", .form = VIEW_OBJECT, .view = &total_view},
     {"by", NULL, VIEW_PLAIN, VIEW_GET(TEXT, by)},
-    {"rows", .form = VIEW_ROWS, .view = &row_view, .rows = all_rows, .flags = VIEW_MAIN},
-};
-VIEW(profile_answer_view, columns);
+    {"rows", .form = VIEW_ROWS, .view = &row_view, .rows = all_rows, .flags = VIEW_MAIN});
 
 /* ---- Text ------------------------------------------------------------------------------- */
 
 static void print_totals(const struct part *all) {
   const struct time_profile *profile = &all->profile;
-  char figure[EVA_FIGURE], lost[EVA_FIGURE], text[256];
   size_t domains = 0;
   for (size_t i = 0; i < profile->profiles.count; i++)
     domains += is_asked_for(all->asked, &profile->profiles.list[i]);
   if (profile->sampled)
-    snprintf(text, sizeof text,
-             "%" PRIu64 " samples, %" PRIu64 " torn (not counted), %" PRIu64 " without the "
-             "innermost functions; %" PRIu64 " were late: the next one counts for them",
-             profile->samples, profile->torn, profile->moving, profile->late);
+    table_say(stdout, 0, 0,
+              "%" PRIu64 " samples, %" PRIu64 " torn (not counted), %" PRIu64 " without the "
+              "innermost functions; %" PRIu64 " were late: the next one counts for them",
+              profile->samples, profile->torn, profile->moving, profile->late);
   else
-    snprintf(text, sizeof text, "calls over %s of %s, %zu domain%s",
-             eva_duration_text(figure, all->rows.total),
-             all->sum.list->flags & EVENTRING_PROFILE_CPU ? "CPU time" : "time", domains,
-             domains == 1 ? "" : "s");
-  table_wrapped(stdout, text, 0, 0);
+    table_say(stdout, 0, 0, "calls over %s of %s, %zu domain%s", eva_duration(all->rows.total),
+              all->sum.list->flags & EVENTRING_PROFILE_CPU ? "CPU time" : "time", domains,
+              domains == 1 ? "" : "s");
   putchar('\n');
-  if (profile->how) {
-    table_wrapped(stdout, profile->how, 0, 0);
-    putchar('\n');
-  }
+  if (profile->how) table_say(stdout, 0, 0, "%s", profile->how), putchar('\n');
   if (!all->rows.lost_calls) return;
-  snprintf(text, sizeof text, "(not recorded): %s calls, %s, on paths that found no room "
-           "(SAROS_PROFILE=calls,budget=SIZE gives them more)",
-           eva_count_text(lost, all->rows.lost_calls),
-           eva_duration_text(figure, all->rows.lost_ns));
-  table_wrapped(stdout, text, 0, 0);
+  table_say(stdout, 0, 0, "(not recorded): %s calls, %s, on paths that found no room "
+            "(SAROS_PROFILE=calls,budget=SIZE gives them more)", eva_count(all->rows.lost_calls),
+            eva_duration(all->rows.lost_ns));
   putchar('\n');
 }
 
@@ -268,9 +248,8 @@ static void print_rows(const struct part *part) {
 
 static void print_domain(void *first, struct part *part) {
   bool *is_first = first;
-  printf("%sdomain %u ", *is_first ? "" : "\n", part->domain->slot);
-  print_foreign_text(stdout, part->domain->domain);
-  putchar('\n');
+  if (!*is_first) putchar('\n');
+  table_say(stdout, 0, 4, "domain %u %s", part->domain->slot, part->domain->domain);
   print_rows(part);
   *is_first = false;
 }

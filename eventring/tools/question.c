@@ -123,7 +123,7 @@ static void print_path(FILE *out, const char *path, size_t width) {
 
 void question_head(const struct question *q, FILE *out) {
   enum { PATH_WIDTH = 78 };
-  char figure[EVA_FIGURE], process[PROCESS_TEXT];
+  char process[PROCESS_TEXT];
   const struct eventring_info *info = &q->info;
   size_t line = table_line(info->program, PATH_WIDTH / 2);
   print_foreign(out, info->program, line);
@@ -132,31 +132,27 @@ void question_head(const struct question *q, FILE *out) {
   fputc('\n', out);
   print_path(out, info->path, PATH_WIDTH);
   fprintf(out, "\nevents over %s",
-          eva_duration_text(figure, q->last_ns > q->first_ns ? q->last_ns - q->first_ns : 0));
-  if (q->totals.lost) fprintf(out, "; %s were lost", eva_count_text(figure, q->totals.lost));
+          eva_duration(q->last_ns > q->first_ns ? q->last_ns - q->first_ns : 0));
+  if (q->totals.lost) fprintf(out, "; %s were lost", eva_count(q->totals.lost));
   if (q->totals.missed && !q->window.since)
-    fprintf(out, "; %s before them were overwritten", eva_count_text(figure, q->totals.missed));
+    fprintf(out, "; %s before them were overwritten", eva_count(q->totals.missed));
   fputc('\n', out);
 }
 
 /* ---- JSON ---------------------------------------------------------------------------- */
 
 #define ROW(member) VIEW_AT(struct question, member)
-static const struct view_column window_columns[] = {
+static VIEW(window_view,
     {"start_ns", NULL, VIEW_MOMENT, ROW(info.start_ns), .help = "of the recording"},
     {"since_ns", NULL, VIEW_MOMENT, ROW(window.since), .flags = VIEW_NO_0},
     {"until_ns", NULL, VIEW_MOMENT, ROW(window.until), .flags = VIEW_NO_MAX},
     {"first_ns", NULL, VIEW_MOMENT, ROW(first_ns), .help = "of the events in the window"},
-    {"last_ns", NULL, VIEW_MOMENT, ROW(last_ns)},
-};
-static VIEW(window_view, window_columns);
+    {"last_ns", NULL, VIEW_MOMENT, ROW(last_ns)});
 
-static const struct view_column columns[] = {
+VIEW(question_view,
     {.form = VIEW_INCLUDE, .offset = offsetof(struct question, info), .view = &head_view},
     {"window", NULL, VIEW_OBJECT, .view = &window_view},
-    {"loss", NULL, VIEW_OBJECT, .offset = offsetof(struct question, totals), .view = &loss_view},
-};
-VIEW(question_view, columns);
+    {"loss", NULL, VIEW_OBJECT, .offset = offsetof(struct question, totals), .view = &loss_view});
 
 struct view_to question_output(const struct question *q) {
   return (struct view_to){.out = stdout, .as = q->as, .cursor = q->reader.cursor,

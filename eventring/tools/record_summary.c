@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "analysis/names.h"
 #include "analysis/units.h"
 #include "follow.h"
 
@@ -25,24 +26,19 @@ static unsigned wsize_needed(const struct eventring_saver_ring *ring) {
 
 /* Which part of the time of recording a loss took; nothing if it began before that. */
 static const char *part_text(char text[PART_TEXT], uint64_t lost_ns, uint64_t duration_ns) {
-  char part[EVA_FIGURE];
   if (lost_ns > duration_ns) return "";
-  snprintf(text, PART_TEXT, " (%s of the time)", eva_percent_text(part, lost_ns, duration_ns));
+  snprintf(text, PART_TEXT, " (%s of the time)", eva_percent(lost_ns, duration_ns));
   return text;
 }
 
 static void print_ring(const eventring_cursor *cursor, const struct eventring_saver_ring *ring,
                        uint64_t duration_ns) {
-  char lost[EVA_FIGURE], time[EVA_FIGURE], part[PART_TEXT], number[16];
-  const char *name = eventring_cursor_ring_name(cursor, ring->ring);
-  snprintf(number, sizeof number, "%u", ring->ring);
-  fprintf(stderr, "  domain %u, ring ", ring->domain);
-  print_foreign_text(stderr, name ? name : number);
-  fprintf(stderr, ": %s events lost in %" PRIu64 " gaps, %s%s",
-          eva_count_text(lost, ring->lost), ring->gaps, eva_duration_text(time, ring->lost_ns),
-          part_text(part, ring->lost_ns, duration_ns));
-  if (ring->unwritten) fprintf(stderr, ", %s not written", eva_count_text(lost, ring->unwritten));
-  fputc('\n', stderr);
+  char part[PART_TEXT];
+  table_say(stderr, 2, 2, "domain %u, ring %s: %s events lost in %" PRIu64 " gaps, %s%s%s%s%s",
+            ring->domain, eva_ring_name(cursor, ring->ring), eva_count(ring->lost), ring->gaps,
+            eva_duration(ring->lost_ns), part_text(part, ring->lost_ns, duration_ns),
+            ring->unwritten ? ", " : "", ring->unwritten ? eva_count(ring->unwritten) : "",
+            ring->unwritten ? " not written" : "");
 }
 
 static void print_losses(const eventring_cursor *cursor, const struct recorder *recorder,
@@ -74,20 +70,18 @@ static const char *reason_text(enum recorder_end end) {
 void print_record_summary(const eventring_cursor *cursor, struct recorder *recorder,
                           const struct recorder_result *result) {
   struct eventring_saver_info info;
-  char time[EVA_FIGURE], events[EVA_FIGURE], size[EVA_FIGURE], lost[EVA_FIGURE];
-  char lost_time[EVA_FIGURE], part[PART_TEXT], missed[EVA_FIGURE];
+  char part[PART_TEXT];
   char files[32] = "";
   recorder_info(recorder, &info);
   if (result->files > 1) snprintf(files, sizeof files, " in %u files", result->files);
   complain("%s: %s events in %s, %s%s%s", recorder_file(recorder),
-           eva_count_text(events, info.saved), eva_duration_text(time, result->duration_ns),
-           eva_bytes_text(size, result->file_bytes), files, reason_text(result->end));
+           eva_count(info.saved), eva_duration(result->duration_ns),
+           eva_bytes(result->file_bytes), files, reason_text(result->end));
   if (info.missed)
-    complain("%s events had been overwritten before", eva_count_text(missed, info.missed));
+    complain("%s events had been overwritten before", eva_count(info.missed));
   if (info.damaged) complain_damaged(info.damaged);
   if (!info.lost) return;
-  complain("%s events lost, in %s%s", eva_count_text(lost, info.lost),
-           eva_duration_text(lost_time, info.lost_ns),
+  complain("%s events lost, in %s%s", eva_count(info.lost), eva_duration(info.lost_ns),
            part_text(part, info.lost_ns, result->duration_ns));
   print_losses(cursor, recorder, result);
 }
@@ -115,7 +109,7 @@ VIEW_GETTER(ring_name, struct eventring_saver_ring) {
 VIEW_GETTER(ring_wsize, struct eventring_saver_ring) { return view_uint(wsize_needed(row)); }
 
 #define ROW(member) VIEW_AT(struct eventring_saver_ring, member)
-static const struct view_column ring_columns[] = {
+static VIEW(ring_view,
     {"domain", NULL, VIEW_PLAIN, ROW(domain)},
     {"ring", NULL, VIEW_PLAIN, ROW(ring)},
     {"name", NULL, VIEW_PLAIN, VIEW_GET(TEXT, ring_name), .flags = VIEW_MAYBE},
@@ -126,9 +120,7 @@ static const struct view_column ring_columns[] = {
     {"unwritten", NULL, VIEW_COUNT, ROW(unwritten)},
     {"gaps", NULL, VIEW_COUNT, ROW(gaps)},
     {"lost_ns", NULL, VIEW_NS, ROW(lost_ns)},
-    {"wsize_needed", NULL, VIEW_PLAIN, VIEW_GET(U32, ring_wsize)},
-};
-static VIEW(ring_view, ring_columns);
+    {"wsize_needed", NULL, VIEW_PLAIN, VIEW_GET(U32, ring_wsize)});
 #undef ROW
 
 static void all_rings(struct view_to *to, const void *summary) {
@@ -143,7 +135,7 @@ VIEW_GETTER(end, struct summary) { return view_text(reason_name(row->result.end)
 
 #define ROW(member) VIEW_AT(struct summary, member)
 #define KNOWN VIEW_IF(struct summary, has_process), .flags = VIEW_PART
-static const struct view_column columns[] = {
+VIEW(record_summary_view,
     {"file", NULL, VIEW_PLAIN, VIEW_GET(TEXT, file)},
     {"program", NULL, VIEW_PLAIN, ROW(process.program), KNOWN},
     {"pid", NULL, VIEW_PLAIN, VIEW_GET(I32, pid), KNOWN},
@@ -160,9 +152,7 @@ static const struct view_column columns[] = {
     {"unwritten", NULL, VIEW_COUNT, ROW(saved.unwritten)},
     {"damaged", NULL, VIEW_COUNT, ROW(saved.damaged), .help = "blocks"},
     {"lost_ns", NULL, VIEW_NS, ROW(saved.lost_ns)},
-    {"rings", .form = VIEW_ROWS, .view = &ring_view, .rows = all_rings},
-};
-VIEW(record_summary_view, columns);
+    {"rings", .form = VIEW_ROWS, .view = &ring_view, .rows = all_rings});
 
 void put_record_summary(eventring_cursor *cursor, struct recorder *recorder,
                         const struct recorder_result *result, FILE *out) {

@@ -92,7 +92,7 @@ static int run_one(struct runs *runs, size_t n, char **const programs[2], const 
   size_t side = n % 2;
   snprintf(line, sizeof line, "run %zu of %zu of %c", n / 2 + 1, runs->count / 2,
            (int)('A' + side));
-  show_progress(line);
+  show_progress("%s", line);
   int status = change(&before) ? run_and_read(runs, n, programs[side], prefix) : STATUS_WRONG;
   restore(&before);
   if (status > STATUS_OK) complain("%s ended with status %d", line, status);
@@ -104,6 +104,6 @@ int run_pairs(struct runs *runs, char **const programs[2], const char *prefix) {
   for (size_t i = 0; i < runs->count; i++) runs->run[i].command = joined(programs[i % 2]);
   for (size_t i = 0; status < 0 && i < runs->count; i++)
     status = run_one(runs, i / 2 % 2 ? i ^ 1 : i, programs, prefix);
-  show_progress("");
+  hide_progress();
   return status;
 }

@@ -209,28 +209,22 @@ VIEW_GETTER(own, struct diff_row) {
 }
 
 #define ROW(member) VIEW_AT(struct diff_row, member)
-static const struct view_column row_columns[] = {
+static VIEW(row_view,
     {.form = VIEW_INCLUDE, .view = &diff_place_view},
     {"a_share", "own A", VIEW_SHARE, VIEW_GET(DOUBLE, own), .argument = 0},
     {"b_share", "own B", VIEW_SHARE, VIEW_GET(DOUBLE, own), .argument = 1},
     {"difference", "points", VIEW_CHANGE, ROW(moved)},
     {"error", "95 % error", VIEW_SHARE, ROW(error)},
-    {.form = VIEW_INCLUDE, .view = &diff_verdict_view},
-};
-static VIEW(row_view, row_columns);
+    {.form = VIEW_INCLUDE, .view = &diff_verdict_view});
 
-static const struct view_column total_columns[] = {
+static VIEW(total_view,
     {.form = VIEW_INCLUDE, .view = &diff_runs_view},
     {"a_samples", NULL, VIEW_COUNT, VIEW_GET(DOUBLE, all), .argument = 0},
-    {"b_samples", NULL, VIEW_COUNT, VIEW_GET(DOUBLE, all), .argument = 1},
-};
-static VIEW(total_view, total_columns);
+    {"b_samples", NULL, VIEW_COUNT, VIEW_GET(DOUBLE, all), .argument = 1});
 
-static const struct view_column columns[] = {
+VIEW_WITH(sample_diff_view, (.other = &heap_diff_view),
     {"total", .form = VIEW_OBJECT, .view = &total_view},
-    {"rows", .form = VIEW_ROWS, .view = &row_view, .rows = diff_rows_put, .flags = VIEW_MAIN},
-};
-VIEW(sample_diff_view, columns, .other = &heap_diff_view);
+    {"rows", .form = VIEW_ROWS, .view = &row_view, .rows = diff_rows_put, .flags = VIEW_MAIN});
 
 static const struct diff_kind kind = {
     .value = share_of_run, .compare = compare_shares, .matters = matters,

@@ -15,14 +15,12 @@ static bool has_detail(const void *row) {
 }
 
 #define ROW(member) VIEW_AT(struct eva_ending, member)
-static const struct view_column ending_columns[] = {
+VIEW(ending_view,
     {"end_reason", NULL, VIEW_PLAIN, VIEW_GET(TEXT, reason),
      .help = "stopped, exit, signal or killed; null if it has not ended or does not say"},
     {"end_detail", NULL, VIEW_PLAIN, ROW(detail), .has = has_detail, .flags = VIEW_MAYBE,
      .help = "the exit status, or the number of the signal"},
-    {"error_text", NULL, VIEW_PLAIN, ROW(error), .flags = VIEW_MAYBE | VIEW_NO_0},
-};
-VIEW(ending_view, ending_columns);
+    {"error_text", NULL, VIEW_PLAIN, ROW(error), .flags = VIEW_MAYBE | VIEW_NO_0});
 #undef ROW
 
 struct view_value view_so_far(struct view_to *to, const void *row, const struct view_column *c) {
@@ -36,11 +34,9 @@ struct view_value view_quantile(struct view_to *to, const void *row, const struc
 }
 
 #define ROW(member) VIEW_AT(struct eva_so_far, member)
-static const struct view_column so_far_columns[] = {
+VIEW(so_far_view,
     {"so_far_ns", NULL, VIEW_NS, ROW(ns), VIEW_IF(struct eva_so_far, known)},
-    {"at_least", NULL, VIEW_PLAIN, ROW(at_least), .help = "it may have gone on"},
-};
-VIEW(so_far_view, so_far_columns);
+    {"at_least", NULL, VIEW_PLAIN, ROW(at_least), .help = "it may have gone on"});
 #undef ROW
 
 VIEW_GETTER(pid, struct eventring_info) { return view_int(pid_here(row)); }
@@ -50,22 +46,18 @@ static void make_ending(void *made, const void *row) {
 }
 
 #define ROW(member) VIEW_AT(struct eventring_info, member)
-static const struct view_column head_columns[] = {
+VIEW(head_view,
     {"program", NULL, VIEW_PLAIN, ROW(program)},
     {"path", NULL, VIEW_PLAIN, ROW(path)},
     {"pid", NULL, VIEW_PLAIN, VIEW_GET(I32, pid), .help = "as commands of this machine take it"},
     {"own_pid", NULL, VIEW_PLAIN, ROW(pid), .help = "in its own pid namespace"},
     {"liveness", NULL, VIEW_LIVENESS, ROW(liveness)},
-    {.form = VIEW_INCLUDE, .make = make_ending, .view = &ending_view},
-};
-VIEW(head_view, head_columns);
+    {.form = VIEW_INCLUDE, .make = make_ending, .view = &ending_view});
 #undef ROW
 
 #define ROW(member) VIEW_AT(struct eventring_totals, member)
-static const struct view_column loss_columns[] = {
+VIEW(loss_view,
     {"delivered", NULL, VIEW_COUNT, ROW(delivered)},
     {"missed", NULL, VIEW_COUNT, ROW(missed), .help = "overwritten before reading began"},
     {"lost", NULL, VIEW_COUNT, ROW(lost), .help = "overwritten since"},
-    {"torn", NULL, VIEW_COUNT, ROW(torn), .help = "spans of which the begin or the end is missing"},
-};
-VIEW(loss_view, loss_columns);
+    {"torn", NULL, VIEW_COUNT, ROW(torn), .help = "spans of which the begin or the end is missing"});

@@ -92,7 +92,7 @@ VIEW_GETTER(mean, struct eva_histogram) { return view_uint(eva_histogram_mean(ro
 
 #define ROW(member) VIEW_AT(struct eva_tally_span, member)
 #define ANY .has = has_any, .flags = VIEW_TEXT_IF
-static const struct view_column span_columns[] = {
+static VIEW(span_view,
     {"count", "count", VIEW_COUNT, ROW(durations.count)},
     {"total_ns", "total", VIEW_NS, ROW(durations.total), ANY},
     {NULL, "?own", VIEW_NS, ROW(own), .has = has_own},
@@ -110,34 +110,26 @@ static const struct view_column span_columns[] = {
     {NULL, "?open for", VIEW_PLAIN, VIEW_GET(TEXT, view_so_far),
      .offset = offsetof(struct eva_tally_span, longest_open), .has = is_open},
     {.form = VIEW_INCLUDE, .offset = offsetof(struct eva_tally_span, longest_open),
-     .has = is_open, .view = &so_far_view},
-};
-static VIEW(span_view, span_columns);
+     .has = is_open, .view = &so_far_view});
 
-static const struct view_column own_columns[] = {
+static VIEW(own_view,
     {"own_ns", NULL, VIEW_NS, ROW(own)},
-    {"own_count", NULL, VIEW_COUNT, ROW(own_count), .help = "spans of which `own_ns` is known"},
-};
-static VIEW(own_view, own_columns);
+    {"own_count", NULL, VIEW_COUNT, ROW(own_count), .help = "spans of which `own_ns` is known"});
 
-static const struct view_column off_cpu_columns[] = {
+static VIEW(off_cpu_view,
     {"interrupted", NULL, VIEW_COUNT, ROW(interrupted)},
-    {"off_cpu_ns", NULL, VIEW_NS, ROW(off_cpu)},
-};
-static VIEW(off_cpu_view, off_cpu_columns);
+    {"off_cpu_ns", NULL, VIEW_NS, ROW(off_cpu)});
 #undef ROW
 
 #define ROW(member) VIEW_AT(struct row, member)
 #define OF_SPAN .form = VIEW_INCLUDE, .offset = offsetof(struct row, span), .flags = VIEW_POINTER
-static const struct view_column duration_columns[] = {
+static VIEW(duration_view,
     IDENTITY,
     {"name", "<span", VIEW_PLAIN, ROW(entry.name)},
     {"gc", NULL, VIEW_PLAIN, ROW(is_gc)},
     {OF_SPAN, .view = &span_view},
     {OF_SPAN, .view = &own_view, VIEW_IF(struct row, is_sync)},
-    {OF_SPAN, .view = &off_cpu_view, VIEW_IF(struct row, measures_off_cpu)},
-};
-static VIEW(duration_view, duration_columns);
+    {OF_SPAN, .view = &off_cpu_view, VIEW_IF(struct row, measures_off_cpu)});
 
 enum figure { SUM, MIN, MAX, LAST };
 
@@ -169,7 +161,7 @@ static bool has_last(const void *row) {
 }
 
 #define FIGURE(which) VIEW_COUNT, VIEW_GET(DOUBLE, figure), .argument = (which)
-static const struct view_column counter_columns[] = {
+static VIEW(counter_view,
     IDENTITY,
     {"name", "<counter", VIEW_PLAIN, ROW(entry.name)},
     {"unit", "<unit", VIEW_PLAIN, ROW(entry.unit)},
@@ -182,25 +174,19 @@ static const struct view_column counter_columns[] = {
     {"min", "|min", FIGURE(MIN), .flags = VIEW_MAYBE},
     {"max", "max", FIGURE(MAX), .flags = VIEW_MAYBE},
     {"last", NULL, FIGURE(LAST), VIEW_IF(struct row, is_of_domain), .flags = VIEW_MAYBE},
-    {NULL, "?last", FIGURE(LAST), .has = has_last},
-};
-static VIEW(counter_view, counter_columns);
+    {NULL, "?last", FIGURE(LAST), .has = has_last});
 
-static const struct view_column event_columns[] = {
+static VIEW(event_view,
     IDENTITY,
     {"name", "<event", VIEW_PLAIN, ROW(entry.name)},
     {"count", "count", VIEW_COUNT, ROW(events)},
-    {NULL, "a second", VIEW_PLAIN, VIEW_GET(TEXT, event_rate)},
-};
-static VIEW(event_view, event_columns);
+    {NULL, "a second", VIEW_PLAIN, VIEW_GET(TEXT, event_rate)});
 #undef ROW
 
-static const struct view_column list_columns[] = {
+static VIEW(list_view,
     {"async_spans", NULL, VIEW_ROWS, .view = &duration_view, .rows = add_async},
     {"counters", NULL, VIEW_ROWS, .view = &counter_view, .rows = add_counters},
-    {"events", NULL, VIEW_ROWS, .view = &event_view, .rows = add_events},
-};
-static VIEW(list_view, list_columns);
+    {"events", NULL, VIEW_ROWS, .view = &event_view, .rows = add_events});
 
 /* ---- Time in the collector ------------------------------------------------------------------- */
 
@@ -232,14 +218,13 @@ VIEW_GETTER(gc_cpu_share, struct figures) {
 }
 /* Allocated in a second of the time watched. */
 VIEW_GETTER(allocation_rate, struct figures) {
-  char bytes[EVA_FIGURE];
   if (row->allocated < 0 || !row->watched) return view_none();
   double a_second = (double)row->allocated * 8e9 / (double)row->watched;
-  return view_printf(to, "%s/s", eva_bytes_text(bytes, eva_whole(a_second)));
+  return view_printf(to, "%s/s", eva_bytes(eva_whole(a_second)));
 }
 
 #define ROW(member) VIEW_AT(struct figures, member)
-static const struct view_column gc_columns[] = {
+static VIEW(gc_view,
     {"watched_ns", "watched", VIEW_NS, ROW(watched)},
     {"gc_ns", "in GC", VIEW_NS, ROW(times.in_gc)},
     {"gc_share", "share", VIEW_SHARE, VIEW_GET(DOUBLE, gc_share), .flags = VIEW_MAYBE},
@@ -250,9 +235,7 @@ static const struct view_column gc_columns[] = {
      .flags = VIEW_MAYBE},
     {"allocated_words", "|allocated", VIEW_WORDS, ROW(allocated), .flags = VIEW_NOT_NEGATIVE},
     {NULL, "a second", VIEW_PLAIN, VIEW_GET(TEXT, allocation_rate)},
-    {"promoted_words", "promoted", VIEW_WORDS, ROW(promoted), .flags = VIEW_NOT_NEGATIVE},
-};
-static VIEW(gc_view, gc_columns);
+    {"promoted_words", "promoted", VIEW_WORDS, ROW(promoted), .flags = VIEW_NOT_NEGATIVE});
 #undef ROW
 
 static void make_figures(void *made, const void *row) {
@@ -274,17 +257,13 @@ struct named_figures {
 };
 #define ROW(member) VIEW_AT(struct named_figures, member)
 #define NAMES {NULL, "domain", VIEW_PLAIN, ROW(slot)}, {NULL, "<name", VIEW_PLAIN, ROW(name)}
-static const struct view_column named_gc_columns[] = {
+static VIEW_WITH(named_gc_view, (.keys = 2),
     NAMES,
-    {.form = VIEW_INCLUDE, .offset = offsetof(struct named_figures, figures), .view = &gc_view},
-};
-static VIEW(named_gc_view, named_gc_columns, .keys = 2);
+    {.form = VIEW_INCLUDE, .offset = offsetof(struct named_figures, figures), .view = &gc_view});
 
-static const struct view_column watched_columns[] = {
+static VIEW_WITH(watched_view, (.keys = 2),
     NAMES,
-    {NULL, "watched", VIEW_NS, ROW(figures.watched)},
-};
-static VIEW(watched_view, watched_columns, .keys = 2);
+    {NULL, "watched", VIEW_NS, ROW(figures.watched)});
 #undef ROW
 
 /* Adds up lives [first, ...) while they have the same name; returns where the next
@@ -368,7 +347,7 @@ VIEW_GETTER(reach, struct ring_row) {
 }
 
 #define ROW(member) VIEW_AT(struct ring_row, member)
-static const struct view_column ring_columns[] = {
+static VIEW(ring_view,
     {NULL, "<ring", VIEW_PLAIN, ROW(name)},
     {"emitted", "emitted", VIEW_COUNT, ROW(info.emitted)},
     {"delivered", "delivered", VIEW_COUNT, ROW(info.delivered)},
@@ -378,9 +357,7 @@ static const struct view_column ring_columns[] = {
     {NULL, "holds", VIEW_PLAIN, VIEW_GET(TEXT, reach)},
     {"available", NULL, VIEW_COUNT, ROW(info.available)},
     {"oldest_ns", NULL, VIEW_MOMENT, ROW(info.oldest_ns)},
-    {"newest_ns", NULL, VIEW_MOMENT, ROW(info.newest_ns)},
-};
-static VIEW(ring_view, ring_columns);
+    {"newest_ns", NULL, VIEW_MOMENT, ROW(info.newest_ns)});
 #undef ROW
 
 /* (The tally is the context.) */
@@ -397,23 +374,19 @@ VIEW_GETTER(life_name, struct eva_life) { return view_text(eva_life_name(row)); 
 static bool has_info(const void *row) { return ((const struct eva_life *)row)->info != NULL; }
 
 #define ROW(member) VIEW_AT(struct eventring_domain_info, member)
-static const struct view_column info_columns[] = {
+static VIEW(info_view,
     {"alive", NULL, VIEW_PLAIN, ROW(alive)},
     {"tid", NULL, VIEW_PLAIN, ROW(tid)},
     {"start_ns", NULL, VIEW_MOMENT, ROW(start_ns)},
-    {"stop_ns", NULL, VIEW_MOMENT, ROW(stop_ns)},
-};
-static VIEW(info_view, info_columns);
+    {"stop_ns", NULL, VIEW_MOMENT, ROW(stop_ns)});
 #undef ROW
 
-static const struct view_column life_columns[] = {
+static VIEW(life_view,
     {"incarnation", NULL, VIEW_PLAIN, VIEW_AT(struct eva_life, incarnation)},
     {"name", NULL, VIEW_PLAIN, VIEW_GET(TEXT, life_name), .flags = VIEW_MAYBE},
     {.form = VIEW_INCLUDE, .offset = offsetof(struct eva_life, info), .flags = VIEW_POINTER,
      .has = has_info, .view = &info_view},
-    {.form = VIEW_INCLUDE, .make = make_life_figures, .view = &gc_view},
-};
-static VIEW(life_view, life_columns);
+    {.form = VIEW_INCLUDE, .make = make_life_figures, .view = &gc_view});
 
 static void add_lives_of(struct view_to *to, const void *domain) {
   const struct eva_lives *lives = &((const struct eva_tally_domain *)domain)->lives;
@@ -421,16 +394,14 @@ static void add_lives_of(struct view_to *to, const void *domain) {
 }
 
 #define ROW(member) VIEW_AT(struct eva_tally_domain, member)
-static const struct view_column domain_columns[] = {
+static VIEW(domain_view,
     {"domain", NULL, VIEW_PLAIN, ROW(info.slot)},
     {"name", NULL, VIEW_PLAIN, ROW(info.name)},
     {"incarnation", NULL, VIEW_PLAIN, ROW(info.incarnation)},
     {"alive", NULL, VIEW_PLAIN, ROW(info.alive)},
     {.form = VIEW_INCLUDE, .make = make_figures, .view = &gc_view},
     {"lives", NULL, VIEW_ROWS, .view = &life_view, .rows = add_lives_of},
-    {"rings", NULL, VIEW_MAP, .view = &ring_view, .rows = add_rings},
-};
-static VIEW(domain_view, domain_columns);
+    {"rings", NULL, VIEW_MAP, .view = &ring_view, .rows = add_rings});
 #undef ROW
 
 static void add_domains(struct view_to *to, const void *row) {
@@ -448,53 +419,43 @@ struct answer {
 };
 
 #define ROW(member) VIEW_AT(struct eva_tally, member)
-static const struct view_column window_columns[] = {
+static VIEW(window_view,
     {"start_ns", NULL, VIEW_MOMENT, ROW(info.start_ns), .help = "of the recording"},
     {"since_ns", NULL, VIEW_MOMENT, ROW(since), .flags = VIEW_NO_0},
     {"until_ns", NULL, VIEW_MOMENT, ROW(until), .flags = VIEW_NO_MAX},
     {"first_ns", NULL, VIEW_MOMENT, ROW(first_ns)},
-    {"last_ns", NULL, VIEW_MOMENT, ROW(last_ns)},
-};
-static VIEW(window_view, window_columns);
+    {"last_ns", NULL, VIEW_MOMENT, ROW(last_ns)});
 
 #define TALLY(member) .offset = offsetof(struct eva_tally, member)
-static const struct view_column tally_columns[] = {
+static VIEW(tally_view,
     {.form = VIEW_INCLUDE, TALLY(info), .view = &head_view},
     {"state", NULL, VIEW_STATE, ROW(info.state)},
     {"first_ns", NULL, VIEW_MOMENT, ROW(first_ns)},
     {"last_ns", NULL, VIEW_MOMENT, ROW(last_ns)},
     {"window", NULL, VIEW_OBJECT, .view = &window_view},
-    {"loss", NULL, VIEW_OBJECT, TALLY(totals), .view = &loss_view},
-};
-static VIEW(tally_view, tally_columns);
+    {"loss", NULL, VIEW_OBJECT, TALLY(totals), .view = &loss_view});
 
-static const struct view_column sum_columns[] = {
+static VIEW(sum_view,
     {.form = VIEW_INCLUDE, .make = make_sums, .view = &gc_view},
-    {.form = VIEW_INCLUDE, TALLY(totals), .view = &loss_view},
-};
-static VIEW(sum_view, sum_columns);
+    {.form = VIEW_INCLUDE, TALLY(totals), .view = &loss_view});
 #undef ROW
 
 #define TALLY_OF_ANSWER \
   .form = VIEW_INCLUDE, .offset = offsetof(struct answer, tally), .flags = VIEW_POINTER
-static const struct view_column total_columns[] = {
+static VIEW(total_view,
     {TALLY_OF_ANSWER, .view = &sum_view},
     {"spans", NULL, VIEW_ROWS, .offset = offsetof(struct answer, sums), .view = &duration_view,
      .rows = add_spans},
-    {.form = VIEW_INCLUDE, .offset = offsetof(struct answer, sums), .view = &list_view},
-};
-static VIEW(total_view, total_columns);
+    {.form = VIEW_INCLUDE, .offset = offsetof(struct answer, sums), .view = &list_view});
 
-static const struct view_column columns[] = {
+VIEW(stats_view,
     {TALLY_OF_ANSWER, .view = &tally_view},
     {"domains", NULL, VIEW_ROWS, .offset = offsetof(struct answer, each), .view = &domain_view,
      .rows = add_domains},
     {"spans", NULL, VIEW_ROWS, .offset = offsetof(struct answer, each), .view = &duration_view,
      .rows = add_spans, .flags = VIEW_MAIN},
     {.form = VIEW_INCLUDE, .offset = offsetof(struct answer, each), .view = &list_view},
-    {"total", NULL, VIEW_OBJECT, .view = &total_view},
-};
-VIEW(stats_view, columns);
+    {"total", NULL, VIEW_OBJECT, .view = &total_view});
 
 /* ---- Text ------------------------------------------------------------------------------------ */
 
@@ -514,24 +475,19 @@ static void print_end(const struct eventring_info *info, FILE *out) {
   char how[EVA_ENDING];
   if (!eva_ended_unusually(&ending)) return;
   eva_ending_text(how, &ending);
-  fprintf(out, "ended: %s%s", how, how[0] && ending.error[0] ? ": " : "");
-  print_foreign(out, ending.error, strcspn(ending.error, "\n"));
-  fputc('\n', out);
+  table_say(out, 0, 4, "ended: %s%s%.*s", how, how[0] && ending.error[0] ? ": " : "",
+            (int)strcspn(ending.error, "\n"), ending.error);
 }
 
 static void print_head(const struct eva_tally *tally, FILE *out) {
-  char figure[EVA_FIGURE], process[PROCESS_TEXT];
+  char process[PROCESS_TEXT];
   const struct eventring_info *info = &tally->info;
-  char line[EVENTRING_MAX_PROGRAM + PROCESS_TEXT + 64];
-  snprintf(line, sizeof line, "%s, process %s, %s", info->program, process_text(process, info),
-           liveness_text(info->liveness));
-  table_wrapped(out, line, 0, 0);
-  print_foreign_text(out, info->path);
-  fputc('\n', out);
+  table_say(out, 0, 0, "%s, process %s, %s", info->program, process_text(process, info),
+            liveness_text(info->liveness));
+  table_say(out, 0, 4, "%s", info->path);
   print_end(info, out);
   if (tally->last_ns > tally->first_ns)
-    fprintf(out, "events over %s\n",
-            eva_duration_text(figure, tally->last_ns - tally->first_ns));
+    fprintf(out, "events over %s\n", eva_duration(tally->last_ns - tally->first_ns));
   if (info->state == EVENTRING_PAUSED || info->state == EVENTRING_STANDBY)
     fprintf(out, "recording is %s\n", info->state == EVENTRING_PAUSED
                                           ? "paused" : "not started (standby)");

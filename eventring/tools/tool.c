@@ -27,12 +27,22 @@ static void replace_progress_locked(const char *line, size_t size) {
 }
 
 /* (A character of several bytes counts as that many columns, which is at least its width.) */
-void show_progress(const char *line) {
-  char safe[TERMINAL_LINE + 1];
+void show_progress(const char *format, ...) {
+  char line[256], safe[TERMINAL_LINE + 1];
+  va_list arguments;
   if (!isatty(STDERR_FILENO)) return;
+  va_start(arguments, format);
+  vsnprintf(line, sizeof line, format, arguments);
+  va_end(arguments);
   eventring_printable(safe, sizeof safe, line, strlen(line));
   flockfile(stderr);
   replace_progress_locked(safe, strlen(safe));
+  funlockfile(stderr);
+}
+
+void hide_progress(void) {
+  flockfile(stderr);
+  replace_progress_locked("", 0);
   funlockfile(stderr);
 }
 

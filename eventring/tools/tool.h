@@ -59,8 +59,9 @@ void print_foreign(FILE *out, const void *text, size_t size);
 void print_foreign_text(FILE *out, const char *text);
 
 /* If standard error is a terminal, shows a line there, cut at 79 bytes, in the place of
-   the one before; "": none. complain removes it first. Any thread. */
-void show_progress(const char *line);
+   the one before, which hide_progress and complain remove. Any thread. */
+void show_progress(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void hide_progress(void);
 
 /* Whoever sees that a write to standard output failed leaves errno here, at once,
    for the message at the end; 0: nobody saw it. */

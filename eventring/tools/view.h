@@ -19,8 +19,8 @@
  *
  * How a command is converted:
  *   1. A struct for the row (most have one), `#define ROW(member) VIEW_AT(struct row, member)`,
- *      and `static const struct view_column columns[] = {...}`, `VIEW(name, columns)`. The order
- *      is that of the text; JSON has it, too. Members that had an `if` around them are
+ *      and `static VIEW(name, {"key", "title", VIEW_NS, ROW(member)}, ...)`. The order is that of
+ *      the text; JSON has it, too. Members that had an `if` around them are
  *      VIEW_MAYBE, those that could be null are without it; `.known` or `.has` says when.
  *   2. A view of the whole answer (not static, `command_view`): question_view or the like
  *      included, then VIEW_ROWS. VIEW_SPECS puts --json, --csv and --json-schema into the options;
@@ -130,14 +130,18 @@ struct view_column {
 struct view {
   const struct view_column *columns;
   size_t count;
-  size_t keys;      /* first columns that each part of its table has; 0: one */
+  size_t keys;      /* first columns that each part of its table has; 0 is 1 */
   bool has_version; /* of its own: none is put before it */
   const struct view *other; /* another that the command may print; NULL: none */
 };
-/* Defines a view; what follows the table sets other members. */
-#define VIEW(name, table, ...)                                                            \
-  const struct view name = {.columns = table, .count = sizeof table / sizeof table[0], \
-                            __VA_ARGS__}
+/* Defines a view of these columns; VIEW_WITH sets other members, too: `(.keys = 2)`. */
+#define VIEW(name, ...) VIEW_WITH(name, (.keys = 1), __VA_ARGS__)
+#define VIEW_WITH(name, members, ...)                                                    \
+  const struct view name = {                                                             \
+      .columns = (const struct view_column[]){__VA_ARGS__},                              \
+      .count = sizeof((const struct view_column[]){__VA_ARGS__}) / sizeof(struct view_column), \
+      VIEW_MEMBERS members}
+#define VIEW_MEMBERS(...) __VA_ARGS__
 
 #define VIEW_TYPE(pointer)                                                             \
   _Generic((pointer), bool *: VIEW_BOOL, uint8_t *: VIEW_U8, uint16_t *: VIEW_U16,     \
