@@ -99,7 +99,7 @@ void autopsy_free_sites(struct autopsy *autopsy);
 size_t autopsy_sites(const struct autopsy *autopsy);
 
 /* What --json prints, and those of its rows that are tables as text. */
-extern const struct view autopsy_view, autopsy_open_view, autopsy_last_view, autopsy_memory_view,
+view_function autopsy_view, autopsy_open_view, autopsy_last_view, autopsy_memory_view,
     autopsy_ring_view, autopsy_site_view;
 void autopsy_open_rows(struct view_to *to, const void *autopsy);
 void autopsy_last_rows(struct view_to *to, const void *autopsy);

@@ -49,20 +49,19 @@ VIEW_GETTER(to_the_end, struct note) {
   return view_printf(to, "-%" PRIu64 ".%06" PRIu64, us / 1000000, us % 1000000);
 }
 
-#define ROW(member) VIEW_AT(struct note, member)
-VIEW(autopsy_open_view,
+VIEW(autopsy_open_view, struct note,
     {"ns", NULL, VIEW_MOMENT, ROW(ns)},
     {"domain", "domain", VIEW_PLAIN, ROW(domain)},
     {"context", "?context", VIEW_PLAIN, ROW(context), .flags = VIEW_DASH_0},
     {"kind", NULL, VIEW_PLAIN, VIEW_GET(TEXT, kind)},
     {"name", "<+span", VIEW_PLAIN, VIEW_GET(TEXT, open_name)},
     {"depth", NULL, VIEW_PLAIN, ROW(depth)},
-    {"may_be_over", NULL, VIEW_PLAIN, ROW(may_be_over), VIEW_IF(struct note, may_be_over),
+    {"may_be_over", NULL, VIEW_PLAIN, ROW(may_be_over), VIEW_IF(may_be_over),
      .flags = VIEW_PART, .help = "its class was off"},
     {NULL, "for", VIEW_PLAIN, VIEW_GET(TEXT, view_so_far), .offset = offsetof(struct note, so_far)},
-    {.form = VIEW_INCLUDE, .offset = offsetof(struct note, so_far), .view = &so_far_view});
+    {.form = VIEW_INCLUDE, .offset = offsetof(struct note, so_far), .view = &so_far_view})
 
-VIEW(autopsy_last_view,
+VIEW(autopsy_last_view, struct note,
     {"ns", NULL, VIEW_MOMENT, ROW(ns), .help = "of a span: its begin"},
     {NULL, "to the end", VIEW_PLAIN, VIEW_GET(TEXT, to_the_end)},
     {"domain", "domain", VIEW_PLAIN, ROW(domain)},
@@ -71,8 +70,7 @@ VIEW(autopsy_last_view,
     {"name", "<+", VIEW_PLAIN, ROW(name)},
     {NULL, "took, value", VIEW_PLAIN, VIEW_GET(TEXT, took_or_value)},
     {"duration_ns", NULL, VIEW_NS, ROW(duration), .has = is_span, .flags = VIEW_PART},
-    {"value", NULL, VIEW_PLAIN, VIEW_GET(NONE, value), .flags = VIEW_MAYBE});
-#undef ROW
+    {"value", NULL, VIEW_PLAIN, VIEW_GET(NONE, value), .flags = VIEW_MAYBE})
 
 void autopsy_open_rows(struct view_to *to, const void *autopsy) {
   enum { BRIEF_OPEN = 2 };
@@ -97,26 +95,22 @@ VIEW_GETTER(gauge_value, struct gauge) {
   return view_text(eva_bytes_text(to->room, eva_times(bytes, is_words ? 8 : 1)));
 }
 
-#define ROW(member) VIEW_AT(struct gauge, member)
-VIEW(autopsy_memory_view,
+VIEW(autopsy_memory_view, struct gauge,
     {"domain", "domain", VIEW_PLAIN, ROW(domain)},
     {"name", "<+", VIEW_DEF, ROW(id)},
     {"unit", NULL, VIEW_PLAIN, ROW(unit)},
     {"last", "last", VIEW_PLAIN, VIEW_GET(INT, gauge_value), .argument = 0},
-    {"max", "at most", VIEW_PLAIN, VIEW_GET(INT, gauge_value), .argument = 1});
-#undef ROW
+    {"max", "at most", VIEW_PLAIN, VIEW_GET(INT, gauge_value), .argument = 1})
 
 void autopsy_memory_rows(struct view_to *to, const void *autopsy) {
   const struct autopsy *a = autopsy;
   for (size_t i = 0; i < a->gauge_count; i++) view_row(to, &a->gauge[i]);
 }
 
-#define ROW(member) VIEW_AT(struct cycle, member)
-static VIEW(cycle_view,
+static VIEW(cycle_view, struct cycle,
     {"domain", NULL, VIEW_PLAIN, ROW(domain)},
     {"number", NULL, VIEW_PLAIN, ROW(number)},
-    {"since_ns", NULL, VIEW_MOMENT, ROW(since)});
-#undef ROW
+    {"since_ns", NULL, VIEW_MOMENT, ROW(since)})
 
 static void open_cycles(struct view_to *to, const void *autopsy) {
   const struct autopsy *a = autopsy;
@@ -124,13 +118,11 @@ static void open_cycles(struct view_to *to, const void *autopsy) {
     if (a->cycle[d].open) view_row(to, &a->cycle[d]);
 }
 
-#define ROW(member) VIEW_AT(struct autopsy, member)
-static VIEW(collector_view,
+static VIEW(collector_view, struct autopsy,
     {"steps", NULL, VIEW_COUNT, ROW(steps_last)},
     {"total_ns", NULL, VIEW_NS, ROW(gc_last_ns)},
     {"longest_ns", NULL, VIEW_NS, ROW(longest.ns)},
-    {"cycles", .form = VIEW_ROWS, .view = &cycle_view, .rows = open_cycles});
-#undef ROW
+    {"cycles", .form = VIEW_ROWS, .view = &cycle_view, .rows = open_cycles})
 
 /* ---- Rings --------------------------------------------------------------------------- */
 
@@ -157,9 +149,8 @@ VIEW_GETTER(ring_size, struct ring) {
   return view_text(is_ring(row) ? eva_bytes_text(to->room, row->bytes) : "stream");
 }
 
-#define ROW(member) VIEW_AT(struct ring, member)
 #define OF_RING .has = is_ring, .flags = VIEW_TEXT_IF | VIEW_DASH_0
-VIEW(autopsy_ring_view,
+VIEW(autopsy_ring_view, struct ring,
     {"domain", "domain", VIEW_PLAIN, ROW(domain)},
     {"ring", "<+ring", VIEW_RING, ROW(ring)},
     {"available", "events", VIEW_COUNT, ROW(info.available)},
@@ -171,8 +162,7 @@ VIEW(autopsy_ring_view,
     {"bytes", NULL, VIEW_BYTES, ROW(bytes)},
     {NULL, "ring", VIEW_PLAIN, VIEW_GET(TEXT, ring_size)},
     {"needed_bytes", "needed", VIEW_BYTES, ROW(needed), OF_RING, .help = "for --hold"},
-    {"wsize", "WSIZE", VIEW_PLAIN, ROW(wsize), OF_RING});
-#undef ROW
+    {"wsize", "WSIZE", VIEW_PLAIN, ROW(wsize), OF_RING})
 
 void autopsy_ring_rows(struct view_to *to, const void *autopsy) {
   const struct autopsy *a = autopsy;
@@ -219,7 +209,7 @@ VIEW_GETTER(source, struct site) { return view_text(heap_source(row->view, row->
 VIEW_GETTER(line, struct site) { return view_uint(row->node->line); }
 VIEW_GETTER(through, struct site) { return view_text(heap_through(row->view, row->node)); }
 
-VIEW(autopsy_site_view,
+VIEW(autopsy_site_view, struct site,
     {"live_bytes", "live", VIEW_BYTES, VIEW_GET(UINT, site_figure), .argument = 0},
     {"error_bytes", "error", VIEW_BYTES, VIEW_GET(UINT, site_figure), .argument = 1},
     {"live_objects", "objects", VIEW_COUNT, VIEW_GET(UINT, site_figure), .argument = 2},
@@ -228,7 +218,7 @@ VIEW(autopsy_site_view,
     {"source", NULL, VIEW_PLAIN, VIEW_GET(TEXT, source)},
     {"line", NULL, VIEW_PLAIN, VIEW_GET(UINT, line)},
     {"through", NULL, VIEW_PLAIN, VIEW_GET(TEXT, through), .flags = VIEW_MAYBE,
-     .help = "the function without lines that it called"});
+     .help = "the function without lines that it called"})
 
 size_t autopsy_sites(const struct autopsy *a) {
   const struct heap_view *v = &a->sites;
@@ -255,14 +245,13 @@ VIEW_GETTER(sampling_ended, struct autopsy) {
   return state->over ? view_uint(state->over_ns) : view_none();
 }
 
-#define ROW(member) VIEW_AT(struct autopsy, member)
-static VIEW(total_view,
+static VIEW(total_view, struct autopsy,
     {"end_ns", NULL, VIEW_MOMENT, ROW(end_ns)},
     {"open", NULL, VIEW_COUNT, ROW(open_count), .help = "spans"},
-    {"events", NULL, VIEW_COUNT, ROW(noted), .help = "of the last seconds"});
+    {"events", NULL, VIEW_COUNT, ROW(noted), .help = "of the last seconds"})
 
 #define ROWS(what) .form = VIEW_ROWS, .view = &autopsy_##what##_view, .rows = autopsy_##what##_rows
-VIEW(autopsy_view,
+VIEW(autopsy_view, struct autopsy,
     {.form = VIEW_INCLUDE, .offset = offsetof(struct autopsy, q), .view = &question_view},
     {"total", .form = VIEW_OBJECT, .view = &total_view},
     {"open_spans", ROWS(open)},
@@ -272,4 +261,4 @@ VIEW(autopsy_view,
     {"sites_sampling_ended_ns", NULL, VIEW_MOMENT, VIEW_GET(UINT, sampling_ended)},
     {"collector", .form = VIEW_OBJECT, .view = &collector_view},
     {"rings", ROWS(ring)},
-    {"rows", ROWS(last), .flags = VIEW_MAIN});
+    {"rows", ROWS(last), .flags = VIEW_MAIN})

@@ -126,18 +126,16 @@ VIEW_GETTER(holds, struct eva_rule) {
   return row->undecided ? view_none() : view_bool(row->holds);
 }
 
-#define ROW(member) VIEW_AT(struct eva_rule, member)
-static VIEW(rule_view,
+static VIEW(rule_view, struct eva_rule,
     {"rule", NULL, VIEW_PLAIN, ROW(text)},
     {"line", NULL, VIEW_PLAIN, ROW(line)},
     {"holds", NULL, VIEW_PLAIN, VIEW_GET(BOOL, holds), .help = "null: nobody knows"},
-    {"value", NULL, VIEW_PLAIN, ROW(value), VIEW_IF(struct eva_rule, has_value)},
-    {"at_least", NULL, VIEW_PLAIN, ROW(at_least), VIEW_IF(struct eva_rule, is_open),
+    {"value", NULL, VIEW_PLAIN, ROW(value), VIEW_IF(has_value)},
+    {"at_least", NULL, VIEW_PLAIN, ROW(at_least), VIEW_IF(is_open),
      .flags = VIEW_PART, .help = "a span of the value is open, and may have gone on"},
     {"values", NULL, VIEW_COUNT, ROW(values)},
     {"bad", NULL, VIEW_COUNT, ROW(bad)},
-    {"reason", NULL, VIEW_PLAIN, ROW(reason), .flags = VIEW_NO_0});
-#undef ROW
+    {"reason", NULL, VIEW_PLAIN, ROW(reason), .flags = VIEW_NO_0})
 
 static void all_rules(struct view_to *to, const void *check) {
   const struct check *c = check;
@@ -147,15 +145,15 @@ static void all_rules(struct view_to *to, const void *check) {
 VIEW_GETTER(failed, struct check) { return view_uint(count_failed(row)); }
 VIEW_GETTER(undecided, struct check) { return view_uint(count_undecided(row)); }
 
-static VIEW(total_view,
-    {"rules", NULL, VIEW_COUNT, VIEW_AT(struct check, rules.count)},
+static VIEW(total_view, struct check,
+    {"rules", NULL, VIEW_COUNT, ROW(rules.count)},
     {"failed", NULL, VIEW_COUNT, VIEW_GET(UINT, failed)},
-    {"undecided", NULL, VIEW_COUNT, VIEW_GET(UINT, undecided)});
+    {"undecided", NULL, VIEW_COUNT, VIEW_GET(UINT, undecided)})
 
-static VIEW(check_view,
+static VIEW(check_view, struct check,
     {.form = VIEW_INCLUDE, .offset = offsetof(struct check, q), .view = &question_view},
     {"total", .form = VIEW_OBJECT, .view = &total_view},
-    {"rows", .form = VIEW_ROWS, .view = &rule_view, .rows = all_rules, .flags = VIEW_MAIN});
+    {"rows", .form = VIEW_ROWS, .view = &rule_view, .rows = all_rules, .flags = VIEW_MAIN})
 
 /* ---- Classes ------------------------------------------------------------------------------- */
 

@@ -65,8 +65,8 @@ VIEW_GETTER(domains, struct eventring_info) {
   return view_printf(to, "%u recorded", row->domains_laid_out);
 }
 
-static VIEW(class_view,
-{"", .type = VIEW_BOOL});
+static VIEW(class_view, bool,
+{"", .type = VIEW_BOOL})
 
 static void all_classes(struct view_to *to, const void *row) {
   for (unsigned i = 0; i < EVENTRING_MAX_CLASSES; i++) {
@@ -76,8 +76,7 @@ static void all_classes(struct view_to *to, const void *row) {
   }
 }
 
-#define ROW(member) VIEW_AT(struct eventring_info, member)
-static VIEW(status_view,
+static VIEW(status_view, struct eventring_info,
     {.form = VIEW_INCLUDE, .view = &head_view},
     {NULL, "process", VIEW_PLAIN, VIEW_GET(TEXT, process)},
     {NULL, "program", VIEW_PLAIN, ROW(program)},
@@ -90,7 +89,7 @@ static VIEW(status_view,
     {"domains_laid_out", NULL, VIEW_COUNT, ROW(domains_laid_out)},
     {"classes", .form = VIEW_MAP, .view = &class_view, .rows = all_classes},
     {"control_malformed", NULL, VIEW_PLAIN, ROW(control_malformed)},
-    {"control_rejected", NULL, VIEW_COUNT, ROW(control_rejected)});
+    {"control_rejected", NULL, VIEW_COUNT, ROW(control_rejected)})
 
 static int tell_status(eventring_cursor *cursor, const struct view_choice *as) {
   struct view_to to = {.out = stdout, .cursor = cursor, .as = *as};

@@ -82,11 +82,10 @@ VIEW_GETTER(told, struct figure) {
   return view_text(is_told ? verdict_of(to->context, row) : "");
 }
 
-#define ROW(member) VIEW_AT(struct figure, member)
 #define OF_TEST(member)                                                   \
   VIEW_GET(DOUBLE, of_test), .offset = offsetof(struct figure, comparison), \
       .argument = offsetof(struct eva_comparison, member)
-static VIEW(row_view,
+static VIEW(row_view, struct figure,
     {"name", "<+", VIEW_PLAIN, ROW(name)},
     {"group", NULL, VIEW_PLAIN, VIEW_GET(TEXT, group)},
     {"unit", NULL, VIEW_PLAIN, VIEW_GET(TEXT, unit)},
@@ -98,8 +97,7 @@ static VIEW(row_view,
     {NULL, "95 % sure", VIEW_PLAIN, VIEW_GET(TEXT, range)},
     {"p", NULL, VIEW_PLAIN, OF_TEST(p)},
     {"changed", NULL, VIEW_PLAIN, ROW(comparison.changed)},
-    {"verdict", "<", VIEW_PLAIN, VIEW_GET(TEXT, told)});
-#undef ROW
+    {"verdict", "<", VIEW_PLAIN, VIEW_GET(TEXT, told)})
 
 static void all_figures(struct view_to *to, const void *runs) {
   const struct runs *r = runs;
@@ -107,13 +105,11 @@ static void all_figures(struct view_to *to, const void *runs) {
     if (r->figure[i].compared) view_row(to, &r->figure[i]);
 }
 
-#define ROW(member) VIEW_AT(struct run, member)
-static VIEW(run_view,
+static VIEW(run_view, struct run,
     {"command", NULL, VIEW_PLAIN, ROW(command), .flags = VIEW_MAYBE | VIEW_NO_0},
     {"path", NULL, VIEW_PLAIN, ROW(path), .flags = VIEW_MAYBE | VIEW_NO_0},
     {"program", NULL, VIEW_PLAIN, ROW(program)},
-    {"missing", NULL, VIEW_COUNT, ROW(missing), .help = "events"});
-#undef ROW
+    {"missing", NULL, VIEW_COUNT, ROW(missing), .help = "events"})
 
 static void put_side(struct view_to *to, const struct runs *runs, size_t side) {
   for (size_t i = side; i < runs->count; i += 2) view_row(to, &runs->run[i]);
@@ -128,16 +124,16 @@ VIEW_GETTER(whole_verdict, struct runs) {
   return view_text(has_few(row) ? "different" : "changed");
 }
 
-static VIEW(total_view,
+static VIEW(total_view, struct runs,
     {"runs", NULL, VIEW_COUNT, VIEW_GET(UINT, half), .help = "of a side"},
     {"enough", NULL, VIEW_PLAIN, VIEW_GET(BOOL, is_enough)},
-    {"verdict", NULL, VIEW_PLAIN, VIEW_GET(TEXT, whole_verdict)});
+    {"verdict", NULL, VIEW_PLAIN, VIEW_GET(TEXT, whole_verdict)})
 
-static VIEW_WITH(diff_view, (.other = &call_diff_view),
+static VIEW_WITH(diff_view, struct runs, (.other = &call_diff_view),
     {"a", .form = VIEW_ROWS, .view = &run_view, .rows = side_a},
     {"b", .form = VIEW_ROWS, .view = &run_view, .rows = side_b},
     {"total", .form = VIEW_OBJECT, .view = &total_view},
-    {"rows", .form = VIEW_ROWS, .view = &row_view, .rows = all_figures, .flags = VIEW_MAIN});
+    {"rows", .form = VIEW_ROWS, .view = &row_view, .rows = all_figures, .flags = VIEW_MAIN})
 
 /* ---- Text ---------------------------------------------------------------------------- */
 

@@ -49,7 +49,7 @@ VIEW_GETTER(samples, struct eva_amount) { return view_uint(eva_whole(row->sample
   FIGURE(name "_bytes", VIEW_BYTES, bytes, measure),                  \
   FIGURE(name "_bytes_error", VIEW_BYTES, bytes_error, measure),      \
   FIGURE(name "_samples", VIEW_COUNT, samples, measure)
-static VIEW(amounts_view,
+static VIEW(amounts_view, struct eva_amount,
     FIGURES("live", EVA_LIVE),
     FIGURE("live_objects", VIEW_COUNT, objects, EVA_LIVE),
     FIGURES("allocated", EVA_ALLOCATED),
@@ -57,7 +57,7 @@ static VIEW(amounts_view,
     FIGURES("peak", EVA_PEAK),
     FIGURES("temporary", EVA_TEMPORARY),
     FIGURE("temporary_objects", VIEW_COUNT, objects, EVA_TEMPORARY),
-    FIGURE("samples", VIEW_COUNT, samples, EVA_ALLOCATED));
+    FIGURE("samples", VIEW_COUNT, samples, EVA_ALLOCATED))
 
 /* What rows are ordered by; the others are none. */
 VIEW_GETTER(main_bytes, struct row) {
@@ -95,10 +95,10 @@ VIEW_GETTER(through, struct row) {
   return view_text(name != NULL ? name : "?");
 }
 
-static VIEW(place_view,
+static VIEW(place_view, struct row,
     {"name", NULL, VIEW_PLAIN, VIEW_GET(TEXT, name)},
     {"source", NULL, VIEW_PLAIN, VIEW_GET(TEXT, source), .has = has_source, .flags = VIEW_MAYBE},
-    {"line", NULL, VIEW_PLAIN, VIEW_GET(U32, line), .has = has_source, .flags = VIEW_MAYBE});
+    {"line", NULL, VIEW_PLAIN, VIEW_GET(U32, line), .has = has_source, .flags = VIEW_MAYBE})
 
 /* Innermost first. */
 static void stack_rows(struct view_to *to, const void *row) {
@@ -111,7 +111,7 @@ static void stack_rows(struct view_to *to, const void *row) {
 }
 
 #define MAIN(measure) VIEW_GET(UINT, main_bytes), .argument = measure, .flags = VIEW_DASH_0
-static VIEW(row_view,
+static VIEW(row_view, struct row,
     {NULL, "?live", VIEW_BYTES, MAIN(EVA_LIVE)},
     {NULL, "?allocated", VIEW_BYTES, MAIN(EVA_ALLOCATED)},
     {NULL, "?peak", VIEW_BYTES, MAIN(EVA_PEAK)},
@@ -126,7 +126,7 @@ static VIEW(row_view,
      .flags = VIEW_MAYBE},
     {"stack", .form = VIEW_ROWS, .view = &place_view, .rows = stack_rows, .has = is_stack},
     {.form = VIEW_INCLUDE, .offset = offsetof(struct row, amounts), .flags = VIEW_POINTER,
-     .view = &amounts_view});
+     .view = &amounts_view})
 
 /* By stack, a row is a stack that allocates itself: not its callers. */
 static void all_rows(struct view_to *to, const void *heap) {
@@ -141,9 +141,8 @@ static void all_rows(struct view_to *to, const void *heap) {
   }
 }
 
-#define ROW(member) VIEW_AT(struct eva_heap_state, member)
 #define LOST(measure) VIEW_GET(UINT, bytes), .offset = offsetof(struct eva_heap_state, lost[measure])
-static VIEW(state_view,
+static VIEW(state_view, struct eva_heap_state,
     {"rate", NULL, VIEW_PLAIN, ROW(most_rate), .help = "samples a word"},
     {"profiles", NULL, VIEW_COUNT, ROW(profiles)},
     {"collections", NULL, VIEW_COUNT, ROW(collections)},
@@ -159,24 +158,23 @@ static VIEW(state_view,
     {"lost_allocated_bytes", NULL, VIEW_BYTES, LOST(EVA_ALLOCATED)},
     {"lost_live_bytes", NULL, VIEW_BYTES, LOST(EVA_LIVE)},
     {"unknown_frees", NULL, VIEW_COUNT, ROW(unknown_frees)},
-    {"from_events", NULL, VIEW_PLAIN, ROW(from_events)});
-#undef ROW
+    {"from_events", NULL, VIEW_PLAIN, ROW(from_events)})
 
-static VIEW(total_view,
+static VIEW(total_view, struct heap_command,
     {.form = VIEW_INCLUDE, .offset = offsetof(struct heap_command, all), .flags = VIEW_POINTER,
      .view = &amounts_view},
     {.form = VIEW_INCLUDE, .offset = offsetof(struct heap_command, state), .flags = VIEW_POINTER,
-     .view = &state_view});
+     .view = &state_view})
 
 VIEW_GETTER(by, struct heap_command) { return view_text(heap_by_names[row->by]); }
 VIEW_GETTER(order, struct heap_command) { return view_text(measure_names[row->view.main]); }
 
-static VIEW(heap_answer_view,
+static VIEW(heap_answer_view, struct heap_command,
     {.form = VIEW_INCLUDE, .offset = offsetof(struct heap_command, h.q), .view = &question_view},
     {"by", NULL, VIEW_PLAIN, VIEW_GET(TEXT, by)},
     {"order", NULL, VIEW_PLAIN, VIEW_GET(TEXT, order)},
     {"total", .form = VIEW_OBJECT, .view = &total_view},
-    {"rows", .form = VIEW_ROWS, .view = &row_view, .rows = all_rows, .flags = VIEW_MAIN});
+    {"rows", .form = VIEW_ROWS, .view = &row_view, .rows = all_rows, .flags = VIEW_MAIN})
 
 /* ---- Text ------------------------------------------------------------------------------ */
 

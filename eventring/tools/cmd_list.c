@@ -45,11 +45,10 @@ VIEW_GETTER(ended, struct row) {
   return view_printf(to, "%s%s%.*s", how, how[0] && line ? ": " : "", line, row->ending.error);
 }
 
-#define ROW(member) VIEW_AT(struct row, member)
-#define SOUND VIEW_IF(struct row, is_sound), .flags = VIEW_PART
-static VIEW(list_view,
+#define SOUND VIEW_IF(is_sound), .flags = VIEW_PART
+static VIEW(list_view, struct row,
     {"pid", "pid", VIEW_PLAIN, ROW(pid), .flags = VIEW_NO_0},
-    {"own_pid", NULL, VIEW_PLAIN, ROW(found.pid), VIEW_IF(struct row, is_sound),
+    {"own_pid", NULL, VIEW_PLAIN, ROW(found.pid), VIEW_IF(is_sound),
      .flags = VIEW_PART | VIEW_NO_0, .help = "in its own pid namespace"},
     {NULL, "?own pid", VIEW_PLAIN, ROW(other_pid), .flags = VIEW_DASH_0},
     {NULL, "<state", VIEW_PLAIN, VIEW_GET(TEXT, life)},
@@ -57,14 +56,14 @@ static VIEW(list_view,
     {"state", NULL, VIEW_STATE, ROW(found.state), SOUND},
     {"start_ns", NULL, VIEW_MOMENT, ROW(found.start_ns), SOUND},
     {"start_wall_ns", NULL, VIEW_WALL, ROW(found.start_wall_ns), SOUND},
-    {NULL, "<started", VIEW_PLAIN, VIEW_GET(TEXT, started), VIEW_IF(struct row, is_sound)},
+    {NULL, "<started", VIEW_PLAIN, VIEW_GET(TEXT, started), VIEW_IF(is_sound)},
     {"file_size", NULL, VIEW_BYTES, ROW(found.file_size)},
     {"disk_size", "on disk", VIEW_BYTES, ROW(found.disk_size)},
     {"program", "<+program", VIEW_PLAIN, ROW(found.program), SOUND},
     {"path", "|<+file", VIEW_PLAIN, ROW(found.path)},
     {.form = VIEW_INCLUDE, .offset = offsetof(struct row, ending), SOUND, .view = &ending_view},
     {"error", NULL, VIEW_PLAIN, ROW(found.status_text), .flags = VIEW_NO_0 | VIEW_MAYBE},
-    {NULL, "<+", VIEW_PLAIN, VIEW_GET(TEXT, ended)});
+    {NULL, "<+", VIEW_PLAIN, VIEW_GET(TEXT, ended)})
 
 /* What the rows are written with. */
 struct listing {

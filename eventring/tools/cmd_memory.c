@@ -90,8 +90,7 @@ VIEW_GETTER(line_source, struct memory_line) {
   return view_text(memory_source_names[row->source]);
 }
 
-#define ROW(member) VIEW_AT(struct memory_line, member)
-static VIEW(line_view,
+static VIEW(line_view, struct memory_line,
     {"domain", NULL, VIEW_PLAIN, ROW(domain), .flags = VIEW_NOT_NEGATIVE,
      .help = "null: of the process"},
     {"resident_bytes", "resident", VIEW_BYTES, ROW(resident), .flags = VIEW_DASH_0},
@@ -100,15 +99,13 @@ static VIEW(line_view,
     {"reserved_bytes", "?reserved", VIEW_BYTES, ROW(reserved), .flags = VIEW_DASH_0},
     {"name", "<use", VIEW_PLAIN, ROW(name)},
     {"what", "<+", VIEW_PLAIN, ROW(doc)},
-    {"in", NULL, VIEW_PLAIN, VIEW_GET(TEXT, line_source), .help = "mapped, malloc or system"});
-#undef ROW
+    {"in", NULL, VIEW_PLAIN, VIEW_GET(TEXT, line_source), .help = "mapped, malloc or system"})
 
 VIEW_GETTER(domain_age, struct memory_domain) {
   return age_of_moment(to->context, row->said ? row->ns : 0);
 }
 
-#define ROW(member) VIEW_AT(struct memory_domain, member)
-static VIEW(domain_view,
+static VIEW(domain_view, struct memory_domain,
     {"resident_bytes", "resident", VIEW_BYTES, ROW(resident), .flags = VIEW_DASH_0},
     {NULL, "share", VIEW_SHARE, VIEW_GET(DOUBLE, share),
      .offset = offsetof(struct memory_domain, resident)},
@@ -117,8 +114,7 @@ static VIEW(domain_view,
     {"name", "<+name", VIEW_PLAIN, ROW(name)},
     {"answered", NULL, VIEW_PLAIN, ROW(answered), .help = "now; else it is what it said last"},
     {"measured", NULL, VIEW_PLAIN, ROW(measured), .help = "else by its own counts"},
-    {"age_ns", NULL, VIEW_NS, VIEW_GET(UINT, domain_age)});
-#undef ROW
+    {"age_ns", NULL, VIEW_NS, VIEW_GET(UINT, domain_age)})
 
 VIEW_GETTER(unattributed, struct memory) {
   if (row->m.resident == UINT64_MAX) return view_none();
@@ -129,20 +125,18 @@ VIEW_GETTER(source, struct memory) {
 }
 VIEW_GETTER(age, struct memory) { return age_of_moment(row, row->m.ns); }
 
-#define ROW(member) VIEW_AT(struct memory, m.member)
-static VIEW(total_view,
-    {"resident_bytes", NULL, VIEW_BYTES, ROW(resident), .flags = VIEW_NO_MAX},
-    {"reserved_bytes", NULL, VIEW_BYTES, ROW(reserved), .flags = VIEW_NO_MAX},
-    {"attributed_bytes", NULL, VIEW_BYTES, ROW(attributed)},
+static VIEW(total_view, struct memory,
+    {"resident_bytes", NULL, VIEW_BYTES, ROW(m.resident), .flags = VIEW_NO_MAX},
+    {"reserved_bytes", NULL, VIEW_BYTES, ROW(m.reserved), .flags = VIEW_NO_MAX},
+    {"attributed_bytes", NULL, VIEW_BYTES, ROW(m.attributed)},
     {"unattributed_bytes", NULL, VIEW_BYTES, VIEW_GET(INT, unattributed),
      .help = "below 0: counted twice"},
-    {"swapped_bytes", NULL, VIEW_BYTES, ROW(swapped)},
+    {"swapped_bytes", NULL, VIEW_BYTES, ROW(m.swapped)},
     {"source", NULL, VIEW_PLAIN, VIEW_GET(TEXT, source), .help = "smaps or recorded"},
-    {"malloc_used_bytes", NULL, VIEW_BYTES, ROW(malloc_used), .flags = VIEW_NO_MAX},
-    {"malloc_free_bytes", NULL, VIEW_BYTES, ROW(malloc_free), .flags = VIEW_NO_MAX},
-    {"malloc_mapped_bytes", NULL, VIEW_BYTES, ROW(malloc_mapped), .flags = VIEW_NO_MAX},
-    {"age_ns", NULL, VIEW_NS, VIEW_GET(UINT, age)});
-#undef ROW
+    {"malloc_used_bytes", NULL, VIEW_BYTES, ROW(m.malloc_used), .flags = VIEW_NO_MAX},
+    {"malloc_free_bytes", NULL, VIEW_BYTES, ROW(m.malloc_free), .flags = VIEW_NO_MAX},
+    {"malloc_mapped_bytes", NULL, VIEW_BYTES, ROW(m.malloc_mapped), .flags = VIEW_NO_MAX},
+    {"age_ns", NULL, VIEW_NS, VIEW_GET(UINT, age)})
 
 static void all_domains(struct view_to *to, const void *memory) {
   const struct memory *c = memory;
@@ -156,11 +150,11 @@ static void all_lines(struct view_to *to, const void *memory) {
     if (is_wanted(c, &c->m.lines[i])) view_row(to, &c->m.lines[i]);
 }
 
-static VIEW(memory_view,
+static VIEW(memory_view, struct memory,
     {.form = VIEW_INCLUDE, .offset = offsetof(struct memory, info), .view = &head_view},
     {"total", .form = VIEW_OBJECT, .view = &total_view},
     {"domains", .form = VIEW_ROWS, .view = &domain_view, .rows = all_domains},
-    {"rows", .form = VIEW_ROWS, .view = &line_view, .rows = all_lines, .flags = VIEW_MAIN});
+    {"rows", .form = VIEW_ROWS, .view = &line_view, .rows = all_lines, .flags = VIEW_MAIN})
 
 /* ---- text --------------------------------------------------------------------------------- */
 

@@ -308,14 +308,12 @@ static void add_up(struct pauses *p) {
 
 /* ---- Views --------------------------------------------------------------------------- */
 
-#define ROW(member) VIEW_AT(struct eva_histogram, member)
-static VIEW(duration_view,
+static VIEW(duration_view, struct eva_histogram,
     {"count", "count", VIEW_COUNT, ROW(count)},
     {"total_ns", "total", VIEW_NS, ROW(total)},
     {"p50_ns", "median", VIEW_NS, VIEW_GET(UINT, view_quantile), .argument = 50000},
     {"p99_ns", "p99", VIEW_NS, VIEW_GET(UINT, view_quantile), .argument = 99000},
-    {"max_ns", "longest", VIEW_NS, ROW(max)});
-#undef ROW
+    {"max_ns", "longest", VIEW_NS, ROW(max)})
 
 static const char *name_of(const struct view_to *to, int id) {
   const struct eventring_def *def = id < 0 ? NULL : eventring_cursor_def(to->cursor, (unsigned)id);
@@ -328,26 +326,22 @@ static struct view_value step_text(struct view_to *to, int id, int reason) {
 
 VIEW_GETTER(kind_text, struct kind) { return step_text(to, row->id, row->reason); }
 
-#define ROW(member) VIEW_AT(struct kind, member)
-static VIEW(kind_view,
+static VIEW(kind_view, struct kind,
     {NULL, "<+step, reason", VIEW_PLAIN, VIEW_GET(TEXT, kind_text)},
     {"step", NULL, VIEW_DEF, ROW(id)},
     {"reason", NULL, VIEW_DEF, ROW(reason), .flags = VIEW_NOT_NEGATIVE},
     {.form = VIEW_INCLUDE, .offset = offsetof(struct kind, durations), .view = &duration_view},
     {"interrupted", NULL, VIEW_COUNT, ROW(interrupted)},
-    {"off_cpu_ns", "?off CPU", VIEW_NS, ROW(off_cpu), .flags = VIEW_DASH_0});
-#undef ROW
+    {"off_cpu_ns", "?off CPU", VIEW_NS, ROW(off_cpu), .flags = VIEW_DASH_0})
 
 static void all_kinds(struct view_to *to, const void *answer) {
   const struct pauses *p = answer;
   for (size_t i = 0; i < p->kind_count; i++) view_row(to, &p->kinds[i]);
 }
 
-#define ROW(member) VIEW_AT(struct eva_phase, member)
-static VIEW(phase_view,
+static VIEW(phase_view, struct eva_phase,
     {"name", NULL, VIEW_DEF, ROW(id)},
-    {"ns", NULL, VIEW_NS, ROW(ns)});
-#undef ROW
+    {"ns", NULL, VIEW_NS, ROW(ns)})
 
 static void all_phases(struct view_to *to, const void *row) {
   const struct eva_step *step = row;
@@ -384,14 +378,13 @@ VIEW_GETTER(on_cpu, struct eva_step) {
 
 VIEW_GETTER(row_text, struct eva_step) { return step_text(to, row->id, row->reason); }
 
-#define ROW(member) VIEW_AT(struct eva_step, member)
 /* What a step is that has ended, and one that has not. */
 #define STEP_COLUMNS                                                                     \
   {NULL, "<+step, reason", VIEW_PLAIN, VIEW_GET(TEXT, row_text)},                        \
       {"step", NULL, VIEW_DEF, ROW(id)},                                                 \
       {"reason", NULL, VIEW_DEF, ROW(reason), .flags = VIEW_NOT_NEGATIVE},               \
       {"incarnation", NULL, VIEW_PLAIN, ROW(incarnation)}
-static VIEW(row_view,
+static VIEW(row_view, struct eva_step,
     {"ns", "at", VIEW_MOMENT, ROW(begin_ns)},
     {"domain", "=domain", VIEW_PLAIN, ROW(domain)},
     {"duration_ns", "pause", VIEW_NS, ROW(ns)},
@@ -403,7 +396,7 @@ static VIEW(row_view,
     {"phases", NULL, VIEW_ROWS, .view = &phase_view, .rows = all_phases},
     {NULL, "<+in span", VIEW_PLAIN, VIEW_GET(TEXT, within)},
     {"span", NULL, VIEW_DEF, ROW(span), .flags = VIEW_NOT_NEGATIVE},
-    {"function", NULL, VIEW_DEF, ROW(function), .flags = VIEW_NOT_NEGATIVE});
+    {"function", NULL, VIEW_DEF, ROW(function), .flags = VIEW_NOT_NEGATIVE})
 
 static void all_rows(struct view_to *to, const void *answer) {
   const struct pauses *p = answer;
@@ -411,13 +404,12 @@ static void all_rows(struct view_to *to, const void *answer) {
     view_row(to, &((const struct row *)eva_top_row(&p->top, i))->step);
 }
 
-static VIEW(open_view,
+static VIEW(open_view, struct eva_step,
     {"ns", "at", VIEW_MOMENT, ROW(begin_ns)},
     {"domain", "domain", VIEW_PLAIN, ROW(domain)},
     {NULL, "for", VIEW_PLAIN, VIEW_GET(TEXT, view_so_far), .offset = offsetof(struct open, so_far)},
     {.form = VIEW_INCLUDE, .offset = offsetof(struct open, so_far), .view = &so_far_view},
-    STEP_COLUMNS);
-#undef ROW
+    STEP_COLUMNS)
 
 static void all_open(struct view_to *to, const void *answer) {
   const struct pauses *p = answer;
@@ -428,31 +420,27 @@ VIEW_GETTER(gc_share, struct sums) {
   return view_double(row->watched ? (double)row->times.in_gc / (double)row->watched : 0);
 }
 
-#define ROW(member) VIEW_AT(struct sums, member)
-static VIEW(sum_view,
+static VIEW(sum_view, struct sums,
     {.form = VIEW_INCLUDE, .offset = offsetof(struct sums, durations), .view = &duration_view},
     {"gc_ns", NULL, VIEW_NS, ROW(times.in_gc)},
     {"watched_ns", NULL, VIEW_NS, ROW(watched)},
     {"gc_share", NULL, VIEW_SHARE, VIEW_GET(DOUBLE, gc_share), .flags = VIEW_MAYBE},
     {"interrupted", NULL, VIEW_COUNT, ROW(interrupted)},
     {"off_cpu_ns", NULL, VIEW_NS, ROW(off_cpu)},
-    {"unmeasured", NULL, VIEW_COUNT, ROW(unmeasured)});
-#undef ROW
+    {"unmeasured", NULL, VIEW_COUNT, ROW(unmeasured)})
 
-#define ROW(member) VIEW_AT(struct pauses, member)
-static VIEW(total_view,
+static VIEW(total_view, struct pauses,
     {.form = VIEW_INCLUDE, .offset = offsetof(struct pauses, sums), .view = &sum_view},
     {"torn", NULL, VIEW_COUNT, ROW(steps.torn)},
     {"open", NULL, VIEW_COUNT, ROW(open_count)},
     {"over", NULL, VIEW_COUNT, ROW(over), .help = "those that took --over or more"},
-    {"kinds", NULL, VIEW_ROWS, .view = &kind_view, .rows = all_kinds});
+    {"kinds", NULL, VIEW_ROWS, .view = &kind_view, .rows = all_kinds})
 
-static VIEW(pauses_view,
+static VIEW(pauses_view, struct pauses,
     {.form = VIEW_INCLUDE, .offset = offsetof(struct pauses, q), .view = &question_view},
     {"total", NULL, VIEW_OBJECT, .view = &total_view},
     {"open_steps", NULL, VIEW_ROWS, .view = &open_view, .rows = all_open},
-    {"rows", NULL, VIEW_ROWS, .view = &row_view, .rows = all_rows, .flags = VIEW_MAIN});
-#undef ROW
+    {"rows", NULL, VIEW_ROWS, .view = &row_view, .rows = all_rows, .flags = VIEW_MAIN})
 
 static void print_sums(const struct sums *sums) {
   printf("\n%s steps of the collector, %s: %s of the time", eva_count(sums->durations.count),

@@ -181,14 +181,12 @@ static const char *cut_off(uint64_t end) {
   }
 }
 
-#define ROW(member) VIEW_AT(struct retain_holder, member)
-static VIEW(holder_view,
+static VIEW(holder_view, struct retain_holder,
     {"objects", NULL, VIEW_COUNT, ROW(objects)},
     {"bytes", NULL, VIEW_BYTES, ROW(bytes)},
     {"steps", NULL, VIEW_COUNT, ROW(steps)},
     {"path", NULL, VIEW_PLAIN, ROW(path)},
-    {"shape", NULL, VIEW_PLAIN, ROW(shape)});
-#undef ROW
+    {"shape", NULL, VIEW_PLAIN, ROW(shape)})
 
 static size_t least(size_t a, size_t b) { return a < b ? a : b; }
 
@@ -203,7 +201,6 @@ VIEW_GETTER(more_holders, struct retain_kind) {
   return view_uint(eva_add(row->more_holders, row->holder_count - listed));
 }
 
-#define ROW(member) VIEW_AT(struct retain_kind, member)
 #define KIND_COLUMNS(name_key, count_key)                                       \
   {"domain", NULL, VIEW_PLAIN, ROW(domain)},                                    \
   {name_key, NULL, VIEW_PLAIN, ROW(name)},                                      \
@@ -211,9 +208,8 @@ VIEW_GETTER(more_holders, struct retain_kind) {
   {"bytes", NULL, VIEW_BYTES, ROW(bytes)},                                      \
   {"more_holders", NULL, VIEW_COUNT, .type = VIEW_UINT, .get = more_holders},   \
   {"holders", .form = VIEW_ROWS, .view = &holder_view, .rows = listed_holders}
-static VIEW(kind_view, KIND_COLUMNS("kind", "objects"));
-static VIEW(site_view, KIND_COLUMNS("site", "blocks"));
-#undef ROW
+static VIEW(kind_view, struct retain_kind, KIND_COLUMNS("kind", "objects"))
+static VIEW(site_view, struct retain_kind, KIND_COLUMNS("site", "blocks"))
 
 static size_t count_chosen(const struct answer *a, bool sites) {
   size_t n = 0;
@@ -224,9 +220,8 @@ static size_t count_chosen(const struct answer *a, bool sites) {
 VIEW_GETTER(chosen, struct answer) { return view_uint(count_chosen(row, column->argument)); }
 VIEW_GETTER(why_cut_off, struct answer) { return view_text(cut_off(row->said.end)); }
 
-#define ROW(member) VIEW_AT(struct answer, member)
-#define VALID VIEW_IF(struct answer, valid), .flags = VIEW_PART
-static VIEW(domain_view,
+#define VALID VIEW_IF(valid), .flags = VIEW_PART
+static VIEW(domain_view, struct answer,
     {"domain", NULL, VIEW_PLAIN, ROW(slot)},
     {"name", NULL, VIEW_PLAIN, ROW(name)},
     {"answered", NULL, VIEW_PLAIN, ROW(valid)},
@@ -241,8 +236,7 @@ static VIEW(domain_view,
     {"cut_kinds", NULL, VIEW_COUNT, ROW(said.cut_kinds), VALID},
     {"cut_ways", NULL, VIEW_COUNT, ROW(said.cut_ways), VALID},
     {"in_no_way", NULL, VIEW_COUNT, ROW(said.in_no_way), VALID},
-    {"in_no_kind", NULL, VIEW_COUNT, ROW(said.in_no_kind), VALID});
-#undef ROW
+    {"in_no_kind", NULL, VIEW_COUNT, ROW(said.in_no_kind), VALID})
 
 static void all_domains(struct view_to *to, const void *retain) {
   const struct retain *r = retain;
@@ -271,16 +265,16 @@ VIEW_GETTER(sum, struct retain) {
   return view_uint(sum);
 }
 
-static VIEW(total_view,
+static VIEW(total_view, struct retain,
     {"objects", NULL, VIEW_COUNT, VIEW_GET(UINT, sum), .argument = 0},
-    {"bytes", NULL, VIEW_BYTES, VIEW_GET(UINT, sum), .argument = 1});
+    {"bytes", NULL, VIEW_BYTES, VIEW_GET(UINT, sum), .argument = 1})
 
-static VIEW(retain_view,
+static VIEW(retain_view, struct retain,
     {.form = VIEW_INCLUDE, .offset = offsetof(struct retain, info), .view = &head_view},
     {"total", .form = VIEW_OBJECT, .view = &total_view},
     {"domains", .form = VIEW_ROWS, .view = &domain_view, .rows = all_domains},
     {"rows", .form = VIEW_ROWS, .view = &kind_view, .rows = all_kinds, .flags = VIEW_MAIN},
-    {"sites", .form = VIEW_ROWS, .view = &site_view, .rows = all_sites});
+    {"sites", .form = VIEW_ROWS, .view = &site_view, .rows = all_sites})
 
 /* ---- text -------------------------------------------------------------------------- */
 

@@ -125,12 +125,10 @@ struct class_row {
   const char *name;
   bool on;
 };
-#define ROW(member) VIEW_AT(struct class_row, member)
-static VIEW(class_view,
+static VIEW(class_view, struct class_row,
     {"index", NULL, VIEW_PLAIN, ROW(index)},
     {"name", NULL, VIEW_PLAIN, ROW(name)},
-    {"on", NULL, VIEW_PLAIN, ROW(on)});
-#undef ROW
+    {"on", NULL, VIEW_PLAIN, ROW(on)})
 
 static void all_classes(struct view_to *to, const void *row) {
   const struct eventring_info *info = row;
@@ -155,8 +153,7 @@ static bool has_quantity(const void *row) {
   return ((const struct eventring_def *)row)->quantity != EVENTRING_QUANTITY_NONE;
 }
 
-#define ROW(member) VIEW_AT(struct eventring_def, member)
-static VIEW(def_view,
+static VIEW(def_view, struct eventring_def,
     {"id", "id", VIEW_PLAIN, ROW(id)},
     {"name", "<name", VIEW_PLAIN, ROW(name)},
     {"kind", "<kind", VIEW_DEF_KIND, ROW(kind)},
@@ -168,8 +165,7 @@ static VIEW(def_view,
     {"doc", "<+meaning", VIEW_PLAIN, ROW(doc)},
     {"measure", NULL, VIEW_MEASURE, ROW(measure), .has = is_counter, .flags = VIEW_MAYBE},
     {"quantity", NULL, VIEW_QUANTITY, ROW(quantity), .has = has_quantity, .flags = VIEW_MAYBE},
-    {"fields", NULL, VIEW_PLAIN, ROW(fields), .flags = VIEW_MAYBE | VIEW_NO_0});
-#undef ROW
+    {"fields", NULL, VIEW_PLAIN, ROW(fields), .flags = VIEW_MAYBE | VIEW_NO_0})
 
 static void all_defs(struct view_to *to, const void *row) {
   (void)row;
@@ -192,8 +188,7 @@ VIEW_GETTER(process_ended, struct process_row) {
   return view_text(says_how ? to->room : eva_liveness_name(row->ending.liveness));
 }
 
-#define ROW(member) VIEW_AT(struct process_row, member)
-static VIEW_WITH(process_view, (.keys = 2),
+static VIEW_WITH(process_view, struct process_row, (.keys = 2),
     {"process", "process", VIEW_PLAIN, ROW(number)},
     {"program", "<program", VIEW_PLAIN, ROW(is.program)},
     {"pid", "pid", VIEW_PLAIN, ROW(is.pid)},
@@ -208,8 +203,7 @@ static VIEW_WITH(process_view, (.keys = 2),
     {"start_wall_ns", NULL, VIEW_WALL, ROW(is.start_wall_ns)},
     {"shift_ns", NULL, VIEW_NS, ROW(is.shift_ns), .help = "what was added to its times"},
     {.form = VIEW_INCLUDE, .offset = offsetof(struct process_row, ending), .view = &ending_view},
-    {"error_ns", NULL, VIEW_MOMENT, ROW(is.error_ns), .flags = VIEW_MAYBE | VIEW_NO_0});
-#undef ROW
+    {"error_ns", NULL, VIEW_MOMENT, ROW(is.error_ns), .flags = VIEW_MAYBE | VIEW_NO_0})
 
 static void all_processes(struct view_to *to, const void *row) {
   struct process_row process = {.number = 1};
@@ -222,8 +216,7 @@ static void all_processes(struct view_to *to, const void *row) {
 
 /* ---- Domains and rings --------------------------------------------------------------------- */
 
-#define ROW(member) VIEW_AT(struct eventring_domain_info, member)
-static VIEW_WITH(life_view, (.keys = 2),
+static VIEW_WITH(life_view, struct eventring_domain_info, (.keys = 2),
     {NULL, "domain", VIEW_PLAIN, ROW(slot)},
     {"name", "<name", VIEW_PLAIN, ROW(name)},
     {"incarnation", "turn", VIEW_PLAIN, ROW(incarnation)},
@@ -231,7 +224,7 @@ static VIEW_WITH(life_view, (.keys = 2),
     {"start_ns", "from", VIEW_MOMENT, ROW(start_ns)},
     {"stop_ns", "to", VIEW_MOMENT, ROW(stop_ns)},
     {"alive", NULL, VIEW_PLAIN, ROW(alive)},
-    {"process", NULL, VIEW_PLAIN, ROW(process), .flags = VIEW_MAYBE | VIEW_NO_0});
+    {"process", NULL, VIEW_PLAIN, ROW(process), .flags = VIEW_MAYBE | VIEW_NO_0})
 
 static void add_life(void *to, const struct eventring_domain_info *life) { view_row(to, life); }
 
@@ -264,9 +257,7 @@ VIEW_GETTER(reach, struct ring_row) {
       eva_duration_text(to->room, eva_ring_reach(&row->info, *(const uint64_t *)to->context)));
 }
 
-#undef ROW
-#define ROW(member) VIEW_AT(struct ring_row, member)
-static VIEW_WITH(ring_view, (.keys = 2),
+static VIEW_WITH(ring_view, struct ring_row, (.keys = 2),
     {NULL, "domain", VIEW_PLAIN, ROW(slot)},
     {NULL, "<ring", VIEW_RING, ROW(ring)},
     {"emitted", "emitted", VIEW_COUNT, ROW(info.emitted)},
@@ -276,8 +267,7 @@ static VIEW_WITH(ring_view, (.keys = 2),
     {"oldest_ns", "|oldest", VIEW_MOMENT, ROW(info.oldest_ns)},
     {"newest_ns", "newest", VIEW_MOMENT, ROW(info.newest_ns)},
     {NULL, "holds", VIEW_PLAIN, VIEW_GET(TEXT, reach)},
-    {"stream", NULL, VIEW_PLAIN, ROW(info.is_stream), .help = "nothing of it is overwritten"});
-#undef ROW
+    {"stream", NULL, VIEW_PLAIN, ROW(info.is_stream), .help = "nothing of it is overwritten"})
 
 static void rings_of(struct view_to *to, const void *row) {
   struct ring_row ring = {.slot = ((const struct eventring_domain_info *)row)->slot};
@@ -290,11 +280,11 @@ static void rings_of(struct view_to *to, const void *row) {
   }
 }
 
-static VIEW(domain_view,
-    {"domain", NULL, VIEW_PLAIN, VIEW_AT(struct eventring_domain_info, slot)},
+static VIEW(domain_view, struct eventring_domain_info,
+    {"domain", NULL, VIEW_PLAIN, ROW(slot)},
     {.form = VIEW_INCLUDE, .view = &life_view},
     {"lives", NULL, VIEW_ROWS, .view = &life_view, .rows = lives_of},
-    {"rings", NULL, VIEW_MAP, .view = &ring_view, .rows = rings_of});
+    {"rings", NULL, VIEW_MAP, .view = &ring_view, .rows = rings_of})
 
 /* Hands out each domain, or, as text, what `of` says of it. */
 static void each_domain(struct view_to *to, void (*of)(struct view_to *to, const void *row)) {
@@ -329,8 +319,7 @@ static bool is_made_of_others(const void *row) {
   return pid_here(row) == 0;
 }
 
-#define ROW(member) VIEW_AT(struct eventring_info, member)
-static VIEW_WITH(show_view, (.has_version = true),
+static VIEW_WITH(show_view, struct eventring_info, (.has_version = true),
     {.form = VIEW_INCLUDE, .view = &head_view},
     {NULL, "file", VIEW_PLAIN, ROW(path)},
     {NULL, "program", VIEW_PLAIN, ROW(program)},
@@ -386,7 +375,7 @@ static VIEW_WITH(show_view, (.has_version = true),
     {"catalogue", NULL, VIEW_ROWS, .view = &def_view, .rows = all_defs, .flags = VIEW_MAIN},
     {"processes", NULL, VIEW_ROWS, .has = is_made_of_others, .view = &process_view,
      .rows = all_processes},
-    {"domains", NULL, VIEW_ROWS, .view = &domain_view, .rows = all_domains});
+    {"domains", NULL, VIEW_ROWS, .view = &domain_view, .rows = all_domains})
 
 static void show_text(struct view_to *to, const struct eventring_info *info) {
   uint64_t last_ns = last_event(to->cursor);

@@ -347,16 +347,15 @@ VIEW_GETTER(share, struct times) {
   return view_printf(to, "%.1f%%", share > 100 ? 100.0 : share);
 }
 
-static VIEW(share_view,
+static VIEW(share_view, struct times,
     {NULL, "?GC", VIEW_PLAIN, VIEW_GET(TEXT, share), .argument = EVA_COLLECTOR},
     {NULL, "?waits", VIEW_PLAIN, VIEW_GET(TEXT, share), .argument = EVA_WAITING},
     {NULL, "?suspended", VIEW_PLAIN, VIEW_GET(TEXT, share), .argument = SUSPENDED},
-    {NULL, "own", VIEW_PLAIN, VIEW_GET(TEXT, share), .argument = OWN});
+    {NULL, "own", VIEW_PLAIN, VIEW_GET(TEXT, share), .argument = OWN})
 
 static bool is_open(const void *row) { return ((const struct kind *)row)->open > 0; }
 
-#define ROW(member) VIEW_AT(struct kind, member)
-static VIEW(kind_view,
+static VIEW(kind_view, struct kind,
     {"name", "<+span", VIEW_DEF, ROW(id)},
     {"id", NULL, VIEW_PLAIN, ROW(id)},
     {"count", "count", VIEW_COUNT, ROW(durations.count)},
@@ -375,8 +374,7 @@ static VIEW(kind_view,
     {"parts_of_ns", NULL, VIEW_NS, ROW(times.parts_of), .help = "the same of `gc`, `waiting`"},
     {"open", "?open", VIEW_COUNT, ROW(open), .flags = VIEW_DASH_0},
     {.form = VIEW_INCLUDE, .offset = offsetof(struct kind, longest_open), .has = is_open,
-     .view = &so_far_view});
-#undef ROW
+     .view = &so_far_view})
 
 static void all_kinds(struct view_to *to, const void *answer) {
   const struct spans *s = answer;
@@ -390,8 +388,7 @@ VIEW_GETTER(value, struct row) {
   return view_text(row->value && strlen(row->value) > sign ? row->value + sign : NULL);
 }
 
-#define ROW(member) VIEW_AT(struct row, member)
-static VIEW(row_view,
+static VIEW(row_view, struct row,
     {"ns", "at", VIEW_MOMENT, ROW(begin_ns)},
     {"domain", "=domain", VIEW_PLAIN, ROW(domain)},
     {"incarnation", NULL, VIEW_PLAIN, ROW(incarnation)},
@@ -399,23 +396,21 @@ static VIEW(row_view,
     {"duration_ns", "duration", VIEW_NS, ROW(ns)},
     {.form = VIEW_INCLUDE, .offset = offsetof(struct row, times), .view = &share_view},
     {"suspended_ns", NULL, VIEW_NS, ROW(time.suspended)},
-    {"own_ns", NULL, VIEW_NS, ROW(time.own), VIEW_IF(struct row, time.knows_own)},
-    {"gc_ns", NULL, VIEW_NS, ROW(time.part[EVA_COLLECTOR]), VIEW_IF(struct row, time.knows_parts)},
+    {"own_ns", NULL, VIEW_NS, ROW(time.own), VIEW_IF(time.knows_own)},
+    {"gc_ns", NULL, VIEW_NS, ROW(time.part[EVA_COLLECTOR]), VIEW_IF(time.knows_parts)},
     {"waiting_ns", NULL, VIEW_NS, ROW(time.part[EVA_WAITING]),
-     VIEW_IF(struct row, time.knows_parts)},
+     VIEW_IF(time.knows_parts)},
     {"name", "<+span", VIEW_DEF, ROW(id)},
     {"id", NULL, VIEW_PLAIN, ROW(id)},
     {"value_text", "<?+value", VIEW_PLAIN, VIEW_GET(TEXT, value), .flags = VIEW_MAYBE,
-     .help = "of its begin, as in the text of `dump`"});
-#undef ROW
+     .help = "of its begin, as in the text of `dump`"})
 
 static void all_rows(struct view_to *to, const void *answer) {
   const struct spans *s = answer;
   for (size_t i = 0; i < s->top.count; i++) view_row(to, eva_top_row(&s->top, i));
 }
 
-#define ROW(member) VIEW_AT(struct open, member)
-static VIEW(open_view,
+static VIEW(open_view, struct open,
     {"ns", "at", VIEW_MOMENT, ROW(begin_ns)},
     {"domain", "domain", VIEW_PLAIN, ROW(domain)},
     {"incarnation", NULL, VIEW_PLAIN, ROW(incarnation)},
@@ -423,8 +418,7 @@ static VIEW(open_view,
     {NULL, "for", VIEW_PLAIN, VIEW_GET(TEXT, view_so_far), .offset = offsetof(struct open, so_far)},
     {.form = VIEW_INCLUDE, .offset = offsetof(struct open, so_far), .view = &so_far_view},
     {"name", "<+span", VIEW_DEF, ROW(id)},
-    {"id", NULL, VIEW_PLAIN, ROW(id)});
-#undef ROW
+    {"id", NULL, VIEW_PLAIN, ROW(id)})
 
 static void all_open(struct view_to *to, const void *answer) {
   const struct spans *s = answer;
@@ -437,18 +431,17 @@ VIEW_GETTER(count, struct spans) {
   return view_uint(sum);
 }
 
-#define ROW(member) VIEW_AT(struct spans, member)
-static VIEW(total_view,
+static VIEW(total_view, struct spans,
     {"count", NULL, VIEW_COUNT, VIEW_GET(UINT, count)},
     {"over", NULL, VIEW_COUNT, ROW(over), .help = "those that took --over or more"},
     {"open", NULL, VIEW_COUNT, ROW(open_count)},
-    {"names", NULL, VIEW_ROWS, .view = &kind_view, .rows = all_kinds});
+    {"names", NULL, VIEW_ROWS, .view = &kind_view, .rows = all_kinds})
 
-static VIEW(spans_view,
+static VIEW(spans_view, struct spans,
     {.form = VIEW_INCLUDE, .offset = offsetof(struct spans, q), .view = &question_view},
     {"total", NULL, VIEW_OBJECT, .view = &total_view},
     {"rows", NULL, VIEW_ROWS, .view = &row_view, .rows = all_rows, .flags = VIEW_MAIN},
-    {"open_spans", NULL, VIEW_ROWS, .view = &open_view, .rows = all_open});
+    {"open_spans", NULL, VIEW_ROWS, .view = &open_view, .rows = all_open})
 
 static void print_text(const struct spans *s) {
   struct view_to to = question_output(&s->q);

@@ -70,21 +70,17 @@ static bool is_lua(const void *row) {
 VIEW_GETTER(frame_name, struct frame_row) { return view_text(remote_function_name(row->function)); }
 VIEW_GETTER(frame_kind, struct frame_row) { return view_text(is_lua(row) ? "lua" : "c"); }
 
-#define ROW(member) VIEW_AT(struct remote_function, member)
-static VIEW(function_view,
+static VIEW(function_view, struct remote_function,
     {"source", NULL, VIEW_PLAIN, ROW(source)},
-    {"defined", NULL, VIEW_PLAIN, ROW(first_line), .help = "its first line"});
-#undef ROW
+    {"defined", NULL, VIEW_PLAIN, ROW(first_line), .help = "its first line"})
 
-#define ROW(member) VIEW_AT(struct remote_frame, member)
-static VIEW(line_view,
+static VIEW(line_view, struct remote_frame,
     {"line", NULL, VIEW_PLAIN, ROW(line), .flags = VIEW_MAYBE | VIEW_NO_0},
-    {"line_noted", NULL, VIEW_PLAIN, ROW(line_noted), .help = "the line may be past"});
-static VIEW(call_view,
-    {"tail", NULL, VIEW_PLAIN, ROW(tail), VIEW_IF(struct remote_frame, tail), .flags = VIEW_PART},
-    {"finalizer", NULL, VIEW_PLAIN, ROW(finalizer), VIEW_IF(struct remote_frame, finalizer),
-     .flags = VIEW_PART});
-#undef ROW
+    {"line_noted", NULL, VIEW_PLAIN, ROW(line_noted), .help = "the line may be past"})
+static VIEW(call_view, struct remote_frame,
+    {"tail", NULL, VIEW_PLAIN, ROW(tail), VIEW_IF(tail), .flags = VIEW_PART},
+    {"finalizer", NULL, VIEW_PLAIN, ROW(finalizer), VIEW_IF(finalizer),
+     .flags = VIEW_PART})
 
 static void print_variable(void *closure, const struct remote_variable *variable) {
   (void)closure;
@@ -104,22 +100,20 @@ static void locals_of(struct view_to *to, const void *row) {
   remote_variables(&r->showing->functions, r->frame, put_variable, to);
 }
 
-#define ROW(member) VIEW_AT(struct remote_variable, member)
-static VIEW(local_view,
+static VIEW(local_view, struct remote_variable,
     {"name", NULL, VIEW_PLAIN, ROW(name)},
     {"type", NULL, VIEW_PLAIN, ROW(type)},
-    {"value", NULL, VIEW_PLAIN, ROW(text)});
-#undef ROW
+    {"value", NULL, VIEW_PLAIN, ROW(text)})
 
 #define OF_FRAME .form = VIEW_INCLUDE, .offset = offsetof(struct frame_row, frame)
-static VIEW(frame_view,
+static VIEW(frame_view, struct frame_row,
     {"name", NULL, VIEW_PLAIN, VIEW_GET(TEXT, frame_name)},
     {"kind", NULL, VIEW_PLAIN, VIEW_GET(TEXT, frame_kind), .help = "lua or c"},
     {.form = VIEW_INCLUDE, .offset = offsetof(struct frame_row, function), .has = is_lua,
      .flags = VIEW_POINTER, .view = &function_view},
     {OF_FRAME, .has = is_lua, .flags = VIEW_POINTER, .view = &line_view},
     {OF_FRAME, .flags = VIEW_POINTER, .view = &call_view},
-    {"locals", .form = VIEW_ROWS, .has = has_locals, .view = &local_view, .rows = locals_of});
+    {"locals", .form = VIEW_ROWS, .has = has_locals, .view = &local_view, .rows = locals_of})
 
 static void frames_of(struct view_to *to, const void *row) {
   struct showing *view = ((const struct row *)row)->showing;
@@ -187,15 +181,12 @@ VIEW_GETTER(activity, struct row) {
 VIEW_GETTER(subject, struct row) { return view_uint(row->about->subject); }
 VIEW_GETTER(os_state, struct row) { return view_text(remote_task_text(row->task)); }
 
-#define ROW(member) VIEW_AT(struct showing, stack.member)
-static VIEW(stack_view,
-    {"moving", NULL, VIEW_PLAIN, ROW(moving), .help = "inner frames are missing"},
-    {"below", NULL, VIEW_COUNT, ROW(below), .help = "outer frames that were left out"});
-#undef ROW
+static VIEW(stack_view, struct showing,
+    {"moving", NULL, VIEW_PLAIN, ROW(stack.moving), .help = "inner frames are missing"},
+    {"below", NULL, VIEW_COUNT, ROW(stack.below), .help = "outer frames that were left out"})
 
-#define ROW(member) VIEW_AT(struct row, member)
 #define DOMAIN .has = is_domain, .flags = VIEW_PART
-static VIEW(row_view,
+static VIEW(row_view, struct row,
     {"domain", NULL, VIEW_PLAIN, VIEW_GET(U32, domain_id)},
     {"domain_name", NULL, VIEW_PLAIN, VIEW_GET(TEXT, domain_name), DOMAIN},
     {"thread", NULL, VIEW_PLAIN, VIEW_GET(I32, thread), DOMAIN},
@@ -208,8 +199,7 @@ static VIEW(row_view,
     {"os_state", NULL, VIEW_PLAIN, VIEW_GET(TEXT, os_state), DOMAIN},
     {.form = VIEW_INCLUDE, .offset = offsetof(struct row, showing), .flags = VIEW_POINTER,
      .view = &stack_view},
-    {"frames", .form = VIEW_ROWS, .view = &frame_view, .rows = frames_of});
-#undef ROW
+    {"frames", .form = VIEW_ROWS, .view = &frame_view, .rows = frames_of})
 
 static void print_domain(const struct row *row) {
   char thread[96] = "";
@@ -305,22 +295,21 @@ static void all_rows(struct view_to *to, const void *showing) {
   show_domains(view);
 }
 
-#define ROW(member) VIEW_AT(struct showing, member)
-static VIEW(stack_loss_view,
+static VIEW(stack_loss_view, struct showing,
     {"torn", NULL, VIEW_COUNT, ROW(torn)},
     {"search_cut", NULL, VIEW_PLAIN, ROW(cut), .help = "the time for coroutines was up"},
-    {"searched_bytes", NULL, VIEW_BYTES, ROW(searched)});
+    {"searched_bytes", NULL, VIEW_BYTES, ROW(searched)})
 
-static VIEW(total_view,
+static VIEW(total_view, struct showing,
     {"domains", NULL, VIEW_COUNT, ROW(domains)},
-    {"coroutines", NULL, VIEW_COUNT, ROW(coroutines)});
+    {"coroutines", NULL, VIEW_COUNT, ROW(coroutines)})
 
-static VIEW_WITH(process_view, (.other = &last_stacks_view),
+static VIEW_WITH(process_view, struct showing, (.other = &last_stacks_view),
     {"pid", NULL, VIEW_PLAIN, ROW(pid)},
     {"host", NULL, VIEW_PLAIN, ROW(host.at.host)},
     {"rows", .form = VIEW_ROWS, .view = &row_view, .rows = all_rows, .flags = VIEW_MAIN},
     {"loss", .form = VIEW_OBJECT, .view = &stack_loss_view},
-    {"total", .form = VIEW_OBJECT, .view = &total_view});
+    {"total", .form = VIEW_OBJECT, .view = &total_view})
 
 static void finish_text(const struct showing *view) {
   if (!view->cut) return;

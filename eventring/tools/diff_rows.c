@@ -113,14 +113,13 @@ VIEW_GETTER(place, struct diff_row) {
   return view_printf(to, "%s%s%s", row->name, row->source[0] ? " " : "", row->source);
 }
 
-#define ROW(member) VIEW_AT(struct diff_row, member)
-VIEW(diff_place_view,
+VIEW(diff_place_view, struct diff_row,
     {NULL, "<+function", VIEW_PLAIN, VIEW_GET(TEXT, place)},
     {"name", NULL, VIEW_PLAIN, ROW(name)},
     {"source", NULL, VIEW_PLAIN, ROW(source)},
     {"line", NULL, VIEW_PLAIN, ROW(line)},
     {"a_line", NULL, VIEW_PLAIN, ROW(line_on[0])},
-    {"b_line", NULL, VIEW_PLAIN, ROW(line_on[1])});
+    {"b_line", NULL, VIEW_PLAIN, ROW(line_on[1])})
 
 /* What is exact, calls, differs or does not; with few runs, of times nobody knows. */
 static bool has_other_counts(const struct diff_rows *d, const struct diff_row *row) {
@@ -149,20 +148,19 @@ VIEW_GETTER(verdict, struct diff_row) {
   return view_text(row->comparison.changed ? d->kind->verdict(row, to->room) : "");
 }
 
-VIEW(diff_verdict_view,
+VIEW(diff_verdict_view, struct diff_row,
     {"p", "p", VIEW_PLAIN, VIEW_GET(DOUBLE, p)},
     {"changed", NULL, VIEW_PLAIN, VIEW_GET(BOOL, has_changed), .help = "false with few runs"},
     {"differs", NULL, VIEW_PLAIN, ROW(comparison.changed)},
     {"counts_differ", NULL, VIEW_PLAIN, VIEW_GET(BOOL, counts_differ), .flags = VIEW_MAYBE},
-    {NULL, "<", VIEW_PLAIN, VIEW_GET(TEXT, verdict)});
-#undef ROW
+    {NULL, "<", VIEW_PLAIN, VIEW_GET(TEXT, verdict)})
 
 VIEW_GETTER(half, struct diff_rows) { return view_uint(row->runs / 2); }
 VIEW_GETTER(is_enough, struct diff_rows) { return view_bool(!has_few(row)); }
 
-VIEW(diff_runs_view,
+VIEW(diff_runs_view, struct diff_rows,
     {"runs", NULL, VIEW_COUNT, VIEW_GET(UINT, half), .help = "of a side"},
-    {"enough", NULL, VIEW_PLAIN, VIEW_GET(BOOL, is_enough)});
+    {"enough", NULL, VIEW_PLAIN, VIEW_GET(BOOL, is_enough)})
 
 void diff_rows_put(struct view_to *to, const void *diff) {
   const struct diff_rows *d = diff;

@@ -53,11 +53,11 @@ struct diff_kind {
   const char *few;              /* how it is compared with few runs, after "... a side. " */
   const char *(*verdict)(const struct diff_row *row, char text[static 64]); /* of a change */
   bool has_counts; /* the calls of a row are exact: where they differ, it is said */
-  const struct view *answer, *rows; /* views, of diff_rows and diff_row, in the context of these */
+  view_function *answer, *rows; /* views, of diff_rows and diff_row, in the context of these */
 };
 
 /* What the views of all kinds include: the place and the verdict of a row, the runs. */
-extern const struct view diff_place_view, diff_verdict_view, diff_runs_view;
+view_function diff_place_view, diff_verdict_view, diff_runs_view;
 /* Hands out the rows that are shown. */
 void diff_rows_put(struct view_to *to, const void *diff);
 

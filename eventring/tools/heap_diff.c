@@ -140,29 +140,29 @@ VIEW_GETTER(source, struct row) { return view_text(has_source(to) ? row->source 
 VIEW_GETTER(line, struct row) { return has_source(to) ? view_uint(row->line) : view_none(); }
 
 #define FIGURE(member) VIEW_GET(UINT, figure), .offset = offsetof(struct row, member)
-static VIEW(row_view,
+static VIEW(row_view, struct row,
     {"change_bytes", "change", VIEW_BYTES, VIEW_GET(INT, change), .flags = VIEW_DASH_0},
-    {"name", NULL, VIEW_PLAIN, VIEW_AT(struct row, name)},
+    {"name", NULL, VIEW_PLAIN, ROW(name)},
     {"source", NULL, VIEW_PLAIN, VIEW_GET(TEXT, source), .flags = VIEW_MAYBE},
     {"line", NULL, VIEW_PLAIN, VIEW_GET(U32, line), .flags = VIEW_MAYBE},
     {"change_bytes_error", "error", VIEW_BYTES, VIEW_GET(UINT, error_bytes), .flags = VIEW_DASH_0},
     {"a_live_bytes", "A", VIEW_BYTES, FIGURE(live[0].bytes), .flags = VIEW_DASH_0},
     {"b_live_bytes", "B", VIEW_BYTES, FIGURE(live[1].bytes), .flags = VIEW_DASH_0},
-    {NULL, VIEW_BY, VIEW_PLAIN, VIEW_AT(struct row, label)},
+    {NULL, VIEW_BY, VIEW_PLAIN, ROW(label)},
     {"a_live_objects", NULL, VIEW_COUNT, FIGURE(live[0].objects)},
     {"b_live_objects", NULL, VIEW_COUNT, FIGURE(live[1].objects)},
     {"a_allocated_bytes", NULL, VIEW_BYTES, FIGURE(allocated[0].bytes)},
     {"b_allocated_bytes", NULL, VIEW_BYTES, FIGURE(allocated[1].bytes)},
-    {"beyond_error", NULL, VIEW_PLAIN, VIEW_GET(BOOL, beyond_error)});
+    {"beyond_error", NULL, VIEW_PLAIN, VIEW_GET(BOOL, beyond_error)})
 
 VIEW_GETTER(total_live, struct diff) { return view_uint(eva_whole(total(row, column->argument))); }
 VIEW_GETTER(sigmas, struct diff) { return view_uint(SIGMAS); }
 VIEW_GETTER(by_name, struct diff) { return view_text(heap_by_names[row->by]); }
 
-static VIEW(total_view,
+static VIEW(total_view, struct diff,
     {"a_live_bytes", NULL, VIEW_BYTES, VIEW_GET(UINT, total_live), .argument = 0},
     {"b_live_bytes", NULL, VIEW_BYTES, VIEW_GET(UINT, total_live), .argument = 1},
-    {"sigmas", NULL, VIEW_PLAIN, VIEW_GET(UINT, sigmas), .help = "standard errors"});
+    {"sigmas", NULL, VIEW_PLAIN, VIEW_GET(UINT, sigmas), .help = "standard errors"})
 
 /* As text, those that differ. */
 static void put_rows(struct view_to *to, const void *diff) {
@@ -171,10 +171,10 @@ static void put_rows(struct view_to *to, const void *diff) {
     view_row(to, &d->rows[i]);
 }
 
-VIEW(heap_diff_view,
+VIEW(heap_diff_view, struct diff,
     {"by", NULL, VIEW_PLAIN, VIEW_GET(TEXT, by_name)},
     {"total", .form = VIEW_OBJECT, .view = &total_view},
-    {"rows", .form = VIEW_ROWS, .view = &row_view, .rows = put_rows, .flags = VIEW_MAIN});
+    {"rows", .form = VIEW_ROWS, .view = &row_view, .rows = put_rows, .flags = VIEW_MAIN})
 
 static void print_text(const struct diff *d, struct view_to *to) {
   char by[32];

@@ -12,7 +12,7 @@ struct heap_diff {
   uint64_t top;
 };
 /* What --json prints. */
-extern const struct view heap_diff_view;
+view_function heap_diff_view;
 /* Compares the heaps of two recordings; the exit status. */
 int heap_diff(const struct heap_diff *options, char **paths);
 

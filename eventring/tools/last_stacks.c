@@ -101,12 +101,10 @@ unsigned last_stacks_print(eventring_cursor *cursor, uint64_t domain, uint64_t e
 
 static bool has_line(const void *row) { return ((const struct last_frame *)row)->number[0]; }
 
-#define ROW(member) VIEW_AT(struct last_frame, member)
-static VIEW(frame_view,
+static VIEW(frame_view, struct last_frame,
     {"name", NULL, VIEW_PLAIN, ROW(name)},
     {"source", NULL, VIEW_PLAIN, ROW(source)},
-    {"line", NULL, VIEW_PLAIN, ROW(line), .has = has_line, .flags = VIEW_PART});
-#undef ROW
+    {"line", NULL, VIEW_PLAIN, ROW(line), .has = has_line, .flags = VIEW_PART})
 
 static void frames_of(struct view_to *to, const void *row) {
   struct last_frame frame;
@@ -125,8 +123,7 @@ VIEW_GETTER(below, struct stack_row) {
   return view_uint(row->is.frames > shown ? row->is.frames - shown : 0);
 }
 
-#define ROW(member) VIEW_AT(struct stack_row, member)
-VIEW(last_stack_view,
+VIEW(last_stack_view, struct stack_row,
     {"domain", NULL, VIEW_PLAIN, ROW(is.domain)},
     {"domain_name", NULL, VIEW_PLAIN, ROW(name)},
     {"activity", NULL, VIEW_PLAIN, VIEW_GET(TEXT, activity)},
@@ -137,8 +134,7 @@ VIEW(last_stack_view,
     {"reason", NULL, VIEW_PLAIN, VIEW_GET(TEXT, reason)},
     {"value", NULL, VIEW_PLAIN, ROW(is.value), .help = "the ns of a step, the number of a signal"},
     {"below", NULL, VIEW_COUNT, VIEW_GET(UINT, below), .help = "outer frames that are left out"},
-    {"frames", .form = VIEW_ROWS, .view = &frame_view, .rows = frames_of});
-#undef ROW
+    {"frames", .form = VIEW_ROWS, .view = &frame_view, .rows = frames_of})
 
 void last_stack_rows(struct view_to *to, const void *domain) {
   struct stack_row row;
@@ -155,14 +151,13 @@ struct answer {
   const char *how; /* the process was made to write them; NULL: it was not */
 };
 
-#define ROW(member) VIEW_AT(struct answer, member)
-VIEW(last_stacks_view,
+VIEW(last_stacks_view, struct answer,
     {.form = VIEW_INCLUDE, .offset = offsetof(struct answer, info), .view = &head_view},
     {"how", NULL, VIEW_PLAIN, ROW(how), .flags = VIEW_MAYBE | VIEW_NO_0,
      .help = "it was made to write them"},
     {"end_ns", NULL, VIEW_MOMENT, ROW(end_ns), .help = "ages count back from it"},
     {"rows", .form = VIEW_ROWS, .view = &last_stack_view, .rows = last_stack_rows,
-     .offset = offsetof(struct answer, domain), .flags = VIEW_MAIN});
+     .offset = offsetof(struct answer, domain), .flags = VIEW_MAIN})
 
 static int show(eventring_cursor *cursor, uint64_t domain, const struct view_choice *as,
                 const char *how) {

@@ -21,7 +21,7 @@ void stack_line_print(const char *name, const char *source, const char *number,
                       const char *remark);
 
 /* Rows of a JSON array, of slot *domain of the cursor; UINT64_MAX: of all. */
-extern const struct view last_stack_view;
+view_function last_stack_view;
 void last_stack_rows(struct view_to *to, const void *domain);
 /* Prints those of slot `domain`, UINT64_MAX: of all; at most `most` functions of each. Their ages
    count back from `end_ns` (eva_end). Returns how many there are. */
@@ -29,7 +29,7 @@ unsigned last_stacks_print(eventring_cursor *cursor, uint64_t domain, uint64_t e
                            unsigned most);
 
 /* What --json of these prints. */
-extern const struct view last_stacks_view;
+view_function last_stacks_view;
 /* `stack FILE` of the command. Returns the exit status. */
 int last_stacks_show(const char *path, uint64_t domain, const struct view_choice *as);
 /* The stacks that a live process writes when it is asked, because its memory cannot be read

@@ -24,7 +24,7 @@ enum option_kind {
   OPTION_SECONDS, /* a decimal number of seconds, at most 1e9, or with ms, us,
                      m, h behind it; uint64_t of nanoseconds */
   OPTION_TIME,    /* a moment of a recording; struct time_point */
-  OPTION_SCHEMA   /* none; const struct view, whose JSON Schema is printed instead */
+  OPTION_SCHEMA   /* none; view_function, whose JSON Schema is printed instead */
 };
 
 /* As OPTION_SECONDS: after the start of the recording; with `-' before it, before its end, which

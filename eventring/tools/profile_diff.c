@@ -132,7 +132,7 @@ VIEW_GETTER(calls, struct diff_row) {
 }
 
 #define OF_SIDE(getter, side) VIEW_GET(DOUBLE, getter), .argument = side
-static VIEW(row_view,
+static VIEW(row_view, struct diff_row,
     {.form = VIEW_INCLUDE, .view = &diff_place_view},
     {"a_exclusive_ns", "own A", VIEW_NS, OF_SIDE(own, 0), .flags = VIEW_DASH_0},
     {"b_exclusive_ns", "own B", VIEW_NS, OF_SIDE(own, 1), .flags = VIEW_DASH_0},
@@ -140,17 +140,17 @@ static VIEW(row_view,
     {"b_count", NULL, VIEW_COUNT, OF_SIDE(calls, 1)},
     {NULL, "a call A", VIEW_NS, OF_SIDE(a_call, 0), .flags = VIEW_DASH_0},
     {NULL, "a call B", VIEW_NS, OF_SIDE(a_call, 1), .flags = VIEW_DASH_0},
-    {"change", NULL, VIEW_CHANGE, VIEW_AT(struct diff_row, comparison.change), .help = "of a call's own time"},
-    {.form = VIEW_INCLUDE, .view = &diff_verdict_view});
+    {"change", NULL, VIEW_CHANGE, ROW(comparison.change), .help = "of a call's own time"},
+    {.form = VIEW_INCLUDE, .view = &diff_verdict_view})
 
-static VIEW(total_view,
+static VIEW(total_view, struct diff_rows,
     {.form = VIEW_INCLUDE, .view = &diff_runs_view},
     {"a_ns", NULL, VIEW_NS, OF_SIDE(time_of_side, 0)},
-    {"b_ns", NULL, VIEW_NS, OF_SIDE(time_of_side, 1)});
+    {"b_ns", NULL, VIEW_NS, OF_SIDE(time_of_side, 1)})
 
-VIEW_WITH(call_diff_view, (.other = &sample_diff_view),
+VIEW_WITH(call_diff_view, struct diff_rows, (.other = &sample_diff_view),
     {"total", .form = VIEW_OBJECT, .view = &total_view},
-    {"rows", .form = VIEW_ROWS, .view = &row_view, .rows = diff_rows_put, .flags = VIEW_MAIN});
+    {"rows", .form = VIEW_ROWS, .view = &row_view, .rows = diff_rows_put, .flags = VIEW_MAIN})
 
 static const struct diff_kind kind = {
     .value = own_of_run, .compare = compare_calls, .matters = matters, .heading = print_heading,

@@ -12,7 +12,7 @@ struct profile_diff {
 };
 
 /* What --json prints. */
-extern const struct view call_diff_view;
+view_function call_diff_view;
 /* `paths`: runs of A and of B in turn, an even number. Returns the exit status. */
 int profile_diff(const struct profile_diff *options, char **paths, size_t count);
 

@@ -95,18 +95,15 @@ VIEW_GETTER(domain, struct eva_call_row) {
   return column->type == VIEW_TEXT ? view_text(of->domain) : view_uint(of->slot);
 }
 
-#define ROW(member) VIEW_AT(struct eventring_calls_function, member)
-static VIEW(function_view,
+static VIEW(function_view, struct eventring_calls_function,
     {"name", NULL, VIEW_PLAIN, ROW(name)},
     {"source", NULL, VIEW_PLAIN, ROW(source)},
-    {"line", NULL, VIEW_PLAIN, ROW(line)});
-#undef ROW
+    {"line", NULL, VIEW_PLAIN, ROW(line)})
 
-#define ROW(member) VIEW_AT(struct eva_call_row, member)
 #define ROW_GET(value_type, function, member) \
   .type = VIEW_##value_type, .get = function, .offset = offsetof(struct eva_call_row, member)
 #define TIMED .has = has_durations, .flags = VIEW_MAYBE
-static VIEW(row_view,
+static VIEW(row_view, struct eva_call_row,
     {"domain", NULL, VIEW_PLAIN, VIEW_GET(U32, domain), .flags = VIEW_MAYBE,
      .help = "--per-domain"},
     {"domain_name", NULL, VIEW_PLAIN, VIEW_GET(TEXT, domain), .flags = VIEW_MAYBE},
@@ -131,8 +128,7 @@ static VIEW(row_view,
     {"p50_ns", "|?p50", VIEW_NS, VIEW_GET(UINT, quantile), TIMED, .argument = 50},
     {"p90_ns", "?p90", VIEW_NS, VIEW_GET(UINT, quantile), TIMED, .argument = 90},
     {"p99_ns", "?p99", VIEW_NS, VIEW_GET(UINT, quantile), TIMED, .argument = 99},
-    {"max_ns", "?max", VIEW_NS, ROW(most), TIMED});
-#undef ROW
+    {"max_ns", "?max", VIEW_NS, ROW(most), TIMED})
 
 static void part_rows(struct view_to *to, const void *part) {
   const struct part *p = part;
@@ -179,32 +175,29 @@ VIEW_GETTER(clock_name, struct part) {
 }
 VIEW_GETTER(stacks, struct part) { return view_uint(row->profile.samples - row->profile.late); }
 
-#define ROW(member) VIEW_AT(struct eventring_profile, member)
-static VIEW(window_view,
+static VIEW(window_view, struct eventring_profile,
     {"start_ns", NULL, VIEW_MOMENT, ROW(start_ns)},
-    {"end_ns", NULL, VIEW_MOMENT, ROW(written_ns)});
-#undef ROW
+    {"end_ns", NULL, VIEW_MOMENT, ROW(written_ns)})
 
-#define ROW(member) VIEW_AT(struct part, member)
 #define EXACT .has = is_exact, .flags = VIEW_MAYBE
 #define SAMPLED .has = is_sampled, .flags = VIEW_MAYBE
-static VIEW(loss_view,
+static VIEW(loss_view, struct part,
     {"calls", NULL, VIEW_COUNT, ROW(rows.lost_calls), EXACT, .help = "that have no row"},
     {"ns", NULL, VIEW_NS, ROW(rows.lost_ns), EXACT},
     {"damaged_profiles", NULL, VIEW_COUNT, ROW(profile.profiles.damaged), EXACT},
     {"torn", NULL, VIEW_COUNT, ROW(profile.torn), SAMPLED},
     {"moving", NULL, VIEW_COUNT, ROW(profile.moving), SAMPLED},
-    {"late", NULL, VIEW_COUNT, ROW(profile.late), SAMPLED});
+    {"late", NULL, VIEW_COUNT, ROW(profile.late), SAMPLED})
 
-static VIEW(total_view,
+static VIEW(total_view, struct part,
     {"ns", NULL, VIEW_NS, ROW(rows.total)},
     {"domains", NULL, VIEW_COUNT, ROW(profile.profiles.count)},
     {"clock", NULL, VIEW_PLAIN, VIEW_GET(TEXT, clock_name), .help = "wall or cpu"},
     {"clock_went_back", NULL, VIEW_COUNT, ROW(rows.backwards), EXACT},
     {"samples", NULL, VIEW_COUNT, ROW(profile.samples), SAMPLED},
-    {"stacks", NULL, VIEW_COUNT, VIEW_GET(UINT, stacks), SAMPLED, .help = "without the late ones"});
+    {"stacks", NULL, VIEW_COUNT, VIEW_GET(UINT, stacks), SAMPLED, .help = "without the late ones"})
 
-VIEW(profile_answer_view,
+VIEW(profile_answer_view, struct part,
     {"pid", NULL, VIEW_PLAIN, ROW(profile.pid), .flags = VIEW_MAYBE | VIEW_NO_0},
     {"source", NULL, VIEW_PLAIN, VIEW_GET(TEXT, source), .help = "calls or samples"},
     {"how", NULL, VIEW_PLAIN, ROW(profile.how), .flags = VIEW_MAYBE | VIEW_NO_0,
@@ -214,7 +207,7 @@ VIEW(profile_answer_view,
     {"loss", .form = VIEW_OBJECT, .view = &loss_view},
     {"total", .form = VIEW_OBJECT, .view = &total_view},
     {"by", NULL, VIEW_PLAIN, VIEW_GET(TEXT, by)},
-    {"rows", .form = VIEW_ROWS, .view = &row_view, .rows = all_rows, .flags = VIEW_MAIN});
+    {"rows", .form = VIEW_ROWS, .view = &row_view, .rows = all_rows, .flags = VIEW_MAIN})
 
 /* ---- Text ------------------------------------------------------------------------------- */
 

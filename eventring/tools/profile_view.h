@@ -19,7 +19,7 @@ struct profile_view {
 
 extern const char *const profile_by_names[]; /* of enum eva_calls_by; ends with NULL */
 /* What --json prints. */
-extern const struct view profile_answer_view;
+view_function profile_answer_view;
 /* Returns the exit status. */
 int profile_show(const struct time_profile *profile, const struct profile_view *view);
 /* "name file.lua:12", in `text`. */

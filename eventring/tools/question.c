@@ -141,25 +141,24 @@ void question_head(const struct question *q, FILE *out) {
 
 /* ---- JSON ---------------------------------------------------------------------------- */
 
-#define ROW(member) VIEW_AT(struct question, member)
-static VIEW(window_view,
+static VIEW(window_view, struct question,
     {"start_ns", NULL, VIEW_MOMENT, ROW(info.start_ns), .help = "of the recording"},
     {"since_ns", NULL, VIEW_MOMENT, ROW(window.since), .flags = VIEW_NO_0},
     {"until_ns", NULL, VIEW_MOMENT, ROW(window.until), .flags = VIEW_NO_MAX},
     {"first_ns", NULL, VIEW_MOMENT, ROW(first_ns), .help = "of the events in the window"},
-    {"last_ns", NULL, VIEW_MOMENT, ROW(last_ns)});
+    {"last_ns", NULL, VIEW_MOMENT, ROW(last_ns)})
 
-VIEW(question_view,
+VIEW(question_view, struct question,
     {.form = VIEW_INCLUDE, .offset = offsetof(struct question, info), .view = &head_view},
     {"window", NULL, VIEW_OBJECT, .view = &window_view},
-    {"loss", NULL, VIEW_OBJECT, .offset = offsetof(struct question, totals), .view = &loss_view});
+    {"loss", NULL, VIEW_OBJECT, .offset = offsetof(struct question, totals), .view = &loss_view})
 
 struct view_to question_output(const struct question *q) {
   return (struct view_to){.out = stdout, .as = q->as, .cursor = q->reader.cursor,
                           .start_ns = q->info.start_ns};
 }
 
-void question_put(const struct question *q, const struct view *view, const void *answer) {
+void question_put(const struct question *q, view_function *view, const void *answer) {
   struct view_to to = question_output(q);
   view_object(&to, view, answer);
 }

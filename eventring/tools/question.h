@@ -78,10 +78,10 @@ char *moment_text(char text[MOMENT_TEXT], const struct question *q, uint64_t ns)
 /* Who it is, how it ended, for how long it was recorded, what is missing. */
 void question_head(const struct question *q, FILE *out);
 /* The same as members: program ..., window, loss. */
-extern const struct view question_view;
+view_function question_view;
 /* Where the views of its answer are printed. */
 struct view_to question_output(const struct question *q);
 /* Prints the answer, a row of the view: as JSON or CSV. */
-void question_put(const struct question *q, const struct view *view, const void *answer);
+void question_put(const struct question *q, view_function *view, const void *answer);
 
 #endif

@@ -108,8 +108,7 @@ VIEW_GETTER(ring_name, struct eventring_saver_ring) {
 }
 VIEW_GETTER(ring_wsize, struct eventring_saver_ring) { return view_uint(wsize_needed(row)); }
 
-#define ROW(member) VIEW_AT(struct eventring_saver_ring, member)
-static VIEW(ring_view,
+static VIEW(ring_view, struct eventring_saver_ring,
     {"domain", NULL, VIEW_PLAIN, ROW(domain)},
     {"ring", NULL, VIEW_PLAIN, ROW(ring)},
     {"name", NULL, VIEW_PLAIN, VIEW_GET(TEXT, ring_name), .flags = VIEW_MAYBE},
@@ -120,8 +119,7 @@ static VIEW(ring_view,
     {"unwritten", NULL, VIEW_COUNT, ROW(unwritten)},
     {"gaps", NULL, VIEW_COUNT, ROW(gaps)},
     {"lost_ns", NULL, VIEW_NS, ROW(lost_ns)},
-    {"wsize_needed", NULL, VIEW_PLAIN, VIEW_GET(U32, ring_wsize)});
-#undef ROW
+    {"wsize_needed", NULL, VIEW_PLAIN, VIEW_GET(U32, ring_wsize)})
 
 static void all_rings(struct view_to *to, const void *summary) {
   const struct summary *s = summary;
@@ -133,9 +131,8 @@ VIEW_GETTER(file, struct summary) { return view_text(recorder_file(row->recorder
 VIEW_GETTER(pid, struct summary) { return view_int(pid_here(&row->process)); }
 VIEW_GETTER(end, struct summary) { return view_text(reason_name(row->result.end)); }
 
-#define ROW(member) VIEW_AT(struct summary, member)
-#define KNOWN VIEW_IF(struct summary, has_process), .flags = VIEW_PART
-VIEW(record_summary_view,
+#define KNOWN VIEW_IF(has_process), .flags = VIEW_PART
+VIEW(record_summary_view, struct summary,
     {"file", NULL, VIEW_PLAIN, VIEW_GET(TEXT, file)},
     {"program", NULL, VIEW_PLAIN, ROW(process.program), KNOWN},
     {"pid", NULL, VIEW_PLAIN, VIEW_GET(I32, pid), KNOWN},
@@ -152,7 +149,7 @@ VIEW(record_summary_view,
     {"unwritten", NULL, VIEW_COUNT, ROW(saved.unwritten)},
     {"damaged", NULL, VIEW_COUNT, ROW(saved.damaged), .help = "blocks"},
     {"lost_ns", NULL, VIEW_NS, ROW(saved.lost_ns)},
-    {"rings", .form = VIEW_ROWS, .view = &ring_view, .rows = all_rings});
+    {"rings", .form = VIEW_ROWS, .view = &ring_view, .rows = all_rings})
 
 void put_record_summary(eventring_cursor *cursor, struct recorder *recorder,
                         const struct recorder_result *result, FILE *out) {

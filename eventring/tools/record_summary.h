@@ -12,7 +12,7 @@ void print_record_summary(const eventring_cursor *cursor, struct recorder *recor
                           const struct recorder_result *result);
 /* The same for programs: a JSON object on a line. For all rings and for each: events emitted =
    missed + saved + lost; times in ns. */
-extern const struct view record_summary_view;
+view_function record_summary_view;
 void put_record_summary(eventring_cursor *cursor, struct recorder *recorder,
                         const struct recorder_result *result, FILE *out);
 

@@ -208,23 +208,22 @@ VIEW_GETTER(own, struct diff_row) {
   return view_double(share_of(to->context, row, column->argument));
 }
 
-#define ROW(member) VIEW_AT(struct diff_row, member)
-static VIEW(row_view,
+static VIEW(row_view, struct diff_row,
     {.form = VIEW_INCLUDE, .view = &diff_place_view},
     {"a_share", "own A", VIEW_SHARE, VIEW_GET(DOUBLE, own), .argument = 0},
     {"b_share", "own B", VIEW_SHARE, VIEW_GET(DOUBLE, own), .argument = 1},
     {"difference", "points", VIEW_CHANGE, ROW(moved)},
     {"error", "95 % error", VIEW_SHARE, ROW(error)},
-    {.form = VIEW_INCLUDE, .view = &diff_verdict_view});
+    {.form = VIEW_INCLUDE, .view = &diff_verdict_view})
 
-static VIEW(total_view,
+static VIEW(total_view, struct diff_rows,
     {.form = VIEW_INCLUDE, .view = &diff_runs_view},
     {"a_samples", NULL, VIEW_COUNT, VIEW_GET(DOUBLE, all), .argument = 0},
-    {"b_samples", NULL, VIEW_COUNT, VIEW_GET(DOUBLE, all), .argument = 1});
+    {"b_samples", NULL, VIEW_COUNT, VIEW_GET(DOUBLE, all), .argument = 1})
 
-VIEW_WITH(sample_diff_view, (.other = &heap_diff_view),
+VIEW_WITH(sample_diff_view, struct diff_rows, (.other = &heap_diff_view),
     {"total", .form = VIEW_OBJECT, .view = &total_view},
-    {"rows", .form = VIEW_ROWS, .view = &row_view, .rows = diff_rows_put, .flags = VIEW_MAIN});
+    {"rows", .form = VIEW_ROWS, .view = &row_view, .rows = diff_rows_put, .flags = VIEW_MAIN})
 
 static const struct diff_kind kind = {
     .value = share_of_run, .compare = compare_shares, .matters = matters,

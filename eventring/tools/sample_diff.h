@@ -8,7 +8,7 @@
 /* Is the file JSON, as `profile --json` writes it? */
 bool sample_diff_knows(const char *path);
 /* What --json prints. */
-extern const struct view sample_diff_view;
+view_function sample_diff_view;
 /* `paths`: as for profile_diff, all of such files. Returns the exit status. */
 int sample_diff(const struct profile_diff *options, char **paths, size_t count);
 

@@ -14,14 +14,12 @@ static bool has_detail(const void *row) {
   return ending->reason == EVENTRING_END_EXIT || ending->reason == EVENTRING_END_SIGNAL;
 }
 
-#define ROW(member) VIEW_AT(struct eva_ending, member)
-VIEW(ending_view,
+VIEW(ending_view, struct eva_ending,
     {"end_reason", NULL, VIEW_PLAIN, VIEW_GET(TEXT, reason),
      .help = "stopped, exit, signal or killed; null if it has not ended or does not say"},
     {"end_detail", NULL, VIEW_PLAIN, ROW(detail), .has = has_detail, .flags = VIEW_MAYBE,
      .help = "the exit status, or the number of the signal"},
-    {"error_text", NULL, VIEW_PLAIN, ROW(error), .flags = VIEW_MAYBE | VIEW_NO_0});
-#undef ROW
+    {"error_text", NULL, VIEW_PLAIN, ROW(error), .flags = VIEW_MAYBE | VIEW_NO_0})
 
 struct view_value view_so_far(struct view_to *to, const void *row, const struct view_column *c) {
   (void)c;
@@ -33,11 +31,9 @@ struct view_value view_quantile(struct view_to *to, const void *row, const struc
   return view_uint(eva_histogram_quantile(row, c->argument));
 }
 
-#define ROW(member) VIEW_AT(struct eva_so_far, member)
-VIEW(so_far_view,
-    {"so_far_ns", NULL, VIEW_NS, ROW(ns), VIEW_IF(struct eva_so_far, known)},
-    {"at_least", NULL, VIEW_PLAIN, ROW(at_least), .help = "it may have gone on"});
-#undef ROW
+VIEW(so_far_view, struct eva_so_far,
+    {"so_far_ns", NULL, VIEW_NS, ROW(ns), VIEW_IF(known)},
+    {"at_least", NULL, VIEW_PLAIN, ROW(at_least), .help = "it may have gone on"})
 
 VIEW_GETTER(pid, struct eventring_info) { return view_int(pid_here(row)); }
 
@@ -45,19 +41,16 @@ static void make_ending(void *made, const void *row) {
   *(struct eva_ending *)made = eva_ending_of(row);
 }
 
-#define ROW(member) VIEW_AT(struct eventring_info, member)
-VIEW(head_view,
+VIEW(head_view, struct eventring_info,
     {"program", NULL, VIEW_PLAIN, ROW(program)},
     {"path", NULL, VIEW_PLAIN, ROW(path)},
     {"pid", NULL, VIEW_PLAIN, VIEW_GET(I32, pid), .help = "as commands of this machine take it"},
     {"own_pid", NULL, VIEW_PLAIN, ROW(pid), .help = "in its own pid namespace"},
     {"liveness", NULL, VIEW_LIVENESS, ROW(liveness)},
-    {.form = VIEW_INCLUDE, .make = make_ending, .view = &ending_view});
-#undef ROW
+    {.form = VIEW_INCLUDE, .make = make_ending, .view = &ending_view})
 
-#define ROW(member) VIEW_AT(struct eventring_totals, member)
-VIEW(loss_view,
+VIEW(loss_view, struct eventring_totals,
     {"delivered", NULL, VIEW_COUNT, ROW(delivered)},
     {"missed", NULL, VIEW_COUNT, ROW(missed), .help = "overwritten before reading began"},
     {"lost", NULL, VIEW_COUNT, ROW(lost), .help = "overwritten since"},
-    {"torn", NULL, VIEW_COUNT, ROW(torn), .help = "spans of which the begin or the end is missing"});
+    {"torn", NULL, VIEW_COUNT, ROW(torn), .help = "spans of which the begin or the end is missing"})

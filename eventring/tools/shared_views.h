@@ -5,10 +5,10 @@
 
 #include "view.h"
 
-extern const struct view ending_view; /* of a struct eva_ending */
-extern const struct view so_far_view; /* of a struct eva_so_far */
-extern const struct view loss_view;   /* of a struct eventring_totals */
-extern const struct view head_view;   /* of a struct eventring_info: who it is, how it ended */
+view_function ending_view; /* of a struct eva_ending */
+view_function so_far_view; /* of a struct eva_so_far */
+view_function loss_view;   /* of a struct eventring_totals */
+view_function head_view;   /* of a struct eventring_info: who it is, how it ended */
 
 /* Getters. Of a struct eva_so_far: "12.3 ms so far". */
 struct view_value view_so_far(struct view_to *to, const void *row, const struct view_column *c);

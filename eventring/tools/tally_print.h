@@ -18,7 +18,7 @@ struct tally_choice {
 };
 #define TALLY_ALL {.domain = UINT64_MAX, .top = UINT64_MAX}
 
-extern const struct view stats_view;
+view_function stats_view;
 void tally_print(const struct eva_tally *tally, const struct tally_choice *choice,
                  struct view_choice as, FILE *out);
 

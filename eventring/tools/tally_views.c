@@ -78,7 +78,7 @@ static void add_counters(struct view_to *to, const void *row) {
 static void add_events(struct view_to *to, const void *row) { add_entries(to, row, TALLY_EVENTS); }
 
 #define IDENTITY                                                                             \
-  {"domain", NULL, VIEW_PLAIN, ROW(domain), VIEW_IF(struct row, is_of_domain),               \
+  {"domain", NULL, VIEW_PLAIN, ROW(domain), VIEW_IF(is_of_domain),               \
    .flags = VIEW_PART},                                                                      \
       {"id", NULL, VIEW_PLAIN, ROW(entry.id)}, {"ring", NULL, VIEW_PLAIN, ROW(ring)}
 
@@ -90,9 +90,8 @@ static bool is_open(const void *row) { return ((const struct eva_tally_span *)ro
 
 VIEW_GETTER(mean, struct eva_histogram) { return view_uint(eva_histogram_mean(row)); }
 
-#define ROW(member) VIEW_AT(struct eva_tally_span, member)
 #define ANY .has = has_any, .flags = VIEW_TEXT_IF
-static VIEW(span_view,
+static VIEW(span_view, struct eva_tally_span,
     {"count", "count", VIEW_COUNT, ROW(durations.count)},
     {"total_ns", "total", VIEW_NS, ROW(durations.total), ANY},
     {NULL, "?own", VIEW_NS, ROW(own), .has = has_own},
@@ -110,26 +109,24 @@ static VIEW(span_view,
     {NULL, "?open for", VIEW_PLAIN, VIEW_GET(TEXT, view_so_far),
      .offset = offsetof(struct eva_tally_span, longest_open), .has = is_open},
     {.form = VIEW_INCLUDE, .offset = offsetof(struct eva_tally_span, longest_open),
-     .has = is_open, .view = &so_far_view});
+     .has = is_open, .view = &so_far_view})
 
-static VIEW(own_view,
+static VIEW(own_view, struct eva_tally_span,
     {"own_ns", NULL, VIEW_NS, ROW(own)},
-    {"own_count", NULL, VIEW_COUNT, ROW(own_count), .help = "spans of which `own_ns` is known"});
+    {"own_count", NULL, VIEW_COUNT, ROW(own_count), .help = "spans of which `own_ns` is known"})
 
-static VIEW(off_cpu_view,
+static VIEW(off_cpu_view, struct eva_tally_span,
     {"interrupted", NULL, VIEW_COUNT, ROW(interrupted)},
-    {"off_cpu_ns", NULL, VIEW_NS, ROW(off_cpu)});
-#undef ROW
+    {"off_cpu_ns", NULL, VIEW_NS, ROW(off_cpu)})
 
-#define ROW(member) VIEW_AT(struct row, member)
 #define OF_SPAN .form = VIEW_INCLUDE, .offset = offsetof(struct row, span), .flags = VIEW_POINTER
-static VIEW(duration_view,
+static VIEW(duration_view, struct row,
     IDENTITY,
     {"name", "<span", VIEW_PLAIN, ROW(entry.name)},
     {"gc", NULL, VIEW_PLAIN, ROW(is_gc)},
     {OF_SPAN, .view = &span_view},
-    {OF_SPAN, .view = &own_view, VIEW_IF(struct row, is_sync)},
-    {OF_SPAN, .view = &off_cpu_view, VIEW_IF(struct row, measures_off_cpu)});
+    {OF_SPAN, .view = &own_view, VIEW_IF(is_sync)},
+    {OF_SPAN, .view = &off_cpu_view, VIEW_IF(measures_off_cpu)})
 
 enum figure { SUM, MIN, MAX, LAST };
 
@@ -161,32 +158,31 @@ static bool has_last(const void *row) {
 }
 
 #define FIGURE(which) VIEW_COUNT, VIEW_GET(DOUBLE, figure), .argument = (which)
-static VIEW(counter_view,
+static VIEW(counter_view, struct row,
     IDENTITY,
     {"name", "<counter", VIEW_PLAIN, ROW(entry.name)},
     {"unit", "<unit", VIEW_PLAIN, ROW(entry.unit)},
     {"measure", NULL, VIEW_MEASURE, ROW(entry.measure)},
-    {"samples", "samples", VIEW_COUNT, VIEW_AT(struct row, counter.samples)},
+    {"samples", "samples", VIEW_COUNT, ROW(counter.samples)},
     {"sum", NULL, FIGURE(SUM), .has = has_sum, .flags = VIEW_MAYBE},
     {NULL, "?sum", FIGURE(SUM), .has = is_difference},
     {NULL, "?a second", VIEW_PLAIN, VIEW_GET(TEXT, sum_rate), .has = is_difference},
     {"mean", "mean", VIEW_PLAIN, VIEW_GET(DOUBLE, counter_mean), .flags = VIEW_MAYBE},
     {"min", "|min", FIGURE(MIN), .flags = VIEW_MAYBE},
     {"max", "max", FIGURE(MAX), .flags = VIEW_MAYBE},
-    {"last", NULL, FIGURE(LAST), VIEW_IF(struct row, is_of_domain), .flags = VIEW_MAYBE},
-    {NULL, "?last", FIGURE(LAST), .has = has_last});
+    {"last", NULL, FIGURE(LAST), VIEW_IF(is_of_domain), .flags = VIEW_MAYBE},
+    {NULL, "?last", FIGURE(LAST), .has = has_last})
 
-static VIEW(event_view,
+static VIEW(event_view, struct row,
     IDENTITY,
     {"name", "<event", VIEW_PLAIN, ROW(entry.name)},
     {"count", "count", VIEW_COUNT, ROW(events)},
-    {NULL, "a second", VIEW_PLAIN, VIEW_GET(TEXT, event_rate)});
-#undef ROW
+    {NULL, "a second", VIEW_PLAIN, VIEW_GET(TEXT, event_rate)})
 
-static VIEW(list_view,
+static VIEW(list_view, struct lists,
     {"async_spans", NULL, VIEW_ROWS, .view = &duration_view, .rows = add_async},
     {"counters", NULL, VIEW_ROWS, .view = &counter_view, .rows = add_counters},
-    {"events", NULL, VIEW_ROWS, .view = &event_view, .rows = add_events});
+    {"events", NULL, VIEW_ROWS, .view = &event_view, .rows = add_events})
 
 /* ---- Time in the collector ------------------------------------------------------------------- */
 
@@ -223,8 +219,7 @@ VIEW_GETTER(allocation_rate, struct figures) {
   return view_printf(to, "%s/s", eva_bytes(eva_whole(a_second)));
 }
 
-#define ROW(member) VIEW_AT(struct figures, member)
-static VIEW(gc_view,
+static VIEW(gc_view, struct figures,
     {"watched_ns", "watched", VIEW_NS, ROW(watched)},
     {"gc_ns", "in GC", VIEW_NS, ROW(times.in_gc)},
     {"gc_share", "share", VIEW_SHARE, VIEW_GET(DOUBLE, gc_share), .flags = VIEW_MAYBE},
@@ -235,8 +230,7 @@ static VIEW(gc_view,
      .flags = VIEW_MAYBE},
     {"allocated_words", "|allocated", VIEW_WORDS, ROW(allocated), .flags = VIEW_NOT_NEGATIVE},
     {NULL, "a second", VIEW_PLAIN, VIEW_GET(TEXT, allocation_rate)},
-    {"promoted_words", "promoted", VIEW_WORDS, ROW(promoted), .flags = VIEW_NOT_NEGATIVE});
-#undef ROW
+    {"promoted_words", "promoted", VIEW_WORDS, ROW(promoted), .flags = VIEW_NOT_NEGATIVE})
 
 static void make_figures(void *made, const void *row) {
   const struct eva_tally_domain *d = row;
@@ -255,16 +249,14 @@ struct named_figures {
   const char *slot, *name;
   struct figures figures;
 };
-#define ROW(member) VIEW_AT(struct named_figures, member)
 #define NAMES {NULL, "domain", VIEW_PLAIN, ROW(slot)}, {NULL, "<name", VIEW_PLAIN, ROW(name)}
-static VIEW_WITH(named_gc_view, (.keys = 2),
+static VIEW_WITH(named_gc_view, struct named_figures, (.keys = 2),
     NAMES,
-    {.form = VIEW_INCLUDE, .offset = offsetof(struct named_figures, figures), .view = &gc_view});
+    {.form = VIEW_INCLUDE, .offset = offsetof(struct named_figures, figures), .view = &gc_view})
 
-static VIEW_WITH(watched_view, (.keys = 2),
+static VIEW_WITH(watched_view, struct named_figures, (.keys = 2),
     NAMES,
-    {NULL, "watched", VIEW_NS, ROW(figures.watched)});
-#undef ROW
+    {NULL, "watched", VIEW_NS, ROW(figures.watched)})
 
 /* Adds up lives [first, ...) while they have the same name; returns where the next
    begins. */
@@ -346,8 +338,7 @@ VIEW_GETTER(reach, struct ring_row) {
   return view_text(eva_duration_text(to->room, eva_ring_reach(&row->info, row->last_ns)));
 }
 
-#define ROW(member) VIEW_AT(struct ring_row, member)
-static VIEW(ring_view,
+static VIEW(ring_view, struct ring_row,
     {NULL, "<ring", VIEW_PLAIN, ROW(name)},
     {"emitted", "emitted", VIEW_COUNT, ROW(info.emitted)},
     {"delivered", "delivered", VIEW_COUNT, ROW(info.delivered)},
@@ -357,8 +348,7 @@ static VIEW(ring_view,
     {NULL, "holds", VIEW_PLAIN, VIEW_GET(TEXT, reach)},
     {"available", NULL, VIEW_COUNT, ROW(info.available)},
     {"oldest_ns", NULL, VIEW_MOMENT, ROW(info.oldest_ns)},
-    {"newest_ns", NULL, VIEW_MOMENT, ROW(info.newest_ns)});
-#undef ROW
+    {"newest_ns", NULL, VIEW_MOMENT, ROW(info.newest_ns)})
 
 /* (The tally is the context.) */
 static void add_rings(struct view_to *to, const void *domain) {
@@ -373,36 +363,32 @@ static void add_rings(struct view_to *to, const void *domain) {
 VIEW_GETTER(life_name, struct eva_life) { return view_text(eva_life_name(row)); }
 static bool has_info(const void *row) { return ((const struct eva_life *)row)->info != NULL; }
 
-#define ROW(member) VIEW_AT(struct eventring_domain_info, member)
-static VIEW(info_view,
+static VIEW(info_view, struct eventring_domain_info,
     {"alive", NULL, VIEW_PLAIN, ROW(alive)},
     {"tid", NULL, VIEW_PLAIN, ROW(tid)},
     {"start_ns", NULL, VIEW_MOMENT, ROW(start_ns)},
-    {"stop_ns", NULL, VIEW_MOMENT, ROW(stop_ns)});
-#undef ROW
+    {"stop_ns", NULL, VIEW_MOMENT, ROW(stop_ns)})
 
-static VIEW(life_view,
-    {"incarnation", NULL, VIEW_PLAIN, VIEW_AT(struct eva_life, incarnation)},
+static VIEW(life_view, struct eva_life,
+    {"incarnation", NULL, VIEW_PLAIN, ROW(incarnation)},
     {"name", NULL, VIEW_PLAIN, VIEW_GET(TEXT, life_name), .flags = VIEW_MAYBE},
     {.form = VIEW_INCLUDE, .offset = offsetof(struct eva_life, info), .flags = VIEW_POINTER,
      .has = has_info, .view = &info_view},
-    {.form = VIEW_INCLUDE, .make = make_life_figures, .view = &gc_view});
+    {.form = VIEW_INCLUDE, .make = make_life_figures, .view = &gc_view})
 
 static void add_lives_of(struct view_to *to, const void *domain) {
   const struct eva_lives *lives = &((const struct eva_tally_domain *)domain)->lives;
   for (size_t i = 0; i < lives->count; i++) view_row(to, &lives->life[i]);
 }
 
-#define ROW(member) VIEW_AT(struct eva_tally_domain, member)
-static VIEW(domain_view,
+static VIEW(domain_view, struct eva_tally_domain,
     {"domain", NULL, VIEW_PLAIN, ROW(info.slot)},
     {"name", NULL, VIEW_PLAIN, ROW(info.name)},
     {"incarnation", NULL, VIEW_PLAIN, ROW(info.incarnation)},
     {"alive", NULL, VIEW_PLAIN, ROW(info.alive)},
     {.form = VIEW_INCLUDE, .make = make_figures, .view = &gc_view},
     {"lives", NULL, VIEW_ROWS, .view = &life_view, .rows = add_lives_of},
-    {"rings", NULL, VIEW_MAP, .view = &ring_view, .rows = add_rings});
-#undef ROW
+    {"rings", NULL, VIEW_MAP, .view = &ring_view, .rows = add_rings})
 
 static void add_domains(struct view_to *to, const void *row) {
   const struct lists *lists = row;
@@ -418,44 +404,42 @@ struct answer {
   struct lists each, sums;
 };
 
-#define ROW(member) VIEW_AT(struct eva_tally, member)
-static VIEW(window_view,
+static VIEW(window_view, struct eva_tally,
     {"start_ns", NULL, VIEW_MOMENT, ROW(info.start_ns), .help = "of the recording"},
     {"since_ns", NULL, VIEW_MOMENT, ROW(since), .flags = VIEW_NO_0},
     {"until_ns", NULL, VIEW_MOMENT, ROW(until), .flags = VIEW_NO_MAX},
     {"first_ns", NULL, VIEW_MOMENT, ROW(first_ns)},
-    {"last_ns", NULL, VIEW_MOMENT, ROW(last_ns)});
+    {"last_ns", NULL, VIEW_MOMENT, ROW(last_ns)})
 
 #define TALLY(member) .offset = offsetof(struct eva_tally, member)
-static VIEW(tally_view,
+static VIEW(tally_view, struct eva_tally,
     {.form = VIEW_INCLUDE, TALLY(info), .view = &head_view},
     {"state", NULL, VIEW_STATE, ROW(info.state)},
     {"first_ns", NULL, VIEW_MOMENT, ROW(first_ns)},
     {"last_ns", NULL, VIEW_MOMENT, ROW(last_ns)},
     {"window", NULL, VIEW_OBJECT, .view = &window_view},
-    {"loss", NULL, VIEW_OBJECT, TALLY(totals), .view = &loss_view});
+    {"loss", NULL, VIEW_OBJECT, TALLY(totals), .view = &loss_view})
 
-static VIEW(sum_view,
+static VIEW(sum_view, struct eva_tally,
     {.form = VIEW_INCLUDE, .make = make_sums, .view = &gc_view},
-    {.form = VIEW_INCLUDE, TALLY(totals), .view = &loss_view});
-#undef ROW
+    {.form = VIEW_INCLUDE, TALLY(totals), .view = &loss_view})
 
 #define TALLY_OF_ANSWER \
   .form = VIEW_INCLUDE, .offset = offsetof(struct answer, tally), .flags = VIEW_POINTER
-static VIEW(total_view,
+static VIEW(total_view, struct answer,
     {TALLY_OF_ANSWER, .view = &sum_view},
     {"spans", NULL, VIEW_ROWS, .offset = offsetof(struct answer, sums), .view = &duration_view,
      .rows = add_spans},
-    {.form = VIEW_INCLUDE, .offset = offsetof(struct answer, sums), .view = &list_view});
+    {.form = VIEW_INCLUDE, .offset = offsetof(struct answer, sums), .view = &list_view})
 
-VIEW(stats_view,
+VIEW(stats_view, struct answer,
     {TALLY_OF_ANSWER, .view = &tally_view},
     {"domains", NULL, VIEW_ROWS, .offset = offsetof(struct answer, each), .view = &domain_view,
      .rows = add_domains},
     {"spans", NULL, VIEW_ROWS, .offset = offsetof(struct answer, each), .view = &duration_view,
      .rows = add_spans, .flags = VIEW_MAIN},
     {.form = VIEW_INCLUDE, .offset = offsetof(struct answer, each), .view = &list_view},
-    {"total", NULL, VIEW_OBJECT, .view = &total_view});
+    {"total", NULL, VIEW_OBJECT, .view = &total_view})
 
 /* ---- Text ------------------------------------------------------------------------------------ */
 
@@ -505,7 +489,7 @@ static void domain_text(char *text, size_t room, const struct eva_tally_domain *
 
 /* With one domain there is nothing to be told apart. */
 static void print_table(struct view_to *to, const char *title, const char *remark,
-                        const struct lists *lists, const struct view *view,
+                        const struct lists *lists, view_function *view,
                         void (*rows)(struct view_to *, const void *), const void *row) {
   char whose[EVENTRING_MAX_DOMAIN_NAME + 64] = "all domains", heading[512];
   bool several = lists->tally->domains_used > 1;

@@ -110,10 +110,11 @@ static const void *nested_row(struct view_to *to, const struct view_column *c, c
 typedef void visit_column(struct view_to *to, const struct view_column *column, const void *row);
 
 /* Visits the columns, with those of included views in their place. `row`: may be NULL. */
-static void each_column(struct view_to *to, const struct view *view, const void *row,
+static void each_column(struct view_to *to, view_function *view, const void *row,
                         visit_column *visit) {
-  for (size_t i = 0; i < view->count; i++) {
-    const struct view_column *c = &view->columns[i];
+  const struct view *v = view();
+  for (size_t i = 0; i < v->count; i++) {
+    const struct view_column *c = &v->columns[i];
     if (c->form != VIEW_INCLUDE) visit(to, c, row);
     else if (!row || is_there(c, row)) each_column(to, c->view, nested_row(to, c, row), visit);
     else each_column(to, c->view, no_row, visit);
@@ -121,13 +122,13 @@ static void each_column(struct view_to *to, const struct view *view, const void 
 }
 
 /* Are its rows a value each, not an object? */
-static bool is_bare(const struct view *view) {
-  return view->count == 1 && view->columns[0].key && !view->columns[0].key[0];
+static bool is_bare(view_function *view) {
+  return view()->count == 1 && view()->columns[0].key && !view()->columns[0].key[0];
 }
 
-static void hand_out(struct view_to *to, const struct view *view,
+static void hand_out(struct view_to *to, view_function *view,
                      void (*rows)(struct view_to *, const void *), const void *row) {
-  const struct view *before = to->view;
+  view_function *before = to->view;
   to->view = view;
   rows(to, row);
   to->view = before;
@@ -148,7 +149,7 @@ static void put_value(struct eva_json *json, const struct view_value *value) {
 
 static void put_member(struct view_to *to, const struct view_column *c, const void *row);
 
-static void put_row(struct view_to *to, const struct view *view, const void *row) {
+static void put_row(struct view_to *to, view_function *view, const void *row) {
   eva_json_open_object(&to->json);
   each_column(to, view, row, put_member);
   eva_json_close_object(&to->json);
@@ -174,7 +175,7 @@ static void put_member(struct view_to *to, const struct view_column *c, const vo
   put_value(&to->json, &value);
 }
 
-void view_members(struct eva_json *json, const struct view *view, const void *row) {
+void view_members(struct eva_json *json, view_function *view, const void *row) {
   struct view_to to = {.json = *json};
   each_column(&to, view, row, put_member);
   *json = to.json;
@@ -256,10 +257,10 @@ static void add_cell(struct view_to *to, const struct view_column *c, const void
 }
 
 /* Fills a table with rows, and prints it, below its heading if it has one. */
-static void print_table(struct view_to *to, const char *heading, const struct view *view,
+static void print_table(struct view_to *to, const char *heading, view_function *view,
                         void (*rows)(struct view_to *to, const void *row), const void *row,
                         int indent) {
-  struct table table = {.keys = view->keys ? view->keys : 1};
+  struct table table = {.keys = view()->keys ? view()->keys : 1};
   to->table = &table;
   each_column(to, view, NULL, add_title);
   hand_out(to, view, rows, row);
@@ -272,12 +273,12 @@ static void print_table(struct view_to *to, const char *heading, const struct vi
   to->table = NULL;
 }
 
-void view_table(struct view_to *to, const struct view *view,
+void view_table(struct view_to *to, view_function *view,
                 void (*rows)(struct view_to *to, const void *row), const void *row, int indent) {
   print_table(to, NULL, view, rows, row, indent);
 }
 
-void view_section(struct view_to *to, const char *heading, const struct view *view,
+void view_section(struct view_to *to, const char *heading, view_function *view,
                   void (*rows)(struct view_to *to, const void *row), const void *row) {
   print_table(to, heading, view, rows, row, 2);
 }
@@ -288,7 +289,7 @@ static void print_line(struct view_to *to, const struct view_column *c, const vo
   if (text) table_labelled(to->out, c->title, text);
 }
 
-void view_lines(struct view_to *to, const struct view *view, const void *row) {
+void view_lines(struct view_to *to, view_function *view, const void *row) {
   each_column(to, view, row, print_line);
 }
 
@@ -317,7 +318,7 @@ static void put_csv_cell(struct view_to *to, const struct view_column *c, const 
   else if (value.type != VIEW_NONE) fputs(number_text(figure, VIEW_PLAIN, &value), to->out);
 }
 
-static void put_csv_row(struct view_to *to, const struct view *view, const void *row) {
+static void put_csv_row(struct view_to *to, view_function *view, const void *row) {
   to->csv_cells = 0;
   each_column(to, view, row, put_csv_cell);
   fputc('\n', to->out);
@@ -333,19 +334,19 @@ static void put_csv(struct view_to *to, const struct view_column *c, const void 
 /* ---- Rows ------------------------------------------------------------------------------ */
 
 /* An object of its own. */
-static void put_line(struct view_to *to, const struct view *view, const void *row) {
+static void put_line(struct view_to *to, view_function *view, const void *row) {
   bool were_lines = to->are_lines;
   to->are_lines = false;
   eva_json_start(&to->json, to->out);
   eva_json_open_object(&to->json);
-  if (!view->has_version) eva_json_uint_at(&to->json, "version", 1);
+  if (!view()->has_version) eva_json_uint_at(&to->json, "version", 1);
   each_column(to, view, row, put_member);
   eva_json_close_object(&to->json);
   eva_json_line(&to->json);
   to->are_lines = were_lines;
 }
 
-void view_object(struct view_to *to, const struct view *view, const void *row) {
+void view_object(struct view_to *to, view_function *view, const void *row) {
   if (to->as.csv) each_column(to, view, row, put_csv);
   else put_line(to, view, row);
 }
@@ -354,7 +355,7 @@ void view_row(struct view_to *to, const void *row) {
   if (to->table) each_column(to, to->view, row, add_cell);
   else if (to->as.csv) put_csv_row(to, to->view, row);
   else if (to->are_lines) put_line(to, to->view, row);
-  else if (is_bare(to->view)) put_member(to, to->view->columns, row);
+  else if (is_bare(to->view)) put_member(to, to->view()->columns, row);
   else put_row(to, to->view, row);
 }
 
@@ -363,7 +364,7 @@ void view_named_row(struct view_to *to, const char *name, const void *row) {
   view_row(to, row);
 }
 
-void view_list(struct view_to *to, const struct view *view,
+void view_list(struct view_to *to, view_function *view,
                void (*rows)(struct view_to *, const void *), const void *row) {
   if (view_wants_text(&to->as)) return view_table(to, view, rows, row, 0);
   if (to->as.csv) put_csv_row(to, view, NULL);
@@ -419,12 +420,12 @@ static void put_type(struct eva_json *json, const struct view_column *c) {
 
 /* A view within itself (the rows of a tree) is referred to. */
 struct outer {
-  const struct view *view;
+  view_function *view;
   const char *path;
   const struct outer *outer;
 };
 
-static void put_schema(struct view_to *to, const struct view *view, const char *path);
+static void put_schema(struct view_to *to, view_function *view, const char *path);
 
 static void put_nested_schema(struct view_to *to, const struct view_column *c) {
   const char *outer = ((const struct outer *)to->context)->path;
@@ -437,7 +438,7 @@ static void put_nested_schema(struct view_to *to, const struct view_column *c) {
   eva_json_string_at(json, "type", c->form == VIEW_ROWS ? "array" : "object");
   eva_json_key(json, inside);
   eva_json_open_object(json);
-  if (is_bare(c->view)) put_type(json, c->view->columns);
+  if (is_bare(c->view)) put_type(json, c->view()->columns);
   else put_schema(to, c->view, path);
   eva_json_close_object(json);
 }
@@ -456,9 +457,10 @@ static void put_property(struct view_to *to, const struct view_column *c, const 
 }
 
 /* `sure`: what the view is included in always has it. */
-static void put_required(struct eva_json *json, const struct view *view, bool sure) {
-  for (size_t i = 0; i < view->count; i++) {
-    const struct view_column *c = &view->columns[i];
+static void put_required(struct eva_json *json, view_function *view, bool sure) {
+  const struct view *v = view();
+  for (size_t i = 0; i < v->count; i++) {
+    const struct view_column *c = &v->columns[i];
     bool is_part = c->flags & (VIEW_MAYBE | VIEW_PART) || (c->view && (c->has || c->known));
     if (c->form == VIEW_INCLUDE) put_required(json, c->view, sure && !is_part);
     else if (c->key && sure && !is_part) eva_json_string(json, c->key);
@@ -467,10 +469,10 @@ static void put_required(struct eva_json *json, const struct view *view, bool su
 
 static const struct view_column version = {"version", .type = VIEW_UINT};
 
-static void put_schema(struct view_to *to, const struct view *view, const char *path) {
+static void put_schema(struct view_to *to, view_function *view, const char *path) {
   struct eva_json *json = &to->json;
   const struct outer *outer = to->context, here = {view, path, outer};
-  bool adds_version = !outer && !view->has_version;
+  bool adds_version = !outer && !view()->has_version;
   for (; outer; outer = outer->outer)
     if (outer->view == view) return eva_json_string_at(json, "$ref", outer->path);
   to->context = &here;
@@ -488,11 +490,11 @@ static void put_schema(struct view_to *to, const struct view *view, const char *
   to->context = here.outer;
 }
 
-static void put_any_of(struct view_to *to, const struct view *view) {
+static void put_any_of(struct view_to *to, view_function *view) {
   char path[32];
   eva_json_key(&to->json, "anyOf");
   eva_json_open_array(&to->json);
-  for (unsigned i = 0; view; view = view->other, i++) {
+  for (unsigned i = 0; view; view = view()->other, i++) {
     snprintf(path, sizeof path, "#/anyOf/%u", i);
     eva_json_open_object(&to->json);
     put_schema(to, view, path);
@@ -501,14 +503,14 @@ static void put_any_of(struct view_to *to, const struct view *view) {
   eva_json_close_array(&to->json);
 }
 
-void view_schema(const struct view *view, const char *command, FILE *out) {
+void view_schema(view_function *view, const char *command, FILE *out) {
   struct view_to to = {.out = out};
   struct eva_json *json = &to.json;
   eva_json_start(json, out);
   eva_json_open_object(json);
   eva_json_string_at(json, "$schema", "https://json-schema.org/draft/2020-12/schema");
   eva_json_string_at(json, "title", command);
-  if (!view->other) put_schema(&to, view, "#");
+  if (!view()->other) put_schema(&to, view, "#");
   else put_any_of(&to, view);
   eva_json_close_object(json);
   eva_json_line(json);

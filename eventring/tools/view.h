@@ -8,7 +8,7 @@
  *
  * A column with a key is a member of the row's JSON object, one with a title a column of the
  * table (the signs before a title are those of text_table.h), most have both. A column's value is
- * a member of the row (VIEW_AT, which knows its type), or computed (VIEW_GET). Its form says what
+ * a member of the row (ROW, which knows its type), or computed (VIEW_GET). Its form says what
  * it is: a duration is "1.234 ms" in text and nanoseconds in JSON; a number that has a unit in
  * text has it in its key.
  *
@@ -18,9 +18,9 @@
  * the same function fills the table of the text.
  *
  * How a command is converted:
- *   1. A struct for the row (most have one), `#define ROW(member) VIEW_AT(struct row, member)`,
- *      and `static VIEW(name, {"key", "title", VIEW_NS, ROW(member)}, ...)`. The order is that of
- *      the text; JSON has it, too. Members that had an `if` around them are
+ *   1. A struct for the row (most have one), and
+ *      `static VIEW(name, struct row, {"key", "title", VIEW_NS, ROW(member)}, ...)`. The order is
+ *      that of the text; JSON has it, too. Members that had an `if` around them are
  *      VIEW_MAYBE, those that could be null are without it; `.known` or `.has` says when.
  *   2. A view of the whole answer (not static, `command_view`): question_view or the like
  *      included, then VIEW_ROWS. VIEW_SPECS puts --json, --csv and --json-schema into the options;
@@ -110,6 +110,7 @@ static inline struct view_value view_text(const char *text) {
 enum { VIEW_MADE = 64 };
 struct view_to;
 struct view;
+typedef const struct view *view_function(void); /* a view; see VIEW */
 struct view_column {
   const char *key;   /* NULL: not in JSON */
   const char *title; /* NULL: not in text */
@@ -122,7 +123,7 @@ struct view_column {
   uint32_t argument;             /* for `get` */
   size_t known;                  /* VIEW_IF: a bool of the row without which there is no value */
   bool (*has)(const void *row);  /* the same, computed */
-  const struct view *view;       /* what is nested */
+  view_function *view;           /* what is nested */
   void (*make)(void *made, const void *row); /* makes its row, of at most VIEW_MADE bytes */
   void (*rows)(struct view_to *to, const void *row);
 };
@@ -132,28 +133,34 @@ struct view {
   size_t count;
   size_t keys;      /* first columns that each part of its table has; 0 is 1 */
   bool has_version; /* of its own: none is put before it */
-  const struct view *other; /* another that the command may print; NULL: none */
+  view_function *other; /* another that the command may print; NULL: none */
 };
-/* Defines a view of these columns; VIEW_WITH sets other members, too: `(.keys = 2)`. */
-#define VIEW(name, ...) VIEW_WITH(name, (.keys = 1), __VA_ARGS__)
-#define VIEW_WITH(name, members, ...)                                                    \
-  const struct view name = {                                                             \
-      .columns = (const struct view_column[]){__VA_ARGS__},                              \
-      .count = sizeof((const struct view_column[]){__VA_ARGS__}) / sizeof(struct view_column), \
-      VIEW_MEMBERS members}
+/* Defines a view of rows of a type, of these columns; VIEW_WITH sets other members, too:
+   `(.keys = 2)`. (It is a function because the type of its rows has a name within it alone.) */
+#define VIEW(name, row_type, ...) VIEW_WITH(name, row_type, (.keys = 1), __VA_ARGS__)
+#define VIEW_WITH(name, row_type, members, ...)                                          \
+  const struct view *name(void) {                                                        \
+    typedef row_type view_row_type VIEW_UNUSED;                                          \
+    static const struct view_column columns[] = {__VA_ARGS__};                           \
+    static const struct view view = {                                                    \
+        .columns = columns, .count = sizeof columns / sizeof columns[0], VIEW_MEMBERS members}; \
+    return &view;                                                                        \
+  }
 #define VIEW_MEMBERS(...) __VA_ARGS__
+#define VIEW_UNUSED __attribute__((unused))
 
 #define VIEW_TYPE(pointer)                                                             \
   _Generic((pointer), bool *: VIEW_BOOL, uint8_t *: VIEW_U8, uint16_t *: VIEW_U16,     \
            uint32_t *: VIEW_U32, uint64_t *: VIEW_UINT, int32_t *: VIEW_I32,           \
            int64_t *: VIEW_INT, double *: VIEW_DOUBLE, char **: VIEW_TEXT,             \
            const char **: VIEW_TEXT, default: VIEW_CHARS)
-#define VIEW_AT(struct_type, member)                                                   \
-  .type = VIEW_TYPE(&((struct_type *)0)->member), .offset = offsetof(struct_type, member)
+/* Of a column: its value is a member of the row. */
+#define ROW(member)                                                                    \
+  .type = VIEW_TYPE(&((view_row_type *)0)->member), .offset = offsetof(view_row_type, member)
 #define VIEW_GET(value_type, function) .type = VIEW_##value_type, .get = function
 /* A member of another type is not compiled: a count, read as a bool, may be 256. */
-#define VIEW_IF(struct_type, member)                                                   \
-  .known = _Generic(&((struct_type *)0)->member, bool *: 1) + offsetof(struct_type, member)
+#define VIEW_IF(member)                                                                \
+  .known = _Generic(&((view_row_type *)0)->member, bool *: 1) + offsetof(view_row_type, member)
 
 /* Begins a function for VIEW_GET: `{ return view_...; }` follows. It has `to`, `row`, of its type,
    and `column`. */
@@ -167,7 +174,6 @@ struct view {
   static inline struct view_value name##_of(VIEW_UNUSED struct view_to *to,                  \
                                             VIEW_UNUSED const row_type *row,                 \
                                             VIEW_UNUSED const struct view_column *column)
-#define VIEW_UNUSED __attribute__((unused))
 
 /* How a command is to print: its options. */
 struct view_choice {
@@ -194,7 +200,7 @@ struct view_to {
   struct eva_json json;
   size_t csv_cells;         /* of the line so far */
   struct table *table;      /* rows are cells of it; NULL: they are JSON or CSV */
-  const struct view *view;  /* of the rows that are handed out */
+  view_function *view;  /* of the rows that are handed out */
   char room[1024];          /* for a text that `get` makes: valid to the next one */
   union {
     max_align_t aligned;
@@ -207,27 +213,27 @@ struct view_value view_printf(struct view_to *to, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* The whole answer as one object and a line, or, with --csv, its main rows. */
-void view_object(struct view_to *to, const struct view *view, const void *row);
+void view_object(struct view_to *to, view_function *view, const void *row);
 /* The members of a view that needs no cursor, in an object that somebody else has opened. */
-void view_members(struct eva_json *json, const struct view *view, const void *row);
+void view_members(struct eva_json *json, view_function *view, const void *row);
 /* Hand out a row: `rows` functions do. */
 void view_row(struct view_to *to, const void *row);
 void view_named_row(struct view_to *to, const char *name, const void *row);
 /* Rows as a table in lines of the terminal. */
-void view_table(struct view_to *to, const struct view *view,
+void view_table(struct view_to *to, view_function *view,
                 void (*rows)(struct view_to *to, const void *row), const void *row, int indent);
 /* The same under a heading, if there are rows, indented by 2. */
-void view_section(struct view_to *to, const char *heading, const struct view *view,
+void view_section(struct view_to *to, const char *heading, view_function *view,
                   void (*rows)(struct view_to *to, const void *row), const void *row);
 /* Rows that are the whole answer: a table, CSV, or a JSON object and a line each. */
-void view_list(struct view_to *to, const struct view *view,
+void view_list(struct view_to *to, view_function *view,
                void (*rows)(struct view_to *to, const void *row), const void *row);
 /* The columns with a title as lines of `label value`; those without a value are left out. */
-void view_lines(struct view_to *to, const struct view *view, const void *row);
+void view_lines(struct view_to *to, view_function *view, const void *row);
 /* Are the rows for a table? */
 static inline bool view_is_text(const struct view_to *to) { return to->table != NULL; }
 
 /* The JSON Schema of what view_object writes. */
-void view_schema(const struct view *view, const char *command, FILE *out);
+void view_schema(view_function *view, const char *command, FILE *out);
 
 #endif
