@@ -64,8 +64,7 @@ int ask_domains(struct ask *ask, struct reader *reader, uint32_t kinds, uint64_t
   for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++)
     ask->asked[slot] = is_alive(reader, slot);
   if (await_answers(ask, kinds, wait_ns, &error) == 0) return -1;
-  complain("%s", error.text);
-  return STATUS_WRONG;
+  return wrong("%s", error.text);
 }
 
 void ask_nothing(const struct ask *before) {

@@ -41,8 +41,7 @@ static bool has_ended_so(const struct await *await, eventring_cursor *cursor) {
 }
 
 static int complain_of(eventring_cursor *cursor) {
-  complain("%s", eventring_cursor_error(cursor)->text);
-  return STATUS_WRONG;
+  return wrong("%s", eventring_cursor_error(cursor)->text);
 }
 
 static int watch(const struct await *await, eventring_cursor *cursor, struct eva_rules *rules) {
@@ -56,8 +55,7 @@ static int watch(const struct await *await, eventring_cursor *cursor, struct eva
     int news = eventring_wait(cursor, TICK_MS * (uint64_t)1000000);
     if (news < 0 && news != EVENTRING_E_INTERRUPTED) return complain_of(cursor);
   }
-  complain("%s has not come about: nothing is recorded", await->text);
-  return STATUS_WRONG;
+  return wrong("%s has not come about: nothing is recorded", await->text);
 }
 
 static bool is_over(eventring_cursor *cursor) {
@@ -73,8 +71,7 @@ static int hold(const struct await *await, eventring_cursor *cursor) {
       eventring_cursor_control(cursor, EVENTRING_CONTROL_HOLD, await->before_ns, &error) == 0 ||
       (error.code == EVENTRING_E_STATE && is_over(cursor)))
     return -1;
-  complain("--before: %s", error.text);
-  return STATUS_WRONG;
+  return wrong("--before: %s", error.text);
 }
 
 int await_condition(const struct await *await, const struct reader *reader) {
@@ -86,10 +83,8 @@ int await_condition(const struct await *await, const struct reader *reader) {
   if (eventring_cursor_info(reader->cursor, &info) != EVENTRING_OK)
     return complain_of(reader->cursor);
   unsigned flags = EVENTRING_OPEN_MERGED | (reader->launched ? 0 : EVENTRING_OPEN_NOW);
-  if (eventring_open_path(&cursor, info.path, flags, &error) != EVENTRING_OK) {
-    complain("%s", error.text);
-    return STATUS_WRONG;
-  }
+  if (eventring_open_path(&cursor, info.path, flags, &error) != EVENTRING_OK)
+    return wrong("%s", error.text);
   if (eva_rules_add(&rules, &await->condition, await->text, strlen(await->text), 0) != EVENTRING_OK)
     no_memory();
   int status = hold(await, cursor);

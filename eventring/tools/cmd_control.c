@@ -94,10 +94,8 @@ static VIEW(status_view, struct eventring_info,
 static int tell_status(eventring_cursor *cursor, const struct view_choice *as) {
   struct view_to to = {.out = stdout, .cursor = cursor, .as = *as};
   struct eventring_info info;
-  if (eventring_cursor_info(cursor, &info) < 0) {
-    complain("%s", eventring_cursor_error(cursor)->text);
-    return STATUS_WRONG;
-  }
+  if (eventring_cursor_info(cursor, &info) < 0)
+    return wrong("%s", eventring_cursor_error(cursor)->text);
   if (view_wants_text(as)) view_lines(&to, &status_view, &info);
   else view_object(&to, &status_view, &info);
   complain_of_control(&info);
@@ -182,8 +180,7 @@ static int read_classes(eventring_cursor *cursor, const char *list, bool off,
                         uint64_t *classes) {
   char trouble[CLASS_TROUBLE];
   if (!list || class_list_read(cursor, list, off, classes, trouble)) return STATUS_OK;
-  complain("%s", trouble);
-  return STATUS_WRONG;
+  return wrong("%s", trouble);
 }
 
 /* Refuses what cannot be done before anything is changed. */
@@ -209,8 +206,7 @@ static int ask(eventring_cursor *cursor, bool wanted, enum eventring_control wha
   struct eventring_error error;
   if (!wanted || eventring_cursor_control(cursor, what, classes, &error) == 0)
     return STATUS_OK;
-  complain("%s", error.text);
-  return STATUS_WRONG;
+  return wrong("%s", error.text);
 }
 
 /* In the place of those that another command has set. */
@@ -220,8 +216,7 @@ static int set_triggers(eventring_cursor *cursor, const char *list) {
   if (strcmp(list, "off") == 0) list = "";
   if (eventring_cursor_triggers(cursor, list, strlen(list), &error) == EVENTRING_OK)
     return STATUS_OK;
-  complain("%s", error.text);
-  return STATUS_WRONG;
+  return wrong("%s", error.text);
 }
 
 static int change(eventring_cursor *cursor, const struct request *request) {
@@ -253,8 +248,7 @@ static int copy(eventring_cursor *cursor, const char *path) {
   int result = eventring_snapshot(cursor, path, &error);
   signals_release(&before);
   if (result == 0) return STATUS_OK;
-  complain("%s", error.text);
-  return STATUS_WRONG;
+  return wrong("%s", error.text);
 }
 
 /* ---- The command --------------------------------------------------------- */

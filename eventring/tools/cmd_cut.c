@@ -39,10 +39,8 @@ static int cut(struct reader *reader, struct cut_options *options) {
   struct eventring_saver_options *saver = &options->copy.saver;
   uint64_t bytes;
   struct eventring_info recording;
-  if (eventring_cursor_info(reader->cursor, &recording) < 0) {
-    complain("%s", eventring_cursor_error(reader->cursor)->text);
-    return STATUS_WRONG;
-  }
+  if (eventring_cursor_info(reader->cursor, &recording) < 0)
+    return wrong("%s", eventring_cursor_error(reader->cursor)->text);
   if (!time_window_apply(&options->window, reader->cursor)) return STATUS_WRONG;
   saver->since_ns = options->window.since;
   if (options->window.until != UINT64_MAX) saver->until_ns = options->window.until;

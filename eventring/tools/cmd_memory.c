@@ -279,10 +279,8 @@ static int gather(struct memory *c) {
   bool live = c->info.liveness == EVENTRING_LIVE;
   int status = live ? ask_domains(&ask, &c->reader, EVENTRING_ASKS_MEMORY, c->wait_ns) : -1;
   if (status >= 0) return status;
-  if (memory_lines_read(&c->m, c->reader.cursor, &ask) != 0) {
-    complain("%s", eventring_cursor_error(c->reader.cursor)->text);
-    return STATUS_WRONG;
-  }
+  if (memory_lines_read(&c->m, c->reader.cursor, &ask) != 0)
+    return wrong("%s", eventring_cursor_error(c->reader.cursor)->text);
   if (live && memory_lines_add_live(&c->m, pid_here(&c->info), c->info.path)) return -1;
   if (live)
     complain("process %d: /proc/%d/smaps: %s: what was recorded is shown",
@@ -294,10 +292,8 @@ static int gather(struct memory *c) {
 static int report(struct memory *c) {
   c->end_ns = eva_end(c->reader.cursor);
   bool says_something = c->m.ns != 0 || c->m.from_kernel;
-  if (!says_something) {
-    complain("%s: it does not say what its memory is used for", c->info.path);
-    return STATUS_WRONG;
-  }
+  if (!says_something)
+    return wrong("%s: it does not say what its memory is used for", c->info.path);
   sort_lines(&c->m);
   struct view_to to = {.out = stdout, .context = c, .as = c->as};
   if (view_wants_text(&c->as)) print_text(c);

@@ -177,30 +177,10 @@ static int sample_program(char **command, struct profile_options *o) {
   return status != 0 ? status : shown;
 }
 
-/* ---- Samples of perf -------------------------------------------------------------------- */
+/* ---- Recordings ------------------------------------------------------------------------- */
 
-static int show_perf(const char *target, const struct profile_options *o) {
-  struct reader reader = {0};
-  struct perf_merge *merge;
-  struct time_profile profile = {0};
-  struct eventring_info info = {0};
-  int status = reader_open_target(&reader, target, EVENTRING_OPEN_MERGED | EVENTRING_OPEN_FOLLOW);
-  if (status >= 0) return status;
-  eventring_cursor_info(reader.cursor, &info);
-  status = perf_merge(&merge, &reader, &o->perf, detail_for(o), &profile);
-  if (status < 0) {
-    profile.start_wall_ns = info.start_wall_ns;
-    snprintf(profile.program, sizeof profile.program, "%s", info.program);
-    status = show(&profile, o);
-    time_profile_free(&profile);
-  }
-  perf_merge_free(merge);
-  return reader_close(&reader, status);
-}
-
-/* ---- The profile of calls --------------------------------------------------------------- */
-
-static int show_calls(eventring_cursor *cursor, struct time_profile *profile,
+/* Of the program of a recording. */
+static int show_recorded(eventring_cursor *cursor, struct time_profile *profile,
                       const struct profile_options *o) {
   struct eventring_info info = {0};
   eventring_cursor_info(cursor, &info);
@@ -208,6 +188,25 @@ static int show_calls(eventring_cursor *cursor, struct time_profile *profile,
   snprintf(profile->program, sizeof profile->program, "%s", info.program);
   return show(profile, o);
 }
+
+/* ---- Samples of perf -------------------------------------------------------------------- */
+
+static int show_perf(const char *target, const struct profile_options *o) {
+  struct reader reader = {0};
+  struct perf_merge *merge;
+  struct time_profile profile = {0};
+  int status = reader_open_target(&reader, target, EVENTRING_OPEN_MERGED | EVENTRING_OPEN_FOLLOW);
+  if (status >= 0) return status;
+  status = perf_merge(&merge, &reader, &o->perf, detail_for(o), &profile);
+  if (status < 0) {
+    status = show_recorded(reader.cursor, &profile, o);
+    time_profile_free(&profile);
+  }
+  perf_merge_free(merge);
+  return reader_close(&reader, status);
+}
+
+/* ---- The profile of calls --------------------------------------------------------------- */
 
 /* *none: there is no profile. */
 static int serve(struct reader *reader, const struct profile_options *o, bool *none) {
@@ -218,39 +217,27 @@ static int serve(struct reader *reader, const struct profile_options *o, bool *n
     const struct reading reading = {.callbacks = &nothing, .follow = true, .until = UINT64_MAX};
     reader_run(reader, &reading);
   }
-  if (eventring_cursor_profiles(reader->cursor, &profile.profiles, &error) < 0) {
-    complain("%s", error.text);
-    return STATUS_WRONG;
-  }
+  if (eventring_cursor_profiles(reader->cursor, &profile.profiles, &error) < 0)
+    return wrong("%s", error.text);
   if (profile.profiles.damaged && eventring_cursor_liveness(reader->cursor) != EVENTRING_LIVE)
     complain("%llu parts of profiles are not valid", (unsigned long long)profile.profiles.damaged);
   *none = profile.profiles.count == 0;
-  int status = *none ? STATUS_WRONG : show_calls(reader->cursor, &profile, o);
+  int status = *none ? STATUS_WRONG : show_recorded(reader->cursor, &profile, o);
   time_profile_free(&profile);
   return status;
 }
 
 static int no_profile(void) {
-  complain("no profile of calls in this recording (start it with SAROS_PROFILE=calls, or "
-           "ask a live process with eventring control PID --profile calls; --hz 1000 takes "
-           "samples)");
-  return STATUS_WRONG;
+  return wrong("no profile of calls in this recording (start it with SAROS_PROFILE=calls, or "
+               "ask a live process with eventring control PID --profile calls; --hz 1000 takes "
+               "samples)");
 }
 
-/* The variable of the profile is named like those of the recording. */
-static void ask_for_profile(const struct profile_options *o) {
-  static const char suffix[] = "_EVENTRING";
-  char name[256];
-  size_t size = strlen(o->prefix), cut = sizeof suffix - 1;
-  if (size > cut && !strcmp(o->prefix + size - cut, suffix)) size -= cut;
-  snprintf(name, sizeof name, "%.*s_PROFILE", (int)size, o->prefix);
-  setenv(name, o->cpu ? "calls,cpu" : "calls", o->cpu);
-}
-
-static int show_program(const struct operands *operands, struct profile_options *o) {
+static int show_recording(const struct operands *operands, struct profile_options *o) {
   struct reader reader;
   bool none = false;
-  ask_for_profile(o);
+  if (operands->command)
+    launch_set_sibling(o->prefix, "PROFILE", o->cpu ? "calls,cpu" : "calls", o->cpu);
   int status = reader_open(&reader, operands, o->prefix, 0);
   if (status >= 0) return status;
   status = serve(&reader, o, &none);
@@ -275,16 +262,6 @@ static int show_process(pid_t pid, const char *word, struct profile_options *o) 
   return sample_it(pid, NULL, o);
 }
 
-static int show_file(const char *path, struct profile_options *o) {
-  struct reader reader;
-  bool none = false;
-  int status = reader_open_target(&reader, path, EVENTRING_OPEN_FOLLOW);
-  if (status >= 0) return status;
-  status = serve(&reader, o, &none);
-  if (none) status = no_profile();
-  return reader_close(&reader, status);
-}
-
 int command_profile(const struct command *self, int count, char **words) {
   struct profile_options o;
   struct operands operands;
@@ -293,12 +270,12 @@ int command_profile(const struct command *self, int count, char **words) {
   if (status >= 0) return status;
   if (o.perf.path) return show_perf(operands.words[0], &o);
   if (operands.command)
-    return o.samples ? sample_program(operands.command, &o) : show_program(&operands, &o);
+    return o.samples ? sample_program(operands.command, &o) : show_recording(&operands, &o);
   if (o.samples) {
     status = require_process(self, &operands, &pid);
     return status >= 0 ? status : sample_it(pid, NULL, &o);
   }
   if (read_process_number(operands.words[0], &pid))
     return show_process(pid, operands.words[0], &o);
-  return show_file(operands.words[0], &o);
+  return show_recording(&operands, &o);
 }

@@ -95,8 +95,7 @@ static int check_merge(const struct command *self, struct record_options *option
     return usage_error(self, "--merge: FILE has no %%p and no %%i, for it is one");
   options->merged = file_name(r->path, false, 1);
   if (lstat(options->merged, &st) != 0) return -1;
-  complain("cannot create %s: %s", options->merged, strerror(EEXIST));
-  return STATUS_WRONG;
+  return wrong("cannot create %s: %s", options->merged, strerror(EEXIST));
 }
 
 static int read_words(const struct command *self, int count, char **words,

@@ -384,10 +384,8 @@ static int report(struct retain *r) {
 }
 
 static int ask_and_report(struct retain *r) {
-  if (r->reader.launched && !ask_let_run(&r->reader, r->run_ns)) {
-    complain("the program ended before it was asked (--seconds)");
-    return STATUS_WRONG;
-  }
+  if (r->reader.launched && !ask_let_run(&r->reader, r->run_ns))
+    return wrong("the program ended before it was asked (--seconds)");
   eventring_cursor_info(r->reader.cursor, &r->info);
   int status = ask_domains(&r->ask, &r->reader, EVENTRING_ASKS_RETAIN, r->wait_ns);
   if (status >= 0) return status;

@@ -30,10 +30,8 @@ int command_snapshot(const struct command *self, int count, char **words) {
   int result = eventring_snapshot(reader.cursor, file.partial, &error);
   bool kept = result < 0 ? (new_file_forget(&file), false) : new_file_keep(&file);
   signals_release(&before);
-  if (result < 0) {
-    complain("%s", error.text);
-    status = STATUS_WRONG;
-  } else if (report_damage(reader.cursor) || !kept) {
+  if (result < 0) status = wrong("%s", error.text);
+  else if (report_damage(reader.cursor) || !kept) {
     status = STATUS_WRONG;
   }
   return reader_close(&reader, status);

@@ -324,8 +324,7 @@ static int show_process(pid_t pid, const struct request *request) {
   if (!remote_host_open(&view.host, pid)) {
     if (view.host.forbidden)
       return last_stacks_ask(pid, request->domain, &request->as, view.host.error);
-    complain("%ld: %s", (long)pid, view.host.error);
-    return STATUS_WRONG;
+    return wrong("%ld: %s", (long)pid, view.host.error);
   }
   struct view_to to = {.out = stdout, .as = request->as};
   remote_functions_open(&view.functions, &view.host);
@@ -337,9 +336,8 @@ static int show_process(pid_t pid, const struct request *request) {
   }
   remote_functions_close(&view.functions);
   if (view.domains > 0) return STATUS_OK;
-  complain("%ld: %s", (long)pid, request->domain == UINT64_MAX ? "it runs no domain now"
-                                                               : "it has no such domain");
-  return STATUS_WRONG;
+  return wrong("%ld: it %s", (long)pid,
+               request->domain == UINT64_MAX ? "runs no domain now" : "has no such domain");
 }
 
 int command_stack(const struct command *self, int count, char **words) {

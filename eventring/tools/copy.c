@@ -26,8 +26,7 @@ struct copy {
 /* ---- Writing ------------------------------------------------------------------------ */
 
 static bool fail(const struct copy *copy, int error) {
-  complain("cannot write %s: %s", copy->path, strerror(error));
-  return false;
+  return complain("cannot write %s: %s", copy->path, strerror(error));
 }
 
 static bool write_piece(struct copy *copy, const uint8_t *from,
@@ -45,10 +44,7 @@ static bool write_piece(struct copy *copy, const uint8_t *from,
 /* `count`: pieces, or an error that was met. */
 static bool write_pieces(struct copy *copy, int count, const struct eventring_error *error) {
   if (count < 0) complain("%s", error->text);
-  if (reader_is_stopped()) {
-    complain("interrupted; %s is removed", copy->path);
-    return false;
-  }
+  if (reader_is_stopped()) return complain("interrupted; %s is removed", copy->path);
   for (int i = 0; i < count; i++)
     if (!write_piece(copy, copy->buffer, &copy->pieces[i])) return false;
   return count >= 0;
@@ -85,10 +81,7 @@ static bool write_records(struct copy *copy) {
 bool copy_write(struct copy *copy, eventring_saver *saver, bool over) {
   struct eventring_error error;
   copy->saver = saver;
-  if (eventring_saver_end(saver, over, &error) < 0) {
-    complain("%s", error.text);
-    return false;
-  }
+  if (eventring_saver_end(saver, over, &error) < 0) return complain("%s", error.text);
   return write_events(copy) && write_records(copy);
 }
 
@@ -96,10 +89,8 @@ static bool write_front(struct copy *copy) {
   struct eventring_error error;
   uint64_t size = eventring_saver_size(copy->saver);
   if (ftruncate(copy->fd, (off_t)size) != 0) return fail(copy, errno);
-  if (eventring_saver_front(copy->saver, copy->buffer, size, copy->pieces, &error) < 0) {
-    complain("%s", error.text);
-    return false;
-  }
+  if (eventring_saver_front(copy->saver, copy->buffer, size, copy->pieces, &error) < 0)
+    return complain("%s", error.text);
   return write_pieces(copy, 2, &error);
 }
 

@@ -166,10 +166,8 @@ static bool ends_with(const char *text, const char *end) {
 
 static int export_to_file(struct events_export *e, const char *path) {
   bool compress = ends_with(path, ".gz");
-  if (compress && !export_can_compress()) {
-    complain("%s: this eventring was built without zlib (Debian package: zlib1g-dev)", path);
-    return STATUS_WRONG;
-  }
+  if (compress && !export_can_compress())
+    return wrong("%s: this eventring was built without zlib (Debian package: zlib1g-dev)", path);
   struct new_file file;
   int fd = new_file_create(&file, path);
   if (fd < 0) return STATUS_WRONG;

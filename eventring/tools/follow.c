@@ -25,8 +25,7 @@ int reader_open_target(struct reader *reader, const char *pid_or_file,
   *reader = (struct reader){0};
   if (eventring_open_any(&reader->cursor, pid_or_file, flags, &error) == 0)
     return -1;
-  complain("%s", error.text);
-  return STATUS_WRONG;
+  return wrong("%s", error.text);
 }
 
 static int open_command(struct reader *reader, char **command,

@@ -15,16 +15,6 @@ int heap_question_check(const struct command *self, const struct heap_question *
   return time_window_check(self, &h->q.window);
 }
 
-/* SAROS_EVENTRING -> SAROS_MEMPROF. What the user has set holds. */
-static void let_sample(const char *prefix) {
-  static const char suffix[] = "_EVENTRING";
-  char name[160];
-  size_t size = strlen(prefix), end = strlen(suffix);
-  if (size >= end && strcmp(prefix + size - end, suffix) == 0) size -= end;
-  snprintf(name, sizeof name, "%.*s_MEMPROF", (int)size, prefix);
-  setenv(name, "on", 0);
-}
-
 static bool asks_for_events(const struct heap_question *h) {
   return h->survived || time_window_is_asked_for(&h->q.window) || h->q.limit_ns;
 }
@@ -73,13 +63,12 @@ static void read_profiles(struct heap_question *h) {
 
 static int complain_of_none(const struct heap_question *h) {
   const struct eventring_info *info = &h->q.info;
-  complain("%s: no allocations were sampled (start it with SAROS_MEMPROF=on, or, while it runs: "
-           "eventring control --memprof on %d)", info->path, (int)info->pid);
-  return STATUS_WRONG;
+  return wrong("%s: no allocations were sampled (start it with SAROS_MEMPROF=on, or, while it runs: "
+               "eventring control --memprof on %d)", info->path, (int)info->pid);
 }
 
 int heap_question_read(struct heap_question *h, const struct operands *operands) {
-  if (operands->command) let_sample(h->q.prefix);
+  if (operands->command) launch_set_sibling(h->q.prefix, "MEMPROF", "on", false);
   int status = question_open(&h->q, operands);
   if (status >= 0) return status;
   h->heap = eva_heap_new();

@@ -172,8 +172,7 @@ static int show(eventring_cursor *cursor, uint64_t domain, const struct view_cho
   }
   for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++)
     if (find(cursor, slot, domain, 0, &row)) return STATUS_OK;
-  complain("the recording has no stack%s", domain == UINT64_MAX ? "" : " of this domain");
-  return STATUS_WRONG;
+  return wrong("the recording has no stack%s", domain == UINT64_MAX ? "" : " of this domain");
 }
 
 int last_stacks_show(const char *path, uint64_t domain, const struct view_choice *as) {
@@ -183,10 +182,7 @@ int last_stacks_show(const char *path, uint64_t domain, const struct view_choice
   if (status >= 0) return status;
   status = eventring_cursor_catch_up(reader.cursor, &error);
   if (status == EVENTRING_OK) status = show(reader.cursor, domain, as, NULL);
-  else {
-    complain("%s", error.text);
-    status = STATUS_WRONG;
-  }
+  else status = wrong("%s", error.text);
   return reader_close(&reader, status);
 }
 
@@ -197,14 +193,12 @@ int last_stacks_ask(pid_t pid, uint64_t domain, const struct view_choice *as, co
   uint64_t asked_ns;
   int status = sample_self_open(&cursor, pid, why);
   if (status >= 0) return status;
-  if (sample_self_ask(cursor, PATIENCE_NS, &asked_ns) < 0) {
-    complain("%ld: it has ended", (long)pid);
-    status = STATUS_WRONG;
-  } else {
+  if (sample_self_ask(cursor, PATIENCE_NS, &asked_ns) < 0)
+    status = wrong("%ld: it has ended", (long)pid);
+  else
     status = show(cursor, domain, as,
                   "Written by the process itself, at safepoints (the kernel does not let its "
                   "memory be read).");
-  }
   eventring_close(cursor);
   return status;
 }

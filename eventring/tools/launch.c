@@ -48,6 +48,15 @@ static void unset(const char *prefix, const char *suffix) {
   unsetenv(name);
 }
 
+void launch_set_sibling(const char *prefix, const char *name, const char *value, bool replace) {
+  static const char suffix[] = "_EVENTRING";
+  char variable[256];
+  size_t size = strlen(prefix), end = strlen(suffix);
+  if (size >= end && strcmp(prefix + size - end, suffix) == 0) size -= end;
+  snprintf(variable, sizeof variable, "%.*s_%s", (int)size, prefix, name);
+  setenv(variable, value, replace);
+}
+
 void launch_add_classes(const char *prefix, const char *list) {
   const char *wanted = setting(prefix, "CLASSES");
   char *both = NULL;
@@ -185,10 +194,8 @@ static void wait_for(struct launch *launch, int options) {
 static int spawn(struct launch *launch, char **command, const char *prefix,
                  const sigset_t *signals) {
   int report[2];
-  if (pipe2(report, O_CLOEXEC) < 0) {
-    complain("cannot launch %s: %s", command[0], strerror(errno));
-    return STATUS_WRONG;
-  }
+  if (pipe2(report, O_CLOEXEC) < 0)
+    return wrong("cannot launch %s: %s", command[0], strerror(errno));
   fflush(NULL);
   launch->pid = fork();
   if (launch->pid == 0) become(command, launch, prefix, report[1], signals);

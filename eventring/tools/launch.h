@@ -38,6 +38,9 @@ struct launch {
 
 /* Lets commands that are started later record the classes of this list, too: PREFIX_CLASSES, in
    the environment of this process, is that of the user or the defaults, and these. */
+/* Sets another variable of the program whose recording has `prefix`: SAROS_EVENTRING, "PROFILE":
+   SAROS_PROFILE. `replace`: also if the user has set it. */
+void launch_set_sibling(const char *prefix, const char *name, const char *value, bool replace);
 void launch_add_classes(const char *prefix, const char *list);
 
 /* Starts the command. -1 when it runs; else the exit status: 1 after an error of

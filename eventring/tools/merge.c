@@ -111,8 +111,7 @@ static bool times_are_possible(const struct merge_source *source) {
   if (source->info.start_ns > 0 && source->info.start_ns < LAST_TIME &&
       wall > -(int64_t)LAST_TIME && wall < (int64_t)LAST_TIME)
     return true;
-  complain("%s: it says that it began at a time that is not possible", source->name);
-  return false;
+  return complain("%s: it says that it began at a time that is not possible", source->name);
 }
 
 static uint64_t boots_apart(const struct merge *merge) {

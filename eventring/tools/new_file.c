@@ -13,8 +13,7 @@
 #include "tool.h"
 
 static bool fail(const char *path, int error) {
-  complain("cannot create %s: %s", path, strerror(error));
-  return false;
+  return complain("cannot create %s: %s", path, strerror(error));
 }
 
 static bool exists(const char *path) {

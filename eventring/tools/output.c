@@ -424,13 +424,11 @@ static bool choose_writer(struct output *o, int wanted, unsigned buffers) {
   static const enum writer_kind best[] = {WRITER_THREADS, WRITER_AIO, WRITER_SERIAL};
   if (wanted >= 0) {
     if (try_writer(o, (enum writer_kind)wanted, buffers)) return true;
-    complain("--writer %s: %s", writer_names[wanted], strerror(errno));
-    return false;
+    return complain("--writer %s: %s", writer_names[wanted], strerror(errno));
   }
   for (size_t i = 0; i < sizeof best / sizeof best[0]; i++)
     if (try_writer(o, best[i], buffers)) return true;
-  complain("cannot start a writer: %s", strerror(errno));
-  return false;
+  return complain("cannot start a writer: %s", strerror(errno));
 }
 
 /* A packed file begins with a header, which is written at once. */
@@ -438,10 +436,7 @@ static bool begin_packed(struct output *o, const struct recorder_options *option
   uint8_t header[EVENTRING_PACKED_HEADER_BYTES];
   if (!options->zstd_level) return true;
   o->packer = packer_open(options->zstd_level, options->zstd_threads);
-  if (!o->packer) {
-    complain("cannot compress: %s", strerror(errno));
-    return false;
-  }
+  if (!o->packer) return complain("cannot compress: %s", strerror(errno));
   eventring_packed_header(header);
   ssize_t written = pwrite(o->fd, header, sizeof header, 0);
   o->packed_bytes = sizeof header;

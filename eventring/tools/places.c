@@ -45,8 +45,7 @@ int places_take(struct places *places, char **words, size_t count,
     } else if (files_allowed && errno == ENOTDIR) {
       places->files[places->file_count++] = words[i];
     } else {
-      complain("%s: %s", words[i], strerror(errno));
-      return STATUS_WRONG;
+      return wrong("%s: %s", words[i], strerror(errno));
     }
   }
   return -1;

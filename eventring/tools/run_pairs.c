@@ -61,8 +61,7 @@ static bool change(struct before *before) {
   before->in = open_nothing(STDIN_FILENO, O_RDONLY);
   before->out = open_nothing(STDOUT_FILENO, O_WRONLY);
   if (before->in >= 0 && before->out >= 0) return true;
-  complain("cannot give a program /dev/null: %s", strerror(errno));
-  return false;
+  return complain("cannot give a program /dev/null: %s", strerror(errno));
 }
 
 static void put_back(int as, int kept) {

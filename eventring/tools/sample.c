@@ -329,9 +329,8 @@ static void sample(struct sampling *s, struct launch *launch) {
 static int check(const struct sampling *s, const struct launch *launch) {
   if (s->life_count > 0 || s->processes[0]->open) return -1;
   if (s->processes[0]->host.forbidden) return SAMPLE_FORBIDDEN;
-  complain("%ld: %s%s", (long)s->root, s->processes[0]->host.error,
-           launch && !s->options.children ? " (its children: --children)" : "");
-  return STATUS_WRONG;
+  return wrong("%ld: %s%s", (long)s->root, s->processes[0]->host.error, launch &&
+               !s->options.children ? " (its children: --children)" : "");
 }
 
 int sample_process(struct sampling **sampling, pid_t pid, struct launch *launch,

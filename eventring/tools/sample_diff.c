@@ -151,10 +151,7 @@ static int read_run(struct diff_rows *d, const char *path, size_t run) {
   double own = 0;
   for (size_t i = first; i < d->count; i++) own += d->rows[i].own[run];
   if (!why) why = fault(&h, own);
-  if (why) {
-    complain("%s: %s", path, why);
-    return STATUS_WRONG;
-  }
+  if (why) return wrong("%s: %s", path, why);
   for (size_t i = first; i < d->count; i++) d->rows[i].own[run] *= h.stacks / h.ns;
   d->total[run] = h.stacks;
   d->lines |= strcmp(h.by, "line") == 0;

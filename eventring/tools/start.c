@@ -29,20 +29,15 @@ static int await_reply(struct remote_host *host, uint32_t before) {
   struct eventring_request request;
   const struct timespec pause = {.tv_nsec = LOOK_MS * 1000000};
   for (int waited = 0; waited < WAIT_MS; waited += LOOK_MS) {
-    if (!read_request(host, &request)) {
-      complain("%ld: it has ended", pid);
-      return STATUS_WRONG;
-    }
+    if (!read_request(host, &request)) return wrong("%ld: it has ended", pid);
     if (__atomic_load_n(&request.taken_up, __ATOMIC_ACQUIRE) != before) {
       if (request.refused == 0) return STATUS_OK;
-      complain("%ld: it cannot record there: %s", pid, strerror((int)request.refused));
-      return STATUS_WRONG;
+      return wrong("%ld: it cannot record there: %s", pid, strerror((int)request.refused));
     }
     nanosleep(&pause, NULL);
   }
-  complain("%ld: it has not reached a safepoint within %d s; it starts to record when it does",
-           pid, WAIT_MS / 1000);
-  return STATUS_WRONG;
+  return wrong("%ld: it has not reached a safepoint within %d s; it starts to record when it does",
+               pid, WAIT_MS / 1000);
 }
 
 static int ask(struct remote_host *host, const char *directory) {
@@ -50,22 +45,15 @@ static int ask(struct remote_host *host, const char *directory) {
   const uint64_t at = host->at.request;
   const uint32_t word = EVENTRING_REQUEST_START;
   struct eventring_request request;
-  if (at == 0 || !read_request(host, &request)) {
-    complain("%ld: it cannot be asked to record", pid);
-    return STATUS_WRONG;
-  }
-  if (!request.allowed) {
-    complain("%ld: it is not to be asked (SAROS_EVENTRING_REMOTE=0)", pid);
-    return STATUS_WRONG;
-  }
+  if (at == 0 || !read_request(host, &request))
+    return wrong("%ld: it cannot be asked to record", pid);
+  if (!request.allowed) return wrong("%ld: it is not to be asked (SAROS_EVENTRING_REMOTE=0)", pid);
   uint32_t before = request.taken_up;
   if (!remote_write(&host->memory, at + offsetof(struct eventring_request, directory), directory,
                     strlen(directory) + 1) ||
       !remote_write(&host->memory, at + offsetof(struct eventring_request, word), &word,
-                    sizeof word)) {
-    complain("%ld: its memory cannot be written: %s", pid, strerror(host->memory.error));
-    return STATUS_WRONG;
-  }
+                    sizeof word))
+    return wrong("%ld: its memory cannot be written: %s", pid, strerror(host->memory.error));
   return await_reply(host, before);
 }
 
@@ -97,9 +85,6 @@ int start_recording(const struct command *self, pid_t pid, const char *directory
   int status = resume(pid);
   if (status >= 0) return status;
   static struct remote_host host;
-  if (!remote_host_open(&host, pid)) {
-    complain("%ld: %s", (long)pid, host.error);
-    return STATUS_WRONG;
-  }
+  if (!remote_host_open(&host, pid)) return wrong("%ld: %s", (long)pid, host.error);
   return ask(&host, path);
 }

@@ -56,10 +56,8 @@ bool time_window_apply(struct time_window *window, eventring_cursor *cursor) {
   window->since = from.base ? moment(&from, &info, newest) : 0;
   window->until = window->to.base ? moment(&window->to, &info, newest) : UINT64_MAX;
   if (window->since <= info.start_ns) window->since = 0; /* all is read */
-  if (window->since > window->until) {
-    complain("%s: --since is later than --until there", info.path);
-    return false;
-  }
+  if (window->since > window->until)
+    return complain("%s: --since is later than --until there", info.path);
   uint64_t begin = window->backwards ? window->until : window->since;
   if (begin && begin != UINT64_MAX) eventring_cursor_seek(cursor, begin);
   return true;

@@ -48,13 +48,10 @@ void hide_progress(void) {
 
 /* ---- Messages ------------------------------------------------------------- */
 
-void complain(const char *format, ...) {
+static void say(const char *format, va_list arguments) {
   char text[2048];
   char safe[sizeof text * 4 + 1];
-  va_list arguments;
-  va_start(arguments, format);
   int length = vsnprintf(text, sizeof text, format, arguments);
-  va_end(arguments);
   if (length < 0) return;
   if ((size_t)length >= sizeof text) length = sizeof text - 1;
   fflush(stdout);
@@ -63,6 +60,22 @@ void complain(const char *format, ...) {
   fprintf(stderr, "eventring: %s\n",
           eventring_printable(safe, sizeof safe, text, (size_t)length));
   funlockfile(stderr);
+}
+
+bool complain(const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  say(format, arguments);
+  va_end(arguments);
+  return false;
+}
+
+int wrong(const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  say(format, arguments);
+  va_end(arguments);
+  return STATUS_WRONG;
 }
 
 void complain_damaged(uint64_t blocks) {

@@ -46,8 +46,9 @@ struct command {
 };
 
 /* Writes "eventring: ...\n" to stderr. What a terminal would obey in the result (file names,
-   names out of files) is shown as \xNN. */
-void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+   names out of files) is shown as \xNN. Returns false; `wrong`: STATUS_WRONG. */
+bool complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+int wrong(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* What was not copied of a recording. */
 void complain_damaged(uint64_t blocks);
 
