@@ -37,10 +37,13 @@ void clean_name(char *text) {
     if ((unsigned char)*text < 32 || *text == 127) *text = '?';
 }
 
+const char *prototype_own_name(const Prototype *p) {
+  if (p->line_defined == 0) return MAIN_CHUNK_NAME;
+  return p->name != NULL ? p->name->data : ANONYMOUS_NAME;
+}
+
 void prototype_name(const Prototype *p, char *name) {
-  const char *text = p->name != NULL ? p->name->data : ANONYMOUS_NAME;
-  if (p->line_defined == 0) text = MAIN_CHUNK_NAME;
-  snprintf(name, FUNCTION_NAME_SIZE, "%s", text);
+  snprintf(name, FUNCTION_NAME_SIZE, "%s", prototype_own_name(p));
   clean_name(name);
 }
 

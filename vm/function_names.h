@@ -10,6 +10,8 @@
 #define MAIN_CHUNK_NAME "main chunk"
 #define ANONYMOUS_NAME "anonymous"
 
+/* Returns the name of a prototype, as its source has it: see clean_name. */
+const char *prototype_own_name(const Prototype *p);
 /* Replaces what would spoil a line, in text that a program chose. */
 void clean_name(char *text);
 /* Writes the name of a prototype, FUNCTION_NAME_SIZE bytes with its end. */

@@ -12,6 +12,7 @@
 
 #include "debuginfo.h"
 #include "eventring/types.h"
+#include "function_names.h"
 #include "retain_edge.h"
 #include "retain_walk.h"
 #include "str.h"
@@ -63,10 +64,14 @@ static void add_place(Text *t, const Prototype *p) {
   text_add_int(t, p->line_defined);
 }
 
+/* "function M.f app.lua:12" */
 void text_add_function(Text *t, const Prototype *p) {
   text_add(t, "function ");
-  if (p != NULL) add_place(t, p);
-  else text_add(t, "?");
+  if (p == NULL) return text_add(t, "?");
+  const char *name = prototype_own_name(p);
+  text_add_bytes(t, name, strlen(name), FUNCTION_NAME_SIZE);
+  text_add(t, " ");
+  add_place(t, p);
 }
 
 /* ---- steps ----------------------------------------------------------------- */

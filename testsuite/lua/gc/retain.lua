@@ -167,12 +167,17 @@ assert(find("table {apple, zebra}").objects == 10)
 GLOBAL = {}
 for i = 1, 10 do GLOBAL[i] = function() return i end end
 local line = debug.getinfo(1, "l").currentline - 1
+KEPT = { deep = {} }
+function KEPT.deep.f() end
 k = nil
 for _, kind in ipairs(retain.report { top = 1000, kind = "function " }.kinds) do
   assert(kind.kind:find "^function ")
   if kind.kind:find("retain.lua:" .. line, 1, true) then k = kind end
 end
 assert(k.objects == 10 and k.holders[1].shape == "_G.GLOBAL[*]")
+assert(k.kind:find "^function anonymous ", k.kind) -- their name is that of other tools
+assert(retain.report { top = 1000, kind = "function KEPT.deep.f " }.kinds[1].kind:find(
+  "retain.lua:" .. line + 3, 1, true))
 
 -- No metamethod is called, and odd ones are taken as they are.
 local function never() error "a metamethod was called" end
