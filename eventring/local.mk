@@ -212,7 +212,6 @@ eventring_eventring_SOURCES = \
 	eventring/tools/sample_diff.c eventring/tools/sample_diff.h \
 	eventring/tools/diff_match.c eventring/tools/diff_match.h \
 	eventring/tools/diff_rows.c eventring/tools/diff_rows.h \
-	eventring/tools/sample_names.c eventring/tools/sample_names.h \
 	eventring/tools/perf_text.c eventring/tools/perf_text.h \
 	eventring/tools/perf_merge.c eventring/tools/perf_merge.h \
 	eventring/tools/sample_self.c eventring/tools/sample_self.h \

@@ -67,7 +67,7 @@ struct autopsy {
   struct eva_step longest, newest_step;
   uint64_t steps_last, gc_last_ns;
   struct gauge *gauge;
-  size_t gauge_count, gauge_room;
+  size_t gauge_count;
   struct cycle cycle[EVENTRING_MAX_DOMAINS];
   struct notes longest_spans, newest_points;
   uint64_t noted;     /* events of the last seconds */

@@ -42,8 +42,7 @@ static void take_counter(struct autopsy *a, const struct eventring_event *event)
     if (event->value.i > gauge->greatest) gauge->greatest = event->value.i;
     return;
   }
-  NEED_ROOM(a->gauge, a->gauge_room, a->gauge_count, 16);
-  a->gauge[a->gauge_count++] =
+  *NEED_NEXT(a->gauge, a->gauge_count) =
       (struct gauge){event->domain, event->incarnation, event->id, event->def->unit,
                      event->value.i, event->value.i};
 }
@@ -94,8 +93,7 @@ static void find_rings(struct autopsy *a) {
                               &ring.info) < 0)
       continue;
     autopsy_measure_ring(a, &ring);
-    a->ring = need_resized(a->ring, a->ring_count + 1, sizeof *a->ring);
-    a->ring[a->ring_count++] = ring;
+    *NEED_NEXT(a->ring, a->ring_count) = ring;
   }
 }
 

@@ -74,9 +74,9 @@ struct pauses {
 static struct kind *kind_of(struct pauses *p, const struct eva_step *step) {
   for (size_t i = 0; i < p->kind_count; i++)
     if (p->kinds[i].id == step->id && p->kinds[i].reason == step->reason) return &p->kinds[i];
-  p->kinds = need_resized(p->kinds, p->kind_count + 1, sizeof *p->kinds);
-  p->kinds[p->kind_count] = (struct kind){.id = step->id, .reason = step->reason};
-  return &p->kinds[p->kind_count++];
+  struct kind *kind = NEED_NEXT(p->kinds, p->kind_count);
+  *kind = (struct kind){.id = step->id, .reason = step->reason};
+  return kind;
 }
 
 static void count_step(struct kind *kind, const struct eva_step *step) {
@@ -132,8 +132,7 @@ static int on_event(void *context, const struct eventring_event *event) {
 
 static void note_gap(struct pauses *p, const struct eventring_loss *loss) {
   if (loss->ring != EVENTRING_USER && loss->ring != EVENTRING_CALLS) return;
-  p->gaps = need_resized(p->gaps, p->gap_count + 1, sizeof *p->gaps);
-  p->gaps[p->gap_count++] =
+  *NEED_NEXT(p->gaps, p->gap_count) =
       (struct gap){loss->domain, loss->ring, *last_of(p, loss->domain, loss->ring), loss->ns};
 }
 
@@ -165,8 +164,7 @@ static void add_open(struct pauses *p, const struct eva_step *step,
                      const struct eventring_event *begin) {
   if (!question_wants_domain(&p->q, begin->domain) || question_is_past_end(&p->q, begin->ns))
     return;
-  p->open = need_resized(p->open, p->open_count + 1, sizeof *p->open);
-  p->open[p->open_count++] =
+  *NEED_NEXT(p->open, p->open_count) =
       (struct open){*step, eva_so_far(&p->known, p->q.reader.cursor, begin)};
 }
 

@@ -351,8 +351,7 @@ static void collect(struct retain *r) {
   const uint64_t end = now_ns() + r->walk_ns;
   for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++) {
     if (!r->ask.asked[slot] || (r->domain != UINT64_MAX && r->domain != slot)) continue;
-    r->answers = need_resized(r->answers, r->answer_count + 1, sizeof *r->answers);
-    struct answer *a = &r->answers[r->answer_count++];
+    struct answer *a = NEED_NEXT(r->answers, r->answer_count);
     *a = (struct answer){.slot = slot, .child = r->ask.answers[slot] <= INT32_MAX
                                                     ? (pid_t)r->ask.answers[slot]
                                                     : 0};

@@ -139,9 +139,8 @@ static size_t best_file(const struct matching *m, const struct path *path, const
 }
 
 static void add_file(struct matching *m, struct path *path) {
-  m->files = need_resized(m->files, m->file_count + 1, sizeof *m->files);
-  m->files[m->file_count] = (struct file){.path = path->text};
-  path->file = (uint32_t)m->file_count++;
+  path->file = (uint32_t)m->file_count;
+  *NEED_NEXT(m->files, m->file_count) = (struct file){.path = path->text};
 }
 
 static void find_files(struct matching *m, struct path *paths, size_t count) {

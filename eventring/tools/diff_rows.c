@@ -13,8 +13,7 @@
 
 struct diff_row *diff_rows_add(struct diff_rows *d, const char *name, const char *source,
                                uint32_t line) {
-  NEED_ROOM(d->rows, d->room, d->count, 64);
-  struct diff_row *row = &d->rows[d->count++];
+  struct diff_row *row = NEED_NEXT(d->rows, d->count);
   *row = (struct diff_row){.name = need_copy(name), .source = need_copy(source), .line = line,
                            .run = d->run,
                            .own = need_zeroed(d->runs, sizeof *row->own)};

@@ -33,7 +33,7 @@ struct diff_row {
 struct diff_rows {
   const struct diff_kind *kind;
   struct diff_row *rows;
-  size_t count, room, runs;
+  size_t count, runs;
   size_t run;    /* that is being read */
   bool lines;    /* rows are lines of functions */
   double *total; /* of each run */

@@ -187,8 +187,7 @@ static void add_member(struct group *g, eventring_cursor *cursor) {
   }
   bool has_time = set_options(m);
   if (has_time && (m->recorder = recorder_new(&m->reader, &m->options)) && start_member(m)) {
-    g->members = need_resized(g->members, g->count + 1, sizeof *g->members);
-    g->members[g->count++] = m;
+    *NEED_NEXT(g->members, g->count) = m;
     return;
   }
   g->failed |= has_time;
@@ -242,10 +241,9 @@ static struct candidate *candidate_of(struct group *g, const char *path, const s
     bool same = c->inode == st->st_ino && c->device == st->st_dev;
     if (same && (!c->name || strcmp(c->name, path) == 0)) return c;
   }
-  g->seen = need_resized(g->seen, g->seen_count + 1, sizeof *g->seen);
-  g->seen[g->seen_count] = (struct candidate){st->st_dev, st->st_ino,
-                                              g->launch ? NULL : need_copy(path), 0};
-  return &g->seen[g->seen_count++];
+  struct candidate *candidate = NEED_NEXT(g->seen, g->seen_count);
+  *candidate = (struct candidate){st->st_dev, st->st_ino, g->launch ? NULL : need_copy(path), 0};
+  return candidate;
 }
 
 /* A file without its magic yet is in the making. */

@@ -31,12 +31,11 @@ static bool is_node(const void *context, uintptr_t value, const void *key) {
 static uint32_t node_for(struct heap_view *v, struct heap_node n) {
   uint64_t hash = evr_hash_word(evr_hash_seed(), n.parent | (uint64_t)n.function << 32);
   hash = evr_hash_word(hash, n.line | (uint64_t)(n.key ^ n.through) << 32);
-  NEED_ROOM(v->nodes, v->room, v->count, 64);
   uintptr_t *node = evr_table_take(&v->table, hash, is_node, v, &n);
   if (!node) no_memory();
   if (!*node) {
-    v->nodes[v->count] = n;
-    *node = v->count++;
+    *node = v->count;
+    *NEED_NEXT(v->nodes, v->count) = n;
   }
   return (uint32_t)*node;
 }
@@ -143,8 +142,8 @@ void heap_view_make(struct heap_view *v, const struct eva_heap *heap, enum heap_
                     enum eva_measure main, const eventring_cursor *cursor) {
   const struct eva_heap_row *rows;
   size_t count = eva_heap_rows(heap, &rows);
-  *v = (struct heap_view){.by = by, .main = main, .cursor = cursor, .count = 1, .room = 64};
-  v->nodes = need_zeroed(v->room, sizeof *v->nodes);
+  *v = (struct heap_view){.by = by, .main = main, .cursor = cursor, .count = 1};
+  v->nodes = need_zeroed(1, sizeof *v->nodes);
   struct memo memo = {.count = eventring_cursor_stacks(cursor)};
   memo.node = need_zeroed(memo.count + 1, sizeof *memo.node);
   for (size_t i = 0; i < count; i++) {

@@ -26,7 +26,7 @@ struct heap_view {
   enum eva_measure main; /* in whose order */
   const eventring_cursor *cursor;
   struct heap_node *nodes; /* from index 1; 0 has the sums of all */
-  uint32_t count, room;
+  uint32_t count;
   uint32_t *order; /* indices, the greatest first: count - 1 of them */
   struct evr_table table; /* of indices */
 };

@@ -23,8 +23,7 @@ const char *const memory_source_names[] = {[MEMORY_MAPPED] = "mapped", [MEMORY_M
                                            [MEMORY_SYSTEM] = "system"};
 
 static struct memory_line *new_line(struct memory_lines *m) {
-  m->lines = need_resized(m->lines, m->count + 1, sizeof *m->lines);
-  struct memory_line *line = &m->lines[m->count++];
+  struct memory_line *line = NEED_NEXT(m->lines, m->count);
   memset(line, 0, sizeof *line);
   return line;
 }
@@ -124,8 +123,7 @@ static int take_footprint(void *context, const struct eventring_footprint *f,
 
 static void add_domain(struct memory_lines *m, const struct eventring_domain_info *info,
                        const struct ask *ask) {
-  m->domains = need_resized(m->domains, m->domain_count + 1, sizeof *m->domains);
-  struct memory_domain *d = &m->domains[m->domain_count++];
+  struct memory_domain *d = NEED_NEXT(m->domains, m->domain_count);
   *d = (struct memory_domain){.slot = info->slot, .incarnation = info->incarnation,
                               .answered = ask && ask->answers[info->slot]};
   copy_text(d->name, sizeof d->name, info->name);

@@ -42,7 +42,7 @@ struct life {
   struct eventring_domain_info info;
   struct sample_tree tree;
   struct open_span *spans;
-  size_t count, room;
+  size_t count;
   size_t left; /* of the spans: those whose contexts do not run */
   /* If `settled`, no span of this context in this ring is left: so most events need not look
      through all spans, of which there are many where functions call themselves. */
@@ -70,8 +70,7 @@ struct perf_merge {
 
 static void add_life(void *context, const struct eventring_domain_info *info) {
   struct perf_merge *m = context;
-  m->lives = need_resized(m->lives, m->life_count + 1, sizeof *m->lives);
-  struct life *life = &m->lives[m->life_count++];
+  struct life *life = NEED_NEXT(m->lives, m->life_count);
   *life = (struct life){.info = *info};
   sample_tree_open(&life->tree);
 }
@@ -162,8 +161,7 @@ static void count_until(struct perf_merge *m, uint64_t ns) {
 
 static void begin_span(struct perf_merge *m, struct life *life,
                        const struct eventring_event *event) {
-  NEED_ROOM(life->spans, life->room, life->count, 64);
-  life->spans[life->count++] =
+  *NEED_NEXT(life->spans, life->count) =
       (struct open_span){.name = sample_name(&m->names, event->name, "", true),
                          .context = event->context, .ring = event->ring};
 }

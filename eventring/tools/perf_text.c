@@ -173,8 +173,7 @@ static void read_frame(struct perf_text *text, struct sample_names *names, char 
   if (strcmp(symbol, "[unknown]") == 0 && (!*file || strcmp(file, "[unknown]") == 0)) return;
   struct perf_sample *s = &text->samples[text->count - 1];
   if (s->count == MOST_DEPTH) return;
-  NEED_ROOM(text->frames, text->frame_room, text->frame_count, 4096);
-  text->frames[text->frame_count++] = sample_name(names, symbol, base_name(file), false);
+  *NEED_NEXT(text->frames, text->frame_count) = sample_name(names, symbol, base_name(file), false);
   s->count++;
 }
 
@@ -212,8 +211,7 @@ static enum head begin_sample(struct perf_text *text, struct sample_names *names
     text->unwanted++;
     return UNWANTED_HEAD;
   }
-  NEED_ROOM(text->samples, text->room, text->count, 1024);
-  text->samples[text->count++] = s;
+  *NEED_NEXT(text->samples, text->count) = s;
   read_frame(text, names, last_frame(line + (rest - line)));
   return SAMPLE_HEAD;
 }

@@ -14,7 +14,7 @@
 #ifndef EVENTRING_TOOL_PERF_TEXT_H
 #define EVENTRING_TOOL_PERF_TEXT_H
 
-#include "sample_names.h"
+#include "sample_tree.h"
 
 struct perf_sample {
   uint64_t ns;
@@ -33,9 +33,9 @@ enum { PERF_MOST_EVENTS = 64 };
 struct perf_text { /* {0} at first, but for `wanted` */
   const char *wanted; /* samples of this event alone, with or without its modifiers; NULL: all */
   struct perf_sample *samples; /* by time */
-  size_t count, room;
+  size_t count;
   const struct remote_function **frames; /* innermost first; names of a perf_text's user */
-  size_t frame_count, frame_room;
+  size_t frame_count;
   uint64_t passed_over; /* lines that begin no sample, where one was expected */
   struct perf_event events[PERF_MOST_EVENTS]; /* in the order of their first samples */
   size_t event_count;

@@ -230,8 +230,8 @@ static void begin_chore(struct recorder *r) {
   chore->sync = r->options.sync && o->regular;
   o->fd = -1;
   if (o->regular) {
-    r->kept = need_resized(r->kept, r->kept_count + 1, sizeof *r->kept);
-    r->kept[r->kept_count++] = (struct kept_file){need_copy(o->path), o->device, o->inode};
+    *NEED_NEXT(r->kept, r->kept_count) =
+        (struct kept_file){need_copy(o->path), o->device, o->inode};
     if (r->options.keep && r->kept_count >= r->options.keep) chore->oldest = take_oldest(r);
   }
   r->chore = chore;

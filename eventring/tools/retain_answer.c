@@ -64,8 +64,7 @@ static bool take_kind(struct lines *l, char **f, size_t n, bool is_site) {
   uint64_t numbers[3];
   if (n != 5 || !l->has_total || a->kind_count == MOST_KINDS || !take_numbers(f + 1, 3, numbers))
     return false;
-  NEED_ROOM(a->kinds, a->kind_room, a->kind_count, 64);
-  a->kinds[a->kind_count++] = (struct retain_kind){
+  *NEED_NEXT(a->kinds, a->kind_count) = (struct retain_kind){
       .is_site = is_site, .objects = numbers[0], .bytes = numbers[1],
       .more_holders = numbers[2], .name = f[4]};
   return true;
@@ -75,8 +74,8 @@ static bool take_kind(struct lines *l, char **f, size_t n, bool is_site) {
 static bool take_way_of(struct retain_answer *a, struct retain_kind *k, char **f) {
   uint64_t numbers[3];
   if (a->holder_count == MOST_HOLDERS || !take_numbers(f, 3, numbers)) return false;
-  NEED_ROOM(k->holders, k->room, k->holder_count, 4);
-  k->holders[k->holder_count++] = (struct retain_holder){numbers[0], numbers[1], numbers[2],
+  *NEED_NEXT(k->holders, k->holder_count) =
+      (struct retain_holder){numbers[0], numbers[1], numbers[2],
                                                          f[3], f[4]};
   a->holder_count++;
   return true;

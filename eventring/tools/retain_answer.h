@@ -28,7 +28,7 @@ struct retain_kind { /* of objects; or a site, of blocks that were sampled */
   uint64_t objects, bytes, more_holders;
   const char *name;
   struct retain_holder *holders;
-  size_t holder_count, room;
+  size_t holder_count;
   /* for those who ask: */
   uint64_t weight; /* by what it is ordered */
   size_t place;    /* where it stood before */
@@ -38,7 +38,7 @@ struct retain_kind { /* of objects; or a site, of blocks that were sampled */
 struct retain_answer {
   uint64_t objects, bytes, end, walk_ns, fork_ns;
   struct retain_kind *kinds; /* and behind them the sites */
-  size_t kind_count, kind_room; /* kind_count: both */
+  size_t kind_count; /* kind_count: both */
   size_t holder_count;          /* of all */
   size_t chosen; /* for those who ask: kinds and sites that they want, the first ones */
   /* What it does not have: kinds and sites, ways, and objects of which no way, or

@@ -44,8 +44,7 @@ static struct figure *figure_at(struct runs *runs, const char *name, enum unit u
   for (size_t i = 0; i < runs->figures; i++)
     if (runs->figure[i].group == group && strcmp(runs->figure[i].name, name) == 0)
       return &runs->figure[i];
-  NEED_ROOM(runs->figure, runs->room, runs->figures, 32);
-  struct figure *figure = &runs->figure[runs->figures++];
+  struct figure *figure = NEED_NEXT(runs->figure, runs->figures);
   *figure = (struct figure){.unit = unit, .group = group, .exact = unit != UNIT_NS};
   snprintf(figure->name, sizeof figure->name, "%s", name);
   figure->value = need_zeroed(runs->count, sizeof *figure->value);

@@ -34,7 +34,7 @@ struct runs {
   struct run *run;  /* those of A and of B in turn */
   size_t count;
   struct figure *figure;
-  size_t figures, room;
+  size_t figures;
 };
 
 struct reader;

@@ -92,11 +92,10 @@ static int64_t wall_ns(void) {
 
 static uint32_t begin_life(struct sampling *s, pid_t pid, const struct remote_domain *about) {
   if (s->life_count == MOST_LIVES) return MOST_LIVES - 1;
-  s->lives = need_resized(s->lives, s->life_count + 1, sizeof *s->lives);
-  struct life *life = &s->lives[s->life_count];
+  struct life *life = NEED_NEXT(s->lives, s->life_count);
   *life = (struct life){.pid = pid, .about = *about};
   sample_tree_open(&life->tree);
-  return s->life_count++;
+  return s->life_count - 1;
 }
 
 static void add_domain(struct sampling *s, struct sampled_process *p, uint64_t address) {
@@ -108,14 +107,12 @@ static void add_domain(struct sampling *s, struct sampled_process *p, uint64_t a
       return;
     }
   if (s->options.domain != UINT64_MAX && s->options.domain != about.id) return;
-  p->domains = need_resized(p->domains, p->domain_count + 1, sizeof *p->domains);
-  struct sampled_domain *domain = &p->domains[p->domain_count];
+  struct sampled_domain *domain = NEED_NEXT(p->domains, p->domain_count);
   *domain = (struct sampled_domain){.about = about, .seen = true};
   domain->reader = remote_reader_open(&p->functions, address);
   if (!domain->reader) no_memory();
   domain->task = remote_task_find(p->pid, about.thread);
   domain->life = begin_life(s, p->pid, &about);
-  p->domain_count++;
 }
 
 static void list_domains(struct sampling *s, struct sampled_process *p) {
@@ -165,8 +162,7 @@ static void try_process(struct sampling *s, pid_t pid) {
   }
   remote_functions_open(&p->functions, &p->host);
   p->seen = true;
-  s->processes = need_resized(s->processes, s->process_count + 1, sizeof *s->processes);
-  s->processes[s->process_count++] = p;
+  *NEED_NEXT(s->processes, s->process_count) = p;
 }
 
 static void end_process(struct sampled_process *p) {

@@ -17,7 +17,6 @@
 #include "eventring/stack.h"
 #include "format/now.h"
 #include "last_stacks.h"
-#include "sample_names.h"
 #include "sample_tree.h"
 
 enum { LOOK_NS = 200000, MOST_DEPTH = 256 };

@@ -5,12 +5,12 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "format/table.h"
 
 void sample_tree_open(struct sample_tree *tree) {
-  *tree = (struct sample_tree){.nodes = need_zeroed(256, sizeof *tree->nodes), .count = 1,
-                               .room = 256};
+  *tree = (struct sample_tree){.nodes = need_zeroed(1, sizeof *tree->nodes), .count = 1};
 }
 
 void sample_tree_close(struct sample_tree *tree) { free(tree->nodes); }
@@ -33,9 +33,9 @@ uint32_t sample_tree_child(struct sample_tree *tree, uint32_t parent, struct sam
     }
     before = i;
   }
-  NEED_ROOM(tree->nodes, tree->room, tree->count, 256);
-  uint32_t made = tree->count++;
-  tree->nodes[made] = (struct sample_node){
+  const uint32_t made = tree->count;
+  struct sample_node *node = NEED_NEXT(tree->nodes, tree->count);
+  *node = (struct sample_node){
       .key = key, .parent = parent, .next_sibling = tree->nodes[parent].first_child};
   return tree->nodes[parent].first_child = made;
 }
@@ -139,4 +139,34 @@ struct eventring_profile *sample_tree_add(const struct sample_tree *tree,
   *p = (struct eventring_profile){.incarnation = 1};
   fill(tree, detail, to->period_ns, p, by_place ? &to->lines[at] : NULL);
   return p;
+}
+
+/* ---- Functions that are known by their texts alone -------------------------------------- */
+
+static bool has_texts(const void *none, uintptr_t value, const void *key) {
+  const struct remote_function *a = (const struct remote_function *)value, *b = key;
+  (void)none;
+  return strcmp(a->name, b->name) == 0 && strcmp(a->source, b->source) == 0;
+}
+
+const struct remote_function *sample_name(struct sample_names *names, const char *name,
+                                          const char *source, bool is_c) {
+  struct remote_function f = {.is_c = is_c};
+  snprintf(f.name, sizeof f.name, "%s", name);
+  snprintf(f.source, sizeof f.source, "%s", source);
+  uint64_t hash = evr_hash_text(evr_hash_text(evr_hash_seed(), f.name), f.source);
+  uintptr_t *value = evr_table_take(&names->functions, hash, has_texts, NULL, &f);
+  if (!value) no_memory();
+  if (!*value) {
+    struct remote_function *made = need_zeroed(1, sizeof *made);
+    *made = f;
+    *value = (uintptr_t)made;
+  }
+  return (const struct remote_function *)*value;
+}
+
+void sample_names_free(struct sample_names *names) {
+  for (size_t i = 0; i < names->functions.room; i++)
+    free((void *)names->functions.places[i].value);
+  evr_table_free(&names->functions);
 }

@@ -3,6 +3,7 @@
 #ifndef EVENTRING_TOOL_SAMPLE_TREE_H
 #define EVENTRING_TOOL_SAMPLE_TREE_H
 
+#include "format/table.h"
 #include "remote/functions.h"
 #include "time_profile.h"
 
@@ -21,7 +22,7 @@ struct sample_node {
 
 struct sample_tree {
   struct sample_node *nodes; /* [0]: the root; parents come before their children */
-  uint32_t count, room;
+  uint32_t count;
 };
 
 void sample_tree_open(struct sample_tree *tree);
@@ -33,5 +34,16 @@ uint32_t sample_tree_child(struct sample_tree *tree, uint32_t parent, struct sam
    address is returned, the caller fills slot, name and times. */
 struct eventring_profile *sample_tree_add(const struct sample_tree *tree,
                                           enum sample_detail detail, struct time_profile *to);
+
+/* Functions that are known by their texts alone, each once. */
+struct sample_names { /* {0} at first */
+  struct evr_table functions;
+};
+
+/* The function of that name and source (both are cut, if they are long), made if there is none;
+   it stays until sample_names_free. */
+const struct remote_function *sample_name(struct sample_names *names, const char *name,
+                                          const char *source, bool is_c);
+void sample_names_free(struct sample_names *names);
 
 #endif

@@ -59,8 +59,7 @@ static void take_line(struct mappings *all, char *line) {
   struct mapping m;
   uint64_t kib;
   if (parse_head(line, &m)) {
-    all->items = need_resized(all->items, all->count + 1, sizeof *all->items);
-    all->items[all->count++] = m;
+    *NEED_NEXT(all->items, all->count) = m;
   } else if (all->count && sscanf(line, "Rss: %" SCNu64 " kB", &kib) == 1) {
     all->items[all->count - 1].resident = kib << 10;
   } else if (all->count && sscanf(line, "Swap: %" SCNu64 " kB", &kib) == 1) {

@@ -25,7 +25,7 @@ struct chosen {
     uint64_t weight;
     const struct eva_tally_entry *entry;
   } *ranked;
-  size_t count, room;
+  size_t count;
 };
 
 static void consider(void *context, const struct eva_tally_entry *entry) {
@@ -35,8 +35,7 @@ static void consider(void *context, const struct eva_tally_entry *entry) {
   if (!rank || (choice->name && strcmp(choice->name, entry->name) != 0) ||
       (choice->classes && !(choice->classes >> entry->event_class & 1)))
     return;
-  NEED_ROOM(chosen->ranked, chosen->room, chosen->count, 64);
-  chosen->ranked[chosen->count++] = (struct ranked){rank, entry};
+  *NEED_NEXT(chosen->ranked, chosen->count) = (struct ranked){rank, entry};
 }
 
 static int heavier_first(const void *a, const void *b) {

@@ -27,8 +27,7 @@ static char no_value[] = "-";
 
 /* The next cell, with what is safe to show of the text. */
 static char **next_cell(struct table *table, const char *text) {
-  NEED_ROOM(table->cells, table->room, table->used, 64);
-  char **cell = &table->cells[table->used++];
+  char **cell = NEED_NEXT(table->cells, table->used);
   if (!text) return *cell = no_value, cell;
   size_t size = strlen(text), room = 4 * size + 1;
   *cell = eventring_printable(need_zeroed(room, 1), room, text, size);

@@ -29,7 +29,7 @@ struct table {
   size_t columns;
   size_t keys; /* columns that each part has: 1, unless the caller changes it */
   char **cells; /* rows after one another */
-  size_t used, room;
+  size_t used;
 };
 
 void table_init(struct table *table, const char *const *titles, size_t columns);

@@ -116,3 +116,8 @@ void *need_resized(void *memory, size_t count, size_t size) {
 }
 
 char *need_copy(const char *text) { return need(strdup(text)); }
+
+void *need_next(void *array, size_t count, size_t size) {
+  bool is_full = (count & (count - 1)) == 0; /* also of none */
+  return is_full ? need_resized(array, count ? 2 * count : 1, size) : array;
+}

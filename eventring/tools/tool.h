@@ -27,7 +27,6 @@
 #include <stdio.h>
 
 #include "eventring/types.h"
-#include "format/array.h"
 
 /* Exit statuses of the command. */
 enum {
@@ -74,10 +73,10 @@ void no_memory(void) __attribute__((noreturn));
 void *need_zeroed(size_t count, size_t size);
 void *need_resized(void *memory, size_t count, size_t size);
 char *need_copy(const char *text);
-/* EVR_MAKE_ROOM that does so. */
-#define NEED_ROOM(array, room, count, first) \
-  do { \
-    if (!EVR_MAKE_ROOM(array, room, count, first)) no_memory(); \
-  } while (0)
+/* Adds an element to an array of `count` and returns where it is; what is there is not set. Only so
+   may the array grow: it has room for the next power of two. (The count may fall.) */
+#define NEED_NEXT(array, count) \
+  ((array) = need_next(array, count, sizeof *(array)), &(array)[(count)++])
+void *need_next(void *array, size_t count, size_t size);
 
 #endif

@@ -242,8 +242,7 @@ static void add_title(struct view_to *to, const struct view_column *c, const voi
   if (!c->title || c->view) return;
   struct table *table = to->table;
   const char **titles = (const char **)table->titles;
-  titles = need_resized(titles, table->columns + 1, sizeof *titles);
-  titles[table->columns++] = to->by && strcmp(c->title, VIEW_BY) == 0 ? to->by : c->title;
+  *NEED_NEXT(titles, table->columns) = to->by && strcmp(c->title, VIEW_BY) == 0 ? to->by : c->title;
   table->titles = titles;
 }
 
