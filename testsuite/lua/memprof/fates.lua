@@ -28,6 +28,7 @@ do
       count(allocated, sample)
       return sample
     end,
+    alloc_old = function() end, -- a part of what is old
     promote = function(sample) count(promoted, sample) return sample end,
     dealloc_young = function(sample) count(young, sample) end,
     dealloc_old = function(sample) count(old, sample) end}}
@@ -42,13 +43,17 @@ do
   for _, words in ipairs(sizes) do
     assert(allocated[words] == (young[words] or 0) + (promoted[words] or 0), words)
   end
-  -- a minor collection finds the blocks of the round in which it comes alive
-  assert(promoted[middle] == allocated[middle] and promoted[middle] > 1000 // slow)
-  assert(not old[middle] and (stress or not young[middle]))
-  for _, words in ipairs {small, large} do
-    assert(stress or (promoted[words] or 0) < promoted[middle] / 10, promoted[words])
+  -- (under stress a part may be moved while the table is filled)
+  if not stress then
+    assert(promoted[middle] == allocated[middle] and promoted[middle] > 1000 // slow)
+    assert(not old[middle] and not young[middle])
+    for _, words in ipairs {small, large} do
+      -- what a minor collection finds in the round that made it
+      assert((promoted[words] or 0) < promoted[middle] / 10, promoted[words])
+    end
   end
   kept = nil
+  profile.settle()
   profile.settle()
   for _, words in ipairs(sizes) do assert((old[words] or 0) == (promoted[words] or 0), words) end
   s:discard()
@@ -98,6 +103,7 @@ do
       allocs = allocs + 1
       return sample.kind
     end,
+    alloc_old = function() end,
     promote = function(kind) promoted = promoted + 1 return kind end,
     dealloc_young = function() young = young + 1 end,
     dealloc_old = function() old = old + 1 end}}
@@ -106,7 +112,7 @@ do
   assert(allocs >= 2 * n - 1 and words.table == 6 and words["array part"] <= 4)
   profile.settle()
   local message = young + old -- the message itself is none of the program's blocks
-  assert(message <= 1 and promoted >= allocs - message, promoted)
+  assert((stress or message <= 1) and promoted >= allocs - message, promoted)
   held = nil
   profile.settle()
   profile.settle()
@@ -126,6 +132,7 @@ do
       blocks = blocks + 1
       return blocks
     end,
+    alloc_old = function() end,
     promote = function(n) promoted = promoted + 1 return n % 2 == 0 and n or nil end,
     dealloc_old = function(n) assert(n % 2 == 0) died = died + 1 end}}
   for i = 1, 40 do kept[i] = {} end
@@ -160,7 +167,7 @@ do
   local p = profile.start(0.5, {
     alloc = function(sample, n)
       work(n, 100)
-      assert(sample.words <= 64, sample.words)
+      assert(sample.kind == "stack part" or sample.words <= 64, sample.words)
     end,
     promote = function()
       promotions = promotions + 1
