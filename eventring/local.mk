@@ -81,7 +81,7 @@ eventring_sources = \
 	eventring/reader/cursor.c \
 	eventring/reader/inspect.c eventring/reader/end_check.c \
 	eventring/reader/locate.h eventring/reader/locate.c \
-	eventring/reader/snapshot.c eventring/reader/remove.c eventring/reader/remote.c \
+	eventring/reader/snapshot.c eventring/reader/saver_write.c eventring/reader/remove.c eventring/reader/remote.c \
 	eventring/reader/saver.h eventring/reader/saver.c eventring/reader/saver_stream.c \
 	eventring/reader/saver_records.c eventring/reader/saver_front.c \
 	eventring/reader/saver_strip.c eventring/reader/saver_merge.h \

@@ -241,7 +241,7 @@ static bool queue_value(Cursor *c, Pending *p, const struct eventring_event *e) 
   p->payload = e->payload;
   switch (e->payload) {
     case EVENTRING_INT: case EVENTRING_UINT: p->value.i = e->value.i; break;
-    case EVENTRING_STRING_ID: case EVENTRING_STACK_ID: p->value.i = e->value.i; break;
+    case EVENTRING_STACK_ID: p->value.i = e->value.i; break;
     case EVENTRING_DOUBLE: p->value.d = e->value.d; break;
     case EVENTRING_STRING: case EVENTRING_BYTES: case EVENTRING_VALUES:
       c->text_size = (c->text_size + 7) & ~(size_t)7; /* in the form of the words of VALUES */

@@ -29,6 +29,7 @@ heap|eventring/producer/heap.c|s/^  take(&h->live, t->samples, objects);$//|memo
 ahead|eventring/reader/ahead.c|s/^  __atomic_store_n(&ahead->done, ahead->asked, __ATOMIC_RELAXED);$/  __atomic_store_n(\&ahead->done, ahead->asked + 1, __ATOMIC_RELAXED);/|ahead|is_lawful
 block-cursor|eventring/reader/block_cursor.c|s/^  cursor->next = sequence + 1;$/  cursor->next = sequence;/|events|cursor->sequence < cursor->next
 accounts|eventring/reader/ring_reader.c|s/^  \*(before . &reader->missed : &reader->lost) += gap;$/  *(before ? \&reader->missed : \&reader->lost) += gap - 1;/|loss|is_accounted
+saver|eventring/reader/saver_stream.c|s/^    stream->account.lost += before - stream->account.known;$//|saver|is_accounted
 balance|eventring/reader/ring_reader.c|s/^  queue_end(reader, &stack->span\[index\], .*$//|loss|is_balanced
 '
 

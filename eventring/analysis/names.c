@@ -62,7 +62,7 @@ const char *eva_payload_name(uint8_t payload) {
       [EVENTRING_NONE] = "none",     [EVENTRING_INT] = "int",
       [EVENTRING_UINT] = "uint",     [EVENTRING_DOUBLE] = "double",
       [EVENTRING_STRING] = "string", [EVENTRING_BYTES] = "bytes",
-      [EVENTRING_VALUES] = "values", [EVENTRING_STRING_ID] = "string_id",
+      [EVENTRING_VALUES] = "values",
       [EVENTRING_STACK_ID] = "stack_id", [EVENTRING_SAMPLE] = "sample", [EVENTRING_RAW] = "raw"};
   return NAME_IN(names, payload);
 }

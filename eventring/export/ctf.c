@@ -187,7 +187,7 @@ static enum shape shape_of(const struct eventring_event *e) {
   switch (e->payload) {
     case EVENTRING_NONE: return NO_VALUE;
     case EVENTRING_INT: return SIGNED;
-    case EVENTRING_UINT: case EVENTRING_STRING_ID: case EVENTRING_STACK_ID: return UNSIGNED;
+    case EVENTRING_UINT: case EVENTRING_STACK_ID: return UNSIGNED;
     case EVENTRING_DOUBLE: return REAL;
     case EVENTRING_STRING: case EVENTRING_VALUES: case EVENTRING_SAMPLE: return TEXT;
     default: return BYTES;

@@ -141,7 +141,7 @@ static struct export_cell cell_of_value(struct export_rows *r, const struct even
     case EVENTRING_NONE: return (struct export_cell){.type = EXPORT_NULL};
     case EVENTRING_DOUBLE:
       return (struct export_cell){.type = EXPORT_REAL, .number.d = v->value.d};
-    case EVENTRING_UINT: case EVENTRING_STRING_ID: case EVENTRING_STACK_ID:
+    case EVENTRING_UINT: case EVENTRING_STACK_ID:
       if (v->value.i < 0)
         return (struct export_cell){.type = EXPORT_REAL, .number.d = (double)v->value.u};
       /* fall through */

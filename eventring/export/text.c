@@ -201,7 +201,7 @@ char *export_json_value(char *to, const struct eventring_event *event) {
     case EVENTRING_VALUES: return put_values(to, event);
     case EVENTRING_SAMPLE: return put_sample(to, event);
     case EVENTRING_INT: case EVENTRING_UINT: case EVENTRING_DOUBLE: case EVENTRING_STRING:
-    case EVENTRING_STRING_ID: case EVENTRING_STACK_ID: return put_value(to, &value);
+    case EVENTRING_STACK_ID: return put_value(to, &value);
     default: return put_bytes(to, event->bytes, event->size);
   }
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* format.h: the layout of an .eventring file, version 2.
+/* format.h: the layout of an .eventring file, version 3.
  *
  * doc/FORMAT.md is the specification; this header is the same in C, with every
  * offset asserted. All integers are little-endian and naturally aligned.
@@ -28,7 +28,7 @@
 
 #define FORMAT_MAGIC "\x89" "EVRING\n"
 enum {
-  FORMAT_VERSION = 2,
+  FORMAT_VERSION = 3,
   FORMAT_BYTE_ORDER = 0x01020304,
 
   FORMAT_HEADER_OFFSET = 0,
@@ -62,8 +62,7 @@ enum {
 /* How the blocks are laid out in the file. */
 enum format_layout {
   FORMAT_FLIGHT_RECORDER = 1, /* rings, reused in a circle by a producer */
-  FORMAT_STREAM = 2,          /* some rings are streams: blocks are appended */
-  FORMAT_SNAPSHOT = 3         /* a copy of a flight recorder, which does not change */
+  FORMAT_STREAM = 2           /* some rings are streams: blocks are appended */
 };
 
 enum format_clock {
@@ -74,8 +73,7 @@ enum format_clock {
 
 /* Kinds of blocks: X(NAME, kind, budget in blocks, what happens when it is used up:
    DROPPED, OLDEST_GOES, or IN_PLACE: blocks are rewritten, each by its own owner). Kind 10
-   are profiles of calls (struct format_profile); kinds 13 to 15 are reserved: introspection
-   tables, index, end of file. */
+   are profiles of calls (struct format_profile); kinds 9 and 13 to 15 are reserved. */
 enum { FORMAT_PROFILE_BUDGET = 8192 }; /* 32 MiB */
 #define FORMAT_RECORD_KINDS(X) \
   X(DEFINITIONS, 2, 640, DROPPED) \
@@ -84,8 +82,7 @@ enum { FORMAT_PROFILE_BUDGET = 8192 }; /* 32 MiB */
   X(STACKS, 5, 4096, DROPPED) \
   X(LIVES, 6, 64, OLDEST_GOES) \
   X(CLOCK, 7, 128, DROPPED) \
-  X(SWITCHES, 8, 16, OLDEST_GOES) \
-  X(LOSSES, 9, 16, OLDEST_GOES) \
+  X(SWITCHES, 8, 8192, DROPPED) \
   X(PROFILES, 10, FORMAT_PROFILE_BUDGET, OLDEST_GOES) \
   X(HEAPS, 11, 512, IN_PLACE) \
   X(HEAP_PAGES, 12, 4096, IN_PLACE) \
@@ -155,7 +152,7 @@ struct format_header {
   uint32_t wsize;
   uint32_t grow_blocks; /* that rings may grow by, all together */
   uint32_t checksum; /* of the header, this field taken as 0; 0: not said */
-  uint32_t flags;    /* FORMAT_INCOMPLETE, FORMAT_HAS_STREAMS */
+  uint32_t flags;    /* FORMAT_INCOMPLETE ... */
   uint32_t reserved[10];
   char program[EVENTRING_MAX_PROGRAM + 1];
   char rings[EVENTRING_RINGS][EVENTRING_MAX_CLASS_NAME + 1];
@@ -193,8 +190,10 @@ _Static_assert(sizeof(struct format_header) == 1576, "format_header");
 
 /* header.flags */
 enum {
-  FORMAT_INCOMPLETE = 1,   /* blocks of streams may be missing */
-  FORMAT_HAS_STREAMS = 2   /* layout 2, and snapshots of it */
+  FORMAT_INCOMPLETE = 1,   /* blocks may be missing */
+  FORMAT_COPY = 2,         /* a complete copy of another recording, as that was then: nobody
+                              writes into it */
+  FORMAT_WENT_ON = 4       /* of a copy: the process went on */
 };
 
 /* ---- Status page ------------------------------------------------------- */
@@ -272,7 +271,6 @@ enum format_control_word {
   FORMAT_WORD_WANTED = 0,
   FORMAT_WORD_SAMPLE_RATE = 1,
   FORMAT_WORD_CALL_PROFILE = 2,
-  FORMAT_WORD_SNAPSHOTS = 3,
   FORMAT_WORD_HOLD = 4,
   FORMAT_WORD_TRIGGERS = 5,
   FORMAT_WORD_STACKS = 6,
@@ -306,7 +304,7 @@ struct format_control { /* written by the producer and by tools, atomically */
   uint64_t wanted;       /* classes wanted; bit 0: the recording runs */
   uint64_t sample_rate;  /* an IEEE 754 double */
   uint32_t call_profile;
-  uint32_t snapshots;
+  uint32_t reserved;
   uint64_t hold_ns;      /* that rings grow for; 0: they do not grow */
   uint32_t switches;     /* number of the next entry of the log (fetch_add) */
   uint32_t stacks;       /* number of what is asked for by FORMAT_PROFILE_STACKS */
@@ -321,7 +319,6 @@ struct format_control { /* written by the producer and by tools, atomically */
 FORMAT_AT(format_control, wanted, 8);
 FORMAT_AT(format_control, sample_rate, 16);
 FORMAT_AT(format_control, call_profile, 24);
-FORMAT_AT(format_control, snapshots, 28);
 FORMAT_AT(format_control, hold_ns, 32);
 FORMAT_AT(format_control, switches, 40);
 FORMAT_AT(format_control, stacks, 44);
@@ -492,14 +489,13 @@ struct format_segment { /* kind CLOCK */
   uint64_t multiplier; /* nanoseconds per tick, times 2^40 */
 } FORMAT_ALIAS;
 
-/* Types of records of kind SWITCHES. */
-enum format_switches { FORMAT_SWITCHED = 1, FORMAT_LOGGED = 2 };
-
-struct format_switch_record { /* kind SWITCHES */
-  uint64_t first; /* of LOGGED, an entry of the log of a process: the number of that */
+/* Kind SWITCHES, an entry of the log of a process, as in the control page. Number: the process. */
+enum { FORMAT_LOGGED = 2 /* type */ };
+struct format_switch_record {
+  uint64_t first;
   uint64_t ticks;
-  uint64_t switched_on;
-  uint64_t gate; /* from then on; of LOGGED `until` */
+  uint64_t classes;
+  uint64_t until;
 } FORMAT_ALIAS;
 
 struct format_ending { /* kind ENDINGS; the text follows */
@@ -583,7 +579,7 @@ struct format_process { /* kind PROCESSES; the texts follow, without gaps */
 _Static_assert(sizeof(struct format_process) == 96, "format_process");
 
 /* Types of records of kind STRINGS. */
-enum format_string { FORMAT_STRING = 1, FORMAT_MEMORY_KIND = 2, FORMAT_MEMORY_ORIGIN = 3 };
+enum format_string { FORMAT_MEMORY_KIND = 2, FORMAT_MEMORY_ORIGIN = 3 };
 
 struct format_function { /* kind FUNCTIONS; name and source follow, without gaps */
   uint64_t first; /* number: its id, from 1 */
@@ -592,7 +588,7 @@ struct format_function { /* kind FUNCTIONS; name and source follow, without gaps
 } FORMAT_ALIAS;
 _Static_assert(sizeof(struct format_function) == 24, "format_function");
 
-enum format_stack { FORMAT_STACK = 1, FORMAT_STACK_NODE = 2 };
+enum { FORMAT_STACK_NODE = 2 /* type of records of kind STACKS */ };
 
 struct format_stack_node { /* kind STACKS, type 2 */
   uint64_t first;    /* number: its id, from 1 */

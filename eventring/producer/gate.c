@@ -23,15 +23,6 @@ void evr_recording_open_gate(struct evr_recording *r, const struct eventring_con
   __atomic_store_n(&control->gate, r->gate, __ATOMIC_RELAXED);
 }
 
-static void note_switch(struct evr_recording *r, uint64_t before, uint64_t now) {
-  struct format_switch_record record = {
-      .first = format_record(0, 1, 0), .ticks = evr_clock_ticks(r->clock),
-      .switched_on = now & ~before, .gate = now};
-  uint64_t words[sizeof record / 8];
-  memcpy(words, &record, sizeof record);
-  evr_records_append_locked(&r->records, FORMAT_SWITCHES, words, sizeof words / 8);
-}
-
 /* `own`: this process has changed the word `wanted`. */
 static void check_gate_locked(struct evr_recording *r, bool own) {
   struct format_control *control = evr_control(r);
@@ -42,9 +33,7 @@ static void check_gate_locked(struct evr_recording *r, bool own) {
   else if (evr_control_repair(control, r->clock, wanted, r->wanted))
     __atomic_fetch_add(&evr_status(r)->rejected, 1, __ATOMIC_RELAXED);
   evr_control_settle(control, r->clock);
-  uint64_t gate = format_gate(r->wanted), before = r->gate;
-  __atomic_store_n(&r->gate, gate, __ATOMIC_RELAXED);
-  if (gate != before && r->shown && !r->ended) note_switch(r, before, gate);
+  __atomic_store_n(&r->gate, format_gate(r->wanted), __ATOMIC_RELAXED);
 }
 
 void (*evr_on_triggers)(struct evr_recording *recording);

@@ -116,7 +116,6 @@ static void fill_header(struct evr_recording *r, const struct eventring_config *
   struct format_header *h = &r->header;
   evr_header_set_constants(h);
   h->layout = r->streams.rings ? FORMAT_STREAM : FORMAT_FLIGHT_RECORDER;
-  h->flags = r->streams.rings ? FORMAT_HAS_STREAMS : 0;
   h->wsize = config->wsize;
   h->grow_blocks = grow_blocks(config);
   h->pid = getpid();

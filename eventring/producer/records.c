@@ -38,10 +38,6 @@ static struct evr_turning *turning_of(struct evr_records *records, enum format_k
   switch (kind) {
   case FORMAT_LIVES:
     return &records->lives;
-  case FORMAT_SWITCHES:
-    return &records->switches;
-  case FORMAT_LOSSES:
-    return &records->losses;
   case FORMAT_ENDINGS:
     return &records->endings;
   case FORMAT_LAST_STACKS:

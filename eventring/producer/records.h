@@ -45,7 +45,7 @@ struct evr_records {
   void *owner;
   bool keeps_all; /* of a stream: no block is rewritten; see EVR_STREAM_BUDGET */
   struct evr_record_kind kind[EVR_RECORD_KINDS];
-  struct evr_turning lives, switches, losses, endings, last_stacks;
+  struct evr_turning lives, endings, last_stacks;
 };
 
 enum evr_appended {

@@ -191,7 +191,7 @@ static enum evr_read copy_block(struct evr_block_cursor *cursor, uint64_t sequen
 
 /* May whoever wrote the file have left out blocks? */
 static bool may_lack_blocks(const struct evr_metadata *meta) {
-  return meta->header.flags & FORMAT_INCOMPLETE || meta->header.layout == FORMAT_SNAPSHOT;
+  return meta->header.flags & FORMAT_INCOMPLETE;
 }
 
 /* A block that was left out is all zero. */
@@ -229,7 +229,6 @@ static bool may_be_gone_from_stream(const struct evr_block_cursor *cursor, uint6
 static bool may_be_gone(const struct evr_block_cursor *cursor, uint64_t sequence) {
   struct evr_metadata *meta = cursor->meta;
   if (is_stream(cursor)) return may_be_gone_from_stream(cursor, sequence);
-  if (meta->header.layout == FORMAT_SNAPSHOT) return is_missing(cursor, sequence);
   evr_fence_acquire(); /* that load was perhaps a relaxed one */
   uint64_t head = evr_metadata_head(meta, cursor->slot, cursor->ring);
   return head - sequence >= blocks_of(cursor) - 1 ||
@@ -238,12 +237,12 @@ static bool may_be_gone(const struct evr_block_cursor *cursor, uint64_t sequence
 
 /* Has the file nothing in the place of a block, and does it say that blocks may be missing? Whoever
    wrote it could not copy such a block: its events are lost, and `before` of the next one says how
-   many. Of a file that nobody writes into any more; so there are at most as many of them as the
-   units of the file, or a ring, have places. */
+   many. Of a file that nobody writes into any more; So there are at most as many of them as the
+   units of the file have places. */
 static bool is_left_out(const struct evr_block_cursor *cursor, uint64_t sequence) {
   const struct evr_metadata *meta = cursor->meta;
-  if (!may_lack_blocks(meta) || !meta->over || !meta->heads_are_final) return false;
-  if (!is_stream(cursor)) return is_missing(cursor, sequence);
+  if (!may_lack_blocks(meta) || !is_stream(cursor) || !meta->over || !meta->heads_are_final)
+    return false;
   const struct evr_stretch *stretch =
       evr_stretches_find(&meta->units.stream[cursor->slot][cursor->ring], sequence);
   return stretch && sequence - stretch->sequence < stretch->blocks && is_missing(cursor, sequence);

@@ -201,7 +201,7 @@ static void take_payload(struct eventring_event *event, unsigned type, const uin
                          unsigned words) {
   uint64_t size;
   bool number = (type >= EVENTRING_INT && type <= EVENTRING_DOUBLE) ||
-                type == EVENTRING_STRING_ID || type == EVENTRING_STACK_ID;
+                type == EVENTRING_STACK_ID;
   event->payload = (uint8_t)type;
   if (number && words == 1) {
     event->value.u = payload[0];

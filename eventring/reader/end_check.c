@@ -6,10 +6,7 @@
  * counters, entries of the domain table, the newest block of each ring. Here it is compared
  * with the rest of the file, once, when all events were delivered; an event costs nothing.
  * The comparisons leave room for what a kill may interrupt (doc/FORMAT.md, section 12):
- * each is about two things of which one was stored long before, or tolerates the last one.
- *
- * In a copy, blocks may be missing and records may be newer than the rest; its front has a
- * checksum. */
+ * each is about two things of which one was stored long before, or tolerates the last one. */
 #include "reader/cursor.h"
 
 /* Times of a ring may go back by what a handler of a signal takes. */
@@ -93,7 +90,8 @@ static void check_next(eventring_cursor *c, unsigned slot, unsigned ring) {
 /* Of a copy of rings that its writer did not finish, blocks and records may be ahead of the
    front. */
 static bool is_unfinished_copy(const struct evr_metadata *meta) {
-  return meta->header.flags & FORMAT_INCOMPLETE && meta->status.state != FORMAT_ENDED;
+  return (meta->header.flags & (FORMAT_INCOMPLETE | FORMAT_COPY)) == FORMAT_INCOMPLETE &&
+         meta->status.state != FORMAT_ENDED;
 }
 
 /* The block that a process was filling when it was killed. */
@@ -219,21 +217,20 @@ static void check_table(eventring_cursor *c) {
 
 void evr_check_end(eventring_cursor *c) {
   struct evr_metadata *meta = &c->meta;
-  bool is_copy = meta->header.layout == FORMAT_SNAPSHOT;
-  if (is_copy || meta->status.state == FORMAT_ENDED) evr_metadata_check_front(meta, &meta->damage);
+  bool is_whole = !is_unfinished_copy(meta);
+  if (meta->header.flags & FORMAT_COPY || meta->status.state == FORMAT_ENDED)
+    evr_metadata_check_front(meta, &meta->damage);
   check_table(c);
   evr_check_heaps(c);
   evr_check_footprints(c);
-  if (!is_copy) {
-    if (!is_unfinished_copy(meta)) {
-      check_counts(c);
-      check_all_units(c);
-    }
-    check_loose_blocks(c);
+  if (is_whole) {
+    check_counts(c);
+    check_all_units(c);
   }
+  check_loose_blocks(c);
   for (unsigned n = 0; n < meta->made_count; n++) {
     unsigned slot = meta->made[n] / EVENTRING_RINGS, ring = meta->made[n] % EVENTRING_RINGS;
-    if (!is_copy && !is_unfinished_copy(meta)) check_next(c, slot, ring);
+    if (is_whole) check_next(c, slot, ring);
     check_newest(c, slot, ring);
   }
 }

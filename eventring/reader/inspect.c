@@ -47,7 +47,7 @@ static void fill_end(const struct evr_metadata *meta, const struct evr_ending *e
     info->end_reason = (enum eventring_end_reason)s->end_reason;
     info->end_detail = s->end_detail;
   }
-  info->preserved = format_is_preserved(s);
+  info->preserved = format_is_preserved(s) || meta->header.flags & FORMAT_COPY;
   if (!ending->ticks) return;
   info->error_ns = evr_metadata_ns(meta, ending->ticks);
   info->error_bytes = ending->whole;

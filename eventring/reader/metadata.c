@@ -48,16 +48,9 @@ static int check_identity(const struct format_header *h,
   return EVENTRING_OK;
 }
 
-/* What the flags say agrees with the layout. */
-static bool layout_is_valid(const struct format_header *h) {
-  bool has_streams = h->flags & FORMAT_HAS_STREAMS;
-  return h->layout == FORMAT_SNAPSHOT || (h->layout == FORMAT_FLIGHT_RECORDER && !has_streams) ||
-         (h->layout == FORMAT_STREAM && has_streams);
-}
-
 static bool geometry_is_valid(const struct format_header *h) {
   return h->front_bytes == FORMAT_FRONT_BYTES && h->block_bytes == FORMAT_BLOCK_BYTES &&
-         layout_is_valid(h) &&
+         (h->layout == FORMAT_FLIGHT_RECORDER || h->layout == FORMAT_STREAM) &&
          h->max_domains == EVENTRING_MAX_DOMAINS && h->rings_per_domain == EVENTRING_RINGS &&
          h->domain_bytes == sizeof(struct format_domain) &&
          h->status_offset == FORMAT_STATUS_OFFSET &&
@@ -99,7 +92,7 @@ static int read_header(struct evr_metadata *meta, struct eventring_error *error)
 /* ---- Status, control, domains ------------------------------------------------------- */
 
 static bool status_is_valid(const struct evr_metadata *meta, const struct format_status *s) {
-  if ((s->state != FORMAT_RECORDING && s->state != FORMAT_ENDED) ||
+  if ((evr_metadata_has_streams(meta) && s->claimed % FORMAT_UNIT) || (s->state != FORMAT_RECORDING && s->state != FORMAT_ENDED) ||
       s->slots > EVENTRING_MAX_DOMAINS || s->slots < meta->status.slots ||
       s->claimed > FORMAT_MAX_BLOCKS || s->claimed < meta->status.claimed)
     return false;
@@ -373,12 +366,10 @@ int evr_metadata_check_front(struct evr_metadata *meta, struct eventring_error *
   int status = evr_source_read(&meta->source, FORMAT_STATUS_OFFSET, &s, sizeof s, error);
   if (status == EVENTRING_OK)
     status = evr_source_read(&meta->source, FORMAT_DOMAINS_OFFSET, tables, sizeof tables, error);
-  if (status != EVENTRING_OK || !s.checksum || s.checksum == evr_front_checksum(&s, tables))
-    return status;
-  meta->front_is_damaged = true;
-  evr_note_damage(&meta->damage, "the status page or a table is damaged: how far the "
-                  "recording goes, and its domains, may be wrong");
-  return EVENTRING_OK;
+  if (status == EVENTRING_OK && s.checksum && s.checksum != evr_front_checksum(&s, tables))
+    evr_note_damage(&meta->damage, "the status page or a table is damaged: how far the "
+                    "recording goes, and its domains, may be wrong");
+  return status;
 }
 
 /* ---- Control page --------------------------------------------------------------------- */
@@ -607,7 +598,7 @@ static bool has_writer(const struct evr_metadata *meta) {
 enum eventring_liveness evr_metadata_liveness(const struct evr_metadata *meta) {
   const struct format_header *h = &meta->header;
   uint32_t state[2];
-  if (h->layout == FORMAT_SNAPSHOT) return EVENTRING_SAVED;
+  if (h->flags & FORMAT_WENT_ON) return EVENTRING_SAVED;
   int status = evr_source_refresh(&meta->source, NULL);
   if (status == EVENTRING_OK)
     status = evr_source_read(&meta->source, FORMAT_STATUS_OFFSET, state, sizeof state, NULL);

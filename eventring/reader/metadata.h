@@ -51,7 +51,7 @@ struct evr_metadata {
   struct evr_log log; /* of it */
   uint32_t switches_open; /* number of the first of them whose `until` was not known */
   bool over;         /* nobody writes into the file any more */
-  bool header_is_damaged, front_is_damaged; /* their checksums are wrong */
+  bool header_is_damaged; /* its checksum is wrong */
   struct format_ring ring[EVENTRING_MAX_DOMAINS][EVENTRING_RINGS]; /* as last read,
                         checked; no blocks: there is none */
   struct evr_places places[EVENTRING_MAX_DOMAINS][EVENTRING_RINGS]; /* the same */
@@ -100,7 +100,7 @@ struct evr_location evr_metadata_place(const struct evr_metadata *meta, unsigned
                                     unsigned ring, uint64_t sequence);
 /* May rings of this file be streams? */
 static inline bool evr_metadata_has_streams(const struct evr_metadata *meta) {
-  return meta->header.flags & FORMAT_HAS_STREAMS;
+  return meta->header.layout == FORMAT_STREAM;
 }
 static inline bool evr_metadata_is_stream(const struct evr_metadata *meta, unsigned slot,
                                           unsigned ring) {

@@ -9,11 +9,10 @@
 
 #define EVR_PART_SUFFIX ".part"
 
-/* As eventring_snapshot, but the file is made in an open directory, and has its name with
-   EVR_PART_SUFFIX, and is locked, until it is complete. What has the name then is not replaced
-   (E_EXISTS). `path`: of the file, for messages; its last component is the name. */
-int evr_snapshot_part(eventring_cursor *cursor, int directory, const char *path,
-                      struct eventring_error *error);
+/* As eventring_snapshot, in an open directory. `path`: of the file, for messages; its last component
+   is the name. */
+int evr_snapshot_in(eventring_cursor *cursor, int directory, const char *path,
+                    struct eventring_error *error);
 /* As eventring_remove_parts, in an open directory. Returns how many, or an error. */
 int evr_remove_parts(int directory);
 

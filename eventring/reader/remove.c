@@ -63,10 +63,12 @@ static bool read_plain(const struct removal *r, void *to, size_t size, uint64_t 
   return pread(r->fd, to, size, (off_t)offset) == (ssize_t)size;
 }
 
+/* (A copy of what was dead is like a recording that was preserved.) */
 static int check_unwanted(const struct removal *r, const struct format_header *h) {
   struct format_status status;
+  bool is_copy = h->flags & FORMAT_COPY, is_wanted = h->flags & FORMAT_WENT_ON;
   if (r->flags & EVENTRING_REMOVE_SAVED) return EVENTRING_OK;
-  if (h->layout == FORMAT_SNAPSHOT)
+  if (is_wanted || (is_copy && !(r->flags & EVENTRING_REMOVE_ENDED)))
     return evr_fail(r->error, EVENTRING_E_STATE, 0, "%.300s: a saved copy", r->path);
   if (!(r->flags & EVENTRING_REMOVE_ENDED) &&
       read_plain(r, &status, sizeof status, FORMAT_STATUS_OFFSET) &&

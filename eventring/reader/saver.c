@@ -41,6 +41,7 @@ void eventring_saver_close(eventring_saver *saver) {
   if (!saver) return;
   for (unsigned n = 0; n < saver->made_count; n++) free(saver->stream[saver->made[n]]);
   free(saver->records);
+  free(saver->buffer);
   saver_strip_end(saver);
   saver_merge_close(saver);
   free(saver);
@@ -199,7 +200,6 @@ static int begin_records(eventring_saver *saver, struct eventring_error *error) 
 static int end_update(eventring_saver *saver, struct saver_output *out,
                       struct eventring_error *error) {
   int status = saver->merge ? saver_merge_end(saver, error) : EVENTRING_OK;
-  if (!saver->merge) saver_put_losses(saver, out);
   if (!saver_merge_flush(saver, out)) return status;
   saver->stage = SAVER_IDLE;
   if (saver->ending && saver->meta->over) evr_cursor_check_end(saver->cursor);
@@ -219,9 +219,9 @@ static int update(eventring_saver *saver, struct saver_output *out,
   }
   if (status == EVENTRING_OK && saver->stage == SAVER_RECORDS) {
     status = saver_copy_records(saver, out, error);
-    if (saver->at == saver->record_count) saver->stage = SAVER_LOSSES;
+    if (saver->at == saver->record_count) saver->stage = SAVER_LAST;
   }
-  if (status == EVENTRING_OK && saver->stage == SAVER_LOSSES && saver_room(out))
+  if (status == EVENTRING_OK && saver->stage == SAVER_LAST && saver_room(out))
     status = end_update(saver, out, error);
   return status;
 }
@@ -326,8 +326,6 @@ void eventring_saver_written(eventring_saver *saver, const void *buffer,
   bool newest = piece->kind == EVENTRING_PIECE_NEWEST, torn = written % FORMAT_BLOCK_BYTES != 0;
   if (written >= piece->size) {
     if (newest) saver_confirm_newest(saver, bytes, piece->offset);
-    if (piece->kind == EVENTRING_PIECE_RECORDS)
-      saver_records_written(saver, piece->offset, piece->size);
     return;
   }
   written -= written % FORMAT_BLOCK_BYTES;

@@ -4,8 +4,9 @@
  *   saver.c          opening; which ring is copied next; the loop of a fill
  *   saver_stream.c   one ring: copies runs of complete blocks, checks them against the
  *                    producer, gives them places in the file, counts what is missing
- *   saver_records.c  blocks of records, and the records of losses
+ *   saver_records.c  blocks of records; when anything was lost
  *   saver_front.c    header, status page, control page, domain table
+ *   saver_write.c    writes all that into a file, for those who have time
  *   saver_strip.c    takes the texts of the program out of all that
  *   saver_merge*.c   make it a part of a file of several recordings
  *
@@ -42,7 +43,8 @@
  * it: some domains, or the blocks of a time. The records are always all there.
  *
  * Accounts of a ring, in events: known = missed + saved + lost, at all times, where `known`
- * is what `before` and the events of the last block copied say. */
+ * is what `before` and the events of the last block copied say. (Of a copy of a newest block only
+ * `before` counts, until it is known to stay.) */
 #ifndef EVENTRING_SAVER_H
 #define EVENTRING_SAVER_H
 
@@ -72,8 +74,8 @@ struct saver_stream { /* a ring of the recording, and its blocks in the file */
   uint32_t used;     /* blocks of that; FORMAT_UNIT: it is full, or there is none */
   uint64_t copied;      /* sequence of the last block copied whole */
   uint64_t announced;   /* head that the front shows */
-  uint64_t known;       /* events of the ring up to the end of the last block copied */
-  uint64_t known_ticks; /* time of the last of them */
+  uint64_t known_ticks; /* time of the last event known */
+  uint64_t recounted;   /* events that damaged blocks count again: `before` is less than known */
   uint64_t passed;      /* blocks that were gone since the last one copied */
   uint64_t lost_from, lost_to; /* blocks that could not be written, the latest run */
   bool begun;           /* a block was copied, into this file or one before it */
@@ -107,8 +109,11 @@ enum saver_stage { /* of an update */
   SAVER_WHOLE,   /* whole blocks that were left for a later fill are being copied */
   SAVER_NEWEST,  /* the newest blocks are being copied */
   SAVER_RECORDS, /* the blocks of records */
-  SAVER_LOSSES   /* the block of losses */
+  SAVER_LAST     /* what is left of a merge */
 };
+
+enum saver_write_stage { SAVER_WRITE_EVENTS, SAVER_WRITE_RECORDS, SAVER_WRITE_FRONT };
+enum { SAVER_WRITE_PIECES = 128 };
 
 struct eventring_saver {
   eventring_cursor *cursor;
@@ -148,19 +153,13 @@ struct eventring_saver {
   uint64_t record_counts[FORMAT_KINDS];      /* records in the file */
   uint64_t record_seen[FORMAT_KINDS];        /* status when they were last copied */
 
-  uint64_t losses[FORMAT_BLOCK_WORDS]; /* the block of losses that is being filled */
-  uint32_t loss_end;                   /* its words */
-  uint64_t loss_place;
-  bool loss_changed;     /* it has to be written */
-  bool loss_under_way;   /* is being written: another one must not take its place yet */
-  bool loss_failed;      /* was not written */
-  uint64_t loss_written; /* records of losses in the file, with those of the block */
-
   struct saver_interval interval[SAVER_INTERVALS]; /* ascending, apart */
   unsigned intervals;
   uint64_t loss_ns, loss_floor; /* of intervals that were merged; up to when */
 
   struct evr_block room; /* for one block */
+  uint8_t *buffer;       /* of eventring_saver_write; NULL: it was not called */
+  enum saver_write_stage write_stage;
 };
 
 /* Where the bytes of one call go. */
@@ -213,16 +212,13 @@ int saver_copy_records(eventring_saver *saver, struct saver_output *out,
 bool saver_claim_place(eventring_saver *saver, uint64_t *place);
 void saver_put_block(struct saver_output *out, const uint64_t *words, uint32_t end,
                      uint64_t place);
-/* Puts the block of losses into the output if it has changed. */
-void saver_put_losses(eventring_saver *saver, struct saver_output *out);
-/* A part of a piece with blocks of records was written, or not: then they are copied again. */
-void saver_records_written(eventring_saver *saver, uint64_t offset, size_t size);
+/* A part of a piece with blocks of records was not written: they are copied again. */
 void saver_records_unwritten(eventring_saver *saver, uint64_t offset, size_t size);
 /* Of the records that the front counts, those of a kind that may not be in the file. */
 uint64_t saver_missing_records(const eventring_saver *saver, unsigned kind);
-/* Notes a loss of a ring, with times in ticks. */
-void saver_note_loss(eventring_saver *saver, struct saver_stream *stream, uint64_t events,
-                     uint64_t from, uint64_t to);
+/* Notes when events of a ring were lost, in ticks. */
+void saver_note_loss(eventring_saver *saver, struct saver_stream *stream, uint64_t from,
+                     uint64_t to);
 /* If texts are to be taken out: */
 int saver_strip_begin(eventring_saver *saver, struct eventring_error *error);
 void saver_strip_end(eventring_saver *saver);

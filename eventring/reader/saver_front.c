@@ -6,12 +6,19 @@
 
 #include "format/checksum.h"
 
+/* Is it a copy of a recording that went on, or of such a copy? */
+static bool went_on(const eventring_saver *saver) {
+  return saver->options.copy && (!saver->over || saver->meta->header.flags & FORMAT_WENT_ON);
+}
+
+/* A copy of what is damaged shows that. */
 static void put_header(const eventring_saver *saver, struct format_header *h) {
   *h = saver->meta->header;
   h->layout = FORMAT_STREAM;
-  h->flags |= FORMAT_INCOMPLETE | FORMAT_HAS_STREAMS;
+  h->flags = FORMAT_INCOMPLETE;
+  if (saver->options.copy) h->flags |= FORMAT_COPY | (went_on(saver) ? FORMAT_WENT_ON : 0);
   h->checksum = evr_header_checksum(h);
-  if (saver->meta->header_is_damaged) h->checksum = ~h->checksum; /* the copy shows it */
+  if (saver->meta->header_is_damaged) h->checksum = ~h->checksum;
 }
 
 static int put_domain(const eventring_saver *saver, unsigned slot, struct format_domain *d,
@@ -39,7 +46,6 @@ static void put_counts(const eventring_saver *saver, struct format_status *s) {
   for (unsigned kind = 0; kind < FORMAT_KINDS; kind++)
     s->kind[kind].records = saver->record_counts[kind];
   s->kind[FORMAT_EVENTS].records = count_streams(saver);
-  s->kind[FORMAT_LOSSES] = (struct format_count){saver->loss_written, 0};
   for (unsigned kind = 0; kind < FORMAT_KINDS; kind++)
     s->kind[kind].dropped += saver_missing_records(saver, kind);
 }
@@ -52,7 +58,8 @@ static bool is_clear(const eventring_saver *saver) {
   return !any;
 }
 
-/* The recording ends where the saver ends. A producer that was killed has not ended it. */
+/* The recording ends where the saver ends, unless it is a copy of one that went on. A producer that
+   was killed has not ended it. */
 static void put_end(const eventring_saver *saver, struct format_status *s,
                     const uint64_t *tables) {
   s->checksum = 0;
@@ -60,14 +67,15 @@ static void put_end(const eventring_saver *saver, struct format_status *s,
     s->state = FORMAT_RECORDING;
     return;
   }
-  if (!saver->over || saver->cut_short) {
+  if (!went_on(saver) && (!saver->over || saver->cut_short)) {
     s->state = FORMAT_ENDED;
     s->end_ticks = saver->end_ticks;
     s->end_reason = FORMAT_END_STOPPED;
     s->end_detail = 0;
   }
   s->preserve = FORMAT_PRESERVE_ALWAYS;
-  if (s->state == FORMAT_ENDED) s->checksum = evr_front_checksum(s, tables);
+  if (saver->options.copy || s->state == FORMAT_ENDED)
+    s->checksum = evr_front_checksum(s, tables);
 }
 
 /* What the file has room for: a front must not claim more. */

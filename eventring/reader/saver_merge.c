@@ -60,7 +60,7 @@ static void begin_header(const struct eventring_saver_part *p, struct format_hea
       .layout = FORMAT_STREAM, .pid = p->pid,
       .clock = p->coarse ? FORMAT_CLOCK_CNTVCT : FORMAT_CLOCK_MONOTONIC, .start_ticks = start,
       .start_ns = start << p->coarse, .start_wall_ns = p->start_wall_ns,
-      .wsize = EVENTRING_DEFAULT_WSIZE, .flags = FORMAT_INCOMPLETE | FORMAT_HAS_STREAMS,
+      .wsize = EVENTRING_DEFAULT_WSIZE, .flags = FORMAT_INCOMPLETE,
       .rings = {[EVENTRING_RUNTIME] = "runtime", [EVENTRING_USER] = "user",
                 [EVENTRING_ALLOC] = "alloc", [EVENTRING_CALLS] = "calls"},
       .classes = {[EVENTRING_CLASS_LIFECYCLE] = "lifecycle", [EVENTRING_CLASS_USER] = "user"}};
@@ -459,7 +459,7 @@ static void note_rings(eventring_saver *saver) {
     if (!stream->is_moved) continue;
     uint64_t last = merge_ns(saver, evr_metadata_ns(saver->meta, stream->known_ticks));
     ring->head = stream->announced + stream->sequence_base;
-    ring->events = stream->known + stream->event_base;
+    ring->events = stream->account.known + stream->event_base;
     if (last > m->end_ns) m->end_ns = last;
   }
 }

@@ -53,7 +53,7 @@ uint64_t merge_budget(enum format_kind kind) {
   switch (kind) {
 #define BUDGET(name, number, budget, full) \
   case number: \
-    return number == FORMAT_LIVES || number == FORMAT_SWITCHES ? LIVES_BUDGET : (budget);
+    return number == FORMAT_LIVES ? LIVES_BUDGET : (budget);
     FORMAT_RECORD_KINDS(BUDGET)
 #undef BUDGET
   default:

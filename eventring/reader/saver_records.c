@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* saver_records.c: the records of a recording, copied, and those of losses, written.
+/* saver_records.c: the records of a recording, copied; and when anything was lost.
  *
  * Blocks of records are the claimed blocks in no ring (record_scan.c says more). Each has
  * a place of its own in the file, where a longer copy replaces a shorter one. When the
@@ -12,20 +12,14 @@
  * A block that is being filled is copied as it is, with so_far and its checksum; at the end
  * it is sealed as far as it went, as in a snapshot. One that is damaged is copied with its
  * damage, never sealed; if what is copied is checked, only what readers use of it.
- *
- * Losses. Each gap is a record of kind 9, and a time in the list of intervals, whose union
- * is the time in which anything was lost. The block of losses that is being filled is kept
- * here; it is put into the file once, empty, at the beginning, so that there is room for
- * it when the disk is full. The recording's own blocks of kind 9 are not copied: their
- * sequences would be those of these. */
+ * Losses are known by `before` of the blocks. Here a list of intervals is kept, whose union is the
+ * time in which anything was lost. */
 #include "reader/saver.h"
 
 #include <string.h>
 
 #include "format/array.h"
 #include "format/checksum.h"
-
-enum { LOSS_WORDS = 5 };
 
 /* ---- Blocks of records -------------------------------------------------------------- */
 
@@ -173,7 +167,7 @@ static int copy_block(eventring_saver *saver, struct saver_block *b, struct save
                                 &end, &sound, error);
   if (status != EVENTRING_OK || !end) return status;
   const struct format_block *h = (const struct format_block *)words;
-  if (h->kind == FORMAT_EVENTS || h->kind == FORMAT_LOSSES) return EVENTRING_OK;
+  if (h->kind == FORMAT_EVENTS) return EVENTRING_OK;
   if (h->kind == FORMAT_ENDINGS && saver->cut_short) return EVENTRING_OK; /* it is not there */
   bool same = h->sequence == b->sequence && end == b->end && !b->unwritten &&
               (h->committed != 0) == b->sealed;
@@ -194,105 +188,20 @@ static bool is_within(uint64_t place, uint64_t offset, size_t size) {
   return at >= offset && at < offset + size;
 }
 
-void saver_records_written(eventring_saver *saver, uint64_t offset, size_t size) {
-  if (is_within(saver->loss_place, offset, size)) saver->loss_under_way = false;
-}
-
 void saver_records_unwritten(eventring_saver *saver, uint64_t offset, size_t size) {
   for (uint32_t i = 0; i < saver->record_count; i++) {
     struct saver_block *b = &saver->records[i];
     if (b->sequence && is_within(b->place, offset, size)) b->unwritten = true;
   }
-  if (!saver->loss_under_way || !is_within(saver->loss_place, offset, size)) return;
-  saver->loss_under_way = false;
-  saver->loss_changed = saver->loss_failed = true;
 }
 
 uint64_t saver_missing_records(const eventring_saver *saver, unsigned kind) {
-  const struct format_block *losses = (const struct format_block *)saver->losses;
   uint64_t missing = 0;
-  if (kind == FORMAT_LOSSES) return saver->loss_failed ? saver->loss_written - losses->before : 0;
   for (uint32_t i = 0; i < saver->record_count; i++) {
     const struct saver_block *b = &saver->records[i];
     if (b->unwritten && b->kind == kind) missing += b->records;
   }
   return missing;
-}
-
-/* ---- Losses ------------------------------------------------------------------------- */
-
-static void begin_losses(eventring_saver *saver, uint64_t sequence, uint64_t before) {
-  memset(saver->losses, 0, sizeof saver->losses);
-  struct format_block *h = (struct format_block *)saver->losses;
-  h->sequence = sequence;
-  h->kind = FORMAT_LOSSES;
-  h->before = before;
-  saver->loss_end = FORMAT_BLOCK_HEADER_WORDS;
-  saver->loss_place = 0;
-  saver->loss_changed = true;
-}
-
-static void seal_losses(eventring_saver *saver) {
-  uint64_t *words = saver->losses;
-  uint32_t end = saver->loss_end;
-  words[FORMAT_SO_FAR_WORD] = words[FORMAT_SEAL_WORD] = 0;
-  if (saver->ending)
-    words[FORMAT_SEAL_WORD] = evr_seal(end, evr_checksum(words, end));
-  else if (end > FORMAT_BLOCK_HEADER_WORDS)
-    words[FORMAT_SO_FAR_WORD] = evr_seal(end, evr_checksum_so_far(words, end));
-}
-
-void saver_put_losses(eventring_saver *saver, struct saver_output *out) {
-  if (!saver->losses[0]) begin_losses(saver, 1, 0);
-  if (!saver->loss_changed && !saver->ending) return;
-  /* block 0 of the file is never a place of this block: the first unit is of others */
-  if (!saver->loss_place && !saver_claim_place(saver, &saver->loss_place)) return;
-  seal_losses(saver);
-  saver_put_block(out, saver->losses, saver->loss_end, saver->loss_place);
-  saver->loss_written = saver->record_counts[FORMAT_LOSSES];
-  saver->loss_changed = saver->loss_failed = false;
-  saver->loss_under_way = true;
-}
-
-/* Between two updates there may be more losses than a block has room for: the last record
-   of the same ring then gets longer. Else they go into the next block, when the full one
-   is in the file. */
-static uint64_t *room_for_loss(eventring_saver *saver) {
-  if (saver->loss_end + LOSS_WORDS > FORMAT_BLOCK_WORDS && !saver->loss_changed &&
-      !saver->loss_under_way) {
-    const struct format_block *h = (const struct format_block *)saver->losses;
-    begin_losses(saver, h->sequence + 1, saver->record_counts[FORMAT_LOSSES]);
-  }
-  if (saver->loss_end + LOSS_WORDS > FORMAT_BLOCK_WORDS) return NULL;
-  uint64_t *record = saver->losses + saver->loss_end;
-  saver->loss_end += LOSS_WORDS;
-  saver->record_counts[FORMAT_LOSSES]++;
-  record[0] = 0;
-  return record;
-}
-
-static uint64_t *last_loss_of(eventring_saver *saver, const struct saver_stream *stream) {
-  for (uint32_t at = saver->loss_end; at >= FORMAT_BLOCK_HEADER_WORDS + LOSS_WORDS;
-       at -= LOSS_WORDS) {
-    uint64_t *record = saver->losses + at - LOSS_WORDS;
-    if (record_number(record[0]) == stream->slot && record[1] == stream->ring) return record;
-  }
-  return NULL;
-}
-
-static void write_loss(eventring_saver *saver, const struct saver_stream *stream,
-                       uint64_t events, uint64_t from, uint64_t to) {
-  if (!saver->losses[0]) begin_losses(saver, 1, 0);
-  uint64_t *record = room_for_loss(saver);
-  if (!record) record = last_loss_of(saver, stream);
-  if (!record) return; /* `before` says it all the same */
-  bool is_new = record[0] == 0;
-  record[0] = format_record(LOSS_WORDS, 1, stream->slot);
-  record[1] = stream->ring;
-  record[2] = events + (is_new ? 0 : record[2]);
-  record[3] = is_new || to > record[3] ? to : record[3];
-  record[4] = is_new || from < record[4] ? from : record[4];
-  saver->loss_changed = true;
 }
 
 /* ---- The time in which anything was lost -------------------------------------------- */
@@ -332,10 +241,9 @@ uint64_t saver_loss_ns(const eventring_saver *saver) {
   return ns;
 }
 
-void saver_note_loss(eventring_saver *saver, struct saver_stream *stream, uint64_t events,
-                     uint64_t from, uint64_t to) {
+void saver_note_loss(eventring_saver *saver, struct saver_stream *stream, uint64_t from,
+                     uint64_t to) {
   uint64_t from_ns = evr_metadata_ns(saver->meta, from), to_ns = evr_metadata_ns(saver->meta, to);
   if (to_ns > from_ns) stream->account.lost_ns += to_ns - from_ns;
   if (to_ns > from_ns) add_interval(saver, from_ns, to_ns);
-  write_loss(saver, stream, events, from, to);
 }

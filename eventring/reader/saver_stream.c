@@ -21,6 +21,7 @@
 #include <string.h>
 
 #include "format/checksum.h"
+#include "format/law.h"
 
 enum { TRIES = 4 /* copies of a ring that may be overtaken in one fill */ };
 
@@ -119,13 +120,12 @@ int saver_take_rings(eventring_saver *saver, struct eventring_error *error) {
 void saver_hand_on(struct saver_stream *stream, struct saver_stream *next) {
   *next = (struct saver_stream){
       .slot = stream->slot, .ring = stream->ring, .next = stream->next, .limit = UINT64_MAX,
-      .used = FORMAT_UNIT, .known = stream->known, .known_ticks = stream->known_ticks,
+      .used = FORMAT_UNIT, .known_ticks = stream->known_ticks,
       .passed = stream->passed, .begun = stream->begun,
       .account = {.domain = stream->slot, .ring = (uint8_t)stream->ring,
-                  .known = stream->known, .missed = stream->known,
+                  .known = stream->account.known, .missed = stream->account.known,
                   .places = stream->account.places}};
   stream->limit = stream->next - 1;
-  stream->account.known = stream->known;
 }
 
 static uint64_t head_of(const eventring_saver *saver, const struct saver_stream *stream) {
@@ -186,10 +186,15 @@ static struct extent extent_of(eventring_saver *saver, const struct saver_stream
 
 /* ---- Accounts ----------------------------------------------------------------------- */
 
+/* The law of saver.h. */
+static bool is_accounted(const struct saver_stream *stream) {
+  const struct eventring_saver_ring *a = &stream->account;
+  return a->known + stream->recounted == a->missed + a->saved + a->lost;
+}
+
 static void raise_known(struct saver_stream *stream, const struct extent *last) {
-  stream->known = last->before + last->events;
+  stream->account.known = last->before + last->events;
   stream->known_ticks = last->to;
-  stream->account.known = stream->known;
 }
 
 /* The copy of a newest block stays in the file when the whole block could not be copied. */
@@ -232,12 +237,14 @@ static void count_gap(eventring_saver *saver, struct saver_stream *stream, uint6
   stream->begun = true;
   if (is_first && !is_lost_from_start(saver, stream)) {
     stream->account.missed = before;
-  } else if (before > stream->known) {
-    uint64_t lost = before - stream->known;
-    stream->account.lost += lost;
+  } else if (before > stream->account.known) {
+    stream->account.lost += before - stream->account.known;
     if (sequence != stream->expected) stream->account.gaps++;
-    saver_note_loss(saver, stream, lost, stream->known_ticks, ticks);
+    saver_note_loss(saver, stream, stream->known_ticks, ticks);
+  } else {
+    stream->recounted += stream->account.known - before;
   }
+  stream->account.known = before; /* the events behind it, when they are saved */
 }
 
 static void count_run(eventring_saver *saver, struct saver_stream *stream,
@@ -317,7 +324,7 @@ static bool counts_on(const eventring_saver *saver, uint32_t n, uint64_t known) 
    blocks are checked, a run ends where events are missing. */
 static uint32_t count_sound(eventring_saver *saver, const struct saver_stream *stream,
                             const uint8_t *blocks, uint32_t count) {
-  uint64_t known = stream->begun ? stream->known : 0;
+  uint64_t known = stream->begun ? stream->account.known : 0;
   uint32_t sound = 0;
   while (sound < count && is_sound(saver, stream, blocks + sound * (size_t)FORMAT_BLOCK_BYTES,
                                    stream->next + sound)) {
@@ -395,6 +402,7 @@ static void take_run(eventring_saver *saver, struct saver_stream *stream,
   stream->next += placed;
   stream->copied = stream->next - 1;
   stream->expected = stream->next;
+  EVR_LAW(is_accounted(stream));
 }
 
 /* Of a block that is not there: is that damage, in a file that nobody writes any more? */
@@ -472,7 +480,6 @@ static void put_newest(eventring_saver *saver, struct saver_stream *stream,
   stream->newest.events = evr_block_events(block);
   stream->newest.ticks = evr_block_newest_ticks(block);
   stream->newest.have = block->have;
-  stream->known = h->before; /* counted by now; its own events when it is kept or whole */
   uint64_t *to = (uint64_t *)(out->buffer + out->used);
   memcpy(to, block->words, block->have * sizeof *to);
   memset(to + block->have, 0, (FORMAT_BLOCK_WORDS - block->have) * sizeof *to);
@@ -526,6 +533,7 @@ int saver_copy_newest(eventring_saver *saver, struct saver_stream *stream,
     keep_newest(stream);
     stream->next++; /* done with */
   }
+  EVR_LAW(is_accounted(stream));
   return EVENTRING_OK;
 }
 
@@ -556,9 +564,10 @@ static void count_lost_run(eventring_saver *saver, const struct lost_run *run) {
   stream->account.saved -= run->events;
   stream->account.lost += run->events;
   stream->account.unwritten += run->events;
+  EVR_LAW(is_accounted(stream));
   uint64_t first = run->first + run->begun_before;
   if (first <= run->last) note_lost_end(stream, first, run->last);
-  saver_note_loss(saver, stream, run->events, run->from, run->to);
+  saver_note_loss(saver, stream, run->from, run->to);
 }
 
 /* A copy of block `sequence` that is in the file and was made when it was the newest one. */

@@ -143,7 +143,6 @@ static unsigned replace_value(const struct saver_strip *strip, unsigned payload,
   case EVENTRING_INT:
   case EVENTRING_UINT:
   case EVENTRING_DOUBLE:
-  case EVENTRING_STRING_ID:
   case EVENTRING_STACK_ID:
     return count ? 1 : 0;
   case EVENTRING_SAMPLE:

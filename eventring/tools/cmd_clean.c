@@ -56,8 +56,8 @@ static void remove_one(struct cleaning *cleaning, const char *path,
 
 static bool is_wanted(const struct cleaning *cleaning, enum eventring_liveness liveness,
                       bool preserved) {
-  return liveness == EVENTRING_DEAD ||
-         (liveness == EVENTRING_ENDED && (cleaning->ended || !preserved));
+  return (liveness == EVENTRING_DEAD || liveness == EVENTRING_ENDED) &&
+         (cleaning->ended || !preserved);
 }
 
 /* Root finds the files of all users. (The library checks again.) */

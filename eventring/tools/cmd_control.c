@@ -14,9 +14,9 @@
 #include "eventring/conditions.h"
 #include "analysis/names.h"
 #include "class_list.h"
+#include "copy.h"
 #include "eventring/tools.h"
 #include "options.h"
-#include "signals.h"
 #include "start.h"
 #include "follow.h"
 #include "shared_views.h"
@@ -242,13 +242,8 @@ static int change(eventring_cursor *cursor, const struct request *request) {
 }
 
 static int copy(eventring_cursor *cursor, const char *path) {
-  struct eventring_error error;
-  if (!path) return STATUS_OK;
-  sigset_t before = signals_hold(); /* until the copy is complete */
-  int result = eventring_snapshot(cursor, path, &error);
-  signals_release(&before);
-  if (result == 0) return STATUS_OK;
-  return wrong("%s", error.text);
+  const struct copy_options options = {.path = path, .quiet = true};
+  return path ? copy_recording(cursor, &options) : STATUS_OK;
 }
 
 /* ---- The command --------------------------------------------------------- */

@@ -10,7 +10,6 @@ struct cut_options {
   struct copy_options copy;
   struct time_window window;
   uint64_t domain;
-  bool quiet;
 };
 
 static const uint64_t none = UINT64_MAX;
@@ -28,28 +27,23 @@ static int read_words(const struct command *self, int count, char **words,
        "the part, which must not exist yet"},
       TIME_WINDOW_SPECS(&options->window),
       DOMAIN_SPEC(&options->domain),
-      {"quiet", 'q', OPTION_FLAG, &options->quiet, NULL, "no summary"}};
+      {"quiet", 'q', OPTION_FLAG, &options->copy.quiet, NULL, "no summary"}};
   int status = options_parse(self, OPTION_SPECS(specs), count, words, operands);
   if (status < 0) status = require_target(self, operands, false);
   return status >= 0 ? status : check_words(self, options);
 }
 
 static int cut(struct reader *reader, struct cut_options *options) {
-  struct eventring_saver_info info;
   struct eventring_saver_options *saver = &options->copy.saver;
-  uint64_t bytes;
   struct eventring_info recording;
   if (eventring_cursor_info(reader->cursor, &recording) < 0)
     return wrong("%s", eventring_cursor_error(reader->cursor)->text);
   if (!time_window_apply(&options->window, reader->cursor)) return STATUS_WRONG;
   saver->since_ns = options->window.since;
   if (options->window.until != UINT64_MAX) saver->until_ns = options->window.until;
-  saver->checked = true;
   if (options->domain != none)
     saver->domains[options->domain / 64] = (uint64_t)1 << options->domain % 64;
-  enum copy_status status = copy_recording(reader->cursor, &options->copy, &info, &bytes);
-  if (status != COPY_FAILED && !options->quiet) print_copy(options->copy.path, &info, bytes);
-  return status == COPY_DONE ? STATUS_OK : STATUS_WRONG;
+  return copy_recording(reader->cursor, &options->copy);
 }
 
 int command_cut(const struct command *self, int count, char **words) {

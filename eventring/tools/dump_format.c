@@ -164,7 +164,6 @@ static void print_value(const struct dump_format *format,
       fputs(" = ", out);
       print_string(out, event->bytes, event->size);
       break;
-    case EVENTRING_STRING_ID: fprintf(out, " = string %" PRIu64, event->value.u); break;
     case EVENTRING_STACK_ID: fprintf(out, " = stack %" PRIu64, event->value.u); break;
     case EVENTRING_VALUES: print_values(out, event); break;
     case EVENTRING_SAMPLE: print_sample(out, event); return;
@@ -391,7 +390,6 @@ static void put_value(const struct dump_format *format, struct eva_json *json,
     case EVENTRING_INT: eva_json_int_at(json, "value", event->value.i); return;
     case EVENTRING_UINT: eva_json_uint_at(json, "value", event->value.u); return;
     case EVENTRING_DOUBLE: eva_json_double_at(json, "value", event->value.d); return;
-    case EVENTRING_STRING_ID: eva_json_uint_at(json, "string_id", event->value.u); return;
     case EVENTRING_STACK_ID: eva_json_uint_at(json, "stack_id", event->value.u); return;
     case EVENTRING_VALUES: put_values(json, event); return;
     case EVENTRING_SAMPLE: put_sample(json, event); return;

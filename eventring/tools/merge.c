@@ -230,11 +230,10 @@ static void add_up(struct merge *merge) {
            info.damaged);
 }
 
-static int write_part(struct merge *merge, struct copy *copy, const struct merge_source *source) {
-  int status = open_part(merge, source);
+static int write_part(struct merge *merge, struct copy *copy, size_t n) {
+  int status = open_part(merge, merge->sources[n]);
   if (status >= 0) return status;
-  bool over = eventring_cursor_liveness(merge->reader.cursor) != EVENTRING_LIVE;
-  if (!copy_write(copy, merge->saver, over)) return STATUS_WRONG;
+  if (!copy_write(copy, merge->saver, n + 1 == merge->count)) return STATUS_WRONG;
   add_up(merge);
   return -1;
 }
@@ -245,7 +244,7 @@ static int write_parts(struct merge *merge, const char *output) {
   struct copy *copy = copy_begin(output);
   int status = copy ? -1 : STATUS_WRONG;
   for (size_t i = 0; status < 0 && i < merge->count; i++)
-    status = write_part(merge, copy, merge->sources[i]);
+    status = write_part(merge, copy, i);
   if (copy && !copy_end(copy, status < 0) && status < 0) status = STATUS_WRONG;
   return status < 0 ? STATUS_OK : status;
 }

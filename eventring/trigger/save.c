@@ -84,7 +84,7 @@ static int copy(const struct evr_watch_job *job, eventring_cursor *cursor, uint6
   evr_remove_parts(fd); /* else the disk fills with them */
   do {
     status = name_copy(job, info.path, directory, fd, path, error);
-    if (status == EVENTRING_OK) status = evr_snapshot_part(cursor, fd, path, error);
+    if (status == EVENTRING_OK) status = evr_snapshot_in(cursor, fd, path, error);
   } while (status == EVENTRING_E_EXISTS);
   if (status == EVENTRING_OK &&
       fstatat(fd, strrchr(path, '/') + 1, &st, AT_SYMLINK_NOFOLLOW) == 0)

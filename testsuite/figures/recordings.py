@@ -36,7 +36,7 @@ class Failed(Exception):
 
 def corpus():
     """The files of the corpus that this version reads."""
-    for packed in sorted(CORPUS.glob("v2-*.eventring.gz")):
+    for packed in sorted(CORPUS.glob("v3-*.eventring.gz")):
         path = packed.name[:-len(".gz")]
         with gzip.open(packed) as source, open(path, "wb") as target:
             shutil.copyfileobj(source, target)

@@ -9,4 +9,4 @@ count=5
 [ "$TEST_SLOWNESS" -le 1 ] || count=2
 # shellcheck disable=SC2086
 python3 "$TESTSUITE/figures/figures.py" --recordings=$count --seed="${FIGURES_SEED:-5}" $kinds || exit 1
-exec python3 "$TESTSUITE/figures/figures.py" --plant=30 v2-saros.eventring
+exec python3 "$TESTSUITE/figures/figures.py" --plant=30 v3-saros.eventring

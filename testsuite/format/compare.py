@@ -116,6 +116,13 @@ def compare(path):
     return page, found
 
 
+def quantities_by_show(path):
+    run = subprocess.run([os.environ["EVENTRING"], "show", "--json", path], timeout=60,
+                         capture_output=True, check=False)
+    rows = json.loads(run.stdout)["catalogue"]
+    return {row["id"]: row["quantity"] for row in rows if "quantity" in row}
+
+
 def main():
     what, path = sys.argv[1:3]
     page, found = compare(path)
@@ -123,6 +130,8 @@ def main():
         with open(sys.argv[3], encoding="utf-8") as file:
             expected = [json.loads(line) for line in file]
         found += ["as written, and read: " + text for text in differences(expected, page.items, as_written=True)]
+    if page.status < 2 and reader.read_quantities(path) != quantities_by_show(path):
+        found.append("%s\n  %s" % (reader.read_quantities(path), quantities_by_show(path)))
     if not page.items:
         found.append("nothing in it")
     for text in found:

@@ -3,6 +3,7 @@
 
   corpus.py add NAME FILE     puts FILE, which this reader.py and `eventring dump` agree on, into
                               the folder, with what they say of it
+  corpus.py convert FILE      makes a file of version 2, layout 1, one of version 3 (README says why)
   corpus.py check             does every reader say the same of each of them as was said then?
 
 NAME.eventring.gz is a file, NAME.expected.gz the items that reader.py found in it; of these the
@@ -18,17 +19,19 @@ import json
 import os
 import pathlib
 import shutil
+import struct
 import subprocess
 import sys
 
 import compare
+import reader
 
 CORPUS = pathlib.Path(__file__).parent / "corpus"
 KEPT = ("domain", "incarnation", "domain_name", "ring", "kind", "name", "id", "ns", "begin_ns",
         "duration_ns", "suspended_ns", "context", "value", "role", "link", "count", "torn",
         "synthetic")
 OF_SPANS = ("begin", "end", "open")  # what has a depth
-REFUSAL = "format version 1; this reader knows version"
+REFUSAL = "format version %s; this reader knows version"
 COUNT_EVENTS = """
 local cursor = assert(require "eventring".cursor { path = arg[1] })
 local seen, callbacks = 0, {}
@@ -137,14 +140,16 @@ def check_read(name, path):
 
 def check_refused(name, path):
     before = pathlib.Path(path).read_bytes()
-    check(name + ": by reader.py", (2, "format version 1"), compare.read_by_page(path)[::2])
+    version = name[1]
+    refusal = REFUSAL % version
+    check(name + ": by reader.py", (2, "format version " + version), compare.read_by_page(path)[::2])
     for command in (["show"], ["dump"], ["dump", "--json"], ["stats"], ["control", "--status"],
                     ["control", "--pause"], ["snapshot", "-o", "refused"]):
         status, output, said = eventring(*command, path)
         check("%s: %s" % (name, " ".join(command)), (1, "", True),
-              (status, output, "%s: %s" % (path, REFUSAL) in said))
+              (status, output, "%s: %s" % (path, refusal) in said))
     status, _, said = run(os.environ["SAROS"], "count.lua", path)
-    check(name + ": by a cursor", (1, True), (status, REFUSAL in said))
+    check(name + ": by a cursor", (1, True), (status, refusal in said))
     eventring("clean", path)
     check(name + ": left alone", True, pathlib.Path(path).read_bytes() == before)
     check(name + ": no snapshot", False, os.path.exists("refused"))
@@ -167,6 +172,21 @@ def add(name, path):
             target.write((json.dumps(item, ensure_ascii=False) + "\n").encode())
 
 
+def convert(path):
+    """In layout 1 only the version has changed, and with it the checksum of the header."""
+    with open(path, "r+b") as file:
+        header = bytearray(file.read(1576))
+        version, layout = struct.unpack_from("<I", header, 8)[0], struct.unpack_from("<I", header, 24)[0]
+        if (version, layout) != (2, 1):
+            sys.exit("%s: version %d, layout %d" % (path, version, layout))
+        struct.pack_into("<I", header, 8, 3)
+        struct.pack_into("<I", header, 120, 0)
+        words = struct.unpack("<197Q", header)
+        struct.pack_into("<I", header, 120, reader.checksum(words, ()))
+        file.seek(0)
+        file.write(header)
+
+
 def check_all():
     pathlib.Path("count.lua").write_text(COUNT_EVENTS, encoding="utf-8")
     files = sorted(CORPUS.glob("*.eventring.gz"))
@@ -177,13 +197,16 @@ def check_all():
             shutil.copyfileobj(source, target)
         is_read = (CORPUS / (name + ".expected.gz")).exists()
         (check_read if is_read else check_refused)(name, path)
-    check("files of version 1 and of version 2", True, len(files) >= 8)
+    check("files of versions 1, 2 and 3", {"v1", "v2", "v3"}, {file.name[:2] for file in files})
     return 1 if failures else 0
 
 
 def main():
     if sys.argv[1:2] == ["add"] and len(sys.argv) == 4:
         add(sys.argv[2], sys.argv[3])
+        return 0
+    if sys.argv[1:2] == ["convert"] and len(sys.argv) == 3:
+        convert(sys.argv[2])
         return 0
     return check_all() if sys.argv[1:] == ["check"] else 2
 

@@ -10,7 +10,7 @@ blocks hold. MODE is how the recording came to its end:
     dead      killed
     dying     killed while it began a block
     damage    like ended, and a block in the middle of a ring has a wrong bit
-    snapshot  copied, with a block missing
+    copy      copied while it ran, with a block missing
 
 It is one long file as readers of FORMAT.md are to find a whole producer in one place.
 """
@@ -18,7 +18,7 @@ import json
 import struct
 import sys
 
-MODES = ("ended", "dead", "dying", "damage", "snapshot")
+MODES = ("ended", "dead", "dying", "damage", "copy")
 WORD = (1 << 64) - 1
 BLOCK_WORDS = 512
 START_TICKS = (1 << 41) * 57 - 3000      # so that the low 41 bits turn over early
@@ -94,10 +94,10 @@ class Recording:
         return from_ns + ((ticks - from_ticks) * multiplier >> 40)
 
     def define(self, id, kind, name, payload=0, event_class=3, unit="", fields="", doc="",
-               since=0, shown=None, measure=0):
+               since=0, shown=None, measure=0, quantity=0):
         texts = [text.encode() for text in (name, unit, doc, fields)]
         body = struct.pack("<8BQ4H", kind, event_class, 1, payload,
-                           1 if kind == 2 else measure, 0, 0,
+                           1 if kind == 2 else measure, quantity, 0,
                            0, since, *map(len, texts))
         self.record(2, 1, id, body + b"".join(texts))
         self.definitions.setdefault(id, (shown or name, event_class, since))
@@ -496,12 +496,12 @@ def write_catalogue(recording):
     recording.define(6, 3, "(other)")
     recording.define(WORK, 1, "work", payload=1)
     recording.define(INNER, 1, "inner")
-    recording.define(DEPTH, 2, "depth", payload=1, unit="items")
+    recording.define(DEPTH, 2, "depth", payload=1, unit="items", quantity=3)
     recording.define(LOAD, 2, "load", payload=3)
     recording.define(TEXT, 3, "text", payload=4, doc="A string.")
     recording.define(RAW, 3, "raw", payload=5)
     recording.define(SIZES, 3, "sizes", payload=6, fields="int,uint,,text,bytes")
-    recording.define(STRING, 3, "string", payload=7)
+    recording.define(STRING, 3, "string", payload=7)         # which nobody knows any more
     recording.define(STACK, 3, "stack", payload=8)
     recording.define(REQUEST, 5, "request", payload=2)
     recording.define(FLOW, 6, "flow")
@@ -513,7 +513,7 @@ def write_catalogue(recording):
     recording.define(WHICH, 3, "which", payload=1, unit="id")
     recording.define(BARE, 3, "bare", payload=6)
     recording.define(UNKNOWN_PAYLOAD, 3, "unknown", payload=77)
-    recording.define(BUSY, 1, "busy", event_class=4)
+    recording.define(BUSY, 1, "busy", event_class=4, quantity=200)
     recording.define(MEASURED, 1, "measured", payload=1, measure=4)
     recording.define(NOT_A_SPAN, 3, "not a span", measure=4)
     recording.define(DEPTH, 2, "a second definition, which does not hold")
@@ -537,7 +537,7 @@ ENDS = {"ended": (2, 3, {"end_reason": "exit", "end_detail": 3}),
         "dead": (0, 0, {"end_reason": "killed"}),
         "dying": (3, 11, {"end_reason": "signal", "end_detail": 11}),
         "damage": (1, 0, {"end_reason": "stopped"}),
-        "snapshot": (0, 0, {"end_reason": None})}
+        "copy": (0, 0, {"end_reason": None})}
 
 
 def write_errors(recording, ticks):
@@ -688,8 +688,7 @@ def write_payloads(recording):
         (EVENT, SIZES, (0,), {"value": {}}),
         (EVENT, SIZES, (0, 1), hex_of((0, 1))),
         (EVENT, BARE, (2 | 1 << 4 | 2 << 8, 3, 4), {"value": [3, 4]}),
-        (EVENT, STRING, (7,), {"string_id": 7}),
-        (EVENT, STRING, (8,), {"string_id": 8}),
+        (EVENT, STRING, (7,), hex_of((7,))),
         (EVENT, STACK, (5,), {"stack_id": 5}),
         (EVENT, UNKNOWN_PAYLOAD, (5, 6), hex_of((5, 6))),
         (EVENT, DEPTH, (77,), hex_of((77,))),                     # its definition is a counter
@@ -832,9 +831,11 @@ def front(recording, mode, end_ticks):
         struct.pack_into("<" + form, data, offset, *values)
 
     over = mode in ("ended", "damage")
-    store(0, "8s8I4QiIQQQqI", b"\x89EVRING\n", 2, 0x01020304, 65536, 4096,
-          3 if mode == "snapshot" else 1, 128, 8, 256, 4096, 8192, 12288, 65536, 4711, 2, 0,
+    is_copy = mode == "copy"
+    store(0, "8s8I4QiIQQQqI", b"\x89EVRING\n", 3, 0x01020304, 65536, 4096,
+          2 if is_copy else 1, 128, 8, 256, 4096, 8192, 12288, 65536, 4711, 2, 0,
           START_TICKS, START_NS, 1795377421021456325, 11)
+    store(124, "I", 7 if is_copy else 0)
     store(168, "6s", b"python")
     for i, name in enumerate(RINGS):
         store(424 + 16 * i, "16s", name.encode())
@@ -852,31 +853,47 @@ def front(recording, mode, end_ticks):
         store(12288 + 256 * slot, "IIIiQQ48s", 2, incarnation, 0 if over else 1, 100 + slot,
               recording.starts[slot, incarnation], end_ticks if over else 0, name.encode())
     for ring in recording.rings:
-        store(12288 + 256 * ring.slot + 128 + 16 * ring.ring, "QII", ring.head, ring.first,
-              ring.first_count)
+        store(12288 + 256 * ring.slot + 128 + 16 * ring.ring, "QII", ring.head,
+              *((0, 0x80000000) if is_copy else (ring.first, ring.first_count)))
+        if is_copy:
+            continue
         for n, (first, _, places) in enumerate(ring.runs):
             store(45056 + 160 * ring.slot + 20 * ring.ring + 4 * n, "I",
                   1 << 31 | places.bit_length() - 1 << 26 | first // 16)
         store(45056 + 160 * ring.slot + 20 * ring.ring + 16, "I", ring.rounds)
-    if over or mode == "snapshot":
+    if over or is_copy:
         words = struct.unpack("<6848Q", data[4096:5632] + data[12288:65536])
         store(4096 + 52, "I", checksum(words, ()))
     store(120, "I", checksum(struct.unpack("<197Q", data[:1576]), ()))
     return bytes(data)
 
 
+def blocks_of_copy(recording):
+    """All blocks as those of a file of streams: units of 16, each of one ring or of records."""
+    units = [[words for words in recording.blocks if words[1] & 0xFFFF not in (0, 1)]]
+    for ring in recording.rings:
+        oldest = max(1, ring.head - ring.count + 1, ring.floor)
+        units.append([recording.blocks[ring.place(sequence)]
+                      for sequence in range(oldest, ring.head + 1)])
+    blocks = []
+    for unit in units:
+        blocks += unit + [[0] * BLOCK_WORDS for _ in range(-len(unit) % 16)]
+    return blocks
+
+
 def come_to_an_end(recording, mode, contexts):
     """What the mode does to the blocks; those that are missing, by ring."""
     missing = {ring: set() for ring in recording.rings}
-    if mode in ("ended", "damage", "snapshot"):
+    if mode in ("ended", "damage", "copy"):
         for each in recording.rings + list(recording.records.values()):
             each.finish()
     if mode == "damage":
         missing[contexts] = {contexts.head - 2}
         recording.blocks[contexts.place(contexts.head - 2)][300] ^= 1 << 30
-    if mode == "snapshot":
+    if mode == "copy":
         missing[contexts] = {contexts.head - 1}
         recording.blocks[contexts.place(contexts.head - 1)] = [0] * BLOCK_WORDS
+        recording.blocks = blocks_of_copy(recording)
     if mode == "dying":
         for ring in recording.rings:
             if ring.head >= ring.count:

@@ -23,6 +23,8 @@ HEADER_WORDS = 8       # of a block
 MOST_OPEN = 64         # spans in the list of a block; and those that an end looks at
 LOG_ENTRIES = 64
 NAMES_OF_KINDS = {1: "begin", 2: "end", 3: "counter", 4: "event", 5: "lifecycle", 6: "linked"}
+NAMES_OF_QUANTITIES = {1: "allocated", 2: "promoted", 3: "heap", 4: "pause_work", 5: "off_cpu",
+                       6: "cycle_begin", 7: "cycle_end"}
 NAMES_OF_ROLES = {1: "begin", 2: "end", 3: "step"}
 BEGIN, END, LINKED, REMARK = 1, 2, 6, 7
 KINDS_OF_DEFINITION = {1: (1,), 2: (1,), 3: (2,), 4: (3,), 5: (4,), 6: (5, 6)}  # by kind of event
@@ -30,6 +32,7 @@ OTHER = 6              # the id that stands in for unknown events
 EVENTS, DEFINITIONS, STRINGS, LIVES, CLOCK, SWITCHES, ENDINGS, PROCESSES = 1, 2, 3, 6, 7, 8, 16, 17
 FUNCTIONS, STACKS, HEAPS, HEAP_PAGES, FOOTPRINTS = 4, 5, 11, 12, 18
 PROFILES = 10
+REREAD = (PROFILES, HEAPS, HEAP_PAGES, FOOTPRINTS)  # blocks that are read as a whole
 LAST_STACKS = 19
 NONE = 0xFFFFFFFF
 STOPPED, EXIT, SIGNAL = 1, 2, 3  # why it ended
@@ -237,8 +240,9 @@ def has_event(words):
 
 
 class Definition:
-    def __init__(self, name, kind, event_class, payload, measure, unit, fields, since):
+    def __init__(self, name, kind, event_class, payload, measure, quantity, unit, fields, since):
         self.name = name
+        self.quantity = NAMES_OF_QUANTITIES.get(quantity, "?") if quantity else None
         self.kind = kind
         self.says_off_cpu = kind == 1 and measure == 4
         self.event_class = event_class
@@ -289,7 +293,7 @@ class Recording:
             raise Refused("not a recording")
         if self.number("I", 12) == 0x04030201:
             raise Refused("recorded with the other byte order")
-        if self.number("I", 8) != 2:
+        if self.number("I", 8) != 3:
             raise Refused("format version %d" % self.number("I", 8))
         fields = [("I", 12, 0x01020304), ("I", 16, FRONT_BYTES), ("I", 20, BLOCK_BYTES),
                   ("I", 28, 128), ("I", 32, 8), ("I", 36, 256), ("Q", 40, 4096), ("Q", 48, 8192),
@@ -299,17 +303,15 @@ class Recording:
                 raise Refused("the header's field at %d is not %d" % (offset, expected))
         self.check_header()
         self.layout = self.number("I", 24)
-        if self.layout not in (1, 2, 3) or self.number("I", 76) not in (1, 2, 3):
+        if self.layout not in (1, 2) or self.number("I", 76) not in (1, 2, 3):
             raise Refused("unknown layout or clock")
         if not 11 <= self.number("I", 112) <= 24:
             raise Refused("wsize is out of range")
         self.clock = self.number("I", 76)
         flags = self.number("I", 124)
         self.is_incomplete = bool(flags & 1)
-        self.may_lack_blocks = self.is_incomplete or self.layout == 3
-        self.has_streams = bool(flags & 2)
-        if self.layout != 3 and self.has_streams != (self.layout == 2):
-            raise Refused("the flags do not agree with the layout")
+        self.is_copy, self.went_on = bool(flags & 2), bool(flags & 4)
+        self.has_streams = self.layout == 2
         self.start_ticks = self.number("Q", 88)
         self.start_ns = self.number("Q", 96)
         self.ring_names = [fixed_text(self.data[424 + 16 * i:440 + 16 * i]) for i in range(8)]
@@ -328,7 +330,8 @@ class Recording:
         self.slots = self.number("I", 4100)
         self.claimed = self.number("Q", 4104)
         self.front_checksum = self.number("I", 4096 + 52)
-        if self.state not in (1, 2) or self.slots > 128:
+        if (self.state not in (1, 2) or self.slots > 128
+                or (self.has_streams and self.claimed % 16)):
             raise Refused("the status page is not valid")
         missing = FRONT_BYTES + BLOCK_BYTES * self.claimed - len(self.data)
         if missing > 0 and len(self.data) < FRONT_BYTES:
@@ -601,7 +604,7 @@ class Recording:
                   (STRINGS, 2): self.take_memory_name, (STRINGS, 3): self.take_memory_name}
         if (kind, of_type) in takers:
             takers[kind, of_type](number, record)
-        elif of_type != 1:
+        elif kind not in REREAD:
             self.report.passed_over["records of kind %d, type %d" % (kind, of_type)] += 1
 
     def take_function(self, number, record):
@@ -635,7 +638,7 @@ class Recording:
         if len(record) < 4:
             self.report.damage("a definition is too short")
             return
-        kind, event_class, ring, payload, measure = raw[8:13]
+        kind, event_class, ring, payload, measure, quantity = raw[8:14]
         sizes = struct.unpack_from("<4H", raw, 24)
         if not (number < 8192 and 1 <= kind <= 6 and event_class < 64 and ring < 8
                 and 1 <= sizes[0] <= 95 and sizes[1] <= 23 and sizes[2] <= 119
@@ -647,8 +650,8 @@ class Recording:
             texts.append(clean(raw[at:at + size]))
             at += size
         name, unit, _, fields = texts
-        definition = Definition(name, kind, event_class, payload, measure, unit, fields,
-                                record[2])
+        definition = Definition(name, kind, event_class, payload, measure, quantity, unit,
+                                fields, record[2])
         self.definitions.setdefault(number, definition)
 
     def take_segment(self, number, record):
@@ -695,9 +698,7 @@ class Recording:
         self.check_front()
         for slot in range(128):
             self.check_entry(slot)
-        if self.layout == 3:
-            return
-        is_finished = not (self.is_incomplete and self.state == 1)
+        is_finished = self.is_copy or not (self.is_incomplete and self.state == 1)
         if is_finished:
             self.check_counts()
             self.check_units()
@@ -724,7 +725,7 @@ class Recording:
 
     def check_front(self):
         """The checksum of status page and domain table."""
-        if self.front_checksum and (self.state == 2 or self.layout == 3):
+        if self.front_checksum and (self.state == 2 or self.is_copy):
             page = self.data[4096:4148] + bytes(4) + self.data[4152:5632]
             words = struct.unpack("<6848Q", page + self.data[12288:65536])
             if checksum(words, ()) != self.front_checksum:
@@ -806,7 +807,7 @@ class Recording:
         if not text and reason != SIGNAL and (reason != EXIT or self.end_detail == 0):
             return []
         names = {STOPPED: "stopped", EXIT: "exit", SIGNAL: "signal"}
-        is_dead = not self.has_ended and self.layout == 1
+        is_dead = not self.has_ended and not self.went_on
         item = {"kind": "ended", "end_reason": names.get(reason, "killed" if is_dead else None)}
         if reason in (EXIT, SIGNAL):
             item["end_detail"] = self.end_detail
@@ -861,7 +862,7 @@ def double(word):
 
 
 NUMBERS = {1: signed, 2: lambda word: word, 3: double}
-STRING, BYTES, VALUES, STRING_ID, STACK_ID, SAMPLE = 4, 5, 6, 7, 8, 9
+STRING, BYTES, VALUES, STACK_ID, SAMPLE = 4, 5, 6, 8, 9
 
 
 def take_bytes(words):
@@ -935,8 +936,6 @@ def decode_known(recording, definition, words):
         return {**shown, "truncated": True} if is_cut else shown
     if form == VALUES:
         return decode_values(definition.fields, words)
-    if form == STRING_ID and len(words) == 1:
-        return {"string_id": words[0]}
     if form == STACK_ID and len(words) == 1:
         return {"stack_id": words[0]}
     if form == SAMPLE and len(words) == 3:
@@ -1090,9 +1089,7 @@ class Ring:
         if words[0] != sequence:
             is_begun = sequence == head - self.place.blocks + 1
             if not self.place.runs:
-                is_begun = self.recording.may_lack_blocks and not any(words)
-            elif self.recording.layout == 3:
-                is_begun = not any(words)        # it is missing
+                is_begun = self.recording.is_incomplete and not any(words)
             if not is_begun:
                 self.damage(sequence, "not there")
             return None
@@ -1307,6 +1304,12 @@ def read_file(path, report):
     recording = Recording(path, report)
     items = [item for place in recording.places for item in Ring(recording, place).run()]
     return items + recording.end()
+
+
+def read_quantities(path):
+    """What the numbers of events are of, by their ids."""
+    definitions = Recording(path, Report()).definitions
+    return {id: each.quantity for id, each in definitions.items() if each.quantity}
 
 
 def main():

@@ -129,7 +129,7 @@ has_kinds lost
 
 # ---- What the producer in Python writes
 
-for mode in ended dead dying damage snapshot; do
+for mode in ended dead dying damage copy; do
   python3 "$folder/producer.py" "$mode" "python-$mode.eventring" || fail "producer.py $mode"
   agree "python-$mode" "python-$mode.eventring" "python-$mode.eventring.expected"
   has_kinds lost linked open
@@ -139,6 +139,6 @@ done
 
 python3 "$folder/mutate.py" "${FORMAT_MUTATIONS:-40}" "${FORMAT_SEED:-1}" \
   python-ended.eventring python-dead.eventring killed.eventring shapes-wrapped.eventring \
-  running.snapshot python-snapshot.eventring wrapped.eventring saros-wrapped.eventring ||
+  running.snapshot python-copy.eventring wrapped.eventring saros-wrapped.eventring ||
   { fail "damaged files"; cp differs-*.eventring "${TMPDIR:-/tmp}"; }
 finish

@@ -102,7 +102,7 @@ static bool damage_header(uint8_t *packed, size_t *size) {
   size_t i = below(sizeof fields / sizeof fields[0]);
   uint64_t value = extreme(), before = 0;
   memcpy(&before, place(packed, *size, fields[i].offset), fields[i].bytes);
-  if (fields[i].offset == 24 && value == FORMAT_SNAPSHOT) value++; /* another layout */
+  if (fields[i].offset == 24 && value <= FORMAT_STREAM) value += FORMAT_STREAM; /* no other layout */
   store(packed, *size, fields[i].offset, value, fields[i].bytes);
   if (fields[i].bytes == 4) value = (uint32_t)value;
   return value != before;

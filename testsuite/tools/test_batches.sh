@@ -39,7 +39,7 @@ SAROS_EVENTRING_START=1 SAROS_EVENTRING_PRESERVE=1 "$SAROS" work.lua $rounds || 
 mv ./*.eventring ring.rec
 SAROS_EVENTRING_STREAM=./stream,max=64M SAROS_EVENTRING_PRESERVE=1 "$SAROS" work.lua $rounds ||
   fail "a stream"
-for packed in "$TESTSUITE"/format/corpus/v2-*.eventring.gz; do
+for packed in "$TESTSUITE"/format/corpus/v3-*.eventring.gz; do
   gunzip -c "$packed" >"$(basename "$packed" .gz)"
 done
 
@@ -51,7 +51,7 @@ same() { # FILE QUESTION...
   [ -s a.txt ] || fail "$* of $file says nothing"
   cmp -s a.txt b.txt || { fail "$* of $file differs"; diff a.txt b.txt | head -n 5; }
 }
-for file in ring.rec stream.eventring v2-*.eventring; do
+for file in ring.rec stream.eventring v3-*.eventring; do
   same "$file" stats
   same "$file" spans
   same "$file" spans --name request --over 1us

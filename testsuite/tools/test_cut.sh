@@ -106,6 +106,12 @@ rm -f part.eventring
 "$EVENTRING" cut -q --since 0.1 --until 0.2 -o part.eventring "$pid" || fail "live"
 "$EVENTRING" dump --json part.eventring >part.txt || fail "dump of a live part"
 [ -s part.txt ] || fail "a live part is empty"
+for how in cut snapshot strip; do
+  rm -f copy.eventring
+  "$EVENTRING" $how -o copy.eventring "$pid" 2>errors.txt || fail "$how of a live process"
+  has "$how: the process went on" "saved, running" "$("$EVENTRING" show copy.eventring)"
+  "$EVENTRING" stats copy.eventring >/dev/null 2>errors.txt || fail "$how: $(cat errors.txt)"
+done
 kill -9 "$pid"
 wait "$pid" 2>/dev/null
 window 0.1 0.25 "$pid.eventring"

@@ -146,8 +146,8 @@ static void header_fields(void **state) {
   (void)state;
   static const size_t geometry[] = {16, 20, 24, 28, 32, 36, 40, 48, 56, 64, 76, 112};
   assert_int_equal(with_bytes(0, "\x89PNG", 4), EVENTRING_E_NOT_EVENTRING);
-  assert_int_equal(with_u32(8, 1), EVENTRING_E_VERSION);
-  assert_int_equal(with_u32(8, 3), EVENTRING_E_VERSION);
+  assert_int_equal(with_u32(8, 2), EVENTRING_E_VERSION);
+  assert_int_equal(with_u32(8, 4), EVENTRING_E_VERSION);
   assert_int_equal(with_u32(12, 0x04030201), EVENTRING_E_BYTE_ORDER);
   assert_int_equal(with_u32(12, 0), EVENTRING_E_CORRUPT);
   for (size_t i = 0; i < sizeof geometry / sizeof geometry[0]; i++) {

@@ -445,7 +445,7 @@ static void the_file_describes_itself(void **state) {
   assert_string_equal(info.program, "unit");
   assert_int_equal(info.liveness, EVENTRING_LIVE);
   assert_int_equal(info.state, EVENTRING_RUNNING);
-  assert_int_equal(info.version, 2);
+  assert_int_equal(info.version, 3);
   assert_int_equal(info.wsize, EVENTRING_MIN_WSIZE);
   assert_int_equal(info.blocks, 4);
   assert_int_equal(info.domains_laid_out, 1);

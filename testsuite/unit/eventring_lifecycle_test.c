@@ -647,6 +647,21 @@ static void own_pid(void **state) {
   rmdir("elsewhere");
 }
 
+/* A file of streams has whole units, each of 16 blocks. */
+static void a_part_of_a_unit_is_not_valid(const char *path) {
+  uint64_t claimed;
+  struct eventring_error error;
+  eventring_cursor *cursor;
+  int fd = open(path, O_RDWR);
+  const off_t at = FORMAT_STATUS_OFFSET + offsetof(struct format_status, claimed);
+  assert_int_equal(pread(fd, &claimed, sizeof claimed, at), sizeof claimed);
+  assert_int_equal(claimed % FORMAT_UNIT, 0);
+  claimed--;
+  assert_int_equal(pwrite(fd, &claimed, sizeof claimed, at), sizeof claimed);
+  close(fd);
+  assert_int_equal(eventring_open_path(&cursor, path, 0, &error), EVENTRING_E_CORRUPT);
+}
+
 static void snapshots(void **state) {
   (void)state;
   struct eventring_error error = {0};
@@ -663,7 +678,11 @@ static void snapshots(void **state) {
     eventring_cursor *copy = open_file("snap.eventring", 0);
     poll_log(copy, &saved, 0);
     assert_true(eventring_finished(copy));
-    assert_int_equal(eventring_cursor_liveness(copy), EVENTRING_SAVED);
+    struct eventring_info info;
+    assert_int_equal(eventring_cursor_info(copy, &info), EVENTRING_OK);
+    assert_int_equal(info.liveness, EVENTRING_SAVED);
+    assert_int_equal(info.state, EVENTRING_RUNNING);
+    assert_int_equal(info.end_ns, 0);
     assert_int_equal(live.count, saved.count);
     for (size_t i = 0; i < live.count; i++) {
       assert_true(live.seen[i].event.ns == saved.seen[i].event.ns);
@@ -674,6 +693,7 @@ static void snapshots(void **state) {
     clear_log(&saved);
     eventring_close(copy);
     eventring_close(cursor);
+    a_part_of_a_unit_is_not_valid("snap.eventring");
     unlink("snap.eventring");
   }
   eventring_domain_stop(d);

@@ -137,7 +137,7 @@ struct eventring_event {
   const struct eventring_def *def; /* valid as long as the cursor; NULL when UNKNOWN */
   union {
     int64_t i;  /* INT */
-    uint64_t u; /* UINT, STRING_ID, STACK_ID */
+    uint64_t u; /* UINT, STACK_ID */
     double d;   /* DOUBLE */
   } value;
   const void *bytes;    /* STRING, BYTES, VALUES, RAW: valid during the callback, not

@@ -82,6 +82,9 @@ struct eventring_saver_options {
                           `checked` */
   bool keeps_names;    /* of these, names of domains, classes, rings, definitions and functions stay, but
                           not the files that these are in */
+  bool copy;           /* the file is a copy of the recording as it is: the front of the last update
+                          says so, and of a live process, that it went on. eventring_remove leaves
+                          it alone */
   const struct eventring_saver_part *part; /* NULL, or: the file is of several recordings, and
                           what is saved becomes a part of it: eventring_saver_end, which then
                           fails with E_FULL if there are more than 128 domains at once, comes
@@ -154,6 +157,13 @@ int eventring_saver_update(eventring_saver *saver, void *buffer, size_t size,
 enum { EVENTRING_AGAIN = 1 };
 int eventring_saver_front(eventring_saver *saver, void *buffer, uint64_t file_bytes,
                           struct eventring_piece pieces[2], struct eventring_error *error);
+/* Writes the next part of a copy, up to 256 KiB, into the file `fd`, which is empty at first; the
+   first call is eventring_saver_end, with what the liveness of the cursor says. *more: the next call
+   goes on. `is_last`: false for all but the last of several parts, which has the front. `path`: for
+   messages. In the place of fill, update and front. Returns 0 or an error as above, E_LIMIT (the
+   file would be too long), E_SPACE or E_SYSTEM (it cannot be written). */
+int eventring_saver_write(eventring_saver *saver, int fd, const char *path, bool is_last,
+                          bool *more, struct eventring_error *error);
 /* Sets the end of the file: where the rings are now. From here on fill copies up to there, the
    next update is the last, and the front says that the recording has ended. To be called
    when the cursor's liveness is no longer LIVE (`over` true), or earlier. Returns 0 or an

@@ -345,19 +345,20 @@ int eventring_discover(const char *const *directories, size_t count,
                        void *context);
 
 /* Writes a consistent copy of the recording (the front, all records and all valid blocks
-   of events) to a new file `path`, mode 0600, which any cursor opens. Does not move the
-   cursor. Returns 0, E_EXISTS (something is there already), E_NOT_FOUND, E_PERMISSION,
+   of events) to a new file `path`, mode 0600, which any cursor opens. It is called `path`.part
+   until it is complete. Does not move the cursor. Returns 0, E_EXISTS (something is there already), E_NOT_FOUND, E_PERMISSION,
    E_SPACE, E_LIMIT, E_MEMORY, E_SYSTEM, E_CORRUPT or E_TRUNCATED; on failure no file is
    left. */
 int eventring_snapshot(eventring_cursor *cursor, const char *path,
                        struct eventring_error *error);
 
 enum {
-  EVENTRING_REMOVE_ENDED = 1u,     /* also one preserved at an orderly end */
+  EVENTRING_REMOVE_ENDED = 1u,     /* also one preserved at an orderly end, and a copy of one that
+                                      had ended or died */
   EVENTRING_REMOVE_ANY_OWNER = 2u, /* also another user's, as far as rights allow */
-  EVENTRING_REMOVE_SAVED = 4u      /* also one preserved at an orderly end, and a saved copy */
+  EVENTRING_REMOVE_SAVED = 4u      /* also one preserved at an orderly end, and any copy */
 };
-/* Removes a recording without a live producer. One that was preserved at an orderly end, a saved
+/* Removes a recording without a live producer. One that was preserved at an orderly end, a
    copy, or another user's is removed with the flag only. Errors: E_STATE (preserved, or saved),
    E_NAME (not named *.eventring), E_PERMISSION (another user's file, or no right to
    remove it), E_NOT_EVENTRING (not a regular file, or no recording), E_BUSY (a live

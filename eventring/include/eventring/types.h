@@ -230,7 +230,6 @@ enum eventring_payload {
   EVENTRING_STRING = 4,    /* text; readers do not check that it is UTF-8 */
   EVENTRING_BYTES = 5,     /* bytes */
   EVENTRING_VALUES = 6,    /* up to EVENTRING_MAX_VALUES values of the kinds 1 to 5 */
-  EVENTRING_STRING_ID = 7, /* id of a string of the recording */
   EVENTRING_STACK_ID = 8,  /* id of a call stack of the recording */
   EVENTRING_SAMPLE = 9,    /* a sample of an allocation, see eventring_event_memory: `bytes`
                               are its words */
@@ -329,7 +328,7 @@ enum eventring_liveness {
   EVENTRING_LIVE = 1,     /* the producer runs */
   EVENTRING_ENDED = 2,    /* it ended in order */
   EVENTRING_DEAD = 3,     /* it died without that */
-  EVENTRING_SAVED = 4     /* the file is a snapshot */
+  EVENTRING_SAVED = 4     /* the file is a copy of a recording that went on */
 };
 
 enum eventring_end_reason { /* by what a recording has ended */
