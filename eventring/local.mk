@@ -5,7 +5,8 @@
 # other; self.c and trigger know both. tools know the public headers and analysis only.
 eventring_sources = \
 	eventring/format/format.h eventring/format/header.h eventring/format/array.h eventring/format/table.h eventring/format/now.h \
-	eventring/format/law.h \
+	eventring/format/law.h eventring/format/records.def eventring/format/records.h \
+	eventring/format/records.c \
 	eventring/format/atomics.h eventring/format/sized.h eventring/format/samples.h \
 	eventring/format/clock.h eventring/format/clock.c eventring/format/control.h \
 	eventring/format/control.c \

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "format/array.h"
+#include "format/records.h"
 #include "format/text.h"
 
 struct take { /* what taking a record needs */
@@ -15,14 +16,12 @@ struct take { /* what taking a record needs */
 
 /* ---- Definitions ------------------------------------------------------------------------ */
 
-static bool definition_is_valid(const struct format_definition *d, unsigned words) {
-  size_t bytes = (size_t)d->name_bytes + d->unit_bytes + d->doc_bytes + d->fields_bytes;
-  return record_number(d->first) < EVENTRING_MAX_EVENTS && d->kind >= EVENTRING_DEF_SPAN &&
-         d->kind <= EVENTRING_DEF_FLOW && d->event_class < EVENTRING_MAX_CLASSES &&
-         d->ring < EVENTRING_RINGS && d->name_bytes >= 1 &&
-         d->name_bytes <= EVENTRING_MAX_NAME && d->unit_bytes <= EVENTRING_MAX_UNIT &&
-         d->doc_bytes <= EVENTRING_MAX_DOC && d->fields_bytes <= EVENTRING_MAX_FIELDS &&
-         bytes <= (words - sizeof *d / 8) * 8;
+static bool definition_is_valid(const uint64_t *record) {
+  struct format_definition d;
+  memcpy(&d, record, sizeof d);
+  return record_number(d.first) < EVENTRING_MAX_EVENTS && d.kind >= EVENTRING_DEF_SPAN &&
+         d.kind <= EVENTRING_DEF_FLOW && d.event_class < EVENTRING_MAX_CLASSES &&
+         d.ring < EVENTRING_RINGS && d.name_bytes >= 1;
 }
 
 /* Copies a text of the record and makes it harmless; where the next one begins. */
@@ -40,16 +39,11 @@ static struct evr_definition *definition_place(struct evr_definitions *definitio
   return *chunk ? *chunk + id % EVR_DEFINITION_CHUNK : NULL;
 }
 
-static int take_definition(const struct take *take, const uint64_t *record, unsigned words,
+static int take_definition(const struct take *take, const uint64_t *record,
                            struct eventring_error *error) {
   struct evr_definitions *definitions = take->definitions;
   struct format_definition d;
-  if (words >= sizeof d / 8) memcpy(&d, record, sizeof d);
-  if (words < sizeof d / 8 || !definition_is_valid(&d, words)) {
-    evr_note_damage(&take->meta->damage, "a definition of id %u is not valid",
-                    record_number(*record));
-    return EVENTRING_OK;
-  }
+  memcpy(&d, record, sizeof d);
   unsigned id = record_number(d.first);
   if (definitions->definition[id]) return EVENTRING_OK; /* the first one holds */
   struct evr_definition *to = definition_place(definitions, id);
@@ -101,21 +95,10 @@ static struct evr_life *add_life(struct evr_definitions *definitions) {
   return life_at(definitions, definitions->lives_count++);
 }
 
-/* Does the record have the words of its type, and its name room in it? */
-static bool life_is_valid(const uint64_t *record, unsigned words) {
-  if (record_number(*record) >= EVENTRING_MAX_DOMAINS || words < 3) return false;
-  if (record_type(*record) == FORMAT_LIFE_STOP) return true;
-  return words >= 4 && record[3] <= EVENTRING_MAX_DOMAIN_NAME && record[3] <= (words - 4) * 8;
-}
-
 static int take_life(const struct take *take, const uint64_t *record, unsigned words,
                      struct eventring_error *error) {
   struct evr_definitions *definitions = take->definitions;
   unsigned type = record_type(*record), slot = record_number(*record);
-  if (!life_is_valid(record, words)) {
-    evr_note_damage(&take->meta->damage, "a life of domain %u is not valid", slot);
-    return EVENTRING_OK;
-  }
   uint32_t incarnation = (uint32_t)record[1];
   struct evr_life *life = (struct evr_life *)evr_definitions_life(definitions, slot, incarnation);
   if (type == FORMAT_LIFE_STOP) {
@@ -139,41 +122,20 @@ static int take_life(const struct take *take, const uint64_t *record, unsigned w
 
 /* ---- The end --------------------------------------------------------------------------- */
 
-static bool ending_is_valid(const uint64_t *record, unsigned words) {
-  struct format_ending ending;
-  unsigned head = sizeof ending / 8;
-  if (words < head) return false;
-  memcpy(&ending, record, sizeof ending);
-  return ending.bytes <= EVENTRING_MAX_END_TEXT && ending.bytes <= (words - head) * (uint64_t)8;
-}
-
-static int take_ending(const struct take *take, const uint64_t *record, unsigned words) {
+static int take_ending(const struct take *take, const uint64_t *record) {
   struct evr_ending *to = &take->definitions->ending;
   struct format_ending ending;
-  unsigned head = sizeof ending / 8;
-  if (!ending_is_valid(record, words)) {
-    evr_note_damage(&take->meta->damage, "the record of an error is not valid");
-    return EVENTRING_OK;
-  }
   memcpy(&ending, record, sizeof ending);
   to->ticks = ending.ticks;
   to->bytes = (uint32_t)ending.bytes;
   to->whole = record_number(ending.first);
-  memcpy(to->text, record + head, ending.bytes);
+  memcpy(to->text, record + sizeof ending / 8, ending.bytes);
   to->text[ending.bytes] = 0;
   evr_text_clean_lines(to->text, ending.bytes);
   return EVENTRING_OK;
 }
 
 /* ---- Processes ------------------------------------------------------------------------- */
-
-static bool process_is_valid(const uint64_t *record, unsigned words, struct format_process *p) {
-  if (words < sizeof *p / 8) return false;
-  memcpy(p, record, sizeof *p);
-  size_t bytes = (size_t)p->program_bytes + p->source_bytes + p->error_bytes;
-  return p->program_bytes <= EVENTRING_MAX_PROGRAM && p->source_bytes <= EVENTRING_MAX_SOURCE &&
-         p->error_bytes <= EVENTRING_MAX_END_TEXT && bytes <= (words - sizeof *p / 8) * 8;
-}
 
 /* NULL: no memory. */
 static struct evr_process *add_process(struct evr_definitions *definitions) {
@@ -182,12 +144,12 @@ static struct evr_process *add_process(struct evr_definitions *definitions) {
   return &definitions->processes[definitions->processes_count++];
 }
 
-static int take_process(const struct take *take, const uint64_t *record, unsigned words,
+static int take_process(const struct take *take, const uint64_t *record,
                         struct eventring_error *error) {
   struct evr_definitions *definitions = take->definitions;
   struct format_process p;
-  if (!process_is_valid(record, words, &p) ||
-      record_number(p.first) != definitions->processes_count + 1) {
+  memcpy(&p, record, sizeof p);
+  if (record_number(p.first) != definitions->processes_count + 1) {
     evr_note_damage(&take->meta->damage, "the record of process %u is not valid",
                     record_number(*record));
     return EVENTRING_OK;
@@ -237,17 +199,8 @@ static struct evr_process_log *log_of(struct evr_definitions *definitions, uint3
   return *log;
 }
 
-static bool logged_is_valid(const uint64_t *record, unsigned words) {
-  return words >= sizeof(struct format_switch_record) / 8 && record_number(*record) &&
-         record_number(*record) <= EVR_MOST_PROCESSES;
-}
-
-static int take_logged(const struct take *take, const uint64_t *record, unsigned words,
+static int take_logged(const struct take *take, const uint64_t *record,
                        struct eventring_error *error) {
-  if (!logged_is_valid(record, words)) {
-    evr_note_damage(&take->meta->damage, "a switch of classes is not valid");
-    return EVENTRING_OK;
-  }
   struct evr_process_log *p = log_of(take->definitions, record_number(*record));
   if (!p) return evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory for the log of a process");
   uint32_t n = p->log.told;
@@ -260,11 +213,11 @@ static int take_logged(const struct take *take, const uint64_t *record, unsigned
 /* ---- All of them --------------------------------------------------------------------------- */
 
 /* A segment that cannot follow is passed over: times are off, and all else is sound. */
-static int take_segment(const struct take *take, const uint64_t *record, unsigned words,
+static int take_segment(const struct take *take, const uint64_t *record,
                         struct eventring_error *error) {
-  struct format_segment segment = {0}; /* which is not valid */
+  struct format_segment segment;
   struct eventring_error cause = {0};
-  if (words >= sizeof segment / 8) memcpy(&segment, record, sizeof segment);
+  memcpy(&segment, record, sizeof segment);
   int status = evr_metadata_add_segment(take->meta, &segment, &cause);
   if (status != EVENTRING_E_CORRUPT) {
     if (status != EVENTRING_OK) *error = cause;
@@ -274,60 +227,55 @@ static int take_segment(const struct take *take, const uint64_t *record, unsigne
   return EVENTRING_OK;
 }
 
-static int take_stack(const struct take *take, enum format_kind kind, const uint64_t *record,
-                      unsigned words, struct eventring_error *error) {
-  if (!evr_stacks_record_valid(kind, record, words))
-    evr_note_damage(&take->meta->damage, "a record of kind %d, number %u, is not valid", kind,
-                    record_number(*record));
-  else if (!evr_stacks_take(&take->definitions->stacks, kind, record, words))
-    return evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory for functions and stacks");
-  return EVENTRING_OK;
+static int take_last_stack(const struct take *take, const uint64_t *record,
+                           struct eventring_error *error) {
+  if (evr_last_stack_take(take->definitions->last_stacks, record)) return EVENTRING_OK;
+  return evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory for last stacks");
 }
 
-static int take_last_stack(const struct take *take, const uint64_t *record, unsigned words,
-                           struct eventring_error *error) {
-  if (!evr_last_stack_valid(record, words))
-    evr_note_damage(&take->meta->damage, "the record of a last stack is not valid");
-  else if (!evr_last_stack_take(take->definitions->last_stacks, record))
-    return evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory for last stacks");
-  return EVENTRING_OK;
+/* What `records.def` does not say of the kinds that are taken here. */
+static bool is_possible(unsigned kind, const uint64_t *record) {
+  uint32_t number = record_number(*record);
+  switch (kind) {
+  case FORMAT_DEFINITIONS: return definition_is_valid(record);
+  case FORMAT_LIVES: return number < EVENTRING_MAX_DOMAINS;
+  case FORMAT_SWITCHES: return number && number <= EVR_MOST_PROCESSES;
+  case FORMAT_LAST_STACKS: return evr_last_stack_valid(record);
+  default: return evr_stacks_record_valid(kind, record);
+  }
+}
+
+bool evr_record_is_valid(unsigned kind, const uint64_t *record, unsigned words) {
+  const struct format_form *form = evr_record_form(kind, record_type(*record));
+  return form && evr_record_fits(form, record, words) && is_possible(kind, record);
 }
 
 static int take_record(void *context, enum format_kind kind, const uint64_t *record,
                        unsigned words, struct eventring_error *error) {
   const struct take *take = context;
-  unsigned type = record_type(*record);
-  if (kind == FORMAT_DEFINITIONS && type == 1) return take_definition(take, record, words, error);
-  if (kind == FORMAT_CLOCK && type == 1) return take_segment(take, record, words, error);
-  if (kind == FORMAT_LIVES && type >= FORMAT_LIFE_START && type <= FORMAT_LIFE_RENAME)
-    return take_life(take, record, words, error);
-  if (kind == FORMAT_ENDINGS && type == 1) return take_ending(take, record, words);
-  if (kind == FORMAT_PROCESSES && type == 1) return take_process(take, record, words, error);
-  if (kind == FORMAT_SWITCHES && type == FORMAT_LOGGED)
-    return take_logged(take, record, words, error);
-  if (kind == FORMAT_LAST_STACKS && type == 1)
-    return take_last_stack(take, record, words, error);
-  if (evr_stacks_knows(kind, type)) return take_stack(take, kind, record, words, error);
-  if (type != 1 && kind != FORMAT_PROFILES) take->definitions->unknown++;
-  return EVENTRING_OK;
-}
-
-bool evr_record_is_valid(unsigned kind, const uint64_t *record, unsigned words) {
-  struct format_definition d;
-  unsigned type = record_type(*record);
-  if (kind == FORMAT_DEFINITIONS && type == 1) {
-    if (words < sizeof d / 8) return false;
-    memcpy(&d, record, sizeof d);
-    return definition_is_valid(&d, words);
+  const struct format_form *form = evr_record_form(kind, record_type(*record));
+  if (!form) {
+    take->definitions->unknown++;
+    return EVENTRING_OK;
   }
-  if (kind == FORMAT_LIVES && type >= FORMAT_LIFE_START && type <= FORMAT_LIFE_RENAME)
-    return life_is_valid(record, words);
-  if (kind == FORMAT_ENDINGS && type == 1) return ending_is_valid(record, words);
-  if (kind == FORMAT_LAST_STACKS && type == 1) return evr_last_stack_valid(record, words);
-  if (kind == FORMAT_SWITCHES && type == FORMAT_LOGGED) return logged_is_valid(record, words);
-  if (kind == FORMAT_PROCESSES && type == 1)
-    return process_is_valid(record, words, &(struct format_process){0});
-  return evr_stacks_record_valid(kind, record, words);
+  if (kind == FORMAT_PROFILES) return EVENTRING_OK; /* profiles.c */
+  if (!evr_record_is_valid(kind, record, words)) {
+    evr_note_damage(&take->meta->damage, "a record of kind %d, number %u, is not valid", kind,
+                    record_number(*record));
+    return EVENTRING_OK;
+  }
+  switch (kind) {
+  case FORMAT_DEFINITIONS: return take_definition(take, record, error);
+  case FORMAT_CLOCK: return take_segment(take, record, error);
+  case FORMAT_LIVES: return take_life(take, record, words, error);
+  case FORMAT_ENDINGS: return take_ending(take, record);
+  case FORMAT_PROCESSES: return take_process(take, record, error);
+  case FORMAT_SWITCHES: return take_logged(take, record, error);
+  case FORMAT_LAST_STACKS: return take_last_stack(take, record, error);
+  default: break;
+  }
+  if (evr_stacks_take(&take->definitions->stacks, kind, record)) return EVENTRING_OK;
+  return evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory for functions and stacks");
 }
 
 int evr_definitions_catch_up(struct evr_definitions *definitions, struct evr_metadata *meta,

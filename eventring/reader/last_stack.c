@@ -11,14 +11,11 @@
 #include "format/text.h"
 #include "reader/cursor.h"
 
-bool evr_last_stack_valid(const uint64_t *record, unsigned words) {
+bool evr_last_stack_valid(const uint64_t *record) {
   struct format_last_stack s;
-  unsigned head = sizeof s / sizeof *record;
-  if (words < head) return false;
   memcpy(&s, record, sizeof s);
   return record_number(s.first) < EVENTRING_MAX_DOMAINS && s.incarnation && s.reason &&
-         s.reason <= FORMAT_STACK_REASONS && s.activity <= FORMAT_STACK_ACTIVITIES &&
-         s.bytes <= FORMAT_STACK_TEXT && format_text_words(s.bytes) <= words - head;
+         s.reason <= FORMAT_STACK_REASONS && s.activity <= FORMAT_STACK_ACTIVITIES;
 }
 
 bool evr_last_stack_take(struct evr_last_stack **stacks, const uint64_t *record) {

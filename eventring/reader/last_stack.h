@@ -12,7 +12,8 @@ struct evr_last_stack { /* the newest of a slot */
   char text[FORMAT_STACK_TEXT + 1]; /* made harmless */
 };
 
-bool evr_last_stack_valid(const uint64_t *record, unsigned words);
+/* Of a record that has the form of its kind. */
+bool evr_last_stack_valid(const uint64_t *record);
 /* Takes a valid record. `stacks`: by slot, NULL: none. False: no memory. */
 bool evr_last_stack_take(struct evr_last_stack **stacks, const uint64_t *record);
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "format/checksum.h"
+#include "format/records.h"
 #include "reader/saver_merge.h"
 
 enum {
@@ -136,21 +137,27 @@ static void move_sequence(struct merge_records *r, struct format_block *h) {
   if (h->sequence > r->most) r->most = h->sequence;
 }
 
+/* Translates domain and times of a record. False: it is not valid, or its domain has no number. */
+static bool move_record(eventring_saver *saver, unsigned kind, uint64_t *record) {
+  const struct format_form *form = evr_record_form(kind, record_type(*record));
+  if (!form || !evr_record_fits(form, record, record_words(*record))) return false;
+  for (unsigned i = 0; i < 3 && form->times[i]; i++)
+    if (record[form->times[i]])
+      record[form->times[i]] = merge_ticks(saver, record[form->times[i]]);
+  if (!form->domain) return true;
+  uint32_t slot = (uint32_t)record[form->domain], incarnation = record[form->domain] >> 32;
+  bool has_number = merge_domain(saver, &slot, &incarnation);
+  record[form->domain] = slot | (uint64_t)incarnation << 32;
+  return has_number;
+}
+
 static bool move_heap(eventring_saver *saver, struct format_block *h, uint64_t *record) {
-  struct format_heap heap;
   struct saver_merge *m = saver->merge;
-  memcpy(&heap, record, sizeof heap);
-  if (record_words(*record) < sizeof heap / 8 ||
-      !merge_domain(saver, &heap.slot, &heap.incarnation))
-    return false;
-  h->domain = (uint16_t)heap.slot;
+  if (!move_record(saver, FORMAT_HEAPS, record)) return false;
+  h->domain = (uint16_t)record[1];
   h->incarnation += m->heap_base;
   if (h->incarnation > m->heaps) m->heaps = h->incarnation;
-  heap.first = format_record(sizeof heap / 8, 1, h->incarnation);
-  heap.start_ticks = merge_ticks(saver, heap.start_ticks);
-  heap.ticks = merge_ticks(saver, heap.ticks);
-  if (heap.peak_ticks) heap.peak_ticks = merge_ticks(saver, heap.peak_ticks);
-  memcpy(record, &heap, sizeof heap);
+  *record = format_record(record_words(*record), 1, h->incarnation);
   return true;
 }
 
@@ -175,30 +182,20 @@ static bool move_page(eventring_saver *saver, struct format_block *h, uint64_t *
 }
 
 static bool move_footprint(eventring_saver *saver, struct format_block *h, uint64_t *record) {
-  struct format_footprint f;
-  memcpy(&f, record, sizeof f);
-  if (record_words(*record) < sizeof f / 8 || !merge_domain(saver, &f.slot, &f.incarnation))
-    return false;
-  h->domain = (uint16_t)f.slot;
-  h->incarnation = f.incarnation;
-  f.ticks = merge_ticks(saver, f.ticks);
-  memcpy(record, &f, sizeof f);
+  if (!move_record(saver, FORMAT_FOOTPRINTS, record)) return false;
+  h->domain = (uint16_t)record[1];
+  h->incarnation = record[1] >> 32;
   return true;
 }
 
 /* Its figures stay in ticks of its own clock, by which its buckets are divided. */
 static bool move_profile(eventring_saver *saver, uint64_t *record) {
-  struct format_profile p;
-  memcpy(&p, record, sizeof p);
-  if (record_words(*record) < sizeof p / 8 || record_type(*record) != FORMAT_PROFILE_PART ||
-      !merge_domain(saver, &p.slot, &p.incarnation))
+  enum { WRITTEN = 5, MULTIPLIER = 8 };
+  if (record_words(*record) <= MULTIPLIER || record_type(*record) != FORMAT_PROFILE_PART)
     return false;
-  p.start_ticks = merge_ticks(saver, p.start_ticks);
-  evr_metadata_use_segment(saver->meta, p.written_ticks);
-  if (!p.multiplier) p.multiplier = saver->meta->segment.multiplier;
-  p.written_ticks = merge_ticks(saver, p.written_ticks);
-  memcpy(record, &p, sizeof p);
-  return true;
+  evr_metadata_use_segment(saver->meta, record[WRITTEN]);
+  if (!record[MULTIPLIER]) record[MULTIPLIER] = saver->meta->segment.multiplier;
+  return move_record(saver, FORMAT_PROFILES, record);
 }
 
 static bool move_block(eventring_saver *saver, uint64_t *words, uint32_t end) {
@@ -214,18 +211,18 @@ static bool move_block(eventring_saver *saver, uint64_t *words, uint32_t end) {
 }
 
 /* Records that are made anew, in blocks with those of other recordings. */
-static void move_last_stacks(eventring_saver *saver, const uint64_t *words, uint32_t end) {
+static void move_last_stacks(eventring_saver *saver, uint64_t *words, uint32_t end) {
   for (uint32_t at = FORMAT_BLOCK_HEADER_WORDS, count; at < end; at += count) {
     struct format_last_stack s;
     count = record_words(words[at]);
     if (!evr_record_is_valid(FORMAT_LAST_STACKS, words + at, count)) continue;
+    move_record(saver, FORMAT_LAST_STACKS, words + at);
     memcpy(&s, words + at, sizeof s);
     uint32_t slot = record_number(s.first);
     if (!merge_domain(saver, &slot, &s.incarnation)) continue;
     uint64_t *record = merge_record(saver, FORMAT_LAST_STACKS, count);
     if (!record) return;
     s.first = format_record(count, 1, slot);
-    s.ticks = merge_ticks(saver, s.ticks);
     memcpy(record, words + at, count * sizeof *record);
     memcpy(record, &s, sizeof s);
   }

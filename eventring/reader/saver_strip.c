@@ -23,6 +23,7 @@
 #include <sys/random.h>
 
 #include "format/checksum.h"
+#include "format/records.h"
 
 enum { LIBRARY_IDS = 16, LIBRARY_RINGS = 4 };
 
@@ -316,135 +317,72 @@ static void hide_places(const struct saver_strip *strip, char *name, size_t byte
     }
 }
 
-/* Returns where the texts end, from the begin of the record, in bytes. */
-static size_t strip_definition(const eventring_saver *saver, uint64_t *record) {
+static void strip_definition(const eventring_saver *saver, uint64_t *record) {
   struct saver_strip *strip = saver->strip;
   struct format_definition d;
   memcpy(&d, record, sizeof d);
   char *name = (char *)record + sizeof d, *unit = name + d.name_bytes;
   char *doc = unit + d.unit_bytes, *fields = doc + d.doc_bytes;
-  size_t end = (size_t)(fields + d.fields_bytes - (char *)record);
-  memset(d.reserved, 0, sizeof d.reserved);
-  memcpy(record, &d, sizeof d);
   if (saver->options.keeps_names && d.event_class == EVENTRING_CLASS_CALLS)
     hide_places(strip, name, d.name_bytes);
   if (!saver->options.keeps_names && is_trigger(&d)) hide_quoted(strip, name, d.name_bytes);
-  if (saver->options.keeps_names || is_vocabulary(&d)) return end;
+  if (saver->options.keeps_names || is_vocabulary(&d)) return;
   replace_name(strip, name, d.name_bytes);
   if (!is_known_unit(unit, d.unit_bytes)) replace(strip, unit, d.unit_bytes);
   replace(strip, doc, d.doc_bytes);
   replace_fields(strip, fields, d.fields_bytes);
-  return end;
 }
 
-static size_t strip_function(const struct saver_strip *strip, uint64_t *record, unsigned words,
-                             bool keep) {
-  if (words < 3) return sizeof *record;
-  size_t name = (uint32_t)record[2], source = record[2] >> 32, room = (words - 3) * sizeof *record;
-  if (name > room || source > room - name) return sizeof *record;
-  if (!keep) replace(strip, record + 3, name);
-  else hide_places(strip, (char *)(record + 3), name);
-  replace(strip, (char *)(record + 3) + name, source);
-  return 3 * sizeof *record + name + source;
+static void strip_text(const struct saver_strip *strip, unsigned what, char *text, size_t bytes,
+                       bool keep) {
+  if (what == FORMAT_TEXT_HOST || (what == FORMAT_TEXT_NAME && keep)) return;
+  if (what == FORMAT_TEXT_FUNCTION && keep) hide_places(strip, text, bytes);
+  else replace(strip, text, bytes);
 }
 
-static size_t strip_profile(const struct saver_strip *strip, uint64_t *record, unsigned words,
-                            bool keep) {
-  unsigned type = record_type(*record);
-  if (type == FORMAT_PROFILE_PART) return (words < 9 ? words : 9) * sizeof *record;
-  if (type == FORMAT_PROFILE_NODE) return words * sizeof *record;
-  if (type != FORMAT_PROFILE_FUNCTION) return sizeof *record;
-  bool is_host = words > 2 && record[1] >> 32 == EVENTRING_CALLS_HOST;
-  if (!keep && !is_host) return strip_function(strip, record, words, false);
-  if (words < 3 || (uint32_t)record[2] > (words - 3) * sizeof *record) return sizeof *record;
-  size_t name = (uint32_t)record[2]; /* where it is defined goes */
-  record[2] = name;
-  hide_places(strip, (char *)(record + 3), name);
-  return 3 * sizeof *record + name;
+/* A function that does something for the host has a name of the host. */
+static bool is_of_host(unsigned kind, const uint64_t *record) {
+  return kind == FORMAT_PROFILES && record_type(*record) == FORMAT_PROFILE_FUNCTION &&
+         record[1] >> 32 == EVENTRING_CALLS_HOST;
 }
 
-/* A text whose length is in word `at - 1`, and which begins at word `at`. */
-static size_t strip_text(const struct saver_strip *strip, uint64_t *record, unsigned words,
-                         unsigned at, bool keep) {
-  if (words < at || record[at - 1] > (words - at) * sizeof *record) return sizeof *record;
-  if (!keep) replace(strip, record + at, record[at - 1]);
-  return at * sizeof *record + record[at - 1];
+/* Returns where the texts end. */
+static char *strip_texts(const eventring_saver *saver, const struct format_form *form,
+                         uint64_t *record) {
+  bool keep = saver->options.keeps_names || is_of_host(form->kind, record);
+  char *text = (char *)(record + form->words);
+  for (unsigned i = 0; i < 4 && form->texts[i].size; i++) {
+    size_t bytes = evr_text_bytes(record, &form->texts[i]);
+    if (form->kind != FORMAT_DEFINITIONS)
+      strip_text(saver->strip, form->texts[i].what, text, bytes, keep);
+    text += bytes;
+  }
+  return text;
 }
 
-static size_t strip_process(const struct saver_strip *strip, uint64_t *record, bool keep) {
-  struct format_process p;
-  memcpy(&p, record, sizeof p);
-  char *program = (char *)record + sizeof p, *source = program + p.program_bytes;
-  p.reserved = 0;
-  memcpy(record, &p, sizeof p);
-  if (!keep) replace(strip, program, p.program_bytes);
-  replace(strip, source, p.source_bytes);
-  replace(strip, source + p.source_bytes, p.error_bytes);
-  return sizeof p + p.program_bytes + p.source_bytes + p.error_bytes;
-}
-
-/* The start of a domain, or its new name. Behind the name there may be a word with the number of
-   its process: what lies between is zeroed here. */
-static size_t strip_life(const struct saver_strip *strip, uint64_t *record, unsigned words,
-                         bool keep) {
-  size_t end = strip_text(strip, record, words, 4, keep), text = (end + 7) / sizeof *record;
-  if (text >= words) return end;
-  memset((char *)record + end, 0, text * sizeof *record - end);
-  return (text + 1) * sizeof *record;
-}
-
-/* Its texts are words of the host, as well. */
-static size_t strip_row(uint64_t *record, unsigned words) {
-  struct format_footprint_row row;
-  if (words < sizeof row / 8) return sizeof *record;
-  memcpy(&row, record, sizeof row);
-  size_t text = (size_t)row.name_bytes + row.doc_bytes;
-  row.reserved = 0;
-  memcpy(record, &row, sizeof row);
-  return text <= words * 8 - sizeof row ? sizeof row + text : sizeof *record;
-}
-
-/* Names and sources go; the number of functions stays. */
-static size_t strip_stack(uint64_t *record) {
+/* Of a last stack the number of functions stays. */
+static void drop_text(uint64_t *record) {
   struct format_last_stack s;
   memcpy(&s, record, sizeof s);
   s.bytes = 0;
   memcpy(record, &s, sizeof s);
-  return sizeof s;
 }
 
-/* Returns how many of its bytes mean something. */
-static size_t strip_record(const eventring_saver *saver, unsigned kind, uint64_t *record,
-                           unsigned words) {
-  const struct saver_strip *strip = saver->strip;
-  unsigned type = record_type(*record);
-  bool keep = saver->options.keeps_names;
-  if (!evr_record_is_valid(kind, record, words)) return sizeof *record;
-  if (kind == FORMAT_LIVES && type == FORMAT_LIFE_STOP) return 3 * sizeof *record;
-  if (kind == FORMAT_LIVES && type <= FORMAT_LIFE_RENAME)
-    return strip_life(strip, record, words, keep);
-  if (kind == FORMAT_STACKS && type == FORMAT_STACK_NODE) return sizeof(struct format_stack_node);
-  if (kind == FORMAT_STRINGS && (type == FORMAT_MEMORY_KIND || type == FORMAT_MEMORY_ORIGIN))
-    return 2 * sizeof *record + record[1]; /* words of the host, not of its program */
-  if (kind == FORMAT_PROFILES) return strip_profile(strip, record, words, keep);
-  if (kind == FORMAT_FOOTPRINTS && type == FORMAT_FOOTPRINT_ROW)
-    return strip_row(record, words);
-  if (kind == FORMAT_SWITCHES) return (words < 4 ? words : 4) * sizeof *record;
-  if (type != 1) return sizeof *record;
-  switch (kind) {
-  case FORMAT_DEFINITIONS: return strip_definition(saver, record);
-  case FORMAT_STRINGS: return strip_text(strip, record, words, 2, false);
-  case FORMAT_FUNCTIONS: return strip_function(strip, record, words, keep);
-  case FORMAT_ENDINGS: return strip_text(strip, record, words, 3, false);
-  case FORMAT_LAST_STACKS: return strip_stack(record);
-  case FORMAT_PROCESSES: return strip_process(strip, record, keep);
-  case FORMAT_STACKS: return words * sizeof *record;
-  case FORMAT_HEAPS:
-  case FORMAT_FOOTPRINTS:
-  case FORMAT_HEAP_PAGES: return words * sizeof *record;
-  case FORMAT_CLOCK: return (words < 4 ? words : 4) * sizeof *record;
-  default: return sizeof *record;
+/* What is not understood, reserved or unused becomes 0. */
+static void strip_record(const eventring_saver *saver, unsigned kind, uint64_t *record,
+                         unsigned words) {
+  const struct format_form *form = evr_record_form(kind, record_type(*record));
+  char *used = (char *)(record + 1), *end = (char *)(record + words);
+  if (evr_record_is_valid(kind, record, words)) {
+    if (form->reserved) record[form->reserved] &= UINT64_MAX >> 16;
+    if (kind == FORMAT_DEFINITIONS) strip_definition(saver, record);
+    if (kind == FORMAT_LAST_STACKS) drop_text(record);
+    used = strip_texts(saver, form, record);
+    size_t padding = (size_t)(end - used) % sizeof *record;
+    memset(used, 0, padding);
+    used += padding + form->behind * sizeof *record;
   }
+  if (used < end) memset(used, 0, (size_t)(end - used));
 }
 
 bool saver_strip_records(eventring_saver *saver, uint64_t *words, uint32_t end, bool valid) {
@@ -462,8 +400,7 @@ bool saver_strip_records(eventring_saver *saver, uint64_t *words, uint32_t end, 
   memset(words + end, 0, (FORMAT_BLOCK_WORDS - end) * sizeof *words);
   for (uint32_t at = FORMAT_BLOCK_HEADER_WORDS, count; at < end; at += count) {
     count = record_words(words[at]);
-    size_t used = strip_record(saver, h->kind, words + at, count);
-    memset((char *)(words + at) + used, 0, count * sizeof *words - used);
+    strip_record(saver, h->kind, words + at, count);
   }
   words[FORMAT_SO_FAR_WORD] = evr_seal(end, evr_checksum_so_far(words, end));
   if (h->committed) words[FORMAT_SEAL_WORD] = evr_seal(end, evr_checksum(words, end));

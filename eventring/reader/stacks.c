@@ -30,49 +30,16 @@ struct evr_function {
 
 /* ---- Validity ---------------------------------------------------------------------- */
 
-static bool function_is_valid(const uint64_t *record, unsigned words,
-                              struct format_function *f) {
-  if (words < FUNCTION_WORDS) return false;
-  memcpy(f, record, sizeof *f);
-  uint32_t id = record_number(f->first);
-  return id >= 1 && id <= MOST_FUNCTIONS && f->name_bytes <= EVENTRING_MAX_FUNCTION_NAME &&
-         f->source_bytes <= EVENTRING_MAX_FUNCTION_SOURCE &&
-         f->name_bytes + f->source_bytes <= (words - FUNCTION_WORDS) * 8;
-}
-
-static bool node_is_valid(const uint64_t *record, unsigned words, struct format_stack_node *n) {
-  if (words < NODE_WORDS) return false;
-  memcpy(n, record, sizeof *n);
-  uint32_t id = record_number(n->first);
-  return id >= 1 && id <= MOST_NODES && n->parent < id;
-}
-
-static bool is_name(unsigned type) {
-  return type == FORMAT_MEMORY_KIND || type == FORMAT_MEMORY_ORIGIN;
-}
-
-static bool name_is_valid(const uint64_t *record, unsigned words) {
-  unsigned most = record_type(*record) == FORMAT_MEMORY_KIND ? FORMAT_MEMORY_KINDS
-                                                             : FORMAT_MEMORY_ORIGINS;
-  return words >= 2 && record_number(*record) < most && record[1] >= 1 &&
-         record[1] <= EVENTRING_MAX_CLASS_NAME && record[1] <= (words - 2) * (uint64_t)8;
-}
-
-bool evr_stacks_knows(unsigned kind, unsigned type) {
-  return (kind == FORMAT_FUNCTIONS && type == 1) ||
-         (kind == FORMAT_STACKS && type == FORMAT_STACK_NODE) ||
-         (kind == FORMAT_STRINGS && is_name(type));
-}
-
-bool evr_stacks_record_valid(unsigned kind, const uint64_t *record, unsigned words) {
-  unsigned type = record_type(*record);
-  struct format_function f;
-  struct format_stack_node n;
-  if (kind == FORMAT_FUNCTIONS && type == 1) return function_is_valid(record, words, &f);
-  if (kind == FORMAT_STACKS && type == FORMAT_STACK_NODE)
-    return node_is_valid(record, words, &n);
-  if (kind == FORMAT_STRINGS && is_name(type)) return name_is_valid(record, words);
-  return true;
+bool evr_stacks_record_valid(unsigned kind, const uint64_t *record) {
+  uint32_t number = record_number(*record);
+  bool is_kind = record_type(*record) == FORMAT_MEMORY_KIND;
+  switch (kind) {
+  case FORMAT_FUNCTIONS: return number >= 1 && number <= MOST_FUNCTIONS;
+  case FORMAT_STACKS: return number >= 1 && number <= MOST_NODES && (uint32_t)record[1] < number;
+  case FORMAT_STRINGS:
+    return number < (is_kind ? FORMAT_MEMORY_KINDS : FORMAT_MEMORY_ORIGINS) && record[1] >= 1;
+  default: return true;
+  }
 }
 
 /* ---- Taking ------------------------------------------------------------------------ */
@@ -98,9 +65,9 @@ static void take_text(char *to, const char *from, size_t bytes) {
   evr_text_clean_bytes(to, bytes);
 }
 
-static bool take_function(struct evr_stacks *s, const uint64_t *record, unsigned words) {
+static bool take_function(struct evr_stacks *s, const uint64_t *record) {
   struct format_function f;
-  if (!function_is_valid(record, words, &f)) return true;
+  memcpy(&f, record, sizeof f);
   uint32_t id = record_number(f.first);
   if (!reach(&s->functions, &s->function_room, id, sizeof *s->functions)) return false;
   if (s->functions[id]) return true; /* the first one holds */
@@ -117,9 +84,9 @@ static bool take_function(struct evr_stacks *s, const uint64_t *record, unsigned
 }
 
 /* A node whose parent is not there is an outermost one. */
-static bool take_node(struct evr_stacks *s, const uint64_t *record, unsigned words) {
+static bool take_node(struct evr_stacks *s, const uint64_t *record) {
   struct format_stack_node n;
-  if (!node_is_valid(record, words, &n)) return true;
+  memcpy(&n, record, sizeof n);
   uint32_t id = record_number(n.first);
   if (!reach(&s->nodes, &s->node_room, id, sizeof *s->nodes)) return false;
   if (s->nodes[id].depth) return true;
@@ -136,12 +103,10 @@ static void take_name(struct evr_stacks *s, const uint64_t *record) {
   take_text(to, (const char *)(record + 2), record[1]);
 }
 
-bool evr_stacks_take(struct evr_stacks *s, unsigned kind, const uint64_t *record,
-                     unsigned words) {
-  unsigned type = record_type(*record);
-  if (kind == FORMAT_FUNCTIONS && type == 1) return take_function(s, record, words);
-  if (kind == FORMAT_STACKS && type == FORMAT_STACK_NODE) return take_node(s, record, words);
-  if (kind == FORMAT_STRINGS && is_name(type)) take_name(s, record);
+bool evr_stacks_take(struct evr_stacks *s, unsigned kind, const uint64_t *record) {
+  if (kind == FORMAT_FUNCTIONS) return take_function(s, record);
+  if (kind == FORMAT_STACKS) return take_node(s, record);
+  if (kind == FORMAT_STRINGS) take_name(s, record);
   return true;
 }
 

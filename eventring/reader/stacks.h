@@ -27,14 +27,11 @@ struct evr_stacks {
   char origin[FORMAT_MEMORY_ORIGINS][EVENTRING_MAX_CLASS_NAME + 1];
 };
 
-/* Are records of this kind and type taken here? */
-bool evr_stacks_knows(unsigned kind, unsigned type);
-/* Is a record of kind STRINGS, FUNCTIONS or STACKS, of a type that is known, valid? Others
-   are. */
-bool evr_stacks_record_valid(unsigned kind, const uint64_t *record, unsigned words);
+/* Is the number of a record of kind STRINGS, FUNCTIONS or STACKS possible, and what it refers to?
+   The record has the form of its kind. Others are valid. */
+bool evr_stacks_record_valid(unsigned kind, const uint64_t *record);
 /* Takes a valid one. False: no memory. */
-bool evr_stacks_take(struct evr_stacks *stacks, unsigned kind, const uint64_t *record,
-                     unsigned words);
+bool evr_stacks_take(struct evr_stacks *stacks, unsigned kind, const uint64_t *record);
 void evr_stacks_free(struct evr_stacks *stacks);
 
 #pragma GCC visibility pop

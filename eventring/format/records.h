@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* records.h: what a record consists of, by its kind and type (records.def). */
+#ifndef EVENTRING_RECORDS_H
+#define EVENTRING_RECORDS_H
+
+#include "format/format.h"
+
+#pragma GCC visibility push(hidden)
+
+enum format_text_what { FORMAT_TEXT_HOST, FORMAT_TEXT_NAME, FORMAT_TEXT_FUNCTION,
+                        FORMAT_TEXT_OTHER };
+
+struct format_text { /* size 0: there is none */
+  uint8_t at, size, what;
+  uint16_t most;
+};
+
+struct format_form {
+  uint16_t kind, type, words, behind;
+  uint8_t domain, reserved, times[3];
+  struct format_text texts[4];
+};
+
+/* NULL: this kind and type are not known. */
+const struct format_form *evr_record_form(unsigned kind, unsigned type);
+/* Bytes of a text of a record that has the words of its form. */
+uint64_t evr_text_bytes(const uint64_t *record, const struct format_text *text);
+/* Has a record, of `words` words, what its form says, and its texts room in it? */
+bool evr_record_fits(const struct format_form *form, const uint64_t *record, unsigned words);
+
+#pragma GCC visibility pop
+
+#endif /* EVENTRING_RECORDS_H */
