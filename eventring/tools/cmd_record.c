@@ -220,7 +220,8 @@ static void show(void *context) {
   double seconds = (double)(now - progress->at) / 1e9;
   recorder_info(progress->recorder, &info);
   show_progress("%s events, %s, %s/s, %s lost, fullest ring %.0f %%", eva_count(info.saved),
-                eva_bytes(bytes), eva_bytes((uint64_t)((double)(bytes - progress->bytes) / seconds)),
+                eva_bytes(bytes),
+                eva_bytes((uint64_t)((double)(bytes - progress->bytes) / seconds)),
                 eva_count(info.lost), 100 * info.fullest);
   progress->at = now;
   progress->bytes = bytes;

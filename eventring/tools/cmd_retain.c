@@ -375,11 +375,10 @@ static int report(struct retain *r) {
   else view_object(&to, &retain_view, r);
   fflush(stdout); /* a PROGRAM goes on for long */
   if (valid == r->answer_count && valid > 0) return STATUS_OK;
-  if (over > valid) complain("the answer of %s is not valid", valid > 0 ? "a domain" : "the process");
-  else
-    complain("%s has not answered: it waits, or is in C code",
-             over > 0 ? "a domain" : "the process");
-  return STATUS_WRONG;
+  if (over > valid)
+    return wrong("the answer of %s is not valid", valid > 0 ? "a domain" : "the process");
+  return wrong("%s has not answered: it waits, or is in C code",
+               over > 0 ? "a domain" : "the process");
 }
 
 static int ask_and_report(struct retain *r) {

@@ -6,7 +6,8 @@
  * one a function and run, and matched by name and place (diff_match.h). With EVA_LEAST_RUNS runs
  * a side or more they are compared by Welch's test (analysis/compare.h). With fewer it is said
  * what differs within these runs, as the kind says, and nothing has changed: nobody knows by how
- * much runs differ. Of all functions together one is found by chance in 20 comparisons at most (Holm). */
+ * much runs differ. Of all functions together one is found by chance in 20 comparisons at most
+ * (Holm). */
 #ifndef EVENTRING_TOOL_DIFF_ROWS_H
 #define EVENTRING_TOOL_DIFF_ROWS_H
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* heap_diff.c: what grew between two heap profiles, of which figures are estimates.
  *
- * Rows are matched by name and place (diff_match.h): two recordings of a program have
- * different ids, and it may have been edited in between. The error of a difference is that of two independent estimates; of two
- * copies of one process, in which some blocks are the same, that is more than it is. A
- * difference counts if it is beyond three standard errors. */
+ * Rows are matched by name and place (diff_match.h): two recordings of a program have different
+ * ids, and it may have been edited in between. The error of a difference is that of two independent
+ * estimates; of two copies of one process, in which some blocks are the same, that is more than it
+ * is. A difference counts if it is beyond three standard errors. */
 #include "heap_diff.h"
 
 #include <inttypes.h>

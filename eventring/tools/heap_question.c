@@ -63,8 +63,8 @@ static void read_profiles(struct heap_question *h) {
 
 static int complain_of_none(const struct heap_question *h) {
   const struct eventring_info *info = &h->q.info;
-  return wrong("%s: no allocations were sampled (start it with SAROS_MEMPROF=on, or, while it runs: "
-               "eventring control --memprof on %d)", info->path, (int)info->pid);
+  return wrong("%s: no allocations were sampled (start it with SAROS_MEMPROF=on, or, while it "
+               "runs: eventring control --memprof on %d)", info->path, (int)info->pid);
 }
 
 int heap_question_read(struct heap_question *h, const struct operands *operands) {

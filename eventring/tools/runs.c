@@ -9,8 +9,8 @@
  * its work; so CPU times are compared as they would be at equal speed. Of work it is what was
  * allocated, how many steps the collector took and what these did (the counter pause_work, if
  * there is one), whatever else the machine does. These are exact: with fewer runs than a test
- * takes it is still said where they differ, and of times nothing. Where there is no such counter, the time in the collector and the mean length of its
- * steps are main figures, too.
+ * takes it is still said where they differ, and of times nothing. Where there is no such counter,
+ * the time in the collector and the mean length of its steps are main figures, too.
  * Where events are missing, sums are those of a second. */
 #include "runs.h"
 

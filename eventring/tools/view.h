@@ -17,18 +17,18 @@
  * The function `rows` of the latter two hands out each row with view_row (or view_named_row);
  * the same function fills the table of the text.
  *
- * How a command is converted:
+ * How a command prints:
  *   1. A struct for the row (most have one), and
  *      `static VIEW(name, struct row, {"key", "title", VIEW_NS, ROW(member)}, ...)`. The order is
- *      that of the text; JSON has it, too. Members that had an `if` around them are
- *      VIEW_MAYBE, those that could be null are without it; `.known` or `.has` says when.
+ *      that of the text; JSON has it, too. A member that may be left out is VIEW_MAYBE, one that
+ *      may be null is without it; `.known` or `.has` says when.
  *   2. A view of the whole answer (not static, `command_view`): question_view or the like
  *      included, then VIEW_ROWS. VIEW_SPECS puts --json, --csv and --json-schema into the options;
  *      `version` comes by itself. One that prints various objects chains them by `other`.
- *   3. Text: headings and sentences stay where they are; view_table prints the rows below them,
- *      view_lines a row as `label value` lines.
- *   4. The put_ and the cell_ functions go. doc/commands/NAME.md keeps its list of members;
- *      `make check` (testsuite/tools/test_members.sh) compares it with the schema.
+ *   3. Text: a command prints headings and sentences by itself (table_say); view_table prints the
+ *      rows below them, view_lines a row as `label value` lines.
+ *   4. doc/commands/NAME.md lists the members; `make check` (testsuite/tools/test_members.sh)
+ *      compares it with the schema.
  *
  * Errors: those of the stream, which keeps them. Threads: one at a time for a view_to.
  */

@@ -68,6 +68,10 @@ fails_with "no span is called reqest" check -e 'count(major) == 0 within span "r
 fails_with 'count(minor) == 0: failed' check -e 'lost == 0' -e 'count(minor) == 0' $file
 printf 'lost == 0\n\nlost == 1\n' >two.txt
 fails_with "two.txt:3: lost == 1: failed: 0" check two.txt $file
+long=$(printf 'a-long-name-%.0s' 1 2 3 4 5).txt
+echo 'p99(span("request")) < 1ns' >"$long"
+fails_with 'p99(span("request")) < 1ns: failed' check "$long" $file
+is "no line is wider than the page" "" "$(awk 'length > 80' stdout.txt)"
 
 # as JSON
 check --json -e 'count(request) == 5; max(queue) < 5; p50(nothing) < 1s' $file >out.json

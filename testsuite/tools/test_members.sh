@@ -21,6 +21,9 @@ for command in list show stats spans pauses; do
 done
 is "an object and a value" 'kind: not one of the members' \
   "$(python3 "$TESTSUITE/tools/_schema.py" list.schema <(jq -c '. + {kind: 1}' list.json))"
+echo 'local x = 1' | SAROS_EVENTRING_START=1 SAROS_EVENTRING_PRESERVE=1 SAROS_EVENTRING_NAME=dash "$SAROS" - ||
+  fail "a program from standard input: $?"
+has "a program that is called -" "program      -" "$("$EVENTRING" show dash.eventring)"
 is "rows have titles" pid "$(sed -n 's/,.*//; 1p' list.csv)"
 is "rows" "$(query list.json .pid)" "$(sed -n 's/,.*//; 2p' list.csv)"
 finish
