@@ -24,20 +24,20 @@ uint64_t eva_gc_times_on_cpu(const struct eva_gc_times *times, uint64_t watched)
   return watched > off ? watched - off : 0;
 }
 
-/* What the span, if it is open, covers of the present stretch up to `until`. */
-static uint64_t covered(const struct eva_gc_clock *clock, const struct eva_top_span *span,
+/* What the span, open or just ended, covers of the present stretch up to `until`. */
+static uint64_t covered(const struct eva_gc_clock *clock, const struct eventring_pause *span,
                         uint64_t until) {
   uint64_t begin = span->since > clock->from ? span->since : clock->from;
-  return clock->running && span->open && until > begin ? until - begin : 0;
+  return clock->running && until > begin ? until - begin : 0;
 }
 
 /* Time under a span of the collector, during `off` of which the thread was not on a
    processor. (Of a span that began before the stretch it may have been before, too.) */
-static struct eva_gc_times collector_times(const struct eva_top_span *span, uint64_t ns,
+static struct eva_gc_times collector_times(const struct eva_gc_clock *clock, uint64_t ns,
                                            int64_t off) {
   uint64_t known = off > 0 ? (uint64_t)off : 0;
   return (struct eva_gc_times){.in_gc = ns, .gc_off_cpu = known < ns ? known : ns,
-                               .gc_unmeasured = span->measured ? 0 : ns};
+                               .gc_unmeasured = clock->gc_measured ? 0 : ns};
 }
 
 static void begin_stretch(struct eva_gc_clock *clock, uint64_t ns) {
@@ -48,35 +48,22 @@ static void begin_stretch(struct eva_gc_clock *clock, uint64_t ns) {
 static void end_stretch(struct eva_gc_clock *clock) {
   if (!clock->running) return;
   struct eva_gc_times open =
-      collector_times(&clock->gc, covered(clock, &clock->gc, clock->last), 0);
-  open.in_finalizers = covered(clock, &clock->finalizers, clock->last);
+      collector_times(clock, clock->gc.open ? covered(clock, &clock->gc, clock->last) : 0, 0);
+  if (clock->finalizers.open)
+    open.in_finalizers = covered(clock, &clock->finalizers, clock->last);
   eva_gc_times_add(&clock->times, &open);
   clock->watched = eva_add(clock->watched, clock->last - clock->from);
   clock->running = false;
 }
 
-static void see_begin(struct eva_top_span *span, const struct eventring_event *event) {
-  if (span->open && event->depth > span->depth) return;
-  *span = (struct eva_top_span){
-      .open = true, .since = event->ns, .depth = event->depth,
-      .measured = event->def && event->def->measure == EVENTRING_OFF_CPU};
-}
-
-/* Returns the time under the span that it ends, in the present stretch. */
-static uint64_t see_end(const struct eva_gc_clock *clock, struct eva_top_span *span,
-                        const struct eventring_event *event) {
-  if (!span->open || event->depth > span->depth) return 0;
-  /* a torn one was counted up to the gap that tore it */
-  uint64_t ns = eventring_event_took(event) >= 0 ? covered(clock, span, event->ns) : 0;
-  span->open = false;
-  return ns;
-}
-
-/* Returns the time that the event adds to that of its class. */
-static uint64_t see(const struct eva_gc_clock *clock, struct eva_top_span *span,
+/* Returns the time under the span that the event ends, in the present stretch. */
+static inline uint64_t see(const struct eva_gc_clock *clock, struct eventring_pause *span,
                     const struct eventring_event *event) {
-  if (event->kind == EVENTRING_BEGIN) see_begin(span, event);
-  return event->kind == EVENTRING_END ? see_end(clock, span, event) : 0;
+  if (event->kind == EVENTRING_BEGIN)
+    eventring_pause_begin(span, event->depth, event->id, event->ns);
+  if (event->kind != EVENTRING_END || !eventring_pause_end(span, event->depth)) return 0;
+  /* a torn one was counted up to the gap that tore it */
+  return eventring_event_took(event) >= 0 ? covered(clock, span, event->ns) : 0;
 }
 
 /* Of a counter off_cpu: the part of its time that lies in the present stretch at most. */
@@ -91,8 +78,10 @@ static uint64_t off_cpu_until(const struct eva_gc_clock *clock,
 
 static struct eva_gc_times see_collector(struct eva_gc_clock *clock,
                                          const struct eventring_event *event) {
-  struct eva_gc_times times = collector_times(&clock->gc, see(clock, &clock->gc, event),
-                                              eventring_event_off_cpu(event));
+  const uint64_t ns = see(clock, &clock->gc, event);
+  struct eva_gc_times times = collector_times(clock, ns, eventring_event_off_cpu(event));
+  if (event->kind == EVENTRING_BEGIN && event->depth == clock->gc.depth)
+    clock->gc_measured = event->def && event->def->measure == EVENTRING_OFF_CPU;
   times.off_cpu = off_cpu_until(clock, event);
   return times;
 }

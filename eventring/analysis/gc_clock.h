@@ -28,6 +28,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "eventring/conditions.h"
 #include "eventring/read.h"
 
 /* Parts of the time watched, in ns. */
@@ -44,23 +45,16 @@ bool eva_gc_times_cpu(const struct eva_gc_times *times, uint64_t *ns);
 /* Of time watched, that in which the thread was on a processor, as far as is known. */
 uint64_t eva_gc_times_on_cpu(const struct eva_gc_times *times, uint64_t watched);
 
-/* The top-level span of one class. */
-struct eva_top_span {
-  bool open;
-  bool measured;  /* its end says for how long the thread was not on a processor */
-  uint64_t since; /* its begin */
-  uint32_t depth;
-};
-
 /* A zeroed struct is a clock that has not seen anything. */
 struct eva_gc_clock {
   uint64_t watched; /* ns in closed stretches */
   struct eva_gc_times times; /* in these */
   bool running;     /* in a stretch: from .. last so far */
   bool is_cut;      /* what was before a time is forgotten: eva_gc_clock_cut */
+  bool gc_measured; /* the end of span `gc` says how long the thread was not on a processor */
   uint64_t from, last;
   uint32_t incarnation;
-  struct eva_top_span gc, finalizers;
+  struct eventring_pause gc, finalizers; /* the topmost spans of these classes */
 };
 
 /* Does the event only move the clock on (to its time)? Most do. */

@@ -14,8 +14,7 @@ static void report(struct eva_steps *steps, struct eva_step_place *place) {
 static void begin(struct eva_steps *steps, struct eva_step_place *place,
                   const struct eva_shares *shares, const struct eventring_event *event) {
   report(steps, place);
-  place->open = true;
-  place->depth = event->depth;
+  eventring_pause_begin(&place->pause, event->depth, event->id, event->ns);
   place->ring = event->ring;
   place->spans_context = event->context;
   place->step = (struct eva_step){
@@ -36,13 +35,12 @@ static void add_phase(struct eva_step *step, uint16_t id, uint64_t ns) {
 static void end(struct eva_steps *steps, struct eva_step_place *place,
                 const struct eventring_event *event) {
   const int64_t took = eventring_event_took(event);
-  if (event->depth == place->depth + 1) {
+  if (event->depth == place->pause.depth + 1) {
     if (took >= 0) add_phase(&place->step, event->id, (uint64_t)took);
     return;
   }
-  if (event->depth > place->depth) return;
-  place->open = false;
-  place->waits = took >= 0 && event->depth == place->depth;
+  if (event->depth > place->pause.depth) return;
+  place->waits = eventring_pause_end(&place->pause, event->depth) && took >= 0;
   if (!place->waits) steps->torn++;
   place->step.begin_ns = event->begin_ns;
   place->step.ns = event->ns - event->begin_ns;
@@ -55,15 +53,21 @@ static void count_work(struct eva_step *step, const struct eventring_event *even
     step->work = event->value.i;
 }
 
+/* Is a step open, in the ring and context of the event? */
+static bool is_its(const struct eva_step_place *place, const struct eventring_event *event) {
+  return place->pause.open && event->ring == place->ring &&
+         event->context == place->spans_context;
+}
+
 void eva_steps_event(struct eva_steps *steps, const struct eva_shares *shares,
                      const struct eventring_event *event) {
   struct eva_step_place *place = &steps->place[event->domain % EVENTRING_MAX_DOMAINS];
   if (event->event_class != EVENTRING_CLASS_GC) return;
-  if (event->incarnation != place->step.incarnation) place->open = false;
-  bool is_its = event->ring == place->ring && event->context == place->spans_context;
-  if (event->kind == EVENTRING_BEGIN && (!place->open || (is_its && event->depth <= place->depth)))
+  if (event->incarnation != place->step.incarnation) place->pause.open = false;
+  if (event->kind == EVENTRING_BEGIN &&
+      (!place->pause.open || (event->depth <= place->pause.depth && is_its(place, event))))
     begin(steps, place, shares, event);
-  else if (event->kind == EVENTRING_END && place->open && is_its)
+  else if (event->kind == EVENTRING_END && is_its(place, event))
     end(steps, place, event);
   else if (event->kind == EVENTRING_COUNTER && place->waits)
     count_work(&place->step, event);
@@ -72,11 +76,10 @@ void eva_steps_event(struct eva_steps *steps, const struct eva_shares *shares,
 const struct eva_step *eva_steps_open(const struct eva_steps *steps,
                                       const struct eventring_event *event) {
   const struct eva_step_place *place = &steps->place[event->domain % EVENTRING_MAX_DOMAINS];
-  bool is_its = place->open && event->event_class == EVENTRING_CLASS_GC &&
-                event->depth == place->depth && event->ring == place->ring &&
-                event->context == place->spans_context &&
-                event->incarnation == place->step.incarnation;
-  return is_its ? &place->step : NULL;
+  const bool is_open = is_its(place, event) && event->event_class == EVENTRING_CLASS_GC &&
+                       event->depth == place->pause.depth &&
+                       event->incarnation == place->step.incarnation;
+  return is_open ? &place->step : NULL;
 }
 
 void eva_steps_finish(struct eva_steps *steps) {

@@ -14,6 +14,7 @@
 #include <stdbool.h>
 
 #include "analysis/shares.h"
+#include "eventring/conditions.h"
 
 enum { EVA_STEP_PHASES = 6 };
 
@@ -39,9 +40,9 @@ typedef void eva_step_callback(void *context, const struct eva_step *step);
 
 struct eva_step_place { /* of a domain */
   struct eva_step step;  /* the one that goes on, or waits for its work */
-  uint32_t depth;
+  struct eventring_pause pause;
   uint64_t spans_context;
-  bool open, waits;
+  bool waits;
   uint8_t ring;
 };
 

@@ -27,7 +27,6 @@ struct csv {
   struct export_rows *rows;
   /* Of each table the column of a column of the file; -1: it has none. */
   signed char from[EXPORT_TABLES][COLUMNS];
-  bool failed;
 };
 
 static int find_column(enum export_table table, const char *name) {
@@ -117,28 +116,20 @@ static void *begin(struct export_run *run) {
   return csv;
 }
 
-static int check(struct csv *csv, int result) {
-  if (result < 0) csv->failed = true;
-  return result;
-}
-
 static int on_event(void *state, const struct eventring_event *e) {
-  struct csv *csv = state;
-  return check(csv, export_rows_event(csv->rows, e));
+  return export_rows_event(((struct csv *)state)->rows, e);
 }
 static int on_lost(void *state, const struct eventring_loss *loss) {
-  struct csv *csv = state;
-  return check(csv, export_rows_lost(csv->rows, loss));
+  return export_rows_lost(((struct csv *)state)->rows, loss);
 }
 static int on_open(void *state, const struct eventring_event *e) {
-  struct csv *csv = state;
-  return check(csv, export_rows_open(csv->rows, e));
+  return export_rows_open(((struct csv *)state)->rows, e);
 }
 
 static int finish(void *state) {
   struct csv *csv = state;
-  check(csv, export_rows_end(csv->rows));
-  int result = csv->failed ? -1 : 0;
+  export_rows_end(csv->rows);
+  const int result = export_rows_failed(csv->rows) ? -1 : 0;
   export_rows_free(csv->rows);
   free(csv);
   return result;

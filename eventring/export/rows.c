@@ -62,7 +62,7 @@ struct export_rows {
   struct eva_known known; /* since then: for how long such a one was */
   export_row *row;
   void *context;
-  bool failed;
+  bool failed;            /* no memory */
   struct export_tracks tracks; /* for what begins have said */
   struct slot slot[EVENTRING_MAX_DOMAINS];
   struct export_cell cells[EXPORT_MOST_COLUMNS];
@@ -89,6 +89,13 @@ void export_rows_free(struct export_rows *r) {
   if (!r) return;
   export_tracks_close(&r->tracks);
   free(r);
+}
+
+bool export_rows_failed(const struct export_rows *r) { return r->failed; }
+
+static int no_memory(struct export_rows *r) {
+  r->failed = true;
+  return -1;
 }
 
 static bool wants(const struct export_rows *r, enum export_table table) {
@@ -191,7 +198,8 @@ static void set_held(struct export_rows *r, struct export_track *track,
 /* ---- Events -------------------------------------------------------------------------------- */
 
 static int emit(struct export_rows *r, enum export_table table) {
-  return r->row(r->context, table, r->cells);
+  const int result = r->row(r->context, table, r->cells);
+  return result < 0 ? no_memory(r) : result;
 }
 
 /* Columns that several tables have. */
@@ -237,7 +245,7 @@ static int put_span(struct export_rows *r, struct export_track *track,
 static int take_span(struct export_rows *r, const struct eventring_event *e) {
   if (!wants(r, EXPORT_TABLE_spans)) return 0;
   struct export_track *track = export_track_of(&r->tracks, e);
-  if (!track) return -1;
+  if (!track) return no_memory(r);
   if (e->kind == EVENTRING_END) return put_span(r, track, e);
   if (e->payload != EVENTRING_NONE) hold(r, track, e);
   return 0;
@@ -297,7 +305,7 @@ int export_rows_open(void *rows, const struct eventring_event *e) {
   struct export_rows *r = rows;
   if (!wants(r, EXPORT_TABLE_spans)) return 0;
   struct export_track *track = export_track_of(&r->tracks, e);
-  if (!track) return -1;
+  if (!track) return no_memory(r);
   if (!r->is_open) eva_known_find(&r->known, r->cursor, r->until);
   r->is_open = true;
   const struct eva_so_far so_far = eva_so_far(&r->known, r->cursor, e);

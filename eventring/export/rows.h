@@ -45,6 +45,8 @@ struct export_rows;
 struct export_rows *export_rows_new(eventring_cursor *cursor, uint32_t wanted, uint64_t until,
                                     export_row *row, void *context);
 void export_rows_free(struct export_rows *rows);
+/* Was there no memory once, here or, with a result below 0, in `row`? */
+bool export_rows_failed(const struct export_rows *rows);
 /* Callbacks of a poll. A result other than 0: that of `row`, or -1: no memory. */
 int export_rows_event(void *rows, const struct eventring_event *event);
 int export_rows_lost(void *rows, const struct eventring_loss *loss);

@@ -38,7 +38,7 @@ struct scan {
   size_t text_size, text_room;
   size_t at; /* the present row's first cell */
   int columns;
-  bool over, failed;
+  bool over;
   struct eva_read read;
   sqlite3_int64 number;
 };
@@ -74,23 +74,6 @@ static int keep_row(void *context, enum export_table table, const struct export_
   return 0;
 }
 
-static int note(struct scan *scan, int result) {
-  if (result < 0) scan->failed = true;
-  return result;
-}
-static int on_event(void *context, const struct eventring_event *e) {
-  struct scan *scan = context;
-  return note(scan, export_rows_event(scan->rows, e));
-}
-static int on_lost(void *context, const struct eventring_loss *loss) {
-  struct scan *scan = context;
-  return note(scan, export_rows_lost(scan->rows, loss));
-}
-static int on_open(void *context, const struct eventring_event *e) {
-  struct scan *scan = context;
-  return note(scan, export_rows_open(scan->rows, e));
-}
-
 /* ---- A scan ------------------------------------------------------------------------------- */
 
 static struct table *table_of(struct scan *scan) { return (struct table *)scan->base.pVtab; }
@@ -103,18 +86,18 @@ static int fail(sqlite3_vtab *table, const char *text) {
 
 /* Polls until there is a row, or no more. What is damaged is said, and passed over. */
 static int fill(struct scan *scan) {
-  static const struct eventring_callbacks callbacks = {on_event, on_lost};
+  static const struct eventring_callbacks callbacks = {export_rows_event, export_rows_lost};
   struct export_sql *sql = table_of(scan)->sql;
   scan->at = scan->cell_count = scan->text_size = 0;
-  while (!scan->cell_count && !scan->over && !scan->failed) {
-    int polled = eva_read_poll(&scan->read, scan->cursor, &callbacks, scan, POLLED);
+  while (!scan->cell_count && !scan->over && !export_rows_failed(scan->rows)) {
+    int polled = eva_read_poll(&scan->read, scan->cursor, &callbacks, scan->rows, POLLED);
     if (polled < 0) sql->damage(sql->context, eventring_cursor_error(scan->cursor)->text);
     if (!scan->read.is_over) continue;
     scan->over = true;
-    eventring_open_spans(scan->cursor, on_open, scan);
-    note(scan, export_rows_end(scan->rows));
+    eventring_open_spans(scan->cursor, export_rows_open, scan->rows);
+    export_rows_end(scan->rows);
   }
-  return scan->failed ? SQLITE_NOMEM : SQLITE_OK;
+  return export_rows_failed(scan->rows) ? SQLITE_NOMEM : SQLITE_OK;
 }
 
 static int scan_open(sqlite3_vtab *base, sqlite3_vtab_cursor **out) {
@@ -131,7 +114,7 @@ static void end_scan(struct scan *scan) {
   eventring_close(scan->cursor);
   scan->rows = NULL;
   scan->cursor = NULL;
-  scan->over = scan->failed = false;
+  scan->over = false;
   scan->read = (struct eva_read){0};
 }
 

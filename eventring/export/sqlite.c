@@ -22,7 +22,6 @@ struct sqlite {
   sqlite3_stmt *insert[EXPORT_TABLES];
   int columns[EXPORT_TABLES];
   uint64_t count;
-  bool failed;  /* no memory */
   bool created; /* the file is ours */
 };
 
@@ -105,8 +104,9 @@ static int open_database(struct sqlite *s) {
 static void close_all(struct sqlite *s) {
   for (int t = 0; t < EXPORT_TABLES; t++) sqlite3_finalize(s->insert[t]);
   if (sqlite3_close(s->db) != SQLITE_OK) fail(s);
+  const bool failed = s->rows && export_rows_failed(s->rows);
   export_rows_free(s->rows);
-  if (s->created && (s->failed || s->run->error[0])) unlink(s->run->path);
+  if (s->created && (failed || s->run->error[0])) unlink(s->run->path);
   free(s);
 }
 
@@ -120,30 +120,21 @@ static void *begin(struct export_run *run) {
   return NULL;
 }
 
-static int check(struct sqlite *s, int result) {
-  if (result < 0) s->failed = true;
-  return result;
-}
-
 static int on_event(void *state, const struct eventring_event *e) {
-  struct sqlite *s = state;
-  return check(s, export_rows_event(s->rows, e));
+  return export_rows_event(((struct sqlite *)state)->rows, e);
 }
 static int on_lost(void *state, const struct eventring_loss *loss) {
-  struct sqlite *s = state;
-  return check(s, export_rows_lost(s->rows, loss));
+  return export_rows_lost(((struct sqlite *)state)->rows, loss);
 }
 static int on_open(void *state, const struct eventring_event *e) {
-  struct sqlite *s = state;
-  return check(s, export_rows_open(s->rows, e));
+  return export_rows_open(((struct sqlite *)state)->rows, e);
 }
 
 static int finish(void *state) {
   struct sqlite *s = state;
   struct export_run *run = s->run;
-  if (!run->error[0] && !s->failed) check(s, export_rows_end(s->rows));
-  if (!run->error[0] && !s->failed) run_sql(s, "commit");
-  bool failed = s->failed;
+  if (!run->error[0] && export_rows_end(s->rows) == 0) run_sql(s, "commit");
+  const bool failed = export_rows_failed(s->rows);
   close_all(s);
   return run->error[0] || failed ? -1 : 0;
 }

@@ -120,11 +120,11 @@ static inline void eventring_pause_begin(struct eventring_pause *pause, uint32_t
   pause->id = id;
   pause->open = true;
 }
-/* Is it the end of the pause? */
+/* Is it the end of the pause? (The end of a span around it says that its own was missed.) */
 static inline bool eventring_pause_end(struct eventring_pause *pause, uint32_t depth) {
-  if (!pause->open || depth != pause->depth) return false;
+  if (!pause->open || depth > pause->depth) return false;
   pause->open = false;
-  return true;
+  return depth == pause->depth;
 }
 
 /* ---- Triggers ---------------------------------------------------------- */
