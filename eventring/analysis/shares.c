@@ -3,7 +3,12 @@
  *
  * A domain has a clock for each part, and for each ring a table of contexts that have spans
  * open there. A context has a frame for each depth, which holds what the clocks showed when
- * the span began, less what they had counted while the context was suspended. */
+ * the span began, less what they had counted while the context was suspended.
+ *
+ * Why frames, when the reader has a stack: the reader follows a ring at a time, so it says of a
+ * span what ran within it in its ring. A clock is driven by spans of another ring, and what it
+ * shows at a begin depends on the order of the events of all rings, which only the merged
+ * delivery has. Durations and own times come from the reader; only readings of clocks are here. */
 #include "analysis/shares.h"
 #include "format/array.h"
 #include "format/table.h"
