@@ -480,32 +480,10 @@ bool evr_block_has_more(const struct evr_source *source, uint64_t offset,
   return word != 0;
 }
 
-/* How many of RUN words of one event or remark each are events. */
-static inline unsigned events_of_run(const uint64_t *words) {
-  words2 events = {RUN / 2, RUN / 2};
-#pragma GCC unroll 8
-  for (int i = 0; i < RUN; i += 2)
-    events += (words2)((*(const words2 *)(words + i) & 7) == FORMAT_WORD_REMARK);
-  return (unsigned)(events[0] + events[1]);
-}
-
 uint64_t evr_block_events(const struct evr_block *block) {
-  const uint64_t *words = block->words;
+  struct evr_block_walk walk = evr_block_walk(block);
   uint64_t events = 0;
-  for (uint32_t at = evr_block_first(block); at < block->have;) {
-    if (at + RUN <= block->have && is_run(words + at)) {
-      events += events_of_run(words + at);
-      at += RUN;
-      continue;
-    }
-    uint64_t length_bits = words[at] & FORMAT_LENGTH_MASK;
-    uint32_t length = 1 + word_length(words[at]), end = at + RUN;
-    do { /* as pass_alike */
-      forget_value(&length);
-      events += word_is_event(words[at]);
-      at += length;
-    } while (at < end && at < block->have && (words[at] & FORMAT_LENGTH_MASK) == length_bits);
-  }
+  while (evr_block_next_event(&walk)) events++;
   return events;
 }
 

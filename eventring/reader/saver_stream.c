@@ -313,26 +313,21 @@ static bool is_sound(eventring_saver *saver, const struct saver_stream *stream,
          (!saver->options.checked || take_valid(saver, stream, block));
 }
 
-/* Does the block in saver->room, the n-th of a run, count on from `known`? In front of a run
-   events may be missing. */
-static bool counts_on(const eventring_saver *saver, uint32_t n, uint64_t known) {
-  uint64_t before = evr_block_header(&saver->room)->before;
-  return n ? before == known : before >= known;
-}
-
-/* The blocks of a copied run, from the first one on, that are what they should be. Where
-   blocks are checked, a run ends where events are missing. */
+/* The blocks of a copied run, from the first one on, that are what they should be. Where blocks are
+   checked, a run ends where more events are missing than the block before has words: to count the
+   events of each took as long as to check it. (Fewer are those that handlers of signals dropped.) */
 static uint32_t count_sound(eventring_saver *saver, const struct saver_stream *stream,
                             const uint8_t *blocks, uint32_t count) {
-  uint64_t known = stream->begun ? stream->account.known : 0;
+  uint64_t least = stream->begun ? stream->account.known : 0, most = UINT64_MAX;
   uint32_t sound = 0;
-  while (sound < count && is_sound(saver, stream, blocks + sound * (size_t)FORMAT_BLOCK_BYTES,
-                                   stream->next + sound)) {
-    if (saver->options.checked) {
-      if (!counts_on(saver, sound, known)) break;
-      known = evr_block_header(&saver->room)->before + evr_block_events(&saver->room);
-    }
-    sound++;
+  for (; sound < count; sound++) {
+    const uint8_t *block = blocks + sound * (size_t)FORMAT_BLOCK_BYTES;
+    if (!is_sound(saver, stream, block, stream->next + sound)) break;
+    if (!saver->options.checked) continue;
+    uint64_t before = evr_block_header(&saver->room)->before;
+    if (before < least || before > most) break;
+    least = before;
+    most = before + saver->room.have - evr_block_first(&saver->room);
   }
   return sound;
 }
