@@ -30,6 +30,7 @@ eventring_sources = \
 	eventring/producer/classes.c \
 	eventring/producer/leaf_spans.h eventring/producer/leaf_spans.c \
 	eventring/producer/open_spans.h eventring/producer/open_spans.c \
+	eventring/producer/totals.h eventring/producer/totals.c \
 	eventring/producer/block_source.h \
 	eventring/producer/descriptor.h eventring/producer/descriptor.c \
 	eventring/producer/extents.h eventring/producer/extents.c eventring/producer/records.h \
@@ -76,6 +77,7 @@ eventring_sources = \
 	eventring/reader/definitions.h eventring/reader/definitions.c \
 	eventring/reader/block_cursor.h eventring/reader/block_cursor.c \
 	eventring/reader/backwards.h eventring/reader/backwards.c \
+	eventring/reader/totals.h eventring/reader/totals.c \
 	eventring/reader/ring_reader.h eventring/reader/ring_reader.c \
 	eventring/reader/delivery.h eventring/reader/delivery.c eventring/reader/run.h \
 	eventring/reader/batch.c eventring/reader/cursor.h \

@@ -74,7 +74,7 @@ enum format_clock {
 /* Kinds of blocks: X(NAME, kind, budget in blocks, what happens when it is used up:
    DROPPED, OLDEST_GOES, or IN_PLACE: blocks are rewritten, each by its own owner). Kind 10
    are profiles of calls (struct format_profile); kinds 9 and 13 to 15 are reserved. */
-enum { FORMAT_PROFILE_BUDGET = 8192 }; /* 32 MiB */
+enum { FORMAT_PROFILE_BUDGET = 8192, FORMAT_TOTALS_BUDGET = 4096 }; /* 32 and 16 MiB */
 #define FORMAT_RECORD_KINDS(X) \
   X(DEFINITIONS, 2, 640, DROPPED) \
   X(STRINGS, 3, 1024, DROPPED) \
@@ -89,7 +89,8 @@ enum { FORMAT_PROFILE_BUDGET = 8192 }; /* 32 MiB */
   X(ENDINGS, 16, 2, OLDEST_GOES) \
   X(PROCESSES, 17, 256, DROPPED) \
   X(FOOTPRINTS, 18, 256, IN_PLACE) \
-  X(LAST_STACKS, 19, 32, OLDEST_GOES)
+  X(LAST_STACKS, 19, 32, OLDEST_GOES) \
+  X(TOTALS, 20, FORMAT_TOTALS_BUDGET, IN_PLACE)
 
 enum format_kind {
   FORMAT_EVENTS = 1,
@@ -102,7 +103,8 @@ enum format_kind {
 /* Are blocks of this kind rewritten in place, each by its own owner? Several have the same
    sequence number then, and only the newest copy of one means something. */
 static inline bool format_is_in_place(unsigned kind) {
-  return kind == FORMAT_HEAPS || kind == FORMAT_HEAP_PAGES || kind == FORMAT_FOOTPRINTS;
+  return kind == FORMAT_HEAPS || kind == FORMAT_HEAP_PAGES || kind == FORMAT_FOOTPRINTS ||
+         kind == FORMAT_TOTALS;
 }
 
 /* Word kind 7: not an event but a remark to the reader; the id says which. */
@@ -663,6 +665,46 @@ struct format_footprint_row { /* kind FOOTPRINTS, type 2; the texts follow, with
   uint16_t name_bytes, doc_bytes, reserved;
 } FORMAT_ALIAS;
 _Static_assert(sizeof(struct format_footprint_row) == 32, "format_footprint_row");
+
+enum {
+  FORMAT_TOTAL_BUCKETS = 32,
+  FORMAT_TOTAL_SHIFT = 6,   /* bucket n: durations below 2^(n + 6) ticks; the last: all others */
+  FORMAT_TOTAL_ROWS = 7,    /* of a block */
+  FORMAT_TOTALS_FOLDED = 2  /* word of the header of page 1: the block of the ring up to which all
+                               events are in its rows; UINT64_MAX: all are; release */
+};
+
+struct format_sums {
+  uint64_t through; /* with the events of the ring up to this block */
+  uint64_t count;   /* of spans that are whole; of other events */
+  uint64_t sum;     /* of the ticks of spans; of the values of counters: an integer or a double */
+  uint64_t bucket[FORMAT_TOTAL_BUCKETS]; /* of spans, by their ticks */
+} FORMAT_ALIAS;
+
+struct format_total { /* kind TOTALS; number: id of the definition */
+  uint64_t first;
+  uint64_t payload; /* enum eventring_payload of the definition */
+  struct format_sums sums[2]; /* they take turns */
+} FORMAT_ALIAS;
+_Static_assert(sizeof(struct format_total) == 576, "format_total");
+_Static_assert(FORMAT_BLOCK_HEADER_WORDS + FORMAT_TOTAL_ROWS * sizeof(struct format_total) / 8 ==
+                   FORMAT_BLOCK_WORDS, "rows of totals");
+
+static inline unsigned format_total_bucket(uint64_t ticks) {
+  unsigned n = 63 - (unsigned)__builtin_clzll(ticks >> (FORMAT_TOTAL_SHIFT - 1) | 1);
+  return n < FORMAT_TOTAL_BUCKETS ? n : FORMAT_TOTAL_BUCKETS - 1;
+}
+
+/* The sum of the values of a counter, with one value more: of integers, or of doubles. */
+static inline uint64_t format_total_add(uint64_t payload, uint64_t sum, uint64_t value) {
+  double total, more;
+  if (payload != EVENTRING_DOUBLE) return sum + value;
+  __builtin_memcpy(&total, &sum, sizeof total);
+  __builtin_memcpy(&more, &value, sizeof more);
+  total += more;
+  __builtin_memcpy(&sum, &total, sizeof sum);
+  return sum;
+}
 
 /* Words that a text takes in a record. */
 static inline unsigned format_text_words(size_t bytes) { return (unsigned)((bytes + 7) / 8); }

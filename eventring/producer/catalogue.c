@@ -216,6 +216,7 @@ static unsigned append_locked(const struct eventring_def *def, size_t size) {
   evr_text_copy(d->fields, sizeof d->fields, def->fields);
   *find(def->kind, def->event_class, def->name, size) = (uint16_t)(id + 1);
   __atomic_store_n(&evr_class_of[id], def->event_class, __ATOMIC_RELAXED);
+  __atomic_store_n(&evr_payload_of[id], (uint8_t)def->payload, __ATOMIC_RELAXED);
   show_to_watch_locked(id);
   return id;
 }

@@ -43,6 +43,8 @@ char evr_ring_names[EVENTRING_RINGS][EVENTRING_MAX_CLASS_NAME + 1] = {
 uint8_t evr_class_of[EVENTRING_MAX_EVENTS] = {
     [0 ... EVENTRING_MAX_EVENTS - 1] = EVENTRING_CLASS_USER};
 
+uint8_t evr_payload_of[EVENTRING_MAX_EVENTS];
+
 static int find_name(const char (*names)[EVENTRING_MAX_CLASS_NAME + 1], int count,
                      const char *name, size_t size) {
   for (int i = 0; i < count; i++)

@@ -17,6 +17,8 @@ extern char evr_ring_names[EVENTRING_RINGS][EVENTRING_MAX_CLASS_NAME + 1];
 /* Class of each id of an event (USER while the id is not defined). An entry is written
    before the id is handed out. */
 extern uint8_t evr_class_of[EVENTRING_MAX_EVENTS];
+/* And its payload. */
+extern uint8_t evr_payload_of[EVENTRING_MAX_EVENTS];
 uint64_t evr_default_classes(void);
 /* The classes (bits) of events that are called so; NULL while none are defined (the catalogue
    sets it, as it comes after the settings). */

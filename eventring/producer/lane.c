@@ -32,7 +32,7 @@
  * made there first.
  *
  * Before W1 the finished block gets its committed length and its checksum (release), and
- * the open spans are brought up to date by walking it (finish_block).
+ * the open spans and the totals are brought up to date by walking it (fold_block).
  *
  * Signals. A handler may interrupt a probe of its thread anywhere and call probes of the
  * same domain, although it should have a domain of its own (eventring.h). That may lose
@@ -143,13 +143,21 @@ static void apply_switches(struct evr_writer *w, const struct format_control *co
 
 /* ---- Transition -------------------------------------------------------------------- */
 
-/* The source counts its events; its length and checksum, and with them the whole block,
-   are final. `next` is where its events end. */
-static void finish_block(struct evr_writer *w, uint64_t *next, uint64_t events,
-                         const struct format_control *control) {
+/* What the present block says of open spans, and adds to the totals. `next` is where its events
+   end. */
+static void fold_block(struct evr_writer *w, const uint64_t *next,
+                       const struct format_control *control) {
   if (!w->end) return;
-  evr_open_apply(&w->open, w->first, (size_t)(next - w->first), w->block_ticks);
+  evr_totals_begin(&w->totals, w->source->head ? w->source->sequence : 0);
+  evr_open_apply(&w->open, &w->totals, w->first, (size_t)(next - w->first), w->block_ticks);
+  evr_totals_end(&w->totals);
   apply_switches(w, control);
+}
+
+/* The source counts its events; its length and checksum, and with them the whole block,
+   are final. */
+static void finish_block(struct evr_writer *w, uint64_t *next, uint64_t events) {
+  if (!w->end) return;
   w->source->events += events + w->dropped;
   w->dropped = 0;
   uint64_t *words = w->end - FORMAT_BLOCK_WORDS;
@@ -169,7 +177,8 @@ static uint64_t take_dropped(struct evr_lanes *l, enum eventring_ring r) {
 static void finish_present(struct evr_lanes *l, enum eventring_ring r) {
   struct evr_writer *w = l->writer[r];
   w->dropped += take_dropped(l, r);
-  finish_block(w, lane_of(l, r)->next, events_in_block(lane_of(l, r), w), l->control);
+  fold_block(w, lane_of(l, r)->next, l->control);
+  finish_block(w, lane_of(l, r)->next, events_in_block(lane_of(l, r), w));
 }
 
 #define STORE(field, value) __atomic_store_n(&(field), (value), __ATOMIC_RELAXED)
@@ -416,8 +425,9 @@ void evr_lane_close(struct evr_lanes *l, enum eventring_ring r) {
   l->writer[r] = NULL;
 }
 
-void evr_writer_finish(struct evr_writer *w, const struct format_control *control) {
+void evr_writer_finish(struct evr_writer *w) {
   if (!w->end) return;
-  finish_block(w, w->next, (uint64_t)(w->next - w->first) - w->extra, control);
+  finish_block(w, w->next, (uint64_t)(w->next - w->first) - w->extra);
+  evr_totals_finish(&w->totals);
   w->end = w->first = NULL;
 }

@@ -41,6 +41,7 @@ struct evr_writer {
                              Signals) */
   uint64_t dropped;       /* events that had no place, of domains that are gone */
   struct evr_open_spans open; /* at the start of the present block */
+  struct evr_totals totals;   /* of all blocks before it */
 };
 
 struct evr_lanes {
@@ -67,8 +68,8 @@ int evr_lane_open(struct evr_lanes *lanes, enum eventring_ring ring,
    has stopped under the mutex. */
 void evr_lane_close(struct evr_lanes *lanes, enum eventring_ring ring);
 /* Finishes the present block of a ring that no lane is open on; nothing is written
-   afterwards. */
-void evr_writer_finish(struct evr_writer *writer, const struct format_control *control);
+   afterwards. What it has is not in the totals. */
+void evr_writer_finish(struct evr_writer *writer);
 /* Writes an event into an open lane: EVENTRING_OK, EVR_NEW_BLOCK when that began a block,
    or why the source has no further block. The event is lost then. Between
    evr_lane_begin_writing and evr_lane_end_writing. Owner. */

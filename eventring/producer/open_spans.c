@@ -128,10 +128,12 @@ static void open_span(struct evr_open_spans *open, uint64_t word, uint64_t ticks
 
 /* An end: closes the innermost span of this id among the `depth` innermost spans of the
    present context. */
-static void close_span(struct evr_open_spans *open, unsigned id, unsigned depth) {
+static void close_span(struct evr_open_spans *open, struct evr_totals *totals, unsigned id,
+                       uint64_t ticks, unsigned depth) {
   uint16_t c = find_context(open, open->context), i = c ? open->contexts[c].top : 0;
   for (; i && depth > 0; depth--, i = open->spans[i].below)
     if (word_id(open->spans[i].tail) == id) {
+      evr_totals_span(totals, id, ticks_between(open->spans[i].ticks, ticks));
       remove_span(open, i);
       return;
     }
@@ -149,6 +151,7 @@ struct begun { /* a span that the block begins */
    the block ends. */
 struct walk {
   struct evr_open_spans *open;
+  struct evr_totals *totals;
   struct format_position position;
   bool asleep; /* the present context is suspended: its next event ends that */
   uint32_t count;
@@ -162,15 +165,16 @@ static void keep_begun(struct walk *walk) {
 }
 
 /* An end that is not that of the innermost span. */
-static __attribute__((noinline)) void end_other_span(struct walk *walk, unsigned id) {
+static __attribute__((noinline)) void end_other_span(struct walk *walk, unsigned id, uint64_t ticks) {
   unsigned depth = FORMAT_END_SEARCH;
   for (uint32_t i = walk->count; i > 0 && depth > 0; depth--)
     if (word_id(walk->begun[--i].word) == id) {
+      evr_totals_span(walk->totals, id, ticks_between(walk->begun[i].ticks, ticks));
       walk->count--;
       memmove(&walk->begun[i], &walk->begun[i + 1], (walk->count - i) * sizeof walk->begun[0]);
       return;
     }
-  close_span(walk->open, id, depth);
+  close_span(walk->open, walk->totals, id, ticks, depth);
 }
 
 static bool is_suspended(const struct evr_open_spans *open, uint64_t id) {
@@ -201,7 +205,8 @@ apply_remark(struct walk *walk, const uint64_t *words, const uint64_t *end) {
   walk->asleep = is_suspended(open, open->context);
 }
 
-static inline void apply_event(struct walk *walk, uint64_t word) {
+static inline void apply_event(struct walk *walk, const uint64_t *words, const uint64_t *end) {
+  const uint64_t word = *words;
   uint64_t ticks = word_ticks(word, walk->position.base);
   if (__builtin_expect(walk->asleep, 0)) {
     resume_context(walk->open, walk->open->context, ticks);
@@ -211,16 +216,27 @@ static inline void apply_event(struct walk *walk, uint64_t word) {
     walk->begun[walk->count++] = (struct begun){word, ticks};
   } else if (word_kind(word) == EVENTRING_END) {
     uint32_t count = walk->count;
-    if (count && word_id(walk->begun[count - 1].word) == word_id(word)) walk->count--;
-    else end_other_span(walk, word_id(word));
+    if (count && word_id(walk->begun[count - 1].word) == word_id(word)) {
+      uint64_t begun = walk->begun[--walk->count].ticks;
+      evr_totals_span(walk->totals, word_id(word), ticks_between(begun, ticks));
+    } else {
+      end_other_span(walk, word_id(word), ticks);
+    }
+  } else if (word_length(word) < end - words) {
+    evr_totals_event(walk->totals, words);
   }
 }
 
-/* Where the events stop that words .. end begins with and that neither begin nor end. */
-static inline const uint64_t *pass_others(const uint64_t *words, const uint64_t *end) {
-  while (words < end && word_is_event(*words) && word_kind(*words) != EVENTRING_BEGIN &&
-         word_kind(*words) != EVENTRING_END)
-    words += 1 + word_length(*words);
+/* Counts the leaf spans that words .. end begins with, and then the events that neither begin nor
+   end. Returns where these stop. */
+static inline const uint64_t *pass_simple(const struct walk *walk, const uint64_t *words,
+                                          const uint64_t *end) {
+  const uint64_t *others = evr_pass_leaf_spans(words, end);
+  if (others != words) evr_totals_leaf_spans(walk->totals, words, others);
+  for (words = others; words < end && word_is_event(*words) &&
+                       word_kind(*words) != EVENTRING_BEGIN && word_kind(*words) != EVENTRING_END;
+       words += 1 + word_length(*words))
+    if (word_length(*words) < end - words) evr_totals_event(walk->totals, words);
   return words;
 }
 
@@ -235,19 +251,19 @@ static inline bool is_linked(const struct evr_open_spans *open) {
 }
 
 /* What another process may have written over the words stays within the block. */
-void evr_open_apply(struct evr_open_spans *open, const uint64_t *words, size_t count,
-                    uint64_t base) {
+void evr_open_apply(struct evr_open_spans *open, struct evr_totals *totals, const uint64_t *words,
+                    size_t count, uint64_t base) {
   struct walk walk;
   const uint64_t *end = words + count;
   walk.open = open; /* not all of it is to be cleared */
+  walk.totals = totals;
   walk.count = 0;
   walk.position = (struct format_position){.base = base, .context = open->context};
   walk.asleep = is_suspended(open, open->context);
-  if (!walk.asleep) words = evr_pass_leaf_runs(words, end);
   while (words < end) {
-    if (!walk.asleep) words = pass_others(evr_pass_leaf_spans(words, end), end);
+    if (!walk.asleep) words = pass_simple(&walk, words, end);
     if (words >= end) break;
-    if (word_is_event(*words)) apply_event(&walk, *words);
+    if (word_is_event(*words)) apply_event(&walk, words, end);
     else apply_remark(&walk, words, end);
     words += 1 + word_length(*words);
   }

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "format/format.h"
+#include "producer/totals.h"
 
 #pragma GCC visibility push(hidden)
 
@@ -47,9 +48,10 @@ struct evr_open_spans {
   struct evr_open_span spans[EVR_MAX_OPEN + 1];
 };
 
-/* Applies the events in words[0 .. count-1]; base is that of the block. */
-void evr_open_apply(struct evr_open_spans *open, const uint64_t *words, size_t count,
-                    uint64_t base);
+/* Applies the events in words[0 .. count-1]; base is that of the block. Adds them to the totals,
+   whose block this is. */
+void evr_open_apply(struct evr_open_spans *open, struct evr_totals *totals, const uint64_t *words,
+                    size_t count, uint64_t base);
 /* Forgets those whose class is among `classes` and that began before `ticks`. class_of
    maps ids to classes. */
 void evr_open_tear(struct evr_open_spans *open, const uint8_t *class_of, uint64_t classes,

@@ -120,6 +120,7 @@ struct evr_recording {
   struct evr_streams streams;
   struct evr_heaps heaps;
   struct evr_footprints footprints;
+  uint32_t totals_claimed, totals_refused; /* pages; guarded by the mutex */
   struct evr_slot slot[EVENTRING_MAX_DOMAINS];
 };
 

@@ -19,6 +19,7 @@
 
 #include "format/error.h"
 #include "producer/lane.h"
+#include "producer/lock.h"
 #include "producer/space.h"
 
 enum {
@@ -109,8 +110,23 @@ static struct evr_writer *make_ring(struct evr_recording *r, unsigned slot,
   s->used += blocks;
   publish_ring_locked(r, slot, index);
   writer->source = &ring->source;
-  ring->writer = writer;
   return writer;
+}
+
+/* A page of totals. */
+static struct format_block *claim_totals(void *recording) {
+  struct evr_recording *r = recording;
+  int saved = errno; /* a probe leaves it as it is */
+  evr_lock();
+  struct format_count *count = &evr_status(r)->kind[FORMAT_TOTALS];
+  bool may_have = !r->ended && r->totals_claimed < FORMAT_TOTALS_BUDGET;
+  struct format_block *page = may_have ? r->records.claim(r->records.owner, FORMAT_TOTALS) : NULL;
+  r->totals_claimed += page != NULL;
+  if (page) __atomic_store_n(&count->records, r->totals_claimed, __ATOMIC_RELEASE);
+  else if (!r->ended) __atomic_store_n(&count->dropped, ++r->totals_refused, __ATOMIC_RELEASE);
+  evr_unlock();
+  errno = saved;
+  return page;
 }
 
 struct evr_writer *evr_ring_writer_locked(struct evr_recording *r, unsigned slot,
@@ -118,9 +134,14 @@ struct evr_writer *evr_ring_writer_locked(struct evr_recording *r, unsigned slot
                                           struct eventring_error *error) {
   struct evr_writer *writer = r->slot[slot].ring[ring].writer;
   if (writer) return writer;
-  if (!(r->streams.rings >> ring & 1)) return make_ring(r, slot, ring, error);
-  writer = evr_stream_writer_locked(r, slot, ring, error);
+  bool is_stream = r->streams.rings >> ring & 1;
+  writer = (is_stream ? evr_stream_writer_locked : make_ring)(r, slot, ring, error);
   r->slot[slot].ring[ring].writer = writer;
+  if (!writer) return NULL;
+  writer->totals.claim = claim_totals;
+  writer->totals.owner = r;
+  writer->totals.slot = (uint16_t)slot;
+  writer->totals.ring = (uint16_t)ring;
   return writer;
 }
 
@@ -135,7 +156,7 @@ uint64_t evr_ring_bytes(const struct evr_recording *r, unsigned slot) {
 void evr_ring_finish_slot_locked(struct evr_recording *r, unsigned slot) {
   for (int i = 0; i < EVENTRING_RINGS; i++) {
     struct evr_writer *writer = r->slot[slot].ring[i].writer;
-    if (writer) evr_writer_finish(writer, evr_control(r));
+    if (writer) evr_writer_finish(writer);
   }
 }
 

@@ -42,6 +42,8 @@ void eventring_saver_close(eventring_saver *saver) {
   for (unsigned n = 0; n < saver->made_count; n++) free(saver->stream[saver->made[n]]);
   free(saver->records);
   free(saver->buffer);
+  if (saver->totals) evr_totals_free(saver->totals);
+  free(saver->totals);
   saver_strip_end(saver);
   saver_merge_close(saver);
   free(saver);
@@ -219,8 +221,10 @@ static int update(eventring_saver *saver, struct saver_output *out,
   }
   if (status == EVENTRING_OK && saver->stage == SAVER_RECORDS) {
     status = saver_copy_records(saver, out, error);
-    if (saver->at == saver->record_count) saver->stage = SAVER_LAST;
+    if (saver->at == saver->record_count) saver->stage = SAVER_TOTALS;
   }
+  if (status == EVENTRING_OK && saver->stage == SAVER_TOTALS)
+    status = saver_copy_totals(saver, out, error);
   if (status == EVENTRING_OK && saver->stage == SAVER_LAST && saver_room(out))
     status = end_update(saver, out, error);
   return status;

@@ -49,7 +49,7 @@
 #define EVENTRING_SAVER_H
 
 #include "eventring/saver.h"
-#include "reader/cursor.h"
+#include "reader/totals.h"
 
 #pragma GCC visibility push(hidden)
 
@@ -109,6 +109,7 @@ enum saver_stage { /* of an update */
   SAVER_WHOLE,   /* whole blocks that were left for a later fill are being copied */
   SAVER_NEWEST,  /* the newest blocks are being copied */
   SAVER_RECORDS, /* the blocks of records */
+  SAVER_TOTALS,  /* at the end: of all rings */
   SAVER_LAST     /* what is left of a merge */
 };
 
@@ -152,6 +153,9 @@ struct eventring_saver {
   uint32_t record_used; /* blocks of that unit */
   uint64_t record_counts[FORMAT_KINDS];      /* records in the file */
   uint64_t record_seen[FORMAT_KINDS];        /* status when they were last copied */
+
+  struct evr_totals_table *totals; /* NULL: not collected yet */
+  uint32_t totals_put;   /* rows of these that were handed out */
 
   struct saver_interval interval[SAVER_INTERVALS]; /* ascending, apart */
   unsigned intervals;
@@ -205,6 +209,9 @@ void saver_lose_blocks(eventring_saver *saver, const uint8_t *blocks, uint64_t o
 
 /* Lists the blocks of records that were claimed since. 0 or E_MEMORY. */
 int saver_list_records(eventring_saver *saver, struct eventring_error *error);
+/* Puts the totals into a file that ends, as far as there is room; the next stage: all are. */
+int saver_copy_totals(eventring_saver *saver, struct saver_output *out,
+                      struct eventring_error *error);
 /* Copies the changed ones from saver->at on, as far as there is room. */
 int saver_copy_records(eventring_saver *saver, struct saver_output *out,
                        struct eventring_error *error);

@@ -167,7 +167,7 @@ static int copy_block(eventring_saver *saver, struct saver_block *b, struct save
                                 &end, &sound, error);
   if (status != EVENTRING_OK || !end) return status;
   const struct format_block *h = (const struct format_block *)words;
-  if (h->kind == FORMAT_EVENTS) return EVENTRING_OK;
+  if (h->kind == FORMAT_EVENTS || h->kind == FORMAT_TOTALS) return EVENTRING_OK;
   if (h->kind == FORMAT_ENDINGS && saver->cut_short) return EVENTRING_OK; /* it is not there */
   bool same = h->sequence == b->sequence && end == b->end && !b->unwritten &&
               (h->committed != 0) == b->sealed;
@@ -180,6 +180,48 @@ int saver_copy_records(eventring_saver *saver, struct saver_output *out,
   int status = EVENTRING_OK;
   while (status == EVENTRING_OK && saver->at < saver->record_count && saver_room(out))
     status = copy_block(saver, &saver->records[saver->at++], out, error);
+  return status;
+}
+
+/* ---- Totals ------------------------------------------------------------------------- */
+
+/* Pages of the recording change together with its blocks: the file has the sums of all rings, as
+   of its end. */
+static int collect_totals(eventring_saver *saver, struct eventring_error *error) {
+  saver->totals = calloc(1, sizeof *saver->totals);
+  if (!saver->totals) return evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory for totals");
+  int status = evr_totals_collect(saver->cursor, saver->totals, error);
+  if (status == EVENTRING_E_NOT_FOUND) saver->totals->count = 0; /* nor has the file */
+  return status == EVENTRING_E_NOT_FOUND ? EVENTRING_OK : status;
+}
+
+static void put_page_of_totals(eventring_saver *saver, uint32_t rows, struct saver_output *out) {
+  uint64_t words[FORMAT_BLOCK_WORDS] = {0}, place;
+  struct format_block *h = (struct format_block *)words;
+  uint32_t end = FORMAT_BLOCK_HEADER_WORDS + rows * (uint32_t)(sizeof(struct format_total) / 8);
+  if (!saver_claim_place(saver, &place)) return;
+  h->sequence = 1;
+  h->kind = FORMAT_TOTALS;
+  h->incarnation = (uint32_t)++saver->record_counts[FORMAT_TOTALS];
+  words[FORMAT_TOTALS_FOLDED] = UINT64_MAX;
+  memcpy(h + 1, saver->totals->row + saver->totals_put, rows * sizeof(struct format_total));
+  words[FORMAT_SEAL_WORD] = evr_seal(end, evr_checksum(words, end));
+  saver_put_block(out, words, end, place);
+}
+
+int saver_copy_totals(eventring_saver *saver, struct saver_output *out,
+                      struct eventring_error *error) {
+  int status = EVENTRING_OK;
+  bool has_them = saver->ending && !saver->merge;
+  if (has_them && !saver->totals) status = collect_totals(saver, error);
+  while (has_them && status == EVENTRING_OK && saver->totals_put < saver->totals->count) {
+    uint32_t rows = saver->totals->count - saver->totals_put;
+    if (!saver_room(out)) return status;
+    if (rows > FORMAT_TOTAL_ROWS) rows = FORMAT_TOTAL_ROWS;
+    put_page_of_totals(saver, rows, out);
+    saver->totals_put += rows;
+  }
+  saver->stage = SAVER_LAST;
   return status;
 }
 

@@ -11,6 +11,7 @@ check_PROGRAMS += \
 	testsuite/unit/eventring_growth_test \
 	testsuite/unit/eventring_stream_test testsuite/unit/eventring_ahead_test \
 	testsuite/unit/eventring_backwards_test \
+	testsuite/unit/eventring_recorded_test \
 	testsuite/unit/eventring_interleaved_test \
 	testsuite/unit/eventring_feedback_test \
 	testsuite/unit/eventring_saver_test \
@@ -97,6 +98,10 @@ testsuite_unit_eventring_backwards_test_SOURCES = testsuite/unit/eventring_backw
 	testsuite/unit/eventring_common.h testsuite/unit/mirror.h
 testsuite_unit_eventring_backwards_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
 testsuite_unit_eventring_backwards_test_LDADD = $(LINK_EVENTRING) $(CMOCKA_LIBS)
+testsuite_unit_eventring_recorded_test_SOURCES = testsuite/unit/eventring_recorded_test.c \
+	testsuite/unit/eventring_common.h
+testsuite_unit_eventring_recorded_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
+testsuite_unit_eventring_recorded_test_LDADD = $(LINK_EVENTRING) $(CMOCKA_LIBS)
 testsuite_unit_eventring_interleaved_test_SOURCES = \
 	testsuite/unit/eventring_interleaved_test.c testsuite/unit/eventring_common.h
 testsuite_unit_eventring_interleaved_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
@@ -131,7 +136,8 @@ testsuite_unit_eventring_lifecycle_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMO
 testsuite_unit_eventring_lifecycle_test_LDADD = $(LINK_EVENTRING) $(CMOCKA_LIBS)
 testsuite_unit_eventring_openspans_test_SOURCES = testsuite/unit/eventring_openspans_test.c \
 	testsuite/unit/draw.h \
-	eventring/producer/open_spans.c eventring/producer/leaf_spans.c
+	eventring/producer/open_spans.c eventring/producer/leaf_spans.c \
+	eventring/producer/totals.c
 testsuite_unit_eventring_openspans_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
 testsuite_unit_eventring_openspans_test_LDADD = $(CMOCKA_LIBS)
 testsuite_unit_eventring_openspans_plain_test_SOURCES = \
@@ -178,6 +184,7 @@ testsuite_unit_eventring_records_test_LDADD = $(LINK_EVENTRING) $(CMOCKA_LIBS)
 testsuite_unit_eventring_chunks_test_SOURCES = testsuite/unit/eventring_chunks_test.c \
 	testsuite/unit/draw.h \
 	eventring/producer/lane.c eventring/producer/open_spans.c eventring/producer/leaf_spans.c \
+	eventring/producer/totals.c \
 	eventring/producer/classes.c eventring/format/control.c eventring/format/checksum.c \
 	eventring/format/text.c eventring/format/error.c
 testsuite_unit_eventring_chunks_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)

@@ -428,6 +428,33 @@ int eventring_cursor_answers(eventring_cursor *cursor,
 /* Closes it. */
 int eventring_cursor_ask_no_more(eventring_cursor *cursor, struct eventring_error *error);
 
+/* ---- Totals --------------------------------------------------------------------- */
+
+/* What all events of a definition add up to since the recording began, whatever has become of
+   them: overwritten, lost for lack of room, read or not. The producer keeps it. */
+#define EVENTRING_RECORDED_BUCKETS 32
+struct eventring_recorded {
+  const struct eventring_def *def; /* NULL: it is not known; valid as long as the cursor */
+  uint16_t id;
+  uint64_t count; /* of spans: of those whose begin and end are known; else of the events */
+  uint64_t ns;    /* of spans: their durations together */
+  union { int64_t i; uint64_t u; double d; } sum; /* of counters, by their payload: their values
+                                                     together; integers modulo 2^64 */
+  uint64_t bucket[EVENTRING_RECORDED_BUCKETS]; /* of spans: how many took less than least_ns, at
+                                                  least that and less than twice as long, ...;
+                                                  the last: all others */
+  uint64_t least_ns;
+};
+/* Calls `take` for each definition of which there was an event, up to now, until it returns
+   something else than 0. Returns that, or 0; E_NOT_FOUND: the file does not have all of it (of a
+   former version, merged, there was no room, or a live process wrote too fast); E_MEMORY,
+   E_BUSY (during a poll), E_ARGUMENT, and what reading fails with (eventring_cursor_error). The
+   position of the cursor stays as it is. One thread at a time, as for polls. */
+int eventring_cursor_recorded(eventring_cursor *cursor,
+                              int (*take)(void *context,
+                                          const struct eventring_recorded *recorded),
+                              void *context);
+
 #pragma GCC visibility pop
 #ifdef __cplusplus
 }

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT */
+/* totals.c: what all events of a ring add up to (kind TOTALS of doc/FORMAT.md).
+ *
+ * When a block is full, its events are in the cache and are walked for the open spans anyway
+ * (open_spans.c). They are then added to the row of their definition: how many, the ticks of
+ * spans, the values of counters. So what is overwritten later has been counted, and the path of
+ * an event has nothing to do. What is in the present block readers add themselves, for a process
+ * may be killed at any moment.
+ *
+ * Data: rows in pages of the file, seven a page, each made at the first event of its definition.
+ * Page 1 says up to which block of the ring all is in the rows (`folded`). A row has its sums
+ * twice. Invariant: of each row, one of the two is with the events up to the block that `folded`
+ * says, and is marked with that block or an earlier one.
+ *
+ *   T1  mark the older sums of the row with the block that is being folded in, relaxed
+ *   T2  release fence: whoever sees a store of T3 sees T1
+ *       (pairs with the acquire fence of the reader between its copy and T5)
+ *   T3  copy the newer sums over them, and add to these
+ *   T4  after the last event of the block: store its number in `folded`, release
+ *       (pairs with the acquire load of the reader)
+ *
+ * A reader loads `folded`, copies the rows, and loads `folded` again (T5): if it is the same, T1
+ * has not been done for the block after the next, so the sums that are marked with `folded` or
+ * less and are the newer of these stayed as they were. A process that is killed between T1 and
+ * T4 leaves these, too.
+ *
+ * Where there is no room for a page, the events of its definitions are not counted, and the number
+ * of dropped records of the kind says that there were such.
+ */
+#include "producer/totals.h"
+
+#include "format/atomics.h"
+#include "format/checksum.h"
+#include "format/cpu.h"
+#include "producer/classes.h"
+
+#define STORE(field, value) __atomic_store_n(&(field), (value), __ATOMIC_RELAXED)
+
+/* ---- Rows ------------------------------------------------------------------------------- */
+
+static struct format_block *new_page(struct evr_totals *totals, uint32_t number) {
+  struct format_block *page = totals->claim && !totals->is_full ? totals->claim(totals->owner)
+                                                                : NULL;
+  totals->is_full = !page;
+  if (!page) return NULL;
+  STORE(page->kind, FORMAT_TOTALS);
+  STORE(page->domain, totals->slot);
+  STORE(page->ring, (uint8_t)totals->ring);
+  STORE(page->incarnation, number);
+  /* release: whoever sees the number sees the header */
+  __atomic_store_n(&page->sequence, 1, __ATOMIC_RELEASE);
+  return page;
+}
+
+static __attribute__((cold, noinline)) struct format_total *add_row(struct evr_totals *totals,
+                                                                    unsigned id) {
+  uint32_t n = totals->rows / FORMAT_TOTAL_ROWS, at = totals->rows % FORMAT_TOTAL_ROWS;
+  if (!totals->page[n]) totals->page[n] = new_page(totals, n + 1);
+  if (!totals->page[n]) return NULL;
+  struct format_total *row = (struct format_total *)(totals->page[n] + 1) + at;
+  STORE(row->payload, __atomic_load_n(&evr_payload_of[id], __ATOMIC_RELAXED));
+  /* release: whoever sees the record sees its payload */
+  __atomic_store_n(&row->first, format_record(sizeof *row / 8, 1, id), __ATOMIC_RELEASE);
+  totals->rows++;
+  return totals->row[id] = row;
+}
+
+/* Begins to add to a row what the block has of it. */
+static struct format_sums *turn(const struct evr_totals *totals, struct format_total *row) {
+  bool second = row->sums[1].through > row->sums[0].through;
+  struct format_sums *newer = &row->sums[second], *older = &row->sums[!second];
+  if (newer->through == totals->block) return newer;
+  STORE(older->through, totals->block); /* T1 */
+  evr_fence_release();                  /* T2 */
+  evr_store_words(&older->count, &newer->count, sizeof *newer - sizeof newer->through); /* T3 */
+  return older;
+}
+
+/* The sums of a definition; NULL: there is no room for them. */
+static struct format_sums *find_sums(struct evr_totals *totals, unsigned id) {
+  if (totals->last && totals->last_id == id) return totals->last;
+  struct format_total *row = totals->row[id];
+  if (!row) row = add_row(totals, id);
+  totals->last_id = id;
+  return totals->last = row ? turn(totals, row) : NULL;
+}
+
+/* ---- Events ----------------------------------------------------------------------------- */
+
+static inline void add(uint64_t *to, uint64_t amount) { STORE(*to, *to + amount); }
+
+void evr_totals_span(struct evr_totals *totals, unsigned id, uint64_t ticks) {
+  struct format_sums *sums = find_sums(totals, id);
+  if (!sums) return;
+  add(&sums->count, 1);
+  add(&sums->sum, ticks);
+  add(&sums->bucket[format_total_bucket(ticks)], 1);
+}
+
+/* The bits of times are the upper ones of a word, and the tail of an end is the greater one. */
+static inline uint64_t leaf_ticks(const uint64_t *words) {
+  int64_t ticks = (int64_t)(words[1] - words[0]) >> EVENTRING_WORD_TIME_SHIFT;
+  return ticks > 0 ? (uint64_t)ticks : 0;
+}
+
+/* ---- Leaf spans ---------------------------------------------------------------------------
+ *
+ * Most blocks have little else, mostly of one definition, which take about as long. So EIGHT of
+ * these are added together, without a branch for each, if they are of one definition and of four
+ * buckets that follow each other: how many took longer than the first, the second and the third
+ * of them is counted side by side. */
+
+enum { EIGHT = 16 /* words */, MANY = 2 * EIGHT, NEAR = 4 /* buckets */, LIMITS = NEAR - 1 };
+
+/* (Halves of it where the processor has no vectors of this size.) */
+typedef uint64_t words4 __attribute__((vector_size(32), aligned(8), may_alias));
+typedef int32_t ints8 __attribute__((vector_size(32), may_alias));
+
+struct alike { /* spans that were added */
+  uint64_t count, ticks, longer[LIMITS]; /* than the buckets from `bucket` on */
+  unsigned bucket;
+};
+
+/* The longest ticks that are in a bucket before this one. */
+static int32_t ticks_before(unsigned bucket) {
+  return bucket ? (int32_t)(1u << (bucket + FORMAT_TOTAL_SHIFT - 1)) - 1 : -1;
+}
+
+/* Adds those that words .. end begins with. Returns where they end. */
+static inline __attribute__((always_inline)) const uint64_t *
+add_alike(struct alike *alike, const uint64_t *words, const uint64_t *end) {
+  const uint64_t *from = words, tail = *words & FORMAT_TAIL_MASK;
+  const int32_t least = ticks_before(alike->bucket), most = ticks_before(alike->bucket + NEAR),
+                a = ticks_before(alike->bucket + 1), b = ticks_before(alike->bucket + 2),
+                c = ticks_before(alike->bucket + 3);
+  words4 ticks = {0};
+  ints8 longer_a = {0}, longer_b = {0}, longer_c = {0};
+  for (; end - words >= EIGHT; words += EIGHT) {
+    const words4 *w = (const words4 *)words;
+    const words4 begin0 = __builtin_shufflevector(w[0], w[1], 0, 4, 2, 6),
+                 begin1 = __builtin_shufflevector(w[2], w[3], 0, 4, 2, 6),
+                 end0 = __builtin_shufflevector(w[0], w[1], 1, 5, 3, 7),
+                 end1 = __builtin_shufflevector(w[2], w[3], 1, 5, 3, 7);
+    const words4 ticks0 = (end0 - begin0) >> EVENTRING_WORD_TIME_SHIFT,
+                 ticks1 = (end1 - begin1) >> EVENTRING_WORD_TIME_SHIFT;
+    const ints8 each = __builtin_shufflevector((ints8)ticks0, (ints8)ticks1, 0, 2, 8, 10, 4, 6, 12,
+                                               14);
+    const words4 others = (((begin0 ^ tail) | (begin1 ^ tail)) & FORMAT_TAIL_MASK) |
+                          (ticks0 | ticks1) >> 31 | (words4)((each <= least) | (each > most));
+    if (others[0] | others[1] | others[2] | others[3]) break;
+    ticks += ticks0 + ticks1;
+    longer_a += each > a; /* which is -1 */
+    longer_b += each > b;
+    longer_c += each > c;
+  }
+  alike->count = (uint64_t)(words - from) / 2;
+  alike->ticks = ticks[0] + ticks[1] + ticks[2] + ticks[3];
+  for (int i = 0; i < EIGHT / 2; i++) {
+    alike->longer[0] -= (uint64_t)(int64_t)longer_a[i];
+    alike->longer[1] -= (uint64_t)(int64_t)longer_b[i];
+    alike->longer[2] -= (uint64_t)(int64_t)longer_c[i];
+  }
+  return words;
+}
+
+static const uint64_t *add_alike_plain(struct alike *alike, const uint64_t *words,
+                                       const uint64_t *end) {
+  return add_alike(alike, words, end);
+}
+
+#if defined(EVR_AVX2)
+__attribute__((target("avx2"))) static const uint64_t *
+add_alike_avx2(struct alike *alike, const uint64_t *words, const uint64_t *end) {
+  return add_alike(alike, words, end);
+}
+#endif
+
+static const uint64_t *find_alike(struct alike *alike, const uint64_t *words,
+                                  const uint64_t *end) {
+#if defined(EVR_AVX2)
+  if (EVR_CPU_HAS(avx2, AVX2)) return add_alike_avx2(alike, words, end);
+#endif
+  return add_alike_plain(alike, words, end);
+}
+
+/* Adds those that are like the first one. */
+static const uint64_t *add_many(struct format_sums *sums, const uint64_t *words,
+                                const uint64_t *end) {
+  enum { LAST = 31 - FORMAT_TOTAL_SHIFT - NEAR }; /* ticks are compared as 31 bits */
+  const unsigned bucket = format_total_bucket(leaf_ticks(words));
+  struct alike alike = {.bucket = bucket ? bucket - 1 : 0};
+  if (bucket > LAST) return words;
+  words = find_alike(&alike, words, end);
+  add(&sums->count, alike.count);
+  add(&sums->sum, alike.ticks);
+  uint64_t *to = &sums->bucket[alike.bucket], before = alike.count;
+  for (int i = 0; i < LIMITS; before = alike.longer[i++]) add(&to[i], before - alike.longer[i]);
+  add(&to[LIMITS], before);
+  return words;
+}
+
+void evr_totals_leaf_spans(struct evr_totals *totals, const uint64_t *words, const uint64_t *end) {
+  while (words < end) {
+    struct format_sums *sums = find_sums(totals, word_id(*words));
+    if (sums && end - words >= MANY) words = add_many(sums, words, end);
+    for (int n = 0; words < end && n < EIGHT / 2; n++, words += 2)
+      evr_totals_span(totals, word_id(*words), leaf_ticks(words));
+  }
+}
+
+/* ---- Others ------------------------------------------------------------------------------- */
+
+void evr_totals_event(struct evr_totals *totals, const uint64_t *words) {
+  struct format_sums *sums = find_sums(totals, word_id(*words));
+  if (!sums) return;
+  add(&sums->count, 1);
+  if (word_kind(*words) != EVENTRING_COUNTER || word_length(*words) != 1) return;
+  unsigned payload = evr_payload_of[word_id(*words)];
+  STORE(sums->sum, format_total_add(payload, sums->sum, words[1]));
+}
+
+/* ---- Blocks ------------------------------------------------------------------------------- */
+
+void evr_totals_begin(struct evr_totals *totals, uint64_t block) {
+  totals->block = block;
+  totals->last = NULL;
+}
+
+void evr_totals_end(struct evr_totals *totals) {
+  if (totals->page[0]) /* T4 */
+    __atomic_store_n((uint64_t *)totals->page[0] + FORMAT_TOTALS_FOLDED, totals->block,
+                     __ATOMIC_RELEASE);
+}
+
+void evr_totals_finish(struct evr_totals *totals) {
+  for (uint32_t n = 0; n < EVR_TOTAL_PAGES && totals->page[n]; n++) {
+    uint32_t left = totals->rows - n * FORMAT_TOTAL_ROWS;
+    if (left > FORMAT_TOTAL_ROWS) left = FORMAT_TOTAL_ROWS;
+    uint64_t *words = (uint64_t *)totals->page[n];
+    uint32_t end = FORMAT_BLOCK_HEADER_WORDS + left * (uint32_t)(sizeof(struct format_total) / 8);
+    /* release: whoever sees the length sees the words */
+    __atomic_store_n(&words[FORMAT_SEAL_WORD], evr_seal(end, evr_checksum(words, end)),
+                     __ATOMIC_RELEASE);
+  }
+}

@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: MIT */
+/* eventring_recorded_test.c: what all events add up to is known whatever became of them: in rings
+ * that turn over, in streams without room, of domains that ended, of processes that were killed. */
+#include "eventring_common.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+static char file[] = "recorded.eventring";
+
+static void start(bool stream, uint64_t most) {
+  struct eventring_config config = test_config(EVENTRING_MIN_WSIZE);
+  struct eventring_error error;
+  config.preserve = true;
+  config.warn = NULL;
+  if (stream) config.stream = file;
+  config.stream_max = most;
+  if (eventring_start(&config, &error) != EVENTRING_OK) fail_msg("%s", error.text);
+}
+
+/* ---- What was written, and what is recorded ----------------------------------------------------- */
+
+struct sums { /* by id */
+  uint64_t count[T_NAMES], ns[T_NAMES], buckets[T_NAMES];
+  int64_t integers[T_NAMES];
+  double doubles[T_NAMES];
+};
+
+static int take(void *context, const struct eventring_recorded *r) {
+  struct sums *sums = context;
+  if (r->id >= T_NAMES) return 0;
+  if (r->id >= EVENTRING_ID_HOST) assert_non_null(r->def);
+  sums->count[r->id] = r->count;
+  sums->ns[r->id] = r->ns;
+  sums->integers[r->id] = r->sum.i;
+  sums->doubles[r->id] = r->sum.d;
+  for (int n = 0; n < EVENTRING_RECORDED_BUCKETS; n++) sums->buckets[r->id] += r->bucket[n];
+  return 0;
+}
+
+static struct sums recorded_of(eventring_cursor *cursor) {
+  struct sums sums = {0};
+  int status = eventring_cursor_recorded(cursor, take, &sums);
+  if (status) fail_msg("%d: %s", status, eventring_cursor_error(cursor)->text);
+  return sums;
+}
+
+static struct sums recorded_in(const char *path, unsigned flags) {
+  eventring_cursor *cursor = open_file(path, flags);
+  struct sums sums = recorded_of(cursor);
+  eventring_close(cursor);
+  return sums;
+}
+
+static void compare(const struct sums *is, const struct sums *should) {
+  static const int spans[] = {T_OUTER, T_INNER, T_FLOOD}, others[] = {T_COUNT, T_RATE, T_POINT};
+  for (int i = 0; i < 3; i++) {
+    assert_int_equal(is->count[spans[i]], should->count[spans[i]]);
+    assert_int_equal(is->buckets[spans[i]], should->count[spans[i]]);
+    assert_int_equal(is->count[others[i]], should->count[others[i]]);
+  }
+  assert_int_equal(is->integers[T_COUNT], should->integers[T_COUNT]);
+  assert_true(is->doubles[T_RATE] == should->doubles[T_RATE]); /* sums of halves are exact */
+}
+
+/* ---- Writing ------------------------------------------------------------------------------------ */
+
+enum { CONTEXTS = 3 };
+static uint64_t seed = 11;
+static unsigned below(unsigned n) {
+  seed = seed * 6364136223846793005u + 1442695040888963407u;
+  return (unsigned)(seed >> 33) % n;
+}
+
+static void write_leaves(eventring_domain *d, int count, struct sums *sums) {
+  for (int i = 0; i < count; i++) {
+    eventring_begin(d, EVENTRING_USER, EVENTRING_CLASS_USER, T_FLOOD);
+    eventring_end(d, EVENTRING_USER, EVENTRING_CLASS_USER, T_FLOOD);
+  }
+  sums->count[T_FLOOD] += (uint64_t)count;
+}
+
+/* Spans in several contexts, open over many blocks, and counters of both kinds. */
+static void write_mixture(eventring_domain *d, int events, struct sums *sums) {
+  unsigned open[CONTEXTS] = {0}, context = 0;
+  for (int i = 0; i < events; i++) {
+    unsigned what = below(100);
+    if (what < 20 && open[context] < 6) {
+      eventring_begin(d, EVENTRING_USER, EVENTRING_CLASS_USER, T_FLOOD);
+      open[context]++;
+    } else if (what < 40 && open[context]) {
+      eventring_end(d, EVENTRING_USER, EVENTRING_CLASS_USER, T_FLOOD);
+      open[context]--;
+      sums->count[T_FLOOD]++;
+    } else if (what < 50) {
+      eventring_counter(d, EVENTRING_USER, EVENTRING_CLASS_USER, T_COUNT, i - 1000);
+      sums->count[T_COUNT]++;
+      sums->integers[T_COUNT] += i - 1000;
+    } else if (what < 60) {
+      eventring_counter_double(d, EVENTRING_RUNTIME, EVENTRING_CLASS_GC, T_RATE, i / 2.0);
+      sums->count[T_RATE]++;
+      sums->doubles[T_RATE] += i / 2.0;
+    } else if (what < 65) {
+      eventring_instant(d, EVENTRING_USER, EVENTRING_CLASS_USER, T_POINT);
+      sums->count[T_POINT]++;
+    } else if (what < 70) {
+      eventring_suspend(d, EVENTRING_USER, EVENTRING_CLASS_USER, below(CONTEXTS));
+    } else if (what < 80) {
+      eventring_set_context(d, EVENTRING_USER, context = below(CONTEXTS));
+    } else {
+      eventring_begin_int(d, EVENTRING_RUNTIME, EVENTRING_CLASS_GC, T_OUTER, i);
+      eventring_begin(d, EVENTRING_RUNTIME, EVENTRING_CLASS_GC, T_INNER);
+      eventring_end(d, EVENTRING_RUNTIME, EVENTRING_CLASS_GC, T_INNER);
+      eventring_end(d, EVENTRING_RUNTIME, EVENTRING_CLASS_GC, T_OUTER);
+      sums->count[T_OUTER]++;
+      sums->count[T_INNER]++;
+    }
+  }
+  eventring_set_context(d, EVENTRING_USER, 0);
+}
+
+/* ---- Copies -------------------------------------------------------------------------------------- */
+
+static void save_copy(eventring_cursor *cursor, const char *path, bool over) {
+  static uint64_t buffer[1 << 15];
+  const struct eventring_saver_options options = {0};
+  struct eventring_piece piece[64];
+  eventring_saver *saver;
+  size_t used;
+  bool more = true;
+  FILE *f = fopen(path, "w+b");
+  assert_non_null(f);
+  assert_int_equal(eventring_saver_open(&saver, cursor, &options, NULL), 0);
+  assert_int_equal(eventring_saver_end(saver, over, NULL), 0);
+  while (more) {
+    int n = eventring_saver_update(saver, buffer, sizeof buffer, piece, 64, &used, &more, NULL);
+    assert_true(n >= 0);
+    for (int i = 0; i < n; i++) {
+      fseek(f, (long)piece[i].offset, SEEK_SET);
+      assert_int_equal(fwrite((uint8_t *)buffer + piece[i].from, piece[i].size, 1, f), 1);
+    }
+  }
+  static uint64_t front[FORMAT_FRONT_BYTES / 8];
+  const uint64_t size = eventring_saver_size(saver);
+  struct eventring_error error;
+  assert_int_equal(ftruncate(fileno(f), (off_t)size), 0);
+  assert_int_equal(eventring_saver_front(saver, front, size, piece, &error), EVENTRING_OK);
+  for (int i = 0; i < 2; i++) {
+    fseek(f, (long)piece[i].offset, SEEK_SET);
+    assert_int_equal(fwrite((uint8_t *)front + piece[i].from, piece[i].size, 1, f), 1);
+  }
+  fclose(f);
+  eventring_saver_close(saver);
+}
+
+/* ---- Tests --------------------------------------------------------------------------------------- */
+
+/* Domains one after the other, in one slot; while it goes on, in the file, and in copies. */
+static void check_losses(bool stream) {
+  struct sums sums = {0}, is;
+  char path[4096];
+  start(stream, stream ? EVENTRING_LEAST_STREAM : 0);
+  snprintf(path, sizeof path, "%s", own_path());
+  eventring_cursor *cursor = open_self(0);
+  is = recorded_of(cursor);
+  compare(&is, &sums);
+  for (int i = 0; i < 3; i++) {
+    eventring_domain *d = start_domain("losses");
+    write_leaves(d, 1 + (int)below(300), &sums);
+    is = recorded_of(cursor);
+    compare(&is, &sums);
+    write_leaves(d, 30000, &sums);
+    write_mixture(d, 30000, &sums);
+    is = recorded_of(cursor);
+    compare(&is, &sums);
+    save_copy(cursor, "copy.eventring", false);
+    is = recorded_in("copy.eventring", 0);
+    compare(&is, &sums);
+    eventring_domain_stop(d);
+  }
+  eventring_close(cursor);
+  eventring_stop();
+  for (unsigned flags = 0; flags < 2; flags++) {
+    is = recorded_in(path, flags ? EVENTRING_OPEN_UNMAPPED : 0);
+    compare(&is, &sums);
+  }
+  struct log log = {0};
+  cursor = open_file(path, 0);
+  poll_log(cursor, &log, 0);
+  assert_true(log.lost[EVENTRING_USER] + log.before[EVENTRING_USER] > 1000);
+  is = recorded_of(cursor);
+  compare(&is, &sums);
+  save_copy(cursor, "copy.eventring", true);
+  is = recorded_in("copy.eventring", 0);
+  compare(&is, &sums);
+  clear_log(&log);
+  eventring_close(cursor);
+  unlink(path);
+  unlink("copy.eventring");
+}
+
+static void test_losses(void **state) {
+  (void)state;
+  check_losses(false);
+  check_losses(true);
+}
+
+/* Where nothing is lost, readers add up the same. */
+static void test_same(void **state) {
+  (void)state;
+  struct sums sums = {0}, is;
+  struct log log = {0};
+  uint64_t ns[T_NAMES] = {0};
+  start(true, 0);
+  eventring_domain *d = start_domain("same");
+  write_leaves(d, 5000, &sums);
+  write_mixture(d, 50000, &sums);
+  eventring_domain_stop(d);
+  eventring_stop();
+  eventring_cursor *cursor = open_file(file, 0);
+  poll_log(cursor, &log, 0);
+  for (size_t i = 0; i < log.count; i++) {
+    const struct eventring_event *e = &log.seen[i].event;
+    if (e->id < T_NAMES && eventring_event_took(e) > 0) ns[e->id] += (uint64_t)eventring_event_took(e);
+  }
+  is = recorded_of(cursor);
+  compare(&is, &sums);
+  static const int spans[] = {T_OUTER, T_INNER, T_FLOOD};
+  for (int i = 0; i < 3; i++) { /* each time is rounded to a nanosecond, and rates change a little */
+    uint64_t slack = 2 * is.count[spans[i]] + ns[spans[i]] / 1000;
+    assert_in_range(is.ns[spans[i]], ns[spans[i]] > slack ? ns[spans[i]] - slack : 0,
+                    ns[spans[i]] + slack);
+  }
+  clear_log(&log);
+  eventring_close(cursor);
+  unlink(file);
+}
+
+struct many { unsigned first, seen; };
+
+static int check_one_of_many(void *context, const struct eventring_recorded *r) {
+  struct many *many = context;
+  if (r->id < many->first) return 0;
+  many->seen++;
+  assert_int_equal(r->count, 3 * (1 + (r->id - many->first) % 3));
+  return 0;
+}
+
+/* Many definitions, more than a page has, in one block and in several. */
+static void test_many(void **state) {
+  (void)state;
+  enum { MANY = 1000 };
+  static struct eventring_def defs[MANY];
+  static char names[MANY][16];
+  unsigned first;
+  for (int i = 0; i < MANY; i++) {
+    snprintf(names[i], sizeof names[i], "many %d", i);
+    defs[i] = (struct eventring_def){.name = names[i], .kind = EVENTRING_DEF_SPAN,
+                                     .event_class = EVENTRING_CLASS_USER, .ring = EVENTRING_USER};
+  }
+  assert_int_equal(eventring_register_table(defs, MANY, &first, NULL), EVENTRING_OK);
+  start(false, 0);
+  eventring_domain *d = start_domain("many");
+  for (int round = 0; round < 3; round++)
+    for (unsigned i = 0; i < MANY; i++)
+      for (unsigned n = 0; n <= i % 3; n++) {
+        eventring_begin(d, EVENTRING_USER, EVENTRING_CLASS_USER, first + i);
+        eventring_end(d, EVENTRING_USER, EVENTRING_CLASS_USER, first + i);
+      }
+  eventring_cursor *cursor = open_self(0);
+  struct many many = {.first = first};
+  assert_int_equal(eventring_cursor_recorded(cursor, check_one_of_many, &many), 0);
+  assert_int_equal(many.seen, MANY);
+  eventring_close(cursor);
+  eventring_domain_stop(d);
+  eventring_stop();
+}
+
+/* ---- A process that is killed ----------------------------------------------------------------------- */
+
+struct shared { /* with the child */
+  volatile uint64_t ready, spans, values;
+  char path[4096];
+};
+
+static void write_until_killed(struct shared *shared) {
+  start(false, 0);
+  eventring_domain *d = start_domain("killed");
+  snprintf(shared->path, sizeof shared->path, "%s", own_path());
+  for (int64_t i = 0;; i++) {
+    eventring_begin(d, EVENTRING_USER, EVENTRING_CLASS_USER, T_FLOOD);
+    eventring_end(d, EVENTRING_USER, EVENTRING_CLASS_USER, T_FLOOD);
+    shared->spans++;
+    if (i % 3 == 0) {
+      eventring_counter(d, EVENTRING_USER, EVENTRING_CLASS_USER, T_COUNT, 7);
+      shared->values++;
+    }
+    shared->ready = shared->spans > 3000;
+  }
+}
+
+static void kill_once(void) {
+  struct shared *shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE,
+                               MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  pid_t child = fork();
+  if (child == 0) {
+    write_until_killed(shared);
+    _exit(0);
+  }
+  while (!shared->ready) usleep(100);
+  usleep(below(2000));
+  kill(child, SIGKILL);
+  waitpid(child, NULL, 0);
+  struct sums is = recorded_in(shared->path, 0);
+  assert_in_range(is.count[T_FLOOD], shared->spans, shared->spans + 1);
+  assert_int_equal(is.buckets[T_FLOOD], is.count[T_FLOOD]);
+  assert_in_range(is.count[T_COUNT], shared->values, shared->values + 1);
+  assert_int_equal(is.integers[T_COUNT], 7 * is.count[T_COUNT]);
+  unlink(shared->path);
+  munmap(shared, sizeof *shared);
+}
+
+static void test_killed(void **state) {
+  (void)state;
+  for (int i = 0; i < 60; i++) kill_once();
+}
+
+/* ---- While it is written ---------------------------------------------------------------------------- */
+
+static volatile bool is_over;
+
+static void *flood(void *sums) {
+  eventring_domain *d = start_domain("flood");
+  while (!is_over) write_leaves(d, 100, sums);
+  eventring_domain_stop(d);
+  return NULL;
+}
+
+/* What is read meanwhile never goes back, and is never more than what is there at the end. */
+static void test_live(void **state) {
+  (void)state;
+  struct sums sums = {0}, is;
+  uint64_t before = 0;
+  pthread_t thread;
+  int found = 0;
+  start(false, 0);
+  is_over = false;
+  eventring_cursor *cursor = open_self(0);
+  assert_int_equal(pthread_create(&thread, NULL, flood, &sums), 0);
+  for (int i = 0; i < 200; i++) {
+    is = (struct sums){0};
+    int status = eventring_cursor_recorded(cursor, take, &is);
+    assert_true(status == 0 || status == EVENTRING_E_NOT_FOUND);
+    if (status) continue;
+    found++;
+    assert_int_equal(is.buckets[T_FLOOD], is.count[T_FLOOD]);
+    assert_true(is.count[T_FLOOD] >= before);
+    before = is.count[T_FLOOD];
+  }
+  is_over = true;
+  pthread_join(thread, NULL);
+  is = recorded_of(cursor);
+  assert_true(found > 0 && before <= is.count[T_FLOOD]);
+  compare(&is, &sums);
+  eventring_close(cursor);
+  eventring_stop();
+}
+
+int main(void) {
+  register_test_events();
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_losses), cmocka_unit_test(test_same),
+                                     cmocka_unit_test(test_killed), cmocka_unit_test(test_live),
+                                     cmocka_unit_test(test_many)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
