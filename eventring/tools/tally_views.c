@@ -11,6 +11,7 @@
 #include "analysis/reach.h"
 #include "analysis/saturating.h"
 #include "analysis/units.h"
+#include "eventring/tools.h"
 #include "follow.h"
 #include "shared_views.h"
 #include "tally_print.h"
@@ -397,6 +398,63 @@ static void add_domains(struct view_to *to, const void *row) {
       view_row(to, &lists->tally->domains[slot]);
 }
 
+/* ---- All that was recorded ------------------------------------------------------------------- */
+
+VIEW_GETTER(recorded_name, struct eventring_recorded) { return view_text(row->def->name); }
+VIEW_GETTER(recorded_mean, struct eventring_recorded) { return view_uint(row->ns / row->count); }
+VIEW_GETTER(recorded_sum, struct eventring_recorded) {
+  bool is_double = row->def->payload == EVENTRING_DOUBLE;
+  return is_double ? view_double(row->sum.d) : view_int(row->sum.i);
+}
+static bool has_duration(const void *row) {
+  const struct eventring_recorded *r = row;
+  return r->def->kind == EVENTRING_DEF_SPAN && r->count > 0;
+}
+static bool is_summed(const void *row) {
+  const struct eventring_def *def = ((const struct eventring_recorded *)row)->def;
+  return def->kind == EVENTRING_DEF_COUNTER &&
+         (def->measure == EVENTRING_DIFFERENCE || def->measure == EVENTRING_MEASURE_NONE);
+}
+
+static VIEW(recorded_view, struct eventring_recorded,
+    {"id", NULL, VIEW_PLAIN, ROW(id)},
+    {"name", "<event", VIEW_PLAIN, VIEW_GET(TEXT, recorded_name)},
+    {"count", "count", VIEW_COUNT, ROW(count)},
+    {"total_ns", "?total", VIEW_NS, ROW(ns), .has = has_duration, .flags = VIEW_PART},
+    {"mean_ns", "?mean", VIEW_NS, VIEW_GET(UINT, recorded_mean), .has = has_duration,
+     .flags = VIEW_PART},
+    {"sum", "?sum", VIEW_COUNT, VIEW_GET(DOUBLE, recorded_sum), .has = is_summed,
+     .flags = VIEW_PART})
+
+struct recorded_to {
+  struct view_to *to;
+  const struct tally_choice *choice;
+};
+
+static int add_recorded_row(void *context, const struct eventring_recorded *recorded) {
+  const struct recorded_to *rows = context;
+  const struct tally_choice *choice = rows->choice;
+  const struct eventring_def *def = recorded->def;
+  bool is_chosen = def && (!choice->name || strcmp(choice->name, def->name) == 0) &&
+                   (!choice->classes || choice->classes >> def->event_class & 1);
+  if (is_chosen && recorded->count) view_row(rows->to, recorded);
+  return 0;
+}
+
+/* (None where the file does not have them.) */
+static void add_recorded(struct view_to *to, const void *row) {
+  const struct lists *lists = row;
+  struct recorded_to rows = {to, lists->choice};
+  eventring_cursor_recorded(lists->tally->cursor, add_recorded_row, &rows);
+}
+
+/* Was something recorded that was not read, of what was asked for? */
+static bool lacks_something(const struct lists *lists) {
+  const struct eva_tally *tally = lists->tally;
+  return tally->totals.missed + tally->totals.lost > 0 && !tally->since &&
+         tally->until == UINT64_MAX && lists->choice->domain == UINT64_MAX;
+}
+
 /* ---- All of it ------------------------------------------------------------------------------- */
 
 struct answer {
@@ -439,7 +497,9 @@ VIEW(stats_view, struct answer,
     {"spans", NULL, VIEW_ROWS, .offset = offsetof(struct answer, each), .view = &duration_view,
      .rows = add_spans, .flags = VIEW_MAIN},
     {.form = VIEW_INCLUDE, .offset = offsetof(struct answer, each), .view = &list_view},
-    {"total", NULL, VIEW_OBJECT, .view = &total_view})
+    {"total", NULL, VIEW_OBJECT, .view = &total_view},
+    {"recorded", NULL, VIEW_ROWS, .offset = offsetof(struct answer, each), .view = &recorded_view,
+     .rows = add_recorded})
 
 /* ---- Text ------------------------------------------------------------------------------------ */
 
@@ -535,6 +595,9 @@ static void print_text(struct view_to *to, const struct lists *each) {
     if (tally->domains[slot].used && tally_wants_domain(choice, slot) &&
         (!is_all || choice->by_domain || tally->domains_used == 1))
       print_section(to, &(struct lists){tally, choice, &tally->domains[slot]});
+  if (lacks_something(each))
+    view_section(to, "All that was recorded, of all domains, also what was not read",
+                 &recorded_view, add_recorded, each);
 }
 
 void tally_print(const struct eva_tally *tally, const struct tally_choice *choice,

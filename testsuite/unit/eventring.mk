@@ -137,7 +137,8 @@ testsuite_unit_eventring_lifecycle_test_LDADD = $(LINK_EVENTRING) $(CMOCKA_LIBS)
 testsuite_unit_eventring_openspans_test_SOURCES = testsuite/unit/eventring_openspans_test.c \
 	testsuite/unit/draw.h \
 	eventring/producer/open_spans.c eventring/producer/leaf_spans.c \
-	eventring/producer/totals.c
+	eventring/producer/totals.c eventring/producer/classes.c \
+	eventring/format/checksum.c eventring/format/text.c
 testsuite_unit_eventring_openspans_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
 testsuite_unit_eventring_openspans_test_LDADD = $(CMOCKA_LIBS)
 testsuite_unit_eventring_openspans_plain_test_SOURCES = \

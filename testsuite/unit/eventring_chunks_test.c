@@ -307,7 +307,7 @@ static void open_stream(struct stream *s, enum eventring_ring ring) {
 /* Leaves the lane; the last block is complete then. */
 static void close_stream(struct stream *s) {
   evr_lane_close(&lanes, s->ring);
-  evr_writer_finish(s->writer, lanes.control);
+  evr_writer_finish(s->writer);
 }
 
 static void free_stream(struct stream *s) {

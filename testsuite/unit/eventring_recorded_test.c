@@ -2,6 +2,8 @@
 /* eventring_recorded_test.c: what all events add up to is known whatever became of them: in rings
  * that turn over, in streams without room, of domains that ended, of processes that were killed. */
 #include "eventring_common.h"
+#include "eventring/saver.h"
+#include "eventring/tools.h"
 
 #include <pthread.h>
 #include <signal.h>
