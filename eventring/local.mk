@@ -94,7 +94,7 @@ eventring_sources = \
 	eventring/reader/heaps.c eventring/reader/profiles.c \
 	eventring/calls/lines.h eventring/calls/lines.c eventring/calls/segments.h \
 	eventring/calls/segments.c eventring/calls/trie.c eventring/calls/nodes.c \
-	eventring/calls/merge.c eventring/calls/inside.h eventring/calls/collector.c \
+	eventring/calls/merge.c eventring/calls/inside.h eventring/calls/collector.h eventring/calls/collector.c \
 	eventring/self.c
 
 # As <eventring.h> and <eventring/probe.h>, here and where it is installed.
@@ -259,7 +259,7 @@ eventring_eventring_LDADD = libeventring_tools.a libremote.a libexport.a libanal
 # What the tests of the command record with, and its statistics alone.
 check_PROGRAMS += testsuite/tools/producer
 testsuite_tools_producer_SOURCES = testsuite/tools/sample_producer.c
-testsuite_tools_producer_CPPFLAGS = $(SEE_EVENTRING)
+testsuite_tools_producer_CPPFLAGS = $(SEE_EVENTRING_INSIDE)
 testsuite_tools_producer_LDADD = $(LINK_EVENTRING)
 check_PROGRAMS += testsuite/tools/renamed_host
 testsuite_tools_renamed_host_SOURCES = testsuite/tools/renamed_host.c

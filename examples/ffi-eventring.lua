@@ -33,13 +33,14 @@ struct eventring_event {
 };
 struct eventring_loss { uint32_t domain, incarnation; uint8_t ring, flags; uint64_t count, ns; };
 struct eventring_callbacks {
+  size_t size;
   int (*event)(void *context, const struct eventring_event *event);
   int (*lost)(void *context, const struct eventring_loss *loss);
 };
 int eventring_open_pid(eventring_cursor **cursor, int pid, unsigned flags, struct eventring_error *error);
 int eventring_open_path(eventring_cursor **cursor, const char *path, unsigned flags, struct eventring_error *error);
-int eventring_poll_sized(eventring_cursor *cursor, const struct eventring_callbacks *callbacks, size_t callbacks_size,
-                         void *context, uint64_t max);
+int eventring_poll(eventring_cursor *cursor, const struct eventring_callbacks *callbacks,
+                   void *context, uint64_t max);
 const struct eventring_error *eventring_cursor_error(const eventring_cursor *cursor);
 int eventring_close(eventring_cursor *cursor);
 ]]
@@ -73,6 +74,7 @@ local function read_by_c()
   if status < 0 then stop(error) end
   local counts, lost, last = {}, 0, 0
   local callbacks = ffi.new "struct eventring_callbacks"
+  callbacks.size = ffi.sizeof(callbacks)
   callbacks.event = ffi.cast("int (*)(void *, const struct eventring_event *)", function(_, event)
     if event.flags & ffi.C.EVENTRING_SYNTHETIC == 0 then
       assert(event.ns >= last) -- merged by time
@@ -87,7 +89,7 @@ local function read_by_c()
     if loss.flags & ffi.C.EVENTRING_LOST_BEFORE == 0 then lost = lost + loss.count end
     return 0
   end)
-  local delivered = lib.eventring_poll_sized(cursor[0], callbacks, ffi.sizeof(callbacks), nil, 0)
+  local delivered = lib.eventring_poll(cursor[0], callbacks, nil, 0)
   if delivered < 0 then stop(lib.eventring_cursor_error(cursor[0])) end
   callbacks.event:free()
   callbacks.lost:free()

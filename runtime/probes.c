@@ -183,8 +183,8 @@ static void define_classes(void) {
 }
 
 static void name_samples(void) {
-#define MEMPROF_KIND(id, name, doc) eventring_memory_name_kind(MEMPROF_##id, name);
-#define MEMPROF_ORIGIN(id, name, doc) eventring_memory_name_origin(MEMPROF_FROM_##id, name);
+#define MEMPROF_KIND(id, name, doc) eventring_memory_name(EVENTRING_MEMORY_KIND, MEMPROF_##id, name);
+#define MEMPROF_ORIGIN(id, name, doc) eventring_memory_name(EVENTRING_MEMORY_ORIGIN, MEMPROF_FROM_##id, name);
 #include "memprof.def"
 }
 

@@ -117,7 +117,7 @@ static int pass_event(void *context, const struct eventring_event *event) {
 }
 
 /* What was there before is not of interest, but what is open is. */
-static const struct eventring_callbacks passing = {pass_event, NULL};
+static const struct eventring_callbacks passing = {sizeof passing, pass_event, NULL};
 
 /* What the calling thread has used. */
 static uint64_t cpu_ns(void) {
@@ -138,7 +138,7 @@ static void open_measure(lua_State *L, Measure *m) {
   if (eventring_open_self(&m->cursor, EVENTRING_OPEN_MERGED | EVENTRING_OPEN_NOW, &error) < 0)
     luaL_error(L, "cannot measure: %s", error.text);
   eventring_poll(m->cursor, &passing, NULL, 0);
-  if (m->started) eventring_enable_classes(eva_rules_classes(&m->rules, m->cursor));
+  if (m->started) eventring_switch_classes(eva_rules_classes(&m->rules, m->cursor), true);
   m->slot = eventring_domain_slot(d->rings);
   m->rate = memprof_recording_rate(d);
   m->begun_bytes = heap_asked(&d->heap);
@@ -184,7 +184,7 @@ static int take_loss(void *context, const struct eventring_loss *loss) {
   return 0;
 }
 
-static const struct eventring_callbacks taking = {take_event, take_loss};
+static const struct eventring_callbacks taking = {sizeof taking, take_event, take_loss};
 
 static void read_events(lua_State *L, Measure *m) {
   gc_record_asked(L->domain);
@@ -216,7 +216,7 @@ static void push_phases(lua_State *L, const Measure *m) {
 static void push_kinds(lua_State *L, const Measure *m) {
   lua_newtable(L);
   for (unsigned kind = 0; kind < MEMORY_KINDS; kind++) {
-    const char *name = eventring_cursor_memory_kind(m->cursor, kind);
+    const char *name = eventring_cursor_name(m->cursor, EVENTRING_NAME_MEMORY_KIND, kind);
     if (m->words[kind] > 0 && name != NULL) set_integer(L, name, m->words[kind]);
   }
 }

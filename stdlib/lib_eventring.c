@@ -127,7 +127,7 @@ static int switch_class(lua_State *L, bool on) {
     return luaL_argerror(L, 1, lua_pushfstring(L, unused ? "class '%s' has no events"
                                                        : "no class '%s'", name));
   uint64_t bit = unused ? 0 : EVENTRING_CLASS_BIT(class);
-  const int status = on ? eventring_enable_classes(bit) : eventring_disable_classes(bit);
+  const int status = eventring_switch_classes(bit, on);
   probes_safe_point(L->domain); /* the next call is recorded, if these are */
   return push_result(L, status);
 }
@@ -304,7 +304,7 @@ static int take_loss(void *context, const struct eventring_loss *loss) {
   return 0;
 }
 
-static const struct eventring_callbacks take = {take_event, take_loss};
+static const struct eventring_callbacks take = {sizeof take, take_event, take_loss};
 
 /* Names as Lua strings are kept in the cursor's user value, by id. Making one may run a
  * finalizer that closes the cursor. */
@@ -581,7 +581,7 @@ static uint64_t complete_since(eventring_cursor *cursor, const struct eventring_
   uint64_t since = info->start_ns;
   for (unsigned slot = 0; slot < info->domains_laid_out; slot++)
     for (int i = 0; i < EVENTRING_RINGS; i++) {
-      struct eventring_ring_info ring;
+      struct eventring_ring_info ring = {.size = sizeof ring};
       if (eventring_cursor_ring(cursor, slot, (enum eventring_ring)i, &ring) == 0 &&
           ring.available < ring.emitted && ring.oldest_ns > since)
         since = ring.oldest_ns;
@@ -596,8 +596,8 @@ static uint64_t complete_since(eventring_cursor *cursor, const struct eventring_
  * number of the signal), error_text (nil when the process noted no error). */
 static int cursor_info(lua_State *L) {
   Cursor *c = check_cursor(L);
-  struct eventring_info info;
-  struct eventring_totals totals;
+  struct eventring_info info = {.size = sizeof info};
+  struct eventring_totals totals = {.size = sizeof totals};
   int status = eventring_cursor_info(c->handle, &info);
   if (status < 0) return fail_code(L, status);
   eventring_cursor_totals(c->handle, &totals);

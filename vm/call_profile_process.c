@@ -108,7 +108,7 @@ static bool end_pulse(bool for_stacks) {
   do {
     os_thread_rest(for_stacks ? OFTEN_NS : PULSE_NS);
     raised += OFTEN_NS;
-  } while (for_stacks && raised < PULSE_NS && eventring_stack_is_asked());
+  } while (for_stacks && raised < PULSE_NS && eventring_stack_wait(0));
   pthread_mutex_lock(&mutex);
   const bool goes_on = ticks = atomic_load(&wanted);
   __atomic_store_n(&pulse, 0, __ATOMIC_RELAXED);

@@ -194,8 +194,7 @@ static void write_stack(Domain *d, int reason, int64_t value, bool in_handler) {
   stack.size = t.size;
   stack.frames = t.frames;
   /* what finds no room is not there; the program goes on */
-  if (in_handler) eventring_stack_write_in_handler(d->rings, &stack);
-  else eventring_stack_write(d->rings, &stack);
+  eventring_stack_write(d->rings, &stack, in_handler);
 }
 
 void last_stack_note(Domain *d, int reason, int64_t value) {

@@ -158,11 +158,11 @@ static void add(struct eva_amount *sum, const struct eventring_amount *more) {
   eva_amount_add(sum, &amount);
 }
 
-/* Kinds are named by the recording (eventring_memory_name_kind). */
+/* Kinds are named by the recording (eventring_memory_name). */
 static void find_parts(struct eva_heap *h, const eventring_cursor *cursor) {
   static const char part[] = " part";
   for (unsigned kind = 0; kind < 64; kind++) {
-    const char *name = eventring_cursor_memory_kind(cursor, kind);
+    const char *name = eventring_cursor_name(cursor, EVENTRING_NAME_MEMORY_KIND, kind);
     const size_t size = name != NULL ? strlen(name) : 0;
     if (size >= sizeof part && strcmp(name + size - (sizeof part - 1), part) == 0)
       h->parts |= UINT64_C(1) << kind;
@@ -225,10 +225,11 @@ int eva_heap_read(struct eva_heap *h, eventring_cursor *cursor) {
   static const struct eventring_heap_callbacks callbacks = {on_heap, on_entry};
   static const struct eventring_heap_callbacks first = {note_profile, NULL};
   struct reading reading = {.heap = h};
+  struct eventring_info info = {.size = sizeof info};
   find_parts(h, cursor);
   int status = eventring_cursor_heaps(cursor, &first, &reading);
   if (status == EVENTRING_OK) status = eventring_cursor_heaps(cursor, &callbacks, &reading);
-  h->state.dropped = eventring_cursor_heaps_dropped(cursor);
+  if (eventring_cursor_info(cursor, &info) == EVENTRING_OK) h->state.dropped = info.heaps_dropped;
   return reading.no_memory ? EVENTRING_E_MEMORY : status;
 }
 

@@ -14,7 +14,7 @@ static const char *name_in(const char *const *names, size_t count,
 const char *eva_ring_name(const eventring_cursor *cursor, uint8_t ring) {
   static const char *const numbered[EVENTRING_RINGS] = {
       "ring0", "ring1", "ring2", "ring3", "ring4", "ring5", "ring6", "ring7"};
-  const char *name = cursor ? eventring_cursor_ring_name(cursor, ring) : NULL;
+  const char *name = cursor ? eventring_cursor_name(cursor, EVENTRING_NAME_RING, ring) : NULL;
   return name ? name : NAME_IN(numbered, ring);
 }
 

@@ -5,7 +5,7 @@
 int eva_read_poll(struct eva_read *read, eventring_cursor *cursor,
                   const struct eventring_callbacks *callbacks, void *context, uint64_t max) {
   enum { MOST_FAILURES = 2 };
-  struct eventring_totals before, after;
+  struct eventring_totals before = {.size = sizeof before}, after = {.size = sizeof after};
   eventring_cursor_totals(cursor, &before);
   int result = eventring_poll(cursor, callbacks, context, max);
   eventring_cursor_totals(cursor, &after);

@@ -542,8 +542,8 @@ static void check_classes(struct eva_rule *r, eventring_cursor *cursor, uint64_t
     return;
   }
   for (unsigned i = 0; i < EVENTRING_MAX_CLASSES && !name[0]; i++)
-    if ((off & its) >> i & 1 && eventring_cursor_class(cursor, i))
-      name = eventring_cursor_class(cursor, i);
+    if ((off & its) >> i & 1 && eventring_cursor_name(cursor, EVENTRING_NAME_CLASS, i))
+      name = eventring_cursor_name(cursor, EVENTRING_NAME_CLASS, i);
   set_undecided(r, "class %s was off", name);
 }
 
@@ -595,7 +595,7 @@ static void on_open_link(void *context, const struct eva_link *link) {
 
 /* The end of an async span may be among what was lost. */
 static bool lost_any(const eventring_cursor *cursor) {
-  struct eventring_totals totals;
+  struct eventring_totals totals = {.size = sizeof totals};
   eventring_cursor_totals(cursor, &totals);
   return totals.lost > 0;
 }
@@ -702,7 +702,7 @@ static bool is_of_process(const struct eva_rule *r) {
 
 void eva_rules_finish(struct eva_rules *rules, eventring_cursor *cursor, uint64_t lost,
                       uint64_t until) {
-  struct eventring_info info = {0};
+  struct eventring_info info = {.size = sizeof info};
   struct eva_known known;
   eventring_cursor_info(cursor, &info);
   eva_known_find(&known, cursor, until);

@@ -13,7 +13,7 @@ static void reach(uint64_t *until, uint64_t ns) {
 
 /* The last that a domain wrote: its newest event, its last stack. */
 static uint64_t last_of_domain(eventring_cursor *cursor, unsigned slot) {
-  struct eventring_ring_info ring;
+  struct eventring_ring_info ring = {.size = sizeof ring};
   struct eventring_last_stack stack;
   uint64_t last = 0;
   for (int r = 0; r < EVENTRING_RINGS; r++)
@@ -24,13 +24,13 @@ static uint64_t last_of_domain(eventring_cursor *cursor, unsigned slot) {
 }
 
 static uint32_t process_of(eventring_cursor *cursor, unsigned slot) {
-  struct eventring_domain_info domain;
+  struct eventring_domain_info domain = {.size = sizeof domain};
   return eventring_cursor_domain(cursor, slot, &domain) == EVENTRING_OK ? domain.process : 0;
 }
 
 /* The last that is known of a process besides the events: its end, its error. */
 static uint64_t last_of_process(eventring_cursor *cursor, uint32_t number) {
-  struct eventring_info info;
+  struct eventring_info info = {.size = sizeof info};
   struct eventring_process process;
   uint64_t last = 0;
   if (!number && eventring_cursor_info(cursor, &info) == EVENTRING_OK)
@@ -44,7 +44,7 @@ static uint64_t last_of_process(eventring_cursor *cursor, uint32_t number) {
 static void find_last(struct eva_known *known, eventring_cursor *cursor) {
   uint64_t last[EVENTRING_MAX_DOMAINS];
   uint32_t process[EVENTRING_MAX_DOMAINS];
-  struct eventring_info info = {0};
+  struct eventring_info info = {.size = sizeof info};
   eventring_cursor_info(cursor, &info);
   const unsigned slots = info.domains_laid_out; /* each question reads the front anew */
   for (unsigned slot = 0; slot < slots; slot++) {
@@ -86,7 +86,7 @@ uint64_t eva_end(eventring_cursor *cursor) {
 
 /* When a domain stopped; UINT64_MAX: it has not, or nothing is known of it. */
 static uint64_t stop_of(eventring_cursor *cursor, unsigned slot, uint32_t incarnation) {
-  struct eventring_domain_info life;
+  struct eventring_domain_info life = {.size = sizeof life};
   if (eventring_cursor_life(cursor, slot, incarnation, &life) != EVENTRING_OK) return UINT64_MAX;
   return life.alive || life.stop_ns == 0 ? UINT64_MAX : life.stop_ns;
 }

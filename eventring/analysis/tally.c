@@ -56,8 +56,8 @@ static struct eva_tally_counter *counter_of(struct eva_tally_entry *entry) {
 /* ---- The beginning --------------------------------------------------------- */
 
 void eva_tally_begin(struct eva_tally *tally, eventring_cursor *cursor) {
-  struct eventring_info info = {0};
-  struct eventring_domain_info domain;
+  struct eventring_info info = {.size = sizeof info};
+  struct eventring_domain_info domain = {.size = sizeof domain};
   uint64_t now = eventring_now();
   if (eventring_cursor_info(cursor, &info) < 0 || info.liveness != EVENTRING_LIVE ||
       info.state != EVENTRING_RUNNING)
@@ -457,7 +457,8 @@ static int on_lost(void *context, const struct eventring_loss *loss) {
   return tally->status;
 }
 
-const struct eventring_callbacks eva_tally_callbacks = {on_event, on_lost};
+const struct eventring_callbacks eva_tally_callbacks = {sizeof(struct eventring_callbacks), on_event,
+                                                        on_lost};
 
 /* ---- The end ------------------------------------------------------------- */
 
@@ -475,14 +476,16 @@ static void take_life(void *context, const struct eventring_domain_info *info) {
 
 static void take_domain(struct eva_tally *tally, eventring_cursor *cursor,
                         unsigned slot) {
-  struct eventring_domain_info info;
+  struct eventring_domain_info info = {.size = sizeof info};
   if (eventring_cursor_domain(cursor, slot, &info) < 0) return;
   struct eva_tally_domain *domain = domain_at(tally, slot);
   domain->info = info;
-  for (int ring = 0; ring < EVENTRING_RINGS; ring++)
+  for (int ring = 0; ring < EVENTRING_RINGS; ring++) {
+    struct eventring_ring_info *of = &domain->rings[ring].info;
+    of->size = sizeof *of;
     domain->rings[ring].seen =
-        eventring_cursor_ring(cursor, slot, (enum eventring_ring)ring,
-                              &domain->rings[ring].info) >= 0;
+        eventring_cursor_ring(cursor, slot, (enum eventring_ring)ring, of) >= 0;
+  }
   eva_each_life(cursor, slot, take_life, &(struct taking){tally, domain});
 }
 
@@ -585,6 +588,8 @@ int eva_tally_finish(struct eva_tally *tally, eventring_cursor *cursor) {
   eva_links_each(&tally->links, leave_async, tally);
   for (unsigned ring = 0; ring < EVENTRING_RINGS; ring++)
     tally->ring_names[ring] = eva_ring_name(cursor, (uint8_t)ring);
+  tally->info.size = sizeof tally->info;
+  tally->totals.size = sizeof tally->totals;
   eventring_cursor_info(cursor, &tally->info);
   eventring_cursor_totals(cursor, &tally->totals);
   for (unsigned slot = 0; slot < tally->info.domains_laid_out; slot++)

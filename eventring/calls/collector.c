@@ -5,6 +5,7 @@
  * a thread to come to rest. A mutex guards all. Each copy takes a part of the budget: as
  * much as it needs, and half as much again for what is merged into it later.
  */
+#include "calls/collector.h"
 #include "calls/inside.h"
 
 #include <pthread.h>
@@ -25,7 +26,7 @@ struct posted {
   eventring_calls *calls;
 };
 
-struct eventring_calls_collector {
+struct evc_collector {
   pthread_mutex_t mutex;
   size_t budget, used;
   struct evc_lines lines;
@@ -36,8 +37,8 @@ struct eventring_calls_collector {
   size_t room;
 };
 
-eventring_calls_collector *eventring_calls_collector_new(size_t budget) {
-  eventring_calls_collector *c = calloc(1, sizeof *c);
+evc_collector *evc_collector_new(size_t budget) {
+  evc_collector *c = calloc(1, sizeof *c);
   if (!c) return NULL;
   pthread_mutex_init(&c->mutex, NULL);
   c->budget = budget;
@@ -46,7 +47,7 @@ eventring_calls_collector *eventring_calls_collector_new(size_t budget) {
   return c;
 }
 
-static void forget_all(eventring_calls_collector *c) {
+static void forget_all(evc_collector *c) {
   for (size_t i = 0; i < c->posts.size; i++)
     eventring_calls_free(((struct posted *)evc_array_at(&c->posts, i))->calls);
   evc_array_trim(&c->posts, c->posts.size);
@@ -54,13 +55,13 @@ static void forget_all(eventring_calls_collector *c) {
   c->refused = 0;
 }
 
-void eventring_calls_collector_reset(eventring_calls_collector *c) {
+void evc_collector_reset(evc_collector *c) {
   pthread_mutex_lock(&c->mutex);
   forget_all(c);
   pthread_mutex_unlock(&c->mutex);
 }
 
-void eventring_calls_collector_free(eventring_calls_collector *c) {
+void evc_collector_free(evc_collector *c) {
   if (!c) return;
   forget_all(c);
   evc_lines_end(&c->lines);
@@ -69,7 +70,7 @@ void eventring_calls_collector_free(eventring_calls_collector *c) {
   free(c);
 }
 
-static eventring_calls *copy_of_thread(eventring_calls_collector *c, uint64_t thread) {
+static eventring_calls *copy_of_thread(evc_collector *c, uint64_t thread) {
   struct evc_position at = evc_array_begin(&c->posts);
   for (struct posted *post; (post = evc_position_element(at)); evc_position_advance(&at))
     if (post->thread == thread) return post->calls;
@@ -77,7 +78,7 @@ static eventring_calls *copy_of_thread(eventring_calls_collector *c, uint64_t th
 }
 
 /* NULL: no room. */
-static eventring_calls *begin_copy(eventring_calls_collector *c, uint64_t thread,
+static eventring_calls *begin_copy(evc_collector *c, uint64_t thread,
                                    size_t nodes) {
   size_t bytes = nodes * NODE_BYTES / 2 * 3;
   if (bytes < COPY_LEAST) bytes = COPY_LEAST;
@@ -94,28 +95,28 @@ static eventring_calls *begin_copy(eventring_calls_collector *c, uint64_t thread
   return calls;
 }
 
-enum eventring_calls_posted eventring_calls_post(eventring_calls_collector *c,
+enum evc_posted evc_post(evc_collector *c,
                                                  const eventring_calls *calls,
                                                  uint64_t thread) {
-  enum eventring_calls_posted result = EVENTRING_CALLS_REFUSED;
+  enum evc_posted result = EVC_REFUSED;
   pthread_mutex_lock(&c->mutex);
   eventring_calls *copy = copy_of_thread(c, thread);
   if (!copy) copy = begin_copy(c, thread, eventring_calls_count(calls));
   if (!copy) c->refused++;
-  else if (evc_merge(copy, calls)) result = EVENTRING_CALLS_POSTED;
-  else result = EVENTRING_CALLS_PARTLY;
+  else if (evc_merge(copy, calls)) result = EVC_POSTED;
+  else result = EVC_PARTLY;
   pthread_mutex_unlock(&c->mutex);
   return result;
 }
 
-size_t eventring_calls_collected(eventring_calls_collector *c) {
+size_t evc_collected(evc_collector *c) {
   pthread_mutex_lock(&c->mutex);
   size_t count = c->posts.size;
   pthread_mutex_unlock(&c->mutex);
   return count;
 }
 
-uint64_t eventring_calls_refused(eventring_calls_collector *c) {
+uint64_t evc_refused(evc_collector *c) {
   pthread_mutex_lock(&c->mutex);
   uint64_t count = c->refused;
   pthread_mutex_unlock(&c->mutex);
@@ -142,7 +143,7 @@ static size_t put_node(uint64_t *to, const eventring_calls *calls,
   return NODE_WORDS + buckets;
 }
 
-static bool make_room(eventring_calls_collector *c, size_t words) {
+static bool make_room(evc_collector *c, size_t words) {
   if (words <= c->room) return true;
   uint64_t *more = realloc(c->words, words * sizeof *more);
   if (!more) return false;
@@ -151,21 +152,21 @@ static bool make_room(eventring_calls_collector *c, size_t words) {
   return true;
 }
 
-static struct eventring_calls_buffer put_trie(eventring_calls_collector *c,
+static struct evc_buffer put_trie(evc_collector *c,
                                               const struct posted *post) {
   size_t count = eventring_calls_count(post->calls), at = BLOCK_WORDS;
   if (!make_room(c, BLOCK_WORDS + count * (NODE_WORDS + EVENTRING_CALLS_BUCKETS)))
-    return (struct eventring_calls_buffer){NULL, 0};
+    return (struct evc_buffer){NULL, 0};
   for (size_t i = 0; i < count; i++)
     at += put_node(c->words + at, post->calls, eventring_calls_node_at(post->calls, i));
   c->words[0] = at;
   c->words[1] = post->thread;
   c->words[2] = count;
-  return (struct eventring_calls_buffer){c->words, at};
+  return (struct evc_buffer){c->words, at};
 }
 
-struct eventring_calls_buffer eventring_calls_serialize(eventring_calls_collector *c) {
-  struct eventring_calls_buffer buffer = {NULL, 0};
+struct evc_buffer evc_serialize(evc_collector *c) {
+  struct evc_buffer buffer = {NULL, 0};
   pthread_mutex_lock(&c->mutex);
   const struct posted *post = evc_array_at(&c->posts, c->next);
   if (post) buffer = put_trie(c, post);

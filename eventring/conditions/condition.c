@@ -304,15 +304,6 @@ int eventring_condition_parse(struct eventring_condition *condition, const char 
   return EVENTRING_OK;
 }
 
-bool eventring_condition_holds(const struct eventring_condition *c, double value) {
-  switch ((enum eventring_comparison)c->comparison) {
-#define CASE(name, text, op) case EVENTRING_##name: return value op c->number;
-    EVENTRING_COMPARISONS(CASE)
-#undef CASE
-  }
-  return false;
-}
-
 /* ---- As a text ------------------------------------------------------------------------- */
 
 struct text {

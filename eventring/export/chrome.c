@@ -135,7 +135,7 @@ static char *put_thread(char *to, const char *what, const struct export_track *t
 static void put_track_name(struct chrome *c, const struct export_track *track,
                            const char *domain) {
   char name[EXPORT_DOMAIN_TEXT + EVENTRING_MAX_CLASS_NAME + 64], ring[24], lane[16] = "";
-  const char *ring_name = eventring_cursor_ring_name(c->run->cursor, track->ring);
+  const char *ring_name = eventring_cursor_name(c->run->cursor, EVENTRING_NAME_RING, track->ring);
   snprintf(ring, sizeof ring, "ring%u", track->ring);
   if (track->lane) snprintf(lane, sizeof lane, " +%" PRIu32, track->lane);
   snprintf(name, sizeof name, "%s %s%s", domain, ring_name ? ring_name : ring, lane);

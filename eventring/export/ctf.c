@@ -243,7 +243,7 @@ static char *begin_event(struct stream *s, uint32_t class, uint64_t ns, uint64_t
 }
 
 static int put_domain(struct ctf *c, struct stream *s, const struct eventring_event *e) {
-  struct eventring_domain_info info;
+  struct eventring_domain_info info = {.size = sizeof info};
   char name[EVENTRING_MAX_DOMAIN_NAME + 1] = "";
   if (eventring_cursor_life(c->run->cursor, e->domain, e->incarnation, &info) == 0)
     memcpy(name, info.name, sizeof name);

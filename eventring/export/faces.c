@@ -30,6 +30,6 @@ void export_faces_free(struct export_faces *faces) {
 
 const char *export_class_name(const eventring_cursor *cursor,
                               const struct eventring_event *event) {
-  const char *name = eventring_cursor_class(cursor, event->event_class);
+  const char *name = eventring_cursor_name(cursor, EVENTRING_NAME_CLASS, event->event_class);
   return name ? name : "";
 }

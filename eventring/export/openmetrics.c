@@ -104,7 +104,7 @@ enum { IDS = ID_OF_LOSS + EVENTRING_RINGS, PLACES = IDS * (EVENTRING_MAX_DOMAINS
 static struct series *make_series(struct metrics *m, uint32_t domain, uint32_t incarnation) {
   if (!EVR_MAKE_ROOM(m->series, m->room, m->count, 64)) return NULL;
   struct series *series = calloc(1, sizeof *series);
-  struct eventring_domain_info info;
+  struct eventring_domain_info info = {.size = sizeof info};
   if (!series) return NULL;
   m->series[m->count++] = series;
   series->domain = domain;
@@ -300,8 +300,8 @@ static char *put_time(const struct metrics *m, char *to, uint64_t ms) {
 
 static char *put_labels(struct metrics *m, char *to, const struct series *s, bool is_loss) {
   char domain[16];
-  const char *ring = eventring_cursor_ring_name(m->run->cursor, s->ring);
-  const char *class = eventring_cursor_class(m->run->cursor, s->event_class);
+  const char *ring = eventring_cursor_name(m->run->cursor, EVENTRING_NAME_RING, s->ring);
+  const char *class = eventring_cursor_name(m->run->cursor, EVENTRING_NAME_CLASS, s->event_class);
   *export_uint(domain, s->domain) = '\0';
   *to++ = '{';
   if (!is_loss) {

@@ -326,7 +326,7 @@ static const struct life *domain_of(struct perfetto *p, uint32_t number, uint32_
 static void introduce(void *context, struct export_track *track) {
   struct perfetto *p = context;
   char name[64];
-  const char *ring = eventring_cursor_ring_name(p->run->cursor, track->ring);
+  const char *ring = eventring_cursor_name(p->run->cursor, EVENTRING_NAME_RING, track->ring);
   if (ring) snprintf(name, sizeof name, "%.*s", EVENTRING_MAX_CLASS_NAME, ring);
   else snprintf(name, sizeof name, "ring%u", track->ring);
   if (track->lane) snprintf(name + strlen(name), 16, " +%u", track->lane);

@@ -118,7 +118,7 @@ static void set_text(struct export_rows *r, int at, const char *text) {
 
 static const char *domain_name(struct export_rows *r, uint32_t domain, uint32_t incarnation) {
   struct slot *slot = &r->slot[domain % EVENTRING_MAX_DOMAINS];
-  struct eventring_domain_info info;
+  struct eventring_domain_info info = {.size = sizeof info};
   if (slot->incarnation == incarnation) return slot->name;
   *slot = (struct slot){.incarnation = incarnation};
   if (eventring_cursor_life(r->cursor, domain, incarnation, &info) == 0 ||
@@ -213,7 +213,7 @@ static int emit(struct export_rows *r, enum export_table table) {
 #define SET_NAME(r, table, e)                                                       \
   do {                                                                              \
     set_text(r, IN(table, name), (e)->name);                                        \
-    set_text(r, IN(table, class), eventring_cursor_class((r)->cursor, (e)->event_class)); \
+    set_text(r, IN(table, class), eventring_cursor_name((r)->cursor, EVENTRING_NAME_CLASS, (e)->event_class)); \
     SET_PLACE(r, table, e);                                                         \
     set_some(r, IN(table, context), (e)->context);                                  \
   } while (0)
@@ -275,8 +275,8 @@ static int put_sample(struct export_rows *r, const struct eventring_event *e) {
   set_int(r, IN(samples, block), block);
   set_int(r, IN(samples, words), sample.words);
   set_int(r, IN(samples, samples), sample.samples);
-  set_text(r, IN(samples, kind), eventring_cursor_memory_kind(r->cursor, sample.kind));
-  set_text(r, IN(samples, origin), eventring_cursor_memory_origin(r->cursor, sample.origin));
+  set_text(r, IN(samples, kind), eventring_cursor_name(r->cursor, EVENTRING_NAME_MEMORY_KIND, sample.kind));
+  set_text(r, IN(samples, origin), eventring_cursor_name(r->cursor, EVENTRING_NAME_MEMORY_ORIGIN, sample.origin));
   set_some(r, IN(samples, stack), sample.stack);
   if (span) set_text(r, IN(samples, span), span->name);
   return emit(r, EXPORT_TABLE_samples);
@@ -331,7 +331,7 @@ int export_rows_lost(void *rows, const struct eventring_loss *loss) {
 
 static int put_domains(struct export_rows *r, const struct eventring_info *info) {
   for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++) {
-    struct eventring_domain_info domain;
+    struct eventring_domain_info domain = {.size = sizeof domain};
     struct eventring_process process;
     if (eventring_cursor_domain(r->cursor, slot, &domain) != 0) continue;
     bool is_part = domain.process &&
@@ -352,8 +352,9 @@ static int put_domains(struct export_rows *r, const struct eventring_info *info)
 }
 
 static int put_stacks(struct export_rows *r) {
-  uint32_t end = eventring_cursor_stacks(r->cursor);
-  for (uint32_t id = 1; id < end; id++) {
+  struct eventring_info info = {.size = sizeof info};
+  eventring_cursor_info(r->cursor, &info);
+  for (uint32_t id = 1; id < info.stack_end; id++) {
     struct eventring_stack_info stack;
     struct eventring_function_info function;
     if (eventring_cursor_stack(r->cursor, id, &stack) != 0) continue;
@@ -373,7 +374,7 @@ static int put_stacks(struct export_rows *r) {
 }
 
 static int put_recording(struct export_rows *r, const struct eventring_info *info) {
-  struct eventring_totals totals;
+  struct eventring_totals totals = {.size = sizeof totals};
   eventring_cursor_totals(r->cursor, &totals);
   clear(r);
   set_text(r, IN(recording, program), info->program);
@@ -388,7 +389,7 @@ static int put_recording(struct export_rows *r, const struct eventring_info *inf
 }
 
 int export_rows_end(struct export_rows *r) {
-  struct eventring_info info = {0};
+  struct eventring_info info = {.size = sizeof info};
   int result = 0;
   eventring_cursor_info(r->cursor, &info);
   if (wants(r, EXPORT_TABLE_domains)) result = put_domains(r, &info);

@@ -86,7 +86,8 @@ static int fail(sqlite3_vtab *table, const char *text) {
 
 /* Polls until there is a row, or no more. What is damaged is said, and passed over. */
 static int fill(struct scan *scan) {
-  static const struct eventring_callbacks callbacks = {export_rows_event, export_rows_lost};
+  static const struct eventring_callbacks callbacks = {sizeof callbacks, export_rows_event,
+                                                       export_rows_lost};
   struct export_sql *sql = table_of(scan)->sql;
   scan->at = scan->cell_count = scan->text_size = 0;
   while (!scan->cell_count && !scan->over && !export_rows_failed(scan->rows)) {

@@ -240,7 +240,7 @@ const char *export_held(struct export_tracks *t, struct export_track *track, uin
 
 uint32_t export_domain_text(char text[EXPORT_DOMAIN_TEXT], eventring_cursor *cursor,
                             uint32_t domain, uint32_t incarnation, int32_t *tid) {
-  struct eventring_domain_info info;
+  struct eventring_domain_info info = {.size = sizeof info};
   bool known = eventring_cursor_life(cursor, domain, incarnation, &info) == 0 ||
                (eventring_cursor_domain(cursor, domain, &info) == 0 &&
                 info.incarnation == incarnation);

@@ -92,8 +92,6 @@ static uint64_t changed_classes(uint64_t wanted, enum evr_gate_change change,
     return wanted & ~(uint64_t)RUNS;
   case EVR_RESUME:
     return wanted | RUNS;
-  case EVR_SET:
-    return (classes & ~(uint64_t)RUNS) | (wanted & RUNS);
   case EVR_ADD:
     return wanted | (classes & ~(uint64_t)RUNS);
   case EVR_REMOVE:

@@ -9,7 +9,7 @@
 
 #pragma GCC visibility push(hidden)
 
-enum evr_gate_change { EVR_PAUSE, EVR_RESUME, EVR_SET, EVR_ADD, EVR_REMOVE };
+enum evr_gate_change { EVR_PAUSE, EVR_RESUME, EVR_ADD, EVR_REMOVE };
 
 /* Changes the classes wanted, then the gate; logs what is switched on. Lock-free, any
    process. Classes that are not `named` are ignored. Returns the word `wanted` before. */

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* sized.h: structures that the library shares with a program whose header is older.
  *
- * Members are only ever added at the end. Each public function that takes a structure of
- * the caller's is an inline wrapper that adds `sizeof` of the structure as the program
- * knows it; what lies beyond that size is neither read nor written.
+ * Members are only ever added at the end. The first one, `size`, is the `sizeof` of the
+ * structure as the program knows it (doc/VERSIONS.md); what lies beyond that is neither read
+ * nor written.
  */
 #ifndef EVENTRING_SIZED_H
 #define EVENTRING_SIZED_H
+
+#include "eventring/types.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -18,6 +20,16 @@ static inline void evr_copy_sized(void *to, size_t to_size, const void *from,
   size_t common = to_size < from_size ? to_size : from_size;
   memcpy(to, from, common);
   memset((char *)to + common, 0, to_size - common);
+}
+
+/* Fills a structure of the caller's, of which `size` is set, from one of `full_size` bytes.
+   Returns 0; E_ARGUMENT: its size is 0. */
+static inline int evr_give(void *to, const void *full, size_t full_size) {
+  const size_t size = *(const size_t *)to;
+  if (size < sizeof size) return EVENTRING_E_ARGUMENT;
+  evr_copy_sized(to, size, full, full_size);
+  *(size_t *)to = size;
+  return EVENTRING_OK;
 }
 
 #endif

@@ -58,10 +58,10 @@ enum eventring_preserve {
 };
 enum { EVENTRING_DEFAULT_KEEP = 8, EVENTRING_MAX_KEEP = 1000000 };
 
-/* Fill it with eventring_config_init. Members beyond `struct_size` (the program is older
+/* Fill it with eventring_config_init. Members beyond `size` (the program is older
    than the library) have their defaults. */
 struct eventring_config {
-  size_t struct_size;     /* both set by eventring_config_init: what the program */
+  size_t size;            /* both set by eventring_config_init: what the program */
   unsigned version;       /* was compiled for */
   enum eventring_start_mode start; /* default: OFF */
   const char *directory;  /* of the file; NULL or empty: the current directory, or where
@@ -106,7 +106,7 @@ struct eventring_config {
      removed; never those that were to be preserved ALWAYS, snapshots, and what is another
      user's. */
   unsigned keep;
-  /* The child of a fork is recorded as its parent was (eventring_forked), unless it execs
+  /* The child of a fork is recorded as its parent was (eventring_fork_pending), unless it execs
      or exits soon. Default: false. */
   bool follow_forks;
   bool no_cpu_time;       /* do not measure for how long threads are not on a processor:
@@ -145,13 +145,15 @@ struct eventring_config {
 #define EVENTRING_LEAST_STREAM ((uint64_t)1 << 20)
 #define EVENTRING_DEFAULT_GROW ((uint64_t)64 << 20)
 
-/* Fills *config with the defaults (mode OFF). The inline function is compiled into the
-   program, so that the library learns the size and version that the program knows; it
-   writes at most `struct_size` bytes. Any thread. */
-void eventring_config_init_for(struct eventring_config *config, size_t struct_size,
-                               unsigned compiled_for);
+/* Fills *config with the defaults (mode OFF), as the program knows them. Any thread. */
 static inline void eventring_config_init(struct eventring_config *config) {
-  eventring_config_init_for(config, sizeof *config, EVENTRING_VERSION);
+  memset(config, 0, sizeof *config);
+  config->size = sizeof *config;
+  config->version = EVENTRING_VERSION;
+  config->wsize = EVENTRING_DEFAULT_WSIZE;
+  config->preserve = EVENTRING_PRESERVE_ON_ERROR;
+  config->classes = EVENTRING_CLASSES_DEFAULT;
+  config->keep = EVENTRING_DEFAULT_KEEP;
 }
 
 /* Overrides *config with what these environment variables say; `prefix` (at most 100
@@ -203,8 +205,6 @@ int eventring_config_stream(struct eventring_config *config, const char *text,
    eventring_config_init), E_CONFIG (a member is out of range), E_DIRECTORY, E_PERMISSION,
    E_EXISTS, E_SPACE, E_LIMIT, E_MEMORY, E_SYSTEM, E_STATE (stopped and started again too
    often while domains of other threads had no probe). Any thread. */
-enum { EVENTRING_JOINED = 1, EVENTRING_ELSEWHERE = 2, EVENTRING_LOSING = 3,
-       EVENTRING_UNSAVED = 4 };
 int eventring_start(const struct eventring_config *config,
                     struct eventring_error *error);
 
@@ -215,13 +215,9 @@ int eventring_start(const struct eventring_config *config,
    write at this very moment may be missing. Returns 0, also when nothing was started;
    E_LEFT: the recording has ended, but its file could not be removed (`warn` gets a text
    that names it and says why); E_STATE only in a child made by the clone system call
-   itself (eventring_forked). Any thread. At exit the library does the same, and the file
+   itself (eventring_fork_pending). Any thread. At exit the library does the same, and the file
    says the exit status. */
 int eventring_stop(void);
-
-/* As eventring_stop, but keeps (true) or removes (false) the file, whatever the
-   configuration says. Any thread. */
-int eventring_stop_preserve(bool preserve);
 
 /* Records the error with which the process is about to end: `size` bytes of text, usually
    a message and a traceback, cut to EVENTRING_MAX_END_TEXT bytes at a character boundary;
@@ -275,16 +271,13 @@ enum eventring_state eventring_state(void);
    the terminating 0. Returns the full length of the path, 0 when stopped. Any thread. */
 size_t eventring_path(char *buffer, size_t size);
 
-/* Get and set the mask of the classes wanted, also while paused. Bits of classes without
-   a name are ignored, and class lifecycle stays on. Return 0, or E_STATE when stopped.
-   Any thread. */
-int eventring_get_classes(uint64_t *classes);
-int eventring_set_classes(uint64_t classes);
-/* Switch the given classes on or off and leave the others alone, which another thread or
-   a tool may be switching at this moment. Return 0, or E_STATE when stopped. Any
+/* Switches classes (bits) on or off, also while paused, and leaves the others alone, which
+   another thread or a tool may be switching at this moment. Bits of classes without a name are
+   ignored, and class lifecycle stays on. Returns 0, or E_STATE when stopped. Any thread. */
+int eventring_switch_classes(uint64_t classes, bool on);
+/* Stores the mask of the classes wanted in *classes. Returns 0, or E_STATE when stopped. Any
    thread. */
-int eventring_enable_classes(uint64_t classes);
-int eventring_disable_classes(uint64_t classes);
+int eventring_get_classes(uint64_t *classes);
 
 /* Names a class of the host and says whether it is on by default. `index` is
    EVENTRING_CLASS_HOST to 63; `name` has 1 to EVENTRING_MAX_CLASS_NAME bytes. A recording
@@ -337,13 +330,12 @@ uint64_t eventring_off_cpu_since(uint64_t begun);
    E_CONFLICT (kind, class and name are defined already), E_FULL (not enough ids are
    left), E_MEMORY. A definition that the file has no room for is counted as dropped; its
    events are "(other)". Any thread. */
-int eventring_register_table_sized(const struct eventring_def *defs, size_t def_size,
-                                   size_t count, unsigned *first,
-                                   struct eventring_error *error);
+int eventring_register_defs(const struct eventring_def *defs, size_t def_size, size_t count,
+                            unsigned *first, struct eventring_error *error);
 static inline int eventring_register_table(const struct eventring_def *defs, size_t count,
                                            unsigned *first,
                                            struct eventring_error *error) {
-  return eventring_register_table_sized(defs, sizeof *defs, count, first, error);
+  return eventring_register_defs(defs, sizeof *defs, count, first, error);
 }
 
 /* Registers one definition and returns its id. The same kind, class and name again return
@@ -351,11 +343,11 @@ static inline int eventring_register_table(const struct eventring_def *defs, siz
    first stay. When all ids are taken, the result is EVENTRING_ID_OTHER, and the
    definition is counted as dropped. Errors: E_ARGUMENT, E_NAME, E_CONFLICT, E_MEMORY. Any
    thread; takes a lock, so keep the id. */
-int eventring_register_sized(const struct eventring_def *def, size_t def_size,
-                             struct eventring_error *error);
+int eventring_register_def(const struct eventring_def *def, size_t def_size,
+                           struct eventring_error *error);
 static inline int eventring_register(const struct eventring_def *def,
                                      struct eventring_error *error) {
-  return eventring_register_sized(def, sizeof *def, error);
+  return eventring_register_def(def, sizeof *def, error);
 }
 
 /* As eventring_register, for an event of class USER in the user ring: `kind`, `name` of
@@ -409,13 +401,8 @@ int eventring_domain_slot(const eventring_domain *domain);
 void eventring_domain_check(eventring_domain *domain);
 /* Returns the bytes of the domain's rings; 0 when it is not recorded. Owner. */
 uint64_t eventring_domain_bytes(const eventring_domain *domain);
-/* Returns the exact number of events written into a ring of the domain's slot since the
-   slot was first used, by all incarnations; 0 when the domain is not recorded. Owner. */
-uint64_t eventring_domain_emitted(const eventring_domain *domain,
-                                  enum eventring_ring ring);
 
-/* In the child of a fork: returns true when the parent recorded and the child has no
-   recording of its own yet. The child never writes into its parent's file and never
+/* The child of a fork never writes into its parent's file and never
    removes it. Its domains (those of the forking thread) stay valid and record nothing
    until the host calls eventring_start, which makes a file of its own. Spans that are
    open at the fork end in the parent; in the child, their ends are torn. A cursor on the
@@ -432,9 +419,8 @@ uint64_t eventring_domain_emitted(const eventring_domain *domain,
    appended.
      A child made by the clone system call itself, past the C library, shares its parent's
    rings. It must not run a probe. It may call eventring_domain_stop and eventring_stop,
-   which do nothing there, and it may exec, _exit or exit. */
-bool eventring_forked(void);
-/* In the child of a fork: true as long as its recording is still to start by itself. A
+   which do nothing there, and it may exec, _exit or exit.
+     Returns true in such a child as long as its recording is still to start by itself. A
    host that waits for a start from standby at safepoints calls eventring_domain_check
    there until this is false. Any thread. */
 bool eventring_fork_pending(void);

@@ -15,31 +15,17 @@ static const uint64_t MOST_HOLD_NS = 86400ull * 1000000000, MOST_BYTES = (uint64
 
 /* ---- The environment ----------------------------------------------------- */
 
-void eventring_config_init_for(struct eventring_config *config, size_t struct_size,
-                               unsigned compiled_for) {
-  const struct eventring_config defaults = {
-      .struct_size = struct_size,
-      .version = compiled_for,
-      .wsize = EVENTRING_DEFAULT_WSIZE,
-      .preserve = EVENTRING_PRESERVE_ON_ERROR,
-      .classes = EVENTRING_CLASSES_DEFAULT,
-      .keep = EVENTRING_DEFAULT_KEEP,
-  };
-  memset(config, 0, struct_size);
-  memcpy(config, &defaults, struct_size < sizeof defaults ? struct_size : sizeof defaults);
-}
-
 /* The members that every version has. */
 enum { LEAST_SIZE = offsetof(struct eventring_config, directory) };
 
 int evr_config_take(struct eventring_config *full, const struct eventring_config *config,
                     struct eventring_error *error) {
   if (!config) return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "no configuration");
-  if (config->struct_size < LEAST_SIZE || config->struct_size > sizeof *config)
+  if (config->size < LEAST_SIZE || config->size > sizeof *config)
     return evr_fail(error, EVENTRING_E_ARGUMENT, 0,
                     "configuration not made by eventring_config_init");
-  eventring_config_init_for(full, sizeof *full, config->version);
-  memcpy(full, config, config->struct_size);
+  eventring_config_init(full);
+  memcpy(full, config, config->size);
   return EVENTRING_OK;
 }
 
@@ -355,7 +341,7 @@ int eventring_config_stream(struct eventring_config *config, const char *text,
   if (status == EVENTRING_OK) status = parse_stream(&full, &v, error);
   if (status != EVENTRING_OK) return status;
   if (full.start == EVENTRING_START_OFF) full.start = EVENTRING_START_ON;
-  memcpy(config, &full, config->struct_size);
+  memcpy(config, &full, config->size);
   return EVENTRING_OK;
 }
 
@@ -390,6 +376,6 @@ int eventring_config_from_env(struct eventring_config *config,
   if (((full.stream && full.stream[0]) || full.triggers) && !says_start)
     full.start = EVENTRING_START_ON;
   if (status != EVENTRING_OK) full.start = EVENTRING_START_OFF;
-  memcpy(config, &full, config->struct_size);
+  memcpy(config, &full, config->size);
   return status;
 }

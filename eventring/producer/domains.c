@@ -656,8 +656,7 @@ uint64_t eventring_domain_bytes(const eventring_domain *domain) {
   return d && d->recording ? evr_ring_bytes(d->recording, (unsigned)d->slot) : 0;
 }
 
-uint64_t eventring_domain_emitted(const eventring_domain *domain,
-                                  enum eventring_ring ring) {
+uint64_t evr_domain_emitted(const eventring_domain *domain, enum eventring_ring ring) {
   const struct evr_domain *d = (const struct evr_domain *)domain;
   if (!d || !d->recording || ring >= EVENTRING_RINGS) return 0;
   if (d->lanes.writer[ring]) return evr_lane_emitted(&d->lanes, ring);

@@ -65,6 +65,9 @@ void evr_domains_close_fork_gate(void);
 void evr_domain_publish_heap(struct evr_domain *domain, bool over);
 /* What a host gets when there is no memory for a domain. */
 bool evr_domain_is_inert(const struct evr_domain *domain);
+/* Returns the exact number of events written into a ring of the domain's slot since the slot was
+   first used, by all incarnations; 0: the domain is not recorded. For tests. Owner. */
+uint64_t evr_domain_emitted(const eventring_domain *domain, enum eventring_ring ring);
 /* Attaches the last domain that the calling thread started, if it may be. */
 void evr_domain_attach_own(void);
 /* The same domain, while it is recorded: writes one of the library's own lifecycle

@@ -75,24 +75,14 @@ static bool is_sound(const struct eventring_stack_text *stack) {
          stack->activity <= FORMAT_STACK_ACTIVITIES;
 }
 
-int eventring_stack_write(eventring_domain *domain, const struct eventring_stack_text *stack) {
-  struct evr_domain *d = (struct evr_domain *)domain;
-  if (!d || !is_sound(stack)) return EVENTRING_E_ARGUMENT;
-  int saved = errno;
-  evr_lock();
-  int status = write_locked(d, stack, false);
-  evr_unlock();
-  errno = saved;
-  return status;
-}
-
-int eventring_stack_write_in_handler(eventring_domain *domain,
-                                     const struct eventring_stack_text *stack) {
+int eventring_stack_write(eventring_domain *domain, const struct eventring_stack_text *stack,
+                          bool in_handler) {
   struct evr_domain *d = (struct evr_domain *)domain;
   if (!d || !is_sound(stack)) return EVENTRING_E_ARGUMENT;
   int saved = errno, status = EVENTRING_E_BUSY;
-  if (evr_lock_soon()) {
-    status = write_locked(d, stack, true);
+  if (!in_handler) evr_lock();
+  if (!in_handler || evr_lock_soon()) {
+    status = write_locked(d, stack, in_handler);
     evr_unlock();
   }
   errno = saved;
@@ -114,16 +104,6 @@ bool eventring_stack_ask(bool on) {
   if (recorded) evr_control_ask_stacks(evr_control(r), on);
   evr_unlock();
   return recorded;
-}
-
-bool eventring_stack_is_asked(void) {
-  evr_lock();
-  const struct evr_recording *r = evr_producer.recording;
-  const bool asked = r && !r->ended &&
-                     (__atomic_load_n(&evr_control(r)->call_profile, __ATOMIC_RELAXED) &
-                      FORMAT_PROFILE_STACKS);
-  evr_unlock();
-  return asked;
 }
 
 /* The word that says so, and what it says; NULL: nothing is recorded. Its mapping may end at

@@ -32,12 +32,10 @@ static int set_name(memory_name *names, unsigned count, unsigned index, const ch
   return EVENTRING_OK;
 }
 
-int eventring_memory_name_kind(unsigned kind, const char *name) {
-  return set_name(kind_names, FORMAT_MEMORY_KINDS, kind, name);
-}
-
-int eventring_memory_name_origin(unsigned origin, const char *name) {
-  return set_name(origin_names, FORMAT_MEMORY_ORIGINS, origin, name);
+int eventring_memory_name(enum eventring_memory_name of, unsigned number, const char *name) {
+  if (of == EVENTRING_MEMORY_KIND) return set_name(kind_names, FORMAT_MEMORY_KINDS, number, name);
+  if (of != EVENTRING_MEMORY_ORIGIN) return EVENTRING_E_ARGUMENT;
+  return set_name(origin_names, FORMAT_MEMORY_ORIGINS, number, name);
 }
 
 static void append_names_locked(struct evr_recording *r, enum format_string type,
@@ -233,17 +231,6 @@ void eventring_memory_fates(eventring_domain *domain, const struct eventring_fat
   for (size_t i = 0; i < count; i++)
     if (count_fate(d->heap, &fates[i]) && on)
       emit_at(d, tail[fates[i].kind], ticks, fates[i].block->block & FORMAT_BLOCK_NUMBERS);
-}
-
-void eventring_memory_promoted(eventring_domain *domain, const struct eventring_tracked *block) {
-  eventring_memory_fates(domain, &(struct eventring_fate){block, EVENTRING_FATE_PROMOTED}, 1);
-}
-
-void eventring_memory_freed(eventring_domain *domain, const struct eventring_tracked *block,
-                            bool old) {
-  struct eventring_fate fate = {block, old ? EVENTRING_FATE_FREED_OLD
-                                           : EVENTRING_FATE_FREED_YOUNG};
-  eventring_memory_fates(domain, &fate, 1);
 }
 
 void eventring_memory_collected(eventring_domain *domain,

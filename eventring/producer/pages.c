@@ -182,11 +182,3 @@ uint64_t eventring_pages_resident(struct eventring_pages *pages, const void *sta
   errno = saved;
   return resident;
 }
-
-uint64_t eventring_footprint_resident(const void *from, size_t size) {
-  struct eventring_pages pages;
-  eventring_pages_open(&pages);
-  uint64_t resident = eventring_pages_resident(&pages, from, size);
-  eventring_pages_close(&pages);
-  return resident;
-}

@@ -40,7 +40,6 @@ struct evr_producer { /* guarded by the mutex */
   struct evr_recording *ended[8]; /* kept mapped while another thread's probe may
                                      still hold a pointer to their gate */
   unsigned ended_count;
-  bool forked;
   /* In a forked child that is to be recorded as its parent was, until it is, or is not to
      be: starts that at once (`now`) or if it is clear that the child goes on (follow.c).
      Atomic; called without the mutex. */

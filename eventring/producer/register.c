@@ -25,9 +25,8 @@ static int define_or_other_locked(const struct eventring_def *def,
   return EVENTRING_ID_OTHER;
 }
 
-int eventring_register_table_sized(const struct eventring_def *defs, size_t def_size,
-                                   size_t count, unsigned *first,
-                                   struct eventring_error *error) {
+int eventring_register_defs(const struct eventring_def *defs, size_t def_size, size_t count,
+                            unsigned *first, struct eventring_error *error) {
   if (!defs && count)
     return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "no definitions");
   evr_lock();
@@ -39,8 +38,8 @@ int eventring_register_table_sized(const struct eventring_def *defs, size_t def_
   return EVENTRING_OK;
 }
 
-int eventring_register_sized(const struct eventring_def *def, size_t def_size,
-                             struct eventring_error *error) {
+int eventring_register_def(const struct eventring_def *def, size_t def_size,
+                           struct eventring_error *error) {
   struct eventring_def full;
   if (def) evr_copy_sized(&full, sizeof full, def, def_size);
   if (!def || !full.name)

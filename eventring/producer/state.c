@@ -53,7 +53,6 @@ static void after_fork_in_child(void) {
   if (r) {
     evr_recording_disown(r); /* the lock is the parent's alone again */
     set_recording_locked(NULL);
-    evr_producer.forked = true;
     evr_recording_release_locked(r);
   }
   for (unsigned i = 0; i < evr_producer.ended_count; i++)
@@ -81,7 +80,7 @@ static void forget_parent_locked(void) {
 
 /* ---- Exit -------------------------------------------------------------------------- */
 
-static int stop(const bool *preserve, struct evr_end end);
+static int stop(struct evr_end end);
 
 /* What atexit itself calls. glibc passes the exit status as a second argument, which a
    handler of atexit does not declare, and 0 when a library is unloaded. on_exit gives the
@@ -94,15 +93,13 @@ static void at_exit(void *unused, int status) {
 #ifndef __GLIBC__
   status = 0; /* not known */
 #endif
-  stop(NULL, (struct evr_end){FORMAT_END_EXIT, (uint32_t)status & 0xff});
+  stop((struct evr_end){FORMAT_END_EXIT, (uint32_t)status & 0xff});
 }
 
 static void install_handlers(void) {
   pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
   __cxa_atexit(at_exit, NULL, &__dso_handle);
 }
-
-bool eventring_forked(void) { return evr_producer.forked; }
 
 bool eventring_fork_pending(void) {
   return __atomic_load_n(&evr_producer.follow, __ATOMIC_ACQUIRE) != NULL;
@@ -213,7 +210,6 @@ static int begin_recording_locked(const struct eventring_config *config, unsigne
   evr_streams_start(r);
   set_recording_locked(r);
   evr_producer.joined = joined;
-  evr_producer.forked = false;
   evr_off_cpu_measure(!config->no_cpu_time);
   evr_producer.listener = (struct evr_listener){config->warn, config->warn_context};
   evr_follow_keep_locked(r, config);
@@ -313,7 +309,7 @@ static bool leave_recording(void) {
   return others;
 }
 
-static int stop(const bool *preserve, struct evr_end end) {
+static int stop(struct evr_end end) {
   if (is_raw_child()) return EVENTRING_E_STATE;
   if (end.reason != FORMAT_END_EXIT && leave_recording()) return EVENTRING_JOINED;
   evr_savers_do(finish);
@@ -326,9 +322,6 @@ static int stop(const bool *preserve, struct evr_end end) {
   struct evr_recording *r = evr_producer.recording;
   if (r) {
     lost = evr_recording_is_lost(r);
-    if (preserve)
-      evr_recording_set_preserve(r, *preserve ? EVENTRING_PRESERVE_ALWAYS
-                                              : EVENTRING_PRESERVE_NEVER);
     status = end_locked(r, end, &error);
   }
   forget_parent_locked();
@@ -339,8 +332,7 @@ static int stop(const bool *preserve, struct evr_end end) {
 }
 
 static const struct evr_end stopped = {FORMAT_END_STOPPED, 0};
-int eventring_stop(void) { return stop(NULL, stopped); }
-int eventring_stop_preserve(bool preserve) { return stop(&preserve, stopped); }
+int eventring_stop(void) { return stop(stopped); }
 
 int eventring_note_error(const char *text, size_t size) {
   int status = EVENTRING_E_STATE;
@@ -424,19 +416,9 @@ int eventring_resume(void) {
   return EVENTRING_OK;
 }
 
-int eventring_set_classes(uint64_t classes) {
+int eventring_switch_classes(uint64_t classes, bool on) {
   uint64_t before;
-  return change_gate(EVR_SET, classes, &before);
-}
-
-int eventring_enable_classes(uint64_t classes) {
-  uint64_t before;
-  return change_gate(EVR_ADD, classes, &before);
-}
-
-int eventring_disable_classes(uint64_t classes) {
-  uint64_t before;
-  return change_gate(EVR_REMOVE, classes, &before);
+  return change_gate(on ? EVR_ADD : EVR_REMOVE, classes, &before);
 }
 
 int eventring_get_classes(uint64_t *classes) {

@@ -144,11 +144,7 @@ int eventring_trigger_remove(int number) {
   return found ? EVENTRING_OK : EVENTRING_E_NOT_FOUND;
 }
 
-int eventring_trigger_at_sized(unsigned index, struct eventring_trigger *trigger,
-                               size_t trigger_size) {
-  struct eventring_trigger full;
+int eventring_trigger_at(unsigned index, struct eventring_trigger *trigger) {
   if (!trigger) return EVENTRING_E_ARGUMENT;
-  if (!evr_watch_describe(index, &full)) return EVENTRING_E_NOT_FOUND;
-  memcpy(trigger, &full, trigger_size < sizeof full ? trigger_size : sizeof full);
-  return EVENTRING_OK;
+  return evr_watch_describe(index, trigger) ? EVENTRING_OK : EVENTRING_E_NOT_FOUND;
 }

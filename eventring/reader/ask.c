@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ask.c: asks the process of a recording (eventring/question.h).
+/* ask.c: asks the process of a recording (<eventring/question.h>).
  *
  * Who asks takes the place of the asker by compare-and-exchange, unless it is taken by a
  * process that lives; then it clears the answers, and publishes the number. A bit of the word
@@ -91,8 +91,7 @@ static int act_on(eventring_cursor *cursor, evr_control_page_act *action, struct
   return status;
 }
 
-int eventring_cursor_ask(eventring_cursor *cursor, uint32_t kinds,
-                         struct eventring_error *error) {
+int evr_ask(eventring_cursor *cursor, uint32_t kinds, struct eventring_error *error) {
   struct asking a = {.kinds = kinds};
   if (cursor) a.clock = (enum format_clock)cursor->meta.header.clock;
   return act_on(cursor, open_question, &a, error);
@@ -105,7 +104,7 @@ int eventring_cursor_answers(eventring_cursor *cursor,
   return act_on(cursor, read_answers, &a, error);
 }
 
-int eventring_cursor_ask_no_more(eventring_cursor *cursor, struct eventring_error *error) {
+int evr_ask_no_more(eventring_cursor *cursor, struct eventring_error *error) {
   struct asking a = {0};
   return act_on(cursor, close_question, &a, error);
 }

@@ -80,8 +80,8 @@ static int take_loss(void *context, const struct eventring_loss *loss) {
 
 /* Adds what the reader delivers up to word `end` of its block. */
 static void collect(struct evr_backwards *back, uint32_t end) {
-  struct evr_sink sink = {.callbacks = {take_event, take_loss}, .context = back,
-                          .left = UINT64_MAX, .budget = 1};
+  struct evr_sink sink = {.callbacks = {sizeof sink.callbacks, take_event, take_loss},
+                          .context = back, .left = UINT64_MAX, .budget = 1};
   back->held->end = end;
   evr_ring_reader_drain(back->held, UINT64_MAX, &sink);
 }
@@ -189,7 +189,7 @@ static void begin_near(struct evr_ring_reader *reader, uint64_t ns, uint64_t emi
 void evr_backwards_begin(struct evr_ring_reader *reader, uint64_t ns, unsigned *budget) {
   struct evr_block_cursor *blocks = &reader->blocks;
   struct evr_backwards *back = calloc(1, sizeof *back);
-  struct eventring_ring_info now = {0};
+  struct eventring_ring_info now = {.size = sizeof now};
   reader->back = back;
   if (!back) {
     note_no_memory(reader);

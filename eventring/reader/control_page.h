@@ -24,6 +24,11 @@ typedef int evr_control_page_act(struct format_control *page, void *context);
 int evr_control_page_act_on(const struct evr_metadata *meta, evr_control_page_act *action,
                             void *context, struct eventring_error *error);
 
+/* Open a question to the process of the recording, and close it (ask.c). As
+   eventring_cursor_control. */
+int evr_ask(eventring_cursor *cursor, uint32_t kinds, struct eventring_error *error);
+int evr_ask_no_more(eventring_cursor *cursor, struct eventring_error *error);
+
 #pragma GCC visibility pop
 
 #endif /* EVENTRING_CONTROL_PAGE_H */

@@ -392,9 +392,9 @@ static int pass_over_loss(void *context, const struct eventring_loss *loss) {
   return 0;
 }
 
-int eventring_poll_sized(eventring_cursor *c, const struct eventring_callbacks *callbacks,
-                         size_t callbacks_size, void *context, uint64_t max) {
-  if (!c) return EVENTRING_E_ARGUMENT;
+int eventring_poll(eventring_cursor *c, const struct eventring_callbacks *callbacks,
+                   void *context, uint64_t max) {
+  if (!c || (callbacks && !callbacks->size)) return EVENTRING_E_ARGUMENT;
   if (c->busy) return EVENTRING_E_BUSY;
   struct evr_sink sink = {.context = context, .left = max ? max : UINT64_MAX,
                           .switched = c->switched, .switched_context = c->switched_context,
@@ -402,7 +402,7 @@ int eventring_poll_sized(eventring_cursor *c, const struct eventring_callbacks *
                           .room = c->batch_room, .cursor = c,
                           .budget = DAMAGE_BUDGET};
   if (callbacks)
-    evr_copy_sized(&sink.callbacks, sizeof sink.callbacks, callbacks, callbacks_size);
+    evr_copy_sized(&sink.callbacks, sizeof sink.callbacks, callbacks, callbacks->size);
   if (!sink.callbacks.event) sink.callbacks.event = pass_over_event;
   if (!sink.callbacks.lost) sink.callbacks.lost = pass_over_loss;
   c->busy = true;

@@ -362,12 +362,9 @@ static int read_profile(eventring_cursor *c, struct heaps *h, uint32_t number,
   return status;
 }
 
-int eventring_cursor_heaps_sized(eventring_cursor *c,
-                                 const struct eventring_heap_callbacks *callbacks,
-                                 size_t callbacks_size, void *context) {
-  struct eventring_heap_callbacks full;
+int eventring_cursor_heaps(eventring_cursor *c,
+                                 const struct eventring_heap_callbacks *callbacks, void *context) {
   struct heaps h = {0};
-  evr_copy_sized(&full, sizeof full, callbacks, callbacks_size);
   c->meta.over |= evr_metadata_is_settled(&c->meta);
   int status = refresh(c, &h);
   uint32_t last = 0;
@@ -379,14 +376,10 @@ int eventring_cursor_heaps_sized(eventring_cursor *c,
     bool whole;
     last = record_number(h.roots[next].heap.first);
     status = read_profile(c, &h, last, &root, &whole);
-    if (status == EVENTRING_OK && root) status = deliver(c, &h, root, whole, &full, context);
+    if (status == EVENTRING_OK && root) status = deliver(c, &h, root, whole, callbacks, context);
   }
   free_heaps(&h);
   return status;
-}
-
-uint64_t eventring_cursor_heaps_dropped(const eventring_cursor *cursor) {
-  return cursor->meta.status.kind[FORMAT_HEAPS].dropped;
 }
 
 /* ---- Events ----------------------------------------------------------------------------- */
@@ -412,9 +405,8 @@ static enum eventring_memory_event kind_of(const struct eventring_event *e) {
   return EVENTRING_MEMORY_OTHER;
 }
 
-enum eventring_memory_event eventring_event_memory_sized(const struct eventring_event *event,
-                                                         struct eventring_memory *memory,
-                                                         size_t memory_size) {
+enum eventring_memory_event eventring_event_memory(const struct eventring_event *event,
+                                                         struct eventring_memory *memory) {
   struct eventring_memory full = {0};
   enum eventring_memory_event what = kind_of(event);
   switch (what) {
@@ -435,6 +427,6 @@ enum eventring_memory_event eventring_event_memory_sized(const struct eventring_
   default:
     break;
   }
-  evr_copy_sized(memory, memory_size, &full, sizeof full);
+  *memory = full;
   return what;
 }

@@ -97,21 +97,34 @@ static int fill_info(eventring_cursor *c, struct eventring_info *info) {
     info->process_start = evr_process_start(h->pid);
   fill_clock(meta, info);
   fill_sizes(meta, info);
+  info->function_end = c->definitions.stacks.function_end;
+  info->stack_end = c->definitions.stacks.node_end;
+  info->heaps_dropped = meta->status.kind[FORMAT_HEAPS].dropped;
   return EVENTRING_OK;
 }
 
-int eventring_cursor_info_sized(eventring_cursor *c, struct eventring_info *info,
-                                size_t info_size) {
+int eventring_cursor_info(eventring_cursor *c, struct eventring_info *info) {
   struct eventring_info full;
   int status = fill_info(c, &full);
-  if (status == EVENTRING_OK) evr_copy_sized(info, info_size, &full, sizeof full);
-  return status;
+  return status == EVENTRING_OK ? evr_give(info, &full, sizeof full) : status;
 }
 
-const char *eventring_cursor_class(const eventring_cursor *c, unsigned index) {
-  if (index >= EVENTRING_MAX_CLASSES || !c->meta.header.classes[index][0])
-    return NULL;
-  return c->meta.header.classes[index];
+static const char *or_none(const char *name) { return name[0] ? name : NULL; }
+
+const char *eventring_cursor_name(const eventring_cursor *c, enum eventring_name of,
+                                  unsigned index) {
+  const struct evr_stacks *stacks = &c->definitions.stacks;
+  switch (of) {
+  case EVENTRING_NAME_CLASS:
+    return index < EVENTRING_MAX_CLASSES ? or_none(c->meta.header.classes[index]) : NULL;
+  case EVENTRING_NAME_RING:
+    return index < EVENTRING_RINGS ? or_none(c->meta.header.rings[index]) : NULL;
+  case EVENTRING_NAME_MEMORY_KIND:
+    return index < FORMAT_MEMORY_KINDS ? or_none(stacks->kind[index]) : NULL;
+  case EVENTRING_NAME_MEMORY_ORIGIN:
+    return index < FORMAT_MEMORY_ORIGINS ? or_none(stacks->origin[index]) : NULL;
+  }
+  return NULL;
 }
 
 const struct eventring_def *eventring_cursor_def(const eventring_cursor *c,
@@ -119,39 +132,42 @@ const struct eventring_def *eventring_cursor_def(const eventring_cursor *c,
   return evr_definition_of(&c->definitions, id);
 }
 
-int eventring_cursor_domain_sized(eventring_cursor *c, unsigned slot,
-                                  struct eventring_domain_info *info, size_t info_size) {
+static int fill_latest(eventring_cursor *c, unsigned slot, struct eventring_domain_info *info) {
   struct format_domain d;
-  if (slot >= EVENTRING_MAX_DOMAINS) return EVENTRING_E_ARGUMENT;
   int status = evr_metadata_domain(&c->meta, slot, &d, &c->error);
   if (status != EVENTRING_OK) return status;
   if (!d.incarnation) return EVENTRING_E_NOT_FOUND;
-  struct eventring_domain_info full = {
+  *info = (struct eventring_domain_info){
       .slot = slot, .incarnation = d.incarnation, .tid = d.tid,
       .alive = d.state == FORMAT_SLOT_ALIVE,
       .start_ns = evr_metadata_ns(&c->meta, d.start_ticks),
       .stop_ns = d.stop_ticks ? evr_metadata_ns(&c->meta, d.stop_ticks) : 0,
       .process = d.process};
-  memcpy(full.name, d.name, sizeof full.name);
-  evr_copy_sized(info, info_size, &full, sizeof full);
+  memcpy(info->name, d.name, sizeof info->name);
   return EVENTRING_OK;
 }
 
-int eventring_cursor_life_sized(eventring_cursor *c, unsigned slot, uint32_t incarnation,
-                                struct eventring_domain_info *info, size_t info_size) {
-  if (slot >= EVENTRING_MAX_DOMAINS) return EVENTRING_E_ARGUMENT;
+static int fill_life(eventring_cursor *c, unsigned slot, uint32_t incarnation,
+                     struct eventring_domain_info *info) {
   int status = evr_definitions_catch_up(&c->definitions, &c->meta, &c->error);
   if (status != EVENTRING_OK) return status;
   const struct evr_life *life = evr_definitions_life(&c->definitions, slot, incarnation);
   if (!life) return EVENTRING_E_NOT_FOUND;
-  struct eventring_domain_info full = {
+  *info = (struct eventring_domain_info){
       .slot = slot, .incarnation = incarnation, .tid = life->tid, .alive = !life->stop_ticks,
       .start_ns = evr_metadata_ns(&c->meta, life->start_ticks),
       .stop_ns = life->stop_ticks ? evr_metadata_ns(&c->meta, life->stop_ticks) : 0,
       .process = life->process};
-  memcpy(full.name, life->name, sizeof full.name);
-  evr_copy_sized(info, info_size, &full, sizeof full);
+  memcpy(info->name, life->name, sizeof info->name);
   return EVENTRING_OK;
+}
+
+int eventring_cursor_life(eventring_cursor *c, unsigned slot, uint32_t incarnation,
+                          struct eventring_domain_info *info) {
+  struct eventring_domain_info full;
+  if (slot >= EVENTRING_MAX_DOMAINS) return EVENTRING_E_ARGUMENT;
+  int status = incarnation ? fill_life(c, slot, incarnation, &full) : fill_latest(c, slot, &full);
+  return status == EVENTRING_OK ? evr_give(info, &full, sizeof full) : status;
 }
 
 /* ---- Processes ------------------------------------------------------------------------- */
@@ -175,21 +191,14 @@ static void fill_process(const struct evr_metadata *meta, const struct evr_proce
   if (from->error) memcpy(to->error_text, from->error, r->error_bytes);
 }
 
-int eventring_cursor_process_sized(eventring_cursor *c, unsigned number,
-                                   struct eventring_process *process, size_t process_size) {
-  struct eventring_process full;
+int eventring_cursor_process(eventring_cursor *c, unsigned number,
+                                   struct eventring_process *process) {
   if (!number) return EVENTRING_E_ARGUMENT;
   int status = evr_definitions_catch_up(&c->definitions, &c->meta, &c->error);
   if (status != EVENTRING_OK) return status;
   if (number > c->definitions.processes_count) return EVENTRING_E_NOT_FOUND;
-  fill_process(&c->meta, &c->definitions.processes[number - 1], &full);
-  evr_copy_sized(process, process_size, &full, sizeof full);
+  fill_process(&c->meta, &c->definitions.processes[number - 1], process);
   return EVENTRING_OK;
-}
-
-const char *eventring_cursor_ring_name(const eventring_cursor *c, unsigned ring) {
-  if (ring >= EVENTRING_RINGS || !c->meta.header.rings[ring][0]) return NULL;
-  return c->meta.header.rings[ring];
 }
 
 /* ---- Rings ----------------------------------------------------------------------------- */
@@ -207,9 +216,9 @@ static void fill_read(const struct evr_ring_reader *reader, struct eventring_rin
   if (info->is_stream && info->lost <= info->available) info->available -= info->lost;
 }
 
-int eventring_cursor_ring_sized(eventring_cursor *c, unsigned slot,
+int eventring_cursor_ring(eventring_cursor *c, unsigned slot,
                                 enum eventring_ring ring,
-                                struct eventring_ring_info *info, size_t info_size) {
+                                struct eventring_ring_info *info) {
   if (slot >= EVENTRING_MAX_DOMAINS || (unsigned)ring >= EVENTRING_RINGS)
     return EVENTRING_E_ARGUMENT;
   int status = evr_metadata_refresh(&c->meta, &c->error);
@@ -221,12 +230,11 @@ int eventring_cursor_ring_sized(eventring_cursor *c, unsigned slot,
   if (full.is_stream) full.blocks = (uint32_t)full.blocks_written;
   const struct evr_ring_reader *reader = c->reader[slot * EVENTRING_RINGS + ring];
   if (reader) fill_read(reader, &full);
-  evr_copy_sized(info, info_size, &full, sizeof full);
-  return EVENTRING_OK;
+  return evr_give(info, &full, sizeof full);
 }
 
-void eventring_cursor_totals_sized(const eventring_cursor *c,
-                                   struct eventring_totals *totals, size_t totals_size) {
+int eventring_cursor_totals(const eventring_cursor *c,
+                                   struct eventring_totals *totals) {
   struct eventring_totals full = {0};
   for (unsigned n = 0; n < c->made_count; n++) {
     const struct evr_ring_reader *reader = c->reader[c->made[n]];
@@ -235,7 +243,7 @@ void eventring_cursor_totals_sized(const eventring_cursor *c,
     full.lost += reader->lost;
     full.torn += reader->torn;
   }
-  evr_copy_sized(totals, totals_size, &full, sizeof full);
+  return evr_give(totals, &full, sizeof full);
 }
 
 /* Is it unknown whether a span has ended after the last event of its ring: is its class off (all

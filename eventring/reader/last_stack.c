@@ -50,13 +50,3 @@ int eventring_cursor_last_stack(eventring_cursor *c, unsigned domain,
       .value = s->record.value, .text = s->text, .size = s->record.bytes};
   return EVENTRING_OK;
 }
-
-const char *eventring_stack_reason_text(unsigned reason) {
-  static const char *const texts[] = {
-#define REASON(name, number, text) [number] = text,
-      EVENTRING_STACK_REASONS(REASON)
-#undef REASON
-  };
-  bool known = reason > 0 && reason < sizeof texts / sizeof texts[0];
-  return known ? texts[reason] : "?";
-}

@@ -308,7 +308,7 @@ static void report_failure(struct discovery *d, const char *path,
    `process` records into it; 0: not known. */
 static void report_file(struct discovery *d, int fd, const char *path, pid_t process) {
   struct eventring_error error = {0};
-  struct eventring_info info;
+  struct eventring_info info = {.size = sizeof info};
   eventring_cursor *cursor;
   struct evr_source source = {.fd = fd};
   int status = evr_cursor_open(&cursor, source, path, EVENTRING_OPEN_NOW, &error);

@@ -35,24 +35,25 @@ static int check_obeyed(const struct evr_metadata *meta, enum eventring_control 
                                   "its process keeps no profiles of calls", error);
   case EVENTRING_CONTROL_STACKS:
     return evr_control_page_obeys(meta, FORMAT_WORD_STACKS, "its process writes no stacks", error);
+  case EVENTRING_CONTROL_TRIGGERS:
+    return evr_control_page_obeys(meta, FORMAT_WORD_TRIGGERS, "it has no triggers", error);
   default:
     return evr_control_page_obeys(meta, FORMAT_WORD_WANTED, "its process cannot be controlled",
                                   error);
   }
 }
 
-static int check_request(const struct evr_metadata *meta, enum eventring_control what,
-                         uint64_t classes, struct eventring_error *error) {
+static int check_change(const struct evr_metadata *meta, const struct eventring_change *change,
+                        struct eventring_error *error) {
+  const enum eventring_control what = change->what;
   bool lists = what == EVENTRING_CONTROL_ENABLE || what == EVENTRING_CONTROL_DISABLE;
-  uint64_t unknown = classes & ~evr_named_classes(meta->header.classes);
-  double rate;
-  memcpy(&rate, &classes, sizeof rate);
-  if (what < EVENTRING_CONTROL_PAUSE || what > EVENTRING_CONTROL_STACKS)
+  uint64_t unknown = lists ? change->classes & ~evr_named_classes(meta->header.classes) : 0;
+  if (what < EVENTRING_CONTROL_PAUSE || what > EVENTRING_CONTROL_TRIGGERS)
     return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "unknown request %d", (int)what);
-  if (lists && unknown)
+  if (unknown)
     return evr_fail(error, EVENTRING_E_ARGUMENT, 0,
                     "class %d has no name in this recording", __builtin_ctzll(unknown));
-  if (what == EVENTRING_CONTROL_SAMPLE && !(rate >= 0 && rate <= 1))
+  if (what == EVENTRING_CONTROL_SAMPLE && !(change->rate >= 0 && change->rate <= 1))
     return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "a rate of samples must be 0 to 1");
   if (meta->source.packed)
     return evr_fail(error, EVENTRING_E_STATE, 0, "%.300s: a compressed copy", meta->path);
@@ -66,11 +67,13 @@ static int check_request(const struct evr_metadata *meta, enum eventring_control
 
 /* The rate is there before the class is on: the process reads both. */
 static void set_sampling(const struct evr_metadata *meta, struct format_control *control,
-                         uint64_t rate) {
-  __atomic_store_n(&control->sample_rate, rate, __ATOMIC_RELEASE);
+                         double rate) {
+  uint64_t bits;
+  memcpy(&bits, &rate, sizeof bits);
+  __atomic_store_n(&control->sample_rate, bits, __ATOMIC_RELEASE);
   evr_control_change(control, (enum format_clock)meta->header.clock,
                      evr_named_classes(meta->header.classes),
-                     rate << 1 ? EVR_ADD : EVR_REMOVE, /* both zeros */
+                     rate > 0 ? EVR_ADD : EVR_REMOVE,
                      EVENTRING_CLASS_BIT(EVENTRING_CLASS_ALLOC));
 }
 
@@ -81,13 +84,6 @@ static void change_profile(struct format_control *control, bool on) {
                        __ATOMIC_RELAXED);
 }
 
-/* What is to be done with the page. */
-struct change {
-  enum eventring_control what;
-  uint64_t classes;
-  const char *triggers; /* NULL: what the two above say; or a list to be written */
-  size_t size;
-};
 enum { TAKE_OVER_MS = 100 };
 
 /* A writer makes the version odd. One that has died meanwhile is taken over from. */
@@ -109,13 +105,14 @@ static uint32_t open_triggers(struct format_control *control) {
   }
 }
 
-static void write_triggers(struct format_control *control, const struct change *change) {
+static void write_triggers(struct format_control *control, const char *list) {
   uint64_t words[FORMAT_TRIGGERS_BYTES / 8] = {0};
-  memcpy(words, change->triggers, change->size);
+  const size_t size = list ? strlen(list) : 0;
+  if (size) memcpy(words, list, size);
   uint32_t version = open_triggers(control);
   evr_fence_release(); /* pairs with the acquire fence of triggers.c: who sees a word of this
                           list sees the odd version */
-  __atomic_store_n(&control->triggers_bytes, (uint32_t)change->size, __ATOMIC_RELAXED);
+  __atomic_store_n(&control->triggers_bytes, (uint32_t)size, __ATOMIC_RELAXED);
   evr_store_words(control->triggers, words, sizeof words);
   /* one that was taken over from, and is not dead, has changed the list: nobody takes it */
   __atomic_compare_exchange_n(&control->triggers_version, &version, version + 1, false,
@@ -124,67 +121,65 @@ static void write_triggers(struct format_control *control, const struct change *
 
 struct page_change {
   const struct evr_metadata *meta;
-  const struct change *change;
+  const struct eventring_change *change;
 };
 
+/* Of a change that was checked. */
 static int change_page(struct format_control *page, void *context) {
   const struct page_change *p = context;
-  const struct change *change = p->change;
-  if (change->triggers)
-    write_triggers(page, change);
-  else if (change->what == EVENTRING_CONTROL_SAMPLE)
-    set_sampling(p->meta, page, change->classes);
-  else if (change->what == EVENTRING_CONTROL_HOLD)
-    __atomic_store_n(&page->hold_ns, change->classes, __ATOMIC_RELAXED);
-  else if (change->what == EVENTRING_CONTROL_PROFILE)
-    change_profile(page, change->classes != 0);
-  else if (change->what == EVENTRING_CONTROL_STACKS)
-    evr_control_ask_stacks(page, change->classes != 0);
-  else
+  const struct eventring_change *change = p->change;
+  switch (change->what) {
+  case EVENTRING_CONTROL_TRIGGERS:
+    write_triggers(page, change->triggers);
+    break;
+  case EVENTRING_CONTROL_SAMPLE:
+    set_sampling(p->meta, page, change->rate);
+    break;
+  case EVENTRING_CONTROL_HOLD:
+    __atomic_store_n(&page->hold_ns, change->hold_ns, __ATOMIC_RELAXED);
+    break;
+  case EVENTRING_CONTROL_PROFILE:
+    change_profile(page, change->on);
+    break;
+  case EVENTRING_CONTROL_STACKS:
+    evr_control_ask_stacks(page, change->on);
+    break;
+  default:
     evr_control_change(page, (enum format_clock)p->meta->header.clock,
                        evr_named_classes(p->meta->header.classes), changes[change->what],
                        change->classes);
+  }
   /* it must install what writes these events */
-  if (!change->triggers && change->what == EVENTRING_CONTROL_ENABLE &&
-      change->classes >> EVENTRING_CLASS_CALLS & 1)
+  if (change->what == EVENTRING_CONTROL_ENABLE && change->classes >> EVENTRING_CLASS_CALLS & 1)
     __atomic_fetch_or(&page->call_profile, FORMAT_PROFILE_SPANS, __ATOMIC_RELAXED);
   return EVENTRING_OK;
 }
 
-/* Of a request that was checked. */
-static int change_of_cursor(eventring_cursor *cursor, const struct change *change,
-                            struct eventring_error *error) {
+static int check_list(const char *list, struct eventring_error *error) {
+  int count = list ? eventring_triggers_check(list, strlen(list), error) : 0;
+  return count < 0 ? count : EVENTRING_OK;
+}
+
+int eventring_cursor_control(eventring_cursor *cursor, const struct eventring_change *change,
+                             struct eventring_error *error) {
+  if (!change) return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "no change");
+  if (change->what == EVENTRING_CONTROL_ASK) return evr_ask(cursor, change->kinds, error);
+  if (change->what == EVENTRING_CONTROL_ASK_NO_MORE) return evr_ask_no_more(cursor, error);
+  int status = EVENTRING_OK;
+  if (change->what == EVENTRING_CONTROL_TRIGGERS) status = check_list(change->triggers, error);
+  if (status == EVENTRING_OK) status = evr_control_page_check(cursor, error);
+  if (status == EVENTRING_OK) status = check_change(&cursor->meta, change, error);
+  if (status != EVENTRING_OK) return status;
   struct page_change p = {&cursor->meta, change};
   return evr_control_page_act_on(&cursor->meta, change_page, &p, error);
 }
 
-int eventring_cursor_control(eventring_cursor *cursor, enum eventring_control what,
-                             uint64_t classes, struct eventring_error *error) {
-  const struct change change = {.what = what, .classes = classes};
-  int status = evr_control_page_check(cursor, error);
-  if (status == EVENTRING_OK) status = check_request(&cursor->meta, what, classes, error);
-  return status == EVENTRING_OK ? change_of_cursor(cursor, &change, error) : status;
-}
-
-int eventring_cursor_triggers(eventring_cursor *cursor, const char *text, size_t size,
-                              struct eventring_error *error) {
-  const struct change change = {.triggers = text ? text : "", .size = size};
-  int status = eventring_triggers_check(text, size, error);
-  if (status >= 0) status = evr_control_page_check(cursor, error);
-  if (status == EVENTRING_OK)
-    status = check_request(&cursor->meta, EVENTRING_CONTROL_PAUSE, 0, error);
-  if (status == EVENTRING_OK)
-    status = evr_control_page_obeys(&cursor->meta, FORMAT_WORD_TRIGGERS, "it has no triggers",
-                                    error);
-  return status == EVENTRING_OK ? change_of_cursor(cursor, &change, error) : status;
-}
-
-int eventring_control(const char *path, enum eventring_control what,
-                      uint64_t classes, struct eventring_error *error) {
+int eventring_control(const char *path, const struct eventring_change *change,
+                      struct eventring_error *error) {
   eventring_cursor *cursor;
   int status = evr_open_path(&cursor, path, 0, error);
   if (status != EVENTRING_OK) return status;
-  status = eventring_cursor_control(cursor, what, classes, error);
+  status = eventring_cursor_control(cursor, change, error);
   eventring_close(cursor);
   return status;
 }

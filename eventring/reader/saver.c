@@ -16,14 +16,14 @@ static uint64_t blocks_within(uint64_t max_bytes) {
   return blocks < FORMAT_MAX_BLOCKS ? blocks : FORMAT_MAX_BLOCKS;
 }
 
-int eventring_saver_open_sized(eventring_saver **saver, eventring_cursor *cursor,
-                                    const struct eventring_saver_options *options,
-                                    size_t options_size, struct eventring_error *error) {
+int eventring_saver_open(eventring_saver **saver, eventring_cursor *cursor,
+                         const struct eventring_saver_options *options,
+                         struct eventring_error *error) {
   if (!saver || !cursor || !options)
     return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "no saver, cursor or options");
   eventring_saver *s = calloc(1, sizeof *s);
   if (!s) return evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory for a saver");
-  evr_copy_sized(&s->options, sizeof s->options, options, options_size);
+  s->options = *options;
   s->cursor = cursor;
   s->meta = &cursor->meta;
   /* known before the rings are: of a file that nobody writes all units are looked through */
@@ -343,8 +343,7 @@ void eventring_saver_written(eventring_saver *saver, const void *buffer,
 
 /* ---- Accounts ----------------------------------------------------------------------- */
 
-void eventring_saver_info_sized(eventring_saver *saver, struct eventring_saver_info *info,
-                                size_t info_size) {
+void eventring_saver_info(eventring_saver *saver, struct eventring_saver_info *info) {
   struct eventring_saver_info full = {.rings = saver->made_count, .full = saver->full,
                                       .domains = saver->domains,
                                       .classes_lost = saver->classes_lost,
@@ -356,14 +355,13 @@ void eventring_saver_info_sized(eventring_saver *saver, struct eventring_saver_i
     full.backlog += saver_backlog(saver, saver->stream[saver->made[n]]);
     if (fill > full.fullest) full.fullest = fill;
   }
-  evr_copy_sized(info, info_size, &full, sizeof full);
+  *info = full;
 }
 
-int eventring_saver_ring_sized(eventring_saver *saver, unsigned n,
-                               struct eventring_saver_ring *info, size_t info_size) {
+int eventring_saver_ring(eventring_saver *saver, unsigned n,
+                               struct eventring_saver_ring *info) {
   if (!saver || !info) return EVENTRING_E_ARGUMENT;
   if (n >= saver->made_count) return EVENTRING_E_NOT_FOUND;
-  evr_copy_sized(info, info_size, &saver->stream[saver->made[n]]->account,
-                 sizeof(struct eventring_saver_ring));
+  *info = saver->stream[saver->made[n]]->account;
   return EVENTRING_OK;
 }

@@ -181,7 +181,7 @@ void saver_merge_close(eventring_saver *saver) {
 static uint64_t newest_of(eventring_saver *saver, unsigned slot) {
   uint64_t newest = 0;
   for (int ring = 0; ring < EVENTRING_RINGS; ring++) {
-    struct eventring_ring_info info;
+    struct eventring_ring_info info = {.size = sizeof info};
     if (eventring_cursor_ring(saver->cursor, slot, (enum eventring_ring)ring, &info) == 0 &&
         info.newest_ns > newest)
       newest = info.newest_ns;
@@ -211,7 +211,8 @@ static struct merge_slot *find_slot(struct saver_merge *m, uint64_t ns) {
 /* Gives a slot of the recording a place, if it is used. `live`: it is still in use. */
 static bool place_slot(eventring_saver *saver, unsigned slot, bool live) {
   struct saver_part *part = saver->part;
-  struct eventring_domain_info newest = {.incarnation = 1}, first = {0};
+  struct eventring_domain_info newest = {.size = sizeof newest, .incarnation = 1};
+  struct eventring_domain_info first = {.size = sizeof first};
   bool is_known = eventring_cursor_domain(saver->cursor, slot, &newest) == 0;
   if (!is_known && !has_rings(saver, slot)) return true;
   uint64_t last = newest_of(saver, slot);
@@ -323,7 +324,7 @@ static uint32_t oldest_life(const eventring_saver *saver, unsigned slot, uint32_
 
 /* A slot that has events and no domain gets one without a name. */
 static void write_slot(eventring_saver *saver, unsigned slot) {
-  struct eventring_domain_info newest, life;
+  struct eventring_domain_info newest = {.size = sizeof newest}, life = {.size = sizeof life};
   if (!saver->part->slot[slot].used) return;
   if (eventring_cursor_domain(saver->cursor, slot, &newest) != 0)
     newest = (struct eventring_domain_info){.slot = slot, .incarnation = 1, .alive = true,
@@ -465,7 +466,7 @@ static void note_rings(eventring_saver *saver) {
 }
 
 int saver_merge_end(eventring_saver *saver, struct eventring_error *error) {
-  struct eventring_info info;
+  struct eventring_info info = {.size = sizeof info};
   if (saver->part->ended) return EVENTRING_OK;
   int status = eventring_cursor_info(saver->cursor, &info);
   if (status != EVENTRING_OK) return evr_fail(error, status, 0, "%s", saver->cursor->error.text);

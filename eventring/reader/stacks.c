@@ -118,40 +118,20 @@ void evr_stacks_free(struct evr_stacks *s) {
 
 /* ---- Public ------------------------------------------------------------------------- */
 
-int eventring_cursor_function_sized(const eventring_cursor *cursor, uint32_t id,
-                                    struct eventring_function_info *info, size_t info_size) {
+int eventring_cursor_function(const eventring_cursor *cursor, uint32_t id,
+                                    struct eventring_function_info *info) {
   const struct evr_stacks *s = &cursor->definitions.stacks;
   const struct evr_function *f = id < s->function_end ? s->functions[id] : NULL;
   if (!f) return EVENTRING_E_NOT_FOUND;
-  struct eventring_function_info full = {f->texts, f->source, f->line, f->last_line};
-  evr_copy_sized(info, info_size, &full, sizeof full);
+  *info = (struct eventring_function_info){f->texts, f->source, f->line, f->last_line};
   return EVENTRING_OK;
 }
 
-int eventring_cursor_stack_sized(const eventring_cursor *cursor, uint32_t id,
-                                 struct eventring_stack_info *info, size_t info_size) {
+int eventring_cursor_stack(const eventring_cursor *cursor, uint32_t id,
+                                 struct eventring_stack_info *info) {
   const struct evr_stacks *s = &cursor->definitions.stacks;
   if (id >= s->node_end || !s->nodes[id].depth) return EVENTRING_E_NOT_FOUND;
   const struct evr_stack_node *n = &s->nodes[id];
-  struct eventring_stack_info full = {n->parent, n->function, n->line, n->column, n->depth};
-  evr_copy_sized(info, info_size, &full, sizeof full);
+  *info = (struct eventring_stack_info){n->parent, n->function, n->line, n->column, n->depth};
   return EVENTRING_OK;
-}
-
-uint32_t eventring_cursor_functions(const eventring_cursor *cursor) {
-  return cursor->definitions.stacks.function_end;
-}
-
-uint32_t eventring_cursor_stacks(const eventring_cursor *cursor) {
-  return cursor->definitions.stacks.node_end;
-}
-
-const char *eventring_cursor_memory_kind(const eventring_cursor *cursor, unsigned kind) {
-  const struct evr_stacks *s = &cursor->definitions.stacks;
-  return kind < FORMAT_MEMORY_KINDS && s->kind[kind][0] ? s->kind[kind] : NULL;
-}
-
-const char *eventring_cursor_memory_origin(const eventring_cursor *cursor, unsigned origin) {
-  const struct evr_stacks *s = &cursor->definitions.stacks;
-  return origin < FORMAT_MEMORY_ORIGINS && s->origin[origin][0] ? s->origin[origin] : NULL;
 }

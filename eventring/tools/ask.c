@@ -25,7 +25,7 @@ bool ask_let_run(struct reader *reader, uint64_t ns) {
 }
 
 static bool is_alive(struct reader *reader, unsigned slot) {
-  struct eventring_domain_info domain;
+  struct eventring_domain_info domain = {.size = sizeof domain};
   return eventring_cursor_domain(reader->cursor, slot, &domain) == 0 && domain.alive;
 }
 
@@ -37,7 +37,7 @@ static bool some_are_missing(struct ask *ask) {
 }
 
 static bool process_lives(struct reader *reader) {
-  struct eventring_info info;
+  struct eventring_info info = {.size = sizeof info};
   return !has_ended(reader) && eventring_cursor_info(reader->cursor, &info) >= 0 &&
          info.liveness == EVENTRING_LIVE;
 }
@@ -47,13 +47,14 @@ static int await_answers(struct ask *ask, uint32_t kinds, uint64_t wait_ns,
   eventring_cursor *cursor = ask->reader->cursor;
   struct eventring_error ignored;
   const uint64_t end = now_ns() + wait_ns;
-  int status = eventring_cursor_ask(cursor, kinds, error);
+  int status = eventring_cursor_control(cursor, EVENTRING_CHANGE(ASK, .kinds = kinds), error);
   if (status != 0) return status;
   while ((status = eventring_cursor_answers(cursor, ask->answers, error)) == 0) {
     if (!some_are_missing(ask) || !process_lives(ask->reader) || now_ns() >= end) break;
     ask_rest(ask->reader);
   }
-  eventring_cursor_ask_no_more(cursor, &ignored); /* it may be gone by now */
+  /* it may be gone by now */
+  eventring_cursor_control(cursor, EVENTRING_CHANGE(ASK_NO_MORE), &ignored);
   return status;
 }
 

@@ -30,7 +30,7 @@ static int take_event(void *context, const struct eventring_event *event) {
 
 /* An error or a signal that ends the process is no event. */
 static bool has_ended_so(const struct await *await, eventring_cursor *cursor) {
-  struct eventring_info info;
+  struct eventring_info info = {.size = sizeof info};
   const struct eventring_condition *c = &await->condition;
   if (c->subject != EVENTRING_SUBJECT_ERROR && c->subject != EVENTRING_SUBJECT_SIGNAL) return false;
   if (eventring_cursor_info(cursor, &info) != EVENTRING_OK) return false;
@@ -45,7 +45,7 @@ static int complain_of(eventring_cursor *cursor) {
 }
 
 static int watch(const struct await *await, eventring_cursor *cursor, struct eva_rules *rules) {
-  static const struct eventring_callbacks callbacks = {take_event, NULL};
+  static const struct eventring_callbacks callbacks = {sizeof callbacks, take_event, NULL};
   enum { TICK_MS = 100 };
   while (!reader_is_stopped()) {
     int64_t count = eventring_poll(cursor, &callbacks, rules, 0);
@@ -59,7 +59,7 @@ static int watch(const struct await *await, eventring_cursor *cursor, struct eva
 }
 
 static bool is_over(eventring_cursor *cursor) {
-  struct eventring_info info;
+  struct eventring_info info = {.size = sizeof info};
   return eventring_cursor_info(cursor, &info) == EVENTRING_OK &&
          info.liveness != EVENTRING_LIVE;
 }
@@ -68,7 +68,8 @@ static bool is_over(eventring_cursor *cursor) {
 static int hold(const struct await *await, eventring_cursor *cursor) {
   struct eventring_error error;
   if (await->before_ns == UINT64_MAX ||
-      eventring_cursor_control(cursor, EVENTRING_CONTROL_HOLD, await->before_ns, &error) == 0 ||
+      eventring_cursor_control(cursor,
+                               EVENTRING_CHANGE(HOLD, .hold_ns = await->before_ns), &error) == 0 ||
       (error.code == EVENTRING_E_STATE && is_over(cursor)))
     return -1;
   return wrong("--before: %s", error.text);
@@ -76,7 +77,7 @@ static int hold(const struct await *await, eventring_cursor *cursor) {
 
 int await_condition(const struct await *await, const struct reader *reader) {
   eventring_cursor *cursor;
-  struct eventring_info info;
+  struct eventring_info info = {.size = sizeof info};
   struct eventring_error error;
   struct eva_rules rules = {0};
   if (!await->text) return -1;

@@ -16,7 +16,7 @@ static bool is_known_elsewhere(const char *name, size_t size) {
 
 static uint64_t bit_of(const eventring_cursor *cursor, const char *name, size_t size) {
   for (unsigned i = 0; i < EVENTRING_MAX_CLASSES; i++) {
-    const char *known = eventring_cursor_class(cursor, i);
+    const char *known = eventring_cursor_name(cursor, EVENTRING_NAME_CLASS, i);
     if (known && strlen(known) == size && memcmp(known, name, size) == 0)
       return EVENTRING_CLASS_BIT(i);
   }
@@ -32,7 +32,7 @@ static void say_why_not(const eventring_cursor *cursor, const char *name, size_t
                                      : "no class `%.*s' in this recording; it has",
       (int)(size < SHOWN ? size : SHOWN), name);
   for (unsigned i = 0; i < EVENTRING_MAX_CLASSES; i++) {
-    const char *known = eventring_cursor_class(cursor, i);
+    const char *known = eventring_cursor_name(cursor, EVENTRING_NAME_CLASS, i);
     if (known) used += (size_t)snprintf(trouble + used, CLASS_TROUBLE - used, " %s", known);
   }
 }
@@ -55,7 +55,7 @@ bool class_find(const eventring_cursor *cursor, const char *name, uint64_t *clas
 static uint64_t known_classes(const eventring_cursor *cursor) {
   uint64_t known = 0;
   for (unsigned i = 0; i < EVENTRING_MAX_CLASSES; i++)
-    if (eventring_cursor_class(cursor, i)) known |= EVENTRING_CLASS_BIT(i);
+    if (eventring_cursor_name(cursor, EVENTRING_NAME_CLASS, i)) known |= EVENTRING_CLASS_BIT(i);
   return known;
 }
 

@@ -88,7 +88,8 @@ static int on_open(void *context, const struct eventring_event *event) {
 
 static void find_rings(struct autopsy *a) {
   for (unsigned i = 0; i < a->q.info.domains_laid_out * EVENTRING_RINGS; i++) {
-    struct ring ring = {.domain = i / EVENTRING_RINGS, .ring = (uint8_t)(i % EVENTRING_RINGS)};
+    struct ring ring = {.info.size = sizeof ring.info, .domain = i / EVENTRING_RINGS,
+                        .ring = (uint8_t)(i % EVENTRING_RINGS)};
     if (eventring_cursor_ring(a->q.reader.cursor, ring.domain, (enum eventring_ring)ring.ring,
                               &ring.info) < 0)
       continue;
@@ -119,7 +120,7 @@ static void make_room(struct autopsy *a) {
 }
 
 static void read_recording(struct autopsy *a) {
-  static const struct eventring_callbacks callbacks = {on_event, NULL};
+  static const struct eventring_callbacks callbacks = {sizeof callbacks, on_event, NULL};
   a->end_ns = eva_last_known(a->q.reader.cursor);
   a->from_ns = a->end_ns > a->last_ns ? a->end_ns - a->last_ns : 0;
   a->steps.report = on_step;

@@ -211,7 +211,7 @@ static uint64_t lost_of(const struct question *q) {
 }
 
 static int check(struct check *c, const struct operands *operands) {
-  static const struct eventring_callbacks callbacks = {on_event, NULL};
+  static const struct eventring_callbacks callbacks = {sizeof callbacks, on_event, NULL};
   if (operands->command) record_what_rules_name(c);
   int status = question_open(&c->q, operands);
   if (status >= 0) return status;

@@ -80,7 +80,7 @@ static int clean_found(void *context, const struct eventring_found *found) {
 static void clean_named(struct cleaning *cleaning, const char *path) {
   eventring_cursor *cursor;
   struct eventring_error error;
-  struct eventring_info info;
+  struct eventring_info info = {.size = sizeof info};
   if (eventring_open_path(&cursor, path, 0, &error) < 0) {
     complain("%s", error.text);
     cleaning->failed = true;

@@ -53,7 +53,7 @@ VIEW_GETTER(class_names, struct eventring_info) {
   size_t used = 0;
   to->room[0] = '\0';
   for (unsigned i = 0; i < EVENTRING_MAX_CLASSES; i++) {
-    const char *name = eventring_cursor_class(to->cursor, i);
+    const char *name = eventring_cursor_name(to->cursor, EVENTRING_NAME_CLASS, i);
     if (name && (row->classes >> i & 1) == column->argument && used < sizeof to->room)
       used += (size_t)snprintf(to->room + used, sizeof to->room - used, "%s%s", used ? " " : "",
                                name);
@@ -70,7 +70,7 @@ static VIEW(class_view, bool,
 
 static void all_classes(struct view_to *to, const void *row) {
   for (unsigned i = 0; i < EVENTRING_MAX_CLASSES; i++) {
-    const char *name = eventring_cursor_class(to->cursor, i);
+    const char *name = eventring_cursor_name(to->cursor, EVENTRING_NAME_CLASS, i);
     bool is_on = ((const struct eventring_info *)row)->classes >> i & 1;
     if (name) view_named_row(to, name, &is_on);
   }
@@ -93,7 +93,7 @@ static VIEW(status_view, struct eventring_info,
 
 static int tell_status(eventring_cursor *cursor, const struct view_choice *as) {
   struct view_to to = {.out = stdout, .cursor = cursor, .as = *as};
-  struct eventring_info info;
+  struct eventring_info info = {.size = sizeof info};
   if (eventring_cursor_info(cursor, &info) < 0)
     return wrong("%s", eventring_cursor_error(cursor)->text);
   if (view_wants_text(as)) view_lines(&to, &status_view, &info);
@@ -193,7 +193,7 @@ static int check_classes(eventring_cursor *cursor, struct request *request) {
   uint64_t both = request->enabled & request->disabled & ~always;
   if (both) {
     complain("class `%s' cannot be both enabled and disabled",
-             eventring_cursor_class(cursor, (unsigned)__builtin_ctzll(both)));
+             eventring_cursor_name(cursor, EVENTRING_NAME_CLASS, (unsigned)__builtin_ctzll(both)));
     return STATUS_USAGE;
   }
   return STATUS_OK;
@@ -201,44 +201,32 @@ static int check_classes(eventring_cursor *cursor, struct request *request) {
 
 /* ---- What is done -------------------------------------------------------- */
 
-static int ask(eventring_cursor *cursor, bool wanted, enum eventring_control what,
-               uint64_t classes) {
+static int ask(eventring_cursor *cursor, bool wanted, const struct eventring_change *change) {
   struct eventring_error error;
-  if (!wanted || eventring_cursor_control(cursor, what, classes, &error) == 0)
-    return STATUS_OK;
+  if (!wanted || eventring_cursor_control(cursor, change, &error) == 0) return STATUS_OK;
   return wrong("%s", error.text);
 }
 
-/* In the place of those that another command has set. */
-static int set_triggers(eventring_cursor *cursor, const char *list) {
-  struct eventring_error error;
-  if (!list) return STATUS_OK;
-  if (strcmp(list, "off") == 0) list = "";
-  if (eventring_cursor_triggers(cursor, list, strlen(list), &error) == EVENTRING_OK)
-    return STATUS_OK;
-  return wrong("%s", error.text);
-}
-
-static int change(eventring_cursor *cursor, const struct request *request) {
-  int status = ask(cursor, request->enabled != 0, EVENTRING_CONTROL_ENABLE,
-                   request->enabled);
-  if (status == STATUS_OK)
-    status = ask(cursor, request->disabled != 0, EVENTRING_CONTROL_DISABLE,
-                 request->disabled);
-  if (status == STATUS_OK)
-    status = ask(cursor, request->pause, EVENTRING_CONTROL_PAUSE, 0);
-  if (status == STATUS_OK)
-    status = ask(cursor, request->resume, EVENTRING_CONTROL_RESUME, 0);
-  if (status == STATUS_OK)
-    status = ask(cursor, request->hold_ns != UINT64_MAX, EVENTRING_CONTROL_HOLD,
-                 request->hold_ns);
-  uint64_t bits;
-  memcpy(&bits, &request->rate, sizeof bits);
-  if (status == STATUS_OK)
-    status = ask(cursor, request->memprof != NULL, EVENTRING_CONTROL_SAMPLE, bits);
-  if (status == STATUS_OK && request->profile)
-    status = ask(cursor, true, EVENTRING_CONTROL_PROFILE, !strcmp(request->profile, "calls"));
-  return status == STATUS_OK ? set_triggers(cursor, request->triggers) : status;
+static int change(eventring_cursor *cursor, const struct request *r) {
+  /* in the place of those that another command has set */
+  const char *triggers = r->triggers && strcmp(r->triggers, "off") != 0 ? r->triggers : NULL;
+  const bool calls = r->profile && strcmp(r->profile, "calls") == 0;
+  const struct {
+    bool wanted;
+    struct eventring_change change;
+  } all[] = {
+      {r->enabled != 0, *EVENTRING_CHANGE(ENABLE, .classes = r->enabled)},
+      {r->disabled != 0, *EVENTRING_CHANGE(DISABLE, .classes = r->disabled)},
+      {r->pause, *EVENTRING_CHANGE(PAUSE)},
+      {r->resume, *EVENTRING_CHANGE(RESUME)},
+      {r->hold_ns != UINT64_MAX, *EVENTRING_CHANGE(HOLD, .hold_ns = r->hold_ns)},
+      {r->memprof != NULL, *EVENTRING_CHANGE(SAMPLE, .rate = r->rate)},
+      {r->profile != NULL, *EVENTRING_CHANGE(PROFILE, .on = calls)},
+      {r->triggers != NULL, *EVENTRING_CHANGE(TRIGGERS, .triggers = triggers)}};
+  int status = STATUS_OK;
+  for (size_t i = 0; i < sizeof all / sizeof all[0] && status == STATUS_OK; i++)
+    status = ask(cursor, all[i].wanted, &all[i].change);
+  return status;
 }
 
 static int copy(eventring_cursor *cursor, const char *path) {

@@ -35,7 +35,7 @@ static int read_words(const struct command *self, int count, char **words,
 
 static int cut(struct reader *reader, struct cut_options *options) {
   struct eventring_saver_options *saver = &options->copy.saver;
-  struct eventring_info recording;
+  struct eventring_info recording = {.size = sizeof recording};
   if (eventring_cursor_info(reader->cursor, &recording) < 0)
     return wrong("%s", eventring_cursor_error(reader->cursor)->text);
   if (!time_window_apply(&options->window, reader->cursor)) return STATUS_WRONG;

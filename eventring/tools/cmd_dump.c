@@ -182,7 +182,7 @@ static void dump_open_spans(struct reader *reader, struct dump_options *options)
 /* A process that ended in an unusual way, unless only some events are wanted. */
 static void dump_unusual_end(struct reader *reader, const struct dump_options *options) {
   const struct filter *filter = &options->filter;
-  struct eventring_info info;
+  struct eventring_info info = {.size = sizeof info};
   if (filter->name || filter->class_name || filter->ring || filter->domain != UINT64_MAX ||
       eventring_cursor_info(reader->cursor, &info) < 0)
     return;
@@ -217,9 +217,9 @@ static void dump_rest(struct reader *reader, struct dump_options *options) {
 
 /* False, after a message: there can be nothing in the window. */
 static bool dump(struct reader *reader, struct dump_options *options) {
-  static const struct eventring_callbacks callbacks = {on_event, on_lost};
+  static const struct eventring_callbacks callbacks = {sizeof callbacks, on_event, on_lost};
   static struct dump_domain domains[EVENTRING_MAX_DOMAINS];
-  struct eventring_info info = {0};
+  struct eventring_info info = {.size = sizeof info};
   struct dump_line making;
   if (!time_window_apply(&options->filter.window, reader->cursor)) return false;
   eventring_cursor_info(reader->cursor, &info);

@@ -313,6 +313,7 @@ int command_memory(const struct command *self, int count, char **words) {
   if (status < 0) status = require_target(self, &operands, false);
   if (status < 0) status = reader_open_target(&c.reader, operands.words[0], EVENTRING_OPEN_NOW);
   if (status >= 0) return status;
+  c.info.size = sizeof c.info;
   eventring_cursor_info(c.reader.cursor, &c.info);
   status = gather(&c);
   if (status < 0) status = report(&c);

@@ -212,7 +212,8 @@ static int look_at_switch(void *context, const struct eventring_switch *change) 
 
 /* (Errors of the file were reported when it was read.) */
 static void look_up(const struct pauses *p, struct eva_step *step) {
-  static const struct eventring_callbacks callbacks = {look_at_event, look_at_loss};
+  static const struct eventring_callbacks callbacks = {sizeof callbacks, look_at_event,
+                                                       look_at_loss};
   struct lookup lookup = {step, eva_shares_new()};
   eventring_cursor *cursor = question_look_up(&p->q, step->begin_ns);
   if (!lookup.shares) no_memory();
@@ -260,7 +261,7 @@ static void forget_in_gaps(struct pauses *p) {
 }
 
 static void read_recording(struct pauses *p) {
-  static const struct eventring_callbacks callbacks = {on_event, on_lost};
+  static const struct eventring_callbacks callbacks = {sizeof callbacks, on_event, on_lost};
   bool looks_up = question_can_look_up(&p->q);
   if (looks_up) eventring_cursor_select(p->q.reader.cursor, 1u << EVENTRING_RUNTIME);
   else if (!(p->shares = eva_shares_new())) no_memory();

@@ -182,7 +182,7 @@ static int sample_program(char **command, struct profile_options *o) {
 /* Of the program of a recording. */
 static int show_recorded(eventring_cursor *cursor, struct time_profile *profile,
                       const struct profile_options *o) {
-  struct eventring_info info = {0};
+  struct eventring_info info = {.size = sizeof info};
   eventring_cursor_info(cursor, &info);
   profile->start_wall_ns = info.start_wall_ns;
   snprintf(profile->program, sizeof profile->program, "%s", info.program);
@@ -213,7 +213,7 @@ static int serve(struct reader *reader, const struct profile_options *o, bool *n
   struct time_profile profile = {0};
   struct eventring_error error;
   if (reader->launched) {
-    const struct eventring_callbacks nothing = {NULL, NULL};
+    const struct eventring_callbacks nothing = {sizeof nothing, NULL, NULL};
     const struct reading reading = {.callbacks = &nothing, .follow = true, .until = UINT64_MAX};
     reader_run(reader, &reading);
   }

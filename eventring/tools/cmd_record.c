@@ -330,7 +330,7 @@ int command_record(const struct command *self, int count, char **words) {
     return status;
   }
   struct commands *commands = NULL;
-  struct eventring_info info;
+  struct eventring_info info = {.size = sizeof info};
   if (options.fifos && !(commands = commands_open(options.fifos))) return STATUS_WRONG;
   catch_switch_signals();
   survive_size_limit();

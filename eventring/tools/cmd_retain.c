@@ -355,7 +355,7 @@ static void collect(struct retain *r) {
     *a = (struct answer){.slot = slot, .child = r->ask.answers[slot] <= INT32_MAX
                                                     ? (pid_t)r->ask.answers[slot]
                                                     : 0};
-    struct eventring_domain_info domain;
+    struct eventring_domain_info domain = {.size = sizeof domain};
     bool known = eventring_cursor_domain(r->reader.cursor, slot, &domain) == 0;
     snprintf(a->name, sizeof a->name, "%s", known ? domain.name : "?");
     await_answer(r, a, end);
@@ -384,6 +384,7 @@ static int report(struct retain *r) {
 static int ask_and_report(struct retain *r) {
   if (r->reader.launched && !ask_let_run(&r->reader, r->run_ns))
     return wrong("the program ended before it was asked (--seconds)");
+  r->info.size = sizeof r->info;
   eventring_cursor_info(r->reader.cursor, &r->info);
   int status = ask_domains(&r->ask, &r->reader, EVENTRING_ASKS_RETAIN, r->wait_ns);
   if (status >= 0) return status;

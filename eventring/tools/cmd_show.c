@@ -109,7 +109,7 @@ VIEW_GETTER(unknown, struct eventring_info) {
 VIEW_GETTER(class_names, struct eventring_info) {
   size_t used = 0;
   for (unsigned i = 0; i < EVENTRING_MAX_CLASSES; i++) {
-    const char *name = eventring_cursor_class(to->cursor, i);
+    const char *name = eventring_cursor_name(to->cursor, EVENTRING_NAME_CLASS, i);
     if (name && used < sizeof to->room)
       used += (size_t)snprintf(to->room + used, sizeof to->room - used, "%s%s ",
                                row->classes >> i & 1 ? "" : "-", name);
@@ -133,7 +133,7 @@ static VIEW(class_view, struct class_row,
 static void all_classes(struct view_to *to, const void *row) {
   const struct eventring_info *info = row;
   for (unsigned i = 0; i < EVENTRING_MAX_CLASSES; i++) {
-    const char *name = eventring_cursor_class(to->cursor, i);
+    const char *name = eventring_cursor_name(to->cursor, EVENTRING_NAME_CLASS, i);
     if (name) view_row(to, &(struct class_row){i, name, info->classes >> i & 1});
   }
 }
@@ -241,7 +241,7 @@ struct ring_row {
 
 /* Time of the newest event of all rings. */
 static uint64_t last_event(eventring_cursor *cursor) {
-  struct eventring_ring_info figures;
+  struct eventring_ring_info figures = {.size = sizeof figures};
   uint64_t last = 0;
   for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++)
     for (int ring = 0; ring < EVENTRING_RINGS; ring++)
@@ -270,7 +270,8 @@ static VIEW_WITH(ring_view, struct ring_row, (.keys = 2),
     {"stream", NULL, VIEW_PLAIN, ROW(info.is_stream), .help = "nothing of it is overwritten"})
 
 static void rings_of(struct view_to *to, const void *row) {
-  struct ring_row ring = {.slot = ((const struct eventring_domain_info *)row)->slot};
+  struct ring_row ring = {.info.size = sizeof ring.info,
+                          .slot = ((const struct eventring_domain_info *)row)->slot};
   for (; ring.ring < EVENTRING_RINGS; ring.ring++) {
     const struct eventring_ring_info *info = &ring.info;
     if (eventring_cursor_ring(to->cursor, ring.slot, (enum eventring_ring)ring.ring, &ring.info) < 0)
@@ -288,7 +289,7 @@ static VIEW(domain_view, struct eventring_domain_info,
 
 /* Hands out each domain, or, as text, what `of` says of it. */
 static void each_domain(struct view_to *to, void (*of)(struct view_to *to, const void *row)) {
-  struct eventring_domain_info domain;
+  struct eventring_domain_info domain = {.size = sizeof domain};
   for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++)
     if (eventring_cursor_domain(to->cursor, slot, &domain) >= 0) of(to, &domain);
 }
@@ -392,7 +393,7 @@ static void show_text(struct view_to *to, const struct eventring_info *info) {
 /* Reads all blocks once, so that a file that is damaged beyond its header is not
    shown as if it were sound. */
 static void check_blocks(struct reader *reader) {
-  static const struct eventring_callbacks nothing = {NULL, NULL};
+  static const struct eventring_callbacks nothing = {sizeof nothing, NULL, NULL};
   const struct reading reading = {.callbacks = &nothing, .until = UINT64_MAX};
   reader_run(reader, &reading);
 }
@@ -401,7 +402,7 @@ int command_show(const struct command *self, int count, char **words) {
   struct view_to to = {.out = stdout};
   struct operands operands;
   struct reader reader;
-  struct eventring_info info;
+  struct eventring_info info = {.size = sizeof info};
   const struct option_spec specs[] = {VIEW_SPECS(&to.as, show_view, "one JSON object")};
   int status = options_parse(self, OPTION_SPECS(specs), count, words, &operands);
   if (status < 0) status = require_target(self, &operands, false);

@@ -298,7 +298,7 @@ static int look_at_event(void *context, const struct eventring_event *event) {
 
 /* (Errors of the file were reported when it was read.) */
 static void look_up(const struct spans *s, struct row *row) {
-  static const struct eventring_callbacks callbacks = {look_at_event, NULL};
+  static const struct eventring_callbacks callbacks = {sizeof callbacks, look_at_event, NULL};
   struct lookup lookup = {row, question_look_up(&s->q, row->begin_ns)};
   if (!lookup.cursor) return;
   eva_read_all(lookup.cursor, &callbacks, &lookup);
@@ -315,7 +315,7 @@ static void complete_rows(struct spans *s) {
 }
 
 static void read_recording(struct spans *s) {
-  static const struct eventring_callbacks callbacks = {on_event, on_lost};
+  static const struct eventring_callbacks callbacks = {sizeof callbacks, on_event, on_lost};
   s->shares = eva_shares_new();
   if (!s->shares) no_memory();
   s->top = (struct eva_top){.size = sizeof(struct row), .most = s->q.top};

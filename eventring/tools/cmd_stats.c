@@ -112,7 +112,7 @@ static void after_poll(void *context, const struct eventring_totals *totals) {
   __atomic_store_n(&watching->lost, totals->lost, __ATOMIC_RELAXED);
 }
 
-static const struct eventring_callbacks callbacks = {on_event, on_lost};
+static const struct eventring_callbacks callbacks = {sizeof callbacks, on_event, on_lost};
 
 static void *watch(void *context) {
   struct watching *watching = context;
@@ -143,7 +143,7 @@ enum { TICK_MS = 50, TICKS_OF_A_LINE = 20 }; /* so often ends are noticed; a lin
 
 /* The process that is watched, or how many. */
 static void subject_text(char *text, size_t room, const struct watching *list, size_t count) {
-  struct eventring_info info;
+  struct eventring_info info = {.size = sizeof info};
   if (count != 1)
     snprintf(text, room, "%zu recordings", count);
   else if (eventring_cursor_info(list->reader.cursor, &info) == EVENTRING_OK)
@@ -218,7 +218,7 @@ static void watch_all(struct watching *list, size_t count) {
 }
 
 static void print(struct watching *watching, FILE *out) {
-  struct eventring_info info;
+  struct eventring_info info = {.size = sizeof info};
   eva_tally_finish(watching->tally, watching->reader.cursor);
   check_tally(watching->tally);
   tally_print(watching->tally, &watching->choice, watching->options->as, out);
@@ -239,6 +239,7 @@ static bool prepare(struct watching *watching, const struct stats_options *optio
   watching->tally->until = window.until;
   if (options->from_now) eva_tally_begin(watching->tally, watching->reader.cursor);
   /* stays if the file cannot be read any more at the end */
+  watching->tally->info.size = sizeof watching->tally->info;
   eventring_cursor_info(watching->reader.cursor, &watching->tally->info);
   return true;
 }

@@ -70,15 +70,15 @@ static void answer(struct commands *c, const char *format, ...) {
 /* ---- Classes, pause and resume ------------------------------------------------------ */
 
 /* Through a cursor of its own: that of the recorder may have followed a link. */
-static void control(struct commands *c, const char *target, enum eventring_control what,
-                    uint64_t bits) {
+static void control(struct commands *c, const char *target,
+                    const struct eventring_change *change) {
   eventring_cursor *cursor;
   struct eventring_error error;
   if (eventring_open_any(&cursor, target, EVENTRING_OPEN_NOW, &error) < 0) {
     answer(c, "error: %s", error.text);
     return;
   }
-  if (eventring_cursor_control(cursor, what, bits, &error) < 0) answer(c, "error: %s", error.text);
+  if (eventring_cursor_control(cursor, change, &error) < 0) answer(c, "error: %s", error.text);
   else answer(c, "ok");
   eventring_close(cursor);
 }
@@ -92,7 +92,7 @@ static void control_classes(struct commands *c, const struct reader *reader, con
   else if (!class_list_read(reader->cursor, list, off, &classes, trouble))
     answer(c, "error: %s", trouble);
   else if (!classes) answer(c, "ok"); /* off is what this program has no events of */
-  else control(c, target, what, classes);
+  else control(c, target, &(struct eventring_change){.what = what, .classes = classes});
 }
 
 /* ---- Snapshots ---------------------------------------------------------------------- */
@@ -156,7 +156,7 @@ static void end_switch(struct commands *c, const struct recorder *recorder) {
 static void tell_status(struct commands *c, const struct recorder *recorder,
                         const struct reader *reader) {
   struct eventring_saver_info info;
-  struct eventring_info process;
+  struct eventring_info process = {.size = sizeof process};
   recorder_info(recorder, &info);
   if (eventring_cursor_info(reader->cursor, &process) < 0) {
     answer(c, "error: %s", eventring_cursor_error(reader->cursor)->text);
@@ -182,8 +182,8 @@ static bool obey_word(struct commands *c, struct recorder *recorder, const struc
   if (strcmp(line, "ping") == 0) answer(c, "ok");
   else if (strcmp(line, "status") == 0) tell_status(c, recorder, reader);
   else if (strcmp(line, "switch") == 0) begin_switch(c, recorder);
-  else if (strcmp(line, "pause") == 0) control(c, target, EVENTRING_CONTROL_PAUSE, 0);
-  else if (strcmp(line, "resume") == 0) control(c, target, EVENTRING_CONTROL_RESUME, 0);
+  else if (strcmp(line, "pause") == 0) control(c, target, EVENTRING_CHANGE(PAUSE));
+  else if (strcmp(line, "resume") == 0) control(c, target, EVENTRING_CHANGE(RESUME));
   else if (strcmp(line, "stop") == 0) {
     recorder_stop(recorder);
     c->under_way = STOPPING;

@@ -46,7 +46,7 @@ static void print_time(const struct dump_format *format, uint64_t ns) {
 static const char *domain_name(const struct dump_format *format, uint32_t slot,
                                uint32_t incarnation) {
   struct dump_domain *domain = &format->domains[slot % EVENTRING_MAX_DOMAINS];
-  struct eventring_domain_info info;
+  struct eventring_domain_info info = {.size = sizeof info};
   if (domain->incarnation == incarnation) return domain->name;
   *domain = (struct dump_domain){.incarnation = incarnation};
   if (eventring_cursor_life(format->cursor, slot, incarnation, &info) == 0 ||
@@ -445,7 +445,7 @@ static void put_event(const struct dump_format *format, const char *kind,
                       const struct eventring_event *event, const struct eva_so_far *so_far) {
   struct eva_json json;
   const char *class_name =
-      eventring_cursor_class(format->cursor, event->event_class);
+      eventring_cursor_name(format->cursor, EVENTRING_NAME_CLASS, event->event_class);
   eva_json_start(&json, format->out);
   put_place(format, &json, event->ns, event->domain, event->incarnation, event->ring);
   eva_json_string_at(&json, "kind", kind);

@@ -52,7 +52,7 @@ static uint64_t count_available(eventring_cursor *cursor) {
   uint64_t sum = 0;
   for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++)
     for (unsigned ring = 0; ring < EVENTRING_RINGS; ring++) {
-      struct eventring_ring_info info;
+      struct eventring_ring_info info = {.size = sizeof info};
       if (eventring_cursor_ring(cursor, slot, (enum eventring_ring)ring, &info) == 0)
         sum += info.available;
     }
@@ -63,7 +63,7 @@ static uint64_t count_available(eventring_cursor *cursor) {
 static void show(void *context) {
   enum { WIDTH = 50, EVERY_NS = 100 * 1000 * 1000 };
   struct events_export *e = context;
-  struct eventring_totals totals;
+  struct eventring_totals totals = {.size = sizeof totals};
   char bar[WIDTH + 1];
   uint64_t now = now_ns();
   if (is_interrupted(e) || now - e->shown_ns < EVERY_NS) return;
@@ -133,8 +133,8 @@ static bool is_filtered(const struct question *q) {
 }
 
 static void read_all(struct events_export *e) {
-  static const struct eventring_callbacks filter = {on_event, on_lost};
-  const struct eventring_callbacks own = {e->format->event, e->format->lost};
+  static const struct eventring_callbacks filter = {sizeof filter, on_event, on_lost};
+  const struct eventring_callbacks own = {sizeof own, e->format->event, e->format->lost};
   struct question *q = e->q;
   bool filtered = is_filtered(q);
   const struct reading reading = {.callbacks = filtered ? &filter : &own,
@@ -205,6 +205,7 @@ static int open_recording(struct events_export *e, const struct operands *operan
   int status = reader_open(&q->reader, operands, q->prefix,
                            e->format->merged || ends ? EVENTRING_OPEN_MERGED : 0);
   if (status >= 0) return status;
+  q->info.size = sizeof q->info;
   eventring_cursor_info(q->reader.cursor, &q->info); /* the poll reports what is wrong */
   if (!time_window_apply(&q->window, q->reader.cursor))
     return reader_close(&q->reader, STATUS_WRONG);

@@ -111,7 +111,7 @@ static int on_lost_until(void *context, const struct eventring_loss *loss) {
 }
 
 static int poll(struct progress *progress) {
-  static const struct eventring_callbacks until = {on_event_until, on_lost_until};
+  static const struct eventring_callbacks until = {sizeof until, on_event_until, on_lost_until};
   const struct reading *reading = progress->reading;
   eventring_cursor *cursor = progress->reader->cursor;
   return reading->until == UINT64_MAX
@@ -123,7 +123,7 @@ static int poll(struct progress *progress) {
 static uint64_t poll_once(struct progress *progress) {
   eventring_cursor *cursor = progress->reader->cursor;
   const struct reading *reading = progress->reading;
-  struct eventring_totals before, after;
+  struct eventring_totals before = {.size = sizeof before}, after = {.size = sizeof after};
   eventring_cursor_totals(cursor, &before);
   int result = poll(progress);
   eventring_cursor_totals(cursor, &after);
@@ -216,7 +216,7 @@ void reader_catch_signals(bool on) {
 
 void reader_read(struct reader *reader, const struct reading *reading) {
   struct progress progress = {
-      .reader = reader, .reading = reading, .began = now_ns()};
+      .info.size = sizeof progress.info, .reader = reader, .reading = reading, .began = now_ns()};
   eventring_cursor_info(reader->cursor, &progress.info);
   read_on(&progress);
 }

@@ -168,7 +168,7 @@ static bool is_recorded(const struct group *g, const struct member *m) {
 
 /* Takes the cursor, in any case. */
 static void add_member(struct group *g, eventring_cursor *cursor) {
-  struct eventring_info info;
+  struct eventring_info info = {.size = sizeof info};
   struct member *m = need_zeroed(1, sizeof *m);
   m->group = g;
   m->reader.cursor = cursor;
@@ -226,7 +226,7 @@ static enum wanted is_wanted_of_member(const struct group *g, pid_t pid, const s
 /* All that a PROGRAM leaves in its directory is wanted, also what has ended. */
 static enum wanted is_wanted(const struct group *g, eventring_cursor *cursor,
                              const struct stat *st) {
-  struct eventring_info info;
+  struct eventring_info info = {.size = sizeof info};
   if (g->launch) return WANTED;
   if (eventring_cursor_liveness(cursor) != EVENTRING_LIVE) return NOT_WANTED;
   eventring_cursor_info(cursor, &info);

@@ -103,10 +103,10 @@ _Static_assert((int)VALUES <= (int)EXPORT_VALUES, "values");
 
 static void fill_row(struct export_row *to, const struct eva_heap_row *row,
                      eventring_cursor *cursor, uint32_t stacks) {
-  const char *kind = eventring_cursor_memory_kind(cursor, row->kind);
+  const char *kind = eventring_cursor_name(cursor, EVENTRING_NAME_MEMORY_KIND, row->kind);
   const struct eventring_def *span =
       row->span ? eventring_cursor_def(cursor, row->span - 1u) : NULL;
-  const char *origin = eventring_cursor_memory_origin(cursor, row->origin);
+  const char *origin = eventring_cursor_name(cursor, EVENTRING_NAME_MEMORY_ORIGIN, row->origin);
   struct eventring_stack_info info;
   bool known = row->stack < stacks && eventring_cursor_stack(cursor, row->stack, &info) == 0;
   *to = (struct export_row){.stack = known ? row->stack : 0};
@@ -130,17 +130,15 @@ static int write_profile(const struct eva_heap *heap, enum eva_measure main,
                          eventring_cursor *cursor, const struct format *format, FILE *out) {
   const struct eva_heap_row *rows;
   struct export_value names[VALUES];
-  struct eventring_info info = {0};
+  struct eventring_info info = {.size = sizeof info};
   const struct eva_heap_state *state = eva_heap_state(heap);
   size_t count = eva_heap_rows(heap, &rows);
   struct export_row *to = need_zeroed(count + 1, sizeof *to);
-  uint32_t function_end = eventring_cursor_functions(cursor);
-  uint32_t stack_end = eventring_cursor_stacks(cursor);
-  if (!function_end) function_end = 1; /* the "?" */
-  if (!stack_end) stack_end = 1;
+  eventring_cursor_info(cursor, &info);
+  const uint32_t function_end = info.function_end ? info.function_end : 1; /* the "?" */
+  const uint32_t stack_end = info.stack_end ? info.stack_end : 1;
   for (int v = 0; v < VALUES; v++) names[v] = values[v].value;
   for (size_t i = 0; i < count; i++) fill_row(&to[i], &rows[i], cursor, stack_end);
-  eventring_cursor_info(cursor, &info);
   struct export_function *functions = functions_of(cursor, function_end);
   struct export_stack *stacks = stacks_of(cursor, stack_end, function_end);
   const struct export_profile profile = {

@@ -41,7 +41,7 @@ static bool check(struct heap_question *h, int status) {
 }
 
 static void read_events(struct heap_question *h) {
-  static const struct eventring_callbacks callbacks = {.event = on_event};
+  static const struct eventring_callbacks callbacks = {sizeof callbacks, on_event, NULL};
   eventring_cursor *cursor = h->q.reader.cursor;
   uint64_t since = h->q.window.since;
   if (h->q.limit_ns && !since) { /* from now on */
@@ -56,7 +56,7 @@ static void read_events(struct heap_question *h) {
 
 /* A program is followed to its end first. */
 static void read_profiles(struct heap_question *h) {
-  static const struct eventring_callbacks callbacks = {.event = ignore};
+  static const struct eventring_callbacks callbacks = {sizeof callbacks, ignore, NULL};
   question_read(&h->q, &callbacks, NULL, h);
   check(h, eva_heap_read(h->heap, h->q.reader.cursor));
 }

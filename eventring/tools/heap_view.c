@@ -139,12 +139,14 @@ static void put_in_order(struct heap_view *v) {
 }
 
 void heap_view_make(struct heap_view *v, const struct eva_heap *heap, enum heap_by by,
-                    enum eva_measure main, const eventring_cursor *cursor) {
+                    enum eva_measure main, eventring_cursor *cursor) {
   const struct eva_heap_row *rows;
   size_t count = eva_heap_rows(heap, &rows);
   *v = (struct heap_view){.by = by, .main = main, .cursor = cursor, .count = 1};
   v->nodes = need_zeroed(1, sizeof *v->nodes);
-  struct memo memo = {.count = eventring_cursor_stacks(cursor)};
+  struct eventring_info info = {.size = sizeof info};
+  eventring_cursor_info(cursor, &info);
+  struct memo memo = {.count = info.stack_end};
   memo.node = need_zeroed(memo.count + 1, sizeof *memo.node);
   for (size_t i = 0; i < count; i++) {
     uint32_t node = node_of_row(v, &memo, &rows[i]);
@@ -172,7 +174,7 @@ static const char *or_number(const char *name, const char *what, uint32_t n, cha
 }
 
 static const char *name_of_domain(const struct heap_view *v, uint32_t slot, char number[24]) {
-  static struct eventring_domain_info info;
+  static struct eventring_domain_info info = {.size = sizeof info};
   bool known = eventring_cursor_domain((eventring_cursor *)v->cursor, slot, &info) == 0;
   return or_number(known && info.name[0] ? info.name : NULL, "domain", slot, number);
 }
@@ -182,9 +184,9 @@ const char *heap_name(const struct heap_view *v, const struct heap_node *n, char
   const struct eventring_def *def;
   switch (v->by) {
   case BY_KIND:
-    return or_number(eventring_cursor_memory_kind(v->cursor, n->key), "kind", n->key, number);
+    return or_number(eventring_cursor_name(v->cursor, EVENTRING_NAME_MEMORY_KIND, n->key), "kind", n->key, number);
   case BY_ORIGIN:
-    return or_number(eventring_cursor_memory_origin(v->cursor, n->key), "origin", n->key, number);
+    return or_number(eventring_cursor_name(v->cursor, EVENTRING_NAME_MEMORY_ORIGIN, n->key), "origin", n->key, number);
   case BY_SPAN:
     def = n->key ? eventring_cursor_def(v->cursor, n->key - 1) : NULL;
     return def ? def->name : n->key ? "?" : "(no span)";

@@ -32,7 +32,7 @@ struct heap_view {
 };
 
 void heap_view_make(struct heap_view *view, const struct eva_heap *heap, enum heap_by by,
-                    enum eva_measure main, const eventring_cursor *cursor);
+                    enum eva_measure main, eventring_cursor *cursor);
 void heap_view_free(struct heap_view *view);
 
 /* "parse  .../lib/parser.lua:17": what a node is, for people; NULL-terminated, cut. */

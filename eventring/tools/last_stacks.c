@@ -56,7 +56,7 @@ static const char *activity_text(const struct stack_row *row) {
 
 static bool find(eventring_cursor *cursor, unsigned slot, uint64_t domain, uint64_t end_ns,
                  struct stack_row *row) {
-  struct eventring_domain_info info = {.name = "?"};
+  struct eventring_domain_info info = {.size = sizeof info, .name = "?"};
   if ((domain != UINT64_MAX && domain != slot) ||
       eventring_cursor_last_stack(cursor, slot, &row->is) != EVENTRING_OK)
     return false;
@@ -161,7 +161,8 @@ VIEW(last_stacks_view, struct answer,
 
 static int show(eventring_cursor *cursor, uint64_t domain, const struct view_choice *as,
                 const char *how) {
-  struct answer answer = {.domain = domain, .end_ns = eva_end(cursor), .how = how};
+  struct answer answer = {.info.size = sizeof answer.info, .domain = domain,
+                          .end_ns = eva_end(cursor), .how = how};
   struct view_to to = {.out = stdout, .cursor = cursor, .as = *as};
   struct stack_row row;
   eventring_cursor_info(cursor, &answer.info);

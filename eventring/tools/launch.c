@@ -355,7 +355,7 @@ static void keep(struct launch *launch, const char *name) {
 static struct eventring_info info_of(const struct launch *launch, const char *name) {
   char path[NAME_MAX + 64];
   eventring_cursor *cursor;
-  struct eventring_info info = {.liveness = EVENTRING_DEAD};
+  struct eventring_info info = {.size = sizeof info, .liveness = EVENTRING_DEAD};
   snprintf(path, sizeof path, "/proc/self/fd/%d/%s", launch->fd, name);
   if (eventring_open_path(&cursor, path, 0, NULL) == 0) {
     eventring_cursor_info(cursor, &info);

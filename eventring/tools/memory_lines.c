@@ -133,7 +133,7 @@ static void add_domain(struct memory_lines *m, const struct eventring_domain_inf
    stopped last. */
 static void list_domains(struct memory_lines *m, eventring_cursor *cursor,
                          const struct ask *ask) {
-  struct eventring_domain_info info, last = {0};
+  struct eventring_domain_info info = {.size = sizeof info}, last = {.size = sizeof last};
   for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++) {
     if (eventring_cursor_domain(cursor, slot, &info) != 0) continue;
     if (info.alive) add_domain(m, &info, ask);

@@ -51,6 +51,7 @@ static int survey(struct merge_source *source) {
   int status = reader_open_target(&reader, source->name, EVENTRING_OPEN_FOLLOW);
   if (status >= 0) return status;
   struct eventring_info *info = &source->info;
+  info->size = sizeof *info;
   if (eventring_cursor_info(reader.cursor, info) < 0) {
     complain("%s: %s", source->name, eventring_cursor_error(reader.cursor)->text);
     return reader_close(&reader, STATUS_WRONG);

@@ -351,10 +351,10 @@ static int check(const struct perf_merge *m) {
 }
 
 static void read_recording(struct perf_merge *m, struct reader *reader) {
-  static const struct eventring_callbacks callbacks = {on_event, on_lost};
+  static const struct eventring_callbacks callbacks = {sizeof callbacks, on_event, on_lost};
   const struct reading reading = {.callbacks = &callbacks, .context = m, .until = UINT64_MAX,
                                   .follow = reader->launched};
-  struct eventring_info info = {0};
+  struct eventring_info info = {.size = sizeof info};
   eventring_cursor_info(reader->cursor, &info);
   m->pid = info.pid;
   m->start_ns = info.start_ns;

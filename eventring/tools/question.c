@@ -15,6 +15,8 @@ int question_open(struct question *q, const struct operands *operands) {
                            EVENTRING_OPEN_MERGED | EVENTRING_OPEN_AHEAD);
   if (status >= 0) return status;
   q->target = operands->command ? NULL : operands->words[0];
+  q->info.size = sizeof q->info;
+  q->totals.size = sizeof q->totals;
   eventring_cursor_info(q->reader.cursor, &q->info); /* the poll reports what is wrong */
   if (class_find(q->reader.cursor, q->class_name, &q->classes) &&
       time_window_apply(&q->window, q->reader.cursor)) return -1;
@@ -58,7 +60,7 @@ static int on_lost(void *context, const struct eventring_loss *loss) {
 
 void question_read(struct question *q, const struct eventring_callbacks *callbacks,
                    int (*switched)(void *, const struct eventring_switch *), void *context) {
-  static const struct eventring_callbacks own = {on_event, on_lost};
+  static const struct eventring_callbacks own = {sizeof own, on_event, on_lost};
   q->callbacks = callbacks;
   q->context = context;
   if (switched) eventring_cursor_switches(q->reader.cursor, switched, context);

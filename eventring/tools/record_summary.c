@@ -104,7 +104,7 @@ struct summary {
 };
 
 VIEW_GETTER(ring_name, struct eventring_saver_ring) {
-  return view_text(eventring_cursor_ring_name(to->cursor, row->ring));
+  return view_text(eventring_cursor_name(to->cursor, EVENTRING_NAME_RING, row->ring));
 }
 VIEW_GETTER(ring_wsize, struct eventring_saver_ring) { return view_uint(wsize_needed(row)); }
 
@@ -153,7 +153,8 @@ VIEW(record_summary_view, struct summary,
 
 void put_record_summary(eventring_cursor *cursor, struct recorder *recorder,
                         const struct recorder_result *result, FILE *out) {
-  struct summary summary = {.recorder = recorder, .result = *result};
+  struct summary summary = {.process.size = sizeof summary.process, .recorder = recorder,
+                            .result = *result};
   struct view_to to = {.out = out, .cursor = cursor};
   recorder_info(recorder, &summary.saved);
   summary.has_process = eventring_cursor_info(cursor, &summary.process) == 0;

@@ -181,7 +181,7 @@ static void describe(struct run *run, const struct eva_tally *tally) {
 }
 
 int runs_read(struct runs *runs, size_t n, struct reader *reader) {
-  static const struct eventring_callbacks callbacks = {on_event, on_lost};
+  static const struct eventring_callbacks callbacks = {sizeof callbacks, on_event, on_lost};
   struct reading_run run = {.runs = runs, .n = n};
   run.tally = eva_tally_new();
   if (!run.tally) no_memory();

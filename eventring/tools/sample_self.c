@@ -33,7 +33,7 @@ static void rest(uint64_t ns) {
 /* The recording of the process in a directory, by its usual name. */
 static bool open_in(eventring_cursor **cursor, pid_t pid, const char *directory) {
   char path[4096];
-  struct eventring_info info;
+  struct eventring_info info = {.size = sizeof info};
   int size = snprintf(path, sizeof path, "%s/%ld.eventring", directory, (long)pid);
   if (size < 0 || size >= (int)sizeof path ||
       eventring_open_path(cursor, path, EVENTRING_OPEN_NOW | EVENTRING_OPEN_OWN, NULL) != 0)
@@ -68,14 +68,15 @@ static int open_recording(eventring_cursor **cursor, pid_t pid, const char *why)
 int sample_self_open(eventring_cursor **cursor, pid_t pid, const char *why) {
   struct eventring_error error;
   if (open_recording(cursor, pid, why) != 0) return STATUS_WRONG;
-  if (eventring_cursor_control(*cursor, EVENTRING_CONTROL_STACKS, 0, &error) == 0) return -1;
+  if (eventring_cursor_control(*cursor, EVENTRING_CHANGE(STACKS, .on = false), &error) == 0)
+    return -1;
   complain("%ld: %s; and it cannot be asked for its stacks: %s", (long)pid, why, error.text);
   eventring_close(*cursor);
   return STATUS_WRONG;
 }
 
 static bool is_alive(eventring_cursor *cursor, unsigned slot) {
-  struct eventring_domain_info info;
+  struct eventring_domain_info info = {.size = sizeof info};
   return eventring_cursor_domain(cursor, slot, &info) == 0 && info.alive;
 }
 
@@ -95,13 +96,13 @@ static int count_answers(eventring_cursor *cursor, uint64_t asked_ns, int *alive
 int sample_self_ask(eventring_cursor *cursor, uint64_t ns, uint64_t *asked_ns) {
   int count = 0, alive = 1;
   uint64_t begun = *asked_ns = now_ns();
-  if (eventring_cursor_control(cursor, EVENTRING_CONTROL_STACKS, 1, NULL) != 0) return -1;
+  if (eventring_cursor_control(cursor, EVENTRING_CHANGE(STACKS, .on = true), NULL) != 0) return -1;
   while (count < alive && now_ns() - begun < ns) {
     rest(LOOK_NS);
     if (eventring_cursor_catch_up(cursor, NULL) != 0) break;
     count = count_answers(cursor, *asked_ns, &alive);
   }
-  eventring_cursor_control(cursor, EVENTRING_CONTROL_STACKS, 0, NULL);
+  eventring_cursor_control(cursor, EVENTRING_CHANGE(STACKS, .on = false), NULL);
   return eventring_cursor_liveness(cursor) == EVENTRING_LIVE ? count : -1;
 }
 
@@ -138,7 +139,7 @@ static void count_stack(struct self *s, unsigned slot, const struct eventring_la
 
 static void count_all(struct self *s, uint64_t domain, uint64_t asked_ns, uint64_t periods) {
   struct eventring_last_stack stack;
-  struct eventring_domain_info info;
+  struct eventring_domain_info info = {.size = sizeof info};
   for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++) {
     if ((domain != UINT64_MAX && domain != slot) || !is_alive(s->cursor, slot)) continue;
     const bool known = s->tree[slot].nodes != NULL;

@@ -62,7 +62,7 @@ static int resume(pid_t pid) {
   struct eventring_error error;
   eventring_cursor *cursor;
   if (eventring_open_pid(&cursor, pid, EVENTRING_OPEN_NOW, &error) != 0) return -1;
-  int status = eventring_cursor_control(cursor, EVENTRING_CONTROL_RESUME, 0, &error);
+  int status = eventring_cursor_control(cursor, EVENTRING_CHANGE(RESUME), &error);
   if (status != 0) complain("%s", error.text);
   eventring_close(cursor);
   return status == 0 ? STATUS_OK : STATUS_WRONG;

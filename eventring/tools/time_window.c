@@ -21,7 +21,7 @@ int time_window_check(const struct command *self, const struct time_window *wind
 static uint64_t newest_ns(eventring_cursor *cursor, unsigned slots) {
   uint64_t newest = 0;
   for (unsigned i = 0; i < slots * EVENTRING_RINGS; i++) {
-    struct eventring_ring_info info;
+    struct eventring_ring_info info = {.size = sizeof info};
     if (eventring_cursor_ring(cursor, i / EVENTRING_RINGS,
                               (enum eventring_ring)(i % EVENTRING_RINGS), &info) >= 0 &&
         info.newest_ns > newest)
@@ -47,7 +47,7 @@ static uint64_t moment(const struct time_point *point, const struct eventring_in
 }
 
 bool time_window_apply(struct time_window *window, eventring_cursor *cursor) {
-  struct eventring_info info = {0};
+  struct eventring_info info = {.size = sizeof info};
   eventring_cursor_info(cursor, &info); /* the poll reports what is wrong */
   struct time_point from = window->from;
   if (window->last_ns) from = (struct time_point){TIME_BEFORE_END, window->last_ns};

@@ -76,7 +76,7 @@ static int check_room(const struct evr_watch_job *job, eventring_cursor *cursor,
 static int copy(const struct evr_watch_job *job, eventring_cursor *cursor, uint64_t *bytes,
                 struct eventring_error *error) {
   char directory[PATH_MAX], path[PATH_MAX];
-  struct eventring_info info;
+  struct eventring_info info = {.size = sizeof info};
   struct stat st;
   int fd, status = check_room(job, cursor, &info, error);
   if (status == EVENTRING_OK) status = open_directory(job, info.path, directory, &fd, error);

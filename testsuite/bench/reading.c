@@ -39,7 +39,7 @@ struct reading {
 };
 
 static void read_all(struct reading *r) {
-  static const struct eventring_callbacks callbacks = {.event = count_event};
+  static const struct eventring_callbacks callbacks = {sizeof callbacks, count_event, NULL};
   uint64_t count = 0;
   eventring_cursor *cursor = open_cursor(r->file, r->flags);
   uint64_t start = cpu_ns();
@@ -164,7 +164,7 @@ static void bench_kinds(void) {
 /* ---- Idle polls -------------------------------------------------------------------- */
 
 static double idle_poll(eventring_cursor *cursor) {
-  static const struct eventring_callbacks callbacks = {.event = count_event};
+  static const struct eventring_callbacks callbacks = {sizeof callbacks, count_event, NULL};
   uint64_t count = 0;
   while (eventring_poll(cursor, &callbacks, &count, 0) > 0) continue;
   uint64_t start = cpu_ns();

@@ -203,7 +203,7 @@ static struct filled fill_stream(const char *place, unsigned threads, uint64_t b
 
 /* Returns the events of the fillers that are in the file. */
 static uint64_t read_again(double *seconds) {
-  static const struct eventring_callbacks callbacks = {.event = count_event};
+  static const struct eventring_callbacks callbacks = {sizeof callbacks, count_event, NULL};
   uint64_t heard = 0, begun = wall_ns();
   eventring_cursor *cursor;
   if (eventring_open_path(&cursor, path, 0, NULL) != EVENTRING_OK) die("cannot read");

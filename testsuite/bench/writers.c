@@ -52,7 +52,7 @@ static int count_event(void *context, const struct eventring_event *event) {
 }
 
 static void poll_until(eventring_cursor *cursor, struct poller *poller) {
-  static const struct eventring_callbacks callbacks = {.event = count_event};
+  static const struct eventring_callbacks callbacks = {sizeof callbacks, count_event, NULL};
   uint64_t count = 0;
   while (!__atomic_load_n(&poller->stop, __ATOMIC_RELAXED)) {
     if (eventring_poll(cursor, &callbacks, &count, 0) < 0) break;
@@ -60,6 +60,7 @@ static void poll_until(eventring_cursor *cursor, struct poller *poller) {
     if (eventring_finished(cursor)) break;
     if (poller->pause_us) usleep(poller->pause_us);
   }
+  poller->totals.size = sizeof poller->totals;
   eventring_cursor_totals(cursor, &poller->totals);
   eventring_close(cursor);
 }

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "eventring/tools.h"
+#include "producer/domains.h"
 #include "format/atomics.h"
 #include "format/format.h"
 #include "eventring/probe.h"
@@ -172,7 +173,7 @@ static void *write_events(void *argument) {
     if (n % 50 == 0) sched_yield();
   }
   is_writer = false;
-  written = eventring_domain_emitted(d, EVENTRING_USER);
+  written = evr_domain_emitted(d, EVENTRING_USER);
   __atomic_store_n(&done, true, __ATOMIC_RELEASE);
   pthread_barrier_wait(&barrier); /* readers finish */
   eventring_domain_stop(d);
@@ -226,7 +227,7 @@ static eventring_cursor *open_cursor(enum way way) {
 /* What was emitted never becomes less, also when the newest block is overwritten while
    it is being read. */
 static void check_emitted(eventring_cursor *cursor, uint64_t *before) {
-  struct eventring_ring_info info;
+  struct eventring_ring_info info = {.size = sizeof info};
   if (eventring_cursor_ring(cursor, 0, EVENTRING_USER, &info) != EVENTRING_OK) return;
   CHECK(info.emitted >= *before && info.missed + info.delivered + info.lost <= info.emitted);
   *before = info.emitted;
@@ -240,9 +241,9 @@ static void check_status(int status, const struct reader *r, eventring_cursor *c
 }
 
 static void *read_events(void *argument) {
-  static const struct eventring_callbacks callbacks = {check_event, check_loss};
+  static const struct eventring_callbacks callbacks = {sizeof callbacks, check_event, check_loss};
   struct reader *r = argument;
-  struct eventring_ring_info info;
+  struct eventring_ring_info info = {.size = sizeof info};
   uint64_t emitted = 0;
   pthread_barrier_wait(&barrier);
   eventring_cursor *cursor = open_cursor(r->way);
@@ -301,7 +302,7 @@ static off_t block_offset(int fd, uint64_t sequence) {
 
 /* Blocks are read ahead; one that then has another number is no damage. */
 static void number_away(void) {
-  static const struct eventring_callbacks callbacks = {check_event, check_loss};
+  static const struct eventring_callbacks callbacks = {sizeof callbacks, check_event, check_loss};
   enum { WSIZE = EVENTRING_MIN_WSIZE + 3, NUMBERS = 1000, BLOCK = 3 };
   struct eventring_config config;
   struct reader r = {.last = -1};
@@ -330,10 +331,10 @@ static void number_away(void) {
 /* It is not damage, and none of its records is missed. */
 static void block_finished_while_read(void) {
   enum { FIRST = 3, MORE = 100 * LIVES_AT_ONCE };
-  static const struct eventring_callbacks callbacks = {check_event, check_loss};
+  static const struct eventring_callbacks callbacks = {sizeof callbacks, check_event, check_loss};
   struct eventring_config config;
   struct reader r = {.last = -1};
-  struct eventring_domain_info life;
+  struct eventring_domain_info life = {.size = sizeof life};
   eventring_config_init(&config);
   config.start = EVENTRING_START_ON;
   CHECK(eventring_start(&config, NULL) == EVENTRING_OK);
@@ -357,10 +358,10 @@ static void block_finished_while_read(void) {
 /* The runs are younger than the head that the reader knows: that is no damage, and nothing is
    lost but what was overwritten. */
 static void grows_while_read(enum way way) {
-  static const struct eventring_callbacks callbacks = {check_event, check_loss};
+  static const struct eventring_callbacks callbacks = {sizeof callbacks, check_event, check_loss};
   enum { FEW = 10 };
   struct eventring_config config;
-  struct eventring_ring_info info;
+  struct eventring_ring_info info = {.size = sizeof info};
   struct reader r = {.way = way, .last = -1};
   int status;
   eventring_config_init(&config);
@@ -388,9 +389,9 @@ static void grows_while_read(enum way way) {
 /* ---- A ring that grows while it is copied ----------------------------------------------- */
 
 static void check_copy(const char *path) {
-  static const struct eventring_callbacks callbacks = {check_event, check_loss};
+  static const struct eventring_callbacks callbacks = {sizeof callbacks, check_event, check_loss};
   struct reader r = {.way = WINDOW, .last = -1};
-  struct eventring_ring_info info;
+  struct eventring_ring_info info = {.size = sizeof info};
   eventring_cursor *copy = NULL;
   int status;
   CHECK(eventring_open_path(&copy, path, 0, NULL) == EVENTRING_OK);
@@ -439,7 +440,7 @@ static int check_begin(void *context, const struct eventring_event *e) {
 }
 
 static void begins_after_the_change(void) {
-  static const struct eventring_callbacks callbacks = {.event = check_begin};
+  static const struct eventring_callbacks callbacks = {sizeof callbacks, check_begin, NULL};
   struct eventring_config config;
   unsigned found = 0;
   eventring_config_init(&config);

@@ -28,6 +28,7 @@
 
 #include "eventring/probe.h"
 #include "eventring/tools.h"
+#include "producer/domains.h"
 
 enum { SPAN = EVENTRING_ID_HOST, COUNT, READERS = 6 };
 
@@ -55,7 +56,8 @@ static void let_them_run(void) {
   struct eventring_error error = {0};
   usleep(milliseconds * 250);
   CHECK(eventring_path(path, sizeof path) > 0);
-  CHECK(eventring_control(path, EVENTRING_CONTROL_HOLD, 1000000000000, &error) == EVENTRING_OK);
+  CHECK(eventring_control(path, EVENTRING_CHANGE(HOLD, .hold_ns = 1000000000000), &error) ==
+        EVENTRING_OK);
   usleep(milliseconds * 750);
 }
 
@@ -89,7 +91,7 @@ static void *write_pattern(void *argument) {
     }
     if (n % 4096 == 0) sleep_us(300);
   } while (!stopping());
-  written = eventring_domain_emitted(d, EVENTRING_USER);
+  written = evr_domain_emitted(d, EVENTRING_USER);
   CHECK(written == 3 * (uint64_t)n);
   pthread_barrier_wait(barrier); /* readers finish */
   pthread_barrier_wait(barrier);
@@ -172,9 +174,9 @@ static eventring_cursor *open_cursor(enum way way) {
 
 static void *read_pattern(void *argument) {
   struct reader *r = argument;
-  struct eventring_callbacks callbacks = {.event = check_event, .lost = check_loss};
+  struct eventring_callbacks callbacks = {sizeof callbacks, check_event, check_loss};
   eventring_cursor *cursor = open_cursor(r->way);
-  struct eventring_ring_info info;
+  struct eventring_ring_info info = {.size = sizeof info};
   CHECK(cursor);
   r->last = -1;
   pthread_barrier_wait(r->barrier);
@@ -243,7 +245,7 @@ static void *come_and_write(void *argument) {
 
 /* The sums of each ring; exact when nothing is written any more. */
 static void check_sums(eventring_cursor *cursor, bool exact) {
-  struct eventring_ring_info info;
+  struct eventring_ring_info info = {.size = sizeof info};
   uint64_t counters = 0, lifecycle_and_gc = 0;
   for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++)
     for (int ring = 0; ring < EVENTRING_RINGS; ring++) {
@@ -272,7 +274,7 @@ static int take_event(void *context, const struct eventring_event *event) {
 }
 
 static void *sit_and_read(void *argument) {
-  static const struct eventring_callbacks callbacks = {.event = take_event};
+  static const struct eventring_callbacks callbacks = {sizeof callbacks, take_event, NULL};
   struct sitter *sitter = argument;
   uint64_t count = 0;
   for (bool done = false; !done; sitter->attached++) {
@@ -335,7 +337,7 @@ static int count_event(void *context, const struct eventring_event *event) {
 }
 
 static void *look_now_and_then(void *argument) {
-  struct eventring_callbacks callbacks = {.event = count_event};
+  struct eventring_callbacks callbacks = {sizeof callbacks, count_event, NULL};
   enum way way = *(const enum way *)argument;
   uint64_t count = 0;
   while (!stopping()) {
@@ -367,7 +369,7 @@ static void *change_things(void *argument) {
     eventring_pause();
     sleep_us(50);
     eventring_resume();
-    eventring_set_classes(i % 3 ? UINT32_MAX : EVENTRING_CLASS_BIT(EVENTRING_CLASS_GC));
+    eventring_switch_classes(UINT32_MAX & ~EVENTRING_CLASS_BIT(EVENTRING_CLASS_GC), i % 3 != 0);
     (void)eventring_register_user(EVENTRING_DEF_INSTANT,
                                   (const char *)&(char){(char)('a' + i % 26)},
                                   1, EVENTRING_NONE, NULL);

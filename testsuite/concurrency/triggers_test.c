@@ -71,7 +71,7 @@ static void *control(void *text) {
     eventring_cursor *cursor;
     if (eventring_path(path, sizeof path) &&
         eventring_open_path(&cursor, path, 0, NULL) == EVENTRING_OK) {
-      eventring_cursor_triggers(cursor, text, strlen(text), NULL);
+      eventring_cursor_control(cursor, EVENTRING_CHANGE(TRIGGERS, .triggers = text), NULL);
       eventring_close(cursor);
     }
     sleep_ms(7);
@@ -100,7 +100,7 @@ static unsigned check_copies(void) {
     eventring_cursor *cursor;
     if (!strstr(entry->d_name, "-trigger") || strstr(entry->d_name, ".part")) continue;
     if (eventring_open_path(&cursor, entry->d_name, 0, &error) < 0) die("copy", error.text);
-    static const struct eventring_callbacks nothing;
+    static const struct eventring_callbacks nothing = {.size = sizeof nothing};
     if (eventring_poll(cursor, &nothing, NULL, 0) < 0)
       die(entry->d_name, eventring_cursor_error(cursor)->text);
     eventring_close(cursor);
@@ -134,7 +134,7 @@ int main(void) {
   for (int i = 0; i < ROUNDS || !check_copies(); i++) {
     sleep_ms(40);
     if (i % 4 != 3) continue;
-    eventring_stop_preserve(false);
+    eventring_stop();
     start();
   }
   __atomic_store_n(&ended, 1, __ATOMIC_RELAXED);

@@ -42,4 +42,29 @@ has "test" "M1: there is no test lua/memprof/gone.lua" "$found"
 has "check" "M13: unit/memprof_random_test.c has no check \`test_gone\`" "$found"
 has "row" "E14 names no test" "$found"
 is "faults found" 12 "$(wc -l <<<"$found")"
+
+# The headers say of each function which threads may call it, and the check finds those that don't
+headers() { python3 "$TESTSUITE/docs/check_headers.py" "$1"; }
+is "what is wrong in the headers" "" "$(headers "$top/eventring/include")"
+cp -r "$top/eventring/include" headers
+chmod -R u+w headers
+cat >>headers/eventring/word.h <<'EOF'
+/* Counts. */
+int eventring_planted_count(int a);
+
+/* Any thread. */
+int eventring_planted_good(int a);
+int eventring_planted_better(int b);
+
+/* A structure of the caller's. Owner. */
+int eventring_planted_sized(void *to, size_t size);
+/* A body. */
+static inline int eventring_planted_body(int a) { return a ? eventring_planted_good(a) : 0; }
+EOF
+for i in {1..100}; do echo "/* one more line */"; done >>headers/eventring.h
+is "wrong in the headers" "eventring.h: 500
+eventring/word.h: eventring_planted_count: its comment does not say which threads
+eventring/word.h: eventring_planted_sized: the size stands in the structure
+eventring/word.h: eventring_planted_body: its comment does not say which threads" \
+  "$(headers headers | sed 's/eventring.h: .* lines, more than/eventring.h:/')"
 finish

@@ -3,7 +3,7 @@
 
 check_PROGRAMS += testsuite/faults/victim
 testsuite_faults_victim_SOURCES = testsuite/faults/victim.c
-testsuite_faults_victim_CPPFLAGS = $(SEE_EVENTRING)
+testsuite_faults_victim_CPPFLAGS = $(SEE_EVENTRING_INSIDE)
 testsuite_faults_victim_LDADD = $(LINK_EVENTRING)
 
 check_PROGRAMS += testsuite/faults/allocations_test

@@ -146,8 +146,8 @@ static void say_values(eventring_domain *d, uint64_t round) {
 
 static void switch_classes(uint64_t round) {
   uint64_t classes = 1ull << EVENTRING_CLASS_USER;
-  if (round % 7 == 3 && eventring_disable_classes(classes) < 0) abort();
-  if (round % 7 == 4 && eventring_enable_classes(classes) < 0) abort();
+  if (round % 7 == 3 && eventring_switch_classes(classes, false) < 0) abort();
+  if (round % 7 == 4 && eventring_switch_classes(classes, true) < 0) abort();
 }
 
 /* ---- Domains --------------------------------------------------------------------------- */

@@ -81,8 +81,8 @@ static void add_domain(const struct eventring_domain_info *d) {
 
 static void add_figures(eventring_cursor *cursor) {
   for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++) {
-    struct eventring_domain_info domain;
-    struct eventring_ring_info ring;
+    struct eventring_domain_info domain = {.size = sizeof domain};
+    struct eventring_ring_info ring = {.size = sizeof ring};
     if (eventring_cursor_domain(cursor, slot, &domain) == EVENTRING_OK) add_domain(&domain);
     for (uint32_t life = 1; life < 6; life++)
       if (eventring_cursor_life(cursor, slot, life, &domain) == EVENTRING_OK) add_domain(&domain);
@@ -93,21 +93,21 @@ static void add_figures(eventring_cursor *cursor) {
 }
 
 static void add_front(eventring_cursor *cursor) {
-  struct eventring_info i;
+  struct eventring_info i = {.size = sizeof i};
   if (eventring_cursor_info(cursor, &i) == EVENTRING_OK) {
     add((uint64_t)i.pid), add(i.liveness), add(i.state), add(i.classes), add(i.start_ns);
     add((uint64_t)i.start_wall_ns), add(i.end_ns), add(i.wsize), add(i.names_dropped);
     add(i.lives_dropped), add(i.blocks_claimed), add(i.control_rejected), add_text(i.program);
     add_text(i.clock), add((uint64_t)i.clock_hz);
   }
-  for (unsigned r = 0; r < EVENTRING_RINGS; r++) add_text(eventring_cursor_ring_name(cursor, r));
-  for (unsigned n = 0; n < EVENTRING_MAX_CLASSES; n++) add_text(eventring_cursor_class(cursor, n));
+  for (unsigned r = 0; r < EVENTRING_RINGS; r++) add_text(eventring_cursor_name(cursor, EVENTRING_NAME_RING, r));
+  for (unsigned n = 0; n < EVENTRING_MAX_CLASSES; n++) add_text(eventring_cursor_name(cursor, EVENTRING_NAME_CLASS, n));
   for (unsigned id = 0; id < EVENTRING_MAX_EVENTS; id++) add_def(eventring_cursor_def(cursor, id));
 }
 
 /* What a file says, and whether all of it was found sound. */
 static uint64_t read_file(const char *path, bool *is_sound) {
-  static const struct eventring_callbacks callbacks = {add_event, add_loss};
+  static const struct eventring_callbacks callbacks = {sizeof callbacks, add_event, add_loss};
   eventring_cursor *cursor;
   digest = 1;
   *is_sound = false;

@@ -117,7 +117,7 @@ static int use_loss(void *context, const struct eventring_loss *loss) {
 }
 
 static int poll_to_the_end(eventring_cursor *cursor) {
-  static const struct eventring_callbacks callbacks = {use_event, use_loss};
+  static const struct eventring_callbacks callbacks = {sizeof callbacks, use_event, use_loss};
   int first = EVENTRING_OK;
   for (int polls = 0; polls < 20; polls++) {
     int status = eventring_poll(cursor, &callbacks, NULL, polls ? 0 : 7);
@@ -162,10 +162,12 @@ static int use_footprint(void *context, const struct eventring_footprint *footpr
 }
 
 /* Callers have smaller numbers, so each walk ends. */
-static void use_stacks(const eventring_cursor *cursor) {
+static void use_stacks(eventring_cursor *cursor) {
   struct eventring_stack_info stack, caller;
   struct eventring_function_info function;
-  for (uint32_t id = 1; id < eventring_cursor_stacks(cursor); id++) {
+  struct eventring_info info = {.size = sizeof info};
+  eventring_cursor_info(cursor, &info);
+  for (uint32_t id = 1; id < info.stack_end; id++) {
     if (eventring_cursor_stack(cursor, id, &stack) != 0) continue;
     REQUIRE(stack.parent < id);
     if (stack.parent && eventring_cursor_stack(cursor, stack.parent, &caller) == 0)
@@ -174,7 +176,7 @@ static void use_stacks(const eventring_cursor *cursor) {
       sink += strlen(function.name) + strlen(function.source);
   }
   for (unsigned i = 0; i < 64; i++) {
-    const char *name = eventring_cursor_memory_kind(cursor, i);
+    const char *name = eventring_cursor_name(cursor, EVENTRING_NAME_MEMORY_KIND, i);
     if (name) sink += strlen(name);
   }
 }
@@ -203,12 +205,12 @@ static void ask_what_was_sampled(eventring_cursor *cursor) {
 }
 
 static void ask_for_everything(eventring_cursor *cursor) {
-  struct eventring_info info;
-  struct eventring_totals totals;
+  struct eventring_info info = {.size = sizeof info};
+  struct eventring_totals totals = {.size = sizeof totals};
   if (eventring_cursor_info(cursor, &info) == EVENTRING_OK) sink += strlen(info.program);
   for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++) {
-    struct eventring_domain_info domain;
-    struct eventring_ring_info ring;
+    struct eventring_domain_info domain = {.size = sizeof domain};
+    struct eventring_ring_info ring = {.size = sizeof ring};
     if (eventring_cursor_domain(cursor, slot, &domain) == EVENTRING_OK)
       sink += strlen(domain.name);
     if (eventring_cursor_life(cursor, slot, 1, &domain) == EVENTRING_OK)
@@ -218,7 +220,7 @@ static void ask_for_everything(eventring_cursor *cursor) {
         sink += ring.emitted;
   }
   for (unsigned r = 0; r < EVENTRING_RINGS; r++) {
-    const char *name = eventring_cursor_ring_name(cursor, r);
+    const char *name = eventring_cursor_name(cursor, EVENTRING_NAME_RING, r);
     if (name) sink += strlen(name);
   }
   for (unsigned id = 0; id < EVENTRING_MAX_EVENTS; id += 1 + id / 64) {
@@ -226,7 +228,7 @@ static void ask_for_everything(eventring_cursor *cursor) {
     if (def) sink += strlen(def->name) + strlen(def->doc);
   }
   for (unsigned i = 0; i < EVENTRING_MAX_CLASSES; i++) {
-    const char *name = eventring_cursor_class(cursor, i);
+    const char *name = eventring_cursor_name(cursor, EVENTRING_NAME_CLASS, i);
     if (name) sink += strlen(name);
   }
   eventring_cursor_totals(cursor, &totals);
@@ -238,7 +240,7 @@ static void ask_for_everything(eventring_cursor *cursor) {
 /* The last events come first. Of a file without damage they are as many as forwards. */
 static void read_backwards(const char *path, unsigned flags, int status,
                            const struct eventring_totals *forwards) {
-  struct eventring_totals totals;
+  struct eventring_totals totals = {.size = sizeof totals};
   eventring_cursor *cursor;
   if (eventring_open_path(&cursor, path, flags | EVENTRING_OPEN_BACKWARDS, NULL) != EVENTRING_OK)
     return;
@@ -353,7 +355,7 @@ static int mix_batch(void *context, const struct eventring_batch *batch) {
 /* The same with batches and without; returns what is common to both. */
 static uint64_t mix_all(const char *path, unsigned flags, bool batches, int *status,
                         struct eventring_totals *totals) {
-  static const struct eventring_callbacks callbacks = {mix_event, mix_loss};
+  static const struct eventring_callbacks callbacks = {sizeof callbacks, mix_event, mix_loss};
   uint64_t hash = 0xcbf29ce484222325u;
   eventring_cursor *cursor;
   *status = eventring_open_path(&cursor, path, flags, NULL);
@@ -372,7 +374,8 @@ static uint64_t mix_all(const char *path, unsigned flags, bool batches, int *sta
 }
 
 static void compare_batches(const char *path, unsigned flags) {
-  struct eventring_totals one_by_one = {0}, in_batches = {0};
+  struct eventring_totals one_by_one = {.size = sizeof one_by_one};
+  struct eventring_totals in_batches = {.size = sizeof in_batches};
   int status, status_in_batches;
   uint64_t hash = mix_all(path, flags, false, &status, &one_by_one);
   REQUIRE(mix_all(path, flags, true, &status_in_batches, &in_batches) == hash);
@@ -392,7 +395,7 @@ int input_read_everything(const char *path, unsigned flags, const char *copy) {
   eventring_open_spans(cursor, use_event, NULL);
   status = poll_to_the_end(cursor);
   ask_for_everything(cursor);
-  struct eventring_totals totals;
+  struct eventring_totals totals = {.size = sizeof totals};
   eventring_cursor_totals(cursor, &totals);
   read_backwards(path, flags, status, &totals);
   compare_batches(path, flags);

@@ -30,7 +30,7 @@ static int pass(void *context, const struct eventring_event *event) {
 }
 
 static void poll_all(eventring_cursor *cursor) {
-  const struct eventring_callbacks callbacks = {.event = pass};
+  const struct eventring_callbacks callbacks = {sizeof callbacks, pass, NULL};
   int n;
   do {
     n = eventring_poll(cursor, &callbacks, NULL, 0);
@@ -40,7 +40,7 @@ static void poll_all(eventring_cursor *cursor) {
 
 /* Is ring `ring` of a slot accounted for? With `shown`, a difference is printed. */
 static bool is_even(eventring_cursor *cursor, unsigned slot, unsigned ring, bool shown) {
-  struct eventring_ring_info info = {0};
+  struct eventring_ring_info info = {.size = sizeof info};
   if (eventring_cursor_ring(cursor, slot, (enum eventring_ring)ring, &info) < 0) return true;
   bool even = info.emitted == info.missed + info.delivered + info.lost;
   if (!even && shown)
@@ -51,7 +51,7 @@ static bool is_even(eventring_cursor *cursor, unsigned slot, unsigned ring, bool
 }
 
 static bool are_even(eventring_cursor *cursor, bool shown) {
-  struct eventring_info info;
+  struct eventring_info info = {.size = sizeof info};
   bool even = true;
   if (eventring_cursor_info(cursor, &info) < 0) die("info", eventring_cursor_error(cursor));
   for (unsigned slot = 0; slot < info.domains_laid_out; slot++)
@@ -69,7 +69,8 @@ static void compare(eventring_cursor *cursor) {
 
 static bool control(eventring_cursor *cursor, enum eventring_control what) {
   struct eventring_error error;
-  if (eventring_cursor_control(cursor, what, 0, &error) == 0) return true;
+  const struct eventring_change change = {.what = what};
+  if (eventring_cursor_control(cursor, &change, &error) == 0) return true;
   if (eventring_cursor_liveness(cursor) == EVENTRING_LIVE) die("control", &error);
   return false; /* it has just ended */
 }
@@ -98,7 +99,7 @@ static unsigned long resident_kib(void) {
 }
 
 static void report(eventring_cursor *cursor, FILE *out) {
-  struct eventring_totals totals = {0};
+  struct eventring_totals totals = {.size = sizeof totals};
   eventring_cursor_totals(cursor, &totals);
   rewind(out);
   fprintf(out, "%llu %llu %llu %llu %lu      \n", comparisons,

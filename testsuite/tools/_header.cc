@@ -37,7 +37,7 @@ int main() {
   }
   eventring_cursor *cursor = nullptr;
   long begins = 0;
-  const eventring_callbacks callbacks = {take, nullptr};
+  const eventring_callbacks callbacks = {sizeof callbacks, take, nullptr};
   if (eventring_open_self(&cursor, 0, &error) < 0) return 3;
   if (eventring_poll(cursor, &callbacks, &begins, 0) < 50 || begins != 10) return 4;
   eventring_close(cursor);

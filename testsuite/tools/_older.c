@@ -19,6 +19,7 @@ static void print_sizes(void) {
 /* A structure, and what lies behind it. */
 #define GUARDED(type) struct { struct type it; unsigned char behind[256]; }
 #define ARM(guarded) memset(&(guarded), 0xa5, sizeof(guarded))
+#define SIZE(guarded) ((guarded).it.size = sizeof (guarded).it)
 
 static int intact(const unsigned char *behind, size_t size) {
   for (size_t i = 0; i < size; i++)
@@ -60,7 +61,6 @@ static void record(void) {
   CHECK(eventring_config_from_env(&config.it, "OLDER", &error.it) == 0);
   UNTOUCHED(config);
   config.it.start = EVENTRING_START_ON;
-  config.it.preserve = true;
   CHECK(eventring_register_table(defs, 2, &first, &error.it) == 0 && first == EVENTRING_ID_HOST);
   CHECK(eventring_register(&defs[1], &error.it) == (int)first + 1);
   CHECK(eventring_start(&config.it, &error.it) == 0);
@@ -71,10 +71,22 @@ static void record(void) {
     eventring_instant(d, EVENTRING_RUNTIME, EVENTRING_CLASS_LIFECYCLE, first);
 }
 
+/* A structure without its size: nothing is filled. */
+static void refuse_no_size(eventring_cursor *cursor) {
+  info.it.size = domain.it.size = ring.it.size = totals.it.size = callbacks.it.size = 0;
+  CHECK(eventring_cursor_info(cursor, &info.it) == EVENTRING_E_ARGUMENT);
+  CHECK(eventring_cursor_domain(cursor, 0, &domain.it) == EVENTRING_E_ARGUMENT);
+  CHECK(eventring_cursor_life(cursor, 0, 1, &domain.it) == EVENTRING_E_ARGUMENT);
+  CHECK(eventring_cursor_ring(cursor, 0, EVENTRING_RUNTIME, &ring.it) == EVENTRING_E_ARGUMENT);
+  CHECK(eventring_cursor_totals(cursor, &totals.it) == EVENTRING_E_ARGUMENT);
+  CHECK(eventring_poll(cursor, &callbacks.it, &events, 0) == EVENTRING_E_ARGUMENT);
+}
+
 static void read_back(void) {
   eventring_cursor *cursor;
   ARM(info), ARM(domain), ARM(ring), ARM(totals), ARM(callbacks);
-  callbacks.it = (struct eventring_callbacks){.event = count};
+  callbacks.it = (struct eventring_callbacks){.size = sizeof callbacks.it, .event = count};
+  SIZE(info), SIZE(domain), SIZE(ring), SIZE(totals);
   CHECK(eventring_open_self(&cursor, 0, &error.it) == 0);
   CHECK(eventring_poll(cursor, &callbacks.it, &events, 0) == events && events >= 12);
   CHECK(eventring_cursor_info(cursor, &info.it) == 0 && info.it.wsize == config.it.wsize);
@@ -84,7 +96,9 @@ static void read_back(void) {
   CHECK(ring.it.delivered == (uint64_t)events);
   eventring_cursor_totals(cursor, &totals.it);
   CHECK(totals.it.delivered == (uint64_t)events && totals.it.lost == 0);
+  CHECK(info.it.size == sizeof info.it && totals.it.size == sizeof totals.it);
   UNTOUCHED(info), UNTOUCHED(domain), UNTOUCHED(ring), UNTOUCHED(totals);
+  refuse_no_size(cursor);
   eventring_close(cursor);
 }
 
@@ -96,7 +110,7 @@ int main(int argc, char **argv) {
   }
   record();
   read_back();
-  CHECK(eventring_stop_preserve(false) == EVENTRING_JOINED);
-  CHECK(eventring_stop_preserve(false) == 0);
+  CHECK(eventring_stop() == EVENTRING_JOINED);
+  CHECK(eventring_stop() == 0);
   return failures ? 1 : 0;
 }

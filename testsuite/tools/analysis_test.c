@@ -287,7 +287,7 @@ static int count_armed(void *context, const struct eventring_event *event) {
 /* The n-th allocation fails, for each n: the tally says so, and is freed whole. */
 static void each_allocation_may_fail(void **state) {
   (void)state;
-  const struct eventring_callbacks callbacks = {.event = count_armed};
+  const struct eventring_callbacks callbacks = {sizeof callbacks, count_armed, NULL};
   unsigned failures = 0;
   for (unsigned n = 1;; n++) {
     struct eva_tally *tally = eva_tally_new();

@@ -159,8 +159,8 @@ static void make_functions(const char *prefix) {
 
 static void name_all(void) {
   static const char *const kinds[KINDS] = {"table", "string", "closure"};
-  for (unsigned i = 0; i < KINDS; i++) eventring_memory_name_kind(i, kinds[i]);
-  eventring_memory_name_origin(0, "program");
+  for (unsigned i = 0; i < KINDS; i++) eventring_memory_name(EVENTRING_MEMORY_KIND, i, kinds[i]);
+  eventring_memory_name(EVENTRING_MEMORY_ORIGIN, 0, "program");
 }
 
 static void print_truth(void) {

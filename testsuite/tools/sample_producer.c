@@ -37,6 +37,7 @@
 #include "eventring.h"
 #include "eventring/probe.h"
 #include "eventring/read.h"
+#include "producer/domains.h"
 
 /* ---- Catalogue ----------------------------------------------------------- */
 
@@ -284,8 +285,8 @@ static void report(eventring_domain *d) {
   int slot = eventring_domain_slot(d);
   if (!wanted.report) return;
   printf("emitted %d runtime %llu\nemitted %d user %llu\n", slot,
-         (unsigned long long)eventring_domain_emitted(d, EVENTRING_RUNTIME), slot,
-         (unsigned long long)eventring_domain_emitted(d, EVENTRING_USER));
+         (unsigned long long)evr_domain_emitted(d, EVENTRING_RUNTIME), slot,
+         (unsigned long long)evr_domain_emitted(d, EVENTRING_USER));
   fflush(stdout);
 }
 
@@ -325,7 +326,7 @@ static int count_minor_ends(void *context, const struct eventring_event *event) 
 
 /* Without arguments: what was written is what is read. */
 static int check_self(void) {
-  static const struct eventring_callbacks callbacks = {count_minor_ends, NULL};
+  static const struct eventring_callbacks callbacks = {sizeof callbacks, count_minor_ends, NULL};
   struct eventring_error error;
   eventring_cursor *cursor;
   long minors = 0;

@@ -358,7 +358,7 @@ static void nobody_knows_what_runs_in_a_gap(void **state) {
 
 static void lives_are_joined_by_incarnation(void **state) {
   struct eva_lives lives = {0};
-  struct eventring_domain_info info = {.incarnation = 7, .name = "seventh"};
+  struct eventring_domain_info info = {.size = sizeof info, .incarnation = 7, .name = "seventh"};
   (void)state;
   for (unsigned turn = 0; turn < 3; turn++)
     for (uint32_t n = 1; n <= 100; n++) {

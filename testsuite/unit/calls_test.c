@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "calls/collector.h"
 #include "calls/inside.h"
 #include "calls/lines.h"
 #include "calls/segments.h"
@@ -805,30 +806,30 @@ static void merges_in_part(void **state) {
 
 /* ---- the collector ------------------------------------------------------------------- */
 
-static eventring_calls_collector *collector;
+static evc_collector *collector;
 
 static void *post_nest(void *thread) {
   eventring_calls *c = begin(0);
   nest(c);
-  assert_int_equal(eventring_calls_post(collector, c, (uint64_t)(uintptr_t)thread),
-                   EVENTRING_CALLS_POSTED);
+  assert_int_equal(evc_post(collector, c, (uint64_t)(uintptr_t)thread),
+                   EVC_POSTED);
   eventring_calls_free(c);
   return NULL;
 }
 
 static void collects(void **state) {
   (void)state;
-  collector = eventring_calls_collector_new(BUDGET);
-  assert_null(eventring_calls_serialize(collector).words);
+  collector = evc_collector_new(BUDGET);
+  assert_null(evc_serialize(collector).words);
   pthread_t threads[3];
   for (uintptr_t i = 0; i < 3; i++)
     assert_int_equal(pthread_create(&threads[i], NULL, post_nest, (void *)(i % 2 + 1)), 0);
   for (int i = 0; i < 3; i++) pthread_join(threads[i], NULL);
-  assert_int_equal(eventring_calls_collected(collector), 2);
+  assert_int_equal(evc_collected(collector), 2);
   for (int round = 0; round < 2; round++) { /* it begins anew */
     uint64_t seen = 0;
     for (int i = 0; i < 2; i++) {
-      struct eventring_calls_buffer b = eventring_calls_serialize(collector);
+      struct evc_buffer b = evc_serialize(collector);
       assert_non_null(b.words);
       assert_int_equal(b.words[0], b.count);
       seen |= b.words[1];
@@ -840,27 +841,27 @@ static void collects(void **state) {
       assert_int_equal(one[11], posts);
     }
     assert_int_equal(seen, 3);
-    assert_null(eventring_calls_serialize(collector).words);
+    assert_null(evc_serialize(collector).words);
   }
-  eventring_calls_collector_reset(collector);
-  assert_int_equal(eventring_calls_collected(collector), 0);
-  assert_null(eventring_calls_serialize(collector).words);
-  eventring_calls_collector_free(collector);
+  evc_collector_reset(collector);
+  assert_int_equal(evc_collected(collector), 0);
+  assert_null(evc_serialize(collector).words);
+  evc_collector_free(collector);
 }
 
 static void counts_tries_without_room(void **state) {
   (void)state;
-  collector = eventring_calls_collector_new(200000);
+  collector = evc_collector_new(200000);
   eventring_calls *c = begin(0);
   nest(c);
   int posted = 0;
   for (uint64_t i = 0; i < 10; i++)
-    posted += eventring_calls_post(collector, c, i) == EVENTRING_CALLS_POSTED;
+    posted += evc_post(collector, c, i) == EVC_POSTED;
   assert_in_range(posted, 1, 9);
-  assert_int_equal(eventring_calls_refused(collector), 10 - posted);
-  assert_int_equal(eventring_calls_collected(collector), posted);
+  assert_int_equal(evc_refused(collector), 10 - posted);
+  assert_int_equal(evc_collected(collector), posted);
   eventring_calls_free(c);
-  eventring_calls_collector_free(collector);
+  evc_collector_free(collector);
 }
 
 int main(void) {

@@ -129,7 +129,7 @@ static int hear_batch(void *context, const struct eventring_batch *batch) {
   return heard->most && heard->events >= heard->most;
 }
 
-static const struct eventring_callbacks hearing = {.event = hear_event, .lost = hear_loss};
+static const struct eventring_callbacks hearing = {sizeof hearing, hear_event, hear_loss};
 
 static void hear(eventring_cursor *cursor, struct heard *heard) {
   int64_t status;
@@ -219,7 +219,7 @@ static void ends_early(void **state) {
 static void begins_late(void **state) {
   (void)state;
   eventring_cursor *cursor = open_file(file, 0);
-  struct eventring_info info;
+  struct eventring_info info = {.size = sizeof info};
   assert_true(eventring_cursor_info(cursor, &info) >= 0);
   eventring_close(cursor);
   assert_true(info.end_ns > info.start_ns);

@@ -98,7 +98,7 @@ static void configurations(void **state) {
   REFUSED(eventring_config_from_env(NULL, "ARGS", &error));
   REFUSED(eventring_start(NULL, &error));
   config.start = EVENTRING_START_ON;
-  config.struct_size = 1;
+  config.size = 1;
   REFUSED(eventring_start(&config, &error));
   static const char *const numbers[] = {"x", "/", ":", "12x", "10", "25", "-12"};
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
@@ -191,13 +191,13 @@ static void domains(void **state) {
   BAD(eventring_domain_rename(NULL, "x"));
   assert_int_equal(eventring_domain_slot(NULL), -1);
   assert_int_equal(eventring_domain_bytes(NULL), 0);
-  assert_int_equal(eventring_domain_emitted(NULL, EVENTRING_USER), 0);
+  assert_int_equal(evr_domain_emitted(NULL, EVENTRING_USER), 0);
   start_recording(EVENTRING_MIN_WSIZE);
   eventring_domain *d = start_domain("d");
   BAD(eventring_domain_rename(d, NULL));
   assert_int_equal(eventring_domain_rename(d, "\xff"), EVENTRING_E_NAME);
-  assert_int_equal(eventring_domain_emitted(d, EVENTRING_RINGS), 0);
-  assert_int_equal(eventring_domain_emitted(d, EVENTRING_CALLS), 0); /* not made */
+  assert_int_equal(evr_domain_emitted(d, EVENTRING_RINGS), 0);
+  assert_int_equal(evr_domain_emitted(d, EVENTRING_CALLS), 0); /* not made */
   assert_true(eventring_domain_bytes(d) > 0);
   BAD(eventring_get_classes(NULL));
   assert_true(eventring_path(NULL, 0) > 0);
@@ -291,9 +291,9 @@ static int ask_while_polled(void *context, const struct eventring_event *event) 
 
 static void asking(void **state) {
   (void)state;
-  struct eventring_domain_info domain;
-  struct eventring_ring_info ring;
-  struct eventring_callbacks callbacks = {.event = ask_while_polled};
+  struct eventring_domain_info domain = {.size = sizeof domain};
+  struct eventring_ring_info ring = {.size = sizeof ring};
+  struct eventring_callbacks callbacks = {sizeof callbacks, ask_while_polled, NULL};
   polled = open_file(kept, 0);
   BAD(eventring_cursor_domain(polled, EVENTRING_MAX_DOMAINS, &domain));
   assert_int_equal(eventring_cursor_domain(polled, 5, &domain), EVENTRING_E_NOT_FOUND);
@@ -302,15 +302,17 @@ static void asking(void **state) {
   BAD(eventring_cursor_ring(polled, 0, EVENTRING_RINGS, &ring));
   assert_int_equal(eventring_cursor_ring(polled, 0, EVENTRING_CALLS, &ring),
                    EVENTRING_E_NOT_FOUND);
-  assert_null(eventring_cursor_class(polled, EVENTRING_MAX_CLASSES));
-  assert_null(eventring_cursor_ring_name(polled, EVENTRING_RINGS));
+  assert_null(eventring_cursor_name(polled, EVENTRING_NAME_CLASS, EVENTRING_MAX_CLASSES));
+  assert_null(eventring_cursor_name(polled, EVENTRING_NAME_RING, EVENTRING_RINGS));
   assert_null(eventring_cursor_def(polled, EVENTRING_MAX_EVENTS));
   assert_int_equal(eventring_poll(polled, &callbacks, NULL, 0), 1);
-  assert_int_equal(eventring_cursor_control(polled, EVENTRING_CONTROL_PAUSE, 0, &error),
+  assert_int_equal(eventring_cursor_control(polled, EVENTRING_CHANGE(PAUSE), &error),
                    EVENTRING_E_STATE);
-  REFUSED(eventring_cursor_control(NULL, EVENTRING_CONTROL_PAUSE, 0, &error));
-  REFUSED(eventring_cursor_control(polled, (enum eventring_control)0, 0, &error));
-  REFUSED(eventring_control(NULL, EVENTRING_CONTROL_PAUSE, 0, &error));
+  REFUSED(eventring_cursor_control(NULL, EVENTRING_CHANGE(PAUSE), &error));
+  REFUSED(eventring_cursor_control(polled,
+                                   &(struct eventring_change){.what = (enum eventring_control)0},
+                                   &error));
+  REFUSED(eventring_control(NULL, EVENTRING_CHANGE(PAUSE), &error));
   REFUSED(eventring_snapshot(polled, NULL, &error));
   REFUSED(eventring_snapshot(NULL, "copy.eventring", &error));
   assert_int_equal(eventring_snapshot(polled, kept, &error), EVENTRING_E_EXISTS);

@@ -123,7 +123,7 @@ static int no_loss(void *context, const struct eventring_loss *loss) {
 
 static void read_stacks(const char *path, int threads, const struct expected *expected,
                         unsigned flags) {
-  static const struct eventring_callbacks callbacks = {check_step, no_loss};
+  static const struct eventring_callbacks callbacks = {sizeof callbacks, check_step, no_loss};
   struct reading r = {.expected = expected, .backwards = flags & EVENTRING_OPEN_BACKWARDS};
   eventring_cursor *cursor = open_file(path, flags);
   uint64_t written = 0, lifecycle = 0, each = (uint64_t)stacks * DEPTH * (uint64_t)threads;
@@ -208,9 +208,9 @@ static void write_mixture(eventring_domain *d, int events, unsigned deep, bool s
     } else if (what < 100) {
       eventring_set_context(d, EVENTRING_USER, context = below(4));
     } else {
-      eventring_disable_classes(EVENTRING_CLASS_BIT(class));
+      eventring_switch_classes(EVENTRING_CLASS_BIT(class), false);
       eventring_counter(d, EVENTRING_USER, class, T_COUNT, -1);
-      eventring_enable_classes(EVENTRING_CLASS_BIT(class));
+      eventring_switch_classes(EVENTRING_CLASS_BIT(class), true);
     }
   }
 }
@@ -314,7 +314,7 @@ static int count_loss(void *context, const struct eventring_loss *loss) {
   return 0;
 }
 
-static const struct eventring_callbacks feeding = {feed_itself, count_loss};
+static const struct eventring_callbacks feeding = {sizeof feeding, feed_itself, count_loss};
 
 static void write_numbers(eventring_domain *d, int from, int to) {
   for (int i = from; i < to; i++)
@@ -339,7 +339,7 @@ static void check_live(bool stream, int events) {
   assert_int_equal(own.events + own.lost + own.before, events);
   if (stream || events < 500) assert_int_equal(own.events, events);
   else assert_true(own.lost > 0 && own.before > 0);
-  struct eventring_ring_info info = {0};
+  struct eventring_ring_info info = {.size = sizeof info};
   int status = eventring_cursor_ring(cursor, 0, EVENTRING_USER, &info);
   assert_int_equal(status, events ? EVENTRING_OK : EVENTRING_E_NOT_FOUND);
   assert_int_equal(info.delivered, own.events);
@@ -415,7 +415,7 @@ static void test_seek(void **state) {
     eventring_stop();
     eventring_cursor *cursor = open_file(path, EVENTRING_OPEN_BACKWARDS);
     struct log log = {0};
-    struct eventring_ring_info info;
+    struct eventring_ring_info info = {.size = sizeof info};
     assert_int_equal(eventring_cursor_seek(cursor, middle), EVENTRING_OK);
     poll_log(cursor, &log, 0);
     assert_int_equal(eventring_cursor_ring(cursor, 0, EVENTRING_USER, &info), EVENTRING_OK);

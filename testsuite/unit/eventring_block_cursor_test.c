@@ -39,7 +39,7 @@ static void emit(unsigned events) {
 }
 
 static uint64_t emitted_so_far(void) {
-  return eventring_domain_emitted(domain, EVENTRING_USER);
+  return evr_domain_emitted(domain, EVENTRING_USER);
 }
 
 /* Counts the block held, and stands behind it. */

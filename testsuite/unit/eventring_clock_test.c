@@ -149,7 +149,7 @@ static void check_readers(void) {
 /* Remarks of kind rebase in the ring of user events. */
 static unsigned rebases(void) {
   unsigned count = 0;
-  struct eventring_ring_info info;
+  struct eventring_ring_info info = {.size = sizeof info};
   eventring_cursor *cursor = open_self(0);
   assert_int_equal(eventring_cursor_ring(cursor, 0, EVENTRING_USER, &info), 0);
   eventring_close(cursor);
@@ -188,7 +188,7 @@ static int tear_down(void **state) {
 
 static void the_clock_is_the_tests(void **state) {
   (void)state;
-  struct eventring_info info;
+  struct eventring_info info = {.size = sizeof info};
   eventring_cursor *cursor = open_self(0);
   eventring_cursor_info(cursor, &info);
   assert_string_equal(info.clock, TEST_MONOTONIC ? "monotonic" : "tsc");
@@ -294,9 +294,9 @@ static void followed_and_switched(void **state) {
   for (int round = 0; round < 5; round++) {
     eventring_user_begin(d, T_FLOOD);
     now_ns += ROUND_NS / 2;
-    eventring_disable_classes(user);
+    eventring_switch_classes(user, false);
     now_ns += ROUND_NS;
-    eventring_enable_classes(user);
+    eventring_switch_classes(user, true);
     now_ns += ROUND_NS / 3;
     eventring_user_end(d, T_FLOOD); /* of a span that is torn by then */
     uint64_t at = now_ns;

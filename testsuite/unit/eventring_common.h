@@ -17,6 +17,7 @@
 #include "eventring/read.h"
 #include "format/format.h"
 #include "eventring/probe.h"
+#include "producer/domains.h"
 
 #define UNUSED __attribute__((unused))
 
@@ -69,6 +70,14 @@ static UNUSED struct eventring_config test_config(unsigned wsize) {
 static UNUSED void start_recording(unsigned wsize) {
   struct eventring_config config = test_config(wsize);
   struct eventring_error error = {0};
+  if (eventring_start(&config, &error) != EVENTRING_OK) fail_msg("%s", error.text);
+}
+
+/* Its file stays at the end. */
+static UNUSED void start_preserved(unsigned wsize) {
+  struct eventring_config config = test_config(wsize);
+  struct eventring_error error = {0};
+  config.preserve = EVENTRING_PRESERVE_ALWAYS;
   if (eventring_start(&config, &error) != EVENTRING_OK) fail_msg("%s", error.text);
 }
 
@@ -151,7 +160,7 @@ static UNUSED int log_loss(void *context, const struct eventring_loss *loss) {
 }
 
 static UNUSED int poll_log(eventring_cursor *cursor, struct log *log, uint64_t max) {
-  struct eventring_callbacks callbacks = {.event = log_event, .lost = log_loss};
+  struct eventring_callbacks callbacks = {sizeof callbacks, log_event, log_loss};
   return eventring_poll(cursor, &callbacks, log, max);
 }
 
@@ -170,7 +179,7 @@ static UNUSED void drop_builtins(struct log *log) {
 
 static UNUSED uint64_t emitted(const eventring_cursor *cursor, unsigned slot,
                                enum eventring_ring ring) {
-  struct eventring_ring_info info = {0};
+  struct eventring_ring_info info = {.size = sizeof info};
   assert_int_equal(eventring_cursor_ring((eventring_cursor *)cursor, slot, ring, &info),
                    EVENTRING_OK);
   return info.emitted;

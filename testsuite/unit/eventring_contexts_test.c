@@ -73,7 +73,7 @@ static uint64_t suspended_ticks(uint64_t context) {
 }
 
 static uint64_t suspended_ns(eventring_cursor *cursor, uint64_t context) {
-  struct eventring_info info;
+  struct eventring_info info = {.size = sizeof info};
   assert_int_equal(eventring_cursor_info(cursor, &info), EVENTRING_OK);
   return (uint64_t)((double)suspended_ticks(context) * 1e9 / info.clock_hz);
 }
@@ -275,7 +275,7 @@ static void late_and_lossy_readers_agree(unsigned flags) {
   }
   compare_ends(&all, &part);
   for (int i = 0; i < EVENTRING_RINGS; i++) assert_int_equal(all.lost[i], 0);
-  struct eventring_totals totals;
+  struct eventring_totals totals = {.size = sizeof totals};
   eventring_cursor_totals(first, &totals);
   assert_int_equal(totals.torn, 0);
   clear_log(&all);
@@ -340,7 +340,7 @@ static int on_event_between(void *context, const struct eventring_event *event) 
 /* In their place among the events; of contexts with open spans only, and only if asked for. */
 static void switches_are_delivered(void **state) {
   (void)state;
-  const struct eventring_callbacks callbacks = {on_event_between, NULL};
+  const struct eventring_callbacks callbacks = {sizeof callbacks, on_event_between, NULL};
   struct switches switches = {0};
   begin(5, T_FLOOD);
   leave(5);

@@ -29,7 +29,7 @@ static uint64_t random64(void) {
 /* ---- The sample: a wrapped user ring, a runtime ring that is not, two domains ---- */
 
 static void write_sample(void) {
-  start_recording(EVENTRING_MIN_WSIZE);
+  start_preserved(EVENTRING_MIN_WSIZE);
   eventring_domain *d = start_domain("one");
   eventring_domain *other = start_domain("two");
   eventring_begin_int(d, EVENTRING_RUNTIME, EVENTRING_CLASS_GC, T_OUTER, 5);
@@ -48,7 +48,7 @@ static void write_sample(void) {
   char path[4096];
   snprintf(path, sizeof path, "%s", own_path());
   eventring_domain_stop(d);
-  eventring_stop_preserve(true);
+  eventring_stop();
   FILE *f = fopen(path, "rb");
   struct stat st;
   if (!f || fstat(fileno(f), &st) != 0) exit(1);
@@ -96,17 +96,17 @@ static int read_all(const char *path, unsigned flags) {
     return status;
   }
   uint64_t sum = 0;
-  struct eventring_callbacks callbacks = {.event = read_bytes};
+  struct eventring_callbacks callbacks = {sizeof callbacks, read_bytes, NULL};
   for (int polls = 0; polls < 50; polls++) {
     status = eventring_poll(cursor, &callbacks, &sum, 0);
     if (status < 0 && first == EVENTRING_OK) first = status;
     if (status == 0 || (status < 0 && eventring_finished(cursor))) break;
   }
-  struct eventring_info info;
+  struct eventring_info info = {.size = sizeof info};
   eventring_cursor_info(cursor, &info);
   for (unsigned slot = 0; slot < 4; slot++) {
-    struct eventring_domain_info d;
-    struct eventring_ring_info r;
+    struct eventring_domain_info d = {.size = sizeof d};
+    struct eventring_ring_info r = {.size = sizeof r};
     eventring_cursor_domain(cursor, slot, &d);
     eventring_cursor_ring(cursor, slot, EVENTRING_USER, &r);
     eventring_cursor_life(cursor, slot, 1 + slot % 2, &d);
@@ -176,7 +176,7 @@ static void a_hole_that_is_claimed(void **state) {
   (void)state;
   const uint64_t claimed = 1 << 24;
   struct eventring_error error;
-  struct eventring_callbacks callbacks = {.event = read_bytes};
+  struct eventring_callbacks callbacks = {sizeof callbacks, read_bytes, NULL};
   uint64_t sum = 0;
   eventring_cursor *cursor;
   write_file(original, original_size);
@@ -433,7 +433,7 @@ static void not_a_recording(void **state) {
                    EVENTRING_E_NOT_EVENTRING);
   assert_int_equal(eventring_open_path(&cursor, "link.eventring", EVENTRING_OPEN_FOLLOW, &error),
                    EVENTRING_OK);
-  assert_int_equal(eventring_cursor_control(cursor, EVENTRING_CONTROL_PAUSE, 0, &error),
+  assert_int_equal(eventring_cursor_control(cursor, EVENTRING_CHANGE(PAUSE), &error),
                    EVENTRING_E_PERMISSION);
   assert_int_equal(eventring_close(cursor), EVENTRING_OK);
   assert_int_equal(mkfifo("fifo.eventring", 0600), 0);

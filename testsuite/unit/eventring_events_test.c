@@ -326,7 +326,7 @@ static int emit_while_polled(void *context, const struct eventring_event *event)
 static void poll_ends_though_callbacks_emit(void **state) {
   (void)state;
   eventring_cursor *cursor = open_self(EVENTRING_OPEN_NOW);
-  struct eventring_callbacks callbacks = {.event = emit_while_polled};
+  struct eventring_callbacks callbacks = {sizeof callbacks, emit_while_polled, NULL};
   int64_t count = 0;
   for (int i = 0; i < 3; i++) eventring_user_counter(domain, T_COUNT, i);
   assert_int_equal(eventring_poll(cursor, &callbacks, &count, 0), 3);
@@ -345,7 +345,7 @@ static int poll_again(void *context, const struct eventring_event *event) {
 static void a_callback_may_stop_the_poll_but_not_nest_it(void **state) {
   (void)state;
   eventring_cursor *cursor = open_self(EVENTRING_OPEN_NOW);
-  struct eventring_callbacks callbacks = {.event = poll_again};
+  struct eventring_callbacks callbacks = {sizeof callbacks, poll_again, NULL};
   for (int i = 0; i < 3; i++) eventring_user_counter(domain, T_COUNT, i);
   assert_int_equal(eventring_poll(cursor, &callbacks, cursor, 0), 1);
   assert_int_equal(eventring_poll(cursor, NULL, NULL, 1), 1);
@@ -362,8 +362,8 @@ struct counting {
 
 static int compare_totals(void *context, const struct eventring_event *event) {
   struct counting *counting = context;
-  struct eventring_totals totals;
-  struct eventring_ring_info info;
+  struct eventring_totals totals = {.size = sizeof totals};
+  struct eventring_ring_info info = {.size = sizeof info};
   counting->events += !(event->flags & EVENTRING_SYNTHETIC);
   eventring_cursor_totals(counting->cursor, &totals);
   assert_int_equal(totals.delivered, counting->events);
@@ -376,7 +376,7 @@ static int compare_totals(void *context, const struct eventring_event *event) {
 static void totals_within_a_callback(void **state) {
   (void)state;
   struct counting counting = {.cursor = open_self(0)};
-  struct eventring_callbacks callbacks = {.event = compare_totals};
+  struct eventring_callbacks callbacks = {sizeof callbacks, compare_totals, NULL};
   for (int i = 0; i < 20; i++) {
     eventring_user_begin(domain, T_FLOOD);
     eventring_user_counter(domain, T_COUNT, i);
@@ -399,7 +399,7 @@ static void many_domains_merged_by_time(void **state) {
   (void)state;
   enum { DOMAINS = 12, ROUNDS = 200 };
   eventring_domain *d[DOMAINS];
-  struct eventring_callbacks callbacks = {.event = times_rise};
+  struct eventring_callbacks callbacks = {sizeof callbacks, times_rise, NULL};
   eventring_cursor *cursor = open_self(EVENTRING_OPEN_MERGED);
   uint64_t last = 0, events = 0;
   for (int i = 0; i < DOMAINS; i++) d[i] = start_domain("many");
@@ -439,7 +439,7 @@ static void merged_by_time(void **state) {
 static void the_file_describes_itself(void **state) {
   (void)state;
   eventring_cursor *cursor = open_file(own_path(), 0);
-  struct eventring_info info;
+  struct eventring_info info = {.size = sizeof info};
   assert_int_equal(eventring_cursor_info(cursor, &info), EVENTRING_OK);
   assert_int_equal(info.pid, getpid());
   assert_string_equal(info.program, "unit");
@@ -457,23 +457,23 @@ static void the_file_describes_itself(void **state) {
   assert_int_equal(eventring_cursor_def(cursor, T_RATE)->payload, EVENTRING_DOUBLE);
   assert_null(eventring_cursor_def(cursor, 10)); /* reserved */
   assert_null(eventring_cursor_def(cursor, 100000));
-  assert_string_equal(eventring_cursor_class(cursor, EVENTRING_CLASS_GC), "gc");
-  assert_null(eventring_cursor_class(cursor, 31));
-  assert_null(eventring_cursor_class(cursor, 64));
-  assert_string_equal(eventring_cursor_ring_name(cursor, EVENTRING_RUNTIME), "runtime");
-  assert_string_equal(eventring_cursor_ring_name(cursor, EVENTRING_USER), "user");
-  assert_null(eventring_cursor_ring_name(cursor, EVENTRING_RING_HOST));
-  assert_null(eventring_cursor_ring_name(cursor, EVENTRING_RINGS));
+  assert_string_equal(eventring_cursor_name(cursor, EVENTRING_NAME_CLASS, EVENTRING_CLASS_GC), "gc");
+  assert_null(eventring_cursor_name(cursor, EVENTRING_NAME_CLASS, 31));
+  assert_null(eventring_cursor_name(cursor, EVENTRING_NAME_CLASS, 64));
+  assert_string_equal(eventring_cursor_name(cursor, EVENTRING_NAME_RING, EVENTRING_RUNTIME), "runtime");
+  assert_string_equal(eventring_cursor_name(cursor, EVENTRING_NAME_RING, EVENTRING_USER), "user");
+  assert_null(eventring_cursor_name(cursor, EVENTRING_NAME_RING, EVENTRING_RING_HOST));
+  assert_null(eventring_cursor_name(cursor, EVENTRING_NAME_RING, EVENTRING_RINGS));
   assert_int_equal(info.names_dropped, 0);
   assert_int_equal(info.unknown_blocks + info.unknown_records, 0);
-  struct eventring_domain_info d;
+  struct eventring_domain_info d = {.size = sizeof d};
   assert_int_equal(eventring_cursor_domain(cursor, 0, &d), EVENTRING_OK);
   assert_string_equal(d.name, "main");
   assert_true(d.alive && d.tid > 0 && d.stop_ns == 0);
   assert_int_equal(eventring_cursor_domain(cursor, 1, &d), EVENTRING_E_NOT_FOUND);
-  struct eventring_ring_info ring;
+  struct eventring_ring_info ring = {.size = sizeof ring};
   assert_int_equal(eventring_cursor_ring(cursor, 0, EVENTRING_RUNTIME, &ring), EVENTRING_OK);
-  assert_int_equal(ring.emitted, eventring_domain_emitted(domain, EVENTRING_RUNTIME));
+  assert_int_equal(ring.emitted, evr_domain_emitted(domain, EVENTRING_RUNTIME));
   assert_int_equal(ring.available, ring.emitted);
   eventring_close(cursor);
 }
@@ -586,7 +586,7 @@ static void full_catalogue(void **state) {
   eventring_instant(domain, EVENTRING_USER, EVENTRING_CLASS_USER, (unsigned)last);
   poll_log(cursor, &log, 0);
   snprintf(name, sizeof name, "event %d", last);
-  struct eventring_info info;
+  struct eventring_info info = {.size = sizeof info};
   assert_int_equal(eventring_cursor_info(cursor, &info), EVENTRING_OK);
   assert_int_equal(info.names_dropped, 1);
   assert_non_null(eventring_cursor_def(cursor, EVENTRING_MAX_EVENTS - 1));

@@ -294,15 +294,15 @@ static int pass(void *context, const struct eventring_event *event) {
   return event->name == NULL;
 }
 static int poll_all(eventring_cursor *cursor) {
-  const struct eventring_callbacks callbacks = {.event = pass};
+  const struct eventring_callbacks callbacks = {sizeof callbacks, pass, NULL};
   return eventring_poll(cursor, &callbacks, NULL, 0);
 }
 
 static int read_kept(unsigned flags) {
   struct eventring_error error = {0};
-  struct eventring_info info;
-  struct eventring_ring_info ring;
-  struct eventring_domain_info domain;
+  struct eventring_info info = {.size = sizeof info};
+  struct eventring_ring_info ring = {.size = sizeof ring};
+  struct eventring_domain_info domain = {.size = sizeof domain};
   eventring_cursor *cursor;
   int status = eventring_open_path(&cursor, "kept.eventring", flags, &error);
   check_status(status, &error);
@@ -338,7 +338,7 @@ static int count_loss(void *context, const struct eventring_loss *loss) {
 
 /* Polls until there is no more, however often that fails. Returns the first failure. */
 static int poll_to_the_end(eventring_cursor *cursor, struct heard *heard) {
-  const struct eventring_callbacks callbacks = {.event = count_event, .lost = count_loss};
+  const struct eventring_callbacks callbacks = {sizeof callbacks, count_event, count_loss};
   int worst = 0, status;
   do {
     status = eventring_poll(cursor, &callbacks, heard, 0);
@@ -415,6 +415,7 @@ static int read_stream(void) {
 
 /* A recording of this process, seen from within and from outside, and controlled. */
 static int read_live(void) {
+  const uint64_t user = EVENTRING_CLASS_BIT(EVENTRING_CLASS_USER);
   struct eventring_config config = config_of("live");
   struct eventring_error error = {0};
   eventring_cursor *cursor[2] = {NULL, NULL};
@@ -435,12 +436,12 @@ static int read_live(void) {
     status = poll_all(cursor[outside]);
     check_status(status, eventring_cursor_error(cursor[outside]));
     if (status < 0) worst = status;
-    status = eventring_cursor_control(cursor[outside], EVENTRING_CONTROL_DISABLE,
-                                      EVENTRING_CLASS_BIT(EVENTRING_CLASS_USER), &error);
+    status = eventring_cursor_control(cursor[outside],
+                                      EVENTRING_CHANGE(DISABLE, .classes = user), &error);
     check_status(status, &error);
     if (status < 0) worst = status;
   }
-  int status = eventring_control("live.eventring", EVENTRING_CONTROL_PAUSE, 0, &error);
+  int status = eventring_control("live.eventring", EVENTRING_CHANGE(PAUSE), &error);
   check_status(status, &error);
   if (status < 0) worst = status;
   (void)eventring_resume();
@@ -645,7 +646,7 @@ static void no_guard_is_left(void **state) {
   while (count < MOST && evr_guard_add(&mapping[count], 1, PROT_READ, mapping)) count++;
   assert_true(count > 0 && count < MOST);
   assert_int_equal(read_mapped(), 0);
-  assert_int_equal(eventring_control("guards.eventring", EVENTRING_CONTROL_PAUSE, 0, &error),
+  assert_int_equal(eventring_control("guards.eventring", EVENTRING_CHANGE(PAUSE), &error),
                    EVENTRING_E_FULL);
   eventring_domain *d = eventring_domain_start("d", &error);
   write_much(d);

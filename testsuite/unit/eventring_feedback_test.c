@@ -57,7 +57,7 @@ static int note_loss(void *context, const struct eventring_loss *loss) {
 }
 
 static void read_what_it_causes(unsigned wsize, bool stream, unsigned flags) {
-  static const struct eventring_callbacks callbacks = {answer, note_loss};
+  static const struct eventring_callbacks callbacks = {sizeof callbacks, answer, note_loss};
   struct reading r = {0};
   written = 0;
   start(wsize, stream);

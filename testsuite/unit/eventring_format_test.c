@@ -106,7 +106,8 @@ static void gate_follows(void **state) {
   evr_control_change(&page, FORMAT_CLOCK_MONOTONIC, NAMED, EVR_REMOVE, 0x0b);
   assert_int_equal(page.gate, 0x101);
   assert_int_equal(page.switches, 1);
-  evr_control_change(&page, FORMAT_CLOCK_MONOTONIC, NAMED, EVR_SET, 0xf0000 | 0x22);
+  evr_control_change(&page, FORMAT_CLOCK_MONOTONIC, NAMED, EVR_REMOVE, 0x100);
+  evr_control_change(&page, FORMAT_CLOCK_MONOTONIC, NAMED, EVR_ADD, 0xf0000 | 0x22);
   assert_int_equal(page.gate, 0x23); /* what has no name is ignored */
   assert_int_equal(page.switches, 2);
 }

@@ -33,7 +33,7 @@ static void flood(int events) {
 }
 
 static struct eventring_ring_info user_ring(eventring_cursor *cursor) {
-  struct eventring_ring_info info = {0};
+  struct eventring_ring_info info = {.size = sizeof info};
   assert_int_equal(eventring_cursor_ring(cursor, 0, EVENTRING_USER, &info), EVENTRING_OK);
   return info;
 }
@@ -62,7 +62,7 @@ static void check_order(const struct log *log) {
 static void check_account(eventring_cursor *cursor, struct log *log) {
   while (poll_log(cursor, log, 0) > 0) {}
   struct eventring_ring_info info = user_ring(cursor);
-  assert_int_equal(info.emitted, eventring_domain_emitted(domain, EVENTRING_USER));
+  assert_int_equal(info.emitted, evr_domain_emitted(domain, EVENTRING_USER));
   assert_int_equal(info.emitted, info.missed + info.delivered + info.lost);
   assert_int_equal(eventring_cursor_error(cursor)->code, 0);
   check_order(log);
@@ -139,7 +139,7 @@ static void shares_the_budget(void **state) {
   eventring_cursor *cursor = open_file(own_path(), 0);
   uint64_t grown = 0;
   for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++) {
-    struct eventring_ring_info info;
+    struct eventring_ring_info info = {.size = sizeof info};
     if (eventring_cursor_ring(cursor, slot, EVENTRING_USER, &info) < 0) continue;
     assert_true(info.blocks - FIRST <= 64);
     grown += info.blocks - FIRST;
@@ -154,7 +154,7 @@ static void shares_the_budget(void **state) {
 
 static void set_hold(uint64_t ns) {
   struct eventring_error error = {0};
-  if (eventring_control(own_path(), EVENTRING_CONTROL_HOLD, ns, &error) != EVENTRING_OK)
+  if (eventring_control(own_path(), EVENTRING_CHANGE(HOLD, .hold_ns = ns), &error) != EVENTRING_OK)
     fail_msg("%s", error.text);
 }
 
@@ -249,7 +249,7 @@ static void goes_on_without_room(void **state) {
   start_growing(HOUR_NS, 0);
   flood(10);
   eventring_cursor *cursor = open_file(own_path(), 0);
-  struct eventring_info info;
+  struct eventring_info info = {.size = sizeof info};
   assert_int_equal(eventring_cursor_info(cursor, &info), EVENTRING_OK);
   getrlimit(RLIMIT_FSIZE, &limit);
   tight = limit;
@@ -258,7 +258,7 @@ static void goes_on_without_room(void **state) {
   flood(20000);
   assert_int_equal(places(), FIRST);
   assert_true(eventring_domain_slot(domain) >= 0); /* it is recorded as before */
-  assert_int_equal(eventring_domain_emitted(domain, EVENTRING_USER), written);
+  assert_int_equal(evr_domain_emitted(domain, EVENTRING_USER), written);
   setrlimit(RLIMIT_FSIZE, &limit);
   flood(20000); /* and grows when there is room again */
   assert_true(places() > FIRST);

@@ -63,7 +63,7 @@ static int no_loss(void *context, const struct eventring_loss *loss) {
 }
 
 static void read_all(unsigned flags, const uint64_t *written) {
-  static const struct eventring_callbacks callbacks = {compare, no_loss};
+  static const struct eventring_callbacks callbacks = {sizeof callbacks, compare, no_loss};
   struct reading r = {{0}, {0}};
   eventring_cursor *cursor = open_file(file, flags);
   while (!eventring_finished(cursor)) assert_true(eventring_poll(cursor, &callbacks, &r, 0) >= 0);

@@ -59,10 +59,10 @@ static void lapped(unsigned flags, bool file) {
   }
   while (poll_log(cursor, &log, 0) > 0) {}
   for (int r = 0; r < EVENTRING_RINGS; r++) {
-    struct eventring_ring_info info = {0};
+    struct eventring_ring_info info = {.size = sizeof info};
     int status = eventring_cursor_ring(cursor, 0, (enum eventring_ring)r, &info);
     assert_int_equal(status, r <= EVENTRING_USER ? EVENTRING_OK : EVENTRING_E_NOT_FOUND);
-    assert_int_equal(info.emitted, eventring_domain_emitted(domain, (enum eventring_ring)r));
+    assert_int_equal(info.emitted, evr_domain_emitted(domain, (enum eventring_ring)r));
     assert_int_equal(info.emitted, info.missed + info.delivered + info.lost);
     assert_int_equal(log.events[r], info.delivered);
     assert_int_equal(log.lost[r], info.lost);
@@ -98,7 +98,7 @@ static void wrapped_and_read_late(void **state) {
   flood(5000);
   eventring_cursor *cursor = open_file(own_path(), 0);
   poll_log(cursor, &log, 0);
-  uint64_t user = eventring_domain_emitted(domain, EVENTRING_USER);
+  uint64_t user = evr_domain_emitted(domain, EVENTRING_USER);
   assert_int_equal(user, 15000);
   assert_int_equal(log.before[1] + log.events[1], user);
   assert_int_equal(log.lost[1], 0);
@@ -121,7 +121,7 @@ static void lapped_before_the_first_poll(bool file) {
   assert_int_equal(log.before[EVENTRING_USER], 0);
   assert_true(log.lost[EVENTRING_USER] > 10000);
   assert_int_equal(log.lost[EVENTRING_USER] + log.events[EVENTRING_USER],
-                   eventring_domain_emitted(domain, EVENTRING_USER));
+                   evr_domain_emitted(domain, EVENTRING_USER));
   check_matches(&log);
   clear_log(&log);
   eventring_close(cursor);
@@ -187,7 +187,7 @@ static void joining_now_skips_the_past(void **state) {
   eventring_end(domain, EVENTRING_RUNTIME, EVENTRING_CLASS_GC, T_OUTER);
   assert_int_equal(poll_log(cursor, &log, 0), 1);
   assert_int_equal(log.seen[1].event.flags, EVENTRING_MATCHED);
-  struct eventring_ring_info info;
+  struct eventring_ring_info info = {.size = sizeof info};
   eventring_cursor_ring(cursor, 0, EVENTRING_USER, &info);
   assert_int_equal(info.missed, 3000);
   assert_int_equal(info.lost, 0);
@@ -280,7 +280,7 @@ static void largest_payload_in_smallest_ring(void **state) {
     eventring_instant_bytes(domain, EVENTRING_USER, EVENTRING_CLASS_USER, T_DATA, bytes,
                           sizeof bytes);
   while (poll_log(cursor, &log, 0) > 0) {}
-  struct eventring_ring_info info;
+  struct eventring_ring_info info = {.size = sizeof info};
   eventring_cursor_ring(cursor, 0, EVENTRING_USER, &info);
   assert_int_equal(info.emitted, info.missed + info.delivered + info.lost);
   assert_int_equal(info.emitted, 164);
@@ -353,16 +353,16 @@ static void more_switches_than_the_log_holds(void **state) {
   eventring_cursor *cursor = open_self(EVENTRING_OPEN_NOW);
   struct log log = {0};
   eventring_user_begin(domain, T_FLOOD);
-  assert_int_equal(eventring_disable_classes(user), EVENTRING_OK);
+  assert_int_equal(eventring_switch_classes(user, false), EVENTRING_OK);
   eventring_user_end(domain, T_FLOOD);
-  assert_int_equal(eventring_enable_classes(user), EVENTRING_OK);
+  assert_int_equal(eventring_switch_classes(user, true), EVENTRING_OK);
   eventring_user_counter(domain, T_COUNT, 1);
   assert_int_equal(poll_log(cursor, &log, 0), 2);
   assert_int_equal(log.seen[1].event.flags, EVENTRING_SYNTHETIC | EVENTRING_TORN);
   clear_log(&log);
   for (int i = 0; i < 100; i++) {
-    assert_int_equal(eventring_disable_classes(gc), EVENTRING_OK);
-    assert_int_equal(eventring_enable_classes(gc), EVENTRING_OK);
+    assert_int_equal(eventring_switch_classes(gc, false), EVENTRING_OK);
+    assert_int_equal(eventring_switch_classes(gc, true), EVENTRING_OK);
   }
   for (int i = 0; i < 10000; i++) eventring_user_counter(domain, T_COUNT, i);
   assert_true(poll_log(cursor, &log, 0) > 0);
@@ -382,7 +382,7 @@ static void classes(void **state) {
   assert_false(mask & EVENTRING_CLASS_BIT(EVENTRING_CLASS_CALLS));
   eventring_begin(domain, EVENTRING_USER, EVENTRING_CLASS_CALLS, T_CALL);
   assert_int_equal(poll_log(cursor, &log, 0), 0);
-  eventring_set_classes(mask | EVENTRING_CLASS_BIT(EVENTRING_CLASS_CALLS));
+  eventring_switch_classes(EVENTRING_CLASS_BIT(EVENTRING_CLASS_CALLS), true);
   eventring_begin(domain, EVENTRING_USER, EVENTRING_CLASS_CALLS, T_CALL);
   assert_int_equal(poll_log(cursor, &log, 0), 1);
   assert_int_equal(log.seen[0].event.event_class, EVENTRING_CLASS_CALLS);

@@ -27,7 +27,7 @@ static eventring_domain *start_sampled(void) {
 
 static void end(eventring_domain *domain) {
   eventring_domain_stop(domain);
-  eventring_stop_preserve(false);
+  eventring_stop();
 }
 
 static uint32_t function(const char *name, const char *source, uint32_t line) {
@@ -165,7 +165,7 @@ static int see_memory(void *context, const struct eventring_event *event) {
 
 static void events_are_delivered(void **state) {
   (void)state;
-  static const struct eventring_callbacks callbacks = {.event = see_memory};
+  static const struct eventring_callbacks callbacks = {sizeof callbacks, see_memory, NULL};
   eventring_domain *d = start_sampled();
   assert_true(eventring_memory_rate(d) == RATE);
   assert_int_equal(eventring_memory_start(d, RATE), EVENTRING_OK);
@@ -208,7 +208,7 @@ static void events_are_delivered(void **state) {
 static void fates_are_delivered_in_order(void **state) {
   (void)state;
   enum { BLOCKS = 20 };
-  static const struct eventring_callbacks callbacks = {.event = see_memory};
+  static const struct eventring_callbacks callbacks = {sizeof callbacks, see_memory, NULL};
   eventring_domain *d = start_sampled();
   assert_int_equal(eventring_memory_start(d, RATE), EVENTRING_OK);
   struct eventring_tracked block[BLOCKS], unknown = {.profile = UINT32_MAX};
@@ -238,25 +238,22 @@ static void the_rate_is_controlled(void **state) {
   eventring_domain *d = start_sampled();
   struct eventring_error error = {0};
   double rate = 0.5;
-  uint64_t bits;
-  memcpy(&bits, &rate, sizeof bits);
   assert_true(eventring_memory_rate(d) == RATE);
-  assert_int_equal(eventring_control(own_path(), EVENTRING_CONTROL_SAMPLE, bits, &error), 0);
+  assert_int_equal(eventring_control(own_path(), EVENTRING_CHANGE(SAMPLE, .rate = rate), &error), 0);
   assert_true(eventring_memory_rate(d) == 0.5);
-  assert_int_equal(eventring_control(own_path(), EVENTRING_CONTROL_SAMPLE, 0, &error), 0);
+  assert_int_equal(eventring_control(own_path(), EVENTRING_CHANGE(SAMPLE, .rate = 0), &error), 0);
   assert_true(eventring_memory_rate(d) == 0);
   uint64_t classes;
   eventring_get_classes(&classes);
   assert_false(classes & EVENTRING_CLASS_BIT(EVENTRING_CLASS_ALLOC));
   rate = 1.5;
-  memcpy(&bits, &rate, sizeof bits);
-  assert_int_equal(eventring_control(own_path(), EVENTRING_CONTROL_SAMPLE, bits, &error),
+  assert_int_equal(eventring_control(own_path(), EVENTRING_CHANGE(SAMPLE, .rate = rate), &error),
                    EVENTRING_E_ARGUMENT);
   end(d);
   start_recording(EVENTRING_MIN_WSIZE);
-  assert_int_equal(eventring_control(own_path(), EVENTRING_CONTROL_SAMPLE, 0, &error),
+  assert_int_equal(eventring_control(own_path(), EVENTRING_CHANGE(SAMPLE, .rate = 0), &error),
                    EVENTRING_E_STATE);
-  eventring_stop_preserve(false);
+  eventring_stop();
 }
 
 static void rates_are_parsed(void **state) {
@@ -378,7 +375,9 @@ static void many_profiles(void **state) {
   }
   eventring_cursor *c = open_self(0);
   struct sums sums = read_heaps(c);
-  assert_int_equal(sums.heaps + eventring_cursor_heaps_dropped(c), PROFILES);
+  struct eventring_info info = {.size = sizeof info};
+  assert_int_equal(eventring_cursor_info(c, &info), EVENTRING_OK);
+  assert_int_equal(sums.heaps + info.heaps_dropped, PROFILES);
   assert_true(sums.heaps >= 100);
   assert_int_equal(sums.live, 1);
   assert_false(sums.last.torn);
@@ -444,7 +443,7 @@ static void a_later_recording_has_it_all(void **state) {
   assert_int_equal(eventring_memory_start(d, RATE), EVENTRING_OK);
   eventring_memory_sampled(d, &(struct eventring_sample){3, 1, 1, 0, 0, 0}, &tracked);
   eventring_memory_collected(d, &(struct eventring_collection){12, 12});
-  eventring_stop_preserve(false);
+  eventring_stop();
   eventring_memory_sampled(d, &(struct eventring_sample){4, 1, 2, 0, 0, 0}, &tracked);
   eventring_memory_collected(d, &(struct eventring_collection){28, 28});
   struct eventring_config config = sampled_config();
@@ -474,7 +473,7 @@ static void a_child_writes_its_own(void **state) {
     eventring_cursor *c = open_self(0);
     struct sums sums = read_heaps(c);
     eventring_close(c);
-    eventring_stop_preserve(false);
+    eventring_stop();
     _exit(sums.live == 7 ? 0 : 2);
   }
   int status;

@@ -182,7 +182,7 @@ static int end_of_step(void *context, const struct eventring_event *event) {
    cursor. */
 static struct eventring_event recorded(eventring_domain *domain, eventring_cursor *cursor,
                                        void (*what)(void)) {
-  static const struct eventring_callbacks callbacks = {end_of_step, NULL};
+  static const struct eventring_callbacks callbacks = {sizeof callbacks, end_of_step, NULL};
   struct eventring_event end = {0};
   uint64_t begun = eventring_off_cpu_begin();
   eventring_user_begin(domain, (unsigned)step);

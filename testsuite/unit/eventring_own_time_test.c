@@ -84,7 +84,7 @@ static int take_batch(void *context, const struct eventring_batch *batch) {
   return eventring_batch_each(batch, take_event, context);
 }
 
-static const struct eventring_callbacks taking = {take_event, take_loss};
+static const struct eventring_callbacks taking = {sizeof taking, take_event, take_loss};
 
 /* ---- Recordings ---------------------------------------------------------------------------- */
 

@@ -141,13 +141,6 @@ static void what_is_not_mapped_counts(void **state) {
   memory = NULL;
 }
 
-static void a_single_question(void **state) {
-  (void)state;
-  if (pages.pagemap < 0) skip();
-  assert_int_equal(eventring_footprint_resident(memory, PAGES * pages.size),
-                   PAGES / 6 * pages.size);
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(a_scan_knows_pages_of_zeros, set_up, tear_down),
@@ -156,7 +149,6 @@ int main(void) {
       cmocka_unit_test_setup_teardown(pages_need_not_be_readable, set_up, tear_down),
       cmocka_unit_test_setup_teardown(mincore_is_the_last_way, set_up, tear_down),
       cmocka_unit_test_setup_teardown(what_is_not_mapped_counts, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(a_single_question, set_up, tear_down),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

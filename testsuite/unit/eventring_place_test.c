@@ -127,8 +127,8 @@ static void a_dead_recording_is_renamed(void **state) {
     eventring_stop();
     if (!round) continue;
     eventring_cursor *cursor = open_file(renamed_file(), 0);
-    struct eventring_info info;
-    struct eventring_domain_info domain;
+    struct eventring_info info = {.size = sizeof info};
+    struct eventring_domain_info domain = {.size = sizeof domain};
     eventring_cursor_info(cursor, &info);
     assert_int_equal(info.pid, getpid());
     assert_int_equal(eventring_cursor_domain(cursor, 0, &domain), 0);
@@ -236,7 +236,7 @@ static void two_hosts(void **state) {
   eventring_user_end(d, T_FLOOD);
   eventring_cursor *cursor = open_self(0);
   struct log log = {0};
-  struct eventring_info info;
+  struct eventring_info info = {.size = sizeof info};
   eventring_cursor_info(cursor, &info);
   assert_string_equal(info.program, "unit");
   poll_log(cursor, &log, 0);

@@ -180,7 +180,7 @@ static void live_one_after_the_other(void) {
 static void short_lives_share_blocks(void **state) {
   (void)state;
   struct log log = {0};
-  struct eventring_ring_info ring = {0};
+  struct eventring_ring_info ring = {.size = sizeof ring};
   start_recording(WSIZE);
   live_one_after_the_other();
   eventring_cursor *cursor = open_file(own_path(), 0);
@@ -194,12 +194,12 @@ static void short_lives_share_blocks(void **state) {
   for (size_t i = 0; i < log.count; i++)
     if (log.seen[i].event.id == T_SIZE)
       assert_int_equal(log.seen[i].event.incarnation, log.seen[i].event.value.u);
-  struct eventring_info info;
+  struct eventring_info info = {.size = sizeof info};
   assert_int_equal(eventring_cursor_info(cursor, &info), EVENTRING_OK);
   unsigned known = 0;
   uint64_t last_start = 0;
   for (uint32_t n = 1; n <= THREADS; n++) {
-    struct eventring_domain_info life;
+    struct eventring_domain_info life = {.size = sizeof life};
     char name[32];
     if (eventring_cursor_life(cursor, 0, n, &life) != EVENTRING_OK) continue;
     known++;
@@ -212,7 +212,7 @@ static void short_lives_share_blocks(void **state) {
   }
   assert_true(known >= 3000);
   assert_true(info.lives_dropped > 0 && info.lives_dropped < 2 * THREADS - 2 * 3000);
-  struct eventring_domain_info present;
+  struct eventring_domain_info present = {.size = sizeof present};
   assert_int_equal(eventring_cursor_domain(cursor, 0, &present), EVENTRING_OK);
   assert_int_equal(present.incarnation, THREADS);
   clear_log(&log);
@@ -228,7 +228,7 @@ static void a_cursor_follows_short_lives(void **state) {
   start_recording(WSIZE);
   eventring_cursor *cursor = open_file(own_path(), 0);
   for (intptr_t i = 1; i <= THREADS; i++) {
-    struct eventring_domain_info life;
+    struct eventring_domain_info life = {.size = sizeof life};
     live_shortly((void *)i);
     if (i % 30) continue;
     poll_log(cursor, &log, 0);
@@ -244,7 +244,7 @@ static void a_cursor_follows_short_lives(void **state) {
   }
   assert_true(next >= THREADS / 30 * 30 * EACH);
   for (uint32_t n = 1; n <= THREADS / 30 * 30; n++) {
-    struct eventring_domain_info life;
+    struct eventring_domain_info life = {.size = sizeof life};
     assert_int_equal(eventring_cursor_life(cursor, 0, n, &life), EVENTRING_OK);
     assert_int_equal(strtol(life.name + 5, NULL, 10), n);
     assert_true(life.stop_ns >= life.start_ns && life.start_ns > 0);
@@ -259,7 +259,7 @@ enum { ALIGNMENTS = 9, LIVES = 4500 };
 /* Start and stop of a life may lie in two blocks, wherever one block of records ends and the
    next begins. Nobody lives on whose stop is there. */
 static void check_that_all_stopped(unsigned lives) {
-  struct eventring_domain_info life;
+  struct eventring_domain_info life = {.size = sizeof life};
   unsigned known = 0;
   eventring_cursor *cursor = open_file(own_path(), 0);
   for (uint32_t n = 1; n <= lives; n++) {
@@ -285,7 +285,7 @@ static void lives_across_two_blocks(void **state) {
 
 static void renamed_domains(void **state) {
   (void)state;
-  struct eventring_domain_info info;
+  struct eventring_domain_info info = {.size = sizeof info};
   start_recording(EVENTRING_MIN_WSIZE);
   eventring_domain *d = start_domain("before");
   eventring_cursor *cursor = open_file(own_path(), 0);
@@ -393,7 +393,7 @@ static void seal(uint64_t *words) {
 
 /* The cursor stays open, for names. */
 static struct eventring_info read_changed(struct log *log, eventring_cursor **opened) {
-  struct eventring_info info;
+  struct eventring_info info = {.size = sizeof info};
   save_changed();
   eventring_cursor *cursor = *opened = open_file(changed_path, 0);
   assert_true(poll_log(cursor, log, 0) > 0);
@@ -413,13 +413,13 @@ static void unknown_things_are_passed_over(void **state) {
   (void)state;
   char path[4096];
   struct log log = {0};
-  start_recording(EVENTRING_MIN_WSIZE);
+  start_preserved(EVENTRING_MIN_WSIZE);
   snprintf(path, sizeof path, "%s", own_path());
   eventring_domain *d = start_domain("main");
   for (int i = 0; i < 10; i++) eventring_user_counter(d, T_COUNT, i);
   eventring_domain_stop(d);
   assert_int_equal(eventring_note_error("an error", 8), EVENTRING_OK);
-  eventring_stop_preserve(true);
+  eventring_stop();
   load_saved(path);
   eventring_cursor *cursor;
   struct eventring_info info = read_changed(&log, &cursor);
@@ -560,7 +560,7 @@ static void payloads_of_several_values(void **state) {
   eventring_emit_words(d, EVENTRING_USER, tail, longer, 4); /* beyond the payload */
   eventring_cursor *cursor = open_file(own_path(), 0);
   unsigned seen = 0;
-  static const struct eventring_callbacks callbacks = {.event = check_values};
+  static const struct eventring_callbacks callbacks = {sizeof callbacks, check_values, NULL};
   eventring_poll(cursor, &callbacks, &seen, 0);
   assert_int_equal(seen, 5);
   eventring_close(cursor);

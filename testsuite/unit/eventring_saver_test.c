@@ -183,7 +183,7 @@ static void save_image(const char *path) {
 static void check_rings(eventring_cursor *cursor) {
   struct eventring_saver_ring said;
   for (unsigned n = 0; eventring_saver_ring(saver, n, &said) == 0; n++) {
-    struct eventring_ring_info found;
+    struct eventring_ring_info found = {.size = sizeof found};
     assert_int_equal(
         eventring_cursor_ring(cursor, said.domain, (enum eventring_ring)said.ring, &found), 0);
     if (said.saved != found.delivered || said.lost != found.lost || said.missed != found.missed)
@@ -202,8 +202,8 @@ static int pass(void *context, const struct eventring_event *event) {
 }
 
 static uint64_t check_file(const char *path) {
-  const struct eventring_callbacks callbacks = {.event = pass};
-  struct eventring_totals totals;
+  const struct eventring_callbacks callbacks = {sizeof callbacks, pass, NULL};
+  struct eventring_totals totals = {.size = sizeof totals};
   eventring_cursor *cursor = open_file(path, 0);
   while (eventring_poll(cursor, &callbacks, NULL, 0) > 0) {}
   const struct eventring_error *error = eventring_cursor_error(cursor);

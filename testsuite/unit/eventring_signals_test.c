@@ -65,10 +65,10 @@ static void a_domain_of_its_own(void **state) {
   eventring_cursor *cursor = open_self(0);
   uint64_t written = write_under_signals(d);
   assert_true(calls > 100);
-  assert_true(eventring_domain_emitted(d, EVENTRING_USER) == written);
-  assert_true(eventring_domain_emitted(handlers, EVENTRING_USER) <= calls);
+  assert_true(evr_domain_emitted(d, EVENTRING_USER) == written);
+  assert_true(evr_domain_emitted(handlers, EVENTRING_USER) <= calls);
   /* (a few are dropped, while this thread has the producer's mutex) */
-  assert_true(eventring_domain_emitted(handlers, EVENTRING_USER) >= calls - calls / 10);
+  assert_true(evr_domain_emitted(handlers, EVENTRING_USER) >= calls - calls / 10);
   while (poll_log(cursor, &log, 0) > 0) continue;
   for (size_t i = 0; i < log.count; i++) {
     const struct eventring_event *e = &log.seen[i].event;
@@ -92,7 +92,7 @@ static void the_domain_of_the_thread(void **state) {
   uint64_t written = write_under_signals(d);
   assert_true(calls > 100);
   /* what was overwritten or dropped is not many times the number of signals */
-  uint64_t emitted = eventring_domain_emitted(d, EVENTRING_USER), all = written + calls;
+  uint64_t emitted = evr_domain_emitted(d, EVENTRING_USER), all = written + calls;
   assert_true(emitted <= all && emitted >= all - 8 * calls);
   for (int i = 0; i < 2000; i++) eventring_user_counter(d, T_COUNT, i); /* ends that block */
   eventring_cursor *cursor = open_self(0);

@@ -68,7 +68,7 @@ static int hear_loss(void *context, const struct eventring_loss *loss) {
   return 0;
 }
 
-static const struct eventring_callbacks hearing = {.event = hear_event, .lost = hear_loss};
+static const struct eventring_callbacks hearing = {sizeof hearing, hear_event, hear_loss};
 
 static void clear(struct all_heard *all) {
   for (int i = 0; i < EVENTRING_MAX_DOMAINS; i++)
@@ -84,7 +84,7 @@ static void poll_to_end(eventring_cursor *cursor, struct all_heard *all) {
 /* What the file says that was emitted has been heard, or was lost. */
 static void check_counts(eventring_cursor *cursor, const struct all_heard *all) {
   for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++) {
-    struct eventring_ring_info info;
+    struct eventring_ring_info info = {.size = sizeof info};
     const struct heard *h = &all->of[slot];
     if (eventring_cursor_ring(cursor, slot, EVENTRING_RUNTIME, &info) != EVENTRING_OK) continue;
     assert_int_equal(info.emitted, h->events + h->others + h->lost);
@@ -201,7 +201,7 @@ static void names_stay(void **state) {
   (void)state;
   enum { DOMAINS = 9000 }; /* more than a ring's recording has room for */
   struct all_heard all = {.in_turn = true};
-  struct eventring_domain_info life;
+  struct eventring_domain_info life = {.size = sizeof life};
   char name[32];
   start_stream();
   for (int i = 0; i < DOMAINS; i++) {
@@ -299,7 +299,7 @@ static int hear_in_window(void *context, const struct eventring_event *e) {
 /* The windows of time from the last to the first: each goes on, in each thread, where the one
    after it began. */
 static void hear_backwards(const struct stacks *all) {
-  const struct eventring_callbacks callbacks = {.event = hear_in_window};
+  const struct eventring_callbacks callbacks = {sizeof callbacks, hear_in_window, NULL};
   struct window window = {.to = all->last_ns + 1};
   uint64_t step = (all->last_ns - all->first_ns) / WINDOWS + 1;
   for (int i = 0; i < THREADS; i++) window.least[i] = STACKS * LEVELS;
@@ -332,7 +332,7 @@ static void stacks_of_calls(void **state) {
   eventring_stop();
   struct stacks all;
   for (unsigned flags = 0; flags <= EVENTRING_OPEN_MERGED; flags += EVENTRING_OPEN_MERGED) {
-    const struct eventring_callbacks callbacks = {.event = hear_in_order};
+    const struct eventring_callbacks callbacks = {sizeof callbacks, hear_in_order, NULL};
     eventring_cursor *cursor = open_file(file, flags);
     all = (struct stacks){0};
     while (eventring_poll(cursor, &callbacks, &all, 0) > 0) continue;
@@ -362,9 +362,9 @@ static int hear_from(void *context, const struct eventring_event *e) {
 
 /* All from then on, and no more than two blocks before; what is left out is missed. */
 static void check_seek(const char *path, uint64_t ns, int64_t first, int64_t last) {
-  const struct eventring_callbacks callbacks = {.event = hear_from};
+  const struct eventring_callbacks callbacks = {sizeof callbacks, hear_from, NULL};
   struct from from = {.ns = ns, .first = -1};
-  struct eventring_ring_info info;
+  struct eventring_ring_info info = {.size = sizeof info};
   eventring_cursor *cursor = open_file(path, 0);
   assert_int_equal(eventring_cursor_seek(cursor, ns), EVENTRING_OK);
   while (eventring_poll(cursor, &callbacks, &from, 0) > 0) continue;
@@ -461,7 +461,7 @@ static void snapshot_of_a_stream(void **state) {
 static void streams_and_rings(void **state) {
   (void)state;
   struct eventring_config config = stream_config(file);
-  struct eventring_ring_info info;
+  struct eventring_ring_info info = {.size = sizeof info};
   struct all_heard all = {0};
   config.stream_rings = 1u << EVENTRING_RUNTIME;
   config.wsize = EVENTRING_MIN_WSIZE;
@@ -522,7 +522,7 @@ static void no_room_ever(void **state) {
   (void)state;
   struct eventring_config config = stream_config(file);
   struct eventring_error error;
-  struct eventring_info info;
+  struct eventring_info info = {.size = sizeof info};
   struct all_heard all = {0};
   config.stream_max = EVENTRING_LEAST_STREAM - 1;
   assert_int_equal(eventring_start(&config, &error), EVENTRING_E_CONFIG);

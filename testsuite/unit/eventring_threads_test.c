@@ -142,7 +142,7 @@ static void unbound_domains_move_between_threads(void **state) {
   in_a_thread(start_unbound, &domain);
   assert_true(eventring_domain_slot(domain) >= 0);
   eventring_user_counter(domain, T_COUNT, 2);
-  assert_int_equal(eventring_domain_emitted(domain, EVENTRING_USER), 2);
+  assert_int_equal(evr_domain_emitted(domain, EVENTRING_USER), 2);
   in_a_thread(stop_for_another, &domain);
   /* the last domain of this thread is gone when the library writes its own events */
   start_unbound(&domain);

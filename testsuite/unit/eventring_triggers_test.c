@@ -118,7 +118,7 @@ static int find_event(void *context, const struct eventring_event *event) {
 static void test_copy(void **state) {
   char path[4096];
   int64_t value = 0;
-  struct eventring_info info;
+  struct eventring_info info = {.size = sizeof info};
   (void)state;
   int number = set("counter(\"count\") >= 42");
   for (int i = 0; i <= 42; i++) count(i);
@@ -127,7 +127,7 @@ static void test_copy(void **state) {
   eventring_cursor *cursor = open_file(path, 0);
   assert_int_equal(eventring_cursor_info(cursor, &info), EVENTRING_OK);
   assert_int_equal(info.liveness, EVENTRING_SAVED);
-  const struct eventring_callbacks callbacks = {find_event, NULL};
+  const struct eventring_callbacks callbacks = {sizeof callbacks, find_event, NULL};
   assert_true(eventring_poll(cursor, &callbacks, &value, 0) >= 43);
   assert_int_equal(value, 42);
   eventring_close(cursor);
@@ -347,14 +347,18 @@ static void test_at_the_end(void **state) {
 }
 
 /* Other processes: here, this one through its file. */
+static int set_outside(eventring_cursor *cursor, const char *list, struct eventring_error *error) {
+  return eventring_cursor_control(cursor, EVENTRING_CHANGE(TRIGGERS, .triggers = list), error);
+}
+
 static void test_from_outside(void **state) {
   struct eventring_error error = {0};
   struct eventring_trigger t;
   static const char list[] = "counter(\"count\") == 7, cooldown=0s; error";
   (void)state;
   eventring_cursor *cursor = open_file(own_path(), 0);
-  assert_int_equal(eventring_cursor_triggers(cursor, "heap > x", 8, &error), EVENTRING_E_CONFIG);
-  assert_int_equal(eventring_cursor_triggers(cursor, list, sizeof list - 1, &error), EVENTRING_OK);
+  assert_int_equal(set_outside(cursor, "heap > x", &error), EVENTRING_E_CONFIG);
+  assert_int_equal(set_outside(cursor, list, &error), EVENTRING_OK);
   for (int i = 0; i < 2000 && eventring_trigger_at(1, &t) != EVENTRING_OK; i++) {
     usleep(10000);
     eventring_domain_check(domain);
@@ -363,7 +367,7 @@ static void test_from_outside(void **state) {
   assert_int_equal(t.owner, EVENTRING_BY_CONTROL);
   count(7);
   assert_int_equal(look(t.number).saved, 1);
-  assert_int_equal(eventring_cursor_triggers(cursor, NULL, 0, &error), EVENTRING_OK);
+  assert_int_equal(set_outside(cursor, NULL, &error), EVENTRING_OK);
   for (int i = 0; i < 2000 && eventring_trigger_at(0, &t) == EVENTRING_OK; i++) {
     usleep(10000);
     eventring_domain_check(domain);

@@ -156,7 +156,7 @@ static int wait_inside(void *context, const struct eventring_event *event) {
 static void is_refused_in_a_callback(void **state) {
   (void)state;
   eventring_cursor *cursor = open_way(0);
-  struct eventring_callbacks callbacks = {.event = wait_inside};
+  struct eventring_callbacks callbacks = {sizeof callbacks, wait_inside, NULL};
   assert_true(eventring_poll(cursor, &callbacks, cursor, 0) > 0);
   assert_int_equal(eventring_wait(NULL, 0), EVENTRING_E_ARGUMENT);
   eventring_close(cursor);
@@ -285,7 +285,7 @@ static void a_safepoint_needs_no_mutex(void **state) {
 static void *ask_later(void *ready) {
   while (!*(atomic_bool *)ready) nap(MS);
   nap(30 * MS);
-  eventring_control(own_path(), EVENTRING_CONTROL_STACKS, 1, NULL);
+  eventring_control(own_path(), EVENTRING_CHANGE(STACKS, .on = true), NULL);
   return NULL;
 }
 
@@ -308,8 +308,8 @@ static void wakes_for_a_request_from_outside(void **state) {
     assert_true(eventring_stack_wait(60000 * MS));
     assert_true(sleeps() - before < 1000);
     pthread_join(thread, NULL);
-    assert_int_equal(eventring_control(own_path(), EVENTRING_CONTROL_STACKS, 0, NULL), 0);
-    assert_false(eventring_stack_is_asked());
+    assert_int_equal(eventring_control(own_path(), EVENTRING_CHANGE(STACKS, .on = false), NULL), 0);
+    assert_false(eventring_stack_wait(0));
   }
 }
 

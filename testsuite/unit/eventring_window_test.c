@@ -16,7 +16,7 @@ static char path[4096];
 static eventring_domain *domain;
 
 static void begin(void) {
-  start_recording(EVENTRING_MIN_WSIZE);
+  start_preserved(EVENTRING_MIN_WSIZE);
   snprintf(path, sizeof path, "%s", own_path());
   domain = start_domain("one");
   for (int i = 0; i < 3000; i++) eventring_user_counter(domain, T_COUNT, i);
@@ -278,14 +278,14 @@ static int use_event(void *context, const struct eventring_event *event) {
 }
 
 static void its_owner_writes_anything(void) {
-  static const struct eventring_callbacks callbacks = {.event = use_event};
+  static const struct eventring_callbacks callbacks = {sizeof callbacks, use_event, NULL};
   pthread_t thread;
   uint64_t sum = 0;
   for (int i = 0; i < 2000; i++)
     eventring_instant_bytes(domain, EVENTRING_USER, EVENTRING_CLASS_USER, T_TEXT, "a text", 6);
   eventring_domain_stop(domain);
   domain = NULL;
-  eventring_stop_preserve(true);
+  eventring_stop();
   __atomic_store_n(&done, false, __ATOMIC_RELAXED);
   assert_int_equal(pthread_create(&thread, NULL, do_harm, (void *)(uintptr_t)0x5a05), 0);
   unsigned opened = 0;

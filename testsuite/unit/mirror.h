@@ -61,7 +61,7 @@ static int mirror_loss(void *context, const struct eventring_loss *loss) {
 
 /* Polls at most `max` events at a time. The first error, or 0. */
 static int mirror_read(const char *path, unsigned flags, uint64_t max, struct mirror *mirror) {
-  static const struct eventring_callbacks callbacks = {mirror_event, mirror_loss};
+  static const struct eventring_callbacks callbacks = {sizeof callbacks, mirror_event, mirror_loss};
   eventring_cursor *cursor;
   int status = eventring_open_path(&cursor, path, flags, NULL), first = 0, errors = 0;
   if (status < 0) return status;

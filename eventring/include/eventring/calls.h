@@ -34,7 +34,7 @@
  * (eventring_calls_lost_below): views show them as a child "(not recorded)". Nothing else
  * becomes wrong.
  *
- * Threads: a trie belongs to one thread. None of its functions is for signal handlers that
+ * Threads: a trie (`eventring_calls *`) belongs to one thread. None of its functions is for signal handlers that
  * may interrupt another one.
  */
 #ifndef EVENTRING_CALLS_H
@@ -119,7 +119,7 @@ typedef struct eventring_calls {
 } eventring_calls;
 
 /* A trie that takes at most `budget` bytes (at least 64 KiB are taken for one; memory is
-   touched as it is needed). NULL: no memory. It is started. */
+   touched as it is needed). NULL: no memory. It is started. Any thread. */
 eventring_calls *eventring_calls_new(size_t budget);
 void eventring_calls_free(eventring_calls *calls);
 /* Time counts from now on. */
@@ -241,44 +241,6 @@ static inline void eventring_calls_exit(eventring_calls *calls, uint64_t id, uin
 static inline void eventring_calls_leave(eventring_calls *calls, uint64_t now) {
   eventring_calls_exit(calls, calls->stack->top[-1].id, now);
 }
-
-/* ---- the collector ------------------------------------------------------------------- */
-
-/* Collects the tries of threads, as they end, and lets them be read. Any thread. */
-typedef struct eventring_calls_collector eventring_calls_collector;
-
-eventring_calls_collector *eventring_calls_collector_new(size_t budget);
-void eventring_calls_collector_free(eventring_calls_collector *collector);
-
-enum eventring_calls_posted {
-  EVENTRING_CALLS_POSTED,
-  EVENTRING_CALLS_PARTLY, /* some of its nodes are lost ones of their ancestors in the copy */
-  EVENTRING_CALLS_REFUSED /* no memory: counted */
-};
-/* Copies a trie; those of the same thread are merged. From the thread of the trie. */
-enum eventring_calls_posted eventring_calls_post(eventring_calls_collector *collector,
-                                                 const eventring_calls *calls,
-                                                 uint64_t thread);
-/* Number of tries there are; of those that were refused. */
-size_t eventring_calls_collected(eventring_calls_collector *collector);
-uint64_t eventring_calls_refused(eventring_calls_collector *collector);
-
-/* A buffer that a collector was serialized to: a block for each trie. Its words:
-     0      words of the block, this one included
-     1      the thread
-     2      nodes
-   then each node, parents first: words of the node, number of its parent (2^64 - 1: the
-   root), id, count, exclusive, least, most, suspended, lost calls, lost ticks, open, then
-   the buckets up to the last one that is not 0. */
-struct eventring_calls_buffer {
-  const uint64_t *words;
-  size_t count;
-};
-/* The next buffer, {NULL, 0} after the last one; then it begins anew. What it returned is
-   valid until the next call for the collector. */
-struct eventring_calls_buffer eventring_calls_serialize(eventring_calls_collector *collector);
-/* Forgets all. */
-void eventring_calls_collector_reset(eventring_calls_collector *collector);
 
 /* ---- in a recording ------------------------------------------------------------------ */
 

@@ -82,11 +82,20 @@ int eventring_condition_parse(struct eventring_condition *condition, const char 
                               size_t size, size_t *end, struct eventring_error *error);
 /* Writes a condition as a text that parses to the same condition (its number has nine
    decimals), cut to `room` bytes
-   with the terminating 0. Returns its full length. 512 bytes are always enough. */
+   with the terminating 0. Returns its full length. 512 bytes are always enough. Any
+   thread. */
 size_t eventring_condition_text(const struct eventring_condition *condition, char *text,
                                 size_t room);
-/* Does a value, in ns, bytes or as it is, fulfil the comparison? */
-bool eventring_condition_holds(const struct eventring_condition *condition, double value);
+/* Does a value, in ns, bytes or as it is, fulfil the comparison? Any thread. */
+static inline bool eventring_condition_holds(const struct eventring_condition *condition,
+                                             double value) {
+  switch ((enum eventring_comparison)condition->comparison) {
+#define EVENTRING_CASE(name, text, op) case EVENTRING_##name: return value op condition->number;
+    EVENTRING_COMPARISONS(EVENTRING_CASE)
+#undef EVENTRING_CASE
+  }
+  return false;
+}
 
 /* ---- Values ------------------------------------------------------------- */
 
@@ -95,7 +104,7 @@ bool eventring_condition_holds(const struct eventring_condition *condition, doub
 struct eventring_measured {
   double value, off_cpu;
 };
-/* Finds what a condition compares. False: nobody knows. */
+/* Finds what a condition compares. False: nobody knows. Any thread. */
 static inline bool eventring_condition_value(const struct eventring_condition *condition,
                                              const struct eventring_measured *measured,
                                              double *value) {
@@ -105,13 +114,15 @@ static inline bool eventring_condition_value(const struct eventring_condition *c
 
 /* A pause is an outermost span of class gc of a domain; it lasts from the time of its begin to
    that of its end. One of these follows a domain; zeroed: none is open. Begins and ends of all
-   its spans of that class are shown to it, with their depth (struct eventring_event). */
+   its spans of that class are shown to it, with their depth (struct eventring_event), by one
+   thread at a time. */
 struct eventring_pause {
   uint64_t since; /* the time of the begin, of whatever clock */
   uint32_t depth;
   uint16_t id;
   bool open;
 };
+/* Takes a begin. One thread at a time. */
 static inline void eventring_pause_begin(struct eventring_pause *pause, uint32_t depth,
                                          uint16_t id, uint64_t since) {
   if (pause->open && depth > pause->depth) return; /* within it */
@@ -120,7 +131,8 @@ static inline void eventring_pause_begin(struct eventring_pause *pause, uint32_t
   pause->id = id;
   pause->open = true;
 }
-/* Is it the end of the pause? (The end of a span around it says that its own was missed.) */
+/* Is it the end of the pause? (The end of a span around it says that its own was missed.) One
+   thread at a time. */
 static inline bool eventring_pause_end(struct eventring_pause *pause, uint32_t depth) {
   if (!pause->open || depth > pause->depth) return false;
   pause->open = false;
@@ -181,7 +193,7 @@ int eventring_trigger_remove(int number);
 enum eventring_trigger_owner {
   EVENTRING_BY_PROGRAM = 1, /* eventring_trigger_set */
   EVENTRING_BY_CONFIG = 2,  /* eventring_config.triggers */
-  EVENTRING_BY_CONTROL = 3  /* another process (eventring_cursor_triggers, <eventring/tools.h>) */
+  EVENTRING_BY_CONTROL = 3  /* another process (EVENTRING_CONTROL_TRIGGERS) */
 };
 struct eventring_trigger {
   int number;
@@ -198,11 +210,7 @@ struct eventring_trigger {
 };
 /* Fills *trigger with the one at `index`, from 0 on, of those that are set. Returns 0 or
    E_NOT_FOUND. Any thread. */
-int eventring_trigger_at_sized(unsigned index, struct eventring_trigger *trigger,
-                               size_t trigger_size);
-static inline int eventring_trigger_at(unsigned index, struct eventring_trigger *trigger) {
-  return eventring_trigger_at_sized(index, trigger, sizeof *trigger);
-}
+int eventring_trigger_at(unsigned index, struct eventring_trigger *trigger);
 /* Waits until no copy is due or being made, at most `ns` nanoseconds. Returns 0, or E_BUSY
    when that was too short. Any thread. */
 int eventring_triggers_wait(uint64_t ns);

@@ -9,6 +9,9 @@
  *
  * Rows do not overlap. What lies in memory that malloc gave is a part of the heap of the C
  * library, of which a tool knows the whole from the system.
+ *
+ * Threads: a function that takes an `eventring_domain *` is for the owner of the domain; one
+ * that takes an `eventring_pages *` may be called by one thread at a time for each.
  */
 #ifndef EVENTRING_FOOTPRINT_H
 #define EVENTRING_FOOTPRINT_H
@@ -92,8 +95,6 @@ void eventring_pages_there(struct eventring_pages *pages, const void *first, siz
 /* Bytes of the pages of [from, from + size) that take memory now, the first and the last page
    in proportion. */
 uint64_t eventring_pages_resident(struct eventring_pages *pages, const void *from, size_t size);
-/* The same for a single question; some microseconds. Any thread. */
-uint64_t eventring_footprint_resident(const void *from, size_t size);
 
 #pragma GCC visibility pop
 #ifdef __cplusplus

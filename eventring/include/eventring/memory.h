@@ -86,12 +86,16 @@ typedef struct eventring_place eventring_resolve(void *context, size_t index);
 uint32_t eventring_stack(eventring_domain *domain, const struct eventring_frame *frames,
                          size_t count, eventring_resolve *resolve, void *context);
 
-/* Name the kinds of blocks (0 .. 63) and the origins of allocations (0 .. 15) of this host,
-   for readers, who else show the number. A kind whose name ends in " part" is of blocks that
-   belong to an object: their bytes count, objects they are none. To be called before the
-   recording starts. Return 0, E_ARGUMENT, E_NAME. Any thread. */
-int eventring_memory_name_kind(unsigned kind, const char *name);
-int eventring_memory_name_origin(unsigned origin, const char *name);
+/* What has names in the samples of a host. */
+enum eventring_memory_name {
+  EVENTRING_MEMORY_KIND = 0,  /* kinds of blocks, 0 .. 63 */
+  EVENTRING_MEMORY_ORIGIN = 1 /* origins of allocations, 0 .. 15 */
+};
+/* Names a kind or an origin of this host, for readers, who else show the number. A kind whose
+   name ends in " part" is of blocks that belong to an object: their bytes count, objects they
+   are none. To be called before the recording starts. Returns 0, E_ARGUMENT, E_NAME. Any
+   thread. */
+int eventring_memory_name(enum eventring_memory_name of, unsigned number, const char *name);
 
 /* ---- What a recording asks for --------------------------------------------- */
 
@@ -142,25 +146,35 @@ void eventring_memory_expect(const eventring_domain *domain);
    profile *tracked is empty, and nothing is written. Owner. */
 void eventring_memory_sampled(eventring_domain *domain, const struct eventring_sample *sample,
                               struct eventring_tracked *tracked);
-/* It has survived and become old. Owner. */
-void eventring_memory_promoted(eventring_domain *domain, const struct eventring_tracked *block);
-/* It is dead; `old`: it had been promoted, or allocated as old. Owner. */
-void eventring_memory_freed(eventring_domain *domain, const struct eventring_tracked *block,
-                            bool old);
 enum eventring_fate_kind {
-  EVENTRING_FATE_PROMOTED,   /* as eventring_memory_promoted */
-  EVENTRING_FATE_FREED_YOUNG, /* as eventring_memory_freed */
-  EVENTRING_FATE_FREED_OLD
+  EVENTRING_FATE_PROMOTED,    /* it has survived and become old */
+  EVENTRING_FATE_FREED_YOUNG, /* it is dead */
+  EVENTRING_FATE_FREED_OLD    /* it is dead, and had been promoted, or allocated as old */
 };
 struct eventring_fate {
   const struct eventring_tracked *block;
   enum eventring_fate_kind kind;
 };
-/* The same for `count` blocks, in this order. The clock is read once, so their events have
-   one time: that is what they cost most where reading it takes long. A few dozen at once are
-   best: so events of other domains do not come between that time and the writing. Owner. */
+/* Says what has become of `count` blocks, in this order. The clock is read once, so their
+   events have one time: that is what they cost most where reading it takes long. A few dozen
+   at once are best: so events of other domains do not come between that time and the
+   writing. Owner. */
 void eventring_memory_fates(eventring_domain *domain, const struct eventring_fate *fates,
                             size_t count);
+
+/* Says that one block has survived and become old. Owner. */
+static inline void eventring_memory_promoted(eventring_domain *domain,
+                                             const struct eventring_tracked *block) {
+  const struct eventring_fate fate = {block, EVENTRING_FATE_PROMOTED};
+  eventring_memory_fates(domain, &fate, 1);
+}
+/* Says that one is dead; `old`: it had been promoted, or allocated as old. Owner. */
+static inline void eventring_memory_freed(eventring_domain *domain,
+                                          const struct eventring_tracked *block, bool old) {
+  const struct eventring_fate fate = {block, old ? EVENTRING_FATE_FREED_OLD
+                                                 : EVENTRING_FATE_FREED_YOUNG};
+  eventring_memory_fates(domain, &fate, 1);
+}
 
 /* What a collection knows. */
 struct eventring_collection {

@@ -77,8 +77,7 @@ struct eventring_domain {
    eventring_emit_slow with the number of payload words. Owner.
      eventring_emit_slow: an event of which the probe has read the clock (`ticks`).
      eventring_emit_bytes: an event with a payload STRING or BYTES of `size` bytes.
-     eventring_emit_words: an event with `count` payload words as FORMAT.md describes
-     them;
+     eventring_emit_words: an event with `count` payload words as FORMAT.md describes them;
        a host writes payloads VALUES and linked events with a payload with it.
      The others write a change of the context, see eventring_set_context. */
 #pragma GCC visibility push(default)
@@ -161,6 +160,7 @@ static inline void eventring_emit1(eventring_domain *domain,
   lane->extra += 1;
 }
 
+/* Returns the payload word of a double. Any thread. */
 static inline uint64_t eventring_double_bits(double value) {
   uint64_t bits;
   __builtin_memcpy(&bits, &value, sizeof bits);

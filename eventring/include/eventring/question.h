@@ -9,6 +9,8 @@
  *
  * One tool asks at a time. A question that nobody closes is closed by the process, after
  * EVENTRING_QUESTION_SECONDS.
+ *
+ * Threads: all functions are for the owner of the domain.
  */
 #ifndef EVENTRING_QUESTION_H
 #define EVENTRING_QUESTION_H

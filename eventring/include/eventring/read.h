@@ -3,9 +3,13 @@
  * or a saved copy.
  *
  * A cursor reads all rings of one recording, each from its oldest event on. Cursors are
- * independent of each other, the producer does not know of them, and each is used by one
- * thread at a time. A reading loop: see eventring_wait. Conventions of all headers (errors,
- * threads, texts, times, structures): <eventring/types.h>.
+ * independent of each other, and the producer does not know of them. A reading loop: see
+ * eventring_wait. Conventions of all headers (errors, threads, texts, times, structures):
+ * <eventring/types.h>.
+ *
+ * Threads: a function that takes an `eventring_cursor *` may be called by one thread at a time,
+ * whichever; any thread may open one. A function that takes an `eventring_event *` may be
+ * called by any thread while the event is valid.
  */
 #ifndef EVENTRING_READ_H
 #define EVENTRING_READ_H
@@ -211,11 +215,12 @@ struct eventring_loss {
   uint64_t ns;          /* time from which reading goes on */
 };
 
-/* Either may be NULL. A callback may do anything, also write events and poll other
+/* Either function may be NULL. A callback may do anything, also write events and poll other
    cursors, except poll or close this cursor (E_BUSY) and leave by longjmp or a C++
    exception. A result other than 0 ends the poll after this event, which counts as
    delivered; the next poll goes on after it. */
 struct eventring_callbacks {
+  size_t size; /* sizeof of this structure */
   int (*event)(void *context, const struct eventring_event *event);
   int (*lost)(void *context, const struct eventring_loss *loss);
 };
@@ -257,14 +262,8 @@ int eventring_cursor_seek(eventring_cursor *cursor, uint64_t ns);
    an error of the file the cursor may be polled again; it goes on where that is
    possible. It may end before it has delivered all, of which neither the result nor an error
    is a sign: eventring_poll_end says so. */
-int eventring_poll_sized(eventring_cursor *cursor,
-                         const struct eventring_callbacks *callbacks,
-                         size_t callbacks_size, void *context, uint64_t max);
-static inline int eventring_poll(eventring_cursor *cursor,
-                                 const struct eventring_callbacks *callbacks,
-                                 void *context, uint64_t max) {
-  return eventring_poll_sized(cursor, callbacks, sizeof *callbacks, context, max);
-}
+int eventring_poll(eventring_cursor *cursor,
+                   const struct eventring_callbacks *callbacks, void *context, uint64_t max);
 
 /* Why a poll ended. */
 enum eventring_poll_end {
@@ -340,6 +339,7 @@ uint64_t eventring_cursor_classes_off(eventring_cursor *cursor, uint64_t since_n
  * eventring_cursor_error). They do not move the cursor. */
 
 struct eventring_info {
+  size_t size;             /* of this structure, set by the caller */
   char path[1024];         /* as opened; of a pid: where it was found */
   char program[EVENTRING_MAX_PROGRAM + 1];
   uint32_t version;        /* of the format */
@@ -391,23 +391,29 @@ struct eventring_info {
   uint32_t stream_rings;     /* bit n: ring n of a domain is there and is a stream */
   uint64_t events_dropped;   /* of streams that never found room for a block; known at the end */
   uint64_t plain_size;       /* of a compressed file: bytes of what it stands for; 0: plain */
+  uint32_t function_end;     /* one more than the largest id of a function, */
+  uint32_t stack_end;        /* and of a stack (<eventring/tools.h>) */
+  uint64_t heaps_dropped;    /* heap profiles whose place was used again by later domains */
 };
 /* Fills *info with what the file says now. */
-int eventring_cursor_info_sized(eventring_cursor *cursor, struct eventring_info *info,
-                                size_t info_size);
-static inline int eventring_cursor_info(eventring_cursor *cursor,
-                                        struct eventring_info *info) {
-  return eventring_cursor_info_sized(cursor, info, sizeof *info);
-}
-/* Returns the name of a class in this file, or NULL. Valid as long as the cursor. */
-const char *eventring_cursor_class(const eventring_cursor *cursor,
-                                   unsigned index);
+int eventring_cursor_info(eventring_cursor *cursor, struct eventring_info *info);
+/* What has a number in a recording, and a name. */
+enum eventring_name {
+  EVENTRING_NAME_CLASS,       /* a class */
+  EVENTRING_NAME_RING,        /* a ring */
+  EVENTRING_NAME_MEMORY_KIND, /* a kind of blocks of memory, of samples */
+  EVENTRING_NAME_MEMORY_ORIGIN /* an origin of allocations, of samples */
+};
+/* Returns the name that this file has for it, or NULL. Valid as long as the cursor. */
+const char *eventring_cursor_name(const eventring_cursor *cursor, enum eventring_name of,
+                                  unsigned index);
 /* Returns the definition with this id, or NULL. Valid as long as the cursor. Definitions
    that the producer has added are there after the next poll or eventring_cursor_info. */
 const struct eventring_def *eventring_cursor_def(const eventring_cursor *cursor,
                                                  unsigned id);
 
 struct eventring_domain_info {
+  size_t size;          /* of this structure, set by the caller */
   uint32_t slot;        /* 0..127 */
   uint32_t incarnation; /* number among the domains of the slot, from 1 */
   bool alive;           /* it has not stopped */
@@ -418,29 +424,18 @@ struct eventring_domain_info {
   uint32_t process;     /* that it belongs to: eventring_cursor_process; 0: the one that
                            eventring_info describes */
 };
-/* Fills *info with the latest domain of a slot, 0 to 127. E_NOT_FOUND: the slot was never
-   used; E_ARGUMENT: no such slot. */
-int eventring_cursor_domain_sized(eventring_cursor *cursor, unsigned slot,
-                                  struct eventring_domain_info *info, size_t info_size);
+/* Fills *info with the domain of a slot, 0 to 127, that has this incarnation; 0: with its
+   latest. E_NOT_FOUND: there was none, or its record is gone (the latest, some thousands, are
+   kept); E_ARGUMENT: no such slot. */
+int eventring_cursor_life(eventring_cursor *cursor, unsigned slot, uint32_t incarnation,
+                          struct eventring_domain_info *info);
 static inline int eventring_cursor_domain(eventring_cursor *cursor, unsigned slot,
                                           struct eventring_domain_info *info) {
-  return eventring_cursor_domain_sized(cursor, slot, info, sizeof *info);
+  return eventring_cursor_life(cursor, slot, 0, info);
 }
-
-/* Fills *info with the domain of a slot that has this incarnation. E_NOT_FOUND: there was
-   none, or its record is gone (the latest, some thousands, are kept). */
-int eventring_cursor_life_sized(eventring_cursor *cursor, unsigned slot,
-                                uint32_t incarnation, struct eventring_domain_info *info,
-                                size_t info_size);
-static inline int eventring_cursor_life(eventring_cursor *cursor, unsigned slot,
-                                        uint32_t incarnation,
-                                        struct eventring_domain_info *info) {
-  return eventring_cursor_life_sized(cursor, slot, incarnation, info, sizeof *info);
-}
-/* Returns the name of a ring in this file, or NULL. Valid as long as the cursor. */
-const char *eventring_cursor_ring_name(const eventring_cursor *cursor, unsigned ring);
 
 struct eventring_ring_info {
+  size_t size;        /* of this structure, set by the caller */
   uint64_t emitted;   /* events written into the ring so far */
   uint64_t available; /* of these, still there to be read; of a stream: without those that this
                          cursor has found lost */
@@ -459,25 +454,17 @@ struct eventring_ring_info {
 };
 /* Fills *info with what is known of a ring. E_NOT_FOUND: the slot has no such ring (yet);
    E_ARGUMENT: slot or ring is out of range. */
-int eventring_cursor_ring_sized(eventring_cursor *cursor, unsigned slot,
-                                enum eventring_ring ring,
-                                struct eventring_ring_info *info, size_t info_size);
-static inline int eventring_cursor_ring(eventring_cursor *cursor, unsigned slot,
-                                        enum eventring_ring ring,
-                                        struct eventring_ring_info *info) {
-  return eventring_cursor_ring_sized(cursor, slot, ring, info, sizeof *info);
-}
+int eventring_cursor_ring(eventring_cursor *cursor, unsigned slot,
+                          enum eventring_ring ring,
+                          struct eventring_ring_info *info);
 
 struct eventring_totals {
+  size_t size; /* of this structure, set by the caller */
   uint64_t missed, delivered, lost, torn; /* as above, summed over all rings */
 };
-/* Fills *totals. */
-void eventring_cursor_totals_sized(const eventring_cursor *cursor,
-                                   struct eventring_totals *totals, size_t totals_size);
-static inline void eventring_cursor_totals(const eventring_cursor *cursor,
-                                           struct eventring_totals *totals) {
-  eventring_cursor_totals_sized(cursor, totals, sizeof *totals);
-}
+/* Fills *totals. Returns 0 or E_ARGUMENT. */
+int eventring_cursor_totals(const eventring_cursor *cursor,
+                            struct eventring_totals *totals);
 
 #pragma GCC visibility pop
 #ifdef __cplusplus

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* saver.h: makes the bytes of another file of a recording, also while it goes on. For tools:
  * free to change in any version (doc/VERSIONS.md).
+ *
+ * Threads: a function that takes an `eventring_saver *` may be called by one thread at a time,
+ * and by none while another thread calls a function that takes its cursor.
  */
 #ifndef EVENTRING_SAVER_PUBLIC_H
 #define EVENTRING_SAVER_PUBLIC_H
@@ -124,14 +127,9 @@ struct eventring_saver_part {
 };
 /* Makes a saver of the recording that `cursor` reads. It must be closed before the cursor.
    Returns 0, E_ARGUMENT or E_MEMORY; and with `stripped` or `part` what reading fails with. */
-int eventring_saver_open_sized(eventring_saver **saver, eventring_cursor *cursor,
-                               const struct eventring_saver_options *options,
-                               size_t options_size, struct eventring_error *error);
-static inline int eventring_saver_open(eventring_saver **saver, eventring_cursor *cursor,
-                                       const struct eventring_saver_options *options,
-                                       struct eventring_error *error) {
-  return eventring_saver_open_sized(saver, cursor, options, sizeof *options, error);
-}
+int eventring_saver_open(eventring_saver **saver, eventring_cursor *cursor,
+                         const struct eventring_saver_options *options,
+                         struct eventring_error *error);
 void eventring_saver_close(eventring_saver *saver);
 
 /* Copies complete blocks into the buffer (8-byte aligned, at least 4096 bytes), those of the
@@ -154,7 +152,6 @@ int eventring_saver_update(eventring_saver *saver, void *buffer, size_t size,
    `file_bytes`: how long the file is, if it could not be made long enough. Returns 0;
    EVENTRING_AGAIN: when it is written another update and front are needed (once, at the end
    of a file that another one goes on with); or an error as above. */
-enum { EVENTRING_AGAIN = 1 };
 int eventring_saver_front(eventring_saver *saver, void *buffer, uint64_t file_bytes,
                           struct eventring_piece pieces[2], struct eventring_error *error);
 /* Writes the next part of a copy, up to 256 KiB, into the file `fd`, which is empty at first; the
@@ -200,9 +197,9 @@ enum {
   EVENTRING_PACKET_MOST_PIECES = 256,
   EVENTRING_PACKET_MOST_BYTES = 4 << 20 /* of the pieces of a packet */
 };
-/* Makes the header of a packed file, EVENTRING_PACKED_HEADER_BYTES. */
+/* Makes the header of a packed file, EVENTRING_PACKED_HEADER_BYTES. Any thread. */
 void eventring_packed_header(void *to);
-/* Bytes of the header of a packet. */
+/* Returns the bytes of the header of a packet. Any thread. */
 static inline size_t eventring_packet_header_bytes(size_t pieces) { return 64 + 16 * pieces; }
 /* Makes the header of a packet with these pieces, whose `from` does not count.
    `sequence`: number of the packet, from 1, in the order in which its pieces were handed out.
@@ -245,7 +242,7 @@ struct eventring_saver_info {
   uint32_t domains;   /* of a part: that it had, at its end; */
   uint32_t classes_lost; /* its classes for which there was no number left */
 };
-/* Adds the account of a ring to a sum: the counts that both have. */
+/* Adds the account of a ring to a sum: the counts that both have. Any thread. */
 static inline void eventring_saver_add(struct eventring_saver_info *sum,
                                        const struct eventring_saver_ring *ring) {
   sum->known += ring->known;
@@ -257,20 +254,11 @@ static inline void eventring_saver_add(struct eventring_saver_info *sum,
   sum->gaps += ring->gaps;
   sum->damaged += ring->damaged;
 }
-void eventring_saver_info_sized(eventring_saver *saver, struct eventring_saver_info *info,
-                                size_t info_size);
-static inline void eventring_saver_info(eventring_saver *saver,
-                                        struct eventring_saver_info *info) {
-  eventring_saver_info_sized(saver, info, sizeof *info);
-}
+void eventring_saver_info(eventring_saver *saver, struct eventring_saver_info *info);
 /* Fills *info with the account of the n-th ring, in the order in which they were found.
    E_NOT_FOUND: there are not so many; E_ARGUMENT. */
-int eventring_saver_ring_sized(eventring_saver *saver, unsigned n,
-                               struct eventring_saver_ring *info, size_t info_size);
-static inline int eventring_saver_ring(eventring_saver *saver, unsigned n,
-                                       struct eventring_saver_ring *info) {
-  return eventring_saver_ring_sized(saver, n, info, sizeof *info);
-}
+int eventring_saver_ring(eventring_saver *saver, unsigned n,
+                         struct eventring_saver_ring *info);
 
 #pragma GCC visibility pop
 #ifdef __cplusplus

@@ -59,22 +59,18 @@ struct eventring_stack_text {
 };
 
 /* Writes the stack. Returns 0, E_STATE (the domain is not recorded), E_SPACE, or E_ARGUMENT.
-   Owner. */
-int eventring_stack_write(eventring_domain *domain, const struct eventring_stack_text *stack);
-/* The same in a handler of a signal that interrupted the owner; async-signal-safe. It may find
-   no room, or the producer's lock taken: E_SPACE, E_BUSY. */
-int eventring_stack_write_in_handler(eventring_domain *domain,
-                                     const struct eventring_stack_text *stack);
+   Owner. In a handler of a signal that interrupted the owner (in_handler) it is
+   async-signal-safe, and may find the producer's lock taken: E_BUSY. */
+int eventring_stack_write(eventring_domain *domain, const struct eventring_stack_text *stack,
+                          bool in_handler);
 
 /* Asks all domains of this process for their stacks (`on`), or no longer. They are asked
    through eventring_calls_word, too, whose bit 2 is set meanwhile. False: no domain is
    recorded. Any thread. */
 bool eventring_stack_ask(bool on);
-/* Are they asked, by whomever? For a host whose safepoints test another word. Any thread. */
-bool eventring_stack_is_asked(void);
 /* Sleeps until they are asked, or for so long; returns whether they are. Requests by programs
    that do not wake who waits (FORMAT.md, section 4), and those in a recording that begins
-   meanwhile, are seen within a second. Any thread. */
+   meanwhile, are seen within a second. With 0 it only looks. Any thread. */
 bool eventring_stack_wait(uint64_t ns);
 /* The number of what is asked now; 0: nothing is. A domain writes one stack for each number.
    Owner; costs some ns. */

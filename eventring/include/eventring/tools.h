@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* tools.h: what the command `eventring` and other tools need beside <eventring/read.h>. Free to
  * change in any version (doc/VERSIONS.md).
+ *
+ * Threads: a function that takes an `eventring_cursor *` may be called by one thread at a time,
+ * whichever; so may one that takes an `eventring_profiles *`.
  */
 #ifndef EVENTRING_TOOLS_H
 #define EVENTRING_TOOLS_H
@@ -38,7 +41,7 @@ struct eventring_brief {
 struct eventring_outer { /* a span that ended in the batch and began before it */
   uint64_t took, within; /* ns; `within` as within_ns of an event */
 };
-/* Returns its own time, as eventring_event_own. */
+/* Returns its own time, as eventring_event_own. Any thread. */
 static inline int64_t eventring_outer_own(const struct eventring_outer *outer) {
   return outer->within <= outer->took ? (int64_t)(outer->took - outer->within) : -1;
 }
@@ -93,12 +96,8 @@ struct eventring_process {
 };
 /* Fills *process with process number `number`, from 1 on. E_NOT_FOUND: there are fewer, as
    in a recording of one process, which has none; E_ARGUMENT: 0. */
-int eventring_cursor_process_sized(eventring_cursor *cursor, unsigned number,
-                                   struct eventring_process *process, size_t process_size);
-static inline int eventring_cursor_process(eventring_cursor *cursor, unsigned number,
-                                           struct eventring_process *process) {
-  return eventring_cursor_process_sized(cursor, number, process, sizeof *process);
-}
+int eventring_cursor_process(eventring_cursor *cursor, unsigned number,
+                             struct eventring_process *process);
 
 /* ---- Functions, stacks, samples and heap profiles --------------------------- */
 
@@ -111,12 +110,8 @@ struct eventring_function_info {
   const char *source;
   uint32_t line, last_line;
 };
-int eventring_cursor_function_sized(const eventring_cursor *cursor, uint32_t id,
-                                    struct eventring_function_info *info, size_t info_size);
-static inline int eventring_cursor_function(const eventring_cursor *cursor, uint32_t id,
-                                            struct eventring_function_info *info) {
-  return eventring_cursor_function_sized(cursor, id, info, sizeof *info);
-}
+int eventring_cursor_function(const eventring_cursor *cursor, uint32_t id,
+                              struct eventring_function_info *info);
 
 /* The innermost frame of a stack; the rest of it is the stack `parent`. */
 struct eventring_stack_info {
@@ -125,20 +120,8 @@ struct eventring_stack_info {
   uint32_t line, column; /* 0: not known */
   uint32_t depth;        /* frames, this one included */
 };
-int eventring_cursor_stack_sized(const eventring_cursor *cursor, uint32_t id,
-                                 struct eventring_stack_info *info, size_t info_size);
-static inline int eventring_cursor_stack(const eventring_cursor *cursor, uint32_t id,
-                                         struct eventring_stack_info *info) {
-  return eventring_cursor_stack_sized(cursor, id, info, sizeof *info);
-}
-/* Return one more than the largest id of a function, and of a stack. */
-uint32_t eventring_cursor_functions(const eventring_cursor *cursor);
-uint32_t eventring_cursor_stacks(const eventring_cursor *cursor);
-
-/* The name of a kind of blocks and of an origin; NULL: the recording does not say it. Valid
-   until the cursor is closed. */
-const char *eventring_cursor_memory_kind(const eventring_cursor *cursor, unsigned kind);
-const char *eventring_cursor_memory_origin(const eventring_cursor *cursor, unsigned origin);
+int eventring_cursor_stack(const eventring_cursor *cursor, uint32_t id,
+                           struct eventring_stack_info *info);
 
 /* What an event of class ALLOC says. */
 enum eventring_memory_event {
@@ -158,13 +141,8 @@ struct eventring_memory {
 };
 /* Fills *memory from a delivered event and returns what it is; OTHER: none of these, and
    *memory is empty. Any thread, within the callback. */
-enum eventring_memory_event eventring_event_memory_sized(const struct eventring_event *event,
-                                                         struct eventring_memory *memory,
-                                                         size_t memory_size);
-static inline enum eventring_memory_event
-eventring_event_memory(const struct eventring_event *event, struct eventring_memory *memory) {
-  return eventring_event_memory_sized(event, memory, sizeof *memory);
-}
+enum eventring_memory_event eventring_event_memory(const struct eventring_event *event,
+                                                   struct eventring_memory *memory);
 
 /* Fills *sample from an event whose payload is a SAMPLE, whatever its name, and returns the
    number of the block; of another event both are 0. Any thread, within the callback. */
@@ -215,16 +193,8 @@ struct eventring_heap_callbacks {
    `entry` for each of its entries; either may be NULL. Stops when a callback returns a value
    other than 0 and returns that; else returns 0, or an error as eventring_poll. The stacks
    that they refer to are known afterwards and in the callbacks. Does not move the cursor. */
-int eventring_cursor_heaps_sized(eventring_cursor *cursor,
-                                 const struct eventring_heap_callbacks *callbacks,
-                                 size_t callbacks_size, void *context);
-static inline int eventring_cursor_heaps(eventring_cursor *cursor,
-                                         const struct eventring_heap_callbacks *callbacks,
-                                         void *context) {
-  return eventring_cursor_heaps_sized(cursor, callbacks, sizeof *callbacks, context);
-}
-/* Returns profiles whose place was used again, by those of later domains. */
-uint64_t eventring_cursor_heaps_dropped(const eventring_cursor *cursor);
+int eventring_cursor_heaps(eventring_cursor *cursor,
+                           const struct eventring_heap_callbacks *callbacks, void *context);
 
 /* ---- What the memory of a domain is used for -------------------------------- */
 
@@ -269,8 +239,15 @@ int eventring_cursor_catch_up(eventring_cursor *cursor, struct eventring_error *
    E_NOT_FOUND. */
 int eventring_cursor_last_stack(eventring_cursor *cursor, unsigned domain,
                                 struct eventring_last_stack *stack);
-/* "period", "signal" ...; "?": none. */
-const char *eventring_stack_reason_text(unsigned reason);
+/* Returns "period", "signal" ...; "?": none of enum eventring_stack_reason. Any thread. */
+static inline const char *eventring_stack_reason_text(unsigned reason) {
+  switch (reason) {
+#define EVENTRING_CASE(name, number, text) case number: return text;
+    EVENTRING_STACK_REASONS(EVENTRING_CASE)
+#undef EVENTRING_CASE
+  default: return "?";
+  }
+}
 
 /* ---- Profiles of calls ------------------------------------------------------ */
 
@@ -341,7 +318,7 @@ struct eventring_found {
    and directories that it cannot read. Any thread. */
 int eventring_discover(const char *const *directories, size_t count,
                        int (*callback)(void *context,
-                                       const struct eventring_found *found),
+                       const struct eventring_found *found),
                        void *context);
 
 /* Writes a consistent copy of the recording (the front, all records and all valid blocks
@@ -371,41 +348,57 @@ int eventring_remove(const char *path, unsigned flags, struct eventring_error *e
 
 /* Control from outside, through the control page that all processes share. Probes obey a
    change at once. What the program itself must do (start a recording that stands by)
-   happens at its next probe, or where its host calls eventring_domain_check. */
+   happens at its next probe, or where its host calls eventring_domain_check; it notices
+   triggers at its next safepoint, within 100 ms. */
 enum eventring_control {
   EVENTRING_CONTROL_PAUSE = 1,
-  EVENTRING_CONTROL_RESUME = 2, /* also starts a recording that stands by */
-  EVENTRING_CONTROL_ENABLE = 3, /* switches `classes` on */
-  EVENTRING_CONTROL_DISABLE = 4, /* switches `classes` off; class lifecycle stays on */
-  EVENTRING_CONTROL_HOLD = 5,   /* sets eventring_config.hold_ns to `classes` nanoseconds */
-  EVENTRING_CONTROL_SAMPLE = 6,  /* sets the rate of samples of allocations to the double with
-                                    the bits `classes`, 0 to 1, and switches class ALLOC on
-                                    or (0) off */
-  EVENTRING_CONTROL_PROFILE = 7, /* `classes` 1: keep a profile of calls; 0: do not */
-  EVENTRING_CONTROL_STACKS = 8   /* `classes` 1: each domain writes its stack once, at its next
-                                    safepoint (<eventring/stack.h>); 0: they need no more */
+  EVENTRING_CONTROL_RESUME,   /* also starts a recording that stands by */
+  EVENTRING_CONTROL_ENABLE,   /* switches `classes` on */
+  EVENTRING_CONTROL_DISABLE,  /* switches `classes` off; class lifecycle stays on */
+  EVENTRING_CONTROL_HOLD,     /* sets eventring_config.hold_ns to `hold_ns` */
+  EVENTRING_CONTROL_SAMPLE,   /* sets the rate of samples of allocations to `rate`, 0 to 1, and
+                                 switches class ALLOC on or (0) off */
+  EVENTRING_CONTROL_PROFILE,  /* `on`: keep a profile of calls; else do not */
+  EVENTRING_CONTROL_STACKS,   /* `on`: each domain writes its stack once, at its next safepoint
+                                 (<eventring/stack.h>); else they need no more */
+  EVENTRING_CONTROL_TRIGGERS, /* replaces the triggers that other processes have set by the list
+                                 `triggers`; NULL or empty: none. Of two callers at once, one is
+                                 the later */
+  EVENTRING_CONTROL_ASK,      /* opens a question of `kinds` (<eventring/question.h>) */
+  EVENTRING_CONTROL_ASK_NO_MORE /* closes it */
 };
+struct eventring_change {
+  enum eventring_control what;
+  union { /* the member that `what` names */
+    uint64_t classes; /* bits */
+    uint64_t hold_ns;
+    double rate;
+    bool on;
+    const char *triggers;
+    uint32_t kinds;   /* enum eventring_question_kind */
+  };
+};
+/* Makes one in C: EVENTRING_CHANGE(PAUSE), EVENTRING_CHANGE(HOLD, .hold_ns = 1000). */
+#define EVENTRING_CHANGE(kind, ...) \
+  (&(struct eventring_change){.what = EVENTRING_CONTROL_##kind, __VA_ARGS__})
 /* Change the control page of the live recording at `path`, or of the one that `cursor`
-   reads, whatever has its path now. `classes` is a mask, used by ENABLE and DISABLE, or the
-   time of HOLD.
-   Return 0; E_ARGUMENT: a class has no name in the recording, or the rate is out of range
-   (nothing is changed); E_STATE: no live process records into it, its rings can't grow, or
-   its host does not sample allocations; E_PERMISSION (also
-   of a cursor opened with OPEN_FOLLOW), E_NOT_FOUND, E_SYSTEM, E_FULL (too many guarded
-   mappings in this process), E_TRUNCATED, and the errors of opening. eventring_control:
-   any thread. */
-int eventring_control(const char *path, enum eventring_control what,
-                      uint64_t classes, struct eventring_error *error);
-int eventring_cursor_control(eventring_cursor *cursor, enum eventring_control what,
-                             uint64_t classes, struct eventring_error *error);
+   reads, whatever has its path now. Return 0; E_ARGUMENT: no change, a class has no name in the
+   recording, or the rate is out of range (nothing is changed); E_CONFIG: not a list of
+   triggers; E_STATE: no live process records into it, its rings can't grow, its host does not
+   sample allocations, has no triggers or answers no questions, or another tool asks;
+   E_PERMISSION (also of a cursor opened with OPEN_FOLLOW), E_NOT_FOUND, E_SYSTEM, E_FULL (too
+   many guarded mappings in this process), E_TRUNCATED, and the errors of opening.
+   eventring_control: any thread. */
+int eventring_control(const char *path, const struct eventring_change *change,
+                      struct eventring_error *error);
+int eventring_cursor_control(eventring_cursor *cursor, const struct eventring_change *change,
+                             struct eventring_error *error);
 
-/* Replaces the triggers that other processes have set in the process whose recording the
-   cursor reads, which notices that at its next safepoint, within 100 ms. `size` 0: there
-   are none any more. Of two callers at once, one is the later. E_CONFIG: the text is no
-   list of triggers; E_STATE: no live process, or it has no triggers; and the errors of
-   eventring_cursor_control. */
-int eventring_cursor_triggers(eventring_cursor *cursor, const char *text, size_t size,
-                              struct eventring_error *error);
+/* Fills in the answers to the question that this process has asked, by slot (struct
+   eventring_domain_info has them); 0: none yet. Errors as eventring_cursor_control. */
+int eventring_cursor_answers(eventring_cursor *cursor,
+                             uint32_t answers[EVENTRING_MAX_DOMAINS],
+                             struct eventring_error *error);
 
 /* Removes what dead processes have left of copies under way, files *.eventring.part of this
    user, from a directory. Calls `removed` (may be NULL) with the path of each; with
@@ -414,19 +407,6 @@ int eventring_cursor_triggers(eventring_cursor *cursor, const char *text, size_t
 int eventring_remove_parts(const char *directory, bool dry_run,
                            void (*removed)(void *context, const char *path, uint64_t bytes),
                            void *context);
-
-/* ---- Questions to a process ------------------------------------------------- */
-
-/* Opens a question to the process of the recording. Returns 0; E_STATE: it does not record, its
-   program answers no questions, or another tool asks; and as eventring_cursor_control. */
-int eventring_cursor_ask(eventring_cursor *cursor, uint32_t kinds,
-                         struct eventring_error *error);
-/* Fills in the answers by slot (struct eventring_domain_info has them); 0: none yet. */
-int eventring_cursor_answers(eventring_cursor *cursor,
-                             uint32_t answers[EVENTRING_MAX_DOMAINS],
-                             struct eventring_error *error);
-/* Closes it. */
-int eventring_cursor_ask_no_more(eventring_cursor *cursor, struct eventring_error *error);
 
 /* ---- Totals --------------------------------------------------------------------- */
 

@@ -17,13 +17,13 @@
  *    otherwise.
  *  - Times are in nanoseconds of CLOCK_MONOTONIC of the recorded machine, in 64 bits. All
  *    readers of a file convert an event to the same time.
- *  - Structures grow only at their end. A function that takes a structure of the caller's
- *    is an inline wrapper, which passes the size that the program was compiled with to a
- *    function `..._sized` (bindings of other languages call that one). The library
- *    touches no more than this size, so a program goes on working with later minor
- *    versions. Structures that the library hands out by pointer (events, losses,
- *    definitions, files found) may be longer than the program knows: it may copy the part
- *    that it knows. struct eventring_error never changes its size.
+ *  - Structures grow only at their end. The first member of a structure that the caller
+ *    passes is `size`, its sizeof, which the caller sets (`struct eventring_info info =
+ *    {.size = sizeof info};`); 0 is E_ARGUMENT. The library touches no more than this size,
+ *    so a program goes on working with later minor versions. Structures that the library
+ *    hands out by pointer (events, losses, definitions, files found) have none and may be
+ *    longer than the program knows: it may copy the part that it knows. VERSIONS.md has
+ *    the whole rule.
  *
  * Usable from C11 and C++11 with gcc or clang.
  */
@@ -109,7 +109,12 @@ enum eventring_status {
 #define EVENTRING_ENUM(name, value, text) EVENTRING_##name = value,
   EVENTRING_ERRORS(EVENTRING_ENUM)
 #undef EVENTRING_ENUM
-  EVENTRING_STATUS_END = 1 /* not a code; closes the list */
+  /* results that are no failures */
+  EVENTRING_JOINED = 1,    /* another host has started the recording (eventring_start, _stop) */
+  EVENTRING_ELSEWHERE = 2, /* the file is in another directory (eventring_start) */
+  EVENTRING_LOSING = 3,    /* a stream finds no room (eventring_config.warn) */
+  EVENTRING_UNSAVED = 4,   /* the copy of a trigger cannot be saved (eventring_config.warn) */
+  EVENTRING_AGAIN = 5      /* one more update is needed (eventring_saver_front) */
 };
 
 struct eventring_error {
@@ -133,13 +138,12 @@ int eventring_check_version(unsigned compiled_for, struct eventring_error *error
    NULL. Any thread, async-signal-safe. */
 const char *eventring_strerror(int code);
 
-/* ---- Foreign text ------------------------------------------------------ */
-
-/* Names, string payloads and paths are chosen by others, and not everything in them may
-   reach a terminal: control characters, marks of direction, separators of lines and
-   characters without width change what is shown around them. (The names that a cursor
-   returns are UTF-8 without control characters; payloads are as they were recorded.) Any
-   thread. */
+/* ---- Foreign text ------------------------------------------------------
+ *
+ * Names, string payloads and paths are chosen by others, and not everything in them may
+ * reach a terminal: control characters, marks of direction, separators of lines and
+ * characters without width change what is shown around them. (The names that a cursor
+ * returns are UTF-8 without control characters; payloads are as they were recorded.) For all: any thread. */
 
 /* A character of a text. */
 struct eventring_character {
@@ -308,7 +312,7 @@ struct eventring_def {
                          to EVENTRING_MAX_FIELDS bytes; NULL: none */
 };
 
-/* Is the number of its events in words, of 8 bytes each? */
+/* Is the number of its events in words, of 8 bytes each? Any thread. */
 static inline bool eventring_is_in_words(const struct eventring_def *def) {
   return def->unit && strcmp(def->unit, "words") == 0;
 }
