@@ -131,7 +131,7 @@ static size_t put_node(uint64_t *to, const eventring_calls *calls,
   uint64_t histogram[EVENTRING_CALLS_BUCKETS];
   const struct eventring_calls_lost lost = eventring_calls_lost_below(calls, node);
   const struct eventring_calls_rest *rest = eventring_calls_rest_of(calls, node);
-  eventring_calls_histogram(calls, node, histogram);
+  evc_histogram(calls, node, histogram);
   while (buckets > 0 && histogram[buckets - 1] == 0) buckets--;
   const uint64_t words[NODE_WORDS] = {
       NODE_WORDS + buckets,

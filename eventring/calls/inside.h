@@ -52,6 +52,12 @@ bool evc_descend(eventring_calls *calls, uint64_t id);
 /* The rest of any node, `nowhere` included. */
 struct eventring_calls_rest *evc_rest(struct eventring_calls_inside *in,
                                       const struct eventring_calls_node *node);
+/* Calls of each range of durations: bucket 0 has the calls that took less than 128 ticks,
+   bucket k those from 2^(6+k) on and less than 2^(7+k), the last one all others. A bucket is
+   exact as long as there was memory to carry it; after that all of the node are halved
+   whenever one has 65,536. */
+void evc_histogram(const eventring_calls *calls, const struct eventring_calls_node *node,
+                   uint64_t buckets[EVENTRING_CALLS_BUCKETS]);
 /* Adds to a histogram. */
 void evc_add_to_bucket(struct eventring_calls_inside *in, struct eventring_calls_node *node,
                        unsigned bucket, uint64_t calls);

@@ -21,7 +21,7 @@ static void add_node(const struct merge *m, struct eventring_calls_node *to,
                      const struct eventring_calls_node *from) {
   struct evc_wide sums = {{0}};
   const eventring_calls of = {.inside = (struct eventring_calls_inside *)m->from};
-  eventring_calls_histogram(&of, from, sums.buckets);
+  evc_histogram(&of, from, sums.buckets);
   to->exclusive += from->exclusive;
   to->count += from->count;
   const struct eventring_calls_rest *rest = eventring_calls_rest_of(&of, from);

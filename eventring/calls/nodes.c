@@ -276,9 +276,8 @@ void evc_add_to_bucket(struct eventring_calls_inside *in, struct eventring_calls
   *narrow = (uint16_t)sum;
 }
 
-void eventring_calls_histogram(const eventring_calls *calls,
-                               const struct eventring_calls_node *node,
-                               uint64_t buckets[EVENTRING_CALLS_BUCKETS]) {
+void evc_histogram(const eventring_calls *calls, const struct eventring_calls_node *node,
+                   uint64_t buckets[EVENTRING_CALLS_BUCKETS]) {
   const struct eventring_calls_rest *rest = eventring_calls_rest_of(calls, node);
   const struct evc_wide *wide = wide_of(calls->inside, rest->carried);
   for (unsigned i = 0; i < EVENTRING_CALLS_BUCKETS; i++)

@@ -23,6 +23,7 @@
 #include <time.h>
 
 #include "eventring/calls.h"
+#include "calls/inside.h"
 #include "format/array.h"
 #include "format/error.h"
 #include "format/profile_parts.h"
@@ -44,7 +45,7 @@ static void narrow_histogram(uint32_t *to, const eventring_calls *calls,
                              const struct eventring_calls_node *node) {
   uint64_t buckets[EVENTRING_CALLS_BUCKETS], all = 0;
   unsigned shift = 0;
-  eventring_calls_histogram(calls, node, buckets);
+  evc_histogram(calls, node, buckets);
   for (unsigned i = 0; i < FORMAT_PROFILE_BUCKETS; i++) all |= buckets[i];
   while (all >> shift > UINT32_MAX) shift++;
   for (unsigned i = 0; i < FORMAT_PROFILE_BUCKETS; i++) to[i] = (uint32_t)(buckets[i] >> shift);

@@ -183,8 +183,8 @@ static bool read_block(struct evr_ring_reader *reader, uint64_t sequence, struct
 static bool add_block(eventring_cursor *c, unsigned ring, uint64_t sequence,
                       struct evr_totals_table *table) {
   struct adding adding = {.cursor = c, .table = table};
-  struct evr_sink sink = {.callbacks = {add_event, pass_loss}, .context = &adding,
-                          .left = UINT64_MAX, .budget = 1};
+  struct evr_sink sink = {.callbacks = {sizeof sink.callbacks, add_event, pass_loss},
+                          .context = &adding, .left = UINT64_MAX, .budget = 1};
   struct evr_ring_reader *reader = evr_ring_reader_new(
       &c->meta, &c->definitions, ring / EVENTRING_RINGS, ring % EVENTRING_RINGS, 0);
   bool is_there = reader && (sequence > evr_block_cursor_head(&reader->blocks) ||

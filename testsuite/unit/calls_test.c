@@ -290,7 +290,7 @@ static Node *child(const eventring_calls *calls, Node *parent, uint64_t id) {
 
 static uint64_t bucket(const eventring_calls *calls, Node *node, size_t number) {
   uint64_t buckets[EVENTRING_CALLS_BUCKETS];
-  eventring_calls_histogram(calls, node, buckets);
+  evc_histogram(calls, node, buckets);
   return buckets[number];
 }
 
@@ -466,10 +466,10 @@ static void full_buckets_are_carried(void **state) {
   eventring_calls_enter(c, 1, 0);
   eventring_calls_exit(c, 1, 1024);
   for (int i = 0; i < 2; i++) assert_true(evc_merge(into, c));
-  eventring_calls_histogram(c, child(c, root(c), 1), buckets);
+  evc_histogram(c, child(c, root(c), 1), buckets);
   assert_int_equal(buckets[0], CALLS);
   assert_int_equal(buckets[4], 1);
-  eventring_calls_histogram(into, child(into, root(into), 1), buckets);
+  evc_histogram(into, child(into, root(into), 1), buckets);
   assert_int_equal(buckets[0], 2 * CALLS);
   assert_int_equal(buckets[4], 2);
   eventring_calls_free(c);
@@ -487,9 +487,9 @@ static void full_buckets_are_halved(void **state) {
       eventring_calls_enter(c, id, 0);
       eventring_calls_exit(c, id, i < 65536 ? 0 : 128);
     }
-  eventring_calls_histogram(c, child(c, root(c), 1), buckets);
+  evc_histogram(c, child(c, root(c), 1), buckets);
   assert_int_equal(buckets[0], 65536);
-  eventring_calls_histogram(c, child(c, root(c), 40), buckets);
+  evc_histogram(c, child(c, root(c), 40), buckets);
   assert_int_equal(buckets[0], 32768);
   assert_int_equal(child(c, root(c), 40)->count, 65536 + 10);
   eventring_calls_free(c);

@@ -238,5 +238,5 @@ endif
 
 check_PROGRAMS += testsuite/concurrency/eventring_race_test
 testsuite_concurrency_eventring_race_test_SOURCES = testsuite/concurrency/eventring_race_test.c
-testsuite_concurrency_eventring_race_test_CPPFLAGS = $(SEE_EVENTRING)
+testsuite_concurrency_eventring_race_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE)
 testsuite_concurrency_eventring_race_test_LDADD = $(LINK_EVENTRING)

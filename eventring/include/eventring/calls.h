@@ -134,13 +134,6 @@ struct eventring_calls_lost eventring_calls_lost_below(const eventring_calls *ca
                                                        const struct eventring_calls_node *node);
 const struct eventring_calls_rest *eventring_calls_rest_of(const eventring_calls *calls,
                                                            const struct eventring_calls_node *node);
-/* Calls of each range of durations: bucket 0 has the calls that took less than 128 ticks,
-   bucket k those from 2^(6+k) on and less than 2^(7+k), the last one all others. A bucket is
-   exact as long as there was memory to carry it; after that all of the node are halved
-   whenever one has 65,536. */
-void eventring_calls_histogram(const eventring_calls *calls,
-                               const struct eventring_calls_node *node,
-                               uint64_t buckets[EVENTRING_CALLS_BUCKETS]);
 
 /* A stack for a further flow of control; NULL: no room. Without frames. */
 eventring_calls_stack *eventring_calls_stack_new(eventring_calls *calls);
