@@ -51,6 +51,7 @@ def pieces(text):
             yield "comment", part
         elif not part.strip():
             yield "gap", ""
+    kept += text[at:]
     if kept.strip():
         yield "code", kept
 

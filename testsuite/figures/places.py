@@ -34,6 +34,7 @@ stats      spans[]                 span-of-domain   domain def
 stats      async_spans[]           span-of-domain   domain def
 stats      counters[]              counter-of-domain domain def
 stats      events[]                event-of-domain  domain def
+stats      recorded[]              recorded         def
 stats      total                   total
 stats      total.spans[]           span             def
 stats      total.async_spans[]     span             def

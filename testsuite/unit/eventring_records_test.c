@@ -428,10 +428,10 @@ static void unknown_things_are_passed_over(void **state) {
   close_changed(cursor, &log);
   /* a block of another kind, a record of another type, a payload of another kind */
   uint64_t *block = block_of_kind(FORMAT_ENDINGS);
-  ((struct format_block *)block)->kind = 20;
+  ((struct format_block *)block)->kind = FORMAT_KINDS - 1;
   seal(block);
   struct format_status *status = (struct format_status *)(saved + FORMAT_STATUS_OFFSET);
-  status->kind[20] = status->kind[FORMAT_ENDINGS];
+  status->kind[FORMAT_KINDS - 1] = status->kind[FORMAT_ENDINGS];
   status->kind[FORMAT_ENDINGS] = (struct format_count){0, 0};
   status->checksum = 0; /* not said */
   block = block_of_kind(FORMAT_LIVES);
