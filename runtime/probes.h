@@ -68,7 +68,7 @@ enum {
 #define PROBE_COUNTER(d, id, value) \
   eventring_counter((d)->rings, PROBE_RING(id), PROBE_CLASS(id), PROBE_ID(id), (int64_t)(value))
 #define PROBE_LIFECYCLE(d, id, value) \
-  eventring_lifecycle((d)->rings, EVENTRING_RUNTIME, PROBE_ID(id), (int64_t)(value))
+  eventring_lifecycle((d)->rings, PROBE_RING(id), PROBE_CLASS(id), PROBE_ID(id), (int64_t)(value))
 
 /* ---- safepoints ---------------------------------------------------------------
  *

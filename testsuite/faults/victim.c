@@ -296,7 +296,7 @@ static void record_as_child(eventring_domain *d) {
 static void go_on(eventring_domain *d, enum going_on how) {
   CHECK(eventring_fork_pending());
   eventring_domain_check(d); /* too early */
-  eventring_lifecycle(d, EVENTRING_RUNTIME, EVENTRING_ID_HOST, 1);
+  eventring_lifecycle(d, EVENTRING_RUNTIME, EVENTRING_CLASS_LIFECYCLE, EVENTRING_ID_HOST, 1);
   if (how == GO_EXEC) {
     become_heir();
     _exit(1);

@@ -173,7 +173,7 @@ static int setup(void **state) {
       eventring_counter_double(d, EVENTRING_RUNTIME, EVENTRING_CLASS_GC, T_RATE, n / 2.0);
       eventring_instant(d, EVENTRING_USER, EVENTRING_CLASS_USER, T_POINT);
     }
-    eventring_lifecycle(d, EVENTRING_RUNTIME, T_LIFE, 1);
+    eventring_lifecycle(d, EVENTRING_RUNTIME, EVENTRING_CLASS_LIFECYCLE, T_LIFE, 1);
   }
   for (uint64_t link = 0; link < 5; link++) hand_over(domains[0], link, EVENTRING_ROLE_BEGIN);
   for (uint64_t link = 1; link < 7; link++) hand_over(domains[1], link, EVENTRING_ROLE_END);

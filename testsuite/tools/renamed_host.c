@@ -62,9 +62,10 @@ int main(int argc, char **argv) {
     return fprintf(stderr, "renamed_host: %s\n", error.text), 1;
   eventring_domain *domain = eventring_domain_start("main", &error);
   if (!domain) return fprintf(stderr, "renamed_host: %s\n", error.text), 1;
-  eventring_lifecycle(domain, EVENTRING_RUNTIME, ROUND, 1);
+  eventring_lifecycle(domain, EVENTRING_RUNTIME, EVENTRING_CLASS_LIFECYCLE, ROUND, 1);
   for (int i = 0; i < pauses; i++) pause_once(domain, i, i == pauses / 2 ? most : most / 4);
-  if (pauses % 2 == 0) eventring_lifecycle(domain, EVENTRING_RUNTIME, ROUNDED, 1);
+  if (pauses % 2 == 0)
+    eventring_lifecycle(domain, EVENTRING_RUNTIME, EVENTRING_CLASS_LIFECYCLE, ROUNDED, 1);
   eventring_triggers_wait(5000000000);
   eventring_domain_stop(domain);
   eventring_stop();

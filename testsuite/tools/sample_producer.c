@@ -196,7 +196,7 @@ static void collect(eventring_domain *d, long round) {
   gc_span(d, MARK, 1);
   gc_span(d, MARK, 0);
   gc_span(d, MAJOR_SLICE, 0);
-  eventring_lifecycle(d, EVENTRING_RUNTIME, CYCLE, round);
+  eventring_lifecycle(d, EVENTRING_RUNTIME, EVENTRING_CLASS_LIFECYCLE, CYCLE, round);
 }
 
 static void use(eventring_domain *d) {

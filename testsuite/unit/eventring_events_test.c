@@ -30,7 +30,7 @@ static void emit_each_kind(void) {
   eventring_counter_double(d, EVENTRING_RUNTIME, EVENTRING_CLASS_GC, T_RATE, -0.5);
   eventring_end(d, EVENTRING_RUNTIME, EVENTRING_CLASS_GC, T_INNER);
   eventring_end(d, EVENTRING_RUNTIME, EVENTRING_CLASS_GC, T_OUTER);
-  eventring_lifecycle(d, EVENTRING_RUNTIME, T_LIFE, -7);
+  eventring_lifecycle(d, EVENTRING_RUNTIME, EVENTRING_CLASS_LIFECYCLE, T_LIFE, -7);
   eventring_user_counter(d, T_COUNT, INT64_MAX);
   eventring_instant(d, EVENTRING_USER, EVENTRING_CLASS_USER, T_POINT);
   eventring_instant_int(d, EVENTRING_USER, EVENTRING_CLASS_USER, T_SIZE, -1);

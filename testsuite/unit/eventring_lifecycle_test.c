@@ -854,7 +854,7 @@ static void log_goes_back(void **state) {
   clock_t before = clock();
   for (size_t n = 0; n < sizeof numbers / sizeof *numbers; n++) {
     for (int i = 0; i < 1000; i++)
-      eventring_lifecycle(d, EVENTRING_RUNTIME, EVENTRING_ID_OTHER, i);
+      eventring_lifecycle(d, EVENTRING_RUNTIME, EVENTRING_CLASS_LIFECYCLE, EVENTRING_ID_OTHER, i);
     for (int i = 0; i < 2; i++) {
       assert_true(poll_log(cursor[i], &log[i], 0) > 0);
       clear_log(&log[i]);

@@ -278,13 +278,13 @@ static inline void eventring_instant_bytes(eventring_domain *domain,
                          bytes, size);
 }
 
-/* Writes a lifecycle event of the host, of class LIFECYCLE, with an integer. */
+/* Writes a lifecycle event of the host, with an integer. */
 static inline void eventring_lifecycle(eventring_domain *domain,
                                        enum eventring_ring ring,
+                                       enum eventring_class event_class,
                                        unsigned id, int64_t data) {
-  if (eventring_enabled(domain, ring, EVENTRING_CLASS_LIFECYCLE))
-    eventring_emit1(domain, ring, EVENTRING_TAIL(EVENTRING_LIFECYCLE, id, 1),
-                    (uint64_t)data);
+  if (eventring_enabled(domain, ring, event_class))
+    eventring_emit1(domain, ring, EVENTRING_TAIL(EVENTRING_LIFECYCLE, id, 1), (uint64_t)data);
 }
 
 /* ---- Contexts ----------------------------------------------------------
