@@ -5,7 +5,7 @@
  * and checked, and says how many events lie between that block and the position. It
  * interprets no event: it needs neither definitions nor a stack of spans, and its only
  * limit is the newest block. Its users are ring_reader.c, which delivers events,
- * snapshot.c, which copies the blocks as they are, and inspect.c, which reads both ends
+ * saver_stream.c, which copies the blocks as they are, and inspect.c, which reads both ends
  * of a ring. */
 #ifndef EVENTRING_BLOCK_CURSOR_H
 #define EVENTRING_BLOCK_CURSOR_H
