@@ -348,8 +348,8 @@ decode_bytes(struct evr_ring_reader *reader, struct evr_event_run *run, uint64_t
   const uint64_t *payload = run->at;
   unsigned kind = word_kind(word), words = word_length(word), type = d->def.payload;
   uint64_t size;
-  if (kind <= EVENTRING_END || d->def.kind != def_kind_of[kind] || !words ||
-      !holds_bytes(payload, words, type, &size))
+  if (kind <= EVENTRING_END || kind == EVENTRING_LINKED || d->def.kind != def_kind_of[kind] ||
+      !words || !holds_bytes(payload, words, type, &size))
     return false;
   unsigned flags = payload[0] & FORMAT_BYTES_TRUNCATED ? EVENTRING_TRUNCATED : 0;
   set_point(reader, run, d, EVR_TAGS(kind, type, flags));

@@ -506,6 +506,39 @@ static void linked_events(void **state) {
   eventring_stop();
 }
 
+/* Link and role are words before the payload, whatever the two would be as a payload: they are a
+   text of up to eight bytes, too, or an integer and something behind it. */
+static void links_that_look_like_payloads(void **state) {
+  (void)state;
+  static const enum eventring_payload payloads[] = {EVENTRING_NONE, EVENTRING_INT,
+                                                    EVENTRING_STRING, EVENTRING_BYTES};
+  enum { LINKS = 20 };
+  struct log log = {0};
+  start_recording(EVENTRING_MIN_WSIZE);
+  eventring_domain *d = start_domain("main");
+  eventring_cursor *cursor = open_file(own_path(), 0);
+  for (size_t p = 0; p < sizeof payloads / sizeof *payloads; p++) {
+    char name = (char)('a' + p);
+    unsigned id =
+        (unsigned)eventring_register_user(EVENTRING_DEF_ASYNC, &name, 1, payloads[p], NULL);
+    for (uint64_t link = 1; link <= LINKS; link++)
+      eventring_linked(d, EVENTRING_USER, EVENTRING_CLASS_USER, id, link, EVENTRING_ROLE_END);
+    poll_log(cursor, &log, 0);
+    drop_builtins(&log);
+    assert_int_equal(log.count, LINKS);
+    for (int i = 0; i < LINKS; i++) {
+      const struct eventring_event *e = &log.seen[i].event;
+      assert_int_equal(e->link, i + 1);
+      assert_int_equal(e->role, EVENTRING_ROLE_END);
+      assert_int_equal(e->payload, EVENTRING_NONE);
+    }
+    clear_log(&log);
+  }
+  eventring_close(cursor);
+  eventring_domain_stop(d);
+  eventring_stop();
+}
+
 /* Within the callback, as values point into the event. */
 static int check_values(void *context, const struct eventring_event *event) {
   struct eventring_value v[EVENTRING_MAX_VALUES];
@@ -581,6 +614,7 @@ int main(void) {
       cmocka_unit_test(ids_that_are_not_registered),
       cmocka_unit_test(unknown_things_are_passed_over),
       cmocka_unit_test(linked_events),
+      cmocka_unit_test(links_that_look_like_payloads),
       cmocka_unit_test(payloads_of_several_values),
   };
   register_test_events();
