@@ -33,6 +33,7 @@
 #include "peer.h"
 
 #include <limits.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -84,6 +85,7 @@ static struct {
   _Atomic uint32_t threads;                /* that peer_spawn started and that have not ended */
   _Atomic uint32_t hosts;                  /* domains of the host's threads */
   _Atomic uint32_t next_id;
+  _Atomic uint32_t asking;                 /* threads that go through `spawned` without the lock */
   /* the main script has ended: nothing more comes from main */
   _Atomic bool closing;
   _Atomic bool ending;
@@ -155,10 +157,13 @@ static void warn_of_lost_error(Peer *i) {
   fputc('\n', stderr);
 }
 
+/* Who asks the spawned domains, a handler of a signal among them, takes no lock: it may have
+ * found this one in its slot before that was free, and is waited for. */
 static void free_peer(Peer *i) {
   lock_registry();
   unlink_locked(i);
   unlock_registry();
+  while (atomic_load(&registry.asking) != 0) sched_yield();
   warn_of_lost_error(i);
   message_free(i->outcome);
   free(i->failure);
@@ -369,6 +374,7 @@ static bool all_ended(void) {
 /* All have the request before the first one is woken: what follows from its end (a join, an
  * orphaned channel) then finds the others asked, which obey instead of failing of it. */
 static void ask_spawned(uint32_t what) {
+  atomic_fetch_add(&registry.asking, 1);
   for (int wakes = 0; wakes < 2; wakes++)
     for (int s = 0; s < PEER_MAX; s++) {
       Peer *i = atomic_load(&registry.spawned[s]);
@@ -376,6 +382,7 @@ static void ask_spawned(uint32_t what) {
       if (wakes) request_and_wake(i, what);
       else atomic_fetch_or(&i->attention, what);
     }
+  atomic_fetch_sub(&registry.asking, 1);
 }
 
 /* The host's domains, when another one ends the program. */
