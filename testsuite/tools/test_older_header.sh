@@ -8,7 +8,7 @@ export LD_LIBRARY_PATH=$(dirname "$(find "$PWD/root" -name libeventring.so)")
 mkdir -p older
 cp -r "$header" "$(dirname "$header")/eventring" older/
 # takes the last members away
-sed -e '/^  bool leave_sigbus;/,/^  const char \*name;/d' \
+sed -e '/^  bool leave_sigbus;/,/^};/{/^};/!d}' -e '/config->keep = /d' \
     -e '/^  int (\*lost)(void/d' \
     -e '/^  uint64_t control_rejected;/,/^  pid_t process;/d' \
     -e '/^  uint64_t stop_ns;/d' \
