@@ -169,6 +169,8 @@ static void finish(struct eva_call_rows *rows, bool by_inclusive) {
     bool is_outside = row->function == &outside;
     if (row->count || row->open || (is_outside ? row->exclusive > 0 : row->inclusive > 0))
       rows->list[kept++] = *row;
+    else
+      free(row->stack);
   }
   rows->count = kept;
   if (kept) qsort(rows->list, kept, sizeof *rows->list, compare_rows);
