@@ -231,7 +231,8 @@ static int collect_rings(eventring_cursor *c, const struct pages *pages,
     while (at < pages->count && pages->page[at].ring == ring) at++;
     bool is_made = evr_metadata_blocks(&c->meta, ring / EVENTRING_RINGS, ring % EVENTRING_RINGS);
     if (at == first && (!is_made || is_copy)) continue;
-    status = collect_ring(c, ring, &pages->page[first], at - first, of_ring, error);
+    const struct page *own = at > first ? &pages->page[first] : NULL;
+    status = collect_ring(c, ring, own, at - first, of_ring, error);
     for (uint32_t i = 0; status == EVENTRING_OK && i < of_ring->count; i++)
       if (!add_row(table, &of_ring->row[i], &of_ring->row[i].sums[0]))
         status = evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory for totals");
