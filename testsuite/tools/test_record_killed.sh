@@ -23,17 +23,18 @@ readable() {
   done
 }
 shopt -s nullglob
-named=0
+named=
 for ((i = 0; i < 25; i++)); do
   "$EVENTRING" record -q -o "first$i.eventring" $program 2>/dev/null &
   recorder=$!
   sleep "$(printf '0.%03d' $((i * 4)))"
   kill -9 $recorder
   wait $recorder 2>/dev/null
-  [ ! -e "first$i.eventring" ] || readable "killed $((i * 4)) ms after its start" "first$i.eventring"
-  [ ! -e "first$i.eventring" ] || named=$((named + 1))
+  [ -e "first$i.eventring" ] || continue
+  readable "killed $((i * 4)) ms after its start" "first$i.eventring"
+  named=first$i.eventring
 done
-[ $named -gt 0 ] || fail "no recorder came as far as to name its file"
+[ -n "$named" ] || fail "no recorder came as far as to name its file"
 for ((i = 0; i < 10; i++)); do
   "$EVENTRING" record -q --rotate-time 20ms -o "turn$i.eventring" $program 2>/dev/null &
   recorder=$!
@@ -46,6 +47,6 @@ done
 [ "$(ls ./*.partial | wc -l)" -le 35 ] || fail "more than one unfinished file a recorder"
 touch stop
 wait $program
-"$EVENTRING" record -q -o there.eventring "first24.eventring" || fail "record a file"
+"$EVENTRING" record -q -o there.eventring "$named" || fail "record a file"
 is "the name is complete" "there.eventring" "$(ls there.eventring*)"
 finish
