@@ -46,6 +46,8 @@
  *    before. So the slow path checks that the position lies in the present block and
  *    finds it again if not. The first events of a block all take the slow path: those of
  *    the handler and the one that finds the stale position.
+ *  - A probe that is interrupted by probes of the handler writes over their events, whose words
+ *    stay counted. Where that makes more words than there are, the slow path counts again.
  *
  * One case remains: a handler that changes blocks and writes CAREFUL_EVENTS or more
  * events into the new one. If the new block is above the old one, the stale position lies
@@ -104,17 +106,24 @@ static bool is_stale(const struct eventring_lane *lane, const struct evr_writer 
                           (uintptr_t)w->end - (uintptr_t)w->first;
 }
 
-/* The first word of the present block that is zero is where the next one goes. */
-static __attribute__((cold, noinline)) void find_position(struct eventring_lane *lane,
-                                                          const struct evr_writer *w) {
+/* Passes the words of the present block up to `end`, or the first that is zero, and counts those
+   that are no events of their own. Returns where it stopped. */
+static uint64_t *recount(struct eventring_lane *lane, const struct evr_writer *w, uint64_t *end) {
   uint64_t *at = w->first, word;
   lane->extra = 0;
-  while (at < w->end && (word = __atomic_load_n(at, __ATOMIC_RELAXED)) != 0) {
+  while (at < end && (word = __atomic_load_n(at, __ATOMIC_RELAXED)) != 0) {
     size_t words = 1 + (word >> EVENTRING_WORD_LENGTH_SHIFT & 127);
     lane->extra += words - (size_t)word_is_event(word);
     at += words;
   }
-  lane->next = at < w->end ? at : w->end;
+  return at < end ? at : end;
+}
+
+/* The first word of the present block that is zero is where the next one goes. Where the position
+   only went back within the block, over events of the handler, their words still count. */
+static __attribute__((cold, noinline)) void find_position(struct eventring_lane *lane,
+                                                          const struct evr_writer *w) {
+  lane->next = recount(lane, w, is_stale(lane, w) ? w->end : lane->next);
 }
 
 /* ---- Open spans ------------------------------------------------------------------ */
@@ -317,7 +326,7 @@ static int prepare(struct evr_lanes *l, enum eventring_ring r, size_t words, uin
                    struct eventring_error *error) {
   struct evr_writer *w = l->writer[r];
   if (l->clock == FORMAT_CLOCK_MONOTONIC) *ticks = evr_clock_ticks(l->clock);
-  if (is_stale(lane_of(l, r), w)) find_position(lane_of(l, r), w);
+  if (w->end && !is_in_block(lane_of(l, r), w)) find_position(lane_of(l, r), w);
   if (w->careful) w->careful--;
   return make_room(l, r, words, *ticks, error);
 }
@@ -415,7 +424,7 @@ void evr_lane_close(struct evr_lanes *l, enum eventring_ring r) {
   struct evr_writer *w = l->writer[r];
   if (!w) return;
   __atomic_store_n(&lane->limit, NULL, __ATOMIC_RELAXED);
-  if (is_stale(lane, w)) find_position(lane, w);
+  if (w->end && !is_in_block(lane, w)) find_position(lane, w);
   w->dropped += take_dropped(l, r);
   w->next = lane->next;
   w->extra = lane->extra;

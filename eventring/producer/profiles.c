@@ -202,7 +202,7 @@ static int write_parts(struct evr_domain *d, struct evr_profile_parts *parts,
                        const struct eventring_profile_source *source,
                        struct eventring_error *error) {
   struct evr_profile_area *area;
-  uint64_t sequence;
+  uint64_t sequence = 0;
   evr_lock();
   int status = begin_locked(d, parts->count, &area, &sequence, error);
   struct evr_recording *r = d->recording;

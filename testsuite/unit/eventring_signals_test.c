@@ -111,6 +111,23 @@ static void the_domain_of_the_thread(void **state) {
   eventring_stop();
 }
 
+/* The interrupted probe has written over events of the handler, whose payloads it still counts. */
+static void a_count_that_a_handler_spoilt(void **state) {
+  (void)state;
+  start_recording(EVENTRING_MIN_WSIZE);
+  eventring_domain *d = start_domain("main");
+  struct eventring_lane *lane = &((struct evr_domain *)d)->lanes.hot.lane[EVENTRING_USER];
+  for (int i = 0; i < 10; i++) eventring_user_counter(d, T_COUNT, i);
+  lane->extra += 100;
+  lane->limit = NULL; /* the next probe takes the slow path */
+  for (int i = 0; i < 5; i++) eventring_user_counter(d, T_COUNT, i);
+  assert_int_equal(evr_domain_emitted(d, EVENTRING_USER), 15);
+  for (int i = 0; i < 2000; i++) eventring_user_counter(d, T_COUNT, i);
+  assert_int_equal(evr_domain_emitted(d, EVENTRING_USER), 2015);
+  eventring_domain_stop(d);
+  eventring_stop();
+}
+
 static int deferrals, deliveries;
 
 static void on_deferrable(int number) {
@@ -144,6 +161,7 @@ int main(void) {
   register_test_events();
   const struct CMUnitTest tests[] = {cmocka_unit_test(a_domain_of_its_own),
                                      cmocka_unit_test(the_domain_of_the_thread),
+                                     cmocka_unit_test(a_count_that_a_handler_spoilt),
                                      cmocka_unit_test(a_signal_is_deferred)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
