@@ -4,8 +4,8 @@
 EXTRA_DIST += doc
 
 man_MANS = doc/saros.eventring.3 doc/saros.domain.3 doc/saros.ffi.3 \
-	doc/saros.memprof.3 doc/saros.profile.3 doc/saros.retain.3 \
-	doc/eventring.1 doc/eventring.3 doc/eventring.5 doc/saros.1 doc/eventring-conditions.7
+	doc/saros.memprof.3 doc/saros.profile.3 doc/saros.retain.3 doc/saros.coroutines.3 \
+	doc/eventring.1 doc/eventring.3 doc/eventring.5 doc/saros.1 doc/sarosc.1 doc/saros-host.1 doc/eventring-conditions.7
 CLEANFILES += $(man_MANS)
 
 MAKE_PAGE = $(AM_V_GEN)$(MKDIR_P) doc && $(AWK) -v version=$(VERSION) -f $(top_srcdir)/doc/man.awk
@@ -22,6 +22,12 @@ doc/eventring.5: doc/FORMAT.md doc/man.awk
 doc/saros.1: doc/saros.md doc/man.awk
 	$(MAKE_PAGE) -v page=saros -v section=1 -v what="Lua 5.4 interpreter with a flight recorder" $(top_srcdir)/doc/saros.md >$@
 
+doc/sarosc.1: doc/sarosc.md doc/man.awk
+	$(MAKE_PAGE) -v page=sarosc -v section=1 -v what="compiles Lua programs" $(top_srcdir)/doc/sarosc.md >$@
+
+doc/saros-host.1: doc/saros-host.md doc/man.awk
+	$(MAKE_PAGE) -v page=saros-host -v section=1 -v what="runs programs that link Lua on Saros" $(top_srcdir)/doc/saros-host.md >$@
+
 doc/eventring-conditions.7: doc/CONDITIONS.md doc/man.awk
 	$(MAKE_PAGE) -v page=eventring-conditions -v section=7 -v what="the language of conditions on recorded programs" $(top_srcdir)/doc/CONDITIONS.md >$@
 
@@ -32,6 +38,10 @@ doc/saros.eventring.3: doc/saros.md doc/man.awk
 doc/saros.retain.3: doc/saros.md doc/man.awk
 	$(SECTION) -v section="The module saros.retain" $(top_srcdir)/doc/saros.md | \
 	  $(AWK) -v version=$(VERSION) -f $(top_srcdir)/doc/man.awk -v page=saros.retain -v section=3 -v what="who holds the objects of a program, from Lua" - >$@
+
+doc/saros.coroutines.3: doc/saros.md doc/man.awk
+	$(SECTION) -v section="The module saros.coroutines" $(top_srcdir)/doc/saros.md | \
+	  $(AWK) -v version=$(VERSION) -f $(top_srcdir)/doc/man.awk -v page=saros.coroutines -v section=3 -v what="which coroutines wait, from Lua" - >$@
 
 doc/saros.domain.3: doc/DOMAINS.md doc/man.awk
 	$(MAKE_PAGE) -v page=saros.domain -v section=3 -v what="running Lua in parallel" $(top_srcdir)/doc/DOMAINS.md >$@
@@ -55,11 +65,12 @@ pictures:
 
 # The pages of the subcommands: eventring-NAME(1) is commands/NAME.md.
 COMMAND_PAGES = doc/commands/autopsy.md doc/commands/check.md doc/commands/clean.md \
-	doc/commands/control.md doc/commands/cut.md doc/commands/diff.md doc/commands/dump.md \
+	doc/commands/control.md doc/commands/coroutines.md doc/commands/cut.md doc/commands/diff.md doc/commands/dump.md \
 	doc/commands/export.md doc/commands/heap.md doc/commands/list.md doc/commands/memory.md \
 	doc/commands/merge.md doc/commands/pauses.md doc/commands/profile.md doc/commands/record.md \
 	doc/commands/retain.md doc/commands/show.md doc/commands/snapshot.md doc/commands/spans.md \
-	doc/commands/sql.md doc/commands/stack.md doc/commands/stats.md doc/commands/strip.md
+	doc/commands/sql.md doc/commands/stack.md doc/commands/stats.md doc/commands/strip.md \
+	doc/commands/view.md
 SECTION = $(AM_V_GEN)$(MKDIR_P) doc && $(AWK) -f $(top_srcdir)/doc/section.awk
 EXTRA_DIST += doc/section.awk
 CLEANFILES += doc/commands.stamp doc/eventring-*.1
@@ -82,4 +93,5 @@ install-data-local: doc/commands.stamp
 	$(INSTALL_DATA) doc/eventring-*.1 "$(DESTDIR)$(man1dir)"
 
 uninstall-local:
+	rm -f "$(DESTDIR)$(bindir)/sarosc"
 	cd doc && for page in eventring-*.1; do rm -f "$(DESTDIR)$(man1dir)/$$page"; done

@@ -5,7 +5,8 @@
 #
 # It knows what these documents use: headings (the first is the title), paragraphs,
 # text indented by four or more (kept as it is), lists with `- ` or `1. `, tables, and
-# within text `code`, **strong**, *emphasis* and [links](target). Tables are for tbl.
+# within text `code`, **strong**, *emphasis* and [links](target). Tables are for tbl. A picture is
+# left out.
 
 function begin_page() {
   print "'\\\" t"
@@ -119,6 +120,8 @@ BEGIN { begin_page() }
 
 /^## / { flush(); in_item = 0; print ".SH " toupper(text(substr($0, 4))); blank = 0; next }
 /^###+ / { flush(); in_item = 0; sub(/^#+ /, ""); print ".SS " text($0); blank = 0; next }
+
+/^!\[.*\)$/ { flush(); next } # a picture
 
 /^- / { flush(); in_item = 1; blank = 0; print ".IP \\(bu 2"; held = substr($0, 3); next }
 /^[0-9]+\. / { flush(); in_item = 1; blank = 0; print ".IP " $1 " 4"; held = substr($0, length($1) + 2); next }

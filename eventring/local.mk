@@ -16,7 +16,7 @@ eventring_sources = \
 	eventring/format/checksum.h eventring/format/checksum.c eventring/format/cpu.h \
 	eventring/format/packed.h eventring/format/packed.c \
 	eventring/format/text.h eventring/format/text.c eventring/format/unlink_same.h \
-	eventring/format/unlink_same.c eventring/format/directory.h \
+	eventring/format/unlink_same.c eventring/format/copy_file.h eventring/format/state_place.h eventring/format/directory.h \
 	eventring/format/directory.c eventring/format/rename_new.h eventring/format/rename_new.c \
 	eventring/format/span_stack.h eventring/format/span_stack.c \
 	eventring/format/builtins.h eventring/format/builtins.c \
@@ -35,7 +35,8 @@ eventring_sources = \
 	eventring/producer/descriptor.h eventring/producer/descriptor.c \
 	eventring/producer/extents.h eventring/producer/extents.c eventring/producer/records.h \
 	eventring/producer/records.c \
-	eventring/producer/calibration.c eventring/producer/ending.c eventring/producer/gate.c \
+	eventring/producer/calibration.c eventring/producer/deletion.c \
+	eventring/producer/ending.c eventring/producer/gate.c \
 	eventring/producer/outside.h eventring/producer/outside.c \
 	eventring/producer/kept.c eventring/producer/place.c \
 	eventring/producer/stacks.h eventring/producer/stacks.c eventring/producer/heap.h \
@@ -46,6 +47,7 @@ eventring_sources = \
 	eventring/producer/stream.h eventring/producer/stream.c \
 	eventring/producer/recording.h eventring/producer/recording.c eventring/producer/ring.h \
 	eventring/producer/growth.h eventring/producer/growth.c eventring/producer/ring.c \
+	eventring/producer/room.h eventring/producer/room.c \
 	eventring/producer/catalogue.h eventring/producer/catalogue.c \
 	eventring/producer/producer.h eventring/producer/producer.c \
 	eventring/producer/register.c eventring/producer/domains.h eventring/producer/domains.c \
@@ -71,7 +73,8 @@ eventring_sources = \
 	eventring/reader/block.h eventring/reader/block.c \
 	eventring/reader/decode.h eventring/reader/decode.c \
 	eventring/reader/ahead.h eventring/reader/ahead.c \
-	eventring/reader/units.h eventring/reader/units.c \
+	eventring/reader/units.h eventring/reader/units.c eventring/reader/torn_copy.h \
+	eventring/reader/torn_copy.c \
 	eventring/reader/metadata.h eventring/reader/metadata.c \
 	eventring/reader/record_scan.h eventring/reader/record_scan.c \
 	eventring/reader/definitions.h eventring/reader/definitions.c \
@@ -85,6 +88,7 @@ eventring_sources = \
 	eventring/reader/inspect.c eventring/reader/end_check.c \
 	eventring/reader/locate.h eventring/reader/locate.c \
 	eventring/reader/snapshot.c eventring/reader/saver_write.c eventring/reader/remove.c eventring/reader/remote.c \
+	eventring/reader/process_directory.h eventring/reader/process_directory.c \
 	eventring/reader/saver.h eventring/reader/saver.c eventring/reader/saver_stream.c \
 	eventring/reader/saver_records.c eventring/reader/saver_front.c \
 	eventring/reader/saver_strip.c eventring/reader/saver_merge.h \
@@ -93,7 +97,7 @@ eventring_sources = \
 	eventring/reader/wait.c eventring/reader/stacks.h eventring/reader/stacks.c \
 	eventring/reader/heaps.c eventring/reader/profiles.c \
 	eventring/calls/lines.h eventring/calls/lines.c eventring/calls/segments.h \
-	eventring/calls/segments.c eventring/calls/trie.c eventring/calls/nodes.c \
+	eventring/calls/segments.c eventring/calls/trie.c eventring/calls/nodes.c eventring/calls/flat.c \
 	eventring/calls/merge.c eventring/calls/inside.h eventring/calls/collector.h eventring/calls/collector.c \
 	eventring/self.c
 
@@ -110,7 +114,7 @@ eventringinclude_HEADERS = eventring/include/eventring/types.h eventring/include
 lib_LTLIBRARIES += libeventring.la
 libeventring_la_SOURCES = $(eventring_sources)
 libeventring_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden
-libeventring_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 \
+libeventring_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 -Wl,-z,nodelete \
 	-Wl,--version-script=$(top_srcdir)/eventring/eventring.map
 EXTRA_libeventring_la_DEPENDENCIES = $(top_srcdir)/eventring/eventring.map
 
@@ -128,6 +132,7 @@ libanalysis_a_SOURCES = \
 	eventring/analysis/call_sum.c eventring/analysis/call_sum.h \
 	eventring/analysis/ending.c eventring/analysis/ending.h \
 	eventring/analysis/heap.c eventring/analysis/heap.h \
+	eventring/analysis/gaps.c eventring/analysis/gaps.h \
 	eventring/analysis/gc_clock.c eventring/analysis/gc_clock.h \
 	eventring/analysis/histogram.c eventring/analysis/histogram.h \
 	eventring/analysis/json.c eventring/analysis/json.h \
@@ -149,8 +154,10 @@ libanalysis_a_SOURCES = \
 noinst_LIBRARIES += libremote.a
 libremote_a_SOURCES = \
 	eventring/remote/activity.c eventring/remote/activity.h \
+	eventring/remote/coroutines.c eventring/remote/coroutines.h \
 	eventring/remote/elf.c eventring/remote/elf.h \
 	eventring/remote/forbidden.c eventring/remote/forbidden.h \
+	eventring/remote/frames.h \
 	eventring/remote/functions.c eventring/remote/functions.h \
 	eventring/remote/host.c eventring/remote/host.h \
 	eventring/remote/memory.c eventring/remote/memory.h \
@@ -168,7 +175,8 @@ libexport_a_SOURCES = \
 	eventring/export/export.h eventring/export/formats.def eventring/export/folded.c \
 	eventring/export/pprof.c eventring/export/speedscope.c \
 	eventring/export/same_names.c eventring/export/same_names.h \
-	eventring/export/callgrind.c eventring/export/dot.c \
+	eventring/export/bound.c eventring/export/bound.h \
+	eventring/export/callgrind.c eventring/export/dot.c eventring/export/svg.c \
 	eventring/export/paths.c eventring/export/paths.h \
 	eventring/export/chrome.c eventring/export/csv.c eventring/export/ctf.c eventring/export/events.h \
 	eventring/export/faces.c eventring/export/faces.h eventring/export/out.c \
@@ -179,6 +187,48 @@ libexport_a_SOURCES = \
 	eventring/export/text.c eventring/export/text.h eventring/export/tracks.c \
 	eventring/export/tracks.h
 libexport_a_CFLAGS = $(AM_CFLAGS) $(ZLIB_CFLAGS) $(SQLITE_CFLAGS)
+
+# The page that shows a run (eventring/view/DATA.md): its sections, on the public headers, the
+# analysis and the tracks of the exporters.
+noinst_LIBRARIES += libview.a
+libview_a_SOURCES = \
+	eventring/view/buckets.c eventring/view/buckets.h \
+	eventring/view/cells.c eventring/view/cells.h eventring/view/cells_rows.h \
+	eventring/view/cells_write.c \
+	eventring/view/events.c eventring/view/events.h \
+	eventring/view/grid.h \
+	eventring/view/lists.c eventring/view/lists.h \
+	eventring/view/losses.c \
+	eventring/view/moments.c eventring/view/moments.h \
+	eventring/view/pauses.c eventring/view/pauses.h \
+	eventring/view/page.c eventring/view/page.h \
+	eventring/view/part.h \
+	eventring/view/rows.h \
+	eventring/view/section.c eventring/view/section.h \
+	eventring/view/share.c eventring/view/share.h \
+	eventring/view/spans.c eventring/view/spans.h \
+	eventring/view/spans_queue.c eventring/view/spans_queue.h \
+	eventring/view/values.c eventring/view/values.h
+libview_a_CFLAGS = $(AM_CFLAGS) $(ZLIB_CFLAGS)
+
+# The text of the page, put together of its files; page.c has it in it.
+view_scripts = eventring/view/format.js eventring/view/source.js eventring/view/model.js \
+	eventring/view/selection.js eventring/view/figures.js eventring/view/trees.js \
+	eventring/view/spans.js eventring/view/dom.js eventring/view/canvas.js \
+	eventring/view/heatmap.js eventring/view/answers.js eventring/view/overview.js eventring/view/lanes.js \
+	eventring/view/describe.js eventring/view/timeline_draw.js eventring/view/timeline.js \
+	eventring/view/flame.js eventring/view/lines.js eventring/view/pauses.js \
+	eventring/view/tables.js eventring/view/keyboard.js eventring/view/main.js
+view_files = eventring/view/page.html eventring/view/page.css $(view_scripts)
+EXTRA_DIST += $(view_files) eventring/view/page.awk eventring/view/DATA.md
+CLEANFILES += eventring/view/page.made
+eventring/view/page.made: $(view_files) eventring/view/page.awk eventring/local.mk
+	$(AM_V_GEN)$(MKDIR_P) eventring/view && rm -f $@ && \
+	scripts= && for file in $(view_scripts); do scripts="$$scripts $(srcdir)/$$file"; done && \
+	$(AWK) -v style=$(srcdir)/eventring/view/page.css -v scripts="$$scripts" \
+	  -f $(srcdir)/eventring/view/page.awk $(srcdir)/eventring/view/page.html >$@.new && \
+	mv $@.new $@
+eventring/view/libview_a-page.$(OBJEXT): eventring/view/page.made
 
 # What the command needs beyond libc, and the public headers.
 noinst_LIBRARIES += libeventring_tools.a
@@ -194,9 +244,12 @@ libeventring_tools_a_CFLAGS = $(AM_CFLAGS) $(LIBZSTD_CFLAGS)
 # The command. Argument parsing and printing only; all reading is the library's.
 bin_PROGRAMS += eventring/eventring
 eventring_eventring_SOURCES = \
+	eventring/tools/dead.c eventring/tools/dead.h \
 	eventring/tools/await.c eventring/tools/await.h eventring/tools/class_list.c eventring/tools/class_list.h \
+	eventring/tools/name_choice.c eventring/tools/name_choice.h \
 	eventring/tools/commands.c eventring/tools/commands.h \
 	eventring/tools/cmd_check.c eventring/tools/cmd_clean.c eventring/tools/cmd_control.c \
+	eventring/tools/control_status.h eventring/tools/control_status.c \
 	eventring/tools/heap_diff.c eventring/tools/heap_diff.h \
 	eventring/tools/cmd_export.c eventring/tools/cmd_heap.c eventring/tools/heap_export.c \
 	eventring/tools/heap_export.h eventring/tools/heap_question.c \
@@ -219,9 +272,15 @@ eventring_eventring_SOURCES = \
 	eventring/tools/perf_merge.c eventring/tools/perf_merge.h \
 	eventring/tools/sample_self.c eventring/tools/sample_self.h \
 	eventring/tools/last_stacks.c eventring/tools/last_stacks.h \
+	eventring/tools/coroutine_groups.c eventring/tools/coroutine_groups.h \
+	eventring/tools/remote_frames.c eventring/tools/remote_frames.h \
+	eventring/tools/cmd_coroutines.c \
+	eventring/tools/coroutines_file.c eventring/tools/coroutines_file.h \
 	eventring/tools/cmd_stack.c eventring/tools/cmd_strip.c eventring/tools/ask.h eventring/tools/ask.c \
 	eventring/tools/cmd_memory.c eventring/tools/memory_lines.c eventring/tools/memory_lines.h \
 	eventring/tools/smaps.c eventring/tools/smaps.h \
+	eventring/tools/child_answer.h eventring/tools/child_answer.c \
+	eventring/tools/domain_state.h eventring/tools/domain_state.c \
 	eventring/tools/retain_answer.h eventring/tools/retain_answer.c \
 	eventring/tools/cmd_retain.c eventring/tools/cmd_pauses.c eventring/tools/cmd_spans.c \
 	eventring/tools/cmd_autopsy.c eventring/tools/autopsy.h eventring/tools/autopsy_last.c \
@@ -234,7 +293,8 @@ eventring_eventring_SOURCES = \
 	eventring/tools/parents.c eventring/tools/parents.h \
 	eventring/tools/question.c eventring/tools/question.h \
 	eventring/tools/commands.def eventring/tools/dump_format.c eventring/tools/dump_format.h \
-	eventring/tools/eventring.c eventring/tools/launch.c eventring/tools/launch.h \
+	eventring/tools/command.c eventring/tools/eventring.c \
+	eventring/tools/launch.c eventring/tools/launch.h \
 	eventring/tools/options.c eventring/tools/options.h eventring/tools/places.c \
 	eventring/tools/examples.def \
 	eventring/tools/places.h \
@@ -248,12 +308,21 @@ eventring_eventring_SOURCES = \
 	eventring/tools/group.c eventring/tools/group.h \
 	eventring/tools/follow.c eventring/tools/follow.h eventring/tools/text_table.c \
 	eventring/tools/time_window.c eventring/tools/time_window.h \
+	eventring/tools/cmd_view.c eventring/tools/view_head.c eventring/tools/view_page.h \
+	eventring/tools/view_parts.def \
+	eventring/tools/view_stacks.c eventring/tools/view_stacks.h \
+	eventring/tools/view_recorded.c eventring/tools/view_recorded.h \
+	eventring/tools/view_samples.c eventring/tools/view_samples.h \
+	eventring/tools/view_figures.c eventring/tools/view_figures.h \
+	eventring/tools/view_tables.c eventring/tools/view_tables.h \
+	eventring/tools/view_source.c \
 	eventring/tools/text_table.h eventring/tools/view.c eventring/tools/view.h \
 	eventring/tools/shared_views.c eventring/tools/shared_views.h \
 	eventring/tools/tally_print.h eventring/tools/tally_choice.c eventring/tools/tally_views.c \
 	eventring/tools/tool.c eventring/tools/tool.h
 eventring_eventring_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
-eventring_eventring_LDADD = libeventring_tools.a libremote.a libexport.a libanalysis.a $(LINK_EVENTRING) \
+eventring_eventring_LDADD = libeventring_tools.a libremote.a libview.a libexport.a \
+	libanalysis.a $(LINK_EVENTRING) \
 	$(LIBZSTD_LIBS) $(ZLIB_LIBS) $(SQLITE_LIBS) $(JANSSON_LIBS) $(PROGRAM_LIBS)
 
 # What the tests of the command record with, and its statistics alone.
@@ -307,7 +376,7 @@ bashcompdir = $(datadir)/bash-completion/completions
 bashcomp_DATA = eventring/completion/eventring
 zshcompdir = $(datadir)/zsh/site-functions
 zshcomp_DATA = eventring/completion/_eventring
-CLEANFILES += $(bashcomp_DATA) $(zshcomp_DATA)
+CLEANFILES += eventring/completion/eventring eventring/completion/_eventring
 EXTRA_DIST += eventring/completion/eventring.bash.in eventring/completion/eventring.zsh.in
 COMMANDS_DEF = $(srcdir)/eventring/tools/commands.def
 

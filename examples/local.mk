@@ -2,8 +2,8 @@
 # Programs that do real work; see the top of each.
 
 exampledir = $(pkgdatadir)/examples
-dist_example_DATA = examples/dpkg-graph.lua examples/gc-events.lua \
-	examples/gc-pauses.lua examples/leak.lua examples/memory-limit.lua examples/chrome-trace.lua \
+dist_example_DATA = examples/app.lua examples/dpkg-graph.lua examples/gc-events.lua \
+	examples/game-loop.lua examples/gc-pauses.lua examples/leak.lua examples/memory-limit.lua examples/chrome-trace.lua \
 	examples/ffi-eventring.lua examples/ffi-libc.lua examples/ffi-sqlite.lua examples/ffi-zlib.lua
 
 # A C program that embeds libeventring, with its own Makefile for an installed one.

@@ -15,6 +15,8 @@
 #include "luaconf.h"
 #include "lua.h"
 
+#pragma GCC visibility push(default)
+
 /* Registry keys: the loaded modules and the preload table. */
 #define LUA_GNAME "_G"
 #define LUA_LOADED_TABLE "_LOADED"
@@ -62,6 +64,14 @@ LUALIB_API int luaL_checkoption(lua_State *L, int arg, const char *def,
   ((void)(luai_likely(cond) || luaL_argerror(L, (arg), (extramsg))))
 #define luaL_argexpected(L, cond, arg, tname)                                 \
   ((void)(luai_likely(cond) || luaL_typeerror(L, (arg), (tname))))
+#if defined(LUA_COMPAT_APIINTCASTS)
+#define luaL_checkunsigned(L, n) ((lua_Unsigned)luaL_checkinteger(L, (n)))
+#define luaL_optunsigned(L, n, d) ((lua_Unsigned)luaL_optinteger(L, (n), (lua_Integer)(d)))
+#define luaL_checkint(L, n) ((int)luaL_checkinteger(L, (n)))
+#define luaL_optint(L, n, d) ((int)luaL_optinteger(L, (n), (d)))
+#define luaL_checklong(L, n) ((long)luaL_checkinteger(L, (n)))
+#define luaL_optlong(L, n, d) ((long)luaL_optinteger(L, (n), (d)))
+#endif
 #define luaL_typename(L, i) lua_typename(L, lua_type(L, (i)))
 
 /* ----------------------------------------------- errors and result codes -- */
@@ -187,10 +197,22 @@ typedef struct luaL_Stream {
   lua_CFunction closef;
 } luaL_Stream;
 
-/* ------------------------------------------------- printing, for hosts -- */
+/* ------------------------------------------------------- for hosts -- */
+
+/* Checked when the program defines LUAI_ASSERT. */
+#if !defined(lua_assert)
+#if defined(LUAI_ASSERT)
+#include <assert.h>
+#define lua_assert(c) assert(c)
+#else
+#define lua_assert(c) ((void)0)
+#endif
+#endif
 
 #define lua_writestring(s, l) fwrite((s), sizeof(char), (l), stdout)
 #define lua_writeline() (lua_writestring("\n", 1), fflush(stdout))
 #define lua_writestringerror(s, p) (fprintf(stderr, (s), (p)), fflush(stderr))
+
+#pragma GCC visibility pop
 
 #endif

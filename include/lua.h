@@ -22,6 +22,8 @@
 
 #include "luaconf.h"
 
+#pragma GCC visibility push(default)
+
 /* -------------------------------------------------------------- version -- */
 
 #define LUA_VERSION_MAJOR "5"
@@ -31,6 +33,11 @@
 #define LUA_VERSION_RELEASE_NUM (LUA_VERSION_NUM * 100 + 8)
 #define LUA_VERSION "Lua " LUA_VERSION_MAJOR "." LUA_VERSION_MINOR
 #define LUA_RELEASE LUA_VERSION "." LUA_VERSION_RELEASE
+
+/* What programs print of themselves: the release of the language, and whose it is. */
+#define LUA_COPYRIGHT LUA_RELEASE "  (Saros)  The language is by Lua.org, PUC-Rio"
+#define LUA_AUTHORS "R. Ierusalimschy, L. H. de Figueiredo, W. Celes"
+extern const char lua_ident[];
 
 /* First bytes of a precompiled chunk. */
 #define LUA_SIGNATURE "\x1bLua"
@@ -300,11 +307,17 @@ LUA_API void lua_external_memory(lua_State *L, int idx, size_t bytes);
 #define lua_isnone(L, n) (lua_type(L, (n)) == LUA_TNONE)
 #define lua_isnoneornil(L, n) (lua_type(L, (n)) <= 0)
 
-/* Names from Lua 5.3 that much source still uses. */
+/* Names from Lua 5.3 that much source still uses; more of them: luaconf.h. */
 #define lua_newuserdata(L, s) lua_newuserdatauv(L, s, 1)
 #define lua_getuservalue(L, idx) lua_getiuservalue(L, idx, 1)
 #define lua_setuservalue(L, idx) lua_setiuservalue(L, idx, 1)
 #define LUA_NUMTAGS LUA_NUMTYPES
+
+#if defined(LUA_COMPAT_APIINTCASTS)
+#define lua_pushunsigned(L, n) lua_pushinteger(L, (lua_Integer)(n))
+#define lua_tounsignedx(L, i, is) ((lua_Unsigned)lua_tointegerx(L, (i), (is)))
+#define lua_tounsigned(L, i) lua_tounsignedx(L, (i), NULL)
+#endif
 
 /* ---------------------------------------------------------------- debug -- */
 
@@ -356,5 +369,7 @@ LUA_API lua_Hook lua_gethook(lua_State *L);
 LUA_API int lua_gethookmask(lua_State *L);
 LUA_API int lua_gethookcount(lua_State *L);
 LUA_API int lua_setcstacklimit(lua_State *L, unsigned int limit);
+
+#pragma GCC visibility pop
 
 #endif

@@ -30,8 +30,13 @@
 #define LUA_FLOAT_DOUBLE 2
 #define LUA_FLOAT_LONGDOUBLE 3
 
-#define LUA_INT_TYPE LUA_INT_LONGLONG
-#define LUA_FLOAT_TYPE LUA_FLOAT_DOUBLE
+#define LUA_INT_DEFAULT LUA_INT_LONGLONG
+#define LUA_FLOAT_DEFAULT LUA_FLOAT_DOUBLE
+#define LUA_INT_TYPE LUA_INT_DEFAULT
+#define LUA_FLOAT_TYPE LUA_FLOAT_DEFAULT
+#define LUAI_IS32INT 1
+#define LUA_32BITS 0
+#define LUA_C89_NUMBERS 0
 
 #define LUA_INTEGER long long
 #define LUA_UNSIGNED unsigned LUA_INTEGER
@@ -49,8 +54,11 @@
 #define LUAI_NUMFFORMAT "%.14g"
 
 #define l_mathlim(name) (DBL_##name)
+#define l_floatatt(name) (DBL_##name)
 #define l_floor(x) (floor(x))
 #define l_mathop(op) op
+
+#define l_sprintf(s, size, format, value) snprintf((s), (size), (format), (value))
 
 /* Text of a number into a buffer of `size` bytes; the value is its length. */
 #define lua_integer2str(buf, size, n)                                         \
@@ -106,6 +114,7 @@
 #define LUA_PATH_SEP ";"
 #define LUA_PATH_MARK "?"
 #define LUA_EXEC_DIR "!"
+#define LUA_IGMARK "-"
 #define LUA_DIRSEP "/"
 #define LUA_VDIR "5.4"
 
@@ -145,6 +154,15 @@
 #define LUALIB_API LUA_API
 #define LUAMOD_API LUA_API
 
+/* For programs made of several files: functions and data that they share, and show nobody else. */
+#if defined(__GNUC__)
+#define LUAI_FUNC __attribute__((visibility("internal"))) extern
+#else
+#define LUAI_FUNC extern
+#endif
+#define LUAI_DDEC(dec) LUAI_FUNC dec
+#define LUAI_DDEF
+
 #if defined(__GNUC__)
 #define luai_likely(x) (__builtin_expect(((x) != 0), 1))
 #define luai_unlikely(x) (__builtin_expect(((x) != 0), 0))
@@ -156,6 +174,20 @@
 #if defined(LUA_CORE) || defined(LUA_LIB)
 #define l_likely(x) luai_likely(x)
 #define l_unlikely(x) luai_unlikely(x)
+#endif
+
+/* ------------------------------------------------- names from Lua 5.3 -- */
+
+/* A program that defines LUA_COMPAT_5_3 gets them; the library has what they stand for in any
+ * case (math.pow and others, `__lt` in the place of `__le`). */
+#if defined(LUA_COMPAT_5_3)
+#define LUA_COMPAT_MATHLIB
+#define LUA_COMPAT_APIINTCASTS
+#define LUA_COMPAT_LT_LE
+#define lua_strlen(L, i) lua_rawlen(L, (i))
+#define lua_objlen(L, i) lua_rawlen(L, (i))
+#define lua_equal(L, i, j) lua_compare(L, (i), (j), LUA_OPEQ)
+#define lua_lessthan(L, i, j) lua_compare(L, (i), (j), LUA_OPLT)
 #endif
 
 /* Argument check of the API functions: a module that wants it defines

@@ -5,6 +5,8 @@
 
 #include "lua.h"
 
+#pragma GCC visibility push(default)
+
 /* Suffix of the environment variables that hold for this version alone, as in
  * LUA_PATH_5_4. */
 #define LUA_VERSUFFIX "_" LUA_VERSION_MAJOR "_" LUA_VERSION_MINOR
@@ -35,6 +37,7 @@ LUAMOD_API int luaopen_package(lua_State *L);
 LUAMOD_API int luaopen_domain(lua_State *L);
 LUAMOD_API int luaopen_eventring(lua_State *L);
 LUAMOD_API int luaopen_retain(lua_State *L);
+LUAMOD_API int luaopen_coroutines(lua_State *L);
 LUAMOD_API int luaopen_memprof(lua_State *L);
 LUAMOD_API int luaopen_profile(lua_State *L);
 LUAMOD_API int luaopen_ffi(lua_State *L); /* when built with libffi */
@@ -42,5 +45,7 @@ LUAMOD_API int luaopen_ffi(lua_State *L); /* when built with libffi */
 /* Opens the standard libraries, each also as a global, and makes Saros's own
  * modules known to `require`. */
 LUALIB_API void luaL_openlibs(lua_State *L);
+
+#pragma GCC visibility pop
 
 #endif

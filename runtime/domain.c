@@ -114,7 +114,6 @@ lua_State *domain_new(void) {
     free_domain(d);
     return NULL;
   }
-  heap_keep_spare(&d->heap);
   gc_time_record(d);
   d->gc.running = 0;
   introspection_add(d);

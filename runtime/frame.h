@@ -37,6 +37,8 @@
   CALL_STATUS(NEGATE, "waits for a __lt in place of __le: its result is negated") \
   CALL_STATUS(WATCHED, \
               "its entry was reported to the watcher of calls, its end was not (vm/watch.c)") \
+  CALL_STATUS(NAMED, "its call is a span because others have named its function " \
+                     "(vm/call_profile.c)") \
   CALL_STATUS(SPANS, "first frame of a coroutine that has open spans in the recording: its end " \
                      "is checked (vm/contexts.c)")
 

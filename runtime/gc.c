@@ -296,7 +296,7 @@ static void full_cycle(Domain *d, EventId reason) {
   heap_large_release(&d->heap, SIZE_MAX);
   mapping_drop_all();
   heap_keep_spare(&d->heap);
-  gc_trim_buffers(d);
+  gc_trim_malloc(d);
   PROBE_END_OFF_CPU(d, MAJOR, gc_time_end(d, begun));
 }
 
@@ -596,6 +596,7 @@ bool gc_init(Domain *d) {
   gc_pace_set_nursery(gc);
   gc_pace_set_goals(d);
   gc->trigger = gc->nursery_bytes;
+  gc->ticks.scanned = gc->ticks.all_scanned = clock_ticks();
 #ifdef SAROS_DEBUG
   const char *verify = secure_getenv("SAROS_VERIFY");
   gc->verify = verify != NULL && verify[0] == '1';

@@ -164,7 +164,7 @@ typedef struct GcEphemeron {
 } GcEphemeron;
 
 #define GC_EPHEMERON_SEGMENT 512u /* buckets */
-#define GC_EPHEMERON_LEAST 64u
+#define GC_EPHEMERON_LEAST 64u    /* before the first segment */
 typedef struct GcEphemerons {
   GcEphemeron *items;
   size_t n, capacity;
@@ -174,7 +174,7 @@ typedef struct GcEphemerons {
   uint32_t **segments;
   uint32_t directory;  /* room in it */
   uint32_t size, mask; /* buckets in use, as in StringTable */
-  uint32_t first[GC_EPHEMERON_SEGMENT];
+  uint32_t first[GC_EPHEMERON_LEAST];
 } GcEphemerons;
 
 /* When a cycle begins and by when it is to have ended, in bytes of one measure
@@ -203,6 +203,12 @@ typedef struct GcTime {
   uintptr_t thread; /* pthread_self */
   uint32_t open;    /* spans that are measured now, nested */
 } GcTime;
+
+/* When minor collections scanned threads, by clock_ticks. */
+typedef struct GcTicks {
+  uint32_t scanned;     /* when the last piece of one began; at first: when the domain began */
+  uint32_t all_scanned; /* the same of the last one that left no thread to the next */
+} GcTicks;
 
 typedef struct Gc {
   uint8_t pending;      /* GcDue: a collection step is due at the next gc_check */
@@ -251,6 +257,7 @@ typedef struct Gc {
   size_t step_work;     /* in this step of the collector: bytes examined (doc/COLLECTOR.md) */
   uint64_t slices_before;  /* stats.slices as of the last minor collection that was due */
   GcTime time;
+  GcTicks ticks;
   /* Minor collections in pieces (gc_minor.c) */
   uint8_t minor_begun;     /* one is under way */
   uint8_t minor_ends;      /* its next piece is to be the last, if that can be */
@@ -375,8 +382,9 @@ void gc_follow_external(lua_State *L, Userdata *u, const _Atomic size_t *bytes);
 bool gc_note_buffer(Domain *d, size_t before, size_t now);
 /* It has: the userdata that holds it, for the sampler. */
 void gc_sample_buffer(lua_State *L, Userdata *owner, size_t before, size_t now);
-/* Has malloc give back what buffers leave behind, after a full collection. */
-void gc_trim_buffers(Domain *d);
+/* Has malloc give back to the system what it keeps of Heap.malloc_freed: after a full collection,
+   and when the sampler has freed its stacks. */
+void gc_trim_malloc(Domain *d);
 
 /* ---- finalizers (gc_finalize.c) ------------------------------------------ */
 

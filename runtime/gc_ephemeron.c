@@ -65,8 +65,9 @@ void gc_ephemerons_init(GcEphemerons *e) {
 }
 
 static uint32_t *bucket_at(GcEphemerons *e, uint32_t i) {
-  uint32_t segment = i / GC_EPHEMERON_SEGMENT;
-  return segment == 0 ? &e->first[i] : &e->segments[segment - 1][i % GC_EPHEMERON_SEGMENT];
+  if (i < GC_EPHEMERON_LEAST) return &e->first[i];
+  i -= GC_EPHEMERON_LEAST;
+  return &e->segments[i / GC_EPHEMERON_SEGMENT][i % GC_EPHEMERON_SEGMENT];
 }
 
 static uint32_t hash_of(const GCObject *key) {
@@ -78,8 +79,16 @@ static uint32_t *bucket_of(GcEphemerons *e, const GCObject *key) {
   return bucket_at(e, i < e->size ? i : i & e->mask >> 1);
 }
 
+static uint32_t segments_in_use(const GcEphemerons *e) {
+  return (e->size - GC_EPHEMERON_LEAST + GC_EPHEMERON_SEGMENT - 1) / GC_EPHEMERON_SEGMENT;
+}
+
+static bool are_full(const GcEphemerons *e) {
+  return (e->size - GC_EPHEMERON_LEAST) % GC_EPHEMERON_SEGMENT == 0;
+}
+
 static bool add_segment(GcEphemerons *e) {
-  uint32_t n = e->size / GC_EPHEMERON_SEGMENT - 1;
+  uint32_t n = segments_in_use(e);
   if (n >= e->directory) {
     uint32_t room = e->directory != 0 ? e->directory * 2 : 8;
     uint32_t **grown =
@@ -94,7 +103,7 @@ static bool add_segment(GcEphemerons *e) {
 
 /* Moves what belongs into the new bucket from the one that it splits off from. */
 static void split_bucket(GcEphemerons *e) {
-  if (e->size % GC_EPHEMERON_SEGMENT == 0 && !add_segment(e)) return;
+  if (are_full(e) && !add_segment(e)) return;
   uint32_t added = e->size++;
   if (added > e->mask) e->mask = e->mask * 2 + 1;
   uint32_t *from = bucket_at(e, added & e->mask >> 1), *to = bucket_at(e, added);
@@ -112,8 +121,7 @@ static void split_bucket(GcEphemerons *e) {
 }
 
 static void free_segments(GcEphemerons *e) {
-  for (uint32_t i = GC_EPHEMERON_SEGMENT; i < e->size; i += GC_EPHEMERON_SEGMENT)
-    free(e->segments[i / GC_EPHEMERON_SEGMENT - 1]);
+  for (uint32_t i = 0; i < segments_in_use(e); i++) free(e->segments[i]);
   free(e->segments);
   e->segments = NULL;
   e->directory = 0;

@@ -131,7 +131,7 @@ bool gc_note_buffer(Domain *d, size_t before, size_t now) {
   Heap *h = &d->heap;
   if (now > before && !heap_has_room(h, now - before)) return false;
   h->buffer_bytes += now - before; /* modulo arithmetic when it shrinks */
-  if (now < before) h->buffers_freed += before - now;
+  if (now < before) h->malloc_freed += before - now;
   return true;
 }
 
@@ -143,8 +143,8 @@ void gc_sample_buffer(lua_State *L, Userdata *owner, size_t before, size_t now) 
 }
 
 /* malloc keeps up to 64 MiB when a long buffer was freed, for the next one. */
-void gc_trim_buffers(Domain *d) {
-  if (d->heap.buffers_freed < TRIM_LEAST) return;
-  d->heap.buffers_freed = 0;
+void gc_trim_malloc(Domain *d) {
+  if (d->heap.malloc_freed < TRIM_LEAST) return;
+  d->heap.malloc_freed = 0;
   malloc_trim(0);
 }

@@ -38,6 +38,7 @@
 
 #include <string.h>
 
+#include "clock.h"
 #include "gc.h"
 #include "heap.h"
 #include "memprof.h"
@@ -412,6 +413,7 @@ static void begin_piece(Domain *d) {
   gc->object_bytes[SCAN_MINOR] = gc->part_bytes[SCAN_MINOR] = 0;
   gc->code_bytes[SCAN_MINOR] = gc->stack_bytes[SCAN_MINOR] = 0;
   gc->minor_thread_left = 0;
+  gc->ticks.scanned = clock_ticks();
 }
 
 /* However large the roots were, there is time for what they or the remembered objects
@@ -453,6 +455,7 @@ bool gc_minor_some(Domain *d, EventId reason, size_t most) {
   if (done) reclaim_young(d);
   if (done) memprof_collected(d);
   memprof_follow_recording(d);
+  if (done && !d->gc.minor_thread_left) d->gc.ticks.all_scanned = d->gc.ticks.scanned;
   if (!d->gc.minor_thread_left) d->gc.thread_pieces = 0;
   else if (d->gc.thread_pieces < UINT8_MAX) d->gc.thread_pieces++;
   remember_running(d);

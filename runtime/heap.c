@@ -143,7 +143,8 @@ static void verify_mapped(const Heap *h, uint32_t lines) {
 
 /* For a hole of `lines` lines. When the system has no more memory, the spare chunk lets
  * the program go on until the next gc_check, which collects all garbage: only if that
- * does not help is it an error. */
+ * does not help is it an error. A heap of one chunk has no spare: there may be thousands of
+ * idle states. */
 static bool grow_heap(Domain *d, uint32_t lines) {
   Heap *h = &d->heap;
   verify_mapped(h, lines);
@@ -154,7 +155,9 @@ static bool grow_heap(Domain *d, uint32_t lines) {
     gc_note_emergency(d);
   }
   if (c == NULL) return false;
+  bool first = h->chunks == NULL;
   add_chunk(h, c);
+  if (!first && !d->gc.emergency) heap_keep_spare(h);
   return true;
 }
 

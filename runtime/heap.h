@@ -77,14 +77,16 @@ typedef struct BlockClasses {
   uint32_t used; /* bit of each list that is not empty */
 } BlockClasses;
 
-/* Lies at the start of a chunk, in the place of its first block. */
+/* Lies at the start of a chunk, in the place of its first block. A heap of few blocks touches
+ * one page of it. */
 typedef struct Chunk {
-  uint8_t lines[HEAP_CHUNK_LINES]; /* indexed by address; those of the first block are unused */
   Block blocks[HEAP_CHUNK_BLOCKS]; /* [0] is unused */
   struct Chunk *next;              /* of Heap.chunks */
   uint32_t free_blocks;            /* how many are BLOCK_FREE */
   bool used;                       /* its memory was used before the heap got it, and is not zero */
-  bool overflowed;                 /* a bit of the following may be set */
+  bool overflowed;                 /* a bit of `overflow` may be set */
+  /* indexed by address; those of the first block are unused */
+  _Alignas(64) uint8_t lines[HEAP_CHUNK_LINES];
   /* a bit a granule (gc_overflow.c); zero before it is in a heap */
   uint64_t overflow[HEAP_CHUNK_SIZE / HEAP_GRANULE / 64];
 } Chunk;
@@ -181,7 +183,8 @@ typedef struct Heap {
   size_t young_large_bytes; /* of the young large allocations that still exist */
   size_t old_large_bytes, old_large_count;
   size_t buffer_bytes;      /* of luaL_Buffer, which are malloc's: gc_note_buffer */
-  size_t buffers_freed;     /* bytes of those given back since a full collection */
+  size_t malloc_freed;      /* bytes of those, and of stacks of the sampler, that were freed and
+                               that malloc may keep: gc_trim_malloc */
   size_t external_bytes;    /* of both, what lies outside the heap (gc_external.c) */
   /* of old objects and parts in blocks: counted when promoted or marked */
   size_t live_bytes;

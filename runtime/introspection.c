@@ -15,6 +15,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "clock.h"
+#include "context.h"
 #include "eventring/introspection.h"
 #include "frame.h"
 #include "peer.h"
@@ -180,6 +182,35 @@ const struct eventring_introspection saros_introspection = {
     WAITS(WAIT_SELECT, "receiving from several channels"),
     WAITS_FOR(WAIT_JOIN, "joining domain"),
     WAITS(WAIT_SLEEP, "sleeping"),
+  },
+  .coroutine = {
+    .size = offsetof(lua_State, base_ci),
+    .new_status = LUA_OK,
+    .top = offsetof(lua_State, top),
+    .frames = offsetof(lua_State, nci),
+    .created_in = offsetof(lua_State, created_in),
+    .created_at = offsetof(lua_State, created_at),
+    .resumed_in = offsetof(lua_State, resumed_in),
+    .resumed_at = offsetof(lua_State, resumed_at),
+    .state = offsetof(lua_State, gc),
+    .settled_mask = GC_CLEAN,
+    .ran_after = offsetof(lua_State, ran_after),
+    .ran_before = offsetof(lua_State, ran_before),
+    .looked = HERE(Domain, gc.ticks.all_scanned),
+    .young_mask = GC_YOUNG,
+    .lives = HERE(Domain, gc.stats.minors),
+    .lines = offsetof(Chunk, lines),
+    .line_size = HEAP_LINE_SIZE,
+    .ticks = CLOCK_TICKS,
+    .bytes = LUA_EXTRASPACE + sizeof(lua_State),
+    .spare_values = EXTRA_STACK,
+  },
+  .spans = {
+    .tag = TAG_USERDATA,
+    .id = sizeof(Userdata) + offsetof(Context, id),
+    .count = sizeof(Userdata) + offsetof(Context, count),
+    .hidden = sizeof(Userdata) + offsetof(Context, hidden),
+    .open = sizeof(Userdata) + offsetof(Context, open),
   },
 };
 EVENTRING_INTROSPECTION_NOTE(saros_introspection);

@@ -20,7 +20,7 @@ void introspection_keep_only(const Domain *d);
 
 /* Written by other processes of the user. Its word is that which safepoints read while
    nothing is recorded (probes.c). */
-extern struct eventring_request introspection_request;
+HIDDEN extern struct eventring_request introspection_request;
 /* False: there is none for this thread to obey, or it is refused. *directory: where the file
    is to be, "": as the environment says; valid until the reply. Any thread. */
 bool introspection_take_request(const char **directory);

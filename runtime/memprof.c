@@ -85,7 +85,7 @@ static uint64_t first_seed(void) {
   return monotonic_ns();
 }
 
-static void free_all(Memprof *m) {
+static void free_blocks(const Memprof *m) {
   free(m->tracked_memory);
   free(m->young.items);
   free(m->old.items);
@@ -93,9 +93,17 @@ static void free_all(Memprof *m) {
   free(m->dropped.items);
   free(m->parts);
   free(m->heap->sampled_parts);
+}
+
+static void free_all(Memprof *m) {
+  free_blocks(m);
   m->heap->sampled_parts = NULL;
   free(m->profiles);
   stacks_free(&m->stacks);
+  if (m->aside != NULL) {
+    stacks_free(m->aside);
+    free(m->aside);
+  }
   free(m);
 }
 
@@ -142,6 +150,43 @@ Memprof *memprof_of(Domain *d) {
   pthread_once(&prepared, prepare_for_forks);
   d->memprof = new_memprof(d);
   return d->memprof;
+}
+
+/* All entries are of the recording, which has stopped. */
+static void forget_blocks(Memprof *m) {
+  uint32_t *parts = calloc(LEAST_PARTS, sizeof *parts);
+  uint64_t *filter = calloc(LEAST_PARTS / 64, sizeof *filter);
+  if (parts == NULL || filter == NULL) {
+    free(parts);
+    free(filter);
+    return;
+  }
+  free_blocks(m);
+  m->parts = parts;
+  m->heap->sampled_parts = filter;
+  m->heap->sampled_parts_mask = LEAST_PARTS - 1;
+  m->tracked = NULL;
+  m->tracked_memory = NULL;
+  m->free = m->tracked_room = m->nparts = 0;
+  m->ntracked = 1;
+  m->young = m->old = m->queue = m->dropped = (Ids){.n = 0};
+  m->queue_first = m->major_from = m->major_to = 0;
+}
+
+void memprof_release(Domain *d) {
+  Memprof *m = d->memprof;
+  if (m == NULL || m->aside == NULL) return;
+  if (!stacks_release(m->aside, &m->heap->malloc_freed)) return;
+  m->aside = NULL;
+  gc_trim_malloc(d);
+}
+
+void memprof_give_back(Memprof *m) {
+  bool is_guests = m->nprofiles > 1; /* or was */
+  if (is_guests) return;
+  rt_assert(m->nfates == 0);
+  forget_blocks(m);
+  if (m->aside == NULL) m->aside = stacks_set_aside(&m->stacks, m->seed);
 }
 
 void memprof_free(Domain *d) {

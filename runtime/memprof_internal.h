@@ -115,6 +115,11 @@ typedef struct Stacks {
 
 bool stacks_init(Stacks *s, uint64_t seed);
 void stacks_free(Stacks *s);
+/* Makes *s empty. What it had goes to the result, which stacks_release frees in steps; NULL: no
+   memory, and nothing has changed. */
+Stacks *stacks_set_aside(Stacks *s, uint64_t seed);
+/* Frees some of what was set aside, and adds to *bytes; true when that was the last. */
+bool stacks_release(Stacks *aside, size_t *bytes);
 /* The stack of L, and of those that wait for it; 0: no memory. */
 uint32_t stacks_capture(lua_State *L, Stacks *s, uint32_t depth);
 /* A step of forgetting those that nobody needs (memprof_forget.c). */
@@ -206,6 +211,7 @@ struct Memprof {
   uint64_t external;   /* bytes, of all time, that are not in heap_asked */
   uint64_t seed;
   Stacks stacks;
+  Stacks *aside;       /* of former profiles, to be freed in steps; NULL: none */
 };
 
 _Static_assert(offsetof(Memprof, old) - offsetof(Memprof, tracked) == 64, "a line");
@@ -241,6 +247,11 @@ Memprof *memprof_of(Domain *d); /* makes it; NULL: no memory */
 uint64_t memprof_asked(const Domain *d); /* heap_asked and external */
 uint16_t memprof_span(const lua_State *L); /* the innermost that is open: id plus 1; 0: none */
 void memprof_enqueue(Domain *d, uint32_t id);
+/* The recording samples no more: if the guest never did, what tracked blocks and stacks took is
+   freed, the stacks in steps, as each has memory of its own. */
+void memprof_give_back(Memprof *m);
+/* A step of that, after each minor collection. */
+void memprof_release(Domain *d);
 /* Takes the block out of the account of its profile, if nothing refers to it. */
 void tracked_release(Memprof *m, uint32_t id);
 /* A chain may have become empty. */

@@ -112,11 +112,14 @@ static COLD void change_rate(Domain *d, double rate) {
     m->recording_from = memprof_asked(d);
     stacks_forget_notes(&m->stacks);
     stream_start(&m->streams[SUBSCRIBER_RECORDING], rate, &d->heap);
+  } else {
+    memprof_give_back(m);
   }
   memprof_watch(d);
 }
 
 void memprof_follow_recording(Domain *d) {
+  memprof_release(d);
   double now = d->memprof != NULL ? d->memprof->recording_rate : 0;
   double rate = d->rings != NULL ? eventring_memory_rate(d->rings) : 0;
   if (unlikely(rate != now)) change_rate(d, rate);

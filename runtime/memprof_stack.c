@@ -34,6 +34,7 @@
 #define LEAST_BUCKETS 256
 #define NO_PC UINT32_MAX
 #define MOST_NOTED 256 /* frames; a stack that is deeper is walked each time */
+#define RELEASED_AT_ONCE 1024 /* stacks, after each minor collection */
 
 /* ---- growing ------------------------------------------------------------- */
 
@@ -384,4 +385,32 @@ void stacks_free(Stacks *s) {
   free(s->buckets);
   free(s->c_functions);
   free(s->numbers);
+}
+
+Stacks *stacks_set_aside(Stacks *s, uint64_t seed) {
+  Stacks fresh, *aside = aligned_alloc(_Alignof(Stacks), sizeof *aside);
+  if (!stacks_init(&fresh, seed) || aside == NULL) {
+    stacks_free(&fresh);
+    free(aside);
+    return NULL;
+  }
+  fresh.age = s->age + 1;
+  fresh.unknown = s->unknown;
+  *aside = *s;
+  *s = fresh;
+  return aside;
+}
+
+/* From the newest on: what malloc has given last lies at the end of its heap, which it gives back
+   to the system. */
+bool stacks_release(Stacks *aside, size_t *bytes) {
+  for (int n = 0; n < RELEASED_AT_ONCE && aside->nstacks > 1; n++) {
+    const InternedStack *stack = &aside->stacks[--aside->nstacks];
+    *bytes += stack->depth * (sizeof(StackKey) + sizeof(MemprofFrame));
+    free(stack->keys);
+  }
+  if (aside->nstacks > 1) return false;
+  stacks_free(aside);
+  free(aside);
+  return true;
 }

@@ -27,6 +27,9 @@
 #define unlikely(x) __builtin_expect(!!(x), 0)
 #define NOINLINE __attribute__((noinline))
 #define COLD __attribute__((noinline, cold))
+/* Of data that other files of this library read often: a shared library finds it without a look
+   into its table of addresses. */
+#define HIDDEN __attribute__((visibility("hidden")))
 /* What runs for each sample of an allocation: lies together, so that it takes few lines of
    the cache from the program that it interrupts. */
 #define SAMPLE_PATH __attribute__((section(".text.hot.sample")))
@@ -237,7 +240,7 @@ struct Table {
 };
 _Static_assert(sizeof(Table) == 48, "a table is 48 bytes");
 
-extern Node table_empty_node; /* the node of every table without a hash part */
+HIDDEN extern Node table_empty_node; /* the node of every table without a hash part */
 
 /* Nodes of the hash part: main positions, and the annex. */
 ALWAYS_INLINE uint32_t table_node_count(const Table *t) {

@@ -443,11 +443,10 @@ static void cancel_all(void) {
   unlock_registry();
 }
 
-bool peer_await_end(uint64_t deadline) {
+void peer_await_end(void) {
   lock_registry();
   wait_for_end_locked(END_LOOK_MS);
   unlock_registry();
-  return monotonic_ns() < deadline;
 }
 
 static void wait_for_all(void) {

@@ -136,8 +136,8 @@ typedef enum SpawnResult {
  * peer_finish. */
 SpawnResult peer_spawn(Peer **result, const char *name, size_t memory_limit,
                           void (*body)(Peer *, void *), void *argument);
-/* Waits briefly for a domain to end; false: the deadline has passed. */
-bool peer_await_end(uint64_t deadline);
+/* Waits briefly for a domain to end. */
+void peer_await_end(void);
 /* From the body: publishes the end to those that wait for it. Takes over outcome and
  * failure. */
 void peer_finish(Peer *peer, PeerStatus status, Message *outcome, char *failure);

@@ -8,7 +8,7 @@
 /* Domains, in the high half: those that are alive; in the low half: those that are
    PARK_BLOCKED. */
 #define ALIVE ((uint64_t)1 << 32)
-extern _Atomic uint64_t peer_waits;
+HIDDEN extern _Atomic uint64_t peer_waits;
 
 /* ns that a wait may spin, and does at first: as long as waking a processor may take */
 #define SPIN_MOST 100000

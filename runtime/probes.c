@@ -68,8 +68,9 @@ const uint32_t *probes_start_word = &nothing_wanted;
 /* While no domain waits; atomic, changes under the mutex. */
 static const uint32_t *idle_word = &nothing_wanted;
 
-/* Sends the domains of a forked child here until it is recorded or is not to be. */
-static const uint32_t forked = 1;
+/* Sends domains to probes_take_up when the recording is another one: in a forked child, until it is
+ * recorded or is not to be; and when the process goes on in a new file. */
+static const uint32_t changed = 1;
 
 static pthread_mutex_t waiting_mutex = PTHREAD_MUTEX_INITIALIZER;
 static unsigned waiting; /* domains that stand by */
@@ -94,7 +95,7 @@ static void forget_waiting(void) { forget_waiting_for(&nothing_wanted); }
 static void forget_after_fork(void) {
   pthread_mutex_init(&waiting_mutex, NULL);
   pthread_mutex_init(&begin_mutex, NULL);
-  forget_waiting_for(&forked);
+  forget_waiting_for(&changed);
 }
 
 static void begin_to_wait(Domain *d) {
@@ -122,19 +123,19 @@ void probes_set_idle_word(const uint32_t *word) {
     return;
   pthread_mutex_lock(&waiting_mutex);
   __atomic_store_n(&idle_word, word, __ATOMIC_RELAXED);
-  if (waiting == 0 && __atomic_load_n(&probes_start_word, __ATOMIC_RELAXED) != &forked)
+  if (waiting == 0 && __atomic_load_n(&probes_start_word, __ATOMIC_RELAXED) != &changed)
     set_start_word(idle_word);
   pthread_mutex_unlock(&waiting_mutex);
 }
 
-static bool is_forked(void) {
-  return __atomic_load_n(&probes_start_word, __ATOMIC_RELAXED) == &forked;
+static bool is_changed(void) {
+  return __atomic_load_n(&probes_start_word, __ATOMIC_RELAXED) == &changed;
 }
 
-/* In a forked child, until the library has started the recording that it is to have (its
- * follow.c), at its safepoints as elsewhere. */
-static void take_up_in_child(Domain *d) {
-  d->rings_wait = false; /* that was in the parent */
+/* In a forked child, comes back at each safepoint until the library has started the recording that
+ * the child is to have (its follow.c). */
+static void take_up_changed(Domain *d) {
+  d->rings_wait = false; /* it waited for the former recording */
   eventring_domain_check(d->rings);
   if (eventring_fork_pending()) return;
   forget_waiting();
@@ -153,7 +154,7 @@ static void see_question(Domain *d) {
 /* Until the last waiting domain has attached, those that already have come here again;
  * that costs them a call each time. */
 void probes_take_up(Domain *d) {
-  if (is_forked()) take_up_in_child(d);
+  if (is_changed()) take_up_changed(d);
   if (d->rings_wait) {
     eventring_domain_check(d->rings);
     end_waiting(d);
@@ -188,16 +189,27 @@ static void name_samples(void) {
 #include "memprof.def"
 }
 
+unsigned probes_first_id = EVENTRING_ID_HOST;
+
+/* Another copy of this runtime in the process (libsaros and the stand-in for liblua5.4) has
+ * registered the same table: takes its ids. */
+static bool share_catalogue(void) {
+  struct eventring_error error;
+  int first = eventring_register(&catalogue[0], &error);
+  for (int i = 0; i < EVENT_COUNT; i++)
+    if (first < 0 || eventring_register(&catalogue[i], &error) != first + i) return false;
+  probes_first_id = (unsigned)first;
+  return true;
+}
+
 static void register_catalogue(void) {
-  unsigned first = 0;
   pthread_atfork(NULL, NULL, forget_after_fork);
   atexit(forget_waiting); /* libeventring itself ends the recording, with the exit status */
   define_classes();
   name_samples();
   registration_status =
-      eventring_register_table(catalogue, EVENT_COUNT, &first, &registration_error);
-  /* the probes' ids are constants that count from the host's first */
-  rt_assert(registration_status != 0 || first == EVENTRING_ID_HOST);
+      eventring_register_table(catalogue, EVENT_COUNT, &probes_first_id, &registration_error);
+  if (registration_status == EVENTRING_E_CONFLICT && share_catalogue()) registration_status = 0;
 }
 
 static int ensure_catalogue(struct eventring_error *error) {
@@ -214,6 +226,12 @@ static void warn_elsewhere(const char *warner, const struct eventring_error *err
           error->text);
 }
 
+/* The words that safepoints test are those of the former file. */
+static void warn_of_deletion(const struct eventring_error *error) {
+  forget_waiting_for(&changed);
+  fprintf(stderr, "saros: warning: %s\n", error->text);
+}
+
 /* Called for each domain that cannot be recorded (129th, disk full), and when the file
  * could not be removed at the end. One warning for each cause: a program may start
  * thousands of domains. */
@@ -221,6 +239,7 @@ static void warn(void *context, const struct eventring_error *error) {
   uint64_t cause = (uint64_t)1 << (-error->code & 63); /* each code has a bit of its own */
   (void)context;
   if (error->code == EVENTRING_ELSEWHERE) return warn_elsewhere("saros", error);
+  if (error->code == EVENTRING_DELETED) return warn_of_deletion(error);
   if (error->code == EVENTRING_UNSAVED) { /* once for each trigger */
     fprintf(stderr, "saros: warning: %s\n", error->text);
     return;
@@ -233,6 +252,15 @@ static void warn(void *context, const struct eventring_error *error) {
             error->text);
   else
     fprintf(stderr, "saros: warning: a domain is not recorded: %s (reported once)\n", error->text);
+}
+
+uint32_t (*probes_answer_aside)(struct eventring_domain *rings, uint32_t kinds);
+
+/* The recording may begin before it is set. */
+static uint32_t answer_aside(struct eventring_domain *rings, uint32_t kinds) {
+  uint32_t (*answer)(struct eventring_domain *, uint32_t) =
+      __atomic_load_n(&probes_answer_aside, __ATOMIC_RELAXED);
+  return answer != NULL ? answer(rings, kinds) : 0;
 }
 
 /* SAROS_MEMPROF and SAROS_MEMPROF_DUMP start a recording by themselves. */
@@ -255,7 +283,9 @@ static int configure_recording(struct eventring_config *config, struct eventring
   config->hold_ns = DEFAULT_HOLD_NS;
   config->follow_forks = true;
   config->profiles_calls = true;
+  config->names_calls = true;
   config->answers = true; /* vm/question.c */
+  config->answer_aside = answer_aside;
   config->writes_stacks = true;
   int status = eventring_config_from_env(config, ENVIRONMENT_PREFIX, error);
   if (status == 0) status = configure_samples(config, error);

@@ -46,7 +46,10 @@ enum {
 
 #define PROBE_RING(id) ((enum eventring_ring)EV_RING_##id)
 #define PROBE_CLASS(id) ((enum eventring_class)EV_CLASS_##id)
-#define PROBE_ID(id) ((unsigned)EVENTRING_ID_HOST + EV_##id)
+/* The id of the first of them. Set before the first domain is started: a program that embeds
+ * this runtime may have registered events of its own before. */
+HIDDEN extern unsigned probes_first_id;
+#define PROBE_ID(id) (probes_first_id + EV_##id)
 
 /* Probes; d is the running domain. Spans of one domain nest. */
 #define PROBE_BEGIN(d, id) \
@@ -59,7 +62,7 @@ enum {
   eventring_begin_bytes((d)->rings, PROBE_RING(id), PROBE_CLASS(id), PROBE_ID(id), text, size)
 #define PROBE_ENABLED(d, id) eventring_enabled((d)->rings, PROBE_RING(id), PROBE_CLASS(id))
 /* Why a REASONED_SPAN runs: EV_REASON_x. */
-#define PROBE_BEGIN_REASON(d, id, reason) PROBE_BEGIN_INT(d, id, EVENTRING_ID_HOST + (reason))
+#define PROBE_BEGIN_REASON(d, id, reason) PROBE_BEGIN_INT(d, id, probes_first_id + (reason))
 #define PROBE_END(d, id) \
   eventring_end((d)->rings, PROBE_RING(id), PROBE_CLASS(id), PROBE_ID(id))
 /* The end of a REASONED_SPAN: for how many ns the thread was not on a processor. */
@@ -77,7 +80,7 @@ enum {
  * has more at each back-edge of a loop and each tail call. While a domain waits, the word
  * is the low half of the control word, which becomes nonzero when the recording is
  * started; otherwise it is a word of the runtime that stays 0. */
-extern const uint32_t *probes_start_word;
+HIDDEN extern const uint32_t *probes_start_word;
 void probes_take_up(Domain *d) __attribute__((cold, noinline));
 /* The same, when the word is not 0; also obeys other processes (introspection.h). */
 void probes_attend(Domain *d) __attribute__((cold, noinline));
@@ -102,6 +105,10 @@ void probes_collection(Domain *d);
 /* Called before the process's first recording is started; NULL: nothing. Set before
  * probes_begin, by the program that the process runs. */
 extern void (*probes_before_start)(void);
+
+/* Answers a question of a tool for a domain that is asleep (vm/question.c): config.answer_aside of
+ * libeventring. Set before the first domain starts. */
+extern uint32_t (*probes_answer_aside)(struct eventring_domain *rings, uint32_t kinds);
 
 /* Set before probes_begin: what the program was asked for needs a recording, so that one
  * starts if nothing in the environment forbids it. */

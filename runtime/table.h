@@ -5,7 +5,7 @@
 
 #include "domain.h"
 
-extern const TValue table_absent; /* the nil that lookups return for a missing key */
+HIDDEN extern const TValue table_absent; /* the nil that lookups return for a missing key */
 
 /* Gives scattered tables their secret, unless they have it: before any domain makes a
    table. */

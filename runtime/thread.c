@@ -189,7 +189,8 @@ lua_State *thread_prepare(Domain *d, void *memory) {
 bool thread_make_stack(lua_State *L) {
   TValue *stack = heap_try_alloc_stack(L, stack_bytes(BASIC_STACK_SIZE));
   if (stack == NULL) return false;
-  for (int i = 0; i < BASIC_STACK_SIZE + EXTRA_STACK; i++) set_nil(&stack[i]);
+  _Static_assert(TAG_NIL == 0, "zero bytes are nil");
+  memset(stack, 0, (BASIC_STACK_SIZE + EXTRA_STACK) * sizeof *stack);
   L->stack = stack;
   L->stack_last = L->stack_end = stack + BASIC_STACK_SIZE;
   L->top = stack + 1; /* slot of the base frame's function */
@@ -202,6 +203,8 @@ lua_State *thread_new(lua_State *L) {
   Domain *d = L->domain;
   lua_State *co = thread_prepare(d, heap_alloc(L, thread_bytes(), MEMPROF_THREAD));
   if (!thread_make_stack(co)) error_memory(L);
+  thread_note_site(L->ci, &co->created_in, &co->created_at);
+  co->ran_before = (uint32_t)d->gc.stats.minors;
   co->dispatch = L->dispatch;
   co->hook_mask = L->hook_mask;
   /* with what is L's own: determined when it matters (vm/contexts.c) */

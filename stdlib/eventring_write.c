@@ -22,6 +22,7 @@
 
 #include "contexts.h"
 #include "domain.h"
+#include "field_names.h"
 #include "heap.h"
 #include "lauxlib.h"
 #include "probes.h"
@@ -204,22 +205,39 @@ static COLD int begin_span_slow(lua_State *L) {
   return 0;
 }
 
+/* `recorded`: what is_recorded said, which another thread may change at any time. */
+static void end_span_of(lua_State *L, unsigned id, bool recorded) {
+  Domain *d = L->domain;
+  if (!recorded) {
+    context_forget_span(L, id);
+    return;
+  }
+  record_allocated(d);
+  context_end_span(L, id);
+  eventring_user_end(d->rings, id);
+}
+
+/* Without a name. A span whose begin was not recorded is not known, so that none is open is no
+ * error. */
+static COLD void end_innermost_span(lua_State *L) {
+  const Context *c = context_find(L);
+  if (c != NULL && c->count > 0) end_span_of(L, c->open[c->count - 1], is_recorded(L->domain));
+}
+
 static COLD int end_span_slow(lua_State *L) {
-  Entry entry = check_name(L, EVENT_NAMES_SPAN);
-  if (!is_recorded(L->domain)) {
-    context_forget_span(L, entry_id(entry));
+  if (lua_gettop(L) == 0) {
+    end_innermost_span(L);
     return 0;
   }
-  if (entry == 0) entry = define_name(L, EVENT_NAMES_SPAN, EVENTRING_VALUES);
-  record_allocated(L->domain);
-  context_end_span(L, entry_id(entry));
-  eventring_emit0(L->domain->rings, EVENTRING_USER,
-                  EVENTRING_TAIL(EVENTRING_END, entry_id(entry), 0));
+  Entry entry = check_name(L, EVENT_NAMES_SPAN);
+  const bool recorded = is_recorded(L->domain);
+  if (entry == 0 && recorded) entry = define_name(L, EVENT_NAMES_SPAN, EVENTRING_VALUES);
+  end_span_of(L, entry_id(entry), recorded);
   return 0;
 }
 
-/* eventring.begin_span(name [, value]), eventring.end_span(name). An end closes the
- * innermost open span of that name of the same coroutine. */
+/* eventring.begin_span(name [, value]), eventring.end_span([name]). An end closes the
+ * innermost open span of that name of the same coroutine; without a name, the innermost. */
 static int begin_span(lua_State *L) {
   Entry entry = known_entry(L, EVENT_NAMES_SPAN);
   if (unlikely(entry < 0 || L->top - L->ci->func != 2)) return begin_span_slow(L);
@@ -252,25 +270,71 @@ static int span_returned(lua_State *L, int status, lua_KContext context) {
   return lua_gettop(L) - (int)context;
 }
 
-/* __close of a span's guard: its user value is the id. */
+/* A userdata whose __close ends a span. `mark` tells it from other userdata: programs get guards
+ * from `span {...}`, and can call their __close with any value. */
+typedef struct Guard {
+  lua_CFunction mark; /* close_guard */
+  unsigned id;        /* of the span */
+} Guard;
+
+/* __close. (It could compare metatables as a closure, which would cost more to call.) */
 static int close_guard(lua_State *L) {
-  lua_getiuservalue(L, 1, 1);
-  unsigned id = (unsigned)lua_tointeger(L, -1);
-  if (is_recorded(L->domain)) {
-    record_allocated(L->domain);
-    context_end_span(L, id);
-    eventring_user_end(L->domain->rings, id);
-  } else {
-    context_forget_span(L, id);
-  }
+  const Guard *guard = lua_touserdata(L, 1);
+  if (lua_type(L, 1) != LUA_TUSERDATA || lua_rawlen(L, 1) != sizeof *guard ||
+      guard->mark != close_guard)
+    return luaL_typeerror(L, 1, "span");
+  end_span_of(L, guard->id, is_recorded(L->domain));
   return 0;
 }
 
 #define GUARD_METATABLE lua_upvalueindex(1)
 
+static void push_guard(lua_State *L, unsigned id) {
+  *(Guard *)lua_newuserdatauv(L, sizeof(Guard), 0) = (Guard){close_guard, id};
+  lua_pushvalue(L, GUARD_METATABLE);
+  lua_setmetatable(L, -2);
+}
+
+/* Replaces the first argument, a table, by its name, and puts its value behind that. */
+static void take_fields(lua_State *L) {
+  static const char *const fields[] = {"name", "value", NULL};
+  check_field_names(L, 1, "field", fields);
+  const int value = lua_getfield(L, 1, "value");
+  if (value != LUA_TNIL && value != LUA_TNUMBER && value != LUA_TSTRING)
+    luaL_argerror(L, 1, "field 'value' is not a number or string");
+  if (lua_getfield(L, 1, "name") != LUA_TSTRING)
+    luaL_argerror(L, 1, "field 'name' is not a string");
+  lua_replace(L, 1);
+  lua_insert(L, 2);
+}
+
+/* eventring.span({name =, value =}, f, ...); without f the span ends when the result, a value for
+ * a variable <close>, is closed. */
+static COLD int record_span_of_fields(lua_State *L) {
+  take_fields(L);
+  Entry entry = check_name(L, EVENT_NAMES_SPAN);
+  const int nargs = lua_gettop(L) - 3; /* name, value, f, arguments */
+  if (!is_recorded(L->domain)) {
+    if (nargs < 0) return 0;
+    lua_callk(L, nargs, LUA_MULTRET, 2, span_returned);
+    return span_returned(L, LUA_OK, 2);
+  }
+  if (entry == 0) entry = define_name(L, EVENT_NAMES_SPAN, EVENTRING_VALUES);
+  push_guard(L, entry_id(entry));
+  lua_insert(L, 3);
+  if (nargs >= 0) lua_toclose(L, 3);
+  context_begin_span(L, entry_id(entry));
+  write_event(L, EVENTRING_BEGIN, entry, 2, NULL, 0);
+  record_allocated(L->domain);
+  if (nargs < 0) return 1;
+  lua_callk(L, nargs, LUA_MULTRET, 3, span_returned);
+  return span_returned(L, LUA_OK, 3);
+}
+
 /* eventring.span(name, f, ...) -> results of f(...). The span ends whether f returns or
  * raises. */
 static int record_span(lua_State *L) {
+  if (unlikely(lua_type(L, 1) == LUA_TTABLE)) return record_span_of_fields(L);
   Entry entry = known_entry(L, EVENT_NAMES_SPAN);
   if (entry < 0) entry = check_name(L, EVENT_NAMES_SPAN);
   luaL_checkany(L, 2);
@@ -281,11 +345,7 @@ static int record_span(lua_State *L) {
   }
   if (entry == 0) entry = define_name(L, EVENT_NAMES_SPAN, EVENTRING_VALUES);
   unsigned id = entry_id(entry);
-  lua_newuserdatauv(L, 0, 1);
-  lua_pushinteger(L, id);
-  lua_setiuservalue(L, -2, 1);
-  lua_pushvalue(L, GUARD_METATABLE);
-  lua_setmetatable(L, -2);
+  push_guard(L, id);
   lua_insert(L, 2); /* name, guard, f, arguments */
   lua_toclose(L, 2);
   context_begin_span(L, id);

@@ -2,6 +2,7 @@
 /* field_names.c - tables of options or callbacks that a guest gives to a function. */
 #include "field_names.h"
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -56,8 +57,40 @@ static void raise_wrong_name(lua_State *L, int arg, const char *kind, const char
   luaL_argerror(L, arg, lua_pushfstring(L, "no %s '%s'; did you mean '%s'?", kind, given, meant));
 }
 
-void check_field_names(lua_State *L, int arg, const char *kind, const char *const *names) {
-  for (lua_pushnil(L); lua_next(L, arg); lua_pop(L, 1))
+void check_field_names_at(lua_State *L, int table, int arg, const char *kind,
+                          const char *const *names) {
+  for (lua_pushnil(L); lua_next(L, table); lua_pop(L, 1))
     if (lua_type(L, -2) != LUA_TSTRING || !is_among(L, -2, names))
       raise_wrong_name(L, arg, kind, names);
+}
+
+void check_field_names(lua_State *L, int arg, const char *kind, const char *const *names) {
+  check_field_names_at(L, arg, arg, kind, names);
+}
+
+lua_Integer option_integer(lua_State *L, int table, const char *name, lua_Integer most,
+                           lua_Integer otherwise) {
+  int is_integer = 1;
+  lua_Integer value = otherwise;
+  if (lua_getfield(L, table, name) != LUA_TNIL) {
+    value = lua_tointegerx(L, -1, &is_integer);
+    if (!is_integer || value < 1 || value > most)
+      luaL_argerror(L, table, lua_pushfstring(L, "field '%s' is not an integer from 1 to %I", name,
+                                              (LUAI_UACINT)most));
+  }
+  lua_pop(L, 1);
+  return value;
+}
+
+uint64_t option_seconds(lua_State *L, int table, const char *name) {
+  uint64_t ns = 0;
+  if (lua_getfield(L, table, name) != LUA_TNIL) {
+    lua_Number seconds = lua_tonumber(L, -1);
+    if (lua_type(L, -1) != LUA_TNUMBER || !(seconds > 0 && seconds <= 1e6))
+      luaL_argerror(L, table, lua_pushfstring(
+          L, "field '%s' is not a number above 0 and up to 1000000", name));
+    ns = (uint64_t)ceil((double)seconds * 1e9);
+  }
+  lua_pop(L, 1);
+  return ns;
 }

@@ -3,6 +3,8 @@
 #ifndef SAROS_STDLIB_FIELD_NAMES_H
 #define SAROS_STDLIB_FIELD_NAMES_H
 
+#include <stdint.h>
+
 #include "lua.h"
 
 /* Raises "bad argument #arg (no KIND 'name'; did you mean 'names[i]'?)" when argument `arg`, a
@@ -11,5 +13,15 @@
  * The question is left out where none of `names` is near.
  * Pushes nothing; runs no code of the guest except __tostring and __name of such a key. */
 void check_field_names(lua_State *L, int arg, const char *kind, const char *const *names);
+/* Does the same for a table at another place of the stack, a field of argument `arg`. */
+void check_field_names_at(lua_State *L, int table, int arg, const char *kind,
+                          const char *const *names);
+
+/* Returns a field of the table of options that is argument `table`: an integer from 1 to `most`, or
+ * `otherwise` if it is nil. Raises if it is anything else. */
+lua_Integer option_integer(lua_State *L, int table, const char *name, lua_Integer most,
+                           lua_Integer otherwise);
+/* Returns a field that is in seconds, above 0 and up to 1,000,000, in ns; 0 if it is nil. */
+uint64_t option_seconds(lua_State *L, int table, const char *name);
 
 #endif

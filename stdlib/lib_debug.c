@@ -17,6 +17,7 @@
 #include "lauxlib.h"
 #include "lua.h"
 #include "lualib.h"
+#include "set_field.h"
 #include "thread.h"
 
 /* -------------------------------------------------------- target thread -- */
@@ -81,21 +82,6 @@ static int debug_setuservalue(lua_State *L) {
 
 /* -------------------------------------------------------------- getinfo -- */
 
-static void set_field_string(lua_State *L, const char *key, const char *value) {
-  lua_pushstring(L, value);
-  lua_setfield(L, -2, key);
-}
-
-static void set_integer(lua_State *L, const char *key, int value) {
-  lua_pushinteger(L, value);
-  lua_setfield(L, -2, key);
-}
-
-static void set_boolean(lua_State *L, const char *key, int value) {
-  lua_pushboolean(L, value);
-  lua_setfield(L, -2, key);
-}
-
 /* Moves the value that lua_getinfo left on top of the target's stack, which
  * is right below the result table if that is L's own, into the table. */
 static void set_from_target(lua_State *L, lua_State *target, const char *key) {
@@ -109,10 +95,10 @@ static void set_from_target(lua_State *L, lua_State *target, const char *key) {
 static void set_source_fields(lua_State *L, const lua_Debug *ar) {
   lua_pushlstring(L, ar->source, ar->srclen);
   lua_setfield(L, -2, "source");
-  set_field_string(L, "short_src", ar->short_src);
+  set_text(L, "short_src", ar->short_src);
   set_integer(L, "linedefined", ar->linedefined);
   set_integer(L, "lastlinedefined", ar->lastlinedefined);
-  set_field_string(L, "what", ar->what);
+  set_text(L, "what", ar->what);
 }
 
 #define MOST_INFO_FIELDS 16 /* with activelines and func */
@@ -130,8 +116,8 @@ static void set_info_fields(lua_State *L, const lua_Debug *ar,
     set_boolean(L, "isvararg", ar->isvararg);
   }
   if (strchr(options, 'n')) {
-    set_field_string(L, "name", ar->name);
-    set_field_string(L, "namewhat", ar->namewhat);
+    set_text(L, "name", ar->name);
+    set_text(L, "namewhat", ar->namewhat);
   }
   if (strchr(options, 'r')) {
     set_integer(L, "ftransfer", ar->ftransfer);

@@ -26,6 +26,7 @@
 #include "transfer.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,7 +41,17 @@ typedef struct Birth {
   char *file;               /* to run; NULL: the function */
   char *path, *cpath;       /* package.path and cpath of the one that spawned it; may be NULL */
   bool no_environment;      /* saros -E */
+  bool arrived;             /* its arguments are the new domain's */
 } Birth;
+
+/* Domains that were started and do not have their arguments yet; in a forked child, also those
+ * that were left behind. */
+static atomic_int arriving;
+
+static void arrive(Birth *b) {
+  if (!b->arrived) atomic_fetch_sub(&arriving, 1);
+  b->arrived = true;
+}
 
 static void free_birth(Birth *b) {
   message_free(b->message);
@@ -156,6 +167,7 @@ static int run_birth(lua_State *L) {
   Message *m = b->message;
   b->message = NULL;
   int n = transfer_decode(L, m);
+  arrive(b);
   if (b->file != NULL) set_arg(L, b->file, n);
   gc_record_memory(L->domain);
   lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
@@ -241,6 +253,7 @@ static void domain_thread(Peer *peer, void *birth) {
     outcome = run_domain(L, birth);
     lua_close(L);
   }
+  arrive(birth);
   free_birth(birth);
   peer_finish(peer, outcome.status, outcome.message, outcome.failure);
 }
@@ -360,19 +373,35 @@ static Birth *new_birth(lua_State *L, int prepared, Message *m, Message *profile
   return b;
 }
 
-/* For a domain whose channel was orphaned, to end: on a busy machine, too. */
-#define ENDS_PATIENCE_NS UINT64_C(3000000000)
+/* For a domain whose channel was orphaned, to end, and for one to get its arguments: on a busy
+ * machine, too. */
+#define PATIENCE_NS UINT64_C(3000000000)
+
+/* May a domain end soon, of which it is known that it waits forever, or not yet? Who has a
+ * channel that is garbage among its arguments is known when it has them. */
+static bool may_end_soon(uint64_t since) {
+  const uint64_t now = monotonic_ns(), orphaned = channel_last_orphaned();
+  return (orphaned != 0 && now < orphaned + PATIENCE_NS) ||
+         (atomic_load(&arriving) > 0 && now < since + PATIENCE_NS);
+}
+
+static SpawnResult try_spawn(Peer **peer, DomainOptions options, Birth *b) {
+  SpawnResult result = peer_spawn(peer, options.name, options.memory, domain_thread, b);
+  if (result == SPAWN_OK) atomic_fetch_add(&arriving, 1); /* perhaps it is there already */
+  return result;
+}
 
 /* When there is no room for another domain: others may be waiting forever on a channel
  * that is garbage. Once it is collected they fail as orphaned, and end. */
 static SpawnResult spawn_or_collect(lua_State *L, Peer **peer, DomainOptions options, Birth *b) {
-  SpawnResult result = peer_spawn(peer, options.name, options.memory, domain_thread, b);
+  SpawnResult result = try_spawn(peer, options, b);
   if (result == SPAWN_OK || result == SPAWN_ENDING || !collect_for_retry(L, EAGAIN)) return result;
-  const uint64_t orphaned = channel_last_orphaned(), deadline = orphaned + ENDS_PATIENCE_NS;
-  do {
-    result = peer_spawn(peer, options.name, options.memory, domain_thread, b);
-  } while (result != SPAWN_OK && result != SPAWN_ENDING && orphaned != 0 &&
-           monotonic_ns() < deadline && peer_await_end(deadline));
+  const uint64_t since = monotonic_ns();
+  result = try_spawn(peer, options, b);
+  while (result != SPAWN_OK && result != SPAWN_ENDING && may_end_soon(since)) {
+    peer_await_end();
+    result = try_spawn(peer, options, b);
+  }
   return result;
 }
 

@@ -23,6 +23,7 @@
 #include "lauxlib.h"
 #include "lua.h"
 #include "lualib.h"
+#include "set_field.h"
 #include "thread.h"
 #include "probes.h"
 
@@ -555,25 +556,18 @@ static int cursor_finished(lua_State *L) {
   return 1;
 }
 
-static void set_integer(lua_State *L, const char *key, lua_Integer value) {
-  lua_pushinteger(L, value);
-  lua_setfield(L, -2, key);
-}
-
 /* Fields end_reason, end_detail and error_text, where the recording has them. */
 static void push_end(lua_State *L, const struct eventring_info *info) {
   static const char *const reasons[] = {[EVENTRING_END_STOPPED] = "stopped",
                                         [EVENTRING_END_EXIT] = "exit",
-                                        [EVENTRING_END_SIGNAL] = "signal"};
+                                        [EVENTRING_END_SIGNAL] = "signal",
+                                        [EVENTRING_END_DELETED] = "deleted"};
   const char *reason = info->liveness == EVENTRING_DEAD ? "killed" : NULL;
   if (info->end_reason != EVENTRING_END_UNKNOWN) reason = reasons[info->end_reason];
-  lua_pushstring(L, reason);
-  lua_setfield(L, -2, "end_reason");
+  set_text(L, "end_reason", reason);
   if (info->end_reason == EVENTRING_END_EXIT || info->end_reason == EVENTRING_END_SIGNAL)
     set_integer(L, "end_detail", info->end_detail);
-  if (info->error_ns == 0) return;
-  lua_pushstring(L, info->error_text);
-  lua_setfield(L, -2, "error_text");
+  if (info->error_ns != 0) set_text(L, "error_text", info->error_text);
 }
 
 /* The time from which on nothing was overwritten. */
@@ -592,8 +586,8 @@ static uint64_t complete_since(eventring_cursor *cursor, const struct eventring_
 /* cursor:info() -> properties of the recording: path, program, pid, start_ns, end_ns (0
  * while it lasts), live (boolean), delivered, lost, missed, torn; complete_ns (the time
  * from which on every ring still has all of its events); how it ended: end_reason
- * ("stopped", "exit", "signal", "killed"; nil while it lasts), end_detail (exit status or
- * number of the signal), error_text (nil when the process noted no error). */
+ * ("stopped", "exit", "signal", "deleted", "killed"; nil while it lasts), end_detail (exit
+ * status or number of the signal), error_text (nil when the process noted no error). */
 static int cursor_info(lua_State *L) {
   Cursor *c = check_cursor(L);
   struct eventring_info info = {.size = sizeof info};
@@ -604,12 +598,9 @@ static int cursor_info(lua_State *L) {
   lua_createtable(L, 0, 14);
   set_integer(L, "complete_ns", (lua_Integer)complete_since(c->handle, &info));
   push_end(L, &info);
-  lua_pushstring(L, info.path);
-  lua_setfield(L, -2, "path");
-  lua_pushstring(L, info.program);
-  lua_setfield(L, -2, "program");
-  lua_pushboolean(L, info.liveness == EVENTRING_LIVE);
-  lua_setfield(L, -2, "live");
+  set_text(L, "path", info.path);
+  set_text(L, "program", info.program);
+  set_boolean(L, "live", info.liveness == EVENTRING_LIVE);
   set_integer(L, "pid", info.pid);
   set_integer(L, "start_ns", (lua_Integer)info.start_ns);
   set_integer(L, "end_ns", (lua_Integer)info.end_ns);

@@ -126,7 +126,7 @@ static void check_callbacks(lua_State *L) {
     return;
   }
   if (!lua_istable(L, -1)) luaL_argerror(L, 1, "field 'callbacks' is not a table");
-  check_field_names(L, lua_gettop(L), "callback", callback_names);
+  check_field_names_at(L, lua_gettop(L), 1, "callback", callback_names);
   for (int i = 0; i < CALLBACKS; i++) {
     if (lua_getfield(L, -1, callback_names[i]) != LUA_TNIL && !lua_isfunction(L, -1))
       luaL_argerror(L, 1, lua_pushfstring(L, "callback '%s' is not a function",

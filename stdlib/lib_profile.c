@@ -47,10 +47,13 @@ static const char *check_patterns(lua_State *L, const char *field) {
   return lua_tostring(L, -1);
 }
 
-static double check_number_field(lua_State *L, const char *field, double least) {
+static double check_number_field(lua_State *L, const char *field, int least, const char *unit) {
   if (lua_getfield(L, 1, field) == LUA_TNIL) return 0;
-  if (!lua_isnumber(L, -1) || !(lua_tonumber(L, -1) >= least))
-    luaL_argerror(L, 1, lua_pushfstring(L, "field '%s' is no number of at least %f", field, least));
+  if (!lua_isnumber(L, -1))
+    luaL_argerror(L, 1, lua_pushfstring(L, "field '%s' is not a number", field));
+  if (!(lua_tonumber(L, -1) >= least))
+    luaL_argerror(L, 1, lua_pushfstring(L, "field '%s' must be at least %d %s, got %s", field,
+                                        least, unit, luaL_tolstring(L, -1, NULL)));
   return lua_tonumber(L, -1);
 }
 
@@ -63,10 +66,10 @@ static CallProfileOptions check_options(lua_State *L, double *least) {
   check_field_names(L, 1, "option", names);
   lua_getfield(L, 1, "cpu");
   options.cpu = lua_toboolean(L, -1);
-  const double budget = check_number_field(L, "budget", (double)CALL_PROFILE_LEAST);
+  const double budget = check_number_field(L, "budget", CALL_PROFILE_LEAST, "bytes");
   if (budget > 1e12) luaL_argerror(L, 1, "field 'budget' is too large");
   options.budget = (size_t)budget;
-  *least = check_number_field(L, "least", 0);
+  *least = check_number_field(L, "least", 0, "seconds");
   options.include = check_patterns(L, "include");
   options.exclude = check_patterns(L, "exclude");
   return options;
@@ -145,7 +148,7 @@ typedef struct Sums {
   uint64_t *inclusive; /* of each node */
   size_t *first, *next; /* child and brother of each; 0: none */
   Row *rows;           /* of each function */
-  uint64_t lost_calls, lost_ticks;
+  uint64_t lost_calls, lost_ticks; /* whose path was not kept */
 } Sums;
 
 static void link_nodes(Sums *s) {
@@ -163,17 +166,31 @@ static void link_nodes(Sums *s) {
   }
 }
 
-static void add_node(Sums *s, size_t node) {
-  const struct eventring_calls_node *n = eventring_calls_node_at(s->calls, node);
+static void add_figures(const Sums *s, Row *row, const struct eventring_calls_node *n) {
   const struct eventring_calls_rest *rest = eventring_calls_rest_of(s->calls, n);
-  Row *row = &s->rows[n->id];
   row->count += n->count;
   row->open += rest->open;
   row->exclusive += n->exclusive;
   row->suspended += rest->suspended;
-  if (row->active++ == 0) row->inclusive += s->inclusive[node]; /* a recursion counts once */
   if (n->most != 0 && (row->most == 0 || n->least < row->least)) row->least = n->least;
   if (n->most > row->most) row->most = n->most;
+}
+
+static void add_node(Sums *s, size_t node) {
+  const struct eventring_calls_node *n = eventring_calls_node_at(s->calls, node);
+  Row *row = &s->rows[n->id];
+  add_figures(s, row, n);
+  if (row->active++ == 0) row->inclusive += s->inclusive[node]; /* a recursion counts once */
+}
+
+/* Calls whose path was not kept: what they called is not known. */
+static void add_flat(Sums *s) {
+  const struct eventring_calls_node *n;
+  for (size_t i = 0; (n = eventring_calls_flat_at(s->calls, i)) != NULL; i++) {
+    Row *row = &s->rows[n->id != EVENTRING_CALLS_NO_ID ? n->id : CALLED_OTHER];
+    add_figures(s, row, n);
+    row->inclusive += n->exclusive;
+  }
 }
 
 /* All nodes but the root, in depth. */
@@ -242,12 +259,14 @@ static void sort_rows(lua_State *L) {
 
 static void push_report(lua_State *L, const Profiler *p, const Sums *s, size_t functions) {
   const double ns = eventring_ns_per_tick();
-  lua_createtable(L, 0, 7);
+  lua_createtable(L, 0, 8);
   luaL_setmetatable(L, REPORT_TYPE);
   push_ns(L, "total", s->inclusive[0], ns);
   lua_pushinteger(L, (lua_Integer)s->lost_calls);
   lua_setfield(L, -2, "lost_calls");
   push_ns(L, "lost", s->lost_ticks, ns);
+  lua_pushboolean(L, s->lost_calls != 0 || s->lost_ticks != 0);
+  lua_setfield(L, -2, "budget_full");
   push_ns(L, "outside", eventring_calls_node_at(s->calls, 0)->exclusive, ns);
   lua_pushboolean(L, call_profile_is_cpu(p->profile));
   lua_setfield(L, -2, "cpu");
@@ -262,8 +281,8 @@ static void push_report(lua_State *L, const Profiler *p, const Sums *s, size_t f
   lua_setfield(L, -2, "rows");
 }
 
-/* profiler:report() -> table of what was called so far: total, outside, lost, lost_calls, cpu,
- * and rows, those of most exclusive time first. Times are integers of ns. */
+/* profiler:report() -> table of what was called so far: total, outside, lost, lost_calls,
+ * budget_full, cpu, and rows, those of most exclusive time first. Times are integers of ns. */
 static int report(lua_State *L) {
   const Profiler *p = check_profiler(L);
   const size_t functions = call_profile_functions(p->profile);
@@ -279,6 +298,7 @@ static int report(lua_State *L) {
   s.rows = (Row *)(s.next + s.nodes);
   link_nodes(&s);
   add_nodes(&s);
+  add_flat(&s);
   push_report(L, p, &s, functions);
   return 1;
 }
@@ -302,7 +322,7 @@ static int run(lua_State *L) {
 
 /* ---- text ---------------------------------------------------------------- */
 
-enum { SHOWN_ROWS = 20 };
+enum { SHOWN_ROWS = 20, LINE_ROOM = 256 };
 
 static const char *field_text(lua_State *L, const char *field) {
   lua_getfield(L, -1, field);
@@ -318,9 +338,18 @@ static lua_Number field_number(lua_State *L, int index, const char *field) {
   return number;
 }
 
+static void add_losses(lua_State *L, luaL_Buffer *b, char line[static LINE_ROOM]) {
+  const lua_Number calls = field_number(L, 1, "lost_calls"), ns = field_number(L, 1, "lost");
+  if (calls == 0 && ns == 0) return;
+  snprintf(line, LINE_ROOM,
+           "the budget was full: %.0f calls, %.3f ms, are counted by function, with the time "
+           "they took themselves (option budget gives paths more room)\n", calls, ns / 1e6);
+  luaL_addstring(b, line);
+}
+
 static int report_text(lua_State *L) {
   luaL_Buffer b;
-  char line[256];
+  char line[LINE_ROOM];
   luaL_checktype(L, 1, LUA_TTABLE);
   lua_settop(L, 1);
   const lua_Number total = field_number(L, 1, "total");
@@ -347,6 +376,7 @@ static int report_text(lua_State *L) {
     luaL_addstring(&b, line);
     luaL_addchar(&b, '\n');
   }
+  add_losses(L, &b, line);
   luaL_pushresult(&b);
   return 1;
 }

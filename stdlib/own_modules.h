@@ -20,6 +20,7 @@
   X(domain, 1) \
   X(eventring, 1) \
   X(retain, 0) \
+  X(coroutines, 0) \
   X(memprof, 1) \
   OWN_MODULE_FFI(X) \
   X(profile, 1)

@@ -10,7 +10,8 @@
  * harmless. A slot also remembers the tables of character classes that it was compiled
  * with; a change of locale makes it a miss.
  *
- * One cache belongs to one Lua state; it is a userdata without references.
+ * One cache belongs to one Lua state; it is a userdata with the slots as user values, each of
+ * which is made when it is first used: a program that matches nothing has none.
  *
  * Any guest code that runs may overwrite what is in the cache. Users that continue with a
  * pattern later share an immutable userdata with it, so that a million iterators over one
@@ -33,10 +34,9 @@ typedef struct Slot {
   _Alignas(PatternNode) char storage[PATTERN_SMALL_STORAGE];
 } Slot;
 
-/* The lengths stand apart, so that a fresh cache touches one page only. */
 struct PatternCache {
   int lengths[SLOTS]; /* of the texts, or EMPTY */
-  Slot slots[SLOTS];
+  Slot *slots[SLOTS]; /* the user values' */
 };
 
 void pattern_compile_anchored(AnchoredPattern *p, void *storage, const char *text, size_t length,
@@ -46,7 +46,8 @@ void pattern_compile_anchored(AnchoredPattern *p, void *storage, const char *tex
 }
 
 void pattern_cache_push(lua_State *L) {
-  PatternCache *cache = lua_newuserdatauv(L, sizeof *cache, 0);
+  PatternCache *cache = lua_newuserdatauv(L, sizeof *cache, SLOTS);
+  memset(cache, 0, sizeof *cache);
   for (int i = 0; i < SLOTS; i++) cache->lengths[i] = EMPTY;
 }
 
@@ -55,13 +56,21 @@ static unsigned slot_of(const char *text, size_t length) {
   return (unsigned)((key * UINT64_C(0x9e3779b97f4a7c15)) >> (64 - SLOT_BITS));
 }
 
-const AnchoredPattern *pattern_cache_get(PatternCache *cache, const char *text, size_t length,
+static NOINLINE Slot *new_slot(lua_State *L, int at, PatternCache *cache, unsigned i) {
+  Slot *slot = lua_newuserdatauv(L, sizeof *slot, 0);
+  lua_setiuservalue(L, at, (int)i + 1);
+  return cache->slots[i] = slot;
+}
+
+const AnchoredPattern *pattern_cache_get(lua_State *L, int at, PatternCache *cache,
+                                         const char *text, size_t length,
                                          const CharClasses *classes) {
   unsigned i = slot_of(text, length);
-  Slot *slot = &cache->slots[i];
+  Slot *slot = cache->slots[i];
   if (cache->lengths[i] == (int)length && slot->classes == classes &&
       memcmp(slot->text, text, length) == 0)
     return &slot->compiled;
+  if (slot == NULL) slot = new_slot(L, at, cache, i);
   cache->lengths[i] = (int)length;
   slot->classes = classes;
   memcpy(slot->text, text, length);

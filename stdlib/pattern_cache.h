@@ -22,9 +22,11 @@ typedef struct PatternCache PatternCache;
 /* Pushes a userdata with an empty cache. */
 void pattern_cache_push(lua_State *L);
 
-/* The compiled form of a pattern of at most PATTERN_SMALL_LENGTH bytes.  Valid
- * until the next call: not across anything that may run guest code. */
-const AnchoredPattern *pattern_cache_get(PatternCache *cache, const char *text, size_t length,
+/* The compiled form of a pattern of at most PATTERN_SMALL_LENGTH bytes; `at` is the index of
+ * the userdata of the cache. Valid until the next call: not across anything that may run guest code, which
+ * the call itself may do (it allocates, and raises where there is no memory). */
+const AnchoredPattern *pattern_cache_get(lua_State *L, int at, PatternCache *cache,
+                                         const char *text, size_t length,
                                          const CharClasses *classes);
 
 /* ---- compiled patterns that are kept while guest code runs ----- --------- */

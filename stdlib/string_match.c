@@ -36,7 +36,8 @@ static void prepare_match(lua_State *L, AnchoredPattern *p, void *storage, const
 static const AnchoredPattern *prepare_cached(lua_State *L, AnchoredPattern *local,
                                              const char *text, size_t length) {
   if (length <= PATTERN_SMALL_LENGTH)
-    return pattern_cache_get(userdata_payload(as_userdata(&as_c_closure(L->ci->func)->upvalues[0])),
+    return pattern_cache_get(L, lua_upvalueindex(1),
+                             userdata_payload(as_userdata(&as_c_closure(L->ci->func)->upvalues[0])),
                              text, length, require_classes(L));
   prepare_match(L, local, NULL, text, length);
   return local;

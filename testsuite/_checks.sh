@@ -35,6 +35,15 @@ builtin trap end_of_checks EXIT
 # is WHAT EXPECTED ACTUAL
 is() { [ "$2" = "$3" ] || fail "$1: expected '$2', got '$3'"; }
 
+# says_nothing WHAT COMMAND...: it ends with status 0, and writes nothing (what a script that ends
+# with an error does not find is not nothing)
+says_nothing() {
+  local said status
+  said=$("${@:2}" 2>&1)
+  status=$?
+  [ "$status" -eq 0 ] && [ -z "$said" ] || fail "$1: status $status: $said"
+}
+
 # is_same WHAT ONE OTHER: two things that were found out, which are not nothing
 is_same() {
   is "$@"

@@ -41,7 +41,7 @@ one() { local -n list=$1; chosen=${list[RANDOM % ${#list[@]}]}; }
 
 switch_once() { # PID
   local pid=$1
-  case $((RANDOM % 24)) in
+  case $((RANDOM % 27)) in
     0 | 1 | 2) run control --profile calls "$pid" ;;
     3 | 4 | 5) run control --profile off "$pid" ;;
     6 | 7) one classes; run control --enable "$chosen" "$pid" ;;
@@ -58,6 +58,8 @@ switch_once() { # PID
     19) run stack --locals --coroutines "$pid" ;;
     20 | 21) run profile --hz 1000 --seconds "0.0$((RANDOM % 9 + 1))" "$pid" ;;
     22) run retain --top 1 "$pid" ;;
+    24 | 25) run control --span "f$((RANDOM % 9)),M.f,main.lua:$((RANDOM % 50))" "$pid" ;;
+    26) run control --no-span all "$pid" ;;
     23) run control --start --hold "$((RANDOM % 3))" "$pid" ;;
   esac
 }

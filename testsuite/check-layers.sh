@@ -10,7 +10,10 @@
 # 2. No object refers to a symbol of a part that its own part does not see. The public
 #    functions, eventring_*, are the whole library's: who is not part of the library may
 #    call them all. So with luaopen_*: stdlib/init.c lists the libraries, also that of ffi.
-# 3. libeventring exports eventring_* only, and needs libc and pthread only.
+# 3. libeventring exports eventring_* only, and needs libc and pthread only. libsaros and the
+#    stand-in for liblua5.4 export Lua's C API (libsaros saros_*, too), under their version
+#    nodes; they link libeventring and have nothing of it inside. None needs static TLS, of which
+#    a program that loads many libraries has none left.
 # 4. Every source file is listed in its folder's local.mk.
 # Prints each violation; exit status 1 when there is one.
 
@@ -39,7 +42,8 @@ trigger   libeventring_host_a  public format conditions producer reader self lib
 analysis  libanalysis_a        public base
 remote    libremote_a          public base symbols
 export    libexport_a          public base analysis
-tools     eventring_eventring  public base analysis export remote
+view      libview_a            public base analysis export
+tools     eventring_eventring  public base analysis export remote view
 api       libruntime_a         -
 runtime   libruntime_a         public api
 vm        libvm_a              public symbols api runtime
@@ -57,7 +61,7 @@ exceptions='
 part_of='
 function part_of(file) {
   if (file ~ /^eventring\/include\//) return "public"
-  if (file ~ /^eventring\/format\/(array|now|table)\.h$/) return "base"
+  if (file ~ /^eventring\/format\/(array|copy_file|now|state_place|table)\.h$/) return "base"
   if (file ~ /^eventring\/format\//) return "format"
   if (file ~ /^eventring\/conditions\//) return "conditions"
   if (file ~ /^eventring\/trigger\//) return "trigger"
@@ -69,10 +73,11 @@ function part_of(file) {
   if (file ~ /^eventring\/analysis\//) return "analysis"
   if (file ~ /^eventring\/remote\//) return "remote"
   if (file ~ /^eventring\/export\//) return "export"
+  if (file ~ /^eventring\/view\//) return "view"
   if (file ~ /^eventring\/tools\//) return "tools"
   if (file ~ /^include\//) return "api"
   if (file ~ /^runtime\//) return "runtime"
-  if (file ~ /^vm\/(main|repl.*|program)\.[ch]$/) return "program"
+  if (file ~ /^vm\/(main|repl.*|sarosc|program)\.[ch]$/) return "program"
   if (file ~ /^vm\//) return "vm"
   if (file ~ /^stdlib\/ffi\//) return "ffi"
   if (file ~ /^stdlib\//) return "stdlib"
@@ -242,18 +247,33 @@ check_arrows() {
   done < <(grep . <<<"$exceptions")
 }
 
+# check_shared_library NAME NODE EXPORTED NEEDED: the last two are patterns, of what is exported
+# and of what may be needed besides libc and the compiler's own.
 check_shared_library() {
-  local library=$builddir/.libs/libeventring.so
-  [ -e "$library" ] || { echo "note: no shared libeventring in this build"; return; }
+  local name=$1 node=$2 exported=$3 may_need=$4 library=$builddir/.libs/$1.so
+  [ -e "$library" ] || { echo "note: no shared $name in this build"; return; }
   while read -r symbol; do
-    violation "libeventring exports $symbol"
+    violation "$name exports $symbol"
   done < <("${NM:-nm}" -D --defined-only -P "$library" | awk '$2 != "A" {print $1}' |
-           grep -vE '^eventring_')
+           grep -vE "^($exported)[^@]*@@$node\$")
   while read -r needed; do
-    violation "libeventring needs $needed"
-  done < <("${READELF:-readelf}" -d "$library" | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p' |
-           grep -vE '^(libc|libpthread|libm|ld-linux.*|lib[atu]b?san|libgcc_s)\.so' |
+    violation "$name needs $needed"
+  done < <(needed_by "$library" |
+           grep -vE "^(libc|libpthread|libm|ld-linux.*|lib[atu]b?san|libgcc_s$may_need)\.so" |
            grep -vE '^lib(asan|ubsan|tsan)\.so')
+  ! "${READELF:-readelf}" -d "$library" | grep -q STATIC_TLS || violation "$name needs static TLS"
+}
+
+needed_by() { "${READELF:-readelf}" -d "$1" | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p'; }
+
+# One copy of libeventring in a process: who embeds Lua has it from the shared library.
+check_links_eventring() {
+  local library=$builddir/.libs/$1.so
+  [ -e "$library" ] || return 0
+  needed_by "$library" | grep -q '^libeventring\.so' || violation "$1 does not link libeventring"
+  while read -r symbol; do
+    violation "$1 has $symbol of libeventring inside"
+  done < <("${NM:-nm}" --defined-only -P "$library" | awk '$1 ~ /^evr_/ {print $1}')
 }
 
 check_lists() {
@@ -267,7 +287,12 @@ check_lists() {
 }
 
 check_arrows
-check_shared_library
+api='lua_|luaL_|luaopen_'
+check_shared_library libeventring EVENTRING_1 eventring_ ''
+check_shared_library libsaros SAROS_1 "$api|saros_" '|libffi|libeventring'
+check_shared_library liblua5.4 LUA_5.4 "$api" '|libffi|libeventring'
+check_links_eventring libsaros
+check_links_eventring liblua5.4
 check_lists
 if [ "$violations" -gt 0 ]; then echo "check-layers: $violations violations"; exit 1; fi
 echo "check-layers: the arrows hold"

@@ -39,6 +39,7 @@ include testsuite/soak/local.mk
 include testsuite/tools/local.mk
 include testsuite/model/local.mk
 include testsuite/ffi/local.mk
+include testsuite/view/local.mk
 
 if HAVE_CMOCKA
 check_PROGRAMS += testsuite/unit/number_test testsuite/unit/api_test \

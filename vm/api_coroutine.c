@@ -28,6 +28,7 @@ LUA_API int lua_resume(lua_State *L, lua_State *from, int nargs, int *nresults) 
   L->ncalls_nonyieldable = 0;
   if (L->status == LUA_OK) L->errfunc = 0; /* one that yielded is still inside its handler's call */
   L->npcalls = 0;
+  if (from != NULL) thread_note_resumer(L, from->ci);
   gc_thread_resumed(L, L);
   int status = vm_run_resume(L, L->top - nargs);
   L->run = NULL;

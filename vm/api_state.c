@@ -15,9 +15,14 @@
 #include "function_names.h"
 #include "last_stack.h"
 #include "gc.h"
+#include "question.h"
+#include "saros.h"
 #include "str.h"
 #include "table.h"
 #include "thread.h"
+
+const char lua_ident[] = "$LuaVersion: " LUA_COPYRIGHT " $"
+                         "$LuaAuthors: " LUA_AUTHORS " $";
 
 lua_Number lua_version(lua_State *L) {
   (void)L;
@@ -198,6 +203,7 @@ static void make_registry(lua_State *L, void *ud) {
 
 LUA_API lua_State *lua_newstate(lua_Alloc f, void *ud) {
   vm_dispatch_init();
+  vm_answer_questions_aside();
   lua_State *L = domain_new();
   if (L == NULL) return NULL;
   Domain *d = L->domain;
@@ -231,6 +237,8 @@ LUA_API void lua_close(lua_State *L) {
   L->top = L->stack + 1;
   domain_close(L);
 }
+
+struct eventring_domain *saros_domain(lua_State *L) { return L->domain->rings; }
 
 LUA_API lua_CFunction lua_atpanic(lua_State *L, lua_CFunction panic) {
   lua_CFunction old = L->domain->panic;

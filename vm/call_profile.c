@@ -20,7 +20,12 @@
  *
  * Spans. With class calls on, each call is a span in ring calls, whose event is defined at
  * the function's first call, at most MOST_EVENTS of them. A watcher of a domain without a
- * profile may be there for spans alone.
+ * profile may be there for spans alone. While other processes have named functions
+ * (eventring_calls_names), only their calls are spans: those that begin meanwhile. Their frames are
+ * marked (CALL_NAMED), and the stack of their thread has the functions, so that their ends are
+ * written, too, and no others. (A mark of which that stack knows nothing is of an earlier time.) A
+ * coroutine is suspended for readers only where it has such a span open. Without a profile there is
+ * no trie then: what is not named costs a look at its function.
  *
  * The profile is written into the recording whenever a period has passed, by the domain's
  * own thread, when a call is entered or at a safepoint (call_profile_process.c).
@@ -32,6 +37,7 @@
 #include <string.h>
 
 #include "call.h"
+#include "clock.h"
 #include "probes.h"
 #include "throw.h"
 
@@ -39,6 +45,7 @@
 
 enum {
   MOST_EVENTS = 4096,
+  FIRST_SHARE = 64,  /* the first wait for a writing: period / 64; each next one is twice as long */
   WRITING_SHARE = 50 /* at most this part of the time is spent writing */
 };
 
@@ -48,19 +55,26 @@ typedef struct ThreadStack {
   eventring_calls_stack *stack; /* NULL: there was no memory for one */
   uint64_t context;
   uint32_t depth; /* its place in the chain, from 1; 0: it is not there */
+  uint32_t *named; /* the functions of its frames that are marked (CALL_NAMED), the outermost first */
+  uint32_t named_count, named_room;
 } ThreadStack;
 
 struct CallProfile {
   CallWatcher watcher; /* first */
   Domain *domain;
   eventring_calls *calls;
+  bool takes_over; /* its spans go on from those of the watch before it, with the same contexts */
   bool only_spans; /* the trie only keeps which functions are open */
   CalledFunctions *functions;
   bool cpu, inline_clock, paused; /* paused: the watch begins or ends */
   bool spans;
+  char names[EVENTRING_MAX_CALL_NAMES + 1]; /* of functions whose calls are spans; "": of all */
+  uint32_t names_version;
+  bool only_named; /* for spans of functions that are named: the trie is not used */
   bool plain; /* the clock is inline, of all functions, without spans: the usual case */
   const char *include, *exclude;
-  uint64_t start_ticks, next_write, period_ticks;
+  uint64_t start_ticks, next_write;
+  uint64_t wait_ticks, period_ticks; /* between two writings, now and at most */
   uint64_t off_ns, off_ticks; /* time without a processor, up to now */
   double ticks_per_ns;
   uint64_t context; /* of the running thread, kept while there are spans */
@@ -75,7 +89,7 @@ struct CallProfile {
 /* ---- time ---------------------------------------------------------------- */
 
 ALWAYS_INLINE uint64_t clock_now(const CallProfile *p) {
-  return likely(p->inline_clock) ? eventring_ticks() : eventring_ticks_read();
+  return likely(p->inline_clock) ? eventring_ticks() : monotonic_ns();
 }
 
 static NOINLINE void note_off_cpu(CallProfile *p, uint64_t off) {
@@ -129,7 +143,7 @@ static ThreadStack *stack_of(CallProfile *p, const lua_State *L) {
     *s = (ThreadStack){.L = L, .context = is_main ? 0 : ++p->domain->contexts};
     p->stack_count++;
   }
-  if (s->stack == NULL) s->stack = eventring_calls_stack_new(p->calls);
+  if (s->stack == NULL && !p->only_named) s->stack = eventring_calls_stack_new(p->calls);
   return s;
 }
 
@@ -145,6 +159,7 @@ static void forget_thread(CallProfile *p, ThreadStack *s) {
   uint32_t hole = (uint32_t)(s - p->stacks);
   rt_assert(s->depth == 0);
   free_stack(p, s);
+  free(s->named);
   for (uint32_t at = (hole + 1) & mask; p->stacks[at].L != NULL; at = (at + 1) & mask) {
     if (((at - home_of(p, p->stacks[at].L)) & mask) < ((at - hole) & mask)) continue;
     p->stacks[hole] = p->stacks[at];
@@ -219,10 +234,13 @@ static NOINLINE void end_span(CallProfile *p, uint32_t number) {
 
 /* Where spans are concerned, the main thread is context 0, as for those of the user. A thread
  * that is gone back to has not been left: it waited. */
-static void switch_spans(CallProfile *p, const lua_State *to, bool resumes) {
+static void switch_spans(CallProfile *p, const lua_State *from, const lua_State *to,
+                         bool resumes) {
   struct eventring_domain *rings = p->domain->rings;
   const uint64_t left = p->context;
   p->context = place_of(p, to)->context; /* 0 where there was no room for it */
+  if (p->names[0] != '\0' && place_of(p, resumes ? to : from)->named_count == 0)
+    return;
   if (resumes)
     eventring_resume_context(rings, EVENTRING_CALLS, EVENTRING_CLASS_CALLS, p->context);
   else
@@ -243,16 +261,19 @@ static NOINLINE void write_at_call(CallProfile *p) {
 }
 
 static void enter_function(CallProfile *p, uint32_t number, bool is_open) {
+  if (p->only_named) return;
   const uint64_t now = profile_now(p);
   if (unlikely(p->functions->list[number].hidden))
-    eventring_calls_enter_hidden(p->calls, number, now);
-  else if (unlikely(is_open)) eventring_calls_enter_open(p->calls, number, now);
+    eventring_calls_enter_as(p->calls, number, now, EVENTRING_CALLS_ENTER_HIDDEN);
+  else if (unlikely(is_open))
+    eventring_calls_enter_as(p->calls, number, now, EVENTRING_CALLS_ENTER_OPEN);
   else eventring_calls_enter(p->calls, number, now);
   if (unlikely(now >= p->next_write)) write_at_call(p);
 }
 
 static void filter(CallProfile *p, uint32_t number) {
   CalledFunction *f = &p->functions->list[number];
+  f->named = number >= CALLED_FIRST && called_function_is_named(f, p->names);
   if (number < CALLED_FIRST) return;
   f->hidden = (p->include != NULL && !called_function_matches(f, p->include)) ||
               (p->exclude != NULL && called_function_matches(f, p->exclude));
@@ -270,17 +291,58 @@ static uint32_t find_function(CallProfile *p, lua_State *L, const CallInfo *fram
   return number;
 }
 
-static NOINLINE void entered_odd(CallProfile *p, lua_State *L, const CallInfo *frame,
-                                 CallEntry how) {
+/* Marks a frame of the thread. False: no memory. */
+static bool mark_named(CallProfile *p, const lua_State *L, CallInfo *frame, uint32_t number) {
+  ThreadStack *s = place_of(p, L);
+  if (s->L == NULL) return false; /* there was no room for it */
+  if (s->named_count == s->named_room) {
+    const uint32_t room = s->named_room == 0 ? 8 : s->named_room * 2;
+    uint32_t *grown = realloc(s->named, room * sizeof *grown);
+    if (grown == NULL) return false;
+    s->named = grown;
+    s->named_room = room;
+  }
+  s->named[s->named_count++] = number;
+  frame->status |= CALL_NAMED;
+  return true;
+}
+
+/* CALLED_FIRST or more: its function. 0: it was not marked, or at an earlier time. */
+static uint32_t unmark_named(CallProfile *p, const lua_State *L, CallInfo *frame) {
+  if (!(frame->status & CALL_NAMED)) return 0;
+  frame->status &= ~(uint32_t)CALL_NAMED;
+  ThreadStack *s = place_of(p, L);
+  return s->L != NULL && s->named_count > 0 ? s->named[--s->named_count] : 0;
+}
+
+/* Class calls is off: what is marked has no end that could be matched. */
+static void forget_named(CallProfile *p) {
+  for (uint32_t i = 0; i < p->stack_room; i++) p->stacks[i].named_count = 0;
+}
+
+static NOINLINE void entered_odd(CallProfile *p, lua_State *L, CallInfo *frame, CallEntry how) {
   if (p->paused) return;
   const uint32_t number = find_function(p, L, frame);
   enter_function(p, number, how == ENTRY_OPEN);
-  if (p->spans && p->calls->stack->unpushed == 0) begin_span(p, number);
+  if (!p->spans) return;
+  if (p->names[0] == '\0') {
+    if (p->calls->stack->unpushed == 0) begin_span(p, number);
+  } else if (p->functions->list[number].named && how != ENTRY_OPEN) {
+    if (mark_named(p, L, frame, number)) begin_span(p, number);
+  }
 }
 
-static void entered(CallWatcher *watcher, lua_State *L, const CallInfo *frame, CallEntry how) {
+/* Of functions that are named alone: is it none of them? */
+ALWAYS_INLINE bool is_unnamed(const CallProfile *p, const CallInfo *frame) {
+  if (frame->func->tag != TAG_LUA_CLOSURE) return false;
+  const uint32_t number = frame_closure(frame)->p->call_number;
+  return number != 0 && !p->functions->list[number].named;
+}
+
+static void entered(CallWatcher *watcher, lua_State *L, CallInfo *frame, CallEntry how) {
   CallProfile *p = (CallProfile *)watcher;
   if (unlikely(!p->plain || how == ENTRY_OPEN)) {
+    if (p->only_named && how != ENTRY_OPEN && is_unnamed(p, frame)) return;
     entered_odd(p, L, frame, how);
     return;
   }
@@ -290,25 +352,28 @@ static void entered(CallWatcher *watcher, lua_State *L, const CallInfo *frame, C
   if (unlikely(now >= p->next_write)) write_at_call(p);
 }
 
-static NOINLINE void left_odd(CallProfile *p) {
-  if (p->paused) return;
-  /* something else may be in the slot of the function: the stack knows which it was. A call
-     for which that has no room has no span; nor has one that was entered while its thread
-     had no stack, if it has one by now: that is empty */
+/* Something else may be in the slot of the function: the stack knows which it was. A call for
+ * which that has no room has no span; nor has one that was entered while its thread had no stack, if
+ * it has one by now: that is empty. */
+static void end_any(CallProfile *p) {
   const uint64_t id = p->calls->stack->top[-1].id;
-  if (p->spans && p->calls->stack->unpushed == 0 && id != EVENTRING_CALLS_NO_ID)
-    end_span(p, (uint32_t)id);
-  eventring_calls_leave(p->calls, profile_now(p));
+  if (p->calls->stack->unpushed == 0 && id != EVENTRING_CALLS_NO_ID) end_span(p, (uint32_t)id);
 }
 
-static void left(CallWatcher *watcher, lua_State *L, const CallInfo *frame, CallExit how) {
+static NOINLINE void left_odd(CallProfile *p, const lua_State *L, CallInfo *frame) {
+  if (p->paused) return;
+  const uint32_t named = unmark_named(p, L, frame);
+  if (p->spans && named != 0) end_span(p, named);
+  else if (p->spans && p->names[0] == '\0') end_any(p);
+  if (!p->only_named) eventring_calls_leave(p->calls, profile_now(p));
+}
+
+static void left(CallWatcher *watcher, lua_State *L, CallInfo *frame, CallExit how) {
   CallProfile *p = (CallProfile *)watcher;
-  (void)L;
-  (void)frame;
   (void)how;
   if (likely(p->plain))
     eventring_calls_leave(p->calls, likely(!p->cpu) ? eventring_ticks() : cpu_now(p));
-  else left_odd(p);
+  else if (!p->only_named || (frame->status & CALL_NAMED)) left_odd(p, L, frame);
 }
 
 static bool spans_are_on(const Domain *d) {
@@ -321,15 +386,28 @@ static void choose_way(CallProfile *p) {
              p->include == NULL && p->exclude == NULL;
 }
 
+/* The names that others have chosen, if there are new ones. */
+static void find_names(CallProfile *p) {
+  const uint32_t before = p->names_version;
+  if (eventring_calls_names(p->domain->rings, p->names, &p->names_version) < 0 ||
+      p->names_version == before)
+    return;
+  for (uint32_t i = 0; i < p->functions->count; i++) filter(p, i);
+}
+
 static void find_spans(CallProfile *p, const lua_State *L) {
+  if (p->domain->rings != NULL) find_names(p);
   p->spans = spans_are_on(p->domain);
   p->context = place_of(p, L)->context;
+  if (!p->spans) forget_named(p);
 }
 
 /* A thread that was not met in this watch is not the one that was here before. */
 static ThreadStack *stack_met(CallProfile *p, const lua_State *L) {
+  const bool is_new = place_of(p, L)->L == NULL;
   ThreadStack *s = stack_of(p, L);
-  if (s == NULL || L->watch == p->domain->watch || s->stack == NULL) return s;
+  if (s == NULL || L->watch == p->domain->watch || is_new) return s;
+  if (p->takes_over && L->watch == p->domain->watch - 1) return s;
   if (s->depth != 0) cut_chain(p, s->depth - 1);
   forget_thread(p, s);
   return stack_of(p, L);
@@ -352,7 +430,7 @@ static void switched(CallWatcher *watcher, lua_State *from, lua_State *to) {
   if (unlikely(p->paused)) return;
   ThreadStack *s = stack_met(p, to);
   const bool resumes = s == NULL || s->depth == 0;
-  if (unlikely(p->spans)) switch_spans(p, to, resumes);
+  if (unlikely(p->spans)) switch_spans(p, from, to, resumes);
   if (unlikely(s == NULL || s->stack == NULL)) /* no room: the first stack takes its calls */
     eventring_calls_switch(p->calls, eventring_calls_first_stack(p->calls),
                            EVENTRING_CALLS_LEAVE, profile_now(p));
@@ -372,7 +450,7 @@ static void switched(CallWatcher *watcher, lua_State *from, lua_State *to) {
 static void interlude(Domain *d, Interlude what, bool begins) {
   static const uint32_t numbers[] = {CALLED_COLLECTOR, CALLED_FINALIZERS, CALLED_WAIT};
   CallProfile *p = call_profile_of(d);
-  if (p == NULL || p->paused) return;
+  if (p == NULL || p->paused || p->only_named) return;
   if (begins) enter_function(p, numbers[what], false);
   else eventring_calls_exit(p->calls, numbers[what], profile_now(p));
 }
@@ -382,8 +460,7 @@ static void interlude(Domain *d, Interlude what, bool begins) {
 static void enter_open_frames(CallProfile *p, lua_State *L) {
   for (CallInfo *frame = L->base_ci.next; frame != NULL; frame = frame->next) {
     if (!(frame->status & CALL_WATCHED)) break;
-    const uint32_t number = find_function(p, L, frame);
-    enter_function(p, number, true);
+    enter_function(p, find_function(p, L, frame), true);
   }
 }
 
@@ -393,13 +470,14 @@ static void enter_open_threads(CallProfile *p, lua_State *L, const ErrorJump *ju
   if (waiting != NULL) enter_open_threads(p, waiting, jump);
   ThreadStack *s = stack_of(p, L);
   if (s == NULL || s->depth != 0) return;
-  if (waiting == NULL) {
+  if (waiting == NULL && !p->only_named) {
     free_stack(p, s);
     s->stack = eventring_calls_first_stack(p->calls);
   }
   join_chain(p, s);
-  if (s->stack == NULL) return;
-  eventring_calls_switch(p->calls, s->stack, EVENTRING_CALLS_RESUME, profile_now(p));
+  if (s->stack == NULL && !p->only_named) return;
+  if (s->stack != NULL)
+    eventring_calls_switch(p->calls, s->stack, EVENTRING_CALLS_RESUME, profile_now(p));
   enter_open_frames(p, L);
 }
 
@@ -447,12 +525,32 @@ static CallProfile *new_profile(Domain *d, const CallProfileOptions *options) {
   return NULL;
 }
 
-static CallProfile *install(lua_State *L, const CallProfileOptions *options, bool *no_memory) {
+/* Spans go on where the watch changes: the threads keep their contexts, and what they have open. */
+static void take_over(CallProfile *p, CallProfile *former) {
+  p->takes_over = true;
+  for (uint32_t i = 0; i < former->stack_room; i++) {
+    ThreadStack *from = &former->stacks[i];
+    if (from->L == NULL || (p->stack_count * 2 >= p->stack_room && !grow_stacks(p))) continue;
+    *place_of(p, from->L) = (ThreadStack){.L = from->L, .context = from->context,
+                                          .named = from->named, .named_count = from->named_count,
+                                          .named_room = from->named_room};
+    p->stack_count++;
+    from->named = NULL;
+    from->named_count = from->named_room = 0;
+  }
+}
+
+/* `former`: a watch of this domain that has just ended, and had spans; or NULL. */
+static CallProfile *install(lua_State *L, const CallProfileOptions *options, CallProfile *former,
+                            bool *no_memory) {
   Domain *d = L->domain;
   CallProfile *p = new_profile(d, options);
   *no_memory = p == NULL;
   if (p == NULL) return NULL;
   p->paused = true;
+  if (former != NULL && former->spans) take_over(p, former);
+  if (d->rings != NULL) find_names(p);
+  p->only_named = p->only_spans && p->names[0] != '\0';
   if (!watch_calls(L, &p->watcher)) {
     call_profile_free(p);
     return NULL;
@@ -463,7 +561,8 @@ static CallProfile *install(lua_State *L, const CallProfileOptions *options, boo
   eventring_calls_start(p->calls, profile_now(p));
   enter_open_threads(p, L, d->error_jump);
   find_spans(p, L);
-  if (!p->only_spans) p->next_write = profile_now(p) + p->period_ticks;
+  p->wait_ticks = p->period_ticks / FIRST_SHARE;
+  if (!p->only_spans) p->next_write = profile_now(p) + p->wait_ticks;
   p->paused = false;
   choose_way(p);
   return p;
@@ -488,36 +587,49 @@ CallProfile *call_profile_start(lua_State *L, const CallProfileOptions *options,
   CallProfile *old = call_profile_of(L->domain);
   *no_memory = false;
   if (old != NULL && !old->only_spans) return NULL;
-  if (old != NULL) { /* for spans only: the new one writes them, too */
-    uninstall(L, old);
-    call_profile_free(old);
-  }
-  return install(L, options, no_memory);
+  if (old != NULL) uninstall(L, old); /* it is for spans only: the new one writes them, too */
+  CallProfile *p = install(L, options, old, no_memory);
+  call_profile_free(old);
+  return p;
 }
 
-void call_profile_stop(lua_State *L, CallProfile *p) {
+/* Some functions are named where all were spans, or the other way round. */
+static void change_kind(lua_State *L, CallProfile *p) {
+  bool no_memory;
   uninstall(L, p);
-  call_profile_write(p, true);
-  call_profile_check_spans(L);
+  install(L, NULL, p, &no_memory);
+  call_profile_free(p);
 }
 
-void call_profile_check_spans(lua_State *L) {
+static void check_spans(lua_State *L, CallProfile *former) {
   CallProfile *p = call_profile_of(L->domain);
   bool no_memory;
   if (p != NULL && !p->only_spans) {
     find_spans(p, L);
     choose_way(p);
   } else if (p == NULL && spans_are_on(L->domain)) {
-    install(L, NULL, &no_memory);
+    install(L, NULL, former, &no_memory);
   } else if (p != NULL && !spans_are_on(L->domain)) {
     uninstall(L, p);
     call_profile_free(p);
+  } else if (p != NULL) {
+    find_names(p);
+    if (p->only_named != (p->names[0] != '\0')) change_kind(L, p);
   }
 }
+
+void call_profile_stop(lua_State *L, CallProfile *p) {
+  uninstall(L, p);
+  call_profile_write(p, true);
+  check_spans(L, p);
+}
+
+void call_profile_check_spans(lua_State *L) { check_spans(L, NULL); }
 
 void call_profile_free(CallProfile *p) {
   if (p == NULL) return;
   eventring_calls_free(p->calls);
+  for (uint32_t i = 0; i < p->stack_room; i++) free(p->stacks[i].named);
   free((char *)p->include);
   free((char *)p->exclude);
   free(p->stacks);
@@ -545,7 +657,9 @@ void call_profile_write(CallProfile *p, bool final) {
   free(list);
   const uint64_t after = profile_now(p);
   const uint64_t rest = (after - now) * WRITING_SHARE;
-  p->next_write = after + (rest > p->period_ticks ? rest : p->period_ticks);
+  p->next_write = after + (rest > p->wait_ticks ? rest : p->wait_ticks);
+  p->wait_ticks *= 2;
+  if (p->wait_ticks > p->period_ticks) p->wait_ticks = p->period_ticks;
 }
 
 void call_profile_write_if_due(CallProfile *p) {

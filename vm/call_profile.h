@@ -33,6 +33,7 @@ typedef struct CalledFunction {
   uint32_t line;
   uint8_t kind;    /* enum eventring_calls_function_kind */
   bool hidden;     /* it is to have no node */
+  bool named;      /* its calls are to be spans, as others have named it */
   uint16_t event;  /* id of its spans; 0: not defined yet */
 } CalledFunction;
 
@@ -78,6 +79,10 @@ void called_functions_free(CalledFunctions *f);
 /* The number of the function that runs in a frame which has just been entered. */
 uint32_t called_function_find(CalledFunctions *f, lua_State *L, const CallInfo *frame);
 bool called_function_matches(const CalledFunction *function, const char *patterns);
+/* Is it one of those that are named, with commas between them? By its name, "M.f"; by the last part
+ * of that, "f"; by that and its module, as its file is called, "m.f"; by its file, or the end of the
+ * path, and the line where it begins, "m.lua:12". */
+bool called_function_is_named(const CalledFunction *function, const char *names);
 
 /* ---- of the process (call_profile_process.c) ----------------------------- */
 

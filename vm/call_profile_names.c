@@ -3,9 +3,8 @@
  *
  * A function of Lua is its prototype, whichever closure runs. Its number is kept there
  * (Prototype.call_number), so a prototype that dies leaves a row that has its name, and a
- * new one in its place has no number yet. A function of C is its address; a function of
- * coroutine.wrap is the prototype that its coroutine runs, with "wrap of" before its name;
- * a C function called through module ffi is its own address there.
+ * new one in its place has no number yet. A function of C is its address, also one that is
+ * called through module ffi.
  *
  * Names are those of function_names.c, found once for each function, between two steps of
  * the interpreter: nothing here allocates in the heap.
@@ -18,7 +17,6 @@
 #include "call_profile.h"
 #include "func.h"
 #include "function_names.h"
-#include "primitives.h"
 
 #define NAME_ROOM 256
 
@@ -100,16 +98,6 @@ static CalledKey *key_of(CalledFunctions *f, uintptr_t key) {
 
 /* ---- names --------------------------------------------------------------- */
 
-/* What a closure's coroutine runs; NULL: not known. */
-static const TValue *wrapped(const TValue *func) {
-  const CClosure *cc = as_c_closure(func);
-  if (cc->nupvalues == 0 || !is_thread(&cc->upvalues[0])) return NULL;
-  const lua_State *co = (const lua_State *)cc->upvalues[0].v.gc;
-  const CallInfo *first = co->base_ci.next;
-  if (co->ci != &co->base_ci && first != NULL && first->func != NULL) return first->func;
-  return co->top > co->stack + 1 ? co->stack + 1 : NULL;
-}
-
 static uint32_t number_of_prototype(CalledFunctions *f, Prototype *p) {
   char name[FUNCTION_NAME_SIZE], source[LUA_IDSIZE];
   if (p->call_number != 0) return p->call_number;
@@ -123,13 +111,6 @@ static uint32_t number_of_prototype(CalledFunctions *f, Prototype *p) {
 static uint32_t number_of_c(CalledFunctions *f, const lua_State *L, const TValue *func) {
   char name[FUNCTION_NAME_SIZE];
   c_function_name(L->domain, func, name);
-  return add(f, name, "[C]", 0, EVENTRING_CALLS_NATIVE);
-}
-
-static uint32_t number_of_wrap(CalledFunctions *f, const TValue *inner) {
-  char name[FUNCTION_NAME_SIZE + 16];
-  const uint32_t of = number_of_prototype(f, as_lua_closure(inner)->p);
-  snprintf(name, sizeof name, "wrap of %s", f->list[of].name);
   return add(f, name, "[C]", 0, EVENTRING_CALLS_NATIVE);
 }
 
@@ -153,21 +134,15 @@ static uint32_t find_foreign(CalledFunctions *f, lua_State *L, const TValue *fun
 }
 
 static uint32_t find_native(CalledFunctions *f, lua_State *L, const CallInfo *frame) {
-  const TValue *func = frame->func, *inner = NULL;
-  uintptr_t key = (uintptr_t)c_function_identity(func);
-  if (func->tag == TAG_C_CLOSURE) {
-    if (as_c_closure(func)->f == vm_wrap_call) inner = wrapped(func);
-  } else if (func->v.f == L->domain->hooks.ffi_call && func->v.f != NULL &&
-             is_userdata(func + 1)) {
+  const TValue *func = frame->func;
+  const uintptr_t key = (uintptr_t)c_function_identity(func);
+  if (func->tag != TAG_C_CLOSURE && func->v.f == L->domain->hooks.ffi_call &&
+      func->v.f != NULL && is_userdata(func + 1))
     return find_foreign(f, L, func + 1);
-  }
-  /* a wrapper is known by its prototype, one byte on: no function of C lies there */
-  if (inner != NULL && is_lua_closure(inner)) key = (uintptr_t)as_lua_closure(inner)->p + 1;
-  else inner = NULL;
   CalledKey *place = key_of(f, key);
   if (place == NULL) return CALLED_OTHER;
   if (place->key == 0) {
-    const uint32_t number = inner != NULL ? number_of_wrap(f, inner) : number_of_c(f, L, func);
+    const uint32_t number = number_of_c(f, L, func);
     place = place_of(f, key);
     place->key = key;
     place->number = number;
@@ -190,6 +165,59 @@ bool called_function_matches(const CalledFunction *function, const char *pattern
         fnmatch(pattern, place, 0) == 0)
       return true;
     patterns += size + (patterns[size] == ',');
+  }
+  return false;
+}
+
+/* ---- names that others give ------------------------------------------------ */
+
+static bool is_text(const char *text, const char *word, size_t size) {
+  return strlen(text) == size && memcmp(text, word, size) == 0;
+}
+
+static const char *last_part(const char *name, const char *separators) {
+  const char *last = name;
+  for (; *name != '\0'; name++)
+    if (strchr(separators, *name) != NULL) last = name + 1;
+  return last;
+}
+
+/* "m.f": f of .../m.lua, or of .../m/init.lua. */
+static bool is_of_module(const CalledFunction *f, const char *word, size_t size) {
+  char path[NAME_ROOM * 2];
+  const char *function = last_part(f->name, ".:");
+  const size_t name = strlen(function);
+  if (size < name + 2 || word[size - name - 1] != '.' ||
+      memcmp(word + size - name, function, name) != 0)
+    return false;
+  size -= name + 1;
+  snprintf(path, sizeof path, "%s", f->source);
+  const size_t length = strlen(path);
+  if (length > 4 && strcmp(path + length - 4, ".lua") == 0) path[length - 4] = '\0';
+  const char *module = last_part(path, "/");
+  if (module > path && strcmp(module, "init") == 0) {
+    path[module - path - 1] = '\0';
+    module = last_part(path, "/");
+  }
+  return is_text(module, word, size);
+}
+
+static bool is_at_place(const CalledFunction *f, const char *word, size_t size) {
+  char place[NAME_ROOM * 2];
+  const int length = snprintf(place, sizeof place, "%s:%u", f->source, f->line);
+  const char *end = place + length - size;
+  return f->line != 0 && (size_t)length >= size && memcmp(end, word, size) == 0 &&
+         (end == place || end[-1] == '/');
+}
+
+bool called_function_is_named(const CalledFunction *f, const char *names) {
+  while (*names != '\0') {
+    const size_t size = strcspn(names, ",");
+    if (size > 0 && (is_text(f->name, names, size) ||
+                     is_text(last_part(f->name, ".:"), names, size) ||
+                     is_of_module(f, names, size) || is_at_place(f, names, size)))
+      return true;
+    names += size + (names[size] == ',');
   }
   return false;
 }

@@ -7,8 +7,10 @@
  * nothing to be done, so it costs nothing there. While the process keeps a profile, a
  * thread of its own raises another word for a moment in each period (the pulse): domains
  * that run without calling anything then write what they have, and obey. It does the same
- * when stacks are asked for (<eventring/stack.h>), which is done through the control page:
- * it sleeps until the end of the period or until that is so.
+ * when the control page asks for something (the end of the profile, stacks, a question): it
+ * sleeps until the end of the period or until that is so (eventring_calls_wait). What no
+ * domain obeys, as all of them are in C functions, is raised again after a pause, which
+ * doubles each time, up to about a second.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -23,7 +25,7 @@
 #include "probes.h"
 
 #define PULSE_NS 5000000 /* for which the word is raised */
-#define OFTEN_NS ((uint64_t)500000) /* between two looks whether stacks are still asked for */
+#define OFTEN_NS ((uint64_t)500000) /* between two looks whether something is still asked */
 #define LEAST_PERIOD ((uint64_t)10000000)
 #define MOST_PERIOD ((uint64_t)3600 * 1000000000)
 
@@ -101,14 +103,14 @@ void call_profile_begin_process(const char *warner) {
 /* ---- the pulse ----------------------------------------------------------- */
 
 /* The word is raised, by who began the profile or by this thread; it falls soon, and before
- * that, if it was raised for stacks, when these are not asked for any more. False: the
- * profile has ended, and so does the thread. */
-static bool end_pulse(bool for_stacks) {
+ * that, if it was raised because something is asked, when that is obeyed. False: the profile
+ * has ended, and so does the thread. */
+static bool end_pulse(bool for_asked) {
   uint64_t raised = 0;
   do {
-    os_thread_rest(for_stacks ? OFTEN_NS : PULSE_NS);
+    os_thread_rest(for_asked ? OFTEN_NS : PULSE_NS);
     raised += OFTEN_NS;
-  } while (for_stacks && raised < PULSE_NS && eventring_stack_wait(0));
+  } while (for_asked && raised < PULSE_NS && eventring_calls_wait(0));
   pthread_mutex_lock(&mutex);
   const bool goes_on = ticks = atomic_load(&wanted);
   __atomic_store_n(&pulse, 0, __ATOMIC_RELAXED);
@@ -116,15 +118,29 @@ static bool end_pulse(bool for_stacks) {
   return goes_on;
 }
 
+/* Until something is asked, or for `ns`. True: it is. *unobeyed: for how long to rest before
+ * what nobody has obeyed is raised again; 0: nothing has been raised. */
+static bool await_asked(uint64_t ns, uint64_t *unobeyed) {
+  if (*unobeyed != 0 && eventring_calls_wait(0)) {
+    const uint64_t rest = *unobeyed < ns ? *unobeyed : ns;
+    os_thread_rest(rest);
+    if (*unobeyed < CALL_PROFILE_PERIOD) *unobeyed *= 2;
+    return rest < ns;
+  }
+  const bool asked = eventring_calls_wait(ns);
+  *unobeyed = asked ? PULSE_NS : 0;
+  return asked;
+}
+
 static void *beat(void *argument) {
   const uint64_t period = options.period_ns != 0 ? options.period_ns : CALL_PROFILE_PERIOD;
-  uint64_t begin = monotonic_ns();
-  bool for_stacks = false;
+  uint64_t begin = monotonic_ns(), unobeyed = 0;
+  bool asked = false;
   (void)argument;
-  while (end_pulse(for_stacks)) {
+  while (end_pulse(asked)) {
     const uint64_t passed = monotonic_ns() - begin;
-    for_stacks = passed < period && eventring_stack_wait(period - passed);
-    if (!for_stacks) begin = monotonic_ns();
+    asked = passed < period && await_asked(period - passed, &unobeyed);
+    if (!asked) begin = monotonic_ns();
     __atomic_store_n(&pulse, 1, __ATOMIC_RELAXED);
   }
   return NULL;

@@ -3,22 +3,11 @@
 #ifndef SAROS_VM_CONTEXTS_H
 #define SAROS_VM_CONTEXTS_H
 
+#include "context.h"
 #include "domain.h"
 #include "probes.h"
 #include "thread.h"
 #include "watch.h"
-
-#define CONTEXT_SPANS 64 /* open spans of which the ids are kept: those that an end may close */
-
-/* Of a coroutine that has recorded an event, and of the main thread if that was the begin
- * of a span. Payload of a userdata in the first slot of its stack. */
-typedef struct Context {
-  uint64_t id;
-  uint32_t hidden;              /* open spans outside of those in `open` */
-  uint16_t count;
-  bool has_finalizer;
-  uint16_t open[CONTEXT_SPANS]; /* ids of the innermost open spans, the outermost first */
-} Context;
 
 /* The context of a thread, NULL: it has none yet. */
 ALWAYS_INLINE Context *context_find(const lua_State *L) {

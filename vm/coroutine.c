@@ -20,12 +20,6 @@
 #include "throw.h"
 #include "watch.h"
 
-void vm_finish_coroutine(lua_State *co) {
-  vm_set_current(co->domain, co->resumer);
-  co->resumer = NULL;
-  co->run = NULL;
-}
-
 String *vm_resume_obstacle(const lua_State *co, int nargs) {
   String *const *names = co->domain->names;
   if (co->status == LUA_OK) {
@@ -37,10 +31,7 @@ String *vm_resume_obstacle(const lua_State *co, int nargs) {
   return NULL;
 }
 
-bool vm_can_resume(lua_State *L, lua_State *co, int nargs) {
-  if (co == L || L->resume_depth >= MAX_RESUMES || vm_resume_obstacle(co, 0) != NULL) return false;
-  return co->stack_last - co->top > nargs;
-}
+bool vm_can_start(const lua_State *co) { return vm_resume_obstacle(co, 0) == NULL; }
 
 static TValue *deliver_too_many(lua_State *L, int *total) {
   static const char message[] = "too many results to resume";

@@ -1399,7 +1399,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
       case TAG_C_FUNCTION: goto call_c;
       case TAG_C_CLOSURE: {
         CClosure *cc = as_c_closure(func);
-        if (cc->f == vm_wrap_call && likely(!(L->instrumented & INSTRUMENT_HOOKS)) &&
+        if (cc->f == wrapped_coroutine && likely(!(L->instrumented & INSTRUMENT_HOOKS)) &&
             vm_can_resume(L, as_thread(&cc->upvalues[0]), (int)(L->top - func) - 1)) {
           extra |= CALL_RESUME | CALL_WRAP;
           goto resume;
@@ -1798,6 +1798,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     lua_State *co =
         extra & CALL_WRAP ? as_thread(&as_c_closure(func)->upvalues[0]) : as_thread(func + 1);
     n = (int)(L->top - args);
+    thread_note_resumer(co, L->ci);
     vm_push_native(L, func, nresults, extra);
     for (int j = 0; j < n; j++) value_copy(co->top++, args + j);
     co->resumer = L;
@@ -1805,7 +1806,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     co->run = run;
     co->ncalls_nonyieldable = 0;
     vm_set_current(L->domain, co);
-    gc_thread_resumed(L, co);
+    if (unlikely(co->gc & GC_CLEAN)) gc_thread_resumed(L, co);
     L = co;
     first = L->top - n;
   }
@@ -1819,6 +1820,8 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
       goto call_value;
     }
     L->status = LUA_OK;
+    /* readers in other processes see that before a frame is gone; on x86-64 no instruction */
+    __atomic_thread_fence(__ATOMIC_RELEASE);
     n = (int)(L->top - first);
     if (is_lua_frame(ci)) { /* yielded inside a hook: the instruction has not run */
       ci->u.lua.pc--;

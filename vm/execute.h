@@ -30,11 +30,11 @@ typedef enum Entry {
 int vm_execute(Run *run, lua_State *L, Entry entry, TValue *first, int nresults);
 
 /* Handler tables (watch.h says which one is in force), set by vm_dispatch_init. */
-extern const void *const *vm_dispatch_normal;
+HIDDEN extern const void *const *vm_dispatch_normal;
 /* calls and returns take the paths that report them */
-extern const void *const *const vm_dispatch_calls;
+HIDDEN extern const void *const *const vm_dispatch_calls;
 /* likewise, and each instruction is checked before it runs */
-extern const void *const *const vm_dispatch_each;
+HIDDEN extern const void *const *const vm_dispatch_each;
 void vm_dispatch_init(void);
 
 #endif

@@ -5,7 +5,7 @@
  * One without is "anonymous", and whoever shows it shows its place as well.
  *
  * A C function has the name under which the loaded modules have it, "string.rep": the
- * shortest one, the first in the order of bytes among those, so that each run has the same.
+ * best one (eventring_compare_names), so that each run has the same.
  * Else it has that of its symbol, else of its place in its file, "saros+0x46e20".
  * Readers in other processes follow the same rule (eventring/remote/names.c, places.c).
  *
@@ -22,6 +22,7 @@
 
 #include "debuginfo.h"
 #include "domain.h"
+#include "eventring/introspection.h"
 #include "func.h"
 #include "primitives.h"
 #include "symbols/symbols.h"
@@ -68,8 +69,7 @@ static const Table *loaded_modules(const Domain *d) {
 }
 
 static bool is_better(const char *a, const char *b) {
-  const size_t m = strlen(a), n = strlen(b);
-  return *b == '\0' || m < n || (m == n && strcmp(a, b) < 0);
+  return *b == '\0' || eventring_compare_names(a, b) < 0;
 }
 
 /* Puts a better name into `name`, if the module has one. */

@@ -11,28 +11,95 @@ libvm_a_SOURCES += vm/debuginfo.h vm/debuginfo.c vm/debug_error.h vm/debug_error
 libvm_a_SOURCES += vm/call_profile.h vm/call_profile.c vm/call_profile_names.c vm/call_profile_process.c
 libvm_a_SOURCES += vm/compiler.h vm/tokens.def vm/arena.h vm/arena.c vm/lexer.h vm/lexer.c vm/compile.h vm/compile.c vm/scope.h vm/scope.c
 libvm_a_SOURCES += vm/parser.h vm/parser.c vm/statements.c vm/codegen.h vm/codegen.c vm/codegen_ops.c vm/opcode_columns.h vm/opinfo.h vm/opinfo.c vm/disasm.h vm/disasm.c vm/varinfo.h vm/varinfo.c vm/verifier.h vm/verifier.c vm/verifier_plan.h vm/verifier_plan.c vm/check_instruction.h vm/check_instruction.c vm/chunk.c
-libvm_a_SOURCES += vm/retain.h vm/retain_walk.h vm/retain_edge.h vm/retain.c vm/retain_edge.c vm/retain_kind.c vm/retain_order.c vm/retain_sites.c vm/retain_text.c vm/question.h vm/question.c
+libvm_a_SOURCES += vm/retain.h vm/retain_walk.h vm/retain_edge.h vm/retain.c vm/retain_edge.c vm/retain_kind.c vm/retain_order.c vm/retain_sites.c vm/retain_text.c vm/question.h vm/question.c vm/coroutine_groups.h vm/coroutine_groups.c
 libvm_a_SOURCES += vm/transfer.h vm/transfer_encode.c vm/transfer_decode.c
 
 bin_PROGRAMS += saros
-saros_SOURCES = vm/main.c vm/repl.c vm/repl_edit.c vm/repl_complete.c vm/program.h
+saros_SOURCES = vm/main.c vm/repl.c vm/repl_edit.c vm/repl_complete.c vm/sarosc.c vm/program.h
 saros_CFLAGS = $(AM_CFLAGS) $(LIBEDIT_CFLAGS)
 saros_LDFLAGS = $(AM_LDFLAGS) $(PGO_CFLAGS) -Wl,--dynamic-list=$(top_srcdir)/vm/exports.list
 saros_LDADD = libstdlib.a libanalysis.a libvm.a libruntime.a libeventring_host.a $(LIBFFI_LIBS) $(PROGRAM_LIBS)
 saros_DEPENDENCIES = libstdlib.a libanalysis.a libvm.a libruntime.a libeventring_host.a vm/exports.list
 EXTRA_DIST += vm/exports.list
 
+# sarosc is saros under another name.
+install-exec-hook:
+	cd "$(DESTDIR)$(bindir)" && rm -f sarosc && $(LN_S) saros sarosc
+
 # For C modules and programs that embed the interpreter: the headers of Lua's C API,
-# and one library with everything below main.c. It is one object whose only global
-# names are those of the API, so that no function of ours meets one of the program's.
+# and libraries with everything below main.c except libeventring, which they link: a program
+# that records with it has one recording with the states of Lua.
+#
+#   libsaros.a       one object whose only global names are those of the API, so that no
+#                    function of ours meets one of the program's
+#   libsaros.so.0    the same names
+#   liblua5.4.so.0   the stand-in: what the reference's library exports, under its SONAME and
+#                    its version node, in a folder that ld.so does not search by itself.
+#                    saros-host and doc/EMBEDDING.md say how a program gets it
 sarosincludedir = $(includedir)/saros
-sarosinclude_HEADERS = include/lua.h include/luaconf.h include/lauxlib.h include/lualib.h include/lua.hpp
+sarosinclude_HEADERS = include/lua.h include/luaconf.h include/lauxlib.h include/lualib.h include/lua.hpp include/saros.h
 staticlibdir = $(libdir)
 nodist_staticlib_DATA = libsaros.a
 pkgconfig_DATA += vm/saros.pc
 CLEANFILES += libsaros.a libsaros.o
 
+symbols_object = eventring/symbols/libeventring_host_a-symbols.$(OBJEXT)
 libsaros.a: $(saros_DEPENDENCIES)
-	$(AM_V_GEN)$(CC) -r -nostdlib -o libsaros.o -Wl,--whole-archive libstdlib.a libanalysis.a libvm.a libruntime.a libeventring_host.a && \
-	$(OBJCOPY) --wildcard --keep-global-symbol='lua_*' --keep-global-symbol='luaL_*' --keep-global-symbol='luaopen_*' libsaros.o && \
+	$(AM_V_GEN)$(CC) -r -nostdlib -o libsaros.o -Wl,--whole-archive libstdlib.a libanalysis.a libvm.a libruntime.a -Wl,--no-whole-archive $(symbols_object) && \
+	$(OBJCOPY) --wildcard --keep-global-symbol='lua_*' --keep-global-symbol='luaL_*' --keep-global-symbol='luaopen_*' --keep-global-symbol='saros_*' libsaros.o && \
 	rm -f $@ && $(AR) $(ARFLAGS) $@ libsaros.o && rm -f libsaros.o
+
+# Finds the stand-in from where it is itself.
+bin_SCRIPTS = vm/saros-host
+EXTRA_DIST += vm/saros-host.in vm/completion
+CLEANFILES += $(bin_SCRIPTS)
+vm/saros-host: vm/saros-host.in Makefile
+	$(AM_V_GEN)$(MKDIR_P) vm && \
+	sed -e "s|[@]FROM_BIN@|`realpath -m --relative-to=$(bindir) $(pkglibdir)/stand-in`|g" \
+	  -e 's|[@]VERSION@|$(VERSION)|' $(srcdir)/vm/saros-host.in >$@.new && \
+	chmod 755 $@.new && mv $@.new $@
+bashcomp_DATA += vm/completion/saros-host vm/completion/sarosc
+zshcomp_DATA += vm/completion/_saros-host vm/completion/_sarosc
+
+# The layers once more, position independent (-shared tells libtool to make no other objects).
+# Calls within a library are direct: nothing of it is replaced by a program's function of the
+# same name. A library stays when a module that linked it is unloaded: threads of it may run, and
+# its recording ends with the process.
+EXTRA_DIST += vm/saros.map vm/stand-in.map
+if SHARED
+noinst_LTLIBRARIES += libsymbols_shared.la libanalysis_shared.la libruntime_shared.la \
+	libvm_shared.la libstdlib_shared.la
+SHARED_CFLAGS = $(AM_CFLAGS) -shared -fvisibility=hidden -fno-semantic-interposition
+libsymbols_shared_la_SOURCES = eventring/symbols/symbols.c eventring/symbols/symbols.h
+libsymbols_shared_la_CFLAGS = $(SHARED_CFLAGS)
+libanalysis_shared_la_SOURCES = $(libanalysis_a_SOURCES)
+libanalysis_shared_la_CFLAGS = $(SHARED_CFLAGS)
+libruntime_shared_la_SOURCES = $(libruntime_a_SOURCES)
+libruntime_shared_la_CFLAGS = $(SHARED_CFLAGS)
+libvm_shared_la_SOURCES = $(libvm_a_SOURCES)
+libvm_shared_la_CFLAGS = $(SHARED_CFLAGS) $(VM_OPT_CFLAGS)
+libstdlib_shared_la_SOURCES = $(libstdlib_a_SOURCES)
+libstdlib_shared_la_CFLAGS = $(SHARED_CFLAGS) $(LIBFFI_CFLAGS)
+
+SHARED_LDFLAGS = $(AM_LDFLAGS) -shared -version-info 0:0:0 -Wl,-Bsymbolic-functions \
+	-Wl,-z,defs -Wl,-z,nodelete -Wl,.libs/libeventring.so
+SHARED_LIBADD = libstdlib_shared.la libanalysis_shared.la libvm_shared.la libruntime_shared.la \
+	libsymbols_shared.la $(LIBFFI_LIBS) $(PROGRAM_LIBS)
+
+# Both find libeventring.so.0 from where they are themselves. (As libeventring.la libtool would link
+# both again at each installation.)
+lib_LTLIBRARIES += libsaros.la
+libsaros_la_SOURCES =
+libsaros_la_LDFLAGS = $(SHARED_LDFLAGS) -Wl,-rpath,'$$ORIGIN' \
+	-Wl,--version-script=$(top_srcdir)/vm/saros.map
+libsaros_la_LIBADD = $(SHARED_LIBADD)
+EXTRA_libsaros_la_DEPENDENCIES = $(top_srcdir)/vm/saros.map libeventring.la
+
+standindir = $(pkglibdir)/stand-in
+standin_LTLIBRARIES = liblua5.4.la
+liblua5_4_la_SOURCES =
+liblua5_4_la_LDFLAGS = $(SHARED_LDFLAGS) -Wl,-rpath,'$$ORIGIN/../..' \
+	-Wl,--version-script=$(top_srcdir)/vm/stand-in.map
+liblua5_4_la_LIBADD = $(SHARED_LIBADD)
+EXTRA_liblua5_4_la_DEPENDENCIES = $(top_srcdir)/vm/stand-in.map libeventring.la
+endif

@@ -12,9 +12,10 @@
  *
  * Order of life: recording started, state, program, state closed, the last of the other
  * domains ended, recording ended by libeventring's handler of exit, which knows the exit
- * status also when os.exit ends the process. SIGTERM, SIGHUP and SIGINT are also an orderly
- * end (on_termination). An error that ends the program is noted in the recording before
- * finalizers run, and a fatal signal before it strikes (on_fatal_signal).
+ * status also when os.exit ends the process. SIGTERM, SIGHUP and SIGINT end it in order, too
+ * (on_termination); the recording is then kept as after an error. An error that ends the
+ * program is noted in the recording before finalizers run, and a fatal signal before it
+ * strikes (on_fatal_signal).
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -44,6 +45,7 @@
 #include "probes.h"
 #include "program.h"
 #include "thread.h"
+#include "variables.h"
 
 #ifndef PACKAGE_VERSION
 #define PACKAGE_VERSION "0.1.0"
@@ -80,6 +82,34 @@ void program_print_version(void) {
   fflush(stdout);
 }
 
+static void print_options(FILE *out, const char *name) {
+  fprintf(out,
+          "usage: %s [options] [script [args]]\n"
+          "Available options are:\n"
+          "  -e stat   execute string 'stat'\n"
+          "  -i        enter interactive mode after executing 'script'\n"
+          "  -l mod    require library 'mod' into global 'mod'\n"
+          "  -l g=mod  require library 'mod' into global 'g'\n"
+          "  -v        show version information (also --version)\n"
+          "  -E        ignore environment variables\n"
+          "  -W        turn warnings on\n"
+          "  --        stop handling options\n"
+          "  -         stop handling options and execute stdin\n"
+          "  -h        show this text (also --help)\n"
+          "  --disassemble file  print the bytecode of 'file'\n"
+          "  --compile [options] [files]  compile, as sarosc does\n",
+          name);
+}
+
+/* --help: what is beyond the reference's options, too. */
+static void print_help(const char *name) {
+  print_options(stdout, name);
+  puts("\n"
+       "SAROS_EVENTRING_START=1 in the environment records the program into the file\n"
+       "PID.eventring, which `eventring stats PID' and other commands read, while it runs\n"
+       "or afterwards (`eventring --help'). saros(1) has all variables.");
+}
+
 /* `option` is the one that is wrong. */
 static void print_usage(const char *name, const char *option) {
   char message[256];
@@ -89,20 +119,7 @@ static void print_usage(const char *name, const char *option) {
            lacks_argument ? "'%s' needs argument" : "unrecognized option '%s'",
            option);
   program_message(name, message);
-  fprintf(stderr,
-          "usage: %s [options] [script [args]]\n"
-          "Available options are:\n"
-          "  -e stat   execute string 'stat'\n"
-          "  -i        enter interactive mode after executing 'script'\n"
-          "  -l mod    require library 'mod' into global 'mod'\n"
-          "  -l g=mod  require library 'mod' into global 'g'\n"
-          "  -v        show version information\n"
-          "  -E        ignore environment variables\n"
-          "  -W        turn warnings on\n"
-          "  --        stop handling options\n"
-          "  -         stop handling options and execute stdin\n"
-          "  --disassemble file  print the bytecode of 'file'\n",
-          name);
+  print_options(stderr, name);
 }
 
 /* --------------------------------------------------------- command line -- */
@@ -116,6 +133,8 @@ typedef struct CommandLine {
   int script;             /* index of the script; argc when there is none */
   bool interactive;       /* -i */
   bool show_version;      /* -v, or -i */
+  bool show_help;         /* -h, --help; nothing is run then */
+  bool only_version;      /* --version; likewise */
   bool has_chunks;        /* -e */
   bool ignore_environment; /* -E */
 } CommandLine;
@@ -128,6 +147,7 @@ static int read_option(CommandLine *line, int i) {
   switch (option[1]) {
   case 'E': line->ignore_environment = true; return alone ? i : -1;
   case 'W': return alone ? i : -1;
+  case 'h': line->show_help = alone; return alone ? i : -1;
   case 'i': line->interactive = true; /* fall through */
   case 'v': line->show_version = true; return alone ? i : -1;
   case 'e': line->has_chunks = true; /* fall through */
@@ -141,10 +161,14 @@ static int read_option(CommandLine *line, int i) {
   }
 }
 
-/* "--disassemble" at index `i` takes the next argument; other long options
- * there are none. */
+/* "--disassemble" at index `i` takes the next argument. Nothing is read behind a long option. */
 static bool read_long_option(CommandLine *line, int i) {
-  if (strcmp(line->argv[i], "--disassemble") != 0 || i + 1 >= line->argc)
+  const char *option = line->argv[i];
+  line->show_help = line->show_help || strcmp(option, "--help") == 0;
+  line->only_version = strcmp(option, "--version") == 0;
+  if (line->show_help || line->only_version)
+    return true;
+  if (strcmp(option, "--disassemble") != 0 || i + 1 >= line->argc)
     return false;
   line->disassemble = line->argv[i + 1];
   return true;
@@ -526,13 +550,38 @@ static void limit_arenas(void) {
 #endif
 }
 
+/* --help or --version: where what it prints cannot be written, that is an error. */
+static int show_and_end(const CommandLine *line) {
+  if (line->show_help)
+    print_help(line->name);
+  else
+    program_print_version();
+  if (fflush(stdout) == 0 && !ferror(stdout))
+    return EXIT_SUCCESS;
+  program_message(line->name, "cannot write to standard output");
+  return EXIT_FAILURE;
+}
+
+/* Called as sarosc, or with --compile first: what remains of the arguments is the compiler's. */
+static int compiler_arguments(int argc, char **argv) {
+  if (argc == 0) return 0;
+  const char *slash = strrchr(argv[0], '/');
+  if (strcmp(slash != NULL ? slash + 1 : argv[0], "sarosc") == 0) return 1;
+  return argc > 1 && strcmp(argv[1], "--compile") == 0 ? 2 : 0;
+}
+
 int main(int argc, char **argv) {
+  int skip = compiler_arguments(argc, argv);
+  if (skip > 0) return program_compile(argc - skip, argv + skip, argv[0]);
   CommandLine line = read_command_line(argc, argv);
   if (line.wrong != NULL) {
     print_usage(line.name, line.wrong);
     return EXIT_FAILURE;
   }
+  if (line.show_help || line.only_version)
+    return show_and_end(&line);
   check_hash_seed(&line);
+  warn_of_variables(line.name);
   limit_arenas();
   set_termination_handlers();
   probes_before_start = set_fatal_handlers;

@@ -28,7 +28,7 @@ typedef struct OpInfo {
   const char *text;
 } OpInfo;
 
-extern const OpInfo op_info[OP_COUNT];
+HIDDEN extern const OpInfo op_info[OP_COUNT];
 
 /* What a search in code for the writes of a register needs, in a byte. */
 enum {
@@ -36,7 +36,7 @@ enum {
   OPWALK_RA = 2,   /* of all registers, it sets R[A] alone */
   OPWALK_MORE = 4  /* it sets others, or may change those of a call */
 };
-extern const uint8_t op_walk[OP_COUNT];
+HIDDEN extern const uint8_t op_walk[OP_COUNT];
 
 /* How an instruction that waited for a metamethod goes on when that has returned. */
 typedef enum OpFinish {
@@ -48,7 +48,7 @@ typedef enum OpFinish {
   FINISH_CONCAT,    /* the value is joined to what is left */
   FINISH_AGAIN      /* it runs again, for the next one */
 } OpFinish;
-extern const uint8_t op_finish[OP_COUNT];
+HIDDEN extern const uint8_t op_finish[OP_COUNT];
 
 /* Registers that follow each other. */
 typedef struct RegisterRun {

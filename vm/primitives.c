@@ -44,12 +44,12 @@ void vm_push_ipairs_step(lua_State *L, lua_CFunction fallback) {
 }
 
 void vm_push_wrap(lua_State *L) {
-  lua_pushcclosure(L, vm_wrap_call, 1);
+  lua_pushcclosure(L, wrapped_coroutine, 1);
 }
 
 /* Reached only when the coroutine cannot be resumed in the loop (or hooks are
  * on): does it through the C API. */
-int vm_wrap_call(lua_State *L) {
+int wrapped_coroutine(lua_State *L) {
   lua_State *co = lua_tothread(L, lua_upvalueindex(1));
   int nargs = lua_gettop(L), nresults;
   if (!lua_checkstack(co, nargs)) error_run(L, "too many arguments to resume");

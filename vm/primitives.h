@@ -32,9 +32,10 @@ struct Primitive {
   PrimitiveId id;
   lua_CFunction fallback;
 };
-extern Primitive vm_primitives[PRIM_COUNT];
+HIDDEN extern Primitive vm_primitives[PRIM_COUNT];
 
-/* C function of coroutine.wrap's closures: upvalue 1 is the thread */
-int vm_wrap_call(lua_State *L);
+/* C function of coroutine.wrap's closures: upvalue 1 is the thread. Its name is the one that
+   tools show (function_names.c) */
+int wrapped_coroutine(lua_State *L);
 
 #endif

@@ -23,6 +23,10 @@ void program_message(const char *name, const char *message);
 /* Writes the line that says what this is and which version. */
 void program_print_version(void);
 
+/* The compiler by itself (sarosc.c): its options and files, without the name of the program,
+ * which messages begin with.  Gives the exit status. */
+int program_compile(int argc, char **argv, const char *name);
+
 /* Reads, runs and prints (repl.c), until the end of input; never fails. */
 void repl_run(lua_State *L);
 

@@ -12,6 +12,14 @@
  * keeps no descriptor of the program open but the one of its answer, ANSWER_FD, is the first
  * to go when memory is short, and yields to the program.
  *
+ * A domain that is asleep in a function in C does not come to its safepoint. A thread of
+ * libeventring forks the child then (answer_aside), whose copy is good if the domain has not run
+ * meanwhile, which that thread sees (its producer/question.c). In the copy nothing changes any
+ * more, so the child looks there whether the domain stands where its objects can be walked: in a
+ * function in C that it has called, and not in the collector. A thread that has not run for half a
+ * second in such a function waits for something outside, but for one that waits so long for memory
+ * or a processor: then the child may end without an answer.
+ *
  * The answer is lines, their fields separated by tabs (their texts contain none):
  *
  *   retain  2
@@ -22,6 +30,9 @@
  *   way     number  objects  bytes  steps  path  shape (after all kinds and sites: of the one
  *                                                       with this number, counted from 1; ways
  *                                                       beyond those in "held")
+ *   shape   number  steps  path  shape                 (asked for coroutines: a way in which some
+ *                                                       are held, and a path to one of them)
+ *   thread  address  number                            (a coroutine, and the number of its way)
  *   cut     kinds and sites  ways  objects             (not in the answer: no room for the first
  *                                                       two in MOST_ANSWER bytes; objects of
  *                                                       which the walk does not know the way)
@@ -42,13 +53,18 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "call_profile.h"
 #include "clock.h"
+#include "coroutine_groups.h"
 #include "eventring/question.h"
 #include "footprint.h"
 #include "gc.h"
+#include "introspection.h"
+#include "probes.h"
 #include "retain.h"
 #include "thread.h"
 
+enum { ASKED_OF_CHILD = EVENTRING_ASKS_RETAIN | EVENTRING_ASKS_COROUTINES };
 enum { ANSWER_FD = 3, ANSWER_SECONDS = 10, WALK_SECONDS = 60, MOST_ANSWER = 15 << 20 };
 
 /* ---- lines ----------------------------------------------------------------- */
@@ -96,15 +112,19 @@ static void put_amount(Lines *l, const char *word, RetainAmount amount) {
   put_number(l, amount.bytes);
 }
 
-static void put_holder(Lines *l, const RetainHolder *h) {
-  put_number(l, h->amount.objects);
-  put_number(l, h->amount.bytes);
+static void put_path(Lines *l, const RetainHolder *h) {
   put_number(l, h->steps);
   put_text(l, "\t");
   put_text(l, h->path);
   put_text(l, "\t");
   put_text(l, h->shape);
   put_text(l, "\n");
+}
+
+static void put_holder(Lines *l, const RetainHolder *h) {
+  put_number(l, h->amount.objects);
+  put_number(l, h->amount.bytes);
+  put_path(l, h);
 }
 
 static void put_kind(Lines *l, const char *word, const RetainKind *k) {
@@ -128,6 +148,8 @@ typedef struct Answer {
   RetainSites *sites;
   uint32_t kinds, sites_written;
   uint64_t cut_kinds, cut_ways;
+  uint32_t asked; /* bits of enum eventring_question_kind */
+  uint8_t shapes[RETAIN_SHAPES / 8]; /* a bit for each that was written */
   RetainKind room;
 } Answer;
 
@@ -171,9 +193,38 @@ static void put_more_ways(Answer *a) {
       put_way(a, a->kinds + i + 1, i, way);
 }
 
+/* Once for each shape, before the first thread of it. */
+static void put_shape(Answer *a, uint32_t visited, uint32_t shape) {
+  RetainHolder *h = &a->room.holders[0];
+  const uint8_t bit = (uint8_t)(1u << (shape & 7));
+  if (a->shapes[shape >> 3] & bit) return;
+  a->shapes[shape >> 3] |= bit;
+  retain_describe_visited(a->w, visited, h);
+  put_text(&a->lines, "shape");
+  put_number(&a->lines, shape);
+  put_path(&a->lines, h);
+}
+
+static void put_thread(void *answer, lua_State *co, uint32_t visited, uint32_t shape) {
+  Answer *a = answer;
+  if (!coroutine_waits(co)) return;
+  if (!has_room(&a->lines)) {
+    a->cut_ways++;
+    return;
+  }
+  put_shape(a, visited, shape);
+  put_text(&a->lines, "thread");
+  put_number(&a->lines, (uintptr_t)co);
+  put_number(&a->lines, shape);
+  put_text(&a->lines, "\n");
+}
+
 static void put_walk(Answer *a) {
-  put_kinds(a);
-  put_more_ways(a);
+  if (a->asked & EVENTRING_ASKS_RETAIN) {
+    put_kinds(a);
+    put_more_ways(a);
+  }
+  if (a->asked & EVENTRING_ASKS_COROUTINES) retain_threads(a->w, put_thread, a);
   put_text(&a->lines, "cut");
   put_number(&a->lines, a->cut_kinds);
   put_number(&a->lines, a->cut_ways);
@@ -182,15 +233,16 @@ static void put_walk(Answer *a) {
   put_text(&a->lines, "\nend\n");
 }
 
-static void write_answer(Domain *d, uint64_t fork_ns) {
+static void write_answer(Domain *d, uint32_t asked, uint64_t fork_ns) {
   static Answer a; /* the child's own copy */
   uint64_t begun = monotonic_ns();
   RetainLimits limits = {.ns = WALK_SECONDS * (uint64_t)1000000000};
   memset(&a, 0, sizeof a);
+  a.asked = asked;
   a.w = retain_walk(d, &limits);
   put_text(&a.lines, "retain\t2\n");
   if (a.w != NULL) {
-    a.sites = retain_sites(a.w);
+    if (asked & EVENTRING_ASKS_RETAIN) a.sites = retain_sites(a.w);
     put_amount(&a.lines, "total", retain_total(a.w));
     put_number(&a.lines, retain_how_it_ended(a.w));
     put_number(&a.lines, monotonic_ns() - begun);
@@ -219,13 +271,52 @@ static void yield_to_program(void) {
   setpriority(PRIO_PROCESS, 0, 5);
 }
 
-_Noreturn static void be_child(Domain *d, int fd, uint64_t begun) {
+_Noreturn static void be_child(Domain *d, uint32_t asked, int fd, uint64_t begun) {
   uint64_t fork_ns = monotonic_ns() - begun;
   struct timespec rest = {.tv_sec = ANSWER_SECONDS};
   yield_to_program();
-  if (keep_answer_only(fd)) write_answer(d, fork_ns);
+  if (keep_answer_only(fd)) write_answer(d, asked, fork_ns);
   syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &rest, NULL);
   for (;;) syscall(SYS_exit_group, 0);
+}
+
+/* ---- the child of a domain that is asleep ------------------------------------ */
+
+/* In the copy. NULL: it has no such domain. */
+static Domain *domain_of_rings(const struct eventring_domain *rings) {
+  Domain *d;
+  for (unsigned n = 0; introspection_domain(n, &d); n++)
+    if (d != NULL && d->rings == rings) return d;
+  return NULL;
+}
+
+static bool can_be_walked(const Domain *d) {
+  return !d->gc.running && !d->gc.in_finalizers && d->current != NULL &&
+         !is_lua_frame(d->current->ci);
+}
+
+_Noreturn static void be_child_aside(const struct eventring_domain *rings, uint32_t asked,
+                                     uint64_t begun) {
+  const struct rlimit none = {0, 0};
+  setrlimit(RLIMIT_CORE, &none);
+  Domain *d = domain_of_rings(rings);
+  /* only now: a descriptor of the program would be another one meanwhile */
+  int fd = d != NULL && can_be_walked(d) ? memfd_create("saros-retain", MFD_CLOEXEC) : -1;
+  if (fd >= 0) be_child(d, asked, fd, begun);
+  for (;;) syscall(SYS_exit_group, 0);
+}
+
+static uint32_t answer_aside(struct eventring_domain *rings, uint32_t kinds) {
+  const uint32_t asked = kinds & ASKED_OF_CHILD;
+  const uint64_t begun = monotonic_ns();
+  if (asked == 0) return 0;
+  long pid = syscall(SYS_clone, 0L, 0L, 0L, 0L, 0L);
+  if (pid == 0) be_child_aside(rings, asked, begun);
+  return pid > 0 ? (uint32_t)pid : 0;
+}
+
+void vm_answer_questions_aside(void) {
+  __atomic_store_n(&probes_answer_aside, answer_aside, __ATOMIC_RELAXED);
 }
 
 /* ---- the program ----------------------------------------------------------- */
@@ -237,21 +328,21 @@ static void reap(Domain *d) {
 
 /* The pid of the child; 0: there is none. All signals are blocked in it: their handlers are
  * the program's. */
-static pid_t fork_child(Domain *d, int fd) {
+static pid_t fork_child(Domain *d, uint32_t asked, int fd) {
   sigset_t all, before;
   uint64_t begun = monotonic_ns();
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   long pid = syscall(SYS_clone, 0L, 0L, 0L, 0L, 0L);
-  if (pid == 0) be_child(d, fd, begun);
+  if (pid == 0) be_child(d, asked, fd, begun);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   return pid > 0 ? (pid_t)pid : 0;
 }
 
-static pid_t begin_retain(Domain *d) {
+static pid_t begin_walk(Domain *d, uint32_t asked) {
   int fd = memfd_create("saros-retain", MFD_CLOEXEC);
   if (fd < 0) return 0;
-  d->answerer = fork_child(d, fd);
+  d->answerer = fork_child(d, asked, fd);
   close(fd);
   return d->answerer;
 }
@@ -262,13 +353,16 @@ void vm_answer_question(lua_State *L) {
   uint32_t answer = 0;
   reap(d);
   if (!eventring_question_open(d->rings, &question)) return;
-  if (question.kinds & EVENTRING_ASKS_RETAIN) {
+  const uint32_t asked = question.kinds & ASKED_OF_CHILD;
+  if (asked != 0) {
     if (d->answerer > 0) return; /* after the next collection, when the last one is done */
-    answer = (uint32_t)begin_retain(d);
+    answer = (uint32_t)begin_walk(d, asked);
   }
   if (question.kinds & EVENTRING_ASKS_MEMORY) {
     gc_record_memory(d);
     footprint_measure(d);
   }
+  if (question.kinds & EVENTRING_ASKS_PROFILE && call_profile_of(d) != NULL)
+    call_profile_write(call_profile_of(d), false);
   eventring_question_answer(d->rings, &question, answer != 0 ? answer : 1);
 }

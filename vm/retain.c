@@ -327,14 +327,28 @@ uint32_t retain_ways(const RetainWalk *w, uint32_t i) {
   return w->kinds[w->kind_order[i]].nways;
 }
 
+void retain_threads(const RetainWalk *w,
+                    void (*each)(void *context, lua_State *co, uint32_t visited, uint32_t shape),
+                    void *context) {
+  for (uint32_t i = 0; i < w->n; i++) {
+    GCObject *o = visited_object(&w->queue[i]);
+    if (o->type == LUA_TTHREAD) each(context, (lua_State *)o, i, visited_shape(&w->queue[i]));
+  }
+}
+
+void retain_describe_visited(const RetainWalk *w, uint32_t visited, RetainHolder *h) {
+  Text path = {h->path, 0, sizeof h->path}, shape = {h->shape, 0, sizeof h->shape};
+  h->amount = (RetainAmount){0, 0};
+  h->steps = retain_steps(w, visited);
+  retain_write_path(w, visited, &path);
+  retain_write_shape(w, visited_shape(&w->queue[visited]), &shape);
+}
+
 void retain_describe_way(const RetainWalk *w, uint32_t i, uint32_t way, RetainHolder *h) {
   const Kind *k = &w->kinds[w->kind_order[i]];
   const Group *g = &w->groups[w->group_order[k->first_way + way]];
-  Text path = {h->path, 0, sizeof h->path}, shape = {h->shape, 0, sizeof h->shape};
+  retain_describe_visited(w, g->first, h);
   h->amount = g->amount;
-  h->steps = retain_steps(w, g->first);
-  retain_write_path(w, g->first, &path);
-  retain_write_shape(w, g->shape, &shape);
 }
 
 void retain_describe(RetainWalk *w, uint32_t i, uint32_t most, RetainKind *kind) {

@@ -16,6 +16,7 @@ typedef struct RetainLimits {
   uint64_t ns;      /* of time, 0: any */
 } RetainLimits;
 
+#define RETAIN_SHAPES (1u << 18) /* numbers of shapes are below it */
 #define RETAIN_MOST_OBJECTS ((uint64_t)32 << 20)
 
 typedef enum RetainEnd {
@@ -62,6 +63,13 @@ uint64_t retain_in_no_way(const RetainWalk *w);
 uint64_t retain_in_no_kind(const RetainWalk *w);
 /* All ways in which objects of kind i are held, the one with the most bytes first. */
 uint32_t retain_ways(const RetainWalk *w, uint32_t i);
+/* The threads that were visited, in the order of their distance from the roots: `visited` and
+ * `shape` are numbers of the walk, the second one the same where the way to them is. */
+void retain_threads(const RetainWalk *w,
+                    void (*each)(void *context, lua_State *co, uint32_t visited, uint32_t shape),
+                    void *context);
+/* The way to what has this number; its amount is 0. */
+void retain_describe_visited(const RetainWalk *w, uint32_t visited, RetainHolder *holder);
 void retain_describe_way(const RetainWalk *w, uint32_t i, uint32_t way, RetainHolder *holder);
 
 /* ---- sites (retain_sites.c) ------------------------------------------------- */

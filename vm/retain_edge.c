@@ -252,7 +252,11 @@ static const GCObject *later_object(const RetainWalk *w, uint32_t i) {
 
 static void follow_temporaries(RetainWalk *w, uint32_t parent) {
   const Visited *v = &w->queue[parent];
-  follow_slots((From){w, parent, visited_shape(v)}, (const lua_State *)visited_object(v), true);
+  const lua_State *co = (const lua_State *)visited_object(v);
+  const From from = {w, parent, visited_shape(v)};
+  follow_slots(from, co, true);
+  follow(from, (GCObject *)co->created_in, EDGE_CODE, STEP(STEP_CODE));
+  follow(from, (GCObject *)co->resumed_in, EDGE_CODE, STEP(STEP_CODE));
 }
 
 bool retain_follow_later(RetainWalk *w) {

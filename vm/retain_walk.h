@@ -18,6 +18,7 @@ typedef struct Visited {
 #define NO_PARENT UINT32_MAX
 #define SHAPE_BITS 18
 #define MOST_SHAPES (1u << SHAPE_BITS)
+_Static_assert(MOST_SHAPES == RETAIN_SHAPES, "both say how many there are");
 
 ALWAYS_INLINE GCObject *visited_object(const Visited *v) {
   return (GCObject *)(uintptr_t)(v->object_shape >> SHAPE_BITS << 3);

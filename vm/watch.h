@@ -37,8 +37,8 @@ typedef enum CallExit {
  * values and frames, but must not call the API, allocate in the heap, raise or
  * collect. */
 typedef struct CallWatcher {
-  void (*entered)(struct CallWatcher *watcher, lua_State *L, const CallInfo *frame, CallEntry how);
-  void (*left)(struct CallWatcher *watcher, lua_State *L, const CallInfo *frame, CallExit how);
+  void (*entered)(struct CallWatcher *watcher, lua_State *L, CallInfo *frame, CallEntry how);
+  void (*left)(struct CallWatcher *watcher, lua_State *L, CallInfo *frame, CallExit how);
   /* Another thread runs from now on. All entries and exits until the next one are in it. */
   void (*switched)(struct CallWatcher *watcher, lua_State *from, lua_State *to);
 } CallWatcher;

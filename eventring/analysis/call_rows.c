@@ -14,6 +14,10 @@
 
 static const struct eventring_calls_function outside = {"(outside)", "", 0,
                                                         EVENTRING_CALLS_HOST};
+/* Flat calls (<eventring/calls.h>): of functions that are not known; where paths are asked for. */
+static const struct eventring_calls_function others = {"(other)", "", 0, EVENTRING_CALLS_HOST};
+static const struct eventring_calls_function not_kept = {EVA_NOT_KEPT, "", 0,
+                                                         EVENTRING_CALLS_HOST};
 
 /* ---- functions ----------------------------------------------------------------------- */
 
@@ -47,7 +51,7 @@ static uint32_t number_of(struct names *names, const struct eventring_calls_func
 
 /* Number 0 is (outside). */
 static bool make_names(struct names *names, const struct eventring_profiles *profiles) {
-  size_t most = 1;
+  size_t most = 3; /* with those above */
   for (size_t i = 0; i < profiles->count; i++) most += profiles->list[i].function_count;
   names->list = calloc(most, sizeof *names->list);
   if (names->list) number_of(names, &outside);
@@ -59,7 +63,7 @@ static bool make_names(struct names *names, const struct eventring_profiles *pro
 struct walk {
   struct eva_call_rows *rows;
   const struct eventring_profile *p;
-  const uint32_t *numbers; /* of its functions */
+  const uint32_t *numbers; /* of its functions, and of (other) */
   uint32_t *active;        /* activations of each on the path */
   uint32_t *first, *next;  /* child, and brother, of each node; UINT32_MAX: none */
 };
@@ -69,8 +73,8 @@ static uint32_t function_of(const struct walk *w, uint32_t node) {
   return function == UINT32_MAX ? 0 : w->numbers[function];
 }
 
-static void add_node(struct walk *w, struct eva_call_row *row, uint32_t node, bool outermost) {
-  const struct eventring_profile_node *n = &w->p->nodes[node];
+static void add_figures(struct eva_call_row *row, const struct eventring_profile_node *n,
+                        bool outermost) {
   row->count += n->count;
   row->exclusive += n->exclusive;
   row->suspended += n->suspended;
@@ -79,6 +83,19 @@ static void add_node(struct walk *w, struct eva_call_row *row, uint32_t node, bo
   if (n->most && (!row->most || n->least < row->least)) row->least = n->least;
   if (n->most > row->most) row->most = n->most;
   for (unsigned i = 0; i < EVENTRING_CALLS_BUCKETS; i++) row->histogram[i] += n->histogram[i];
+}
+
+static void add_flat(struct eva_call_row *row, const struct eventring_profile_node *n) {
+  add_figures(row, n, true);
+  row->not_kept += n->count;
+}
+
+static void add_flat_rows(const struct walk *w) {
+  for (uint32_t i = 0; i < w->p->flat_count; i++) {
+    const struct eventring_profile_node *n = &w->p->flat[i];
+    uint32_t function = n->function == UINT32_MAX ? w->p->function_count : n->function;
+    add_flat(&w->rows->list[w->numbers[function]], n);
+  }
 }
 
 static bool link_nodes(struct walk *w) {
@@ -114,7 +131,7 @@ static void walk_nodes(struct walk *w, void (*enter)(struct walk *, uint32_t),
 
 static void enter_by_function(struct walk *w, uint32_t node) {
   uint32_t function = function_of(w, node);
-  add_node(w, &w->rows->list[function], node, w->active[function]++ == 0);
+  add_figures(&w->rows->list[function], &w->p->nodes[node], w->active[function]++ == 0);
 }
 static void leave_by_function(struct walk *w, uint32_t node) {
   w->active[function_of(w, node)]--;
@@ -137,6 +154,7 @@ static bool number_functions(uint32_t **numbers, struct names *names,
   *numbers = malloc((p->function_count + 1) * sizeof **numbers);
   for (uint32_t i = 0; *numbers && i < p->function_count; i++)
     (*numbers)[i] = number_of(names, &p->functions[i]);
+  if (*numbers) (*numbers)[p->function_count] = number_of(names, &others);
   return *numbers != NULL;
 }
 
@@ -146,6 +164,7 @@ static bool walk_profile(struct eva_call_rows *rows, const struct eventring_prof
   w.active = calloc(functions, sizeof *w.active);
   bool done = w.active && link_nodes(&w);
   if (done) walk_nodes(&w, enter_by_function, leave_by_function);
+  if (done) add_flat_rows(&w);
   free(w.active);
   free(w.first);
   free(w.next);
@@ -225,33 +244,53 @@ static char *stack_text(const struct eventring_profile *p, uint32_t node) {
   return text;
 }
 
+/* All flat calls are one row. */
+static bool add_not_kept(struct eva_call_rows *rows, const struct eventring_profile *p) {
+  struct eva_call_row *row = &rows->list[rows->count++];
+  row->function = &not_kept;
+  row->stack = strdup(not_kept.name);
+  for (uint32_t i = 0; i < p->flat_count; i++) add_flat(row, &p->flat[i]);
+  return row->stack != NULL;
+}
+
 static bool make_by_stack(struct eva_call_rows *rows, const struct eventring_profiles *profiles,
                           int domain) {
-  size_t most = 0;
+  size_t most = profiles->count;
   for (size_t i = 0; i < profiles->count; i++) most += profiles->list[i].node_count;
   rows->list = calloc(most + 1, sizeof *rows->list);
   if (!rows->list) return false;
   for (size_t i = 0; i < profiles->count; i++) {
     const struct eventring_profile *p = &profiles->list[i];
-    struct walk w = {.rows = rows, .p = p};
     if (!is_asked_for(p, domain)) continue;
     add_totals(rows, p);
     for (uint32_t node = 0; node < p->node_count; node++) {
       struct eva_call_row *row = &rows->list[rows->count++];
       row->function = node ? &p->functions[p->nodes[node].function] : &outside;
-      add_node(&w, row, node, true);
+      add_figures(row, &p->nodes[node], true);
       row->order = (uint64_t)i << 32 | node;
       row->stack = NULL;
     }
+    if (!add_not_kept(rows, p)) return false;
   }
   return true;
 }
 
 /* ---- callers ------------------------------------------------------------------------- */
 
+/* Who called is not known. */
+static void add_flat_calls_of(struct eva_call_row *row, const struct eventring_profile *p,
+                              const char *name) {
+  for (uint32_t i = 0; i < p->flat_count; i++) {
+    uint32_t function = p->flat[i].function;
+    if (function != UINT32_MAX && !strcmp(p->functions[function].name, name))
+      add_flat(row, &p->flat[i]);
+  }
+}
+
 static bool make_callers(struct eva_call_rows *rows, const struct eventring_profiles *profiles,
                          struct names *names, const char *name, int domain) {
   if (!make_names(names, profiles)) return false;
+  uint32_t not_known = number_of(names, &not_kept);
   for (size_t i = 0; i < profiles->count; i++)
     for (uint32_t k = 0; k < profiles->list[i].function_count; k++)
       number_of(names, &profiles->list[i].functions[k]);
@@ -261,15 +300,15 @@ static bool make_callers(struct eva_call_rows *rows, const struct eventring_prof
   for (size_t i = 0; i < rows->count; i++) rows->list[i].function = names->list[i];
   for (size_t i = 0; i < profiles->count; i++) {
     const struct eventring_profile *p = &profiles->list[i];
-    struct walk w = {.rows = rows, .p = p};
     if (!is_asked_for(p, domain)) continue;
     add_totals(rows, p);
+    add_flat_calls_of(&rows->list[not_known], p, name);
     for (uint32_t node = 1; node < p->node_count; node++) {
       if (strcmp(name_of(p, node), name)) continue;
       uint32_t caller = p->nodes[p->nodes[node].parent].function;
       const struct eventring_calls_function *f =
           caller == UINT32_MAX ? &outside : &p->functions[caller];
-      add_node(&w, &rows->list[number_of(names, f)], node, true);
+      add_figures(&rows->list[number_of(names, f)], &p->nodes[node], true);
     }
   }
   return true;
@@ -293,6 +332,7 @@ int eva_call_rows_make(struct eva_call_rows *rows, const struct eventring_profil
                                  : make_by_function(rows, profiles, &names, domain);
   for (size_t i = 0; done && by == EVA_BY_STACK && i < rows->count; i++) {
     struct eva_call_row *row = &rows->list[i];
+    if (row->stack) continue;
     row->stack = stack_text(&profiles->list[row->order >> 32], (uint32_t)row->order);
     done = row->stack != NULL;
   }

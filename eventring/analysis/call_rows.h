@@ -11,12 +11,16 @@
 #include "eventring/calls.h"
 #include "eventring/tools.h"
 
+/* In views of paths, calls whose path found no room (flat ones, <eventring/calls.h>). */
+#define EVA_NOT_KEPT "(path not kept)"
+
 struct eva_call_row {
   const struct eventring_calls_function *function;
   char *stack;       /* by stack: names from the outermost, with " > " between them; or NULL */
   uint64_t count, inclusive, exclusive, suspended;
   uint64_t least, most; /* most 0: none was entered and left */
   uint64_t open;     /* that had begun before */
+  uint64_t not_kept; /* calls whose path was not kept: what they called is not in `inclusive` */
   double histogram[EVENTRING_CALLS_BUCKETS]; /* calls */
   uint64_t order;    /* private */
 };
@@ -24,8 +28,8 @@ struct eva_call_row {
 struct eva_call_rows {
   struct eva_call_row *list; /* of most exclusive time first; by caller: inclusive */
   size_t count;
-  uint64_t total;            /* exclusive time of all, with what has no node */
-  uint64_t lost_calls, lost_ns; /* of what has no node: "(not recorded)" */
+  uint64_t total;            /* exclusive time of all */
+  uint64_t lost_calls, lost_ns; /* of calls whose path was not kept */
   uint64_t backwards;
   double ns_per_tick;
   void *owned;               /* private */

@@ -12,7 +12,7 @@
 
 struct summing {
   struct eventring_profile *to;
-  struct evr_table functions, nodes; /* of numbers plus 1 */
+  struct evr_table functions, nodes, flat; /* of numbers plus 1 */
 };
 
 static bool is_function(const void *functions, uintptr_t value, const void *key) {
@@ -44,18 +44,20 @@ static bool is_node(const void *nodes, uintptr_t value, const void *key) {
   return a->parent == b->parent && a->function == b->function;
 }
 
-/* Likewise. */
-static uint32_t take_node(struct summing *s, uint32_t parent, uint32_t function) {
-  struct eventring_profile *to = s->to;
+/* The node of this place in `list`; NULL: no memory. */
+static struct eventring_profile_node *take_node(struct evr_table *table,
+                                                struct eventring_profile_node *list,
+                                                uint32_t *count, uint32_t parent,
+                                                uint32_t function) {
   const struct eventring_profile_node made = {.parent = parent, .function = function};
   uint64_t hash = evr_hash_word(evr_hash_seed(), (uint64_t)parent << 32 | function);
-  uintptr_t *value = evr_table_take(&s->nodes, hash, is_node, to->nodes, &made);
-  if (!value) return UINT32_MAX;
+  uintptr_t *value = evr_table_take(table, hash, is_node, list, &made);
+  if (!value) return NULL;
   if (!*value) {
-    to->nodes[to->node_count] = made;
-    *value = ++to->node_count;
+    list[*count] = made;
+    *value = ++*count;
   }
-  return (uint32_t)*value - 1;
+  return &list[*value - 1];
 }
 
 static void add_node(struct eventring_profile_node *to, const struct eventring_profile_node *from) {
@@ -74,34 +76,62 @@ static void add_node(struct eventring_profile_node *to, const struct eventring_p
   }
 }
 
-static bool add_profile(struct summing *s, const struct eventring_profile *p) {
-  uint32_t *functions = malloc((p->function_count + 1) * sizeof *functions);
+static bool add_nodes(struct summing *s, const struct eventring_profile *p,
+                      const uint32_t *functions) {
+  struct eventring_profile *to = s->to;
   uint32_t *nodes = malloc((p->node_count + 1) * sizeof *nodes);
-  bool done = functions && nodes;
-  for (uint32_t i = 0; done && i < p->function_count; i++) {
-    functions[i] = take_function(s, &p->functions[i]);
-    done = functions[i] != UINT32_MAX;
-  }
+  bool done = nodes != NULL;
   for (uint32_t i = 0; done && i < p->node_count; i++) {
-    nodes[i] = i == 0 ? 0 : take_node(s, nodes[p->nodes[i].parent],
-                                      functions[p->nodes[i].function]);
-    done = nodes[i] != UINT32_MAX;
-    if (done) add_node(&s->to->nodes[nodes[i]], &p->nodes[i]);
+    const struct eventring_profile_node *from = &p->nodes[i];
+    struct eventring_profile_node *node =
+        i == 0 ? to->nodes : take_node(&s->nodes, to->nodes, &to->node_count,
+                                       nodes[from->parent], functions[from->function]);
+    done = node != NULL;
+    if (!done) break;
+    nodes[i] = (uint32_t)(node - to->nodes);
+    add_node(node, from);
   }
-  free(functions);
   free(nodes);
   return done;
 }
 
+static bool add_flat(struct summing *s, const struct eventring_profile *p,
+                     const uint32_t *functions) {
+  struct eventring_profile *to = s->to;
+  for (uint32_t i = 0; i < p->flat_count; i++) {
+    const struct eventring_profile_node *from = &p->flat[i];
+    uint32_t function = from->function == UINT32_MAX ? UINT32_MAX : functions[from->function];
+    struct eventring_profile_node *node =
+        take_node(&s->flat, to->flat, &to->flat_count, UINT32_MAX, function);
+    if (!node) return false;
+    add_node(node, from);
+  }
+  return true;
+}
+
+static bool add_profile(struct summing *s, const struct eventring_profile *p) {
+  uint32_t *functions = malloc((p->function_count + 1) * sizeof *functions);
+  bool done = functions != NULL;
+  for (uint32_t i = 0; done && i < p->function_count; i++) {
+    functions[i] = take_function(s, &p->functions[i]);
+    done = functions[i] != UINT32_MAX;
+  }
+  done = done && add_nodes(s, p, functions) && add_flat(s, p, functions);
+  free(functions);
+  return done;
+}
+
 static bool begin(struct summing *s, const struct eventring_profiles *profiles) {
-  size_t functions = 1, nodes = 1;
+  size_t functions = 1, nodes = 1, flat = 1;
   for (size_t i = 0; i < profiles->count; i++) {
     functions += profiles->list[i].function_count;
     nodes += profiles->list[i].node_count;
+    flat += profiles->list[i].flat_count;
   }
   s->to->functions = calloc(functions, sizeof *s->to->functions);
   s->to->nodes = calloc(nodes, sizeof *s->to->nodes);
-  if (!s->to->functions || !s->to->nodes) return false;
+  s->to->flat = calloc(flat, sizeof *s->to->flat);
+  if (!s->to->functions || !s->to->nodes || !s->to->flat) return false;
   s->to->nodes[0] =
       (struct eventring_profile_node){.parent = UINT32_MAX, .function = UINT32_MAX};
   s->to->node_count = 1;
@@ -139,6 +169,7 @@ int eva_call_sum(struct eventring_profiles *sum, const struct eventring_profiles
   }
   evr_table_free(&s.functions);
   evr_table_free(&s.nodes);
+  evr_table_free(&s.flat);
   if (done) return EVENTRING_OK;
   eventring_profiles_free(sum);
   return EVENTRING_E_MEMORY;

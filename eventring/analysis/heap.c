@@ -314,18 +314,29 @@ static void note_peak(struct eva_heap *h, double part) {
   for (uint32_t i = 0; i < h->count; i++) h->rows[i].amount[EVA_PEAK] = h->rows[i].amount[EVA_LIVE];
 }
 
+/* The site of a sample, without figures. */
+static struct eva_heap_row site_of(uint32_t domain, const struct eventring_sample *s) {
+  return (struct eva_heap_row){.stack = s->stack, .domain = domain, .span = s->span,
+                               .kind = s->kind, .origin = s->origin};
+}
+
+/* What a sample stands for. */
+static struct eva_amount weight_of(const struct eva_heap *h, const struct eventring_sample *s,
+                                   double rate) {
+  struct eva_amount amount = amount_of(s, rate);
+  if (is_part(h, s->kind)) amount.objects = 0;
+  return amount;
+}
+
 static int on_alloc(struct eva_heap *h, const struct eventring_event *event,
                     const struct eventring_memory *m) {
   struct domain *d = &h->domain[event->domain];
-  const struct eventring_sample *s = &m->sample;
-  struct eva_heap_row key = {.stack = s->stack, .domain = event->domain, .span = s->span,
-                             .kind = s->kind, .origin = s->origin};
+  const struct eva_heap_row key = site_of(event->domain, &m->sample);
   if (!(d->rate > 0)) return EVENTRING_OK; /* said by no profile either */
   uint32_t row = row_for(h, &key);
   struct block *b = row == UINT32_MAX ? NULL : block_for(h, event->domain, m->block);
   if (!b) return EVENTRING_E_MEMORY;
-  struct eva_amount amount = amount_of(s, d->rate);
-  if (is_part(h, s->kind)) amount.objects = 0;
+  struct eva_amount amount = weight_of(h, &m->sample, d->rate);
   *b = (struct block){m->block, event->domain, row, d->collections, amount};
   if (h->survived) return EVENTRING_OK;
   eva_amount_add(&h->rows[row].amount[EVA_ALLOCATED], &amount);
@@ -401,6 +412,18 @@ int eva_heap_event(struct eva_heap *h, const struct eventring_event *event) {
     break;
   }
   return EVENTRING_OK;
+}
+
+bool eva_heap_allocation(struct eva_heap *h, const struct eventring_event *event,
+                         struct eva_heap_row *row) {
+  struct eventring_memory m;
+  enum eventring_memory_event what = eventring_event_memory(event, &m);
+  struct domain *d = &h->domain[event->domain];
+  if (what == EVENTRING_MEMORY_RATE) d->rate = m.rate;
+  if (what != EVENTRING_MEMORY_ALLOC || !wants(h, event->domain) || !(d->rate > 0)) return false;
+  *row = site_of(event->domain, &m.sample);
+  row->amount[EVA_ALLOCATED] = weight_of(h, &m.sample, d->rate);
+  return true;
 }
 
 /* The end of a profile is in its events, unless these were overwritten. */

@@ -65,6 +65,10 @@ int eva_heap_rates(struct eva_heap *heap, eventring_cursor *cursor);
 int eva_heap_event(struct eva_heap *heap, const struct eventring_event *event);
 /* After the last event. */
 int eva_heap_settle(struct eva_heap *heap);
+/* For who adds up events alone, after eva_heap_rates: is it an allocation whose rate is known?
+   *row: its site, and what it stands for, EVA_ALLOCATED alone. */
+bool eva_heap_allocation(struct eva_heap *heap, const struct eventring_event *event,
+                         struct eva_heap_row *row);
 
 size_t eva_heap_rows(const struct eva_heap *heap, const struct eva_heap_row **rows);
 void eva_amount_add(struct eva_amount *sum, const struct eva_amount *more);

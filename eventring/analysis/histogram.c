@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analysis/saturating.h"
 #include "eventring/types.h"
@@ -14,28 +15,73 @@ static uint64_t middle_of(unsigned octave, unsigned bucket) {
   return lowest + (((uint64_t)1 << (octave - 1)) >> 1);
 }
 
-/* Sees to it that an octave is there; false when there is no memory for it. */
+/* Sees to it that an octave is there, and its own; false when there is no memory for it. */
 static bool has_octave(struct eva_histogram *histogram, unsigned number) {
-  return histogram->octaves[number] || eva_histogram_make_octave(histogram, number) == 0;
+  const uint32_t *borrowed = histogram->borrowed >> number & 1 ? histogram->octaves[number] : NULL;
+  if (histogram->octaves[number] && !borrowed) return true;
+  uint32_t *own = calloc(EVA_HISTOGRAM_BUCKETS, sizeof *own);
+  if (!own) return false;
+  if (borrowed) memcpy(own, borrowed, EVA_HISTOGRAM_BUCKETS * sizeof *own);
+  histogram->octaves[number] = own;
+  histogram->borrowed &= ~((uint64_t)1 << number);
+  return true;
 }
 
 int eva_histogram_make_octave(struct eva_histogram *histogram, unsigned number) {
-  histogram->octaves[number] = calloc(EVA_HISTOGRAM_BUCKETS, sizeof *histogram->octaves[number]);
-  return histogram->octaves[number] ? EVENTRING_OK : EVENTRING_E_MEMORY;
+  return has_octave(histogram, number) ? EVENTRING_OK : EVENTRING_E_MEMORY;
 }
 
-int eva_histogram_merge(struct eva_histogram *into, const struct eva_histogram *from) {
+static bool has_carried(struct eva_histogram *histogram) {
+  if (!histogram->carried)
+    histogram->carried = calloc(EVA_HISTOGRAM_OCTAVES * EVA_HISTOGRAM_BUCKETS,
+                                sizeof *histogram->carried);
+  return histogram->carried != NULL;
+}
+
+int eva_histogram_carry(struct eva_histogram *histogram, uint64_t place) {
+  if (!has_carried(histogram)) return EVENTRING_E_MEMORY;
+  histogram->octaves[place / EVA_HISTOGRAM_BUCKETS][place % EVA_HISTOGRAM_BUCKETS] = 0;
+  histogram->carried[place]++;
+  return EVENTRING_OK;
+}
+
+static void add_octave(struct eva_histogram *into, const struct eva_histogram *from, unsigned i) {
+  if (!into->octaves[i]) {
+    into->octaves[i] = from->octaves[i];
+    into->borrowed |= (uint64_t)1 << i;
+    return;
+  }
+  for (unsigned j = 0; j < EVA_HISTOGRAM_BUCKETS; j++) {
+    const uint64_t sum = eva_histogram_at(into, i, j) + eva_histogram_at(from, i, j);
+    into->octaves[i][j] = (uint32_t)sum;
+    if (into->carried) into->carried[i * EVA_HISTOGRAM_BUCKETS + j] = (uint32_t)(sum >> 32);
+  }
+}
+
+static int merge(struct eva_histogram *into, const struct eva_histogram *from, bool borrows) {
   if (from->count == 0) return EVENTRING_OK;
+  if (into->count + from->count > UINT32_MAX) { /* as it may be in one bucket */
+    borrows = false;
+    if (!has_carried(into)) return EVENTRING_E_MEMORY;
+  }
   for (unsigned i = 0; i < EVA_HISTOGRAM_OCTAVES; i++)
-    if (from->octaves[i] && !has_octave(into, i)) return EVENTRING_E_MEMORY;
+    if (from->octaves[i] && !(borrows && !into->octaves[i]) && !has_octave(into, i))
+      return EVENTRING_E_MEMORY;
   if (into->count == 0 || from->min < into->min) into->min = from->min;
   if (from->max > into->max) into->max = from->max;
   into->count += from->count;
   into->total = eva_add(into->total, from->total);
   for (unsigned i = 0; i < EVA_HISTOGRAM_OCTAVES; i++)
-    for (unsigned j = 0; from->octaves[i] && j < EVA_HISTOGRAM_BUCKETS; j++)
-      into->octaves[i][j] += from->octaves[i][j];
+    if (from->octaves[i]) add_octave(into, from, i);
   return EVENTRING_OK;
+}
+
+int eva_histogram_merge(struct eva_histogram *into, const struct eva_histogram *from) {
+  return merge(into, from, false);
+}
+
+int eva_histogram_borrow(struct eva_histogram *into, const struct eva_histogram *from) {
+  return merge(into, from, true);
 }
 
 static uint64_t within(const struct eva_histogram *histogram, uint64_t value) {
@@ -52,7 +98,7 @@ uint64_t eva_histogram_quantile(const struct eva_histogram *histogram,
   if (rank >= histogram->count) return histogram->max;
   for (unsigned i = 0; i < EVA_HISTOGRAM_OCTAVES; i++)
     for (unsigned j = 0; histogram->octaves[i] && j < EVA_HISTOGRAM_BUCKETS; j++) {
-      seen += histogram->octaves[i][j];
+      seen += eva_histogram_at(histogram, i, j);
       if (seen >= rank) return within(histogram, middle_of(i, j));
     }
   return histogram->max;
@@ -63,6 +109,8 @@ uint64_t eva_histogram_mean(const struct eva_histogram *histogram) {
 }
 
 void eva_histogram_free(struct eva_histogram *histogram) {
-  for (unsigned i = 0; i < EVA_HISTOGRAM_OCTAVES; i++) free(histogram->octaves[i]);
+  for (unsigned i = 0; i < EVA_HISTOGRAM_OCTAVES; i++)
+    if (!(histogram->borrowed >> i & 1)) free(histogram->octaves[i]);
+  free(histogram->carried);
   *histogram = (struct eva_histogram){0};
 }

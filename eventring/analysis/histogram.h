@@ -9,9 +9,10 @@
  * value of rank q is the smallest one that at least q * count values do not
  * exceed.
  *
- * Units: those of the values, any. Memory: octaves are allocated when first used, 1 KiB
- * each, at most 57 KiB. Errors: EVENTRING_E_MEMORY, and the histogram is as it was.
- * Threads: a histogram is used by one thread at a time; several may read one.
+ * Units: those of the values, any. Memory: octaves are allocated when first used, half a KiB
+ * each, at most 29 KiB, and as much again if a bucket gets 2^32 values. Errors:
+ * EVENTRING_E_MEMORY, and the histogram is as it was. Threads: a histogram is used by one thread at
+ * a time; several may read one.
  */
 #ifndef EVENTRING_ANALYSIS_HISTOGRAM_H
 #define EVENTRING_ANALYSIS_HISTOGRAM_H
@@ -33,8 +34,12 @@ struct eva_histogram {
   uint64_t count;
   uint64_t total; /* stays at UINT64_MAX rather than wrap */
   uint64_t min, max; /* of count > 0 */
-  uint64_t *octaves[EVA_HISTOGRAM_OCTAVES]; /* NULL: none there */
+  uint32_t *octaves[EVA_HISTOGRAM_OCTAVES]; /* NULL: none there */
+  uint32_t *carried; /* by place, 2^32 values each: those for which there is no room in the octaves;
+                        NULL: there are none */
+  uint64_t borrowed; /* bit n: octave n is that of another histogram (eva_histogram_borrow) */
 };
+_Static_assert(EVA_HISTOGRAM_OCTAVES <= 64, "borrowed");
 
 /* Octave 0 holds 0..127 one by one, octave n > 0 the values whose highest bit is 6 + n in buckets
    of 2^(n-1). The number of the octave, times EVA_HISTOGRAM_BUCKETS, plus that of the bucket.
@@ -46,6 +51,15 @@ static inline uint64_t eva_histogram_place(uint64_t value) {
 }
 /* Makes an octave that is not there. 0 or EVENTRING_E_MEMORY. */
 int eva_histogram_make_octave(struct eva_histogram *histogram, unsigned number);
+/* Counts one value in a bucket of an octave that is there and that has no room for it. The same. */
+int eva_histogram_carry(struct eva_histogram *histogram, uint64_t place);
+/* Returns how many values are in a bucket of an octave that is there. */
+static inline uint64_t eva_histogram_at(const struct eva_histogram *histogram, unsigned octave,
+                                        unsigned bucket) {
+  const uint64_t low = histogram->octaves[octave][bucket];
+  if (__builtin_expect(!histogram->carried, 1)) return low;
+  return low | (uint64_t)histogram->carried[octave * EVA_HISTOGRAM_BUCKETS + bucket] << 32;
+}
 
 /* Adds a value, or all values of another histogram. 0 or EVENTRING_E_MEMORY. */
 static inline int eva_histogram_add(struct eva_histogram *histogram, uint64_t value) {
@@ -55,7 +69,13 @@ static inline int eva_histogram_add(struct eva_histogram *histogram, uint64_t va
     if (status < 0) return status;
     if (histogram->count == 0) histogram->min = value;
   }
-  histogram->octaves[number][place % EVA_HISTOGRAM_BUCKETS]++;
+  uint32_t *bucket = &histogram->octaves[number][place % EVA_HISTOGRAM_BUCKETS];
+  if (__builtin_expect(*bucket == UINT32_MAX, 0)) {
+    int status = eva_histogram_carry(histogram, place);
+    if (status < 0) return status;
+  } else {
+    ++*bucket;
+  }
   if (value < histogram->min) histogram->min = value;
   if (value > histogram->max) histogram->max = value;
   histogram->count++;
@@ -63,6 +83,9 @@ static inline int eva_histogram_add(struct eva_histogram *histogram, uint64_t va
   return 0;
 }
 int eva_histogram_merge(struct eva_histogram *into, const struct eva_histogram *from);
+/* As eva_histogram_merge, of a histogram that stays as it is as long as `into` is used: octaves
+   that `into` has not are not copied. No values are to be added to `into` then, but all of others. */
+int eva_histogram_borrow(struct eva_histogram *into, const struct eva_histogram *from);
 /* The quantile is given in 1/100000, 0 to 100000: 50000 is the median, 99900 p99.9.
    Returns 0 for an empty histogram. */
 uint64_t eva_histogram_quantile(const struct eva_histogram *histogram,

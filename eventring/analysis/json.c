@@ -121,7 +121,8 @@ void eva_json_text(struct eva_json *json, const void *text, size_t size) {
 }
 
 void eva_json_string(struct eva_json *json, const char *text) {
-  eva_json_text(json, text, strlen(text));
+  if (text) eva_json_text(json, text, strlen(text));
+  else eva_json_null(json);
 }
 
 void eva_json_hex(struct eva_json *json, const void *bytes, size_t size) {

@@ -35,7 +35,8 @@ void eva_json_close_array(struct eva_json *json);
 void eva_json_key(struct eva_json *json, const char *key);
 
 /* Text. What is not printable (eventring_character_at) is written as \uNNNN, from which a
-   parser has it back; bytes that are not UTF-8 become U+FFFD. `size`: bytes. */
+   parser has it back; bytes that are not UTF-8 become U+FFFD. `size`: bytes. A string that is
+   NULL becomes null. */
 void eva_json_string(struct eva_json *json, const char *text);
 void eva_json_text(struct eva_json *json, const void *text, size_t size);
 /* A string of two hexadecimal digits a byte. */

@@ -2,7 +2,10 @@
 /* names.c: the words for the library's enumerations. */
 #include "analysis/names.h"
 
+#include <stdio.h>
 #include <string.h>
+
+#include "eventring/introspection.h"
 
 static const char *name_in(const char *const *names, size_t count,
                            unsigned value) {
@@ -67,6 +70,13 @@ const char *eva_payload_name(uint8_t payload) {
   return NAME_IN(names, payload);
 }
 
+const char *eva_activity_name(uint32_t activity) {
+  static const char *const names[] = {
+      [EVENTRING_ACTIVITY_RUNNING] = "running", [EVENTRING_ACTIVITY_COLLECTING] = "collecting",
+      [EVENTRING_ACTIVITY_FINALIZING] = "finalizing", [EVENTRING_ACTIVITY_WAITING] = "waiting"};
+  return NAME_IN(names, activity);
+}
+
 const char *eva_liveness_name(enum eventring_liveness liveness) {
   static const char *const names[] = {
       [EVENTRING_LIVE] = "live", [EVENTRING_ENDED] = "ended",
@@ -79,6 +89,20 @@ const char *eva_state_name(enum eventring_state state) {
       [EVENTRING_STOPPED] = "stopped", [EVENTRING_STANDBY] = "standby",
       [EVENTRING_RUNNING] = "running", [EVENTRING_PAUSED] = "paused"};
   return NAME_IN(names, state);
+}
+
+const char *eva_room_text(uint32_t no_room) { return no_room ? ", no room" : ""; }
+
+char *eva_no_room_text(char *text, const struct eventring_info *info) {
+  double since = info->no_room_ns > info->start_ns
+                     ? (double)(info->no_room_ns - info->start_ns) / 1e9 : 0;
+  text[0] = 0;
+  if (info->no_room)
+    snprintf(text, EVA_NO_ROOM, "the disk has none for %u ring%s, since %.6f s after the start: %s",
+             info->no_room, info->no_room == 1 ? "" : "s", since,
+             info->liveness == EVENTRING_LIVE ? "they go on in the blocks that they have"
+                                              : "they had less to go on in");
+  return text;
 }
 
 int eva_named_by(const struct eventring_event *event) {

@@ -24,6 +24,12 @@ const char *eva_quantity_name(uint8_t quantity); /* "none", "heap", ... */
 const char *eva_payload_name(uint8_t payload);   /* "none", "int", ... */
 const char *eva_liveness_name(enum eventring_liveness liveness); /* "live", ... */
 const char *eva_state_name(enum eventring_state state);          /* "running", ... */
+/* ", no room" where rings lack blocks (eventring_info.no_room), else "". */
+const char *eva_room_text(uint32_t no_room);
+enum { EVA_NO_ROOM = 160 };
+/* The same as a sentence, into `text` (EVA_NO_ROOM bytes), which it returns; else "". */
+char *eva_no_room_text(char *text, const struct eventring_info *info);
+const char *eva_activity_name(uint32_t activity);                /* "running", "waiting", ... */
 /* The id of the definition that the event's value stands for, such as the reason of a collection
    with its begin; -1: its value is none, or was made up by the reader. */
 int eva_named_by(const struct eventring_event *event);

@@ -9,6 +9,7 @@
 #include "analysis/so_far.h"
 #include "analysis/names.h"
 #include "analysis/units.h"
+#include "eventring/tools.h"
 #include "format/array.h"
 
 /* How the events of a definition count for a rule. */
@@ -436,11 +437,13 @@ uint64_t eva_rules_classes(const struct eva_rules *rules, eventring_cursor *curs
 /* Says what a rule is about that is not there, or not what the rule takes it for. */
 static void find_reason(struct eva_rule *r, const struct found *found) {
   const char *name = r->condition.name;
-  if (r->condition.within[0] && !found->within)
+  if (r->condition.within[0] && !found->within) {
     snprintf(r->reason, sizeof r->reason, "no span is called %.96s", r->condition.within);
-  else if (found->any || counts(r))
     return;
-  else if (found->span)
+  }
+  if (found->any || counts(r)) return;
+  r->is_wrong = found->span || found->counter;
+  if (found->span)
     snprintf(r->reason, sizeof r->reason, "%.96s is a span: compare it with a time", name);
   else if (found->counter)
     snprintf(r->reason, sizeof r->reason, "%.96s is a counter: compare it with a number", name);
@@ -681,18 +684,43 @@ static void conclude_events(struct eva_rules *rules, struct eva_rule *r, eventri
   check_classes(r, cursor, off, found.classes);
 }
 
-/* Of the process: how it ended. A process that died without a word was killed by SIGKILL. */
-static double value_of_process(const struct eva_rule *r, const struct eventring_info *info,
-                               uint64_t lost) {
+/* By which signal a process ended. One that died without a word was killed by SIGKILL. */
+static double signal_of(enum eventring_liveness liveness, enum eventring_end_reason reason,
+                        uint32_t detail) {
   enum { KILLED = 9 };
-  switch (subject_of(r)) {
-  case EVENTRING_SUBJECT_LOST: return (double)lost;
-  case EVENTRING_SUBJECT_ERROR: return info->error_ns != 0;
-  default:
-    if (info->end_reason == EVENTRING_END_SIGNAL) return info->end_detail;
-    return info->liveness == EVENTRING_DEAD && info->end_reason == EVENTRING_END_UNKNOWN ? KILLED
-                                                                                          : 0;
+  if (reason == EVENTRING_END_SIGNAL) return detail;
+  return liveness == EVENTRING_DEAD && reason == EVENTRING_END_UNKNOWN ? KILLED : 0;
+}
+
+/* Has the process executed another program, which has a recording of its own here? */
+static bool went_on(eventring_cursor *cursor, const struct eventring_process *p) {
+  struct eventring_process other;
+  for (unsigned n = 1; eventring_cursor_process(cursor, n, &other) == EVENTRING_OK; n++)
+    if (other.pid == p->pid && other.start_ns > p->start_ns) return true;
+  return false;
+}
+
+/* The largest of all processes of a recording that was made of several. */
+static double value_of_processes(const struct eva_rule *r, eventring_cursor *cursor) {
+  struct eventring_process p;
+  double most = 0;
+  for (unsigned n = 1; eventring_cursor_process(cursor, n, &p) == EVENTRING_OK; n++) {
+    double value = subject_of(r) == EVENTRING_SUBJECT_ERROR ? p.error_ns != 0
+                   : went_on(cursor, &p) ? 0 : signal_of(p.liveness, p.end_reason, p.end_detail);
+    if (value > most) most = value;
   }
+  return most;
+}
+
+/* Of the process: how it ended. */
+static double value_of_process(const struct eva_rule *r, eventring_cursor *cursor,
+                               const struct eventring_info *info, uint64_t lost) {
+  double own = subject_of(r) == EVENTRING_SUBJECT_ERROR
+                   ? info->error_ns != 0
+                   : signal_of(info->liveness, info->end_reason, info->end_detail);
+  if (subject_of(r) == EVENTRING_SUBJECT_LOST) return (double)lost;
+  double of_all = value_of_processes(r, cursor);
+  return own > of_all ? own : of_all;
 }
 
 static bool is_of_process(const struct eva_rule *r) {
@@ -711,7 +739,7 @@ void eva_rules_finish(struct eva_rules *rules, eventring_cursor *cursor, uint64_
     struct eva_rule *r = &rules->rule[i];
     if (is_of_process(r)) {
       r->has_value = true;
-      r->value = value_of_process(r, &info, lost);
+      r->value = value_of_process(r, cursor, &info, lost);
       r->holds = eventring_condition_holds(&r->condition, r->value);
     } else {
       conclude_events(rules, r, cursor, &known, off);

@@ -47,6 +47,7 @@ struct eva_rule {
   bool is_open;        /* the value is that of a span that is open, or has it in it: */
   bool at_least;       /* as struct eva_so_far has it */
   char reason[160];    /* why it cannot hold, whatever the values are; "" */
+  bool is_wrong;       /* it compares a span with a number, or a counter with a time */
   uint64_t values;     /* that were seen, */
   uint64_t bad;        /* and of a rule without a figure, those that do not fulfil it */
   /* Meanwhile: */

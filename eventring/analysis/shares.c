@@ -166,11 +166,6 @@ static uint64_t shows(const struct clock *clock, uint64_t ns) {
   return clock->counted + (clock->open && ns > clock->since ? ns - clock->since : 0);
 }
 
-uint64_t eva_shares_clock(const struct eva_shares *shares, uint32_t domain, enum eva_part part,
-                          uint64_t ns) {
-  return shows(&shares->domain[domain % EVENTRING_MAX_DOMAINS].clock[part], ns);
-}
-
 static void drive(struct domain *domain, enum eva_part part,
                   const struct eventring_event *event) {
   struct clock *clock = &domain->clock[part];
@@ -298,12 +293,13 @@ static void note_context(struct domain *domain, const struct eventring_event *ev
   enter(flows, flow);
 }
 
-/* The events of which there are many: a begin or an end in the context of the last one, in which
-   nothing drives a clock. False: it is none of these, and nothing was done. */
+/* The events of which there are many: a begin or an end in the context of the last one, or of the
+   last span that ended, in which nothing drives a clock. False: it is none of these, and nothing
+   was done. */
 static bool take_plain(struct domain *domain, const struct eventring_event *event,
                        struct eva_span_time *time, bool *ended) {
   struct flows *flows = &domain->flows[event->ring % EVENTRING_RINGS];
-  struct flow *flow = flows->present;
+  struct flow *flow = flows->present ? flows->present : flows->idle;
   uint32_t depth = event->depth;
   if (!flow || flow->context != event->context || flow->is_left || domain->clocks_open ||
       domain->incarnation != event->incarnation || event->kind > EVENTRING_END ||
@@ -313,16 +309,18 @@ static bool take_plain(struct domain *domain, const struct eventring_event *even
   struct frame *frame = &flow->frame[depth];
   if (event->kind == EVENTRING_BEGIN) {
     if (depth > flow->open) return false;
+    enter(flows, flow);
     flow->open = depth + 1;
     *frame = (struct frame){.domain_losses = domain->losses, .id = event->id};
     for (int p = 0; p < EVA_PARTS; p++)
       frame->at[p] = domain->clock[p].counted - flow->elsewhere[p];
     return true;
   }
-  if (depth == 0 || depth >= flow->open || event->suspended_ns) return false;
-  fill(domain, flow, event, time);
+  if (depth >= flow->open || event->suspended_ns) return false;
+  *ended = eventring_event_took(event) >= 0;
+  if (*ended) fill(domain, flow, event, time);
   flow->open = depth;
-  *ended = true;
+  if (!depth) retire_flow(flows, flow);
   return true;
 }
 

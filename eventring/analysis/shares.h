@@ -63,9 +63,4 @@ void eva_shares_switch(struct eva_shares *shares, const struct eventring_switch 
    a loss and the next event. */
 int eva_shares_running(const struct eva_shares *shares, uint32_t domain, uint8_t ring);
 
-/* For how long the domain has been in the collector, or has waited, up to `ns`, since it was
-   first seen. */
-uint64_t eva_shares_clock(const struct eva_shares *shares, uint32_t domain, enum eva_part part,
-                          uint64_t ns);
-
 #endif

@@ -59,10 +59,9 @@ static bool is_its(const struct eva_step_place *place, const struct eventring_ev
          event->context == place->spans_context;
 }
 
-void eva_steps_event(struct eva_steps *steps, const struct eva_shares *shares,
-                     const struct eventring_event *event) {
+void eva_steps_collector_event(struct eva_steps *steps, const struct eva_shares *shares,
+                               const struct eventring_event *event) {
   struct eva_step_place *place = &steps->place[event->domain % EVENTRING_MAX_DOMAINS];
-  if (event->event_class != EVENTRING_CLASS_GC) return;
   if (event->incarnation != place->step.incarnation) place->pause.open = false;
   if (event->kind == EVENTRING_BEGIN &&
       (!place->pause.open || (event->depth <= place->pause.depth && is_its(place, event))))

@@ -53,10 +53,15 @@ struct eva_steps {
   struct eva_step_place place[EVENTRING_MAX_DOMAINS];
 };
 
+/* Does the work of eva_steps_event. */
+void eva_steps_collector_event(struct eva_steps *steps, const struct eva_shares *shares,
+                               const struct eventring_event *event);
 /* Takes the next event, after `shares` has (which may be NULL: what the program was doing is
    not known then). */
-void eva_steps_event(struct eva_steps *steps, const struct eva_shares *shares,
-                     const struct eventring_event *event);
+static inline void eva_steps_event(struct eva_steps *steps, const struct eva_shares *shares,
+                                   const struct eventring_event *event) {
+  if (event->event_class == EVENTRING_CLASS_GC) eva_steps_collector_event(steps, shares, event);
+}
 /* The step that a begin of the list of open spans began, or that an end ends; before the steps
    take that end. NULL: it is of none. */
 const struct eva_step *eva_steps_open(const struct eva_steps *steps,

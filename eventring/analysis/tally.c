@@ -35,6 +35,7 @@ static struct eva_tally_entry *entry_at(struct eva_tally_domain *domain, uint16_
   if (!domain->entries || !domain->spans) return NULL;
   if (!domain->entries[place])
     domain->entries[place] = calloc(1, sizeof **domain->entries);
+  if (place >= domain->end) domain->end = place + 1;
   return domain->entries[place];
 }
 
@@ -182,7 +183,7 @@ static int add_named(struct eva_tally_domain *domain,
 /* Those that were never seen themselves; without a definition they have no name. */
 static void name_entries(struct eva_tally_domain *domain,
                          const eventring_cursor *cursor) {
-  for (size_t id = 0; domain->entries && id < EVENTRING_MAX_EVENTS; id++) {
+  for (size_t id = 0; id < domain->end; id++) {
     struct eva_tally_entry *entry = domain->entries[id];
     if (!entry || entry->name) continue;
     const struct eventring_def *def = eventring_cursor_def(cursor, entry->id);
@@ -398,7 +399,7 @@ static struct eva_tally_entry *entry_of(struct eva_tally_domain *domain,
   struct eva_tally_entry *entry = entry_at(domain, brief->id);
   const struct eventring_def *def = eventring_cursor_def(batch->cursor, brief->id);
   const struct eventring_event event = {.id = brief->id, .ring = batch->ring, .def = def,
-                                        .event_class = brief->event_class, .name = def->name};
+                                        .event_class = def->event_class, .name = def->name};
   if (entry) describe(entry, &event);
   return entry;
 }
@@ -525,7 +526,7 @@ static int merge_span(struct eva_tally_span **into, const struct eva_tally_span 
     add_open(span, from->longest_open);
     span->open += from->open - 1;
   }
-  return eva_histogram_merge(&span->durations, &from->durations);
+  return eva_histogram_borrow(&span->durations, &from->durations);
 }
 
 static int merge_counter(struct eva_tally_entry *into,
@@ -611,7 +612,7 @@ int eva_tally_finish(struct eva_tally *tally, eventring_cursor *cursor) {
 void eva_tally_each(const struct eva_tally_domain *domain,
                 void (*visit)(void *context, const struct eva_tally_entry *entry),
                 void *context) {
-  for (size_t id = 0; domain->entries && id < EVENTRING_MAX_EVENTS; id++)
+  for (size_t id = 0; id < domain->end; id++)
     if (domain->entries[id]) visit(context, domain->entries[id]);
 }
 
@@ -621,7 +622,7 @@ static void free_span(struct eva_tally_span *span) {
 }
 
 static void free_domain(struct eva_tally_domain *domain) {
-  for (size_t id = 0; domain->entries && id < EVENTRING_MAX_EVENTS; id++) {
+  for (size_t id = 0; id < domain->end; id++) {
     struct eva_tally_entry *entry = domain->entries[id];
     if (!entry) continue;
     free_span(entry->span);

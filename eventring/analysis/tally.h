@@ -82,6 +82,7 @@ struct eva_tally_domain {
   struct eventring_domain_info info; /* slot 0 ..; of the newest domain in it */
   struct eva_lives lives; /* of all; ascending once finished */
   struct eva_tally_entry **entries; /* by id, EVENTRING_MAX_EVENTS; NULL: unused */
+  size_t end;                       /* no entry has this id or a greater one */
   struct eva_tally_span **spans;    /* theirs, but of async spans */
   struct eva_gc_clock clock; /* of the runtime ring, where a host's collector has its spans */
   struct eva_tally_ring rings[EVENTRING_RINGS];
@@ -97,7 +98,8 @@ struct eva_tally {
                             made): all of it. Feed nothing after the first event later than
                             until */
   struct eva_tally_domain domains[EVENTRING_MAX_DOMAINS];
-  struct eva_tally_domain all; /* the sums over the domains; set by eva_tally_finish */
+  struct eva_tally_domain all; /* the sums over the domains; set by eva_tally_finish. Borrows of
+                                  their histograms */
   unsigned domains_used;
   struct eventring_info info;
   struct eventring_totals totals;

@@ -95,13 +95,12 @@ static eventring_calls *begin_copy(evc_collector *c, uint64_t thread,
   return calls;
 }
 
-enum evc_posted evc_post(evc_collector *c,
-                                                 const eventring_calls *calls,
-                                                 uint64_t thread) {
+enum evc_posted evc_post(evc_collector *c, const eventring_calls *calls, uint64_t thread) {
   enum evc_posted result = EVC_REFUSED;
   pthread_mutex_lock(&c->mutex);
   eventring_calls *copy = copy_of_thread(c, thread);
-  if (!copy) copy = begin_copy(c, thread, eventring_calls_count(calls));
+  if (!copy) copy = begin_copy(c, thread, eventring_calls_count(calls) +
+                                          evc_flat_count(calls));
   if (!copy) c->refused++;
   else if (evc_merge(copy, calls)) result = EVC_POSTED;
   else result = EVC_PARTLY;
@@ -129,15 +128,17 @@ static size_t put_node(uint64_t *to, const eventring_calls *calls,
                        const struct eventring_calls_node *node) {
   size_t buckets = EVENTRING_CALLS_BUCKETS;
   uint64_t histogram[EVENTRING_CALLS_BUCKETS];
-  const struct eventring_calls_lost lost = eventring_calls_lost_below(calls, node);
+  struct eventring_calls_lost lost = {0, 0};
+  if (!evc_is_flat(node)) lost = eventring_calls_lost_below(calls, node);
   const struct eventring_calls_rest *rest = eventring_calls_rest_of(calls, node);
   evc_histogram(calls, node, histogram);
   while (buckets > 0 && histogram[buckets - 1] == 0) buckets--;
   const uint64_t words[NODE_WORDS] = {
       NODE_WORDS + buckets,
-      node->parent != EVENTRING_CALLS_ROOT ? node->parent : UINT64_MAX,
-      node->id, node->count, node->exclusive, node->least, node->most, rest->suspended,
-      lost.calls, lost.ticks, rest->open};
+      evc_is_flat(node) ? UINT64_MAX - 1
+      : node->parent != EVENTRING_CALLS_ROOT ? node->parent : UINT64_MAX,
+      node->id, node->count, node->exclusive, node->least, node->most,
+      rest->suspended, lost.calls, lost.ticks, rest->open};
   memcpy(to, words, sizeof words);
   for (size_t i = 0; i < buckets; i++) to[NODE_WORDS + i] = histogram[i];
   return NODE_WORDS + buckets;
@@ -152,13 +153,15 @@ static bool make_room(evc_collector *c, size_t words) {
   return true;
 }
 
-static struct evc_buffer put_trie(evc_collector *c,
-                                              const struct posted *post) {
-  size_t count = eventring_calls_count(post->calls), at = BLOCK_WORDS;
+static struct evc_buffer put_trie(evc_collector *c, const struct posted *post) {
+  size_t paths = eventring_calls_count(post->calls), at = BLOCK_WORDS;
+  size_t count = paths + evc_flat_count(post->calls);
   if (!make_room(c, BLOCK_WORDS + count * (NODE_WORDS + EVENTRING_CALLS_BUCKETS)))
     return (struct evc_buffer){NULL, 0};
   for (size_t i = 0; i < count; i++)
-    at += put_node(c->words + at, post->calls, eventring_calls_node_at(post->calls, i));
+    at += put_node(c->words + at, post->calls,
+                   i < paths ? eventring_calls_node_at(post->calls, i)
+                             : eventring_calls_flat_at(post->calls, i - paths));
   c->words[0] = at;
   c->words[1] = post->thread;
   c->words[2] = count;

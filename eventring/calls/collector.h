@@ -19,13 +19,12 @@ void evc_collector_free(evc_collector *collector);
 
 enum evc_posted {
   EVC_POSTED,
-  EVC_PARTLY, /* some of its nodes are lost ones of their ancestors in the copy */
+  EVC_PARTLY, /* some of its paths found no room: their calls are flat in the copy */
   EVC_REFUSED /* no memory: counted */
 };
 /* Copies a trie; those of the same thread are merged. From the thread of the trie. */
-enum evc_posted evc_post(evc_collector *collector,
-                                                 const eventring_calls *calls,
-                                                 uint64_t thread);
+enum evc_posted evc_post(evc_collector *collector, const eventring_calls *calls,
+                         uint64_t thread);
 /* Number of tries there are; of those that were refused. */
 size_t evc_collected(evc_collector *collector);
 uint64_t evc_refused(evc_collector *collector);
@@ -34,9 +33,9 @@ uint64_t evc_refused(evc_collector *collector);
      0      words of the block, this one included
      1      the thread
      2      nodes
-   then each node, parents first: words of the node, number of its parent (2^64 - 1: the
-   root), id, count, exclusive, least, most, suspended, lost calls, lost ticks, open, then
-   the buckets up to the last one that is not 0. */
+   then each node, parents first, flat ones at the end: words of the node, number of its parent
+   (2^64 - 1: the root, 2^64 - 2: it is flat), id, count, exclusive, least, most, suspended,
+   lost calls, lost ticks, open, then the buckets up to the last one that is not 0. */
 struct evc_buffer {
   const uint64_t *words;
   size_t count;

@@ -19,13 +19,17 @@ struct evc_wide {
 struct eventring_calls_inside {
   struct evc_lines nodes, wides, stacks, segments;
   size_t budget, pool; /* bytes; pool: of those, what is left */
+  size_t reserved;     /* likewise, of those that are kept for flat nodes */
+  size_t path_room;    /* nodes of paths that there may be; when it is full: that there are */
+  bool full;           /* no path is added any more */
+  uint64_t settled;    /* what `charge` had when the current flat node was charged last */
   uint32_t *table;     /* of the nodes, by parent and id (nodes.c) */
   size_t places;       /* of the table: a power of 2 */
   unsigned bits;       /* its logarithm */
   struct eventring_calls_rest *rests; /* of each node, by number */
   struct eventring_calls_lost *lost;  /* likewise */
   struct eventring_calls_node none;    /* the last child of a node that has no child */
-  struct eventring_calls_node nowhere; /* where calls are that have no node */
+  struct eventring_calls_node nowhere; /* of flat calls that found no room for a node */
   struct eventring_calls_rest rest_of_nowhere;
   eventring_calls_stack first;
 };
@@ -33,8 +37,8 @@ struct eventring_calls_inside {
 /* Frames that the running stack has; bytes of its budget that a trie uses. */
 size_t evc_depth(const eventring_calls *calls);
 size_t evc_used(const eventring_calls *calls);
-/* Adds the counts and times of `from` to `into`; false: some found no room, and are in the
-   lost ones of their nearest ancestor there (merge.c). */
+/* Adds the counts and times of `from` to `into`; false: some paths found no room, so that
+   their calls are flat there (merge.c). */
 bool evc_merge(eventring_calls *into, const eventring_calls *from);
 
 /* ---- nodes (nodes.c) ----------------------------------------------------------------- */
@@ -44,11 +48,26 @@ void evc_end_nodes(struct eventring_calls_inside *in);
 /* NULL: no room. It is not in the table. */
 struct eventring_calls_node *evc_make_node(struct eventring_calls_inside *in, uint32_t parent,
                                            uint64_t id);
-/* Finds or makes the one that `caller` enters with this id; NULL: no room. */
+/* Finds or makes the one that `caller`, which is not flat, enters with this id; NULL: it is
+   full. */
 struct eventring_calls_node *evc_callee_of(struct eventring_calls_inside *in,
                                            struct eventring_calls_node *caller, uint64_t id);
-/* Sets `current` and `charge` to those of the callee. False: it has no node. */
+/* Sets `current` and `charge` to those of the callee. False: it is flat. */
 bool evc_descend(eventring_calls *calls, uint64_t id);
+/* Finds or makes the flat node of a function; `nowhere`: no room. It is full from now on. */
+struct eventring_calls_node *evc_flat_of(struct eventring_calls_inside *in, uint64_t id);
+/* Charges the current node, if it is flat, with the time up to the last report. Only the owner
+   of the trie may. */
+void evc_settle(const eventring_calls *calls);
+/* Flat nodes that there are (flat.c). */
+size_t evc_flat_count(const eventring_calls *calls);
+/* The current node and `charge` have changed. */
+static inline void evc_begin_settling(const eventring_calls *calls) {
+  calls->inside->settled = *calls->charge;
+}
+static inline bool evc_is_flat(const struct eventring_calls_node *node) {
+  return node->parent == EVENTRING_CALLS_FLAT;
+}
 /* The rest of any node, `nowhere` included. */
 struct eventring_calls_rest *evc_rest(struct eventring_calls_inside *in,
                                       const struct eventring_calls_node *node);
@@ -74,12 +93,12 @@ static inline uint32_t evc_number(const struct eventring_calls_inside *in,
                                   const struct eventring_calls_node *node) {
   return (uint32_t)(node - evc_node(in, 0));
 }
-/* The parent; NULL: it is the root. */
+/* The parent of a node that is not flat; NULL: it is the root. */
 static inline struct eventring_calls_node *evc_above(const struct eventring_calls_inside *in,
                                                      const struct eventring_calls_node *node) {
   return node->parent != EVENTRING_CALLS_ROOT ? evc_node(in, node->parent) : NULL;
 }
-/* Where the time goes of what is below the current node and has none. */
+/* Where the time goes of flat calls below the current node, which is not flat. */
 static inline uint64_t *evc_lost_ticks(const eventring_calls *calls) {
   return &calls->inside->lost[evc_number(calls->inside, calls->current)].ticks;
 }

@@ -20,9 +20,13 @@
  * node found.
  *
  * What few calls need lies apart: the rest of a node (an array by number: calls of 4096
- * ticks and more, suspended ones, those that began before the start), times of what has no
- * node (another one, touched only once the budget is used up) and what histograms carried
+ * ticks and more, suspended ones, those that began before the start), times of flat calls
+ * below it (another one, touched only once the trie is full) and what histograms carried
  * (struct evc_wide, for nodes with more than 65,535 calls in a bucket).
+ *
+ * Flat nodes (flat.c) are in the same array and table, as callees of `nowhere`. The first
+ * call of a flat function walks up the path, for the rule of recursion below; so does one
+ * from another caller than the last. All others find both in the table.
  *
  * Recursion. A node is not made for a function that has two nodes on the path: that of its
  * innermost activation is used. The rule depends on the path alone, so it need
@@ -37,6 +41,8 @@
 _Static_assert(sizeof(struct eventring_calls_node) == EVC_LINE, "node");
 
 enum {
+  FLAT_SHARE = 12,    /* of the nodes, those that are kept for flat ones: one in so many, a
+                         sixteenth of the budget */
   LEAST_PLACES = 256, /* of the table */
   MOST_PLACES = 4,    /* of the table, for each node */
   MOST_REPEATS = 1    /* of a function above it on the path */
@@ -80,6 +86,11 @@ static struct eventring_calls_node *node_at(const struct eventring_calls_inside 
   return *place ? evc_node(in, (*place & (in->places - 1)) - 1) : NULL;
 }
 
+static uint32_t hash_of_node(const struct eventring_calls_inside *in,
+                             const struct eventring_calls_node *node) {
+  return hash_of(evc_is_flat(node) ? &in->nowhere : evc_node(in, node->parent), node->id);
+}
+
 static void put_node(struct eventring_calls_inside *in, uint32_t number, uint32_t hash) {
   size_t at = first_place(in, hash);
   while (in->table[at] != 0) at = (at + 1) & (in->places - 1);
@@ -103,10 +114,8 @@ static bool grow_table(struct eventring_calls_inside *in, size_t count) {
   size_t places = in->places;
   if (count < places / 2) return true;
   if (!map_table(in, places * 2)) return count < places / 4 * 3;
-  for (uint32_t i = 1; i < count; i++) { /* the root is not in it */
-    const struct eventring_calls_node *node = evc_node(in, i);
-    put_node(in, i, hash_of(evc_node(in, node->parent), node->id));
-  }
+  for (uint32_t i = 1; i < count; i++) /* the root is not in it */
+    put_node(in, i, hash_of_node(in, evc_node(in, i)));
   munmap(old, places * sizeof *old);
   return true;
 }
@@ -126,6 +135,9 @@ bool evc_init_nodes(struct eventring_calls_inside *in, size_t budget) {
   size_t cost = node + sizeof *in->rests + MOST_PLACES * sizeof *in->table + sizeof *in->lost;
   size_t count = budget / cost;
   if (count > UINT32_MAX / 4) count = UINT32_MAX / 4;
+  in->path_room = count - count / FLAT_SHARE;
+  in->reserved = count / FLAT_SHARE * cost;
+  in->pool -= in->reserved;
   evc_lines_init(&in->nodes, count * node, node);
   evc_lines_draw_on(&in->nodes, &in->pool, cost);
   in->rests = map_array(count, sizeof *in->rests);
@@ -164,48 +176,112 @@ static struct eventring_calls_node *innermost(const struct eventring_calls_insid
   return node;
 }
 
-/* The one that is not in the table; NULL: no room. */
+static size_t nodes_of(const struct eventring_calls_inside *in) {
+  return in->nodes.used / sizeof(struct eventring_calls_node);
+}
+
+/* Flat nodes only from now on, on what is kept for them. */
+static void become_full(struct eventring_calls_inside *in) {
+  if (in->full) return;
+  in->full = true;
+  in->path_room = nodes_of(in);
+  in->nodes.pool = &in->reserved;
+}
+
+/* Makes one and puts it into the table; NULL: no room. */
+static struct eventring_calls_node *add_node(struct eventring_calls_inside *in, uint32_t parent,
+                                             uint64_t id, uint32_t hash) {
+  if (!grow_table(in, nodes_of(in))) return NULL;
+  struct eventring_calls_node *made = evc_make_node(in, parent, id);
+  if (made) put_node(in, evc_number(in, made), hash);
+  return made;
+}
+
+/* The one that is not in the table; NULL: it is full. */
 static __attribute__((noinline)) struct eventring_calls_node *
 new_callee(struct eventring_calls_inside *in, struct eventring_calls_node *caller, uint64_t id,
            uint32_t hash) {
   uint32_t parent = evc_number(in, caller);
   struct eventring_calls_node *above = innermost(in, caller, id);
   if (above && evc_rest(in, above)->repeats >= MOST_REPEATS) return above;
-  if (!grow_table(in, in->nodes.used / sizeof *above)) return NULL;
-  struct eventring_calls_node *made = evc_make_node(in, parent, id);
-  if (!made) return NULL;
-  if (above) evc_rest(in, made)->repeats = (uint16_t)(evc_rest(in, above)->repeats + 1);
-  put_node(in, evc_number(in, made), hash);
+  if (nodes_of(in) >= in->path_room) become_full(in);
+  struct eventring_calls_node *made = in->full ? NULL : add_node(in, parent, id, hash);
+  if (!made) become_full(in);
+  else if (above) evc_rest(in, made)->repeats = (uint16_t)(evc_rest(in, above)->repeats + 1);
   return made;
+}
+
+/* Of a flat node: the number + 1 of the last caller whose call was flat, which it stays. */
+static uint64_t *flat_caller(struct eventring_calls_inside *in,
+                             const struct eventring_calls_node *flat) {
+  return &in->lost[evc_number(in, flat)].ticks;
+}
+
+static struct eventring_calls_node *find_flat(const struct eventring_calls_inside *in,
+                                              uint64_t id) {
+  uint32_t hash = hash_of(&in->nowhere, id);
+  return node_at(in, place_of(in, EVENTRING_CALLS_FLAT, id, hash));
+}
+
+struct eventring_calls_node *evc_flat_of(struct eventring_calls_inside *in, uint64_t id) {
+  become_full(in);
+  struct eventring_calls_node *flat = find_flat(in, id);
+  if (!flat) flat = add_node(in, EVENTRING_CALLS_FLAT, id, hash_of(&in->nowhere, id));
+  return flat ? flat : &in->nowhere;
 }
 
 struct eventring_calls_node *evc_callee_of(struct eventring_calls_inside *in,
                                            struct eventring_calls_node *caller, uint64_t id) {
   uint32_t parent = evc_number(in, caller), hash = hash_of(caller, id);
   struct eventring_calls_node *callee = node_at(in, place_of(in, parent, id, hash));
+  if (!callee && in->full) {
+    const struct eventring_calls_node *flat = find_flat(in, id);
+    if (flat && *flat_caller(in, flat) == parent + (uint64_t)1) return NULL;
+  }
   if (!callee) callee = new_callee(in, caller, id, hash);
   if (callee) caller->last = callee;
   return callee;
 }
 
+/* The callee of a node that is not flat is flat. */
+static void leave_paths(eventring_calls *calls, uint64_t id) {
+  struct eventring_calls_inside *in = calls->inside;
+  struct eventring_calls_node *flat = evc_flat_of(in, id);
+  if (flat != &in->nowhere)
+    *flat_caller(in, flat) = evc_number(in, calls->current) + (uint64_t)1;
+  calls->charge = evc_lost_ticks(calls);
+  calls->current = flat;
+}
+
 bool evc_descend(eventring_calls *calls, uint64_t id) {
   struct eventring_calls_inside *in = calls->inside;
-  if (calls->current == &in->nowhere) return false;
+  evc_settle(calls);
+  if (evc_is_flat(calls->current)) {
+    calls->current = evc_flat_of(in, id);
+    return false;
+  }
   struct eventring_calls_node *callee = evc_callee_of(in, calls->current, id);
-  calls->charge = callee ? &callee->exclusive : evc_lost_ticks(calls);
-  calls->current = callee ? callee : &in->nowhere;
+  if (callee) {
+    calls->current = callee;
+    calls->charge = &callee->exclusive;
+  } else {
+    leave_paths(calls, id);
+  }
+  evc_begin_settling(calls);
   return callee != NULL;
 }
 
 static __attribute__((noinline)) void find_slow(eventring_calls *calls, uint64_t id) {
-  if (!evc_descend(calls, id)) evc_lost_of(calls)->calls++;
+  if (evc_descend(calls, id)) return;
+  evc_lost_of(calls)->calls++;
+  calls->stack->base = calls->stack->top; /* where its frame will be */
 }
 
 /* The first place mostly has it. */
 void eventring_calls_find(eventring_calls *calls, uint64_t id) {
   const struct eventring_calls_inside *in = calls->inside;
   struct eventring_calls_node *caller = calls->current;
-  if (__builtin_expect(caller == &in->nowhere, 0)) {
+  if (__builtin_expect(evc_is_flat(caller), 0)) {
     find_slow(calls, id);
     return;
   }
@@ -288,7 +364,8 @@ void evc_histogram(const eventring_calls *calls, const struct eventring_calls_no
 /* ---- what others read ---------------------------------------------------------------- */
 
 size_t eventring_calls_count(const eventring_calls *calls) {
-  return calls->inside->nodes.used / sizeof(struct eventring_calls_node);
+  const struct eventring_calls_inside *in = calls->inside;
+  return in->full ? in->path_room : nodes_of(in);
 }
 
 const struct eventring_calls_node *eventring_calls_node_at(const eventring_calls *calls,

@@ -8,14 +8,15 @@
  * frame below the innermost one is always the place before it, and `top - 1 == base` says
  * that there is none in this segment.
  *
- * Exhaustion. `current` is never NULL. In a call that has no node it is `nowhere`, and
- * `charge` is the lost time of the nearest function that has one; frames keep both, so
- * everything finds its way back. Without memory for a frame, frames are only counted
- * (`unpushed`); `base` then says that every exit takes the slow path.
+ * Exhaustion. `current` is never NULL: in a flat call (flat.c) it is a flat node, and `charge`
+ * is the lost time of the nearest function that is not flat; frames keep both, so everything
+ * finds its way back. Without memory for a frame, frames are only counted (`unpushed`), and
+ * their functions with them; their time is that of `nowhere`. While the innermost call is flat
+ * or has no frame, `base` is the innermost frame: every exit takes the slow path.
  *
  * Budget. Nodes, stacks and segments draw on one pool. Nodes leave a quarter of it to the
  * others, which may take all that nodes have not: 200,000 frames, at 40 bytes, are half of
- * the usual budget.
+ * the usual budget. What is kept for flat nodes is not in the pool.
  */
 #include "calls/inside.h"
 
@@ -68,13 +69,15 @@ void eventring_calls_stack_free(eventring_calls *calls, eventring_calls_stack *s
   evc_lines_give_back(&calls->inside->stacks, stack);
 }
 
-eventring_calls_stack *eventring_calls_first_stack(eventring_calls *calls) {
-  return &calls->inside->first;
+/* The lowest place of a segment; NULL: of the stack. */
+static struct eventring_calls_frame *bottom_of(const eventring_calls_stack *stack,
+                                               struct eventring_calls_segment *segment) {
+  return segment ? segment->frames : (struct eventring_calls_frame *)stack->first;
 }
 
 static void enter_segment(eventring_calls_stack *stack, struct eventring_calls_segment *segment) {
   stack->segment = segment;
-  stack->base = segment ? segment->frames : stack->first;
+  stack->base = bottom_of(stack, segment);
   stack->limit = stack->base + (segment ? (size_t)SEGMENT_FRAMES : (size_t)FIRST_FRAMES);
 }
 
@@ -91,26 +94,24 @@ static struct eventring_calls_segment *segment_after(eventring_calls *calls,
   return *link = made;
 }
 
-/* There is no room for a frame: its call, and those within it, are lost ones. */
-static void count_unpushed(eventring_calls *calls) {
-  eventring_calls_stack *stack = calls->stack;
-  struct eventring_calls_node *nowhere = &calls->inside->nowhere;
-  if (calls->current != nowhere) {
-    calls->charge = evc_lost_ticks(calls);
-    calls->current = nowhere;
-  }
-  evc_lost_of(calls)->calls++;
-  stack->unpushed++;
-  stack->base = stack->top - 1;
+/* The time is that of `nowhere` from now on. */
+static void go_nowhere(eventring_calls *calls) {
+  evc_settle(calls);
+  if (!evc_is_flat(calls->current)) calls->charge = evc_lost_ticks(calls);
+  calls->current = &calls->inside->nowhere;
+  evc_begin_settling(calls);
+  calls->stack->base = calls->stack->top - 1;
 }
 
-/* The segment is full: true if there is room now. */
-bool eventring_calls_extend(eventring_calls *calls) {
+/* The segment is full: true if there is room now. If not, the frame is only counted, and what
+   is within it is flat. */
+static bool make_room(eventring_calls *calls) {
   eventring_calls_stack *stack = calls->stack;
   struct eventring_calls_segment *segment =
       stack->unpushed ? NULL : segment_after(calls, stack);
   if (!segment) {
-    count_unpushed(calls);
+    go_nowhere(calls);
+    stack->unpushed++;
     return false;
   }
   segment->frames[0] = stack->top[-1];
@@ -119,9 +120,16 @@ bool eventring_calls_extend(eventring_calls *calls) {
   return true;
 }
 
+bool eventring_calls_extend(eventring_calls *calls, uint64_t id) {
+  if (make_room(calls)) return true;
+  evc_lost_of(calls)->calls++;
+  evc_flat_of(calls->inside, id)->count++;
+  return false;
+}
+
 /* The innermost frame; goes back to the segment that has it. NULL: there is none. */
 static struct eventring_calls_frame *innermost(eventring_calls_stack *stack) {
-  if (stack->top - 1 == stack->base) {
+  if (stack->top - 1 == bottom_of(stack, stack->segment)) {
     if (!stack->segment) return NULL;
     enter_segment(stack, stack->segment->before);
     stack->top = stack->limit;
@@ -129,15 +137,19 @@ static struct eventring_calls_frame *innermost(eventring_calls_stack *stack) {
   return stack->top - 1;
 }
 
+/* `current`, `charge` and `base` are those of the innermost frame. */
 static void go_on_below(eventring_calls *calls) {
-  calls->current = calls->stack->top[-1].node;
-  calls->charge = calls->stack->top[-1].charge;
+  eventring_calls_stack *stack = calls->stack;
+  calls->current = stack->top[-1].node;
+  calls->charge = stack->top[-1].charge;
+  evc_begin_settling(calls);
+  stack->base = evc_is_flat(calls->current) ? stack->top - 1 : bottom_of(stack, stack->segment);
 }
 
 static void pop_unpushed(eventring_calls *calls) {
   eventring_calls_stack *stack = calls->stack;
   if (--stack->unpushed > 0) return;
-  enter_segment(stack, stack->segment);
+  evc_settle(calls);
   go_on_below(calls);
 }
 
@@ -153,6 +165,7 @@ void eventring_calls_tally_slow(eventring_calls *calls,
 }
 
 static void pop(eventring_calls *calls, uint64_t now) {
+  evc_settle(calls);
   eventring_calls_tally_slow(calls, calls->stack->top - 1, now);
   calls->stack->top--;
   go_on_below(calls);
@@ -160,14 +173,14 @@ static void pop(eventring_calls *calls, uint64_t now) {
 
 /* Is there a frame with this id, in this segment or a lower one? */
 static bool has_frame(const eventring_calls_stack *stack, uint64_t id) {
-  const struct eventring_calls_segment *segment = stack->segment;
-  const struct eventring_calls_frame *frame = stack->top, *base = stack->base;
+  struct eventring_calls_segment *segment = stack->segment;
+  const struct eventring_calls_frame *frame = stack->top, *base = bottom_of(stack, segment);
   for (;;) {
     while (--frame != base)
       if (frame->id == id) return true;
     if (!segment) return false;
     segment = segment->before;
-    base = segment ? segment->frames : stack->first;
+    base = bottom_of(stack, segment);
     frame = base + (segment ? (size_t)SEGMENT_FRAMES : (size_t)FIRST_FRAMES);
   }
 }
@@ -185,22 +198,22 @@ void eventring_calls_exit_slow(eventring_calls *calls, uint64_t id, uint64_t now
   }
 }
 
-void eventring_calls_enter_open(eventring_calls *calls, uint64_t id, uint64_t now) {
+void eventring_calls_enter_as(eventring_calls *calls, uint64_t id, uint64_t now,
+                              eventring_calls_enter_how how) {
   eventring_calls_stack *stack = calls->stack;
+  const bool is_hidden = how == EVENTRING_CALLS_ENTER_HIDDEN;
   eventring_calls_charge(calls, now);
-  if (stack->top == stack->limit && !eventring_calls_extend(calls)) return;
-  evc_descend(calls, id);
-  evc_rest(calls->inside, calls->current)->open++;
-  *stack->top++ = (struct eventring_calls_frame){
-      id, calls->current, calls->charge, now, stack->suspended | EVENTRING_CALLS_OPEN};
-}
-
-void eventring_calls_enter_hidden(eventring_calls *calls, uint64_t id, uint64_t now) {
-  eventring_calls_stack *stack = calls->stack;
-  eventring_calls_charge(calls, now);
-  if (stack->top == stack->limit && !eventring_calls_extend(calls)) return;
-  *stack->top++ = (struct eventring_calls_frame){
-      id | HIDDEN, calls->current, calls->charge, now, stack->suspended | EVENTRING_CALLS_OPEN};
+  if (stack->top == stack->limit && !make_room(calls)) {
+    if (!is_hidden) evc_rest(calls->inside, evc_flat_of(calls->inside, id))->open++;
+    return;
+  }
+  if (!is_hidden) {
+    if (!evc_descend(calls, id)) stack->base = stack->top;
+    evc_rest(calls->inside, calls->current)->open++;
+  }
+  *stack->top++ = (struct eventring_calls_frame){is_hidden ? id | HIDDEN : id, calls->current,
+                                                 calls->charge, now,
+                                                 stack->suspended | EVENTRING_CALLS_OPEN};
 }
 
 size_t evc_depth(const eventring_calls *calls) {
@@ -239,19 +252,12 @@ static void move_stack(eventring_calls *calls) {
   }
 }
 
-/* `current` and `charge` are those of the innermost frame of the running stack. */
-static void go_on(eventring_calls *calls) {
-  go_on_below(calls);
-  if (!calls->stack->unpushed || calls->current == &calls->inside->nowhere) return;
-  calls->charge = evc_lost_ticks(calls);
-  calls->current = &calls->inside->nowhere;
-}
-
 void eventring_calls_switch(eventring_calls *calls, eventring_calls_stack *to,
                             eventring_calls_switch_how how, uint64_t now) {
   eventring_calls_stack *from = calls->stack;
   eventring_calls_charge(calls, now);
   if (from == to) return;
+  evc_settle(calls);
   calls->stack = to;
   if (how == EVENTRING_CALLS_LEAVE) from->left = now;
   if (to->left != 0 && (int64_t)(now - to->left) > 0) to->suspended += now - to->left;
@@ -260,7 +266,8 @@ void eventring_calls_switch(eventring_calls *calls, eventring_calls_stack *to,
   if (how == EVENTRING_CALLS_RESUME &&
       (to->first[0].node != calls->current || to->first[0].charge != calls->charge))
     move_stack(calls);
-  go_on(calls);
+  go_on_below(calls);
+  if (to->unpushed) go_nowhere(calls);
 }
 
 /* ---- tries --------------------------------------------------------------------------- */
@@ -288,8 +295,10 @@ eventring_calls *eventring_calls_new(size_t budget) {
   struct eventring_calls_inside *in = calloc(1, sizeof *in);
   if (calls && in) {
     calls->inside = in;
-    in->none.id = in->nowhere.id = NO_ID;
-    in->none.last = in->nowhere.last = &in->none;
+    calls->first_stack = &in->first;
+    in->none = (struct eventring_calls_node){.id = NO_ID, .last = &in->none};
+    in->nowhere = (struct eventring_calls_node){
+        .id = NO_ID, .last = &in->none, .parent = EVENTRING_CALLS_FLAT, .least = UINT64_MAX};
     if (budget < LEAST_BUDGET) budget = LEAST_BUDGET;
     init_memory(in, budget);
     if (evc_init_nodes(in, budget / 4 * 3) && make_root(in)) {
@@ -320,5 +329,5 @@ void eventring_calls_start(eventring_calls *calls, uint64_t now) { calls->last_t
 
 size_t evc_used(const eventring_calls *calls) {
   const struct eventring_calls_inside *in = calls->inside;
-  return in->budget - in->pool;
+  return in->budget - in->pool - in->reserved;
 }

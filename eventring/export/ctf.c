@@ -28,7 +28,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum { RINGS = EVENTRING_MAX_DOMAINS * EVENTRING_RINGS };
@@ -103,16 +102,12 @@ static int append(struct ctf *c, uint32_t place, const char *bytes, size_t size)
   return c->run->error[0] != '\0';
 }
 
-/* Removes what was written of a trace that is not complete. */
-static void remove_all(const struct ctf *c) {
-  char path[4096];
-  for (uint32_t place = 0; place < RINGS; place++) {
-    path_of(c, place, path);
-    if (c->stream[place].packet) unlink(path);
-  }
-  snprintf(path, sizeof path, "%.3000s/metadata", c->run->path);
-  unlink(path);
-  rmdir(c->run->path);
+/* As path_of, and "metadata". */
+static bool makes(const char *name) {
+  unsigned domain, ring;
+  int end = 0;
+  bool is_stream = sscanf(name, "d%3ur%1u%n", &domain, &ring, &end) == 2 && !name[end];
+  return is_stream || strcmp(name, "metadata") == 0;
 }
 
 /* ---- Packets -------------------------------------------------------------------------------- */
@@ -371,8 +366,8 @@ static void *begin(struct export_run *run) {
   struct ctf *c = calloc(1, sizeof *c);
   if (!c) return NULL;
   c->run = run;
-  if (strlen(run->path) > 3000) errno = ENAMETOOLONG;
-  else if (mkdir(run->path, 0700) == 0) return c;
+  if (strlen(run->path) <= 3000) return c;
+  errno = ENAMETOOLONG;
   fail(c, "create", run->path);
   free(c);
   return NULL;
@@ -396,11 +391,10 @@ static int finish(void *state) {
   }
   if (!run->error[0] && !c->failed) write_metadata(c);
   int result = run->error[0] || c->failed ? -1 : 0;
-  if (result) remove_all(c);
   free_all(c);
   return result;
 }
 
 const struct export_events export_events_ctf = {
-    .own_files = true, .begin = begin, .event = on_event, .lost = on_lost, .open = on_open,
+    .makes = makes, .begin = begin, .event = on_event, .lost = on_lost, .open = on_open,
     .finish = finish};

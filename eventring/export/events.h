@@ -21,19 +21,23 @@
 struct export_run {
   eventring_cursor *cursor;
   const struct eventring_info *info; /* of the beginning */
-  struct export_out *out; /* NULL where the format writes its files itself ... */
-  const char *path;       /* ... here, where nothing is yet */
+  struct export_out *out; /* NULL where the format writes its file, or files, itself ... */
+  const char *path;       /* ... here: an empty file, or folder, that the caller has made. It
+                             removes all of it where the export has failed */
   uint64_t until_ns;      /* the end of what is exported; UINT64_MAX: that of the recording */
   uint64_t every_ns;      /* between the samples of a series; 0: only the last ones */
   /* To be called now and then by those, and by others while they put nothing into `out`. It sets
      `error` where the export is to end. */
   void (*progress)(void *context);
   void *progress_context;
+  char note[256];         /* what is to be said of what was exported; empty: nothing */
   char error[512];        /* what has failed, if it is neither memory nor `out` */
 };
 
 struct export_events {
-  bool own_files; /* it writes no `out` */
+  bool own_file;  /* it writes no `out`, but the file run->path */
+  /* Of one that writes into the folder run->path: does it give a file in it this name? */
+  bool (*makes)(const char *name);
   bool merged;    /* it needs the events of all rings in the order of time */
   /* Returns its state; NULL: no memory, or run->error has a text. */
   void *(*begin)(struct export_run *run);
@@ -47,7 +51,8 @@ struct export_events {
   int (*finish)(void *state);
 };
 
-#define EXPORT_EVENTS(name, suffix, summary) extern const struct export_events export_events_##name;
+#define EXPORT_EVENTS(name, suffix, form, summary) \
+  extern const struct export_events export_events_##name;
 #include "export/formats.def"
 
 #endif

@@ -39,6 +39,7 @@ struct export_row {
 
 struct export_value {
   const char *name, *unit; /* "live_space", "bytes" */
+  const char *about;       /* for people: "bytes that are alive"; NULL: its name says it */
 };
 
 struct export_profile {
@@ -56,7 +57,7 @@ struct export_profile {
 };
 
 /* Return 0, or -1: no memory. */
-#define EXPORT_PROFILE(name, suffix, summary) \
+#define EXPORT_PROFILE(name, suffix, form, summary) \
   int export_##name(const struct export_profile *profile, FILE *out);
 #include "export/formats.def"
 

@@ -33,8 +33,15 @@
  * what the series has counted so far, `points` are copies of it, one an instant from instant
  * `first` on. Memory is bounded: MOST series; what is beyond is that of domain "others".
  * MOST_POINTS in all and MOST_INSTANTS: where there would be more, every other instant is
- * dropped, and from then on they are twice as far apart. */
+ * dropped, and from then on they are twice as far apart.
+ *
+ * So is the text, by how much was recorded: a small file with a few events over a long time, or in
+ * many domains, would make one a thousand times as long. The samples before the last ones make at
+ * most FREE_BYTES and BYTES_AN_EVENT; beyond that, too, instants are dropped. A series is not
+ * begun, but is that of "others", where the last samples alone would be more. `bytes` of a series
+ * are those of one of its points as text. */
 #include "analysis/names.h"
+#include "analysis/units.h"
 #include "eventring/tools.h"
 #include "export/events.h"
 #include "export/text.h"
@@ -50,6 +57,9 @@ enum {
   MOST = 1 << 14,
   MOST_POINTS = 1 << 17,
   MOST_INSTANTS = 1 << 12,
+  FREE_BYTES = 32 << 20,
+  BYTES_AN_EVENT = 128,
+  SAMPLE = 4096,   /* bytes of a line, at most */
   OFTEN = 1 << 14, /* events after which progress is shown */
   ID_OF_LOSS = EVENTRING_MAX_EVENTS, /* and the ring */
   OTHERS = EVENTRING_MAX_DOMAINS
@@ -80,6 +90,7 @@ struct series {
   char name[EVENTRING_MAX_DOMAIN_NAME + 1];
   struct values now, *points;
   uint32_t first, count, room; /* points: instants first to first + count - 1 */
+  uint32_t bytes;
 };
 
 struct metrics {
@@ -93,11 +104,16 @@ struct metrics {
   uint64_t every_ns, next_ns; /* 0: no instants */
   uint64_t instant[MOST_INSTANTS]; /* ns, multiples of every_ns from the start on */
   uint32_t instants, points;
+  uint64_t bytes, bytes_an_instant; /* of all points; of one of each series */
   bool is_window; /* of a live process */
   bool failed;
 };
 
 enum { IDS = ID_OF_LOSS + EVENTRING_RINGS, PLACES = IDS * (EVENTRING_MAX_DOMAINS + 1) };
+
+static uint64_t bytes_allowed(const struct metrics *m) {
+  return FREE_BYTES + BYTES_AN_EVENT * m->seen;
+}
 
 /* ---- Series ------------------------------------------------------------------------------- */
 
@@ -118,7 +134,8 @@ static struct series *series_of(struct metrics *m, uint32_t domain, uint32_t inc
                                 unsigned id) {
   domain %= EVENTRING_MAX_DOMAINS;
   id %= IDS;
-  if (m->count >= MOST && !m->index[domain * IDS + id]) domain = OTHERS;
+  bool is_full = m->count >= MOST || 2 * m->bytes_an_instant > bytes_allowed(m);
+  if (is_full && !m->index[domain * IDS + id]) domain = OTHERS;
   uint32_t *place = &m->index[domain * IDS + id];
   if (*place) return m->series[*place - 1];
   struct series *series = make_series(m, domain, incarnation);
@@ -139,6 +156,7 @@ static void thin(struct metrics *m) {
   }
   number[m->instants] = kept;
   m->points = 0;
+  m->bytes = 0;
   for (uint32_t n = 0; n < m->count; n++) {
     struct series *s = m->series[n];
     uint32_t to = 0;
@@ -147,6 +165,7 @@ static void thin(struct metrics *m) {
     s->first = number[s->first];
     s->count = to;
     m->points += to;
+    m->bytes += (uint64_t)to * s->bytes;
   }
   m->instants = kept;
   m->every_ns = distance;
@@ -161,13 +180,15 @@ static bool add_point(struct series *s) {
 }
 
 static void take_instant(struct metrics *m) {
-  if (m->instants == MOST_INSTANTS || m->points + m->count > MOST_POINTS) {
+  if (m->instants == MOST_INSTANTS || m->points + m->count > MOST_POINTS ||
+      m->bytes + m->bytes_an_instant > bytes_allowed(m)) {
     thin(m);
     return; /* this one may have gone, too */
   }
   for (uint32_t n = 0; n < m->count && !m->failed; n++)
     if (!add_point(m->series[n])) m->failed = true;
   m->points += m->count;
+  m->bytes += m->bytes_an_instant;
   m->instant[m->instants++] = m->next_ns;
   m->next_ns = m->next_ns < UINT64_MAX - m->every_ns ? m->next_ns + m->every_ns : 0;
 }
@@ -184,6 +205,57 @@ static void note_time(struct metrics *m, uint64_t ns) {
   while (m->next_ns && ns > m->next_ns && (ns - m->next_ns) / m->every_ns >= MOST_INSTANTS) thin(m);
   while (m->next_ns && ns > m->next_ns && !m->failed) take_instant(m);
   if (ns > m->last_ns) m->last_ns = ns;
+}
+
+/* ---- Labels ------------------------------------------------------------------------------- */
+
+static char *put_label(char *to, const char *name, const char *text) {
+  to = export_copy(to, name, strlen(name));
+  to = EXPORT_TEXT(to, "=\"");
+  to = export_text(to, text, strlen(text), "\"\\", "");
+  *to++ = '"';
+  return to;
+}
+
+static char *put_labels(struct metrics *m, char *to, const struct series *s, bool is_loss) {
+  char domain[16];
+  const char *ring = eventring_cursor_name(m->run->cursor, EVENTRING_NAME_RING, s->ring);
+  const char *class = eventring_cursor_name(m->run->cursor, EVENTRING_NAME_CLASS, s->event_class);
+  *export_uint(domain, s->domain) = '\0';
+  *to++ = '{';
+  if (!is_loss) {
+    to = put_label(to, "name", s->def ? s->def->name : "(other)");
+    to = put_label(EXPORT_TEXT(to, ","), "class", class ? class : "");
+    if (s->def && s->def->unit && s->def->unit[0] && s->kind == EVENTRING_COUNTER)
+      to = put_label(EXPORT_TEXT(to, ","), "unit", s->def->unit);
+    if (s->kind > EVENTRING_COUNTER)
+      to = put_label(EXPORT_TEXT(to, ","), "kind",
+                     s->def ? eva_def_kind_name(s->def->kind) : "event");
+    *to++ = ',';
+  }
+  to = put_label(to, "domain", s->domain == OTHERS ? "others" : domain);
+  to = put_label(EXPORT_TEXT(to, ","), "domain_name", s->name);
+  return put_label(EXPORT_TEXT(to, ","), "ring", ring ? ring : "");
+}
+
+static bool is_difference(const struct series *s) {
+  return s->kind == EVENTRING_COUNTER && s->def && s->def->measure == EVENTRING_DIFFERENCE;
+}
+static bool is_span(const struct series *s) { return s->kind == EVENTRING_END; }
+static bool is_level(const struct series *s) {
+  return s->kind == EVENTRING_COUNTER && !is_difference(s);
+}
+static bool is_loss(const struct series *s) { return !s->kind; }
+
+/* Once it is known what it is of. A bound, a value and a time take about as much again as the name
+   of the family. */
+static void weigh(struct metrics *m, struct series *s) {
+  enum { REST = 80, LINES = BOUNDS + 3 };
+  char text[SAMPLE];
+  if (s->bytes) return;
+  uint32_t line = (uint32_t)(put_labels(m, text, s, is_loss(s)) - text) + REST;
+  s->bytes = is_span(s) ? line * LINES : line;
+  m->bytes_an_instant += s->bytes;
 }
 
 /* ---- Counting ----------------------------------------------------------------------------- */
@@ -218,6 +290,7 @@ static struct series *series_of_event(struct metrics *m, const struct eventring_
   s->kind = e->kind == EVENTRING_BEGIN ? EVENTRING_END : e->kind;
   s->event_class = e->event_class;
   s->ring = e->ring;
+  weigh(m, s);
   return s;
 }
 
@@ -262,20 +335,13 @@ static int on_lost(void *state, const struct eventring_loss *loss) {
   if (m->first_ns) note_time(m, loss->ns);
   struct series *s = series_of_ring(m, loss->domain, loss->incarnation, loss->ring);
   if (!s) return 1;
+  weigh(m, s);
   if (loss->flags & EVENTRING_LOST_BEFORE) s->now.missed += loss->count;
   else s->now.lost += loss->count;
   return 0;
 }
 
 /* ---- Text --------------------------------------------------------------------------------- */
-
-static char *put_label(char *to, const char *name, const char *text) {
-  to = export_copy(to, name, strlen(name));
-  to = EXPORT_TEXT(to, "=\"");
-  to = export_text(to, text, strlen(text), "\"\\", "");
-  *to++ = '"';
-  return to;
-}
 
 /* Milliseconds since 1970, which is what Prometheus keeps. (Both may be any number.) */
 static uint64_t wall_ms(const struct metrics *m, uint64_t ns) {
@@ -298,31 +364,10 @@ static char *put_time(const struct metrics *m, char *to, uint64_t ms) {
   return to;
 }
 
-static char *put_labels(struct metrics *m, char *to, const struct series *s, bool is_loss) {
-  char domain[16];
-  const char *ring = eventring_cursor_name(m->run->cursor, EVENTRING_NAME_RING, s->ring);
-  const char *class = eventring_cursor_name(m->run->cursor, EVENTRING_NAME_CLASS, s->event_class);
-  *export_uint(domain, s->domain) = '\0';
-  *to++ = '{';
-  if (!is_loss) {
-    to = put_label(to, "name", s->def ? s->def->name : "(other)");
-    to = put_label(EXPORT_TEXT(to, ","), "class", class ? class : "");
-    if (s->def && s->def->unit && s->def->unit[0] && s->kind == EVENTRING_COUNTER)
-      to = put_label(EXPORT_TEXT(to, ","), "unit", s->def->unit);
-    if (s->kind > EVENTRING_COUNTER)
-      to = put_label(EXPORT_TEXT(to, ","), "kind",
-                     s->def ? eva_def_kind_name(s->def->kind) : "event");
-    *to++ = ',';
-  }
-  to = put_label(to, "domain", s->domain == OTHERS ? "others" : domain);
-  to = put_label(EXPORT_TEXT(to, ","), "domain_name", s->name);
-  return put_label(EXPORT_TEXT(to, ","), "ring", ring ? ring : "");
-}
-
 /* `family{labels,more} value time` */
 static void put_sample(struct metrics *m, const char *name, const struct series *s, bool is_loss,
                        const char *more, double value, uint64_t ms) {
-  char *to = export_room(m->out, 4096);
+  char *to = export_room(m->out, SAMPLE);
   to = export_copy(to, name, strlen(name));
   to = put_labels(m, to, s, is_loss);
   to = export_copy(to, more, strlen(more));
@@ -397,15 +442,6 @@ static void put_series(struct metrics *m, const struct series *s, put_values *pu
   }
   put(m, s, &s->now, end);
 }
-
-static bool is_difference(const struct series *s) {
-  return s->kind == EVENTRING_COUNTER && s->def && s->def->measure == EVENTRING_DIFFERENCE;
-}
-static bool is_span(const struct series *s) { return s->kind == EVENTRING_END; }
-static bool is_level(const struct series *s) {
-  return s->kind == EVENTRING_COUNTER && !is_difference(s);
-}
-static bool is_loss(const struct series *s) { return !s->kind; }
 
 /* `s`: each series in turn */
 #define EACH(m, s)                                    \
@@ -507,6 +543,13 @@ static void *begin(struct export_run *run) {
   return NULL;
 }
 
+static void tell_of_thinning(struct metrics *m) {
+  if (m->every_ns == m->run->every_ns) return;
+  snprintf(m->run->note, sizeof m->run->note,
+           "a sample each %s instead of each %s: there would be too many (--every)",
+           eva_duration(m->every_ns), eva_duration(m->run->every_ns));
+}
+
 static int finish(void *state) {
   struct metrics *m = state;
   int result = m->failed ? -1 : 0;
@@ -517,6 +560,7 @@ static int finish(void *state) {
     put_spans(m);
     put_counters(m);
     put_events(m);
+    tell_of_thinning(m);
   }
   export_puts(m->out, "# EOF\n");
   EACH(m, s) {

@@ -313,8 +313,9 @@ static int run_all(struct export_sql *sql, sqlite3 *db, const char *query) {
   int result = 0;
   while (!result && *query) {
     sqlite3_stmt *statement;
-    if (sqlite3_prepare_v2(db, query, -1, &statement, &query) != SQLITE_OK)
-      return put_error(sql, db);
+    int prepared = sqlite3_prepare_v2(db, query, -1, &statement, &query);
+    if (prepared == SQLITE_ERROR || prepared == SQLITE_AUTH) sql->is_wrong = true;
+    if (prepared != SQLITE_OK) return put_error(sql, db);
     if (statement) result = put_rows(sql, db, statement);
     sqlite3_finalize(statement);
   }
@@ -325,6 +326,7 @@ int export_sql(struct export_sql *sql, const char *query) {
   sqlite3 *db = NULL;
   int result = 0;
   sql->error[0] = '\0';
+  sql->is_wrong = false;
   if (sqlite3_open(":memory:", &db) != SQLITE_OK ||
       sqlite3_create_module(db, "eventring", &module, sql) != SQLITE_OK)
     result = put_error(sql, db);

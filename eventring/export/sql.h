@@ -18,6 +18,7 @@ struct export_sql {
   /* A recording is damaged: what was found; once for each text. */
   void (*damage)(void *context, const char *text);
   char error[512];
+  bool is_wrong; /* the error is one of the query: its syntax, a table or a column of it */
 };
 
 /* Runs one or several queries. Each scan of a table reads the recording anew, with a cursor of

@@ -6,11 +6,8 @@
 #include "export/events.h"
 #include "export/rows.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #ifdef HAVE_SQLITE
 #include <sqlite3.h>
@@ -22,7 +19,6 @@ struct sqlite {
   sqlite3_stmt *insert[EXPORT_TABLES];
   int columns[EXPORT_TABLES];
   uint64_t count;
-  bool created; /* the file is ours */
 };
 
 static int fail(struct sqlite *s) {
@@ -77,23 +73,11 @@ static int make_table(struct sqlite *s, enum export_table table) {
   return sqlite3_prepare_v2(s->db, insert, -1, &s->insert[table], NULL) == SQLITE_OK ? 0 : fail(s);
 }
 
-/* SQLite takes an empty file for a new database, and would take one that is there, too. */
-static int create_file(struct sqlite *s) {
-  int fd = open(s->run->path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-  if (fd >= 0) {
-    close(fd);
-    s->created = true;
-    return 0;
-  }
-  snprintf(s->run->error, sizeof s->run->error, "cannot create %.300s: %s", s->run->path,
-           strerror(errno));
-  return 1;
-}
-
+/* SQLite takes an empty file for a new database. The caller has locked all of it, so SQLite
+   shall have no locks of its own. */
 static int open_database(struct sqlite *s) {
-  int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOFOLLOW;
-  if (create_file(s) != 0) return 1;
-  if (sqlite3_open_v2(s->run->path, &s->db, flags, NULL) != SQLITE_OK) return fail(s);
+  int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW;
+  if (sqlite3_open_v2(s->run->path, &s->db, flags, "unix-none") != SQLITE_OK) return fail(s);
   int result = run_sql(s, "pragma journal_mode = off; pragma synchronous = off;"
                           "pragma locking_mode = exclusive; pragma cache_size = -8192; begin");
   for (int t = 0; !result && t < EXPORT_TABLES; t++)
@@ -104,9 +88,7 @@ static int open_database(struct sqlite *s) {
 static void close_all(struct sqlite *s) {
   for (int t = 0; t < EXPORT_TABLES; t++) sqlite3_finalize(s->insert[t]);
   if (sqlite3_close(s->db) != SQLITE_OK) fail(s);
-  const bool failed = s->rows && export_rows_failed(s->rows);
   export_rows_free(s->rows);
-  if (s->created && (failed || s->run->error[0])) unlink(s->run->path);
   free(s);
 }
 
@@ -163,5 +145,5 @@ static int finish(void *state) {
 #endif
 
 const struct export_events export_events_sqlite = {
-    .own_files = true, .merged = true, .begin = begin, .event = on_event, .lost = on_lost,
+    .own_file = true, .merged = true, .begin = begin, .event = on_event, .lost = on_lost,
     .open = on_open, .finish = finish};

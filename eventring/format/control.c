@@ -30,6 +30,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <string.h>
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -59,6 +60,73 @@ static void complete_switch(struct format_switch *entry, enum format_clock clock
   __atomic_store_n(&entry->until, evr_clock_ticks(clock), __ATOMIC_RELEASE);
 }
 
+enum { TAKE_OVER_MS = 100 };
+
+/* A writer makes the version odd. One that has died meanwhile is taken over from. */
+static uint32_t open_list(struct format_list *list) {
+  uint32_t version = __atomic_load_n(&list->version, __ATOMIC_ACQUIRE), stuck = version;
+  uint64_t since = evr_monotonic_ns();
+  while (true) {
+    bool odd = version & 1;
+    if (version != stuck) since = evr_monotonic_ns();
+    stuck = version;
+    if (odd && evr_monotonic_ns() - since < TAKE_OVER_MS * (uint64_t)1000000) {
+      nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+      version = __atomic_load_n(&list->version, __ATOMIC_ACQUIRE);
+    } else if (__atomic_compare_exchange_n(&list->version, &version, version + (odd ? 2 : 1),
+                                           false, __ATOMIC_SEQ_CST, __ATOMIC_ACQUIRE)) {
+      return version + (odd ? 2 : 1);
+    }
+  }
+}
+
+void evr_control_write_list(struct format_list *list, const char *text) {
+  uint64_t words[FORMAT_LIST_BYTES / 8] = {0};
+  const size_t size = text ? strlen(text) : 0;
+  if (size) memcpy(words, text, size);
+  uint32_t version = open_list(list);
+  evr_fence_release(); /* pairs with the acquire fence of evr_control_read_list: who sees a word of
+                          this text sees the odd version */
+  __atomic_store_n(&list->bytes, (uint32_t)size, __ATOMIC_RELAXED);
+  evr_store_words(list->text, words, sizeof words);
+  /* one that was taken over from, and is not dead, has changed the list: nobody takes it */
+  __atomic_compare_exchange_n(&list->version, &version, version + 1, false, __ATOMIC_RELEASE,
+                              __ATOMIC_RELAXED);
+}
+
+int evr_control_read_list(const struct format_list *list, char *text, uint32_t *version) {
+  uint64_t words[FORMAT_LIST_BYTES / 8];
+  *version = __atomic_load_n(&list->version, __ATOMIC_ACQUIRE);
+  uint32_t size = __atomic_load_n(&list->bytes, __ATOMIC_RELAXED);
+  const uint64_t *from = (const uint64_t *)list->text;
+  for (size_t i = 0; i < sizeof words / 8; i++)
+    words[i] = __atomic_load_n(&from[i], __ATOMIC_RELAXED);
+  evr_fence_acquire(); /* pairs with the release fence of evr_control_write_list */
+  if (*version & 1 || *version != __atomic_load_n(&list->version, __ATOMIC_RELAXED)) return -1;
+  memcpy(text, words, sizeof words);
+  return size <= FORMAT_LIST_BYTES ? (int)size : 0;
+}
+
+/* Not private: who sleeps may have another mapping of the file, in another process. */
+static void wake(struct format_control *control) {
+  syscall(SYS_futex, &control->call_profile, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+void evr_control_call(struct format_control *control, uint32_t bits) {
+  /* release: who sees the bit sees what was written before */
+  __atomic_fetch_or(&control->call_profile, bits, __ATOMIC_RELEASE);
+  wake(control);
+}
+
+void evr_control_profile(struct format_control *control, bool on) {
+  if (on) {
+    evr_control_call(control, FORMAT_PROFILE_CALLS);
+    return;
+  }
+  __atomic_fetch_and(&control->call_profile, ~(uint32_t)FORMAT_PROFILE_CALLS, __ATOMIC_RELAXED);
+  wake(control);
+}
+
 /* A process that changes the page all the time must not block anyone. */
 enum { ATTEMPTS = 16 };
 
@@ -77,7 +145,7 @@ bool evr_control_settle(struct format_control *control, enum format_clock clock)
     if (entry) complete_switch(entry, clock, made);
     /* what writes these events must be installed: hosts see it at their safepoints */
     if (made && (next & ~gate) >> EVENTRING_CLASS_CALLS & 1)
-      __atomic_fetch_or(&control->call_profile, FORMAT_PROFILE_SPANS, __ATOMIC_RELAXED);
+      evr_control_call(control, FORMAT_PROFILE_SPANS);
   }
   return changed;
 }
@@ -147,10 +215,7 @@ void evr_control_ask_stacks(struct format_control *control, bool on) {
   }
   if (__atomic_add_fetch(&control->stacks, 1, __ATOMIC_RELAXED) == 0) /* 0: nothing is asked */
     __atomic_fetch_add(&control->stacks, 1, __ATOMIC_RELAXED);
-  /* release: who sees the bit sees the number */
-  __atomic_fetch_or(&control->call_profile, FORMAT_PROFILE_STACKS, __ATOMIC_RELEASE);
-  /* not private: who sleeps may have another mapping of the file, in another process */
-  syscall(SYS_futex, &control->call_profile, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+  evr_control_call(control, FORMAT_PROFILE_STACKS);
 }
 
 bool evr_control_await_change(const uint32_t *word, uint32_t seen, uint64_t ns) {

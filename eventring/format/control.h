@@ -29,6 +29,16 @@ bool evr_control_entry(const struct format_control *control, uint32_t n,
 uint64_t evr_named_classes(
     const char names[EVENTRING_MAX_CLASSES][EVENTRING_MAX_CLASS_NAME + 1]);
 
+/* Replaces the text of a list; NULL: by none. At most FORMAT_LIST_BYTES. Any process. */
+void evr_control_write_list(struct format_list *list, const char *text);
+/* Copies the text, FORMAT_LIST_BYTES, and its version. Returns its size; -1: it is being changed. */
+int evr_control_read_list(const struct format_list *list, char *text, uint32_t *version);
+
+/* Sets bits of call_profile, by which hosts see at their safepoints that something is asked, and
+   wakes who waits for that word. Any process. */
+void evr_control_call(struct format_control *control, uint32_t bits);
+/* Asks for a profile of calls, or (`on` false) for its end. The same. */
+void evr_control_profile(struct format_control *control, bool on);
 /* Asks all domains for their stacks, or (`on` false) no longer; wakes who waits for that. */
 void evr_control_ask_stacks(struct format_control *control, bool on);
 /* Sleeps for so long, or until somebody wakes who waits for this word, if it is as it was

@@ -2,7 +2,8 @@
 /* format.h: the layout of an .eventring file, version 3.
  *
  * doc/FORMAT.md is the specification; this header is the same in C, with every
- * offset asserted. All integers are little-endian and naturally aligned.
+ * offset asserted. (Long: the whole layout is in one place.) All integers are little-endian
+ * and naturally aligned.
  *
  *   offset  size
  *   0       4096      file header: written once, then constant
@@ -223,7 +224,11 @@ struct format_status { /* written by the producer under its lock */
   uint32_t preserve;   /* enum format_preserve */
   uint32_t checksum;   /* of this page, this field taken as 0, domain and run table, when
                           nothing writes into them any more; 0: not said */
-  uint64_t reserved[57];
+  uint32_t no_room;    /* rings that had no room for their next block when they last looked;
+                          release */
+  uint32_t reserved_0;
+  uint64_t no_room_ticks; /* since when that is not 0 */
+  uint64_t reserved[55];
   struct format_count kind[FORMAT_KINDS];
 } FORMAT_ALIAS;
 FORMAT_AT(format_status, slots, 4);
@@ -234,14 +239,35 @@ FORMAT_AT(format_status, obeys, 32);
 FORMAT_AT(format_status, end_reason, 40);
 FORMAT_AT(format_status, preserve, 48);
 FORMAT_AT(format_status, checksum, 52);
+FORMAT_AT(format_status, no_room, 56);
+FORMAT_AT(format_status, no_room_ticks, 64);
 FORMAT_AT(format_status, kind, 512);
 _Static_assert(sizeof(struct format_status) == 1536, "format_status");
+
+/* What became of the triggers of the process (<eventring/conditions.h>), behind the status; not
+   in its checksum. Each number is for itself: an entry may be changing. */
+struct format_trigger { /* written by the producer, under the lock of the triggers */
+  uint32_t number; /* 0: there is none */
+  uint16_t event;  /* id of its event; 0: none */
+  uint8_t owner;   /* enum eventring_trigger_owner */
+  uint8_t reserved;
+  uint32_t fired, saved, skipped, failed; /* at most UINT32_MAX */
+  int32_t error;   /* of the last copy that failed, enum eventring_result; 0: none did */
+  uint32_t reserved_1;
+  uint64_t bytes;  /* that its copies take on the disk */
+} FORMAT_ALIAS;
+FORMAT_AT(format_trigger, fired, 8);
+FORMAT_AT(format_trigger, error, 24);
+FORMAT_AT(format_trigger, bytes, 32);
+_Static_assert(sizeof(struct format_trigger) == 40, "format_trigger");
+enum { FORMAT_TRIGGER_STATES = 64, FORMAT_TRIGGER_STATES_OFFSET = 4096 + 1536 };
 
 enum format_end_reason {
   FORMAT_END_NOT_SAID = 0,
   FORMAT_END_STOPPED = 1,
   FORMAT_END_EXIT = 2,  /* detail: the exit status */
-  FORMAT_END_SIGNAL = 3 /* detail: its number */
+  FORMAT_END_SIGNAL = 3, /* detail: its number */
+  FORMAT_END_DELETED = 4 /* the file was deleted: the process records on in another */
 };
 
 enum format_preserve { /* what becomes of the file at the end */
@@ -276,7 +302,8 @@ enum format_control_word {
   FORMAT_WORD_HOLD = 4,
   FORMAT_WORD_TRIGGERS = 5,
   FORMAT_WORD_STACKS = 6,
-  FORMAT_WORD_QUESTION = 8
+  FORMAT_WORD_QUESTION = 8,
+  FORMAT_WORD_SPANS = 9
 };
 
 struct format_question { /* eventring/question.h */
@@ -293,13 +320,22 @@ struct format_question { /* eventring/question.h */
 /* Bits of format_control.call_profile. */
 enum {
   FORMAT_PROFILE_CALLS = 1, /* keep a profile of calls */
-  FORMAT_PROFILE_SPANS = 2, /* class calls was switched on: see whether it is */
+  FORMAT_PROFILE_SPANS = 2, /* class calls, or the list of its functions, has changed: see to it */
   FORMAT_PROFILE_QUESTION = 4, /* a question is open: see to it */
   FORMAT_PROFILE_OBEYED = 8, /* the producer's own: it keeps one because of CALLS */
   FORMAT_PROFILE_STACKS = 16 /* each domain is to write its stack once for the number `stacks` */
 };
 
-enum { FORMAT_TRIGGERS_BYTES = 480 };
+enum { FORMAT_LIST_BYTES = 480, FORMAT_TRIGGERS_BYTES = FORMAT_LIST_BYTES };
+
+/* A text that others replace as a whole. */
+struct format_list {
+  uint32_t version; /* odd while the text changes */
+  uint32_t bytes;
+  char text[FORMAT_LIST_BYTES];
+} FORMAT_ALIAS;
+FORMAT_AT(format_list, text, 8);
+_Static_assert(sizeof(struct format_list) == 488, "format_list");
 
 struct format_control { /* written by the producer and by tools, atomically */
   uint64_t gate;         /* classes in force (what probes test); follows from: */
@@ -314,9 +350,8 @@ struct format_control { /* written by the producer and by tools, atomically */
   struct format_question question;
   uint64_t reserved3[44];
   struct format_switch log[FORMAT_LOG_ENTRIES]; /* entry n at n % 64 */
-  uint32_t triggers_version; /* of the text that follows; odd while that changes */
-  uint32_t triggers_bytes;
-  char triggers[FORMAT_TRIGGERS_BYTES];
+  struct format_list triggers;
+  struct format_list spans; /* functions whose calls are spans while class calls is on; empty: all */
 } FORMAT_ALIAS;
 FORMAT_AT(format_control, wanted, 8);
 FORMAT_AT(format_control, sample_rate, 16);
@@ -327,9 +362,9 @@ FORMAT_AT(format_control, stacks, 44);
 FORMAT_AT(format_control, question, 128);
 FORMAT_AT(format_question, answers, 32);
 FORMAT_AT(format_control, log, 1024);
-FORMAT_AT(format_control, triggers_version, 3072);
-FORMAT_AT(format_control, triggers, 3080);
-_Static_assert(sizeof(struct format_control) == 3560, "format_control");
+FORMAT_AT(format_control, triggers, 3072);
+FORMAT_AT(format_control, spans, 3560);
+_Static_assert(sizeof(struct format_control) == 4048, "format_control");
 
 /* What follows from the classes wanted. */
 static inline uint64_t format_gate(uint64_t wanted) { return wanted & 1 ? wanted : 0; }
@@ -526,7 +561,10 @@ FORMAT_AT(format_last_stack, value, 32);
 _Static_assert(sizeof(struct format_last_stack) == 40, "format_last_stack");
 
 /* Kind PROFILES: types of records. */
-enum { FORMAT_PROFILE_PART = 1, FORMAT_PROFILE_FUNCTION = 2, FORMAT_PROFILE_NODE = 3 };
+enum {
+  FORMAT_PROFILE_PART = 1, FORMAT_PROFILE_FUNCTION = 2, FORMAT_PROFILE_NODE = 3,
+  FORMAT_PROFILE_FLAT = 4
+};
 
 struct format_profile { /* the first record of each block; number: which part, from 0 */
   uint64_t first;
@@ -537,8 +575,10 @@ struct format_profile { /* the first record of each block; number: which part, f
   uint32_t functions, nodes;
   uint64_t backwards;
   uint64_t multiplier; /* of its ticks; 0: that of the clock segment in which it was written */
+  uint32_t flat;       /* records of flat calls */
+  uint32_t reserved;
 } FORMAT_ALIAS;
-_Static_assert(sizeof(struct format_profile) == 72, "format_profile");
+_Static_assert(sizeof(struct format_profile) == 80, "format_profile");
 
 struct format_profile_function { /* number: from 0; name and source follow, without a gap */
   uint64_t first;
@@ -554,7 +594,7 @@ enum { /* figures of a node, each a word that is there if its bit is set */
 };
 struct format_profile_node { /* number: from 0; figures follow, then buckets, 32 bits each */
   uint64_t first;
-  uint32_t parent, function; /* UINT32_MAX in the root */
+  uint32_t parent, function; /* UINT32_MAX in the root; FLAT: parent always, function: not known */
   uint16_t figures;          /* bits */
   uint8_t first_bucket, buckets;
   uint32_t open;

@@ -74,7 +74,7 @@ static unsigned put_buckets(uint64_t *to, struct format_profile_node *record,
   return (last - first + 1) / 2;
 }
 
-void evr_profile_parts_node(struct evr_profile_parts *p, uint32_t number,
+void evr_profile_parts_node(struct evr_profile_parts *p, unsigned type, uint32_t number,
                             const struct evr_profile_node *n) {
   uint64_t words[MOST_NODE_WORDS] = {0};
   unsigned size = NODE_WORDS;
@@ -86,7 +86,7 @@ void evr_profile_parts_node(struct evr_profile_parts *p, uint32_t number,
     words[size++] = n->figures[i];
   }
   size += put_buckets(words + size, &record, n->histogram);
-  record.first = format_record(size, FORMAT_PROFILE_NODE, number);
+  record.first = format_record(size, type, number);
   memcpy(words, &record, sizeof record);
   add_record(p, words, size);
 }

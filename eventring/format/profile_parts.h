@@ -21,7 +21,7 @@ struct evr_profile_parts {
 };
 
 struct evr_profile_node {
-  uint32_t parent, function; /* UINT32_MAX: the root */
+  uint32_t parent, function; /* UINT32_MAX: the root, or flat calls */
   uint32_t open;
   uint64_t figures[FORMAT_NODE_FIGURES];
   const uint32_t *histogram; /* FORMAT_PROFILE_BUCKETS */
@@ -32,7 +32,8 @@ void evr_profile_parts_begin(struct evr_profile_parts *parts, unsigned head_word
 /* Texts that are too long lose their beginning: the end of a path says more. */
 void evr_profile_parts_function(struct evr_profile_parts *parts, uint32_t number,
                                 const struct eventring_calls_function *function);
-void evr_profile_parts_node(struct evr_profile_parts *parts, uint32_t number,
+/* `type`: FORMAT_PROFILE_NODE or FORMAT_PROFILE_FLAT. */
+void evr_profile_parts_node(struct evr_profile_parts *parts, unsigned type, uint32_t number,
                             const struct evr_profile_node *node);
 void evr_profile_parts_free(struct evr_profile_parts *parts);
 

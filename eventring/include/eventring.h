@@ -53,8 +53,7 @@ enum eventring_preserve {
   EVENTRING_PRESERVE_ALWAYS = 1,  /* keep it */
   EVENTRING_PRESERVE_ON_ERROR = 2 /* remove it, unless the exit status is not 0, an error
                                      was noted (eventring_note_error), or a signal ends the
-                                     process that is none of SIGTERM, SIGINT and SIGHUP
-                                     (eventring_note_signal) */
+                                     process (eventring_note_signal) */
 };
 enum { EVENTRING_DEFAULT_KEEP = 8, EVENTRING_MAX_KEEP = 1000000 };
 
@@ -65,7 +64,7 @@ struct eventring_config {
   unsigned version;       /* was compiled for */
   enum eventring_start_mode start; /* default: OFF */
   const char *directory;  /* of the file; NULL or empty: the current directory, or where
-                             that cannot be used $XDG_RUNTIME_DIR or /tmp */
+                             that cannot be used another one: see eventring_start */
   const char *program;    /* name of the host program; NULL: the file name of the
                              executable */
   unsigned wsize;         /* log2 of the 64-bit words in each ring, EVENTRING_MIN_WSIZE to
@@ -74,13 +73,16 @@ struct eventring_config {
                              recording ends; default: ON_ERROR */
   uint64_t classes;       /* class mask at the start; EVENTRING_CLASSES_DEFAULT: the
                              classes that are on by default */
-  /* Called when a domain cannot be recorded, or cannot be recorded any further (the disk
-     is full, for example; also when eventring_domain_start returns the same error), on
+  /* Called when a domain cannot be recorded, or cannot be recorded any further (there is no
+     memory, for example; also when eventring_domain_start returns the same error), on
      the thread that finds out, at most once for each domain; when the file was taken
      from the recording (eventring_repair_fault); when the recording of a forked child
-     cannot start or starts elsewhere (the code is EVENTRING_ELSEWHERE); once when a stream
-     finds no room and events are lost (EVENTRING_LOSING); once for each trigger of which
-     a copy cannot be saved (EVENTRING_UNSAVED); and with E_LEFT
+     cannot start or starts elsewhere (the code is EVENTRING_ELSEWHERE); once when a ring
+     finds no room on the disk and goes on in the blocks that it has, or a stream finds none
+     and events are lost, until there is room again (EVENTRING_LOSING); once for each trigger of which
+     a copy cannot be saved (EVENTRING_UNSAVED); when the file was deleted and recording goes
+     on in a new one, and once if there can be none (EVENTRING_DELETED: words of the control
+     page, as eventring_calls_word returns them, are to be asked for again); and with E_LEFT
      when the recording has ended, also at exit, and its file could not be removed. It must
      not call this library. NULL: no warnings. */
   void (*warn)(void *context, const struct eventring_error *error);
@@ -101,10 +103,11 @@ struct eventring_config {
   uint64_t hold_ns;
   uint64_t grow_bytes;
   /* With preserve ON_ERROR: at most this many recordings of dead processes with the same
-     name of the program stay in the directory, 1 to EVENTRING_MAX_KEEP; default:
+     name of the program stay in the directory, 1 to EVENTRING_MAX_KEEP, 0: no bound; default:
      EVENTRING_DEFAULT_KEEP. At a start, and at an end that keeps the file, the oldest are
      removed; never those that were to be preserved ALWAYS, snapshots, and what is another
-     user's. */
+     user's. With `keep_preserved` the same holds of preserve ALWAYS, and of the recordings that
+     were to be preserved ALWAYS. */
   unsigned keep;
   /* The child of a fork is recorded as its parent was (eventring_fork_pending), unless it execs
      or exits soon. Default: false. */
@@ -129,6 +132,8 @@ struct eventring_config {
                              start, whatever `classes` says */
   bool profiles_calls;    /* the host keeps a profile of calls when eventring_calls_word says
                              so (<eventring/calls.h>). Default: false */
+  bool names_calls;       /* its spans of class calls are those of the functions that
+                             eventring_calls_names lists (<eventring/calls.h>). Default: false */
   bool writes_stacks;     /* the host writes stacks when eventring_stack_asked says so
                              (<eventring/stack.h>). Default: false */
   /* A list of triggers, with `;` between them (<eventring/conditions.h>), which replaces the
@@ -140,6 +145,10 @@ struct eventring_config {
                              page is ignored, and their commands say so. Default: false. (In a
                              process with privileges that its user does not have, or that is not
                              dumpable, they can pause and resume and switch classes, no more.) */
+  bool keep_preserved;    /* `keep` bounds what is preserved ALWAYS, too; default: false */
+  /* Answers a question for a domain that is asleep, and so comes to no safepoint: see
+     <eventring/question.h>. NULL: such a domain does not answer. */
+  uint32_t (*answer_aside)(struct eventring_domain *domain, uint32_t kinds);
 };
 #define EVENTRING_CLASSES_DEFAULT 0
 #define EVENTRING_LEAST_STREAM ((uint64_t)1 << 20)
@@ -161,7 +170,7 @@ static inline void eventring_config_init(struct eventring_config *config) {
      <prefix>_START     empty or "0": off; "1": on; "standby"
      <prefix>_PREFIX    the directory
      <prefix>_PRESERVE  empty or "onerror": ON_ERROR; "0": NEVER; "1": ALWAYS
-     <prefix>_KEEP      1 to EVENTRING_MAX_KEEP
+     <prefix>_KEEP      0 to EVENTRING_MAX_KEEP; sets keep_preserved
      <prefix>_NAME      the template of the file's name
      <prefix>_CPU_TIME  empty or "1"; "0" sets no_cpu_time
      <prefix>_WSIZE     EVENTRING_MIN_WSIZE to EVENTRING_MAX_WSIZE; without _SECONDS, rings
@@ -198,9 +207,9 @@ int eventring_config_stream(struct eventring_config *config, const char *text,
    know of each other. Starts and stops are counted, and the last stop ends the recording.
    After that, a new start makes a new file. The result is EVENTRING_ELSEWHERE, and *error
    has a line that names the file and the reason, when config->directory is not set, the
-   current directory cannot be used, and the file is in $XDG_RUNTIME_DIR (not in a program
-   that runs set-user-id) or in /tmp: the first of them that no other user but root could
-   remove the file from. Errors: E_LIBRARY (compiled for another
+   current directory cannot be used, and the file is in $XDG_RUNTIME_DIR, $XDG_STATE_HOME/saros
+   or ~/.local/state/saros (neither in a program that runs set-user-id), /var/lib/saros or
+   /tmp: the first of them that no other user but root could remove the file from. Errors: E_LIBRARY (compiled for another
    version, see eventring_check_version), E_ARGUMENT (*config was not made by
    eventring_config_init), E_CONFIG (a member is out of range), E_DIRECTORY, E_PERMISSION,
    E_EXISTS, E_SPACE, E_LIMIT, E_MEMORY, E_SYSTEM, E_STATE (stopped and started again too
@@ -242,8 +251,7 @@ bool eventring_defer_signal(int number);
 
 /* For handlers of signals that end the process, called right before the default action:
    has the effect of eventring_stop on readers and on the file, which with preserve
-   ON_ERROR is kept if a signal other than SIGTERM, SIGINT and SIGHUP was noted. Nothing is
-   recorded afterwards. Any thread, async-signal-safe. */
+   ON_ERROR is kept if a signal was noted. Nothing is recorded afterwards. Any thread, async-signal-safe. */
 void eventring_end_in_handler(void);
 
 /* Anyone who may write to the file of a recording can cut it short; the next store into

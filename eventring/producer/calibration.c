@@ -56,7 +56,13 @@ static void plan_calibration(struct evr_recording *r, struct evr_pair now) {
               !evr_records_have_room_locked(&r->records, FORMAT_CLOCK, 2,
                                             sizeof(struct format_segment) / 8);
   uint64_t interval = ticks_of_ms_locked(r, interval_ms(r->calibrations));
-  uint64_t at = done ? UINT64_MAX : now.ticks + interval;
+  r->calibrate_at = done ? UINT64_MAX : now.ticks + interval;
+}
+
+/* Lanes come for the next calibration or for the next look at the file. */
+static void plan_look(struct evr_recording *r, uint64_t now) {
+  uint64_t look = now + ticks_of_ms_locked(r, EVR_LINK_LOOK_MS);
+  uint64_t at = r->calibrate_at < look ? r->calibrate_at : look;
   __atomic_store_n(&r->recalibrate_at, at, __ATOMIC_RELAXED);
 }
 
@@ -75,12 +81,12 @@ void evr_recording_calibrate_first(struct evr_recording *r) {
   r->calibrated = r->origin;
   r->multiplier = multiplier;
   plan_calibration(r, r->origin);
+  plan_look(r, r->origin.ticks);
 }
 
-void evr_recording_recalibrate_locked(struct evr_recording *r) {
+static void calibrate_again(struct evr_recording *r) {
   struct format_segment next[2];
   struct evr_pair now = r->calibrated;
-  if (evr_clock_ticks(r->clock) < r->recalibrate_at) return;
   for (int attempt = 0; attempt < 4; attempt++) {
     now = evr_clock_pair(r->clock);
     uint64_t lead = ticks_of_ms_locked(r, CALIBRATION_LEAD_MS);
@@ -95,6 +101,13 @@ void evr_recording_recalibrate_locked(struct evr_recording *r) {
     break;
   }
   plan_calibration(r, now);
+}
+
+void evr_recording_recalibrate_locked(struct evr_recording *r) {
+  uint64_t now = evr_clock_ticks(r->clock);
+  if (now < r->recalibrate_at) return;
+  if (now >= r->calibrate_at) calibrate_again(r);
+  plan_look(r, now);
 }
 
 uint64_t evr_recording_now_locked(struct evr_recording *r) {

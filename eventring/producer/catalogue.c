@@ -323,7 +323,8 @@ static size_t add_text(char *texts, size_t at, const char *text, uint16_t *bytes
   return at + size;
 }
 
-static void append_record(struct evr_recording *r, unsigned id, uint64_t since_ticks) {
+/* False: there is no room for it on the disk at present. */
+static bool append_record(struct evr_recording *r, unsigned id, uint64_t since_ticks) {
   const struct definition *d = definition(id);
   bool measured = d->measure != EVENTRING_OFF_CPU || !r->no_cpu_time;
   uint64_t words[RECORD_WORDS] = {0};
@@ -337,18 +338,37 @@ static void append_record(struct evr_recording *r, unsigned id, uint64_t since_t
   size = add_text(texts, size, d->doc, &record.doc_bytes);
   size = add_text(texts, size, d->fields, &record.fields_bytes);
   memcpy(words, &record, sizeof record);
-  evr_records_append_locked(&r->records, FORMAT_DEFINITIONS, words,
-                            (unsigned)(sizeof record / 8) + format_text_words(size));
+  unsigned count = (unsigned)(sizeof record / 8) + format_text_words(size);
+  if (!evr_records_have_block_locked(&r->records, FORMAT_DEFINITIONS, count)) return false;
+  evr_records_append_locked(&r->records, FORMAT_DEFINITIONS, words, count);
+  return true;
+}
+
+/* Definitions that wait are of the time at which the first of them had no room: their events
+   are there already. */
+static void set_waiting(struct evr_recording *r, bool waits) {
+  if (waits && !r->definitions_wait) r->wait_since = evr_clock_ticks(r->clock);
+  __atomic_store_n(&r->definitions_wait, waits, __ATOMIC_RELAXED);
 }
 
 int evr_catalogue_publish_locked(struct evr_recording *r, struct eventring_error *error) {
   int status = define_builtins_locked(error);
   if (status != EVENTRING_OK) return status;
   /* before the first event of the recording, or before the host has the id */
-  uint64_t since = r->shown ? evr_clock_ticks(r->clock) : 0;
-  for (; r->published < defined; r->published++)
-    if (definition(r->published)->kind) append_record(r, r->published, since);
+  uint64_t since = r->definitions_wait ? r->wait_since : r->shown ? evr_clock_ticks(r->clock) : 0;
+  while (r->published < defined && (!definition(r->published)->kind ||
+                                    append_record(r, r->published, since)))
+    r->published++;
+  set_waiting(r, r->published < defined);
   return EVENTRING_OK;
+}
+
+void evr_catalogue_finish_locked(struct evr_recording *r) {
+  struct eventring_error error;
+  if (!r->definitions_wait) return;
+  evr_catalogue_publish_locked(r, &error);
+  for (; r->published < defined; r->published++)
+    if (definition(r->published)->kind) evr_catalogue_drop_locked(r);
 }
 
 void evr_catalogue_drop_locked(struct evr_recording *r) {

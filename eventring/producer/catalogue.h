@@ -22,6 +22,8 @@ int evr_catalogue_find_locked(const struct eventring_def *def,
 const char *evr_catalogue_name_locked(unsigned id);
 /* Shows all definitions to evr_watch_define_locked. */
 void evr_catalogue_watch_locked(void);
+/* At the end: counts those that never found room. */
+void evr_catalogue_finish_locked(struct evr_recording *recording);
 /* Counts a definition that found no room in the table. */
 void evr_catalogue_drop_locked(struct evr_recording *recording);
 /* Writes the definitions that the recording does not have yet. What finds no room there

@@ -6,10 +6,13 @@
 #include "producer/file_name.h"
 #include "format/control.h"
 #include "format/error.h"
+#include "format/state_place.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const uint64_t MOST_HOLD_NS = 86400ull * 1000000000, MOST_BYTES = (uint64_t)1 << 40;
 
@@ -131,7 +134,9 @@ static int parse_wsize(struct eventring_config *config, const struct variable *v
 
 static int parse_keep(struct eventring_config *config, const struct variable *v,
                       struct eventring_error *error) {
-  return parse_number(&config->keep, 1, EVENTRING_MAX_KEEP, v, error);
+  int status = parse_number(&config->keep, 0, EVENTRING_MAX_KEEP, v, error);
+  if (status == EVENTRING_OK && v->value[0]) config->keep_preserved = true;
+  return status;
 }
 
 static int parse_seconds(struct eventring_config *config, const struct variable *v,
@@ -345,6 +350,20 @@ int eventring_config_stream(struct eventring_config *config, const char *text,
   return EVENTRING_OK;
 }
 
+static char service_place[PATH_MAX]; /* "": none */
+
+/* A service has a directory for what it keeps. One that it cannot use is as none. */
+static void find_service_place(void) {
+  if (!evr_service_place(service_place) || access(service_place, W_OK | X_OK) != 0)
+    service_place[0] = 0;
+}
+
+static const char *usable_service_place(void) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, find_service_place);
+  return service_place[0] ? service_place : NULL;
+}
+
 int eventring_config_from_env(struct eventring_config *config,
                               const char *prefix,
                               struct eventring_error *error) {
@@ -376,6 +395,7 @@ int eventring_config_from_env(struct eventring_config *config,
   if (((full.stream && full.stream[0]) || full.triggers) && !says_start)
     full.start = EVENTRING_START_ON;
   if (status != EVENTRING_OK) full.start = EVENTRING_START_OFF;
+  if (!full.directory) full.directory = usable_service_place();
   memcpy(config, &full, config->size);
   return status;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* domains.c: the life of a domain (see domains.h). */
+/* domains.c: the life of a domain (see domains.h). (Long: its gates, its place in a recording and
+   the probes' slow path change together, and the compiler makes one piece of that path.) */
 #include "producer/last_stack.h"
 #include "producer/domains.h"
 
@@ -13,6 +14,7 @@
 #include "format/atomics.h"
 #include "format/error.h"
 #include "format/text.h"
+#include "producer/catalogue.h"
 #include "producer/growth.h"
 #include "producer/producer.h"
 #include "producer/ring.h"
@@ -123,6 +125,7 @@ static void unlink_locked(struct evr_domain **list, const struct evr_domain *d) 
 
 /* Ends the domain for good. Owner, or a thread that knows that the owner's is gone. */
 static void end_domain_locked(struct evr_domain *d) {
+  if (evr_producer.recording) evr_room_found(evr_producer.recording, &d->room);
   if (d->recording) detach_locked(d);
   unlink_locked(&evr_producer.domains, d);
   set_gate(d, &closed_gate);
@@ -188,8 +191,10 @@ static int attach_locked(struct evr_domain *d, struct eventring_error *error) {
   if (status != EVENTRING_OK) {
     d->failed = true;
     set_gate(d, &closed_gate);
+    if (status != EVENTRING_E_FULL) evr_room_lacks(r, &d->room, error->sys_errno);
     return status;
   }
+  evr_room_found(r, &d->room);
   d->lanes.control = evr_control(r);
   d->lanes.recalibrate_at = &r->recalibrate_at;
   d->lanes.clock = r->clock;
@@ -219,18 +224,46 @@ static __attribute__((cold, noinline)) void warn_of(const struct eventring_error
   errno = saved;
 }
 
-static __attribute__((cold, noinline)) void recalibrate_now(struct evr_recording *r) {
+/* The file of the recording may have been deleted: then the next probe of each lane takes the
+   slow path, where the domain leaves it (leave_ended_recording). Owner. */
+static void see_deletion(struct evr_domain *d) {
+  if (__builtin_expect(!__atomic_load_n(&d->recording->deleted, __ATOMIC_RELAXED), 1)) return;
+  __atomic_store_n(&d->lanes.attention, 1, __ATOMIC_RELAXED);
+  for (int i = 0; i < EVENTRING_RINGS; i++)
+    __atomic_store_n(&d->lanes.hot.lane[i].limit, NULL, __ATOMIC_RELAXED);
+}
+
+static __attribute__((cold, noinline)) void recalibrate_now(struct evr_domain *d) {
+  struct evr_recording *r = d->recording;
   int saved = errno;
   evr_lock();
   if (!r->ended) evr_recording_recalibrate_locked(r);
   evr_unlock();
+  evr_recording_see_link(r, false);
+  see_deletion(d);
   errno = saved;
 }
 
-static void recalibrate(struct evr_recording *r, uint64_t ticks) {
-  if (r->clock != FORMAT_CLOCK_MONOTONIC &&
-      ticks >= __atomic_load_n(&r->recalibrate_at, __ATOMIC_RELAXED))
-    recalibrate_now(r);
+static void recalibrate(struct evr_domain *d, uint64_t ticks) {
+  if (ticks >= __atomic_load_n(d->lanes.recalibrate_at, __ATOMIC_RELAXED)) recalibrate_now(d);
+}
+
+static void tell_of_no_room(struct evr_recording *r) {
+  struct eventring_error news;
+  if (evr_room_is_news(r, &news)) warn_of(&news);
+}
+
+/* Definitions for which there was no room. */
+static __attribute__((cold, noinline)) void append_definitions(struct evr_recording *r) {
+  struct eventring_error error;
+  evr_lock();
+  if (!r->ended) evr_catalogue_publish_locked(r, &error);
+  evr_unlock();
+}
+
+static void append_waiting(struct evr_recording *r) {
+  if (__builtin_expect(__atomic_load_n(&r->definitions_wait, __ATOMIC_RELAXED), 0))
+    append_definitions(r);
 }
 
 /* The ring of a lane is made when something is first written into it. */
@@ -243,6 +276,7 @@ static __attribute__((cold, noinline)) int open_lane(struct evr_domain *d,
       evr_ring_writer_locked(d->recording, (unsigned)d->slot, ring, error);
   evr_unlock();
   int status = writer ? evr_lane_open(&d->lanes, ring, writer, error) : error->code;
+  tell_of_no_room(d->recording);
   errno = saved;
   return status;
 }
@@ -276,22 +310,25 @@ write_into_lane(struct evr_domain *d, enum eventring_ring ring, const struct ent
 /* What a change of blocks is a good moment for. */
 static void follow_block(struct evr_domain *d, enum eventring_ring ring, uint64_t ticks) {
   struct evr_recording *r = d->recording;
-  struct eventring_error news;
   int saved = errno;
   evr_recording_check_gate(r);
+  see_deletion(d);
   evr_ring_follow(&r->slot[d->slot].ring[ring], (unsigned)d->slot, ring, ticks);
-  if (evr_stream_is_news(d->lanes.writer[ring], &news)) warn_of(&news);
+  append_waiting(r);
+  tell_of_no_room(r);
   errno = saved;
 }
 
-/* Writes into an attached domain. When its ring cannot be made, or cannot grow, the event
-   is dropped, the domain is recorded no further, and the host is to be warned. Between
+/* Writes into an attached domain. When there is no memory for its ring, the event is dropped,
+   the domain is recorded no further, and the host is to be warned. Between
    evr_lane_begin_writing and _end_writing. */
 static inline __attribute__((always_inline)) int
 write_entry(struct evr_domain *d, enum eventring_ring ring, struct entry *entry,
             struct eventring_error *error) {
   int status = EVENTRING_OK;
-  recalibrate(d->recording, entry->ticks);
+  /* probes read the processor's counter, which is not this clock */
+  if (d->lanes.clock == FORMAT_CLOCK_MONOTONIC) entry->ticks = evr_clock_ticks(d->lanes.clock);
+  recalibrate(d, entry->ticks);
   if (__builtin_expect(!d->lanes.writer[ring], 0)) {
     status = open_lane(d, ring, error);
     /* a span that begins does not last as long as the making of its ring */
@@ -384,13 +421,33 @@ static int attach_and_announce(struct evr_domain *d, struct eventring_error *err
   return status == EVENTRING_OK ? announce(d, first, error) : status;
 }
 
+/* One whose file was deleted ends here, where another one can be made. */
 static void leave_ended_recording(struct evr_domain *d) {
+  if (d->recording && __atomic_load_n(&d->recording->deleted, __ATOMIC_RELAXED))
+    evr_on_deleted(EVR_KNOWN);
   evr_lock();
   __atomic_store_n(&d->lanes.attention, 0, __ATOMIC_RELAXED);
   if (d->recording && d->recording->ended) detach_locked(d);
+  evr_domains_drop_ended_locked(); /* the helper does not, which has replaced it */
   if (evr_producer.recording && !d->failed && !d->recording)
     set_gate(d, &evr_control(evr_producer.recording)->gate);
   evr_unlock();
+}
+
+/* A domain that could not be attached for want of room tries again, when it is time to. */
+static __attribute__((cold, noinline)) void attach_again(struct evr_domain *d) {
+  struct eventring_error error;
+  int saved = errno;
+  evr_lock();
+  struct evr_recording *r = evr_producer.recording;
+  bool is_due = r && !r->ended && d->failed && !evr_room_is_hopeless(r, &d->room);
+  if (is_due) {
+    d->failed = false;
+    set_gate(d, &evr_control(r)->gate);
+  }
+  evr_unlock();
+  if (is_due) attach_and_announce(d, &error);
+  errno = saved;
 }
 
 /* In a forked child: lets its recording begin, at once or when it is clear that the child
@@ -424,7 +481,7 @@ static __attribute__((cold, noinline)) bool settle(struct evr_domain *d, bool no
 /* ---- Entry points of the probes ------------------------------------------------------------ */
 
 /* Is this probe called by a handler of a signal that has interrupted what it needs? */
-static bool must_drop(const struct evr_domain *d) { return d->lanes.writing || evr_locking; }
+static bool must_drop(const struct evr_domain *d) { return d->lanes.writing || evr_locking(); }
 
 static inline __attribute__((always_inline)) void
 emit_entry(struct evr_domain *d, enum eventring_ring ring, struct entry entry) {
@@ -639,6 +696,25 @@ int eventring_domain_slot(const eventring_domain *domain) {
   return d && d->recording ? d->slot : -1;
 }
 
+static void check_recording(struct evr_domain *d) {
+  evr_recording_check_gate(d->recording);
+  if (must_drop(d)) return;
+  see_deletion(d);
+  if (__atomic_load_n(&d->lanes.attention, __ATOMIC_RELAXED)) leave_ended_recording(d);
+}
+
+/* No lane sees what becomes of the file of a recording that stands by. */
+static void look_at_standby(void) {
+  static uint64_t look_at; /* ns; atomic */
+  uint64_t now = evr_monotonic_ns();
+  if (evr_locking() || now < __atomic_load_n(&look_at, __ATOMIC_RELAXED)) return;
+  __atomic_store_n(&look_at, now + EVR_LINK_LOOK_MS * (uint64_t)1000000, __ATOMIC_RELAXED);
+  evr_on_deleted(EVR_LOOK);
+  evr_lock();
+  evr_domains_drop_ended_locked();
+  evr_unlock();
+}
+
 void eventring_domain_check(eventring_domain *domain) {
   struct evr_domain *d = (struct evr_domain *)domain;
   if (!d || d == &inert_domain) return;
@@ -648,7 +724,10 @@ void eventring_domain_check(eventring_domain *domain) {
   bool may_attach = !d->recording && __atomic_load_n(gate, __ATOMIC_RELAXED);
   if (attention) leave_ended_recording(d);
   else if (may_attach) settle(d, false);
-  if (d->recording) evr_recording_check_gate(d->recording);
+  else if (__builtin_expect(evr_room_is_short(&d->room), 0)) attach_again(d);
+  if (d->recording) check_recording(d);
+  /* acquire: pairs with the release of set_recording_locked, after all that it needs */
+  else if (__atomic_load_n(&evr_producer.recording, __ATOMIC_ACQUIRE)) look_at_standby();
 }
 
 uint64_t eventring_domain_bytes(const eventring_domain *domain) {
@@ -669,14 +748,16 @@ uint64_t evr_domain_emitted(const eventring_domain *domain, enum eventring_ring 
 void evr_domains_admit_locked(struct evr_recording *r) {
   for (struct evr_domain *d = evr_producer.domains; d; d = d->next) {
     d->failed = false;
+    evr_room_reset(&d->room);
     set_gate(d, &evr_control(r)->gate);
   }
 }
 
-void evr_domains_dismiss_locked(const struct evr_recording *r) {
+void evr_domains_dismiss_locked(const struct evr_recording *r, const struct evr_recording *next) {
+  const uint64_t *gate = next ? &evr_control(next)->gate : &closed_gate;
   bool others = false;
   for (struct evr_domain *d = evr_producer.domains; d; d = d->next) {
-    set_gate(d, &closed_gate);
+    set_gate(d, gate);
     if (d->recording != r) continue;
     if (pthread_equal(d->owner, pthread_self()))
       detach_locked(d);
@@ -687,6 +768,7 @@ void evr_domains_dismiss_locked(const struct evr_recording *r) {
 }
 
 void evr_domains_drop_ended_locked(void) {
+  if (evr_producer.telling) return;
   for (struct evr_domain *d = evr_producer.domains; d; d = d->next)
     if (!pthread_equal(d->owner, pthread_self())) return;
   while (evr_producer.ended_count)
@@ -712,6 +794,7 @@ void evr_domains_after_fork(uint64_t gate) {
     d->lanes.attention = 0;
     d->watching = (struct evr_watching){0};
     d->failed = d->lanes.writing = false;
+    evr_room_reset(&d->room);
     d->owner = pthread_self();
     d->tid = tid;
   }

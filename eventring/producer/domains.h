@@ -10,7 +10,8 @@
  *   domain not yet attached gate -> control word of the recording, limit NULL:
  *                           the first probe that passes attaches the domain
  *   attached                gate -> control word, limit: end of the block
- *   could not be attached   gate -> a zero word, until the next start
+ *   could not be attached   gate -> a zero word, until the next start; where there was no
+ *                           room on the disk, until eventring_domain_check finds some
  *   ended by its thread     gate -> a zero word, for good
  *
  * A domain that its host has not stopped ends when its thread exits (thread_exit.h). Its
@@ -36,10 +37,12 @@ struct evr_domain {
   struct evr_recording *recording; /* attached to; owner, under the mutex */
   int slot;
   bool failed; /* could not be attached to the present recording; under the mutex */
+  struct evr_room room; /* for want of which it could not; under the mutex */
   bool unbound; /* does not end with its thread */
   bool ended;   /* at the exit of its thread; among the ended domains then */
   pthread_t owner;
   int32_t tid; /* of the owner */
+  uint64_t cpu_ns; /* that its thread had used when the helper looked last; under the mutex */
   struct evr_watching watching; /* the owner's */
   char name[EVENTRING_MAX_DOMAIN_NAME + 1];
   struct evr_heap *heap; /* owner; NULL: it has no heap profile */
@@ -50,8 +53,10 @@ struct evr_domain {
 /* A recording has begun: all domains may attach to it. */
 void evr_domains_admit_locked(struct evr_recording *recording);
 /* The recording ends. Domains of the calling thread are detached here and now, so that
-   all they wrote is complete before the file is marked ended; others do it themselves. */
-void evr_domains_dismiss_locked(const struct evr_recording *recording);
+   all they wrote is complete before the file is marked ended; others do it themselves. `next`
+   goes on for it: no probe finds its gate closed meanwhile; NULL: there is none. */
+void evr_domains_dismiss_locked(const struct evr_recording *recording,
+                                const struct evr_recording *next);
 /* Releases recordings that have ended, if no thread but the caller has a domain: nobody
    can hold a pointer to the gate of one any more. */
 void evr_domains_drop_ended_locked(void);
@@ -79,6 +84,11 @@ void evr_domains_watch_locked(const struct evr_recording *recording);
 /* Writes the events of triggers that fired, and lets the helper make the copies. NULL: none
    of this thread's domains records. */
 void evr_domain_report_fired(struct evr_domain *domain, uint64_t fired);
+/* Answers the question that is open for domains that have not run since the call before (question.c,
+   <eventring/question.h>). On the helper's thread, without the mutex. */
+void evr_questions_aside(void);
+/* In a forked child, which has no children. */
+void evr_questions_after_fork(void);
 /* The last domain that the calling thread started, or NULL. */
 struct evr_domain *evr_domain_own(void);
 /* Is this process a child made by clone(2), past the handlers of fork? It shares its

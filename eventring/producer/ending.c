@@ -6,12 +6,11 @@
  * error because of a full disk or of too little memory finds room.
  *
  * A recording that is to be preserved on error is kept when an error was noted, when the
- * exit status is not 0, and when a signal ends the process that does not ask for an orderly
- * end.
+ * exit status is not 0, and when a signal ends the process: who ends a service that hangs, or
+ * restarts it, wants to know what it did.
  */
 #include "producer/recording.h"
 
-#include <signal.h>
 #include <string.h>
 
 #include "format/text.h"
@@ -52,7 +51,8 @@ void evr_recording_note_signal(struct evr_recording *r, uint32_t number) {
 
 struct evr_end evr_recording_end_of(const struct evr_recording *r, struct evr_end end) {
   uint32_t number = __atomic_load_n(&r->signal, __ATOMIC_RELAXED);
-  return number ? (struct evr_end){FORMAT_END_SIGNAL, number} : end;
+  bool goes_on = end.reason == FORMAT_END_DELETED;
+  return number && !goes_on ? (struct evr_end){FORMAT_END_SIGNAL, number} : end;
 }
 
 static bool is_orderly(struct evr_end end) {
@@ -60,8 +60,7 @@ static bool is_orderly(struct evr_end end) {
   case FORMAT_END_EXIT:
     return end.detail == 0;
   case FORMAT_END_SIGNAL: /* 0: the host has not said which, and asks for an orderly end */
-    return end.detail == 0 || end.detail == SIGTERM || end.detail == SIGINT ||
-           end.detail == SIGHUP;
+    return end.detail == 0;
   default:
     return true;
   }

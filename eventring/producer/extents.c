@@ -59,16 +59,17 @@ static int set_length(const struct evr_extents *e, int fd, uint64_t bytes) {
 
 /* Lengthens the file. 0 or an errno. */
 static int extend_file(const struct evr_extents *e, int fd, uint64_t from, uint64_t bytes,
-                       bool reserve) {
+                       enum evr_claim how) {
   struct statfs fs;
+  bool reserve = how == EVR_CLAIM_NOW && !e->in_memory;
   int failure = evr_space_check_file_size(from + bytes);
-  if (!failure && fstatfs(fd, &fs) == 0) failure = evr_space_check_free(&fs, bytes);
+  if (!failure && how != EVR_CLAIM_BARE && fstatfs(fd, &fs) == 0) failure = evr_space_check_free(&fs, bytes);
   if (!failure) failure = set_length(e, fd, from + bytes);
   if (!failure && reserve) failure = evr_space_reserve(fd, false, from, bytes);
   return failure;
 }
 
-int evr_extents_claim_locked(struct evr_extents *e, uint32_t blocks, bool later,
+int evr_extents_claim_locked(struct evr_extents *e, uint32_t blocks, enum evr_claim how,
                              const struct evr_extent **extent, struct eventring_error *error) {
   uint32_t first;
   blocks = (blocks + EVR_EXTENT_UNIT - 1) / EVR_EXTENT_UNIT * EVR_EXTENT_UNIT;
@@ -79,13 +80,13 @@ int evr_extents_claim_locked(struct evr_extents *e, uint32_t blocks, bool later,
     return evr_fail(error, EVENTRING_E_LIMIT, 0,
                     "cannot map more blocks of %.250s: the limit on address space leaves too "
                     "little for them", e->path);
-  later |= e->in_memory;
+  bool later = how != EVR_CLAIM_NOW || e->in_memory;
   int fd = evr_descriptor_use(&e->file, e->path);
   if (fd < 0) return no_room(e, EBADF, error);
   if (!evr_extents_take(e, blocks, &first))
     return evr_fail(error, EVENTRING_E_FULL, 0, "%.250s has as many blocks as it can", e->path);
   uint64_t offset = format_block_offset(first);
-  int failure = extend_file(e, fd, offset, bytes, !later);
+  int failure = extend_file(e, fd, offset, bytes, how);
   uint8_t *map = failure ? NULL : evr_space_map(fd, offset, bytes, e->together);
   if (!map) {
     int cause = errno;
@@ -104,6 +105,33 @@ int evr_extents_claim_locked(struct evr_extents *e, uint32_t blocks, bool later,
   return EVENTRING_OK;
 }
 
+/* One that is not entered, as there are too many runs, is not read. */
+static void note_ready(struct evr_extent *extent, uint32_t at, uint32_t count) {
+  uint32_t runs = extent->ready_runs;
+  for (uint32_t i = 0; i < runs; i++) {
+    struct evr_ready_run *run = &extent->ready[i];
+    if (run->at + run->count != at) continue;
+    /* release: who finds the blocks in it finds them in the file */
+    __atomic_store_n(&run->count, run->count + count, __ATOMIC_RELEASE);
+    return;
+  }
+  EVR_LAW(runs < EVR_READY_RUNS);
+  if (runs == EVR_READY_RUNS) return;
+  extent->ready[runs] = (struct evr_ready_run){at, count};
+  __atomic_store_n(&extent->ready_runs, runs + 1, __ATOMIC_RELEASE);
+}
+
+static bool is_ready(const struct evr_extent *extent, uint64_t at, uint64_t end) {
+  if (!extent->later) return true;
+  uint32_t runs = __atomic_load_n(&extent->ready_runs, __ATOMIC_ACQUIRE);
+  for (uint32_t i = 0; i < runs; i++) {
+    const struct evr_ready_run *run = &extent->ready[i];
+    if (at >= run->at && end <= run->at + __atomic_load_n(&run->count, __ATOMIC_ACQUIRE))
+      return true;
+  }
+  return false;
+}
+
 static int reserve(struct evr_extents *e, uint64_t offset, uint64_t bytes) {
   int fd = evr_descriptor_use(&e->file, e->path);
   return fd < 0 ? EBADF : evr_space_reserve(fd, e->in_memory, offset, bytes);
@@ -118,6 +146,7 @@ int evr_extents_make_ready(struct evr_extents *e, const struct evr_extent *exten
     if (failure) return no_room(e, failure, error);
   }
   evr_space_touch_ahead(extent->map + at * (uint64_t)FORMAT_BLOCK_BYTES, bytes);
+  if (extent->later) note_ready(&e->extent[extent - e->extent], at, count);
   return EVENTRING_OK;
 }
 
@@ -135,11 +164,15 @@ static const struct evr_extent *extent_of(const struct evr_extents *e, uint64_t 
 }
 
 const uint64_t *evr_extents_words(const struct evr_extents *e, uint64_t offset, size_t size) {
+  static const uint64_t zeros[FORMAT_BLOCK_WORDS];
   uint64_t at = offset - FORMAT_BLOCKS_OFFSET;
   const struct evr_extent *extent = extent_of(e, at / FORMAT_BLOCK_BYTES);
   if (!extent) return NULL;
   at -= extent->first * (uint64_t)FORMAT_BLOCK_BYTES;
   if (at + size > extent->blocks * (uint64_t)FORMAT_BLOCK_BYTES) return NULL;
+  if (!is_ready(extent, at / FORMAT_BLOCK_BYTES,
+                (at + size + FORMAT_BLOCK_BYTES - 1) / FORMAT_BLOCK_BYTES))
+    return size <= sizeof zeros ? zeros : NULL;
   return (const uint64_t *)(extent->map + at);
 }
 

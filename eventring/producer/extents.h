@@ -20,13 +20,22 @@
 enum {
   EVR_EXTENT_UNIT = 16, /* blocks: extents are multiples of this, so that each begins at
                            a page of 64 KiB too */
-  EVR_MAX_EXTENTS = 2048
+  EVR_MAX_EXTENTS = 2048,
+  EVR_READY_RUNS = 12   /* the rings of a slot, and the two kinds of blocks of records */
+};
+
+/* Blocks of an extent that were made ready. They are of one ring, or of records, which makes
+   them ready in their order. */
+struct evr_ready_run {
+  uint32_t at, count; /* atomic */
 };
 
 struct evr_extent {
   uint32_t first;  /* block of the file */
   uint32_t blocks;
   bool later; /* its space is reserved when its blocks are made ready */
+  uint32_t ready_runs; /* atomic; written by the thread that makes blocks ready */
+  struct evr_ready_run ready[EVR_READY_RUNS]; /* of one whose space is reserved later */
   uint8_t *map;
 };
 
@@ -48,16 +57,21 @@ struct evr_extents { /* written under the mutex; read by cursors of this process
 bool evr_extents_take(struct evr_extents *extents, uint32_t blocks, uint32_t *first);
 /* Readers may look for blocks before this one: the file is that long. The same. */
 void evr_extents_publish(struct evr_extents *extents, uint64_t end);
-/* Claims at least `blocks` blocks. On a disk their space is reserved, unless that is to be
-   done later; on tmpfs, where it is most of the cost, it is only checked that there is
-   some: evr_extents_make_ready reserves it. */
-int evr_extents_claim_locked(struct evr_extents *extents, uint32_t blocks, bool later,
+enum evr_claim {
+  EVR_CLAIM_NOW,   /* on a disk their space is reserved; on tmpfs, where that is most of the
+                      cost, it is only checked that there is some */
+  EVR_CLAIM_LATER, /* it is only checked, everywhere */
+  EVR_CLAIM_BARE   /* not even that */
+};
+/* Claims at least `blocks` blocks. What is not reserved evr_extents_make_ready reserves. */
+int evr_extents_claim_locked(struct evr_extents *extents, uint32_t blocks, enum evr_claim how,
                              const struct evr_extent **extent, struct eventring_error *error);
 /* Makes blocks of an extent, from `at` on, present and writable. Without the mutex. */
 int evr_extents_make_ready(struct evr_extents *extents, const struct evr_extent *extent,
                            uint32_t at, uint32_t count, struct eventring_error *error);
-/* Where these bytes of the file, within one extent, are mapped; NULL: nowhere. Any thread
-   that holds the recording. */
+/* Where these bytes of the file, within one extent, are mapped; NULL: nowhere. For bytes of a
+   block that was not made ready: zeros, which is what the file has there. (On a tmpfs that is
+   full even a load from its page raises SIGBUS.) Any thread that holds the recording. */
 const uint64_t *evr_extents_words(const struct evr_extents *extents, uint64_t offset,
                                   size_t size);
 /* They can only be read from here on. */

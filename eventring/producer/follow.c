@@ -31,6 +31,7 @@
 #include "format/clock.h"
 #include "producer/classes.h"
 #include "producer/file_name.h"
+#include "producer/outside.h"
 
 enum {
   FOLLOW_AFTER_MS = 50,
@@ -110,16 +111,21 @@ void evr_follow_keep_locked(const struct evr_recording *r, const struct eventrin
 
 static uint64_t wanted_by(const struct evr_recording *r) {
   uint64_t wanted = __atomic_load_n(&evr_control(r)->wanted, __ATOMIC_RELAXED);
-  return evr_wanted_valid(wanted, evr_named_classes(r->header.classes)) ? wanted : r->wanted;
+  bool obeyed = !r->closed && evr_wanted_valid(wanted, evr_named_classes(r->header.classes));
+  return obeyed ? wanted : r->wanted;
+}
+
+static void want_as_now(struct eventring_config *config, const struct evr_recording *r) {
+  uint64_t wanted = wanted_by(r);
+  config->start = wanted & 1 ? EVENTRING_START_ON : EVENTRING_START_STANDBY;
+  config->classes = wanted | EVENTRING_CLASS_BIT(EVENTRING_CLASS_LIFECYCLE);
 }
 
 bool evr_follow_after_fork(const struct evr_recording *r) {
   kept.forked_at = evr_monotonic_ns();
   if (!r) return kept.wanted;
-  uint64_t wanted = wanted_by(r);
   kept.wanted = kept.config.follow_forks && !r->ended && !evr_recording_is_lost(r);
-  kept.config.start = wanted & 1 ? EVENTRING_START_ON : EVENTRING_START_STANDBY;
-  kept.config.classes = wanted | EVENTRING_CLASS_BIT(EVENTRING_CLASS_LIFECYCLE);
+  want_as_now(&kept.config, r);
   return kept.wanted;
 }
 
@@ -143,5 +149,45 @@ bool evr_follow_is_elsewhere(const struct eventring_config *config) {
 }
 
 void evr_follow_forget_locked(void) { kept.wanted = false; }
+
+/* A template that makes `name`. */
+static void put_literally(char *to, const char *name) {
+  for (; *name; name++) {
+    if (*name == '%') *to++ = '%';
+    *to++ = *name;
+  }
+  *to = 0;
+}
+
+/* What a word of the control page says, or where others may not write it (outside.h) what it said at
+   the start. */
+static uint64_t word_of(struct evr_recording *r, enum format_control_word which,
+                        const uint64_t *word, uint64_t at_start) {
+  return evr_outside_obeys(r, which) ? __atomic_load_n(word, __ATOMIC_RELAXED) : at_start;
+}
+
+static void keep_words_of(struct eventring_config *config, struct evr_recording *r) {
+  const struct format_control *control = evr_control(r);
+  uint64_t bits = word_of(r, FORMAT_WORD_SAMPLE_RATE, &control->sample_rate, r->sample_rate);
+  double rate;
+  memcpy(&rate, &bits, sizeof rate);
+  if (rate >= 0 && rate <= 1) config->sample_rate = rate;
+  config->hold_ns = word_of(r, FORMAT_WORD_HOLD, &control->hold_ns, r->hold_ns);
+}
+
+const struct eventring_config *evr_follow_own_locked(struct evr_recording *r) {
+  static struct eventring_config own;
+  static char name[2 * NAME_MAX + 1], stream[sizeof kept.directory + 1 + sizeof name];
+  _Static_assert(sizeof name <= MOST_TEMPLATE + 1, "a name is no longer than a template");
+  own = kept.config;
+  want_as_now(&own, r);
+  keep_words_of(&own, r);
+  put_literally(name, r->name);
+  own.name = name;
+  if (!r->streams.rings) return &own;
+  snprintf(stream, sizeof stream, "%s/%s", kept.directory, name);
+  own.stream = stream;
+  return &own;
+}
 
 const struct eventring_config *evr_follow_config(void) { return &kept.config; }

@@ -24,6 +24,9 @@ void evr_follow_forget_locked(void);
    parent? And is that of the child's parent a substitute? */
 bool evr_follow_any_directory(const struct eventring_config *config);
 bool evr_follow_is_elsewhere(const struct eventring_config *config);
+/* Settings for the next file of this process, whose present one was deleted: its name in its
+   directory, and what is wanted now. They are valid until the next call. */
+const struct eventring_config *evr_follow_own_locked(struct evr_recording *recording);
 /* The settings for the child's own recording. */
 const struct eventring_config *evr_follow_config(void);
 

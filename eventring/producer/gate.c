@@ -41,7 +41,7 @@ void (*evr_on_triggers)(struct evr_recording *recording);
 /* A tool may have set triggers. */
 static void check_triggers(struct evr_recording *r) {
   bool obeys = evr_outside_obeys(r, FORMAT_WORD_TRIGGERS);
-  uint32_t version = __atomic_load_n(&evr_control(r)->triggers_version, __ATOMIC_ACQUIRE);
+  uint32_t version = __atomic_load_n(&evr_control(r)->triggers.version, __ATOMIC_ACQUIRE);
   if (version == __atomic_load_n(&r->triggers_seen, __ATOMIC_RELAXED) || !evr_on_triggers) return;
   if (obeys) evr_on_triggers(r);
   else __atomic_store_n(&r->triggers_seen, version, __ATOMIC_RELAXED);
@@ -55,6 +55,7 @@ static void renew_guard(struct evr_recording *r) {
   __atomic_store_n(&r->guard_at, now + evr_recording_ticks_of_ms(r, INTERVAL_MS),
                    __ATOMIC_RELAXED);
   evr_guard_renew();
+  evr_recording_see_link(r, false);
   check_triggers(r);
   evr_outside_put_back(r);
 }

@@ -3,9 +3,10 @@
  *
  * A program that fails again and again must not fill its disk. At each start of a
  * recording, and at each end that keeps one, the oldest are removed that dead processes of
- * this user have left: kept after an error, or because the process was killed. Left alone
- * are recordings of live processes and of other programs, those that were configured to be
- * preserved, snapshots, and all that is no recording of this format.
+ * this user have left: kept after an error, or because the process was killed, or, by a
+ * recording that is always preserved itself, those that were to be, too. Left alone are
+ * recordings of live processes and of other programs, those that were configured to be
+ * preserved otherwise, snapshots, and all that is no recording of this format.
  *
  * As in reader/remove.c the file that is checked is the one that is removed, and it is held
  * against a producer meanwhile.
@@ -40,6 +41,12 @@ static bool is_recording_of(const struct evr_recording *r, const struct format_h
          memcmp(h->program, r->header.program, sizeof h->program) == 0;
 }
 
+static bool is_preserved_alike(const struct evr_recording *r, const struct format_status *s) {
+  bool is_always = s->preserve == FORMAT_PRESERVE_ALWAYS;
+  if (r->preserve == EVENTRING_PRESERVE_ALWAYS) return is_always;
+  return !is_always && !format_is_preserved(s);
+}
+
 enum fate {
   STAYS,  /* and does not count */
   COUNTS, /* it has ended, but its process has not */
@@ -55,7 +62,7 @@ static enum fate examine(const struct evr_recording *r, int fd, struct stat *st,
       (st->st_dev == r->extents.file.device && st->st_ino == r->extents.file.inode) ||
       pread(fd, &h, sizeof h, 0) != (ssize_t)sizeof h || !is_recording_of(r, &h) ||
       pread(fd, &status, sizeof status, FORMAT_STATUS_OFFSET) != (ssize_t)sizeof status ||
-      status.preserve == FORMAT_PRESERVE_ALWAYS || format_is_preserved(&status))
+      !is_preserved_alike(r, &status))
     return STAYS;
   *start = h.start_wall_ns;
   if (evr_hold_dead(fd, h.pid, h.process_start)) return MAY_GO;
@@ -134,7 +141,7 @@ static DIR *open_listing(const struct evr_recording *r) {
 
 void evr_recording_limit_kept(const struct evr_recording *r, size_t most) {
   struct kept_files files = {0};
-  if (r->preserve != EVENTRING_PRESERVE_ON_ERROR) return;
+  if (r->preserve == EVENTRING_PRESERVE_NEVER || r->streams.rings || !r->keep) return;
   DIR *directory = open_listing(r);
   if (!directory) return;
   if (count_names(directory) > most + 1) find_files(r, directory, &files); /* and its own */

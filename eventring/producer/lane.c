@@ -6,14 +6,15 @@
  * code.
  *
  * The transition to block s is a seqlock. Names of the steps, with the reader's
- * in reader/block.c (W1, W2 and the zeros are left out at a place that was never used:
- * its words are zero, so that no reader takes it for a block):
+ * in reader/block.c (W1 and the zeros are left out at a place that was never used: its
+ * words are zero, so that no reader takes it for a block):
  *
  *   W1  store sequence = 0 in the header of the place, release: invalid (release, so
  *       that whoever sees it sees W5 of the block before, and can distinguish a block
  *       that is gone from one that damage destroyed)
  *   W2  release fence: whoever sees any store of W3 or later sees W1 too
- *       (pairs with the acquire fence R4 between copying and checking again)
+ *       (pairs with the acquire fence R4 between copying and checking again), and W5 of the
+ *       block before (a place that was never used may be that of a block that was left out)
  *   W3  store zeros to all words, then the header's fields, relaxed
  *   W4  store sequence = s, release: whoever sees it sees W3
  *       (pairs with the acquire load R1)
@@ -33,6 +34,11 @@
  *
  * Before W1 the finished block gets its committed length and its checksum (release), and
  * the open spans and the totals are brought up to date by walking it (fold_block).
+ *
+ * Where there is no room for the rest of a ring, its source leaves out the sequences of the
+ * places that are not there, and the lane goes on at the first place (ring.c). Then there is
+ * a step S between these and W1: store head = s - 1, release. Readers find out from the head
+ * which blocks may be overwritten by now, so it must not be behind the places that are.
  *
  * Signals. A handler may interrupt a probe of its thread anywhere and call probes of the
  * same domain, although it should have a domain of its own (eventring.h). That may lose
@@ -153,11 +159,11 @@ static void apply_switches(struct evr_writer *w, const struct format_control *co
 /* ---- Transition -------------------------------------------------------------------- */
 
 /* What the present block says of open spans, and adds to the totals. `next` is where its events
-   end. */
-static void fold_block(struct evr_writer *w, const uint64_t *next,
+   end, `skipped` how many sequences are left out behind it: the totals go up to these. */
+static void fold_block(struct evr_writer *w, const uint64_t *next, uint32_t skipped,
                        const struct format_control *control) {
   if (!w->end) return;
-  evr_totals_begin(&w->totals, w->source->head ? w->source->sequence : 0);
+  evr_totals_begin(&w->totals, w->source->head ? w->source->sequence + skipped : 0);
   evr_open_apply(&w->open, &w->totals, w->first, (size_t)(next - w->first), w->block_ticks);
   evr_totals_end(&w->totals);
   apply_switches(w, control);
@@ -183,23 +189,30 @@ static uint64_t take_dropped(struct evr_lanes *l, enum eventring_ring r) {
   return news;
 }
 
-static void finish_present(struct evr_lanes *l, enum eventring_ring r) {
+static void finish_present(struct evr_lanes *l, enum eventring_ring r, uint32_t skipped) {
   struct evr_writer *w = l->writer[r];
   w->dropped += take_dropped(l, r);
-  fold_block(w, lane_of(l, r)->next, l->control);
+  fold_block(w, lane_of(l, r)->next, skipped, l->control);
   finish_block(w, lane_of(l, r)->next, events_in_block(lane_of(l, r), w));
 }
 
 #define STORE(field, value) __atomic_store_n(&(field), (value), __ATOMIC_RELAXED)
 
+/* S: the finished block is not the newest any more, although the one after it is yet to come. As
+   in W5, whoever sees this head sees the whole block. */
+static void skip_sequences(struct evr_block_source *source, uint32_t count) {
+  source->sequence += count;
+  __atomic_store_n(source->head, source->sequence, __ATOMIC_RELEASE);
+}
+
 /* W1 and W2, and the zeros of W3 */
-static void clear_place(struct format_block *block) {
+static void clear_place(const struct evr_place *place) {
   evr_testpoint(W1);
-  __atomic_store_n(&block->sequence, 0, __ATOMIC_RELEASE); /* W1 */
+  if (place->used) __atomic_store_n(&place->block->sequence, 0, __ATOMIC_RELEASE); /* W1 */
   evr_testpoint(W2);
-  evr_fence_release();                                     /* W2 */
+  evr_fence_release();                                                             /* W2 */
   evr_testpoint(W3);
-  evr_store_zeros((uint64_t *)block + 1, FORMAT_BLOCK_WORDS - 1);
+  if (place->used) evr_store_zeros((uint64_t *)place->block + 1, FORMAT_BLOCK_WORDS - 1);
 }
 
 /* May the list have this span as one word? */
@@ -258,17 +271,18 @@ static int next_block(struct evr_lanes *l, enum eventring_ring r, uint64_t ticks
                       struct eventring_error *error) {
   struct eventring_lane *lane = lane_of(l, r);
   struct evr_writer *w = l->writer[r];
-  struct evr_place place;
+  struct evr_place place = {0};
   int saved = errno; /* a probe leaves it as it is */
   int status = w->source->next_place(w->source, &place, error);
   errno = saved;
   if (status != EVENTRING_OK) return status;
-  finish_present(l, r);
+  finish_present(l, r, place.skipped);
   if (w->incarnation != l->incarnation) evr_open_clear(&w->open);
   w->incarnation = l->incarnation;
   w->open.context = lane->context;
   w->base_ticks = w->block_ticks = ticks;
-  if (place.used) clear_place(place.block);
+  if (place.skipped) skip_sequences(w->source, place.skipped);
+  clear_place(&place);
   w->first = fill_block(l, r, place.block);
   publish_block(w->source, place.block);
   lane->next = w->first;
@@ -322,20 +336,19 @@ static int make_room(struct evr_lanes *l, enum eventring_ring r, size_t words,
 }
 
 /* Makes room as well, after a handler of a signal may have moved the position. */
-static int prepare(struct evr_lanes *l, enum eventring_ring r, size_t words, uint64_t *ticks,
+static int prepare(struct evr_lanes *l, enum eventring_ring r, size_t words, uint64_t ticks,
                    struct eventring_error *error) {
   struct evr_writer *w = l->writer[r];
-  if (l->clock == FORMAT_CLOCK_MONOTONIC) *ticks = evr_clock_ticks(l->clock);
   if (w->end && !is_in_block(lane_of(l, r), w)) find_position(lane_of(l, r), w);
   if (w->careful) w->careful--;
-  return make_room(l, r, words, *ticks, error);
+  return make_room(l, r, words, ticks, error);
 }
 
 int evr_lane_write(struct evr_lanes *l, enum eventring_ring r, uint64_t tail,
                    uint64_t ticks, const uint64_t *payload, size_t words,
                    struct eventring_error *error) {
   struct eventring_lane *lane = lane_of(l, r);
-  int status = prepare(l, r, 1 + words, &ticks, error);
+  int status = prepare(l, r, 1 + words, ticks, error);
   if (status < 0) return status;
   /* a span that begins does not last as long as the change of blocks before it */
   if (status == EVR_NEW_BLOCK && (tail & 7) == EVENTRING_BEGIN)
@@ -350,7 +363,7 @@ int evr_lane_set_context(struct evr_lanes *l, enum eventring_ring r, uint64_t co
                          uint64_t ticks, struct eventring_error *error) {
   struct eventring_lane *lane = lane_of(l, r);
   if (lane->context == context) return EVENTRING_OK;
-  int status = prepare(l, r, 2, &ticks, error);
+  int status = prepare(l, r, 2, ticks, error);
   if (status < 0) return status;
   put_remark(lane, FORMAT_REMARK_CONTEXT, ticks, &context, 1);
   lane->context = context;
@@ -363,7 +376,7 @@ int evr_lane_switch_context(struct evr_lanes *l, enum eventring_ring r,
                             struct eventring_error *error) {
   struct eventring_lane *lane = lane_of(l, r);
   size_t words = context == lane->context ? 0 : 1;
-  int status = prepare(l, r, 1 + words, &ticks, error);
+  int status = prepare(l, r, 1 + words, ticks, error);
   if (status < 0) return status;
   put_remark(lane, remark, ticks, &context, words);
   if (remark == FORMAT_REMARK_RESUME) lane->context = context;

@@ -42,6 +42,8 @@ struct evr_writer {
   uint64_t dropped;       /* events that had no place, of domains that are gone */
   struct evr_open_spans open; /* at the start of the present block */
   struct evr_totals totals;   /* of all blocks before it */
+  uint64_t aside[FORMAT_BLOCK_WORDS]; /* a block that is not in the file, for a ring that has
+                                         none there yet (ring.c) */
 };
 
 struct evr_lanes {
@@ -52,7 +54,7 @@ struct evr_lanes {
   /* set by the code that opens the lanes, for as long as they are open: */
   const struct format_control *control; /* switches of classes */
   const uint64_t *recalibrate_at; /* ticks; atomic: events from then on take the slow
-                                     path */
+                                     path (calibration.c) */
   enum format_clock clock;
   uint16_t slot;        /* slot and incarnation of the domain, for block headers */
   uint32_t incarnation;
@@ -70,8 +72,8 @@ void evr_lane_close(struct evr_lanes *lanes, enum eventring_ring ring);
 /* Finishes the present block of a ring that no lane is open on; nothing is written
    afterwards. What it has is not in the totals. */
 void evr_writer_finish(struct evr_writer *writer);
-/* Writes an event into an open lane: EVENTRING_OK, EVR_NEW_BLOCK when that began a block,
-   or why the source has no further block. The event is lost then. Between
+/* Writes an event into an open lane, with a time of its clock: EVENTRING_OK, EVR_NEW_BLOCK when
+   that began a block, or why the source has no further block. The event is lost then. Between
    evr_lane_begin_writing and evr_lane_end_writing. Owner. */
 enum { EVR_NEW_BLOCK = 1 };
 int evr_lane_write(struct evr_lanes *lanes, enum eventring_ring ring, uint64_t tail,

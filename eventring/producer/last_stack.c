@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <time.h>
 
 #include "eventring/calls.h"
 #include "format/atomics.h"
@@ -20,9 +19,6 @@
 #include "producer/last_stack.h"
 #include "producer/lock.h"
 #include "producer/producer.h"
-
-#define LOOK_NS ((uint64_t)1000000000) /* between two looks, if nobody wakes this thread ... */
-#define POLL_NS ((uint64_t)10000000)   /* ... or the system cannot wait for a word */
 
 enum { HEAD_WORDS = sizeof(struct format_last_stack) / 8 };
 
@@ -104,38 +100,6 @@ bool eventring_stack_ask(bool on) {
   if (recorded) evr_control_ask_stacks(evr_control(r), on);
   evr_unlock();
   return recorded;
-}
-
-/* The word that says so, and what it says; NULL: nothing is recorded. Its mapping may end at
-   any moment: it is for the kernel, which fails then. */
-static const uint32_t *find_word(uint32_t *seen) {
-  const uint32_t *word = NULL;
-  evr_lock();
-  const struct evr_recording *r = evr_producer.recording;
-  if (r && !r->ended) word = &evr_control(r)->call_profile;
-  if (word) *seen = __atomic_load_n(word, __ATOMIC_RELAXED);
-  evr_unlock();
-  return word;
-}
-
-static void sleep_ns(uint64_t ns) {
-  const struct timespec t = {.tv_sec = (time_t)(ns / 1000000000u),
-                             .tv_nsec = (long)(ns % 1000000000u)};
-  nanosleep(&t, NULL);
-}
-
-bool eventring_stack_wait(uint64_t ns) {
-  const uint64_t begin = evr_monotonic_ns();
-  for (;;) {
-    uint32_t seen = 0;
-    const uint32_t *word = find_word(&seen);
-    if (word && seen & FORMAT_PROFILE_STACKS) return true;
-    const uint64_t passed = evr_monotonic_ns() - begin;
-    if (passed >= ns) return false;
-    const uint64_t left = ns - passed < LOOK_NS ? ns - passed : LOOK_NS;
-    if (!word) sleep_ns(left);
-    else if (!evr_control_await_change(word, seen, left)) sleep_ns(left < POLL_NS ? left : POLL_NS);
-  }
 }
 
 uint32_t eventring_stack_asked(const eventring_domain *domain) {

@@ -1,56 +1,103 @@
 /* SPDX-License-Identifier: MIT */
-/* lock.c: the producer's mutex. */
+/* lock.c: the producer's mutexes.
+ *
+ * One word each, see lock.h. It is taken by a compare-and-swap from 0, whose acquire order
+ * pairs with the release of the exchange with 0 in evr_mutex_unlock. Who waits sets WAITED and
+ * sleeps on the low half of the word; who has slept takes it with WAITED set, as others may
+ * sleep, too. A signal that finds its own thread to be the owner is written into the word, so
+ * that the exchange either returns it or comes before it.
+ */
 #include "producer/lock.h"
 
+#include <errno.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "eventring.h"
 
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+struct evr_mutex evr_producer_mutex, evr_watch_mutex;
 
-__thread bool evr_locking;
-/* A signal that came meanwhile, to be raised again; 0: none. In the same place as the other
-   one, for the same reason. */
-static __thread volatile sig_atomic_t deferred __attribute__((tls_model("initial-exec")));
+#define WAITED ((uint64_t)1)
+enum { SIGNAL_SHIFT = 56 };
+#define OWNER (((uint64_t)1 << SIGNAL_SHIFT) - 1 - WAITED)
 
-bool eventring_defer_signal(int number) {
-  if (evr_locking) deferred = number;
-  return evr_locking;
+static uint64_t myself(void) { return (uint64_t)(uintptr_t)pthread_self() & OWNER; }
+
+static bool is_mine(const struct evr_mutex *m) {
+  return (__atomic_load_n(&m->word, __ATOMIC_RELAXED) & OWNER) == myself();
 }
 
-static __attribute__((noinline, cold)) void raise_deferred(void) {
-  int number = deferred;
-  deferred = 0;
-  raise(number);
+static bool take(struct evr_mutex *m, uint64_t word) {
+  uint64_t free = 0;
+  return __atomic_compare_exchange_n(&m->word, &free, word, false, __ATOMIC_ACQUIRE,
+                                     __ATOMIC_RELAXED);
 }
 
-void evr_lock(void) {
-  evr_locking = true;
-  __atomic_signal_fence(__ATOMIC_SEQ_CST);
-  pthread_mutex_lock(&mutex);
+/* Sleeps until the mutex may be free. The futex is the low half of the word. */
+static void sleep_on(struct evr_mutex *m, uint64_t word) {
+  syscall(SYS_futex, &m->word, FUTEX_WAIT_PRIVATE, (uint32_t)(word | WAITED), NULL, NULL, 0);
 }
 
-void evr_unlock(void) {
-  pthread_mutex_unlock(&mutex);
-  __atomic_signal_fence(__ATOMIC_SEQ_CST);
-  evr_locking = false;
-  __atomic_signal_fence(__ATOMIC_SEQ_CST);
-  if (__builtin_expect(deferred != 0, 0)) raise_deferred();
+static __attribute__((noinline, cold)) void wait_for(struct evr_mutex *m) {
+  int saved = errno;
+  while (!take(m, myself() | WAITED)) {
+    uint64_t word = __atomic_load_n(&m->word, __ATOMIC_RELAXED);
+    if (word == 0) continue;
+    if (word & WAITED ||
+        __atomic_compare_exchange_n(&m->word, &word, word | WAITED, false, __ATOMIC_RELAXED,
+                                    __ATOMIC_RELAXED))
+      sleep_on(m, word);
+  }
+  errno = saved;
 }
 
-bool evr_lock_soon(void) {
-  for (int i = 0; i < 20; i++) {
-    if (pthread_mutex_trylock(&mutex) == 0) return true;
+void evr_mutex_lock(struct evr_mutex *m) {
+  if (!take(m, myself())) wait_for(m);
+}
+
+static __attribute__((noinline, cold)) void attend(struct evr_mutex *m, uint64_t word) {
+  int saved = errno;
+  if (word & WAITED) syscall(SYS_futex, &m->word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+  errno = saved;
+  if (word >> SIGNAL_SHIFT) raise((int)(word >> SIGNAL_SHIFT));
+}
+
+void evr_mutex_unlock(struct evr_mutex *m) {
+  uint64_t word = __atomic_exchange_n(&m->word, 0, __ATOMIC_RELEASE);
+  if (__builtin_expect(word & ~OWNER, 0)) attend(m, word);
+}
+
+bool evr_mutex_lock_soon(struct evr_mutex *m) {
+  for (int i = 0; i < 20 && !is_mine(m); i++) {
+    if (take(m, myself())) return true;
     nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
   }
   return false;
 }
 
 /* The forking thread has taken it, and is the one that the child has. A signal that came
-   meanwhile is the parent's. */
-void evr_lock_renew(void) {
-  deferred = 0;
-  evr_unlock();
+   meanwhile is the parent's, and so are those who wait. */
+void evr_mutex_renew(struct evr_mutex *m) { __atomic_store_n(&m->word, 0, __ATOMIC_RELEASE); }
+
+bool evr_locking(void) { return is_mine(&evr_producer_mutex) || is_mine(&evr_watch_mutex); }
+
+/* The mutex that this thread has taken first, or NULL. */
+static struct evr_mutex *outermost(void) {
+  if (is_mine(&evr_producer_mutex)) return &evr_producer_mutex;
+  return is_mine(&evr_watch_mutex) ? &evr_watch_mutex : NULL;
+}
+
+/* Only this thread, which is in its handler, can release it. */
+bool eventring_defer_signal(int number) {
+  struct evr_mutex *m = outermost();
+  if (!m) return false;
+  uint64_t word = __atomic_load_n(&m->word, __ATOMIC_RELAXED), deferred;
+  do deferred = (word & (OWNER | WAITED)) | (uint64_t)number << SIGNAL_SHIFT;
+  while (!__atomic_compare_exchange_n(&m->word, &word, deferred, false, __ATOMIC_RELAXED,
+                                      __ATOMIC_RELAXED));
+  return true;
 }

@@ -8,7 +8,8 @@
  * unlinked only if the name still means the inode of the recording.
  *
  * When nobody has said where the file is to be, and the current directory cannot be used,
- * it is made in $XDG_RUNTIME_DIR or else in /tmp. Such a directory must be one in which
+ * it is made in $XDG_RUNTIME_DIR, in the place of this user's or of the machine's services
+ * (state_place.h), or else in /tmp. Such a directory must be one in which
  * no other user but root can rename or remove the file: it belongs to this user or to
  * root, and is sticky if others may write to it. That is checked of the directory that is
  * open, and all that follows happens below that descriptor. Whoever takes the name first
@@ -26,6 +27,7 @@
 #include "format/error.h"
 #include "format/process.h"
 #include "format/rename_new.h"
+#include "format/state_place.h"
 #include "format/unlink_same.h"
 #include "producer/file_name.h"
 #include "producer/recording.h"
@@ -49,10 +51,15 @@ static bool join_path(char *path, size_t room, const char *directory, const char
   return true;
 }
 
+/* It is made if only its last component is missing. */
 unsigned evr_recording_substitutes(const char *directories[EVR_SUBSTITUTES]) {
+  static char place[PATH_MAX];
   unsigned count = 0;
   const char *runtime = secure_getenv("XDG_RUNTIME_DIR");
   if (runtime && runtime[0] == '/') directories[count++] = runtime;
+  const char *state = evr_state_place(place);
+  if (state && (mkdir(state, 0700) == 0 || errno == EEXIST)) directories[count++] = state;
+  directories[count++] = EVR_SYSTEM_PLACE;
   directories[count++] = "/tmp";
   return count;
 }
@@ -208,11 +215,31 @@ int evr_recording_create_file(struct evr_recording *r, const struct eventring_co
   return status == EVENTRING_OK ? create_file(r, &config, error) : status;
 }
 
-int evr_recording_unlink(const struct evr_recording *r) {
-  const struct evr_descriptor *file = &r->extents.file;
-  /* by its path if the program has closed our descriptor of the directory */
-  bool held = evr_descriptor_holds(&r->directory);
-  int failure = evr_unlink_same(held ? r->directory.fd : AT_FDCWD, held ? r->name : r->path,
-                                file->device, file->inode);
+struct name_at { /* of the file: by its path if the program has closed our descriptor */
+  int directory;
+  const char *name;
+};
+
+static struct name_at name_of(const struct evr_recording *r) {
+  return evr_descriptor_holds(&r->directory) ? (struct name_at){r->directory.fd, r->name}
+                                             : (struct name_at){AT_FDCWD, r->path};
+}
+
+int evr_recording_unlink_other(const struct evr_recording *r, const struct evr_descriptor *file) {
+  const struct name_at at = name_of(r);
+  int failure = evr_unlink_same(at.directory, at.name, file->device, file->inode);
   return failure == ENOENT ? 0 : failure;
+}
+
+int evr_recording_unlink(const struct evr_recording *r) {
+  return evr_recording_unlink_other(r, &r->extents.file);
+}
+
+/* The directory may have been deleted, too, and made again. */
+int evr_recording_create_again(const struct evr_recording *r) {
+  enum { NEW = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC };
+  const struct name_at at = name_of(r);
+  int fd = openat(at.directory, at.name, NEW, 0600);
+  if (fd < 0 && errno == ENOENT) fd = open(r->path, NEW, 0600);
+  return evr_above_standard(fd);
 }

@@ -19,11 +19,10 @@ struct evr_listener { /* of the host, for what no result can report */
   void *context;
 };
 
-/* What makes the copies of triggers (trigger/helper.c), which needs the reader too. Without
-   the mutex. */
+/* What makes the copies of triggers (trigger/helper.c), which needs the reader too, and sees
+   what becomes of the file meanwhile. Without the mutex. */
 struct evr_savers {
-  void (*begin)(void);  /* something is recorded, or is watched for: starts the helper if it is
-                           needed */
+  void (*begin)(void);  /* something is recorded: starts the helper if there is none */
   void (*finish)(void); /* makes what is due, and ends the helper */
   void (*wait)(uint64_t ns); /* until nothing is due or being made. Async-signal-safe */
   void (*after_fork)(void); /* in the child, with the mutex: there is no helper */
@@ -40,6 +39,8 @@ struct evr_producer { /* guarded by the mutex */
   struct evr_recording *ended[8]; /* kept mapped while another thread's probe may
                                      still hold a pointer to their gate */
   unsigned ended_count;
+  unsigned telling; /* hosts that are yet to hear that words of the former page are not to be
+                       used any more: those in `ended` stay mapped */
   /* In a forked child that is to be recorded as its parent was, until it is, or is not to
      be: starts that at once (`now`) or if it is clear that the child goes on (follow.c).
      Atomic; called without the mutex. */

@@ -25,12 +25,18 @@
 #include "eventring/calls.h"
 #include "calls/inside.h"
 #include "format/array.h"
+#include "format/control.h"
 #include "format/error.h"
 #include "format/profile_parts.h"
+#include "format/text.h"
 #include "producer/domains.h"
 #include "producer/lock.h"
+#include "producer/outside.h"
 #include "producer/producer.h"
 #include "producer/replace.h"
+
+#define LOOK_NS ((uint64_t)1000000000) /* between two looks, if nobody wakes this thread ... */
+#define POLL_NS ((uint64_t)10000000)   /* ... or the system cannot wait for a word */
 
 #define STORE(field, value) __atomic_store_n(&(field), (value), __ATOMIC_RELAXED)
 
@@ -51,30 +57,35 @@ static void narrow_histogram(uint32_t *to, const eventring_calls *calls,
   for (unsigned i = 0; i < FORMAT_PROFILE_BUCKETS; i++) to[i] = (uint32_t)(buckets[i] >> shift);
 }
 
-static void add_node(struct evr_profile_parts *parts,
-                     const struct eventring_profile_source *source, uint32_t number) {
-  const struct eventring_calls_node *n = eventring_calls_node_at(source->calls, number);
-  const struct eventring_calls_lost lost = eventring_calls_lost_below(source->calls, n);
-  const struct eventring_calls_rest *rest = eventring_calls_rest_of(source->calls, n);
-  const bool is_root = n->parent == EVENTRING_CALLS_ROOT;
+static void add_node(struct evr_profile_parts *parts, const eventring_calls *calls,
+                     unsigned type, uint32_t number) {
+  const bool flat = type == FORMAT_PROFILE_FLAT;
+  const struct eventring_calls_node *n =
+      flat ? eventring_calls_flat_at(calls, number) : eventring_calls_node_at(calls, number);
+  const struct eventring_calls_rest *rest = eventring_calls_rest_of(calls, n);
+  struct eventring_calls_lost lost = {0, 0};
   uint32_t histogram[FORMAT_PROFILE_BUCKETS];
-  narrow_histogram(histogram, source->calls, n);
+  if (!flat) lost = eventring_calls_lost_below(calls, n);
+  narrow_histogram(histogram, calls, n);
   const struct evr_profile_node node = {
-      .parent = is_root ? UINT32_MAX : n->parent,
-      .function = is_root ? UINT32_MAX : (uint32_t)n->id, .open = rest->open,
-      .figures = {n->count, n->exclusive, n->most ? n->least : 0, n->most, rest->suspended,
-                  lost.calls, lost.ticks},
+      .parent = flat || n->parent == EVENTRING_CALLS_ROOT ? UINT32_MAX : n->parent,
+      .function = n->id == EVENTRING_CALLS_NO_ID ? UINT32_MAX : (uint32_t)n->id,
+      .open = rest->open,
+      .figures = {n->count, n->exclusive, n->most ? n->least : 0, n->most,
+                  rest->suspended, lost.calls, lost.ticks},
       .histogram = histogram};
-  evr_profile_parts_node(parts, number, &node);
+  evr_profile_parts_node(parts, type, number, &node);
 }
 
 static void assemble(struct evr_profile_parts *parts,
                      const struct eventring_profile_source *source) {
   uint32_t nodes = (uint32_t)eventring_calls_count(source->calls);
+  uint32_t flat = (uint32_t)evc_flat_count(source->calls);
   evr_profile_parts_begin(parts, PART_WORDS);
   for (uint32_t i = 0; i < source->function_count; i++)
     evr_profile_parts_function(parts, i, &source->functions[i]);
-  for (uint32_t i = 0; i < nodes; i++) add_node(parts, source, i);
+  for (uint32_t i = 0; i < nodes; i++) add_node(parts, source->calls, FORMAT_PROFILE_NODE, i);
+  for (uint32_t i = 0; i < flat; i++) add_node(parts, source->calls, FORMAT_PROFILE_FLAT, i);
 }
 
 /* The words that each part begins with, behind the header. */
@@ -86,7 +97,8 @@ static void head_parts(struct evr_profile_parts *parts,
       .parts = parts->count, .flags = source->flags, .start_ticks = source->start_ticks,
       .written_ticks = now, .functions = source->function_count,
       .nodes = (uint32_t)eventring_calls_count(source->calls),
-      .backwards = source->calls->backwards};
+      .backwards = source->calls->backwards,
+      .flat = (uint32_t)evc_flat_count(source->calls)};
   for (uint32_t i = 0; i < parts->count; i++) {
     head.first = format_record(PART_WORDS, FORMAT_PROFILE_PART, i);
     memcpy(parts->words[i] + FORMAT_BLOCK_HEADER_WORDS, &head, sizeof head);
@@ -238,20 +250,70 @@ static const uint32_t *word_of(const struct evr_recording *r) {
   return &evr_control(r)->call_profile;
 }
 
-/* Safepoints ask for it as long as anything is to be obeyed: a domain that is recorded has
-   its recording, and needs no mutex. */
-const uint32_t *eventring_calls_word(const eventring_domain *domain) {
-  const struct evr_domain *d = (const struct evr_domain *)domain;
-  if (d->recording) return word_of(d->recording);
+/* The word of the present recording, and what it says; NULL: nothing is recorded. Its mapping
+   may end at any moment. */
+static const uint32_t *find_word(uint32_t *value) {
   evr_lock();
   const uint32_t *word = word_of(evr_producer.recording);
+  if (word) *value = __atomic_load_n(word, __ATOMIC_RELAXED);
   evr_unlock();
   return word;
 }
 
-bool eventring_ticks_are_inline(void) { return evr_clock_kind() != FORMAT_CLOCK_MONOTONIC; }
+/* Safepoints ask for it as long as anything is to be obeyed: a domain that is recorded has
+   its recording, and needs no mutex. */
+const uint32_t *eventring_calls_word(const eventring_domain *domain) {
+  const struct evr_domain *d = (const struct evr_domain *)domain;
+  uint32_t value;
+  return d->recording ? word_of(d->recording) : find_word(&value);
+}
 
-uint64_t eventring_ticks_read(void) { return evr_clock_ticks(evr_clock_kind()); }
+int eventring_calls_names(const eventring_domain *domain, char names[EVENTRING_MAX_CALL_NAMES + 1],
+                          uint32_t *version) {
+  const struct evr_domain *d = (const struct evr_domain *)domain;
+  struct evr_recording *r = d->recording;
+  const uint32_t seen = *version;
+  if (!r || __atomic_load_n(&r->ended, __ATOMIC_RELAXED)) return EVENTRING_E_STATE;
+  if (!evr_outside_obeys(r, FORMAT_WORD_SPANS)) return EVENTRING_E_STATE;
+  const struct format_list *list = &evr_control(r)->spans;
+  if (__atomic_load_n(&list->version, __ATOMIC_ACQUIRE) == seen) return EVENTRING_OK;
+  int size = evr_control_read_list(list, names, version);
+  if (size < 0) {
+    *version = seen;
+    return EVENTRING_E_BUSY;
+  }
+  names[size] = '\0';
+  evr_text_clean(names, EVENTRING_MAX_CALL_NAMES + 1);
+  return EVENTRING_OK;
+}
+
+static void sleep_ns(uint64_t ns) {
+  const struct timespec t = {.tv_sec = (time_t)(ns / 1000000000u),
+                             .tv_nsec = (long)(ns % 1000000000u)};
+  nanosleep(&t, NULL);
+}
+
+/* A profile that is kept is not asked for any more, nor is its end while none is kept. */
+static bool asks_something(uint32_t word) {
+  return word & (FORMAT_PROFILE_SPANS | FORMAT_PROFILE_QUESTION | FORMAT_PROFILE_STACKS) ||
+         !(word & FORMAT_PROFILE_CALLS) != !(word & FORMAT_PROFILE_OBEYED);
+}
+
+bool eventring_calls_wait(uint64_t ns) {
+  const uint64_t begin = evr_monotonic_ns();
+  for (;;) {
+    uint32_t seen = 0;
+    const uint32_t *word = find_word(&seen);
+    if (word && asks_something(seen)) return true;
+    const uint64_t passed = evr_monotonic_ns() - begin;
+    if (passed >= ns) return false;
+    const uint64_t left = ns - passed < LOOK_NS ? ns - passed : LOOK_NS;
+    if (!word) sleep_ns(left);
+    else if (!evr_control_await_change(word, seen, left)) sleep_ns(left < POLL_NS ? left : POLL_NS);
+  }
+}
+
+bool eventring_ticks_are_inline(void) { return evr_clock_kind() != FORMAT_CLOCK_MONOTONIC; }
 
 /* Units of the clock for a tick, measured once: that takes 5 ms. */
 static uint64_t measured_unit(enum format_clock kind) {

@@ -2,12 +2,22 @@
 /* question.c: questions of tools (eventring/question.h).
  *
  * The words of the control page may hold anything: whatever they are, a domain answers once
- * for each number that it sees, and writes into its own place only. */
+ * for each number that it sees, and writes into its own place only.
+ *
+ * A domain that is asleep in C comes to no safepoint. The helper looks at the processor time of
+ * each thread: of one that has not run between two looks its host may answer from a copy of the
+ * memory. That is one moment of the domain if its thread has not run when the copy is complete,
+ * either; else the copy is thrown away. */
 #include "eventring/question.h"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
 
 #include "producer/domains.h"
 #include "producer/outside.h"
-#include "producer/recording.h"
+#include "producer/producer.h"
 
 static struct format_control *control_of(const struct evr_domain *d) {
   if (!d || !d->recording || __atomic_load_n(&d->lanes.attention, __ATOMIC_RELAXED)) return NULL;
@@ -68,6 +78,67 @@ bool eventring_question_open(eventring_domain *domain, struct eventring_question
   question->kinds = __atomic_load_n(&q->kinds, __ATOMIC_RELAXED);
   return true;
 }
+
+/* ---- For domains that are asleep ------------------------------------------------------- */
+
+/* Children that answer, until they have ended; the helper's. */
+static pid_t children[EVENTRING_MAX_DOMAINS];
+
+/* What the thread has used of processors: as long as it is the same, the thread has not run.
+   UINT64_MAX: it is gone. */
+static uint64_t cpu_ns_of(int32_t tid) {
+  enum { PER_THREAD = 4, SCHEDULED = 2 }; /* of clock_getcpuclockid(3), for a thread's number */
+  struct timespec t;
+  clockid_t clock = (clockid_t)(~(uint32_t)tid << 3 | PER_THREAD | SCHEDULED);
+  if (clock_gettime(clock, &t) != 0) return UINT64_MAX;
+  return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static void reap_children(void) {
+  for (unsigned i = 0; i < EVENTRING_MAX_DOMAINS; i++)
+    if (children[i] && waitpid(children[i], NULL, WNOHANG | __WCLONE) != 0) children[i] = 0;
+}
+
+static bool is_open(const struct evr_recording *r, const struct evr_domain *d) {
+  const struct format_question *q = &evr_control(r)->question;
+  return __atomic_load_n(&q->number, __ATOMIC_ACQUIRE) != 0 &&
+         __atomic_load_n(&q->answers[d->slot], __ATOMIC_RELAXED) == 0;
+}
+
+/* The domain may have come to its safepoint meanwhile, and have answered itself. */
+static bool publish(struct evr_recording *r, const struct evr_domain *d, uint32_t answer) {
+  uint32_t none = 0;
+  return cpu_ns_of(d->tid) == d->cpu_ns &&
+         __atomic_compare_exchange_n(&evr_control(r)->question.answers[d->slot], &none, answer,
+                                     false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+}
+
+static void answer_aside_locked(struct evr_recording *r, struct evr_domain *d) {
+  const uint32_t kinds = __atomic_load_n(&evr_control(r)->question.kinds, __ATOMIC_RELAXED);
+  if (children[d->slot] || !evr_outside_obeys(r, FORMAT_WORD_QUESTION)) return;
+  const uint32_t answer = r->answer_aside((struct eventring_domain *)d, kinds);
+  if (answer == 0 || answer > INT32_MAX) return;
+  children[d->slot] = (pid_t)answer;
+  if (!publish(r, d, answer)) kill((pid_t)answer, SIGKILL);
+}
+
+void evr_questions_aside(void) {
+  reap_children();
+  evr_lock();
+  struct evr_recording *r = evr_producer.recording;
+  for (struct evr_domain *d = evr_producer.domains; r && r->answer_aside && d; d = d->next) {
+    const uint64_t before = d->cpu_ns;
+    d->cpu_ns = cpu_ns_of(d->tid);
+    if (d->recording == r && !r->ended && d->cpu_ns == before && before != UINT64_MAX &&
+        is_open(r, d))
+      answer_aside_locked(r, d);
+  }
+  evr_unlock();
+}
+
+void evr_questions_after_fork(void) { memset(children, 0, sizeof children); }
+
+/* ---- The owner's answer ------------------------------------------------------------------ */
 
 void eventring_question_answer(eventring_domain *domain,
                                const struct eventring_question *question, uint32_t answer) {

@@ -34,15 +34,16 @@ enum {
   OBEYS = 1u << FORMAT_WORD_WANTED | 1u << FORMAT_WORD_HOLD | 1u << FORMAT_WORD_TRIGGERS,
   OBEYS_SAMPLES = 1u << FORMAT_WORD_SAMPLE_RATE,
   OBEYS_PROFILE = 1u << FORMAT_WORD_CALL_PROFILE,
+  OBEYS_SPANS = 1u << FORMAT_WORD_SPANS,
   OBEYS_QUESTIONS = 1u << FORMAT_WORD_QUESTION,
   OBEYS_STACKS = 1u << FORMAT_WORD_STACKS
 };
 
 /* ---- Blocks of records ----------------------------------------------------------- */
 
-static int claim_record_blocks(struct evr_recording *r, struct eventring_error *error) {
-  int status = evr_extents_claim_locked(&r->extents, RECORD_BLOCKS, false,
-                                        &r->record_extent, error);
+static int claim_record_blocks(struct evr_recording *r, enum evr_claim how,
+                               struct eventring_error *error) {
+  int status = evr_extents_claim_locked(&r->extents, RECORD_BLOCKS, how, &r->record_extent, error);
   if (status != EVENTRING_OK) return status;
   r->record_at = r->record_ready = 0;
   r->record_end = r->record_extent->blocks;
@@ -81,16 +82,24 @@ static struct format_block *next_ending_block(struct evr_recording *r) {
   return block_at(r->ending_extent, r->ending_at++);
 }
 
+/* Where there is no room for all of them, there may be for some. */
+static bool have_record_block(struct evr_recording *r) {
+  struct eventring_error error;
+  if (r->record_at == r->record_end &&
+      claim_record_blocks(r, EVR_CLAIM_NOW, &error) != EVENTRING_OK &&
+      claim_record_blocks(r, EVR_CLAIM_BARE, &error) != EVENTRING_OK)
+    return false;
+  return r->record_at < r->record_ready || make_records_ready(r);
+}
+
 /* For evr_records. */
 static struct format_block *next_record_block(void *owner, enum format_kind kind) {
   struct evr_recording *r = owner;
-  struct eventring_error error;
   if (kind == FORMAT_ENDINGS) return next_ending_block(r);
-  if (r->record_at == r->record_end &&
-      claim_record_blocks(r, &error) != EVENTRING_OK)
-    return NULL;
-  if (r->record_at == r->record_ready && !make_records_ready(r)) return NULL;
-  return block_at(r->record_extent, r->record_at++);
+  if (r->record_room.failure && evr_room_is_hopeless(r, &r->record_room)) return NULL;
+  bool found = have_record_block(r);
+  r->record_room.failure = found ? 0 : ENOSPC;
+  return found ? block_at(r->record_extent, r->record_at++) : NULL;
 }
 
 /* ---- Front ----------------------------------------------------------------------- */
@@ -168,7 +177,7 @@ static int make_front(struct evr_recording *r, struct eventring_error *error) {
   r->records.claim = next_record_block;
   r->records.owner = r;
   r->records.keeps_all = r->streams.rings != 0;
-  status = claim_record_blocks(r, error);
+  status = claim_record_blocks(r, EVR_CLAIM_NOW, error);
   if (status == EVENTRING_OK) set_ending_blocks_aside(r);
   return status;
 }
@@ -202,6 +211,7 @@ static void destroy(struct evr_recording *r) {
   evr_space_unmap(r->front, FORMAT_FRONT_BYTES);
   evr_descriptor_close(&r->extents.file);
   evr_descriptor_close(&r->directory);
+  evr_descriptor_close(&r->rescued);
   evr_space_free(r, sizeof *r);
 }
 
@@ -237,11 +247,13 @@ int evr_recording_create(struct evr_recording **recording,
                          struct eventring_error *error) {
   struct evr_recording *r = evr_space_zeroed(sizeof *r);
   if (!r) return evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory for the recording");
-  r->extents.file.fd = r->directory.fd = -1;
+  r->extents.file.fd = r->directory.fd = r->rescued.fd = -1;
   r->references = 1;
-  r->keep = config->keep;
+  bool always = config->preserve == EVENTRING_PRESERVE_ALWAYS;
+  r->keep = always && !config->keep_preserved ? 0 : config->keep;
   r->elsewhere = elsewhere;
   r->no_cpu_time = config->no_cpu_time;
+  r->answer_aside = config->answers ? config->answer_aside : NULL;
   set_streams(r, config);
   r->clock = evr_clock_kind();
   r->origin = evr_clock_pair(r->clock);
@@ -269,6 +281,7 @@ void evr_recording_show(struct evr_recording *r, const struct eventring_config *
   __atomic_store_n(&evr_control(r)->sample_rate, r->sample_rate, __ATOMIC_RELAXED);
   uint64_t obeys = OBEYS | (config->has_samples ? OBEYS_SAMPLES : 0) |
                    (config->profiles_calls ? OBEYS_PROFILE : 0) |
+                   (config->names_calls ? OBEYS_SPANS : 0) |
                    (config->answers ? OBEYS_QUESTIONS : 0) |
                    (config->writes_stacks ? OBEYS_STACKS : 0);
   r->closed = config->closed;
@@ -317,7 +330,8 @@ int evr_recording_end_locked(struct evr_recording *r, struct evr_end end, bool i
     evr_streams_stop(r);
     evr_ring_finish_free_slots_locked(r);
     evr_records_finish_locked(&r->records);
-    evr_streams_count_dropped_locked(r);
+    evr_streams_count_aside_locked(r);
+    evr_ring_count_aside_locked(r);
     evr_streams_trim_locked(r);
   }
   end = evr_recording_end_of(r, end);
@@ -329,7 +343,11 @@ int evr_recording_end_locked(struct evr_recording *r, struct evr_end end, bool i
   /* release: pairs with the acquire load of the state by readers; who sees the
      end finds all that this thread wrote, and all of stopped domains */
   __atomic_store_n(&status->state, FORMAT_ENDED, __ATOMIC_RELEASE);
-  if (!evr_recording_is_kept(r, end)) return evr_recording_unlink(r);
+  if (!evr_recording_is_kept(r, end)) {
+    evr_recording_drop_rescued(r);
+    return evr_recording_unlink(r);
+  }
+  if (end.reason != FORMAT_END_DELETED) evr_recording_rescue(r);
   if (!in_handler) evr_recording_limit_kept(r, r->keep - 1); /* else at the next start */
   return 0;
 }
@@ -341,6 +359,7 @@ bool evr_recording_is_lost(const struct evr_recording *r) {
 void evr_recording_disown(struct evr_recording *r) {
   evr_descriptor_close(&r->extents.file);
   evr_descriptor_close(&r->directory);
+  evr_descriptor_close(&r->rescued);
   evr_space_protect(r->front, FORMAT_FRONT_BYTES);
   evr_extents_protect(&r->extents);
   evr_streams_protect(r);

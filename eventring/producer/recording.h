@@ -25,6 +25,7 @@
 #include "producer/footprint.h"
 #include "producer/profiles.h"
 #include "producer/records.h"
+#include "producer/room.h"
 #include "producer/stream.h"
 
 #pragma GCC visibility push(hidden)
@@ -44,9 +45,11 @@ struct evr_ring { /* one ring of a slot; the owner's while there is one */
   struct evr_recording *recording;
   struct evr_ring_run run[1 + FORMAT_MORE_RUNS];
   unsigned runs;    /* in use */
-  uint32_t blocks;  /* places; a power of two */
+  uint16_t slot, index;
+  uint32_t blocks;  /* places; a power of two; 0: it has none yet */
   uint32_t ready;   /* of these, may be written to */
   uint32_t written; /* of these, have been written to */
+  struct evr_room room;
   /* growth.c */
   uint64_t round_ticks; /* when the first place was last written to */
   uint32_t prepared;    /* blocks of run[runs] that are ready, if it has an extent */
@@ -75,6 +78,7 @@ struct evr_heaps { /* guarded by the mutex, but for the first; heap.c */
 struct evr_recording {
   unsigned references; /* guarded by the mutex */
   struct evr_descriptor directory; /* of the file; none in a forked child */
+  struct evr_descriptor rescued;   /* the copy of a deleted file, if there is one */
   char name[NAME_MAX + 1]; /* of the file */
   char path[PATH_MAX];
   bool closed;    /* what others write into the control page is ignored */
@@ -83,7 +87,7 @@ struct evr_recording {
   bool in_memory; /* on tmpfs */
   bool locked;    /* the file system has locks */
   uint8_t preserve;     /* enum eventring_preserve */
-  unsigned keep;        /* most kept recordings of this program in the directory */
+  unsigned keep;        /* most kept recordings of this program in the directory; 0: any */
   bool failed;          /* an error was noted with which the process ends */
   uint32_t signal;      /* that was noted, or 0; atomic */
   bool no_cpu_time;
@@ -99,7 +103,14 @@ struct evr_recording {
   unsigned calibrations;
   uint64_t multiplier;               /* of the first segment: accurate to a few percent */
   uint64_t rate;                     /* atomic: the multiplier of the last one */
-  uint64_t recalibrate_at;           /* ticks; atomic; UINT64_MAX: never again */
+  uint64_t calibrate_at;             /* ticks; UINT64_MAX: never again */
+  uint64_t recalibrate_at;           /* ticks; atomic: when lanes take the slow path, for that or
+                                        for a look at the file */
+  uint64_t link_at;                  /* ticks; atomic: when the file is to be looked at */
+  bool deleted;                      /* it had no name any more; atomic */
+  bool deletion_said;                /* the host knows that there is no other file */
+  unsigned copy_pause;               /* looks of the helper until it tries to copy it again */
+  uint32_t (*answer_aside)(struct eventring_domain *domain, uint32_t kinds); /* of the host */
   uint64_t guard_at;                 /* ticks; atomic: when evr_guard_renew is due, and it is
                                         to be seen whether a tool has set triggers */
   uint32_t triggers_seen;            /* version of those on the control page; atomic */
@@ -112,12 +123,16 @@ struct evr_recording {
   uint32_t record_at;    /* the next of them */
   uint32_t record_ready; /* those before it may be written to */
   uint32_t record_end;   /* the first that is not for them */
+  struct evr_room record_room;
+  bool definitions_wait; /* some found no room on the disk and are yet to be appended; atomic */
+  uint64_t wait_since;   /* ticks */
   const struct evr_extent *ending_extent; /* blocks are set aside here for how the process */
   uint32_t ending_at;                     /* ends, so that they need no room then; the next */
   struct evr_records records;
   struct evr_profiles profiles; /* of calls */
   struct evr_extents extents;
   struct evr_streams streams;
+  struct evr_room_news room_news;
   struct evr_heaps heaps;
   struct evr_footprints footprints;
   uint32_t totals_claimed, totals_refused; /* pages; guarded by the mutex */
@@ -129,6 +144,9 @@ static inline struct format_status *evr_status(const struct evr_recording *r) {
 }
 static inline struct format_control *evr_control(const struct evr_recording *r) {
   return (struct format_control *)(r->front + FORMAT_CONTROL_OFFSET);
+}
+static inline struct format_trigger *evr_trigger_states(const struct evr_recording *r) {
+  return (struct format_trigger *)(r->front + FORMAT_TRIGGER_STATES_OFFSET);
 }
 static inline struct format_domain *evr_domain_entry(const struct evr_recording *r,
                                                      unsigned slot) {
@@ -195,12 +213,35 @@ struct evr_end evr_recording_end_of(const struct evr_recording *recording, struc
 /* Is the file kept at this end? */
 bool evr_recording_is_kept(const struct evr_recording *recording, struct evr_end end);
 
+/* ---- deletion.c ------------------------------------------------------------------ */
+
+enum { EVR_LINK_LOOK_MS = 500 };
+/* Looks whether somebody has deleted the file, if it has not for a while. `aside`: on the helper's
+   thread, which always looks, and does not open the file again if the program has closed our
+   descriptor. Any thread that holds the recording, or has the mutex. */
+void evr_recording_see_link(struct evr_recording *recording, bool aside);
+/* If the file was deleted: copies it to a new file of its name, or again to the one that this
+   has made. Async-signal-safe. */
+void evr_recording_rescue(struct evr_recording *recording);
+/* Makes such a copy if there is none, while nobody writes: the helper. */
+void evr_recording_copy_aside_locked(struct evr_recording *recording);
+/* Removes such a copy. Async-signal-safe. */
+void evr_recording_drop_rescued(struct evr_recording *recording);
+/* Called on the thread of a domain or the helper's, without the mutex, when the file of the
+   present recording was deleted, or is to be looked at; set at the first start (state.c). */
+enum evr_look {
+  EVR_KNOWN,     /* it was seen */
+  EVR_LOOK,
+  EVR_LOOK_ASIDE /* on the helper's thread */
+};
+extern void (*evr_on_deleted)(enum evr_look look);
+
 /* ---- kept.c ---------------------------------------------------------------------- */
 
 /* Removes dead recordings of the same program in the directory of this one until at most
-   `most` others are left, the oldest first. Those that their configuration preserves stay
-   and are not counted, and so does what cannot be read. Does nothing unless this one is to
-   be preserved on error. */
+   `most` others are left, the oldest first. Those that are to be preserved otherwise than this
+   one stay and are not counted, and so does what cannot be read. Does nothing for a stream, for
+   one that is never preserved, and without a bound (keep). */
 void evr_recording_limit_kept(const struct evr_recording *recording, size_t most);
 
 /* ---- gate.c ---------------------------------------------------------------------- */
@@ -227,11 +268,17 @@ int evr_recording_create_file(struct evr_recording *recording,
                               struct eventring_error *error);
 /* Where a recording may be whose host names no directory, when the current one cannot be
    used: stores the directories, in the order in which they are to be tried, and returns
-   their number. */
-enum { EVR_SUBSTITUTES = 2 };
+   their number. Under the mutex. */
+enum { EVR_SUBSTITUTES = 4 };
 unsigned evr_recording_substitutes(const char *directories[EVR_SUBSTITUTES]);
-/* Unlinks the file if its name still means it. 0, also when it does not, or an errno. */
+/* Unlinks the file if its name still means it. 0, also when it does not, or an errno.
+   Async-signal-safe, as the next two. */
 int evr_recording_unlink(const struct evr_recording *recording);
+/* The same of another file that was made under this name. */
+int evr_recording_unlink_other(const struct evr_recording *recording,
+                               const struct evr_descriptor *file);
+/* Creates a further file under the name of a deleted one. A descriptor, or -1 with errno. */
+int evr_recording_create_again(const struct evr_recording *recording);
 
 #pragma GCC visibility pop
 

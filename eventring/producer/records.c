@@ -165,6 +165,13 @@ bool evr_records_have_room_here_locked(const struct evr_records *records, enum f
   return k->block && words <= FORMAT_BLOCK_WORDS - k->at;
 }
 
+bool evr_records_have_block_locked(struct evr_records *records, enum format_kind kind,
+                                   unsigned words) {
+  bool is_used_up = records->kind[kind].sequence >= budget_in(records, kind);
+  return evr_records_have_room_here_locked(records, kind, words) || is_used_up ||
+         begin_block(records, kind);
+}
+
 void evr_records_drop_locked(struct evr_records *records, enum format_kind kind) {
   drop(records, kind);
 }

@@ -61,6 +61,10 @@ enum evr_appended evr_records_append_locked(struct evr_records *records, enum fo
 enum evr_appended evr_records_append_sparing_locked(struct evr_records *records,
                                                     enum format_kind kind, const uint64_t *record,
                                                     unsigned words, unsigned spare);
+/* Will a record of this many words be appended, or be dropped because the budget of its kind is
+   used up? False: there is no room on the disk at present. */
+bool evr_records_have_block_locked(struct evr_records *records, enum format_kind kind,
+                                   unsigned words);
 /* Counts one that was not made. */
 void evr_records_drop_locked(struct evr_records *records, enum format_kind kind);
 /* Has the present block of this kind room for `words` more words? */

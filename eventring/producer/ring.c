@@ -3,15 +3,24 @@
  *
  * A ring has N places for blocks; block number s (from 1) lies at place (s - 1) mod N. In
  * the first round the places are as the kernel made them; in later rounds each holds an
- * older block. A ring is made when its first event is written: from the extent of its
+ * older block. A ring gets its places when its first event is written: from the extent of its
  * slot if that has room, else from a new one. growth.c may give it more places.
  *
  * On a disk, the space of an extent is reserved when the extent is claimed, and its pages
  * are made ready then (in a ring larger than the default, the rest when the first round
  * comes to it). On tmpfs, where reserving is the larger part of the cost, the library
  * only checks that there is space, and makes the places ready in parts: at the start
- * those that a short program uses, the others during the first round. If tmpfs has filled
- * up by then, the source fails.
+ * those that a short program uses, the others during the first round.
+ *
+ * No room. If there is none for the places from `ready` on, the ring goes on at its first
+ * place: the sequences of the places that are not there are left out, so that all others
+ * stay where they belong. No event is lost by that; the ring just has fewer blocks. In the
+ * next rounds it tries again (room.h), and with room it is as if nothing had been. Places
+ * are made ready in their order, so those that were never used are all 0 up to the last
+ * one: by that readers know them (doc/FORMAT.md, section 6). A ring of which not even the
+ * first place is ready writes into memory of its own, one block over the other. Its first
+ * block in the file says how many events were before it; until it gets one, the status page
+ * does, block by block.
  */
 #include "producer/ring.h"
 
@@ -32,16 +41,21 @@ enum {
 
 /* ---- The source ------------------------------------------------------------------ */
 
-/* Makes more places ready of a ring that has some left. */
-static __attribute__((cold, noinline)) int make_more_ready(struct evr_ring *ring,
+/* Makes more places ready of a ring that has some left, of `blocks`; where there is no room for
+   some, one. */
+static __attribute__((cold, noinline)) int make_more_ready(struct evr_ring *ring, uint32_t blocks,
                                                            struct eventring_error *error) {
   struct evr_recording *r = ring->recording;
   uint32_t from = ring->ready;
   uint32_t count = r->in_memory ? READY_FIRST : READY_FIRST_ON_DISK;
   if (from) count = from < READY_MOST ? from : READY_MOST;
-  if (count > ring->blocks - from) count = ring->blocks - from;
+  if (count > blocks - from) count = blocks - from;
   const struct evr_ring_run *first = &ring->run[0]; /* the others are ready when they are added */
   int status = evr_extents_make_ready(&r->extents, first->extent, first->at + from, count, error);
+  if (status != EVENTRING_OK && count > 1) {
+    count = 1;
+    status = evr_extents_make_ready(&r->extents, first->extent, first->at + from, count, error);
+  }
   if (status == EVENTRING_OK) ring->ready = from + count;
   return status;
 }
@@ -53,62 +67,126 @@ static struct format_block *block_at(const struct evr_ring *ring, uint32_t at) {
   return (struct format_block *)(run->extent->map + (run->at + at - from) * FORMAT_BLOCK_BYTES);
 }
 
+/* Blocks for the ring: of the extent of its slot, or of a new one, with or without space. */
+static int take_blocks(struct evr_recording *r, struct evr_slot *slot, uint32_t blocks,
+                       struct eventring_error *error) {
+  if (slot->extent && slot->extent->blocks - slot->used >= blocks) return EVENTRING_OK;
+  const struct evr_extent *extent;
+  int status = evr_extents_claim_locked(&r->extents, blocks, EVR_CLAIM_NOW, &extent, error);
+  if (status == EVENTRING_E_SPACE || status == EVENTRING_E_LIMIT)
+    status = evr_extents_claim_locked(&r->extents, blocks, EVR_CLAIM_BARE, &extent, error);
+  if (status != EVENTRING_OK) return status;
+  slot->extent = extent;
+  slot->used = 0;
+  return EVENTRING_OK;
+}
+
+/* Where readers find it, and that there is one more to look for. */
+static void publish_ring_locked(struct evr_ring *ring, uint32_t blocks) {
+  struct evr_recording *r = ring->recording;
+  struct format_ring *entry = &evr_domain_entry(r, ring->slot)->ring[ring->index];
+  const struct evr_ring_run *run = &ring->run[0];
+  __atomic_store_n(&entry->first, run->extent->first + run->at, __ATOMIC_RELAXED);
+  /* the first head, which is stored with release, comes later */
+  __atomic_store_n(&entry->blocks, blocks, __ATOMIC_RELEASE);
+  uint64_t *made = &evr_status(r)->kind[FORMAT_EVENTS].records;
+  __atomic_store_n(made, *made + 1, __ATOMIC_RELEASE);
+}
+
+/* The ring has places from now on; what was written aside are no blocks of the file. */
+static void enter_file(struct evr_ring *ring, uint32_t blocks) {
+  ring->blocks = blocks;
+  ring->round_ticks = evr_clock_ticks(ring->recording->clock);
+  ring->source.sequence = 0;
+  evr_room_count_aside(ring->recording, &ring->room, 0);
+  ring->source.head = &evr_domain_entry(ring->recording, ring->slot)->ring[ring->index].head;
+}
+
+/* Finds places for a ring that has none, and makes the first ones ready. */
+static int begin_ring(struct evr_ring *ring, struct eventring_error *error) {
+  struct evr_recording *r = ring->recording;
+  struct evr_slot *slot = &r->slot[ring->slot];
+  struct evr_ring_run *run = &ring->run[0];
+  uint32_t blocks = format_ring_blocks(r->header.wsize);
+  int status = EVENTRING_OK;
+  evr_lock();
+  if (r->ended || r->extents.file.fd < 0)
+    status = evr_fail(error, EVENTRING_E_STATE, 0, "the recording has ended");
+  if (status == EVENTRING_OK && !run->extent) {
+    status = take_blocks(r, slot, blocks, error);
+    if (status == EVENTRING_OK) {
+      *run = (struct evr_ring_run){.extent = slot->extent, .at = slot->used, .end = blocks};
+      slot->used += blocks;
+    }
+  }
+  if (status == EVENTRING_OK) status = make_more_ready(ring, blocks, error);
+  if (status == EVENTRING_OK) publish_ring_locked(ring, blocks);
+  evr_unlock();
+  if (status == EVENTRING_OK) enter_file(ring, blocks);
+  return status;
+}
+
+static int failure_of(const struct eventring_error *error) {
+  if (error->sys_errno) return error->sys_errno;
+  return error->code == EVENTRING_E_FULL ? EFBIG : ENOMEM;
+}
+
+/* Is there a place to go on in behind those that are ready? Tries, if it is time to. */
+static bool find_room(struct evr_ring *ring) {
+  struct eventring_error error = {0};
+  struct evr_recording *r = ring->recording;
+  if (evr_room_is_hopeless(r, &ring->room)) return false;
+  int status = ring->blocks ? make_more_ready(ring, ring->blocks, &error)
+                            : begin_ring(ring, &error);
+  if (status == EVENTRING_OK) evr_room_found(r, &ring->room);
+  else evr_room_lacks(r, &ring->room, failure_of(&error));
+  return status == EVENTRING_OK;
+}
+
+/* Without room: at the first place, or where there is none, aside. */
+static void do_without(struct evr_ring *ring, uint32_t at, struct evr_place *place) {
+  if (!ring->blocks) {
+    ring->source.sequence = 0;
+    evr_room_count_aside(ring->recording, &ring->room, ring->source.events);
+    *place = (struct evr_place){.block = (struct format_block *)ring->writer->aside, .used = true};
+    return;
+  }
+  *place = (struct evr_place){.block = block_at(ring, 0), .used = true,
+                              .skipped = ring->blocks - at};
+}
+
 static int next_place(struct evr_block_source *source, struct evr_place *place,
                       struct eventring_error *error) {
   struct evr_ring *ring = (struct evr_ring *)source;
-  uint32_t at = source->sequence & (ring->blocks - 1); /* a power of two */
+  (void)error;
+  uint32_t at = source->sequence & (ring->blocks - 1); /* a power of two, or 0 */
   if (__builtin_expect(at >= ring->ready, 0)) {
-    int status = make_more_ready(ring, error);
-    if (status != EVENTRING_OK) return status;
+    if (!find_room(ring)) {
+      do_without(ring, at, place);
+      return EVENTRING_OK;
+    }
+    at = source->sequence & (ring->blocks - 1);
   }
   place->block = block_at(ring, at);
   place->used = at < ring->written;
+  place->skipped = 0;
   if (!place->used) ring->written = at + 1;
   return EVENTRING_OK;
 }
 
 /* ---- Making a ring --------------------------------------------------------------- */
 
-static int take_blocks(struct evr_recording *r, struct evr_slot *slot, uint32_t blocks,
-                       struct eventring_error *error) {
-  if (slot->extent && slot->extent->blocks - slot->used >= blocks) return EVENTRING_OK;
-  int status = evr_extents_claim_locked(&r->extents, blocks, false, &slot->extent, error);
-  if (status == EVENTRING_OK) slot->used = 0;
-  else slot->extent = NULL;
-  return status;
-}
-
-/* Where readers find it, and that there is one more to look for. */
-static void publish_ring_locked(struct evr_recording *r, unsigned slot, enum eventring_ring index) {
-  struct format_ring *entry = &evr_domain_entry(r, slot)->ring[index];
-  struct evr_ring *ring = &r->slot[slot].ring[index];
-  const struct evr_ring_run *run = &ring->run[0];
-  __atomic_store_n(&entry->first, run->extent->first + run->at, __ATOMIC_RELAXED);
-  /* the first head, which is stored with release, comes later */
-  __atomic_store_n(&entry->blocks, ring->blocks, __ATOMIC_RELEASE);
-  uint64_t *made = &evr_status(r)->kind[FORMAT_EVENTS].records;
-  __atomic_store_n(made, *made + 1, __ATOMIC_RELEASE);
-  ring->source.head = &entry->head;
-}
-
 static struct evr_writer *make_ring(struct evr_recording *r, unsigned slot,
                                     enum eventring_ring index,
                                     struct eventring_error *error) {
-  struct evr_slot *s = &r->slot[slot];
-  uint32_t blocks = format_ring_blocks(r->header.wsize);
-  if (take_blocks(r, s, blocks, error) != EVENTRING_OK) return NULL;
   struct evr_writer *writer = evr_space_zeroed(sizeof *writer);
   if (!writer) {
     evr_fail(error, EVENTRING_E_MEMORY, errno, "no memory for a ring of %.250s", r->path);
     return NULL;
   }
-  struct evr_ring *ring = &s->ring[index];
-  *ring = (struct evr_ring){.source = {.next_place = next_place}, .recording = r,
-                            .run = {{.extent = s->extent, .at = s->used, .end = blocks}},
-                            .runs = 1, .blocks = blocks,
-                            .round_ticks = evr_clock_ticks(r->clock)};
-  s->used += blocks;
-  publish_ring_locked(r, slot, index);
+  struct evr_ring *ring = &r->slot[slot].ring[index];
+  *ring = (struct evr_ring){.source = {.next_place = next_place}, .recording = r, .runs = 1,
+                            .slot = (uint16_t)slot, .index = (uint16_t)index};
   writer->source = &ring->source;
   return writer;
 }
@@ -163,6 +241,14 @@ void evr_ring_finish_slot_locked(struct evr_recording *r, unsigned slot) {
 void evr_ring_finish_free_slots_locked(struct evr_recording *r) {
   for (unsigned slot = 0; slot < r->slots; slot++)
     if (!r->slot[slot].owner) evr_ring_finish_slot_locked(r, slot);
+}
+
+void evr_ring_count_aside_locked(struct evr_recording *r) {
+  for (unsigned slot = 0; slot < r->slots; slot++)
+    for (int i = 0; i < EVENTRING_RINGS; i++) {
+      struct evr_ring *ring = &r->slot[slot].ring[i];
+      if (!ring->blocks) evr_room_count_aside(r, &ring->room, ring->source.events);
+    }
 }
 
 void evr_ring_free_all(struct evr_recording *r) {

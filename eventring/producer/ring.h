@@ -8,7 +8,7 @@
 #pragma GCC visibility push(hidden)
 
 /* The writer of a ring, which is made if the slot does not have it. NULL, with *error: there
-   is no room. */
+   is no memory. */
 struct evr_writer *evr_ring_writer_locked(struct evr_recording *recording, unsigned slot,
                                           enum eventring_ring ring,
                                           struct eventring_error *error);
@@ -18,6 +18,8 @@ uint64_t evr_ring_bytes(const struct evr_recording *recording, unsigned slot);
 void evr_ring_finish_slot_locked(struct evr_recording *recording, unsigned slot);
 /* The same of all slots that have no domain. */
 void evr_ring_finish_free_slots_locked(struct evr_recording *recording);
+/* At the end: counts all events of rings that have no block. */
+void evr_ring_count_aside_locked(struct evr_recording *recording);
 /* Frees what is not in the file. */
 void evr_ring_free_all(struct evr_recording *recording);
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "format/control.h"
 #include "format/error.h"
 #include "format/guard.h"
 #include "producer/last_stack.h"
@@ -17,6 +18,7 @@
 #include "producer/follow.h"
 #include "producer/memory.h"
 #include "producer/off_cpu.h"
+#include "producer/outside.h"
 #include "producer/producer.h"
 #include "producer/triggers.h"
 #include "producer/watch.h"
@@ -78,6 +80,8 @@ static void forget_parent_locked(void) {
   evr_follow_forget_locked();
 }
 
+static void on_deleted(enum evr_look look);
+
 /* ---- Exit -------------------------------------------------------------------------- */
 
 static int stop(struct evr_end end);
@@ -97,6 +101,7 @@ static void at_exit(void *unused, int status) {
 }
 
 static void install_handlers(void) {
+  evr_on_deleted = on_deleted;
   pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
   __cxa_atexit(at_exit, NULL, &__dso_handle);
 }
@@ -119,9 +124,9 @@ static int check_config(const struct eventring_config *config,
   if (config->preserve > EVENTRING_PRESERVE_ON_ERROR)
     return evr_fail(error, EVENTRING_E_CONFIG, 0, "%d is no way to preserve a recording",
                     (int)config->preserve);
-  if (config->keep < 1 || config->keep > EVENTRING_MAX_KEEP)
+  if (config->keep > EVENTRING_MAX_KEEP)
     return evr_fail(error, EVENTRING_E_CONFIG, 0,
-                    "cannot keep %u recordings: must be 1 to %d", config->keep,
+                    "cannot keep %u recordings: must be 0 to %d", config->keep,
                     EVENTRING_MAX_KEEP);
   if (config->stream_max && config->stream_max < EVENTRING_LEAST_STREAM)
     return evr_fail(error, EVENTRING_E_CONFIG, 0, "a stream of at most %llu bytes is too small: "
@@ -138,18 +143,24 @@ static int check_config(const struct eventring_config *config,
   return EVENTRING_OK;
 }
 
-/* E_LEFT: its file could not be removed. */
-static int end_locked(struct evr_recording *r, struct evr_end end,
-                      struct eventring_error *error) {
-  evr_triggers_end_locked();
-  evr_domains_dismiss_locked(r);
+/* `next` is the present recording then. E_LEFT: its file could not be removed. */
+static int retire_locked(struct evr_recording *r, struct evr_end end, struct evr_recording *next,
+                         struct eventring_error *error) {
+  evr_domains_dismiss_locked(r, next);
+  evr_catalogue_finish_locked(r);
   int failure = evr_recording_end_locked(r, end, false), status = EVENTRING_OK;
   if (failure)
     status = evr_fail(error, EVENTRING_E_LEFT, failure, "cannot remove %.300s", r->path);
-  set_recording_locked(NULL);
+  set_recording_locked(next);
   evr_producer.ended[evr_producer.ended_count++] = r;
   evr_domains_drop_ended_locked();
   return status;
+}
+
+static int end_locked(struct evr_recording *r, struct evr_end end,
+                      struct eventring_error *error) {
+  evr_triggers_end_locked();
+  return retire_locked(r, end, NULL, error);
 }
 
 static bool is_standing_by_locked(const struct evr_recording *r) {
@@ -220,6 +231,10 @@ static int begin_recording_locked(const struct eventring_config *config, unsigne
   return status;
 }
 
+static bool may_end_one_locked(void) {
+  return evr_producer.ended_count < sizeof evr_producer.ended / sizeof evr_producer.ended[0];
+}
+
 static int begin_locked(const struct eventring_config *config,
                         struct eventring_error *error) {
   struct evr_recording *r = evr_producer.recording;
@@ -231,8 +246,7 @@ static int begin_locked(const struct eventring_config *config,
     evr_producer.joined++;
     return EVENTRING_JOINED;
   }
-  if (evr_producer.ended_count ==
-      sizeof evr_producer.ended / sizeof evr_producer.ended[0])
+  if (!may_end_one_locked())
     return evr_fail(error, EVENTRING_E_STATE, 0,
                     "started and stopped too often while other domains run");
   return begin_recording_locked(config, 0, error);
@@ -256,6 +270,92 @@ static void follow_parent(bool now) {
            cause.text);
   evr_producer_warn(listener, &error);
 }
+
+/* ---- A file that was deleted -------------------------------------------------------- */
+
+static void carry_names_locked(struct format_control *to, const struct format_control *from) {
+  char names[FORMAT_LIST_BYTES + 1];
+  uint32_t version;
+  int size = evr_control_read_list(&from->spans, names, &version);
+  if (size <= 0) return; /* none, or its writer is at work there */
+  names[size] = '\0';
+  evr_control_write_list(&to->spans, names);
+}
+
+/* What it was asked for from outside holds for the next one, too. (A question is asked of one
+   file.) */
+static void carry_over_locked(struct evr_recording *next, struct evr_recording *r) {
+  uint32_t profile = __atomic_load_n(&evr_control(r)->call_profile, __ATOMIC_RELAXED);
+  next->failed = r->failed;
+  if (evr_outside_obeys(r, FORMAT_WORD_CALL_PROFILE))
+    __atomic_fetch_or(&evr_control(next)->call_profile, profile & FORMAT_PROFILE_CALLS,
+                      __ATOMIC_RELAXED);
+  carry_names_locked(evr_control(next), evr_control(r));
+  evr_triggers_carry_locked(next, r);
+}
+
+/* The process goes on in a new file of the same name. Who has the former one open finds all that
+   is in it, and why it ended. */
+static int replace_locked(struct evr_recording *r, struct eventring_error *error) {
+  struct evr_recording *next;
+  if (!may_end_one_locked())
+    return evr_fail(error, EVENTRING_E_STATE, 0, "there were too many before");
+  evr_recording_drop_rescued(r);
+  int status = make_recording_locked(&next, evr_follow_own_locked(r), r->elsewhere, error);
+  if (status != EVENTRING_OK) return status;
+  carry_over_locked(next, r);
+  evr_streams_start(next);
+  retire_locked(r, (struct evr_end){FORMAT_END_DELETED, 0}, next, error);
+  evr_domains_admit_locked(next);
+  evr_triggers_go_on_locked();
+  return EVENTRING_OK;
+}
+
+/* The same, and what the host is to be told. False: nothing. */
+static bool replace_deleted_locked(struct evr_recording *r, struct eventring_error *news) {
+  struct eventring_error cause;
+  evr_fail(news, EVENTRING_DELETED, 0, "%.300s was deleted: recording goes on in a new file",
+           r->path);
+  if (replace_locked(r, &cause) == EVENTRING_OK) return true; /* `r` may be gone by now */
+  evr_fail(news, EVENTRING_DELETED, 0,
+           "%.200s was deleted, and recording goes on in it, for there can be no new one: %.200s",
+           r->path, cause.text);
+  bool is_news = !r->deletion_said;
+  r->deletion_said = true;
+  return is_news;
+}
+
+/* Is the file to be replaced now? Once there are domains, that is for the first of them that comes
+   by. If none has come since the helper's last look, they are asleep. */
+static bool is_to_be_replaced_locked(struct evr_recording *r, enum evr_look look) {
+  if (look == EVR_LOOK_ASIDE && r->slots > 0) {
+    if (__atomic_load_n(&r->deleted, __ATOMIC_RELAXED)) evr_recording_copy_aside_locked(r);
+    else evr_recording_see_link(r, true);
+    return false;
+  }
+  if (look != EVR_KNOWN) evr_recording_see_link(r, look == EVR_LOOK_ASIDE);
+  return __atomic_exchange_n(&r->deleted, false, __ATOMIC_RELAXED);
+}
+
+/* On the thread of a domain, or the helper's. */
+static void on_deleted(enum evr_look look) {
+  struct eventring_error news;
+  bool is_news = false;
+  evr_lock();
+  evr_producer.telling++;
+  struct evr_listener listener = evr_producer.listener;
+  struct evr_recording *r = evr_producer.recording;
+  if (r && !r->ended && is_to_be_replaced_locked(r, look))
+    is_news = replace_deleted_locked(r, &news);
+  evr_unlock();
+  if (is_news) evr_savers_do(begin);
+  if (is_news) evr_producer_warn(listener, &news);
+  evr_lock();
+  evr_producer.telling--;
+  evr_unlock();
+}
+
+/* ---- Start and stop, again ---------------------------------------------------------- */
 
 /* Ends a recording whose file was taken from it; true if there was one. */
 static bool end_lost_locked(void) {
@@ -351,12 +451,24 @@ int eventring_note_error(const char *text, size_t size) {
 
 enum { SIGNAL_WAIT_MS = 1000 };
 
+/* For a handler: the helper may be copying a deleted file. False: this thread has the mutex itself,
+   or it does not get free in time. */
+static bool lock_in_handler(void) {
+  enum { TRIES = 50 }; /* of 20 ms */
+  bool locked = false;
+  for (int i = 0; i < TRIES && !evr_locking() && !locked; i++) locked = evr_lock_soon();
+  return locked;
+}
+
 /* The process is about to die: the copies of triggers are waited for. */
 static void note_signal(struct evr_recording *r, int number) {
   evr_recording_note_signal(r, (uint32_t)number);
   evr_stack_wanted(NULL, EVENTRING_STACK_SIGNAL, number, true);
   evr_watch_post(evr_watch_happened(EVENTRING_SUBJECT_SIGNAL, number, true));
   if (evr_watch_is_busy()) evr_savers_do(wait, SIGNAL_WAIT_MS * (uint64_t)1000000);
+  bool locked = lock_in_handler();
+  evr_recording_rescue(r);
+  if (locked) evr_unlock();
 }
 
 /* The present recording is not freed meanwhile: see below. */
@@ -373,7 +485,7 @@ void eventring_end_in_handler(void) {
   int saved = errno;
   struct evr_recording *r = __atomic_load_n(&evr_producer.recording, __ATOMIC_RELAXED);
   if (evr_domain_is_raw_child(r)) return;
-  bool locked = evr_lock_soon();
+  bool locked = lock_in_handler();
   r = __atomic_load_n(&evr_producer.recording, __ATOMIC_RELAXED);
   if (r && !r->ended) {
     uint64_t wanted = __atomic_load_n(&r->wanted, __ATOMIC_RELAXED);

@@ -30,7 +30,7 @@
  * `before` go on, so readers learn exactly how many events are gone, also when the process is
  * killed, and have the newest ones (doc/FORMAT.md, section 6). A lane that has no chunk at
  * all, not even a first one, writes into memory of its own; these events are counted by
- * `before` of its first block, or, if it never gets one, by the status page at the end.
+ * `before` of its first block, or, until it gets one, by the status page.
  *
  * Models: measureme, whose issue 144 proposes pages claimed in a mapped file; there one
  * page is claimed at a time. Here that took 28 ns a word on a disk (doc/decisions/chunks-claimed-ahead.md).
@@ -51,13 +51,14 @@
 #include "format/law.h"
 #include "producer/lane.h"
 #include "producer/recording.h"
+#include "producer/room.h"
 #include "producer/space.h"
 
 enum {
   CHUNKS = 4,         /* of a lane */
   FIRST_CHUNK = FORMAT_UNIT,     /* blocks; each is twice the one before, up to */
   LARGEST_CHUNK = 16 * FORMAT_UNIT,
-  RETRY_MS = 20,      /* after there was no room */
+  RETRY_MS = EVR_ROOM_RETRY_MS, /* of the helper, after there was no room */
   STOP_US = 200       /* that the helper is given to end before it is woken again */
 };
 
@@ -79,9 +80,7 @@ struct evr_stream_lane {
   uint32_t at;       /* places of the present chunk that were taken */
   uint32_t wanted;   /* blocks of the chunk that the helper is to make ready, or 0; atomic */
   bool starved;      /* there is no room: the last place is used again and again */
-  bool is_news;      /* the host is to be warned of that */
-  int failure;       /* errno of the last attempt to find room */
-  uint64_t retry_at; /* ticks */
+  struct evr_room room;
   struct evr_chunk chunk[CHUNKS];
   uint64_t aside[FORMAT_BLOCK_WORDS]; /* written to before there is a chunk */
 };
@@ -244,25 +243,17 @@ static void ask(struct evr_stream_lane *lane) {
   wake_helper(&lane->recording->streams);
 }
 
-/* Is it too early to look for room again? */
-static bool is_hopeless(struct evr_stream_lane *lane) {
-  uint64_t now = evr_clock_ticks(lane->recording->clock);
-  if (lane->failure && now < lane->retry_at) return true;
-  lane->retry_at = now + evr_recording_ticks_of_ms(lane->recording, RETRY_MS);
-  return false;
-}
-
 static struct evr_chunk *take_ready(struct evr_stream_lane *lane) {
   return find_chunk(lane, READY, IN_USE);
 }
 
 /* A chunk to go on in, or NULL. */
 static __attribute__((cold, noinline)) struct evr_chunk *make_chunk(struct evr_stream_lane *lane) {
-  if (is_hopeless(lane)) return NULL;
-  lane->failure = prepare_chunk(lane, FIRST_CHUNK);
-  if (lane->failure == EAGAIN) { /* the helper has not come to those that are full */
+  if (evr_room_is_hopeless(lane->recording, &lane->room)) return NULL;
+  lane->room.failure = prepare_chunk(lane, FIRST_CHUNK);
+  if (lane->room.failure == EAGAIN) { /* the helper has not come to those that are full */
     release_done(lane);
-    lane->failure = prepare_chunk(lane, FIRST_CHUNK);
+    lane->room.failure = prepare_chunk(lane, FIRST_CHUNK);
   }
   return take_ready(lane);
 }
@@ -276,13 +267,14 @@ static void enter_next(struct evr_stream_lane *lane) {
   struct evr_chunk *former = lane->present;
   if (!former) {
     lane->source.sequence = 0; /* what was written aside are no blocks of the file */
+    evr_room_count_aside(lane->recording, &lane->room, 0);
     lane->source.head = lane->head;
   }
   lane->present = lane->next;
   lane->next = NULL;
   lane->at = 0;
   lane->starved = false;
-  lane->failure = 0;
+  evr_room_found(lane->recording, &lane->room);
   lane->left = former;
 }
 
@@ -295,15 +287,15 @@ static void release_left(struct evr_stream_lane *lane) {
 
 /* Where a lane writes for which there is no room. */
 static void starve(struct evr_stream_lane *lane, struct evr_place *place) {
-  bool before = __atomic_exchange_n(&lane->recording->streams.said_full, true, __ATOMIC_RELAXED);
-  lane->is_news |= !before;
+  evr_room_lacks(lane->recording, &lane->room, lane->room.failure);
   if (!lane->present) {
     lane->source.sequence = 0;
-    *place = (struct evr_place){(struct format_block *)lane->aside, true};
+    evr_room_count_aside(lane->recording, &lane->room, lane->source.events);
+    *place = (struct evr_place){.block = (struct format_block *)lane->aside, .used = true};
     return;
   }
   uint8_t *last = lane->present->map + bytes_of(lane->present) - FORMAT_BLOCK_BYTES;
-  *place = (struct evr_place){(struct format_block *)last, lane->starved};
+  *place = (struct evr_place){.block = (struct format_block *)last, .used = lane->starved};
   lane->starved = true;
 }
 
@@ -333,7 +325,7 @@ static __attribute__((cold, noinline)) void go_on(struct evr_stream_lane *lane,
     return;
   }
   if (!last_is_free) enter_next(lane);
-  *place = (struct evr_place){take_place(lane), false};
+  *place = (struct evr_place){.block = take_place(lane)};
 }
 
 static int next_place(struct evr_block_source *source, struct evr_place *place,
@@ -346,22 +338,10 @@ static int next_place(struct evr_block_source *source, struct evr_place *place,
     EVR_LAW(is_lawful(lane));
     return EVENTRING_OK;
   }
-  *place = (struct evr_place){take_place(lane), false};
+  *place = (struct evr_place){.block = take_place(lane)};
   if (lane->at == lane->present->blocks / 2) ask(lane);
   EVR_LAW(is_lawful(lane));
   return EVENTRING_OK;
-}
-
-bool evr_stream_is_news(struct evr_writer *writer, struct eventring_error *error) {
-  struct evr_stream_lane *lane = (struct evr_stream_lane *)writer->source;
-  if (writer->source->next_place != next_place || !lane->is_news) return false;
-  const struct evr_recording *r = lane->recording;
-  lane->is_news = false;
-  bool is_most = lane->failure == EFBIG;
-  evr_fail(error, EVENTRING_LOSING, is_most ? 0 : lane->failure,
-           "%.200s%s: events are lost (and counted) while there is no room", r->path,
-           is_most ? " is as large as it may be" : "");
-  return true;
 }
 
 /* ---- Making and ending --------------------------------------------------------------- */
@@ -397,11 +377,11 @@ struct evr_writer *evr_stream_writer_locked(struct evr_recording *r, unsigned sl
   return writer;
 }
 
-void evr_streams_count_dropped_locked(struct evr_recording *r) {
-  uint64_t dropped = 0;
-  for (uint32_t i = 0; i < r->streams.count; i++)
-    if (!r->streams.lane[i]->present) dropped += r->streams.lane[i]->source.events;
-  __atomic_store_n(&evr_status(r)->kind[FORMAT_EVENTS].dropped, dropped, __ATOMIC_RELAXED);
+void evr_streams_count_aside_locked(struct evr_recording *r) {
+  for (uint32_t i = 0; i < r->streams.count; i++) {
+    struct evr_stream_lane *lane = r->streams.lane[i];
+    if (!lane->present) evr_room_count_aside(r, &lane->room, lane->source.events);
+  }
 }
 
 /* The file keeps its length. Where a hole cannot be made, nothing is lost. */

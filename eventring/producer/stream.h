@@ -21,7 +21,6 @@ struct evr_streams { /* of a recording; zeroed: it has none */
   uint32_t stopped; /* atomic: the helper is to end */
   uint32_t has_ended; /* the helper; atomic */
   bool has_helper;
-  bool said_full;   /* atomic: the host was warned that events are lost */
   pthread_t helper;
   uint32_t count;   /* of lanes; release */
   struct evr_stream_lane *lane[EVENTRING_MAX_DOMAINS * EVENTRING_RINGS];
@@ -43,11 +42,8 @@ void evr_streams_free(struct evr_recording *recording);
 struct evr_writer *evr_stream_writer_locked(struct evr_recording *recording, unsigned slot,
                                             enum eventring_ring ring,
                                             struct eventring_error *error);
-/* Counts the events of lanes that never had a block, at the end. */
-void evr_streams_count_dropped_locked(struct evr_recording *recording);
-/* Has this writer just found no room, as the first of its recording? Then *error says why. For
-   the owner, after a change of blocks. */
-bool evr_stream_is_news(struct evr_writer *writer, struct eventring_error *error);
+/* At the end: counts all events of lanes that have no block. */
+void evr_streams_count_aside_locked(struct evr_recording *recording);
 
 #pragma GCC visibility pop
 

@@ -3,32 +3,42 @@
  *
  * Another process writes a list of triggers into the control page (FORMAT.md, section 4). A
  * safepoint that comes 100 ms or more after the last look (gate.c) compares the version, and
- * takes the list. A list that is not valid sets none. */
+ * takes the list; so does the helper (trigger/helper.c), for a program that is asleep in C. A list
+ * that is not valid sets none. */
 #include "producer/triggers.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "format/atomics.h"
+#include "format/control.h"
 #include "format/error.h"
 #include "format/sized.h"
 #include "format/text.h"
 #include "producer/catalogue.h"
 #include "producer/domains.h"
+#include "producer/outside.h"
 #include "producer/producer.h"
 #include "producer/watch.h"
 
 /* ---- The table in force ---------------------------------------------------------------- */
 
-/* After a change of the table: what it is about takes the slow path, in classes that are on. */
-static void apply_locked(void) {
+/* After a change of the table: what it is about takes the slow path. */
+static void watch_locked(void) {
   struct evr_recording *r = evr_producer.recording;
   evr_catalogue_watch_locked();
+  if (r && !r->ended) evr_domains_watch_locked(r);
+}
+
+/* Triggers were set: the classes that they need are switched on with them, once. What is switched
+   off afterwards stays off. */
+static void apply_locked(void) {
+  struct evr_recording *r = evr_producer.recording;
+  watch_locked();
   if (!r || r->ended) return;
   uint64_t classes = evr_watch_classes();
   uint64_t wanted = __atomic_load_n(&evr_control(r)->wanted, __ATOMIC_RELAXED);
   if (classes & ~wanted) evr_recording_change_gate_locked(r, EVR_ADD, classes);
-  evr_domains_watch_locked(r);
 }
 
 /* The event with which a recording says that the trigger fired; 0: there is no room. */
@@ -66,47 +76,62 @@ static void replace_locked(const char *list, size_t size, enum eventring_trigger
 
 /* ---- Other processes ------------------------------------------------------------------- */
 
-/* The list of the page, of a version that is complete. Its size, or -1. */
-static int copy_list(const struct evr_recording *r, char *list, uint32_t *version) {
-  const struct format_control *control = evr_control(r);
-  uint64_t words[FORMAT_TRIGGERS_BYTES / 8];
-  *version = __atomic_load_n(&control->triggers_version, __ATOMIC_ACQUIRE);
-  uint32_t size = __atomic_load_n(&control->triggers_bytes, __ATOMIC_RELAXED);
-  const uint64_t *from = (const uint64_t *)control->triggers;
-  for (size_t i = 0; i < sizeof words / 8; i++)
-    words[i] = __atomic_load_n(&from[i], __ATOMIC_RELAXED);
-  evr_fence_acquire(); /* pairs with the release fence of remote_triggers.c */
-  if (*version & 1 || *version != __atomic_load_n(&control->triggers_version, __ATOMIC_RELAXED))
-    return -1;
-  memcpy(list, words, sizeof words);
-  return size <= FORMAT_TRIGGERS_BYTES ? (int)size : 0;
+static void take_list_locked(struct evr_recording *r) {
+  char list[FORMAT_TRIGGERS_BYTES];
+  uint32_t version;
+  int size = evr_control_read_list(&evr_control(r)->triggers, list, &version);
+  /* another thread may have been faster; taken twice, a list would count from 0 again */
+  if (size < 0 || version == __atomic_load_n(&r->triggers_seen, __ATOMIC_RELAXED)) return;
+  __atomic_store_n(&r->triggers_seen, version, __ATOMIC_RELAXED);
+  if (eventring_triggers_check(list, (size_t)size, NULL) < 0) size = 0;
+  replace_locked(list, (size_t)size, EVENTRING_BY_CONTROL);
+  apply_locked();
 }
 
 /* At a safepoint. Without the mutex. */
 static void take_list(struct evr_recording *r) {
-  char list[FORMAT_TRIGGERS_BYTES];
-  uint32_t version;
   evr_lock();
-  int size = r == evr_producer.recording && !r->ended ? copy_list(r, list, &version) : -1;
-  if (size >= 0) {
-    __atomic_store_n(&r->triggers_seen, version, __ATOMIC_RELAXED);
-    if (eventring_triggers_check(list, (size_t)size, NULL) < 0) size = 0;
-    replace_locked(list, (size_t)size, EVENTRING_BY_CONTROL);
-    apply_locked();
-  }
+  if (r == evr_producer.recording && !r->ended) take_list_locked(r);
   evr_unlock();
-  if (size >= 0) evr_savers_do(begin);
+  evr_savers_do(begin); /* if there could be no helper before */
+}
+
+void evr_triggers_look(void) {
+  evr_lock();
+  struct evr_recording *r = evr_producer.recording;
+  bool is_set = r && !r->ended &&
+                __atomic_load_n(&evr_control(r)->triggers.version, __ATOMIC_ACQUIRE) !=
+                    __atomic_load_n(&r->triggers_seen, __ATOMIC_RELAXED);
+  if (is_set && evr_outside_obeys(r, FORMAT_WORD_TRIGGERS)) take_list_locked(r);
+  evr_unlock();
 }
 
 /* ---- The recording --------------------------------------------------------------------- */
 
 void evr_triggers_begin_locked(const char *list) {
   evr_on_triggers = take_list;
+  evr_watch_show(evr_trigger_states(evr_producer.recording));
   if (list) replace_locked(list, strlen(list), EVENTRING_BY_CONFIG);
   if (evr_watch_any()) apply_locked();
 }
 
+void evr_triggers_carry_locked(struct evr_recording *next, const struct evr_recording *former) {
+  struct format_control *to = evr_control(next);
+  char list[FORMAT_TRIGGERS_BYTES];
+  uint32_t version;
+  evr_watch_show(evr_trigger_states(next)); /* `former` may be unmapped when it has ended */
+  int size = evr_control_read_list(&evr_control(former)->triggers, list, &version);
+  if (size < 0) return; /* its writer is at work there */
+  evr_store_words(to->triggers.text, list, sizeof list);
+  __atomic_store_n(&to->triggers.bytes, (uint32_t)size, __ATOMIC_RELAXED);
+  next->triggers_seen = __atomic_load_n(&former->triggers_seen, __ATOMIC_RELAXED);
+  __atomic_store_n(&to->triggers.version, version, __ATOMIC_RELEASE);
+}
+
+void evr_triggers_go_on_locked(void) { watch_locked(); }
+
 void evr_triggers_end_locked(void) {
+  evr_watch_show(NULL);
   if (evr_watch_remove_locked(0, EVENTRING_BY_CONTROL)) evr_catalogue_watch_locked();
 }
 
@@ -139,7 +164,7 @@ int eventring_trigger_set(const char *text, size_t size, struct eventring_error 
 int eventring_trigger_remove(int number) {
   evr_lock();
   bool found = number > 0 && evr_watch_remove_locked(number, 0);
-  if (found) apply_locked();
+  if (found) watch_locked();
   evr_unlock();
   return found ? EVENTRING_OK : EVENTRING_E_NOT_FOUND;
 }

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
-#include <pthread.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -37,6 +36,7 @@ struct entry {
   int64_t value;       /* with which it last fired */
   uint64_t last_ns;    /* when a copy was last due; 0: never */
   uint64_t fired, saved, bytes, skipped, failed;
+  int error;           /* with which the last copy failed */
   bool reported;       /* that copies fail */
   uint32_t work;       /* enum work; atomic */
 };
@@ -44,6 +44,7 @@ struct entry {
 static struct entry entries[EVENTRING_MAX_TRIGGERS];
 static unsigned used;  /* entries that were ever set; atomic */
 static int last_id;
+static struct format_trigger *shown; /* of the present recording, or NULL; under the lock */
 static int64_t heap;   /* bytes of all domains; atomic */
 uint32_t evr_watch_work;
 
@@ -56,40 +57,38 @@ static uint64_t key_of[EVENTRING_MAX_EVENTS];
 
 /* ---- The lock ------------------------------------------------------------------------ */
 
-/* A handler of a signal that interrupts who has it must write no event: evr_locking. */
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static bool was_locking; /* of the thread that has the lock */
+/* A handler of a signal that interrupts who has it writes no event (evr_locking). */
+void evr_watch_lock(void) { evr_mutex_lock(&evr_watch_mutex); }
+void evr_watch_unlock(void) { evr_mutex_unlock(&evr_watch_mutex); }
 
-static void note_lock(bool before) {
-  __atomic_signal_fence(__ATOMIC_SEQ_CST);
-  was_locking = before;
+/* ---- What others see ------------------------------------------------------------------- */
+
+_Static_assert((int)FORMAT_TRIGGER_STATES == (int)EVENTRING_MAX_TRIGGERS, "triggers");
+
+static uint32_t at_most(uint64_t number) {
+  return number < UINT32_MAX ? (uint32_t)number : UINT32_MAX;
 }
 
-void evr_watch_lock(void) {
-  bool before = evr_locking;
-  evr_locking = true;
-  __atomic_signal_fence(__ATOMIC_SEQ_CST);
-  pthread_mutex_lock(&mutex);
-  note_lock(before);
+/* Under the lock. */
+static void show(const struct entry *e) {
+  if (!shown) return;
+  struct format_trigger *t = &shown[e - entries];
+  __atomic_store_n(&t->event, (uint16_t)e->event, __ATOMIC_RELAXED);
+  __atomic_store_n(&t->owner, (uint8_t)e->owner, __ATOMIC_RELAXED);
+  __atomic_store_n(&t->fired, at_most(e->fired), __ATOMIC_RELAXED);
+  __atomic_store_n(&t->saved, at_most(e->saved), __ATOMIC_RELAXED);
+  __atomic_store_n(&t->skipped, at_most(e->skipped), __ATOMIC_RELAXED);
+  __atomic_store_n(&t->failed, at_most(e->failed), __ATOMIC_RELAXED);
+  __atomic_store_n(&t->error, e->error, __ATOMIC_RELAXED);
+  __atomic_store_n(&t->bytes, e->bytes, __ATOMIC_RELAXED);
+  __atomic_store_n(&t->number, e->subject ? (uint32_t)e->id : 0, __ATOMIC_RELEASE);
 }
 
-void evr_watch_unlock(void) {
-  bool before = was_locking;
-  pthread_mutex_unlock(&mutex);
-  __atomic_signal_fence(__ATOMIC_SEQ_CST);
-  evr_locking = before;
-}
-
-/* For a handler, whose thread may have the lock. */
-static bool lock_soon(void) {
-  for (int i = 0; i < 20; i++) {
-    if (pthread_mutex_trylock(&mutex) == 0) {
-      note_lock(evr_locking);
-      return true;
-    }
-    nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-  }
-  return false;
+void evr_watch_show(struct format_trigger *table) {
+  evr_watch_lock();
+  shown = table;
+  for (unsigned i = 0; i < used; i++) show(&entries[i]);
+  evr_watch_unlock();
 }
 
 /* ---- Firing --------------------------------------------------------------------------- */
@@ -131,9 +130,10 @@ static bool is_allowed(struct entry *e) {
 static bool fire_held(struct entry *e, enum eventring_subject subject, uint64_t key,
                       const struct eventring_measured *measured) {
   double value;
-  if (e->subject != subject || e->key != key || !holds(&e->text.condition, measured) ||
-      !is_allowed(e))
-    return false;
+  if (e->subject != subject || e->key != key || !holds(&e->text.condition, measured)) return false;
+  const bool is_due = is_allowed(e);
+  show(e);
+  if (!is_due) return false;
   eventring_condition_value(&e->text.condition, measured, &value);
   e->value = value >= 0x1p63 ? INT64_MAX : value < -0x1p63 ? INT64_MIN : (int64_t)value;
   return true;
@@ -187,7 +187,7 @@ uint64_t evr_watch_happened(enum eventring_subject subject, double value, bool i
   for (unsigned i = 0; i < count; i++) any |= load_subject(&entries[i]) == subject;
   if (!any) return 0;
   if (!in_handler) evr_watch_lock();
-  else if (!lock_soon()) return 0;
+  else if (!evr_mutex_lock_soon(&evr_watch_mutex)) return 0;
   for (unsigned i = 0; i < count; i++)
     if (fire_held(&entries[i], subject, 0, &(struct eventring_measured){.value = value}))
       fired |= (uint64_t)1 << i;
@@ -317,6 +317,7 @@ static void fill(struct entry *e, const struct evr_trigger_text *text) {
   double number = c->number; /* clang wants no pointer to const in __atomic_store */
   e->text = *text;
   e->last_ns = e->fired = e->saved = e->bytes = e->skipped = e->failed = 0;
+  e->error = EVENTRING_OK;
   e->reported = false;
   __atomic_store_n(&e->held, false, __ATOMIC_RELAXED);
   __atomic_store_n(&e->comparison, c->comparison, __ATOMIC_RELAXED);
@@ -344,6 +345,7 @@ int evr_watch_add_locked(const struct evr_trigger_text *text, enum eventring_tri
     e->owner = owner;
     e->event = event_id;
     fill(e, text);
+    show(e);
     unsigned count = (unsigned)(e - entries) + 1;
     if (count > used) __atomic_store_n(&used, count, __ATOMIC_RELEASE);
   }
@@ -360,6 +362,7 @@ unsigned evr_watch_remove_locked(int number, enum eventring_trigger_owner owner)
     struct entry *e = &entries[i];
     if (!e->subject || (number && e->id != number) || (owner && e->owner != owner)) continue;
     __atomic_store_n(&e->subject, EVENTRING_SUBJECT_NONE, __ATOMIC_RELAXED);
+    show(e);
     removed++;
   }
   evr_watch_unlock();
@@ -437,6 +440,7 @@ void evr_watch_define_locked(unsigned id, const struct eventring_def *def) {
 /* The thread holds the lock. The child has its parent's triggers, but not those that a tool
    has set there, and no helper. */
 void evr_watch_after_fork(void) {
+  shown = NULL; /* the parent's */
   heap = 0;
   for (unsigned i = 0; i < used; i++) {
     struct entry *e = &entries[i];
@@ -444,6 +448,7 @@ void evr_watch_after_fork(void) {
     e->work = NONE;
     e->held = e->reported = false;
     e->last_ns = e->fired = e->saved = e->bytes = e->skipped = e->failed = 0;
+    e->error = EVENTRING_OK;
   }
   evr_watch_unlock();
 }
@@ -467,9 +472,10 @@ bool evr_watch_take(struct evr_watch_job *job) {
   return found;
 }
 
-bool evr_watch_done(const struct evr_watch_job *job, uint64_t bytes, bool failed) {
+bool evr_watch_done(const struct evr_watch_job *job, uint64_t bytes, int status) {
   evr_watch_lock();
   struct entry *e = &entries[job->entry];
+  const bool failed = status != EVENTRING_OK;
   bool news = false;
   if (e->id == job->number) {
     news = failed && !e->reported;
@@ -477,6 +483,8 @@ bool evr_watch_done(const struct evr_watch_job *job, uint64_t bytes, bool failed
     e->failed += failed;
     e->saved += !failed;
     e->bytes += bytes;
+    if (failed) e->error = status;
+    show(e);
   }
   __atomic_store_n(&e->work, NONE, __ATOMIC_RELEASE);
   evr_watch_unlock();

@@ -11,6 +11,7 @@
 #define EVENTRING_WATCH_H
 
 #include "conditions/trigger_text.h"
+#include "format/format.h"
 
 #pragma GCC visibility push(hidden)
 
@@ -82,11 +83,14 @@ struct evr_watch_job {
 };
 /* The next entry that is due: it becomes busy. */
 bool evr_watch_take(struct evr_watch_job *job);
-/* Its copy is made, with so many bytes; or not, `failed`. Returns true when that is to be
-   reported. */
-bool evr_watch_done(const struct evr_watch_job *job, uint64_t bytes, bool failed);
+/* Its copy is made, with so many bytes, or it failed with `status`. Returns true when that is to
+   be reported. */
+bool evr_watch_done(const struct evr_watch_job *job, uint64_t bytes, int status);
 /* Is an entry due or busy? Async-signal-safe. */
 bool evr_watch_is_busy(void);
+/* Shows the state of all entries in this table from now on, of FORMAT_TRIGGER_STATES entries that
+   are 0; NULL: nowhere. */
+void evr_watch_show(struct format_trigger *table);
 /* The entry at `index` of those that are set. */
 bool evr_watch_describe(unsigned index, struct eventring_trigger *trigger);
 

@@ -6,6 +6,7 @@
  * that hosts test at their safepoints, in loops that do nothing else, sends them here. */
 #include "eventring/question.h"
 
+#include "format/control.h"
 #include "reader/control_page.h"
 #include "reader/cursor.h"
 
@@ -44,8 +45,7 @@ static int open_question(struct format_control *page, void *context) {
   __atomic_store_n(&q->kinds, a->kinds, __ATOMIC_RELAXED);
   __atomic_store_n(&q->ticks, evr_clock_ticks(a->clock), __ATOMIC_RELAXED);
   __atomic_store_n(&q->number, number, __ATOMIC_RELEASE);
-  /* after the number (release): who comes for this bit finds the question */
-  __atomic_fetch_or(&page->call_profile, FORMAT_PROFILE_QUESTION, __ATOMIC_RELEASE);
+  evr_control_call(page, FORMAT_PROFILE_QUESTION); /* after the number */
   return EVENTRING_OK;
 }
 

@@ -30,8 +30,7 @@
 struct evr_batched evr_definition_batched(const struct evr_definition *d) {
   const uint64_t id = d->def.id, event_class = d->def.event_class;
   if (d->plain != EVENTRING_BEGIN) return (struct evr_batched){0};
-  return (struct evr_batched){.tail = id << 32 | event_class << 48,
-                              .classes = 1ull << (event_class & 63)};
+  return (struct evr_batched){.tail = id << 32, .classes = 1ull << (event_class & 63)};
 }
 
 /* What evr_sink has for batches. */

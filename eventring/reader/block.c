@@ -172,9 +172,7 @@ static uint32_t copy_complete(uint64_t *to, const uint64_t *from) {
   return have;
 }
 
-/* The committed length of a complete block that was copied with all that lies behind; 0:
-   the events do not end there. */
-static uint32_t length_of_whole(const uint64_t *words) {
+uint32_t evr_block_whole_length(const uint64_t *words) {
   uint32_t have = ((const struct format_block *)words)->committed;
   return have < FORMAT_BLOCK_WORDS && words[have] ? 0 : have;
 }
@@ -216,7 +214,7 @@ static enum evr_read file_block(const struct evr_source *source, uint64_t offset
     return EVR_READ_FAILED;
   if (block->words[0] != sequence) return EVR_READ_GONE;                 /* R1 */
   uint32_t first = evr_first_event(block->words);
-  block->have = complete ? length_of_whole(block->words)
+  block->have = complete ? evr_block_whole_length(block->words)
                          : walk_events(block->words, first, FORMAT_BLOCK_WORDS,
                                        &sound);                                 /* R2 */
   if (!sound) block->have = FORMAT_BLOCK_WORDS + 1;
@@ -338,7 +336,7 @@ unsigned evr_blocks_copy(const struct evr_source *source, uint64_t offset,
   if (evr_source_read_file(source, head_offset, &head, sizeof head, NULL) != 0 ||
       head - sequence >= ring_blocks - 1)                                /* R5 */
     return 0;
-  for (unsigned i = 0; i < count; i++) block[i].have = length_of_whole(block[i].words);
+  for (unsigned i = 0; i < count; i++) block[i].have = evr_block_whole_length(block[i].words);
   return count;
 }
 

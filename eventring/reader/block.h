@@ -55,6 +55,10 @@ unsigned evr_blocks_copy(const struct evr_source *source, uint64_t offset,
                          uint64_t sequence, uint64_t head_offset,
                          uint32_t ring_blocks, struct evr_block *block,
                          unsigned count);
+/* The committed length of a complete block that was copied with all that lies behind; 0: the
+   events do not end there. */
+uint32_t evr_block_whole_length(const uint64_t *words);
+/* Is it valid, with this length? */
 bool evr_block_valid(const struct evr_block *block, uint64_t sequence, unsigned slot,
                      unsigned ring, uint64_t start_ticks);
 

@@ -218,9 +218,11 @@ static bool may_be_gone_from_stream(const struct evr_block_cursor *cursor, uint6
                       NULL) != EVENTRING_OK)
     return false;
   if (may_lack_blocks(meta) && (!has_place || !there)) return true;
-  bool is_later = there > sequence && there <= meta->ring[cursor->slot][cursor->ring].head &&
-                  evr_stretches_find(stream, there) == stretch;
-  return is_last && (!there || is_later);
+  if (!is_last || !there) return is_last;
+  evr_fence_acquire(); /* W4 of `there` comes after W5 of the block before it */
+  return there > sequence &&
+         there <= evr_metadata_head(cursor->meta, cursor->slot, cursor->ring) + 1 &&
+         evr_stretches_find(stream, there) == stretch;
 }
 
 /* Has the producer begun to reuse the place of a block that is no longer there? Before
@@ -248,8 +250,34 @@ static bool is_left_out(const struct evr_block_cursor *cursor, uint64_t sequence
   return stretch && sequence - stretch->sequence < stretch->blocks && is_missing(cursor, sequence);
 }
 
+/* The last sequence of the round of a ring that `sequence` is in, by the places that it had
+   before it grew. */
+static uint64_t end_of_round(const struct evr_block_cursor *cursor, uint64_t sequence) {
+  uint64_t places = cursor->meta->places[cursor->slot][cursor->ring].run[0].end;
+  return (sequence + places - 1) / places * places;
+}
+
+/* Has the producer left out this sequence, and all others to the end of the round, because
+   there was no room for their places? Then the head is beyond these, and the places, up to the
+   last one, were never used. The block of the head is there, unless the round has just ended:
+   where it is not, somebody took blocks away. */
+static bool is_skipped(const struct evr_block_cursor *cursor, uint64_t sequence) {
+  if (is_stream(cursor)) return false;
+  uint64_t head = cursor->meta->ring[cursor->slot][cursor->ring].head;
+  uint64_t end = end_of_round(cursor, sequence);
+  return end <= head && is_missing(cursor, sequence) && is_missing(cursor, end) &&
+         (head == end_of_round(cursor, head) || !is_missing(cursor, head));
+}
+
+uint64_t evr_block_cursor_after(const struct evr_block_cursor *cursor, uint64_t sequence) {
+  if (is_stream(cursor))
+    return evr_metadata_after(cursor->meta, cursor->slot, cursor->ring, sequence);
+  return is_skipped(cursor, sequence) ? end_of_round(cursor, sequence) + 1 : sequence + 1;
+}
+
 bool evr_block_cursor_lacks(const struct evr_block_cursor *cursor, uint64_t sequence) {
-  return !is_left_out(cursor, sequence) && !may_be_gone(cursor, sequence);
+  return !is_left_out(cursor, sequence) && !may_be_gone(cursor, sequence) &&
+         !is_skipped(cursor, sequence);
 }
 
 /* A block that should be there by the head could not be read, or not to its end. */
@@ -273,7 +301,8 @@ static bool read_block(struct evr_block_cursor *cursor, uint64_t sequence, uint6
   cursor->sequence = 0; /* the block held is done with and overwritten */
   enum evr_read status = copy_block(cursor, sequence, head, &error);
   if (status == EVR_READ_OK) return true;
-  if (status == EVR_READ_GONE && is_left_out(cursor, sequence)) return false;
+  if (status == EVR_READ_GONE && (is_left_out(cursor, sequence) || is_skipped(cursor, sequence)))
+    return false;
   if (*budget) --*budget;
   cursor->failed = status == EVR_READ_FAILED;
   if (cursor->failed) *budget = 0;
@@ -287,9 +316,7 @@ void evr_block_cursor_count(struct evr_block_cursor *cursor, uint64_t sequence) 
   cursor->gap = cursor->backwards ? 0 : before - position;
   cursor->position = before;
   cursor->recounted += before < position ? position - before : 0;
-  if (cursor->backwards)
-    evr_note_damage(cursor->damage, "domain %u: block %llu counts backwards", cursor->slot,
-                    (unsigned long long)sequence);
+  if (cursor->backwards) evr_note_backwards(cursor->damage, cursor->slot, sequence);
 }
 
 static void hold_block(struct evr_block_cursor *cursor, uint64_t sequence, bool complete) {
@@ -312,9 +339,7 @@ bool evr_block_cursor_next(struct evr_block_cursor *cursor, unsigned *budget) {
     }
     head = evr_block_cursor_head(cursor);
     uint64_t safe = oldest_of(cursor, head) + cursor->distance;
-    cursor->next = is_stream(cursor)
-                       ? evr_metadata_after(cursor->meta, cursor->slot, cursor->ring, sequence)
-                       : sequence + 1;
+    cursor->next = evr_block_cursor_after(cursor, sequence);
     if (head != seen && cursor->next < safe) cursor->next = safe;
   }
   return false;
@@ -395,9 +420,7 @@ static bool find_begin(const struct evr_block_cursor *cursor, uint64_t *sequence
       *ns = evr_metadata_ns(meta, evr_block_header(&block)->base_ticks);
       return true;
     }
-    *sequence = is_stream(cursor)
-                    ? evr_metadata_after(meta, cursor->slot, cursor->ring, *sequence)
-                    : *sequence + 1;
+    *sequence = evr_block_cursor_after(cursor, *sequence);
   }
   return false;
 }

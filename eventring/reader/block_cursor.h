@@ -85,8 +85,10 @@ void evr_block_cursor_seek(struct evr_block_cursor *cursor, uint64_t ns);
 /* The last block that begins at `ns` or before; the one before the oldest: none does. */
 uint64_t evr_block_cursor_last(struct evr_block_cursor *cursor, uint64_t ns);
 /* Of a block that is not in its place: is that damage? Else it was overwritten, or left out by
-   whoever wrote the file. Only meta, slot and ring of the cursor are used. */
+   whoever wrote the file, or by the producer where there was no room. Only meta, slot and ring of the cursor are used. */
 bool evr_block_cursor_lacks(const struct evr_block_cursor *cursor, uint64_t sequence);
+/* The block to look for after one that is not in its place. Only the same are used. */
+uint64_t evr_block_cursor_after(const struct evr_block_cursor *cursor, uint64_t sequence);
 /* Fills in what the newest and the oldest block of a ring that are there say. A poll reports
    damage. */
 void evr_block_cursor_extent(struct evr_metadata *meta, unsigned slot, unsigned ring,

@@ -23,9 +23,10 @@ _Static_assert(FORMAT_CLOCK_SHIFT >= 32, "ns of a part: what is left of 64 bits"
   _Static_assert(offsetof(struct eventring_brief, member) == \
                      offsetof(struct eventring_brief, within) + (at), "tail")
 FIELD_AT(id, 4);
-FIELD_AT(event_class, 6);
+FIELD_AT(depth, 6);
 FIELD_AT(began_before, 7);
 #define BEGAN_BEFORE ((uint64_t)1 << 56)
+enum { MOST_DEPTH = UINT8_MAX }; /* spans that a part may have open of its own */
 
 void evr_times_begin(struct evr_times *times, const struct format_segment *segment, uint64_t end,
                      uint64_t word, uint64_t ticks, uint64_t until) {
@@ -55,8 +56,16 @@ struct begun { /* a span that began in the part */
   const uint64_t *word; /* its begin */
   uint32_t after;       /* the same, as in a brief */
   uint32_t before;      /* of the span around it: ns of those directly within that, before it */
+  uint64_t padding;     /* for depth_tail */
 };
 #define NO_TAIL UINT64_MAX
+
+/* Where `top` is the depth, in the tail. (Times the size of an entry, in one step.) */
+static inline __attribute__((always_inline)) uint64_t depth_tail(const struct begun *bottom,
+                                                                 const struct begun *top) {
+  _Static_assert(sizeof *top == 32, "shift");
+  return (uint64_t)((const char *)top - (const char *)bottom) << (48 - 5);
+}
 
 /* The definition of an event. (Its id, times the size of an entry, in one step.) */
 static inline __attribute__((always_inline)) const struct evr_batched *
@@ -94,7 +103,7 @@ static void list_opened(struct evr_part *part, const uint64_t *words, const stru
   part->opened = (uint32_t)(top - bottom);
   for (const struct begun *begun = bottom; begun < top; begun++, brief++, mark++) {
     uint32_t in_it = begun + 1 == top ? within : begun[1].before;
-    set_brief(brief, begun->after, 0, begun->tail | in_it);
+    set_brief(brief, begun->after, 0, begun->tail | depth_tail(bottom, begun) | in_it);
     *mark = (struct evr_mark){(uint16_t)(begun->word - words), (uint16_t)(begun - bottom)};
   }
 }
@@ -105,7 +114,8 @@ bool evr_decode_part(const struct evr_batched *batched, const uint64_t *words, u
                      struct evr_mark *mark) {
   const uint64_t *at = words + part->from, *const last = words + end - 1;
   struct evr_times times = part->times;
-  struct begun begun[1 + EVENTRING_BATCH], *const bottom = begun + 1, *top = bottom;
+  struct begun begun[1 + MOST_DEPTH], *const bottom = begun + 1, *top = bottom;
+  const struct begun *const deepest = bottom + MOST_DEPTH;
   struct eventring_brief *next = brief;
   struct evr_mark *outer = mark;
   uint64_t word = *at, classes = 0, ticks = 0;
@@ -122,11 +132,12 @@ bool evr_decode_part(const struct evr_batched *batched, const uint64_t *words, u
       if (end_ticks < times.bound && end_ticks >= ticks) {
         ticks = end_ticks;
         const uint32_t end_after = evr_times_after(&times, ticks), took = end_after - after;
-        set_brief(next, end_after, took, tail);
+        set_brief(next, end_after, took, tail | depth_tail(bottom, top));
         within += took;
         next++;
         at++;
       } else {
+        if (__builtin_expect(top == deepest, 0)) break;
         top->after = after;
         top->before = within;
         top->tail = tail;
@@ -138,7 +149,7 @@ bool evr_decode_part(const struct evr_batched *batched, const uint64_t *words, u
       if (__builtin_expect(top[-1].tail == tail, 1)) {
         top--;
         const uint32_t took = after - top->after;
-        set_brief(next, after, took, tail | within);
+        set_brief(next, after, took, tail | depth_tail(bottom, top) | within);
         within = top->before + took;
       } else {
         if (top != bottom || !definition->classes) break;

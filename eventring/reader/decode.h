@@ -11,7 +11,7 @@
 
 /* Of a definition, what is needed here; {0}: its events are not for batches. */
 struct evr_batched {
-  uint64_t tail;    /* id and class in the second half of a struct eventring_brief */
+  uint64_t tail;    /* its id in the second half of a struct eventring_brief */
   uint64_t classes; /* the bit of its class */
 };
 

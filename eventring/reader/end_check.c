@@ -58,13 +58,17 @@ static bool read_block(const eventring_cursor *c, uint64_t offset, uint64_t *wor
 /* Is this what may be at the place of the block after the newest, `next`? There lies the
    oldest block of a ring that has been filled once, and nothing before that; unless the
    process was killed when it had begun to write there: in order, the new block has no events
-   yet, and its sequence is 0 before it is `next`. */
-static bool may_be_next(const eventring_cursor *c, const struct evr_places *places,
-                        const uint64_t *words, uint64_t next) {
+   yet, and its sequence is 0 before it is `next`. (Nothing is there, too, where there was no
+   room for that place.) */
+static bool may_be_next(eventring_cursor *c, unsigned slot, unsigned ring, const uint64_t *words,
+                        uint64_t next) {
+  const struct evr_places *places = &c->meta.places[slot][ring];
+  const struct evr_block_cursor at = {.meta = &c->meta, .slot = slot, .ring = ring};
   uint64_t oldest = next > places->count ? next - places->count : 0;
   bool is_ended = c->meta.status.state == FORMAT_ENDED && c->meta.status.checksum;
   if (oldest < places->floor) oldest = 0; /* the ring has grown: the place is a new one */
-  if (words[0] == oldest) return true;
+  if (words[0] == oldest || (oldest && !words[0] && !evr_block_cursor_lacks(&at, oldest)))
+    return true;
   return !is_ended && (!words[0] || (words[0] == next && !has_event(words)));
 }
 
@@ -82,7 +86,7 @@ static void check_next(eventring_cursor *c, unsigned slot, unsigned ring) {
   if (evr_metadata_is_stream(&c->meta, slot, ring) && !is_in_stream(&c->meta, slot, ring, next))
     return;
   if (read_block(c, place.offset, words) &&
-      !may_be_next(c, &c->meta.places[slot][ring], words, next))
+      !may_be_next(c, slot, ring, words, next))
     evr_note_damage(&c->meta.damage, "domain %u, ring %u: the place of block %llu has block %llu",
                     slot, ring, (unsigned long long)next, (unsigned long long)words[0]);
 }

@@ -363,7 +363,7 @@ static int read_profile(eventring_cursor *c, struct heaps *h, uint32_t number,
 }
 
 int eventring_cursor_heaps(eventring_cursor *c,
-                                 const struct eventring_heap_callbacks *callbacks, void *context) {
+                           const struct eventring_heap_callbacks *callbacks, void *context) {
   struct heaps h = {0};
   c->meta.over |= evr_metadata_is_settled(&c->meta);
   int status = refresh(c, &h);
@@ -406,7 +406,7 @@ static enum eventring_memory_event kind_of(const struct eventring_event *e) {
 }
 
 enum eventring_memory_event eventring_event_memory(const struct eventring_event *event,
-                                                         struct eventring_memory *memory) {
+                                                   struct eventring_memory *memory) {
   struct eventring_memory full = {0};
   enum eventring_memory_event what = kind_of(event);
   switch (what) {

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* inspect.c: what a cursor knows of its file, and what it has read of it. */
 #include "reader/cursor.h"
+#include "eventring/tools.h"
+#include "eventring/conditions.h"
+#include "format/atomics.h"
 #include "format/control.h"
 #include "format/process.h"
 #include "format/sized.h"
+#include "format/text.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -42,7 +46,7 @@ static void fill_end(const struct evr_metadata *meta, const struct evr_ending *e
   const struct format_status *s = &meta->status;
   bool ended = s->state == FORMAT_ENDED;
   if (ended) info->end_ns = evr_metadata_ns(meta, s->end_ticks);
-  if (s->end_reason <= FORMAT_END_SIGNAL &&
+  if (s->end_reason <= FORMAT_END_DELETED &&
       (ended || (s->end_reason == FORMAT_END_SIGNAL && info->liveness != EVENTRING_LIVE))) {
     info->end_reason = (enum eventring_end_reason)s->end_reason;
     info->end_detail = s->end_detail;
@@ -54,6 +58,13 @@ static void fill_end(const struct evr_metadata *meta, const struct evr_ending *e
   memcpy(info->error_text, ending->text, ending->bytes + 1);
 }
 
+/* As the producer takes it: only a rate that is one, while the class is recorded. */
+static double sample_rate(const struct format_control *control) {
+  double rate;
+  memcpy(&rate, &control->sample_rate, sizeof rate);
+  return rate > 0 && rate <= 1 && control->wanted >> EVENTRING_CLASS_ALLOC & 1 ? rate : 0;
+}
+
 static uint32_t stream_rings(const struct evr_metadata *meta) {
   uint32_t rings = 0;
   for (unsigned n = 0; n < meta->made_count; n++) {
@@ -61,6 +72,27 @@ static uint32_t stream_rings(const struct evr_metadata *meta) {
     if (evr_metadata_is_stream(meta, slot, ring)) rings |= 1u << ring;
   }
   return rings;
+}
+
+/* The list is read when it is asked for only. Where it is being changed, or its writer has died,
+   there is none. */
+static void fill_call_names(const struct evr_metadata *meta, struct eventring_info *info) {
+  _Static_assert(sizeof info->call_names == FORMAT_LIST_BYTES + 1, "a list");
+  enum { ATTEMPTS = 8 };
+  const size_t at = FORMAT_CONTROL_OFFSET + offsetof(struct format_control, spans);
+  int size = -1;
+  for (int i = 0; i < ATTEMPTS && size < 0; i++) {
+    struct format_list list;
+    struct { uint32_t version, bytes; } then;
+    uint32_t version;
+    if (evr_source_read(&meta->source, at, &list, sizeof list, NULL) != EVENTRING_OK) break;
+    evr_fence_acquire();
+    if (evr_source_read(&meta->source, at, &then, sizeof then, NULL) != EVENTRING_OK) break;
+    if (then.version == list.version)
+      size = evr_control_read_list(&list, info->call_names, &version);
+  }
+  info->call_names[size > 0 ? size : 0] = '\0';
+  evr_text_clean(info->call_names, sizeof info->call_names);
 }
 
 static int fill_info(eventring_cursor *c, struct eventring_info *info) {
@@ -100,6 +132,12 @@ static int fill_info(eventring_cursor *c, struct eventring_info *info) {
   info->function_end = c->definitions.stacks.function_end;
   info->stack_end = c->definitions.stacks.node_end;
   info->heaps_dropped = meta->status.kind[FORMAT_HEAPS].dropped;
+  info->no_room = meta->status.no_room;
+  if (info->no_room) info->no_room_ns = evr_metadata_ns(meta, meta->status.no_room_ticks);
+  info->sample_rate = sample_rate(&meta->control);
+  info->profile_asked = meta->control.call_profile & FORMAT_PROFILE_CALLS;
+  info->profile_kept = meta->control.call_profile & FORMAT_PROFILE_OBEYED;
+  fill_call_names(meta, info);
   return EVENTRING_OK;
 }
 
@@ -107,6 +145,29 @@ int eventring_cursor_info(eventring_cursor *c, struct eventring_info *info) {
   struct eventring_info full;
   int status = fill_info(c, &full);
   return status == EVENTRING_OK ? evr_give(info, &full, sizeof full) : status;
+}
+
+/* Of an entry that changes meanwhile, some figures may be those of after the change. */
+static bool take_trigger(const struct format_trigger *from, struct eventring_trigger_state *to) {
+  if (!from->number) return false;
+  *to = (struct eventring_trigger_state){
+      .number = from->number, .event = from->event < EVENTRING_MAX_EVENTS ? from->event : 0,
+      .owner = from->owner <= EVENTRING_BY_CONTROL ? from->owner : 0, .fired = from->fired,
+      .saved = from->saved, .skipped = from->skipped, .failed = from->failed,
+      .bytes = from->bytes, .error = from->error};
+  return true;
+}
+
+int eventring_cursor_trigger(eventring_cursor *c, unsigned index,
+                             struct eventring_trigger_state *trigger) {
+  struct format_trigger states[FORMAT_TRIGGER_STATES];
+  if (!c || !trigger) return EVENTRING_E_ARGUMENT;
+  int status = evr_source_read(&c->meta.source, FORMAT_TRIGGER_STATES_OFFSET, states,
+                               sizeof states, &c->error);
+  if (status != EVENTRING_OK) return status;
+  for (unsigned i = 0; i < FORMAT_TRIGGER_STATES; i++)
+    if (take_trigger(&states[i], trigger) && index-- == 0) return EVENTRING_OK;
+  return EVENTRING_E_NOT_FOUND;
 }
 
 static const char *or_none(const char *name) { return name[0] ? name : NULL; }
@@ -184,7 +245,7 @@ static void fill_process(const struct evr_metadata *meta, const struct evr_proce
       .error_ns = r->error_ticks ? evr_metadata_ns(meta, r->error_ticks) : 0};
   if (r->liveness < EVENTRING_LIVE || r->liveness > EVENTRING_SAVED)
     to->liveness = EVENTRING_SAVED;
-  if (r->end_reason <= FORMAT_END_SIGNAL)
+  if (r->end_reason <= FORMAT_END_DELETED)
     to->end_reason = (enum eventring_end_reason)r->end_reason;
   memcpy(to->program, from->program, sizeof to->program);
   memcpy(to->source, from->source, sizeof to->source);
@@ -192,7 +253,7 @@ static void fill_process(const struct evr_metadata *meta, const struct evr_proce
 }
 
 int eventring_cursor_process(eventring_cursor *c, unsigned number,
-                                   struct eventring_process *process) {
+                             struct eventring_process *process) {
   if (!number) return EVENTRING_E_ARGUMENT;
   int status = evr_definitions_catch_up(&c->definitions, &c->meta, &c->error);
   if (status != EVENTRING_OK) return status;
@@ -216,9 +277,8 @@ static void fill_read(const struct evr_ring_reader *reader, struct eventring_rin
   if (info->is_stream && info->lost <= info->available) info->available -= info->lost;
 }
 
-int eventring_cursor_ring(eventring_cursor *c, unsigned slot,
-                                enum eventring_ring ring,
-                                struct eventring_ring_info *info) {
+int eventring_cursor_ring(eventring_cursor *c, unsigned slot, enum eventring_ring ring,
+                          struct eventring_ring_info *info) {
   if (slot >= EVENTRING_MAX_DOMAINS || (unsigned)ring >= EVENTRING_RINGS)
     return EVENTRING_E_ARGUMENT;
   int status = evr_metadata_refresh(&c->meta, &c->error);
@@ -233,8 +293,7 @@ int eventring_cursor_ring(eventring_cursor *c, unsigned slot,
   return evr_give(info, &full, sizeof full);
 }
 
-int eventring_cursor_totals(const eventring_cursor *c,
-                                   struct eventring_totals *totals) {
+int eventring_cursor_totals(const eventring_cursor *c, struct eventring_totals *totals) {
   struct eventring_totals full = {0};
   for (unsigned n = 0; n < c->made_count; n++) {
     const struct evr_ring_reader *reader = c->reader[c->made[n]];

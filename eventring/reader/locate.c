@@ -11,6 +11,8 @@
  *   process's own root      lead where they lead for that process, never out of its root
  *   the path from here      for a process with another root in this mount namespace: maps
  *                           names files as this process sees them
+ *   /proc/PID/fd            what the process has open, for a file that was deleted: its
+ *                           producer keeps a descriptor
  *
  * A file that was found by its path may be another one: a file system mounted over the
  * directory, a file put into its place. So it must be the mapped one: the same inode of
@@ -93,14 +95,24 @@ int evr_open_path(eventring_cursor **cursor, const char *path, unsigned flags,
 
 struct mapping {
   unsigned long long start, end; /* addresses */
-  char path[PATH_MAX];
+  char path[PATH_MAX]; /* without what /proc appends to that of a deleted file */
   dev_t device;
   ino_t inode;
+  bool deleted;
 };
 
 static bool has_suffix(const char *path) {
   size_t length = strlen(path), suffix = strlen(EVENTRING_SUFFIX);
   return length > suffix && strcmp(path + length - suffix, EVENTRING_SUFFIX) == 0;
+}
+
+/* A file may have such a name by itself; then its device and inode tell. */
+static bool cut_deleted(char *path) {
+  static const char mark[] = " (deleted)";
+  size_t length = strlen(path), size = sizeof mark - 1;
+  if (length <= size || strcmp(path + length - size, mark) != 0) return false;
+  path[length - size] = 0;
+  return true;
 }
 
 /* A line of /proc/PID/maps that maps the beginning of a file. */
@@ -115,6 +127,7 @@ static bool parse_mapping(char *line, struct mapping *mapping, bool *writable) {
       !at || offset != 0 || line[at] != '/')
     return false;
   snprintf(mapping->path, sizeof mapping->path, "%s", line + at);
+  mapping->deleted = cut_deleted(mapping->path);
   mapping->device = makedev(major_number, minor_number);
   mapping->inode = inode;
   *writable = rights[1] == 'w';
@@ -187,6 +200,29 @@ static int open_in_root(pid_t pid, const char *path) {
   return fd;
 }
 
+/* Opens the file that process `pid` has open and maps, whatever became of its name. */
+static int open_descriptor(pid_t pid, const struct mapping *mapping, int *fd,
+                           struct eventring_error *error) {
+  char name[PATH_MAX];
+  struct dirent *entry;
+  int status = EVENTRING_E_NOT_FOUND;
+  snprintf(name, sizeof name, "/proc/%d/fd", (int)pid);
+  DIR *directory = opendir(name);
+  while (directory && status != EVENTRING_OK && (entry = readdir(directory))) {
+    struct stat st;
+    if (fstatat(dirfd(directory), entry->d_name, &st, 0) != 0 || st.st_ino != mapping->inode ||
+        !S_ISREG(st.st_mode))
+      continue;
+    int opened = openat(dirfd(directory), entry->d_name, READ_ONLY);
+    status = check_mapped(opened, pid, mapping, fd, NULL);
+  }
+  if (directory) closedir(directory);
+  return status == EVENTRING_OK
+             ? status
+             : evr_fail(error, EVENTRING_E_NOT_FOUND, 0, "%.300s was deleted, and cannot be reached "
+                        "through process %d", mapping->path, (int)pid);
+}
+
 /* Opens the file that process `pid` maps as `mapping`. */
 static int open_mapping(pid_t pid, const struct mapping *mapping, int *fd,
                         struct eventring_error *error) {
@@ -195,6 +231,7 @@ static int open_mapping(pid_t pid, const struct mapping *mapping, int *fd,
            mapping->end);
   if (check_regular(open(name, READ_ONLY), name, fd, NULL) == EVENTRING_OK)
     return EVENTRING_OK;
+  if (mapping->deleted) return open_descriptor(pid, mapping, fd, error);
   int status = check_mapped(open_in_root(pid, mapping->path), pid, mapping, fd, error);
   if (status == EVENTRING_OK) return status;
   int here = open(mapping->path, READ_ONLY | O_NOFOLLOW);
@@ -329,7 +366,8 @@ static void report_file(struct discovery *d, int fd, const char *path, pid_t pro
                 .file_size = info.file_size, .disk_size = info.disk_size,
                 .process = info.liveness == EVENTRING_LIVE ? process : 0,
                 .end_reason = info.end_reason, .end_detail = info.end_detail,
-                .preserved = info.preserved, .error_text = info.error_text});
+                .preserved = info.preserved, .error_text = info.error_text,
+                .no_room = info.no_room});
 }
 
 static void look_into_directory(struct discovery *d, const char *directory) {

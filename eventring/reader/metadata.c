@@ -8,6 +8,7 @@
  * hold of a file into which nobody writes any more: end_check.c.
  */
 #include "reader/metadata.h"
+#include "reader/torn_copy.h"
 #include "format/array.h"
 #include "format/atomics.h"
 #include "format/checksum.h"
@@ -27,6 +28,11 @@ void evr_note_damage(struct eventring_error *damage, const char *format, ...) {
   va_start(arguments, format);
   vsnprintf(damage->text, sizeof damage->text, format, arguments);
   va_end(arguments);
+}
+
+void evr_note_backwards(struct eventring_error *damage, unsigned slot, uint64_t sequence) {
+  evr_note_damage(damage, "domain %u: block %llu counts backwards", slot,
+                  (unsigned long long)sequence);
 }
 
 /* ---- Header ----------------------------------------------------------------------- */
@@ -184,18 +190,26 @@ static bool is_stream(const struct evr_metadata *meta, const struct format_ring 
   return evr_metadata_has_streams(meta) && ring->blocks == FORMAT_STREAM_RING && !ring->first;
 }
 
+/* Runs do not overlap, so together they have no more blocks than are claimed: what readers look at
+   is bounded by the length of the file, whatever a table says. */
+static bool has_blocks(const struct evr_metadata *meta, uint32_t blocks) {
+  return meta->run_blocks + blocks <= meta->status.claimed;
+}
+
 static bool ring_is_valid(const struct evr_metadata *meta, const struct format_ring *ring) {
   return is_stream(meta, ring) ||
          (ring->blocks >= FORMAT_MIN_RING_BLOCKS && ring->blocks <= FORMAT_MAX_RING_BLOCKS &&
           !(ring->blocks & (ring->blocks - 1)) &&
-          (uint64_t)ring->first + ring->blocks <= meta->status.claimed);
+          (uint64_t)ring->first + ring->blocks <= meta->status.claimed &&
+          has_blocks(meta, ring->blocks));
 }
 
 static bool run_is_valid(const struct evr_metadata *meta, const struct evr_places *places,
                          uint32_t word) {
   uint32_t count = run_places(word);
   return word >> 31 && count > places->count && count <= FORMAT_MAX_RING_BLOCKS &&
-         (uint64_t)run_first(word) + count - places->count <= meta->status.claimed;
+         (uint64_t)run_first(word) + count - places->count <= meta->status.claimed &&
+         has_blocks(meta, count - places->count);
 }
 
 /* Two readings that agree: the producer may be adding a run. */
@@ -215,6 +229,7 @@ static bool read_growth(const struct evr_metadata *meta, unsigned slot, unsigned
 }
 
 static void add_run(struct evr_metadata *meta, struct evr_places *places, uint32_t word) {
+  meta->run_blocks += run_places(word) - places->count;
   places->count = run_places(word);
   places->run[places->runs++] = (struct evr_run){run_first(word), places->count};
   meta->run_count++;
@@ -292,6 +307,7 @@ static void take_ring(struct evr_metadata *meta, unsigned slot, unsigned index,
     meta->places[slot][index] = (struct evr_places){
         .count = is_stream(meta, ring) ? EVR_STREAM_PLACES : ring->blocks, .runs = 1,
         .run = {{ring->first, ring->blocks}}, .floor = 1};
+    if (!is_stream(meta, ring)) meta->run_blocks += ring->blocks;
     meta->run_count++;
     meta->made[meta->made_count++] = (uint16_t)(slot * EVENTRING_RINGS + index);
   }
@@ -457,6 +473,7 @@ static int look_for_units(struct evr_metadata *meta, struct eventring_error *err
 
 int evr_metadata_refresh(struct evr_metadata *meta, struct eventring_error *error) {
   int status = read_status(meta, error);
+  if (meta->is_torn_copy) return status; /* its rings are not where the front says */
   if (status == EVENTRING_OK) status = read_rings(meta, error);
   if (status == EVENTRING_OK && evr_metadata_has_streams(meta))
     status = look_for_units(meta, error);
@@ -491,7 +508,7 @@ int evr_metadata_open(struct evr_metadata *meta, bool map, struct eventring_erro
     evr_window_open(&meta->source.window, meta->source.fd, most_bytes(&meta->header));
   if (status == EVENTRING_OK) status = evr_metadata_refresh(meta, error);
   if (status == EVENTRING_OK) status = evr_metadata_catch_up(meta, error);
-  return status;
+  return status == EVENTRING_OK ? evr_torn_copy_take(meta, error) : status;
 }
 
 void evr_metadata_close(struct evr_metadata *meta) {
@@ -569,6 +586,7 @@ struct evr_location evr_metadata_place(const struct evr_metadata *meta, unsigned
 uint64_t evr_metadata_head(struct evr_metadata *meta, unsigned slot, unsigned ring) {
   uint64_t head, known = meta->ring[slot][ring].head;
   if (!evr_metadata_blocks(meta, slot, ring)) return 0;
+  if (meta->is_torn_copy) return known;
   if (meta->over && meta->heads_are_final && !meta->units_are_due)
     return known; /* one call for each block less */
   if (evr_source_read(&meta->source, evr_metadata_head_offset(slot, ring), &head, sizeof head,

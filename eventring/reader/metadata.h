@@ -23,10 +23,6 @@ struct evr_places { /* of a ring; zeroed: not made */
   uint64_t floor; /* no block before this one is there */
   uint64_t sure;  /* these are all runs until the head is beyond this */
 };
-/* The head at which a ring got the last of its runs; 0: it never grew. */
-static inline uint64_t evr_places_since(const struct evr_places *places) {
-  return places->runs > 1 ? places->floor - 1 + places->run[places->runs - 2].end : 0;
-}
 
 /* A log of switches (struct format_switch): that of the control page, or of a process whose
    recording is part of this one. */
@@ -51,6 +47,7 @@ struct evr_metadata {
   struct evr_log log; /* of it */
   uint32_t switches_open; /* number of the first of them whose `until` was not known */
   bool over;         /* nobody writes into the file any more */
+  bool is_torn_copy; /* copied while it was written (torn_copy.c) */
   bool header_is_damaged; /* its checksum is wrong */
   struct format_ring ring[EVENTRING_MAX_DOMAINS][EVENTRING_RINGS]; /* as last read,
                         checked; no blocks: there is none */
@@ -59,6 +56,7 @@ struct evr_metadata {
                         into ring[0], as they were found */
   unsigned made_count;
   unsigned run_count; /* of all rings */
+  uint64_t run_blocks; /* that these have, streams aside */
   struct evr_units units; /* where the blocks of streams lie */
   bool units_are_due;     /* a stream has blocks beyond those known */
   unsigned threads;       /* of its rings (ahead.h) */
@@ -154,6 +152,8 @@ static inline uint64_t evr_metadata_next_ns(struct evr_metadata *meta, uint64_t 
 /* Remembers damage unless some is remembered already. */
 void evr_note_damage(struct eventring_error *damage, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* A block of `slot` says that fewer events are before it than were in those that are. */
+void evr_note_backwards(struct eventring_error *damage, unsigned slot, uint64_t sequence);
 
 #pragma GCC visibility pop
 

@@ -4,8 +4,8 @@
  * All blocks in no ring are looked through for parts of profiles (FORMAT.md, section 5,
  * kind 10); those of each life of a domain are sorted, and the newest profile that is whole
  * and valid is taken. Others of the same life are older, or a producer was killed, or is
- * alive, while it wrote one: that is no damage. A live producer may rewrite what was
- * found: then an older one is taken, and if there is none, all is read again.
+ * alive, or the file was copied, while it wrote one: that is no damage. A live producer may
+ * rewrite what was found: then an older one is taken, and if there is none, all is read again.
  *
  * Nothing that a file says is trusted: arrays grow by what is found, a parent has a
  * smaller number than its child (so there is no cycle), sums do not overflow.
@@ -20,7 +20,12 @@
 #include "reader/cursor.h"
 #include "reader/record_scan.h"
 
-enum { TRIES = 4, PART_WORDS = sizeof(struct format_profile) / 8, MULTIPLIER_BITS = 56 };
+enum {
+  TRIES = 4,
+  PART_WORDS = sizeof(struct format_profile) / 8,
+  LEAST_PART_WORDS = 8, /* those after them are 0 where they are not there */
+  MULTIPLIER_BITS = 56
+};
 
 struct part {
   struct format_profile head;
@@ -46,9 +51,16 @@ static int compare_parts(const void *left, const void *right) {
 }
 
 static bool head_is_valid(const struct format_profile *h) {
-  return record_type(h->first) == FORMAT_PROFILE_PART && record_words(h->first) >= PART_WORDS &&
+  return record_type(h->first) == FORMAT_PROFILE_PART &&
+         record_words(h->first) >= LEAST_PART_WORDS &&
          h->slot < EVENTRING_MAX_DOMAINS && h->incarnation && h->written &&
          h->parts && record_number(h->first) < h->parts && h->nodes;
+}
+
+/* The words of a head that a reader knows; those that the record has not are 0. */
+static size_t head_bytes(uint64_t first) {
+  size_t words = record_words(first);
+  return (words < PART_WORDS ? words : (size_t)PART_WORDS) * sizeof first;
 }
 
 static int look_at(eventring_cursor *c, struct parts *parts, uint64_t block,
@@ -60,7 +72,8 @@ static int look_at(eventring_cursor *c, struct parts *parts, uint64_t block,
   if (status != EVENTRING_OK) return status;
   const struct format_block *h = (const struct format_block *)words;
   if (!h->sequence || h->kind != FORMAT_PROFILES) return EVENTRING_OK;
-  memcpy(&part.head, words + FORMAT_BLOCK_HEADER_WORDS, sizeof part.head);
+  memcpy(&part.head, words + FORMAT_BLOCK_HEADER_WORDS,
+         head_bytes(words[FORMAT_BLOCK_HEADER_WORDS]));
   if (!head_is_valid(&part.head)) {
     parts->damaged++;
     return EVENTRING_OK;
@@ -110,7 +123,7 @@ struct reading {
   const struct format_profile *head;
   uint64_t record[FORMAT_BLOCK_WORDS - FORMAT_BLOCK_HEADER_WORDS]; /* the first of part 0 */
   uint64_t multiplier;
-  uint32_t function_room, node_room;
+  uint32_t function_room, node_room, flat_room;
   bool no_memory;
 };
 
@@ -151,40 +164,59 @@ static bool take_function(struct reading *r, const uint64_t *words, unsigned cou
   return !r->no_memory;
 }
 
+/* Flat calls are in no place, and may be those of a function that is not known. */
+static bool flat_is_valid(const struct reading *r, const struct format_profile_node *n) {
+  return n->parent == UINT32_MAX &&
+         (n->function == UINT32_MAX || n->function < r->p->function_count);
+}
+
 /* Places of a node may be those of nodes before it only. */
 static bool place_is_valid(const struct reading *r, const struct format_profile_node *n) {
   uint32_t number = record_number(n->first);
-  if (number != r->p->node_count || number >= r->head->nodes) return false;
   if (number == 0) return n->parent == UINT32_MAX && n->function == UINT32_MAX;
   return n->parent < number && n->function < r->p->function_count;
 }
 
-static bool take_node(struct reading *r, const uint64_t *words, unsigned count) {
-  struct eventring_profile *p = r->p;
-  struct format_profile_node n;
-  unsigned at = sizeof n / 8;
+/* The figures of a node, or of flat calls, which have fewer. */
+static bool take_figures(const struct reading *r, struct eventring_profile_node *to,
+                         const struct format_profile_node *n, const uint64_t *words,
+                         unsigned count, unsigned most_figures) {
+  unsigned at = sizeof *n / 8;
   uint64_t figures[FORMAT_NODE_FIGURES] = {0};
-  if (count < at) return false;
-  memcpy(&n, words, sizeof n);
-  unsigned size = at + (unsigned)__builtin_popcount(n.figures) + (n.buckets + 1u) / 2;
-  if (!place_is_valid(r, &n) || n.figures >> FORMAT_NODE_FIGURES || size > count ||
-      n.first_bucket + n.buckets > FORMAT_PROFILE_BUCKETS)
+  unsigned size = at + (unsigned)__builtin_popcount(n->figures) + (n->buckets + 1u) / 2;
+  if (n->figures >> most_figures || size > count ||
+      n->first_bucket + n->buckets > FORMAT_PROFILE_BUCKETS)
     return false;
   for (unsigned i = 0; i < FORMAT_NODE_FIGURES; i++)
-    if (n.figures >> i & 1) figures[i] = words[at++];
+    if (n->figures >> i & 1) figures[i] = words[at++];
   if (figures[FORMAT_NODE_LEAST] > figures[FORMAT_NODE_MOST]) return false;
-  r->no_memory = !EVR_MAKE_ROOM(p->nodes, r->node_room, p->node_count, 256);
-  if (r->no_memory) return false;
-  struct eventring_profile_node *to = &p->nodes[p->node_count++];
   *to = (struct eventring_profile_node){
-      .parent = n.parent, .function = n.function, .open = n.open,
+      .parent = n->parent, .function = n->function, .open = n->open,
       .count = figures[FORMAT_NODE_COUNT], .exclusive = to_ns(r, figures[FORMAT_NODE_EXCLUSIVE]),
       .least = to_ns(r, figures[FORMAT_NODE_LEAST]), .most = to_ns(r, figures[FORMAT_NODE_MOST]),
       .suspended = to_ns(r, figures[FORMAT_NODE_SUSPENDED]),
       .lost_calls = figures[FORMAT_NODE_LOST_CALLS],
       .lost_ns = to_ns(r, figures[FORMAT_NODE_LOST_TICKS])};
-  memcpy(to->histogram + n.first_bucket, words + at, n.buckets * sizeof *to->histogram);
+  memcpy(to->histogram + n->first_bucket, words + at, n->buckets * sizeof *to->histogram);
   return true;
+}
+
+/* Appends a record of a node or of flat calls to its list. */
+static bool take_node(struct reading *r, const uint64_t *words, unsigned count, bool is_flat) {
+  struct eventring_profile *p = r->p;
+  struct eventring_profile_node **list = is_flat ? &p->flat : &p->nodes;
+  uint32_t *have = is_flat ? &p->flat_count : &p->node_count;
+  uint32_t *room = is_flat ? &r->flat_room : &r->node_room;
+  const uint32_t most = is_flat ? r->head->flat : r->head->nodes;
+  struct format_profile_node n;
+  if (count < sizeof n / 8) return false;
+  memcpy(&n, words, sizeof n);
+  if (record_number(n.first) != *have || *have >= most ||
+      !(is_flat ? flat_is_valid : place_is_valid)(r, &n))
+    return false;
+  r->no_memory = !EVR_MAKE_ROOM(*list, *room, *have, 256);
+  return !r->no_memory && take_figures(r, &(*list)[(*have)++], &n, words, count,
+                                       is_flat ? FORMAT_NODE_LOST_CALLS : FORMAT_NODE_FIGURES);
 }
 
 /* The first record of a part: that which was found, and the same as in the part before it but
@@ -192,7 +224,7 @@ static bool take_node(struct reading *r, const uint64_t *words, unsigned count) 
    another clock than that of the file says there how long its ticks are. */
 static bool take_head(struct reading *r, const uint64_t *record, uint32_t part) {
   size_t size = record_words(*record) * sizeof *record;
-  if (memcmp(record, r->head, sizeof *r->head)) return false; /* it has been written again */
+  if (memcmp(record, r->head, head_bytes(*record))) return false; /* it was written again */
   if (record_number(*record) != part) return false;
   if (part > 0)
     return record_words(*record) == record_words(*r->record) &&
@@ -209,7 +241,9 @@ static bool take_part(struct reading *r, const uint64_t *words, uint32_t end, ui
   for (at += record_words(words[at]); at < end; at += record_words(words[at])) {
     unsigned type = record_type(words[at]), count = record_words(words[at]);
     if (type == FORMAT_PROFILE_FUNCTION && !take_function(r, words + at, count)) return false;
-    if (type == FORMAT_PROFILE_NODE && !take_node(r, words + at, count)) return false;
+    bool is_flat = type == FORMAT_PROFILE_FLAT;
+    if ((type == FORMAT_PROFILE_NODE || is_flat) && !take_node(r, words + at, count, is_flat))
+      return false;
   }
   return true;
 }
@@ -222,6 +256,7 @@ static void sum_up(struct eventring_profile *p) {
     n->inclusive = add(n->inclusive, add(n->exclusive, n->lost_ns));
     if (i > 0) p->nodes[n->parent].inclusive = add(p->nodes[n->parent].inclusive, n->inclusive);
   }
+  for (uint32_t i = 0; i < p->flat_count; i++) p->flat[i].inclusive = p->flat[i].exclusive;
 }
 
 static void free_profile(struct eventring_profile *p) {
@@ -231,6 +266,7 @@ static void free_profile(struct eventring_profile *p) {
   }
   free(p->functions);
   free(p->nodes);
+  free(p->flat);
 }
 
 static void fill_in(eventring_cursor *c, struct eventring_profile *p,
@@ -269,7 +305,7 @@ static int read_profile(eventring_cursor *c, const struct part *part, uint32_t c
              evr_records_valid(words, end, sound) && take_part(&r, words, end, i);
   }
   *valid = *valid && p->function_count == part->head.functions &&
-           p->node_count == part->head.nodes;
+           p->node_count == part->head.nodes && p->flat_count == part->head.flat;
   if (r.no_memory) status = evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory for a profile");
   p->ns_per_tick = (double)r.multiplier / (double)((uint64_t)1 << FORMAT_CLOCK_SHIFT);
   if (*valid) {
@@ -283,17 +319,26 @@ static int read_profile(eventring_cursor *c, const struct part *part, uint32_t c
 
 /* ---- All of them --------------------------------------------------------------------- */
 
-/* The newest whole profile of the life whose parts are from *at on; moves on behind them. */
+/* May the file have the first parts only of a profile? It has all if its producer ended it. */
+static bool may_lack_parts(const eventring_cursor *c) {
+  return c->meta.status.state != FORMAT_ENDED || c->meta.header.flags & FORMAT_INCOMPLETE;
+}
+
+/* The newest whole profile of the life whose parts are from *at on; moves on behind them. *begun:
+   there is none, but perhaps the first one was being written. */
 static int take_life(eventring_cursor *c, const struct parts *parts, uint32_t *at,
-                     struct eventring_profile *p, bool *valid, struct eventring_error *error) {
+                     struct eventring_profile *p, bool *valid, bool *begun,
+                     struct eventring_error *error) {
   const struct part *list = parts->list;
   uint32_t first = *at, next;
   int status = EVENTRING_OK;
   *valid = false;
+  *begun = list[first].head.written == 1 && may_lack_parts(c);
   for (; *at < parts->count && same_life(&list[*at].head, &list[first].head); *at = next) {
     for (next = *at + 1; next < parts->count && same_life(&list[next].head, &list[*at].head) &&
                          list[next].head.written == list[*at].head.written;
          next++) {}
+    *begun = *begun && next - *at < list[*at].head.parts;
     if (!*valid && status == EVENTRING_OK)
       status = read_profile(c, &list[*at], next - *at, p, valid, error);
   }
@@ -305,16 +350,18 @@ static int take_all(eventring_cursor *c, const struct parts *parts,
                     struct eventring_error *error) {
   uint32_t room = 0, at = 0;
   int status = EVENTRING_OK;
-  *profiles = (struct eventring_profiles){0};
+  *profiles = (struct eventring_profiles){.damaged = parts->damaged};
   *whole = true;
   while (status == EVENTRING_OK && at < parts->count) {
-    bool valid;
+    bool valid, begun = false;
     if (!EVR_MAKE_ROOM(profiles->list, room, (uint32_t)profiles->count, 8))
       status = evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory for profiles");
     else
-      status = take_life(c, parts, &at, &profiles->list[profiles->count], &valid, error);
+      status = take_life(c, parts, &at, &profiles->list[profiles->count], &valid, &begun,
+                         error);
     if (status != EVENTRING_OK) break;
     profiles->count += valid;
+    profiles->damaged += !valid && !begun;
     *whole = *whole && valid;
   }
   return status;
@@ -335,7 +382,6 @@ int eventring_cursor_profiles(eventring_cursor *c, struct eventring_profiles *pr
     if (status == EVENTRING_OK) status = take_all(c, &parts, profiles, &whole, error);
     if (last) break;
   }
-  profiles->damaged = parts.damaged + !whole;
   free(parts.list);
   if (status != EVENTRING_OK) eventring_profiles_free(profiles);
   return status;

@@ -8,6 +8,9 @@
 #include "reader/control_page.h"
 #include "reader/cursor.h"
 #include "reader/locate.h"
+#include "reader/process_directory.h"
+#include "conditions/trigger_text.h"
+#include "eventring/calls.h"
 #include "eventring/conditions.h"
 #include "format/atomics.h"
 #include "format/clock.h"
@@ -15,7 +18,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 static const enum evr_gate_change changes[] = {
     [EVENTRING_CONTROL_PAUSE] = EVR_PAUSE, [EVENTRING_CONTROL_RESUME] = EVR_RESUME,
@@ -37,6 +39,9 @@ static int check_obeyed(const struct evr_metadata *meta, enum eventring_control 
     return evr_control_page_obeys(meta, FORMAT_WORD_STACKS, "its process writes no stacks", error);
   case EVENTRING_CONTROL_TRIGGERS:
     return evr_control_page_obeys(meta, FORMAT_WORD_TRIGGERS, "it has no triggers", error);
+  case EVENTRING_CONTROL_SPANS:
+    return evr_control_page_obeys(meta, FORMAT_WORD_SPANS,
+                                  "its process makes no spans of functions that are named", error);
   default:
     return evr_control_page_obeys(meta, FORMAT_WORD_WANTED, "its process cannot be controlled",
                                   error);
@@ -48,7 +53,7 @@ static int check_change(const struct evr_metadata *meta, const struct eventring_
   const enum eventring_control what = change->what;
   bool lists = what == EVENTRING_CONTROL_ENABLE || what == EVENTRING_CONTROL_DISABLE;
   uint64_t unknown = lists ? change->classes & ~evr_named_classes(meta->header.classes) : 0;
-  if (what < EVENTRING_CONTROL_PAUSE || what > EVENTRING_CONTROL_TRIGGERS)
+  if (what < EVENTRING_CONTROL_PAUSE || what > EVENTRING_CONTROL_SPANS)
     return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "unknown request %d", (int)what);
   if (unknown)
     return evr_fail(error, EVENTRING_E_ARGUMENT, 0,
@@ -77,46 +82,15 @@ static void set_sampling(const struct evr_metadata *meta, struct format_control 
                      EVENTRING_CLASS_BIT(EVENTRING_CLASS_ALLOC));
 }
 
-static void change_profile(struct format_control *control, bool on) {
-  if (on) __atomic_fetch_or(&control->call_profile, FORMAT_PROFILE_CALLS, __ATOMIC_RELAXED);
-  else
-    __atomic_fetch_and(&control->call_profile, ~(uint32_t)FORMAT_PROFILE_CALLS,
-                       __ATOMIC_RELAXED);
-}
-
-enum { TAKE_OVER_MS = 100 };
-
-/* A writer makes the version odd. One that has died meanwhile is taken over from. */
-static uint32_t open_triggers(struct format_control *control) {
-  uint32_t version = __atomic_load_n(&control->triggers_version, __ATOMIC_ACQUIRE), stuck = version;
-  uint64_t since = evr_monotonic_ns();
-  while (true) {
-    bool odd = version & 1;
-    if (version != stuck) since = evr_monotonic_ns();
-    stuck = version;
-    if (odd && evr_monotonic_ns() - since < TAKE_OVER_MS * (uint64_t)1000000) {
-      nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-      version = __atomic_load_n(&control->triggers_version, __ATOMIC_ACQUIRE);
-    } else if (__atomic_compare_exchange_n(&control->triggers_version, &version,
-                                           version + (odd ? 2 : 1), false, __ATOMIC_SEQ_CST,
-                                           __ATOMIC_ACQUIRE)) {
-      return version + (odd ? 2 : 1);
-    }
-  }
-}
-
-static void write_triggers(struct format_control *control, const char *list) {
-  uint64_t words[FORMAT_TRIGGERS_BYTES / 8] = {0};
-  const size_t size = list ? strlen(list) : 0;
-  if (size) memcpy(words, list, size);
-  uint32_t version = open_triggers(control);
-  evr_fence_release(); /* pairs with the acquire fence of triggers.c: who sees a word of this
-                          list sees the odd version */
-  __atomic_store_n(&control->triggers_bytes, (uint32_t)size, __ATOMIC_RELAXED);
-  evr_store_words(control->triggers, words, sizeof words);
-  /* one that was taken over from, and is not dead, has changed the list: nobody takes it */
-  __atomic_compare_exchange_n(&control->triggers_version, &version, version + 1, false,
-                              __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+/* The names are there before the class is on: the process reads both. */
+static void set_spans(const struct evr_metadata *meta, struct format_control *control,
+                      const char *names) {
+  const bool on = names && names[0];
+  evr_control_write_list(&control->spans, names);
+  evr_control_change(control, (enum format_clock)meta->header.clock,
+                     evr_named_classes(meta->header.classes), on ? EVR_ADD : EVR_REMOVE,
+                     EVENTRING_CLASS_BIT(EVENTRING_CLASS_CALLS));
+  evr_control_call(control, FORMAT_PROFILE_SPANS);
 }
 
 struct page_change {
@@ -124,13 +98,22 @@ struct page_change {
   const struct eventring_change *change;
 };
 
+static bool changes_calls(const struct eventring_change *change) {
+  const bool lists = change->what == EVENTRING_CONTROL_ENABLE ||
+                     change->what == EVENTRING_CONTROL_DISABLE;
+  return lists && change->classes >> EVENTRING_CLASS_CALLS & 1;
+}
+
 /* Of a change that was checked. */
 static int change_page(struct format_control *page, void *context) {
   const struct page_change *p = context;
   const struct eventring_change *change = p->change;
   switch (change->what) {
   case EVENTRING_CONTROL_TRIGGERS:
-    write_triggers(page, change->triggers);
+    evr_control_write_list(&page->triggers, change->triggers);
+    break;
+  case EVENTRING_CONTROL_SPANS:
+    set_spans(p->meta, page, change->spans);
     break;
   case EVENTRING_CONTROL_SAMPLE:
     set_sampling(p->meta, page, change->rate);
@@ -139,19 +122,48 @@ static int change_page(struct format_control *page, void *context) {
     __atomic_store_n(&page->hold_ns, change->hold_ns, __ATOMIC_RELAXED);
     break;
   case EVENTRING_CONTROL_PROFILE:
-    change_profile(page, change->on);
+    evr_control_profile(page, change->on);
     break;
   case EVENTRING_CONTROL_STACKS:
     evr_control_ask_stacks(page, change->on);
     break;
   default:
+    /* who switches all calls on, or off, no longer means some of them */
+    if (changes_calls(change)) evr_control_write_list(&page->spans, NULL);
     evr_control_change(page, (enum format_clock)p->meta->header.clock,
                        evr_named_classes(p->meta->header.classes), changes[change->what],
                        change->classes);
   }
   /* it must install what writes these events */
-  if (change->what == EVENTRING_CONTROL_ENABLE && change->classes >> EVENTRING_CLASS_CALLS & 1)
-    __atomic_fetch_or(&page->call_profile, FORMAT_PROFILE_SPANS, __ATOMIC_RELAXED);
+  if (change->what == EVENTRING_CONTROL_ENABLE && changes_calls(change))
+    evr_control_call(page, FORMAT_PROFILE_SPANS);
+  return EVENTRING_OK;
+}
+
+/* Where copies are to go: made when the first one is, so its parent has to be there. */
+static int check_directories(const eventring_cursor *cursor, const char *list,
+                             struct eventring_error *error) {
+  const pid_t pid = cursor->process > 0 ? cursor->process : cursor->meta.header.pid;
+  struct evr_trigger_text trigger;
+  size_t at = 0;
+  int status = EVENTRING_OK;
+  while (status == EVENTRING_OK &&
+         evr_trigger_text_next(&trigger, list, strlen(list), &at, NULL) > 0)
+    if (trigger.directory[0])
+      status = evr_process_can_write(pid, evr_source_descriptor(&cursor->meta.source), trigger.directory,
+                                     error);
+  return status;
+}
+
+/* Names with commas between them. */
+static int check_names(const char *names, struct eventring_error *error) {
+  if (names && strlen(names) > EVENTRING_MAX_CALL_NAMES)
+    return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "the names of functions have more than %d bytes "
+                    "together", EVENTRING_MAX_CALL_NAMES);
+  for (const char *at = names; at && *at; at++)
+    if ((unsigned char)*at < ' ' || *at == 0x7f)
+      return evr_fail(error, EVENTRING_E_ARGUMENT, 0,
+                      "a name of a function has a control character");
   return EVENTRING_OK;
 }
 
@@ -167,8 +179,11 @@ int eventring_cursor_control(eventring_cursor *cursor, const struct eventring_ch
   if (change->what == EVENTRING_CONTROL_ASK_NO_MORE) return evr_ask_no_more(cursor, error);
   int status = EVENTRING_OK;
   if (change->what == EVENTRING_CONTROL_TRIGGERS) status = check_list(change->triggers, error);
+  if (change->what == EVENTRING_CONTROL_SPANS) status = check_names(change->spans, error);
   if (status == EVENTRING_OK) status = evr_control_page_check(cursor, error);
   if (status == EVENTRING_OK) status = check_change(&cursor->meta, change, error);
+  if (status == EVENTRING_OK && change->what == EVENTRING_CONTROL_TRIGGERS && change->triggers)
+    status = check_directories(cursor, change->triggers, error);
   if (status != EVENTRING_OK) return status;
   struct page_change p = {&cursor->meta, change};
   return evr_control_page_act_on(&cursor->meta, change_page, &p, error);

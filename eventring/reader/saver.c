@@ -359,7 +359,7 @@ void eventring_saver_info(eventring_saver *saver, struct eventring_saver_info *i
 }
 
 int eventring_saver_ring(eventring_saver *saver, unsigned n,
-                               struct eventring_saver_ring *info) {
+                         struct eventring_saver_ring *info) {
   if (!saver || !info) return EVENTRING_E_ARGUMENT;
   if (n >= saver->made_count) return EVENTRING_E_NOT_FOUND;
   *info = saver->stream[saver->made[n]]->account;

@@ -84,6 +84,7 @@ struct saver_stream { /* a ring of the recording, and its blocks in the file */
   uint64_t sequence_base, event_base; /* added to sequences and counts of events */
   uint64_t first;       /* the first block that was given a place in it */
   struct saver_newest newest; /* the newest block, as it was copied last */
+  struct saver_newest kept;   /* of those that were counted as saved, the last one */
   struct saver_newest copy[2]; /* those that are in the file for sure, the latest first: when the
                                   next one is, the block of the one before may still be lost */
   struct eventring_saver_ring account;
@@ -121,7 +122,7 @@ struct eventring_saver {
   struct evr_metadata *meta;
   uint64_t claimed;     /* blocks of the file */
   uint64_t most;        /* blocks that it may have */
-  bool ending, over;    /* the last update; the producer has ended */
+  bool ending, over;    /* the end is set; the producer has ended */
   bool flushing;        /* units are begun and gone on with, however few blocks there are */
   bool handed_on;       /* another file goes on where this one ends */
   bool withdrawn;       /* and the front shows no copies of newest blocks any more */

@@ -59,11 +59,12 @@ static bool is_clear(const eventring_saver *saver) {
 }
 
 /* The recording ends where the saver ends, unless it is a copy of one that went on. A producer that
-   was killed has not ended it. */
-static void put_end(const eventring_saver *saver, struct format_status *s,
+   was killed has not ended it. Until its last front the file says that the recording goes on, even
+   where the process has ended: readers take a file that has ended for complete. */
+static void put_end(const eventring_saver *saver, bool is_last, struct format_status *s,
                     const uint64_t *tables) {
   s->checksum = 0;
-  if (!saver->ending || !is_clear(saver)) {
+  if (!is_last || !is_clear(saver)) {
     s->state = FORMAT_RECORDING;
     return;
   }
@@ -85,7 +86,7 @@ static uint64_t claimed_within(const eventring_saver *saver, uint64_t file_bytes
   return blocks < saver->claimed ? blocks - blocks % FORMAT_UNIT : saver->claimed;
 }
 
-static int put_front(eventring_saver *saver, uint8_t *to, uint64_t file_bytes,
+static int put_front(eventring_saver *saver, uint8_t *to, uint64_t file_bytes, bool is_last,
                      struct eventring_error *error) {
   int status = EVENTRING_OK;
   saver_withdraw(saver);
@@ -101,24 +102,26 @@ static int put_front(eventring_saver *saver, uint8_t *to, uint64_t file_bytes,
   s->claimed = claimed_within(saver, file_bytes);
   put_counts(saver, s);
   saver_strip_front(saver, to);
-  put_end(saver, s, (const uint64_t *)(to + FORMAT_DOMAINS_OFFSET));
+  put_end(saver, is_last, s, (const uint64_t *)(to + FORMAT_DOMAINS_OFFSET));
   return status;
 }
 
 int eventring_saver_front(eventring_saver *saver, void *buffer, uint64_t file_bytes,
-                          struct eventring_piece pieces[2], struct eventring_error *error) {
+                          bool is_last, struct eventring_piece pieces[2],
+                          struct eventring_error *error) {
   struct eventring_error own;
   int status = EVENTRING_OK;
   if (!saver || !buffer || !pieces)
     return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "no saver, buffer or pieces");
   memset(buffer, 0, EVENTRING_FRONT_BYTES);
   if (saver->merge) saver_merge_front(saver, buffer);
-  else status = put_front(saver, buffer, file_bytes, error ? error : &own);
+  else status = put_front(saver, buffer, file_bytes, is_last, error ? error : &own);
   if (status != EVENTRING_OK) return status;
   pieces[0] = (struct eventring_piece){FORMAT_STATUS_OFFSET, FORMAT_STATUS_OFFSET,
                                        EVENTRING_FRONT_BYTES - FORMAT_STATUS_OFFSET,
                                        EVENTRING_PIECE_FRONT};
   pieces[1] = (struct eventring_piece){0, 0, FORMAT_STATUS_OFFSET, EVENTRING_PIECE_FRONT};
+  if (!is_last) return EVENTRING_OK;
   saver->withdrawn = saver->handed_on;
   return is_clear(saver) ? EVENTRING_OK : EVENTRING_AGAIN;
 }

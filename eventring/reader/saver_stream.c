@@ -167,7 +167,7 @@ static bool take_valid(eventring_saver *saver, const struct saver_stream *stream
   struct evr_block *room = &saver->room;
   memcpy(room->words, bytes, sizeof room->words);
   const struct format_block *h = evr_block_header(room);
-  room->have = h->committed;
+  room->have = evr_block_whole_length(room->words);
   return evr_block_valid(room, h->sequence, stream->slot, stream->ring,
                          saver->meta->header.start_ticks);
 }
@@ -197,7 +197,8 @@ static void raise_known(struct saver_stream *stream, const struct extent *last) 
   stream->known_ticks = last->to;
 }
 
-/* The copy of a newest block stays in the file when the whole block could not be copied. */
+/* The copy of a newest block stays in the file when the whole block could not be copied. It may
+   still be under way. */
 static void keep_newest(struct saver_stream *stream) {
   const struct extent last = {stream->newest.before, stream->newest.events, 0,
                               stream->newest.ticks};
@@ -205,6 +206,7 @@ static void keep_newest(struct saver_stream *stream) {
   raise_known(stream, &last);
   stream->copied = stream->newest.sequence;
   stream->expected = 0;
+  stream->kept = stream->newest;
   stream->newest.sequence = 0;
 }
 
@@ -241,8 +243,9 @@ static void count_gap(eventring_saver *saver, struct saver_stream *stream, uint6
     stream->account.lost += before - stream->account.known;
     if (sequence != stream->expected) stream->account.gaps++;
     saver_note_loss(saver, stream, stream->known_ticks, ticks);
-  } else {
+  } else if (before < stream->account.known) {
     stream->recounted += stream->account.known - before;
+    evr_note_backwards(&saver->meta->damage, stream->slot, sequence);
   }
   stream->account.known = before; /* the events behind it, when they are saved */
 }
@@ -313,9 +316,16 @@ static bool is_sound(eventring_saver *saver, const struct saver_stream *stream,
          (!saver->options.checked || take_valid(saver, stream, block));
 }
 
+/* How many events are before the one that follows the block in saver->room, at least. To count them
+   takes as long as to check the block, so a recording that goes on is believed. */
+static uint64_t least_after(const eventring_saver *saver) {
+  const struct evr_block *block = &saver->room;
+  return evr_block_header(block)->before + (saver->meta->over ? evr_block_events(block) : 0);
+}
+
 /* The blocks of a copied run, from the first one on, that are what they should be. Where blocks are
-   checked, a run ends where more events are missing than the block before has words: to count the
-   events of each took as long as to check it. (Fewer are those that handlers of signals dropped.) */
+   checked, a run ends before one that counts backwards, and where more events are missing than the
+   block before has words. (Fewer are those that handlers of signals dropped.) */
 static uint32_t count_sound(eventring_saver *saver, const struct saver_stream *stream,
                             const uint8_t *blocks, uint32_t count) {
   uint64_t least = stream->begun ? stream->account.known : 0, most = UINT64_MAX;
@@ -325,8 +335,8 @@ static uint32_t count_sound(eventring_saver *saver, const struct saver_stream *s
     if (!is_sound(saver, stream, block, stream->next + sound)) break;
     if (!saver->options.checked) continue;
     uint64_t before = evr_block_header(&saver->room)->before;
-    if (before < least || before > most) break;
-    least = before;
+    if ((before < least && sound) || before > most) break;
+    least = least_after(saver);
     most = before + saver->room.have - evr_block_first(&saver->room);
   }
   return sound;
@@ -416,9 +426,9 @@ static void skip_block(eventring_saver *saver, struct saver_stream *stream,
   stream->held_back = false; /* there is no tail of a run */
   stream->account.damaged += ((const struct format_block *)block)->sequence == sequence ||
                              is_lacking(saver, stream, sequence);
-  stream->next++;
-  if (evr_metadata_is_stream(saver->meta, stream->slot, stream->ring))
-    stream->next = evr_metadata_after(saver->meta, stream->slot, stream->ring, sequence);
+  const struct evr_block_cursor at = {
+      .meta = saver->meta, .slot = stream->slot, .ring = stream->ring};
+  stream->next = evr_block_cursor_after(&at, sequence);
 }
 
 int saver_copy_run(eventring_saver *saver, struct saver_stream *stream,
@@ -615,11 +625,15 @@ void saver_confirm_newest(eventring_saver *saver, const uint8_t *block, uint64_t
                                           h->committed};
 }
 
+static bool is_copy(const struct saver_newest *newest, const struct format_block *h) {
+  return newest->sequence == h->sequence && newest->have == h->committed;
+}
+
 /* A copy of a newest block that was torn has destroyed the one before it; else that one counts
-   again. */
-static void lose_newest(struct saver_stream *stream, uint64_t sequence) {
-  if (stream->newest.sequence != sequence) return;
-  const struct saver_newest *copy = copy_of(stream, sequence);
+   again. A later copy may be under way. */
+static void lose_newest(struct saver_stream *stream, const struct format_block *h) {
+  if (!is_copy(&stream->newest, h)) return;
+  const struct saver_newest *copy = copy_of(stream, h->sequence);
   stream->newest = copy ? *copy : (struct saver_newest){0};
 }
 
@@ -633,9 +647,8 @@ void saver_lose_blocks(eventring_saver *saver, const uint8_t *blocks, uint64_t o
         saver->stream[h->domain * EVENTRING_RINGS + h->ring]; /* checked when copied */
     struct saver_newest *copy = torn && !at ? copy_of(stream, h->sequence) : NULL;
     if (copy) copy->sequence = 0;
-    if (!newest || (saver->ending && !saver->handed_on))
-      lose_block(saver, &run, stream, blocks + at);
-    if (newest) lose_newest(stream, h->sequence);
+    if (!newest || is_copy(&stream->kept, h)) lose_block(saver, &run, stream, blocks + at);
+    if (newest) lose_newest(stream, h);
     else leave_unit(stream, offset + at);
   }
   count_lost_run(saver, &run);

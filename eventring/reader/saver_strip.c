@@ -432,8 +432,8 @@ void saver_strip_front(eventring_saver *saver, uint8_t *front) {
   memset(s->reserved, 0, sizeof s->reserved);
   control->stacks = 0;
   memset(control->reserved2, 0, sizeof control->reserved2);
-  memset(control->triggers, 0, sizeof control->triggers); /* they name spans and counters */
-  control->triggers_bytes = 0;
+  memset(&control->triggers, 0, sizeof control->triggers); /* they name spans and counters */
+  memset(&control->spans, 0, sizeof control->spans);
   for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++) {
     d[slot].reserved = 0;
     memset(d[slot].reserved2, 0, sizeof d[slot].reserved2);

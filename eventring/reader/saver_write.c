@@ -76,7 +76,7 @@ static int write_front(eventring_saver *saver, int fd, const char *path,
   struct eventring_piece pieces[2];
   uint64_t size = eventring_saver_size(saver);
   if (ftruncate(fd, (off_t)size) != 0) return fail(error, errno, path);
-  int status = eventring_saver_front(saver, saver->buffer, size, pieces, error);
+  int status = eventring_saver_front(saver, saver->buffer, size, true, pieces, error);
   return write_pieces(saver, fd, status < 0 ? status : 2, pieces, path, error);
 }
 

@@ -54,11 +54,16 @@ int evr_source_bytes(const struct evr_source *source, uint64_t *bytes,
   return EVENTRING_OK;
 }
 
+uint64_t evr_source_data_from(const struct evr_source *source, uint64_t offset) {
+  if (source->packed || source->fd < 0) return offset;
+  off_t data = lseek(source->fd, (off_t)offset, SEEK_DATA);
+  if (data < 0) return errno == ENXIO ? UINT64_MAX : offset;
+  return (uint64_t)data;
+}
+
 bool evr_source_is_hole(const struct evr_source *source, uint64_t offset, uint64_t size) {
   if (source->packed) return evr_packed_is_hole(source->packed, offset, size);
-  off_t from = (off_t)offset;
-  off_t data = source->fd >= 0 ? lseek(source->fd, from, SEEK_DATA) : from;
-  return data < 0 ? errno == ENXIO : data >= from + (off_t)size;
+  return evr_source_data_from(source, offset) - offset >= size;
 }
 
 void evr_source_take_damage(const struct evr_source *source, struct eventring_error *damage) {

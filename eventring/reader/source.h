@@ -44,6 +44,9 @@ int evr_source_bytes(const struct evr_source *source, uint64_t *bytes,
                      struct eventring_error *error);
 /* Has the file nothing at all at these bytes, or beyond? */
 bool evr_source_is_hole(const struct evr_source *source, uint64_t offset, uint64_t size);
+/* Where the file has something from `offset` on; UINT64_MAX: nowhere. `offset` if the file system
+   does not say, or the file is packed. */
+uint64_t evr_source_data_from(const struct evr_source *source, uint64_t offset);
 /* Moves what is damaged of a packed file itself to *damage, if that is empty. */
 void evr_source_take_damage(const struct evr_source *source, struct eventring_error *damage);
 /* Descriptor of the file, which stays the source's; -1: there is none. */

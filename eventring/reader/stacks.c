@@ -119,7 +119,7 @@ void evr_stacks_free(struct evr_stacks *s) {
 /* ---- Public ------------------------------------------------------------------------- */
 
 int eventring_cursor_function(const eventring_cursor *cursor, uint32_t id,
-                                    struct eventring_function_info *info) {
+                              struct eventring_function_info *info) {
   const struct evr_stacks *s = &cursor->definitions.stacks;
   const struct evr_function *f = id < s->function_end ? s->functions[id] : NULL;
   if (!f) return EVENTRING_E_NOT_FOUND;
@@ -128,7 +128,7 @@ int eventring_cursor_function(const eventring_cursor *cursor, uint32_t id,
 }
 
 int eventring_cursor_stack(const eventring_cursor *cursor, uint32_t id,
-                                 struct eventring_stack_info *info) {
+                           struct eventring_stack_info *info) {
   const struct evr_stacks *s = &cursor->definitions.stacks;
   if (id >= s->node_end || !s->nodes[id].depth) return EVENTRING_E_NOT_FOUND;
   const struct evr_stack_node *n = &s->nodes[id];

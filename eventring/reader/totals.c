@@ -4,8 +4,9 @@
  * The producer adds the events of a ring to its rows when it leaves a block; producer/totals.c has
  * the design and the steps T1 to T4. So the totals of a ring are its rows, and the events of the
  * block after the one that `folded` says, if there is one: that block is read like any other. A
- * ring that has left no block yet has no rows. The whole is tried again while `folded` changes
- * (T5). A copy has rows that are complete, of all rings together.
+ * ring that has left no block yet has no rows. A ring is tried again while `folded` changes
+ * (T5): that is rare, but a hostile file may do it at each try, so all rings together have a
+ * bounded number of tries. A copy has rows that are complete, of all rings together.
  */
 #include "reader/totals.h"
 
@@ -16,7 +17,7 @@
 #include "format/array.h"
 #include "format/atomics.h"
 
-enum { ROW_WORDS = sizeof(struct format_total) / 8, TRIES = 200 };
+enum { ROW_WORDS = sizeof(struct format_total) / 8, MOST_RETRIES = 400 /* of all rings */ };
 
 struct page { /* a block of the file */
   uint32_t block, number;
@@ -195,13 +196,14 @@ static bool add_block(eventring_cursor *c, unsigned ring, uint64_t sequence,
 
 /* ---- All rings --------------------------------------------------------------------------- */
 
-/* The totals of a ring that has these pages, or none, at one moment. */
+/* The totals of a ring that has these pages, or none, at one moment. Each try but the first
+   takes one of *retries. */
 static int collect_ring(eventring_cursor *c, unsigned ring, const struct page *page,
-                        uint32_t pages, struct evr_totals_table *table,
+                        uint32_t pages, unsigned *retries, struct evr_totals_table *table,
                         struct eventring_error *error) {
-  for (int tries = 0; tries < TRIES; tries++) {
+  for (bool again = false;; again = true) {
     uint64_t folded = pages ? read_folded(c, page) : 0;
-    int status = tries ? evr_metadata_refresh(&c->meta, error) : EVENTRING_OK;
+    int status = again ? evr_metadata_refresh(&c->meta, error) : EVENTRING_OK;
     clear_table(table);
     for (uint32_t i = 0; status == EVENTRING_OK && i < pages; i++)
       status = add_page(c, &page[i], folded, table, error);
@@ -209,7 +211,8 @@ static int collect_ring(eventring_cursor *c, unsigned ring, const struct page *p
     bool is_whole = folded == UINT64_MAX || add_block(c, ring, folded + 1, table);
     evr_fence_acquire();
     if (is_whole && (!pages || read_folded(c, page) == folded)) return EVENTRING_OK; /* T5 */
-    if (c->meta.over) break;
+    if (c->meta.over || !*retries) break;
+    --*retries;
   }
   return evr_fail(error, EVENTRING_E_NOT_FOUND, 0, "the file does not have all totals");
 }
@@ -225,6 +228,7 @@ static int collect_rings(eventring_cursor *c, const struct pages *pages,
   int status = of_ring ? EVENTRING_OK : evr_fail(error, EVENTRING_E_MEMORY, 0,
                                                  "no memory for totals");
   bool is_copy = are_complete(c, pages);
+  unsigned retries = MOST_RETRIES;
   uint32_t at = 0;
   for (unsigned ring = 0; status == EVENTRING_OK && ring < EVR_ALL_RINGS; ring++) {
     const uint32_t first = at;
@@ -232,7 +236,7 @@ static int collect_rings(eventring_cursor *c, const struct pages *pages,
     bool is_made = evr_metadata_blocks(&c->meta, ring / EVENTRING_RINGS, ring % EVENTRING_RINGS);
     if (at == first && (!is_made || is_copy)) continue;
     const struct page *own = at > first ? &pages->page[first] : NULL;
-    status = collect_ring(c, ring, own, at - first, of_ring, error);
+    status = collect_ring(c, ring, own, at - first, &retries, of_ring, error);
     for (uint32_t i = 0; status == EVENTRING_OK && i < of_ring->count; i++)
       if (!add_row(table, &of_ring->row[i], &of_ring->row[i].sums[0]))
         status = evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory for totals");
@@ -247,6 +251,8 @@ int evr_totals_collect(eventring_cursor *c, struct evr_totals_table *table,
   struct pages pages = {0};
   if (c->meta.status.kind[FORMAT_TOTALS].dropped)
     return evr_fail(error, EVENTRING_E_NOT_FOUND, 0, "there was no room for all totals");
+  if (c->meta.is_torn_copy) /* its pages are of other moments than its rings */
+    return evr_fail(error, EVENTRING_E_NOT_FOUND, 0, "it was copied while it was written");
   int status = list_pages(c, &pages, error);
   if (status == EVENTRING_OK) status = collect_rings(c, &pages, table, error);
   free(pages.page);

@@ -227,17 +227,32 @@ static int take_unit(struct evr_units *units, const struct evr_source *source, u
   return status;
 }
 
+/* take_unit, but for units before *data, where the file has nothing: behind one that is empty,
+   the file system is asked where it has something again. A hostile file may claim many units that
+   take no space. */
+static int take_if_there(struct evr_units *units, const struct evr_source *source, uint32_t unit,
+                         bool over, uint64_t *data, bool *taken, struct eventring_error *error) {
+  const uint64_t end = format_block_offset(unit) + FORMAT_UNIT * FORMAT_BLOCK_BYTES;
+  *taken = false;
+  if (end <= *data) return EVENTRING_OK;
+  int status = take_unit(units, source, unit, over, taken, error);
+  if (status == EVENTRING_OK && !*taken) *data = evr_source_data_from(source, end);
+  return status;
+}
+
 /* Those that are still empty, or cannot be read, remain for the next time. */
 static int look_again(struct evr_units *units, const struct evr_source *source, bool over,
                       struct eventring_error *error) {
   struct evr_unit_list *empty = &units->empty;
   uint32_t count = empty->count;
+  uint64_t data = 0;
   int status = EVENTRING_OK;
   empty->count = 0;
   for (uint32_t i = 0; i < count; i++) {
     bool taken = false;
     uint32_t unit = empty->block[i];
-    if (status == EVENTRING_OK) status = take_unit(units, source, unit, over, &taken, error);
+    if (status == EVENTRING_OK)
+      status = take_if_there(units, source, unit, over, &data, &taken, error);
     if (status != EVENTRING_OK || !taken) empty->block[empty->count++] = unit;
   }
   return status;
@@ -273,12 +288,13 @@ static void read_ahead(const struct evr_source *source, uint64_t unit, uint64_t 
 
 int evr_units_look(struct evr_units *units, const struct evr_source *source, uint64_t claimed,
                    bool over, struct eventring_error *error) {
+  uint64_t data = 0;
   int status = look_again(units, source, over, error);
   while (status == EVENTRING_OK && units->next + FORMAT_UNIT <= claimed) {
     bool taken;
     uint32_t unit = (uint32_t)units->next;
     read_ahead(source, unit, claimed);
-    status = take_unit(units, source, unit, over, &taken, error);
+    status = take_if_there(units, source, unit, over, &data, &taken, error);
     if (status == EVENTRING_OK && !taken) status = keep_empty(units, unit, error);
     if (status == EVENTRING_OK) units->next += FORMAT_UNIT;
   }
@@ -292,3 +308,21 @@ void evr_units_free(struct evr_units *units) {
   free(units->empty.block);
   free(units->records.block);
 }
+
+/* ---- Of who looks at blocks himself -------------------------------------------------------- */
+
+void evr_units_clear(struct evr_units *units) {
+  evr_units_free(units);
+  *units = (struct evr_units){0};
+}
+
+int evr_units_add(struct evr_units *units, unsigned slot, unsigned ring, uint64_t sequence,
+                  uint32_t block, struct eventring_error *error) {
+  return add_stretch(&units->stream[slot][ring], sequence, block, 1, error);
+}
+
+int evr_units_add_records(struct evr_units *units, uint32_t unit, struct eventring_error *error) {
+  return add_unit(&units->records, unit, error);
+}
+
+void evr_units_sort(struct evr_units *units) { sort_stretches(units); }

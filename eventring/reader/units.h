@@ -40,6 +40,13 @@ struct evr_units {
 int evr_units_look(struct evr_units *units, const struct evr_source *source, uint64_t claimed,
                    bool over, struct eventring_error *error);
 void evr_units_free(struct evr_units *units);
+/* For who looks at blocks himself (torn_copy.c): forgets all that is known, notes one block of a
+   stream and a unit that has records, and sorts them in the end. */
+void evr_units_clear(struct evr_units *units);
+int evr_units_add(struct evr_units *units, unsigned slot, unsigned ring, uint64_t sequence,
+                  uint32_t block, struct eventring_error *error);
+int evr_units_add_records(struct evr_units *units, uint32_t unit, struct eventring_error *error);
+void evr_units_sort(struct evr_units *units);
 /* Where the units of a stream end that are known: the sequence after their last block. */
 uint64_t evr_stretches_end(const struct evr_stretches *stretches);
 /* The stretch that has block `sequence`, or the last one that begins before it; NULL: there is

@@ -171,18 +171,18 @@ static bool same_prototype(const struct eventring_introspection *at, const unsig
 #undef SAME
 }
 
-struct remote_function *remote_function_read(struct remote_functions *functions, uint64_t identity,
-                                             uint64_t closure) {
+/* identity 0: of whatever function. */
+static struct remote_function *read_prototype(struct remote_functions *functions,
+                                              uint64_t identity, uint64_t prototype) {
   struct remote_host *host = functions->host;
   const struct eventring_introspection *at = &host->at;
-  uint64_t prototype;
   unsigned char *bytes = malloc(at->prototype.size), *again = malloc(at->prototype.size);
   struct remote_function *f = NULL;
   if (bytes != NULL && again != NULL &&
-      remote_read_pointer(&host->memory, closure + at->closure.prototype, &prototype) &&
       remote_read(&host->memory, prototype, bytes, at->prototype.size) &&
-      FIELD(bytes, type, 1) == at->prototype.is_type && FIELD(bytes, identity, 8) == identity)
-    f = add(functions, identity, false);
+      FIELD(bytes, type, 1) == at->prototype.is_type &&
+      (identity == 0 || FIELD(bytes, identity, 8) == identity))
+    f = add(functions, FIELD(bytes, identity, 8), false);
   if (f != NULL) {
     f->prototype = prototype;
     f->code = FIELD(bytes, code, 8);
@@ -204,6 +204,25 @@ struct remote_function *remote_function_read(struct remote_functions *functions,
   return f;
 }
 
+struct remote_function *remote_function_read(struct remote_functions *functions, uint64_t identity,
+                                             uint64_t closure) {
+  uint64_t prototype;
+  const uint32_t offset = functions->host->at.closure.prototype;
+  if (!remote_read_pointer(&functions->host->memory, closure + offset, &prototype)) return NULL;
+  return read_prototype(functions, identity, prototype);
+}
+
+struct remote_function *remote_function_at(struct remote_functions *functions,
+                                           uint64_t prototype) {
+  const struct eventring_introspection *at = &functions->host->at;
+  uint64_t identity;
+  if (!remote_read_pointer(&functions->host->memory, prototype + at->prototype.identity, &identity))
+    return NULL;
+  struct remote_function *f = remote_function_known(functions, identity, false);
+  if (f != NULL && f->prototype == prototype) return f;
+  return read_prototype(functions, identity, prototype);
+}
+
 bool remote_function_holds(struct remote_functions *functions, struct remote_function *f,
                            const unsigned char *seen) {
   if (f->is_c || same_prototype(&functions->host->at, f->seen, seen)) return true;
@@ -211,12 +230,18 @@ bool remote_function_holds(struct remote_functions *functions, struct remote_fun
   return false;
 }
 
+bool remote_function_has(const struct remote_functions *functions, const struct remote_function *f,
+                         uint64_t pc) {
+  const uint64_t size = functions->host->at.prototype.instruction;
+  return pc > f->code && (pc - f->code) / size <= f->code_count;
+}
+
 uint32_t remote_function_line(const struct remote_functions *functions,
                               const struct remote_function *f, uint64_t pc) {
   const struct eventring_introspection *at = &functions->host->at;
   if (f->is_c || f->lines == NULL || pc <= f->code) return 0;
   uint64_t index = (pc - f->code) / at->prototype.instruction;
-  if (index == 0 || index > f->code_count) return 0;
+  if (index == 0 || !remote_function_has(functions, f, pc)) return 0;
   uint32_t word = f->lines[index - 1];
   for (int i = 0; i < EVENTRING_MAX_LINE_FORMS; i++) {
     const struct eventring_line_form *form = &at->prototype.forms[i];

@@ -54,6 +54,9 @@ struct remote_function *remote_function_known(struct remote_functions *functions
    is of. NULL: it is not, any more. */
 struct remote_function *remote_function_read(struct remote_functions *functions, uint64_t identity,
                                              uint64_t closure);
+/* That of the prototype at this address; NULL: there is none. */
+struct remote_function *remote_function_at(struct remote_functions *functions,
+                                           uint64_t prototype);
 /* The C function at this address. */
 struct remote_function *remote_function_c(struct remote_functions *functions, uint64_t address);
 /* The name that is shown; `function` NULL: a C function of which nothing is known. */
@@ -67,6 +70,9 @@ bool remote_function_holds(struct remote_functions *functions, struct remote_fun
    (`now`: ns of any clock): for functions without a name, also of those already known. */
 void remote_functions_name(struct remote_functions *functions, uint64_t domain, uint64_t now);
 
+/* Does a pc lie in the code of a function of the language? */
+bool remote_function_has(const struct remote_functions *functions,
+                         const struct remote_function *function, uint64_t pc);
 /* The line of the instruction before `pc`; 0: not known, or pc is not in the function. */
 uint32_t remote_function_line(const struct remote_functions *functions,
                               const struct remote_function *function, uint64_t pc);

@@ -134,6 +134,22 @@ static bool domains_are_sound(const struct eventring_introspection *at) {
          at->heap.step >= 8 && at->heap.step % 8 == 0 && at->thread.domain % 8 == 0;
 }
 
+static bool coroutines_are_sound(const struct eventring_introspection *at) {
+  const uint32_t size = at->coroutine.size;
+  return size >= 8 && size <= MOST_FRAME && at->thread.head <= size &&
+         fits(at->coroutine.top, 8, size) && fits(at->coroutine.frames, 4, size) &&
+         fits(at->coroutine.created_in, 8, size) && fits(at->coroutine.created_at, 4, size) &&
+         fits(at->coroutine.resumed_in, 8, size) && fits(at->coroutine.resumed_at, 4, size) &&
+         fits(at->coroutine.state, 1, size) && fits(at->coroutine.ran_after, 4, size) &&
+         fits(at->coroutine.ran_before, 4, size) && is_place(at->coroutine.looked) &&
+         is_place(at->coroutine.lives) && at->coroutine.lines < MOST_OFFSET &&
+         (at->coroutine.line_size == 0 || at->coroutine.line_size >= 8) &&
+         at->coroutine.ticks >= 1 && at->coroutine.bytes < MOST_OFFSET &&
+         at->coroutine.spare_values < MOST_OFFSET && at->spans.id < MOST_OFFSET &&
+         at->spans.count < MOST_OFFSET && at->spans.hidden < MOST_OFFSET &&
+         at->spans.open < MOST_OFFSET;
+}
+
 static bool rules_are_sound(const struct eventring_introspection *at) {
   for (int i = 0; i < EVENTRING_MAX_RULES && at->rules[i].size != 0; i++) {
     const struct eventring_rule *rule = &at->rules[i];
@@ -162,6 +178,7 @@ static bool check(struct remote_host *host, uint64_t address) {
   if (!functions_are_sound(at)) return fail(host, "its introspection is damaged (functions)");
   if (!values_are_sound(at)) return fail(host, "its introspection is damaged (values)");
   if (!domains_are_sound(at)) return fail(host, "its introspection is damaged (domains)");
+  if (!coroutines_are_sound(at)) return fail(host, "its introspection is damaged (coroutines)");
   if (!rules_are_sound(at)) return fail(host, "its introspection is damaged (rules)");
   for (int i = 0; i < EVENTRING_MAX_TAGS && at->value.tags[i].kind != EVENTRING_VALUE_UNKNOWN; i++)
     if (at->value.tags[i].kind < EVENTRING_VALUE_KINDS)
@@ -235,6 +252,7 @@ bool remote_host_open(struct remote_host *host, pid_t pid) {
   if (found < 0) return say_errno(host, host->memory.error);
   if (found == 0)
     return fail(host, "it does not run Saros, or one from before there was an introspection");
+  host->found = true;
   if (!remote_read(&host->memory, address, &host->at, sizeof host->at))
     return fail(host, "its introspection cannot be read");
   make_texts_printable(&host->at);

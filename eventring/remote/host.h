@@ -14,6 +14,7 @@ struct remote_host {
   uint8_t kinds[256];                /* of each tag: enum eventring_value_kind */
   char error[REMOTE_ERROR_TEXT];     /* why remote_host_open failed */
   bool forbidden;                    /* because the kernel does not let this user read */
+  bool found;                        /* it runs Saros: there is an introspection */
 };
 
 /* Finds and checks the introspection of the process, by the note of its executable or of

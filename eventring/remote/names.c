@@ -132,12 +132,11 @@ static uint64_t modules_of(struct remote_host *host, uint64_t domain) {
   return found;
 }
 
-/* The shorter name first, as "string.find" before "_G.compat.string.find". */
+/* The name to show first. */
 static int by_identity(const void *a, const void *b) {
   const struct name *x = a, *y = b;
   if (x->identity != y->identity) return x->identity < y->identity ? -1 : 1;
-  size_t m = strlen(x->text), n = strlen(y->text);
-  return m != n ? (m < n ? -1 : 1) : strcmp(x->text, y->text);
+  return eventring_compare_names(x->text, y->text);
 }
 
 struct remote_names *remote_names_read(struct remote_host *host, uint64_t domain) {

@@ -22,54 +22,140 @@ static bool add(struct remote_search *search, uint64_t thread) {
   return true;
 }
 
-static bool is_suspended(struct remote_host *host, uint64_t thread) {
-  const struct eventring_introspection *at = &host->at;
-  unsigned char head[4096];
-  if (!remote_read(&host->memory, thread, head, at->thread.head)) return false;
-  return remote_word(head + at->thread.type, 1) == at->thread.is_type &&
-         remote_word(head + at->thread.status, 1) == at->thread.suspended &&
-         remote_word(head + at->thread.resumer, 8) == 0 &&
-         remote_word(head + at->thread.frame, 8) != 0 &&
-         remote_word(head + at->thread.stack, 8) != 0;
+bool remote_is_new(const struct eventring_introspection *at, uint64_t thread,
+                   const unsigned char *bytes) {
+  const uint64_t stack = remote_word(bytes + at->thread.stack, 8);
+  return remote_word(bytes + at->thread.status, 1) == at->coroutine.new_status &&
+         remote_word(bytes + at->thread.frame, 8) == thread + at->thread.first_frame &&
+         remote_word(bytes + at->coroutine.top, 8) - stack >= 2 * (uint64_t)at->value.size;
 }
 
-static bool search_piece(struct remote_host *host, uint64_t domain, uint64_t address,
-                         const uint64_t *words, size_t count, struct remote_search *search) {
+bool remote_waits(const struct eventring_introspection *at, uint64_t thread,
+                  const unsigned char *bytes) {
+  return remote_word(bytes + at->thread.type, 1) == at->thread.is_type &&
+         (remote_word(bytes + at->thread.status, 1) == at->thread.suspended ||
+          remote_is_new(at, thread, bytes)) &&
+         remote_word(bytes + at->thread.resumer, 8) == 0 &&
+         remote_word(bytes + at->thread.frame, 8) != 0 &&
+         remote_word(bytes + at->thread.stack, 8) != 0;
+}
+
+/* What was searched of the process's memory. */
+struct piece {
+  uint64_t chunk; /* that it is part of */
+  const unsigned char *lines; /* of the chunk; NULL: they are not known */
+  uint32_t lives; /* coroutine.lives of the domain */
+  uint64_t address;
+  const uint64_t *words;
+  size_t count;
+};
+
+/* Memory that was freed looks like what was there until it is used again. */
+static bool exists(const struct eventring_introspection *at, const struct piece *p,
+                   uint64_t thread, const unsigned char *bytes) {
+  const uint64_t size = at->coroutine.line_size, from = thread - p->chunk;
+  if (remote_word(bytes + at->coroutine.state, 1) & at->coroutine.young_mask)
+    return (int32_t)((uint32_t)remote_word(bytes + at->coroutine.ran_before, 4) - p->lives) >= 0;
+  if (p->lines == NULL) return true;
+  for (uint64_t line = from / size; line <= (from + at->coroutine.size - 1) / size; line++)
+    if (line * size >= at->heap.size || p->lines[line] == 0) return false;
+  return true;
+}
+
+/* Most threads lie within the piece in which they were found, which is read already. */
+static bool is_suspended(struct remote_host *host, const struct piece *p, uint64_t thread) {
+  const uint64_t size = host->at.coroutine.size, all = p->count * sizeof *p->words;
+  unsigned char bytes[4096];
+  const unsigned char *at = bytes;
+  if (thread < p->chunk) return false;
+  if (thread >= p->address && thread - p->address <= all && all - (thread - p->address) >= size)
+    at = (const unsigned char *)p->words + (thread - p->address);
+  else if (!remote_read(&host->memory, thread, bytes, size)) return false;
+  return remote_waits(&host->at, thread, at) && exists(&host->at, p, thread, at);
+}
+
+static bool search_piece(struct remote_host *host, uint64_t domain, const struct piece *p,
+                         struct remote_search *search) {
   const struct eventring_introspection *at = &host->at;
-  for (size_t i = 0; i < count; i++) {
-    if (words[i] != domain) continue;
-    uint64_t thread = address + i * sizeof *words - at->thread.domain;
-    if (thread % at->heap.step == 0 && is_suspended(host, thread) && !add(search, thread))
+  for (size_t i = 0; i < p->count; i++) {
+    if (p->words[i] != domain) continue;
+    uint64_t thread = p->address + i * sizeof *p->words - at->thread.domain;
+    if (thread % at->heap.step == 0 && is_suspended(host, p, thread) && !add(search, thread))
       return false;
   }
   return true;
 }
 
+/* The main thread of a domain that its host does not run looks like one that has not begun. */
+static void forget_thread(struct remote_search *search, uint64_t thread) {
+  size_t kept = 0;
+  for (size_t i = 0; i < search->count; i++)
+    if (search->threads[i] != thread) search->threads[kept++] = search->threads[i];
+  search->count = kept;
+}
+
+/* The process's memory that is searched, and for what. */
+struct searching {
+  struct remote_host *host;
+  uint64_t domain, until; /* ns of now_ns */
+  uint64_t *words;        /* PIECE bytes */
+  unsigned char *lines;
+  size_t line_count;      /* of a chunk */
+  uint32_t lives;
+  struct remote_search *search;
+};
+
+static void search_chunk(struct searching *s, uint64_t chunk) {
+  const struct eventring_introspection *at = &s->host->at;
+  struct remote_memory *memory = &s->host->memory;
+  struct remote_search *search = s->search;
+  struct piece piece = {.chunk = chunk, .lives = s->lives, .words = s->words};
+  if (s->line_count > 0 &&
+      remote_read(memory, chunk + at->coroutine.lines, s->lines, s->line_count))
+    piece.lines = s->lines;
+  search->bytes += at->heap.size;
+  for (uint64_t from = at->heap.used_from; from < at->heap.size && !search->cut; from += PIECE) {
+    size_t size = at->heap.size - from < PIECE ? (size_t)(at->heap.size - from) : PIECE;
+    search->cut = now_ns() >= s->until;
+    if (search->cut) break;
+    piece.address = chunk + from;
+    piece.count = size / sizeof *s->words;
+    /* a part of it may have been given back to the system: not an error */
+    if (remote_read(memory, piece.address, s->words, size))
+      search->cut = !search_piece(s->host, s->domain, &piece, search);
+    search->searched += size;
+  }
+}
+
+static void search_chunks(struct searching *s) {
+  const struct eventring_introspection *at = &s->host->at;
+  uint64_t chunk = 0, next, place;
+  if (remote_place(s->host, s->domain, at->coroutine.lives, &place))
+    remote_read_u32(&s->host->memory, place, &s->lives);
+  if (!remote_place(s->host, s->domain, at->heap.first, &place) ||
+      !remote_read_pointer(&s->host->memory, place, &chunk))
+    return;
+  for (int n = 0; chunk != 0 && n < MOST_CHUNKS && !s->search->cut; n++) {
+    search_chunk(s, chunk);
+    if (!remote_read_pointer(&s->host->memory, chunk + at->heap.next, &next) || next == chunk)
+      break;
+    chunk = next;
+  }
+}
+
 void remote_search(struct remote_host *host, uint64_t domain, uint64_t ns,
                    struct remote_search *search) {
   const struct eventring_introspection *at = &host->at;
-  uint64_t *words = malloc(PIECE), until = now_ns() + (ns != 0 ? ns : MOST_NS), chunk = 0, place;
+  struct searching s = {.host = host, .domain = domain, .search = search, .words = malloc(PIECE),
+                        .until = now_ns() + (ns != 0 ? ns : MOST_NS)};
+  uint64_t main = 0;
+  if (at->coroutine.line_size > 0) s.line_count = at->heap.size / at->coroutine.line_size;
+  s.lines = malloc(s.line_count + 1);
   memset(search, 0, sizeof *search);
-  search->cut = words == NULL;
-  if (words == NULL || !remote_place(host, domain, at->heap.first, &place) ||
-      !remote_read_pointer(&host->memory, place, &chunk))
-    chunk = 0;
-  for (int n = 0; chunk != 0 && n < MOST_CHUNKS && !search->cut; n++) {
-    search->bytes += at->heap.size;
-    for (uint64_t from = at->heap.used_from; from < at->heap.size && !search->cut; from += PIECE) {
-      size_t size = at->heap.size - from < PIECE ? (size_t)(at->heap.size - from) : PIECE;
-      if (now_ns() >= until) {
-        search->cut = true;
-        break;
-      }
-      /* a part of it may have been given back to the system: not an error */
-      if (remote_read(&host->memory, chunk + from, words, size))
-        search->cut = !search_piece(host, domain, chunk + from, words, size / 8, search);
-      search->searched += size;
-    }
-    uint64_t next = 0;
-    if (!remote_read_pointer(&host->memory, chunk + at->heap.next, &next) || next == chunk) break;
-    chunk = next;
-  }
-  free(words);
+  search->cut = s.words == NULL || s.lines == NULL;
+  if (!search->cut) search_chunks(&s);
+  remote_read_pointer(&host->memory, domain + at->domain.main, &main);
+  forget_thread(search, main);
+  free(s.words);
+  free(s.lines);
 }

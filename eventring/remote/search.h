@@ -13,6 +13,13 @@ struct remote_search {
   bool cut;          /* the time was up, or there was no memory */
 };
 
+/* Of coroutine.size bytes of memory, which may be anything: is a thread there that waits to be
+   resumed; has it not begun yet? */
+bool remote_waits(const struct eventring_introspection *at, uint64_t thread,
+                  const unsigned char *bytes);
+bool remote_is_new(const struct eventring_introspection *at, uint64_t thread,
+                   const unsigned char *bytes);
+
 /* Searches the domain's heap for at most `ns` nanoseconds (0: a minute). Threads that
    are garbage and not freed yet are found as well. */
 void remote_search(struct remote_host *host, uint64_t domain, uint64_t ns,

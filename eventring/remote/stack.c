@@ -48,6 +48,7 @@
 #include <string.h>
 
 #include "remote/activity.h"
+#include "remote/frames.h"
 #include "remote/plan.h"
 
 enum { ATTEMPTS = 3 /* new plans for one stack */ };
@@ -101,29 +102,29 @@ bool remote_domain_read(struct remote_host *host, uint64_t domain, struct remote
   return true;
 }
 
+static int by_number(const void *a, const void *b) {
+  const struct remote_domain *x = a, *y = b;
+  return (x->id > y->id) - (x->id < y->id);
+}
+
+size_t remote_domains_read(struct remote_host *host, struct remote_domain domains[REMOTE_DOMAINS]) {
+  uint64_t addresses[REMOTE_DOMAINS];
+  const size_t count = remote_domains(host, addresses, REMOTE_DOMAINS);
+  size_t read = 0;
+  for (size_t i = 0; i < count; i++)
+    if (remote_domain_read(host, addresses[i], &domains[read])) read++;
+  qsort(domains, read, sizeof *domains, by_number);
+  return read;
+}
+
 /* ---- judging ------------------------------------------------------------- */
-
-#define FRAME(bytes, field, size) remote_word((bytes) + at->frame.field, size)
-
-static bool is_c(const struct eventring_introspection *at, const unsigned char *frame) {
-  return FRAME(frame, status, 4) & at->frame.c_mask;
-}
-
-/* Is it the same activation? */
-static bool same_frame(const struct eventring_introspection *at, const unsigned char *a,
-                       const unsigned char *b) {
-  return FRAME(a, entries, 4) == FRAME(b, entries, 4) &&
-         FRAME(a, function, 8) == FRAME(b, function, 8) &&
-         FRAME(a, previous, 8) == FRAME(b, previous, 8) && is_c(at, a) == is_c(at, b) &&
-         (is_c(at, a) || FRAME(a, identity, 8) == FRAME(b, identity, 8));
-}
 
 static bool stays(const struct eventring_introspection *at, const struct remote_planned *thread,
                   size_t i) {
   const size_t size = at->frame.size;
   const unsigned char *a = thread->a + i * size, *b = thread->b + i * size,
                       *c = thread->c + i * size;
-  return same_frame(at, a, b) && same_frame(at, b, c);
+  return remote_frame_stays(at, a, b) && remote_frame_stays(at, b, c);
 }
 
 /* The place of the frame at this address in the plan; SIZE_MAX: it is not there. */
@@ -160,7 +161,7 @@ static struct remote_function *function_of(struct remote_reader *reader,
   uint8_t kind = reader->host->kinds[value[at->value.tag]];
   uint64_t payload = remote_word(value + at->value.payload, 8), address;
   slot = slot && thread->slot_of[i] == FRAME(frame, function, 8);
-  if (!is_c(at, frame)) {
+  if (!remote_frame_is_c(at, frame)) {
     uint64_t identity = FRAME(frame, identity, 8);
     struct remote_function *f = remote_function_known(reader->functions, identity, false);
     if (f == NULL && slot && kind == EVENTRING_VALUE_FUNCTION)
@@ -195,8 +196,8 @@ static bool add_frame(struct remote_reader *reader, struct remote_stack *stack,
                                  .thread = thread->address,
                                  .tail = status & at->frame.tail_mask,
                                  .finalizer = FRAME(caller, status, 4) & at->frame.finalizer_mask};
-  if (frame->function == NULL && !is_c(at, bytes)) return false;
-  if (!is_c(at, bytes)) {
+  if (frame->function == NULL && !remote_frame_is_c(at, bytes)) return false;
+  if (!remote_frame_is_c(at, bytes)) {
     frame->pc = FRAME(bytes, pc, 8);
     frame->line = remote_function_line(reader->functions, frame->function, frame->pc);
     frame->line_noted = innermost;
@@ -241,61 +242,116 @@ static bool was_left(const struct eventring_introspection *at, const struct remo
           plan->current_u != plan->current_t);
 }
 
-/* What the copies say. TORN with plan->wrong: the plan does not fit. */
-static enum remote_result judge(struct remote_reader *reader, struct remote_stack *stack) {
-  const struct eventring_introspection *at = &reader->host->at;
-  struct remote_plan *plan = &reader->plan;
-  size_t last[REMOTE_THREADS], top = 0;
-  stack->count = stack->below = 0;
-  stack->moving = false;
-  stack->thread = plan->threads[0].address;
-  plan->wrong = true;
-  plan->unsure = false;
-  if (plan->current_t != plan->threads[0].address && !plan->is_suspended) return REMOTE_TORN;
-  /* From the outermost thread on: where does what is certain end? */
+static bool is_suspended(const struct eventring_introspection *at, const unsigned char *head) {
+  return remote_word(head + at->thread.type, 1) == at->thread.is_type &&
+         remote_word(head + at->thread.status, 1) == at->thread.suspended;
+}
+
+/* The memory of a thread that is garbage may have been used again in parts, and the rest still
+   looks like it. What a suspended thread has called at last is a C function, which yields, and the
+   pc of each other frame is that of its call. (One that a hook has suspended is not told apart.) */
+static bool can_be_suspended(const struct remote_reader *reader, const struct remote_stack *stack) {
+  for (size_t i = 0; i < stack->count; i++) {
+    const struct remote_frame *frame = &stack->frames[i];
+    const bool is_c = frame->function == NULL || frame->function->is_c;
+    if (i == 0 ? !is_c
+               : !is_c && !remote_function_has(reader->functions, frame->function, frame->pc))
+      return false;
+  }
+  return true;
+}
+
+/* How much of a plan is certain. */
+struct extent {
+  size_t last[REMOTE_THREADS]; /* the place of the innermost certain frame of each thread ... */
+  size_t top;                  /* ... from this one outwards */
+  bool extra;                  /* and the place above it, of the thread `top` */
+};
+
+/* Do the copies fit the plan? Then the innermost frame of each thread at T is in its place `last`. */
+static bool find_innermost(const struct eventring_introspection *at, const struct remote_plan *plan,
+                           struct extent *extent) {
+  if (plan->current_t != plan->threads[0].address && !plan->is_suspended) return false;
   for (size_t t = plan->count; t-- > 0;) {
     const struct remote_planned *thread = &plan->threads[t];
     uint64_t resumer = remote_word(thread->t + at->thread.resumer, 8);
     uint64_t frame = remote_word(thread->t + at->thread.frame, 8);
-    last[t] = place_of(thread, frame);
+    size_t last = extent->last[t] = place_of(thread, frame);
     uint64_t outer = t + 1 < plan->count ? plan->threads[t + 1].address : 0;
-    if (last[t] == SIZE_MAX || !links_hold(at, thread, last[t]) ||
+    if (last == SIZE_MAX || !links_hold(at, thread, last) ||
         (resumer != outer && !plan->is_suspended))
-      return REMOTE_TORN;
+      return false;
   }
-  if (was_left(at, plan)) return REMOTE_TORN;
-  plan->wrong = false;
-  bool extra = false; /* the place above the last certain one of thread `top` is shown */
+  return !was_left(at, plan);
+}
+
+static bool is_same_in_u(const struct eventring_introspection *at,
+                         const struct remote_planned *thread) {
+  return memcmp(thread->t + at->thread.frame, thread->u + at->thread.frame, 8) == 0 &&
+         memcmp(thread->t + at->thread.resumer, thread->u + at->thread.resumer, 8) == 0;
+}
+
+/* From the outermost thread on: where does what is certain end? False: nothing of a thread is. */
+static bool find_certain(const struct eventring_introspection *at, const struct remote_plan *plan,
+                         struct extent *extent, struct remote_stack *stack) {
+  extent->extra = false;
   for (size_t t = plan->count; t-- > 0;) {
     const struct remote_planned *thread = &plan->threads[t];
+    const size_t last = extent->last[t];
     size_t certain = 0;
-    top = t;
-    if (!stays(at, thread, 0)) return REMOTE_TORN;
-    while (certain < last[t] && stays(at, thread, certain + 1)) certain++;
-    bool same_threads =
-        memcmp(thread->t + at->thread.frame, thread->u + at->thread.frame, 8) == 0 &&
-        memcmp(thread->t + at->thread.resumer, thread->u + at->thread.resumer, 8) == 0;
-    if (certain == last[t] && (t == 0 || (same_threads && plan->current_u == plan->current_t)))
+    extent->top = t;
+    if (!stays(at, thread, 0)) return false;
+    while (certain < last && stays(at, thread, certain + 1)) certain++;
+    if (certain == last &&
+        (t == 0 || (is_same_in_u(at, thread) && plan->current_u == plan->current_t)))
       continue;
-    stack->moving = certain < last[t] || t > 0;
-    extra = certain < last[t];
-    last[t] = certain;
+    stack->moving = certain < last || t > 0;
+    extent->extra = certain < last;
+    extent->last[t] = certain;
     break;
   }
-  if (plan->is_suspended &&
-      (stack->moving ||
-       remote_word(plan->threads[0].t + at->thread.status, 1) != at->thread.suspended))
-    return REMOTE_TORN;
-  if (extra && !add_frame(reader, stack, &plan->threads[top], last[top] + 1, false, true))
-    extra = false; /* not known, or gone by now */
+  return true;
+}
+
+/* T is no single moment for the reader: the status may be older than the frame. U then tells. */
+static bool stayed_suspended(const struct eventring_introspection *at,
+                             const struct remote_planned *thread) {
+  return is_suspended(at, thread->t) && is_suspended(at, thread->u) &&
+         memcmp(thread->t + at->thread.frame, thread->u + at->thread.frame, 8) == 0;
+}
+
+/* False: a function cannot be read any more. */
+static bool add_frames(struct remote_reader *reader, struct remote_stack *stack,
+                       const struct extent *extent) {
+  const struct remote_plan *plan = &reader->plan;
+  const size_t top = extent->top;
+  if (extent->extra)
+    add_frame(reader, stack, &plan->threads[top], extent->last[top] + 1, false, true);
   for (size_t t = top; t < plan->count; t++) {
     const struct remote_planned *thread = &plan->threads[t];
-    for (size_t i = last[t]; i > 0; i--)
+    for (size_t i = extent->last[t]; i > 0; i--)
       if (!add_frame(reader, stack, thread, i, true, stack->count == 0 && !stack->moving))
-        return REMOTE_TORN;
+        return false;
     stack->below += thread->from;
   }
-  if (!functions_hold(reader, stack)) return REMOTE_TORN;
+  return true;
+}
+
+/* What the copies say. TORN with plan->wrong: the plan does not fit. */
+static enum remote_result judge(struct remote_reader *reader, struct remote_stack *stack) {
+  const struct eventring_introspection *at = &reader->host->at;
+  struct remote_plan *plan = &reader->plan;
+  struct extent extent;
+  stack->count = stack->below = 0;
+  stack->moving = false;
+  stack->thread = plan->threads[0].address;
+  plan->unsure = false;
+  plan->wrong = !find_innermost(at, plan, &extent);
+  if (plan->wrong || !find_certain(at, plan, &extent, stack)) return REMOTE_TORN;
+  if (plan->is_suspended && (stack->moving || !stayed_suspended(at, &plan->threads[0])))
+    return REMOTE_TORN;
+  if (!add_frames(reader, stack, &extent) || !functions_hold(reader, stack)) return REMOTE_TORN;
+  if (plan->is_suspended && !can_be_suspended(reader, stack)) return REMOTE_TORN;
   return stack->count == 0 && !stack->moving ? REMOTE_EMPTY : REMOTE_READ;
 }
 

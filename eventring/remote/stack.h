@@ -66,5 +66,7 @@ enum remote_result remote_stack_suspended(struct remote_reader *reader, uint64_t
 
 /* Name, number and activity. False: they cannot be read. */
 bool remote_domain_read(struct remote_host *host, uint64_t domain, struct remote_domain *about);
+/* The same of all that can be read, by number; returns how many. */
+size_t remote_domains_read(struct remote_host *host, struct remote_domain domains[REMOTE_DOMAINS]);
 
 #endif

@@ -3,12 +3,15 @@
 #include "remote/tasks.h"
 
 #include <dirent.h>
+#include <inttypes.h>
 #include <linux/kcmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "eventring/tools.h"
 
 bool remote_share_memory(pid_t pid, pid_t other) {
   return syscall(SYS_kcmp, pid, other, KCMP_VM, 0, 0) == 0;
@@ -40,6 +43,13 @@ static pid_t own_number(pid_t pid, pid_t tid) {
   return (pid_t)number;
 }
 
+/* Is it the thread of libeventring? */
+static bool is_helper(pid_t pid, pid_t tid) {
+  char path[64], text[32];
+  snprintf(path, sizeof path, "/proc/%ld/task/%ld/comm", (long)pid, (long)tid);
+  return read_file(path, text, sizeof text) && strcmp(text, EVENTRING_HELPER_NAME "\n") == 0;
+}
+
 struct remote_task remote_task_find(pid_t pid, pid_t own_tid) {
   char path[64];
   struct remote_task task = {0};
@@ -52,9 +62,10 @@ struct remote_task remote_task_find(pid_t pid, pid_t own_tid) {
   while (task.tid == 0 && (entry = readdir(tasks)) != NULL) {
     pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
     if (tid <= 0) continue;
+    if (own_number(pid, tid) == own_tid) task.tid = tid;
+    if (is_helper(pid, tid)) continue;
     count++;
     only = tid;
-    if (own_number(pid, tid) == own_tid) task.tid = tid;
   }
   closedir(tasks);
   /* the child of a fork, whose domain has the number that it had before */
@@ -74,6 +85,24 @@ bool remote_task_read(pid_t pid, struct remote_task *task) {
     return false;
   long hz = sysconf(_SC_CLK_TCK);
   task->cpu_ns = (uint64_t)(user + system) * (1000000000u / (uint64_t)(hz > 0 ? hz : 100));
+  return true;
+}
+
+/* The number behind a word of proc_pid_status(5). */
+static bool status_number(const char *status, const char *word, uint64_t *number) {
+  const char *line = strstr(status, word);
+  return line && sscanf(line + strlen(word), "%" SCNu64, number) == 1;
+}
+
+bool remote_task_switches(pid_t pid, pid_t tid, uint64_t *switches) {
+  char path[64], text[16384]; /* they come last, after the groups of its user */
+  uint64_t own_will, others;
+  snprintf(path, sizeof path, "/proc/%ld/task/%ld/status", (long)pid, (long)tid);
+  if (!read_file(path, text, sizeof text) ||
+      !status_number(text, "\nvoluntary_ctxt_switches:", &own_will) ||
+      !status_number(text, "\nnonvoluntary_ctxt_switches:", &others))
+    return false;
+  *switches = own_will + others;
   return true;
 }
 

@@ -3,11 +3,18 @@
 #include "ask.h"
 #include "eventring/tools.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "format/now.h"
 
-enum { REST_MS = 5 };
+enum {
+  REST_MS = 5,
+  ASLEEP_MS = 200, /* without having run: what is asleep for less may come to its safepoint soon */
+  ASIDE_MS = 2000, /* in which a thread of the process answers for one that is asleep */
+  ANSWERED_ASIDE = EVENTRING_ASKS_RETAIN | EVENTRING_ASKS_COROUTINES,
+  PROMPT_MS = 20   /* in which one that runs answers */
+};
 
 void ask_rest(struct reader *reader) {
   struct timespec rest = {.tv_nsec = REST_MS * 1000000L};
@@ -36,21 +43,68 @@ static bool some_are_missing(struct ask *ask) {
   return false;
 }
 
+static int32_t thread_of(const struct ask *ask, unsigned slot) {
+  struct eventring_domain_info domain = {.size = sizeof domain};
+  return eventring_cursor_domain(ask->reader->cursor, slot, &domain) == 0 ? domain.tid : 0;
+}
+
+/* All that have not answered, so that there is nothing to wait for. (Each is looked at: its time
+   begins with the first look.) */
+static bool are_asleep(struct ask *ask, uint64_t ns) {
+  bool all = true;
+  for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++) {
+    if (!ask->asked[slot] || ask->answers[slot] || !is_alive(ask->reader, slot)) continue;
+    struct sleep_watch *watch = &ask->watches[slot];
+    all &= sleep_watch_look(watch, ask->pid, thread_of(ask, slot), ASLEEP_MS * UINT64_C(1000000)) &&
+           (watch->stopped || now_ns() - watch->since_ns >= ns);
+  }
+  return all;
+}
+
+static void state_of_thread(char text[static DOMAIN_STATE_TEXT], const struct ask *ask,
+                            pid_t own_tid) {
+  domain_thread_text(text, ask->pid, own_tid);
+  if (!text[0]) snprintf(text, DOMAIN_STATE_TEXT, "it waits, or is in C code");
+}
+
+void ask_why_silent(char text[static DOMAIN_STATE_TEXT], const struct ask *ask, unsigned slot) {
+  state_of_thread(text, ask, thread_of(ask, slot));
+}
+
+bool ask_is_silent(char text[static DOMAIN_STATE_TEXT], const struct ask *ask) {
+  bool some = false;
+  for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++) {
+    if (ask->asked[slot] && !ask->answers[slot]) {
+      ask_why_silent(text, ask, slot);
+      return true;
+    }
+    some |= ask->asked[slot];
+  }
+  if (!some) state_of_thread(text, ask, ask->own_pid);
+  return !some;
+}
+
 static bool process_lives(struct reader *reader) {
   struct eventring_info info = {.size = sizeof info};
   return !has_ended(reader) && eventring_cursor_info(reader->cursor, &info) >= 0 &&
          info.liveness == EVENTRING_LIVE;
 }
 
-static int await_answers(struct ask *ask, uint32_t kinds, uint64_t wait_ns,
+static int await_answers(struct ask *ask, uint32_t kinds, struct ask_patience patience,
                          struct eventring_error *error) {
   eventring_cursor *cursor = ask->reader->cursor;
   struct eventring_error ignored;
-  const uint64_t end = now_ns() + wait_ns;
+  const bool waits_for_sleepers = patience.ns != UINT64_MAX;
+  const uint64_t asleep = (kinds & ANSWERED_ASIDE ? ASIDE_MS : ASLEEP_MS) * UINT64_C(1000000);
+  const uint64_t begun = now_ns(), most = waits_for_sleepers ? patience.ns : patience.usual;
   int status = eventring_cursor_control(cursor, EVENTRING_CHANGE(ASK, .kinds = kinds), error);
   if (status != 0) return status;
   while ((status = eventring_cursor_answers(cursor, ask->answers, error)) == 0) {
-    if (!some_are_missing(ask) || !process_lives(ask->reader) || now_ns() >= end) break;
+    const uint64_t waited = now_ns() - begun;
+    if (!some_are_missing(ask) || !process_lives(ask->reader) || waited >= most) break;
+    if (!waits_for_sleepers && waited >= PROMPT_MS * UINT64_C(1000000) &&
+        are_asleep(ask, asleep))
+      break;
     ask_rest(ask->reader);
   }
   /* it may be gone by now */
@@ -58,13 +112,19 @@ static int await_answers(struct ask *ask, uint32_t kinds, uint64_t wait_ns,
   return status;
 }
 
-int ask_domains(struct ask *ask, struct reader *reader, uint32_t kinds, uint64_t wait_ns) {
+int ask_domains(struct ask *ask, struct reader *reader, uint32_t kinds,
+                struct ask_patience patience) {
   struct eventring_error error;
+  struct eventring_info info = {.size = sizeof info};
   memset(ask, 0, sizeof *ask);
   ask->reader = reader;
+  if (eventring_cursor_info(reader->cursor, &info) >= 0) {
+    ask->pid = pid_here(&info);
+    ask->own_pid = info.pid;
+  }
   for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++)
     ask->asked[slot] = is_alive(reader, slot);
-  if (await_answers(ask, kinds, wait_ns, &error) == 0) return -1;
+  if (await_answers(ask, kinds, patience, &error) == 0) return -1;
   return wrong("%s", error.text);
 }
 
@@ -72,6 +132,11 @@ void ask_nothing(const struct ask *before) {
   enum { MOST_NS = 500000000 };
   struct ask ask = *before;
   struct eventring_error error;
+  for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++)
+    /* the others have no child, and of one that is asleep a thread of the process waits for it */
+    ask.asked[slot] &= ask.answers[slot] != 0 && !ask.watches[slot].sleeps;
   memset(ask.answers, 0, sizeof ask.answers);
-  await_answers(&ask, 0, MOST_NS, &error); /* when another tool asks, that does the same */
+  memset(ask.watches, 0, sizeof ask.watches);
+  /* when another tool asks, that does the same */
+  await_answers(&ask, 0, (struct ask_patience){UINT64_MAX, MOST_NS}, &error);
 }

@@ -108,6 +108,13 @@ static size_t count_failed(const struct check *c) {
   return failed;
 }
 
+/* A rule that no recording can fulfil is worse than one that this one does not. */
+static int status_of_rules(const struct check *c) {
+  for (size_t i = 0; i < c->rules.count; i++)
+    if (c->rules.rule[i].is_wrong) return STATUS_USAGE;
+  return count_failed(c) ? STATUS_FAILED : STATUS_OK;
+}
+
 static size_t count_undecided(const struct check *c) {
   size_t undecided = 0;
   for (size_t i = 0; i < c->rules.count; i++) undecided += c->rules.rule[i].undecided;
@@ -221,7 +228,7 @@ static int check(struct check *c, const struct operands *operands) {
   if (view_wants_text(&c->q.as)) print_text(c);
   else question_put(&c->q, &check_view, c);
   status = reader_close(&c->q.reader, STATUS_OK);
-  return status == STATUS_OK && count_failed(c) ? STATUS_FAILED : status;
+  return status == STATUS_OK ? status_of_rules(c) : status;
 }
 
 /* Without --expression the first operand is the file of the rules. */

@@ -116,8 +116,7 @@ static int clean(struct cleaning *cleaning) {
   for (size_t i = 0; i < places->file_count; i++)
     clean_named(cleaning, places->files[i]);
   if (places->count > 0) {
-    int found = eventring_discover(places->directories, places->count,
-                                   clean_found, cleaning);
+    int found = places_discover(places, clean_found, cleaning);
     if (found < 0) {
       complain("cannot look for recordings: %s", eventring_strerror(found));
       cleaning->failed = true;

@@ -3,8 +3,8 @@
  *
  * It changes the control page, which the process and this command both map: the process
  * is not interrupted and need not react. Requests are checked first, so that a wrong one
- * changes nothing. Then come --start, the classes, pause or resume, the copy, and the output
- * of --status.
+ * changes nothing. Then come --start, triggers, the classes, pause or resume, the copy, and
+ * the output of --status.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,95 +12,29 @@
 
 #include "eventring/memory.h"
 #include "eventring/conditions.h"
-#include "analysis/names.h"
 #include "class_list.h"
+#include "control_status.h"
 #include "copy.h"
+#include "new_file.h"
 #include "eventring/tools.h"
 #include "options.h"
 #include "start.h"
 #include "follow.h"
-#include "shared_views.h"
 
 struct request {
   bool start, pause, resume, status;
   struct view_choice as;
-  pid_t pid;                    /* of --start */
   const char *directory;        /* of its file, or NULL */
   char *enable, *disable;       /* comma-separated names, or NULL */
   uint64_t enabled, disabled;   /* the classes that they name */
   const char *profile;          /* `calls' or `off', or NULL */
+  char *spans, *no_spans;       /* comma-separated names of functions, or NULL */
   uint64_t hold_ns;             /* that rings grow for; UINT64_MAX: not asked for */
   const char *memprof;          /* rate of samples, or NULL */
   double rate;                  /* that it says */
   const char *triggers;         /* the list that is to be in force, or NULL */
   const char *snapshot;         /* the copy to make, or NULL */
 };
-
-/* ---- Status -------------------------------------------------------------- */
-
-VIEW_GETTER(process, struct eventring_info) {
-  char process[PROCESS_TEXT];
-  return view_printf(to, "%s, %s", process_text(process, row), eva_liveness_name(row->liveness));
-}
-
-VIEW_GETTER(state, struct eventring_info) {
-  return view_printf(to, "%s%s", eva_state_name(row->state),
-                     row->liveness == EVENTRING_DEAD ? " when it died" : "");
-}
-
-/* Those that are on, or off. */
-VIEW_GETTER(class_names, struct eventring_info) {
-  size_t used = 0;
-  to->room[0] = '\0';
-  for (unsigned i = 0; i < EVENTRING_MAX_CLASSES; i++) {
-    const char *name = eventring_cursor_name(to->cursor, EVENTRING_NAME_CLASS, i);
-    if (name && (row->classes >> i & 1) == column->argument && used < sizeof to->room)
-      used += (size_t)snprintf(to->room + used, sizeof to->room - used, "%s%s", used ? " " : "",
-                               name);
-  }
-  return view_text(to->room);
-}
-
-VIEW_GETTER(domains, struct eventring_info) {
-  return view_printf(to, "%u recorded", row->domains_laid_out);
-}
-
-static VIEW(class_view, bool,
-{"", .type = VIEW_BOOL})
-
-static void all_classes(struct view_to *to, const void *row) {
-  for (unsigned i = 0; i < EVENTRING_MAX_CLASSES; i++) {
-    const char *name = eventring_cursor_name(to->cursor, EVENTRING_NAME_CLASS, i);
-    bool is_on = ((const struct eventring_info *)row)->classes >> i & 1;
-    if (name) view_named_row(to, name, &is_on);
-  }
-}
-
-static VIEW(status_view, struct eventring_info,
-    {.form = VIEW_INCLUDE, .view = &head_view},
-    {NULL, "process", VIEW_PLAIN, VIEW_GET(TEXT, process)},
-    {NULL, "program", VIEW_PLAIN, ROW(program)},
-    {NULL, "state", VIEW_PLAIN, VIEW_GET(TEXT, state)},
-    {NULL, "on", VIEW_PLAIN, VIEW_GET(TEXT, class_names), .argument = true},
-    {NULL, "off", VIEW_PLAIN, VIEW_GET(TEXT, class_names), .argument = false},
-    {NULL, "domains", VIEW_PLAIN, VIEW_GET(TEXT, domains)},
-    {NULL, "file", VIEW_PLAIN, ROW(path)},
-    {"state", NULL, VIEW_STATE, ROW(state)},
-    {"domains_laid_out", NULL, VIEW_COUNT, ROW(domains_laid_out)},
-    {"classes", .form = VIEW_MAP, .view = &class_view, .rows = all_classes},
-    {"control_malformed", NULL, VIEW_PLAIN, ROW(control_malformed)},
-    {"control_rejected", NULL, VIEW_COUNT, ROW(control_rejected)})
-
-static int tell_status(eventring_cursor *cursor, const struct view_choice *as) {
-  struct view_to to = {.out = stdout, .cursor = cursor, .as = *as};
-  struct eventring_info info = {.size = sizeof info};
-  if (eventring_cursor_info(cursor, &info) < 0)
-    return wrong("%s", eventring_cursor_error(cursor)->text);
-  if (view_wants_text(as)) view_lines(&to, &status_view, &info);
-  else view_object(&to, &status_view, &info);
-  complain_of_control(&info);
-  return STATUS_OK;
-}
 
 /* ---- What is asked ------------------------------------------------------- */
 
@@ -122,8 +56,12 @@ static int read_words(const struct command *self, int count, char **words,
        "let rings grow until they hold the last N seconds (or 500ms, 2m)"},
       {"memprof", 0, OPTION_TEXT, &request->memprof, "on|RATE|off",
        "sample allocations, at RATE a word (on: 1e-4)"},
-      {"profile", 0, OPTION_TEXT, &request->profile, "WHAT",
+      {"profile", 0, OPTION_TEXT, &request->profile, "calls|off",
        "calls: keep a profile of calls from now on; off: end it"},
+      {"span", 0, OPTION_LIST, &request->spans, "FUNCTION,...",
+       "make a span of each call of these functions"},
+      {"no-span", 0, OPTION_LIST, &request->no_spans, "FUNCTION,...",
+       "no longer of these (or all)"},
       {"trigger", 0, OPTION_TEXT, &request->triggers, "TRIGGER[;...]",
        "save a copy when its condition is fulfilled; off: no longer"},
       {"snapshot", 0, OPTION_TEXT, &request->snapshot, "FILE",
@@ -132,18 +70,18 @@ static int read_words(const struct command *self, int count, char **words,
        "say what is recorded, after any change"},
       {"json", 'j', OPTION_FLAG, &request->as.json, NULL,
        "--status as one JSON object"},
-      {"json-schema", 0, OPTION_SCHEMA, (void *)&status_view, NULL,
+      {"json-schema", 0, OPTION_SCHEMA, (void *)&control_status_view, NULL,
        "what --json writes, as JSON Schema"}};
   *request = (struct request){.hold_ns = UINT64_MAX};
   int status = options_parse(self, OPTION_SPECS(specs), count, words, operands);
-  if (status < 0 && request->start) return require_process(self, operands, &request->pid);
-  return status >= 0 ? status : require_target(self, operands, false);
+  if (status < 0 && operands->command) return usage_error(self, "cannot launch a command");
+  return status >= 0 ? status : require_targets(self, operands);
 }
 
 static bool changes_something(const struct request *request) {
   return request->pause || request->resume || request->enable || request->disable ||
          request->hold_ns != UINT64_MAX || request->memprof || request->profile ||
-         request->triggers;
+         request->triggers || request->spans || request->no_spans;
 }
 
 /* Than --start. */
@@ -151,8 +89,17 @@ static bool asks_more(const struct request *request) {
   return changes_something(request) || request->snapshot || request->status;
 }
 
-static int check_words(const struct command *self, struct request *request) {
+static int check_words(const struct command *self, struct request *request,
+                       const struct operands *operands) {
   struct eventring_error error;
+  pid_t pid;
+  for (size_t i = 0; request->start && i < operands->count; i++)
+    if (!read_process_number(operands->words[i], &pid))
+      return usage_error(self, "%s is not the number of a process", operands->words[i]);
+  if (request->snapshot && operands->count > 1)
+    return usage_error(self, "--snapshot: of one PID or FILE");
+  if (request->snapshot && is_standard_output(request->snapshot) && request->status)
+    return usage_error(self, "--snapshot - and --status: both to standard output");
   if (request->memprof &&
       eventring_memory_parse_rate(request->memprof, &request->rate, &error) != 0)
     return usage_error(self, "--memprof %s", error.text);
@@ -215,17 +162,75 @@ static int change(eventring_cursor *cursor, const struct request *r) {
     bool wanted;
     struct eventring_change change;
   } all[] = {
+      /* first: their directories are checked with it, and nothing is changed if one is wrong */
+      {r->triggers != NULL, *EVENTRING_CHANGE(TRIGGERS, .triggers = triggers)},
       {r->enabled != 0, *EVENTRING_CHANGE(ENABLE, .classes = r->enabled)},
       {r->disabled != 0, *EVENTRING_CHANGE(DISABLE, .classes = r->disabled)},
       {r->pause, *EVENTRING_CHANGE(PAUSE)},
       {r->resume, *EVENTRING_CHANGE(RESUME)},
       {r->hold_ns != UINT64_MAX, *EVENTRING_CHANGE(HOLD, .hold_ns = r->hold_ns)},
       {r->memprof != NULL, *EVENTRING_CHANGE(SAMPLE, .rate = r->rate)},
-      {r->profile != NULL, *EVENTRING_CHANGE(PROFILE, .on = calls)},
-      {r->triggers != NULL, *EVENTRING_CHANGE(TRIGGERS, .triggers = triggers)}};
+      {r->profile != NULL, *EVENTRING_CHANGE(PROFILE, .on = calls)}};
   int status = STATUS_OK;
   for (size_t i = 0; i < sizeof all / sizeof all[0] && status == STATUS_OK; i++)
     status = ask(cursor, all[i].wanted, &all[i].change);
+  return status;
+}
+
+/* ---- Functions that are spans ---------------------------------------------- */
+
+/* The first name of a list, which goes on behind it; *size: its bytes. NULL: there is none. */
+static const char *next_name(const char **list, size_t *size) {
+  const char *name = *list;
+  if (!name || !*name) return NULL;
+  *size = strcspn(name, ",");
+  *list = name + *size + (name[*size] == ',');
+  return name;
+}
+
+static bool has_name(const char *list, const char *name, size_t size) {
+  size_t other_size;
+  for (const char *other; (other = next_name(&list, &other_size));)
+    if (other_size == size && memcmp(other, name, size) == 0) return true;
+  return false;
+}
+
+/* Adds those names of `list` to `names` that are in neither `names` nor `but`. */
+static void add_names(char **names, const char *list, const char *but) {
+  size_t size;
+  for (const char *name; (name = next_name(&list, &size));) {
+    const size_t used = *names ? strlen(*names) : 0;
+    if (!size || has_name(*names, name, size) || has_name(but, name, size)) continue;
+    *names = need_resized(*names, used + size + 2, 1);
+    snprintf(*names + used, size + 2, "%s%.*s", used ? "," : "", (int)size, name);
+  }
+}
+
+static int check_named(const struct request *r, const struct eventring_info *info) {
+  const char *no = r->no_spans;
+  size_t size;
+  if (r->spans && !info->call_names[0] && info->classes >> EVENTRING_CLASS_CALLS & 1)
+    return wrong("class `calls' is on: every call is a span (--disable calls)");
+  if (has_name(no, "all", 3)) return STATUS_OK;
+  for (const char *name; (name = next_name(&no, &size));)
+    if (!has_name(info->call_names, name, size))
+      return wrong("no span was asked for of `%.*s'", (int)size, name);
+  return STATUS_OK;
+}
+
+/* To those that others have named. */
+static int name_spans(eventring_cursor *cursor, const struct request *r) {
+  struct eventring_info info = {.size = sizeof info};
+  char *names = NULL;
+  if (!r->spans && !r->no_spans) return STATUS_OK;
+  eventring_cursor_info(cursor, &info);
+  int status = check_named(r, &info);
+  if (status != STATUS_OK) return status;
+  if (!has_name(r->no_spans, "all", 3)) add_names(&names, info.call_names, r->no_spans);
+  add_names(&names, r->spans, NULL);
+  if (!names && !info.call_names[0]) return STATUS_OK; /* class calls is left as it is */
+  status = ask(cursor, true, EVENTRING_CHANGE(SPANS, .spans = names));
+  free(names);
   return status;
 }
 
@@ -243,27 +248,48 @@ static unsigned open_flags(const struct request *request) {
 
 static int serve(const char *pid_or_file, struct request *request) {
   struct reader reader;
-  int status = reader_open_target(&reader, pid_or_file, open_flags(request));
+  int status = reader_open_present(&reader, pid_or_file, open_flags(request));
   if (status >= 0) return status;
   status = check_classes(reader.cursor, request);
   if (status == STATUS_OK) status = change(reader.cursor, request);
+  if (status == STATUS_OK) status = name_spans(reader.cursor, request);
   if (status == STATUS_OK) status = copy(reader.cursor, request->snapshot);
   if (status == STATUS_OK && request->status)
-    status = tell_status(reader.cursor, &request->as);
+    status = control_status(reader.cursor, &request->as);
   return reader_close(&reader, status);
+}
+
+static int control(const struct command *self, const char *pid_or_file, struct request *request) {
+  pid_t pid;
+  if (request->start && read_process_number(pid_or_file, &pid)) {
+    int status = start_recording(self, pid, request->directory);
+    if (status != STATUS_OK || !asks_more(request)) return status;
+  }
+  return serve(pid_or_file, request);
+}
+
+/* A process that has gone does not keep the others from being changed. */
+static int control_all(const struct command *self, const struct operands *operands,
+                       struct request *request) {
+  int status = STATUS_OK;
+  for (size_t i = 0; i < operands->count; i++) {
+    request->enabled = request->disabled = 0; /* classes have other numbers there */
+    if (i > 0 && request->status && !request->as.json) putchar('\n');
+    int one = control(self, operands->words[i], request);
+    if (one != STATUS_OK) status = one;
+  }
+  return status;
 }
 
 int command_control(const struct command *self, int count, char **words) {
   struct request request;
   struct operands operands;
   int status = read_words(self, count, words, &request, &operands);
-  if (status < 0) status = check_words(self, &request);
-  if (status < 0 && request.start) {
-    status = start_recording(self, request.pid, request.directory);
-    if (status == STATUS_OK && asks_more(&request)) status = -1;
-  }
-  if (status < 0) status = serve(operands.words[0], &request);
+  if (status < 0) status = check_words(self, &request, &operands);
+  if (status < 0) status = control_all(self, &operands, &request);
   free(request.enable);
   free(request.disable);
+  free(request.spans);
+  free(request.no_spans);
   return status;
 }

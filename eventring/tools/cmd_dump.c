@@ -11,6 +11,7 @@
 #include "analysis/names.h"
 #include "class_list.h"
 #include "dump_format.h"
+#include "name_choice.h"
 #include "text_table.h"
 #include "options.h"
 #include "follow.h"
@@ -18,7 +19,8 @@
 
 /* Which events are wanted; NULL, -1 and UINT64_MAX stand for all. */
 struct filter {
-  const char *name, *class_name, *ring;
+  struct name_choice name;
+  const char *class_name, *ring;
   int ring_index;   /* of `ring` */
   uint64_t classes; /* bit of `class_name` */
   uint64_t domain;
@@ -79,7 +81,7 @@ static int read_words(const struct command *self, int count, char **words,
        "only this ring: runtime, user, ..., as show names them"},
       {"class", 'c', OPTION_TEXT, &filter->class_name, "NAME",
        "only events of this class"},
-      {"name", 0, OPTION_TEXT, &filter->name, "NAME", "only events of this name"},
+      NAME_SPEC(&filter->name, "events"),
       {"time", 't', OPTION_CHOICE, CHOICE(&options->format.time, times), "HOW",
        "start (seconds since then), monotonic (ns) or wall"},
       ENV_PREFIX_SPEC(&options->prefix)};
@@ -116,7 +118,7 @@ static bool find_ring(struct filter *filter, const eventring_cursor *cursor) {
 static bool wants(const struct dump_options *options,
                   const struct eventring_event *event) {
   const struct filter *filter = &options->filter;
-  if (filter->name && strcmp(filter->name, event->name) != 0) return false;
+  if (!name_choice_wants(&filter->name, event->name)) return false;
   if (!(filter->classes >> event->event_class & 1)) return false;
   return wants_place(filter, event->domain, event->ring, event->ns);
 }
@@ -183,7 +185,7 @@ static void dump_open_spans(struct reader *reader, struct dump_options *options)
 static void dump_unusual_end(struct reader *reader, const struct dump_options *options) {
   const struct filter *filter = &options->filter;
   struct eventring_info info = {.size = sizeof info};
-  if (filter->name || filter->class_name || filter->ring || filter->domain != UINT64_MAX ||
+  if (filter->name.text || filter->class_name || filter->ring || filter->domain != UINT64_MAX ||
       eventring_cursor_info(reader->cursor, &info) < 0)
     return;
   const struct eva_ending ending = eva_ending_of(&info);
@@ -194,7 +196,8 @@ static void dump_unusual_end(struct reader *reader, const struct dump_options *o
 /* Domains may have got other names meanwhile. */
 static void after_poll(void *context, const struct eventring_totals *totals) {
   (void)totals;
-  const struct dump_options *options = context;
+  struct dump_options *options = context;
+  name_choice_look(&options->filter.name, options->format.cursor, options->filter.classes);
   memset(options->format.domains, 0,
          EVENTRING_MAX_DOMAINS * sizeof *options->format.domains);
   fflush(options->format.out);
@@ -215,16 +218,46 @@ static void dump_rest(struct reader *reader, struct dump_options *options) {
   if (!ferror(stdout)) dump_unusual_end(reader, options);
 }
 
+static void dump_recording(struct reader *reader, struct dump_options *options) {
+  static const struct eventring_callbacks callbacks = {sizeof callbacks, on_event, on_lost};
+  const bool backwards = options->filter.window.backwards;
+  options->format.cursor = reader->cursor;
+  memset(options->format.domains, 0, EVENTRING_MAX_DOMAINS * sizeof *options->format.domains);
+  name_choice_look(&options->filter.name, reader->cursor, options->filter.classes);
+  const struct reading reading = {.callbacks = &callbacks,
+                                  .context = options,
+                                  .follow = options->follow,
+                                  .until = backwards ? UINT64_MAX : options->filter.window.until,
+                                  .limit_ns = options->limit_ns,
+                                  .after_poll = options->follow ? after_poll : NULL};
+  if (backwards) dump_rest(reader, options);
+  if (!ferror(stdout)) reader_run(reader, &reading);
+  if (!backwards) dump_rest(reader, options);
+}
+
+/* Their numbers may differ from recording to recording. False after a message. */
+static bool find_places(struct filter *filter, const eventring_cursor *cursor) {
+  return find_ring(filter, cursor) && class_find(cursor, filter->class_name, &filter->classes);
+}
+
+/* What other processes of a PROGRAM have recorded, or the same one after an exec: it comes after
+   what was printed while it was recorded, on the same scale of time. */
+static void dump_others(struct reader *reader, struct dump_options *options) {
+  if (ferror(stdout) || reader_is_stopped() || !reader_go_on_in_others(reader)) return;
+  memset(&options->late, 0, sizeof options->late);
+  memset(&options->known, 0, sizeof options->known);
+  if (find_places(&options->filter, reader->cursor)) dump_recording(reader, options);
+  else reader->failed = true;
+}
+
 /* False, after a message: there can be nothing in the window. */
 static bool dump(struct reader *reader, struct dump_options *options) {
-  static const struct eventring_callbacks callbacks = {sizeof callbacks, on_event, on_lost};
   static struct dump_domain domains[EVENTRING_MAX_DOMAINS];
   struct eventring_info info = {.size = sizeof info};
   struct dump_line making;
   if (!time_window_apply(&options->filter.window, reader->cursor)) return false;
   eventring_cursor_info(reader->cursor, &info);
   options->format.out = stdout;
-  options->format.cursor = reader->cursor;
   options->format.domains = domains;
   if (isatty(STDOUT_FILENO)) {
     dump_line_open(&making, table_page(stdout));
@@ -232,18 +265,10 @@ static bool dump(struct reader *reader, struct dump_options *options) {
   }
   options->format.start_ns = info.start_ns;
   options->format.start_wall_ns = info.start_wall_ns;
-  const bool backwards = options->filter.window.backwards;
-  const struct reading reading = {.callbacks = &callbacks,
-                                  .context = options,
-                                  .follow = options->follow,
-                                  .until = backwards ? UINT64_MAX : options->filter.window.until,
-                                  .limit_ns = options->limit_ns,
-                                  .after_poll = options->follow ? after_poll : NULL};
   static char buffer[1 << 18];
   setvbuf(stdout, buffer, _IOFBF, sizeof buffer);
-  if (backwards) dump_rest(reader, options);
-  if (!ferror(stdout)) reader_run(reader, &reading);
-  if (!backwards) dump_rest(reader, options);
+  dump_recording(reader, options);
+  dump_others(reader, options);
   if (options->format.making) dump_line_close(&making);
   return true;
 }
@@ -259,8 +284,7 @@ int command_dump(const struct command *self, int count, char **words) {
                            (options.filter.window.backwards ? EVENTRING_OPEN_BACKWARDS : 0) |
                            (options.from_now ? EVENTRING_OPEN_NOW : 0));
   if (status >= 0) return status;
-  if (!find_ring(&options.filter, reader.cursor) ||
-      !class_find(reader.cursor, options.filter.class_name, &options.filter.classes))
+  if (!find_places(&options.filter, reader.cursor))
     return reader_close(&reader, STATUS_WRONG);
   return reader_close(&reader, dump(&reader, &options) ? STATUS_OK : STATUS_WRONG);
 }

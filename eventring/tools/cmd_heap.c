@@ -7,7 +7,9 @@
 #include <string.h>
 
 #include "analysis/saturating.h"
+#include "analysis/so_far.h"
 #include "analysis/units.h"
+#include "domain_state.h"
 #include "formats.h"
 #include "heap_export.h"
 #include "heap_question.h"
@@ -160,11 +162,28 @@ static VIEW(state_view, struct eva_heap_state,
     {"unknown_frees", NULL, VIEW_COUNT, ROW(unknown_frees)},
     {"from_events", NULL, VIEW_PLAIN, ROW(from_events)})
 
+/* A live process writes its profiles at collections: between them, and while it is asleep, they
+   are as they were. */
+static bool has_age(const struct heap_command *c) {
+  const struct eva_heap_state *s = eva_heap_state(c->h.heap);
+  return c->h.q.info.liveness == EVENTRING_LIVE && !s->from_events && s->running > 0 && s->ns > 0;
+}
+
+static uint64_t age_ns(const struct heap_command *c) {
+  const uint64_t ns = eva_heap_state(c->h.heap)->ns, now = eva_end(c->h.q.reader.cursor);
+  return now > ns ? now - ns : 0;
+}
+
+static bool has_age_row(const void *heap) { return has_age(heap); }
+VIEW_GETTER(age, struct heap_command) { return view_uint(age_ns(row)); }
+
 static VIEW(total_view, struct heap_command,
     {.form = VIEW_INCLUDE, .offset = offsetof(struct heap_command, all), .flags = VIEW_POINTER,
      .view = &amounts_view},
     {.form = VIEW_INCLUDE, .offset = offsetof(struct heap_command, state), .flags = VIEW_POINTER,
-     .view = &state_view})
+     .view = &state_view},
+    {"age_ns", NULL, VIEW_NS, VIEW_GET(UINT, age), .has = has_age_row, .flags = VIEW_PART,
+     .help = "since a live process wrote it"})
 
 VIEW_GETTER(by, struct heap_command) { return view_text(heap_by_names[row->by]); }
 VIEW_GETTER(order, struct heap_command) { return view_text(measure_names[row->view.main]); }
@@ -205,6 +224,27 @@ static void print_caveats(const struct heap_command *c, FILE *out) {
             "ring\n", eva_count(s->unknown_frees));
 }
 
+/* The thread of its only domain. 0: there are several, or none. */
+static int32_t only_thread(eventring_cursor *cursor) {
+  int32_t tid = 0;
+  for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++) {
+    struct eventring_domain_info domain = {.size = sizeof domain};
+    if (eventring_cursor_domain(cursor, slot, &domain) != 0 || !domain.alive) continue;
+    if (tid) return 0;
+    tid = domain.tid;
+  }
+  return tid;
+}
+
+static void print_age(const struct heap_command *c, FILE *out) {
+  char state[DOMAIN_STATE_TEXT] = "";
+  const int32_t tid = only_thread(c->h.q.reader.cursor);
+  if (tid) domain_thread_text(state, pid_here(&c->h.q.info), tid);
+  fprintf(out, "as of %s ago%s", eva_duration(age_ns(c)), state[0] ? "; it is " : "");
+  print_foreign_text(out, state);
+  putc('\n', out);
+}
+
 static void print_rate(const struct heap_command *c, FILE *out) {
   const struct eva_heap_state *s = eva_heap_state(c->h.heap);
   char as_of[HEAP_AS_OF];
@@ -213,6 +253,7 @@ static void print_rate(const struct heap_command *c, FILE *out) {
   fprintf(out, "; %s collections\n", eva_count(s->collections));
   if (heap_as_of(as_of, c->h.heap, c->h.q.info.start_ns))
     fprintf(out, "alive is what was alive %s\n", as_of);
+  if (has_age(c)) print_age(c, out);
 }
 
 static void print_summary(const struct heap_command *c, FILE *out) {
@@ -330,7 +371,8 @@ static int read_words(const struct command *self, int count, char **words,
        "stack (a tree), line, function, kind, origin, span or domain"},
       HEAP_MEASURE_SPECS(&c->h),
       QUESTION_SPECS(&c->h.q, heap_answer_view),
-      {"to", 0, OPTION_TEXT, &c->to, "FORMAT", "for other tools: pprof, speedscope, folded"},
+      {"to", 0, OPTION_TEXT, &c->to, "FORMAT",
+       "svg (a flame graph), or pprof, speedscope, folded: for other tools"},
       {"output", 'o', OPTION_TEXT, &c->output, "FILE", "write to FILE, which must not exist"}};
   int status = options_parse(self, OPTION_SPECS(specs), count, words, operands);
   if (status < 0) status = heap_question_check(self, &c->h);
@@ -356,6 +398,19 @@ static int answer(struct heap_command *c) {
   else view_object(&to, &heap_answer_view, c);
   heap_view_free(&c->view);
   return output_file_close(out, c->output);
+}
+
+size_t heap_data(const struct eva_heap *heap, eventring_cursor *cursor, uint64_t top,
+                 struct eva_json *json) {
+  struct heap_command c = {.h = HEAP_QUESTION_NEW, .by = BY_LINE};
+  c.h.heap = (struct eva_heap *)heap;
+  c.h.q.top = top;
+  struct view_to to = {.cursor = cursor};
+  heap_view_make(&c.view, heap, c.by, heap_question_main(&c.h), cursor);
+  view_data(&to, json, &heap_answer_view, "rows", &c);
+  const size_t count = c.view.count - 1;
+  heap_view_free(&c.view);
+  return count;
 }
 
 int command_heap(const struct command *self, int count, char **words) {

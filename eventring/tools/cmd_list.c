@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_list.c: `eventring list`: what is recorded on this machine. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "analysis/ending.h"
@@ -25,7 +26,9 @@ static bool is_live(const void *row) {
 }
 
 VIEW_GETTER(life, struct row) {
-  if (is_live(row)) return view_printf(to, "live, %s", eva_state_name(row->found.state));
+  if (is_live(row))
+    return view_printf(to, "live, %s%s", eva_state_name(row->found.state),
+                       eva_room_text(row->found.no_room));
   return view_text(row->is_sound ? eva_liveness_name(row->found.liveness) : "unreadable");
 }
 
@@ -54,6 +57,8 @@ static VIEW(list_view, struct row,
     {NULL, "<state", VIEW_PLAIN, VIEW_GET(TEXT, life)},
     {"liveness", NULL, VIEW_LIVENESS, ROW(found.liveness), SOUND},
     {"state", NULL, VIEW_STATE, ROW(found.state), SOUND},
+    {"no_room", NULL, VIEW_COUNT, ROW(found.no_room), SOUND,
+     .help = "rings that found no room on the disk for their next block"},
     {"start_ns", NULL, VIEW_MOMENT, ROW(found.start_ns), SOUND},
     {"start_wall_ns", NULL, VIEW_WALL, ROW(found.start_wall_ns), SOUND},
     {NULL, "<started", VIEW_PLAIN, VIEW_GET(TEXT, started), VIEW_IF(is_sound)},
@@ -65,31 +70,50 @@ static VIEW(list_view, struct row,
     {"error", NULL, VIEW_PLAIN, ROW(found.status_text), .flags = VIEW_NO_0 | VIEW_MAYBE},
     {NULL, "<+", VIEW_PLAIN, VIEW_GET(TEXT, ended)})
 
-/* What the rows are written with. */
 struct listing {
   const struct places *places;
-  struct view_to to;
-  int found; /* or the error */
-  unsigned shown;
+  struct row *rows;
+  size_t count;
 };
 
-static int show_found(void *context, const struct eventring_found *found) {
+static int keep_found(void *context, const struct eventring_found *found) {
   struct listing *listing = context;
   if (found->status != 0 && !places_concern(listing->places, found->path)) return 0;
-  struct row row = {.found = *found, .is_sound = found->status == 0, .pid = found->pid,
-                    .ending = eva_ending_of_found(found)};
+  struct row row = {.found = *found, .is_sound = found->status == 0, .pid = found->pid};
   if (is_live(&row)) row.pid = found->process;
   if (row.pid != found->pid) row.other_pid = found->pid;
-  listing->shown++;
-  view_row(&listing->to, &row);
+  row.found.path = need_copy(found->path);
+  row.found.status_text = need_copy(found->status_text);
+  row.found.program = need_copy(row.is_sound ? found->program : "");
+  row.found.error_text = need_copy(row.is_sound ? found->error_text : "");
+  row.ending = eva_ending_of_found(&row.found);
+  *NEED_NEXT(listing->rows, listing->count) = row;
   return 0;
 }
 
+/* The oldest first; at the end those that cannot be read. */
+static int older_first(const void *a, const void *b) {
+  const struct row *x = a, *y = b;
+  if (x->is_sound != y->is_sound) return x->is_sound ? -1 : 1;
+  if (x->is_sound && x->found.start_wall_ns != y->found.start_wall_ns)
+    return x->found.start_wall_ns < y->found.start_wall_ns ? -1 : 1;
+  return strcmp(x->found.path, y->found.path);
+}
+
 static void all_rows(struct view_to *to, const void *context) {
-  struct listing *listing = (struct listing *)context;
-  const struct places *places = listing->places;
-  (void)to;
-  listing->found = eventring_discover(places->directories, places->count, show_found, listing);
+  const struct listing *listing = context;
+  for (size_t i = 0; i < listing->count; i++) view_row(to, &listing->rows[i]);
+}
+
+static void free_rows(struct listing *listing) {
+  for (size_t i = 0; i < listing->count; i++) {
+    const struct eventring_found *found = &listing->rows[i].found;
+    free((char *)found->path);
+    free((char *)found->status_text);
+    free((char *)found->program);
+    free((char *)found->error_text);
+  }
+  free(listing->rows);
 }
 
 static void say_where(const struct places *places) {
@@ -102,12 +126,15 @@ static void say_where(const struct places *places) {
 }
 
 static int list(const struct places *places, struct view_choice as) {
-  struct listing listing = {places, {.out = stdout, .as = as}, 0, 0};
-  view_list(&listing.to, &list_view, all_rows, &listing);
-  if (listing.found < 0)
-    complain("cannot look for recordings: %s", eventring_strerror(listing.found));
-  else if (listing.shown == 0 && view_wants_text(&as)) say_where(places);
-  return listing.found < 0 ? STATUS_WRONG : STATUS_OK;
+  struct listing listing = {.places = places};
+  struct view_to to = {.out = stdout, .as = as};
+  int found = places_discover(places, keep_found, &listing);
+  if (listing.count) qsort(listing.rows, listing.count, sizeof *listing.rows, older_first);
+  view_list(&to, &list_view, all_rows, &listing);
+  if (found < 0) complain("cannot look for recordings: %s", eventring_strerror(found));
+  else if (listing.count == 0 && view_wants_text(&as)) say_where(places);
+  free_rows(&listing);
+  return found < 0 ? STATUS_WRONG : STATUS_OK;
 }
 
 int command_list(const struct command *self, int count, char **words) {

@@ -20,8 +20,10 @@ enum { MOST_DOMAINS_SHOWN = 3, MOST_TABLE = 12 };
 struct memory {
   const struct command *self;
   struct view_choice as;
-  uint64_t wait_ns, domain; /* UINT64_MAX: all */
+  struct ask_patience patience;
+  uint64_t domain; /* UINT64_MAX: all */
   struct reader reader;
+  struct ask ask;
   struct eventring_info info;
   struct memory_lines m;
   uint64_t end_ns; /* now, or the last moment that the recording knows of */
@@ -105,6 +107,17 @@ VIEW_GETTER(domain_age, struct memory_domain) {
   return age_of_moment(to->context, row->said ? row->ns : 0);
 }
 
+static bool is_silent(const struct memory *c, const struct memory_domain *d) {
+  return !d->answered && c->info.liveness == EVENTRING_LIVE;
+}
+
+VIEW_GETTER(domain_state, struct memory_domain) {
+  const struct memory *c = to->context;
+  if (!is_silent(c, row)) return view_text(NULL);
+  ask_why_silent(to->room, &c->ask, row->slot);
+  return view_text(to->room);
+}
+
 static VIEW(domain_view, struct memory_domain,
     {"resident_bytes", "resident", VIEW_BYTES, ROW(resident), .flags = VIEW_DASH_0},
     {NULL, "share", VIEW_SHARE, VIEW_GET(DOUBLE, share),
@@ -114,7 +127,9 @@ static VIEW(domain_view, struct memory_domain,
     {"name", "<+name", VIEW_PLAIN, ROW(name)},
     {"answered", NULL, VIEW_PLAIN, ROW(answered), .help = "now; else it is what it said last"},
     {"measured", NULL, VIEW_PLAIN, ROW(measured), .help = "else by its own counts"},
-    {"age_ns", NULL, VIEW_NS, VIEW_GET(UINT, domain_age)})
+    {"age_ns", NULL, VIEW_NS, VIEW_GET(UINT, domain_age)},
+    {"state", NULL, VIEW_PLAIN, VIEW_GET(TEXT, domain_state),
+     .help = "why it has not answered: \"asleep in C function io.read\"; else null"})
 
 VIEW_GETTER(unattributed, struct memory) {
   if (row->m.resident == UINT64_MAX) return view_none();
@@ -184,10 +199,28 @@ static void print_group(const struct memory *c, int domain) {
 
 static void print_age(const struct memory *c, const struct memory_domain *d) {
   const uint64_t now = c->end_ns;
-  if (!d->said) fputs(" (it has not said yet what it uses)", stdout);
-  else if (!d->answered && c->info.liveness == EVENTRING_LIVE)
-    printf(" (as of %s ago, it has not answered)", eva_duration(now > d->ns ? now - d->ns : 0));
-  else if (!d->measured) fputs(" (by its own counts)", stdout);
+  char why[DOMAIN_STATE_TEXT];
+  if (!is_silent(c, d)) {
+    if (!d->said) fputs(" (it has not said yet what it uses)", stdout);
+    else if (!d->measured) fputs(" (by its own counts)", stdout);
+    return;
+  }
+  if (!d->said) fputs(" (it has not said yet what it uses: ", stdout);
+  else printf(" (as of %s ago: ", eva_duration(now > d->ns ? now - d->ns : 0));
+  ask_why_silent(why, &c->ask, d->slot);
+  print_foreign_text(stdout, why);
+  putchar(')');
+}
+
+/* It stands by, or has gone on in a new file while it was asleep. */
+static void print_no_domain(const struct memory *c) {
+  char why[DOMAIN_STATE_TEXT];
+  fputs("\nno domain is recorded", stdout);
+  if (c->info.liveness == EVENTRING_LIVE && ask_is_silent(why, &c->ask)) {
+    fputs(" yet: ", stdout);
+    print_foreign_text(stdout, why);
+  }
+  putchar('\n');
 }
 
 static void print_domains(const struct memory *c) {
@@ -206,7 +239,8 @@ static void print_domains(const struct memory *c) {
     print_group(c, (int)d->slot);
     shown++;
   }
-  if (!shown) puts("\nno such domain");
+  if (!shown && c->m.domain_count > 0) puts("\nno such domain");
+  if (!shown && c->m.domain_count == 0) print_no_domain(c);
 }
 
 static int compare_domains(const void *left, const void *right) {
@@ -275,11 +309,10 @@ static void print_text(struct memory *c) {
 
 /* -1, or the exit status after a message. */
 static int gather(struct memory *c) {
-  struct ask ask = {.reader = &c->reader};
   bool live = c->info.liveness == EVENTRING_LIVE;
-  int status = live ? ask_domains(&ask, &c->reader, EVENTRING_ASKS_MEMORY, c->wait_ns) : -1;
+  int status = live ? ask_domains(&c->ask, &c->reader, EVENTRING_ASKS_MEMORY, c->patience) : -1;
   if (status >= 0) return status;
-  if (memory_lines_read(&c->m, c->reader.cursor, &ask) != 0)
+  if (memory_lines_read(&c->m, c->reader.cursor, &c->ask) != 0)
     return wrong("%s", eventring_cursor_error(c->reader.cursor)->text);
   if (live && memory_lines_add_live(&c->m, pid_here(&c->info), c->info.path)) return -1;
   if (live)
@@ -302,13 +335,14 @@ static int report(struct memory *c) {
 }
 
 int command_memory(const struct command *self, int count, char **words) {
-  struct memory c = {.self = self, .wait_ns = 3000000000u, .domain = UINT64_MAX};
+  static struct memory c;
+  c = (struct memory){.self = self, .patience = {UINT64_MAX, 3000000000u}, .domain = UINT64_MAX};
   struct operands operands;
   const struct option_spec specs[] = {
       VIEW_SPECS(&c.as, memory_view, "one JSON object"),
       DOMAIN_SPEC(&c.domain),
-      {"wait", 'w', OPTION_SECONDS, &c.wait_ns, "N",
-       "for a domain to answer, at most N seconds (3)"}};
+      {"wait", 'w', OPTION_SECONDS, &c.patience.ns, "N",
+       "for a domain to answer, at most N seconds (3; until it is seen to be asleep)"}};
   int status = options_parse(self, OPTION_SPECS(specs), count, words, &operands);
   if (status < 0) status = require_target(self, &operands, false);
   if (status < 0) status = reader_open_target(&c.reader, operands.words[0], EVENTRING_OPEN_NOW);

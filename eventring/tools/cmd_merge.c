@@ -6,19 +6,21 @@
 #include "analysis/units.h"
 #include "follow.h"
 #include "merge.h"
+#include "new_file.h"
 #include "options.h"
 #include "text_table.h"
 
 static const char *plural(size_t count) { return count == 1 ? "" : "s"; }
 
 static void print_result(const char *output, const struct merge_result *r) {
-  table_say(stdout, 0, 0,
+  FILE *out = is_standard_output(output) ? stderr : stdout;
+  table_say(out, 0, 0,
             "%s: %zu recording%s, %zu process%s, %zu domain%s, %s events; %s missed, %s lost",
-            output, r->recordings, plural(r->recordings), r->processes,
+            shown_path(output), r->recordings, plural(r->recordings), r->processes,
             r->processes == 1 ? "" : "es", r->domains, plural(r->domains), eva_count(r->events),
             eva_count(r->missed), eva_count(r->lost));
   if (r->recordings == 1) return;
-  table_say(stdout, 0, 0,
+  table_say(out, 0, 0,
             "ordered by the %s clock: the starts relate it to the %s clock with %s between them",
             r->by_wall_clock ? "wall" : "monotonic", r->by_wall_clock ? "monotonic" : "wall",
             eva_duration(r->apart_ns));

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/gaps.h"
 #include "analysis/gc_clock.h"
 #include "analysis/histogram.h"
 #include "analysis/read.h"
@@ -18,6 +19,9 @@
 #include "analysis/top.h"
 #include "analysis/units.h"
 #include "question.h"
+#include "view/events.h"
+#include "view/pauses.h"
+#include "view_tables.h"
 
 /* The steps of one definition that ran for one reason. */
 struct kind {
@@ -43,11 +47,6 @@ struct open { /* a step that has not ended */
   struct eva_so_far so_far;
 };
 
-struct gap { /* events of a ring that were lost: the loss is known with the next event only */
-  uint32_t domain, ring;
-  uint64_t from, until; /* times of the events around it */
-};
-
 struct pauses {
   struct question q;
   uint64_t over_ns;
@@ -65,8 +64,7 @@ struct pauses {
   struct eventring_event late; /* the end, after the window, of ... */
   struct eva_step late_step;   /* ... this step; zeroed: there was none */
   uint64_t last_ns[EVENTRING_MAX_DOMAINS][EVENTRING_RINGS]; /* of events, with `shares` */
-  struct gap *gaps;            /* with `shares` */
-  size_t gap_count;
+  struct eva_gaps gaps;        /* with `shares` */
 };
 
 /* ---- Reading ------------------------------------------------------------------------- */
@@ -132,8 +130,7 @@ static int on_event(void *context, const struct eventring_event *event) {
 
 static void note_gap(struct pauses *p, const struct eventring_loss *loss) {
   if (loss->ring != EVENTRING_USER && loss->ring != EVENTRING_CALLS) return;
-  *NEED_NEXT(p->gaps, p->gap_count) =
-      (struct gap){loss->domain, loss->ring, *last_of(p, loss->domain, loss->ring), loss->ns};
+  if (eva_gaps_add(&p->gaps, loss, *last_of(p, loss->domain, loss->ring)) < 0) no_memory();
 }
 
 static int on_lost(void *context, const struct eventring_loss *loss) {
@@ -228,35 +225,15 @@ static void look_up(const struct pauses *p, struct eva_step *step) {
   eva_shares_free(lookup.shares);
 }
 
-static int compare_gaps(const void *a, const void *b) {
-  const struct gap *x = a, *y = b;
-  if (x->domain != y->domain) return x->domain < y->domain ? -1 : 1;
-  if (x->ring != y->ring) return x->ring < y->ring ? -1 : 1;
-  return x->until < y->until ? -1 : x->until > y->until;
-}
-
-/* Gaps of a ring do not overlap: the first that ends after this time begins before it, or none. */
-static bool is_in_gap(const struct pauses *p, uint32_t domain, uint8_t ring, uint64_t ns) {
-  const struct gap wanted = {.domain = domain, .ring = ring, .until = ns};
-  size_t low = 0, high = p->gap_count;
-  while (low < high) {
-    size_t middle = low + (high - low) / 2;
-    if (compare_gaps(&p->gaps[middle], &wanted) <= 0) low = middle + 1;
-    else high = middle;
-  }
-  const struct gap *gap = &p->gaps[low];
-  return low < p->gap_count && gap->domain == domain && gap->ring == ring && gap->from <= ns;
-}
-
 /* A step that begins within a gap was given the span that was open before the gap, as the loss was
    not known yet. */
 static void forget_in_gaps(struct pauses *p) {
-  if (!p->gap_count) return;
-  qsort(p->gaps, p->gap_count, sizeof *p->gaps, compare_gaps);
+  eva_gaps_sort(&p->gaps);
   for (size_t i = 0; i < p->top.count; i++) {
     struct eva_step *step = &((struct row *)eva_top_place(&p->top, i))->step;
-    if (is_in_gap(p, step->domain, EVENTRING_USER, step->begin_ns)) step->span = -1;
-    if (is_in_gap(p, step->domain, EVENTRING_CALLS, step->begin_ns)) step->function = -1;
+    if (eva_gaps_has(&p->gaps, step->domain, EVENTRING_USER, step->begin_ns)) step->span = -1;
+    if (eva_gaps_has(&p->gaps, step->domain, EVENTRING_CALLS, step->begin_ns))
+      step->function = -1;
   }
 }
 
@@ -481,6 +458,18 @@ static int read_words(const struct command *self, int count, char **words, struc
   return status >= 0 ? status : require_target(self, operands, true);
 }
 
+void pauses_free(struct pauses *p) {
+  if (!p) return;
+  for (size_t i = 0; i < p->kind_count; i++) eva_histogram_free(&p->kinds[i].durations);
+  eva_histogram_free(&p->sums.durations);
+  eva_top_free(&p->top);
+  eva_shares_free(p->shares);
+  free(p->kinds);
+  free(p->open);
+  eva_gaps_free(&p->gaps);
+  free(p);
+}
+
 int command_pauses(const struct command *self, int count, char **words) {
   struct pauses *p = need_zeroed(1, sizeof *p);
   struct operands operands;
@@ -494,13 +483,29 @@ int command_pauses(const struct command *self, int count, char **words) {
     else question_put(&p->q, &pauses_view, p);
     status = reader_close(&p->q.reader, STATUS_OK);
   }
-  for (size_t i = 0; i < p->kind_count; i++) eva_histogram_free(&p->kinds[i].durations);
-  eva_histogram_free(&p->sums.durations);
-  eva_top_free(&p->top);
-  eva_shares_free(p->shares);
-  free(p->kinds);
-  free(p->open);
-  free(p->gaps);
-  free(p);
+  pauses_free(p);
   return status;
+}
+
+/* ---- For a page ---------------------------------------------------------------------- */
+
+struct pauses *pauses_taken(const struct page_run *run, uint64_t top) {
+  struct pauses *p = need_zeroed(1, sizeof *p);
+  struct eva_step step;
+  p->top = (struct eva_top){.size = sizeof(struct row), .most = top};
+  for (size_t i = 0; i < top && page_pauses_longest(run->events->pauses, i, &step); i++)
+    if (eva_top_add(&p->top, &(struct row){step.ns, step}) < 0) no_memory();
+  eva_top_sort(&p->top);
+  if (p->top.count) return p;
+  pauses_free(p);
+  return NULL;
+}
+
+size_t pauses_data(const struct pauses *p, const struct page_run *run, uint64_t top,
+                   struct eva_json *json) {
+  struct pauses shown = *p;
+  struct view_to to = {.cursor = run->cursor, .start_ns = run->info.start_ns};
+  if (shown.top.count > top) shown.top.count = (size_t)top;
+  view_data(&to, json, &pauses_view, "rows", &shown);
+  return p->top.count;
 }

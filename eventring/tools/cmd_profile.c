@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ask.h"
 #include "follow.h"
 #include "formats.h"
 #include "heap_export.h"
@@ -29,6 +30,7 @@ struct profile_options {
 };
 
 enum { DEFAULT_TOP = 20, DEFAULT_HZ = 1000 };
+#define ASK_NS ((uint64_t)2000000000) /* that all domains have for an answer */
 
 /* ---- Words ------------------------------------------------------------------------------ */
 
@@ -94,13 +96,13 @@ static int read_words(const struct command *self, int count, char **words,
       {"domain", 'd', OPTION_BETWEEN, BETWEEN(&o->view.domain, 0, INT32_MAX), "N", "only domain N"},
       {"per-domain", 0, OPTION_FLAG, &o->view.per_domain, NULL, "rows of each domain apart"},
       {"to", 0, OPTION_TEXT, &o->to, "FORMAT",
-       "folded, speedscope, pprof, callgrind or dot: for other tools"},
+       "svg (a flame graph), or folded, speedscope, pprof, callgrind, dot: for other tools"},
       {"output", 'o', OPTION_TEXT, &o->output, "FILE", "with --to: to FILE, which must not exist"},
       VIEW_SPECS(&o->view.as, profile_answer_view, "one JSON object"),
       {"hz", 0, OPTION_BETWEEN, BETWEEN(&o->sample.hz, 1, SAMPLE_MOST_HZ), "N",
        "take N samples a second (1000) from outside, instead of calls"},
       {"seconds", 's', OPTION_SECONDS, &o->sample.seconds_ns, "N",
-       "samples: for so long (else until it ends, or ^C)"},
+       "samples: for so long (else until it ends, or ^C; 10 s without a terminal)"},
       {"wall", 0, OPTION_FLAG, &o->wall, NULL, "samples: count all (default)"},
       {"cpu", 0, OPTION_FLAG, &o->cpu, NULL,
        "samples: of threads that run; calls: a PROGRAM measures CPU time"},
@@ -130,7 +132,7 @@ static int show(const struct time_profile *profile, const struct profile_options
 /* ---- Samples ---------------------------------------------------------------------------- */
 
 static enum sample_detail detail_for(const struct profile_options *o) {
-  if (o->to) return strcmp(o->to, "folded") == 0 ? SAMPLE_BY_FUNCTION : SAMPLE_BY_PLACE;
+  if (o->to) return profile_is_by_function(o->to) ? SAMPLE_BY_FUNCTION : SAMPLE_BY_PLACE;
   return o->view.by == EVA_BY_LINE ? SAMPLE_BY_LINE : SAMPLE_BY_FUNCTION;
 }
 
@@ -166,6 +168,11 @@ static int sample_it(pid_t pid, struct launch *launch, struct profile_options *o
     status = let_sample_itself(pid, launch, o, sample_why_not(sampling));
   sample_free(sampling);
   return status;
+}
+
+static int sample_live(pid_t pid, struct profile_options *o) {
+  o->sample.seconds_ns = watch_limit(o->sample.seconds_ns);
+  return sample_it(pid, NULL, o);
 }
 
 static int sample_program(char **command, struct profile_options *o) {
@@ -208,21 +215,62 @@ static int show_perf(const char *target, const struct profile_options *o) {
 
 /* ---- The profile of calls --------------------------------------------------------------- */
 
-/* *none: there is no profile. */
-static int serve(struct reader *reader, const struct profile_options *o, bool *none) {
+static int take_profiles(eventring_cursor *cursor, struct time_profile *profile) {
+  struct eventring_error error;
+  if (eventring_cursor_profiles(cursor, &profile->profiles, &error) >= 0) return STATUS_OK;
+  return wrong("%s", error.text);
+}
+
+/* Is one kept by a process that lives, or about to be? */
+static bool is_kept(eventring_cursor *cursor) {
+  struct eventring_info info = {.size = sizeof info};
+  return eventring_cursor_info(cursor, &info) >= 0 && info.liveness == EVENTRING_LIVE &&
+         info.profile_asked;
+}
+
+/* It is kept, and was not written yet: each period it is, and when somebody asks. */
+static int ask_for_profile(struct reader *reader, const char *target,
+                           struct time_profile *profile) {
+  static struct ask ask;
+  char why[DOMAIN_STATE_TEXT];
+  struct reader asker = {0}; /* the other one may have followed a link, and may only read then */
+  int status = reader_open_target(&asker, target, EVENTRING_OPEN_NOW);
+  if (status >= 0) return status;
+  status = ask_domains(&ask, &asker, EVENTRING_ASKS_PROFILE,
+                       (struct ask_patience){UINT64_MAX, ASK_NS});
+  const bool is_silent = status < 0 && ask_is_silent(why, &ask);
+  status = reader_close(&asker, status < 0 ? STATUS_OK : status);
+  if (status == STATUS_OK) status = take_profiles(reader->cursor, profile);
+  if (status != STATUS_OK || profile->profiles.count) return status;
+  return wrong("it keeps a profile of calls from its next safepoint on, and has not written it yet%s%s "
+               "(--hz 1000 takes samples)", is_silent ? ": " : "", is_silent ? why : "");
+}
+
+/* `target`: NULL, or what it was opened by. *none: there is no profile. */
+static int serve(struct reader *reader, const char *target, const struct profile_options *o,
+                 bool *none) {
   struct time_profile profile = {0};
   struct eventring_error error;
   if (reader->launched) {
     const struct eventring_callbacks nothing = {sizeof nothing, NULL, NULL};
     const struct reading reading = {.callbacks = &nothing, .follow = true, .until = UINT64_MAX};
     reader_run(reader, &reading);
+    char *all = reader_merge(reader);
+    if (all) {
+      eventring_close(reader->cursor);
+      int status = eventring_open_path(&reader->cursor, all, 0, &error);
+      free(all);
+      if (status != EVENTRING_OK) return reader->cursor = NULL, wrong("%s", error.text);
+    }
   }
-  if (eventring_cursor_profiles(reader->cursor, &profile.profiles, &error) < 0)
-    return wrong("%s", error.text);
+  int status = take_profiles(reader->cursor, &profile);
+  if (status == STATUS_OK && !profile.profiles.count && target && is_kept(reader->cursor))
+    status = ask_for_profile(reader, target, &profile);
+  if (status != STATUS_OK) return status;
   if (profile.profiles.damaged && eventring_cursor_liveness(reader->cursor) != EVENTRING_LIVE)
     complain("%llu parts of profiles are not valid", (unsigned long long)profile.profiles.damaged);
   *none = profile.profiles.count == 0;
-  int status = *none ? STATUS_WRONG : show_recorded(reader->cursor, &profile, o);
+  status = *none ? STATUS_WRONG : show_recorded(reader->cursor, &profile, o);
   time_profile_free(&profile);
   return status;
 }
@@ -240,7 +288,7 @@ static int show_recording(const struct operands *operands, struct profile_option
     launch_set_sibling(o->prefix, "PROFILE", o->cpu ? "calls,cpu" : "calls", o->cpu);
   int status = reader_open(&reader, operands, o->prefix, 0);
   if (status >= 0) return status;
-  status = serve(&reader, o, &none);
+  status = serve(&reader, operands->command ? NULL : operands->words[0], o, &none);
   if (none) status = no_profile();
   return reader_close(&reader, status);
 }
@@ -255,11 +303,12 @@ static int show_process(pid_t pid, const char *word, struct profile_options *o) 
     eventring_close(reader.cursor);
     status = reader_open_target(&reader, word, EVENTRING_OPEN_FOLLOW);
     if (status >= 0) return status;
-    status = reader_close(&reader, serve(&reader, o, &none));
+    status = reader_close(&reader, serve(&reader, word, o, &none));
   }
   if (!none) return status;
-  complain("%ld: it keeps no profile of calls; taking samples (^C ends that)", (long)pid);
-  return sample_it(pid, NULL, o);
+  complain("%ld: it keeps no profile of calls; taking samples%s", (long)pid,
+           o->sample.seconds_ns || !someone_can_interrupt() ? "" : " (^C ends that)");
+  return sample_live(pid, o);
 }
 
 int command_profile(const struct command *self, int count, char **words) {
@@ -273,7 +322,7 @@ int command_profile(const struct command *self, int count, char **words) {
     return o.samples ? sample_program(operands.command, &o) : show_recording(&operands, &o);
   if (o.samples) {
     status = require_process(self, &operands, &pid);
-    return status >= 0 ? status : sample_it(pid, NULL, &o);
+    return status >= 0 ? status : sample_live(pid, &o);
   }
   if (read_process_number(operands.words[0], &pid))
     return show_process(pid, operands.words[0], &o);

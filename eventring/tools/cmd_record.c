@@ -16,6 +16,7 @@
 #include "file_names.h"
 #include "group.h"
 #include "merge.h"
+#include "new_file.h"
 #include "options.h"
 #include "record_summary.h"
 #include "copy.h"
@@ -62,6 +63,8 @@ static int check_compression(const struct command *self, struct record_options *
 static int check_words(const struct command *self, struct record_options *options) {
   struct recorder_options *r = &options->recorder;
   if (!r->path) return usage_error(self, "no -o FILE given");
+  if (is_standard_output(r->path))
+    return usage_error(self, "a recording that goes on is written in place, not to `-o -'");
   if (options->buffer_bytes < LEAST_BUFFER || options->buffer_bytes > MOST_BUFFER ||
       options->buffer_bytes % LEAST_BUFFER)
     return usage_error(self, "--buffer-size: 64K to 4M, a multiple of 64K");

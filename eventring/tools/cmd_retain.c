@@ -5,29 +5,22 @@
  * writes what it found into a file in memory (vm/question.c has the lines). The file of the
  * child is read here, and the child killed. What it says is checked like anything that
  * another process chose. */
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "analysis/saturating.h"
 #include "analysis/units.h"
 #include "ask.h"
+#include "child_answer.h"
 #include "format/now.h"
 #include "options.h"
-#include "parents.h"
 #include "retain_answer.h"
 #include "shared_views.h"
 
 enum {
-  ANSWER_FD = 3,
-  MOST_ANSWER = 16 << 20,   /* bytes of a domain */
-  MOST_ANSWERS = 256 << 20, /* of all */
+  MOST_ANSWERS = 256 << 20, /* bytes of all domains */
   SHOWN_HOLDERS = 3,
   LISTED_HOLDERS = 8,       /* as JSON */
   DEFAULT_TOP = 10
@@ -36,11 +29,9 @@ enum {
 struct answer {
   unsigned slot;
   char name[EVENTRING_MAX_DOMAIN_NAME + 1]; /* of the domain */
-  pid_t child;  /* 0: none */
-  char *text;   /* what it wrote */
-  size_t size;
-  bool over;    /* its last line is there */
+  struct child_answer child;
   bool valid;
+  char silent[DOMAIN_STATE_TEXT]; /* why it has not answered; "": it has */
   struct retain_answer said;
 };
 
@@ -48,7 +39,8 @@ struct retain {
   const struct command *self;
   /* options */
   struct view_choice as;
-  uint64_t top, wait_ns, walk_ns, run_ns, domain;
+  struct ask_patience patience;
+  uint64_t top, walk_ns, run_ns, domain;
   const char *kind, *name, *prefix;
   /* the answers */
   struct reader reader;
@@ -57,66 +49,6 @@ struct retain {
   struct answer *answers;
   size_t answer_count, answer_bytes;
 };
-
-/* ---- the child's file -------------------------------------------------------------- */
-
-/* Is it a child of the process? Anyone of the user may write numbers into the control page. */
-static bool is_child_of(pid_t child, pid_t parent) {
-  return process_parent(child, NULL) == parent;
-}
-
-static bool is_running_child_of(pid_t child, pid_t parent) {
-  char state;
-  return process_parent(child, &state) == parent && state != 'Z';
-}
-
-/* Until it has ended, or half a second. */
-static void end_child(struct retain *r, pid_t child) {
-  const uint64_t end = now_ns() + 500000000;
-  const pid_t parent = pid_here(&r->info);
-  if (!is_child_of(child, parent)) return;
-  kill(child, SIGKILL);
-  while (is_running_child_of(child, parent) && now_ns() < end) ask_rest(&r->reader);
-}
-
-static int open_answer(pid_t child) {
-  static const char name[] = "/memfd:saros-retain"; /* before, it is a file of the program */
-  char path[64], target[sizeof name - 1];
-  snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)child, ANSWER_FD);
-  ssize_t n = readlink(path, target, sizeof target);
-  if (n != (ssize_t)sizeof target || memcmp(target, name, sizeof target) != 0) return -1;
-  return open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-}
-
-/* Reads what there is; true when it is complete, or more than it may be. */
-static bool read_answer(const struct retain *r, struct answer *a, int fd) {
-  size_t most = MOST_ANSWERS - r->answer_bytes < MOST_ANSWER ? MOST_ANSWERS - r->answer_bytes
-                                                             : MOST_ANSWER;
-  struct stat file;
-  if (fstat(fd, &file) != 0 || !S_ISREG(file.st_mode) || file.st_size <= 0) return false;
-  bool too_large = (uint64_t)file.st_size > most;
-  if (!too_large) most = (size_t)file.st_size;
-  a->text = need_resized(a->text, most + 1, 1);
-  ssize_t n = pread(fd, a->text, most, 0);
-  a->size = n > 0 ? (size_t)n : 0;
-  a->text[a->size] = '\0';
-  return too_large || retain_answer_is_over(a->text, a->size);
-}
-
-/* The child has its file some time after it was forked; who has none is not killed. */
-static void await_answer(struct retain *r, struct answer *a, uint64_t end) {
-  if (!is_child_of(a->child, pid_here(&r->info))) a->child = 0;
-  int fd = -1;
-  while (a->child && !a->over && now_ns() < end) {
-    if (fd < 0) fd = open_answer(a->child);
-    if (fd >= 0) a->over = read_answer(r, a, fd);
-    if (a->over || !is_running_child_of(a->child, pid_here(&r->info))) break;
-    ask_rest(&r->reader);
-  }
-  if (fd < 0) return;
-  close(fd);
-  end_child(r, a->child);
-}
 
 /* ---- what is asked for -------------------------------------------------------------- */
 
@@ -164,9 +96,8 @@ static void choose(const struct retain *r, unsigned domain, struct retain_answer
 }
 
 static void take_answer(struct retain *r, struct answer *a) {
-  r->answer_bytes += a->size;
-  if (a->text) a->text = need_resized(a->text, a->size + 1, 1);
-  if (a->over) a->valid = retain_answer_take(&a->said, a->text, a->size);
+  r->answer_bytes += a->child.size;
+  if (a->child.over) a->valid = retain_answer_take(&a->said, a->child.text, a->child.size);
   choose(r, a->slot, &a->said);
 }
 
@@ -220,11 +151,15 @@ static size_t count_chosen(const struct answer *a, bool sites) {
 VIEW_GETTER(chosen, struct answer) { return view_uint(count_chosen(row, column->argument)); }
 VIEW_GETTER(why_cut_off, struct answer) { return view_text(cut_off(row->said.end)); }
 
+static bool is_silent(const void *row) { return ((const struct answer *)row)->silent[0] != '\0'; }
+
 #define VALID VIEW_IF(valid), .flags = VIEW_PART
 static VIEW(domain_view, struct answer,
     {"domain", NULL, VIEW_PLAIN, ROW(slot)},
     {"name", NULL, VIEW_PLAIN, ROW(name)},
     {"answered", NULL, VIEW_PLAIN, ROW(valid)},
+    {"state", NULL, VIEW_PLAIN, ROW(silent), .has = is_silent, .flags = VIEW_PART,
+     .help = "why it has not answered: \"asleep in C function io.read\""},
     {"objects", NULL, VIEW_COUNT, ROW(said.objects), VALID},
     {"bytes", NULL, VIEW_BYTES, ROW(said.bytes), VALID},
     {"walk_ns", NULL, VIEW_NS, ROW(said.walk_ns), VALID},
@@ -324,10 +259,10 @@ static void print_cut(const struct retain_answer *a) {
 }
 
 static void print_answer(const struct retain *r, const struct answer *a) {
-  const char *why = a->over ? "its answer is not valid"
-                    : a->child ? "its child has not finished" : "no answer";
   putchar('\n');
-  if (!a->valid) return table_say(stdout, 0, 4, "Domain %u %s: %s", a->slot, a->name, why);
+  if (!a->valid)
+    return table_say(stdout, 0, 4, "Domain %u %s: no answer: %s", a->slot, a->name,
+                     a->child.over ? "it is not valid" : a->silent);
   table_say(stdout, 0, 4, "Domain %u %s: %s objects, %s", a->slot, a->name,
             eva_count(a->said.objects), eva_bytes(a->said.bytes));
   printf("(walk %s, in a child; the program waited %s for the fork)\n",
@@ -347,28 +282,46 @@ static void print_text(const struct retain *r) {
 
 /* ---- the command ------------------------------------------------------------------- */
 
+static void note_silence(const struct retain *r, struct answer *a) {
+  if (a->child.pid && !a->child.ended) snprintf(a->silent, sizeof a->silent, "its child has not finished");
+  else ask_why_silent(a->silent, &r->ask, a->slot);
+}
+
 static void collect(struct retain *r) {
   const uint64_t end = now_ns() + r->walk_ns;
   for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++) {
     if (!r->ask.asked[slot] || (r->domain != UINT64_MAX && r->domain != slot)) continue;
     struct answer *a = NEED_NEXT(r->answers, r->answer_count);
-    *a = (struct answer){.slot = slot, .child = r->ask.answers[slot] <= INT32_MAX
-                                                    ? (pid_t)r->ask.answers[slot]
-                                                    : 0};
+    *a = (struct answer){.slot = slot};
     struct eventring_domain_info domain = {.size = sizeof domain};
     bool known = eventring_cursor_domain(r->reader.cursor, slot, &domain) == 0;
     snprintf(a->name, sizeof a->name, "%s", known ? domain.name : "?");
-    await_answer(r, a, end);
+    child_answer_await(&a->child, &r->reader, &r->info, r->ask.answers[slot],
+                       MOST_ANSWERS - r->answer_bytes, end);
     take_answer(r, a);
+    if (!a->child.over) note_silence(r, a);
   }
   ask_nothing(&r->ask);
+}
+
+static int say_silent(const struct retain *r) {
+  char why[DOMAIN_STATE_TEXT];
+  if (r->answer_count == 0 && r->domain != UINT64_MAX)
+    return wrong("the process has no such domain");
+  if (r->answer_count == 0 && ask_is_silent(why, &r->ask))
+    return wrong("no domain is recorded yet: %s", why);
+  for (size_t i = 0; i < r->answer_count; i++) {
+    const struct answer *a = &r->answers[i];
+    if (a->silent[0]) wrong("domain %u %s has not answered: %s", a->slot, a->name, a->silent);
+  }
+  return STATUS_WRONG;
 }
 
 static int report(struct retain *r) {
   size_t valid = 0, over = 0;
   for (size_t i = 0; i < r->answer_count; i++) {
     valid += r->answers[i].valid;
-    over += r->answers[i].over;
+    over += r->answers[i].child.over;
   }
   struct view_to to = {.out = stdout, .as = r->as};
   if (view_wants_text(&r->as)) print_text(r);
@@ -377,27 +330,57 @@ static int report(struct retain *r) {
   if (valid == r->answer_count && valid > 0) return STATUS_OK;
   if (over > valid)
     return wrong("the answer of %s is not valid", valid > 0 ? "a domain" : "the process");
-  return wrong("%s has not answered: it waits, or is in C code",
-               over > 0 ? "a domain" : "the process");
-}
-
-static int ask_and_report(struct retain *r) {
-  if (r->reader.launched && !ask_let_run(&r->reader, r->run_ns))
-    return wrong("the program ended before it was asked (--seconds)");
-  r->info.size = sizeof r->info;
-  eventring_cursor_info(r->reader.cursor, &r->info);
-  int status = ask_domains(&r->ask, &r->reader, EVENTRING_ASKS_RETAIN, r->wait_ns);
-  if (status >= 0) return status;
-  collect(r);
-  return report(r);
+  return say_silent(r);
 }
 
 static void forget(struct retain *r) {
   for (size_t i = 0; i < r->answer_count; i++) {
     retain_answer_free(&r->answers[i].said);
-    free(r->answers[i].text);
+    free(r->answers[i].child.text);
   }
   free(r->answers);
+  r->answers = NULL;
+  r->answer_count = r->answer_bytes = 0;
+}
+
+static int ask_and_report(struct retain *r) {
+  r->info.size = sizeof r->info;
+  eventring_cursor_info(r->reader.cursor, &r->info);
+  int status = ask_domains(&r->ask, &r->reader, EVENTRING_ASKS_RETAIN, r->patience);
+  if (status >= 0) return status;
+  collect(r);
+  status = report(r);
+  forget(r);
+  return status;
+}
+
+/* Takes the recording, if its process lives. */
+static bool turn_to(struct retain *r, const char *path) {
+  return reader_go_on_in(&r->reader, path, EVENTRING_OPEN_NOW) &&
+         eventring_cursor_liveness(r->reader.cursor) == EVENTRING_LIVE;
+}
+
+/* Each process of the program that records: one after the other. */
+static int ask_each(struct retain *r, char *const *paths) {
+  int status = STATUS_OK, asked = 0;
+  for (; *paths; paths++) {
+    if (!turn_to(r, *paths)) continue;
+    if (asked++ && view_wants_text(&r->as)) putchar('\n');
+    int of_this = ask_and_report(r);
+    if (of_this != STATUS_OK) status = of_this;
+  }
+  return asked ? status : wrong("no process of the program records any more");
+}
+
+/* (A stream of the user's is elsewhere.) */
+static int ask_program(struct retain *r) {
+  if (!ask_let_run(&r->reader, r->run_ns))
+    return wrong("the program ended before it was asked (--seconds)");
+  char **paths = launch_recordings(&r->reader.launch);
+  int status = paths[0] ? ask_each(r, paths) : ask_and_report(r);
+  for (char **path = paths; *path; path++) free(*path);
+  free(paths);
+  return status;
 }
 
 static int open_target(struct retain *r, const struct operands *operands) {
@@ -406,7 +389,8 @@ static int open_target(struct retain *r, const struct operands *operands) {
 }
 
 int command_retain(const struct command *self, int count, char **words) {
-  struct retain r = {.self = self, .top = DEFAULT_TOP, .wait_ns = 10000000000u,
+  static struct retain r;
+  r = (struct retain){.self = self, .top = DEFAULT_TOP, .patience = {UINT64_MAX, 10000000000u},
                      .walk_ns = 90000000000u, .run_ns = 2000000000u, .domain = UINT64_MAX,
                      .prefix = "SAROS_EVENTRING"};
   struct operands operands;
@@ -416,7 +400,8 @@ int command_retain(const struct command *self, int count, char **words) {
       {"kind", 'k', OPTION_TEXT, &r.kind, "TEXT", "kinds, and sites, whose name contains TEXT"},
       {"name", 'n', OPTION_TEXT, &r.name, "TEXT", "what is held by a path that contains TEXT"},
       DOMAIN_SPEC(&r.domain),
-      {"wait", 'w', OPTION_SECONDS, &r.wait_ns, "N", "for an answer, at most N seconds (10)"},
+      {"wait", 'w', OPTION_SECONDS, &r.patience.ns, "N",
+       "for an answer, at most N seconds (10; until it is seen to be asleep)"},
       {"seconds", 's', OPTION_SECONDS, &r.run_ns, "N",
        "let PROGRAM run for N seconds before it is asked (2)"},
       ENV_PREFIX_SPEC(&r.prefix)};
@@ -424,7 +409,6 @@ int command_retain(const struct command *self, int count, char **words) {
   if (status < 0) status = require_target(self, &operands, true);
   if (status < 0) status = open_target(&r, &operands);
   if (status >= 0) return status;
-  status = ask_and_report(&r);
-  forget(&r);
+  status = r.reader.launched ? ask_program(&r) : ask_and_report(&r);
   return reader_close(&r.reader, status);
 }

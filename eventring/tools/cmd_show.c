@@ -17,7 +17,8 @@
 VIEW_GETTER(process, struct eventring_info) { return view_text(process_text(to->room, row)); }
 
 VIEW_GETTER(state, struct eventring_info) {
-  return view_printf(to, "%s, %s", eva_liveness_name(row->liveness), eva_state_name(row->state));
+  return view_printf(to, "%s, %s%s", eva_liveness_name(row->liveness), eva_state_name(row->state),
+                     eva_room_text(row->no_room));
 }
 
 VIEW_GETTER(started, struct eventring_info) {
@@ -96,7 +97,7 @@ VIEW_GETTER(dropped, struct eventring_info) {
 
 VIEW_GETTER(lost, struct eventring_info) {
   if (!row->events_dropped) return view_none();
-  return view_printf(to, "%s events, for which there was never any room",
+  return view_printf(to, "%s events of rings that found no room for a block",
                      eva_count(row->events_dropped));
 }
 
@@ -326,6 +327,7 @@ static VIEW_WITH(show_view, struct eventring_info, (.has_version = true),
     {NULL, "program", VIEW_PLAIN, ROW(program)},
     {NULL, "process", VIEW_PLAIN, VIEW_GET(TEXT, process)},
     {NULL, "state", VIEW_PLAIN, VIEW_GET(TEXT, state)},
+    {NULL, "no room", VIEW_PLAIN, VIEW_GET(TEXT, view_no_room)},
     {NULL, "started", VIEW_PLAIN, VIEW_GET(TEXT, started)},
     {NULL, "ended", VIEW_PLAIN, VIEW_GET(TEXT, ended)},
     {NULL, "error", VIEW_PLAIN, ROW(error_text), .flags = VIEW_NO_0},
@@ -368,7 +370,6 @@ static VIEW_WITH(show_view, struct eventring_info, (.has_version = true),
     {"blocks_claimed", NULL, VIEW_COUNT, ROW(blocks_claimed)},
     {"names_dropped", NULL, VIEW_COUNT, ROW(names_dropped)},
     {"lives_dropped", NULL, VIEW_COUNT, ROW(lives_dropped)},
-    {"events_dropped", NULL, VIEW_COUNT, ROW(events_dropped)},
     {"unknown_blocks", NULL, VIEW_COUNT, ROW(unknown_blocks)},
     {"unknown_records", NULL, VIEW_COUNT, ROW(unknown_records)},
     {NULL, "classes", VIEW_PLAIN, VIEW_GET(TEXT, class_names)},
@@ -398,15 +399,11 @@ static void check_blocks(struct reader *reader) {
   reader_run(reader, &reading);
 }
 
-int command_show(const struct command *self, int count, char **words) {
-  struct view_to to = {.out = stdout};
-  struct operands operands;
+static int show(const char *pid_or_file, struct view_choice as) {
+  struct view_to to = {.out = stdout, .as = as};
   struct reader reader;
   struct eventring_info info = {.size = sizeof info};
-  const struct option_spec specs[] = {VIEW_SPECS(&to.as, show_view, "one JSON object")};
-  int status = options_parse(self, OPTION_SPECS(specs), count, words, &operands);
-  if (status < 0) status = require_target(self, &operands, false);
-  if (status < 0) status = reader_open_target(&reader, operands.words[0], EVENTRING_OPEN_FOLLOW);
+  int status = reader_open_target(&reader, pid_or_file, EVENTRING_OPEN_FOLLOW);
   if (status >= 0) return status;
   if (eventring_cursor_info(reader.cursor, &info) < 0) {
     complain("%s", eventring_cursor_error(reader.cursor)->text);
@@ -419,4 +416,22 @@ int command_show(const struct command *self, int count, char **words) {
   if (view_wants_text(&to.as)) show_text(&to, &info);
   else view_object(&to, &show_view, &info);
   return reader_close(&reader, STATUS_OK);
+}
+
+int command_show(const struct command *self, int count, char **words) {
+  struct view_choice as = {0};
+  struct operands operands;
+  const struct option_spec specs[] = {
+      VIEW_SPECS(&as, show_view, "one JSON object a recording")};
+  int status = options_parse(self, OPTION_SPECS(specs), count, words, &operands);
+  if (status < 0 && operands.command) return usage_error(self, "cannot launch a command");
+  if (status < 0) status = require_targets(self, &operands);
+  if (status >= 0) return status;
+  status = STATUS_OK;
+  for (size_t i = 0; i < operands.count; i++) {
+    if (i > 0 && view_wants_text(&as)) fputs("\n\n", stdout);
+    int one = show(operands.words[i], as);
+    if (one != STATUS_OK) status = one;
+  }
+  return status;
 }

@@ -14,6 +14,10 @@
 #include "analysis/units.h"
 #include "dump_format.h"
 #include "question.h"
+#include "view/events.h"
+#include "view/lists.h"
+#include "view/spans.h"
+#include "view_tables.h"
 
 /* What some spans took together. */
 struct times {
@@ -42,6 +46,7 @@ struct row {
   /* of those that are shown: */
   struct times times; /* the same */
   char *value;        /* that its begin has, as text; NULL: none, or it is not known */
+  const struct page_value *said; /* the same, of a page */
 };
 
 struct open { /* a span that has not ended */
@@ -63,6 +68,7 @@ struct spans {
   struct eva_known known;
   struct eventring_event late; /* the first event after the window; zeroed: none came */
   size_t kind_count;
+  struct page_run *page; /* whose spans these are; NULL: they were read */
 };
 
 struct name {
@@ -80,13 +86,20 @@ static bool wants_class(const struct question *q, uint8_t ring, uint8_t event_cl
 /* Is it one of the program's, or of what was asked for? */
 static bool wants(const struct question *q, const struct eventring_event *event) {
   if (!question_wants_domain(q, event->domain)) return false;
-  if (q->name && strcmp(q->name, event->name) != 0) return false;
+  if (!name_choice_wants(&q->name, event->name)) return false;
   return wants_class(q, event->ring, event->event_class);
+}
+
+/* Looks for the chosen name among the definitions that there are now. */
+static void look_for_name(struct question *q) {
+  name_choice_look(&q->name, q->reader.cursor,
+                   q->classes ? q->classes : EVENTRING_CLASS_BIT(EVENTRING_CLASS_USER));
 }
 
 static struct kind *kind_of(struct spans *s, uint16_t id) {
   struct kind **place = &s->kinds[id % EVENTRING_MAX_EVENTS];
   if (!*place) {
+    look_for_name(&s->q); /* a program that runs defines names as it uses them */
     *place = need_zeroed(1, sizeof **place);
     (*place)->id = id;
     s->kind_count++;
@@ -128,14 +141,15 @@ static void count_span(struct spans *s, const struct eventring_event *event,
 /* (Events of a window without an end.) */
 static bool wants_brief(struct spans *s, const struct eventring_batch *batch,
                         const struct eventring_brief *event) {
-  if (!wants_class(&s->q, batch->ring, event->event_class)) return false;
-  if (s->q.name && strcmp(s->q.name, question_name(&s->q, event->id)) != 0) return false;
+  const struct eventring_def *def = eventring_cursor_def(batch->cursor, event->id);
+  if (!wants_class(&s->q, batch->ring, def->event_class)) return false;
+  if (!name_choice_wants(&s->q.name, question_name(&s->q, event->id))) return false;
   return question_is_past_start(&s->q, batch->earliest_ns + event->after);
 }
 
 static bool wants_all(const struct question *q, const struct eventring_batch *batch) {
   bool classes = q->classes ? !(batch->classes & ~q->classes) : batch->ring == EVENTRING_USER;
-  return classes && !q->name && question_is_past_start(q, batch->earliest_ns);
+  return classes && !q->name.text && question_is_past_start(q, batch->earliest_ns);
 }
 
 static void note_brief(struct spans *s, const struct eventring_batch *batch,
@@ -286,8 +300,10 @@ static int look_at_event(void *context, const struct eventring_event *event) {
   char *text = NULL;
   size_t size;
   if (event->kind != EVENTRING_BEGIN || event->ns != row->begin_ns || event->id != row->id ||
-      event->domain != row->domain || event->context != row->context)
+      event->domain != row->domain || (row->incarnation && event->context != row->context))
     return event->ns > row->begin_ns;
+  row->incarnation = event->incarnation;
+  row->context = event->context;
   FILE *out = open_memstream(&text, &size);
   if (!out) no_memory();
   dump_value(out, lookup->cursor, event);
@@ -320,6 +336,7 @@ static void read_recording(struct spans *s) {
   if (!s->shares) no_memory();
   s->top = (struct eva_top){.size = sizeof(struct row), .most = s->q.top};
   s->q.batch = on_batch;
+  look_for_name(&s->q);
   question_read(&s->q, &callbacks, on_switch, s);
   read_open(s);
   eva_top_sort(&s->top);
@@ -443,12 +460,52 @@ static VIEW(spans_view, struct spans,
     {"rows", NULL, VIEW_ROWS, .view = &row_view, .rows = all_rows, .flags = VIEW_MAIN},
     {"open_spans", NULL, VIEW_ROWS, .view = &open_view, .rows = all_open})
 
+static bool is_span_of_class(const struct eventring_def *def, uint64_t classes) {
+  return def && def->kind == EVENTRING_DEF_SPAN && classes >> def->event_class & 1;
+}
+
+/* Returns how many spans of these classes are defined; prints the first names of them. */
+static unsigned name_spans(const struct question *q, uint64_t classes, bool prints) {
+  enum { SHOWN = 10 };
+  unsigned count = 0;
+  for (unsigned id = 0; id < EVENTRING_MAX_EVENTS; id++) {
+    const struct eventring_def *def = eventring_cursor_def(q->reader.cursor, id);
+    if (!is_span_of_class(def, classes)) continue;
+    if (prints && count < SHOWN) {
+      fputs(count ? ", " : "Those that there are: ", stdout);
+      print_foreign_text(stdout, def->name);
+    }
+    count++;
+  }
+  if (prints && count) puts(count > SHOWN ? " ..." : "");
+  return count;
+}
+
+/* That no span was found, and what can be asked instead. */
+static void print_none(const struct spans *s) {
+  const struct question *q = &s->q;
+  const uint64_t user = EVENTRING_CLASS_BIT(EVENTRING_CLASS_USER);
+  const uint64_t classes = q->classes ? q->classes : user;
+  if (classes & ~q->info.classes)
+    printf("\nClass `%s' is not recorded (switch it on: `eventring control PID --enable CLASS').\n",
+           q->class_name ? q->class_name : "user");
+  else if (q->class_name || name_spans(q, user, false) > 0)
+    puts("\nNo such span was recorded.");
+  else
+    puts("\nThe program has recorded no span of its own. It can: eventring.span(name, f) in\n"
+         "Lua, the probes of libeventring in C. What shows more without that:\n"
+         "  eventring pauses PID|FILE           the steps of the collector\n"
+         "  eventring profile --hz 1000 PID     where the time goes, by samples\n"
+         "  eventring spans --class CLASS ...   the spans of a class of the runtime");
+  if (q->name.text) name_spans(q, classes, true);
+}
+
 static void print_text(const struct spans *s) {
   struct view_to to = question_output(&s->q);
   char open[EVA_FIGURE + 32];
   question_head(&s->q, stdout);
   if (s->kind_count == 0) {
-    puts("\nNo such span was recorded.");
+    print_none(s);
     return;
   }
   view_section(&to, "Spans by name (shares of their time; own: not in spans within)", &kind_view,
@@ -472,14 +529,15 @@ static int read_words(const struct command *self, int count, char **words, struc
       QUESTION_SPECS(q, spans_view),
       {"class", 'c', OPTION_TEXT, &q->class_name, "NAME",
        "spans of this class, not those of the program"},
-      {"name", 0, OPTION_TEXT, &q->name, "NAME", "only spans of this name"},
+      NAME_SPEC(&q->name, "spans"),
       {"over", 0, OPTION_SECONDS, &s->over_ns, "TIME", "only those that took TIME or more: 1ms"}};
   int status = options_parse(self, OPTION_SPECS(specs), count, words, operands);
   if (status < 0) status = time_window_check(self, &q->window);
   return status >= 0 ? status : require_target(self, operands, true);
 }
 
-static void free_spans(struct spans *s) {
+void spans_free(struct spans *s) {
+  if (!s) return;
   for (int id = 0; id < EVENTRING_MAX_EVENTS; id++)
     if (s->kinds[id]) eva_histogram_free(&s->kinds[id]->durations), free(s->kinds[id]);
   for (size_t i = 0; i < s->top.count; i++) free(((struct row *)eva_top_place(&s->top, i))->value);
@@ -502,6 +560,63 @@ int command_spans(const struct command *self, int count, char **words) {
     else question_put(&s->q, &spans_view, s);
     status = reader_close(&s->q.reader, STATUS_OK);
   }
-  free_spans(s);
+  spans_free(s);
   return status;
+}
+
+/* ---- For a page ------------------------------------------------------------------------ */
+
+static void note_kept(void *context, const struct page_span *span,
+                      const struct page_owner *owner) {
+  struct spans *s = context;
+  const struct page_lane lane = page_track_lane(s->page->lists, span->track);
+  const struct eventring_def *def = eventring_cursor_def(s->page->cursor, span->id);
+  if (span->flags || !def || !wants_class(&s->q, lane.ring, def->event_class)) return;
+  const struct eva_span_time time = {
+      .ns = span->ns, .suspended = span->suspended, .own = span->own,
+      .part = {[EVA_COLLECTOR] = span->part[EVA_COLLECTOR],
+               [EVA_WAITING] = span->part[EVA_WAITING]},
+      .knows_own = span->knows_own, .knows_parts = span->knows_parts};
+  note_long(s, &(struct row){.ns = span->ns, .begin_ns = span->begin_ns,
+                             .context = owner->context, .domain = lane.slot,
+                             .incarnation = owner->incarnation, .id = span->id, .time = time,
+                             .said = span->value});
+}
+
+/* May the page have missed what begins have said? (They are known by depth, which is another one
+   at the end of a span where spans around it were lost.) */
+static bool misses_values(const struct page_run *run, const struct row *row) {
+  return row->begin_ns < run->since || run->totals.lost || run->totals.torn;
+}
+
+static void complete_kept(const struct spans *s, struct row *row) {
+  size_t size;
+  add_times(&row->times, &row->time);
+  if (!row->said && misses_values(s->page, row)) {
+    look_up(s, row);
+    return;
+  }
+  FILE *out = open_memstream(&row->value, &size);
+  if (!out) no_memory();
+  page_value_print(s->page, row->said, out);
+  if (fclose(out) != 0) no_memory();
+}
+
+struct spans *spans_taken(struct page_run *run, uint64_t top) {
+  struct spans *s = need_zeroed(1, sizeof *s);
+  s->q = (struct question)QUESTION_NEW(top);
+  s->q.target = run->info.path;
+  s->page = run;
+  s->top = (struct eva_top){.size = sizeof(struct row), .most = top};
+  page_spans_longest(run->events->spans, note_kept, s);
+  eva_top_sort(&s->top);
+  for (size_t i = 0; i < s->top.count; i++) complete_kept(s, eva_top_place(&s->top, i));
+  if (s->top.count) return s;
+  spans_free(s);
+  return NULL;
+}
+
+void spans_data(const struct spans *s, struct eva_json *json) {
+  struct view_to to = {.cursor = s->page->cursor, .start_ns = s->page->info.start_ns};
+  view_data(&to, json, &spans_view, "rows", s);
 }

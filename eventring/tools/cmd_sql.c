@@ -165,5 +165,6 @@ int command_sql(const struct command *self, int count, char **words) {
   int result = export_sql(&sql, operands.words[1]);
   end_query(&output);
   if (result < 0) complain("%s", sql.error);
+  if (sql.is_wrong) return STATUS_USAGE;
   return result < 0 || output.damaged ? STATUS_WRONG : STATUS_OK;
 }

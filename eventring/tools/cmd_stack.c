@@ -8,19 +8,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/names.h"
 #include "analysis/units.h"
+#include "coroutine_groups.h"
+#include "domain_state.h"
 #include "format/now.h"
 #include "last_stacks.h"
 #include "options.h"
 #include "profile_view.h"
-#include "remote/search.h"
+#include "remote_frames.h"
 #include "remote/stack.h"
 #include "remote/tasks.h"
-#include "remote/values.h"
 #include "tool.h"
 
 enum {
-  SEARCH_MS = 20,    /* for coroutines, without --coroutines */
+  SEARCH_MS = 100,   /* for coroutines, without --coroutines */
   TRIES = 64,        /* of a stack that changes all the time */
   TRIES_MS = 10
 };
@@ -40,131 +42,21 @@ struct showing {
   struct remote_functions functions;
   struct remote_stack stack;
   uint64_t domains, coroutines, torn;
-  uint64_t searched, bytes; /* of heaps, for coroutines */
+  uint64_t searched; /* bytes of heaps, for coroutines */
   bool cut;
 };
 
-/* A domain, or one of its coroutines, and its stack. */
+/* A domain, or a group of its coroutines, and their stack. */
 struct row {
   struct showing *showing;
   const struct remote_domain *about;
   const struct remote_task *task;
   const char *state;
-  const char *coroutine; /* its address; NULL: it is the domain */
+  const char *coroutine; /* address of the first of the group; NULL: it is the domain */
+  uint64_t count;        /* in the group */
 };
-
-/* ---- Frames -------------------------------------------------------------- */
-
-struct frame_row {
-  struct showing *showing;
-  const struct remote_frame *frame;
-  const struct remote_function *function;
-};
-
-/* Is it of the language? */
-static bool is_lua(const void *row) {
-  const struct remote_function *f = ((const struct frame_row *)row)->function;
-  return f != NULL && !f->is_c;
-}
-
-VIEW_GETTER(frame_name, struct frame_row) { return view_text(remote_function_name(row->function)); }
-VIEW_GETTER(frame_kind, struct frame_row) { return view_text(is_lua(row) ? "lua" : "c"); }
-
-static VIEW(function_view, struct remote_function,
-    {"source", NULL, VIEW_PLAIN, ROW(source)},
-    {"defined", NULL, VIEW_PLAIN, ROW(first_line), .help = "its first line"})
-
-static VIEW(line_view, struct remote_frame,
-    {"line", NULL, VIEW_PLAIN, ROW(line), .flags = VIEW_MAYBE | VIEW_NO_0},
-    {"line_noted", NULL, VIEW_PLAIN, ROW(line_noted), .help = "the line may be past"})
-static VIEW(call_view, struct remote_frame,
-    {"tail", NULL, VIEW_PLAIN, ROW(tail), VIEW_IF(tail), .flags = VIEW_PART},
-    {"finalizer", NULL, VIEW_PLAIN, ROW(finalizer), VIEW_IF(finalizer),
-     .flags = VIEW_PART})
-
-static void print_variable(void *closure, const struct remote_variable *variable) {
-  (void)closure;
-  table_say(stdout, 12, 4, "%s = %s", variable->name, variable->text);
-}
-
-static void put_variable(void *to, const struct remote_variable *variable) {
-  view_row(to, variable);
-}
-
-static bool has_locals(const void *row) {
-  return ((const struct frame_row *)row)->showing->request->locals;
-}
-
-static void locals_of(struct view_to *to, const void *row) {
-  const struct frame_row *r = row;
-  remote_variables(&r->showing->functions, r->frame, put_variable, to);
-}
-
-static VIEW(local_view, struct remote_variable,
-    {"name", NULL, VIEW_PLAIN, ROW(name)},
-    {"type", NULL, VIEW_PLAIN, ROW(type)},
-    {"value", NULL, VIEW_PLAIN, ROW(text)})
-
-#define OF_FRAME .form = VIEW_INCLUDE, .offset = offsetof(struct frame_row, frame)
-static VIEW(frame_view, struct frame_row,
-    {"name", NULL, VIEW_PLAIN, VIEW_GET(TEXT, frame_name)},
-    {"kind", NULL, VIEW_PLAIN, VIEW_GET(TEXT, frame_kind), .help = "lua or c"},
-    {.form = VIEW_INCLUDE, .offset = offsetof(struct frame_row, function), .has = is_lua,
-     .flags = VIEW_POINTER, .view = &function_view},
-    {OF_FRAME, .has = is_lua, .flags = VIEW_POINTER, .view = &line_view},
-    {OF_FRAME, .flags = VIEW_POINTER, .view = &call_view},
-    {"locals", .form = VIEW_ROWS, .has = has_locals, .view = &local_view, .rows = locals_of})
-
-static void frames_of(struct view_to *to, const void *row) {
-  struct showing *view = ((const struct row *)row)->showing;
-  const struct remote_frame *frames = view->stack.frames;
-  for (size_t i = 0; i < view->stack.count; i++)
-    view_row(to, &(struct frame_row){view, &frames[i], frames[i].function});
-}
-
-static void print_frame(struct showing *view, const struct remote_frame *frame) {
-  const struct frame_row row = {view, frame, frame->function};
-  const struct remote_function *f = frame->function;
-  uint32_t line = !is_lua(&row) ? 0 : frame->line ? frame->line : f->first_line;
-  char number[16] = "", remark[64];
-  if (line) snprintf(number, sizeof number, "%" PRIu32, line);
-  snprintf(remark, sizeof remark, "%s%s%s",
-           line && !frame->line ? " (its first line)" : frame->line_noted ? " (last noted)" : "",
-           frame->tail ? ", tail-called" : "", frame->finalizer ? ", a finalizer" : "");
-  stack_line_print(remote_function_name(f), is_lua(&row) ? f->source : "[C]", number, remark);
-  if (view->request->locals) remote_variables(&view->functions, frame, print_variable, NULL);
-}
-
-static void print_frames(struct showing *view) {
-  const struct remote_stack *stack = &view->stack;
-  if (stack->moving) printf("    ... (inner frames, which changed while they were read)\n");
-  for (size_t i = 0; i < stack->count; i++) {
-    if (i > 0 && stack->frames[i].thread != stack->frames[i - 1].thread)
-      printf("  which was resumed by\n");
-    print_frame(view, &stack->frames[i]);
-  }
-  if (stack->below) printf("    ... (%" PRIu64 " more)\n", stack->below);
-}
 
 /* ---- Domains ------------------------------------------------------------- */
-
-/* "in C function string.find", "receiving from channel 3". */
-static void state_text(const struct showing *view, const struct remote_domain *about,
-                       enum remote_result result, char *text, size_t room) {
-  const struct remote_stack *stack = &view->stack;
-  const struct remote_frame *top = stack->count > 0 && !stack->moving ? &stack->frames[0] : NULL;
-  if (about->activity != EVENTRING_ACTIVITY_RUNNING && about->has_subject)
-    snprintf(text, room, "%.*s %" PRIu32, EVENTRING_RULE_TEXT, about->text, about->subject);
-  else if (about->activity != EVENTRING_ACTIVITY_RUNNING)
-    snprintf(text, room, "%.*s", EVENTRING_RULE_TEXT, about->text);
-  else if (result == REMOTE_EMPTY)
-    snprintf(text, room, "runs no function");
-  else if (top != NULL && (top->function == NULL || top->function->is_c))
-    snprintf(text, room, "in %s%s", top->function != NULL ? "C function " : "",
-             remote_function_name(top->function));
-  else
-    snprintf(text, room, "running");
-}
 
 static bool is_domain(const void *row) { return !((const struct row *)row)->coroutine; }
 static bool has_subject(const void *row) {
@@ -174,12 +66,14 @@ static bool has_subject(const void *row) {
 VIEW_GETTER(domain_id, struct row) { return view_uint(row->about->id); }
 VIEW_GETTER(domain_name, struct row) { return view_text(row->about->name); }
 VIEW_GETTER(thread, struct row) { return view_int(row->task->tid); }
-VIEW_GETTER(activity, struct row) {
-  static const char *const names[] = {"running", "collecting", "finalizing", "waiting"};
-  return view_text(names[row->about->activity]);
-}
+VIEW_GETTER(activity, struct row) { return view_text(eva_activity_name(row->about->activity)); }
 VIEW_GETTER(subject, struct row) { return view_uint(row->about->subject); }
 VIEW_GETTER(os_state, struct row) { return view_text(remote_task_text(row->task)); }
+
+static void frames_of(struct view_to *to, const void *row) {
+  struct showing *view = ((const struct row *)row)->showing;
+  remote_frames_put(to, &view->functions, &view->stack, view->request->locals);
+}
 
 static VIEW(stack_view, struct showing,
     {"moving", NULL, VIEW_PLAIN, ROW(stack.moving), .help = "inner frames are missing"},
@@ -192,14 +86,16 @@ static VIEW(row_view, struct row,
     {"thread", NULL, VIEW_PLAIN, VIEW_GET(I32, thread), DOMAIN},
     {"activity", NULL, VIEW_PLAIN, VIEW_GET(TEXT, activity), DOMAIN},
     {"coroutine", NULL, VIEW_PLAIN, ROW(coroutine), .flags = VIEW_MAYBE | VIEW_NO_0,
-     .help = "its address"},
+     .help = "the address of one of the group"},
+    {"count", NULL, VIEW_COUNT, ROW(count), .flags = VIEW_MAYBE | VIEW_NO_0,
+     .help = "coroutines in the group: those that stand in the same lines"},
     {"state", NULL, VIEW_PLAIN, ROW(state)},
     {"subject", NULL, VIEW_PLAIN, VIEW_GET(U32, subject), .has = has_subject, .flags = VIEW_PART,
      .help = "the channel, domain ... that it waits for"},
     {"os_state", NULL, VIEW_PLAIN, VIEW_GET(TEXT, os_state), DOMAIN},
     {.form = VIEW_INCLUDE, .offset = offsetof(struct row, showing), .flags = VIEW_POINTER,
      .view = &stack_view},
-    {"frames", .form = VIEW_ROWS, .view = &frame_view, .rows = frames_of})
+    {"frames", .form = VIEW_ROWS, .view = &remote_frame_view, .rows = frames_of})
 
 static void print_domain(const struct row *row) {
   char thread[96] = "";
@@ -212,9 +108,13 @@ static void print_domain(const struct row *row) {
 
 static void show_row(struct showing *view, const struct row *row) {
   if (view->to) return view_row(view->to, row);
-  if (row->coroutine) printf("  coroutine %s, %s\n", row->coroutine, row->state);
-  else print_domain(row);
-  print_frames(view);
+  if (!row->coroutine) print_domain(row);
+  else if (row->count == 1)
+    table_say(stdout, 2, 4, "coroutine %s, %s", row->coroutine, row->state);
+  else
+    table_say(stdout, 2, 4, "%s coroutines, %s (one is %s)", eva_count(row->count), row->state,
+              row->coroutine);
+  remote_frames_print(&view->functions, &view->stack, view->request->locals);
 }
 
 /* Reads it again while parts of it are missing, for some milliseconds. */
@@ -232,61 +132,56 @@ static enum remote_result read_stack(struct showing *view, struct remote_reader 
   return result;
 }
 
-static void show_coroutine(struct showing *view, const struct remote_domain *about,
-                           uint64_t thread) {
-  char address[32];
-  snprintf(address, sizeof address, "0x%" PRIx64, thread);
-  view->coroutines++;
-  show_row(view, &(struct row){view, about, NULL, "suspended", address});
+static void show_group(struct showing *view, const struct remote_domain *about,
+                       const struct coroutine_group *group) {
+  char address[32], state[2 * REMOTE_NAME + 64] = "suspended";
+  const struct remote_function *f = coroutine_group_function(group, &view->functions);
+  snprintf(address, sizeof address, "0x%" PRIx64, group->of->address);
+  if (group->of->is_new)
+    snprintf(state, sizeof state, "not begun: %s", remote_function_name(f));
+  view->coroutines += group->count;
+  show_row(view, &(struct row){view, about, NULL, state, address, group->count});
 }
 
 static void show_coroutines(struct showing *view, struct remote_reader *reader,
                             const struct remote_domain *about) {
-  struct remote_search search;
-  remote_search(&view->host, about->address,
-                view->request->coroutines ? 0 : (uint64_t)SEARCH_MS * 1000000, &search);
-  for (size_t i = 0; i < search.count; i++)
-    if (remote_stack_suspended(reader, search.threads[i], &view->stack, now_ns()) == REMOTE_READ)
-      show_coroutine(view, about, search.threads[i]);
-  view->cut |= search.cut;
-  view->searched += search.searched;
-  view->bytes += search.bytes;
-  free(search.threads);
+  struct coroutine_groups groups;
+  coroutine_groups_read(&groups, &view->host, about->address,
+                        view->request->coroutines ? 0 : (uint64_t)SEARCH_MS * 1000000, 0);
+  for (size_t i = 0; i < groups.group_count; i++)
+    if (coroutine_group_stack(&groups.groups[i], reader, now_ns(), &view->stack))
+      show_group(view, about, &groups.groups[i]);
+    else view->torn += groups.groups[i].count;
+  view->cut |= groups.cut;
+  view->torn += groups.torn;
+  view->searched += groups.searched;
+  coroutine_groups_free(&groups);
 }
 
-static void show_domain(struct showing *view, uint64_t domain) {
-  struct remote_domain about;
-  char state[REMOTE_NAME + 64];
-  if (!remote_domain_read(&view->host, domain, &about)) return;
-  if (view->request->domain != UINT64_MAX && view->request->domain != about.id) return;
-  struct remote_reader *reader = remote_reader_open(&view->functions, domain);
+static void show_domain(struct showing *view, struct remote_domain *about) {
+  char state[DOMAIN_STATE_TEXT];
+  if (!remote_domain_read(&view->host, about->address, about)) return; /* it has ended meanwhile */
+  struct remote_reader *reader = remote_reader_open(&view->functions, about->address);
   if (!reader) no_memory();
-  enum remote_result result = read_stack(view, reader, &about);
-  struct remote_task task = remote_task_find(view->host.memory.pid, about.thread);
+  enum remote_result result = read_stack(view, reader, about);
+  struct remote_task task = remote_task_find(view->host.memory.pid, about->thread);
   if (result == REMOTE_TORN || result == REMOTE_GONE) view->stack.count = view->stack.below = 0;
   if (result == REMOTE_TORN) view->stack.moving = true;
-  state_text(view, &about, result, state, sizeof state);
+  domain_state_text(state, about, &view->stack, result);
   view->domains++;
-  show_row(view, &(struct row){view, &about, &task, state, NULL});
-  show_coroutines(view, reader, &about);
+  show_row(view, &(struct row){view, about, &task, state, NULL, 0});
+  show_coroutines(view, reader, about);
   remote_reader_close(reader);
 }
 
 /* ---- The process --------------------------------------------------------- */
 
-static int by_number(const void *a, const void *b) {
-  const struct remote_domain *x = a, *y = b;
-  return (x->id > y->id) - (x->id < y->id);
-}
-
 static void show_domains(struct showing *view) {
-  static uint64_t domains[REMOTE_DOMAINS];
-  static struct remote_domain sorted[REMOTE_DOMAINS];
-  size_t count = remote_domains(&view->host, domains, REMOTE_DOMAINS), n = 0;
+  static struct remote_domain domains[REMOTE_DOMAINS];
+  const size_t count = remote_domains_read(&view->host, domains);
   for (size_t i = 0; i < count; i++)
-    if (remote_domain_read(&view->host, domains[i], &sorted[n])) n++;
-  qsort(sorted, n, sizeof *sorted, by_number);
-  for (size_t i = 0; i < n; i++) show_domain(view, sorted[i].address);
+    if (view->request->domain == UINT64_MAX || view->request->domain == domains[i].id)
+      show_domain(view, &domains[i]);
 }
 
 static void all_rows(struct view_to *to, const void *showing) {

@@ -47,7 +47,7 @@ static int read_words(const struct command *self, int count, char **words,
   const struct option_spec specs[] = {
       VIEW_SPECS(&options->as, stats_view, "one JSON object a recording"),
       {"seconds", 's', OPTION_SECONDS, &options->limit_ns, "N",
-       "watch a live process for N seconds, not until it ends"},
+       "watch a live process for N seconds, not until it ends (10 without a terminal)"},
       {"from-now", 'n', OPTION_FLAG, &options->from_now, NULL,
        "leave out what is in the rings already"},
       TIME_WINDOW_SPECS(&options->window),
@@ -55,7 +55,7 @@ static int read_words(const struct command *self, int count, char **words,
        "tables of each domain, too, if there are several"},
       DOMAIN_SPEC(&choice->domain),
       {"class", 'c', OPTION_TEXT, &options->class_name, "NAME", "only events of this class"},
-      {"name", 0, OPTION_TEXT, &choice->name, "NAME", "only events of this name"},
+      NAME_SPEC(&choice->name, "events"),
       {"top", 't', OPTION_COUNT, &choice->top, "N", "at most N rows a table, by their total"},
       {"output", 'o', OPTION_TEXT, &options->output, "FILE",
        "write to FILE, not to standard output"},
@@ -74,6 +74,7 @@ struct watching {
   struct eva_tally *tally;
   struct tally_choice choice; /* with the classes of this recording */
   uint64_t seen; /* events and losses that the callbacks got */
+  uint64_t limit_ns; /* that a live process is watched for; 0: until it ends */
   pthread_t thread;
   bool ended; /* the thread, which has been joined then */
   uint64_t events, lost; /* so far: written by the thread, atomic */
@@ -119,7 +120,7 @@ static void *watch(void *context) {
   const struct reading reading = {.callbacks = &callbacks,
                                   .context = watching,
                                   .follow = true,
-                                  .limit_ns = watching->options->limit_ns,
+                                  .limit_ns = watching->limit_ns,
                                   .until = watching->tally->until,
                                   .after_poll = after_poll};
   /* (where reading ends with one event, those after it must not come with it) */
@@ -152,7 +153,7 @@ static void subject_text(char *text, size_t room, const struct watching *list, s
 
 static void show_watching(const struct watching *list, size_t count, const char *subject,
                           bool lives, uint64_t seconds) {
-  const uint64_t limit = list->options->limit_ns;
+  const uint64_t limit = list->limit_ns;
   uint64_t events = 0, lost = 0;
   for (size_t i = 0; i < count; i++) {
     events += __atomic_load_n(&list[i].events, __ATOMIC_RELAXED);
@@ -198,10 +199,18 @@ static void wait_quietly(struct watching *list, size_t count) {
 
 /* ---- The command ---------------------------------------------------------- */
 
+/* Only a live process whose time has no end goes on. */
+static void limit(struct watching *list, size_t count) {
+  if (list->tally->until != UINT64_MAX || !any_lives(list, count)) return;
+  list->limit_ns = watch_limit(list->limit_ns);
+  for (size_t i = 1; i < count; i++) list[i].limit_ns = list->limit_ns;
+}
+
 static void watch_all(struct watching *list, size_t count) {
   char subject[64] = "";
   sigset_t ours, before;
   bool shows = isatty(STDERR_FILENO), lives = any_lives(list, count);
+  limit(list, count);
   if (shows) subject_text(subject, sizeof subject, list, count);
   reader_catch_signals(true);
   sigemptyset(&ours);
@@ -221,6 +230,8 @@ static void print(struct watching *watching, FILE *out) {
   struct eventring_info info = {.size = sizeof info};
   eva_tally_finish(watching->tally, watching->reader.cursor);
   check_tally(watching->tally);
+  name_choice_look(&watching->choice.name, watching->reader.cursor,
+                   watching->choice.classes ? watching->choice.classes : UINT64_MAX);
   tally_print(watching->tally, &watching->choice, watching->options->as, out);
   if (eventring_cursor_info(watching->reader.cursor, &info) == 0) complain_of_control(&info);
 }
@@ -233,6 +244,7 @@ static bool prepare(struct watching *watching, const struct stats_options *optio
       !time_window_apply(&window, watching->reader.cursor))
     return false;
   watching->options = options;
+  watching->limit_ns = options->limit_ns;
   watching->tally = eva_tally_new();
   if (!watching->tally) no_memory();
   watching->tally->since = window.since;
@@ -277,6 +289,23 @@ static int stats_of_all(const struct operands *operands, const struct stats_opti
   return status;
 }
 
+/* Of a recording of all processes, in the place of that of one. False after a message. */
+static bool watch_again(struct watching *watching, char *path, const struct stats_options *options,
+                        unsigned flags) {
+  struct eventring_error error;
+  eva_tally_free(watching->tally);
+  eventring_close(watching->reader.cursor);
+  bool done = eventring_open_path(&watching->reader.cursor, path, flags, &error) == EVENTRING_OK;
+  free(path);
+  if (!done) {
+    watching->reader.cursor = NULL;
+    return complain("%s", error.text);
+  }
+  if (!prepare(watching, options)) return false;
+  watch(watching);
+  return true;
+}
+
 static int stats_of_command(const struct operands *operands, const struct stats_options *options,
                             unsigned flags, FILE *out) {
   struct watching watching = {0};
@@ -284,6 +313,9 @@ static int stats_of_command(const struct operands *operands, const struct stats_
   if (status >= 0) return status;
   if (!prepare(&watching, options)) return reader_close(&watching.reader, STATUS_WRONG);
   watch(&watching);
+  char *all = reader_merge(&watching.reader);
+  if (all && !watch_again(&watching, all, options, flags))
+    return reader_close(&watching.reader, STATUS_WRONG);
   print(&watching, out);
   eva_tally_free(watching.tally);
   return reader_close(&watching.reader, STATUS_OK);

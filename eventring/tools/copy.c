@@ -15,6 +15,7 @@
 struct copy {
   int fd;
   struct new_file file;
+  FILE *gathered; /* of one that goes to standard output; else NULL */
 };
 
 bool copy_write(struct copy *copy, eventring_saver *saver, bool is_last) {
@@ -35,9 +36,32 @@ bool copy_write(struct copy *copy, eventring_saver *saver, bool is_last) {
 
 /* ---- All of it ---------------------------------------------------------------------- */
 
+/* A saver writes the front of a recording last. So what goes to standard output is gathered in a
+   file without a name first. */
+static int gather(struct copy *copy) {
+  copy->file.path = shown_path("-");
+  if (!standard_output_takes("a recording")) return -1;
+  copy->gathered = tmpfile();
+  if (copy->gathered) return fileno(copy->gathered);
+  complain("cannot make a temporary file: %s", strerror(errno));
+  return -1;
+}
+
+static bool pass_on(struct copy *copy) {
+  char bytes[1 << 16];
+  size_t size = 0;
+  rewind(copy->gathered);
+  while ((size = fread(bytes, 1, sizeof bytes, copy->gathered)) > 0)
+    if (fwrite(bytes, 1, size, stdout) != size) break;
+  bool failed = ferror(copy->gathered);
+  if (failed) complain("cannot read a temporary file: %s", strerror(errno));
+  fclose(copy->gathered);
+  return !failed; /* errors of standard output are reported at the end */
+}
+
 struct copy *copy_begin(const char *path) {
   struct copy *copy = need_zeroed(1, sizeof *copy);
-  copy->fd = new_file_create(&copy->file, path);
+  copy->fd = is_standard_output(path) ? gather(copy) : new_file_create(&copy->file, path);
   if (copy->fd < 0) {
     free(copy);
     return NULL;
@@ -46,6 +70,12 @@ struct copy *copy_begin(const char *path) {
 }
 
 bool copy_end(struct copy *copy, bool done) {
+  if (copy->gathered) {
+    if (done) done = pass_on(copy);
+    else fclose(copy->gathered);
+    free(copy);
+    return done;
+  }
   if (close(copy->fd) != 0 && done) {
     complain("cannot write %s: %s", copy->file.path, strerror(errno));
     done = false;
@@ -95,6 +125,6 @@ int copy_recording(eventring_cursor *cursor, const struct copy_options *options)
   if (!done) return STATUS_WRONG;
   bool damaged = report_damage(cursor);
   if (info.damaged) complain_damaged(info.damaged);
-  if (!options->quiet) print_copy(options->path, &info, bytes);
+  if (!options->quiet) print_copy(shown_path(options->path), &info, bytes);
   return damaged || info.damaged ? STATUS_WRONG : STATUS_OK;
 }

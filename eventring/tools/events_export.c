@@ -32,6 +32,9 @@ struct events_export {
   uint64_t available; /* events that were there at the beginning */
   uint64_t shown_ns;  /* when progress was shown */
   const char *path;   /* of the file, or folder, when it is complete */
+  char *all;          /* NULL, or a recording of all processes of the PROGRAM, which is exported
+                         instead of this one */
+  bool is_binary;     /* the format */
   bool watching;      /* until N seconds are over, or a signal comes */
 };
 
@@ -156,7 +159,8 @@ static int export_all(struct events_export *e) {
   read_all(e);
   if (e->format->finish(e->state) != 0 && !e->run.error[0]) no_memory();
   hide_progress();
-  return e->run.error[0] ? STATUS_WRONG : STATUS_OK;
+  if (!e->run.error[0]) e->all = reader_merge(&e->q->reader);
+  return e->run.error[0] || e->all ? STATUS_WRONG : STATUS_OK;
 }
 
 static bool ends_with(const char *text, const char *end) {
@@ -164,12 +168,38 @@ static bool ends_with(const char *text, const char *end) {
   return size >= tail && strcmp(text + size - tail, end) == 0;
 }
 
+/* What is exported of a PROGRAM may be of one of several processes, and then is thrown away:
+   standard output gets it when that is known. */
+static int open_output(struct events_export *e, struct new_file *file, const char *path) {
+  int fd = new_file_create(file, path);
+  if (fd < 0 || !is_standard_output(path) || !e->q->reader.launched) return fd;
+  close(fd);
+  return launch_scratch(&e->q->reader.launch);
+}
+
+/* 0 or an errno. */
+static int copy_to_standard_output(int from) {
+  static char buffer[1 << 16];
+  struct export_out out;
+  ssize_t size = 0;
+  int error = export_out_open(&out, STDOUT_FILENO, false);
+  if (error) return error;
+  if (lseek(from, 0, SEEK_SET) < 0) error = errno;
+  while (!error && (size = read(from, buffer, sizeof buffer)) > 0)
+    export_put(&out, buffer, (size_t)size);
+  if (size < 0) error = errno;
+  const int failed = export_out_close(&out);
+  return error ? error : failed;
+}
+
 static int export_to_file(struct events_export *e, const char *path) {
   bool compress = ends_with(path, ".gz");
   if (compress && !export_can_compress())
     return wrong("%s: this eventring was built without zlib (Debian package: zlib1g-dev)", path);
   struct new_file file;
-  int fd = new_file_create(&file, path);
+  if (is_standard_output(path) && e->is_binary && !standard_output_takes("this format"))
+    return STATUS_WRONG;
+  int fd = open_output(e, &file, path);
   if (fd < 0) return STATUS_WRONG;
   int error = export_out_open(&e->out, fd, compress);
   if (error == ENOMEM) no_memory();
@@ -179,22 +209,30 @@ static int export_to_file(struct events_export *e, const char *path) {
   int status = error ? STATUS_WRONG : export_all(e);
   if (is_interrupted(e)) status = STATUS_WRONG;
   if (!error) error = export_out_close(&e->out);
+  if (!error && status == STATUS_OK && is_standard_output(path) && e->q->reader.launched)
+    error = copy_to_standard_output(fd);
   if (close(fd) != 0 && !error) error = errno;
-  if (error) complain("cannot write %s: %s", path, strerror(error));
+  if (error) complain("cannot write %s: %s", file.path, strerror(error));
   if (error) status = STATUS_WRONG;
   if (status == STATUS_OK) return new_file_keep(&file) ? STATUS_OK : STATUS_WRONG;
   new_file_drop(&file);
   return status;
 }
 
-/* Where the format makes the file, or the folder, by itself, and removes what is not complete. */
+/* Where the format writes the file, or files into the folder, by itself. */
 static int export_to_path(struct events_export *e, const char *path) {
   struct new_file file;
-  if (!new_file_begin(&file, path)) return STATUS_WRONG;
+  if (is_standard_output(path))
+    return wrong("this format makes a file, or a folder, of its own: not `-o -'");
+  int fd = -1;
+  bool made = e->format->makes ? new_folder_create(&file, path, e->format->makes)
+                               : (fd = new_file_create(&file, path)) >= 0;
+  if (!made) return STATUS_WRONG;
+  if (fd >= 0) close(fd);
   e->run.path = file.partial;
   int status = export_all(e);
   if (status == STATUS_OK) return new_file_keep(&file) ? STATUS_OK : STATUS_WRONG;
-  new_file_forget(&file);
+  new_file_drop(&file);
   return status;
 }
 
@@ -220,6 +258,7 @@ int events_export(struct question *q, const struct operands *operands, const cha
                   const char *path, uint64_t every_ns) {
   struct events_export e = {.q = q, .format = format_of_events(format)->events};
   e.path = path;
+  e.is_binary = format_of_events(format)->is_binary;
   e.run.every_ns = every_ns;
   e.run.progress = show;
   e.run.progress_context = &e;
@@ -227,8 +266,11 @@ int events_export(struct question *q, const struct operands *operands, const cha
   if (status >= 0) return status;
   bool catches = !q->reader.launched;
   if (catches) reader_catch_signals(true); /* before there is a file */
-  status = (e.format->own_files ? export_to_path : export_to_file)(&e, path);
+  status = (e.format->own_file || e.format->makes ? export_to_path : export_to_file)(&e, path);
   if (catches) reader_catch_signals(false);
   if (e.run.error[0]) complain("%s", e.run.error);
+  else if (e.run.note[0] && status == STATUS_OK) complain("%s", e.run.note);
+  if (e.all) status = run_of_file(e.all);
+  free(e.all);
   return reader_close(&q->reader, status);
 }

@@ -4,10 +4,13 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "analysis/read.h"
+#include "dead.h"
 #include "format/now.h"
+#include "start.h"
 
 static int stopped; /* set by a handler or a callback, read by all threads: atomic */
 
@@ -19,13 +22,53 @@ static void stop_on_signal(int number) {
 void reader_stop(void) { __atomic_store_n(&stopped, 1, __ATOMIC_RELAXED); }
 bool reader_is_stopped(void) { return __atomic_load_n(&stopped, __ATOMIC_RELAXED); }
 
+/* Of a process that is there, what would have it record is said as well. */
+static int does_not_record(pid_t pid, const char *former, const struct eventring_error *error) {
+  char start[START_TEXT];
+  if (start_is_due(pid, start)) return wrong("%s: %s", error->text, start);
+  if (former)
+    return wrong("%s; %s is of an earlier process %d", error->text, former, (int)pid);
+  return wrong("%s (`eventring control --start %d' has it record, or start it with "
+               "SAROS_EVENTRING_START=1)", error->text, (int)pid);
+}
+
+/* A process that is gone has left its recording where `list` finds it. */
+static int open_left(struct reader *reader, pid_t pid, unsigned flags,
+                     const struct eventring_error *error) {
+  char *left = dead_recording(pid);
+  int status = STATUS_WRONG;
+  if (process_runs(pid)) {
+    does_not_record(pid, left, error);
+  } else if (!left) {
+    wrong("%s; it has left no recording where `eventring list' looks", error->text);
+  } else {
+    complain("process %d has ended: this is %s", (int)pid, left);
+    status = reader_open_target(reader, left, flags & ~(unsigned)EVENTRING_OPEN_FOLLOW);
+  }
+  free(left);
+  return status;
+}
+
 int reader_open_target(struct reader *reader, const char *pid_or_file,
                        unsigned flags) {
   struct eventring_error error;
+  pid_t pid;
   *reader = (struct reader){0};
   if (eventring_open_any(&reader->cursor, pid_or_file, flags, &error) == 0)
     return -1;
-  return wrong("%s", error.text);
+  bool is_left = error.code == EVENTRING_E_NOT_FOUND && read_process_number(pid_or_file, &pid);
+  return is_left ? open_left(reader, pid, flags, &error) : wrong("%s", error.text);
+}
+
+int reader_open_present(struct reader *reader, const char *pid_or_file, unsigned flags) {
+  struct eventring_error error;
+  pid_t pid;
+  *reader = (struct reader){0};
+  if (eventring_open_any(&reader->cursor, pid_or_file, flags, &error) == 0)
+    return -1;
+  bool runs = error.code == EVENTRING_E_NOT_FOUND && read_process_number(pid_or_file, &pid) &&
+              process_runs(pid);
+  return runs ? does_not_record(pid, NULL, &error) : wrong("%s", error.text);
 }
 
 static int open_command(struct reader *reader, char **command,
@@ -72,6 +115,14 @@ void complain_of_control(const struct eventring_info *info) {
     complain("the gate does not agree with the control word %#llx%s",
              (unsigned long long)info->control_word,
              live ? "; the process will put it right" : "");
+}
+
+void tell_of_deletion(eventring_cursor *cursor) {
+  struct eventring_info info = {.size = sizeof info};
+  eventring_cursor_info(cursor, &info);
+  if (info.end_reason != EVENTRING_END_DELETED) return;
+  complain("%s was deleted: this is what was recorded until then; process %ld goes on in a new file "
+           "of that name", info.path, (long)pid_here(&info));
 }
 
 /* ---- Reading ------------------------------------------------------------- */
@@ -219,6 +270,7 @@ void reader_read(struct reader *reader, const struct reading *reading) {
       .info.size = sizeof progress.info, .reader = reader, .reading = reading, .began = now_ns()};
   eventring_cursor_info(reader->cursor, &progress.info);
   read_on(&progress);
+  if (reading->follow) tell_of_deletion(reader->cursor);
 }
 
 void reader_run(struct reader *reader, const struct reading *reading) {
@@ -226,6 +278,40 @@ void reader_run(struct reader *reader, const struct reading *reading) {
   if (catches) reader_catch_signals(true);
   reader_read(reader, reading);
   if (catches) reader_catch_signals(false);
+}
+
+/* A recording that is over does not mean that the command has ended: it may have executed another
+   program. */
+static char *merge(struct reader *reader, const struct eventring_info *but) {
+  if (!reader->launched || eventring_cursor_liveness(reader->cursor) == EVENTRING_LIVE) return NULL;
+  while (!reader->launch.ended) {
+    launch_check(&reader->launch);
+    if (!reader->launch.ended) nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
+  }
+  return launch_merge(&reader->launch, but, &reader->failed);
+}
+
+char *reader_merge(struct reader *reader) { return merge(reader, NULL); }
+
+bool reader_go_on_in(struct reader *reader, const char *path, unsigned flags) {
+  struct eventring_error error;
+  eventring_cursor *cursor;
+  if (eventring_open_path(&cursor, path, flags, &error) != 0) {
+    reader->failed = true;
+    return complain("%s", error.text);
+  }
+  eventring_close(reader->cursor);
+  reader->cursor = cursor;
+  return true;
+}
+
+bool reader_go_on_in_others(struct reader *reader) {
+  struct eventring_info read = {.size = sizeof read};
+  eventring_cursor_info(reader->cursor, &read);
+  char *others = merge(reader, &read);
+  const bool goes_on = others && reader_go_on_in(reader, others, EVENTRING_OPEN_MERGED);
+  free(others);
+  return goes_on;
 }
 
 int reader_close(struct reader *reader, int status) {

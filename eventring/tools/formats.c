@@ -7,9 +7,12 @@
 #include "export/events.h"
 #include "export/export.h"
 
+enum { TEXT, BINARY };
 static const struct format formats[] = {
-#define EXPORT_PROFILE(name, suffix, summary) {#name, suffix, summary, export_##name, NULL},
-#define EXPORT_EVENTS(name, suffix, summary) {#name, suffix, summary, NULL, &export_events_##name},
+#define EXPORT_PROFILE(name, suffix, form, summary) \
+  {#name, suffix, summary, form, export_##name, NULL},
+#define EXPORT_EVENTS(name, suffix, form, summary) \
+  {#name, suffix, summary, form, NULL, &export_events_##name},
 #include "export/formats.def"
 };
 enum { FORMATS = sizeof formats / sizeof formats[0] };

@@ -11,6 +11,7 @@ struct export_events;
 
 struct format {
   const char *name, *suffix, *summary;
+  bool is_binary; /* a terminal should not get it */
   int (*write_profile)(const struct export_profile *profile, FILE *out); /* NULL: of events */
   const struct export_events *events;                                   /* NULL: of profiles */
 };

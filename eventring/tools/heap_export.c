@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "export/bound.h"
 #include "export/export.h"
 #include "formats.h"
 #include "new_file.h"
@@ -30,7 +31,7 @@ static FILE *open_with(int create(struct new_file *, const char *), const char *
 }
 
 FILE *output_file_open(const char *path) {
-  if (!path) return stdout;
+  if (!path || is_standard_output(path)) return stdout;
   before = signals_hold();
   FILE *out = open_with(new_file_create, path);
   if (out) return out;
@@ -40,6 +41,7 @@ FILE *output_file_open(const char *path) {
 
 FILE *output_file_replace(const char *path) {
   sigset_t none;
+  if (path && is_standard_output(path)) path = NULL;
   sigemptyset(&none);
   if (path) pthread_sigmask(SIG_BLOCK, &none, &before);
   return path ? open_with(new_file_replace, path) : stdout;
@@ -87,17 +89,31 @@ static struct export_stack *stacks_of(const eventring_cursor *cursor, uint32_t c
   return stacks;
 }
 
+/* Exits where there is no memory. */
+static void write_bounded(const struct export_profile *profile, const struct format *format,
+                          FILE *out) {
+  struct export_bounded bounded;
+  if (export_bound(&bounded, profile) != 0) no_memory();
+  if (format->write_profile(&bounded.profile, out) != 0) no_memory();
+  if (bounded.others)
+    complain("%zu of %zu stacks, those with the smallest figures, are `(others)': all would make "
+             "too long a file", bounded.others, profile->row_count);
+  export_bounded_free(&bounded);
+}
+
 /* Which figures there are, in the order of the formats' values. */
 static const struct {
   enum eva_measure measure;
   bool objects;
   struct export_value value;
 } values[] = {
-    {EVA_LIVE, true, {"inuse_objects", "count"}}, {EVA_LIVE, false, {"inuse_space", "bytes"}},
-    {EVA_ALLOCATED, true, {"alloc_objects", "count"}},
-    {EVA_ALLOCATED, false, {"alloc_space", "bytes"}},
-    {EVA_TEMPORARY, false, {"temporary_space", "bytes"}},
-    {EVA_PEAK, false, {"peak_space", "bytes"}}};
+    {EVA_LIVE, true, {"inuse_objects", "count", NULL}},
+    {EVA_LIVE, false, {"inuse_space", "bytes", "bytes that are alive"}},
+    {EVA_ALLOCATED, true, {"alloc_objects", "count", NULL}},
+    {EVA_ALLOCATED, false, {"alloc_space", "bytes", "bytes that were allocated"}},
+    {EVA_TEMPORARY, false,
+     {"temporary_space", "bytes", "bytes that died in their first collection"}},
+    {EVA_PEAK, false, {"peak_space", "bytes", "bytes that were alive when most were"}}};
 enum { VALUES = sizeof values / sizeof values[0] };
 _Static_assert((int)VALUES <= (int)EXPORT_VALUES, "values");
 
@@ -147,24 +163,33 @@ static int write_profile(const struct eva_heap *heap, enum eva_measure main,
       .values = names, .value_count = VALUES, .main_value = main_value(main),
       .functions = functions, .function_count = function_end, .stacks = stacks,
       .stack_count = stack_end, .rows = to, .row_count = count};
-  if (format->write_profile(&profile, out) != 0) no_memory();
+  write_bounded(&profile, format, out);
   free(functions);
   free(stacks);
   free(to);
   return STATUS_OK;
 }
 
-int export_write(const struct export_profile *profile, const char *format, const char *path) {
-  FILE *out = output_file_open(path);
+/* Without a path, or with "-", to standard output. */
+static FILE *open_profile(const struct format *format, const char *path) {
+  const bool is_stdout = !path || is_standard_output(path);
+  if (is_stdout && format->is_binary && !standard_output_takes("this format")) return NULL;
+  return output_file_open(path);
+}
+
+int export_write(const struct export_profile *profile, const char *name, const char *path) {
+  const struct format *format = format_of_profiles(name);
+  FILE *out = open_profile(format, path);
   if (!out) return STATUS_WRONG;
-  if (format_of_profiles(format)->write_profile(profile, out) != 0) no_memory();
+  write_bounded(profile, format, out);
   return output_file_close(out, path);
 }
 
 int heap_export(const struct eva_heap *heap, enum eva_measure main, eventring_cursor *cursor,
-                const char *format, const char *path) {
-  FILE *out = output_file_open(path);
+                const char *name, const char *path) {
+  const struct format *format = format_of_profiles(name);
+  FILE *out = open_profile(format, path);
   if (!out) return STATUS_WRONG;
-  write_profile(heap, main, cursor, format_of_profiles(format), out);
+  write_profile(heap, main, cursor, format, out);
   return output_file_close(out, path);
 }

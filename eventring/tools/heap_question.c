@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "domain_state.h"
 #include "text_table.h"
 
 int heap_question_check(const struct command *self, const struct heap_question *h) {
@@ -63,6 +64,12 @@ static void read_profiles(struct heap_question *h) {
 
 static int complain_of_none(const struct heap_question *h) {
   const struct eventring_info *info = &h->q.info;
+  char state[DOMAIN_STATE_TEXT] = "";
+  if (info->liveness == EVENTRING_LIVE && info->sample_rate > 0) {
+    domain_thread_text(state, pid_here(info), info->pid);
+    return wrong("%s: no allocation was sampled yet, though samples are taken%s%s", info->path,
+                 state[0] ? ": it is " : "", state);
+  }
   return wrong("%s: no allocations were sampled (start it with SAROS_MEMPROF=on, or, while it "
                "runs: eventring control --memprof on %d)", info->path, (int)info->pid);
 }

@@ -153,6 +153,7 @@ void heap_view_make(struct heap_view *v, const struct eva_heap *heap, enum heap_
     add_all(v->nodes[node].self, rows[i].amount);
   }
   free(memo.node);
+  evr_table_free(&v->table);
   sum_up(v);
   put_in_order(v);
 }

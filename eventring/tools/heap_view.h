@@ -46,6 +46,11 @@ const char *heap_name(const struct heap_view *view, const struct heap_node *node
 const char *heap_through(const struct heap_view *view, const struct heap_node *node);
 const char *heap_source(const struct heap_view *view, const struct heap_node *node);
 
+struct eva_json;
+/* The rows of `heap --json --by line --top N`, for a page: view_data. Returns how many there are. */
+size_t heap_data(const struct eva_heap *heap, eventring_cursor *cursor, uint64_t top,
+                 struct eva_json *json);
+
 /* Of when what is alive is, if it is not of now: "when sampling ended, 1.2 s after the start".
    False: sampling goes on, or did so to the end. */
 enum { HEAP_AS_OF = 64 };

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/names.h"
 #include "analysis/so_far.h"
 #include "analysis/units.h"
 #include "sample_self.h"
@@ -49,11 +50,6 @@ struct stack_row {
   uint64_t age_ns;
 };
 
-static const char *activity_text(const struct stack_row *row) {
-  static const char *const names[] = {"running", "collecting", "finalizing", "waiting"};
-  return names[row->is.activity];
-}
-
 static bool find(eventring_cursor *cursor, unsigned slot, uint64_t domain, uint64_t end_ns,
                  struct stack_row *row) {
   struct eventring_domain_info info = {.size = sizeof info, .name = "?"};
@@ -75,7 +71,7 @@ static void print_head(eventring_cursor *cursor, const struct stack_row *row) {
   if (row->is.reason == EVENTRING_STACK_STEP && row->is.value > 0)
     snprintf(value, sizeof value, ", %s", eva_duration((uint64_t)row->is.value));
   table_say(stdout, 0, 4, "domain %u %s: %s%s, %s before %s (%s%s)", row->is.domain, row->name,
-            activity_text(row), subject, eva_duration(row->age_ns),
+            eva_activity_name(row->is.activity), subject, eva_duration(row->age_ns),
             is_live ? "now" : "the end", eventring_stack_reason_text(row->is.reason), value);
 }
 
@@ -112,7 +108,7 @@ static void frames_of(struct view_to *to, const void *row) {
     view_row(to, &frame);
 }
 
-VIEW_GETTER(activity, struct stack_row) { return view_text(activity_text(row)); }
+VIEW_GETTER(activity, struct stack_row) { return view_text(eva_activity_name(row->is.activity)); }
 VIEW_GETTER(reason, struct stack_row) {
   return view_text(eventring_stack_reason_text(row->is.reason));
 }

@@ -2,6 +2,8 @@
 /* launch.c: runs a PROGRAM that records itself. */
 #include "launch.h"
 #include "analysis/ending.h"
+#include "format/copy_file.h"
+#include "merge.h"
 #include "new_file.h"
 #include "signals.h"
 
@@ -108,9 +110,11 @@ static bool choose_directory(struct launch *launch, const char *prefix) {
   bool keep = preserve && strcmp(preserve, "0") != 0;
   launch->only_bad = preserve && strcmp(preserve, "onerror") == 0;
   const char *temporary = secure_getenv("TMPDIR");
-  const char *base = wanted ? wanted : keep ? "."
-                     : temporary && temporary[0] ? temporary : "/tmp";
-  if (keep) launch->keep_in = realpath(base, NULL);
+  const char *base = wanted ? wanted : temporary && temporary[0] ? temporary : "/tmp";
+  const char *stream = setting(prefix, "STREAM");
+  launch->keeps = keep;
+  launch->keep_in = realpath(wanted ? wanted : ".", NULL);
+  launch->stream = stream ? need_copy(stream) : NULL;
   return make_directory(launch, base);
 }
 
@@ -154,8 +158,8 @@ static void have_it_record(const struct launch *launch, const char *prefix) {
   set(prefix, "START", "1");
   set(prefix, "PREFIX", launch->directory);
   set(prefix, "PRESERVE", "1");
+  unset(prefix, "KEEP"); /* all processes of the program */
   set(prefix, "NAME", ""); /* a name of its own for each process */
-  unset(prefix, "STREAM"); /* which would be elsewhere */
 }
 
 /* The child: never returns. Writes an errno into the pipe when it cannot execute the
@@ -220,6 +224,8 @@ static void release(struct launch *launch) {
   free(launch->command);
   free(launch->directory);
   free(launch->keep_in);
+  free(launch->stream);
+  free(launch->merged);
 }
 
 int launch_start(struct launch *launch, char **command, const char *prefix, bool forks) {
@@ -270,8 +276,43 @@ static bool try_open(void *context, const char *path) {
                              &opening->error) == 0;
 }
 
+/* Does the process of this number record into the file, or has it? */
+static bool is_of(eventring_cursor *cursor, pid_t pid) {
+  struct eventring_info info = {.size = sizeof info};
+  return eventring_cursor_info(cursor, &info) == EVENTRING_OK && info.pid == pid;
+}
+
+/* The path that the user's stream has. False: it depends on more than the process. */
+static bool stream_path(const struct launch *launch, char path[PATH_MAX]) {
+  const char *from = launch->stream, *end = from + strcspn(from, ",");
+  size_t size = 0, suffix = strlen(EVENTRING_SUFFIX);
+  for (; from < end && size < PATH_MAX / 2; from++) {
+    if (*from != '%') path[size++] = *from;
+    else if (*++from == 'p') size += (size_t)sprintf(path + size, "%ld", (long)launch->pid);
+    else if (*from == '%') path[size++] = '%';
+    else return false;
+  }
+  path[size] = '\0';
+  if (size < suffix || strcmp(path + size - suffix, EVENTRING_SUFFIX) != 0)
+    strcpy(path + size, EVENTRING_SUFFIX);
+  return true;
+}
+
+/* By the process as long as that runs; else by its name. */
+static bool open_stream(struct launch *launch, struct opening *opening) {
+  char path[PATH_MAX];
+  if (!launch->ended && eventring_open_pid(opening->cursor, launch->pid, opening->flags,
+                                           &opening->error) == 0)
+    return true;
+  if (!stream_path(launch, path) || !try_open(opening, path)) return false;
+  if (is_of(*opening->cursor, launch->pid)) return true;
+  eventring_close(*opening->cursor);
+  return false;
+}
+
 static bool open_any_file(struct launch *launch, struct opening *opening) {
   char path[PATH_MAX + 64];
+  if (launch->stream && open_stream(launch, opening)) return true;
   snprintf(path, sizeof path, "%s/%ld%s", launch->directory, (long)launch->pid,
            EVENTRING_SUFFIX);
   if (try_open(opening, path)) return true;
@@ -324,18 +365,34 @@ bool launch_reap_all(struct launch *launch) {
 
 enum { MOST_OF_A_NAME = 1000 };
 
+/* To another file system. 0 or an errno. */
+static int copy_out(const struct launch *launch, const char *name, const char *path) {
+  struct stat st;
+  struct new_file file;
+  if (lstat(path, &st) == 0) return EEXIST;
+  int from = openat(launch->fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+  if (from < 0) return errno;
+  int to = new_file_create(&file, path), error = to < 0 ? EIO : 0;
+  if (to >= 0 && !evr_copy_file(from, to)) error = errno ? errno : EIO;
+  close(from);
+  if (to >= 0) close(to);
+  if (to >= 0 && error) new_file_drop(&file);
+  else if (to >= 0 && !new_file_keep(&file)) error = EIO;
+  if (!error) unlinkat(launch->fd, name, 0);
+  return error;
+}
+
 /* Moves a file to where preserved ones go, under its own name or else with a number behind it.
    The new path, or NULL. */
 static char *move_out(const struct launch *launch, const char *name) {
   int stem = (int)(strlen(name) - strlen(EVENTRING_SUFFIX)), error = EEXIST;
   for (int n = 1; error == EEXIST && n < MOST_OF_A_NAME; n++) {
-    char again[16] = "", *target, *path;
+    char again[16] = "", *path;
     if (n > 1) snprintf(again, sizeof again, "-%d", n);
-    if (asprintf(&target, "%.*s%s%s", stem, name, again, EVENTRING_SUFFIX) < 0 ||
-        asprintf(&path, "%s/%s", launch->keep_in, target) < 0)
+    if (asprintf(&path, "%s/%.*s%s%s", launch->keep_in, stem, name, again, EVENTRING_SUFFIX) < 0)
       no_memory();
-    error = rename_new_at(launch->fd, name, launch->base_fd, target);
-    free(target);
+    error = rename_new_at(launch->fd, name, AT_FDCWD, path);
+    if (error == EXDEV) error = copy_out(launch, name, path);
     if (error == 0) return path;
     free(path);
   }
@@ -344,8 +401,8 @@ static char *move_out(const struct launch *launch, const char *name) {
   return NULL;
 }
 
-static void keep(struct launch *launch, const char *name) {
-  char *target = launch->keep_in ? move_out(launch, name) : NULL;
+static void keep(struct launch *launch, const char *name, bool moves) {
+  char *target = moves && launch->keep_in ? move_out(launch, name) : NULL;
   if (target) complain("kept %s", target);
   else complain("kept %s/%s", launch->directory, name);
   free(target);
@@ -364,14 +421,25 @@ static struct eventring_info info_of(const struct launch *launch, const char *na
   return info;
 }
 
+/* PID-START.eventring beside PID.eventring: the process has begun another recording, by exec. */
+static bool was_replaced(const struct launch *launch, const char *name, pid_t pid) {
+  char newest[64];
+  struct stat st;
+  snprintf(newest, sizeof newest, "%ld%s", (long)pid, EVENTRING_SUFFIX);
+  return strcmp(name, newest) != 0 &&
+         fstatat(launch->fd, newest, &st, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
 static void clear_file(struct launch *launch, const char *name) {
   const struct eventring_info info = info_of(launch, name);
   const struct eva_ending ending = eva_ending_of(&info);
-  bool wanted = launch->keep_in && (!launch->only_bad || eva_ended_badly(&ending));
+  bool is_dead = info.liveness == EVENTRING_DEAD && !was_replaced(launch, name, info.pid);
+  bool is_copy = info.liveness == EVENTRING_SAVED; /* of a trigger */
+  bool wanted = launch->keeps && (!launch->only_bad || eva_ended_badly(&ending));
   if (info.liveness == EVENTRING_LIVE)
     complain("left %s/%s: its process still runs", launch->directory, name);
-  else if (wanted || info.liveness == EVENTRING_DEAD)
-    keep(launch, name);
+  else if (wanted || is_copy || is_dead)
+    keep(launch, name, wanted || is_copy);
   else if (unlinkat(launch->fd, name, 0) < 0)
     complain("cannot remove %s/%s: %s", launch->directory, name, strerror(errno));
 }
@@ -381,18 +449,136 @@ static int status_of(const struct launch *launch) {
   return BY_SIGNAL + WTERMSIG(launch->status);
 }
 
-static void clear_files(struct launch *launch) {
+struct file_list {
+  char **names;
+  size_t count;
+};
+
+/* PID-START.eventring before PID.eventring. */
+static int by_length(const void *a, const void *b) {
+  size_t x = strlen(*(char *const *)a), y = strlen(*(char *const *)b);
+  return x < y ? 1 : x > y ? -1 : strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* The recordings in the open directory. False after a message. */
+static bool list_files(const struct launch *launch, struct file_list *list) {
   int fd = openat(launch->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   DIR *directory = fd >= 0 ? fdopendir(fd) : NULL;
   struct dirent *entry;
+  *list = (struct file_list){0};
   if (!directory) {
-    complain("cannot clear %s: %s", launch->directory, strerror(errno));
+    complain("cannot read %s: %s", launch->directory, strerror(errno));
     if (fd >= 0) close(fd);
-    return;
+    return false;
   }
   while ((entry = readdir(directory)))
-    if (is_recording(entry->d_name)) clear_file(launch, entry->d_name);
+    if (is_recording(entry->d_name)) *NEED_NEXT(list->names, list->count) = need_copy(entry->d_name);
   closedir(directory);
+  if (list->count) qsort(list->names, list->count, sizeof *list->names, by_length);
+  return true;
+}
+
+static void free_list(struct file_list *list) {
+  for (size_t i = 0; i < list->count; i++) free(list->names[i]);
+  free(list->names);
+}
+
+static void clear_files(struct launch *launch) {
+  struct file_list list;
+  if (launch->merged) unlinkat(launch->fd, launch->merged, 0);
+  if (!list_files(launch, &list)) return;
+  for (size_t i = 0; i < list.count; i++) clear_file(launch, list.names[i]);
+  free_list(&list);
+}
+
+/* ---- All of it ----------------------------------------------------------- */
+
+static bool is_same_recording(const struct eventring_info *a, const struct eventring_info *b) {
+  return b && a->pid == b->pid && a->start_ns == b->start_ns;
+}
+
+/* The paths of recordings of processes, but one; copies of triggers are none. */
+static void leave_processes(const struct launch *launch, const struct eventring_info *but,
+                            struct file_list *list) {
+  size_t kept = 0;
+  for (size_t i = 0; i < list->count; i++) {
+    char *name = list->names[i], *path;
+    const struct eventring_info info = info_of(launch, name);
+    if (info.pid && info.liveness != EVENTRING_SAVED && !is_same_recording(&info, but)) {
+      if (asprintf(&path, "%s/%s", launch->directory, name) < 0) no_memory();
+      list->names[kept++] = path;
+    }
+    free(name);
+  }
+  list->count = kept;
+}
+
+/* It is called after the command, and not as a recording is. */
+static char *name_merged(struct launch *launch) {
+  const char *slash = strrchr(launch->command, '/');
+  char *path;
+  if (asprintf(&launch->merged, "%s-%ld", slash ? slash + 1 : launch->command,
+               (long)launch->pid) < 0 ||
+      asprintf(&path, "%s/%s", launch->directory, launch->merged) < 0)
+    no_memory();
+  return path;
+}
+
+/* Of two or more. */
+static char *merge_list(struct launch *launch, const struct file_list *list, bool *failed) {
+  static const struct merge_options options = {0};
+  struct merge_result result;
+  char *path = name_merged(launch);
+  if (merge_recordings(path, list->names, list->count, &options, &result) == STATUS_OK) {
+    if (result.damaged) *failed = true;
+    return path;
+  }
+  free(path);
+  *failed = true;
+  return NULL;
+}
+
+static void tell_of_several(size_t count, const struct eventring_info *first, bool failed) {
+  if (failed) complain("%zu recordings: this is of one of them", count);
+  else if (first)
+    complain("%zu recordings: that of process %ld came first, what follows is of the others", count,
+             (long)first->pid);
+  else complain("%zu recordings: this is of all of them", count);
+}
+
+char *launch_merge(struct launch *launch, const struct eventring_info *but, bool *failed) {
+  struct file_list list;
+  char *path = NULL;
+  if (!launch->directory || !launch->ended) return NULL;
+  if (!list_files(launch, &list)) {
+    *failed = true;
+    return NULL;
+  }
+  leave_processes(launch, but, &list);
+  const size_t all = list.count + (but ? 1 : 0);
+  if (list.count > 1) path = merge_list(launch, &list, failed);
+  else if (but && list.count) path = need_copy(list.names[0]);
+  if (all > 1 && !launch->merges_silently) tell_of_several(all, but, !path);
+  free_list(&list);
+  return path;
+}
+
+char **launch_recordings(struct launch *launch) {
+  struct file_list list = {0};
+  if (launch->directory && list_files(launch, &list)) leave_processes(launch, NULL, &list);
+  char **paths = need_zeroed(list.count + 1, sizeof *paths);
+  for (size_t i = 0; i < list.count; i++) paths[i] = list.names[i];
+  free(list.names);
+  return paths;
+}
+
+int launch_scratch(struct launch *launch) {
+  static const char name[] = "scratch";
+  int fd = openat(launch->fd, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (fd >= 0 && unlinkat(launch->fd, name, 0) == 0) return fd;
+  complain("cannot make a file in %s: %s", launch->directory, strerror(errno));
+  if (fd >= 0) close(fd);
+  return -1;
 }
 
 static void clear_directory(struct launch *launch) {

@@ -6,11 +6,13 @@
  *   PREFIX_PREFIX=DIR    a new directory, where only it and its descendants write: under
  *                        the user's PREFIX_PREFIX if set, else under $TMPDIR or /tmp
  *   PREFIX_PRESERVE=1    so that even a very short run is read to its last event
- * It reads the recording of the command's own process or else the first of a descendant
- * (the command may be a shell script). At the end it removes the files of processes that
- * ended, or moves them to where they would have been if the user had asked to preserve
- * them (PREFIX_PRESERVE=1, or =onerror for those that ended badly); it keeps and names
- * those of processes that were killed.
+ * A PREFIX_STREAM of the user stays: the stream is read where it is, and stays there.
+ *
+ * The recording that is read is that of the command's own process or else the first of a
+ * descendant (the command may be a shell script). At the end the files of processes that ended
+ * are removed, or moved to where they would have been if the user had asked to preserve them
+ * (PREFIX_PRESERVE=1, or =onerror for those that ended badly); those of processes that were
+ * killed are kept and named.
  *
  * While the command runs SIGINT is left to it (the terminal sends it one too),
  * SIGTERM and SIGHUP are passed on. A process has one command at a time.
@@ -27,20 +29,24 @@ struct launch {
   pid_t pid;
   char *command;   /* its name, for messages */
   char *directory; /* the new one, absolute; NULL: started without a prefix */
-  char *keep_in;   /* where preserved files go; NULL: they are removed */
-  int base_fd;     /* open: what the new one is in, and preserved files go to */
+  char *keep_in;   /* where preserved files go, and copies that triggers have saved */
+  bool keeps;      /* files are preserved */
+  char *stream;    /* PREFIX_STREAM, if the user has set it: the file is the user's then */
+  char *merged;    /* name of a recording of all processes, if it was made */
+  int base_fd;     /* open: what the new one is in */
   int fd;          /* open: the new one; what has its path later is not cleared */
   bool only_bad;   /* of processes that ended badly */
   bool forks;      /* children that are forked record as well */
+  bool merges_silently; /* launch_merge does not say how many recordings there are */
   bool ended;
   int status;      /* of waitpid, once ended */
 };
 
-/* Lets commands that are started later record the classes of this list, too: PREFIX_CLASSES, in
-   the environment of this process, is that of the user or the defaults, and these. */
 /* Sets another variable of the program whose recording has `prefix`: SAROS_EVENTRING, "PROFILE":
    SAROS_PROFILE. `replace`: also if the user has set it. */
 void launch_set_sibling(const char *prefix, const char *name, const char *value, bool replace);
+/* Lets commands that are started later record the classes of this list, too: PREFIX_CLASSES, in
+   the environment of this process, is that of the user or the defaults, and these. */
 void launch_add_classes(const char *prefix, const char *list);
 
 /* Starts the command. -1 when it runs; else the exit status: 1 after an error of
@@ -62,6 +68,21 @@ bool each_recording(const char *directory, bool (*visit)(void *, const char *), 
 /* Opens its recording, waiting until there is one. -1, or the exit status when
    there is none to come. */
 int launch_open(struct launch *launch, eventring_cursor **cursor, unsigned flags);
+
+/* When it has ended, and several processes of it, or one several times (by exec), have recorded:
+   makes one recording of all, in the new directory; its path, to be freed. NULL: there is but
+   one, or the command still runs, or it failed. *failed is set after a message that something is
+   missing in it, or that there is none. launch_finish removes it.
+   `but`: of all but the recording of this process and start, which has been read; if that is one,
+   its own path. */
+char *launch_merge(struct launch *launch, const struct eventring_info *but, bool *failed);
+
+/* The paths of the recordings that are there, of processes that run or have ended, in a new array
+   with a NULL at its end; it and each of them is to be freed. */
+char **launch_recordings(struct launch *launch);
+
+/* A new file without a name beside the recordings: its descriptor, -1 after a message. */
+int launch_scratch(struct launch *launch);
 
 /* Takes note of the command's end, if it has come (must be called now and then:
    a process not waited for looks alive). */

@@ -12,6 +12,8 @@
 #include <time.h>
 
 #include "analysis/nearest.h"
+#include "eventring.h"
+#include "formats.h"
 #include "view.h"
 
 int usage_error(const struct command *self, const char *format, ...) {
@@ -303,6 +305,58 @@ static int take_option(const struct command *self,
   return takes_word ? 2 : 1;
 }
 
+/* ---- Values of options, for completion ------------------------------------------------ */
+
+static void print_formats(const struct command *self) {
+  printf("%s\n", formats_of_profiles());
+  if (strcmp(self->name, "export") == 0) printf("%s\n", formats_of_events());
+}
+
+/* The library's; those of a host are known to its recordings only. */
+static void print_classes(void) {
+  for (unsigned i = 0; i < EVENTRING_MAX_CLASSES; i++)
+    if (eventring_class_name(i)) puts(eventring_class_name(i));
+}
+
+static void print_choice(const struct option_choice *choice) {
+  for (unsigned i = 0; choice->names[i]; i++) puts(choice->names[i]);
+}
+
+/* Of "on|RATE|off" those in small letters. */
+static void print_words(const char *argument) {
+  if (!argument || !strchr(argument, '|')) return;
+  for (const char *at = argument; *at;) {
+    size_t size = strcspn(at, "|");
+    if (islower((unsigned char)*at)) printf("%.*s\n", (int)size, at);
+    at += size + (at[size] == '|');
+  }
+}
+
+static void print_values(const struct command *self, const struct option_spec *spec) {
+  static const char *const classes[] = {"class", "enable", "disable"};
+  if (spec->kind == OPTION_CHOICE) return print_choice(spec->target);
+  if (strcmp(spec->name, "to") == 0) return print_formats(self);
+  for (size_t i = 0; i < sizeof classes / sizeof classes[0]; i++)
+    if (strcmp(spec->name, classes[i]) == 0) return print_classes();
+  print_words(spec->argument);
+}
+
+/* `--values-of OPTION`, with its dashes: the values that it may have, as far as they are names; the
+   word "FILE" if it takes a file. */
+static int tell_values(const struct command *self, const struct option_spec *specs, size_t count,
+                       const char *option) {
+  bool is_long = option && option[0] == '-' && option[1] == '-';
+  const char *name = option ? option + (is_long ? 2 : option[0] == '-') : "";
+  const struct option_spec *spec =
+      spec_for(specs, count, name, strlen(name), is_long ? 0 : name[0]);
+  if (!spec || spec->kind == OPTION_FLAG) return STATUS_USAGE;
+  if (spec->argument && (strcmp(spec->argument, "FILE") == 0 || strcmp(spec->argument, "DIR") == 0))
+    puts("FILE");
+  else
+    print_values(self, spec);
+  return STATUS_OK;
+}
+
 int options_parse(const struct command *self, const struct option_spec *specs,
                   size_t spec_count, int count, char **words,
                   struct operands *operands) {
@@ -316,6 +370,8 @@ int options_parse(const struct command *self, const struct option_spec *specs,
       print_help(self, specs, spec_count);
       return STATUS_OK;
     }
+    if (strcmp(words[i], "--values-of") == 0)
+      return tell_values(self, specs, spec_count, words[i + 1]);
     const struct option_spec *schema = spec_for(specs, spec_count, "json-schema", 11, 0);
     if (schema && strcmp(words[i], "--json-schema") == 0) {
       view_schema(schema->target, self->name, stdout);

@@ -73,8 +73,9 @@ struct operands {
 
 /* Parses `words` (which are followed by a NULL). `--name value`, `--name=value`,
    `-x value`, `-xvalue` and operands may be mixed; everything behind `--` is
-   the command. --help prints the help. Returns -1 to go on, else the exit
-   status with which the subcommand is to end, after a message. */
+   the command. --help prints the help; --values-of OPTION, which is for completion and not in
+   the help, the names that OPTION takes, with status 2 if it takes nothing. Returns -1 to go on,
+   else the exit status with which the subcommand is to end, after a message. */
 int options_parse(const struct command *self, const struct option_spec *specs,
                   size_t spec_count, int count, char **words,
                   struct operands *operands);

@@ -4,10 +4,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -112,6 +114,30 @@ static bool is_front(const struct piece_job *p) {
   return p->piece->kind == EVENTRING_PIECE_FRONT;
 }
 
+static void note_end(struct output *o, uint64_t end) {
+  if (end > o->extended) o->extended = end;
+}
+
+/* Makes a plain file longer, which costs no space. 0 or an errno. */
+static int extend_to(struct output *o, uint64_t end) {
+  if (end > o->extended && ftruncate(o->fd, (off_t)end) != 0) return errno;
+  note_end(o, end);
+  return 0;
+}
+
+/* Makes it as long as all units of a piece need, for no front shows a part of one; or as many of
+   them as the file may have (a limit on the size of files). */
+static void extend_for(struct output *o, struct piece_job *p) {
+  uint64_t unit = EVENTRING_UNIT_BYTES, begin = p->piece->offset;
+  uint64_t end = begin + p->piece->size + unit - 1;
+  for (end -= (end - EVENTRING_FRONT_BYTES) % unit; end > begin; end -= unit) {
+    int error = extend_to(o, end);
+    if (!error) break;
+    if (!p->no_room) p->no_room = error;
+  }
+  if (p->no_room) p->job.size = end > begin ? end - begin : 0;
+}
+
 static void note_failure(struct output *o, struct piece_job *p) {
   o->failures++;
   report(o, p->job.error);
@@ -130,8 +156,10 @@ static void release(struct output *o, struct piece_job *p) {
   o->jobs--;
   for (unsigned i = 0; i < p->count; i++)
     eventring_saver_written(o->saver, p->buffer->bytes, &p->piece[i], written_of(o, p, i));
+  if (o->packer && !p->job.error) note_end(o, p->job.offset + p->job.size);
   if (is_front(p)) o->front_failed = p->job.error != 0;
   if (is_front(p) && !p->job.error && p->piece[p->count - 1].offset == 0) o->has_header = true;
+  o->has_begin |= o->has_header;
   p->buffer->pending--;
   if (!is_front(p) && o->update == UPDATE_WAITING && p->update < o->updates) o->before_front--;
 }
@@ -139,13 +167,17 @@ static void release(struct output *o, struct piece_job *p) {
 /* What is lost depends on what was written before. In a plain file that has the same place, and
    was written first; of a packed one a failed job waits for all earlier ones. */
 static void take_back(struct output *o, struct piece_job *p) {
+  if (!p->job.error) p->job.error = p->no_room;
   if (p->job.error) note_failure(o, p);
   p->failed = p->job.error && o->packer;
   if (!p->failed) release(o, p);
   while ((p = TAILQ_FIRST(&o->under_way)) != NULL && p->failed) release(o, p);
 }
 
+/* (Not every file system keeps to the limit where no length changes.) */
 static int take_space(struct output *o, uint64_t end) {
+  struct rlimit most;
+  if (getrlimit(RLIMIT_FSIZE, &most) == 0 && end > most.rlim_cur) return EFBIG;
   if (fallocate(o->fd, FALLOC_FL_KEEP_SIZE, (off_t)o->reserved, (off_t)(end - o->reserved)) != 0)
     return errno;
   o->reserved = end;
@@ -227,7 +259,9 @@ static void write_pieces(struct output *o, struct buffer *buffer, unsigned count
                             .job = {.from = buffer->bytes + piece->from, .size = piece->size,
                                     .offset = piece->offset}};
     begin_job(o, p);
-    writer_submit(o->writer, &p->job);
+    if (o->regular && !is_front(p)) extend_for(o, p);
+    if (p->job.size) writer_submit(o->writer, &p->job);
+    else take_back(o, p);
   }
 }
 
@@ -276,22 +310,40 @@ void output_submit(struct output *o, struct buffer *buffer,
 }
 
 uint64_t output_bytes(const struct output *o) {
+  if (o->done && o->regular) return o->ended_bytes;
   return o->packer ? o->packed_bytes : eventring_saver_size(o->saver);
 }
 
 /* ---- Updates ------------------------------------------------------------------------ */
+
+/* Somebody else has cut the file: what was written is not there any more. */
+static void check_length(struct output *o, uint64_t length) {
+  struct stat st;
+  if (!o->regular || o->was_cut || fstat(o->fd, &st) != 0 || (uint64_t)st.st_size >= length) return;
+  o->was_cut = o->result->failed = true;
+  complain("%s was cut short by somebody else: events that were saved are not there any more",
+           o->path);
+}
+
+/* Is what was written first still there? A file that was cut may have grown again since. */
+static void check_begin(struct output *o) {
+  uint64_t first = 0;
+  if (!o->regular || o->was_cut || !o->has_begin) return;
+  if (pread(o->fd, &first, sizeof first, 0) == (ssize_t)sizeof first && !first)
+    check_length(o, UINT64_MAX);
+}
 
 /* Makes the file as long as what was handed out needs, which costs no space. Returns how
    long it is. A packed file says how long the plain one is. */
 static uint64_t extend_file(struct output *o) {
   uint64_t size = eventring_saver_size(o->saver);
   struct stat st;
-  if (!o->regular || o->packer || size <= o->extended) return size;
-  if (ftruncate(o->fd, (off_t)size) == 0) {
-    o->extended = size;
-    return size;
-  }
-  report(o, errno);
+  if (!o->regular || o->packer) return size;
+  check_length(o, o->extended);
+  if (size <= o->extended) return size;
+  int error = extend_to(o, size);
+  if (!error) return size;
+  report(o, error);
   return fstat(o->fd, &st) == 0 ? (uint64_t)st.st_size : o->extended;
 }
 
@@ -338,16 +390,27 @@ static void take_name(struct output *o) {
   o->partial = NULL;
 }
 
+/* All is written that ever will be. */
+static void end_file(struct output *o) {
+  struct stat st;
+  take_name(o);
+  if (o->packer) check_begin(o), check_length(o, o->extended);
+  if (o->packer) give_back_space(o);
+  if (o->regular && fstat(o->fd, &st) == 0) o->ended_bytes = (uint64_t)st.st_size;
+}
+
 static void write_front(struct output *o) {
   struct eventring_piece pieces[2];
   struct eventring_error error;
-  int status = eventring_saver_front(o->saver, o->front.bytes, extend_file(o), pieces, &error);
+  check_begin(o); /* before it is written again */
+  int status = eventring_saver_front(o->saver, o->front.bytes, extend_file(o), o->last_update,
+                                     pieces, &error);
   o->again = status == EVENTRING_AGAIN;
   if (status < 0) {
     report_read_error(o->result, &error);
     o->update = UPDATE_NONE;
     o->done = o->last_update;
-    if (o->done) take_name(o);
+    if (o->done) end_file(o);
     return;
   }
   output_submit(o, &o->front, pieces, o->has_header && !o->last_update ? 1 : 2);
@@ -370,9 +433,25 @@ void output_step(struct output *o, struct buffers *buffers, uint64_t now) {
     bool again = o->again || o->front_failed;
     if (o->last_update && again) o->last_fronts++;
     o->done = o->last_update && (!again || o->last_fronts > MOST_REPEATED);
-    if (o->has_header || o->done) take_name(o);
-    if (o->done && o->packer) give_back_space(o);
+    if (o->has_header) take_name(o);
+    if (o->done) end_file(o);
   }
+}
+
+/* ---- The disk ----------------------------------------------------------------------- */
+
+/* Some file systems cannot wait for a directory (EINVAL). */
+static int sync_directory(const char *path) {
+  char *copy = need_copy(path);
+  int fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  int error = fd < 0 || (fsync(fd) != 0 && errno != EINVAL) ? errno : 0;
+  if (fd >= 0) close(fd);
+  free(copy);
+  return error;
+}
+
+int output_sync(int fd, const char *path) {
+  return fsync(fd) == 0 ? sync_directory(path) : errno;
 }
 
 /* ---- Making ------------------------------------------------------------------------- */
@@ -387,7 +466,7 @@ static int make_partial(struct output *o) {
   size_t room = strlen(o->path) + sizeof ".partial";
   o->partial = need_zeroed(room, 1);
   snprintf(o->partial, room, "%s.partial", o->path);
-  return open(o->partial, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  return partial_open(o->partial);
 }
 
 static bool open_file(struct output *o, bool *exists) {
@@ -407,10 +486,7 @@ static bool open_file(struct output *o, bool *exists) {
   }
   o->regular = fstat(o->fd, &st) == 0 && S_ISREG(st.st_mode);
   if (o->regular) o->device = st.st_dev, o->inode = st.st_ino;
-  /* as a producer does: readers see that somebody writes */
-  struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-  if (o->regular) fcntl(o->fd, F_OFD_SETLK, &lock);
-  return true;
+  return true; /* locked, as a producer does: readers see that somebody writes */
 }
 
 static bool try_writer(struct output *o, enum writer_kind kind, unsigned buffers) {
@@ -450,6 +526,7 @@ static bool begin_packed(struct output *o, const struct recorder_options *option
 static bool begin_plain(struct output *o, const struct recorder_options *options) {
   if (options->zstd_level || !o->regular) return true;
   int error = posix_fallocate(o->fd, 0, EVENTRING_FRONT_BYTES + EVENTRING_UNIT_BYTES);
+  if (!error) note_end(o, EVENTRING_FRONT_BYTES + EVENTRING_UNIT_BYTES);
   if (error) complain("cannot write %s: %s", o->path, strerror(error));
   return !error;
 }

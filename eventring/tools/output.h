@@ -40,6 +40,7 @@ struct piece_job {
   unsigned count;                /* of those */
   struct buffer *buffer;
   uint64_t update; /* number of the update before whose front it was submitted */
+  int no_room;     /* why the file is not long enough for its end; 0: it is */
   bool failed;     /* and waits for those before it */
   bool is_vital;   /* it may take what is reserved */
   TAILQ_ENTRY(piece_job) link;
@@ -78,7 +79,9 @@ struct output {
   ino_t inode;
   bool regular;      /* it has a size */
   uint64_t began;    /* CLOCK_MONOTONIC, ns */
-  uint64_t extended; /* bytes that the file has been made long */
+  uint64_t extended; /* bytes that a plain file was made long, that a packed one has up to the end
+                        of the last packet that was written */
+  uint64_t ended_bytes; /* that the file has when it is done */
   uint64_t first_bytes; /* that it had after the first update: records of the whole run */
   eventring_saver *saver;
   struct writer *writer;
@@ -97,6 +100,8 @@ struct output {
   unsigned before_front; /* jobs of it that are not finished */
   uint64_t next_update;
   bool has_header;       /* the magic was written */
+  bool has_begin;        /* the first word of the file is not 0 */
+  bool was_cut;          /* by somebody else */
   bool last_update, done;
   bool again;            /* the front that is written is not the last one */
   uint64_t failures, failures_said; /* jobs that failed; by the last update of all */
@@ -108,7 +113,8 @@ struct output {
    without one if something has the name already and `exists` is not NULL. */
 struct output *output_open(const char *path, const struct recorder_options *options,
                            struct recorder_result *result, bool *exists);
-/* Bytes of the file; as far as they are known, if it is packed. */
+/* Bytes of the file when it is done; before, those that were handed out, as far as they are known
+   if it is packed. */
 uint64_t output_bytes(const struct output *output);
 /* Removes the file that output_open made. */
 void output_discard(struct output *output);
@@ -123,6 +129,8 @@ bool output_may_submit(const struct output *output);
 bool output_is_busy(const struct output *output);
 /* Goes on with an update if one is under way or due. */
 void output_step(struct output *output, struct buffers *buffers, uint64_t now);
+/* Waits until the file, and its name in its directory, are on their disk. 0 or an errno. */
+int output_sync(int fd, const char *path);
 /* Frees all but the file. */
 void output_free(struct output *output);
 

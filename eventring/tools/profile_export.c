@@ -2,7 +2,7 @@
 /* profile_export.c: a profile of time in the formats of other tools (export/export.h).
  *
  * The stacks of the formats are the nodes of all trees; what ran outside of functions, and
- * calls without a node, get stacks of their own, so that sums agree. */
+ * calls whose path was not kept, get stacks of their own, so that sums agree. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "heap_export.h"
 #include "profile_view.h"
 
-enum { UNKNOWN, OUTSIDE, NOT_RECORDED, FIRST_FUNCTION };
+enum { UNKNOWN, OUTSIDE, NOT_KEPT, FIRST_FUNCTION };
 enum { TIME, COUNT, VALUES };
 
 struct exporting {
@@ -53,7 +53,7 @@ static void add_profile(struct exporting *x, size_t number) {
     if (i > 0) add_row(x, p, stack_of[i], n->count, n->exclusive);
     else if (n->exclusive) add_row(x, p, add_stack(x, 0, OUTSIDE, 0), n->count, n->exclusive);
     if (n->lost_calls || n->lost_ns)
-      add_row(x, p, add_stack(x, stack_of[i], NOT_RECORDED, 0), n->lost_calls, n->lost_ns);
+      add_row(x, p, add_stack(x, stack_of[i], NOT_KEPT, 0), n->lost_calls, n->lost_ns);
   }
   free(stack_of);
 }
@@ -70,7 +70,7 @@ static void collect(struct exporting *x, uint64_t domain) {
   x->rows = need_zeroed(nodes, sizeof *x->rows);
   x->functions[UNKNOWN] = (struct export_function){"?", "", 0};
   x->functions[OUTSIDE] = (struct export_function){"(outside)", "", 0};
-  x->functions[NOT_RECORDED] = (struct export_function){"(not recorded)", "", 0};
+  x->functions[NOT_KEPT] = (struct export_function){EVA_NOT_KEPT, "", 0};
   x->functions_used = FIRST_FUNCTION;
   x->stacks_used = 1;
   for (size_t i = 0; i < all->count; i++)
@@ -86,15 +86,19 @@ static uint64_t duration(const struct eventring_profiles *all) {
   return end > start ? end - start : 0;
 }
 
+bool profile_is_by_function(const char *format) {
+  return strcmp(format, "folded") == 0 || strcmp(format, "svg") == 0;
+}
+
 int profile_export(const struct time_profile *profile, uint64_t domain, const char *format,
                    const char *path) {
   const struct export_value values[VALUES] = {
-      [TIME] = {"time", "nanoseconds"},
-      [COUNT] = {profile->sampled ? "samples" : "calls", "count"}};
+      [TIME] = {"time", "nanoseconds", NULL},
+      [COUNT] = {profile->sampled ? "samples" : "calls", "count", NULL}};
   struct exporting x = {.profile = profile};
   collect(&x, domain);
   /* flame graphs of samples are in samples */
-  bool in_samples = profile->sampled && strcmp(format, "folded") == 0;
+  bool in_samples = profile->sampled && profile_is_by_function(format);
   const struct export_profile out = {
       .program = profile->program, .start_wall_ns = profile->start_wall_ns,
       .duration_ns = duration(&profile->profiles), .values = values, .value_count = VALUES,

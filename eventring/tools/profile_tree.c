@@ -9,17 +9,22 @@
 
 enum { TREE_SHARE = 100 };
 
+static void print_line(uint64_t ns, uint64_t calls, uint64_t total, unsigned depth,
+                       const char *text) {
+  printf("%8s %10s %12s  %*s", eva_percent(ns, total), eva_duration(ns), eva_count(calls),
+         (int)(depth < 20 ? depth : 20), "");
+  size_t width = 44 - (depth < 20 ? depth : 20), size = strlen(text);
+  if (size > width) printf("...");
+  print_foreign_text(stdout, size > width ? text + size - width + 3 : text);
+  putchar('\n');
+}
+
 static void print_node(const struct eventring_profile *p, uint32_t node, unsigned depth,
                        uint64_t total) {
   char text[512];
   const struct eventring_profile_node *n = &p->nodes[node];
   profile_function_text(text, sizeof text, &p->functions[n->function]);
-  printf("%8s %10s %12s  %*s", eva_percent(n->inclusive, total), eva_duration(n->inclusive),
-         eva_count(n->count), (int)(depth < 20 ? depth : 20), "");
-  size_t width = 44 - (depth < 20 ? depth : 20), size = strlen(text);
-  if (size > width) printf("...");
-  print_foreign_text(stdout, size > width ? text + size - width + 3 : text);
-  putchar('\n');
+  print_line(n->inclusive, n->count, total, depth, text);
 }
 
 struct branch {
@@ -42,7 +47,10 @@ static void print_tree(const struct eventring_profile *p) {
   stack[count++] = (struct branch){0, 0};
   while (count > 0) {
     struct branch b = stack[--count];
+    const struct eventring_profile_node *n = &p->nodes[b.node];
     if (b.node) print_node(p, b.node, b.depth - 1, total);
+    if (n->lost_ns && n->lost_ns >= total / TREE_SHARE)
+      print_line(n->lost_ns, n->lost_calls, total, b.depth, EVA_NOT_KEPT);
     size_t from = count;
     for (uint32_t i = first[b.node]; i; i = next[i])
       stack[count++] = (struct branch){i, b.depth + 1};

@@ -10,6 +10,8 @@
 #include "analysis/call_sum.h"
 #include "analysis/units.h"
 
+#define REMEDY "SAROS_PROFILE=calls,budget=SIZE"
+
 /* Rows of one domain, or of all that are asked for, summed: stacks of several are one. */
 struct part {
   struct time_profile profile;
@@ -124,6 +126,8 @@ static VIEW(row_view, struct eva_call_row,
     {"suspended_ns", NULL, VIEW_NS, ROW_GET(UINT, of_calls, suspended), .flags = VIEW_MAYBE},
     {"began_before", NULL, VIEW_COUNT, ROW_GET(UINT, of_calls, open), .flags = VIEW_MAYBE,
      .help = "calls that had begun before"},
+    {"path_not_kept", NULL, VIEW_COUNT, ROW(not_kept), .flags = VIEW_MAYBE | VIEW_NO_0,
+     .help = "calls that are in `inclusive' with their own time alone"},
     {"min_ns", NULL, VIEW_NS, ROW(least), TIMED},
     {"p50_ns", "|?p50", VIEW_NS, VIEW_GET(UINT, quantile), TIMED, .argument = 50},
     {"p90_ns", "?p90", VIEW_NS, VIEW_GET(UINT, quantile), TIMED, .argument = 90},
@@ -173,6 +177,17 @@ VIEW_GETTER(by, struct part) {
 VIEW_GETTER(clock_name, struct part) {
   return view_text(row->sum.list->flags & EVENTRING_PROFILE_CPU ? "cpu" : "wall");
 }
+
+/* Was there no room for the paths of all calls? */
+static bool is_full(const void *part) {
+  const struct part *p = part;
+  return is_exact(part) && (p->rows.lost_calls || p->rows.lost_ns);
+}
+static bool has_children(const void *part) {
+  return ((const struct part *)part)->profile.unseen_ms != 0;
+}
+VIEW_GETTER(budget_full, struct part) { return view_bool(is_full(row)); }
+VIEW_GETTER(remedy, struct part) { return view_text(REMEDY); }
 VIEW_GETTER(stacks, struct part) { return view_uint(row->profile.samples - row->profile.late); }
 
 static VIEW(window_view, struct eventring_profile,
@@ -181,17 +196,27 @@ static VIEW(window_view, struct eventring_profile,
 
 #define EXACT .has = is_exact, .flags = VIEW_MAYBE
 #define SAMPLED .has = is_sampled, .flags = VIEW_MAYBE
+#define WITH_CHILDREN .has = has_children, .flags = VIEW_MAYBE
 static VIEW(loss_view, struct part,
-    {"calls", NULL, VIEW_COUNT, ROW(rows.lost_calls), EXACT, .help = "that have no row"},
+    {"calls", NULL, VIEW_COUNT, ROW(rows.lost_calls), EXACT,
+     .help = "whose path found no room in the budget"},
     {"ns", NULL, VIEW_NS, ROW(rows.lost_ns), EXACT},
+    {"budget_full", NULL, VIEW_PLAIN, VIEW_GET(BOOL, budget_full), EXACT},
+    {"remedy", NULL, VIEW_PLAIN, VIEW_GET(TEXT, remedy), .has = is_full, .flags = VIEW_MAYBE,
+     .help = "what gives paths more room"},
     {"damaged_profiles", NULL, VIEW_COUNT, ROW(profile.profiles.damaged), EXACT},
     {"torn", NULL, VIEW_COUNT, ROW(profile.torn), SAMPLED},
     {"moving", NULL, VIEW_COUNT, ROW(profile.moving), SAMPLED},
-    {"late", NULL, VIEW_COUNT, ROW(profile.late), SAMPLED})
+    {"late", NULL, VIEW_COUNT, ROW(profile.late), SAMPLED},
+    {"unsampled", NULL, VIEW_COUNT, ROW(profile.unsampled), WITH_CHILDREN,
+     .help = "processes that ended before a sample was taken of them"},
+    {"unseen_ms", NULL, VIEW_PLAIN, ROW(profile.unseen_ms), WITH_CHILDREN,
+     .help = "a process that lives shorter may not have been seen"})
 
 static VIEW(total_view, struct part,
     {"ns", NULL, VIEW_NS, ROW(rows.total)},
     {"domains", NULL, VIEW_COUNT, ROW(profile.profiles.count)},
+    {"processes", NULL, VIEW_COUNT, ROW(profile.processes), WITH_CHILDREN},
     {"clock", NULL, VIEW_PLAIN, VIEW_GET(TEXT, clock_name), .help = "wall or cpu"},
     {"clock_went_back", NULL, VIEW_COUNT, ROW(rows.backwards), EXACT},
     {"samples", NULL, VIEW_COUNT, ROW(profile.samples), SAMPLED},
@@ -225,12 +250,17 @@ static void print_totals(const struct part *all) {
     table_say(stdout, 0, 0, "calls over %s of %s, %zu domain%s", eva_duration(all->rows.total),
               all->sum.list->flags & EVENTRING_PROFILE_CPU ? "CPU time" : "time", domains,
               domains == 1 ? "" : "s");
+  if (has_children(all))
+    table_say(stdout, 0, 0,
+              "%" PRIu64 " processes, of which %" PRIu64 " ended before a sample was taken of "
+              "them; one that lives for less than %" PRIu64 " ms may be missing",
+              profile->processes, profile->unsampled, profile->unseen_ms);
   putchar('\n');
   if (profile->how) table_say(stdout, 0, 0, "%s", profile->how), putchar('\n');
-  if (!all->rows.lost_calls) return;
-  table_say(stdout, 0, 0, "(not recorded): %s calls, %s, on paths that found no room "
-            "(SAROS_PROFILE=calls,budget=SIZE gives them more)", eva_count(all->rows.lost_calls),
-            eva_duration(all->rows.lost_ns));
+  if (!is_full(all)) return;
+  table_say(stdout, 0, 0, EVA_NOT_KEPT ": the budget was full; %s calls, %s, are counted by "
+            "function, with the time they took themselves (" REMEDY " gives paths more room)",
+            eva_count(all->rows.lost_calls), eva_duration(all->rows.lost_ns));
   putchar('\n');
 }
 
@@ -267,6 +297,17 @@ int profile_show(const struct time_profile *profile, const struct profile_view *
   else view_object(&to, &profile_answer_view, &all);
   part_close(&all);
   return missing ? STATUS_WRONG : STATUS_OK;
+}
+
+size_t profile_data(const struct time_profile *profile, const struct profile_view *asked,
+                    struct eva_json *json) {
+  struct part all;
+  part_open(&all, profile, asked, NULL);
+  struct view_to to = {.context = &all};
+  view_data(&to, json, &profile_answer_view, "rows", &all);
+  const size_t count = all.rows.count;
+  part_close(&all);
+  return count;
 }
 
 void time_profile_free(struct time_profile *profile) {

@@ -22,6 +22,9 @@ extern const char *const profile_by_names[]; /* of enum eva_calls_by; ends with 
 view_function profile_answer_view;
 /* Returns the exit status. */
 int profile_show(const struct time_profile *profile, const struct profile_view *view);
+/* Its rows, for a page: view_data. Returns how many there are. */
+size_t profile_data(const struct time_profile *profile, const struct profile_view *view,
+                    struct eva_json *json);
 /* "name file.lua:12", in `text`. */
 const char *profile_function_text(char *text, size_t room,
                                   const struct eventring_calls_function *f);
@@ -29,6 +32,8 @@ void profile_print_trees(const struct time_profile *profile, const struct profil
 /* `path`: NULL is standard output. Returns the exit status. */
 int profile_export(const struct time_profile *profile, uint64_t domain, const char *format,
                    const char *path);
+/* Is this format one of functions alone, of samples in their number alone? */
+bool profile_is_by_function(const char *format);
 
 /* `profile`, which `stack` is when it is asked for samples. */
 int command_profile(const struct command *self, int count, char **words);

@@ -3,9 +3,11 @@
 #include "question.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "analysis/ending.h"
+#include "analysis/names.h"
 #include "analysis/units.h"
 #include "class_list.h"
 #include "text_table.h"
@@ -58,6 +60,16 @@ static int on_lost(void *context, const struct eventring_loss *loss) {
   return q->callbacks->lost ? q->callbacks->lost(q->context, loss) : 0;
 }
 
+/* What was read is of one process. Where others of the PROGRAM have recorded, too, the command runs
+   once more, of all; it has printed nothing yet. */
+static void answer_for_all(struct question *q) {
+  char *all = reader_merge(&q->reader);
+  if (!all) return;
+  int status = run_of_file(all);
+  free(all);
+  end_command(reader_close(&q->reader, status));
+}
+
 void question_read(struct question *q, const struct eventring_callbacks *callbacks,
                    int (*switched)(void *, const struct eventring_switch *), void *context) {
   static const struct eventring_callbacks own = {sizeof own, on_event, on_lost};
@@ -72,6 +84,7 @@ void question_read(struct question *q, const struct eventring_callbacks *callbac
                                   .follow = q->limit_ns > 0 || q->reader.launched,
                                   .limit_ns = q->limit_ns, .until = q->window.until};
   reader_run(&q->reader, &reading);
+  answer_for_all(q);
   eventring_cursor_info(q->reader.cursor, &q->info);
   eventring_cursor_totals(q->reader.cursor, &q->totals);
 }
@@ -125,17 +138,20 @@ static void print_path(FILE *out, const char *path, size_t width) {
 
 void question_head(const struct question *q, FILE *out) {
   enum { PATH_WIDTH = 78 };
-  char process[PROCESS_TEXT];
+  char process[PROCESS_TEXT], no_room[EVA_NO_ROOM];
   const struct eventring_info *info = &q->info;
   size_t line = table_line(info->program, PATH_WIDTH / 2);
   print_foreign(out, info->program, line);
   fprintf(out, "%s, process %s", info->program[line] ? "..." : "", process_text(process, info));
   print_end(info, out);
   fputc('\n', out);
+  if (eva_no_room_text(no_room, info)[0]) table_say(out, 0, 4, "no room: %s", no_room);
   print_path(out, info->path, PATH_WIDTH);
   fprintf(out, "\nevents over %s",
           eva_duration(q->last_ns > q->first_ns ? q->last_ns - q->first_ns : 0));
   if (q->totals.lost) fprintf(out, "; %s were lost", eva_count(q->totals.lost));
+  if (info->events_dropped)
+    fprintf(out, "; %s of rings that found no room are gone", eva_count(info->events_dropped));
   if (q->totals.missed && !q->window.since)
     fprintf(out, "; %s before them were overwritten", eva_count(q->totals.missed));
   fputc('\n', out);

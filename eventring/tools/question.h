@@ -10,6 +10,7 @@
 
 #include "eventring/tools.h"
 #include "follow.h"
+#include "name_choice.h"
 #include "shared_views.h"
 #include "time_window.h"
 
@@ -18,7 +19,8 @@ struct question {
   struct view_choice as;
   uint64_t top, limit_ns;
   uint64_t domain; /* UINT64_MAX: all */
-  const char *class_name, *name, *prefix;
+  const char *class_name, *prefix;
+  struct name_choice name;
   struct time_window window;
   /* what is read */
   struct reader reader;

@@ -47,8 +47,9 @@ struct kept_file { /* a finished file of this run */
 
 struct chore { /* what may take long, for a file that is finished */
   pthread_t thread;
-  bool sync, threaded;
-  int fd, error;
+  bool threaded;
+  char *sync; /* the file's path, if it is to be on its disk; NULL */
+  int fd, sync_error, error;
   struct kept_file oldest; /* to be removed; path NULL: none */
   int removal_error;
   int is_done; /* atomic */
@@ -207,10 +208,16 @@ static void remove_file(const struct kept_file *file, int *error) {
   if (unlink(file->path) != 0) *error = errno;
 }
 
+static void report_sync_error(struct recorder_result *result, const char *path, int error) {
+  if (!error) return;
+  complain("%s may not be on its disk: %s", path, strerror(error));
+  result->failed = true;
+}
+
 static void *do_chore(void *context) {
   struct chore *chore = context;
-  if (chore->sync && fsync(chore->fd) != 0) chore->error = errno;
-  if (close(chore->fd) != 0 && !chore->error) chore->error = errno;
+  if (chore->sync) chore->sync_error = output_sync(chore->fd, chore->sync);
+  if (close(chore->fd) != 0) chore->error = errno;
   if (chore->oldest.path) remove_file(&chore->oldest, &chore->removal_error);
   __atomic_store_n(&chore->is_done, 1, __ATOMIC_RELEASE); /* pairs with end_closing */
   return NULL;
@@ -227,7 +234,7 @@ static void begin_chore(struct recorder *r) {
   struct output *o = r->closing;
   struct chore *chore = need_zeroed(1, sizeof *chore);
   chore->fd = o->fd;
-  chore->sync = r->options.sync && o->regular;
+  if (r->options.sync && o->regular) chore->sync = need_copy(o->path);
   o->fd = -1;
   if (o->regular) {
     *NEED_NEXT(r->kept, r->kept_count) =
@@ -244,10 +251,12 @@ static void end_closing(struct recorder *r) {
   struct output *o = r->closing;
   if (!__atomic_load_n(&chore->is_done, __ATOMIC_ACQUIRE)) return;
   if (chore->threaded) pthread_join(chore->thread, NULL);
+  report_sync_error(&r->result, o->path, chore->sync_error);
   if (chore->error) report_write_error(&r->result, o->path, chore->error);
   if (chore->removal_error)
     complain("cannot remove %s: %s", chore->oldest.path, strerror(chore->removal_error));
   free(chore->oldest.path);
+  free(chore->sync);
   free(chore);
   r->chore = NULL;
   keep_account(r, o);
@@ -402,8 +411,9 @@ static void check_end(struct recorder *r, uint64_t now, uint64_t began) {
   else if (now >= r->next_liveness) {
     r->next_liveness = now + LIVENESS_NS;
     if (r->reader->launched) launch_check(&r->reader->launch);
-    if (eventring_cursor_liveness(r->reader->cursor) != EVENTRING_LIVE)
-      begin_end(r, RECORDER_PRODUCER, true);
+    if (eventring_cursor_liveness(r->reader->cursor) == EVENTRING_LIVE) return;
+    tell_of_deletion(r->reader->cursor);
+    begin_end(r, RECORDER_PRODUCER, true);
   }
 }
 
@@ -471,8 +481,8 @@ static void close_last(struct recorder *r) {
     complain("%s was removed while it was written", o->path);
     r->result.failed = true;
   }
-  if (r->options.sync && o->regular && fsync(o->fd) != 0)
-    report_write_error(&r->result, o->path, errno);
+  if (r->options.sync && o->regular)
+    report_sync_error(&r->result, o->path, output_sync(o->fd, o->path));
   int closed = close(o->fd);
   o->fd = -1;
   if (closed != 0) report_write_error(&r->result, o->path, errno);

@@ -107,6 +107,25 @@ static bool take_cut(struct lines *l, char **f, size_t n) {
   return l->has_cut = true;
 }
 
+static bool take_shape(struct retain_answer *a, char **f, size_t n) {
+  uint64_t numbers[2];
+  if (n != 5 || a->shape_count + a->thread_count == MOST_HOLDERS ||
+      !take_numbers(f + 1, 2, numbers))
+    return false;
+  *NEED_NEXT(a->shapes, a->shape_count) =
+      (struct retain_shape){numbers[0], numbers[1], f[3], f[4]};
+  return true;
+}
+
+static bool take_thread(struct retain_answer *a, char **f, size_t n) {
+  uint64_t numbers[2];
+  if (n != 3 || a->shape_count + a->thread_count == MOST_HOLDERS ||
+      !take_numbers(f + 1, 2, numbers))
+    return false;
+  *NEED_NEXT(a->threads, a->thread_count) = (struct retain_thread){numbers[0], numbers[1]};
+  return true;
+}
+
 static bool take_line(struct lines *l, char *line) {
   char *f[MOST_FIELDS];
   size_t n = split(line, f);
@@ -115,6 +134,8 @@ static bool take_line(struct lines *l, char *line) {
   if (strcmp(f[0], "site") == 0) return take_kind(l, f, n, true);
   if (strcmp(f[0], "held") == 0) return take_holder(l, f, n);
   if (strcmp(f[0], "way") == 0) return take_way(l, f, n);
+  if (strcmp(f[0], "shape") == 0) return take_shape(l->answer, f, n);
+  if (strcmp(f[0], "thread") == 0) return take_thread(l->answer, f, n);
   if (strcmp(f[0], "cut") == 0) return take_cut(l, f, n);
   return true;
 }
@@ -147,10 +168,40 @@ static bool take_lines(struct lines *l, char *text) {
   return l->has_total;
 }
 
+static int by_address(const void *left, const void *right) {
+  const struct retain_thread *a = left, *b = right;
+  return (a->address > b->address) - (a->address < b->address);
+}
+
+static int by_number(const void *left, const void *right) {
+  const struct retain_shape *a = left, *b = right;
+  return (a->number > b->number) - (a->number < b->number);
+}
+
+/* False: a shape comes twice, or a thread has none. */
+static bool order_threads(struct retain_answer *a) {
+  if (a->thread_count) qsort(a->threads, a->thread_count, sizeof *a->threads, by_address);
+  if (a->shape_count) qsort(a->shapes, a->shape_count, sizeof *a->shapes, by_number);
+  for (size_t i = 1; i < a->shape_count; i++)
+    if (a->shapes[i].number == a->shapes[i - 1].number) return false;
+  for (size_t i = 0; i < a->thread_count; i++)
+    if (!retain_answer_way(a, a->threads[i].address)) return false;
+  return true;
+}
+
+const struct retain_shape *retain_answer_way(const struct retain_answer *a, uint64_t address) {
+  const struct retain_thread thread = {.address = address}, *found;
+  if (!a->thread_count || !a->shape_count) return NULL;
+  found = bsearch(&thread, a->threads, a->thread_count, sizeof thread, by_address);
+  const struct retain_shape shape = {.number = found ? found->shape : UINT64_MAX};
+  return found ? bsearch(&shape, a->shapes, a->shape_count, sizeof shape, by_number) : NULL;
+}
+
 bool retain_answer_take(struct retain_answer *a, char *text, size_t size) {
   struct lines l = {.answer = a};
   *a = (struct retain_answer){0};
-  if (retain_answer_is_over(text, size) && !memchr(text, '\0', size) && take_lines(&l, text))
+  if (retain_answer_is_over(text, size) && !memchr(text, '\0', size) && take_lines(&l, text) &&
+      order_threads(a))
     return true;
   retain_answer_free(a);
   return false;
@@ -159,5 +210,7 @@ bool retain_answer_take(struct retain_answer *a, char *text, size_t size) {
 void retain_answer_free(struct retain_answer *a) {
   for (size_t i = 0; i < a->kind_count; i++) free(a->kinds[i].holders);
   free(a->kinds);
+  free(a->threads);
+  free(a->shapes);
   *a = (struct retain_answer){0};
 }

@@ -9,7 +9,9 @@
  *   - each line "held" comes after a line "kind" or "site", and each line "way" has the number
  *     of one before it;
  *   - there are at most MOST_KINDS of these, and MOST_HOLDERS of those all together;
- *   - there is at most one line "cut".
+ *   - there is at most one line "cut";
+ *   - each line "thread" has the number of one line "shape"; there are at most MOST_HOLDERS of
+ *     both together.
  * Lines of another first word are ignored. */
 #ifndef EVENTRING_TOOL_RETAIN_ANSWER_H
 #define EVENTRING_TOOL_RETAIN_ANSWER_H
@@ -35,11 +37,25 @@ struct retain_kind { /* of objects; or a site, of blocks that were sampled */
   unsigned domain;
 };
 
+/* A coroutine, and one of the ways. */
+struct retain_thread {
+  uint64_t address;
+  uint64_t shape;               /* number */
+};
+struct retain_shape {
+  uint64_t number, steps;
+  const char *path, *shape;
+};
+
 struct retain_answer {
   uint64_t objects, bytes, end, walk_ns, fork_ns;
   struct retain_kind *kinds; /* and behind them the sites */
   size_t kind_count; /* kind_count: both */
   size_t holder_count;          /* of all */
+  struct retain_thread *threads; /* in the order of their addresses */
+  size_t thread_count;
+  struct retain_shape *shapes;  /* in the order of their numbers */
+  size_t shape_count;
   size_t chosen; /* for those who ask: kinds and sites that they want, the first ones */
   /* What it does not have: kinds and sites, ways, and objects of which no way, or
      no kind, is known. */
@@ -51,6 +67,8 @@ bool retain_answer_is_over(const char *text, size_t size);
 /* Takes `text` apart, behind which there is a byte 0; the strings of the answer lie in it.
    False: it is not valid, and the answer is empty. */
 bool retain_answer_take(struct retain_answer *a, char *text, size_t size);
+/* The way in which a coroutine is held; NULL: nothing that was reached is there. */
+const struct retain_shape *retain_answer_way(const struct retain_answer *a, uint64_t thread);
 void retain_answer_free(struct retain_answer *a);
 
 #endif

@@ -82,7 +82,9 @@ static int run_and_read(struct runs *runs, size_t n, char **program, const char 
   struct reader reader;
   const struct operands operands = {.command = program};
   int status = reader_open(&reader, &operands, prefix, EVENTRING_OPEN_MERGED);
-  return status >= 0 ? status : runs_read(runs, n, &reader);
+  if (status >= 0) return status;
+  reader.launch.merges_silently = n >= 2; /* once a side */
+  return runs_read(runs, n, &reader);
 }
 
 static int run_one(struct runs *runs, size_t n, char **const programs[2], const char *prefix) {

@@ -180,21 +180,41 @@ static void describe(struct run *run, const struct eva_tally *tally) {
   run->missing = tally->totals.missed + tally->totals.lost;
 }
 
-int runs_read(struct runs *runs, size_t n, struct reader *reader) {
+static void read_run(struct reading_run *run, struct reader *reader) {
   static const struct eventring_callbacks callbacks = {sizeof callbacks, on_event, on_lost};
-  struct reading_run run = {.runs = runs, .n = n};
-  run.tally = eva_tally_new();
-  if (!run.tally) no_memory();
-  run.steps.report = on_step;
-  run.steps.context = &run;
-  reader_run(reader, &(struct reading){.callbacks = &callbacks, .context = &run,
+  run->tally = eva_tally_new();
+  if (!run->tally) no_memory();
+  run->steps.report = on_step;
+  run->steps.context = run;
+  reader_run(reader, &(struct reading){.callbacks = &callbacks, .context = run,
                                        .follow = reader->launched, .until = UINT64_MAX});
-  eva_steps_finish(&run.steps);
+  eva_steps_finish(&run->steps);
+}
+
+static void forget_run(struct reading_run *run) {
+  eva_tally_free(run->tally);
+  eva_histogram_free(&run->pauses);
+}
+
+/* What was read first is of one process: if others have recorded, reads those of all. */
+static void read_processes(struct reading_run *run, struct reader *reader) {
+  read_run(run, reader);
+  char *all = reader_merge(reader);
+  if (all && reader_go_on_in(reader, all, EVENTRING_OPEN_MERGED)) {
+    forget_run(run);
+    *run = (struct reading_run){.runs = run->runs, .n = run->n};
+    read_run(run, reader);
+  }
+  free(all);
+}
+
+int runs_read(struct runs *runs, size_t n, struct reader *reader) {
+  struct reading_run run = {.runs = runs, .n = n};
+  read_processes(&run, reader);
   if (eva_tally_finish(run.tally, reader->cursor) < 0) no_memory();
   describe(&runs->run[n], run.tally);
   set_figures(&run, reader->cursor);
-  eva_tally_free(run.tally);
-  eva_histogram_free(&run.pauses);
+  forget_run(&run);
   int status = reader_close(reader, STATUS_OK);
   return status == STATUS_OK ? -1 : status;
 }

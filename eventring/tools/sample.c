@@ -10,9 +10,10 @@
  * sample stands for all the time since the one before: it counts once for each period that has
  * passed. What could not be read (torn) counts for nobody.
  *
- * Ten times a second the processes and their domains are listed again. What was seen of one
- * that has ended stays. A process that cannot be read (yet) is tried again then: a program
- * that was just started maps its libraries first.
+ * Ten times a second the processes and their domains are listed again, children a hundred times
+ * where the kernel has their list (/proc/PID/task/TID/children), since many live no longer than
+ * that. What was seen of one that has ended stays. A process that cannot be read (yet) is tried
+ * again then: a program that was just started maps its libraries first.
  */
 #include "sample.h"
 
@@ -26,6 +27,7 @@
 #include <sys/prctl.h>
 #include <time.h>
 
+#include "analysis/units.h"
 #include "follow.h"
 #include "format/now.h"
 #include "parents.h"
@@ -35,6 +37,7 @@
 
 enum {
   AGAIN_MS = 100,
+  CHILDREN_AGAIN_MS = 10, MOST_DEPTH = 64,
   EARLY_MS = 1000, EARLY_AGAIN_MS = 5,
   MOST_LIVES = 4096,    /* of domains; later ones are counted in the last tree */
   MOST_PROCESSES = 1024 /* that are sampled at once */
@@ -59,6 +62,7 @@ struct sampled_domain {
 struct sampled_process {
   pid_t pid;
   bool open, seen;
+  bool sampled; /* at least once */
   struct remote_host host;
   struct remote_functions functions; /* trees refer to them: they stay */
   struct sampled_domain *domains;
@@ -74,6 +78,9 @@ struct sampling {
   uint32_t life_count;
   struct remote_stack stack;
   uint64_t listed_ns, start_ns, end_ns;
+  uint64_t children_ns; /* when children were last listed */
+  bool lists_children;  /* the kernel does */
+  bool found;       /* that the root runs Saros, at any time */
   int64_t start_wall_ns;
   uint64_t samples; /* counted in trees: periods */
   uint64_t late;    /* of them, those for which a later stack stands */
@@ -151,6 +158,7 @@ static void try_process(struct sampling *s, pid_t pid) {
   struct sampled_process *p = need_zeroed(1, sizeof *p);
   p->pid = pid;
   p->open = remote_host_open(&p->host, pid);
+  s->found |= pid == s->root && p->host.found;
   if (!p->open && (pid != s->root || s->process_count > 0)) {
     if (pid == s->root) s->processes[0]->host = p->host; /* why not: the latest error */
     free(p);
@@ -172,7 +180,7 @@ static void end_process(struct sampled_process *p) {
 }
 
 static bool descends(pid_t pid, pid_t root) {
-  for (int depth = 0; pid > 1 && depth < 64; depth++) {
+  for (int depth = 0; pid > 1 && depth < MOST_DEPTH; depth++) {
     if (pid == root) return true;
     pid = process_parent(pid, NULL);
   }
@@ -188,6 +196,43 @@ static void try_children(struct sampling *s) {
     if (pid != s->root && descends(pid, s->root)) try_process(s, pid);
   }
   if (processes) closedir(processes);
+}
+
+static void try_descendants(struct sampling *s, pid_t pid, int depth);
+
+/* In the file that lists the children of a thread. */
+static void try_listed(struct sampling *s, FILE *list, int depth) {
+  long child;
+  while (fscanf(list, "%ld", &child) == 1) {
+    try_process(s, (pid_t)child);
+    try_descendants(s, (pid_t)child, depth + 1);
+  }
+}
+
+static void try_descendants(struct sampling *s, pid_t pid, int depth) {
+  char path[64];
+  snprintf(path, sizeof path, "/proc/%ld/task", (long)pid);
+  DIR *threads = depth < MOST_DEPTH ? opendir(path) : NULL;
+  struct dirent *entry;
+  while (threads && (entry = readdir(threads)) != NULL) {
+    if (!isdigit((unsigned char)entry->d_name[0])) continue;
+    snprintf(path, sizeof path, "/proc/%ld/task/%.20s/children", (long)pid, entry->d_name);
+    FILE *list = fopen(path, "re");
+    if (!list) continue;
+    s->lists_children = true;
+    try_listed(s, list, depth);
+    fclose(list);
+  }
+  if (threads) closedir(threads);
+}
+
+/* New ones, and their domains. */
+static void list_children(struct sampling *s, uint64_t now) {
+  const size_t before = s->process_count;
+  try_descendants(s, s->root, 0);
+  for (size_t i = before; i < s->process_count; i++)
+    if (s->processes[i]->open) list_domains(s, s->processes[i]);
+  s->children_ns = now;
 }
 
 /* Has it not executed another one? */
@@ -219,9 +264,9 @@ static const char *activity_text(struct sampled_process *p, const struct remote_
   return NULL;
 }
 
-/* `periods`: that it stands for. */
+/* `periods`: that it stands for, the first of which was due at `due`. */
 static void count_stack(struct sampling *s, struct sampled_process *p,
-                        struct sampled_domain *domain, uint64_t periods) {
+                        struct sampled_domain *domain, uint64_t due, uint64_t periods) {
   const struct remote_stack *stack = &s->stack;
   struct sample_tree *tree = &s->lives[domain->life].tree;
   uint32_t node = 0;
@@ -235,9 +280,13 @@ static void count_stack(struct sampling *s, struct sampled_process *p,
     node = sample_tree_child(tree, node,
                              (struct sample_key){.text = activity_text(p, &domain->about)});
   tree->nodes[node].here += periods;
+  p->sampled = true;
   s->samples += periods;
   s->late += periods - 1;
   s->moving += stack->moving;
+  if (s->options.on_sample)
+    s->options.on_sample(s->options.context,
+                         &(struct sample_moment){domain->life, node, due, periods});
 }
 
 /* Is the domain in the state that is asked for? */
@@ -264,25 +313,28 @@ static enum remote_result read_stack(struct sampling *s, struct sampled_domain *
 /* A domain that was not there at the last sample has been there for one period, for all that
    is known. */
 static void sample_domain(struct sampling *s, struct sampled_process *p,
-                          struct sampled_domain *domain, uint64_t now, uint64_t periods) {
+                          struct sampled_domain *domain, uint64_t now, uint64_t due,
+                          uint64_t periods) {
   enum remote_result result = read_stack(s, domain, now);
-  if (!domain->known) periods = 1;
+  if (!domain->known) due = now, periods = 1;
   domain->known = true;
   if (result == REMOTE_GONE) s->listed_ns = 0;
   else if (!wanted(s, p, domain)) return;
   else if (result == REMOTE_TORN) s->torn++;
-  else count_stack(s, p, domain, periods);
+  else count_stack(s, p, domain, due, periods);
 }
 
-static void sample_all(struct sampling *s, uint64_t now, uint64_t periods) {
+static void sample_all(struct sampling *s, uint64_t now, uint64_t due, uint64_t periods) {
   for (size_t i = 0; i < s->process_count; i++) {
     struct sampled_process *p = s->processes[i];
-    for (size_t k = 0; k < p->domain_count; k++) sample_domain(s, p, &p->domains[k], now, periods);
+    for (size_t k = 0; k < p->domain_count; k++)
+      sample_domain(s, p, &p->domains[k], now, due, periods);
   }
 }
 
 /* Is anything left to sample? */
 static bool goes_on(const struct sampling *s, struct launch *launch) {
+  if (s->options.stop) return !__atomic_load_n(s->options.stop, __ATOMIC_ACQUIRE);
   if (launch) {
     launch_check(launch);
     return !launch->ended;
@@ -305,18 +357,21 @@ static void wake_on_time(void) { prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL); }
 static void sample(struct sampling *s, struct launch *launch) {
   const uint64_t period = 1000000000u / s->options.hz;
   const uint64_t end = s->options.seconds_ns ? s->start_ns + s->options.seconds_ns : UINT64_MAX;
+  const uint64_t children_again = CHILDREN_AGAIN_MS * UINT64_C(1000000);
   uint64_t due = s->start_ns, now = s->start_ns;
   while (!reader_is_stopped() && now < end && goes_on(s, launch)) {
     /* a program that was just started is looked for all the time at first */
     bool early = s->life_count == 0 && now - s->start_ns < EARLY_MS * UINT64_C(1000000);
     uint64_t again = (early ? EARLY_AGAIN_MS : AGAIN_MS) * UINT64_C(1000000);
     if (now - s->listed_ns >= again) list_all(s, now);
+    else if (s->options.children && now - s->children_ns >= children_again) list_children(s, now);
     if (now >= due) {
       const uint64_t periods = (now - due) / period + 1;
-      sample_all(s, now, periods);
+      sample_all(s, now, due, periods);
       due += periods * period;
     }
-    uint64_t wake = due < end ? due : end, most = now + again; /* to see the end soon */
+    uint64_t wake = due < end ? due : end; /* to see the end soon, and children: */
+    uint64_t most = now + (s->options.children && again > children_again ? children_again : again);
     sleep_until(wake < most ? wake : most);
     now = now_ns();
   }
@@ -325,8 +380,13 @@ static void sample(struct sampling *s, struct launch *launch) {
 static int check(const struct sampling *s, const struct launch *launch) {
   if (s->life_count > 0 || s->processes[0]->open) return -1;
   if (s->processes[0]->host.forbidden) return SAMPLE_FORBIDDEN;
-  return wrong("%ld: %s%s", (long)s->root, s->processes[0]->host.error, launch &&
-               !s->options.children ? " (its children: --children)" : "");
+  if (s->options.stop) return STATUS_WRONG;
+  const char *hint = launch && !s->options.children ? " (its children: --children)" : "";
+  if (launch && launch->ended) /* what could be read of it last says nothing */
+    return wrong("%s ended after %s, before a sample was taken of it%s%s", launch->command,
+                 eva_duration(s->end_ns - s->start_ns),
+                 s->found ? "" : ": it does not run Saros, or was too short", hint);
+  return wrong("%ld: %s%s", (long)s->root, s->processes[0]->host.error, hint);
 }
 
 int sample_process(struct sampling **sampling, pid_t pid, struct launch *launch,
@@ -341,7 +401,7 @@ int sample_process(struct sampling **sampling, pid_t pid, struct launch *launch,
     int status = check(s, launch);
     if (status >= 0) return status;
   }
-  if (!launch) reader_catch_signals(true);
+  if (!launch && !s->options.stop) reader_catch_signals(true);
   wake_on_time();
   sample(s, launch);
   s->end_ns = now_ns();
@@ -352,6 +412,15 @@ const char *sample_why_not(const struct sampling *s) { return s->processes[0]->h
 
 /* ---- The result ------------------------------------------------------------------------ */
 
+static void count_processes(const struct sampling *s, struct time_profile *profile) {
+  for (size_t i = 0; i < s->process_count; i++) {
+    const struct sampled_process *p = s->processes[i];
+    profile->processes += p->host.found;
+    profile->unsampled += p->host.found && !p->sampled;
+  }
+  profile->unseen_ms = s->lists_children ? CHILDREN_AGAIN_MS : AGAIN_MS;
+}
+
 void sample_profile(const struct sampling *s, enum sample_detail detail,
                     struct time_profile *profile) {
   *profile = (struct time_profile){
@@ -359,6 +428,7 @@ void sample_profile(const struct sampling *s, enum sample_detail detail,
       .samples = s->samples, .moving = s->moving, .torn = s->torn, .late = s->late,
       .start_wall_ns = s->start_wall_ns};
   snprintf(profile->program, sizeof profile->program, "%ld", (long)s->root);
+  if (s->options.children) count_processes(s, profile);
   for (uint32_t i = 0; i < s->life_count; i++) {
     const struct life *life = &s->lives[i];
     struct eventring_profile *p = sample_tree_add(&life->tree, detail, profile);
@@ -370,6 +440,13 @@ void sample_profile(const struct sampling *s, enum sample_detail detail,
     else
       snprintf(p->domain, sizeof p->domain, "%.40s", life->about.name);
   }
+}
+
+const struct sample_tree *sample_life(const struct sampling *s, uint32_t life,
+                                      const struct remote_domain **about) {
+  if (life >= s->life_count) return NULL;
+  *about = &s->lives[life].about;
+  return &s->lives[life].tree;
 }
 
 void sample_free(struct sampling *s) {

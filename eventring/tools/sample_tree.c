@@ -56,15 +56,22 @@ static void without_lines(const struct sample_tree *tree, struct sample_tree *to
   free(made);
 }
 
-static struct eventring_calls_function describe(struct sample_key key) {
+struct sample_function sample_function_of(struct sample_key key) {
   const struct remote_function *f = key.function;
-  struct eventring_calls_function to = {"", "", 0, EVENTRING_CALLS_CODE};
-  if (key.text != NULL) to.kind = EVENTRING_CALLS_HOST;
-  else if (f == NULL || f->is_c) to.kind = EVENTRING_CALLS_NATIVE;
-  to.name = need_copy(key.text != NULL ? key.text : remote_function_name(f));
-  to.source = need_copy(f != NULL && !f->is_c ? f->source : "");
-  to.line = f == NULL || f->is_c ? 0 : key.line ? key.line : f->first_line;
-  return to;
+  const bool is_c = f == NULL || f->is_c;
+  return (struct sample_function){
+      .name = key.text != NULL ? key.text : remote_function_name(f),
+      .source = is_c ? "" : f->source, .line = is_c ? 0 : f->first_line,
+      .kind = key.text != NULL ? EVENTRING_CALLS_HOST
+              : is_c           ? EVENTRING_CALLS_NATIVE
+                               : EVENTRING_CALLS_CODE};
+}
+
+static struct eventring_calls_function describe(struct sample_key key) {
+  const struct sample_function f = sample_function_of(key);
+  return (struct eventring_calls_function){
+      need_copy(f.name), need_copy(f.source),
+      f.kind == EVENTRING_CALLS_CODE && key.line ? key.line : f.line, f.kind};
 }
 
 /* Numbers of functions, by key. */

@@ -30,6 +30,15 @@ void sample_tree_close(struct sample_tree *tree);
 /* The child of the node for that key, made if there is none. */
 uint32_t sample_tree_child(struct sample_tree *tree, uint32_t parent, struct sample_key key);
 
+/* What is shown of a key, with the line of the function's definition; its texts stay as long as the
+   key's. */
+struct sample_function {
+  const char *name, *source;
+  uint32_t line;
+  enum eventring_calls_function_kind kind;
+};
+struct sample_function sample_function_of(struct sample_key key);
+
 /* Adds the tree to the profiles of `to`, each sample of its period. Of the profile, whose
    address is returned, the caller fills slot, name and times. */
 struct eventring_profile *sample_tree_add(const struct sample_tree *tree,

@@ -4,6 +4,7 @@
 
 #include "analysis/ending.h"
 #include "analysis/histogram.h"
+#include "analysis/names.h"
 #include "analysis/so_far.h"
 #include "follow.h"
 
@@ -24,6 +25,13 @@ VIEW(ending_view, struct eva_ending,
 struct view_value view_so_far(struct view_to *to, const void *row, const struct view_column *c) {
   (void)c;
   return view_text(eva_so_far_text(to->room, row));
+}
+
+struct view_value view_no_room(struct view_to *to, const void *row, const struct view_column *c) {
+  (void)c;
+  char text[EVA_NO_ROOM];
+  if (!eva_no_room_text(text, row)[0]) return view_none();
+  return view_printf(to, "%s", text);
 }
 
 struct view_value view_quantile(struct view_to *to, const void *row, const struct view_column *c) {
@@ -47,7 +55,13 @@ VIEW(head_view, struct eventring_info,
     {"pid", NULL, VIEW_PLAIN, VIEW_GET(I32, pid), .help = "as commands of this machine take it"},
     {"own_pid", NULL, VIEW_PLAIN, ROW(pid), .help = "in its own pid namespace"},
     {"liveness", NULL, VIEW_LIVENESS, ROW(liveness)},
-    {.form = VIEW_INCLUDE, .make = make_ending, .view = &ending_view})
+    {.form = VIEW_INCLUDE, .make = make_ending, .view = &ending_view},
+    {"no_room", NULL, VIEW_COUNT, ROW(no_room), .flags = VIEW_MAYBE | VIEW_NO_0,
+     .help = "rings that found no room on the disk for their next block"},
+    {"no_room_ns", NULL, VIEW_MOMENT, ROW(no_room_ns), .flags = VIEW_MAYBE | VIEW_NO_0,
+     .help = "since when"},
+    {"events_dropped", NULL, VIEW_COUNT, ROW(events_dropped), .flags = VIEW_MAYBE | VIEW_NO_0,
+     .help = "of rings that found no room for any block"})
 
 VIEW(loss_view, struct eventring_totals,
     {"delivered", NULL, VIEW_COUNT, ROW(delivered)},

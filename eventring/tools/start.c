@@ -2,30 +2,74 @@
 /* start.c: has a process record that was started without (`eventring control --start`).
  *
  * The request is a structure in the memory of the process (<eventring/introspection.h>),
- * its word written last.
+ * its word written last. Only the threads of its domains obey, at their safepoints: what is not
+ * recorded has no thread of libeventring. While all of them are asleep in C the request stands,
+ * and nothing wakes them: a signal would end their system calls (domain_state.c).
  */
 #include "start.h"
 #include "eventring/tools.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "domain_state.h"
+#include "follow.h"
 #include "options.h"
 #include "remote/host.h"
 
-enum { WAIT_MS = 5000, LOOK_MS = 5 };
+enum {
+  WAIT_MS = 5000,
+  LOOK_MS = 5,
+  PROMPT_MS = 20, /* in which a process that runs obeys */
+  ASLEEP_MS = 200 /* without having run: it may be long until its next safepoint */
+};
+
+/* ---- Is it asleep? ------------------------------------------------------------------ */
+
+/* The threads that may obey. */
+struct obeyers {
+  struct remote_domain domains[REMOTE_DOMAINS];
+  struct sleep_watch watches[REMOTE_DOMAINS];
+  size_t count;
+};
+
+static struct obeyers *find_obeyers(struct remote_host *host) {
+  static struct obeyers obeyers;
+  memset(obeyers.watches, 0, sizeof obeyers.watches);
+  obeyers.count = remote_domains_read(host, obeyers.domains);
+  return &obeyers;
+}
+
+/* To be called again and again. */
+static bool are_asleep(struct obeyers *o, pid_t pid) {
+  bool all = o->count > 0;
+  for (size_t i = 0; i < o->count; i++)
+    all &= sleep_watch_look(&o->watches[i], pid, o->domains[i].thread,
+                            ASLEEP_MS * UINT64_C(1000000));
+  return all;
+}
+
+static void say_later(const struct obeyers *o, pid_t pid) {
+  char what[DOMAIN_STATE_TEXT];
+  domain_thread_text(what, pid, o->domains[0].thread);
+  complain("%ld: %s: it starts to record at its next safepoint", (long)pid, what);
+}
+
+/* ---- Asking --------------------------------------------------------------------------- */
 
 static bool read_request(struct remote_host *host, struct eventring_request *request) {
   return remote_read(&host->memory, host->at.request, request, sizeof *request);
 }
 
-/* Until it was taken up. */
+/* Until it was taken up, or is known to be taken up later. */
 static int await_reply(struct remote_host *host, uint32_t before) {
   const long pid = (long)host->memory.pid;
+  struct obeyers *obeyers = find_obeyers(host);
   struct eventring_request request;
   const struct timespec pause = {.tv_nsec = LOOK_MS * 1000000};
   for (int waited = 0; waited < WAIT_MS; waited += LOOK_MS) {
@@ -34,10 +78,27 @@ static int await_reply(struct remote_host *host, uint32_t before) {
       if (request.refused == 0) return STATUS_OK;
       return wrong("%ld: it cannot record there: %s", pid, strerror((int)request.refused));
     }
+    if (waited >= PROMPT_MS && are_asleep(obeyers, host->memory.pid)) {
+      say_later(obeyers, host->memory.pid);
+      return STATUS_OK;
+    }
     nanosleep(&pause, NULL);
   }
   return wrong("%ld: it has not reached a safepoint within %d s; it starts to record when it does",
                pid, WAIT_MS / 1000);
+}
+
+/* What is wrong with the directory for any user, an errno: a process that is asleep would find it
+   out when nobody waits for its answer any more. 0: nothing, or it cannot be seen from here. */
+static int trouble_with(pid_t pid, const char *directory) {
+  char path[EVENTRING_REQUEST_PATH + 32];
+  snprintf(path, sizeof path, "/proc/%ld/root%s", (long)pid, directory);
+  int fd = open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (fd >= 0) {
+    close(fd);
+    return 0;
+  }
+  return errno == ENOENT || errno == ENOTDIR || errno == ELOOP ? errno : 0;
 }
 
 static int ask(struct remote_host *host, const char *directory) {
@@ -48,6 +109,8 @@ static int ask(struct remote_host *host, const char *directory) {
   if (at == 0 || !read_request(host, &request))
     return wrong("%ld: it cannot be asked to record", pid);
   if (!request.allowed) return wrong("%ld: it is not to be asked (SAROS_EVENTRING_REMOTE=0)", pid);
+  const int trouble = trouble_with(host->memory.pid, directory);
+  if (trouble) return wrong("%ld: it cannot record there: %s", pid, strerror(trouble));
   uint32_t before = request.taken_up;
   if (!remote_write(&host->memory, at + offsetof(struct eventring_request, directory), directory,
                     strlen(directory) + 1) ||
@@ -57,6 +120,25 @@ static int ask(struct remote_host *host, const char *directory) {
   return await_reply(host, before);
 }
 
+/* One that stands by makes its rings at its next safepoint. */
+static void await_rings(eventring_cursor *cursor) {
+  static struct remote_host host;
+  struct eventring_info info = {.size = sizeof info};
+  const struct timespec pause = {.tv_nsec = LOOK_MS * 1000000};
+  struct obeyers *obeyers = NULL;
+  for (int waited = 0; waited < WAIT_MS; waited += LOOK_MS) {
+    if (eventring_cursor_info(cursor, &info) < 0 || info.liveness != EVENTRING_LIVE ||
+        info.domains_laid_out > 0)
+      return;
+    if (waited >= PROMPT_MS && !obeyers) {
+      if (!remote_host_open(&host, pid_here(&info))) return;
+      obeyers = find_obeyers(&host);
+    }
+    if (obeyers && are_asleep(obeyers, pid_here(&info))) return say_later(obeyers, pid_here(&info));
+    nanosleep(&pause, NULL);
+  }
+}
+
 /* -1: it has no recording. */
 static int resume(pid_t pid) {
   struct eventring_error error;
@@ -64,6 +146,7 @@ static int resume(pid_t pid) {
   if (eventring_open_pid(&cursor, pid, EVENTRING_OPEN_NOW, &error) != 0) return -1;
   int status = eventring_cursor_control(cursor, EVENTRING_CHANGE(RESUME), &error);
   if (status != 0) complain("%s", error.text);
+  else await_rings(cursor);
   eventring_close(cursor);
   return status == 0 ? STATUS_OK : STATUS_WRONG;
 }
@@ -87,4 +170,23 @@ int start_recording(const struct command *self, pid_t pid, const char *directory
   static struct remote_host host;
   if (!remote_host_open(&host, pid)) return wrong("%ld: %s", (long)pid, host.error);
   return ask(&host, path);
+}
+
+bool start_is_due(pid_t pid, char text[static START_TEXT]) {
+  static struct remote_host host;
+  struct eventring_request request;
+  char what[DOMAIN_STATE_TEXT];
+  if (!remote_host_open(&host, pid) || host.at.request == 0 || !read_request(&host, &request))
+    return false;
+  if (!request.word && !request.refused) return false;
+  if (request.word) {
+    const struct obeyers *o = find_obeyers(&host);
+    domain_thread_text(what, pid, o->count > 0 ? o->domains[0].thread : pid);
+    snprintf(text, START_TEXT, "it was asked to and starts at its next safepoint%s%s",
+             what[0] ? ": " : "", what);
+  } else {
+    snprintf(text, START_TEXT, "it was asked to and could not: %s",
+             strerror((int)request.refused));
+  }
+  return true;
 }

@@ -18,6 +18,11 @@ static uint64_t weight(const struct eva_tally_entry *entry, enum tally_table tab
   return 0;
 }
 
+bool tally_wants(const struct tally_choice *choice, const char *name, unsigned event_class) {
+  return name_choice_wants(&choice->name, name) &&
+         (!choice->classes || choice->classes >> event_class & 1);
+}
+
 struct chosen {
   const struct tally_choice *choice;
   enum tally_table table;
@@ -32,9 +37,7 @@ static void consider(void *context, const struct eva_tally_entry *entry) {
   struct chosen *chosen = context;
   const struct tally_choice *choice = chosen->choice;
   uint64_t rank = weight(entry, chosen->table);
-  if (!rank || (choice->name && strcmp(choice->name, entry->name) != 0) ||
-      (choice->classes && !(choice->classes >> entry->event_class & 1)))
-    return;
+  if (!rank || !tally_wants(choice, entry->name, entry->event_class)) return;
   *NEED_NEXT(chosen->ranked, chosen->count) = (struct ranked){rank, entry};
 }
 

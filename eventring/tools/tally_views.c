@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "analysis/ending.h"
+#include "analysis/names.h"
 #include "analysis/reach.h"
 #include "analysis/saturating.h"
 #include "analysis/units.h"
@@ -403,8 +404,8 @@ static void add_domains(struct view_to *to, const void *row) {
 VIEW_GETTER(recorded_name, struct eventring_recorded) { return view_text(row->def->name); }
 VIEW_GETTER(recorded_mean, struct eventring_recorded) { return view_uint(row->ns / row->count); }
 VIEW_GETTER(recorded_sum, struct eventring_recorded) {
-  bool is_double = row->def->payload == EVENTRING_DOUBLE;
-  return is_double ? view_double(row->sum.d) : view_int(row->sum.i);
+  if (row->def->payload == EVENTRING_DOUBLE) return view_double(row->sum.d);
+  return row->def->payload == EVENTRING_UINT ? view_uint(row->sum.u) : view_int(row->sum.i);
 }
 static bool has_duration(const void *row) {
   const struct eventring_recorded *r = row;
@@ -433,11 +434,9 @@ struct recorded_to {
 
 static int add_recorded_row(void *context, const struct eventring_recorded *recorded) {
   const struct recorded_to *rows = context;
-  const struct tally_choice *choice = rows->choice;
   const struct eventring_def *def = recorded->def;
-  bool is_chosen = def && (!choice->name || strcmp(choice->name, def->name) == 0) &&
-                   (!choice->classes || choice->classes >> def->event_class & 1);
-  if (is_chosen && recorded->count) view_row(rows->to, recorded);
+  if (def && recorded->count && tally_wants(rows->choice, def->name, def->event_class))
+    view_row(rows->to, recorded);
   return 0;
 }
 
@@ -445,7 +444,10 @@ static int add_recorded_row(void *context, const struct eventring_recorded *reco
 static void add_recorded(struct view_to *to, const void *row) {
   const struct lists *lists = row;
   struct recorded_to rows = {to, lists->choice};
-  eventring_cursor_recorded(lists->tally->cursor, add_recorded_row, &rows);
+  int status = eventring_cursor_recorded(to->cursor, add_recorded_row, &rows);
+  if (status == EVENTRING_E_MEMORY) no_memory();
+  if (status < 0 && status != EVENTRING_E_NOT_FOUND)
+    complain("%s", eventring_cursor_error(to->cursor)->text);
 }
 
 /* Was something recorded that was not read, of what was asked for? */
@@ -501,6 +503,48 @@ VIEW(stats_view, struct answer,
     {"recorded", NULL, VIEW_ROWS, .offset = offsetof(struct answer, each), .view = &recorded_view,
      .rows = add_recorded})
 
+/* ---- For a page ------------------------------------------------------------------------------ */
+
+struct ring_of_domain {
+  const struct eva_tally_domain *domain;
+  struct ring_row ring;
+};
+
+static VIEW(domain_of_ring_view, struct eva_tally_domain,
+    {"domain", "=domain", VIEW_PLAIN, ROW(info.slot)})
+static VIEW(each_ring_view, struct ring_of_domain,
+    {.form = VIEW_INCLUDE, .offset = offsetof(struct ring_of_domain, domain),
+     .flags = VIEW_POINTER, .view = &domain_of_ring_view},
+    {"ring", "<ring", VIEW_PLAIN, ROW(ring.name)},
+    {.form = VIEW_INCLUDE, .offset = offsetof(struct ring_of_domain, ring), .view = &ring_view})
+
+static void add_each_ring(struct view_to *to, const void *row) {
+  const struct lists *lists = row;
+  for (unsigned i = 0; i < EVENTRING_MAX_DOMAINS * EVENTRING_RINGS; i++) {
+    const struct eva_tally_domain *domain = &lists->tally->domains[i / EVENTRING_RINGS];
+    const unsigned ring = i % EVENTRING_RINGS;
+    if (!domain->used || !tally_wants_domain(lists->choice, i / EVENTRING_RINGS) ||
+        !domain->rings[ring].seen)
+      continue;
+    view_row(to, &(struct ring_of_domain){
+                     domain, {lists->tally->ring_names[ring], domain->rings[ring].info,
+                              lists->tally->last_ns}});
+  }
+}
+
+static VIEW(data_view, struct answer,
+    {.form = VIEW_INCLUDE, .view = &stats_view},
+    {"rings", NULL, VIEW_ROWS, .offset = offsetof(struct answer, each), .view = &each_ring_view,
+     .rows = add_each_ring})
+
+void tally_data(const struct eva_tally *tally, const struct tally_choice *choice, const char *path,
+                struct eva_json *json) {
+  struct view_to to = {.cursor = tally->cursor, .start_ns = tally->info.start_ns,
+                       .context = tally};
+  const struct answer answer = {tally, {tally, choice, NULL}, {tally, choice, &tally->all}};
+  view_data(&to, json, &data_view, path, &answer);
+}
+
 /* ---- Text ------------------------------------------------------------------------------------ */
 
 static const char *liveness_text(enum eventring_liveness liveness) {
@@ -524,7 +568,7 @@ static void print_end(const struct eventring_info *info, FILE *out) {
 }
 
 static void print_head(const struct eva_tally *tally, FILE *out) {
-  char process[PROCESS_TEXT];
+  char process[PROCESS_TEXT], no_room[EVA_NO_ROOM];
   const struct eventring_info *info = &tally->info;
   table_say(out, 0, 0, "%s, process %s, %s", info->program, process_text(process, info),
             liveness_text(info->liveness));
@@ -535,6 +579,7 @@ static void print_head(const struct eva_tally *tally, FILE *out) {
   if (info->state == EVENTRING_PAUSED || info->state == EVENTRING_STANDBY)
     fprintf(out, "recording is %s\n", info->state == EVENTRING_PAUSED
                                           ? "paused" : "not started (standby)");
+  if (eva_no_room_text(no_room, info)[0]) table_say(out, 0, 4, "no room: %s", no_room);
 }
 
 /* The name of the newest domain in a slot, and how many had it before. */
@@ -567,7 +612,7 @@ static void print_section(struct view_to *to, const struct lists *lists) {
               &duration_view, add_async, lists);
   print_table(to, "Counters", "", lists, &counter_view, add_counters, lists);
   print_table(to, "Events", "", lists, &event_view, add_events, lists);
-  if (lists->choice->name || lists->choice->classes) return;
+  if (lists->choice->name.text || lists->choice->classes) return;
   print_table(to, "Rings",
               first ? " (missed: overwritten before reading began; lost: since; holds: "
                       "the time that it reaches back)" : "",
@@ -586,7 +631,7 @@ static void print_text(struct view_to *to, const struct lists *each) {
   const struct tally_choice *choice = each->choice;
   bool is_all = choice->domain == UINT64_MAX, collects = has_collector(tally);
   print_head(tally, to->out);
-  if (!choice->name)
+  if (!choice->name.text)
     view_section(to, collects ? "Time in the collector" : "Domains",
                  collects ? &named_gc_view : &watched_view, add_named_figures, each);
   if (is_all && tally->domains_used > 1)

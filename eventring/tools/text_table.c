@@ -112,12 +112,12 @@ size_t table_trimmed(const char *text, size_t size) {
 
 static bool has_sign(const struct table *table, size_t column, char sign) {
   const char *title = table->titles[column];
-  return memchr(title, sign, strspn(title, "<?|+=")) != NULL;
+  return memchr(title, sign, strspn(title, TABLE_SIGNS)) != NULL;
 }
 
 static const char *title_of(const struct table *table, size_t column) {
   const char *title = table->titles[column];
-  return title + strspn(title, "<?|+=");
+  return title + strspn(title, TABLE_SIGNS);
 }
 
 /* 0: the column is left out. */

@@ -21,6 +21,8 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#define TABLE_SIGNS "<?|+="
+
 /* The characters that a line of `out` may have. */
 size_t table_page(FILE *out);
 

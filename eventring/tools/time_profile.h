@@ -17,6 +17,9 @@ struct time_profile {
   uint64_t period_ns;  /* of samples: what each stands for */
   uint64_t samples;    /* periods that are counted */
   uint64_t late;       /* of them, those for which a later stack stands */
+  /* Where children are sampled as well: processes that run Saros and were seen, of them those
+     that ended before a sample, and how long one lives that may not have been seen. */
+  uint64_t processes, unsampled, unseen_ms;
   uint64_t moving, torn; /* stacks */
   int64_t start_wall_ns;
   char program[EVENTRING_MAX_PROGRAM + 1];

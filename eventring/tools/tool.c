@@ -78,6 +78,17 @@ int wrong(const char *format, ...) {
   return STATUS_WRONG;
 }
 
+bool someone_can_interrupt(void) {
+  return isatty(STDIN_FILENO) || isatty(STDOUT_FILENO) || isatty(STDERR_FILENO);
+}
+
+uint64_t watch_limit(uint64_t asked_ns) {
+  enum { SECONDS = 10 };
+  if (asked_ns || someone_can_interrupt()) return asked_ns;
+  complain("no terminal, so this ends after %d s (--seconds N: after N)", SECONDS);
+  return SECONDS * (uint64_t)1000000000;
+}
+
 void complain_damaged(uint64_t blocks) {
   complain("%" PRIu64 " damaged blocks of events were left out", blocks);
 }

@@ -36,6 +36,20 @@ enum {
   STATUS_FAILED = 3 /* a rule does not hold */
 };
 
+/* Runs the command of this process: its exit status. */
+int run_command_line(int argc, char **argv);
+/* Runs it once more, of FILE in the place of `-- PROGRAM...'. */
+int run_of_file(const char *file);
+/* The words of this process, COMMAND first, and of them those of PROGRAM, or NULL; the same while
+   it is run of a FILE in its place. */
+struct command_line {
+  int count;
+  char **words, **program;
+};
+const struct command_line *command_line(void);
+/* Ends this process as its command would with this status. */
+_Noreturn void end_command(int status);
+
 /* A subcommand. `run` gets the words after its name and returns the status. */
 struct command {
   const char *name;
@@ -48,6 +62,11 @@ struct command {
    names out of files) is shown as \xNN. Returns false; `wrong`: STATUS_WRONG. */
 bool complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int wrong(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Is there a terminal, so that somebody may type ^C? */
+bool someone_can_interrupt(void);
+/* For how long a live process is watched, in ns; 0: until it ends. What was asked for; else, where
+   nobody can interrupt it, 10 s, after a message. */
+uint64_t watch_limit(uint64_t asked_ns);
 /* What was not copied of a recording. */
 void complain_damaged(uint64_t blocks);
 

@@ -372,6 +372,59 @@ void view_list(struct view_to *to, view_function *view,
   to->are_lines = false;
 }
 
+/* ---- Rows with their columns ------------------------------------------------------------- */
+
+static const char *const form_names[] = {
+    [VIEW_PLAIN] = "plain", [VIEW_COUNT] = "count", [VIEW_NS] = "ns", [VIEW_MOMENT] = "moment",
+    [VIEW_WALL] = "wall", [VIEW_BYTES] = "bytes", [VIEW_WORDS] = "words", [VIEW_SHARE] = "share",
+    [VIEW_CHANGE] = "change", [VIEW_DEF] = "def", [VIEW_RING] = "ring", [VIEW_CLASS] = "class",
+    [VIEW_LIVENESS] = "liveness", [VIEW_STATE] = "state", [VIEW_DEF_KIND] = "def_kind",
+    [VIEW_PAYLOAD] = "payload", [VIEW_MEASURE] = "measure", [VIEW_QUANTITY] = "quantity"};
+
+static void put_column(struct view_to *to, const struct view_column *c, const void *row) {
+  struct eva_json *json = &to->json;
+  (void)row;
+  if (!c->key || c->view) return;
+  eva_json_open_object(json);
+  eva_json_string_at(json, "key", c->key);
+  eva_json_string_at(json, "title", c->title ? c->title + strspn(c->title, TABLE_SIGNS) : NULL);
+  eva_json_string_at(json, "form", form_names[c->form]);
+  eva_json_string_at(json, "help", c->help);
+  eva_json_close_object(json);
+}
+
+/* Writes what is found. */
+static bool put_rows_at(struct view_to *to, view_function *view, const char *path,
+                        const void *row) {
+  struct eva_json *json = &to->json;
+  const struct view *v = view();
+  for (size_t i = 0; i < v->count; i++) {
+    const struct view_column *c = &v->columns[i];
+    const size_t size = c->key ? strlen(c->key) : 0;
+    if (c->form == VIEW_INCLUDE) {
+      if (put_rows_at(to, c->view, path, nested_row(to, c, row))) return true;
+    } else if (size && strncmp(path, c->key, size) == 0 && (path[size] == '.' || !path[size])) {
+      if (path[size]) return put_rows_at(to, c->view, path + size + 1, nested_row(to, c, row));
+      eva_json_key(json, "columns");
+      eva_json_open_array(json);
+      each_column(to, c->view, NULL, put_column);
+      eva_json_close_array(json);
+      put_nested(to, &(struct view_column){.key = "rows", .form = VIEW_ROWS, .view = c->view,
+                                           .offset = c->offset, .flags = c->flags,
+                                           .rows = c->rows}, row);
+      return true;
+    }
+  }
+  return false;
+}
+
+void view_data(struct view_to *to, struct eva_json *json, view_function *view, const char *path,
+               const void *row) {
+  to->json = *json;
+  put_rows_at(to, view, path, row);
+  *json = to->json;
+}
+
 /* ---- Schema ---------------------------------------------------------------------------- */
 
 static const char *unit_of(enum view_form form) {

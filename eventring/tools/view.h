@@ -233,6 +233,12 @@ void view_lines(struct view_to *to, view_function *view, const void *row);
 /* Are the rows for a table? */
 static inline bool view_is_text(const struct view_to *to) { return to->table != NULL; }
 
+/* Members of an object that is open in `json`: `columns`, an object each for those of the rows
+   that `path` leads to in the answer ("rows", "total.spans"), and `rows`, as view_object writes
+   them. */
+void view_data(struct view_to *to, struct eva_json *json, view_function *view, const char *path,
+               const void *row);
+
 /* The JSON Schema of what view_object writes. */
 void view_schema(view_function *view, const char *command, FILE *out);
 

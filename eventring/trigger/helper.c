@@ -1,10 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* helper.c: the thread that makes the copies of triggers.
+/* helper.c: the thread that makes the copies of triggers, and that sees what a program which is
+ * asleep in C does not.
  *
- * There is one while something is recorded and watched for; starting and stopping recordings
- * and setting triggers start it, the end of a recording ends it. It sleeps on the futex
- * evr_watch_work. It blocks all signals but SIGBUS. Only functions of this file change its
- * state, under `mutex`, which nobody takes under another lock of the library. */
+ * There is one while there is a recording, also one that stands by; its start and its end start
+ * and end the helper. It sleeps on the futex evr_watch_work. Every 400 ms it sees whether the file
+ * was deleted (deletion.c), whether a tool has set triggers (triggers.c), and whether one asks a
+ * domain that does not run (question.c): domains look, too, but with their events and at their
+ * safepoints only. It blocks all signals but SIGBUS. Only functions of this file change its state,
+ * under `mutex`, which nobody takes under another lock of the library.
+ *
+ * Cost: 2.5 wake-ups a second, and a process that is recorded has a second thread. It opens no
+ * file unless there is one to make: a program that closes descriptor 0 to get it with its next
+ * open must get it. And it is not to keep a process alive: one ends with its last thread, and the
+ * helper ends when the others have. */
 #include "trigger/helper.h"
 
 #include <errno.h>
@@ -12,18 +20,21 @@
 #include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "eventring/conditions.h"
+#include "eventring/tools.h"
 #include "format/clock.h"
 #include "format/error.h"
 
 enum {
   FINISH_S = 5,    /* that the end of a recording waits for copies */
   STACK_BYTES = 256 << 10,
-  POLL_US = 200
+  POLL_US = 200,
+  LOOK_NS = 400 * 1000000 /* it acts at the second look after a deletion: within a second */
 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -33,6 +44,38 @@ static struct {
   uint32_t has_ended; /* atomic */
   pthread_t thread;
 } helper;
+
+static uintptr_t own_thread; /* pthread_self() of the helper; atomic */
+
+static void note_own_thread(uintptr_t thread) {
+  __atomic_store_n(&own_thread, thread, __ATOMIC_RELAXED);
+}
+
+/* A recording that the helper makes is to have no second one. */
+static bool is_helper(void) {
+  return __atomic_load_n(&own_thread, __ATOMIC_RELAXED) == (uintptr_t)pthread_self();
+}
+
+/* ---- Is it alone? --------------------------------------------------------------------- */
+
+static bool is_there(const char *link) {
+  char target[8];
+  return readlink(link, target, sizeof target) >= 0;
+}
+
+/* The other threads have ended. If they are the first one alone, the system keeps that as a
+   zombie, which has no program any more. */
+static bool is_alone(void) {
+  enum { NO_THREADS = 2 }; /* links of /proc/self/task */
+  struct stat st;
+  if (stat("/proc/self/task", &st) != 0) return false;
+  if (st.st_nlink == NO_THREADS + 1) return true;
+  return st.st_nlink == NO_THREADS + 2 && !is_there("/proc/self/exe") &&
+         is_there("/proc/thread-self/exe");
+}
+
+/* Where the system does not show it (without /proc), there is no helper. */
+static bool would_see_that_it_is_alone(void) { return is_there("/proc/thread-self/exe"); }
 
 /* ---- The thread ------------------------------------------------------------------------- */
 
@@ -49,20 +92,27 @@ static void work(void) {
     uint64_t bytes = 0;
     int status = evr_save(&job, &bytes, &error);
     bool over = status == EVENTRING_E_STATE; /* nothing is recorded any more */
-    if (evr_watch_done(&job, bytes, status != EVENTRING_OK) && !over) report(&job, &error);
+    if (evr_watch_done(&job, bytes, status) && !over) report(&job, &error);
   }
 }
 
 static void *help(void *unused) {
+  const struct timespec look = {.tv_nsec = LOOK_NS};
   (void)unused;
+  note_own_thread((uintptr_t)pthread_self());
   while (true) {
     /* acquire: pairs with evr_watch_post, whose entries are seen then */
     uint32_t seen = __atomic_load_n(&evr_watch_work, __ATOMIC_ACQUIRE);
     work();
-    if (__atomic_load_n(&helper.stopped, __ATOMIC_ACQUIRE)) break;
-    syscall(SYS_futex, &evr_watch_work, FUTEX_WAIT_PRIVATE, seen, NULL, NULL, 0);
+    if (__atomic_load_n(&helper.stopped, __ATOMIC_ACQUIRE) || is_alone()) break;
+    evr_triggers_look();
+    evr_questions_aside();
+    evr_on_deleted(EVR_LOOK_ASIDE);
+    syscall(SYS_futex, &evr_watch_work, FUTEX_WAIT_PRIVATE, seen, &look, NULL, 0);
   }
+  note_own_thread(0);
   __atomic_store_n(&helper.has_ended, 1, __ATOMIC_RELEASE);
+  syscall(SYS_futex, &helper.has_ended, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
   return NULL;
 }
 
@@ -76,7 +126,7 @@ static void wake(void) {
 static void start(void) {
   sigset_t all, before;
   pthread_attr_t attributes;
-  if (pthread_attr_init(&attributes) != 0) return;
+  if (!would_see_that_it_is_alone() || pthread_attr_init(&attributes) != 0) return;
   pthread_attr_setstacksize(&attributes, STACK_BYTES);
   sigfillset(&all);
   sigdelset(&all, SIGBUS);
@@ -84,18 +134,20 @@ static void start(void) {
   helper.stopped = helper.has_ended = 0;
   helper.running = pthread_create(&helper.thread, &attributes, help, NULL) == 0;
   pthread_sigmask(SIG_SETMASK, &before, NULL);
-  if (helper.running) pthread_setname_np(helper.thread, "eventring save");
+  if (helper.running) pthread_setname_np(helper.thread, EVENTRING_HELPER_NAME);
   pthread_attr_destroy(&attributes);
 }
 
+/* (As the last thread of the process it comes here itself, to no effect.) */
 static void join(void) {
   pthread_join(helper.thread, NULL);
   helper.running = false;
 }
 
 static void begin(void) {
+  if (is_helper()) return; /* who ends it waits for it, with the mutex */
   evr_lock();
-  bool needed = evr_producer.recording && !evr_producer.recording->ended && evr_watch_any();
+  bool needed = evr_producer.recording && !evr_producer.recording->ended;
   evr_unlock();
   if (!needed) return;
   pthread_mutex_lock(&mutex);
@@ -106,14 +158,21 @@ static void begin(void) {
 
 static void sleep_us(long us) { nanosleep(&(struct timespec){.tv_nsec = us * 1000}, NULL); }
 
+/* Until it has ended, or a while: should a call fail that wakes somebody, it is made again. */
+static void wait_for_end(void) {
+  enum { AGAIN_NS = 2 * 1000000 };
+  const struct timespec again = {.tv_nsec = AGAIN_NS};
+  syscall(SYS_futex, &helper.has_ended, FUTEX_WAIT_PRIVATE, 0, &again, NULL, 0);
+}
+
 /* A copy onto a disk that hangs must not keep the program from ending: the helper is left
    alone then, and joined when a later start finds that it has ended. */
 static void end_helper(void) {
   uint64_t until = evr_monotonic_ns() + FINISH_S * (uint64_t)1000000000;
   __atomic_store_n(&helper.stopped, 1, __ATOMIC_RELEASE);
   while (!__atomic_load_n(&helper.has_ended, __ATOMIC_ACQUIRE) && evr_monotonic_ns() < until) {
-    wake(); /* should the call fail, it is made again */
-    sleep_us(POLL_US);
+    wake();
+    wait_for_end();
   }
   if (__atomic_load_n(&helper.has_ended, __ATOMIC_ACQUIRE)) join();
 }
@@ -131,8 +190,10 @@ static void wait_ns(uint64_t ns) {
 }
 
 static void after_fork(void) {
+  evr_questions_after_fork();
   pthread_mutex_init(&mutex, NULL);
   helper.running = false;
+  note_own_thread(0);
 }
 
 const struct evr_savers evr_savers = {begin, finish, wait_ns, after_fork};

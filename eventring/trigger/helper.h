@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* helper.h: the thread that makes the copies of triggers, and the making of one. */
+/* helper.h: the thread that helps a recording (helper.c), and the making of a copy. */
 #ifndef EVENTRING_HELPER_H
 #define EVENTRING_HELPER_H
 
+#include "producer/domains.h"
 #include "producer/producer.h"
+#include "producer/triggers.h"
 #include "producer/watch.h"
 
 #pragma GCC visibility push(hidden)

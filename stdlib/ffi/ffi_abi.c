@@ -343,6 +343,7 @@ static ffi_type *record_type(lua_State *L, CType *t, const char **why) {
   *why = NULL;
   if (t->kind != CKIND_RECORD || !t->record->complete)
     *why = "an incomplete type cannot be passed by value";
+  else if (t->record->unsupported != NULL) *why = t->record->unsupported;
   else if (t->size > 65536) *why = "a struct of more than 64 KiB cannot be passed by value";
   if (*why != NULL) return NULL;
   Record *r = t->record; /* its type is without the alignment that a typedef adds */

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* stdlib/ffi/ffi_arith.c: operators on cdata.
  *
- * Numbers: with an operand of type uint64_t (or unsigned long long), the other one is
- * taken modulo 2^64, the operation is unsigned and the result is a uint64_t cdata.
- * Otherwise both are Lua numbers: integers wrap, floats are floats, and the result is a
- * Lua number. `/` and `^` always work on floats, as in Lua.
- * Comparisons are exact, whatever the types.
+ * Numbers: with an operand of type uint64_t (or unsigned long long), another integer is
+ * taken modulo 2^64, the operation is unsigned and the result is a uint64_t cdata; so are
+ * comparisons. With a signed cdata of 64 bits, `/` and `%` are C's, and the result is a Lua
+ * integer. Otherwise both are Lua numbers: integers wrap, floats are floats, and the result is
+ * a Lua number. `^` always works on floats, as in Lua.
+ * Comparisons with floats are exact.
  * Pointers and arrays: + and - with an integer, the difference of two, comparison by
  * address. Everything else is left to ffi.metatype's metamethods. */
 #include "ffi_core.h"
@@ -20,6 +21,7 @@
 typedef struct Operand {
   enum { OPERAND_OTHER, OPERAND_NUMBER, OPERAND_POINTER } kind;
   CNumber number;
+  bool is_64_bits; /* a cdata of such an integer type */
   CType *element;
   char *address;
 } Operand;
@@ -35,6 +37,7 @@ static Operand arith_operand(const TValue *o) {
   CType *t = cdata_value(cd, &p);
   if (convert_load_number(t, p, &result.number)) {
     result.kind = OPERAND_NUMBER;
+    result.is_64_bits = is_integer_type(t) && t->size == 8;
   } else if (t->kind == CKIND_POINTER || t->kind == CKIND_ARRAY) {
     result.kind = OPERAND_POINTER;
     result.element = t->element;
@@ -107,15 +110,27 @@ static uint64_t shift_left(uint64_t a, int64_t by) {
   return by >= 0 ? a << by : a >> -by;
 }
 
+/* Raises Lua's error for it. */
+_Noreturn static void division_by_zero(lua_State *L, int op) {
+  op == LUA_OPMOD ? number_int_mod(L, 0, 0) : number_int_div(L, 0, 0);
+  __builtin_unreachable();
+}
+
+/* C's division: towards zero, the remainder with the sign of a. */
+static int64_t divide(int op, int64_t a, int64_t b) {
+  if (b == -1) return op == LUA_OPDIV ? (int64_t)-(uint64_t)a : 0; /* the least one overflows */
+  return op == LUA_OPDIV ? a / b : a % b;
+}
+
 /* False for the operators that work on floats. */
 static bool unsigned_result(lua_State *L, int op, uint64_t a, uint64_t b, uint64_t *result) {
   switch (op) {
     case LUA_OPADD: *result = a + b; return true;
     case LUA_OPSUB: *result = a - b; return true;
     case LUA_OPMUL: *result = a * b; return true;
-    case LUA_OPIDIV: case LUA_OPMOD:
-      if (b == 0) op == LUA_OPMOD ? number_int_mod(L, 0, 0) : number_int_div(L, 0, 0); /* raises */
-      *result = op == LUA_OPIDIV ? a / b : a % b;
+    case LUA_OPDIV: case LUA_OPIDIV: case LUA_OPMOD:
+      if (b == 0) division_by_zero(L, op);
+      *result = op == LUA_OPMOD ? a % b : a / b;
       return true;
     case LUA_OPBAND: *result = a & b; return true;
     case LUA_OPBOR: *result = a | b; return true;
@@ -130,7 +145,8 @@ static bool unsigned_result(lua_State *L, int op, uint64_t a, uint64_t b, uint64
   }
 }
 
-static int number_arithmetic(lua_State *L, int op, const CNumber *a, const CNumber *b) {
+static int number_arithmetic(lua_State *L, int op, const CNumber *a, const CNumber *b,
+                             bool any_64_bits) {
   uint64_t result;
   bool integers = a->kind <= NUMBER_UINT && b->kind <= NUMBER_UINT;
   if (integers && (a->kind == NUMBER_UINT || b->kind == NUMBER_UINT) &&
@@ -138,6 +154,11 @@ static int number_arithmetic(lua_State *L, int op, const CNumber *a, const CNumb
     Cdata *cd = cdata_push(L, ffi_of_operands(L)->basic[BASIC_ULONG], sizeof result);
     memcpy(cd->address, &result, sizeof result);
     collect_point(L);
+    return 1;
+  }
+  if (integers && any_64_bits && (op == LUA_OPDIV || op == LUA_OPMOD)) {
+    if (b->v.i == 0) division_by_zero(L, op);
+    lua_pushinteger(L, divide(op, a->v.i, b->v.i));
     return 1;
   }
   if (a->kind == NUMBER_UINT || b->kind == NUMBER_UINT) { /* with a float, or on floats */
@@ -204,7 +225,7 @@ static int cdata_arithmetic(lua_State *L, int op, const char *event) {
   int n;
   read_operands(L, &a, &b);
   if (a.kind == OPERAND_NUMBER && b.kind == OPERAND_NUMBER)
-    return number_arithmetic(L, op, &a.number, &b.number);
+    return number_arithmetic(L, op, &a.number, &b.number, a.is_64_bits || b.is_64_bits);
   if ((a.kind == OPERAND_POINTER || b.kind == OPERAND_POINTER) &&
       pointer_arithmetic(L, op, &a, &b, &n))
     return n;
@@ -213,11 +234,12 @@ static int cdata_arithmetic(lua_State *L, int op, const char *event) {
 
 /* ---- comparison ---------------------------------------------------------- */
 
-/* -1, 0, 1; 2 when one is no number (NaN). Exact: each integer type fits a long double
- * of 64 bits of precision; elsewhere (arm64) it has 113. */
+/* -1, 0, 1; 2 when one is no number (NaN). Integers as C compares them: unsigned if one is.
+ * With a float it is exact: each integer type fits a long double of 64 bits of precision;
+ * elsewhere (arm64) it has 113. */
 static int compare_numbers(const CNumber *a, const CNumber *b) {
   if (a->kind == NUMBER_INT && b->kind == NUMBER_INT) return (a->v.i > b->v.i) - (a->v.i < b->v.i);
-  if (a->kind == NUMBER_UINT && b->kind == NUMBER_UINT)
+  if (a->kind <= NUMBER_UINT && b->kind <= NUMBER_UINT)
     return (a->v.u > b->v.u) - (a->v.u < b->v.u);
   long double x[2];
   const CNumber *both[2] = {a, b};

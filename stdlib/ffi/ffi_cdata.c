@@ -267,6 +267,15 @@ static int newindex_by_metatable(lua_State *L, const Cdata *cd) {
   return 0;
 }
 
+/* A member that refers to something is that thing; one that does not yet is made to. */
+static void follow_reference(Place *place) {
+  char *target;
+  memcpy(&target, place->address, sizeof target);
+  if (target == NULL) return;
+  place->address = target;
+  place->type = place->type->element;
+}
+
 static int cdata_newindex(lua_State *L) {
   const TValue *o = argument(L, 1), *key = argument(L, 2), *value = argument(L, 3);
   const Cdata *cd = cdata_of(o);
@@ -274,6 +283,7 @@ static int cdata_newindex(lua_State *L) {
   check_cdata(L, cd);
   if (unlikely(!find_place(L, &place, cd, key))) return newindex_by_metatable(L, cd);
   const Field *f = place.field;
+  if (unlikely(place.type->kind == CKIND_REFERENCE)) follow_reference(&place);
   if (unlikely(((place.quals | place.type->quals) & QUAL_CONST) || (f != NULL && f->is_const)))
     luaL_error(L, "attempt to write to constant location");
   if (unlikely(f != NULL && f->is_bits)) {

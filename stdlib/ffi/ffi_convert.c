@@ -436,7 +436,8 @@ static void store_reference(lua_State *L, CType *t, void *p, const TValue *o, co
     if (target == NULL) convert_error(L, o, t, "the pointer is NULL", blame);
     STORE(void *, target);
   } else {
-    if (!types_compatible(from, t->element, 0)) convert_error(L, o, t, NULL, blame);
+    bool is_first = from->kind == CKIND_ARRAY && types_compatible(from->element, t->element, 0);
+    if (!is_first && !types_compatible(from, t->element, 0)) convert_error(L, o, t, NULL, blame);
     STORE(void *, address);
   }
 }

@@ -138,6 +138,8 @@ struct Record {
   uint8_t is_union;
   uint8_t complete;
   uint8_t anonymous; /* without a tag */
+  /* it is, or has in it, something whose bytes are known and no more: what; or NULL */
+  const char *unsupported;
   uint32_t nfields;
   Field *fields;     /* as declared */
   Field *lookup;     /* hash table by address of name, anonymous parts included */
@@ -168,6 +170,7 @@ typedef struct Symbol {
   String *name;
   String *link;     /* name for the linker, from __asm__ */
   CType *of_enum;   /* of an enum's constant; NULL */
+  bool internal;    /* a static function or variable of a header: no library has it */
   String **params;  /* names of a function's parameters (each may be NULL), or NULL */
   unsigned event;   /* id of its span in recordings; 0: not registered yet */
 } Symbol;
@@ -179,11 +182,17 @@ typedef enum BasicType {
   BASIC_COUNT
 } BasicType;
 
+/* Complex numbers are structs of two members, re and im, which is how they are laid out. */
+typedef enum ComplexType { COMPLEX_FLOAT, COMPLEX_DOUBLE, COMPLEX_LDOUBLE, COMPLEX_COUNT } ComplexType;
+
 #define DERIVED_BUCKETS 1024
 
 struct Ffi {
   Domain *domain;
   CType *basic[BASIC_COUNT];
+  CType *complex[COMPLEX_COUNT];
+  /* Bytes, and no more: integers by signedness, floats by whether they are complex */
+  CType *int128[2], *float128[2], *float16[2];
   CType *derived[DERIVED_BUCKETS]; /* arrays and functions, for interning */
   Table *kept;       /* what must stay alive: blocks, names, the tables below */
   Table *names;      /* ordinary identifiers -> Symbol (light userdata) */
@@ -267,6 +276,11 @@ CType *ctype_function(lua_State *L, CType *result, CType *const *params, uint32_
 CType *ctype_qualified(lua_State *L, CType *t, uint8_t quals);
 CType *ctype_record(lua_State *L, Ffi *ffi, bool is_union, String *tag);
 CType *ctype_enum(lua_State *L, Ffi *ffi, String *tag);
+/* `size` bytes, aligned to `align`, of which C code knows more than this module: `what` (a
+ * literal) says in messages what that is. It has a place in structs and signatures, and can
+ * neither be passed nor converted. */
+CType *ctype_opaque(lua_State *L, Ffi *ffi, const char *name, size_t size, uint32_t align,
+                    const char *what);
 CType *ctype_aligned(lua_State *L, CType *t, uint32_t align);
 void ctype_completed(CType *t); /* a record or enum got its size: its qualified forms too */
 const Field *ctype_field(const CType *record, String *name);

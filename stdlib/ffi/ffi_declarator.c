@@ -32,7 +32,7 @@ static bool one_parameter(CParser *c, CType **type, String **name, bool first) {
   cparser_specifiers(c, &s);
   if (s.storage != STORAGE_NONE) clexer_error_at(x, place, "a parameter has no storage class");
   cparser_declarator(c, &d, NAME_OPTIONAL);
-  CType *t = cparser_declared_type(c, &d, s.type);
+  CType *t = cparser_declared_type(c, &d, &s);
   if (t->kind == CKIND_VOID) {
     if (first && d.name == NULL && x->token == ')') return false;
     clexer_error_at(x, place, "parameter of type void");
@@ -72,25 +72,27 @@ static void parse_parameters(CParser *c, Modifier *m) {
 
 /* ---- parts of a declarator ----------------------------------------------- */
 
-/* Behind '['. */
-static void array_bound(CParser *c, Modifier *m) {
+/* Behind '['. The first bound of a parameter means nothing: it is a pointer, whatever expression
+ * stands there. */
+static void array_bound(CParser *c, Modifier *m, bool is_parameter) {
   CLexer *x = &c->x;
   while (clexer_accept(x, CT_STATIC) || clexer_accept(x, CT_CONST) ||
          clexer_accept(x, CT_RESTRICT) || clexer_accept(x, CT_VOLATILE)) {}
   m->count = COUNT_UNKNOWN;
-  if (clexer_accept(x, '?')) m->flags = CTYPE_VLA;
+  if (is_parameter) clexer_skip_code(x, "]");
+  else if (clexer_accept(x, '?')) m->flags = CTYPE_VLA;
   else if (x->token == ']') m->flags = CTYPE_FLEXIBLE;
   else m->count = cparser_count(c, PTRDIFF_MAX, "array size");
   clexer_expect(x, ']');
 }
 
-static void parse_suffixes(CParser *c, Declarator *d) {
+static void parse_suffixes(CParser *c, Declarator *d, Naming naming) {
   CLexer *x = &c->x;
   for (;;) {
     if (x->token == '[') {
       Modifier *m = add_modifier(c, d, MOD_ARRAY);
       clexer_next(x);
-      array_bound(c, m);
+      array_bound(c, m, naming == NAME_OPTIONAL && d->n == 1);
     } else if (x->token == '(') {
       Modifier *m = add_modifier(c, d, MOD_FUNCTION);
       clexer_next(x);
@@ -105,7 +107,7 @@ static void parse_suffixes(CParser *c, Declarator *d) {
 static unsigned parse_pointers(CParser *c, Modifier *list) {
   CLexer *x = &c->x;
   unsigned n = 0;
-  Attributes ignored = {false, 0};
+  Attributes ignored = {.align = 0};
   for (;;) {
     cparser_attributes(c, &ignored);
     if (x->token == '*' || x->token == '&') {
@@ -156,7 +158,7 @@ static void declarator_part(CParser *c, Declarator *d, Naming naming) {
   } else if (naming == NAME_REQUIRED) {
     clexer_error(x, "name expected");
   }
-  parse_suffixes(c, d);
+  parse_suffixes(c, d, naming);
   while (n > 0) {
     Modifier *m = add_modifier(c, d, MOD_POINTER);
     *m = list[--n];
@@ -187,7 +189,7 @@ static void link_name(CParser *c, Declarator *d) {
 void cparser_declarator(CParser *c, Declarator *d, Naming naming) {
   d->name = d->link = NULL;
   d->place = clexer_place(&c->x);
-  d->attributes = (Attributes){false, 0};
+  d->attributes = (Attributes){.align = 0};
   d->n = 0;
   declarator_part(c, d, naming);
   cparser_attributes(c, &d->attributes);
@@ -218,8 +220,9 @@ static CType *function_type(CParser *c, const Modifier *m, CType *t) {
   return ctype_function(c->x.L, t->plain, m->params, m->nparams, m->variadic);
 }
 
-CType *cparser_declared_type(CParser *c, const Declarator *d, CType *t) {
+CType *cparser_declared_type(CParser *c, const Declarator *d, const Specifiers *s) {
   lua_State *L = c->x.L;
+  CType *t = cparser_modified(c, d->place, s->type, &s->attributes);
   for (unsigned i = d->n; i-- > 0;) {
     const Modifier *m = &d->modifiers[i];
     switch (m->kind) {
@@ -233,7 +236,7 @@ CType *cparser_declared_type(CParser *c, const Declarator *d, CType *t) {
       default: t = function_type(c, m, t);
     }
   }
-  return t;
+  return cparser_modified(c, d->place, t, &d->attributes);
 }
 
 CType *cparser_type_name(CParser *c) {
@@ -242,5 +245,5 @@ CType *cparser_type_name(CParser *c) {
   cparser_specifiers(c, &s);
   if (s.storage != STORAGE_NONE) clexer_error(&c->x, "a type's name has no storage class");
   cparser_declarator(c, &d, NAME_FORBIDDEN);
-  return cparser_declared_type(c, &d, s.type);
+  return cparser_declared_type(c, &d, &s);
 }

@@ -95,13 +95,102 @@ static Constant parse_unary(CParser *c);
 
 static Constant size_constant(size_t size) { return (Constant){size, BASIC_ULONG}; }
 
+/* ---- types of operands, for sizeof ---------------------------------------- */
+
+static CType *operand_type(CParser *c);
+
+static CType *element_type(CParser *c, CPlace place, CType *t) {
+  if (t->kind != CKIND_POINTER && t->kind != CKIND_ARRAY)
+    clexer_error_at(&c->x, place, "neither a pointer nor an array");
+  return t->element;
+}
+
+/* Behind '.' or '->'. */
+static CType *member_type(CParser *c, CType *t) {
+  CLexer *x = &c->x;
+  CPlace place = clexer_place(x);
+  String *name = x->name;
+  clexer_expect(x, CT_NAME);
+  const Field *f = t->kind == CKIND_RECORD ? ctype_field(t, name) : NULL;
+  if (f == NULL) clexer_error_at(x, place, "no member '%s'", name->data);
+  if (f->is_bits) clexer_error_at(x, place, "the size of a bit-field");
+  return f->type;
+}
+
+/* Members and elements of an operand. */
+static CType *postfix_type(CParser *c, CType *t) {
+  CLexer *x = &c->x;
+  for (;;) {
+    CPlace place = clexer_place(x);
+    if (clexer_accept(x, '.')) {
+      t = member_type(c, t);
+    } else if (clexer_accept(x, CT_ARROW)) {
+      t = member_type(c, element_type(c, place, t));
+    } else if (clexer_accept(x, '[')) {
+      t = element_type(c, place, t);
+      cparser_expression(c);
+      clexer_expect(x, ']');
+    } else {
+      return t;
+    }
+  }
+}
+
+static CType *named_type(CParser *c) {
+  CLexer *x = &c->x;
+  const Symbol *s = ffi_lookup(x->ffi->names, x->name);
+  if (s == NULL) clexer_error(x, "'%s' is not declared", x->name->data);
+  clexer_next(x);
+  return postfix_type(c, s->type);
+}
+
+/* Behind '(': a cast with its operand, or an operand. */
+static CType *parenthesized_type(CParser *c) {
+  CLexer *x = &c->x;
+  bool is_cast = cparser_at_type(c);
+  CType *t = is_cast ? cparser_type_name(c) : operand_type(c);
+  clexer_expect(x, ')');
+  if (!is_cast) return postfix_type(c, t);
+  operand_type(c);
+  return t;
+}
+
+/* The type of an operand, which may be no constant: `((T *)0)->member`. */
+static CType *operand_type(CParser *c) {
+  CLexer *x = &c->x;
+  CPlace place = clexer_place(x);
+  CType *t;
+  cparser_enter(c);
+  switch (x->token) {
+    case CT_NUMBER:
+      t = x->ffi->basic[x->value_type];
+      clexer_next(x);
+      break;
+    case CT_NAME: t = named_type(c); break;
+    case '(':
+      clexer_next(x);
+      t = parenthesized_type(c);
+      break;
+    case '*':
+      clexer_next(x);
+      t = element_type(c, place, operand_type(c));
+      break;
+    case '&':
+      clexer_next(x);
+      t = ctype_pointer(x->L, operand_type(c));
+      break;
+    default: clexer_error(x, "type expected");
+  }
+  cparser_leave(c);
+  return t;
+}
+
 static Constant size_of(CParser *c, bool alignment) {
   CLexer *x = &c->x;
   clexer_next(x);
   CPlace place = clexer_place(x);
   clexer_expect(x, '(');
-  if (!cparser_at_type(c)) clexer_error(x, "type expected");
-  CType *t = cparser_type_name(c);
+  CType *t = cparser_at_type(c) ? cparser_type_name(c) : operand_type(c);
   if (t->kind == CKIND_REFERENCE) t = t->element;
   if (alignment) {
     clexer_expect(x, ')');

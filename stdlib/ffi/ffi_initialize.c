@@ -54,7 +54,7 @@ static void fill_array(lua_State *L, CType *t, char *p, size_t size, const Sourc
     n++;
     (*at)++;
   }
-  if (n == 1 && !(t->flags & (CTYPE_VLA | CTYPE_FLEXIBLE))) repeat_first(p, element->size, room);
+  if (n == 1 && !(t->flags & CTYPE_FLEXIBLE)) repeat_first(p, element->size, room);
 }
 
 /* ---- structs and unions -------------------------------------------------- */

@@ -29,7 +29,8 @@ static const char *const keyword_names[] = {
 };
 
 static const char *const other_names[] = {
-  "end", "name", "number", "string", "type", "...", "<<", ">>", "&&", "||", "==", "!=", "<=", ">="};
+  "end", "name", "number", "string", "type", "...", "<<", ">>", "&&", "||", "==", "!=", "<=", ">=",
+  "->"};
 
 const char *clexer_token_text(int token, char *buffer) {
   if (token > CT_FIRST_KEYWORD)
@@ -304,7 +305,8 @@ static int scan_punctuation(CLexer *x) {
   static const struct { char text[4]; int token;
   } longer[] = {{"...", CT_ELLIPSIS}, {"<<", CT_SHIFT_LEFT}, {">>", CT_SHIFT_RIGHT},
                 {"&&", CT_AND},       {"||", CT_OR},         {"==", CT_EQUAL},
-                {"!=", CT_NOT_EQUAL}, {"<=", CT_LESS_EQUAL}, {">=", CT_GREATER_EQUAL}};
+                {"!=", CT_NOT_EQUAL}, {"<=", CT_LESS_EQUAL}, {">=", CT_GREATER_EQUAL},
+                {"->", CT_ARROW}};
   for (size_t i = 0; i < sizeof longer / sizeof *longer; i++) {
     size_t n = strlen(longer[i].text);
     if ((size_t)(x->end - x->p) < n || memcmp(x->p, longer[i].text, n) != 0) continue;
@@ -336,6 +338,48 @@ void clexer_next(CLexer *x) {
   else if (c == '"') x->token = scan_string(x);
   else if (c == '$') x->token = scan_parameter(x);
   else x->token = scan_punctuation(x);
+}
+
+/* ---- code that is skipped ------------------------------------------------- */
+
+/* A string or a character constant; x->p is at its first quote. */
+static void skip_quoted(CLexer *x) {
+  char quote = *x->p++;
+  while (x->p < x->end && *x->p != quote) {
+    if (*x->p == '\n') break;
+    x->p += *x->p == '\\' && x->end - x->p >= 2 ? 2 : 1;
+  }
+  if (x->p >= x->end || *x->p != quote) clexer_error(x, "quote without an end");
+  x->p++;
+}
+
+static bool is_one_of(char c, const char *set) { return c != '\0' && strchr(set, c) != NULL; }
+
+/* The character at which the code ends is left where it is. */
+static void skip_to(CLexer *x, const char *stops) {
+  char text[CTOKEN_TEXT];
+  CPlace place = clexer_place(x);
+  unsigned depth = 0;
+  x->p = x->start;
+  for (;;) {
+    skip_space(x);
+    if (x->p >= x->end)
+      clexer_error_at(x, place, "'%s' without an end", clexer_token_text(x->token, text));
+    char c = *x->p;
+    if (c == '"' || c == '\'') {
+      skip_quoted(x);
+      continue;
+    }
+    if (depth == 0 && is_one_of(c, stops)) return;
+    x->p++;
+    if (is_one_of(c, "({[")) depth++;
+    else if (is_one_of(c, ")}]") && (depth == 0 || (--depth == 0 && *stops == '\0'))) return;
+  }
+}
+
+void clexer_skip_code(CLexer *x, const char *stops) {
+  skip_to(x, stops);
+  clexer_next(x);
 }
 
 bool clexer_accept(CLexer *x, int token) {

@@ -33,6 +33,8 @@ static Symbol *declared_symbol(lua_State *L, Ffi *ffi, int arg) {
   Symbol *s = ffi_lookup(ffi->names, as_string(argument(L, arg)));
   if (s == NULL) luaL_error(L, "'%s' is not declared", lua_tostring(L, arg));
   if (s->kind == SYMBOL_TYPEDEF) luaL_error(L, "'%s' is a type", lua_tostring(L, arg));
+  if (s->internal)
+    luaL_error(L, "'%s' is static: its header defines it, no library has it", lua_tostring(L, arg));
   return s;
 }
 

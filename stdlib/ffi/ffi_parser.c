@@ -93,32 +93,53 @@ static CType *typedef_type(CParser *c, const Specifiers *s, const Declarator *d,
 
 static void static_constant(CParser *c, const Declarator *d, CType *t) {
   CLexer *x = &c->x;
-  if (!is_integer_type(t) || !(t->quals & QUAL_CONST))
-    clexer_error_at(x, d->place, "only integer constants may be static");
   clexer_expect(x, '=');
   cparser_define_constant(c, d->name, d->place, t, (int64_t)cparser_expression(c).value, NULL);
 }
 
-static void parse_external(CParser *c, const Declarator *d, CType *t) {
+/* A function or variable. NULL: it was declared before. */
+static Symbol *parse_external(CParser *c, const Declarator *d, CType *t) {
   CLexer *x = &c->x;
   bool is_function = t->kind == CKIND_FUNCTION;
   if (t->kind == CKIND_VOID) clexer_error_at(x, d->place, "variable of type void");
   SymbolKind kind = is_function ? SYMBOL_FUNCTION : SYMBOL_VARIABLE;
   Symbol *s = declare_symbol(c, d->name, d->place, kind, t);
-  if (s == NULL) return;
+  if (s == NULL) return NULL;
   if (d->link != NULL) s->link = ffi_keep_string(x->L, x->ffi, d->link);
   if (is_function && d->n > 0 && d->modifiers[0].kind == MOD_FUNCTION)
     s->params = d->modifiers[0].names;
+  return s;
 }
 
-static void init_declarator(CParser *c, const Specifiers *s) {
+/* static: integer constants are constants here, too; other values are left to C. */
+static void static_variable(CParser *c, const Declarator *d, CType *t) {
+  CLexer *x = &c->x;
+  if (is_integer_type(t) && t->quals & QUAL_CONST) {
+    static_constant(c, d, t);
+    return;
+  }
+  if (x->token != '=') clexer_error_at(x, d->place, "only integer constants may be static");
+  Symbol *s = parse_external(c, d, t);
+  if (s != NULL) s->internal = true;
+  clexer_skip_code(x, ",;");
+}
+
+/* True: it was a function with its body, which ends the declaration. */
+static bool init_declarator(CParser *c, const Specifiers *s, bool first) {
+  CLexer *x = &c->x;
   Declarator d;
   cparser_declarator(c, &d, NAME_REQUIRED);
-  CType *t = cparser_declared_type(c, &d, s->type);
+  CType *t = cparser_declared_type(c, &d, s);
+  bool is_function = t->kind == CKIND_FUNCTION;
+  Symbol *external = NULL;
   if (s->storage == STORAGE_TYPEDEF)
     declare_symbol(c, d.name, d.place, SYMBOL_TYPEDEF, typedef_type(c, s, &d, t));
-  else if (s->storage == STORAGE_STATIC && t->kind != CKIND_FUNCTION) static_constant(c, &d, t);
-  else parse_external(c, &d, t);
+  else if (s->storage == STORAGE_STATIC && !is_function) static_variable(c, &d, t);
+  else external = parse_external(c, &d, t);
+  if (!first || !is_function || s->storage == STORAGE_TYPEDEF || x->token != '{') return false;
+  if (s->storage == STORAGE_STATIC && external != NULL) external->internal = true;
+  clexer_skip_code(x, "");
+  return true;
 }
 
 static void static_assertion(CParser *c) {
@@ -174,8 +195,8 @@ static void parse_declaration(CParser *c) {
   if (x->token == ';' || (s.is_definition && x->token == CT_END)) {
     if (!s.is_definition) clexer_error(x, "name expected");
   } else {
-    do init_declarator(c, &s);
-    while (clexer_accept(x, ','));
+    if (init_declarator(c, &s, true)) return;
+    while (clexer_accept(x, ',')) init_declarator(c, &s, false);
   }
   if (x->token != CT_END) clexer_expect(x, ';');
 }
@@ -276,8 +297,36 @@ static const char builtin[] =
 #else
     "typedef int wchar_t;"
 #endif
+    "typedef __int128 __int128_t; typedef unsigned __int128 __uint128_t;"
+    "typedef float _Float32; typedef double _Float64, _Float32x; typedef long double _Float64x;"
     "typedef void *va_list, *__builtin_va_list, *__gnuc_va_list; typedef struct _IO_FILE FILE;";
 
+static CType *complex_of(lua_State *L, Ffi *ffi, const char *text, const char *name) {
+  CType *t = cparser_type(L, ffi, text, strlen(text), 1, 0);
+  t->name = ffi_keep_string(L, ffi, string_from_c(L, name));
+  t->record->anonymous = 0;
+  return t;
+}
+
+/* On x86-64 a complex number is passed as its struct, by the psABI's section 3.2.3, except the
+ * result of type long double, which comes in two registers of the x87; on arm64 all are. */
+static void open_extended(lua_State *L, Ffi *ffi) {
+  ffi->complex[COMPLEX_FLOAT] = complex_of(L, ffi, "struct { float re, im; }", "_Complex float");
+  ffi->complex[COMPLEX_DOUBLE] = complex_of(L, ffi, "struct { double re, im; }", "_Complex double");
+  CType *widest = complex_of(L, ffi, "struct { long double re, im; }", "_Complex long double");
+  widest->record->unsupported = "a _Complex long double cannot be passed by value";
+  ffi->complex[COMPLEX_LDOUBLE] = widest;
+  const char *integers = "128-bit integers are not supported";
+  ffi->int128[0] = ctype_opaque(L, ffi, "__int128", 16, 16, integers);
+  ffi->int128[1] = ctype_opaque(L, ffi, "unsigned __int128", 16, 16, integers);
+  const char *wide = "128-bit floats are not supported", *narrow = "16-bit floats are not supported";
+  ffi->float128[0] = ctype_opaque(L, ffi, "_Float128", 16, 16, wide);
+  ffi->float128[1] = ctype_opaque(L, ffi, "_Complex _Float128", 32, 16, wide);
+  ffi->float16[0] = ctype_opaque(L, ffi, "_Float16", 2, 2, narrow);
+  ffi->float16[1] = ctype_opaque(L, ffi, "_Complex _Float16", 4, 2, narrow);
+}
+
 void cparser_open(lua_State *L, Ffi *ffi) {
+  open_extended(L, ffi);
   cparser_declarations(L, ffi, builtin, sizeof builtin - 1, 1, 0);
 }

@@ -50,9 +50,16 @@ typedef struct CParser {
   unsigned depth;
 } CParser;
 
+typedef struct Mode {
+  enum { MODE_NONE, MODE_INTEGER, MODE_FLOAT, MODE_COMPLEX } kind;
+  uint32_t size; /* bytes; of a complex number: of each part */
+} Mode;
+
 typedef struct Attributes {
   bool packed;
-  uint32_t align; /* 0: none asked for */
+  uint32_t align;  /* 0: none asked for */
+  Mode mode;       /* of the declared number */
+  uint32_t vector; /* bytes; 0: no vector */
 } Attributes;
 
 typedef enum Storage { STORAGE_NONE, STORAGE_TYPEDEF, STORAGE_EXTERN, STORAGE_STATIC } Storage;
@@ -102,14 +109,18 @@ void cparser_define_constant(CParser *c, String *name, CPlace place, CType *type
 bool cparser_at_type(CParser *c);
 void cparser_specifiers(CParser *c, Specifiers *s);
 void cparser_attributes(CParser *c, Attributes *a);
+/* The number type that `mode` makes of it, the vector of it, or t itself. */
+CType *cparser_modified(CParser *c, CPlace place, CType *t, const Attributes *a);
 
 /* ffi_record.c: behind `struct` or `union` */
 CType *cparser_record(CParser *c, bool is_union);
 
 /* ffi_declarator.c */
+/* optional: of a parameter */
 typedef enum Naming { NAME_REQUIRED, NAME_FORBIDDEN, NAME_OPTIONAL } Naming;
 void cparser_declarator(CParser *c, Declarator *d, Naming naming);
-CType *cparser_declared_type(CParser *c, const Declarator *d, CType *base);
+/* The type that the declarator makes of what the specifiers say. */
+CType *cparser_declared_type(CParser *c, const Declarator *d, const Specifiers *s);
 CType *cparser_type_name(CParser *c);
 
 /* ffi_expression.c */

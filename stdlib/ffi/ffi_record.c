@@ -67,7 +67,7 @@ static void parse_member(CParser *c, FieldList *list, const Specifiers *s) {
   } else {
     cparser_declarator(c, &d, NAME_REQUIRED);
   }
-  CType *t = cparser_declared_type(c, &d, s->type);
+  CType *t = cparser_declared_type(c, &d, s);
   Attributes a = s->attributes;
   if (d.attributes.packed) a.packed = true;
   if (d.attributes.align > a.align) a.align = d.attributes.align;
@@ -87,7 +87,7 @@ static void parse_constants(CParser *c, FieldList *list, const Specifiers *s) {
   do {
     Declarator d;
     cparser_declarator(c, &d, NAME_REQUIRED);
-    CType *t = cparser_declared_type(c, &d, s->type);
+    CType *t = cparser_declared_type(c, &d, s);
     if (!is_integer_type(t) || !(t->quals & QUAL_CONST))
       clexer_error_at(x, d.place, "only integer constants may be static");
     clexer_expect(x, '=');
@@ -121,13 +121,19 @@ static void declare_members(CParser *c, FieldList *list) {
 
 /* ---- whole records ------------------------------------------------------- */
 
+/* (A struct that ends with one may be a member, as for gcc: it has no room for elements there.) */
 static void check_flexible(CParser *c, const FieldList *list) {
   for (const FieldNode *n = list->first; n != NULL; n = n->next) {
     const CType *t = n->field.type;
-    bool flexible = (t->kind == CKIND_ARRAY && t->count == COUNT_UNKNOWN) || t->flags & CTYPE_VLS;
-    if (flexible && (n->next != NULL || list->is_union || t->kind != CKIND_ARRAY))
+    bool flexible = t->kind == CKIND_ARRAY && t->count == COUNT_UNKNOWN;
+    if (flexible && (n->next != NULL || list->is_union))
       clexer_error_at(&c->x, n->place, "a member of unknown size must be the last of a struct");
   }
+}
+
+static const char *unsupported_in(const CType *t) {
+  while (t->kind == CKIND_ARRAY) t = t->element;
+  return t->kind == CKIND_RECORD ? t->record->unsupported : NULL;
 }
 
 static void parse_body(CParser *c, CType *t) {
@@ -145,7 +151,10 @@ static void parse_body(CParser *c, CType *t) {
   Record *r = t->record;
   r->fields = ffi_memory(x->L, x->ffi, (list.n + 1) * sizeof *r->fields);
   r->nfields = 0;
-  for (const FieldNode *n = list.first; n != NULL; n = n->next) r->fields[r->nfields++] = n->field;
+  for (const FieldNode *n = list.first; n != NULL; n = n->next) {
+    r->fields[r->nfields++] = n->field;
+    if (r->unsupported == NULL) r->unsupported = unsupported_in(n->field.type);
+  }
 }
 
 /* Entries of the hash table that a record's members need, anonymous parts included. */
@@ -202,7 +211,7 @@ static CType *tagged_type(CParser *c, String *tag, CPlace place, bool is_union) 
 
 CType *cparser_record(CParser *c, bool is_union) {
   CLexer *x = &c->x;
-  Attributes a = {false, 0};
+  Attributes a = {.align = 0};
   cparser_attributes(c, &a);
   CPlace place = clexer_place(x);
   CType *t = NULL;

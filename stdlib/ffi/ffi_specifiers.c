@@ -4,6 +4,7 @@
 #include "ffi_parser.h"
 #include "object.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* ---- attributes ---------------------------------------------------------- */
@@ -37,11 +38,33 @@ static bool is_attribute(const String *name, const char *text) {
   return size == n && memcmp(name->data, text, n) == 0;
 }
 
+/* gcc's names of the forms of numbers, as the documentation of its attribute has them. */
+static const struct { const char *name; Mode mode; } modes[] = {
+  {"QI", {MODE_INTEGER, 1}}, {"byte", {MODE_INTEGER, 1}}, {"HI", {MODE_INTEGER, 2}},
+  {"SI", {MODE_INTEGER, 4}}, {"DI", {MODE_INTEGER, 8}}, {"TI", {MODE_INTEGER, 16}},
+  {"word", {MODE_INTEGER, 8}}, {"pointer", {MODE_INTEGER, 8}},
+  {"unwind_word", {MODE_INTEGER, 8}}, {"libgcc_cmp_return", {MODE_INTEGER, 8}},
+  {"libgcc_shift_count", {MODE_INTEGER, 8}}, {"HF", {MODE_FLOAT, 2}}, {"SF", {MODE_FLOAT, 4}},
+  {"DF", {MODE_FLOAT, 8}}, {"XF", {MODE_FLOAT, 10}}, {"TF", {MODE_FLOAT, 16}},
+  {"SC", {MODE_COMPLEX, 4}}, {"DC", {MODE_COMPLEX, 8}}, {"XC", {MODE_COMPLEX, 10}}};
+
+static Mode parse_mode(CParser *c) {
+  CLexer *x = &c->x;
+  Mode mode = {MODE_NONE, 0};
+  clexer_expect(x, '(');
+  if (x->token != CT_NAME) clexer_error(x, "mode expected");
+  for (size_t i = 0; i < sizeof modes / sizeof *modes; i++)
+    if (is_attribute(x->name, modes[i].name)) mode = modes[i].mode;
+  if (mode.kind == MODE_NONE) clexer_error(x, "mode '%s' is not supported", x->name->data);
+  clexer_next(x);
+  clexer_expect(x, ')');
+  return mode;
+}
+
 static void one_attribute(CParser *c, Attributes *a) {
   CLexer *x = &c->x;
   const String *name = x->name;
   if (x->token != CT_NAME && x->token <= CT_FIRST_KEYWORD) clexer_error(x, "attribute expected");
-  CPlace place = clexer_place(x);
   clexer_next(x);
   if (is_attribute(name, "packed")) {
     a->packed = true;
@@ -52,8 +75,12 @@ static void one_attribute(CParser *c, Attributes *a) {
       clexer_expect(x, ')');
     }
     if (align > a->align) a->align = align;
-  } else if (is_attribute(name, "vector_size") || is_attribute(name, "mode")) {
-    clexer_error_at(x, place, "attribute '%s' is not supported", name->data);
+  } else if (is_attribute(name, "mode")) {
+    a->mode = parse_mode(c);
+  } else if (is_attribute(name, "vector_size")) {
+    clexer_expect(x, '(');
+    a->vector = parse_alignment(c);
+    clexer_expect(x, ')');
   } else if (x->token == '(') {
     skip_arguments(c);
   }
@@ -84,6 +111,58 @@ void cparser_attributes(CParser *c, Attributes *a) {
   }
 }
 
+static CType *integer_of(Ffi *ffi, uint32_t size, bool is_unsigned) {
+  switch (size) {
+    case 1: return ffi->basic[is_unsigned ? BASIC_UCHAR : BASIC_SCHAR];
+    case 2: return ffi->basic[is_unsigned ? BASIC_USHORT : BASIC_SHORT];
+    case 4: return ffi->basic[is_unsigned ? BASIC_UINT : BASIC_INT];
+    case 8: return ffi->basic[is_unsigned ? BASIC_ULONG : BASIC_LONG];
+    default: return ffi->int128[is_unsigned];
+  }
+}
+
+static CType *float_of(Ffi *ffi, uint32_t size) {
+  switch (size) {
+    case 2: return ffi->float16[0];
+    case 4: return ffi->basic[BASIC_FLOAT];
+    case 8: return ffi->basic[BASIC_DOUBLE];
+    case 10: return ffi->basic[BASIC_LDOUBLE];
+    default: return ffi->float128[0];
+  }
+}
+
+static CType *of_mode(CParser *c, CPlace place, CType *t, Mode mode) {
+  Ffi *ffi = c->x.ffi;
+  bool is_pointer = t->kind == CKIND_POINTER && mode.kind == MODE_INTEGER && mode.size == t->size;
+  if (is_pointer) return t;
+  switch (mode.kind) {
+    case MODE_INTEGER:
+      if (!is_integer_type(t)) break;
+      return integer_of(ffi, mode.size, t->flags & CTYPE_UNSIGNED);
+    case MODE_FLOAT:
+      if (t->kind != CKIND_FLOAT) break;
+      return float_of(ffi, mode.size);
+    default:
+      return ffi->complex[mode.size == 4 ? COMPLEX_FLOAT : mode.size == 8 ? COMPLEX_DOUBLE
+                                                                          : COMPLEX_LDOUBLE];
+  }
+  clexer_error_at(&c->x, place, "attribute 'mode' of a type that it does not fit");
+}
+
+/* One type for each place where it is declared: nothing can be done with them. */
+static CType *vector_of(CParser *c, CType *t, uint32_t size) {
+  char name[CTYPE_NAME_MAX], whole[2 * CTYPE_NAME_MAX];
+  snprintf(whole, sizeof whole, "vector(%u) of %s", size, ctype_name(t, name));
+  return ctype_opaque(c->x.L, c->x.ffi, whole, size, size, "vectors are not supported");
+}
+
+CType *cparser_modified(CParser *c, CPlace place, CType *t, const Attributes *a) {
+  uint8_t quals = t->quals;
+  if (a->mode.kind != MODE_NONE) t = of_mode(c, place, t->plain, a->mode);
+  if (a->vector != 0) t = vector_of(c, t, a->vector);
+  return ctype_qualified(c->x.L, t, quals);
+}
+
 /* ---- enums --------------------------------------------------------------- */
 
 /* The type that holds all constants, as gcc chooses it. */
@@ -104,7 +183,7 @@ static void enum_body(CParser *c, CType *t) {
     String *name = x->name;
     CPlace place = clexer_place(x);
     clexer_expect(x, CT_NAME);
-    Attributes ignored = {false, 0};
+    Attributes ignored = {.align = 0};
     cparser_attributes(c, &ignored);
     if (clexer_accept(x, '=')) next = cparser_expression(c);
     int64_t value = (int64_t)next.value;
@@ -131,7 +210,7 @@ static void enum_body(CParser *c, CType *t) {
 static CType *enum_specifier(CParser *c) {
   CLexer *x = &c->x;
   Ffi *ffi = x->ffi;
-  Attributes ignored = {false, 0};
+  Attributes ignored = {.align = 0};
   cparser_attributes(c, &ignored);
   String *tag = NULL;
   CPlace place = clexer_place(x);
@@ -167,6 +246,7 @@ static CType *enum_specifier(CParser *c) {
 /* The number of occurrences of each word of an arithmetic type. */
 typedef struct Words {
   unsigned n_void, n_bool, n_char, n_short, n_int, n_long, n_float, n_double, n_signed, n_unsigned;
+  unsigned n_complex, n_int128, n_float128, n_float16;
 } Words;
 
 static unsigned *word_count(Words *w, int token) {
@@ -181,6 +261,10 @@ static unsigned *word_count(Words *w, int token) {
     case CT_DOUBLE: return &w->n_double;
     case CT_SIGNED: return &w->n_signed;
     case CT_UNSIGNED: return &w->n_unsigned;
+    case CT_COMPLEX: return &w->n_complex;
+    case CT_INT128: return &w->n_int128;
+    case CT_FLOAT128: return &w->n_float128;
+    case CT_FLOAT16: return &w->n_float16;
     default: return NULL;
   }
 }
@@ -210,6 +294,39 @@ static BasicType basic_of(const Words *w) {
   return u ? BASIC_UINT : BASIC_INT;
 }
 
+static unsigned plain_words(const Words *w) {
+  return w->n_void + w->n_bool + w->n_char + w->n_short + w->n_int + w->n_long + w->n_float +
+         w->n_double;
+}
+
+static CType *complex_type(Ffi *ffi, const Words *w) {
+  Words part = *w;
+  part.n_complex = 0;
+  if (plain_words(w) == 0) part.n_double = 1; /* gcc's, without a word */
+  if (w->n_complex > 1 || w->n_signed + w->n_unsigned > 0) return NULL;
+  switch (basic_of(&part)) {
+    case BASIC_FLOAT: return ffi->complex[COMPLEX_FLOAT];
+    case BASIC_DOUBLE: return ffi->complex[COMPLEX_DOUBLE];
+    case BASIC_LDOUBLE: return ffi->complex[COMPLEX_LDOUBLE];
+    default: return NULL;
+  }
+}
+
+/* The type that the words make; NULL: none. */
+static CType *type_of_words(Ffi *ffi, const Words *w) {
+  unsigned wide = w->n_int128 + w->n_float128 + w->n_float16, sign = w->n_signed + w->n_unsigned;
+  if (wide > 0) {
+    bool one = wide == 1 && plain_words(w) == 0;
+    if (!one || (w->n_int128 ? w->n_complex : sign) > 0 || sign + w->n_complex > 1) return NULL;
+    return w->n_int128     ? ffi->int128[w->n_unsigned]
+           : w->n_float128 ? ffi->float128[w->n_complex]
+                           : ffi->float16[w->n_complex];
+  }
+  if (w->n_complex > 0) return complex_type(ffi, w);
+  BasicType basic = basic_of(w);
+  return basic == BASIC_COUNT ? NULL : ffi->basic[basic];
+}
+
 /* ---- specifiers ---------------------------------------------------------- */
 
 static const Symbol *type_symbol(CParser *c) {
@@ -222,7 +339,7 @@ bool cparser_at_type(CParser *c) {
   Words words;
   switch (c->x.token) {
     case CT_CONST: case CT_VOLATILE: case CT_STRUCT: case CT_UNION: case CT_ENUM: case CT_TYPE:
-    case CT_ATTRIBUTE: case CT_EXTENSION: case CT_INT128: case CT_COMPLEX: return true;
+    case CT_ATTRIBUTE: case CT_EXTENSION: case CT_ATOMIC: return true;
     default: return word_count(&words, c->x.token) != NULL || type_symbol(c) != NULL;
   }
 }
@@ -234,13 +351,25 @@ static void set_storage(CParser *c, Specifiers *s, Storage storage) {
   clexer_next(&c->x);
 }
 
+/* _Atomic(T) has the bytes of T; where no '(' follows, it qualifies what else is said. */
+static void atomic_type(CParser *c, Specifiers *s) {
+  CLexer *x = &c->x;
+  clexer_next(x);
+  if (x->token != '(') return;
+  if (s->type != NULL) clexer_error(x, "two types");
+  clexer_next(x);
+  s->type = cparser_type_name(c);
+  clexer_expect(x, ')');
+}
+
 /* A token that is neither type nor storage class: true when it was taken. */
 static bool parse_qualifier(CParser *c, Specifiers *s, uint8_t *quals) {
   CLexer *x = &c->x;
   switch (x->token) {
     case CT_CONST: *quals |= QUAL_CONST; break;
     case CT_VOLATILE: *quals |= QUAL_VOLATILE; break;
-    case CT_RESTRICT: case CT_INLINE: case CT_REGISTER: case CT_AUTO: break;
+    case CT_RESTRICT: case CT_INLINE: case CT_REGISTER: case CT_AUTO: case CT_THREAD: break;
+    case CT_ATOMIC: atomic_type(c, s); return true;
     case CT_TYPEDEF: set_storage(c, s, STORAGE_TYPEDEF); return true;
     case CT_EXTERN: set_storage(c, s, STORAGE_EXTERN); return true;
     case CT_STATIC: set_storage(c, s, STORAGE_STATIC); return true;
@@ -269,8 +398,6 @@ static CType *whole_type(CParser *c, Specifiers *s) {
       clexer_next(x);
       return t;
     }
-    case CT_INT128: clexer_error(x, "128-bit integers are not supported");
-    case CT_COMPLEX: clexer_error(x, "complex numbers are not supported");
     default:
       symbol = type_symbol(c);
       if (symbol == NULL) return NULL;
@@ -294,7 +421,8 @@ void cparser_specifiers(CParser *c, Specifiers *s) {
       (*count)++;
       any_words = true;
       clexer_next(x);
-      if (basic_of(&words) == BASIC_COUNT) clexer_error_at(x, place, "these words make no type");
+      if (words.n_complex == 0 && type_of_words(x->ffi, &words) == NULL)
+        clexer_error_at(x, place, "these words make no type");
       continue;
     }
     if (s->type != NULL || any_words) break;
@@ -304,7 +432,8 @@ void cparser_specifiers(CParser *c, Specifiers *s) {
   if (s->type == NULL) {
     if (!any_words && x->token == CT_NAME) clexer_error(x, "unknown type '%s'", x->name->data);
     if (!any_words) clexer_error(x, "type expected");
-    s->type = x->ffi->basic[basic_of(&words)];
+    s->type = type_of_words(x->ffi, &words);
+    if (s->type == NULL) clexer_error_at(x, place, "these words make no type");
   }
   s->type = ctype_qualified(x->L, s->type, quals);
 }

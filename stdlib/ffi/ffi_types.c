@@ -212,6 +212,18 @@ CType *ctype_record(lua_State *L, Ffi *ffi, bool is_union, String *tag) {
   return t;
 }
 
+CType *ctype_opaque(lua_State *L, Ffi *ffi, const char *name, size_t size, uint32_t align,
+                    const char *what) {
+  CType *t = ctype_record(L, ffi, false, NULL);
+  t->name = kept_text(L, ffi, name);
+  t->size = size;
+  t->align = align;
+  t->record->anonymous = 0;
+  t->record->complete = 1;
+  t->record->unsupported = what;
+  return t;
+}
+
 CType *ctype_enum(lua_State *L, Ffi *ffi, String *tag) {
   CType *t = ctype_new(L, ffi, CKIND_ENUM, ACCESS_U32, SIZE_UNKNOWN, 4);
   t->element = ffi->basic[BASIC_UINT];

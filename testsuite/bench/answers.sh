@@ -29,6 +29,8 @@ for ((round = 0; round < rounds; round++)); do
   took pauses "$eventring" pauses $file
   took spans "$eventring" spans $file
   took stats "$eventring" stats $file
+  took view "$eventring" view -o page.html $file
+  rm -f page.html
   took control cat $file
 done
 printf '%s bytes, %d rounds, %s processors\n' "$(stat -c %s $file)" "$rounds" "$(nproc)"
@@ -39,7 +41,7 @@ times() {
 }
 printf '%-8s %18s %9s %22s %9s %7s\n' "" "seconds: least, mid" "times cat" "processor: least, mid" \
   "times cat" MiB
-for name in cat control pauses spans stats; do
+for name in cat control pauses spans stats view; do
   echo "$(times $name 0) $(times $name 1) $(times cat 0) $(times cat 1)" \
     "$(awk '$4 > m {m = $4} END {print m / 1024}' $name.times)" |
     awk -v name=$name 'function ratio(a, b) {return b > 0 ? a / b : 0}

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""make figures [AWFY=FOLDER] [FIGURES_MB=1000] [ROUNDS=5]: takes the figures of README.md again,
-and prints its table.
+"""make figures [AWFY=FOLDER] [FIGURES_MB=1000] [ROUNDS=5]: takes the figures in short of
+doc/PERFORMANCE.md again, and prints their table.
 
     figures.py BUILD-DIR SOURCE-DIR [--awfy=FOLDER] [--megabytes=N] [--rounds=N] [--only=WORD]
 

@@ -76,7 +76,7 @@ bench-answers: all
 	@BUILDDIR=$(abs_top_builddir) bash $(top_srcdir)/testsuite/bench/answers.sh \
 	  $(or $(ANSWERS_MB),1000) $(or $(ROUNDS),5)
 
-# make figures [AWFY=FOLDER] [FIGURES_MB=1000] [ROUNDS=5] [FIGURE=WORD]: the table of README.md
+# make figures [AWFY=FOLDER] [FIGURES_MB=1000] [ROUNDS=5] [FIGURE=WORD]: the first table of doc/PERFORMANCE.md
 figures: all $(bench_programs)
 	@python3 $(top_srcdir)/testsuite/bench/figures.py $(abs_top_builddir) $(top_srcdir) \
 	  $(if $(AWFY),--awfy=$(AWFY)) $(if $(FIGURES_MB),--megabytes=$(FIGURES_MB)) \

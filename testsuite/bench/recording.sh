@@ -130,7 +130,7 @@ cpu() {
   until "$eventring" show "$pid" >/dev/null 2>&1; do sleep 0.02; done
   case $1 in
     record) "$eventring" record -q -o /dev/null "$pid" & reader=$! ;;
-    poll) "$eventring" stats "$pid" >/dev/null 2>&1 & reader=$! ;;
+    poll) "$eventring" stats --seconds 24h "$pid" >/dev/null 2>&1 & reader=$! ;;
   esac
   wait "$pid"
   [ -z "$reader" ] || wait "$reader"

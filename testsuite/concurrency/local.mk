@@ -17,3 +17,8 @@ check_PROGRAMS += testsuite/concurrency/triggers_test
 testsuite_concurrency_triggers_test_SOURCES = testsuite/concurrency/triggers_test.c
 testsuite_concurrency_triggers_test_CPPFLAGS = $(SEE_EVENTRING)
 testsuite_concurrency_triggers_test_LDADD = $(LINK_EVENTRING)
+
+check_PROGRAMS += testsuite/concurrency/deletion_test
+testsuite_concurrency_deletion_test_SOURCES = testsuite/concurrency/deletion_test.c
+testsuite_concurrency_deletion_test_CPPFLAGS = $(SEE_EVENTRING)
+testsuite_concurrency_deletion_test_LDADD = $(LINK_EVENTRING)

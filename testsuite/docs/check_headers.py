@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Does each function that a public header declares say which threads may call it?
+"""Does each function that a public header declares say which threads may call it, what its status
+means, and in which units it takes times?
 
     check_headers.py DIRECTORY      (eventring/include)
 
@@ -11,6 +12,9 @@ Says so counts where one of these holds:
   "For all: ...";
 - the comment at the top of the header has a line "Threads: ...", which names the structure
   that the function takes (`eventring_cursor *`), or says "all functions".
+A function that returns int says in its comment, or the one of its section, what: "Returns ...", an
+error E_..., or "As eventring_...". A parameter that is a time (now, since, duration, ...) says
+its unit by its name (since_ns), or one of these comments or that at the top does.
 And is the header not too long? eventring.h and eventring/read.h have at most 500 lines, and
 no header has two functions, X and X_sized, for one. Prints what is wrong; status 1 if there
 is something.
@@ -22,6 +26,9 @@ import sys
 
 MOST_LINES = {"eventring.h": 500, "eventring/read.h": 500, "eventring/probe.h": 354}
 WORD = re.compile(r"\b(any thread|owner|threads?|callback|async-signal-safe)\b", re.I)
+STATUS = re.compile(r"\bE_[A-Z]+|\b[Rr]eturns?\b|\bas eventring_\w+|\berrors?\b", re.I)
+TIME = re.compile(r"\b(?:u?int64_t|double)\s+(now|since|until|duration|timeout|period|at)\b")
+UNIT = re.compile(r"\b(ticks?|ns|nanoseconds|ms|seconds)\b")
 FUNCTION = re.compile(r"\b(eventring_\w+)\s*\(")
 
 wrong = []
@@ -57,7 +64,7 @@ def pieces(text):
 
 
 def declarations(code):
-    """(name, parameters) of functions that code declares or defines inline."""
+    """(result, name, parameters) of functions that code declares or defines inline."""
     bodies = re.compile(r"\{[^{}]*\}")
     while bodies.search(code):
         code = bodies.sub(";", code)
@@ -66,7 +73,7 @@ def declarations(code):
             continue
         match = FUNCTION.search(statement)
         if match and not statement[:match.start()].strip().endswith("#define"):
-            yield match.group(1), statement[match.end():]
+            yield statement[:match.start()].split(), match.group(1), statement[match.end():]
 
 
 def check(path, name):
@@ -78,16 +85,22 @@ def check(path, name):
     top = re.search(r"Threads: (.*?)(?:\n \*\n|\*/)", text, re.S)
     top = top.group(1) if top and top.start() < text.find("#ifndef") else ""
     types = re.findall(r"`(\w+) \*`", top)
-    section, comment = False, ""
+    head = text[:text.find("#ifndef")]
+    section, about, comment = False, "", ""
     for kind, part in pieces(blank_strings(text)):
         if kind == "gap":
             comment = ""
         elif kind == "comment":
-            if re.match(r"/\* (----|====)", part):
-                section = "For all:" in part
+            if re.match(r"/\* (--|====)", part):
+                section, about = "For all:" in part, part
             comment = comment + part if comment and not WORD.search(comment) else part
         else:
-            for function, parameters in declarations(part):
+            for result, function, parameters in declarations(part):
+                if "int" in result and not STATUS.search(comment + about):
+                    wrong.append(f"{name}: {function}: its comment does not say what it returns")
+                for time in TIME.findall(parameters):
+                    if not UNIT.search(comment + about + head):
+                        wrong.append(f"{name}: {function}: what is the unit of `{time}'?")
                 if function.endswith("_sized"):
                     wrong.append(f"{name}: {function}: the size stands in the structure")
                 covered = (section or "all functions" in top or WORD.search(comment)

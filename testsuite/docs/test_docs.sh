@@ -9,6 +9,14 @@ command -v python3 >/dev/null || { echo "no python3"; exit 77; }
 
 is "what is wrong in the documents" "" "$(check "$top")"
 
+# README.md is a front door: short, and without words that only other documents explain
+[ "$(wc -l <"$top/README.md")" -le 150 ] || fail "README.md has $(wc -l <"$top/README.md") lines, more than 150"
+is "words of README.md that it does not explain" "" \
+  "$(grep -nwiE 'rings?|torn|standby|domains?|version [0-9]' "$top/README.md" | grep -v 'doc/DOMAINS.md')"
+for word in 'eventring view' 'eventring autopsy' 'ExecStart=saros' 'kill -9' 'lua5.4'; do
+  has "the first 25 lines of README.md" "$word" "$(head -n 25 "$top/README.md")"
+done
+
 # A copy of what is looked at, and one fault of each kind in it
 mkdir tree
 for part in README.md HACKING.md NEWS LICENSE Makefile.am configure.ac runtests doc eventring examples include \
@@ -52,18 +60,23 @@ cat >>headers/eventring/word.h <<'EOF'
 /* Counts. */
 int eventring_planted_count(int a);
 
-/* Any thread. */
+/* Returns the number. Any thread. */
 int eventring_planted_good(int a);
 int eventring_planted_better(int b);
 
-/* A structure of the caller's. Owner. */
+/* When it was. Any thread. */
+double eventring_planted_time(uint64_t since, uint64_t until_ns);
+
+/* Fills in a structure of the caller's; E_ARGUMENT. Owner. */
 int eventring_planted_sized(void *to, size_t size);
-/* A body. */
+/* A body. Returns 0. */
 static inline int eventring_planted_body(int a) { return a ? eventring_planted_good(a) : 0; }
 EOF
 for i in {1..100}; do echo "/* one more line */"; done >>headers/eventring.h
 is "wrong in the headers" "eventring.h: 500
+eventring/word.h: eventring_planted_count: its comment does not say what it returns
 eventring/word.h: eventring_planted_count: its comment does not say which threads
+eventring/word.h: eventring_planted_time: what is the unit of \`since'?
 eventring/word.h: eventring_planted_sized: the size stands in the structure
 eventring/word.h: eventring_planted_body: its comment does not say which threads" \
   "$(headers headers | sed 's/eventring.h: .* lines, more than/eventring.h:/')"

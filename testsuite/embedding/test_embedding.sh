@@ -6,18 +6,33 @@
 saros=$(find "$PWD/root" -path '*/bin/saros')
 is_same "version of pkg-config" "$("$saros" -v | awk '{print $2}')" "$(pkg-config --modversion saros)"
 
+sarosc=$(find "$PWD/root" -path '*/bin/sarosc')
+is_same "version of sarosc" "$("$saros" -v)" "$("$sarosc" -v)"
+"$sarosc" --help >help.txt || fail "sarosc --help: $?"
+for option in $(sed -n 's/.*compgen -W "\(.*\)" --.*/\1/p' "$SRCDIR/vm/completion/sarosc"); do
+  has "option of sarosc" "$option" "$(cat help.txt)"
+done
+
 sources=$TESTSUITE/embedding
 strict="-O1 -Wall -Wextra -Werror"
 cc -std=c99 $strict -Wpedantic -shared -fPIC $(pkg-config --cflags saros) -o counter.so "$sources/_counter.c" >cc.txt 2>&1 || { cat cc.txt; fail "the module: $?"; }
 cc -std=c99 $strict $(pkg-config --cflags saros) -o host "$sources/_host.c" $(pkg-config --libs saros) >cc.txt 2>&1 || { cat cc.txt; fail "the program: $?"; }
 
 export LUA_CPATH="./?.so"
+export LD_LIBRARY_PATH=$(dirname "$(find "$PWD/root" -name libsaros.a)")
 is "module in the interpreter" "|||||||" "$("$saros" -e "print((dofile '$sources/_use_counter.lua'))" 2>&1)"
 is "module in the program" "|||||||-host" "$(./host "$sources/_use_counter.lua" 2>&1)"
 
+# An idle state is small
+cc -std=c99 $strict $(pkg-config --cflags saros) -o states "$sources/_states.c" $(pkg-config --libs saros) >cc.txt 2>&1 || { cat cc.txt; fail "the states: $?"; }
+read -r resident addresses < <(./states) || fail "states: $?"
+echo "an idle state: $resident KB, $addresses KB of addresses"
+# 39 where it was measured; pages and allocators differ a little
+[ "$resident" -le 44 ] || fail "an idle state takes $resident KB"
+[ "$addresses" -le 1100 ] || fail "an idle state takes $addresses KB of addresses"
+
 # The program obeys the environment variables of the recording.
 export EVENTRING=$(find "$PWD/root" -path '*/bin/eventring')
-export LD_LIBRARY_PATH=$(dirname "$(find "$PWD/root" -name libeventring.so)")
 recordings() { ls -- *.eventring 2>/dev/null | wc -l; }
 is "recordings without a variable" 0 "$(recordings)"
 is "recorded, not kept" "|||||||-host" "$(SAROS_EVENTRING_START=1 ./host "$sources/_use_counter.lua" 2>&1)"
@@ -45,5 +60,5 @@ fi
 
 # only the names of the API are visible
 library=$(find root -name libsaros.a)
-is "foreign names" "" "$(nm -g --defined-only -P "$library" | awk 'NF > 1 {print $1}' | grep -Ev '^lua(L|open)?_')"
+is "foreign names" "" "$(nm -g --defined-only -P "$library" | awk 'NF > 1 {print $1}' | grep -Ev '^(lua(L|open)?|saros)_')"
 finish

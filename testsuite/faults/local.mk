@@ -10,3 +10,10 @@ check_PROGRAMS += testsuite/faults/allocations_test
 testsuite_faults_allocations_test_SOURCES = testsuite/faults/allocations_test.c
 testsuite_faults_allocations_test_CPPFLAGS = $(SEE_STDLIB)
 testsuite_faults_allocations_test_LDADD = $(LINK_STDLIB)
+
+# make kills [KILLS=n]
+kills: all
+	@SAROS=$(abs_top_builddir)/saros EVENTRING=$(abs_top_builddir)/eventring/eventring \
+	  python3 $(abs_top_srcdir)/testsuite/faults/kills.py --kills $(or $(KILLS),1000)
+
+.PHONY: kills

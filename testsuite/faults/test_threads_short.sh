@@ -30,4 +30,13 @@ assert(domain.spawn(function() return 7 end):join() == 7)
 print "ran"
 END
 is "output" ran "$(as_lonely timeout $PATIENCE "$SAROS" - <short.lua 2>&1)"
+
+# Where no new domain runs before the one that spawns them waits, none has its arguments when the
+# threads run out.
+on_one() { taskset -c "$(taskset -pc $$ | sed 's/.*[ ,-]//')" chrt -f 1 "$@"; }
+if on_one true 2>/dev/null; then
+  is "output, of threads that wait for their turn" ran \
+    "$(on_one prlimit --nproc=20 setpriv --reuid=54321 --regid=54321 --clear-groups \
+       timeout $PATIENCE "$SAROS" - <short.lua 2>&1)"
+fi
 finish

@@ -25,12 +25,26 @@ def by_blocks(path):
     except reader.Refused:
         return None
     calls = collections.Counter()
-    for _, _, functions, nodes in recording.profiles():
-        for function, count, _, _ in nodes[1:]:
-            calls[reader.exact(functions[function][0].split(b"\0", 1)[0])] += count
+    for _, _, functions, nodes, flat in recording.profiles():
+        for function, count, *_ in nodes[1:] + flat:
+            name = b"(other)" if function == reader.NONE else functions[function][0]
+            calls[reader.exact(name.split(b"\0", 1)[0])] += count
     rows = {(slot, name): (resident, reserved)
             for slot, (_, rows) in recording.footprints.items() for name, resident, reserved in rows}
     return calls, rows
+
+
+def where_flat_calls_are(path):
+    """What is wrong with the sums of flat calls in the profiles of FILE, by node and by
+    function; and how many flat calls there are."""
+    wrong, calls = [], 0
+    for slot, incarnation, _, nodes, flat in reader.Recording(path, reader.Report()).profiles():
+        by_node = tuple(sum(node[i] for node in nodes) for i in (4, 5))
+        by_function = tuple(sum(record[i] for record in flat) for i in (1, 2))
+        calls += by_function[0]
+        if by_node != by_function:
+            wrong.append("domain %d.%d: %s, %s" % (slot, incarnation, by_node, by_function))
+    return wrong, calls
 
 
 def run(*options):
@@ -94,6 +108,11 @@ def main():
     with open(path, "rb") as file:
         data = file.read()
     status = 0
+    wrong, flat = where_flat_calls_are(path)
+    print("%d flat calls" % flat)
+    if wrong:
+        status = 1
+        print("; ".join(wrong))
     for number in range(count + 1):
         rng = random.Random("%s %d" % (seed, number))
         name = path if number == 0 else "damaged.eventring"

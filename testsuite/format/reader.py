@@ -35,7 +35,7 @@ PROFILES = 10
 REREAD = (PROFILES, HEAPS, HEAP_PAGES, FOOTPRINTS)  # blocks that are read as a whole
 LAST_STACKS = 19
 NONE = 0xFFFFFFFF
-STOPPED, EXIT, SIGNAL = 1, 2, 3  # why it ended
+STOPPED, EXIT, SIGNAL, DELETED = 1, 2, 3, 4  # why it ended
 TOP_BIT = 1 << 63
 
 
@@ -85,28 +85,33 @@ def profile_function(record, number):
     return raw[24:24 + name], raw[24 + name:24 + name + source], record[1] & 0xFFFFFFFF
 
 
-def profile_node(record, number, functions):
-    """(function, calls, exclusive ticks, buckets); None: it is not valid."""
+def profile_node(record, number, functions, flat=False):
+    """(function, calls, exclusive ticks, buckets, flat calls and ticks below it); None: it is
+    not valid. `flat`: the record is of flat calls."""
     if len(record) < 3 or record[0] >> 32 != number:
         return None
     parent, function = record[1] & 0xFFFFFFFF, record[1] >> 32
     figures, first, buckets = record[2] & 0xFFFF, record[2] >> 16 & 0xFF, record[2] >> 24 & 0xFF
     there = [bit for bit in range(16) if figures >> bit & 1]
     size = 3 + len(there) + (buckets + 1) // 2
-    is_placed = (parent, function) == (NONE, NONE) if number == 0 else \
-        parent < number and function < functions
-    if not is_placed or figures >> 7 or size > len(record) or first + buckets > 25:
+    if flat:
+        is_placed = parent == NONE and (function == NONE or function < functions)
+    else:
+        is_placed = (parent, function) == (NONE, NONE) if number == 0 else \
+            parent < number and function < functions
+    if not is_placed or figures >> (5 if flat else 7) or size > len(record) or first + buckets > 25:
         return None
     value = dict(zip(there, record[3:]))
     if value.get(2, 0) > value.get(3, 0):
         return None
-    return function, value.get(0, 0), value.get(1, 0), buckets
+    return function, value.get(0, 0), value.get(1, 0), buckets, value.get(5, 0), value.get(6, 0)
 
 
 def profile_of(parts):
-    """The functions and nodes of the records of each part, by number; None: not valid."""
+    """The functions, the nodes and the flat calls of the records of each part, by number; None:
+    not valid."""
     head = parts[0][0]
-    functions, nodes = [], []
+    functions, nodes, flat = [], [], []
     for number, records in enumerate(parts):
         if records[0][0] >> 32 != number or records[0][1:] != head[1:]:
             return None
@@ -116,11 +121,15 @@ def profile_of(parts):
                 functions.append(profile_function(record, len(functions)))
             elif kind == 3:
                 nodes.append(profile_node(record, len(nodes), len(functions)))
-    if None in functions or None in nodes or len(parts) != head[3] & 0xFFFFFFFF:
+            elif kind == 4:
+                flat.append(profile_node(record, len(flat), len(functions), flat=True))
+    if None in functions or None in nodes or None in flat or len(parts) != head[3] & 0xFFFFFFFF:
         return None
     if (len(functions), len(nodes)) != (head[6] & 0xFFFFFFFF, head[6] >> 32):
         return None
-    return functions, nodes
+    if len(flat) != (head[9] & 0xFFFFFFFF if len(head) > 9 else 0):
+        return None
+    return functions, nodes, flat
 
 
 def row_is_valid(record, number):
@@ -373,6 +382,7 @@ class Recording:
 
     def read_places(self):
         self.places = []
+        self.run_blocks = 0                      # of all rings so far
         self.read_units()
         for slot in range(self.slots):
             for ring in range(8):
@@ -384,7 +394,10 @@ class Recording:
                     self.places.append(Place(slot, ring, head, 0, blocks, [], 1))
                     continue
                 is_power = blocks & (blocks - 1) == 0 and 4 <= blocks <= 32768
-                if not is_power or first + blocks > self.claimed or head > 1 << 56:
+                is_valid = (is_power and first + blocks <= self.claimed
+                            and self.run_blocks + blocks <= self.claimed)
+                self.run_blocks += blocks if is_valid else 0
+                if not is_valid or head > 1 << 56:
                     self.report.damage("domain %d, ring %d: its place or head" % (slot, ring))
                     continue
                 runs, floor = self.read_runs(slot, ring, head, [Run(first, 0, blocks)])
@@ -422,9 +435,11 @@ class Recording:
             if word == 0:
                 break
             if (not word >> 31 or not start < end <= 32768 or
-                    first + end - start > self.claimed):
+                    first + end - start > self.claimed
+                    or self.run_blocks + end - start > self.claimed):
                 self.report.damage("domain %d, ring %d: a run" % (slot, ring))
                 break
+            self.run_blocks += end - start
             runs.append(Run(first, start, end))
         if len(runs) == 1:
             return runs, 1
@@ -755,6 +770,13 @@ class Recording:
             if self.taken[kind] > records + 1 or records - self.taken[kind] > dropped:
                 self.report.damage("the number of records of kind %d" % kind)
 
+    def is_left_out(self, place, sequence):
+        """Was there no room for the block, and all others of its round? (Section 6.)"""
+        places = place.runs[0].end - place.runs[0].start
+        end = (sequence + places - 1) // places * places
+        return (end <= place.head and not any(self.block(self.block_of(place, sequence)))
+                and not any(self.block(self.block_of(place, end))))
+
     def check_next(self, place):
         """What lies where the block after the newest will be."""
         following = place.head + 1
@@ -764,6 +786,8 @@ class Recording:
         is_ended = self.state == 2 and self.front_checksum
         oldest = following - place.blocks if place.runs else 0
         if words[0] == (oldest if oldest >= place.floor else 0):
+            return
+        if place.runs and oldest > 0 and self.is_left_out(place, oldest):
             return
         if not is_ended and (words[0] == 0 or (words[0] == following and not has_event(words))):
             return
@@ -806,7 +830,7 @@ class Recording:
         text = self.error[1] if self.error else ""
         if not text and reason != SIGNAL and (reason != EXIT or self.end_detail == 0):
             return []
-        names = {STOPPED: "stopped", EXIT: "exit", SIGNAL: "signal"}
+        names = {STOPPED: "stopped", EXIT: "exit", SIGNAL: "signal", DELETED: "deleted"}
         is_dead = not self.has_ended and not self.went_on
         item = {"kind": "ended", "end_reason": names.get(reason, "killed" if is_dead else None)}
         if reason in (EXIT, SIGNAL):
@@ -1087,7 +1111,8 @@ class Ring:
         """Where the event words of a valid block end; None: it is not valid, or not there."""
         head = self.place.head
         if words[0] != sequence:
-            is_begun = sequence == head - self.place.blocks + 1
+            is_begun = (sequence == head - self.place.blocks + 1 or
+                        self.place.runs and self.recording.is_left_out(self.place, sequence))
             if not self.place.runs:
                 is_begun = self.recording.is_incomplete and not any(words)
             if not is_begun:

@@ -16,20 +16,33 @@ local function walk(depth, i)
   return functions[1 + i % 40](i)
 end
 for i = 1, 60 do walk(i % 9, i) end
+for i = 1, 40 do for k = 1, 40 do load("local f, g = ... return 1 + f(1) + g(2)")(functions[i], functions[k]) end end
 collectgarbage()
 require "saros.domain".spawn(function() for i = 1, 100 do tostring(i) end collectgarbage() end):join()
 io.open("ready", "w"):close()
 while true do for i = 1, 1000 do tostring(i) end end
 LUA
-SAROS_PROFILE=calls,period=10ms SAROS_EVENTRING_WSIZE=11 SAROS_EVENTRING_PREFIX=. \
-  SAROS_EVENTRING_NAME=calls "$SAROS" work.lua & pid=$!
-until_so test -e ready || fail "the program does not come so far"
-"$EVENTRING" memory --wait 30 "$pid" >memory.txt || fail "memory: $?"
-kill -9 "$pid"
-wait "$pid" 2>/dev/null
-"$EVENTRING" profile --json calls.eventring | grep -q '"walk"' || fail "no profile of calls"
-python3 "$TESTSUITE/format/profiles.py" calls.eventring "${PROFILE_MUTATIONS:-10}" "$seed" ||
-  fail "FORMAT_SEED=$seed"
-"$EVENTRING" merge -q -o merged.eventring calls.eventring || fail "merge"
-python3 "$TESTSUITE/format/profiles.py" merged.eventring 2 "$seed" || fail "merged: FORMAT_SEED=$seed"
+has_calls() { "$EVENTRING" profile --json "$1" | grep -q '"walk"'; }
+# check NAME BUDGET: of a program that is killed
+check() {
+  rm -f ready
+  SAROS_PROFILE=calls,period=10ms,budget=$2 SAROS_EVENTRING_WSIZE=11 SAROS_EVENTRING_PREFIX=. \
+    SAROS_EVENTRING_NAME=$1 "$SAROS" work.lua & pid=$!
+  until_so test -e ready || fail "the program does not come so far"
+  "$EVENTRING" memory --wait 30 "$pid" >memory.txt || fail "memory: $?"
+  # a whole profile with the calls is in the file: the next one may be half written at the end
+  until_so has_calls "$pid" || fail "no profile of calls while it runs"
+  kill -9 "$pid"
+  wait "$pid" 2>/dev/null
+  "$EVENTRING" profile --json "$1.eventring" | grep -q '"walk"' || fail "no profile of calls"
+  flat=$(python3 "$TESTSUITE/format/profiles.py" "$1.eventring" "${PROFILE_MUTATIONS:-10}" "$seed") ||
+    fail "$1: FORMAT_SEED=$seed: $flat"
+  "$EVENTRING" merge -q -o "merged-$1.eventring" "$1.eventring" || fail "merge"
+  python3 "$TESTSUITE/format/profiles.py" "merged-$1.eventring" 2 "$seed" ||
+    fail "merged $1: FORMAT_SEED=$seed"
+}
+check roomy 16M
+is "with room for all paths" "0 flat calls" "$flat"
+check small 64K # too small for the paths, and for a function each
+[ "${flat%% *}" -gt 100 ] || fail "a small budget: $flat"
 finish

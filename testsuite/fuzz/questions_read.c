@@ -50,8 +50,8 @@ static const struct format {
   const char *name, *suffix;
   bool of_profile;
 } formats[] = {
-#define EXPORT_PROFILE(name, suffix, summary) {#name, suffix, true},
-#define EXPORT_EVENTS(name, suffix, summary) {#name, suffix, false},
+#define EXPORT_PROFILE(name, suffix, form, summary) {#name, suffix, true},
+#define EXPORT_EVENTS(name, suffix, form, summary) {#name, suffix, false},
 #include "export/formats.def"
 };
 enum { FORMATS = sizeof formats / sizeof formats[0] };

@@ -306,7 +306,7 @@ static void check_end(struct batch_check *check, const struct eventring_event *e
     within = check->batch->outer[check->outer++].within;
   }
   REQUIRE(check->batch->earliest_ns + brief->after == event->ns && took == ns);
-  REQUIRE(brief->id == event->id && brief->event_class == event->event_class);
+  REQUIRE(brief->id == event->id && brief->depth == (outer ? 0 : check->began - 1));
   REQUIRE(within == event->within_ns);
   if (outer) return;
   REQUIRE(within == check->open[check->began].within);
@@ -346,7 +346,7 @@ static int mix_batch(void *context, const struct eventring_batch *batch) {
     const struct eventring_brief *brief = &batch->opened[i];
     REQUIRE(batch->earliest_ns + brief->after == check.open[i + 1].ns);
     REQUIRE(brief->within == check.open[i + 1].within && brief->took == 0);
-    REQUIRE(brief->id == check.open[i + 1].id && !brief->began_before);
+    REQUIRE(brief->id == check.open[i + 1].id && !brief->began_before && brief->depth == i);
   }
   REQUIRE(batch->depth - check.outer == batch->depth_around);
   return 0;

@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "eventring/introspection.h"
+#include "remote/coroutines.h"
 #include "remote/search.h"
 #include "remote/stack.h"
 #include "remote/values.h"
@@ -137,6 +138,22 @@ static void draw_types(struct eventring_introspection *at) {
   at->heap.size = 1u << (12 + draw(19));
   at->heap.used_from = (uint32_t)draw(4096);
   at->heap.step = 8;
+  at->coroutine.size = 256;
+  at->coroutine.top = draw_offset(256);
+  at->coroutine.frames = draw_offset(256);
+  at->coroutine.created_in = draw_offset(256);
+  at->coroutine.resumed_in = draw_offset(256);
+  at->coroutine.state = draw_offset(256);
+  at->coroutine.looked = draw_place();
+  at->coroutine.young_mask = (uint32_t)draw(4);
+  at->coroutine.lives = draw_place();
+  at->coroutine.lines = draw_offset(256);
+  at->coroutine.line_size = draw(4) ? 128 : 0;
+  at->coroutine.ticks = 100;
+  at->coroutine.bytes = draw_offset(1024);
+  at->spans.tag = (uint32_t)draw(4);
+  at->spans.count = draw_offset(256);
+  at->spans.open = draw_offset(256);
   for (unsigned i = 0; i < draw(EVENTRING_MAX_RULES + 1); i++)
     at->rules[i] = (struct eventring_rule){
         .where = draw_place(), .size = 1u << draw(4), .mask = 3, .value = (uint32_t)draw(4),
@@ -196,7 +213,7 @@ static void make_stacks(void) {
     put(domain, in->domain.current, thread);
     put(domain, in->domain.main, draw(4) ? thread : thread + 64);
     put(thread, in->thread.type, in->thread.is_type);
-    put(thread, in->thread.status, in->thread.suspended + 1);
+    put(thread, in->thread.status, in->thread.suspended + (n % 2)); /* some wait */
     put(thread, in->thread.domain, domain);
     put(thread, in->thread.resumer, 0);
     put(thread, in->thread.frame, frames + count * in->frame.size);
@@ -225,11 +242,26 @@ _Noreturn static void be_hostile(int ready) {
 
 /* ---- Reading it ------------------------------------------------------------------------ */
 
-static uint64_t opened, domains_read, stacks, variables;
+static uint64_t opened, domains_read, stacks, variables, coroutines;
 
 static void count_variable(void *closure, const struct remote_variable *variable) {
   (void)closure;
   variables += strlen(variable->name) < sizeof variable->name;
+}
+
+/* Threads that the search found, and one that stands where none does, perhaps. */
+static void read_together(struct remote_host *host, uint64_t domain, const uint64_t *threads,
+                          size_t count) {
+  enum { MOST = 2000 };
+  static uint64_t all[MOST + 1];
+  static struct remote_coroutine out[MOST + 1];
+  uint64_t torn;
+  if (count > MOST) count = MOST;
+  for (size_t i = 0; i < count; i++) all[i] = threads[i];
+  all[count++] = domain + 512;
+  const size_t n = remote_coroutines_read(host, domain, all, count, out, &torn);
+  coroutines += n;
+  if (n + torn != count) abort();
 }
 
 static void read_domain(struct remote_host *host, struct remote_functions *functions,
@@ -249,6 +281,7 @@ static void read_domain(struct remote_host *host, struct remote_functions *funct
   remote_search(host, domain, 20000000, &search);
   for (size_t i = 0; reader != NULL && i < search.count && i < READS; i++)
     stacks += remote_stack_suspended(reader, search.threads[i], &stack, 0) == REMOTE_READ;
+  read_together(host, domain, search.threads, search.count);
   free(search.threads);
   remote_reader_close(reader);
 }
@@ -294,8 +327,8 @@ int main(int argc, char **argv) {
     if (!try_one(first + i)) return 1;
   getrusage(RUSAGE_SELF, &used);
   printf("%" PRIu64 " processes: %" PRIu64 " opened, %" PRIu64 " domains, %" PRIu64
-         " stacks, %" PRIu64 " variables; %ld MiB\n", processes, opened, domains_read, stacks,
-         variables, used.ru_maxrss / 1024);
+         " stacks, %" PRIu64 " variables, %" PRIu64 " coroutines; %ld MiB\n", processes, opened,
+         domains_read, stacks, variables, coroutines, used.ru_maxrss / 1024);
   if (processes >= 60 && (opened == 0 || domains_read == 0)) return 1;
   return used.ru_maxrss / 1024 > MOST_MB * (slowness && atoi(slowness) > 1 ? 4 : 1);
 }

@@ -4,8 +4,12 @@
  * The steps are those of the C code: W1 .. W6 in eventring/producer/lane.c, R0 .. R5 in
  * eventring/reader/block.c (R0 in metadata.c), may_be_gone in block_cursor.c.
  * Checked over wrap-around: the ring has two places, the writer goes through BLOCKS
- * blocks and reuses each place. W1, W2 and the zeros are left out at a place that was
+ * blocks and reuses each place. W1 and the zeros are left out at a place that was
  * never used.
+ *
+ * With -DNO_ROOM the last place is not there until the writer finds room for it, in any
+ * round. Until then the writer leaves out its block (step S), of which readers then find
+ * that all words of the place are 0.
  *
  * What the words of a block say (to which context and incarnation its events belong) is
  * not of this model but of shared_blocks.pml, which relies on what is proved here.
@@ -57,6 +61,8 @@
  *   -DSEAL_AFTER_R5        the seal of a block that was held is checked too late
  *   -DSEAL_OF_UNFINISHED   one that is there is compared though the head has not moved
  *   -DNO_W1 -DNO_ZEROS     left out at a place that was used
+ *   -DNO_S                 of NO_ROOM: the head does not pass the block that is left out
+ *   -DNO_W2_IF_NEW         of NO_ROOM: no fence at a place that was never used
  *   -DW1_RELAXED -DW4_RELAXED -DW5_RELAXED -DW6_RELAXED -DSEAL_RELAXED
  *   -DR0_RELAXED -DR1_RELAXED -DR2_RELAXED
  *   -DW1_AFTER_W3 -DW3_AFTER_W4 -DW3_AFTER_W5 -DW4_AFTER_W5 -DWORD_BEFORE_PAYLOAD
@@ -64,8 +70,8 @@
  *                          two steps are swapped
  *   -DREACHED_REUSE        fails when a block is accepted from a place that was
  *   -DREACHED_GONE         reused, when one is found gone, when the seal of one that
- *   -DREACHED_SEAL         was held is compared: the proof that the properties are not
- *                          true of nothing
+ *   -DREACHED_SEAL         was held is compared, when one is found left out: the proof
+ *   -DREACHED_LEFT_OUT     that the properties are not true of nothing
  */
 
 #ifndef MAPPING
@@ -178,7 +184,18 @@ inline clear() {
   store_relaxed(SEAL(PLACE(s)), 0)
 }
 
-#define USED (s > PLACES) /* the place of s; else its words are 0, and no reader takes it */
+/* The place of s was used; else its words are 0, and no reader takes it for a block. */
+#ifdef NO_ROOM
+#define IS_LAST(s) (PLACE(s) == PLACES - 1)
+#define USED (s > PLACES && (there || !IS_LAST(s)))
+#else
+#define USED (s > PLACES)
+#endif
+#ifdef NO_W2_IF_NEW
+#define FENCED USED
+#else
+#define FENCED true
+#endif
 
 inline fill() { /* zeros, then the header */
 #ifndef NO_ZEROS
@@ -222,10 +239,34 @@ inline seal(x, value) {
 
 inline seal_before() { if :: s > 1 -> seal(s - 1, s - 1) :: else fi }
 
+#ifdef NO_ROOM
+/* S: at the last place, for which there may be no room. */
+inline find_room() {
+  if
+  :: IS_LAST(s) && !there ->
+     if
+     :: has_room = true
+     :: s < BLOCKS ->
+#ifndef NO_S
+        store_release(HEAD, s);
+#endif
+        s++
+     fi
+  :: else
+  fi
+}
+#endif
+
 active proctype writer() {
   byte s = 1;
+#ifdef NO_ROOM
+  bool there = false, has_room = false; /* the last place: has it been used? */
+#endif
   do
   :: s <= BLOCKS ->
+#ifdef NO_ROOM
+     find_room();
+#endif
      begun = s;
 #if !defined(W1_AFTER_W3) && !defined(NO_W1)
      if :: USED -> invalidate() :: else fi; /* W1 */
@@ -234,7 +275,7 @@ active proctype writer() {
      seal_before();
 #endif
 #ifndef NO_W2
-     if :: USED -> release_fence() :: else fi; /* W2 */
+     if :: FENCED -> release_fence() :: else fi; /* W2 */
 #endif
 #if !defined(W3_AFTER_W4) && !defined(W3_AFTER_W5)
      fill();                            /* W3 */
@@ -270,6 +311,9 @@ active proctype writer() {
 #endif
 #if !defined(SEAL_AFTER_W5) && !defined(SEAL_AFTER_W1) && !defined(SEAL_BEFORE_W6)
      seal(s, s);                        /* finish_block: before the next W1 */
+#endif
+#ifdef NO_ROOM
+     there = there || has_room;
 #endif
      s++
   :: else -> break
@@ -365,14 +409,27 @@ inline take_word() {
 }
 inline take_payload() { stale = memory[PAY(PLACE(s))] != s; judge() }
 
+#define IS_EMPTY(p) \
+  (memory[SEQ(p)] + memory[HDR(p)] + memory[WORD(p)] + memory[PAY(p)] + memory[SEAL(p)] == 0)
+
 /* The sequence number is another one: the block must have been overwritten, and the
    head, loaded after that, say so: else note_failure (block_cursor.c) calls it damage. */
 inline gone(about_to_be_reused) {
 #ifdef REACHED_GONE
   assert(false);
 #endif
-  assert(begun >= s + PLACES);
-  assert(about_to_be_reused)
+  if
+#ifdef NO_ROOM
+  :: IS_LAST(s) && IS_EMPTY(PLACE(s)) ->
+#ifdef REACHED_LEFT_OUT
+     assert(false);
+#endif
+     skip /* is_skipped, block_cursor.c: there is no such block */
+#endif
+  :: else ->
+     assert(begun >= s + PLACES);
+     assert(about_to_be_reused)
+  fi
 }
 
 /* is_valid, or the comparison of mapped_more and file_more: else it is called damage. */

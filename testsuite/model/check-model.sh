@@ -67,6 +67,8 @@ all_states() { # WHAT SPIN-OPTIONS...
 mapping="-DMAPPING=1 -DFILE=0" file="-DMAPPING=0 -DFILE=1"
 ahead="-DMAPPING=0 -DFILE=0 -DAHEAD=1 -DPLACES=3 -DBLOCKS=5" # of 2 places it reads none
 
+no_room="-DNO_ROOM -DBLOCKS=5"
+
 fails() { # MUTATION READER... (mapping, file, ahead): it breaks each of these
   local mutation=$1 reader
   shift
@@ -95,6 +97,8 @@ check_states() {
     all_states "writer and a mapping reader" $mapping
     all_states "writer and a file reader" $file
     all_states "writer and a reader of several blocks" $ahead
+    all_states "writer without room and a mapping reader" $mapping $no_room
+    all_states "writer without room and a file reader" $file $no_room
   }
   if [ $part = brief-states ]; then
     all_states "writer and both readers, 3 blocks" -DBLOCKS=3
@@ -128,6 +132,9 @@ check_mutations() {
   fails -DNO_R3 file
   fails -DONE_MORE ahead
   fails -DW1_RELAXED mapping file
+  for mutation in REACHED_LEFT_OUT NO_S NO_W2_IF_NEW; do
+    fails "${no_room// /+}+-D$mutation" mapping file
+  done
   fails -DNO_SEQUENCE+-DW1_RELAXED ahead
   # One of two that do the same may go: whoever reads a block has seen the head.
   holds -DW4_RELAXED "W5 does it" mapping file ahead

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""XMPP clients on loopback: load for test_prosody.sh.
+"""XMPP clients on loopback: load for test_prosody.sh; Stream also serves the hour (soak/hour.py).
 
 _xmpp_clients.py PORT CLIENTS MESSAGES
 
@@ -148,4 +148,5 @@ def main():
     sys.exit(1 if failed else 0)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -77,6 +77,7 @@ stop lua5.4
 echo "clients received: $expected"
 
 serve recorded "$SAROS" SAROS_EVENTRING_START=1
+await "$server" # the child of the fork records some time after it
 has "recorded: found" "\"pid\":$server," "$("$EVENTRING" list --json "$where")"
 timeout $PATIENCE "$EVENTRING" dump --json --follow "$server" >dump.txt 2>dump.err &
 reader=$!
@@ -104,6 +105,7 @@ has "recorded: last event" domain_stop "$(grep -v '"kind":"open"' dump.txt | tai
 "$EVENTRING" dump copy.eventring >/dev/null || fail "recorded: the snapshot cannot be read"
 
 serve standby "$SAROS" SAROS_EVENTRING_START=standby
+await "$server"
 load >clients.txt 2>&1 &
 driver=$!
 "$EVENTRING" control --resume "$server" || fail "standby: cannot be started"

@@ -44,6 +44,22 @@ with open(sys.argv[1], "r+b") as file:
         time.sleep(0.01)
     sys.exit("%r is not %r" % (struct.unpack_from("<QQQ", page, 8192), before))
 END
+  python3 - $pid.eventring <<'END' || fail "what was written by hand is in the file after a deleted one"
+import mmap, os, struct, sys, time
+def words_of(page):
+    return struct.unpack_from("<QQQ", page, 8192)
+with open(sys.argv[1], "r+b") as file:
+    page = mmap.mmap(file.fileno(), 65536)
+    before = words_of(page)
+    os.unlink(sys.argv[1])
+    end = time.monotonic() + 60
+    # 4096: the state; 2: it has ended
+    while page[4096] != 2 and time.monotonic() < end:
+        struct.pack_into("<QQQ", page, 8192, 0, before[1] & ~1, 0x3FE0000000000000)
+with open(sys.argv[1], "r+b") as file:
+    after = words_of(mmap.mmap(file.fileno(), 65536))
+    sys.exit(0 if after == before else "%r is not %r" % (after, before))
+END
 fi
 end
 

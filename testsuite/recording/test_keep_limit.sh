@@ -40,7 +40,24 @@ SAROS_EVENTRING_PREFIX=one "$SAROS" -e 'error()' 2>/dev/null # of another name
 is "the last one does not go for a program that does not fail" n$number \
   "$(for f in one/*; do "$EVENTRING" show --json "$f" | jq -r 'select(.program == "failing.lua") | .path'; done |
      sed 's/.*\///; s/\.eventring//')"
+
+# those that are always preserved, if it is said; what one way keeps the other leaves alone
+mkdir preserved && export SAROS_EVENTRING_KEEP=3
+for _ in 1 2 3 4 5; do SAROS_EVENTRING_PRESERVE=1 fail_in preserved fine.lua; done
+is "at most 3, preserved" 3 "$(count preserved)"
+is "at most 3, preserved: the newest" "n$((number - 2)) n$((number - 1)) n$number" \
+  "$(names preserved | sed 's/\.eventring//' | sort -V | paste -sd ' ')"
+cp fine.lua again.lua && echo 'error "again"' >fine.lua
+for _ in 1 2 3 4; do fail_in preserved fine.lua; done
+is "at most 3 of each kind" 6 "$(count preserved)"
+cp again.lua fine.lua
+SAROS_EVENTRING_KEEP=0
+for _ in $(seq 9); do SAROS_EVENTRING_PRESERVE=1 fail_in preserved fine.lua; done
+for _ in $(seq 9); do fail_in preserved failing.lua; done
+is "without a bound" 24 "$(count preserved)"
 unset SAROS_EVENTRING_KEEP
+mkdir many && for _ in $(seq 12); do SAROS_EVENTRING_PRESERVE=1 fail_in many fine.lua; done
+is "without a bound, unless it is said" 12 "$(count many)"
 
 # those that were killed count, and go
 mkdir killed && for _ in $(seq 12); do kill_in killed; done

@@ -143,10 +143,19 @@ killed() {
   (set -m
    "$SAROS" -e "io.open('runs', 'w'):close() $loop" & until_so [ -e runs ] && kill -"$1" $! && wait $!)
 }
-for end in "TERM 143" "HUP 129"; do
-  nothing "SIG${end% *}" "${end#* }" killed "${end% *}"
+# who ends a program that hangs wants to know what it did
+for end in "TERM 143 15" "HUP 129 1" "INT 1 2"; do
+  read -r name status number <<<"$end"
+  leaves "SIG$name" "$status" signal "$number" killed "$name"
+  has "SIG$name: list" "terminated by SIG$name" "$("$EVENTRING" list)"
+  is "SIG$name: it has ended" ended "$(jq -r .liveness show.json)"
 done
-nothing "SIGINT" 1 killed INT
+mkfifo fifo
+nothing "SIGTERM that the program handles" 0 bash -c '"$0" -e "
+  local ffi = require \"saros.ffi\" ffi.cdef \"void *signal(int n, void *handler);\"
+  ffi.C.signal(15, ffi.cast(\"void *\", 1)) io.write(\"ready\\n\") io.flush()
+  io.read()" <fifo >ready & exec 3>fifo; until [ -s ready ]; do sleep 0.01; done
+  kill -TERM $!; echo >&3; wait $!' "$SAROS"
 leaves "SIGINT, caught, and an error later" 1 exit 1 bash -c 'set -m; "$0" -e "
   pcall(load[[while true do end]]) error [[later]]" & sleep 0.3; kill -INT $!; wait $!' "$SAROS"
 error_is "SIGINT, caught, and an error later" "later"
@@ -186,7 +195,7 @@ export SAROS_EVENTRING_START=standby
 nothing "a status, standby" 3 "$SAROS" -e 'os.exit(3)'
 leaves "an error, standby" 1 exit 1 "$SAROS" error.lua
 export SAROS_EVENTRING_START=1
-for bad in "PRESERVE=2 0, 1 or onerror" "KEEP=0 a whole number from 1" "KEEP=x a whole number"; do
+for bad in "PRESERVE=2 0, 1 or onerror" "KEEP=-1 a whole number from 0" "KEEP=x a whole number"; do
   rm -f ./*.eventring
   has "${bad%% *}" "SAROS_EVENTRING_${bad%% *}: must be ${bad#* }" \
     "$(env "SAROS_EVENTRING_${bad%% *}" "$SAROS" -e 'return' 2>&1)"

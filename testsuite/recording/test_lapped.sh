@@ -11,7 +11,7 @@ pid=$!
 await $pid
 "$EVENTRING" dump --json --follow $pid >dump.json &
 dumper=$!
-"$EVENTRING" stats --json $pid >stats.json &
+"$EVENTRING" stats --json --seconds 10m $pid >stats.json &
 watcher=$!
 attached $dumper
 attached $watcher

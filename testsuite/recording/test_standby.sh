@@ -10,7 +10,11 @@ started() { "$EVENTRING" control "$pid" --resume || fail "control --resume: $?";
 # await_domain WHAT: until the domain is recorded
 is_laid_out() { [ "$(field .domains_laid_out)" = 1 ]; }
 await_domain() { until_so is_laid_out || fail "$1: no domain attached to the recording"; }
-over() { kill "$pid"; wait "$pid" 2>/dev/null; }
+over() { # SIGTERM, which these programs do not handle, leaves the recording
+  kill "$pid"
+  wait "$pid" 2>/dev/null
+  rm "$pid.eventring" || fail "$pid: no recording is left"
+}
 
 # loops of each kind that run no probe
 loops=('while true do end' 'repeat until false' '::again:: goto again'

@@ -107,4 +107,24 @@ done
 "$EVENTRING" clean . >/dev/null || fail "clean"
 [ ! -e killed.eventring ] || fail "clean leaves the file of a process that was killed"
 [ -e whole.eventring ] || fail "clean removes a stream that was ended in order"
+
+# One that has no room uses its last place again and again: who follows it finds no damage.
+cat >flood.lua <<'END'
+local eventring = require "saros.eventring"
+while not io.open "stop" do
+  for i = 1, 5000 do eventring.counter("number", i) end
+end
+END
+: >warning.txt
+SAROS_EVENTRING_STREAM=full,max=1M "$SAROS" flood.lua 2>warning.txt &
+pid=$!
+until_so grep -q "events are lost" warning.txt || fail "the stream has room"
+"$EVENTRING" stats --seconds 0.5 --json full.eventring >stats.json 2>err.txt || fail "stats of a full stream: $?"
+is "a full stream, followed" "" "$(head -n 3 err.txt)"
+# (more is written after watching has ended)
+is "its sums" true "$(jq '[.domains[].rings[] | .emitted >= .missed + .delivered + .lost] | all' stats.json)"
+has_lost() { [ "$(jq '.domains[0].rings.user | .delivered > 0 and .lost > .delivered' stats.json)" = true ]; }
+has_lost || fail "what is lost is not counted: $(cat stats.json)"
+touch stop
+wait "$pid" || fail "flood.lua: $?"
 finish

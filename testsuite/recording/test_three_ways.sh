@@ -7,7 +7,7 @@ export SAROS_EVENTRING_START=1 SAROS_EVENTRING_PRESERVE=1 SAROS_EVENTRING_WSIZE=
 "$SAROS" "$TESTSUITE/recording/_three_ways.lua" $((16000 / TEST_SLOWNESS + 1000)) >inside.txt &
 pid=$!
 await $pid
-"$EVENTRING" stats --json $pid >stats.json &
+"$EVENTRING" stats --json --seconds 10m $pid >stats.json &
 watcher=$!
 attached $watcher
 touch go

@@ -12,4 +12,12 @@ soak: all testsuite/soak/watch
 	  SOAK_SECONDS=$(or $(SOAK_SECONDS),7200) SOAK_ROWS=$(or $(SOAK_ROWS),30) \
 	  SOAK_SEED=$(SOAK_SEED) bash $(abs_top_srcdir)/testsuite/soak/soak.sh
 
-.PHONY: soak
+# make hour [HOUR_SECONDS=n] [HOUR_SEED=n] [HOUR_REPORT=FILE] [HOUR_LOG=FILE]
+hour: all
+	@SAROS=$(abs_top_builddir)/saros EVENTRING=$(abs_top_builddir)/eventring/eventring \
+	  LUA_REFERENCE=$(or $(LUA_REFERENCE),lua5.4) PYTHONDONTWRITEBYTECODE=1 \
+	  python3 $(abs_top_srcdir)/testsuite/soak/hour.py --seconds $(or $(HOUR_SECONDS),3600) \
+	  $(if $(HOUR_SEED),--seed $(HOUR_SEED)) $(if $(HOUR_REPORT),--report $(HOUR_REPORT)) \
+	  $(if $(HOUR_LOG),--log $(HOUR_LOG))
+
+.PHONY: soak hour

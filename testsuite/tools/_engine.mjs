@@ -5,7 +5,9 @@
 //     node _engine.mjs NODE_MODULES TRACE
 //
 // They are the entries of the threads, with their depth in the tree that the panel draws. Points
-// and flows are no spans; flows have a bind_id. A span that is open has no duration there.
+// and flows are no spans; flows have a bind_id. A span that is open has no duration there. The tree
+// may lack a span that ends or begins when another one does: the sums of begin and duration, in
+// microseconds, differ by rounding. (The depths of these are not compared: by_time in _timeline.sh.)
 import fs from "node:fs";
 import path from "node:path";
 import {pathToFileURL} from "node:url";
@@ -18,15 +20,6 @@ const model = engine.TraceModel.Model.createWithAllHandlers();
 await model.parse(JSON.parse(fs.readFileSync(file, "utf8")).traceEvents);
 const lines = [];
 const ns = (us) => Math.round(us * 1000);
-// A span that ends at the same nanosecond as the one around it may be left out of the tree: the
-// sums of begin and duration, in microseconds, differ by rounding. Its depth is counted.
-function depthOf(entry, thread) {
-  const node = thread.entryToNode.get(entry), end = (e) => ns(e.ts) + ns(e.dur);
-  if (node) return node.depth;
-  const around = thread.entries.filter((e) => e !== entry && ns(e.ts) <= ns(entry.ts) && end(e) >= end(entry));
-  if (!around.some((e) => end(e) === end(entry))) throw new Error(`not in the tree: ${JSON.stringify(entry)}`);
-  return around.length;
-}
 for (const thread of engine.Handlers.Threads.threadsInTrace(model.parsedTrace().data)) {
   const place = thread.name.replace(/ \+\d+$/, "");
   for (const entry of thread.entries) {
@@ -40,7 +33,7 @@ for (const thread of engine.Handlers.Threads.threadsInTrace(model.parsedTrace().
     }
     const remark = open ? ["open"] : [];
     lines.push(["span", place, entry.name, entry.cat, ns(entry.ts), open ? -1 : ns(entry.dur),
-                depthOf(entry, thread), ...remark].join("\t"));
+                thread.entryToNode.get(entry)?.depth ?? "not in the tree", ...remark].join("\t"));
   }
 }
 fs.writeSync(1, lines.sort().join("\n") + "\n");

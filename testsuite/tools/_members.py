@@ -43,6 +43,6 @@ def of_page(page):
 wanted = of_schema(json.load(sys.stdin))
 written = of_page(open(sys.argv[1], encoding="utf-8").read())
 for name in sorted(wanted - written):
-    print(f"{command}: the page lacks {name}")
+    print(f"{sys.argv[1]} lacks {name}")
 for name in sorted(written - wanted):
-    print(f"{command}: only the page has {name}")
+    print(f"only {sys.argv[1]} has {name}")

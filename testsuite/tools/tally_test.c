@@ -81,6 +81,57 @@ static void merged_is_added(void **state) {
   eva_histogram_free(&part[1]);
 }
 
+static void is_equal(const struct eva_histogram *a, const struct eva_histogram *b) {
+  assert_true(a->count == b->count && a->total == b->total && a->min == b->min && a->max == b->max);
+  for (uint32_t q = 0; q <= 100000; q += 1000)
+    assert_int_equal(eva_histogram_quantile(a, q), eva_histogram_quantile(b, q));
+}
+
+/* What two have is added up in one that borrows of both; they stay as they were. */
+static void borrowed_is_added(void **state) {
+  struct eva_histogram all = {0}, part[2] = {{0}, {0}}, like[2] = {{0}, {0}}, sum = {0};
+  (void)state;
+  for (int i = 0; i < 1000; i++) {
+    const uint64_t value = random_word() >> (i % 2 ? 20 : 22);
+    eva_histogram_add(&all, value);
+    eva_histogram_add(&part[i % 2], value);
+    eva_histogram_add(&like[i % 2], value);
+  }
+  for (int i = 0; i < 2; i++) assert_int_equal(eva_histogram_borrow(&sum, &part[i]), 0);
+  assert_true(sum.borrowed != 0);
+  is_equal(&sum, &all);
+  assert_int_equal(eva_histogram_merge(&sum, &part[0]), 0);
+  assert_int_equal(sum.count, all.count + part[0].count);
+  eva_histogram_free(&sum);
+  for (int i = 0; i < 2; i++) is_equal(&part[i], &like[i]);
+  for (int i = 0; i < 2; i++) eva_histogram_free(&part[i]), eva_histogram_free(&like[i]);
+  eva_histogram_free(&all);
+}
+
+/* A bucket may get more values than a word of it counts. */
+static void a_bucket_counts_beyond_its_word(void **state) {
+  struct eva_histogram one = {0}, sum = {0};
+  (void)state;
+  assert_int_equal(eva_histogram_add(&one, 5), 0);
+  one.octaves[0][5] = UINT32_MAX;
+  one.count = UINT32_MAX;
+  for (int i = 0; i < 3; i++) assert_int_equal(eva_histogram_add(&one, 5), 0);
+  assert_int_equal(eva_histogram_at(&one, 0, 5), (uint64_t)UINT32_MAX + 3);
+  assert_int_equal(eva_histogram_add(&one, 9), 0);
+  assert_int_equal(eva_histogram_quantile(&one, 99999), 5);
+  for (int i = 0; i < 2; i++) assert_int_equal(eva_histogram_borrow(&sum, &one), 0);
+  assert_int_equal(eva_histogram_at(&sum, 0, 5), 2 * ((uint64_t)UINT32_MAX + 3));
+  assert_int_equal(eva_histogram_at(&sum, 0, 9), 2);
+  eva_histogram_free(&sum);
+  one.carried[5] = 0; /* as before the first one was carried */
+  one.octaves[0][5] = UINT32_MAX;
+  one.count = UINT32_MAX;
+  for (int i = 0; i < 2; i++) assert_int_equal(eva_histogram_merge(&sum, &one), 0);
+  assert_int_equal(eva_histogram_at(&sum, 0, 5), 2 * (uint64_t)UINT32_MAX);
+  eva_histogram_free(&sum);
+  eva_histogram_free(&one);
+}
+
 static void an_empty_one_is_zero(void **state) {
   struct eva_histogram histogram = {0};
   (void)state;
@@ -403,6 +454,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(quantiles_are_within_their_bound),
       cmocka_unit_test(merged_is_added),
+      cmocka_unit_test(borrowed_is_added),
+      cmocka_unit_test(a_bucket_counts_beyond_its_word),
       cmocka_unit_test(an_empty_one_is_zero),
       cmocka_unit_test_setup(nested_spans_count_once, fresh),
       cmocka_unit_test_setup(finalizers_count_apart, fresh),

@@ -5,7 +5,7 @@
 
 # until it ends
 start --rounds 400 --pause-us 1000 --hold-ms 1500 --open
-"$EVENTRING" stats --json "$pid" >stats.json &
+"$EVENTRING" stats --json --seconds 10m "$pid" >stats.json &
 first=$!
 "$EVENTRING" dump --json --follow "$pid" >dump.json || fail "dump --follow: $?"
 wait $first || fail "stats PID: $?"
@@ -21,7 +21,7 @@ is "no file is left" 0 "$(ls -- *.eventring 2>/dev/null | wc -l)"
 
 # killed while attached
 start --rounds 1000000 --pause-us 500
-"$EVENTRING" stats --json "$pid" >stats.json &
+"$EVENTRING" stats --json --seconds 10m "$pid" >stats.json &
 reader=$!
 attached $reader
 sleep 0.3
@@ -33,7 +33,7 @@ rm -f -- *.eventring
 
 # truncated while attached: both say of which process and file
 start --rounds 1000000 --pause-us 500
-"$EVENTRING" stats "$pid" >stats.txt 2>errors.txt &
+"$EVENTRING" stats --seconds 10m "$pid" >stats.txt 2>errors.txt &
 reader=$!
 attached $reader
 sleep 0.3
@@ -64,7 +64,7 @@ is "watched from then on" true "$(query now.json ".domains[0].watched_ns < 2e9 *
 is "a copy is a copy" '"saved"' "$("$EVENTRING" show --json copy.eventring | jq .liveness)"
 "$EVENTRING" stats copy.eventring >/dev/null || fail "stats of a snapshot: $?"
 # (a background job of a shell ignores SIGINT, SIGTERM does the same)
-"$EVENTRING" stats --json "$pid" >stats.json &
+"$EVENTRING" stats --json --seconds 10m "$pid" >stats.json &
 reader=$!
 attached $reader
 sleep 0.3

@@ -45,6 +45,35 @@ END
   each "first block of unit $unit" 0 missing.eventring
 done
 
+# Wrong content, with the right checksum: events behind the end that a block says, events that are
+# counted twice, events that were never there.
+for what in short backwards ahead; do
+  cp plain.eventring broken.eventring
+  python3 - broken.eventring $what "$TESTSUITE/format" <<'END'
+import struct, sys
+sys.path.insert(0, sys.argv[3])
+import reader
+data = bytearray(open(sys.argv[1], "rb").read())
+at = [at for at in range(65536, len(data), 4096)
+      if struct.unpack_from("<HBxH", data, at + 8) == (1, 0, 1) and any(data[at:at + 8])]
+at.sort(key=lambda at: struct.unpack_from("<Q", data, at))
+at = at[len(at) // 2]
+words = list(struct.unpack_from("<512Q", data, at))
+end = words[6] & 0xFFFFFFFF
+if sys.argv[2] == "short":
+    first = last = 8 + 4 * (words[1] >> 48) # (the producer opens no brief spans)
+    while last + 1 + (words[last] >> 3 & 127) < end:
+        last += 1 + (words[last] >> 3 & 127)
+    end = last
+else:
+    words[2] += -1 if sys.argv[2] == "backwards" else 10000
+struct.pack_into("<512Q", data, at, *words)
+struct.pack_into("<II", data, at + 48, end, reader.checksum(words[:end]))
+open(sys.argv[1], "wb").write(data)
+END
+  each "right checksum, $what" 1 broken.eventring
+done
+
 # A record block, and a place in the domain table
 cp plain.eventring broken.eventring
 python3 - broken.eventring <<'END'

@@ -31,7 +31,7 @@ is "indices of frames" true "$(query out.speedscope \
 
 # ---- What is not there, or cannot be written
 
-ends 2 "must be one of pprof" "$EVENTRING" export --to svg -o x "$file"
+ends 2 "must be one of pprof" "$EVENTRING" export --to gif -o x "$file"
 ends 2 "--to FORMAT" "$EVENTRING" export -o x "$file"
 ends 1 "out.pprof" "$EVENTRING" export --to pprof -o out.pprof "$file"
 [ -e /dev/full ] && ln -s /dev/full full && ends 1 "full" "$EVENTRING" export --to folded -o full "$file"

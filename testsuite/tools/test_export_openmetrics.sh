@@ -54,7 +54,7 @@ PY
 done
 
 # Over time: what each sample counts are the events up to its moment. A recording of more
-# moments than samples are kept has fewer, at even distances.
+# moments than samples are kept has fewer, at even distances, and says at which.
 cat >long.lua <<'LUA'
 local eventring, clock = require "eventring", io.popen("sleep 4.3")
 eventring.counter("level", -3)
@@ -67,10 +67,14 @@ SAROS_EVENTRING_STREAM=./long.eventring SAROS_EVENTRING_PRESERVE=1 "$SAROS" long
 "$EVENTRING" dump --json long.eventring >long.dump || fail "dump: $?"
 "$EVENTRING" show --json long.eventring >long.show || fail "show: $?"
 # (the first may be over within a millisecond)
-for run in whole:1ms:1:0 long:1ms:2:100 long:1000ms:1000:3; do
+for run in whole:1ms:1:0 long:1ms:said:100 long:1000ms:1000:3; do
   IFS=: read -r name every distance least <<<"$run"
   rm -f series.om
-  "$EVENTRING" export --to openmetrics --every "$every" -o series.om $name.eventring || fail "$run: $?"
+  "$EVENTRING" export --to openmetrics --every "$every" -o series.om $name.eventring 2>said.txt || fail "$run: $?"
+  if [ "$distance" = said ]; then
+    distance=$(sed -n 's/.*: a sample each \([0-9]*\)[.0-9]* ms instead of each 1.000 ms.*/\1/p' said.txt)
+    [ "${distance:-0}" -gt 1 ] || fail "it does not say how far apart they are: $(cat said.txt)"
+  fi
   if [ $name = whole ]; then
     mkdir -p over_time/wal
     promtool tsdb create-blocks-from openmetrics series.om over_time >blocks.txt 2>&1 ||

@@ -76,8 +76,8 @@ print(*[r["value"] for r in csv.DictReader(open("values.csv")) if r["name"] == "
 # ---- Text, and what is wrong
 "$EVENTRING" sql whole.eventring "select name, count(*) n from spans where name = 'minor' group by 1" >text.txt
 is "as text" "name n|minor 40|" "$(tr -s ' ' <text.txt | sed 's/ $//' | tr '\n' '|')"
-ends 1 "no such column: nme" "$EVENTRING" sql whole.eventring "select nme from spans"
-ends 1 "not authorized" "$EVENTRING" sql whole.eventring "attach 'x.sqlite' as x"
+ends 2 "no such column: nme" "$EVENTRING" sql whole.eventring "select nme from spans"
+ends 2 "not authorized" "$EVENTRING" sql whole.eventring "attach 'x.sqlite' as x"
 is "nothing was written" no "$([ -e x.sqlite ] && echo yes || echo no)"
 ends 1 "no.eventring" "$EVENTRING" sql no.eventring "select * from spans"
 ends 2 "a query" "$EVENTRING" sql whole.eventring

@@ -105,7 +105,16 @@ run_sql() {
     shows_harmless "$EVENTRING" sql "$file" "$argument"
   done
 }
+run_view() {
+  for argument in "${arguments[@]}"; do
+    rm -f page.html
+    shows_harmless "$EVENTRING" view -o page.html "$argument/1.eventring"
+    shows_harmless "$EVENTRING" view -o "no/$argument" "$file"
+    shows_harmless "$EVENTRING" view --domain "$argument" "$file"
+  done
+}
 run_retain() { run_question retain; }
+run_coroutines() { run_question coroutines; }
 run_memory() {
   for argument in "${arguments[@]}"; do
     shows_harmless "$EVENTRING" memory "$argument/1.eventring"

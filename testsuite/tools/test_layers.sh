@@ -11,7 +11,10 @@ make_copies() {
      tar cf - -T -) | tar xf - -C tree
   (cd "$BUILDDIR" && find eventring runtime vm stdlib -name '*.o' ! -path '*/.libs/*' ! -name 'testsuite_*' |
      tar cf - -T -) | tar xf - -C build
-  [ ! -e "$BUILDDIR/.libs/libeventring.so" ] || cp -L "$BUILDDIR/.libs/libeventring.so" build/.libs/
+  local library
+  for library in libeventring libsaros liblua5.4; do
+    [ ! -e "$BUILDDIR/.libs/$library.so" ] || cp -L "$BUILDDIR/.libs/$library.so" build/.libs/
+  done
   cp "$TESTSUITE/check-layers.sh" .
 }
 
@@ -65,7 +68,7 @@ plant_call eventring/format libeventring_host_a evr_source_close eventring/reade
   format reader
 plant_call eventring/producer libeventring_host_a evr_source_close eventring/reader/source.c \
   producer reader
-plant_call eventring/reader libeventring_host_a evr_lock eventring/producer/lock.c \
+plant_call eventring/reader libeventring_host_a evr_mutex_lock eventring/producer/lock.c \
   reader producer
 plant_call eventring/reader libeventring_host_a eventring_state eventring/producer/state.c \
   reader producer
@@ -73,7 +76,7 @@ plant_call eventring/reader libeventring_host_a eventring_open_self eventring/se
   reader self
 plant_call eventring/analysis libanalysis_a evr_fail eventring/format/error.c \
   analysis format
-plant_call eventring/tools eventring evr_lock eventring/producer/lock.c \
+plant_call eventring/tools eventring evr_mutex_lock eventring/producer/lock.c \
   tools producer
 plant_call runtime libruntime_a evr_fail eventring/format/error.c \
   runtime format
@@ -100,13 +103,22 @@ holds
 cp "$SRCDIR/runtime/str.c" tree/runtime/str.c
 cp "$TESTSUITE/check-layers.sh" .
 
-# A part that is not built; what the shared library shows and needs
+# A part that is not built; what the shared libraries show, need and have inside
 rm build/eventring/reader/*.o
 echo 'int shown = 1;' >shown.c
 echo 'int strange = 1;' >strange.c
 "${CC:-cc}" -shared -fPIC strange.c -o libstrange.so &&
   "${CC:-cc}" -shared -fPIC shown.c -Wl,--no-as-needed -L. -lstrange -o build/.libs/libeventring.so ||
   fail "cannot link"
-finds "no object of reader is built" "libeventring exports shown" "libeventring needs libstrange.so"
+echo 'int lua_shown, saros_shown, shown; int evr_inside(void); int evr_inside(void) { return 1; }
+  __thread int placed __attribute__((tls_model("initial-exec"))); int *place(void);
+  int *place(void) { return &placed; }' >inside.c
+echo 'LUA_5.4 { global: lua_*; saros_*; local: *; };' >inside.map
+"${CC:-cc}" -shared -fPIC inside.c -Wl,--version-script=inside.map -o build/.libs/liblua5.4.so &&
+  "${CC:-cc}" -shared -fPIC shown.c -o build/.libs/libsaros.so || fail "cannot link"
+finds "no object of reader is built" "libeventring exports shown" "libeventring needs libstrange.so" \
+  "libsaros exports shown" "libsaros does not link libeventring" "liblua5.4 needs static TLS" \
+  "liblua5.4 exports saros_shown@@LUA_5.4" "liblua5.4 does not link libeventring" \
+  "liblua5.4 has evr_inside of libeventring inside"
 
 finish

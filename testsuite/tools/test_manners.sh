@@ -26,7 +26,7 @@ shells=bash
 if command -v zsh >/dev/null; then shells="bash zsh"; fi
 for shell in $shells; do
   is_same "commands, $shell" "$(sort <<<"$commands")" \
-    "$(completes_$shell eventring "" | grep -v '^--' | sort)"
+    "$(completes_$shell eventring "" | grep -v -e '^--' -e '^help$' | sort)"
 done
 
 for command in $commands; do

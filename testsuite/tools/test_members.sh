@@ -8,8 +8,7 @@ record --rounds 3 --users 2
 for command in $(sed -n 's/^COMMAND(\([a-z]*\),.*/\1/p' "$SRCDIR/eventring/tools/commands.def"); do
   "$EVENTRING" "$command" --help | grep -q -e --json-schema || continue
   "$EVENTRING" "$command" --json-schema >"$command.schema" || fail "$command --json-schema: $?"
-  is "members of $command" "" \
-    "$(python3 "$TESTSUITE/tools/_members.py" "$SRCDIR/doc/commands/$command.md" <"$command.schema")"
+  says_nothing "members of $command" python3 "$TESTSUITE/tools/_members.py" "$SRCDIR/doc/commands/$command.md" <"$command.schema"
 done
 "$EVENTRING" list kept --json | jq -c 'select(.path | test("kept/"))' >list.json
 "$EVENTRING" list kept --csv | grep -e ^pid, -e kept/ >list.csv
@@ -17,7 +16,7 @@ for command in show stats spans pauses; do
   "$EVENTRING" "$command" --json "$file" >"$command.json" || fail "$command: $?"
 done
 for command in list show stats spans pauses; do
-  is "$command is by its schema" "" "$(python3 "$TESTSUITE/tools/_schema.py" "$command.schema" "$command.json")"
+  says_nothing "$command is by its schema" python3 "$TESTSUITE/tools/_schema.py" "$command.schema" "$command.json"
 done
 is "an object and a value" 'kind: not one of the members' \
   "$(python3 "$TESTSUITE/tools/_schema.py" list.schema <(jq -c '. + {kind: 1}' list.json))"

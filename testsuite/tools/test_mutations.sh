@@ -26,7 +26,7 @@ damage() { # FILE
 }
 
 commands=(show "show --json" dump "dump --json" stats "stats --json" "snapshot -o copy.eventring"
-          "merge -o copy.eventring")
+          "merge -o copy.eventring" "view -o copy.eventring")
 runs=${MUTATIONS:-300}
 for ((run = 0; run < runs; run++)); do
   cp --sparse=always "$file" bad.eventring

@@ -6,6 +6,7 @@
 cat >names.lua <<'LUA'
 local M = { a = { b = {} } }
 KEPT = {}
+package.loaded["a.b"] = { run = os.execute } -- is still called os.execute, with one dot
 local function leak(i)
   KEPT[i % 4000 + 1] = { i }
   if MAY_WAIT and i % 2000 == 0 then os.execute "sleep 0.2" end
@@ -22,14 +23,18 @@ list[2] = {}
 list[2].deep = function(i) list[1](i) return true end
 function global(i) list[2].deep(i) return true end
 local function call(f, ...) f(...) return true end
+local resume = coroutine.wrap(function(i)
+  local function body() while true do pcall(call, global, i) i = coroutine.yield() end end
+  body()
+end)
 local i = 0
 while true do
   i = i + 1
-  pcall(call, global, i)
+  resume(i)
   if i == 20000 then MAY_WAIT = true io.open("ready", "w"):close() end
 end
 LUA
-expected='["M.a.b:c","M.f","anonymous","assigned","call","deep","field","global","later","leak","main chunk"]'
+expected='["M.a.b:c","M.f","anonymous","assigned","body","call","deep","field","global","later","leak","main chunk"]'
 
 SAROS_MEMPROF=0.05 SAROS_PROFILE=calls,period=100ms SAROS_EVENTRING_CLASSES=+calls \
   SAROS_EVENTRING_PREFIX=. SAROS_EVENTRING_STACKS=50ms "$SAROS" names.lua >out.txt 2>err.txt &
@@ -38,7 +43,7 @@ until_so test -e ready || fail "the program does not come so far: $(cat err.txt)
 waits() { "$EVENTRING" stack --json $pid >live.json && grep -q '"os.execute"' live.json; }
 until_so waits || fail "the program never waits: $(cat live.json)"
 is "stack PID" "os.execute leak M.a.b:c M.f field assigned later anonymous deep global call pcall \
-main chunk run_program" "$(jq -r '[.rows[0].frames[].name] | join(" ")' live.json)"
+body anonymous wrapped_coroutine main chunk run_program" "$(jq -r '[.rows[0].frames[].name] | join(" ")' live.json)"
 "$EVENTRING" profile --hz 500 -s 2 --json -t 0 $pid >hz.json || fail "profile --hz: $?"
 kill -9 $pid
 wait $pid 2>/dev/null
@@ -64,7 +69,11 @@ for of in "stack FILE:stack.json:.rows[].frames[]" "autopsy:autopsy.json:.stacks
   is "$what has names of definitions" '[true,[]]' "$(query "$from" "[$filter |
     select(.source == \"names.lua\") | .name] | unique | [length > 0, . - $expected]")"
 done
-is "C functions in the heap, calls and samples" '[true,true,true]' "$(jq -cs '
-  [any(.[0].rows[].stack[]; .name == "run_program"), any(.[1].rows[]; .name == "run_program"),
-   any(.[2].rows[]; .name == "run_program")]' heap.json profile.json hz.json)"
+for name in run_program wrapped_coroutine; do
+  is "$name in the heap, calls and samples" '[true,true,true]' "$(jq -cs --arg name $name '
+    [any(.[0].rows[].stack[]; .name == $name), any(.[1].rows[]; .name == $name),
+     any(.[2].rows[]; .name == $name)]' heap.json profile.json hz.json)"
+done
+is "wrapped_coroutine as a span" true \
+  "$(query stats.json 'any(.spans[]; .name == "wrapped_coroutine")')"
 finish

@@ -81,9 +81,9 @@ samples calls
 stacks calls --native-below interpret
 sed -i 's/ (work.lua:[0-9]*)//g; s/<work.lua:4>/co/g; s/^.*main chunk;//' folded
 at "outer;outer;leaf;saros.eventring.event;" 1
-at "outer;outer;wrap of anonymous;anonymous;in coroutine;saros.eventring.event;" 1
+at "outer;outer;wrapped_coroutine;anonymous;in coroutine;saros.eventring.event;" 1
 at "outer;outer;saros.eventring.event;" 2
-at "outer;outer;within;wrap of anonymous;anonymous;in coroutine;leaf;saros.eventring.event;" 1
+at "outer;outer;within;wrapped_coroutine;anonymous;in coroutine;leaf;saros.eventring.event;" 1
 at "saros.eventring.event;" 1
 is "calls end where they began, coroutines or not" '[]' \
   "$(jq -sc '[.[] | select(.ring == "calls" and .torn) | .name]' calls.jsons)"

@@ -20,7 +20,7 @@ for by in function line stack; do
   "$EVENTRING" profile --json --top 0 --by $by calls.eventring >by.json || fail "calls by $by"
   is "sum of own times by $by" "$total" "$(query by.json '[.rows[].exclusive_ns] | add')"
 done
-for format in folded speedscope pprof callgrind dot; do
+for format in folded speedscope pprof callgrind dot svg; do
   "$EVENTRING" profile --to $format -o calls.$format calls.eventring || fail "calls to $format"
   timeout $PATIENCE "$EVENTRING" profile --hz 500 --to $format -o samples.$format -- \
     "$SAROS" work.lua || fail "samples to $format"

@@ -8,7 +8,7 @@ profile() { timeout $PATIENCE "$EVENTRING" profile "$@"; }
 cat >work.lua <<'END'
 local function leaf(n) local s = 0 for i = 1, n do s = s + i end return s end
 local function work() leaf(100000) return string.rep("x", 1000) end
-local until_time = os.time() + tonumber(arg and arg[2] or 1)
+local until_time = os.time() + tonumber(arg and arg[2] or 2) -- a second at least
 while os.time() < until_time do work() end
 os.exit(tonumber(arg and arg[1] or 0))
 END
@@ -29,6 +29,14 @@ ends 3 "" "$EVENTRING" profile --hz 100 -- "$SAROS" -e "os.exit(3)"
 ends 127 "cannot launch" "$EVENTRING" profile --hz 100 -- ./there-is-no-such-program
 ends 1 "does not run Saros" "$EVENTRING" profile --hz 100 -- sleep 0.2
 
+# one that has ended before it could be sampled, whatever was read of it last: no "damaged", no
+# process that is gone ("it cannot be read")
+for _ in $(seq 20); do
+  "$EVENTRING" profile --hz 1000 -- "$SAROS" -e '' >short.txt 2>short.err ||
+    has "a short program" "ended after" "$(cat short.err)"
+  is "a short program: nothing is damaged" "" "$(grep "introspection" short.err)"
+done
+
 # children: of a program that is none of Saros itself
 profile --children --hz 200 --per-domain --json --top 0 -- \
   sh -c '"$1" work.lua & "$1" work.lua; wait; exit 5' sh "$SAROS" >children.json 2>err
@@ -36,6 +44,23 @@ is "status with children" 5 $?
 is "domains of children" 2 "$(query children.json '[.rows[].domain_name] | unique | length')"
 is "each has its rows" true "$(query children.json \
   '[.rows[] | select(.line == 0 and .source == "work.lua")] | length == 2')"
+
+# Short ones: each that runs for 50 ms is seen, and what was missed is said
+cat >short.lua <<'END'
+local begun = os.clock()
+while os.clock() - begun < 0.05 do end
+END
+# On a busy machine some are not; those are counted.
+sample_short_ones() {
+  profile --children --hz 1000 --json --top 0 -- \
+    sh -c 'for i in $(seq 20); do "$1" short.lua; done' sh "$SAROS" >short.json 2>err || fail "short: $(cat err)"
+  is "short children" true "$(query short.json '.loss.unsampled <= .total.processes and
+    .loss.unseen_ms >= 10 and .total.domains + .loss.unsampled >= .total.processes')"
+  [ "$(query short.json '.total.processes >= 18 and .total.domains >= 18')" = true ]
+}
+until_so sample_short_ones || fail "short children: $(jq -c '[.total, .loss]' short.json)"
+profile --children --hz 1000 -- sh -c '"$1" short.lua' sh "$SAROS" >short.txt 2>err || fail "short: $(cat err)"
+has "in a sentence" " ended before a sample was taken of them; one that lives for less than" "$(tr '\n' ' ' <short.txt)"
 
 # A child that has the memory of its parent, as until posix_spawn executes, which waits here for
 # a writer of a pipe, is not another process with the same domains.
@@ -117,7 +142,7 @@ sample_with_a_stop() {
   rm -f begin busy go
   "$SAROS" truth.lua >truth.txt &
   pid=$!
-  "$EVENTRING" profile --hz 500 --json --top 0 $pid >truth.json 2>truth.err &
+  "$EVENTRING" profile --hz 500 --seconds 10m --json --top 0 $pid >truth.json 2>truth.err &
   sampler=$!
   sleep 0.3
   touch begin

@@ -94,7 +94,7 @@ for p in "$first" "$second"; do
   is "two.$p: sums" true "$(sums)"
 done
 # one that is not there does not keep the other one from being recorded
-ends 1 "no process 999999999" "$EVENTRING" record -s 0.1 -o one.eventring 999999999 "$first"
+ends 1 "no process 999999999" "$EVENTRING" record -s 1 -o one.eventring 999999999 "$first"
 [ -f "one.$first.eventring" ] || fail "one: $(ls)"
 kill "$first" "$second"
 wait "$first" "$second" 2>/dev/null

@@ -57,7 +57,7 @@ for ((i = 0; i < KILLS; i++)); do
     map(select(. < 0))' all.json)
   is "recorder killed: twice: $twice" true \
     "$(echo "$twice" | jq 'length <= 4 and all(. > -512)')"
-  rm -f turn.*.eventring
+  rm -f turn.*.eventring turn.*.partial
 done
 [ $begun -ge $((KILLS / 2)) ] || fail "recorder killed: only $begun files"
 

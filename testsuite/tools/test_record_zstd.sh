@@ -121,13 +121,13 @@ SAROS_EVENTRING_WSIZE=18 start --domains 2 --rounds 4000 --pause-us 200
 "$EVENTRING" record -q --zstd --buffer-size 64K -o live.eventring "$pid" &
 recorder=$!
 until_so shows live.eventring || fail "live: no file"
-"$EVENTRING" stats --json live.eventring >followed.json 2>errors.txt &
+"$EVENTRING" stats --json --seconds 10m live.eventring >followed.json 2>errors.txt &
 follower=$!
 seen=0
 for ((i = 0; i < 10; i++)); do
   "$EVENTRING" snapshot -o now.eventring live.eventring || fail "live: snapshot: status $?"
   sound "live, round $i" now.eventring
-  now=$(query stats.json '[.domains[].rings[].emitted] | add')
+  now=$(query stats.json '[.domains[].rings[].emitted] | add // 0') # nothing may be saved yet
   [ "$now" -ge "$seen" ] || fail "live: $now events after $seen"
   seen=$now
   rm now.eventring
@@ -161,7 +161,7 @@ for ((i = 0; i < KILLS; i++)); do
   fi
   kill "$pid"
   wait "$pid" 2>/dev/null
-  rm -f ./*.eventring
+  rm -f ./*.eventring ./*.partial
 done
 [ $readable -ge $((KILLS / 2)) ] || fail "only $readable of $KILLS files were begun"
 

@@ -57,7 +57,7 @@ is "a path" true "$(query retain.json "$sessions | .[0].holders[0].path |
 is "all is counted" true "$(query retain.json '.total.bytes > 100000 and .total.objects > 4000 and
   .domains[0].answered and .domains[0].cut_off == null')"
 "$EVENTRING" retain --json-schema >retain.schema || fail "retain --json-schema: $?"
-is "by its schema" "" "$(python3 "$TESTSUITE/tools/_schema.py" retain.schema retain.json)"
+says_nothing "by its schema" python3 "$TESTSUITE/tools/_schema.py" retain.schema retain.json
 retain --csv "$pid" >retain.csv || fail "retain --csv: $?"
 has "rows" '"table Session"' "$(cat retain.csv)"
 retain "$pid" >retain.txt || fail "retain as text: $?"

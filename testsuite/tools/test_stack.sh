@@ -1,24 +1,10 @@
 # SPDX-License-Identifier: MIT
 # eventring stack: what a process does, read from outside; the process is not prepared.
-. "$TESTSUITE/tools/_tools.sh"
+. "$TESTSUITE/tools/_watched.sh"
 
 stack() { "$EVENTRING" stack "$@"; }
-unset SAROS_EVENTRING_START
+look() { stack --locals --json $pid; }
 
-# run NAME: runs NAME.lua, until it has said that it is there
-run() {
-  "$SAROS" $1.lua >$1.out 2>$1.err &
-  pid=$!
-  until_so grep -qs ready $1.out || fail "$1 does not start: $(cat $1.err)"
-}
-end_run() { kill -KILL $pid; wait $pid 2>/dev/null; }
-# shows FILTER VALUE WHAT: the process comes to be seen so
-shows() {
-  until_so seen "$1" "$2" || fail "$3: $1 is not $2: $(head -c 4000 seen.json seen.err)"
-}
-seen() {
-  stack --locals --json $pid >seen.json 2>seen.err && [ "$(jq -c "$1" seen.json)" = "$2" ]
-}
 says='io.stdout:write("ready\n") io.stdout:flush()'
 
 ends 2 "PID" stack

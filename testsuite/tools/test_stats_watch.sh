@@ -26,7 +26,7 @@ ends 1 "999999999" "$EVENTRING" stats --seconds 0.1 999999999 $first
 has "the other one is shown" "process $first" "$(cat stdout.txt)"
 
 # a signal ends all of them
-"$EVENTRING" stats --json $first $first >signal.json &
+"$EVENTRING" stats --json --seconds 10m $first $first >signal.json &
 reader=$!
 attached $reader
 kill -TERM $reader

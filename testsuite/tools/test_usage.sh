@@ -6,7 +6,7 @@ ends 2 "Usage: eventring" "$EVENTRING"
 ends 2 "no command \`frobnicate'" "$EVENTRING" frobnicate
 for command in show dump stats; do
   ends 2 "no PID or FILE" "$EVENTRING" $command
-  [ $command = stats ] ||
+  [ $command != dump ] ||
     ends 2 "more than one PID or FILE: \`b'" "$EVENTRING" $command a b
   ends 2 "no option \`--frobnicate'" "$EVENTRING" $command --frobnicate 1
 done
@@ -67,6 +67,21 @@ completes() {
 is "commands" "pauses" "$(completes eventring pau)"
 is "options" "--since --seconds" "$(completes eventring pauses --s)"
 mkdir some; cp /dev/null one.eventring
+is "values of a choice" "line" "$(completes eventring heap --by l)"
+is "formats" "perfetto" "$(completes eventring export --to perf)"
+is "formats behind an equals sign" "perfetto" "$(completes eventring export --to = perf)"
+is "no format of events" "" "$(completes eventring heap --to perf)"
+is "classes" "user" "$(completes eventring spans --class us)"
+is "words" "calls" "$(completes eventring control --profile c)"
+is "no value is known" "" "$(completes eventring stats --seconds "")"
+is "a flag takes none" "some" "$(completes eventring stats --json so)"
+start --rounds 1000000 --pause-us 1000
+is "no process before a digit" "$pid.eventring one.eventring some" \
+  "$(echo $(completes eventring show "" | tr ' ' '\n' | sort))"
+has "a process" " $pid " " $(completes eventring show "${pid%?}") "
+kill -9 "$pid"; wait "$pid" 2>/dev/null
+
+is "of help" "pauses" "$(completes eventring help pau)"
 is "files" "one.eventring" "$(completes eventring show one)"
 is "directories" "some" "$(completes eventring show so)"
 zsh=$BUILDDIR/eventring/completion/_eventring

@@ -424,7 +424,8 @@ static void finds_many_children(void **state) {
 static void enters_what_began_before(void **state) {
   (void)state;
   eventring_calls *c = begin(1000);
-  for (uint64_t i = 1; i <= 100; i++) eventring_calls_enter_open(c, i, 1000);
+  for (uint64_t i = 1; i <= 100; i++)
+    eventring_calls_enter_as(c, i, 1000, EVENTRING_CALLS_ENTER_OPEN);
   eventring_calls_enter(c, 101, 1010);
   for (uint64_t i = 101; i >= 1; i--) eventring_calls_exit(c, i, 1020);
   Node *node = root(c);
@@ -652,6 +653,33 @@ static uint64_t all_counts(const eventring_calls *c) {
   return sum;
 }
 
+enum { EVERY = 0 }; /* instead of an id */
+/* Calls and time that are known by function alone. */
+static struct eventring_calls_lost flat_of(const eventring_calls *c, uint64_t id) {
+  struct eventring_calls_lost sum = {0, 0};
+  Node *node;
+  for (size_t i = 0; (node = eventring_calls_flat_at(c, i)) != NULL; i++) {
+    if (id != EVERY && node->id != id) continue;
+    sum.calls += node->count;
+    sum.ticks += node->exclusive;
+  }
+  return sum;
+}
+
+static uint64_t lost_ticks(const eventring_calls *c) {
+  uint64_t sum = 0;
+  for (size_t i = 0; i < eventring_calls_count(c); i++)
+    sum += eventring_calls_lost_below(c, eventring_calls_node_at(c, i)).ticks;
+  return sum;
+}
+
+/* What is known by path and what is known by function is the same. */
+static void expect_flat_to_agree(const eventring_calls *c) {
+  struct eventring_calls_lost flat = flat_of(c, EVERY);
+  assert_int_equal(flat.calls, lost_calls(c));
+  assert_int_equal(flat.ticks, lost_ticks(c));
+}
+
 static void counts_what_finds_no_room(void **state) {
   (void)state;
   eventring_calls *c = eventring_calls_new(1);
@@ -668,6 +696,8 @@ static void counts_what_finds_no_room(void **state) {
   eventring_calls_exit(c, 1, now);
   Node *one = child(c, root(c), 1);
   assert_true(lost_calls(c) > 5000);
+  expect_flat_to_agree(c);
+  assert_true(flat_of(c, EVENTRING_CALLS_NO_ID).calls > 5000); /* there are too many */
   assert_int_equal(lost_calls(c) + all_counts(c), calls + 1);
   assert_int_equal(inclusive_of(c, one), now);
   assert_int_equal(one->count, 1);
@@ -691,6 +721,8 @@ static void counts_frames_without_room(void **state) {
   assert_int_equal(child(c, root(c), 5)->most, 200000);
   assert_int_equal(evc_depth(c), 0);
   assert_int_equal(lost_calls(c) + all_counts(c), 100000);
+  assert_int_equal(flat_of(c, 5).calls, lost_calls(c));
+  expect_flat_to_agree(c);
   assert_int_equal(inclusive_of(c, root(c)), 200000);
   eventring_calls_free(c);
 }
@@ -711,10 +743,189 @@ static void a_million_paths_in_their_budget(void **state) {
   assert_true(evc_used(c) <= (size_t)16 << 20);
   assert_true(eventring_calls_count(c) > 50000);
   assert_int_equal(lost_calls(c) + all_counts(c), 1000100);
+  expect_flat_to_agree(c);
   for (uint64_t a = 0; a < 6; a++)
     assert_int_equal(inclusive_of(c, child(c, root(c), a)), 20001);
   assert_int_equal(inclusive_of(c, root(c)), now - 1);
   eventring_calls_free(c);
+}
+
+/* A full trie: functions whose paths are not kept have figures of their own. */
+static eventring_calls *full_trie(uint64_t *now) {
+  eventring_calls *c = begin(*now);
+  for (uint64_t id = 1000; !eventring_calls_flat_at(c, 0); id++) {
+    eventring_calls_enter(c, id, *now);
+    eventring_calls_exit(c, id, *now);
+  }
+  return c;
+}
+
+static const struct eventring_calls_node *flat_node(const eventring_calls *c, uint64_t id) {
+  Node *node;
+  for (size_t i = 0; (node = eventring_calls_flat_at(c, i)) != NULL; i++)
+    if (node->id == id) return node;
+  fail_msg("no flat node of %llu", (unsigned long long)id);
+  return NULL;
+}
+
+static void counts_flat_calls_by_function(void **state) {
+  (void)state;
+  uint64_t now = 5, before;
+  eventring_calls *c = full_trie(&now);
+  before = flat_of(c, EVERY).calls;
+  eventring_calls_enter(c, 1000, now); /* which has a node */
+  for (int i = 0; i < 3; i++) {
+    eventring_calls_enter(c, 1, now += 10);
+    eventring_calls_enter(c, 2, now += 100);
+    eventring_calls_exit(c, 2, now += 200);
+    eventring_calls_exit(c, 1, now += 1000);
+  }
+  eventring_calls_exit(c, 1000, now += 10);
+  assert_int_equal(flat_of(c, 1).calls, 3);
+  assert_int_equal(flat_of(c, 1).ticks, 3300);
+  assert_int_equal(flat_of(c, 2).calls, 3);
+  assert_int_equal(flat_of(c, 2).ticks, 600);
+  assert_int_equal(flat_node(c, 1)->most, 1300);
+  assert_int_equal(flat_node(c, 1)->least, 1300);
+  assert_int_equal(bucket(c, flat_node(c, 2), 1), 3);
+  Node *caller = child(c, root(c), 1000);
+  assert_int_equal(caller->exclusive, 40);
+  assert_int_equal(eventring_calls_lost_below(c, caller).calls, 6);
+  assert_int_equal(eventring_calls_lost_below(c, caller).ticks, 3900);
+  assert_int_equal(inclusive_of(c, caller), 3940);
+  assert_int_equal(flat_of(c, EVERY).calls - before, 6);
+  expect_flat_to_agree(c);
+  eventring_calls_free(c);
+}
+
+/* Figures are right while flat calls are open, of all that are. */
+static void flat_calls_may_be_open(void **state) {
+  (void)state;
+  uint64_t now = 0;
+  eventring_calls *c = full_trie(&now);
+  eventring_calls_enter_as(c, 1, 0, EVENTRING_CALLS_ENTER_OPEN);
+  eventring_calls_enter(c, 2, 10);
+  eventring_calls_enter_as(c, 3, 20, EVENTRING_CALLS_ENTER_HIDDEN);
+  eventring_calls_charge(c, 50);
+  assert_int_equal(eventring_calls_rest_of(c, flat_node(c, 1))->open, 1);
+  assert_int_equal(flat_node(c, 1)->count, 0);
+  assert_int_equal(flat_node(c, 1)->exclusive, 10);
+  assert_int_equal(flat_node(c, 2)->exclusive, 40);
+  expect_flat_to_agree(c);
+  eventring_calls_enter(c, 4, 60);
+  eventring_calls_exit(c, 2, 70); /* with all within it */
+  eventring_calls_charge(c, 100);
+  assert_int_equal(flat_node(c, 1)->exclusive, 40);
+  assert_int_equal(flat_node(c, 2)->exclusive, 50);
+  assert_int_equal(flat_node(c, 4)->exclusive, 10);
+  expect_flat_to_agree(c);
+  eventring_calls_leave(c, 110);
+  assert_int_equal(evc_depth(c), 0);
+  assert_int_equal(flat_node(c, 1)->most, 0);
+  assert_int_equal(flat_node(c, 2)->most, 60);
+  expect_flat_to_agree(c);
+  eventring_calls_free(c);
+}
+
+/* A random program of coroutines that counts itself, in a trie that is too small for its
+   paths: what runs, by function. */
+enum { STACKS = 12, DEEPEST = 12, MOST_IDS = 400 };
+struct truth {
+  eventring_calls *calls;
+  eventring_calls_stack *stacks[STACKS];
+  uint64_t ids[STACKS][DEEPEST];
+  size_t depth[STACKS], chain[STACKS], chain_length; /* those that wait, and what runs */
+  uint64_t count[MOST_IDS + 1], ticks[MOST_IDS + 1], now;
+  uint64_t random;
+};
+
+static uint64_t draw(struct truth *t, uint64_t below) {
+  t->random = t->random * 6364136223846793005u + 1442695040888963407u;
+  return (t->random >> 33) % below;
+}
+
+/* The innermost function of the chain; 0: none. */
+static uint64_t running(const struct truth *t) {
+  for (size_t i = t->chain_length; i-- > 0;)
+    if (t->depth[t->chain[i]]) return t->ids[t->chain[i]][t->depth[t->chain[i]] - 1];
+  return 0;
+}
+
+static uint64_t tick(struct truth *t) {
+  uint64_t passed = draw(t, 40);
+  t->ticks[running(t)] += passed;
+  return t->now += passed;
+}
+
+static bool is_waiting(const struct truth *t, size_t stack) {
+  for (size_t i = 0; i < t->chain_length; i++)
+    if (t->chain[i] == stack) return true;
+  return false;
+}
+
+static void step(struct truth *t, uint64_t ids) {
+  const size_t top = t->chain[t->chain_length - 1], other = (size_t)draw(t, STACKS);
+  const uint64_t now = tick(t), what = draw(t, 10), id = 1 + draw(t, ids);
+  if (what < 4 && t->depth[top] < DEEPEST) {
+    eventring_calls_enter(t->calls, id, now);
+    t->ids[top][t->depth[top]++] = id;
+    t->count[id]++;
+  } else if (what < 8 && t->depth[top]) {
+    eventring_calls_leave(t->calls, now);
+    t->depth[top]--;
+  } else if (what == 8 && !is_waiting(t, other)) {
+    eventring_calls_switch(t->calls, t->stacks[other], EVENTRING_CALLS_RESUME, now);
+    t->chain[t->chain_length++] = other;
+  } else if (what == 9 && t->chain_length > 1) {
+    t->chain_length--;
+    eventring_calls_switch(t->calls, t->stacks[t->chain[t->chain_length - 1]],
+                           EVENTRING_CALLS_LEAVE, now);
+  }
+}
+
+static void expect_truth(struct truth *t, uint64_t ids, bool each) {
+  uint64_t count[MOST_IDS + 1] = {0}, ticks[MOST_IDS + 1] = {0}, calls = 0;
+  eventring_calls_charge(t->calls, tick(t));
+  for (size_t i = 1; i < eventring_calls_count(t->calls); i++) {
+    Node *node = eventring_calls_node_at(t->calls, i);
+    count[node->id] += node->count;
+    ticks[node->id] += node->exclusive;
+  }
+  for (uint64_t id = 1; id <= ids; id++) {
+    struct eventring_calls_lost flat = flat_of(t->calls, id);
+    calls += t->count[id];
+    assert_true(count[id] + flat.calls <= t->count[id]);
+    if (!each) continue;
+    assert_int_equal(count[id] + flat.calls, t->count[id]);
+    assert_int_equal(ticks[id] + flat.ticks, t->ticks[id]);
+  }
+  expect_flat_to_agree(t->calls);
+  assert_int_equal(all_counts(t->calls) + flat_of(t->calls, EVERY).calls, calls);
+  assert_int_equal(inclusive_of(t->calls, root(t->calls)), t->now);
+}
+
+static void run_random_program(uint64_t seed, uint64_t ids, bool each) {
+  struct truth *t = calloc(1, sizeof *t);
+  t->calls = eventring_calls_new(1);
+  t->random = seed;
+  t->chain_length = 1;
+  t->stacks[0] = eventring_calls_first_stack(t->calls);
+  for (size_t i = 1; i < STACKS; i++) t->stacks[i] = eventring_calls_stack_new(t->calls);
+  for (int i = 0; i < 20000; i++) {
+    step(t, ids);
+    if (i % 1000 == 999) expect_truth(t, ids, each);
+  }
+  assert_true(flat_of(t->calls, EVERY).calls > 1000);
+  eventring_calls_free(t->calls);
+  free(t);
+}
+
+static void flat_counts_are_the_truth(void **state) {
+  (void)state;
+  for (uint64_t seed = 1; seed <= 20; seed++) {
+    run_random_program(seed, 20, true);
+    run_random_program(seed, MOST_IDS, false); /* more than there are flat nodes */
+  }
 }
 
 /* The inclusive time of each node of a chain of 10,000 takes one pass over those below it: if each
@@ -799,7 +1010,12 @@ static void merges_in_part(void **state) {
   }
   assert_false(evc_merge(into, c));
   assert_int_equal(all_counts(into) + lost_calls(into), 2000);
+  expect_flat_to_agree(into);
   assert_int_equal(inclusive_of(into, root(into)), now - 1);
+  assert_true(evc_merge(c, into)); /* all its paths are here; what is flat there stays so */
+  assert_int_equal(all_counts(c) + lost_calls(c), 4000);
+  assert_int_equal(inclusive_of(c, root(c)), 2 * (now - 1));
+  expect_flat_to_agree(c);
   eventring_calls_free(c);
   eventring_calls_free(into);
 }
@@ -897,6 +1113,9 @@ int main(void) {
     cmocka_unit_test(counts_what_finds_no_room),
     cmocka_unit_test(counts_frames_without_room),
     cmocka_unit_test(a_million_paths_in_their_budget),
+    cmocka_unit_test(counts_flat_calls_by_function),
+    cmocka_unit_test(flat_calls_may_be_open),
+    cmocka_unit_test(flat_counts_are_the_truth),
     cmocka_unit_test(sums_a_deep_path),
     cmocka_unit_test(merges),
     cmocka_unit_test(copies),

@@ -112,14 +112,15 @@ static void kept_or_not(void **state) {
       {note_often, by_default, EVENTRING_ENDED, EVENTRING_END_EXIT, 0, "the last one", false},
       {note_nothing, by_default, EVENTRING_ENDED, EVENTRING_END_EXIT, 0, "", false},
       {note_then_killed, never, EVENTRING_DEAD, EVENTRING_END_UNKNOWN, 0, "an error", false},
-      {by_term, by_default, NOTHING, 0, 0, NULL, false},
+      {by_term, by_default, EVENTRING_ENDED, EVENTRING_END_SIGNAL, SIGTERM, "", false},
+      {by_term, never, NOTHING, 0, 0, NULL, false},
       {by_term, always, EVENTRING_ENDED, EVENTRING_END_SIGNAL, SIGTERM, "", true},
       {by_usr1, by_default, EVENTRING_ENDED, EVENTRING_END_SIGNAL, SIGUSR1, "", false},
       {by_segv, never, EVENTRING_DEAD, EVENTRING_END_SIGNAL, SIGSEGV, "", false},
       {unsaid_signal, by_default, NOTHING, 0, 0, NULL, false},
       {unsaid_signal, always, EVENTRING_ENDED, EVENTRING_END_SIGNAL, 0, "", true},
-      {int_then_exit_1, by_default, NOTHING, 0, 0, NULL, false},
-      {hup_then_exit_1, by_default, NOTHING, 0, 0, NULL, false},
+      {int_then_exit_1, by_default, EVENTRING_ENDED, EVENTRING_END_SIGNAL, SIGINT, "", false},
+      {hup_then_exit_1, by_default, EVENTRING_ENDED, EVENTRING_END_SIGNAL, SIGHUP, "", false},
   };
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     struct eventring_info info = {.size = sizeof info};
@@ -175,7 +176,7 @@ static void former_configurations(void **state) {
   struct eventring_error error;
   eventring_config_init(&config);
   config.size = offsetof(struct eventring_config, keep);
-  config.keep = 0; /* out of range, if it were read */
+  config.keep = EVENTRING_MAX_KEEP + 1; /* out of range, if it were read */
   assert_int_equal(config.preserve, EVENTRING_PRESERVE_ON_ERROR);
   assert_int_equal(true, EVENTRING_PRESERVE_ALWAYS);
   config.start = EVENTRING_START_ON;
@@ -186,8 +187,6 @@ static void former_configurations(void **state) {
   config.preserve = 3;
   assert_int_equal(eventring_start(&config, &error), EVENTRING_E_CONFIG);
   config.preserve = EVENTRING_PRESERVE_ON_ERROR;
-  config.keep = 0;
-  assert_int_equal(eventring_start(&config, &error), EVENTRING_E_CONFIG);
   config.keep = EVENTRING_MAX_KEEP + 1;
   assert_int_equal(eventring_start(&config, &error), EVENTRING_E_CONFIG);
 }
@@ -206,16 +205,17 @@ static void from_the_environment(void **state) {
     assert_int_equal(eventring_config_from_env(&config, "T", &error), EVENTRING_OK);
     assert_int_equal(config.preserve, good[i].preserve);
     assert_int_equal(config.keep, 3);
+    assert_true(config.keep_preserved);
   }
   setenv("T_PRESERVE", "2", 1);
   assert_int_equal(eventring_config_from_env(&config, "T", &error), EVENTRING_E_CONFIG);
   assert_string_equal(error.text, "T_PRESERVE=2: must be 0, 1 or onerror");
   unsetenv("T_PRESERVE");
-  static const char *const bad[] = {"0", "-1", "1000001", "8x", "99999999999999999999"};
+  static const char *const bad[] = {"-1", "1000001", "8x", "99999999999999999999"};
   for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
     setenv("T_KEEP", bad[i], 1);
     assert_int_equal(eventring_config_from_env(&config, "T", &error), EVENTRING_E_CONFIG);
-    assert_non_null(strstr(error.text, "a whole number from 1 to 1000000"));
+    assert_non_null(strstr(error.text, "a whole number from 0 to 1000000"));
   }
   unsetenv("T_KEEP");
 }

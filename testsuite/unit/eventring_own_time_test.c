@@ -151,6 +151,58 @@ static void losses_hide_it(void **state) {
   for (int i = 0; i < 8; i++) compare(11 + (uint64_t)i, 30000, i & 1, i & 2, i & 4 ? CONTEXTS : 0);
 }
 
+/* ---- Depths in a batch ---------------------------------------------------------------------- */
+
+struct depths {
+  const struct eventring_brief *ended;
+  uint32_t open, deepest; /* spans that began in the batch, and the greatest depth so far */
+};
+
+static int follow_depth(void *context, const struct eventring_event *event) {
+  struct depths *depths = context;
+  if (event->kind == EVENTRING_BEGIN) {
+    depths->open++;
+    return 0;
+  }
+  const struct eventring_brief *ended = depths->ended++;
+  assert_int_equal(ended->began_before, depths->open == 0);
+  if (depths->open) depths->open--;
+  assert_int_equal(ended->depth, depths->open);
+  if (ended->depth > depths->deepest) depths->deepest = ended->depth;
+  return 0;
+}
+
+static int take_depths(void *context, const struct eventring_batch *batch) {
+  struct depths *depths = context;
+  depths->ended = batch->ended;
+  depths->open = 0;
+  const int status = eventring_batch_each(batch, follow_depth, depths);
+  assert_int_equal(depths->open, batch->opened_count);
+  for (size_t i = 0; i < batch->opened_count; i++) assert_int_equal(batch->opened[i].depth, i);
+  return status;
+}
+
+static int ignore_event(void *context, const struct eventring_event *event) {
+  (void)context, (void)event;
+  return 0;
+}
+
+/* Spans that nest as deep as a batch says it, and deeper. */
+static void batches_say_depths(void **state) {
+  static const struct eventring_callbacks none = {sizeof none, ignore_event, NULL};
+  struct depths depths = {0};
+  (void)state;
+  eventring_cursor *cursor = open_self(0);
+  assert_int_equal(eventring_cursor_batches(cursor, take_depths, &depths), EVENTRING_OK);
+  for (uint32_t deep = 225; deep <= 300; deep++) {
+    for (uint32_t i = 0; i < deep; i++) eventring_user_begin(domain, T_OUTER);
+    for (uint32_t i = 0; i < deep; i++) eventring_user_end(domain, T_OUTER);
+    assert_true(eventring_poll(cursor, &none, NULL, 0) >= 0);
+  }
+  assert_int_equal(depths.deepest, UINT8_MAX);
+  eventring_close(cursor);
+}
+
 /* One that lies in a span of another name and outlasts it: what ran counts by depth, so that
    no time is the own time of two spans. */
 static void times_of_crossing_spans_are_disjoint(void **state) {
@@ -181,6 +233,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(what_ran_within_is_not_own, set_up, tear_down),
       cmocka_unit_test_setup_teardown(losses_hide_it, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(batches_say_depths, set_up, tear_down),
       cmocka_unit_test_setup_teardown(times_of_crossing_spans_are_disjoint, set_up, tear_down)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -30,7 +30,7 @@ static unsigned jobs, under_way;
 static uint8_t *image; /* of the file */
 static eventring_saver *saver;
 static enum { PLAIN, LATE, PACKED } way; /* LATE: many writes of a plain file under way */
-static bool full, stays_full /* to the end */, saver_ends;
+static bool full, stays_full /* to the end */, saver_ends, updating;
 static unsigned failures;
 
 /* ---- Writing -------------------------------------------------------------------------- */
@@ -157,10 +157,12 @@ static int fill(void) {
   return count;
 }
 
-static void update(void) {
+/* An update: what comes before its front, which may be under way for a while. */
+static void begin_update(void) {
   struct eventring_piece piece[PIECES];
   struct eventring_error error = {0};
   bool more = true;
+  updating = true;
   while (more) {
     size_t used;
     int count =
@@ -168,8 +170,14 @@ static void update(void) {
     if (count < 0) fail_msg("%s", error.text);
     submit((uint8_t *)buffer, used, piece, count);
   }
+}
+
+static void end_update(void) {
+  struct eventring_piece piece[PIECES];
+  struct eventring_error error = {0};
   finish_all();
-  if (eventring_saver_front(saver, buffer, UINT64_MAX, piece, &error) < 0)
+  updating = false;
+  if (eventring_saver_front(saver, buffer, UINT64_MAX, saver_ends, piece, &error) < 0)
     fail_msg("%s", error.text);
   bool before = full;
   full = false; /* it has its place already */
@@ -179,8 +187,10 @@ static void update(void) {
 }
 
 static void save_all(void) {
+  if (updating) end_update();
   while (fill()) {} /* an update leaves long backlogs to fills */
-  update();
+  begin_update();
+  end_update();
 }
 
 static void write_some(eventring_domain *domain) {
@@ -197,7 +207,7 @@ static void save_at_random(eventring_domain **domain) {
     if (round == 20) save_all(); /* what is lost before the first block of a file is missed in it */
     if (round > 20 && !draw(25)) full = !full;
     if (draw(4)) fill();
-    if (!draw(6)) update();
+    if (!draw(6)) (updating ? end_update : begin_update)();
   }
   full = stays_full;
   for (int d = 0; d < DOMAINS; d++) { /* so that nothing is lost at the end, unless it stays full */
@@ -260,7 +270,7 @@ static uint64_t check_file(const char *path) {
 
 static uint64_t save_once(void) {
   eventring_domain *domain[DOMAINS];
-  full = saver_ends = false;
+  full = saver_ends = updating = false;
   jobs = under_way = failures = 0;
   memset(image, 0, IMAGE_BYTES);
   start_recording(15);

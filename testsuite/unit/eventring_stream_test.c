@@ -648,7 +648,7 @@ static void killed(void **state) {
 static void names_while_it_is_read(void **state) {
   (void)state;
   enum { NAMES = 500 };
-  static char name[NAMES][16];
+  static char name[NAMES][24];
   struct eventring_def def = {.kind = EVENTRING_DEF_COUNTER, .event_class = EVENTRING_CLASS_USER,
                               .ring = EVENTRING_USER, .payload = EVENTRING_INT};
   unsigned id;

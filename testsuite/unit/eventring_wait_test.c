@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* eventring_wait: sleeps while there is nothing, wakes for whatever a poll has to do,
- * through each way of reading, and costs next to nothing. eventring_stack_wait: the same for
- * requests for stacks. */
+ * through each way of reading, and costs next to nothing. eventring_calls_wait: the same for
+ * what a host is asked. */
 #include "eventring/tools.h"
 #include "eventring_common.h"
 #include "eventring/calls.h"
+#include "eventring/question.h"
 #include "eventring/stack.h"
 #include "producer/lock.h"
 
@@ -252,15 +253,15 @@ static long sleeps(void) {
 
 static void sleeps_until_stacks_are_asked_for(void **state) {
   (void)state;
-  assert_false(eventring_stack_wait(0));
+  assert_false(eventring_calls_wait(0));
   const long before = sleeps();
-  assert_false(eventring_stack_wait(300 * MS));
+  assert_false(eventring_calls_wait(300 * MS));
   assert_true(sleeps() - before < 10);
   assert_true(eventring_stack_ask(true));
-  assert_true(eventring_stack_wait(0));
-  assert_true(eventring_stack_wait(EVENTRING_FOREVER));
+  assert_true(eventring_calls_wait(0));
+  assert_true(eventring_calls_wait(EVENTRING_FOREVER));
   assert_true(eventring_stack_ask(false));
-  assert_false(eventring_stack_wait(0));
+  assert_false(eventring_calls_wait(0));
 }
 
 /* Each back-edge of a loop does, for as long as they are asked for: it must not wait for the
@@ -291,7 +292,7 @@ static void *ask_later(void *ready) {
 
 static int setup_with_stacks(void **state) {
   struct eventring_config config = test_config(EVENTRING_MIN_WSIZE);
-  config.writes_stacks = true;
+  config.writes_stacks = config.profiles_calls = config.answers = true;
   assert_int_equal(eventring_start(&config, NULL), EVENTRING_OK);
   *state = start_domain("main");
   return 0;
@@ -305,16 +306,70 @@ static void wakes_for_a_request_from_outside(void **state) {
     pthread_create(&thread, NULL, ask_later, &ready);
     ready = true;
     const long before = sleeps();
-    assert_true(eventring_stack_wait(60000 * MS));
+    assert_true(eventring_calls_wait(60000 * MS));
     assert_true(sleeps() - before < 1000);
     pthread_join(thread, NULL);
     assert_int_equal(eventring_control(own_path(), EVENTRING_CHANGE(STACKS, .on = false), NULL), 0);
-    assert_false(eventring_stack_wait(0));
+    assert_false(eventring_calls_wait(0));
   }
 }
 
+struct later {
+  const struct eventring_change *change;
+  atomic_bool ready;
+};
+
+static void *change_later(void *context) {
+  struct later *later = context;
+  while (!later->ready) nap(MS);
+  nap(30 * MS);
+  eventring_control(own_path(), later->change, NULL);
+  return NULL;
+}
+
+/* In ns, from the beginning to wait to the end. */
+static uint64_t waits_for(const struct eventring_change *change) {
+  struct later later = {change, false};
+  pthread_t thread;
+  pthread_create(&thread, NULL, change_later, &later);
+  assert_false(eventring_calls_wait(0));
+  const uint64_t begun = eventring_now();
+  later.ready = true;
+  assert_true(eventring_calls_wait(60000 * MS));
+  const uint64_t passed = eventring_now() - begun;
+  pthread_join(thread, NULL);
+  return passed;
+}
+
+/* As the host does: bit 3 says that a profile is kept. */
+static void obey(const eventring_domain *d, bool keeps) {
+  uint32_t *word = (uint32_t *)eventring_calls_word(d);
+  if (keeps) __atomic_fetch_or(word, 8u, __ATOMIC_RELAXED);
+  else __atomic_fetch_and(word, ~(uint32_t)(8u | 2u), __ATOMIC_RELAXED);
+}
+
+/* Who looks by itself does so a second after it began to wait. */
+static void wakes_for_all_that_is_asked(void **state) {
+  const uint64_t calls = EVENTRING_CLASS_BIT(EVENTRING_CLASS_CALLS);
+  uint64_t least[4] = {UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX};
+  for (int i = 0; i < 3; i++) {
+    uint64_t took[4];
+    took[0] = waits_for(EVENTRING_CHANGE(PROFILE, .on = true));
+    obey(*state, true);
+    took[1] = waits_for(EVENTRING_CHANGE(ASK, .kinds = EVENTRING_ASKS_MEMORY));
+    eventring_control(own_path(), EVENTRING_CHANGE(ASK_NO_MORE), NULL);
+    took[2] = waits_for(EVENTRING_CHANGE(ENABLE, .classes = calls));
+    eventring_control(own_path(), EVENTRING_CHANGE(DISABLE, .classes = calls), NULL);
+    __atomic_fetch_and((uint32_t *)eventring_calls_word(*state), ~2u, __ATOMIC_RELAXED);
+    took[3] = waits_for(EVENTRING_CHANGE(PROFILE, .on = false));
+    obey(*state, false);
+    for (int k = 0; k < 4; k++) if (took[k] < least[k]) least[k] = took[k];
+  }
+  for (int k = 0; k < 4; k++) assert_true(least[k] < 900 * MS);
+}
+
 static void *wait_for_stacks(void *asked) {
-  *(bool *)asked = eventring_stack_wait(100 * MS);
+  *(bool *)asked = eventring_calls_wait(100 * MS);
   return NULL;
 }
 
@@ -331,7 +386,7 @@ static void survives_the_end_of_the_recording(void **state) {
   eventring_stop();
   pthread_join(thread, NULL);
   assert_false(asked);
-  assert_false(eventring_stack_wait(10 * MS));
+  assert_false(eventring_calls_wait(10 * MS));
 }
 
 int main(void) {
@@ -348,6 +403,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(a_safepoint_needs_no_mutex, setup, teardown),
       cmocka_unit_test_setup_teardown(wakes_for_a_request_from_outside, setup_with_stacks,
                                       teardown),
+      cmocka_unit_test_setup_teardown(wakes_for_all_that_is_asked, setup_with_stacks, teardown),
       cmocka_unit_test(survives_the_end_of_the_recording),
       cmocka_unit_test(ends_with_the_producer)};
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -64,7 +64,7 @@ static Stack *begun_stack_of(lua_State *L, const CallInfo *frame) {
   return s;
 }
 
-static void on_entry(CallWatcher *w, lua_State *L, const CallInfo *frame, CallEntry how) {
+static void on_entry(CallWatcher *w, lua_State *L, CallInfo *frame, CallEntry how) {
   assert_ptr_equal(w, &call_log.watcher);
   if (how != ENTRY_OPEN) assert_ptr_equal(L, call_log.running);
   Stack *s = begun_stack_of(L, frame);
@@ -78,7 +78,7 @@ static void on_entry(CallWatcher *w, lua_State *L, const CallInfo *frame, CallEn
   call_log.entered[how]++;
 }
 
-static void on_exit_of_call(CallWatcher *w, lua_State *L, const CallInfo *frame, CallExit how) {
+static void on_exit_of_call(CallWatcher *w, lua_State *L, CallInfo *frame, CallExit how) {
   assert_ptr_equal(w, &call_log.watcher);
   if (how != EXIT_STOP) assert_ptr_equal(L, call_log.running);
   Stack *s = stack_of(L);

@@ -29,13 +29,18 @@
  * What recurs is timed call by call: those within others are in `most` and in the histogram
  * like any other.
  *
- * When the budget is used up no node is made any more. Calls that would need one, with all
- * that they call, are counted for the nearest function that has a node
- * (eventring_calls_lost_below): views show them as a child "(not recorded)". Nothing else
- * becomes wrong.
+ * When the budget is used up the trie is full, and no path is added any more. A call on a path
+ * that is not there is *flat*, and so is all that it calls. A sixteenth of the budget is kept
+ * for them: a node for each function, with the count, exclusive time and durations of its flat
+ * calls, in no path (eventring_calls_flat_at). Functions that find no room there have one node
+ * in common. So the counts of all nodes and flat nodes add up to the number of calls, and
+ * their exclusive times to the time since the start. Where flat calls were made is known as
+ * well: each node has the time and the number of those below it (eventring_calls_lost_below).
+ * So the inclusive times of the trie stay exact; views show flat calls as a child "(path not
+ * kept)". What a flat call has called in its turn is not known, so it has no inclusive time.
  *
- * Threads: a trie (`eventring_calls *`) belongs to one thread. None of its functions is for signal handlers that
- * may interrupt another one.
+ * Threads: a trie (`eventring_calls *`) belongs to one thread. None of its functions is for
+ * signal handlers that may interrupt another one.
  */
 #ifndef EVENTRING_CALLS_H
 #define EVENTRING_CALLS_H
@@ -58,7 +63,7 @@ enum {
   EVENTRING_CALLS_NEAR = 6      /* buckets that lie in the node itself */
 };
 
-/* Time and number of what is below a node and has no node. */
+/* Time and number of flat calls below a node. */
 struct eventring_calls_lost {
   uint64_t ticks, calls;
 };
@@ -84,6 +89,7 @@ struct eventring_calls_rest {
   uint16_t repeats;   /* nodes of this function above it on the path */
 };
 #define EVENTRING_CALLS_ROOT UINT32_MAX
+#define EVENTRING_CALLS_FLAT (UINT32_MAX - 1) /* the parent of a flat node */
 
 struct eventring_calls_frame { /* private */
   uint64_t id;
@@ -93,13 +99,14 @@ struct eventring_calls_frame { /* private */
   uint64_t suspended; /* of the stack then; EVENTRING_CALLS_OPEN: it began before the start */
 };
 #define EVENTRING_CALLS_OPEN ((uint64_t)1 << 63)
-#define EVENTRING_CALLS_NO_ID UINT64_MAX /* private: of what is below the first frame */
+#define EVENTRING_CALLS_NO_ID UINT64_MAX /* of the root; of flat calls without a node */
 
 /* The stack of a flow of control. Private. */
 typedef struct eventring_calls_stack {
   struct eventring_calls_frame *top;   /* behind the innermost frame */
   struct eventring_calls_frame *limit; /* top may not go beyond it */
-  struct eventring_calls_frame *base;  /* nor be here, when a frame is popped */
+  struct eventring_calls_frame *base;  /* exits of the frame here, or below which there is
+                                          none, take the slow path */
   uint64_t suspended;  /* ticks for which it was, all together */
   uint64_t left;       /* when it was left; 0: it was not */
   uint64_t unpushed;   /* frames that found no room, above all others */
@@ -116,6 +123,7 @@ typedef struct eventring_calls {
   eventring_calls_stack *stack; /* that runs */
   uint64_t backwards;           /* times that the clock went back */
   struct eventring_calls_inside *inside;
+  eventring_calls_stack *first_stack;
 } eventring_calls;
 
 /* A trie that takes at most `budget` bytes (at least 64 KiB are taken for one; memory is
@@ -129,11 +137,20 @@ void eventring_calls_start(eventring_calls *calls, uint64_t now);
 size_t eventring_calls_count(const eventring_calls *calls);
 const struct eventring_calls_node *eventring_calls_node_at(const eventring_calls *calls,
                                                            size_t number);
-/* Time and number of what is below the node and has no node of its own. */
+/* Time and number of the flat calls below the node: of all that have no flat call above
+   them on their path, with all that these called. */
 struct eventring_calls_lost eventring_calls_lost_below(const eventring_calls *calls,
                                                        const struct eventring_calls_node *node);
 const struct eventring_calls_rest *eventring_calls_rest_of(const eventring_calls *calls,
                                                            const struct eventring_calls_node *node);
+
+/* Returns the flat node with this number, counted from 0; NULL: there are not that many (a trie
+   that was never full has none). Each function with flat calls has one; the last one, if there
+   are any, is that of functions that found no room: its id is EVENTRING_CALLS_NO_ID. Its
+   `exclusive` has all ticks up to the last report when this returns. Its rest is that of any
+   node, without repeats. */
+const struct eventring_calls_node *eventring_calls_flat_at(const eventring_calls *calls,
+                                                           size_t number);
 
 /* A stack for a further flow of control; NULL: no room. Without frames. */
 eventring_calls_stack *eventring_calls_stack_new(eventring_calls *calls);
@@ -149,11 +166,13 @@ typedef enum eventring_calls_switch_how {
 void eventring_calls_switch(eventring_calls *calls, eventring_calls_stack *to,
                             eventring_calls_switch_how how, uint64_t now);
 /* The stack of a trie that runs first. */
-eventring_calls_stack *eventring_calls_first_stack(eventring_calls *calls);
+static inline eventring_calls_stack *eventring_calls_first_stack(eventring_calls *calls) {
+  return calls->first_stack;
+}
 
 /* Out of line of those below. */
 void eventring_calls_find(eventring_calls *calls, uint64_t id);
-bool eventring_calls_extend(eventring_calls *calls);
+bool eventring_calls_extend(eventring_calls *calls, uint64_t id);
 void eventring_calls_exit_slow(eventring_calls *calls, uint64_t id, uint64_t now);
 void eventring_calls_tally_slow(eventring_calls *calls, const struct eventring_calls_frame *frame,
                                 uint64_t now);
@@ -178,7 +197,7 @@ static inline void eventring_calls_enter(eventring_calls *calls, uint64_t id, ui
   eventring_calls_stack *stack = calls->stack;
   struct eventring_calls_node *child = calls->current->last;
   eventring_calls_charge(calls, now);
-  if (__builtin_expect(stack->top == stack->limit, 0) && !eventring_calls_extend(calls)) return;
+  if (__builtin_expect(stack->top == stack->limit, 0) && !eventring_calls_extend(calls, id)) return;
   struct eventring_calls_frame *frame = stack->top;
   if (__builtin_expect(child->id == id, 1)) {
     calls->current = child;
@@ -194,12 +213,14 @@ static inline void eventring_calls_enter(eventring_calls *calls, uint64_t id, ui
   frame->suspended = stack->suspended;
   stack->top = frame + 1;
 }
-/* ... it began before the start; its duration is not known. */
-void eventring_calls_enter_open(eventring_calls *calls, uint64_t id, uint64_t now);
 
-/* A function begins that is to have no node: what it takes is its caller's. It ends like any
-   other. */
-void eventring_calls_enter_hidden(eventring_calls *calls, uint64_t id, uint64_t now);
+typedef enum eventring_calls_enter_how {
+  EVENTRING_CALLS_ENTER_OPEN,  /* it began before the start: its duration is not known */
+  EVENTRING_CALLS_ENTER_HIDDEN /* it gets no node: what it takes is its caller's */
+} eventring_calls_enter_how;
+/* Enters a function that is no ordinary call. It ends like any other. */
+void eventring_calls_enter_as(eventring_calls *calls, uint64_t id, uint64_t now,
+                              eventring_calls_enter_how how);
 
 static inline void eventring_calls_tally(eventring_calls *calls,
                                          struct eventring_calls_node *node, uint64_t duration) {
@@ -276,14 +297,27 @@ int eventring_calls_write(eventring_domain *domain, const struct eventring_profi
    call_profile); NULL: the domain is not recorded. It is valid as long as the recording.
    Owner. */
 const uint32_t *eventring_calls_word(const eventring_domain *domain);
+/* Whose calls are to be spans while class calls is on: names of functions with commas between them,
+   as other processes have chosen (EVENTRING_CONTROL_SPANS); "": those of all. `version`: that of
+   the list that the host has seen, 0 at first. If there is another one, fills in both; else leaves
+   both as they are. What a name means is the host's to say. Returns 0; E_STATE (the domain is not
+   recorded, or may not be asked from outside), E_BUSY (the list is being changed: bit 1 of the word
+   is set when that is done). Owner. */
+int eventring_calls_names(const eventring_domain *domain, char names[EVENTRING_MAX_CALL_NAMES + 1],
+                          uint32_t *version);
+/* Sleeps until that word asks for something, or for `ns`; returns whether it does. For a host
+   whose safepoints test another word while it keeps a profile. That a profile is kept is not
+   asked any more once bit 3 says so, its end once that is clear. Requests by programs that do
+   not wake who waits, and those in a recording that begins meanwhile, are seen within a second.
+   With 0 it only looks. Any thread. */
+bool eventring_calls_wait(uint64_t ns);
 /* Nanoseconds for which the calling thread was not on a processor, from some moment on. It
    costs a few ns if the thread was not interrupted since the last call. 0: it is not
    measured. */
 uint64_t eventring_off_cpu(void);
-/* Ticks as eventring_ticks returns them where that reads the clock of recordings; the clock
-   of recordings where it does not. Any thread. */
+/* Returns whether eventring_ticks reads the clock of recordings; where it does not, that clock
+   is CLOCK_MONOTONIC in ns. Any thread. */
 bool eventring_ticks_are_inline(void);
-uint64_t eventring_ticks_read(void);
 /* What a tick is, to within a few percent at least. Any thread. */
 double eventring_ns_per_tick(void);
 

@@ -122,7 +122,7 @@ struct eventring_pause {
   uint16_t id;
   bool open;
 };
-/* Takes a begin. One thread at a time. */
+/* Takes a begin, at `since`: ns or ticks. One thread at a time. */
 static inline void eventring_pause_begin(struct eventring_pause *pause, uint32_t depth,
                                          uint16_t id, uint64_t since) {
   if (pause->open && depth > pause->depth) return; /* within it */

@@ -16,13 +16,14 @@
 #define EVENTRING_INTROSPECTION_H
 
 #include <stdint.h>
+#include <string.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 #define EVENTRING_INTROSPECTION_MAGIC "evrstack"
-enum { EVENTRING_INTROSPECTION_VERSION = 2 };
+enum { EVENTRING_INTROSPECTION_VERSION = 3 };
 
 /* A place relative to a structure: at `offset` of it or, if `through` is not
    EVENTRING_HERE, at `offset` of what the pointer at `through` of it points to. */
@@ -180,6 +181,38 @@ struct eventring_introspection {
   } heap;
 
   struct eventring_rule rules[EVENTRING_MAX_RULES];
+
+  struct {                   /* a thread as a coroutine that may wait; since version 3 */
+    uint32_t size;           /* bytes from its start that hold all of the following */
+    uint32_t new_status;     /* thread.status of one that has not begun: it has first_frame
+                                alone, and its function is its second value */
+    uint32_t top;            /* pointer: behind its last value in use */
+    uint32_t frames;         /* uint32_t: frames that it keeps */
+    uint32_t created_in;     /* pointer: the prototype that created it; NULL: not known */
+    uint32_t created_at;     /* uint32_t: index in it of the instruction behind the call */
+    uint32_t resumed_in;     /* pointer: the prototype that resumed it last; NULL: none did */
+    uint32_t resumed_at;     /* uint32_t: as created_at */
+    uint32_t state, settled_mask; /* uint8_t; state & mask: the next two hold */
+    uint32_t ran_after, ran_before; /* uint32_t, ticks: it ran last between these */
+    struct eventring_location looked; /* in the domain, uint32_t, ticks: one without the mask
+                                         has run, or was created, after this */
+    uint32_t young_mask;     /* state & mask: it exists only if ran_before is not less than ... */
+    struct eventring_location lives; /* ... this, in the domain, uint32_t, modulo 2^32 */
+    uint32_t lines, line_size; /* in a chunk of the heap: bytes, one for each line_size bytes from
+                                  its start; without the mask it exists only if all that it covers
+                                  are not 0. line_size 0: there are none */
+    uint32_t ticks;          /* of CLOCK_MONOTONIC in a second, modulo 2^32 */
+    uint32_t bytes;          /* that a thread takes besides its values and frames */
+    uint32_t spare_values;   /* behind stack_end */
+  } coroutine;
+
+  struct {                   /* what a thread has open in the recording; since version 3 */
+    uint32_t tag;            /* of the thread's first value where it has any */
+    uint32_t id;             /* in the object of that value: uint64_t, the context */
+    uint32_t count;          /* uint16_t: how many ids there are */
+    uint32_t hidden;         /* uint32_t: spans outside of these */
+    uint32_t open;           /* uint16_t each: ids, the outermost first */
+  } spans;
 };
 
 /* Written by other processes of the same user, taken up by the host at its next safepoint
@@ -192,6 +225,21 @@ struct eventring_request {
   uint32_t allowed;  /* 0: the host ignores requests */
   char directory[EVENTRING_REQUEST_PATH]; /* of the file; "": as the environment says */
 };
+
+/* Of two names by which modules have a C function, which is the one to show? The one with fewer
+   dots ("table.insert" before "pl.List.push"), the shorter one, the first in the order of bytes.
+   Host and readers use it, so that a function has one name. Returns less than 0 if it is `a`,
+   more if it is `b`, 0 if they are the same. Any thread. */
+static inline int eventring_compare_names(const char *a, const char *b) {
+  int dots = 0;
+  const char *at;
+  for (at = a; *at; at++) dots += *at == '.';
+  const long a_length = (long)(at - a);
+  for (at = b; *at; at++) dots -= *at == '.';
+  const long b_length = (long)(at - b);
+  if (dots) return dots;
+  return a_length != b_length ? (a_length < b_length ? -1 : 1) : strcmp(a, b);
+}
 
 /* The ELF note by which readers find the structure `name`, which has external linkage: its
    name is "eventring", its type 1, its descriptor the distance from the descriptor to the

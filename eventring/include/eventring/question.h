@@ -26,8 +26,10 @@ extern "C" {
 /* Kinds, one bit each. */
 enum eventring_question_kind {
   EVENTRING_ASKS_MEMORY = 1, /* what the domain's memory is used for: counters memory_* */
-  EVENTRING_ASKS_RETAIN = 2  /* who holds its objects: a text, in file descriptor 3 of the
+  EVENTRING_ASKS_RETAIN = 2, /* who holds its objects: a text, in file descriptor 3 of the
                                 process whose number is the answer */
+  EVENTRING_ASKS_COROUTINES = 4, /* who holds its coroutines: likewise */
+  EVENTRING_ASKS_PROFILE = 8 /* the profile of calls that it keeps, up to now (calls.h) */
 };
 enum { EVENTRING_QUESTION_SECONDS = 5 };
 
@@ -48,6 +50,13 @@ bool eventring_question_open(eventring_domain *domain, struct eventring_question
 /* The answer of this domain, 1 or more; ignored when the question is not open any more. */
 void eventring_question_answer(eventring_domain *domain,
                                const struct eventring_question *question, uint32_t answer);
+
+/* A domain whose thread has not run for half a second may be asleep in a system call, for long. Its
+   host may answer a question from a copy of its memory: config.answer_aside is called on a thread
+   of the library, with locks of it, and may call nothing of it. It returns the number of a child of
+   its own, made by clone(2) without a signal at its end, in which the answer is found as that of
+   the domain would be, or 0. If the domain has run meanwhile, the copy is torn: the library kills
+   the child, and asks again. It waits for the child when that has ended. */
 
 #pragma GCC visibility pop
 #ifdef __cplusplus

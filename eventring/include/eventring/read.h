@@ -380,7 +380,7 @@ struct eventring_info {
   enum eventring_end_reason end_reason; /* UNKNOWN while the process lives */
   uint32_t end_detail;
   bool preserved;            /* ended, and kept because it was configured so, and not
-                                because of an error */
+                                because of an error; or a copy */
   uint64_t error_ns;         /* when an error was noted with which the process ends; 0:
                                 none */
   uint32_t error_bytes;      /* of its text before it was cut */
@@ -389,11 +389,20 @@ struct eventring_info {
   bool has_streams;          /* some rings are streams: nothing of them is overwritten */
   bool incomplete;           /* a copy of a live process's rings: parts may be missing */
   uint32_t stream_rings;     /* bit n: ring n of a domain is there and is a stream */
-  uint64_t events_dropped;   /* of streams that never found room for a block; known at the end */
+  uint64_t events_dropped;   /* of rings that have not found room for any block yet */
   uint64_t plain_size;       /* of a compressed file: bytes of what it stands for; 0: plain */
   uint32_t function_end;     /* one more than the largest id of a function, */
   uint32_t stack_end;        /* and of a stack (<eventring/tools.h>) */
   uint64_t heaps_dropped;    /* heap profiles whose place was used again by later domains */
+  uint32_t no_room;          /* rings that found no room on the disk for their next block when
+                                they last looked: they go on in the blocks that they have */
+  uint64_t no_room_ns;       /* since when; 0: no_room is 0 */
+  double sample_rate;        /* allocation samples a word; 0: off */
+  bool profile_asked;        /* a profile of calls is to be kept */
+  bool profile_kept;         /* and one is, by the process; it obeys at a safepoint */
+  /* functions that other processes have named, with commas between them: while class calls is on,
+     their calls are spans; "": all calls */
+  char call_names[EVENTRING_MAX_CALL_NAMES + 1];
 };
 /* Fills *info with what the file says now. */
 int eventring_cursor_info(eventring_cursor *cursor, struct eventring_info *info);

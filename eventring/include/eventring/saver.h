@@ -149,11 +149,13 @@ int eventring_saver_update(eventring_saver *saver, void *buffer, size_t size,
                            struct eventring_piece *pieces, size_t room, size_t *used,
                            bool *more, struct eventring_error *error);
 /* Makes the front, as of the last update, into `buffer` of EVENTRING_FRONT_BYTES.
-   `file_bytes`: how long the file is, if it could not be made long enough. Returns 0;
+   `file_bytes`: how long the file is, if it could not be made long enough. `is_last`: that update
+   was the last, and the front says so; before that it says that the recording goes on. Returns 0;
    EVENTRING_AGAIN: when it is written another update and front are needed (once, at the end
    of a file that another one goes on with); or an error as above. */
 int eventring_saver_front(eventring_saver *saver, void *buffer, uint64_t file_bytes,
-                          struct eventring_piece pieces[2], struct eventring_error *error);
+                          bool is_last, struct eventring_piece pieces[2],
+                          struct eventring_error *error);
 /* Writes the next part of a copy, up to 256 KiB, into the file `fd`, which is empty at first; the
    first call is eventring_saver_end, with what the liveness of the cursor says. *more: the next call
    goes on. `is_last`: false for all but the last of several parts, which has the front. `path`: for
@@ -161,8 +163,8 @@ int eventring_saver_front(eventring_saver *saver, void *buffer, uint64_t file_by
    file would be too long), E_SPACE or E_SYSTEM (it cannot be written). */
 int eventring_saver_write(eventring_saver *saver, int fd, const char *path, bool is_last,
                           bool *more, struct eventring_error *error);
-/* Sets the end of the file: where the rings are now. From here on fill copies up to there, the
-   next update is the last, and the front says that the recording has ended. To be called
+/* Sets the end of the file: where the rings are now. From here on fill copies up to there, and an
+   update that begins when nothing is left to fill is the last one. To be called
    when the cursor's liveness is no longer LIVE (`over` true), or earlier. Returns 0 or an
    error as above. */
 int eventring_saver_end(eventring_saver *saver, bool over, struct eventring_error *error);

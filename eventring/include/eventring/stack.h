@@ -68,10 +68,6 @@ int eventring_stack_write(eventring_domain *domain, const struct eventring_stack
    through eventring_calls_word, too, whose bit 2 is set meanwhile. False: no domain is
    recorded. Any thread. */
 bool eventring_stack_ask(bool on);
-/* Sleeps until they are asked, or for so long; returns whether they are. Requests by programs
-   that do not wake who waits (FORMAT.md, section 4), and those in a recording that begins
-   meanwhile, are seen within a second. With 0 it only looks. Any thread. */
-bool eventring_stack_wait(uint64_t ns);
 /* The number of what is asked now; 0: nothing is. A domain writes one stack for each number.
    Owner; costs some ns. */
 uint32_t eventring_stack_asked(const eventring_domain *domain);

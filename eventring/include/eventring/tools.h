@@ -21,6 +21,9 @@ extern "C" {
 #endif
 #pragma GCC visibility push(default)
 
+/* The name of the thread that the library has in a process while that records, or stands by. */
+#define EVENTRING_HELPER_NAME "eventring help"
+
 /* Begins and ends of spans in bulk, for those who read very many: no call and no struct
    eventring_event for each of them. A batch has consecutive events of one ring and context, 1 to
    EVENTRING_BATCH: no flag would be set in them but MATCHED in the ends, none has a payload, none
@@ -34,7 +37,8 @@ struct eventring_brief {
   uint32_t within;      /* ns of the spans directly within it that ended in the batch: at most
                            `took` of one that ended */
   uint16_t id;          /* below EVENTRING_MAX_EVENTS, of a definition: eventring_cursor_def */
-  uint8_t event_class;
+  uint8_t depth;        /* spans that it is in and that began in the batch, too; 0 if it began
+                           before */
   uint8_t began_before; /* 1: before the batch, else 0. Then `outer` has `took` and `within`, which
                            say nothing here */
 };
@@ -113,7 +117,7 @@ struct eventring_function_info {
 int eventring_cursor_function(const eventring_cursor *cursor, uint32_t id,
                               struct eventring_function_info *info);
 
-/* The innermost frame of a stack; the rest of it is the stack `parent`. */
+/* The innermost frame of a stack; the rest of it is the stack `parent`. Returns the same. */
 struct eventring_stack_info {
   uint32_t parent;       /* less than the id; 0: this is the outermost frame */
   uint32_t function;     /* id; 0: not known */
@@ -239,6 +243,13 @@ int eventring_cursor_catch_up(eventring_cursor *cursor, struct eventring_error *
    E_NOT_FOUND. */
 int eventring_cursor_last_stack(eventring_cursor *cursor, unsigned domain,
                                 struct eventring_last_stack *stack);
+/* Calls `on_stack` with each stack that the recording still has, the newest of each domain and those
+   before it, in the order in which they were written; ends when that returns other than 0. 0, or
+   an error of reading. */
+int eventring_cursor_last_stacks(eventring_cursor *cursor,
+                                 int (*on_stack)(void *context,
+                                                 const struct eventring_last_stack *stack),
+                                 void *context);
 /* Returns "period", "signal" ...; "?": none of enum eventring_stack_reason. Any thread. */
 static inline const char *eventring_stack_reason_text(unsigned reason) {
   switch (reason) {
@@ -257,7 +268,7 @@ struct eventring_profile_node {
   uint32_t function; /* UINT32_MAX: the root */
   uint64_t count, exclusive, inclusive; /* inclusive: with all below it, lost_ns too */
   uint64_t least, most, suspended;      /* most 0: no call was entered and left */
-  uint64_t lost_calls, lost_ns;         /* of what is below it and has no node */
+  uint64_t lost_calls, lost_ns;         /* of the flat calls below it */
   uint32_t open;     /* entries of calls that had begun before */
   uint32_t histogram[EVENTRING_CALLS_BUCKETS];
 };
@@ -271,9 +282,12 @@ struct eventring_profile {
   uint64_t start_ns, written_ns;
   uint64_t backwards; /* times that the clock went back */
   double ns_per_tick; /* the bounds of buckets are powers of two of ticks */
-  uint32_t function_count, node_count;
+  uint32_t function_count, node_count, flat_count;
   struct eventring_calls_function *functions;
   struct eventring_profile_node *nodes;
+  /* Flat calls, whose paths found no room, by function; UINT32_MAX: of functions that found
+     none either. What they called is not known: inclusive is exclusive. parent is UINT32_MAX. */
+  struct eventring_profile_node *flat;
 };
 
 struct eventring_profiles {
@@ -310,6 +324,7 @@ struct eventring_found {
   uint32_t end_detail;
   bool preserved;
   const char *error_text;  /* "" when no error was noted */
+  uint32_t no_room;
 };
 /* Calls `callback` for each recording found, each file once: those that live processes of
    this machine map, and the *.eventring files in the `count` directories (NULL, 0: the
@@ -344,6 +359,23 @@ enum {
    flags), E_MEMORY, E_SYSTEM. Any thread. */
 int eventring_remove(const char *path, unsigned flags, struct eventring_error *error);
 
+/* ---- Triggers of a process that records -------------------------------------- */
+
+/* What became of a trigger (<eventring/conditions.h>). */
+struct eventring_trigger_state {
+  uint32_t number;
+  uint16_t event; /* its definition, named "trigger CONDITION"; 0: it has none */
+  uint8_t owner;  /* enum eventring_trigger_owner; 0: not known */
+  uint32_t fired, saved, skipped, failed; /* as in struct eventring_trigger */
+  uint64_t bytes; /* that its copies have on the disk */
+  int error;      /* of the last copy that failed; 0: none did */
+};
+/* Fills *trigger with the one at `index`, from 0 on, of those that the process has when this is
+   called. Returns 0, E_NOT_FOUND, E_ARGUMENT, or an error of reading
+   (eventring_cursor_error). */
+int eventring_cursor_trigger(eventring_cursor *cursor, unsigned index,
+                             struct eventring_trigger_state *trigger);
+
 /* ---- Control of a process that records -------------------------------------- */
 
 /* Control from outside, through the control page that all processes share. Probes obey a
@@ -365,7 +397,11 @@ enum eventring_control {
                                  `triggers`; NULL or empty: none. Of two callers at once, one is
                                  the later */
   EVENTRING_CONTROL_ASK,      /* opens a question of `kinds` (<eventring/question.h>) */
-  EVENTRING_CONTROL_ASK_NO_MORE /* closes it */
+  EVENTRING_CONTROL_ASK_NO_MORE, /* closes it */
+  EVENTRING_CONTROL_SPANS     /* makes spans of class CALLS of the functions named in `spans`, with
+                                 commas between them, instead of those named before, and switches
+                                 the class on; NULL or empty: of none, and off. (ENABLE and DISABLE
+                                 of the class mean all functions.) */
 };
 struct eventring_change {
   enum eventring_control what;
@@ -375,6 +411,7 @@ struct eventring_change {
     double rate;
     bool on;
     const char *triggers;
+    const char *spans;
     uint32_t kinds;   /* enum eventring_question_kind */
   };
 };
@@ -384,7 +421,8 @@ struct eventring_change {
 /* Change the control page of the live recording at `path`, or of the one that `cursor`
    reads, whatever has its path now. Return 0; E_ARGUMENT: no change, a class has no name in the
    recording, or the rate is out of range (nothing is changed); E_CONFIG: not a list of
-   triggers; E_STATE: no live process records into it, its rings can't grow, its host does not
+   triggers; E_DIRECTORY: the process cannot save copies in the directory of a trigger, as far as
+   can be seen from here (not of a process in a container); E_STATE: no live process records into it, its rings can't grow, its host does not
    sample allocations, has no triggers or answers no questions, or another tool asks;
    E_PERMISSION (also of a cursor opened with OPEN_FOLLOW), E_NOT_FOUND, E_SYSTEM, E_FULL (too
    many guarded mappings in this process), E_TRUNCATED, and the errors of opening.

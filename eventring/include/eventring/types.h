@@ -54,6 +54,7 @@ extern "C" {
 #define EVENTRING_MAX_DOMAINS 128    /* domains recorded at once */
 #define EVENTRING_MAX_EVENTS 8192    /* definitions in a catalogue; ids are below it */
 #define EVENTRING_MAX_CLASSES 64     /* bits of the class mask */
+#define EVENTRING_MAX_CALL_NAMES 480 /* functions that are named, with commas between them */
 #define EVENTRING_MAX_NAME 95        /* name of an event */
 #define EVENTRING_MAX_UNIT 23        /* unit of a payload */
 #define EVENTRING_MAX_DOC 119        /* description of an event */
@@ -112,9 +113,10 @@ enum eventring_status {
   /* results that are no failures */
   EVENTRING_JOINED = 1,    /* another host has started the recording (eventring_start, _stop) */
   EVENTRING_ELSEWHERE = 2, /* the file is in another directory (eventring_start) */
-  EVENTRING_LOSING = 3,    /* a stream finds no room (eventring_config.warn) */
+  EVENTRING_LOSING = 3,    /* a ring or stream finds no room (eventring_config.warn) */
   EVENTRING_UNSAVED = 4,   /* the copy of a trigger cannot be saved (eventring_config.warn) */
-  EVENTRING_AGAIN = 5      /* one more update is needed (eventring_saver_front) */
+  EVENTRING_AGAIN = 5,     /* one more update is needed (eventring_saver_front) */
+  EVENTRING_DELETED = 6    /* the file of the recording was deleted (eventring_config.warn) */
 };
 
 struct eventring_error {
@@ -339,7 +341,8 @@ enum eventring_end_reason { /* by what a recording has ended */
   EVENTRING_END_UNKNOWN = 0, /* it has not, or the process was killed, or it does not say */
   EVENTRING_END_STOPPED = 1, /* eventring_stop */
   EVENTRING_END_EXIT = 2,    /* the process exited; detail: the exit status */
-  EVENTRING_END_SIGNAL = 3   /* a signal; detail: its number, 0 when not known */
+  EVENTRING_END_SIGNAL = 3,  /* a signal; detail: its number, 0 when not known */
+  EVENTRING_END_DELETED = 4  /* its file was deleted: the process records on in another one */
 };
 
 #pragma GCC visibility pop

@@ -145,6 +145,22 @@ fails("nonexistent-library", ffi.load, "nonexistent-library")
 fails("an incomplete type cannot be passed by value", ffi.cast("struct opaque (*)(void)", 1))
 assert(ffi.load("c", true).strlen("abc") == 3 and ffi.load("libm.so.6") ~= nil)
 
+-- Complex numbers
+ffi.cdef [[
+double cabs(_Complex double); _Complex double csqrt(double _Complex);
+float cabsf(_Complex float); _Complex float csqrtf(float _Complex);
+long double cabsl(_Complex long double);
+]]
+local libm = ffi.load "libm.so.6"
+assert(libm.cabs(ffi.new("_Complex double", 3, 4)) == 5 and libm.cabsf { 6, 8 } == 10)
+local root = libm.csqrt { -4, 0 }
+assert(root.re == 0 and root.im == 2 and ffi.istype("_Complex double", root))
+root = libm.csqrtf(ffi.new("_Complex float", { re = -9 }))
+assert(root.re == 0 and root.im == 3)
+fails("a _Complex long double cannot be passed by value", function() return libm.cabsl { 1, 2 } end)
+ffi.cdef "struct with_wide { __int128 i; }; int takes_wide(struct with_wide) __asm__(\"abs\");"
+fails("128-bit integers are not supported", function() return ffi.C.takes_wide(ffi.new "struct with_wide") end)
+
 -- In coroutines, and with the stack growing
 local co = coroutine.wrap(function(...) while true do coroutine.yield(ffi.C.strlen(...)) end end)
 assert(co("abc") == 3 and co() == 3)

@@ -120,9 +120,23 @@ for text, message in pairs {
   ["enum { A = 1.5 };"] = "malformed integer constant",
   ["enum { A = 99999999999999999999 };"] = "integer constant is too large",
   ["enum { A = 'ab' };"] = "malformed character constant",
-  ["__int128 x;"] = "128-bit integers are not supported",
-  ["_Complex double x;"] = "complex numbers are not supported",
-  ["typedef int v4 __attribute__((vector_size(16)));"] = "attribute 'vector_size' is not supported",
+  ["unsigned float x;"] = "these words make no type",
+  ["_Complex int x;"] = "these words make no type",
+  ["_Complex unsigned double x;"] = "these words make no type",
+  ["long __int128 x;"] = "these words make no type",
+  ["signed _Float128 x;"] = "these words make no type",
+  ["_Atomic(int) int x;"] = "two types",
+  ["typedef int m __attribute__((mode(XY)));"] = "input:1:35: mode 'XY' is not supported",
+  ["typedef int m __attribute__((mode(SF)));"] = "'mode' of a type that it does not fit",
+  ["typedef double m __attribute__((mode(DI)));"] = "'mode' of a type that it does not fit",
+  ["static int f(void) { return 1;"] = "input:1:20: '{' without an end",
+  ["static int f(void) { return '}"] = "quote without an end",
+  ["static const double d = 1.5"] = "input:1:23: '=' without an end",
+  ["int f(int a[1"] = "without an end",
+  ["int f(int a[2][n]);"] = "'n' is not declared",
+  ["int a[sizeof(((struct sized *)0)->nothing)];"] = "no member 'nothing'",
+  ["int a[sizeof(nothing)];"] = "'nothing' is not declared",
+  ["int a[sizeof(*5)];"] = "neither a pointer nor an array",
   ["struct s __attribute__((aligned(3))) { int x; };"] = "alignment is no power of two",
   ["int (((("] = "name expected", ["_Static_assert(0, \"reason\");"] = "static assertion: reason",
   ["int f(int, ...,);"] = "')' expected", ["int &&r;"] = "name expected near '&&'",
@@ -137,6 +151,42 @@ end
 fails("input:1:6: end expected near 'x'", ffi.typeof, "int  x")
 fails("prog.lua:7: input:1:1: unknown type",
   load("local ffi = require 'saros.ffi'\n\n\n\n\n\nffi.new 'nothing'", "@prog.lua"))
+
+-- What headers have besides declarations: modes, bodies, values, vectors, wide numbers
+ffi.cdef [[
+typedef int register_type __attribute__((__mode__(__word__)));
+typedef unsigned byte_type __attribute__((mode(QI)));
+typedef float double_type __attribute__((mode(DF)));
+typedef float complex_type __attribute__((mode(DC)));
+typedef void *pointer_type __attribute__((mode(__pointer__)));
+struct moded { int a __attribute__((mode(HI))), b; };
+static inline int bodied(int x) { /* } */ const char *s = "}\"}"; return x + s[0] + '}' + '\'' + (1.5f > x); }
+extern inline __attribute__((gnu_inline)) int abs(int x) { return x < 0 ? -x : x; }
+static const double half = 0.5, halves[] = {0.5, (1, 2), [2] = 3};
+static const int whole = 5;
+typedef int four __attribute__((vector_size(16)));
+struct wide_ones { char c; __int128 i; four v; _Float16 h; __bf16 b; };
+_Atomic int atomic_int_variable; _Atomic(long) atomic_long; _Thread_local int of_thread;
+extern __uint128_t wide_function(unsigned __int128, _Float128, _Complex _Float128);
+int bounded(unsigned n, int a[n], int b[restrict static n + 1][4], int c[*]);
+struct ends { int n; char rest[]; };
+struct holds { union { struct ends e; struct { struct { } nothing; int many[]; }; }; int next; };
+_Static_assert(sizeof(((struct moded *)0)->a) == 2 && sizeof((*(struct wide_ones *)0).v) == 16, "operands");
+]]
+assert(ffi.sizeof "register_type" == 8 and ffi.sizeof "byte_type" == 1 and ffi.sizeof "double_type" == 8)
+assert(ffi.new("byte_type", 300) == ffi.new("unsigned char", 44) and ffi.sizeof "complex_type" == 16)
+type_is("pointer_type", "void *")
+assert(ffi.sizeof "struct moded" == 8 and ffi.sizeof "struct wide_ones" == 64)
+assert(ffi.offsetof("struct wide_ones", "i") == 16 and ffi.offsetof("struct wide_ones", "b") == 50)
+assert(ffi.sizeof "struct holds" == 8 and ffi.C.whole == 5 and ffi.C.abs(-3) == 3)
+fails("'bodied' is static: its header defines it, no library has it", function() return ffi.C.bodied end)
+ffi.cdef "int toupper(int); static inline int toupper(int c) { return c; }" -- the first one stays
+assert(ffi.C.toupper(97) == 65)
+fails("'half' is static", function() return ffi.C.half end)
+fails("cannot convert 'number' to '__int128'", function() ffi.new("struct wide_ones").i = 1 end)
+type_is("four", "vector(16) of int")
+type_is("_Complex", "_Complex double")
+type_is("long double _Complex", "_Complex long double")
 
 -- What an erroneous text declared is taken back
 fails("unknown type", ffi.cdef,

@@ -29,6 +29,8 @@ local a = ffi.new("int[4]", 7)
 assert(a[0] == 7 and a[3] == 7)
 a = ffi.new("int[4]", 1, 2)
 assert(a[1] == 2 and a[2] == 0)
+a = ffi.new("int[?]", 3, 7)
+assert(a[0] == 7 and a[2] == 7 and ffi.sizeof(a) == 12)
 a = ffi.new("int[?]", 3, {4, 5, 6})
 assert(a[2] == 6 and ffi.sizeof(a) == 12)
 local m = ffi.new("int[2][3]", {{1, 2, 3}, {4}})
@@ -232,3 +234,18 @@ assert(sum(nodes + 0) == 21)
 local walk, steps = nodes + 0, 0
 while walk.left ~= ffi.nullptr do walk, steps = walk.left, steps + 1 end
 assert(steps == 2)
+
+-- Members that are references
+ffi.cdef "struct with_references { int n; int &r; const double &d; };"
+local referred, constant = ffi.new("int[1]", 5), ffi.new("double[1]", 1.5)
+local references = ffi.new("struct with_references", { r = referred, d = ffi.cast("double *", constant) })
+assert(references.r == 5 and references.d == 1.5 and ffi.sizeof(references) == 24)
+references.r = 7
+assert(referred[0] == 7)
+fails("constant location", function() references.d = 2 end)
+references = ffi.new "struct with_references"
+fails("attempt to use a NULL reference of type 'int &'", function() return references.r end)
+fails("cannot convert 'number' to 'int &'", function() references.r = 1 end)
+references.r = referred
+references.r = 8
+assert(referred[0] == 8)

@@ -11,13 +11,19 @@ end
 
 -- Without uint64_t the result is a Lua number
 assert(same(i64(5) + 3, 8) and same(3 - i32(5), -2) and same(i32(7) * i64(6), 42) and
-  same(i64(7) // 2, 3) and same(i64(-7) % 3, 2))
-assert(same(i64(7) / 2, 3.5) and same(i64(2) ^ 10, 1024.0) and same(-i64(5), -5) and
+  same(i64(7) // 2, 3) and same(i64(-7) // 2, -4))
+assert(same(i64(2) ^ 10, 1024.0) and same(-i64(5), -5) and
   same(~i32(5), ~5) and same(i64(6) & 3, 2))
 assert(same(i64(1) << 62, 1 << 62) and same(i64(-1) >> 1, math.maxinteger) and
   same(i64(math.maxinteger) + 1, math.mininteger))
 assert(same(ffi.new("double", 1.5) + 1, 2.5) and same(i32(1) + 0.5, 1.5) and
   same(ffi.new("float", 0.5) * 4, 2.0))
+
+-- Division of 64-bit integers is C's: towards zero
+assert(same(i64(7) / 2, 3) and same(i64(-7) / 2, -3) and same(-7 / i64(2), -3) and
+  same(i64(-7) % 3, -1) and same(7 % i64(-3), 1) and same(i64(math.mininteger) / -1, math.mininteger) and
+  same(i64(math.mininteger) % -1, 0) and same(i64(7) / 2.0, 3.5))
+assert(same(i32(7) / 2, 3.5) and same(i32(-7) % 3, 2)) -- of others, Lua's
 
 -- With it, modulo 2^64 and unsigned
 assert(is_unsigned(u64(0) - 1, "18446744073709551615") and is_unsigned(u64(5) + 3, "8") and
@@ -29,17 +35,23 @@ assert(is_unsigned(u64(-1) >> 60, "15") and
   is_unsigned(~u64(0), "18446744073709551615"))
 assert(is_unsigned(u64(12) & 10, "8") and is_unsigned(u64(12) | 3, "15") and
   is_unsigned(u64(12) ~ 5, "9") and is_unsigned(u64(1) << 64, "0"))
-assert(same(u64(-1) / 2, 2.0 ^ 63) and same(u64(4) + 0.5, 4.5))
+assert(is_unsigned(u64(-1) / 2, "9223372036854775807") and same(u64(4) + 0.5, 4.5) and
+  is_unsigned(i64(-1) / u64(2), "9223372036854775807"))
 local _, by_zero = pcall(function() local zero = 0 return 1 // zero end)
 local _, modulo_zero = pcall(function() local zero = 0 return 1 % zero end)
 fails(by_zero:match ": (.*)", function() return u64(1) // 0 end)
 fails(modulo_zero:match ": (.*)", function() return u64(1) % u64(0) end)
 fails(by_zero:match ": (.*)", function() return i64(1) // 0 end)
 
--- Comparisons are exact
-assert(u64(-1) > -1 and u64(-1) > math.maxinteger and u64(5) == i64(5) and u64(1 << 63) > 9.2e18 and
+for _, zero in ipairs { 0, i64(0) } do
+  fails(by_zero:match ": (.*)", function() return i64(1) / zero end)
+  fails(modulo_zero:match ": (.*)", function() return i64(1) % zero end)
+end
+
+-- Comparisons are C's for integers, exact with floats
+assert(not (u64(-1) > -1) and u64(-1) <= -1 and u64(0) < -1 and u64(-1) > math.maxinteger and u64(5) == i64(5) and u64(1 << 63) > 9.2e18 and
   not (u64(-1) < 1.8e19))
-assert(i64(5) < 6 and 5 <= i32(5) and i64(-1) < u64(0) and i32(5) == ffi.new("double", 5) and
+assert(i64(5) < 6 and 5 <= i32(5) and not (i64(-1) < u64(0)) and i64(-1) == u64(-1) and i32(5) == ffi.new("double", 5) and
   i64(math.maxinteger) < 2.0 ^ 63)
 assert(u64(5) ~= 5 and not (u64(5) == 5)) -- Lua compares different types by itself
 local nan = ffi.new("double", 0 / 0)

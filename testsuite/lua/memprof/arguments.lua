@@ -22,6 +22,8 @@ for _, depth in ipairs {-1, 1.5, 100000, "3", {}} do
 end
 fails("field 'callbacks' is not a table", memprof.start, {rate = 1, callbacks = 1})
 fails("no callback 'alloc'", memprof.start, {rate = 1, callbacks = {alloc = nothing}})
+fails("bad argument #1 to 'memprof.start' (no callback 'promot'; did you mean 'promote'?)",
+      memprof.start, {rate = 1, callbacks = {promot = nothing}})
 fails("callback 'promote' is not a function", memprof.start, {rate = 1, callbacks = {promote = 1}})
 assert(not memprof.is_sampling())
 

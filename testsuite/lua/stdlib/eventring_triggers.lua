@@ -34,12 +34,12 @@ end
 local queue = assert(eventring.trigger('counter("queue") > 1000'))
 assert(eventring.path()) -- but this has
 local request = assert(eventring.trigger {
-  on = 'span("request") >= 0ns', dir = 'a, "b"', cooldown = 0.5, max = 2, size = 1 << 28 })
+  on = 'span("request") >= 0ns', dir = 'a, "b"', cooldown = 3600.5, max = 2, size = 1 << 28 })
 assert(request ~= queue)
 
 local t = of(request)
 assert(t.on == 'span("request") >= 0ns' and t.by == "program" and t.dir == 'a, "b"')
-assert(t.cooldown == 0.5 and t.max == 2 and t.size == 1 << 28 and t.fired == 0)
+assert(t.cooldown == 3600.5 and t.max == 2 and t.size == 1 << 28 and t.fired == 0)
 
 eventring.counter("queue", 1000)
 assert(of(queue, 60).fired == 0)

@@ -88,7 +88,19 @@ out, err =
   run("-e 'warn(\"@on\") warn(\"x\") warn(\"@off\") warn(\"y\") " ..
     "warn(\"@on\") warn(\"@unknown\") warn(\"@\", \"z\")'")
 same("Lua warning: x\nLua warning: @z\n", err)
-for _, option in ipairs {"-x", "-vv", "-Ex", "-ix", "-Wx", "--foo", "--disassemble"} do
+-- those beyond the reference, where each is a wrong option
+for _, option in ipairs {"-h", "--help", "-W -h", "-e 'print(1)' --help", "--help script.lua",
+  "-l none -h"} do
+  out, err, status = run(option, "", "SAROS_EVENTRING_START=1")
+  assert(out:match("^usage: [^\n]*\nAvailable options are:\n  %-e stat"), option)
+  assert(out:find("SAROS_EVENTRING_START=1", 1, true) and err == "" and status == 0, option)
+end
+out, err, status = run("--version")
+assert(out == run("-v") and err == "" and status == 0)
+prints("--help\t-h\t--version\n", "options.lua --help -h --version", nil,
+  "true; echo 'print(...)' > options.lua;")
+prints("-h\n", "- -h", "print(...)")
+for _, option in ipairs {"-x", "-hx", "-vh", "--helpp", "--version=1", "-vv", "-Ex", "-ix", "-Wx", "--foo", "--disassemble"} do
   out, err, status = run(option)
   local complaint = option == "--disassemble" and "'--disassemble' needs argument" or
     "unrecognized option '" .. option .. "'"

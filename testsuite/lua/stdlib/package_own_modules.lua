@@ -15,7 +15,7 @@ local function preloaded()
   table.sort(names)
   return table.concat(names, " ")
 end
-local all = "saros.domain saros.eventring saros.memprof saros.profile saros.retain"
+local all = "saros.coroutines saros.domain saros.eventring saros.memprof saros.profile saros.retain"
 assert(preloaded() == all)
 package.path, package.cpath = "./?.lua", "./?.so"
 

@@ -22,10 +22,10 @@ local function profiled(f, options)
     assert(not r.min or r.min <= r.max, r.name)
     sum = sum + r.exclusive
   end
-  sum = sum + report.outside + report.lost
+  sum = sum + report.outside
   -- each was rounded down
   assert(sum <= report.total and sum + #report.rows + 2 >= report.total, sum)
-  assert(report.lost_calls == 0)
+  assert(report.lost_calls == 0 and report.lost == 0 and not report.budget_full)
   return report
 end
 
@@ -108,7 +108,7 @@ assert(count(r, "coroutine.resume") == 7 and count(r, "coroutine.yield") == 9)
 assert(count(r, "deep") == 11 and count(r, "leaf") == 8 and count(r, "busy") == 5)
 assert(row(r, "body").suspended > 0 and row(r, "body").suspended <= r.total)
 assert(row(r, "busy").suspended == 0)
-assert(count(r, "wrap of body") == 5)
+assert(count(r, "wrapped_coroutine") == 6)
 
 -- a coroutine that others resume, started before the profile
 local early = coroutine.wrap(function() while true do leaf(1) coroutine.yield() end end)
@@ -205,7 +205,13 @@ for _, row in ipairs(p:report().rows) do assert(row.began_before > 0, row.name) 
 assert(not pcall(profile.start, {bogus = 1}))
 local _, why = pcall(profile.start, {budgett = 1})
 assert(why:find("no option 'budgett'; did you mean 'budget'?", 1, true), why)
-assert(not pcall(profile.start, {budget = 1}))
+local function refuses(text, options)
+  local ok, why = pcall(profile.start, options)
+  assert(not ok and why:find(text, 1, true), why)
+end
+refuses("field 'budget' must be at least 65536 bytes, got 1)", {budget = 1})
+refuses("field 'budget' is not a number", {budget = {}})
+refuses("field 'least' must be at least 0 seconds, got -0.5)", {least = -0.5})
 assert(not pcall(profile.start, {include = 5}))
 assert(not pcall(profile.start, {exclude = {{}}}))
 p = profile.start()
@@ -217,16 +223,23 @@ local again <close> = profile.start()
 
 -- more paths than the budget has room for: calls are counted all the same
 again:stop()
-local MANY <const> = SLOW and 100 or 2000
+local MANY <const> = SLOW and 400 or 2000
 p = profile.start {budget = 65536}
 local function node(a) return a end
 for i = 1, MANY do load("local f = ... f(1)")(node) end
 p:stop()
 r = p:report()
-local sum = r.lost_calls
-for _, row in ipairs(r.rows) do sum = sum + row.count end
+local sum, own = 0, r.outside
+for _, row in ipairs(r.rows) do
+  sum, own = sum + row.count, own + row.exclusive
+  assert(row.inclusive >= row.exclusive and row.inclusive <= r.total, row.name)
+end
 -- (in the build that collects everywhere, collections are among them)
 assert(sum >= 3 * MANY and (SLOW or sum <= 3 * MANY + 10), sum)
+assert(own <= r.total and own + #r.rows + 1 >= r.total, own)
+assert(r.budget_full and r.lost_calls > 0 and r.lost_calls < sum and r.lost < r.total)
+assert(count(r, "node") == MANY and count(r, "load") == MANY) -- each has a place of its own
+assert(count(r, "(other)") > 0 and tostring(r):find "option budget")
 
 -- run
 local report, a, b = profile.run(function(x, y) return leaf(x), y end, 1, 2)

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* gaps.h: when events of rings were lost.
+ *
+ * A loss is known with the next event only. What was said of a moment within it, as which span a
+ * step of the collector was in, was said as if nothing had been lost.
+ *
+ * Units: nanoseconds of the recording's clock. Errors: EVENTRING_E_MEMORY, and nothing is added.
+ * Threads: one at a time.
+ */
+#ifndef EVENTRING_ANALYSIS_GAPS_H
+#define EVENTRING_ANALYSIS_GAPS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "eventring/read.h"
+
+struct eva_gap {
+  uint32_t domain, ring;
+  uint64_t from, until; /* times of the events around it */
+};
+
+/* A zeroed struct has none. */
+struct eva_gaps {
+  struct eva_gap *gap;
+  size_t count, room;
+};
+
+/* A loss of a ring, whose last event before it was at `from`. */
+int eva_gaps_add(struct eva_gaps *gaps, const struct eventring_loss *loss, uint64_t from);
+/* To be called between the last one and the first question. */
+void eva_gaps_sort(struct eva_gaps *gaps);
+/* Is the moment in a gap of this ring? */
+bool eva_gaps_has(const struct eva_gaps *gaps, uint32_t domain, uint8_t ring, uint64_t ns);
+void eva_gaps_free(struct eva_gaps *gaps);
+
+#endif

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/* bound.c: keeps a profile from becoming a file that is out of proportion to its recording. */
+#include "export/bound.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/saturating.h"
+
+enum { FRAME_BYTES = 16 }; /* of a frame, without its name and the name of its file */
+
+struct weighed {
+  size_t row;
+  double value;
+  uint64_t bytes;
+};
+
+/* Of each stack as text, with those of its callers. NULL: no memory. */
+static uint64_t *weigh_stacks(const struct export_profile *p) {
+  uint64_t *bytes = calloc(p->stack_count + 1, sizeof *bytes);
+  for (size_t i = 1; bytes && i < p->stack_count; i++) {
+    const struct export_function *f = &p->functions[p->stacks[i].function];
+    bytes[i] = eva_add(bytes[p->stacks[i].parent],
+                       strlen(f->name) + strlen(f->source) + FRAME_BYTES);
+  }
+  return bytes;
+}
+
+static uint64_t sum_rows(const struct export_profile *p, const uint64_t *bytes) {
+  uint64_t sum = 0;
+  for (size_t i = 0; i < p->row_count; i++) sum = eva_add(sum, bytes[p->rows[i].stack]);
+  return sum;
+}
+
+static int largest_first(const void *left, const void *right) {
+  const struct weighed *a = left, *b = right;
+  if (a->value != b->value) return a->value < b->value ? 1 : -1;
+  return (a->row > b->row) - (a->row < b->row);
+}
+
+static int by_row(const void *left, const void *right) {
+  const struct weighed *a = left, *b = right;
+  return (a->row > b->row) - (a->row < b->row);
+}
+
+/* Those that stay, in their order; *kept is their number. NULL: no memory. */
+static struct weighed *choose(const struct export_profile *p, const uint64_t *bytes,
+                              uint64_t allowed, size_t *kept) {
+  struct weighed *list = calloc(p->row_count, sizeof *list);
+  uint64_t sum = 0;
+  *kept = 0;
+  if (!list) return NULL;
+  for (size_t i = 0; i < p->row_count; i++)
+    list[i] = (struct weighed){i, p->rows[i].value[p->main_value], bytes[p->rows[i].stack]};
+  qsort(list, p->row_count, sizeof *list, largest_first);
+  while (*kept < p->row_count && (sum = eva_add(sum, list[*kept].bytes)) <= allowed) ++*kept;
+  qsort(list, *kept, sizeof *list, by_row);
+  return list;
+}
+
+static void add_values(struct export_row *to, const struct export_row *from) {
+  for (size_t v = 0; v < EXPORT_VALUES; v++) to->value[v] += from->value[v];
+}
+
+/* Room for one more of each. */
+static bool copy_tables(struct export_bounded *b, const struct export_profile *p, size_t kept) {
+  b->functions = calloc(p->function_count + 1, sizeof *b->functions);
+  b->stacks = calloc(p->stack_count + 1, sizeof *b->stacks);
+  b->rows = calloc(kept + 1, sizeof *b->rows);
+  if (!b->functions || !b->stacks || !b->rows) return false;
+  memcpy(b->functions, p->functions, p->function_count * sizeof *b->functions);
+  memcpy(b->stacks, p->stacks, p->stack_count * sizeof *b->stacks);
+  b->functions[p->function_count] = (struct export_function){"(others)", "", 0};
+  b->stacks[p->stack_count] = (struct export_stack){.function = (uint32_t)p->function_count};
+  return true;
+}
+
+static void fill(struct export_bounded *b, const struct weighed *list, size_t kept) {
+  const struct export_profile *p = &b->profile;
+  struct export_row *others = &b->rows[kept];
+  for (size_t i = 0; i < kept; i++) b->rows[i] = p->rows[list[i].row];
+  for (size_t i = kept; i < p->row_count; i++) add_values(others, &p->rows[list[i].row]);
+  others->stack = (uint32_t)p->stack_count;
+  b->others = p->row_count - kept;
+  b->profile.functions = b->functions;
+  b->profile.function_count++;
+  b->profile.stacks = b->stacks;
+  b->profile.stack_count++;
+  b->profile.rows = b->rows;
+  b->profile.row_count = kept + 1;
+}
+
+static int bound(struct export_bounded *b, const uint64_t *bytes, uint64_t allowed) {
+  size_t kept;
+  struct weighed *list = choose(&b->profile, bytes, allowed, &kept);
+  const bool done = list && copy_tables(b, &b->profile, kept);
+  if (done) fill(b, list, kept);
+  free(list);
+  return done ? 0 : -1;
+}
+
+int export_bound(struct export_bounded *b, const struct export_profile *p) {
+  const uint64_t allowed = EXPORT_FREE_BYTES + (uint64_t)EXPORT_ROW_BYTES * p->row_count;
+  *b = (struct export_bounded){.profile = *p};
+  uint64_t *bytes = weigh_stacks(p);
+  int status = bytes ? 0 : -1;
+  if (bytes && sum_rows(p, bytes) > allowed) status = bound(b, bytes, allowed);
+  free(bytes);
+  return status;
+}
+
+void export_bounded_free(struct export_bounded *b) {
+  free(b->functions);
+  free(b->stacks);
+  free(b->rows);
+}

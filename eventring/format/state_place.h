@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* state_place.h: where recordings of services are, for who makes and who looks for them. */
+#ifndef EVENTRING_STATE_PLACE_H
+#define EVENTRING_STATE_PLACE_H
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Of the machine; the folders in it belong to services (systemd: StateDirectory=saros/NAME). */
+#define EVR_SYSTEM_PLACE "/var/lib/saros"
+
+/* Of this user: $XDG_STATE_HOME/saros, or else ~/.local/state/saros. NULL: there is none. */
+static inline const char *evr_state_place(char path[PATH_MAX]) {
+  const char *state = secure_getenv("XDG_STATE_HOME"), *home = secure_getenv("HOME");
+  int size = -1;
+  if (state && state[0] == '/') size = snprintf(path, PATH_MAX, "%s/saros", state);
+  else if (home && home[0] == '/') size = snprintf(path, PATH_MAX, "%s/.local/state/saros", home);
+  return size > 0 && size < PATH_MAX ? path : NULL;
+}
+
+/* The first directory of $STATE_DIRECTORY, which systemd sets for a service. NULL: none. */
+static inline const char *evr_service_place(char path[PATH_MAX]) {
+  const char *list = secure_getenv("STATE_DIRECTORY");
+  if (!list || list[0] != '/') return NULL;
+  const char *end = list;
+  while (*end && *end != ':') end++;
+  int size = snprintf(path, PATH_MAX, "%.*s", (int)(end - list), list);
+  return size > 0 && size < PATH_MAX ? path : NULL;
+}
+
+#endif /* EVENTRING_STATE_PLACE_H */

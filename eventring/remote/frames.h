@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* frames.h: what copies of the frames of another process say. */
+#ifndef EVENTRING_REMOTE_FRAMES_H
+#define EVENTRING_REMOTE_FRAMES_H
+
+#include "eventring/introspection.h"
+#include "remote/memory.h"
+
+/* A field of a frame, whose layout `at` has. */
+#define FRAME(bytes, field, size) remote_word((bytes) + at->frame.field, size)
+
+static inline bool remote_frame_is_c(const struct eventring_introspection *at,
+                                     const unsigned char *frame) {
+  return FRAME(frame, status, 4) & at->frame.c_mask;
+}
+
+/* Do two copies of a frame have the same activation? */
+static inline bool remote_frame_stays(const struct eventring_introspection *at,
+                                      const unsigned char *a, const unsigned char *b) {
+  const bool is_c = remote_frame_is_c(at, a);
+  return FRAME(a, entries, 4) == FRAME(b, entries, 4) &&
+         FRAME(a, function, 8) == FRAME(b, function, 8) &&
+         FRAME(a, previous, 8) == FRAME(b, previous, 8) && is_c == remote_frame_is_c(at, b) &&
+         (is_c || FRAME(a, identity, 8) == FRAME(b, identity, 8));
+}
+
+#endif

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* control_status.h: what a process records, for `eventring control --status`. */
+#ifndef EVENTRING_TOOL_CONTROL_STATUS_H
+#define EVENTRING_TOOL_CONTROL_STATUS_H
+
+#include "view.h"
+
+const struct view *control_status_view(void);
+/* Prints it. The exit status, after a message. */
+int control_status(eventring_cursor *cursor, const struct view_choice *as);
+
+#endif

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* coroutines_file.h: what a recording knows of coroutines: those that have spans open. */
+#ifndef EVENTRING_TOOL_COROUTINES_FILE_H
+#define EVENTRING_TOOL_COROUTINES_FILE_H
+
+#include "view.h"
+
+struct coroutines_request {
+  struct view_choice as;
+  uint64_t domain; /* UINT64_MAX: all */
+  uint64_t top, least_ns;
+};
+
+/* What --json prints of a file. */
+view_function coroutines_file_view;
+/* `coroutines FILE`. Returns the exit status. */
+int coroutines_file_show(const char *path, const struct coroutines_request *request);
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* view_recorded.h: the figures on stacks that a recording has (view_stacks.h): sampled
+ * allocations by time and in all, what is alive, the profile of calls, and the stacks that were
+ * recorded. */
+#ifndef EVENTRING_TOOL_VIEW_RECORDED_H
+#define EVENTRING_TOOL_VIEW_RECORDED_H
+
+#include "analysis/heap.h"
+#include "view_stacks.h"
+
+/* Allocations of a recording. */
+struct page_heap {
+  const struct page_run *run;
+  struct page_stacks *stacks;
+  struct eva_heap *rates;
+  uint32_t *site; /* of stacks of the recording; 0: not known yet */
+  uint32_t site_count;
+};
+
+void page_heap_open(struct page_heap *heap, const struct page_run *run,
+                    struct page_stacks *stacks);
+/* Takes an event of the recording: of those of class alloc its cell. */
+void page_heap_event(struct page_heap *heap, const struct eventring_event *event);
+/* After the last event: adds what the heap profiles of the file have, of the whole run (not if a
+   part of it is asked for), and returns them, to be freed. NULL, after a message: they cannot be
+   read. Frees `heap` in any case. */
+struct eva_heap *page_heap_close(struct page_heap *heap);
+
+/* Adds the stacks that the process has written by itself, each period, as samples. */
+void page_written_stacks_add(const struct page_run *run, struct page_stacks *stacks);
+
+/* Adds the profiles of calls, or says that they cannot be read. */
+void page_calls_add(const struct page_run *run, struct page_stacks *stacks);
+
+#endif

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/* view_stacks.h: the stacks of a page and the figures on them (eventring/view/DATA.md): what was
+ * sampled, allocated, alive, called, by site, and by cell of time where that is known.
+ *
+ * All figures are on one tree, so that a function is in the page once, wherever it was seen. A
+ * page is bounded: page_stacks_reduced makes a smaller one of it, in which the smallest sites of
+ * each caller are one site "(other)", whose figures are the sums of theirs.
+ *
+ * Threads: one at a time. No memory ends the command.
+ */
+#ifndef EVENTRING_TOOL_VIEW_STACKS_H
+#define EVENTRING_TOOL_VIEW_STACKS_H
+
+#include "analysis/json.h"
+#include "format/table.h"
+#include "tool.h"
+#include "view/lists.h"
+
+struct page_function {
+  const char *name, *source; /* source "": it has none */
+  uint32_t line;             /* of its definition; 0: not known */
+  bool is_c;                 /* or what a host does: collect garbage ... */
+};
+
+/* A site: a function at a line, called by the site `parent`. */
+struct page_node {
+  uint32_t parent, function, line; /* parent 0: the root, which is node 0 */
+};
+
+enum page_measure { PAGE_SAMPLES, PAGE_BYTES, PAGE_OBJECTS, PAGE_NS, PAGE_COUNT, PAGE_MEASURES };
+
+struct page_set {
+  uint32_t slot; /* of the domain */
+  enum page_measure measure;
+};
+
+struct page_row { /* what a site took itself, without what it called */
+  uint32_t set, node;
+  double self; /* in the whole run */
+};
+
+struct page_cell {
+  uint32_t row, cell; /* in cells of 2^level of the grid */
+  double figure;
+};
+
+enum page_kind { PAGE_SAMPLED, PAGE_ALLOCATED, PAGE_LIVE, PAGE_CALLS, PAGE_KINDS };
+
+struct page_figures {
+  const char *unit, *from; /* constant; `from` NULL: there are no figures */
+  uint64_t hz;             /* 0: they are no samples */
+  bool timed;              /* figures are known by cell */
+  unsigned level;          /* more of them than there is room for become fewer: so coarse they are */
+  struct page_set *sets;
+  struct page_row *rows;
+  struct page_cell *cells;
+  uint32_t set_count, row_count, cell_count;
+  struct evr_table row_of, cell_of; /* numbers plus 1 */
+};
+
+struct page_stacks {
+  struct page_function *functions;
+  struct page_node *nodes; /* [0]: the root. Callers come before what they call */
+  uint32_t function_count, node_count;
+  struct evr_table function_of, node_of; /* numbers plus 1 */
+  struct page_figures figures[PAGE_KINDS];
+};
+
+struct page_stacks *page_stacks_new(void);
+void page_stacks_free(struct page_stacks *stacks);
+
+/* The function that is shown as these texts, which are copied; made if there is none. */
+uint32_t page_function(struct page_stacks *stacks, const struct page_function *function);
+/* The site of a function at a line (0: not known) that was called by `parent`. */
+uint32_t page_node(struct page_stacks *stacks, uint32_t parent, uint32_t function, uint32_t line);
+
+/* Adds what a site took itself: to its sum of the whole run; to a cell of the page's grid. */
+void page_add(struct page_stacks *stacks, enum page_kind kind, struct page_set set,
+              uint32_t node, double figure);
+void page_add_at(struct page_stacks *stacks, enum page_kind kind, struct page_set set,
+                 uint32_t node, uint32_t cell, double figure);
+
+/* Cells have become twice as long. */
+void page_halve(struct page_stacks *stacks, enum page_kind kind);
+
+/* Gives back what only those need who add something: nothing is added any more. */
+void page_stacks_finish(struct page_stacks *stacks);
+
+/* Of all sites the `most` with the greatest shares (of the sum of any measure, with what they
+   called), and beside them an "(other)" for each that called others. */
+struct page_stacks *page_stacks_reduced(const struct page_stacks *stacks, uint32_t most);
+
+/* Of each function the sum of its shares of all measures, without what it called; to be freed. */
+double *page_function_weights(const struct page_stacks *stacks);
+
+/* Write the sections `stacks`, and one of figures: in this, a cell is at least 2^level of the
+   grid. */
+void page_stacks_write(const struct page_stacks *stacks, struct eva_json *json);
+void page_figures_write(const struct page_stacks *stacks, enum page_kind kind,
+                        const struct page_lists *lists, unsigned level, struct eva_json *json);
+
+#endif

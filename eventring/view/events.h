@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/* events.h: takes the events of a recording, once, for all parts of a page that are made of them.
+ *
+ * The cursor is merged. Most events come in batches, of which nothing but figures is taken: what
+ * lies in one cell of the grid and drives no clock is taken so, all else event by event.
+ *
+ * Each event passes, in this order:
+ *   the grid       is made to reach it (grid.h)
+ *   cells          take what the tally had until now, when time goes to another cell (cells.h)
+ *   tally          counts it, as `stats` does
+ *   shares, steps  say what the time of spans was spent on, and where the collector ran
+ *   spans          keep those that are shown one by one (spans.h)
+ *   moments        instants and links
+ *   pauses         steps
+ *   parts          those of the command that take events by themselves (part.h)
+ *
+ * Errors: the first one, EVENTRING_E_MEMORY, ends each poll from then on (`status`). Threads: that
+ * of the cursor.
+ */
+#ifndef EVENTRING_VIEW_EVENTS_H
+#define EVENTRING_VIEW_EVENTS_H
+
+#include "analysis/shares.h"
+#include "analysis/steps.h"
+#include "analysis/tally.h"
+#include "export/tracks.h"
+#include "view/page.h"
+
+struct page_events {
+  struct page_run *run;
+  struct page *page;        /* whose parts take events, too */
+  struct eva_tally *tally;
+  struct page_cells *cells;
+  struct page_spans *spans;        /* the queue's, until reading is over */
+  struct page_spans_queue *queue;  /* NULL: reading is over */
+  struct page_moments *moments;
+  struct page_pauses *pauses;
+  struct page_texts *texts;
+  struct eva_shares *shares;
+  struct eva_steps steps;
+  struct export_tracks tracks;
+  uint64_t last_ns[EVENTRING_MAX_DOMAINS][EVENTRING_RINGS]; /* of events */
+  struct page_cell_at now; /* where the last event was */
+  struct {          /* the track of the last event that has one */
+    uint64_t context;
+    uint32_t id, track; /* of export_track; 0: there is none; and of the lists */
+  } last_track;
+  uint64_t end_ns; /* of all parts */
+  uint64_t classes; /* that parts take by themselves; set when they have begun */
+  int status;
+};
+
+/* Returns 0 or EVENTRING_E_MEMORY; to be freed in any case. */
+int page_events_begin(struct page_events *events, struct page_run *run, struct page *page);
+/* For eventring_poll, eventring_cursor_switches and eventring_cursor_batches; the context is the
+   events. */
+extern const struct eventring_callbacks page_events_callbacks;
+int page_events_switch(void *events, const struct eventring_switch *change);
+int page_events_batch(void *events, const struct eventring_batch *batch);
+/* Reading is over. Returns `status`. */
+int page_events_finish(struct page_events *events);
+void page_events_free(struct page_events *events);
+
+#endif

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/* part.h: a part of the page: what fills one section of its data.
+ *
+ * The command (tools/cmd_view.c) reads a recording once and makes a page of what the parts hold:
+ *
+ *   begin   before reading; returns the state of the part. A part that takes samples of a live
+ *           process starts its thread here.
+ *   event   of each event of `classes` that has a payload, in the order of delivery. NULL: the
+ *           part reads nothing, or by itself in `finish` (heap profiles, profiles of calls: records).
+ *   lost    of each loss; NULL: the part needs none.
+ *   stop    reading is over: the part ends what it does beside it, and returns the last moment
+ *           that it has something of, up to which the grid will reach. NULL: it has only events.
+ *   halve   cells have become twice as long (grid.h). NULL: it has nothing by cell.
+ *   finish  after reading, while the process may still live; the cursor stays open to the end.
+ *   write   the section's value, with a level of less: 0 has all that was kept, each further one
+ *           about half of it, up to `levels`; then the section is left out as a whole. May be
+ *           called several times, for any level, until the page fits. Figures stay exact: what is
+ *           not shown by itself is in a row "(other)". False: there is nothing of the kind.
+ *   free    the state; may be NULL.
+ *
+ * A new part is: a file that defines `const struct page_part page_part_NAME`, a line
+ * PART(NAME) in tools/view_parts.def, a line LESS(NAME) there for each of its levels and one
+ * for leaving it out, in the place of the order in which things go, and the file's name in
+ * local.mk. A part that needs the tables of the commands stands in tools/, else it stands here.
+ * The section is called like the part, with `_' as `:' (page_part_table_heap: "table:heap").
+ *
+ * Parts that refer to the lists of `head` get their indices from page_name, page_domain and
+ * page_track.
+ *
+ * Errors: write has none but for want of memory, for which it sets run->events->status. A callback
+ * of the poll returns 0, or EVENTRING_E_MEMORY, which ends the command; begin
+ * returns NULL without memory. Threads: all functions by the thread of the command.
+ */
+#ifndef EVENTRING_VIEW_PART_H
+#define EVENTRING_VIEW_PART_H
+
+#include <stdio.h>
+
+#include "analysis/json.h"
+#include "eventring/tools.h"
+#include "view/grid.h"
+
+struct page_events;
+
+/* What parts are given. */
+struct page_run {
+  eventring_cursor *cursor;
+  struct eventring_info info;     /* of the begin; from finish on: of the end */
+  struct eventring_totals totals; /* from finish on */
+  struct page_grid grid;
+  uint64_t since, until;          /* the window; 0 and UINT64_MAX: none. Both in it */
+  uint64_t domain;                /* slot that is asked for; UINT64_MAX: all */
+  uint64_t limit;                 /* bytes of the page; 0: --full */
+  bool no_source;                 /* --no-source */
+  bool cpu;                       /* samples of threads that run alone */
+  const char *target;             /* PID, FILE or "-- PROGRAM", as a shell reads it */
+  const char *prefix;             /* of the variables that make PROGRAM record */
+  const char *command_line;       /* that made the page */
+  pid_t live;                     /* the process that is watched; 0: nothing is */
+  struct launch *launch;          /* of a PROGRAM, else NULL */
+  uint64_t seconds_ns;            /* for how long it is watched; 0: to its end */
+  /* Prints the value of an event as commands do (" = 12"); nothing: it has none. */
+  void (*print_value)(FILE *out, eventring_cursor *cursor,
+                      const struct eventring_event *event);
+  struct { /* what was sampled for the page; a part sets it in `begin` or `finish` */
+    uint64_t hz;    /* stacks a second; 0: none were taken */
+    double rate;    /* of allocations; 0: none */
+    double seconds;
+    uint64_t begin_ns;          /* when sampling began */
+    uint64_t stacks, moving, torn, late; /* as `profile --json` has them */
+    bool has_calls, has_written, has_allocations; /* by line, that others took */
+  } sampled;
+  struct page_lists *lists;       /* those of `head` (lists.h) */
+  struct page_events *events;     /* what is made of them (events.h) */
+};
+
+/* What was left out, for head.left_out. */
+struct page_left {
+  const char *what; /* "spans", "sites", ...; NULL: nothing */
+  uint64_t kept, of;
+  const char *why;  /* NULL: the size of the page */
+};
+
+struct page_part {
+  const char *name;
+  const char *with; /* the part whose level this one has: one that refers to it. NULL: its own */
+  unsigned levels; /* of less: write gets 0 to levels */
+  void *(*begin)(struct page_run *run);
+  uint64_t classes; /* bits, of what `event` takes */
+  int (*event)(void *state, const struct eventring_event *event);
+  int (*lost)(void *state, const struct eventring_loss *loss);
+  uint64_t (*stop)(void *state);
+  void (*halve)(void *state);
+  int (*finish)(void *state);
+  bool (*write)(void *state, struct eva_json *json, unsigned level, struct page_left *left);
+  void (*free)(void *state);
+  const struct page_part *also; /* is written again when this one is; NULL: none */
+};
+
+static inline bool page_wants_domain(const struct page_run *run, uint32_t slot) {
+  return run->domain == UINT64_MAX || run->domain == slot;
+}
+/* Is the moment in the window? */
+static inline bool page_wants_time(const struct page_run *run, uint64_t ns) {
+  return ns >= run->since && ns <= run->until;
+}
+
+/* ---- Columns ------------------------------------------------------------------------------ */
+
+/* A member that is an array of `count` integers: `value` is an expression in i. */
+#define PAGE_COLUMN(json, key, count, value)                                          \
+  do {                                                                                \
+    eva_json_key(json, key);                                                          \
+    eva_json_open_array(json);                                                        \
+    for (size_t i = 0; i < (count); i++) eva_json_int(json, (int64_t)(value));        \
+    eva_json_close_array(json);                                                       \
+  } while (0)
+
+/* The same as differences: each value less the one before it, the first one less 0. */
+#define PAGE_DIFFERENCES(json, key, count, value)                                     \
+  do {                                                                                \
+    int64_t before = 0;                                                               \
+    eva_json_key(json, key);                                                          \
+    eva_json_open_array(json);                                                        \
+    for (size_t i = 0; i < (count); i++) {                                            \
+      const int64_t now = (int64_t)(value);                                           \
+      eva_json_int(json, (int64_t)((uint64_t)now - (uint64_t)before));                \
+      before = now;                                                                   \
+    }                                                                                 \
+    eva_json_close_array(json);                                                       \
+  } while (0)
+
+#endif

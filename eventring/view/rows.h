@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/* rows.h: rows of cells: an array, in the order of the cells, of structs with a member `cell`.
+ *
+ * Errors: NULL, without memory. Threads: one at a time for an array.
+ */
+#ifndef EVENTRING_VIEW_ROWS_H
+#define EVENTRING_VIEW_ROWS_H
+
+#include <string.h>
+
+#include "format/array.h"
+
+/* The row of a cell, made and zeroed if there is none: `rows`, `count` and `room` change then. It is
+   mostly the last one, or behind it. */
+#define PAGE_ROW_OF(rows, count, room, wanted)                                        \
+  __extension__({                                                                     \
+    size_t low = 0, high = (count);                                                   \
+    if (high && (rows)[high - 1].cell <= (wanted))                                    \
+      low = high -= (rows)[high - 1].cell == (wanted);                                \
+    while (low < high) {                                                              \
+      const size_t middle = (low + high) / 2;                                         \
+      if ((rows)[middle].cell < (wanted)) low = middle + 1;                           \
+      else high = middle;                                                             \
+    }                                                                                 \
+    const bool is_there = low < (count) && (rows)[low].cell == (wanted);              \
+    const bool has_room = is_there || EVR_MAKE_ROOM(rows, room, count, 4);            \
+    if (!is_there && has_room) {                                                      \
+      memmove(&(rows)[low + 1], &(rows)[low], ((count) - low) * sizeof *(rows));      \
+      (rows)[low] = (__typeof__(*(rows))){.cell = (wanted)};                          \
+      (count)++;                                                                      \
+    }                                                                                 \
+    has_room ? &(rows)[low] : NULL;                                                   \
+  })
+
+/* Cells are twice as long: two rows that are of one cell become one, by the statement `add`, which
+   adds *from to *into. */
+#define PAGE_JOIN_ROWS(rows, count, add)                                              \
+  do {                                                                                \
+    size_t kept = 0;                                                                  \
+    for (size_t i = 0; i < (count); i++) {                                            \
+      __typeof__(*(rows)) *from = &(rows)[i], *into = kept ? &(rows)[kept - 1] : NULL; \
+      from->cell /= 2;                                                                \
+      if (into && into->cell == from->cell) { add; }                                  \
+      else (rows)[kept++] = *from;                                                    \
+    }                                                                                 \
+    (count) = kept;                                                                   \
+  } while (0)
+
+#endif

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* share.h: divides room among many who need it.
+ *
+ * Pure functions: no errors, any thread. */
+#ifndef EVENTRING_VIEW_SHARE_H
+#define EVENTRING_VIEW_SHARE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* One that needs room. */
+struct page_need {
+  double weight;    /* above 0 */
+  uint64_t bytes;   /* that it needs */
+  uint64_t allowed; /* set: at most what it needs, else in proportion to its weight */
+};
+
+/* Divides `room`: who needs less than the others of its weight leaves the rest to them. */
+void page_share(struct page_need *needs, size_t count, uint64_t room);
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* spans_queue.h: hands what spans are made of (spans.h) to a thread that takes it, so that whoever
+ * reads the recording does not wait for it.
+ *
+ * Buffers go to the thread in turn, from the first full one on; what is left is taken at the end. So
+ * there is no thread where there are few events.
+ *
+ * Errors: EVENTRING_E_MEMORY, also of what the thread took before. Threads: one at a time; the
+ * spans are the thread's until page_spans_queue_end.
+ */
+#ifndef EVENTRING_VIEW_SPANS_QUEUE_H
+#define EVENTRING_VIEW_SPANS_QUEUE_H
+
+#include "view/spans.h"
+
+struct page_spans_queue;
+
+/* NULL: no memory. */
+struct page_spans_queue *page_spans_queue_new(struct page_spans *spans);
+/* As the functions of spans.h. */
+int page_spans_queue_own(struct page_spans_queue *queue, uint32_t track,
+                         const struct page_owner *owner);
+int page_spans_queue_begin(struct page_spans_queue *queue, const struct eventring_event *begin,
+                           uint32_t track);
+int page_spans_queue_batch(struct page_spans_queue *queue, const struct eventring_batch *batch,
+                           uint32_t track);
+/* Hands over a span for page_spans_add, which is to be filled at once. NULL: E_MEMORY. */
+struct page_span *page_spans_queue_span(struct page_spans_queue *queue);
+int page_spans_queue_halve(struct page_spans_queue *queue);
+/* Waits until all is taken, and ends the thread. More may be handed over after it. */
+int page_spans_queue_end(struct page_spans_queue *queue);
+/* NULL is allowed. Ends it, too. */
+void page_spans_queue_free(struct page_spans_queue *queue);
+
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/* values.h: what begins of spans and instants have said, kept as it was recorded until the page is
+ * written, and section `texts`, which has it as commands print it.
+ *
+ * A value is shared by all who keep it. Errors: NULL, or -1, without memory; a value that is not
+ * kept is not known. Threads: one at a time.
+ */
+#ifndef EVENTRING_VIEW_VALUES_H
+#define EVENTRING_VIEW_VALUES_H
+
+#include "view/part.h"
+
+/* Of one thread, for values that come and go. Zeroed: none was kept in it. */
+struct page_values {
+  struct page_value *unused; /* a list */
+  struct page_value_slab *slabs;
+};
+
+struct page_value {
+  union {
+    struct page_values *values; /* NULL: allocated by itself */
+    struct page_value *next;    /* of those that are not used */
+  };
+  uint32_t users;
+  int32_t text; /* of `texts`; -1: not made yet, or none */
+  const struct eventring_def *def; /* of what follows as in an event */
+  uint64_t value;
+  uint32_t size; /* of the bytes, which are behind this */
+  uint8_t payload;
+};
+
+enum { PAGE_MOST_VALUE = 4096 }; /* bytes */
+/* Keeps the value of an event, in `values` (NULL: by itself); NULL: it has none, it is too long, or
+   there is no memory. The caller is its user. */
+struct page_value *page_value_keep(struct page_values *values,
+                                   const struct eventring_event *event);
+/* Frees all that was kept in it, whoever uses it. */
+void page_values_free(struct page_values *values);
+static inline struct page_value *page_value_use(struct page_value *value) {
+  if (value) value->users++;
+  return value;
+}
+void page_value_drop(struct page_value *value);
+
+/* Prints it as commands print the value of an event. NULL is allowed: nothing. */
+void page_value_print(const struct page_run *run, const struct page_value *value, FILE *out);
+
+/* Who shows texts. What none of them shows any more is left out of the section. */
+enum page_text_user { PAGE_TEXTS_OF_SPANS = 1, PAGE_TEXTS_OF_INSTANTS = 2 };
+struct page_texts;
+extern const struct page_part page_part_texts;
+struct page_texts *page_texts_new(struct page_run *run);
+void page_texts_free(struct page_texts *texts);
+/* The user begins anew. */
+void page_texts_forget(struct page_texts *texts, enum page_text_user user);
+/* The index of the text of a value; -1: there is none, or no room. NULL is allowed. */
+int page_text_of(struct page_texts *texts, struct page_value *value, enum page_text_user user);
+
+#endif

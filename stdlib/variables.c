@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/* variables.c - the variables of the environment that `saros` reads.
+ *
+ * A misspelt one does nothing: the program runs unrecorded, and nobody learns why. So its name is
+ * compared with those that there are. Programs may have variables SAROS_... of their own: a name
+ * that is near none is passed over. Without a variable SAROS_... it costs a look at the first
+ * letters of each. */
+#include "variables.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#include "analysis/nearest.h"
+
+static const char PREFIX[] = "SAROS_";
+#define PREFIX_SIZE (sizeof PREFIX - 1)
+
+static const char *const known[] = {
+#define VARIABLE(name) #name,
+#include "variables.def"
+#undef VARIABLE
+};
+#define KNOWN (sizeof known / sizeof known[0])
+
+static bool is_known(const char *name, size_t size) {
+  for (size_t i = 0; i < KNOWN; i++)
+    if (strlen(known[i]) == size && memcmp(known[i], name, size) == 0) return true;
+  return false;
+}
+
+static void warn_of(const char *program, const char *name, size_t size) {
+  struct eva_nearest nearest;
+  eva_nearest_begin(&nearest, name, size);
+  for (size_t i = 0; i < KNOWN; i++) eva_nearest_try(&nearest, known[i]);
+  if (nearest.word == NULL) return;
+  fprintf(stderr, "%s: warning: no variable %s%.*s; did you mean %s%s?\n", program, PREFIX,
+          (int)size, name, PREFIX, nearest.word);
+}
+
+void warn_of_variables(const char *program) {
+  if (getauxval(AT_SECURE)) return; /* none is read then */
+  for (char **entry = environ; *entry != NULL; entry++) {
+    if (strncmp(*entry, PREFIX, PREFIX_SIZE) != 0) continue;
+    const char *name = *entry + PREFIX_SIZE;
+    const size_t size = strcspn(name, "=");
+    if (!is_known(name, size)) warn_of(program, name, size);
+  }
+}

@@ -1,0 +1,5 @@
+/* SPDX-License-Identifier: MIT */
+/* Takes SIZE bytes of static TLS. */
+__thread char filler[SIZE] __attribute__((tls_model("initial-exec")));
+char *first_byte(void);
+char *first_byte(void) { return filler; }

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: MIT
+# `eventring control --span FUNCTION`: the calls of a function become spans, as if it had begun and
+# ended them by hand: random programs with coroutines, errors, tail calls and calls from C, which are
+# named and no longer named while they run, say themselves which spans there must be. NAMED_SEED=n,
+# NAMED_PROGRAMS=n.
+. "$TESTSUITE/recording/_recording.sh"
+command -v jq >/dev/null || { echo "jq is missing"; exit 77; }
+export SAROS_EVENTRING_SECONDS=0 SAROS_EVENTRING_WSIZE=18
+
+# As the program prints them: contexts by their first span. What a reader has made is left out.
+spans() { # FILE
+  "$EVENTRING" dump --json --class calls "$1" | jq -r '
+    select((.kind == "begin" or .kind == "end") and (.synthetic | not)) |
+    "\(if .kind == "begin" then "B" else "E" end) \(.name | sub(" .*"; "")) \(.context // 0)\(if .torn then " torn" else "" end)"' |
+    awk '{ if (!($3 in number)) number[$3] = ++count; $3 = number[$3]; print }'
+}
+
+seed=${NAMED_SEED:-1}
+for n in $(seq "${NAMED_PROGRAMS:-5}"); do
+  rm -f -- *.eventring
+  SAROS_EVENTRING_START=1 SAROS_EVENTRING_PRESERVE=1 SAROS_EVENTRING_NAME=named \
+    "$SAROS" "$TESTSUITE/recording/_named_spans.lua" $((seed * 1000 + n)) "$EVENTRING" 4000 >expected.txt 2>errors.txt ||
+    fail "program $n: $? $(cat errors.txt)"
+  spans named.eventring >spans.txt
+  [ "$(wc -l <expected.txt)" -gt 10 ] || [ "$n" -gt 1 ] || fail "program $n: hardly any spans"
+  diff expected.txt spans.txt >differ.txt || fail "program $n: $(head -20 differ.txt)"
+done
+
+# the ways to name a function; those that are loaded later; another domain; what is refused
+cat >m.lua <<'END'
+local M = {}
+function M.work(n) return n end
+local function other(n) return n end
+function M.outer(n) return (other(n)) end
+return M
+END
+mkdir -p pack && cat >pack/init.lua <<'END'
+return { inside = function(n) return n end, beside = function(n) return n end }
+END
+cat >ways.lua <<'END'
+local m, pack = require "m", require "pack"
+local worker = require "saros.domain".spawn(function()
+  local m = require "m"
+  while not io.open "stop" do m.work(1) end
+end)
+while not io.open "stop" do
+  m.work(1) m.outer(2) pack.inside(3) pack.beside(4)
+  if not late and io.open "later" then load("function late() return 1 end", "@late.lua")() end
+  if late then late() end
+end
+worker:join()
+END
+rm -f -- *.eventring
+SAROS_EVENTRING_START=1 "$SAROS" ways.lua &
+pid=$!
+await $pid
+ends() { # STATUS TEXT ARGUMENT...
+  local status=$1 text=$2 was
+  shift 2
+  "$EVENTRING" "$@" >out.txt 2>&1
+  was=$?
+  is "status of $*" "$status" "$was"
+  has "$*" "$text" "$(cat out.txt)"
+}
+made() { # the functions of spans that have ended
+  "$EVENTRING" dump --json --class calls --last 1 $pid 2>/dev/null | jq -r 'select(.kind == "end" and (.torn | not)) | "\(.domain) \(.name | sub(" .*"; ""))"' | sort -u | xargs
+}
+is_made() { [ "$(made)" = "$1" ]; }
+ends 0 "spans of     m.work,m.lua:4" control --span m.work --span m.lua:4 --status $pid
+until_so is_made "0 M.outer 0 M.work 1 M.work" || fail "spans of m.work and m.lua:4: $(made)"
+ends 0 '"call_names":"m.work,m.lua:4,pack.inside,late"' control --span pack.inside,late --status --json $pid
+touch later
+until_so is_made "0 M.outer 0 M.work 0 inside 0 late 1 M.work" || fail "spans of four: $(made)"
+ends 0 "spans of     late,outer" control --no-span pack.inside,m.work,m.lua:4 --span outer --status $pid
+until_so is_made "0 M.outer 0 late" || fail "spans of outer and late: $(made)"
+ends 1 "no span was asked for of \`nope'" control --no-span nope $pid
+ends 1 "more than 480 bytes" control --span "$(printf '%0500d' 0)" $pid
+ends 1 "control character" control --span $'a\tb' $pid
+ends 2 "--span" control --span
+is "what is refused changes nothing" late,outer "$("$EVENTRING" control --status --json $pid | jq -r .call_names)"
+ends 0 "spans of     all functions" control --enable calls --status $pid
+ends 1 "every call is a span" control --span late $pid
+ends 0 "spans of     none" control --disable calls --status $pid
+ends 0 "on           lifecycle gc domain user load calls" control --span late --status $pid
+"$EVENTRING" strip -q -o stripped.eventring $pid >/dev/null || fail "strip: $?"
+is "a stripped copy has no names" null "$("$EVENTRING" control --status --json stripped.eventring | jq .call_names)"
+ends 0 "spans of     none" control --no-span all --status $pid
+is "class calls is off" false "$("$EVENTRING" control --status --json $pid | jq .classes.calls)"
+touch stop
+wait $pid || fail "ways.lua: $?"
+finish

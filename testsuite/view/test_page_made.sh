@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: MIT
+# page.awk leaves out spaces and comments of scripts, and refuses what would be harmed by it.
+. "$TESTSUITE/_checks.sh"
+view=$SRCDIR/eventring/view
+make_page() { # SCRIPT
+  printf '%s\n' "$1" >script.js
+  awk -v style="$view/page.css" -v scripts=script.js -f "$view/page.awk" "$view/page.html" >page.made 2>errors.txt
+}
+
+make_page '  const a = b ? c : d; // a remark' || fail "a sound script: $?: $(cat errors.txt)"
+has "spaces and comments" 'const a=b?c:d;' "$(cat page.made)"
+make_page 'const a = "b = c" + `d = ${e}, f`;' || fail "texts on one line: $?: $(cat errors.txt)"
+has "texts" 'const a = "b = c" + `d = ${e}, f`;' "$(cat page.made)"
+
+refuses() { # WHY SCRIPT
+  make_page "$2"
+  is "status: $2" 1 $?
+  has "message: $2" "$1" "$(cat errors.txt)"
+}
+refuses "a text goes on behind" 'const a = `b, c'
+refuses "a text goes on behind" 'const a = `<ul>${b.map((c) => `'
+refuses "what ends its element" 'const a = "</script>"'
+refuses "what ends its element" 'if (a < !--b) c();'
+finish

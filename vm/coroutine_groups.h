@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* vm/coroutine_groups.h: the coroutines of a domain that wait, in groups of equal stacks, and who
+ * holds them. (`eventring coroutines` reads the same from outside: eventring/remote/.) */
+#ifndef SAROS_VM_COROUTINE_GROUPS_H
+#define SAROS_VM_COROUTINE_GROUPS_H
+
+#include "retain.h"
+#include "thread.h"
+
+enum { COROUTINE_HOLDERS = 3 };
+
+/* One way in which coroutines of a group are held. */
+typedef struct CoroutineHolder {
+  uint32_t shape, first; /* of the walk: the way; the first one that is held so */
+  uint64_t count;
+} CoroutineHolder;
+
+/* Those that stand in the same functions at the same instructions and were created by the same
+ * call. All are suspended, or all have not begun. */
+typedef struct CoroutineGroup {
+  uint64_t key;
+  lua_State *longest;        /* the one that has been suspended longest */
+  uint64_t count, bytes;     /* bytes: with their values and frames */
+  uint64_t least_ns, most_ns;           /* for how long the longest has not run */
+  uint64_t shortest_least_ns, shortest_most_ns; /* and the shortest */
+  uint64_t with_spans;       /* that have spans open */
+  uint32_t nholders;         /* in `holders`, the one with most first */
+  uint64_t otherwise;        /* held in none of these ways */
+  CoroutineHolder holders[COROUTINE_HOLDERS];
+} CoroutineGroup;
+
+typedef struct CoroutineGroups {
+  CoroutineGroup *groups;    /* malloc'ed: the longest suspended first */
+  size_t n;
+  uint64_t count, bytes;
+  bool no_memory;
+} CoroutineGroups;
+
+/* Groups the coroutines that the walk has visited and that have not run for least_ns. No object
+ * may change until the groups are no longer used. */
+void coroutine_groups_make(CoroutineGroups *g, const RetainWalk *w, uint64_t least_ns);
+void coroutine_groups_free(CoroutineGroups *g);
+
+/* Is the thread suspended, or has it not begun? */
+bool coroutine_waits(const lua_State *co);
+bool coroutine_is_new(const lua_State *co);
+/* Gets for how long it has not run: at least, and at most. */
+void coroutine_age(const lua_State *co, uint64_t *least_ns, uint64_t *most_ns);
+
+#endif
