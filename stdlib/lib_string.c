@@ -137,7 +137,8 @@ static int strlib_upper(lua_State *L) {
 
 #define REPEAT_STEP ((size_t)1 << 20) /* from one safepoint to the next */
 
-/* Fills out[0, total) with copies of out[0, unit). */
+/* Fills out[0, total) with copies of out[0, unit). A step ends wherever the next safepoint is
+   due, within a unit, too: so what comes next is not always the beginning of one. */
 static void repeat_unit(lua_State *L, char *out, size_t unit, size_t total) {
   ptrdiff_t left = SAFE_POINT_WORK;
   for (size_t done = unit, step; done < total; done += step) {
@@ -145,8 +146,9 @@ static void repeat_unit(lua_State *L, char *out, size_t unit, size_t total) {
     if (unit == 1) {
       memset(out + done, *out, step);
     } else {
-      if (step > done) step = done;
-      memcpy(out + done, out, step);
+      size_t phase = done % unit; /* of out[done] within its unit */
+      if (step > done - phase) step = done - phase;
+      memcpy(out + done, out + phase, step);
     }
     vm_work(L, &left, step / 4);
   }

@@ -86,7 +86,8 @@ END
 SAROS_EVENTRING_STREAM=names.eventring "$SAROS" names.lua || fail "names.lua: $?"
 "$EVENTRING" view -o names.html names.eventring || fail "view of names: $?"
 same names.html slow .rows "$EVENTRING" spans --json names.eventring
-is "the longest spans, of many names" '["long"]' "$(jq -c '[.rows[].name] | unique' table.json)"
+# A short one may be among them, when it was interrupted
+has "the longest spans, of many names" long "$(jq -r '.rows[].name' table.json)"
 
 # Calls
 SAROS_PROFILE=calls SAROS_EVENTRING_PRESERVE=1 SAROS_EVENTRING_NAME=calls "$SAROS" program.lua ||
