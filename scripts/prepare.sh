@@ -9,7 +9,8 @@ test_packages="libcmocka-dev jq python3 lua5.4 lua-markdown lua-unit lua-penligh
   lua-lpeg lua-cjson lua-filesystem lua-check lua-ldoc lua-busted luarocks lua-expat lua-socket lua-sql-sqlite3
   lua-rex-pcre2 lua-yaml lua-zlib lua-luaossl lua-cqueues lua-luv prosody g++ groff spin libsqlite3-0 zlib1g sqlite3 babeltrace2 prometheus
   libssl-dev libx11-dev libexpat1-dev libfreetype-dev
-  liblua5.4-dev abigail-tools gnuplot-nox lighttpd lighttpd-modules-lua"
+  liblua5.4-dev abigail-tools gnuplot-nox lighttpd lighttpd-modules-lua
+  dovecot-core dovecot-auth-lua gringo"
 all_packages="clang libclang-rt-14-dev golang-go graphviz valgrind"
 
 # Packages of npm that tests prove exports and the page with, where node and npm are there: in a
@@ -23,6 +24,9 @@ say() { echo "==> $*"; }
 die() { echo "$0: $*" >&2; exit 1; }
 
 is_installed() { [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]; }
+
+# dnsmasq-base-lua takes the place of dnsmasq-base: not on a machine that has that one.
+is_installed dnsmasq-base || test_packages="$test_packages dnsmasq-base-lua"
 
 # Tests start the servers that they need themselves (prosody): a package that is installed
 # for them starts none on this machine. An administrator's own policy stays.
