@@ -12,6 +12,31 @@ function refuse(file, why) {
 function ends_within_text(line) {
   return gsub(/`/, "", line) % 2 || line ~ /\$\{[^}]*$/
 }
+# Code without the spaces that only readers need.
+function squeezed(code,   found) {
+  while (match(code, / (=|=>|===|!==|<|>|<=|>=|&&|\|\||\?|:|\{) |[,;] |\) \{$/) ||
+         match(code, / [-+*] [A-Za-z0-9_([]/)) {
+    found = substr(code, RSTART, RLENGTH)
+    gsub(/ /, "", found)
+    code = substr(code, 1, RSTART - 1) found substr(code, RSTART + RLENGTH)
+  }
+  return code
+}
+# Nothing is taken from texts, nor from a line that may have a regular expression or a text within
+# a text.
+function without_spaces(line,   done, begin, end) {
+  if (line ~ /[\/\\]/ || gsub(/`/, "`", line) > 2) return line
+  while (match(line, /["'`]/)) {
+    begin = RSTART
+    done = done squeezed(substr(line, 1, begin - 1))
+    line = substr(line, begin)
+    end = index(substr(line, 2), substr(line, 1, 1)) + 1
+    if (end == 1) break # goes on behind the line
+    done = done substr(line, 1, end)
+    line = substr(line, end + 1)
+  }
+  return done (line ~ /^["'`]/ ? line : squeezed(line))
+}
 function put(file, ends,   line) {
   while ((getline line < file) > 0) {
     sub(/^ +/, "", line)
@@ -19,17 +44,13 @@ function put(file, ends,   line) {
     if (file == style) {
       gsub(/: /, ":", line)
       gsub(/; /, ";", line)
+      gsub(/, /, ",", line)
       sub(/ \{ /, "{", line)
       sub(/; ?\}$/, "}", line)
     }
-    if (file != style && line !~ /["'`\/]/) # nor a text nor a regular expression
-      while (match(line, / (=|=>|===|!==|<|>|<=|>=|&&|\|\||\?|:|\{) |[,;] |\) \{$/)) {
-        found = substr(line, RSTART, RLENGTH)
-        gsub(/ /, "", found)
-        line = substr(line, 1, RSTART - 1) found substr(line, RSTART + RLENGTH)
-      }
+    if (file != style) line = without_spaces(line)
     lines++
-    if (line == "" || line ~ /^\/\//) continue
+    if (line == "" || line ~ /^\/[\/*]/) continue
     if (tolower(line) ~ ends) refuse(file, "has what ends its element: " line)
     if (file != style && ends_within_text(line)) refuse(file, "a text goes on behind: " line)
     print line

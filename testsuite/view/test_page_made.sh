@@ -10,7 +10,13 @@ make_page() { # SCRIPT
 make_page '  const a = b ? c : d; // a remark' || fail "a sound script: $?: $(cat errors.txt)"
 has "spaces and comments" 'const a=b?c:d;' "$(cat page.made)"
 make_page 'const a = "b = c" + `d = ${e}, f`;' || fail "texts on one line: $?: $(cat errors.txt)"
-has "texts" 'const a = "b = c" + `d = ${e}, f`;' "$(cat page.made)"
+has "texts" 'const a="b = c" + `d = ${e}, f`;' "$(cat page.made)"
+make_page 'const a = "it'"'"'s, b", c = `${d ? `e, f` : ", "}`;' || fail "texts in texts: $?: $(cat errors.txt)"
+has "texts in texts" 'const a = "it'"'"'s, b", c = `${d ? `e, f` : ", "}`;' "$(cat page.made)"
+make_page 'a("b, c", '"'"'d; "e'"'"', f - 1, g + h); const i = /j, k/, l = "\", m";' || fail "a regular expression: $?"
+has "a regular expression" 'a("b, c", '"'"'d; "e'"'"', f - 1, g + h); const i = /j, k/, l = "\", m";' "$(cat page.made)"
+make_page 'a("b, c", '"'"'d; "e'"'"', f - 1, g + h, i - -j);' || fail "two kinds of texts: $?"
+has "two kinds of texts" 'a("b, c",'"'"'d; "e'"'"',f-1,g+h,i - -j);' "$(cat page.made)"
 
 refuses() { # WHY SCRIPT
   make_page "$2"
