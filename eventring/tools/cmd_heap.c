@@ -260,6 +260,9 @@ static void print_summary(const struct heap_command *c, FILE *out) {
   print_rate(c, out);
   for (int m = 0; m < EVA_MEASURES; m++)
     if (c->all[m].samples > 0) print_amount(measure_names[m], &c->all[m], out);
+  if (c->state->words)
+    fprintf(out, "%-10s %s, exactly, up to the last collection\n", "counted",
+            eva_bytes(eva_times(c->state->words, 8)));
   print_caveats(c, out);
 }
 

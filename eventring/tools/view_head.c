@@ -218,9 +218,10 @@ static void put_answers(const struct page_run *run, const struct eva_tally *tall
            eva_percent(all->times.in_gc, all->watched));
   put_answer(run, "Is it the collector?", text, "pauses", json);
   const bool sampled = run->sampled.has_allocations;
-  snprintf(text, sizeof text, all->allocated < 0 ? "Not recorded." : "%s were allocated in all%s.",
+  snprintf(text, sizeof text, all->allocated < 0 ? "Not recorded." : "%s were allocated, as the collector counted%s.",
            eva_bytes(all->allocated < 0 ? 0 : eva_times((uint64_t)all->allocated, 8)),
-           sampled ? "" : "; allocations were not sampled, so their lines are not known");
+           sampled ? ". Figures of lines are estimates from samples, and shares are of their sum"
+                   : "; allocations were not sampled, so their lines are not known");
   put_answer(run, "Which line allocates?", text, sampled ? "heap --allocated --by line" : NULL,
              json);
   snprintf(text, sizeof text, "%s events up to the last one, %s after the start",

@@ -82,9 +82,11 @@ void page_heap_event(struct page_heap *h, const struct eventring_event *event) {
   const struct eva_amount *amount = &row.amount[EVA_ALLOCATED];
   const uint32_t site = site_of_stack(h, row.stack), slot = event->domain;
   const uint32_t cell = page_grid_cell(&h->run->grid, event->ns);
-  begin(h->stacks, PAGE_ALLOCATED, "samples of allocations");
+  begin(h->stacks, PAGE_ALLOCATED, "estimated from samples of allocations");
   page_add_at(h->stacks, PAGE_ALLOCATED, (struct page_set){slot, PAGE_BYTES}, site, cell,
               amount->bytes);
+  page_vary(h->stacks, PAGE_ALLOCATED, (struct page_set){slot, PAGE_BYTES}, site, amount->bytes,
+            amount->variance);
   page_add_at(h->stacks, PAGE_ALLOCATED, (struct page_set){slot, PAGE_OBJECTS}, site, cell,
               amount->objects);
 }
@@ -93,14 +95,16 @@ static void add_amount(struct page_heap *h, enum page_kind kind, uint32_t slot,
                        uint32_t site, const struct eva_amount *amount) {
   if (!(amount->samples > 0)) return;
   page_add(h->stacks, kind, (struct page_set){slot, PAGE_BYTES}, site, amount->bytes);
+  page_vary(h->stacks, kind, (struct page_set){slot, PAGE_BYTES}, site, amount->bytes,
+            amount->variance);
   page_add(h->stacks, kind, (struct page_set){slot, PAGE_OBJECTS}, site, amount->objects);
 }
 
 static void add_profiles(struct page_heap *h, const struct eva_heap *heap) {
   const struct eva_heap_row *rows;
   size_t count = eva_heap_rows(heap, &rows);
-  begin(h->stacks, PAGE_ALLOCATED, "samples of allocations");
-  begin(h->stacks, PAGE_LIVE, "heap profile, as of the last collection");
+  begin(h->stacks, PAGE_ALLOCATED, "estimated from samples of allocations");
+  begin(h->stacks, PAGE_LIVE, "estimated from samples, as of the last collection");
   for (size_t i = 0; i < count; i++) {
     const uint32_t site = site_of_stack(h, rows[i].stack);
     add_amount(h, PAGE_ALLOCATED, rows[i].domain, site, &rows[i].amount[EVA_ALLOCATED]);

@@ -125,6 +125,14 @@ void page_add(struct page_stacks *s, enum page_kind kind, struct page_set set, u
   f->rows[row].self += figure;
 }
 
+void page_vary(struct page_stacks *s, enum page_kind kind, struct page_set set, uint32_t node,
+               double figure, double variance) {
+  struct page_figures *f = &s->figures[kind];
+  struct page_row *row = &f->rows[row_number(f, set, node)];
+  row->of += figure;
+  row->variance += variance;
+}
+
 static void add_cell(struct page_figures *f, uint32_t row, uint32_t cell, double figure) {
   bool made;
   const struct page_cell at = {.row = row, .cell = cell};
@@ -226,6 +234,8 @@ static void copy_figures(const struct page_stacks *s, enum page_kind kind,
   for (uint32_t i = 0; i < from->row_count; i++) {
     const struct page_row *r = &from->rows[i];
     page_add(to, kind, from->sets[r->set], node_of[r->node], r->self);
+    if (r->variance > 0)
+      page_vary(to, kind, from->sets[r->set], node_of[r->node], r->of, r->variance);
   }
   for (uint32_t i = 0; i < from->cell_count; i++) {
     const struct page_cell *c = &from->cells[i];
@@ -329,6 +339,17 @@ struct ordered {
   uint32_t *first;
 };
 
+/* Thousandths of the unit: the variance of an estimate of a byte. */
+static double variance_of_each(const struct page_row *row) {
+  return row->of > 0 ? 1000 * row->variance / row->of : 0;
+}
+
+static bool has_variance(const struct page_row *const *rows, size_t count) {
+  size_t i = 0;
+  while (i < count && !(rows[i]->variance > 0)) i++;
+  return i < count;
+}
+
 /* `rows`, `count`: of one set. */
 static void write_set(const struct page_figures *f, const struct page_row *const *rows,
                       size_t count, const struct ordered *ordered, const struct page_lists *lists,
@@ -339,6 +360,8 @@ static void write_set(const struct page_figures *f, const struct page_row *const
   eva_json_string_at(json, "measure", measure_names[set->measure]);
   PAGE_COLUMN(json, "node", count, rows[i]->node);
   PAGE_COLUMN(json, "self", count, llround(rows[i]->self));
+  if (has_variance(rows, count))
+    PAGE_COLUMN(json, "variance_each", count, llround(variance_of_each(rows[i])));
   if (f->timed) {
     eva_json_uint_at(json, "level", level);
     eva_json_key(json, "cells");

@@ -37,6 +37,7 @@ struct page_set {
 struct page_row { /* what a site took itself, without what it called */
   uint32_t set, node;
   double self; /* in the whole run */
+  double variance, of; /* of an estimate: what is known of it, of so many of its units */
 };
 
 struct page_cell {
@@ -79,6 +80,12 @@ void page_add(struct page_stacks *stacks, enum page_kind kind, struct page_set s
               uint32_t node, double figure);
 void page_add_at(struct page_stacks *stacks, enum page_kind kind, struct page_set set,
                  uint32_t node, uint32_t cell, double figure);
+
+/* Notes the variance of an estimate of a site, which page_add or page_add_at has been given: of
+   `figure` of it. The ratio of both is that of the whole row: it is of the rate of the samples, and
+   whoever adds something twice, as a sum and by cell, may say so twice. */
+void page_vary(struct page_stacks *stacks, enum page_kind kind, struct page_set set, uint32_t node,
+               double figure, double variance);
 
 /* Cells have become twice as long. */
 void page_halve(struct page_stacks *stacks, enum page_kind kind);

@@ -5,41 +5,53 @@
 
 const ANSWERS = [hottestLine, longestStep, largestAllocator, lastStack];
 
-// The line with the most of a measure in the whole run, as the view of the source has it.
-async function largestLine(page, section, measure, form) {
+// The lines with the most of a measure in the whole run, as the view of the source has it.
+async function largestLine(page, section, measure, form, rest) {
   const stacks = await page.stacks(),
-      {self} = stackFigures(stacks, await page.figuresOn(section), measure, {isWhole: true,
-      knows: () => true});
-  const all = self.reduce((sum, figure) => sum + figure, 0);
-  let most = {self: 0};
-  for (const [source, lines] of sumByLine(stacks, self)) for (const [line, sum] of lines)
-    if (sum.self > most.self) most = {source, line, ...sum};
-  if (most.self === 0) return null;
-  const {source, line, node} = most;
-  return make("p", {}, "The most: ", linkElement(`${visibleText(source)}:${line}`,
-    () => page.goToLine(source, line)),
-  ` in ${functionOf(stacks, node).name}, ${form(most.self)}, ${shareText(most.self / all)} of all.`);
+      {self, variance} = stackFigures(stacks, await page.figuresOn(section), measure,
+      {isWhole: true, knows: () => true});
+  const sum = (figures) => figures.reduce((sum, figure) => sum + figure, 0), all = sum(self);
+  const [most, ...others] = [...sumByLine(stacks, self, variance)].flatMap(([source, lines]) =>
+      [...lines].map(([line, sum]) => ({source, line, ...sum}))).sort((a, b) => b.self - a.self);
+  if (!(most?.self > 0)) return null;
+  const text = (row) => estimateText(row.self, row.variance.self, form),
+      link = ({source, line}) => linkElement(`${visibleText(source)}:${line}`,
+      () => page.goToLine(source, line));
+  const ties = tiesOf(most, others), more = ties.length - 1;
+  return make("p", {}, "The most: ", link(most), ` in ${functionOf(stacks, most.node).name}, ${text(most)}, ${shareText(most.self / all)} of ${rest(estimateText(all, sum(variance), form))}.`,
+    ties.length > 0
+      ? [" It may not be the most: ", link(ties[0]), ` has ${text(ties[0])}, within their errors`,
+      more > 0 ? `, and so ${more > 1 ? `have ${countText(more)} other lines` : "has another line"}.` : "."]
+      : null);
+}
+
+// Those of the others whose estimates are within the error of the largest one and their own.
+function tiesOf(most, others) {
+  const error = ({self, variance}) => errorOf(self, variance.self);
+  return error(most) < 0.5 ? []
+      : others.filter((row) => row.self > 0 && most.self - error(most) <= row.self + error(row));
 }
 
 async function hottestLine(page) {
-  return await largestLine(page, "samples", "samples", (count) => `${countText(count)} samples`) ||
-      largestLine(page, "calls", "ns", durationText);
+  return await largestLine(page, "samples", "samples", (count) => `${countText(count)} samples`,
+    (all) => `all ${all}`) || largestLine(page, "calls", "ns", durationText, (all) => `all ${all}`);
 }
 
 async function largestAllocator(page) {
-  return largestLine(page, "allocated", "bytes", bytesText);
+  return largestLine(page, "allocated", "bytes", bytesText,
+      (all) => `the ${all} that the samples stand for`);
 }
 
 async function longestStep(page) {
-  const pauses = await page.pauses(), {head, grid} = page;
+  const pauses = await page.pauses(), places = await page.places(), {head, grid} = page;
   let at = 0;
   for (let i = 1; i < pauses.count; i++) if (pauses.length[i] > pauses.length[at]) at = i;
   if (pauses.count === 0) return null;
-  const reason = pauses.reason[at], away = pauses.off_cpu[at];
+  const reason = pauses.reason[at], cpu = pauses.cpu[at], doing = doingText(page, pauses, places, at);
   return make("p", {}, `The longest step took ${durationText(pauses.length[at])}, at `,
     linkElement(grid.moment(pauses.begin[at]), () => page.goToPause(at)),
-    `: ${head.label(pauses.name[at])}${reason >= 0 ? ", " + head.label(reason) : ""}`,
-    away > 0 ? `, ${durationText(away)} off CPU.` : ".");
+    cpu < 0 ? "" : ` (${durationText(cpu)} of CPU)`, `: ${head.label(pauses.name[at])}`,
+    reason < 0 ? "." : `, ${head.explained(reason)}.`, doing ? ` The program was ${doing}.` : "");
 }
 
 // The stack that most of the last samples have, without its outermost functions.

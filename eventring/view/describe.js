@@ -44,9 +44,11 @@ function describePause(page, pauses, row) {
   const {head, grid} = page, of = (key) => pauses[key][row], [from, to, length] = ["begin", "end",
       "length"].map(of), phases = listOf(pauses.phases[row]);
   const lines = [["length", durationText(length)], ["at", grid.moment(from)]];
-  if (of("reason") >= 0) lines.push(["reason", head.label(of("reason"))]);
-  if (of("span") >= 0) lines.push(["the program was in", head.label(of("span"))]);
-  lines.push(...partLine("off CPU", of("off_cpu"), length));
+  if (of("reason") >= 0) lines.push(["reason", head.explained(of("reason"))]);
+  for (const key of ["span", "function"])
+    if (of(key) >= 0) lines.push(["the program was in", head.label(of(key))]);
+  for (const [label, key] of [["CPU", "cpu"], ["off CPU", "off_cpu"]])
+    lines.push(...partLine(label, of(key), length));
   if (of("work") >= 0) lines.push(["work", bytesText(of("work"))]);
   for (let i = 0; i + 1 < phases.length; i += 2)
     lines.push(...partLine(`phase ${head.label(phases[i])}`, numberOf(phases[i + 1]), length));

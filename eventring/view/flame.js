@@ -56,25 +56,25 @@ class Flame {
   }
 
   build() {
-    const {stacks, page, graph} = this, {self, isWhole, level} = stackFigures(stacks, graph.data,
-        graph.measure, page.selection);
+    const {stacks, page, graph} = this, {self, variance, isWhole, level} = stackFigures(stacks,
+        graph.data, graph.measure, page.selection);
     this.root = this.at = 0;
-    this.tree = self && treeOf(stacks, self, this);
+    this.tree = self && treeOf(stacks, self, this, variance);
     this.plot.canvas.hidden = !self;
     this.labels = self && this.tree.nodes.map((node) => node < 0 ? "all" : frameText(stacks, node,
         this.byLine));
     this.table.replaceChildren();
-    if (self) this.tellSums(self, isWhole);
+    if (self) this.tellSums(self, variance, isWhole);
     else this.note.replaceChildren(page.absent([level], "This graph"));
     this.search(this.words);
   }
 
-  tellSums(self, isWhole) {
+  tellSums(self, variance, isWhole) {
     const {page, graph, tree, stacks} = this, {hz, from} = graph.data, {text} = graph,
         all = tree.total[0] || 1, by = this.byLine ? "line" : "function";
-    const rows = sumByFrame(stacks, self, by), command = hz ? [page.head.sampled?.command || `profile --hz ${hz}`, false]
+    const rows = sumByFrame(stacks, self, by, variance), command = hz ? [page.head.sampled?.command || `profile --hz ${hz}`, false]
         : GRAPH_COMMANDS[graph.section];
-    this.note.replaceChildren(`${text(tree.total[0])}, ${from}${hz ? `, ${countText(numberOf(hz))} a second` : ""}, `,
+    this.note.replaceChildren(`${estimateText(tree.total[0], tree.spread[0], text)}, ${from}${hz ? `, ${countText(numberOf(hz))} a second` : ""}, `,
       isWhole ? "of the whole run, not of the selected range: their time is not recorded. "
       : `${hz && page.head.sampled && page.selection.isWhole ? sampledRange(page) : page.rangeText()}. `,
       command ? page.command(...command) : "");
@@ -84,11 +84,12 @@ class Flame {
       return source ? linkElement(row.label,
           () => page.goToLine(source, this.byLine ? stacks.line[row.node] : line)) : row.label;
     };
-    const share = (key) => figureColumn("share", (row) => row[key] / all, shareText);
+    const share = (key) => figureColumn("share", (row) => row[key] / all, shareText),
+        figure = (key, help) => figureColumn(key, (row) => row[key],
+        (value, row) => estimateText(value, row.variance[key], text), help);
     this.frames = new SortedTable(`${graph.title}, by ${by}`,
-        [textColumn(by, (row) => row.label, link), figureColumn("self", (row) => row.self, text,
-        "in it, not in what it calls"), share("self"),
-      figureColumn("total", (row) => row.total, text, "with all that it calls"), share("total")],
+        [textColumn(by, (row) => row.label, link), figure("self", "in it, not in what it calls"),
+      share("self"), figure("total", "with all that it calls"), share("total")],
       rows, {sort: 1, limit: 25});
     this.table.append(this.frames.element);
   }
@@ -137,9 +138,10 @@ class Flame {
   }
 
   figureLines(node) {
-    const {tree, graph: {text}} = this, line = (label, value) =>
-        `${label}: ${text(value)} (${shareText(value / (tree.total[0] || 1))})`;
-    return [line("total", tree.total[node]), line("self", tree.self[node])];
+    const {tree, graph: {text}} = this, line = (label, value, variance) =>
+        `${label}: ${estimateText(value, variance, text)} (${shareText(value / (tree.total[0] || 1))})`;
+    return [line("total", tree.total[node], tree.spread[node]),
+        line("self", tree.self[node], tree.variance[node])];
   }
 
   tip(node) {

@@ -3,6 +3,7 @@
 
 const LINES_AT_ONCE = 400; // a block of lines is filled when it comes into view
 const LINE_HEIGHT = 20;
+const NARROW = "(max-width: 30rem)"; // there the text is before the figures
 
 const LINE_COLUMNS = [ // section, measure, title, which figure, form
   ["samples", "samples", "samples", "self", countText], ["samples", "samples", "with calls",
@@ -34,6 +35,8 @@ class Lines {
     if (files.length > 0) panel.append(this.choice, this.body);
     else panel.append(page.missing("The text of the program is not on this page: its files could not be read, have changed since, or were left out.", "source"));
     page.selection.listen(() => this.tell());
+    this.narrow = matchMedia(NARROW);
+    this.narrow.addEventListener("change", () => this.tell());
     this.tell();
   }
 
@@ -44,16 +47,19 @@ class Lines {
       const {section, measure, title, key} = column, data = this.data[section];
       if (!data.sets.some((set) => set.measure === measure)) return [];
       if (!known.has(section)) {
-        const {self, isWhole, level} = stackFigures(this.stacks, data, measure, page.selection);
-        known.set(section, self && sumByLine(this.stacks, self));
+        const {self, variance, isWhole, level} = stackFigures(this.stacks, data, measure,
+            page.selection);
+        known.set(section, self && sumByLine(this.stacks, self, variance));
         if (isWhole) whole.push(title);
         if (!self) absent.push({title, level});
       }
       const lines = known.get(section), most = lines
           ? [...lines.values()].flatMap((list) => [...list.values()]).reduce((most, sum) =>
           Math.max(most, sum[key]), 1) : 0;
+      const sum = (source, line) => lines.get(source)?.get(line), text = (source, line) =>
+          estimateText(sum(source, line)[key], sum(source, line).variance[key], column.form);
       return lines
-          ? [{...column, most, figure: (source, line) => lines.get(source)?.get(line)?.[key] || 0,
+          ? [{...column, most, figure: (source, line) => sum(source, line)?.[key] || 0, text,
           lines}] : [];
     });
     this.note.replaceChildren(page.absent(absent.map(({level}) => level),
@@ -76,12 +82,14 @@ class Lines {
     const text = ({source, line}) =>
         lineText(this.files.find((file) => file.path === source)?.lines[line - 1] ||
         "").trim().slice(0, 100);
+    const code = (row) => make("code", {}, text(row)), isNarrow = this.narrow.matches;
     this.table = new SortedTable(`Lines with the most, ${this.page.rangeText()}`,
-        [textColumn("line", label, (row) => this.has(row.source) ? linkElement(label(row),
-        () => this.goTo(row.source, row.line)) : label(row)),
-      ...columns.map(({title, figure, form}) => figureColumn(title,
-      ({source, line}) => figure(source, line) || null, form)),
-      textColumn("text", text, (row) => make("code", {}, text(row)))],
+        [textColumn("line", label, (row) => make("div", {}, this.has(row.source)
+        ? linkElement(label(row), () => this.goTo(row.source, row.line)) : label(row),
+        isNarrow && text(row) ? code(row) : null)),
+      ...columns.map(({title, figure, text}) => figureColumn(title,
+      ({source, line}) => figure(source, line) || null, (_, {source, line}) => text(source, line))),
+      ...isNarrow ? [] : [textColumn("text", text, code)]],
     [...rows.values()], {sort: 1, limit: 10});
     const [first] = this.table.chosen();
     if (first && !this.isChosen) {
@@ -102,9 +110,8 @@ class Lines {
     if (!file) return;
     this.seen.disconnect();
     const table = make("table", {}, make("caption", {}, visibleText(file.path)),
-        make("thead", {}, make("tr", {}, ["line", ...columns.map((column) => column.title),
-        "text"].map((title, i) =>
-      make("th", {scope: "col", class: i <= columns.length ? "number" : null}, title)))));
+        make("thead", {}, make("tr", {}, headOf("line"), this.ordered(columns.map(({title}) =>
+        headOf(title)), make("th", {scope: "col"}, "text")))));
     for (let from = 0; from < file.lines.length; from += LINES_AT_ONCE) {
       const height = `${Math.min(LINES_AT_ONCE, file.lines.length - from) * LINE_HEIGHT}px`;
       const block = make("tbody", {"data-from": from},
@@ -116,20 +123,24 @@ class Lines {
     if (!this.isChosen && this.line) this.body.scrollTop = (this.line - 4) * LINE_HEIGHT;
   }
 
+  // Figures and the text of a line as they stand beside each other.
+  ordered(figures, text) {
+    return this.narrow.matches ? [text, ...figures] : [...figures, text];
+  }
+
   fillBlock(block) {
     const {columns} = this, {path, lines} = this.files[this.file],
         from = Number(block.dataset.from);
     this.seen.unobserve(block);
-    block.replaceChildren(...lines.slice(from, from + LINES_AT_ONCE).map((text, i) => {
-      const line = from + i + 1, cells = columns.map(({figure, form, most}) => {
-        const value = figure(path, line), part = Math.round(10 + 60 * Math.sqrt(value / most));
-        return make("td",
-            {class: "number", style: value > 0
-            ? {background: `color-mix(in srgb, var(--heat) ${part}%, transparent)`} : {}},
-            value > 0 ? form(value) : "");
-      });
-      return make("tr", {"data-line": line}, make("th", {scope: "row", class: "number"},
-          String(line)), cells, make("td", {}, make("pre", {}, lineText(text))));
+    block.replaceChildren(...lines.slice(from, from + LINES_AT_ONCE).map((code, i) => {
+      const line = from + i + 1, shades = columns.map(({figure, most}) =>
+          heatStyle(figure(path, line) / most)), cells = columns.map(({figure, text}, i) =>
+          make("td", {class: "number", style: shades[i]}, figure(path, line) > 0 ? text(path, line)
+          : ""));
+      return make("tr", {"data-line": line}, make("th", {scope: "row", class: "number",
+          style: this.narrow.matches ? shades.find(({background}) => background) : {}},
+          String(line)), this.ordered(cells, make("td", {class: "code"}, make("pre", {},
+          lineText(code)))));
     }));
   }
 
@@ -164,6 +175,14 @@ class Lines {
     if (next >= 0) this.goTo(file.path, next + 1);
     else announce("No further line has this text.");
   }
+}
+
+const headOf = (title) => make("th", {scope: "col", class: "number"}, title);
+
+// The background of a figure that is this part of the largest one.
+function heatStyle(part) {
+  const percent = Math.round(10 + 60 * Math.sqrt(part));
+  return part > 0 ? {background: `color-mix(in srgb, var(--heat) ${percent}%, transparent)`} : {};
 }
 
 // A line of a program: its tabs stay.

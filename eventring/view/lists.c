@@ -133,6 +133,7 @@ static void write_name(const struct eventring_def *def, const eventring_cursor *
   eva_json_string_at(json, "kind", eva_def_kind_name(def->kind));
   eva_json_string_at(json, "quantity", eva_quantity_name(def->quantity));
   eva_json_string_at(json, "unit", def->unit);
+  if (def->doc && def->doc[0]) eva_json_string_at(json, "doc", def->doc);
   eva_json_close_object(json);
 }
 

@@ -32,6 +32,10 @@ class Page {
   figuresOn(section) {
     return this.once(section, figuresOnStacks);
   }
+  async places() {
+    return this.placed ||= placesByDomain(await this.stacks(), await this.figuresOn("samples"),
+        this.grid);
+  }
 
   // ---- Views ----------------------------------------------------------------------------------
 

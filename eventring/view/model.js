@@ -80,6 +80,11 @@ class Head {
   label(name) {
     return this.labels[name] ?? "(unknown)";
   }
+  // With what the catalogue says of it.
+  explained(name) {
+    const {doc} = this.name(name);
+    return this.label(name) + (doc ? `: ${visibleText(doc)}` : "");
+  }
   name(name) {
     return this.names[name] || {};
   }
@@ -145,7 +150,9 @@ function counterOf(raw) {
 function pausesOf(raw) {
   raw = recordOf(raw);
   const pauses = columns(raw, ["begin", "length", "off_cpu", "work", "domain", "name", "reason",
-      "span"]);
+      "span", "function"]);
+  pauses.cpu = pauses.length.map((length, i) => pauses.off_cpu[i] < 0 ? -1
+      : length - pauses.off_cpu[i]);
   pauses.phases = listOf(raw.phases);
   pauses.end = pauses.begin.map((begin, i) => begin + Math.max(0, pauses.length[i]));
   return pauses;
@@ -168,6 +175,7 @@ function stacksOf(raw) {
 function figuresOnStacks(raw) {
   raw = recordOf(raw);
   const sets = listOf(raw.sets).map(recordOf).map((set) => ({...columns(set, ["node", "self"], 0),
+      each: column(set, "variance_each", rowCount(set, "node"))?.map((each) => each / 1000),
       domain: numberOf(set.domain, -1), measure: String(set.measure),
     cells: listOf(set.cells), level: Array.isArray(set.cells) ? levelOf(set.level) : -1}));
   return {hz: raw.hz || null, from: raw.from ? visibleText(raw.from) : "recorded", sets};

@@ -30,12 +30,14 @@ class Overview {
     this.asked = Promise.all(said.map((element, i) => this.answer(ANSWERS[i], element)));
   }
 
-  // Adds what the page knows of a question to what the command said. It reads large sections, so
-  // the overview is shown before.
+  // Adds what the page knows of a question to what the command said; a line goes first, before how
+  // it was measured. It reads large sections, so the overview is shown before.
   async answer(ask, said) {
     try {
       const more = ask ? await ask(this.page) : null;
-      if (more) said.after(more);
+      if (!more) return;
+      if (more.querySelector("button") && ask !== longestStep) said.before(more), said.className = "note";
+      else said.after(more);
     } catch (error) {
       tellError(error);
     }

@@ -73,6 +73,14 @@ static bool is_in_gap(const struct page_pauses *pauses, const struct eva_step *s
   return eva_gaps_has(&pauses->gaps, step->domain, ring, step->begin_ns);
 }
 
+static int span_of(const struct page_pauses *pauses, const struct eva_step *step) {
+  return is_in_gap(pauses, step, EVENTRING_USER) ? -1 : step->span;
+}
+
+static int function_of(const struct page_pauses *pauses, const struct eva_step *step) {
+  return is_in_gap(pauses, step, EVENTRING_CALLS) ? -1 : step->function;
+}
+
 static int finish(void *state) {
   struct page_pauses *pauses = state;
   eva_top_sort(&pauses->top);
@@ -83,8 +91,8 @@ static int finish(void *state) {
 bool page_pauses_longest(const struct page_pauses *pauses, size_t i, struct eva_step *step) {
   if (i >= pauses->top.count) return false;
   *step = ((const struct row *)eva_top_row(&pauses->top, i))->step;
-  if (is_in_gap(pauses, step, EVENTRING_USER)) step->span = -1;
-  if (is_in_gap(pauses, step, EVENTRING_CALLS)) step->function = -1;
+  step->span = span_of(pauses, step);
+  step->function = function_of(pauses, step);
   return true;
 }
 
@@ -111,8 +119,10 @@ static size_t choose(const struct page_pauses *pauses, size_t longest, bool cell
   return kept;
 }
 
-static int span_of(const struct page_pauses *pauses, const struct eva_step *step) {
-  return is_in_gap(pauses, step, EVENTRING_USER) ? -1 : step->span;
+static bool any_function(const struct page_pauses *pauses, const struct row *rows, size_t count) {
+  size_t i = 0;
+  while (i < count && function_of(pauses, &rows[i].step) < 0) i++;
+  return i < count;
 }
 
 static void put_phases(const struct page_lists *lists, const struct eva_step *step,
@@ -137,6 +147,8 @@ static void put_rows(const struct page_pauses *pauses, const struct row *rows, s
   PAGE_COLUMN(json, "name", count, page_name(run->lists, rows[i].step.id));
   PAGE_COLUMN(json, "reason", count, page_name(run->lists, rows[i].step.reason));
   PAGE_COLUMN(json, "span", count, page_name(run->lists, span_of(pauses, &rows[i].step)));
+  if (any_function(pauses, rows, count))
+    PAGE_COLUMN(json, "function", count, page_name(run->lists, function_of(pauses, &rows[i].step)));
   eva_json_key(json, "phases");
   eva_json_open_array(json);
   for (size_t i = 0; i < count; i++) put_phases(run->lists, &rows[i].step, json);

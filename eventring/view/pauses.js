@@ -7,7 +7,8 @@ class Pauses {
   constructor(page) {
     Object.assign(this, {page, id: "pauses", title: "Pauses", words: "", at: -1, drawn: [],
         figures: make("div"), longest: make("div"), command: make("span"),
-                         legend: make("ul", {class: "legend", "aria-label": "Reasons"})});
+                         legend: make("ul", {class: "legend", "aria-label": "Reasons"}),
+                         glossary: make("details", {}, make("summary", {}, "What the steps and phases do"))});
     this.plot = new Plot({id: "pauses-canvas", kind: "scatter plot", height: () => SCATTER_HEIGHT +
         PLOT_BOTTOM, draw: (c, width) => this.draw(c, width),
       tip: (event) => { const i = this.nearest(event); return i < 0 ? null
@@ -19,12 +20,16 @@ class Pauses {
   async fill(panel) {
     const {page} = this;
     this.pauses = await page.pauses();
-    this.places = placesByDomain(await page.stacks(), await page.figuresOn("samples"), page.grid);
+    this.places = await page.places();
     this.all = (await page.series()).filter((series) => series.of === "pause");
     if (this.pauses.count + this.all.length === 0)
       return panel.append(page.missing("The recording has no step of the collector.", "pauses"));
     this.reasons = [...new Set(this.pauses.reason)].sort((a, b) => a - b);
-    panel.append(noteElement("A point is a step of the collector that is kept whole: the longest, and the longest of each cell. The sums are of all. ", this.command), this.legend, this.plot.canvas, this.figures, this.longest);
+    panel.append(noteElement("A point is a step of the collector that is kept whole: the longest, and the longest of each cell. The sums are of all. ", this.command), this.legend, this.glossary, this.plot.canvas, this.figures, this.longest);
+    const done = new Set([...this.pauses.name, ...this.pauses.phases.flatMap((phases) =>
+        listOf(phases).filter((_, i) => i % 2 === 0))]);
+    this.glossary.append(make("ul", {}, [...done].sort((a, b) => a - b).map((name) => make("li", {},
+        page.head.explained(name)))));
     page.selection.listen(() => this.tell());
     this.tell();
   }
@@ -54,13 +59,12 @@ class Pauses {
     this.table = new SortedTable("The longest of those that are kept", [
       {...figureColumn("at", (i) => pauses.begin[i], (ns) => grid.moment(ns)),
       node: (i) => linkElement(grid.moment(pauses.begin[i]), () => this.go(i))},
-      known("length", "length", durationText), known("off CPU", "off_cpu", durationText),
+      known("length", "length", durationText), known("CPU", "cpu", durationText),
+      known("off CPU", "off_cpu", durationText),
       known("work", "work", bytesText), textColumn("step", (i) => head.label(pauses.name[i])),
       textColumn("reason", (i) => this.reasonText(pauses.reason[i])),
       textColumn("domain", (i) => head.domainLabel(pauses.domain[i])),
-      textColumn("the program was in", (i) => pauses.span[i] < 0
-      ? this.places[Math.max(0, pauses.domain[i])]?.(pauses.begin[i]) || "-"
-      : head.label(pauses.span[i]))], this.shown, {sort: 1, limit: 25});
+      textColumn("the program was", (i) => doingText(page, pauses, this.places, i) || "-")], this.shown, {sort: 1, limit: 25});
     this.longest.replaceChildren(this.table.element);
     this.show();
   }
@@ -127,9 +131,19 @@ class Pauses {
 
   show() {
     if (!this.reasons) return;
+    const {head} = this.page;
     this.legend.replaceChildren(...this.reasons.map((reason) => make("li", {},
         make("span", {class: "dot", style: {background: this.colour(reason)}}),
-        this.reasonText(reason))));
+        reason < 0 ? this.reasonText(reason) : head.explained(reason))));
     this.plot.later();
   }
+}
+
+// What the program was in when a step began: its innermost span, and the function of its calls or
+// the line that samples around then have; "" if nothing is known.
+function doingText({head}, pauses, places, i) {
+  const {span, function: fn, domain, begin} = pauses,
+      place = fn[i] < 0 && places[Math.max(0, domain[i])]?.(begin[i]);
+  return [...[span, fn].filter((known) => known[i] >= 0).map((known) => `in ${head.label(known[i])}`),
+      place ? `near ${place}` : ""].filter(Boolean).join(", ");
 }

@@ -189,15 +189,19 @@ function stackLanes(stacks, set, cells) {
 }
 
 // Of each domain, where its program was: a moment of the grid -> the innermost line of the path
-// that most samples of its cell have, or "".
+// that most samples of its cell have, or of the nearest cell that has any, with how far that is; or
+// "".
 function placesByDomain(stacks, {sets}, {cells, cellNs}) {
   const places = [];
   for (const set of sets) {
     if (set.level < 0) continue;
     const sampled = samplesByCell(set, cells / 2 ** set.level), texts = [];
     places[Math.max(0, set.domain)] = (ns) => {
-      const cell = Math.floor(ns / cellNs / 2 ** set.level);
-      return texts[cell] ??= innermostLine(stacks, sampled[cell] || []);
+      const sizeNs = cellNs * 2 ** set.level, cell = Math.floor(ns / sizeNs);
+      for (let away = 0; away < 64; away++) for (const at of [cell - away, cell + away])
+        if (texts[at] ??= innermostLine(stacks, sampled[at] || [])) return away === 0 ? texts[at]
+            : `${texts[at]} (${durationText(away * sizeNs)} ${at < cell ? "before" : "after"})`;
+      return "";
     };
   }
   return places;

@@ -14,22 +14,36 @@ function sumOfCells(cells, level, {first, last}) {
   return sum;
 }
 
-// Figures by node of the sets of a measure, of all domains, in the range: {self, isWhole, level}.
-// `self` is null where they are not kept, for cells of `level`; `isWhole`: they are of the whole
-// run all the same, since no time is known of any.
+// Figures by node of the sets of a measure, of all domains, in the range: {self, variance, isWhole,
+// level}. `self` is null where they are not kept, for cells of `level`; `isWhole`: they are of the
+// whole run all the same, since no time is known of any. `variance`: of estimates; 0: it is exact.
 function stackFigures(stacks, figures, measure, selection) {
   const sets = figures.sets.filter((set) => set.measure === measure);
-  const isTimeless = sets.every((set) => set.level < 0), self = new Float64Array(stacks.count);
+  const isTimeless = sets.every((set) => set.level < 0), self = new Float64Array(stacks.count),
+      variance = new Float64Array(stacks.count);
   const absent = isTimeless ? [] : sets.filter((set) => !selection.knows(set.level));
   if (absent.length > 0)
     return {self: null, isWhole: false, level: Math.max(...absent.map((set) => set.level))};
   for (const set of sets)
     set.node.forEach((node, row) => {
-      if (node >= 0 && node < self.length)
-        self[node] += isTimeless || selection.isWhole ? set.self[row] : sumOfCells(set.cells[row],
-            set.level, selection);
+      if (!(node >= 0 && node < self.length)) return;
+      const figure = isTimeless || selection.isWhole ? set.self[row] : sumOfCells(set.cells[row],
+          set.level, selection);
+      self[node] += figure;
+      if (set.each) variance[node] += figure * set.each[row];
     });
-  return {self, isWhole: isTimeless && !selection.isWhole, level: -1};
+  return {self, variance, isWhole: isTimeless && !selection.isWhole, level: -1};
+}
+
+// The standard error of an estimate, as the commands have it (analysis/heap.h).
+function errorOf(figure, variance) {
+  const each = variance > 0 && figure > 0 ? variance / figure : 0;
+  return each / 2 + Math.sqrt(Math.max(0, variance) + each * each / 4);
+}
+
+function estimateText(figure, variance, text) {
+  const error = errorOf(figure, variance);
+  return text(figure) + (error >= 0.5 ? ` ± ${text(error)}` : "");
 }
 
 // What makes nodes of stacks one frame: the same "function", the same function and "line" in it,
@@ -61,43 +75,48 @@ function sourceNumbers({functions}) {
 }
 
 // The tree of what `self` has, by node of stacks. {inverted, byLine}
-function treeOf(stacks, self, {inverted = false, byLine = false} = {}) {
-  const tree = {keys: [-1], nodes: [-1], parent: [0], self: [0]},
+function treeOf(stacks, self, {inverted = false, byLine = false} = {},
+    variance = new Float64Array(stacks.count)) {
+  const tree = {keys: [-1], nodes: [-1], parent: [0], self: [0], variance: [0]},
       keys = frameKeys(stacks, byLine ? "line" : "function"), children = new Map();
   const child = (parent, node) => { // that has the key of a node
     const at = parent * 2 ** 32 + keys[node] + 1;
     if (!children.has(at)) children.set(at, tree.keys.push(keys[node]) - 1), tree.nodes.push(node),
-        tree.parent.push(parent), tree.self.push(0);
+        tree.parent.push(parent), tree.self.push(0), tree.variance.push(0);
     return children.get(at);
   };
-  if (inverted) putInverted(tree, stacks, self, child);
-  else putFromRoot(tree, stacks, self, child);
+  if (inverted) putInverted(tree, stacks, self, child, variance);
+  else putFromRoot(tree, stacks, self, child, variance);
   return layOut(tree);
 }
 
-function putFromRoot(tree, stacks, self, child) {
+function putFromRoot(tree, stacks, self, child, variance) {
   const isUsed = new Uint8Array(stacks.count), at = new Int32Array(stacks.count);
   for (let node = stacks.count - 1; node > 0; node--)
     if (isUsed[node] ||= self[node] !== 0 ? 1 : 0) isUsed[stacks.parent[node]] = 1;
-  tree.self[0] = self[0];
-  for (let node = 1; node < stacks.count; node++)
-    if (isUsed[node]) tree.self[at[node] = child(at[stacks.parent[node]], node)] += self[node];
+  for (let node = 0; node < stacks.count; node++) {
+    if (node > 0 && !isUsed[node]) continue;
+    if (node > 0) at[node] = child(at[stacks.parent[node]], node);
+    tree.self[at[node]] += self[node];
+    tree.variance[at[node]] += variance[node];
+  }
 }
 
-function putInverted(tree, stacks, self, child) {
+function putInverted(tree, stacks, self, child, variance) {
   self.forEach((figure, leaf) => {
     let at = 0;
     for (let node = leaf; figure !== 0 && node > 0; node = stacks.parent[node])
       at = child(at, node);
     tree.self[at] += figure;
+    tree.variance[at] += variance[leaf];
   });
 }
 
-// Sets total, depth, x and rows. Siblings are in the order of their size.
+// Sets total, its variance (spread), depth, x and rows. Siblings are in the order of their size.
 function layOut(tree) {
   const count = tree.keys.length, below = tree.keys.map(() => []);
-  tree.total = Float64Array.from(tree.self);
-  for (let node = count - 1; node > 0; node--) tree.total[tree.parent[node]] += tree.total[node];
+  tree.total = withCallees(tree, tree.self);
+  tree.spread = withCallees(tree, tree.variance);
   tree.depth = new Int32Array(count);
   tree.x = new Float64Array(count);
   for (let node = 1; node < count; node++) {
@@ -145,18 +164,30 @@ function frameText(stacks, node, byLine) {
   return source ? `${name} (${visibleText(source)}${at > 0 ? ":" + at : ""})` : name;
 }
 
-// Self and total by frame (frameKeys): total counts a stack once, however often it is in it.
-function sumByFrame(stacks, self, by) {
-  const keys = frameKeys(stacks, by), sums = new Map(), total = Float64Array.from(self);
-  for (let node = stacks.count - 1; node > 0; node--) total[stacks.parent[node]] += total[node];
+// A figure of each node with all below it.
+function withCallees({parent}, self) {
+  const total = Float64Array.from(self);
+  for (let node = total.length - 1; node > 0; node--) total[parent[node]] += total[node];
+  return total;
+}
+
+// Self and total by frame (frameKeys), each with its variance: total counts a stack once, however
+// often it is in it.
+function sumByFrame(stacks, self, by, variance = new Float64Array(stacks.count)) {
+  const keys = frameKeys(stacks, by), sums = new Map(), total = withCallees(stacks, self),
+      ofTotal = withCallees(stacks, variance);
   for (let node = 1; node < stacks.count; node++) {
     if (total[node] === 0) continue;
-    if (!sums.has(keys[node])) sums.set(keys[node], {node, self: 0, total: 0});
+    if (!sums.has(keys[node]))
+      sums.set(keys[node], {node, self: 0, total: 0, variance: {self: 0, total: 0}});
     const sum = sums.get(keys[node]);
     let above = stacks.parent[node];
     while (above > 0 && keys[above] !== keys[node]) above = stacks.parent[above];
     sum.self += self[node];
-    if (above === 0) sum.total += total[node];
+    sum.variance.self += variance[node];
+    if (above > 0) continue;
+    sum.total += total[node];
+    sum.variance.total += ofTotal[node];
   }
   return [...sums.values()];
 }
@@ -173,10 +204,10 @@ function atLines(stacks, self) {
   return moved;
 }
 
-// By line of a program, with C functions that it calls: source -> line -> {node, self, total}.
-function sumByLine(stacks, self) {
+// By line of a program, with C functions that it calls: source -> line -> what sumByFrame has.
+function sumByLine(stacks, self, variance = new Float64Array(stacks.count)) {
   const sources = new Map();
-  for (const sum of sumByFrame(stacks, atLines(stacks, self), "source")) {
+  for (const sum of sumByFrame(stacks, atLines(stacks, self), "source", atLines(stacks, variance))) {
     const {source} = functionOf(stacks, sum.node), line = stacks.line[sum.node];
     if (source === null || line <= 0) continue;
     if (!sources.has(source)) sources.set(source, new Map());

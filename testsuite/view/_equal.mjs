@@ -12,8 +12,8 @@ import {startBrowser} from "./_browser.mjs";
 import {load} from "./_load.mjs";
 
 const [program, eventring, folder, ...names] = process.argv.slice(2);
-const {countText, durationText, secondsText, visibleText} = load(["countText", "durationText",
-    "secondsText", "visibleText"]);
+const {bytesText, countText, durationText, secondsText, visibleText} = load(["bytesText",
+    "countText", "durationText", "secondsText", "visibleText"]);
 let compared = 0;
 
 // Rows of the command by name: its domains are one.
@@ -60,6 +60,29 @@ async function compare(page, what) {
     console.log(`${what}: ${name} is not on the page; ${command}`);
 }
 
+// Lines that allocate, with their errors, and the sum of all.
+async function compareHeap(page, what) {
+  const {total, rows} = ask(`eventring heap --allocated --by line --top 1000 ${what}.eventring`);
+  const text = (bytes, error) => `${bytesText(bytes)} ± ${bytesText(error)}`;
+  await page.show("source");
+  await page.run('for (let more; (more = document.querySelector("#hottest button:not(.link):not(th button)"));) more.click()');
+  const lines = new Map(await page.run(`(() => { const [head, ...rows] = document.querySelectorAll("#hottest tr"),
+      at = [...head.cells].findIndex((cell) => cell.textContent === "allocated");
+    return rows.map((row) => [row.cells[0].textContent, row.cells[at].textContent]); })()`));
+  const places = rows.map(({source, line}) => `${source}:${line}`);
+  rows.forEach(({allocated_bytes: bytes, allocated_bytes_error: error}, i) => {
+    if (places.filter((place) => place === places[i]).length > 1 || !lines.has(places[i])) return;
+    const wanted = text(bytes, error), got = lines.get(places[i]);
+    if (wanted !== got) console.log(`${what}: ${places[i]}: heap has ${wanted}; the page ${got}`);
+    compared++;
+  });
+  await page.show("overview");
+  await page.until("document.documentElement.dataset.ready");
+  const answer = await page.run('document.querySelectorAll(".answer")[2].textContent'),
+      all = text(total.allocated_bytes, total.allocated_bytes_error);
+  if (!answer.includes(`of the ${all} `)) console.log(`${what}: no ${all} in: ${answer}`);
+}
+
 // Tries the commands that the views and the flame graphs name.
 async function tryCommands(page, what) {
   const commands = new Set(), note = async (prepare = "") => {
@@ -104,6 +127,8 @@ try {
       await compare(page,
           `${name} from ${secondsText(from * 1e9)} to ${secondsText(to * 1e9)} of it`);
     }
+    await page.run('document.getElementById("range-whole").click()');
+    if (name === "requests") await compareHeap(page, name);
     await tryCommands(page, name);
     await page.close();
   }

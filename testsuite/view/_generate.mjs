@@ -190,7 +190,8 @@ export function generate(kind, {seed = 1} = {}) {
       (_, i) => define(i < HARD_NAMES.length && kind === "small" ? HARD_NAMES[i] : `request ${i}`,
       "span", "user"));
   const minor = define("minor", "span", "gc"), slice = define("major_slice", "span", "gc");
-  const reasons = [define("nursery", "event", "gc"), define("pace", "event", "gc")],
+  const reasons = [define("nursery", "event", "gc", {doc: "As much was allocated as it holds"}),
+      define("pace", "event", "gc", {doc: "The next slice was due"})],
       phases = [define("minor_roots", "span", "gc"), define("minor_promote", "span", "gc")];
   const heapWords = define("heap_words", "counter", "gc", {quantity: "level", unit: "words"}),
       sent = define("sent", "counter", "user", {quantity: "difference", unit: "bytes"});
@@ -230,6 +231,8 @@ export function generate(kind, {seed = 1} = {}) {
       : `  local x${i} = a * ${i} + b -- ${"some words ".repeat(limit ? 3 : 1)}`).join("\n");
   const sets = (measure, scale) => [0, 1].map((domain) => figureSet(random, domain, measure, sites,
       scale, 2, cells));
+  const estimated = (sets) => sets.map((set) => ({...set,
+      variance_each: set.node.map(() => 79992000)}));
   const sections = {
     head: {
       version: 1, made_by: "eventring 0.0 (made up)", command: "eventring view 'a program.lua'",
@@ -282,7 +285,7 @@ export function generate(kind, {seed = 1} = {}) {
     stacks: stacksOf(random, sites, functions, "serve.lua"),
     samples: {unit: "samples", hz: 1000, from: "sampled from outside", sets: sets("samples", 20)},
     allocated: {unit: "bytes", hz: null, from: "sampled allocations",
-    sets: [...sets("bytes", 100000), ...sets("objects", 1000)]},
+    sets: [...estimated(sets("bytes", 100000)), ...sets("objects", 1000)]},
     live: {unit: "bytes", hz: null, from: "sampled allocations",
     sets: [0, 1].map((domain) => ({...figureSet(random, domain, "bytes", sites, 50000, 2, cells),
     level: undefined, cells: undefined}))},

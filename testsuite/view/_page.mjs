@@ -29,6 +29,8 @@ try {
   await checkClicks();
   await checkCommands();
   await checkNames();
+  await checkEstimates();
+  await checkReasons();
   for (const width of [360, 3840]) for (const dark of [false, true]) await checkWidth(width, dark);
   await checkHarmed();
   await checkNoTime();
@@ -228,6 +230,39 @@ async function checkNames() {
   await page.close();
 }
 
+// The overview says that the largest allocator may not be it; each estimate has its error.
+async function checkEstimates() {
+  const page = await browser.open(small);
+  await page.until('document.documentElement.dataset.ready');
+  const answers = await page.run('[...document.querySelectorAll(".answer")].map((answer) => answer.textContent)');
+  check(/The most: .* ± .* of the .* ± .* that the samples stand for/.test(answers[2]),
+      `no error in: ${answers[2]}`);
+  check(answers[2].includes("may not be the most"), `no tie in: ${answers[2]}`);
+  await page.show("source");
+  check((await page.run('document.getElementById("hottest").textContent')).includes(" ± "), "lines have no error");
+  await page.show("flame");
+  await page.run('(() => { const graphs = document.querySelector("#view-flame select"); graphs.selectedIndex = 1; graphs.dispatchEvent(new Event("change")); })()');
+  check(/^[0-9.]+ [KMG]iB ± [0-9.]+ [KMG]iB, /.test(await page.run('document.getElementById("flame-note").textContent')), "the flame graph has no error");
+  await isQuiet(page, "estimates");
+  await page.close();
+}
+
+// What a reason means is there to read, and what the program did in the longest pause.
+async function checkReasons() {
+  const page = await browser.open(small);
+  await page.show("pauses");
+  const legend = await page.run('document.querySelector("#view-pauses .legend").textContent');
+  for (const text of ["nursery: As much was allocated as it holds", "pace: The next slice was due"])
+    check(legend.includes(text), `no ${text} in: ${legend}`);
+  const heads = await page.run('[...document.querySelectorAll("#view-pauses th")].map((head) => head.textContent)');
+  check(heads.includes("CPU"), `no CPU in: ${heads}`);
+  await page.show("overview");
+  await page.until('document.documentElement.dataset.ready');
+  const answer = await page.run('document.querySelectorAll(".answer")[1].textContent');
+  check(answer.includes("The program was in "), `nothing of the program in: ${answer}`);
+  await page.close();
+}
+
 async function checkWidth(width, dark) {
   const page = await browser.open(small, {width, height: 1000, dark});
   for (const view of VIEWS) {
@@ -235,6 +270,10 @@ async function checkWidth(width, dark) {
     await page.picture(path.join(folder, `${width}-${dark ? "dark" : "light"}-${view}.png`));
     const wide = await page.run("document.documentElement.scrollWidth");
     check(wide <= width, `${view} is ${wide} pixels wide where there are ${width}`);
+    if (view === "source") {
+      const place = await page.run(`(() => { const {left} = document.querySelector(".source [data-line] pre").getBoundingClientRect(); return left; })()`);
+      check(place < width / 2, `the text of lines begins at pixel ${place} of ${width}`);
+    }
   }
   await isQuiet(page, `${width} pixels`);
   await page.close();

@@ -46,7 +46,7 @@ try {
   await page.run(`(() => { const [select] = document.querySelectorAll("#view-flame select");
     select.value = [...select.options].find((option) => option.textContent === "Allocated: bytes").value; select.dispatchEvent(new Event("change")); })()`);
   await frames();
-  await has("flame-note", ["iB, samples of allocations", "eventring heap"]);
+  await has("flame-note", ["iB, estimated from samples of allocations", "eventring heap"]);
   await has("view-flame", ["query", "render", "requests.lua:", "self", "total"]);
   await page.picture(path.join(folder, "flame.png"));
   for (const complaint of page.complaints) console.log(complaint);

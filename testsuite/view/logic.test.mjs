@@ -8,7 +8,7 @@ import {emptySize, load} from "./_load.mjs";
 const page = load(["Grid", "Head", "Selection", "Series", "Spans", "bucketLow", "bucketOf",
     "bytesText", "column", "compareValues", "countText", "coverOf", "durationText",
   "figuresOf", "figuresOnStacks", "firstAfter", "formText", "heatOf", "layLanes",
-    "lengthTicks", "lossesOf",
+    "errorOf", "estimateText", "lengthTicks", "lossesOf", "placesByDomain", "tiesOf",
   "momentText", "moved", "pausesOf", "printedColumns", "quantileOf",
   "secondsText", "shareText", "stackFigures", "stackLanes", "stacksOf", "sumByFrame", "sumByLine",
   "sumFigures", "sumOfMatches", "tickStep", "treeOf", "visibleText", "zoomed"]);
@@ -185,6 +185,53 @@ test("what C functions have is that of the line that calls them, but for the col
   const lines = [...page.sumByLine(small, Float64Array.from([0, 1, 2, 4, 8, 16])).get("f.lua")];
   assert.deepEqual(lines.map(([line, {self, total}]) => [line, self, total]), [[2, 11, 31],
       [7, 4, 4]]);
+});
+
+test("an estimate has the error that the commands print", () => {
+  const each = 79992; // at a rate of 1e-4
+  for (const n of [1, 17, 4364])
+    assert.ok(Math.abs(page.errorOf(n * each, n * each * each) - each * (0.5 + Math.sqrt(n +
+        0.25))) < 1e-6 * n * each);
+  assert.equal(page.errorOf(1000, 0), 0);
+  assert.equal(page.estimateText(1360000, 17 * 80000 * each, page.bytesText),
+      "1.297 MiB ± 363.5 KiB");
+  assert.equal(page.estimateText(1360000, 0, page.bytesText), "1.297 MiB");
+});
+
+test("the variance of a sum is the sum of the variances, in a range, too", () => {
+  const small = page.stacksOf({functions: [["f", "f.lua", 1, 0], ["g", "f.lua", 5, 0]],
+      nodes: {parent_d: [0, 1, 1], function: [0, 1, 0], line: [2, 6, 3]}});
+  const data = page.figuresOnStacks({unit: "bytes", sets: [{domain: 0, measure: "bytes",
+      node: [1, 2, 3], self: [10, 20, 40], variance_each: [1000, 500, 0], level: 0,
+      cells: [[0, 10], [0, 5, 1, 15], [1, 40]]}]});
+  const of = (selection) => page.stackFigures(small, data, "bytes", selection);
+  assert.deepEqual([...of(selected(0, 1024)).variance], [0, 10, 10, 0]);
+  assert.deepEqual([...of(selected(1, 2)).variance], [0, 0, 7.5, 0]);
+  const {self, variance} = of(selected(0, 1024));
+  const [f, g] = page.sumByFrame(small, self, "function", variance);
+  assert.deepEqual([f.variance, g.variance], [{self: 10, total: 20}, {self: 10, total: 10}]);
+  for (const options of [{}, {inverted: true}, {byLine: true}]) {
+    const tree = page.treeOf(small, self, options, variance);
+    assert.deepEqual([tree.total[0], tree.spread[0]], [70, 20]);
+  }
+});
+
+test("those within the errors of the largest are told", () => {
+  const row = (self, variance) => ({self, variance: {self: variance}});
+  const [most, near, far] = [row(1000, 10000), row(900, 9000), row(100, 1000)];
+  assert.deepEqual(page.tiesOf(most, [near, far]), [near]);
+  assert.deepEqual(page.tiesOf(row(1000, 0), [row(999, 0)]), [], "exact figures differ");
+});
+
+test("where the program was is told by the nearest samples", () => {
+  const small = page.stacksOf({functions: [["f", "f.lua", 1, 0]],
+      nodes: {parent_d: [0], function: [0], line: [2]}});
+  const [place] = page.placesByDomain(small, {sets: [{domain: 0, level: 0, node: [1],
+      cells: [[3, 1]]}]}, {cells: 200, cellNs: 1000});
+  assert.equal(place(3500), "f (f.lua:2)");
+  assert.equal(place(5500), "f (f.lua:2) (2.000 µs before)");
+  assert.equal(place(500), "f (f.lua:2) (3.000 µs after)");
+  assert.equal(place(190000), "");
 });
 
 test("live figures, of which no time is known, are of the whole run and say so", () => {

@@ -7,7 +7,8 @@ command -v chromium >/dev/null || { echo "chromium is missing (Debian package: c
 "$EVENTRING" view nothing.eventring 2>&1 | grep -q "without zlib" && { echo "built without zlib"; exit 77; }
 record_all
 cp "$TESTSUITE/view/_requests.lua" requests.lua
-SAROS_EVENTRING_START=1 SAROS_EVENTRING_PRESERVE=1 SAROS_EVENTRING_NAME=requests "$SAROS" requests.lua ||
+SAROS_EVENTRING_START=1 SAROS_EVENTRING_PRESERVE=1 SAROS_EVENTRING_NAME=requests SAROS_MEMPROF=on \
+  "$SAROS" requests.lua ||
   fail "requests.lua: $?"
 for name in whole few damaged requests; do
   "$EVENTRING" view -o $name.html $name.eventring 2>errors.txt || [ $name = damaged ] ||
