@@ -30,6 +30,7 @@ typedef struct CallProfile CallProfile;
 /* A function that was called: one of Lua (its prototype), of C, or what the runtime does. */
 typedef struct CalledFunction {
   char *name, *source;
+  char *path;      /* of its source, where that is too long for `source'; else NULL */
   uint32_t line;
   uint8_t kind;    /* enum eventring_calls_function_kind */
   bool hidden;     /* it is to have no node */

@@ -6,6 +6,9 @@
  * new one in its place has no number yet. A function of C is its address, also one that is
  * called through module ffi.
  *
+ * At most MOST_FUNCTIONS have a number; those that are called first after that are CALLED_OTHER
+ * for good: a program that goes on loading code does not make the table grow without end.
+ *
  * Names are those of function_names.c, found once for each function, between two steps of
  * the interpreter: nothing here allocates in the heap.
  */
@@ -19,6 +22,7 @@
 #include "function_names.h"
 
 #define NAME_ROOM 256
+#define MOST_FUNCTIONS (1u << 17)
 
 typedef struct CalledKey {
   uintptr_t key; /* 0: none */
@@ -27,29 +31,38 @@ typedef struct CalledKey {
 
 /* ---- the table ----------------------------------------------------------- */
 
-static char *copy(const char *text) {
-  char *made = strdup(text);
-  return made != NULL ? made : NULL;
+static char *copy(const char *text) { return strdup(text); }
+
+static bool is_full(const CalledFunctions *f) { return f->count >= MOST_FUNCTIONS; }
+
+static bool has_room(CalledFunctions *f) {
+  if (f->count < f->room) return true;
+  const uint32_t room = f->room == 0 ? 256 : f->room * 2;
+  CalledFunction *list = is_full(f) ? NULL : realloc(f->list, room * sizeof *list);
+  if (list == NULL) return false;
+  f->list = list;
+  f->room = room;
+  return true;
 }
 
-/* CALLED_OTHER: no memory. */
-static uint32_t add(CalledFunctions *f, const char *name, const char *source, uint32_t line,
-                    uint8_t kind) {
-  if (f->count == f->room) {
-    const uint32_t room = f->room == 0 ? 256 : f->room * 2;
-    CalledFunction *list = realloc(f->list, room * sizeof *list);
-    if (list == NULL) return CALLED_OTHER;
-    f->list = list;
-    f->room = room;
-  }
-  char *own_name = copy(name), *own_source = copy(source);
-  if (own_name == NULL || own_source == NULL) {
-    free(own_name);
-    free(own_source);
+static void free_function(CalledFunction *f) {
+  free(f->name);
+  free(f->source);
+  free(f->path);
+}
+
+/* `path`: where `source` is shortened; else NULL. CALLED_OTHER: no memory, or too many. */
+static uint32_t add(CalledFunctions *f, const char *name, const char *source, const char *path,
+                    uint32_t line, uint8_t kind) {
+  if (!has_room(f)) return CALLED_OTHER;
+  CalledFunction made = {.name = copy(name), .source = copy(source),
+                         .path = path != NULL ? copy(path) : NULL, .line = line, .kind = kind};
+  if (made.name == NULL || made.source == NULL || (path != NULL && made.path == NULL)) {
+    free_function(&made);
     return CALLED_OTHER;
   }
-  f->list[f->count] = (CalledFunction){.name = own_name, .source = own_source, .line = line,
-                                       .kind = kind};
+  if (made.path != NULL) clean_name(made.path);
+  f->list[f->count] = made;
   return f->count++;
 }
 
@@ -57,15 +70,12 @@ bool called_functions_begin(CalledFunctions *f) {
   static const char *const names[CALLED_FIRST] = {"(collector)", "(finalizers)", "(waiting)",
                                                   "(other)"};
   while (f->count < CALLED_FIRST)
-    if (add(f, names[f->count], "", 0, EVENTRING_CALLS_HOST) != f->count - 1) return false;
+    if (add(f, names[f->count], "", NULL, 0, EVENTRING_CALLS_HOST) != f->count - 1) return false;
   return true;
 }
 
 void called_functions_free(CalledFunctions *f) {
-  for (uint32_t i = 0; i < f->count; i++) {
-    free(f->list[i].name);
-    free(f->list[i].source);
-  }
+  for (uint32_t i = 0; i < f->count; i++) free_function(&f->list[i]);
   free(f->list);
   free(f->keys);
   *f = (CalledFunctions){0};
@@ -98,12 +108,20 @@ static CalledKey *key_of(CalledFunctions *f, uintptr_t key) {
 
 /* ---- names --------------------------------------------------------------- */
 
+/* The path of a prototype's file where its source does not hold it; NULL: it does. */
+static const char *long_path(const Prototype *p) {
+  if (p->source == NULL || string_len(p->source) <= LUA_IDSIZE) return NULL;
+  return p->source->data[0] == '@' ? p->source->data + 1 : NULL;
+}
+
 static uint32_t number_of_prototype(CalledFunctions *f, Prototype *p) {
   char name[FUNCTION_NAME_SIZE], source[LUA_IDSIZE];
   if (p->call_number != 0) return p->call_number;
+  if (is_full(f)) return p->call_number = CALLED_OTHER;
   prototype_name(p, name);
   prototype_source(p, source);
-  const uint32_t number = add(f, name, source, p->line_defined, EVENTRING_CALLS_CODE);
+  const uint32_t number =
+      add(f, name, source, long_path(p), p->line_defined, EVENTRING_CALLS_CODE);
   if (number != CALLED_OTHER) p->call_number = number;
   return number;
 }
@@ -111,7 +129,7 @@ static uint32_t number_of_prototype(CalledFunctions *f, Prototype *p) {
 static uint32_t number_of_c(CalledFunctions *f, const lua_State *L, const TValue *func) {
   char name[FUNCTION_NAME_SIZE];
   c_function_name(L->domain, func, name);
-  return add(f, name, "[C]", 0, EVENTRING_CALLS_NATIVE);
+  return add(f, name, "[C]", NULL, 0, EVENTRING_CALLS_NATIVE);
 }
 
 /* ---- finding ------------------------------------------------------------- */
@@ -123,11 +141,12 @@ static uint32_t find_foreign(CalledFunctions *f, lua_State *L, const TValue *fun
   if (name == NULL) name = "(pointer)";
   CalledKey *own = key_of(f, symbol != NULL ? (uintptr_t)symbol : 1);
   if (own == NULL) return CALLED_OTHER;
+  if (own->key == 0 && is_full(f)) return CALLED_OTHER;
   if (own->key == 0) {
     char text[NAME_ROOM];
     snprintf(text, sizeof text, "ffi:%s", name);
     clean_name(text);
-    own->number = add(f, text, "[C]", 0, EVENTRING_CALLS_NATIVE);
+    own->number = add(f, text, "[C]", NULL, 0, EVENTRING_CALLS_NATIVE);
     own->key = symbol != NULL ? (uintptr_t)symbol : 1;
   }
   return own->number;
@@ -141,6 +160,7 @@ static uint32_t find_native(CalledFunctions *f, lua_State *L, const CallInfo *fr
     return find_foreign(f, L, func + 1);
   CalledKey *place = key_of(f, key);
   if (place == NULL) return CALLED_OTHER;
+  if (place->key == 0 && is_full(f)) return CALLED_OTHER;
   if (place->key == 0) {
     const uint32_t number = number_of_c(f, L, func);
     place = place_of(f, key);
@@ -182,32 +202,45 @@ static const char *last_part(const char *name, const char *separators) {
   return last;
 }
 
+static const char *path_of(const CalledFunction *f) { return f->path != NULL ? f->path : f->source; }
+
+/* Is it the end of the path, from a folder or file on? */
+static bool ends_path(const char *path, size_t length, const char *word, size_t size) {
+  return size <= length && memcmp(path + length - size, word, size) == 0 &&
+         (size == length || path[length - size - 1] == '/');
+}
+
+/* Is it the last part of the path, a folder or a file? */
+static bool is_last_part(const char *path, size_t length, const char *word, size_t size) {
+  return ends_path(path, length, word, size) && memchr(word, '/', size) == NULL;
+}
+
+static void drop_end(const char *path, size_t *length, const char *end) {
+  const size_t size = strlen(end);
+  if (*length > size && memcmp(path + *length - size, end, size) == 0) *length -= size;
+}
+
 /* "m.f": f of .../m.lua, or of .../m/init.lua. */
 static bool is_of_module(const CalledFunction *f, const char *word, size_t size) {
-  char path[NAME_ROOM * 2];
-  const char *function = last_part(f->name, ".:");
+  const char *path = path_of(f), *function = last_part(f->name, ".:");
   const size_t name = strlen(function);
+  size_t length = strlen(path);
   if (size < name + 2 || word[size - name - 1] != '.' ||
       memcmp(word + size - name, function, name) != 0)
     return false;
-  size -= name + 1;
-  snprintf(path, sizeof path, "%s", f->source);
-  const size_t length = strlen(path);
-  if (length > 4 && strcmp(path + length - 4, ".lua") == 0) path[length - 4] = '\0';
-  const char *module = last_part(path, "/");
-  if (module > path && strcmp(module, "init") == 0) {
-    path[module - path - 1] = '\0';
-    module = last_part(path, "/");
-  }
-  return is_text(module, word, size);
+  drop_end(path, &length, ".lua");
+  drop_end(path, &length, "/init");
+  return is_last_part(path, length, word, size - name - 1);
 }
 
+/* "m.lua:12", also with its folders, or shortened as others show it. */
 static bool is_at_place(const CalledFunction *f, const char *word, size_t size) {
-  char place[NAME_ROOM * 2];
-  const int length = snprintf(place, sizeof place, "%s:%u", f->source, f->line);
-  const char *end = place + length - size;
-  return f->line != 0 && (size_t)length >= size && memcmp(end, word, size) == 0 &&
-         (end == place || end[-1] == '/');
+  char line[16];
+  const size_t digits = (size_t)snprintf(line, sizeof line, ":%u", f->line);
+  if (f->line == 0 || size <= digits || memcmp(word + size - digits, line, digits) != 0)
+    return false;
+  size -= digits;
+  return ends_path(path_of(f), strlen(path_of(f)), word, size) || is_text(f->source, word, size);
 }
 
 bool called_function_is_named(const CalledFunction *f, const char *names) {
