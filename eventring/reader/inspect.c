@@ -58,11 +58,11 @@ static void fill_end(const struct evr_metadata *meta, const struct evr_ending *e
   memcpy(info->error_text, ending->text, ending->bytes + 1);
 }
 
-/* As the producer takes it: only a rate that is one, while the class is recorded. */
-static double sample_rate(const struct format_control *control) {
+/* As the producer takes it: only a rate that is one. */
+static double asked_rate(const struct format_control *control) {
   double rate;
   memcpy(&rate, &control->sample_rate, sizeof rate);
-  return rate > 0 && rate <= 1 && control->wanted >> EVENTRING_CLASS_ALLOC & 1 ? rate : 0;
+  return rate > 0 && rate <= 1 ? rate : 0;
 }
 
 static uint32_t stream_rings(const struct evr_metadata *meta) {
@@ -74,12 +74,12 @@ static uint32_t stream_rings(const struct evr_metadata *meta) {
   return rings;
 }
 
-/* The list is read when it is asked for only. Where it is being changed, or its writer has died,
-   there is none. */
-static void fill_call_names(const struct evr_metadata *meta, struct eventring_info *info) {
-  _Static_assert(sizeof info->call_names == FORMAT_LIST_BYTES + 1, "a list");
+/* A list of the control page, which is read when it is asked for only. Where it is being changed,
+   or its writer has died, there is none. */
+static int read_list(const struct evr_metadata *meta, size_t offset,
+                     char text[FORMAT_LIST_BYTES + 1]) {
   enum { ATTEMPTS = 8 };
-  const size_t at = FORMAT_CONTROL_OFFSET + offsetof(struct format_control, spans);
+  const size_t at = FORMAT_CONTROL_OFFSET + offset;
   int size = -1;
   for (int i = 0; i < ATTEMPTS && size < 0; i++) {
     struct format_list list;
@@ -89,9 +89,15 @@ static void fill_call_names(const struct evr_metadata *meta, struct eventring_in
     evr_fence_acquire();
     if (evr_source_read(&meta->source, at, &then, sizeof then, NULL) != EVENTRING_OK) break;
     if (then.version == list.version)
-      size = evr_control_read_list(&list, info->call_names, &version);
+      size = evr_control_read_list(&list, text, &version);
   }
-  info->call_names[size > 0 ? size : 0] = '\0';
+  text[size > 0 ? size : 0] = '\0';
+  return size > 0 ? size : 0;
+}
+
+static void fill_call_names(const struct evr_metadata *meta, struct eventring_info *info) {
+  _Static_assert(sizeof info->call_names == FORMAT_LIST_BYTES + 1, "a list");
+  read_list(meta, offsetof(struct format_control, spans), info->call_names);
   evr_text_clean(info->call_names, sizeof info->call_names);
 }
 
@@ -134,7 +140,8 @@ static int fill_info(eventring_cursor *c, struct eventring_info *info) {
   info->heaps_dropped = meta->status.kind[FORMAT_HEAPS].dropped;
   info->no_room = meta->status.no_room;
   if (info->no_room) info->no_room_ns = evr_metadata_ns(meta, meta->status.no_room_ticks);
-  info->sample_rate = sample_rate(&meta->control);
+  info->asked_rate = asked_rate(&meta->control);
+  info->sample_rate = wanted >> EVENTRING_CLASS_ALLOC & 1 ? info->asked_rate : 0;
   info->profile_asked = meta->control.call_profile & FORMAT_PROFILE_CALLS;
   info->profile_kept = meta->control.call_profile & FORMAT_PROFILE_OBEYED;
   fill_call_names(meta, info);

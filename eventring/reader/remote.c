@@ -31,6 +31,7 @@ static int check_obeyed(const struct evr_metadata *meta, enum eventring_control 
   case EVENTRING_CONTROL_HOLD:
     return evr_control_page_obeys(meta, FORMAT_WORD_HOLD, "its rings cannot grow", error);
   case EVENTRING_CONTROL_SAMPLE:
+  case EVENTRING_CONTROL_RATE:
     return evr_control_page_obeys(meta, FORMAT_WORD_SAMPLE_RATE, does_not_sample, error);
   case EVENTRING_CONTROL_PROFILE:
     return evr_control_page_obeys(meta, FORMAT_WORD_CALL_PROFILE,
@@ -51,31 +52,36 @@ static int check_obeyed(const struct evr_metadata *meta, enum eventring_control 
 static int check_change(const struct evr_metadata *meta, const struct eventring_change *change,
                         struct eventring_error *error) {
   const enum eventring_control what = change->what;
+  const bool samples = what == EVENTRING_CONTROL_SAMPLE || what == EVENTRING_CONTROL_RATE;
   bool lists = what == EVENTRING_CONTROL_ENABLE || what == EVENTRING_CONTROL_DISABLE;
   uint64_t unknown = lists ? change->classes & ~evr_named_classes(meta->header.classes) : 0;
-  if (what < EVENTRING_CONTROL_PAUSE || what > EVENTRING_CONTROL_SPANS)
+  if (what < EVENTRING_CONTROL_PAUSE || what > EVENTRING_CONTROL_RATE)
     return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "unknown request %d", (int)what);
   if (unknown)
     return evr_fail(error, EVENTRING_E_ARGUMENT, 0,
                     "class %d has no name in this recording", __builtin_ctzll(unknown));
-  if (what == EVENTRING_CONTROL_SAMPLE && !(change->rate >= 0 && change->rate <= 1))
+  if (samples && !(change->rate >= 0 && change->rate <= 1))
     return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "a rate of samples must be 0 to 1");
   if (meta->source.packed)
     return evr_fail(error, EVENTRING_E_STATE, 0, "%.300s: a compressed copy", meta->path);
   if (evr_metadata_liveness(meta) != EVENTRING_LIVE)
     return evr_fail(error, EVENTRING_E_STATE, 0,
                     "%.300s: no live process records into it", meta->path);
-  if (what == EVENTRING_CONTROL_SAMPLE && !meta->header.classes[EVENTRING_CLASS_ALLOC][0])
+  if (samples && !meta->header.classes[EVENTRING_CLASS_ALLOC][0])
     return evr_fail(error, EVENTRING_E_STATE, 0, "%.300s: %s", meta->path, does_not_sample);
   return check_obeyed(meta, what, error);
+}
+
+static void set_rate(struct format_control *control, double rate) {
+  uint64_t bits;
+  memcpy(&bits, &rate, sizeof bits);
+  __atomic_store_n(&control->sample_rate, bits, __ATOMIC_RELEASE);
 }
 
 /* The rate is there before the class is on: the process reads both. */
 static void set_sampling(const struct evr_metadata *meta, struct format_control *control,
                          double rate) {
-  uint64_t bits;
-  memcpy(&bits, &rate, sizeof bits);
-  __atomic_store_n(&control->sample_rate, bits, __ATOMIC_RELEASE);
+  set_rate(control, rate);
   evr_control_change(control, (enum format_clock)meta->header.clock,
                      evr_named_classes(meta->header.classes),
                      rate > 0 ? EVR_ADD : EVR_REMOVE,
@@ -117,6 +123,9 @@ static int change_page(struct format_control *page, void *context) {
     break;
   case EVENTRING_CONTROL_SAMPLE:
     set_sampling(p->meta, page, change->rate);
+    break;
+  case EVENTRING_CONTROL_RATE:
+    set_rate(page, change->rate);
     break;
   case EVENTRING_CONTROL_HOLD:
     __atomic_store_n(&page->hold_ns, change->hold_ns, __ATOMIC_RELAXED);
@@ -172,18 +181,26 @@ static int check_list(const char *list, struct eventring_error *error) {
   return count < 0 ? count : EVENTRING_OK;
 }
 
-int eventring_cursor_control(eventring_cursor *cursor, const struct eventring_change *change,
-                             struct eventring_error *error) {
-  if (!change) return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "no change");
-  if (change->what == EVENTRING_CONTROL_ASK) return evr_ask(cursor, change->kinds, error);
-  if (change->what == EVENTRING_CONTROL_ASK_NO_MORE) return evr_ask_no_more(cursor, error);
+int eventring_cursor_control_check(eventring_cursor *cursor, const struct eventring_change *change,
+                                   struct eventring_error *error) {
   int status = EVENTRING_OK;
+  if (!change) return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "no change");
   if (change->what == EVENTRING_CONTROL_TRIGGERS) status = check_list(change->triggers, error);
   if (change->what == EVENTRING_CONTROL_SPANS) status = check_names(change->spans, error);
   if (status == EVENTRING_OK) status = evr_control_page_check(cursor, error);
   if (status == EVENTRING_OK) status = check_change(&cursor->meta, change, error);
   if (status == EVENTRING_OK && change->what == EVENTRING_CONTROL_TRIGGERS && change->triggers)
     status = check_directories(cursor, change->triggers, error);
+  return status;
+}
+
+int eventring_cursor_control(eventring_cursor *cursor, const struct eventring_change *change,
+                             struct eventring_error *error) {
+  if (change && change->what == EVENTRING_CONTROL_ASK)
+    return evr_ask(cursor, change->kinds, error);
+  if (change && change->what == EVENTRING_CONTROL_ASK_NO_MORE)
+    return evr_ask_no_more(cursor, error);
+  int status = eventring_cursor_control_check(cursor, change, error);
   if (status != EVENTRING_OK) return status;
   struct page_change p = {&cursor->meta, change};
   return evr_control_page_act_on(&cursor->meta, change_page, &p, error);

@@ -2,9 +2,10 @@
 /* cmd_control.c: `eventring control`: changes what a live process records.
  *
  * It changes the control page, which the process and this command both map: the process
- * is not interrupted and need not react. Requests are checked first, so that a wrong one
- * changes nothing. Then come --start, triggers, the classes, pause or resume, the copy, and
- * the output of --status.
+ * is not interrupted and need not react. Requests are checked first, and the file of the copy
+ * is made, so that a wrong one changes nothing. Then come triggers, the classes, pause or
+ * resume, functions that are named, the copy, and the output of --status. (--start comes before
+ * all of it: there is nothing to check before.)
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,6 +35,8 @@ struct request {
   double rate;                  /* that it says */
   const char *triggers;         /* the list that is to be in force, or NULL */
   const char *snapshot;         /* the copy to make, or NULL */
+  char *names;                  /* of functions whose calls are to be spans, or NULL: none */
+  bool changes_spans;           /* to them */
 };
 
 /* ---- What is asked ------------------------------------------------------- */
@@ -89,6 +92,37 @@ static bool asks_more(const struct request *request) {
   return changes_something(request) || request->snapshot || request->status;
 }
 
+/* ---- Names with commas between them ---------------------------------------- */
+
+/* The first name of a list, which goes on behind it; *size: its bytes. NULL: there is none. */
+static const char *next_name(const char **list, size_t *size) {
+  const char *name = *list;
+  if (!name || !*name) return NULL;
+  *size = strcspn(name, ",");
+  *list = name + *size + (name[*size] == ',');
+  return name;
+}
+
+static bool has_name(const char *list, const char *name, size_t size) {
+  size_t other_size;
+  for (const char *other; (other = next_name(&list, &other_size));)
+    if (other_size == size && memcmp(other, name, size) == 0) return true;
+  return false;
+}
+
+/* ---- Before a recording is opened ------------------------------------------- */
+
+static int check_span_words(const struct command *self, const struct request *request) {
+  const char *list = request->spans;
+  size_t size;
+  if (has_name(list, "all", 3))
+    return usage_error(self, "--span: `all' is no function (--enable calls: spans of all)");
+  for (const char *name; (name = next_name(&list, &size));)
+    if (has_name(request->no_spans, name, size))
+      return usage_error(self, "`%.*s' both in --span and --no-span", (int)size, name);
+  return -1;
+}
+
 static int check_words(const struct command *self, struct request *request,
                        const struct operands *operands) {
   struct eventring_error error;
@@ -118,7 +152,7 @@ static int check_words(const struct command *self, struct request *request,
     return usage_error(self, "--directory is for --start");
   if (!request->start && !asks_more(request))
     return usage_error(self, "nothing is asked for");
-  return -1;
+  return check_span_words(self, request);
 }
 
 /* ---- Classes ------------------------------------------------------------- */
@@ -128,6 +162,15 @@ static int read_classes(eventring_cursor *cursor, const char *list, bool off,
   char trouble[CLASS_TROUBLE];
   if (!list || class_list_read(cursor, list, off, classes, trouble)) return STATUS_OK;
   return wrong("%s", trouble);
+}
+
+/* Who names functions does not mean all of them, as class calls does. */
+static int check_calls(const struct request *r) {
+  const uint64_t switched = r->enabled | r->disabled;
+  if (!(r->spans || r->no_spans) || !(switched >> EVENTRING_CLASS_CALLS & 1)) return STATUS_OK;
+  complain("class `calls' is of all functions: it cannot be switched together with %s",
+           r->spans ? "--span" : "--no-span");
+  return STATUS_USAGE;
 }
 
 /* Refuses what cannot be done before anything is changed. */
@@ -143,57 +186,10 @@ static int check_classes(eventring_cursor *cursor, struct request *request) {
              eventring_cursor_name(cursor, EVENTRING_NAME_CLASS, (unsigned)__builtin_ctzll(both)));
     return STATUS_USAGE;
   }
-  return STATUS_OK;
-}
-
-/* ---- What is done -------------------------------------------------------- */
-
-static int ask(eventring_cursor *cursor, bool wanted, const struct eventring_change *change) {
-  struct eventring_error error;
-  if (!wanted || eventring_cursor_control(cursor, change, &error) == 0) return STATUS_OK;
-  return wrong("%s", error.text);
-}
-
-static int change(eventring_cursor *cursor, const struct request *r) {
-  /* in the place of those that another command has set */
-  const char *triggers = r->triggers && strcmp(r->triggers, "off") != 0 ? r->triggers : NULL;
-  const bool calls = r->profile && strcmp(r->profile, "calls") == 0;
-  const struct {
-    bool wanted;
-    struct eventring_change change;
-  } all[] = {
-      /* first: their directories are checked with it, and nothing is changed if one is wrong */
-      {r->triggers != NULL, *EVENTRING_CHANGE(TRIGGERS, .triggers = triggers)},
-      {r->enabled != 0, *EVENTRING_CHANGE(ENABLE, .classes = r->enabled)},
-      {r->disabled != 0, *EVENTRING_CHANGE(DISABLE, .classes = r->disabled)},
-      {r->pause, *EVENTRING_CHANGE(PAUSE)},
-      {r->resume, *EVENTRING_CHANGE(RESUME)},
-      {r->hold_ns != UINT64_MAX, *EVENTRING_CHANGE(HOLD, .hold_ns = r->hold_ns)},
-      {r->memprof != NULL, *EVENTRING_CHANGE(SAMPLE, .rate = r->rate)},
-      {r->profile != NULL, *EVENTRING_CHANGE(PROFILE, .on = calls)}};
-  int status = STATUS_OK;
-  for (size_t i = 0; i < sizeof all / sizeof all[0] && status == STATUS_OK; i++)
-    status = ask(cursor, all[i].wanted, &all[i].change);
-  return status;
+  return check_calls(request);
 }
 
 /* ---- Functions that are spans ---------------------------------------------- */
-
-/* The first name of a list, which goes on behind it; *size: its bytes. NULL: there is none. */
-static const char *next_name(const char **list, size_t *size) {
-  const char *name = *list;
-  if (!name || !*name) return NULL;
-  *size = strcspn(name, ",");
-  *list = name + *size + (name[*size] == ',');
-  return name;
-}
-
-static bool has_name(const char *list, const char *name, size_t size) {
-  size_t other_size;
-  for (const char *other; (other = next_name(&list, &other_size));)
-    if (other_size == size && memcmp(other, name, size) == 0) return true;
-  return false;
-}
 
 /* Adds those names of `list` to `names` that are in neither `names` nor `but`. */
 static void add_names(char **names, const char *list, const char *but) {
@@ -218,25 +214,73 @@ static int check_named(const struct request *r, const struct eventring_info *inf
   return STATUS_OK;
 }
 
-/* To those that others have named. */
-static int name_spans(eventring_cursor *cursor, const struct request *r) {
+/* Finds request->names, to be given: with those that others have named, without those that go. */
+static int check_spans(eventring_cursor *cursor, struct request *r) {
   struct eventring_info info = {.size = sizeof info};
-  char *names = NULL;
   if (!r->spans && !r->no_spans) return STATUS_OK;
   eventring_cursor_info(cursor, &info);
   int status = check_named(r, &info);
   if (status != STATUS_OK) return status;
-  if (!has_name(r->no_spans, "all", 3)) add_names(&names, info.call_names, r->no_spans);
-  add_names(&names, r->spans, NULL);
-  if (!names && !info.call_names[0]) return STATUS_OK; /* class calls is left as it is */
-  status = ask(cursor, true, EVENTRING_CHANGE(SPANS, .spans = names));
-  free(names);
+  if (!has_name(r->no_spans, "all", 3)) add_names(&r->names, info.call_names, r->no_spans);
+  add_names(&r->names, r->spans, NULL);
+  r->changes_spans = r->names || info.call_names[0]; /* else class calls is left as it is */
+  return STATUS_OK;
+}
+
+/* ---- What is done -------------------------------------------------------- */
+
+/* Checks a change, or makes it. */
+typedef int act_function(eventring_cursor *cursor, const struct eventring_change *change,
+                         struct eventring_error *error);
+
+static int ask(eventring_cursor *cursor, act_function *act,
+               const struct eventring_change *change) {
+  struct eventring_error error;
+  return act(cursor, change, &error) == 0 ? STATUS_OK : wrong("%s", error.text);
+}
+
+/* Does `act` with all changes, until one fails. */
+static int act_on(eventring_cursor *cursor, const struct request *r, act_function *act) {
+  /* in the place of those that another command has set */
+  const char *triggers = r->triggers && strcmp(r->triggers, "off") != 0 ? r->triggers : NULL;
+  const bool calls = r->profile && strcmp(r->profile, "calls") == 0;
+  const struct {
+    bool wanted;
+    struct eventring_change change;
+  } all[] = {
+      {r->triggers != NULL, *EVENTRING_CHANGE(TRIGGERS, .triggers = triggers)},
+      {r->enabled != 0, *EVENTRING_CHANGE(ENABLE, .classes = r->enabled)},
+      {r->disabled != 0, *EVENTRING_CHANGE(DISABLE, .classes = r->disabled)},
+      {r->pause, *EVENTRING_CHANGE(PAUSE)},
+      {r->resume, *EVENTRING_CHANGE(RESUME)},
+      {r->hold_ns != UINT64_MAX, *EVENTRING_CHANGE(HOLD, .hold_ns = r->hold_ns)},
+      {r->memprof != NULL, *EVENTRING_CHANGE(SAMPLE, .rate = r->rate)},
+      {r->profile != NULL, *EVENTRING_CHANGE(PROFILE, .on = calls)},
+      {r->changes_spans, *EVENTRING_CHANGE(SPANS, .spans = r->names)}};
+  int status = STATUS_OK;
+  for (size_t i = 0; i < sizeof all / sizeof all[0] && status == STATUS_OK; i++)
+    if (all[i].wanted) status = ask(cursor, act, &all[i].change);
   return status;
 }
 
-static int copy(eventring_cursor *cursor, const char *path) {
-  const struct copy_options options = {.path = path, .quiet = true};
-  return path ? copy_recording(cursor, &options) : STATUS_OK;
+/* Then makes the copy, whose file is there already. */
+static int change(eventring_cursor *cursor, const struct request *r, struct copy *copy) {
+  const struct copy_options options = {.path = r->snapshot, .begun = copy, .quiet = true};
+  int status = act_on(cursor, r, eventring_cursor_control);
+  if (!copy) return status;
+  if (status == STATUS_OK) return copy_recording(cursor, &options);
+  copy_end(copy, false);
+  return status;
+}
+
+static int check_and_change(eventring_cursor *cursor, struct request *r) {
+  struct copy *copy = NULL;
+  int status = check_classes(cursor, r);
+  if (status == STATUS_OK) status = check_spans(cursor, r);
+  if (status == STATUS_OK) status = act_on(cursor, r, eventring_cursor_control_check);
+  if (status == STATUS_OK && r->snapshot && !(copy = copy_begin(r->snapshot)))
+    status = STATUS_WRONG;
+  return status == STATUS_OK ? change(cursor, r, copy) : status;
 }
 
 /* ---- The command --------------------------------------------------------- */
@@ -250,10 +294,7 @@ static int serve(const char *pid_or_file, struct request *request) {
   struct reader reader;
   int status = reader_open_present(&reader, pid_or_file, open_flags(request));
   if (status >= 0) return status;
-  status = check_classes(reader.cursor, request);
-  if (status == STATUS_OK) status = change(reader.cursor, request);
-  if (status == STATUS_OK) status = name_spans(reader.cursor, request);
-  if (status == STATUS_OK) status = copy(reader.cursor, request->snapshot);
+  status = check_and_change(reader.cursor, request);
   if (status == STATUS_OK && request->status)
     status = control_status(reader.cursor, &request->as);
   return reader_close(&reader, status);
@@ -273,7 +314,10 @@ static int control_all(const struct command *self, const struct operands *operan
                        struct request *request) {
   int status = STATUS_OK;
   for (size_t i = 0; i < operands->count; i++) {
-    request->enabled = request->disabled = 0; /* classes have other numbers there */
+    request->enabled = request->disabled = 0; /* classes have other numbers there, */
+    free(request->names);
+    request->names = NULL; /* and other functions are named */
+    request->changes_spans = false;
     if (i > 0 && request->status && !request->as.json) putchar('\n');
     int one = control(self, operands->words[i], request);
     if (one != STATUS_OK) status = one;
@@ -291,5 +335,6 @@ int command_control(const struct command *self, int count, char **words) {
   free(request.disable);
   free(request.spans);
   free(request.no_spans);
+  free(request.names);
   return status;
 }

@@ -86,8 +86,8 @@ bool copy_end(struct copy *copy, bool done) {
   return done;
 }
 
-static bool write_file(const char *path, eventring_saver *saver) {
-  struct copy *copy = copy_begin(path);
+static bool write_file(const struct copy_options *options, eventring_saver *saver) {
+  struct copy *copy = options->begun ? options->begun : copy_begin(options->path);
   return copy && copy_end(copy, copy_write(copy, saver, true));
 }
 
@@ -115,9 +115,12 @@ int copy_recording(eventring_cursor *cursor, const struct copy_options *options)
   struct eventring_saver_info info;
   eventring_saver *saver;
   of_copy.checked = of_copy.copy = true;
-  if (eventring_saver_open(&saver, cursor, &of_copy, &error) < 0) return wrong("%s", error.text);
+  if (eventring_saver_open(&saver, cursor, &of_copy, &error) < 0) {
+    if (options->begun) copy_end(options->begun, false);
+    return wrong("%s", error.text);
+  }
   reader_catch_signals(true);
-  bool done = write_file(options->path, saver);
+  bool done = write_file(options, saver);
   reader_catch_signals(false);
   eventring_saver_info(saver, &info);
   uint64_t bytes = eventring_saver_size(saver);

@@ -33,7 +33,8 @@ static struct shared {
   bool stop; /* atomic */
   uint64_t begin_ns;
   bool asked_for_allocations; /* of the process, which is to stop that */
-  bool class_was_on;           /* alloc, before that */
+  bool class_was_on;           /* alloc, before that, */
+  double former_rate;          /* and what was asked for, though the class may have been off */
   /* what is written: the stacks of a level; NULL: all */
   struct page_stacks *less;
   unsigned level;
@@ -71,18 +72,19 @@ static int note_running(void *context, const struct eventring_heap *heap) {
 }
 
 /* By path, which is not followed if it is a link: the cursor may have followed one. */
-static bool ask_for_allocations(const struct page_run *run, double rate) {
-  return eventring_control(run->info.path, EVENTRING_CHANGE(SAMPLE, .rate = rate), NULL) ==
-         EVENTRING_OK;
+static bool ask(const struct page_run *run, const struct eventring_change *change) {
+  return eventring_control(run->info.path, change, NULL) == EVENTRING_OK;
 }
 
-/* The class goes off with the rate; somebody may have had it on before. */
+/* What was found is there again. Where somebody has asked for another rate meanwhile, that stays. */
 static void end_allocations(const struct shared *s) {
-  ask_for_allocations(s->run, 0);
-  if (s->class_was_on)
-    eventring_control(s->run->info.path,
-                      EVENTRING_CHANGE(ENABLE, .classes = EVENTRING_CLASS_BIT(EVENTRING_CLASS_ALLOC)),
-                      NULL);
+  static const uint64_t alloc = EVENTRING_CLASS_BIT(EVENTRING_CLASS_ALLOC);
+  struct eventring_info info = {.size = sizeof info};
+  if (eventring_cursor_info(s->run->cursor, &info) == EVENTRING_OK &&
+      info.asked_rate != rate_of_allocations)
+    return;
+  if (!s->class_was_on) ask(s->run, EVENTRING_CHANGE(DISABLE, .classes = alloc));
+  ask(s->run, EVENTRING_CHANGE(RATE, .rate = s->former_rate));
 }
 
 /* Somebody may have asked for samples of which there is no profile before the next collection. */
@@ -90,6 +92,7 @@ static bool samples_are_asked_for(eventring_cursor *cursor) {
   struct eventring_info info = {.size = sizeof info};
   if (eventring_cursor_info(cursor, &info) != EVENTRING_OK) return false;
   shared.class_was_on = info.classes & EVENTRING_CLASS_BIT(EVENTRING_CLASS_ALLOC);
+  shared.former_rate = info.asked_rate;
   return info.sample_rate > 0;
 }
 
@@ -99,7 +102,7 @@ static void begin_allocations(struct page_run *run) {
   bool runs = run->launch != NULL || samples_are_asked_for(run->cursor);
   if (!runs) eventring_cursor_heaps(run->cursor, &callbacks, &runs);
   if (runs) return;
-  shared.asked_for_allocations = ask_for_allocations(run, rate_of_allocations);
+  shared.asked_for_allocations = ask(run, EVENTRING_CHANGE(SAMPLE, .rate = rate_of_allocations));
 }
 
 static void *begin(struct page_run *run) {

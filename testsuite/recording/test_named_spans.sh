@@ -45,8 +45,10 @@ local worker = require "saros.domain".spawn(function()
 end)
 while not io.open "stop" do
   m.work(1) m.outer(2) pack.inside(3) pack.beside(4)
+  if not far and io.open "far" then load("function far() return 1 end", "@" .. io.open "far":read "l")() end
   if not late and io.open "later" then load("function late() return 1 end", "@late.lua")() end
   if late then late() end
+  if far then far() end
 end
 worker:join()
 END
@@ -73,6 +75,30 @@ touch later
 until_so is_made "0 M.outer 0 M.work 0 inside 0 late 1 M.work" || fail "spans of four: $(made)"
 ends 0 "spans of     late,outer" control --no-span pack.inside,m.work,m.lua:4 --span outer --status $pid
 until_so is_made "0 M.outer 0 late" || fail "spans of outer and late: $(made)"
+# a path that others shorten
+long=/srv/$(printf 'folder/%.0s' $(seq 20))far.lua
+echo "$long" >far
+ends 0 "$long:1" control --span "$long:1" --status --json $pid
+until_so is_made "0 M.outer 0 far 0 late" || fail "a span of a function with a long path: $(made)"
+ends 0 "spans of     late,outer" control --no-span "$long:1" --status $pid
+until_so is_made "0 M.outer 0 late" || fail "spans of outer and late: $(made)"
+ends 0 "far.lua:1" control --span folder/far.lua:1 --status $pid
+until_so is_made "0 M.outer 0 far 0 late" || fail "a span of a function by the end of a long path: $(made)"
+ends 0 "spans of     late,outer" control --no-span folder/far.lua:1 --status $pid
+# what is refused changes nothing at all
+state() { "$EVENTRING" control --status --json $pid | jq -c '[.call_names, .classes.calls, .classes.io, .profile, .triggers, .state]'; }
+before=$(state)
+ends 1 "nonexist" control --snapshot nonexist/copy --span x $pid
+ends 1 "control character" control --span $'a\tb' --enable io --pause $pid
+ends 1 "control character" control --span $'a\tb' --profile calls --trigger 'span("main")>1s' $pid
+ends 1 "no span was asked for of \`bad'" control --no-span bad --enable io --pause --snapshot copy.eventring $pid
+ends 2 "class \`calls' is of all functions: it cannot be switched together with --span" control --span bad --enable calls $pid
+ends 2 "it cannot be switched together with --span" control --span bad --disable io,calls $pid
+ends 2 "it cannot be switched together with --no-span" control --no-span late --enable all $pid
+ends 2 "\`all' is no function" control --span late,all $pid
+ends 2 "\`x' both in --span and --no-span" control --span y,x --no-span x $pid
+is "what is refused changes nothing" "$before" "$(state)"
+[ ! -e copy.eventring ] && [ ! -e copy.eventring.partial ] || fail "a copy was made"
 ends 1 "no span was asked for of \`nope'" control --no-span nope $pid
 ends 1 "more than 480 bytes" control --span "$(printf '%0500d' 0)" $pid
 ends 1 "control character" control --span $'a\tb' $pid

@@ -91,6 +91,13 @@ is "rate of its samples" 0.5 "$("$EVENTRING" control --status --json "$pid" | jq
 "$EVENTRING" view --seconds 0.1 -o class.html "$pid" || fail "view of a class without a rate: $?"
 is "its class" true "$("$EVENTRING" control --status --json "$pid" | jq .classes.alloc)"
 is "its rate" 0 "$("$EVENTRING" control --status --json "$pid" | jq .memprof_rate)"
+# and a rate that was asked for before the class went off
+"$EVENTRING" control --memprof 0.5 "$pid" || fail "cannot sample"
+"$EVENTRING" control --disable alloc "$pid" || fail "cannot disable a class"
+"$EVENTRING" view --seconds 0.1 -o rate.html "$pid" || fail "view of a rate without its class: $?"
+is "the class is off again" false "$("$EVENTRING" control --status --json "$pid" | jq .classes.alloc)"
+"$EVENTRING" control --enable alloc "$pid" || fail "cannot enable a class"
+is "its former rate" 0.5 "$("$EVENTRING" control --status --json "$pid" | jq .memprof_rate)"
 kill "$pid"
 wait "$pid" 2>/dev/null
 finish

@@ -403,6 +403,8 @@ struct eventring_info {
   /* functions that other processes have named, with commas between them: while class calls is on,
      their calls are spans; "": all calls */
   char call_names[EVENTRING_MAX_CALL_NAMES + 1];
+  double asked_rate;         /* as sample_rate, also while class ALLOC is off: it holds again when
+                                the class is on */
 };
 /* Fills *info with what the file says now. */
 int eventring_cursor_info(eventring_cursor *cursor, struct eventring_info *info);

@@ -398,10 +398,11 @@ enum eventring_control {
                                  the later */
   EVENTRING_CONTROL_ASK,      /* opens a question of `kinds` (<eventring/question.h>) */
   EVENTRING_CONTROL_ASK_NO_MORE, /* closes it */
-  EVENTRING_CONTROL_SPANS     /* makes spans of class CALLS of the functions named in `spans`, with
+  EVENTRING_CONTROL_SPANS,    /* makes spans of class CALLS of the functions named in `spans`, with
                                  commas between them, instead of those named before, and switches
                                  the class on; NULL or empty: of none, and off. (ENABLE and DISABLE
                                  of the class mean all functions.) */
+  EVENTRING_CONTROL_RATE      /* sets the rate as SAMPLE does, and leaves class ALLOC as it is */
 };
 struct eventring_change {
   enum eventring_control what;
@@ -431,6 +432,11 @@ int eventring_control(const char *path, const struct eventring_change *change,
                       struct eventring_error *error);
 int eventring_cursor_control(eventring_cursor *cursor, const struct eventring_change *change,
                              struct eventring_error *error);
+/* Checks a change, other than ASK and ASK_NO_MORE, and makes none: a caller with several changes
+   can check them all before the first one. Returns what eventring_cursor_control would return, but
+   for the errors of writing. */
+int eventring_cursor_control_check(eventring_cursor *cursor, const struct eventring_change *change,
+                                   struct eventring_error *error);
 
 /* Fills in the answers to the question that this process has asked, by slot (struct
    eventring_domain_info has them); 0: none yet. Errors as eventring_cursor_control. */
