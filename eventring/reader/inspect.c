@@ -2,6 +2,7 @@
 /* inspect.c: what a cursor knows of its file, and what it has read of it. */
 #include "reader/cursor.h"
 #include "eventring/tools.h"
+#include "conditions/trigger_text.h"
 #include "eventring/conditions.h"
 #include "format/atomics.h"
 #include "format/control.h"
@@ -175,6 +176,63 @@ int eventring_cursor_trigger(eventring_cursor *c, unsigned index,
   for (unsigned i = 0; i < FORMAT_TRIGGER_STATES; i++)
     if (take_trigger(&states[i], trigger) && index-- == 0) return EVENTRING_OK;
   return EVENTRING_E_NOT_FOUND;
+}
+
+/* Of those that other processes have set, its place in their list; -1: the process has not taken
+   that list yet. */
+static int place_in_list(const struct format_trigger *states, uint32_t number, int listed) {
+  int place = 0, count = 0;
+  for (unsigned i = 0; i < FORMAT_TRIGGER_STATES; i++) {
+    if (!states[i].number || states[i].owner != EVENTRING_BY_CONTROL) continue;
+    count++;
+    place += states[i].number < number;
+  }
+  return count == listed ? place : -1;
+}
+
+/* The condition of the trigger at `place` of a list; 0: there is none. */
+static size_t listed_condition(const char *list, int size, int place,
+                               char text[EVENTRING_MAX_NAME + 1]) {
+  struct evr_trigger_text trigger;
+  char condition[EVENTRING_MAX_TRIGGER_TEXT + 1];
+  size_t at = 0;
+  while (evr_trigger_text_next(&trigger, list, (size_t)size, &at, NULL) > 0)
+    if (place-- == 0) {
+      eventring_condition_text(&trigger.condition, condition, sizeof condition);
+      evr_text_copy(text, EVENTRING_MAX_NAME + 1, condition);
+      return strlen(text);
+    }
+  return 0;
+}
+
+static size_t condition_of_list(eventring_cursor *c, uint32_t number,
+                                char text[EVENTRING_MAX_NAME + 1]) {
+  struct format_trigger states[FORMAT_TRIGGER_STATES];
+  char list[FORMAT_LIST_BYTES + 1];
+  const int size = read_list(&c->meta, offsetof(struct format_control, triggers), list);
+  if (size <= 0 ||
+      evr_source_read(&c->meta.source, FORMAT_TRIGGER_STATES_OFFSET, states, sizeof states,
+                      &c->error) != EVENTRING_OK)
+    return 0;
+  const int place = place_in_list(states, number,
+                                  eventring_triggers_check(list, (size_t)size, NULL));
+  return place >= 0 ? listed_condition(list, size, place, text) : 0;
+}
+
+size_t eventring_cursor_condition(eventring_cursor *c,
+                                  const struct eventring_trigger_state *trigger,
+                                  char text[EVENTRING_MAX_NAME + 1]) {
+  static const char before[] = "trigger ";
+  text[0] = '\0';
+  if (!c || !trigger) return 0;
+  const struct eventring_def *def =
+      trigger->event ? eventring_cursor_def(c, trigger->event) : NULL;
+  if (def && strncmp(def->name, before, sizeof before - 1) == 0) {
+    evr_text_copy(text, EVENTRING_MAX_NAME + 1, def->name + sizeof before - 1);
+    return strlen(text);
+  }
+  if (trigger->owner != EVENTRING_BY_CONTROL) return 0;
+  return condition_of_list(c, trigger->number, text);
 }
 
 static const char *or_none(const char *name) { return name[0] ? name : NULL; }

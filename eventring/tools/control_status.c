@@ -122,13 +122,10 @@ VIEW_GETTER(disk, struct eventring_info) {
 
 /* ---- Triggers ------------------------------------------------------------------ */
 
-/* Its event is named "trigger CONDITION". */
 VIEW_GETTER(condition, struct eventring_trigger_state) {
-  static const char before[] = "trigger ";
-  const struct eventring_def *def =
-      row->event ? eventring_cursor_def(to->cursor, row->event) : NULL;
-  const bool is_its = def && strncmp(def->name, before, sizeof before - 1) == 0;
-  return view_text(is_its ? def->name + sizeof before - 1 : NULL);
+  char text[EVENTRING_MAX_NAME + 1];
+  if (!eventring_cursor_condition(to->cursor, row, text)) return view_text(NULL);
+  return view_printf(to, "%s", text);
 }
 
 VIEW_GETTER(owner, struct eventring_trigger_state) {

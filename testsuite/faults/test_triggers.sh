@@ -61,6 +61,30 @@ wait $pid
 is "from outside: status" 0 $?
 is "from outside: said" "" "$(cat "$errors")"
 
+# set from outside where the recording has no room for their events any more
+rm -f end
+SAROS_EVENTRING_START=1 SAROS_EVENTRING_STREAM=full.eventring,max=2M "$SAROS" -e '
+  local eventring, n = require "saros.eventring", 0
+  while not io.open "end" do
+    n = n + 1
+    if n < 2000 then eventring.event("name " .. n) end
+    for i = 1, 1000 do eventring.event("filler", i) end
+    if n == 2000 then io.open("defined", "w"):close() end
+  end' 2>"$errors" &
+pid=$!
+until_so test -e defined
+"$EVENTRING" control $pid --trigger 'span("main") > 1s; heap > 100G, max=3' || fail "no room: $?"
+conditions() { "$EVENTRING" control --status --json $pid | jq -r '.triggers[].condition' | xargs; }
+are_listed() { [ "$(conditions)" = "span(main) > 1s heap > 100G" ]; }
+until_so are_listed || fail "no room: $("$EVENTRING" control --status --json $pid | jq -c .triggers)"
+"$EVENTRING" control $pid --trigger off
+are_none() { [ -z "$(conditions)" ]; }
+until_so are_none || fail "no room: not off: $(conditions)"
+touch end
+wait $pid
+is "no room: status" 0 $?
+rm -f end defined ./*.eventring
+
 # a copy under way of a dead process goes, one that is being written does not
 mkdir parts
 echo >parts/1-trigger1-heap.eventring.part

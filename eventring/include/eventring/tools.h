@@ -375,6 +375,11 @@ struct eventring_trigger_state {
    (eventring_cursor_error). */
 int eventring_cursor_trigger(eventring_cursor *cursor, unsigned index,
                              struct eventring_trigger_state *trigger);
+/* Writes the condition of such a trigger, which its event is named by; of one that another process
+   has set also where there was no room for that event. Returns its size; 0: it is not known. */
+size_t eventring_cursor_condition(eventring_cursor *cursor,
+                                  const struct eventring_trigger_state *trigger,
+                                  char text[EVENTRING_MAX_NAME + 1]);
 
 /* ---- Control of a process that records -------------------------------------- */
 
