@@ -112,20 +112,53 @@ static int await_answers(struct ask *ask, uint32_t kinds, struct ask_patience pa
   return status;
 }
 
-int ask_domains(struct ask *ask, struct reader *reader, uint32_t kinds,
-                struct ask_patience patience) {
-  struct eventring_error error;
+static void begin_asking(struct ask *ask, struct reader *reader) {
   struct eventring_info info = {.size = sizeof info};
-  memset(ask, 0, sizeof *ask);
-  ask->reader = reader;
+  *ask = (struct ask){.reader = reader};
   if (eventring_cursor_info(reader->cursor, &info) >= 0) {
     ask->pid = pid_here(&info);
     ask->own_pid = info.pid;
   }
   for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++)
     ask->asked[slot] = is_alive(reader, slot);
-  if (await_answers(ask, kinds, patience, &error) == 0) return -1;
-  return wrong("%s", error.text);
+}
+
+static bool has_all(const struct ask *ask) {
+  for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++)
+    if (ask->asked[slot] && !ask->answers[slot]) return false;
+  return true;
+}
+
+/* Somebody has deleted the file before all had answered, and the process goes on in another one,
+   where nobody has asked. True: that is what the reader has now. */
+static bool turn_to_next_file(struct ask *ask) {
+  struct reader *reader = ask->reader;
+  struct eventring_info info = {.size = sizeof info};
+  struct eventring_error ignored;
+  eventring_cursor *next;
+  if (eventring_cursor_info(reader->cursor, &info) != 0 ||
+      info.end_reason != EVENTRING_END_DELETED ||
+      eventring_open_pid(&next, ask->pid, EVENTRING_OPEN_NOW, &ignored) != 0)
+    return false;
+  if (eventring_cursor_liveness(next) != EVENTRING_LIVE) {
+    eventring_close(next);
+    return false;
+  }
+  eventring_close(reader->cursor);
+  reader->cursor = next;
+  return true;
+}
+
+int ask_domains(struct ask *ask, struct reader *reader, uint32_t kinds,
+                struct ask_patience patience) {
+  enum { MOST_FILES = 8 }; /* that are deleted one after the other */
+  struct eventring_error error;
+  int status, files = 0;
+  do {
+    begin_asking(ask, reader);
+    status = await_answers(ask, kinds, patience, &error);
+  } while ((status != 0 || !has_all(ask)) && ++files < MOST_FILES && turn_to_next_file(ask));
+  return status == 0 ? -1 : wrong("%s", error.text);
 }
 
 void ask_nothing(const struct ask *before) {

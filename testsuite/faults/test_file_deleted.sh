@@ -147,6 +147,27 @@ for how in error:"ended:exit" TERM:"ended:signal" SEGV:"dead:signal" ABRT:"dead:
   is "$how: mode" 600 "$(stat -c %a "$file")"
 done
 
+# ---- a question is open meanwhile: it is asked again in the new file
+rm -rf stop ./*.eventring
+mkfifo gate
+cat >asleep.lua <<'END'
+io.open("gate"):read "a"
+while not io.open "stop" do for i = 1, 1000 do local t = {} end end
+END
+SAROS_EVENTRING_START=1 "$SAROS" asleep.lua 2>said.txt &
+pid=$!
+await $pid
+"$EVENTRING" memory --wait 60 $pid >memory.txt 2>&1 &
+asking=$!
+sleep 0.3 # until it has asked; if it asks later, there is nothing to see
+rm $pid.eventring
+until_so [ -e $pid.eventring ] || fail "a question: no copy of the deleted file"
+: >gate
+status=0
+wait $asking || status=$?
+is "a question: status of who asked, $(tail -1 memory.txt)" 0 $status
+end "a question"
+
 # ---- a stream
 rm -rf stop ./*.eventring
 SAROS_EVENTRING_STREAM=all-%p "$SAROS" work.lua 2>said.txt &
