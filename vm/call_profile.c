@@ -4,8 +4,8 @@
  * It is the watcher of calls of its domain (watch.h), which reports every entry and exit,
  * and a trie of <eventring/calls.h>, which counts them. Each coroutine has a stack of the
  * trie, which is found by the address of its thread; it goes when the coroutine has no
- * frame any more. A thread that begins in the place of one that is gone has not been met
- * in this watch (lua_State.watch), and gets a new one.
+ * frame any more. A thread that begins in the place of one that is gone was not met when that
+ * was (lua_State.watch, ThreadStack.watch), and gets a new one.
  *
  * Frames that are there at the start, of the running thread and of those that wait for it,
  * are entered as begun before, from the outermost thread inwards; those of other coroutines
@@ -54,6 +54,7 @@ typedef struct ThreadStack {
   const lua_State *L; /* NULL: a free place */
   eventring_calls_stack *stack; /* NULL: there was no memory for one */
   uint64_t context;
+  uint32_t watch; /* Domain.watch when the thread was last met (lua_State.watch says the same) */
   uint32_t depth; /* its place in the chain, from 1; 0: it is not there */
   uint32_t *named; /* the functions of its frames that are marked (CALL_NAMED), the outermost first */
   uint32_t named_count, named_room;
@@ -63,7 +64,6 @@ struct CallProfile {
   CallWatcher watcher; /* first */
   Domain *domain;
   eventring_calls *calls;
-  bool takes_over; /* its spans go on from those of the watch before it, with the same contexts */
   bool only_spans; /* the trie only keeps which functions are open */
   CalledFunctions *functions;
   bool cpu, inline_clock, paused; /* paused: the watch begins or ends */
@@ -140,7 +140,8 @@ static ThreadStack *stack_of(CallProfile *p, const lua_State *L) {
   ThreadStack *s = place_of(p, L);
   if (s->L == NULL) {
     const bool is_main = L == p->domain->main_thread;
-    *s = (ThreadStack){.L = L, .context = is_main ? 0 : ++p->domain->contexts};
+    *s = (ThreadStack){.L = L, .context = is_main ? 0 : ++p->domain->contexts,
+                       .watch = p->domain->watch};
     p->stack_count++;
   }
   if (s->stack == NULL && !p->only_named) s->stack = eventring_calls_stack_new(p->calls);
@@ -402,12 +403,16 @@ static void find_spans(CallProfile *p, const lua_State *L) {
   if (!p->spans) forget_named(p);
 }
 
-/* A thread that was not met in this watch is not the one that was here before. */
+/* A thread that was not met when its stack was is not the one that was here before. One that has
+   been suspended for some watches, each of which took over from the former, is. */
 static ThreadStack *stack_met(CallProfile *p, const lua_State *L) {
   const bool is_new = place_of(p, L)->L == NULL;
   ThreadStack *s = stack_of(p, L);
-  if (s == NULL || L->watch == p->domain->watch || is_new) return s;
-  if (p->takes_over && L->watch == p->domain->watch - 1) return s;
+  if (s == NULL || is_new) return s;
+  if (L->watch == s->watch) {
+    s->watch = p->domain->watch;
+    return s;
+  }
   if (s->depth != 0) cut_chain(p, s->depth - 1);
   forget_thread(p, s);
   return stack_of(p, L);
@@ -470,6 +475,7 @@ static void enter_open_threads(CallProfile *p, lua_State *L, const ErrorJump *ju
   if (waiting != NULL) enter_open_threads(p, waiting, jump);
   ThreadStack *s = stack_of(p, L);
   if (s == NULL || s->depth != 0) return;
+  s->watch = p->domain->watch; /* met already: what waits has run in the watch before */
   if (waiting == NULL && !p->only_named) {
     free_stack(p, s);
     s->stack = eventring_calls_first_stack(p->calls);
@@ -527,11 +533,11 @@ static CallProfile *new_profile(Domain *d, const CallProfileOptions *options) {
 
 /* Spans go on where the watch changes: the threads keep their contexts, and what they have open. */
 static void take_over(CallProfile *p, CallProfile *former) {
-  p->takes_over = true;
   for (uint32_t i = 0; i < former->stack_room; i++) {
     ThreadStack *from = &former->stacks[i];
     if (from->L == NULL || (p->stack_count * 2 >= p->stack_room && !grow_stacks(p))) continue;
     *place_of(p, from->L) = (ThreadStack){.L = from->L, .context = from->context,
+                                          .watch = from->watch,
                                           .named = from->named, .named_count = from->named_count,
                                           .named_room = from->named_room};
     p->stack_count++;

@@ -114,4 +114,40 @@ ends 0 "spans of     none" control --no-span all --status $pid
 is "class calls is off" false "$("$EVENTRING" control --status --json $pid | jq .classes.calls)"
 touch stop
 wait $pid || fail "ways.lua: $?"
+
+# calls in coroutines that do not run while the watch of calls changes, and changes back
+cat >suspended.lua <<'END'
+local function wait_for(file)
+  while not io.open(file) do for i = 1, 1000 do local t = {} end end
+end
+local function held(n) coroutine.yield() return n end
+local function work() held(1) end
+wait_for "named"
+local coroutines = {}
+for i = 1, 3 do
+  coroutines[i] = coroutine.create(i < 3 and held or work)
+  coroutine.resume(coroutines[i])
+end
+io.open("suspended", "w"):close()
+wait_for "go"
+for i = 1, 3 do coroutine.resume(coroutines[i]) end
+END
+rm -f -- *.eventring named suspended go
+SAROS_EVENTRING_START=1 SAROS_EVENTRING_PRESERVE=1 "$SAROS" suspended.lua &
+pid=$!
+await $pid
+profile_is() { [ "$("$EVENTRING" control --status --json $pid | jq -r .profile)" = "$1" ]; }
+ends 0 "" control --span held $pid
+touch named
+until_so test -e suspended
+for i in 1 2; do
+  "$EVENTRING" control --profile calls $pid
+  until_so profile_is on || fail "no profile"
+  "$EVENTRING" control --profile off $pid
+  until_so profile_is off || fail "the profile does not end"
+done
+touch go
+wait $pid || fail "suspended.lua: $?"
+is "spans of calls that were suspended" "B held 1 B held 2 B held 3 E held 1 E held 2 E held 3" \
+  "$(spans $pid.eventring | grep held | xargs)"
 finish
