@@ -454,6 +454,7 @@ bool gc_minor_some(Domain *d, EventId reason, size_t most) {
   bool done = mark_piece(d);
   if (done) reclaim_young(d);
   if (done) memprof_collected(d);
+  if (done) gc_pace_grow_nursery(d, heap_old_bytes(h) - before);
   memprof_follow_recording(d);
   if (done && !d->gc.minor_thread_left) d->gc.ticks.all_scanned = d->gc.ticks.scanned;
   if (!d->gc.minor_thread_left) d->gc.thread_pieces = 0;

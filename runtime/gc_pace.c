@@ -43,6 +43,7 @@
  */
 #include "gc_internal.h"
 
+#include "clock.h"
 #include "gc.h"
 #include "gc_inline.h"
 #include "heap.h"
@@ -50,6 +51,13 @@
 
 #define NURSERY_MIN ((size_t)64 << 10)
 #define NURSERY_MAX ((size_t)64 << 20)
+/* The default nursery of the incremental mode begins at NURSERY_FIRST and grows to GC_NURSERY: it
+ * is a NURSERY_PART-th of what was allocated, without what was allocated at less than 2 MB a
+ * second. What is promoted counts more. */
+#define NURSERY_FIRST ((size_t)128 << 10)
+#define NURSERY_PART 256
+#define PROMOTED_WEIGHT 64 /* bytes that a promoted one stands for: it might have died later */
+#define SLOW_BYTES_TICK (2000000 / CLOCK_TICKS)
 #define SLICES_PER_NURSERY 8
 #define INTERVAL_MOST ((size_t)128 << 10)  /* debt between two slices */
 #define LEAST_GROWTH ((size_t)2 << 20)     /* old bytes that a small heap may grow by */
@@ -255,12 +263,31 @@ void gc_set_trigger(Domain *d) {
   gc->pending = now ? GC_DUE : gc_due(gc, &d->heap, debt);
 }
 
-/* minor_mul 20, the default, stands for the default nursery. */
+/* In generational mode minor_mul 20, the default, stands for the default nursery. */
+static size_t suitable_nursery(const Gc *gc, size_t *least, size_t *most) {
+  bool generational = gc->mode == GC_MODE_GENERATIONAL;
+  *least = generational || GC_NURSERY < NURSERY_FIRST ? NURSERY_MIN : NURSERY_FIRST;
+  *most = generational ? NURSERY_MAX : GC_NURSERY;
+  if (!generational) return gc->busy_bytes / NURSERY_PART;
+  return GC_NURSERY / 20 * (size_t)(gc->minor_mul > 0 ? gc->minor_mul : 1);
+}
+
 void gc_pace_set_nursery(Gc *gc) {
-  size_t bytes = GC_NURSERY;
-  if (gc->mode == GC_MODE_GENERATIONAL)
-    bytes = GC_NURSERY / 20 * (size_t)(gc->minor_mul > 0 ? gc->minor_mul : 1);
-  gc->nursery_bytes = bytes < NURSERY_MIN ? NURSERY_MIN : bytes > NURSERY_MAX ? NURSERY_MAX : bytes;
+  size_t least, most, bytes = suitable_nursery(gc, &least, &most);
+  gc->nursery_bytes = bytes < least ? least : bytes > most ? most : bytes;
+}
+
+/* A collection of a nursery costs 6,000 instructions and what survives: too much for a program
+ * that allocates all the time. One that does so now and then keeps little memory warm. */
+void gc_pace_grow_nursery(Domain *d, size_t promoted) {
+  Gc *gc = &d->gc;
+  if (gc->mode == GC_MODE_GENERATIONAL || gc->nursery_bytes >= GC_NURSERY) return;
+  uint32_t now = clock_ticks(), ticks = now - gc->ticks.counted;
+  size_t all = total_allocated(d), bytes = all - gc->counted_bytes;
+  gc->ticks.counted = now;
+  gc->counted_bytes = all;
+  if (bytes / SLOW_BYTES_TICK >= ticks) gc->busy_bytes += bytes + promoted * PROMOTED_WEIGHT;
+  gc_pace_set_nursery(gc);
 }
 
 /* The bound above, after a step of the collector. */
