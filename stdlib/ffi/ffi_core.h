@@ -24,7 +24,8 @@
  * Memory. Types, symbols and what belongs to them are not freed while the domain lives,
  * so pointers to them stay valid. They lie in blocks that are userdata, kept alive by the
  * table Ffi.kept; so they are freed with the heap, after the last finalizer, and count
- * for the domain's limit.
+ * for the domain's limit. Only what an erroneous text has made is given back: a journal says
+ * which objects were kept for it, and which of the older types were linked to its own.
  *
  * Types are interned: two types are the same type if and only if they have the same
  * address. Qualifiers (const, volatile) make a type of their own, whose `plain` is
@@ -187,6 +188,21 @@ typedef enum ComplexType { COMPLEX_FLOAT, COMPLEX_DOUBLE, COMPLEX_LDOUBLE, COMPL
 
 #define DERIVED_BUCKETS 1024
 
+/* What the text that is parsed has changed outside of its own memory, from the first change on. */
+typedef struct JournalNote {
+  CType **link;  /* of an older type, or of a bucket; NULL: `kept` is a new key of Ffi.kept */
+  CType *former;
+  TValue kept;
+} JournalNote;
+
+typedef struct Journal {
+  JournalNote *notes;
+  size_t count, room;
+  bool incomplete; /* there was no memory for a note: nothing is given back */
+  char *block;     /* of Ffi, before the text */
+  size_t block_left;
+} Journal;
+
 struct Ffi {
   Domain *domain;
   CType *basic[BASIC_COUNT];
@@ -208,6 +224,7 @@ struct Ffi {
   Table *ctype_metatable;
   char *block;       /* free part of the newest block */
   size_t block_left;
+  Journal *journal;  /* NULL: no text is parsed */
   /* Calls (ffi_call.c, ffi_callback.c) */
   int saved_errno;
   bool in_call;      /* C code runs on behalf of this domain, on `thread` */
@@ -262,6 +279,10 @@ Ffi *ffi_of_function(lua_State *L); /* the Ffi that is the running function's fi
 /* ---- ffi_types.c --------------------------------------------------------- */
 
 void *ffi_memory(lua_State *L, Ffi *ffi, size_t size); /* zeroed, aligned to 16; never freed */
+/* A text begins to be parsed; it ends, and if it has failed, what it made is given back: nothing
+ * of that may be in use. */
+void ffi_journal_begin(Ffi *ffi, Journal *j);
+void ffi_journal_end(lua_State *L, Ffi *ffi, bool failed);
 void ffi_keep(lua_State *L, Ffi *ffi, const TValue *value);
 String *ffi_keep_string(lua_State *L, Ffi *ffi, String *s);
 void *ffi_lookup(Table *t, String *name);              /* light userdata under a name, or NULL */

@@ -103,13 +103,15 @@ static void parse_suffixes(CParser *c, Declarator *d, Naming naming) {
   }
 }
 
-/* The pointers before a declarator, outermost last. */
-static unsigned parse_pointers(CParser *c, Modifier *list) {
+/* The pointers before a declarator, outermost last. Of the attributes there those of the
+ * pointers themselves mean nothing. */
+static unsigned parse_pointers(CParser *c, Modifier *list, uint32_t *vector) {
   CLexer *x = &c->x;
   unsigned n = 0;
-  Attributes ignored = {.align = 0};
   for (;;) {
-    cparser_attributes(c, &ignored);
+    Attributes a = {.align = 0};
+    cparser_attributes(c, &a);
+    if (a.vector != 0) *vector = a.vector;
     if (x->token == '*' || x->token == '&') {
       if (n == MAX_MODIFIERS) clexer_error(x, "declarator has too many parts");
       memset(&list[n], 0, sizeof *list);
@@ -146,7 +148,7 @@ static void declarator_part(CParser *c, Declarator *d, Naming naming) {
   CLexer *x = &c->x;
   Modifier list[MAX_MODIFIERS];
   cparser_enter(c);
-  unsigned n = parse_pointers(c, list);
+  unsigned n = parse_pointers(c, list, &d->attributes.vector);
   if (is_parenthesis(c, naming)) {
     clexer_next(x);
     declarator_part(c, d, naming);

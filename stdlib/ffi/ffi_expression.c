@@ -193,6 +193,10 @@ static Constant size_of(CParser *c, bool alignment) {
   CType *t = cparser_at_type(c) ? cparser_type_name(c) : operand_type(c);
   if (t->kind == CKIND_REFERENCE) t = t->element;
   if (alignment) {
+    const CType *of = t;
+    while (of->kind == CKIND_ARRAY) of = of->element;
+    if (of->kind == CKIND_RECORD && !of->record->complete)
+      clexer_error_at(x, place, "the alignment of this type is unknown");
     clexer_expect(x, ')');
     return size_constant(t->align);
   }

@@ -108,25 +108,40 @@ static bool line_word(const char **p, const char *end, const char *word) {
   return true;
 }
 
+static void push_pack(CLexer *x, CPlace place) {
+  if (x->pack_depth == sizeof x->pack_stack / sizeof *x->pack_stack)
+    clexer_error_at(x, place, "too many '#pragma pack(push)'");
+  x->pack_stack[x->pack_depth++] = x->pack;
+}
+
+static void pop_pack(CLexer *x, CPlace place) {
+  if (x->pack_depth == 0) clexer_error_at(x, place, "'#pragma pack(pop)' without a push");
+  x->pack = x->pack_stack[--x->pack_depth];
+}
+
+/* ")" alone: no limit. */
+static uint32_t pack_number(CLexer *x, CPlace place, const char **p, const char *end) {
+  uint32_t pack = 0;
+  while (*p < end && (**p == ' ' || **p == '\t')) (*p)++;
+  const char *begin = *p;
+  const bool is_there = begin < end && *begin != ')';
+  while (*p < end && **p >= '0' && **p <= '9' && pack < 1000)
+    pack = pack * 10 + (uint32_t)(*(*p)++ - '0');
+  if (pack > 16 || (pack & (pack - 1)) != 0 || (is_there && *p == begin))
+    clexer_error_at(x, place, "'#pragma pack' takes 1, 2, 4, 8 or 16");
+  return pack;
+}
+
 static void set_pack(CLexer *x, CPlace place, const char *p, const char *end) {
   if (!line_word(&p, end, "(")) clexer_error_at(x, place, "'(' expected after '#pragma pack'");
-  if (line_word(&p, end, "push")) {
-    if (x->pack_depth == sizeof x->pack_stack / sizeof *x->pack_stack)
-      clexer_error_at(x, place, "too many '#pragma pack(push)'");
-    x->pack_stack[x->pack_depth++] = x->pack;
-    if (!line_word(&p, end, ",")) return;
-  } else if (line_word(&p, end, "pop")) {
-    if (x->pack_depth == 0) clexer_error_at(x, place, "'#pragma pack(pop)' without a push");
-    x->pack = x->pack_stack[--x->pack_depth];
-    return;
+  if (line_word(&p, end, "pop")) {
+    pop_pack(x, place);
+  } else {
+    const bool pushes = line_word(&p, end, "push");
+    if (pushes) push_pack(x, place);
+    if (!pushes || line_word(&p, end, ",")) x->pack = pack_number(x, place, &p, end);
   }
-  while (p < end && *p == ' ') p++;
-  uint32_t pack = 0;
-  while (p < end && *p >= '0' && *p <= '9' && pack < 1000)
-    pack = pack * 10 + (uint32_t)(*p++ - '0');
-  if (pack > 16 || (pack & (pack - 1)) != 0)
-    clexer_error_at(x, place, "'#pragma pack' takes 1, 2, 4, 8 or 16");
-  x->pack = pack;
+  if (!line_word(&p, end, ")")) clexer_error_at(x, place, "')' expected after '#pragma pack'");
 }
 
 /* A line that begins with '#'. */

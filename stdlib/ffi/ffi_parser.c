@@ -245,9 +245,12 @@ static void run_parser(lua_State *L, Request *r) {
   r->parser.depth = 0;
   r->parser.x.L = L;
   r->parser.x.ffi = r->ffi;
+  Journal journal;
+  ffi_journal_begin(r->ffi, &journal);
   int status = vm_protect(L, parse_text, r, stack_save(L, L->top), L->errfunc);
+  if (status != LUA_OK) undo_all(&r->parser);
+  ffi_journal_end(L, r->ffi, status != LUA_OK);
   if (status == LUA_OK) return;
-  undo_all(&r->parser);
   if (status == LUA_ERRMEM || status == LUA_ERRERR) L->top--;
   error_throw(L, status);
 }

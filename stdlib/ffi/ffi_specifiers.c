@@ -21,14 +21,16 @@ static void skip_arguments(CParser *c) {
   } while (depth > 0);
 }
 
-static uint32_t parse_alignment(CParser *c) {
+static uint32_t parse_power(CParser *c, const char *what) {
   CLexer *x = &c->x;
   CPlace place = clexer_place(x);
-  size_t align = cparser_count(c, 1 << 28, "alignment");
-  if (align == 0 || (align & (align - 1)) != 0)
-    clexer_error_at(x, place, "alignment is no power of two");
-  return (uint32_t)align;
+  size_t value = cparser_count(c, 1 << 28, what);
+  if (value == 0 || (value & (value - 1)) != 0)
+    clexer_error_at(x, place, "%s is no power of two", what);
+  return (uint32_t)value;
 }
+
+static uint32_t parse_alignment(CParser *c) { return parse_power(c, "alignment"); }
 
 /* An attribute's name is also known between double underscores. */
 static bool is_attribute(const String *name, const char *text) {
@@ -79,7 +81,7 @@ static void one_attribute(CParser *c, Attributes *a) {
     a->mode = parse_mode(c);
   } else if (is_attribute(name, "vector_size")) {
     clexer_expect(x, '(');
-    a->vector = parse_alignment(c);
+    a->vector = parse_power(c, "size of a vector");
     clexer_expect(x, ')');
   } else if (x->token == '(') {
     skip_arguments(c);
@@ -149,18 +151,48 @@ static CType *of_mode(CParser *c, CPlace place, CType *t, Mode mode) {
   clexer_error_at(&c->x, place, "attribute 'mode' of a type that it does not fit");
 }
 
+static bool has_vectors(const CType *t) {
+  const Ffi *ffi = t->ffi;
+  const CType *plain = t->plain;
+  return t->kind == CKIND_INT || t->kind == CKIND_FLOAT || t->kind == CKIND_ENUM ||
+         plain == ffi->int128[0] || plain == ffi->int128[1] || plain == ffi->float128[0] ||
+         plain == ffi->float16[0];
+}
+
 /* One type for each place where it is declared: nothing can be done with them. */
-static CType *vector_of(CParser *c, CType *t, uint32_t size) {
+static CType *vector_of(CParser *c, CPlace place, CType *t, uint32_t size) {
   char name[CTYPE_NAME_MAX], whole[2 * CTYPE_NAME_MAX];
-  snprintf(whole, sizeof whole, "vector(%u) of %s", size, ctype_name(t, name));
-  return ctype_opaque(c->x.L, c->x.ffi, whole, size, size, "vectors are not supported");
+  if (!has_vectors(t)) clexer_error_at(&c->x, place, "no vector has this type");
+  if (size < t->size)
+    clexer_error_at(&c->x, place, "size of a vector is less than that of its type");
+  snprintf(whole, sizeof whole, "vector(%u) of %s", size, ctype_name(t->plain, name));
+  CType *v = ctype_opaque(c->x.L, c->x.ffi, whole, size, size, "vectors are not supported");
+  return ctype_qualified(c->x.L, v, t->quals);
+}
+
+/* The attribute is of the numbers that a type is made of, wherever it stands: of what a pointer
+ * points to, of the elements of an array, of the result of a function. */
+static CType *with_vectors(CParser *c, CPlace place, CType *t, uint32_t size) {
+  lua_State *L = c->x.L;
+  if (t->kind != CKIND_POINTER && t->kind != CKIND_REFERENCE && t->kind != CKIND_ARRAY &&
+      t->kind != CKIND_FUNCTION)
+    return vector_of(c, place, t, size);
+  CType *of = with_vectors(c, place, t->element, size);
+  switch (t->kind) {
+    case CKIND_POINTER: return ctype_qualified(L, ctype_pointer(L, of), t->quals);
+    case CKIND_REFERENCE: return ctype_reference(L, of);
+    case CKIND_ARRAY: return ctype_array(L, of, t->count, t->flags);
+    default:
+      return ctype_function(L, of, t->signature->params, t->signature->nparams,
+                            t->signature->variadic);
+  }
 }
 
 CType *cparser_modified(CParser *c, CPlace place, CType *t, const Attributes *a) {
   uint8_t quals = t->quals;
   if (a->mode.kind != MODE_NONE) t = of_mode(c, place, t->plain, a->mode);
-  if (a->vector != 0) t = vector_of(c, t, a->vector);
-  return ctype_qualified(c->x.L, t, quals);
+  t = ctype_qualified(c->x.L, t, quals);
+  return a->vector != 0 ? with_vectors(c, place, t, a->vector) : t;
 }
 
 /* ---- enums --------------------------------------------------------------- */

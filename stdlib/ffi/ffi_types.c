@@ -5,14 +5,66 @@
 
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- memory that stays --------------------------------------------------- */
 
 #define BLOCK_SIZE 8000
 
+static void note(Ffi *ffi, JournalNote made) {
+  Journal *j = ffi->journal;
+  if (j == NULL || j->incomplete) return;
+  if (j->count == j->room) {
+    const size_t room = j->room == 0 ? 32 : j->room * 2;
+    JournalNote *grown = realloc(j->notes, room * sizeof *grown);
+    if (grown == NULL) {
+      j->incomplete = true;
+      return;
+    }
+    j->notes = grown;
+    j->room = room;
+  }
+  j->notes[j->count++] = made;
+}
+
+/* Sets what leads from a type that stays, or from a bucket, to another type. */
+static void set_link(Ffi *ffi, CType **link, CType *t) {
+  note(ffi, (JournalNote){.link = link, .former = *link});
+  *link = t;
+}
+
+void ffi_journal_begin(Ffi *ffi, Journal *j) {
+  rt_assert(ffi->journal == NULL);
+  *j = (Journal){.block = ffi->block, .block_left = ffi->block_left};
+  ffi->journal = j;
+}
+
+/* Memory is handed out cleared. */
+static void give_back(lua_State *L, Ffi *ffi, const Journal *j) {
+  TValue none;
+  set_nil(&none);
+  for (size_t i = j->count; i-- > 0;) {
+    const JournalNote *n = &j->notes[i];
+    if (n->link != NULL) *n->link = n->former;
+    else table_set(L, ffi->kept, &n->kept, &none);
+  }
+  ffi->block = j->block;
+  ffi->block_left = j->block_left;
+  if (j->block_left > 0) memset(j->block, 0, j->block_left);
+}
+
+void ffi_journal_end(lua_State *L, Ffi *ffi, bool failed) {
+  Journal *j = ffi->journal;
+  ffi->journal = NULL;
+  if (failed && !j->incomplete) give_back(L, ffi, j);
+  free(j->notes);
+}
+
 void ffi_keep(lua_State *L, Ffi *ffi, const TValue *value) {
   TValue yes;
+  if (ffi->journal != NULL && table_get(ffi->kept, value)->tag == TAG_NIL)
+    note(ffi, (JournalNote){.kept = *value});
   set_bool(&yes, true);
   table_set(L, ffi->kept, value, &yes);
 }
@@ -103,7 +155,7 @@ CType *ctype_pointer(lua_State *L, CType *to) {
         ctype_new(L, to->ffi, CKIND_POINTER, ACCESS_POINTER, sizeof(void *), _Alignof(void *));
     t->element = to;
     t->flags = CTYPE_UNSIGNED;
-    to->pointer_to = t;
+    set_link(to->ffi, &to->pointer_to, t);
   }
   return to->pointer_to;
 }
@@ -114,7 +166,7 @@ CType *ctype_reference(lua_State *L, CType *to) {
     CType *t =
         ctype_new(L, to->ffi, CKIND_REFERENCE, ACCESS_REFERENCE, sizeof(void *), _Alignof(void *));
     t->element = to;
-    to->reference_to = t;
+    set_link(to->ffi, &to->reference_to, t);
   }
   return to->reference_to;
 }
@@ -143,7 +195,7 @@ CType *ctype_array(lua_State *L, CType *element, size_t count, uint8_t flags) {
   t->count = count;
   t->flags = flags;
   t->next = *head;
-  *head = t;
+  set_link(ffi, head, t);
   return t;
 }
 
@@ -171,7 +223,7 @@ CType *ctype_function(lua_State *L, CType *result, CType *const *params, uint32_
   t->element = result;
   t->signature = s;
   t->next = *head;
-  *head = t;
+  set_link(ffi, head, t);
   return t;
 }
 
@@ -188,7 +240,7 @@ CType *ctype_qualified(lua_State *L, CType *t, uint8_t quals) {
     q->quals = quals;
     q->pointer_to = q->reference_to = q->next = NULL;
     memset(q->qualified, 0, sizeof q->qualified);
-    plain->qualified[quals] = q;
+    set_link(t->ffi, &plain->qualified[quals], q);
   }
   return plain->qualified[quals];
 }

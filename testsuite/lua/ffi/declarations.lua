@@ -114,6 +114,21 @@ for text, message in pairs {
   ["/* no end"] = "input:1:1: comment without an end",
   ["#define X 1"] = "there is no preprocessor here",
   ["#pragma pack(3)"] = "'#pragma pack' takes 1, 2, 4, 8 or 16",
+  ["#pragma pack(-1)"] = "'#pragma pack' takes 1, 2, 4, 8 or 16",
+  ["#pragma pack(push, -1)"] = "'#pragma pack' takes 1, 2, 4, 8 or 16",
+  ["#pragma pack(2"] = "')' expected after '#pragma pack'",
+  ["#pragma pack(push, 2\n"] = "')' expected after '#pragma pack'",
+  ["#pragma pack(push"] = "')' expected after '#pragma pack'",
+  ["enum { A_OF = _Alignof(struct nowhere_complete) };"] = "the alignment of this type is unknown",
+  ["enum { A_OF = _Alignof(union nowhere_complete_either) };"] = "the alignment of this type is unknown",
+  ["typedef int v12 __attribute__((vector_size(12)));"] = "size of a vector is no power of two",
+  ["typedef int v0 __attribute__((vector_size(0)));"] = "size of a vector is no power of two",
+  ["typedef int v2 __attribute__((vector_size(2)));"] = "size of a vector is less than that of its type",
+  ["typedef _Bool vb __attribute__((vector_size(16)));"] = "no vector has this type",
+  ["typedef struct { int x; } vs __attribute__((vector_size(16)));"] = "no vector has this type",
+  ["typedef void *vv __attribute__((vector_size(16)));"] = "no vector has this type",
+  ["typedef _Complex float vc __attribute__((vector_size(16)));"] = "no vector has this type",
+  ["typedef int v1 __attribute__((vector_size(16))); typedef v1 v5 __attribute__((vector_size(32)));"] = "no vector has this type",
   ["int x __asm__(5);"] = "string expected",
   ["enum { A = 08 };"] = "malformed integer constant",
   ["enum { A = 0x };"] = "malformed integer constant",
@@ -185,6 +200,31 @@ assert(ffi.C.toupper(97) == 65)
 fails("'half' is static", function() return ffi.C.half end)
 fails("cannot convert 'number' to '__int128'", function() ffi.new("struct wide_ones").i = 1 end)
 type_is("four", "vector(16) of int")
+
+-- A vector is made of the numbers of a type, wherever the attribute stands; sizes are gcc's
+ffi.cdef [[
+typedef int *to_four __attribute__((vector_size(16)));
+typedef int * __attribute__((vector_size(16))) to_four_too;
+__attribute__((vector_size(16))) typedef int *to_four_first;
+typedef int *plain_pointer; typedef plain_pointer to_four_by_name __attribute__((vector_size(16)));
+typedef int fours[4] __attribute__((vector_size(16)));
+typedef int gives_four(int) __attribute__((vector_size(16)));
+typedef const double const_two __attribute__((vector_size(16)));
+enum kind_of_four { KIND_OF_FOUR }; typedef enum kind_of_four four_kinds __attribute__((vector_size(16)));
+typedef long double one_wide __attribute__((vector_size(16)));
+typedef __int128 two_wide __attribute__((vector_size(32)));
+typedef _Float16 eight_narrow __attribute__((vector_size(16)));
+struct has_fours { int *m __attribute__((vector_size(16))); int n[2] __attribute__((vector_size(16))); };
+int takes_four(int *p __attribute__((vector_size(16))));
+_Static_assert(sizeof(*(to_four)0) == 16 && sizeof(*(to_four_too)0) == 16, "");
+_Static_assert(sizeof(*(to_four_first)0) == 16 && sizeof(*(to_four_by_name)0) == 16, "");
+]]
+assert(ffi.sizeof "to_four" == 8 and ffi.sizeof "fours" == 64 and ffi.alignof "fours" == 16)
+assert(ffi.sizeof "to_four_too" == 8 and ffi.sizeof "to_four_first" == 8)
+assert(ffi.sizeof "const_two" == 16 and ffi.sizeof "four_kinds" == 16 and ffi.sizeof "one_wide" == 16)
+assert(ffi.sizeof "two_wide" == 32 and ffi.sizeof "eight_narrow" == 16)
+assert(ffi.sizeof "struct has_fours" == 48 and ffi.offsetof("struct has_fours", "n") == 16)
+type_is("gives_four", "vector(16) of int (int)")
 type_is("_Complex", "_Complex double")
 type_is("long double _Complex", "_Complex long double")
 
@@ -195,6 +235,29 @@ fails("unknown type 'taken_back'", ffi.typeof, "taken_back")
 fails("is not declared", function() return ffi.C.TAKEN end)
 ffi.cdef "struct taken { double y; }; enum { TAKEN = 2 };"
 assert(ffi.sizeof "struct taken" == 8 and ffi.C.TAKEN == 2)
+
+-- and the memory that it took is given back: also what older types were linked to it
+ffi.cdef "struct older { int n; }; struct awaited;"
+local failing = [[
+typedef struct { int x; } t%d; struct awaited { struct older *p[3]; int (*f)(t%d *, const struct older *);
+  t%d more[2]; };
+enum e%d { E%d = 3, F%d }; typedef const volatile struct older *cv%d; nothing x;]]
+local function fail_often(n)
+  for i = 1, n do assert(not pcall(ffi.cdef, (failing:gsub("%%d", i % 10)))) end
+  collectgarbage() collectgarbage()
+  return collectgarbage "count"
+end
+local before = fail_often(1000)
+local after = fail_often(10000)
+assert(after - before < 100, ("%.1f KiB are kept"):format(after - before))
+ffi.cdef [[struct awaited { const volatile struct older *p[3]; double d; };
+int f_of_older(const struct older *, struct awaited **); enum e1 { E1 = 7 };]]
+assert(ffi.sizeof "struct awaited" == 32 and ffi.C.E1 == 7 and ffi.new("struct awaited").d == 0)
+local older = ffi.new("struct older[2]", {{1}, {2}})
+local awaited = ffi.new("struct awaited")
+awaited.p[1] = older + 1
+assert(awaited.p[1].n == 2 and tostring(awaited.p[0]):find "NULL")
+type_is("const volatile struct older *", "const volatile struct older *")
 
 -- The first declaration of a function or type stays; an incomplete struct is completed
 ffi.cdef "struct later; typedef const struct later *later_pointer;"
