@@ -11,12 +11,17 @@
 #include "known_names.h"
 #include "meta.h"
 #include "thread.h"
+#include "throw.h"
 #include "watch.h"
 
 /* ---- userdata ------------------------------------------------------------ */
 
+/* Beyond this no system has memory: it is a mistake in a size, and an ordinary error. */
+#define LARGEST_BLOCK ((size_t)LUA_MAXINTEGER - 64)
+
 void *lua_newuserdatauv(lua_State *L, size_t size, int nuvalue) {
   rt_assert(0 <= nuvalue && nuvalue < UINT16_MAX);
+  if (unlikely(size > LARGEST_BLOCK)) error_run(L, "memory allocation error: block too big");
   gc_make_room(L, size);
   Userdata *u = userdata_new(L, size, nuvalue);
   set_userdata(L->top, u);
