@@ -9,3 +9,7 @@ dist_example_DATA = examples/app.lua examples/dpkg-graph.lua examples/gc-events.
 # A C program that embeds libeventring, with its own Makefile for an installed one.
 embeddir = $(exampledir)/embed
 dist_embed_DATA = examples/embed/embed.c examples/embed/Makefile
+
+# A C program with a loop of frames whose logic is in Lua.
+gamedir = $(exampledir)/game
+dist_game_DATA = examples/game/game.c examples/game/logic.lua examples/game/Makefile examples/game/README.md

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+/* game.c: a program in C with a loop of frames, whose logic is in Lua.
+ *
+ *   game [--frames N] [--hz N] [--budget-kb N] [--stepped 0] [LOGIC]
+ *
+ * The collector is stopped while a frame is computed. In what is left of its time it is stepped,
+ * until a cycle has ended or the time is over. The program watches how much memory Lua has: above
+ * the budget the logic has to drop what it can make again, and everything is collected once. With
+ * `--stepped 0` the collector runs when it finds that it should, to compare.
+ *
+ * A frame and its parts are spans in the domain of the state, so that a tool shows them in one
+ * order with the steps of the collector. README.md has what to try.
+ */
+#include <eventring.h>
+#include <eventring/probe.h>
+#include <lauxlib.h>
+#include <lua.h>
+#include <lualib.h>
+#include <saros.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static long frames = 600, hz = 60, budget_kb = 8192, stepped = 1;
+static const char *logic = "logic.lua";
+
+/* ---- What is recorded ---------------------------------------------------- */
+
+static unsigned first_event;
+enum { FRAME, UPDATE, IDLE, SHED, MEMORY, EVENTS };
+
+static const struct eventring_def catalogue[EVENTS] = {
+    {.name = "frame", .kind = EVENTRING_DEF_SPAN, .ring = EVENTRING_USER,
+     .event_class = EVENTRING_CLASS_USER},
+    {.name = "update", .doc = "the logic of a frame, in Lua", .kind = EVENTRING_DEF_SPAN,
+     .ring = EVENTRING_USER, .event_class = EVENTRING_CLASS_USER},
+    {.name = "idle", .doc = "what is left of a frame: the collector, and waiting",
+     .kind = EVENTRING_DEF_SPAN, .ring = EVENTRING_USER, .event_class = EVENTRING_CLASS_USER},
+    {.name = "shed", .doc = "the budget was exceeded", .kind = EVENTRING_DEF_SPAN,
+     .ring = EVENTRING_USER, .event_class = EVENTRING_CLASS_USER},
+    {.name = "lua_memory", .unit = "KiB", .kind = EVENTRING_DEF_COUNTER, .ring = EVENTRING_USER,
+     .event_class = EVENTRING_CLASS_USER, .payload = EVENTRING_INT}};
+
+static void begin(lua_State *L, unsigned event) {
+  eventring_user_begin(saros_domain(L), first_event + event);
+}
+
+static void end(lua_State *L, unsigned event) {
+  eventring_user_end(saros_domain(L), first_event + event);
+}
+
+/* ---- Time ---------------------------------------------------------------- */
+
+static long long now_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * 1000000000LL + now.tv_nsec;
+}
+
+static void sleep_until(long long ns) {
+  struct timespec until = {ns / 1000000000, ns % 1000000000};
+  clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+}
+
+/* ---- Lua ----------------------------------------------------------------- */
+
+static void die(lua_State *L) {
+  fprintf(stderr, "game: %s\n", lua_tostring(L, -1));
+  exit(1);
+}
+
+/* Calls a function of the logic with one number. */
+static void call(lua_State *L, const char *name, lua_Integer number) {
+  lua_getglobal(L, name);
+  lua_pushinteger(L, number);
+  if (lua_pcall(L, 1, 0, 0) != LUA_OK) die(L);
+}
+
+static long memory_kb(lua_State *L) { return lua_gc(L, LUA_GCCOUNT); }
+
+/* What was the case in all frames. */
+static struct { long late, steps, cycles, shed, most_kb; } sum;
+
+enum { STEP_KB = 64 };
+
+static long long frame_ns(void) { return 1000000000 / hz; }
+
+/* The last step may end after the time that is left: an eighth of the frame is kept for it. */
+static void step_until(lua_State *L, long long deadline) {
+  while (stepped && now_ns() < deadline - frame_ns() / 8) {
+    sum.steps++;
+    if (!lua_gc(L, LUA_GCSTEP, STEP_KB)) continue;
+    sum.cycles++;
+    return;
+  }
+}
+
+/* Costs more than a frame may: the budget is for this to be rare. */
+static void shed(lua_State *L) {
+  begin(L, SHED);
+  sum.shed++;
+  call(L, "shed", memory_kb(L));
+  lua_gc(L, LUA_GCCOLLECT);
+  end(L, SHED);
+}
+
+static void run_frame(lua_State *L, long number, long long deadline) {
+  begin(L, FRAME);
+  begin(L, UPDATE);
+  call(L, "update", number);
+  end(L, UPDATE);
+  begin(L, IDLE);
+  long kb = memory_kb(L);
+  if (kb > sum.most_kb) sum.most_kb = kb;
+  eventring_user_counter(saros_domain(L), first_event + MEMORY, kb);
+  step_until(L, deadline);
+  if (memory_kb(L) > budget_kb) shed(L);
+  if (now_ns() > deadline) sum.late++;
+  else sleep_until(deadline);
+  end(L, IDLE);
+  end(L, FRAME);
+}
+
+static void read_options(int argc, char **argv) {
+  static const struct { const char *name; long *number; } options[] = {
+      {"--frames", &frames}, {"--hz", &hz}, {"--budget-kb", &budget_kb}, {"--stepped", &stepped}};
+  for (int i = 1; i < argc; i++) {
+    size_t n = 0;
+    while (n < 4 && strcmp(options[n].name, argv[i]) != 0) n++;
+    if (n < 4 && i + 1 < argc) {
+      *options[n].number = strtol(argv[++i], NULL, 10);
+    } else if (n == 4 && argv[i][0] != '-') {
+      logic = argv[i];
+    } else {
+      fprintf(stderr, "usage: game [--frames N] [--hz N] [--budget-kb N] [--stepped 0] [LOGIC]\n");
+      exit(2);
+    }
+  }
+}
+
+int main(int argc, char **argv) {
+  struct eventring_error error;
+  read_options(argc, argv);
+  if (eventring_register_table(catalogue, EVENTS, &first_event, &error) < 0)
+    fprintf(stderr, "game: not recorded: %s\n", error.text);
+  lua_State *L = luaL_newstate();
+  if (L == NULL) return 1;
+  luaL_openlibs(L);
+  if (luaL_dofile(L, logic) != LUA_OK) die(L);
+  lua_gc(L, LUA_GCCOLLECT);
+  if (stepped) lua_gc(L, LUA_GCSTOP);
+  long long deadline = now_ns();
+  for (long i = 1; i <= frames; i++) {
+    long long began = now_ns(); /* a frame that is late does not shorten the next one */
+    deadline = (deadline > began ? deadline : began) + frame_ns();
+    run_frame(L, i, deadline);
+  }
+  printf("frames %ld\nlate %ld\nsteps %ld\ncycles %ld\nshed %ld\nmost_kb %ld\nlast_kb %ld\n", frames,
+         sum.late, sum.steps, sum.cycles, sum.shed, sum.most_kb, memory_kb(L));
+  lua_close(L);
+  return 0;
+}
