@@ -236,26 +236,27 @@ static void begin(const struct domain *domain, struct flow *flow,
 }
 
 /* A part of a span; damage, as times that go back, does not make it more than the span. */
-static uint64_t part_of(const struct domain *domain, const struct flow *flow,
-                        const struct frame *frame, enum eva_part part,
-                        const struct eventring_event *event) {
+static inline uint64_t part_of(const struct domain *domain, const struct flow *flow,
+                               const struct frame *frame, enum eva_part part,
+                               const struct eventring_event *event) {
   uint64_t now = shows(&domain->clock[part], event->ns) - flow->elsewhere[part];
   uint64_t ns = now > frame->at[part] ? now - frame->at[part] : 0;
   uint64_t whole = event->ns - event->begin_ns;
   return ns < whole ? ns : whole;
 }
 
-static void fill(const struct domain *domain, const struct flow *flow,
-                 const struct eventring_event *event, struct eva_span_time *time) {
+static inline void fill(const struct domain *domain, const struct flow *flow,
+                        const struct eventring_event *event, struct eva_span_time *time) {
   const int64_t own_ns = eventring_event_own(event);
   const struct frame *frame = &flow->frame[event->depth];
-  *time = (struct eva_span_time){.ns = event->ns - event->begin_ns,
-                                 .suspended = event->suspended_ns};
-  time->knows_parts = frame->domain_losses == domain->losses;
+  const bool knows_parts = frame->domain_losses == domain->losses;
+  time->ns = event->ns - event->begin_ns;
+  time->suspended = event->suspended_ns;
+  time->knows_parts = knows_parts;
   time->knows_own = own_ns >= 0;
-  if (time->knows_own) time->own = (uint64_t)own_ns;
-  for (int p = 0; p < EVA_PARTS && time->knows_parts; p++)
-    time->part[p] = part_of(domain, flow, frame, (enum eva_part)p, event);
+  time->own = own_ns >= 0 ? (uint64_t)own_ns : 0;
+  for (int p = 0; p < EVA_PARTS; p++)
+    time->part[p] = knows_parts ? part_of(domain, flow, frame, (enum eva_part)p, event) : 0;
 }
 
 static int take_span(struct domain *domain, const struct eventring_event *event,
@@ -294,16 +295,18 @@ static void note_context(struct domain *domain, const struct eventring_event *ev
 }
 
 /* The events of which there are many: a begin or an end in the context of the last one, or of the
-   last span that ended, in which nothing drives a clock. False: it is none of these, and nothing
+   last span that ended, in which nothing drives a clock; another one in the context that runs. False: it is none of these, and nothing
    was done. */
 static bool take_plain(struct domain *domain, const struct eventring_event *event,
                        struct eva_span_time *time, bool *ended) {
   struct flows *flows = &domain->flows[event->ring % EVENTRING_RINGS];
   struct flow *flow = flows->present ? flows->present : flows->idle;
   uint32_t depth = event->depth;
-  if (!flow || flow->context != event->context || flow->is_left || domain->clocks_open ||
-      domain->incarnation != event->incarnation || event->kind > EVENTRING_END ||
-      drives(event) ||
+  if (!flow || flow->context != event->context || flow->is_left ||
+      domain->incarnation != event->incarnation)
+    return false;
+  if (event->kind > EVENTRING_END) return flow == flows->present && flow->open; /* it goes on */
+  if (domain->clocks_open || drives(event) ||
       event->flags & (EVENTRING_SYNTHETIC | EVENTRING_TORN) || depth >= flow->room)
     return false;
   struct frame *frame = &flow->frame[depth];
@@ -324,12 +327,11 @@ static bool take_plain(struct domain *domain, const struct eventring_event *even
   return true;
 }
 
-int eva_shares_event(struct eva_shares *shares, const struct eventring_event *event,
-                     struct eva_span_time *time, bool *ended) {
+static __attribute__((noinline)) int take_other(struct eva_shares *shares,
+                                                const struct eventring_event *event,
+                                                struct eva_span_time *time, bool *ended) {
   struct domain *domain = domain_of(shares, event->domain, event->incarnation);
-  *ended = false;
   if (event->ring >= EVENTRING_RINGS || event->depth > MOST_DEPTH) return EVENTRING_OK; /* damage */
-  if (take_plain(domain, event, time, ended)) return EVENTRING_OK;
   if (event->kind > EVENTRING_END) {
     note_context(domain, event);
     return EVENTRING_OK;
@@ -339,6 +341,14 @@ int eva_shares_event(struct eva_shares *shares, const struct eventring_event *ev
   int status = take_span(domain, event, time, ended);
   if (!begins && is_driving) drive_clock(domain, event);
   return status;
+}
+
+int eva_shares_event(struct eva_shares *shares, const struct eventring_event *event,
+                     struct eva_span_time *time, bool *ended) {
+  *ended = false;
+  if (take_plain(&shares->domain[event->domain % EVENTRING_MAX_DOMAINS], event, time, ended))
+    return EVENTRING_OK;
+  return take_other(shares, event, time, ended);
 }
 
 /* ---- Batches ------------------------------------------------------------------------- */

@@ -40,6 +40,7 @@ int page_events_begin(struct page_events *events, struct page_run *run, struct p
   events->steps.context = events;
   events->cells = page_cells_new(run, events->tally, room_of(run, 6));
   events->spans = page_spans_new(run, room_of(run, 4), !run->limit);
+  if (events->cells) events->cells_now = page_cells_now(events->cells);
   events->queue = events->spans ? page_spans_queue_new(events->spans) : NULL;
   events->moments = page_moments_new(run);
   events->pauses = page_pauses_new(run);
@@ -77,24 +78,26 @@ static int halve(struct page_events *events) {
 }
 
 /* Makes the grid reach a moment. */
-static int reach(struct page_events *events, uint64_t ns) {
+static __attribute__((noinline)) int grow(struct page_events *events, uint64_t ns) {
   int status = EVENTRING_OK;
-  if (__builtin_expect(page_cell_has(&events->now, ns), 1)) return status;
   while (page_grid_is_past(&events->run->grid, ns) && status == EVENTRING_OK)
     status = halve(events);
   return status;
 }
+static inline int reach(struct page_events *events, uint64_t ns) {
+  return __builtin_expect(page_cell_has(&events->now, ns), 1) ? EVENTRING_OK : grow(events, ns);
+}
 
-static bool is_async_end(const struct eventring_event *event) {
-  return event->kind == EVENTRING_LINKED && event->def && event->def->kind == EVENTRING_DEF_ASYNC;
+static inline bool is_async_end(const struct eventring_event *event) {
+  return __builtin_expect(event->kind == EVENTRING_LINKED, 0) && event->def && event->def->kind == EVENTRING_DEF_ASYNC;
 }
 
 /* Time goes on to an event. */
-static int turn(struct page_events *events, const struct eventring_event *event) {
+static inline int turn(struct page_events *events, const struct eventring_event *event) {
   int status = reach(events, event->ns);
   if (status != EVENTRING_OK || event->ns < events->run->since) return status;
   const uint32_t cell = page_grid_cell_at(&events->run->grid, &events->now, event->ns);
-  status = page_cells_turn(events->cells, page_cells_now(events->cells), event->domain, cell);
+  status = page_cells_turn(events->cells, events->cells_now, event->domain, cell);
   if (status == EVENTRING_OK && is_async_end(event))
     status = page_cells_turn_async(events->cells, cell);
   return status;
@@ -128,26 +131,42 @@ static unsigned flags_of(const struct eventring_event *end) {
   return end->flags & EVENTRING_MATCHED ? 0 : PAGE_SPAN_NO_BEGIN;
 }
 
+static bool is_plain(const struct eventring_event *end, const struct eva_span_time *time) {
+  return time->knows_own && time->knows_parts && !time->suspended &&
+         !(time->part[EVA_COLLECTOR] | time->part[EVA_WAITING]) &&
+         eventring_event_off_cpu(end) < 0 && end->begin_ns && end->begin_ns <= end->ns;
+}
+
+static int add_plain(struct page_events *events, const struct eventring_event *end, uint32_t track,
+                     const struct eva_span_time *time) {
+  struct page_plain_span *span = page_spans_queue_plain(events->queue);
+  if (!span) return EVENTRING_E_MEMORY;
+  *span = (struct page_plain_span){.ns = end->ns - end->begin_ns, .begin_ns = end->begin_ns,
+                                   .own = time->own, .track = track, .depth = end->depth,
+                                   .id = end->id};
+  return EVENTRING_OK;
+}
+
 /* `time`: NULL: it is torn. */
 static int add_span(struct page_events *events, const struct eventring_event *end, uint32_t track,
                     const struct eva_span_time *time) {
+  static const struct eva_span_time unknown = {0};
   const unsigned flags = flags_of(end);
+  if (time && is_plain(end, time) && !flags) return add_plain(events, end, track, time);
   const bool knows_begin = end->begin_ns && end->begin_ns <= end->ns && flags != PAGE_SPAN_NO_BEGIN;
   struct page_span *span = page_spans_queue_span(events->queue);
   if (!span) return EVENTRING_E_MEMORY;
+  if (!time) time = &unknown;
   *span = (struct page_span){.begin_ns = knows_begin ? end->begin_ns : end->ns,
                              .ns = knows_begin ? end->ns - end->begin_ns : 0,
+                             .suspended = time->suspended, .own = time->own,
+                             .part = {time->part[EVA_COLLECTOR], time->part[EVA_WAITING]},
                              .off_cpu = eventring_event_off_cpu(end), .track = track,
-                             .depth = end->depth, .id = end->id, .flags = (uint8_t)flags};
-  if (time) {
-    span->suspended = time->suspended;
-    span->own = time->own;
-    span->knows_own = time->knows_own;
-    span->knows_parts = time->knows_parts;
-    for (int p = 0; p < EVA_PARTS; p++) span->part[p] = time->part[p];
-  }
+                             .depth = end->depth, .id = end->id, .flags = (uint8_t)flags,
+                             .knows_own = time->knows_own, .knows_parts = time->knows_parts};
   return EVENTRING_OK;
 }
+_Static_assert(EVA_PARTS == 2, "add_span");
 
 /* `time`: of a span that ends and is whole, else NULL. */
 static int take_span(struct page_events *events, const struct eventring_event *event,
@@ -187,41 +206,51 @@ static int give(const struct page_events *events, const struct eventring_event *
   return status;
 }
 
+static int take_moment(struct page_events *events, const struct eventring_event *event) {
+  const int track = track_of(events, event);
+  return track < 0 ? EVENTRING_E_MEMORY
+                   : page_moments_add(events->moments, event, (uint32_t)track);
+}
+
 /* What is taken of an event of a domain that is wanted. */
-static int take_wanted(struct page_events *events, const struct eventring_event *event) {
+static inline int take_wanted(struct page_events *events, const struct eventring_event *event) {
   struct eva_span_time time;
   bool ended;
   int status = eva_shares_event(events->shares, event, &time, &ended);
   if (status != EVENTRING_OK) return status;
-  eva_steps_event(&events->steps, events->shares, event);
-  status = events->status;
-  const bool is_wanted = page_wants_time(events->run, event->ns);
-  if (status == EVENTRING_OK && event->kind <= EVENTRING_END) {
-    status = take_span(events, event, ended ? &time : NULL);
-  } else if (status == EVENTRING_OK && is_wanted && event->kind != EVENTRING_COUNTER) {
-    const int track = track_of(events, event);
-    status = track < 0 ? EVENTRING_E_MEMORY
-                       : page_moments_add(events->moments, event, (uint32_t)track);
+  if (event->event_class == EVENTRING_CLASS_GC) {
+    eva_steps_collector_event(&events->steps, events->shares, event);
+    if (events->status != EVENTRING_OK) return events->status; /* of on_step */
   }
-  if (status == EVENTRING_OK && is_wanted && event->payload != EVENTRING_NONE &&
-      events->classes >> event->event_class & 1)
+  if (event->kind <= EVENTRING_END) status = take_span(events, event, ended ? &time : NULL);
+  if (status != EVENTRING_OK || event->ns < events->run->since) return status;
+  if (event->kind > EVENTRING_END && event->kind != EVENTRING_COUNTER)
+    status = take_moment(events, event);
+  if (__builtin_expect(events->classes >> event->event_class & 1, 0) && status == EVENTRING_OK &&
+      event->payload != EVENTRING_NONE)
     status = give(events, event);
   return status;
+}
+
+/* An event that is not after the window. */
+static inline int take_event(struct page_events *events, const struct eventring_event *event) {
+  int status = turn(events, event);
+  if (status == EVENTRING_OK) status = eva_tally_callbacks.event(events->tally, event);
+  if (status != EVENTRING_OK) return status;
+  if (!(event->flags & EVENTRING_SYNTHETIC))
+    events->last_ns[event->domain % EVENTRING_MAX_DOMAINS][event->ring % EVENTRING_RINGS] =
+        event->ns;
+  return page_wants_domain(events->run, event->domain) ? take_wanted(events, event) : EVENTRING_OK;
 }
 
 static int on_event(void *context, const struct eventring_event *event) {
   struct page_events *events = context;
   if (events->status != EVENTRING_OK) return events->status;
   const bool is_late = event->ns > events->run->until;
-  if (!is_late) events->status = turn(events, event);
-  if (events->status == EVENTRING_OK)
-    events->status = eva_tally_callbacks.event(events->tally, event);
-  if (is_late || events->status != EVENTRING_OK) return events->status;
-  if (!(event->flags & EVENTRING_SYNTHETIC))
-    events->last_ns[event->domain % EVENTRING_MAX_DOMAINS][event->ring % EVENTRING_RINGS] =
-        event->ns;
-  if (page_wants_domain(events->run, event->domain)) events->status = take_wanted(events, event);
-  return events->status;
+  const int status = is_late ? eva_tally_callbacks.event(events->tally, event)
+                             : take_event(events, event);
+  if (__builtin_expect(status != EVENTRING_OK, 0)) events->status = status;
+  return status;
 }
 
 static int on_lost(void *context, const struct eventring_loss *loss) {
@@ -284,7 +313,7 @@ static int take_batch(struct page_events *events, const struct eventring_batch *
   if (track < 0) return EVENTRING_E_MEMORY;
   events->last_ns[batch->domain % EVENTRING_MAX_DOMAINS][batch->ring % EVENTRING_RINGS] =
       batch->latest_ns;
-  status = page_cells_turn(events->cells, page_cells_now(events->cells), batch->domain, cell);
+  status = page_cells_turn(events->cells, events->cells_now, batch->domain, cell);
   if (status == EVENTRING_OK) status = eva_tally_batch(events->tally, batch);
   if (status == EVENTRING_OK) status = take_outer(events, batch, times, (uint32_t)track);
   if (status == EVENTRING_OK) status = page_spans_queue_batch(events->queue, batch, (uint32_t)track);

@@ -31,6 +31,7 @@ struct page_events {
   struct page *page;        /* whose parts take events, too */
   struct eva_tally *tally;
   struct page_cells *cells;
+  const uint32_t *cells_now;       /* theirs */
   struct page_spans *spans;        /* the queue's, until reading is over */
   struct page_spans_queue *queue;  /* NULL: reading is over */
   struct page_moments *moments;

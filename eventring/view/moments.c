@@ -162,7 +162,7 @@ int page_moments_add(struct page_moments *moments, const struct eventring_event 
                        event->role);
   if (status != EVENTRING_OK || !is_shown(event)) return status;
   moments->seen++;
-  status = add_instant(moments, &(struct instant){event->ns, page_value_keep(NULL, event), track,
+  status = add_instant(moments, &(struct instant){event->ns, page_value_keep(event), track,
                                                   event->id});
   return status == EVENTRING_OK && moments->count > MOST ? thin(moments, MOST / 2) : status;
 }

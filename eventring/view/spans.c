@@ -183,20 +183,34 @@ static int make_depths(struct page_spans *spans, uint32_t track, uint32_t depths
   return EVENTRING_OK;
 }
 
-/* NULL: no memory. */
-static struct cover *cover_at(struct page_spans *spans, uint32_t track, uint32_t depth) {
+static __attribute__((noinline)) struct cover *make_cover(struct page_spans *spans,
+                                                          uint32_t track, uint32_t depth) {
   if (depth > MOST_DEPTH) depth = MOST_DEPTH;
   if (track >= spans->tracks && make_tracks(spans, track + 1) < 0) return NULL;
   if (depth >= spans->depths[track] && make_depths(spans, track, depth + 1) < 0) return NULL;
   return &spans->cover[track][depth];
 }
 
-/* NULL: no memory. */
-static struct piece *piece_at(struct page_spans *spans, struct cover *cover, uint32_t cell) {
+/* NULL: no memory. (It and piece_at are asked for each span.) */
+static inline struct cover *cover_at(struct page_spans *spans, uint32_t track, uint32_t depth) {
+  if (__builtin_expect(track < spans->tracks && depth < spans->depths[track], 1))
+    return &spans->cover[track][depth];
+  return make_cover(spans, track, depth);
+}
+
+static __attribute__((noinline)) struct piece *make_piece(struct page_spans *spans,
+                                                          struct cover *cover, uint32_t cell) {
   const size_t before = cover->count;
   struct piece *piece = PAGE_ROW_OF(cover->piece, cover->count, cover->room, cell);
   spans->used += (cover->count - before) * sizeof *piece;
   return piece;
+}
+
+/* NULL: no memory. Mostly it is the last one. */
+static inline struct piece *piece_at(struct page_spans *spans, struct cover *cover, uint32_t cell) {
+  struct piece *last = cover->piece + cover->count - 1;
+  return __builtin_expect(cover->count && last->cell == cell, 1) ? last
+                                                                  : make_piece(spans, cover, cell);
 }
 
 static void merge_piece(struct piece *into, const struct piece *from) {
@@ -445,21 +459,24 @@ void page_spans_longest(const struct page_spans *spans, page_longest_visit *visi
       visit_longest(spans->name[id]->longest, spans->name[id]->longest_count, false, visit, context);
 }
 
-/* (Ends of a name come in their order, but for those of other rings, and within a batch.) */
+/* Takes the value of the span over. (Ends of a name come in their order, but for those of other
+   rings, and within a batch.) */
 static void add_last(struct name *name, const struct page_span *span) {
-  set(&last_of(name)[name->next_last], span);
+  struct page_span *into = &last_of(name)[name->next_last];
+  struct page_value *before = into->value;
+  *into = *span;
+  page_value_drop(before);
   if (++name->next_last == name->room) name->next_last = 0;
   if (name->last_count < name->room) name->last_count++;
 }
 
 /* ---- One span ------------------------------------------------------------------------------- */
 
-int page_spans_begin(struct page_spans *spans, const struct eventring_event *begin,
-                     uint32_t track) {
-  struct cover *cover = cover_at(spans, track, begin->depth);
+int page_spans_begin(struct page_spans *spans, const struct page_span_begin *begin) {
+  struct cover *cover = cover_at(spans, begin->track, begin->depth);
   if (!cover) return EVENTRING_E_MEMORY;
   page_value_drop(cover->held);
-  cover->held = page_value_keep(&spans->values, begin);
+  cover->held = page_value_copy(&spans->values, &begin->said);
   cover->held_ns = begin->ns;
   return EVENTRING_OK;
 }
@@ -498,31 +515,47 @@ static int fit(struct page_spans *spans) {
   return status;
 }
 
-static int add(struct page_spans *spans, struct cover *cover, struct name *name,
-               const struct page_span *span) {
-  int status = EVENTRING_OK;
-  spans->seen++;
-  if (span->flags) {
-    status = add_torn(spans, span);
-  } else {
-    if (spans->keeps_all) status = keep(spans, span);
-    try_longest(spans, name, span);
-    add_last(name, span);
-  }
-  if (status == EVENTRING_OK && !(span->flags & PAGE_SPAN_NO_BEGIN))
-    status = cover_span(spans, cover, span);
-  return status == EVENTRING_OK ? fit(spans) : status;
-}
-
-int page_spans_add(struct page_spans *spans, const struct page_span *span) {
+int page_spans_add(struct page_spans *spans, struct page_span *span) {
   struct cover *cover = cover_at(spans, span->track, span->depth);
   struct name *name = name_at(spans, span);
   if (!cover || !name) return EVENTRING_E_MEMORY;
-  struct page_span whole = *span;
-  whole.value = let_go(cover, span);
-  int status = add(spans, cover, name, &whole);
-  page_value_drop(whole.value);
-  return status;
+  int status = EVENTRING_OK;
+  spans->seen++;
+  span->value = let_go(cover, span);
+  if (spans->keeps_all && !span->flags) status = keep(spans, span);
+  if (status == EVENTRING_OK && !(span->flags & PAGE_SPAN_NO_BEGIN))
+    status = cover_span(spans, cover, span);
+  if (span->flags) {
+    if (status == EVENTRING_OK) status = add_torn(spans, span);
+    page_value_drop(span->value);
+  } else {
+    try_longest(spans, name, span);
+    add_last(name, span);
+  }
+  return status == EVENTRING_OK ? fit(spans) : status;
+}
+
+int page_spans_add_plain(struct page_spans *spans, const struct page_plain_span *plain) {
+  struct page_span span = {.ns = plain->ns, .begin_ns = plain->begin_ns, .own = plain->own,
+                           .off_cpu = -1, .track = plain->track, .depth = plain->depth,
+                           .id = plain->id, .knows_own = true, .knows_parts = true};
+  return page_spans_add(spans, &span);
+}
+
+size_t page_spans_names(const struct page_spans *spans) { return spans->names; }
+
+/* (Of thousands of names none is in the cache when its next span ends.) */
+void page_spans_soon(const struct page_spans *spans, uint16_t id, int step) {
+  const struct name *name = spans->name[id % EVENTRING_MAX_EVENTS];
+  if (!name) return;
+  if (step == 0) {
+    const char *last = (const char *)(name->longest + spans->of_name);
+    __builtin_prefetch(name, 1);
+    __builtin_prefetch(last, 1);
+    __builtin_prefetch(last + 64, 1);
+  } else {
+    __builtin_prefetch(last_of((struct name *)(uintptr_t)name)[name->next_last].value, 1);
+  }
 }
 
 /* ---- A batch --------------------------------------------------------------------------------- */

@@ -45,10 +45,27 @@ void page_spans_free(struct page_spans *spans);
 
 /* Says whose the spans of a track are from now on. */
 int page_spans_own(struct page_spans *spans, uint32_t track, const struct page_owner *owner);
+struct page_span_begin { /* of a span that has a value */
+  uint64_t ns;
+  uint32_t track, depth;
+  struct page_said said; /* its bytes are behind it, PAGE_VALUE_PLACE may be read */
+};
+
+struct page_plain_span { /* most spans: whole, all of it known, and in it nothing but other spans */
+  uint64_t ns, begin_ns, own;
+  uint32_t track, depth;
+  uint16_t id;
+};
 /* Keeps the value of a begin until the span ends. */
-int page_spans_begin(struct page_spans *spans, const struct eventring_event *begin, uint32_t track);
-/* A span that has ended, or is open (PAGE_SPAN_OPEN). Its value is that of its begin. */
-int page_spans_add(struct page_spans *spans, const struct page_span *span);
+int page_spans_begin(struct page_spans *spans, const struct page_span_begin *begin);
+/* A span that has ended, or is open (PAGE_SPAN_OPEN). Its value is set, to that of its begin. */
+int page_spans_add(struct page_spans *spans, struct page_span *span);
+int page_spans_add_plain(struct page_spans *spans, const struct page_plain_span *plain);
+/* How many names of the user's ring have had spans. */
+size_t page_spans_names(const struct page_spans *spans);
+/* A span of this name comes soon, of which this much is in the cache: 0: nothing, 1: what
+   page_spans_soon(.., 0) has asked for. */
+void page_spans_soon(const struct page_spans *spans, uint16_t id, int step);
 /* The spans that began and ended in a batch, which lies in one cell. */
 int page_spans_batch(struct page_spans *spans, const struct eventring_batch *batch, uint32_t track);
 enum { PAGE_LONGEST = 8 };

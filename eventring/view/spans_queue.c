@@ -12,7 +12,7 @@
 
 enum { BUFFERS = 4, BUFFER = 256 << 10 };
 
-enum kind { OWN, BEGIN, SPAN, BATCH, HALVE };
+enum kind { OWN, BEGIN, SPAN, PLAIN, BATCH, HALVE };
 
 struct entry {
   uint32_t kind, size; /* of it and what is behind it, a multiple of 8 */
@@ -21,14 +21,6 @@ struct entry {
 struct own {
   struct page_owner owner;
   uint32_t track;
-};
-
-struct begin { /* the bytes of its payload are behind it */
-  uint64_t ns, value;
-  const struct eventring_def *def;
-  size_t size;
-  uint32_t track, depth;
-  uint8_t payload;
 };
 
 struct batch { /* `ended` and `opened` are behind it */
@@ -40,7 +32,7 @@ struct buffer {
   size_t used;
   union {
     max_align_t aligned;
-    char bytes[BUFFER];
+    char bytes[BUFFER + PAGE_VALUE_PLACE]; /* which may be read behind a short value */
   };
 };
 
@@ -87,32 +79,44 @@ static int take_own(struct page_spans *spans, const struct own *from) {
   return page_spans_own(spans, from->track, &from->owner);
 }
 
-/* The value is kept here: what one thread allocates and another one frees makes them wait for each
-   other. */
-static int take_begin(struct page_spans *spans, const struct begin *from) {
-  const struct eventring_event event = {.def = from->def, .payload = from->payload,
-                                        .value.u = from->value, .bytes = from + 1,
-                                        .size = from->size, .ns = from->ns,
-                                        .depth = from->depth};
-  return page_spans_begin(spans, &event, from->track);
-}
-
-static int take_entry(struct page_spans *spans, const struct entry *entry) {
-  const void *data = entry + 1;
+/* (A value is kept here: what one thread allocates and another one frees makes them wait for each
+   other.) */
+static inline int take_entry(struct page_spans *spans, struct entry *entry) {
+  void *data = entry + 1;
   switch ((enum kind)entry->kind) {
     case OWN: return take_own(spans, data);
-    case BEGIN: return take_begin(spans, data);
+    case BEGIN: return page_spans_begin(spans, data);
     case SPAN: return page_spans_add(spans, data);
+    case PLAIN: return page_spans_add_plain(spans, data);
     case BATCH: return take_batch(spans, data);
     case HALVE: return page_spans_halve(spans);
   }
   return EVENTRING_OK;
 }
 
+/* Goes on to the next entry, from `at`, and asks for what it needs. */
+static inline size_t look_ahead(const struct page_spans *spans, const struct buffer *buffer,
+                                size_t at, int step) {
+  if (at >= buffer->used) return at;
+  const struct entry *entry = (const struct entry *)(buffer->bytes + at);
+  if (entry->kind == PLAIN)
+    page_spans_soon(spans, ((const struct page_plain_span *)(entry + 1))->id, step);
+  return at + entry->size;
+}
+
 static int take_buffer(struct page_spans *spans, struct buffer *buffer) {
+  enum { AHEAD = 8 };
+  const bool looks = page_spans_names(spans) > AHEAD * AHEAD;
   int status = EVENTRING_OK;
+  size_t ahead[2] = {0, 0}; /* of both steps */
+  for (int i = 0; i < AHEAD && looks; i++) {
+    ahead[0] = look_ahead(spans, buffer, ahead[0], 0);
+    if (i >= AHEAD / 2) ahead[1] = look_ahead(spans, buffer, ahead[1], 1);
+  }
   for (size_t at = 0; at < buffer->used && status == EVENTRING_OK;) {
-    const struct entry *entry = (const struct entry *)(buffer->bytes + at);
+    struct entry *entry = (struct entry *)(buffer->bytes + at);
+    for (int step = 0; step < 2 && looks; step++)
+      ahead[step] = look_ahead(spans, buffer, ahead[step], step);
     status = take_entry(spans, entry);
     at += entry->size;
   }
@@ -188,23 +192,39 @@ int page_spans_queue_own(struct page_spans_queue *queue, uint32_t track,
 }
 
 /* (Knowing that there are few, the compiler would take an instruction that is slow to begin.) */
-static __attribute__((noinline)) void copy_bytes(void *to, const void *from, size_t size) {
+static __attribute__((noinline)) void copy_many(void *to, const void *from, size_t size) {
   memcpy(to, from, size);
+}
+
+static inline void copy_bytes(char *to, const char *from, size_t size) {
+  enum { WORD = sizeof(uint64_t) };
+  if (size < WORD || size > 2 * WORD) {
+    copy_many(to, from, size);
+    return;
+  }
+  memcpy(to, from, WORD); /* both may have the same bytes */
+  memcpy(to + size - WORD, from + size - WORD, WORD);
 }
 
 int page_spans_queue_begin(struct page_spans_queue *queue, const struct eventring_event *event,
                            uint32_t track) {
   const size_t size = event->bytes ? event->size : 0, kept = size <= PAGE_MOST_VALUE ? size : 0;
-  struct begin *to = put(queue, BEGIN, sizeof *to + kept);
+  struct page_span_begin *to = put(queue, BEGIN, sizeof *to + kept);
   if (!to) return EVENTRING_E_MEMORY;
-  *to = (struct begin){.ns = event->ns, .value = event->value.u, .def = event->def, .size = size,
-                       .track = track, .depth = event->depth, .payload = event->payload};
-  if (kept) copy_bytes(to + 1, event->bytes, kept);
+  to->ns = event->ns;
+  to->track = track;
+  to->depth = event->depth;
+  to->said = page_said_of(event);
+  if (kept) copy_bytes((char *)(to + 1), event->bytes, kept);
   return EVENTRING_OK;
 }
 
 struct page_span *page_spans_queue_span(struct page_spans_queue *queue) {
   return put(queue, SPAN, sizeof(struct page_span));
+}
+
+struct page_plain_span *page_spans_queue_plain(struct page_spans_queue *queue) {
+  return put(queue, PLAIN, sizeof(struct page_plain_span));
 }
 
 int page_spans_queue_batch(struct page_spans_queue *queue, const struct eventring_batch *batch,

@@ -26,6 +26,8 @@ int page_spans_queue_batch(struct page_spans_queue *queue, const struct eventrin
                            uint32_t track);
 /* Hands over a span for page_spans_add, which is to be filled at once. NULL: E_MEMORY. */
 struct page_span *page_spans_queue_span(struct page_spans_queue *queue);
+/* The same for page_spans_add_plain. */
+struct page_plain_span *page_spans_queue_plain(struct page_spans_queue *queue);
 int page_spans_queue_halve(struct page_spans_queue *queue);
 /* Waits until all is taken, and ends the thread. More may be handed over after it. */
 int page_spans_queue_end(struct page_spans_queue *queue);

@@ -17,7 +17,7 @@ enum {
 /* ---- Values ------------------------------------------------------------------------------ */
 
 /* A place has room for the bytes of short texts; longer ones are allocated by themselves. */
-enum { PLACE = 64, SHORT = PLACE - sizeof(struct page_value), PLACES = 255 };
+enum { PLACE = PAGE_VALUE_PLACE, SHORT = PLACE - sizeof(struct page_value), PLACES = 255 };
 
 struct page_value_slab {
   struct page_value_slab *next;
@@ -53,22 +53,33 @@ void page_values_free(struct page_values *values) {
   *values = (struct page_values){0};
 }
 
-struct page_value *page_value_keep(struct page_values *values,
-                                   const struct eventring_event *event) {
-  const size_t size = event->bytes ? event->size : 0;
-  if (event->payload == EVENTRING_NONE || size > PAGE_MOST_VALUE) return NULL;
-  if (size > SHORT) values = NULL;
-  struct page_value *value = values ? take_place(values) : malloc(sizeof *value + size);
+static struct page_value *keep_alone(const struct page_said *from, const void *bytes) {
+  if (from->size > PAGE_MOST_VALUE) return NULL;
+  struct page_value *value = malloc(sizeof *value + from->size);
   if (!value) return NULL;
-  *value = (struct page_value){.values = values, .users = 1, .text = -1, .def = event->def,
-                               .value = event->value.u, .size = (uint32_t)size,
-                               .payload = event->payload};
-  if (size) memcpy(value + 1, event->bytes, size);
+  *value = (struct page_value){.users = 1, .text = -1, .said = *from};
+  if (from->size) memcpy(value + 1, bytes, from->size);
   return value;
 }
 
-void page_value_drop(struct page_value *value) {
-  if (!value || --value->users) return;
+struct page_value *page_value_keep(const struct eventring_event *event) {
+  if (event->payload == EVENTRING_NONE) return NULL;
+  const struct page_said said = page_said_of(event);
+  return keep_alone(&said, event->bytes);
+}
+
+struct page_value *page_value_copy(struct page_values *values, const struct page_said *from) {
+  if (__builtin_expect(from->size > SHORT, 0)) return keep_alone(from, from + 1);
+  struct page_value *value = take_place(values);
+  if (!value) return NULL;
+  value->values = values;
+  value->users = 1;
+  value->text = -1;
+  memcpy(&value->said, from, PLACE - offsetof(struct page_value, said));
+  return value;
+}
+
+void page_value_let_go(struct page_value *value) {
   struct page_values *values = value->values;
   if (!values) {
     free(value);
@@ -80,8 +91,9 @@ void page_value_drop(struct page_value *value) {
 
 void page_value_print(const struct page_run *run, const struct page_value *value, FILE *out) {
   if (!value) return;
-  const struct eventring_event event = {.def = value->def, .value.u = value->value,
-                                        .payload = value->payload, .size = value->size,
+  const struct page_said *said = &value->said;
+  const struct eventring_event event = {.def = said->def, .value.u = said->value,
+                                        .payload = said->payload, .size = said->size,
                                         .bytes = value + 1};
   run->print_value(out, run->cursor, &event);
 }

@@ -16,6 +16,13 @@ struct page_values {
   struct page_value_slab *slabs;
 };
 
+struct page_said { /* as in an event */
+  const struct eventring_def *def;
+  uint64_t value;
+  uint32_t size; /* of the bytes, which are behind this */
+  uint8_t payload;
+};
+
 struct page_value {
   union {
     struct page_values *values; /* NULL: allocated by itself */
@@ -23,24 +30,36 @@ struct page_value {
   };
   uint32_t users;
   int32_t text; /* of `texts`; -1: not made yet, or none */
-  const struct eventring_def *def; /* of what follows as in an event */
-  uint64_t value;
-  uint32_t size; /* of the bytes, which are behind this */
-  uint8_t payload;
+  struct page_said said;
 };
 
-enum { PAGE_MOST_VALUE = 4096 }; /* bytes */
-/* Keeps the value of an event, in `values` (NULL: by itself); NULL: it has none, it is too long, or
+enum {
+  PAGE_MOST_VALUE = 4096, /* bytes */
+  PAGE_VALUE_PLACE = 64   /* of a value with its bytes, if they are few */
+};
+/* What an event has said, which has a value; the bytes of it are to be put behind. */
+static inline struct page_said page_said_of(const struct eventring_event *event) {
+  return (struct page_said){.def = event->def, .value = event->value.u,
+                            .size = (uint32_t)(event->bytes ? event->size : 0),
+                            .payload = event->payload};
+}
+/* Keeps it in `values`: PAGE_VALUE_PLACE bytes may be read there. NULL: it is too long, or there is
+   no memory. The caller is its user. */
+struct page_value *page_value_copy(struct page_values *values, const struct page_said *from);
+/* Keeps the value of an event by itself; NULL: it has none, it is too long, or
    there is no memory. The caller is its user. */
-struct page_value *page_value_keep(struct page_values *values,
-                                   const struct eventring_event *event);
+struct page_value *page_value_keep(const struct eventring_event *event);
 /* Frees all that was kept in it, whoever uses it. */
 void page_values_free(struct page_values *values);
 static inline struct page_value *page_value_use(struct page_value *value) {
   if (value) value->users++;
   return value;
 }
-void page_value_drop(struct page_value *value);
+/* Nobody uses it any more. */
+void page_value_let_go(struct page_value *value);
+static inline void page_value_drop(struct page_value *value) {
+  if (value && --value->users == 0) page_value_let_go(value);
+}
 
 /* Prints it as commands print the value of an event. NULL is allowed: nothing. */
 void page_value_print(const struct page_run *run, const struct page_value *value, FILE *out);
