@@ -11,6 +11,7 @@
 #include "follow.h"
 #include "shared_views.h"
 #include "view/lists.h"
+#include "view_figures.h"
 #include "view_page.h"
 
 /* A number that may be larger than JavaScript's are exact. */
@@ -207,9 +208,36 @@ static void put_hot_line(const struct page_run *run, struct eva_json *json) {
   put_answer(run, "Which line takes the time?", answer, command, json);
 }
 
+/* What was allocated, by exact counts: the collector counts its heap; the profile of samples counts
+   also what objects hold outside of it, which its estimates have, too. */
+static void tell_allocated(const struct page_run *run, const struct eva_tally *tally, char *text,
+                           size_t room) {
+  const struct eva_heap *profiles = page_heap_profiles();
+  const bool is_whole = !run->since && run->until == UINT64_MAX;
+  const uint64_t counted = is_whole && profiles ? eva_heap_state(profiles)->words : 0;
+  const int64_t words = tally->all.allocated;
+  const bool sampled = run->sampled.has_allocations;
+  size_t used = 0;
+  text[0] = '\0';
+  if (counted && sampled)
+    used = (size_t)snprintf(text, room, "%s were counted, exactly, while allocations were sampled. ",
+                            eva_bytes(eva_times(counted, 8)));
+  if (words >= 0)
+    used += (size_t)snprintf(text + used, room - used, "%s were allocated in the heap in all%s. ",
+                             eva_bytes(eva_times((uint64_t)words, 8)),
+                             sampled ? "" : "; allocations were not sampled, so their lines are "
+                                            "not known");
+  else if (!sampled) used += (size_t)snprintf(text + used, room - used, "Not recorded. ");
+  if (sampled)
+    used += (size_t)snprintf(text + used, room - used,
+                             "Figures of lines are estimates from samples, with what objects hold "
+                             "outside the heap; shares are of their sum. ");
+  if (used) text[used - 1] = '\0';
+}
+
 static void put_answers(const struct page_run *run, const struct eva_tally *tally,
                         struct eva_json *json) {
-  char text[8 * EVA_FIGURE];
+  char text[512];
   const struct eva_tally_domain *all = &tally->all;
   eva_json_key(json, "answers");
   eva_json_open_array(json);
@@ -217,13 +245,9 @@ static void put_answers(const struct page_run *run, const struct eva_tally *tall
   snprintf(text, sizeof text, all->times.in_gc ? "%s of the time" : "No step of it was recorded.",
            eva_percent(all->times.in_gc, all->watched));
   put_answer(run, "Is it the collector?", text, "pauses", json);
-  const bool sampled = run->sampled.has_allocations;
-  snprintf(text, sizeof text, all->allocated < 0 ? "Not recorded." : "%s were allocated, as the collector counted%s.",
-           eva_bytes(all->allocated < 0 ? 0 : eva_times((uint64_t)all->allocated, 8)),
-           sampled ? ". Figures of lines are estimates from samples, and shares are of their sum"
-                   : "; allocations were not sampled, so their lines are not known");
-  put_answer(run, "Which line allocates?", text, sampled ? "heap --allocated --by line" : NULL,
-             json);
+  tell_allocated(run, tally, text, sizeof text);
+  put_answer(run, "Which line allocates?", text,
+             run->sampled.has_allocations ? "heap --allocated --by line" : NULL, json);
   snprintf(text, sizeof text, "%s events up to the last one, %s after the start",
            eva_count(tally->totals.delivered),
            eva_duration(tally->last_ns > tally->info.start_ns

@@ -17,12 +17,14 @@ async function largestLine(page, section, measure, form, rest) {
   const text = (row) => estimateText(row.self, row.variance.self, form),
       link = ({source, line}) => linkElement(`${visibleText(source)}:${line}`,
       () => page.goToLine(source, line));
-  const ties = tiesOf(most, others), more = ties.length - 1;
+  const ties = tiesOf(most, others), more = ties.length - 1, next = others.filter((row) =>
+      row.self > 0).slice(0, 2);
   return make("p", {}, "The most: ", link(most), ` in ${functionOf(stacks, most.node).name}, ${text(most)}, ${shareText(most.self / all)} of ${rest(estimateText(all, sum(variance), form))}.`,
     ties.length > 0
       ? [" It may not be the most: ", link(ties[0]), ` has ${text(ties[0])}, within their errors`,
       more > 0 ? `, and so ${more > 1 ? `have ${countText(more)} other lines` : "has another line"}.` : "."]
-      : null);
+      : next.flatMap((row, i) => [i === 0 ? " Then " : ", ", link(row),
+      ` ${shareText(row.self / all)}${i + 1 < next.length ? "" : "."}`]));
 }
 
 // Those of the others whose estimates are within the error of the largest one and their own.
@@ -50,7 +52,8 @@ async function longestStep(page) {
   const reason = pauses.reason[at], cpu = pauses.cpu[at], doing = doingText(page, pauses, places, at);
   return make("p", {}, `The longest step took ${durationText(pauses.length[at])}, at `,
     linkElement(grid.moment(pauses.begin[at]), () => page.goToPause(at)),
-    cpu < 0 ? "" : ` (${durationText(cpu)} of CPU)`, `: ${head.label(pauses.name[at])}`,
+    cpu < 0 ? "" : cpu < pauses.length[at] / 2 ? `, though it was on a processor for only ${durationText(cpu)} of that`
+    : ` (${durationText(cpu)} of CPU)`, `: ${head.label(pauses.name[at])}`,
     reason < 0 ? "." : `, ${head.explained(reason)}.`, doing ? ` The program was ${doing}.` : "");
 }
 

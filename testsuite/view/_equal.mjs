@@ -95,7 +95,7 @@ async function tryCommands(page, what) {
   await page.show("timeline");
   await page.run(`document.querySelector('#view-timeline [aria-label^="Longest"]').click()`);
   // what is found is read from the page first
-  for (let i = 0; i < 100 && !await page.run('!!document.querySelector("#view-timeline .command")'); i++)
+  for (let i = 0; i < 1200 && !await page.run('!!document.querySelector("#view-timeline .command")'); i++)
     await new Promise((done) => setTimeout(done, 50));
   await note();
   await page.show("flame");
