@@ -29,8 +29,8 @@ try {
   await show("pauses", 'document.querySelector("#view-pauses td .link")');
   await page.run(`(() => { // the longest that hit a request and was not interrupted
     for (let more; (more = [...document.querySelectorAll("#view-pauses p button")].pop());) more.click();
-    const rows = [...document.querySelectorAll("#view-pauses tr")].filter((row) => row.querySelector(".link") && row.cells[7].textContent !== "-");
-    (rows.find((row) => row.cells[2].textContent === "0 ns") || rows[0]).querySelector(".link").click(); })()`);
+    const rows = [...document.querySelectorAll("#view-pauses tr")].filter((row) => row.querySelector(".link") && row.cells[8].textContent.startsWith("in request"));
+    (rows.find((row) => row.cells[3].textContent === "0 ns") || rows[0]).querySelector(".link").click(); })()`);
   await page.until('!document.getElementById("view-timeline").hidden && document.getElementById("chosen").textContent.includes("reason")');
   for (let i = 0; i < 4; i++) await page.key("s");
   await page.run("document.activeElement.blur()");
