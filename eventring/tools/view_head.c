@@ -225,8 +225,8 @@ static void tell_allocated(const struct page_run *run, const struct eva_tally *t
   if (words >= 0)
     used += (size_t)snprintf(text + used, room - used, "%s were allocated in the heap in all%s. ",
                              eva_bytes(eva_times((uint64_t)words, 8)),
-                             sampled ? "" : "; allocations were not sampled, so their lines are "
-                                            "not known");
+                             sampled ? "" : "; allocations were not sampled, as `view PID` and "
+                                            "`view -- PROGRAM` do, so their lines are not known");
   else if (!sampled) used += (size_t)snprintf(text + used, room - used, "Not recorded. ");
   if (sampled)
     used += (size_t)snprintf(text + used, room - used,

@@ -19,6 +19,8 @@ async function largestLine(page, section, measure, form, rest) {
       () => page.goToLine(source, line));
   const ties = tiesOf(most, others), more = ties.length - 1, next = others.filter((row) =>
       row.self > 0).slice(0, 2);
+  if (measure === "samples" && all < 30)
+    rest = () => `${all}: too few to tell`;
   return make("p", {}, "The most: ", link(most), ` in ${functionOf(stacks, most.node).name}, ${text(most)}, ${shareText(most.self / all)} of ${rest(estimateText(all, sum(variance), form))}.`,
     ties.length > 0
       ? [" It may not be the most: ", link(ties[0]), ` has ${text(ties[0])}, within their errors`,

@@ -15,17 +15,17 @@ function ends_within_text(line) {
 # Code without the spaces that only readers need.
 function squeezed(code,   found) {
   while (match(code, / (=|=>|===|!==|<|>|<=|>=|&&|\|\||\?|:|\{) |[,;] |\) \{$/) ||
-         match(code, / [-+*] [A-Za-z0-9_([]/)) {
+         match(code, / [-+*\/] [A-Za-z0-9_([]|^ \+ | \+ $/)) {
     found = substr(code, RSTART, RLENGTH)
     gsub(/ /, "", found)
     code = substr(code, 1, RSTART - 1) found substr(code, RSTART + RLENGTH)
   }
   return code
 }
-# Nothing is taken from texts, nor from a line that may have a regular expression or a text within
-# a text.
+# Nothing is taken from texts, nor from a line that may have a regular expression (a division has
+# spaces) or a text within a text.
 function without_spaces(line,   done, begin, end) {
-  if (line ~ /[\/\\]/ || gsub(/`/, "`", line) > 2) return line
+  if (line ~ /\/[^ ]|[^ ]\/|\\/ || gsub(/`/, "`", line) > 2) return line
   while (match(line, /["'`]/)) {
     begin = RSTART
     done = done squeezed(substr(line, 1, begin - 1))

@@ -189,8 +189,9 @@ function stackLanes(stacks, set, cells) {
 }
 
 // Of each domain, where its program was: a moment of the grid -> the innermost line of the path
-// that most samples of its cell have, or of the nearest cell that has any, with how far that is; or
-// "".
+// that most samples of its cell have, or of the nearest cell that has any, with how far that is, at
+// most NEAR_NS; or "".
+const NEAR_NS = 20e6;
 function placesByDomain(stacks, {sets}, {cells, cellNs}) {
   const places = [];
   for (const set of sets) {
@@ -198,7 +199,8 @@ function placesByDomain(stacks, {sets}, {cells, cellNs}) {
     const sampled = samplesByCell(set, cells / 2 ** set.level), texts = [];
     places[Math.max(0, set.domain)] = (ns) => {
       const sizeNs = cellNs * 2 ** set.level, cell = Math.floor(ns / sizeNs);
-      for (let away = 0; away < 64; away++) for (const at of [cell - away, cell + away])
+      for (let away = 0; away === 0 || away * sizeNs <= NEAR_NS && away < cells; away++)
+        for (const at of [cell - away, cell + away])
         if (texts[at] ??= innermostLine(stacks, sampled[at] || [])) return away === 0 ? texts[at]
             : `${texts[at]} (${durationText(away * sizeNs)} ${at < cell ? "before" : "after"})`;
       return "";

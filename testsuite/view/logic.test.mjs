@@ -226,12 +226,14 @@ test("those within the errors of the largest are told", () => {
 test("where the program was is told by the nearest samples", () => {
   const small = page.stacksOf({functions: [["f", "f.lua", 1, 0]],
       nodes: {parent_d: [0], function: [0], line: [2]}});
-  const [place] = page.placesByDomain(small, {sets: [{domain: 0, level: 0, node: [1],
-      cells: [[3, 1]]}]}, {cells: 200, cellNs: 1000});
+  const near = (cellNs) => page.placesByDomain(small, {sets: [{domain: 0, level: 0, node: [1],
+      cells: [[3, 1]]}]}, {cells: 200, cellNs})[0], place = near(1000);
   assert.equal(place(3500), "f (f.lua:2)");
   assert.equal(place(5500), "f (f.lua:2) (2.000 µs before)");
   assert.equal(place(500), "f (f.lua:2) (3.000 µs after)");
-  assert.equal(place(190000), "");
+  assert.equal(near(1e6)(22.5e6), "f (f.lua:2) (19.00 ms before)");
+  assert.equal(near(1e6)(24.5e6), "", "too far away");
+  assert.equal(near(1e9)(4.5e9), "", "nor in the next cell");
 });
 
 test("live figures, of which no time is known, are of the whole run and say so", () => {
