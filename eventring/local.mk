@@ -258,6 +258,7 @@ eventring_eventring_SOURCES = \
 	eventring/tools/cmd_merge.c eventring/tools/cmd_profile.c eventring/tools/cmd_record.c \
 	eventring/tools/cmd_sql.c \
 	eventring/tools/cmd_show.c eventring/tools/cmd_snapshot.c eventring/tools/cmd_stats.c \
+	eventring/tools/line_notes.c eventring/tools/line_notes.h \
 	eventring/tools/sample.c eventring/tools/sample.h \
 	eventring/tools/start.c eventring/tools/start.h \
 	eventring/tools/sample_tree.c eventring/tools/sample_tree.h \

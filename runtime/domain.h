@@ -91,6 +91,8 @@ struct Domain {
   struct Memprof *memprof; /* what is sampled (memprof.c); NULL: nothing ever was */
   struct CallWatcher *watcher; /* NULL: they are not watched */
   lua_State *watched;      /* the running thread, as last reported to the watcher */
+  uint8_t noting;       /* each instruction is noted in its frame (vm/noting.c) */
+  uint32_t noting_left; /* loops and calls until it is looked whether that is still wanted */
   uint64_t stack_ns;    /* when its last stack was written in the child of a fork */
   uint32_t stack_asked; /* number of the last stack that was asked for (vm/last_stack.c) */
   struct CallProfile *own_profile; /* that of the process; NULL: none (vm/call_profile.h) */

@@ -212,6 +212,7 @@ const struct eventring_introspection saros_introspection = {
     .hidden = sizeof(Userdata) + offsetof(Context, hidden),
     .open = sizeof(Userdata) + offsetof(Context, open),
   },
+  .lines = {.noted = HERE(Domain, noting)},
 };
 EVENTRING_INTROSPECTION_NOTE(saros_introspection);
 
@@ -238,7 +239,8 @@ bool introspection_take_request(const char **directory) {
   static char path[EVENTRING_REQUEST_PATH];
   struct eventring_request *asked = &introspection_request;
   /* acquire: the directory was written before the word */
-  uint32_t what = __atomic_exchange_n(&asked->word, 0, __ATOMIC_ACQUIRE);
+  uint32_t what = __atomic_fetch_and(&asked->word, EVENTRING_REQUEST_LINES, __ATOMIC_ACQUIRE) &
+                  ~(uint32_t)EVENTRING_REQUEST_LINES;
   if (what == 0) return false;
   memcpy(path, asked->directory, sizeof path);
   int why = !may_be_asked() ? EPERM
@@ -253,6 +255,16 @@ void introspection_reply(int why) {
   __atomic_store_n(&asked->refused, (uint32_t)why, __ATOMIC_RELAXED);
   /* release: who sees it counted, sees the reply */
   __atomic_fetch_add(&asked->taken_up, 1, __ATOMIC_RELEASE);
+}
+
+uint64_t introspection_lines_until(void) {
+  if (!__atomic_load_n(&introspection_request.allowed, __ATOMIC_RELAXED)) return 0;
+  return __atomic_load_n(&introspection_request.lines_until, __ATOMIC_RELAXED);
+}
+
+void introspection_lines_seen(void) {
+  __atomic_fetch_and(&introspection_request.word, ~(uint32_t)EVENTRING_REQUEST_LINES,
+                     __ATOMIC_RELAXED);
 }
 
 /* ---- domains ------------------------------------------------------------- */

@@ -26,5 +26,10 @@ HIDDEN extern struct eventring_request introspection_request;
 bool introspection_take_request(const char **directory);
 /* 0, or an errno: why it was not obeyed. */
 void introspection_reply(int why);
+/* Up to when each instruction is to be noted, for readers in other processes: ns of
+   CLOCK_MONOTONIC; 0: nobody has asked. Any thread. */
+uint64_t introspection_lines_until(void);
+/* Safepoints need not come for that any more. */
+void introspection_lines_seen(void);
 
 #endif

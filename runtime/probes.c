@@ -399,6 +399,7 @@ void probes_attend(Domain *d) {
     obey_request();
     eventring_domain_check(d->rings);
   }
+  if (d->hooks.lines_obey != NULL) d->hooks.lines_obey(d);
   probes_take_up(d);
 }
 

@@ -61,6 +61,8 @@ typedef struct RuntimeHooks {
   /* The last stacks (vm/last_stack.h): a safepoint, or a collection, where they may be asked
    * for; something happened, for a reason of <eventring/stack.h>. NULL: nobody wants them. */
   void (*stack_obey)(struct Domain *d);
+  /* A safepoint, when the lines of instructions are asked for (vm/noting.h). */
+  void (*lines_obey)(struct Domain *d);
   void (*stack_note)(struct Domain *d, int reason, int64_t value);
 } RuntimeHooks;
 

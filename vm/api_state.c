@@ -6,6 +6,7 @@
 
 #include "call.h"
 #include "call_profile.h"
+#include "noting.h"
 #include "contexts.h"
 #include "coroutine.h"
 #include "debug_error.h"
@@ -218,6 +219,7 @@ LUA_API lua_State *lua_newstate(lua_Alloc f, void *ud) {
   d->hooks.frame_place = frame_place;
   d->hooks.innermost_span = context_innermost_span;
   d->hooks.reset_thread = vm_reset_thread;
+  d->hooks.lines_obey = vm_noting_obey;
   L->dispatch = vm_dispatch_normal;
   if (vm_protect_raw(L, make_registry, NULL) != LUA_OK) {
     domain_close(L);

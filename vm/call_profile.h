@@ -19,6 +19,7 @@ typedef struct CallProfileOptions {
 /* Bits of the word by which others ask for it (FORMAT.md, section 4: call_profile). */
 #define CALL_PROFILE_WORD_CALLS 1u
 #define CALL_PROFILE_WORD_SPANS 2u
+#define CALL_PROFILE_WORD_LINES 32u
 #define CALL_PROFILE_WORD_OBEYED 8u /* the profile runs, and ends when CALLS is cleared */
 
 #define CALL_PROFILE_BUDGET ((size_t)16 << 20)

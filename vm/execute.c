@@ -96,6 +96,7 @@
 #include "hook.h"
 #include "known_names.h"
 #include "meta.h"
+#include "noting.h"
 #include "number.h"
 #include "opcodes.h"
 #include "opinfo.h"
@@ -112,9 +113,12 @@
 #define LOOP_CHECK 32
 
 const void *const *vm_dispatch_normal;
-static const void *dispatch_calls[OP_COUNT], *dispatch_each[OP_COUNT];
+static const void *dispatch_calls[OP_COUNT], *dispatch_each[OP_COUNT], *dispatch_noting[OP_COUNT];
+/* what runs an instruction that was noted, without a watch of calls and with one */
+static const void *noted_plain[OP_COUNT], *noted_calls[OP_COUNT];
 const void *const *const vm_dispatch_calls = dispatch_calls;
 const void *const *const vm_dispatch_each = dispatch_each;
+const void *const *const vm_dispatch_noting = dispatch_noting;
 
 /* The variables of the loop that seldom change, in registers that calls preserve. Left
  * alone, gcc 12 moves them between registers and stack slots at the end of almost every
@@ -131,7 +135,25 @@ void vm_dispatch_init(void) {
 }
 
 /* Handlers that only tables for watched threads name. */
-typedef struct Ways { const void *each, *call, *tail_call, *return0, *return1; } Ways;
+typedef struct Ways {
+  const void *each, *call, *tail_call, *return0, *return1, *note, *note_often;
+} Ways;
+
+/* All pairs are split: each of their instructions is noted. */
+static void make_noting_tables(const void *const *normal, const Ways *ways) {
+  for (int op = 0; op < OP_COUNT; op++) dispatch_noting[op] = ways->note;
+  dispatch_noting[OP_LOOP] = dispatch_noting[OP_FORLOOP] = dispatch_noting[OP_TFORLOOP] =
+      dispatch_noting[OP_CALL] = dispatch_noting[OP_TAILCALL] = ways->note_often;
+  memcpy(noted_plain, normal, sizeof noted_plain);
+  memcpy(noted_calls, dispatch_calls, sizeof noted_calls);
+#define OP(name, format, flags, uses, sets, text)
+#define FUSED(base, next, format, flags, uses, sets) \
+  noted_plain[OP_##base##_##next] = normal[OP_##base]; \
+  noted_calls[OP_##base##_##next] = dispatch_calls[OP_##base];
+#include "opcodes.def"
+#undef OP
+}
+
 
 /* In dispatch_calls, a pair whose second instruction calls or returns is split. */
 static void make_tables(const void *const *normal, const Ways *ways) {
@@ -147,6 +169,7 @@ static void make_tables(const void *const *normal, const Ways *ways) {
 #include "opcodes.def"
 #undef OP
   for (int op = 0; op < OP_COUNT; op++) dispatch_each[op] = ways->each;
+  make_noting_tables(normal, ways);
   vm_dispatch_normal = normal;
 }
 
@@ -589,6 +612,7 @@ ALWAYS_INLINE ptrdiff_t jump_offset(Instruction jump) {
 /* Operands are read as bytes of the instruction word before pc: one load each,
  * instead of a copy, a shift and a mask of a register. */
 #define BYTE_BEFORE_PC(n) (((const uint8_t *)pc)[-(n)])
+#define OPCODE BYTE_BEFORE_PC(4)
 #define ARG_A BYTE_BEFORE_PC(3)
 #define ARG_B BYTE_BEFORE_PC(2)
 #define ARG_C BYTE_BEFORE_PC(1)
@@ -846,7 +870,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
 
   if (L == NULL) { /* vm_dispatch_init */
     static const Ways ways = {&&op_each, &&watched_call, &&watched_tail_call, &&watched_return0,
-                              &&watched_return1};
+                              &&watched_return1, &&op_note, &&op_note_often};
     make_tables(normal, &ways);
     return 0;
   }
@@ -2176,6 +2200,18 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     dispatch = L->dispatch;
   single_instruction: /* pairs are split: their first instruction runs */
     goto *dispatch_calls[op_base(pc[-1])];
+
+  /* while lines are sampled from outside */
+  op_note_often:
+    own->u.lua.pc = pc;
+    if (unlikely(--L->domain->noting_left == 0)) {
+      vm_noting_check(L);
+      dispatch = L->dispatch;
+    }
+  op_note:
+    own->u.lua.pc = pc;
+    if (unlikely(L->instrumented & INSTRUMENT_GENERAL)) goto *noted_calls[OPCODE];
+    goto *noted_plain[OPCODE];
 
   hooked_primitive: { /* of call_primitive */
     TValue *called = begin_hooked_pcall(L, func->v.prim, func, nresults, extra);

@@ -35,6 +35,8 @@ HIDDEN extern const void *const *vm_dispatch_normal;
 HIDDEN extern const void *const *const vm_dispatch_calls;
 /* likewise, and each instruction is checked before it runs */
 HIDDEN extern const void *const *const vm_dispatch_each;
+/* each instruction is noted in its frame before it runs (noting.c) */
+HIDDEN extern const void *const *const vm_dispatch_noting;
 void vm_dispatch_init(void);
 
 #endif

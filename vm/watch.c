@@ -7,7 +7,8 @@
  *
  *   - the table of handlers. Plain: the normal ones. With single steps (line and count
  *     hooks): one that checks each instruction before it runs. Otherwise: one in which
- *     calls and returns take their general paths, and all else the normal ones.
+ *     calls and returns take their general paths, and all else the normal ones. (While lines
+ *     are sampled from outside, one that notes each instruction first: noting.c.)
  *   - these general paths, and calls from C, test it: for watching, vm_call_entered and
  *     vm_call_left are the only way into and out of a call. Hooks see a pcall, resume or
  *     yield as a call of C, as in the reference. A pcall stays in the loop all the same; a
@@ -50,9 +51,10 @@
 
 /* ---- the state ----------------------------------------------------------- */
 
-static const void *const *handlers_for(uint8_t instrumented) {
-  if (!(instrumented & (INSTRUMENT_HOOKS | INSTRUMENT_CALLS))) return vm_dispatch_normal;
-  return instrumented & INSTRUMENT_STEPS ? vm_dispatch_each : vm_dispatch_calls;
+static const void *const *handlers_for(uint8_t instrumented, bool noting) {
+  if (instrumented & INSTRUMENT_STEPS) return vm_dispatch_each;
+  if (unlikely(noting)) return vm_dispatch_noting;
+  return instrumented & INSTRUMENT_GENERAL ? vm_dispatch_calls : vm_dispatch_normal;
 }
 
 /* A signal handler may interrupt this, and set a hook or a request (interrupt): so the
@@ -64,7 +66,7 @@ void vm_update_dispatch(lua_State *L) {
     mask = *hook_mask;
     L->instrumented = (uint8_t)(mask | (L->domain->watcher != NULL ? INSTRUMENT_CALLS : 0) |
                                 (L->instrumented & INSTRUMENT_OWN));
-    L->dispatch = handlers_for(L->instrumented);
+    L->dispatch = handlers_for(L->instrumented, L->domain->noting);
     atomic_signal_fence(memory_order_seq_cst);
   } while (*hook_mask != mask);
   if (vm_is_asked(L->domain) || gc_is_wanted(L->domain)) L->dispatch = vm_dispatch_each;

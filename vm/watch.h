@@ -61,6 +61,8 @@ lua_State *watch_waiting(lua_State *L, const struct ErrorJump **jump);
 #define INSTRUMENT_HOOKS 15u  /* the hook wants these events: LUA_MASKCALL ... LUA_MASKCOUNT */
 #define INSTRUMENT_STEPS (LUA_MASKLINE | LUA_MASKCOUNT) /* of them, those of single instructions */
 #define INSTRUMENT_CALLS 16u  /* the domain has a watcher of calls */
+/* Calls and returns take their general paths. */
+#define INSTRUMENT_GENERAL (INSTRUMENT_HOOKS | INSTRUMENT_CALLS)
 /* ... of contexts (vm/contexts.c), which are this thread's own. */
 #define INSTRUMENT_LEFT 32u   /* it was left with open spans: its next step is checked */
 #define INSTRUMENT_SPANS 64u  /* it has open spans: its yields are checked */

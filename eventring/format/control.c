@@ -218,6 +218,12 @@ void evr_control_ask_stacks(struct format_control *control, bool on) {
   evr_control_call(control, FORMAT_PROFILE_STACKS);
 }
 
+void evr_control_ask_lines(struct format_control *control, bool on) {
+  if (on) evr_control_call(control, FORMAT_PROFILE_LINES);
+  else
+    __atomic_fetch_and(&control->call_profile, ~(uint32_t)FORMAT_PROFILE_LINES, __ATOMIC_RELAXED);
+}
+
 bool evr_control_await_change(const uint32_t *word, uint32_t seen, uint64_t ns) {
   const struct timespec most = {.tv_sec = (time_t)(ns / 1000000000u),
                                 .tv_nsec = (long)(ns % 1000000000u)};

@@ -41,6 +41,9 @@ void evr_control_call(struct format_control *control, uint32_t bits);
 void evr_control_profile(struct format_control *control, bool on);
 /* Asks all domains for their stacks, or (`on` false) no longer; wakes who waits for that. */
 void evr_control_ask_stacks(struct format_control *control, bool on);
+/* Sends domains to the request for lines that stands in their memory (<eventring/introspection.h>),
+   or (`on` false) no longer. */
+void evr_control_ask_lines(struct format_control *control, bool on);
 /* Sleeps for so long, or until somebody wakes who waits for this word, if it is as it was
    seen; it may end early. False: the system cannot do that. */
 bool evr_control_await_change(const uint32_t *word, uint32_t seen, uint64_t ns);

@@ -323,7 +323,8 @@ enum {
   FORMAT_PROFILE_SPANS = 2, /* class calls, or the list of its functions, has changed: see to it */
   FORMAT_PROFILE_QUESTION = 4, /* a question is open: see to it */
   FORMAT_PROFILE_OBEYED = 8, /* the producer's own: it keeps one because of CALLS */
-  FORMAT_PROFILE_STACKS = 16 /* each domain is to write its stack once for the number `stacks` */
+  FORMAT_PROFILE_STACKS = 16, /* each domain is to write its stack once for the number `stacks` */
+  FORMAT_PROFILE_LINES = 32 /* a request for lines stands in the memory of the process: see to it */
 };
 
 enum { FORMAT_LIST_BYTES = 480, FORMAT_TRIGGERS_BYTES = FORMAT_LIST_BYTES };

@@ -295,7 +295,8 @@ static void sleep_ns(uint64_t ns) {
 
 /* A profile that is kept is not asked for any more, nor is its end while none is kept. */
 static bool asks_something(uint32_t word) {
-  return word & (FORMAT_PROFILE_SPANS | FORMAT_PROFILE_QUESTION | FORMAT_PROFILE_STACKS) ||
+  return word & (FORMAT_PROFILE_SPANS | FORMAT_PROFILE_QUESTION | FORMAT_PROFILE_STACKS |
+                 FORMAT_PROFILE_LINES) ||
          !(word & FORMAT_PROFILE_CALLS) != !(word & FORMAT_PROFILE_OBEYED);
 }
 

@@ -55,7 +55,7 @@ static int check_change(const struct evr_metadata *meta, const struct eventring_
   const bool samples = what == EVENTRING_CONTROL_SAMPLE || what == EVENTRING_CONTROL_RATE;
   bool lists = what == EVENTRING_CONTROL_ENABLE || what == EVENTRING_CONTROL_DISABLE;
   uint64_t unknown = lists ? change->classes & ~evr_named_classes(meta->header.classes) : 0;
-  if (what < EVENTRING_CONTROL_PAUSE || what > EVENTRING_CONTROL_RATE)
+  if (what < EVENTRING_CONTROL_PAUSE || what > EVENTRING_CONTROL_LINES)
     return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "unknown request %d", (int)what);
   if (unknown)
     return evr_fail(error, EVENTRING_E_ARGUMENT, 0,
@@ -135,6 +135,9 @@ static int change_page(struct format_control *page, void *context) {
     break;
   case EVENTRING_CONTROL_STACKS:
     evr_control_ask_stacks(page, change->on);
+    break;
+  case EVENTRING_CONTROL_LINES:
+    evr_control_ask_lines(page, change->on);
     break;
   default:
     /* who switches all calls on, or off, no longer means some of them */

@@ -147,7 +147,7 @@ static bool coroutines_are_sound(const struct eventring_introspection *at) {
          at->coroutine.ticks >= 1 && at->coroutine.bytes < MOST_OFFSET &&
          at->coroutine.spare_values < MOST_OFFSET && at->spans.id < MOST_OFFSET &&
          at->spans.count < MOST_OFFSET && at->spans.hidden < MOST_OFFSET &&
-         at->spans.open < MOST_OFFSET;
+         at->spans.open < MOST_OFFSET && is_place(at->lines.noted);
 }
 
 static bool rules_are_sound(const struct eventring_introspection *at) {

@@ -79,6 +79,13 @@ void remote_reader_close(struct remote_reader *reader) {
 
 /* ---- what a domain does -------------------------------------------------- */
 
+bool remote_domain_notes(struct remote_host *host, uint64_t domain) {
+  uint64_t address;
+  uint8_t noted;
+  return remote_place(host, domain, host->at.lines.noted, &address) &&
+         remote_read(&host->memory, address, &noted, sizeof noted) && noted != 0;
+}
+
 bool remote_domain_read(struct remote_host *host, uint64_t domain, struct remote_domain *about) {
   const struct eventring_introspection *at = &host->at;
   uint64_t address;
@@ -86,6 +93,7 @@ bool remote_domain_read(struct remote_host *host, uint64_t domain, struct remote
   memset(about, 0, sizeof *about);
   about->address = domain;
   about->text = "";
+  about->notes = remote_domain_notes(host, domain);
   if (!remote_place(host, domain, at->domain.id, &address) ||
       !remote_read_u32(&host->memory, address, &about->id) ||
       !remote_place(host, domain, at->domain.thread, &address) ||
@@ -383,7 +391,10 @@ enum remote_result remote_stack_read(struct remote_reader *reader, struct remote
     about->address = reader->domain;
     remote_activity_read(reader->host, &reader->activity, about);
   }
-  return read_planned(reader, stack);
+  enum remote_result result = read_planned(reader, stack);
+  if (about != NULL && about->notes && result == REMOTE_READ && stack->count > 0)
+    stack->frames[0].line_noted = false;
+  return result;
 }
 
 enum remote_result remote_stack_suspended(struct remote_reader *reader, uint64_t thread,

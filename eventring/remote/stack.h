@@ -38,6 +38,7 @@ struct remote_domain {
   int32_t thread;   /* as the process calls it */
   char name[REMOTE_DOMAIN_NAME];
   uint32_t activity;        /* enum eventring_activity */
+  bool notes;               /* it notes each instruction; since it was read last */
   const char *text;         /* of its rule, "" when it runs; EVENTRING_RULE_TEXT bytes at most */
   bool has_subject;
   uint32_t subject;         /* number of the channel, domain ... that it waits for */
@@ -64,6 +65,8 @@ enum remote_result remote_stack_read(struct remote_reader *reader, struct remote
 enum remote_result remote_stack_suspended(struct remote_reader *reader, uint64_t thread,
                                           struct remote_stack *stack, uint64_t now);
 
+/* Does it note each instruction at this moment? */
+bool remote_domain_notes(struct remote_host *host, uint64_t domain);
 /* Name, number and activity. False: they cannot be read. */
 bool remote_domain_read(struct remote_host *host, uint64_t domain, struct remote_domain *about);
 /* The same of all that can be read, by number; returns how many. */

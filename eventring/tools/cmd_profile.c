@@ -162,6 +162,7 @@ static int sample_it(pid_t pid, struct launch *launch, struct profile_options *o
   struct sampling *sampling;
   o->sample.domain = o->view.domain;
   o->sample.cpu = o->cpu;
+  o->sample.lines = detail_for(o) != SAMPLE_BY_FUNCTION;
   int status = sample_process(&sampling, pid, launch, &o->sample);
   if (status < 0) status = show_samples(sampling, o, launch ? launch->command : NULL);
   else if (status == SAMPLE_FORBIDDEN)

@@ -186,6 +186,7 @@ static bool is_full(const void *part) {
 static bool has_children(const void *part) {
   return ((const struct part *)part)->profile.unseen_ms != 0;
 }
+static bool has_lines(const void *part) { return ((const struct part *)part)->profile.exact_lines; }
 VIEW_GETTER(budget_full, struct part) { return view_bool(is_full(row)); }
 VIEW_GETTER(remedy, struct part) { return view_text(REMEDY); }
 VIEW_GETTER(stacks, struct part) { return view_uint(row->profile.samples - row->profile.late); }
@@ -208,6 +209,8 @@ static VIEW(loss_view, struct part,
     {"torn", NULL, VIEW_COUNT, ROW(profile.torn), SAMPLED},
     {"moving", NULL, VIEW_COUNT, ROW(profile.moving), SAMPLED},
     {"late", NULL, VIEW_COUNT, ROW(profile.late), SAMPLED},
+    {"coarse", NULL, VIEW_COUNT, ROW(profile.coarse), .has = has_lines, .flags = VIEW_MAYBE,
+     .help = "samples with the line that was noted last, which may be an earlier one"},
     {"unsampled", NULL, VIEW_COUNT, ROW(profile.unsampled), WITH_CHILDREN,
      .help = "processes that ended before a sample was taken of them"},
     {"unseen_ms", NULL, VIEW_PLAIN, ROW(profile.unseen_ms), WITH_CHILDREN,
@@ -246,6 +249,10 @@ static void print_totals(const struct part *all) {
               "%" PRIu64 " samples, %" PRIu64 " torn (not counted), %" PRIu64 " without the "
               "innermost functions; %" PRIu64 " were late: the next one counts for them",
               profile->samples, profile->torn, profile->moving, profile->late);
+  if (profile->exact_lines && profile->coarse)
+    table_say(stdout, 0, 0,
+              "%" PRIu64 " have the line of a call, an allocation or a turn of a loop, which may be "
+              "an earlier one than what ran", profile->coarse);
   else
     table_say(stdout, 0, 0, "calls over %s of %s, %zu domain%s", eva_duration(all->rows.total),
               all->sum.list->flags & EVENTRING_PROFILE_CPU ? "CPU time" : "time", domains,

@@ -29,6 +29,7 @@
 
 #include "analysis/units.h"
 #include "follow.h"
+#include "line_notes.h"
 #include "format/now.h"
 #include "parents.h"
 #include "remote/stack.h"
@@ -67,6 +68,7 @@ struct sampled_process {
   struct remote_functions functions; /* trees refer to them: they stay */
   struct sampled_domain *domains;
   size_t domain_count;
+  struct line_notes notes;
 };
 
 struct sampling {
@@ -86,6 +88,7 @@ struct sampling {
   uint64_t late;    /* of them, those for which a later stack stands */
   uint64_t moving;  /* stacks without the innermost frames */
   uint64_t torn;
+  uint64_t coarse;  /* with options.lines, samples of processes that did not note each instruction */
   uint64_t reads, changed; /* stacks that were read; that changed meanwhile, at first */
 };
 
@@ -111,6 +114,7 @@ static void add_domain(struct sampling *s, struct sampled_process *p, uint64_t a
   for (size_t i = 0; i < p->domain_count; i++)
     if (p->domains[i].about.address == address && p->domains[i].about.id == about.id) {
       p->domains[i].seen = true;
+      p->domains[i].about.notes = about.notes;
       return;
     }
   if (s->options.domain != UINT64_MAX && s->options.domain != about.id) return;
@@ -132,6 +136,25 @@ static void list_domains(struct sampling *s, struct sampled_process *p) {
     else remote_reader_close(p->domains[i].reader);
   }
   p->domain_count = kept;
+}
+
+/* With lines, has them note each instruction. The flag of one that does not yet is read again. */
+static void keep_notes(struct sampling *s, uint64_t now) {
+  for (size_t i = 0; s->options.lines && i < s->process_count; i++) {
+    struct sampled_process *p = s->processes[i];
+    bool noted = true;
+    for (size_t k = 0; k < p->domain_count; k++) {
+      struct remote_domain *about = &p->domains[k].about;
+      if (!about->notes) about->notes = remote_domain_notes(&p->host, about->address);
+      noted &= about->notes;
+    }
+    if (p->domain_count > 0) line_notes_keep(&p->notes, &p->host, noted, now);
+  }
+}
+
+static void end_notes(struct sampling *s) {
+  for (size_t i = 0; i < s->process_count; i++)
+    if (s->processes[i]->open) line_notes_end(&s->processes[i]->notes, &s->processes[i]->host);
 }
 
 /* ---- Processes ------------------------------------------------------------------------- */
@@ -283,6 +306,8 @@ static void count_stack(struct sampling *s, struct sampled_process *p,
   p->sampled = true;
   s->samples += periods;
   s->late += periods - 1;
+  if (s->options.lines && stack->count > 0 && stack->frames[0].line_noted)
+    s->coarse += periods;
   s->moving += stack->moving;
   if (s->options.on_sample)
     s->options.on_sample(s->options.context,
@@ -365,6 +390,7 @@ static void sample(struct sampling *s, struct launch *launch) {
     uint64_t again = (early ? EARLY_AGAIN_MS : AGAIN_MS) * UINT64_C(1000000);
     if (now - s->listed_ns >= again) list_all(s, now);
     else if (s->options.children && now - s->children_ns >= children_again) list_children(s, now);
+    keep_notes(s, now);
     if (now >= due) {
       const uint64_t periods = (now - due) / period + 1;
       sample_all(s, now, due, periods);
@@ -405,6 +431,7 @@ int sample_process(struct sampling **sampling, pid_t pid, struct launch *launch,
   wake_on_time();
   sample(s, launch);
   s->end_ns = now_ns();
+  end_notes(s);
   return check(s, launch);
 }
 
@@ -426,6 +453,7 @@ void sample_profile(const struct sampling *s, enum sample_detail detail,
   *profile = (struct time_profile){
       .sampled = true, .pid = s->root, .period_ns = 1000000000u / s->options.hz,
       .samples = s->samples, .moving = s->moving, .torn = s->torn, .late = s->late,
+      .exact_lines = s->options.lines, .coarse = s->coarse,
       .start_wall_ns = s->start_wall_ns};
   snprintf(profile->program, sizeof profile->program, "%ld", (long)s->root);
   if (s->options.children) count_processes(s, profile);

@@ -24,6 +24,7 @@ struct sample_options {
   uint64_t domain;     /* UINT64_MAX: all */
   bool cpu, idle;      /* only of threads that run; that do not. Not both */
   bool children;       /* of the processes that descend from it as well */
+  bool lines;          /* the lines are to be exact: the process notes each instruction meanwhile */
   /* Called with each stack that is counted; NULL: nobody asks when. */
   void (*on_sample)(void *context, const struct sample_moment *moment);
   void *context;

@@ -178,8 +178,9 @@ bool start_is_due(pid_t pid, char text[static START_TEXT]) {
   char what[DOMAIN_STATE_TEXT];
   if (!remote_host_open(&host, pid) || host.at.request == 0 || !read_request(&host, &request))
     return false;
-  if (!request.word && !request.refused) return false;
-  if (request.word) {
+  const bool stands = request.word & EVENTRING_REQUEST_START;
+  if (!stands && !request.refused) return false;
+  if (stands) {
     const struct obeyers *o = find_obeyers(&host);
     domain_thread_text(what, pid, o->count > 0 ? o->domains[0].thread : pid);
     snprintf(text, START_TEXT, "it was asked to and starts at its next safepoint%s%s",

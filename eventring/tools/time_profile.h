@@ -21,6 +21,8 @@ struct time_profile {
      that ended before a sample, and how long one lives that may not have been seen. */
   uint64_t processes, unsampled, unseen_ms;
   uint64_t moving, torn; /* stacks */
+  bool exact_lines;      /* samples: each instruction was to be noted, so that lines are exact */
+  uint64_t coarse;       /* with exact_lines: samples that have the line noted last all the same */
   int64_t start_wall_ns;
   char program[EVENTRING_MAX_PROGRAM + 1];
   const char *how;     /* a line about how it was measured, or NULL */

@@ -45,7 +45,7 @@ static struct shared {
 static void *sample_beside(void *none) {
   (void)none;
   const struct sample_options options = {
-      .hz = HZ, .domain = shared.run->domain, .cpu = shared.run->cpu,
+      .hz = HZ, .domain = shared.run->domain, .cpu = shared.run->cpu, .lines = true,
       .on_sample = page_samples_take, .context = shared.samples, .stop = &shared.stop};
   sample_process(&shared.sampling, shared.run->live, NULL, &options);
   return NULL;
@@ -145,6 +145,7 @@ static void note_quality(struct shared *s) {
   s->run->sampled.moving = profile.moving;
   s->run->sampled.torn = profile.torn;
   s->run->sampled.late = profile.late;
+  s->run->sampled.coarse = profile.coarse;
   time_profile_free(&profile);
 }
 

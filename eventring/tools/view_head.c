@@ -178,15 +178,24 @@ static bool misses_functions(const struct page_run *run) {
   return run->sampled.moving > run->sampled.stacks / RARE;
 }
 
+/* Did the program not note each instruction for more than a moment? */
+static bool has_coarse_lines(const struct page_run *run) {
+  enum { RARE = 20 };
+  return run->sampled.coarse > run->sampled.stacks / RARE;
+}
+
 /* How stacks were sampled. */
 static void tell_samples(const struct page_run *run, char *text, size_t room) {
   const int size = snprintf(text, room,
-                            "Stacks were sampled %" PRIu64 " times a second, %s. The function is "
-                            "that of the moment; its line is the last one noted: of a call, an "
-                            "allocation, a turn of a loop, which count for the lines behind them.",
+                            "Stacks were sampled %" PRIu64 " times a second, %s.%s",
                             run->sampled.hz,
                             run->cpu ? "while on a processor"
-                                     : "on a processor or not (--cpu: only those on one)");
+                                     : "on a processor or not (--cpu: only those on one)",
+                            has_coarse_lines(run)
+                                ? " The function is that of the moment; its line is the last one "
+                                  "noted: of a call, an allocation, a turn of a loop, which count "
+                                  "for the lines behind them."
+                                : "");
   if (!misses_functions(run)) return;
   snprintf(text + size, room - (size_t)size,
            " %s of the stacks lack the innermost functions, which are short: their time is at the "

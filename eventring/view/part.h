@@ -67,7 +67,7 @@ struct page_run {
     double rate;    /* of allocations; 0: none */
     double seconds;
     uint64_t begin_ns;          /* when sampling began */
-    uint64_t stacks, moving, torn, late; /* as `profile --json` has them */
+    uint64_t stacks, moving, torn, late, coarse; /* as `profile --json` has them */
     bool has_calls, has_written, has_allocations; /* by line, that others took */
   } sampled;
   struct page_lists *lists;       /* those of `head` (lists.h) */

@@ -213,17 +213,27 @@ struct eventring_introspection {
     uint32_t hidden;         /* uint32_t: spans outside of these */
     uint32_t open;           /* uint16_t each: ids, the outermost first */
   } spans;
+
+  struct {                   /* since version 3 */
+    struct eventring_location noted; /* in the domain, uint8_t: not 0 while each instruction is
+                                        noted in its frame (frame.pc) before it runs */
+  } lines;
 };
 
 /* Written by other processes of the same user, taken up by the host at its next safepoint
    (doc/INTROSPECTION.md, "Requests"). */
-enum { EVENTRING_REQUEST_START = 1, EVENTRING_REQUEST_PATH = 1024 };
+enum {
+  EVENTRING_REQUEST_START = 1, /* to record; in the lowest byte */
+  EVENTRING_REQUEST_LINES = 256, /* to look at lines_until; in the second byte, by itself */
+  EVENTRING_REQUEST_PATH = 1024
+};
 struct eventring_request {
-  uint32_t word;     /* 0: none. EVENTRING_REQUEST_x, written last */
+  uint32_t word;     /* 0: none. EVENTRING_REQUEST_x, each byte of it written last */
   uint32_t refused;  /* written by the host: 0, or why the last one was refused, an errno */
   uint32_t taken_up; /* counts the requests that were taken up */
   uint32_t allowed;  /* 0: the host ignores requests */
   char directory[EVENTRING_REQUEST_PATH]; /* of the file; "": as the environment says */
+  uint64_t lines_until; /* each instruction is to be noted up to this time, ns of CLOCK_MONOTONIC */
 };
 
 /* Of two names by which modules have a C function, which is the one to show? The one with fewer

@@ -407,7 +407,10 @@ enum eventring_control {
                                  commas between them, instead of those named before, and switches
                                  the class on; NULL or empty: of none, and off. (ENABLE and DISABLE
                                  of the class mean all functions.) */
-  EVENTRING_CONTROL_RATE      /* sets the rate as SAMPLE does, and leaves class ALLOC as it is */
+  EVENTRING_CONTROL_RATE,     /* sets the rate as SAMPLE does, and leaves class ALLOC as it is */
+  EVENTRING_CONTROL_LINES     /* `on`: domains are to look at the request for lines in their memory
+                                 (struct eventring_request) at their next safepoint; else they need
+                                 no more */
 };
 struct eventring_change {
   enum eventring_control what;

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/* line_notes.c: has a process note each instruction while its lines are sampled.
+ *
+ * An interpreter keeps the running instruction in a register: what a frame has is the last one
+ * that it stored there, at a call or a turn of a loop. So the time of straight code would fall to
+ * a wrong line. A request in the memory of the process (struct eventring_request, lines_until)
+ * has it store each, up to a moment that is put off as long as somebody samples; a sampler that
+ * is killed leaves nothing behind.
+ *
+ * Its domains see the request when the word that their safepoints test is not 0: that of the
+ * request, or, while it records, of the control page. Each has a flag that says that it notes:
+ * the word is raised until all have it, for a part of the time only, since safepoints cost more
+ * meanwhile and one that is asleep in C comes to none.
+ */
+#include "line_notes.h"
+
+#include <stddef.h>
+
+#include "eventring.h"
+#include "eventring/tools.h"
+
+#define SECOND_NS UINT64_C(1000000000)
+#define AHEAD_NS (3 * SECOND_NS)
+#define RENEW_NS (2 * SECOND_NS) /* at the latest, before the moment comes */
+#define RAISED_NS UINT64_C(100000000) /* at most */
+#define AGAIN_NS UINT64_C(500000000)
+
+static bool write_until(struct remote_host *host, uint64_t until) {
+  return remote_write(&host->memory,
+                      host->at.request + offsetof(struct eventring_request, lines_until), &until,
+                      sizeof until);
+}
+
+static bool may_be_asked(struct remote_host *host) {
+  uint32_t allowed = 0;
+  return host->at.request != 0 &&
+         remote_read(&host->memory, host->at.request + offsetof(struct eventring_request, allowed),
+                     &allowed, sizeof allowed) &&
+         allowed != 0;
+}
+
+/* The byte of EVENTRING_REQUEST_LINES alone (little-endian): the others belong to who asks for
+   something else. */
+static void set_words(struct line_notes *notes, struct remote_host *host, bool on) {
+  const uint8_t byte = on;
+  eventring_cursor *cursor;
+  remote_write(&host->memory, host->at.request + offsetof(struct eventring_request, word) + 1,
+               &byte, sizeof byte);
+  if (eventring_open_pid(&cursor, host->memory.pid, EVENTRING_OPEN_NOW, NULL) == EVENTRING_OK) {
+    eventring_cursor_control(cursor, EVENTRING_CHANGE(LINES, .on = on), NULL);
+    eventring_close(cursor);
+  }
+  notes->raised = on;
+}
+
+void line_notes_keep(struct line_notes *notes, struct remote_host *host, bool noted, uint64_t now) {
+  if (notes->until_ns == 0) notes->impossible = !may_be_asked(host);
+  if (notes->impossible) return;
+  if (now + RENEW_NS > notes->until_ns) {
+    notes->until_ns = now + AHEAD_NS;
+    notes->impossible = !write_until(host, notes->until_ns);
+  }
+  if (notes->raised) {
+    if (noted || now - notes->raised_ns >= RAISED_NS) set_words(notes, host, false);
+  } else if (!noted && now - notes->raised_ns >= AGAIN_NS) {
+    set_words(notes, host, true);
+    notes->raised_ns = now;
+  }
+}
+
+void line_notes_end(struct line_notes *notes, struct remote_host *host) {
+  if (notes->until_ns == 0 || notes->impossible) return;
+  write_until(host, 0);
+  if (notes->raised) set_words(notes, host, false);
+}

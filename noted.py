@@ -1,0 +1,1 @@
+import ctypes, os, struct, subprocess, sys, time

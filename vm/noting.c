@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/* vm/noting.c: noting each instruction, for who samples lines from outside.
+ *
+ * The interpreter keeps the running instruction in a register, and stores it into the frame where
+ * it leaves the loop: at calls, allocations, turns of loops. A reader in another process sees the
+ * frame only, so that all the time of straight code would fall to the line of the last of those.
+ * While somebody samples lines, dispatch is a table (vm_dispatch_noting) whose handler stores the
+ * instruction before it goes to the one that runs it. Pairs of instructions are split: each is
+ * noted by itself.
+ *
+ * Who samples asks with a time until when (struct eventring_request, lines_until), puts it off
+ * again and again, and raises the word that safepoints test, a few milliseconds long, until each
+ * domain has Domain.noting. If it is killed, the time passes: the table looks at the clock at
+ * every LOOPS_BETWEEN-th call or turn of a loop. Nothing else ends it.
+ *
+ * As of a watch of calls (watch.c), coroutines that wait have the former table until they run:
+ * ATTENTION_WATCHED sends them to vm_update_dispatch then.
+ */
+#include "noting.h"
+
+#include "call_profile.h"
+#include "clock.h"
+#include "eventring/calls.h"
+#include "introspection.h"
+#include "watch.h"
+
+#define LOOPS_BETWEEN 16384
+
+static bool is_wanted(void) {
+  const uint64_t until = introspection_lines_until();
+  return until != 0 && monotonic_ns() < until;
+}
+
+static void set_noting(lua_State *L, bool on) {
+  Domain *d = L->domain;
+  d->noting_left = LOOPS_BETWEEN;
+  if (d->noting == on) return;
+  d->noting = on;
+  atomic_fetch_or_explicit(&d->peer->attention, ATTENTION_WATCHED, memory_order_relaxed);
+  vm_update_dispatch(L);
+}
+
+/* Who asked is gone: safepoints are not to come here for it. */
+static void lower_words(Domain *d) {
+  uint32_t *word = d->rings != NULL ? (uint32_t *)eventring_calls_word(d->rings) : NULL;
+  introspection_lines_seen();
+  if (word != NULL && __atomic_load_n(word, __ATOMIC_RELAXED) & CALL_PROFILE_WORD_LINES)
+    __atomic_fetch_and(word, ~(uint32_t)CALL_PROFILE_WORD_LINES, __ATOMIC_RELAXED);
+}
+
+void vm_noting_obey(Domain *d) {
+  const bool wanted = is_wanted();
+  if (!wanted) lower_words(d);
+  if (d->current != NULL && !d->gc.running) set_noting(d->current, wanted);
+}
+
+void vm_noting_check(lua_State *L) { set_noting(L, is_wanted()); }
