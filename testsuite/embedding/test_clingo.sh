@@ -65,9 +65,12 @@ cmp errors.txt other.txt || fail "other errors"
 (export SAROS_EVENTRING_START=1; solve 4000 "$host") >long.txt 2>&1 &
 pid=$!
 await $pid
-"$EVENTRING" profile --json --seconds 0.3 $pid >profile.json || fail "profile: $?"
+profiled() {
+  "$EVENTRING" profile --json --seconds 0.3 $pid >profile.json || fail "profile: $?"
+  grep -q divisors profile.json
+}
+until_so profiled || fail "no function of the script in: $(cat profile.json)"
 "$EVENTRING" memory --json $pid >memory.json || fail "memory: $?"
-has "profile" divisors "$(cat profile.json)"
 "$EVENTRING" stats --json $pid --seconds 600 >stats.json || fail "stats: $?"
 wait $pid
 is "it has collected" true "$(query stats.json '[.spans[] | select(.name == "minor") | .count] | add > 0')"
