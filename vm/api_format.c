@@ -102,7 +102,7 @@ static void text_format(Text *t, const char *fmt, va_list args) {
         text_add(t, &c, 1);
         break;
       }
-      default: error_run(t->L, "invalid conversion '%%%c' to 'lua_pushfstring'", mark[1]);
+      default: error_run(t->L, "invalid option '%%%c' to 'lua_pushfstring'", mark[1]);
     }
   }
   text_add(t, fmt, strlen(fmt));
