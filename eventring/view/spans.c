@@ -208,9 +208,9 @@ static __attribute__((noinline)) struct piece *make_piece(struct page_spans *spa
 
 /* NULL: no memory. Mostly it is the last one. */
 static inline struct piece *piece_at(struct page_spans *spans, struct cover *cover, uint32_t cell) {
-  struct piece *last = cover->piece + cover->count - 1;
-  return __builtin_expect(cover->count && last->cell == cell, 1) ? last
-                                                                  : make_piece(spans, cover, cell);
+  if (__builtin_expect(cover->count && cover->piece[cover->count - 1].cell == cell, 1))
+    return &cover->piece[cover->count - 1];
+  return make_piece(spans, cover, cell);
 }
 
 static void merge_piece(struct piece *into, const struct piece *from) {
