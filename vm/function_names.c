@@ -33,6 +33,13 @@
 
 /* ---- functions of Lua ---------------------------------------------------- */
 
+/* As snprintf with "%s", which takes longer than the rest of a frame. */
+static void copy_text(char *to, size_t size, const char *from) {
+  const size_t length = strnlen(from, size - 1);
+  memcpy(to, from, length);
+  to[length] = '\0';
+}
+
 void clean_name(char *text) {
   for (; *text != '\0'; text++)
     if ((unsigned char)*text < 32 || *text == 127) *text = '?';
@@ -44,13 +51,13 @@ const char *prototype_own_name(const Prototype *p) {
 }
 
 void prototype_name(const Prototype *p, char *name) {
-  snprintf(name, FUNCTION_NAME_SIZE, "%s", prototype_own_name(p));
+  copy_text(name, FUNCTION_NAME_SIZE, prototype_own_name(p));
   clean_name(name);
 }
 
 void prototype_source(const Prototype *p, char *source) {
   if (p->source != NULL) chunk_id(source, p->source->data, string_len(p->source));
-  else snprintf(source, LUA_IDSIZE, "?");
+  else copy_text(source, LUA_IDSIZE, "?");
   clean_name(source);
 }
 
@@ -72,29 +79,75 @@ static bool is_better(const char *a, const char *b) {
   return *b == '\0' || eventring_compare_names(a, b) < 0;
 }
 
-/* Puts a better name into `name`, if the module has one. */
-static void find_in_module(const Table *module, const char *prefix, const void *f, char *name) {
+/* The name of a C function that was found in the modules, and where. */
+typedef struct FoundName {
+  const void *f;
+  const Table *loaded; /* the modules, and their nodes */
+  const Node *modules;
+  uint32_t free;             /* Table.last_free of them */
+  uint32_t module, at;       /* numbers of nodes, of the best name */
+  char name[FUNCTION_NAME_SIZE]; /* "": no module has the function */
+} FoundName;
+
+static bool names_function(const Node *n, const void *f) {
+  const TValue value = {.v = n->v, .tag = n->tag};
+  return n->key_tag == TAG_SHORT_STRING && c_function_identity(&value) == f;
+}
+
+/* Takes a better name, if the module has one. */
+static void find_in_module(const Table *module, const char *prefix, uint32_t number,
+                           FoundName *found) {
   char text[FUNCTION_NAME_SIZE];
   const bool is_global = strcmp(prefix, "_G") == 0;
   for (uint32_t i = 0; i < table_node_count(module); i++) {
     const Node *n = &module->node[i];
-    const TValue value = {.v = n->v, .tag = n->tag};
-    if (n->key_tag != TAG_SHORT_STRING || c_function_identity(&value) != f) continue;
+    if (!names_function(n, found->f)) continue;
     snprintf(text, sizeof text, "%s%s%s", is_global ? "" : prefix, is_global ? "" : ".",
              ((const String *)n->key.gc)->data);
-    if (is_better(text, name)) memcpy(name, text, sizeof text);
+    if (!is_better(text, found->name)) continue;
+    memcpy(found->name, text, sizeof text);
+    found->module = number;
+    found->at = i;
   }
 }
 
-static void find_in_modules(const Domain *d, const void *f, char *name) {
-  const Table *loaded = loaded_modules(d);
-  for (uint32_t i = 0; loaded != NULL && i < table_node_count(loaded); i++) {
-    const Node *n = &loaded->node[i];
-    if (n->tag != TAG_TABLE || n->key_tag != TAG_SHORT_STRING) continue;
-    const Table *module = (const Table *)n->v.gc;
-    if (table_node_count(module) <= MOST_NODES)
-      find_in_module(module, ((const String *)n->key.gc)->data, f, name);
+static const Table *module_at(const Table *loaded, uint32_t i) {
+  const Node *n = &loaded->node[i];
+  return n->tag == TAG_TABLE && n->key_tag == TAG_SHORT_STRING ? (const Table *)n->v.gc : NULL;
+}
+
+static void find_in_modules(const Table *loaded, const void *f, FoundName *found) {
+  *found = (FoundName){.f = f, .loaded = loaded};
+  if (loaded == NULL) return;
+  found->modules = loaded->node;
+  found->free = loaded->last_free;
+  for (uint32_t i = 0; i < table_node_count(loaded); i++) {
+    const Table *module = module_at(loaded, i);
+    if (module != NULL && table_node_count(module) <= MOST_NODES)
+      find_in_module(module, ((const String *)loaded->node[i].key.gc)->data, i, found);
   }
+}
+
+/* No module was added, and the one that has the function still does. */
+static bool is_found(const FoundName *found, const Table *loaded, const void *f) {
+  if (found->f != f || found->loaded != loaded) return false;
+  if (loaded == NULL) return true;
+  if (found->modules != loaded->node || found->free != loaded->last_free) return false;
+  if (found->name[0] == '\0') return true;
+  const Table *module = module_at(loaded, found->module);
+  return module != NULL && found->at < table_node_count(module) &&
+         names_function(&module->node[found->at], f);
+}
+
+/* The same few functions are on each stack that is written, and a search of all modules takes
+ * 10 us. (A function that gets another name in a module that was there keeps the one that it
+ * had.) */
+static void name_in_modules(const Domain *d, const void *f, char *name) {
+  static _Thread_local FoundName kept[8];
+  const Table *loaded = loaded_modules(d);
+  FoundName *found = &kept[((uintptr_t)f >> 4) % (sizeof kept / sizeof kept[0])];
+  if (!is_found(found, loaded, f)) find_in_modules(loaded, f, found);
+  memcpy(name, found->name, FUNCTION_NAME_SIZE);
 }
 
 /* Among the symbols of its file on disk, where static functions are as well. */
@@ -126,6 +179,22 @@ typedef struct KeptName {
   char name[FUNCTION_NAME_SIZE];
 } KeptName;
 
+static bool is_kept(const KeptName *k, const void *address, const struct link_map *map) {
+  return k->address == address && k->file == map && k->section == map->l_ld;
+}
+
+/* The mapped file that has the address; NULL: to be asked for with dladdr1, which looks at each
+ * of its symbols and takes 5 us. */
+static const struct link_map *file_at(const void *address) {
+#ifdef DLFO_STRUCT_HAS_EH_DBASE /* glibc 2.35 */
+  struct dl_find_object found;
+  if (_dl_find_object((void *)(uintptr_t)address, &found) == 0) return found.dlfo_link_map;
+#else
+  (void)address;
+#endif
+  return NULL;
+}
+
 /* A function of the host is at the bottom of each stack that is written, once a second or more
  * often, and reading the symbols of its file takes 25 us for saros, milliseconds for a large
  * host. */
@@ -133,12 +202,17 @@ static void name_of_symbol(const void *address, char *name) {
   static _Thread_local KeptName kept[8];
   Dl_info info;
   struct link_map *map = NULL;
+  KeptName *k = &kept[((uintptr_t)address >> 4) % (sizeof kept / sizeof kept[0])];
+  const struct link_map *file = file_at(address);
+  if (file != NULL && is_kept(k, address, file)) {
+    memcpy(name, k->name, FUNCTION_NAME_SIZE);
+    return;
+  }
   if (dladdr1(address, &info, (void **)&map, RTLD_DL_LINKMAP) == 0 || map == NULL) {
     snprintf(name, FUNCTION_NAME_SIZE, "(a C function)");
     return;
   }
-  KeptName *k = &kept[((uintptr_t)address >> 4) % (sizeof kept / sizeof kept[0])];
-  if (k->address != address || k->file != map || k->section != map->l_ld) {
+  if (!is_kept(k, address, map)) {
     read_symbol(address, &info, map, k->name);
     k->address = address;
     k->file = map;
@@ -149,11 +223,13 @@ static void name_of_symbol(const void *address, char *name) {
 
 void c_function_name(const Domain *d, const TValue *func, char *name) {
   const void *f = c_function_identity(func);
-  snprintf(name, FUNCTION_NAME_SIZE, "%s", f == NULL ? "?" : "");
-  if (f == NULL) return;
-  find_in_modules(d, f, name);
+  if (f == NULL) {
+    copy_text(name, FUNCTION_NAME_SIZE, "?");
+    return;
+  }
+  name_in_modules(d, f, name);
   if (*name == '\0' && func->tag == TAG_PRIMITIVE)
-    snprintf(name, FUNCTION_NAME_SIZE, "%s", func->v.prim->name);
+    copy_text(name, FUNCTION_NAME_SIZE, func->v.prim->name);
   if (*name == '\0') name_of_symbol(f, name);
   clean_name(name);
 }
@@ -164,7 +240,7 @@ void frame_name(lua_State *L, CallInfo *frame, char *name, char *source, uint32_
                 uint32_t *last_line) {
   if (!is_lua_frame(frame)) {
     c_function_name(L->domain, frame->func, name);
-    snprintf(source, LUA_IDSIZE, "[C]");
+    copy_text(source, LUA_IDSIZE, "[C]");
     return;
   }
   const Prototype *p = frame_closure(frame)->p;

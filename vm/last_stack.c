@@ -59,10 +59,18 @@ typedef struct Text {
 
 /* ---- describing ---------------------------------------------------------- */
 
+/* The digits of a line, at the end of `text`; "": 0. */
+static const char *line_text(char text[static 16], uint32_t line) {
+  char *at = text + 15;
+  *at = '\0';
+  for (; line != 0; line /= 10) *--at = (char)('0' + line % 10);
+  return at;
+}
+
 static void put_line(Text *t, const char *name, const char *source, uint32_t line) {
-  char number[16] = "";
+  char room[16];
+  const char *number = line_text(room, line);
   t->frames++;
-  if (line != 0) snprintf(number, sizeof number, "%u", (unsigned)line);
   size_t names = strlen(name), sources = strlen(source), digits = strlen(number);
   if (t->full || t->size + names + sources + digits + 3 > sizeof t->bytes) {
     t->full = true;
@@ -229,9 +237,9 @@ static Domain *domain_of_thread(void) {
 /* The error itself is noted where its handler runs, before the stack is unwound. */
 static void wanted(eventring_domain *domain, enum eventring_stack_reason reason, int64_t value,
                    bool in_handler) {
-  (void)domain;
   if (reason == EVENTRING_STACK_ERROR) return;
-  Domain *d = domain_of_thread();
+  Domain *d = in_handler ? NULL : eventring_stack_host(domain);
+  if (d == NULL) d = domain_of_thread(); /* of C code that records as well; it takes 20 us */
   if (d != NULL) write_stack(d, reason, value, in_handler);
 }
 
@@ -302,6 +310,7 @@ static void write_if_due(Domain *d) {
 
 /* At a safepoint, or a collection. */
 static void obey(Domain *d) {
+  eventring_stack_keep_host(d->rings, d);
   if (eventring_domain_slot(d->rings) < 0 || d->current == NULL) return;
   if (period_ns != 0 && is_child) write_if_due(d);
   else if (period_ns != 0 && !__atomic_load_n(&asks, __ATOMIC_RELAXED)) begin_asking(d);

@@ -47,6 +47,7 @@ struct evr_domain {
   char name[EVENTRING_MAX_DOMAIN_NAME + 1];
   struct evr_heap *heap; /* owner; NULL: it has no heap profile */
   struct evr_stack_cache stacks; /* owner */
+  void *host;  /* its host's (eventring_stack_keep_host); owner */
   struct evr_domain *next; /* list of the producer, or of ended ones; under the mutex */
 };
 

@@ -114,6 +114,14 @@ uint32_t eventring_stack_asked(const eventring_domain *domain) {
 
 /* ---- Being told ----------------------------------------------------------------------- */
 
+void eventring_stack_keep_host(eventring_domain *domain, void *host) {
+  if (domain) ((struct evr_domain *)domain)->host = host;
+}
+
+void *eventring_stack_host(const eventring_domain *domain) {
+  return domain ? ((const struct evr_domain *)domain)->host : NULL;
+}
+
 void eventring_on_stack(eventring_stack_wanted *function) {
   __atomic_store_n(&wanted, function, __ATOMIC_RELEASE);
 }

@@ -72,6 +72,12 @@ bool eventring_stack_ask(bool on);
    Owner; costs some ns. */
 uint32_t eventring_stack_asked(const eventring_domain *domain);
 
+/* Keeps a pointer of the host's with a domain: so the function that is called finds what the
+   domain is to the host at once. NULL at first. Owner. */
+void eventring_stack_keep_host(eventring_domain *domain, void *host);
+/* Returns that pointer. Owner. */
+void *eventring_stack_host(const eventring_domain *domain);
+
 /* Called on the thread that it is about, before copies of triggers are made; in_handler: by a
    handler of a signal. `domain`: that of the trigger; NULL: the thread's own. It must not
    write events. NULL: nobody. One for the process. Any thread. */
