@@ -166,6 +166,7 @@ void probes_take_up(Domain *d) {
 
 void probes_collection(Domain *d) {
   eventring_domain_check(d->rings);
+  if (introspection_lines_until() != 0 && d->hooks.lines_obey != NULL) d->hooks.lines_obey(d);
   if (d->hooks.stack_obey != NULL) d->hooks.stack_obey(d);
   see_question(d);
 }

@@ -10,7 +10,8 @@
  *
  * Who samples asks with a time until when (struct eventring_request, lines_until), puts it off
  * again and again, and raises the word that safepoints test, a few milliseconds long, until each
- * domain has Domain.noting. If it is killed, the time passes: the table looks at the clock at
+ * domain has Domain.noting; collections look at it as well. (Recursion without a loop, a tail call
+ * or anything new comes to neither: its samples are counted as coarse.) If it is killed, the time passes: the table looks at the clock at
  * every LOOPS_BETWEEN-th call or turn of a loop. Nothing else ends it.
  *
  * As of a watch of calls (watch.c), coroutines that wait have the former table until they run:
@@ -51,7 +52,7 @@ static void lower_words(Domain *d) {
 void vm_noting_obey(Domain *d) {
   const bool wanted = is_wanted();
   if (!wanted) lower_words(d);
-  if (d->current != NULL && !d->gc.running) set_noting(d->current, wanted);
+  if (d->current != NULL) set_noting(d->current, wanted);
 }
 
 void vm_noting_check(lua_State *L) { set_noting(L, is_wanted()); }
