@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* runtime/domain.c: birth and end of a domain.
  *
- * A domain is one malloc'ed Domain; everything else of it is in its heap, except the
- * intern table's buckets, the collector's own arrays and large allocations. The registry
- * is filled by the vm.
+ * A domain is one Domain, from malloc or the state's allocator; everything else of it is in
+ * its heap, except the intern table's buckets, the collector's own arrays and large
+ * allocations. The registry is filled by the vm.
  */
 #include "domain.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/random.h>
 #include <time.h>
 
@@ -64,17 +65,39 @@ static void make_strings(lua_State *L) {
   for (int i = 0; i < NAME_COUNT; i++) d->names[i] = string_from_c(L, names[i]);
 }
 
+static Domain *allocate_domain(lua_Alloc f, void *ud) {
+  if (f == NULL) return calloc(1, sizeof(Domain));
+  void *memory = f(ud, NULL, 0, sizeof(Domain));
+  return memory != NULL ? memset(memory, 0, sizeof(Domain)) : NULL;
+}
+
+static void release_domain(Domain *d) {
+  if (heap_is_hosted(&d->heap)) d->heap.allocf(d->heap.alloc_ud, d, sizeof *d, 0);
+  else free(d);
+}
+
+void domain_drop_spare(Domain *d) {
+  heap_memory_free(d, d->compile_spare, d->compile_spare_bytes);
+  d->compile_spare = NULL;
+}
+
+void domain_host(Domain *d, lua_Alloc f, void *ud) {
+  d->allocf = f;
+  d->alloc_ud = ud;
+  heap_host(&d->heap, f, ud);
+}
+
 static void free_domain(Domain *d) {
   introspection_remove(d);
   peer_forget_domain(d->peer);
   probes_domain_stop(d);
   peer_detach(d->peer);
   string_table_free(d);
-  free(d->compile_spare);
+  domain_drop_spare(d);
   memprof_free(d);
   gc_close(d);
   heap_close(&d->heap);
-  free(d);
+  release_domain(d);
 }
 
 /* The steps that may raise, run in a protected frame of their own. */
@@ -87,21 +110,22 @@ static bool complete_domain(lua_State *L) {
   return jump.status == LUA_OK;
 }
 
-lua_State *domain_new(void) {
-  Domain *d = calloc(1, sizeof *d);
+lua_State *domain_new(lua_Alloc f, void *ud) {
+  Domain *d = allocate_domain(f, ud);
   if (d == NULL) return NULL;
+  heap_init(&d->heap);
+  if (f != NULL) domain_host(d, f, ud);
   d->seed = (uint32_t)random_seed(d);
   table_set_secret(random_seed(d));
   d->peer = peer_attach(d);
   if (d->peer == NULL) {
-    free(d);
+    release_domain(d);
     return NULL;
   }
   d->id = d->peer->id;
   d->origin = MEMPROF_ORIGINS;
   probes_domain_start(d, d->peer->name);
   if (d->peer->spawned) PROBE_LIFECYCLE(d, DOMAIN_SPAWN, d->id);
-  heap_init(&d->heap);
   heap_set_limit(&d->heap, d->peer->memory_limit);
   void *memory = gc_init(d) ? heap_try_alloc(d, thread_bytes()) : NULL;
   lua_State *L = memory != NULL ? thread_prepare(d, memory) : NULL;

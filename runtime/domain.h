@@ -68,9 +68,11 @@ struct Domain {
   lua_CFunction panic;
   lua_WarnFunction warnf;
   void *warn_ud;
-  lua_Alloc allocf;        /* as given to lua_newstate; used for nothing but lua_getallocf */
+  /* what lua_getallocf returns; the heap's own (Heap.allocf) is NULL where it maps memory */
+  lua_Alloc allocf;
   void *alloc_ud;
   void *compile_spare;     /* memory kept for the next compilation (vm/arena.c), or NULL */
+  size_t compile_spare_bytes;
   RuntimeHooks hooks;
   /* its rings; not NULL between probes_domain_start and _stop (probes.h) */
   struct eventring_domain *rings;
@@ -99,8 +101,13 @@ struct Domain {
   struct CalledFunctions *called;  /* what was called while there was a profile, or NULL */
 };
 
-/* Everything from heap to main thread; NULL when memory is short. */
-lua_State *domain_new(void);
+/* Everything from heap to main thread; NULL when memory is short. All memory comes from f,
+ * which lua_getallocf returns; NULL: the heap maps it. */
+lua_State *domain_new(lua_Alloc f, void *ud);
+/* From now on memory comes from f. */
+void domain_host(Domain *d, lua_Alloc f, void *ud);
+/* Frees Domain.compile_spare. */
+void domain_drop_spare(Domain *d);
 /* L: the main thread. Runs finalizers, frees all. */
 void domain_close(lua_State *L);
 

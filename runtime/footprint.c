@@ -64,6 +64,11 @@ static void set_heap(Footprint *f, const Domain *d, const HeapMemory *m) {
   set(f, FOOTPRINT_DOMAIN_OWN, sizeof *d);
 }
 
+/* What a state's allocator gives is taken to be malloc's. */
+static bool is_hosted(const Domain *d, FootprintId id) {
+  return heap_is_hosted(&d->heap) && id <= FOOTPRINT_HEAP_OWN;
+}
+
 /* `rows`: of the domain alone, or all. */
 static void write_rows(Domain *d, const Footprint *f, bool all, unsigned flags) {
   struct eventring_footprint_row rows[FOOTPRINT_COUNT];
@@ -71,6 +76,8 @@ static void write_rows(Domain *d, const Footprint *f, bool all, unsigned flags) 
   for (FootprintId id = 0; id < FOOTPRINT_COUNT; id++) {
     if (is_of_process(id) && !all) continue;
     rows[n] = titles[id];
+    if (rows[n].in == EVENTRING_FOOTPRINT_MAPPED && is_hosted(d, id))
+      rows[n].in = EVENTRING_FOOTPRINT_MALLOC;
     rows[n].resident = f->amount[id].resident;
     rows[n++].reserved = f->amount[id].reserved;
   }

@@ -62,27 +62,29 @@
 
 static size_t next_capacity(size_t n) { return n ? n * 2 : LEAST_RECORDS; }
 
-static bool extend_array(void *items, size_t *capacity, size_t item_size) {
-  void *grown = realloc(*(void **)items, next_capacity(*capacity) * item_size);
+static bool extend_array(Domain *d, void *items, size_t *capacity, size_t item_size) {
+  void *grown = heap_memory_try_resize(d, *(void **)items, *capacity * item_size,
+                                       next_capacity(*capacity) * item_size);
   if (grown == NULL) return false;
   *(void **)items = grown;
   *capacity = next_capacity(*capacity);
   return true;
 }
 
-NOINLINE bool gc_vector_try_extend(void *items, size_t *capacity, size_t item_size) {
-  return !stress_allocation_fails() && extend_array(items, capacity, item_size);
+NOINLINE bool gc_vector_try_extend(Domain *d, void *items, size_t *capacity, size_t item_size) {
+  return !stress_allocation_fails() && extend_array(d, items, capacity, item_size);
 }
 
 /* Where there is another way, the system is not asked each time: a refusal takes longer
  * than that. */
-NOINLINE bool gc_vector_extend_patiently(void *items, size_t *capacity, size_t item_size) {
+NOINLINE bool gc_vector_extend_patiently(Domain *d, void *items, size_t *capacity,
+                                         size_t item_size) {
   static _Thread_local uint32_t pause;
   if (pause > 0) {
     pause--;
     return false;
   }
-  if (gc_vector_try_extend(items, capacity, item_size)) return true;
+  if (gc_vector_try_extend(d, items, capacity, item_size)) return true;
   pause = REFUSED_PAUSE;
   return false;
 }
@@ -104,13 +106,16 @@ void gc_each_list(const Gc *gc, MemoryPart *part, void *context) {
 }
 
 /* Gives back what is not in use except a little, at most *most bytes. */
-static void shrink_array(void *items, size_t *capacity, size_t n, size_t item_size, size_t *most) {
+static void shrink_array(Domain *d, void *items, size_t *capacity, size_t n, size_t item_size,
+                         size_t *most) {
   size_t least = RECORDS_KEPT / item_size, cut;
   if (least < n) least = n;
   if (*capacity <= least) return;
   cut = *capacity - least;
   if (cut > *most / item_size) cut = *most / item_size;
-  void *shrunk = cut > 0 ? realloc(*(void **)items, (*capacity - cut) * item_size) : NULL;
+  void *shrunk = cut == 0 ? NULL
+                          : heap_memory_try_resize(d, *(void **)items, *capacity * item_size,
+                                                   (*capacity - cut) * item_size);
   if (shrunk == NULL) return;
   *(void **)items = shrunk;
   *capacity -= cut;
@@ -118,9 +123,11 @@ static void shrink_array(void *items, size_t *capacity, size_t n, size_t item_si
 }
 
 /* True when all is done. */
-static bool shrink_records(Gc *gc, size_t most) {
+static bool shrink_records(Domain *d, size_t most) {
+  Gc *gc = &d->gc;
   size_t left = most;
-#define SHRINK(v) shrink_array(&gc->v.items, &gc->v.capacity, gc->v.n, sizeof *gc->v.items, &left);
+#define SHRINK(v) \
+  shrink_array(d, &gc->v.items, &gc->v.capacity, gc->v.n, sizeof *gc->v.items, &left);
   RECORDS(SHRINK)
 #undef SHRINK
   return left == most || most == SIZE_MAX;
@@ -211,8 +218,7 @@ void gc_record_memory(Domain *d) {
 /* Memory for as much as may be allocated until the next cycle is kept. */
 static GcPhase phase_finish(Domain *d) {
   gc_pace_end_cycle(d);
-  free(d->compile_spare);
-  d->compile_spare = NULL;
+  domain_drop_spare(d);
   heap_trim_start(&d->heap,
                   nursery_blocks(&d->gc) + (uint32_t)(gc_pace_room(d) >> HEAP_BLOCK_SHIFT));
   return GC_PHASE_TRIM;
@@ -224,7 +230,7 @@ static GcPhase phase_trim(Domain *d, size_t work) {
   bool undivided = work == SIZE_MAX;
   gc->slice_work += undivided ? 0 : work;
   bool done = string_table_trim(d, undivided ? UINT32_MAX : TRIM_BUCKETS);
-  done = shrink_records(gc, undivided ? SIZE_MAX : RELEASE_BYTES) && done;
+  done = shrink_records(d, undivided ? SIZE_MAX : RELEASE_BYTES) && done;
   done = heap_trim(&d->heap, undivided ? SIZE_MAX : RELEASE_BYTES) && done;
   if (!done && !gc_pace_cycle_is_due(d)) return GC_PHASE_TRIM;
   heap_keep_spare(&d->heap);
@@ -601,14 +607,15 @@ bool gc_init(Domain *d) {
   const char *verify = secure_getenv("SAROS_VERIFY");
   gc->verify = verify != NULL && verify[0] == '1';
 #endif
-  return GC_TRY_ROOM(&gc->promoted) && GC_TRY_ROOM(&gc->grey);
+  gc_set_aside(d);
+  return GC_TRY_ROOM(d, &gc->promoted) && GC_TRY_ROOM(d, &gc->grey);
 }
 
 void gc_close(Domain *d) {
   Gc *gc = &d->gc;
-#define FREE_RECORDS(v) free(gc->v.items);
+#define FREE_RECORDS(v) heap_memory_free(d, gc->v.items, gc->v.capacity * sizeof *gc->v.items);
   RECORDS(FREE_RECORDS)
 #undef FREE_RECORDS
-  gc_ephemerons_free(&gc->minor_ephemerons);
-  gc_ephemerons_free(&gc->major_ephemerons);
+  gc_ephemerons_free(d, &gc->minor_ephemerons);
+  gc_ephemerons_free(d, &gc->major_ephemerons);
 }

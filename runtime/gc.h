@@ -225,6 +225,10 @@ typedef struct Gc {
   uint8_t emergency;    /* an allocation failed: collect everything at the next gc_check */
   uint8_t closing;      /* domain_close has begun: no new finalizers */
   uint8_t verify;       /* run the heap verifier after each phase (SAROS_VERIFY=1) */
+  /* What the fast paths of marking do not do themselves (gc_set_aside): promotion of objects
+   * that have one of these bits; while not 0, all but strings of the type below. */
+  uint8_t promote_aside, grey_aside;
+  uint8_t plain_string; /* TYPE_SHORT_STRING, or no type */
   /* parameters of the incremental mode: percent, percent, log2 of bytes */
   int pause, stepmul, stepsize;
   int minor_mul, major_mul;     /* of the generational mode: percent */
@@ -367,6 +371,8 @@ void gc_record_memory(Domain *d);
 void gc_record_asked(Domain *d);
 
 bool gc_init(Domain *d); /* false: no memory */
+/* Whether marking begins or ends, or the heap is hosted from now on: what is marked aside. */
+void gc_set_aside(Domain *d);
 void gc_close(Domain *d);
 
 /* ---- memory outside the heap (gc_external.c) ----------------------------- */

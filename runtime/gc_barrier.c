@@ -40,7 +40,7 @@ static void add_debt(Domain *d, size_t bytes) {
 }
 
 static void remember_object(Domain *d, GCObject *o) {
-  if (!GC_TRY_PUSH(&d->gc.remembered, o)) gc_overflow_minor(d, o);
+  if (!GC_TRY_PUSH(d, &d->gc.remembered, o)) gc_overflow_minor(d, o);
 }
 
 static void remember_table(Domain *d, Table *t) {
@@ -86,7 +86,7 @@ static size_t card_debt(const Table *t, uint32_t node) {
 /* The first mark on a card. False: it is not needed, since the whole part is scanned. */
 static NOINLINE bool note_card(Domain *d, Table *t, void *part, uint32_t card, uint32_t node) {
   add_debt(d, card_debt(t, node));
-  if (GC_TRY_PUSH(&d->gc.cards, (GcCard){t, card, node})) return true;
+  if (GC_TRY_PUSH(d, &d->gc.cards, (GcCard){t, card, node})) return true;
   lose_cards(d, t, part);
   return false;
 }

@@ -87,23 +87,27 @@ static bool are_full(const GcEphemerons *e) {
   return (e->size - GC_EPHEMERON_LEAST) % GC_EPHEMERON_SEGMENT == 0;
 }
 
-static bool add_segment(GcEphemerons *e) {
+#define SEGMENT_BYTES (GC_EPHEMERON_SEGMENT * sizeof(uint32_t))
+
+static bool add_segment(Domain *d, GcEphemerons *e) {
   uint32_t n = segments_in_use(e);
   if (n >= e->directory) {
     uint32_t room = e->directory != 0 ? e->directory * 2 : 8;
-    uint32_t **grown =
-        stress_allocation_fails() ? NULL : realloc(e->segments, room * sizeof *grown);
+    uint32_t **grown = stress_allocation_fails()
+                           ? NULL
+                           : heap_memory_try_resize(d, e->segments, e->directory * sizeof *grown,
+                                                    room * sizeof *grown);
     if (grown == NULL) return false;
     e->segments = grown;
     e->directory = room;
   }
-  e->segments[n] = calloc(GC_EPHEMERON_SEGMENT, sizeof(uint32_t));
+  e->segments[n] = heap_memory_zeroed(d, SEGMENT_BYTES);
   return e->segments[n] != NULL;
 }
 
 /* Moves what belongs into the new bucket from the one that it splits off from. */
-static void split_bucket(GcEphemerons *e) {
-  if (are_full(e) && !add_segment(e)) return;
+static void split_bucket(Domain *d, GcEphemerons *e) {
+  if (are_full(e) && !add_segment(d, e)) return;
   uint32_t added = e->size++;
   if (added > e->mask) e->mask = e->mask * 2 + 1;
   uint32_t *from = bucket_at(e, added & e->mask >> 1), *to = bucket_at(e, added);
@@ -120,15 +124,16 @@ static void split_bucket(GcEphemerons *e) {
   }
 }
 
-static void free_segments(GcEphemerons *e) {
-  for (uint32_t i = 0; i < segments_in_use(e); i++) free(e->segments[i]);
-  free(e->segments);
+static void free_segments(Domain *d, GcEphemerons *e) {
+  for (uint32_t i = 0; i < segments_in_use(e); i++)
+    heap_memory_free(d, e->segments[i], SEGMENT_BYTES);
+  heap_memory_free(d, e->segments, e->directory * sizeof *e->segments);
   e->segments = NULL;
   e->directory = 0;
 }
 
-void gc_ephemerons_free(GcEphemerons *e) {
-  free_segments(e);
+void gc_ephemerons_free(Domain *d, GcEphemerons *e) {
+  free_segments(d, e);
 }
 
 /* ---- waiting ------------------------------------------------------------- */
@@ -145,7 +150,7 @@ size_t gc_await(Domain *d, Table *t, Node *n, ScanKind kind) {
   GcEphemerons *e = index_of(d, kind);
   GCObject *key = n->key.gc;
   if (waits_already(e, t, key)) return ENTRY_WORK;
-  if (!GC_TRY_PUSH(e, (GcEphemeron){t, key, (uint32_t)(n - t->node), 0})) {
+  if (!GC_TRY_PUSH(d, e, (GcEphemeron){t, key, (uint32_t)(n - t->node), 0})) {
     visit(d, key, kind);
     gc_follow_value(d, n, kind);
     return AWAIT_WORK;
@@ -154,14 +159,14 @@ size_t gc_await(Domain *d, Table *t, Node *n, ScanKind kind) {
   uint32_t *bucket = bucket_of(e, key);
   e->items[e->n - 1].next = *bucket;
   *bucket = (uint32_t)e->n;
-  if (e->n > (size_t)e->size * LOAD) split_bucket(e);
+  if (e->n > (size_t)e->size * LOAD) split_bucket(d, e);
   return AWAIT_WORK;
 }
 
 void gc_reached(Domain *d, GCObject *key, ScanKind kind) {
   GcEphemerons *e = index_of(d, kind);
   key->gc &= (uint8_t)~GC_AWAITED;
-  if (!GC_TRY_PUSH(&e->reached, key)) e->reached_lost = true;
+  if (!GC_TRY_PUSH(d, &e->reached, key)) e->reached_lost = true;
 }
 
 /* No entry waits any more. The bits of dead keys go with the keys. */
@@ -171,7 +176,7 @@ void gc_forget_awaited(Domain *d, ScanKind kind) {
   e->reached_lost = false;
   if (e->n == 0) return;
   e->n = 0;
-  free_segments(e);
+  free_segments(d, e);
   gc_ephemerons_init(e);
   memset(e->first, 0, sizeof e->first);
 }
@@ -236,7 +241,7 @@ size_t gc_follow_reached(Domain *d, ScanKind kind) {
 
 bool gc_note_clearing(Domain *d, Table *t) {
   if (t->state & TABLE_CLEARING) return true;
-  if (!GC_TRY_PUSH(&d->gc.clearing, t)) return false;
+  if (!GC_TRY_PUSH(d, &d->gc.clearing, t)) return false;
   t->state |= TABLE_CLEARING;
   return true;
 }

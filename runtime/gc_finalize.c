@@ -40,9 +40,9 @@ void gc_register_finalizer(lua_State *L, GCObject *o) {
   Domain *d = L->domain;
   GcVector *all = &d->gc.finalizable;
   if ((o->gc & GC_FINALIZE) || d->gc.closing) return;
-  if (!GC_TRY_ROOM(all)) {
+  if (!GC_TRY_ROOM(d, all)) {
     gc_collect_for(L, all->capacity * 2 * sizeof *all->items, false);
-    if (!GC_TRY_ROOM(all)) error_memory(L);
+    if (!GC_TRY_ROOM(d, all)) error_memory(L);
   }
   o->gc |= GC_FINALIZE;
   all->items[all->n++] = o;
@@ -69,7 +69,7 @@ static size_t queue_dead_young(Domain *d) {
     if (i + PREFETCH_AHEAD < all->n) __builtin_prefetch(all->items[i + PREFETCH_AHEAD]);
     bool dead = is_young(o);
     revived += dead;
-    if (dead && GC_TRY_PUSH(queue, o)) continue;
+    if (dead && GC_TRY_PUSH(d, queue, o)) continue;
     if (dead) visit(d, o, SCAN_MINOR);
     all->items[kept++] = o;
   }
@@ -105,7 +105,7 @@ void gc_sift_start(Domain *d) { d->gc.sifted_from = d->gc.sifted_to = 0; }
 static void sift_object(Domain *d, GCObject *o) {
   Gc *gc = &d->gc;
   bool white = !is_young(o) && !is_marked(d, o);
-  if (white && GC_TRY_PUSH(&gc->candidates, (GcCandidate){o, gc->sifted_to})) {
+  if (white && GC_TRY_PUSH(d, &gc->candidates, (GcCandidate){o, gc->sifted_to})) {
     gc->sifted_to++; /* its place is empty */
     return;
   }
@@ -151,7 +151,7 @@ bool gc_separate_some(Domain *d, size_t most) {
     GcCandidate last = c->items[--c->n];
     if (c->n > PREFETCH_AHEAD) __builtin_prefetch(c->items[c->n - PREFETCH_AHEAD].object);
     bool dead = !is_marked(d, last.object);
-    if (dead && GC_TRY_PUSH(&gc->found, last.object)) continue;
+    if (dead && GC_TRY_PUSH(d, &gc->found, last.object)) continue;
     if (dead) visit(d, last.object, SCAN_MAJOR);
     gc->finalizable.items[last.place] = last.object;
   }
@@ -182,7 +182,7 @@ void gc_queue_found(Domain *d) {
   GcVector *queue = &gc->finalizers, *found = &gc->found;
   if (queue->n == 0) exchange_objects(queue, found);
   size_t moved = 0;
-  while (moved < found->n && GC_TRY_PUSH(queue, found->items[moved])) moved++;
+  while (moved < found->n && GC_TRY_PUSH(d, queue, found->items[moved])) moved++;
   found->n -= moved;
   if (moved > 0) memmove(found->items, found->items + moved, found->n * sizeof *found->items);
   gc->revived = found->n; /* roots of the next cycle */

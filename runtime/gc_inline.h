@@ -62,14 +62,13 @@ ALWAYS_INLINE bool gc_is_wanted(const Domain *d) {
 
 /* To be called before an allocation of unknown size, where rules 1 and 2 of gc.h hold.
  * The system is asked for large ones only. */
-#define ROOM_WORTH_ASKING ((size_t)256 << 10)
 ALWAYS_INLINE void gc_make_room(lua_State *L, size_t size) {
-  if (unlikely(size >= ROOM_WORTH_ASKING)) gc_collect_for(L, size, false);
+  if (unlikely(size >= L->domain->heap.ask_from)) gc_collect_for(L, size, false);
 }
 
 /* The same for a part of a table that is in use. */
 ALWAYS_INLINE void gc_make_room_to_grow(lua_State *L, size_t size) {
-  if (unlikely(size >= ROOM_WORTH_ASKING)) gc_collect_for(L, size, true);
+  if (unlikely(size >= HEAP_ASK_FROM)) gc_collect_for(L, size, true);
 }
 
 /* A gc_check for what a failed allocation wants collected, and nothing else: where an

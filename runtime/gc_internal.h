@@ -32,23 +32,24 @@ typedef enum ScanKind { SCAN_MINOR, SCAN_MAJOR } ScanKind;
 void gc_each_list(const Gc *gc, MemoryPart *part, void *context);
 /* Makes room for one more item; false, and the array as it was, when there is no
  * memory. */
-bool gc_vector_try_extend(void *items, size_t *capacity, size_t item_size);
-#define GC_TRY_ROOM(v) \
-  ((v)->n < (v)->capacity || gc_vector_try_extend(&(v)->items, &(v)->capacity, sizeof *(v)->items))
+bool gc_vector_try_extend(Domain *d, void *items, size_t *capacity, size_t item_size);
+#define GC_TRY_ROOM(d, v) \
+  ((v)->n < (v)->capacity || \
+   gc_vector_try_extend(d, &(v)->items, &(v)->capacity, sizeof *(v)->items))
 
 /* Adds the item to the array; false: there is no room (gc_overflow.c says what is done
  * instead). */
-bool gc_vector_extend_patiently(void *items, size_t *capacity, size_t item_size);
-#define GC_TRY_PUSH(v, ...) \
+bool gc_vector_extend_patiently(Domain *d, void *items, size_t *capacity, size_t item_size);
+#define GC_TRY_PUSH(d, v, ...) \
   (likely(!stress_record_fails() && \
           ((v)->n < (v)->capacity || \
-           gc_vector_extend_patiently(&(v)->items, &(v)->capacity, sizeof *(v)->items))) && \
+           gc_vector_extend_patiently(d, &(v)->items, &(v)->capacity, sizeof *(v)->items))) && \
    ((v)->items[(v)->n++] = (__VA_ARGS__), true))
 
 /* Notes an object that the minor, the major marking is to scan. */
 #define GC_PUSH_PROMOTED(d, o) \
-  (GC_TRY_PUSH(&(d)->gc.promoted, o) ? (void)0 : gc_overflow_minor(d, o))
-#define GC_PUSH_GREY(d, o) (GC_TRY_PUSH(&(d)->gc.grey, o) ? (void)0 : gc_overflow_major(d, o))
+  (GC_TRY_PUSH(d, &(d)->gc.promoted, o) ? (void)0 : gc_overflow_minor(d, o))
+#define GC_PUSH_GREY(d, o) (GC_TRY_PUSH(d, &(d)->gc.grey, o) ? (void)0 : gc_overflow_major(d, o))
 
 #define OBJECT_WORK 32 /* work of examining an object, beyond its bytes */
 
@@ -84,13 +85,13 @@ ALWAYS_INLINE size_t small_part_bytes(const Table *t) {
   return (heap_is_large(array) ? 0 : array) + (heap_is_large(node) ? 0 : node);
 }
 
+/* The same for what is large or in a hosted heap (gc_mark.c). */
+size_t gc_mark_aside(Domain *d, const void *p, size_t size);
+
 /* Marks what an object or part covers, since it is promoted or marked or its owner
  * rescanned; returns the bytes of the lines. */
 ALWAYS_INLINE size_t mark_memory(Domain *d, const void *p, size_t size) {
-  if (unlikely(heap_is_large(size))) {
-    heap_large_promote(&d->heap, heap_large_of(p), d->gc.line_bit);
-    return 0;
-  }
+  if (unlikely(size > d->heap.masked_most)) return gc_mark_aside(d, p, size);
   heap_mark_lines(p, size, d->gc.line_bit);
   return size;
 }
@@ -207,7 +208,7 @@ ALWAYS_INLINE bool gc_weak_noted(const Gc *gc) {
 
 /* Ephemerons that wait for their keys (gc_ephemeron.c) */
 void gc_ephemerons_init(GcEphemerons *e);
-void gc_ephemerons_free(GcEphemerons *e); /* its index */
+void gc_ephemerons_free(Domain *d, GcEphemerons *e); /* its index */
 size_t gc_await(Domain *d, Table *t, Node *n, ScanKind kind); /* returns the work */
 void gc_reached(Domain *d, GCObject *key, ScanKind kind); /* a key that is awaited */
 /* the values of one such key; 0: there is none */
@@ -245,7 +246,7 @@ void gc_remember_thread(Domain *d, lua_State *co); /* gc_barrier.c */
  * the work, 0 when there are none). */
 void gc_overflow_minor(Domain *d, GCObject *o);
 void gc_overflow_major(Domain *d, GCObject *o);
-bool gc_has_overflowed(const GCObject *o);
+bool gc_has_overflowed(Domain *d, const GCObject *o);
 void gc_scan_overflowed(Domain *d);
 size_t gc_refill_grey(Domain *d);
 void gc_forget_overflowed_major(Domain *d);

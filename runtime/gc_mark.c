@@ -30,6 +30,24 @@
 #define VALUES_AT_ONCE 8192 /* weak values that are examined in an undivided step */
 #define ATOMIC_WORK ((size_t)512 << 10) /* of marking in an undivided step */
 
+/* In a hosted heap lines are found by looking for the block. Whatever is not promoted or
+ * made grey on the fast paths is so in the common way, which is right for all. */
+void gc_set_aside(Domain *d) {
+  bool hosted = heap_is_hosted(&d->heap);
+  d->gc.promote_aside = hosted ? GC_AWAITED | GC_YOUNG : GC_AWAITED;
+  d->gc.grey_aside = hosted || !is_marking(d);
+  d->gc.plain_string = hosted ? UINT8_MAX : TYPE_SHORT_STRING;
+}
+
+NOINLINE size_t gc_mark_aside(Domain *d, const void *p, size_t size) {
+  if (heap_is_large(size)) {
+    heap_large_promote(&d->heap, heap_large_of(p), d->gc.line_bit);
+    return 0;
+  }
+  heap_mark_hosted(&d->heap, p, size, d->gc.line_bit);
+  return size;
+}
+
 /* Half of all objects, and nothing comes after them. */
 ALWAYS_INLINE void mark_short_string(Domain *d, String *s) {
   size_t size = heap_round(offsetof(String, data) + s->short_len + 1u);
@@ -40,29 +58,52 @@ ALWAYS_INLINE void mark_short_string(Domain *d, String *s) {
   d->gc.marked_strings++;
 }
 
-/* When marking is over, what is white is dead. A minor marking may still reach it, in a
- * table that was an ephemeron table when it was marked and has yet to be cleared, and
- * ignores it; strings are brought back (gc_resurrect_string). */
-void gc_make_grey(Domain *d, GCObject *o) {
-  if (o->type == TYPE_SHORT_STRING) {
-    mark_short_string(d, (String *)o);
-    return;
-  }
-  if (unlikely(!is_marking(d)) && o->type != TYPE_LONG_STRING) return;
+/* The line of a string that is not plain. */
+static void mark_hosted_string(Domain *d, String *s) {
+  size_t size = string_bytes(s);
+  s->gc ^= GC_MARK;
+  d->gc.object_bytes[SCAN_MAJOR] += mark_memory(d, s, size);
+  d->gc.marked_bytes += size;
+  d->gc.marked_strings++;
+}
+
+static void make_any_grey(Domain *d, GCObject *o) {
+  char *base;
   o->gc ^= GC_MARK;
   if (unlikely(o->gc & GC_AWAITED)) gc_reached(d, o, SCAN_MAJOR);
-  if (o->type == LUA_TTABLE) {
-    heap_mark_lines(o, sizeof(Table), d->gc.line_bit);
-    d->gc.object_bytes[SCAN_MAJOR] += sizeof(Table);
-    GC_PUSH_GREY(d, o);
-    return;
-  }
-  char *base;
   size_t size = gc_object_extent(o, &base);
   d->gc.object_bytes[SCAN_MAJOR] += mark_memory(d, base, size);
   if (heap_is_large(size)) o->gc |= GC_LARGE;
   if (has_references(o)) GC_PUSH_GREY(d, o); /* counted when scanned */
   else d->gc.marked_bytes += size;
+}
+
+static NOINLINE void make_grey_aside(Domain *d, GCObject *o) {
+  if (o->type == TYPE_SHORT_STRING) mark_hosted_string(d, (String *)o);
+  else if (is_marking(d) || o->type == TYPE_LONG_STRING) make_any_grey(d, o);
+}
+
+/* When marking is over, what is white is dead. A minor marking may still reach it, in a
+ * table that was an ephemeron table when it was marked and has yet to be cleared, and
+ * ignores it; strings are brought back (gc_resurrect_string). */
+void gc_make_grey(Domain *d, GCObject *o) {
+  if (o->type == d->gc.plain_string) {
+    mark_short_string(d, (String *)o);
+    return;
+  }
+  if (unlikely(d->gc.grey_aside)) {
+    make_grey_aside(d, o);
+    return;
+  }
+  if (o->type == LUA_TTABLE) {
+    o->gc ^= GC_MARK;
+    if (unlikely(o->gc & GC_AWAITED)) gc_reached(d, o, SCAN_MAJOR);
+    heap_mark_lines(o, sizeof(Table), d->gc.line_bit);
+    d->gc.object_bytes[SCAN_MAJOR] += sizeof(Table);
+    GC_PUSH_GREY(d, o);
+    return;
+  }
+  make_any_grey(d, o);
 }
 
 void gc_regrey(Domain *d, GCObject *o) { GC_PUSH_GREY(d, o); }
@@ -72,6 +113,7 @@ void gc_start_marking(Domain *d) {
   gc->mark_sense ^= GC_MARK;
   gc->line_bit ^= 3;
   gc->marking_mask = GC_CLEAN;
+  gc_set_aside(d);
   gc->marked_bytes = gc->object_bytes[SCAN_MAJOR] = gc->part_bytes[SCAN_MAJOR] = 0;
   gc->code_bytes[SCAN_MAJOR] = gc->stack_bytes[SCAN_MAJOR] = gc->revived_bytes = 0;
   gc->marked_strings = 0;
@@ -126,6 +168,7 @@ static void end_marking(Domain *d) {
   gc_queue_found(d);
   gc_sift_end(d);
   d->gc.marking_mask = 0;
+  gc_set_aside(d);
   d->heap.live_bytes = d->gc.object_bytes[SCAN_MAJOR] + d->gc.part_bytes[SCAN_MAJOR];
   d->gc.code = d->gc.code_bytes[SCAN_MAJOR];
   d->gc.stacks = d->gc.stack_bytes[SCAN_MAJOR];

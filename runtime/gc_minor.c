@@ -68,6 +68,16 @@ static NOINLINE void promote_uncommon(Domain *d, GCObject *o) {
   if (has_references(o)) GC_PUSH_PROMOTED(d, o);
 }
 
+/* Returns whether nothing is left to do. */
+static NOINLINE bool promote_aside(Domain *d, GCObject *o) {
+  if (o->gc & GC_AWAITED) gc_reached(d, o, SCAN_MINOR);
+  if (!heap_is_hosted(&d->heap)) return false;
+  o->gc = (uint8_t)((o->gc & ~(GC_YOUNG | GC_MARK)) | GC_CLEAN | d->gc.mark_sense);
+  if (o->type == TYPE_SHORT_STRING) d->gc.marked_strings++;
+  promote_uncommon(d, o);
+  return true;
+}
+
 ALWAYS_INLINE void promote_small(Domain *d, GCObject *o, size_t size) {
   heap_mark_lines(o, size, d->gc.line_bit);
   d->gc.object_bytes[SCAN_MINOR] += size;
@@ -76,7 +86,7 @@ ALWAYS_INLINE void promote_small(Domain *d, GCObject *o, size_t size) {
 #define MOST_CLOSURE (sizeof(LuaClosure) + UINT8_MAX * sizeof(UpValue *))
 
 void gc_promote(Domain *d, GCObject *o) {
-  if (unlikely(o->gc & GC_AWAITED)) gc_reached(d, o, SCAN_MINOR);
+  if (unlikely(o->gc & d->gc.promote_aside) && promote_aside(d, o)) return;
   o->gc = (uint8_t)((o->gc & ~(GC_YOUNG | GC_MARK)) | GC_CLEAN | d->gc.mark_sense);
   switch (o->type) {
     case LUA_TTABLE: promote_small(d, o, sizeof(Table)); break;
@@ -132,9 +142,10 @@ bool gc_drain_some(Domain *d) {
 
 /* Bytes of the part if it was allocated since the last minor collection: then one
  * of its lines is not in use yet, unless it is within a line with other survivors. */
-static size_t new_part(const void *part, size_t size) {
+static size_t new_part(Heap *h, const void *part, size_t size) {
   if (size == 0 || heap_is_large(size)) return 0;
-  return heap_line_of(part) == 0 || heap_line_of((const char *)part + size - 1) == 0 ? size : 0;
+  bool new = heap_line_of(h, part) == 0 || heap_line_of(h, (const char *)part + size - 1) == 0;
+  return new ? size : 0;
 }
 
 /* Of an old object only new parts count as promoted. */
@@ -142,7 +153,8 @@ void gc_rescan(Domain *d, GCObject *o) {
   Table *t = (Table *)o;
   size_t counted = d->gc.part_bytes[SCAN_MINOR], stacks = d->gc.stack_bytes[SCAN_MINOR];
   if (o->type == LUA_TTABLE)
-    counted += new_part(t->array, array_bytes(t)) + new_part(t->node, node_bytes(t));
+    counted += new_part(&d->heap, t->array, array_bytes(t)) +
+               new_part(&d->heap, t->node, node_bytes(t));
   d->gc.step_work += REMEMBERED_WORK + gc_scan_minor(d, o);
   d->gc.part_bytes[SCAN_MINOR] = counted;
   d->gc.stack_bytes[SCAN_MINOR] = stacks;

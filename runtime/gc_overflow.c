@@ -72,10 +72,10 @@ static void set_bit(Domain *d, GCObject *o) {
     d->gc.overflow_large = 1;
     return;
   }
-  Chunk *c = heap_chunk_of(o);
-  size_t granule = ((uintptr_t)o & (HEAP_CHUNK_SIZE - 1)) / HEAP_GRANULE;
-  c->overflow[granule / WORD_BITS] |= UINT64_C(1) << granule % WORD_BITS;
-  c->overflowed = true;
+  HeapPlace at = heap_place_of(&d->heap, o);
+  size_t granule = at.offset / HEAP_GRANULE;
+  at.chunk->overflow[granule / WORD_BITS] |= UINT64_C(1) << granule % WORD_BITS;
+  at.chunk->overflowed = true;
 }
 
 NOINLINE void gc_overflow_minor(Domain *d, GCObject *o) {
@@ -88,16 +88,17 @@ NOINLINE void gc_overflow_major(Domain *d, GCObject *o) {
   d->gc.overflow_major = 1;
 }
 
-bool gc_has_overflowed(const GCObject *o) {
+bool gc_has_overflowed(Domain *d, const GCObject *o) {
   if (o->gc & GC_YOUNG) return false;
   if (o->gc & GC_LARGE) return heap_large_of(o)->logged;
-  size_t granule = ((uintptr_t)o & (HEAP_CHUNK_SIZE - 1)) / HEAP_GRANULE;
-  return heap_chunk_of(o)->overflow[granule / WORD_BITS] >> granule % WORD_BITS & 1;
+  HeapPlace at = heap_place_of(&d->heap, o);
+  size_t granule = at.offset / HEAP_GRANULE;
+  return at.chunk->overflow[granule / WORD_BITS] >> granule % WORD_BITS & 1;
 }
 
 static GCObject *object_at(Chunk *c, size_t word, uint64_t bits) {
-  return (GCObject *)((char *)c +
-                      (word * WORD_BITS + (size_t)__builtin_ctzll(bits)) * HEAP_GRANULE);
+  size_t granule = word * WORD_BITS + (size_t)__builtin_ctzll(bits);
+  return heap_address_of((HeapPlace){c, granule * HEAP_GRANULE});
 }
 
 /* ---- the minor marking --------------------------------------------------- */

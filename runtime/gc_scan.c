@@ -58,7 +58,7 @@ ALWAYS_INLINE ToScan part_to_scan(const void *part, size_t size) {
 /* Stores go to the cards from now on, as if the part had been scanned. */
 static NOINLINE bool scan_fresh_later(Domain *d, Table *t, bool array, bool node) {
   GcPartial p = {.object = (GCObject *)t, .first = from_if(array), .node_from = from_if(node)};
-  return GC_TRY_PUSH(&d->gc.minor_partial, p);
+  return GC_TRY_PUSH(d, &d->gc.minor_partial, p);
 }
 
 static NOINLINE void count_fresh(Domain *d, const Table *t, bool array, bool node) {
@@ -108,7 +108,7 @@ ALWAYS_INLINE size_t scan_table_major(Domain *d, Table *t) {
     scan_weak_table(d, t, w, SCAN_MAJOR);
     return sizeof(Table); /* the rest counts when it is looked through */
   } else if (unlikely(t->array_size + t->node_mask > GC_PIECE) &&
-             GC_TRY_PUSH(&d->gc.partial, (GcPartial){.object = (GCObject *)t})) {
+             GC_TRY_PUSH(d, &d->gc.partial, (GcPartial){.object = (GCObject *)t})) {
     return sizeof(Table);
   } else {
     visit_values(d, t->array, t->array_size, SCAN_MAJOR);
@@ -181,7 +181,7 @@ ALWAYS_INLINE size_t scan_elements(Domain *d, Prototype *p, uint32_t from, uint3
 
 ALWAYS_INLINE bool scan_later(Domain *d, GCObject *o, ScanKind kind) {
   GcPartials *later = kind == SCAN_MINOR ? &d->gc.minor_partial : &d->gc.partial;
-  return GC_TRY_PUSH(later, (GcPartial){.object = o});
+  return GC_TRY_PUSH(d, later, (GcPartial){.object = o});
 }
 
 ALWAYS_INLINE size_t scan_prototype(Domain *d, Prototype *p, ScanKind kind) {

@@ -27,7 +27,7 @@
 
 NOINLINE void gc_note_interned_slow(Domain *d, String *s) {
   Gc *gc = &d->gc;
-  if (!GC_TRY_PUSH(&gc->new_interned, s)) gc->interned_lost = 1;
+  if (!GC_TRY_PUSH(d, &gc->new_interned, s)) gc->interned_lost = 1;
 }
 
 void gc_resurrect_string(Domain *d, String *s) {

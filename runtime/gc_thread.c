@@ -305,7 +305,7 @@ size_t gc_scan_thread_major(Domain *d, lua_State *co) {
   visit_origin(d, co, SCAN_MAJOR);
   GcPartial p = {.object = (GCObject *)co};
   bool deep = co->top - co->stack > SMALL_THREAD || co->ci->depth > SMALL_THREAD;
-  if (deep && GC_TRY_PUSH(&d->gc.partial, p)) return sizeof(lua_State);
+  if (deep && GC_TRY_PUSH(d, &d->gc.partial, p)) return sizeof(lua_State);
   size_t total = sizeof(lua_State), work;
   bool done;
   do {

@@ -90,15 +90,18 @@ static bool verify_add(Verifier *v, const GCObject *o) {
 /* ---- memory -------------------------------------------------------------- */
 
 static void check_small(Verifier *v, const char *p, size_t size, bool young, const GCObject *o) {
-  const Chunk *c = heap_chunk_of(p), *known = v->d->heap.chunks;
+  Heap *h = &v->d->heap;
+  HeapPlace at = heap_place_of(h, p);
+  const Chunk *c = at.chunk, *known = h->chunks;
   while (known != NULL && known != c) known = known->next;
   RULE(v, known != NULL, "memory in use is in a chunk of this heap", o);
-  const Block *b = heap_block_of(p);
-  RULE(v, b->state != BLOCK_FREE, "memory in use is not in a free block", o);
+  const Block *b = heap_block_of(h, p);
+  RULE(v, b->state != BLOCK_FREE && b->state != BLOCK_VACANT,
+       "memory in use is not in a free block", o);
   if (young) RULE(v, b->state == BLOCK_CONSUMED, "young memory is in a consumed block", o);
   if (young) return;
-  uint32_t last = heap_line_index(p + size - 1);
-  for (uint32_t i = heap_line_index(p); i <= last; i++)
+  size_t last = (at.offset + size - 1) >> HEAP_LINE_SHIFT;
+  for (size_t i = at.offset >> HEAP_LINE_SHIFT; i <= last; i++)
     RULE(v, c->lines[i] != 0, "the lines of an old object are marked", o);
 }
 
@@ -320,15 +323,17 @@ static bool in_vector(const GcVector *vector, const GCObject *o) {
 }
 
 /* The next minor collection will reach it. */
-static bool is_remembered(const Gc *gc, const GCObject *o) {
-  if (o->type != LUA_TTHREAD) return gc_has_overflowed(o) || in_vector(&gc->remembered, o);
+static bool is_remembered(Domain *d, const GCObject *o) {
+  const Gc *gc = &d->gc;
+  if (o->type != LUA_TTHREAD) return gc_has_overflowed(d, o) || in_vector(&gc->remembered, o);
   const lua_State *co = gc->remembered_threads;
   while (co != NULL && (const GCObject *)co != o) co = co->next_remembered;
   return co != NULL;
 }
 
-static bool is_grey(const Gc *gc, const GCObject *o) {
-  if (gc_has_overflowed(o)) return true;
+static bool is_grey(Domain *d, const GCObject *o) {
+  const Gc *gc = &d->gc;
+  if (gc_has_overflowed(d, o)) return true;
   for (size_t i = 0; i < gc->partial.n; i++)
     if ((const GCObject *)gc->partial.items[i].object == o) return true;
   return in_vector(&gc->grey, o);
@@ -360,10 +365,10 @@ static void verify_look_at(Verifier *v, const GCObject *o) {
   v->parent = o;
   v->parent_clean = (o->gc & GC_CLEAN) && !is_to_be_scanned(&d->gc, o);
   v->parent_black = is_marking(d) && !is_young(o) && is_marked(d, o) &&
-                    d->gc.grey.n + d->gc.partial.n < 1000 && !is_grey(&d->gc, o) &&
+                    d->gc.grey.n + d->gc.partial.n < 1000 && !is_grey(d, o) &&
                     !is_to_be_scanned(&d->gc, o);
   if (!is_young(o) && !(o->gc & GC_CLEAN) && d->gc.remembered.n + d->gc.remembered_threads_n < 1000)
-    RULE(v, is_remembered(&d->gc, o), "an old object that is not clean is in the remembered set",
+    RULE(v, is_remembered(d, o), "an old object that is not clean is in the remembered set",
          o);
   switch (o->type) {
     case LUA_TTABLE: look_at_table(v, (const Table *)o); break;
@@ -407,14 +412,17 @@ static void check_overflowed(Verifier *v, const Chunk *c) {
 
 static void check_blocks(Verifier *v) {
   const Heap *h = &v->d->heap;
-  size_t used = 0, nfree = 0, nheld = 0;
+  size_t used = 0, nfree = 0, nheld = 0, held = 0;
   for (const Chunk *c = h->chunks; c != NULL; c = c->next) {
+    size_t vacant = 0;
     check_overflowed(v, c);
     for (uint32_t i = 1; i < HEAP_CHUNK_BLOCKS; i++) {
       const Block *b = &c->blocks[i];
       uint32_t zeros = 0;
       for (uint32_t line = 0; line < HEAP_BLOCK_LINES; line++)
         zeros += c->lines[i * HEAP_BLOCK_LINES + line] == 0;
+      vacant += b->state == BLOCK_VACANT;
+      held += c->hosted && b->state != BLOCK_VACANT;
       if (b->state != BLOCK_CONSUMED)
         RULE(v, zeros == b->free_lines, "a block knows its free lines", NULL);
       if (b->state == BLOCK_FREE)
@@ -423,7 +431,9 @@ static void check_blocks(Verifier *v) {
       nfree += b->state == BLOCK_FREE;
       nheld += b->state == BLOCK_FREE && !b->released;
     }
+    RULE(v, vacant == c->vacant_blocks, "a chunk knows its vacant blocks", NULL);
   }
+  RULE(v, held == h->nhosted, "the heap knows the blocks of its allocator", NULL);
   RULE(v, used == h->used_lines, "the heap knows its lines in use", NULL);
   RULE(v, nfree == h->nfree && nheld == h->nheld, "the heap knows its free blocks", NULL);
 }

@@ -147,7 +147,7 @@ static bool extends_last(GcWeakRanges *list, const GcWeakRange *r) {
 static bool note_range(Domain *d, Weakness w, GcWeakRange r, ScanKind kind) {
   GcWeakRanges *list = list_of(kind == SCAN_MAJOR ? &d->gc.noted_weak : &d->gc.minor_weak, w);
   if (extends_last(list, &r)) return true;
-  return (w == WEAK_KEYS && restart_range(list, r.table, kind)) || GC_TRY_PUSH(list, r);
+  return (w == WEAK_KEYS && restart_range(list, r.table, kind)) || GC_TRY_PUSH(d, list, r);
 }
 
 /* The major marking does not reach a table that has just been promoted black, and may
@@ -161,7 +161,8 @@ static bool note_for_major(Domain *d, Weakness w, GcWeakRange r) {
 /* By the major marking, in pieces. */
 static bool scan_slots_later(Domain *d, Table *t, uint32_t n) {
   return n > GC_PIECE &&
-         GC_TRY_PUSH(&d->gc.partial, (GcPartial){.object = (GCObject *)t, .node_from = UINT32_MAX});
+         GC_TRY_PUSH(d, &d->gc.partial,
+                     (GcPartial){.object = (GCObject *)t, .node_from = UINT32_MAX});
 }
 
 void gc_scan_weak(Domain *d, Weakness w, GcWeakRange range, ScanKind kind) {
@@ -194,7 +195,7 @@ static bool dead_object(Domain *d, uint8_t tag, const GCObject *o) {
 
 static void leave_value(Domain *d, Table *t, uint32_t i, uint32_t node) {
   GcWeakRange r = {t, i, i + 1, node};
-  if (!GC_TRY_PUSH(&d->gc.weak_left.values, r)) follow_range(d, &r, SCAN_MAJOR);
+  if (!GC_TRY_PUSH(d, &d->gc.weak_left.values, r)) follow_range(d, &r, SCAN_MAJOR);
 }
 
 static void settle_slot(Domain *d, Table *t, uint32_t i) {
@@ -207,7 +208,7 @@ static void leave_entry(Domain *d, Table *t, uint32_t i) {
   const Node *n = &t->node[i];
   bool white = (n->key_tag & TAG_COLLECTED) && is_dead(d, n->key.gc, SCAN_MAJOR); /* a string too */
   if (!white) leave_value(d, t, i, 1);
-  else if (!GC_TRY_PUSH(&d->gc.weak_left.entries, (GcWeakEntry){t, n->key.gc, i}))
+  else if (!GC_TRY_PUSH(d, &d->gc.weak_left.entries, (GcWeakEntry){t, n->key.gc, i}))
     follow_range(d, &(GcWeakRange){t, i, i + 1, 1}, SCAN_MAJOR);
 }
 

@@ -83,8 +83,10 @@
 /* A new chunk's header is zero: lines free, blocks zero. */
 static void add_chunk(Heap *h, Chunk *c) {
   c->next = h->chunks;
-  h->chunks = c;
+  h->chunks = h->mapped = c;
   for (uint32_t i = 1; i < HEAP_CHUNK_BLOCKS; i++) {
+    set_up_block(c, i);
+    c->blocks[i].start = (char *)c + ((size_t)i << HEAP_BLOCK_SHIFT);
     c->blocks[i].released = !c->used;
     push_free(h, &c->blocks[i], false);
   }
@@ -148,6 +150,7 @@ static void verify_mapped(const Heap *h, uint32_t lines) {
 static bool grow_heap(Domain *d, uint32_t lines) {
   Heap *h = &d->heap;
   verify_mapped(h, lines);
+  if (heap_is_hosted(h)) return heap_hosted_grow(d);
   Chunk *c = new_chunk(h);
   if (c == NULL) {
     c = h->spare;
@@ -161,9 +164,10 @@ static bool grow_heap(Domain *d, uint32_t lines) {
   return true;
 }
 
-bool heap_could_take(const Heap *h, size_t size) {
+bool heap_could_take(Heap *h, size_t size) {
   if (size > PTRDIFF_MAX / 2) return true; /* nothing helps */
   if (!heap_has_room(h, size)) return false;
+  if (heap_is_hosted(h)) return heap_hosted_could_take(h, size);
   size += HEAP_CHUNK_SIZE; /* headers, cards, rounding */
   void *probe = mapping_new(size, 1);
   if (probe == NULL) return false;
@@ -172,7 +176,8 @@ bool heap_could_take(const Heap *h, size_t size) {
 }
 
 void heap_keep_spare(Heap *h) {
-  if (h->spare == NULL) h->spare = new_chunk(h);
+  if (heap_is_hosted(h)) heap_hosted_keep_reserve(h);
+  else if (h->spare == NULL) h->spare = new_chunk(h);
 }
 
 /* ---- holes --------------------------------------------------------------- */
@@ -470,15 +475,16 @@ static void *bump_cursor(Heap *h, size_t size) {
   return p;
 }
 
-/* Bytes to the next line, if no more than a sixteenth of the size. */
-ALWAYS_INLINE size_t pad_to_line(const char *p, size_t size) {
-  size_t pad = -(uintptr_t)p & (HEAP_LINE_SIZE - 1);
+/* Bytes from a place in the hole to the next line, if no more than a sixteenth of the size.
+ * A hole begins on a line; addresses of lines are no multiples of their size in all heaps. */
+ALWAYS_INLINE size_t pad_to_line(const Hole *hole, const char *p, size_t size) {
+  size_t pad = ((uintptr_t)hole->start - (uintptr_t)p) & (HEAP_LINE_SIZE - 1);
   return pad <= size / 16 ? pad : 0;
 }
 
 /* Keeps the cursor aligned to 16 bytes (heap_alloc_aligned counts on it). */
 static void *bump_medium(Heap *h, size_t size) {
-  char *p = h->medium_cursor + pad_to_line(h->medium_cursor, size);
+  char *p = h->medium_cursor + pad_to_line(&h->medium, h->medium_cursor, size);
   size_t room = (size + 15) & ~(size_t)15;
   if (room > (size_t)(h->medium.end - p)) return NULL;
   h->medium_cursor = p + room;
@@ -574,7 +580,7 @@ void *heap_alloc_aligned(lua_State *L, size_t size) {
 
 void *heap_alloc_on_line(lua_State *L, size_t size) {
   Heap *h = &L->domain->heap;
-  leave_out(h, pad_to_line(h->cursor, size));
+  leave_out(h, pad_to_line(&h->hole, h->cursor, size));
   return heap_alloc(L, size, MEMPROF_STRING);
 }
 
@@ -589,7 +595,7 @@ ALWAYS_INLINE int outgrown_class(size_t size) {
   return size == power ? 2 * (bit - 4) : size == power + power / 2 ? 2 * (bit - 4) + 1 : -1;
 }
 
-static void keep_outgrown(Heap *h, void *part, size_t size) {
+ALWAYS_INLINE void keep_outgrown(Heap *h, void *part, size_t size) {
   int class = outgrown_class(size);
   if (class < 0) return;
   memcpy(part, &h->outgrown[class], sizeof(void *));
@@ -725,6 +731,13 @@ ALWAYS_INLINE void note_freed(Domain *d, const void *part) {
   if (d->heap.sampled_parts[i / 64] >> i % 64 & 1) memprof_part_gone(d, part);
 }
 
+static NOINLINE void free_hosted_part(Domain *d, void *part, size_t size) {
+  Heap *h = &d->heap;
+  if (heap_line_of(h, part) == 0) keep_outgrown(h, part, size);
+  else if (h->live_bytes >= size) h->live_bytes -= size; /* it was old */
+  if (unlikely(h->watched)) note_freed(d, part);
+}
+
 void heap_free_part(lua_State *L, void *part, size_t size) {
   if (part == NULL || size == 0) return;
   Heap *h = &L->domain->heap;
@@ -738,7 +751,10 @@ void heap_free_part(lua_State *L, void *part, size_t size) {
     heap_plant(h);
     note_freed(L->domain, part);
     return;
-  } else if (heap_line_of(part) == 0) {
+  } else if (heap_is_hosted(h)) {
+    free_hosted_part(L->domain, part, size);
+    return;
+  } else if (heap_chunk_of(part)->lines[heap_line_index(part)] == 0) {
     keep_outgrown(h, part, size);
   } else if (h->live_bytes >= size) {
     h->live_bytes -= size; /* it was old */
@@ -906,7 +922,8 @@ static bool clear_lines(uint8_t *lines, uint8_t line_bit) {
 /* A block without newly freed lines stays where it is. */
 void heap_sweep_block(Heap *h, Chunk *c, uint32_t index, uint8_t line_bit) {
   Block *b = &c->blocks[index];
-  if (b->state == BLOCK_FREE || !clear_lines(block_lines(b), line_bit)) return;
+  if (b->state == BLOCK_FREE || b->state == BLOCK_VACANT) return;
+  if (!clear_lines(block_lines(b), line_bit)) return;
   examine_block(h, b);
   if (b->state == BLOCK_CONSUMED) return; /* holds young objects: filed by the next minor */
   poison_free_lines(b);
@@ -916,7 +933,8 @@ void heap_sweep_block(Heap *h, Chunk *c, uint32_t index, uint8_t line_bit) {
 
 void heap_init(Heap *h) {
   *h = (Heap){.sample_at = SAMPLE_NEVER, .sample_elsewhere_at = SAMPLE_NEVER,
-              .elsewhere_left = INT64_MAX};
+              .elsewhere_left = INT64_MAX, .masked_most = HEAP_SMALL_MAX,
+              .ask_from = HEAP_ASK_FROM};
   h->large_young.next = h->large_young.prev = &h->large_young;
   h->large_old.next = h->large_old.prev = &h->large_old;
   h->dying.next = h->dying.prev = &h->dying;
@@ -926,6 +944,7 @@ void heap_close(Heap *h) {
   while (h->large_young.next != &h->large_young) heap_large_free(h, h->large_young.next);
   while (h->large_old.next != &h->large_old) heap_large_free(h, h->large_old.next);
   heap_large_release(h, SIZE_MAX);
+  if (heap_is_hosted(h)) heap_hosted_close(h);
   extent_close(h);
   give_chunk(take_twin(h));
   give_chunk(h->spare); /* first: what is given last is taken first */
@@ -934,5 +953,5 @@ void heap_close(Heap *h) {
     next = c->next;
     give_chunk(c);
   }
-  h->chunks = NULL;
+  h->chunks = h->mapped = NULL;
 }

@@ -52,6 +52,7 @@ typedef enum BlockState {
   BLOCK_FREE,       /* no line in use; in Heap.free */
   BLOCK_RECYCLABLE, /* some free lines; in Heap.warm or Heap.cold, by hole_class */
   BLOCK_FULL,       /* too few free lines to allocate from; in no list */
+  BLOCK_VACANT,     /* of a hosted chunk, without memory; in Heap.vacant */
   BLOCK_CONSUMED    /* allocated from since the last minor collection; in Heap.consumed */
 } BlockState;
 
@@ -65,6 +66,9 @@ typedef struct Block {
   uint8_t warm;        /* while recyclable: in Heap.warm, not in Heap.cold */
   uint16_t free_lines; /* as of its last examination */
   uint32_t epoch;      /* minor collection that examined it last: distinguishes warm from cold */
+  uint16_t offset;     /* of this Block in its Chunk */
+  uint8_t index;       /* in Chunk.blocks */
+  char *start;         /* of its memory */
 } Block;
 
 typedef struct BlockList {
@@ -78,19 +82,30 @@ typedef struct BlockClasses {
 } BlockClasses;
 
 /* Lies at the start of a chunk, in the place of its first block. A heap of few blocks touches
- * one page of it. */
+ * one page of it. That of a hosted chunk lies anywhere, and so does each of its blocks
+ * (heap_hosted.c). */
 typedef struct Chunk {
   Block blocks[HEAP_CHUNK_BLOCKS]; /* [0] is unused */
   struct Chunk *next;              /* of Heap.chunks */
   uint32_t free_blocks;            /* how many are BLOCK_FREE */
   bool used;                       /* its memory was used before the heap got it, and is not zero */
   bool overflowed;                 /* a bit of `overflow` may be set */
-  /* indexed by address; those of the first block are unused */
+  bool hosted;                     /* its memory is the allocator's */
+  uint8_t vacant_blocks;           /* how many are BLOCK_VACANT */
+  uint8_t skipped;                 /* bytes of the allocator's before a hosted one */
+  /* indexed by HeapPlace.offset; those of the first block are unused */
   _Alignas(64) uint8_t lines[HEAP_CHUNK_LINES];
   /* a bit a granule (gc_overflow.c); zero before it is in a heap */
   uint64_t overflow[HEAP_CHUNK_SIZE / HEAP_GRANULE / 64];
 } Chunk;
 _Static_assert(sizeof(Chunk) <= HEAP_BLOCK_SIZE, "the chunk's own data fit its first block");
+
+/* Where an address lies: `offset` bytes behind the beginning of the chunk, if its blocks lay
+ * behind each other (those of a hosted one do not). */
+typedef struct HeapPlace {
+  Chunk *chunk;
+  size_t offset;
+} HeapPlace;
 
 /* Stands before every large allocation. */
 typedef struct LargeHeader {
@@ -108,7 +123,8 @@ typedef struct LargeHeader {
   /* part whose owner is in the remembered set and yet clean; object to be scanned
      (gc_overflow.c) */
   uint8_t logged;
-  uint8_t in_extent;               /* it lies in one; else it comes from malloc or is a mapping */
+  /* it lies in one; else it comes from malloc or the allocator, or is a mapping */
+  uint8_t in_extent;
   /* part that was all zero when allocated, as what it grows by is */
   uint8_t zeroed;
   uint8_t external;                /* memory outside the heap, nothing behind it (gc_external.c) */
@@ -125,6 +141,7 @@ typedef struct Hole {
   Block *block;
 } Hole;
 
+#define HEAP_ASK_FROM ((size_t)256 << 10)
 #define SAMPLE_NEVER ((uint64_t)INT64_MAX) /* so many bytes are never asked for */
 
 typedef struct Heap {
@@ -148,7 +165,8 @@ typedef struct Heap {
   uint32_t nheld;             /* those of them that have pages */
   uint32_t nblocks;           /* blocks of all chunks */
   uint32_t epoch;             /* number of minor collections, truncated */
-  Chunk *chunks;
+  Chunk *chunks; /* hosted ones first */
+  Chunk *mapped; /* the first in that list that is not: where tools look for threads */
   /* in the huge page of the chunk that was added last, for the next; or NULL */
   Chunk *twin;
   /* mapped, never touched: for when there is no other (grow_heap); or NULL */
@@ -196,6 +214,20 @@ typedef struct Heap {
   size_t most_bytes;        /* bound on chunks and large allocations together; 0: none */
   size_t limit_bytes;       /* that a domain may use; 0: any (heap_set_limit) */
   size_t limit_trigger;     /* use at which a collection is to find out whether it uses more */
+  /* Sizes of what lies in blocks whose lines are found by masking the address are at most
+   * this: HEAP_SMALL_MAX, or 0 when there is an allocator. */
+  size_t masked_most;
+  size_t ask_from;          /* bytes from which on there may be no room (gc_make_room) */
+  /* The allocator that memory comes from (heap_hosted.c); NULL: the heap maps it itself. */
+  lua_Alloc allocf;
+  void *alloc_ud;
+  BlockList vacant;         /* blocks of hosted chunks that have no memory */
+  Block **hosted;           /* blocks that have some: a hash table by address */
+  size_t hosted_mask;       /* of its indexes */
+  size_t nhosted;           /* blocks in it */
+  Block *hosted_last;       /* found last; or NULL */
+  void *reserve;            /* memory of blocks for when there is no other, linked; or NULL */
+  uint32_t nreserve;
   /* Sampling (memprof.c). The block that takes heap_asked_at_cursor, or heap_asked_elsewhere,
    * beyond this is sampled; SAMPLE_NEVER: none */
   uint64_t sample_at, sample_elsewhere_at;
@@ -315,7 +347,7 @@ void extent_give_back(Heap *h, size_t most);
 void extent_close(Heap *h);
 
 /* Would an allocation of `size` bytes succeed now? */
-bool heap_could_take(const Heap *h, size_t size);
+bool heap_could_take(Heap *h, size_t size);
 
 /* Large allocations (heap_large.c). The first two return NULL when memory is short. */
 void *heap_large_alloc(Domain *d, size_t size, bool cards);
@@ -329,8 +361,41 @@ void heap_large_set_external(Domain *d, LargeHeader *large, size_t size);
 /* Gives back at most `bytes` of what was freed some time ago; SIZE_MAX: all. */
 void heap_large_release(Heap *h, size_t bytes);
 
-/* Maps a spare chunk if there is none, and if the system has one. */
+/* Maps a spare chunk if there is none, and if the system has one; or completes the reserve. */
 void heap_keep_spare(Heap *h);
+
+/* ---- memory from an allocator (heap_hosted.c) ---------------------------- */
+
+ALWAYS_INLINE bool heap_is_hosted(const Heap *h) { return unlikely(h->allocf != NULL); }
+/* From now on all memory that is not there yet comes from the allocator. */
+void heap_host(Heap *h, lua_Alloc f, void *ud);
+/* The place of an address in a block. */
+HeapPlace heap_hosted_place(Heap *h, const void *p);
+/* heap_mark_lines where masking does not find them. */
+void heap_mark_hosted(Heap *h, const void *p, size_t size, uint8_t bit);
+/* Gives a vacant block memory and files it as free; false: the allocator refuses, and the
+   reserve is empty. */
+bool heap_hosted_grow(Domain *d);
+/* A free block of a hosted chunk becomes vacant. */
+void heap_hosted_vacate(Heap *h, Block *b);
+/* Frees the header at *link, all of whose blocks are vacant. */
+void heap_hosted_drop(Heap *h, Chunk **link);
+void heap_hosted_keep_reserve(Heap *h);
+/* Could the allocator give `size` bytes now? */
+bool heap_hosted_could_take(Heap *h, size_t size);
+/* Gives the allocator back what is free, and the reserve, and notes an emergency. False:
+   there was nothing. */
+bool heap_hosted_give_back(Domain *d);
+void heap_hosted_close(Heap *h);
+
+/* Memory beside the blocks and what lies in extents and mappings: the allocator's, else
+ * malloc's. NULL: there is none. `old`: bytes of p, as they were asked for. */
+void *heap_memory(Domain *d, size_t size);
+void *heap_memory_resize(Domain *d, void *p, size_t old, size_t size);
+void heap_memory_free(Domain *d, void *p, size_t size);
+/* The same for what can do without: a refusal is no emergency. */
+void *heap_memory_zeroed(Domain *d, size_t size);
+void *heap_memory_try_resize(Domain *d, void *p, size_t old, size_t size);
 
 /* Bytes of lines and large allocations that were alive when last examined. */
 ALWAYS_INLINE size_t heap_old_bytes(const Heap *h) {
@@ -379,17 +444,27 @@ ALWAYS_INLINE Chunk *heap_chunk_of(const void *p) {
 ALWAYS_INLINE uint32_t heap_line_index(const void *p) {
   return (uint32_t)(((uintptr_t)p & (HEAP_CHUNK_SIZE - 1)) >> HEAP_LINE_SHIFT);
 }
-ALWAYS_INLINE uint8_t heap_line_of(const void *p) {
-  return heap_chunk_of(p)->lines[heap_line_index(p)];
+ALWAYS_INLINE HeapPlace heap_place_of(Heap *h, const void *p) {
+  if (heap_is_hosted(h)) return heap_hosted_place(h, p);
+  return (HeapPlace){heap_chunk_of(p), (uintptr_t)p & (HEAP_CHUNK_SIZE - 1)};
 }
-ALWAYS_INLINE Block *heap_block_of(const void *p) {
-  return &heap_chunk_of(p)->blocks[((uintptr_t)p & (HEAP_CHUNK_SIZE - 1)) >> HEAP_BLOCK_SHIFT];
+ALWAYS_INLINE uint8_t heap_line_of(Heap *h, const void *p) {
+  HeapPlace at = heap_place_of(h, p);
+  return at.chunk->lines[at.offset >> HEAP_LINE_SHIFT];
+}
+ALWAYS_INLINE Block *heap_block_of(Heap *h, const void *p) {
+  HeapPlace at = heap_place_of(h, p);
+  return &at.chunk->blocks[at.offset >> HEAP_BLOCK_SHIFT];
+}
+ALWAYS_INLINE void *heap_address_of(HeapPlace at) {
+  return at.chunk->blocks[at.offset >> HEAP_BLOCK_SHIFT].start +
+         (at.offset & (HEAP_BLOCK_SIZE - 1));
 }
 ALWAYS_INLINE LargeHeader *heap_large_of(const void *p) { return (LargeHeader *)p - 1; }
 ALWAYS_INLINE bool heap_part_is_zeroed(const void *part, size_t size) {
   return unlikely(heap_is_large(size)) && heap_large_of(part)->zeroed;
 }
-/* Marks the lines that [p, p + size) covers; size > 0, not large. */
+/* Marks the lines that [p, p + size) covers; size > 0, at most Heap.masked_most. */
 ALWAYS_INLINE void heap_mark_lines(const void *p, size_t size, uint8_t bit) {
   uint8_t *lines = heap_chunk_of(p)->lines;
   uint32_t first = heap_line_index(p), last = heap_line_index((const char *)p + size - 1);

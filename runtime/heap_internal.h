@@ -30,18 +30,20 @@ static inline void list_remove(BlockList *list, Block *b) {
   else list->last = b->prev;
 }
 
-static inline Chunk *chunk_of_block(const Block *b) { return heap_chunk_of(b); }
-
-static inline uint32_t block_index(const Block *b) {
-  return (uint32_t)(b - chunk_of_block(b)->blocks);
+static inline Chunk *chunk_of_block(const Block *b) {
+  return (Chunk *)((uintptr_t)b - b->offset);
 }
 
-static inline char *block_start(const Block *b) {
-  return (char *)chunk_of_block(b) + ((size_t)block_index(b) << HEAP_BLOCK_SHIFT);
-}
+static inline char *block_start(const Block *b) { return b->start; }
 
 static inline uint8_t *block_lines(const Block *b) {
-  return &chunk_of_block(b)->lines[block_index(b) * HEAP_BLOCK_LINES];
+  return &chunk_of_block(b)->lines[b->index * HEAP_BLOCK_LINES];
+}
+
+static inline void set_up_block(Chunk *c, uint32_t i) {
+  Block *b = &c->blocks[i];
+  b->offset = (uint16_t)((char *)b - (char *)c);
+  b->index = (uint8_t)i;
 }
 
 static inline void push_free(Heap *h, Block *b, bool warm) {

@@ -204,9 +204,13 @@ static LargeHeader *set_up_medium(LargeHeader *large, size_t size, bool cards, b
   return large;
 }
 
+static Domain *domain_of(Heap *h) { return (Domain *)((char *)h - offsetof(Domain, heap)); }
+
 /* `h` NULL: in no heap. */
 static LargeHeader *new_medium(Heap *h, size_t size, bool cards) {
   size_t bytes = medium_bytes(size, cards);
+  if (h != NULL && heap_is_hosted(h))
+    return set_up_medium(heap_memory(domain_of(h), bytes), size, cards, false);
 #ifdef SAROS_STRESS
   h = NULL;
 #endif
@@ -214,15 +218,18 @@ static LargeHeader *new_medium(Heap *h, size_t size, bool cards) {
 }
 
 static void free_medium(Heap *h, LargeHeader *large) {
-  if (large->in_extent) extent_free(h, large, medium_bytes(large->size, large->cards != NULL));
-  else free(large);
+  size_t bytes =
+      large->external ? sizeof *large : medium_bytes(large->size, large->cards != NULL);
+  if (large->in_extent) extent_free(h, large, bytes);
+  else heap_memory_free(domain_of(h), large, bytes);
 }
 
 /* In no list yet. Where there are no addresses for an extent there may be some for a
    mapping. */
 static LargeHeader *make_large(Heap *h, size_t size, bool cards) {
-  LargeHeader *large = size < HUGE_FROM ? new_medium(h, size, cards) : NULL;
-  if (large == NULL) large = new_huge(h, size, cards);
+  bool hosted = h != NULL && heap_is_hosted(h);
+  LargeHeader *large = size < HUGE_FROM || hosted ? new_medium(h, size, cards) : NULL;
+  if (large == NULL && !hosted) large = new_huge(h, size, cards);
   if (large == NULL) return NULL;
   large->size = size;
   large->mark = 0;
@@ -315,11 +322,22 @@ LargeHeader *heap_large_detached(size_t size) {
   return size <= PTRDIFF_MAX / 2 ? make_large(NULL, size, false) : NULL;
 }
 
+/* Into a hosted heap it is copied: its memory is not the allocator's. */
+static void *adopt_copy(Domain *d, LargeHeader *large) {
+  void *p = heap_large_alloc(d, large->size, false);
+  if (p == NULL) return NULL;
+  memcpy(p, large + 1, large->size);
+  heap_large_discard(large);
+  return p;
+}
+
 void *heap_large_adopt(Domain *d, LargeHeader *large) {
   if (!heap_has_room(&d->heap, large->size)) return NULL;
-  void *p = take_in(d, large);
+  size_t size = large->size;
+  void *p = heap_is_hosted(&d->heap) ? adopt_copy(d, large) : take_in(d, large);
+  if (p == NULL) return NULL;
   if (unlikely(d->heap.watched))
-    memprof_took(d->current, p, large->size, MEMPROF_MESSAGE, NULL);
+    memprof_took(d->current, p, size, MEMPROF_MESSAGE, NULL);
   return p;
 }
 
@@ -367,7 +385,7 @@ void heap_large_promote(Heap *h, LargeHeader *large, uint8_t bit) {
 /* ---- memory outside the heap --------------------------------------------- */
 
 LargeHeader *heap_large_external(Heap *h) {
-  LargeHeader *large = malloc(sizeof *large);
+  LargeHeader *large = heap_memory(domain_of(h), sizeof *large);
   if (large == NULL) return NULL;
   *large = (LargeHeader){.external = 1};
   link_large(&h->large_young, large);
@@ -393,17 +411,34 @@ void heap_large_set_external(Domain *d, LargeHeader *large, size_t size) {
 /* The same bytes in a place of the new size, which may be the old one; NULL: no memory. */
 static LargeHeader *room_for(Heap *h, LargeHeader *large, size_t size) {
   size_t old_bytes = medium_bytes(large->size, true), bytes = medium_bytes(size, true);
-  if (!large->in_extent) return realloc(large, bytes);
+  if (!large->in_extent) return heap_memory_resize(domain_of(h), large, old_bytes, bytes);
   if (extent_resize(h, large, old_bytes, bytes)) return large;
-  LargeHeader *moved = extent_alloc(h, bytes);
+  bool hosted = heap_is_hosted(h);
+  LargeHeader *moved = hosted ? heap_memory(domain_of(h), bytes) : extent_alloc(h, bytes);
   if (moved == NULL) return NULL;
   memcpy(moved, large, old_bytes);
+  moved->in_extent = !hosted;
   extent_free(h, large, old_bytes);
+  return moved;
+}
+
+/* Into memory that is asked for first: an allocator may refuse to make a block smaller, and
+ * must be told the bytes that it gave. */
+static LargeHeader *shrink_hosted(Heap *h, LargeHeader *large, size_t size) {
+  Domain *d = domain_of(h);
+  LargeHeader *moved = heap_memory(d, medium_bytes(size, true));
+  if (moved == NULL) return NULL;
+  memcpy(moved, large, sizeof *large + size);
+  moved->cards = place_of_cards(moved, size);
+  memcpy(moved->cards, large->cards, card_count(size));
+  moved->in_extent = false;
+  free_medium(h, large);
   return moved;
 }
 
 static LargeHeader *resize_medium(Heap *h, LargeHeader *large, size_t size) {
   size_t old = large->size, kept = card_count(size < old ? size : old);
+  if (heap_is_hosted(h) && size < old && !large->in_extent) return shrink_hosted(h, large, size);
   if (size < old) memmove(place_of_cards(large, size), place_of_cards(large, old), kept);
   LargeHeader *moved = room_for(h, large, size);
   if (moved == NULL) {
@@ -484,7 +519,7 @@ LargeHeader *heap_large_resize(Domain *d, LargeHeader *large, size_t size) {
   size_t old = large->size;
   if (size > PTRDIFF_MAX / 2 || (size > old && !heap_has_room(h, size - old))) return NULL;
   LargeHeader *moved = large->mapped != 0 ? resize_huge(h, large, size)
-                       : size >= HUGE_FROM ? make_huge(h, large, size)
+                       : size >= HUGE_FROM && !heap_is_hosted(h) ? make_huge(h, large, size)
                                            : resize_medium(h, large, size);
   if (moved == NULL) return NULL;
   moved->prev->next = moved->next->prev = moved;

@@ -84,10 +84,26 @@ static void measure_chunk(const Chunk *c, struct eventring_pages *pages, HeapMem
   }
 }
 
+/* Blocks of the allocator's: which of its pages are there is not asked. */
+static void measure_hosted(const Chunk *c, HeapMemory *m, MemoryAmount *fresh) {
+  add_page(&m->own, true, sizeof *c);
+  for (uint32_t i = 1; i < HEAP_CHUNK_BLOCKS; i++) {
+    const Block *b = &c->blocks[i];
+    if (b->state == BLOCK_VACANT) continue;
+    size_t live = (size_t)(HEAP_BLOCK_LINES - b->free_lines) << HEAP_LINE_SHIFT;
+    add_page(&m->live, true, live);
+    add_page(b->state == BLOCK_CONSUMED ? fresh : &m->free, true, HEAP_BLOCK_SIZE - live);
+  }
+}
+
 static void measure_chunks(const Heap *h, struct eventring_pages *pages, HeapMemory *m) {
   MemoryAmount fresh = {0, 0};
   size_t filled = filled_bytes(h);
-  for (const Chunk *c = h->chunks; c != NULL; c = c->next) measure_chunk(c, pages, m, &fresh);
+  for (const Chunk *c = h->chunks; c != NULL; c = c->next) {
+    if (c->hosted) measure_hosted(c, m, &fresh);
+    else measure_chunk(c, pages, m, &fresh);
+  }
+  add_page(&m->free, true, (size_t)h->nreserve << HEAP_BLOCK_SHIFT);
   if (h->twin != NULL) heap_measure_range(pages, &m->free, h->twin, HEAP_CHUNK_SIZE);
   if (h->spare != NULL) heap_measure_range(pages, &m->free, h->spare, HEAP_CHUNK_SIZE);
   if (filled > fresh.resident) filled = fresh.resident;
@@ -120,7 +136,7 @@ static void measure_large(const LargeHeader *large, struct eventring_pages *page
       heap_measure_range(pages, &m->own, large->cards,
                          round_to_unit((large->size >> HEAP_CARD_SHIFT) + 1));
   } else if (!large->in_extent) {
-    heap_measure_range(pages, &m->loose, large, sizeof *large + large->size);
+    heap_measure_range(pages, m->hosted ? of : &m->loose, large, sizeof *large + large->size);
   } else {
     heap_measure_range(pages, of, large, extent_bytes_of(large->size, large->cards != NULL));
   }
@@ -142,6 +158,7 @@ static void measure_larges(const Heap *h, struct eventring_pages *pages, HeapMem
 
 void heap_measure(const Heap *h, struct eventring_pages *pages, HeapMemory *m) {
   memset(m, 0, sizeof *m);
+  m->hosted = heap_is_hosted(h);
   measure_chunks(h, pages, m);
   measure_larges(h, pages, m);
   extent_measure(h, pages, m);

@@ -17,7 +17,8 @@ typedef struct HeapMemory {
   MemoryAmount free;  /* to allocate from */
   MemoryAmount own;   /* the heap's: tables of lines, blocks and cards */
   MemoryAmount dead;  /* parts that died, kept for a new use */
-  MemoryAmount loose; /* of live and young ones, what malloc gave */
+  MemoryAmount loose; /* of live and young ones, what malloc gave, unless `hosted` */
+  bool hosted;
   /* What userdata hold outside the heap, as they state; what follows a counter of messages,
    * which are counted where they lie. */
   size_t external, messages;

@@ -28,6 +28,7 @@ static void unmap_chunk(Heap *h, Chunk **link) {
   for (uint32_t i = 1; i < HEAP_CHUNK_BLOCKS; i++) remove_free(h, &c->blocks[i]);
   h->nblocks -= HEAP_CHUNK_BLOCKS - 1;
   *link = c->next;
+  if (h->mapped == c) h->mapped = c->next;
   mapping_unmap(c, HEAP_CHUNK_SIZE);
 }
 
@@ -65,6 +66,10 @@ static uint32_t count_idle(const Heap *h, const Chunk *c, uint32_t i, bool now) 
 }
 
 static void release_pages(Heap *h, Chunk *c, uint32_t i, uint32_t n) {
+  if (c->hosted) {
+    for (uint32_t k = i; k < i + n; k++) heap_hosted_vacate(h, &c->blocks[k]);
+    return;
+  }
   madvise(block_start(&c->blocks[i]), (size_t)n << HEAP_BLOCK_SHIFT, MADV_DONTNEED);
   for (uint32_t k = i; k < i + n; k++) c->blocks[k].released = 1;
   h->nheld -= n;
@@ -106,9 +111,19 @@ static size_t trim_blocks(Heap *h, Chunk *c, bool now) {
   return done;
 }
 
+/* Blocks of a hosted one are given back one by one, the header when none is left. */
+static size_t trim_hosted(Heap *h, bool now) {
+  Chunk *c = *h->trim_link;
+  size_t done = trim_blocks(h, c, now);
+  if (c->vacant_blocks == HEAP_CHUNK_BLOCKS - 1) heap_hosted_drop(h, h->trim_link);
+  else h->trim_link = &c->next;
+  return done + TRIM_LOOK;
+}
+
 /* The next chunk; the first of the list is never unmapped. */
 static size_t trim_chunk(Heap *h, bool now) {
   Chunk *c = *h->trim_link;
+  if (c->hosted) return trim_hosted(h, now);
   if (h->trim_link != &h->chunks && h->nfree >= h->trim_keep + HEAP_CHUNK_BLOCKS &&
       is_all_idle(h, c, now)) {
     unmap_chunk(h, h->trim_link);
@@ -128,7 +143,7 @@ static bool has_many_extents(const Heap *h) {
 
 void heap_trim_parts(Heap *h) {
   for (Chunk *c = h->chunks; c != NULL; c = c->next)
-    for (uint32_t i = 1; i < HEAP_CHUNK_BLOCKS; i++)
+    for (uint32_t i = 1; !c->hosted && i < HEAP_CHUNK_BLOCKS; i++)
       if (c->blocks[i].state == BLOCK_RECYCLABLE) release_parts(&c->blocks[i]);
 }
 

@@ -168,11 +168,16 @@ const struct eventring_introspection saros_introspection = {
     .node_key_tag = offsetof(Node, key_tag),
   },
   .heap = {
-    .first = HERE(Domain, heap.chunks),
+    .first = HERE(Domain, heap.mapped),
     .next = offsetof(Chunk, next),
     .size = HEAP_CHUNK_SIZE,
     .used_from = HEAP_BLOCK_SIZE,
     .step = HEAP_GRANULE,
+    .scattered = HERE(Domain, heap.chunks),
+    .pieces = HEAP_CHUNK_BLOCKS,
+    .piece = offsetof(Chunk, blocks) + offsetof(Block, start),
+    .piece_step = sizeof(Block),
+    .piece_size = HEAP_BLOCK_SIZE,
   },
   .rules = {
     FLAG(in_finalizers, "in a finalizer", EVENTRING_ACTIVITY_FINALIZING),

@@ -23,7 +23,7 @@
  * file and table addressing", VLDB 1980): when strings outnumber buckets, each
  * new string adds one bucket, which takes its share of the one it splits from.
  * So there is no moment in which all of a large table is rehashed. Buckets lie in
- * segments of ordinary C memory, released by string_table_free. When there is no memory
+ * segments beside the heap (heap_memory), released by string_table_free. When there is no memory
  * for one, the chains get longer and nothing else happens.
  *
  * Nothing here collects; only allocation raises.
@@ -107,23 +107,27 @@ uint32_t string_hash_long(String *s) {
 
 /* ---- the intern table ---------------------------------------------------- */
 
-static bool add_segment(StringTable *table) {
+#define SEGMENT_BYTES (STRING_SEGMENT * sizeof(StringLink))
+
+static bool add_segment(Domain *d) {
+  StringTable *table = &d->strings;
   if (stress_allocation_fails()) return false;
   uint32_t n = table->size >> STRING_SEGMENT_BITS;
   if (n >= table->directory) {
     uint32_t room = table->directory != 0 ? table->directory * 2 : 8;
-    StringLink **grown = realloc(table->segments, room * sizeof *grown);
+    StringLink **grown = heap_memory_try_resize(
+        d, table->segments, table->directory * sizeof *grown, room * sizeof *grown);
     if (grown == NULL) return false;
     table->segments = grown;
     table->directory = room;
   }
-  table->segments[n] = calloc(STRING_SEGMENT, sizeof(StringLink));
+  table->segments[n] = heap_memory_zeroed(d, SEGMENT_BYTES);
   return table->segments[n] != NULL;
 }
 
 void string_table_init(lua_State *L) {
   StringTable *table = &L->domain->strings;
-  if (!add_segment(table)) error_memory(L);
+  if (!add_segment(L->domain)) error_memory(L);
   table->size = INTERN_MIN_BUCKETS;
   table->mask = INTERN_MIN_BUCKETS - 1;
 }
@@ -131,8 +135,8 @@ void string_table_init(lua_State *L) {
 void string_table_free(Domain *d) {
   StringTable *table = &d->strings;
   for (uint32_t i = 0; i < table->size; i += STRING_SEGMENT)
-    free(table->segments[i >> STRING_SEGMENT_BITS]);
-  free(table->segments);
+    heap_memory_free(d, table->segments[i >> STRING_SEGMENT_BITS], SEGMENT_BYTES);
+  heap_memory_free(d, table->segments, table->directory * sizeof *table->segments);
   *table = (StringTable){0};
 }
 
@@ -154,9 +158,10 @@ StringLink string_chain_reversed(StringLink chain) {
 /* Adds one bucket: half of the strings of the one it splits off from go there; the newest
  * stay the first. While the collector sweeps the table, bucket by bucket upwards, what
  * moves moves ahead of it. */
-static NOINLINE void split_bucket(StringTable *table) {
+static NOINLINE void split_bucket(Domain *d) {
+  StringTable *table = &d->strings;
   /* only longer chains */
-  if ((table->size & (STRING_SEGMENT - 1)) == 0 && !add_segment(table)) return;
+  if ((table->size & (STRING_SEGMENT - 1)) == 0 && !add_segment(d)) return;
   uint32_t added = table->size++;
   if (added > table->mask) table->mask = table->mask * 2 + 1;
   StringLink *from = string_bucket(table, added & table->mask >> 1),
@@ -170,7 +175,8 @@ static NOINLINE void split_bucket(StringTable *table) {
   }
 }
 
-static void merge_last_bucket(StringTable *table) {
+static void merge_last_bucket(Domain *d) {
+  StringTable *table = &d->strings;
   uint32_t last = table->size - 1;
   StringLink *bucket = string_bucket(table, last & table->mask >> 1),
              chain = *string_bucket(table, last);
@@ -179,7 +185,8 @@ static void merge_last_bucket(StringTable *table) {
     *bucket = string_chain(s, *bucket);
   }
   *string_bucket(table, last) = 0;
-  if ((last & (STRING_SEGMENT - 1)) == 0) free(table->segments[last >> STRING_SEGMENT_BITS]);
+  if ((last & (STRING_SEGMENT - 1)) == 0)
+    heap_memory_free(d, table->segments[last >> STRING_SEGMENT_BITS], SEGMENT_BYTES);
   table->size = last;
   if (last == table->mask / 2 + 1) table->mask >>= 1;
 }
@@ -188,7 +195,7 @@ bool string_table_trim(Domain *d, uint32_t most) {
   StringTable *table = &d->strings;
   for (; table->size > INTERN_MIN_BUCKETS && INTERN_IS_SPARSE(table); most--) {
     if (most == 0) return false;
-    merge_last_bucket(table);
+    merge_last_bucket(d);
   }
   return true;
 }
@@ -245,7 +252,7 @@ static NOINLINE String *intern_new_slow(lua_State *L, const char *bytes, size_t 
                                         uint32_t hash) {
   String *s = heap_alloc(L, string_object_size(len), MEMPROF_STRING);
   StringTable *table = &L->domain->strings;
-  if (INTERN_IS_FULL(table) && table->size < INTERN_MAX_BUCKETS) split_bucket(table);
+  if (INTERN_IS_FULL(table) && table->size < INTERN_MAX_BUCKETS) split_bucket(L->domain);
   return add_interned(L, s, bytes, len, hash,
                       string_bucket(table, string_bucket_index(table, hash)));
 }

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api.h"
 #include "arguments.h"
 #include "gc_inline.h"
 #include "lauxlib.h"
@@ -393,8 +394,20 @@ static void warn_when_on(void *ud, const char *msg, int tocont) {
   warn_amid_message(ud, msg, tocont);
 }
 
+/* Test builds: SAROS_HOSTED=1 runs any program on a heap whose memory comes from an
+ * allocator. */
+static bool is_hosted(void) {
+#if defined(SAROS_DEBUG) || defined(SAROS_STRESS)
+  const char *text = secure_getenv("SAROS_HOSTED");
+  return text != NULL && text[0] == '1';
+#else
+  return false;
+#endif
+}
+
 lua_State *luaL_newstate(void) {
-  lua_State *L = lua_newstate(allocate_with_libc, NULL);
+  lua_State *L = is_hosted() ? lua_newstate(allocate_with_libc, NULL)
+                             : api_new_state(allocate_with_libc);
   if (L != NULL) {
     lua_atpanic(L, report_panic);
     lua_setwarnf(L, warn_when_off, L);

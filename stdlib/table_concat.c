@@ -81,7 +81,7 @@ static bool concat_in_place(lua_State *L, lua_Integer first, lua_Integer last,
   size_t total = find_parts(L, &parts, first, last);
   if (total == 0) return false;
   /* a collection, whose finalizers may change the table */
-  if (unlikely(total >= ROOM_WORTH_ASKING)) {
+  if (unlikely(total >= L->domain->heap.ask_from)) {
     gc_make_room(L, total);
     if (find_parts(L, &parts, first, last) != total) return false;
   }

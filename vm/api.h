@@ -18,6 +18,9 @@
 #include "table.h"
 #include "thread.h"
 
+/* A state whose heap maps its memory; lua_getallocf returns f, which is like realloc. */
+lua_State *api_new_state(lua_Alloc f);
+
 /* Registry, upvalues. */
 TValue *api_pseudo_slot(lua_State *L, int idx);
 

@@ -8,7 +8,6 @@
  */
 #include "api_chunk.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "api.h"
@@ -38,7 +37,10 @@ static void append_piece(lua_State *L, Load *load, const char *piece, size_t siz
     size_t capacity = load->capacity > 0 ? load->capacity : 1024;
     if (size > (size_t)PTRDIFF_MAX / 2) error_memory(L);
     while (capacity - load->size < size) capacity *= 2;
-    char *buffer = stress_allocation_fails() ? NULL : realloc(load->buffer, capacity);
+    char *buffer =
+        stress_allocation_fails()
+            ? NULL
+            : heap_memory_resize(L->domain, load->buffer, load->capacity, capacity);
     if (buffer == NULL) error_memory(L);
     load->text = load->buffer = buffer;
     load->capacity = capacity;
@@ -115,7 +117,7 @@ static int run_load(lua_State *L, Load *load) {
     PROBE_END(L->domain, COMPILE);
   }
   PROBE_END(L->domain, PARSE);
-  free(load->buffer);
+  heap_memory_free(L->domain, load->buffer, load->capacity);
   api_note_write(L);
   gc_check(L);
   return status;

@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "api.h"
 #include "call.h"
 #include "call_profile.h"
 #include "noting.h"
@@ -110,16 +111,15 @@ void lua_warning(lua_State *L, const char *msg, int tocont) {
 
 /* ---- allocator, limits --------------------------------------------------- */
 
-/* The heap is the runtime's own: the function given to lua_newstate is kept for
- * lua_getallocf. */
 lua_Alloc lua_getallocf(lua_State *L, void **ud) {
   if (ud != NULL) *ud = L->domain->alloc_ud;
   return L->domain->allocf;
 }
 
+/* What maps its memory goes on doing so when it is given the function that it has. */
 void lua_setallocf(lua_State *L, lua_Alloc f, void *ud) {
-  L->domain->allocf = f;
-  L->domain->alloc_ud = ud;
+  Domain *d = L->domain;
+  if (f != d->allocf || ud != d->alloc_ud) domain_host(d, f, ud);
 }
 
 /* Kept for old modules: the limit is fixed. */
@@ -202,14 +202,12 @@ static void make_registry(lua_State *L, void *ud) {
 
 /* ---- beginning and end --------------------------------------------------- */
 
-LUA_API lua_State *lua_newstate(lua_Alloc f, void *ud) {
+static lua_State *new_state(lua_Alloc f, void *ud) {
   vm_dispatch_init();
   vm_answer_questions_aside();
-  lua_State *L = domain_new();
+  lua_State *L = domain_new(f, ud);
   if (L == NULL) return NULL;
   Domain *d = L->domain;
-  d->allocf = f;
-  d->alloc_ud = ud;
   d->hooks.call_finalizer = call_finalizer;
   d->hooks.raise_message = raise_message;
   d->hooks.interrupt = interrupt_thread;
@@ -227,6 +225,14 @@ LUA_API lua_State *lua_newstate(lua_Alloc f, void *ud) {
   }
   call_profile_attach(L);
   last_stack_attach(L);
+  return L;
+}
+
+LUA_API lua_State *lua_newstate(lua_Alloc f, void *ud) { return new_state(f, ud); }
+
+lua_State *api_new_state(lua_Alloc f) {
+  lua_State *L = new_state(NULL, NULL);
+  if (L != NULL) L->domain->allocf = f;
   return L;
 }
 

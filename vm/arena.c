@@ -7,7 +7,6 @@
  */
 #include "arena.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "stress.h"
@@ -22,6 +21,7 @@
 #define LARGEST_SPARE LARGEST_CHUNK
 #endif
 #define LARGEST_CHUNK (1 << 20)
+#define LARGEST_HOSTED (((size_t)64 << 10) - sizeof(ArenaChunk))
 #define ARENA_ALIGN 16
 
 typedef struct ArenaChunk {
@@ -29,6 +29,8 @@ typedef struct ArenaChunk {
   size_t size; /* bytes of data */
   _Alignas(ARENA_ALIGN) char data[];
 } ArenaChunk;
+
+static size_t chunk_bytes(size_t size) { return sizeof(ArenaChunk) + size; }
 
 void arena_init(Arena *arena, lua_State *L) {
   *arena = (Arena){.L = L};
@@ -58,18 +60,33 @@ static void keep_spare(Arena *arena) {
     return;
   memset(chunk->data, 0, (size_t)(arena->cursor - chunk->data));
   arena->chunks = chunk->next;
-  free(spare);
+  domain_drop_spare(d);
   d->compile_spare = chunk;
+  d->compile_spare_bytes = chunk_bytes(chunk->size);
+}
+
+/* Zeroed. */
+static void *new_chunk(Domain *d, size_t bytes) {
+  void *memory = heap_memory_zeroed(d, bytes);
+  if (memory == NULL && heap_is_hosted(&d->heap) && heap_hosted_give_back(d))
+    memory = heap_memory_zeroed(d, bytes);
+  return memory;
+}
+
+/* As an allocator gives chunks, none is larger than 64 KiB that need not be. */
+static size_t largest_chunk(const Domain *d) {
+  return heap_is_hosted(&d->heap) ? LARGEST_HOSTED : LARGEST_CHUNK;
 }
 
 static void add_chunk(Arena *arena, size_t least) {
   if (take_spare(arena, least)) return;
   size_t size = arena->chunks ? arena->chunks->size * 2 : FIRST_CHUNK;
-  if (size > LARGEST_CHUNK) size = LARGEST_CHUNK;
+  size_t largest = largest_chunk(arena->L->domain);
+  if (size > largest) size = largest;
   if (size < least) size = least;
   ArenaChunk *chunk = size > SIZE_MAX - sizeof(ArenaChunk) || stress_allocation_fails()
                           ? NULL
-                          : calloc(1, sizeof(ArenaChunk) + size);
+                          : new_chunk(arena->L->domain, chunk_bytes(size));
   if (chunk == NULL) error_memory(arena->L);
   chunk->size = size;
   use_chunk(arena, chunk);
@@ -98,7 +115,7 @@ void arena_free(Arena *arena) {
   keep_spare(arena);
   for (ArenaChunk *chunk = arena->chunks, *next; chunk; chunk = next) {
     next = chunk->next;
-    free(chunk);
+    heap_memory_free(arena->L->domain, chunk, chunk_bytes(chunk->size));
   }
   *arena = (Arena){.L = arena->L};
 }

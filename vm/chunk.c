@@ -458,7 +458,7 @@ static void verify_function(Undump *u, const Prototype *p) {
 #ifndef SAROS_DEBUG
   if (u->is_sound) return;
 #endif
-  const char *error = verify_prototype(p);
+  const char *error = verify_prototype(u->L->domain, p);
   if (error == verify_no_memory) error_memory(u->L);
   rt_assert(!(error && u->is_sound));
   if (error) error_format(u, error);

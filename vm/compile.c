@@ -140,7 +140,7 @@ static Prototype *make_prototype(FuncState *fs) {
 
 #ifdef SAROS_DEBUG
 static bool code_verifies(const Prototype *p) {
-  const char *error = verify_prototype(p);
+  const char *error = verify_prototype(NULL, p);
   return error == NULL || error == verify_no_memory;
 }
 #endif

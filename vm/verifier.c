@@ -84,6 +84,7 @@ typedef struct State {
 } State;
 
 typedef struct Verifier {
+  Domain *d;            /* whose scratch memory it is; NULL: malloc's */
   const Prototype *p;
   uint8_t *marks;       /* of each word */
   bool any_jumps;       /* else there are no targets, and nothing for them */
@@ -755,10 +756,30 @@ static void load_state(Verifier *v, uint32_t target) {
   memcpy(v->now.holds, known, v->state_words * sizeof *known);
 }
 
+static void *scratch(const Verifier *v, size_t bytes) {
+  return v->d != NULL ? heap_memory(v->d, bytes) : malloc(bytes);
+}
+
+static void *scratch_zeroed(const Verifier *v, size_t bytes) {
+  return v->d != NULL ? heap_memory_zeroed(v->d, bytes) : calloc(1, bytes);
+}
+
+static void discard(const Verifier *v, void *p, size_t bytes) {
+  if (p == NULL) return;
+  if (v->d != NULL) heap_memory_free(v->d, p, bytes);
+  else free(p);
+}
+
+static size_t states_bytes(const Verifier *v) {
+  return (size_t)v->ntargets * v->state_words * sizeof *v->states + 1;
+}
+
+static size_t pending_bytes(const Verifier *v) { return v->ntargets * sizeof *v->pending + 1; }
+
 /* There is a number for each target, in their order. */
 static bool number_targets(Verifier *v) {
   const uint32_t n = v->p->ncode;
-  v->state_of = malloc(n * sizeof *v->state_of);
+  v->state_of = scratch(v, n * sizeof *v->state_of);
   if (v->state_of == NULL) return false;
   for (uint32_t pc = 0; pc < n; pc++)
     if (v->marks[pc] & WORD_TARGET) v->state_of[pc] = v->ntargets++;
@@ -768,9 +789,8 @@ static bool number_targets(Verifier *v) {
 static bool init_states(Verifier *v) {
   if (!v->any_jumps) return true;
   if (!number_targets(v)) return false;
-  size_t size = (size_t)v->ntargets * v->state_words;
-  v->states = stress_allocation_fails() ? NULL : malloc(size * sizeof *v->states + 1);
-  v->pending = malloc(v->ntargets * sizeof *v->pending + 1);
+  v->states = stress_allocation_fails() ? NULL : scratch(v, states_bytes(v));
+  v->pending = scratch(v, pending_bytes(v));
   return v->states != NULL && v->pending != NULL;
 }
 
@@ -795,7 +815,7 @@ static void check_active_locals(Verifier *v) {
   const Prototype *p = v->p;
   int32_t small[SMALL_CODE + 1], *change = small, active = 0;
   if (p->ncode <= SMALL_CODE) memset(small, 0, (p->ncode + 1) * sizeof *small);
-  else change = calloc((size_t)p->ncode + 1, sizeof *change);
+  else change = scratch_zeroed(v, (p->ncode + (size_t)1) * sizeof *change);
   if (change == NULL) {
     reject_code(v, verify_no_memory);
     return;
@@ -808,7 +828,7 @@ static void check_active_locals(Verifier *v) {
     active += change[pc];
     require_that(v, active <= p->max_stack, "bad local variable");
   }
-  if (change != small) free(change);
+  if (change != small) discard(v, change, (p->ncode + (size_t)1) * sizeof *change);
 }
 
 /* In the order of their starts. */
@@ -836,12 +856,12 @@ static void check_header(Verifier *v) {
 
 /* ---- all of a prototype -------------------------------------------------- */
 
-const char *verify_prototype(const Prototype *p) {
+const char *verify_prototype(Domain *d, const Prototype *p) {
   if (stress_allocation_fails()) return verify_no_memory;
-  Verifier verifier = {.p = p}, *v = &verifier;
+  Verifier verifier = {.d = d, .p = p}, *v = &verifier;
   uint8_t small_marks[SMALL_CODE];
   if (p->ncode <= SMALL_CODE) v->marks = memset(small_marks, 0, p->ncode);
-  else v->marks = calloc(p->ncode, sizeof *v->marks);
+  else v->marks = scratch_zeroed(v, p->ncode * sizeof *v->marks);
   v->ngroups = (p->max_stack + 63) / 64;
   v->few_registers = p->max_stack < 64;
   v->state_words = (size_t)v->ngroups * FACT_COUNT;
@@ -852,9 +872,9 @@ const char *verify_prototype(const Prototype *p) {
     if (init_states(v)) check_paths(v);
     else reject_code(v, verify_no_memory);
   }
-  free(v->states);
-  free(v->pending);
-  free(v->state_of);
-  if (v->marks != small_marks) free(v->marks);
+  discard(v, v->states, states_bytes(v));
+  discard(v, v->pending, pending_bytes(v));
+  discard(v, v->state_of, p->ncode * sizeof *v->state_of);
+  if (v->marks != small_marks) discard(v, v->marks, p->ncode * sizeof *v->marks);
   return v->error;
 }

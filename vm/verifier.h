@@ -4,12 +4,13 @@
 #ifndef SAROS_VM_VERIFIER_H
 #define SAROS_VM_VERIFIER_H
 
-#include "object.h"
+#include "domain.h"
 
 /* Checks a prototype whose arrays and header are in place and whose inner
  * prototypes were checked already. Returns NULL, or what is wrong; the latter is
- * verify_no_memory when there is no scratch memory. Raises nothing. */
-const char *verify_prototype(const Prototype *p);
+ * verify_no_memory when there is no scratch memory, which is the domain's (NULL: malloc's).
+ * Raises nothing. */
+const char *verify_prototype(Domain *d, const Prototype *p);
 extern const char verify_no_memory[];
 
 #endif

@@ -134,6 +134,15 @@ static bool domains_are_sound(const struct eventring_introspection *at) {
          at->heap.step >= 8 && at->heap.step % 8 == 0 && at->thread.domain % 8 == 0;
 }
 
+static bool pieces_are_sound(const struct eventring_introspection *at) {
+  const uint32_t line = at->coroutine.line_size;
+  return is_place(at->heap.scattered) && at->heap.pieces < MOST_OFFSET &&
+         at->heap.piece < MOST_OFFSET && at->heap.piece_step >= 8 &&
+         at->heap.piece_step < MOST_OFFSET &&
+         (uint64_t)at->heap.pieces * at->heap.piece_step <= MOST_OFFSET &&
+         at->heap.piece_size <= (1u << 30) && (line == 0 || at->heap.piece_size % line == 0);
+}
+
 static bool coroutines_are_sound(const struct eventring_introspection *at) {
   const uint32_t size = at->coroutine.size;
   return size >= 8 && size <= MOST_FRAME && at->thread.head <= size &&
@@ -177,6 +186,7 @@ static bool check(struct remote_host *host, uint64_t address) {
   if (!frames_are_sound(at)) return fail(host, "its introspection is damaged (frames)");
   if (!functions_are_sound(at)) return fail(host, "its introspection is damaged (functions)");
   if (!values_are_sound(at)) return fail(host, "its introspection is damaged (values)");
+  if (!pieces_are_sound(at)) return fail(host, "its introspection is damaged (heap)");
   if (!domains_are_sound(at)) return fail(host, "its introspection is damaged (domains)");
   if (!coroutines_are_sound(at)) return fail(host, "its introspection is damaged (coroutines)");
   if (!rules_are_sound(at)) return fail(host, "its introspection is damaged (rules)");

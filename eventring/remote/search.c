@@ -42,8 +42,8 @@ bool remote_waits(const struct eventring_introspection *at, uint64_t thread,
 
 /* What was searched of the process's memory. */
 struct piece {
-  uint64_t chunk; /* that it is part of */
-  const unsigned char *lines; /* of the chunk; NULL: they are not known */
+  uint64_t chunk, chunk_size; /* or piece of one, that it is part of */
+  const unsigned char *lines; /* of that; NULL: they are not known */
   uint32_t lives; /* coroutine.lives of the domain */
   uint64_t address;
   const uint64_t *words;
@@ -58,7 +58,7 @@ static bool exists(const struct eventring_introspection *at, const struct piece 
     return (int32_t)((uint32_t)remote_word(bytes + at->coroutine.ran_before, 4) - p->lives) >= 0;
   if (p->lines == NULL) return true;
   for (uint64_t line = from / size; line <= (from + at->coroutine.size - 1) / size; line++)
-    if (line * size >= at->heap.size || p->lines[line] == 0) return false;
+    if (line * size >= p->chunk_size || p->lines[line] == 0) return false;
   return true;
 }
 
@@ -101,24 +101,20 @@ struct searching {
   uint64_t *words;        /* PIECE bytes */
   unsigned char *lines;
   size_t line_count;      /* of a chunk */
+  unsigned char *pointers; /* of a chunk to its pieces, with what is between */
   uint32_t lives;
   struct remote_search *search;
 };
 
-static void search_chunk(struct searching *s, uint64_t chunk) {
-  const struct eventring_introspection *at = &s->host->at;
+/* From `from` on, to the end of the chunk or piece. */
+static void search_range(struct searching *s, struct piece piece, uint64_t from) {
   struct remote_memory *memory = &s->host->memory;
   struct remote_search *search = s->search;
-  struct piece piece = {.chunk = chunk, .lives = s->lives, .words = s->words};
-  if (s->line_count > 0 &&
-      remote_read(memory, chunk + at->coroutine.lines, s->lines, s->line_count))
-    piece.lines = s->lines;
-  search->bytes += at->heap.size;
-  for (uint64_t from = at->heap.used_from; from < at->heap.size && !search->cut; from += PIECE) {
-    size_t size = at->heap.size - from < PIECE ? (size_t)(at->heap.size - from) : PIECE;
+  for (; from < piece.chunk_size && !search->cut; from += PIECE) {
+    size_t size = piece.chunk_size - from < PIECE ? (size_t)(piece.chunk_size - from) : PIECE;
     search->cut = now_ns() >= s->until;
     if (search->cut) break;
-    piece.address = chunk + from;
+    piece.address = piece.chunk + from;
     piece.count = size / sizeof *s->words;
     /* a part of it may have been given back to the system: not an error */
     if (remote_read(memory, piece.address, s->words, size))
@@ -127,20 +123,72 @@ static void search_chunk(struct searching *s, uint64_t chunk) {
   }
 }
 
-static void search_chunks(struct searching *s) {
+static const unsigned char *read_lines(struct searching *s, uint64_t address, size_t count) {
+  return count > 0 && remote_read(&s->host->memory, address, s->lines, count) ? s->lines : NULL;
+}
+
+static void search_chunk(struct searching *s, uint64_t chunk) {
   const struct eventring_introspection *at = &s->host->at;
-  uint64_t chunk = 0, next, place;
-  if (remote_place(s->host, s->domain, at->coroutine.lives, &place))
-    remote_read_u32(&s->host->memory, place, &s->lives);
-  if (!remote_place(s->host, s->domain, at->heap.first, &place) ||
-      !remote_read_pointer(&s->host->memory, place, &chunk))
+  struct piece piece = {.chunk = chunk, .chunk_size = at->heap.size, .lives = s->lives,
+                        .words = s->words};
+  piece.lines = read_lines(s, chunk + at->coroutine.lines, s->line_count);
+  s->search->bytes += at->heap.size;
+  search_range(s, piece, at->heap.used_from);
+}
+
+static void search_scattered(struct searching *s, uint64_t chunk) {
+  const struct eventring_introspection *at = &s->host->at;
+  const uint32_t size = at->heap.piece_size, line = at->coroutine.line_size;
+  const size_t lines = line > 0 ? size / line : 0;
+  if (at->heap.pieces == 0 ||
+      !remote_read(&s->host->memory, chunk + at->heap.piece, s->pointers,
+                   (at->heap.pieces - (size_t)1) * at->heap.piece_step + 8))
     return;
-  for (int n = 0; chunk != 0 && n < MOST_CHUNKS && !s->search->cut; n++) {
-    search_chunk(s, chunk);
+  for (uint32_t n = 0; n < at->heap.pieces && !s->search->cut; n++) {
+    struct piece piece = {.chunk = remote_word(s->pointers + (size_t)n * at->heap.piece_step, 8),
+                          .chunk_size = size, .lives = s->lives, .words = s->words};
+    if (piece.chunk == 0 || piece.chunk % 8 != 0) continue;
+    piece.lines = read_lines(s, chunk + at->coroutine.lines + n * lines, lines);
+    s->search->bytes += size;
+    search_range(s, piece, 0);
+  }
+}
+
+/* The chunk that the pointer there leads to; 0: none. */
+static uint64_t first_chunk(struct searching *s, struct eventring_location where) {
+  uint64_t place, chunk;
+  return remote_place(s->host, s->domain, where, &place) &&
+                 remote_read_pointer(&s->host->memory, place, &chunk)
+             ? chunk
+             : 0;
+}
+
+/* From one chunk of the list to another, or to its end. */
+static void search_list(struct searching *s, uint64_t chunk, uint64_t end,
+                        void search(struct searching *, uint64_t)) {
+  const struct eventring_introspection *at = &s->host->at;
+  uint64_t next;
+  for (int n = 0; chunk != 0 && chunk != end && n < MOST_CHUNKS && !s->search->cut; n++) {
+    search(s, chunk);
     if (!remote_read_pointer(&s->host->memory, chunk + at->heap.next, &next) || next == chunk)
       break;
     chunk = next;
   }
+}
+
+static void search_chunks(struct searching *s) {
+  const struct eventring_introspection *at = &s->host->at;
+  uint64_t place, first = first_chunk(s, at->heap.first);
+  if (remote_place(s->host, s->domain, at->coroutine.lives, &place))
+    remote_read_u32(&s->host->memory, place, &s->lives);
+  search_list(s, first_chunk(s, at->heap.scattered), first, search_scattered);
+  search_list(s, first, 0, search_chunk);
+}
+
+/* Of a chunk, or of a piece where that has more. */
+static size_t most_lines(const struct eventring_introspection *at) {
+  const uint32_t most = at->heap.size > at->heap.piece_size ? at->heap.size : at->heap.piece_size;
+  return at->coroutine.line_size > 0 ? most / at->coroutine.line_size : 0;
 }
 
 void remote_search(struct remote_host *host, uint64_t domain, uint64_t ns,
@@ -150,12 +198,14 @@ void remote_search(struct remote_host *host, uint64_t domain, uint64_t ns,
                         .until = now_ns() + (ns != 0 ? ns : MOST_NS)};
   uint64_t main = 0;
   if (at->coroutine.line_size > 0) s.line_count = at->heap.size / at->coroutine.line_size;
-  s.lines = malloc(s.line_count + 1);
+  s.lines = malloc(most_lines(at) + 1);
+  s.pointers = malloc((size_t)at->heap.pieces * at->heap.piece_step + 8);
   memset(search, 0, sizeof *search);
-  search->cut = s.words == NULL || s.lines == NULL;
+  search->cut = s.words == NULL || s.lines == NULL || s.pointers == NULL;
   if (!search->cut) search_chunks(&s);
   remote_read_pointer(&host->memory, domain + at->domain.main, &main);
   forget_thread(search, main);
   free(s.words);
   free(s.lines);
+  free(s.pointers);
 }

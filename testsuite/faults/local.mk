@@ -11,6 +11,11 @@ testsuite_faults_allocations_test_SOURCES = testsuite/faults/allocations_test.c
 testsuite_faults_allocations_test_CPPFLAGS = $(SEE_STDLIB)
 testsuite_faults_allocations_test_LDADD = $(LINK_STDLIB)
 
+check_PROGRAMS += testsuite/faults/allocators_test
+testsuite_faults_allocators_test_SOURCES = testsuite/faults/allocators_test.c
+testsuite_faults_allocators_test_CPPFLAGS = $(SEE_STDLIB)
+testsuite_faults_allocators_test_LDADD = $(LINK_STDLIB)
+
 # make kills [KILLS=n]
 kills: all
 	@SAROS=$(abs_top_builddir)/saros EVENTRING=$(abs_top_builddir)/eventring/eventring \

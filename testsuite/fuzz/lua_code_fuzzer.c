@@ -376,8 +376,8 @@ static bool apply(Function *f, const Edit *e) {
 
 /* The verifier checks what a function captures when it reaches the one around it. */
 static bool is_accepted(const Program *program, const Function *f) {
-  if (verify_prototype(&f->p) != NULL) return false;
-  return f->parent < 0 || verify_prototype(&program->functions[f->parent].p) == NULL;
+  if (verify_prototype(NULL, &f->p) != NULL) return false;
+  return f->parent < 0 || verify_prototype(NULL, &program->functions[f->parent].p) == NULL;
 }
 
 static void edit_program(Program *program, const Edit *edits, size_t n) {

@@ -22,6 +22,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "api.h"
 #include "domain.h"
 #include "thread.h"
 #include "gc_inline.h"
@@ -204,7 +205,7 @@ static int open_libraries(lua_State *L) {
 lua_State *harness_open(void) {
   buffer_bytes = 0;
   deadline = thread_nanoseconds() + RUN_NANOSECONDS;
-  lua_State *L = lua_newstate(allocate, NULL);
+  lua_State *L = api_new_state(allocate); /* buffers alone come from there */
   if (L == NULL) abort();
   lua_pushcfunction(L, open_libraries);
   if (lua_pcall(L, 0, 0, 0) != LUA_OK) abort();

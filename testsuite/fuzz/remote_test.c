@@ -138,6 +138,11 @@ static void draw_types(struct eventring_introspection *at) {
   at->heap.size = 1u << (12 + draw(19));
   at->heap.used_from = (uint32_t)draw(4096);
   at->heap.step = 8;
+  at->heap.scattered = draw_place();
+  at->heap.pieces = (uint32_t)draw(40);
+  at->heap.piece = draw_offset(64);
+  at->heap.piece_step = 8 * (uint32_t)(draw(8) + 1);
+  at->heap.piece_size = 128u << draw(12);
   at->coroutine.size = 256;
   at->coroutine.top = draw_offset(256);
   at->coroutine.frames = draw_offset(256);

@@ -12,7 +12,7 @@
 
 /* *state: its lua_State. 0, or -1 when there is no memory. */
 static inline int bare_domain_set_up(void **state) {
-  lua_State *L = domain_new();
+  lua_State *L = domain_new(NULL, NULL);
   if (L == NULL) return -1;
   set_table(&L->domain->registry, table_new(L, 0, 0));
   gc_stop(L->domain);

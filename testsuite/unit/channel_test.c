@@ -19,7 +19,7 @@ static Peer *self;
 
 static int set_up(void **state) {
   (void)state;
-  L = domain_new();
+  L = domain_new(NULL, NULL);
   if (L == NULL) return -1;
   self = L->domain->peer;
   return channel_count() == 0 ? 0 : -1;

@@ -85,8 +85,8 @@ static void a_small_allocation_stays_in_its_block(void **state) {
   for (int i = 0; i < 5000; i++) {
     size_t size = heap_round(i * 31 % HEAP_SMALL_MAX + 1);
     char *p = heap_alloc(L, size, MEMPROF_TABLE);
-    assert_ptr_equal(heap_block_of(p), heap_block_of(p + size - 1));
-    assert_int_equal(heap_block_of(p)->state, BLOCK_CONSUMED);
+    assert_ptr_equal(heap_block_of(&L->domain->heap, p), heap_block_of(&L->domain->heap, p + size - 1));
+    assert_int_equal(heap_block_of(&L->domain->heap, p)->state, BLOCK_CONSUMED);
   }
 }
 
@@ -404,7 +404,7 @@ static void incremental_finalizers_wait_for_the_cycle(void **state) {
 
 static void closing_finalizes_all(void **state) {
   (void)state;
-  lua_State *L = domain_new();
+  lua_State *L = domain_new(NULL, NULL);
   L->domain->hooks.call_finalizer = count_finalizer;
   finalized = 0;
   for (int i = 0; i < 5; i++) {

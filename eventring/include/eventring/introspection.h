@@ -23,7 +23,7 @@ extern "C" {
 #endif
 
 #define EVENTRING_INTROSPECTION_MAGIC "evrstack"
-enum { EVENTRING_INTROSPECTION_VERSION = 3 };
+enum { EVENTRING_INTROSPECTION_VERSION = 4 };
 
 /* A place relative to a structure: at `offset` of it or, if `through` is not
    EVENTRING_HERE, at `offset` of what the pointer at `through` of it points to. */
@@ -178,6 +178,13 @@ struct eventring_introspection {
     uint32_t size;           /* bytes of a chunk */
     uint32_t used_from;      /* offset of the first one that a thread may begin at */
     uint32_t step;           /* threads begin at multiples of it */
+    /* in the domain, pointer: a chunk whose memory is not behind it but in pieces, NULL, or the
+       chunk at `first`; the list goes on by `next`. Since version 4 */
+    struct eventring_location scattered;
+    uint32_t pieces;         /* of such a chunk */
+    uint32_t piece;          /* pointer: the first one; NULL: it has no memory */
+    uint32_t piece_step;     /* bytes to the pointer to the next one */
+    uint32_t piece_size;     /* bytes of each */
   } heap;
 
   struct eventring_rule rules[EVENTRING_MAX_RULES];
@@ -199,8 +206,8 @@ struct eventring_introspection {
     uint32_t young_mask;     /* state & mask: it exists only if ran_before is not less than ... */
     struct eventring_location lives; /* ... this, in the domain, uint32_t, modulo 2^32 */
     uint32_t lines, line_size; /* in a chunk of the heap: bytes, one for each line_size bytes from
-                                  its start; without the mask it exists only if all that it covers
-                                  are not 0. line_size 0: there are none */
+                                  its start, or of piece after piece; without the mask it exists only
+                                  if all that it covers are not 0. line_size 0: there are none */
     uint32_t ticks;          /* of CLOCK_MONOTONIC in a second, modulo 2^32 */
     uint32_t bytes;          /* that a thread takes besides its values and frames */
     uint32_t spare_values;   /* behind stack_end */

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: MIT */
+/* runtime/heap_hosted.c: heaps whose memory comes from an allocator (lua_newstate).
+ *
+ * What an allocator gives is neither as large as a chunk nor aligned like one. So a hosted
+ * chunk is a header alone, of the same layout as that of others, and its blocks lie
+ * anywhere: each is one request of HEAP_BLOCK_SIZE bytes. A block without memory is VACANT.
+ * All that works on blocks, lines and holes is the same for both kinds.
+ *
+ * What differs is the way from an address to its line. In other heaps it is a mask, on the
+ * fast paths of the collector. Here it is a hash table of the blocks by address
+ * (Heap.hosted): blocks are disjoint, so at most one begins in each 32 KiB of addresses,
+ * and an address lies in the block that begins in its own 32 KiB or in those before. The
+ * fast paths do not ask which kind a heap is: they compare with a limit, or test bits, that
+ * they would compare with or test in any case (Heap.masked_most, Gc.aside), whose values
+ * here send everything the slow way.
+ *
+ *   large allocations  are one request each (heap_large.c), with header and cards
+ *   other memory       the domain itself, the collector's lists, the intern table, the
+ *                      compiler's arena: heap_memory...
+ *
+ * Refusals. Allocations do not collect, so the heap holds a reserve: some blocks, in
+ * proportion to its size, which a refused block is taken from. For anything else the
+ * reserve and all free blocks are given back to the allocator, which is asked again. Either
+ * way an emergency is noted: the next gc_check collects everything, and fills the reserve
+ * again. If there is still no memory, that is an error. What is larger than the reserve
+ * asks before it is allocated, where a collection may run (gc_make_room). The collector
+ * itself never depends on memory: objects do not move, and its records can do without
+ * (gc_overflow.c).
+ *
+ * A heap may become hosted later (lua_setallocf). What it has mapped before stays mapped
+ * and in use; memory that came from malloc is the allocator's from then on, which is what
+ * the reference demands of allocators as well: the new one takes what the former gave.
+ *
+ * Only the domain's own thread comes here.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "domain.h"
+#include "gc_inline.h"
+#include "heap.h"
+#include "heap_internal.h"
+#include "mappings.h"
+#include "stress.h"
+
+#define RESERVE_MOST 8  /* blocks */
+#define RESERVE_SHARE 4 /* of the heap's blocks, one in so many */
+#define LEAST_PLACES 16 /* of the hash table */
+#define ALLOCATOR_ALIGN 16 /* of what the allocator gives, like malloc's */
+
+static Domain *domain_of(Heap *h) { return (Domain *)((char *)h - offsetof(Domain, heap)); }
+
+/* ---- the allocator ------------------------------------------------------- */
+
+static void *ask(Heap *h, void *p, size_t old, size_t size) {
+  return h->allocf(h->alloc_ud, p, old, size);
+}
+
+static void give(Heap *h, void *p, size_t size) {
+  if (p != NULL) ask(h, p, size, 0);
+}
+
+/* ---- blocks by address --------------------------------------------------- */
+
+static uintptr_t window_of(const void *p) { return (uintptr_t)p >> HEAP_BLOCK_SHIFT; }
+
+static size_t home_of(const Heap *h, uintptr_t window) {
+  return (size_t)(window * UINT64_C(0x9E3779B97F4A7C15) >> 32) & h->hosted_mask;
+}
+
+/* The block that begins there; NULL: none. */
+static Block *begins_in(const Heap *h, uintptr_t window) {
+  size_t i = home_of(h, window);
+  Block *b;
+  for (; (b = h->hosted[i]) != NULL; i = (i + 1) & h->hosted_mask)
+    if (window_of(b->start) == window) return b;
+  return NULL;
+}
+
+static void insert(Heap *h, Block *b) {
+  size_t i = home_of(h, window_of(b->start));
+  while (h->hosted[i] != NULL) i = (i + 1) & h->hosted_mask;
+  h->hosted[i] = b;
+}
+
+static size_t table_bytes(size_t places) { return places * sizeof(Block *); }
+
+/* For one more; half of the places stay empty. */
+static bool make_place(Heap *h) {
+  size_t places = h->hosted != NULL ? h->hosted_mask + 1 : 0;
+  if (2 * (h->nhosted + 1) <= places) return true;
+  size_t more = places != 0 ? 2 * places : LEAST_PLACES;
+  Block **former = h->hosted, **wider = ask(h, NULL, 0, table_bytes(more));
+  if (wider == NULL) return false;
+  memset(wider, 0, table_bytes(more));
+  h->hosted = wider;
+  h->hosted_mask = more - 1;
+  for (size_t i = 0; i < places; i++)
+    if (former[i] != NULL) insert(h, former[i]);
+  give(h, former, table_bytes(places));
+  return true;
+}
+
+/* What comes behind moves up, unless its own place is behind, too. */
+static void take_out(Heap *h, const Block *b) {
+  size_t mask = h->hosted_mask, i = home_of(h, window_of(b->start));
+  while (h->hosted[i] != b) i = (i + 1) & mask;
+  for (size_t k = i; h->hosted[k = (k + 1) & mask] != NULL;) {
+    size_t home = home_of(h, window_of(h->hosted[k]->start));
+    if (((k - home) & mask) < ((k - i) & mask)) continue;
+    h->hosted[i] = h->hosted[k];
+    i = k;
+  }
+  h->hosted[i] = NULL;
+}
+
+static bool lies_in(const Block *b, const void *p) {
+  return b != NULL && (uintptr_t)p - (uintptr_t)b->start < HEAP_BLOCK_SIZE;
+}
+
+/* NULL: it is in a chunk that the heap mapped before it had an allocator. */
+static Block *find_block(Heap *h, const void *p) {
+  Block *b = h->hosted_last;
+  if (lies_in(b, p)) return b;
+  if (h->hosted == NULL) return NULL;
+  if (!lies_in(b = begins_in(h, window_of(p)), p) &&
+      !lies_in(b = begins_in(h, window_of(p) - 1), p))
+    return NULL;
+  return h->hosted_last = b;
+}
+
+HeapPlace heap_hosted_place(Heap *h, const void *p) {
+  Block *b = find_block(h, p);
+  if (b == NULL) return (HeapPlace){heap_chunk_of(p), (uintptr_t)p & (HEAP_CHUNK_SIZE - 1)};
+  return (HeapPlace){chunk_of_block(b), ((size_t)b->index << HEAP_BLOCK_SHIFT) +
+                                            (size_t)((const char *)p - b->start)};
+}
+
+void heap_mark_hosted(Heap *h, const void *p, size_t size, uint8_t bit) {
+  HeapPlace at = heap_hosted_place(h, p);
+  size_t first = at.offset >> HEAP_LINE_SHIFT, last = (at.offset + size - 1) >> HEAP_LINE_SHIFT;
+  do at.chunk->lines[first] |= bit; while (first++ < last);
+}
+
+/* ---- the reserve --------------------------------------------------------- */
+
+static uint32_t wanted_reserve(const Heap *h) {
+  uint32_t share = h->nblocks / RESERVE_SHARE;
+  return share < RESERVE_MOST ? share : RESERVE_MOST;
+}
+
+static void *take_reserve(Heap *h) {
+  void *memory = h->reserve;
+  if (memory == NULL) return NULL;
+  memcpy(&h->reserve, memory, sizeof h->reserve);
+  h->nreserve--;
+  return memory;
+}
+
+void heap_hosted_keep_reserve(Heap *h) {
+  for (void *memory; h->nreserve < wanted_reserve(h); h->nreserve++) {
+    if ((memory = ask(h, NULL, 0, HEAP_BLOCK_SIZE)) == NULL) return;
+    memcpy(memory, &h->reserve, sizeof h->reserve);
+    h->reserve = memory;
+  }
+}
+
+static bool give_reserve(Heap *h) {
+  bool any = h->reserve != NULL;
+  for (void *memory; (memory = take_reserve(h)) != NULL;) give(h, memory, HEAP_BLOCK_SIZE);
+  return any;
+}
+
+/* ---- blocks -------------------------------------------------------------- */
+
+/* With what is skipped for its alignment. */
+#define HEADER_BYTES (sizeof(Chunk) + _Alignof(Chunk) - ALLOCATOR_ALIGN)
+
+static void give_header(Heap *h, Chunk *c) { give(h, (char *)c - c->skipped, HEADER_BYTES); }
+
+static bool add_header(Domain *d) {
+  Heap *h = &d->heap;
+  char *memory = heap_memory(d, HEADER_BYTES);
+  if (memory == NULL) return false;
+  size_t skipped = -(uintptr_t)memory & (_Alignof(Chunk) - 1);
+  rt_assert(skipped % ALLOCATOR_ALIGN == 0);
+  Chunk *c = memset(memory + skipped, 0, sizeof *c);
+  c->skipped = (uint8_t)skipped;
+  c->hosted = true;
+  c->vacant_blocks = HEAP_CHUNK_BLOCKS - 1;
+  for (uint32_t i = 1; i < HEAP_CHUNK_BLOCKS; i++) {
+    set_up_block(c, i);
+    c->blocks[i].state = BLOCK_VACANT;
+    c->blocks[i].free_lines = HEAP_BLOCK_LINES;
+    list_push_last(&h->vacant, &c->blocks[i]);
+  }
+  c->next = h->chunks;
+  h->chunks = c;
+  return true;
+}
+
+static void *block_memory(Domain *d) {
+  Heap *h = &d->heap;
+  void *memory = stress_allocation_fails() ? NULL : ask(h, NULL, 0, HEAP_BLOCK_SIZE);
+  if (memory != NULL) return memory;
+  gc_note_emergency(d);
+  return take_reserve(h);
+}
+
+bool heap_hosted_grow(Domain *d) {
+  Heap *h = &d->heap;
+  if (!make_place(h)) {
+    gc_note_emergency(d);
+    if (!give_reserve(h) || !make_place(h)) return false;
+  }
+  if (h->vacant.first == NULL && !add_header(d)) return false;
+  void *memory = block_memory(d);
+  if (memory == NULL) return false;
+  rt_assert((uintptr_t)memory % ALLOCATOR_ALIGN == 0);
+  Block *b = h->vacant.first;
+  list_remove(&h->vacant, b);
+  chunk_of_block(b)->vacant_blocks--;
+  b->start = memory;
+  insert(h, b);
+  h->nhosted++;
+  h->nblocks++;
+  b->released = 0;
+  push_free(h, b, false);
+  if (!d->gc.emergency) heap_hosted_keep_reserve(h);
+  return true;
+}
+
+void heap_hosted_vacate(Heap *h, Block *b) {
+  remove_free(h, b);
+  take_out(h, b);
+  h->nhosted--;
+  h->nblocks--;
+  if (h->hosted_last == b) h->hosted_last = NULL;
+  give(h, b->start, HEAP_BLOCK_SIZE);
+  b->start = NULL;
+  b->state = BLOCK_VACANT;
+  chunk_of_block(b)->vacant_blocks++;
+  list_push_first(&h->vacant, b);
+}
+
+void heap_hosted_drop(Heap *h, Chunk **link) {
+  Chunk *c = *link;
+  for (uint32_t i = 1; i < HEAP_CHUNK_BLOCKS; i++) list_remove(&h->vacant, &c->blocks[i]);
+  *link = c->next;
+  give_header(h, c);
+}
+
+/* ---- refusals ------------------------------------------------------------ */
+
+static bool give_free_blocks(Heap *h) {
+  bool any = false;
+  for (Block *b = h->free.first, *next; b != NULL; b = next) {
+    next = b->next;
+    if (!chunk_of_block(b)->hosted) continue;
+    heap_hosted_vacate(h, b);
+    any = true;
+  }
+  return any;
+}
+
+bool heap_hosted_give_back(Domain *d) {
+  bool blocks = give_free_blocks(&d->heap), reserve = give_reserve(&d->heap);
+  gc_note_emergency(d);
+  return blocks || reserve;
+}
+
+/* What the reserve has room for is left to that. */
+bool heap_hosted_could_take(Heap *h, size_t size) {
+  if (size <= (size_t)h->nreserve * HEAP_BLOCK_SIZE) return true;
+  size += sizeof(LargeHeader) + (size >> HEAP_CARD_SHIFT) + HEAP_LINE_SIZE;
+  void *probe = ask(h, NULL, 0, size);
+  if (probe == NULL && give_free_blocks(h)) probe = ask(h, NULL, 0, size);
+  give(h, probe, size);
+  return probe != NULL;
+}
+
+/* ---- other memory -------------------------------------------------------- */
+
+void *heap_memory_try_resize(Domain *d, void *p, size_t old, size_t size) {
+  return heap_is_hosted(&d->heap) ? ask(&d->heap, p, old, size) : realloc(p, size);
+}
+
+void *heap_memory_resize(Domain *d, void *p, size_t old, size_t size) {
+  void *memory = heap_memory_try_resize(d, p, old, size);
+  if (memory == NULL && heap_is_hosted(&d->heap) && heap_hosted_give_back(d))
+    memory = ask(&d->heap, p, old, size);
+  return memory;
+}
+
+void *heap_memory(Domain *d, size_t size) { return heap_memory_resize(d, NULL, 0, size); }
+
+void *heap_memory_zeroed(Domain *d, size_t size) {
+  if (!heap_is_hosted(&d->heap)) return calloc(1, size);
+  void *memory = ask(&d->heap, NULL, 0, size);
+  return memory != NULL ? memset(memory, 0, size) : NULL;
+}
+
+void heap_memory_free(Domain *d, void *p, size_t size) {
+  if (heap_is_hosted(&d->heap)) give(&d->heap, p, size);
+  else free(p);
+}
+
+/* ---- beginning and end --------------------------------------------------- */
+
+/* What is mapped and not in use is given back: memory comes from the allocator alone. */
+void heap_host(Heap *h, lua_Alloc f, void *ud) {
+  if (h->twin != NULL) mapping_unmap(h->twin, HEAP_CHUNK_SIZE);
+  if (h->spare != NULL) mapping_unmap(h->spare, HEAP_CHUNK_SIZE);
+  h->twin = h->spare = NULL;
+  h->allocf = f;
+  h->alloc_ud = ud;
+  h->masked_most = 0;
+  h->ask_from = HEAP_SMALL_MAX + 1;
+  gc_set_aside(domain_of(h));
+}
+
+void heap_hosted_close(Heap *h) {
+  for (Chunk **link = &h->chunks, *c; (c = *link) != NULL;) {
+    if (!c->hosted) {
+      link = &c->next;
+      continue;
+    }
+    for (uint32_t i = 1; i < HEAP_CHUNK_BLOCKS; i++) give(h, c->blocks[i].start, HEAP_BLOCK_SIZE);
+    *link = c->next;
+    give_header(h, c);
+  }
+  give_reserve(h);
+  give(h, h->hosted, table_bytes(h->hosted_mask + 1));
+  h->hosted = NULL;
+}
