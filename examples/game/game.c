@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* game.c: a program in C with a loop of frames, whose logic is in Lua.
  *
- *   game [--frames N] [--hz N] [--budget-kb N] [--stepped 0] [LOGIC]
+ *   game [--frames N] [--hz N] [--budget-kb N] [--cap-kb N] [--stepped 0] [LOGIC]
  *
  * The collector is stopped while a frame is computed. In what is left of its time it is stepped,
  * until a cycle has ended or the time is over. The program watches how much memory Lua has: above
  * the budget the logic has to drop what it can make again, and everything is collected once. With
- * `--stepped 0` the collector runs when it finds that it should, to compare.
+ * `--stepped 0` the collector runs when it finds that it should, to compare. With `--cap-kb` Lua gets
+ * no more memory than that: what an update asks for above it is an error of that update, after
+ * which the frame is over and the logic drops what it can.
  *
  * A frame and its parts are spans in the domain of the state, so that a tool shows them in one
  * order with the steps of the collector. README.md has what to try.
@@ -18,12 +20,13 @@
 #include <lualib.h>
 #include <saros.h>
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-static long frames = 600, hz = 60, budget_kb = 8192, stepped = 1;
+static long frames = 600, hz = 60, budget_kb = 8192, cap_kb, stepped = 1;
 static const char *logic = "logic.lua";
 
 /* ---- What is recorded ---------------------------------------------------- */
@@ -64,6 +67,28 @@ static void sleep_until(long long ns) {
   clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
 }
 
+/* ---- Memory -------------------------------------------------------------- */
+
+static struct { size_t held, most, cap; } memory;
+
+/* An allocator as lua_newstate takes it: with a cap, in which all that Lua holds has its place. */
+static void *allocate(void *none, void *block, size_t old_size, size_t size) {
+  (void)none;
+  if (block == NULL) old_size = 0; /* it says what the block is for */
+  if (size > old_size && size - old_size > memory.cap - memory.held) return NULL;
+  void *result = NULL;
+  if (size == 0) free(block);
+  else if ((result = realloc(block, size)) == NULL) return NULL;
+  memory.held = memory.held - old_size + size;
+  if (memory.held > memory.most) memory.most = memory.held;
+  return result;
+}
+
+static lua_State *new_state(void) {
+  memory.cap = (size_t)cap_kb * 1024;
+  return cap_kb > 0 ? lua_newstate(allocate, NULL) : luaL_newstate();
+}
+
 /* ---- Lua ----------------------------------------------------------------- */
 
 static void die(lua_State *L) {
@@ -71,17 +96,21 @@ static void die(lua_State *L) {
   exit(1);
 }
 
-/* Calls a function of the logic with one number. */
-static void call(lua_State *L, const char *name, lua_Integer number) {
+/* Calls a function of the logic with one number. False: there was no memory for all of it. */
+static bool call(lua_State *L, const char *name, lua_Integer number) {
   lua_getglobal(L, name);
   lua_pushinteger(L, number);
-  if (lua_pcall(L, 1, 0, 0) != LUA_OK) die(L);
+  int status = lua_pcall(L, 1, 0, 0);
+  if (status == LUA_OK) return true;
+  if (status != LUA_ERRMEM) die(L);
+  lua_pop(L, 1);
+  return false;
 }
 
 static long memory_kb(lua_State *L) { return lua_gc(L, LUA_GCCOUNT); }
 
 /* What was the case in all frames. */
-static struct { long late, steps, cycles, shed, most_kb; } sum;
+static struct { long late, steps, cycles, shed, refused, most_kb; } sum;
 
 enum { STEP_KB = 64 };
 
@@ -109,14 +138,15 @@ static void shed(lua_State *L) {
 static void run_frame(lua_State *L, long number, long long deadline) {
   begin(L, FRAME);
   begin(L, UPDATE);
-  call(L, "update", number);
+  bool updated = call(L, "update", number);
   end(L, UPDATE);
   begin(L, IDLE);
   long kb = memory_kb(L);
   if (kb > sum.most_kb) sum.most_kb = kb;
   eventring_user_counter(saros_domain(L), first_event + MEMORY, kb);
   step_until(L, deadline);
-  if (memory_kb(L) > budget_kb) shed(L);
+  sum.refused += !updated;
+  if (!updated || memory_kb(L) > budget_kb) shed(L);
   if (now_ns() > deadline) sum.late++;
   else sleep_until(deadline);
   end(L, IDLE);
@@ -125,16 +155,19 @@ static void run_frame(lua_State *L, long number, long long deadline) {
 
 static void read_options(int argc, char **argv) {
   static const struct { const char *name; long *number; } options[] = {
-      {"--frames", &frames}, {"--hz", &hz}, {"--budget-kb", &budget_kb}, {"--stepped", &stepped}};
+      {"--frames", &frames}, {"--hz", &hz}, {"--budget-kb", &budget_kb}, {"--cap-kb", &cap_kb},
+      {"--stepped", &stepped}};
+  const size_t count = sizeof options / sizeof *options;
   for (int i = 1; i < argc; i++) {
     size_t n = 0;
-    while (n < 4 && strcmp(options[n].name, argv[i]) != 0) n++;
-    if (n < 4 && i + 1 < argc) {
+    while (n < count && strcmp(options[n].name, argv[i]) != 0) n++;
+    if (n < count && i + 1 < argc) {
       *options[n].number = strtol(argv[++i], NULL, 10);
-    } else if (n == 4 && argv[i][0] != '-') {
+    } else if (n == count && argv[i][0] != '-') {
       logic = argv[i];
     } else {
-      fprintf(stderr, "usage: game [--frames N] [--hz N] [--budget-kb N] [--stepped 0] [LOGIC]\n");
+      fprintf(stderr, "usage: game [--frames N] [--hz N] [--budget-kb N] [--cap-kb N] [--stepped 0] "
+                      "[LOGIC]\n");
       exit(2);
     }
   }
@@ -145,7 +178,7 @@ int main(int argc, char **argv) {
   read_options(argc, argv);
   if (eventring_register_table(catalogue, EVENTS, &first_event, &error) < 0)
     fprintf(stderr, "game: not recorded: %s\n", error.text);
-  lua_State *L = luaL_newstate();
+  lua_State *L = new_state();
   if (L == NULL) return 1;
   luaL_openlibs(L);
   if (luaL_dofile(L, logic) != LUA_OK) die(L);
@@ -157,8 +190,9 @@ int main(int argc, char **argv) {
     deadline = (deadline > began ? deadline : began) + frame_ns();
     run_frame(L, i, deadline);
   }
-  printf("frames %ld\nlate %ld\nsteps %ld\ncycles %ld\nshed %ld\nmost_kb %ld\nlast_kb %ld\n", frames,
-         sum.late, sum.steps, sum.cycles, sum.shed, sum.most_kb, memory_kb(L));
+  printf("frames %ld\nlate %ld\nsteps %ld\ncycles %ld\nshed %ld\nrefused %ld\nmost_kb %ld\nlast_kb %ld\n",
+         frames, sum.late, sum.steps, sum.cycles, sum.shed, sum.refused, sum.most_kb, memory_kb(L));
   lua_close(L);
+  printf("held_most_kb %zu\nheld_last_kb %zu\n", memory.most / 1024, (memory.held + 1023) / 1024);
   return 0;
 }

@@ -23,6 +23,15 @@ play --frames 200 --budget-kb 1200
 [ "$most_kb" -le 2200 ] || fail "far above the budget: $(cat counts.txt)"
 [ "$last_kb" -le 1200 ] || fail "above the budget at the end: $(cat counts.txt)"
 
+# A cap: labels grow until Lua gets no more; the frame is over, they are dropped, the game goes on.
+play --frames 200 --cap-kb 1000
+[ "$refused" -ge 1 ] || fail "never at the cap: $(cat counts.txt)"
+[ "$held_most_kb" -le 1000 ] || fail "above the cap: $(cat counts.txt)"
+is "frames with a cap" 200 "$frames"
+is "held after lua_close" 0 "$held_last_kb"
+play --frames 50 --cap-kb 100000
+is "refused with a cap far away" 0 "$refused"
+
 export SAROS_EVENTRING_START=1 SAROS_EVENTRING_PRESERVE=1
 play --frames 60
 "$EVENTRING" dump --json ./*.eventring >dump.json || fail "dump: $?"
