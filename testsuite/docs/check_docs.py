@@ -35,7 +35,7 @@ FOLDERS = ["", "doc", "eventring", "eventring/include", "eventring/include/event
            "eventring/analysis", "testsuite/figures", "testsuite/docs",
            "eventring/producer", "eventring/reader", "eventring/format",
            "testsuite/lua", "testsuite/coverage", "testsuite/programs",
-           "testsuite/soak", "testsuite/unit"]
+           "testsuite/soak", "testsuite/unit", "testsuite/rock", "rock/saros-eventring"]
 SUFFIXES = (".c", ".h", ".def", ".md", ".sh", ".lua", ".py", ".mk", ".awk", ".pml", ".txt")
 
 
@@ -101,7 +101,7 @@ def check_files(document, text):
 
 # Made by the build or by a program that the text speaks of, or of a user's.
 GENERATED = {"times.txt", "results.txt", "testsuite/log/NAME.log"}
-OF_USERS = {"a.lua", "app.lua", "new.lua", "domain.lua", "stdint.h", "liblua5.4.so.0", "coverage/coverage/lines.txt",
+OF_USERS = {"a.lua", "app.lua", "new.lua", "domain.lua", "lua/saros/eventring.lua", "stdint.h", "liblua5.4.so.0", "coverage/coverage/lines.txt",
             "eventring/eventring"}
 # Of the reference's own suite.
 OF_REFERENCE = {"all.lua", "api.lua", "attrib.lua", "big.lua", "code.lua", "heavy.lua", "main.lua"}
