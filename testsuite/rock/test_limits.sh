@@ -69,6 +69,19 @@ skip" "$(verdicts busted.out)"
   has "tests of all files" "plain one" "$(cat helper.err)"
   is "tests measured" "saros: tests measured: 11" "$(grep measured: helper.err)"
 
+  # Without the collector's events nothing is known of collections; words are counted all the same.
+  export SAROS_EVENTRING_START=1 SAROS_EVENTRING_CLASSES=user
+  run user "$SAROS" /usr/bin/busted -o TAP "$here/limits_spec.lua"
+  unset SAROS_EVENTRING_START SAROS_EVENTRING_CLASSES
+  has "class gc is off" "limits_spec.lua:16: whether a major collection began is not known: class 'gc'" "$(cat user.out)"
+  has "class gc is off: words" "limits_spec.lua:13: it allocated " "$(cat user.out)"
+  # Where no recording can be made, limits fail, and other tests run.
+  SAROS_EVENTRING_PREFIX=$PWD/absent run nowhere "$SAROS" /usr/bin/busted --helper=saros.busted -o TAP limits_spec.lua one_spec.lua
+  is "no recording: limits" 11 "$(grep -c "its limits cannot be checked: .*/absent" nowhere.out)"
+  is "no recording: other tests" "ok limits without a limit
+ok plain one" "$(verdicts nowhere.out | grep '^ok')"
+  is "no recording: no report" "" "$(cat nowhere.err)"
+
   for lua in $others; do
     $lua -e 'require "busted"' 2>/dev/null || continue # its modules in C are not for that one
     run $lua $lua /usr/bin/busted -o TAP "$here/limits_spec.lua"

@@ -37,6 +37,19 @@ local function is_gc_off()
   return classes and not classes.gc
 end
 
+-- Why nothing can be measured, or nil; found out once, as a recording is made for it.
+local fault_of_recording
+local function cannot_measure()
+  if fault_of_recording == nil then
+    fault_of_recording = false
+    if not eventring.classes() then -- nothing is recorded
+      local started, message = eventring.start()
+      if started then eventring.stop() else fault_of_recording = message end
+    end
+  end
+  return fault_of_recording
+end
+
 -- A line for each limit that does not hold, or nil.
 local function faults(limit, cost)
   local found = {}
@@ -124,6 +137,9 @@ function limits.new(framework)
       limit.f(...)
       return framework.skip(place(limit.f) .. "its limits were not checked: " .. eventring.stub)
     end
+    if cannot_measure() then
+      return framework.fail(place(limit.f) .. "its limits cannot be checked: " .. cannot_measure())
+    end
     if limit.no_major then collectgarbage() end -- the collection of what others left
     local cost = eventring.measure(limit.f, ...)
     note(cost)
@@ -180,7 +196,7 @@ function limits.new(framework)
     if measures[f] then return f end
     local function measured_test(...)
       self.name = name
-      if eventring.stub or limits_of[f] then return f(...) end
+      if eventring.stub or limits_of[f] or cannot_measure() then return f(...) end
       local cost = eventring.measure(f, ...)
       note(cost)
       return unpack(cost.results, 1, cost.results.n)
