@@ -9,7 +9,7 @@ command -v luarocks >/dev/null || skip "luarocks is not installed (Debian packag
 
 export HOME=$PWD/home
 mkdir -p home headers saros/bin jit/bin
-unset LUA_PATH LUA_CPATH
+unset LUA_PATH LUA_CPATH LUAROCKS_CONFIG
 cp -r "$SRCDIR/rock/saros-eventring" rock
 cp "$SRCDIR"/include/{lua,luaconf,lauxlib,lualib}.h headers/
 ln -s "$SAROS" saros/bin/lua
@@ -25,6 +25,7 @@ make_rock() {
 
 # ---- the pure rock ----------------------------------------------------------------------------
 package=$(sed -n 's/^package = "\(.*\)"/\1/p' rock/*.rockspec) version=$(sed -n 's/^version = "\(.*\)"/\1/p' rock/*.rockspec)
+is "the version of the rock" "$(sed -n 's/^AC_INIT(\[saros\], \[\(.*\)\])/\1/p' "$SRCDIR/configure.ac")" "${version%-*}"
 [ -e "rock/$package-$version.rockspec" ] || fail "the rockspec is not named after $package $version"
 is "modules of the rockspec" "$(cd rock && find saros -name '*.lua' | sort)" \
   "$(sed -n 's/.*\] = "\(saros.*\)",/\1/p' rock/*.rockspec | sort)"
