@@ -67,6 +67,20 @@ for lua in $others; do
   has "$lua: trigger" "that needs Saros" "$($lua -e 'print(require "saros.eventring".trigger("error"))')"
 done
 
+# A variable <close>, of 5.4
+if command -v lua5.4 >/dev/null; then
+  is "lua5.4: <close>" "nil" "$(lua5.4 -e 'do local s <close> = require "saros.eventring".span { name = "x", value = 1 } print(s) end' 2>&1)"
+fi
+
+# In Neovim, where its plugins have their modules
+if command -v nvim >/dev/null; then
+  mkdir -p plugin home && cp -r "$rock" plugin/lua
+  HOME=$PWD/home timeout $PATIENCE nvim --headless -u NONE --cmd "set rtp^=$PWD/plugin" \
+    -c 'lua local e = require "saros.eventring"; io.stdout:write(tostring(e.span("x", function() return vim.fn.has("nvim") end)), " ", e.stub)' \
+    -c 'qa!' >nvim.txt 2>&1 </dev/null
+  has "Neovim" "1 the stub of saros.eventring" "$(cat nvim.txt)"
+fi
+
 # The stub leaves the globals as they are.
 for lua in $others; do
   is "$lua: globals" "" "$($lua -e 'local before = {}; for k in pairs(_G) do before[k] = true end
