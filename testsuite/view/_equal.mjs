@@ -100,8 +100,12 @@ async function tryCommands(page, what) {
   await note();
   await page.show("flame");
   const graphs = 'document.querySelector("#view-flame select")';
-  for (let i = await page.run(`${graphs}?.options.length || 0`) - 1; i >= 0; i--)
-    await note(`${graphs}.selectedIndex = ${i}; ${graphs}.dispatchEvent(new Event("change"))`);
+  // what is made when it is shown first, or read from the page first, may not be there yet
+  for (let i = 0; i < 600 && (i === 0 || commands.size < 2); i++) {
+    if (i > 0) await new Promise((done) => setTimeout(done, 100));
+    for (let k = await page.run(`${graphs}?.options.length || 0`) - 1; k >= 0; k--)
+      await note(`${graphs}.selectedIndex = ${k}; ${graphs}.dispatchEvent(new Event("change"))`);
+  }
   if (commands.size < 2) console.log(`${what}: only ${commands.size} commands are named`);
   for (const command of commands) {
     const {status, stderr} = spawnSync("bash", ["-c", `${command.replace("eventring", '"$0"')} --json`,
