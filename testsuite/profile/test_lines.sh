@@ -70,7 +70,9 @@ END
 start() {
   "$SAROS" run.lua "$@" &
   program=$!
+  until_so is_there || fail "$*: it cannot be read"
 }
+is_there() { "$EVENTRING" stack $program >there.txt 2>&1 && grep -q round there.txt; }
 stop() {
   kill $program
   wait $program 2>/dev/null
