@@ -1,1 +1,0 @@
-import ctypes, os, struct, subprocess, sys, time
