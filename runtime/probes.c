@@ -159,6 +159,7 @@ void probes_take_up(Domain *d) {
     eventring_domain_check(d->rings);
     end_waiting(d);
   }
+  if (d->hooks.lines_obey != NULL) d->hooks.lines_obey(d); /* lowers the word if nobody asks */
   if (d->hooks.profile_obey != NULL) d->hooks.profile_obey(d);
   if (d->hooks.stack_obey != NULL) d->hooks.stack_obey(d);
   see_question(d);
@@ -400,7 +401,6 @@ void probes_attend(Domain *d) {
     obey_request();
     eventring_domain_check(d->rings);
   }
-  if (d->hooks.lines_obey != NULL) d->hooks.lines_obey(d);
   probes_take_up(d);
 }
 

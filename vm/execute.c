@@ -2203,7 +2203,6 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
 
   /* while lines are sampled from outside */
   op_note_often:
-    own->u.lua.pc = pc;
     if (unlikely(--L->domain->noting_left == 0)) {
       vm_noting_check(L);
       dispatch = L->dispatch;

@@ -71,7 +71,7 @@ lua_State *watch_waiting(lua_State *L, const struct ErrorJump **jump);
 #define INSTRUMENT_MAIN_SPANS 128u
 #define INSTRUMENT_OWN (INSTRUMENT_LEFT | INSTRUMENT_SPANS | INSTRUMENT_MAIN_SPANS)
 /* Calls and returns of C are reported. */
-#define INSTRUMENT_WATCHED (INSTRUMENT_HOOKS | INSTRUMENT_CALLS | INSTRUMENT_LEFT)
+#define INSTRUMENT_WATCHED (INSTRUMENT_GENERAL | INSTRUMENT_LEFT)
 
 /* The function of the frame L->ci, which has its arguments up to L->top, begins. With
  * CALL_TAIL it has taken the frame over. The stack may move. */

@@ -387,12 +387,10 @@ enum remote_result remote_stack_read(struct remote_reader *reader, struct remote
   remote_functions_name(reader->functions, reader->domain, now);
   if (reader->plan.suspended != 0) reader->planned = false;
   reader->plan.suspended = 0;
-  if (about != NULL) {
-    about->address = reader->domain;
-    remote_activity_read(reader->host, &reader->activity, about);
-  }
+  about->address = reader->domain;
+  remote_activity_read(reader->host, &reader->activity, about);
   enum remote_result result = read_planned(reader, stack);
-  if (about != NULL && about->notes && result == REMOTE_READ && stack->count > 0)
+  if (about->notes && result == REMOTE_READ && stack->count > 0)
     stack->frames[0].line_noted = false;
   return result;
 }

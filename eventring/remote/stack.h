@@ -58,7 +58,8 @@ struct remote_reader *remote_reader_open(struct remote_functions *functions, uin
 void remote_reader_close(struct remote_reader *reader);
 
 /* The stack of what the domain runs, with those of the threads that wait for it; and its
-   activity at the same moment, unless `about` is NULL. `now`: as of remote_functions_name. */
+   activity at the same moment. `about`: of remote_domain_read; `now`: as of
+   remote_functions_name. */
 enum remote_result remote_stack_read(struct remote_reader *reader, struct remote_stack *stack,
                                      struct remote_domain *about, uint64_t now);
 /* The stack of a thread of the domain that is suspended. */

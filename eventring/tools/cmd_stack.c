@@ -124,8 +124,7 @@ static enum remote_result read_stack(struct showing *view, struct remote_reader 
   enum remote_result result = REMOTE_TORN;
   for (int i = 0; i < TRIES && (i < 4 || now_ns() < end); i++) {
     remote_domain_read(&view->host, about->address, about);
-    result = remote_stack_read(reader, &view->stack, NULL, now_ns());
-    if (about->notes && view->stack.count > 0) view->stack.frames[0].line_noted = false;
+    result = remote_stack_read(reader, &view->stack, about, now_ns());
     if (result == REMOTE_GONE || result == REMOTE_EMPTY) return result;
     if (result == REMOTE_READ && !view->stack.moving) return result;
     view->torn += result == REMOTE_TORN;

@@ -221,7 +221,7 @@ struct eventring_introspection {
     uint32_t open;           /* uint16_t each: ids, the outermost first */
   } spans;
 
-  struct {                   /* since version 3 */
+  struct {                   /* since version 4 */
     struct eventring_location noted; /* in the domain, uint8_t: not 0 while each instruction is
                                         noted in its frame (frame.pc) before it runs */
   } lines;
