@@ -3,9 +3,11 @@
 
 EXTRA_DIST += doc
 
-man_MANS = doc/saros.eventring.3 doc/saros.domain.3 doc/saros.ffi.3 \
-	doc/saros.memprof.3 doc/saros.profile.3 doc/saros.retain.3 doc/saros.coroutines.3 \
-	doc/eventring.1 doc/eventring.3 doc/eventring.5 doc/saros.1 doc/sarosc.1 doc/saros-host.1 doc/eventring-conditions.7
+man_MANS = doc/eventring.1 doc/eventring.3 doc/eventring.5 doc/eventring-conditions.7
+if SAROS
+man_MANS += doc/saros.1 doc/sarosc.1 doc/saros-host.1 doc/saros.eventring.3 doc/saros.domain.3 \
+	doc/saros.ffi.3 doc/saros.memprof.3 doc/saros.profile.3 doc/saros.retain.3 doc/saros.coroutines.3
+endif
 CLEANFILES += $(man_MANS)
 
 MAKE_PAGE = $(AM_V_GEN)$(MKDIR_P) doc && $(AWK) -v version=$(VERSION) -f $(top_srcdir)/doc/man.awk
@@ -93,5 +95,4 @@ install-data-local: doc/commands.stamp
 	$(INSTALL_DATA) doc/eventring-*.1 "$(DESTDIR)$(man1dir)"
 
 uninstall-local:
-	rm -f "$(DESTDIR)$(bindir)/sarosc"
 	cd doc && for page in eventring-*.1; do rm -f "$(DESTDIR)$(man1dir)/$$page"; done

@@ -372,6 +372,21 @@ endif
 pkgconfigdir = $(libdir)/pkgconfig
 pkgconfig_DATA = eventring/eventring.pc
 
+# For find_package of CMake. (vm/local.mk has that of the interpreter's library.)
+eventringcmakedir = $(libdir)/cmake/eventring
+nodist_eventringcmake_DATA = eventring/cmake/eventring-config.cmake \
+	eventring/cmake/eventring-config-version.cmake
+EXTRA_DIST += eventring/cmake/eventring-config.cmake.in eventring/cmake/version.cmake.in \
+	vm/cmake/saros-config.cmake.in
+CLEANFILES += $(nodist_eventringcmake_DATA)
+fill_cmake = $(AM_V_GEN)$(MKDIR_P) $(@D) && sed -e 's|[@]VERSION@|$(VERSION)|' \
+	-e "s|[@]LIB_TO_INCLUDE@|`realpath -m --relative-to='$(libdir)' '$(includedir)'`|" \
+	-e "s|[@]SAROS_ARCHIVE_LIBS@|`set -- $(SAROS_ARCHIVE_LIBS); IFS=';'; echo \"$$*\"`|"
+eventring/cmake/eventring-config.cmake: eventring/cmake/eventring-config.cmake.in Makefile
+	$(fill_cmake) $(srcdir)/eventring/cmake/eventring-config.cmake.in >$@
+eventring/cmake/eventring-config-version.cmake: eventring/cmake/version.cmake.in Makefile
+	$(fill_cmake) $(srcdir)/eventring/cmake/version.cmake.in >$@
+
 # Completion, made of commands.def.
 bashcompdir = $(datadir)/bash-completion/completions
 bashcomp_DATA = eventring/completion/eventring

@@ -508,6 +508,19 @@ static void add_searchers(lua_State *L) {
   lua_setfield(L, -2, "searchers");
 }
 
+/* Modules that were installed in the prefix of Saros itself, where that is none of the places that
+ * are searched anyway. configure defines SAROS_PREFIX. */
+#ifdef SAROS_PREFIX
+#define OWN_LDIR SAROS_PREFIX "/share/lua/" LUA_VDIR "/"
+#define OWN_CDIR SAROS_PREFIX "/lib/lua/" LUA_VDIR "/"
+#define OWN_PATH \
+  OWN_LDIR "?.lua;" OWN_LDIR "?/init.lua;" OWN_CDIR "?.lua;" OWN_CDIR "?/init.lua;"
+#define OWN_CPATH OWN_CDIR "?.so;"
+#else
+#define OWN_PATH ""
+#define OWN_CPATH ""
+#endif
+
 int luaopen_package(lua_State *L) {
   static const luaL_Reg functions[] = {{"loadlib", package_loadlib},
                                        {"searchpath", package_searchpath},
@@ -517,9 +530,10 @@ int luaopen_package(lua_State *L) {
   make_library_table(L);
   luaL_newlib(L, functions);
   add_searchers(L);
-  set_path(L, "path", "LUA_PATH" LUA_VERSUFFIX, "LUA_PATH", LUA_PATH_DEFAULT);
+  set_path(L, "path", "LUA_PATH" LUA_VERSUFFIX, "LUA_PATH",
+           OWN_PATH LUA_PATH_DEFAULT);
   set_path(L, "cpath", "LUA_CPATH" LUA_VERSUFFIX, "LUA_CPATH",
-           LUA_CPATH_DEFAULT);
+           OWN_CPATH LUA_CPATH_DEFAULT);
   lua_pushliteral(L, LUA_DIRSEP "\n" LUA_PATH_SEP "\n" LUA_PATH_MARK
                      "\n" LUA_EXEC_DIR "\n" IGNORE_MARK "\n");
   lua_setfield(L, -2, "config");

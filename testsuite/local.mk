@@ -41,6 +41,7 @@ include testsuite/model/local.mk
 include testsuite/ffi/local.mk
 include testsuite/view/local.mk
 
+if SAROS
 if HAVE_CMOCKA
 check_PROGRAMS += testsuite/unit/number_test testsuite/unit/api_test \
   testsuite/unit/watch_test testsuite/unit/heap_test testsuite/unit/mappings_test \
@@ -76,6 +77,7 @@ testsuite_unit_external_test_LDADD = $(LINK_STDLIB) $(CMOCKA_LIBS)
 testsuite_unit_position_test_SOURCES = testsuite/unit/position_test.c
 testsuite_unit_position_test_CPPFLAGS = $(SEE_STDLIB) $(CMOCKA_CFLAGS)
 testsuite_unit_position_test_LDADD = $(LINK_STDLIB) $(CMOCKA_LIBS)
+endif
 endif
 
 RUN_TESTS = $(SHELL) $(top_srcdir)/testsuite/run-tests.sh --builddir=$(abs_top_builddir)

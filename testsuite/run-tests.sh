@@ -12,6 +12,10 @@
 #     begins with `_` are support files, not tests;
 #   - a script testsuite/**/test_NAME.sh, run with bash.
 #
+# In a build without the interpreter (configured with --disable-saros) the guest suites are left
+# out, and a script is skipped that needs it: that has $SAROS in itself or in what it sources, or
+# uses a library of the interpreter.
+#
 # Exit status 0 is a pass, 77 a skip (the last line of its output says why),
 # anything else a failure; so is running longer than the timeout. Each test runs
 # in an empty directory of its own and sees
@@ -46,6 +50,17 @@ processor_seconds() { # FILE
     printf "%.1f", 60 * (user[1] + kernel[1]) + user[2] + kernel[2] }' "$1"
 }
 
+# needs_interpreter SCRIPT...: one of them, or what it sources, uses the interpreter
+needs_interpreter() {
+  local script sourced
+  for script in "$@"; do
+    grep -qE '\$SAROS\>|bin/saros|libsaros|stand-in|(cflags|libs) saros' "$script" && return 0
+    mapfile -t sourced < <(sed -n 's|^\(.*[;&] \)\?\. "\$TESTSUITE/\([^"$]*\)".*|\2|p' "$script")
+    [ ${#sourced[@]} -gt 0 ] && needs_interpreter "${sourced[@]/#/$TESTSUITE/}" && return 0
+  done
+  return 1
+}
+
 run_one() {
   local name=$1 log=$LOGDIR/${1//\//_}.log work status command took
   work=$(mktemp -d "${TMPDIR:-/tmp}/saros-test.XXXXXX") || exit 1
@@ -55,6 +70,11 @@ run_one() {
     *.lua) command=("$SAROS" "$TESTSUITE/$name")
            export LUA_PATH="$(dirname "$TESTSUITE/$name")/?.lua;$TESTSUITE/lua/?.lua;;" ;;
   esac
+  if [ "$INTERPRETER" = no ] && [[ $name == *.sh ]] && needs_interpreter "$TESTSUITE/$name"; then
+    echo "SKIP $name: this build has no interpreter (--disable-saros)"
+    rm -rf "$work"
+    return
+  fi
   # Signals are as on a terminal, also when we run in the background.
   # The group takes what the shell itself says of a test that a signal ended.
   SECONDS=0
@@ -100,7 +120,9 @@ LUA_REFERENCE=${LUA_REFERENCE-$(command -v lua5.4)}
 TEST_SLOWNESS=${TEST_SLOWNESS:-1}
 TIMEOUT=${TIMEOUT:-$((300 * TEST_SLOWNESS))}
 LOGDIR=$BUILDDIR/testsuite/log
-export TESTSUITE SRCDIR BUILDDIR SAROS EVENTRING LUA_REFERENCE TEST_SLOWNESS TIMEOUT LOGDIR
+INTERPRETER=yes
+! grep -qs '^INTERPRETER = no' "$BUILDDIR/Makefile" || INTERPRETER=no
+export INTERPRETER TESTSUITE SRCDIR BUILDDIR SAROS EVENTRING LUA_REFERENCE TEST_SLOWNESS TIMEOUT LOGDIR
 export LC_ALL=C.UTF-8 TZ=UTC
 # What a sanitizer ends must not look like an error that a program reports; and more memory
 # than there is, which malloc refuses, is no fault of the program.
@@ -117,7 +139,7 @@ all_tests() {
     case ${unit##*/} in test_* | *_test) echo "unit:$unit" ;; esac
   done
   (cd "$TESTSUITE" && {
-    find lua -name '*.lua' ! -path '*/_*' 2>/dev/null
+    [ "$INTERPRETER" = no ] || find lua -name '*.lua' ! -path '*/_*' 2>/dev/null
     find . -name 'test_*.sh' ! -path '*/_*' | sed 's|^\./||'
   }) | LC_ALL=C sort
 }

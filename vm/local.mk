@@ -20,11 +20,23 @@ saros_CFLAGS = $(AM_CFLAGS) $(LIBEDIT_CFLAGS)
 saros_LDFLAGS = $(AM_LDFLAGS) $(PGO_CFLAGS) -Wl,--dynamic-list=$(top_srcdir)/vm/exports.list
 saros_LDADD = libstdlib.a libanalysis.a libvm.a libruntime.a libeventring_host.a $(LIBFFI_LIBS) $(PROGRAM_LIBS)
 saros_DEPENDENCIES = libstdlib.a libanalysis.a libvm.a libruntime.a libeventring_host.a vm/exports.list
-EXTRA_DIST += vm/exports.list
 
-# sarosc is saros under another name.
+# sarosc is saros under another name; `make uninstall` removes the links, too.
+installed_links += $(bindir)/sarosc
+if LUA_NAMES
+installed_links += $(bindir)/lua5.4 $(bindir)/luac5.4 $(libdir)/liblua5.4.so $(libdir)/liblua5.4.a \
+	$(pkgconfigdir)/lua-5.4.pc $(pkgconfigdir)/lua54.pc
+own_folders += $(includedir)/lua5.4
+endif
 install-exec-hook:
 	cd "$(DESTDIR)$(bindir)" && rm -f sarosc && $(LN_S) saros sarosc
+if LUA_NAMES
+	cd "$(DESTDIR)$(bindir)" && rm -f lua5.4 luac5.4 && $(LN_S) saros lua5.4 && $(LN_S) saros luac5.4
+	cd "$(DESTDIR)$(libdir)" && rm -f liblua5.4.so liblua5.4.a && $(LN_S) libsaros.a liblua5.4.a && \
+	if test -e libsaros.so; then $(LN_S) libsaros.so liblua5.4.so; fi
+	$(MKDIR_P) "$(DESTDIR)$(pkgconfigdir)" && cd "$(DESTDIR)$(pkgconfigdir)" && \
+	rm -f lua-5.4.pc lua54.pc && $(LN_S) lua5.4.pc lua-5.4.pc && $(LN_S) lua5.4.pc lua54.pc
+endif
 
 # For C modules and programs that embed the interpreter: the headers of Lua's C API,
 # and libraries with everything below main.c except libeventring, which they link: a program
@@ -38,10 +50,30 @@ install-exec-hook:
 #                    saros-host and doc/EMBEDDING.md say how a program gets it
 sarosincludedir = $(includedir)/saros
 sarosinclude_HEADERS = include/lua.h include/luaconf.h include/lauxlib.h include/lualib.h include/lua.hpp include/saros.h
+# --with-lua-names: what Debian's liblua5.4-dev has, under the same names. A program that is linked
+# so needs libsaros.so.0 when it runs, not the reference's library nor the stand-in.
+if LUA_NAMES
+luaincludedir = $(includedir)/lua5.4
+luainclude_HEADERS = $(sarosinclude_HEADERS)
+pkgconfig_DATA += vm/lua5.4.pc
+nodist_man1_MANS = doc/lua5.4.1 doc/luac5.4.1
+CLEANFILES += $(nodist_man1_MANS)
+doc/lua5.4.1: doc/saros.1
+	$(AM_V_GEN)echo .so man1/saros.1 >$@
+doc/luac5.4.1: doc/sarosc.1
+	$(AM_V_GEN)echo .so man1/sarosc.1 >$@
+endif
 staticlibdir = $(libdir)
 nodist_staticlib_DATA = libsaros.a
 pkgconfig_DATA += vm/saros.pc
 CLEANFILES += libsaros.a libsaros.o
+saroscmakedir = $(libdir)/cmake/saros
+nodist_saroscmake_DATA = vm/cmake/saros-config.cmake vm/cmake/saros-config-version.cmake
+CLEANFILES += $(nodist_saroscmake_DATA)
+vm/cmake/saros-config.cmake: vm/cmake/saros-config.cmake.in Makefile
+	$(fill_cmake) $(srcdir)/vm/cmake/saros-config.cmake.in >$@
+vm/cmake/saros-config-version.cmake: eventring/cmake/version.cmake.in Makefile
+	$(fill_cmake) $(srcdir)/eventring/cmake/version.cmake.in >$@
 
 symbols_object = eventring/symbols/libeventring_host_a-symbols.$(OBJEXT)
 libsaros.a: $(saros_DEPENDENCIES)
@@ -51,11 +83,10 @@ libsaros.a: $(saros_DEPENDENCIES)
 
 # Finds the stand-in from where it is itself.
 bin_SCRIPTS = vm/saros-host
-EXTRA_DIST += vm/saros-host.in vm/completion
 CLEANFILES += $(bin_SCRIPTS)
 vm/saros-host: vm/saros-host.in Makefile
 	$(AM_V_GEN)$(MKDIR_P) vm && \
-	sed -e "s|[@]FROM_BIN@|`realpath -m --relative-to=$(bindir) $(pkglibdir)/stand-in`|g" \
+	sed -e "s|[@]FROM_BIN@|`realpath -m --relative-to='$(bindir)' '$(pkglibdir)/stand-in'`|g" \
 	  -e 's|[@]VERSION@|$(VERSION)|' $(srcdir)/vm/saros-host.in >$@.new && \
 	chmod 755 $@.new && mv $@.new $@
 bashcomp_DATA += vm/completion/saros-host vm/completion/sarosc
@@ -65,7 +96,6 @@ zshcomp_DATA += vm/completion/_saros-host vm/completion/_sarosc
 # Calls within a library are direct: nothing of it is replaced by a program's function of the
 # same name. A library stays when a module that linked it is unloaded: threads of it may run, and
 # its recording ends with the process.
-EXTRA_DIST += vm/saros.map vm/stand-in.map
 if SHARED
 noinst_LTLIBRARIES += libsymbols_shared.la libanalysis_shared.la libruntime_shared.la \
 	libvm_shared.la libstdlib_shared.la

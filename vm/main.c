@@ -562,11 +562,11 @@ static int show_and_end(const CommandLine *line) {
   return EXIT_FAILURE;
 }
 
-/* Called as sarosc, or with --compile first: what remains of the arguments is the compiler's. */
+/* Called as sarosc or, as --with-lua-names installs it, luac5.4, or with --compile first: what remains of the arguments is the compiler's. */
 static int compiler_arguments(int argc, char **argv) {
   if (argc == 0) return 0;
-  const char *slash = strrchr(argv[0], '/');
-  if (strcmp(slash != NULL ? slash + 1 : argv[0], "sarosc") == 0) return 1;
+  const char *slash = strrchr(argv[0], '/'), *name = slash != NULL ? slash + 1 : argv[0];
+  if (strcmp(name, "sarosc") == 0 || strcmp(name, "luac5.4") == 0) return 1;
   return argc > 1 && strcmp(argv[1], "--compile") == 0 ? 2 : 0;
 }
 

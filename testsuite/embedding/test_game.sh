@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 # examples/game: no step of the collector in what a frame computes, memory within the budget.
+[ -x "$SAROS" ] || { echo "there is no interpreter in this build"; exit 77; }
 . "$TESTSUITE/tools/_installed.sh"
 
 example=$(find "$PWD/root" -type d -path '*/examples/game')

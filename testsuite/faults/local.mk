@@ -6,6 +6,7 @@ testsuite_faults_victim_SOURCES = testsuite/faults/victim.c
 testsuite_faults_victim_CPPFLAGS = $(SEE_EVENTRING_INSIDE)
 testsuite_faults_victim_LDADD = $(LINK_EVENTRING)
 
+if SAROS
 check_PROGRAMS += testsuite/faults/allocations_test
 testsuite_faults_allocations_test_SOURCES = testsuite/faults/allocations_test.c
 testsuite_faults_allocations_test_CPPFLAGS = $(SEE_STDLIB)
@@ -15,6 +16,7 @@ check_PROGRAMS += testsuite/faults/allocators_test
 testsuite_faults_allocators_test_SOURCES = testsuite/faults/allocators_test.c
 testsuite_faults_allocators_test_CPPFLAGS = $(SEE_STDLIB)
 testsuite_faults_allocators_test_LDADD = $(LINK_STDLIB)
+endif
 
 # make kills [KILLS=n]
 kills: all

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # The soak test for some seconds; and that it notices memory and descriptors that leak.
 . "$TESTSUITE/_checks.sh"
+[ -x "$SAROS" ] || { echo "there is no interpreter in this build"; exit 77; }
 export SOAK_WATCH=$BUILDDIR/testsuite/soak/watch TMPDIR=$PWD
 [ -x "$SOAK_WATCH" ] || { echo "$SOAK_WATCH is not built"; exit 77; }
 # what was freed stays with sanitizers, and rounds take long

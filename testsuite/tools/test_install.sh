@@ -74,8 +74,15 @@ fi
 
 # the manual pages
 commands=$(sed -n 's/^COMMAND(\([a-z]*\),.*/\1/p' "$SRCDIR/eventring/tools/commands.def")
-for page in man1/eventring.1 man3/eventring.3 man5/eventring.5 man1/saros.1 man1/sarosc.1 man1/saros-host.1 \
-            man3/saros.{coroutines,eventring,domain,ffi,memprof,profile,retain}.3 $(printf 'man1/eventring-%s.1 ' $commands); do
+interpreter=$(printf '%s ' man1/saros.1 man1/sarosc.1 man1/saros-host.1 \
+  man3/saros.{coroutines,eventring,domain,ffi,memprof,profile,retain}.3)
+if [ "$INTERPRETER" = no ]; then
+  interpreter=
+  is "of the interpreter, which is not built" "" \
+    "$(find root \( -type f -o -type l \) -path '*saros*' ! -path '*/share/doc/*' ! -path '*/examples/embed/*')"
+fi
+for page in man1/eventring.1 man3/eventring.3 man5/eventring.5 man7/eventring-conditions.7 \
+            $interpreter $(printf 'man1/eventring-%s.1 ' $commands); do
   file=$(find root -path "*/$page")
   [ -s "$file" ] || { fail "$page is not installed"; continue; }
   command -v groff >/dev/null || continue
