@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Documents for people (doc/README.md lists them), and the manual pages made of them.
 
-EXTRA_DIST += doc
+# All of this folder goes into a distribution: dist-hook in testsuite/local.mk.
 
 man_MANS = doc/eventring.1 doc/eventring.3 doc/eventring.5 doc/eventring-conditions.7
 if SAROS

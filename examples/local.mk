@@ -16,4 +16,8 @@ dist_embed_DATA = examples/embed/embed.c examples/embed/Makefile
 if SAROS
 gamedir = $(exampledir)/game
 dist_game_DATA = examples/game/game.c examples/game/logic.lua examples/game/Makefile examples/game/README.md
+
+# A container with the packages of Debian.
+containerdir = $(exampledir)/container
+dist_container_DATA = examples/container/Containerfile
 endif

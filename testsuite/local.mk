@@ -12,11 +12,12 @@
 # testsuite/concurrency/...: those also run under ThreadSanitizer, and so do the unit
 # programs that runtests names.
 
-# All of this folder goes into a distribution. EXTRA_DIST would also take what was
-# built here from the build directory.
+# All of this folder and of doc/ goes into a distribution. EXTRA_DIST would also take what was
+# built from the build directory: manual pages, which the build of a distribution elsewhere would
+# find among the sources, and not install.
 dist-hook:
-	(cd $(srcdir) && find testsuite -type f ! -name '*.o' ! -name '.dirstamp' ! -name '*~' \
-	    ! -path '*/.deps/*' ! -path '*/.libs/*' ! -path 'testsuite/log/*' | \
+	(cd $(srcdir) && find testsuite doc -type f ! -name '*.o' ! -name '.dirstamp' ! -name '*~' \
+	    ! -path 'doc/*.[1-9]' ! -name '*.stamp' ! -path '*/.deps/*' ! -path '*/.libs/*' ! -path 'testsuite/log/*' | \
 	  while read -r file; do test -e "$$file.c" || echo "$$file"; done | tar cf - -T -) | \
 	(cd $(distdir) && tar xf -)
 

@@ -113,14 +113,19 @@ libstdlib_shared_la_CFLAGS = $(SHARED_CFLAGS) $(LIBFFI_CFLAGS)
 
 SHARED_LDFLAGS = $(AM_LDFLAGS) -shared -version-info 0:0:0 -Wl,-Bsymbolic-functions \
 	-Wl,-z,defs -Wl,-z,nodelete -Wl,.libs/libeventring.so
+if RPATH
+RPATH_SAROS = -Wl,-rpath,'$$ORIGIN'
+RPATH_STAND_IN = -Wl,-rpath,'$$ORIGIN/../..'
+endif
 SHARED_LIBADD = libstdlib_shared.la libanalysis_shared.la libvm_shared.la libruntime_shared.la \
 	libsymbols_shared.la $(LIBFFI_LIBS) $(PROGRAM_LIBS)
 
-# Both find libeventring.so.0 from where they are themselves. (As libeventring.la libtool would link
+# Both find libeventring.so.0 from where they are themselves, unless configured with
+# --disable-rpath. (As libeventring.la libtool would link
 # both again at each installation.)
 lib_LTLIBRARIES += libsaros.la
 libsaros_la_SOURCES =
-libsaros_la_LDFLAGS = $(SHARED_LDFLAGS) -Wl,-rpath,'$$ORIGIN' \
+libsaros_la_LDFLAGS = $(SHARED_LDFLAGS) $(RPATH_SAROS) \
 	-Wl,--version-script=$(top_srcdir)/vm/saros.map
 libsaros_la_LIBADD = $(SHARED_LIBADD)
 EXTRA_libsaros_la_DEPENDENCIES = $(top_srcdir)/vm/saros.map libeventring.la
@@ -128,7 +133,7 @@ EXTRA_libsaros_la_DEPENDENCIES = $(top_srcdir)/vm/saros.map libeventring.la
 standindir = $(pkglibdir)/stand-in
 standin_LTLIBRARIES = liblua5.4.la
 liblua5_4_la_SOURCES =
-liblua5_4_la_LDFLAGS = $(SHARED_LDFLAGS) -Wl,-rpath,'$$ORIGIN/../..' \
+liblua5_4_la_LDFLAGS = $(SHARED_LDFLAGS) $(RPATH_STAND_IN) \
 	-Wl,--version-script=$(top_srcdir)/vm/stand-in.map
 liblua5_4_la_LIBADD = $(SHARED_LIBADD)
 EXTRA_liblua5_4_la_DEPENDENCIES = $(top_srcdir)/vm/stand-in.map libeventring.la

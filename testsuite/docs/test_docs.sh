@@ -20,7 +20,7 @@ done
 # A copy of what is looked at, and one fault of each kind in it
 mkdir tree
 for part in README.md HACKING.md NEWS LICENSE Makefile.am configure.ac runtests doc eventring examples include \
-  m4 rock runtime scripts stdlib testsuite vm; do
+  debian m4 rock runtime scripts stdlib testsuite vm; do
   ln -s "$(realpath "$top/$part")" "tree/$part"
 done
 rm tree/README.md tree/doc

@@ -3,7 +3,7 @@
 . "$TESTSUITE/_checks.sh"
 
 [ -s "$SRCDIR/LICENSE" ] || fail "LICENSE is missing"
-silent=$(cd "$SRCDIR" && find eventring runtime vm stdlib include examples rock testsuite scripts m4/saros.m4 \
+silent=$(cd "$SRCDIR" && find debian eventring runtime vm stdlib include examples rock testsuite scripts m4/saros.m4 \
            Makefile.am configure.ac runtests quickstart \
            -type f -not -path 'testsuite/fuzz/corpus/*' -not -path 'testsuite/log/*' \
            \( -name '*.[ch]' -o -name '*.cc' -o -name '*.hpp' -o -name '*.def' -o -name '*.lua' -o -name '*.sh' \
