@@ -10,6 +10,7 @@
 #include "analysis/read.h"
 #include "dead.h"
 #include "format/now.h"
+#include "parents.h"
 #include "start.h"
 
 static int stopped; /* set by a handler or a callback, read by all threads: atomic */
@@ -49,13 +50,28 @@ static int open_left(struct reader *reader, pid_t pid, unsigned flags,
   return status;
 }
 
+/* Opens a recording. A process that was started a moment ago gets the time to begin: one that a
+   shell has put into the background may be yet to run its first instruction. */
+static int open_any(eventring_cursor **cursor, const char *pid_or_file, unsigned flags,
+                    struct eventring_error *error) {
+  static const uint64_t to_begin_ns = 2000000000;
+  static const struct timespec pause = {.tv_nsec = 10000000};
+  pid_t pid;
+  int status;
+  while ((status = eventring_open_any(cursor, pid_or_file, flags, error)) ==
+             EVENTRING_E_NOT_FOUND &&
+         !reader_is_stopped() && read_process_number(pid_or_file, &pid) && process_runs(pid) &&
+         process_age_ns(pid) < to_begin_ns)
+    nanosleep(&pause, NULL);
+  return status;
+}
+
 int reader_open_target(struct reader *reader, const char *pid_or_file,
                        unsigned flags) {
   struct eventring_error error;
   pid_t pid;
   *reader = (struct reader){0};
-  if (eventring_open_any(&reader->cursor, pid_or_file, flags, &error) == 0)
-    return -1;
+  if (open_any(&reader->cursor, pid_or_file, flags, &error) == 0) return -1;
   bool is_left = error.code == EVENTRING_E_NOT_FOUND && read_process_number(pid_or_file, &pid);
   return is_left ? open_left(reader, pid, flags, &error) : wrong("%s", error.text);
 }
@@ -64,8 +80,7 @@ int reader_open_present(struct reader *reader, const char *pid_or_file, unsigned
   struct eventring_error error;
   pid_t pid;
   *reader = (struct reader){0};
-  if (eventring_open_any(&reader->cursor, pid_or_file, flags, &error) == 0)
-    return -1;
+  if (open_any(&reader->cursor, pid_or_file, flags, &error) == 0) return -1;
   bool runs = error.code == EVENTRING_E_NOT_FOUND && read_process_number(pid_or_file, &pid) &&
               process_runs(pid);
   return runs ? does_not_record(pid, NULL, &error) : wrong("%s", error.text);
