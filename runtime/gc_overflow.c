@@ -57,12 +57,15 @@
 #include "thread.h"
 
 #define WORD_BITS 64
-#define WORDS (sizeof((Chunk *)0)->overflow / sizeof(uint64_t))
+#define BLOCK_WORDS (HEAP_BLOCK_SIZE / HEAP_GRANULE / WORD_BITS)
 #define PASS_WORK 512   /* work of examining a chunk */
 #define LARGE_WORK 64   /* and a large allocation */
 
 _Static_assert(sizeof(lua_State) + LUA_EXTRASPACE <= HEAP_SMALL_MAX,
                "a large object begins behind its LargeHeader");
+
+/* The words of Chunk.overflow that are of blocks that exist. */
+static size_t words_of(const Chunk *c) { return c->nblocks * BLOCK_WORDS; }
 
 /* ---- setting bits -------------------------------------------------------- */
 
@@ -122,7 +125,7 @@ static void scan_minor(Domain *d, GCObject *o) {
 
 static void scan_chunk_minor(Domain *d, Chunk *c) {
   c->overflowed = false;
-  for (size_t i = 0; i < WORDS; i++) {
+  for (size_t i = 0; i < words_of(c); i++) {
     uint64_t bits = c->overflow[i];
     if (bits == 0) continue;
     c->overflow[i] = 0; /* what is set from now on is for the next pass */
@@ -199,7 +202,7 @@ static void move_large(Domain *d) {
 }
 
 static bool has_bits(const Chunk *c) {
-  for (size_t i = 0; i < WORDS; i++)
+  for (size_t i = 0; i < words_of(c); i++)
     if (c->overflow[i] != 0) return true;
   return false;
 }
@@ -224,7 +227,7 @@ static size_t continue_pass(Domain *d) {
   Gc *gc = &d->gc;
   size_t looked = 0;
   while (gc->overflow_chunk != NULL && gc->grey.n == 0) {
-    if (gc->overflow_chunk->overflowed && gc->overflow_word < WORDS) {
+    if (gc->overflow_chunk->overflowed && gc->overflow_word < words_of(gc->overflow_chunk)) {
       looked += sizeof(uint64_t);
       move_word(d, gc->overflow_chunk, gc->overflow_word++);
     } else {

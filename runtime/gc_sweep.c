@@ -188,7 +188,7 @@ bool gc_sweep_blocks(Domain *d, size_t work) {
   size_t done = 0;
   for (; gc->sweep_chunk != NULL && done < work; done += WORK_BLOCK) {
     heap_sweep_block(&d->heap, gc->sweep_chunk, gc->sweep_block, gc->line_bit);
-    if (++gc->sweep_block == HEAP_CHUNK_BLOCKS) {
+    if (++gc->sweep_block >= gc->sweep_chunk->nblocks) {
       gc->sweep_block = 1;
       gc->sweep_chunk = gc->sweep_chunk->next;
     }

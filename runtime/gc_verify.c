@@ -404,7 +404,7 @@ static void verify_look_at(Verifier *v, const GCObject *o) {
 static void check_overflowed(Verifier *v, const Chunk *c) {
   const Gc *gc = &v->d->gc;
   uint64_t bits = 0;
-  for (size_t i = 0; i < sizeof c->overflow / sizeof *c->overflow; i++) bits |= c->overflow[i];
+  for (size_t i = 0; i < c->nblocks * (HEAP_BLOCK_SIZE / HEAP_GRANULE / 64); i++) bits |= c->overflow[i];
   RULE(v, bits == 0 || c->overflowed, "a chunk knows that it has objects to be scanned", NULL);
   RULE(v, bits == 0 || gc->overflow_minor || gc->overflow_major || gc->overflow_chunk != NULL,
        "a marking will scan what has overflowed", NULL);
@@ -416,7 +416,7 @@ static void check_blocks(Verifier *v) {
   for (const Chunk *c = h->chunks; c != NULL; c = c->next) {
     size_t vacant = 0;
     check_overflowed(v, c);
-    for (uint32_t i = 1; i < HEAP_CHUNK_BLOCKS; i++) {
+    for (uint32_t i = 1; i < c->nblocks; i++) {
       const Block *b = &c->blocks[i];
       uint32_t zeros = 0;
       for (uint32_t line = 0; line < HEAP_BLOCK_LINES; line++)

@@ -13,6 +13,10 @@
  *   block   32 KiB of 256 lines; in exactly one state, see BlockState.
  *   line    128 bytes; its byte is 0 when it holds nothing old.
  *
+ * The first chunk of a heap has HEAP_FIRST_BLOCKS places, as thousands of states may be idle in a
+ * process. When they are used up it grows to its full size in its place; where another mapping
+ * has taken the addresses behind it, it stays small and the heap gets a second chunk.
+ *
  * Allocation bumps `cursor` up to `limit` through a hole: a run of lines whose byte is 0.
  * At its end the next hole of the same block is taken, then the next block: a recyclable
  * one, a free one, or one of a new chunk. Blocks that the last minor collection examined
@@ -59,6 +63,7 @@
  */
 #include "heap.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -80,17 +85,39 @@
 
 /* ---- chunks -------------------------------------------------------------- */
 
-/* A new chunk's header is zero: lines free, blocks zero. */
-static void add_chunk(Heap *h, Chunk *c) {
-  c->next = h->chunks;
-  h->chunks = h->mapped = c;
-  for (uint32_t i = 1; i < HEAP_CHUNK_BLOCKS; i++) {
+/* Blocks up to places[n] come into being. Their lines are free: what the header has for them
+ * is zero. */
+static void add_blocks(Heap *h, Chunk *c, uint32_t n) {
+  for (uint32_t i = c->nblocks; i < n; i++) {
     set_up_block(c, i);
     c->blocks[i].start = (char *)c + ((size_t)i << HEAP_BLOCK_SHIFT);
     c->blocks[i].released = !c->used;
     push_free(h, &c->blocks[i], false);
   }
-  h->nblocks += HEAP_CHUNK_BLOCKS - 1;
+  h->nblocks += n - c->nblocks;
+  c->nblocks = (uint8_t)n;
+}
+
+/* Its header is zero as far as it is for blocks up to places[n]. */
+static void add_chunk(Heap *h, Chunk *c, uint32_t n) {
+  c->next = h->chunks;
+  h->chunks = h->mapped = c;
+  c->nblocks = 1;
+  add_blocks(h, c, n);
+}
+
+/* What the header has for blocks [from, to): the memory was a chunk, an extent, a string. */
+static void clear_header(Chunk *c, uint32_t from, uint32_t to) {
+  const size_t words = sizeof c->overflow / sizeof *c->overflow / HEAP_CHUNK_BLOCKS;
+  memset(&c->blocks[from], 0, (to - from) * sizeof *c->blocks);
+  memset(&c->lines[from * HEAP_BLOCK_LINES], 0, (to - from) * HEAP_BLOCK_LINES);
+  memset(&c->overflow[from * words], 0, (to - from) * words * sizeof *c->overflow);
+}
+
+static void clear_used(Chunk *c, uint32_t to) {
+  memset(&c->next, 0, offsetof(Chunk, lines) - offsetof(Chunk, next));
+  clear_header(c, 0, to);
+  c->used = true;
 }
 
 static Chunk *take_twin(Heap *h) {
@@ -114,15 +141,43 @@ static Chunk *new_chunk(Heap *h) {
   if (h->twin != NULL) return take_twin(h);
   Chunk *c = mapping_take(HEAP_CHUNK_SIZE, HEAP_CHUNK_SIZE, HEAP_CHUNK_SIZE, &size);
   if (c != NULL) {
-    memset(c, 0, sizeof *c); /* it was a chunk, an extent, a string */
-    c->used = true;
+    clear_used(c, HEAP_CHUNK_BLOCKS);
     return c;
   }
   if (h->nblocks >= HUGE_FROM_BLOCKS && (c = new_twins(h)) != NULL) return c;
   return mapping_new(HEAP_CHUNK_SIZE, HEAP_CHUNK_SIZE);
 }
 
-/* At the end of the domain. */
+#define FIRST_CHUNK_SIZE ((size_t)HEAP_FIRST_BLOCKS << HEAP_BLOCK_SHIFT)
+
+/* A kept mapping may have more addresses, up to those of a whole chunk. */
+static Chunk *new_first_chunk(const Heap *h) {
+  size_t size = FIRST_CHUNK_SIZE;
+  if (!heap_has_room(h, size)) return NULL;
+  Chunk *c = mapping_take(size, HEAP_CHUNK_SIZE, HEAP_CHUNK_SIZE, &size);
+  if (c != NULL) clear_used(c, HEAP_FIRST_BLOCKS);
+  else if ((c = mapping_new_begin(size, HEAP_CHUNK_SIZE)) == NULL) return NULL;
+  c->mapped_blocks = (uint8_t)(size >> HEAP_BLOCK_SHIFT);
+  return c;
+}
+
+static size_t mapped_bytes(const Chunk *c) { return (size_t)c->mapped_blocks << HEAP_BLOCK_SHIFT; }
+
+/* False: its addresses are taken, or there is no memory. */
+static bool grow_first_chunk(Heap *h) {
+  Chunk *c = h->chunks;
+  if (c->next != NULL || c->hosted || c->nblocks == HEAP_CHUNK_BLOCKS) return false;
+  if (!heap_has_room(h, HEAP_CHUNK_SIZE - FIRST_CHUNK_SIZE)) return false;
+  if (c->mapped_blocks < HEAP_CHUNK_BLOCKS &&
+      !mapping_extend(c, mapped_bytes(c), HEAP_CHUNK_SIZE))
+    return false;
+  if (c->used) clear_header(c, c->nblocks, HEAP_CHUNK_BLOCKS);
+  c->mapped_blocks = HEAP_CHUNK_BLOCKS;
+  add_blocks(h, c, HEAP_CHUNK_BLOCKS);
+  return true;
+}
+
+/* At the end of the domain: one that was never used. */
 static void give_chunk(Chunk *c) {
   if (c != NULL) mapping_give(c, HEAP_CHUNK_SIZE);
 }
@@ -143,6 +198,16 @@ static void verify_mapped(const Heap *h, uint32_t lines) {
 #define verify_mapped(h, lines) ((void)(h), (void)(lines))
 #endif
 
+static bool add_first_chunk(Domain *d) {
+  Chunk *c = new_first_chunk(&d->heap);
+  if (c == NULL) {
+    gc_note_emergency(d);
+    return false;
+  }
+  add_chunk(&d->heap, c, HEAP_FIRST_BLOCKS);
+  return true;
+}
+
 /* For a hole of `lines` lines. When the system has no more memory, the spare chunk lets
  * the program go on until the next gc_check, which collects all garbage: only if that
  * does not help is it an error. A heap of one chunk has no spare: there may be thousands of
@@ -151,6 +216,8 @@ static bool grow_heap(Domain *d, uint32_t lines) {
   Heap *h = &d->heap;
   verify_mapped(h, lines);
   if (heap_is_hosted(h)) return heap_hosted_grow(d);
+  if (h->chunks == NULL) return add_first_chunk(d);
+  if (grow_first_chunk(h)) return true;
   Chunk *c = new_chunk(h);
   if (c == NULL) {
     c = h->spare;
@@ -158,9 +225,9 @@ static bool grow_heap(Domain *d, uint32_t lines) {
     gc_note_emergency(d);
   }
   if (c == NULL) return false;
-  bool first = h->chunks == NULL;
-  add_chunk(h, c);
-  if (!first && !d->gc.emergency) heap_keep_spare(h);
+  c->mapped_blocks = HEAP_CHUNK_BLOCKS;
+  add_chunk(h, c, HEAP_CHUNK_BLOCKS);
+  if (!d->gc.emergency) heap_keep_spare(h);
   return true;
 }
 
@@ -951,7 +1018,7 @@ void heap_close(Heap *h) {
   h->spare = NULL;
   for (Chunk *c = h->chunks, *next; c != NULL; c = next) {
     next = c->next;
-    give_chunk(c);
+    mapping_give(c, mapped_bytes(c));
   }
   h->chunks = h->mapped = NULL;
 }

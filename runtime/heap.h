@@ -25,6 +25,8 @@
 #define HEAP_CHUNK_SIZE ((size_t)1 << HEAP_CHUNK_SHIFT)
 #define HEAP_CHUNK_BLOCKS (1u << (HEAP_CHUNK_SHIFT - HEAP_BLOCK_SHIFT))
 #define HEAP_CHUNK_LINES (1u << (HEAP_CHUNK_SHIFT - HEAP_LINE_SHIFT))
+/* Places of blocks in the first chunk of a heap, until it has grown. */
+#define HEAP_FIRST_BLOCKS 6u
 /* Bytes; larger allocations stand alone. Where it is small, all but small objects are
  * malloc's, so that AddressSanitizer sees what is wrong with their use. */
 #ifndef HEAP_SMALL_MAX
@@ -93,6 +95,8 @@ typedef struct Chunk {
   bool hosted;                     /* its memory is the allocator's */
   uint8_t vacant_blocks;           /* how many are BLOCK_VACANT */
   uint8_t skipped;                 /* bytes of the allocator's before a hosted one */
+  uint8_t nblocks;                 /* blocks[1..nblocks - 1] exist */
+  uint8_t mapped_blocks;           /* places of blocks that have addresses; 0: hosted */
   /* indexed by HeapPlace.offset; those of the first block are unused */
   _Alignas(64) uint8_t lines[HEAP_CHUNK_LINES];
   /* a bit a granule (gc_overflow.c); zero before it is in a heap */

@@ -187,6 +187,7 @@ static bool add_header(Domain *d) {
   Chunk *c = memset(memory + skipped, 0, sizeof *c);
   c->skipped = (uint8_t)skipped;
   c->hosted = true;
+  c->nblocks = HEAP_CHUNK_BLOCKS;
   c->vacant_blocks = HEAP_CHUNK_BLOCKS - 1;
   for (uint32_t i = 1; i < HEAP_CHUNK_BLOCKS; i++) {
     set_up_block(c, i);

@@ -64,21 +64,22 @@ static void measure_page(const Chunk *c, size_t page, bool there, HeapMemory *m,
 }
 
 /* The pages of the system may be larger than those here. */
-static void find_pages(const Chunk *c, struct eventring_pages *pages, unsigned char *there) {
+static void find_pages(const Chunk *c, struct eventring_pages *pages, size_t count,
+                       unsigned char *there) {
   if (pages->size == PAGE) {
-    eventring_pages_there(pages, c, CHUNK_PAGES, there);
+    eventring_pages_there(pages, c, count, there);
     return;
   }
-  for (size_t i = 0; i < CHUNK_PAGES; i++)
+  for (size_t i = 0; i < count; i++)
     there[i] = eventring_pages_resident(pages, (const char *)c + i * PAGE, PAGE) != 0;
 }
 
 static void measure_chunk(const Chunk *c, struct eventring_pages *pages, HeapMemory *m,
                           MemoryAmount *fresh) {
   unsigned char there[CHUNK_PAGES];
-  size_t own = HEAP_BLOCK_SIZE / PAGE;
-  find_pages(c, pages, there);
-  for (size_t page = 0; page < CHUNK_PAGES; page++) {
+  size_t own = HEAP_BLOCK_SIZE / PAGE, count = c->nblocks * own;
+  find_pages(c, pages, count, there);
+  for (size_t page = 0; page < count; page++) {
     if (page < own) add_page(&m->own, there[page], PAGE);
     else measure_page(c, page, there[page], m, fresh);
   }
@@ -179,8 +180,8 @@ void heap_reckon(const Heap *h, HeapMemory *m) {
   add(&m->live, live, live);
   add(&m->young, young, young);
   add(&m->free, held - live - young, blocks - live - young);
-  add(&m->own, h->nblocks / (HEAP_CHUNK_BLOCKS - 1) * sizeof(Chunk),
-      h->nblocks / (HEAP_CHUNK_BLOCKS - 1) * HEAP_BLOCK_SIZE);
+  size_t chunks = (h->nblocks + HEAP_CHUNK_BLOCKS - 2) / (HEAP_CHUNK_BLOCKS - 1);
+  add(&m->own, chunks * sizeof(Chunk), chunks * HEAP_BLOCK_SIZE);
   /* what is held outside is among the large ones, young or old */
   size_t large = old + young_large > external ? old + young_large - external : 0;
   if (old > large) old = large;

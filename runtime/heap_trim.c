@@ -25,11 +25,11 @@
 
 static void unmap_chunk(Heap *h, Chunk **link) {
   Chunk *c = *link;
-  for (uint32_t i = 1; i < HEAP_CHUNK_BLOCKS; i++) remove_free(h, &c->blocks[i]);
-  h->nblocks -= HEAP_CHUNK_BLOCKS - 1;
+  for (uint32_t i = 1; i < c->nblocks; i++) remove_free(h, &c->blocks[i]);
+  h->nblocks -= c->nblocks - 1u;
   *link = c->next;
   if (h->mapped == c) h->mapped = c->next;
-  mapping_unmap(c, HEAP_CHUNK_SIZE);
+  mapping_unmap(c, (size_t)c->mapped_blocks << HEAP_BLOCK_SHIFT);
 }
 
 void heap_trim_start(Heap *h, uint32_t keep) {
@@ -51,15 +51,16 @@ static bool is_idle(const Heap *h, const Block *b, bool now) {
 }
 
 static bool is_all_idle(const Heap *h, const Chunk *c, bool now) {
-  uint32_t i = c->free_blocks == HEAP_CHUNK_BLOCKS - 1 ? 1 : HEAP_CHUNK_BLOCKS;
-  while (i < HEAP_CHUNK_BLOCKS && is_idle(h, &c->blocks[i], now)) i++;
-  return i == HEAP_CHUNK_BLOCKS && c->free_blocks == HEAP_CHUNK_BLOCKS - 1;
+  if (c->free_blocks != c->nblocks - 1u) return false;
+  uint32_t i = 1;
+  while (i < c->nblocks && is_idle(h, &c->blocks[i], now)) i++;
+  return i == c->nblocks;
 }
 
 /* The number of blocks, from `i` on, that may be given back together. */
 static uint32_t count_idle(const Heap *h, const Chunk *c, uint32_t i, bool now) {
   uint32_t n = 0, most = h->nheld > h->trim_keep ? h->nheld - h->trim_keep : 0;
-  while (n < most && i + n < HEAP_CHUNK_BLOCKS && !c->blocks[i + n].released &&
+  while (n < most && i + n < c->nblocks && !c->blocks[i + n].released &&
          is_idle(h, &c->blocks[i + n], now))
     n++;
   return n;
@@ -102,7 +103,7 @@ static void release_parts(Block *b) {
 /* Returns the number of bytes. */
 static size_t trim_blocks(Heap *h, Chunk *c, bool now) {
   size_t done = 0;
-  for (uint32_t i = 1, n; i < HEAP_CHUNK_BLOCKS; i += n > 0 ? n : 1) {
+  for (uint32_t i = 1, n; i < c->nblocks; i += n > 0 ? n : 1) {
     if ((n = count_idle(h, c, i, now)) > 0) release_pages(h, c, i, n);
     else if (c->blocks[i].state == BLOCK_FREE && c->blocks[i].idle == 0)
       c->blocks[i].idle = h->idle_mark;
@@ -143,7 +144,7 @@ static bool has_many_extents(const Heap *h) {
 
 void heap_trim_parts(Heap *h) {
   for (Chunk *c = h->chunks; c != NULL; c = c->next)
-    for (uint32_t i = 1; !c->hosted && i < HEAP_CHUNK_BLOCKS; i++)
+    for (uint32_t i = 1; !c->hosted && i < c->nblocks; i++)
       if (c->blocks[i].state == BLOCK_RECYCLABLE) release_parts(&c->blocks[i]);
 }
 

@@ -179,6 +179,39 @@ void *mapping_new(size_t size, size_t align) {
   return map_aligned(size, align);
 }
 
+/* The last place that was found; the next one lies before it, so that one call finds it. Relaxed:
+ * it is a guess, and the system says whether it is free. */
+static _Atomic uintptr_t last_begin;
+
+static void *map_before_last(size_t size, size_t align) {
+  uintptr_t last = atomic_load_explicit(&last_begin, memory_order_relaxed);
+  if (last <= align || (last & (align - 1)) != 0) return NULL;
+  void *place = (void *)(last - align);
+  void *p = mmap(place, size, PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+  if (p == place) return p;
+  if (p != MAP_FAILED) munmap(p, size); /* a system before Linux 4.17 */
+  return NULL;
+}
+
+static void *map_begin(size_t size, size_t align) {
+  char *p = map_before_last(size, align);
+  if (p == NULL && (p = map_aligned(align, align)) != NULL) munmap(p + size, align - size);
+  if (p != NULL) atomic_store_explicit(&last_begin, (uintptr_t)p, memory_order_relaxed);
+  return p;
+}
+
+void *mapping_new_begin(size_t size, size_t align) {
+  void *p = map_begin(size, align);
+  if (p != NULL || mapping_kept() == 0) return p;
+  mapping_drop_all();
+  return map_begin(size, align);
+}
+
+bool mapping_extend(void *mapping, size_t old, size_t size) {
+  return mremap(mapping, old, size, 0) != MAP_FAILED;
+}
+
 /* Later touches are of small pages: the advice is taken back. */
 void *mapping_new_huge(size_t size) {
   char *p = huge_at_hand() ? map_aligned(size, size) : NULL;

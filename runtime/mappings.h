@@ -27,7 +27,13 @@
 /* Fresh memory, all zero, aligned to `align` (a power of two); NULL: the system has none,
  * and nothing is kept. */
 void *mapping_new(size_t size, size_t align);
-/* The same for what will be touched from its start on and mostly filled: of huge pages as
+/* Fresh memory, all zero, at a multiple of `align`, a power of two of more than `size` bytes; as a
+ * rule nothing else lies before the next multiple, so that it can be extended. NULL: as above. */
+void *mapping_new_begin(size_t size, size_t align);
+/* Makes it longer where it is; what is added is zero. False: something lies there, or there is no
+ * memory, and it is unchanged. */
+bool mapping_extend(void *mapping, size_t old, size_t size);
+/* The same as mapping_new for what will be touched from its start on and mostly filled: of huge pages as
  * far as it has them and the system has some at hand, which cost an eighth of small
  * ones. */
 void *mapping_new_prefer_huge(size_t size);

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PIECE = 1 << 18, MOST_CHUNKS = 1 << 20, MOST_THREADS = 1 << 20 };
+enum { PIECE = 1 << 18, LEAST = 1 << 12, MOST_CHUNKS = 1 << 20, MOST_THREADS = 1 << 20 };
 #define MOST_NS UINT64_C(60000000000) /* the heap of a hostile process has no end */
 
 static bool add(struct remote_search *search, uint64_t thread) {
@@ -106,19 +106,29 @@ struct searching {
   struct remote_search *search;
 };
 
-/* From `from` on, to the end of the chunk or piece. */
+/* Returns how many bytes were read from an address: at most `size`, less where what follows is not
+ * mapped, 0 if nothing is. What was given back to the system reads as zeros. */
+static size_t read_words(struct searching *s, uint64_t address, size_t size) {
+  while (!remote_read(&s->host->memory, address, s->words, size)) {
+    if (size <= LEAST) return 0;
+    size = size / 2 > LEAST ? size / 2 / LEAST * LEAST : LEAST;
+  }
+  return size;
+}
+
+/* From `from` on, to the end of the chunk or piece. A chunk may be mapped in part: its first
+ * bytes are. */
 static void search_range(struct searching *s, struct piece piece, uint64_t from) {
-  struct remote_memory *memory = &s->host->memory;
   struct remote_search *search = s->search;
-  for (; from < piece.chunk_size && !search->cut; from += PIECE) {
-    size_t size = piece.chunk_size - from < PIECE ? (size_t)(piece.chunk_size - from) : PIECE;
+  for (size_t size; from < piece.chunk_size && !search->cut; from += size) {
+    size = piece.chunk_size - from < PIECE ? (size_t)(piece.chunk_size - from) : PIECE;
     search->cut = now_ns() >= s->until;
     if (search->cut) break;
     piece.address = piece.chunk + from;
-    piece.count = size / sizeof *s->words;
-    /* a part of it may have been given back to the system: not an error */
-    if (remote_read(memory, piece.address, s->words, size))
-      search->cut = !search_piece(s->host, s->domain, &piece, search);
+    piece.count = read_words(s, piece.address, size) / sizeof *s->words;
+    if (piece.count > 0) size = piece.count * sizeof *s->words;
+    else size = piece.chunk_size - from;
+    search->cut = !search_piece(s->host, s->domain, &piece, search);
     search->searched += size;
   }
 }

@@ -29,7 +29,7 @@ read -r resident addresses < <(./states) || fail "states: $?"
 echo "an idle state: $resident KB, $addresses KB of addresses"
 # 39 where it was measured; pages and allocators differ a little
 [ "$resident" -le 44 ] || fail "an idle state takes $resident KB"
-[ "$addresses" -le 1100 ] || fail "an idle state takes $addresses KB of addresses"
+[ "$addresses" -le 256 ] || fail "an idle state takes $addresses KB of addresses"
 
 # The program obeys the environment variables of the recording.
 export EVENTRING=$(find "$PWD/root" -path '*/bin/eventring')

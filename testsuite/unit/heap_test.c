@@ -7,9 +7,11 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <cmocka.h>
 
 #include "bare_domain.h"
+#include "mappings.h"
 #include "str.h"
 
 static int finalized;
@@ -116,6 +118,74 @@ static void the_last_part_grows_in_place(void **state) {
   assert_ptr_equal(grow(L, p, 64, 128), p);
   heap_free_part(L, p, 128);
   assert_ptr_equal(heap_alloc_nodes(L, 8), p);
+}
+
+/* Tables, in a list from the top of the stack, which keep their contents when all is collected. */
+static void fill(lua_State *L, int count) {
+  Table *list = as_table(push_table(L, 0, 0));
+  for (int i = 1; i <= count; i++) set_index(L, list, i, (GCObject *)table_new(L, 4, 0));
+  gc_full(L);
+  for (int i = 1; i <= count; i++) assert_non_null(child(list, i));
+  gc_verify(L->domain, "filled");
+  L->top--;
+  gc_full(L);
+}
+
+static void the_first_chunk_grows_in_its_place(void **state) {
+  lua_State *L = *state;
+  const Heap *h = &L->domain->heap;
+  const Chunk *first = h->chunks;
+  assert_int_equal(first->nblocks, HEAP_FIRST_BLOCKS);
+  assert_int_equal(h->nblocks, HEAP_FIRST_BLOCKS - 1);
+  fill(L, 4000); /* some 500 KB */
+  assert_ptr_equal(h->chunks, first);
+  assert_null(first->next);
+  assert_int_equal(first->nblocks, HEAP_CHUNK_BLOCKS);
+  assert_int_equal(h->nblocks, HEAP_CHUNK_BLOCKS - 1);
+  fill(L, 40000);
+}
+
+static void a_first_chunk_that_cannot_grow_stays_small(void **state) {
+  (void)state;
+  void *domain = NULL;
+  mapping_drop_all();
+  assert_int_equal(bare_domain_set_up(&domain), 0);
+  lua_State *L = domain;
+  const Heap *h = &L->domain->heap;
+  const Chunk *first = h->chunks;
+  char *behind = (char *)first + ((size_t)first->mapped_blocks << HEAP_BLOCK_SHIFT);
+  void *other = mmap(behind, HEAP_BLOCK_SIZE, PROT_NONE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+  assert_ptr_equal(other, behind);
+  fill(L, 4000);
+  assert_ptr_not_equal(h->chunks, first);
+  assert_ptr_equal(h->chunks->next, first);
+  assert_int_equal(first->nblocks, HEAP_FIRST_BLOCKS);
+  assert_int_equal(h->nblocks, HEAP_FIRST_BLOCKS + HEAP_CHUNK_BLOCKS - 2);
+  fill(L, 40000);
+  bare_domain_tear_down(&domain);
+  munmap(other, HEAP_BLOCK_SIZE);
+}
+
+/* The header of a chunk whose memory was in use before knows nothing of that. */
+static void a_first_chunk_of_used_memory_grows(void **state) {
+  (void)state;
+  size_t size = (size_t)HEAP_FIRST_BLOCKS << HEAP_BLOCK_SHIFT;
+  for (int whole = 0; whole <= 1; whole++, size = HEAP_CHUNK_SIZE) {
+    mapping_drop_all();
+    void *used = whole ? mapping_new(size, HEAP_CHUNK_SIZE)
+                       : mapping_new_begin(size, HEAP_CHUNK_SIZE);
+    memset(used, 0xff, size);
+    mapping_give(used, size);
+    void *domain = NULL;
+    assert_int_equal(bare_domain_set_up(&domain), 0);
+    lua_State *L = domain;
+    assert_ptr_equal(L->domain->heap.chunks, used);
+    assert_int_equal(L->domain->heap.nblocks, HEAP_FIRST_BLOCKS - 1);
+    fill(L, 4000);
+    assert_ptr_equal(L->domain->heap.chunks, used);
+    bare_domain_tear_down(&domain);
+  }
 }
 
 static void a_userdata_payload_is_aligned(void **state) {
@@ -457,6 +527,7 @@ int main(void) {
     TEST(a_small_allocation_stays_in_its_block),
     TEST(growing_keeps_the_contents),
     TEST(the_last_part_grows_in_place),
+    TEST(the_first_chunk_grows_in_its_place),
     TEST(a_userdata_payload_is_aligned),
     TEST(dead_objects_give_their_memory_back),
     TEST(free_memory_is_kept_for_a_while),
@@ -474,6 +545,8 @@ int main(void) {
     TEST(finalizers_run_last_registered_first),
     TEST(incremental_finalizers_wait_for_the_cycle),
     cmocka_unit_test(closing_finalizes_all),
+    cmocka_unit_test(a_first_chunk_of_used_memory_grows),
+    cmocka_unit_test(a_first_chunk_that_cannot_grow_stays_small),
     TEST(a_stack_grows_and_keeps_upvalues),
     TEST(a_suspended_thread_keeps_its_stack),
   };

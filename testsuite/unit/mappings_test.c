@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <cmocka.h>
 
@@ -204,6 +205,38 @@ static void small_ones_grow(void **state) {
   mapping_unmap(p, 4 * MAPPING_HUGE_PAGE);
 }
 
+static void beginnings_are_extended(void **state) {
+  (void)state;
+  char *p[8];
+  for (int i = 0; i < 8; i++) {
+    p[i] = mapping_new_begin(3 * UNIT, CHUNK);
+    assert_non_null(p[i]);
+    assert_int_equal((uintptr_t)p[i] % CHUNK, 0);
+    memset(p[i], 1, 3 * UNIT);
+  }
+  for (int i = 0; i < 8; i++) {
+    assert_true(mapping_extend(p[i], 3 * UNIT, CHUNK));
+    assert_int_equal(p[i][3 * UNIT - 1], 1);
+    assert_int_equal(p[i][3 * UNIT] | p[i][CHUNK - 1], 0);
+    mapping_unmap(p[i], CHUNK);
+  }
+}
+
+/* What lies behind it is not replaced. */
+static void a_beginning_may_be_shut_in(void **state) {
+  (void)state;
+  char *p = mapping_new_begin(3 * UNIT, CHUNK);
+  assert_non_null(p);
+  char *other = mmap(p + 4 * UNIT, UNIT, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+  assert_ptr_equal(other, p + 4 * UNIT);
+  other[0] = 2;
+  assert_false(mapping_extend(p, 3 * UNIT, CHUNK));
+  assert_int_equal(other[0], 2);
+  mapping_unmap(other, UNIT);
+  mapping_unmap(p, 3 * UNIT);
+}
+
 static void *give_and_take(void *result) {
   size_t size;
   for (int i = 0; i < 2000; i++) {
@@ -239,6 +272,8 @@ int main(void) {
       TEST(what_is_not_used_goes),
       TEST(those_of_huge_pages_stay_aligned),
       TEST(small_ones_grow),
+      TEST(beginnings_are_extended),
+      TEST(a_beginning_may_be_shut_in),
       TEST(threads_share_them),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
