@@ -116,7 +116,7 @@ lua_State *domain_new(lua_Alloc f, void *ud) {
   heap_init(&d->heap);
   if (f != NULL) domain_host(d, f, ud);
   d->seed = (uint32_t)random_seed(d);
-  table_set_secret(random_seed(d));
+  if (!table_has_secret()) table_set_secret(random_seed(d));
   d->peer = peer_attach(d);
   if (d->peer == NULL) {
     release_domain(d);

@@ -88,6 +88,7 @@ struct Domain {
   /* child that answers a question of a tool, or 0 (vm/question.c) */
   int answerer;
   uint32_t id;
+  int place; /* among those that other processes find (introspection.c) */
   /* Calls (vm/watch.c) */
   uint32_t watch;          /* number of the last watch of calls */
   struct Memprof *memprof; /* what is sampled (memprof.c); NULL: nothing ever was */

@@ -164,6 +164,7 @@ static void note_asked(uint64_t begun) {
 }
 
 void footprint_reckon(Domain *d) {
+  if (eventring_domain_slot(d->rings) < 0) return;
   Footprint f = {0};
   HeapMemory heap;
   heap_reckon(&d->heap, &heap);

@@ -23,7 +23,7 @@
 #include "position.h"
 #include "thread.h"
 
-enum { PLACES = 2 * PEER_MAX };
+enum { PLACES = 2 * PEER_MAX, NO_PLACE = -1 };
 
 static _Atomic(Domain *) domains[PLACES];
 struct eventring_request introspection_request;
@@ -274,24 +274,36 @@ void introspection_lines_seen(void) {
 
 /* ---- domains ------------------------------------------------------------- */
 
+/* Places in use. Relaxed: who finds none free leaves the domain out. */
+static _Atomic int taken;
+
 void introspection_add(Domain *d) {
   __atomic_store_n(&introspection_request.allowed, may_be_asked(), __ATOMIC_RELAXED);
+  d->place = NO_PLACE;
+  if (atomic_load_explicit(&taken, memory_order_relaxed) >= PLACES) return;
   for (int n = 0; n < PLACES; n++) {
     Domain *none = NULL;
+    if (atomic_load_explicit(&domains[n], memory_order_relaxed) != NULL) continue;
     /* release: who finds the domain there, finds it complete */
-    if (atomic_compare_exchange_strong_explicit(&domains[n], &none, d, memory_order_release,
-                                                memory_order_relaxed))
-      return;
+    if (!atomic_compare_exchange_strong_explicit(&domains[n], &none, d, memory_order_release,
+                                                 memory_order_relaxed))
+      continue;
+    d->place = n;
+    atomic_fetch_add_explicit(&taken, 1, memory_order_relaxed);
+    return;
   }
 }
 
+static void free_place(int n) {
+  atomic_store_explicit(&domains[n], NULL, memory_order_relaxed);
+  atomic_fetch_sub_explicit(&taken, 1, memory_order_relaxed);
+}
+
 void introspection_remove(Domain *d) {
-  for (int n = 0; n < PLACES; n++) {
-    Domain *same = d;
-    if (atomic_compare_exchange_strong_explicit(&domains[n], &same, NULL, memory_order_relaxed,
-                                                memory_order_relaxed))
-      return;
-  }
+  if (d->place == NO_PLACE ||
+      atomic_load_explicit(&domains[d->place], memory_order_relaxed) != d)
+    return; /* a fork has removed it */
+  free_place(d->place);
 }
 
 bool introspection_domain(unsigned n, Domain **d) {
@@ -302,6 +314,7 @@ bool introspection_domain(unsigned n, Domain **d) {
 
 void introspection_keep_only(const Domain *d) {
   for (int n = 0; n < PLACES; n++)
-    if (atomic_load_explicit(&domains[n], memory_order_relaxed) != d)
-      atomic_store_explicit(&domains[n], NULL, memory_order_relaxed);
+    if (atomic_load_explicit(&domains[n], memory_order_relaxed) != NULL &&
+        atomic_load_explicit(&domains[n], memory_order_relaxed) != d)
+      free_place(n);
 }

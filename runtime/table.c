@@ -104,6 +104,8 @@ static const struct Modulus {
 /* Of scattered tables; the same in all domains, and never 0 once there is a domain. */
 static _Atomic uint64_t secret;
 
+bool table_has_secret(void) { return atomic_load_explicit(&secret, memory_order_relaxed) != 0; }
+
 void table_set_secret(uint64_t random) {
   uint64_t none = 0;
   /* Relaxed: no other data depends on it, and starting a domain happens before what runs

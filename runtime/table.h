@@ -10,6 +10,7 @@ HIDDEN extern const TValue table_absent; /* the nil that lookups return for a mi
 /* Gives scattered tables their secret, unless they have it: before any domain makes a
    table. */
 void table_set_secret(uint64_t random);
+bool table_has_secret(void);
 
 /* A new table with room for narray array slots and nhash hashed keys. */
 Table *table_new(lua_State *L, uint32_t narray, uint32_t nhash);

@@ -118,9 +118,23 @@ static void detach_locked(struct evr_domain *d) {
   evr_recording_release_locked(r);
 }
 
+/* A process may have thousands of domains: nothing here walks the list for one of them. */
+static void link_locked(struct evr_domain **list, struct evr_domain *d) {
+  d->prev = NULL;
+  d->next = *list;
+  if (d->next) d->next->prev = d;
+  *list = d;
+}
+
 static void unlink_locked(struct evr_domain **list, const struct evr_domain *d) {
-  while (*list && *list != d) list = &(*list)->next;
-  if (*list) *list = d->next;
+  if (d->next) d->next->prev = d->prev;
+  if (d->prev) d->prev->next = d->next;
+  else *list = d->next;
+}
+
+/* One that ends with its thread, or may from now on go on without. */
+static void count_bound_locked(const struct evr_domain *d, int change) {
+  if (!d->unbound) evr_producer.bound += (unsigned)change;
 }
 
 /* Ends the domain for good. Owner, or a thread that knows that the owner's is gone. */
@@ -128,17 +142,20 @@ static void end_domain_locked(struct evr_domain *d) {
   if (evr_producer.recording) evr_room_found(evr_producer.recording, &d->room);
   if (d->recording) detach_locked(d);
   unlink_locked(&evr_producer.domains, d);
+  count_bound_locked(d, -1);
   set_gate(d, &closed_gate);
   d->failed = d->ended = true;
-  d->next = evr_producer.ended_domains;
-  evr_producer.ended_domains = d;
+  link_locked(&evr_producer.ended_domains, d);
 }
 
 /* For threads that ended without destructors. */
 static void end_domains_of_the_gone_locked(void) {
-  for (struct evr_domain *d = evr_producer.domains, *next; d; d = next) {
+  unsigned left = evr_producer.bound;
+  for (struct evr_domain *d = evr_producer.domains, *next; d && left > 0; d = next) {
     next = d->next;
-    if (!d->unbound && evr_thread_is_gone(d->tid)) end_domain_locked(d);
+    if (d->unbound) continue;
+    left--;
+    if (evr_thread_is_gone(d->tid)) end_domain_locked(d);
   }
 }
 
@@ -629,8 +646,8 @@ static void end_own_domains(void) {
 static bool add_to_list(struct evr_domain *d) {
   evr_lock();
   free_ended_domains_locked();
-  d->next = evr_producer.domains;
-  evr_producer.domains = d;
+  link_locked(&evr_producer.domains, d);
+  count_bound_locked(d, 1);
   struct evr_recording *r = evr_producer.recording;
   if (r) set_gate(d, &evr_control(r)->gate);
   bool running = r && __atomic_load_n(&evr_control(r)->gate, __ATOMIC_RELAXED) != 0;
@@ -660,6 +677,7 @@ void eventring_domain_unbind(eventring_domain *domain) {
   struct evr_domain *d = (struct evr_domain *)domain;
   if (!d || d == &inert_domain) return;
   evr_lock();
+  if (!d->ended) count_bound_locked(d, -1);
   d->unbound = true;
   evr_unlock();
 }
@@ -768,7 +786,7 @@ void evr_domains_dismiss_locked(const struct evr_recording *r, const struct evr_
 }
 
 void evr_domains_drop_ended_locked(void) {
-  if (evr_producer.telling) return;
+  if (evr_producer.telling || evr_producer.ended_count == 0) return;
   for (struct evr_domain *d = evr_producer.domains; d; d = d->next)
     if (!pthread_equal(d->owner, pthread_self())) return;
   while (evr_producer.ended_count)

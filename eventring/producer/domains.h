@@ -48,7 +48,7 @@ struct evr_domain {
   struct evr_heap *heap; /* owner; NULL: it has no heap profile */
   struct evr_stack_cache stacks; /* owner */
   void *host;  /* its host's (eventring_stack_keep_host); owner */
-  struct evr_domain *next; /* list of the producer, or of ended ones; under the mutex */
+  struct evr_domain *next, *prev; /* list of the producer, or of ended ones; under the mutex */
 };
 
 /* A recording has begun: all domains may attach to it. */

@@ -34,7 +34,8 @@ int evr_start(const struct eventring_config *config, const struct evr_savers *sa
 struct evr_producer { /* guarded by the mutex */
   struct evr_recording *recording; /* the present one, or NULL */
   unsigned joined; /* starts of other hosts that joined it, less their stops */
-  struct evr_domain *domains;
+  struct evr_domain *domains; /* the last one that was started first */
+  unsigned bound; /* of them, those that end with their threads */
   struct evr_domain *ended_domains; /* of threads that exit; not stopped by the host */
   struct evr_recording *ended[8]; /* kept mapped while another thread's probe may
                                      still hold a pointer to their gate */
