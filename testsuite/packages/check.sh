@@ -99,6 +99,7 @@ part_chroot() {
   mkdir "$root/tmp/debs" "$root/tmp/before"
   cp /etc/resolv.conf "$root/etc/resolv.conf"
   apt-config dump | grep -E '^Acquire::(http|https|Check-)' >"$root/etc/apt/apt.conf.d/99outside"
+  echo 'APT::Get::Assume-Yes "true";' >>"$root/etc/apt/apt.conf.d/99outside"
   for deb in "$builddir"/deb/*.deb; do
     case $deb in
       *-dbgsym_*) ;;
@@ -107,7 +108,7 @@ part_chroot() {
     esac
   done
   [ -z "${PACKAGES_BEFORE-}" ] || cp "$PACKAGES_BEFORE"/*.deb "$root/tmp/before/" || return
-  cp "$top/testsuite/packages/inside.sh" "$root/tmp/"
+  cp "$top/testsuite/packages/inside.sh" "$top/README.md" "$root/tmp/"
   cp -r "$top/debian/tests" "$root/tmp/tests"
   unshare --mount --pid --fork --kill-child bash -c '
     mount -t proc proc "$1/proc" && mount -t tmpfs tmpfs "$1/dev/shm" || exit

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # What check.sh does inside a fresh Debian 12, as root there. /tmp/debs has the packages,
-# /tmp/before those of an earlier version, /tmp/tests the tests that any Debian can run of them.
+# /tmp/before those of an earlier version, /tmp/tests the tests that any Debian can run of them. apt
+# assumes that the answer is yes.
 set -u
 failures=0
 fail() { echo "FAILED: $*"; failures=$((failures + 1)); }
@@ -17,8 +18,8 @@ ours() { dpkg-query -W -f '${db:Status-Abbrev} ${Package} ${Version}\n' 2>/dev/n
   awk '$1 ~ /^i/ && $2 ~ /^(saros|eventring|libeventring0|libsaros-dev)$/ { print $2, $3 }'; }
 # nothing_left FILE: of what was there before
 nothing_left() {
-  apt-get purge -y saros eventring libeventring0 libsaros-dev >/tmp/log.txt 2>&1 || { cat /tmp/log.txt; fail "purge"; }
-  run apt-get autoremove --purge -y
+  apt-get purge saros eventring libeventring0 libsaros-dev >/tmp/log.txt 2>&1 || { cat /tmp/log.txt; fail "purge"; }
+  run apt-get autoremove --purge
   files >/tmp/after.txt
   diff "$1" /tmp/after.txt || fail "what is different after the packages were removed stands above"
   [ -z "$(ours)" ] || fail "packages are left: $(ours)"
@@ -29,13 +30,14 @@ nothing_left() {
 printf '#!/bin/sh\nexit 101\n' >/usr/sbin/policy-rc.d # no service starts
 chmod +x /usr/sbin/policy-rc.d
 useradd --create-home --shell /bin/bash stranger
-run apt-get update
 files >/tmp/before.txt
 
 # A stranger, with the packages and README
 cd /tmp/debs || exit 1
+install=$(sed -n 's/^    \(.*apt install .*\)/\1/p' /tmp/README.md)
+[ "$(wc -l <<<"$install")" -eq 1 ] || fail "README's command that installs: $install"
 began=$(date +%s.%N)
-run apt-get install -y ./saros_*.deb ./eventring_*.deb ./libeventring0_*.deb
+run sh -c "$install"
 installed=$(date +%s.%N)
 stranger /tmp/tests/first-answer || fail "first-answer: $?"
 awk -v began="$began" -v installed="$installed" -v ended="$(date +%s.%N)" 'BEGIN {
@@ -83,14 +85,14 @@ run apt-get update
 nothing_left /tmp/before.txt
 
 # Other programs, an upgrade, development
-run apt-get install -y --no-install-recommends lighttpd lighttpd-modules-lua gcc libc6-dev make pkg-config cmake libffi-dev
+run apt-get install --no-install-recommends lighttpd lighttpd-modules-lua gcc libc6-dev make pkg-config cmake libffi-dev
 files >/tmp/before.txt
 cd /tmp/before || exit 1
-run apt-get install -y ./*.deb
+run apt-get install ./*.deb
 before=$(ours)
 old=$(dpkg -L saros eventring libeventring0 libsaros-dev 2>/dev/null | sort -u)
 cd /tmp/debs || exit 1
-run apt-get install -y ./*.deb
+run apt-get install ./*.deb
 [ "$(ours | wc -l)" -eq 4 ] || fail "installed after the upgrade: $(ours)"
 [ "$(ours)" != "$before" ] || fail "it was no upgrade: $(ours)"
 for path in $(comm -23 <(echo "$old") <(dpkg -L saros eventring libeventring0 libsaros-dev | sort -u)); do
