@@ -21,7 +21,7 @@
 set -u
 builddir=$1
 shift
-parts=("${@:-build lintian reproduce chroot}")
+[ $# -gt 0 ] || set -- build lintian reproduce chroot
 top=$(cd "$(dirname "$0")/../.." && pwd)
 export DEB_BUILD_OPTIONS=${DEB_BUILD_OPTIONS-nocheck}
 work=$(mktemp -d "${TMPDIR:-/tmp}/saros-packages.XXXXXX") || exit 1
@@ -31,7 +31,6 @@ passed=0 failed=0 skipped=0
 say() { echo "==> $*"; }
 skip() { echo "$*"; exit 77; }
 has_command() { command -v "$1" >/dev/null || skip "$1 is missing (Debian package: ${2:-$1})"; }
-debs() { ls "$builddir"/deb/*.deb; }
 
 # Runs a command without a network, if this may be done here.
 offline() {
@@ -40,8 +39,7 @@ offline() {
 
 part_build() {
   has_command dh debhelper
-  offline make -C "$builddir" --no-print-directory deb || return
-  debs
+  offline make -C "$builddir" --no-print-directory deb
 }
 
 part_lintian() {
@@ -51,8 +49,7 @@ part_lintian() {
 
 part_reproduce() {
   has_command dh debhelper
-  local other="$work/elsewhere/of another length" deb
-  other=$work/elsewhere/of-another-length
+  local other=$work/elsewhere/of-another-length deb
   mkdir -p "$other"
   (cd "$other" && umask 027 && export LC_ALL=C TZ=Asia/Tokyo &&
     "$top/configure" -q && make --no-print-directory deb) || return
@@ -116,7 +113,7 @@ part_chroot() {
       DEBIAN_FRONTEND=noninteractive bash /tmp/inside.sh' - "$root"
 }
 
-for part in ${parts[*]}; do
+for part; do
   say "packages: $part"
   log=$builddir/check-packages-$part.txt
   started=$SECONDS

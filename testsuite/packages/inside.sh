@@ -58,16 +58,20 @@ container() {
   while read -r word rest; do
     case $word in
       FROM) [ "$rest" = debian:12 ] || return ;;
-      COPY) words=($rest); mkdir -p "$(dirname "${words[-1]}x")"; cp "${words[@]}" || return ;;
+      COPY)
+        # shellcheck disable=SC2206 # patterns are to be expanded
+        words=($rest)
+        mkdir -p "$(dirname "${words[-1]}x")" && cp "${words[@]}" || return
+        ;;
       RUN) run sh -c "$rest" ;;
       USER) user=$rest ;;
       WORKDIR) folder=$rest ;;
-      ENV) variables+=($rest) ;;
+      ENV) read -ra words <<<"$rest" && variables+=("${words[@]}") ;;
       CMD)
         mapfile -t words < <(tr -d '[],' <<<"$rest" | xargs -n 1)
         cd "$folder" || return
         setpriv --reuid="$user" --regid="$user" --clear-groups env "${variables[@]}" "${words[@]}" >/tmp/app.txt & pid=$!
-        cd /tmp
+        cd /tmp || return
         ;;
       *) echo "unknown: $word"; return 1 ;;
     esac
