@@ -35,3 +35,37 @@ CFLAGS="$CFLAGS -Werror $1"
 AC_COMPILE_IFELSE([AC_LANG_PROGRAM([], [])],
   [AC_MSG_RESULT([yes]); VM_OPT_CFLAGS="$VM_OPT_CFLAGS $1"], [AC_MSG_RESULT([no])])
 CFLAGS=$saros_saved_CFLAGS])
+
+dnl SAROS_CHECK_USE(VARIABLE, HEADERS, FUNCTION, RESULT)
+dnl Sets the shell variable RESULT to whether a program that uses the library compiles and links:
+dnl pkg-config knows the libraries of the system's compiler, which another one, such as musl-gcc,
+dnl cannot use.
+AC_DEFUN([SAROS_CHECK_USE],
+[AC_MSG_CHECKING([whether $CC can use $3])
+saros_saved_CFLAGS=$CFLAGS
+saros_saved_LIBS=$LIBS
+CFLAGS="$CFLAGS $$1_CFLAGS"
+LIBS="$$1_LIBS $LIBS"
+AC_LINK_IFELSE([AC_LANG_PROGRAM(
+[m4_foreach_w([saros_header], [$2], [@%:@include <saros_header>
+])], [[return (void *)$3 == 0;]])], [$4=yes], [$4=no])
+AC_MSG_RESULT([$$4])
+CFLAGS=$saros_saved_CFLAGS
+LIBS=$saros_saved_LIBS
+AS_IF([test "$$4" = no], [$1_CFLAGS=; $1_LIBS=])])
+
+dnl SAROS_LIBRARY(NAME, VARIABLE, MODULE, HEADER, FUNCTION, DEBIAN-PACKAGE, WHAT, CONSEQUENCE
+dnl               [, DEFINE])
+dnl An optional library: have_NAME is yes or no, DEFINE (HAVE_VARIABLE) is defined if it is there,
+dnl --with-NAME makes it an error when it is not, and --without-NAME leaves it out.
+AC_DEFUN([SAROS_LIBRARY],
+[have_$1=no
+AS_IF([test "$with_$1" != no && test -n "$PKG_CONFIG"],
+  [PKG_CHECK_MODULES([$2], [$3],
+     [SAROS_CHECK_USE([$2], [stddef.h stdio.h $4], [$5], [have_$1])], [have_$1=no])])
+AS_IF([test "$have_$1" = yes],
+  [AC_DEFINE(m4_default([$9], [HAVE_$2]), [1], [$7])],
+  [AS_IF([test "$with_$1" = yes],
+     [AC_MSG_ERROR([$1 is missing (Debian package: $6)])])
+   AS_IF([test "$with_$1" = check],
+     [SAROS_MISSING([$6], [$8])])])])

@@ -35,6 +35,21 @@ bool eva_ended_unusually(const struct eva_ending *ending) {
   return eva_ended_badly(ending) || ending->reason == EVENTRING_END_SIGNAL;
 }
 
+/* The name of a signal, without SIG (glibc has sigabbrev_np, others have nothing); NULL: one that
+ * programs use among themselves, or none. */
+static const char *signal_name(uint32_t signal) {
+  static const char *const names[] = {
+      [SIGHUP] = "HUP", [SIGINT] = "INT", [SIGQUIT] = "QUIT", [SIGILL] = "ILL", [SIGTRAP] = "TRAP",
+      [SIGABRT] = "ABRT", [SIGBUS] = "BUS", [SIGFPE] = "FPE", [SIGKILL] = "KILL",
+      [SIGUSR1] = "USR1", [SIGSEGV] = "SEGV", [SIGUSR2] = "USR2", [SIGPIPE] = "PIPE",
+      [SIGALRM] = "ALRM", [SIGTERM] = "TERM", [SIGSTKFLT] = "STKFLT", [SIGCHLD] = "CHLD",
+      [SIGCONT] = "CONT", [SIGSTOP] = "STOP", [SIGTSTP] = "TSTP", [SIGTTIN] = "TTIN",
+      [SIGTTOU] = "TTOU", [SIGURG] = "URG", [SIGXCPU] = "XCPU", [SIGXFSZ] = "XFSZ",
+      [SIGVTALRM] = "VTALRM", [SIGPROF] = "PROF", [SIGWINCH] = "WINCH", [SIGPOLL] = "POLL",
+      [SIGPWR] = "PWR", [SIGSYS] = "SYS"};
+  return signal < sizeof names / sizeof names[0] ? names[signal] : NULL;
+}
+
 char *eva_ending_text(char *text, const struct eva_ending *ending) {
   const char *name;
   text[0] = 0;
@@ -46,7 +61,7 @@ char *eva_ending_text(char *text, const struct eva_ending *ending) {
     snprintf(text, EVA_ENDING, "exit status %u", ending->detail);
     break;
   case EVENTRING_END_SIGNAL:
-    name = sigabbrev_np((int)ending->detail);
+    name = signal_name(ending->detail);
     if (name && asks_for_end(ending->detail))
       snprintf(text, EVA_ENDING, "terminated by SIG%s", name);
     else if (name) snprintf(text, EVA_ENDING, "SIG%s", name);

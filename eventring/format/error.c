@@ -39,6 +39,15 @@ const char *eventring_strerror(int code) {
   }
 }
 
+/* That of glibc returns the text, that of other libraries (musl) fills the buffer. */
+static const char *describe(int sys_errno, char *buffer, size_t size) {
+#ifdef __GLIBC__
+  return strerror_r(sys_errno, buffer, size);
+#else
+  return strerror_r(sys_errno, buffer, size) == 0 ? buffer : "unknown error";
+#endif
+}
+
 int evr_fail(struct eventring_error *error, int code, int sys_errno,
              const char *format, ...) {
   if (!error) return code;
@@ -51,7 +60,7 @@ int evr_fail(struct eventring_error *error, int code, int sys_errno,
   if (sys_errno && length >= 0 && (size_t)length < sizeof error->text - 1) {
     char buffer[128];
     snprintf(error->text + length, sizeof error->text - (size_t)length, ": %s",
-             strerror_r(sys_errno, buffer, sizeof buffer));
+             describe(sys_errno, buffer, sizeof buffer));
   }
   evr_text_clean_message(error->text, sizeof error->text); /* it may quote foreign names */
   return code;

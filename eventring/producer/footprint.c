@@ -37,10 +37,16 @@ static bool read_statm(uint64_t *resident, uint64_t *shared) {
   return *resident > 0;
 }
 
+#ifdef __GLIBC__ /* (in one condition, other libraries would meet the macro as a call) */
+#if __GLIBC_PREREQ(2, 33)
+#define HAS_MALLINFO2
+#endif
+#endif
+
 /* What it says lasts until it is asked again: by any domain, so that numbers of two moments
    may stand together. */
 static void ask_malloc(struct evr_footprints *all) {
-#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 33)
+#ifdef HAS_MALLINFO2
   struct mallinfo2 m = mallinfo2();
   const uint64_t amounts[3] = {m.uordblks, m.fordblks, m.hblkhd};
   for (int i = 0; i < 3; i++) __atomic_store_n(&all->malloc[i], amounts[i], __ATOMIC_RELAXED);

@@ -20,6 +20,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -267,10 +268,15 @@ static int keep_empty(struct evr_units *units, uint32_t unit, struct eventring_e
 
 enum { AHEAD = 256 /* units */ };
 
+#ifndef RWF_NOWAIT
+#define RWF_NOWAIT 8
+#endif
+
+/* (musl 1.2.3 has no preadv2.) */
 static bool is_cached(int fd, uint32_t block) {
   struct format_block h;
   struct iovec to = {&h, sizeof h};
-  return preadv2(fd, &to, 1, (off_t)format_block_offset(block), RWF_NOWAIT) >= 0 ||
+  return syscall(SYS_preadv2, fd, &to, 1L, (long)format_block_offset(block), 0L, RWF_NOWAIT) >= 0 ||
          errno != EAGAIN;
 }
 

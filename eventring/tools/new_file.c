@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "tool.h"
@@ -240,10 +241,15 @@ int special_open(const char *path) {
   return fd;
 }
 
-/* (The library has the same, for itself: format/rename_new.c.) */
+#ifndef RENAME_NOREPLACE
+#define RENAME_NOREPLACE 1
+#endif
+
+/* (The library has the same, for itself: format/rename_new.c. By the number: musl 1.2.3 has no
+ * renameat2.) */
 int rename_new_at(int in, const char *from, int into, const char *to) {
   struct stat st;
-  if (renameat2(in, from, into, to, RENAME_NOREPLACE) == 0) return 0;
+  if (syscall(SYS_renameat2, in, from, into, to, RENAME_NOREPLACE) == 0) return 0;
   if (errno != EINVAL && errno != ENOSYS) return errno;
   if (linkat(in, from, into, to, 0) == 0) return unlinkat(in, from, 0) == 0 ? 0 : errno;
   if (errno == EEXIST) return errno;

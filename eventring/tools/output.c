@@ -151,8 +151,21 @@ static size_t written_of(const struct output *o, const struct piece_job *p, unsi
   return o->packer ? 0 : p->job.written;
 }
 
+/* (A list by hand: <sys/queue.h> is no part of every libc.) */
+static void be_under_way(struct output *o, struct piece_job *p) {
+  p->before = o->newest;
+  p->after = NULL;
+  *(p->before ? &p->before->after : &o->oldest) = p;
+  o->newest = p;
+}
+
+static void end_being_under_way(struct output *o, struct piece_job *p) {
+  *(p->before ? &p->before->after : &o->oldest) = p->after;
+  *(p->after ? &p->after->before : &o->newest) = p->before;
+}
+
 static void release(struct output *o, struct piece_job *p) {
-  TAILQ_REMOVE(&o->under_way, p, link);
+  end_being_under_way(o, p);
   o->jobs--;
   for (unsigned i = 0; i < p->count; i++)
     eventring_saver_written(o->saver, p->buffer->bytes, &p->piece[i], written_of(o, p, i));
@@ -171,7 +184,7 @@ static void take_back(struct output *o, struct piece_job *p) {
   if (p->job.error) note_failure(o, p);
   p->failed = p->job.error && o->packer;
   if (!p->failed) release(o, p);
-  while ((p = TAILQ_FIRST(&o->under_way)) != NULL && p->failed) release(o, p);
+  while ((p = o->oldest) != NULL && p->failed) release(o, p);
 }
 
 /* (Not every file system keeps to the limit where no length changes.) */
@@ -246,7 +259,7 @@ void output_reap(struct output *o, uint64_t timeout_ns) {
 }
 
 static void begin_job(struct output *o, struct piece_job *p) {
-  TAILQ_INSERT_TAIL(&o->under_way, p, link);
+  be_under_way(o, p);
   o->jobs++;
 }
 
@@ -298,7 +311,7 @@ static void pack_pieces(struct output *o, struct buffer *buffer, unsigned count)
 
 /* Whoever reads a packed file takes for damage what is missing for long. */
 bool output_may_submit(const struct output *o) {
-  const struct piece_job *oldest = TAILQ_FIRST(&o->under_way);
+  const struct piece_job *oldest = o->oldest;
   return !o->packer || !oldest || o->packets < oldest->pack.sequence + MOST_AHEAD;
 }
 
@@ -536,7 +549,7 @@ struct output *output_open(const char *path, const struct recorder_options *opti
   struct output *o = need_zeroed(1, sizeof *o);
   o->path = need_copy(path);
   o->fd = -1;
-  TAILQ_INIT(&o->under_way);
+  o->oldest = o->newest = NULL;
   o->result = result;
   o->began = now_ns();
   bool made = make_buffer(&o->front, EVENTRING_FRONT_BYTES, options->zstd_level != 0);

@@ -24,8 +24,6 @@
 #ifndef EVENTRING_TOOL_OUTPUT_H
 #define EVENTRING_TOOL_OUTPUT_H
 
-#include <sys/queue.h>
-
 #include "recorder.h"
 #include "writer/pack.h"
 
@@ -43,7 +41,7 @@ struct piece_job {
   int no_room;     /* why the file is not long enough for its end; 0: it is */
   bool failed;     /* and waits for those before it */
   bool is_vital;   /* it may take what is reserved */
-  TAILQ_ENTRY(piece_job) link;
+  struct piece_job *before, *after; /* under way */
 };
 
 struct buffer {
@@ -86,7 +84,7 @@ struct output {
   eventring_saver *saver;
   struct writer *writer;
   struct packer *packer; /* NULL: the file is plain */
-  TAILQ_HEAD(, piece_job) under_way; /* in the order of submission */
+  struct piece_job *oldest, *newest; /* under way, in the order of submission */
   unsigned jobs;         /* of those */
   uint64_t packets;      /* that were begun */
   uint64_t reserved;     /* of a packed file: up to where it has its space */

@@ -87,6 +87,13 @@ static void int_then_exit_1(void) { eventring_note_signal(SIGINT); exit(1); }
 static const unsigned by_default = UINT32_MAX, never = EVENTRING_PRESERVE_NEVER,
                       always = EVENTRING_PRESERVE_ALWAYS;
 
+/* Other libraries than glibc give a handler of atexit no exit status: it is taken for 0. */
+#ifdef __GLIBC__
+enum { KEPT_AFTER_3 = EVENTRING_ENDED, STATUS_3 = 3 };
+#else
+enum { KEPT_AFTER_3 = NOTHING, STATUS_3 = 0 };
+#endif
+
 static void kept_or_not(void **state) {
   (void)state;
   static const struct {
@@ -100,9 +107,9 @@ static void kept_or_not(void **state) {
   } cases[] = {
       {exit_0, by_default, NOTHING, 0, 0, NULL, false},
       {exit_256, by_default, NOTHING, 0, 0, NULL, false},
-      {exit_3, by_default, EVENTRING_ENDED, EVENTRING_END_EXIT, 3, "", false},
+      {exit_3, by_default, KEPT_AFTER_3, EVENTRING_END_EXIT, STATUS_3, "", false},
       {exit_3, never, NOTHING, 0, 0, NULL, false},
-      {exit_3, always, EVENTRING_ENDED, EVENTRING_END_EXIT, 3, "", true},
+      {exit_3, always, EVENTRING_ENDED, EVENTRING_END_EXIT, STATUS_3, "", true},
       {exit_0, true, EVENTRING_ENDED, EVENTRING_END_EXIT, 0, "", true},
       {exit_0, false, NOTHING, 0, 0, NULL, false},
       {stop_then_exit_3, by_default, NOTHING, 0, 0, NULL, false},
@@ -220,6 +227,7 @@ static void from_the_environment(void **state) {
   unsetenv("T_KEEP");
 }
 
+#ifdef LM_ID_NEWLM /* of glibc: a second copy of the library, which dlclose unloads */
 /* The end of a program that has unloaded the library is that of any program. */
 static void unload(void) {
   char path[4096];
@@ -242,6 +250,7 @@ static void unloaded_before_the_exit(void **state) {
   struct eventring_info info = {.size = sizeof info};
   assert_int_equal(run(unload, by_default, &info), NOTHING);
 }
+#endif
 
 int main(void) {
   const struct CMUnitTest tests[] = {
@@ -249,7 +258,9 @@ int main(void) {
       cmocka_unit_test(texts_are_cut_between_characters),
       cmocka_unit_test(former_configurations),
       cmocka_unit_test(from_the_environment),
+#ifdef LM_ID_NEWLM
       cmocka_unit_test(unloaded_before_the_exit),
+#endif
   };
   register_test_events();
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -60,6 +60,9 @@ static void threads_that_vanish_leave_their_slots(void **state) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   skip(); /* their threads must not vanish */
 #endif
+#ifndef __GLIBC__
+  skip(); /* pthread_join of musl waits for what the thread itself does at its end */
+#endif
   start_recording(EVENTRING_MIN_WSIZE);
   eventring_domain *domain;
   for (int i = 0; i < MANY_THREADS; i++) {
