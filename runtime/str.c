@@ -259,30 +259,42 @@ static NOINLINE String *intern_new_slow(lua_State *L, const char *bytes, size_t 
 
 /* If there is room for everything, no other function is called: that saves a third of the
  * time. */
-static NOINLINE String *intern_new(lua_State *L, const char *bytes, size_t len, uint32_t hash,
-                                   StringLink *bucket) {
+ALWAYS_INLINE String *intern_at_hand(lua_State *L, const char *bytes, size_t len, uint32_t hash,
+                                     StringLink *bucket) {
   Domain *d = L->domain;
   size_t size = string_object_size(len);
   bool room = size <= (size_t)(d->heap.limit - d->heap.cursor) && !INTERN_IS_FULL(&d->strings) &&
               gc_interned_has_room(d);
-  if (unlikely(!room)) return intern_new_slow(L, bytes, len, hash);
+  if (unlikely(!room)) return NULL;
   String *s = (String *)d->heap.cursor;
   d->heap.cursor += size;
   return add_interned(L, s, bytes, len, hash, bucket);
 }
 
-static NOINLINE String *intern_in_chain(lua_State *L, const char *bytes, size_t len, uint32_t hash,
-                                        StringLink *bucket) {
-  StringLink link = *bucket;
-  do {
+static NOINLINE String *intern_new(lua_State *L, const char *bytes, size_t len, uint32_t hash,
+                                   StringLink *bucket) {
+  String *s = intern_at_hand(L, bytes, len, hash, bucket);
+  return likely(s != NULL) ? s : intern_new_slow(L, bytes, len, hash);
+}
+
+/* NULL: the chain does not have it. */
+ALWAYS_INLINE String *find_in_chain(lua_State *L, const char *bytes, size_t len, uint32_t hash,
+                                    StringLink link) {
+  while (string_may_follow(link, hash)) {
     String *s = string_at(link);
     if (s->hash == hash && s->short_len == len && same_bytes(s->data, bytes, len)) {
       gc_string_found(L->domain, s);
       return s;
     }
     link = s->u.next;
-  } while (string_may_follow(link, hash));
-  return intern_new(L, bytes, len, hash, bucket);
+  }
+  return NULL;
+}
+
+static NOINLINE String *intern_in_chain(lua_State *L, const char *bytes, size_t len, uint32_t hash,
+                                        StringLink *bucket) {
+  String *s = find_in_chain(L, bytes, len, hash, *bucket);
+  return s != NULL ? s : intern_new(L, bytes, len, hash, bucket);
 }
 
 static String *intern_string(lua_State *L, const char *bytes, size_t len) {
@@ -291,6 +303,14 @@ static String *intern_string(lua_State *L, const char *bytes, size_t len) {
   StringLink *bucket = string_bucket(&d->strings, string_bucket_index(&d->strings, hash));
   if (string_may_follow(*bucket, hash)) return intern_in_chain(L, bytes, len, hash, bucket);
   return intern_new(L, bytes, len, hash, bucket);
+}
+
+String *string_try_short(lua_State *L, const char *bytes, size_t len) {
+  StringTable *table = &L->domain->strings;
+  uint32_t hash = hash_bytes(bytes, len, L->domain->seed);
+  StringLink *bucket = string_bucket(table, string_bucket_index(table, hash));
+  String *s = find_in_chain(L, bytes, len, hash, *bucket);
+  return s != NULL ? s : intern_at_hand(L, bytes, len, hash, bucket);
 }
 
 /* ---- making strings ------------------------------------------------------ */

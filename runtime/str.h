@@ -9,6 +9,9 @@
 #include "object.h"
 
 String *string_new(lua_State *L, const char *s, size_t len);
+/* A short string, if it is there or there is room at hand; else NULL. Neither raises nor
+ * samples. */
+String *string_try_short(lua_State *L, const char *s, size_t len);
 String *string_from_c(lua_State *L, const char *s);
 /* A string of more than SHORT_STRING_MAX bytes whose data the caller fills in. */
 String *string_new_long(lua_State *L, size_t len);

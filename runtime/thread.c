@@ -207,7 +207,6 @@ lua_State *thread_new(lua_State *L) {
   co->ran_before = (uint32_t)d->gc.stats.minors;
   co->dispatch = L->dispatch;
   co->hook_mask = L->hook_mask;
-  /* with what is L's own: determined when it matters (vm/contexts.c) */
   co->instrumented = L->instrumented;
   co->hook = L->hook;
   co->base_hook_count = co->hook_count = L->base_hook_count;

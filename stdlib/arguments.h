@@ -15,6 +15,8 @@
 #include "gc_inline.h"
 #include "meta.h"
 #include "lauxlib.h"
+#include "primitives.h"
+#include "str.h"
 
 /* ---- arguments ----------------------------------------------------------- */
 
@@ -132,6 +134,18 @@ ALWAYS_INLINE char *begin_result(lua_State *L, Result *r, size_t length) {
 ALWAYS_INLINE int finish_result(lua_State *L, const Result *r) {
   if (r->made == NULL) api_push_string(L, string_new(L, r->room, r->length));
   gc_check(L);
+  return 1;
+}
+
+/* ---- direct functions (primitives.h) ------------------------------------- */
+
+/* The result of a direct function: a short string, in `to`. NOT_DIRECT where that takes more
+ * than what is at hand, or a collection is due. */
+ALWAYS_INLINE int direct_string(lua_State *L, TValue *to, const char *s, size_t length) {
+  if (unlikely(length > SHORT_STRING_MAX || L->domain->gc.pending)) return NOT_DIRECT;
+  String *made = string_try_short(L, s, length);
+  if (unlikely(made == NULL)) return NOT_DIRECT;
+  set_string(to, made);
   return 1;
 }
 

@@ -7,9 +7,9 @@
  * first recorded. A program may use any number of names: a full table is dropped, and the
  * names are looked up again.
  *
- * begin_span and end_span are the most frequent calls. So they read the frame themselves,
- * and leave rare cases (a value, a name that is long or not yet known) to slower
- * functions, which find the stack unchanged.
+ * begin_span, end_span, counter and event have direct functions (vm/primitives.h), which do
+ * what is frequent. Rare cases (a value, a name that is long or not yet known, a full block) are
+ * left to the C functions.
  *
  * Spans, events and async spans are defined with payload VALUES: each event says of which
  * kind its value is, so the kind may differ from event to event. A counter is an integer
@@ -20,6 +20,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "arguments.h"
 #include "contexts.h"
 #include "domain.h"
 #include "field_names.h"
@@ -50,16 +51,28 @@ static const uint8_t kind_of_names[EVENT_NAME_KINDS] = {
   [EVENT_NAMES_ASYNC] = EVENTRING_DEF_ASYNC,
 };
 
+/* Where the table of names has a name: in its main position, or where that is not known to be
+ * so, further along (entry_further). */
+ALWAYS_INLINE const Node *node_of_name(const lua_State *L, int names, const TValue *name) {
+  const Table *t = L->domain->event_names[names].table;
+  if (unlikely(!is_short_string(name) || t == NULL)) return NULL;
+  const Node *node = &t->node[as_string(name)->hash & t->node_mask];
+  return likely(node_holds(node, as_string(name))) ? node : NULL;
+}
+
+static Entry entry_further(const lua_State *L, int names, const TValue *name) {
+  Table *t = L->domain->event_names[names].table;
+  if (!is_short_string(name) || t == NULL) return ENTRY_UNKNOWN;
+  const TValue *value = table_get_str(t, as_string(name));
+  return is_nil(value) ? ENTRY_UNKNOWN : value->v.i;
+}
+
 /* The entry of the first argument, if it is found at once. */
 ALWAYS_INLINE Entry known_entry(const lua_State *L, int names) {
   const TValue *name = L->ci->func + 1;
-  Table *t = L->domain->event_names[names].table;
-  if (unlikely(name >= L->top || !is_short_string(name) || t == NULL)) return ENTRY_UNKNOWN;
-  const String *key = as_string(name);
-  const Node *node = &t->node[key->hash & t->node_mask];
-  if (likely(node_holds(node, key))) return node_value(node)->v.i;
-  const TValue *value = table_get_str(t, key);
-  return is_nil(value) ? ENTRY_UNKNOWN : value->v.i;
+  if (unlikely(name >= L->top)) return ENTRY_UNKNOWN;
+  const Node *node = node_of_name(L, names, name);
+  return likely(node != NULL) ? node_value(node)->v.i : entry_further(L, names, name);
 }
 
 static void make_names(lua_State *L, int names) {
@@ -240,30 +253,70 @@ static COLD int end_span_slow(lua_State *L) {
  * innermost open span of that name of the same coroutine; without a name, the innermost. */
 static int begin_span(lua_State *L) {
   Entry entry = known_entry(L, EVENT_NAMES_SPAN);
-  if (unlikely(entry < 0 || L->top - L->ci->func != 2)) return begin_span_slow(L);
-  Domain *d = L->domain;
-  const uint64_t classes = classes_of(d);
-  if (!HAS_SPANS(classes)) return 0;
-  if (unlikely(entry == 0 || HAS_DETAILS(classes))) return begin_span_slow(L);
-  context_begin_main_span(L, entry_id(entry));
-  eventring_emit0(d->rings, EVENTRING_USER, EVENTRING_TAIL(EVENTRING_BEGIN, entry_id(entry), 0));
+  if (unlikely(entry < 0 || argument_count(L) != 1) || is_recorded(L->domain))
+    return begin_span_slow(L);
   return 0;
 }
 
 static int end_span(lua_State *L) {
   Entry entry = known_entry(L, EVENT_NAMES_SPAN);
-  if (unlikely(entry < 0)) return end_span_slow(L);
-  Domain *d = L->domain;
-  const uint64_t classes = classes_of(d);
-  if (!HAS_SPANS(classes)) {
-    if (unlikely(L->instrumented != 0)) context_forget_span(L, entry_id(entry));
-    return 0;
-  }
-  if (unlikely(entry == 0 || HAS_DETAILS(classes))) return end_span_slow(L);
-  context_end_main_span(L, entry_id(entry));
-  eventring_emit0(d->rings, EVENTRING_USER, EVENTRING_TAIL(EVENTRING_END, entry_id(entry), 0));
+  if (unlikely(entry < 0) || is_recorded(L->domain)) return end_span_slow(L);
+  if (unlikely(L->instrumented != 0)) context_forget_span(L, entry_id(entry));
   return 0;
 }
+
+/* A direct function (vm/primitives.h) of `count` arguments, of which the first is a name:
+ * rule(L, func, entry) does what is to be done with its entry. A name that is not in its main
+ * position is looked for in a function of its own, so that the usual case saves no registers. */
+#define DIRECT_WRITER(function, names, count, rule)                                         \
+  static NOINLINE int function##_further(lua_State *L, TValue *func, int nargs) {           \
+    (void)nargs;                                                                            \
+    const Entry entry = entry_further(L, names, func + 1);                                  \
+    return entry < 0 ? NOT_DIRECT : rule(L, func, entry);                                   \
+  }                                                                                         \
+  static int function(lua_State *L, TValue *func, int nargs) {                              \
+    if (unlikely(nargs != (count))) return NOT_DIRECT;                                      \
+    const Node *node = node_of_name(L, names, func + 1);                                    \
+    if (unlikely(node == NULL)) return function##_further(L, func, nargs);                  \
+    return rule(L, func, node_value(node)->v.i);                                            \
+  }
+
+/* Of a span without a value, when nothing more is recorded with it. */
+#define ONLY_SPANS(classes) \
+  (((classes) & (UINT64_C(1) << EVENTRING_CLASS_USER | UINT64_C(1) << EVENTRING_CLASS_GC_DETAIL)) == \
+   UINT64_C(1) << EVENTRING_CLASS_USER)
+
+ALWAYS_INLINE int begin_span_of(lua_State *L, TValue *func, Entry entry) {
+  (void)func;
+  Domain *d = L->domain;
+  const uint64_t classes = classes_of(d);
+  if (unlikely(entry == 0 || !ONLY_SPANS(classes))) return HAS_SPANS(classes) ? NOT_DIRECT : 0;
+  Context *c = context_find(L);
+  if (unlikely(!context_takes_span(L, c)) ||
+      !eventring_try_emit0(d->rings, EVENTRING_USER, c->id,
+                           EVENTRING_TAIL(EVENTRING_BEGIN, entry_id(entry), 0)))
+    return NOT_DIRECT;
+  context_add_span(c, entry_id(entry));
+  return 0;
+}
+
+ALWAYS_INLINE int end_span_of_name(lua_State *L, TValue *func, Entry entry) {
+  (void)func;
+  Domain *d = L->domain;
+  const uint64_t classes = classes_of(d);
+  if (unlikely(entry == 0 || !ONLY_SPANS(classes)))
+    return HAS_SPANS(classes) || L->instrumented != 0 ? NOT_DIRECT : 0;
+  Context *c = context_find(L);
+  if (unlikely(!context_ends_innermost(L, c, entry_id(entry))) ||
+      !eventring_try_emit0(d->rings, EVENTRING_USER, c->id,
+                           EVENTRING_TAIL(EVENTRING_END, entry_id(entry), 0)))
+    return NOT_DIRECT;
+  c->count--;
+  return 0;
+}
+
+DIRECT_WRITER(begin_span_direct, EVENT_NAMES_SPAN, 1, begin_span_of)
+DIRECT_WRITER(end_span_direct, EVENT_NAMES_SPAN, 1, end_span_of_name)
 
 static int span_returned(lua_State *L, int status, lua_KContext context) {
   (void)status;
@@ -452,12 +505,53 @@ static int record_instant(lua_State *L) {
 
 /* ---- opening ------------------------------------------------------------- */
 
+/* The number is of the kind that the definition has. */
+ALWAYS_INLINE int counter_of(lua_State *L, TValue *func, Entry entry) {
+  const TValue *number = func + 2;
+  const bool is_double = entry_payload(entry) == EVENTRING_DOUBLE;
+  if (unlikely(!is_number(number))) return NOT_DIRECT;
+  Domain *d = L->domain;
+  if (!HAS_SPANS(classes_of(d))) return 0;
+  uint64_t context;
+  if (unlikely(entry == 0 || is_double != is_float(number) || !context_is_known(L, &context)))
+    return NOT_DIRECT;
+  return likely(eventring_try_emit1(d->rings, EVENTRING_USER, context,
+                                    EVENTRING_TAIL(EVENTRING_COUNTER, entry_id(entry), 1),
+                                    (uint64_t)number->v.i)) /* or the bits of a double */
+             ? 0
+             : NOT_DIRECT;
+}
+
+/* Without a value. */
+ALWAYS_INLINE int event_of(lua_State *L, TValue *func, Entry entry) {
+  (void)func;
+  Domain *d = L->domain;
+  if (!HAS_SPANS(classes_of(d))) return 0;
+  uint64_t context;
+  if (unlikely(entry == 0 || !context_is_known(L, &context))) return NOT_DIRECT;
+  return likely(eventring_try_emit0(d->rings, EVENTRING_USER, context,
+                                    EVENTRING_TAIL(EVENTRING_INSTANT, entry_id(entry), 0)))
+             ? 0
+             : NOT_DIRECT;
+}
+
+DIRECT_WRITER(counter_direct, EVENT_NAMES_COUNTER, 2, counter_of)
+DIRECT_WRITER(event_direct, EVENT_NAMES_INSTANT, 1, event_of)
+
 static const luaL_Reg writers[] = {
-  {"begin_span", begin_span}, {"end_span", end_span}, {"async_begin", async_begin},
-  {"async_end", async_end}, {"counter", record_counter}, {"event", record_instant}, {NULL, NULL}};
+  {"async_begin", async_begin}, {"async_end", async_end}, {NULL, NULL}};
+
+static const Primitive direct_writers[] = {
+    DIRECT_FUNCTION("begin_span", begin_span, begin_span_direct),
+    DIRECT_FUNCTION("counter", record_counter, counter_direct),
+    DIRECT_FUNCTION("end_span", end_span, end_span_direct),
+    DIRECT_FUNCTION("event", record_instant, event_direct),
+    DIRECT_FUNCTION(NULL, NULL, NULL),
+};
 
 void eventring_add_writers(lua_State *L) {
   luaL_setfuncs(L, writers, 0);
+  vm_set_direct_functions(L, direct_writers);
   lua_createtable(L, 0, 1); /* metatable of span's guards */
   lua_pushcfunction(L, close_guard);
   lua_setfield(L, -2, "__close");

@@ -180,6 +180,27 @@ static int base_tostring(lua_State *L) {
   return 1;
 }
 
+/* tostring of what is text already, and tonumber of a number */
+static int tostring_direct(lua_State *L, TValue *func, int nargs) {
+  if (nargs < 1 || !is_string(func + 1) || named_field(L, func + 1, NAME_TOSTRING) != NULL)
+    return NOT_DIRECT;
+  value_copy(func, func + 1);
+  return 1;
+}
+
+static int tonumber_direct(lua_State *L, TValue *func, int nargs) {
+  (void)L;
+  if (nargs != 1 || !is_number(func + 1)) return NOT_DIRECT;
+  value_copy(func, func + 1);
+  return 1;
+}
+
+static int type_direct(lua_State *L, TValue *func, int nargs) {
+  if (nargs < 1) return NOT_DIRECT;
+  set_string(func, L->domain->names[tag_type(func[1].tag)]);
+  return 1;
+}
+
 static int base_type(lua_State *L) {
   const TValue *o = argument(L, 1);
   luaL_argcheck(L, !api_is_none(L, o), 1, "value expected");
@@ -198,6 +219,30 @@ static int base_getmetatable(lua_State *L) {
     api_push_value(L, instead);
   else
     api_push_table(L, mt);
+  return 1;
+}
+
+static int getmetatable_direct(lua_State *L, TValue *func, int nargs) {
+  if (nargs < 1) return NOT_DIRECT;
+  Table *mt = metatable_of(L, func + 1);
+  if (mt == NULL) {
+    set_nil(func);
+    return 1;
+  }
+  const TValue *instead = named_field(L, func + 1, NAME_METATABLE);
+  if (instead != NULL) value_copy(func, instead);
+  else set_table(func, mt);
+  return 1;
+}
+
+/* A table gets its first metatable, one that is known to have no finalizer. */
+static int setmetatable_direct(lua_State *L, TValue *func, int nargs) {
+  if (nargs < 2 || !is_table(func + 1) || !is_table(func + 2)) return NOT_DIRECT;
+  Table *t = as_table(func + 1), *mt = as_table(func + 2);
+  if (t->metatable != NULL || !(mt->flags & 1u << META_GC)) return NOT_DIRECT;
+  t->metatable = mt;
+  gc_barrier_object(L, t, mt);
+  set_table(func, t);
   return 1;
 }
 
@@ -232,6 +277,29 @@ static int base_rawget(lua_State *L) {
     luaL_checktype(L, 1, LUA_TTABLE);
   argument_any(L, 2);
   api_push_value(L, table_get(as_table(t), argument(L, 2)));
+  return 1;
+}
+
+static int rawget_direct(lua_State *L, TValue *func, int nargs) {
+  (void)L;
+  if (nargs < 2 || !is_table(func + 1)) return NOT_DIRECT;
+  value_copy(func, table_get(as_table(func + 1), func + 2));
+  return 1;
+}
+
+static int rawlen_direct(lua_State *L, TValue *func, int nargs) {
+  (void)L;
+  if (nargs < 1) return NOT_DIRECT;
+  if (is_table(func + 1)) set_int(func, (lua_Integer)table_border(as_table(func + 1)));
+  else if (is_string(func + 1)) set_int(func, (lua_Integer)string_len(as_string(func + 1)));
+  else return NOT_DIRECT;
+  return 1;
+}
+
+static int rawequal_direct(lua_State *L, TValue *func, int nargs) {
+  (void)L;
+  if (nargs < 2) return NOT_DIRECT;
+  set_bool(func, vm_equal(NULL, func + 1, func + 2));
   return 1;
 }
 
@@ -279,6 +347,14 @@ static int base_pairs(lua_State *L) {
   return 3;
 }
 
+/* Of a value without __pairs. */
+static int pairs_direct(lua_State *L, TValue *func, int nargs) {
+  if (nargs < 1 || named_field(L, func + 1, NAME_PAIRS) != NULL) return NOT_DIRECT;
+  set_primitive(func, &vm_primitives[PRIM_NEXT]);
+  set_nil(func + 2);
+  return 3;
+}
+
 static int ipairs_step(lua_State *L) {
   lua_Integer i = luaL_intop(+, luaL_checkinteger(L, 2), 1);
   lua_pushinteger(L, i);
@@ -291,6 +367,29 @@ static int base_ipairs(lua_State *L) {
   result_argument(L, 1);
   result_integer(L, 0);
   return 3;
+}
+
+static int ipairs_direct(lua_State *L, TValue *func, int nargs) {
+  (void)L;
+  if (nargs < 1) return NOT_DIRECT;
+  set_primitive(func, &vm_primitives[PRIM_IPAIRS_STEP]);
+  set_int(func + 2, 0);
+  return 3;
+}
+
+/* select('#', ...), and of a position that there is */
+static int select_direct(lua_State *L, TValue *func, int nargs) {
+  const TValue *first = func + 1;
+  (void)L;
+  if (nargs < 1) return NOT_DIRECT;
+  if (is_string(first) && *as_string(first)->data == '#') {
+    set_int(func, nargs - 1);
+    return 1;
+  }
+  if (!is_int(first) || first->v.i < 1 || first->v.i >= nargs) return NOT_DIRECT;
+  const int from = (int)first->v.i + 1, count = nargs + 1 - from;
+  for (int i = 0; i < count; i++) value_copy(func + i, func + from + i);
+  return count;
 }
 
 static int base_select(lua_State *L) {
@@ -405,6 +504,13 @@ static int raise_first(lua_State *L, int level) {
 
 static int base_error(lua_State *L) {
   return raise_first(L, (int)luaL_optinteger(L, 2, 1));
+}
+
+static int assert_direct(lua_State *L, TValue *func, int nargs) {
+  (void)L;
+  if (nargs < 1 || is_falsy(func + 1)) return NOT_DIRECT;
+  for (int i = 0; i < nargs; i++) value_copy(func + i, func + i + 1);
+  return nargs;
 }
 
 static int base_assert(lua_State *L) {
@@ -528,29 +634,34 @@ static int base_collectgarbage(lua_State *L) {
 
 int luaopen_base(lua_State *L) {
   static const luaL_Reg functions[] = {
-    {"assert", base_assert},
     {"collectgarbage", base_collectgarbage},
     {"dofile", base_dofile},
     {"error", base_error},
-    {"getmetatable", base_getmetatable},
-    {"ipairs", base_ipairs},
     {"load", base_load},
     {"loadfile", base_loadfile},
-    {"pairs", base_pairs},
     {"print", base_print},
-    {"rawequal", base_rawequal},
-    {"rawget", base_rawget},
-    {"rawlen", base_rawlen},
     {"rawset", base_rawset},
-    {"select", base_select},
-    {"setmetatable", base_setmetatable},
-    {"tonumber", base_tonumber},
-    {"tostring", base_tostring},
-    {"type", base_type},
     {"warn", base_warn},
     {NULL, NULL}};
+  static const Primitive direct_functions[] = {
+    DIRECT_FUNCTION("assert", base_assert, assert_direct),
+    DIRECT_FUNCTION("getmetatable", base_getmetatable, getmetatable_direct),
+    DIRECT_FUNCTION("ipairs", base_ipairs, ipairs_direct),
+    DIRECT_FUNCTION("pairs", base_pairs, pairs_direct),
+    DIRECT_FUNCTION("rawequal", base_rawequal, rawequal_direct),
+    DIRECT_FUNCTION("rawget", base_rawget, rawget_direct),
+    DIRECT_FUNCTION("rawlen", base_rawlen, rawlen_direct),
+    DIRECT_FUNCTION("select", base_select, select_direct),
+    DIRECT_FUNCTION("setmetatable", base_setmetatable, setmetatable_direct),
+    DIRECT_FUNCTION("tonumber", base_tonumber, tonumber_direct),
+    DIRECT_FUNCTION("tostring", base_tostring, tostring_direct),
+    DIRECT_FUNCTION("type", base_type, type_direct),
+    DIRECT_FUNCTION(NULL, NULL, NULL)};
   lua_pushglobaltable(L);
   luaL_setfuncs(L, functions, 0);
+  vm_set_direct_functions(L, direct_functions);
+  vm_push_ipairs_step(L, ipairs_step);
+  lua_pop(L, 1);
   vm_push_next(L, base_next);
   lua_setfield(L, -2, "next");
   vm_push_pcall(L, base_pcall);

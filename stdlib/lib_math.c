@@ -16,6 +16,7 @@
 #include "lualib.h"
 #include "math_random.h"
 #include "meta.h"
+#include "primitives.h"
 
 #define PI 3.141592653589793238462643383279502884
 
@@ -24,25 +25,54 @@
 
 static inline bool fits_integer(lua_Number n) { return n >= -TWO_63 && n < TWO_63; }
 
+/* ---- direct functions ----------------------------------------------------
+ *
+ * rule(result, x) computes the result of a number, which may be in the same place; false: x is
+ * no number. The direct function (primitives.h) and the C function are made of it; the latter
+ * converts strings. */
+
+#define FUNCTION_OF_NUMBER(name, rule)                                   \
+  static int name##_direct(lua_State *L, TValue *func, int nargs) {      \
+    (void)L;                                                             \
+    return nargs >= 1 && rule(func, func + 1) ? 1 : NOT_DIRECT;          \
+  }                                                                      \
+  static int math_##name(lua_State *L) {                                 \
+    if (!rule(L->top, argument(L, 1))) {                                 \
+      set_float(L->top, luaL_checknumber(L, 1));                         \
+      rule(L->top, L->top);                                              \
+    }                                                                    \
+    api_push(L);                                                         \
+    return 1;                                                            \
+  }
+
 /* ---- rounding ------------------------------------------------------------ */
 
 /* A float that fits no integer is whole already (or infinite, or no number). */
 
-static int math_floor(lua_State *L) {
-  if (is_int(argument(L, 1))) return result_argument(L, 1);
-  lua_Number n = argument_number(L, 1);
-  if (!fits_integer(n)) return result_float(L, n);
-  lua_Integer truncated = (lua_Integer)n;
-  return result_integer(L, truncated - ((lua_Number)truncated > n));
+static inline bool floor_of(TValue *result, const TValue *x) {
+  if (likely(is_float(x)) && fits_integer(x->v.n)) {
+    lua_Integer truncated = (lua_Integer)x->v.n;
+    set_int(result, truncated - ((lua_Number)truncated > x->v.n));
+    return true;
+  }
+  if (!is_number(x)) return false;
+  value_copy(result, x);
+  return true;
 }
 
-static int math_ceil(lua_State *L) {
-  if (is_int(argument(L, 1))) return result_argument(L, 1);
-  lua_Number n = argument_number(L, 1);
-  if (!fits_integer(n)) return result_float(L, n);
-  lua_Integer truncated = (lua_Integer)n;
-  return result_integer(L, truncated + ((lua_Number)truncated < n));
+static inline bool ceil_of(TValue *result, const TValue *x) {
+  if (likely(is_float(x)) && fits_integer(x->v.n)) {
+    lua_Integer truncated = (lua_Integer)x->v.n;
+    set_int(result, truncated + ((lua_Number)truncated < x->v.n));
+    return true;
+  }
+  if (!is_number(x)) return false;
+  value_copy(result, x);
+  return true;
 }
+
+FUNCTION_OF_NUMBER(floor, floor_of)
+FUNCTION_OF_NUMBER(ceil, ceil_of)
 
 /* A float gives its whole part, as an integer if it fits, and its fraction. */
 static int math_modf(lua_State *L) {
@@ -76,11 +106,18 @@ static int math_tointeger(lua_State *L) {
 
 /* ---- comparing ----------------------------------------------------------- */
 
-static int math_abs(lua_State *L) {
-  if (!is_int(argument(L, 1))) return result_float(L, fabs(argument_number(L, 1)));
-  lua_Integer n = argument(L, 1)->v.i;
-  return result_integer(L, n < 0 ? (lua_Integer)(0 - (lua_Unsigned)n) : n);
+static inline bool abs_of(TValue *result, const TValue *x) {
+  if (is_int(x)) {
+    lua_Integer n = x->v.i;
+    set_int(result, n < 0 ? (lua_Integer)(0 - (lua_Unsigned)n) : n);
+  } else if (is_float(x)) {
+    set_float(result, fabs(x->v.n));
+  } else {
+    return false;
+  }
+  return true;
 }
+FUNCTION_OF_NUMBER(abs, abs_of)
 
 static int math_ult(lua_State *L) {
   lua_Integer a = argument_integer(L, 1), b = argument_integer(L, 2);
@@ -112,6 +149,20 @@ static int math_min(lua_State *L) {
   return result_argument(L, best);
 }
 
+/* The greater of two numbers of one kind, or the lesser; the first where neither is. */
+#define DIRECT_OF_TWO(name, over)                                                      \
+  static int name##_direct(lua_State *L, TValue *func, int nargs) {                    \
+    (void)L;                                                                           \
+    const TValue *a = func + 1, *b = func + 2;                                         \
+    if (nargs != 2) return NOT_DIRECT;                                                 \
+    if (is_int(a) && is_int(b)) set_int(func, b->v.i over a->v.i ? b->v.i : a->v.i);   \
+    else if (is_float(a) && is_float(b)) set_float(func, b->v.n over a->v.n ? b->v.n : a->v.n); \
+    else return NOT_DIRECT;                                                            \
+    return 1;                                                                          \
+  }
+DIRECT_OF_TWO(max, >)
+DIRECT_OF_TWO(min, <)
+
 static int math_type(lua_State *L) {
   if (is_number(argument(L, 1)))
     return result_name(L, is_int(argument(L, 1)) ? NAME_INTEGER : NAME_FLOAT);
@@ -132,12 +183,18 @@ FLOAT_FUNCTION(cos)
 FLOAT_FUNCTION(tan)
 FLOAT_FUNCTION(asin)
 FLOAT_FUNCTION(acos)
-FLOAT_FUNCTION(sqrt)
 FLOAT_FUNCTION(exp)
 FLOAT_FUNCTION(cosh)
 FLOAT_FUNCTION(sinh)
 FLOAT_FUNCTION(tanh)
 FLOAT_FUNCTION(log10)
+
+static inline bool sqrt_of(TValue *result, const TValue *x) {
+  if (!is_number(x)) return false;
+  set_float(result, sqrt(is_int(x) ? (lua_Number)x->v.i : x->v.n));
+  return true;
+}
+FUNCTION_OF_NUMBER(sqrt, sqrt_of)
 
 static int math_atan(lua_State *L) {
   lua_Number y = argument_number(L, 1);
@@ -189,16 +246,24 @@ static int math_ldexp(lua_State *L) {
 /* ---- the library --------------------------------------------------------- */
 
 static const luaL_Reg functions[] = {
-    {"abs", math_abs},     {"acos", math_acos},     {"asin", math_asin},
-    {"atan", math_atan},   {"atan2", math_atan2},   {"ceil", math_ceil},
-    {"cos", math_cos},     {"cosh", math_cosh},     {"deg", math_deg},
-    {"exp", math_exp},     {"floor", math_floor},   {"fmod", math_fmod},
-    {"frexp", math_frexp}, {"ldexp", math_ldexp},   {"log", math_log},
-    {"log10", math_log10}, {"max", math_max},       {"min", math_min},
-    {"modf", math_modf},   {"pow", math_pow},       {"rad", math_rad},
-    {"sin", math_sin},     {"sinh", math_sinh},     {"sqrt", math_sqrt},
-    {"tan", math_tan},     {"tanh", math_tanh},     {"tointeger", math_tointeger},
-    {"type", math_type},   {"ult", math_ult},       {NULL, NULL},
+    {"acos", math_acos},   {"asin", math_asin},   {"atan", math_atan},
+    {"atan2", math_atan2}, {"cos", math_cos},     {"cosh", math_cosh},
+    {"deg", math_deg},     {"exp", math_exp},     {"fmod", math_fmod},
+    {"frexp", math_frexp}, {"ldexp", math_ldexp}, {"log", math_log},
+    {"log10", math_log10}, {"modf", math_modf},   {"pow", math_pow},
+    {"rad", math_rad},     {"sin", math_sin},     {"sinh", math_sinh},
+    {"tan", math_tan},     {"tanh", math_tanh},   {"tointeger", math_tointeger},
+    {"type", math_type},   {"ult", math_ult},     {NULL, NULL},
+};
+
+static const Primitive direct_functions[] = {
+    DIRECT_FUNCTION("abs", math_abs, abs_direct),
+    DIRECT_FUNCTION("ceil", math_ceil, ceil_direct),
+    DIRECT_FUNCTION("floor", math_floor, floor_direct),
+    DIRECT_FUNCTION("max", math_max, max_direct),
+    DIRECT_FUNCTION("min", math_min, min_direct),
+    DIRECT_FUNCTION("sqrt", math_sqrt, sqrt_direct),
+    DIRECT_FUNCTION(NULL, NULL, NULL),
 };
 
 static void set_constants(lua_State *L) {
@@ -214,6 +279,7 @@ static void set_constants(lua_State *L) {
 
 int luaopen_math(lua_State *L) {
   luaL_newlib(L, functions);
+  vm_set_direct_functions(L, direct_functions);
   set_constants(L);
   math_random_open(L);
   return 1;

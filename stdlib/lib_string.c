@@ -46,6 +46,50 @@ static int strlib_sub(lua_State *L) {
   return result_string(L, s + first - 1, last - first + 1);
 }
 
+/* string.sub(s, i [, j]) */
+static int sub_direct(lua_State *L, TValue *func, int nargs) {
+  const TValue *s = func + 1, *i = func + 2, *j = func + 3;
+  if (nargs < 2 || !is_string(s) || !is_int(i) || (nargs > 2 && !is_int(j))) return NOT_DIRECT;
+  const size_t length = string_len(as_string(s)), first = position_start(i->v.i, length),
+               last = nargs > 2 ? position_end(j->v.i, length) : length;
+  if (first > last) {
+    set_string(func, L->domain->names[NAME_EMPTY]);
+    return 1;
+  }
+  if (first == 1 && last == length) {
+    value_copy(func, s);
+    return 1;
+  }
+  return direct_string(L, func, as_string(s)->data + first - 1, last - first + 1);
+}
+
+/* string.byte(s [, i]), of a byte that there is */
+static int byte_direct(lua_State *L, TValue *func, int nargs) {
+  const TValue *s = func + 1, *i = func + 2;
+  (void)L;
+  if (nargs < 1 || nargs > 2 || !is_string(s) || (nargs > 1 && !is_int(i))) return NOT_DIRECT;
+  const size_t length = string_len(as_string(s));
+  lua_Integer at = nargs > 1 ? i->v.i : 1;
+  if (at < 0) at += (lua_Integer)length + 1;
+  if (unlikely(at < 1 || at > (lua_Integer)length)) return NOT_DIRECT;
+  set_int(func, (unsigned char)as_string(s)->data[at - 1]);
+  return 1;
+}
+
+static int len_direct(lua_State *L, TValue *func, int nargs) {
+  (void)L;
+  if (nargs < 1 || !is_string(func + 1)) return NOT_DIRECT;
+  set_int(func, (lua_Integer)string_len(as_string(func + 1)));
+  return 1;
+}
+
+/* string.char of one byte */
+static int char_direct(lua_State *L, TValue *func, int nargs) {
+  if (nargs != 1 || !is_int(func + 1) || (lua_Unsigned)func[1].v.i > UCHAR_MAX) return NOT_DIRECT;
+  const char byte = (char)func[1].v.i;
+  return direct_string(L, func, &byte, 1);
+}
+
 static int strlib_byte(lua_State *L) {
   size_t length;
   const char *s = argument_string(L, 1, &length);
@@ -260,11 +304,18 @@ static const luaL_Reg metamethods[] = {
 };
 
 static const luaL_Reg functions[] = {
-    {"byte", strlib_byte},     {"char", strlib_char},         {"dump", strlib_dump},
-    {"format", strlib_format}, {"len", strlib_len},           {"lower", strlib_lower},
-    {"pack", strlib_pack},     {"packsize", strlib_packsize}, {"rep", strlib_rep},
-    {"reverse", strlib_reverse}, {"sub", strlib_sub},         {"unpack", strlib_unpack},
-    {"upper", strlib_upper},   {NULL, NULL},
+    {"dump", strlib_dump},         {"format", strlib_format},   {"lower", strlib_lower},
+    {"pack", strlib_pack},         {"packsize", strlib_packsize}, {"rep", strlib_rep},
+    {"reverse", strlib_reverse},   {"unpack", strlib_unpack},   {"upper", strlib_upper},
+    {NULL, NULL},
+};
+
+static const Primitive direct_functions[] = {
+    DIRECT_FUNCTION("byte", strlib_byte, byte_direct),
+    DIRECT_FUNCTION("char", strlib_char, char_direct),
+    DIRECT_FUNCTION("len", strlib_len, len_direct),
+    DIRECT_FUNCTION("sub", strlib_sub, sub_direct),
+    DIRECT_FUNCTION(NULL, NULL, NULL),
 };
 
 /* Gives all strings a metatable; the library's table is on top of the stack. */
@@ -280,6 +331,7 @@ static void set_string_metatable(lua_State *L) {
 int luaopen_string(lua_State *L) {
   require_classes(L);
   luaL_newlib(L, functions);
+  vm_set_direct_functions(L, direct_functions);
   string_match_open(L);
   set_string_metatable(L);
   return 1;

@@ -2,10 +2,13 @@
 /* stdlib/lib_table.c: the table library, except sort (table_sort.c). */
 #include <limits.h>
 
+#include "gc_inline.h"
 #include "lauxlib.h"
 #include "lua.h"
 #include "lualib.h"
+#include "primitives.h"
 #include "safe_point.h"
+#include "table.h"
 #include "table_access.h"
 #include "table_range.h"
 
@@ -100,6 +103,31 @@ static int tablib_insert(lua_State *L) {
     case 3: insert_at(L, plain, size, luaL_checkinteger(L, 2)); return 0;
     default: return luaL_error(L, "wrong number of arguments to 'insert'");
   }
+}
+
+/* table.insert(t, value), of a plain table that has room */
+static int insert_direct(lua_State *L, TValue *func, int nargs) {
+  if (nargs != 2 || !is_table(func + 1)) return NOT_DIRECT;
+  Table *t = as_table(func + 1);
+  if (t->metatable != NULL) return NOT_DIRECT;
+  const uint64_t size = table_border(t);
+  if (unlikely(size >= t->array_size)) return NOT_DIRECT;
+  value_copy(&t->array[size], func + 2);
+  gc_barrier_table(L, t, &t->array[size], func + 2);
+  return 0;
+}
+
+/* table.remove(t), of a plain table whose last element is in the array part */
+static int remove_direct(lua_State *L, TValue *func, int nargs) {
+  (void)L;
+  if (nargs != 1 || !is_table(func + 1)) return NOT_DIRECT;
+  Table *t = as_table(func + 1);
+  if (t->metatable != NULL) return NOT_DIRECT;
+  const uint64_t size = table_border(t);
+  if (unlikely(size == 0 || size > t->array_size)) return NOT_DIRECT;
+  value_copy(func, &t->array[size - 1]);
+  set_nil(&t->array[size - 1]);
+  return 1;
 }
 
 static int tablib_remove(lua_State *L) {
@@ -216,13 +244,37 @@ static int tablib_unpack(lua_State *L) {
   return (int)count;
 }
 
+/* table.unpack(t [, i [, j]]), of few elements of a plain table, which are in its array part */
+static int unpack_direct(lua_State *L, TValue *func, int nargs) {
+  (void)L;
+  if (nargs < 1 || nargs > 3 || !is_table(func + 1)) return NOT_DIRECT;
+  Table *t = as_table(func + 1);
+  if (t->metatable != NULL || (nargs > 1 && !is_int(func + 2)) || (nargs > 2 && !is_int(func + 3)))
+    return NOT_DIRECT;
+  const uint64_t first = nargs > 1 ? (uint64_t)func[2].v.i : 1,
+                 last = nargs > 2 ? (uint64_t)func[3].v.i : table_border(t);
+  if (first - 1 >= t->array_size || last > t->array_size || last < first ||
+      last - first >= (uint64_t)(nargs + DIRECT_RESULTS))
+    return NOT_DIRECT;
+  const int count = (int)(last - first) + 1;
+  for (int i = 0; i < count; i++) value_copy(func + i, &t->array[first - 1 + (uint64_t)i]);
+  return count;
+}
+
 static const luaL_Reg functions[] = {
-    {"concat", tablib_concat}, {"insert", tablib_insert}, {"move", tablib_move},
-    {"pack", tablib_pack},     {"remove", tablib_remove}, {"sort", tablib_sort},
-    {"unpack", tablib_unpack}, {NULL, NULL},
+    {"concat", tablib_concat}, {"move", tablib_move}, {"pack", tablib_pack},
+    {"sort", tablib_sort},     {NULL, NULL},
+};
+
+static const Primitive direct_functions[] = {
+    DIRECT_FUNCTION("insert", tablib_insert, insert_direct),
+    DIRECT_FUNCTION("remove", tablib_remove, remove_direct),
+    DIRECT_FUNCTION("unpack", tablib_unpack, unpack_direct),
+    DIRECT_FUNCTION(NULL, NULL, NULL),
 };
 
 int luaopen_table(lua_State *L) {
   luaL_newlib(L, functions);
+  vm_set_direct_functions(L, direct_functions);
   return 1;
 }

@@ -116,6 +116,7 @@ lua_State *lua_newthread(lua_State *L) {
   co->base_hook_count = L->base_hook_count;
   co->hook = L->hook;
   co->hook_count = co->base_hook_count;
+  co->instrumented &= (uint8_t)~INSTRUMENT_OWN;
   memcpy(lua_getextraspace(co), lua_getextraspace(L->domain->main_thread), LUA_EXTRASPACE);
   vm_update_dispatch(co);
   gc_check(L);

@@ -11,7 +11,9 @@
 
 /* The context of a thread, NULL: it has none yet. */
 ALWAYS_INLINE Context *context_find(const lua_State *L) {
-  return is_userdata(L->stack) ? userdata_payload(as_userdata(L->stack)) : NULL;
+  if (!is_userdata(L->stack)) return NULL;
+  rt_assert(as_userdata(L->stack)->nuservalues == 0);
+  return (Context *)(void *)as_userdata(L->stack)->uservalues;
 }
 
 /* For C functions that record an event of the guest, whose class is recorded; L runs.
@@ -25,30 +27,29 @@ ALWAYS_INLINE void context_enter(lua_State *L) {
   eventring_set_context(d->rings, EVENTRING_USER, id);
 }
 
-/* The same, for the begin and the end of a span, which are noted. The second of each is
- * quick where L is the main thread. */
+/* The same, for the begin and the end of a span, which are noted. */
 void context_begin_span(lua_State *L, unsigned id);
 void context_end_span(lua_State *L, unsigned id);
-ALWAYS_INLINE void context_begin_main_span(lua_State *L, unsigned id) {
-  Domain *d = L->domain;
-  Context *c = likely(L == d->main_thread) ? context_find(L) : NULL;
-  if (unlikely(c == NULL || c->count == CONTEXT_SPANS)) {
-    context_begin_span(L, id);
-    return;
-  }
-  c->open[c->count++] = (uint16_t)id;
-  L->instrumented |= INSTRUMENT_MAIN_SPANS;
-  eventring_set_context(d->rings, EVENTRING_USER, 0);
+
+/* Those two for direct functions (primitives.h), in parts: c is context_find(L), NULL allowed
+ * where it is tested. */
+
+/* Is there room for a span in c, and nothing to be made or marked first? */
+ALWAYS_INLINE bool context_takes_span(const lua_State *L, const Context *c) {
+  return (L->instrumented & (INSTRUMENT_SPANS | INSTRUMENT_MAIN_SPANS)) && c != NULL &&
+         c->count < CONTEXT_SPANS;
 }
-ALWAYS_INLINE void context_end_main_span(lua_State *L, unsigned id) {
-  Domain *d = L->domain;
-  Context *c = likely(L == d->main_thread) ? context_find(L) : NULL;
-  if (unlikely(c == NULL || c->count == 0 || c->open[c->count - 1] != id)) {
-    context_end_span(L, id);
-    return;
-  }
-  if (--c->count == 0 && c->hidden == 0) L->instrumented &= (uint8_t)~INSTRUMENT_MAIN_SPANS;
-  eventring_set_context(d->rings, EVENTRING_USER, 0);
+ALWAYS_INLINE void context_add_span(Context *c, unsigned id) { c->open[c->count++] = (uint16_t)id; }
+/* Is this the innermost open span of L, and not the last one of a coroutine, which is marked? */
+ALWAYS_INLINE bool context_ends_innermost(const lua_State *L, const Context *c, unsigned id) {
+  return c != NULL && c->count > (L->instrumented & INSTRUMENT_SPANS ? 1 : 0) &&
+         c->open[c->count - 1] == id;
+}
+/* The context of L's events, if it has one already. */
+ALWAYS_INLINE bool context_is_known(const lua_State *L, uint64_t *id) {
+  const Context *c = L == L->domain->main_thread ? NULL : context_find(L);
+  *id = c != NULL ? c->id : 0;
+  return c != NULL || L == L->domain->main_thread;
 }
 /* A span of a coroutine ends while nothing is recorded. Never raises. */
 void context_forget_span(lua_State *L, unsigned id);

@@ -145,6 +145,8 @@ static void make_noting_tables(const void *const *normal, const Ways *ways) {
   dispatch_noting[OP_LOOP] = dispatch_noting[OP_FORLOOP] = dispatch_noting[OP_TFORLOOP] =
       dispatch_noting[OP_CALL] = dispatch_noting[OP_TAILCALL] = ways->note_often;
   memcpy(noted_plain, normal, sizeof noted_plain);
+  noted_plain[OP_CALL] = ways->call; /* functions of libraries have frames then */
+  noted_plain[OP_TAILCALL] = ways->tail_call;
   memcpy(noted_calls, dispatch_calls, sizeof noted_calls);
 #define OP(name, format, flags, uses, sets, text)
 #define FUSED(base, next, format, flags, uses, sets) \
@@ -865,6 +867,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
   IN_REGISTER(CallInfo *own, "r15");
   CallInfo *ci; /* not kept from one instruction to the next: L->ci is */
   uint32_t extra; /* status bits of the frame about to be pushed */
+  lua_CFunction f; /* the C function about to be called */
   int n;
   TValue *first;
 
@@ -1380,7 +1383,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     NEXT;
   CASE(CALL): { /* of a Lua function with the arguments counted, where there is room, unwatched */
     func = RA;
-    if (unlikely(!is_lua_closure(func))) goto call;
+    if (unlikely(!is_lua_closure(func))) goto call_direct;
     const Prototype *p = as_lua_closure(func)->p;
     CallInfo *caller = own, *frame = caller->next;
     TValue *limit = func + 1 + p->max_stack;
@@ -1400,6 +1403,20 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     for (; unlikely(b <= p->nparams); b++) set_nil(top++);
     L->top = top;
     pc = p->code;
+    NEXT;
+  }
+  call_direct: { /* a function of a library, unwatched (primitives.c) */
+    if (func->tag != TAG_PRIMITIVE) goto call;
+    const uint32_t b = ARG_B;
+    own->u.lua.pc = pc; /* for readers in other processes */
+    const int passed = likely(b != 0) ? (int)b - 1 : (int)(L->top - func) - 1;
+    const int results = func->v.prim->direct(L, func, passed);
+    if (likely(results == (int)ARG_C - 1)) NEXT;
+    if (results == NOT_DIRECT) goto call;
+    func = RA;
+    n = results;
+    if (ARG_C == 0) L->top = func + n;
+    else while (n < (int)ARG_C - 1) set_nil(func + n++);
     NEXT;
   }
   call:
@@ -1431,7 +1448,11 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
         n = vm_enter_c(L, func, cc->f, nresults, extra);
         goto c_done;
       }
-      case TAG_PRIMITIVE: goto call_primitive;
+      case TAG_PRIMITIVE: {
+        if (func->v.prim->id != PRIM_DIRECT) goto call_primitive;
+        f = func->v.prim->fallback;
+        goto call_c_function;
+      }
       default:
         func = vm_try_call_meta(L, func);
         goto call_value;
@@ -1446,8 +1467,8 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     dispatch = L->dispatch;
     NEXT;
 
-  call_c: { /* light C function; as vm_enter_c does it, in place */
-    lua_CFunction f = func->v.f;
+  call_c: f = func->v.f; /* light C function */
+  call_c_function: { /* as vm_enter_c does it, in place */
     if (stack_lacks(L, LUA_MINSTACK) || unlikely(L->instrumented & INSTRUMENT_WATCHED)) {
       n = vm_enter_c(L, func, f, nresults, extra);
       goto c_done;
@@ -1488,7 +1509,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     uint32_t b = ARG_B, i = 0;
     func = RA;
     if (unlikely(!is_lua_closure(func) || b == 0 || ARG_C || (frame->status & CALL_VARARG)))
-      goto tail_call;
+      goto tail_direct;
     const Prototype *p = as_lua_closure(func)->p;
     TValue *to = frame->func, *limit = to + 1 + p->max_stack;
     if (stack_ends_before(L, limit)) goto tail_call;
@@ -1503,6 +1524,15 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     pc = p->code;
     NEXT;
   }
+  tail_direct: /* as call_direct; the RETURN that follows passes the results on */
+    if (func->tag == TAG_PRIMITIVE && !ARG_C) {
+      own->u.lua.pc = pc;
+      n = func->v.prim->direct(L, func, ARG_B != 0 ? ARG_B - 1 : (int)(L->top - func) - 1);
+      if (likely(n != NOT_DIRECT)) {
+        L->top = func + n;
+        NEXT;
+      }
+    }
   tail_call: {
     func = RA;
     if (ARG_B != 0) L->top = func + ARG_B;
@@ -2093,7 +2123,8 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     if (taken == loaded) { taken = source; __asm__("" : "+r"(taken)); } \
     taken; \
   })
-#define TAKING_GETFIELD { const TValue *operand = TAKEN(RB); LOAD_FIELD(GETFIELD, operand) }
+/* op_fuse makes it a pair only where it takes what was loaded. */
+#define TAKING_GETFIELD { rt_assert(RB == loaded); LOAD_FIELD(GETFIELD, source) }
 #define TAKING_GETTABLE { \
     const TValue *table = TAKEN(RB), *item = TAKEN(RC); \
     LOAD_ITEM(table, item) \
@@ -2105,6 +2136,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
   { \
     const TValue *source, *loaded; \
     LOAD_##name THEN; \
+    (void)loaded; \
     TAKING_##next NEXT; \
   }
 

@@ -104,6 +104,16 @@ static const uint8_t fused[OP_GENERAL_COUNT][OP_GENERAL_COUNT] = {
 #undef OP
 };
 
+/* Pairs of which the second instruction must take from its R[B] what the first one loads. */
+static const bool takes_loaded[OP_COUNT] = {
+#define OP(name, format, flags, uses, sets, text)
+#define FUSED_LOAD(base, next, format, flags, uses, sets) \
+  [OP_##base##_##next] = OP_##next == OP_GETFIELD,
+#define FUSED(base, next, format, flags, uses, sets)
+#include "opcodes.def"
+#undef OP
+};
+
 /* The distance in words to the instruction that runs after it, most often; 0: it jumps
  * there. */
 static const uint8_t words_to_next[OP_GENERAL_COUNT] = {
@@ -122,6 +132,7 @@ void op_fuse(Instruction *code, uint32_t n) {
     if (unlikely(next == pc)) next = (uint32_t)op_jump_target(code[pc], pc);
     if (unlikely(next >= n)) continue;
     OpCode both = (OpCode)fused[op][op_base(code[next])];
+    if (takes_loaded[both] && INS_B(code[next]) != INS_A(code[pc])) both = 0;
     code[pc] = (code[pc] & ~(Instruction)0xff) | (Instruction)(both != 0 ? both : op);
   }
 }

@@ -1,17 +1,56 @@
 /* SPDX-License-Identifier: MIT */
-/* vm/primitives.c: the primitives' values, and coroutine.wrap. */
+/* vm/primitives.c: the primitives' values, and coroutine.wrap.
+ *
+ * Direct functions. A call of a short function of a library is mostly the call: a frame, its
+ * arguments by index, its results moved to where the caller wants them. So such a function has
+ * a second entry, which finds its arguments where the caller put them and leaves its results
+ * in the place of the function (DirectFunction). It does what is usual and quick. All else is
+ * NOT_DIRECT, and the ordinary C function, the fallback, is called as if nothing had been
+ * tried: other types, defaults that are rare, metamethods, every error, memory that is not at
+ * hand, events that are not written inline. So messages, tracebacks and finalizers find the
+ * frame that they name.
+ *
+ * Nobody sees which of the two ran. A watched thread (hooks, the profile of calls) has a
+ * dispatch table whose CALL does not try it, and so has one of which lines are sampled.
+ * Sampled allocations are those of slow paths, which are the fallback's. Only samples from
+ * outside by function count the time of a direct function for its caller, which has the only
+ * frame.
+ *
+ * Both entries have to agree in every detail; where they can they share the lines that
+ * compute the result. testsuite/lua/stdlib/direct.lua calls both with the same arguments.
+ */
 #include "primitives.h"
 
+#include "lauxlib.h"
+
+#include "table.h"
 #include "thread.h"
 #include "throw.h"
 
+static int never_direct(lua_State *L, TValue *func, int nargs) {
+  (void)L, (void)func, (void)nargs;
+  return NOT_DIRECT;
+}
+
+/* next(t [, key]), of a key that the table has */
+static int next_direct(lua_State *L, TValue *func, int nargs) {
+  static const TValue none = {.tag = TAG_NIL};
+  if (nargs < 1 || !is_table(func + 1)) return NOT_DIRECT;
+  Table *t = as_table(func + 1);
+  const uint32_t position = table_position_after(t, nargs > 1 ? func + 2 : &none);
+  if (position == TABLE_POSITION_UNKNOWN) return NOT_DIRECT;
+  if (table_iterate(L->domain, t, position, func, func + 1) != 0) return 2;
+  set_nil(func);
+  return 1;
+}
+
 Primitive vm_primitives[PRIM_COUNT] = {
-  [PRIM_PCALL] = {"pcall", PRIM_PCALL, NULL},
-  [PRIM_XPCALL] = {"xpcall", PRIM_XPCALL, NULL},
-  [PRIM_RESUME] = {"resume", PRIM_RESUME, NULL},
-  [PRIM_YIELD] = {"yield", PRIM_YIELD, NULL},
-  [PRIM_NEXT] = {"next", PRIM_NEXT, NULL},
-  [PRIM_IPAIRS_STEP] = {"ipairs iterator", PRIM_IPAIRS_STEP, NULL},
+  [PRIM_PCALL] = {"pcall", PRIM_PCALL, NULL, never_direct},
+  [PRIM_XPCALL] = {"xpcall", PRIM_XPCALL, NULL, never_direct},
+  [PRIM_RESUME] = {"resume", PRIM_RESUME, NULL, never_direct},
+  [PRIM_YIELD] = {"yield", PRIM_YIELD, NULL, never_direct},
+  [PRIM_NEXT] = {"next", PRIM_NEXT, NULL, next_direct},
+  [PRIM_IPAIRS_STEP] = {"ipairs iterator", PRIM_IPAIRS_STEP, NULL, never_direct},
 };
 
 static void push_primitive(lua_State *L, PrimitiveId id, lua_CFunction fallback) {
@@ -41,6 +80,15 @@ void vm_push_next(lua_State *L, lua_CFunction fallback) {
 }
 void vm_push_ipairs_step(lua_State *L, lua_CFunction fallback) {
   push_primitive(L, PRIM_IPAIRS_STEP, fallback);
+}
+
+void vm_set_direct_functions(lua_State *L, const Primitive *functions) {
+  luaL_checkstack(L, 1, "too many functions");
+  for (const Primitive *f = functions; f->name != NULL; f++) {
+    set_primitive(L->top, f);
+    L->top++;
+    lua_setfield(L, -2, f->name);
+  }
 }
 
 void vm_push_wrap(lua_State *L) {

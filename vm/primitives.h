@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* vm/primitives.h: functions of the standard library that the interpreter runs
- * in its own loop (calls that do not grow the C stack, iteration without calls). */
+ * in its own loop (calls that do not grow the C stack, iteration without calls), or calls
+ * without a frame (design: top of primitives.c). */
 #ifndef SAROS_VM_PRIMITIVES_H
 #define SAROS_VM_PRIMITIVES_H
 
@@ -22,17 +23,33 @@ void vm_push_wrap(lua_State *L);
 
 typedef enum PrimitiveId {
   PRIM_PCALL, PRIM_XPCALL, PRIM_RESUME, PRIM_YIELD, PRIM_NEXT, PRIM_IPAIRS_STEP,
-  PRIM_COUNT
+  PRIM_COUNT,
+  PRIM_DIRECT = PRIM_COUNT /* of a library: `direct` is all that the interpreter runs of it */
 } PrimitiveId;
 
-/* A function that the interpreter runs in its loop when it can; otherwise it is
+/* Does in place what the fallback does in the usual case. The function is at func, its nargs
+ * arguments are above it. Puts the results from func on and returns their number, at most
+ * nargs + DIRECT_RESULTS; or returns NOT_DIRECT and has changed nothing. Has no frame: must not
+ * raise, call, collect, use L->top, the API, or the slow path of an allocation or a probe. */
+typedef int DirectFunction(lua_State *L, TValue *func, int nargs);
+#define NOT_DIRECT (-2)
+#define DIRECT_RESULTS 2
+
+/* A function that the interpreter runs in its loop, or in place, when it can; otherwise it is
  * called through its fallback, an ordinary C function. */
 struct Primitive {
   const char *name;
   PrimitiveId id;
   lua_CFunction fallback;
+  DirectFunction *direct;
 };
 HIDDEN extern Primitive vm_primitives[PRIM_COUNT];
+
+/* A row of a table of such functions: name, C function, direct function. */
+#define DIRECT_FUNCTION(name, fallback, direct) {name, PRIM_DIRECT, fallback, direct}
+/* Puts these functions into the table on top of the stack, as luaL_setfuncs does. The last
+ * row has no name. The rows must last as long as the process. Any domain. */
+void vm_set_direct_functions(lua_State *L, const Primitive *functions);
 
 /* C function of coroutine.wrap's closures: upvalue 1 is the thread. Its name is the one that
    tools show (function_names.c) */

@@ -66,8 +66,7 @@ lua_State *watch_waiting(lua_State *L, const struct ErrorJump **jump);
 /* ... of contexts (vm/contexts.c), which are this thread's own. */
 #define INSTRUMENT_LEFT 32u   /* it was left with open spans: its next step is checked */
 #define INSTRUMENT_SPANS 64u  /* it has open spans: its yields are checked */
-/* The main thread has open spans: ends of spans are checked. A coroutine inherits it, where
- * it means nothing. */
+/* The main thread has had open spans: ends of spans are checked. No coroutine has it. */
 #define INSTRUMENT_MAIN_SPANS 128u
 #define INSTRUMENT_OWN (INSTRUMENT_LEFT | INSTRUMENT_SPANS | INSTRUMENT_MAIN_SPANS)
 /* Calls and returns of C are reported. */

@@ -96,6 +96,10 @@ gc-services: all
 bench-patterns: all
 	@$(SHELL) $(top_srcdir)/testsuite/bench/patterns.sh --saros=$(abs_top_builddir)/saros $(PATTERNS)
 
+# make bench-calls [CALLS="math. span"]: instructions of calls of library functions
+bench-calls: all
+	@python3 $(top_srcdir)/testsuite/bench/calls.py $(abs_top_builddir)/saros $(CALLS)
+
 # make bench-memory [MEMORY="--rounds=3 records_*"]: what a million objects of a shape take
 bench-memory: all
 	@$(SHELL) $(top_srcdir)/testsuite/bench/memory.sh --saros=$(abs_top_builddir)/saros $(MEMORY)
@@ -118,5 +122,5 @@ bench: $(BENCHES)
 	  $(SHELL) $(top_srcdir)/testsuite/bench/awfy.sh --saros=$(abs_top_builddir)/saros "$(AWFY)"; \
 	else echo "AWFY is not set: are-we-fast-yet is left out"; fi
 
-.PHONY: bench bench-answers bench-eventring bench-exports bench-ffi bench-hashes bench-memory bench-patterns bench-pauses \
+.PHONY: bench bench-answers bench-calls bench-eventring bench-exports bench-ffi bench-hashes bench-memory bench-patterns bench-pauses \
 	bench-recording bench-stream gc-services
