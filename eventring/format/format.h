@@ -226,7 +226,7 @@ struct format_status { /* written by the producer under its lock */
                           nothing writes into them any more; 0: not said */
   uint32_t no_room;    /* rings that had no room for their next block when they last looked;
                           release */
-  uint32_t reserved_0;
+  uint32_t unrecorded; /* domains that found all entries of the domain table in use, so far */
   uint64_t no_room_ticks; /* since when that is not 0 */
   uint64_t reserved[55];
   struct format_count kind[FORMAT_KINDS];
@@ -240,6 +240,7 @@ FORMAT_AT(format_status, end_reason, 40);
 FORMAT_AT(format_status, preserve, 48);
 FORMAT_AT(format_status, checksum, 52);
 FORMAT_AT(format_status, no_room, 56);
+FORMAT_AT(format_status, unrecorded, 60);
 FORMAT_AT(format_status, no_room_ticks, 64);
 FORMAT_AT(format_status, kind, 512);
 _Static_assert(sizeof(struct format_status) == 1536, "format_status");

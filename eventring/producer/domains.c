@@ -182,10 +182,13 @@ static int take_slot_locked(struct evr_domain *d, struct evr_recording *r,
     end_domains_of_the_gone_locked();
     slot = free_slot_locked(r);
   }
-  if (slot < 0)
+  if (slot < 0) {
+    /* once a domain, which does not try again; a number of its own, so relaxed */
+    __atomic_fetch_add(&evr_status(r)->unrecorded, 1, __ATOMIC_RELAXED);
     return evr_fail(error, EVENTRING_E_FULL, 0,
                     "domain \"%s\" is not recorded: %d are already", d->name,
                     EVENTRING_MAX_DOMAINS);
+  }
   int status = evr_recording_use_slot_locked(r, (unsigned)slot, error);
   if (status != EVENTRING_OK) return status;
   r->slot[slot].owner = d;

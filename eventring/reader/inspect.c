@@ -139,6 +139,7 @@ static int fill_info(eventring_cursor *c, struct eventring_info *info) {
   info->function_end = c->definitions.stacks.function_end;
   info->stack_end = c->definitions.stacks.node_end;
   info->heaps_dropped = meta->status.kind[FORMAT_HEAPS].dropped;
+  info->unrecorded = meta->status.unrecorded;
   info->no_room = meta->status.no_room;
   if (info->no_room) info->no_room_ns = evr_metadata_ns(meta, meta->status.no_room_ticks);
   info->asked_rate = asked_rate(&meta->control);

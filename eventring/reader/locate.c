@@ -367,7 +367,7 @@ static void report_file(struct discovery *d, int fd, const char *path, pid_t pro
                 .process = info.liveness == EVENTRING_LIVE ? process : 0,
                 .end_reason = info.end_reason, .end_detail = info.end_detail,
                 .preserved = info.preserved, .error_text = info.error_text,
-                .no_room = info.no_room});
+                .no_room = info.no_room, .unrecorded = info.unrecorded});
 }
 
 static void look_into_directory(struct discovery *d, const char *directory) {

@@ -438,6 +438,7 @@ static void take_end(eventring_saver *saver, const struct eventring_info *info) 
   m->dropped[FORMAT_EVENTS] += info->events_dropped;
   m->dropped[FORMAT_DEFINITIONS] += info->names_dropped;
   m->dropped[FORMAT_LIVES] += info->lives_dropped;
+  m->unrecorded += info->unrecorded;
   if (!saver->options.part->alone) return;
   m->end_reason = (uint32_t)info->end_reason;
   m->end_detail = info->end_detail;
@@ -500,7 +501,7 @@ static void put_status(const eventring_saver *saver, struct format_status *s) {
   *s = (struct format_status){.state = FORMAT_ENDED, .slots = m->slots, .claimed = saver->claimed,
                               .end_ticks = m->end_ns >> saver->options.part->coarse,
                               .end_reason = m->end_reason, .end_detail = m->end_detail,
-                              .preserve = FORMAT_PRESERVE_ALWAYS};
+                              .preserve = FORMAT_PRESERVE_ALWAYS, .unrecorded = m->unrecorded};
   for (unsigned kind = 0; kind < FORMAT_KINDS; kind++) {
     const struct merge_records *r = m->records[kind];
     if (r) s->kind[kind] = (struct format_count){r->records, r->dropped};

@@ -75,6 +75,7 @@ struct saver_merge { /* the merged file */
   uint64_t end_ns;                  /* the latest of all parts */
   uint32_t end_reason, end_detail;  /* of one that is alone */
   uint64_t dropped[FORMAT_KINDS];   /* by the producers: events, definitions, lives */
+  uint32_t unrecorded;              /* domains, by the producers */
   struct merge_records *records[FORMAT_KINDS];
   struct merge_set definition_keys, functions, frames;
   struct merge_definition definitions[EVENTRING_MAX_EVENTS]; /* by number in their set, less 1 */

@@ -26,10 +26,14 @@ static bool is_live(const void *row) {
 }
 
 VIEW_GETTER(life, struct row) {
+  char unrecorded[40] = "";
+  if (!row->is_sound) return view_text("unreadable");
+  if (row->found.unrecorded)
+    snprintf(unrecorded, sizeof unrecorded, ", %u domains unrecorded", row->found.unrecorded);
   if (is_live(row))
-    return view_printf(to, "live, %s%s", eva_state_name(row->found.state),
-                       eva_room_text(row->found.no_room));
-  return view_text(row->is_sound ? eva_liveness_name(row->found.liveness) : "unreadable");
+    return view_printf(to, "live, %s%s%s", eva_state_name(row->found.state),
+                       eva_room_text(row->found.no_room), unrecorded);
+  return view_printf(to, "%s%s", eva_liveness_name(row->found.liveness), unrecorded);
 }
 
 VIEW_GETTER(started, struct row) {
@@ -59,6 +63,8 @@ static VIEW(list_view, struct row,
     {"state", NULL, VIEW_STATE, ROW(found.state), SOUND},
     {"no_room", NULL, VIEW_COUNT, ROW(found.no_room), SOUND,
      .help = "rings that found no room on the disk for their next block"},
+    {"unrecorded", NULL, VIEW_COUNT, ROW(found.unrecorded), SOUND,
+     .help = "domains that found all places in use, so far: nothing of them is recorded"},
     {"start_ns", NULL, VIEW_MOMENT, ROW(found.start_ns), SOUND},
     {"start_wall_ns", NULL, VIEW_WALL, ROW(found.start_wall_ns), SOUND},
     {NULL, "<started", VIEW_PLAIN, VIEW_GET(TEXT, started), VIEW_IF(is_sound)},

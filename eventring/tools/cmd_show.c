@@ -72,6 +72,9 @@ VIEW_GETTER(streams, struct eventring_info) {
 }
 
 VIEW_GETTER(domains, struct eventring_info) {
+  if (row->unrecorded)
+    return view_printf(to, "%u of %u have rings; %s more were not recorded",
+                       row->domains_laid_out, row->max_domains, eva_count(row->unrecorded));
   return view_printf(to, "%u of %u have rings", row->domains_laid_out, row->max_domains);
 }
 
@@ -356,6 +359,8 @@ static VIEW_WITH(show_view, struct eventring_info, (.has_version = true),
     {NULL, "domains", VIEW_PLAIN, VIEW_GET(TEXT, domains)},
     {"max_domains", NULL, VIEW_COUNT, ROW(max_domains)},
     {"domains_laid_out", NULL, VIEW_COUNT, ROW(domains_laid_out)},
+    {"unrecorded", NULL, VIEW_COUNT, ROW(unrecorded),
+     .help = "domains that found all places in use, so far: nothing of them is recorded"},
     {NULL, "size", VIEW_PLAIN, VIEW_GET(TEXT, size)},
     {NULL, "compressed", VIEW_PLAIN, VIEW_GET(TEXT, compressed)},
     {"file_size", NULL, VIEW_BYTES, ROW(file_size)},

@@ -44,6 +44,26 @@ is "program and end" '["host","ended"]' "$(query show.json '[.program, .liveness
 "$EVENTRING" stats --json ./*.eventring >stats.json || fail "stats: $?"
 is "collections" true "$(query stats.json '[.spans[] | select(.name == "major") | .count] | add >= 1')"
 rm -f -- *.eventring
+
+# What a recording has no place for is counted, and told
+SAROS_EVENTRING_START=1 SAROS_EVENTRING_PRESERVE=1 ./states >states.txt 2>warning.txt || fail "recorded states: $?"
+has "the warning" "128 are already" "$(cat warning.txt)"
+is "states that are not recorded" 872 "$("$EVENTRING" show --json ./*.eventring | jq .unrecorded)"
+has "show" "128 of 128 have rings; 872 more were not recorded" "$("$EVENTRING" show ./*.eventring)"
+has "list" "872 domains unrecorded" "$("$EVENTRING" list .)"
+"$EVENTRING" cut --last 1ms -o cut.eventring ./[0-9]*.eventring >cut.txt 2>&1 || fail "cut: $(cat cut.txt)"
+is "and in a part of it" 872 "$("$EVENTRING" list --json . | jq 'select(.path | test("cut")) | .unrecorded')"
+rm -f -- *.eventring
+
+# What a state records goes into its own domain, whichever thread runs it
+cc -std=gnu99 $strict $(pkg-config --cflags saros) -o handed "$sources/_handed.c" $(pkg-config --libs saros) -lpthread >cc.txt 2>&1 || { cat cc.txt; fail "the pool: $?"; }
+SAROS_EVENTRING_START=1 SAROS_EVENTRING_PRESERVE=1 ./handed >handed.txt 2>&1 || fail "the pool: $?"
+is "its states" "" "$(cat handed.txt)"
+"$EVENTRING" dump --json ./*.eventring >dump.json || fail "dump: $?"
+is "turns of each state in order, in one domain" 6 "$(jq -rs '[.[] | select(.name // "" | startswith("turns of"))]
+  | group_by(.name) | map(select(map(.value) == [range(1; 61)] and (map([.domain, .incarnation]) | unique | length) == 1)) | length' dump.json)"
+is "spans of its coroutine, the last one ended by lua_close" 366 "$(jq -rs '[.[] | select(.name == "in a coroutine" and .kind == "end")] | length' dump.json)"
+rm -f -- *.eventring
 is "standing by" "|||||||-host" "$(SAROS_EVENTRING_START=standby SAROS_EVENTRING_PRESERVE=1 ./host "$sources/_use_counter.lua" 2>&1)"
 is "its control page" 1 "$(recordings)"
 rm -f -- *.eventring

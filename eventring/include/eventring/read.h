@@ -405,6 +405,7 @@ struct eventring_info {
   char call_names[EVENTRING_MAX_CALL_NAMES + 1];
   double asked_rate;         /* as sample_rate, also while class ALLOC is off: it holds again when
                                 the class is on */
+  uint32_t unrecorded;       /* domains of which nothing is recorded, so far, as max_domains were */
 };
 /* Fills *info with what the file says now. */
 int eventring_cursor_info(eventring_cursor *cursor, struct eventring_info *info);

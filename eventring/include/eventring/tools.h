@@ -325,6 +325,7 @@ struct eventring_found {
   bool preserved;
   const char *error_text;  /* "" when no error was noted */
   uint32_t no_room;
+  uint32_t unrecorded;
 };
 /* Calls `callback` for each recording found, each file once: those that live processes of
    this machine map, and the *.eventring files in the `count` directories (NULL, 0: the
