@@ -32,6 +32,7 @@ include testsuite/fuzz/lua.mk
 include testsuite/hooks/local.mk
 include testsuite/fuzz/programs.mk
 include testsuite/fuzz/watching.mk
+include testsuite/abi/local.mk
 include testsuite/arm64/local.mk
 include testsuite/coverage/local.mk
 include testsuite/memprof/local.mk
@@ -90,7 +91,8 @@ check-programs: all $(check_LIBRARIES) $(check_PROGRAMS) $(check_DATA) $(bench_p
 check-guests: saros $(check_DATA)
 
 check-local: check-programs
-	$(RUN_TESTS) --unit="$(check_PROGRAMS)" $(TESTFLAGS)
+	$(RUN_TESTS) --unit="$(check_PROGRAMS)" \
+	  $(or $(TESTFLAGS),$(if $(findstring /_build/sub,$(abs_builddir)),$(DISTCHECK_TESTS)))
 
 # The same without building anything: where only a part of the programs is built
 check-built:

@@ -19,7 +19,7 @@ done
 
 # A copy of what is looked at, and one fault of each kind in it
 mkdir tree
-for part in README.md HACKING.md NEWS LICENSE Makefile.am configure.ac runtests doc eventring examples include \
+for part in README.md HACKING.md CONTRIBUTING.md SECURITY.md NEWS LICENSE Makefile.am configure.ac runtests doc eventring examples include \
   debian m4 rock runtime scripts stdlib testsuite vm; do
   ln -s "$(realpath "$top/$part")" "tree/$part"
 done
