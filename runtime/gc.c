@@ -476,11 +476,32 @@ static bool only_samples_are_due(const Domain *d) {
          gc_due(gc, &d->heap, heap_debt(&d->heap)) == GC_NOT_DUE;
 }
 
+static bool is_recollection_due(const Domain *d) {
+  size_t at = d->heap.recollect_at;
+  return unlikely(at != 0) && heap_debt(&d->heap) >= at;
+}
+
+/* Where finalizers ran, the next collection finds more. If nothing at all is left, each
+ * gc_check is an emergency from now on. */
+static NOINLINE void reckon_memory(lua_State *L, bool finalized) {
+  Domain *d = L->domain;
+  HostedNeed need = heap_hosted_need(&d->heap);
+  if (need != HOSTED_ENOUGH && finalized) {
+    gc_enter(L);
+    full_cycle(d, EV_REASON_EMERGENCY);
+    gc_leave(L);
+    need = heap_hosted_need(&d->heap);
+  }
+  d->gc.memory_due = need != HOSTED_ENOUGH;
+  d->gc.emergency = need == HOSTED_EMPTY;
+}
+
 /* True when it was an emergency. */
 static bool collect_what_is_due(lua_State *L) {
   Domain *d = L->domain;
   Gc *gc = &d->gc;
   if (gc->running || gc->closing || only_samples_are_due(d)) return false;
+  if (is_recollection_due(d)) gc_note_emergency(d);
   if (!gc->emergency && waits_for_return(L)) return false;
   if (gc->stopped && !gc->emergency) {
     gc_set_trigger(d);
@@ -491,13 +512,21 @@ static bool collect_what_is_due(lua_State *L) {
   do_step_measured(d);
   gc_leave(L);
   stack_shrink(L);
+  uint64_t before = gc->stats.finalizers;
   gc_run_finalizers(L, FINALIZERS_AT_ONCE);
+  if (emergency && heap_is_hosted(&d->heap))
+    reckon_memory(L, gc->stats.finalizers != before);
   gc_set_trigger(d);
   return emergency;
 }
 
+/* After an emergency. */
+static bool is_short_of_memory(Domain *d) {
+  return heap_exceeds_limit(&d->heap) || d->gc.memory_due;
+}
+
 NOINLINE void gc_step(lua_State *L) {
-  if (collect_what_is_due(L) && heap_exceeds_limit(&L->domain->heap)) error_memory(L);
+  if (collect_what_is_due(L) && is_short_of_memory(L->domain)) error_memory(L);
   if (unlikely(L->domain->memprof != NULL)) memprof_safe_point(L);
 }
 
@@ -518,7 +547,7 @@ void gc_full(lua_State *L) {
 void gc_collect_for(lua_State *L, size_t size, bool growing) {
   Domain *d = L->domain;
   Gc *gc = &d->gc;
-  if (gc->running || gc->closing) return;
+  if (size < d->heap.ask_from || gc->running || gc->closing) return;
   if (!growing) d->heap.latest_large = 0;
   size_t debt = heap_debt(&d->heap) - (growing ? d->heap.growing_bytes : 0);
   bool due = !gc->stopped && debt >= gc->nursery_bytes && !waits_for_return(L);

@@ -223,6 +223,7 @@ typedef struct Gc {
   uint8_t running;      /* inside the collector or a finalizer: gc_check does nothing */
   uint8_t in_finalizers; /* gc_run_finalizers calls them: its span is open */
   uint8_t emergency;    /* an allocation failed: collect everything at the next gc_check */
+  uint8_t memory_due;   /* the last emergency found too little memory: an error is due */
   uint8_t closing;      /* domain_close has begun: no new finalizers */
   uint8_t verify;       /* run the heap verifier after each phase (SAROS_VERIFY=1) */
   /* What the fast paths of marking do not do themselves (gc_set_aside): promotion of objects

@@ -68,7 +68,7 @@ ALWAYS_INLINE void gc_make_room(lua_State *L, size_t size) {
 
 /* The same for a part of a table that is in use. */
 ALWAYS_INLINE void gc_make_room_to_grow(lua_State *L, size_t size) {
-  if (unlikely(size >= HEAP_ASK_FROM)) gc_collect_for(L, size, true);
+  if (unlikely(size > HEAP_SMALL_MAX)) gc_collect_for(L, size, true);
 }
 
 /* A gc_check for what a failed allocation wants collected, and nothing else: where an

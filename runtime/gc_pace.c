@@ -258,9 +258,12 @@ void gc_set_trigger(Domain *d) {
   if (gc->stopped) gc->trigger = SIZE_MAX;
   else if (gc->minor_begun) gc->trigger = gc->slice_at;
   else if (gc->phase != GC_PHASE_IDLE && gc->slice_at < gc->trigger) gc->trigger = gc->slice_at;
-  bool now = gc->emergency || (gc->finalizers.n > 0 && !gc->stopped) ||
+  size_t recollect_at = d->heap.recollect_at;
+  if (unlikely(recollect_at != 0) && recollect_at < gc->trigger) gc->trigger = recollect_at;
+  bool empty = gc->emergency && gc->memory_due; /* where nothing is made there is no error */
+  bool now = (gc->emergency && !empty) || (gc->finalizers.n > 0 && !gc->stopped) ||
              unlikely(memprof_is_due(d));
-  gc->pending = now ? GC_DUE : gc_due(gc, &d->heap, debt);
+  gc->pending = now ? GC_DUE : empty ? GC_DUE_WITH_NEW : gc_due(gc, &d->heap, debt);
 }
 
 /* In generational mode minor_mul 20, the default, stands for the default nursery. */

@@ -232,6 +232,8 @@ typedef struct Heap {
   Block *hosted_last;       /* found last; or NULL */
   void *reserve;            /* memory of blocks for when there is no other, linked; or NULL */
   uint32_t nreserve;
+  size_t recollect_at;      /* debt at which everything is collected, as the last emergency found
+                               too little for the reserve; 0: it is full */
   /* Sampling (memprof.c). The block that takes heap_asked_at_cursor, or heap_asked_elsewhere,
    * beyond this is sampled; SAMPLE_NEVER: none */
   uint64_t sample_at, sample_elsewhere_at;
@@ -385,10 +387,14 @@ void heap_hosted_vacate(Heap *h, Block *b);
 /* Frees the header at *link, all of whose blocks are vacant. */
 void heap_hosted_drop(Heap *h, Chunk **link);
 void heap_hosted_keep_reserve(Heap *h);
+/* Everything was collected: is there enough for what is allocated until the next gc_check?
+ * SHORT: an error is due. EMPTY: at each gc_check from now on, until there is more. */
+typedef enum HostedNeed { HOSTED_ENOUGH, HOSTED_SHORT, HOSTED_EMPTY } HostedNeed;
+HostedNeed heap_hosted_need(Heap *h);
 /* Could the allocator give `size` bytes now? */
 bool heap_hosted_could_take(Heap *h, size_t size);
-/* Gives the allocator back what is free, and the reserve, and notes an emergency. False:
-   there was nothing. */
+/* Gives the allocator back what is free, or if nothing is, a block of the reserve, and notes an
+ * emergency. False: there was nothing. */
 bool heap_hosted_give_back(Domain *d);
 void heap_hosted_close(Heap *h);
 

@@ -19,13 +19,23 @@
  *                      compiler's arena: heap_memory...
  *
  * Refusals. Allocations do not collect, so the heap holds a reserve: some blocks, in
- * proportion to its size, which a refused block is taken from. For anything else the
- * reserve and all free blocks are given back to the allocator, which is asked again. Either
- * way an emergency is noted: the next gc_check collects everything, and fills the reserve
- * again. If there is still no memory, that is an error. What is larger than the reserve
- * asks before it is allocated, where a collection may run (gc_make_room). The collector
- * itself never depends on memory: objects do not move, and its records can do without
- * (gc_overflow.c).
+ * proportion to its size, which a refused block is taken from. For anything else all free
+ * blocks, then as much of the reserve as is needed, are given back to the allocator, which
+ * is asked again. Either way an emergency is noted: the next gc_check collects everything,
+ * and fills the reserve again. If two blocks cannot be put there, the error comes then, rather
+ * than at an allocation that finds no memory, so that it comes after a collection: a reserve
+ * is enough until the next gc_check, even of a program that goes on after the error
+ * (heap_hosted_need). When it is empty, each gc_check is an emergency, since what was alive
+ * at the last one may be dead.
+ *
+ * Where the reserve could not be filled, everything is collected again once a little more
+ * was allocated (Heap.recollect_at): blocks are wholly free then, before survivors have been
+ * allocated in the holes of each. Where no block is free and yet there are long holes, these
+ * will do, and the next collection comes before they are taken.
+ *
+ * What is larger than the reserve asks before it is allocated, where a collection may run
+ * (gc_make_room). The collector itself never depends on memory: objects do not move, and its
+ * records can do without (gc_overflow.c).
  *
  * A heap may become hosted later (lua_setallocf). What it has mapped before stays mapped
  * and in use; memory that came from malloc is the allocator's from then on, which is what
@@ -44,7 +54,12 @@
 #include "stress.h"
 
 #define RESERVE_MOST 8  /* blocks */
-#define RESERVE_SHARE 4 /* of the heap's blocks, one in so many */
+#define RESERVE_SHARE 4 /* of the heap, one block in so many */
+#define LONG_HOLE 11    /* class of holes that have room for anything that is not large */
+#define LONG_HOLES 3    /* which are enough, with free blocks counted */
+#define ROOM_SHARE 4    /* of the heap: with so much in holes of any length one block is enough */
+#define RECOLLECT_SHARE 8 /* of the heap, allocated before everything is collected again */
+#define RECOLLECT_AFTER_ERROR ((size_t)8 << 10) /* bytes: it may have dropped what there was */
 #define LEAST_PLACES 16 /* of the hash table */
 #define ALLOCATOR_ALIGN 16 /* of what the allocator gives, like malloc's */
 
@@ -144,9 +159,31 @@ void heap_mark_hosted(Heap *h, const void *p, size_t size, uint8_t bit) {
 
 /* ---- the reserve --------------------------------------------------------- */
 
+/* What the heap has, in blocks. */
+static size_t blocks_of_all(const Heap *h) {
+  return h->nblocks + ((h->old_large_bytes + h->young_large_bytes) >> HEAP_BLOCK_SHIFT);
+}
+
+/* What makes an error due when it is missing: a block for what is allocated until the next
+ * safepoint, and one for after the error; more of a larger heap, whose calls may be deep; and one
+ * more where the next block needs a header first. A state that is hardly more than its
+ * libraries does without. */
+static uint32_t least_reserve(const Heap *h) {
+  size_t blocks = blocks_of_all(h);
+  uint32_t least = blocks < 2 ? 0 : blocks < 4 ? 1 : blocks < 64 ? 2 : 4;
+  return least + (least > 0 && h->vacant.first == NULL);
+}
+
 static uint32_t wanted_reserve(const Heap *h) {
-  uint32_t share = h->nblocks / RESERVE_SHARE;
-  return share < RESERVE_MOST ? share : RESERVE_MOST;
+  size_t share = blocks_of_all(h) / RESERVE_SHARE;
+  uint32_t least = least_reserve(h);
+  return share > RESERVE_MOST ? RESERVE_MOST : share > least ? (uint32_t)share : least;
+}
+
+static void put_into_reserve(Heap *h, void *memory) {
+  memcpy(memory, &h->reserve, sizeof h->reserve);
+  h->reserve = memory;
+  h->nreserve++;
 }
 
 static void *take_reserve(Heap *h) {
@@ -157,18 +194,17 @@ static void *take_reserve(Heap *h) {
   return memory;
 }
 
-void heap_hosted_keep_reserve(Heap *h) {
-  for (void *memory; h->nreserve < wanted_reserve(h); h->nreserve++) {
-    if ((memory = ask(h, NULL, 0, HEAP_BLOCK_SIZE)) == NULL) return;
-    memcpy(memory, &h->reserve, sizeof h->reserve);
-    h->reserve = memory;
-  }
+/* True when it is as large as wanted. */
+static bool fill_reserve(Heap *h) {
+  for (void *memory; h->nreserve < wanted_reserve(h); put_into_reserve(h, memory))
+    if ((memory = ask(h, NULL, 0, HEAP_BLOCK_SIZE)) == NULL) return false;
+  return true;
 }
 
-static bool give_reserve(Heap *h) {
-  bool any = h->reserve != NULL;
-  for (void *memory; (memory = take_reserve(h)) != NULL;) give(h, memory, HEAP_BLOCK_SIZE);
-  return any;
+static bool give_reserve_block(Heap *h) {
+  void *memory = take_reserve(h);
+  give(h, memory, HEAP_BLOCK_SIZE);
+  return memory != NULL;
 }
 
 /* ---- blocks -------------------------------------------------------------- */
@@ -210,10 +246,8 @@ static void *block_memory(Domain *d) {
 
 bool heap_hosted_grow(Domain *d) {
   Heap *h = &d->heap;
-  if (!make_place(h)) {
-    gc_note_emergency(d);
-    if (!give_reserve(h) || !make_place(h)) return false;
-  }
+  while (!make_place(h))
+    if (!heap_hosted_give_back(d)) return false;
   if (h->vacant.first == NULL && !add_header(d)) return false;
   void *memory = block_memory(d);
   if (memory == NULL) return false;
@@ -227,22 +261,26 @@ bool heap_hosted_grow(Domain *d) {
   h->nblocks++;
   b->released = 0;
   push_free(h, b, false);
-  if (!d->gc.emergency) heap_hosted_keep_reserve(h);
+  if (!d->gc.emergency && !fill_reserve(h) && h->nreserve < least_reserve(h)) gc_note_emergency(d);
   return true;
 }
 
-void heap_hosted_vacate(Heap *h, Block *b) {
+/* Returns its memory. */
+static void *vacate(Heap *h, Block *b) {
+  void *memory = b->start;
   remove_free(h, b);
   take_out(h, b);
   h->nhosted--;
   h->nblocks--;
   if (h->hosted_last == b) h->hosted_last = NULL;
-  give(h, b->start, HEAP_BLOCK_SIZE);
   b->start = NULL;
   b->state = BLOCK_VACANT;
   chunk_of_block(b)->vacant_blocks++;
   list_push_first(&h->vacant, b);
+  return memory;
 }
+
+void heap_hosted_vacate(Heap *h, Block *b) { give(h, vacate(h, b), HEAP_BLOCK_SIZE); }
 
 void heap_hosted_drop(Heap *h, Chunk **link) {
   Chunk *c = *link;
@@ -265,9 +303,59 @@ static bool give_free_blocks(Heap *h) {
 }
 
 bool heap_hosted_give_back(Domain *d) {
-  bool blocks = give_free_blocks(&d->heap), reserve = give_reserve(&d->heap);
   gc_note_emergency(d);
-  return blocks || reserve;
+  return give_free_blocks(&d->heap) || give_reserve_block(&d->heap);
+}
+
+/* Of free blocks that the allocator does not get back, the reserve has what it must have, and
+ * half of the rest: the program may take the others before the next emergency. */
+static void fill_reserve_from_blocks(Heap *h) {
+  for (Block *b = h->free.first, *next; b != NULL && h->nreserve < wanted_reserve(h); b = next) {
+    next = b->next;
+    if (h->nreserve >= least_reserve(h) && h->nfree <= h->nreserve) return;
+    if (chunk_of_block(b)->hosted) put_into_reserve(h, vacate(h, b));
+  }
+}
+
+void heap_hosted_keep_reserve(Heap *h) {
+  if (!fill_reserve(h)) fill_reserve_from_blocks(h);
+}
+
+static uint32_t count_long_holes(const BlockClasses *classes) {
+  uint32_t n = 0;
+  for (uint32_t class = LONG_HOLE; class < HEAP_HOLE_CLASSES; class++)
+    for (const Block *b = classes->lists[class].first; b != NULL; b = b->next) n++;
+  return n;
+}
+
+static size_t free_lines_of(const BlockClasses *classes) {
+  size_t lines = 0;
+  for (uint32_t class = 0; class < HEAP_HOLE_CLASSES; class++)
+    for (const Block *b = classes->lists[class].first; b != NULL; b = b->next)
+      lines += b->free_lines;
+  return lines;
+}
+
+static bool has_much_room(const Heap *h) {
+  return free_lines_of(&h->warm) + free_lines_of(&h->cold) >=
+         (size_t)h->nblocks * HEAP_BLOCK_LINES / ROOM_SHARE;
+}
+
+static size_t recollect_after(const Heap *h, HostedNeed need, uint32_t long_holes) {
+  size_t share = ((size_t)h->nblocks << HEAP_BLOCK_SHIFT) / RECOLLECT_SHARE,
+         holes = (size_t)long_holes * (HEAP_SMALL_MAX / 2);
+  if (need != HOSTED_ENOUGH) return RECOLLECT_AFTER_ERROR;
+  if (h->nreserve >= wanted_reserve(h)) return 0;
+  return h->nreserve + h->nfree < least_reserve(h) && holes < share ? holes : share;
+}
+
+HostedNeed heap_hosted_need(Heap *h) {
+  uint32_t left = h->nreserve + h->nfree, least = least_reserve(h),
+           holes = count_long_holes(&h->warm) + count_long_holes(&h->cold);
+  bool enough = left >= least || left + holes >= LONG_HOLES || (left > 0 && has_much_room(h));
+  HostedNeed need = enough ? HOSTED_ENOUGH : left > 0 ? HOSTED_SHORT : HOSTED_EMPTY;
+  h->recollect_at = recollect_after(h, need, holes);
+  return need;
 }
 
 /* What the reserve has room for is left to that. */
@@ -288,7 +376,7 @@ void *heap_memory_try_resize(Domain *d, void *p, size_t old, size_t size) {
 
 void *heap_memory_resize(Domain *d, void *p, size_t old, size_t size) {
   void *memory = heap_memory_try_resize(d, p, old, size);
-  if (memory == NULL && heap_is_hosted(&d->heap) && heap_hosted_give_back(d))
+  while (memory == NULL && heap_is_hosted(&d->heap) && heap_hosted_give_back(d))
     memory = ask(&d->heap, p, old, size);
   return memory;
 }
@@ -330,7 +418,7 @@ void heap_hosted_close(Heap *h) {
     *link = c->next;
     give_header(h, c);
   }
-  give_reserve(h);
+  while (give_reserve_block(h)) continue;
   give(h, h->hosted, table_bytes(h->hosted_mask + 1));
   h->hosted = NULL;
 }

@@ -49,7 +49,8 @@ static void *resize_box(lua_State *L, int idx, size_t size) {
   void *block = reallocate_box(L, box, size);
   if (l_unlikely(block == NULL && size > 0)) { /* garbage may occupy the memory */
     lua_gc(L, LUA_GCCOLLECT);
-    block = reallocate_box(L, box, size);
+    do block = reallocate_box(L, box, size);
+    while (block == NULL && heap_is_hosted(&L->domain->heap) && heap_hosted_give_back(L->domain));
   }
   if (l_unlikely(block == NULL && size > 0)) {
     lua_pushliteral(L, "not enough memory");

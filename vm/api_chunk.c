@@ -32,15 +32,20 @@ typedef struct Load {
   size_t size, capacity;
 } Load;
 
+/* The reader's piece stays where it is until the reader is called again, whatever collects. */
+static char *enlarge_buffer(lua_State *L, Load *load, size_t capacity) {
+  char *buffer = heap_memory_resize(L->domain, load->buffer, load->capacity, capacity);
+  if (buffer != NULL || !L->domain->gc.emergency) return buffer;
+  gc_check_emergency(L);
+  return heap_memory_resize(L->domain, load->buffer, load->capacity, capacity);
+}
+
 static void append_piece(lua_State *L, Load *load, const char *piece, size_t size) {
   if (load->capacity - load->size < size) {
     size_t capacity = load->capacity > 0 ? load->capacity : 1024;
     if (size > (size_t)PTRDIFF_MAX / 2) error_memory(L);
     while (capacity - load->size < size) capacity *= 2;
-    char *buffer =
-        stress_allocation_fails()
-            ? NULL
-            : heap_memory_resize(L->domain, load->buffer, load->capacity, capacity);
+    char *buffer = stress_allocation_fails() ? NULL : enlarge_buffer(L, load, capacity);
     if (buffer == NULL) error_memory(L);
     load->text = load->buffer = buffer;
     load->capacity = capacity;
@@ -113,6 +118,10 @@ static int run_load(lua_State *L, Load *load) {
     MemprofOrigin origin = memprof_set_origin(L->domain, MEMPROF_FROM_CHUNK);
     PROBE_BEGIN(L->domain, COMPILE);
     status = protect_load(L, compile_load, load);
+    if (unlikely(status == LUA_ERRMEM) && heap_is_hosted(&L->domain->heap)) {
+      L->top--; /* the message: everything was collected when that was caught */
+      status = protect_load(L, compile_load, load);
+    }
     memprof_set_origin(L->domain, origin);
     PROBE_END(L->domain, COMPILE);
   }

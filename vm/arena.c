@@ -68,7 +68,7 @@ static void keep_spare(Arena *arena) {
 /* Zeroed. */
 static void *new_chunk(Domain *d, size_t bytes) {
   void *memory = heap_memory_zeroed(d, bytes);
-  if (memory == NULL && heap_is_hosted(&d->heap) && heap_hosted_give_back(d))
+  while (memory == NULL && heap_is_hosted(&d->heap) && heap_hosted_give_back(d))
     memory = heap_memory_zeroed(d, bytes);
   return memory;
 }

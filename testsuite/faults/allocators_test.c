@@ -2,11 +2,13 @@
 /* States whose memory comes from an allocator of the program: what it is asked for, that it
  * is obeyed when it refuses, and that it gets everything back. Each block has a header with
  * its size and a canary, so that a wrong osize or a block of someone else's is found. */
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "../unit/draw.h"
 #include "lauxlib.h"
 #include "lua.h"
 #include "lualib.h"
@@ -19,6 +21,7 @@ typedef struct Counts {
   size_t largest;           /* block that was asked for */
   uint64_t asked;           /* requests for more */
   uint64_t fail_at;         /* the number of the one that is refused; 0: none */
+  uint64_t fail_more;       /* and as many after it */
   uint64_t blocks;
 } Counts;
 
@@ -46,7 +49,8 @@ static void count(Counts *c, size_t before, size_t now) {
 
 static int is_refused(Counts *c, size_t before, size_t now) {
   if (now <= before) return 0;
-  if (++c->asked == c->fail_at) return 1;
+  c->asked++;
+  if (c->fail_at != 0 && c->asked >= c->fail_at && c->asked - c->fail_at <= c->fail_more) return 1;
   return c->most != 0 && c->bytes - before + now > c->most;
 }
 
@@ -242,30 +246,46 @@ static int run_everything(lua_State *L) {
   return 0;
 }
 
-/* The n-th request is refused, for each n: the state is made or not, the program ends or
- * fails for want of memory, and nothing is lost. */
-static void survives_each_refusal(uint64_t step, uint64_t most) {
-  uint64_t n = 1, runs = 0, caught = 0, refused = 1;
-  for (; refused && runs < most; n += step, runs++) {
-    Counts c = {.fail_at = n};
-    lua_State *L = lua_newstate(counting, &c);
-    if (L != NULL) {
-      lua_pushcfunction(L, run_everything);
-      int status = lua_pcall(L, 0, 0, 0);
-      if (status != LUA_OK) {
-        caught++;
-        CHECK(strstr(lua_tostring(L, -1), "not enough memory") != NULL, "request %llu: %s",
-              (unsigned long long)n, lua_tostring(L, -1));
-      }
-      lua_settop(L, 0);
-      c.fail_at = 0;
-      CHECK(luaL_dostring(L, "return {1, 2, 3}") == LUA_OK, "request %llu", (unsigned long long)n);
-      refused = c.asked >= n;
-      lua_close(L);
+/* The n-th request is refused, and `more` after it: the state is made or not, the program ends or
+ * fails for want of memory, and nothing is lost. True: it made so many requests. */
+static bool survives_refusals(uint64_t n, uint64_t more, uint64_t *caught) {
+  Counts c = {.fail_at = n, .fail_more = more};
+  bool refused = true;
+  lua_State *L = lua_newstate(counting, &c);
+  if (L != NULL) {
+    lua_pushcfunction(L, run_everything);
+    int status = lua_pcall(L, 0, 0, 0);
+    if (status != LUA_OK) {
+      ++*caught;
+      const char *message = lua_tostring(L, -1); /* luaL_checkstack says the second */
+      CHECK(strstr(message, "not enough memory") != NULL ||
+              strstr(message, "stack overflow") != NULL,
+            "request %llu: %s", (unsigned long long)n, message);
     }
-    CHECK(c.bytes == 0, "request %llu: %zu bytes are left", (unsigned long long)n, c.bytes);
+    lua_settop(L, 0);
+    c.fail_at = 0;
+    CHECK(luaL_dostring(L, "return {1, 2, 3}") == LUA_OK, "request %llu", (unsigned long long)n);
+    refused = c.asked >= n;
+    lua_close(L);
   }
+  CHECK(c.bytes == 0, "request %llu: %zu bytes are left", (unsigned long long)n, c.bytes);
+  return refused;
+}
+
+/* Returns the number of requests that there are. */
+static uint64_t survives_each_refusal(uint64_t step) {
+  uint64_t n = 1, runs = 0, caught = 0;
+  for (; survives_refusals(n, 0, &caught); n += step) runs++;
   printf("%llu refusals, %llu errors\n", (unsigned long long)runs, (unsigned long long)caught);
+  return n;
+}
+
+/* Mostly several in a row, so that the reserve does not suffice. */
+static void survives_random_refusals(unsigned requests, unsigned runs) {
+  uint64_t caught = 0;
+  for (unsigned i = 0; i < runs; i++) survives_refusals(1 + draw(requests), draw(40), &caught);
+  printf("%u refusals at random, %llu errors\n", runs, (unsigned long long)caught);
+  CHECK(caught > runs / 4, "%llu errors", (unsigned long long)caught);
 }
 
 static void has_several_states(void) {
@@ -387,6 +407,7 @@ int main(int argc, char **argv) {
   a_state_gets_another_allocator(0);
   a_state_gets_another_allocator(1);
   obeys_caps(NULL);
-  survives_each_refusal(slowness(), 1000);
+  uint64_t requests = survives_each_refusal(slowness());
+  survives_random_refusals((unsigned)requests, 1000);
   return failures != 0;
 }

@@ -18,6 +18,11 @@ testsuite_faults_allocators_test_CPPFLAGS = $(SEE_STDLIB)
 testsuite_faults_allocators_test_LDADD = $(LINK_STDLIB)
 endif
 
+check_PROGRAMS += testsuite/faults/brim_test
+testsuite_faults_brim_test_SOURCES = testsuite/faults/brim_test.c
+testsuite_faults_brim_test_CPPFLAGS = $(SEE_STDLIB)
+testsuite_faults_brim_test_LDADD = $(LINK_STDLIB)
+
 # make kills [KILLS=n]
 kills: all
 	@SAROS=$(abs_top_builddir)/saros EVENTRING=$(abs_top_builddir)/eventring/eventring \
