@@ -286,6 +286,21 @@ static int end_span(lua_State *L) {
   (((classes) & (UINT64_C(1) << EVENTRING_CLASS_USER | UINT64_C(1) << EVENTRING_CLASS_GC_DETAIL)) == \
    UINT64_C(1) << EVENTRING_CLASS_USER)
 
+/* The ring for the events of the context, if it is the one that they are written in now; else
+ * NULL. */
+ALWAYS_INLINE struct eventring_lane *lane_in_context(const Domain *d, uint64_t context) {
+  struct eventring_lane *lane = &d->rings->lane[EVENTRING_USER];
+  return likely(lane->context == context) ? lane : NULL;
+}
+ALWAYS_INLINE bool try_write0(const Domain *d, uint64_t context, uint64_t tail) {
+  struct eventring_lane *lane = lane_in_context(d, context);
+  return lane != NULL && eventring_put0(lane, eventring_ticks(), tail);
+}
+ALWAYS_INLINE bool try_write1(const Domain *d, uint64_t context, uint64_t tail, uint64_t value) {
+  struct eventring_lane *lane = lane_in_context(d, context);
+  return lane != NULL && eventring_put1(lane, eventring_ticks(), tail, value);
+}
+
 ALWAYS_INLINE int begin_span_of(lua_State *L, TValue *func, Entry entry) {
   (void)func;
   Domain *d = L->domain;
@@ -293,8 +308,7 @@ ALWAYS_INLINE int begin_span_of(lua_State *L, TValue *func, Entry entry) {
   if (unlikely(entry == 0 || !ONLY_SPANS(classes))) return HAS_SPANS(classes) ? NOT_DIRECT : 0;
   Context *c = context_find(L);
   if (unlikely(!context_takes_span(L, c)) ||
-      !eventring_try_emit0(d->rings, EVENTRING_USER, c->id,
-                           EVENTRING_TAIL(EVENTRING_BEGIN, entry_id(entry), 0)))
+      !try_write0(d, c->id, EVENTRING_TAIL(EVENTRING_BEGIN, entry_id(entry), 0)))
     return NOT_DIRECT;
   context_add_span(c, entry_id(entry));
   return 0;
@@ -308,8 +322,7 @@ ALWAYS_INLINE int end_span_of_name(lua_State *L, TValue *func, Entry entry) {
     return HAS_SPANS(classes) || L->instrumented != 0 ? NOT_DIRECT : 0;
   Context *c = context_find(L);
   if (unlikely(!context_ends_innermost(L, c, entry_id(entry))) ||
-      !eventring_try_emit0(d->rings, EVENTRING_USER, c->id,
-                           EVENTRING_TAIL(EVENTRING_END, entry_id(entry), 0)))
+      !try_write0(d, c->id, EVENTRING_TAIL(EVENTRING_END, entry_id(entry), 0)))
     return NOT_DIRECT;
   c->count--;
   return 0;
@@ -515,9 +528,8 @@ ALWAYS_INLINE int counter_of(lua_State *L, TValue *func, Entry entry) {
   uint64_t context;
   if (unlikely(entry == 0 || is_double != is_float(number) || !context_is_known(L, &context)))
     return NOT_DIRECT;
-  return likely(eventring_try_emit1(d->rings, EVENTRING_USER, context,
-                                    EVENTRING_TAIL(EVENTRING_COUNTER, entry_id(entry), 1),
-                                    (uint64_t)number->v.i)) /* or the bits of a double */
+  const uint64_t bits = (uint64_t)number->v.i; /* of a double, too */
+  return try_write1(d, context, EVENTRING_TAIL(EVENTRING_COUNTER, entry_id(entry), 1), bits)
              ? 0
              : NOT_DIRECT;
 }
@@ -529,8 +541,7 @@ ALWAYS_INLINE int event_of(lua_State *L, TValue *func, Entry entry) {
   if (!HAS_SPANS(classes_of(d))) return 0;
   uint64_t context;
   if (unlikely(entry == 0 || !context_is_known(L, &context))) return NOT_DIRECT;
-  return likely(eventring_try_emit0(d->rings, EVENTRING_USER, context,
-                                    EVENTRING_TAIL(EVENTRING_INSTANT, entry_id(entry), 0)))
+  return try_write0(d, context, EVENTRING_TAIL(EVENTRING_INSTANT, entry_id(entry), 0))
              ? 0
              : NOT_DIRECT;
 }

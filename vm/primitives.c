@@ -21,7 +21,6 @@
  */
 #include "primitives.h"
 
-#include "lauxlib.h"
 
 #include "table.h"
 #include "thread.h"
@@ -83,7 +82,7 @@ void vm_push_ipairs_step(lua_State *L, lua_CFunction fallback) {
 }
 
 void vm_set_direct_functions(lua_State *L, const Primitive *functions) {
-  luaL_checkstack(L, 1, "too many functions");
+  stack_check(L, 1);
   for (const Primitive *f = functions; f->name != NULL; f++) {
     set_primitive(L->top, f);
     L->top++;

@@ -120,17 +120,14 @@ static inline bool eventring_enabled(const eventring_domain *domain,
   return __builtin_expect((classes >> event_class & 1) != 0, 0);
 }
 
-/* The inline path: write an event into the present block, and return whether there was room
-   and the 41 bits of the clock suffice. */
+/* Write an event without payload, or with one payload word, at `ticks`, if the inline path
+   suffices; return whether they did. They do not test the gate. Owner. */
 static inline int eventring_put0(struct eventring_lane *lane, uint64_t ticks, uint64_t tail) {
   uint64_t *next = lane->next;
   uint64_t *limit = __atomic_load_n(&lane->limit, __ATOMIC_RELAXED);
-  if (__builtin_expect(next >= limit, 0) ||
-      __builtin_expect(ticks > lane->expires, 0))
-    return 0;
+  if (__builtin_expect(next >= limit || ticks > lane->expires, 0)) return 0;
   /* relaxed: the word stands alone; its block is guarded by the seqlock */
-  __atomic_store_n(next, ticks << EVENTRING_WORD_TIME_SHIFT | tail,
-                   __ATOMIC_RELAXED);
+  __atomic_store_n(next, ticks << EVENTRING_WORD_TIME_SHIFT | tail, __ATOMIC_RELAXED);
   lane->next = next + 1;
   return 1;
 }
@@ -138,50 +135,29 @@ static inline int eventring_put1(struct eventring_lane *lane, uint64_t ticks, ui
                                  uint64_t value) {
   uint64_t *next = lane->next;
   uint64_t *limit = __atomic_load_n(&lane->limit, __ATOMIC_RELAXED);
-  if (__builtin_expect((uintptr_t)next + 16 > (uintptr_t)limit, 0) ||
-      __builtin_expect(ticks > lane->expires, 0))
+  if (__builtin_expect((uintptr_t)next + 16 > (uintptr_t)limit || ticks > lane->expires, 0))
     return 0;
   __atomic_store_n(next + 1, value, __ATOMIC_RELAXED);
   /* release: pairs with the reader's acquire load of this word; whoever sees it sees the
      payload */
-  __atomic_store_n(next, ticks << EVENTRING_WORD_TIME_SHIFT | tail,
-                   __ATOMIC_RELEASE);
+  __atomic_store_n(next, ticks << EVENTRING_WORD_TIME_SHIFT | tail, __ATOMIC_RELEASE);
   lane->next = next + 2;
   lane->extra += 1;
   return 1;
 }
 
-/* Writes an event without payload. Does not test the gate. Owner. */
+/* The same, which write it in any case. Do not test the gate. Owner. */
 static inline void eventring_emit0(eventring_domain *domain,
                                    enum eventring_ring ring, uint64_t tail) {
   uint64_t ticks = eventring_ticks();
   if (!eventring_put0(&domain->lane[ring], ticks, tail))
     eventring_emit_slow(domain, ring, tail, ticks, NULL, 0);
 }
-
-/* Writes an event with one payload word, `value`. Does not test the gate. Owner. */
-static inline void eventring_emit1(eventring_domain *domain,
-                                   enum eventring_ring ring, uint64_t tail,
-                                   uint64_t value) {
+static inline void eventring_emit1(eventring_domain *domain, enum eventring_ring ring,
+                                   uint64_t tail, uint64_t value) {
   uint64_t ticks = eventring_ticks();
   if (!eventring_put1(&domain->lane[ring], ticks, tail, value))
     eventring_emit_slow(domain, ring, tail, ticks, &value, 1);
-}
-
-/* The same two for a host that has another way where the inline path does not do: they return
-   whether they have written the event. It belongs to `context`, and is not written if that is
-   not the one of the ring (eventring_set_context). Owner. */
-static inline int eventring_try_emit0(eventring_domain *domain, enum eventring_ring ring,
-                                      uint64_t context, uint64_t tail) {
-  struct eventring_lane *lane = &domain->lane[ring];
-  return __builtin_expect(lane->context == context, 1) &&
-         eventring_put0(lane, eventring_ticks(), tail);
-}
-static inline int eventring_try_emit1(eventring_domain *domain, enum eventring_ring ring,
-                                      uint64_t context, uint64_t tail, uint64_t value) {
-  struct eventring_lane *lane = &domain->lane[ring];
-  return __builtin_expect(lane->context == context, 1) &&
-         eventring_put1(lane, eventring_ticks(), tail, value);
 }
 
 /* Returns the payload word of a double. Any thread. */
