@@ -3,13 +3,16 @@
 
   corpus.py add NAME FILE     puts FILE, which this reader.py and `eventring dump` agree on, into
                               the folder, with what they say of it
+  corpus.py answer NAME       keeps what the commands answer about a file of the folder
   corpus.py convert FILE      makes a file of version 2, layout 1, one of version 3 (README says why)
   corpus.py check             does every reader say the same of each of them as was said then?
 
 NAME.eventring.gz is a file, NAME.expected.gz the items that reader.py found in it; of these the
 keys of KEPT count, so that a reader may show more or less of what follows from the definitions.
 The readers are reader.py, `eventring dump` of the file and of a snapshot of it, `eventring stats`,
-and the cursor of guest programs. A file without NAME.expected.gz is of a version that is not
+and the cursor of guest programs. NAME.answers.gz is what the commands of ANSWERS say as JSON, with
+their status: of that nothing may change or be missing, but a later version may say more (doc/VERSIONS.md:
+new members of objects). A file without NAME.expected.gz is of a version that is not
 read: each command must refuse it, say why, and leave it alone.
 The environment variables EVENTRING and SAROS name the programs.
 """
@@ -31,6 +34,9 @@ KEPT = ("domain", "incarnation", "domain_name", "ring", "kind", "name", "id", "n
         "duration_ns", "suspended_ns", "context", "value", "role", "link", "count", "torn",
         "synthetic")
 OF_SPANS = ("begin", "end", "open")  # what has a depth
+# What a command needs that a build may be without is none of these.
+ANSWERS = ("show", "stats", "pauses --top 5", "spans --top 5", "heap --top 5", "heap --by line",
+           "memory", "autopsy", "coroutines", "profile --top 10", "profile --by stack", "stack")
 REFUSAL = "format version %s; this reader knows version"
 COUNT_EVENTS = """
 local cursor = assert(require "eventring".cursor { path = arg[1] })
@@ -119,6 +125,38 @@ def check_cursor(name, path, expected):
           [int(number) for number in output.split()])
 
 
+def answers_about(path):
+    """What each command says; an answer that is no JSON is NULL, with the status that it had."""
+    said = {}
+    for command in ANSWERS:
+        status, output, _ = eventring(*command.split(), "--json", path)
+        said[command] = {"status": status, "answer": json.loads(output) if output else None}
+    return said
+
+
+def differences(where, then, now):
+    """Where an answer has something else than then, or lacks it."""
+    if isinstance(then, dict) and isinstance(now, dict):
+        for key, value in then.items():
+            if key not in now:
+                yield "%s.%s is gone" % (where, key)
+            else:
+                yield from differences("%s.%s" % (where, key), value, now[key])
+    elif isinstance(then, list) and isinstance(now, list) and len(then) == len(now):
+        for i, (one, other) in enumerate(zip(then, now)):
+            yield from differences("%s[%d]" % (where, i), one, other)
+    elif then != now or type(then) is not type(now):
+        yield "%s: then %s, now %s" % (where, json.dumps(then)[:200], json.dumps(now)[:200])
+
+
+def check_answers(name, path):
+    with gzip.open(CORPUS / (name + ".answers.gz"), "rt", encoding="utf-8") as file:
+        then = json.load(file)
+    check(name + ": commands that are asked", sorted(ANSWERS), sorted(then))
+    for difference in differences("", then, answers_about(path)):
+        check(name, "the same answers as then", difference)
+
+
 def check_read(name, path):
     with gzip.open(CORPUS / (name + ".expected.gz"), "rt", encoding="utf-8") as file:
         expected = [json.loads(line) for line in file]
@@ -132,6 +170,7 @@ def check_read(name, path):
     check_stats(name, path, expected)
     if any(map(is_event, expected)):
         check_cursor(name, path, expected)
+    check_answers(name, path)
     status, output, said = eventring("show", path)
     check(name + ": show", (0, "", True), (status, said, path in output))
     print("%s: %d events, %d overwritten" % (name, *counts(expected)))
@@ -175,6 +214,19 @@ def add(name, path):
             target.write((json.dumps(item, ensure_ascii=False) + "\n").encode())
 
 
+def unpack(name):
+    path = name + ".eventring"
+    with gzip.open(CORPUS / (name + ".eventring.gz")) as source, open(path, "wb") as target:
+        shutil.copyfileobj(source, target)
+    return path
+
+
+def answer(name):
+    with open(CORPUS / (name + ".answers.gz"), "wb") as raw, \
+            gzip.GzipFile("", "wb", 9, raw, 0) as target:
+        target.write((json.dumps(answers_about(unpack(name)), indent=1, ensure_ascii=False) + "\n").encode())
+
+
 def convert(path):
     """In layout 1 only the version has changed, and with it the checksum of the header."""
     with open(path, "r+b") as file:
@@ -195,9 +247,7 @@ def check_all():
     files = sorted(CORPUS.glob("*.eventring.gz"))
     for packed in files:
         name = packed.name.split(".")[0]
-        path = name + ".eventring"
-        with gzip.open(packed) as source, open(path, "wb") as target:
-            shutil.copyfileobj(source, target)
+        path = unpack(name)
         is_read = (CORPUS / (name + ".expected.gz")).exists()
         (check_read if is_read else check_refused)(name, path)
     check("files of versions 1, 2 and 3", {"v1", "v2", "v3"}, {file.name[:2] for file in files})
@@ -207,6 +257,9 @@ def check_all():
 def main():
     if sys.argv[1:2] == ["add"] and len(sys.argv) == 4:
         add(sys.argv[2], sys.argv[3])
+        return 0
+    if sys.argv[1:2] == ["answer"] and len(sys.argv) == 3:
+        answer(sys.argv[2])
         return 0
     if sys.argv[1:2] == ["convert"] and len(sys.argv) == 3:
         convert(sys.argv[2])
