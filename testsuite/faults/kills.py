@@ -141,11 +141,10 @@ def files_in(folder, without):
             if name.endswith(".eventring") and os.path.join(folder, name) != without]
 
 
-def await_path(path, process):
+def await_true(condition, process):
     end = time.monotonic() + 60
-    while not os.path.exists(path) and process.poll() is None and time.monotonic() < end:
+    while not condition() and process.poll() is None and time.monotonic() < end:
         time.sleep(0.005)
-    return os.path.exists(path)
 
 
 def stop(process):
@@ -195,8 +194,9 @@ def one_turn(turn, number, work, disk):
     if "STREAM" in settings:
         own = os.path.join(folder, "stream.eventring")
     recorder = None
-    await_path(own, producer)
+    await_true(lambda: os.path.exists(own), producer)
     if on_disk and record is None:
+        await_true(lambda: written_by(work) > 0, producer)  # the file has room for its blocks then
         fill(folder)
     if record is not None:
         # its errors (the disk is full) are no finding: it is its file that counts

@@ -25,7 +25,7 @@ expand() {
       *) compgen -G "$SRCDIR/$pattern" >/dev/null || fail "$1: there is no $pattern in the tree"; continue ;;
     esac
     # what a build with --disable-static has not
-    [[ $pattern != */libeventring.a ]] || [ "$(folder enable_static)" != no ] || continue
+    [[ $pattern != */libeventring.a ]] || ! grep -q '^build_old_libs=no' "$BUILDDIR/libtool" || continue
     (cd root && compgen -G "$pattern") >matches.txt ||
       fail "${1##*/}: nothing that is installed matches '$line'"
     while read -r file; do
