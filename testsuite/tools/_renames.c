@@ -3,8 +3,10 @@
  * a file, without being preloaded into that. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 
 static void run_command(void) {
   unsetenv("LD_PRELOAD");
@@ -18,9 +20,14 @@ int rename(const char *from, const char *to) {
   return next(from, to);
 }
 
-int renameat2(int in, const char *from, int into, const char *to, unsigned flags) {
-  int (*next)(int, const char *, int, const char *, unsigned) =
-      (int (*)(int, const char *, int, const char *, unsigned))dlsym(RTLD_NEXT, "renameat2");
-  run_command();
-  return next(in, from, into, to, flags);
+/* By its number, as musl has no renameat2. All calls have six arguments for the kernel. */
+long syscall(long number, ...) {
+  long (*next)(long, ...) = (long (*)(long, ...))dlsym(RTLD_NEXT, "syscall");
+  long words[6];
+  va_list list;
+  va_start(list, number);
+  for (int i = 0; i < 6; i++) words[i] = va_arg(list, long);
+  va_end(list);
+  if (number == SYS_renameat2) run_command();
+  return next(number, words[0], words[1], words[2], words[3], words[4], words[5]);
 }
