@@ -126,8 +126,8 @@ prints("closed\ncollected\n", "close.lua", nil,
 -- a finalizer that ends the program while the state is closed: the others run,
 -- new ones don't
 write("finalizers.lua", [[
-setmetatable({}, {__gc = function() print("first") end})
-setmetatable({}, {__gc = function()
+kept = setmetatable({}, {__gc = function() print("first") end})
+kept_as_well = setmetatable({}, {__gc = function()
   setmetatable({}, {__gc = function() print("never") end})
   print(collectgarbage())
   os.exit(0, true)
