@@ -16,12 +16,12 @@ check_PROGRAMS += testsuite/faults/allocators_test
 testsuite_faults_allocators_test_SOURCES = testsuite/faults/allocators_test.c
 testsuite_faults_allocators_test_CPPFLAGS = $(SEE_STDLIB)
 testsuite_faults_allocators_test_LDADD = $(LINK_STDLIB)
-endif
 
 check_PROGRAMS += testsuite/faults/brim_test
 testsuite_faults_brim_test_SOURCES = testsuite/faults/brim_test.c
 testsuite_faults_brim_test_CPPFLAGS = $(SEE_STDLIB)
 testsuite_faults_brim_test_LDADD = $(LINK_STDLIB)
+endif
 
 # make kills [KILLS=n]
 kills: all

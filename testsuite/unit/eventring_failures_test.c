@@ -27,6 +27,12 @@ static const struct eventring_saver_options no_options;
 
 /* ---- What fails ------------------------------------------------------------------------ */
 
+#ifdef __GLIBC__
+typedef __rlimit_resource_t Resource;
+#else
+typedef int Resource;
+#endif
+
 /* X(name, type of the result, parameters, arguments, result of a failure). The parameters of
    variadic functions are those that the library passes. */
 #define CALLS(X) \
@@ -50,7 +56,7 @@ static const struct eventring_saver_options no_options;
   X(read, ssize_t, (int fd, void *to, size_t size), (fd, to, size), -1) \
   X(posix_fallocate, int, (int fd, off_t from, off_t size), (fd, from, size), injected_errno) \
   X(madvise, int, (void *at, size_t size, int advice), (at, size, advice), -1) \
-  X(getrlimit, int, (__rlimit_resource_t what, struct rlimit *limit), (what, limit), -1) \
+  X(getrlimit, int, (Resource what, struct rlimit *limit), (what, limit), -1) \
   X(close, int, (int fd), (fd), -1) \
   X(realpath, char *, (const char *path, char *to), (path, to), NULL) \
   X(gethostname, int, (char *name, size_t size), (name, size), -1) \
