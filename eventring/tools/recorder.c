@@ -21,6 +21,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -493,7 +494,8 @@ static void close_last(struct recorder *r) {
 static void raise_priority(struct recorder *r) {
   const struct sched_param priority = {.sched_priority = (int)r->options.realtime};
   if (!r->options.realtime) return;
-  if (sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &priority) == 0) return;
+  /* by its number: musl has no function of this for a thread */
+  if (syscall(SYS_sched_setscheduler, 0, SCHED_FIFO | SCHED_RESET_ON_FORK, &priority) == 0) return;
   complain("--realtime %u: %s; recording goes on with the normal priority", r->options.realtime,
            strerror(errno));
   r->result.failed = true;
