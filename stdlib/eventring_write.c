@@ -51,8 +51,8 @@ static const uint8_t kind_of_names[EVENT_NAME_KINDS] = {
   [EVENT_NAMES_ASYNC] = EVENTRING_DEF_ASYNC,
 };
 
-/* Where the table of names has a name: in its main position, or where that is not known to be
- * so, further along (entry_further). */
+/* The node of a name in the table of names, if it lies in its main position; NULL: it lies further
+ * along (entry_further), or is not known. */
 ALWAYS_INLINE const Node *node_of_name(const lua_State *L, int names, const TValue *name) {
   const Table *t = L->domain->event_names[names].table;
   if (unlikely(!is_short_string(name) || t == NULL)) return NULL;
@@ -147,7 +147,8 @@ ALWAYS_INLINE uint64_t classes_of(const Domain *d) {
   return __atomic_load_n(gate, __ATOMIC_RELAXED);
 }
 #define HAS_SPANS(classes) ((classes) >> EVENTRING_CLASS_USER & 1)
-#define HAS_DETAILS(classes) ((classes) >> EVENTRING_CLASS_GC_DETAIL & 1)
+/* ... those of spans, without the details that each span would have more events for. */
+#define HAS_SPANS_ALONE(classes) (HAS_SPANS(classes) && !((classes) >> EVENTRING_CLASS_GC_DETAIL & 1))
 
 /* Within a span, at its begin and at its end: what lies between is allocated in it. */
 static void record_allocated(const Domain *d) {
@@ -281,11 +282,6 @@ static int end_span(lua_State *L) {
     return rule(L, func, node_value(node)->v.i);                                            \
   }
 
-/* Of a span without a value, when nothing more is recorded with it. */
-#define ONLY_SPANS(classes) \
-  (((classes) & (UINT64_C(1) << EVENTRING_CLASS_USER | UINT64_C(1) << EVENTRING_CLASS_GC_DETAIL)) == \
-   UINT64_C(1) << EVENTRING_CLASS_USER)
-
 /* The ring for the events of the context, if it is the one that they are written in now; else
  * NULL. */
 ALWAYS_INLINE struct eventring_lane *lane_in_context(const Domain *d, uint64_t context) {
@@ -305,7 +301,7 @@ ALWAYS_INLINE int begin_span_of(lua_State *L, TValue *func, Entry entry) {
   (void)func;
   Domain *d = L->domain;
   const uint64_t classes = classes_of(d);
-  if (unlikely(entry == 0 || !ONLY_SPANS(classes))) return HAS_SPANS(classes) ? NOT_DIRECT : 0;
+  if (unlikely(entry == 0 || !HAS_SPANS_ALONE(classes))) return HAS_SPANS(classes) ? NOT_DIRECT : 0;
   Context *c = context_find(L);
   if (unlikely(!context_takes_span(L, c)) ||
       !try_write0(d, c->id, EVENTRING_TAIL(EVENTRING_BEGIN, entry_id(entry), 0)))
@@ -318,7 +314,7 @@ ALWAYS_INLINE int end_span_of_name(lua_State *L, TValue *func, Entry entry) {
   (void)func;
   Domain *d = L->domain;
   const uint64_t classes = classes_of(d);
-  if (unlikely(entry == 0 || !ONLY_SPANS(classes)))
+  if (unlikely(entry == 0 || !HAS_SPANS_ALONE(classes)))
     return HAS_SPANS(classes) || L->instrumented != 0 ? NOT_DIRECT : 0;
   Context *c = context_find(L);
   if (unlikely(!context_ends_innermost(L, c, entry_id(entry))) ||

@@ -562,7 +562,8 @@ static int show_and_end(const CommandLine *line) {
   return EXIT_FAILURE;
 }
 
-/* Called as sarosc or, as --with-lua-names installs it, luac5.4, or with --compile first: what remains of the arguments is the compiler's. */
+/* Called as sarosc (or luac5.4, its name of --with-lua-names), or with --compile first: what
+ * remains of the arguments is the compiler's. */
 static int compiler_arguments(int argc, char **argv) {
   if (argc == 0) return 0;
   const char *slash = strrchr(argv[0], '/'), *name = slash != NULL ? slash + 1 : argv[0];

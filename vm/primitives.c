@@ -10,7 +10,7 @@
  * hand, events that are not written inline. So messages, tracebacks and finalizers find the
  * frame that they name.
  *
- * Nobody sees which of the two ran. A watched thread (hooks, the profile of calls) has a
+ * A program does not see which of the two ran. A watched thread (hooks, the profile of calls) has a
  * dispatch table whose CALL does not try it, and so has one of which lines are sampled.
  * Sampled allocations are those of slow paths, which are the fallback's. Only samples from
  * outside by function count the time of a direct function for its caller, which has the only
@@ -20,7 +20,6 @@
  * compute the result. testsuite/lua/stdlib/direct.lua calls both with the same arguments.
  */
 #include "primitives.h"
-
 
 #include "table.h"
 #include "thread.h"

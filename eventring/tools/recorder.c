@@ -494,7 +494,7 @@ static void close_last(struct recorder *r) {
 static void raise_priority(struct recorder *r) {
   const struct sched_param priority = {.sched_priority = (int)r->options.realtime};
   if (!r->options.realtime) return;
-  /* by its number: musl has no function of this for a thread */
+  /* by its number: musl's function always fails */
   if (syscall(SYS_sched_setscheduler, 0, SCHED_FIFO | SCHED_RESET_ON_FORK, &priority) == 0) return;
   complain("--realtime %u: %s; recording goes on with the normal priority", r->options.realtime,
            strerror(errno));

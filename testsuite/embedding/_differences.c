@@ -43,6 +43,19 @@ static void check_tail_calls(lua_State *L) {
   CHECK(tail_calls == 1);
 }
 
+/* A function that is called without a frame is not its C function pushed again; others are. */
+static void check_identity(lua_State *L) {
+  (void)luaL_dostring(L, "return math.floor, math.sin");
+  lua_pushcfunction(L, lua_tocfunction(L, 1));
+  lua_pushcfunction(L, lua_tocfunction(L, 2));
+  CHECK(!lua_rawequal(L, 1, 3) && lua_rawequal(L, 2, 4));
+  CHECK(lua_tocfunction(L, 1) == lua_tocfunction(L, 3));
+  lua_settop(L, 3);
+  lua_pushnumber(L, 2.5);
+  CHECK(lua_pcall(L, 1, 1, 0) == LUA_OK && lua_tointeger(L, -1) == 2);
+  lua_settop(L, 0);
+}
+
 static int bad_format(lua_State *L) { return lua_pushfstring(L, "%y") != NULL; }
 
 int main(void) {
@@ -51,6 +64,7 @@ int main(void) {
   check_failed_coroutine(L);
   check_execresult(L);
   check_tail_calls(L);
+  check_identity(L);
   lua_gc(L, LUA_GCSETPAUSE, 150);
   CHECK(lua_gc(L, LUA_GCSETPAUSE, 200) == 150);
   lua_pushcfunction(L, bad_format); /* as in the reference */
