@@ -378,7 +378,7 @@ static int put_recording(struct export_rows *r, const struct eventring_info *inf
   eventring_cursor_totals(r->cursor, &totals);
   clear(r);
   set_text(r, IN(recording, program), info->program);
-  set_int(r, IN(recording, pid), (uint64_t)info->pid);
+  set_some(r, IN(recording, pid), (uint64_t)info->pid);
   set_int(r, IN(recording, start_ns), info->start_ns);
   set_int(r, IN(recording, start_wall_ns), (uint64_t)info->start_wall_ns);
   set_some(r, IN(recording, end_ns), info->end_ns);
