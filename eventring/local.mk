@@ -132,6 +132,7 @@ libanalysis_a_SOURCES = \
 	eventring/analysis/call_sum.c eventring/analysis/call_sum.h \
 	eventring/analysis/ending.c eventring/analysis/ending.h \
 	eventring/analysis/heap.c eventring/analysis/heap.h \
+	eventring/analysis/frames.c eventring/analysis/frames.h \
 	eventring/analysis/gaps.c eventring/analysis/gaps.h \
 	eventring/analysis/gc_clock.c eventring/analysis/gc_clock.h \
 	eventring/analysis/histogram.c eventring/analysis/histogram.h \
@@ -284,6 +285,7 @@ eventring_eventring_SOURCES = \
 	eventring/tools/domain_state.h eventring/tools/domain_state.c \
 	eventring/tools/retain_answer.h eventring/tools/retain_answer.c \
 	eventring/tools/cmd_retain.c eventring/tools/cmd_pauses.c eventring/tools/cmd_spans.c \
+	eventring/tools/pause_frames.c eventring/tools/pause_frames.h \
 	eventring/tools/cmd_autopsy.c eventring/tools/autopsy.h eventring/tools/autopsy_last.c \
 	eventring/tools/autopsy_views.c \
 	eventring/tools/events_export.c eventring/tools/events_export.h \
@@ -335,6 +337,13 @@ check_PROGRAMS += testsuite/tools/renamed_host
 testsuite_tools_renamed_host_SOURCES = testsuite/tools/renamed_host.c
 testsuite_tools_renamed_host_CPPFLAGS = $(SEE_EVENTRING)
 testsuite_tools_renamed_host_LDADD = $(LINK_EVENTRING)
+# Records what a script says, at the times that it says.
+check_PROGRAMS += testsuite/tools/timed_host
+testsuite_tools_timed_host_SOURCES = testsuite/tools/timed_host.c \
+	testsuite/unit/set_clock.h testsuite/unit/test_clock.h
+testsuite_tools_timed_host_CPPFLAGS = $(WITH_TEST_CLOCK) -DEVENTRING_TESTPOINTS
+testsuite_tools_timed_host_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=read
+testsuite_tools_timed_host_LDADD = testsuite/unit/libtest_eventring.a
 check_PROGRAMS += testsuite/tools/sample_heap
 testsuite_tools_sample_heap_SOURCES = testsuite/tools/sample_heap.c
 testsuite_tools_sample_heap_CPPFLAGS = $(SEE_EVENTRING)
@@ -351,7 +360,7 @@ testsuite_tools_tally_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
 testsuite_tools_tally_test_LDADD = libanalysis.a $(LINK_EVENTRING) $(CMOCKA_LIBS)
 check_PROGRAMS += testsuite/tools/intervals_test
 testsuite_tools_intervals_test_SOURCES = testsuite/tools/intervals_test.c \
-	testsuite/unit/eventring_common.h testsuite/unit/test_clock.h
+	testsuite/unit/eventring_common.h testsuite/unit/set_clock.h testsuite/unit/test_clock.h
 testsuite_tools_intervals_test_CPPFLAGS = $(WITH_TEST_CLOCK) -DEVENTRING_TESTPOINTS $(CMOCKA_CFLAGS)
 testsuite_tools_intervals_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=read
 testsuite_tools_intervals_test_LDADD = libanalysis.a testsuite/unit/libtest_eventring.a $(CMOCKA_LIBS)

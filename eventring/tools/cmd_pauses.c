@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_pauses.c: `eventring pauses`: the longest steps of the collector, each with its reason,
- * what it did, and what the program was doing.
+ * what it did, and what the program was doing. (--frames: pause_frames.c.)
  *
  * The steps are in the runtime ring, of which there is little. So of a recording that does not
  * go on only that is read, and what the program was doing at the steps that are shown is looked
@@ -18,6 +18,7 @@
 #include "analysis/steps.h"
 #include "analysis/top.h"
 #include "analysis/units.h"
+#include "pause_frames.h"
 #include "question.h"
 #include "view/events.h"
 #include "view/pauses.h"
@@ -412,7 +413,7 @@ static VIEW(total_view, struct pauses,
     {"over", NULL, VIEW_COUNT, ROW(over), .help = "those that took --over or more"},
     {"kinds", NULL, VIEW_ROWS, .view = &kind_view, .rows = all_kinds})
 
-static VIEW(pauses_view, struct pauses,
+static VIEW_WITH(pauses_view, struct pauses, (.other = &pause_frames_view),
     {.form = VIEW_INCLUDE, .offset = offsetof(struct pauses, q), .view = &question_view},
     {"total", NULL, VIEW_OBJECT, .view = &total_view},
     {"open_steps", NULL, VIEW_ROWS, .view = &open_view, .rows = all_open},
@@ -447,14 +448,24 @@ static void print_text(const struct pauses *p) {
 
 /* ---- The command --------------------------------------------------------------------- */
 
+static int check_frames(const struct command *self, const struct pauses *p,
+                        const struct frame_choice *frames) {
+  const bool asked = frames->limit_ns != UINT64_MAX;
+  if (asked && p->over_ns) return usage_error(self, "--over with --frames, which has a limit");
+  if (!asked && frames->span) return usage_error(self, "--frame-span without --frames");
+  return -1;
+}
+
 static int read_words(const struct command *self, int count, char **words, struct pauses *p,
-                      struct operands *operands) {
+                      struct frame_choice *frames, struct operands *operands) {
   struct question *q = &p->q;
   const struct option_spec specs[] = {
       QUESTION_SPECS(q, pauses_view),
-      {"over", 0, OPTION_SECONDS, &p->over_ns, "TIME", "only those that took TIME or more: 1ms"}};
+      {"over", 0, OPTION_SECONDS, &p->over_ns, "TIME", "only those that took TIME or more: 1ms"},
+      FRAME_SPECS(frames)};
   int status = options_parse(self, OPTION_SPECS(specs), count, words, operands);
   if (status < 0) status = time_window_check(self, &q->window);
+  if (status < 0) status = check_frames(self, p, frames);
   return status >= 0 ? status : require_target(self, operands, true);
 }
 
@@ -470,19 +481,25 @@ void pauses_free(struct pauses *p) {
   free(p);
 }
 
+static int answer(struct pauses *p, const struct operands *operands) {
+  int status = question_open(&p->q, operands);
+  if (status >= 0) return status;
+  read_recording(p);
+  add_up(p);
+  if (view_wants_text(&p->q.as)) print_text(p);
+  else question_put(&p->q, &pauses_view, p);
+  return reader_close(&p->q.reader, STATUS_OK);
+}
+
 int command_pauses(const struct command *self, int count, char **words) {
   struct pauses *p = need_zeroed(1, sizeof *p);
+  struct frame_choice frames = FRAME_CHOICE_NONE;
   struct operands operands;
   p->q = (struct question)QUESTION_NEW(8);
-  int status = read_words(self, count, words, p, &operands);
-  if (status < 0) status = question_open(&p->q, &operands);
-  if (status < 0) {
-    read_recording(p);
-    add_up(p);
-    if (view_wants_text(&p->q.as)) print_text(p);
-    else question_put(&p->q, &pauses_view, p);
-    status = reader_close(&p->q.reader, STATUS_OK);
-  }
+  int status = read_words(self, count, words, p, &frames, &operands);
+  if (status < 0)
+    status = frames.limit_ns == UINT64_MAX ? answer(p, &operands)
+                                           : pause_frames(&p->q, &operands, &frames);
   pauses_free(p);
   return status;
 }

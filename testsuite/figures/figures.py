@@ -47,6 +47,11 @@ def all_facts(path, truth, exported=True):
     # (with few rows it reads the ring of the runtime alone)
     found += tools.by_json("pauses", catalogue, path, called="pauses of 8",
                            given={"recording-read": "recording-runtime"})
+    for name, event_class, ring in frames_of(catalogue):
+        found += tools.by_json("pauses", catalogue, "--frames", "0", "--frame-span", name, "--top",
+                               tools.ALL, path, form="frames", called="frames of " + name,
+                               given={"name": name, "class": event_class, "ring": ring,
+                                      "frame": name})
     found += tools.by_json("autopsy", catalogue, "--top", "1000", "--last", "1000000", path)
     found += tools.of_check(path, catalogue)
     found += tools.of_list(path, catalogue)
@@ -61,6 +66,13 @@ def all_facts(path, truth, exported=True):
         found.append(of_truth(truth, catalogue))
     return catalogue, found + [summed(each) for each in found] + laws(found) + \
         list(listings(found))
+
+
+def frames_of(catalogue):
+    """Spans that may be the frames of a program: two, as each is read by itself."""
+    spans = sorted(d["name"] for d in catalogue.by_id.values()
+                   if d["kind"] == "span" and d["ring"] == "user" and catalogue.only(d["name"]))
+    return [(name, catalogue.only(name)["class"], "user") for name in spans[:2]]
 
 
 def exported_facts(path, catalogue):

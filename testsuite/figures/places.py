@@ -58,6 +58,14 @@ pauses     open_steps[]            open-step        domain incarnation ns
 pauses     rows[]                  one-step         domain incarnation ns
 pauses     rows[].phases[]         phase            ^domain ^ns name
 
+frames     .                       recording
+frames     window                  recording
+frames     loss                    recording
+frames     total                   span             name class ring
+frames     total.causes[]          frames           frame cause
+frames     open_frames[]           open-span        domain context ns frame
+frames     rows[]                  one-span         domain incarnation context ns def
+
 autopsy    .                       recording
 autopsy    window                  recording
 autopsy    loss                    recording
@@ -119,6 +127,11 @@ pauses     total      gc_ns            total       gc_ns
 pauses     total      gc_share         total       gc_share
 pauses     total      watched_ns       total       watched_ns
 pauses     rows[]     step             one-step    name
+frames     .          limit_ns         -           limit_ns
+frames     .          span             -           span
+frames     total      off_cpu_ns       span        frames_off_cpu_ns
+frames     total.causes[] max_ns       -           max_ns
+frames     rows[]     off_cpu_ns       one-span    frame_off_cpu_ns
 autopsy    total      events           recording   delivered
 autopsy    collector  steps            steps       count
 autopsy    collector  longest_ns       steps       max_ns

@@ -130,10 +130,11 @@ def name_by(by, held):
     return (held["name"],)
 
 
-def by_json(command, catalogue, *arguments, by=None, given=None, called=None):
-    """Facts of what `eventring COMMAND --json ARGUMENTS` prints, each object apart."""
+def by_json(command, catalogue, *arguments, by=None, given=None, called=None, form=None):
+    """Facts of what `eventring COMMAND --json ARGUMENTS` prints, each object apart. `form`: the name
+    in the table of places, where the command prints various objects."""
     text = eventring(command, "--json", *arguments)
-    walk = Walk(command, catalogue, by, given, called)
+    walk = Walk(form or command, catalogue, by, given, called)
     for line in text.split("\n"):
         if line:
             walk.object(".", json.loads(line))

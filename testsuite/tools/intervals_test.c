@@ -3,14 +3,12 @@
  * analysis (E10), with its figures, one table.
  *
  * An interval is a span; an instant, an event; a size, a counter. A label is a definition of each
- * of these, a thread a domain. Each case is recorded, its times are the test's (test_clock.h), and
+ * of these, a thread a domain. Each case is recorded, its times are the test's (set_clock.h), and
  * a tally is made of what a cursor delivers. */
 #include "../unit/eventring_common.h"
 
-#include <time.h>
-
+#include "../unit/set_clock.h"
 #include "analysis/tally.h"
-#include "format/atomics.h"
 
 enum { MOST = 16, LABELS = 4, THREADS = 2 };
 
@@ -74,33 +72,6 @@ static const struct test_case {
       {SIZE, 2, 0, 120, 50}, {SIZE, 1, 0, 130, 50}},
      {SPAN(100, 100, 1), {-1, -1, -1, 1, 150}, {-1, -1, -1, -1, 50}, NONE}},
 };
-
-/* ---- The clock ------------------------------------------------------------------------------ */
-
-static uint64_t now_ns = 1000000;
-
-uint64_t test_clock_ticks(void) { return now_ns; }
-int test_clock_gettime(clockid_t clock, struct timespec *time) {
-  (void)clock;
-  *time = (struct timespec){(time_t)(now_ns / 1000000000), (long)(now_ns % 1000000000)};
-  return 0;
-}
-
-/* The library has test points, too, for another test. */
-void eventring_testpoint(enum evr_step step) { (void)step; }
-
-/* The kernel lists no counter as a clock source, so that ticks are ns. */
-ssize_t __real_read(int fd, void *to, size_t size);
-ssize_t __wrap_read(int fd, void *to, size_t size);
-ssize_t __wrap_read(int fd, void *to, size_t size) {
-  static const char sources[] = "hpet acpi_pm\n";
-  char path[64] = {0}, target[256] = {0};
-  snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-  if (readlink(path, target, sizeof target - 1) < 0 || !strstr(target, "available_clocksource"))
-    return __real_read(fd, to, size);
-  memcpy(to, sources, sizeof sources - 1);
-  return sizeof sources - 1;
-}
 
 /* ---- Recording -------------------------------------------------------------------------------- */
 

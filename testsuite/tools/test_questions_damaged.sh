@@ -100,9 +100,10 @@ for number in range(int(sys.argv[2])):
     if number % 5 == 0:
         data = data[:random.randrange(len(data))]
     open("damaged.eventring", "wb").write(data)
-    for question in ("pauses", "spans", "stats", "autopsy", "diff"):
+    for question in ("pauses", "pauses --frames 0 --frame-span request", "spans", "stats", "autopsy",
+                     "diff"):
         wants_json = random.random() < 0.5
-        words = [os.environ["EVENTRING"], question] + ["--json"] * wants_json
+        words = [os.environ["EVENTRING"], *question.split()] + ["--json"] * wants_json
         words += ["damaged.eventring"] * (2 if question == "diff" else 1)
         run = subprocess.run(words, capture_output=True)
         text = run.stdout.decode("utf-8")

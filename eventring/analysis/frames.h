@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* frames.h: the frames of a program that draws, plays or answers at a fixed rate, what their
+ * time went on, and why some took longer than they may.
+ *
+ * A frame is a span of the name that is asked for. Its time has three parts:
+ *
+ *   collector   pauses in it (outermost spans of class gc), while the thread was on a processor
+ *   off CPU     for how long the thread was not on a processor, in pauses or elsewhere
+ *   program     the rest, also that of spans within
+ *
+ * The time under pauses is that of shares.h. Time off the processor is in the recording as
+ * readings: the end of a pause says how much of it lies in the pause, the counter of quantity
+ * OFF_CPU how much lies between the pauses before and after. A reading that begins or ends
+ * outside the frame counts with what must lie in the frame, even if the thread was off the
+ * processor in all of the rest: `off_cpu` is "at least". (Where a program sleeps between frames
+ * and lets the collector work there, the rest is almost all sleep, and the bound is close.) A
+ * frame waits for the reading after its end; a span whose own definition has the measure OFF_CPU
+ * says it exactly.
+ *
+ * Units: nanoseconds of the recording's clock. Errors: EVENTRING_E_MEMORY; the event is not taken
+ * then. Threads: one at a time.
+ */
+#ifndef EVENTRING_ANALYSIS_FRAMES_H
+#define EVENTRING_ANALYSIS_FRAMES_H
+
+#include <stdbool.h>
+
+#include "analysis/shares.h"
+
+struct eva_frame {
+  uint64_t begin_ns, ns, context;
+  uint32_t domain, incarnation;
+  uint16_t id;
+  uint64_t pauses;       /* that ended in it */
+  uint64_t collector, off_cpu, program; /* add up to `ns`; `collector` is 0 if it is not known */
+  bool knows_collector;  /* false: events were lost in it, or it began before reading did */
+  bool knows_off_cpu;    /* outside pauses, too */
+};
+
+/* What a frame would have needed to keep a limit. In the order in which they are tried. */
+enum eva_frame_cause {
+  EVA_FRAME_UNKNOWN,   /* what the collector did in it is not known */
+  EVA_FRAME_PROGRAM,   /* less work: the program's own takes longer than the limit */
+  EVA_FRAME_COLLECTOR, /* no collector */
+  EVA_FRAME_OFF_CPU,   /* a processor all the time */
+  EVA_FRAME_BOTH,      /* no collector, and a processor all the time */
+  EVA_FRAME_CAUSES
+};
+/* Of a frame that took longer than the limit. */
+enum eva_frame_cause eva_frame_cause(const struct eva_frame *frame, uint64_t limit);
+
+typedef void eva_frame_callback(void *context, const struct eva_frame *frame);
+struct eva_frames;
+
+/* `name`: of the spans; stays valid. NULL: no memory. */
+struct eva_frames *eva_frames_new(const char *name, eva_frame_callback *report, void *context);
+/* NULL is allowed. */
+void eva_frames_free(struct eva_frames *frames);
+
+/* Takes the next event of a merged cursor, after shares.h has. `time`: what that says of the span
+   that the event has ended; NULL: it has ended none, or not all of it is known. */
+int eva_frames_event(struct eva_frames *frames, const struct eventring_event *event,
+                     const struct eva_span_time *time);
+void eva_frames_lost(struct eva_frames *frames, const struct eventring_loss *loss);
+/* Reports the frames that wait for a reading; those that are open are not reported. */
+void eva_frames_finish(struct eva_frames *frames);
+
+#endif
