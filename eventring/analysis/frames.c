@@ -61,8 +61,7 @@ struct eva_frames {
 enum eva_frame_cause eva_frame_cause(const struct eva_frame *frame, uint64_t limit) {
   if (!frame->knows_collector) return EVA_FRAME_UNKNOWN;
   if (frame->program > limit) return EVA_FRAME_PROGRAM;
-  if (frame->ns - frame->collector <= limit) return EVA_FRAME_COLLECTOR;
-  return frame->ns - frame->off_cpu <= limit ? EVA_FRAME_OFF_CPU : EVA_FRAME_BOTH;
+  return frame->program + frame->collector > limit ? EVA_FRAME_COLLECTOR : EVA_FRAME_OFF_CPU;
 }
 
 static uint64_t least(uint64_t a, uint64_t b) { return a < b ? a : b; }

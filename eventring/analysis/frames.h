@@ -37,13 +37,13 @@ struct eva_frame {
   bool knows_off_cpu;    /* outside pauses, too */
 };
 
-/* What a frame would have needed to keep a limit. In the order in which they are tried. */
+/* Why a frame took longer than its limit: the program's work, what the collector added to it, what
+   time off the processor added to both; that which first exceeded the limit. */
 enum eva_frame_cause {
-  EVA_FRAME_UNKNOWN,   /* what the collector did in it is not known */
-  EVA_FRAME_PROGRAM,   /* less work: the program's own takes longer than the limit */
-  EVA_FRAME_COLLECTOR, /* no collector */
-  EVA_FRAME_OFF_CPU,   /* a processor all the time */
-  EVA_FRAME_BOTH,      /* no collector, and a processor all the time */
+  EVA_FRAME_PROGRAM,
+  EVA_FRAME_COLLECTOR,
+  EVA_FRAME_OFF_CPU,
+  EVA_FRAME_UNKNOWN, /* what the collector did in it is not known */
   EVA_FRAME_CAUSES
 };
 /* Of a frame that took longer than the limit. */

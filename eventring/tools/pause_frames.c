@@ -47,6 +47,7 @@ struct frames {
   struct eva_histogram durations;
   struct times times;
   uint64_t missed, torn;
+  uint64_t without_collector, without_off_cpu; /* missed frames that would have fitted so */
   uint64_t most_collector;    /* that it took in one frame */
   uint64_t unknown_collector; /* frames of which its time is not known */
   uint64_t unknown_off_cpu;   /* the same of the time off the processor, outside pauses */
@@ -58,11 +59,10 @@ struct frames {
   size_t open_count;
 };
 
-/* In the order in which they are shown: what somebody can do about it comes first. */
+/* In the order in which they are shown. */
 static const struct { enum eva_frame_cause cause; const char *name, *title; } cause_names[] = {
     {EVA_FRAME_COLLECTOR, "collector", "collector"}, {EVA_FRAME_OFF_CPU, "off_cpu", "off CPU"},
-    {EVA_FRAME_BOTH, "both", "both of these"},      {EVA_FRAME_PROGRAM, "program", "program"},
-    {EVA_FRAME_UNKNOWN, "unknown", "unknown"}};
+    {EVA_FRAME_PROGRAM, "program", "program"},       {EVA_FRAME_UNKNOWN, "unknown", "unknown"}};
 enum { CAUSES = sizeof cause_names / sizeof cause_names[0] };
 _Static_assert((int)CAUSES == (int)EVA_FRAME_CAUSES, "each cause has a name");
 
@@ -85,6 +85,8 @@ static void count_missed(struct frames *f, const struct eva_frame *frame) {
   const struct row row = {frame->ns, *frame, eva_frame_cause(frame, f->limit_ns)};
   struct cause *cause = &f->causes[row.cause];
   f->missed++;
+  f->without_collector += frame->ns - frame->collector <= f->limit_ns;
+  f->without_off_cpu += frame->ns - frame->off_cpu <= f->limit_ns;
   add_times(&cause->times, frame);
   if (eva_histogram_add(&cause->durations, frame->ns) < 0 ||
       (f->q->top && eva_top_add(&f->top, &row) < 0))
@@ -245,6 +247,10 @@ static void all_open(struct view_to *to, const void *answer) {
 static VIEW(total_view, struct frames,
     {.form = VIEW_INCLUDE, .offset = offsetof(struct frames, durations), .view = &duration_view},
     {"missed", NULL, VIEW_COUNT, ROW(missed), .help = "those that took longer than `limit_ns`"},
+    {"without_collector", NULL, VIEW_COUNT, ROW(without_collector),
+     .help = "of these, would have fitted without the collector"},
+    {"without_off_cpu", NULL, VIEW_COUNT, ROW(without_off_cpu),
+     .help = "the same with a processor all the time"},
     {.form = VIEW_INCLUDE, .offset = offsetof(struct frames, times), .view = &times_view},
     {"most_collector_ns", NULL, VIEW_NS, ROW(most_collector), .help = "in one frame"},
     {"unknown_collector", NULL, VIEW_COUNT, ROW(unknown_collector),
@@ -312,6 +318,11 @@ static void print_lengths(const struct frames *f) {
   say_unknown(f->unknown_off_cpu, "for how long they had no processor");
 }
 
+static void print_would_have_fitted(const struct frames *f) {
+  printf("  would have fitted without the collector: %s, with a processor all the time: %s\n",
+         eva_count(f->without_collector), eva_count(f->without_off_cpu));
+}
+
 static void print_text(const struct frames *f, struct view_to *to) {
   char open[EVA_FIGURE + 8];
   question_head(f->q, stdout);
@@ -319,8 +330,8 @@ static void print_text(const struct frames *f, struct view_to *to) {
     print_none(f);
   } else {
     print_lengths(f);
-    view_section(to, "Missed (they would have fitted without what it is because of)", &cause_view,
-                 all_causes, f);
+    view_section(to, "Missed", &cause_view, all_causes, f);
+    if (f->missed) print_would_have_fitted(f);
     view_section(to, "The longest of these", &row_view, all_rows, f);
   }
   snprintf(open, sizeof open, "Open: %s", eva_count(f->open_count));
