@@ -268,6 +268,9 @@ LUA_API void lua_closeslot(lua_State *L, int idx);
 #define LUA_GCISRUNNING 9
 #define LUA_GCGEN 10
 #define LUA_GCINC 11
+/* lua_gc(L, LUA_GCFRAME, int microseconds): collects for at most that long, also while the
+ * collector is stopped; returns 1 when work is left, else 0. Not in PUC-Lua. */
+#define LUA_GCFRAME 64
 
 LUA_API int lua_gc(lua_State *L, int what, ...);
 

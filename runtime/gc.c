@@ -12,6 +12,7 @@
  *   gc_finalize.c  __gc                           gc_barrier.c  remembered set
  *   gc_external.c  memory outside the heap
  *   gc_pace.c      when, and how much at once    gc_overflow.c  records without room
+ *   gc_frame.c     as much as there is time for
  *   gc_verify.c    the invariants as a program
  *
  * The major cycle goes through the phases of GC_PHASES (gc.h), one function each
@@ -47,7 +48,9 @@
 #define FINALIZERS_AT_ONCE 32
 #define SLICES_AT_ONCE 8 /* for one large allocation: some 2 ms */
 #define SEPARATE_AT_ONCE 8192 /* objects with finalizers */
+#define SEPARATE_IN_FRAME 512
 #define RELEASE_BYTES ((size_t)1 << 20) /* given back to the system at once */
+#define RELEASE_IN_FRAME ((size_t)128 << 10)
 #define TRIM_BUCKETS 1024               /* of the intern table, merged at once */
 #define WIDE_FRAME ((size_t)256 << 10) /* bytes of slots */
 #define PATIENCE 4 /* times as much may be allocated meanwhile */
@@ -153,7 +156,8 @@ static GcPhase phase_mark(Domain *d, size_t work) {
 
 /* The end of marking. An undivided step has a slice to itself. */
 static GcPhase phase_undivided(Domain *d, size_t work) {
-  size_t most = work == SIZE_MAX ? SIZE_MAX : SEPARATE_AT_ONCE;
+  size_t at_once = d->gc.deadline != 0 ? SEPARATE_IN_FRAME : SEPARATE_AT_ONCE;
+  size_t most = work == SIZE_MAX ? SIZE_MAX : at_once;
   GcPhase next =
       d->gc.phase == GC_PHASE_ATOMIC ? gc_mark_atomic(d, most) : gc_mark_separate(d, most);
   if (next == GC_PHASE_CLEAR) PROBE_COUNTER(d, LIVE_WORDS, d->gc.marked_bytes / 8);
@@ -228,10 +232,11 @@ static GcPhase phase_finish(Domain *d) {
 static GcPhase phase_trim(Domain *d, size_t work) {
   Gc *gc = &d->gc;
   bool undivided = work == SIZE_MAX;
+  size_t most = undivided ? SIZE_MAX : gc->deadline != 0 ? RELEASE_IN_FRAME : RELEASE_BYTES;
   gc->slice_work += undivided ? 0 : work;
   bool done = string_table_trim(d, undivided ? UINT32_MAX : TRIM_BUCKETS);
-  done = shrink_records(d, undivided ? SIZE_MAX : RELEASE_BYTES) && done;
-  done = heap_trim(&d->heap, undivided ? SIZE_MAX : RELEASE_BYTES) && done;
+  done = shrink_records(d, most) && done;
+  done = heap_trim(&d->heap, most) && done;
   if (!done && !gc_pace_cycle_is_due(d)) return GC_PHASE_TRIM;
   heap_keep_spare(&d->heap);
   gc->stats.majors++;
@@ -285,6 +290,25 @@ static void run_slice(Domain *d, size_t work, EventId reason) {
   PROBE_END_OFF_CPU(d, MAJOR_SLICE, gc_time_end(d, begun));
 }
 
+static bool run_phase_unit(Domain *d) {
+  if (!gc_unit_begins(&d->gc, d->gc.phase, 0)) return false;
+  run_phase(d, GC_QUANTUM);
+  return true;
+}
+
+bool gc_slice_until_deadline(Domain *d, EventId reason) {
+  Gc *gc = &d->gc;
+  bool goes_on;
+  uint64_t begun = gc_time_begin(d);
+  PROBE_BEGIN_REASON(d, MAJOR_SLICE, reason);
+  gc->slice_work = 0;
+  do goes_on = run_phase_unit(d); while (goes_on && gc->phase != GC_PHASE_IDLE);
+  gc->stats.slices++;
+  gc_pace_slice_done(d);
+  PROBE_END_OFF_CPU(d, MAJOR_SLICE, gc_time_end(d, begun));
+  return goes_on;
+}
+
 static void finish_cycle(Domain *d, EventId reason) {
   while (d->gc.phase != GC_PHASE_IDLE) run_slice(d, SIZE_MAX, reason);
 }
@@ -308,14 +332,14 @@ static void full_cycle(Domain *d, EventId reason) {
 
 /* ---- collecting ---------------------------------------------------------- */
 
-static void gc_enter(lua_State *L) {
+void gc_enter(lua_State *L) {
   if (unlikely(L->domain->hooks.interlude != NULL))
     L->domain->hooks.interlude(L->domain, INTERLUDE_COLLECTOR, true);
   L->domain->gc.running = 1;
   L->domain->gc.caller = L;
 }
 
-static void gc_leave(lua_State *L) {
+void gc_leave(lua_State *L) {
   L->domain->gc.running = 0;
   L->domain->gc.caller = NULL;
   gc_set_trigger(L->domain);
@@ -628,6 +652,7 @@ bool gc_init(Domain *d) {
   gc->mode = GC_MODE_INCREMENTAL;
   gc_ephemerons_init(&gc->minor_ephemerons);
   gc_ephemerons_init(&gc->major_ephemerons);
+  gc_frame_init(gc);
   gc_pace_set_nursery(gc);
   gc_pace_set_goals(d);
   gc->trigger = gc->nursery_bytes;

@@ -18,7 +18,7 @@
  *
  * Rules for users of the collector
  *
- *   1. Only gc_check, gc_full and gc_step_by collect. When one of them is called,
+ *   1. Only gc_check, gc_full, gc_step_by and gc_frame collect. When one of them is called,
  *      everything needed afterwards is reachable from the registry, a stack slot below
  *      top, an open upvalue or an object that is.
  *   2. L->top is at or above every live slot of the running frame at that
@@ -212,6 +212,16 @@ typedef struct GcTicks {
   uint32_t counted;     /* see counted_bytes */
 } GcTicks;
 
+/* What a frame (gc_frame.c) begins only if there is time for it: a quantum of a phase of the
+ * cycle (by its number), of a minor marking; what that begins and ends with; finalizers. */
+typedef enum GcUnit {
+  GC_UNIT_MINOR = GC_PHASE_COUNT,
+  GC_UNIT_ROOTS,
+  GC_UNIT_END,
+  GC_UNIT_FINALIZERS,
+  GC_UNIT_NONE
+} GcUnit;
+
 typedef struct Gc {
   uint8_t pending;      /* GcDue: a collection step is due at the next gc_check */
   uint8_t marking_mask; /* GC_CLEAN while a major cycle marks, else 0 */
@@ -281,6 +291,12 @@ typedef struct Gc {
   size_t stay_most;
   /* step_work at which this piece is to end; SIZE_MAX: it is not divided */
   size_t minor_most;
+  /* Frames (gc_frame.c) */
+  uint64_t deadline;       /* of the frame, by monotonic_ns; 0: none runs */
+  uint64_t unit_begun;     /* by the same clock */
+  uint32_t unit_ns[GC_UNIT_NONE]; /* what the longest of each kind took lately */
+  uint32_t units_done;     /* begun in this frame */
+  uint8_t unit;            /* GcUnit that runs */
   /* Markings */
   lua_State *caller;   /* the thread that called the collector; NULL outside */
   GcVector promoted;   /* minor: promoted, not yet scanned */
@@ -351,6 +367,9 @@ size_t gc_count(Domain *d);
 /* Work as if `kib` KiB had been allocated (0: one basic step); true when a major cycle
  * ended. Collects although stopped. */
 bool gc_step_by(lua_State *L, size_t kib);
+/* Collects for at most `ns` nanoseconds, in units that are begun only if they are likely to
+ * fit; returns whether work is left. Collects although stopped (gc_frame.c). */
+bool gc_frame(lua_State *L, uint64_t ns);
 /* Sets the mode, returns the former one. In incremental mode minor collections
  * run too (they are what keeps dead temporaries cheap). */
 GcMode gc_set_mode(lua_State *L, GcMode mode);

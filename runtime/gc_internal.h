@@ -225,6 +225,25 @@ void gc_forget_awaited(Domain *d, ScanKind kind);
 /* The node of an entry that was at `at`; NULL when it was removed. */
 Node *gc_node_of(Table *t, const GCObject *key, uint32_t at);
 
+/* ---- steps (gc.c) -------------------------------------------------------- */
+
+/* The collector runs for this thread; it has done what it was to do. */
+void gc_enter(lua_State *L);
+void gc_leave(lua_State *L);
+/* A slice of the cycle, which is begun if need be, until it ends or there is no time for
+ * more (gc_unit_begins); true: it has ended. */
+bool gc_slice_until_deadline(Domain *d, EventId reason);
+
+/* ---- frames (gc_frame.c) ------------------------------------------------- */
+
+#define GC_QUANTUM ((size_t)16 << 10) /* work between two looks at the clock */
+void gc_frame_init(Gc *gc);
+/* Ends the unit that runs. Is there time for another one of this kind, which takes
+ * `least_ns` or what is known to be usual, if that is more? */
+bool gc_unit_begins(Gc *gc, GcUnit unit, uint64_t least_ns);
+/* The piece of a minor collection has done Gc.minor_most. In a frame: does it go on? */
+bool gc_piece_goes_on(Gc *gc);
+
 /* ---- the other parts ----------------------------------------------------- */
 
 void gc_minor(Domain *d, EventId reason); /* gc_minor.c */
@@ -236,7 +255,10 @@ void gc_drain_minor(Domain *d);
 ALWAYS_INLINE size_t gc_work_done(const Gc *gc) {
   return gc->step_work + gc->object_bytes[SCAN_MINOR] + gc->part_bytes[SCAN_MINOR];
 }
-ALWAYS_INLINE bool gc_piece_is_over(const Gc *gc) { return gc_work_done(gc) >= gc->minor_most; }
+ALWAYS_INLINE bool gc_piece_is_over(Gc *gc) {
+  return unlikely(gc_work_done(gc) >= gc->minor_most) &&
+         (gc->deadline == 0 || !gc_piece_goes_on(gc));
+}
 bool gc_drain_some(Domain *d);            /* false: the piece is over before all is done */
 void gc_drain_promoted(Domain *d);           /* what is on Gc.promoted alone */
 void gc_rescan(Domain *d, GCObject *o);   /* an old object */

@@ -28,6 +28,7 @@
 #include "heap.h"
 
 #define VALUES_AT_ONCE 8192 /* weak values that are examined in an undivided step */
+#define VALUES_IN_FRAME 512
 #define ATOMIC_WORK ((size_t)512 << 10) /* of marking in an undivided step */
 
 /* In a hosted heap lines are found by looking for the block. Whatever is not promoted or
@@ -159,9 +160,12 @@ bool gc_mark_some(Domain *d, size_t work) {
  * the program had moved much to where it is found only now, so marking must go on first.
  * That ends, since what is marked stays marked. */
 static bool reach_exactly(Domain *d, bool divided) {
-  size_t most = divided ? d->gc.step_work + GC_MINOR_WORK : SIZE_MAX;
+  bool in_frame = divided && d->gc.deadline != 0;
+  size_t most = in_frame ? GC_QUANTUM : GC_MINOR_WORK, work = in_frame ? GC_QUANTUM : ATOMIC_WORK;
+  most = divided ? d->gc.step_work + most : SIZE_MAX;
   if (!gc_minor_some(d, EV_REASON_ATOMIC, most)) return false; /* it follows the roots too */
-  return gc_mark_some(d, divided ? ATOMIC_WORK : SIZE_MAX);
+  if (in_frame && !gc_unit_begins(&d->gc, d->gc.phase, 0)) return false;
+  return gc_mark_some(d, divided ? work : SIZE_MAX);
 }
 
 static void end_marking(Domain *d) {
@@ -180,7 +184,8 @@ static bool clear_values(Domain *d, size_t most) {
   Gc *gc = &d->gc;
   size_t before = gc->step_work;
   PROBE_BEGIN(d, WEAK);
-  bool done = gc_clear_some_values(d, most == SIZE_MAX ? SIZE_MAX : VALUES_AT_ONCE);
+  size_t at_once = gc->deadline != 0 ? VALUES_IN_FRAME : VALUES_AT_ONCE;
+  bool done = gc_clear_some_values(d, most == SIZE_MAX ? SIZE_MAX : at_once);
   PROBE_END(d, WEAK);
   gc->slice_work += gc->step_work - before; /* the next such step has a slice to itself */
   return done;

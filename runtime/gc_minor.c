@@ -56,6 +56,7 @@
 #else
 #define LEAST_PIECE ((size_t)192 << 10) /* that may follow the roots, and the remembered set */
 #endif
+#define BLOCK_NS 400 /* for a block that was allocated from to be examined */
 #define SPARE_WORK ((size_t)512 << 10)  /* of the end of a collection, beyond that of a piece */
 
 /* ---- promotion ----------------------------------------------------------- */
@@ -355,7 +356,8 @@ static bool settle_weak(Domain *d) {
   return (!any && !resurrected) || settle_last(d, &done);
 }
 
-/* The least work of the end of the collection, beside what it promotes. */
+/* The least work of the end of the collection, beside what it promotes. It takes about as
+ * many nanoseconds. */
 static size_t work_of_end(const Gc *gc) {
   const GcWeakLists *weak = &gc->minor_weak;
   return gc->new_interned.n * STRING_WORK +
@@ -363,9 +365,15 @@ static size_t work_of_end(const Gc *gc) {
          (weak->values.n + 2 * weak->all.n + 4 * weak->ephemerons.n) * ENTRY_WORK;
 }
 
+static bool end_fits_in_frame(Domain *d) {
+  size_t blocks = d->heap.young_bytes >> HEAP_BLOCK_SHIFT;
+  return gc_unit_begins(&d->gc, GC_UNIT_END, work_of_end(&d->gc) + blocks * BLOCK_NS);
+}
+
 /* The end is not postponed twice: its work would only grow. */
 static bool end_fits(Domain *d) {
   Gc *gc = &d->gc;
+  if (gc->deadline != 0 && gc->minor_most != SIZE_MAX) return end_fits_in_frame(d);
   size_t done = gc_work_done(gc) - gc->minor_from, most = gc->minor_most - gc->minor_from;
   if (gc->minor_most == SIZE_MAX || gc->minor_ends || done + work_of_end(gc) < most + SPARE_WORK)
     return true;
@@ -432,6 +440,7 @@ static void begin_piece(Domain *d) {
  * refer to: it is more than the program allocates between two pieces, so the last piece
  * is reached. */
 static void go_on(Domain *d) {
+  if (d->gc.deadline != 0) return; /* it goes on as long as there is time */
   size_t least = gc_work_done(&d->gc) + LEAST_PIECE;
   if (d->gc.minor_most < least) d->gc.minor_most = least;
 }
@@ -446,6 +455,8 @@ static bool mark_piece(Domain *d) {
   } else {
     gc->stay_most = gc->nursery_bytes;
   }
+  if (gc->deadline != 0 && gc->minor_most != SIZE_MAX && !gc_unit_begins(gc, GC_UNIT_ROOTS, 0))
+    return false;
   gc->minor_begun = 1;
   mark_roots(d);
   go_on(d);

@@ -8,6 +8,7 @@
 #define LUA_LIB
 
 #include <ctype.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -603,10 +604,17 @@ static int gc_incremental(lua_State *L) {
   return previous != -1;
 }
 
+/* Milliseconds, or a part of one. What is no number of microseconds is 0 or the most. */
+static int gc_frame_option(lua_State *L) {
+  lua_Number us = luaL_checknumber(L, 2) * 1000;
+  return gc_flag(L, LUA_GCFRAME, us >= INT_MAX ? INT_MAX : us > 0 ? (int)us : 0);
+}
+
 static int obey_gc_option(lua_State *L, int what) {
   switch (what) {
   case LUA_GCCOUNT: return memory_count(L);
   case LUA_GCSTEP: return gc_flag(L, what, (int)argument_integer_or(L, 2, 0));
+  case LUA_GCFRAME: return gc_frame_option(L);
   case LUA_GCISRUNNING: return gc_flag(L, what, 0);
   case LUA_GCSETPAUSE:
   case LUA_GCSETSTEPMUL: return gc_tune(L, what);
@@ -619,10 +627,10 @@ static int obey_gc_option(lua_State *L, int what) {
 /* Frequent requests come first. */
 static int base_collectgarbage(lua_State *L) {
   static const char *const names[] = {
-    "step", "count", "collect", "stop", "restart", "setpause", "setstepmul",
+    "step", "frame", "count", "collect", "stop", "restart", "setpause", "setstepmul",
     "isrunning", "generational", "incremental", NULL};
   static const int codes[] = {
-    LUA_GCSTEP, LUA_GCCOUNT, LUA_GCCOLLECT, LUA_GCSTOP, LUA_GCRESTART,
+    LUA_GCSTEP, LUA_GCFRAME, LUA_GCCOUNT, LUA_GCCOLLECT, LUA_GCSTOP, LUA_GCRESTART,
     LUA_GCSETPAUSE, LUA_GCSETSTEPMUL, LUA_GCISRUNNING, LUA_GCGEN, LUA_GCINC};
   int what = codes[luaL_checkoption(L, 1, "collect", names)];
   if (!obey_gc_option(L, what))

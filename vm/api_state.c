@@ -74,6 +74,10 @@ static int control_collector(lua_State *L, int what, va_list args) {
       int kib = va_arg(args, int);
       return gc_step_by(L, kib > 0 ? (size_t)kib : 0);
     }
+    case LUA_GCFRAME: {
+      int us = va_arg(args, int);
+      return gc_frame(L, us > 0 ? (uint64_t)us * 1000 : 0);
+    }
     case LUA_GCSETPAUSE: {
       int former = exchange_parameter(&d->gc.pause, va_arg(args, int));
       gc_pace_set_goals(d);

@@ -47,6 +47,7 @@ local stopped = false
 local usual = {
   function() collectgarbage("step") end,
   function() collectgarbage("step", draw.size(5000)) end,
+  function() pcall(collectgarbage, "frame", draw.size(1000) / 1000) end, -- not in the reference
   function() collectgarbage() end,
   function() collectgarbage("count") end,
   function()

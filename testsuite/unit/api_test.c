@@ -310,6 +310,36 @@ static void collector(void **state) {
   assert_int_equal(lua_gc(L, 999), -1);
 }
 
+/* A weak reference to something dead goes, and what is kept stays, by frames alone. */
+static void frames(void **state) {
+  lua_State *L = *state;
+  lua_settop(L, 0);
+  lua_gc(L, LUA_GCCOLLECT);
+  lua_gc(L, LUA_GCSTOP);
+  assert_int_equal(luaL_dostring(L, "weak = setmetatable({{}}, {__mode = 'v'}) kept = {}\n"
+                                    "for i = 1, 20000 do kept[i] = {tostring(i)} end"),
+                   LUA_OK);
+  assert_true(lua_gc(L, LUA_GCFRAME, 0));
+  assert_true(lua_gc(L, LUA_GCFRAME, -1));
+  int gone = 0;
+  for (int i = 0; i < 100000 && !gone; i++) {
+    assert_int_equal(luaL_dostring(L, "for i = 1, 100 do kept[i] = {tostring(i)} end\n"
+                                      "return weak[1] == nil"),
+                     LUA_OK);
+    gone = lua_toboolean(L, -1);
+    lua_settop(L, 0);
+    int left = lua_gc(L, LUA_GCFRAME, 5000);
+    assert_true(left == 0 || left == 1);
+  }
+  assert_true(gone);
+  while (lua_gc(L, LUA_GCFRAME, 1000)) continue;
+  assert_false(lua_gc(L, LUA_GCFRAME, 0));
+  assert_int_equal(luaL_dostring(L, "for i = 1, 20000 do assert(kept[i][1] == tostring(i)) end\n"
+                                    "weak, kept = nil"),
+                   LUA_OK);
+  lua_gc(L, LUA_GCRESTART);
+}
+
 static int lines_seen[4], nlines;
 
 static void note_line(lua_State *L, lua_Debug *ar) {
@@ -649,7 +679,7 @@ int main(void) {
       cmocka_unit_test(formats),
       cmocka_unit_test(chunks),
       cmocka_unit_test(threads),
-      cmocka_unit_test(collector),
+      cmocka_unit_test(collector), cmocka_unit_test(frames),
       cmocka_unit_test(hooks),
       cmocka_unit_test(arguments_of_a_resume),
       cmocka_unit_test(hooks_that_yield),
