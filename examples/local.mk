@@ -15,7 +15,8 @@ dist_embed_DATA = examples/embed/embed.c examples/embed/Makefile
 # A C program with a loop of frames whose logic is in Lua.
 if SAROS
 gamedir = $(exampledir)/game
-dist_game_DATA = examples/game/game.c examples/game/logic.lua examples/game/Makefile examples/game/README.md
+dist_game_DATA = examples/game/game.c examples/game/logic.lua \
+	examples/game/frames.lua examples/game/Makefile examples/game/README.md
 
 # A container with the packages of Debian.
 containerdir = $(exampledir)/container
