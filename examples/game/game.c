@@ -3,12 +3,12 @@
  *
  *   game [--frames N] [--hz N] [--budget-kb N] [--cap-kb N] [--stepped 0] [LOGIC]
  *
- * The collector is stopped while a frame is computed. In what is left of its time it is stepped,
- * until a cycle has ended or the time is over. The program watches how much memory Lua has: above
- * the budget the logic has to drop what it can make again, and everything is collected once. With
- * `--stepped 0` the collector runs when it finds that it should, to compare. With `--cap-kb` Lua gets
- * no more memory than that: what an update asks for above it is an error of that update, after
- * which the frame is over and the logic drops what it can.
+ * The collector is stopped while a frame is computed. In what is left of its time it works, until
+ * nothing is left to do or the time is over (LUA_GCFRAME). The program watches how much memory Lua
+ * has: above the budget the logic has to drop what it can make again, and everything is collected
+ * once. With `--stepped 0` the collector runs when it finds that it should, to compare. With
+ * `--cap-kb` Lua gets no more memory than that: what an update asks for above it is an error of that
+ * update, after which the frame is over and the logic drops what it can.
  *
  * A frame and its parts are spans in the domain of the state, so that a tool shows them in one
  * order with the steps of the collector. README.md has what to try.
@@ -39,7 +39,7 @@ static const struct eventring_def catalogue[EVENTS] = {
      .event_class = EVENTRING_CLASS_USER},
     {.name = "update", .doc = "the logic of a frame, in Lua", .kind = EVENTRING_DEF_SPAN,
      .ring = EVENTRING_USER, .event_class = EVENTRING_CLASS_USER},
-    {.name = "idle", .doc = "what is left of a frame: the collector, and waiting",
+    {.name = "idle", .doc = "the collector, in what is left of a frame",
      .kind = EVENTRING_DEF_SPAN, .ring = EVENTRING_USER, .event_class = EVENTRING_CLASS_USER},
     {.name = "shed", .doc = "the budget was exceeded", .kind = EVENTRING_DEF_SPAN,
      .ring = EVENTRING_USER, .event_class = EVENTRING_CLASS_USER},
@@ -110,20 +110,16 @@ static bool call(lua_State *L, const char *name, lua_Integer number) {
 static long memory_kb(lua_State *L) { return lua_gc(L, LUA_GCCOUNT); }
 
 /* What was the case in all frames. */
-static struct { long late, steps, cycles, shed, refused, most_kb; } sum;
-
-enum { STEP_KB = 64 };
+static struct { long late, steps, done, shed, refused, most_kb; } sum;
 
 static long long frame_ns(void) { return 1000000000 / hz; }
 
-/* The last step may end after the time that is left: an eighth of the frame is kept for it. */
-static void step_until(lua_State *L, long long deadline) {
-  while (stepped && now_ns() < deadline - frame_ns() / 8) {
-    sum.steps++;
-    if (!lua_gc(L, LUA_GCSTEP, STEP_KB)) continue;
-    sum.cycles++;
-    return;
-  }
+/* An eighth of the frame is kept for waking up late. */
+static void collect_until(lua_State *L, long long deadline) {
+  long long left_us = (deadline - frame_ns() / 8 - now_ns()) / 1000;
+  if (!stepped || left_us <= 0) return;
+  sum.steps++;
+  if (!lua_gc(L, LUA_GCFRAME, (int)left_us)) sum.done++;
 }
 
 /* Costs more than a frame may: the budget is for this to be rare. */
@@ -135,6 +131,7 @@ static void shed(lua_State *L) {
   end(L, SHED);
 }
 
+/* Its span is without the wait for the next one. */
 static void run_frame(lua_State *L, long number, long long deadline) {
   begin(L, FRAME);
   begin(L, UPDATE);
@@ -144,13 +141,13 @@ static void run_frame(lua_State *L, long number, long long deadline) {
   long kb = memory_kb(L);
   if (kb > sum.most_kb) sum.most_kb = kb;
   eventring_user_counter(saros_domain(L), first_event + MEMORY, kb);
-  step_until(L, deadline);
+  collect_until(L, deadline);
   sum.refused += !updated;
   if (!updated || memory_kb(L) > budget_kb) shed(L);
-  if (now_ns() > deadline) sum.late++;
-  else sleep_until(deadline);
   end(L, IDLE);
   end(L, FRAME);
+  if (now_ns() > deadline) sum.late++;
+  else sleep_until(deadline);
 }
 
 static void read_options(int argc, char **argv) {
@@ -190,8 +187,8 @@ int main(int argc, char **argv) {
     deadline = (deadline > began ? deadline : began) + frame_ns();
     run_frame(L, i, deadline);
   }
-  printf("frames %ld\nlate %ld\nsteps %ld\ncycles %ld\nshed %ld\nrefused %ld\nmost_kb %ld\nlast_kb %ld\n",
-         frames, sum.late, sum.steps, sum.cycles, sum.shed, sum.refused, sum.most_kb, memory_kb(L));
+  printf("frames %ld\nlate %ld\nsteps %ld\ndone %ld\nshed %ld\nrefused %ld\nmost_kb %ld\nlast_kb %ld\n",
+         frames, sum.late, sum.steps, sum.done, sum.shed, sum.refused, sum.most_kb, memory_kb(L));
   lua_close(L);
   printf("held_most_kb %zu\nheld_last_kb %zu\n", memory.most / 1024, (memory.held + 1023) / 1024);
   return 0;
