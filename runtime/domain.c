@@ -94,6 +94,7 @@ static void free_domain(Domain *d) {
   peer_detach(d->peer);
   string_table_free(d);
   domain_drop_spare(d);
+  assumed_free(d);
   memprof_free(d);
   gc_close(d);
   heap_close(&d->heap);

@@ -7,6 +7,7 @@
 #ifndef SAROS_RUNTIME_DOMAIN_H
 #define SAROS_RUNTIME_DOMAIN_H
 
+#include "assumed.h"
 #include "eventring.h"
 #include "gc.h"
 #include "heap.h"
@@ -77,6 +78,7 @@ struct Domain {
   /* its rings; not NULL between probes_domain_start and _stop (probes.h) */
   struct eventring_domain *rings;
   EventNames event_names[EVENT_NAME_KINDS]; /* module eventring's */
+  Assumptions assumed;
   uint64_t contexts;      /* ids given to coroutines (vm/contexts.c) */
   Sharing sharing;
   struct Peer *peer; /* the part that other domains may touch; not NULL once it is complete */

@@ -361,6 +361,7 @@ ALWAYS_INLINE void scan_chain(Domain *d, lua_State *co, ScanKind kind) {
 ALWAYS_INLINE void scan_roots(Domain *d, ScanKind kind) {
   Gc *gc = &d->gc;
   visit_value(d, &d->registry, kind);
+  VISIT(d, d->assumed.globals, kind);
   for (int i = 0; i < LUA_NUMTYPES; i++) VISIT(d, d->metatables[i], kind);
   VISIT(d, d->main_thread, kind);
   VISIT(d, d->memory_error, kind);

@@ -480,6 +480,7 @@ static void check_strings(Verifier *v) {
 static void reach_roots(Verifier *v) {
   Domain *d = v->d;
   if (is_collected(&d->registry)) verify_reach(v, d->registry.v.gc);
+  verify_reach(v, d->assumed.globals);
   for (int i = 0; i < LUA_NUMTYPES; i++) verify_reach(v, d->metatables[i]);
   for (int i = 0; i < META_COUNT; i++) verify_reach(v, d->meta_names[i]);
   for (int i = 0; i < NAME_COUNT; i++) verify_reach(v, d->names[i]);

@@ -50,6 +50,7 @@ Weakness gc_weakness(Domain *d, const Table *t) {
   if (t->metatable == NULL) return WEAK_NONE;
   const TValue *mode = table_fast_metamethod(d, t->metatable, META_MODE);
   if (mode == NULL || !is_string(mode)) return WEAK_NONE;
+  if (unlikely(t->state & TABLE_ASSUMED)) assumed_drop(d); /* what it has may go away */
   const char *text = as_string(mode)->data;
   return (Weakness)((strchr(text, 'v') ? WEAK_VALUES : 0) | (strchr(text, 'k') ? WEAK_KEYS : 0));
 }

@@ -342,6 +342,7 @@ static void evict_node(Table *t, Node *mine, Node *spare) {
     mine->next = 0;
   }
   mine->tag = TAG_NIL;
+  mine->assumed = 0;
 }
 
 static bool is_long_chain(const Node *n) {
@@ -478,6 +479,13 @@ static TValue *grow_array(lua_State *L, Table *t, uint32_t narray) {
   return array;
 }
 
+/* The nodes are made anew, without marks. */
+static void forget_assumptions(lua_State *L, Table *t) {
+  if (likely(!(t->state & TABLE_ASSUMED))) return;
+  t->state &= (uint8_t)~TABLE_ASSUMED;
+  assumed_drop(L->domain);
+}
+
 static void resize_parts(lua_State *L, Table *t, Sizes sizes) {
   TValue *old_array = t->array;
   Node *old_node = t->node;
@@ -489,6 +497,7 @@ static void resize_parts(lua_State *L, Table *t, Sizes sizes) {
   t->array_size = narray;
   t->node = node;
   t->node_mask = mask;
+  forget_assumptions(L, t);
   t->state = (uint8_t)((t->state & ~TABLE_ANNEX) | (sizes.annex ? TABLE_ANNEX : 0));
   if (t->border > narray) t->border = narray;
   if (wants_scattering(t)) t->state |= TABLE_SCATTERED;
@@ -586,6 +595,7 @@ static Sizes choose_sizes(const Domain *d, const Table *t, const TValue *key, bo
 static void drop_removed_keys(lua_State *L, Table *t, uint32_t count) {
   Node old[IN_PLACE];
   memcpy(old, t->node, count * sizeof(Node));
+  forget_assumptions(L, t);
   init_nodes(t->node, count);
   reset_node_state(t);
   uint8_t moved = reinsert_nodes(L, t, old, count);
@@ -669,6 +679,7 @@ static void double_fields(lua_State *L, Table *t) {
   uint32_t n = table_node_count(t);
   t->node = new_nodes(L, (Sizes){.hash = n > 0 ? 2 * n : 1}, &t->node_mask, t);
   reset_node_state(t);
+  forget_assumptions(L, t);
   for (uint32_t i = n; i-- > 0;) {
     Node *moved, *to = place_key(L, t, TAG_SHORT_STRING, old[i].key, &moved);
     set_node_key(t, to, TAG_SHORT_STRING, old[i].key);
@@ -736,6 +747,7 @@ void table_finish_set(lua_State *L, Table *t, const TValue *key, const TValue *s
     if (!insert_int(L, t, key, value)) insert_key(L, t, key, value);
     return;
   }
+  table_will_set(L->domain, t, key, slot);
   value_copy((TValue *)slot, value);
   gc_barrier_table(L, t, slot, value);
 }

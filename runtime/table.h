@@ -38,6 +38,13 @@ ALWAYS_INLINE const TValue *table_get_int(Table *t, int64_t key) {
 void table_set(lua_State *L, Table *t, const TValue *key, const TValue *value);
 void table_set_int(lua_State *L, Table *t, int64_t key, const TValue *value);
 void table_set_str(lua_State *L, Table *t, String *key, const TValue *value);
+/* To be called before the value in the slot of a key that a table has is set otherwise than
+ * by the functions here. */
+ALWAYS_INLINE void table_will_set(Domain *d, const Table *t, const TValue *key,
+                                  const TValue *slot) {
+  if (unlikely(t->state & TABLE_ASSUMED) && key->tag == TAG_SHORT_STRING)
+    assumed_set(d, (Node *)slot);
+}
 /* Writes through a slot that a lookup returned: value, barrier. If the slot is
  * &table_absent, inserts the key. */
 void table_finish_set(lua_State *L, Table *t, const TValue *key, const TValue *slot,
@@ -69,6 +76,13 @@ ALWAYS_INLINE bool node_tags_hold(const Node *n, uint32_t tags, const String *ke
 }
 ALWAYS_INLINE bool node_holds(const Node *n, const String *key) {
   return node_tags_hold(n, node_tags(n), key);
+}
+/* The same, and may somebody who tells nobody set the value? `tags` are those of
+ * node_tags_and_mark: Node.assumed is above the two bytes. */
+ALWAYS_INLINE bool node_may_be_set(const Node *n, const String *key) {
+  uint32_t tags;
+  __builtin_memcpy(&tags, &n->tag, sizeof tags);
+  return node_tags_hold(n, tags, key);
 }
 
 /* Metamethod e (one of the first eight) of metatable mt, through the absence cache. */

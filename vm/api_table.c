@@ -99,6 +99,7 @@ int lua_rawgetp(lua_State *L, int idx, const void *p) {
 ALWAYS_INLINE bool store_plain(lua_State *L, Table *t, const TValue *key, const TValue *slot,
                                const TValue *value) {
   if (likely(!is_nil(slot))) {
+    table_will_set(L->domain, t, key, slot);
     value_copy((TValue *)slot, value);
     gc_barrier_table(L, t, slot, value);
     return true;

@@ -33,6 +33,9 @@
  *     collector and rehashing may leave them stale. Both paths use the same words.
  *   QUICK instructions. Each checks its operands and goes back. A watch runs the first of a
  *     FUSED pair alone: it must not become a QUICK one, which would end the pair (QUICKEN).
+ *   GETASSUMED. It has the place of a pair of GETTABUP and GETFIELD, and sets the same
+ *     register; the word that says where GETTABUP looks holds a number then. Who runs
+ *     instructions one by one makes it the pair before (split_assumed).
  *   FUSED pairs. They hand values over in variables of C, between instructions that nothing
  *     can come between: there is no safepoint, or dispatch is compared after it.
  *   CALL_x flags. Both ways into a call set them, for native frames as well. Activating a
@@ -95,6 +98,7 @@
 #include "gc_inline.h"
 #include "hook.h"
 #include "known_names.h"
+#include "library_fields.h"
 #include "meta.h"
 #include "noting.h"
 #include "number.h"
@@ -114,8 +118,8 @@
 
 const void *const *vm_dispatch_normal;
 static const void *dispatch_calls[OP_COUNT], *dispatch_each[OP_COUNT], *dispatch_noting[OP_COUNT];
-/* what runs an instruction that was noted, without a watch of calls and with one */
-static const void *noted_plain[OP_COUNT], *noted_calls[OP_COUNT];
+/* what runs an instruction alone, not in a pair, without a watch of calls and with one */
+static const void *alone_plain[OP_COUNT], *alone_calls[OP_COUNT];
 const void *const *const vm_dispatch_calls = dispatch_calls;
 const void *const *const vm_dispatch_each = dispatch_each;
 const void *const *const vm_dispatch_noting = dispatch_noting;
@@ -136,7 +140,7 @@ void vm_dispatch_init(void) {
 
 /* Handlers that only tables for watched threads name. */
 typedef struct Ways {
-  const void *each, *call, *tail_call, *return0, *return1, *note, *note_often;
+  const void *each, *call, *tail_call, *return0, *return1, *note, *note_often, *split;
 } Ways;
 
 /* All pairs are split: each of their instructions is noted. */
@@ -144,14 +148,15 @@ static void make_noting_tables(const void *const *normal, const Ways *ways) {
   for (int op = 0; op < OP_COUNT; op++) dispatch_noting[op] = ways->note;
   dispatch_noting[OP_LOOP] = dispatch_noting[OP_FORLOOP] = dispatch_noting[OP_TFORLOOP] =
       dispatch_noting[OP_CALL] = dispatch_noting[OP_TAILCALL] = ways->note_often;
-  memcpy(noted_plain, normal, sizeof noted_plain);
-  noted_plain[OP_CALL] = ways->call; /* functions of libraries have frames then */
-  noted_plain[OP_TAILCALL] = ways->tail_call;
-  memcpy(noted_calls, dispatch_calls, sizeof noted_calls);
+  memcpy(alone_plain, normal, sizeof alone_plain);
+  alone_plain[OP_CALL] = ways->call; /* functions of libraries have frames then */
+  alone_plain[OP_TAILCALL] = ways->tail_call;
+  memcpy(alone_calls, dispatch_calls, sizeof alone_calls);
+  alone_plain[OP_GETASSUMED] = alone_calls[OP_GETASSUMED] = ways->split;
 #define OP(name, format, flags, uses, sets, text)
 #define FUSED(base, next, format, flags, uses, sets) \
-  noted_plain[OP_##base##_##next] = normal[OP_##base]; \
-  noted_calls[OP_##base##_##next] = dispatch_calls[OP_##base];
+  alone_plain[OP_##base##_##next] = normal[OP_##base]; \
+  alone_calls[OP_##base##_##next] = dispatch_calls[OP_##base];
 #include "opcodes.def"
 #undef OP
 }
@@ -296,6 +301,7 @@ static NOINLINE TValue *set_field(lua_State *L, const TValue *o, const TValue *k
     Node *node = table_lacks(t, name) ? NULL : find_field(t, name, aux);
     if (node != NULL && (node->tag != TAG_NIL || mt == NULL || (mt->flags & 1u << META_NEWINDEX))) {
       t->flags = 0;
+      if (unlikely(node->assumed)) assumed_set(L->domain, node);
       value_copy(node_value(node), value);
       gc_barrier_table(L, t, node, value);
       return NULL;
@@ -820,13 +826,13 @@ ALWAYS_INLINE ptrdiff_t jump_offset(Instruction jump) {
 /* Inline cache of a field: the node where the key was last found. */
 #define CACHED_NODE(t) (&(t)->node[NEXT_SLOT & (t)->node_mask])
 
-/* Sets the value of a node that has a short string as its key. Both tags are written, as
- * they are read: a load that is wider than the store before it waits until that is in the
- * cache. */
+/* Sets the value of a node that has a short string as its key, and of which nothing is
+ * assumed. Tags and mark are written together, as they are read: a load that is wider than
+ * the store before it waits until that is in the cache. */
 #define STORE_IN_NODE(node, payload, value_tag) \
   do { \
     (node)->v = (payload); \
-    uint16_t tags = (uint16_t)((value_tag) | TAG_SHORT_STRING << 8); \
+    uint32_t tags = (uint32_t)((value_tag) | TAG_SHORT_STRING << 8); \
     memcpy(&(node)->tag, &tags, sizeof tags); \
   } while (0)
 
@@ -873,7 +879,8 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
 
   if (L == NULL) { /* vm_dispatch_init */
     static const Ways ways = {&&op_each, &&watched_call, &&watched_tail_call, &&watched_return0,
-                              &&watched_return1, &&op_note, &&op_note_often};
+                              &&watched_return1, &&op_note, &&op_note_often,
+                              &&split_assumed};
     make_tables(normal, &ways);
     return 0;
   }
@@ -931,6 +938,21 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
   }
   CASE(GETTABUP): GET_FIELD(CLOSURE_OF_FRAME->upvalues[ARG_B]->v)
   CASE(GETFIELD): GET_FIELD(RB)
+  CASE(GETASSUMED): {
+    const TValue *o = CLOSURE_OF_FRAME->upvalues[ARG_B]->v;
+    const AssumedField *field = &L->domain->assumed.fields[NEXT_SLOT];
+    if (likely(is_table(o) && as_table(o) == field->globals)) {
+      set_primitive(RA, field->function);
+      pc += 3; /* both aux words, and GETFIELD */
+      NEXT;
+    }
+    BECOME(OP_GETTABUP_GETFIELD); /* whose position in the table is wrong: it looks there again */
+    goto CASE(GETTABUP_GETFIELD);
+  }
+  CASE(FIND_LIBRARY): /* of a pair that GETTABUP begins, which has not found its field */
+    if (vm_assume_library_field(L, (Instruction *)pc - 1)) goto CASE(GETASSUMED);
+    goto CASE(GETTABUP);
+  split_assumed: BECOME(OP_GETTABUP_GETFIELD); goto CASE(GETTABUP);
   CASE(GETTABLE): {
     const TValue *o = RB, *key = RC;
     if (likely(is_table(o))) {
@@ -1001,7 +1023,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     if (likely(is_table(o))) { \
       Table *t = as_table(o); \
       Node *node = CACHED_NODE(t); \
-      if (likely(node_holds(node, key))) { \
+      if (likely(node_may_be_set(node, key))) { \
         STORE_IN_NODE(node, v->v, v->tag); \
         BARRIER(t, node, v); \
         pc++; \
@@ -1034,6 +1056,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
                           : is_short_string(key) ? table_get_str(t, as_string(key)) \
                                                  : table_get(t, key)); \
         if (!is_nil(slot)) { \
+          table_will_set(L->domain, t, key, slot); \
           value_copy(slot, v); \
           BARRIER(t, slot, v); \
           NEXT; \
@@ -1913,7 +1936,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     COPY_FROM_NODE(RA, node, tags); \
     pc++; \
   }
-#define LOAD_GETTABUP LOAD_FIELD(GETTABUP, CLOSURE_OF_FRAME->upvalues[ARG_B]->v)
+#define LOAD_GETTABUP LOAD_FIELD(FIND_LIBRARY, CLOSURE_OF_FRAME->upvalues[ARG_B]->v)
 #define LOAD_GETFIELD LOAD_FIELD(GETFIELD, RB)
 #define LOAD_ITEM(o_expr, key_expr) { \
     const TValue *o = (o_expr), *key = (key_expr); \
@@ -1948,7 +1971,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     IF_NOT(SETFIELD, is_table(o)); \
     Table *t = as_table(o); \
     Node *node = CACHED_NODE(t); \
-    IF_NOT(SETFIELD, node_holds(node, as_string(&k[NEXT_KEY]))); \
+    IF_NOT(SETFIELD, node_may_be_set(node, as_string(&k[NEXT_KEY]))); \
     STORE_IN_NODE(node, v->v, v->tag); \
     BARRIER(t, node, v); \
     pc++; \
@@ -2061,7 +2084,6 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
 #define LAST_TEST FIRST_TEST NEXT;
 #define LAST_EQK FIRST_EQK NEXT;
 #define LAST_EQ FIRST_EQ NEXT;
-#define LAST_EQI FIRST_EQI NEXT;
 #define LAST_LT FIRST_LT NEXT;
 #define LAST_LE FIRST_LE NEXT;
 #define LAST_LOOP goto CASE(LOOP);
@@ -2158,7 +2180,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     IF_NOT(next, is_table(o) && RC == result); \
     const Table *t = as_table(o); \
     Node *node = CACHED_NODE(t); \
-    IF_NOT(next, node_holds(node, as_string(&k[NEXT_KEY]))); \
+    IF_NOT(next, node_may_be_set(node, as_string(&k[NEXT_KEY]))); \
     TValue number; \
     set(&number, value); \
     STORE_IN_NODE(node, number.v, number.tag); \
@@ -2231,7 +2253,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     }
     dispatch = L->dispatch;
   single_instruction: /* pairs are split: their first instruction runs */
-    goto *dispatch_calls[op_base(pc[-1])];
+    goto *alone_calls[OPCODE];
 
   /* while lines are sampled from outside */
   op_note_often:
@@ -2241,8 +2263,8 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     }
   op_note:
     own->u.lua.pc = pc;
-    if (unlikely(L->instrumented & INSTRUMENT_GENERAL)) goto *noted_calls[OPCODE];
-    goto *noted_plain[OPCODE];
+    if (unlikely(L->instrumented & INSTRUMENT_GENERAL)) goto *alone_calls[OPCODE];
+    goto *alone_plain[OPCODE];
 
   hooked_primitive: { /* of call_primitive */
     TValue *called = begin_hooked_pcall(L, func->v.prim, func, nresults, extra);

@@ -193,6 +193,7 @@ TValue *meta_set_at(lua_State *L, const TValue *o, const TValue *key, const TVal
       t = as_table(o);
       slot = is_int(key) ? table_get_int(t, key->v.i) : table_get(t, key);
       if (!is_nil(slot)) {
+        table_will_set(L->domain, t, key, slot);
         value_copy((TValue *)slot, value);
         gc_barrier_table(L, t, slot, value);
         return NULL;

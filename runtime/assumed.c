@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/* runtime/assumed.c: what code may take for granted of the tables of libraries.
+ *
+ * `math.abs` is two lookups, in the globals and in `math`, of which hardly a program ever
+ * changes the outcome. Code that has found a primitive so gets a number of an AssumedField,
+ * and from then on compares only whether its globals are those of the field (GETASSUMED in
+ * vm/opcodes.def). The tables are as before for everybody else; only who sets one of the two
+ * nodes has to tell. Both have Node.assumed, so that the interpreter's own stores, which
+ * compare a node's tags and this mark at once, leave them to the slow paths; their tables have
+ * TABLE_ASSUMED, which slow paths look at. When a node is set, or a table gets other nodes
+ * or becomes weak, all fields are dropped: the code finds that its globals differ, looks up
+ * as it did before, and may assume again. After some changes nothing is assumed any more,
+ * so that a program that always changes something does not pay for it.
+ *
+ * Marks may be left behind: they cost a slow path once. A number stands for the same two
+ * names for ever, since code with an old number may run at any time; it compares addresses
+ * of strings that its constants keep alive.
+ *
+ * The globals are those of the registry. They are kept until the fields are dropped, as a
+ * table at the same address would be taken for them; the primitives are not collected. This is
+ * what virtual machines with compilers call a dependency on a constant.
+ */
+#include "assumed.h"
+
+#include "domain.h"
+#include "heap.h"
+#include "table.h"
+
+#define MOST_FIELDS 1024
+#define MOST_CHANGES 100
+
+static uint32_t find_field(const Assumptions *a, const String *library, const String *name) {
+  for (uint32_t i = 0; i < a->count; i++)
+    if (a->fields[i].name == name && a->fields[i].library == library) return i;
+  return NO_ASSUMPTION;
+}
+
+static bool grow(Domain *d) {
+  Assumptions *a = &d->assumed;
+  if (a->count < a->room) return true;
+  if (a->room == MOST_FIELDS) return false;
+  uint32_t room = a->room == 0 ? 8 : 2 * a->room;
+  AssumedField *fields = heap_memory_try_resize(d, a->fields, a->room * sizeof *fields,
+                                                room * sizeof *fields);
+  if (fields == NULL) return false;
+  a->fields = fields;
+  a->room = room;
+  return true;
+}
+
+static bool may_be_weak(Domain *d, const Table *t) {
+  return table_fast_metamethod(d, t->metatable, META_MODE) != NULL;
+}
+
+static void change(Domain *d) {
+  d->assumed.changes++;
+  assumed_drop(d);
+}
+
+uint32_t assumed_field(Domain *d, Table *globals, Node *library, Node *function) {
+  Assumptions *a = &d->assumed;
+  Table *t = (Table *)library->v.gc;
+  if (a->globals != NULL && a->globals != globals) change(d);
+  if (a->changes == MOST_CHANGES || may_be_weak(d, globals) || may_be_weak(d, t))
+    return NO_ASSUMPTION;
+  const String *of = library->key.p, *name = function->key.p;
+  uint32_t i = find_field(a, of, name);
+  if (i == NO_ASSUMPTION) {
+    if (!grow(d)) return NO_ASSUMPTION;
+    i = a->count++;
+  }
+  a->fields[i] = (AssumedField){globals, function->v.prim, of, name};
+  a->globals = globals;
+  library->assumed = function->assumed = 1;
+  globals->state |= TABLE_ASSUMED;
+  t->state |= TABLE_ASSUMED;
+  return i;
+}
+
+void assumed_drop(Domain *d) {
+  Assumptions *a = &d->assumed;
+  for (uint32_t i = 0; i < a->count; i++) a->fields[i].globals = NULL;
+  a->globals = NULL;
+}
+
+void assumed_set(Domain *d, Node *node) {
+  if (!node->assumed) return;
+  node->assumed = 0;
+  if (d->assumed.globals != NULL) change(d);
+}
+
+void assumed_free(Domain *d) {
+  heap_memory_free(d, d->assumed.fields, d->assumed.room * sizeof *d->assumed.fields);
+}
