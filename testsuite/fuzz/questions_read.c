@@ -19,7 +19,8 @@
  * PAIR, the same of the file and itself; NOTHING but a file. Damage is an error of the first. */
 #define MADE "questions.made"
 #define QUESTIONS(X) \
-  X(pauses, TEXT, NULL) X(spans, TEXT, NULL) X(stats, TEXT, NULL) X(autopsy, TEXT, NULL) \
+  X(pauses, TEXT, NULL) X(pauses, TEXT, "--frames", "0", "--frame-span", "request") \
+  X(spans, TEXT, NULL) X(stats, TEXT, NULL) X(autopsy, TEXT, NULL) \
   X(heap, TEXT, NULL) X(heap, TEXT, "--by", "line") X(heap, TEXT, "--temporary") \
   X(profile, TEXT, NULL) X(memory, TEXT, NULL) X(show, TEXT, NULL) \
   X(diff, PAIR, NULL) X(diff, PAIR, "--heap") X(merge, NOTHING, "-q", "-o", MADE) \
