@@ -320,9 +320,9 @@ uint64_t eventring_now(void);
    The second returns the nanoseconds in between; 0 when begun is 0. Less than 2 us in one
    go does not count. Such pairs may be nested; the difference of two results of the first
    is the time off the processor between them. Each call costs about 10 ns as long as the
-   thread is not interrupted, otherwise two readings of clocks, one of them a system call;
-   that each time where the kernel has no restartable sequences that can be used (glibc
-   before 2.35, valgrind). Any thread. */
+   thread is not interrupted, otherwise, and once in a tick of the kernel (1 to 10 ms), two
+   readings of clocks, one of them a system call; that each time where the kernel has no
+   restartable sequences that can be used (glibc before 2.35, valgrind). Any thread. */
 uint64_t eventring_off_cpu_begin(void);
 uint64_t eventring_off_cpu_since(uint64_t begun);
 

@@ -17,8 +17,9 @@
  * read; when it is gone, both clocks are read and the mark is set again. System calls are
  * as many as changes of threads. The clocks run apart even so: interrupts and what a
  * hypervisor takes need not count as CPU time, and NTP corrects one of the clocks. So that
- * this is not taken for a part of the next step that is interrupted, the clocks are read
- * again before a step if the last time was before the last tick of the coarse clock (1 to
+ * this is not taken for a part of the next step that is interrupted, and that what a
+ * hypervisor takes for longer counts in the step in which it does, the clocks are read again
+ * before and after a step if the last time was before the last tick of the coarse clock (1 to
  * 10 ms).
  *
  * Others in the process may use rseq (tcmalloc does): they overwrite the mark, which is
@@ -188,20 +189,25 @@ static __attribute__((cold, noinline)) enum manner find_manner(void) {
   return __atomic_load_n(&manner, __ATOMIC_ACQUIRE);
 }
 
+/* Reads the clocks where the mark does not say that they need not be read. */
+static void bring_up_to_date(enum manner how) {
+  uint64_t tick = read_ns(CLOCK_MONOTONIC_COARSE);
+  if (how == READ || tick != clocks.tick || !mark_is_there()) read_clocks(how == MARKED);
+  clocks.tick = tick;
+}
+
 uint64_t eventring_off_cpu_begin(void) {
   enum manner how = __atomic_load_n(&manner, __ATOMIC_ACQUIRE);
   if (__builtin_expect(how == UNKNOWN, 0)) how = find_manner();
   if (how == OFF) return 0;
-  uint64_t tick = read_ns(CLOCK_MONOTONIC_COARSE);
-  if (how == READ || tick != clocks.tick || !mark_is_there()) read_clocks(how == MARKED);
-  clocks.tick = tick;
+  bring_up_to_date(how);
   return clocks.off;
 }
 
 uint64_t eventring_off_cpu_since(uint64_t begun) {
   enum manner how = __atomic_load_n(&manner, __ATOMIC_ACQUIRE);
   if (how == OFF || begun == 0) return 0;
-  if (how == READ || !mark_is_there()) read_clocks(how == MARKED);
+  bring_up_to_date(how);
   return clocks.off > begun ? clocks.off - begun : 0;
 }
 

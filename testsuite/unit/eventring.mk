@@ -176,6 +176,7 @@ testsuite_unit_eventring_memory_test_LDADD = $(LINK_EVENTRING) $(CMOCKA_LIBS) -l
 testsuite_unit_eventring_off_cpu_test_SOURCES = testsuite/unit/eventring_off_cpu_test.c \
 	testsuite/unit/eventring_common.h
 testsuite_unit_eventring_off_cpu_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
+testsuite_unit_eventring_off_cpu_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_gettime
 testsuite_unit_eventring_off_cpu_test_LDADD = $(LINK_EVENTRING) $(CMOCKA_LIBS)
 testsuite_unit_eventring_records_test_SOURCES = testsuite/unit/eventring_records_test.c \
 	testsuite/unit/eventring_common.h
