@@ -45,6 +45,13 @@ bench-recording: all testsuite/bench/load
 	  --eventring=$(abs_top_builddir)/eventring/eventring \
 	  --load=$(abs_top_builddir)/testsuite/bench/load $(RECORDING)
 
+# Recordings of one kind of events each, for benches of what reads them
+EXTRA_PROGRAMS += testsuite/bench/kinds
+bench_programs += testsuite/bench/kinds
+testsuite_bench_kinds_SOURCES = testsuite/bench/kinds.c
+testsuite_bench_kinds_CPPFLAGS = $(SEE_EVENTRING)
+testsuite_bench_kinds_LDADD = $(LINK_EVENTRING)
+
 # make bench-ffi: the module ffi, where there is libffi.
 bench-ffi: all $(check_DATA)
 	@./saros $(srcdir)/testsuite/bench/ffi_bench.lua testsuite/ffi/libfixture.so
