@@ -4,6 +4,9 @@
 #include "eventring.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+#include "format/array.h"
 
 static bool is_link(const void *context, uintptr_t value, const void *key) {
   const struct eva_link *link = (const struct eva_link *)value;
@@ -60,4 +63,27 @@ void eva_links_each(const struct eva_links *links,
 void eva_links_free(struct eva_links *links) {
   for (size_t i = 0; i < links->table.room; i++) free((void *)links->table.places[i].value);
   evr_table_free(&links->table);
+}
+
+/* ---- Those that wait for earlier ones -------------------------------------------------------- */
+
+int eva_link_queue_add(struct eva_link_queue *queue, const struct eva_link_event *event) {
+  if (!EVR_MAKE_ROOM(queue->event, queue->room, queue->count, 256)) return EVENTRING_E_MEMORY;
+  queue->event[queue->count++] = *event;
+  return EVENTRING_OK;
+}
+
+static int by_time(const void *a, const void *b) {
+  const struct eva_link_event *x = a, *y = b;
+  if (x->ns != y->ns) return x->ns < y->ns ? -1 : 1;
+  return (x->order > y->order) - (x->order < y->order);
+}
+
+void eva_link_queue_sort(struct eva_link_queue *queue) {
+  if (queue->count) qsort(queue->event, queue->count, sizeof *queue->event, by_time);
+}
+
+void eva_link_queue_drop(struct eva_link_queue *queue, size_t count) {
+  queue->count -= count;
+  memmove(queue->event, queue->event + count, queue->count * sizeof *queue->event);
 }

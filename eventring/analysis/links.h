@@ -37,6 +37,26 @@ struct eva_links {
   struct evr_table table; /* spans that wait */
 };
 
+/* Begins and ends that came before it was known what other rings have earlier. */
+struct eva_link_event {
+  uint64_t ns;    /* or that of a later one that was written before it in its ring */
+  uint64_t order; /* of those with the same time: slot, ring, and how many came before */
+  uint64_t link, at_ns;
+  uint32_t domain;
+  uint16_t id;
+  uint8_t role;
+};
+struct eva_link_queue {
+  struct eva_link_event *event;
+  size_t count, room;
+};
+/* Puts one in. 0 or E_MEMORY. */
+int eva_link_queue_add(struct eva_link_queue *queue, const struct eva_link_event *event);
+/* Sorts them by time. */
+void eva_link_queue_sort(struct eva_link_queue *queue);
+/* Drops the first `count`. */
+void eva_link_queue_drop(struct eva_link_queue *queue, size_t count);
+
 /* What an event has brought about. */
 struct eva_link_outcome {
   bool paired; /* with `begin` and `end` */

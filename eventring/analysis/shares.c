@@ -367,7 +367,8 @@ static int end_outer(const struct domain *domain, struct flow *flow,
   const uint64_t ns = batch->earliest_ns + ended->after;
   const struct eventring_event event = {.ns = ns, .begin_ns = ns - outer->took, .depth = depth,
                                         .kind = EVENTRING_END, .flags = EVENTRING_MATCHED,
-                                        .within_ns = outer->within, .ring = batch->ring};
+                                        .within_ns = outer->within, .ring = batch->ring,
+                                        .suspended_ns = outer->suspended};
   if (open_frames(flow, depth + 1, false) < 0) return EVENTRING_E_MEMORY;
   fill(domain, flow, &event, time);
   return EVENTRING_OK;
@@ -404,11 +405,17 @@ int eva_shares_batch(struct eva_shares *shares, const struct eventring_batch *ba
   struct domain *domain = &shares->domain[batch->domain % EVENTRING_MAX_DOMAINS];
   if (!is_plain(domain, batch)) return 0;
   struct flows *flows = &domain->flows[batch->ring % EVENTRING_RINGS];
+  if (!batch->ended_count && !batch->opened_count) {
+    note_context(domain, &(struct eventring_event){.ns = batch->earliest_ns, .ring = batch->ring,
+                                                   .context = batch->context});
+    return 1;
+  }
   struct flow *flow = flow_at(flows, batch->context);
   if (!flow) return EVENTRING_E_MEMORY;
   go_on(domain, flow, batch->earliest_ns);
   enter(flows, flow);
   if (take_outer(domain, flow, batch, times) < 0) return EVENTRING_E_MEMORY;
+  if (batch->bare) flow->from = flow->context; /* none with spans open went on before (note_context) */
   if (!flow->open) retire_flow(flows, flow);
   return 1;
 }

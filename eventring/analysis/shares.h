@@ -9,7 +9,7 @@
  * a context of a ring was left and went on comes in as eventring_switch: without those, time in
  * the collector while a context is suspended counts as its own.)
  *
- * Feed it what a merged cursor delivers. After a loss nobody knows what the collector did
+ * Feed it what a merged cursor delivers; domains may come one after the other. After a loss nobody knows what the collector did
  * meanwhile: spans that were open then have no such parts, nor has a span that began before
  * reading did.
  *
@@ -36,6 +36,10 @@ struct eva_span_time {
 };
 
 struct eva_shares;
+
+/* The order that is needed, for eventring_cursor_order: what one domain does says nothing of the
+   spans of another. */
+#define EVA_SHARES_ORDER EVENTRING_ORDER_DOMAINS
 
 /* NULL: no memory. */
 struct eva_shares *eva_shares_new(void);

@@ -32,7 +32,8 @@ static struct eva_tally_entry *entry_at(struct eva_tally_domain *domain, uint16_
   if (!domain->entries)
     domain->entries = calloc(EVENTRING_MAX_EVENTS, sizeof *domain->entries);
   if (!domain->spans) domain->spans = calloc(EVENTRING_MAX_EVENTS, sizeof *domain->spans);
-  if (!domain->entries || !domain->spans) return NULL;
+  if (!domain->counters) domain->counters = calloc(EVENTRING_MAX_EVENTS, sizeof *domain->counters);
+  if (!domain->entries || !domain->spans || !domain->counters) return NULL;
   if (!domain->entries[place])
     domain->entries[place] = calloc(1, sizeof **domain->entries);
   if (place >= domain->end) domain->end = place + 1;
@@ -93,6 +94,7 @@ static void describe(struct eva_tally_entry *entry,
   if (entry->name) return;
   entry->measure = event->def ? event->def->measure : EVENTRING_MEASURE_NONE;
   entry->quantity = event->def ? event->def->quantity : EVENTRING_QUANTITY_NONE;
+  entry->is_async = event->def && event->def->kind == EVENTRING_DEF_ASYNC;
   entry->id = event->id;
   entry->ring = event->ring;
   entry->event_class = event->event_class;
@@ -231,6 +233,51 @@ static int add_async(struct eva_tally *tally, const struct eva_tally_entry *entr
   return eva_histogram_add(&span->durations, outcome.end.ns - outcome.begin.ns);
 }
 
+/* Takes those that wait and are earlier than `before`. */
+static int settle_async(struct eva_tally *tally, uint64_t before) {
+  struct eva_link_queue *queue = &tally->async;
+  size_t taken = 0;
+  int status = EVENTRING_OK;
+  eva_link_queue_sort(queue);
+  for (; taken < queue->count && queue->event[taken].ns < before && status == EVENTRING_OK; taken++) {
+    const struct eva_link_event *waits = &queue->event[taken];
+    const struct eventring_event event = {.ns = waits->at_ns, .link = waits->link, .id = waits->id,
+                                          .role = waits->role, .domain = waits->domain};
+    struct eva_tally_entry *entry = entry_at(domain_at(tally, waits->domain), waits->id);
+    status = entry ? add_async(tally, entry, &event) : EVENTRING_E_MEMORY;
+  }
+  eva_link_queue_drop(queue, taken);
+  return status;
+}
+
+/* Takes a begin or an end when no other ring can have an earlier one any more. */
+static int add_async_in_order(struct eva_tally *tally, const struct eva_tally_entry *entry,
+                              const struct eventring_event *event) {
+  enum { MANY = 4096 };
+  struct eva_link_queue *queue = &tally->async;
+  const unsigned ring = event->ring % EVENTRING_RINGS;
+  if (!tally->apart) return add_async(tally, entry, event);
+  uint64_t *latest = &tally->async_ns[event->domain % EVENTRING_MAX_DOMAINS][ring];
+  const uint64_t others = eventring_cursor_settled(tally->apart);
+  if (event->ns > *latest) *latest = event->ns;
+  if (!queue->count && *latest < others) return add_async(tally, entry, event);
+  if (queue->count >= tally->async_room) {
+    int status = settle_async(tally, *latest < others ? *latest : others);
+    if (status != EVENTRING_OK) return status;
+    tally->async_room = 2 * queue->count + MANY;
+  }
+  return eva_link_queue_add(queue, &(struct eva_link_event){
+      .ns = *latest, .at_ns = event->ns, .link = event->link, .domain = event->domain,
+      .order = (uint64_t)(event->domain * EVENTRING_RINGS + ring) << 48 | tally->async_seen++,
+      .id = event->id, .role = event->role});
+}
+
+int eva_tally_apart(struct eva_tally *tally, eventring_cursor *cursor) {
+  int status = eventring_cursor_order(cursor, EVENTRING_ORDER_BLOCKS);
+  if (status == EVENTRING_OK) tally->apart = cursor;
+  return status;
+}
+
 static void add_open(struct eva_tally_span *span, struct eva_so_far so_far) {
   span->longest_open = span->open ? eva_so_far_longer(span->longest_open, so_far) : so_far;
   span->open++;
@@ -276,7 +323,7 @@ static int count_event(struct eva_tally *tally, struct eva_tally_domain *domain,
   struct eva_tally_entry *entry = entry_at(domain, event->id);
   if (!entry) return EVENTRING_E_MEMORY;
   describe(entry, event);
-  int status = is_async_end(event) ? add_async(tally, entry, event) : add_event(domain, entry, event);
+  int status = is_async_end(event) ? add_async_in_order(tally, entry, event) : add_event(domain, entry, event);
   if (status == EVENTRING_OK) status = add_to_life(domain, entry, event);
   return status == EVENTRING_OK ? add_named(domain, event) : status;
 }
@@ -393,21 +440,26 @@ static void move_on(struct eva_tally *tally, struct eva_gc_clock *clock,
 }
 
 /* The entry of a definition, of which there may have been no event yet; NULL: no memory. */
-static struct eva_tally_entry *entry_of(struct eva_tally_domain *domain,
-                                        const struct eventring_batch *batch,
-                                        const struct eventring_brief *brief) {
-  struct eva_tally_entry *entry = entry_at(domain, brief->id);
-  const struct eventring_def *def = eventring_cursor_def(batch->cursor, brief->id);
-  const struct eventring_event event = {.id = brief->id, .ring = batch->ring, .def = def,
+static __attribute__((noinline)) struct eva_tally_entry *
+make_entry(struct eva_tally_domain *domain, const struct eventring_batch *batch, uint16_t id) {
+  struct eva_tally_entry *entry = entry_at(domain, id);
+  const struct eventring_def *def = eventring_cursor_def(batch->cursor, id);
+  const struct eventring_event event = {.id = id, .ring = batch->ring, .def = def,
                                         .event_class = def->event_class, .name = def->name};
   if (entry) describe(entry, &event);
   return entry;
 }
 
+static inline struct eva_tally_entry *entry_of(struct eva_tally_domain *domain,
+                                               const struct eventring_batch *batch, uint16_t id) {
+  struct eva_tally_entry *entry = domain->entries[id];
+  return entry && entry->name ? entry : make_entry(domain, batch, id);
+}
+
 /* Makes room for what a definition's spans were; false: no memory. */
 static bool make_span(struct eva_tally_domain *domain, const struct eventring_batch *batch,
                       const struct eventring_brief *brief) {
-  struct eva_tally_entry *entry = entry_of(domain, batch, brief);
+  struct eva_tally_entry *entry = entry_of(domain, batch, brief->id);
   return entry && span_of(domain, entry);
 }
 
@@ -424,6 +476,7 @@ static int count_ended(struct eva_tally_domain *domain, const struct eventring_b
     }
     if (__builtin_expect(ended->began_before, 0)) {
       if (add_whole(span, outer->took, eventring_outer_own(outer)) < 0) return EVENTRING_E_MEMORY;
+      span->suspended = eva_add(span->suspended, outer->suspended);
       outer++;
       continue;
     }
@@ -434,12 +487,79 @@ static int count_ended(struct eva_tally_domain *domain, const struct eventring_b
   return EVENTRING_OK;
 }
 
+/* An event of a definition of async spans. */
+static int count_async(struct eva_tally *tally, struct eva_tally_entry *entry,
+                       const struct eventring_batch *batch, const struct eventring_point *point) {
+  const struct eventring_event event = {
+      .ns = batch->earliest_ns + point->after, .domain = batch->domain, .id = point->id,
+      .link = point->value, .role = point->payload, .ring = batch->ring};
+  return add_async_in_order(tally, entry, &event);
+}
+
+static int count_linked(struct eva_tally *tally, struct eva_tally_entry *entry,
+                        const struct eventring_batch *batch, const struct eventring_point *point) {
+  if (!entry->is_async || (point->payload != EVENTRING_ROLE_BEGIN &&
+                           point->payload != EVENTRING_ROLE_END)) {
+    entry->events++;
+    return EVENTRING_OK;
+  }
+  return count_async(tally, entry, batch, point);
+}
+
+/* Counts a number of a counter. */
+static inline void count_number(struct eva_tally_counter *counter,
+                                const struct eventring_point *point) {
+  if (__builtin_expect(point->payload == EVENTRING_DOUBLE, 0)) {
+    double value;
+    memcpy(&value, &point->value, sizeof value);
+    add_double(counter, value);
+  } else {
+    const bool is_too_great = point->payload == EVENTRING_UINT && point->value > INT64_MAX;
+    add_integer(counter, is_too_great ? INT64_MAX : (int64_t)point->value);
+  }
+  counter->samples++;
+}
+
+/* What is there of a definition that has a number, NULL: no memory. */
+static __attribute__((noinline)) struct eva_tally_counter *
+make_counter(struct eva_tally_domain *domain, const struct eventring_batch *batch, uint16_t id) {
+  struct eva_tally_entry *entry = entry_of(domain, batch, id);
+  return entry ? domain->counters[id] = counter_of(entry) : NULL;
+}
+
+static int count_points(struct eva_tally *tally, struct eva_tally_domain *domain,
+                        const struct eventring_batch *batch) {
+  const struct eventring_point *point = batch->points, *const end = point + batch->point_count;
+  int status = EVENTRING_OK;
+  for (; point < end && status == EVENTRING_OK; point++) {
+    if (point->kind == EVENTRING_COUNTER) {
+      struct eva_tally_counter *counter = domain->counters[point->id];
+      if (__builtin_expect(!counter, 0)) counter = make_counter(domain, batch, point->id);
+      if (__builtin_expect(!counter, 0)) return EVENTRING_E_MEMORY;
+      count_number(counter, point);
+      continue;
+    }
+    struct eva_tally_entry *entry = entry_of(domain, batch, point->id);
+    if (__builtin_expect(!entry, 0)) return EVENTRING_E_MEMORY;
+    switch (point->kind) {
+    case EVENTRING_LINKED: status = count_linked(tally, entry, batch, point); break;
+    case EVENTRING_END: /* its span was counted before */
+      entry->span->off_cpu = eva_add(entry->span->off_cpu, point->value);
+      entry->span->interrupted += point->value > 0;
+      break;
+    default: entry->events++; break;
+    }
+  }
+  return status;
+}
+
 static int count_batch(struct eva_tally *tally, struct eva_tally_domain *domain,
                        const struct eventring_batch *batch) {
   move_on(tally, &domain->clock, batch);
   for (size_t i = 0; i < batch->opened_count; i++)
-    if (!entry_of(domain, batch, &batch->opened[i])) return EVENTRING_E_MEMORY;
-  return count_ended(domain, batch);
+    if (!entry_of(domain, batch, batch->opened[i].id)) return EVENTRING_E_MEMORY;
+  int status = count_ended(domain, batch);
+  return status == EVENTRING_OK ? count_points(tally, domain, batch) : status;
 }
 
 int eva_tally_batch(void *context, const struct eventring_batch *batch) {
@@ -586,6 +706,7 @@ int eva_tally_finish(struct eva_tally *tally, eventring_cursor *cursor) {
   /* that which the first event after `until` has ended */
   if (tally->status == EVENTRING_OK && eva_open_before(&tally->late, tally->until, &late))
     tally->status = on_open_span(tally, &late);
+  if (tally->status == EVENTRING_OK) tally->status = settle_async(tally, UINT64_MAX);
   eva_links_each(&tally->links, leave_async, tally);
   for (unsigned ring = 0; ring < EVENTRING_RINGS; ring++)
     tally->ring_names[ring] = eva_ring_name(cursor, (uint8_t)ring);
@@ -632,6 +753,7 @@ static void free_domain(struct eva_tally_domain *domain) {
   }
   free(domain->entries);
   free(domain->spans);
+  free(domain->counters);
   eva_lives_free(&domain->lives);
 }
 
@@ -641,5 +763,6 @@ void eva_tally_free(struct eva_tally *tally) {
     free_domain(&tally->domains[slot]);
   free_domain(&tally->all);
   eva_links_free(&tally->links);
+  free(tally->async.event);
   free(tally);
 }

@@ -63,6 +63,7 @@ struct eva_tally_entry {
   uint8_t ring, event_class;
   uint8_t measure; /* enum eventring_measure */
   uint8_t quantity; /* enum eventring_quantity */
+  bool is_async;    /* its definition is of async spans */
   const char *name, *unit; /* valid as long as the cursor */
   struct eva_tally_span *span;       /* NULL: no such event seen */
   struct eva_tally_span *async;
@@ -84,6 +85,7 @@ struct eva_tally_domain {
   struct eva_tally_entry **entries; /* by id, EVENTRING_MAX_EVENTS; NULL: unused */
   size_t end;                       /* no entry has this id or a greater one */
   struct eva_tally_span **spans;    /* theirs, but of async spans */
+  struct eva_tally_counter **counters; /* those of which a batch had numbers */
   struct eva_gc_clock clock; /* of the runtime ring, where a host's collector has its spans */
   struct eva_tally_ring rings[EVENTRING_RINGS];
   uint32_t counted[EVENTRING_RINGS]; /* the incarnation of the newest event; 0: none */
@@ -108,6 +110,11 @@ struct eva_tally {
   eventring_cursor *cursor; /* of eva_tally_finish */
   const char *ring_names[EVENTRING_RINGS]; /* valid as long as the cursor */
   struct eva_known known; /* set by eva_tally_finish */
+  const eventring_cursor *apart; /* of eva_tally_apart; NULL: events come in the order of times */
+  struct eva_link_queue async;   /* ends of async spans that wait for earlier ones */
+  size_t async_room;             /* so many make it look which have come */
+  uint64_t async_seen;           /* that have waited */
+  uint64_t async_ns[EVENTRING_MAX_DOMAINS][EVENTRING_RINGS]; /* the latest of each ring */
   struct eva_links links; /* async spans that wait for their other end */
   int status; /* 0, or the error that ended counting */
 };
@@ -123,6 +130,12 @@ void eva_tally_begin(struct eva_tally *tally, eventring_cursor *cursor);
 
 /* For eventring_poll, with the tally as context. After an error they end each poll. */
 extern const struct eventring_callbacks eva_tally_callbacks;
+
+/* Lets a cursor deliver a block of a ring at a time: of the rings of a recording only async spans say
+   something together, and the tally keeps those until it has the earlier ones of all rings. Not for
+   a tally with `until`, which must get the events in the order of their times. As
+   eventring_cursor_order. */
+int eva_tally_apart(struct eva_tally *tally, eventring_cursor *cursor);
 
 /* The same for eventring_cursor_batches. */
 int eva_tally_batch(void *tally, const struct eventring_batch *batch);

@@ -13,6 +13,12 @@ static uint64_t key_of(const void *row) {
   return key;
 }
 
+/* Is row `a` to go before row `b`? */
+static int is_less(const struct eva_top *top, const void *a, const void *b) {
+  if (key_of(a) != key_of(b)) return key_of(a) < key_of(b);
+  return top->before && top->before(b, a);
+}
+
 static char *at(const struct eva_top *top, size_t i) { return top->rows + i * top->size; }
 
 static int make_room(struct eva_top *top) {
@@ -28,7 +34,7 @@ static int make_room(struct eva_top *top) {
 /* Puts a row in at the end, past those above it that are greater. */
 static void sift_up(struct eva_top *top, const void *row) {
   size_t i = top->count++;
-  for (; i > 0 && key_of(at(top, (i - 1) / 2)) > key_of(row); i = (i - 1) / 2)
+  for (; i > 0 && is_less(top, row, at(top, (i - 1) / 2)); i = (i - 1) / 2)
     memcpy(at(top, i), at(top, (i - 1) / 2), top->size);
   memcpy(at(top, i), row, top->size);
 }
@@ -38,8 +44,8 @@ static void sift_down(struct eva_top *top, const void *row) {
   size_t i = 0;
   for (;;) {
     size_t below = 2 * i + 1;
-    if (below + 1 < top->count && key_of(at(top, below + 1)) < key_of(at(top, below))) below++;
-    if (below >= top->count || key_of(at(top, below)) >= key_of(row)) break;
+    if (below + 1 < top->count && is_less(top, at(top, below + 1), at(top, below))) below++;
+    if (below >= top->count || !is_less(top, at(top, below), row)) break;
     memcpy(at(top, i), at(top, below), top->size);
     i = below;
   }
@@ -49,6 +55,7 @@ static void sift_down(struct eva_top *top, const void *row) {
 int eva_top_add(struct eva_top *top, const void *row) {
   if (!eva_top_wants(top, key_of(row))) return EVENTRING_OK;
   if (top->count == top->most) {
+    if (!is_less(top, at(top, 0), row)) return EVENTRING_OK;
     sift_down(top, row);
     return EVENTRING_OK;
   }
@@ -57,12 +64,12 @@ int eva_top_add(struct eva_top *top, const void *row) {
   return status;
 }
 
-static int greater_first(const void *a, const void *b) {
-  return (key_of(a) < key_of(b)) - (key_of(a) > key_of(b));
+static int greater_first(const void *a, const void *b, void *context) {
+  return is_less(context, a, b) - is_less(context, b, a);
 }
 
 void eva_top_sort(struct eva_top *top) {
-  if (top->count) qsort(top->rows, top->count, top->size, greater_first);
+  if (top->count) qsort_r(top->rows, top->count, top->size, greater_first, top);
 }
 
 void eva_top_free(struct eva_top *top) {

@@ -3,8 +3,8 @@
  *
  * The rules are those of doc/FORMAT.md, section 9; the producer follows them too for its
  * headers (producer/open_spans.c). Each context has a stack of its own; a hash table
- * finds it when the context changes. A stack without spans is freed as soon as another
- * context is entered, so a file cannot make the reader keep more than EVR_MOST_SPANS of them.
+ * finds it when the context changes. A stack without spans is dropped as soon as another
+ * context is entered, and all but one of those are freed, so a file cannot make the reader keep more than EVR_MOST_SPANS of them.
  * An end is compared with at most FORMAT_END_SEARCH spans: a file full of ends that match
  * nothing costs no more than its length.
  */
@@ -62,8 +62,9 @@ static bool grow_buckets(struct evr_span_stacks *stacks) {
 static struct evr_span_stack *add_stack(struct evr_span_stacks *stacks, uint64_t context) {
   if (stacks->stacks >= stacks->buckets && !grow_buckets(stacks) && !stacks->buckets)
     return NULL;
-  struct evr_span_stack *stack = calloc(1, sizeof *stack);
+  struct evr_span_stack *stack = stacks->spare ? stacks->spare : calloc(1, sizeof *stack);
   if (!stack) return NULL;
+  stacks->spare = NULL;
   struct evr_span_stack **bucket = bucket_of(stacks, context);
   stack->context = context;
   stack->next = *bucket;
@@ -76,13 +77,25 @@ static void free_spans(struct evr_span_stack *stack) {
   if (stack->room) free(stack->span - 1);
 }
 
+static void free_stack(struct evr_span_stack *stack) {
+  if (!stack) return;
+  free_spans(stack);
+  free(stack);
+}
+
+/* Where contexts change often, each of them is soon followed by another one that needs a stack. */
 static void drop_stack(struct evr_span_stacks *stacks, struct evr_span_stack *stack) {
+  enum { MOST_SPARE = 64 };
   struct evr_span_stack **link = bucket_of(stacks, stack->context);
   while (*link != stack) link = &(*link)->next;
   *link = stack->next;
   stacks->stacks--;
-  free_spans(stack);
-  free(stack);
+  if (stacks->spare || stack->room > MOST_SPARE) {
+    free_stack(stack);
+    return;
+  }
+  *stack = (struct evr_span_stack){.span = stack->span, .room = stack->room};
+  stacks->spare = stack;
 }
 
 static void leave_present(struct evr_span_stacks *stacks) {
@@ -194,5 +207,7 @@ void evr_spans_clear(struct evr_span_stacks *stacks) {
 void evr_spans_free(struct evr_span_stacks *stacks) {
   evr_spans_clear(stacks);
   free_spans(&stacks->first);
+  free_stack(stacks->spare);
+  stacks->spare = NULL;
   free(stacks->bucket);
 }

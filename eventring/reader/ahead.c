@@ -227,6 +227,7 @@ static void copy_meaning(struct evr_ahead *ahead, const struct evr_ahead_ring *r
   struct evr_meaning *meaning = &ahead->meaning;
   uint32_t segments = ring->batched ? ring->conversion->segments : 0;
   if (!segments) return;
+  meaning->contents = ring->contents;
   struct format_segment *segment =
       copy_of(ring->conversion->segment, segments * sizeof *ring->conversion->segment);
   meaning->conversion = (struct evr_conversion){segment, segments};

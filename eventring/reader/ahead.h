@@ -16,6 +16,7 @@ struct evr_ahead_ring {
   uint64_t head_offset, start_ticks;
   /* For decoding, both copied: definitions by id, NULL: nothing is decoded; and the clock. */
   const struct evr_batched *batched;
+  unsigned contents;
   const struct evr_conversion *conversion;
 };
 

@@ -2,10 +2,10 @@
 /* batch.c: spans handed over many at a time.
  *
  * What delivery.c does for each event of a run, without a call and without an event to fill.
- * It does so for the events of which there are many: begins and ends without payload, in a
- * context that was not suspended since the span began, each end that of the innermost span,
- * none earlier than the one before. The first event that is none of these ends the batch, and
- * delivery.c delivers it.
+ * It does so for the events of which there are many: begins, ends, each that of the innermost
+ * span, none earlier than the one before, counters, instants, flows and async spans. The first
+ * event that is none of these, or not of those that the user of the cursor wants in batches, ends
+ * the batch, and delivery.c delivers it.
  *
  * A reader that counts spans needs of a begin only what its end says too. So a batch has the
  * spans that ended in it, and those that it left open, and of each the time that the spans
@@ -24,13 +24,37 @@
 #include "reader/run.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "reader/cursor.h"
 
+/* `words`: that its events have, or have at least. */
+static struct evr_batched points_of(const struct eventring_def *def, unsigned kind, unsigned words) {
+  const uint64_t payload = kind == EVENTRING_COUNTER ? def->payload : 0;
+  return (struct evr_batched){
+      .tail = (uint64_t)def->id << 32 | (uint64_t)kind << 48 | payload << 56,
+      .what = (uint32_t)EVENTRING_TAIL(kind, 0, words)};
+}
+
 struct evr_batched evr_definition_batched(const struct evr_definition *d) {
-  const uint64_t id = d->def.id, event_class = d->def.event_class;
-  if (d->plain != EVENTRING_BEGIN) return (struct evr_batched){0};
-  return (struct evr_batched){.tail = id << 32, .classes = 1ull << (event_class & 63)};
+  const struct eventring_def *def = &d->def;
+  const bool is_number = def->payload - EVENTRING_INT <= EVENTRING_DOUBLE - EVENTRING_INT;
+  const bool is_named =
+      def->payload == EVENTRING_INT && strcmp(def->unit, EVENTRING_UNIT_ID) == 0;
+  if (def->kind == EVENTRING_DEF_SPAN)
+    return (struct evr_batched){.tail = (uint64_t)def->id << 32,
+                                .classes = 1ull << (def->event_class & 63), .is_named = is_named,
+                                .is_measured = def->measure == EVENTRING_OFF_CPU};
+  if (is_named) return (struct evr_batched){0};
+  switch (def->kind) {
+  case EVENTRING_DEF_COUNTER:
+    return is_number && !def->quantity ? points_of(def, EVENTRING_COUNTER, 1)
+                                       : (struct evr_batched){0};
+  case EVENTRING_DEF_INSTANT: return points_of(def, EVENTRING_INSTANT, is_number);
+  case EVENTRING_DEF_ASYNC:
+  case EVENTRING_DEF_FLOW: return points_of(def, EVENTRING_LINKED, 2);
+  default: return (struct evr_batched){0};
+  }
 }
 
 /* What evr_sink has for batches. */
@@ -49,75 +73,82 @@ static bool may_begin(const struct evr_span_stacks *spans) {
          spans->spans + EVENTRING_BATCH <= EVR_MOST_SPANS;
 }
 
-struct lists { /* of a part */
-  const struct eventring_brief *ended, *opened;
-  const struct evr_mark *outer, *marks_opened;
-};
-
-static struct lists lists_of(const struct evr_part *part, const struct eventring_brief *brief,
-                             const struct evr_mark *mark) {
-  return (struct lists){brief, brief + part->ended, mark, mark + part->outer};
+/* Of spans whose context was suspended for `ticks`, as duration_ns in delivery.c. */
+static uint64_t suspended_ns(const struct evr_part *part, uint64_t ticks, uint64_t took) {
+  if (!ticks) return 0;
+  const uint64_t ns =
+      (uint64_t)((unsigned __int128)ticks * part->times.multiplier >> FORMAT_CLOCK_SHIFT);
+  return ns < took ? ns : took;
 }
 
 /* Finds the spans that began before the part on the stack, which stays as it is. Returns the word
    up to which the part can be a batch. */
 static uint32_t match_outer(const struct evr_ring_reader *reader, const struct evr_part *part,
-                            const struct lists *lists, struct eventring_outer *outer) {
+                            const struct evr_lists *lists, const struct evr_sink *sink) {
   const struct evr_span_stack *stack = reader->spans.present;
   const uint64_t *words = reader->blocks.held->words;
-  uint64_t before = 0; /* took the one that ended before */
+  struct eventring_outer *outer = sink->room->outer;
+  const bool may_suspend = sink->contents & EVENTRING_BATCH_SUSPENDED;
+  uint64_t before = 0; /* ran the one that ended before */
   for (uint32_t i = 0; i < part->outer; i++) {
-    const struct evr_mark mark = lists->outer[i];
+    const struct evr_mark mark = lists->mark[i];
     if (i >= stack->count) return mark.word;
     const struct evr_span *span = &stack->span[stack->count - 1 - i];
-    if (span->id != word_id(words[mark.word]) || span->suspended != stack->suspended)
-      return mark.word;
-    const struct eventring_brief *ended = &lists->ended[mark.brief];
+    const uint64_t ticks = stack->suspended - span->suspended;
+    if (span->id != word_id(words[mark.word]) || (ticks && !may_suspend)) return mark.word;
+    const struct eventring_brief *ended = &lists->brief[mark.brief];
     uint64_t ns = part->times.from_ns + ended->after;
     outer[i].within = span->within + before + ended->within;
-    before = outer[i].took = span->ns < ns ? ns - span->ns : 0;
+    outer[i].took = span->ns < ns ? ns - span->ns : 0;
+    outer[i].suspended = suspended_ns(part, ticks, outer[i].took);
+    before = outer[i].took - outer[i].suspended;
   }
   return part->to;
 }
 
 /* Moves on behind the part: what ended leaves the stack of the reader, and what is left open
-   goes there. `within`: took the spans that are directly within the innermost one of the others. */
+   goes there. `within`: ran the spans that are directly within the innermost one of the others. */
 static void pass_part(struct evr_ring_reader *reader, struct evr_sink *sink,
-                      const struct evr_part *part, const struct lists *lists, uint64_t within) {
+                      const struct evr_part *part, const struct evr_lists *lists,
+                      uint64_t within) {
   const uint64_t *words = reader->blocks.held->words;
+  const struct eventring_brief *opened = lists->brief + part->ended;
+  const struct evr_mark *marks = lists->mark + part->outer;
   struct evr_event_run run = {.at = words + part->to, .depth = reader->spans.present->count - part->outer};
-  reader->in_run = part->to - part->from;
+  reader->in_run = evr_part_events(part);
   end_run(reader, sink, &run);
   if (run.depth) reader->spans.present->span[run.depth - 1].within += within;
   for (uint32_t i = 0; i < part->opened; i++) {
-    uint64_t word = words[lists->marks_opened[i].word];
+    uint64_t word = words[marks[i].word];
     uint64_t ticks = part->times.ticks + evr_times_ticks(&part->times, word);
     evr_spans_push(&reader->spans,
                    (struct evr_span){.ticks = ticks,
-                                     .ns = part->times.from_ns + lists->opened[i].after,
-                                     .id = word_id(word), .within = lists->opened[i].within,
+                                     .ns = part->times.from_ns + opened[i].after,
+                                     .id = word_id(word), .within = opened[i].within,
                                      .suspended = reader->spans.present->suspended});
   }
 }
 
 static void hand_over(struct evr_ring_reader *reader, struct evr_sink *sink,
-                      const struct evr_part *part, const struct lists *lists) {
-  const struct eventring_outer *outer = sink->room->outer;
+                      const struct evr_part *part, const struct evr_lists *lists) {
+  const struct eventring_outer *outer = sink->room->outer, *last = outer + part->outer - 1;
   const uint64_t *words = reader->blocks.held->words;
   const struct eventring_written written = {words + part->from, part->times};
   struct eventring_batch batch = {
-      .count = part->to - part->from, .ended = lists->ended, .opened = lists->opened,
-      .ended_count = part->ended, .opened_count = part->opened, .outer = outer,
+      .count = evr_part_events(part), .ended = lists->brief, .opened = lists->brief + part->ended,
+      .points = lists->point, .ended_count = part->ended, .opened_count = part->opened,
+      .point_count = part->points, .outer = outer,
       .depth = reader->spans.present->count,
       .depth_around = reader->spans.present->count - part->outer,
+      .bare = part->outside && reader->spans.present->count == part->outer,
       .earliest_ns = part->times.from_ns,
-      .latest_ns = evr_times_ns(&part->times, words[part->to - 1]), .classes = part->classes,
+      .latest_ns = evr_times_ns(&part->times, words[part->last]), .classes = part->classes,
       .context = reader->position.context, .domain = reader->blocks.slot,
       .incarnation = reader->position.incarnation, .ring = (uint8_t)reader->blocks.ring,
       .cursor = sink->cursor, .written = &written};
   pass_part(reader, sink, part, lists,
-            part->within + (part->outer ? outer[part->outer - 1].took : 0));
-  EVR_IN_DEBUG(reader->balance += batch.count - 2 * (uint64_t)batch.ended_count;)
+            part->within + (part->outer ? last->took - last->suspended : 0));
+  EVR_IN_DEBUG(reader->balance += (uint64_t)part->opened - part->outer;)
   reader->known_ns = batch.latest_ns;
   if (sink->batch(sink->batch_context, &batch) || !sink->left) sink->stopped = true;
 }
@@ -136,9 +167,9 @@ static const struct evr_decoded_part *next_part(struct evr_ring_reader *reader) 
 /* May all of it be delivered? */
 static bool is_within_bounds(const struct evr_ring_reader *reader, uint64_t until,
                              const struct evr_part *part, const struct evr_sink *sink) {
-  uint64_t last = reader->blocks.held->words[part->to - 1];
+  uint64_t last = reader->blocks.held->words[part->last];
   uint64_t ticks = part->times.ticks + evr_times_ticks(&part->times, last);
-  return part->to <= reader->end && part->to - part->from <= sink->left &&
+  return part->to <= reader->end && evr_part_events(part) <= sink->left &&
          evr_times_ns(&part->times, last) <= until &&
          ticks < evr_ring_reader_switch_due(reader);
 }
@@ -152,11 +183,12 @@ enum evr_ready evr_ring_reader_ready(struct evr_ring_reader *reader, uint64_t un
     sink->most = part->from - reader->at;
     return EVR_READY_LATER;
   }
-  const struct evr_decoded *decoded = evr_block_cursor_decoded(&reader->blocks);
-  const struct lists lists = lists_of(part, decoded->room.brief + next->brief,
-                                      decoded->room.mark + next->mark);
+  struct evr_decoded *decoded = evr_block_cursor_decoded(&reader->blocks);
+  const struct evr_lists lists = {decoded->room.brief + next->brief,
+                                  decoded->room.mark + next->mark,
+                                  decoded->room.point + next->point};
   if (!may_begin(&reader->spans) || !is_within_bounds(reader, until, part, sink) ||
-      match_outer(reader, part, &lists, sink->room->outer) < part->to)
+      match_outer(reader, part, &lists, sink) < part->to)
     return EVR_NOT_DECODED;
   hand_over(reader, sink, part, &lists);
   return EVR_DELIVERED;
@@ -166,7 +198,7 @@ enum evr_ready evr_ring_reader_ready(struct evr_ring_reader *reader, uint64_t un
 
 bool evr_ring_reader_batch(struct evr_ring_reader *reader, uint64_t until,
                            struct evr_sink *sink) {
-  struct evr_decoded_room *room = &sink->room->decoded;
+  const struct evr_lists lists = evr_lists_of(&sink->room->decoded);
   struct evr_event_run run;
   if (!may_begin(&reader->spans)) return false;
   begin_run(reader, sink, false, &run);
@@ -177,11 +209,9 @@ bool evr_ring_reader_batch(struct evr_ring_reader *reader, uint64_t until,
   if (!part.times.bound) return false; /* outside the clock segment, as in damaged files */
   for (uint32_t end = (uint32_t)(run.end - words);; end = part.to) {
     if (end <= part.from ||
-        !evr_decode_part(reader->definitions->batched, words, end, &part, room->brief,
-                         room->mark))
+        !evr_decode_part(reader->definitions->batched, sink->contents, words, end, &part, &lists))
       return false;
-    const struct lists lists = lists_of(&part, room->brief, room->mark);
-    uint32_t to = match_outer(reader, &part, &lists, sink->room->outer);
+    uint32_t to = match_outer(reader, &part, &lists, sink);
     if (to == part.to) {
       hand_over(reader, sink, &part, &lists);
       return true;
@@ -192,39 +222,52 @@ bool evr_ring_reader_batch(struct evr_ring_reader *reader, uint64_t until,
 
 /* ---- For users --------------------------------------------------------------------------- */
 
+/* A begin or an end of the batch, but for its payload. */
+static void fill_span(struct eventring_event *event, uint32_t *depth,
+                      const struct eventring_brief **ended, const struct eventring_outer **outer) {
+  event->begin_ns = event->ns;
+  if (event->kind == EVENTRING_BEGIN) {
+    event->depth = (*depth)++;
+    return;
+  }
+  const struct eventring_brief *brief = (*ended)++;
+  const struct eventring_outer span =
+      brief->began_before ? *(*outer)++ : (struct eventring_outer){brief->took, brief->within, 0};
+  event->begin_ns -= span.took;
+  event->within_ns = span.within;
+  event->suspended_ns = span.suspended;
+  event->flags = EVENTRING_MATCHED;
+  event->depth = --*depth;
+}
+
 int eventring_batch_each(const struct eventring_batch *batch,
                          int (*callback)(void *context, const struct eventring_event *event),
                          void *context) {
   const struct eventring_brief *ended = batch->ended;
   const struct eventring_outer *outer = batch->outer;
-  const uint64_t *words = batch->written->words;
+  const uint64_t *word = batch->written->words;
   uint32_t depth = batch->depth;
   int result = 0;
-  for (size_t i = 0; i < batch->count && !result; i++) {
-    bool is_end = word_kind(words[i]) == EVENTRING_END;
-    const struct evr_definition *d = batch->cursor->definitions.definition[word_id(words[i])];
-    depth -= is_end;
+  for (size_t i = 0; i < batch->count && !result; i++, word += 1 + word_length(*word)) {
+    const struct evr_definition *d = batch->cursor->definitions.definition[word_id(*word)];
     struct eventring_event event = {
-        .ns = evr_times_ns(&batch->written->times, words[i]), .domain = batch->domain,
+        .ns = evr_times_ns(&batch->written->times, *word), .domain = batch->domain,
         .incarnation = batch->incarnation, .id = d->def.id, .ring = batch->ring,
-        .kind = is_end ? EVENTRING_END : EVENTRING_BEGIN, .event_class = d->def.event_class,
-        .flags = is_end ? EVENTRING_MATCHED : 0, .depth = depth, .name = d->def.name,
+        .kind = (uint8_t)word_kind(*word), .event_class = d->def.event_class, .name = d->def.name,
         .def = &d->def, .context = batch->context};
-    event.begin_ns = event.ns;
-    if (is_end) {
-      const struct eventring_outer span =
-          ended->began_before ? *outer++ : (struct eventring_outer){ended->took, ended->within};
-      event.begin_ns -= span.took;
-      event.within_ns = span.within;
-      ended++;
-    }
-    depth += !is_end;
+    if (event.kind <= EVENTRING_END) fill_span(&event, &depth, &ended, &outer);
+    evr_event_payload(&event, d, word);
     result = callback(context, &event);
   }
   return result;
 }
 
-int eventring_cursor_batches(eventring_cursor *c,
+void evr_cursor_set_batches(const eventring_cursor *c, struct evr_ring_reader *reader) {
+  reader->blocks.batched = c->batch ? c->definitions.batched : NULL;
+  reader->blocks.contents = c->batch_contents;
+}
+
+int eventring_cursor_batches(eventring_cursor *c, unsigned contents,
                              int (*callback)(void *context, const struct eventring_batch *batch),
                              void *context) {
   if (c->flags & EVENTRING_OPEN_BACKWARDS || c->busy) return EVENTRING_E_STATE;
@@ -232,7 +275,7 @@ int eventring_cursor_batches(eventring_cursor *c,
   if (callback && !c->batch_room) return EVENTRING_E_MEMORY;
   c->batch = callback;
   c->batch_context = context;
-  for (unsigned n = 0; n < c->made_count; n++)
-    c->reader[c->made[n]]->blocks.batched = callback ? c->definitions.batched : NULL;
+  c->batch_contents = contents;
+  for (unsigned n = 0; n < c->made_count; n++) evr_cursor_set_batches(c, c->reader[c->made[n]]);
   return EVENTRING_OK;
 }

@@ -70,7 +70,7 @@ static uint64_t readable(const struct evr_block_cursor *cursor, uint64_t sequenc
 
 /* ---- With a thread (ahead.h) --------------------------------------------------------- */
 
-enum { MOST_THREADS = 4, /* of a recording; each takes half a megabyte, and two more
+enum { MOST_THREADS = 4, /* of a recording; each takes half a megabyte, and three more
                        where it decodes */
        MANY = 256        /* blocks that are worth a thread */ };
 
@@ -89,7 +89,7 @@ static void start_thread(struct evr_block_cursor *cursor) {
       .source = &meta->source, .slot = cursor->slot, .ring = cursor->ring,
       .ring_blocks = blocks_of(cursor), .start_ticks = meta->header.start_ticks,
       .head_offset = evr_metadata_head_offset(cursor->slot, cursor->ring),
-      .batched = cursor->batched, .conversion = &meta->conversion};
+      .batched = cursor->batched, .contents = cursor->contents, .conversion = &meta->conversion};
   cursor->was_threaded = true;
   cursor->thread = evr_ahead_start(&ring);
   if (cursor->thread) meta->threads++;
@@ -449,7 +449,7 @@ uint64_t evr_block_cursor_last(struct evr_block_cursor *cursor, uint64_t ns) {
   return find_begin(cursor, &found, low + 1, &begin) && begin > ns ? low - 1 : low;
 }
 
-const struct evr_decoded *evr_block_cursor_decoded(const struct evr_block_cursor *cursor) {
+struct evr_decoded *evr_block_cursor_decoded(const struct evr_block_cursor *cursor) {
   bool holds = cursor->decoded && cursor->piece->segments == cursor->meta->conversion.segments;
   return holds ? cursor->decoded : NULL;
 }

@@ -41,11 +41,12 @@ struct evr_block_cursor {
   unsigned ahead_count;
   bool threaded;            /* a thread may read ahead; set by the user */
   const struct evr_batched *batched; /* and decodes by these definitions; NULL: it does not.
-                               Set by the user */
+                               Set by the user, as */
+  unsigned contents;        /* what batches may have */
   bool was_threaded;        /* one was started, or could not be */
   struct evr_ahead *thread; /* that does so, or NULL */
   struct evr_ahead_piece *piece; /* that it has read, or NULL */
-  const struct evr_decoded *decoded; /* of the block held, or NULL */
+  struct evr_decoded *decoded; /* of the block held, or NULL */
   uint64_t asking;          /* the first block that it was not asked for */
 };
 
@@ -68,7 +69,7 @@ bool evr_block_cursor_next(struct evr_block_cursor *cursor, unsigned *budget);
    0. */
 bool evr_block_cursor_previous(struct evr_block_cursor *cursor, unsigned *budget);
 /* What a thread has decoded of the block held; NULL: nothing. */
-const struct evr_decoded *evr_block_cursor_decoded(const struct evr_block_cursor *cursor);
+struct evr_decoded *evr_block_cursor_decoded(const struct evr_block_cursor *cursor);
 /* Counts what lies between the position and the block held, which is number `sequence` of the
    ring and was not found by this cursor. */
 void evr_block_cursor_count(struct evr_block_cursor *cursor, uint64_t sequence);

@@ -7,7 +7,9 @@
  * limits, so a poll always returns. There is one exception: a reader that was overtaken
  * beyond its limit moves the limit once.
  *
- * Order: ring by ring, or merged by time. Within a ring, events are delivered as written.
+ * Order: ring by ring, or merged by time, or less than that (eventring_cursor_order), where the user
+ * needs no more: to go from ring to ring with each event costs ten times what the event does. Within
+ * a ring, events are delivered as written.
  * A merged poll continues with the ring whose next event is the oldest, until the next
  * event of that ring is later than that of the second. If a thread was held up between
  * reading the clock and storing the word, its event comes with the next poll, after later
@@ -44,7 +46,7 @@ static int make_reader(eventring_cursor *c, unsigned i, struct eventring_error *
   if (c->seek_ns && !reads_backwards(c)) evr_ring_reader_seek(c->reader[i], c->seek_ns);
   c->reader[i]->tells_switches = c->switched != NULL;
   c->reader[i]->blocks.threaded = c->flags & EVENTRING_OPEN_AHEAD;
-  c->reader[i]->blocks.batched = c->batch ? c->definitions.batched : NULL;
+  evr_cursor_set_batches(c, c->reader[i]);
   for (c->made_count++; at > 0 && c->made[at - 1] > i; at--) {
     c->made[at] = c->made[at - 1];
     c->watch[at] = c->watch[at - 1];
@@ -316,24 +318,67 @@ static uint64_t time_of_second(struct evr_ring_reader **active, unsigned count) 
   return count > 2 && active[2]->order_ns < ns ? active[2]->order_ns : ns;
 }
 
-static unsigned make_heap(eventring_cursor *c, struct evr_sink *sink) {
-  unsigned count = 0;
-  for (unsigned i = 0; i < c->actives; i++)
-    if (look(c->active[i], &sink->budget))
-      c->active[count++] = c->active[i];
-  for (unsigned i = count / 2; i-- > 0;) sift_down(c->active, count, i);
-  return count;
+/* Those of `count` readers that have something left; they are a heap then. */
+static unsigned make_heap(struct evr_ring_reader **active, unsigned count,
+                          struct evr_sink *sink) {
+  unsigned left = 0;
+  for (unsigned i = 0; i < count; i++)
+    if (look(active[i], &sink->budget)) active[left++] = active[i];
+  for (unsigned i = left / 2; i-- > 0;) sift_down(active, left, i);
+  return left;
 }
 
-static void poll_merged(eventring_cursor *c, struct evr_sink *sink) {
-  struct evr_ring_reader **active = c->active;
-  unsigned count = make_heap(c, sink);
+static void merge(struct evr_ring_reader **active, unsigned count, struct evr_sink *sink) {
+  count = make_heap(active, count, sink);
   while (count && !has_enough(sink)) {
     if (!drain(active[0], time_of_second(active, count), sink))
       active[0] = active[--count];
     sift_down(active, count, 0);
   }
 }
+
+static void poll_merged(eventring_cursor *c, struct evr_sink *sink) {
+  merge(c->active, c->actives, sink);
+}
+
+/* (The active readers are in the order of their slots.) */
+static void poll_domains(eventring_cursor *c, struct evr_sink *sink) {
+  for (unsigned i = 0, end; i < c->actives && !has_enough(sink); i = end) {
+    const unsigned slot = c->active[i]->blocks.slot;
+    for (end = i + 1; end < c->actives && c->active[end]->blocks.slot == slot;) end++;
+    merge(&c->active[i], end - i, sink);
+  }
+}
+
+/* As merge, but a block at a time, so that rings alternate rarely. */
+static void poll_blocks(eventring_cursor *c, struct evr_sink *sink) {
+  struct evr_ring_reader **active = c->active;
+  unsigned count = make_heap(active, c->actives, sink);
+  sink->by_block = true;
+  while (count && !has_enough(sink)) {
+    c->settled_ns = time_of_second(active, count);
+    if (!drain(active[0], UINT64_MAX, sink)) active[0] = active[--count];
+    sift_down(active, count, 0);
+  }
+}
+
+static void poll_in_order(eventring_cursor *c, struct evr_sink *sink) {
+  const bool is_merged = c->flags & EVENTRING_OPEN_MERGED;
+  switch (c->order) {
+  case EVENTRING_ORDER_DOMAINS: poll_domains(c, sink); break;
+  case EVENTRING_ORDER_BLOCKS: poll_blocks(c, sink); break;
+  default: (is_merged ? poll_merged : poll_ring_by_ring)(c, sink); break;
+  }
+}
+
+int eventring_cursor_order(eventring_cursor *c, enum eventring_order order) {
+  if (reads_backwards(c) || c->busy) return EVENTRING_E_STATE;
+  if ((unsigned)order > EVENTRING_ORDER_BLOCKS) return EVENTRING_E_ARGUMENT;
+  c->order = order;
+  return EVENTRING_OK;
+}
+
+uint64_t eventring_cursor_settled(const eventring_cursor *c) { return c->settled_ns; }
 
 /* Reports damage once; reading then goes on with what is sound. */
 static int take_damage(eventring_cursor *c) {
@@ -374,7 +419,7 @@ static int poll_all(eventring_cursor *c, struct evr_sink *sink) {
     c->finished = over;
     return status;
   }
-  (c->flags & EVENTRING_OPEN_MERGED ? poll_merged : poll_ring_by_ring)(c, sink);
+  poll_in_order(c, sink);
   if (reads_backwards(c)) over = is_over_backwards(c);
   c->finished = over && !has_enough(sink);
   if (c->finished && c->meta.over) evr_cursor_check_end(c);
@@ -399,6 +444,7 @@ int eventring_poll(eventring_cursor *c, const struct eventring_callbacks *callba
   struct evr_sink sink = {.context = context, .left = max ? max : UINT64_MAX,
                           .switched = c->switched, .switched_context = c->switched_context,
                           .batch = c->batch, .batch_context = c->batch_context,
+                          .contents = c->batch_contents,
                           .room = c->batch_room, .cursor = c,
                           .budget = DAMAGE_BUDGET};
   if (callbacks)

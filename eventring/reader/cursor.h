@@ -57,6 +57,8 @@ struct eventring_cursor {
   struct evr_metadata meta;
   struct evr_definitions definitions;
   unsigned flags;
+  enum eventring_order order;
+  uint64_t settled_ns; /* eventring_cursor_settled */
   pid_t process; /* by which the recording was found; 0: opened by path, or its own */
   bool busy;     /* a poll is in progress */
   bool finished;
@@ -66,6 +68,7 @@ struct eventring_cursor {
   void *switched_context;
   int (*batch)(void *context, const struct eventring_batch *batch); /* or NULL */
   void *batch_context;
+  unsigned batch_contents;
   struct evr_batch_room *batch_room; /* NULL: it never had one */
   bool back_begun; /* its rings, which it reads backwards, were begun */
   unsigned rings; /* bits of those that are read; 0: all */
@@ -85,6 +88,8 @@ struct eventring_cursor {
   struct evr_pace pace;
   struct eventring_error error;
 };
+/* Lets a reader, and its thread, know whether and of what batches are to be made. */
+void evr_cursor_set_batches(const eventring_cursor *cursor, struct evr_ring_reader *reader);
 /* True when a poll has something to do: events, damage to report, the producer's end.
    Checks the rings as a poll does, without callbacks. */
 bool evr_cursor_has_news(eventring_cursor *cursor);

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* decode.c: the begins and ends of a block as spans, in arrays.
  *
- * The events of which there are many are begins and ends without payload, each end that of the
- * innermost span, none earlier than the one before. A part of a block that has nothing else is
- * decoded without a look at what the reader knows of the ring: it needs the words, the
- * definitions and the clock alone, and so another thread can do it in advance (ahead.c). What
- * depends on more, batch.c adds: whether an end without a begin in the part is that of the
- * innermost span that was open, how long that took, and how far the reader may go.
+ * The events of which there are many are begins and ends, each end that of the innermost span,
+ * and counters, instants, events of flows and of async spans; none earlier than the one before. A
+ * part of a block that has nothing else is decoded without a look at what the reader knows of the
+ * ring: it needs the words, the definitions and the clock alone, and so another thread can do it in
+ * advance (ahead.c). What depends on more, batch.c adds: whether an end without a begin in the part
+ * is that of the innermost span that was open, how long that took, and how far the reader may go.
  *
- * The spans that have no others within, which are often half of them, are taken in one step.
+ * The spans that have no others within, which are often half of them, are taken in one step. A
+ * value that a begin has is passed over: who needs it asks for the events
+ * (eventring_batch_each).
  */
 #include "reader/decode.h"
 
@@ -25,12 +27,20 @@ _Static_assert(FORMAT_CLOCK_SHIFT >= 32, "ns of a part: what is left of 64 bits"
 FIELD_AT(id, 4);
 FIELD_AT(depth, 6);
 FIELD_AT(began_before, 7);
+#define POINT_FIELD_AT(member, at) \
+  _Static_assert(offsetof(struct eventring_point, member) == \
+                     offsetof(struct eventring_point, after) + (at), "tail of a point")
+POINT_FIELD_AT(id, 4);
+POINT_FIELD_AT(kind, 6);
+POINT_FIELD_AT(payload, 7);
 #define BEGAN_BEFORE ((uint64_t)1 << 56)
 enum { MOST_DEPTH = UINT8_MAX }; /* spans that a part may have open of its own */
 
 void evr_times_begin(struct evr_times *times, const struct format_segment *segment, uint64_t end,
                      uint64_t word, uint64_t ticks, uint64_t until) {
   const uint64_t one = (uint64_t)1 << FORMAT_CLOCK_SHIFT;
+  /* (Without a division, which takes long: at least a fourth of the ticks for which there is room.) */
+  const int spare = segment->multiplier ? __builtin_clzll(segment->multiplier) : 63;
   times->base_word = word & ~FORMAT_TAIL_MASK;
   times->ticks = ticks;
   times->multiplier = segment->multiplier;
@@ -41,12 +51,12 @@ void evr_times_begin(struct evr_times *times, const struct format_segment *segme
   times->from_ns = segment->from_ns + (uint64_t)(first >> FORMAT_CLOCK_SHIFT);
   times->fraction = (uint64_t)first & (one - 1);
   if (until < times->from_ns) return;
-  uint64_t most = UINT64_MAX - times->fraction; /* that ticks * multiplier may be */
-  if (until - times->from_ns < most >> FORMAT_CLOCK_SHIFT)
+  uint64_t bound = end - ticks, most = (uint64_t)1 << spare >> 1;
+  if (until - times->from_ns < UINT64_MAX >> FORMAT_CLOCK_SHIFT && times->multiplier) {
     most = ((until - times->from_ns + 1) << FORMAT_CLOCK_SHIFT) - 1 - times->fraction;
-  uint64_t bound = end - ticks;
-  if (times->multiplier && bound > most / times->multiplier) bound = most / times->multiplier + 1;
-  times->bound = bound;
+    most = most / times->multiplier + 1;
+  }
+  times->bound = bound < most ? bound : most;
 }
 
 /* ---- A part ------------------------------------------------------------------------------ */
@@ -70,8 +80,8 @@ static inline __attribute__((always_inline)) uint64_t depth_tail(const struct be
 /* The definition of an event. (Its id, times the size of an entry, in one step.) */
 static inline __attribute__((always_inline)) const struct evr_batched *
 batched_at(const struct evr_batched *batched, uint64_t word) {
-  enum { SHIFT = EVENTRING_WORD_ID_SHIFT - 4, SIZE = sizeof *batched };
-  _Static_assert(SIZE == 16, "SHIFT");
+  enum { SHIFT = EVENTRING_WORD_ID_SHIFT - 5, SIZE = sizeof *batched };
+  _Static_assert(SIZE == 32, "SHIFT");
   const uint64_t bytes = word >> SHIFT & (uint64_t)(EVENTRING_MAX_EVENTS - 1) * SIZE;
   return (const struct evr_batched *)((const char *)batched + bytes);
 }
@@ -80,12 +90,14 @@ batched_at(const struct evr_batched *batched, uint64_t word) {
    compares as well in memory. */
 #define KEEP_IN_MEMORY(place) __asm__("" : "+m"(place))
 
-/* If the word that follows a begin is the end of the same span: its time, else UINT64_MAX. */
+/* If the event that follows a begin, at `next`, is the end of the same span, without a payload: its
+   time, else UINT64_MAX. */
 static inline __attribute__((always_inline)) uint64_t
-ticks_of_leaf(const struct evr_times *times, const uint64_t *begin, const uint64_t *last) {
-  bool is_leaf = begin < last && ((begin[1] - begin[0]) & FORMAT_TAIL_MASK) ==
+ticks_of_leaf(const struct evr_times *times, const uint64_t *begin, const uint64_t *next,
+              const uint64_t *last) {
+  bool is_leaf = next <= last && ((*next - (*begin & ~FORMAT_LENGTH_MASK)) & FORMAT_TAIL_MASK) ==
                                      EVENTRING_END - EVENTRING_BEGIN;
-  return is_leaf ? evr_times_ticks(times, begin[1]) : UINT64_MAX;
+  return is_leaf ? evr_times_ticks(times, *next) : UINT64_MAX;
 }
 
 static inline __attribute__((always_inline)) void
@@ -108,34 +120,88 @@ static void list_opened(struct evr_part *part, const uint64_t *words, const stru
   }
 }
 
-/* (What changes in the loop is in locals, as few as possible: they are to be in registers.) */
-bool evr_decode_part(const struct evr_batched *batched, const uint64_t *words, uint32_t end,
-                     struct evr_part *part, struct eventring_brief *brief,
-                     struct evr_mark *mark) {
+/* What a part has besides its spans. (It changes rarely, or costs one store an event: it is to be
+   in memory.) */
+struct rest {
+  const uint64_t *last; /* event of the part */
+  struct evr_mark *outer;
+  struct eventring_point *point;
+  uint32_t measured;
+  bool outside;
+};
+
+static inline __attribute__((always_inline)) void
+put_point(struct eventring_point *point, uint64_t value, uint64_t tail, uint32_t after) {
+  tail |= after;
+  point->value = value;
+  memcpy(&point->after, &tail, sizeof tail);
+}
+
+/* Is an event that is no begin and no end one of the points of its definition? */
+static inline __attribute__((always_inline)) bool
+is_point(const struct evr_batched *definition, uint64_t word) {
+  const uint64_t usual = definition->what, what = word & FORMAT_WHAT_MASK;
+  if (what == usual) return true; /* (no event has the kind 0) */
+  return word_kind(word) == (usual & 7) && word_kind(word) != EVENTRING_COUNTER && what > usual;
+}
+
+/* Takes an event that is one. Returns how many words it has. */
+static inline __attribute__((always_inline)) uint64_t
+take_point(struct eventring_point *point, const struct evr_batched *definition,
+           const uint64_t *at, uint32_t after) {
+  const uint64_t length = word_length(*at);
+  uint64_t tail = definition->tail;
+  if (word_kind(*at) == EVENTRING_LINKED && at[2] <= UINT8_MAX) tail |= at[2] << 56;
+  put_point(point, at[length != 0], tail, after);
+  return 1 + length;
+}
+
+/* An end of a span that began in the part, with a payload. */
+static bool take_measured(struct rest *rest, const struct evr_batched *definition,
+                          const uint64_t *at, uint32_t after, uint32_t took) {
+  if (word_length(*at) > 1 || !definition->is_measured) return false;
+  put_point(rest->point++, at[1] < took ? at[1] : took,
+            (uint64_t)word_id(*at) << 32 | (uint64_t)EVENTRING_END << 48, after);
+  rest->measured++;
+  return true;
+}
+
+/* (What changes in the loop is in locals, as few as possible: they are to be in registers.
+   `contents` is a constant.) */
+static inline __attribute__((always_inline)) bool
+decode_part(const struct evr_batched *batched, const unsigned contents, const uint64_t *words,
+            uint32_t end, struct evr_part *part, const struct evr_lists *lists) {
   const uint64_t *at = words + part->from, *const last = words + end - 1;
   struct evr_times times = part->times;
+  struct rest rest = {.last = at, .outer = lists->mark, .point = lists->point};
   struct begun begun[1 + MOST_DEPTH], *const bottom = begun + 1, *top = bottom;
   const struct begun *const deepest = bottom + MOST_DEPTH;
-  struct eventring_brief *next = brief;
-  struct evr_mark *outer = mark;
+  struct eventring_brief *next = lists->brief;
   uint64_t word = *at, classes = 0, ticks = 0;
   uint32_t after = 0, within = 0;
   begun[0].tail = NO_TAIL;
   for (;;) {
-    const uint64_t what = word & FORMAT_WHAT_MASK;
+    const uint64_t kind = word & 7;
     const struct evr_batched *const definition = batched_at(batched, word);
     const uint64_t tail = definition->tail;
     KEEP_IN_MEMORY(times);
-    if (what == EVENTRING_BEGIN) {
+    KEEP_IN_MEMORY(rest);
+    if (kind == EVENTRING_BEGIN) {
       if (!definition->classes) break;
-      const uint64_t end_ticks = ticks_of_leaf(&times, at, last);
+      const uint64_t length = word_length(word);
+      if (length && (!(contents & EVENTRING_BATCH_VALUES) || definition->is_named)) break;
+      const uint64_t *const following =
+          contents & EVENTRING_BATCH_VALUES ? at + 1 + length : at + 1;
+      const uint64_t end_ticks = ticks_of_leaf(&times, at, following, last);
+      classes |= definition->classes;
       if (end_ticks < times.bound && end_ticks >= ticks) {
         ticks = end_ticks;
         const uint32_t end_after = evr_times_after(&times, ticks), took = end_after - after;
         set_brief(next, end_after, took, tail | depth_tail(bottom, top));
         within += took;
         next++;
-        at++;
+        rest.last = following;
+        at = following + 1;
       } else {
         if (__builtin_expect(top == deepest, 0)) break;
         top->after = after;
@@ -144,25 +210,39 @@ bool evr_decode_part(const struct evr_batched *batched, const uint64_t *words, u
         top->word = at;
         top++;
         within = 0;
+        rest.last = at;
+        at = following;
       }
-    } else if (what == EVENTRING_END) {
+    } else if (kind == EVENTRING_END) {
+      const uint64_t *const following = at + 1 + word_length(word);
       if (__builtin_expect(top[-1].tail == tail, 1)) {
+        const uint32_t took = after - top[-1].after;
+        if (__builtin_expect(following != at + 1, 0) &&
+            (!(contents & EVENTRING_BATCH_VALUES) ||
+             !take_measured(&rest, definition, at, after, took)))
+          break;
         top--;
-        const uint32_t took = after - top->after;
         set_brief(next, after, took, tail | depth_tail(bottom, top) | within);
         within = top->before + took;
       } else {
-        if (top != bottom || !definition->classes) break;
-        *outer++ = (struct evr_mark){(uint16_t)(at - words), (uint16_t)(next - brief)};
+        if (top != bottom || !definition->classes || following != at + 1) break;
+        *rest.outer++ = (struct evr_mark){(uint16_t)(at - words), (uint16_t)(next - lists->brief)};
         set_brief(next, after, 0, tail | BEGAN_BEFORE | within);
         within = 0;
+        rest.outside = false;
       }
+      classes |= definition->classes;
       next++;
+      rest.last = at;
+      at = following;
     } else {
-      break;
+      if (!(contents & EVENTRING_BATCH_POINTS) || !is_point(definition, word)) break;
+      const uint64_t length = take_point(rest.point++, definition, at, after);
+      rest.outside |= top == bottom;
+      rest.last = at;
+      at += length;
     }
-    classes |= definition->classes;
-    if (at++ >= last) break;
+    if (at > last) break;
     word = *at;
     const uint64_t before = ticks;
     ticks = evr_times_ticks(&times, word);
@@ -170,19 +250,27 @@ bool evr_decode_part(const struct evr_batched *batched, const uint64_t *words, u
     after = evr_times_after(&times, ticks);
   }
   part->to = (uint32_t)(at - words);
-  part->ended = (uint32_t)(next - brief);
-  part->outer = (uint32_t)(outer - mark);
+  part->last = (uint32_t)(rest.last - words);
+  part->ended = (uint32_t)(next - lists->brief);
+  part->outer = (uint32_t)(rest.outer - lists->mark);
+  part->points = (uint32_t)(rest.point - lists->point);
+  part->measured = rest.measured;
   part->classes = classes;
-  list_opened(part, words, bottom, top, within, next, outer);
+  part->outside = rest.outside;
+  list_opened(part, words, bottom, top, within, next, rest.outer);
   return part->to > part->from;
 }
 
-/* ---- A block ----------------------------------------------------------------------------- */
-
-static bool is_span(uint64_t word) {
-  uint64_t what = word & FORMAT_WHAT_MASK;
-  return what == EVENTRING_BEGIN || what == EVENTRING_END;
+bool evr_decode_part(const struct evr_batched *batched, unsigned contents, const uint64_t *words,
+                     uint32_t end, struct evr_part *part, const struct evr_lists *lists) {
+  enum { OF_DECODING = EVENTRING_BATCH_VALUES | EVENTRING_BATCH_POINTS };
+  contents &= OF_DECODING;
+  if (!contents) return decode_part(batched, 0, words, end, part, lists);
+  if (contents == OF_DECODING) return decode_part(batched, OF_DECODING, words, end, part, lists);
+  return decode_part(batched, contents, words, end, part, lists);
 }
+
+/* ---- A block ----------------------------------------------------------------------------- */
 
 /* The segment that has `ticks`, and where it ends; the last one is kept in *at. */
 static const struct format_segment *segment_of(const struct evr_conversion *conversion,
@@ -199,29 +287,34 @@ void evr_decode_block(const struct evr_meaning *meaning, const struct evr_block 
                       struct evr_decoded *decoded) {
   const uint64_t *words = block->words;
   struct format_position position = evr_block_start(block);
-  uint32_t at = evr_block_first(block), briefs = 0, marks = 0, segment = 0;
+  uint32_t at = evr_block_first(block), briefs = 0, marks = 0, points = 0, segment = 0;
   decoded->parts = 0;
   while (at < block->have && decoded->parts < EVR_PARTS) {
     const uint64_t word = words[at];
     uint32_t next = at + 1 + word_length(word);
-    if (is_span(word)) {
+    if (word_is_event(word)) {
       struct evr_decoded_part *to = &decoded->part[decoded->parts];
       uint64_t ticks = word_ticks(word, position.base), end;
       const struct format_segment *in = segment_of(&meaning->conversion, ticks, &segment, &end);
       to->brief = briefs;
       to->mark = marks;
+      to->point = points;
+      const struct evr_lists lists = {decoded->room.brief + briefs, decoded->room.mark + marks,
+                                      decoded->room.point + points};
       to->part.from = at;
       evr_times_begin(&to->part.times, in, end, word, ticks, UINT64_MAX);
-      if (to->part.times.bound &&
-          evr_decode_part(meaning->batched, words, block->have, &to->part,
-                          decoded->room.brief + briefs, decoded->room.mark + marks))
-        next = to->part.to;
-      if (next - at >= EVR_LEAST_PART) {
+      const bool is_part =
+          to->part.times.bound &&
+          evr_decode_part(meaning->batched, meaning->contents, words, block->have, &to->part,
+                          &lists);
+      if (is_part) next = to->part.to;
+      if (is_part && next - at >= EVR_LEAST_PART) {
         decoded->parts++;
         briefs += to->part.ended + to->part.opened;
         marks += to->part.outer + to->part.opened;
+        points += to->part.points;
       }
-    } else if (!word_is_event(word)) {
+    } else {
       format_apply_remark(words + at, words + block->have, &position);
     }
     at = next;

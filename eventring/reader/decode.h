@@ -11,13 +11,20 @@
 
 /* Of a definition, what is needed here; {0}: its events are not for batches. */
 struct evr_batched {
-  uint64_t tail;    /* its id in the second half of a struct eventring_brief */
-  uint64_t classes; /* the bit of its class */
+  uint64_t tail;    /* of spans its id in the second half of a struct eventring_brief, of others
+                       what is the same in all its points, in that of a struct eventring_point */
+  uint64_t classes; /* of spans: the bit of its class */
+  uint32_t what;    /* of others: kind and length of the events that are points, of more words where
+                       the kind has words of any length */
+  bool is_named;    /* a begin with a payload is not for batches: it has an id */
+  bool is_measured; /* an end with one word says for how long it was off the processor */
+  uint64_t unused;
 };
 
 /* What the meaning of events depends on, besides their words. */
 struct evr_meaning {
   const struct evr_batched *batched; /* definitions, by id */
+  unsigned contents;                 /* enum eventring_batch_contents: what a batch may have */
   struct evr_conversion conversion;
 };
 
@@ -54,25 +61,41 @@ struct evr_mark { /* of a span that began before the part, or is left open */
 struct evr_part { /* of a block: events that a batch can have */
   struct evr_times times;
   uint32_t from, to;             /* its words */
+  uint32_t last;                 /* the word of its last event */
   uint32_t ended, opened, outer; /* spans: these; left open; that ended and began before it */
+  uint32_t points, measured;     /* points; those of them that are ends */
   uint32_t within;               /* ns: spans that have ended, in none that began in the part,
                                     since the last end of one that began before it */
-  uint64_t classes;              /* a bit for each */
+  uint64_t classes;              /* a bit for each, of spans */
+  bool outside;                  /* a point came after the last end of a span that began before it,
+                                    with none open that began in it */
 };
+
+static inline uint32_t evr_part_events(const struct evr_part *part) {
+  return 2 * part->ended - part->outer + part->opened + part->points - part->measured;
+}
 
 /* A part has a word at least for each of its spans. */
 struct evr_decoded_room {
   struct eventring_brief brief[FORMAT_BLOCK_WORDS]; /* those that ended, then those left open */
   struct evr_mark mark[FORMAT_BLOCK_WORDS];         /* `outer` of them, then `opened` */
+  struct eventring_point point[FORMAT_BLOCK_WORDS];
 };
+struct evr_lists { /* where those of a part begin in a room */
+  struct eventring_brief *brief;
+  struct evr_mark *mark;
+  struct eventring_point *point;
+};
+static inline struct evr_lists evr_lists_of(struct evr_decoded_room *room) {
+  return (struct evr_lists){room->brief, room->mark, room->point};
+}
 
 /* Decodes what of the words from part->from on, before `end`, a batch may have; `times` and
    `from` are given. Of spans that began before the part it is not known whether they can be in
    a batch, nor how long they took: `took` is 0, and `within` counts from the end of such a span
    on. False: nothing, not even the first word. */
-bool evr_decode_part(const struct evr_batched *batched, const uint64_t *words, uint32_t end,
-                     struct evr_part *part, struct eventring_brief *brief,
-                     struct evr_mark *mark);
+bool evr_decode_part(const struct evr_batched *batched, unsigned contents, const uint64_t *words,
+                     uint32_t end, struct evr_part *part, const struct evr_lists *lists);
 
 enum { EVR_PARTS = 16, EVR_LEAST_PART = 8 /* events that make a part worth while */ };
 
@@ -80,7 +103,7 @@ struct evr_decoded { /* a block */
   uint32_t parts;
   struct evr_decoded_part {
     struct evr_part part;
-    uint32_t brief, mark; /* its first ones in the room */
+    uint32_t brief, mark, point; /* its first ones in the room */
   } part[EVR_PARTS];
   struct evr_decoded_room room;
 };

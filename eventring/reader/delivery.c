@@ -286,12 +286,25 @@ static unsigned take_link(struct eventring_event *event, const uint64_t **payloa
   return words - 2;
 }
 
+void evr_event_payload(struct eventring_event *event, const struct evr_definition *d,
+                       const uint64_t *word) {
+  unsigned kind = word_kind(*word), words = word_length(*word);
+  const uint64_t *payload = word + 1;
+  if (kind == EVENTRING_LINKED) words = take_link(event, &payload, words);
+  if (words && kind == EVENTRING_END)
+    take_off_cpu(event, d, payload, words);
+  else if (words && d && evr_definition_explains(d, kind))
+    take_payload(event, d->def.payload, payload, words);
+  else if (words)
+    take_raw(event, payload, words);
+}
+
 /* Any event; fills reader->event except what is the same in the whole run. */
 static __attribute__((noinline)) void
 decode_any(struct evr_ring_reader *reader, uint64_t word,
            const uint64_t *payload, uint64_t ticks, uint64_t ns) {
   struct eventring_event *event = &reader->event;
-  unsigned id = word_id(word), kind = word_kind(word), words = word_length(word);
+  unsigned id = word_id(word), kind = word_kind(word);
   const struct evr_definition *d = definition_at(reader, id, ticks);
   event->ns = ns;
   event->begin_ns = 0;
@@ -308,15 +321,9 @@ decode_any(struct evr_ring_reader *reader, uint64_t word,
     set_tags(event, reader->tags + EVR_TAGS(kind, EVENTRING_NONE, EVENTRING_UNKNOWN) + id +
                         ((uint64_t)EVENTRING_CLASS_USER << 32));
   }
-  if (kind == EVENTRING_LINKED) words = take_link(event, &payload, words);
   if (kind == EVENTRING_BEGIN) open_span(reader, event, id, ticks, ns);
   else if (kind == EVENTRING_END) close_span(reader, event, id, ns);
-  if (words && kind == EVENTRING_END)
-    take_off_cpu(event, d, payload, words);
-  else if (words && d && evr_definition_explains(d, kind))
-    take_payload(event, d->def.payload, payload, words);
-  else if (words)
-    take_raw(event, payload, words);
+  evr_event_payload(event, d, payload - 1);
 }
 
 /* ---- Runs of events --------------------------------------------------------------- */
@@ -656,9 +663,12 @@ bool evr_ring_reader_look(struct evr_ring_reader *reader, unsigned *budget) {
 
 bool evr_ring_reader_drain(struct evr_ring_reader *reader, uint64_t until,
                            struct evr_sink *sink) {
+  const uint64_t first = reader->blocks.sequence;
   for (;;) {
     if (!evr_ring_reader_look(reader, &sink->budget)) return false;
-    if (sink->stopped || reader->order_ns > until) return true;
+    if (sink->stopped || reader->order_ns > until ||
+        (sink->by_block && reader->blocks.sequence != first))
+      return true;
     if (is_pending(reader)) deliver_pending(reader, sink);
     else deliver_run(reader, until, sink);
     EVR_IN_DEBUG(EVR_LAW(is_pending(reader) || evr_ring_reader_is_balanced(reader));)

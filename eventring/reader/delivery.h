@@ -16,12 +16,14 @@ struct evr_sink {
   /* NULL: every event goes to the callbacks; else with room for a batch (batch.c): */
   int (*batch)(void *context, const struct eventring_batch *batch);
   void *batch_context;
+  unsigned contents; /* enum eventring_batch_contents */
   struct evr_batch_room *room;
   const eventring_cursor *cursor;
   uint32_t most;      /* words of a run */
   uint64_t left;      /* events that may still be delivered */
   uint64_t delivered; /* real ones */
   unsigned budget;    /* unreadable blocks that may still be tried */
+  bool by_block;      /* a ring makes way for others at the end of each block */
   bool stopped;       /* by a callback or by the maximum */
 };
 
@@ -47,6 +49,10 @@ enum evr_ready evr_ring_reader_ready(struct evr_ring_reader *reader, uint64_t un
    to the first one that is none of those that a batch has (batch.c). False: it is one. */
 bool evr_ring_reader_batch(struct evr_ring_reader *reader, uint64_t until,
                            struct evr_sink *sink);
+/* Fills in what the payload of an event says, which is the word `word` and those after it: link and
+   role, value, flags. `d` NULL: it has no definition. */
+void evr_event_payload(struct eventring_event *event, const struct evr_definition *d,
+                       const uint64_t *word);
 /* A synthetic begin for entry `index` of a stack. */
 void evr_ring_reader_open_span(const struct evr_ring_reader *reader,
                                const struct evr_span_stack *stack, uint32_t index,

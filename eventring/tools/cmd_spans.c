@@ -124,6 +124,14 @@ static void count_in_kind(struct kind *kind, const struct eva_span_time *time) {
   if (eva_histogram_add(&kind->durations, time->ns) < 0) no_memory();
 }
 
+/* Of spans that took the same time: the one that began first. */
+static int is_earlier(const void *a, const void *b) {
+  const struct row *x = a, *y = b;
+  if (x->begin_ns != y->begin_ns) return x->begin_ns < y->begin_ns;
+  if (x->domain != y->domain) return x->domain < y->domain;
+  return x->id < y->id;
+}
+
 static void note_long(struct spans *s, const struct row *row) {
   if (s->q.top && eva_top_add(&s->top, row) < 0) no_memory();
 }
@@ -334,8 +342,9 @@ static void read_recording(struct spans *s) {
   static const struct eventring_callbacks callbacks = {sizeof callbacks, on_event, on_lost};
   s->shares = eva_shares_new();
   if (!s->shares) no_memory();
-  s->top = (struct eva_top){.size = sizeof(struct row), .most = s->q.top};
+  s->top = (struct eva_top){.size = sizeof(struct row), .most = s->q.top, .before = is_earlier};
   s->q.batch = on_batch;
+  s->q.order = EVA_SHARES_ORDER;
   look_for_name(&s->q);
   question_read(&s->q, &callbacks, on_switch, s);
   read_open(s);
@@ -607,7 +616,7 @@ struct spans *spans_taken(struct page_run *run, uint64_t top) {
   s->q = (struct question)QUESTION_NEW(top);
   s->q.target = run->info.path;
   s->page = run;
-  s->top = (struct eva_top){.size = sizeof(struct row), .most = top};
+  s->top = (struct eva_top){.size = sizeof(struct row), .most = top, .before = is_earlier};
   page_spans_longest(run->events->spans, note_kept, s);
   eva_top_sort(&s->top);
   for (size_t i = 0; i < s->top.count; i++) complete_kept(s, eva_top_place(&s->top, i));

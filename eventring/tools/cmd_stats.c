@@ -124,9 +124,12 @@ static void *watch(void *context) {
                                   .until = watching->tally->until,
                                   .after_poll = after_poll};
   /* (where reading ends with one event, those after it must not come with it) */
-  if (reading.until == UINT64_MAX &&
-      eventring_cursor_batches(watching->reader.cursor, on_batch, watching) == EVENTRING_E_MEMORY)
-    no_memory();
+  if (reading.until == UINT64_MAX) {
+    eva_tally_apart(watching->tally, watching->reader.cursor);
+    if (eventring_cursor_batches(watching->reader.cursor, EVENTRING_BATCH_ALL, on_batch, watching) ==
+        EVENTRING_E_MEMORY)
+      no_memory();
+  }
   reader_read(&watching->reader, &reading);
   return NULL;
 }

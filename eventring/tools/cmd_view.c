@@ -181,7 +181,7 @@ static void read_recording(struct view_command *v) {
                                   .until = q->window.until};
   /* (where reading ends with one event, those after it must not come with it) */
   if (q->window.until == UINT64_MAX &&
-      eventring_cursor_batches(q->reader.cursor, page_events_batch, &v->events) ==
+      eventring_cursor_batches(q->reader.cursor, 0, page_events_batch, &v->events) ==
           EVENTRING_E_MEMORY)
     no_memory();
   eventring_cursor_switches(q->reader.cursor, page_events_switch, &v->events);

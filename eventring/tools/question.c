@@ -29,7 +29,7 @@ int question_open(struct question *q, const struct operands *operands) {
 
 static void note_time(struct question *q, uint64_t ns) {
   if (!question_is_past_start(q, ns) || question_is_past_end(q, ns)) return;
-  if (!q->first_ns) q->first_ns = ns;
+  if (!q->first_ns || ns < q->first_ns) q->first_ns = ns;
   if (ns > q->last_ns) q->last_ns = ns;
 }
 
@@ -77,9 +77,12 @@ void question_read(struct question *q, const struct eventring_callbacks *callbac
   q->context = context;
   if (switched) eventring_cursor_switches(q->reader.cursor, switched, context);
   /* (where reading ends with one event, those after it must not come with it) */
-  if (q->batch && q->window.until == UINT64_MAX &&
-      eventring_cursor_batches(q->reader.cursor, on_batch, q) == EVENTRING_E_MEMORY)
-    no_memory();
+  if (q->batch && q->window.until == UINT64_MAX) {
+    eventring_cursor_order(q->reader.cursor, q->order);
+    if (eventring_cursor_batches(q->reader.cursor, EVENTRING_BATCH_ALL, on_batch, q) ==
+        EVENTRING_E_MEMORY)
+      no_memory();
+  }
   const struct reading reading = {.callbacks = &own, .context = q,
                                   .follow = q->limit_ns > 0 || q->reader.launched,
                                   .limit_ns = q->limit_ns, .until = q->window.until};

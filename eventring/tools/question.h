@@ -32,6 +32,7 @@ struct question {
   const struct eventring_callbacks *callbacks;
   /* NULL: all events go to the callbacks; else set before question_read */
   int (*batch)(void *context, const struct eventring_batch *batch);
+  enum eventring_order order; /* that is enough where events come in batches; the same */
   void *context;
 };
 

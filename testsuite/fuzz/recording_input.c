@@ -289,7 +289,7 @@ struct batch_check {
   const struct eventring_batch *batch;
   uint64_t *hash;
   uint64_t before_ns;
-  size_t count, ended, outer, began;
+  size_t count, ended, outer, began, points;
   struct { /* the spans that are open; the first is the innermost that began before */
     uint64_t ns, within;
     uint16_t id;
@@ -300,27 +300,46 @@ static void check_end(struct batch_check *check, const struct eventring_event *e
   const struct eventring_brief *brief = &check->batch->ended[check->ended++];
   bool outer = check->began == 0;
   uint64_t ns = event->ns - event->begin_ns, took = brief->took, within = brief->within;
+  uint64_t suspended = 0;
   REQUIRE(brief->began_before == outer);
   if (outer) {
     took = check->batch->outer[check->outer].took;
+    suspended = check->batch->outer[check->outer].suspended;
     within = check->batch->outer[check->outer++].within;
   }
   REQUIRE(check->batch->earliest_ns + brief->after == event->ns && took == ns);
   REQUIRE(brief->id == event->id && brief->depth == (outer ? 0 : check->began - 1));
-  REQUIRE(within == event->within_ns);
+  REQUIRE(within == event->within_ns && suspended == event->suspended_ns);
   if (outer) return;
   REQUIRE(within == check->open[check->began].within);
   REQUIRE(check->open[check->began].ns == event->begin_ns && within <= ns);
   check->open[--check->began].within += ns;
 }
 
+/* An event that is no begin. */
+static void check_point(struct batch_check *check, const struct eventring_event *event) {
+  const struct eventring_point *point = &check->batch->points[check->points++];
+  REQUIRE(check->points <= check->batch->point_count);
+  REQUIRE(check->batch->earliest_ns + point->after == event->ns);
+  REQUIRE(point->kind == event->kind && point->id == event->id);
+  switch (event->kind) {
+  case EVENTRING_COUNTER: REQUIRE(point->payload == event->payload); /* fall through */
+  case EVENTRING_END: REQUIRE(point->value == event->value.u); break;
+  case EVENTRING_LINKED: REQUIRE(point->value == event->link && point->payload == event->role); break;
+  default: REQUIRE(event->kind == EVENTRING_INSTANT);
+  }
+}
+
 static int check_event(void *context, const struct eventring_event *event) {
   struct batch_check *check = context;
   const struct eventring_batch *batch = check->batch;
+  const bool is_span = event->kind <= EVENTRING_END;
   REQUIRE(check->count++ < batch->count && event->ns >= check->before_ns);
-  REQUIRE(batch->classes >> event->event_class & 1);
+  REQUIRE(!is_span || batch->classes >> event->event_class & 1);
   check->before_ns = event->ns;
   mix_event(check->hash, event);
+  if (!is_span || (event->kind == EVENTRING_END && event->payload)) check_point(check, event);
+  if (!is_span) return 0;
   if (event->kind == EVENTRING_END) {
     check_end(check, event);
   } else {
@@ -336,12 +355,13 @@ static int mix_batch(void *context, const struct eventring_batch *batch) {
   struct batch_check check; /* (not cleared: it is large) */
   check.batch = batch, check.hash = context;
   check.before_ns = batch->earliest_ns;
-  check.count = check.ended = check.outer = check.began = 0;
+  check.count = check.ended = check.outer = check.began = check.points = 0;
   check.open[0].within = 0;
   REQUIRE(batch->count > 0 && batch->count <= EVENTRING_BATCH);
   REQUIRE(eventring_batch_each(batch, check_event, &check) == 0);
   REQUIRE(check.count == batch->count && check.before_ns == batch->latest_ns);
   REQUIRE(check.ended == batch->ended_count && check.began == batch->opened_count);
+  REQUIRE(check.points == batch->point_count);
   for (size_t i = 0; i < check.began; i++) {
     const struct eventring_brief *brief = &batch->opened[i];
     REQUIRE(batch->earliest_ns + brief->after == check.open[i + 1].ns);
@@ -352,8 +372,9 @@ static int mix_batch(void *context, const struct eventring_batch *batch) {
   return 0;
 }
 
-/* The same with batches and without; returns what is common to both. */
-static uint64_t mix_all(const char *path, unsigned flags, bool batches, int *status,
+enum { ONE_BY_ONE = -1 };
+/* The same with batches of these contents and without; returns what is common to both. */
+static uint64_t mix_all(const char *path, unsigned flags, int contents, int *status,
                         struct eventring_totals *totals) {
   static const struct eventring_callbacks callbacks = {sizeof callbacks, mix_event, mix_loss};
   uint64_t hash = 0xcbf29ce484222325u;
@@ -361,7 +382,8 @@ static uint64_t mix_all(const char *path, unsigned flags, bool batches, int *sta
   *status = eventring_open_path(&cursor, path, flags, NULL);
   if (*status != EVENTRING_OK) return 0;
   eventring_cursor_switches(cursor, mix_switch, &hash);
-  if (batches) REQUIRE(eventring_cursor_batches(cursor, mix_batch, &hash) == EVENTRING_OK);
+  if (contents != ONE_BY_ONE)
+    REQUIRE(eventring_cursor_batches(cursor, (unsigned)contents, mix_batch, &hash) == EVENTRING_OK);
   *status = eventring_poll(cursor, &callbacks, &hash, 100);
   for (int polls = 0; polls < 20 && !eventring_finished(cursor); polls++) {
     int result = eventring_poll(cursor, &callbacks, &hash, 0);
@@ -377,11 +399,13 @@ static void compare_batches(const char *path, unsigned flags) {
   struct eventring_totals one_by_one = {.size = sizeof one_by_one};
   struct eventring_totals in_batches = {.size = sizeof in_batches};
   int status, status_in_batches;
-  uint64_t hash = mix_all(path, flags, false, &status, &one_by_one);
-  REQUIRE(mix_all(path, flags, true, &status_in_batches, &in_batches) == hash);
-  REQUIRE(status == status_in_batches);
-  REQUIRE(in_batches.delivered == one_by_one.delivered && in_batches.lost == one_by_one.lost &&
-          in_batches.missed == one_by_one.missed && in_batches.torn == one_by_one.torn);
+  uint64_t hash = mix_all(path, flags, ONE_BY_ONE, &status, &one_by_one);
+  for (int contents = 0; contents <= EVENTRING_BATCH_ALL; contents += EVENTRING_BATCH_ALL) {
+    REQUIRE(mix_all(path, flags, contents, &status_in_batches, &in_batches) == hash);
+    REQUIRE(status == status_in_batches);
+    REQUIRE(in_batches.delivered == one_by_one.delivered && in_batches.lost == one_by_one.lost &&
+            in_batches.missed == one_by_one.missed && in_batches.torn == one_by_one.torn);
+  }
 }
 
 int input_read_everything(const char *path, unsigned flags, const char *copy) {

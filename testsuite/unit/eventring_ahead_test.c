@@ -146,7 +146,7 @@ static eventring_cursor *open_to_hear(const char *path, unsigned flags, bool bat
                                       struct heard *heard) {
   eventring_cursor *cursor = open_file(path, flags);
   if (batches)
-    assert_int_equal(eventring_cursor_batches(cursor, hear_batch, heard), EVENTRING_OK);
+    assert_int_equal(eventring_cursor_batches(cursor, EVENTRING_BATCH_ALL, hear_batch, heard), EVENTRING_OK);
   return cursor;
 }
 
@@ -198,10 +198,10 @@ static void batches_for_a_while(void **state) {
   hear_file(file, 0, false, 0, 0, &alone);
   eventring_cursor *cursor = open_file(file, EVENTRING_OPEN_AHEAD);
   hear(cursor, &heard);
-  assert_int_equal(eventring_cursor_batches(cursor, hear_batch, &heard), EVENTRING_OK);
+  assert_int_equal(eventring_cursor_batches(cursor, 0, hear_batch, &heard), EVENTRING_OK);
   heard.most = alone.events / 2;
   hear(cursor, &heard);
-  assert_int_equal(eventring_cursor_batches(cursor, NULL, NULL), EVENTRING_OK);
+  assert_int_equal(eventring_cursor_batches(cursor, 0, NULL, NULL), EVENTRING_OK);
   heard.most = 0;
   hear(cursor, &heard);
   assert_true(heard.batched > 0);

@@ -131,7 +131,9 @@ static void compare(uint64_t seed, int room, bool batches, bool others, unsigned
   struct writer writer = {0};
   struct model model = {0};
   eventring_cursor *cursor = open_self(0);
-  if (batches) assert_int_equal(eventring_cursor_batches(cursor, take_batch, &model), EVENTRING_OK);
+  if (batches)
+    assert_int_equal(eventring_cursor_batches(cursor, seed % 2 ? EVENTRING_BATCH_ALL : 0, take_batch,
+                                              &model), EVENTRING_OK);
   for (int round = 0; round < 40; round++) {
     write_spans(&writer, room, others, contexts);
     assert_true(eventring_poll(cursor, &taking, &model, round % 3 ? 0 : 100) >= 0);
@@ -193,7 +195,7 @@ static void batches_say_depths(void **state) {
   struct depths depths = {0};
   (void)state;
   eventring_cursor *cursor = open_self(0);
-  assert_int_equal(eventring_cursor_batches(cursor, take_depths, &depths), EVENTRING_OK);
+  assert_int_equal(eventring_cursor_batches(cursor, 0, take_depths, &depths), EVENTRING_OK);
   for (uint32_t deep = 225; deep <= 300; deep++) {
     for (uint32_t i = 0; i < deep; i++) eventring_user_begin(domain, T_OUTER);
     for (uint32_t i = 0; i < deep; i++) eventring_user_end(domain, T_OUTER);

@@ -57,7 +57,7 @@ enum {
    (1 MiB or more of a ring) of a plain file into which nobody writes any more, while it
    delivers the blocks before. Where events come in batches (eventring_cursor_batches), the
    threads decode as many of them as they have time for, too. There are up to four at a time, each
-   with half a megabyte, for batches up to two and a half, no signals, and no callbacks; a poll or
+   with half a megabyte, for batches up to three and a half, no signals, and no callbacks; a poll or
    eventring_close ends them. What is delivered is the same. Where there is one processor, or no
    thread can be started, the cursor reads by itself. */
 

@@ -24,12 +24,36 @@ extern "C" {
 /* The name of the thread that the library has in a process while that records, or stands by. */
 #define EVENTRING_HELPER_NAME "eventring help"
 
-/* Begins and ends of spans in bulk, for those who read very many: no call and no struct
-   eventring_event for each of them. A batch has consecutive events of one ring and context, 1 to
-   EVENTRING_BATCH: no flag would be set in them but MATCHED in the ends, none has a payload, none
-   is earlier than the one before, and the context was not suspended since the begins. They are
-   given as the spans that ended in the batch, and those that it left open. A batch takes less than
-   2^32 ns from its first event to its last one. */
+/* What order a poll keeps between rings; within a ring events always come as they were written. To
+   change between rings often costs more than to read, so whoever does not need an order does
+   without. */
+enum eventring_order {
+  EVENTRING_ORDER_OPENED = 0,  /* that which the flags of the cursor say */
+  EVENTRING_ORDER_DOMAINS = 1, /* each domain by itself, its rings merged by time */
+  EVENTRING_ORDER_BLOCKS = 2   /* a block of a ring at a time: of the ring whose next event is the
+                                  oldest */
+};
+/* Sets it for the next polls. E_STATE: the cursor reads backwards, or polls; E_ARGUMENT. The owner
+   of the cursor. */
+int eventring_cursor_order(eventring_cursor *cursor, enum eventring_order order);
+/* With ORDER_BLOCKS, in a callback: returns the time of the oldest event that this poll has still
+   to deliver, of all rings but the one whose event this is; UINT64_MAX: there is none. */
+uint64_t eventring_cursor_settled(const eventring_cursor *cursor);
+
+/* Events in bulk, for those who read very many: no call and no struct eventring_event for each of
+   them. A batch has consecutive events of one ring and context, 1 to EVENTRING_BATCH, none earlier
+   than the one before, less than 2^32 ns from the first to the last. Its begins and ends are given
+   as the spans that ended in it, and those that it left open: no flag would be set in them but
+   MATCHED in the ends. What else a batch may have is for its user to say: */
+enum eventring_batch_contents {
+  EVENTRING_BATCH_VALUES = 1,    /* begins may have a value, and ends say for how long their thread
+                                    was not on a processor. Without it they have no payload */
+  EVENTRING_BATCH_POINTS = 2,    /* numbers of counters without a quantity, instants, events of
+                                    flows and of async spans, as `points` */
+  EVENTRING_BATCH_SUSPENDED = 4, /* ends of spans whose context was suspended since they began */
+  EVENTRING_BATCH_ALL = 7        /* (No begin and no point has the id of a definition as its value:
+                                    EVENTRING_UNIT_ID.) */
+};
 struct eventring_brief {
   uint32_t after;       /* ns from earliest_ns of the batch on: its end; of one that is left open,
                            its begin */
@@ -44,36 +68,48 @@ struct eventring_brief {
 };
 struct eventring_outer { /* a span that ended in the batch and began before it */
   uint64_t took, within; /* ns; `within` as within_ns of an event */
+  uint64_t suspended;    /* ns for which its context was: suspended_ns of an event */
 };
 /* Returns its own time, as eventring_event_own. Any thread. */
 static inline int64_t eventring_outer_own(const struct eventring_outer *outer) {
-  return outer->within <= outer->took ? (int64_t)(outer->took - outer->within) : -1;
+  const uint64_t ran = outer->took - outer->suspended;
+  return outer->within <= ran ? (int64_t)(ran - outer->within) : -1;
 }
+struct eventring_point { /* an event that is no begin; an end if it has a payload */
+  uint64_t value;  /* of a counter its bits; of kind LINKED the link; of an end the ns for which the
+                      thread was not on a processor; of an instant it says nothing */
+  uint32_t after;  /* ns from earliest_ns on */
+  uint16_t id;     /* as that of a brief */
+  uint8_t kind;    /* COUNTER, INSTANT, LINKED, or END: of one of `ended`, too */
+  uint8_t payload; /* of a counter INT, UINT or DOUBLE; of kind LINKED the role */
+};
 #define EVENTRING_BATCH 512
 struct eventring_batch {
   size_t count;                         /* of its events */
   const struct eventring_brief *ended;  /* in the order of their ends */
-  const struct eventring_brief *opened; /* the outermost first; both valid during the callback */
-  size_t ended_count, opened_count;
+  const struct eventring_brief *opened; /* the outermost first */
+  const struct eventring_point *points; /* in their order. All three valid during the callback */
+  size_t ended_count, opened_count, point_count;
   const struct eventring_outer *outer;  /* of those of `ended` that began before the batch, in their
                                            order: depth - depth_around of them */
   uint32_t depth;        /* spans that were open before the batch: those of `ended` that began
                             before it had the depths below, one after the other */
   uint32_t depth_around; /* those of them that are still open: the depth of opened[0] */
   uint64_t earliest_ns, latest_ns;      /* the times of the first and of the last event */
-  uint64_t classes;                     /* a bit for each class of which there are some */
+  uint64_t classes;                     /* a bit for each class of which there are spans */
   uint64_t context;                     /* as in an event, like the following */
   uint32_t domain, incarnation;
   uint8_t ring;
+  bool bare;             /* a point came when no span was open */
   const eventring_cursor *cursor;
   const struct eventring_written *written;    /* for eventring_batch_each */
 };
 /* Makes polls deliver such events to `callback`, in their place among the others, which the
    callbacks of the poll get as before. Which of the events come in batches, and in how large
-   ones, is not specified. `callback`: as those of eventring_callbacks; its result ends the poll
-   after the batch. NULL: none. E_STATE: the cursor reads backwards, or polls; E_MEMORY. The
-   owner of the cursor. */
-int eventring_cursor_batches(eventring_cursor *cursor,
+   ones, is not specified. `contents`: bits of enum eventring_batch_contents. `callback`: as those
+   of eventring_callbacks; its result ends the poll after the batch. NULL: none. E_STATE: the cursor
+   reads backwards, or polls; E_MEMORY. The owner of the cursor. */
+int eventring_cursor_batches(eventring_cursor *cursor, unsigned contents,
                              int (*callback)(void *context, const struct eventring_batch *batch),
                              void *context);
 /* Calls `callback` for each event of the batch in their order, as a poll would without batches,
