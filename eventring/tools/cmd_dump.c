@@ -198,8 +198,7 @@ static void after_poll(void *context, const struct eventring_totals *totals) {
   (void)totals;
   struct dump_options *options = context;
   name_choice_look(&options->filter.name, options->format.cursor, options->filter.classes);
-  memset(options->format.domains, 0,
-         EVENTRING_MAX_DOMAINS * sizeof *options->format.domains);
+  dump_forget(&options->format);
   fflush(options->format.out);
 }
 
@@ -222,7 +221,7 @@ static void dump_recording(struct reader *reader, struct dump_options *options) 
   static const struct eventring_callbacks callbacks = {sizeof callbacks, on_event, on_lost};
   const bool backwards = options->filter.window.backwards;
   options->format.cursor = reader->cursor;
-  memset(options->format.domains, 0, EVENTRING_MAX_DOMAINS * sizeof *options->format.domains);
+  dump_forget(&options->format);
   name_choice_look(&options->filter.name, reader->cursor, options->filter.classes);
   const struct reading reading = {.callbacks = &callbacks,
                                   .context = options,

@@ -12,6 +12,7 @@
 #include "analysis/json.h"
 #include "analysis/names.h"
 #include "analysis/units.h"
+#include "export/text.h"
 #include "shared_views.h"
 
 /* ---- Text ----------------------------------------------------------------
@@ -409,16 +410,31 @@ static void put_flag(struct eva_json *json, const struct eventring_event *event,
   if (event->flags & flag) eva_json_bool_at(json, key, true);
 }
 
-static void put_place(const struct dump_format *format, struct eva_json *json, uint64_t ns,
-                      uint32_t domain, uint32_t incarnation, uint8_t ring) {
+static void put_source(const struct dump_format *format, struct eva_json *json, uint32_t domain,
+                       uint32_t incarnation, uint8_t ring) {
   const char *name = domain_name(format, domain, incarnation);
-  eva_json_open_object(json);
-  eva_json_uint_at(json, "version", 1);
-  eva_json_uint_at(json, "ns", ns);
   eva_json_uint_at(json, "domain", domain);
   eva_json_uint_at(json, "incarnation", incarnation);
   if (name[0]) eva_json_string_at(json, "domain_name", name);
   eva_json_string_at(json, "ring", eva_ring_name(format->cursor, ring));
+}
+
+static void put_place(const struct dump_format *format, struct eva_json *json, uint64_t ns,
+                      uint32_t domain, uint32_t incarnation, uint8_t ring) {
+  eva_json_open_object(json);
+  eva_json_uint_at(json, "version", 1);
+  eva_json_uint_at(json, "ns", ns);
+  put_source(format, json, domain, incarnation, ring);
+}
+
+static void put_identity(const struct dump_format *format, struct eva_json *json, const char *kind,
+                         const struct eventring_event *event) {
+  const char *class_name =
+      eventring_cursor_name(format->cursor, EVENTRING_NAME_CLASS, event->event_class);
+  eva_json_string_at(json, "kind", kind);
+  eva_json_string_at(json, "name", event->name);
+  eva_json_uint_at(json, "id", event->id);
+  eva_json_string_at(json, "class", class_name ? class_name : "?");
 }
 
 static void put_duration(struct eva_json *json, const struct eventring_event *event) {
@@ -444,14 +460,9 @@ static void put_link(struct eva_json *json, const struct eventring_event *event)
 static void put_event(const struct dump_format *format, const char *kind,
                       const struct eventring_event *event, const struct eva_so_far *so_far) {
   struct eva_json json;
-  const char *class_name =
-      eventring_cursor_name(format->cursor, EVENTRING_NAME_CLASS, event->event_class);
   eva_json_start(&json, format->out);
   put_place(format, &json, event->ns, event->domain, event->incarnation, event->ring);
-  eva_json_string_at(&json, "kind", kind);
-  eva_json_string_at(&json, "name", event->name);
-  eva_json_uint_at(&json, "id", event->id);
-  eva_json_string_at(&json, "class", class_name ? class_name : "?");
+  put_identity(format, &json, kind, event);
   eva_json_uint_at(&json, "depth", event->depth);
   if (event->context) eva_json_uint_at(&json, "context", event->context);
   put_link(&json, event);
@@ -466,6 +477,151 @@ static void put_event(const struct dump_format *format, const char *kind,
   eva_json_close_object(&json);
   eva_json_line(&json);
 }
+
+/* ---- JSON of the events of which there are many --------------------------------------------
+ *
+ * A line has two parts that are the same in many: where the event comes from, and what it is.
+ * Each is made once, as put_event makes it, and copied from then on; numbers and texts between
+ * them are written without a call of the stream for each. Every event that has more than these is
+ * for put_event. */
+
+struct face { /* a part of lines: members, each with a comma before it */
+  char *text;
+  size_t size;
+};
+
+enum { PLACES = EVENTRING_MAX_DOMAINS * EVENTRING_RINGS, KINDS = 8 };
+
+struct dump_faces {
+  struct {
+    uint32_t incarnation; /* 0: none yet */
+    struct face face;
+  } source[PLACES];
+  struct face identity[EVENTRING_MAX_EVENTS][KINDS];
+};
+
+static void free_faces(struct dump_faces *faces) {
+  for (size_t i = 0; i < PLACES; i++) free(faces->source[i].face.text);
+  for (size_t i = 0; i < EVENTRING_MAX_EVENTS; i++)
+    for (size_t kind = 0; kind < KINDS; kind++) free(faces->identity[i][kind].text);
+  free(faces);
+}
+
+void dump_forget(struct dump_format *format) {
+  memset(format->domains, 0, EVENTRING_MAX_DOMAINS * sizeof *format->domains);
+  if (format->faces) free_faces(format->faces);
+  format->faces = format->json ? need_zeroed(1, sizeof *format->faces) : NULL;
+}
+
+/* The members of an object, which `put` puts, with a comma instead of the bracket. */
+static void make_face(struct face *face, const struct dump_format *format,
+                      const struct eventring_event *event,
+                      void (*put)(const struct dump_format *, struct eva_json *,
+                                  const struct eventring_event *)) {
+  struct eva_json json;
+  free(face->text);
+  face->text = NULL;
+  FILE *out = open_memstream(&face->text, &face->size);
+  if (!out) no_memory();
+  eva_json_start(&json, out);
+  eva_json_open_object(&json);
+  put(format, &json, event);
+  if (fclose(out) != 0) no_memory();
+  face->text[0] = ',';
+}
+
+static void put_source_of(const struct dump_format *format, struct eva_json *json,
+                          const struct eventring_event *event) {
+  put_source(format, json, event->domain, event->incarnation, event->ring);
+}
+
+static void put_identity_of(const struct dump_format *format, struct eva_json *json,
+                            const struct eventring_event *event) {
+  put_identity(format, json, eva_kind_name(event->kind), event);
+}
+
+static const struct face *source_of(const struct dump_format *format,
+                                    const struct eventring_event *event) {
+  struct dump_faces *faces = format->faces;
+  const size_t place =
+      event->domain % EVENTRING_MAX_DOMAINS * EVENTRING_RINGS + event->ring % EVENTRING_RINGS;
+  if (faces->source[place].incarnation != event->incarnation) {
+    make_face(&faces->source[place].face, format, event, put_source_of);
+    faces->source[place].incarnation = event->incarnation;
+  }
+  return &faces->source[place].face;
+}
+
+static const struct face *identity_of(const struct dump_format *format,
+                                      const struct eventring_event *event) {
+  struct face *face = &format->faces->identity[event->id][event->kind % KINDS];
+  if (!face->text) make_face(face, format, event, put_identity_of);
+  return face;
+}
+
+/* Is it one of those that have nothing but what put_common puts? */
+static bool is_common(const struct dump_format *format, const struct eventring_event *event) {
+  enum { SHORT = 256 };
+  if (!format->faces || !event->def || !event->incarnation || event->flags & ~EVENTRING_MATCHED)
+    return false;
+  if (event->kind == EVENTRING_END)
+    return event->flags & EVENTRING_MATCHED && (!event->payload || says_off_cpu(event));
+  switch (event->payload) {
+  case EVENTRING_NONE:
+  case EVENTRING_DOUBLE: return true;
+  case EVENTRING_INT:
+  case EVENTRING_UINT: return !named_value(format, event);
+  case EVENTRING_STRING: return event->size <= SHORT && is_utf8(event->bytes, event->size);
+  default: return false;
+  }
+}
+
+#define PUT_NUMBER(to, key, value) export_uint(EXPORT_TEXT(to, ",\"" key "\":"), value)
+
+static char *put_common_value(char *to, const struct eventring_event *event) {
+  if (event->payload == EVENTRING_NONE) return to;
+  to = EXPORT_TEXT(to, ",\"value\":");
+  switch (event->payload) {
+  case EVENTRING_INT: return export_int(to, event->value.i);
+  case EVENTRING_UINT: return export_uint(to, event->value.u);
+  case EVENTRING_DOUBLE: return export_double(to, event->value.d, '"');
+  default: return export_json_text(to, event->bytes, event->size);
+  }
+}
+
+static char *put_common_link(char *to, const struct eventring_event *event) {
+  const char *role = eva_role_name(event->role);
+  to = export_copy(EXPORT_TEXT(to, ",\"role\":\""), role, strlen(role));
+  return PUT_NUMBER(EXPORT_TEXT(to, "\""), "link", event->link);
+}
+
+static char *put_common_end(char *to, const struct eventring_event *event) {
+  const int64_t off_cpu = eventring_event_off_cpu(event);
+  to = PUT_NUMBER(to, "begin_ns", event->begin_ns);
+  to = PUT_NUMBER(to, "duration_ns", event->ns - event->begin_ns);
+  if (event->suspended_ns) to = PUT_NUMBER(to, "suspended_ns", event->suspended_ns);
+  return off_cpu >= 0 ? PUT_NUMBER(to, "off_cpu_ns", (uint64_t)off_cpu) : to;
+}
+
+static void put_common(const struct dump_format *format, const struct eventring_event *event) {
+  char line[8192], *to = line; /* names and values are short (is_common) */
+  const struct face *source = source_of(format, event), *identity = identity_of(format, event);
+  if (source->size + identity->size > sizeof line / 2) {
+    put_event(format, eva_kind_name(event->kind), event, NULL);
+    return;
+  }
+  to = export_uint(EXPORT_TEXT(to, "{\"version\":1,\"ns\":"), event->ns);
+  to = export_copy(to, source->text, source->size);
+  to = export_copy(to, identity->text, identity->size);
+  to = PUT_NUMBER(to, "depth", event->depth);
+  if (event->context) to = PUT_NUMBER(to, "context", event->context);
+  if (event->kind == EVENTRING_LINKED) to = put_common_link(to, event);
+  to = event->kind == EVENTRING_END ? put_common_end(to, event) : put_common_value(to, event);
+  to = EXPORT_TEXT(to, "}\n");
+  fwrite_unlocked(line, 1, (size_t)(to - line), format->out);
+}
+
+/* ---- JSON of all others -------------------------------------------------------------------- */
 
 static void put_loss(const struct dump_format *format,
                      const struct eventring_loss *loss) {
@@ -515,10 +671,9 @@ static void put_end(const struct dump_format *format, const struct eventring_inf
 
 void dump_event(const struct dump_format *format,
                 const struct eventring_event *event) {
-  if (format->json)
-    put_event(format, eva_kind_name(event->kind), event, NULL);
-  else
-    print_event(format, event);
+  if (!format->json) print_event(format, event);
+  else if (is_common(format, event)) put_common(format, event);
+  else put_event(format, eva_kind_name(event->kind), event, NULL);
 }
 
 void dump_loss(const struct dump_format *format,

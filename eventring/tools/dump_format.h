@@ -39,7 +39,11 @@ struct dump_format {
   int64_t start_wall_ns;
   eventring_cursor *cursor; /* for the names of classes, rings, domains and of values */
   struct dump_domain *domains; /* of each slot, zeroed to begin with */
+  struct dump_faces *faces; /* what many lines of JSON have; NULL: each is made as a whole */
 };
+
+/* Forgets names: domains may have got others, or the cursor is another one. */
+void dump_forget(struct dump_format *format);
 
 void dump_event(const struct dump_format *format,
                 const struct eventring_event *event);
