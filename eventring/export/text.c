@@ -31,12 +31,29 @@ static char *put_odd(char *to, const char *text, char odd) {
   return to;
 }
 
+/* A number of at most nine digits before the point and six behind it, as the shortest text that
+   reads back as the same. (Both numbers of the division are whole and exact, so its result is the
+   number nearest to what the digits say.) NULL: it is none. */
+static char *put_short_double(char *to, double value) {
+  const double scale = 1e6, size = fabs(value);
+  if (!(size >= 1e-4 && size < 1e9)) return NULL;
+  uint64_t digits = (uint64_t)(size * scale + 0.5);
+  if ((double)digits / scale != size) return NULL;
+  if (value < 0) *to++ = '-';
+  to = export_uint(to, digits / 1000000);
+  *to++ = '.';
+  to = export_padded(to, (uint32_t)(digits % 1000000), 6);
+  while (to[-1] == '0') to--;
+  return to;
+}
+
 char *export_double(char *to, double value, char odd) {
   if (isnan(value)) return put_odd(to, "nan", odd);
   if (isinf(value)) return put_odd(to, value < 0 ? "-inf" : "inf", odd);
   if (fabs(value) < 1e15 && value == (double)(int64_t)value && (value != 0 || !signbit(value)))
     return export_int(to, (int64_t)value);
-  char text[32];
+  char text[32], *end = put_short_double(to, value);
+  if (end) return end;
   int size = snprintf(text, sizeof text, "%.15g", value);
   if (strtod(text, NULL) != value) size = snprintf(text, sizeof text, "%.17g", value);
   return export_copy(to, text, (size_t)size);
@@ -61,10 +78,14 @@ static char *put_character(char *to, const char *text, const struct eventring_ch
   return export_copy(to, text, c->size);
 }
 
+static bool is_plain(char c) { return c >= 0x20 && c < 0x7F && c != '"' && c != '\\'; }
+
 char *export_json_text(char *to, const void *text, size_t size) {
   const char *from = text;
   *to++ = '"';
   while (size > 0) {
+    for (; size > 0 && is_plain(*from); size--) *to++ = *from++;
+    if (!size) break;
     struct eventring_character c = eventring_character_at(from, size);
     to = put_character(to, from, &c);
     from += c.size, size -= c.size;

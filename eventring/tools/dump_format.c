@@ -319,6 +319,10 @@ static void print_open_span(const struct dump_format *to, const struct eventring
 static bool is_utf8(const void *text, size_t size) {
   const char *from = text;
   while (size > 0) {
+    if (!(*from & 0x80)) { /* as eventring_character_at says of these */
+      from++, size--;
+      continue;
+    }
     struct eventring_character c = eventring_character_at(from, size);
     if (!c.valid) return false;
     from += c.size, size -= c.size;
