@@ -22,6 +22,7 @@
 #include "clock.h"
 #include "gc.h"
 #include "gc_internal.h"
+#include "gc_time.h"
 #include "heap.h"
 #include "thread.h"
 
@@ -108,6 +109,7 @@ void gc_frame_init(Gc *gc) {
 bool gc_frame(lua_State *L, uint64_t ns) {
   Domain *d = L->domain;
   Gc *gc = &d->gc;
+  gc_time_record(d); /* so that what was off the processor is known of each frame of the program */
   if (gc->running || ns == 0) return is_work_left(d);
   begin_frame(gc, ns);
   gc_enter(L);

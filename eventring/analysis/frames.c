@@ -163,21 +163,42 @@ static int end(struct eva_frames *frames, struct domain *domain,
 
 /* ---- Readings ------------------------------------------------------------------------ */
 
-/* How much of the time off the processor lies in the frame, wherever it was in the reading. */
-static uint64_t certainly_in(const struct followed *f, const struct reading *reading) {
-  const uint64_t from = reading->from > f->begin_ns ? reading->from : f->begin_ns;
-  const uint64_t to = least(reading->to, f->end_ns);
-  const uint64_t within = to > from ? to - from : 0;
-  const uint64_t outside = reading->to - reading->from - within;
-  return reading->off > outside ? least(reading->off - outside, within) : 0;
+/* What `f` covers of from .. to. */
+static uint64_t part_of(const struct followed *f, uint64_t from, uint64_t to) {
+  if (f->begin_ns > from) from = f->begin_ns;
+  to = least(to, f->end_ns);
+  return to > from ? to - from : 0;
 }
 
-static void add_reading(struct domain *domain, const struct reading *reading) {
+/* What frames cover of a reading, each moment once. Those that wait are in the order of their
+   ends, so each adds what is before the begins of those behind it. */
+static uint64_t covered(const struct domain *domain, const struct reading *reading) {
+  uint64_t sum = 0, until = reading->to;
   for (unsigned i = 0; i < domain->open_count; i++)
-    domain->open[i].followed.off += certainly_in(&domain->open[i].followed, reading);
-  for (size_t i = 0; i < domain->waiting_count; i++)
-    domain->waiting[i].followed.off += certainly_in(&domain->waiting[i].followed, reading);
+    until = least(until, domain->open[i].followed.begin_ns);
+  if (until < reading->from) until = reading->from;
+  sum = reading->to - until;
+  for (size_t i = domain->waiting_count; i-- > 0 && until > reading->from;) {
+    const struct followed *f = &domain->waiting[i].followed;
+    sum += part_of(f, reading->from, until);
+    until = least(until, f->begin_ns);
+  }
+  return sum;
+}
+
+/* Outside frames the thread may have been off the processor all the time. What is left was in the
+   frames: of the time that they cover each moment counts the same. */
+static void add_reading(struct domain *domain, const struct reading *reading) {
+  const uint64_t within = covered(domain, reading);
+  const uint64_t outside = reading->to - reading->from - within;
+  const uint64_t off = reading->off > outside ? least(reading->off - outside, within) : 0;
   domain->read_until = reading->to;
+  if (!off) return;
+  for (size_t i = 0; i < domain->open_count + domain->waiting_count; i++) {
+    struct followed *f = i < domain->open_count ? &domain->open[i].followed
+                                                : &domain->waiting[i - domain->open_count].followed;
+    f->off += (uint64_t)((unsigned __int128)part_of(f, reading->from, reading->to) * off / within);
+  }
 }
 
 /* Between the reading before and this one. */

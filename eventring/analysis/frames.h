@@ -10,12 +10,11 @@
  *
  * The time under pauses is that of shares.h. Time off the processor is in the recording as
  * readings: the end of a pause says how much of it lies in the pause, the counter of quantity
- * OFF_CPU how much lies between the pauses before and after. A reading that begins or ends
- * outside the frame counts with what must lie in the frame, even if the thread was off the
- * processor in all of the rest: `off_cpu` is "at least". (Where a program sleeps between frames
- * and lets the collector work there, the rest is almost all sleep, and the bound is close.) A
- * frame waits for the reading after its end; a span whose own definition has the measure OFF_CPU
- * says it exactly.
+ * OFF_CPU how much lies between the pauses before and after. Of a reading that reaches beyond a
+ * frame only what must lie in frames counts, as if the thread had been off the processor all the
+ * time between them: "at least". (Where a program sleeps between frames and lets the collector work
+ * there, that is close.) Several frames in one reading share it by their length. A frame waits for
+ * the reading after its end; a span whose own definition has the measure OFF_CPU says it exactly.
  *
  * Units: nanoseconds of the recording's clock. Errors: EVENTRING_E_MEMORY; the event is not taken
  * then. Threads: one at a time.

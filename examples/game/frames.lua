@@ -64,6 +64,7 @@ end
 if options.generational then collectgarbage "generational" end
 
 local function collect_by_steps(ms)
+  if ms <= 0 then return true end
   local deadline = now() + ms / 1000
   repeat
     if collectgarbage("step", 0) then return false end -- a cycle has ended
@@ -148,15 +149,13 @@ end
 local times = { work = {}, collector = {}, frame = {}, wall = {} }
 local without_rest, all_done = 0, 0
 
--- In what is left of the frame.
+-- In what is left of the frame. (Also if nothing is: "frame" notes then for how long the frame had
+-- no processor, which the recording says.)
 local function use_rest(began)
   local rest = (BUDGET - (now() - began)) * 1000
   if options.collect == 0 then return end
-  if rest <= 0 then
-    without_rest = without_rest + 1
-  elseif not collect(math.min(options.collect, rest)) then
-    all_done = all_done + 1
-  end
+  if rest <= 0 then without_rest = without_rest + 1 end
+  if not collect(math.max(0, math.min(options.collect, rest))) then all_done = all_done + 1 end
 end
 
 local function frame(number, began)

@@ -31,6 +31,14 @@ is "frames" '[40,40]' "$(jq -c '.total | [.count, .missed]' frames.json)"
 is "parts" true "$(jq 'all(.rows[]; .collector_ns + .off_cpu_ns + .program_ns == .duration_ns)' frames.json)"
 is "works of the collector" true "$(jq '.total.collector_ns > 0' frames.json)"
 is "known" 0 "$(jq '.total.unknown_collector' frames.json)"
+# A call of "frame" notes for how long the program had no processor, also if it may do nothing.
+SAROS_EVENTRING_STREAM=./noted.eventring "$SAROS" -e 'local domain = require "saros.domain"
+collectgarbage "stop"
+collectgarbage("frame", 0)
+domain.sleep(0.02)
+collectgarbage("frame", 0)' || fail "frame, 0: $?"
+is "noted" true "$("$EVENTRING" dump --json --name off_cpu noted.eventring |
+  jq -s 'any(.[]; .value > 0)')"
 "$SAROS" "$program" --frames >out.txt 2>&1 && fail "no number of frames"
 has "usage" "usage: frames.lua" "$(cat out.txt)"
 finish

@@ -177,6 +177,29 @@ SCRIPT
 frames reaches.json --frames 10ms reaches.eventring
 is "at least" '["off_cpu",11000,1000,0,3000,8000,0,true]' "$(rows reaches.json)"
 
+# Frames without a pause between them share what the reading says of all of them.
+record_script shared.eventring <<'SCRIPT'
+pause 1000 0
+begin frame
+work 3000000
+away 10000000
+end frame
+begin frame
+work 3000000
+away 5000000
+end frame
+begin frame
+work 3000000
+away 1000000
+end frame
+away 2000000
+pause 1000 0
+SCRIPT
+frames shared.json --frames 5ms shared.eventring
+is "shared" '["off_cpu",13000,8000,0,8320,4680,0,true]
+["off_cpu",8000,3000,0,5120,2880,0,true]' "$(rows shared.json)"
+is "all of it" 16000000 "$(query shared.json .total.off_cpu_ns)"
+
 # More frames wait for a pause than are kept: none is left out.
 record_script many.eventring <<'SCRIPT'
 pause 1000 0
