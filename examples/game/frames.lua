@@ -3,7 +3,7 @@
 -- level that is loaded in the middle, and a collector that works in the rest of each frame.
 --
 --   saros frames.lua [OPTION...]        waits for the next frame as a game does
---   lua5.4 frames.lua [OPTION...]       cannot wait: frames follow each other; LuaJIT, too
+--   lua5.4 frames.lua [OPTION...]       cannot wait, as with --fast; LuaJIT, too
 --
 --   --hz N          frames a second (60)
 --   --seconds N     of the game (30)
@@ -13,7 +13,7 @@
 --   --collect MS    of each frame for the collector, at most (1.0); 0: none
 --   --step          by "step", also where there is "frame"
 --   --generational  the collector's mode
---   --fast          does not wait for the next frame
+--   --fast          does not wait for the next frame; all times are of the processor then
 --   --record FILE   records itself (Saros): eventring pauses --frames 16.7ms FILE
 --
 -- collectgarbage("frame", ms) is of Saros: it does at most so much work, never begins what might
@@ -53,8 +53,8 @@ local LOAD_SECONDS = 5
 local is_saros, eventring = pcall(require, "saros.eventring")
 local domain = is_saros and require "saros.domain"
 local cpu = os.clock
-local now = is_saros and domain.now or cpu
 local waits = is_saros and not options.fast
+local now = waits and domain.now or cpu -- without waiting, a frame has the time of the processor
 local span = is_saros and eventring.span or function(_, f, ...) return f(...) end
 
 if options.record then
