@@ -4,7 +4,8 @@
  * A scan has a cursor of the recording and the rows of its table that the last poll has made:
  * a poll of at most POLLED events, so that memory does not grow with the recording. The scan
  * of spans, counters, events and samples begins by bisection near the time that the query asks
- * for (`begin_ns >= X`, `end_ns >= X`, `ns >= X`); SQLite leaves out what is before. */
+ * for (`begin_ns >= X`, `end_ns >= X`, `ns >= X`); SQLite leaves out what is before. Columns that
+ * the query does not use are not kept. */
 #include "export/sql.h"
 #include "analysis/read.h"
 
@@ -18,6 +19,12 @@
 enum { POLLED = 2048 };
 
 bool export_has_sql(void) { return true; }
+
+/* (Where another user of SQLite in this process was first, it stays as that has it.) */
+void export_sqlite_configure(void) {
+  sqlite3_config(SQLITE_CONFIG_SINGLETHREAD);
+  sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+}
 
 /* ---- Rows of the last poll: cells and, behind them, their texts ---------------------------- */
 
@@ -38,6 +45,7 @@ struct scan {
   size_t text_size, text_room;
   size_t at; /* the present row's first cell */
   int columns;
+  uint32_t used; /* bits of those that the query uses */
   bool over;
   struct eva_read read;
   sqlite3_int64 number;
@@ -62,6 +70,7 @@ static int keep_row(void *context, enum export_table table, const struct export_
     return -1;
   for (int i = 0; i < scan->columns; i++) {
     struct export_cell *to = &scan->cells[scan->cell_count++];
+    if (!(scan->used >> i & 1)) continue; /* nobody asks what it is */
     *to = cells[i];
     if (to->type != EXPORT_STRING) continue;
     if (!grow((void **)&scan->text, &scan->text_room, scan->text_size + to->size + 1, 1))
@@ -128,7 +137,8 @@ static int scan_close(sqlite3_vtab_cursor *base) {
   return SQLITE_OK;
 }
 
-/* `plan` 1: the argument is the time to begin at. */
+/* Of a plan: the lowest bit, the argument is the time to begin at; those above, columns that are
+   used (best_index). */
 static int scan_filter(sqlite3_vtab_cursor *base, int plan, const char *text, int count,
                        sqlite3_value **arguments) {
   struct scan *scan = (struct scan *)base;
@@ -139,7 +149,8 @@ static int scan_filter(sqlite3_vtab_cursor *base, int plan, const char *text, in
   if (eventring_open_any(&scan->cursor, table->sql->path,
                          EVENTRING_OPEN_MERGED | EVENTRING_OPEN_FOLLOW, &error) < 0)
     return fail(&table->base, error.text);
-  if (plan == 1 && count == 1 && sqlite3_value_type(arguments[0]) == SQLITE_INTEGER) {
+  scan->used = (uint32_t)plan >> 1;
+  if (plan & 1 && count == 1 && sqlite3_value_type(arguments[0]) == SQLITE_INTEGER) {
     sqlite3_int64 ns = sqlite3_value_int64(arguments[0]);
     if (ns > 0) eventring_cursor_seek(scan->cursor, (uint64_t)ns);
   }
@@ -220,6 +231,8 @@ static int best_index(sqlite3_vtab *base, sqlite3_index_info *info) {
   const struct export_column *column = export_table_columns(table->is, &count);
   bool seeks = table->is != EXPORT_TABLE_losses && table->is != EXPORT_TABLE_domains &&
                table->is != EXPORT_TABLE_stacks && table->is != EXPORT_TABLE_recording;
+  _Static_assert(EXPORT_MOST_COLUMNS < 31, "a plan");
+  info->idxNum = (int)((info->colUsed & ((1u << EXPORT_MOST_COLUMNS) - 1)) << 1);
   info->estimatedCost = 1e6;
   for (int i = 0; seeks && i < info->nConstraint; i++) {
     const struct sqlite3_index_constraint *c = &info->aConstraint[i];
@@ -228,7 +241,7 @@ static int best_index(sqlite3_vtab *base, sqlite3_index_info *info) {
     const char *name = column[c->iColumn].name;
     if (strcmp(name, "ns") && strcmp(name, "begin_ns") && strcmp(name, "end_ns")) continue;
     info->aConstraintUsage[i].argvIndex = 1;
-    info->idxNum = 1;
+    info->idxNum |= 1;
     info->estimatedCost = 1e5;
     break;
   }
@@ -327,7 +340,10 @@ int export_sql(struct export_sql *sql, const char *query) {
   int result = 0;
   sql->error[0] = '\0';
   sql->is_wrong = false;
-  if (sqlite3_open(":memory:", &db) != SQLITE_OK ||
+  export_sqlite_configure();
+  if (sqlite3_open_v2(":memory:", &db,
+                      SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL) !=
+          SQLITE_OK ||
       sqlite3_create_module(db, "eventring", &module, sql) != SQLITE_OK)
     result = put_error(sql, db);
   if (!result) result = make_tables(sql, db);

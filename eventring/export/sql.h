@@ -8,6 +8,10 @@
 /* Was SQLite there when this was built? */
 bool export_has_sql(void);
 
+/* Before a database is opened: SQLite is used by one thread of this process, and needs no locks, which
+   take a fifth of the time. Where SQLite was there when this was built. */
+void export_sqlite_configure(void);
+
 struct export_sql {
   const char *path; /* of the recording: a PID or a FILE */
   void *context;    /* the first argument of: */

@@ -2,9 +2,13 @@
 /* sqlite.c: a database of SQLite, with the tables of tables.def.
  *
  * It is written in one transaction, without a journal: a file that was not finished is
- * removed. Memory: the cache of pages, 8 MiB. */
+ * removed. Memory: the cache of pages, 8 MiB.
+ *
+ * A row is inserted by a statement that stays, and so do its values: of those that are as in the
+ * row before, most texts and many numbers, SQLite is not told again. */
 #include "export/events.h"
 #include "export/rows.h"
+#include "export/sql.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +21,7 @@ struct sqlite {
   struct export_rows *rows;
   sqlite3 *db;
   sqlite3_stmt *insert[EXPORT_TABLES];
+  struct export_cell bound[EXPORT_TABLES][EXPORT_MOST_COLUMNS]; /* what they have; zeroed: NULL */
   int columns[EXPORT_TABLES];
   uint64_t count;
 };
@@ -43,11 +48,24 @@ static void bind(sqlite3_stmt *to, int at, const struct export_cell *cell) {
   }
 }
 
+/* Is it the same as that which is bound? (A text is at the same place then, from which SQLite takes
+   it as it is when the row is inserted.) */
+static bool is_bound(const struct export_cell *bound, const struct export_cell *cell) {
+  if (bound->type != cell->type) return false;
+  if (cell->type == EXPORT_STRING) return bound->text == cell->text && bound->size == cell->size;
+  return cell->type == EXPORT_NULL || bound->number.i == cell->number.i;
+}
+
 static int put_row(void *context, enum export_table table, const struct export_cell *cells) {
   enum { SHOWN = 4096 };
   struct sqlite *s = context;
   sqlite3_stmt *insert = s->insert[table];
-  for (int i = 0; i < s->columns[table]; i++) bind(insert, i + 1, &cells[i]);
+  struct export_cell *bound = s->bound[table];
+  for (int i = 0; i < s->columns[table]; i++) {
+    if (is_bound(&bound[i], &cells[i])) continue;
+    bind(insert, i + 1, &cells[i]);
+    bound[i] = cells[i];
+  }
   int result = sqlite3_step(insert);
   sqlite3_reset(insert);
   if (result != SQLITE_DONE) return fail(s);
@@ -76,7 +94,8 @@ static int make_table(struct sqlite *s, enum export_table table) {
 /* SQLite takes an empty file for a new database. The caller has locked all of it, so SQLite
    shall have no locks of its own. */
 static int open_database(struct sqlite *s) {
-  int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW;
+  int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX;
+  export_sqlite_configure();
   if (sqlite3_open_v2(s->run->path, &s->db, flags, "unix-none") != SQLITE_OK) return fail(s);
   int result = run_sql(s, "pragma journal_mode = off; pragma synchronous = off;"
                           "pragma locking_mode = exclusive; pragma cache_size = -8192; begin");
