@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* kinds.c: writes a recording of one kind of events, for benches of what reads it.
  *
- *   kinds KIND EVENTS FOLDER [ring]
+ *   kinds KIND EVENTS FOLDER|ring
  *
- * writes FOLDER/KIND.eventring: a stream of about EVENTS events; with `ring` a flight recorder
- * with large rings in the place of the stream, for a recorder beside it (eventring record). One
+ * writes FOLDER/KIND.eventring: a stream of about EVENTS events; with `ring` it writes into rings as
+ * the variables SAROS_EVENTRING_* say, for a recorder beside it (eventring record -- kinds ...). One
  * thread writes into all domains, in an order that a generator with a fixed seed draws, so the
  * structure of a recording is the same each time; the times are real ones. */
 #include "eventring/probe.h"
@@ -262,22 +262,22 @@ static void start(const char *folder, const char *name, bool is_ring) {
   struct eventring_config config;
   struct eventring_error error;
   eventring_config_init(&config);
-  config.start = EVENTRING_START_ON;
-  config.preserve = EVENTRING_PRESERVE_ALWAYS;
-  config.wsize = 20;
-  config.directory = folder;
-  config.name = name;
   snprintf(path, sizeof path, "%s/%s.eventring", folder, name);
-  if (!is_ring) config.stream = path;
+  if (is_ring) {
+    if (eventring_config_from_env(&config, "SAROS_EVENTRING", &error) < 0) die(error.text);
+  } else {
+    config.start = EVENTRING_START_ON;
+    config.stream = path;
+  }
   if (eventring_start(&config, &error) < 0) die(error.text);
 }
 
 int main(int argc, char **argv) {
-  if (argc < 4) die("usage: kinds KIND EVENTS FOLDER [ring]");
+  if (argc < 4) die("usage: kinds KIND EVENTS FOLDER|ring");
   const struct kind *kind = kind_named(argv[1]);
   const uint64_t count = strtoull(argv[2], NULL, 10);
   define();
-  start(argv[3], kind->name, argc > 4);
+  start(argv[3], kind->name, strcmp(argv[3], "ring") == 0);
   for (unsigned n = 0; n < kind->domains; n++) {
     domain[n] = eventring_domain_start("bench", NULL);
     if (kind->write == contexts) eventring_set_context(domain[n], EVENTRING_USER, 1);
