@@ -39,8 +39,10 @@ int eva_links_take(struct eva_links *links, const struct eventring_event *event,
   if (!value) return EVENTRING_E_MEMORY;
   struct eva_link *link = (struct eva_link *)*value;
   if (!link) {
-    link = calloc(1, sizeof *link);
+    link = links->spare ? links->spare : malloc(sizeof *link);
     if (!link) return EVENTRING_E_MEMORY;
+    *link = (struct eva_link){0};
+    links->spare = NULL;
     link->link = event->link;
     link->id = event->id;
     *value = (uintptr_t)link;
@@ -49,7 +51,8 @@ int eva_links_take(struct eva_links *links, const struct eventring_event *event,
   meet(link, event->role == EVENTRING_ROLE_BEGIN, point, outcome);
   if (!link->begin.there && !link->end.there) {
     evr_table_drop(&links->table, hash, (uintptr_t)link);
-    free(link);
+    free(links->spare);
+    links->spare = link;
   }
   return EVENTRING_OK;
 }
@@ -62,6 +65,8 @@ void eva_links_each(const struct eva_links *links,
 
 void eva_links_free(struct eva_links *links) {
   for (size_t i = 0; i < links->table.room; i++) free((void *)links->table.places[i].value);
+  free(links->spare);
+  links->spare = NULL;
   evr_table_free(&links->table);
 }
 

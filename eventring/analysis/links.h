@@ -35,6 +35,7 @@ struct eva_link {
 /* A zeroed struct is an empty table. */
 struct eva_links {
   struct evr_table table; /* spans that wait */
+  struct eva_link *spare; /* of one that does no more, for the next; or NULL */
 };
 
 /* Begins and ends that came before it was known what other rings have earlier. */

@@ -188,8 +188,11 @@ enum evr_ready evr_ring_reader_ready(struct evr_ring_reader *reader, uint64_t un
                                   decoded->room.mark + next->mark,
                                   decoded->room.point + next->point};
   if (!may_begin(&reader->spans) || !is_within_bounds(reader, until, part, sink) ||
-      match_outer(reader, part, &lists, sink) < part->to)
+      match_outer(reader, part, &lists, sink) < part->to) {
+    reader->blocks.declined++;
     return EVR_NOT_DECODED;
+  }
+  reader->blocks.declined = 0;
   hand_over(reader, sink, part, &lists);
   return EVR_DELIVERED;
 }

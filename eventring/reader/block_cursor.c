@@ -72,6 +72,7 @@ static uint64_t readable(const struct evr_block_cursor *cursor, uint64_t sequenc
 
 enum { MOST_THREADS = 4, /* of a recording; each takes half a megabyte, and three more
                        where it decodes */
+       VAIN = 8,         /* parts that are declined: then no more blocks are decoded ahead */
        MANY = 256        /* blocks that are worth a thread */ };
 
 static void end_thread(struct evr_block_cursor *cursor) {
@@ -109,7 +110,7 @@ static void ask_for_more(struct evr_block_cursor *cursor, uint64_t head) {
     uint64_t count = readable(cursor, cursor->asking, head);
     if (!count) return;
     evr_ahead_ask(cursor->thread, cursor->asking, place_of(cursor, cursor->asking).offset,
-                  (unsigned)count, cursor->batched != NULL);
+                  (unsigned)count, cursor->batched != NULL && cursor->declined < VAIN);
     cursor->asking += count;
   }
 }

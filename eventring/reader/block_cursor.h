@@ -42,7 +42,8 @@ struct evr_block_cursor {
   bool threaded;            /* a thread may read ahead; set by the user */
   const struct evr_batched *batched; /* and decodes by these definitions; NULL: it does not.
                                Set by the user, as */
-  unsigned contents;        /* what batches may have */
+  unsigned contents;        /* what batches may have; */
+  unsigned declined;        /* in a row: decoded parts that could not be taken as a whole */
   bool was_threaded;        /* one was started, or could not be */
   struct evr_ahead *thread; /* that does so, or NULL */
   struct evr_ahead_piece *piece; /* that it has read, or NULL */

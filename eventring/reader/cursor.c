@@ -127,6 +127,18 @@ int eventring_cursor_seek(eventring_cursor *c, uint64_t ns) {
   return EVENTRING_OK;
 }
 
+int eventring_cursor_again(eventring_cursor *c, uint64_t ns) {
+  if (reads_backwards(c) || c->busy) return EVENTRING_E_STATE;
+  for (unsigned n = 0; n < c->made_count; n++) {
+    evr_ring_reader_free(c->reader[c->made[n]]);
+    c->reader[c->made[n]] = NULL;
+  }
+  c->made_count = c->taken = c->actives = 0;
+  c->begun = c->finished = false;
+  c->seek_ns = ns ? ns : 1;
+  return EVENTRING_OK;
+}
+
 int eventring_cursor_switches(eventring_cursor *c,
                               int (*callback)(void *context,
                                               const struct eventring_switch *change),

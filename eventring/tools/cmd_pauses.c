@@ -209,7 +209,7 @@ static int look_at_switch(void *context, const struct eventring_switch *change) 
 }
 
 /* (Errors of the file were reported when it was read.) */
-static void look_up(const struct pauses *p, struct eva_step *step) {
+static void look_up(struct pauses *p, struct eva_step *step) {
   static const struct eventring_callbacks callbacks = {sizeof callbacks, look_at_event,
                                                        look_at_loss};
   struct lookup lookup = {step, eva_shares_new()};
@@ -221,7 +221,6 @@ static void look_up(const struct pauses *p, struct eva_step *step) {
     eva_read_all(cursor, &callbacks, &lookup);
     step->span = eva_shares_running(lookup.shares, step->domain, EVENTRING_USER);
     step->function = eva_shares_running(lookup.shares, step->domain, EVENTRING_CALLS);
-    eventring_close(cursor);
   }
   eva_shares_free(lookup.shares);
 }
@@ -252,6 +251,7 @@ static void read_recording(struct pauses *p) {
   eva_top_sort(&p->top);
   for (size_t i = 0; looks_up && i < p->top.count; i++)
     look_up(p, &((struct row *)eva_top_place(&p->top, i))->step);
+  question_looked_up(&p->q);
   forget_in_gaps(p);
   if (p->kind_count) qsort(p->kinds, p->kind_count, sizeof *p->kinds, longer_in_all);
 }

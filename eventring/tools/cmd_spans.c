@@ -321,12 +321,11 @@ static int look_at_event(void *context, const struct eventring_event *event) {
 }
 
 /* (Errors of the file were reported when it was read.) */
-static void look_up(const struct spans *s, struct row *row) {
+static void look_up(struct spans *s, struct row *row) {
   static const struct eventring_callbacks callbacks = {sizeof callbacks, look_at_event, NULL};
   struct lookup lookup = {row, question_look_up(&s->q, row->begin_ns)};
   if (!lookup.cursor) return;
   eva_read_all(lookup.cursor, &callbacks, &lookup);
-  eventring_close(lookup.cursor);
 }
 
 static void complete_rows(struct spans *s) {
@@ -336,6 +335,7 @@ static void complete_rows(struct spans *s) {
     add_times(&row->times, &row->time);
     if (looks_up) look_up(s, row);
   }
+  question_looked_up(&s->q);
 }
 
 static void read_recording(struct spans *s) {
@@ -598,7 +598,7 @@ static bool misses_values(const struct page_run *run, const struct row *row) {
   return row->begin_ns < run->since || run->totals.lost || run->totals.torn;
 }
 
-static void complete_kept(const struct spans *s, struct row *row) {
+static void complete_kept(struct spans *s, struct row *row) {
   size_t size;
   add_times(&row->times, &row->time);
   if (!row->said && misses_values(s->page, row)) {
@@ -620,6 +620,7 @@ struct spans *spans_taken(struct page_run *run, uint64_t top) {
   page_spans_longest(run->events->spans, note_kept, s);
   eva_top_sort(&s->top);
   for (size_t i = 0; i < s->top.count; i++) complete_kept(s, eva_top_place(&s->top, i));
+  question_looked_up(&s->q);
   if (s->top.count) return s;
   spans_free(s);
   return NULL;

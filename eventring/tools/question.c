@@ -97,12 +97,18 @@ bool question_can_look_up(const struct question *q) {
   return q->target && q->info.liveness != EVENTRING_LIVE && q->top <= MOST;
 }
 
-eventring_cursor *question_look_up(const struct question *q, uint64_t ns) {
-  eventring_cursor *cursor;
-  if (eventring_open_any(&cursor, q->target, EVENTRING_OPEN_MERGED | EVENTRING_OPEN_FOLLOW, NULL))
-    return NULL;
-  eventring_cursor_seek(cursor, ns);
-  return cursor;
+eventring_cursor *question_look_up(struct question *q, uint64_t ns) {
+  if (!q->again && eventring_open_any(&q->again, q->target,
+                                      EVENTRING_OPEN_MERGED | EVENTRING_OPEN_FOLLOW, NULL))
+    q->again = NULL;
+  else
+    eventring_cursor_again(q->again, ns);
+  return q->again;
+}
+
+void question_looked_up(struct question *q) {
+  eventring_close(q->again);
+  q->again = NULL;
 }
 
 /* ---- Text ---------------------------------------------------------------------------- */

@@ -34,6 +34,7 @@ struct question {
   int (*batch)(void *context, const struct eventring_batch *batch);
   enum eventring_order order; /* that is enough where events come in batches; the same */
   void *context;
+  eventring_cursor *again; /* of question_look_up; NULL: none yet */
 };
 
 #define QUESTION_NEW(shown) \
@@ -58,8 +59,10 @@ void question_read(struct question *q, const struct eventring_callbacks *callbac
                    int (*switched)(void *, const struct eventring_switch *), void *context);
 /* May what is shown be looked up one by one in what was asked, instead of reading all of it? */
 bool question_can_look_up(const struct question *q);
-/* Opens what was asked once more, to read from about `ns` on; NULL: it is gone. */
-eventring_cursor *question_look_up(const struct question *q, uint64_t ns);
+/* A cursor on what was asked, to read once more from about `ns` on; NULL: it is gone. It is the same
+   one each time, until question_looked_up. */
+eventring_cursor *question_look_up(struct question *q, uint64_t ns);
+void question_looked_up(struct question *q);
 /* Is the moment in the window, or after it? */
 static inline bool question_is_past_start(const struct question *q, uint64_t ns) {
   return ns >= q->window.since;

@@ -40,6 +40,11 @@ int eventring_cursor_order(eventring_cursor *cursor, enum eventring_order order)
    to deliver, of all rings but the one whose event this is; UINT64_MAX: there is none. */
 uint64_t eventring_cursor_settled(const eventring_cursor *cursor);
 
+/* Lets the next poll begin near `ns`, as eventring_cursor_seek, also where the cursor was polled: its
+   rings are read anew. What it knows of the file stays, so this takes less than another cursor, of a
+   packed file much less. E_STATE: the cursor reads backwards, or polls. The owner of the cursor. */
+int eventring_cursor_again(eventring_cursor *cursor, uint64_t ns);
+
 /* Events in bulk, for those who read very many: no call and no struct eventring_event for each of
    them. A batch has consecutive events of one ring and context, 1 to EVENTRING_BATCH, none earlier
    than the one before, less than 2^32 ns from the first to the last. Its begins and ends are given
