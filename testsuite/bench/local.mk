@@ -78,10 +78,11 @@ bench-memprof: all
 bench-pauses: all
 	@$(SHELL) $(top_srcdir)/testsuite/bench/pauses.sh --saros=$(abs_top_builddir)/saros $(PAUSES)
 
-# make bench-answers [ANSWERS_MB=1000] [ROUNDS=5]: questions over a long recording, beside cat
-bench-answers: all
+# make bench-answers [ANSWERS_MB=1000] [ROUNDS=5] [KINDS="plain ints"]: questions over a long recording,
+# beside cat, and over recordings of each kind of events; of these kinds alone
+bench-answers: all testsuite/bench/kinds
 	@BUILDDIR=$(abs_top_builddir) bash $(top_srcdir)/testsuite/bench/answers.sh \
-	  $(or $(ANSWERS_MB),1000) $(or $(ROUNDS),5)
+	  $(or $(ANSWERS_MB),1000) $(or $(ROUNDS),5) $(KINDS)
 
 # make figures [AWFY=FOLDER] [FIGURES_MB=1000] [ROUNDS=5] [FIGURE=WORD]: the first table of doc/PERFORMANCE.md
 figures: all $(bench_programs)
