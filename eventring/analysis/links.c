@@ -78,17 +78,58 @@ int eva_link_queue_add(struct eva_link_queue *queue, const struct eva_link_event
   return EVENTRING_OK;
 }
 
-static int by_time(const void *a, const void *b) {
-  const struct eva_link_event *x = a, *y = b;
-  if (x->ns != y->ns) return x->ns < y->ns ? -1 : 1;
-  return (x->order > y->order) - (x->order < y->order);
+static bool is_earlier(const struct eva_link_event *a, const struct eva_link_event *b) {
+  return a->ns != b->ns ? a->ns < b->ns : a->order < b->order;
 }
 
-void eva_link_queue_sort(struct eva_link_queue *queue) {
-  if (queue->count) qsort(queue->event, queue->count, sizeof *queue->event, by_time);
+/* Where the run ends that begins at `from`: events in their order. */
+static size_t end_of_run(const struct eva_link_queue *queue, size_t from) {
+  size_t end = from + 1;
+  while (end < queue->count && !is_earlier(&queue->event[end], &queue->event[end - 1])) end++;
+  return end;
+}
+
+/* Merges two runs that follow each other: [from, middle) and [middle, end). */
+static void merge_runs(const struct eva_link_event *event, struct eva_link_event *to, size_t from,
+                       size_t middle, size_t end) {
+  size_t left = from, right = middle;
+  for (size_t at = from; at < end; at++) {
+    const bool is_right =
+        left == middle || (right < end && is_earlier(&event[right], &event[left]));
+    to[at] = event[is_right ? right++ : left++];
+  }
+}
+
+/* (A batch of one ring is a run, so there are few.) */
+int eva_link_queue_sort(struct eva_link_queue *queue) {
+  while (queue->count && end_of_run(queue, 0) < queue->count) {
+    if (queue->other_room < queue->room) {
+      struct eva_link_event *other = reallocarray(queue->other, queue->room, sizeof *other);
+      if (!other) return EVENTRING_E_MEMORY;
+      queue->other = other;
+      queue->other_room = queue->room;
+    }
+    for (size_t from = 0, end; from < queue->count; from = end) {
+      const size_t middle = end_of_run(queue, from);
+      end = middle < queue->count ? end_of_run(queue, middle) : middle;
+      merge_runs(queue->event, queue->other, from, middle, end);
+    }
+    struct eva_link_event *sorted = queue->other;
+    const size_t room = queue->other_room;
+    queue->other = queue->event;
+    queue->other_room = queue->room;
+    queue->event = sorted;
+    queue->room = room;
+  }
+  return EVENTRING_OK;
 }
 
 void eva_link_queue_drop(struct eva_link_queue *queue, size_t count) {
   queue->count -= count;
   memmove(queue->event, queue->event + count, queue->count * sizeof *queue->event);
+}
+
+void eva_link_queue_free(struct eva_link_queue *queue) {
+  free(queue->event);
+  free(queue->other);
 }

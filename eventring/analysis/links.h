@@ -48,13 +48,14 @@ struct eva_link_event {
   uint8_t role;
 };
 struct eva_link_queue {
-  struct eva_link_event *event;
-  size_t count, room;
+  struct eva_link_event *event, *other; /* `other`: where they are sorted to */
+  size_t count, room, other_room;
 };
 /* Puts one in. 0 or E_MEMORY. */
 int eva_link_queue_add(struct eva_link_queue *queue, const struct eva_link_event *event);
-/* Sorts them by time. */
-void eva_link_queue_sort(struct eva_link_queue *queue);
+/* Sorts them by time. 0 or E_MEMORY. */
+int eva_link_queue_sort(struct eva_link_queue *queue);
+void eva_link_queue_free(struct eva_link_queue *queue);
 /* Drops the first `count`. */
 void eva_link_queue_drop(struct eva_link_queue *queue, size_t count);
 

@@ -208,7 +208,10 @@ static bool is_async_end(const struct eventring_event *event) {
 static struct eva_tally_span *async_of(struct eva_tally *tally, uint16_t id,
                                        const struct eva_link_point *point,
                                        const struct eva_tally_entry *like) {
-  struct eva_tally_entry *entry = entry_at(domain_at(tally, point->domain), id);
+  const struct eva_tally_domain *known = &tally->domains[point->domain % EVENTRING_MAX_DOMAINS];
+  struct eva_tally_entry *entry = known->entries ? known->entries[id % EVENTRING_MAX_EVENTS] : NULL;
+  if (entry && entry->name && entry->async) return entry->async;
+  entry = entry_at(domain_at(tally, point->domain), id);
   if (!entry) return NULL;
   if (!entry->name) {
     entry->id = like->id, entry->ring = like->ring, entry->event_class = like->event_class;
@@ -237,8 +240,7 @@ static int add_async(struct eva_tally *tally, const struct eva_tally_entry *entr
 static int settle_async(struct eva_tally *tally, uint64_t before) {
   struct eva_link_queue *queue = &tally->async;
   size_t taken = 0;
-  int status = EVENTRING_OK;
-  eva_link_queue_sort(queue);
+  int status = eva_link_queue_sort(queue);
   for (; taken < queue->count && queue->event[taken].ns < before && status == EVENTRING_OK; taken++) {
     const struct eva_link_event *waits = &queue->event[taken];
     const struct eventring_event event = {.ns = waits->at_ns, .link = waits->link, .id = waits->id,
@@ -763,6 +765,6 @@ void eva_tally_free(struct eva_tally *tally) {
     free_domain(&tally->domains[slot]);
   free_domain(&tally->all);
   eva_links_free(&tally->links);
-  free(tally->async.event);
+  eva_link_queue_free(&tally->async);
   free(tally);
 }
