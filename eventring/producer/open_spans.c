@@ -223,7 +223,7 @@ static inline void apply_event(struct walk *walk, const uint64_t *words, const u
       end_other_span(walk, word_id(word), ticks);
     }
   } else if (word_length(word) < end - words) {
-    evr_totals_event(walk->totals, words);
+    evr_totals_events(walk->totals, words, words + 1 + word_length(word));
   }
 }
 
@@ -233,10 +233,12 @@ static inline const uint64_t *pass_simple(const struct walk *walk, const uint64_
                                           const uint64_t *end) {
   const uint64_t *others = evr_pass_leaf_spans(words, end);
   if (others != words) evr_totals_leaf_spans(walk->totals, words, others);
-  for (words = others; words < end && word_is_event(*words) &&
-                       word_kind(*words) != EVENTRING_BEGIN && word_kind(*words) != EVENTRING_END;
-       words += 1 + word_length(*words))
-    if (word_length(*words) < end - words) evr_totals_event(walk->totals, words);
+  words = others;
+  while (words < end && word_is_event(*words) && word_kind(*words) != EVENTRING_BEGIN &&
+         word_kind(*words) != EVENTRING_END) {
+    if (word_length(*words) >= end - words) return end;
+    words = evr_totals_events(walk->totals, words, end);
+  }
   return words;
 }
 

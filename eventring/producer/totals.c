@@ -210,13 +210,24 @@ void evr_totals_leaf_spans(struct evr_totals *totals, const uint64_t *words, con
 
 /* ---- Others ------------------------------------------------------------------------------- */
 
-void evr_totals_event(struct evr_totals *totals, const uint64_t *words) {
-  struct format_sums *sums = find_sums(totals, word_id(*words));
-  if (!sums) return;
-  add(&sums->count, 1);
-  if (word_kind(*words) != EVENTRING_COUNTER || word_length(*words) != 1) return;
-  unsigned payload = evr_payload_of[word_id(*words)];
-  STORE(sums->sum, format_total_add(payload, sums->sum, words[1]));
+/* Mostly of one definition, one after the other: only what differs is looked up. */
+const uint64_t *evr_totals_events(struct evr_totals *totals, const uint64_t *words,
+                                  const uint64_t *end) {
+  const uint64_t tail = *words & FORMAT_TAIL_MASK;
+  const size_t size = 1 + word_length(tail);
+  const bool has_value = word_kind(tail) == EVENTRING_COUNTER && size == 2;
+  const unsigned payload = evr_payload_of[word_id(tail)];
+  struct format_sums *sums = find_sums(totals, word_id(tail));
+  uint64_t count = 0, sum = sums ? sums->sum : 0;
+  do {
+    if (has_value) sum = format_total_add(payload, sum, words[1]);
+    words += size;
+    count++;
+  } while ((size_t)(end - words) >= size && (*words & FORMAT_TAIL_MASK) == tail);
+  if (!sums) return words;
+  add(&sums->count, count);
+  STORE(sums->sum, sum);
+  return words;
 }
 
 /* ---- Blocks ------------------------------------------------------------------------------- */

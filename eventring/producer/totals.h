@@ -37,8 +37,10 @@ void evr_totals_end(struct evr_totals *totals);
 void evr_totals_span(struct evr_totals *totals, unsigned id, uint64_t ticks);
 /* The leaf spans (leaf_spans.h) that words .. end consist of. */
 void evr_totals_leaf_spans(struct evr_totals *totals, const uint64_t *words, const uint64_t *end);
-/* The event at `words` that neither begins nor ends a span. */
-void evr_totals_event(struct evr_totals *totals, const uint64_t *words);
+/* The event at `words`, which is whole and neither begins nor ends a span, and those that follow
+   it and are alike: of its definition, kind and length. Returns where these stop. */
+const uint64_t *evr_totals_events(struct evr_totals *totals, const uint64_t *words,
+                                  const uint64_t *end);
 /* Nothing is added any more: the pages are sealed. */
 void evr_totals_finish(struct evr_totals *totals);
 
