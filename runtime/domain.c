@@ -65,6 +65,8 @@ static void make_strings(lua_State *L) {
   for (int i = 0; i < NAME_COUNT; i++) d->names[i] = string_from_c(L, names[i]);
 }
 
+EventIds domain_no_event_ids[1];
+
 static Domain *allocate_domain(lua_Alloc f, void *ud) {
   if (f == NULL) return calloc(1, sizeof(Domain));
   void *memory = f(ud, NULL, 0, sizeof(Domain));
@@ -95,6 +97,8 @@ static void free_domain(Domain *d) {
   string_table_free(d);
   domain_drop_spare(d);
   assumed_free(d);
+  if (d->event_ids != domain_no_event_ids)
+    heap_memory_free(d, d->event_ids, EVENT_IDS * sizeof *d->event_ids);
   memprof_free(d);
   gc_close(d);
   heap_close(&d->heap);
@@ -114,6 +118,7 @@ static bool complete_domain(lua_State *L) {
 lua_State *domain_new(lua_Alloc f, void *ud) {
   Domain *d = allocate_domain(f, ud);
   if (d == NULL) return NULL;
+  d->event_ids = domain_no_event_ids;
   heap_init(&d->heap);
   if (f != NULL) domain_host(d, f, ud);
   d->seed = (uint32_t)random_seed(d);

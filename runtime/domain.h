@@ -45,6 +45,11 @@ enum {
   EVENT_NAMES_ASYNC,
   EVENT_NAME_KINDS
 };
+#define EVENT_IDS 256
+typedef struct EventIds {
+  uint16_t id[EVENT_NAME_KINDS]; /* 0: not yet recorded; may have EVENT_ID_IS_DOUBLE */
+} EventIds;
+#define EVENT_ID_IS_DOUBLE 0x8000 /* of a counter */
 typedef struct EventNames {
   Table *table;   /* name -> what the module eventring keeps of it; also in the registry;
                      NULL: not yet made */
@@ -78,6 +83,10 @@ struct Domain {
   /* its rings; not NULL between probes_domain_start and _stop (probes.h) */
   struct eventring_domain *rings;
   EventNames event_names[EVENT_NAME_KINDS]; /* module eventring's */
+  /* The ids of what the first names stand for, by String.extra: [EVENT_IDS], or
+     domain_no_event_ids */
+  EventIds *event_ids;
+  uint32_t event_ids_count; /* indices given: 1 and up */
   Assumptions assumed;
   uint64_t contexts;      /* ids given to coroutines (vm/contexts.c) */
   Sharing sharing;
@@ -109,6 +118,8 @@ struct Domain {
 lua_State *domain_new(lua_Alloc f, void *ud);
 /* From now on memory comes from f. */
 void domain_host(Domain *d, lua_Alloc f, void *ud);
+/* Of String.extra 0 alone, which is no name. */
+HIDDEN extern EventIds domain_no_event_ids[1];
 /* Frees Domain.compile_spare. */
 void domain_drop_spare(Domain *d);
 /* L: the main thread. Runs finalizers, frees all. */

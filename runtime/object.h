@@ -176,7 +176,7 @@ typedef uint64_t StringLink;
 
 struct String {
   GCHEADER;
-  uint8_t extra;     /* short: reserved-word number (0: none); long: 1 when `hash` is computed */
+  uint8_t extra;     /* short: index in Domain.event_ids, or 0; long: 1 when `hash` is computed */
   uint8_t short_len; /* length of a short string; of a long one: STRING_IS_SOUND_CHUNK or 0 */
   uint32_t hash;
   union {

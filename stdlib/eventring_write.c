@@ -9,7 +9,9 @@
  *
  * begin_span, end_span, counter and event have direct functions (vm/primitives.h), which do
  * what is frequent. Rare cases (a value, a name that is long or not yet known, a full block) are
- * left to the C functions.
+ * left to the C functions. The strings of the first 255 names have the index of
+ * their ids (Domain.event_ids), so that they need no lookup; the string of another name, and
+ * one that has been collected and is made again, is looked up in the table.
  *
  * Spans, events and async spans are defined with payload VALUES: each event says of which
  * kind its value is, so the kind may differ from event to event. A counter is an integer
@@ -51,28 +53,20 @@ static const uint8_t kind_of_names[EVENT_NAME_KINDS] = {
   [EVENT_NAMES_ASYNC] = EVENTRING_DEF_ASYNC,
 };
 
-/* The node of a name in the table of names, if it lies in its main position; NULL: it lies further
- * along (entry_further), or is not known. */
-ALWAYS_INLINE const Node *node_of_name(const lua_State *L, int names, const TValue *name) {
-  const Table *t = L->domain->event_names[names].table;
-  if (unlikely(!is_short_string(name) || t == NULL)) return NULL;
-  const Node *node = &t->node[as_string(name)->hash & t->node_mask];
-  return likely(node_holds(node, as_string(name))) ? node : NULL;
-}
-
-static Entry entry_further(const lua_State *L, int names, const TValue *name) {
+/* The entry of a name in the table of names; ENTRY_UNKNOWN: it has none. */
+ALWAYS_INLINE Entry entry_of_name(const lua_State *L, int names, const TValue *name) {
   Table *t = L->domain->event_names[names].table;
-  if (!is_short_string(name) || t == NULL) return ENTRY_UNKNOWN;
+  if (unlikely(!is_short_string(name) || t == NULL)) return ENTRY_UNKNOWN;
+  const Node *node = &t->node[as_string(name)->hash & t->node_mask]; /* where it mostly is */
+  if (likely(node_holds(node, as_string(name)))) return node_value(node)->v.i;
   const TValue *value = table_get_str(t, as_string(name));
   return is_nil(value) ? ENTRY_UNKNOWN : value->v.i;
 }
 
-/* The entry of the first argument, if it is found at once. */
+/* The entry of the first argument, if it is known. */
 ALWAYS_INLINE Entry known_entry(const lua_State *L, int names) {
   const TValue *name = L->ci->func + 1;
-  if (unlikely(name >= L->top)) return ENTRY_UNKNOWN;
-  const Node *node = node_of_name(L, names, name);
-  return likely(node != NULL) ? node_value(node)->v.i : entry_further(L, names, name);
+  return likely(name < L->top) ? entry_of_name(L, names, name) : ENTRY_UNKNOWN;
 }
 
 static void make_names(lua_State *L, int names) {
@@ -84,6 +78,38 @@ static void make_names(lua_State *L, int names) {
   n->count = 0;
 }
 
+/* As EventIds has it. */
+ALWAYS_INLINE unsigned id_of_entry(int names, Entry entry) {
+  const bool is_double = names == EVENT_NAMES_COUNTER && entry_payload(entry) == EVENTRING_DOUBLE;
+  return entry_id(entry) | (is_double ? EVENT_ID_IS_DOUBLE : 0);
+}
+
+/* Gives the string of a name an index, if there is one left, and the index the id of the entry. */
+static void index_name(lua_State *L, int names, const TValue *name, Entry entry) {
+  Domain *d = L->domain;
+  if (!is_short_string(name)) return;
+  String *s = as_string(name);
+  if (s->extra == 0 && d->event_ids_count < EVENT_IDS - 1) {
+    if (d->event_ids == domain_no_event_ids) {
+      EventIds *ids = heap_memory_zeroed(d, EVENT_IDS * sizeof *ids);
+      if (ids == NULL) return;
+      d->event_ids = ids;
+    }
+    s->extra = (uint8_t)++d->event_ids_count;
+  }
+  if (s->extra != 0) d->event_ids[s->extra].id[names] = (uint16_t)id_of_entry(names, entry);
+}
+
+/* What EventIds has of a name; 0: it has no index, or was not recorded. */
+ALWAYS_INLINE unsigned indexed_id(const lua_State *L, int names, const TValue *name) {
+  if (unlikely(!is_short_string(name))) return 0;
+  return L->domain->event_ids[as_string(name)->extra].id[names];
+}
+/* Was it checked? */
+ALWAYS_INLINE bool has_index(const TValue *name) {
+  return is_short_string(name) && as_string(name)->extra != 0;
+}
+
 /* Keeps the entry of the first argument, a string. */
 static void keep_entry(lua_State *L, int names, Entry entry, bool is_new) {
   EventNames *n = &L->domain->event_names[names];
@@ -92,6 +118,7 @@ static void keep_entry(lua_State *L, int names, Entry entry, bool is_new) {
   set_int(&value, entry);
   table_set(L, n->table, L->ci->func + 1, &value);
   n->count += is_new;
+  index_name(L, names, L->ci->func + 1, entry);
 }
 
 /* The entry of the first argument. Raises when that is no name. */
@@ -267,20 +294,26 @@ static int end_span(lua_State *L) {
 }
 
 /* A direct function (vm/primitives.h) of `count` arguments, of which the first is a name:
- * rule(L, func, entry) does what is to be done with its entry. A name that is not in its main
- * position is looked for in a function of its own, so that the usual case saves no registers. */
+ * rule(L, func, id) does what is to be done with its id, of EventIds. A name without an index
+ * is looked for in a function of its own, so that the usual case saves no registers. */
 #define DIRECT_WRITER(function, names, count, rule)                                         \
-  static NOINLINE int function##_further(lua_State *L, TValue *func, int nargs) {           \
-    (void)nargs;                                                                            \
-    const Entry entry = entry_further(L, names, func + 1);                                  \
-    return entry < 0 ? NOT_DIRECT : rule(L, func, entry);                                   \
+  static NOINLINE int function##_further(lua_State *L, TValue *func) {                      \
+    const Entry entry = entry_of_name(L, names, func + 1);                                  \
+    return entry < 0 ? NOT_DIRECT : rule(L, func, id_of_entry(names, entry));               \
   }                                                                                         \
   static int function(lua_State *L, TValue *func, int nargs) {                              \
     if (unlikely(nargs != (count))) return NOT_DIRECT;                                      \
-    const Node *node = node_of_name(L, names, func + 1);                                    \
-    if (unlikely(node == NULL)) return function##_further(L, func, nargs);                  \
-    return rule(L, func, node_value(node)->v.i);                                            \
+    const unsigned id = indexed_id(L, names, func + 1);                                     \
+    if (likely(id != 0)) return rule(L, func, id);                                          \
+    return has_index(func + 1) ? rule(L, func, 0) : function##_further(L, func);            \
   }
+
+/* The tail of an event's word; `id` is one of EventIds, without a mark, so that it has the bits of
+ * an id and no others. */
+ALWAYS_INLINE uint64_t tail_of(enum eventring_kind kind, unsigned id, unsigned words) {
+  if (id >= EVENTRING_MAX_EVENTS) __builtin_unreachable();
+  return EVENTRING_TAIL(kind, id, words);
+}
 
 /* The ring for the events of the context, if it is the one that they are written in now; else
  * NULL. */
@@ -297,28 +330,28 @@ ALWAYS_INLINE bool try_write1(const Domain *d, uint64_t context, uint64_t tail, 
   return lane != NULL && eventring_put1(lane, eventring_ticks(), tail, value);
 }
 
-ALWAYS_INLINE int begin_span_of(lua_State *L, TValue *func, Entry entry) {
+ALWAYS_INLINE int begin_span_of(lua_State *L, TValue *func, unsigned id) {
   (void)func;
   Domain *d = L->domain;
   const uint64_t classes = classes_of(d);
-  if (unlikely(entry == 0 || !HAS_SPANS_ALONE(classes))) return HAS_SPANS(classes) ? NOT_DIRECT : 0;
-  Context *c = context_find(L);
-  if (unlikely(!context_takes_span(L, c)) ||
-      !try_write0(d, c->id, EVENTRING_TAIL(EVENTRING_BEGIN, entry_id(entry), 0)))
+  if (unlikely(id == 0 || !HAS_SPANS_ALONE(classes))) return HAS_SPANS(classes_of(d)) ? NOT_DIRECT : 0;
+  Context *c = context_to_begin(L);
+  if (unlikely(c == NULL) ||
+      !try_write0(d, c->id, tail_of(EVENTRING_BEGIN, id, 0)))
     return NOT_DIRECT;
-  context_add_span(c, entry_id(entry));
+  context_add_span(c, id);
   return 0;
 }
 
-ALWAYS_INLINE int end_span_of_name(lua_State *L, TValue *func, Entry entry) {
+ALWAYS_INLINE int end_span_of_name(lua_State *L, TValue *func, unsigned id) {
   (void)func;
   Domain *d = L->domain;
   const uint64_t classes = classes_of(d);
-  if (unlikely(entry == 0 || !HAS_SPANS_ALONE(classes)))
-    return HAS_SPANS(classes) || L->instrumented != 0 ? NOT_DIRECT : 0;
-  Context *c = context_find(L);
-  if (unlikely(!context_ends_innermost(L, c, entry_id(entry))) ||
-      !try_write0(d, c->id, EVENTRING_TAIL(EVENTRING_END, entry_id(entry), 0)))
+  if (unlikely(id == 0 || !HAS_SPANS_ALONE(classes)))
+    return HAS_SPANS(classes_of(d)) || L->instrumented != 0 ? NOT_DIRECT : 0;
+  Context *c = context_to_end(L, id);
+  if (unlikely(c == NULL) ||
+      !try_write0(d, c->id, tail_of(EVENTRING_END, id, 0)))
     return NOT_DIRECT;
   c->count--;
   return 0;
@@ -515,31 +548,29 @@ static int record_instant(lua_State *L) {
 /* ---- opening ------------------------------------------------------------- */
 
 /* The number is of the kind that the definition has. */
-ALWAYS_INLINE int counter_of(lua_State *L, TValue *func, Entry entry) {
+ALWAYS_INLINE int counter_of(lua_State *L, TValue *func, unsigned id) {
   const TValue *number = func + 2;
-  const bool is_double = entry_payload(entry) == EVENTRING_DOUBLE;
-  if (unlikely(!is_number(number))) return NOT_DIRECT;
   Domain *d = L->domain;
-  if (!HAS_SPANS(classes_of(d))) return 0;
+  if (unlikely(!HAS_SPANS(classes_of(d)))) return is_number(number) ? 0 : NOT_DIRECT;
+  if (unlikely(id == 0)) return NOT_DIRECT;
+  if (unlikely(!is_int(number) || id & EVENT_ID_IS_DOUBLE)) {
+    if (!is_float(number) || !(id & EVENT_ID_IS_DOUBLE)) return NOT_DIRECT;
+    id ^= EVENT_ID_IS_DOUBLE;
+  }
   uint64_t context;
-  if (unlikely(entry == 0 || is_double != is_float(number) || !context_is_known(L, &context)))
-    return NOT_DIRECT;
+  if (unlikely(!context_is_known(L, &context))) return NOT_DIRECT;
   const uint64_t bits = (uint64_t)number->v.i; /* of a double, too */
-  return try_write1(d, context, EVENTRING_TAIL(EVENTRING_COUNTER, entry_id(entry), 1), bits)
-             ? 0
-             : NOT_DIRECT;
+  return try_write1(d, context, tail_of(EVENTRING_COUNTER, id, 1), bits) ? 0 : NOT_DIRECT;
 }
 
 /* Without a value. */
-ALWAYS_INLINE int event_of(lua_State *L, TValue *func, Entry entry) {
+ALWAYS_INLINE int event_of(lua_State *L, TValue *func, unsigned id) {
   (void)func;
   Domain *d = L->domain;
   if (!HAS_SPANS(classes_of(d))) return 0;
   uint64_t context;
-  if (unlikely(entry == 0 || !context_is_known(L, &context))) return NOT_DIRECT;
-  return try_write0(d, context, EVENTRING_TAIL(EVENTRING_INSTANT, entry_id(entry), 0))
-             ? 0
-             : NOT_DIRECT;
+  if (unlikely(id == 0 || !context_is_known(L, &context))) return NOT_DIRECT;
+  return try_write0(d, context, tail_of(EVENTRING_INSTANT, id, 0)) ? 0 : NOT_DIRECT;
 }
 
 DIRECT_WRITER(counter_direct, EVENT_NAMES_COUNTER, 2, counter_of)

@@ -16,6 +16,12 @@ ALWAYS_INLINE Context *context_find(const lua_State *L) {
   return (Context *)(void *)as_userdata(L->stack)->uservalues;
 }
 
+/* The same of a thread that has INSTRUMENT_SPANS or INSTRUMENT_MAIN_SPANS: it has one. */
+ALWAYS_INLINE Context *context_in_use(const lua_State *L) {
+  rt_assert(context_find(L) != NULL);
+  return (Context *)(void *)as_userdata(L->stack)->uservalues;
+}
+
 /* For C functions that record an event of the guest, whose class is recorded; L runs.
  * A coroutine gets its context here; may collect, and raise when memory is short. */
 Context *context_of_coroutine(lua_State *L);
@@ -31,19 +37,22 @@ ALWAYS_INLINE void context_enter(lua_State *L) {
 void context_begin_span(lua_State *L, unsigned id);
 void context_end_span(lua_State *L, unsigned id);
 
-/* Those two for direct functions (primitives.h), in parts: c is context_find(L), NULL allowed
- * where it is tested. */
-
-/* Is there room for a span in c, and nothing to be made or marked first? */
-ALWAYS_INLINE bool context_takes_span(const lua_State *L, const Context *c) {
-  return (L->instrumented & (INSTRUMENT_SPANS | INSTRUMENT_MAIN_SPANS)) && c != NULL &&
-         c->count < CONTEXT_SPANS;
+/* Those two for direct functions (primitives.h), in parts. The context of L, in which a span may
+ * begin without anything being made or marked first; NULL: by context_begin_span. */
+ALWAYS_INLINE Context *context_to_begin(const lua_State *L) {
+  if (unlikely(!(L->instrumented & (INSTRUMENT_SPANS | INSTRUMENT_MAIN_SPANS)))) return NULL;
+  Context *c = context_in_use(L);
+  return likely(c->count < CONTEXT_SPANS) ? c : NULL;
 }
 ALWAYS_INLINE void context_add_span(Context *c, unsigned id) { c->open[c->count++] = (uint16_t)id; }
-/* Is this the innermost open span of L, and not the last one of a coroutine, which is marked? */
-ALWAYS_INLINE bool context_ends_innermost(const lua_State *L, const Context *c, unsigned id) {
-  return c != NULL && c->count > (L->instrumented & INSTRUMENT_SPANS ? 1 : 0) &&
-         c->open[c->count - 1] == id;
+/* ... and in which this is the innermost open span, and not the last one of a coroutine, which is
+ * marked. */
+ALWAYS_INLINE Context *context_to_end(const lua_State *L, unsigned id) {
+  if (unlikely(!(L->instrumented & (INSTRUMENT_SPANS | INSTRUMENT_MAIN_SPANS)))) return NULL;
+  Context *c = context_in_use(L);
+  unsigned last = c->count - 1u;
+  if (unlikely(c->count <= c->has_finalizer)) return NULL; /* only a coroutine's context has one */
+  return likely(c->open[last] == id) ? c : NULL;
 }
 /* The context of L's events, if it has one already. */
 ALWAYS_INLINE bool context_is_known(const lua_State *L, uint64_t *id) {

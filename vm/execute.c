@@ -1430,11 +1430,12 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
   }
   call_direct: { /* a function of a library, unwatched (primitives.c) */
     if (func->tag != TAG_PRIMITIVE) goto call;
-    const uint32_t b = ARG_B;
+    int passed = (int)ARG_B - 1;
     own->u.lua.pc = pc; /* for readers in other processes */
-    const int passed = likely(b != 0) ? (int)b - 1 : (int)(L->top - func) - 1;
+    if (unlikely(passed < 0)) passed = (int)(L->top - func) - 1;
     const int results = func->v.prim->direct(L, func, passed);
     if (likely(results == (int)ARG_C - 1)) NEXT;
+    __asm__("" : "+r"(pc)); /* or addresses of operands are kept over the call for what is rare */
     if (results == NOT_DIRECT) goto call;
     func = RA;
     n = results;
