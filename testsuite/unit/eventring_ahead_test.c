@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* eventring_ahead_test.c: what a cursor with OPEN_AHEAD delivers is what one without it does:
  * of sound, damaged and truncated files, merged and ring by ring, in batches and one by one,
- * wherever reading ends. */
+ * wherever reading ends; and in each order that a cursor keeps, each ring's events are the same. */
 #include "eventring/tools.h"
 #include "eventring_common.h"
 
@@ -276,12 +276,101 @@ static void forked(void **state) {
   eventring_close(cursor);
 }
 
+/* ---- Orders ------------------------------------------------------------------------------ */
+
+struct orders {
+  eventring_cursor *cursor;
+  enum eventring_order order;
+  uint64_t hash[THREADS + 1][EVENTRING_RINGS]; /* of the events of each ring */
+  uint64_t events, latest;                     /* of the present domain: its latest event */
+  uint64_t settled;                            /* other rings have nothing earlier, */
+  uint32_t domain, ring;                       /* than this one */
+  unsigned changes;                            /* from domain to domain */
+};
+
+static int hear_in_order(void *context, const struct eventring_event *e) {
+  struct orders *o = context;
+  assert_true(e->domain <= THREADS);
+  uint64_t *hash = &o->hash[e->domain][e->ring];
+  *hash = (*hash ^ e->ns ^ e->begin_ns ^ (uint64_t)e->id << 8 ^ e->kind) * 0x9e3779b97f4a7c15;
+  const bool same_domain = o->events && e->domain == o->domain;
+  const bool same_ring = same_domain && e->ring == o->ring;
+  o->changes += !same_domain;
+  if (o->order == EVENTRING_ORDER_DOMAINS && same_domain) assert_true(e->ns >= o->latest);
+  if (o->order == EVENTRING_ORDER_BLOCKS) {
+    if (o->events && !same_ring) assert_true(e->ns >= o->settled);
+    o->settled = eventring_cursor_settled(o->cursor);
+  }
+  o->domain = e->domain;
+  o->ring = e->ring;
+  o->latest = e->ns;
+  o->events++;
+  return 0;
+}
+
+static int hear_batch_in_order(void *context, const struct eventring_batch *batch) {
+  return eventring_batch_each(batch, hear_in_order, context);
+}
+
+static void hear_order(struct orders *o, bool batches) {
+  static const struct eventring_callbacks callbacks = {sizeof callbacks, hear_in_order, NULL};
+  eventring_cursor *cursor = open_file(file, EVENTRING_OPEN_MERGED | EVENTRING_OPEN_AHEAD);
+  o->cursor = cursor;
+  assert_int_equal(eventring_cursor_order(cursor, o->order), EVENTRING_OK);
+  if (batches)
+    assert_int_equal(eventring_cursor_batches(cursor, EVENTRING_BATCH_ALL, hear_batch_in_order, o),
+                     EVENTRING_OK);
+  while (eventring_poll(cursor, &callbacks, o, 0) > 0) {
+  }
+  assert_true(eventring_finished(cursor));
+  eventring_close(cursor);
+}
+
+static void orders_keep_rings(void **state) {
+  (void)state;
+  struct orders merged = {0};
+  hear_order(&merged, false);
+  for (int order = EVENTRING_ORDER_OPENED; order <= EVENTRING_ORDER_BLOCKS; order++)
+    for (int batches = 0; batches < 2; batches++) {
+      struct orders o = {.order = (enum eventring_order)order};
+      hear_order(&o, batches);
+      assert_int_equal(o.events, merged.events);
+      assert_memory_equal(o.hash, merged.hash, sizeof o.hash);
+      if (order == EVENTRING_ORDER_DOMAINS) assert_true(o.changes <= THREADS + 1);
+      if (order == EVENTRING_ORDER_BLOCKS) assert_true(o.changes < o.events / 50);
+    }
+  eventring_cursor *cursor = open_file(file, 0);
+  assert_int_equal(eventring_cursor_order(cursor, (enum eventring_order)9), EVENTRING_E_ARGUMENT);
+  eventring_close(cursor);
+}
+
+/* The same cursor reads from the same time again, in the middle and after the end. */
+static void reads_again(void **state) {
+  (void)state;
+  struct eventring_info info = {.size = sizeof info};
+  struct heard part, heard = {.most = 1000};
+  eventring_cursor *cursor = open_file(file, EVENTRING_OPEN_MERGED);
+  assert_true(eventring_cursor_info(cursor, &info) >= 0);
+  const uint64_t middle = info.start_ns + (info.end_ns - info.start_ns) / 2;
+  hear_file(file, EVENTRING_OPEN_MERGED, false, 0, middle, &part);
+  hear(cursor, &heard);
+  for (int i = 0; i < 3; i++) {
+    heard = (struct heard){0};
+    assert_int_equal(eventring_cursor_again(cursor, middle), EVENTRING_OK);
+    hear(cursor, &heard);
+    assert_same(&part, &heard);
+    assert_true(eventring_finished(cursor));
+  }
+  eventring_close(cursor);
+}
+
 int main(void) {
   static bool with = true, without;
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(sound_file),     cmocka_unit_test(ends_early),
       cmocka_unit_test(begins_late),    cmocka_unit_test(damaged_files),
       cmocka_unit_test(truncated_file), cmocka_unit_test(batches_for_a_while),
+      cmocka_unit_test(orders_keep_rings), cmocka_unit_test(reads_again),
       cmocka_unit_test_prestate(forked, &with), cmocka_unit_test_prestate(forked, &without)};
   register_test_events();
   write_file();
