@@ -54,6 +54,7 @@
 #define TRIM_BUCKETS 1024               /* of the intern table, merged at once */
 #define WIDE_FRAME ((size_t)256 << 10) /* bytes of slots */
 #define PATIENCE 4 /* times as much may be allocated meanwhile */
+#define MOST_WAITS 1000 /* for strings, pieces of which are unlinked meanwhile */
 #define RECORDS_KEPT ((size_t)64 << 10) /* bytes of an array of them */
 #define REFUSED_PAUSE 1000              /* records that are made without room after a refusal */
 #define LEAST_STEP_KIB 16               /* that the program has asked for, until there is a step */
@@ -95,7 +96,7 @@ NOINLINE bool gc_vector_extend_patiently(Domain *d, void *items, size_t *capacit
 #define RECORDS(RECORD) \
   RECORD(promoted) \
   RECORD(grey) RECORD(partial) RECORD(minor_partial) RECORD(remembered) RECORD(cards) \
-      RECORD(new_interned) RECORD(finalizable) RECORD(finalizers) RECORD(candidates) RECORD(found) \
+      RECORD(new_interned) RECORD(dead_strings) RECORD(finalizable) RECORD(finalizers) RECORD(candidates) RECORD(found) \
           RECORD(clearing) RECORD(minor_weak.values) RECORD(minor_weak.ephemerons) \
               RECORD(minor_weak.all) RECORD(noted_weak.values) RECORD(noted_weak.ephemerons) \
                   RECORD(noted_weak.all) RECORD(weak_left.values) RECORD(weak_left.entries) \
@@ -164,14 +165,28 @@ static GcPhase phase_undivided(Domain *d, size_t work) {
   return next;
 }
 
+/* While minor collections have left dead strings in the intern table, it is not known whether
+ * any other has died, so all would be swept. A program that goes on making very many is not
+ * waited for. */
+static bool strings_are_left(Domain *d) {
+  Gc *gc = &d->gc;
+  size_t before = gc->step_work, most = gc->deadline != 0 ? before + GC_QUANTUM : SIZE_MAX - 1;
+  bool left = gc->waits_for_strings++ < MOST_WAITS &&
+              !gc_finish_last(d, EV_REASON_PACE, most);
+  gc->slice_work += gc->step_work - before;
+  return left;
+}
+
 static GcPhase phase_clear(Domain *d, size_t work) {
-  size_t before = d->gc.slice_work;
+  Gc *gc = &d->gc;
+  size_t before = gc->slice_work;
   PROBE_BEGIN(d, WEAK);
   bool done = gc_clear_some_tables(d, work);
-  size_t used = d->gc.slice_work - before;
+  size_t used = gc->slice_work - before;
   if (done) done = gc_clear_some_keys(d, work > used ? work - used : 0);
   PROBE_END(d, WEAK);
-  if (!done) return GC_PHASE_CLEAR;
+  if (!done || strings_are_left(d)) return GC_PHASE_CLEAR;
+  gc->waits_for_strings = 0;
   gc_start_sweeping(d);
   return GC_PHASE_SWEEP_STRINGS;
 }
@@ -263,6 +278,7 @@ static void run_phase(Domain *d, size_t work) {
     case GC_PHASE_TRIM: gc->phase = phase_trim(d, work); break;
     case GC_PHASE_COUNT: rt_assert(!"phase of the collector");
   }
+  gc_note_dead_strings(gc);
   if (gc->verify) gc_verify(d, "slice of the major cycle");
 }
 
@@ -376,6 +392,11 @@ static void collect_young(Domain *d) {
   if (done) catch_up(d);
 }
 
+/* Slices, and what minor collections have left to be reclaimed, take turns. */
+static bool is_turn_of_rest(const Domain *d) {
+  return gc_rest_is_left(d) && (d->gc.phase == GC_PHASE_IDLE || !d->gc.rest_last);
+}
+
 static void do_what_is_due(Domain *d) {
   Gc *gc = &d->gc;
   size_t debt = heap_debt(&d->heap) - (gc->pending == GC_DUE ? d->heap.growing_bytes : 0);
@@ -384,8 +405,13 @@ static void do_what_is_due(Domain *d) {
     full_cycle(d, EV_REASON_EMERGENCY);
   } else if (debt >= gc->nursery_bytes) {
     collect_young(d);
+  } else if (is_turn_of_rest(d)) {
+    gc_finish_last(d, EV_REASON_NURSERY, SIZE_MAX - 1);
+    gc_pace_slice_done(d);
+    gc->rest_last = 1;
   } else if (gc->phase != GC_PHASE_IDLE) {
     run_slice(d, gc_pace_slice(d), EV_REASON_PACE);
+    gc->rest_last = 0;
   } else {
     begin_if_due(d); /* a parameter has changed, or an old array has grown */
   }
@@ -591,6 +617,24 @@ static bool waits_for_more(Gc *gc, size_t kib) {
   return gc->owed_kib < least;
 }
 
+/* What was allocated while the collector was stopped may be much: does one piece of a minor
+ * collection, or pieces for all that is asked for; in turn with such pieces what
+ * collections have left to be reclaimed. Slices follow when it returns true. */
+static bool collect_young_for_step(Domain *d, size_t kib) {
+  Gc *gc = &d->gc;
+  bool done = true;
+  gc->step_work = 0;
+  gc->rest_last = gc_rest_is_left(d) && !gc->rest_last;
+  if (gc->rest_last) {
+    do done = gc_finish_last(d, EV_REASON_STEP, SIZE_MAX - 1);
+    while (!done && gc->step_work >> 10 < kib);
+    if (gc->step_work >> 10 >= kib) return false;
+  }
+  do done = gc_minor_some(d, EV_REASON_STEP, gc->step_work + minor_piece(gc));
+  while (!done && gc->step_work >> 10 < kib);
+  return done;
+}
+
 bool gc_step_by(lua_State *L, size_t kib) {
   Domain *d = L->domain;
   Gc *gc = &d->gc;
@@ -600,9 +644,9 @@ bool gc_step_by(lua_State *L, size_t kib) {
   size_t work = gc_pace_step(d, kib);
   uint64_t majors = gc->stats.majors;
   gc_enter(L);
-  gc_minor(d, EV_REASON_STEP);
-  for (size_t done = 0; done < work && gc->stats.majors == majors; done += gc->slice_work + 1024)
-    run_slice(d, work - done, EV_REASON_STEP);
+  if (collect_young_for_step(d, kib))
+    for (size_t done = 0; done < work && gc->stats.majors == majors; done += gc->slice_work + 1024)
+      run_slice(d, work - done, EV_REASON_STEP);
   gc_leave(L);
   gc_run_finalizers(L, FINALIZERS_AT_ONCE);
   return gc->stats.majors != majors;

@@ -130,8 +130,11 @@ typedef struct GcWeakLists {
   GcWeakRanges all;        /* both weak */
 } GcWeakLists;
 
-/* How far the lists of a minor marking have been cleared of dead values. */
-typedef struct GcWeakMark { size_t values, all; } GcWeakMark;
+/* How far the lists of a minor marking have been cleared of dead values; of dead keys. */
+typedef struct GcWeakMark {
+  size_t values, all;
+  size_t keys, all_keys;
+} GcWeakMark;
 
 /* An entry of a table with weak keys and values, whose key the major marking had not
  * reached when it examined the entry. */
@@ -240,6 +243,9 @@ typedef struct Gc {
    * that have one of these bits; while not 0, all but strings of the type below. */
   uint8_t promote_aside, grey_aside;
   uint8_t plain_string; /* TYPE_SHORT_STRING, or no type */
+  uint16_t waits_for_strings; /* of the present cycle (gc.c) */
+  uint8_t rest_last; /* the last step reclaimed what minor collections had left */
+  uint8_t strings_may_be_dead; /* one that the intern table finds (gc_note_dead_strings) */
   /* parameters of the incremental mode: percent, percent, log2 of bytes */
   int pause, stepmul, stepsize;
   int minor_mul, major_mul;     /* of the generational mode: percent */
@@ -279,13 +285,11 @@ typedef struct Gc {
   GcTicks ticks;
   /* Minor collections in pieces (gc_minor.c) */
   uint8_t minor_begun;     /* one is under way */
-  uint8_t minor_ends;      /* its next piece is to be the last, if that can be */
   uint8_t minor_thread_left; /* this piece has left slots of a thread for the next */
   uint8_t thread_pieces;   /* pieces that have, one after the other */
   const CallInfo *waits_for; /* a frame that collections wait for (gc.c) */
   size_t waits_from;       /* debt since when */
   size_t debt_before;      /* when the last piece ended */
-  size_t minor_from;       /* step_work when this piece began */
   size_t owed_kib;         /* of steps that the program asked for, below LEAST_STEP_KIB */
   /* bytes of large strings that may yet stay young in this minor collection */
   size_t stay_most;
@@ -308,8 +312,14 @@ typedef struct Gc {
   size_t remembered_threads_n;
   GcCards cards;
   GcVector new_interned; /* short strings made since the last minor */
+  /* those made before it which it has left in the intern table, if they are still young: they
+   * are dead, and their blocks wait (gc_sweep.c) */
+  GcVector dead_strings;
   GcVector finalizable; /* objects with finalizers in order of registration; NULL: none any more */
   size_t finalizable_old;     /* the first n are old */
+  /* of the others, those in [separate_at, separate_end) are yet to be examined by a minor
+   * collection that has begun to, from the last on; separate_end 0: none has */
+  size_t separate_at, separate_end;
   /* the major marking has examined the first sifted_from, and keeps those that it reached
    * in the first sifted_to places */
   size_t sifted_from, sifted_to;
@@ -325,6 +335,7 @@ typedef struct Gc {
   GcWeakLists noted_weak; /* major: found while marking, not examined yet */
   GcWeakLeft weak_left;
   size_t minor_ephemerons_settled; /* the first n of minor_weak.ephemerons */
+  GcWeakMark minor_cleared;
   /* tables in which the major marking has found a weak key that it had not reached */
   GcVector clearing;
   uint32_t clearing_from; /* node of the last of them to go on from, in GC_PHASE_CLEAR */

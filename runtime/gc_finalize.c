@@ -58,42 +58,74 @@ static void reverse_vector(void **items, size_t n) {
   }
 }
 
-/* Takes the dead young ones from Gc.finalizable and queues them, last first. Returns the
- * number that it has brought back, those that the queue has no room for included. */
-static size_t queue_dead_young(Domain *d) {
-  GcVector *all = &d->gc.finalizable, *queue = &d->gc.finalizers;
-  size_t kept = d->gc.finalizable_old, first = queue->n, revived = 0;
-  d->gc.step_work += (all->n - kept) * OBJECT_WORK;
-  for (size_t i = kept; i < all->n; i++) {
-    GCObject *o = all->items[i];
-    if (i + PREFETCH_AHEAD < all->n) __builtin_prefetch(all->items[i + PREFETCH_AHEAD]);
-    bool dead = is_young(o);
-    revived += dead;
-    if (dead && GC_TRY_PUSH(d, queue, o)) continue;
-    if (dead) visit(d, o, SCAN_MINOR);
-    all->items[kept++] = o;
+#define OBJECTS_AT_ONCE 64 /* between two checks of the work */
+
+/* Queues the object if it is dead; its place is empty then. True: it was brought back, as is
+ * one that the queue has no room for. */
+static bool separate_young_object(Domain *d, void **place) {
+  GCObject *o = *place;
+  if (o == NULL || !is_young(o)) return false;
+  if (GC_TRY_PUSH(d, &d->gc.finalizers, o)) *place = NULL;
+  visit(d, o, SCAN_MINOR);
+  return true;
+}
+
+/* From the last one on, which makes the order that they are called in. */
+static bool separate_down(Domain *d, bool *revived) {
+  Gc *gc = &d->gc;
+  void **items = gc->finalizable.items;
+  while (gc->separate_at > gc->finalizable_old) {
+    if (gc_piece_is_over(gc)) return false;
+    for (int i = 0; i < OBJECTS_AT_ONCE && gc->separate_at > gc->finalizable_old; i++) {
+      size_t at = --gc->separate_at;
+      if (at >= PREFETCH_AHEAD) __builtin_prefetch(items[at - PREFETCH_AHEAD]);
+      if (separate_young_object(d, &items[at])) *revived = true;
+      gc->step_work += OBJECT_WORK;
+    }
   }
-  all->n = kept;
-  reverse_vector(queue->items + first, queue->n - first);
-  for (size_t i = first; i < queue->n; i++) visit(d, queue->items[i], SCAN_MINOR);
-  return revived;
+  return true;
 }
 
-void gc_keep_young_finalizable(Domain *d) {
-  Gc *gc = &d->gc;
-  for (size_t i = gc->finalizable_old; i < gc->finalizable.n; i++)
-    visit(d, gc->finalizable.items[i], SCAN_MINOR);
-  gc->finalizable_old = gc->finalizable.n;
+/* Nothing before `separate_end` is young now. */
+static void close_gaps(Gc *gc) {
+  void **items = gc->finalizable.items;
+  size_t kept = gc->finalizable_old;
+  for (size_t i = kept; i < gc->separate_end; i++)
+    if (items[i] != NULL) items[kept++] = items[i];
+  size_t behind = gc->finalizable.n - gc->separate_end;
+  if (behind > 0) memmove(items + kept, items + gc->separate_end, behind * sizeof *items);
+  gc->finalizable.n = kept + behind;
+  gc->finalizable_old = kept;
+  gc->separate_at = gc->separate_end = 0;
 }
 
-size_t gc_separate_young(Domain *d) {
+/* What is registered while the program runs between two pieces comes in a turn of its own. */
+bool gc_separate_young(Domain *d, bool *revived) {
   Gc *gc = &d->gc;
-  if (gc->finalizable_old == gc->finalizable.n) return 0;
+  bool done = true;
+  *revived = false;
+  if (gc->finalizable_old == gc->finalizable.n) return true;
   PROBE_BEGIN(d, FINALIZERS);
-  size_t revived = queue_dead_young(d);
-  gc->finalizable_old = gc->finalizable.n; /* nothing in it is young after a minor marking */
+  while (done && gc->finalizable_old < gc->finalizable.n) {
+    if (gc->separate_end == 0) gc->separate_at = gc->separate_end = gc->finalizable.n;
+    done = separate_down(d, revived);
+    if (done) close_gaps(gc);
+    if (done && gc->finalizable_old == gc->finalizable.n) break;
+  }
   PROBE_END(d, FINALIZERS);
-  return revived;
+  return done;
+}
+
+/* The mode may have changed since a piece that separated some: their places stay empty. */
+bool gc_keep_young_finalizable(Domain *d) {
+  Gc *gc = &d->gc;
+  gc->separate_at = gc->separate_end = 0;
+  for (; gc->finalizable_old < gc->finalizable.n; gc->finalizable_old++) {
+    if (gc->finalizable_old % OBJECTS_AT_ONCE == 0 && gc_piece_is_over(gc)) return false;
+    VISIT(d, gc->finalizable.items[gc->finalizable_old], SCAN_MINOR);
+    gc->step_work += OBJECT_WORK;
+  }
+  return true;
 }
 
 /* ---- the major marking --------------------------------------------------- */

@@ -8,11 +8,11 @@
  *
  *   unit      a quantum of a minor marking; its roots; its end; a quantum of a phase of the
  *             cycle; a few finalizers
- *   estimate  Gc.unit_ns, a maximum that shrinks: by a sixteenth of the difference with each
+ *   estimate  Gc.unit_ns, a maximum that shrinks: by a 64th of the difference with each
  *             shorter unit, by an eighth when a whole frame was too short for it. What a
  *             unit lost to other threads counts up to MOST_UNIT_NS only.
  *
- * The end of a minor collection takes the time of what it has to look through, which is known
+ * The end of a minor collection takes the time of what it has to free at once, which is known
  * before (gc_minor.c). The undivided steps at the end of marking begin when nothing is young
  * and nothing grey: the frame has seen to that first, and no program runs in between.
  *
@@ -39,7 +39,7 @@ static void measure_unit(Gc *gc, uint64_t ns) {
   if (gc->unit == GC_UNIT_END) return; /* takes as long as it has to look through */
   if (ns > MOST_UNIT_NS) ns = MOST_UNIT_NS;
   if (ns >= *known) *known = (uint32_t)ns;
-  else *known -= (*known - (uint32_t)ns) / 16;
+  else *known -= (*known - (uint32_t)ns) / 64;
 }
 
 bool gc_unit_begins(Gc *gc, GcUnit unit, uint64_t least_ns) {
@@ -82,7 +82,7 @@ static bool is_cycle_left(const Domain *d) {
 }
 
 static bool is_work_left(const Domain *d) {
-  return is_worth_a_minor(d) || is_cycle_left(d) || d->gc.finalizers.n > 0;
+  return is_worth_a_minor(d) || gc_rest_is_left(d) || is_cycle_left(d) || d->gc.finalizers.n > 0;
 }
 
 /* False: there was no time for all of it. */
@@ -91,7 +91,14 @@ static bool collect_young(Domain *d) {
   return gc_minor_some(d, EV_REASON_FRAME, d->gc.step_work + GC_QUANTUM);
 }
 
+static bool finish_last_minor(Domain *d) {
+  if (!gc_rest_is_left(d)) return true;
+  return gc_unit_begins(&d->gc, GC_UNIT_MINOR, 0) &&
+         gc_finish_last(d, EV_REASON_FRAME, d->gc.step_work + GC_QUANTUM);
+}
+
 static bool collect(Domain *d) {
+  if (!finish_last_minor(d)) return false;
   if (is_worth_a_minor(d) && !collect_young(d)) return false;
   return !is_cycle_left(d) || gc_slice_until_deadline(d, EV_REASON_FRAME);
 }

@@ -146,10 +146,9 @@ ALWAYS_INLINE void gc_note_interned(Domain *d, String *s) {
   else gc_note_interned_slow(d, s);
 }
 
-/* The intern table returns a string that was there. It may be dead from the end of
+/* The intern table returns a string that was there. It may be dead from the end of a
  * marking on, until it is unlinked. */
 ALWAYS_INLINE void gc_string_found(Domain *d, String *s) {
-  if (unlikely(d->gc.phase == GC_PHASE_CLEAR || d->gc.phase == GC_PHASE_SWEEP_STRINGS))
-    gc_resurrect_string(d, s);
+  if (unlikely(d->gc.strings_may_be_dead)) gc_resurrect_string(d, s);
 }
 #endif

@@ -14,7 +14,7 @@
  * In pieces. A collection that finds much to do (a large part that was made at once, deep
  * stacks, many records of the barrier) is not done in one step. A piece ends when it has
  * done its work (Gc.minor_most); then the program runs until the next piece. Until the
- * last one nothing is reclaimed, no weak reference is cleared, and what is young stays
+ * last ones nothing is reclaimed, no weak reference is cleared, and what is young stays
  * young: a piece only promotes early what can be reached.
  *
  *   What is promoted but not scanned waits on Gc.promoted and Gc.minor_partial. It is
@@ -23,7 +23,10 @@
  *   threads (gc_thread.c) that a piece has no time for stay. Each piece first finishes
  *   what the previous one has left, then scans the roots, the running threads and what
  *   was logged meanwhile. If nothing is left to be scanned after that, everything
- *   reachable has been promoted and this piece is the last. Each piece promotes more than
+ *   reachable has been promoted, and what is young is dead: dead weak references are cleared
+ *   and dead objects with finalizers are queued. The piece that comes to the end of this is
+ *   the last; others leave the rest to the next one, which goes on with it when it has again
+ *   promoted everything reachable. Each piece does more than
  *   the program allocates between two, so the last piece is reached. Weak ranges stay
  *   noted from piece to piece: slots that get other contents are logged and noted again;
  *   tables that have become strong are followed (gc_check_weak_minor). What was promoted
@@ -48,16 +51,15 @@
 #define REMEMBERED_WORK 64
 #define HEAP_CARD_SIZE ((size_t)1 << HEAP_CARD_SHIFT)
 #define PREFETCH_AHEAD 8 /* cards */
-/* of examining a string that was just made, and an entry of a weak table */
-#define STRING_WORK 32
-#define ENTRY_WORK 32
 #ifdef SAROS_STRESS
 #define LEAST_PIECE ((size_t)4 << 10)
 #else
 #define LEAST_PIECE ((size_t)192 << 10) /* that may follow the roots, and the remembered set */
 #endif
-#define BLOCK_NS 400 /* for a block that was allocated from to be examined */
-#define SPARE_WORK ((size_t)512 << 10)  /* of the end of a collection, beyond that of a piece */
+#define UNLINK_WORK ((size_t)256 << 10) /* at once, of strings that the last one has left */
+/* for a dead string to be unlinked, a block that was allocated from to be examined */
+#define STRING_NS 40
+#define BLOCK_NS 100
 
 /* ---- promotion ----------------------------------------------------------- */
 
@@ -310,8 +312,6 @@ static void remember_running(Domain *d) {
 static void mark_roots(Domain *d) {
   PROBE_BEGIN(d, MINOR_ROOTS);
   gc_scan_roots_minor(d);
-  /* the end of a cycle decides (gc.c) */
-  if (d->gc.mode == GC_MODE_INCREMENTAL) gc_keep_young_finalizable(d);
   PROBE_END(d, MINOR_ROOTS);
 }
 
@@ -323,71 +323,57 @@ static void mark_remembered(Domain *d) {
   PROBE_END(d, MINOR_REMEMBERED);
 }
 
-static bool settle_first(Domain *d, GcWeakMark *done) {
+static bool settle_first(Domain *d) {
   PROBE_BEGIN(d, WEAK);
-  bool settled = gc_settle_ephemerons_minor(d);
-  if (settled) gc_clear_weak_values_minor(d, done);
+  bool settled = gc_settle_ephemerons_minor(d) && gc_clear_weak_values_minor(d);
   PROBE_END(d, WEAK);
   return settled;
 }
 
-static bool settle_last(Domain *d, GcWeakMark *done) {
+static bool settle_last(Domain *d) {
   PROBE_BEGIN(d, WEAK);
-  bool settled = gc_settle_ephemerons_minor(d);
-  if (settled) {
-    gc_clear_weak_keys_minor(d);
-    gc_clear_weak_values_minor(d, done);
-    gc_forget_weak_minor(d);
-  }
+  bool settled = gc_settle_ephemerons_minor(d) && gc_clear_weak_values_minor(d) &&
+                 gc_clear_weak_keys_minor(d);
+  if (settled) gc_forget_weak_minor(d);
   PROBE_END(d, WEAK);
   return settled;
 }
 
 /* Weak references and finalizers, in the order that the language prescribes: weak values
- * go before finalization, weak keys after (see gc_mark_atomic). False: what ephemerons or
- * the dead with finalizers refer to is too much for this piece. It is alive from now on,
- * and all this is done again. */
+ * go before finalization, weak keys after (see gc_mark_atomic). False: what is to be looked
+ * through, or what ephemerons or the dead with finalizers refer to, is too much for this
+ * piece. The next one goes on with what is left, when it has again promoted all that can be
+ * reached: the program may have got hold of something that was dead until then. */
 static bool settle_weak(Domain *d) {
   const GcWeakLists *weak = &d->gc.minor_weak;
-  bool any = weak->values.n + weak->ephemerons.n + weak->all.n > 0;
-  GcWeakMark done = {0, 0};
-  if (any && !settle_first(d, &done)) return false;
-  bool resurrected = gc_separate_young(d) > 0;
-  return (!any && !resurrected) || settle_last(d, &done);
+  bool any = weak->values.n + weak->ephemerons.n + weak->all.n > 0, revived;
+  if (any && !settle_first(d)) return false;
+  if (!gc_separate_young(d, &revived)) return false;
+  return (!any && !revived) || settle_last(d);
 }
 
-/* The least work of the end of the collection, beside what it promotes. It takes about as
- * many nanoseconds. */
-static size_t work_of_end(const Gc *gc) {
-  const GcWeakLists *weak = &gc->minor_weak;
-  return gc->new_interned.n * STRING_WORK +
-         (gc->finalizable.n - gc->finalizable_old) * OBJECT_WORK +
-         (weak->values.n + 2 * weak->all.n + 4 * weak->ephemerons.n) * ENTRY_WORK;
-}
-
-static bool end_fits_in_frame(Domain *d) {
-  size_t blocks = d->heap.young_bytes >> HEAP_BLOCK_SHIFT;
-  return gc_unit_begins(&d->gc, GC_UNIT_END, work_of_end(&d->gc) + blocks * BLOCK_NS);
-}
-
-/* The end is not postponed twice: its work would only grow. */
+/* In a frame the end is begun if there is time for it. */
 static bool end_fits(Domain *d) {
   Gc *gc = &d->gc;
-  if (gc->deadline != 0 && gc->minor_most != SIZE_MAX) return end_fits_in_frame(d);
-  size_t done = gc_work_done(gc) - gc->minor_from, most = gc->minor_most - gc->minor_from;
-  if (gc->minor_most == SIZE_MAX || gc->minor_ends || done + work_of_end(gc) < most + SPARE_WORK)
-    return true;
-  gc->minor_ends = 1;
-  return false;
+  if (gc->deadline == 0 || gc->minor_most == SIZE_MAX) return true;
+  size_t bytes = d->heap.young_bytes < GC_BYTES_AT_ONCE ? d->heap.young_bytes : 0;
+  size_t blocks = bytes >> HEAP_BLOCK_SHIFT;
+  size_t strings = gc->new_interned.n < GC_STRINGS_AT_ONCE ? gc->new_interned.n : 0;
+  return gc_unit_begins(gc, GC_UNIT_END, strings * STRING_NS + blocks * BLOCK_NS);
+}
+
+/* In incremental mode the end of a cycle decides on what has a finalizer (gc.c). */
+static bool keep_finalizable(Domain *d) {
+  return d->gc.mode != GC_MODE_INCREMENTAL || gc_keep_young_finalizable(d);
 }
 
 /* True when all that is reachable was promoted, and what the language wants done with the
  * dead was done. */
 static bool promote_reachable(Domain *d) {
   PROBE_BEGIN(d, MINOR_PROMOTE);
-  bool done = gc_drain_some(d) && d->gc.remembered.n + d->gc.cards.n == 0 &&
-              !d->gc.minor_thread_left && end_fits(d);
-  if (done) done = settle_weak(d);
+  bool done = keep_finalizable(d) && gc_drain_some(d) &&
+              d->gc.remembered.n + d->gc.cards.n == 0 && !d->gc.minor_thread_left &&
+              settle_weak(d) && end_fits(d);
   PROBE_END(d, MINOR_PROMOTE);
   return done;
 }
@@ -396,10 +382,9 @@ static void reclaim_young(Domain *d) {
   PROBE_BEGIN(d, MINOR_RECLAIM);
   d->heap.allocated_bytes += heap_taken(&d->heap);
   if (unlikely(d->memprof != NULL)) memprof_minor(d);
-  gc_drop_young_strings(d);
-  heap_reclaim_young(&d->heap);
+  gc_reclaim_young(d);
   d->gc.young_code = 0;
-  d->gc.minor_begun = d->gc.minor_ends = 0;
+  d->gc.minor_begun = 0;
   d->gc.debt_before = 0;
   d->gc.stats.minors++;
   PROBE_END(d, MINOR_RECLAIM);
@@ -415,6 +400,7 @@ static void count_promoted(Domain *d, size_t before) {
   gc->code_bytes[SCAN_MAJOR] += gc->code_bytes[SCAN_MINOR];
   gc->stacks += gc->stack_bytes[SCAN_MINOR];
   gc->stack_bytes[SCAN_MAJOR] += gc->stack_bytes[SCAN_MINOR];
+  gc->object_bytes[SCAN_MINOR] = gc->part_bytes[SCAN_MINOR] = 0;
   /* Blocks swept since the last piece lowered `before`, never in between. */
   gc->stats.promoted_bytes += heap_old_bytes(&d->heap) - before;
   PROBE_COUNTER(d, PROMOTED_WORDS, (heap_old_bytes(&d->heap) - before) / 8);
@@ -465,13 +451,26 @@ static bool mark_piece(Domain *d) {
   return promote_reachable(d);
 }
 
+bool gc_finish_last(Domain *d, EventId reason, size_t most) {
+  Gc *gc = &d->gc;
+  if (!gc_rest_is_left(d)) return true;
+  uint64_t begun = gc_time_begin(d);
+  PROBE_BEGIN_REASON(d, MINOR, reason);
+  gc->minor_most = most - gc->step_work < UNLINK_WORK ? most : gc->step_work + UNLINK_WORK;
+  if (most == SIZE_MAX) gc->minor_most = most;
+  bool done = gc_reclaim_rest(d);
+  PROBE_END_OFF_CPU(d, MINOR, gc_time_end(d, begun));
+  if (gc->verify) gc_verify(d, "strings of a minor collection");
+  return done;
+}
+
 bool gc_minor_some(Domain *d, EventId reason, size_t most) {
   Heap *h = &d->heap;
+  if (most == SIZE_MAX) gc_finish_last(d, reason, most);
   probes_collection(d);
   uint64_t begun = gc_time_begin(d);
   PROBE_BEGIN_REASON(d, MINOR, reason);
   size_t before = heap_old_bytes(h);
-  d->gc.minor_from = d->gc.step_work;
   d->gc.minor_most = most;
   begin_piece(d);
   bool done = mark_piece(d);

@@ -256,7 +256,7 @@ void gc_set_trigger(Domain *d) {
   size_t debt = heap_debt(&d->heap);
   gc->trigger = gc->nursery_bytes;
   if (gc->stopped) gc->trigger = SIZE_MAX;
-  else if (gc->minor_begun) gc->trigger = gc->slice_at;
+  else if (gc->minor_begun || gc_rest_is_left(d)) gc->trigger = gc->slice_at;
   else if (gc->phase != GC_PHASE_IDLE && gc->slice_at < gc->trigger) gc->trigger = gc->slice_at;
   size_t recollect_at = d->heap.recollect_at;
   if (unlikely(recollect_at != 0) && recollect_at < gc->trigger) gc->trigger = recollect_at;

@@ -435,10 +435,22 @@ static size_t clear_values(Domain *d, GcWeakRanges *list, size_t from, size_t mo
   return to;
 }
 
-void gc_clear_weak_values_minor(Domain *d, GcWeakMark *done) {
+#define RANGES_AT_ONCE 32
+
+/* False: the piece is over before. */
+static bool clear_list_minor(Domain *d, GcWeakRanges *list, size_t *done) {
+  while (*done < list->n) {
+    if (gc_piece_is_over(&d->gc)) return false;
+    *done = clear_values(d, list, *done, RANGES_AT_ONCE, SCAN_MINOR);
+  }
+  return true;
+}
+
+bool gc_clear_weak_values_minor(Domain *d) {
   GcWeakLists *lists = &d->gc.minor_weak;
-  done->values = clear_values(d, &lists->values, done->values, SIZE_MAX, SCAN_MINOR);
-  done->all = clear_values(d, &lists->all, done->all, SIZE_MAX, SCAN_MINOR);
+  GcWeakMark *done = &d->gc.minor_cleared;
+  return clear_list_minor(d, &lists->values, &done->values) &&
+         clear_list_minor(d, &lists->all, &done->all);
 }
 
 /* What is left in a table that the major marking has reached is settled for that
@@ -451,14 +463,20 @@ static void settle_left(Domain *d, const GcWeakRange *r) {
     d->gc.step_work += settle_node(d, r->table, i, WEAK_KEYS);
 }
 
-void gc_clear_weak_keys_minor(Domain *d) {
+bool gc_clear_weak_keys_minor(Domain *d) {
   const GcWeakRanges *ephemerons = &d->gc.minor_weak.ephemerons, *all = &d->gc.minor_weak.all;
-  for (size_t i = 0; i < ephemerons->n; i++) {
-    prefetch_range(ephemerons, i);
-    clear_dead_keys(d, &ephemerons->items[i]);
-    settle_left(d, &ephemerons->items[i]);
+  GcWeakMark *done = &d->gc.minor_cleared;
+  for (; done->keys < ephemerons->n; done->keys++) {
+    if (gc_piece_is_over(&d->gc)) return false;
+    prefetch_range(ephemerons, done->keys);
+    clear_dead_keys(d, &ephemerons->items[done->keys]);
+    settle_left(d, &ephemerons->items[done->keys]);
   }
-  for (size_t i = 0; i < all->n; i++) clear_dead_keys(d, &all->items[i]);
+  for (; done->all_keys < all->n; done->all_keys++) {
+    if (gc_piece_is_over(&d->gc)) return false;
+    clear_dead_keys(d, &all->items[done->all_keys]);
+  }
+  return true;
 }
 
 void gc_forget_weak_minor(Domain *d) {
@@ -466,6 +484,7 @@ void gc_forget_weak_minor(Domain *d) {
   lists->values.n = lists->ephemerons.n = lists->all.n = 0;
   lists->values.closed = lists->ephemerons.closed = lists->all.closed = 0;
   d->gc.minor_ephemerons_settled = 0;
+  d->gc.minor_cleared = (GcWeakMark){0};
   gc_forget_awaited(d, SCAN_MINOR);
 }
 

@@ -187,11 +187,13 @@ static void give_chunk(Chunk *c) {
  * because no block has `lines` free lines in a row: each block that is not consumed has a
  * line in use among that many. */
 static void verify_mapped(const Heap *h, uint32_t lines) {
+  const Block *lists[2] = {h->consumed.first, h->waiting.first};
   size_t consumed = 0, used = h->used_lines;
-  for (const Block *b = h->consumed.first; b != NULL; b = b->next) {
-    consumed++;
-    used -= HEAP_BLOCK_LINES - b->free_lines;
-  }
+  for (int i = 0; i < 2; i++)
+    for (const Block *b = lists[i]; b != NULL; b = b->next) {
+      consumed++;
+      used -= HEAP_BLOCK_LINES - b->free_lines;
+    }
   rt_assert((h->nblocks - consumed) * HEAP_BLOCK_LINES <= used * lines);
 }
 #else
@@ -412,6 +414,7 @@ static void cool_warm_blocks(Heap *h) {
 
 static Block *consume_block(Heap *h, Block *b) {
   b->state = BLOCK_CONSUMED;
+  b->epoch = h->epoch;
   b->released = 0;
   b->released_pages = 0;
   list_push_first(&h->consumed, b);
@@ -958,21 +961,60 @@ static void reclaim_young_large(Heap *h) {
   }
 }
 
-void heap_reclaim_young(Heap *h) {
-  forget_outgrown(h); /* what the collection itself freed */
-  h->epoch++;
-  cool_warm_blocks(h);
-  /* Oldest first, so that the one used last ends on top. */
-  for (Block *b = h->consumed.last, *prev; b != NULL; b = prev) {
+/* Oldest first, so that the one used last ends on top. Returns whether none is left. */
+static bool examine_list(Heap *h, BlockList *list, size_t most) {
+  Block *b = list->last, *prev;
+  for (; b != NULL && most > 0; b = prev, most--) {
     prev = b->prev;
     examine_block(h, b);
     b->epoch = h->epoch;
     poison_free_lines(b);
     file_block(h, b, true);
   }
-  h->consumed = (BlockList){0};
+  list->last = b;
+  if (b == NULL) list->first = NULL;
+  else b->next = NULL;
+  return b == NULL;
+}
+
+static void begin_epoch(Heap *h) {
+  forget_outgrown(h); /* what the collection itself freed */
+  h->epoch++;
+  cool_warm_blocks(h);
+}
+
+static void end_epoch(Heap *h) {
   reclaim_young_large(h);
   h->young_bytes = h->large_debt = h->latest_large = h->growing_bytes = h->scan_debt = 0;
+}
+
+void heap_reclaim_young(Heap *h) {
+  begin_epoch(h);
+  examine_list(h, &h->consumed, SIZE_MAX);
+  end_epoch(h);
+}
+
+/* Behind the newer ones. */
+static void append_list(BlockList *list, BlockList older) {
+  if (older.first == NULL) return;
+  older.first->prev = list->last;
+  if (list->last != NULL) list->last->next = older.first;
+  else list->first = older.first;
+  list->last = older.last;
+}
+
+void heap_reclaim_young_later(Heap *h) {
+  begin_epoch(h);
+  append_list(&h->consumed, h->waiting);
+  h->waiting = h->consumed;
+  h->consumed = (BlockList){0};
+  end_epoch(h);
+}
+
+bool heap_examine_waiting(Heap *h, size_t most) { return examine_list(h, &h->waiting, most); }
+
+bool heap_waits(Heap *h, const void *object) {
+  return h->waiting.first != NULL && heap_block_of(h, object)->epoch != h->epoch;
 }
 
 /* Clears the lines without the bit; returns whether one of them was in use. */

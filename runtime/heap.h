@@ -67,7 +67,9 @@ typedef struct Block {
   uint8_t released_pages; /* while recyclable: bit of each of its pages that was given back */
   uint8_t warm;        /* while recyclable: in Heap.warm, not in Heap.cold */
   uint16_t free_lines; /* as of its last examination */
-  uint32_t epoch;      /* minor collection that examined it last: distinguishes warm from cold */
+  /* minor collection that examined it last, which distinguishes warm from cold; while consumed:
+   * the one before it was taken */
+  uint32_t epoch;
   uint16_t offset;     /* of this Block in its Chunk */
   uint8_t index;       /* in Chunk.blocks */
   char *start;         /* of its memory */
@@ -165,6 +167,9 @@ typedef struct Heap {
   BlockClasses cold;
   BlockList free;     /* warm ones first */
   BlockList consumed; /* last one first */
+  /* those whose young objects are dead, until dead strings in them have left the intern
+   * table; their state is BLOCK_CONSUMED, too */
+  BlockList waiting;
   uint32_t nfree;             /* blocks in `free` */
   uint32_t nheld;             /* those of them that have pages */
   uint32_t nblocks;           /* blocks of all chunks */
@@ -312,6 +317,12 @@ void heap_retire(Heap *h);
 /* After a minor collection: examines the consumed blocks again, frees dead young
  * large ones, resets the counters of young bytes. */
 void heap_reclaim_young(Heap *h);
+/* The same, but the blocks wait for heap_examine_waiting, which the heap does not need
+ * meanwhile. */
+void heap_reclaim_young_later(Heap *h);
+bool heap_examine_waiting(Heap *h, size_t most); /* blocks; true: none is left */
+/* The young object is of those that are dead and wait. Not in a hosted heap. */
+bool heap_waits(Heap *h, const void *object);
 /* Clears the lines of the block that do not have the bit. */
 void heap_sweep_block(Heap *h, Chunk *c, uint32_t index, uint8_t line_bit);
 /* Begins a walk that gives back the pages of free blocks beyond `keep`, and whole free
