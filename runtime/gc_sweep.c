@@ -158,7 +158,7 @@ static bool keep_for_later(Domain *d) {
   }
   while (dead->capacity - dead->n < made->n)
     if (!gc_vector_try_extend(d, &dead->items, &dead->capacity, sizeof *dead->items)) return false;
-  memcpy(dead->items + dead->n, made->items, made->n * sizeof *made->items);
+  if (made->n > 0) memcpy(dead->items + dead->n, made->items, made->n * sizeof *made->items);
   dead->n += made->n;
   made->n = 0;
   return true;

@@ -126,7 +126,8 @@ int eva_link_queue_sort(struct eva_link_queue *queue) {
 
 void eva_link_queue_drop(struct eva_link_queue *queue, size_t count) {
   queue->count -= count;
-  memmove(queue->event, queue->event + count, queue->count * sizeof *queue->event);
+  if (queue->count)
+    memmove(queue->event, queue->event + count, queue->count * sizeof *queue->event);
 }
 
 void eva_link_queue_free(struct eva_link_queue *queue) {
