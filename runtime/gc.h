@@ -285,6 +285,7 @@ typedef struct Gc {
   GcTicks ticks;
   /* Minor collections in pieces (gc_minor.c) */
   uint8_t minor_begun;     /* one is under way */
+  uint8_t minor_ends;      /* its next piece is to be the last, if that can be */
   uint8_t minor_thread_left; /* this piece has left slots of a thread for the next */
   uint8_t thread_pieces;   /* pieces that have, one after the other */
   const CallInfo *waits_for; /* a frame that collections wait for (gc.c) */

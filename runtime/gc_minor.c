@@ -57,6 +57,8 @@
 #define LEAST_PIECE ((size_t)192 << 10) /* that may follow the roots, and the remembered set */
 #endif
 #define UNLINK_WORK ((size_t)256 << 10) /* at once, of strings that the last one has left */
+#define STRING_WORK 32 /* of unlinking a string that was just made */
+#define SPARE_WORK ((size_t)512 << 10) /* of the end of a collection, beyond that of a piece */
 /* for a dead string to be unlinked, a block that was allocated from to be examined */
 #define STRING_NS 40
 #define BLOCK_NS 100
@@ -352,10 +354,19 @@ static bool settle_weak(Domain *d) {
   return (!any && !revived) || settle_last(d);
 }
 
+/* The end is not postponed twice: its work would only grow. */
+static bool end_fits_in_piece(Gc *gc) {
+  size_t work = gc_work_done(gc) + gc->new_interned.n * STRING_WORK;
+  if (gc->minor_ends || work < gc->minor_most + SPARE_WORK) return true;
+  gc->minor_ends = 1;
+  return false;
+}
+
 /* In a frame the end is begun if there is time for it. */
 static bool end_fits(Domain *d) {
   Gc *gc = &d->gc;
-  if (gc->deadline == 0 || gc->minor_most == SIZE_MAX) return true;
+  if (gc->minor_most == SIZE_MAX) return true;
+  if (gc->deadline == 0) return end_fits_in_piece(gc);
   size_t bytes = d->heap.young_bytes < GC_BYTES_AT_ONCE ? d->heap.young_bytes : 0;
   size_t blocks = bytes >> HEAP_BLOCK_SHIFT;
   size_t strings = gc->new_interned.n < GC_STRINGS_AT_ONCE ? gc->new_interned.n : 0;
@@ -384,7 +395,7 @@ static void reclaim_young(Domain *d) {
   if (unlikely(d->memprof != NULL)) memprof_minor(d);
   gc_reclaim_young(d);
   d->gc.young_code = 0;
-  d->gc.minor_begun = 0;
+  d->gc.minor_begun = d->gc.minor_ends = 0;
   d->gc.debt_before = 0;
   d->gc.stats.minors++;
   PROBE_END(d, MINOR_RECLAIM);

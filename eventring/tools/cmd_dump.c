@@ -269,6 +269,7 @@ static bool dump(struct reader *reader, struct dump_options *options) {
   dump_recording(reader, options);
   dump_others(reader, options);
   if (options->format.making) dump_line_close(&making);
+  dump_close(&options->format);
   return true;
 }
 

@@ -511,9 +511,14 @@ static void free_faces(struct dump_faces *faces) {
   free(faces);
 }
 
+void dump_close(struct dump_format *format) {
+  if (format->faces) free_faces(format->faces);
+  format->faces = NULL;
+}
+
 void dump_forget(struct dump_format *format) {
   memset(format->domains, 0, EVENTRING_MAX_DOMAINS * sizeof *format->domains);
-  if (format->faces) free_faces(format->faces);
+  dump_close(format);
   format->faces = format->json ? need_zeroed(1, sizeof *format->faces) : NULL;
 }
 

@@ -44,6 +44,8 @@ struct dump_format {
 
 /* Forgets names: domains may have got others, or the cursor is another one. */
 void dump_forget(struct dump_format *format);
+/* Frees what it has made. */
+void dump_close(struct dump_format *format);
 
 void dump_event(const struct dump_format *format,
                 const struct eventring_event *event);
