@@ -62,7 +62,7 @@ check-questions: all testsuite/fuzz/questions_test
 # testsuite/fuzz/found of the build directory, those that fail beside it.
 fuzz-recordings: testsuite/fuzz/eventring_fuzzer
 	@$(MKDIR_P) testsuite/fuzz/found
-	cd testsuite/fuzz && ./eventring_fuzzer -max_total_time=$(FUZZ_SECONDS) -timeout=2 \
+	cd testsuite/fuzz && ./eventring_fuzzer -max_total_time=$(FUZZ_SECONDS) -timeout=10 \
 	  -max_len=65536 -print_final_stats=1 found $(FUZZ_CORPUS)
 
 # The objects of the library are those of the fuzzers of guests (lua.mk).

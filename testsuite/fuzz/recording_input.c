@@ -400,12 +400,12 @@ static void compare_batches(const char *path, unsigned flags) {
   struct eventring_totals in_batches = {.size = sizeof in_batches};
   int status, status_in_batches;
   uint64_t hash = mix_all(path, flags, ONE_BY_ONE, &status, &one_by_one);
-  for (int contents = 0; contents <= EVENTRING_BATCH_ALL; contents += EVENTRING_BATCH_ALL) {
-    REQUIRE(mix_all(path, flags, contents, &status_in_batches, &in_batches) == hash);
-    REQUIRE(status == status_in_batches);
-    REQUIRE(in_batches.delivered == one_by_one.delivered && in_batches.lost == one_by_one.lost &&
-            in_batches.missed == one_by_one.missed && in_batches.torn == one_by_one.torn);
-  }
+  /* one or the other, as each opens a file that may be large */
+  const int contents = hash & 1 ? EVENTRING_BATCH_ALL : 0;
+  REQUIRE(mix_all(path, flags, contents, &status_in_batches, &in_batches) == hash);
+  REQUIRE(status == status_in_batches);
+  REQUIRE(in_batches.delivered == one_by_one.delivered && in_batches.lost == one_by_one.lost &&
+          in_batches.missed == one_by_one.missed && in_batches.torn == one_by_one.torn);
 }
 
 int input_read_everything(const char *path, unsigned flags, const char *copy) {
