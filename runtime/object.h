@@ -218,8 +218,8 @@ ALWAYS_INLINE uint16_t node_tags(const Node *n) {
 #define TABLE_CLEARING 1  /* in Gc.clearing (gc_ephemeron.c) */
 #define TABLE_CROWDED 2   /* a chain of numbers is too long (table.c) */
 #define TABLE_SCATTERED 4 /* numbers are where a secret hash says (table.c) */
-#define TABLE_ASSUMED 16  /* code may rely on some of its fields (assumed.c) */
 #define TABLE_ANNEX 8     /* half as many nodes again, which are no main positions (table.c) */
+#define TABLE_ASSUMED 16  /* code may rely on some of its fields (assumed.c) */
 
 struct Table {
   GCHEADER;

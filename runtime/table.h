@@ -77,8 +77,8 @@ ALWAYS_INLINE bool node_tags_hold(const Node *n, uint32_t tags, const String *ke
 ALWAYS_INLINE bool node_holds(const Node *n, const String *key) {
   return node_tags_hold(n, node_tags(n), key);
 }
-/* The same, and may somebody who tells nobody set the value? `tags` are those of
- * node_tags_and_mark: Node.assumed is above the two bytes. */
+/* The same; and is nothing assumed of the value, so that it may be set without
+ * table_will_set? Node.assumed lies above the two tags, and is 0 then. */
 ALWAYS_INLINE bool node_may_be_set(const Node *n, const String *key) {
   uint32_t tags;
   __builtin_memcpy(&tags, &n->tag, sizeof tags);

@@ -191,6 +191,7 @@ void context_finish(lua_State *co) {
   Context *c = context_find(co);
   if (c != NULL) end_open_spans(co->domain, c);
   unmark_spans(co);
-  co->instrumented &= (uint8_t)~INSTRUMENT_LEFT;
+  /* the main thread has its own mark; who has one has a context (context_in_use) */
+  co->instrumented &= (uint8_t)~INSTRUMENT_OWN;
   set_nil(co->stack);
 }

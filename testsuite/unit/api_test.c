@@ -667,6 +667,26 @@ static void another_thread(void **state) {
   lua_close(L);
 }
 
+/* The main thread is reset within a span: its context is gone, and the next span makes one. */
+static void spans_after_a_reset(void **state) {
+  lua_State *L = *state;
+  static const char *const warm_up =
+      "local e = require 'saros.eventring' for _ = 1, 3 do "
+      "e.begin_span 'work' e.end_span 'work' end e.begin_span 'work'";
+  static const char *const again =
+      "local e = require 'saros.eventring' for _ = 1, 70 do e.begin_span 'work' end "
+      "for _ = 1, 70 do e.end_span 'work' end local t = {} for i = 1, 100 do t[i] = {} end";
+  assert_int_equal(luaL_dostring(L, "require 'saros.eventring'.start()"), LUA_OK);
+  for (int i = 0; i < 10; i++) {
+    assert_int_equal(luaL_dostring(L, warm_up), LUA_OK);
+    assert_int_equal(lua_closethread(L, NULL), LUA_OK);
+    lua_settop(L, 0);
+    lua_gc(L, LUA_GCCOLLECT);
+    assert_int_equal(luaL_dostring(L, again), LUA_OK);
+  }
+  assert_int_equal(luaL_dostring(L, "require 'saros.eventring'.stop()"), LUA_OK);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(positions),
@@ -691,6 +711,7 @@ int main(void) {
       cmocka_unit_test(not_closable),
       cmocka_unit_test(room_of_a_hook),
       cmocka_unit_test(another_thread),
+      cmocka_unit_test_setup_teardown(spans_after_a_reset, open_state, close_state),
   };
   return cmocka_run_group_tests(tests, open_state, close_state);
 }
