@@ -54,7 +54,7 @@
 #define TRIM_BUCKETS 1024               /* of the intern table, merged at once */
 #define WIDE_FRAME ((size_t)256 << 10) /* bytes of slots */
 #define PATIENCE 4 /* times as much may be allocated meanwhile */
-#define MOST_WAITS 1000 /* for strings, pieces of which are unlinked meanwhile */
+#define MOST_WAITS 1000 /* slices that a cycle waits until no dead strings are left */
 #define RECORDS_KEPT ((size_t)64 << 10) /* bytes of an array of them */
 #define REFUSED_PAUSE 1000              /* records that are made without room after a refusal */
 #define LEAST_STEP_KIB 16               /* that the program has asked for, until there is a step */
@@ -96,7 +96,8 @@ NOINLINE bool gc_vector_extend_patiently(Domain *d, void *items, size_t *capacit
 #define RECORDS(RECORD) \
   RECORD(promoted) \
   RECORD(grey) RECORD(partial) RECORD(minor_partial) RECORD(remembered) RECORD(cards) \
-      RECORD(new_interned) RECORD(dead_strings) RECORD(finalizable) RECORD(finalizers) RECORD(candidates) RECORD(found) \
+      RECORD(new_interned) RECORD(dead_strings) RECORD(finalizable) RECORD(finalizers) \
+          RECORD(candidates) RECORD(found) \
           RECORD(clearing) RECORD(minor_weak.values) RECORD(minor_weak.ephemerons) \
               RECORD(minor_weak.all) RECORD(noted_weak.values) RECORD(noted_weak.ephemerons) \
                   RECORD(noted_weak.all) RECORD(weak_left.values) RECORD(weak_left.entries) \

@@ -176,8 +176,8 @@ static bool is_more_than_usual(const Domain *d) {
 static bool reclaims_later(const Domain *d) {
   const Gc *gc = &d->gc;
   bool much = gc->new_interned.n > GC_STRINGS_AT_ONCE || d->heap.young_bytes > GC_BYTES_AT_ONCE;
-  return much && is_more_than_usual(d) && gc->minor_most != SIZE_MAX && !gc->interned_lost && d->memprof == NULL &&
-         !heap_is_hosted(&d->heap);
+  return much && is_more_than_usual(d) && gc->minor_most != SIZE_MAX && !gc->interned_lost &&
+         d->memprof == NULL && !heap_is_hosted(&d->heap);
 }
 
 void gc_reclaim_young(Domain *d) {
