@@ -7,67 +7,93 @@
 #include <string.h>
 
 #include "format/array.h"
+#include "format/table.h"
 
-static bool is_link(const void *context, uintptr_t value, const void *key) {
-  const struct eva_link *link = (const struct eva_link *)value;
-  const struct eventring_event *event = key;
-  (void)context;
-  return link->link == event->link && link->id == event->id;
+/* ---- The table ------------------------------------------------------------------------------- */
+
+static inline size_t home_of(const struct eva_links *links, uint16_t id, uint64_t link) {
+  return evr_hash_word(evr_hash_word(links->seed, id), link) & (links->room - 1);
 }
 
-/* Joins the point to the one that waits for it, or leaves it waiting. */
-static void meet(struct eva_link *link, bool is_begin, struct eva_link_point point,
-                 struct eva_link_outcome *outcome) {
-  struct eva_link_point *own = is_begin ? &link->begin : &link->end;
-  struct eva_link_point *other = is_begin ? &link->end : &link->begin;
-  const struct eva_link_point *begin = is_begin ? &point : other;
-  const struct eva_link_point *end = is_begin ? other : &point;
-  if (other->there && begin->ns <= end->ns) {
-    *outcome = (struct eva_link_outcome){.paired = true, .begin = *begin, .end = *end};
-    other->there = false;
-  } else {
-    outcome->torn = *own;
-    *own = point;
+static inline bool is_free(const struct eva_link *place) {
+  return !place->begin.there && !place->end.there;
+}
+
+/* The place of a span, or the free one where it would be. */
+static inline struct eva_link *place_of(const struct eva_links *links, uint16_t id,
+                                        uint64_t link) {
+  for (size_t at = home_of(links, id, link);; at = (at + 1) & (links->room - 1)) {
+    struct eva_link *place = &links->places[at];
+    if ((place->link == link && place->id == id) || is_free(place)) return place;
   }
 }
 
-int eva_links_take(struct eva_links *links, const struct eventring_event *event,
+/* False, with nothing changed: no memory. */
+static __attribute__((noinline)) bool make_room(struct eva_links *links) {
+  const struct eva_links before = *links;
+  const size_t room = before.room ? 2 * before.room : 32;
+  struct eva_link *places = calloc(room, sizeof *places);
+  if (!places) return false;
+  *links = (struct eva_links){places, room, before.used, evr_hash_seed()};
+  for (size_t i = 0; i < before.room; i++)
+    if (!is_free(&before.places[i]))
+      *place_of(links, before.places[i].id, before.places[i].link) = before.places[i];
+  free(before.places);
+  return true;
+}
+
+/* A place became free. What follows it moves up, unless it is at home behind it. */
+static inline void close_hole(struct eva_links *links, size_t hole) {
+  const size_t mask = links->room - 1;
+  struct eva_link *places = links->places;
+  for (size_t at = (hole + 1) & mask; !is_free(&places[at]); at = (at + 1) & mask) {
+    const size_t home = home_of(links, places[at].id, places[at].link);
+    if (((at - home) & mask) < ((at - hole) & mask)) continue;
+    places[hole] = places[at];
+    hole = at;
+  }
+  places[hole].begin.there = places[hole].end.there = false;
+  links->used--;
+}
+
+int eva_links_take(struct eva_links *links, const struct eva_link_event *event,
                    struct eva_link_outcome *outcome) {
-  *outcome = (struct eva_link_outcome){0};
-  const uint64_t hash = evr_hash_word(evr_hash_word(evr_hash_seed(), event->id), event->link);
-  uintptr_t *value = evr_table_take(&links->table, hash, is_link, NULL, event);
-  if (!value) return EVENTRING_E_MEMORY;
-  struct eva_link *link = (struct eva_link *)*value;
-  if (!link) {
-    link = links->spare ? links->spare : malloc(sizeof *link);
-    if (!link) return EVENTRING_E_MEMORY;
-    *link = (struct eva_link){0};
-    links->spare = NULL;
-    link->link = event->link;
-    link->id = event->id;
-    *value = (uintptr_t)link;
+  if (2 * links->used >= links->room && !make_room(links)) return EVENTRING_E_MEMORY;
+  const bool is_begin = event->role == EVENTRING_ROLE_BEGIN;
+  struct eva_link *place = place_of(links, event->id, event->link);
+  struct eva_link_point *own = is_begin ? &place->begin : &place->end;
+  struct eva_link_point *other = is_begin ? &place->end : &place->begin;
+  const struct eva_link_point point = {event->at_ns, event->domain, true};
+  const bool in_order = is_begin ? point.ns <= other->ns : other->ns <= point.ns;
+  outcome->paired = other->there && in_order;
+  outcome->torn.there = false;
+  if (outcome->paired) {
+    outcome->begin = is_begin ? point : *other;
+    outcome->end = is_begin ? *other : point;
+    other->there = false;
+    if (!own->there) close_hole(links, (size_t)(place - links->places));
+    return EVENTRING_OK;
   }
-  struct eva_link_point point = {event->ns, event->domain, true};
-  meet(link, event->role == EVENTRING_ROLE_BEGIN, point, outcome);
-  if (!link->begin.there && !link->end.there) {
-    evr_table_drop(&links->table, hash, (uintptr_t)link);
-    free(links->spare);
-    links->spare = link;
+  if (is_free(place)) {
+    place->link = event->link;
+    place->id = event->id;
+    links->used++;
+  } else if (own->there) {
+    outcome->torn = *own;
   }
+  *own = point;
   return EVENTRING_OK;
 }
 
 void eva_links_each(const struct eva_links *links,
                     void (*visit)(void *context, const struct eva_link *link), void *context) {
-  for (size_t i = 0; i < links->table.room; i++)
-    if (links->table.places[i].value) visit(context, (void *)links->table.places[i].value);
+  for (size_t i = 0; i < links->room; i++)
+    if (!is_free(&links->places[i])) visit(context, &links->places[i]);
 }
 
 void eva_links_free(struct eva_links *links) {
-  for (size_t i = 0; i < links->table.room; i++) free((void *)links->table.places[i].value);
-  free(links->spare);
-  links->spare = NULL;
-  evr_table_free(&links->table);
+  free(links->places);
+  *links = (struct eva_links){0};
 }
 
 /* ---- Those that wait for earlier ones -------------------------------------------------------- */

@@ -17,7 +17,6 @@
 #include <stdint.h>
 
 #include "eventring/read.h"
-#include "format/table.h"
 
 /* One end of an async span. */
 struct eva_link_point {
@@ -28,25 +27,32 @@ struct eva_link_point {
 
 struct eva_link {
   uint64_t link;
-  uint16_t id;
   struct eva_link_point begin, end; /* that wait for each other's */
+  uint16_t id;
 };
 
-/* A zeroed struct is an empty table. */
+/* A hash table of the spans that wait, themselves in its places: a search begins at the place
+   that the hash says and goes on, at most half of the places are used, and what is dropped leaves
+   no mark (format/table.h, whose table has a pointer and a hash in each place, takes three times
+   as long for spans that wait as briefly as most do). A place is free where neither end waits. A
+   zeroed struct is an empty table. */
 struct eva_links {
-  struct evr_table table; /* spans that wait */
-  struct eva_link *spare; /* of one that does no more, for the next; or NULL */
+  struct eva_link *places;
+  size_t room, used; /* room: 0 or a power of two */
+  uint64_t seed;     /* of hashes; set with the first room */
 };
 
-/* Begins and ends that came before it was known what other rings have earlier. */
+/* A begin or an end of an async span. */
 struct eva_link_event {
-  uint64_t ns;    /* or that of a later one that was written before it in its ring */
-  uint64_t order; /* of those with the same time: slot, ring, and how many came before */
-  uint64_t link, at_ns;
+  uint64_t link, at_ns; /* its time */
   uint32_t domain;
   uint16_t id;
   uint8_t role;
+  /* Of one in a queue: */
+  uint64_t ns;    /* at_ns, or that of a later one that was written before it in its ring */
+  uint64_t order; /* of those with the same time: slot, ring, and how many came before */
 };
+/* Those that came before it was known what other rings have earlier. */
 struct eva_link_queue {
   struct eva_link_event *event, *other; /* `other`: where they are sorted to */
   size_t count, room, other_room;
@@ -66,8 +72,8 @@ struct eva_link_outcome {
   struct eva_link_point torn; /* when there: the one that was replaced */
 };
 
-/* Takes a begin or an end (`role`) of an async span. */
-int eva_links_take(struct eva_links *links, const struct eventring_event *event,
+/* Takes a begin or an end (`role`) of an async span. 0 or E_MEMORY. */
+int eva_links_take(struct eva_links *links, const struct eva_link_event *event,
                    struct eva_link_outcome *outcome);
 /* Calls `visit` for each that still waits. */
 void eva_links_each(const struct eva_links *links,

@@ -382,8 +382,10 @@ int eva_rules_event(struct eva_rules *rules, const struct eventring_event *e) {
   if (rules->domains[e->domain].incarnation != e->incarnation) end_domain(rules, e, e->incarnation);
   bool pause = ends_pause(&rules->domains[e->domain], e);
   bool async = e->kind == EVENTRING_LINKED && e->def && e->def->kind == EVENTRING_DEF_ASYNC;
+  const struct eva_link_event link = {.link = e->link, .at_ns = e->ns, .domain = e->domain,
+                                      .id = e->id, .role = e->role};
   if (async && e->role != EVENTRING_ROLE_STEP)
-    rules->status = eva_links_take(&rules->links, e, &pair);
+    rules->status = eva_links_take(&rules->links, &link, &pair);
   for (size_t i = 0; rules->status == EVENTRING_OK && i < rules->count; i++)
     rules->status = take_for_rule(rules, &rules->rule[i], e, pause, &pair);
   if (stops_domain(e)) end_domain(rules, e, e->incarnation);

@@ -202,16 +202,14 @@ static bool is_async_end(const struct eventring_event *event) {
          (event->role == EVENTRING_ROLE_BEGIN || event->role == EVENTRING_ROLE_END);
 }
 
-/* The figures of an async span in the domain of `point`; NULL: no memory. (That domain
-   need not have had an event of the definition delivered yet, so all are described
-   here.) */
+/* The figures of an async span in the domain of `point`; NULL: no memory. `like`: the entry of its
+   definition in `domain`. (That of the point need not have had an event of the definition delivered
+   yet, so all are described here.) */
 static struct eva_tally_span *async_of(struct eva_tally *tally, uint16_t id,
-                                       const struct eva_link_point *point,
+                                       const struct eva_link_point *point, uint32_t domain,
                                        const struct eva_tally_entry *like) {
-  const struct eva_tally_domain *known = &tally->domains[point->domain % EVENTRING_MAX_DOMAINS];
-  struct eva_tally_entry *entry = known->entries ? known->entries[id % EVENTRING_MAX_EVENTS] : NULL;
-  if (entry && entry->name && entry->async) return entry->async;
-  entry = entry_at(domain_at(tally, point->domain), id);
+  if (point->domain == domain && like->async && like->name) return like->async;
+  struct eva_tally_entry *entry = entry_at(domain_at(tally, point->domain), id);
   if (!entry) return NULL;
   if (!entry->name) {
     entry->id = like->id, entry->ring = like->ring, entry->event_class = like->event_class;
@@ -221,17 +219,17 @@ static struct eva_tally_span *async_of(struct eva_tally *tally, uint16_t id,
 }
 
 static int add_async(struct eva_tally *tally, const struct eva_tally_entry *entry,
-                     const struct eventring_event *event) {
+                     const struct eva_link_event *event) {
   struct eva_link_outcome outcome;
   int status = eva_links_take(&tally->links, event, &outcome);
   if (status != EVENTRING_OK) return status;
-  if (outcome.torn.there) {
-    struct eva_tally_span *span = async_of(tally, event->id, &outcome.torn, entry);
+  if (__builtin_expect(outcome.torn.there, 0)) {
+    struct eva_tally_span *span = async_of(tally, event->id, &outcome.torn, event->domain, entry);
     if (!span) return EVENTRING_E_MEMORY;
     span->torn++;
   }
   if (!outcome.paired) return EVENTRING_OK;
-  struct eva_tally_span *span = async_of(tally, event->id, &outcome.begin, entry);
+  struct eva_tally_span *span = async_of(tally, event->id, &outcome.begin, event->domain, entry);
   if (!span) return EVENTRING_E_MEMORY;
   return eva_histogram_add(&span->durations, outcome.end.ns - outcome.begin.ns);
 }
@@ -243,35 +241,47 @@ static int settle_async(struct eva_tally *tally, uint64_t before) {
   int status = eva_link_queue_sort(queue);
   for (; taken < queue->count && queue->event[taken].ns < before && status == EVENTRING_OK; taken++) {
     const struct eva_link_event *waits = &queue->event[taken];
-    const struct eventring_event event = {.ns = waits->at_ns, .link = waits->link, .id = waits->id,
-                                          .role = waits->role, .domain = waits->domain};
     struct eva_tally_entry *entry = entry_at(domain_at(tally, waits->domain), waits->id);
-    status = entry ? add_async(tally, entry, &event) : EVENTRING_E_MEMORY;
+    status = entry ? add_async(tally, entry, waits) : EVENTRING_E_MEMORY;
   }
   eva_link_queue_drop(queue, taken);
   return status;
 }
 
-/* Takes a begin or an end when no other ring can have an earlier one any more. */
-static int add_async_in_order(struct eva_tally *tally, const struct eva_tally_entry *entry,
-                              const struct eventring_event *event) {
+static __attribute__((noinline)) int queue_async(struct eva_tally *tally, unsigned ring,
+                                                 struct eva_link_event event, uint64_t settled) {
   enum { MANY = 4096 };
   struct eva_link_queue *queue = &tally->async;
-  const unsigned ring = event->ring % EVENTRING_RINGS;
-  if (!tally->apart) return add_async(tally, entry, event);
-  uint64_t *latest = &tally->async_ns[event->domain % EVENTRING_MAX_DOMAINS][ring];
-  const uint64_t others = eventring_cursor_settled(tally->apart);
-  if (event->ns > *latest) *latest = event->ns;
-  if (!queue->count && *latest < others) return add_async(tally, entry, event);
   if (queue->count >= tally->async_room) {
-    int status = settle_async(tally, *latest < others ? *latest : others);
+    int status = settle_async(tally, event.ns < settled ? event.ns : settled);
     if (status != EVENTRING_OK) return status;
     tally->async_room = 2 * queue->count + MANY;
   }
-  return eva_link_queue_add(queue, &(struct eva_link_event){
-      .ns = *latest, .at_ns = event->ns, .link = event->link, .domain = event->domain,
-      .order = (uint64_t)(event->domain * EVENTRING_RINGS + ring) << 48 | tally->async_seen++,
-      .id = event->id, .role = event->role});
+  event.order = (uint64_t)(event.domain * EVENTRING_RINGS + ring) << 48 | tally->async_seen++;
+  return eva_link_queue_add(queue, &event);
+}
+
+/* Up to which time all begins and ends of all rings have come; UINT64_MAX: they come in order. */
+static uint64_t settled_ns(const struct eva_tally *tally) {
+  return tally->apart ? eventring_cursor_settled(tally->apart) : UINT64_MAX;
+}
+
+/* Takes a begin or an end of this ring when no other ring can have an earlier one any more. */
+static inline int add_async_in_order(struct eva_tally *tally, const struct eva_tally_entry *entry,
+                                     unsigned ring, struct eva_link_event *event,
+                                     uint64_t settled) {
+  if (!tally->apart) return add_async(tally, entry, event);
+  uint64_t *latest =
+      &tally->async_ns[event->domain % EVENTRING_MAX_DOMAINS][ring % EVENTRING_RINGS];
+  if (event->at_ns > *latest) *latest = event->at_ns;
+  event->ns = *latest;
+  if (!tally->async.count && *latest < settled) return add_async(tally, entry, event);
+  return queue_async(tally, ring % EVENTRING_RINGS, *event, settled);
+}
+
+static struct eva_link_event link_event_of(const struct eventring_event *event) {
+  return (struct eva_link_event){.link = event->link, .at_ns = event->ns, .domain = event->domain,
+                                 .id = event->id, .role = event->role};
 }
 
 int eva_tally_apart(struct eva_tally *tally, eventring_cursor *cursor) {
@@ -325,7 +335,10 @@ static int count_event(struct eva_tally *tally, struct eva_tally_domain *domain,
   struct eva_tally_entry *entry = entry_at(domain, event->id);
   if (!entry) return EVENTRING_E_MEMORY;
   describe(entry, event);
-  int status = is_async_end(event) ? add_async_in_order(tally, entry, event) : add_event(domain, entry, event);
+  struct eva_link_event link = link_event_of(event);
+  int status = is_async_end(event)
+                   ? add_async_in_order(tally, entry, event->ring, &link, settled_ns(tally))
+                   : add_event(domain, entry, event);
   if (status == EVENTRING_OK) status = add_to_life(domain, entry, event);
   return status == EVENTRING_OK ? add_named(domain, event) : status;
 }
@@ -489,23 +502,21 @@ static int count_ended(struct eva_tally_domain *domain, const struct eventring_b
   return EVENTRING_OK;
 }
 
-/* An event of a definition of async spans. */
-static int count_async(struct eva_tally *tally, struct eva_tally_entry *entry,
-                       const struct eventring_batch *batch, const struct eventring_point *point) {
-  const struct eventring_event event = {
-      .ns = batch->earliest_ns + point->after, .domain = batch->domain, .id = point->id,
-      .link = point->value, .role = point->payload, .ring = batch->ring};
-  return add_async_in_order(tally, entry, &event);
-}
-
-static int count_linked(struct eva_tally *tally, struct eva_tally_entry *entry,
-                        const struct eventring_batch *batch, const struct eventring_point *point) {
+static inline int count_linked(struct eva_tally *tally, struct eva_tally_entry *entry,
+                               const struct eventring_batch *batch,
+                               const struct eventring_point *point, uint64_t settled) {
   if (!entry->is_async || (point->payload != EVENTRING_ROLE_BEGIN &&
                            point->payload != EVENTRING_ROLE_END)) {
     entry->events++;
     return EVENTRING_OK;
   }
-  return count_async(tally, entry, batch, point);
+  struct eva_link_event event;
+  event.link = point->value;
+  event.at_ns = batch->earliest_ns + point->after;
+  event.domain = batch->domain;
+  event.id = point->id;
+  event.role = point->payload;
+  return add_async_in_order(tally, entry, batch->ring, &event, settled);
 }
 
 /* Counts a number of a counter. */
@@ -532,6 +543,7 @@ make_counter(struct eva_tally_domain *domain, const struct eventring_batch *batc
 static int count_points(struct eva_tally *tally, struct eva_tally_domain *domain,
                         const struct eventring_batch *batch) {
   const struct eventring_point *point = batch->points, *const end = point + batch->point_count;
+  const uint64_t settled = settled_ns(tally); /* (of a block) */
   int status = EVENTRING_OK;
   for (; point < end && status == EVENTRING_OK; point++) {
     if (point->kind == EVENTRING_COUNTER) {
@@ -544,7 +556,7 @@ static int count_points(struct eva_tally *tally, struct eva_tally_domain *domain
     struct eva_tally_entry *entry = entry_of(domain, batch, point->id);
     if (__builtin_expect(!entry, 0)) return EVENTRING_E_MEMORY;
     switch (point->kind) {
-    case EVENTRING_LINKED: status = count_linked(tally, entry, batch, point); break;
+    case EVENTRING_LINKED: status = count_linked(tally, entry, batch, point, settled); break;
     case EVENTRING_END: /* its span was counted before */
       entry->span->off_cpu = eva_add(entry->span->off_cpu, point->value);
       entry->span->interrupted += point->value > 0;
