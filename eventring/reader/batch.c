@@ -33,7 +33,8 @@ static struct evr_batched points_of(const struct eventring_def *def, unsigned ki
   const uint64_t payload = kind == EVENTRING_COUNTER ? def->payload : 0;
   return (struct evr_batched){
       .tail = (uint64_t)def->id << 32 | (uint64_t)kind << 48 | payload << 56,
-      .what = (uint32_t)EVENTRING_TAIL(kind, 0, words)};
+      .what = (uint32_t)EVENTRING_TAIL(kind, 0, words),
+      .is_linked = kind == EVENTRING_LINKED, .value = kind != EVENTRING_INSTANT};
 }
 
 struct evr_batched evr_definition_batched(const struct evr_definition *d) {

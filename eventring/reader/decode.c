@@ -134,6 +134,7 @@ static inline __attribute__((always_inline)) void
 put_point(struct eventring_point *point, uint64_t value, uint64_t tail, uint32_t after) {
   tail |= after;
   point->value = value;
+  KEEP_IN_MEMORY(point->value); /* two stores: to join them takes longer */
   memcpy(&point->after, &tail, sizeof tail);
 }
 
@@ -141,7 +142,7 @@ put_point(struct eventring_point *point, uint64_t value, uint64_t tail, uint32_t
 static inline __attribute__((always_inline)) bool
 is_point(const struct evr_batched *definition, uint64_t word) {
   const uint64_t usual = definition->what, what = word & FORMAT_WHAT_MASK;
-  if (what == usual) return true; /* (no event has the kind 0) */
+  if (!((word ^ usual) & FORMAT_WHAT_MASK)) return true; /* (no event has the kind 0) */
   return word_kind(word) == (usual & 7) && word_kind(word) != EVENTRING_COUNTER && what > usual;
 }
 
@@ -149,11 +150,42 @@ is_point(const struct evr_batched *definition, uint64_t word) {
 static inline __attribute__((always_inline)) uint64_t
 take_point(struct eventring_point *point, const struct evr_batched *definition,
            const uint64_t *at, uint32_t after) {
-  const uint64_t length = word_length(*at);
   uint64_t tail = definition->tail;
-  if (word_kind(*at) == EVENTRING_LINKED && at[2] <= UINT8_MAX) tail |= at[2] << 56;
-  put_point(point, at[length != 0], tail, after);
-  return 1 + length;
+  if (definition->is_linked && at[2] <= UINT8_MAX) tail |= at[2] << 56;
+  put_point(point, at[definition->value], tail, after);
+  return 1 + word_length(*at);
+}
+
+/* Takes the point at *at, and those that follow it and are what their definitions say: points come
+   in rows, and a row needs less than the loop below for each of them. Sets all three to the next
+   event. False: the part ends before it. */
+static inline __attribute__((always_inline)) bool
+take_points(const struct evr_times *times, const struct evr_batched *batched,
+            const uint64_t *last, const uint64_t **at, uint64_t *ticks, uint32_t *after,
+            struct rest *rest) {
+  const struct evr_batched *definition = batched_at(batched, **at);
+  struct eventring_point *point = rest->point;
+  const uint64_t *next = *at, *taken;
+  uint64_t before = *ticks, now;
+  bool goes_on;
+  do {
+    taken = next;
+    next += take_point(point++, definition, taken, *after);
+    now = before;
+    goes_on = false;
+    if (next > last) break;
+    now = evr_times_ticks(times, *next);
+    goes_on = now < times->bound && now >= before;
+    if (!goes_on) break;
+    *after = evr_times_after(times, now);
+    before = now;
+    definition = batched_at(batched, *next);
+  } while (is_point(definition, *next));
+  rest->point = point;
+  rest->last = taken;
+  *at = next;
+  *ticks = now;
+  return goes_on;
 }
 
 /* An end of a span that began in the part, with a payload. */
@@ -237,10 +269,12 @@ decode_part(const struct evr_batched *batched, const unsigned contents, const ui
       at = following;
     } else {
       if (!(contents & EVENTRING_BATCH_POINTS) || !is_point(definition, word)) break;
-      const uint64_t length = take_point(rest.point++, definition, at, after);
       rest.outside |= top == bottom;
-      rest.last = at;
-      at += length;
+      if (take_points(&times, batched, last, &at, &ticks, &after, &rest)) {
+        word = *at;
+        continue;
+      }
+      break;
     }
     if (at > last) break;
     word = *at;

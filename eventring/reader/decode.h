@@ -18,7 +18,8 @@ struct evr_batched {
                        the kind has words of any length */
   bool is_named;    /* a begin with a payload is not for batches: it has an id */
   bool is_measured; /* an end with one word says for how long it was off the processor */
-  uint64_t unused;
+  bool is_linked;   /* of others: the second word of the payload is the role */
+  uint64_t value;   /* of others: the word that is the value of a point; 0: it says nothing */
 };
 
 /* What the meaning of events depends on, besides their words. */
