@@ -37,7 +37,7 @@
 #include "reader/unpack.h"
 
 enum {
-  CACHED = 8,
+  CACHED = 16, /* a recorder makes two packets of a buffer of events, and rings differ in place */
   MOST_DOUBTS = 64, /* packets whose frame could not be unpacked, that are remembered */
   MOST_TRIES = 3,   /* at one, while its file is being written */
   IN_FLIGHT = 128,  /* packets that a writer has under way, at most */

@@ -52,19 +52,18 @@ static uint8_t *map_room(size_t size) {
   return room == MAP_FAILED ? NULL : room;
 }
 
-static size_t room_of_packets(size_t size) {
-  return pack_room(size, PIECES) + pack_room(0, PIECES);
-}
+/* (Two packets of some bytes each take no more than one of all, and one of none.) */
+size_t output_packed_room(size_t bytes) { return pack_room(bytes, PARTS) + 2 * pack_room(0, 0); }
 
 static bool make_buffer(struct buffer *buffer, size_t size, bool packed) {
   buffer->bytes = map_room(size);
-  if (buffer->bytes && packed) buffer->packet = map_room(room_of_packets(size));
+  if (buffer->bytes && packed) buffer->packet = map_room(output_packed_room(size));
   return buffer->bytes && (buffer->packet || !packed);
 }
 
 static void free_buffer_bytes(struct buffer *buffer, size_t size) {
   if (buffer->bytes) munmap(buffer->bytes, size);
-  if (buffer->packet) munmap(buffer->packet, room_of_packets(size));
+  if (buffer->packet) munmap(buffer->packet, output_packed_room(size));
 }
 
 bool buffers_make(struct buffers *buffers, unsigned count, size_t bytes, bool packed) {
@@ -281,7 +280,7 @@ static void write_pieces(struct output *o, struct buffer *buffer, unsigned count
 /* Makes a packet of pieces, at `to`, and returns where it ends at most. */
 static uint8_t *pack_some(struct output *o, struct buffer *buffer, unsigned first, unsigned count,
                           uint8_t *to) {
-  struct piece_job *p = &buffer->jobs[first];
+  struct piece_job *p = &buffer->jobs[buffer->pending++];
   size_t bytes = 0;
   for (unsigned i = 0; i < count; i++) bytes += buffer->pieces[first + i].size;
   *p = (struct piece_job){.buffer = buffer, .piece = &buffer->pieces[first], .count = count,
@@ -299,14 +298,66 @@ static uint8_t *pack_some(struct output *o, struct buffer *buffer, unsigned firs
   return to + p->pack.room;
 }
 
+/* Where what is packed together with `offset` ends: the first blocks of a unit, whose headers say
+   what the unit has (reader/units.c reads one, and the second where another unit comes before); or
+   the others. */
+static uint64_t end_of_part(uint64_t offset, bool *is_head) {
+  enum { HEAD = 2 * EVENTRING_BLOCK_BYTES };
+  const uint64_t within = (offset - EVENTRING_FRONT_BYTES) % EVENTRING_UNIT_BYTES;
+  *is_head = within < HEAD;
+  return offset - within + (*is_head ? HEAD : EVENTRING_UNIT_BYTES);
+}
+
+/* Appends to `to` those parts of a piece that are heads, or those that are not. Returns how many
+   there are then: more than PARTS, where there is no room. */
+static unsigned add_parts(struct eventring_piece *to, unsigned count,
+                          const struct eventring_piece *piece, bool heads) {
+  const uint64_t end = piece->offset + piece->size;
+  bool is_head;
+  for (uint64_t at = piece->offset, next; at < end; at = next) {
+    next = end_of_part(at, &is_head);
+    if (next > end) next = end;
+    if (is_head != heads) continue;
+    if (count >= PARTS) return PARTS + 1;
+    to[count++] = (struct eventring_piece){
+        .offset = at, .from = piece->from + (size_t)(at - piece->offset),
+        .size = (size_t)(next - at), .kind = piece->kind};
+  }
+  return count;
+}
+
+/* Divides the first `events` pieces of the buffer into heads and what follows them. Returns how many
+   pieces there are of all `count`, with *heads heads before the others; `count` as before, and 0
+   heads, where they would be too many. */
+static unsigned divide_pieces(struct buffer *buffer, unsigned events, unsigned count,
+                              unsigned *heads, unsigned *others) {
+  struct eventring_piece part[PARTS];
+  unsigned parts = 0;
+  *others = events;
+  *heads = 0;
+  for (unsigned i = 0; i < events; i++) parts = add_parts(part, parts, &buffer->pieces[i], true);
+  const unsigned head_parts = parts;
+  for (unsigned i = 0; i < events; i++) parts = add_parts(part, parts, &buffer->pieces[i], false);
+  if (parts + count - events > PARTS) return count;
+  *heads = head_parts;
+  *others = parts - head_parts;
+  memmove(&buffer->pieces[parts], &buffer->pieces[events],
+          (count - events) * sizeof *buffer->pieces);
+  memcpy(buffer->pieces, part, parts * sizeof *part);
+  return parts + count - events;
+}
+
 /* Records, which come last, are a packet of their own. */
 static void pack_pieces(struct output *o, struct buffer *buffer, unsigned count) {
-  unsigned events = 0;
+  unsigned events = 0, heads, others;
   while (events < count && buffer->pieces[events].kind < EVENTRING_PIECE_RECORDS) events++;
-  buffer->pending = (events > 0) + (count > events);
+  count = divide_pieces(buffer, events, count, &heads, &others);
   uint8_t *to = buffer->packet;
-  if (events) to = pack_some(o, buffer, 0, events, to);
-  if (count > events) pack_some(o, buffer, events, count - events, to);
+  buffer->pending = 0;
+  if (heads) to = pack_some(o, buffer, 0, heads, to);
+  if (others) to = pack_some(o, buffer, heads, others, to);
+  if (count > heads + others)
+    pack_some(o, buffer, heads + others, count - heads - others, to);
 }
 
 /* Whoever reads a packed file takes for damage what is missing for long. */

@@ -8,8 +8,10 @@
  * of it has been handed out, and written when everything before it is written. The last
  * update ends the file.
  *
- * A packed file (writer/pack.h) gets one packet for each buffer and each front. Its bytes are
- * given a place, at the end of the file, when their number is known, and then written like
+ * A packed file (writer/pack.h) gets a packet for each front, and up to three for each buffer:
+ * what begins a unit, the other events, and records. Who opens the file needs the headers of all
+ * units, and to have them must unpack what is packed with them; so that is little. The bytes of a
+ * packet are given a place, at the end of the file, when their number is known, and then written like
  * any other job; threads compress them meanwhile. A packet that could not be written is lost
  * as a whole.
  *
@@ -27,14 +29,15 @@
 #include "recorder.h"
 #include "writer/pack.h"
 
-enum { PIECES = 128 /* of a buffer */ };
+enum { PIECES = 128, /* of a buffer */
+       PARTS = 256 /* of its pieces, as they are packed: a packet has as many at most */ };
 
 struct output;
 struct buffer;
 struct piece_job {
   struct write_job job;
   struct pack_job pack;          /* of a packed file */
-  struct eventring_piece *piece; /* one, or all of the buffer if the file is packed */
+  struct eventring_piece *piece; /* one, or those of a packet if the file is packed */
   unsigned count;                /* of those */
   struct buffer *buffer;
   uint64_t update; /* number of the update before whose front it was submitted */
@@ -46,9 +49,9 @@ struct piece_job {
 
 struct buffer {
   uint8_t *bytes;
-  uint8_t *packet;     /* room for two packets of them in a packed file; NULL: it is plain */
+  uint8_t *packet;     /* room for the packets of them in a packed file; NULL: it is plain */
   unsigned pending;    /* jobs that are not finished */
-  struct eventring_piece pieces[PIECES];
+  struct eventring_piece pieces[PARTS];
   struct piece_job jobs[PIECES];
 };
 
@@ -111,6 +114,8 @@ struct output {
    without one if something has the name already and `exists` is not NULL. */
 struct output *output_open(const char *path, const struct recorder_options *options,
                            struct recorder_result *result, bool *exists);
+/* What the packets of a buffer with `bytes` take at most. */
+size_t output_packed_room(size_t bytes);
 /* Bytes of the file when it is done; before, those that were handed out, as far as they are known
    if it is packed. */
 uint64_t output_bytes(const struct output *output);

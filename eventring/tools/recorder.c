@@ -89,8 +89,8 @@ enum filled { FILLED_ALL, FILLED_SOME, FILLED_NONE, NO_BUFFER };
 static uint64_t last_update_bytes(const struct recorder *r) {
   struct eventring_saver_info info;
   eventring_saver_info(r->current->saver, &info);
-  return pack_room(info.rings * (size_t)EVENTRING_BLOCK_BYTES + 2 * EVENTRING_UNIT_BYTES +
-                       EVENTRING_FRONT_BYTES, PIECES);
+  return output_packed_room(info.rings * (size_t)EVENTRING_BLOCK_BYTES +
+                            2 * EVENTRING_UNIT_BYTES + EVENTRING_FRONT_BYTES);
 }
 
 /* What a packed file may still get of events; the others have their limit in the saver. There
@@ -102,7 +102,7 @@ static size_t room_left(const struct recorder *r) {
   uint64_t used = recorder_bytes(r) + o->coming_bytes + (r->closing ? r->closing->coming_bytes : 0);
   uint64_t least = used + last_update_bytes(r);
   if (least >= most) return 0;
-  if (most - least < pack_room((size_t)room, PIECES)) room = (most - least) / 2;
+  if (most - least < output_packed_room((size_t)room)) room = (most - least) / 2;
   return (size_t)(room - room % EVENTRING_BLOCK_BYTES);
 }
 
@@ -324,7 +324,7 @@ static bool switch_files(struct recorder *r, uint64_t now) {
 /* What the next buffer and the last update may add to a file: each ring may begin a unit. */
 static uint64_t may_come(const struct recorder *r) {
   struct eventring_saver_info info;
-  if (r->current->packer) return pack_room(r->buffers.bytes, PIECES) + last_update_bytes(r);
+  if (r->current->packer) return output_packed_room(r->buffers.bytes) + last_update_bytes(r);
   eventring_saver_info(r->current->saver, &info);
   return r->buffers.bytes + (info.rings + 4) * (uint64_t)EVENTRING_UNIT_BYTES;
 }

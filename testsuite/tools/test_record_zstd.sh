@@ -53,6 +53,36 @@ for how in "--zstd=1" "--zstd --zstd-threads 1 -w serial" "--zstd=19 --zstd-thre
     '.plain_size >= 65536 + 4096 * .blocks_claimed and .file_size * 2 < .plain_size')"
   is_same "$how: file size" "$(stat -c %s packed.eventring)" "$(query show.json .file_size)"
 done
+
+# heads FILE: packets that have nothing but the first two blocks of units, and those that have such
+# blocks besides others (of records, or of events)
+heads() {
+  python3 - "$1" <<'END'
+import struct, sys
+data = open(sys.argv[1], "rb").read()
+at, heads, mixed = 64, 0, 0
+while at + 64 <= len(data):
+    magic, _, _, extents, _, frame = struct.unpack_from("<8sQQIII", data, at)
+    if magic != b"\x89EVRPKT\n":
+        at += 64
+        continue
+    places = [struct.unpack_from("<QI", data, at + 64 + 16 * i) for i in range(extents)]
+    if all(offset >= 65536 for offset, size in places):
+        within = [((offset - 65536) % 65536, size) for offset, size in places]
+        are_heads = [first + size <= 8192 for first, size in within]
+        have_heads = [first < 8192 for first, size in within]
+        heads += all(are_heads)
+        mixed += any(have_heads) and not all(are_heads) and extents > 1
+    at = (at + 64 + 16 * extents + frame + 63) // 64 * 64
+print(heads, mixed)
+END
+}
+# Who opens the file unpacks the packets with the begins of its units, and few others.
+SAROS_EVENTRING_WSIZE=20 "$EVENTRING" record -q --strict --zstd --buffer-size 64K -o heads.eventring -- \
+  "$PRODUCER" --domains 3 --rounds 3000 --extras 2>errors.txt || fail "heads: status $?"
+read -r heads mixed <<<"$(heads heads.eventring)"
+[ "$heads" -ge 10 ] || fail "heads: $heads packets have the begins of units alone, and $mixed not"
+[ "$mixed" -le 3 ] || fail "heads: $mixed packets have the begins of units besides others"
 has "show" "compressed" "$("$EVENTRING" show packed.eventring)"
 is "show of a plain one" 0 "$("$EVENTRING" show plain.eventring | grep -c compressed)"
 has "list" "stopped" "$("$EVENTRING" list . | grep packed)"
