@@ -358,6 +358,10 @@ check_PROGRAMS += testsuite/tools/tally_test
 testsuite_tools_tally_test_SOURCES = testsuite/tools/tally_test.c
 testsuite_tools_tally_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
 testsuite_tools_tally_test_LDADD = libanalysis.a $(LINK_EVENTRING) $(CMOCKA_LIBS)
+check_PROGRAMS += testsuite/tools/tally_batch_test
+testsuite_tools_tally_batch_test_SOURCES = testsuite/tools/tally_batch_test.c testsuite/unit/draw.h
+testsuite_tools_tally_batch_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
+testsuite_tools_tally_batch_test_LDADD = libanalysis.a $(LINK_EVENTRING) $(CMOCKA_LIBS)
 check_PROGRAMS += testsuite/tools/intervals_test
 testsuite_tools_intervals_test_SOURCES = testsuite/tools/intervals_test.c \
 	testsuite/unit/eventring_common.h testsuite/unit/set_clock.h testsuite/unit/test_clock.h

@@ -113,6 +113,70 @@ void eva_gc_clock_event(struct eva_gc_clock *clock, const struct eventring_event
   eva_gc_times_add(&clock->times, &more);
 }
 
+/* ---- Batches ------------------------------------------------------------------------- */
+
+/* The topmost span of a class, seen from the end of a batch: those that end before it and are
+   deeper are within it, up to one that is not. */
+struct topmost {
+  bool open;
+  uint8_t depth;
+};
+
+static bool is_topmost(struct topmost *top, const struct eventring_brief *ended, bool is_of_class) {
+  if (top->open && ended->depth > top->depth) return false;
+  *top = (struct topmost){is_of_class, ended->depth};
+  return is_of_class;
+}
+
+/* Whether this span, or the one that ended before it, has the payload of a point is not known where
+   both are of one definition and ended at the same time. */
+static bool is_like_the_one_before(const struct eventring_batch *batch, size_t i) {
+  return i > 0 && batch->ended[i].id == batch->ended[i - 1].id &&
+         batch->ended[i].after == batch->ended[i - 1].after;
+}
+
+/* For how long the thread was off the processor in a span; *points: those up to it. */
+static uint64_t off_cpu_of(const struct eventring_batch *batch,
+                           const struct eventring_brief *ended, size_t *points) {
+  for (; *points; --*points) {
+    const struct eventring_point *point = &batch->points[*points - 1];
+    if (point->after < ended->after) return 0;
+    if (point->kind == EVENTRING_END && point->after == ended->after && point->id == ended->id)
+      return point->value;
+  }
+  return 0;
+}
+
+bool eva_gc_clock_batch(struct eva_gc_clock *clock, const struct eventring_batch *batch) {
+  struct topmost collector = {0}, finalizers = {0};
+  struct eva_gc_times more = {0};
+  size_t points = batch->point_count;
+  if (!clock->running || !clock->is_cut || clock->incarnation != batch->incarnation ||
+      clock->gc.open || clock->finalizers.open || batch->opened_count ||
+      batch->depth != batch->depth_around)
+    return false;
+  for (size_t i = batch->ended_count; i-- > 0;) {
+    const struct eventring_brief *ended = &batch->ended[i];
+    const struct eventring_def *def = eventring_cursor_def(batch->cursor, ended->id);
+    const uint64_t end = batch->earliest_ns + ended->after;
+    const struct eventring_pause span = {.since = end - ended->took};
+    if (is_topmost(&collector, ended, def->event_class == EVENTRING_CLASS_GC)) {
+      const bool measured = def->measure == EVENTRING_OFF_CPU;
+      if (measured && is_like_the_one_before(batch, i)) return false;
+      const uint64_t ns = covered(clock, &span, end);
+      const uint64_t off = measured ? off_cpu_of(batch, ended, &points) : 0;
+      more.in_gc = eva_add(more.in_gc, ns);
+      more.gc_off_cpu = eva_add(more.gc_off_cpu, off < ns ? off : ns);
+      more.gc_unmeasured = eva_add(more.gc_unmeasured, measured ? 0 : ns);
+    }
+    if (is_topmost(&finalizers, ended, def->event_class == EVENTRING_CLASS_FINALIZERS))
+      more.in_finalizers = eva_add(more.in_finalizers, covered(clock, &span, end));
+  }
+  eva_gc_times_add(&clock->times, &more);
+  if (batch->latest_ns > clock->last) clock->last = batch->latest_ns;
+  return true;
+}
+
 void eva_gc_clock_begin(struct eva_gc_clock *clock, uint64_t ns, uint32_t incarnation) {
   *clock = (struct eva_gc_clock){.is_cut = true, .incarnation = incarnation};
   begin_stretch(clock, ns);

@@ -30,6 +30,7 @@
 
 #include "eventring/conditions.h"
 #include "eventring/read.h"
+#include "eventring/tools.h"
 
 /* Parts of the time watched, in ns. */
 struct eva_gc_times {
@@ -70,6 +71,9 @@ void eva_gc_clock_begin(struct eva_gc_clock *clock, uint64_t ns, uint32_t incarn
 /* Takes the next event or loss of the ring, in the order of delivery. */
 void eva_gc_clock_event(struct eva_gc_clock *clock, const struct eventring_event *event);
 void eva_gc_clock_lost(struct eva_gc_clock *clock, const struct eventring_loss *loss);
+/* Takes all events of a batch at once. False, with nothing done: they are to be taken one by one,
+   since spans of these classes are open before or after it, or something else is unusual. */
+bool eva_gc_clock_batch(struct eva_gc_clock *clock, const struct eventring_batch *batch);
 /* Forgets what was counted before `ns`; a stretch that goes on there begins there. Nothing
    happens from the second time on. `incarnation`: of what comes next. */
 void eva_gc_clock_cut(struct eva_gc_clock *clock, uint64_t ns, uint32_t incarnation);

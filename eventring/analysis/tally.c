@@ -432,24 +432,26 @@ static int on_event(void *context, const struct eventring_event *event) {
 
 /* ---- Batches --------------------------------------------------------------- */
 
-/* Is each event of the batch one for count_plain, if its definition was seen in the domain? */
+/* Can the batch be counted as a whole, if its clock takes it so? */
 static bool is_plain(const struct eva_tally *tally, const struct eventring_batch *batch) {
   const struct eva_tally_domain *domain = &tally->domains[batch->domain % EVENTRING_MAX_DOMAINS];
-  const struct eva_gc_clock *clock = &domain->clock;
-  const uint64_t clocked = 1ull << EVENTRING_CLASS_GC | 1ull << EVENTRING_CLASS_FINALIZERS;
-  const bool only_moves = clock->running && clock->incarnation == batch->incarnation &&
-                          !(batch->classes & clocked);
   return domain->counted[batch->ring % EVENTRING_RINGS] == batch->incarnation &&
-         (batch->ring != EVENTRING_RUNTIME || only_moves) &&
          batch->earliest_ns >= tally->since && batch->latest_ns <= tally->until &&
          domain->entries && tally->first_ns;
 }
 
-/* The time of an event is that of the clock and of the tally by the end of the batch. */
-static void move_on(struct eva_tally *tally, struct eva_gc_clock *clock,
-                    const struct eventring_batch *batch) {
-  if (batch->ring == EVENTRING_RUNTIME && batch->latest_ns > clock->last)
-    clock->last = batch->latest_ns;
+/* Lets the clock take the events of the batch, of which most only move it on. False: it takes them one
+   by one. */
+static bool drive_clock(struct eva_gc_clock *clock, const struct eventring_batch *batch) {
+  const uint64_t clocked = 1ull << EVENTRING_CLASS_GC | 1ull << EVENTRING_CLASS_FINALIZERS;
+  if (batch->ring != EVENTRING_RUNTIME) return true;
+  if (batch->classes & clocked) return eva_gc_clock_batch(clock, batch);
+  if (!clock->running || clock->incarnation != batch->incarnation) return false;
+  if (batch->latest_ns > clock->last) clock->last = batch->latest_ns;
+  return true;
+}
+
+static void move_on(struct eva_tally *tally, const struct eventring_batch *batch) {
   if (batch->latest_ns > tally->last_ns) tally->last_ns = batch->latest_ns;
   if (batch->earliest_ns < tally->first_ns) tally->first_ns = batch->earliest_ns;
 }
@@ -569,7 +571,7 @@ static int count_points(struct eva_tally *tally, struct eva_tally_domain *domain
 
 static int count_batch(struct eva_tally *tally, struct eva_tally_domain *domain,
                        const struct eventring_batch *batch) {
-  move_on(tally, &domain->clock, batch);
+  move_on(tally, batch);
   for (size_t i = 0; i < batch->opened_count; i++)
     if (!entry_of(domain, batch, batch->opened[i].id)) return EVENTRING_E_MEMORY;
   int status = count_ended(domain, batch);
@@ -579,9 +581,10 @@ static int count_batch(struct eva_tally *tally, struct eva_tally_domain *domain,
 int eva_tally_batch(void *context, const struct eventring_batch *batch) {
   struct eva_tally *tally = context;
   if (tally->status != EVENTRING_OK) return tally->status;
-  if (!is_plain(tally, batch)) return eventring_batch_each(batch, on_event, tally);
-  return tally->status = count_batch(
-             tally, &tally->domains[batch->domain % EVENTRING_MAX_DOMAINS], batch);
+  struct eva_tally_domain *domain = &tally->domains[batch->domain % EVENTRING_MAX_DOMAINS];
+  if (!is_plain(tally, batch) || !drive_clock(&domain->clock, batch))
+    return eventring_batch_each(batch, on_event, tally);
+  return tally->status = count_batch(tally, domain, batch);
 }
 
 static int on_lost(void *context, const struct eventring_loss *loss) {
