@@ -15,13 +15,30 @@ const char export_digits[200] =
     "40414243444546474849505152535455565758596061626364656667686970717273747576777879"
     "8081828384858687888990919293949596979899";
 
+/* Below 10^4, with leading zeros. */
+static inline char *put_four(char *to, uint32_t value) {
+  return export_two(export_two(to, value / 100), value % 100);
+}
+
+/* Below 10^8, the same. (32 bits: a division by a constant is a multiplication.) */
+static inline char *put_eight(char *to, uint32_t value) {
+  return put_four(put_four(to, value / 10000), value % 10000);
+}
+
+/* Below 10^8, without. */
+static inline char *put_up_to_eight(char *to, uint32_t value) {
+  if (value < 10000) return export_uint(to, value);
+  return put_four(export_uint(to, value / 10000), value % 10000);
+}
+
 char *export_long(char *to, uint64_t value) {
-  char digits[20];
-  int at = sizeof digits;
-  for (; value >= 100; value /= 100) export_two(digits + (at -= 2), (unsigned)(value % 100));
-  if (value >= 10) export_two(digits + (at -= 2), (unsigned)value);
-  else digits[--at] = (char)('0' + value);
-  return export_copy(to, digits + at, sizeof digits - (size_t)at);
+  enum { EIGHT = 100000000 };
+  if (value < EIGHT) return put_up_to_eight(to, (uint32_t)value);
+  const uint64_t high = value / EIGHT;
+  to = high < EIGHT ? put_up_to_eight(to, (uint32_t)high)
+                    : put_eight(put_up_to_eight(to, (uint32_t)(high / EIGHT)),
+                                (uint32_t)(high % EIGHT));
+  return put_eight(to, (uint32_t)(value % EIGHT));
 }
 
 static char *put_odd(char *to, const char *text, char odd) {
@@ -80,10 +97,30 @@ static char *put_character(char *to, const char *text, const struct eventring_ch
 
 static bool is_plain(char c) { return c >= 0x20 && c < 0x7F && c != '"' && c != '\\'; }
 
+#define EVERY(byte) ((byte) * 0x0101010101010101ull)
+/* Bit 7 of each byte of the word that is `byte`, if all are below 0x80. */
+static inline uint64_t equal_bytes(uint64_t word, unsigned char byte) {
+  return ~((word ^ EVERY((uint64_t)byte)) + EVERY(0x7F)) & EVERY(0x80);
+}
+
+/* Are eight bytes as is_plain says? (Sums carry into the next byte only where a byte is 0x80 or more,
+   and then the word is none anyway.) */
+static inline bool are_plain(uint64_t word) {
+  const uint64_t not_below_0x20 = word + EVERY(0x80 - 0x20);
+  return !((word | ~not_below_0x20 | equal_bytes(word, 0x7F) | equal_bytes(word, '"') |
+            equal_bytes(word, '\\')) & EVERY(0x80));
+}
+
 char *export_json_text(char *to, const void *text, size_t size) {
   const char *from = text;
   *to++ = '"';
   while (size > 0) {
+    for (uint64_t word; size >= sizeof word; size -= sizeof word) {
+      memcpy(&word, from, sizeof word);
+      if (!are_plain(word)) break;
+      to = export_copy(to, &word, sizeof word);
+      from += sizeof word;
+    }
     for (; size > 0 && is_plain(*from); size--) *to++ = *from++;
     if (!size) break;
     struct eventring_character c = eventring_character_at(from, size);

@@ -319,7 +319,12 @@ static void print_open_span(const struct dump_format *to, const struct eventring
 static bool is_utf8(const void *text, size_t size) {
   const char *from = text;
   while (size > 0) {
-    if (!(*from & 0x80)) { /* as eventring_character_at says of these */
+    uint64_t word; /* bytes below 0x80 are as eventring_character_at says of them */
+    if (size >= sizeof word && !(memcpy(&word, from, sizeof word), word & 0x8080808080808080)) {
+      from += sizeof word, size -= sizeof word;
+      continue;
+    }
+    if (!(*from & 0x80)) {
       from++, size--;
       continue;
     }

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/* export_text_test.c: numbers as printf puts them, and texts of which several bytes are put at once as
+ * those that are put alone. */
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "../unit/draw.h"
+#include "export/text.h"
+
+static void expect_number(uint64_t value) {
+  char put[24], expected[24];
+  *export_uint(put, value) = '\0';
+  snprintf(expected, sizeof expected, "%" PRIu64, value);
+  assert_string_equal(put, expected);
+}
+
+static void numbers_are_as_printf_puts_them(void **state) {
+  (void)state;
+  for (uint64_t power = 1, last = 0; power > last; last = power, power *= 10)
+    for (uint64_t by = 0; by < 3; by++) expect_number(power - 1 + by), expect_number(3 * power + by);
+  for (int i = 0; i < 100000; i++) expect_number(random_bits() >> draw(64));
+  expect_number(UINT64_MAX);
+}
+
+/* A text of `size`, with one byte that is not like the others, equals its parts before and after that,
+   and the byte. */
+static void expect_text(unsigned char byte, size_t at, size_t size) {
+  char text[32], whole[200], parts[200], *end, *to = parts;
+  memset(text, 'a', size);
+  text[at] = (char)byte;
+  end = export_json_text(whole, text, size);
+  *to++ = '"';
+  for (size_t i = 0; i < size; i++) {
+    char one[16], *one_end = export_json_text(one, text + i, 1);
+    to = export_copy(to, one + 1, (size_t)(one_end - one) - 2);
+  }
+  *to++ = '"';
+  assert_int_equal(end - whole, to - parts);
+  assert_memory_equal(whole, parts, (size_t)(to - parts));
+}
+
+static void eight_bytes_are_as_each_of_them(void **state) {
+  (void)state;
+  for (int byte = 0; byte < 0x100; byte++)
+    for (size_t size = 1; size < 20; size++)
+      for (size_t at = 0; at < size; at++) expect_text((unsigned char)byte, at, size);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(numbers_are_as_printf_puts_them),
+                                     cmocka_unit_test(eight_bytes_are_as_each_of_them)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
