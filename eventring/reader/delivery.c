@@ -415,6 +415,54 @@ decode_nested(struct evr_ring_reader *reader, struct evr_event_run *run,
   return true;
 }
 
+/* The begin of a span with a value, if that is one number, a string or bytes, as its definition says. */
+static inline __attribute__((always_inline)) bool
+decode_begin(struct evr_ring_reader *reader, struct evr_event_run *run, uint64_t word,
+             const struct evr_definition *d) {
+  const uint64_t *payload = run->at;
+  const unsigned words = word_length(word), type = d->def.payload;
+  const bool is_number = type - EVENTRING_INT <= EVENTRING_DOUBLE - EVENTRING_INT && words == 1;
+  uint64_t size = 0;
+  if (d->plain != EVENTRING_BEGIN || run->depth >= run->full ||
+      (!is_number && !holds_bytes(payload, words, type, &size)))
+    return false;
+  *run->top++ = (struct evr_span){.ticks = run->from_ticks + run->since, .ns = run->ns,
+                                  .id = word_id(word)};
+  const bool is_cut = !is_number && payload[0] & FORMAT_BYTES_TRUNCATED;
+  set_span(reader, run, d, run->ns, 0,
+           EVR_TAGS(EVENTRING_BEGIN, type, is_cut ? EVENTRING_TRUNCATED : 0));
+  if (is_number) set_bytes(&reader->event, payload[0], NULL, 0);
+  else set_bytes(&reader->event, 0, payload + 1, size);
+  run->clean = false;
+  run->depth++;
+  run->at += words;
+  return true;
+}
+
+/* An event of a flow or of an async span without a payload of its own. */
+static inline __attribute__((always_inline)) bool
+decode_link(struct evr_ring_reader *reader, struct evr_event_run *run, uint64_t word,
+            const struct evr_definition *d) {
+  if (word_length(word) != 2 || !evr_definition_explains(d, EVENTRING_LINKED)) return false;
+  set_point(reader, run, d, EVR_TAGS(EVENTRING_LINKED, EVENTRING_NONE, 0));
+  set_bytes(&reader->event, 0, NULL, 0);
+  reader->event.link = run->at[0];
+  reader->event.role = run->at[1] <= UINT8_MAX ? (uint8_t)run->at[1] : 0;
+  run->at += 2;
+  return true;
+}
+
+/* An event with a payload that is not what most events of its definition are. */
+static inline __attribute__((always_inline)) bool
+decode_valued(struct evr_ring_reader *reader, struct evr_event_run *run, uint64_t word,
+              const struct evr_definition *d) {
+  switch (word_kind(word)) {
+  case EVENTRING_BEGIN: return decode_begin(reader, run, word, d);
+  case EVENTRING_LINKED: return decode_link(reader, run, word, d);
+  default: return decode_bytes(reader, run, word, d);
+  }
+}
+
 /* The events of which there are many, where the stack has nothing unusual. False:
    not one of these. */
 static inline __attribute__((always_inline)) bool
@@ -444,7 +492,7 @@ decode_plain(struct evr_ring_reader *reader, struct evr_event_run *run,
              EVR_TAGS(EVENTRING_END, EVENTRING_NONE, EVENTRING_MATCHED));
     return true;
   }
-  return what >= 8 ? decode_bytes(reader, run, word, d) : decode_bare(reader, run, what, d);
+  return what >= 8 ? decode_valued(reader, run, word, d) : decode_bare(reader, run, what, d);
 }
 
 static inline __attribute__((always_inline)) void
