@@ -72,6 +72,7 @@ COMMAND_PAGES = doc/commands/autopsy.md doc/commands/check.md doc/commands/clean
 	doc/commands/merge.md doc/commands/pauses.md doc/commands/profile.md doc/commands/record.md \
 	doc/commands/retain.md doc/commands/show.md doc/commands/snapshot.md doc/commands/spans.md \
 	doc/commands/sql.md doc/commands/stack.md doc/commands/stats.md doc/commands/strip.md \
+	doc/commands/top.md \
 	doc/commands/view.md
 SECTION = $(AM_V_GEN)$(MKDIR_P) doc && $(AWK) -f $(top_srcdir)/doc/section.awk
 EXTRA_DIST += doc/section.awk

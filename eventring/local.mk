@@ -319,14 +319,20 @@ eventring_eventring_SOURCES = \
 	eventring/tools/view_figures.c eventring/tools/view_figures.h \
 	eventring/tools/view_tables.c eventring/tools/view_tables.h \
 	eventring/tools/view_source.c \
+	eventring/tools/cmd_top.c eventring/tools/top_child.c eventring/tools/top_child.h \
+	eventring/tools/top_detail.c eventring/tools/top_detail.h \
+	eventring/tools/top_list.c eventring/tools/top_list.h \
+	eventring/tools/top_process.c eventring/tools/top_process.h \
+	eventring/tools/top_screen.c eventring/tools/top_screen.h \
 	eventring/tools/text_table.h eventring/tools/view.c eventring/tools/view.h \
 	eventring/tools/shared_views.c eventring/tools/shared_views.h \
 	eventring/tools/tally_print.h eventring/tools/tally_choice.c eventring/tools/tally_views.c \
 	eventring/tools/tool.c eventring/tools/tool.h
-eventring_eventring_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
+eventring_eventring_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(NCURSES_CFLAGS)
 eventring_eventring_LDADD = libeventring_tools.a libremote.a libview.a libexport.a \
 	libanalysis.a $(LINK_EVENTRING) \
-	$(LIBZSTD_LIBS) $(ZLIB_LIBS) $(SQLITE_LIBS) $(JANSSON_LIBS) $(PROGRAM_LIBS)
+	$(LIBZSTD_LIBS) $(ZLIB_LIBS) $(SQLITE_LIBS) $(JANSSON_LIBS) $(NCURSES_LIBS) \
+	$(PROGRAM_LIBS)
 
 # What the tests of the command record with, and its statistics alone.
 check_PROGRAMS += testsuite/tools/producer

@@ -145,10 +145,13 @@ static void print_path(FILE *out, const char *path, size_t width) {
   print_foreign_text(out, path + skipped);
 }
 
-void question_head(const struct question *q, FILE *out) {
+static bool heads_are_brief;
+
+void question_heads_are_brief(void) { heads_are_brief = true; }
+
+static void print_who(const struct eventring_info *info, FILE *out) {
   enum { PATH_WIDTH = 78 };
   char process[PROCESS_TEXT], no_room[EVA_NO_ROOM];
-  const struct eventring_info *info = &q->info;
   size_t line = table_line(info->program, PATH_WIDTH / 2);
   print_foreign(out, info->program, line);
   fprintf(out, "%s, process %s", info->program[line] ? "..." : "", process_text(process, info));
@@ -156,7 +159,13 @@ void question_head(const struct question *q, FILE *out) {
   fputc('\n', out);
   if (eva_no_room_text(no_room, info)[0]) table_say(out, 0, 4, "no room: %s", no_room);
   print_path(out, info->path, PATH_WIDTH);
-  fprintf(out, "\nevents over %s",
+  fputc('\n', out);
+}
+
+void question_head(const struct question *q, FILE *out) {
+  const struct eventring_info *info = &q->info;
+  if (!heads_are_brief) print_who(info, out);
+  fprintf(out, "events over %s",
           eva_duration(q->last_ns > q->first_ns ? q->last_ns - q->first_ns : 0));
   if (q->totals.lost) fprintf(out, "; %s were lost", eva_count(q->totals.lost));
   if (info->events_dropped)

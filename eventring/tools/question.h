@@ -83,6 +83,9 @@ char *moment_text(char text[MOMENT_TEXT], const struct question *q, uint64_t ns)
 
 /* Who it is, how it ended, for how long it was recorded, what is missing. */
 void question_head(const struct question *q, FILE *out);
+/* Lets heads say only for how long it was recorded, and what is missing: who it is is said already,
+   above the text that this command becomes a part of. */
+void question_heads_are_brief(void);
 /* The same as members: program ..., window, loss. */
 view_function question_view;
 /* Where the views of its answer are printed. */

@@ -16,9 +16,14 @@ void table_init(struct table *table, const char *const *titles, size_t columns) 
   *table = (struct table){.titles = titles, .columns = columns, .keys = 1};
 }
 
+static size_t set_page; /* 0: none was set */
+
+void table_set_page(size_t columns) { set_page = columns; }
+
 size_t table_page(FILE *out) {
   enum { PAGE = 80, LEAST = 20 };
   struct winsize size;
+  if (set_page) return set_page < LEAST ? LEAST : set_page;
   bool known = ioctl(fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
   return !known ? PAGE : size.ws_col < LEAST ? LEAST : size.ws_col;
 }
@@ -103,6 +108,17 @@ size_t table_line(const char *text, size_t width) {
   return separated ? separated : before_line_number(text, at);
 }
 
+size_t table_cut(const char *text, size_t width) {
+  size_t at = 0, used = 0, more;
+  while (text[at]) {
+    const size_t bytes = character(text + at, &more);
+    if (used + more > width) break;
+    used += more;
+    at += bytes;
+  }
+  return at;
+}
+
 size_t table_trimmed(const char *text, size_t size) {
   while (size > 0 && text[size - 1] == ' ') size--;
   return size;
@@ -143,6 +159,7 @@ struct layout {
   const size_t *wanted; /* widths of all columns */
   size_t *widths;       /* those that they get */
   size_t first, end;    /* of the part, besides the keys */
+  size_t gap;           /* blanks between columns */
 };
 
 static bool shows(const struct layout *layout, size_t column) {
@@ -155,7 +172,7 @@ static size_t width_with(const struct layout *layout, size_t end) {
   size_t width = layout->indent;
   part.end = end;
   for (size_t i = 0; i < end; i++)
-    if (shows(&part, i)) width += layout->widths[i] + (width > layout->indent ? 2 : 0);
+    if (shows(&part, i)) width += layout->widths[i] + (width > layout->indent ? layout->gap : 0);
   return width;
 }
 
@@ -213,7 +230,7 @@ static void print_cell(const struct layout *layout, size_t column, const char *t
     *owed = 0;
     fwrite(text, 1, size, layout->out);
   }
-  *owed += 2 + (left ? missing : 0);
+  *owed += layout->gap + (left ? missing : 0);
 }
 
 /* One line of a row. Moves `rest`, what is left of each cell, on; whether something is. */
@@ -223,7 +240,8 @@ static bool print_line(const struct layout *layout, const char **rest) {
   bool more = false;
   for (size_t i = 0; i < table->columns; i++) {
     if (!shows(layout, i)) continue;
-    size_t size = table_line(rest[i], layout->widths[i]);
+    size_t size = table->is_screen ? table_cut(rest[i], layout->widths[i])
+                                   : table_line(rest[i], layout->widths[i]);
     print_cell(layout, i, rest[i], table_trimmed(rest[i], size), &owed);
     rest[i] += size;
     if (rest[i][0]) more = true;
@@ -238,7 +256,7 @@ static void print_part(const struct layout *layout, const char **rest) {
   print_line(layout, rest);
   for (size_t row = 0; row < table->used; row += table->columns) {
     for (size_t i = 0; i < table->columns; i++) rest[i] = table->cells[row + i];
-    while (print_line(layout, rest)) continue;
+    while (print_line(layout, rest) && !table->is_screen) continue;
   }
 }
 
@@ -264,15 +282,46 @@ static void print_parts(struct layout *layout) {
   free(rest);
 }
 
+static void cut_texts(struct layout *layout) {
+  enum { LEAST = 8 };
+  const size_t columns = layout->table->columns;
+  for (size_t i = 0; i < columns; i++) {
+    const size_t width = width_with(layout, columns), own = layout->widths[i];
+    if (width <= layout->page) return;
+    if (!has_sign(layout->table, i, '+') || own <= LEAST) continue;
+    const size_t over = width - layout->page;
+    layout->widths[i] = own > over + LEAST ? own - over : LEAST;
+  }
+}
+
+/* Cuts a table for a screen to its page: texts, then the blanks between columns, then columns at the
+   end. */
+static void cut_to_page(struct layout *layout) {
+  const size_t columns = layout->table->columns;
+  cut_texts(layout);
+  if (width_with(layout, columns) > layout->page) layout->gap = 1;
+  for (size_t i = columns; i-- > layout->table->keys && width_with(layout, columns) > layout->page;)
+    layout->widths[i] = 0;
+}
+
+/* Writes a table for a screen. */
+static void print_screen(struct layout *layout) {
+  const char **rest = need_zeroed(layout->table->columns, sizeof *rest);
+  layout->first = 0;
+  cut_to_page(layout);
+  print_part(layout, rest);
+  free(rest);
+}
+
 void table_print(struct table *table, FILE *out, int indent) {
   size_t *wanted = need_zeroed(2 * table->columns, sizeof *wanted);
   struct layout layout = {.table = table, .out = out, .indent = (size_t)indent,
                           .page = table_page(out), .wanted = wanted,
-                          .widths = wanted + table->columns, .end = table->columns};
+                          .widths = wanted + table->columns, .end = table->columns, .gap = 2};
   for (size_t i = 0; i < table->columns; i++) layout.widths[i] = wanted[i] = column_width(table, i);
-  if (width_with(&layout, table->columns) > layout.page)
+  if (!table->is_screen && width_with(&layout, table->columns) > layout.page)
     for (size_t i = 0; i < table->columns; i++) layout.widths[i] = least_width(&layout, i);
-  if (table->used > 0) print_parts(&layout);
+  if (table->used > 0) (table->is_screen ? print_screen : print_parts)(&layout);
   for (size_t i = 0; i < table->used; i++)
     if (table->cells[i] != no_value) free(table->cells[i]);
   free(table->cells);

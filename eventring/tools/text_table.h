@@ -18,6 +18,7 @@
 #ifndef EVENTRING_TOOL_TABLE_H
 #define EVENTRING_TOOL_TABLE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -25,11 +26,14 @@
 
 /* The characters that a line of `out` may have. */
 size_t table_page(FILE *out);
+/* Lets lines have `columns` characters from now on, wherever they are written to; 0: as above. */
+void table_set_page(size_t columns);
 
 struct table {
   const char *const *titles;
   size_t columns;
   size_t keys; /* columns that each part has: 1, unless the caller changes it */
+  bool is_screen; /* a row is a line: what there is no room for is cut off. See table_print */
   char **cells; /* rows after one another */
   size_t used;
 };
@@ -41,13 +45,16 @@ void table_cell(struct table *table, const char *text);
 /* Adds a text; of one that takes more than `width` columns (at least 4) only its end, which
    "..." precedes. */
 void table_cell_end(struct table *table, const char *text, size_t width);
-/* Writes the table, each line indented, and frees it. */
+/* Writes the table, each line indented, and frees it. One for a screen is neither divided nor has
+   a cell more than a line: texts with `+` are cut first, then columns at the end are left out. */
 void table_print(struct table *table, FILE *out, int indent);
 
 /* The bytes of the part of a text that a line of `width` characters takes: up to a space
    or a sign that separates words if one is near, never within a character, nor between a file
    and its line (`file.lua:12`); all of it if it fits. At least one character. */
 size_t table_line(const char *text, size_t width);
+/* The bytes of the part of a text that `width` columns have room for, wherever that ends. */
+size_t table_cut(const char *text, size_t width);
 /* The bytes of such a part without the blanks at its end. */
 size_t table_trimmed(const char *text, size_t size);
 

@@ -259,7 +259,7 @@ static void add_cell(struct view_to *to, const struct view_column *c, const void
 static void print_table(struct view_to *to, const char *heading, view_function *view,
                         void (*rows)(struct view_to *to, const void *row), const void *row,
                         int indent) {
-  struct table table = {.keys = view()->keys ? view()->keys : 1};
+  struct table table = {.keys = view()->keys ? view()->keys : 1, .is_screen = to->is_screen};
   to->table = &table;
   each_column(to, view, NULL, add_title);
   hand_out(to, view, rows, row);

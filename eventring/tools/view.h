@@ -194,6 +194,7 @@ struct view_to {
   uint64_t start_ns;        /* that moments count from */
   const void *context;      /* for `get` and `rows` */
   struct view_choice as;
+  bool is_screen;           /* tables are for a screen (text_table.h) */
   const char *by;           /* the title, with its signs, of the column that has VIEW_BY */
   /* the engine's */
   bool are_lines;           /* rows are JSON objects of their own */

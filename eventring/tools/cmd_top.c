@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_top.c: `eventring top`: the processes that record, as they go on.
+ *
+ * On a terminal it is a screen (top_screen.c); else, or when it is asked for by an option, a table
+ * a refresh. Both show what top_list.c has.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "analysis/units.h"
+#include "follow.h"
+#include "format/now.h"
+#include "options.h"
+#include "top_list.h"
+#include "top_screen.h"
+
+#define LEAST_INTERVAL_NS UINT64_C(50000000)
+#define FIRST_NS UINT64_C(200000000) /* for a first figure of processor time */
+
+struct top_options {
+  bool once, lines, json;
+  uint64_t interval_ns; /* 0: not given */
+  uint64_t limit_ns;
+  enum top_order order;
+  const char *filter;
+};
+
+static int read_words(const struct command *self, int count, char **words,
+                      struct top_options *o, struct operands *operands) {
+  const struct option_spec specs[] = {
+      {"once", '1', OPTION_FLAG, &o->once, NULL, "print lines once, and end"},
+      {"interval", 'i', OPTION_SECONDS, &o->interval_ns, "N",
+       "print lines each N seconds (or 500ms)"},
+      {"seconds", 's', OPTION_SECONDS, &o->limit_ns, "N",
+       "end after N seconds (lines without a terminal: 10)"},
+      {"by", 0, OPTION_CHOICE, CHOICE(&o->order, top_order_names), "WHAT",
+       "what rows are sorted by: cpu, gc, pause, alloc, heap, resident, lost, pid, program"},
+      {"filter", 'f', OPTION_TEXT, &o->filter, "TEXT",
+       "only processes that have TEXT in their pid or program"},
+      {"json", 'j', OPTION_FLAG, &o->json, NULL, "print one JSON object a refresh"},
+      {"json-schema", 0, OPTION_SCHEMA, (void *)&top_view, NULL,
+       "what --json writes, as JSON Schema"}};
+  *o = (struct top_options){.filter = ""};
+  int status = options_parse(self, OPTION_SPECS(specs), count, words, operands);
+  if (status >= 0) return status;
+  if (operands->command) return usage_error(self, "cannot launch a command");
+  if (o->interval_ns && o->interval_ns < LEAST_INTERVAL_NS)
+    return usage_error(self, "--interval: at least 50ms");
+  o->lines = o->once || o->interval_ns || o->json;
+  return -1;
+}
+
+/* ---- Lines ----------------------------------------------------------------------------------- */
+
+/* Returns early when a signal has come. */
+static void sleep_until(uint64_t ns) {
+  const struct timespec until = {.tv_sec = (time_t)(ns / 1000000000u),
+                                 .tv_nsec = (long)(ns % 1000000000u)};
+  while (!reader_is_stopped() &&
+         clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
+    continue;
+}
+
+/* False: nobody reads any more, or the disk is full; the end of the command says which. */
+static bool print(const struct top_list *list, bool json) {
+  struct view_to to = {.out = stdout, .as.json = json, .is_screen = true};
+  if (json) {
+    view_object(&to, &top_view, list);
+  } else {
+    printf("%s  %s\n", eva_wall(list->wall_ns), top_list_text(list));
+    view_table(&to, &top_process_view, top_list_rows, list, 0);
+    putchar('\n');
+  }
+  if (fflush(stdout) == 0) return true;
+  if (!output_errno) output_errno = errno;
+  return false;
+}
+
+static int print_lines(struct top_list *list, const struct top_options *o) {
+  const uint64_t interval = o->interval_ns ? o->interval_ns : 1000000000;
+  const uint64_t limit = o->once ? 0 : watch_limit(o->limit_ns), begin = now_ns();
+  uint64_t due = begin + (interval < FIRST_NS ? interval : FIRST_NS);
+  reader_catch_signals(true);
+  do {
+    sleep_until(due);
+    if (reader_is_stopped()) break;
+    top_list_refresh(list);
+    for (due += interval; due <= now_ns();) due += interval; /* late: the next one is in time */
+    if (!print(list, o->json) || o->once || top_list_is_over(list)) break;
+  } while (!limit || due - begin <= limit);
+  reader_catch_signals(false);
+  return list->status;
+}
+
+/* ---- The command ----------------------------------------------------------------------------- */
+
+int command_top(const struct command *self, int count, char **words) {
+  struct top_list list = {0};
+  struct top_options o;
+  struct operands operands;
+  int status = read_words(self, count, words, &o, &operands);
+  if (status >= 0) return status;
+  status = top_list_open(&list, operands.words, operands.count);
+  list.order = o.order;
+  snprintf(list.filter, sizeof list.filter, "%s", o.filter);
+  if (status < 0) {
+    const bool shows = !o.lines && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+    const int shown = shows ? top_screen(&list, o.limit_ns) : -1;
+    status = shown >= 0 ? shown : print_lines(&list, &o);
+  }
+  top_list_close(&list);
+  return status;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/* top_process.h: what `eventring top` knows of one process, refresh by refresh (design:
+ * top_process.c). */
+#ifndef EVENTRING_TOOL_TOP_PROCESS_H
+#define EVENTRING_TOOL_TOP_PROCESS_H
+
+#include "eventring/tools.h"
+#include "view.h"
+
+/* What the figures of events are of: the last 10 s. */
+#define TOP_WINDOW_NS UINT64_C(10000000000)
+
+struct top_figures { /* of a refresh; what is not known has no value: has_... */
+  bool has_cpu, has_gc, has_pause, has_rate, has_heap, has_resident;
+  double cpu;            /* of one processor, since the refresh before */
+  double gc;             /* share of the time of its domains, in the window */
+  uint64_t pause_ns;     /* the longest step of the collector in the window, also one that goes on */
+  uint64_t rate;         /* bytes allocated a second, in the window */
+  uint64_t heap;         /* bytes in use by its domains */
+  uint64_t resident;     /* bytes, as the system counts */
+  uint64_t lost;         /* events overwritten before they were read, or dropped for lack of room */
+  uint64_t domains;      /* that run */
+  uint64_t of_ns;        /* how much of the window there are events of */
+};
+
+struct top_reading; /* of its events */
+
+struct top_process {
+  pid_t pid;             /* as commands of this machine take it; 0: it is not visible from here */
+  bool is_named;         /* by the user: stays when it has ended */
+  bool is_seen;          /* by the latest search */
+  uint64_t gone_ns;      /* when it was seen to have ended; 0: it lives */
+  eventring_cursor *cursor;
+  struct eventring_info info;
+  struct top_figures figures;
+  char error[sizeof((struct eventring_error *)0)->text]; /* of the last reading; "": none */
+  struct top_reading *reading;
+};
+
+/* Begins with what the recording has of the window. The process owns the cursor from now on. */
+struct top_process *top_process_new(eventring_cursor *cursor);
+void top_process_free(struct top_process *process);
+/* Reads what has come since, and computes the figures of now. */
+void top_process_refresh(struct top_process *process);
+/* Reads the clock of the processor time alone, so that the next refresh knows some. */
+void top_process_clock(struct top_process *process);
+
+/* The row of a process, in `list`'s and `show`'s words. */
+view_function top_process_view;
+
+#endif
