@@ -302,8 +302,8 @@ static bool read_block(struct evr_block_cursor *cursor, uint64_t sequence, uint6
   cursor->sequence = 0; /* the block held is done with and overwritten */
   enum evr_read status = copy_block(cursor, sequence, head, &error);
   if (status == EVR_READ_OK) return true;
-  if (status == EVR_READ_GONE && (is_left_out(cursor, sequence) || is_skipped(cursor, sequence)))
-    return false;
+  cursor->left_out = status == EVR_READ_GONE && is_left_out(cursor, sequence);
+  if (cursor->left_out || (status == EVR_READ_GONE && is_skipped(cursor, sequence))) return false;
   if (*budget) --*budget;
   cursor->failed = status == EVR_READ_FAILED;
   if (cursor->failed) *budget = 0;
@@ -327,6 +327,18 @@ static void hold_block(struct evr_block_cursor *cursor, uint64_t sequence, bool 
   evr_block_cursor_count(cursor, sequence);
 }
 
+/* The block after one that was left out. Those that lie behind it in a hole of the file were left out,
+   too: to ask where the hole ends takes less than to read them. */
+static uint64_t after_left_out(const struct evr_block_cursor *cursor, uint64_t sequence,
+                               uint64_t head) {
+  const struct evr_location place = place_of(cursor, sequence);
+  const uint64_t data = evr_source_data_from(&cursor->meta->source, place.offset);
+  uint64_t blocks = (data - place.offset) / FORMAT_BLOCK_BYTES;
+  if (blocks > place.row) blocks = place.row;
+  if (blocks > head - sequence) blocks = head - sequence;
+  return evr_block_cursor_after(cursor, blocks ? sequence + blocks - 1 : sequence);
+}
+
 bool evr_block_cursor_next(struct evr_block_cursor *cursor, unsigned *budget) {
   uint64_t head = evr_block_cursor_head(cursor);
   uint64_t oldest = oldest_of(cursor, head);
@@ -340,7 +352,8 @@ bool evr_block_cursor_next(struct evr_block_cursor *cursor, unsigned *budget) {
     }
     head = evr_block_cursor_head(cursor);
     uint64_t safe = oldest_of(cursor, head) + cursor->distance;
-    cursor->next = evr_block_cursor_after(cursor, sequence);
+    cursor->next = cursor->left_out ? after_left_out(cursor, sequence, seen)
+                                    : evr_block_cursor_after(cursor, sequence);
     if (head != seen && cursor->next < safe) cursor->next = safe;
   }
   return false;

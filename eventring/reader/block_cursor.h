@@ -26,6 +26,7 @@ struct evr_block_cursor {
                                producer has overtaken it */
   struct eventring_error *damage; /* where it notes what is wrong; the user's */
   bool failed;              /* the file can't be read; *damage says why */
+  bool left_out;            /* the block that was tried last: whoever wrote the file has left it out */
   struct evr_block *held;   /* one of the rooms */
   uint64_t sequence;        /* of the block held; 0: none is */
   bool complete;            /* it was complete when it was copied */
