@@ -129,7 +129,10 @@ import struct, sys
 data = bytearray(open(sys.argv[1], "rb").read())
 at = [at for at in range(64, len(data), 64) if data[at:at + 8] == b"\x89EVRPKT\n"]
 sizes = [struct.unpack_from("<I", data, place + 28)[0] for place in at]
-place = max((p for p, size in zip(at, sizes) if size >= 65536), key=lambda p: -abs(p - len(data) // 2))
+# (one of events: no front, which has been replaced since, and as much of a unit as is packed together)
+are_events = [struct.unpack_from("<Q", data, place + 64)[0] >= 65536 for place in at]
+place = max((p for p, size, events in zip(at, sizes, are_events) if events and size >= 49152),
+            key=lambda p: -abs(p - len(data) // 2))
 data[place + 64 + 16 * struct.unpack_from("<I", data, place + 24)[0] + 40] ^= 4
 open(sys.argv[1], "wb").write(data)
 END
