@@ -241,7 +241,9 @@ static int settle_async(struct eva_tally *tally, uint64_t before) {
   int status = eva_link_queue_sort(queue);
   for (; taken < queue->count && queue->event[taken].ns < before && status == EVENTRING_OK; taken++) {
     const struct eva_link_event *waits = &queue->event[taken];
-    struct eva_tally_entry *entry = entry_at(domain_at(tally, waits->domain), waits->id);
+    /* (made when it came) */
+    struct eva_tally_domain *domain = &tally->domains[waits->domain % EVENTRING_MAX_DOMAINS];
+    struct eva_tally_entry *entry = domain->entries[waits->id % EVENTRING_MAX_EVENTS];
     status = entry ? add_async(tally, entry, waits) : EVENTRING_E_MEMORY;
   }
   eva_link_queue_drop(queue, taken);
