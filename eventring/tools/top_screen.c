@@ -566,8 +566,10 @@ static void wait_for_news(const struct screen *s, const sigset_t *open) {
   ppoll(fds, count, &timeout, open);
 }
 
+/* (Whatever is typed, or pasted, the rest goes on.) */
 static void take_keys(struct screen *s) {
-  for (int key; (key = getch()) != ERR;) take_key(s, key);
+  enum { MOST = 256 };
+  for (int i = 0, key; i < MOST && (key = getch()) != ERR; i++) take_key(s, key);
 }
 
 /* Has the terminal gone, so that there will be no keys any more? */

@@ -60,6 +60,16 @@ run_list() {
   shows_harmless "$EVENTRING" list --json "${directories[@]}"
 }
 run_show() { :; }
+run_top() {
+  shows_harmless "$EVENTRING" top --once "$file"
+  for argument in "${arguments[@]}"; do
+    for option in --filter --by --interval; do
+      shows_harmless "$EVENTRING" top --once $option "$argument" "$file"
+    done
+    shows_harmless "$EVENTRING" top --once "$argument/1.eventring"
+    shows_harmless "$EVENTRING" top --once --json "$argument/1.eventring"
+  done
+}
 run_dump() {
   for argument in "${arguments[@]}"; do
     for option in --ring --class --name --time --domain --seconds; do

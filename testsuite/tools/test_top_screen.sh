@@ -222,4 +222,63 @@ for term in dumb no-such-terminal ""; do
 done
 
 # ---- where memory may not be read ---------------------------------------------------------------
+echo "ptrace_scope of this machine: $(cat /proc/sys/kernel/yama/ptrace_scope 2>/dev/null || echo none)"
+if command -v python3 >/dev/null; then
+  on_terminal 80 24 python3 "$TESTSUITE/tools/_forbid_reading.py" "$EVENTRING" top $beta
+  appears "^ *$beta \|ended: 77"
+  if shows_screen "^ *$beta "; then
+    keys Enter 1
+    appears "safepoint"
+    appears "leaf"
+    keys 5
+    appears "by the process itself, at safepoints"
+    keys 6
+    appears "$beta: "
+    keys 3
+    appears "steps of the collector"
+  fi
+fi
+
+# ---- many rows, and names that a terminal would obey ---------------------------------------------
+mkfifo fifo
+exec 4<>fifo
+many=
+for i in $(seq 30); do
+  SAROS_EVENTRING_START=standby SAROS_EVENTRING_NAME=many$i "$SAROS" -e 'io.read()' <fifo 2>/dev/null &
+  many="$many $!"
+done
+running="$running $many"
+evil=$'\e]0;evil title\a\e[31mred\x9b\xc3.lua'
+echo 'io.read()' >"$evil"
+SAROS_EVENTRING_START=standby SAROS_EVENTRING_NAME=evil "$SAROS" "$evil" <fifo &
+foul=$!
+running="$running $foul"
+for one in $many $foul; do await $one; done
+for locale in C.UTF-8 C; do
+  LC_ALL=$locale on_terminal 80 24 env LC_ALL=$locale "$EVENTRING" top --by pid $many $foul
+  appears "31 processes"
+  keys End
+  appears "^ *$foul "
+  appears "evil title"
+  is "the title is not obeyed" "" "$(mux display -p '#{pane_title}' | command grep evil)"
+  keys Home
+  appears "^ *$(echo $many | cut -d' ' -f1) "
+  keys Enter
+  appears "^1 functions"
+  keys -l "$(printf '%0500d' 0)"
+  appears "^1 functions"
+  keys q
+  appears "ended: 0"
+done
+
+# ---- a file that is deleted, and a terminal that goes --------------------------------------------
+on_terminal 80 24 "$EVENTRING" top
+appears "^ *$beta "
+rm -f $beta.eventring
+until_so test -e $beta.eventring || fail "it has not gone on in a new file"
+goes_on() { [ "$(screen | command grep -c "^ *$beta .* MiB$")" = 1 ] && ! shows_screen "$beta.* ended"; }
+until_so goes_on || fail "not once: $(screen)"
+top=$(program_of_terminal)
+mux kill-server
+until_so test ! -e /proc/$top || fail "it goes on without a terminal"
 finish
