@@ -324,6 +324,7 @@ eventring_eventring_SOURCES = \
 	eventring/tools/top_list.c eventring/tools/top_list.h \
 	eventring/tools/top_process.c eventring/tools/top_process.h \
 	eventring/tools/top_screen.c eventring/tools/top_screen.h \
+	eventring/tools/top_terminal.c eventring/tools/top_terminal.h \
 	eventring/tools/text_table.h eventring/tools/view.c eventring/tools/view.h \
 	eventring/tools/shared_views.c eventring/tools/shared_views.h \
 	eventring/tools/tally_print.h eventring/tools/tally_choice.c eventring/tools/tally_views.c \

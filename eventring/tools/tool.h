@@ -13,6 +13,7 @@
  *   commands.c    obeys what is written into the FIFO of a recorder
  *   tally_views.c shows what ../analysis/tally.c counted
  *   view.c        one table a view: its text, JSON, CSV, JSON Schema; text_table.c: aligned tables
+ *   top_*.c       the screen and the lines of `top`: processes, and commands run in children
  *   shared_views.c   views that several commands include
  *
  * What more than one tool needs to compute or to write (statistics, units, JSON, names)

@@ -43,14 +43,13 @@ static int take_found(void *context, const struct eventring_found *found) {
   if (found->status != 0 || found->liveness != EVENTRING_LIVE) return 0;
   for (size_t i = 0; i < list->count; i++) {
     if (!is_it(list->all[i], found) || list->all[i]->gone_ns) continue;
-    list->all[i]->is_seen = true;
     return 0;
   }
   /* (one that is gone by now, or may not be read, has no row) */
   const int status = found->process
                          ? eventring_open_pid(&cursor, found->process, 0, NULL)
                          : eventring_open_path(&cursor, found->path, 0, NULL);
-  if (status == EVENTRING_OK) add(list, cursor)->is_seen = true;
+  if (status == EVENTRING_OK) add(list, cursor);
   return 0;
 }
 

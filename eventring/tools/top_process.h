@@ -28,7 +28,6 @@ struct top_reading; /* of its events */
 struct top_process {
   pid_t pid;             /* as commands of this machine take it; 0: it is not visible from here */
   bool is_named;         /* by the user: stays when it has ended */
-  bool is_seen;          /* by the latest search */
   uint64_t gone_ns;      /* when it was seen to have ended; 0: it lives */
   eventring_cursor *cursor;
   struct eventring_info info;

@@ -47,6 +47,7 @@ int top_screen(struct top_list *list, uint64_t limit_ns) {
 #include "format/now.h"
 #include "text_table.h"
 #include "top_detail.h"
+#include "top_terminal.h"
 
 enum { LEAST_LINES = 6, LEAST_COLUMNS = 30, MESSAGE = 512 };
 #define LEAST_INTERVAL_NS UINT64_C(250000000)
@@ -594,13 +595,9 @@ static void show(struct screen *s, const sigset_t *open) {
 /* False, after a message: this terminal cannot move its cursor. */
 static bool open_terminal(void) {
   const char *name = getenv("TERM");
-  SCREEN *screen = newterm(NULL, stdout, stdin);
-  const bool moves = screen && tigetstr("cup") && tigetstr("cup") != (char *)-1;
-  if (!moves) {
-    if (screen) endwin(), delscreen(screen);
+  if (!top_terminal_moves() || !newterm(NULL, stdout, stdin))
     return complain("the terminal `%s' can show no screen, so this prints lines (Ctrl-C ends)",
                     name ? name : "");
-  }
   is_open = true;
   atexit(restore);
   cbreak();

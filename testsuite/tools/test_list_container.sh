@@ -29,6 +29,11 @@ for command in show "stats --seconds 0.1" "control --status"; do
   has "$command as text" "$outer ($inner in its container)" "$("$EVENTRING" $command "$outer")"
 done
 
+# top finds it by itself, with what the system says of it here, and looks at it closely by that number
+"$EVENTRING" top --once --json >top.json </dev/null || fail "top: $?"
+is "top of all" "[$outer,$inner,true]" \
+  "$(query top.json ".rows[] | select(.pid == $outer) | [.pid, .own_pid, .resident_bytes > 0]")"
+
 # from inside the process has one number
 cat >inside.sh <<'INSIDE'
   SAROS_EVENTRING_START=1 "$PRODUCER" --rounds 1000000 --pause-us 1000 >producer.txt &
