@@ -69,7 +69,7 @@ pictures:
 COMMAND_PAGES = doc/commands/autopsy.md doc/commands/check.md doc/commands/clean.md \
 	doc/commands/control.md doc/commands/coroutines.md doc/commands/cut.md doc/commands/diff.md doc/commands/dump.md \
 	doc/commands/export.md doc/commands/heap.md doc/commands/list.md doc/commands/memory.md \
-	doc/commands/merge.md doc/commands/pauses.md doc/commands/profile.md doc/commands/record.md \
+	doc/commands/merge.md doc/commands/metrics.md doc/commands/pauses.md doc/commands/profile.md doc/commands/record.md doc/commands/serve.md \
 	doc/commands/retain.md doc/commands/show.md doc/commands/snapshot.md doc/commands/spans.md \
 	doc/commands/sql.md doc/commands/stack.md doc/commands/stats.md doc/commands/strip.md \
 	doc/commands/top.md \

@@ -149,7 +149,8 @@ libanalysis_a_SOURCES = \
 	eventring/analysis/tally_lives.c eventring/analysis/tally_lives.h \
 	eventring/analysis/top.c eventring/analysis/top.h \
 	eventring/analysis/nearest.c eventring/analysis/nearest.h \
-	eventring/analysis/units.c eventring/analysis/units.h
+	eventring/analysis/units.c eventring/analysis/units.h \
+	eventring/analysis/usage.c eventring/analysis/usage.h
 
 # Reads the stacks of other processes, through <eventring/introspection.h>.
 noinst_LIBRARIES += libremote.a
@@ -181,6 +182,7 @@ libexport_a_SOURCES = \
 	eventring/export/paths.c eventring/export/paths.h \
 	eventring/export/chrome.c eventring/export/csv.c eventring/export/ctf.c eventring/export/events.h \
 	eventring/export/faces.c eventring/export/faces.h eventring/export/out.c \
+	eventring/export/metrics.c eventring/export/metrics.h eventring/export/metrics.def \
 	eventring/export/openmetrics.c eventring/export/out.h eventring/export/perfetto.c eventring/export/processes.c eventring/export/processes.h \
 	eventring/export/rows.c eventring/export/rows.h eventring/export/sql.c \
 	eventring/export/sql.h eventring/export/sqlite.c \
@@ -260,6 +262,9 @@ eventring_eventring_SOURCES = \
 	eventring/tools/cmd_sql.c \
 	eventring/tools/cmd_show.c eventring/tools/cmd_snapshot.c eventring/tools/cmd_stats.c \
 	eventring/tools/line_notes.c eventring/tools/line_notes.h \
+	eventring/tools/cmd_serve.c eventring/tools/serve_child.c eventring/tools/serve_child.h \
+	eventring/tools/cmd_metrics.c eventring/tools/gather.c eventring/tools/gather.h \
+	eventring/tools/live_processes.c eventring/tools/live_processes.h \
 	eventring/tools/sample.c eventring/tools/sample.h \
 	eventring/tools/start.c eventring/tools/start.h \
 	eventring/tools/sample_tree.c eventring/tools/sample_tree.h \
@@ -329,10 +334,10 @@ eventring_eventring_SOURCES = \
 	eventring/tools/shared_views.c eventring/tools/shared_views.h \
 	eventring/tools/tally_print.h eventring/tools/tally_choice.c eventring/tools/tally_views.c \
 	eventring/tools/tool.c eventring/tools/tool.h
-eventring_eventring_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(NCURSES_CFLAGS)
+eventring_eventring_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(NCURSES_CFLAGS) $(MICROHTTPD_CFLAGS)
 eventring_eventring_LDADD = libeventring_tools.a libremote.a libview.a libexport.a \
 	libanalysis.a $(LINK_EVENTRING) \
-	$(LIBZSTD_LIBS) $(ZLIB_LIBS) $(SQLITE_LIBS) $(JANSSON_LIBS) $(NCURSES_LIBS) \
+	$(LIBZSTD_LIBS) $(ZLIB_LIBS) $(SQLITE_LIBS) $(JANSSON_LIBS) $(NCURSES_LIBS) $(MICROHTTPD_LIBS) \
 	$(PROGRAM_LIBS)
 
 # What the tests of the command record with, and its statistics alone.

@@ -13,17 +13,9 @@
  *   eventring_events           counter: events at a point in time, async spans, flows
  *   eventring_events_lost      counter, by ring; before="1": before reading began
  *
- * What a live process holds is no total: the next export finds less of what was before, so what
- * counted would go backwards. There all are gauges of a window: of each ring of a domain from its
- * first event that was read to the moment of the export.
- *
- *   eventring_window_seconds             its length, by ring
- *   eventring_window_events_lost         lost in it
- *   eventring_window_events_overwritten  before it
- *   eventring_window_spans, _span_seconds, _spans_up_to, _spans_torn, _amount, _events
- *
- * and eventring_spans_open and eventring_level as above: one sample each, without a time, as such
- * a text is scraped.
+ * Of a live process the rings hold the newest events only, and the next export would find other
+ * ones. There the text is that of `eventring metrics` (metrics.h): what was recorded in all, one
+ * sample each, without a time, as such a text is scraped.
  *
  * A series has a sample each `every_ns` from the start of the recording on, as if it had been
  * scraped then, and one at its last event; the times are those of the wall clock. What counts
@@ -44,6 +36,7 @@
 #include "analysis/units.h"
 #include "eventring/tools.h"
 #include "export/events.h"
+#include "export/metrics.h"
 #include "export/text.h"
 #include "format/array.h"
 
@@ -53,7 +46,7 @@
 #include <string.h>
 
 enum {
-  BOUNDS = 25,
+  BOUNDS = METRICS_BOUNDS,
   MOST = 1 << 14,
   MOST_POINTS = 1 << 17,
   MOST_INSTANTS = 1 << 12,
@@ -64,15 +57,6 @@ enum {
   ID_OF_LOSS = EVENTRING_MAX_EVENTS, /* and the ring */
   OTHERS = EVENTRING_MAX_DOMAINS
 };
-
-/* Upper bounds of the histogram, 1, 2 and 5 times powers of ten, from 100 ns to 10 s. */
-static const struct { uint64_t ns; const char *text; } bounds[BOUNDS] = {
-    {100, "1e-07"}, {200, "2e-07"}, {500, "5e-07"}, {1000, "1e-06"}, {2000, "2e-06"},
-    {5000, "5e-06"}, {10000, "1e-05"}, {20000, "2e-05"}, {50000, "5e-05"}, {100000, "0.0001"},
-    {200000, "0.0002"}, {500000, "0.0005"}, {1000000, "0.001"}, {2000000, "0.002"},
-    {5000000, "0.005"}, {10000000, "0.01"}, {20000000, "0.02"}, {50000000, "0.05"},
-    {100000000, "0.1"}, {200000000, "0.2"}, {500000000, "0.5"}, {1000000000, "1.0"},
-    {2000000000, "2.0"}, {5000000000, "5.0"}, {10000000000, "10.0"}};
 
 struct values {
   uint64_t count, torn, open, lost, missed;
@@ -86,14 +70,13 @@ struct series {
   uint32_t domain;                 /* slot; OTHERS */
   uint8_t kind, event_class, ring;
   bool falls;                      /* a difference was negative */
-  uint64_t first_ns;               /* of a ring: its first event */
   char name[EVENTRING_MAX_DOMAIN_NAME + 1];
   struct values now, *points;
   uint32_t first, count, room; /* points: instants first to first + count - 1 */
   uint32_t bytes;
 };
 
-struct metrics {
+struct history {
   struct export_run *run;
   struct export_out *out;
   struct series **series; /* in the order of first use */
@@ -105,19 +88,18 @@ struct metrics {
   uint64_t instant[MOST_INSTANTS]; /* ns, multiples of every_ns from the start on */
   uint32_t instants, points;
   uint64_t bytes, bytes_an_instant; /* of all points; of one of each series */
-  bool is_window; /* of a live process */
   bool failed;
 };
 
 enum { IDS = ID_OF_LOSS + EVENTRING_RINGS, PLACES = IDS * (EVENTRING_MAX_DOMAINS + 1) };
 
-static uint64_t bytes_allowed(const struct metrics *m) {
+static uint64_t bytes_allowed(const struct history *m) {
   return FREE_BYTES + BYTES_AN_EVENT * m->seen;
 }
 
 /* ---- Series ------------------------------------------------------------------------------- */
 
-static struct series *make_series(struct metrics *m, uint32_t domain, uint32_t incarnation) {
+static struct series *make_series(struct history *m, uint32_t domain, uint32_t incarnation) {
   if (!EVR_MAKE_ROOM(m->series, m->room, m->count, 64)) return NULL;
   struct series *series = calloc(1, sizeof *series);
   struct eventring_domain_info info = {.size = sizeof info};
@@ -130,7 +112,7 @@ static struct series *make_series(struct metrics *m, uint32_t domain, uint32_t i
   return series;
 }
 
-static struct series *series_of(struct metrics *m, uint32_t domain, uint32_t incarnation,
+static struct series *series_of(struct history *m, uint32_t domain, uint32_t incarnation,
                                 unsigned id) {
   domain %= EVENTRING_MAX_DOMAINS;
   id %= IDS;
@@ -147,7 +129,7 @@ static struct series *series_of(struct metrics *m, uint32_t domain, uint32_t inc
 /* ---- Instants ----------------------------------------------------------------------------- */
 
 /* Keeps every other instant: those that are multiples of twice the distance. */
-static void thin(struct metrics *m) {
+static void thin(struct history *m) {
   uint64_t start = m->run->info->start_ns, distance = 2 * m->every_ns;
   uint32_t number[MOST_INSTANTS + 1], kept = 0; /* of the instants before, how many stay */
   for (uint32_t i = 0; i < m->instants; i++) {
@@ -179,7 +161,7 @@ static bool add_point(struct series *s) {
   return true;
 }
 
-static void take_instant(struct metrics *m) {
+static void take_instant(struct history *m) {
   if (m->instants == MOST_INSTANTS || m->points + m->count > MOST_POINTS ||
       m->bytes + m->bytes_an_instant > bytes_allowed(m)) {
     thin(m);
@@ -194,7 +176,7 @@ static void take_instant(struct metrics *m) {
 }
 
 /* Called with the time of each event, before it counts. */
-static void note_time(struct metrics *m, uint64_t ns) {
+static void note_time(struct history *m, uint64_t ns) {
   uint64_t start = m->run->info->start_ns;
   if (!m->first_ns) {
     m->first_ns = ns;
@@ -217,7 +199,7 @@ static char *put_label(char *to, const char *name, const char *text) {
   return to;
 }
 
-static char *put_labels(struct metrics *m, char *to, const struct series *s, bool is_loss) {
+static char *put_labels(struct history *m, char *to, const struct series *s, bool is_loss) {
   char domain[16];
   const char *ring = eventring_cursor_name(m->run->cursor, EVENTRING_NAME_RING, s->ring);
   const char *class = eventring_cursor_name(m->run->cursor, EVENTRING_NAME_CLASS, s->event_class);
@@ -249,7 +231,7 @@ static bool is_loss(const struct series *s) { return !s->kind; }
 
 /* Once it is known what it is of. A bound, a value and a time take about as much again as the name
    of the family. */
-static void weigh(struct metrics *m, struct series *s) {
+static void weigh(struct history *m, struct series *s) {
   enum { REST = 80, LINES = BOUNDS + 3 };
   char text[SAMPLE];
   if (s->bytes) return;
@@ -267,7 +249,7 @@ static void count_span(struct values *s, const struct eventring_event *e) {
     s->torn++;
     return;
   }
-  while (at < BOUNDS && (uint64_t)took > bounds[at].ns) at++;
+  while (at < BOUNDS && (uint64_t)took > metrics_bounds[at].ns) at++;
   s->bucket[at]++;
   s->count++;
   s->total_ns += (uint64_t)took;
@@ -282,7 +264,7 @@ static void count_value(struct series *s, const struct eventring_event *e) {
   if (!(value >= 0)) s->falls = true;
 }
 
-static struct series *series_of_event(struct metrics *m, const struct eventring_event *e) {
+static struct series *series_of_event(struct history *m, const struct eventring_event *e) {
   unsigned id = e->def ? e->id % ID_OF_LOSS : EVENTRING_ID_OTHER; /* one "(other)" */
   struct series *s = series_of(m, e->domain, e->incarnation, id);
   if (!s) return NULL;
@@ -294,24 +276,16 @@ static struct series *series_of_event(struct metrics *m, const struct eventring_
   return s;
 }
 
-/* What concerns a ring of a domain: the rest of its losses, and where it begins. */
-static struct series *series_of_ring(struct metrics *m, uint32_t domain, uint32_t incarnation,
+/* What a ring of a domain has lost. */
+static struct series *series_of_ring(struct history *m, uint32_t domain, uint32_t incarnation,
                                      uint8_t ring) {
   struct series *s = series_of(m, domain, incarnation, ID_OF_LOSS + ring % EVENTRING_RINGS);
   if (s) s->ring = ring;
   return s;
 }
 
-static bool note_ring(struct metrics *m, const struct eventring_event *e) {
-  if (e->flags & EVENTRING_SYNTHETIC) return true;
-  struct series *s = series_of_ring(m, e->domain, e->incarnation, e->ring);
-  if (s && !s->first_ns) s->first_ns = e->ns;
-  return s;
-}
-
 static int on_event(void *state, const struct eventring_event *e) {
-  struct metrics *m = state;
-  if (!note_ring(m, e)) return 1;
+  struct history *m = state;
   if (e->kind == EVENTRING_BEGIN) return 0;
   note_time(m, e->ns);
   struct series *s = series_of_event(m, e);
@@ -331,7 +305,7 @@ static int on_open(void *state, const struct eventring_event *e) {
 }
 
 static int on_lost(void *state, const struct eventring_loss *loss) {
-  struct metrics *m = state;
+  struct history *m = state;
   if (m->first_ns) note_time(m, loss->ns);
   struct series *s = series_of_ring(m, loss->domain, loss->incarnation, loss->ring);
   if (!s) return 1;
@@ -344,18 +318,14 @@ static int on_lost(void *state, const struct eventring_loss *loss) {
 /* ---- Text --------------------------------------------------------------------------------- */
 
 /* Milliseconds since 1970, which is what Prometheus keeps. (Both may be any number.) */
-static uint64_t wall_ms(const struct metrics *m, uint64_t ns) {
+static uint64_t wall_ms(const struct history *m, uint64_t ns) {
   const struct eventring_info *info = m->run->info;
   uint64_t wall = info->start_wall_ns > 0 ? (uint64_t)info->start_wall_ns : 0;
   uint64_t past = ns > info->start_ns ? ns - info->start_ns : 0;
   return (past < UINT64_MAX - wall ? wall + past : UINT64_MAX) / 1000000;
 }
 
-static char *put_time(const struct metrics *m, char *to, uint64_t ms) {
-  if (m->is_window) {
-    *to++ = '\n';
-    return to;
-  }
+static char *put_time(char *to, uint64_t ms) {
   *to++ = ' ';
   to = export_uint(to, ms / 1000);
   *to++ = '.';
@@ -365,7 +335,7 @@ static char *put_time(const struct metrics *m, char *to, uint64_t ms) {
 }
 
 /* `family{labels,more} value time` */
-static void put_sample(struct metrics *m, const char *name, const struct series *s, bool is_loss,
+static void put_sample(struct history *m, const char *name, const struct series *s, bool is_loss,
                        const char *more, double value, uint64_t ms) {
   char *to = export_room(m->out, SAMPLE);
   to = export_copy(to, name, strlen(name));
@@ -375,33 +345,33 @@ static void put_sample(struct metrics *m, const char *name, const struct series 
   if (isnan(value)) to = EXPORT_TEXT(to, "NaN");
   else if (isinf(value)) to = value < 0 ? EXPORT_TEXT(to, "-Inf") : EXPORT_TEXT(to, "+Inf");
   else to = export_double(to, value, 0);
-  m->out->at = put_time(m, to, ms);
+  m->out->at = put_time(to, ms);
 }
 
-static void put_family(struct metrics *m, const char *name, const char *type, const char *help) {
+static void put_family(struct history *m, const char *name, const char *type, const char *help) {
   char text[256];
   snprintf(text, sizeof text, "# TYPE %s %s\n# HELP %s %s\n", name, type, name, help);
   export_puts(m->out, text);
 }
 
 /* What is written of the values of one moment. */
-typedef void put_values(struct metrics *m, const struct series *s, const struct values *v,
+typedef void put_values(struct history *m, const struct series *s, const struct values *v,
                         uint64_t ms);
 
 /* How many took at most so long, for each bound; returns how many there are. */
-static uint64_t put_buckets(struct metrics *m, const struct series *s, const struct values *v,
+static uint64_t put_buckets(struct history *m, const struct series *s, const struct values *v,
                             uint64_t ms, const char *name, const char *label) {
   uint64_t sum = 0;
   for (int i = 0; i <= BOUNDS; i++) {
     char bound[32];
     sum += v->bucket[i];
-    snprintf(bound, sizeof bound, ",%s=\"%s\"", label, i < BOUNDS ? bounds[i].text : "+Inf");
+    snprintf(bound, sizeof bound, ",%s=\"%s\"", label, i < BOUNDS ? metrics_bounds[i].text : "+Inf");
     put_sample(m, name, s, false, bound, (double)sum, ms);
   }
   return sum;
 }
 
-static void put_histogram(struct metrics *m, const struct series *s, const struct values *v,
+static void put_histogram(struct history *m, const struct series *s, const struct values *v,
                           uint64_t ms) {
   uint64_t sum = put_buckets(m, s, v, ms, "eventring_span_seconds_bucket", "le");
   put_sample(m, "eventring_span_seconds_count", s, false, "", (double)sum, ms);
@@ -409,19 +379,10 @@ static void put_histogram(struct metrics *m, const struct series *s, const struc
 }
 
 #define PUT(function, name, is_loss, more, value)                                       \
-  static void function(struct metrics *m, const struct series *s, const struct values *v, \
+  static void function(struct history *m, const struct series *s, const struct values *v, \
                        uint64_t ms) {                                                   \
     put_sample(m, name, s, is_loss, more, (double)(value), ms);                         \
   }
-static void put_window_buckets(struct metrics *m, const struct series *s, const struct values *v,
-                               uint64_t ms) {
-  put_buckets(m, s, v, ms, "eventring_window_spans_up_to", "seconds");
-}
-PUT(put_window_spans, "eventring_window_spans", false, "", v->count)
-PUT(put_window_seconds, "eventring_window_span_seconds", false, "", (double)v->total_ns / 1e9)
-PUT(put_window_torn, "eventring_window_spans_torn", false, "", v->torn)
-PUT(put_window_amount, "eventring_window_amount", false, "", v->sum)
-PUT(put_window_events, "eventring_window_events", false, "", v->count)
 PUT(put_torn, "eventring_spans_torn_total", false, "", v->torn)
 PUT(put_level, "eventring_level", false, "", v->last)
 PUT(put_amount, "eventring_amount_total", false, "", v->sum)
@@ -431,12 +392,12 @@ PUT(put_lost, "eventring_events_lost_total", true, ",before=\"0\"", v->lost)
 PUT(put_missed, "eventring_events_lost_total", true, ",before=\"1\"", v->missed)
 
 /* All samples of a series: those before the millisecond of the last one, and that. */
-static void put_series(struct metrics *m, const struct series *s, put_values *put, bool counts) {
+static void put_series(struct history *m, const struct series *s, put_values *put, bool counts) {
   static const struct values nothing;
   uint64_t end = wall_ms(m, m->last_ns), before = 0;
   uint64_t zero = wall_ms(m, s->first ? m->instant[s->first - 1] : m->first_ns);
-  if (counts && m->every_ns && !m->is_window && zero < end) put(m, s, &nothing, before = zero);
-  for (uint32_t i = 0; i < s->count && !m->is_window; i++) {
+  if (counts && m->every_ns && zero < end) put(m, s, &nothing, before = zero);
+  for (uint32_t i = 0; i < s->count; i++) {
     uint64_t ms = wall_ms(m, m->instant[s->first + i]);
     if (ms > before && ms < end) put(m, s, &s->points[i], before = ms);
   }
@@ -448,19 +409,19 @@ static void put_series(struct metrics *m, const struct series *s, put_values *pu
   for (uint32_t n_ = 0; n_ < (m)->count; n_++)        \
     for (struct series *s = (m)->series[n_]; s; s = NULL)
 
-static void put_open(struct metrics *m) {
+static void put_open(struct history *m) {
   put_family(m, "eventring_spans_open", "gauge", "Spans that are open at the end.");
   EACH(m, s) if (is_span(s) && s->now.open)
     put_sample(m, "eventring_spans_open", s, false, "", (double)s->now.open,
                wall_ms(m, m->last_ns));
 }
 
-static void put_levels(struct metrics *m) {
+static void put_levels(struct history *m) {
   put_family(m, "eventring_level", "gauge", "The last value of a counter.");
   EACH(m, s) if (is_level(s)) put_series(m, s, put_level, false);
 }
 
-static void put_spans(struct metrics *m) {
+static void put_spans(struct history *m) {
   export_puts(m->out, "# TYPE eventring_span_seconds histogram\n"
                       "# UNIT eventring_span_seconds seconds\n"
                       "# HELP eventring_span_seconds Spans that have ended.\n");
@@ -470,7 +431,7 @@ static void put_spans(struct metrics *m) {
   put_open(m);
 }
 
-static void put_counters(struct metrics *m) {
+static void put_counters(struct history *m) {
   put_levels(m);
   put_family(m, "eventring_amount", "counter", "What a counter has added up to.");
   EACH(m, s) if (is_difference(s) && !s->falls) put_series(m, s, put_amount, true);
@@ -478,7 +439,7 @@ static void put_counters(struct metrics *m) {
   EACH(m, s) if (is_difference(s) && s->falls) put_series(m, s, put_balance, true);
 }
 
-static void put_events(struct metrics *m) {
+static void put_events(struct history *m) {
   put_family(m, "eventring_events", "counter", "Events at a point in time.");
   EACH(m, s) if (s->kind > EVENTRING_COUNTER && s->now.count) put_series(m, s, put_count, true);
   put_family(m, "eventring_events_lost", "counter", "Events that were lost.");
@@ -488,51 +449,34 @@ static void put_events(struct metrics *m) {
   }
 }
 
-/* ---- A window ------------------------------------------------------------------------------ */
+/* ---- A live process ------------------------------------------------------------------------- */
 
-/* `family{domain, ring} value` for each ring that has something. */
-static void put_rings(struct metrics *m, const char *name, const char *help,
-                      double (*value)(const struct series *s, uint64_t now)) {
-  uint64_t now = eventring_now();
-  put_family(m, name, "gauge", help);
-  EACH(m, s) if (is_loss(s)) put_sample(m, name, s, true, "", value(s, now), 0);
-}
-
-static double length_of(const struct series *s, uint64_t now) {
-  return s->first_ns && now > s->first_ns ? (double)(now - s->first_ns) / 1e9 : 0;
-}
-static double lost_of(const struct series *s, uint64_t now) {
-  (void)now;
-  return (double)s->now.lost;
-}
-static double missed_of(const struct series *s, uint64_t now) {
-  (void)now;
-  return (double)s->now.missed;
-}
-
-static void put_window(struct metrics *m) {
-  put_rings(m, "eventring_window_seconds", "Time that the figures of a ring are about.", length_of);
-  put_rings(m, "eventring_window_events_lost", "Events of that time that were lost.", lost_of);
-  put_rings(m, "eventring_window_events_overwritten", "Events from before that time.", missed_of);
-  put_family(m, "eventring_window_spans", "gauge", "Spans that ended.");
-  EACH(m, s) if (is_span(s) && s->now.count) put_series(m, s, put_window_spans, true);
-  put_family(m, "eventring_window_span_seconds", "gauge", "What they took together.");
-  EACH(m, s) if (is_span(s) && s->now.count) put_series(m, s, put_window_seconds, true);
-  put_family(m, "eventring_window_spans_up_to", "gauge", "Those that took at most so long.");
-  EACH(m, s) if (is_span(s) && s->now.count) put_series(m, s, put_window_buckets, true);
-  put_family(m, "eventring_window_spans_torn", "gauge", "Spans whose begin or end is unknown.");
-  EACH(m, s) if (is_span(s) && s->now.torn) put_series(m, s, put_window_torn, true);
-  put_open(m);
-  put_levels(m);
-  put_family(m, "eventring_window_amount", "gauge", "What a counter has added up to.");
-  EACH(m, s) if (is_difference(s)) put_series(m, s, put_window_amount, true);
-  put_family(m, "eventring_window_events", "gauge", "Events at a point in time.");
-  EACH(m, s) if (s->kind > EVENTRING_COUNTER && s->now.count)
-    put_series(m, s, put_window_events, true);
+/* Returns 0; -1: no memory. */
+static int put_present(struct history *m) {
+  enum { MOST_NAMES = 1000 };
+  struct metrics *metrics = metrics_new(MOST_NAMES);
+  char *text = NULL;
+  size_t size = 0;
+  FILE *out = metrics ? open_memstream(&text, &size) : NULL;
+  const struct eventring_info *info = m->run->info;
+  const pid_t pid = info->process ? info->process : info->pid;
+  struct eva_usage usage;
+  int status = out ? metrics_add(metrics, m->run->cursor, pid,
+                                 eva_usage_of(pid, &usage) ? &usage : NULL)
+                   : EVENTRING_E_MEMORY;
+  if (status < 0 && status != EVENTRING_E_MEMORY)
+    snprintf(m->run->error, sizeof m->run->error, "%s",
+             eventring_cursor_error(m->run->cursor)->text);
+  if (out && metrics_write(metrics, out, METRICS_OPENMETRICS) < 0) status = EVENTRING_E_MEMORY;
+  if (out && fclose(out) != 0) status = EVENTRING_E_MEMORY;
+  if (status != EVENTRING_E_MEMORY) export_put(m->out, text, size);
+  free(text);
+  metrics_free(metrics);
+  return status == EVENTRING_E_MEMORY ? -1 : 0;
 }
 
 static void *begin(struct export_run *run) {
-  struct metrics *m = calloc(1, sizeof *m);
+  struct history *m = calloc(1, sizeof *m);
   if (!m) return NULL;
   m->run = run;
   m->out = run->out;
@@ -543,7 +487,7 @@ static void *begin(struct export_run *run) {
   return NULL;
 }
 
-static void tell_of_thinning(struct metrics *m) {
+static void tell_of_thinning(struct history *m) {
   if (m->every_ns == m->run->every_ns) return;
   snprintf(m->run->note, sizeof m->run->note,
            "a sample each %s instead of each %s: there would be too many (--every)",
@@ -551,18 +495,17 @@ static void tell_of_thinning(struct metrics *m) {
 }
 
 static int finish(void *state) {
-  struct metrics *m = state;
+  struct history *m = state;
   int result = m->failed ? -1 : 0;
-  m->is_window = eventring_cursor_liveness(m->run->cursor) == EVENTRING_LIVE;
-  if (m->is_window) {
-    put_window(m);
+  if (eventring_cursor_liveness(m->run->cursor) == EVENTRING_LIVE) {
+    if (result == 0) result = put_present(m);
   } else {
     put_spans(m);
     put_counters(m);
     put_events(m);
     tell_of_thinning(m);
+    export_puts(m->out, "# EOF\n");
   }
-  export_puts(m->out, "# EOF\n");
   EACH(m, s) {
     free(s->points);
     free(s);

@@ -75,7 +75,9 @@ enum format_clock {
 /* Kinds of blocks: X(NAME, kind, budget in blocks, what happens when it is used up:
    DROPPED, OLDEST_GOES, or IN_PLACE: blocks are rewritten, each by its own owner). Kind 10
    are profiles of calls (struct format_profile); kinds 9 and 13 to 15 are reserved. */
-enum { FORMAT_PROFILE_BUDGET = 8192, FORMAT_TOTALS_BUDGET = 4096 }; /* 32 and 16 MiB */
+enum { /* 32, 16 and 4 MiB */
+  FORMAT_PROFILE_BUDGET = 8192, FORMAT_TOTALS_BUDGET = 4096, FORMAT_HISTOGRAMS_BUDGET = 1024
+};
 #define FORMAT_RECORD_KINDS(X) \
   X(DEFINITIONS, 2, 640, DROPPED) \
   X(STRINGS, 3, 1024, DROPPED) \
@@ -91,7 +93,8 @@ enum { FORMAT_PROFILE_BUDGET = 8192, FORMAT_TOTALS_BUDGET = 4096 }; /* 32 and 16
   X(PROCESSES, 17, 256, DROPPED) \
   X(FOOTPRINTS, 18, 256, IN_PLACE) \
   X(LAST_STACKS, 19, 32, OLDEST_GOES) \
-  X(TOTALS, 20, FORMAT_TOTALS_BUDGET, IN_PLACE)
+  X(TOTALS, 20, FORMAT_TOTALS_BUDGET, IN_PLACE) \
+  X(HISTOGRAMS, 21, FORMAT_HISTOGRAMS_BUDGET, IN_PLACE)
 
 enum format_kind {
   FORMAT_EVENTS = 1,
@@ -105,7 +108,7 @@ enum format_kind {
    sequence number then, and only the newest copy of one means something. */
 static inline bool format_is_in_place(unsigned kind) {
   return kind == FORMAT_HEAPS || kind == FORMAT_HEAP_PAGES || kind == FORMAT_FOOTPRINTS ||
-         kind == FORMAT_TOTALS;
+         kind == FORMAT_TOTALS || kind == FORMAT_HISTOGRAMS;
 }
 
 /* Word kind 7: not an event but a remark to the reader; the id says which. */
@@ -719,13 +722,25 @@ enum {
 struct format_sums {
   uint64_t through; /* with the events of the ring up to this block */
   uint64_t count;   /* of spans that are whole; of other events */
-  uint64_t sum;     /* of the ticks of spans; of the values of counters: an integer or a double */
-  uint64_t bucket[FORMAT_TOTAL_BUCKETS]; /* of spans, by their ticks */
+  uint64_t sum;     /* of the ticks of spans; of the values of counters: an integer or a double;
+                       of a histogram: of ns */
+  union {
+    uint64_t bucket[FORMAT_TOTAL_BUCKETS]; /* of spans, by their ticks; of a histogram, by ns */
+    struct {
+      uint64_t last;       /* of counters: the value that came last */
+      uint64_t last_ticks; /* and when; 0: there was none */
+      uint64_t negative;   /* how many runs of values had a negative one */
+    };
+  };
 } FORMAT_ALIAS;
 
 struct format_total { /* kind TOTALS; number: id of the definition */
   uint64_t first;
-  uint64_t payload; /* enum eventring_payload of the definition */
+  union {
+    uint64_t payload; /* enum eventring_payload of the definition */
+    uint64_t reason;  /* of kind HISTOGRAMS, where `number` is the id of a span: the id that is the
+                         value of its begins */
+  };
   struct format_sums sums[2]; /* they take turns */
 } FORMAT_ALIAS;
 _Static_assert(sizeof(struct format_total) == 576, "format_total");
@@ -735,6 +750,23 @@ _Static_assert(FORMAT_BLOCK_HEADER_WORDS + FORMAT_TOTAL_ROWS * sizeof(struct for
 static inline unsigned format_total_bucket(uint64_t ticks) {
   unsigned n = 63 - (unsigned)__builtin_clzll(ticks >> (FORMAT_TOTAL_SHIFT - 1) | 1);
   return n < FORMAT_TOTAL_BUCKETS ? n : FORMAT_TOTAL_BUCKETS - 1;
+}
+
+/* Upper bounds of the buckets of a histogram: 1, 2 and 5 times powers of ten, from 100 ns to 10 s.
+   What is longer is in the bucket after them. */
+enum { FORMAT_HISTOGRAM_BOUNDS = 25 };
+static const uint64_t format_histogram_bounds[FORMAT_HISTOGRAM_BOUNDS] = {
+#define FORMAT_DECADE(ns) ns, 2 * (ns), 5 * (ns)
+    FORMAT_DECADE(UINT64_C(100)), FORMAT_DECADE(UINT64_C(1000)), FORMAT_DECADE(UINT64_C(10000)),
+    FORMAT_DECADE(UINT64_C(100000)), FORMAT_DECADE(UINT64_C(1000000)),
+    FORMAT_DECADE(UINT64_C(10000000)), FORMAT_DECADE(UINT64_C(100000000)),
+    FORMAT_DECADE(UINT64_C(1000000000)), UINT64_C(10000000000)
+#undef FORMAT_DECADE
+};
+static inline unsigned format_histogram_bucket(uint64_t ns) {
+  unsigned n = 0;
+  while (n < FORMAT_HISTOGRAM_BOUNDS && ns > format_histogram_bounds[n]) n++;
+  return n;
 }
 
 /* The sum of the values of a counter, with one value more: of integers, or of doubles. */

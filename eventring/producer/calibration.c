@@ -23,9 +23,8 @@ static void append_segment(struct evr_recording *r, struct format_segment segmen
   segment.first = format_record(0, 1, 0);
   memcpy(words, &segment, sizeof segment);
   evr_records_append_locked(&r->records, FORMAT_CLOCK, words, sizeof words / 8);
-  r->segment[0] = r->segment[1];
-  r->segment[1] = r->segment[2];
-  r->segment[2] = segment;
+  memmove(&r->segment[0], &r->segment[1], EVR_LAST_SEGMENT * sizeof segment);
+  r->segment[EVR_LAST_SEGMENT] = segment;
   __atomic_store_n(&r->rate, segment.multiplier, __ATOMIC_RELAXED);
 }
 
@@ -34,7 +33,7 @@ static uint64_t ticks_of_ms(uint64_t ms, uint64_t multiplier) {
 }
 
 static uint64_t ticks_of_ms_locked(const struct evr_recording *r, uint64_t ms) {
-  return ticks_of_ms(ms, r->segment[2].multiplier);
+  return ticks_of_ms(ms, r->segment[EVR_LAST_SEGMENT].multiplier);
 }
 
 uint64_t evr_recording_ticks_of_ms(const struct evr_recording *r, uint64_t ms) {
@@ -77,7 +76,7 @@ void evr_recording_calibrate_first(struct evr_recording *r) {
   append_segment(r, (struct format_segment){.from_ticks = r->origin.ticks,
                                             .from_ns = r->origin.ns,
                                             .multiplier = multiplier});
-  r->segment[0] = r->segment[1] = r->segment[2];
+  for (int i = 0; i < EVR_LAST_SEGMENT; i++) r->segment[i] = r->segment[EVR_LAST_SEGMENT];
   r->calibrated = r->origin;
   r->multiplier = multiplier;
   plan_calibration(r, r->origin);
@@ -91,7 +90,8 @@ static void calibrate_again(struct evr_recording *r) {
     now = evr_clock_pair(r->clock);
     uint64_t lead = ticks_of_ms_locked(r, CALIBRATION_LEAD_MS);
     uint64_t interval = ticks_of_ms_locked(r, interval_ms(r->calibrations + 1));
-    bool found = evr_next_segments(&r->segment[2], r->calibrated, now, lead, interval, next);
+    bool found = evr_next_segments(&r->segment[EVR_LAST_SEGMENT], r->calibrated, now, lead,
+                                   interval, next);
     /* after a delay here, the segments would change times already delivered */
     if (!found || evr_clock_ticks(r->clock) - now.ticks > lead / 2) continue;
     append_segment(r, next[0]);
@@ -112,6 +112,13 @@ void evr_recording_recalibrate_locked(struct evr_recording *r) {
 
 uint64_t evr_recording_now_locked(struct evr_recording *r) {
   evr_recording_recalibrate_locked(r);
-  const struct evr_conversion conversion = {r->segment, 3};
+  const struct evr_conversion conversion = {r->segment, EVR_SEGMENTS};
   return evr_to_ns(&conversion, evr_clock_ticks(r->clock));
+}
+
+uint64_t evr_recording_took_locked(const struct evr_recording *r, uint64_t from_ticks,
+                                   uint64_t to_ticks) {
+  const struct evr_conversion conversion = {r->segment, EVR_SEGMENTS};
+  const uint64_t from = evr_to_ns(&conversion, from_ticks), to = evr_to_ns(&conversion, to_ticks);
+  return to > from ? to - from : 0;
 }

@@ -45,6 +45,8 @@ uint8_t evr_class_of[EVENTRING_MAX_EVENTS] = {
 
 uint8_t evr_payload_of[EVENTRING_MAX_EVENTS];
 
+bool evr_has_reason[EVENTRING_MAX_EVENTS];
+
 static int find_name(const char (*names)[EVENTRING_MAX_CLASS_NAME + 1], int count,
                      const char *name, size_t size) {
   for (int i = 0; i < count; i++)

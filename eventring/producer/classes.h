@@ -19,6 +19,9 @@ extern char evr_ring_names[EVENTRING_RINGS][EVENTRING_MAX_CLASS_NAME + 1];
 extern uint8_t evr_class_of[EVENTRING_MAX_EVENTS];
 /* And its payload. */
 extern uint8_t evr_payload_of[EVENTRING_MAX_EVENTS];
+/* Is it a span whose begin has the id of another definition as its value, which says why it runs?
+   Such spans have histograms (totals.h). */
+extern bool evr_has_reason[EVENTRING_MAX_EVENTS];
 uint64_t evr_default_classes(void);
 /* The classes (bits) of events that are called so; NULL while none are defined (the catalogue
    sets it, as it comes after the settings). */

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "format/law.h"
+#include "producer/classes.h"
 #include "producer/leaf_spans.h"
 
 /* ---- Contexts ------------------------------------------------------------------- */
@@ -116,15 +117,18 @@ static uint16_t take_span(struct evr_open_spans *open) {
   return i;
 }
 
-static void open_span(struct evr_open_spans *open, uint64_t word, uint64_t ticks) {
+static void open_span(struct evr_open_spans *open, uint64_t word, uint64_t ticks, uint64_t value) {
   uint16_t i = take_span(open), c = find_context(open, open->context);
   if (!c) c = add_context(open, open->context);
   struct evr_open_span *span = &open->spans[i];
   span->tail = EVENTRING_TAIL(EVENTRING_BEGIN, word_id(word), 0);
   span->ticks = ticks;
+  span->value = value;
   span->suspended = open->contexts[c].suspended;
   link_span(open, i, c);
 }
+
+static bool has_reason(unsigned id) { return __atomic_load_n(&evr_has_reason[id], __ATOMIC_RELAXED); }
 
 /* An end: closes the innermost span of this id among the `depth` innermost spans of the
    present context. */
@@ -133,7 +137,9 @@ static void close_span(struct evr_open_spans *open, struct evr_totals *totals, u
   uint16_t c = find_context(open, open->context), i = c ? open->contexts[c].top : 0;
   for (; i && depth > 0; depth--, i = open->spans[i].below)
     if (word_id(open->spans[i].tail) == id) {
-      evr_totals_span(totals, id, ticks_between(open->spans[i].ticks, ticks));
+      const struct evr_open_span *span = &open->spans[i];
+      evr_totals_span(totals, id, ticks_between(span->ticks, ticks));
+      if (has_reason(id)) evr_totals_reasoned_span(totals, id, span->value, span->ticks, ticks);
       remove_span(open, i);
       return;
     }
@@ -144,6 +150,7 @@ static void close_span(struct evr_open_spans *open, struct evr_totals *totals, u
 
 struct begun { /* a span that the block begins */
   uint64_t word, ticks;
+  const uint64_t *words; /* its event */
 };
 
 /* A walk over the words of a block. Most spans that a block begins it also ends: those of
@@ -158,10 +165,26 @@ struct walk {
   struct begun begun[FORMAT_BLOCK_WORDS];
 };
 
+/* Why it runs: the value of its begin, if that is an id; else 0. */
+static uint64_t reason_of(const struct begun *begun) {
+  return word_length(begun->word) && begun->words[1] < EVENTRING_MAX_EVENTS ? begun->words[1] : 0;
+}
+
 static void keep_begun(struct walk *walk) {
-  for (uint32_t i = 0; i < walk->count; i++)
-    open_span(walk->open, walk->begun[i].word, walk->begun[i].ticks);
+  for (uint32_t i = 0; i < walk->count; i++) {
+    const struct begun *begun = &walk->begun[i];
+    uint64_t value = has_reason(word_id(begun->word)) ? reason_of(begun) : 0;
+    open_span(walk->open, begun->word, begun->ticks, value);
+  }
   walk->count = 0;
+}
+
+/* The end of a span that the block begins, too. */
+static inline void add_span(const struct walk *walk, const struct begun *begun, uint64_t ticks) {
+  const unsigned id = word_id(begun->word);
+  evr_totals_span(walk->totals, id, ticks_between(begun->ticks, ticks));
+  if (word_length(begun->word) && has_reason(id))
+    evr_totals_reasoned_span(walk->totals, id, reason_of(begun), begun->ticks, ticks);
 }
 
 /* An end that is not that of the innermost span. */
@@ -169,7 +192,7 @@ static __attribute__((noinline)) void end_other_span(struct walk *walk, unsigned
   unsigned depth = FORMAT_END_SEARCH;
   for (uint32_t i = walk->count; i > 0 && depth > 0; depth--)
     if (word_id(walk->begun[--i].word) == id) {
-      evr_totals_span(walk->totals, id, ticks_between(walk->begun[i].ticks, ticks));
+      add_span(walk, &walk->begun[i], ticks);
       walk->count--;
       memmove(&walk->begun[i], &walk->begun[i + 1], (walk->count - i) * sizeof walk->begun[0]);
       return;
@@ -213,17 +236,19 @@ static inline void apply_event(struct walk *walk, const uint64_t *words, const u
     walk->asleep = false;
   }
   if (word_kind(word) == EVENTRING_BEGIN) {
-    walk->begun[walk->count++] = (struct begun){word, ticks};
+    /* one whose value does not lie in the block counts as one that has none */
+    const bool is_whole = word_length(word) < end - words;
+    walk->begun[walk->count++] =
+        (struct begun){is_whole ? word : word & ~FORMAT_LENGTH_MASK, ticks, words};
   } else if (word_kind(word) == EVENTRING_END) {
     uint32_t count = walk->count;
     if (count && word_id(walk->begun[count - 1].word) == word_id(word)) {
-      uint64_t begun = walk->begun[--walk->count].ticks;
-      evr_totals_span(walk->totals, word_id(word), ticks_between(begun, ticks));
+      add_span(walk, &walk->begun[--walk->count], ticks);
     } else {
       end_other_span(walk, word_id(word), ticks);
     }
   } else if (word_length(word) < end - words) {
-    evr_totals_events(walk->totals, words, words + 1 + word_length(word));
+    evr_totals_events(walk->totals, words, words + 1 + word_length(word), walk->position.base);
   }
 }
 
@@ -237,7 +262,7 @@ static inline const uint64_t *pass_simple(const struct walk *walk, const uint64_
   while (words < end && word_is_event(*words) && word_kind(*words) != EVENTRING_BEGIN &&
          word_kind(*words) != EVENTRING_END) {
     if (word_length(*words) >= end - words) return end;
-    words = evr_totals_events(walk->totals, words, end);
+    words = evr_totals_events(walk->totals, words, end, walk->position.base);
   }
   return words;
 }

@@ -65,6 +65,8 @@ struct evr_slot { /* guarded by the mutex */
 };
 
 enum { EVR_SPARE_ROOTS = 256 };
+/* Clock segments kept: those of days, since they become rarer (calibration.c). */
+enum { EVR_SEGMENTS = 32, EVR_LAST_SEGMENT = EVR_SEGMENTS - 1 };
 struct evr_heap_place;
 struct evr_heaps { /* guarded by the mutex, but for the first; heap.c */
   uint64_t generation; /* atomic: number of the last publication */
@@ -99,7 +101,8 @@ struct evr_recording {
   enum format_clock clock;
   struct evr_pair origin;            /* the first readings of the clocks ... */
   struct evr_pair calibrated;        /* ... and those of the last calibration */
-  struct format_segment segment[3];  /* private: the last three of the conversion */
+  struct format_segment segment[EVR_SEGMENTS]; /* private: the last ones of the conversion; the
+                                                  first are alike while there were fewer */
   unsigned calibrations;
   uint64_t multiplier;               /* of the first segment: accurate to a few percent */
   uint64_t rate;                     /* atomic: the multiplier of the last one */
@@ -135,7 +138,7 @@ struct evr_recording {
   struct evr_room_news room_news;
   struct evr_heaps heaps;
   struct evr_footprints footprints;
-  uint32_t totals_claimed, totals_refused; /* pages; guarded by the mutex */
+  struct format_count total_pages[2]; /* of kind TOTALS, of kind HISTOGRAMS; guarded by the mutex */
   struct evr_slot slot[EVENTRING_MAX_DOMAINS];
 };
 
@@ -192,6 +195,10 @@ const uint64_t *evr_recording_words(const struct evr_recording *recording, uint6
 
 /* The first clock segment. */
 void evr_recording_calibrate_first(struct evr_recording *recording);
+/* Ns from one moment to another, both up to now, as readers find them; of what is older than the
+   segments kept, by the oldest of these. */
+uint64_t evr_recording_took_locked(const struct evr_recording *r, uint64_t from_ticks,
+                                   uint64_t to_ticks);
 /* Adds clock segments when it is time to. */
 void evr_recording_recalibrate_locked(struct evr_recording *recording);
 /* Milliseconds in ticks, accurate to a few percent. Any thread that holds the recording. */

@@ -13,7 +13,7 @@
 #pragma GCC visibility push(hidden)
 
 enum {
-  EVR_RECORD_KINDS = 21,    /* kinds of blocks that records are written of are below */
+  EVR_RECORD_KINDS = 22,    /* kinds of blocks that records are written of are below */
   EVR_TURNING_BLOCKS = 64,  /* largest budget of a kind whose oldest block goes */
   EVR_STREAM_BUDGET = 8192  /* blocks of such a kind in a stream: a million domains */
 };

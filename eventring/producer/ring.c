@@ -191,20 +191,30 @@ static struct evr_writer *make_ring(struct evr_recording *r, unsigned slot,
   return writer;
 }
 
-/* A page of totals. */
-static struct format_block *claim_totals(void *recording) {
+/* A page of totals or histograms. */
+static struct format_block *claim_totals(void *recording, enum format_kind kind) {
   struct evr_recording *r = recording;
   int saved = errno; /* a probe leaves it as it is */
   evr_lock();
-  struct format_count *count = &evr_status(r)->kind[FORMAT_TOTALS];
-  bool may_have = !r->ended && r->totals_claimed < FORMAT_TOTALS_BUDGET;
-  struct format_block *page = may_have ? r->records.claim(r->records.owner, FORMAT_TOTALS) : NULL;
-  r->totals_claimed += page != NULL;
-  if (page) __atomic_store_n(&count->records, r->totals_claimed, __ATOMIC_RELEASE);
-  else if (!r->ended) __atomic_store_n(&count->dropped, ++r->totals_refused, __ATOMIC_RELEASE);
+  const bool is_totals = kind == FORMAT_TOTALS;
+  const uint64_t budget = is_totals ? FORMAT_TOTALS_BUDGET : FORMAT_HISTOGRAMS_BUDGET;
+  struct format_count *count = &evr_status(r)->kind[kind], *known = &r->total_pages[!is_totals];
+  bool may_have = !r->ended && known->records < budget;
+  struct format_block *page = may_have ? r->records.claim(r->records.owner, kind) : NULL;
+  if (page) __atomic_store_n(&count->records, ++known->records, __ATOMIC_RELEASE);
+  else if (!r->ended) __atomic_store_n(&count->dropped, ++known->dropped, __ATOMIC_RELEASE);
   evr_unlock();
   errno = saved;
   return page;
+}
+
+static uint64_t took(void *recording, uint64_t from_ticks, uint64_t to_ticks) {
+  int saved = errno;
+  evr_lock();
+  const uint64_t ns = evr_recording_took_locked(recording, from_ticks, to_ticks);
+  evr_unlock();
+  errno = saved;
+  return ns;
 }
 
 struct evr_writer *evr_ring_writer_locked(struct evr_recording *r, unsigned slot,
@@ -217,6 +227,7 @@ struct evr_writer *evr_ring_writer_locked(struct evr_recording *r, unsigned slot
   r->slot[slot].ring[ring].writer = writer;
   if (!writer) return NULL;
   writer->totals.claim = claim_totals;
+  writer->totals.took = took;
   writer->totals.owner = r;
   writer->totals.slot = (uint16_t)slot;
   writer->totals.ring = (uint16_t)ring;

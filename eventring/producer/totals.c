@@ -24,6 +24,12 @@
  * less and are the newer of these stayed as they were. A process that is killed between T1 and
  * T4 leaves these, too.
  *
+ * Spans that say why they run, such as the steps of a collector, have histograms as well (kind
+ * HISTOGRAMS): a row for each span and reason, in pages of their own. They are few and long, so
+ * their durations are converted to ns when they are added, each as readers convert its times, and
+ * fall into the same buckets in each process. The rows are written and read as the others are, and
+ * `folded` is theirs, too.
+ *
  * Where there is no room for a page, the events of its definitions are not counted, and the number
  * of dropped records of the kind says that there were such.
  */
@@ -38,12 +44,13 @@
 
 /* ---- Rows ------------------------------------------------------------------------------- */
 
-static struct format_block *new_page(struct evr_totals *totals, uint32_t number) {
-  struct format_block *page = totals->claim && !totals->is_full ? totals->claim(totals->owner)
-                                                                : NULL;
-  totals->is_full = !page;
+static struct format_block *new_page(struct evr_totals *totals, enum format_kind kind,
+                                     uint32_t number, bool *is_full) {
+  struct format_block *page =
+      totals->claim && !*is_full ? totals->claim(totals->owner, kind) : NULL;
+  *is_full = !page;
   if (!page) return NULL;
-  STORE(page->kind, FORMAT_TOTALS);
+  STORE(page->kind, kind);
   STORE(page->domain, totals->slot);
   STORE(page->ring, (uint8_t)totals->ring);
   STORE(page->incarnation, number);
@@ -52,17 +59,41 @@ static struct format_block *new_page(struct evr_totals *totals, uint32_t number)
   return page;
 }
 
+/* Row number `at` of a kind. */
+static struct format_total *new_row(struct evr_totals *totals, struct format_block **pages,
+                                    enum format_kind kind, uint32_t at, unsigned id,
+                                    uint64_t second_word, bool *is_full) {
+  uint32_t n = at / FORMAT_TOTAL_ROWS;
+  if (!pages[n]) pages[n] = new_page(totals, kind, n + 1, is_full);
+  if (!pages[n]) return NULL;
+  struct format_total *row = (struct format_total *)(pages[n] + 1) + at % FORMAT_TOTAL_ROWS;
+  STORE(row->payload, second_word);
+  /* release: whoever sees the record sees that word */
+  __atomic_store_n(&row->first, format_record(sizeof *row / 8, 1, id), __ATOMIC_RELEASE);
+  return row;
+}
+
 static __attribute__((cold, noinline)) struct format_total *add_row(struct evr_totals *totals,
                                                                     unsigned id) {
-  uint32_t n = totals->rows / FORMAT_TOTAL_ROWS, at = totals->rows % FORMAT_TOTAL_ROWS;
-  if (!totals->page[n]) totals->page[n] = new_page(totals, n + 1);
-  if (!totals->page[n]) return NULL;
-  struct format_total *row = (struct format_total *)(totals->page[n] + 1) + at;
-  STORE(row->payload, __atomic_load_n(&evr_payload_of[id], __ATOMIC_RELAXED));
-  /* release: whoever sees the record sees its payload */
-  __atomic_store_n(&row->first, format_record(sizeof *row / 8, 1, id), __ATOMIC_RELEASE);
-  totals->rows++;
+  uint64_t payload = __atomic_load_n(&evr_payload_of[id], __ATOMIC_RELAXED);
+  struct format_total *row = new_row(totals, totals->page, FORMAT_TOTALS, totals->rows, id, payload,
+                                     &totals->is_full);
+  totals->rows += row != NULL;
   return totals->row[id] = row;
+}
+
+/* NULL: there is no room. */
+static struct format_total *find_histogram(struct evr_totals *totals, unsigned id,
+                                           uint64_t reason) {
+  const uint32_t count = totals->histograms;
+  for (uint32_t i = 0; i < count; i++)
+    if (record_number(totals->histogram[i]->first) == id && totals->histogram[i]->reason == reason)
+      return totals->histogram[i];
+  if (count == EVR_HISTOGRAMS) return NULL;
+  struct format_total *row = new_row(totals, totals->histogram_page, FORMAT_HISTOGRAMS, count, id,
+                                     reason, &totals->histograms_full);
+  if (row) totals->histogram[totals->histograms++] = row;
+  return row;
 }
 
 /* Begins to add to a row what the block has of it. */
@@ -95,6 +126,17 @@ void evr_totals_span(struct evr_totals *totals, unsigned id, uint64_t ticks) {
   add(&sums->count, 1);
   add(&sums->sum, ticks);
   add(&sums->bucket[format_total_bucket(ticks)], 1);
+}
+
+void evr_totals_reasoned_span(struct evr_totals *totals, unsigned id, uint64_t reason,
+                              uint64_t from_ticks, uint64_t to_ticks) {
+  struct format_total *row = find_histogram(totals, id, reason);
+  if (!row) return;
+  struct format_sums *sums = turn(totals, row);
+  const uint64_t ns = totals->took(totals->owner, from_ticks, to_ticks);
+  add(&sums->count, 1);
+  add(&sums->sum, ns);
+  add(&sums->bucket[format_histogram_bucket(ns)], 1);
 }
 
 /* The bits of times are the upper ones of a word, and the tail of an end is the greater one. */
@@ -212,21 +254,28 @@ void evr_totals_leaf_spans(struct evr_totals *totals, const uint64_t *words, con
 
 /* Mostly of one definition, one after the other: only what differs is looked up. */
 const uint64_t *evr_totals_events(struct evr_totals *totals, const uint64_t *words,
-                                  const uint64_t *end) {
+                                  const uint64_t *end, uint64_t base) {
   const uint64_t tail = *words & FORMAT_TAIL_MASK;
   const size_t size = 1 + word_length(tail);
   const bool has_value = word_kind(tail) == EVENTRING_COUNTER && size == 2;
   const unsigned payload = evr_payload_of[word_id(tail)];
   struct format_sums *sums = find_sums(totals, word_id(tail));
-  uint64_t count = 0, sum = sums ? sums->sum : 0;
+  uint64_t count = 0, sum = sums ? sums->sum : 0, signs = 0;
   do {
-    if (has_value) sum = format_total_add(payload, sum, words[1]);
+    if (has_value) {
+      sum = format_total_add(payload, sum, words[1]);
+      signs |= words[1];
+    }
     words += size;
     count++;
   } while ((size_t)(end - words) >= size && (*words & FORMAT_TAIL_MASK) == tail);
   if (!sums) return words;
   add(&sums->count, count);
+  if (!has_value) return words;
   STORE(sums->sum, sum);
+  STORE(sums->last, words[-1]);
+  STORE(sums->last_ticks, word_ticks(words[-2], base));
+  if (payload != EVENTRING_UINT) add(&sums->negative, signs >> 63); /* integers and doubles */
   return words;
 }
 
@@ -243,14 +292,19 @@ void evr_totals_end(struct evr_totals *totals) {
                      __ATOMIC_RELEASE);
 }
 
-void evr_totals_finish(struct evr_totals *totals) {
-  for (uint32_t n = 0; n < EVR_TOTAL_PAGES && totals->page[n]; n++) {
-    uint32_t left = totals->rows - n * FORMAT_TOTAL_ROWS;
+static void seal_pages(struct format_block *const *pages, uint32_t rows) {
+  for (uint32_t n = 0; n * FORMAT_TOTAL_ROWS < rows; n++) {
+    uint32_t left = rows - n * FORMAT_TOTAL_ROWS;
     if (left > FORMAT_TOTAL_ROWS) left = FORMAT_TOTAL_ROWS;
-    uint64_t *words = (uint64_t *)totals->page[n];
+    uint64_t *words = (uint64_t *)pages[n];
     uint32_t end = FORMAT_BLOCK_HEADER_WORDS + left * (uint32_t)(sizeof(struct format_total) / 8);
     /* release: whoever sees the length sees the words */
     __atomic_store_n(&words[FORMAT_SEAL_WORD], evr_seal(end, evr_checksum(words, end)),
                      __ATOMIC_RELEASE);
   }
+}
+
+void evr_totals_finish(struct evr_totals *totals) {
+  seal_pages(totals->page, totals->rows);
+  seal_pages(totals->histogram_page, totals->histograms);
 }

@@ -11,14 +11,18 @@
 #pragma GCC visibility push(hidden)
 
 enum {
-  EVR_TOTAL_PAGES = (EVENTRING_MAX_EVENTS + FORMAT_TOTAL_ROWS - 1) / FORMAT_TOTAL_ROWS
+  EVR_TOTAL_PAGES = (EVENTRING_MAX_EVENTS + FORMAT_TOTAL_ROWS - 1) / FORMAT_TOTAL_ROWS,
+  EVR_HISTOGRAM_PAGES = FORMAT_HISTOGRAMS_BUDGET / EVENTRING_MAX_DOMAINS,
+  EVR_HISTOGRAMS = EVR_HISTOGRAM_PAGES * FORMAT_TOTAL_ROWS
 };
 
-/* Of a ring. Zeroed except for the first three, it is empty. It is large; parts that are not used
+/* Of a ring. Zeroed except for the first five, it is empty. It is large; parts that are not used
    are not touched. Owner of the ring. */
 struct evr_totals {
-  /* Gives a block of the file, zeroed; NULL: no room. Without the mutex. */
-  struct format_block *(*claim)(void *owner);
+  /* Gives a block of the file of this kind, zeroed; NULL: no room. Without the mutex. */
+  struct format_block *(*claim)(void *owner, enum format_kind kind);
+  /* The time between two moments in ns, as readers find it. Without the mutex. */
+  uint64_t (*took)(void *owner, uint64_t from_ticks, uint64_t to_ticks);
   void *owner;
   uint16_t slot, ring;
   bool is_full; /* there was no room for a page */
@@ -28,6 +32,10 @@ struct evr_totals {
   unsigned last_id;
   struct format_block *page[EVR_TOTAL_PAGES];
   struct format_total *row[EVENTRING_MAX_EVENTS]; /* by id */
+  bool histograms_full;
+  uint32_t histograms;
+  struct format_block *histogram_page[EVR_HISTOGRAM_PAGES];
+  struct format_total *histogram[EVR_HISTOGRAMS]; /* in the order of their first use */
 };
 
 /* Before and after the events of block `block` of the ring; 0: of one that readers do not find. */
@@ -35,12 +43,16 @@ void evr_totals_begin(struct evr_totals *totals, uint64_t block);
 void evr_totals_end(struct evr_totals *totals);
 /* A span that has ended. */
 void evr_totals_span(struct evr_totals *totals, unsigned id, uint64_t ticks);
+/* A span that has ended, whose begin had `reason` as its value (evr_has_reason). */
+void evr_totals_reasoned_span(struct evr_totals *totals, unsigned id, uint64_t reason,
+                              uint64_t from_ticks, uint64_t to_ticks);
 /* The leaf spans (leaf_spans.h) that words .. end consist of. */
 void evr_totals_leaf_spans(struct evr_totals *totals, const uint64_t *words, const uint64_t *end);
 /* The event at `words`, which is whole and neither begins nor ends a span, and those that follow
-   it and are alike: of its definition, kind and length. Returns where these stop. */
+   it and are alike: of its definition, kind and length. `base` is that of their times. Returns
+   where these stop. */
 const uint64_t *evr_totals_events(struct evr_totals *totals, const uint64_t *words,
-                                  const uint64_t *end);
+                                  const uint64_t *end, uint64_t base);
 /* Nothing is added any more: the pages are sealed. */
 void evr_totals_finish(struct evr_totals *totals);
 

@@ -167,7 +167,8 @@ static int copy_block(eventring_saver *saver, struct saver_block *b, struct save
                                 &end, &sound, error);
   if (status != EVENTRING_OK || !end) return status;
   const struct format_block *h = (const struct format_block *)words;
-  if (h->kind == FORMAT_EVENTS || h->kind == FORMAT_TOTALS) return EVENTRING_OK;
+  if (h->kind == FORMAT_EVENTS || h->kind == FORMAT_TOTALS || h->kind == FORMAT_HISTOGRAMS)
+    return EVENTRING_OK;
   if (h->kind == FORMAT_ENDINGS && saver->cut_short) return EVENTRING_OK; /* it is not there */
   bool same = h->sequence == b->sequence && end == b->end && !b->unwritten &&
               (h->committed != 0) == b->sealed;
@@ -191,20 +192,23 @@ static int collect_totals(eventring_saver *saver, struct eventring_error *error)
   saver->totals = calloc(1, sizeof *saver->totals);
   if (!saver->totals) return evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory for totals");
   int status = evr_totals_collect(saver->cursor, saver->totals, error);
-  if (status == EVENTRING_E_NOT_FOUND) saver->totals->count = 0; /* nor has the file */
+  if (status == EVENTRING_E_NOT_FOUND)
+    saver->totals->count = saver->totals->histograms = 0; /* nor has the file */
   return status == EVENTRING_E_NOT_FOUND ? EVENTRING_OK : status;
 }
 
-static void put_page_of_totals(eventring_saver *saver, uint32_t rows, struct saver_output *out) {
+static void put_page_of_totals(eventring_saver *saver, enum format_kind kind,
+                               const struct format_total *row, uint32_t rows,
+                               struct saver_output *out) {
   uint64_t words[FORMAT_BLOCK_WORDS] = {0}, place;
   struct format_block *h = (struct format_block *)words;
   uint32_t end = FORMAT_BLOCK_HEADER_WORDS + rows * (uint32_t)(sizeof(struct format_total) / 8);
   if (!saver_claim_place(saver, &place)) return;
   h->sequence = 1;
-  h->kind = FORMAT_TOTALS;
-  h->incarnation = (uint32_t)++saver->record_counts[FORMAT_TOTALS];
-  words[FORMAT_TOTALS_FOLDED] = UINT64_MAX;
-  memcpy(h + 1, saver->totals->row + saver->totals_put, rows * sizeof(struct format_total));
+  h->kind = kind;
+  h->incarnation = (uint32_t)++saver->record_counts[kind];
+  if (kind == FORMAT_TOTALS) words[FORMAT_TOTALS_FOLDED] = UINT64_MAX;
+  memcpy(h + 1, row, rows * sizeof *row);
   words[FORMAT_SEAL_WORD] = evr_seal(end, evr_checksum(words, end));
   saver_put_block(out, words, end, place);
 }
@@ -214,11 +218,16 @@ int saver_copy_totals(eventring_saver *saver, struct saver_output *out,
   int status = EVENTRING_OK;
   bool has_them = saver->ending && !saver->merge;
   if (has_them && !saver->totals) status = collect_totals(saver, error);
-  while (has_them && status == EVENTRING_OK && saver->totals_put < saver->totals->count) {
-    uint32_t rows = saver->totals->count - saver->totals_put;
+  while (has_them && status == EVENTRING_OK) {
+    const struct evr_totals_table *t = saver->totals;
+    const bool is_row = saver->totals_put < t->count;
+    uint32_t rows = t->count + (is_row ? 0 : t->histograms) - saver->totals_put;
+    if (!rows) break;
     if (!saver_room(out)) return status;
     if (rows > FORMAT_TOTAL_ROWS) rows = FORMAT_TOTAL_ROWS;
-    put_page_of_totals(saver, rows, out);
+    put_page_of_totals(saver, is_row ? FORMAT_TOTALS : FORMAT_HISTOGRAMS,
+                       is_row ? t->row + saver->totals_put
+                              : t->histogram + (saver->totals_put - t->count), rows, out);
     saver->totals_put += rows;
   }
   saver->stage = SAVER_LAST;

@@ -444,7 +444,8 @@ static int add_recorded_row(void *context, const struct eventring_recorded *reco
 static void add_recorded(struct view_to *to, const void *row) {
   const struct lists *lists = row;
   struct recorded_to rows = {to, lists->choice};
-  int status = eventring_cursor_recorded(to->cursor, add_recorded_row, &rows);
+  const struct eventring_recorded_callbacks callbacks = {.recorded = add_recorded_row};
+  int status = eventring_cursor_recorded(to->cursor, false, &callbacks, &rows);
   if (status == EVENTRING_E_MEMORY) no_memory();
   if (status < 0 && status != EVENTRING_E_NOT_FOUND)
     complain("%s", eventring_cursor_error(to->cursor)->text);

@@ -119,7 +119,9 @@ def declared():
 
 def check_functions(document, text, names):
     for name in set(re.findall(r"`(eventring_\w+)(?:\(|`)", text)):
-        is_metric = f'"{name}"' in source or f'"{name.removeprefix("eventring_")}"' in source
+        metric = re.sub("_(total|count|sum)$", "", name)
+        is_metric = any(f'"{n.removeprefix(prefix)}"' in source
+                        for n in (name, metric) for prefix in ("", "eventring_"))
         if name.endswith("_") or name in names or is_metric:
             continue
         complain(document, f"`{name}` is declared nowhere")

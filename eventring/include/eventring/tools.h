@@ -518,15 +518,41 @@ struct eventring_recorded {
                                                   least that and less than twice as long, ...;
                                                   the last: all others */
   uint64_t least_ns;
+  uint32_t domain; /* slot; EVENTRING_MAX_DOMAINS: all together */
+  /* Of counters, in addition: */
+  union { int64_t i; uint64_t u; double d; } last; /* the value that came last, of all rings of */
+  uint64_t last_ns;                                /* the domain, and when; 0: not known */
+  bool negative;   /* one of the values was */
 };
-/* Calls `take` for each definition of which there was an event, up to now, until it returns
-   something else than 0. Returns that, or 0; E_NOT_FOUND: the file does not have all of it (of a
-   former version, merged, there was no room, or a live process wrote too fast); E_MEMORY,
-   E_BUSY (during a poll), E_ARGUMENT, and what reading fails with (eventring_cursor_error). The
+
+/* What those spans of a definition took that ran for one reason: the value of their begins, which
+   is the id of a definition (EVENTRING_UNIT_ID). */
+#define EVENTRING_HISTOGRAM_BUCKETS 26
+struct eventring_histogram {
+  const struct eventring_def *def, *reason; /* as above */
+  uint16_t id, reason_id;
+  uint32_t domain;       /* as above */
+  uint64_t count, ns;    /* those that are whole, and their durations together */
+  const uint64_t *bound; /* of all buckets but the last: the longest ns in it; 100 ns to 10 s, in
+                            each recording the same */
+  uint64_t bucket[EVENTRING_HISTOGRAM_BUCKETS];
+};
+
+struct eventring_recorded_callbacks { /* either may be NULL */
+  int (*recorded)(void *context, const struct eventring_recorded *recorded);
+  int (*histogram)(void *context, const struct eventring_histogram *histogram);
+};
+/* Calls `recorded` for each definition of which there was an event, up to now, and then `histogram`
+   for each that has reasons, and each of these, until one returns something else than 0;
+   `by_domain`: in each domain, of all that had its slot. Returns that, or 0; E_NOT_FOUND: the file
+   does not have all of it (of a former version, merged, there was no room, or a live process wrote
+   too fast), or a copy, whose domains are together; E_MEMORY, E_BUSY (during a poll), E_ARGUMENT,
+   and what reading fails with (eventring_cursor_error). While a process lives, no figure gets
+   less from one call to the next, by any cursor, if not by a sum of negative values; where events
+   come so fast that a block is full before it can be read, the newest block is left out. The
    position of the cursor stays as it is. One thread at a time, as for polls. */
-int eventring_cursor_recorded(eventring_cursor *cursor,
-                              int (*take)(void *context,
-                                          const struct eventring_recorded *recorded),
+int eventring_cursor_recorded(eventring_cursor *cursor, bool by_domain,
+                              const struct eventring_recorded_callbacks *callbacks,
                               void *context);
 
 #pragma GCC visibility pop

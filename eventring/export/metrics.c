@@ -1,0 +1,560 @@
+/* SPDX-License-Identifier: MIT */
+/* metrics.c: what live recordings say at one moment (metrics.h).
+ *
+ * The formats have all samples of a metric together, so each metric has a stream in memory, to
+ * which the samples of all recordings are written one after the other. */
+#include "export/metrics.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/names.h"
+#include "export/text.h"
+
+const struct metrics_bound metrics_bounds[METRICS_BOUNDS] = {
+    {100, "1e-07"}, {200, "2e-07"}, {500, "5e-07"}, {1000, "1e-06"}, {2000, "2e-06"},
+    {5000, "5e-06"}, {10000, "1e-05"}, {20000, "2e-05"}, {50000, "5e-05"}, {100000, "0.0001"},
+    {200000, "0.0002"}, {500000, "0.0005"}, {1000000, "0.001"}, {2000000, "0.002"},
+    {5000000, "0.005"}, {10000000, "0.01"}, {20000000, "0.02"}, {50000000, "0.05"},
+    {100000000, "0.1"}, {200000000, "0.2"}, {500000000, "0.5"}, {1000000000, "1.0"},
+    {2000000000, "2.0"}, {5000000000, "5.0"}, {10000000000, "10.0"}};
+
+/* Of steps of the collector, these are shown. */
+enum { LEAST_STEP_NS = 10000, MOST_STEP_NS = 1000000000 };
+
+enum metric {
+#define METRIC(id, name, type, help) METRIC_##id,
+#include "export/metrics.def"
+  METRICS
+};
+
+enum metric_type { GAUGE, COUNTER, HISTOGRAM, SUMMARY };
+static const char *const type_names[] = {"gauge", "counter", "histogram", "summary"};
+
+static const struct { const char *name; enum metric_type type; const char *help; } table[METRICS] = {
+#define METRIC(id, name, type, help) {name, type, help},
+#include "export/metrics.def"
+};
+
+/* What the events of a name add up to in all domains of a recording. */
+struct sums {
+  const struct eventring_def *def; /* NULL: of "(other)" */
+  uint64_t count, ns;
+  double amount;
+  bool negative;
+};
+
+struct family {
+  FILE *out;
+  char *text;
+  size_t size;
+};
+
+struct metrics {
+  unsigned most_names;
+  struct family family[METRICS];
+  bool failed; /* no memory */
+  /* Of the recording that is being added: */
+  eventring_cursor *cursor;
+  char *labels; /* pid="12",program="x" */
+  uint64_t alive[EVENTRING_MAX_DOMAINS]; /* when the domain began; 0: none runs */
+  unsigned first_other;                  /* ids from here on are "(other)" */
+  struct sums *sums;                     /* in the order of their first use; the first ones are those
+                                            of "(other)", by kind of definition */
+  uint32_t count, room;
+  uint16_t of[EVENTRING_MAX_EVENTS];     /* index in `sums`, + 1 */
+};
+
+enum { OTHERS = EVENTRING_DEF_FLOW + 1, NANO = 1000000000 };
+static const char other_name[] = "(other)";
+
+struct metrics *metrics_new(unsigned most_names) {
+  struct metrics *m = calloc(1, sizeof *m);
+  if (m) m->most_names = most_names;
+  return m;
+}
+
+static void forget(struct metrics *m) {
+  for (int i = 0; i < METRICS; i++) {
+    if (m->family[i].out) fclose(m->family[i].out);
+    free(m->family[i].text);
+    m->family[i] = (struct family){0};
+  }
+  m->failed = false;
+}
+
+void metrics_free(struct metrics *m) {
+  if (!m) return;
+  forget(m);
+  free(m->sums);
+  free(m);
+}
+
+/* ---- Samples ----------------------------------------------------------------------------- */
+
+static void put_label(FILE *out, const char *name, const char *text) {
+  fprintf(out, "%s=\"", name);
+  export_write_text(out, text, "\"\\", "");
+  fputc('"', out);
+}
+
+/* `name` + `suffix`, and the labels of the recording. NULL: no memory. */
+static FILE *begin_sample(struct metrics *m, enum metric metric, const char *suffix) {
+  struct family *f = &m->family[metric];
+  if (!f->out) f->out = open_memstream(&f->text, &f->size);
+  if (!f->out) {
+    m->failed = true;
+    return NULL;
+  }
+  fprintf(f->out, "%s%s{%s", table[metric].name, suffix, m->labels);
+  return f->out;
+}
+
+static void end_uint(FILE *out, uint64_t value) { fprintf(out, "} %llu\n", (unsigned long long)value); }
+
+static void end_double(FILE *out, double value) {
+  char text[32];
+  if (isnan(value)) fputs("} NaN\n", out);
+  else if (isinf(value)) fputs(value < 0 ? "} -Inf\n" : "} +Inf\n", out);
+  else fprintf(out, "} %.*s\n", (int)(export_double(text, value, 0) - text), text);
+}
+
+/* All digits, so that sums agree to the nanosecond. */
+static void end_seconds(FILE *out, uint64_t ns) {
+  fprintf(out, "} %llu.%09u\n", (unsigned long long)(ns / NANO), (unsigned)(ns % NANO));
+}
+
+static void put_uint(struct metrics *m, enum metric metric, const char *suffix, uint64_t value) {
+  FILE *out = begin_sample(m, metric, suffix);
+  if (out) end_uint(out, value);
+}
+
+static FILE *begin_of_domain(struct metrics *m, enum metric metric, const char *suffix,
+                             unsigned domain) {
+  FILE *out = begin_sample(m, metric, suffix);
+  if (out) fprintf(out, ",domain=\"%u\"", domain);
+  return out;
+}
+
+/* ---- Names of the program -------------------------------------------------------------------- */
+
+static const char *class_name(const struct metrics *m, const struct eventring_def *def) {
+  const char *name = eventring_cursor_name(m->cursor, EVENTRING_NAME_CLASS, def->event_class);
+  return name ? name : "";
+}
+
+/* Of those of the runtime there are some dozens, of those of the program any number. */
+static bool is_of_program(const struct eventring_def *def) {
+  return def->event_class == EVENTRING_CLASS_USER || def->event_class == EVENTRING_CLASS_CALLS ||
+         def->event_class >= EVENTRING_CLASS_HOST;
+}
+
+static bool is_other(const struct metrics *m, const struct eventring_def *def) {
+  return (is_of_program(def) && def->id >= m->first_other) || strcmp(def->name, other_name) == 0;
+}
+
+/* The sums of a definition; NULL: no memory. */
+static struct sums *sums_of(struct metrics *m, const struct eventring_def *def) {
+  if (is_other(m, def)) return &m->sums[def->kind];
+  if (m->of[def->id]) return &m->sums[m->of[def->id] - 1];
+  if (m->count == m->room) {
+    struct sums *more = realloc(m->sums, 2 * (size_t)m->room * sizeof *more);
+    if (!more) {
+      m->failed = true;
+      return NULL;
+    }
+    m->sums = more;
+    m->room *= 2;
+  }
+  m->sums[m->count++] = (struct sums){.def = def};
+  m->of[def->id] = (uint16_t)m->count;
+  return &m->sums[m->count - 1];
+}
+
+static double number(const struct eventring_def *def, const void *value) {
+  union { int64_t i; uint64_t u; double d; } v;
+  memcpy(&v, value, sizeof v);
+  if (def->payload == EVENTRING_DOUBLE) return v.d;
+  return def->payload == EVENTRING_UINT ? (double)v.u : (double)v.i;
+}
+
+static bool is_difference(const struct eventring_def *def) {
+  return def->kind == EVENTRING_DEF_COUNTER && def->measure == EVENTRING_DIFFERENCE;
+}
+
+static bool is_level(const struct eventring_def *def) {
+  return def->kind == EVENTRING_DEF_COUNTER && def->measure != EVENTRING_DIFFERENCE;
+}
+
+static void put_level(struct metrics *m, const struct eventring_recorded *r) {
+  if (is_other(m, r->def) || !m->alive[r->domain] || r->last_ns < m->alive[r->domain]) return;
+  FILE *out = begin_of_domain(m, METRIC_LEVEL, "", r->domain);
+  if (!out) return;
+  fputc(',', out);
+  put_label(out, "name", r->def->name);
+  fputc(',', out);
+  put_label(out, "class", class_name(m, r->def));
+  end_double(out, number(r->def, &r->last));
+}
+
+static void add_named(struct metrics *m, const struct eventring_recorded *r) {
+  if (is_level(r->def)) {
+    put_level(m, r);
+    return;
+  }
+  struct sums *sums = sums_of(m, r->def);
+  if (!sums) return;
+  sums->count += r->count;
+  sums->ns += r->ns;
+  if (!is_difference(r->def)) return;
+  sums->amount += number(r->def, &r->sum);
+  sums->negative |= r->negative;
+}
+
+static FILE *begin_named(struct metrics *m, enum metric metric, const char *suffix,
+                         const struct sums *sums) {
+  FILE *out = begin_sample(m, metric, suffix);
+  if (!out) return NULL;
+  fputc(',', out);
+  put_label(out, "name", sums->def ? sums->def->name : other_name);
+  fputc(',', out);
+  put_label(out, "class", sums->def ? class_name(m, sums->def) : "");
+  return out;
+}
+
+static void put_spans(struct metrics *m, const struct sums *sums) {
+  FILE *out = begin_named(m, METRIC_SPANS, "_count", sums);
+  if (out) end_uint(out, sums->count);
+  out = begin_named(m, METRIC_SPANS, "_sum", sums);
+  if (out) end_seconds(out, sums->ns);
+}
+
+static void put_amount(struct metrics *m, const struct sums *sums) {
+  FILE *out = sums->negative ? begin_named(m, METRIC_BALANCE, "", sums)
+                             : begin_named(m, METRIC_AMOUNT, "_total", sums);
+  if (out) end_double(out, sums->amount);
+}
+
+static void put_events(struct metrics *m, const struct sums *sums, unsigned kind) {
+  FILE *out = begin_named(m, METRIC_EVENTS, "_total", sums);
+  if (!out) return;
+  fputc(',', out);
+  put_label(out, "kind", eva_def_kind_name((enum eventring_def_kind)kind));
+  end_uint(out, sums->count);
+}
+
+static void put_named(struct metrics *m) {
+  for (uint32_t i = 0; i < m->count; i++) {
+    const struct sums *sums = &m->sums[i];
+    const unsigned kind = i < OTHERS ? i : sums->def->kind;
+    if (!sums->count) continue;
+    if (kind == EVENTRING_DEF_SPAN) put_spans(m, sums);
+    else if (kind == EVENTRING_DEF_COUNTER) put_amount(m, sums);
+    else put_events(m, sums, kind);
+  }
+}
+
+/* ---- The collector ------------------------------------------------------------------------- */
+
+static uint64_t bytes(const struct eventring_def *def, uint64_t value) {
+  return eventring_is_in_words(def) ? 8 * value : value;
+}
+
+static void put_phase(struct metrics *m, const struct eventring_recorded *r) {
+  static const char *const suffix[] = {"_count", "_sum"};
+  for (int i = 0; i < 2; i++) {
+    FILE *out = begin_of_domain(m, METRIC_PHASES, suffix[i], r->domain);
+    if (!out) return;
+    fputc(',', out);
+    put_label(out, "phase", r->def->name);
+    if (i) end_seconds(out, r->ns);
+    else end_uint(out, r->count);
+  }
+}
+
+static bool has_reasons(const struct eventring_def *def) {
+  return def->unit && strcmp(def->unit, EVENTRING_UNIT_ID) == 0;
+}
+
+static void add_of_collector(struct metrics *m, const struct eventring_recorded *r) {
+  FILE *out;
+  if (r->def->kind != EVENTRING_DEF_SPAN) {
+    add_named(m, r);
+  } else if (!has_reasons(r->def)) {
+    put_phase(m, r);
+  } else if ((out = begin_of_domain(m, METRIC_COLLECTIONS, "_total", r->domain)) != NULL) {
+    fputc(',', out);
+    put_label(out, "step", r->def->name);
+    end_uint(out, r->count);
+  }
+}
+
+static bool add_quantity(struct metrics *m, const struct eventring_recorded *r) {
+  FILE *out;
+  switch (r->def->quantity) {
+  case EVENTRING_QUANTITY_ALLOCATED:
+  case EVENTRING_QUANTITY_PROMOTED:
+    out = begin_of_domain(m, r->def->quantity == EVENTRING_QUANTITY_ALLOCATED ? METRIC_ALLOCATED
+                                                                              : METRIC_PROMOTED,
+                          "_total", r->domain);
+    if (out) end_uint(out, bytes(r->def, r->sum.u));
+    return true;
+  case EVENTRING_QUANTITY_HEAP:
+    if (!m->alive[r->domain] || r->last_ns < m->alive[r->domain]) return true;
+    out = begin_of_domain(m, METRIC_HEAP, "", r->domain);
+    if (out) end_uint(out, bytes(r->def, r->last.u));
+    return true;
+  case EVENTRING_QUANTITY_CYCLE_END:
+    out = begin_of_domain(m, METRIC_CYCLES, "_total", r->domain);
+    if (out) end_uint(out, r->count);
+    return true;
+  default:
+    return false;
+  }
+}
+
+static int take_recorded(void *context, const struct eventring_recorded *r) {
+  struct metrics *m = context;
+  if (!r->def || !r->count || r->domain >= EVENTRING_MAX_DOMAINS) return 0;
+  if (add_quantity(m, r)) return m->failed;
+  if (r->def->event_class == EVENTRING_CLASS_GC) add_of_collector(m, r);
+  else add_named(m, r);
+  return m->failed;
+}
+
+static void end_labels_of_step(FILE *out, const struct eventring_histogram *h) {
+  fputc(',', out);
+  put_label(out, "step", h->def->name);
+  fputc(',', out);
+  put_label(out, "reason", h->reason ? h->reason->name : "");
+}
+
+static int take_histogram(void *context, const struct eventring_histogram *h) {
+  struct metrics *m = context;
+  uint64_t sum = 0;
+  FILE *out;
+  if (!h->def || !h->count || h->def->event_class != EVENTRING_CLASS_GC ||
+      h->domain >= EVENTRING_MAX_DOMAINS)
+    return 0;
+  for (int i = 0; i <= METRICS_BOUNDS; i++) {
+    sum += h->bucket[i];
+    bool is_last = i == METRICS_BOUNDS;
+    if (!is_last && (metrics_bounds[i].ns < LEAST_STEP_NS || metrics_bounds[i].ns > MOST_STEP_NS))
+      continue;
+    out = begin_of_domain(m, METRIC_STEPS, "_bucket", h->domain);
+    if (!out) return 1;
+    end_labels_of_step(out, h);
+    fputc(',', out);
+    put_label(out, "le", is_last ? "+Inf" : metrics_bounds[i].text);
+    end_uint(out, sum);
+  }
+  if ((out = begin_of_domain(m, METRIC_STEPS, "_count", h->domain)) == NULL) return 1;
+  end_labels_of_step(out, h);
+  end_uint(out, h->count);
+  if ((out = begin_of_domain(m, METRIC_STEPS, "_sum", h->domain)) == NULL) return 1;
+  end_labels_of_step(out, h);
+  end_seconds(out, h->ns);
+  return 0;
+}
+
+/* ---- Memory -------------------------------------------------------------------------------- */
+
+struct row_of_process { /* no domain's: that of the latest footprint counts */
+  char name[EVENTRING_MAX_FOOTPRINT_NAME + 1];
+  uint64_t ns, resident, reserved;
+};
+struct footprints {
+  struct metrics *m;
+  struct row_of_process row[64];
+  unsigned count;
+};
+
+static void put_row(struct metrics *m, int domain, const char *name, uint64_t resident,
+                    uint64_t reserved) {
+  for (int i = 0; i < 2; i++) {
+    FILE *out = begin_sample(m, i ? METRIC_RESERVED : METRIC_FOOTPRINT, "");
+    if (!out) return;
+    if (domain >= 0) fprintf(out, ",domain=\"%d\",", domain);
+    else fputs(",domain=\"\",", out);
+    put_label(out, "use", name);
+    end_uint(out, i ? reserved : resident);
+  }
+}
+
+static void note_row(struct footprints *f, const struct eventring_footprint_row *row,
+                     uint64_t ns) {
+  unsigned i = 0;
+  while (i < f->count && strcmp(f->row[i].name, row->name) != 0) i++;
+  if (i == sizeof f->row / sizeof f->row[0] || (i < f->count && f->row[i].ns > ns)) return;
+  if (i == f->count) f->count++;
+  f->row[i] = (struct row_of_process){.ns = ns, .resident = row->resident, .reserved = row->reserved};
+  snprintf(f->row[i].name, sizeof f->row[i].name, "%s", row->name);
+}
+
+static int take_footprint(void *context, const struct eventring_footprint *footprint,
+                          const struct eventring_footprint_row *rows) {
+  struct footprints *f = context;
+  if (footprint->domain >= EVENTRING_MAX_DOMAINS || !f->m->alive[footprint->domain]) return 0;
+  for (size_t i = 0; i < footprint->rows; i++) {
+    if (rows[i].of == EVENTRING_FOOTPRINT_PROCESS) note_row(f, &rows[i], footprint->ns);
+    else put_row(f->m, (int)footprint->domain, rows[i].name, rows[i].resident, rows[i].reserved);
+  }
+  return f->m->failed;
+}
+
+static int add_memory(struct metrics *m) {
+  struct footprints f = {.m = m};
+  int status = eventring_cursor_footprints(m->cursor, take_footprint, &f);
+  for (unsigned i = 0; i < f.count; i++)
+    put_row(m, -1, f.row[i].name, f.row[i].resident, f.row[i].reserved);
+  return status < 0 ? status : 0;
+}
+
+/* ---- The process ----------------------------------------------------------------------------- */
+
+static void add_process(struct metrics *m, const struct eventring_info *info,
+                        const struct eva_usage *usage) {
+  FILE *out = begin_sample(m, METRIC_INFO, "");
+  if (out) {
+    fputc(',', out);
+    put_label(out, "state", eva_state_name(info->state));
+    fputc(',', out);
+    put_label(out, "path", info->path);
+    end_uint(out, 1);
+  }
+  out = begin_sample(m, METRIC_START, "");
+  if (out) end_seconds(out, info->start_wall_ns > 0 ? (uint64_t)info->start_wall_ns : 0);
+  put_uint(m, METRIC_DROPPED, "_total", info->events_dropped);
+  if (!usage) return;
+  out = begin_sample(m, METRIC_CPU, "_total");
+  if (out) end_seconds(out, usage->cpu_ns);
+  put_uint(m, METRIC_RESIDENT, "", usage->resident);
+  put_uint(m, METRIC_THREADS, "", usage->threads);
+}
+
+static void add_rings(struct metrics *m, unsigned slot) {
+  for (unsigned ring = 0; ring < EVENTRING_RINGS; ring++) {
+    struct eventring_ring_info info = {.size = sizeof info};
+    if (eventring_cursor_ring(m->cursor, slot, (enum eventring_ring)ring, &info) != 0) continue;
+    const char *name = eventring_cursor_name(m->cursor, EVENTRING_NAME_RING, ring);
+    const uint64_t gone = info.emitted > info.available ? info.emitted - info.available : 0;
+    for (int i = 0; i < 2; i++) {
+      FILE *out = begin_of_domain(m, i ? METRIC_OVERWRITTEN : METRIC_WRITTEN, "_total", slot);
+      if (!out) return;
+      fputc(',', out);
+      put_label(out, "ring", name ? name : "");
+      end_uint(out, !i ? info.emitted : info.is_stream ? 0 : gone);
+    }
+  }
+}
+
+static void add_domains(struct metrics *m, unsigned slots) {
+  memset(m->alive, 0, sizeof m->alive);
+  for (unsigned slot = 0; slot < slots && slot < EVENTRING_MAX_DOMAINS; slot++) {
+    struct eventring_domain_info info = {.size = sizeof info};
+    if (eventring_cursor_domain(m->cursor, slot, &info) != 0) continue;
+    add_rings(m, slot);
+    if (!info.alive) continue;
+    m->alive[slot] = info.start_ns ? info.start_ns : 1;
+    FILE *out = begin_of_domain(m, METRIC_DOMAIN, "", slot);
+    if (!out) return;
+    fputc(',', out);
+    put_label(out, "name", info.name);
+    fprintf(out, ",thread=\"%ld\"", (long)info.tid);
+    end_uint(out, 1);
+  }
+}
+
+/* Which names of the program have series of their own: the first ones that were defined. */
+static void choose_names(struct metrics *m) {
+  unsigned names = 0, others = 0;
+  m->first_other = EVENTRING_MAX_EVENTS;
+  for (unsigned id = 0; id < EVENTRING_MAX_EVENTS; id++) {
+    const struct eventring_def *def = eventring_cursor_def(m->cursor, id);
+    if (!def || !is_of_program(def)) continue;
+    if (names == m->most_names && m->first_other == EVENTRING_MAX_EVENTS) m->first_other = id;
+    if (names < m->most_names) names++;
+    else others++;
+  }
+  put_uint(m, METRIC_OTHER_NAMES, "", others);
+}
+
+static bool prepare_sums(struct metrics *m) {
+  enum { ROOM = 64 };
+  if (!m->sums) {
+    m->sums = calloc(ROOM, sizeof *m->sums);
+    m->room = m->sums ? ROOM : 0;
+  }
+  if (!m->sums) return false;
+  memset(m->sums, 0, OTHERS * sizeof *m->sums);
+  memset(m->of, 0, sizeof m->of);
+  m->count = OTHERS;
+  return true;
+}
+
+/* As long as the recording is added. False: no memory. */
+static bool make_labels(struct metrics *m, pid_t pid, const char *program) {
+  size_t size;
+  FILE *out = open_memstream(&m->labels, &size);
+  if (!out) return false;
+  fprintf(out, "pid=\"%ld\",", (long)pid);
+  put_label(out, "program", program);
+  if (fclose(out) == 0) return true;
+  free(m->labels);
+  m->labels = NULL;
+  return false;
+}
+
+static int add_recording(struct metrics *m, const struct eventring_info *info,
+                         const struct eva_usage *usage) {
+  static const struct eventring_recorded_callbacks callbacks = {take_recorded, take_histogram};
+  add_process(m, info, usage);
+  add_domains(m, info->domains_laid_out);
+  choose_names(m);
+  int status = add_memory(m);
+  if (status == 0) status = eventring_cursor_recorded(m->cursor, true, &callbacks, m);
+  put_named(m);
+  put_uint(m, METRIC_INCOMPLETE, "", status == EVENTRING_E_NOT_FOUND);
+  return status == EVENTRING_E_NOT_FOUND ? 0 : status;
+}
+
+int metrics_add(struct metrics *m, eventring_cursor *cursor, pid_t pid,
+                const struct eva_usage *usage) {
+  struct eventring_info info = {.size = sizeof info};
+  int status = eventring_cursor_info(cursor, &info);
+  if (status != 0) return status;
+  m->cursor = cursor;
+  if (!prepare_sums(m) || !make_labels(m, pid, info.program)) {
+    m->failed = true;
+    return EVENTRING_E_MEMORY;
+  }
+  status = add_recording(m, &info, usage);
+  free(m->labels);
+  m->labels = NULL;
+  if (m->failed) return EVENTRING_E_MEMORY;
+  return status < 0 ? status : 0;
+}
+
+/* ---- All of it ----------------------------------------------------------------------------- */
+
+static void put_head(FILE *out, enum metric metric, enum metrics_format format) {
+  const char *suffix =
+      format == METRICS_PROMETHEUS && table[metric].type == COUNTER ? "_total" : "";
+  fprintf(out, "# HELP %s%s %s\n# TYPE %s%s %s\n", table[metric].name, suffix, table[metric].help,
+          table[metric].name, suffix, type_names[table[metric].type]);
+}
+
+int metrics_write(struct metrics *m, FILE *out, enum metrics_format format) {
+  for (int i = 0; i < METRICS && !m->failed; i++) {
+    struct family *f = &m->family[i];
+    if (!f->out) continue;
+    if (fflush(f->out) != 0) m->failed = true;
+    put_head(out, (enum metric)i, format);
+    fwrite(f->text, 1, f->size, out);
+  }
+  if (format == METRICS_OPENMETRICS) fputs("# EOF\n", out);
+  int status = m->failed ? EVENTRING_E_MEMORY : 0;
+  forget(m);
+  return status;
+}

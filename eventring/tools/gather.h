@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* gather.h: the metrics of all processes that record, as one text. */
+#ifndef EVENTRING_TOOL_GATHER_H
+#define EVENTRING_TOOL_GATHER_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "export/metrics.h"
+#include "live_processes.h"
+
+enum { DEFAULT_SERIES = 1000 };
+
+/* Writes the metrics of all processes of the list that record, as it was refreshed. False: the
+   recording of one could not be read, after a message if `says`. Errors of `out` it keeps
+   (ferror); ends the command if there is no memory. */
+bool gather_metrics(struct live_processes *live, struct metrics *metrics, FILE *out,
+                    enum metrics_format format, bool says);
+
+#endif
