@@ -21,3 +21,11 @@ hour: all
 	  $(if $(HOUR_LOG),--log $(HOUR_LOG))
 
 .PHONY: soak hour
+
+# make check-fleet [FLEET_SECONDS=n]
+check-fleet: all
+	@SAROS=$(abs_top_builddir)/saros EVENTRING=$(abs_top_builddir)/eventring/eventring \
+	  PYTHONDONTWRITEBYTECODE=1 python3 $(abs_top_srcdir)/testsuite/soak/fleet.py \
+	  --seconds=$(or $(FLEET_SECONDS),120)
+
+.PHONY: check-fleet

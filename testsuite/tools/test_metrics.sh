@@ -34,7 +34,7 @@ grep -q ready output.txt || fail "the program: $(cat errors.txt)"
 
 "$EVENTRING" metrics "$pid" >one.txt 2>errors.txt || fail "metrics: $(cat errors.txt)"
 "$EVENTRING" dump --json work.eventring >dump.json 2>errors.txt || fail "dump: $(cat errors.txt)"
-python3 "$TESTSUITE/tools/_metrics.py" one.txt dump.json >facts.txt 2>&1 || fail "$(tail -25 facts.txt)"
+python3 "$TESTSUITE/_metrics.py" one.txt dump.json >facts.txt 2>&1 || fail "$(tail -25 facts.txt)"
 "$EVENTRING" export --to openmetrics -o live.om "$pid" 2>errors.txt || fail "export: $(cat errors.txt)"
 "$EVENTRING" metrics --openmetrics "$pid" >om.txt
 volatile='^eventring_process_\|^# '

@@ -79,18 +79,25 @@ def canonical(k):
     return tuple((n, str(float(v)) if n == "le" else v) for n, v in k[1:])
 
 
-actual = {(k[0], *canonical(k)): v for k, v in read_metrics(sys.argv[1]).items()}
-expected = {(k[0], *canonical(k)): v for k, v in count(sys.argv[2]).items()}
-compared = {k[0] for k in expected} | {"gc_duration_seconds_bucket"}
-wrong = []
-for k in sorted(expected.keys() | {k for k in actual if k[0] in compared}, key=str):
-    want, have = expected.get(k), actual.get(k)
-    if k[0].endswith("_sum") and want is not None and have is not None:
-        exact = k[0] == "gc_duration_seconds_sum"
-        if abs(have * 1e9 - want) <= (0.5 if exact else max(1000, want * 1e-4)):
-            continue
-    if want != have:
-        wrong.append("%s: stream %s, metrics %s" % (k, want, have))
-print(*wrong[:20], sep="\n")
-print(len(expected), "figures compared", "of", len({k[0] for k in expected}), "metrics")
-sys.exit(bool(wrong) or len(expected) < 60)
+def compare(actual, expected):
+    """What differs, as lines; both by key."""
+    actual = {(k[0], *canonical(k)): v for k, v in actual.items()}
+    expected = {(k[0], *canonical(k)): v for k, v in expected.items()}
+    compared, wrong = {k[0] for k in expected} | {"gc_duration_seconds_bucket"}, []
+    for k in sorted(expected.keys() | {k for k in actual if k[0] in compared}, key=str):
+        want, have = expected.get(k), actual.get(k)
+        if k[0].endswith("_sum") and want is not None and have is not None:
+            exact = k[0] == "gc_duration_seconds_sum"
+            if abs(have * 1e9 - want) <= (0.5 if exact else max(1000, want * 1e-4)):
+                continue
+        if want != have:
+            wrong.append("%s: stream %s, metrics %s" % (k, want, have))
+    return wrong
+
+
+if __name__ == "__main__":
+    in_stream = count(sys.argv[2])
+    differing = compare(read_metrics(sys.argv[1]), in_stream)
+    print(*differing[:20], sep="\n")
+    print(len(in_stream), "figures compared", "of", len({k[0] for k in in_stream}), "metrics")
+    sys.exit(bool(differing) or len(in_stream) < 60)
