@@ -610,6 +610,15 @@ void gc_collect_for(lua_State *L, size_t size, bool growing) {
   gc_leave(L);
 }
 
+bool gc_collect_in_need(lua_State *L) {
+  Domain *d = L->domain;
+  if (d->gc.running || d->gc.closing || L != d->current) return false;
+  gc_enter(L);
+  full_cycle(d, EV_REASON_EMERGENCY);
+  gc_leave(L);
+  return true;
+}
+
 /* Steps that are too small for a minor collection each are added up. */
 static bool waits_for_more(Gc *gc, size_t kib) {
   size_t least = gc->mode == GC_MODE_GENERATIONAL ? LEAST_MINOR_KIB : LEAST_STEP_KIB;

@@ -18,9 +18,10 @@
  *
  * Rules for users of the collector
  *
- *   1. Only gc_check, gc_full, gc_step_by and gc_frame collect. When one of them is called,
- *      everything needed afterwards is reachable from the registry, a stack slot below
- *      top, an open upvalue or an object that is.
+ *   1. Only gc_check, gc_full, gc_step_by and gc_frame collect, and what makes room: gc_make_room,
+ *      stack_grow_or_collect, callinfo_extend. When one of them is called, everything needed
+ *      afterwards is reachable from the registry, a stack slot below top, an open upvalue or an
+ *      object that is.
  *   2. L->top is at or above every live slot of the running frame at that
  *      moment; slots above it are set to nil. Stacks may move in it (finalizers
  *      run there; a stack that has become far too large is shrunk).
@@ -372,6 +373,9 @@ void gc_full(lua_State *L);
  * and everything if the system would refuse it. `growing`: for a part of a table that is
  * in use. Call it through gc_make_room, gc_make_room_to_grow. */
 void gc_collect_for(lua_State *L, size_t size, bool growing);
+/* After a refusal, where rules 1 and 2 hold: collects everything; false where that must not be.
+ * Finalizers do not run and stacks do not move. */
+bool gc_collect_in_need(lua_State *L);
 void gc_stop(Domain *d);
 void gc_restart(Domain *d);
 /* Bytes in use: live at the last collection and allocated since. */

@@ -430,7 +430,8 @@ static Block *take_free_block(Domain *d, uint32_t lines) {
   return consume_block(h, b);
 }
 
-static Block *take_recyclable(Heap *h, BlockClasses *classes, uint32_t class) {
+static Block *take_recyclable(Domain *d, BlockClasses *classes, uint32_t class) {
+  Heap *h = &d->heap;
   Block *b = classes->lists[class].first;
   remove_recyclable(h, b);
   return consume_block(h, b);
@@ -447,9 +448,9 @@ static bool is_warm_free(const Heap *h) {
 static Block *take_block(Domain *d) {
   Heap *h = &d->heap;
   if (h->warm.used != 0)
-    return take_recyclable(h, &h->warm, 31 - (uint32_t)__builtin_clz(h->warm.used));
+    return take_recyclable(d, &h->warm, 31 - (uint32_t)__builtin_clz(h->warm.used));
   if (h->cold.used == 0 || is_warm_free(h)) return take_free_block(d, MIN_FREE_LINES);
-  return take_recyclable(h, &h->cold, (uint32_t)__builtin_ctz(h->cold.used));
+  return take_recyclable(d, &h->cold, (uint32_t)__builtin_ctz(h->cold.used));
 }
 
 /* With a hole of `lines` lines: the shortest such hole. */
@@ -457,9 +458,9 @@ static Block *take_block_with(Domain *d, uint32_t lines) {
   Heap *h = &d->heap;
   uint32_t class = class_for(lines), classes = ~UINT32_C(0) << class;
   if (h->warm.used & classes)
-    return take_recyclable(h, &h->warm, (uint32_t)__builtin_ctz(h->warm.used & classes));
+    return take_recyclable(d, &h->warm, (uint32_t)__builtin_ctz(h->warm.used & classes));
   if (h->cold.used & classes)
-    return take_recyclable(h, &h->cold, (uint32_t)__builtin_ctz(h->cold.used & classes));
+    return take_recyclable(d, &h->cold, (uint32_t)__builtin_ctz(h->cold.used & classes));
   uint32_t least = hole_lines[class];
   return take_free_block(d, least > MIN_FREE_LINES ? least : MIN_FREE_LINES);
 }
@@ -478,6 +479,7 @@ static bool find_hole(Hole *hole, uint32_t i, uint32_t least) {
       return true;
     }
     i = to;
+  if (unlikely(h->needs_holes) && class >= HEAP_LONG_HOLE) heap_hosted_hole_taken(d);
   }
   return false;
 }
@@ -767,9 +769,6 @@ void *heap_try_alloc_stack(lua_State *L, size_t size) {
 }
 void *heap_alloc_code(lua_State *L, size_t size, Prototype *owner) {
   return alloc_part(L, size, MEMPROF_CODE_PART, owner);
-}
-void *heap_alloc_frame(lua_State *L, size_t size) {
-  return alloc_part(L, size, MEMPROF_STACK, L);
 }
 void *heap_alloc_array(lua_State *L, size_t size) {
   return alloc_part(L, size, MEMPROF_ARRAY, NULL);

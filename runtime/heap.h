@@ -46,6 +46,7 @@
 /* Classes of blocks by the longest hole in them, in lines: at least holes[class] of
    heap.c. */
 #define HEAP_HOLE_CLASSES 14
+#define HEAP_LONG_HOLE 11 /* class of holes that have room for anything that is not large */
 
 /* Sizes of small parts that are used again: 16, 24, 32, 48, ... 8192 bytes. */
 #define HEAP_OUTGROWN_CLASSES 20
@@ -239,6 +240,8 @@ typedef struct Heap {
   uint32_t nreserve;
   size_t recollect_at;      /* debt at which everything is collected, as the last emergency found
                                too little for the reserve; 0: it is full */
+  bool needs_holes;         /* the reserve is little without the long holes: taking one of the last
+                               is an emergency */
   /* Sampling (memprof.c). The block that takes heap_asked_at_cursor, or heap_asked_elsewhere,
    * beyond this is sampled; SAMPLE_NEVER: none */
   uint64_t sample_at, sample_elsewhere_at;
@@ -271,7 +274,6 @@ ALWAYS_INLINE void object_init(lua_State *L, void *object, uint8_t type) {
  * The sampler has to know the owner: a prototype; the thread L; the table, which
  * `..._of` says, while the others are for one that is made right after them. */
 void *heap_alloc_code(lua_State *L, size_t size, Prototype *owner);
-void *heap_alloc_frame(lua_State *L, size_t size);
 void *heap_alloc_array(lua_State *L, size_t size);
 void *heap_alloc_array_of(lua_State *L, size_t size, Table *owner);
 void *heap_alloc_nodes(lua_State *L, size_t size);
@@ -407,6 +409,8 @@ bool heap_hosted_could_take(Heap *h, size_t size);
 /* Gives the allocator back what is free, or if nothing is, a block of the reserve, and notes an
  * emergency. False: there was nothing. */
 bool heap_hosted_give_back(Domain *d);
+/* While Heap.needs_holes: a block of class HEAP_LONG_HOLE or more was taken. */
+void heap_hosted_hole_taken(Domain *d);
 void heap_hosted_close(Heap *h);
 
 /* Memory beside the blocks and what lies in extents and mappings: the allocator's, else

@@ -30,8 +30,8 @@
  *
  * Where the reserve could not be filled, everything is collected again once a little more
  * was allocated (Heap.recollect_at): blocks are wholly free then, before survivors have been
- * allocated in the holes of each. Where no block is free and yet there are long holes, these
- * will do, and the next collection comes before they are taken.
+ * allocated in the holes of each. Where too few blocks are left and yet there are long holes,
+ * these will do, and taking one of the last is an emergency (Heap.needs_holes).
  *
  * What is larger than the reserve asks before it is allocated, where a collection may run
  * (gc_make_room). The collector itself never depends on memory: objects do not move, and its
@@ -55,7 +55,6 @@
 
 #define RESERVE_MOST 8  /* blocks */
 #define RESERVE_SHARE 4 /* of the heap, one block in so many */
-#define LONG_HOLE 11    /* class of holes that have room for anything that is not large */
 #define LONG_HOLES 3    /* which are enough, with free blocks counted */
 #define ROOM_SHARE 4    /* of the heap: with so much in holes of any length one block is enough */
 #define RECOLLECT_SHARE 8 /* of the heap, allocated before everything is collected again */
@@ -321,9 +320,9 @@ void heap_hosted_keep_reserve(Heap *h) {
   if (!fill_reserve(h)) fill_reserve_from_blocks(h);
 }
 
-static uint32_t count_long_holes(const BlockClasses *classes) {
+static uint32_t count_in(const BlockClasses *classes) {
   uint32_t n = 0;
-  for (uint32_t class = LONG_HOLE; class < HEAP_HOLE_CLASSES; class++)
+  for (uint32_t class = HEAP_LONG_HOLE; class < HEAP_HOLE_CLASSES; class++)
     for (const Block *b = classes->lists[class].first; b != NULL; b = b->next) n++;
   return n;
 }
@@ -341,20 +340,31 @@ static bool has_much_room(const Heap *h) {
          (size_t)h->nblocks * HEAP_BLOCK_LINES / ROOM_SHARE;
 }
 
-static size_t recollect_after(const Heap *h, HostedNeed need, uint32_t long_holes) {
-  size_t share = ((size_t)h->nblocks << HEAP_BLOCK_SHIFT) / RECOLLECT_SHARE,
-         holes = (size_t)long_holes * (HEAP_SMALL_MAX / 2);
+static size_t recollect_after(const Heap *h, HostedNeed need) {
   if (need != HOSTED_ENOUGH) return RECOLLECT_AFTER_ERROR;
   if (h->nreserve >= wanted_reserve(h)) return 0;
-  return h->nreserve + h->nfree < least_reserve(h) && holes < share ? holes : share;
+  return ((size_t)h->nblocks << HEAP_BLOCK_SHIFT) / RECOLLECT_SHARE;
+}
+
+static uint32_t count_long_holes(const Heap *h) {
+  return count_in(&h->warm) + count_in(&h->cold);
+}
+
+void heap_hosted_hole_taken(Domain *d) {
+  Heap *h = &d->heap;
+  if (h->nreserve + h->nfree + count_long_holes(h) >= LONG_HOLES) return;
+  h->needs_holes = false;
+  gc_note_emergency(d);
 }
 
 HostedNeed heap_hosted_need(Heap *h) {
-  uint32_t left = h->nreserve + h->nfree, least = least_reserve(h),
-           holes = count_long_holes(&h->warm) + count_long_holes(&h->cold);
-  bool enough = left >= least || left + holes >= LONG_HOLES || (left > 0 && has_much_room(h));
+  uint32_t left = h->nreserve + h->nfree;
+  bool blocks = left >= least_reserve(h) || left >= LONG_HOLES,
+       holes = !blocks && left + count_long_holes(h) >= LONG_HOLES,
+       enough = blocks || holes || (left > 0 && has_much_room(h));
   HostedNeed need = enough ? HOSTED_ENOUGH : left > 0 ? HOSTED_SHORT : HOSTED_EMPTY;
-  h->recollect_at = recollect_after(h, need, holes);
+  h->needs_holes = holes;
+  h->recollect_at = recollect_after(h, need);
   return need;
 }
 

@@ -114,7 +114,24 @@ bool stack_try_grow(lua_State *L, int n) {
   return size != 0 && resize_stack(L, size) && widen_window(L, n);
 }
 
+/* What may be used without a check stays: the caller has made sure of it. */
+static bool collect_in_need(lua_State *L) {
+  TValue *last = L->stack_last;
+  if (!gc_collect_in_need(L)) return false;
+  if (last > L->stack_last) {
+    gc_stack_widened(L, (size_t)(last - L->stack_last));
+    L->stack_last = last;
+  }
+  return true;
+}
+
 #ifdef SAROS_STRESS
+/* Everything was collected before the stack grows: rules 1 and 2 hold. */
+static void collect_sometimes(lua_State *L) {
+  static _Thread_local uint32_t turn;
+  if (stress_collects() && ++turn % 256 == 0) collect_in_need(L);
+}
+
 /* Large stacks do not move each time: what is copied a call stays bounded. */
 static void move_stack(lua_State *L) {
   static _Thread_local uint32_t turn;
@@ -126,6 +143,17 @@ static void move_stack(lua_State *L) {
 }
 #endif
 
+static void grow_by(lua_State *L, int n, bool may_collect) {
+  /* overflow while handling one */
+  if (L->stack_end - L->stack > MAX_STACK) error_throw(L, LUA_ERRERR);
+  ptrdiff_t size = next_size(L, n), wanted = size != 0 ? size : MAX_STACK + ERROR_STACK;
+  if (!resize_stack(L, wanted) &&
+      !(may_collect && collect_in_need(L) && resize_stack(L, wanted)))
+    error_memory(L);
+  widen_window(L, n);
+  if (size == 0) error_run(L, "stack overflow");
+}
+
 void stack_grow(lua_State *L, int n) {
 #ifdef SAROS_STRESS
   if (L->stack_last - L->top > n) {
@@ -134,12 +162,18 @@ void stack_grow(lua_State *L, int n) {
   }
 #endif
   if (widen_window(L, n)) return;
-  /* overflow while handling one */
-  if (L->stack_end - L->stack > MAX_STACK) error_throw(L, LUA_ERRERR);
-  ptrdiff_t size = next_size(L, n);
-  if (!resize_stack(L, size != 0 ? size : MAX_STACK + ERROR_STACK)) error_memory(L);
-  widen_window(L, n);
-  if (size == 0) error_run(L, "stack overflow");
+  grow_by(L, n, false);
+}
+
+void stack_grow_or_collect(lua_State *L, int n) {
+#ifdef SAROS_STRESS
+  if (L->stack_last - L->top > n) {
+    collect_sometimes(L);
+    move_stack(L);
+    return;
+  }
+#endif
+  if (!widen_window(L, n)) grow_by(L, n, true);
 }
 
 void stack_shrink(lua_State *L) {
@@ -158,7 +192,9 @@ void stack_shrink(lua_State *L) {
 }
 
 CallInfo *callinfo_extend(lua_State *L) {
-  CallInfo *ci = heap_alloc_frame(L, sizeof *ci);
+  CallInfo *ci = heap_try_alloc_stack(L, sizeof *ci);
+  if (unlikely(ci == NULL) && collect_in_need(L)) ci = heap_try_alloc_stack(L, sizeof *ci);
+  if (unlikely(ci == NULL)) error_memory(L);
   memset(ci, 0, sizeof *ci);
   ci->prev = L->ci;
   L->ci->next = ci;

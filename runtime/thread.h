@@ -108,13 +108,16 @@ ALWAYS_INLINE void thread_note_resumer(lua_State *co, const CallInfo *caller) {
 /* Stack of a thread */
 /* room for n more; raises "stack overflow"; see stack_lacks */
 void stack_grow(lua_State *L, int n);
+/* the same where rules 1 and 2 of gc.h hold: out of memory is what everything was collected for */
+void stack_grow_or_collect(lua_State *L, int n);
 /* the same without raising: false beyond the limit or out of memory */
 bool stack_try_grow(lua_State *L, int n);
 /* For the collector: makes stack_last follow the highest slot that may be used without a
  * check. */
 void stack_narrow_window(lua_State *L, TValue *used);
 void stack_shrink(lua_State *L);       /* when far more is allocated than in use */
-CallInfo *callinfo_extend(lua_State *L); /* next frame after L->ci, allocating it */
+/* next frame after L->ci, allocating it; rules 1 and 2 of gc.h hold, as for stack_grow_or_collect */
+CallInfo *callinfo_extend(lua_State *L);
 #define stack_save(L, p) ((char *)(p) - (char *)(L)->stack)
 #define stack_restore(L, off) ((TValue *)((char *)(L)->stack + (off)))
 /* May n more values be pushed? If not, and each time in a stress build, stack_grow is to

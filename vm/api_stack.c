@@ -91,7 +91,7 @@ void lua_copy(lua_State *L, int fromidx, int toidx) {
     api_note_write(L);
 }
 
-static void grow_protected(lua_State *L, void *n) { stack_grow(L, *(int *)n); }
+static void grow_protected(lua_State *L, void *n) { stack_grow_or_collect(L, *(int *)n); }
 
 int lua_checkstack(lua_State *L, int n) {
   rt_assert(n >= 0);

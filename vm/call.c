@@ -54,7 +54,7 @@ CallInfo *vm_push_native(lua_State *L, TValue *func, int nresults, uint32_t stat
 int vm_enter_c(lua_State *L, TValue *func, lua_CFunction f, int nresults, uint32_t status) {
   if (stack_lacks(L, LUA_MINSTACK)) {
     ptrdiff_t off = stack_save(L, func);
-    stack_grow(L, LUA_MINSTACK);
+    stack_grow_or_collect(L, LUA_MINSTACK);
     func = stack_restore(L, off);
   }
   CallInfo *ci = vm_push_native(L, func, nresults, status);

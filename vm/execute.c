@@ -475,7 +475,7 @@ static NOINLINE void adjust_varargs(lua_State *L, CallInfo *ci, int nparams) {
   ci->u.lua.nextra = (uint32_t)extra;
   if (extra == 0) return; /* nothing to keep apart */
   Prototype *p = frame_closure(ci)->p;
-  stack_check(L, p->max_stack + 1);
+  if (stack_lacks(L, p->max_stack + 1)) stack_grow_or_collect(L, p->max_stack + 1);
   TValue *from = ci->func, *to = L->top;
   value_copy(to, from);
   for (int i = 1; i <= nparams; i++) {
@@ -790,9 +790,10 @@ ALWAYS_INLINE ptrdiff_t jump_offset(Instruction jump) {
     TValue *limit = base + p->max_stack; \
     if (stack_ends_before(L, limit)) { \
       ptrdiff_t off = stack_save(L, base); \
-      stack_grow(L, p->max_stack); \
+      stack_grow_or_collect(L, p->max_stack); \
       base = stack_restore(L, off); \
       limit = base + p->max_stack; \
+      frame = L->ci->next; /* a collection may have dropped what is not in use */ \
     } \
     if (unlikely(frame == NULL)) frame = callinfo_extend(L); \
     frame->func = base - 1; \
@@ -1571,7 +1572,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     Prototype *p = as_lua_closure(func)->p;
     if (stack_lacks(L, (ptrdiff_t)p->max_stack)) {
       ptrdiff_t off = stack_save(L, func);
-      stack_grow(L, p->max_stack);
+      stack_grow_or_collect(L, p->max_stack);
       func = stack_restore(L, off);
     }
     TValue *to = frame_result_slot(ci);

@@ -133,6 +133,13 @@ static const char garbage[] =
   "for i = 1, 300 do local s = ('x'):rep(100000) .. i end "
   "for i = 1, 200 do local t = {} for k = 1, 5000 do t[k] = k end end";
 
+/* How much slower this build or machine is than a plain one. */
+static unsigned slowness(void) {
+  const char *text = getenv("TEST_SLOWNESS");
+  long n = text != NULL ? strtol(text, NULL, 10) : 1;
+  return n >= 1 && n <= 1000 ? (unsigned)n : 1;
+}
+
 /* ---- laws ---------------------------------------------------------------- */
 
 /* After an error for want of memory the state goes on. */
@@ -171,6 +178,31 @@ static void collects_before_it_fails(void) {
   for (int i = 0; i < 3; i++)
     CHECK(luaL_dostring(L, garbage) == LUA_OK, "%s", lua_tostring(L, -1));
   close_state(L, &c, "garbage");
+}
+
+/* Calls that allocate nothing but frames and stack: what was dropped before has room for them. */
+static void deep_calls_collect(void) {
+  const char *text =
+    "local most = ... "
+    "local function deep(n) if n == 0 then return 0 end return 1 + deep(n - 1) end "
+    "local function spread(n, ...) if n == 0 then return 0 end return 1 + spread(n - 1, n, n, n) end "
+    "local function metadeep(t, n) if n == 0 then return 0 end return 1 + t[n - 1] end "
+    "local t = setmetatable({}, {__index = metadeep}) "
+    "for _, call in ipairs {function() return deep(9000) end, function() return spread(6000) end, "
+    "                       function() return t[6000] end} do "
+    "  keep = {} for i = 1, most do keep[i] = {i} end keep = nil "
+    "  assert(call() >= 6000) "
+    "end";
+  Counts c = {0};
+  for (int most = 17000; most <= 40000; most += slowness() > 1 ? 4600 : 1150) {
+    c = (Counts){.most = 4 * MIB};
+    lua_State *L = open_state(&c);
+    lua_gc(L, LUA_GCSTOP);
+    CHECK(luaL_loadstring(L, text) == LUA_OK, "%s", lua_tostring(L, -1));
+    lua_pushinteger(L, most);
+    CHECK(lua_pcall(L, 1, 0, 0) == LUA_OK, "%d tables: %s", most, lua_tostring(L, -1));
+    close_state(L, &c, "deep calls");
+  }
 }
 
 /* What pcall of the guest catches is the same. */
@@ -357,13 +389,6 @@ static void a_state_gets_another_allocator(int mapped) {
 
 /* ---- all ----------------------------------------------------------------- */
 
-/* How much slower this build or machine is than a plain one. */
-static unsigned slowness(void) {
-  const char *text = getenv("TEST_SLOWNESS");
-  long n = text != NULL ? strtol(text, NULL, 10) : 1;
-  return n >= 1 && n <= 1000 ? (unsigned)n : 1;
-}
-
 /* Caps of 8 MiB and, where that does not take long, of more. */
 static void obeys_caps(const char *only) {
   for (int i = 0; i < PROGRAMS; i++) {
@@ -403,6 +428,7 @@ int main(int argc, char **argv) {
   asks_for_small_blocks();
   counts_agree();
   collects_before_it_fails();
+  deep_calls_collect();
   the_guest_catches_it();
   a_state_gets_another_allocator(0);
   a_state_gets_another_allocator(1);
