@@ -159,10 +159,31 @@ static void end_domains_of_the_gone_locked(void) {
   }
 }
 
-static void free_domain(struct evr_domain *d) {
+/* Memory of domains that have ended, for the next ones: a host that opens and closes thousands
+   of states would get fresh pages for each, as malloc gives such pieces back to the system.
+   Linked by `next`. */
+#define SPARES_MOST 2048
+static struct evr_domain *spares;
+static unsigned spare_count;
+
+static struct evr_domain *take_spare_locked(void) {
+  struct evr_domain *d = spares;
+  if (!d) return NULL;
+  spares = d->next;
+  spare_count--;
+  return d;
+}
+
+static void free_domain_locked(struct evr_domain *d) {
   evr_heap_free(d->heap);
   evr_stack_cache_free(&d->stacks);
-  free(d);
+  if (spare_count == SPARES_MOST) {
+    free(d);
+    return;
+  }
+  d->next = spares;
+  spares = d;
+  spare_count++;
 }
 
 /* Frees those whose threads are gone: nobody can stop them any more. */
@@ -171,7 +192,7 @@ static void free_ended_domains_locked(void) {
     next = d->next;
     if (!evr_thread_is_gone(d->tid)) continue;
     unlink_locked(&evr_producer.ended_domains, d);
-    free_domain(d);
+    free_domain_locked(d);
   }
 }
 
@@ -583,8 +604,10 @@ void eventring_emit_bytes(eventring_domain *domain, enum eventring_ring ring,
 /* ---- Domains: public ------------------------------------------------------------------- */
 
 static struct evr_domain *new_domain(const char *name) {
-  struct evr_domain *d = NULL;
-  if (posix_memalign((void **)&d, 64, sizeof *d) != 0) return NULL;
+  evr_lock();
+  struct evr_domain *d = take_spare_locked();
+  evr_unlock();
+  if (!d && posix_memalign((void **)&d, 64, sizeof *d) != 0) return NULL;
   memset(d, 0, sizeof *d);
   set_gate(d, &closed_gate);
   d->slot = -1;
@@ -694,9 +717,9 @@ void eventring_domain_stop(eventring_domain *domain) {
   if (!d->ended) end_domain_locked(d);
   unlink_locked(&evr_producer.ended_domains, d);
   evr_domains_drop_ended_locked();
+  free_domain_locked(d);
   evr_unlock();
   if (self == d) self = NULL;
-  free_domain(d);
 }
 
 int eventring_domain_rename(eventring_domain *domain, const char *name) {
