@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* runtime/domain.c: birth and end of a domain.
  *
- * A domain is one Domain, from malloc or the state's allocator; everything else of it is in
- * its heap, except the intern table's buckets, the collector's own arrays and large
- * allocations. The registry is filled by the vm.
+ * A domain is one Domain, in the first chunk of its heap or from the state's allocator;
+ * everything else of it is in its heap, except the intern table's later buckets, the
+ * collector's own arrays and large allocations. The registry is filled by the vm.
  */
 #include "domain.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -48,10 +49,25 @@ HashSeed domain_fixed_seed(uint64_t *seed) {
   return *end == '\0' && errno == 0 ? HASH_SEED_FIXED : HASH_SEED_INVALID;
 }
 
+#define SEEDS 32
+
+/* Those of several states are asked for at once: a system call takes as long as much of the rest. */
+static bool next_seed(uint64_t *seed) {
+  static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+  static uint64_t seeds[SEEDS];
+  static uint32_t left;
+  pthread_mutex_lock(&lock);
+  if (left == 0 && getrandom(seeds, sizeof seeds, GRND_NONBLOCK) == (ssize_t)sizeof seeds)
+    left = SEEDS;
+  bool any = left > 0;
+  if (any) *seed = seeds[--left];
+  pthread_mutex_unlock(&lock);
+  return any;
+}
+
 static uint64_t random_seed(const Domain *d) {
   uint64_t seed;
-  if (domain_fixed_seed(&seed) == HASH_SEED_FIXED) return seed;
-  if (getrandom(&seed, sizeof seed, GRND_NONBLOCK) == (ssize_t)sizeof seed) return seed;
+  if (domain_fixed_seed(&seed) == HASH_SEED_FIXED || next_seed(&seed)) return seed;
   struct timespec now;
   clock_gettime(CLOCK_REALTIME, &now);
   return (uint64_t)((uintptr_t)d >> 4) << 32 ^ (uint64_t)now.tv_nsec ^ (uint64_t)now.tv_sec << 20;
@@ -59,7 +75,7 @@ static uint64_t random_seed(const Domain *d) {
 
 static void make_strings(lua_State *L) {
   Domain *d = L->domain;
-  string_table_init(L);
+  string_table_init(d);
   d->memory_error = string_from_c(L, "not enough memory");
   for (int i = 0; i < META_COUNT; i++) d->meta_names[i] = string_from_c(L, metamethod_names[i]);
   for (int i = 0; i < NAME_COUNT; i++) d->names[i] = string_from_c(L, names[i]);
@@ -68,14 +84,17 @@ static void make_strings(lua_State *L) {
 EventIds domain_no_event_ids[1];
 
 static Domain *allocate_domain(lua_Alloc f, void *ud) {
-  if (f == NULL) return calloc(1, sizeof(Domain));
+  _Static_assert(sizeof(Domain) <= HEAP_HOME_MOST, "a domain lies in the first chunk of its heap");
+  if (f == NULL) return heap_new_home();
   void *memory = f(ud, NULL, 0, sizeof(Domain));
   return memory != NULL ? memset(memory, 0, sizeof(Domain)) : NULL;
 }
 
+/* With its heap, in which it lies where that has no allocator from the beginning. */
 static void release_domain(Domain *d) {
-  if (heap_is_hosted(&d->heap)) d->heap.allocf(d->heap.alloc_ud, d, sizeof *d, 0);
-  else free(d);
+  bool at_home = d->heap.home != NULL;
+  heap_close(&d->heap);
+  if (!at_home) d->heap.allocf(d->heap.alloc_ud, d, sizeof *d, 0);
 }
 
 void domain_drop_spare(Domain *d) {
@@ -101,7 +120,6 @@ static void free_domain(Domain *d) {
     heap_memory_free(d, d->event_ids, EVENT_IDS * sizeof *d->event_ids);
   memprof_free(d);
   gc_close(d);
-  heap_close(&d->heap);
   release_domain(d);
 }
 
@@ -119,7 +137,7 @@ lua_State *domain_new(lua_Alloc f, void *ud) {
   Domain *d = allocate_domain(f, ud);
   if (d == NULL) return NULL;
   d->event_ids = domain_no_event_ids;
-  heap_init(&d->heap);
+  heap_init(&d->heap, f == NULL);
   if (f != NULL) domain_host(d, f, ud);
   d->seed = (uint32_t)random_seed(d);
   if (!table_has_secret()) table_set_secret(random_seed(d));

@@ -111,6 +111,7 @@ struct Domain {
   uint32_t stack_asked; /* number of the last stack that was asked for (vm/last_stack.c) */
   struct CallProfile *own_profile; /* that of the process; NULL: none (vm/call_profile.h) */
   struct CalledFunctions *called;  /* what was called while there was a profile, or NULL */
+  FirstStrings first_strings;
 };
 
 /* Everything from heap to main thread; NULL when memory is short. All memory comes from f,

@@ -60,7 +60,7 @@
 #define LEAST_STEP_KIB 16               /* that the program has asked for, until there is a step */
 #define LEAST_MINOR_KIB 64              /* the same in generational mode */
 /* an array has room for; Gc.promoted and Gc.grey from the beginning */
-#define LEAST_RECORDS 64
+#define LEAST_RECORDS 16
 
 /* ---- growing arrays ------------------------------------------------------ */
 

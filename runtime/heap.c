@@ -78,6 +78,16 @@
 #include "thread.h"
 #include "throw.h"
 
+/* LeakSanitizer looks for pointers in malloc's memory alone: what the owner has is no leak. */
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/lsan_interface.h>
+#define LSAN_ROOT(p, size) __lsan_register_root_region(p, size)
+#define LSAN_NO_ROOT(p, size) __lsan_unregister_root_region(p, size)
+#else
+#define LSAN_ROOT(p, size) ((void)(p), (void)(size))
+#define LSAN_NO_ROOT(p, size) ((void)(p), (void)(size))
+#endif
+
 /* of a heap: it grows by huge pages from then on */
 #define HUGE_FROM_BLOCKS (8 * HEAP_CHUNK_BLOCKS)
 #define MIN_FREE_LINES 8     /* of a block worth allocating from */
@@ -114,10 +124,34 @@ static void clear_header(Chunk *c, uint32_t from, uint32_t to) {
   memset(&c->overflow[from * words], 0, (to - from) * words * sizeof *c->overflow);
 }
 
-static void clear_used(Chunk *c, uint32_t to) {
+static void clear_fields(Chunk *c) {
   memset(&c->next, 0, offsetof(Chunk, lines) - offsetof(Chunk, next));
-  clear_header(c, 0, to);
   c->used = true;
+}
+
+static void clear_used(Chunk *c, uint32_t to) {
+  clear_fields(c);
+  clear_header(c, 0, to);
+}
+
+#ifdef SAROS_DEBUG
+static void verify_unmarked(const Chunk *c) {
+  for (size_t i = 0; i < HEAP_FIRST_BLOCKS * HEAP_BLOCK_LINES; i++) rt_assert(c->lines[i] == 0);
+}
+#else
+#define verify_unmarked(c) ((void)(c))
+#endif
+
+/* What has fewer pages than addresses was a first chunk whose heap was never collected: no line
+ * of it was marked, and no object noted. */
+static void clear_used_first(Chunk *c, size_t size, size_t touched) {
+  if (touched == size) {
+    clear_used(c, HEAP_FIRST_BLOCKS);
+    return;
+  }
+  clear_fields(c);
+  memset(c->blocks, 0, HEAP_FIRST_BLOCKS * sizeof *c->blocks);
+  verify_unmarked(c);
 }
 
 static Chunk *take_twin(Heap *h) {
@@ -151,17 +185,38 @@ static Chunk *new_chunk(Heap *h) {
 #define FIRST_CHUNK_SIZE ((size_t)HEAP_FIRST_BLOCKS << HEAP_BLOCK_SHIFT)
 
 /* A kept mapping may have more addresses, up to those of a whole chunk. */
-static Chunk *new_first_chunk(const Heap *h) {
-  size_t size = FIRST_CHUNK_SIZE;
-  if (!heap_has_room(h, size)) return NULL;
-  Chunk *c = mapping_take(size, HEAP_CHUNK_SIZE, HEAP_CHUNK_SIZE, &size);
-  if (c != NULL) clear_used(c, HEAP_FIRST_BLOCKS);
+static Chunk *new_first_chunk(void) {
+  size_t size = FIRST_CHUNK_SIZE, touched = 0;
+  Chunk *c = mapping_take_touched(size, HEAP_CHUNK_SIZE, HEAP_CHUNK_SIZE, &size, &touched);
+  if (c != NULL) clear_used_first(c, size, touched);
   else if ((c = mapping_new_begin(size, HEAP_CHUNK_SIZE)) == NULL) return NULL;
   c->mapped_blocks = (uint8_t)(size >> HEAP_BLOCK_SHIFT);
+  c->touched = (uint32_t)touched;
   return c;
 }
 
 static size_t mapped_bytes(const Chunk *c) { return (size_t)c->mapped_blocks << HEAP_BLOCK_SHIFT; }
+
+void *heap_new_home(void) {
+  Chunk *c = new_first_chunk();
+  if (c == NULL) return NULL;
+  char *home = (char *)c + HEAP_HOME;
+  LSAN_ROOT(home, HEAP_HOME_MOST);
+  return c->used ? memset(home, 0, HEAP_HOME_MOST) : home;
+}
+
+#define HEADER_TOUCHED (4096 + HEAP_HOME_MOST) /* of a chunk of few blocks */
+
+/* Bytes with pages of a first chunk whose heap was never collected: the blocks that were taken,
+ * of the latest what lies before the cursor. Other chunks count as a whole. */
+static size_t touched_bytes(const Heap *h, const Chunk *c) {
+  if (c->next != NULL || c->nblocks != HEAP_FIRST_BLOCKS || h->epoch != 0 || h->hole.block == NULL)
+    return mapped_bytes(c);
+  size_t bytes = HEADER_TOUCHED + (size_t)(h->cursor - h->hole.block->start);
+  for (const Block *b = h->consumed.first; b != NULL; b = b->next)
+    if (b != h->hole.block) bytes += HEAP_BLOCK_SIZE;
+  return bytes > c->touched ? bytes : c->touched;
+}
 
 /* False: its addresses are taken, or there is no memory. */
 static bool grow_first_chunk(Heap *h) {
@@ -201,7 +256,8 @@ static void verify_mapped(const Heap *h, uint32_t lines) {
 #endif
 
 static bool add_first_chunk(Domain *d) {
-  Chunk *c = new_first_chunk(&d->heap);
+  bool room = heap_has_room(&d->heap, FIRST_CHUNK_SIZE);
+  Chunk *c = room ? new_first_chunk() : NULL;
   if (c == NULL) {
     gc_note_emergency(d);
     return false;
@@ -434,6 +490,7 @@ static Block *take_recyclable(Domain *d, BlockClasses *classes, uint32_t class) 
   Heap *h = &d->heap;
   Block *b = classes->lists[class].first;
   remove_recyclable(h, b);
+  if (unlikely(h->needs_holes) && class >= HEAP_LONG_HOLE) heap_hosted_hole_taken(d);
   return consume_block(h, b);
 }
 
@@ -479,7 +536,6 @@ static bool find_hole(Hole *hole, uint32_t i, uint32_t least) {
       return true;
     }
     i = to;
-  if (unlikely(h->needs_holes) && class >= HEAP_LONG_HOLE) heap_hosted_hole_taken(d);
   }
   return false;
 }
@@ -1039,13 +1095,16 @@ void heap_sweep_block(Heap *h, Chunk *c, uint32_t index, uint8_t line_bit) {
   file_block(h, b, false);
 }
 
-void heap_init(Heap *h) {
+void heap_init(Heap *h, bool at_home) {
   *h = (Heap){.sample_at = SAMPLE_NEVER, .sample_elsewhere_at = SAMPLE_NEVER,
               .elsewhere_left = INT64_MAX, .masked_most = HEAP_SMALL_MAX,
               .ask_from = HEAP_ASK_FROM};
   h->large_young.next = h->large_young.prev = &h->large_young;
   h->large_old.next = h->large_old.prev = &h->large_old;
   h->dying.next = h->dying.prev = &h->dying;
+  if (!at_home) return;
+  h->home = heap_chunk_of(h);
+  add_chunk(h, h->home, HEAP_FIRST_BLOCKS);
 }
 
 void heap_close(Heap *h) {
@@ -1057,9 +1116,15 @@ void heap_close(Heap *h) {
   give_chunk(take_twin(h));
   give_chunk(h->spare); /* first: what is given last is taken first */
   h->spare = NULL;
+  Chunk *home = h->home;
+  size_t mapped = home != NULL ? mapped_bytes(home) : 0,
+         touched = home != NULL ? touched_bytes(h, home) : 0;
   for (Chunk *c = h->chunks, *next; c != NULL; c = next) {
     next = c->next;
-    mapping_give(c, mapped_bytes(c));
+    if (c != home) mapping_give_touched(c, mapped_bytes(c), touched_bytes(h, c));
   }
   h->chunks = h->mapped = NULL;
+  if (home == NULL) return;
+  LSAN_NO_ROOT((char *)home + HEAP_HOME, HEAP_HOME_MOST);
+  mapping_give_touched(home, mapped, touched);
 }

@@ -100,6 +100,7 @@ typedef struct Chunk {
   uint8_t skipped;                 /* bytes of the allocator's before a hosted one */
   uint8_t nblocks;                 /* blocks[1..nblocks - 1] exist */
   uint8_t mapped_blocks;           /* places of blocks that have addresses; 0: hosted */
+  uint32_t touched;                /* bytes that had pages when it became a first chunk */
   /* indexed by HeapPlace.offset; those of the first block are unused */
   _Alignas(64) uint8_t lines[HEAP_CHUNK_LINES];
   /* a bit a granule (gc_overflow.c); zero before it is in a heap */
@@ -177,6 +178,7 @@ typedef struct Heap {
   uint32_t epoch;             /* number of minor collections, truncated */
   Chunk *chunks; /* hosted ones first */
   Chunk *mapped; /* the first in that list that is not: where tools look for threads */
+  Chunk *home;   /* the first chunk, if the heap itself lies in it; or NULL */
   /* in the huge page of the chunk that was added last, for the next; or NULL */
   Chunk *twin;
   /* mapped, never touched: for when there is no other (grow_heap); or NULL */
@@ -238,10 +240,10 @@ typedef struct Heap {
   Block *hosted_last;       /* found last; or NULL */
   void *reserve;            /* memory of blocks for when there is no other, linked; or NULL */
   uint32_t nreserve;
-  size_t recollect_at;      /* debt at which everything is collected, as the last emergency found
-                               too little for the reserve; 0: it is full */
   bool needs_holes;         /* the reserve is little without the long holes: taking one of the last
                                is an emergency */
+  size_t recollect_at;      /* debt at which everything is collected, as the last emergency found
+                               too little for the reserve; 0: it is full */
   /* Sampling (memprof.c). The block that takes heap_asked_at_cursor, or heap_asked_elsewhere,
    * beyond this is sampled; SAMPLE_NEVER: none */
   uint64_t sample_at, sample_elsewhere_at;
@@ -308,7 +310,14 @@ void heap_large_discard(LargeHeader *large); /* one that was not taken over; NUL
 
 /* ---- for the collector --------------------------------------------------- */
 
-void heap_init(Heap *h);
+/* The first chunk of a heap that maps its memory has room for its owner: HEAP_HOME_MOST bytes,
+ * zero. It is kept with the chunk for the next heap, while malloc gives what is freed back to the
+ * system. NULL: no memory. */
+void *heap_new_home(void);
+#define HEAP_HOME ((sizeof(Chunk) + 63) & ~(size_t)63) /* where it begins */
+#define HEAP_HOME_MOST (HEAP_BLOCK_SIZE - HEAP_HOME)
+/* at_home: it is in what heap_new_home returned, which is gone when it is closed. */
+void heap_init(Heap *h, bool at_home);
 void heap_close(Heap *h);
 /* An object before its domain is complete, and the stack of L: return NULL instead of
    raising. */
@@ -400,6 +409,8 @@ void heap_hosted_vacate(Heap *h, Block *b);
 /* Frees the header at *link, all of whose blocks are vacant. */
 void heap_hosted_drop(Heap *h, Chunk **link);
 void heap_hosted_keep_reserve(Heap *h);
+/* While Heap.needs_holes: a block of class HEAP_LONG_HOLE or more was taken. */
+void heap_hosted_hole_taken(Domain *d);
 /* Everything was collected: is there enough for what is allocated until the next gc_check?
  * SHORT: an error is due. EMPTY: at each gc_check from now on, until there is more. */
 typedef enum HostedNeed { HOSTED_ENOUGH, HOSTED_SHORT, HOSTED_EMPTY } HostedNeed;
@@ -409,8 +420,6 @@ bool heap_hosted_could_take(Heap *h, size_t size);
 /* Gives the allocator back what is free, or if nothing is, a block of the reserve, and notes an
  * emergency. False: there was nothing. */
 bool heap_hosted_give_back(Domain *d);
-/* While Heap.needs_holes: a block of class HEAP_LONG_HOLE or more was taken. */
-void heap_hosted_hole_taken(Domain *d);
 void heap_hosted_close(Heap *h);
 
 /* Memory beside the blocks and what lies in extents and mappings: the allocator's, else

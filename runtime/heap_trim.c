@@ -125,7 +125,7 @@ static size_t trim_hosted(Heap *h, bool now) {
 static size_t trim_chunk(Heap *h, bool now) {
   Chunk *c = *h->trim_link;
   if (c->hosted) return trim_hosted(h, now);
-  if (h->trim_link != &h->chunks && h->nfree >= h->trim_keep + HEAP_CHUNK_BLOCKS &&
+  if (h->trim_link != &h->chunks && c != h->home && h->nfree >= h->trim_keep + HEAP_CHUNK_BLOCKS &&
       is_all_idle(h, c, now)) {
     unmap_chunk(h, h->trim_link);
     return HEAP_CHUNK_SIZE;

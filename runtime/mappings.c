@@ -14,22 +14,27 @@
 
 #include "clock.h"
 
-#define KEPT_MAX 128
+#define KEPT_MAX 4096 /* a power of two */
 #define KEPT_NS UINT64_C(1000000000)
 #define ADAPT_FROM 2 /* times what is wanted that is kept, when the size of one is changed */
 
 typedef struct Kept {
   void *mapping;
-  size_t size;
+  size_t size, touched;
   uint64_t since; /* ns of the monotonic clock */
 } Kept;
 
+/* In the order in which they were given; the oldest, at `first`, goes first, as a rule the
+ * newest is taken. */
 static struct {
   pthread_mutex_t lock;
-  Kept items[KEPT_MAX]; /* in the order in which they were given */
-  uint32_t n;
-  size_t bytes;
+  Kept items[KEPT_MAX]; /* a circular buffer */
+  uint32_t first, n;
+  size_t bytes, touched;
 } kept = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* The one that was given i after the oldest. */
+static Kept *kept_at(uint32_t i) { return &kept.items[(kept.first + i) % KEPT_MAX]; }
 
 void mapping_lock(void) { pthread_mutex_lock(&kept.lock); }
 void mapping_unlock(void) { pthread_mutex_unlock(&kept.lock); }
@@ -50,17 +55,19 @@ static void set_accessible(const Kept *k, bool accessible) {
 }
 
 static Kept remove_locked(uint32_t i) {
-  Kept k = kept.items[i];
+  Kept k = *kept_at(i);
   kept.n--;
   kept.bytes -= k.size;
-  memmove(&kept.items[i], &kept.items[i + 1], (kept.n - i) * sizeof k);
+  kept.touched -= k.touched;
+  if (i == 0) kept.first = (kept.first + 1) % KEPT_MAX;
+  else for (; i < kept.n; i++) *kept_at(i) = *kept_at(i + 1);
   return k;
 }
 
 /* The one given first, if it was given at that time or before. */
 static bool remove_oldest(uint64_t since, Kept *k) {
   mapping_lock();
-  bool found = kept.n > 0 && kept.items[0].since <= since;
+  bool found = kept.n > 0 && kept_at(0)->since <= since;
   if (found) *k = remove_locked(0);
   mapping_unlock();
   return found;
@@ -97,7 +104,7 @@ size_t mapping_kept(void) {
 
 void mapping_each_kept(MemoryPart *part, void *context) {
   mapping_lock();
-  for (uint32_t i = 0; i < kept.n; i++) part(context, kept.items[i].mapping, kept.items[i].size);
+  for (uint32_t i = 0; i < kept.n; i++) part(context, kept_at(i)->mapping, kept_at(i)->size);
   mapping_unlock();
 }
 
@@ -258,14 +265,21 @@ void *mapping_resize(void *mapping, size_t old, size_t size) {
 }
 
 void *mapping_take(size_t least, size_t most, size_t align, size_t *size) {
+  size_t touched;
+  return mapping_take_touched(least, most, align, size, &touched);
+}
+
+void *mapping_take_touched(size_t least, size_t most, size_t align, size_t *size,
+                           size_t *touched) {
   Kept k = {0};
   mapping_lock();
   for (uint32_t i = kept.n; i-- > 0 && k.mapping == NULL;)
-    if (mapping_fits(&kept.items[i], least, most, align)) k = remove_locked(i);
+    if (mapping_fits(kept_at(i), least, most, align)) k = remove_locked(i);
   mapping_unlock();
   if (k.mapping == NULL) return NULL;
   set_accessible(&k, true);
   *size = k.size;
+  *touched = k.touched;
   return k.mapping;
 }
 
@@ -278,9 +292,9 @@ static bool take_nearest(size_t wanted, Kept *k) {
   mapping_lock();
   uint32_t nearest = 0;
   for (uint32_t i = 1; i < kept.n; i++)
-    if (size_difference(&kept.items[i], wanted) <= size_difference(&kept.items[nearest], wanted))
+    if (size_difference(kept_at(i), wanted) <= size_difference(kept_at(nearest), wanted))
       nearest = i;
-  bool found = kept.bytes >= ADAPT_FROM * wanted && kept.items[nearest].size >= wanted / 2;
+  bool found = kept.touched >= ADAPT_FROM * wanted && kept_at(nearest)->size >= wanted / 2;
   if (found) *k = remove_locked(nearest);
   mapping_unlock();
   return found;
@@ -298,22 +312,25 @@ void *mapping_adapt(size_t size) {
 
 static bool keep_locked(Kept k) {
   mapping_lock();
-  bool room = kept.n < KEPT_MAX && kept.bytes + k.size <= MAPPINGS_MOST;
+  bool room = kept.n < KEPT_MAX && kept.touched + k.touched <= MAPPINGS_MOST;
   if (room) {
-    kept.items[kept.n++] = k;
+    *kept_at(kept.n++) = k;
     kept.bytes += k.size;
+    kept.touched += k.touched;
   }
   mapping_unlock();
   return room;
 }
 
+void mapping_give(void *mapping, size_t size) { mapping_give_touched(mapping, size, size); }
+
 /* The oldest make room: the program needs what was given last. */
-void mapping_give(void *mapping, size_t size) {
-  Kept k = {mapping, size, mapping_now()};
+void mapping_give_touched(void *mapping, size_t size, size_t touched) {
+  Kept k = {mapping, size, touched, mapping_now()};
   mapping_drop_old();
   set_accessible(&k, false);
   while (!keep_locked(k))
-    if (size > MAPPINGS_MOST || !drop_one(UINT64_MAX)) {
+    if (touched > MAPPINGS_MOST || !drop_one(UINT64_MAX)) {
       mapping_unmap(mapping, size);
       return;
     }

@@ -22,7 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define MAPPINGS_MOST ((size_t)32 << 20) /* bytes kept, of all domains */
+#define MAPPINGS_MOST ((size_t)32 << 20) /* bytes kept that have pages, of all domains */
 
 /* Fresh memory, all zero, aligned to `align` (a power of two); NULL: the system has none,
  * and nothing is kept. */
@@ -47,12 +47,18 @@ void *mapping_resize(void *mapping, size_t old, size_t size);
 /* A kept mapping of `least` to `most` bytes, aligned to `align`; the last one
  * that was given. Its contents are what they were. *size: its bytes. NULL: none. */
 void *mapping_take(size_t least, size_t most, size_t align, size_t *size);
+/* *touched: its bytes that have pages, as they were given. */
+void *mapping_take_touched(size_t least, size_t most, size_t align, size_t *size,
+                           size_t *touched);
 /* A kept mapping resized to `size`, or NULL: when much is kept and none fits. Strings
  * that grow piece by piece touch little fresh memory then. Its first bytes keep their
  * contents. */
 void *mapping_adapt(size_t size);
 /* Keeps it, or unmaps it if it is bigger than all that is kept may be. */
 void mapping_give(void *mapping, size_t size);
+/* The same where only `touched` bytes of it have pages, which is what the bound counts: the first
+ * chunk of a state that did little. */
+void mapping_give_touched(void *mapping, size_t size, size_t touched);
 void mapping_unmap(void *mapping, size_t size);
 /* Unmaps one that was not used for a second. */
 void mapping_drop_old(void);

@@ -109,34 +109,50 @@ uint32_t string_hash_long(String *s) {
 
 #define SEGMENT_BYTES (STRING_SEGMENT * sizeof(StringLink))
 
+static bool has_first_directory(const Domain *d) {
+  return d->strings.segments == d->first_strings.directory;
+}
+
+static void free_directory(Domain *d) {
+  StringTable *table = &d->strings;
+  if (!has_first_directory(d))
+    heap_memory_free(d, table->segments, table->directory * sizeof *table->segments);
+}
+
+static bool extend_directory(Domain *d) {
+  StringTable *table = &d->strings;
+  uint32_t room = table->directory * 2;
+  StringLink **grown = heap_memory_try_resize(d, NULL, 0, room * sizeof *grown);
+  if (grown == NULL) return false;
+  memcpy(grown, table->segments, table->directory * sizeof *grown);
+  free_directory(d);
+  table->segments = grown;
+  table->directory = room;
+  return true;
+}
+
 static bool add_segment(Domain *d) {
   StringTable *table = &d->strings;
   if (stress_allocation_fails()) return false;
   uint32_t n = table->size >> STRING_SEGMENT_BITS;
-  if (n >= table->directory) {
-    uint32_t room = table->directory != 0 ? table->directory * 2 : 8;
-    StringLink **grown = heap_memory_try_resize(
-        d, table->segments, table->directory * sizeof *grown, room * sizeof *grown);
-    if (grown == NULL) return false;
-    table->segments = grown;
-    table->directory = room;
-  }
+  if (n >= table->directory && !extend_directory(d)) return false;
   table->segments[n] = heap_memory_zeroed(d, SEGMENT_BYTES);
   return table->segments[n] != NULL;
 }
 
-void string_table_init(lua_State *L) {
-  StringTable *table = &L->domain->strings;
-  if (!add_segment(L->domain)) error_memory(L);
-  table->size = INTERN_MIN_BUCKETS;
-  table->mask = INTERN_MIN_BUCKETS - 1;
+void string_table_init(Domain *d) {
+  d->first_strings.directory[0] = d->first_strings.buckets;
+  d->strings = (StringTable){.segments = d->first_strings.directory,
+                             .directory = STRING_FEW_SEGMENTS,
+                             .size = INTERN_MIN_BUCKETS,
+                             .mask = INTERN_MIN_BUCKETS - 1};
 }
 
 void string_table_free(Domain *d) {
   StringTable *table = &d->strings;
-  for (uint32_t i = 0; i < table->size; i += STRING_SEGMENT)
+  for (uint32_t i = STRING_SEGMENT; i < table->size; i += STRING_SEGMENT)
     heap_memory_free(d, table->segments[i >> STRING_SEGMENT_BITS], SEGMENT_BYTES);
-  heap_memory_free(d, table->segments, table->directory * sizeof *table->segments);
+  free_directory(d);
   *table = (StringTable){0};
 }
 

@@ -28,15 +28,23 @@ String *string_format(lua_State *L, const char *fmt, ...) __attribute__((format(
 
 /* The intern table grows and shrinks bucket by bucket (linear hashing; design in
  * str.c): no moment in which all of it is rehashed. */
-#define STRING_SEGMENT_BITS 9
+#define STRING_SEGMENT_BITS 8
 #define STRING_SEGMENT (1u << STRING_SEGMENT_BITS)
 typedef struct StringTable {
-  StringLink **segments; /* directory of segments of STRING_SEGMENT buckets each */
+  StringLink **segments; /* directory of segments of STRING_SEGMENT buckets each; at first, and
+                            the first segment always, in Domain.first_strings */
   uint32_t directory;  /* room in it */
   uint32_t size;       /* buckets in use: mask / 2 < size <= mask + 1 */
   uint32_t mask;       /* a power of two less one */
   uint32_t used;       /* strings */
 } StringTable;
+
+/* As much of it as most states need. */
+#define STRING_FEW_SEGMENTS 8
+typedef struct FirstStrings {
+  StringLink *directory[STRING_FEW_SEGMENTS];
+  StringLink buckets[STRING_SEGMENT];
+} FirstStrings;
 
 ALWAYS_INLINE StringLink *string_bucket(const StringTable *table, uint32_t index) {
   return &table->segments[index >> STRING_SEGMENT_BITS][index & (STRING_SEGMENT - 1)];
@@ -67,7 +75,7 @@ ALWAYS_INLINE StringLink string_chain(String *s, StringLink rest) {
   return (known | address) | UINT64_C(1) << string_filter_bit(s->hash);
 }
 
-void string_table_init(lua_State *L);
+void string_table_init(Domain *d);
 void string_table_free(Domain *d);
 /* A chain in the opposite order. */
 StringLink string_chain_reversed(StringLink chain);

@@ -472,6 +472,41 @@ static void incremental_finalizers_wait_for_the_cycle(void **state) {
   assert_int_equal(finalized, 1);
 }
 
+/* Thousands of states may be open that do little: what they leave serves the next ones. */
+static void what_idle_domains_leave_is_kept(void **state) {
+  (void)state;
+  enum { MANY = 500 };
+  static lua_State *all[MANY];
+  mapping_drop_all();
+  for (int round = 0; round < 2; round++) {
+    for (int i = 0; i < MANY; i++) assert_non_null(all[i] = domain_new(NULL, NULL));
+    assert_int_equal(mapping_kept(), 0);
+    for (int i = 0; i < MANY; i++) domain_close(all[i]);
+    assert_int_equal(mapping_kept(), MANY * HEAP_FIRST_BLOCKS * HEAP_BLOCK_SIZE);
+  }
+  mapping_drop_all();
+}
+
+/* The next one does not see what was there. */
+static void a_domain_begins_in_what_another_left(void **state) {
+  (void)state;
+  mapping_drop_all();
+  for (int collects = 0; collects < 2; collects++) {
+    lua_State *L = domain_new(NULL, NULL);
+    for (int i = 0; i < 1000; i++) table_new(L, 10, 10);
+    if (collects) gc_full(L);
+    void *home = L->domain;
+    domain_close(L);
+    L = domain_new(NULL, NULL);
+    assert_ptr_equal(L->domain, home);
+    set_table(L->top, table_new(L, 5, 5));
+    L->top++;
+    gc_full(L);
+    gc_verify(L->domain, "in what another left");
+    domain_close(L);
+  }
+}
+
 static void closing_finalizes_all(void **state) {
   (void)state;
   lua_State *L = domain_new(NULL, NULL);
@@ -544,6 +579,8 @@ int main(void) {
     TEST(a_chain_of_ephemerons),
     TEST(finalizers_run_last_registered_first),
     TEST(incremental_finalizers_wait_for_the_cycle),
+    cmocka_unit_test(what_idle_domains_leave_is_kept),
+    cmocka_unit_test(a_domain_begins_in_what_another_left),
     cmocka_unit_test(closing_finalizes_all),
     cmocka_unit_test(a_first_chunk_of_used_memory_grows),
     cmocka_unit_test(a_first_chunk_that_cannot_grow_stays_small),

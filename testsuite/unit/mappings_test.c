@@ -161,6 +161,24 @@ static void what_is_kept_is_bounded(void **state) {
   assert_int_equal(mapping_kept(), before);
 }
 
+/* Those of states that did little, which have few pages, fit the bound in great number. */
+static void the_bound_counts_touched_bytes(void **state) {
+  (void)state;
+  enum { MANY = 1000 };
+  const size_t rest = MAPPINGS_MOST - 10 * 4096;
+  size_t size, touched;
+  for (int i = 0; i < MANY; i++) mapping_give_touched(mapping_new(UNIT, 1), UNIT, 4096);
+  assert_int_equal(mapping_kept(), MANY * UNIT);
+  char *last = mapping_new(2 * UNIT, 1);
+  mapping_give_touched(last, 2 * UNIT, 8192);
+  assert_ptr_equal(mapping_take_touched(UNIT, 2 * UNIT, 1, &size, &touched), last);
+  assert_int_equal(size, 2 * UNIT);
+  assert_int_equal(touched, 8192);
+  mapping_unmap(last, 2 * UNIT);
+  mapping_give(mapping_new(rest, 1), rest); /* the oldest of the others make room */
+  assert_int_equal(mapping_kept(), rest + 10 * UNIT);
+}
+
 static void what_is_not_used_goes(void **state) {
   (void)state;
   for (int i = 0; i < 3; i++) mapping_give(mapping_new(UNIT, 1), UNIT);
@@ -269,6 +287,7 @@ int main(void) {
       TEST(one_is_made_to_fit),
       TEST(only_what_fits_is_taken),
       TEST(what_is_kept_is_bounded),
+      TEST(the_bound_counts_touched_bytes),
       TEST(what_is_not_used_goes),
       TEST(those_of_huge_pages_stay_aligned),
       TEST(small_ones_grow),
