@@ -282,6 +282,7 @@ eventring_eventring_SOURCES = \
 	eventring/tools/coroutine_groups.c eventring/tools/coroutine_groups.h \
 	eventring/tools/remote_frames.c eventring/tools/remote_frames.h \
 	eventring/tools/cmd_coroutines.c \
+	eventring/tools/coroutines_export.c eventring/tools/coroutines_export.h \
 	eventring/tools/coroutines_file.c eventring/tools/coroutines_file.h \
 	eventring/tools/cmd_stack.c eventring/tools/cmd_strip.c eventring/tools/ask.h eventring/tools/ask.c \
 	eventring/tools/cmd_memory.c eventring/tools/memory_lines.c eventring/tools/memory_lines.h \

@@ -13,8 +13,10 @@
 #include "ask.h"
 #include "child_answer.h"
 #include "coroutine_groups.h"
+#include "coroutines_export.h"
 #include "coroutines_file.h"
 #include "format/now.h"
+#include "formats.h"
 #include "last_stacks.h"
 #include "options.h"
 #include "remote_frames.h"
@@ -40,7 +42,9 @@ struct listing {
   struct remote_functions functions;
   struct remote_stack stack;     /* of the group that is shown */
   eventring_cursor *cursor;      /* of its recording, for names of spans; NULL: there is none */
-  struct view_to *to;            /* NULL: it is text */
+  struct view_to *to;            /* NULL: it is text, or for another tool */
+  const char *format, *output;   /* --to, -o; NULL */
+  struct coroutines_export export;
   uint64_t leaked_ns;
   struct ask_patience patience;
   bool held;                     /* who holds them is asked ... */
@@ -400,17 +404,20 @@ static void show_group(struct listing *l, const struct remote_domain *about,
   count_spans(&row);
   count_holders(&row);
   l->shown++;
-  if (l->to) view_row(l->to, &row);
+  if (l->format)
+    coroutines_export_add(&l->export, &l->stack, row.begins, about->name, group->count,
+                          group->bytes);
+  else if (l->to) view_row(l->to, &row);
   else print_row(&row);
 }
 
 static void show_groups(struct listing *l, struct remote_reader *reader,
                         const struct remote_domain *about, struct coroutine_groups *groups) {
-  if (!l->to) print_domain(l, about, groups);
+  if (!l->to && !l->format) print_domain(l, about, groups);
   for (size_t i = 0; i < groups->group_count; i++) {
     const struct coroutine_group *group = &groups->groups[i];
     l->groups++;
-    if (l->shown >= l->request.top) continue;
+    if (l->shown >= l->request.top && !l->format) continue;
     if (coroutine_group_stack(group, reader, now_ns(), &l->stack)) show_group(l, about, group);
     else l->torn += group->count;
   }
@@ -468,9 +475,19 @@ static VIEW_WITH(listing_view, struct listing, (.other = &coroutines_file_view),
     {"loss", .form = VIEW_OBJECT, .view = &listing_loss_view},
     {"total", .form = VIEW_OBJECT, .view = &total_view})
 
+/* For another tool. Returns the exit status. */
+static int export_all(struct listing *l) {
+  struct eventring_info info = {.size = sizeof info};
+  show_domains(l);
+  bool is_known = l->cursor && eventring_cursor_info(l->cursor, &info) == EVENTRING_OK;
+  return coroutines_export_write(&l->export, is_known ? info.program : "", l->format, l->output);
+}
+
 static void show(struct listing *l) {
   struct view_to to = {.out = stdout, .as = l->request.as};
-  if (view_wants_text(&l->request.as)) {
+  if (l->format) {
+    l->status = export_all(l);
+  } else if (view_wants_text(&l->request.as)) {
     show_domains(l);
     print_loss(l);
   } else {
@@ -512,14 +529,24 @@ int command_coroutines(const struct command *self, int count, char **words) {
     {"wait", 'w', OPTION_SECONDS, &l.patience.ns, "N",
      "for that answer, at most N seconds (10; until it is seen to be asleep)"},
     DOMAIN_SPEC(&l.request.domain),
+    {"to", 0, OPTION_TEXT, &l.format, "FORMAT",
+     "svg (a flame graph), or pprof, speedscope, folded: for other tools, of all groups"},
+    {"output", 'o', OPTION_TEXT, &l.output, "FILE", "with --to: to FILE, which must not exist"},
     VIEW_SPECS(&l.request.as, listing_view, "one JSON object"),
   };
   struct operands operands;
   int status = options_parse(self, OPTION_SPECS(specs), count, words, &operands);
   if (status < 0) status = require_target(self, &operands, false);
   if (status >= 0) return status;
+  if (l.format && !format_of_profiles(l.format))
+    return usage_error(self, "`--to %s': must be one of %s", l.format, formats_of_profiles());
+  if (l.output && !l.format) return usage_error(self, "-o goes with --to");
+  if (l.format && (!view_wants_text(&l.request.as) || l.leaked_ns))
+    return usage_error(self, "one of --to, --json, --csv, --leaked");
   if (l.leaked_ns > l.request.least_ns) l.request.least_ns = l.leaked_ns;
-  if (!read_process_number(operands.words[0], &l.pid))
+  if (!read_process_number(operands.words[0], &l.pid) && l.format)
+    return usage_error(self, "--to is of a PID: a FILE knows only coroutines with spans open");
+  if (!l.pid)
     return coroutines_file_show(operands.words[0], &l.request);
   return list_process(&l, operands.words[0]);
 }

@@ -146,6 +146,7 @@ static void put_process(FILE *out, const struct live_process *p) {
   static const struct { const char *path, *text; } links[] = {
       {"/view", "page"}, {"/debug/pprof/profile", "profile of 30 s"},
       {"/debug/pprof/heap", "heap"}, {"/debug/pprof/allocs", "allocations"},
+      {"/debug/pprof/coroutines", "coroutines"},
       {"/snapshot", "copy"}};
   char program[4 * EVENTRING_MAX_PROGRAM + 1];
   eventring_printable(program, sizeof program, p->info.program, strlen(p->info.program));
@@ -199,6 +200,8 @@ static const struct question questions[] = {
      {"heap", "--live", "--to", "pprof"}},
     {"/debug/pprof/allocs", "application/octet-stream", "allocs.pb", false, false,
      {"heap", "--allocated", "--to", "pprof"}},
+    {"/debug/pprof/coroutines", "application/octet-stream", "coroutines.pb", false, false,
+     {"coroutines", "--to", "pprof"}},
     {"/view", "text/html; charset=utf-8", NULL, false, false, {"view", "--seconds", "0"}},
     {"/snapshot", "application/octet-stream", "copy.eventring", false, true, {"snapshot"}}};
 
@@ -370,7 +373,7 @@ static enum MHD_Result route(struct server *server, struct MHD_Connection *conne
     if (strcmp(url, questions[i].path) == 0)
       return answer_question(server, connection, &questions[i]);
   return say(connection, MHD_HTTP_NOT_FOUND, "there is /metrics, /debug/pprof/profile, .../heap, "
-             ".../allocs, /view, /snapshot, and / with links to them");
+             ".../allocs, .../coroutines, /view, /snapshot, and / with links to them");
 }
 
 /* Called once when the head of a request was read, then for each part of a body, and then again. */

@@ -10,7 +10,9 @@ command -v curl >/dev/null || { echo "curl is missing (Debian package: curl)"; e
 serves() { [ -s "$1" ] && grep -q serving "$1"; }
 
 cat >work.lua <<'LUA'
-local kept = {}
+local kept, waiting = {}, {}
+local function waiter() coroutine.yield() end
+for i = 1, 30 do waiting[i] = coroutine.wrap(waiter); waiting[i]() end
 local function fill() for i = 1, 20000 do kept[i % 500 + 1] = {i} end end
 while true do fill() end
 LUA
@@ -49,6 +51,12 @@ if command -v go >/dev/null; then
   HOME=$PWD go tool pprof -top "$at/debug/pprof/profile?seconds=1&pid=$pid" >fetched.txt 2>&1 ||
     fail "go tool pprof URL: $(cat fetched.txt)"
   has "the busy function, fetched" fill "$(cat fetched.txt)"
+fi
+get 200 coroutines.pb "/debug/pprof/coroutines?pid=$pid"
+if command -v go >/dev/null; then
+  go tool pprof -traces coroutines.pb >traces.txt 2>&1 || fail "go tool pprof: $(cat traces.txt)"
+  has "where they wait" waiter "$(cat traces.txt)"
+  has "how many" 30 "$(go tool pprof -top -sample_index=coroutines coroutines.pb 2>&1)"
 fi
 get 404 heap.txt "/debug/pprof/heap?pid=$pid"
 has "the switch is named" sample "$(cat heap.txt)"
