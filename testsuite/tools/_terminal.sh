@@ -3,6 +3,7 @@
 command -v tmux >/dev/null || { echo "tmux is missing (Debian package: tmux)"; exit 77; }
 
 TMUX_SERVER=saros-$$
+servers=0
 mux() { env -u TMUX TMUX_TMPDIR="$PWD" tmux -L "$TMUX_SERVER" -f /dev/null "$@"; }
 trap 'mux kill-server 2>/dev/null' EXIT
 
@@ -11,13 +12,18 @@ trap 'mux kill-server 2>/dev/null' EXIT
 on_terminal() {
   local columns=$1 rows=$2
   shift 2
-  mux kill-server 2>/dev/null
   printf '%q ' "$@" >command.sh
   printf '\necho "ended: $?"\nstty -a | tr " ;" "\\n\\n" | grep -x -e echo -e icanon | tr "\\n" " "\nexec cat\n' >>command.sh
   TERMINAL_SHELL="bash --norc $PWD/command.sh" in_shell "$columns" "$rows"
 }
 # in_shell COLUMNS ROWS: a terminal with TERMINAL_SHELL
-in_shell() { mux -u new-session -d -x "$1" -y "$2" "$TERMINAL_SHELL" || fail "tmux: $?"; }
+# (a server of its own: one that is about to end still takes sessions, which it ends, too)
+in_shell() {
+  mux kill-server 2>/dev/null
+  servers=$((servers + 1))
+  TMUX_SERVER=saros-$$-$servers
+  mux -u new-session -d -x "$1" -y "$2" "$TERMINAL_SHELL" || fail "tmux: $?"
+}
 screen() { mux capture-pane -p; }
 keys() { mux send-keys "$@" || fail "send-keys $*"; }
 shows_screen() { screen | command grep -q -e "$1"; }

@@ -192,7 +192,6 @@ keys C-c
 appears "ended: 0"
 
 # stopped from the keyboard, and continued
-mux kill-server
 TERMINAL_SHELL="env PS1=ready: HISTFILE= bash --norc -i" in_shell 80 24
 appears "^ready:"
 keys -l "$EVENTRING top $beta"
