@@ -114,6 +114,11 @@ struct Domain {
   FirstStrings first_strings;
 };
 
+/* Whose heap it is. */
+static inline Domain *heap_domain(Heap *h) {
+  return (Domain *)((char *)h - offsetof(Domain, heap));
+}
+
 /* Everything from heap to main thread; NULL when memory is short. All memory comes from f,
  * which lua_getallocf returns; NULL: the heap maps it. */
 lua_State *domain_new(lua_Alloc f, void *ud);

@@ -12,6 +12,7 @@
 #include "eventring/footprint.h"
 #include "gc_internal.h"
 #include "heap_measure.h"
+#include "mapping_ahead.h"
 #include "mappings.h"
 #include "str.h"
 
@@ -132,6 +133,7 @@ static void measure_lists(Domain *d, struct eventring_pages *pages, Footprint *f
   string_table_each_part(&d->strings, measure_list, &strings);
   gc_each_list(&d->gc, measure_list, &lists);
   mapping_each_kept(measure_list, &kept);
+  mapping_ahead_each(measure_list, &kept);
 }
 
 void footprint_measure(Domain *d) {

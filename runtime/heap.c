@@ -51,7 +51,9 @@
  * of a program that fills 50 MB with records. Only the first touch is advised: what is
  * given back later comes again as small pages, so the system never fills free memory with
  * unrequested pages. The price is a touch of 0.1 ms, and up to 2 MiB that are not used
- * yet; mappings.c handles touches that take longer.
+ * yet; mappings.c handles touches that take longer. From AHEAD_FROM_BLOCKS on a thread makes
+ * them present before they are needed (mapping_ahead.h); what the program touches itself is
+ * the span fresh_memory.
  *
  * Large allocations: heap_large.c.
  *
@@ -71,7 +73,9 @@
 #include "domain.h"
 #include "gc.h"
 #include "gc_inline.h"
+#include "gc_time.h"
 #include "heap_internal.h"
+#include "mapping_ahead.h"
 #include "mappings.h"
 #include "memprof.h"
 #include "stress.h"
@@ -90,6 +94,13 @@
 
 /* of a heap: it grows by huge pages from then on */
 #define HUGE_FROM_BLOCKS (8 * HEAP_CHUNK_BLOCKS)
+/* and takes pages that a thread has made present, two chunks at once: 2 MiB that may be ready and
+ * not used are a twentieth then */
+#ifdef SAROS_STRESS
+#define AHEAD_FROM_BLOCKS HUGE_FROM_BLOCKS
+#else
+#define AHEAD_FROM_BLOCKS (40 * HEAP_CHUNK_BLOCKS)
+#endif
 #define MIN_FREE_LINES 8     /* of a block worth allocating from */
 #define SMALL_LEFTOVER 256   /* bytes of a hole that may be wasted for a medium object */
 
@@ -160,9 +171,36 @@ static Chunk *take_twin(Heap *h) {
   return c;
 }
 
-/* Two chunks in one huge page. */
-static Chunk *new_twins(Heap *h) {
+/* A page for each 64 MiB of the heap: at most 1 MiB in 32 is ready and not used. */
+static uint32_t pages_ahead(const Heap *h) {
+  uint32_t n = h->nblocks / (64 * HEAP_CHUNK_BLOCKS);
+  return n > 0 ? n : 1;
+}
+
+/* A huge page that was made present for this heap; NULL: none. */
+static Chunk *take_present(Heap *h) {
+  _Static_assert(2 * HEAP_CHUNK_SIZE == MAPPING_HUGE_PAGE, "two chunks in one huge page");
+  if (h->nblocks < AHEAD_FROM_BLOCKS) return NULL;
+  if (h->ahead == AHEAD_UNTRIED) h->ahead = mapping_ahead_begin() ? AHEAD_USED : AHEAD_REFUSED;
+  return h->ahead == AHEAD_USED ? mapping_ahead_take(pages_ahead(h)) : NULL;
+}
+
+/* The program waits while it is made present. */
+static Chunk *touch_huge(Heap *h) {
+  Domain *d = heap_domain(h);
+  if (!mapping_huge_at_hand()) return NULL;
+  uint64_t begun = gc_time_begin(d);
+  PROBE_BEGIN_REASON(d, FRESH_MEMORY, EV_REASON_HEAP);
   Chunk *c = mapping_new_huge(2 * HEAP_CHUNK_SIZE);
+  PROBE_END_OFF_CPU(d, FRESH_MEMORY, gc_time_end(d, begun));
+  return c;
+}
+
+/* Two chunks in one huge page. Where the thread has none ready the heap grows by small pages: how
+ * long the touch of a huge one takes is not known before. */
+static Chunk *new_twins(Heap *h) {
+  Chunk *c = take_present(h);
+  if (c == NULL && h->ahead != AHEAD_USED) c = touch_huge(h);
   if (c == NULL) return NULL;
   h->twin = (Chunk *)((char *)c + HEAP_CHUNK_SIZE);
   c->used = h->twin->used = true;
@@ -474,6 +512,7 @@ static Block *consume_block(Heap *h, Block *b) {
   b->released = 0;
   b->released_pages = 0;
   list_push_first(&h->consumed, b);
+  h->nconsumed++;
   return b;
 }
 
@@ -1016,11 +1055,18 @@ static void reclaim_young_large(Heap *h) {
   }
 }
 
+/* The line bytes of a block that was hardly allocated from are not in the cache. */
+static void prefetch_lines(const Block *b) {
+  if (b->prev != NULL) __builtin_prefetch(b->prev);
+  for (uint32_t i = 0; i < HEAP_BLOCK_LINES; i += 64) __builtin_prefetch(block_lines(b) + i, 1);
+}
+
 /* Oldest first, so that the one used last ends on top. Returns whether none is left. */
 static bool examine_list(Heap *h, BlockList *list, size_t most) {
   Block *b = list->last, *prev;
   for (; b != NULL && most > 0; b = prev, most--) {
     prev = b->prev;
+    if (prev != NULL) prefetch_lines(prev);
     examine_block(h, b);
     b->epoch = h->epoch;
     poison_free_lines(b);
@@ -1046,6 +1092,7 @@ static void end_epoch(Heap *h) {
 void heap_reclaim_young(Heap *h) {
   begin_epoch(h);
   examine_list(h, &h->consumed, SIZE_MAX);
+  h->nconsumed = 0;
   end_epoch(h);
 }
 
@@ -1063,6 +1110,7 @@ void heap_reclaim_young_later(Heap *h) {
   append_list(&h->consumed, h->waiting);
   h->waiting = h->consumed;
   h->consumed = (BlockList){0};
+  h->nconsumed = 0;
   end_epoch(h);
 }
 
@@ -1124,6 +1172,8 @@ void heap_close(Heap *h) {
     if (c != home) mapping_give_touched(c, mapped_bytes(c), touched_bytes(h, c));
   }
   h->chunks = h->mapped = NULL;
+  if (h->ahead == AHEAD_USED) mapping_ahead_end();
+  h->ahead = AHEAD_UNTRIED;
   if (home == NULL) return;
   LSAN_NO_ROOT((char *)home + HEAP_HOME, HEAP_HOME_MOST);
   mapping_give_touched(home, mapped, touched);

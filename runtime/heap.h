@@ -152,6 +152,8 @@ typedef struct Hole {
 #define HEAP_ASK_FROM ((size_t)256 << 10)
 #define SAMPLE_NEVER ((uint64_t)INT64_MAX) /* so many bytes are never asked for */
 
+typedef enum HeapAhead { AHEAD_UNTRIED, AHEAD_USED, AHEAD_REFUSED } HeapAhead;
+
 typedef struct Heap {
   char *cursor; /* bump allocation: next free byte of `hole` */
   /* The fast path allocates up to here: to the end of `hole`, or to where the next sample
@@ -169,6 +171,7 @@ typedef struct Heap {
   BlockClasses cold;
   BlockList free;     /* warm ones first */
   BlockList consumed; /* last one first */
+  uint32_t nconsumed; /* blocks in it */
   /* those whose young objects are dead, until dead strings in them have left the intern
    * table; their state is BLOCK_CONSUMED, too */
   BlockList waiting;
@@ -181,6 +184,7 @@ typedef struct Heap {
   Chunk *home;   /* the first chunk, if the heap itself lies in it; or NULL */
   /* in the huge page of the chunk that was added last, for the next; or NULL */
   Chunk *twin;
+  uint8_t ahead; /* HeapAhead: whether it takes pages that were made present (mapping_ahead.h) */
   /* mapped, never touched: for when there is no other (grow_heap); or NULL */
   Chunk *spare;
   struct Extent *extents;     /* heap_extent.c */

@@ -35,6 +35,7 @@
 
 #include "domain.h"
 #include "gc_inline.h"
+#include "gc_time.h"
 #include "heap.h"
 #include "mappings.h"
 #include "memprof.h"
@@ -46,7 +47,6 @@
 /* less header and cards: an array of 2^17 slots has one */
 #define HUGE_FROM (EXTENT_MOST - ((size_t)64 << 10))
 #endif
-#define MAP_UNIT ((size_t)64 << 10) /* mappings are multiples of it, and so of any page size */
 #define PAGE_ALIGN ((size_t)1) /* mappings are, to pages */
 #define DYING_EPOCHS 4 /* minor collections that a dead mapping waits for a new use, */
 #define DYING_NS UINT64_C(1000000000) /* or so long where all are no more than */
@@ -79,9 +79,7 @@ static size_t *large_counter(Heap *h, const LargeHeader *large) {
 
 static size_t card_count(size_t size) { return (size >> HEAP_CARD_SHIFT) + 1; }
 
-static size_t round_to_unit(size_t size) { return (size + MAP_UNIT - 1) & ~(MAP_UNIT - 1); }
-
-static size_t mapping_of(size_t size) { return round_to_unit(sizeof(LargeHeader) + size); }
+static size_t mapping_of(size_t size) { return mapping_round(sizeof(LargeHeader) + size); }
 
 static LargeHeader *set_up_mapped(LargeHeader *large, size_t mapped, bool zeroed) {
   if (large == NULL) return NULL;
@@ -100,8 +98,26 @@ static LargeHeader *take_mapped(size_t size) {
   return set_up_mapped(large, mapped, false);
 }
 
-static LargeHeader *new_mapped(size_t size) {
-  return set_up_mapped(mapping_new_prefer_huge(mapping_of(size)), mapping_of(size), true);
+/* Around what touches a huge page while the program waits; `h` NULL: it is in no heap. */
+static uint64_t begin_touch(Heap *h) {
+  if (h == NULL) return 0;
+  Domain *d = heap_domain(h);
+  uint64_t begun = gc_time_begin(d);
+  PROBE_BEGIN_REASON(d, FRESH_MEMORY, EV_REASON_LARGE);
+  return begun;
+}
+
+static void end_touch(Heap *h, uint64_t begun) {
+  if (h == NULL) return;
+  Domain *d = heap_domain(h);
+  PROBE_END_OFF_CPU(d, FRESH_MEMORY, gc_time_end(d, begun));
+}
+
+static LargeHeader *new_mapped(Heap *h, size_t size) {
+  uint64_t begun = begin_touch(h);
+  void *p = mapping_new_prefer_huge(mapping_of(size));
+  end_touch(h, begun);
+  return set_up_mapped(p, mapping_of(size), true);
 }
 
 /* A few wait for as long as the program may need them again. */
@@ -115,7 +131,7 @@ static void release_dying(Heap *h, size_t bytes, bool recent) {
   uint64_t now = recent || h->dying_bytes == 0 ? 0 : mapping_now();
   for (LargeHeader *large; bytes > 0 && (large = h->dying.prev) != &h->dying;) {
     if (!recent && !is_long_dead(h, large, now)) return;
-    size_t piece = bytes < large->mapped ? round_to_unit(bytes) : large->mapped;
+    size_t piece = bytes < large->mapped ? mapping_round(bytes) : large->mapped;
     large->mapped -= piece;
     h->dying_bytes -= piece;
     if (large->mapped == 0) unlink_large(large);
@@ -165,9 +181,9 @@ static LargeHeader *take_dying_part(Heap *h, size_t size, size_t used) {
 static LargeHeader *new_huge_part(Heap *h, size_t size, size_t used) {
   LargeHeader *large = take_dying_part(h, size, used);
   if (large == NULL && h != NULL) make_room(h, size);
-  if (large == NULL) large = new_mapped(size);
+  if (large == NULL) large = new_mapped(h, size);
   if (large != NULL &&
-      (large->cards = mapping_new(round_to_unit(card_count(size)), PAGE_ALIGN)) == NULL) {
+      (large->cards = mapping_new(mapping_round(card_count(size)), PAGE_ALIGN)) == NULL) {
     mapping_unmap(large, large->mapped);
     return NULL;
   }
@@ -179,7 +195,7 @@ static LargeHeader *new_huge_object(Heap *h, size_t size) {
   LargeHeader *large = h != NULL ? take_dying(h, size) : NULL;
   if (large == NULL) large = take_mapped(size);
   if (large == NULL && h != NULL) make_room(h, size);
-  return large != NULL ? large : new_mapped(size);
+  return large != NULL ? large : new_mapped(h, size);
 }
 
 static LargeHeader *new_huge(Heap *h, size_t size, bool cards) {
@@ -204,13 +220,11 @@ static LargeHeader *set_up_medium(LargeHeader *large, size_t size, bool cards, b
   return large;
 }
 
-static Domain *domain_of(Heap *h) { return (Domain *)((char *)h - offsetof(Domain, heap)); }
-
 /* `h` NULL: in no heap. */
 static LargeHeader *new_medium(Heap *h, size_t size, bool cards) {
   size_t bytes = medium_bytes(size, cards);
   if (h != NULL && heap_is_hosted(h))
-    return set_up_medium(heap_memory(domain_of(h), bytes), size, cards, false);
+    return set_up_medium(heap_memory(heap_domain(h), bytes), size, cards, false);
 #ifdef SAROS_STRESS
   h = NULL;
 #endif
@@ -221,7 +235,7 @@ static void free_medium(Heap *h, LargeHeader *large) {
   size_t bytes =
       large->external ? sizeof *large : medium_bytes(large->size, large->cards != NULL);
   if (large->in_extent) extent_free(h, large, bytes);
-  else heap_memory_free(domain_of(h), large, bytes);
+  else heap_memory_free(heap_domain(h), large, bytes);
 }
 
 /* In no list yet. Where there are no addresses for an extent there may be some for a
@@ -265,7 +279,7 @@ static void dispose_part(Heap *h, LargeHeader *large) {
     mapping_give(large, large->mapped);
     return;
   }
-  if (large->cards != NULL) mapping_unmap(large->cards, round_to_unit(card_count(large->size)));
+  if (large->cards != NULL) mapping_unmap(large->cards, mapping_round(card_count(large->size)));
   let_die(h, large);
 }
 
@@ -385,7 +399,7 @@ void heap_large_promote(Heap *h, LargeHeader *large, uint8_t bit) {
 /* ---- memory outside the heap --------------------------------------------- */
 
 LargeHeader *heap_large_external(Heap *h) {
-  LargeHeader *large = heap_memory(domain_of(h), sizeof *large);
+  LargeHeader *large = heap_memory(heap_domain(h), sizeof *large);
   if (large == NULL) return NULL;
   *large = (LargeHeader){.external = 1};
   link_large(&h->large_young, large);
@@ -411,10 +425,10 @@ void heap_large_set_external(Domain *d, LargeHeader *large, size_t size) {
 /* The same bytes in a place of the new size, which may be the old one; NULL: no memory. */
 static LargeHeader *room_for(Heap *h, LargeHeader *large, size_t size) {
   size_t old_bytes = medium_bytes(large->size, true), bytes = medium_bytes(size, true);
-  if (!large->in_extent) return heap_memory_resize(domain_of(h), large, old_bytes, bytes);
+  if (!large->in_extent) return heap_memory_resize(heap_domain(h), large, old_bytes, bytes);
   if (extent_resize(h, large, old_bytes, bytes)) return large;
   bool hosted = heap_is_hosted(h);
-  LargeHeader *moved = hosted ? heap_memory(domain_of(h), bytes) : extent_alloc(h, bytes);
+  LargeHeader *moved = hosted ? heap_memory(heap_domain(h), bytes) : extent_alloc(h, bytes);
   if (moved == NULL) return NULL;
   memcpy(moved, large, old_bytes);
   moved->in_extent = !hosted;
@@ -425,7 +439,7 @@ static LargeHeader *room_for(Heap *h, LargeHeader *large, size_t size) {
 /* Into memory that is asked for first: an allocator may refuse to make a block smaller, and
  * must be told the bytes that it gave. */
 static LargeHeader *shrink_hosted(Heap *h, LargeHeader *large, size_t size) {
-  Domain *d = domain_of(h);
+  Domain *d = heap_domain(h);
   LargeHeader *moved = heap_memory(d, medium_bytes(size, true));
   if (moved == NULL) return NULL;
   memcpy(moved, large, sizeof *large + size);
@@ -492,8 +506,8 @@ static LargeHeader *move_to_dying(Heap *h, LargeHeader *large, size_t size) {
 
 /* Cards first: when the second fails, they are put back. */
 static LargeHeader *resize_huge(Heap *h, LargeHeader *large, size_t size) {
-  size_t old_cards = round_to_unit(card_count(large->size)),
-         cards = round_to_unit(card_count(size));
+  size_t old_cards = mapping_round(card_count(large->size)),
+         cards = mapping_round(card_count(size));
   size_t mapped = mapping_of(size);
   if (size < large->size) clear_rest(large, size);
   uint8_t *moved_cards = mapping_resize(large->cards, old_cards, cards);
@@ -504,7 +518,9 @@ static LargeHeader *resize_huge(Heap *h, LargeHeader *large, size_t size) {
     if (moved != NULL) return moved;
     make_room(h, size - large->size);
   }
+  uint64_t begun = begin_touch(h);
   LargeHeader *moved = mapping_resize(large, large->mapped, mapped);
+  end_touch(h, begun);
   if (moved == NULL) {
     mapping_resize(moved_cards, cards, old_cards);
     return NULL;

@@ -141,22 +141,43 @@ static void *map_aligned(size_t size, size_t align) {
 #define WAIT_LEAST_NS UINT64_C(10000000000)
 #define WAIT_MOST_NS (64 * WAIT_LEAST_NS)
 
-static struct { _Atomic uint64_t from, wait; } huge = {0, WAIT_LEAST_NS};
+#define SURE_AFTER 16u /* touches of the thread that were not slow */
 
-static bool huge_at_hand(void) {
-  return mapping_now() >= atomic_load_explicit(&huge.from, memory_order_relaxed);
+/* Relaxed: each is a guess. */
+static struct {
+  _Atomic uint64_t from, wait;
+  _Atomic uint32_t unsure; /* touches until SURE_AFTER, since one was slow */
+  _Atomic bool known;      /* the thread of mapping_ahead.h is there */
+} huge = {0, WAIT_LEAST_NS, 0, false};
+
+#define load(x) atomic_load_explicit(&(x), memory_order_relaxed)
+#define store(x, value) atomic_store_explicit(&(x), value, memory_order_relaxed)
+
+bool mapping_huge_at_hand(void) {
+  if (load(huge.known) && load(huge.unsure) > 0) return false;
+  return mapping_now() >= load(huge.from);
+}
+
+void mapping_huge_is_known(bool known) { store(huge.known, known); }
+
+/* By the thread: nobody waits for it. */
+static void note_touch_ahead(uint64_t ns) {
+  uint32_t unsure = load(huge.unsure);
+  if (ns >= SLOW_NS) store(huge.unsure, SURE_AFTER);
+  else if (unsure > 0) store(huge.unsure, unsure - 1);
 }
 
 /* A byte that is zero. False: it was slow. */
 static bool touch_timed(volatile char *p) {
-  uint64_t wait = atomic_load_explicit(&huge.wait, memory_order_relaxed);
+  uint64_t wait = load(huge.wait);
   uint64_t before = monotonic_ns();
   *p = 0;
   uint64_t now = monotonic_ns();
   bool slow = now - before >= SLOW_NS;
-  if (slow) atomic_store_explicit(&huge.from, now + wait, memory_order_relaxed);
+  if (slow) store(huge.from, now + wait);
+  if (slow) store(huge.unsure, SURE_AFTER);
   wait = !slow ? WAIT_LEAST_NS : wait < WAIT_MOST_NS ? 2 * wait : wait;
-  atomic_store_explicit(&huge.wait, wait, memory_order_relaxed);
+  store(huge.wait, wait);
   return !slow;
 }
 
@@ -167,7 +188,7 @@ static void advise_huge(void *mapping, size_t size, bool prefer) {
 
 /* From `fresh` on it has not been touched. */
 static bool prefer_from(char *mapping, size_t size, size_t fresh) {
-  if (!huge_at_hand()) return false;
+  if (!mapping_huge_at_hand()) return false;
   advise_huge(mapping, size, true);
   if (!touch_timed(mapping + fresh)) advise_huge(mapping, size, false);
   return true;
@@ -221,11 +242,24 @@ bool mapping_extend(void *mapping, size_t old, size_t size) {
 
 /* Later touches are of small pages: the advice is taken back. */
 void *mapping_new_huge(size_t size) {
-  char *p = huge_at_hand() ? map_aligned(size, size) : NULL;
+  char *p = mapping_huge_at_hand() ? map_aligned(size, size) : NULL;
   if (p == NULL) return NULL;
   advise_huge(p, size, true);
   touch_timed(p);
   advise_huge(p, size, false);
+  return p;
+}
+
+#define LEAST_PAGE 4096
+
+void *mapping_new_present(void) {
+  char *p = map_aligned(MAPPING_HUGE_PAGE, MAPPING_HUGE_PAGE);
+  if (p == NULL) return NULL;
+  advise_huge(p, MAPPING_HUGE_PAGE, true);
+  uint64_t before = monotonic_ns();
+  for (volatile char *at = p; at < p + MAPPING_HUGE_PAGE; at += LEAST_PAGE) *at = 0;
+  note_touch_ahead(monotonic_ns() - before);
+  advise_huge(p, MAPPING_HUGE_PAGE, false);
   return p;
 }
 
@@ -262,6 +296,12 @@ void *mapping_resize(void *mapping, size_t old, size_t size) {
   if (size > old && size >= MAPPING_HUGE_PAGE && !prefer_from(moved, size, old))
     advise_huge(moved, size, false);
   return moved;
+}
+
+void *mapping_move(void *mapping, size_t old, size_t size) {
+  if (old == size) return mapping;
+  void *moved = mremap(mapping, old, size, MREMAP_MAYMOVE);
+  return moved != MAP_FAILED ? moved : NULL;
 }
 
 void *mapping_take(size_t least, size_t most, size_t align, size_t *size) {

@@ -22,6 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define MAPPING_UNIT ((size_t)64 << 10)  /* a multiple of any page's size */
 #define MAPPINGS_MOST ((size_t)32 << 20) /* bytes kept that have pages, of all domains */
 
 /* Fresh memory, all zero, aligned to `align` (a power of two); NULL: the system has none,
@@ -37,13 +38,27 @@ bool mapping_extend(void *mapping, size_t old, size_t size);
  * far as it has them and the system has some at hand, which cost an eighth of small
  * ones. */
 void *mapping_new_prefer_huge(size_t size);
+/* Have touches of huge pages been fast lately? If not, mapping_new_huge gives none. */
+bool mapping_huge_at_hand(void);
 /* The same, aligned to its size: one huge page of `size` bytes, where the system has one
  * at hand. Its first byte is touched. NULL also where huge pages have been slow
  * lately. */
 void *mapping_new_huge(size_t size);
+/* The same, and all of it is present, in small pages where there are no huge ones: for the thread
+ * that keeps such ready (mapping_ahead.h). NULL: the system has no memory. */
+void *mapping_new_present(void);
+/* From now on (or no more) that thread finds out whether huge pages are at hand: others touch one
+ * themselves only if its last ones were. */
+void mapping_huge_is_known(bool known);
 /* Changes its size, in place or elsewhere; what is added is zero. NULL: no memory, and it
  * is unchanged. */
 void *mapping_resize(void *mapping, size_t old, size_t size);
+/* The same without huge pages; old and size are multiples of a page (mapping_round). */
+void *mapping_move(void *mapping, size_t old, size_t size);
+/* The bytes of whole pages, whatever size these have. */
+static inline size_t mapping_round(size_t size) {
+  return (size + MAPPING_UNIT - 1) & ~(MAPPING_UNIT - 1);
+}
 /* A kept mapping of `least` to `most` bytes, aligned to `align`; the last one
  * that was given. Its contents are what they were. *size: its bytes. NULL: none. */
 void *mapping_take(size_t least, size_t most, size_t align, size_t *size);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "os_thread.h"
 
-#include <pthread.h>
 #include <signal.h>
 #include <time.h>
 
@@ -14,19 +13,29 @@ static void block_signals(int unblocked, sigset_t *before) {
   pthread_sigmask(SIG_SETMASK, &blocked, before);
 }
 
-int os_thread_start(void *(*run)(void *), void *argument, size_t stack_bytes, int unblocked) {
+static int start(pthread_t *thread, int state, void *(*run)(void *), void *argument,
+                 size_t stack_bytes, int unblocked) {
   pthread_attr_t attributes;
-  pthread_t thread;
   sigset_t before;
   int failure = pthread_attr_init(&attributes);
   if (failure != 0) return failure;
   pthread_attr_setstacksize(&attributes, stack_bytes);
-  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  pthread_attr_setdetachstate(&attributes, state);
   block_signals(unblocked, &before);
-  failure = pthread_create(&thread, &attributes, run, argument);
+  failure = pthread_create(thread, &attributes, run, argument);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   pthread_attr_destroy(&attributes);
   return failure;
+}
+
+int os_thread_start(void *(*run)(void *), void *argument, size_t stack_bytes, int unblocked) {
+  pthread_t thread;
+  return start(&thread, PTHREAD_CREATE_DETACHED, run, argument, stack_bytes, unblocked);
+}
+
+int os_thread_start_joinable(pthread_t *thread, void *(*run)(void *), void *argument,
+                             size_t stack_bytes) {
+  return start(thread, PTHREAD_CREATE_JOINABLE, run, argument, stack_bytes, 0);
 }
 
 void os_thread_rest(uint64_t ns) {

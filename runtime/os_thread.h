@@ -4,6 +4,7 @@
 #ifndef SAROS_OS_THREAD_H
 #define SAROS_OS_THREAD_H
 
+#include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,6 +14,10 @@
  * those for faults of the thread itself, among them the SIGBUS that libeventring handles, and
  * `unblocked` (0: none). Returns 0, or the error of pthread_create. */
 int os_thread_start(void *(*run)(void *), void *argument, size_t stack_bytes, int unblocked);
+
+/* The same, for a thread that is to be joined; nothing but faults is unblocked. */
+int os_thread_start_joinable(pthread_t *thread, void *(*run)(void *), void *argument,
+                             size_t stack_bytes);
 
 /* Sleeps for so long, or until a signal comes. */
 void os_thread_rest(uint64_t ns);
