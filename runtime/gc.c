@@ -32,6 +32,7 @@
 #include "gc.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "clock.h"
 #include "eventring/stack.h"
@@ -39,6 +40,7 @@
 #include "gc_inline.h"
 #include "gc_internal.h"
 #include "heap.h"
+#include "mapping_ahead.h"
 #include "mappings.h"
 #include "memprof.h"
 #include "str.h"
@@ -47,17 +49,21 @@
 
 #define FINALIZERS_AT_ONCE 32
 #define SLICES_AT_ONCE 8 /* for one large allocation: some 2 ms */
-#define SEPARATE_AT_ONCE 8192 /* objects with finalizers */
+#define SEPARATE_AT_ONCE 2048 /* objects with finalizers */
 #define SEPARATE_IN_FRAME 512
 #define RELEASE_BYTES ((size_t)1 << 20) /* given back to the system at once */
+#define RELEASE_LEAST ((size_t)64 << 10) /* the same when the time of the step is up */
+#define REST_PART 8 /* of the interval of slices: what a minor collection has left comes soon */
 #define RELEASE_IN_FRAME ((size_t)128 << 10)
 #define TRIM_BUCKETS 1024               /* of the intern table, merged at once */
 #define WIDE_FRAME ((size_t)256 << 10) /* bytes of slots */
 #define PATIENCE 4 /* times as much may be allocated meanwhile */
 #define MOST_WAITS 1000 /* slices that a cycle waits until no dead strings are left */
 #define RECORDS_KEPT ((size_t)64 << 10) /* bytes of an array of them */
+#define MAPPED_RECORDS ((size_t)128 << 10) /* bytes of an array of them that is a mapping */
 #define REFUSED_PAUSE 1000              /* records that are made without room after a refusal */
 #define LEAST_STEP_KIB 16               /* that the program has asked for, until there is a step */
+#define TIMED_STEP_KIB 512              /* what asks for no more takes no longer than other steps */
 #define LEAST_MINOR_KIB 64              /* the same in generational mode */
 /* an array has room for; Gc.promoted and Gc.grey from the beginning */
 #define LEAST_RECORDS 16
@@ -66,9 +72,37 @@
 
 static size_t next_capacity(size_t n) { return n ? n * 2 : LEAST_RECORDS; }
 
+/* A long array is a mapping of its own, whose pages move and are not copied: the C library copies
+ * up to 32 MiB, and touches as much that is fresh, when an array in its heap grows. */
+static bool is_mapping(const Domain *d, size_t bytes) {
+  return bytes >= MAPPED_RECORDS && !heap_is_hosted(&d->heap);
+}
+
+static void free_records(Domain *d, void *items, size_t bytes) {
+  if (is_mapping(d, bytes)) mapping_unmap(items, mapping_round(bytes));
+  else heap_memory_free(d, items, bytes);
+}
+
+static void *move_records(Domain *d, void *items, size_t old, size_t bytes) {
+  void *moved = is_mapping(d, bytes) ? mapping_new(mapping_round(bytes), 1)
+                                     : heap_memory_try_resize(d, NULL, 0, bytes);
+  if (moved == NULL) return NULL;
+  if (old > 0) memcpy(moved, items, old < bytes ? old : bytes);
+  free_records(d, items, old);
+  return moved;
+}
+
+/* NULL: there is no memory, and it is as it was. */
+static void *resize_records(Domain *d, void *items, size_t old, size_t bytes) {
+  bool was = is_mapping(d, old), will_be = is_mapping(d, bytes);
+  if (was != will_be) return move_records(d, items, old, bytes);
+  if (!was) return heap_memory_try_resize(d, items, old, bytes);
+  return mapping_move(items, mapping_round(old), mapping_round(bytes));
+}
+
 static bool extend_array(Domain *d, void *items, size_t *capacity, size_t item_size) {
-  void *grown = heap_memory_try_resize(d, *(void **)items, *capacity * item_size,
-                                       next_capacity(*capacity) * item_size);
+  void *grown = resize_records(d, *(void **)items, *capacity * item_size,
+                               next_capacity(*capacity) * item_size);
   if (grown == NULL) return false;
   *(void **)items = grown;
   *capacity = next_capacity(*capacity);
@@ -119,8 +153,8 @@ static void shrink_array(Domain *d, void *items, size_t *capacity, size_t n, siz
   cut = *capacity - least;
   if (cut > *most / item_size) cut = *most / item_size;
   void *shrunk = cut == 0 ? NULL
-                          : heap_memory_try_resize(d, *(void **)items, *capacity * item_size,
-                                                   (*capacity - cut) * item_size);
+                          : resize_records(d, *(void **)items, *capacity * item_size,
+                                           (*capacity - cut) * item_size);
   if (shrunk == NULL) return;
   *(void **)items = shrunk;
   *capacity -= cut;
@@ -172,7 +206,7 @@ static GcPhase phase_undivided(Domain *d, size_t work) {
 static bool strings_are_left(Domain *d) {
   Gc *gc = &d->gc;
   size_t before = gc->step_work, most = gc->deadline != 0 ? before + GC_QUANTUM : SIZE_MAX - 1;
-  bool left = gc->waits_for_strings++ < MOST_WAITS &&
+  bool left = gc->dead_strings.n > 0 && gc->waits_for_strings++ < MOST_WAITS &&
               !gc_finish_last(d, EV_REASON_PACE, most);
   gc->slice_work += gc->step_work - before;
   return left;
@@ -289,13 +323,23 @@ static bool is_undivided(const Gc *gc) {
 
 static bool slice_over(const Gc *gc, size_t work) {
   return gc->phase == GC_PHASE_IDLE || gc->slice_work >= work ||
-         (is_undivided(gc) && gc->slice_work > GC_LEAST_SLICE);
+         (is_undivided(gc) && gc->slice_work > GC_LEAST_SLICE) || gc_time_is_up(gc);
+}
+
+/* Its time is up. What a minor collection within an undivided step did is in `done`; the next
+ * slice goes on with that, and finds the more of the young the later it comes. */
+static void cut_slice(Domain *d, size_t done, size_t wanted) {
+  Gc *gc = &d->gc;
+  if (gc->slice_work < wanted) gc->due += wanted - gc->slice_work;
+  if (gc->minor_begun) wanted = GC_MINOR_PIECE;
+  gc_pace_cut(d, done, wanted > GC_LEAST_SLICE ? wanted : GC_LEAST_SLICE);
 }
 
 static void run_slice(Domain *d, size_t work, EventId reason) {
   Gc *gc = &d->gc;
   uint64_t begun = gc_time_begin(d);
   PROBE_BEGIN_REASON(d, MAJOR_SLICE, reason);
+  size_t before = gc->step_work;
   gc->slice_work = 0;
   do {
     bool alone = is_undivided(gc);
@@ -304,6 +348,8 @@ static void run_slice(Domain *d, size_t work, EventId reason) {
   } while (!slice_over(gc, work));
   gc->stats.slices++;
   gc_pace_slice_done(d);
+  if (work != SIZE_MAX && gc->phase != GC_PHASE_IDLE && gc_time_is_up(gc))
+    cut_slice(d, gc->step_work - before, work);
   PROBE_END_OFF_CPU(d, MAJOR_SLICE, gc_time_end(d, begun));
 }
 
@@ -342,6 +388,7 @@ static void full_cycle(Domain *d, EventId reason) {
   heap_trim_parts(&d->heap);
   heap_large_release(&d->heap, SIZE_MAX);
   mapping_drop_all();
+  mapping_ahead_drop();
   heap_keep_spare(&d->heap);
   gc_trim_malloc(d);
   PROBE_END_OFF_CPU(d, MAJOR, gc_time_end(d, begun));
@@ -380,7 +427,7 @@ static void catch_up(Domain *d) {
   Gc *gc = &d->gc;
   bool none = gc->stats.slices == gc->slices_before;
   if (gc->phase == GC_PHASE_IDLE) begin_if_due(d);
-  else if (none && gc->step_work > GC_MINOR_WORK) gc->slice_at = 0;
+  else if (none && (gc->step_work > GC_MINOR_WORK || gc_time_is_up(gc))) gc->slice_at = 0;
   else if (none) run_slice(d, gc_pace_slice(d), EV_REASON_PACE);
   gc->slices_before = gc->stats.slices;
 }
@@ -388,7 +435,9 @@ static void catch_up(Domain *d) {
 /* Slices of a cycle under way wait until the collection has ended. */
 static void collect_young(Domain *d) {
   bool done = gc_minor_some(d, EV_REASON_NURSERY, minor_piece(&d->gc));
-  gc_pace_slice_done(d);
+  if (done && gc_rest_is_left(d)) gc_pace_cut(d, 1, REST_PART);
+  else if (done) gc_pace_slice_done(d);
+  else gc_pace_cut(d, d->gc.step_work, GC_MINOR_PIECE);
   footprint_reckon_if_old(d);
   if (done) catch_up(d);
 }
@@ -407,8 +456,8 @@ static void do_what_is_due(Domain *d) {
   } else if (debt >= gc->nursery_bytes) {
     collect_young(d);
   } else if (is_turn_of_rest(d)) {
-    gc_finish_last(d, EV_REASON_NURSERY, SIZE_MAX - 1);
-    gc_pace_slice_done(d);
+    if (gc_finish_last(d, EV_REASON_NURSERY, SIZE_MAX - 1)) gc_pace_slice_done(d);
+    else gc_pace_cut(d, 1, REST_PART);
     gc->rest_last = 1;
   } else if (gc->phase != GC_PHASE_IDLE) {
     run_slice(d, gc_pace_slice(d), EV_REASON_PACE);
@@ -416,7 +465,7 @@ static void do_what_is_due(Domain *d) {
   } else {
     begin_if_due(d); /* a parameter has changed, or an old array has grown */
   }
-  heap_large_release(&d->heap, RELEASE_BYTES);
+  heap_large_release(&d->heap, gc_time_is_up(gc) ? RELEASE_LEAST : RELEASE_BYTES);
 }
 
 #ifdef SAROS_STRESS
@@ -474,25 +523,51 @@ static void collect_young_counted(Domain *d) {
   PROBE_COUNTER(d, PAUSE_WORK, d->gc.step_work);
 }
 
+/* More than one step at once, as memory would exceed its bound. */
+static uint64_t begin_stall(Domain *d, EventId reason) {
+  uint64_t begun = gc_time_begin(d);
+  PROBE_BEGIN_REASON(d, ALLOCATION_STALL, reason);
+  return begun;
+}
+
+static void end_stall(Domain *d, uint64_t begun) {
+  PROBE_END_OFF_CPU(d, ALLOCATION_STALL, gc_time_end(d, begun));
+}
+
+static bool is_slice_due(const Gc *gc, size_t slices) {
+  return slices > 1 && gc->phase != GC_PHASE_IDLE && gc->due >= GC_MOST_SLICE;
+}
+
 /* The pieces of a minor collection and the slices that belong to one large allocation,
  * which exceeded the debt at which a step was due by `excess` bytes; all that are left
  * when memory is beyond its bound. */
 static void do_what_is_overdue(Domain *d, size_t excess, size_t debt) {
   Gc *gc = &d->gc;
-  for (size_t m = debt / GC_MINOR_PIECE; m > 0 && gc->minor_begun; m--) collect_young_counted(d);
-  size_t n = 2 * excess / GC_MOST_SLICE;
-  if (n > SLICES_AT_ONCE) n = SLICES_AT_ONCE;
-  for (; n > 1 && gc->phase != GC_PHASE_IDLE && gc->due >= GC_MOST_SLICE; n--)
-    slice_counted(d, gc_pace_slice(d), EV_REASON_PACE);
-  while (gc_pace_is_over(d)) slice_counted(d, GC_MOST_SLICE, EV_REASON_OVER);
+  size_t pieces = debt / GC_MINOR_PIECE, slices = 2 * excess / GC_MOST_SLICE;
+  gc_time_ends(gc);
+  if (slices > SLICES_AT_ONCE) slices = SLICES_AT_ONCE;
+  if ((pieces > 0 && gc->minor_begun) || is_slice_due(gc, slices)) {
+    uint64_t begun = begin_stall(d, EV_REASON_LARGE);
+    for (; pieces > 0 && gc->minor_begun; pieces--) collect_young_counted(d);
+    for (; is_slice_due(gc, slices); slices--)
+      slice_counted(d, gc_pace_slice(d), EV_REASON_PACE);
+    end_stall(d, begun);
+  }
+  if (!gc_pace_is_over(d)) return;
+  uint64_t begun = begin_stall(d, EV_REASON_OVER);
+  do slice_counted(d, GC_MOST_SLICE, EV_REASON_OVER); while (gc_pace_is_over(d));
+  end_stall(d, begun);
 }
 
 static void do_step_measured(Domain *d) {
   bool emergency = d->gc.emergency; /* what it does is not bounded, nor is it meant to be */
   StepTime begun = begin_timing(d);
   size_t taken = heap_taken(&d->heap), excess = taken > d->gc.trigger ? taken - d->gc.trigger : 0;
+  /* of one large allocation; of what made the step due, as many nurseries are no reason */
   size_t debt = heap_debt(&d->heap) - d->gc.debt_before;
+  if (!d->gc.minor_begun) debt -= debt < d->gc.nursery_bytes ? debt : d->gc.nursery_bytes;
   d->gc.step_work = 0;
+  if (!emergency) gc_time_starts(d);
   do_step(d);
   if (!emergency) PROBE_COUNTER(d, PAUSE_WORK, d->gc.step_work);
   do_what_is_overdue(d, excess, debt);
@@ -654,9 +729,11 @@ bool gc_step_by(lua_State *L, size_t kib) {
   size_t work = gc_pace_step(d, kib);
   uint64_t majors = gc->stats.majors;
   gc_enter(L);
+  if (kib <= TIMED_STEP_KIB) gc_time_starts(d);
   if (collect_young_for_step(d, kib))
     for (size_t done = 0; done < work && gc->stats.majors == majors; done += gc->slice_work + 1024)
       run_slice(d, work - done, EV_REASON_STEP);
+  gc_time_ends(gc);
   gc_leave(L);
   gc_run_finalizers(L, FINALIZERS_AT_ONCE);
   return gc->stats.majors != majors;
@@ -721,7 +798,7 @@ bool gc_init(Domain *d) {
 
 void gc_close(Domain *d) {
   Gc *gc = &d->gc;
-#define FREE_RECORDS(v) heap_memory_free(d, gc->v.items, gc->v.capacity * sizeof *gc->v.items);
+#define FREE_RECORDS(v) free_records(d, gc->v.items, gc->v.capacity * sizeof *gc->v.items);
   RECORDS(FREE_RECORDS)
 #undef FREE_RECORDS
   gc_ephemerons_free(d, &gc->minor_ephemerons);

@@ -245,6 +245,7 @@ typedef struct Gc {
   uint8_t promote_aside, grey_aside;
   uint8_t plain_string; /* TYPE_SHORT_STRING, or no type */
   uint16_t waits_for_strings; /* of the present cycle (gc.c) */
+  uint16_t piece; /* elements of a large part that are scanned at once: GC_PIECE, less in a frame */
   uint8_t rest_last; /* the last step reclaimed what minor collections had left */
   uint8_t strings_may_be_dead; /* one that the intern table finds (gc_note_dead_strings) */
   /* parameters of the incremental mode: percent, percent, log2 of bytes */
@@ -297,11 +298,18 @@ typedef struct Gc {
   size_t stay_most;
   /* step_work at which this piece is to end; SIZE_MAX: it is not divided */
   size_t minor_most;
+  size_t minor_look;       /* at which it looks at the clock next; at most minor_most */
+  size_t minor_least;      /* before which time does not end it */
+  /* Time of a step (gc_pace.c) */
+  uint64_t step_until;     /* by monotonic_ns: it begins no more work then; 0: it is not bounded */
+  uint64_t step_off_cpu;   /* eventring_off_cpu_begin, as of when step_until was set */
   /* Frames (gc_frame.c) */
+  uint64_t frame_begun;    /* by monotonic_ns */
   uint64_t deadline;       /* of the frame, by monotonic_ns; 0: none runs */
   uint64_t unit_begun;     /* by the same clock */
+  uint64_t unit_off_cpu;   /* eventring_off_cpu_begin then */
   uint32_t unit_ns[GC_UNIT_NONE]; /* what the longest of each kind took lately */
-  uint32_t units_done;     /* begun in this frame */
+  uint32_t frame_ns[GC_UNIT_NONE]; /* and in this frame; 0: there was none */
   uint8_t unit;            /* GcUnit that runs */
   /* Markings */
   lua_State *caller;   /* the thread that called the collector; NULL outside */

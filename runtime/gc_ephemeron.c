@@ -272,10 +272,11 @@ static size_t clear_some_nodes(Domain *d, Table *t, size_t work) {
 bool gc_clear_some_tables(Domain *d, size_t work) {
   GcVector *clearing = &d->gc.clearing;
   size_t done = 0;
-  while (clearing->n > 0 && done < work) {
+  while (clearing->n > 0 && done < work && !(done > 0 && gc_time_is_up(&d->gc))) {
     Table *t = clearing->items[clearing->n - 1];
-    done += OBJECT_WORK + clear_some_nodes(d, t, work - done);
-    if (d->gc.clearing_from < table_node_count(t)) break;
+    size_t some = work - done < GC_LOOK_WORK ? work - done : GC_LOOK_WORK;
+    done += OBJECT_WORK + clear_some_nodes(d, t, some);
+    if (d->gc.clearing_from < table_node_count(t)) continue;
     t->state &= (uint8_t)~TABLE_CLEARING;
     d->gc.clearing_from = 0;
     clearing->n--;

@@ -34,7 +34,6 @@
 
 #define PREFETCH_AHEAD 16 /* objects: each header is likely to be a cache miss */
 #define REVIVE_WORK 96    /* work of making one grey again */
-#define SIFT_PIECE 512    /* objects examined at once */
 
 void gc_register_finalizer(lua_State *L, GCObject *o) {
   Domain *d = L->domain;
@@ -150,7 +149,7 @@ size_t gc_sift_finalizable(Domain *d) {
   size_t n = 0;
   if (gc->sifted_from >= gc->finalizable_old) return 0;
   PROBE_BEGIN(d, FINALIZERS);
-  for (; gc->sifted_from < gc->finalizable_old && n < SIFT_PIECE; n++) {
+  for (; gc->sifted_from < gc->finalizable_old && n < d->gc.piece; n++) {
     void **at = &gc->finalizable.items[gc->sifted_from++];
     GCObject *o = *at;
     if (gc->sifted_from + PREFETCH_AHEAD < gc->finalizable_old)

@@ -61,8 +61,23 @@ bool gc_vector_extend_patiently(Domain *d, void *items, size_t *capacity, size_t
 #define GC_STRINGS_AT_ONCE 8192
 #endif
 
-/* And what may have been allocated if its blocks are examined in one step: some 0.05 ms. */
-#define GC_BYTES_AT_ONCE ((size_t)16 << 20)
+/* The same in a frame, and where the intern table is so large that each bucket is a cache miss. */
+#define GC_STRINGS_IN_FRAME 512
+#define GC_STRINGS_COLD 1024
+#define GC_COLD_BUCKETS (1u << 17)
+ALWAYS_INLINE size_t gc_strings_at_once(const Domain *d) {
+  if (d->gc.deadline != 0) return GC_STRINGS_IN_FRAME;
+  bool cold = d->strings.size >= GC_COLD_BUCKETS && GC_STRINGS_COLD < GC_STRINGS_AT_ONCE;
+  return cold ? GC_STRINGS_COLD : GC_STRINGS_AT_ONCE;
+}
+
+/* Blocks that were allocated from and are examined in one step: some 0.03 ms. A nursery is 32
+ * whole ones; of a heap in fragments it has a hole from each of a thousand. */
+#ifdef SAROS_STRESS
+#define GC_BLOCKS_AT_ONCE 2
+#else
+#define GC_BLOCKS_AT_ONCE 96
+#endif
 
 /* ---- cards --------------------------------------------------------------- */
 
@@ -168,9 +183,10 @@ ALWAYS_INLINE bool has_references(const GCObject *o) {
 /* Scan one object; return the bytes that it and its parts take. */
 size_t gc_scan_minor(Domain *d, GCObject *o);
 size_t gc_scan_major(Domain *d, GCObject *o);
-/* What is on top of Gc.minor_partial or Gc.partial: its next GC_PIECE elements. The major
+/* What is on top of Gc.minor_partial or Gc.partial: its next Gc.piece elements. The major
  * one returns their bytes. */
-#define GC_PIECE 1024
+#define GC_PIECE 256
+#define GC_FRAME_PIECE 64
 void gc_scan_piece_minor(Domain *d);
 size_t gc_scan_piece_major(Domain *d);
 /* Threads (gc_thread.c): the minor one examines what may have changed since the last one,
@@ -247,12 +263,13 @@ bool gc_slice_until_deadline(Domain *d, EventId reason);
 
 /* ---- frames (gc_frame.c) ------------------------------------------------- */
 
+#define GC_LOOK_WORK ((size_t)16 << 10) /* the same outside frames */
 #define GC_QUANTUM ((size_t)8 << 10) /* work between two looks at the clock */
 void gc_frame_init(Gc *gc);
 /* Ends the unit that runs. Is there time for another one of this kind, which takes
  * `least_ns` or what is known to be usual, if that is more? */
 bool gc_unit_begins(Gc *gc, GcUnit unit, uint64_t least_ns);
-/* The piece of a minor collection has done Gc.minor_most. In a frame: does it go on? */
+/* The piece of a minor collection has come to Gc.minor_look: does it go on? */
 bool gc_piece_goes_on(Gc *gc);
 
 /* ---- the other parts ----------------------------------------------------- */
@@ -270,8 +287,13 @@ ALWAYS_INLINE size_t gc_work_done(const Gc *gc) {
   return gc->step_work + gc->object_bytes[SCAN_MINOR] + gc->part_bytes[SCAN_MINOR];
 }
 ALWAYS_INLINE bool gc_piece_is_over(Gc *gc) {
-  return unlikely(gc_work_done(gc) >= gc->minor_most) &&
-         (gc->deadline == 0 || !gc_piece_goes_on(gc));
+  return unlikely(gc_work_done(gc) >= gc->minor_look) && !gc_piece_goes_on(gc);
+}
+/* The piece ends when gc_work_done is `most`, or earlier when its time is up. */
+ALWAYS_INLINE void gc_piece_ends_at(Gc *gc, size_t most) {
+  size_t look = gc_work_done(gc) + GC_LOOK_WORK;
+  gc->minor_most = most;
+  gc->minor_look = most == SIZE_MAX || gc->step_until == 0 || most < look ? most : look;
 }
 bool gc_drain_some(Domain *d);            /* false: the piece is over before all is done */
 void gc_drain_promoted(Domain *d);           /* what is on Gc.promoted alone */
@@ -340,6 +362,17 @@ bool gc_pace_cycle_is_due(const Domain *d);
 void gc_pace_begin_cycle(Domain *d);
 size_t gc_pace_slice(Domain *d); /* the work of the slice that is due now */
 void gc_pace_slice_done(Domain *d);
+/* The step did `done` of `wanted`, since its time was up: the rest stays due, and the next
+ * one comes as much sooner. */
+void gc_pace_cut(Domain *d, size_t done, size_t wanted);
+/* A step begins whose time is bounded; the bound ends. */
+void gc_time_starts(Domain *d);
+ALWAYS_INLINE void gc_time_ends(Gc *gc) { gc->step_until = 0; }
+bool gc_time_passed_by(const Gc *gc);
+/* Should the step begin no more work? To be asked after each GC_LOOK_WORK. */
+ALWAYS_INLINE bool gc_time_is_up(const Gc *gc) {
+  return gc->step_until != 0 && gc_time_passed_by(gc);
+}
 /* A cycle should have ended: it is finished before the program goes on, or the next one
  * is begun and finished. That gives old objects room again. */
 bool gc_pace_is_over(const Domain *d);

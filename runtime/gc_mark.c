@@ -15,7 +15,7 @@
  * number at a time, and what they refer to is marked in slices before weak keys are
  * examined.
  *
- * Large tables, prototypes and deep threads are put on Gc.partial and scanned GC_PIECE
+ * Large tables, prototypes and deep threads are put on Gc.partial and scanned Gc.piece
  * slots at a time; the objects found are scanned before the next piece, so the mark stack
  * stays small and a slice short.
  *
@@ -27,7 +27,7 @@
 #include "gc.h"
 #include "heap.h"
 
-#define VALUES_AT_ONCE 8192 /* weak values that are examined in an undivided step */
+#define VALUES_AT_ONCE 2048 /* weak values that are examined in an undivided step */
 #define VALUES_IN_FRAME 512
 #define ATOMIC_WORK ((size_t)512 << 10) /* of marking in an undivided step */
 
@@ -137,8 +137,12 @@ static size_t look_further(Domain *d) {
 
 bool gc_mark_some(Domain *d, size_t work) {
   Gc *gc = &d->gc;
-  size_t done = 0, bytes;
+  size_t done = 0, look = GC_LOOK_WORK, bytes;
   while (done < work) {
+    if (unlikely(done >= look)) {
+      if (gc_time_is_up(gc)) break;
+      look = done + GC_LOOK_WORK;
+    }
     if (gc->grey.n > 0 || gc->partial.n > 0) {
       bytes =
           gc->grey.n > 0 ? gc_scan_major(d, gc->grey.items[--gc->grey.n]) : gc_scan_piece_major(d);

@@ -56,9 +56,11 @@
 #else
 #define LEAST_PIECE ((size_t)192 << 10) /* that may follow the roots, and the remembered set */
 #endif
+#define LEAST_TIMED ((size_t)32 << 10) /* that each piece does, whatever time it takes */
 #define UNLINK_WORK ((size_t)256 << 10) /* at once, of strings that the last one has left */
 #define STRING_WORK 32 /* of unlinking a string that was just made */
 #define SPARE_WORK ((size_t)512 << 10) /* of the end of a collection, beyond that of a piece */
+#define FEW_STRINGS 256 /* that the end unlinks, whatever time has passed */
 /* for a dead string to be unlinked, a block that was allocated from to be examined */
 #define STRING_NS 40
 #define BLOCK_NS 100
@@ -130,12 +132,14 @@ void gc_drain_minor(Domain *d) {
 /* ---- pieces -------------------------------------------------------------- */
 
 #define DRAINED_AT_ONCE 32 /* objects, between two checks of the work */
+#define DRAINED_IN_FRAME 8
 
 bool gc_drain_some(Domain *d) {
   GcVector *promoted = &d->gc.promoted;
+  int at_once = d->gc.deadline != 0 ? DRAINED_IN_FRAME : DRAINED_AT_ONCE;
   while (promoted->n > 0 || d->gc.minor_partial.n > 0) {
     if (gc_piece_is_over(&d->gc)) return false;
-    for (int i = 0; i < DRAINED_AT_ONCE && promoted->n > 0; i++)
+    for (int i = 0; i < at_once && promoted->n > 0; i++)
       gc_scan_minor(d, promoted->items[--promoted->n]);
     if (promoted->n == 0 && d->gc.minor_partial.n > 0) gc_scan_piece_minor(d);
   }
@@ -357,7 +361,8 @@ static bool settle_weak(Domain *d) {
 /* The end is not postponed twice: its work would only grow. */
 static bool end_fits_in_piece(Gc *gc) {
   size_t work = gc_work_done(gc) + gc->new_interned.n * STRING_WORK;
-  if (gc->minor_ends || work < gc->minor_most + SPARE_WORK) return true;
+  bool has_time = gc->new_interned.n < FEW_STRINGS || !gc_time_is_up(gc);
+  if (gc->minor_ends || (work < gc->minor_most + SPARE_WORK && has_time)) return true;
   gc->minor_ends = 1;
   return false;
 }
@@ -367,9 +372,8 @@ static bool end_fits(Domain *d) {
   Gc *gc = &d->gc;
   if (gc->minor_most == SIZE_MAX) return true;
   if (gc->deadline == 0) return end_fits_in_piece(gc);
-  size_t bytes = d->heap.young_bytes < GC_BYTES_AT_ONCE ? d->heap.young_bytes : 0;
-  size_t blocks = bytes >> HEAP_BLOCK_SHIFT;
-  size_t strings = gc->new_interned.n < GC_STRINGS_AT_ONCE ? gc->new_interned.n : 0;
+  size_t blocks = d->heap.nconsumed <= GC_BLOCKS_AT_ONCE ? d->heap.nconsumed : 0;
+  size_t strings = gc->new_interned.n <= gc_strings_at_once(d) ? gc->new_interned.n : 0;
   return gc_unit_begins(gc, GC_UNIT_END, strings * STRING_NS + blocks * BLOCK_NS);
 }
 
@@ -439,7 +443,7 @@ static void begin_piece(Domain *d) {
 static void go_on(Domain *d) {
   if (d->gc.deadline != 0) return; /* it goes on as long as there is time */
   size_t least = gc_work_done(&d->gc) + LEAST_PIECE;
-  if (d->gc.minor_most < least) d->gc.minor_most = least;
+  if (d->gc.minor_most < least) gc_piece_ends_at(&d->gc, least);
 }
 
 /* What earlier pieces have left comes first, so each piece promotes something if there is
@@ -467,8 +471,9 @@ bool gc_finish_last(Domain *d, EventId reason, size_t most) {
   if (!gc_rest_is_left(d)) return true;
   uint64_t begun = gc_time_begin(d);
   PROBE_BEGIN_REASON(d, MINOR, reason);
-  gc->minor_most = most - gc->step_work < UNLINK_WORK ? most : gc->step_work + UNLINK_WORK;
-  if (most == SIZE_MAX) gc->minor_most = most;
+  bool divided = most != SIZE_MAX && most - gc->step_work >= UNLINK_WORK;
+  gc->minor_least = 0;
+  gc_piece_ends_at(gc, divided ? gc->step_work + UNLINK_WORK : most);
   bool done = gc_reclaim_rest(d);
   PROBE_END_OFF_CPU(d, MINOR, gc_time_end(d, begun));
   if (gc->verify) gc_verify(d, "strings of a minor collection");
@@ -482,8 +487,9 @@ bool gc_minor_some(Domain *d, EventId reason, size_t most) {
   uint64_t begun = gc_time_begin(d);
   PROBE_BEGIN_REASON(d, MINOR, reason);
   size_t before = heap_old_bytes(h);
-  d->gc.minor_most = most;
   begin_piece(d);
+  d->gc.minor_least = gc_work_done(&d->gc) + LEAST_TIMED;
+  gc_piece_ends_at(&d->gc, most);
   bool done = mark_piece(d);
   if (done) reclaim_young(d);
   if (done) memprof_collected(d);

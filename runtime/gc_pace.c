@@ -59,6 +59,10 @@
 #define PROMOTED_WEIGHT 64 /* bytes that a promoted one stands for: it might have died later */
 #define SLOW_BYTES_TICK (2000000 / CLOCK_TICKS)
 #define SLICES_PER_NURSERY 8
+#define LEAST_INTERVAL ((size_t)8 << 10) /* after one whose time was up */
+#define STEP_NS 100000 /* CPU time after which a step begins no more work */
+#define SMALL_STEP_NS 250000 /* the same of a small heap: what survives a nursery is one step */
+#define SPREAD 4 /* slices that work off most of what has become due */
 #define INTERVAL_MOST ((size_t)128 << 10)  /* debt between two slices */
 #define LEAST_GROWTH ((size_t)2 << 20)     /* old bytes that a small heap may grow by */
 #define LEAST_ROOM ((size_t)4 << 20)       /* bytes allocated between two of them */
@@ -224,15 +228,15 @@ static size_t slice_interval(const Domain *d) {
   return is_late(d, part) ? part / 2 : part;
 }
 
-/* What old objects grew by comes with the minor collections and is worked off over the
- * slices until the next one. */
+/* What old objects grew by comes with the minor collections and is worked off over the first
+ * slices behind them: while a divided one goes on there are none. */
 size_t gc_pace_slice(Domain *d) {
   Gc *gc = &d->gc;
   double by_old = advance_goal(&gc->by_old, heap_old_bytes(&d->heap)),
          by_allocated = advance_goal(&gc->by_allocated, total_allocated(d));
   double due = (by_old > by_allocated ? by_old : by_allocated) * (double)work_left(d);
   gc->due += gc->mode == GC_MODE_INCREMENTAL ? percent((size_t)due, gc->stepmul) : (size_t)due;
-  size_t work = gc->due / (gc->nursery_bytes / slice_interval(d)), least = least_slice(gc);
+  size_t work = gc->due / SPREAD, least = least_slice(gc);
   if (work < least) work = least;
   if (work > MOST_SLICE) work = MOST_SLICE;
   gc->due -= work < gc->due ? work : gc->due;
@@ -248,6 +252,33 @@ size_t gc_pace_step(const Domain *d, size_t kib) {
 }
 
 /* ---- when ---------------------------------------------------------------- */
+
+/* Work and debt stay in proportion: the proofs above count on no more. Twice as much work makes up
+ * for the time in which slices wait for the pieces of minor collections. */
+void gc_pace_cut(Domain *d, size_t done, size_t wanted) {
+  size_t interval = slice_interval(d) / 2;
+  if (done < wanted) interval = (size_t)((double)interval * (double)done / (double)wanted);
+  if (interval < LEAST_INTERVAL) interval = LEAST_INTERVAL;
+  d->gc.slice_at = heap_debt(&d->heap) + interval;
+}
+
+/* ---- time ---------------------------------------------------------------- */
+
+void gc_time_starts(Domain *d) {
+  Gc *gc = &d->gc;
+  bool small = heap_old_bytes(&d->heap) < (size_t)LARGE_HEAP;
+  gc->step_until = monotonic_ns() + (small ? SMALL_STEP_NS : STEP_NS);
+  gc->step_off_cpu = eventring_off_cpu_begin();
+}
+
+/* What other threads took is no time of the step. */
+NOINLINE bool gc_time_passed_by(const Gc *gc) {
+  uint64_t now = monotonic_ns();
+  if (now < gc->step_until) return false;
+  uint64_t off_cpu = gc->step_off_cpu != 0 ? eventring_off_cpu_since(gc->step_off_cpu) : 0;
+  if (now < gc->step_until + off_cpu) return false;
+  return true;
+}
 
 void gc_pace_slice_done(Domain *d) { d->gc.slice_at = heap_debt(&d->heap) + slice_interval(d); }
 

@@ -4,7 +4,7 @@
  * The minor marking scans a large part of a table only where its cards are marked, or
  * whole when the part is fresh. Both markings scan what has many elements (parts of
  * tables, prototypes, userdata) piece by piece: it is noted in Gc.minor_partial or
- * Gc.partial, and gc_scan_piece scans the next GC_PIECE elements.
+ * Gc.partial, and gc_scan_piece scans the next Gc.piece elements.
  */
 #include "gc_internal.h"
 
@@ -107,7 +107,7 @@ ALWAYS_INLINE size_t scan_table_major(Domain *d, Table *t) {
   if (unlikely(w != WEAK_NONE)) {
     scan_weak_table(d, t, w, SCAN_MAJOR);
     return sizeof(Table); /* the rest counts when it is looked through */
-  } else if (unlikely(t->array_size + t->node_mask > GC_PIECE) &&
+  } else if (unlikely(t->array_size + t->node_mask > d->gc.piece) &&
              GC_TRY_PUSH(d, &d->gc.partial, (GcPartial){.object = (GCObject *)t})) {
     return sizeof(Table);
   } else {
@@ -199,7 +199,7 @@ ALWAYS_INLINE size_t scan_prototype(Domain *d, Prototype *p, ScanKind kind) {
   PROTO_PARTS(PROTO_PART)
 #undef PROTO_PART
   size_t own = sizeof(Prototype) + p->nupvalues * sizeof *p->upvalues;
-  if (longest_list(p) > GC_PIECE && scan_later(d, (GCObject *)p, kind)) return own;
+  if (longest_list(p) > d->gc.piece && scan_later(d, (GCObject *)p, kind)) return own;
   return own + scan_elements(d, p, 0, UINT32_MAX, kind);
 }
 
@@ -222,7 +222,7 @@ ALWAYS_INLINE size_t scan_upvalue(Domain *d, UpValue *uv, ScanKind kind) {
 
 ALWAYS_INLINE size_t scan_userdata(Domain *d, Userdata *u, ScanKind kind) {
   VISIT(d, u->metatable, kind);
-  if (unlikely(u->nuservalues > GC_PIECE) && scan_later(d, (GCObject *)u, kind))
+  if (unlikely(u->nuservalues > d->gc.piece) && scan_later(d, (GCObject *)u, kind))
     return sizeof(Userdata);
   visit_values(d, u->uservalues, u->nuservalues, kind);
   if (unlikely(u->external != NULL)) gc_mark_external(d, u, kind);
@@ -273,13 +273,13 @@ ALWAYS_INLINE size_t scan_table_piece(Domain *d, GcPartial *p, ScanKind kind) {
   Table *t = (Table *)p->object;
   uint32_t n = count_in(t->array_size, p->first, UINT32_MAX);
   if (n > 0) {
-    if (n > GC_PIECE) n = GC_PIECE;
+    if (n > d->gc.piece) n = d->gc.piece;
     scan_slots(d, t, p->first, n, kind);
     p->first += n;
     return n * sizeof(TValue);
   }
   n = count_in(table_node_count(t), p->node_from, UINT32_MAX);
-  if (n > GC_PIECE) n = GC_PIECE;
+  if (n > d->gc.piece) n = d->gc.piece;
   if (n > 0) scan_nodes(d, t, p->node_from, n, kind);
   p->node_from += n;
   return n * sizeof(Node);
@@ -287,15 +287,16 @@ ALWAYS_INLINE size_t scan_table_piece(Domain *d, GcPartial *p, ScanKind kind) {
 
 ALWAYS_INLINE size_t scan_userdata_piece(Domain *d, GcPartial *p, ScanKind kind) {
   Userdata *u = (Userdata *)p->object;
-  uint32_t n = count_in(u->nuservalues, p->first, p->first + GC_PIECE);
+  uint32_t n = count_in(u->nuservalues, p->first, p->first + d->gc.piece);
   visit_values(d, u->uservalues + p->first, n, kind);
   p->first += n;
   return n * sizeof(TValue);
 }
 
 ALWAYS_INLINE size_t scan_prototype_piece(Domain *d, GcPartial *p, ScanKind kind) {
-  size_t bytes = scan_elements(d, (Prototype *)p->object, p->first, p->first + GC_PIECE, kind);
-  p->first += GC_PIECE;
+  uint32_t to = p->first + d->gc.piece;
+  size_t bytes = scan_elements(d, (Prototype *)p->object, p->first, to, kind);
+  p->first = to;
   return bytes;
 }
 

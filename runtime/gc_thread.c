@@ -51,7 +51,6 @@
 #define FRAME_WORK 32    /* of examining a frame */
 #define NIL_WORK 2       /* and of setting a slot to nil, which is a store to the next address */
 #define SPARE_FRAMES 64  /* kept beyond the current one */
-#define PIECE_SLOTS 1024
 #define PIECE_FRAMES 256
 #define SLOTS_AT_ONCE 16384 /* scanned at least by a piece of a minor collection */
 /* a program that always changes more than that is not followed further */
@@ -250,7 +249,7 @@ size_t gc_scan_thread_minor(Domain *d, lua_State *co) {
 static size_t scan_slots_piece(Domain *d, lua_State *co, GcPartial *p) {
   size_t from = p->first, n = (size_t)(co->top - co->stack);
   n = n > from ? n - from : 0;
-  if (n > PIECE_SLOTS) n = PIECE_SLOTS;
+  if (n > d->gc.piece) n = d->gc.piece;
   p->first += (uint32_t)n;
   visit_values(d, co->stack + from, n, SCAN_MAJOR);
   return n * sizeof(TValue);
@@ -269,7 +268,7 @@ static size_t scan_upvalues_piece(Domain *d, const lua_State *co, GcPartial *p) 
   UpValue *uv = p->at.upvalue;
   size_t n = 0;
   if (uv == NULL || !upvalue_is_open(uv)) uv = co->open_upvalues;
-  for (; uv != NULL && (n < PIECE_SLOTS || is_young(uv)); n++, uv = uv->u.open.next)
+  for (; uv != NULL && (n < d->gc.piece || is_young(uv)); n++, uv = uv->u.open.next)
     visit(d, (GCObject *)uv, SCAN_MAJOR);
   /* it must be there when the marking goes on */
   if (uv != NULL) visit(d, (GCObject *)uv, SCAN_MAJOR);

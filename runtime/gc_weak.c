@@ -161,7 +161,7 @@ static bool note_for_major(Domain *d, Weakness w, GcWeakRange r) {
 
 /* By the major marking, in pieces. */
 static bool scan_slots_later(Domain *d, Table *t, uint32_t n) {
-  return n > GC_PIECE &&
+  return n > d->gc.piece &&
          GC_TRY_PUSH(d, &d->gc.partial,
                      (GcPartial){.object = (GCObject *)t, .node_from = UINT32_MAX});
 }
@@ -268,9 +268,10 @@ static uint32_t range_end(const GcWeakRange *r) {
 }
 
 static size_t settle_last(Domain *d, GcWeakRanges *list, Weakness w) {
+  uint32_t piece = d->gc.piece < PIECE ? d->gc.piece : PIECE;
   GcWeakRange r = list->items[list->n - 1];
-  if (r.from + PIECE < range_end(&r)) {
-    r.to = r.from + PIECE;
+  if (r.from + piece < range_end(&r)) {
+    r.to = r.from + piece;
     list->items[list->n - 1].from = r.to;
   } else {
     list->n--;
@@ -551,13 +552,20 @@ static void clear_entry_key(Domain *d, const GcWeakEntry *entry) {
   if (n != NULL) gc_clear_node(n);
 }
 
+static void clear_entry_key_ahead(Domain *d, const GcWeakEntries *list, size_t i) {
+  prefetch_place(list, i + PREFETCH_AHEAD);
+  clear_entry_key(d, &list->items[i]);
+}
+
+#define KEYS_AT_ONCE 256 /* between two looks at the clock */
+
 bool gc_clear_some_keys(Domain *d, size_t work) {
   GcWeakLeft *left = &d->gc.weak_left;
   size_t from = left->keys_done, end = left->entries.n;
   if (end - from > work / CLEAR_WORK + 1) end = from + work / CLEAR_WORK + 1;
   for (size_t i = from; i < end; i++) {
-    prefetch_place(&left->entries, i + PREFETCH_AHEAD);
-    clear_entry_key(d, &left->entries.items[i]);
+    if (i - from > 0 && (i - from) % KEYS_AT_ONCE == 0 && gc_time_is_up(&d->gc)) end = i;
+    else clear_entry_key_ahead(d, &left->entries, i);
   }
   left->keys_done = end;
   d->gc.slice_work += (end - from) * CLEAR_WORK;

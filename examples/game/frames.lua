@@ -52,7 +52,21 @@ local LOAD_SECONDS = 5
 
 local is_saros, eventring = pcall(require, "saros.eventring")
 local domain = is_saros and require "saros.domain"
-local cpu = os.clock
+
+-- CPU seconds of this thread; os.clock has those of all threads, of which Saros has one that makes
+-- memory ready.
+local function thread_clock()
+  local found, ffi = pcall(require, "ffi")
+  if not found then return os.clock end
+  ffi.cdef "struct time { long s, ns; }; int clock_gettime(int, struct time *);"
+  local C, time, THREAD_CPUTIME_ID = ffi.C, ffi.new "struct time", 3
+  return function()
+    C.clock_gettime(THREAD_CPUTIME_ID, time)
+    return tonumber(time.s) + tonumber(time.ns) * 1e-9
+  end
+end
+
+local cpu = thread_clock()
 local waits = is_saros and not options.fast
 local now = waits and domain.now or cpu -- without waiting, a frame has the time of the processor
 local span = is_saros and eventring.span or function(_, f, ...) return f(...) end
