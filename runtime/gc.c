@@ -462,6 +462,8 @@ static void do_what_is_due(Domain *d) {
   } else if (gc->phase != GC_PHASE_IDLE) {
     run_slice(d, gc_pace_slice(d), EV_REASON_PACE);
     gc->rest_last = 0;
+  } else if (gc->minor_begun) {
+    collect_young(d); /* that collectgarbage("step") has begun before the nursery was full */
   } else {
     begin_if_due(d); /* a parameter has changed, or an old array has grown */
   }

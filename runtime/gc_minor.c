@@ -60,6 +60,7 @@
 #define UNLINK_WORK ((size_t)256 << 10) /* at once, of strings that the last one has left */
 #define STRING_WORK 32 /* of unlinking a string that was just made */
 #define SPARE_WORK ((size_t)512 << 10) /* of the end of a collection, beyond that of a piece */
+#define MANY_RANGES 2048 /* to look at them takes 15 us */
 #define FEW_STRINGS 256 /* that the end unlinks, whatever time has passed */
 /* for a dead string to be unlinked, a block that was allocated from to be examined */
 #define STRING_NS 40
@@ -446,6 +447,13 @@ static void go_on(Domain *d) {
   if (d->gc.minor_most < least) gc_piece_ends_at(&d->gc, least);
 }
 
+/* Each piece looks at all weak ranges that are noted (gc_check_weak_minor): where these are many,
+ * pieces end by work alone, as many short ones would do little else. */
+static bool has_many_ranges(const Gc *gc) {
+  const GcWeakLists *weak = &gc->minor_weak;
+  return weak->values.n + weak->ephemerons.n + weak->all.n > MANY_RANGES;
+}
+
 /* What earlier pieces have left comes first, so each piece promotes something if there is
  * anything. */
 static bool mark_piece(Domain *d) {
@@ -488,7 +496,7 @@ bool gc_minor_some(Domain *d, EventId reason, size_t most) {
   PROBE_BEGIN_REASON(d, MINOR, reason);
   size_t before = heap_old_bytes(h);
   begin_piece(d);
-  d->gc.minor_least = gc_work_done(&d->gc) + LEAST_TIMED;
+  d->gc.minor_least = has_many_ranges(&d->gc) ? most : gc_work_done(&d->gc) + LEAST_TIMED;
   gc_piece_ends_at(&d->gc, most);
   bool done = mark_piece(d);
   if (done) reclaim_young(d);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # A minor collection and the slices are pauses of their own: where nothing large is allocated
-# eight slices come between two minor collections, and one more where a cycle begins.
+# eight slices come between two minor collections, and one more where a cycle begins. Where time
+# ends a slice the next one comes sooner, but not before 8 KiB were allocated: 32 times in a nursery.
 . "$TESTSUITE/recording/_recording.sh"
 grep -q -- -DSAROS_STRESS "$BUILDDIR/Makefile" && { echo "builds of --enable-stress collect at each allocation"; exit 77; }
 
@@ -19,5 +20,5 @@ slices=$(grep -c '> major_slice = pace' dump.txt)
 [ "$slices" -gt 100 ] || fail "only $slices slices: nothing was tried"
 
 most=$(awk '/> minor = / { n = 0 } /> major_slice = pace/ { if (++n > most) most = n } END { print most + 0 }' dump.txt)
-[ "$most" -le 9 ] || fail "$most slices between two minor collections"
+[ "$most" -le 33 ] || fail "$most slices between two minor collections"
 finish

@@ -23,6 +23,11 @@ cat inside
 cmp inside outside || { fail "inside and outside differ"; diff inside outside; }
 cmp inside afterwards || { fail "inside and the dump differ"; diff inside afterwards; }
 is "lost" 0 "$(jq '.total.lost + .total.missed' stats.json)"
+# and no step comes for nothing, but to call finalizers: one that does not go on would come again at
+# each safepoint
+idle=$("$EVENTRING" dump --json ./*.eventring |
+  jq -s '[.[] | if .name == "pause_work" and .value == 0 then 1 elif .name == "finalizers_run" then -1 else empty end] | add // 0')
+[ "$idle" -le 100 ] || fail "$idle steps of the collector that did nothing"
 minors=$(awk '$1 == "minor" {print $2}' inside)
 [ "${minors:-0}" -ge $((1000 / TEST_SLOWNESS)) ] || fail "only ${minors:-0} minor collections"
 finish
