@@ -101,6 +101,6 @@ has "why" "broken" "$(cat out.txt)"
 
 # ---- README has the same packages -------------------------------------------------------------
 . "$SRCDIR/scripts/prepare.sh"
-listed=$(sed -n '/apt-get install/,/[^\\]$/p' "$SRCDIR/README.md" | tr -d '\\' | sed 's/apt-get install//')
+listed=$(sed -n '/apt-get install/,/[^\\]$/p' "$SRCDIR/README.md" | tr -d '\\' | sed 's/.*apt-get install//')
 is "packages of README.md" "$(printf '%s\n' $build_packages | grep -vx libzstd1 | sort)" "$(printf '%s\n' $listed | sort)"
 finish

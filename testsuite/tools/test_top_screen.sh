@@ -271,7 +271,7 @@ for locale in C.UTF-8 C; do
 done
 
 # ---- a file that is deleted, and a terminal that goes --------------------------------------------
-on_terminal 80 24 "$EVENTRING" top
+on_terminal 80 24 "$EVENTRING" top --filter beta
 appears "^ *$beta "
 rm -f $beta.eventring
 until_so test -e $beta.eventring || fail "it has not gone on in a new file"
