@@ -82,8 +82,14 @@
 #include "thread.h"
 #include "throw.h"
 
-/* LeakSanitizer looks for pointers in malloc's memory alone: what the owner has is no leak. */
-#if defined(__SANITIZE_ADDRESS__)
+/* LeakSanitizer looks for pointers in malloc's memory alone: what the owner has is no leak. (gcc
+ * defines a macro, clang has a feature.) */
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define HAS_LSAN
+#endif
+#endif
+#if defined(HAS_LSAN) || defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/lsan_interface.h>
 #define LSAN_ROOT(p, size) __lsan_register_root_region(p, size)
 #define LSAN_NO_ROOT(p, size) __lsan_unregister_root_region(p, size)
