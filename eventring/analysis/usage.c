@@ -1,41 +1,58 @@
 /* SPDX-License-Identifier: MIT */
-/* usage.c: what the system says of a process (/proc/PID/stat, proc(5)). */
+/* usage.c: what the system says of a process: its clock, and /proc/PID (proc(5)). */
 #include "usage.h"
 
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
-/* The numbers of /proc/PID/stat behind the state, which is number 3. */
-enum { FIRST = 4, UTIME = 14, STIME = 15, THREADS = 20, START = 22, RESIDENT = 24 };
+enum { THREADS = 20 }; /* in /proc/PID/stat, where the state is number 3 */
+
+/* Reads a file of the process; "": it is not there. */
+static void read_text(pid_t pid, const char *name, char *text, size_t room) {
+  char path[48];
+  snprintf(path, sizeof path, "/proc/%ld/%s", (long)pid, name);
+  int fd = pid > 0 ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+  ssize_t size = fd >= 0 ? read(fd, text, room - 1) : 0;
+  if (fd >= 0) close(fd);
+  text[size > 0 ? size : 0] = '\0';
+}
+
+/* (The times in /proc/PID/stat are in ticks of 10 ms.) */
+bool eva_cpu_time_of(pid_t pid, uint64_t *ns) {
+  clockid_t clock;
+  struct timespec time;
+  if (pid <= 0 || clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &time) != 0)
+    return false;
+  *ns = (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+  return true;
+}
+
+/* (What /proc/PID/stat says of it may lack some pages of each processor.) */
+bool eva_resident_of(pid_t pid, uint64_t *bytes) {
+  char text[256];
+  unsigned long long all, pages;
+  const long page = sysconf(_SC_PAGESIZE);
+  read_text(pid, "statm", text, sizeof text);
+  if (page <= 0 || sscanf(text, "%llu %llu", &all, &pages) != 2) return false;
+  *bytes = pages * (uint64_t)page;
+  return true;
+}
+
+static bool threads_of(pid_t pid, uint32_t *threads) {
+  char text[1024];
+  read_text(pid, "stat", text, sizeof text);
+  char *at = strrchr(text, ')'); /* the name of the program may have any character */
+  for (int i = 2; at && i < THREADS; i++) at = strchr(at + 1, ' ');
+  if (!at) return false;
+  *threads = (uint32_t)strtoul(at, NULL, 10);
+  return true;
+}
 
 bool eva_usage_of(pid_t pid, struct eva_usage *usage) {
-  char path[40], text[1024];
-  uint64_t number[RESIDENT + 1] = {0};
-  snprintf(path, sizeof path, "/proc/%ld/stat", (long)pid);
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return false;
-  ssize_t size = read(fd, text, sizeof text - 1);
-  close(fd);
-  if (size <= 0) return false;
-  text[size] = '\0';
-  char *at = strrchr(text, ')'); /* the name of the program may have any character */
-  if (!at || strlen(at) < 4) return false;
-  usage->state = at[2];
-  at += 3;
-  for (int i = FIRST; i <= RESIDENT; i++) {
-    char *end;
-    number[i] = strtoull(at, &end, 10);
-    if (end == at) return false;
-    at = end;
-  }
-  const long ticks = sysconf(_SC_CLK_TCK), page = sysconf(_SC_PAGESIZE);
-  if (ticks <= 0 || page <= 0) return false;
-  usage->cpu_ns = (number[UTIME] + number[STIME]) * (1000000000u / (uint64_t)ticks);
-  usage->resident = number[RESIDENT] * (uint64_t)page;
-  usage->start = number[START];
-  usage->threads = (uint32_t)number[THREADS];
-  return true;
+  return eva_cpu_time_of(pid, &usage->cpu_ns) && eva_resident_of(pid, &usage->resident) &&
+         threads_of(pid, &usage->threads);
 }

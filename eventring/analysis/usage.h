@@ -8,14 +8,15 @@
 #include <sys/types.h>
 
 struct eva_usage {
-  uint64_t cpu_ns;    /* of all its threads, to the clock tick of the system (10 ms) */
-  uint64_t resident;  /* bytes */
-  uint64_t start;     /* clock ticks after boot: with the pid, which process it is */
+  uint64_t cpu_ns;   /* of all its threads */
+  uint64_t resident; /* bytes */
   uint32_t threads;
-  char state;         /* as in /proc/PID/stat: 'R', 'S', 'Z' ... */
 };
-/* Fills *usage with what /proc says of process `pid`. False: there is none, or it is not to be
-   seen. Any thread. */
+/* Fills *usage with what the system says of process `pid` now. False: there is none, or it is not to
+   be seen. Any thread. */
 bool eva_usage_of(pid_t pid, struct eva_usage *usage);
+/* One of these alone, which is cheaper. */
+bool eva_cpu_time_of(pid_t pid, uint64_t *ns);
+bool eva_resident_of(pid_t pid, uint64_t *bytes);
 
 #endif

@@ -28,6 +28,8 @@ extern const struct metrics_bound { uint64_t ns; const char *text; } metrics_bou
 
 enum metrics_format { METRICS_PROMETHEUS, METRICS_OPENMETRICS };
 
+enum { METRICS_NAMES = 1000 }; /* `most_names` where nobody says */
+
 struct metrics; /* the text that was made so far. One thread at a time */
 
 /* NULL: no memory. */

@@ -453,8 +453,7 @@ static void put_events(struct history *m) {
 
 /* Returns 0; -1: no memory. */
 static int put_present(struct history *m) {
-  enum { MOST_NAMES = 1000 };
-  struct metrics *metrics = metrics_new(MOST_NAMES);
+  struct metrics *metrics = metrics_new(METRICS_NAMES);
   char *text = NULL;
   size_t size = 0;
   FILE *out = metrics ? open_memstream(&text, &size) : NULL;

@@ -133,7 +133,7 @@ static int run(struct gathering *g) {
 }
 
 int command_metrics(const struct command *self, int count, char **words) {
-  struct gathering g = {.options = {.path = "-", .most_names = DEFAULT_SERIES}};
+  struct gathering g = {.options = {.path = "-", .most_names = METRICS_NAMES}};
   struct operands operands;
   const struct option_spec specs[] = {
       {"output", 'o', OPTION_TEXT, &g.options.path, "FILE",

@@ -77,21 +77,37 @@ static enum MHD_Result respond(struct MHD_Connection *connection, unsigned statu
   return result;
 }
 
+/* A text that is written to a stream in memory. */
+struct answer {
+  char *bytes;
+  size_t size;
+  FILE *out; /* NULL: no memory */
+};
+
+static void answer_begin(struct answer *a) {
+  a->bytes = NULL;
+  a->out = open_memstream(&a->bytes, &a->size);
+}
+
+static enum MHD_Result answer_end(struct answer *a, struct MHD_Connection *connection,
+                                  unsigned status, const char *type) {
+  if (fclose(a->out) != 0) {
+    free(a->bytes);
+    return MHD_NO;
+  }
+  return respond(connection, status, type,
+                 MHD_create_response_from_buffer(a->size, a->bytes, MHD_RESPMEM_MUST_FREE));
+}
+
 /* Plain text, made printable; a newline is added. */
 static enum MHD_Result say(struct MHD_Connection *connection, unsigned status,
                            const char *text) {
-  char *line = NULL;
-  size_t size = 0;
-  FILE *out = open_memstream(&line, &size);
-  if (!out) return MHD_NO;
-  export_write_text(out, text, "", "");
-  fputc('\n', out);
-  if (fclose(out) != 0) {
-    free(line);
-    return MHD_NO;
-  }
-  return respond(connection, status, "text/plain; charset=utf-8",
-                 MHD_create_response_from_buffer(size, line, MHD_RESPMEM_MUST_FREE));
+  struct answer a;
+  answer_begin(&a);
+  if (!a.out) return MHD_NO;
+  export_write_text(a.out, text, "", "");
+  fputc('\n', a.out);
+  return answer_end(&a, connection, status, "text/plain; charset=utf-8");
 }
 
 static const char *argument(struct MHD_Connection *connection, const char *name) {
@@ -160,9 +176,9 @@ static void put_process(FILE *out, const struct live_process *p) {
 }
 
 static enum MHD_Result answer_page(struct server *server, struct MHD_Connection *connection) {
-  char *text = NULL;
-  size_t size = 0;
-  FILE *out = open_memstream(&text, &size);
+  struct answer a;
+  answer_begin(&a);
+  FILE *out = a.out;
   if (!out) return MHD_NO;
   fputs("<!DOCTYPE html><html lang=\"en\"><meta charset=\"utf-8\"><title>eventring</title>\n"
         "<style>body{font:15px sans-serif;margin:2em}td,th{padding:.2em 1em .2em 0;"
@@ -174,12 +190,7 @@ static enum MHD_Result answer_page(struct server *server, struct MHD_Connection 
     if (live_records(&server->live.list[i])) put_process(out, &server->live.list[i]);
   pthread_mutex_unlock(&server->mutex);
   fputs("</table>\n<p><a href=\"/metrics\">metrics</a>, for Prometheus</p></html>\n", out);
-  if (fclose(out) != 0) {
-    free(text);
-    return MHD_NO;
-  }
-  return respond(connection, MHD_HTTP_OK, "text/html; charset=utf-8",
-                 MHD_create_response_from_buffer(size, text, MHD_RESPMEM_MUST_FREE));
+  return answer_end(&a, connection, MHD_HTTP_OK, "text/html; charset=utf-8");
 }
 
 /* ---- What other commands answer -------------------------------------------------------------- */
@@ -189,21 +200,20 @@ struct question {
   const char *type;
   const char *suffix;  /* of the name of a file to be saved; NULL: shown */
   bool has_seconds;    /* takes seconds= */
-  bool is_file;        /* the command writes a file of a name, not to standard output */
   const char *words[8]; /* the command. "SECONDS" stands for that number */
 };
 
 static const struct question questions[] = {
-    {"/debug/pprof/profile", "application/octet-stream", "profile.pb", true, false,
+    {"/debug/pprof/profile", "application/octet-stream", "profile.pb", true,
      {"profile", "--hz", "100", "--seconds", "SECONDS", "--to", "pprof"}},
-    {"/debug/pprof/heap", "application/octet-stream", "heap.pb", false, false,
+    {"/debug/pprof/heap", "application/octet-stream", "heap.pb", false,
      {"heap", "--live", "--to", "pprof"}},
-    {"/debug/pprof/allocs", "application/octet-stream", "allocs.pb", false, false,
+    {"/debug/pprof/allocs", "application/octet-stream", "allocs.pb", false,
      {"heap", "--allocated", "--to", "pprof"}},
-    {"/debug/pprof/coroutines", "application/octet-stream", "coroutines.pb", false, false,
+    {"/debug/pprof/coroutines", "application/octet-stream", "coroutines.pb", false,
      {"coroutines", "--to", "pprof"}},
-    {"/view", "text/html; charset=utf-8", NULL, false, false, {"view", "--seconds", "0"}},
-    {"/snapshot", "application/octet-stream", "copy.eventring", false, true, {"snapshot"}}};
+    {"/view", "text/html; charset=utf-8", NULL, false, {"view", "--seconds", "0"}},
+    {"/snapshot", "application/octet-stream", "copy.eventring", false, {"snapshot"}}};
 
 /* The process of ?pid=, or the only one that records. 0, after an answer in *result. */
 static pid_t find_process(struct server *server, struct MHD_Connection *connection,
@@ -245,35 +255,32 @@ static bool read_seconds(const char *text, unsigned *seconds) {
   return true;
 }
 
-/* A file without a name, or (a command makes files of a name only) in a folder of its own. */
+/* A file without a name; on the disk, since a copy may be as long as a stream. */
+static int open_answer(void) {
+  const int fd = open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  return fd >= 0 ? fd : memfd_create("eventring-serve", MFD_CLOEXEC);
+}
+
+/* Returns the file with what the command has written, or -1 (errno): it could not be run. */
 static int run_question(const struct server *server, const struct question *q, pid_t pid,
                         unsigned seconds, struct serve_child *child) {
   const char *words[16];
-  char number[24], process[24], folder[] = "/tmp/eventring-serve-XXXXXX", path[64] = "-";
-  int count = 0, fd = -1;
+  char number[24], process[24];
+  int count = 0;
   snprintf(number, sizeof number, "%u", seconds);
   snprintf(process, sizeof process, "%ld", (long)pid);
-  if (q->is_file && !mkdtemp(folder)) return -1;
-  if (q->is_file) snprintf(path, sizeof path, "%s/copy.eventring", folder);
   for (; q->words[count]; count++)
     words[count] = strcmp(q->words[count], "SECONDS") == 0 ? number : q->words[count];
   words[count++] = "-o";
-  words[count++] = path;
+  words[count++] = "-";
   words[count++] = process;
   words[count] = NULL;
-  const int out = q->is_file ? open("/dev/null", O_WRONLY | O_CLOEXEC)
-                             : memfd_create("eventring-serve", MFD_CLOEXEC);
   const uint64_t limit_s = (q->has_seconds ? seconds : 0) + MORE_SECONDS;
-  bool ran = out >= 0 && serve_child_run(child, words, out, limit_s * 1000000000, &server->stops);
-  if (q->is_file) {
-    if (ran && child->status == STATUS_OK) fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    unlink(path);
-    rmdir(folder);
-    if (out >= 0) close(out);
-    return ran && child->status != STATUS_OK ? open("/dev/null", O_RDONLY | O_CLOEXEC) : fd;
-  }
-  if (ran) return out;
-  if (out >= 0) close(out);
+  const int fd = open_answer();
+  if (fd < 0 || serve_child_run(child, words, fd, limit_s * 1000000000, &server->stops)) return fd;
+  const int error = errno;
+  close(fd);
+  errno = error;
   return -1;
 }
 
@@ -527,7 +534,7 @@ static int run(const struct command *self, struct server *server, const char *wh
 int command_serve(const struct command *self, int count, char **words) {
   struct operands operands;
   const char *where = "127.0.0.1:9464";
-  uint64_t most_names = DEFAULT_SERIES;
+  uint64_t most_names = METRICS_NAMES;
   const struct option_spec specs[] = {
       {"listen", 'l', OPTION_TEXT, &where, "ADDRESS",
        "127.0.0.1:PORT, [::1]:PORT (0: any that is free) or unix:PATH (127.0.0.1:9464)"},

@@ -15,9 +15,9 @@ enum { COUNT, BYTES, VALUES };
 static uint32_t index_of(struct coroutines_export *x, const struct remote_function *f) {
   if (!f) return 0;
   while (x->function_count <= (size_t)f->number + 1)
-    *NEED_NEXT(x->functions, x->function_count) = (struct export_function){"?", "", 0};
+    *NEED_NEXT(x->functions, x->function_count) = (struct export_function){0};
   struct export_function *to = &x->functions[f->number + 1];
-  if (to->name[0] == '?' && !to->line && !to->source[0])
+  if (!to->name)
     *to = (struct export_function){need_copy(remote_function_name(f)),
                                    need_copy(f->is_c ? f->place : f->source), f->first_line};
   return f->number + 1;
@@ -48,15 +48,17 @@ int coroutines_export_write(struct coroutines_export *x, const char *program, co
   static const struct export_value values[VALUES] = {
       [COUNT] = {"coroutines", "count", "coroutines that wait"},
       [BYTES] = {"space", "bytes", "bytes of them and their stacks"}};
-  static const struct export_function unknown = {"?", "", 0};
+  if (!x->function_count) *NEED_NEXT(x->functions, x->function_count) = (struct export_function){0};
+  for (size_t i = 0; i < x->function_count; i++)
+    if (!x->functions[i].name)
+      x->functions[i] = (struct export_function){need_copy("?"), need_copy(""), 0};
   const struct export_profile profile = {
-      .program = program, .start_wall_ns = time(NULL) * INT64_C(1000000000), .values = values, .value_count = VALUES,
-      .functions = x->function_count ? x->functions : &unknown,
-      .function_count = x->function_count ? x->function_count : 1, .stacks = x->stacks,
+      .program = program, .start_wall_ns = time(NULL) * INT64_C(1000000000), .values = values,
+      .value_count = VALUES,
+      .functions = x->functions, .function_count = x->function_count, .stacks = x->stacks,
       .stack_count = x->stack_count, .rows = x->rows, .row_count = x->row_count};
   int status = export_write(&profile, format, path);
   for (size_t i = 0; i < x->function_count; i++) {
-    if (x->functions[i].name[0] == '?' && !x->functions[i].source[0]) continue;
     free((char *)x->functions[i].name);
     free((char *)x->functions[i].source);
   }

@@ -9,8 +9,6 @@
 #include "export/metrics.h"
 #include "live_processes.h"
 
-enum { DEFAULT_SERIES = 1000 };
-
 /* Writes the metrics of all processes of the list that record, as it was refreshed. False: the
    recording of one could not be read, after a message if `says`. Errors of `out` it keeps
    (ferror); ends the command if there is no memory. */

@@ -19,7 +19,6 @@
  */
 #include "top_process.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +29,7 @@
 #include "analysis/names.h"
 #include "analysis/read.h"
 #include "analysis/steps.h"
+#include "analysis/usage.h"
 #include "follow.h"
 #include "format/now.h"
 #include "shared_views.h"
@@ -208,30 +208,9 @@ static void add_domains(struct top_process *p) {
 
 /* ---- The system ------------------------------------------------------------------------------ */
 
-static bool cpu_of(pid_t pid, uint64_t *ns) {
-  clockid_t clock;
-  struct timespec time;
-  if (pid <= 0 || clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &time) != 0)
-    return false;
-  *ns = (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
-  return true;
-}
-
-static bool resident_of(pid_t pid, uint64_t *bytes) {
-  char path[64];
-  uint64_t pages;
-  snprintf(path, sizeof path, "/proc/%ld/statm", (long)pid);
-  FILE *statm = pid > 0 ? fopen(path, "re") : NULL;
-  if (!statm) return false;
-  const bool read = fscanf(statm, "%*u %" SCNu64, &pages) == 1;
-  fclose(statm);
-  if (read) *bytes = pages * (uint64_t)sysconf(_SC_PAGESIZE);
-  return read;
-}
-
 void top_process_clock(struct top_process *p) {
   struct top_reading *r = p->reading;
-  r->cpu_read_ns = cpu_of(p->pid, &r->cpu_ns) ? now_ns() : 0;
+  r->cpu_read_ns = eva_cpu_time_of(p->pid, &r->cpu_ns) ? now_ns() : 0;
 }
 
 static void ask_system(struct top_process *p) {
@@ -239,7 +218,7 @@ static void ask_system(struct top_process *p) {
   struct top_reading *r = p->reading;
   struct top_figures *f = &p->figures;
   const uint64_t cpu = r->cpu_ns, read = r->cpu_read_ns;
-  f->has_resident = resident_of(p->pid, &f->resident);
+  f->has_resident = eva_resident_of(p->pid, &f->resident);
   if (read && now_ns() - read < LEAST_MS * UINT64_C(1000000)) return; /* too short to say something */
   top_process_clock(p);
   f->has_cpu = read && r->cpu_read_ns > read && r->cpu_ns >= cpu;

@@ -141,7 +141,6 @@ def compare(fleet, number):
         subprocess.run([os.environ["EVENTRING"], "dump", "--json", str(fleet.folder / ("w%d.eventring" % number))],
                        stdout=out, check=True)
     expected = _metrics.count(dump)
-    # (Prometheus has no sample of what was not there at its last scrape)
     return len(expected), _metrics.compare(actual, expected)
 
 
