@@ -117,13 +117,14 @@ static uint16_t take_span(struct evr_open_spans *open) {
   return i;
 }
 
-static void open_span(struct evr_open_spans *open, uint64_t word, uint64_t ticks, uint64_t value) {
+static void open_span(struct evr_open_spans *open, uint64_t word, uint64_t ticks,
+                      uint64_t reason) {
   uint16_t i = take_span(open), c = find_context(open, open->context);
   if (!c) c = add_context(open, open->context);
   struct evr_open_span *span = &open->spans[i];
   span->tail = EVENTRING_TAIL(EVENTRING_BEGIN, word_id(word), 0);
   span->ticks = ticks;
-  span->value = value;
+  span->reason = reason;
   span->suspended = open->contexts[c].suspended;
   link_span(open, i, c);
 }
@@ -139,7 +140,8 @@ static void close_span(struct evr_open_spans *open, struct evr_totals *totals, u
     if (word_id(open->spans[i].tail) == id) {
       const struct evr_open_span *span = &open->spans[i];
       evr_totals_span(totals, id, ticks_between(span->ticks, ticks));
-      if (has_reason(id)) evr_totals_reasoned_span(totals, id, span->value, span->ticks, ticks);
+      if (span->reason != EVR_NO_REASON)
+        evr_totals_reasoned_span(totals, id, span->reason, span->ticks, ticks);
       remove_span(open, i);
       return;
     }
@@ -165,16 +167,16 @@ struct walk {
   struct begun begun[FORMAT_BLOCK_WORDS];
 };
 
-/* Why it runs: the value of its begin, if that is an id; else 0. */
-static uint64_t reason_of(const struct begun *begun) {
-  return word_length(begun->word) && begun->words[1] < EVENTRING_MAX_EVENTS ? begun->words[1] : 0;
+/* Why it runs: the value of its begin; 0: that is no id. */
+static inline uint64_t reason_of(const struct begun *begun) {
+  if (!word_length(begun->word) || !has_reason(word_id(begun->word))) return EVR_NO_REASON;
+  return begun->words[1] < EVENTRING_MAX_EVENTS ? begun->words[1] : 0;
 }
 
 static void keep_begun(struct walk *walk) {
   for (uint32_t i = 0; i < walk->count; i++) {
     const struct begun *begun = &walk->begun[i];
-    uint64_t value = has_reason(word_id(begun->word)) ? reason_of(begun) : 0;
-    open_span(walk->open, begun->word, begun->ticks, value);
+    open_span(walk->open, begun->word, begun->ticks, reason_of(begun));
   }
   walk->count = 0;
 }
@@ -183,8 +185,9 @@ static void keep_begun(struct walk *walk) {
 static inline void add_span(const struct walk *walk, const struct begun *begun, uint64_t ticks) {
   const unsigned id = word_id(begun->word);
   evr_totals_span(walk->totals, id, ticks_between(begun->ticks, ticks));
-  if (word_length(begun->word) && has_reason(id))
-    evr_totals_reasoned_span(walk->totals, id, reason_of(begun), begun->ticks, ticks);
+  const uint64_t reason = reason_of(begun);
+  if (reason != EVR_NO_REASON)
+    evr_totals_reasoned_span(walk->totals, id, reason, begun->ticks, ticks);
 }
 
 /* An end that is not that of the innermost span. */

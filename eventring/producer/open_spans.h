@@ -16,11 +16,13 @@ enum {
   EVR_OPEN_BUCKETS = 256
 };
 
+#define EVR_NO_REASON UINT64_MAX
+
 /* Indices of spans and contexts count from 1; 0 is none. */
 struct evr_open_span {
   uint64_t tail;         /* event word of the begin: kind, id; length 0, time 0 */
   uint64_t ticks;
-  uint64_t value;        /* of its begin, if evr_has_reason, else 0 */
+  uint64_t reason;       /* why it runs, if it says so (evr_has_reason); else EVR_NO_REASON */
   uint64_t suspended;    /* of its context, before this span began */
   uint16_t context;
   uint16_t below, above; /* in its context: begun before and after */

@@ -208,7 +208,8 @@ static uint64_t read_folded(const eventring_cursor *c, const struct page *first)
 
 struct reasoned { /* a span that has a reason */
   uint16_t id, reason;
-  bool began; /* its begin was seen */
+  bool began; /* its begin was seen, */
+  bool bare;  /* which has no value */
   bool ended;
   uint64_t context, begin_ns, took;
 };
@@ -250,13 +251,21 @@ static bool is_reasoned(const struct eventring_def *def) {
          (def->payload == EVENTRING_UINT || def->payload == EVENTRING_INT);
 }
 
-static uint16_t reason_of(const struct eventring_event *begin) {
-  bool is_id = (begin->payload == EVENTRING_UINT || begin->payload == EVENTRING_INT) &&
-               begin->value.u < EVENTRING_MAX_EVENTS;
-  return is_id ? (uint16_t)begin->value.u : 0;
+/* As of the producer: one whose begin has no value has no histogram. */
+static bool has_value(const struct eventring_event *begin) {
+  return begin->payload == EVENTRING_UINT || begin->payload == EVENTRING_INT;
 }
 
-/* NULL: there is none such, or more than one block's worth of begins. */
+static uint16_t reason_of(const struct eventring_event *begin) {
+  return begin->value.u < EVENTRING_MAX_EVENTS ? (uint16_t)begin->value.u : 0;
+}
+
+static void take_reason(struct reasoned *r, const struct eventring_event *begin) {
+  r->bare = !has_value(begin);
+  r->reason = r->bare ? 0 : reason_of(begin);
+}
+
+/* NULL: there is none such. */
 static struct reasoned *find_reasoned(const struct adding *adding,
                                       const struct eventring_event *event) {
   for (uint32_t i = adding->count; i-- > 0;) {
@@ -276,7 +285,7 @@ static bool note_reasoned(struct adding *adding, const struct eventring_event *e
     r = &adding->reasoned[adding->count++];
     *r = (struct reasoned){.id = event->id, .context = event->context, .begin_ns = event->begin_ns,
                            .began = event->kind == EVENTRING_BEGIN};
-    if (r->began) r->reason = reason_of(event);
+    if (r->began) take_reason(r, event);
     else adding->unknown++;
   }
   if (event->kind == EVENTRING_END) {
@@ -326,7 +335,7 @@ static int find_begin(void *context, const struct eventring_event *event) {
   struct reasoned *r = find_reasoned(adding, event);
   if (!r) return 0;
   r->began = true;
-  r->reason = reason_of(event);
+  take_reason(r, event);
   adding->unknown--;
   return 0;
 }
@@ -334,7 +343,7 @@ static int find_begin(void *context, const struct eventring_event *event) {
 static bool add_reasoned(struct adding *adding) {
   for (uint32_t i = 0; i < adding->count; i++) {
     const struct reasoned *r = &adding->reasoned[i];
-    if (!r->began || !r->ended) continue;
+    if (!r->began || r->bare || !r->ended) continue;
     struct format_sums *sums = find_histogram(adding->table, r->id, r->reason);
     if (!sums) return false;
     sums->count++;

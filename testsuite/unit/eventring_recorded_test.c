@@ -420,10 +420,141 @@ static void test_tries(void **state) {
   eventring_stop();
 }
 
+/* ---- Histograms ------------------------------------------------------------------------------------ */
+
+/* What spans with reasons took, as the events of the lossless stream say, and as the file adds it up:
+   equal to the nanosecond while it goes on, in a copy, and at the end. */
+enum { REASONS = 3 };
+struct histograms { /* by reason; 0: one that is no id */
+  uint64_t count[REASONS], ns[REASONS], buckets[REASONS], long_ones[REASONS];
+};
+static unsigned step, reasons[REASONS];
+#define LONG_NS UINT64_C(5000) /* a bound of the buckets */
+
+static unsigned index_of_reason(uint64_t id) {
+  for (unsigned i = 1; i < REASONS; i++)
+    if (reasons[i] == id) return i;
+  assert_int_equal(id, 0);
+  return 0;
+}
+
+struct counting {
+  struct histograms *sums;
+  uint64_t open[64];
+  unsigned depth;
+};
+
+static int count_step(void *context, const struct eventring_event *event) {
+  struct counting *c = context;
+  if (event->id != step) return 0;
+  if (event->kind == EVENTRING_BEGIN) {
+    assert_true(c->depth < 64);
+    c->open[c->depth++] = event->payload == EVENTRING_INT ? event->value.u : UINT64_MAX;
+    return 0;
+  }
+  const uint64_t reason = c->open[--c->depth];
+  if (reason == UINT64_MAX) return 0; /* its begin said none */
+  const unsigned i = index_of_reason(reason < EVENTRING_MAX_EVENTS ? reason : 0);
+  const uint64_t took = (uint64_t)eventring_event_took(event);
+  c->sums->count[i]++;
+  c->sums->ns[i] += took;
+  c->sums->long_ones[i] += took > LONG_NS;
+  return 0;
+}
+
+static int take_histogram(void *context, const struct eventring_histogram *h) {
+  struct histograms *sums = context;
+  const unsigned i = index_of_reason(h->reason_id);
+  assert_int_equal(h->id, step);
+  assert_true(i == 0 ? h->reason == NULL : h->reason != NULL && h->reason->id == reasons[i]);
+  sums->count[i] += h->count;
+  sums->ns[i] += h->ns;
+  for (unsigned n = 0; n < EVENTRING_HISTOGRAM_BUCKETS; n++) {
+    sums->buckets[i] += h->bucket[n];
+    if (n == EVENTRING_HISTOGRAM_BUCKETS - 1 || h->bound[n] > LONG_NS) sums->long_ones[i] += h->bucket[n];
+  }
+  return 0;
+}
+
+static void compare_histograms(eventring_cursor *recorded, bool by_domain) {
+  static const struct eventring_recorded_callbacks taking_them = {.histogram = take_histogram};
+  static const struct eventring_callbacks counting_them = {sizeof counting_them, count_step, NULL};
+  struct histograms is = {0}, should = {0};
+  struct counting counting = {.sums = &should};
+  assert_int_equal(eventring_cursor_recorded(recorded, by_domain, &taking_them, &is), 0);
+  eventring_cursor *cursor = open_file(file, 0);
+  while (eventring_poll(cursor, &counting_them, &counting, 0) > 0) continue;
+  eventring_close(cursor);
+  for (int i = 0; i < REASONS; i++) {
+    assert_int_equal(is.count[i], should.count[i]);
+    assert_int_equal(is.buckets[i], should.count[i]);
+    assert_int_equal(is.ns[i], should.ns[i]);
+    assert_int_equal(is.long_ones[i], should.long_ones[i]);
+  }
+}
+
+static void begin_step(eventring_domain *d, unsigned reason) {
+  if (reason == REASONS)
+    eventring_begin_int(d, EVENTRING_RUNTIME, EVENTRING_CLASS_GC, step, 1 << 20); /* no id */
+  else if (reason) eventring_begin_int(d, EVENTRING_RUNTIME, EVENTRING_CLASS_GC, step, reasons[reason]);
+  else eventring_begin(d, EVENTRING_RUNTIME, EVENTRING_CLASS_GC, step);
+}
+
+/* Some within others, some over several blocks. */
+static void write_steps(eventring_domain *d, int count, struct sums *sums) {
+  for (int i = 0; i < count; i++) {
+    begin_step(d, below(REASONS + 1));
+    if (below(4) == 0) {
+      begin_step(d, below(REASONS));
+      eventring_end(d, EVENTRING_RUNTIME, EVENTRING_CLASS_GC, step);
+    }
+    for (unsigned n = below(100) == 0 ? 1500 : below(3) * 40; n > 0; n--) {
+      eventring_begin_int(d, EVENTRING_RUNTIME, EVENTRING_CLASS_GC, T_OUTER, 1);
+      eventring_end(d, EVENTRING_RUNTIME, EVENTRING_CLASS_GC, T_OUTER);
+      sums->count[T_OUTER]++;
+    }
+    eventring_end(d, EVENTRING_RUNTIME, EVENTRING_CLASS_GC, step);
+  }
+}
+
+static void test_histograms(void **state) {
+  (void)state;
+  struct eventring_def defs[REASONS] = {
+      {.name = "step", .unit = EVENTRING_UNIT_ID, .kind = EVENTRING_DEF_SPAN,
+       .event_class = EVENTRING_CLASS_GC, .ring = EVENTRING_RUNTIME, .payload = EVENTRING_INT},
+      {.name = "one reason", .kind = EVENTRING_DEF_INSTANT, .event_class = EVENTRING_CLASS_GC,
+       .ring = EVENTRING_RUNTIME},
+      {.name = "another", .kind = EVENTRING_DEF_INSTANT, .event_class = EVENTRING_CLASS_GC,
+       .ring = EVENTRING_RUNTIME}};
+  struct sums sums = {0};
+  char copy[] = "copy.eventring";
+  assert_int_equal(eventring_register_table(defs, REASONS, &step, NULL), EVENTRING_OK);
+  for (unsigned i = 1; i < REASONS; i++) reasons[i] = step + i;
+  start(true, 0);
+  eventring_domain *d = start_domain("steps");
+  eventring_cursor *cursor = open_self(0);
+  for (int i = 0; i < 20; i++) {
+    write_steps(d, 1 + (int)below(60), &sums);
+    compare_histograms(cursor, i % 2);
+  }
+  save_copy(cursor, copy, false);
+  eventring_cursor *copied = open_file(copy, 0);
+  compare_histograms(copied, false);
+  eventring_close(copied);
+  eventring_domain_stop(d);
+  compare_histograms(cursor, true);
+  eventring_close(cursor);
+  eventring_stop();
+  cursor = open_file(file, 0);
+  compare_histograms(cursor, false);
+  eventring_close(cursor);
+}
+
 int main(void) {
   register_test_events();
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_losses), cmocka_unit_test(test_same),
                                      cmocka_unit_test(test_killed), cmocka_unit_test(test_live),
-                                     cmocka_unit_test(test_many), cmocka_unit_test(test_tries)};
+                                     cmocka_unit_test(test_many), cmocka_unit_test(test_tries),
+                                     cmocka_unit_test(test_histograms)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
