@@ -53,6 +53,7 @@ eventring_sources = \
 	eventring/producer/register.c eventring/producer/domains.h eventring/producer/domains.c \
 	eventring/producer/thread_exit.h eventring/producer/thread_exit.c \
 	eventring/producer/off_cpu.h eventring/producer/off_cpu.c \
+	eventring/producer/traces.h eventring/producer/traces.c \
 	eventring/producer/config.h eventring/producer/config.c \
 	eventring/producer/follow.h eventring/producer/follow.c eventring/producer/state.c \
 	eventring/producer/lend.c eventring/producer/question.c eventring/reader/ask.c \
@@ -109,7 +110,8 @@ eventringinclude_HEADERS = eventring/include/eventring/types.h eventring/include
 	eventring/include/eventring/tools.h eventring/include/eventring/saver.h \
 	eventring/include/eventring/calls.h eventring/include/eventring/conditions.h \
 	eventring/include/eventring/introspection.h eventring/include/eventring/question.h \
-	eventring/include/eventring/memory.h eventring/include/eventring/footprint.h eventring/include/eventring/stack.h
+	eventring/include/eventring/memory.h eventring/include/eventring/footprint.h eventring/include/eventring/stack.h \
+	eventring/include/eventring/trace.h
 
 lib_LTLIBRARIES += libeventring.la
 libeventring_la_SOURCES = $(eventring_sources)

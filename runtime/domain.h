@@ -89,6 +89,7 @@ struct Domain {
   uint32_t event_ids_count; /* indices given: 1 and up */
   Assumptions assumed;
   uint64_t contexts;      /* ids given to coroutines (vm/contexts.c) */
+  bool traces;            /* a span or thread has, or has had, a trace (vm/traces.c) */
   Sharing sharing;
   struct Peer *peer; /* the part that other domains may touch; not NULL once it is complete */
   /* the recording stood by when the domain began, and was not started since

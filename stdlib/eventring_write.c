@@ -31,6 +31,7 @@
 #include "probes.h"
 #include "table.h"
 #include "thread.h"
+#include "traces.h"
 
 /* ---- names --------------------------------------------------------------- */
 
@@ -235,14 +236,73 @@ static void write_event(lua_State *L, enum eventring_kind kind, Entry entry, int
 
 /* ---- spans --------------------------------------------------------------- */
 
-static COLD int begin_span_slow(lua_State *L) {
+static void begin_valued_span(lua_State *L, Entry entry, int value) {
+  context_begin_span(L, entry_id(entry));
+  write_event(L, EVENTRING_BEGIN, entry, value, NULL, 0);
+  record_allocated(L->domain);
+}
+
+/* The ids of a span that begins with this `traceparent`, which is true or a header. One that is not
+ * valid begins a new trace, as the standard has it. */
+static void make_ids(lua_State *L, int traceparent, struct eventring_trace *ids) {
+  struct eventring_domain *rings = L->domain->rings;
+  struct eventring_trace caller;
+  size_t size;
+  const char *header = lua_tolstring(L, traceparent, &size); /* NULL of true */
+  if (header != NULL && eventring_traceparent_parse(header, size, &caller) == EVENTRING_OK)
+    eventring_trace_child(rings, &caller, ids);
+  else
+    eventring_trace_begin(rings, ids);
+}
+
+/* Behind the value, at the next index, is the `traceparent`, or nil. */
+static COLD void begin_detailed_span(lua_State *L, Entry entry, int value) {
+  struct eventring_trace ids;
+  if (lua_isnil(L, value + 1)) {
+    begin_valued_span(L, entry, value);
+    return;
+  }
+  traces_prepare(L);
+  make_ids(L, value + 1, &ids);
+  context_begin_span(L, entry_id(entry));
+  write_event(L, EVENTRING_BEGIN, entry, value, NULL, 0);
+  traces_begun(L, &ids);
+  record_allocated(L->domain);
+}
+
+/* Pushes the fields `value` and `traceparent` of the argument, a table; raises where they are
+ * wrong. */
+static void push_details(lua_State *L, int arg) {
+  const int value = lua_getfield(L, arg, "value");
+  if (value != LUA_TNIL && value != LUA_TNUMBER && value != LUA_TSTRING)
+    luaL_argerror(L, arg, "field 'value' is not a number or string");
+  const int trace = lua_getfield(L, arg, "traceparent");
+  if (trace != LUA_TNIL && trace != LUA_TSTRING && (trace != LUA_TBOOLEAN || !lua_toboolean(L, -1)))
+    luaL_argerror(L, arg, "field 'traceparent' is not a string or true");
+}
+
+/* eventring.begin_span(name, {value =, traceparent =}) */
+static COLD int begin_span_with_fields(lua_State *L) {
+  static const char *const fields[] = {"value", "traceparent", NULL};
   Entry entry = check_name(L, EVENT_NAMES_SPAN);
-  kind_of_value(L, 2);
+  lua_settop(L, 2);
+  check_field_names(L, 2, "field", fields);
+  push_details(L, 2);
   if (!is_recorded(L->domain)) return 0;
   if (entry == 0) entry = define_name(L, EVENT_NAMES_SPAN, EVENTRING_VALUES);
-  context_begin_span(L, entry_id(entry));
-  write_event(L, EVENTRING_BEGIN, entry, 2, NULL, 0);
-  record_allocated(L->domain);
+  begin_detailed_span(L, entry, 3);
+  return 0;
+}
+
+static COLD int begin_span_slow(lua_State *L) {
+  const int type = lua_type(L, 2);
+  if (type == LUA_TTABLE) return begin_span_with_fields(L);
+  Entry entry = check_name(L, EVENT_NAMES_SPAN);
+  if (type > LUA_TNIL && type != LUA_TNUMBER && type != LUA_TSTRING)
+    luaL_typeerror(L, 2, "number, string or table");
+  if (!is_recorded(L->domain)) return 0;
+  if (entry == 0) entry = define_name(L, EVENT_NAMES_SPAN, EVENTRING_VALUES);
+  begin_valued_span(L, entry, 2);
   return 0;
 }
 
@@ -277,7 +337,7 @@ static COLD int end_span_slow(lua_State *L) {
   return 0;
 }
 
-/* eventring.begin_span(name [, value]), eventring.end_span([name]). An end closes the
+/* eventring.begin_span(name [, value or fields]), eventring.end_span([name]). An end closes the
  * innermost open span of that name of the same coroutine; without a name, the innermost. */
 static int begin_span(lua_State *L) {
   Entry entry = known_entry(L, EVENT_NAMES_SPAN);
@@ -390,40 +450,37 @@ static void push_guard(lua_State *L, unsigned id) {
   lua_setmetatable(L, -2);
 }
 
-/* Replaces the first argument, a table, by its name, and puts its value behind that. */
+/* Replaces the first argument, a table, by its name, and puts its value and its traceparent behind
+ * that. */
 static void take_fields(lua_State *L) {
-  static const char *const fields[] = {"name", "value", NULL};
+  static const char *const fields[] = {"name", "value", "traceparent", NULL};
   check_field_names(L, 1, "field", fields);
-  const int value = lua_getfield(L, 1, "value");
-  if (value != LUA_TNIL && value != LUA_TNUMBER && value != LUA_TSTRING)
-    luaL_argerror(L, 1, "field 'value' is not a number or string");
+  push_details(L, 1);
   if (lua_getfield(L, 1, "name") != LUA_TSTRING)
     luaL_argerror(L, 1, "field 'name' is not a string");
   lua_replace(L, 1);
-  lua_insert(L, 2);
+  lua_rotate(L, 2, 2);
 }
 
-/* eventring.span({name =, value =}, f, ...); without f the span ends when the result, a value for
- * a variable <close>, is closed. */
+/* eventring.span({name =, value =, traceparent =}, f, ...); without f the span ends when the
+ * result, a value for a variable <close>, is closed. */
 static COLD int record_span_of_fields(lua_State *L) {
   take_fields(L);
   Entry entry = check_name(L, EVENT_NAMES_SPAN);
-  const int nargs = lua_gettop(L) - 3; /* name, value, f, arguments */
+  const int nargs = lua_gettop(L) - 4; /* name, value, traceparent, f, arguments */
   if (!is_recorded(L->domain)) {
     if (nargs < 0) return 0;
-    lua_callk(L, nargs, LUA_MULTRET, 2, span_returned);
-    return span_returned(L, LUA_OK, 2);
+    lua_callk(L, nargs, LUA_MULTRET, 3, span_returned);
+    return span_returned(L, LUA_OK, 3);
   }
   if (entry == 0) entry = define_name(L, EVENT_NAMES_SPAN, EVENTRING_VALUES);
   push_guard(L, entry_id(entry));
-  lua_insert(L, 3);
-  if (nargs >= 0) lua_toclose(L, 3);
-  context_begin_span(L, entry_id(entry));
-  write_event(L, EVENTRING_BEGIN, entry, 2, NULL, 0);
-  record_allocated(L->domain);
+  lua_insert(L, 4);
+  if (nargs >= 0) lua_toclose(L, 4);
+  begin_detailed_span(L, entry, 2);
   if (nargs < 0) return 1;
-  lua_callk(L, nargs, LUA_MULTRET, 3, span_returned);
-  return span_returned(L, LUA_OK, 3);
+  lua_callk(L, nargs, LUA_MULTRET, 4, span_returned);
+  return span_returned(L, LUA_OK, 4);
 }
 
 /* eventring.span(name, f, ...) -> results of f(...). The span ends whether f returns or
@@ -448,6 +505,20 @@ static int record_span(lua_State *L) {
   record_allocated(L->domain);
   lua_callk(L, nargs, LUA_MULTRET, 2, span_returned);
   return span_returned(L, LUA_OK, 2);
+}
+
+/* eventring.traceparent() -> header, or nil: no span is open that belongs to a trace, and none is
+ * inherited. */
+static int traceparent(lua_State *L) {
+  struct eventring_trace ids;
+  char header[EVENTRING_TRACEPARENT + 1];
+  if (!traces_outgoing(L, &ids)) {
+    lua_pushnil(L);
+    return 1;
+  }
+  eventring_traceparent_format(&ids, header);
+  lua_pushlstring(L, header, EVENTRING_TRACEPARENT);
+  return 1;
 }
 
 /* ---- async spans --------------------------------------------------------- */
@@ -577,7 +648,8 @@ DIRECT_WRITER(counter_direct, EVENT_NAMES_COUNTER, 2, counter_of)
 DIRECT_WRITER(event_direct, EVENT_NAMES_INSTANT, 1, event_of)
 
 static const luaL_Reg writers[] = {
-  {"async_begin", async_begin}, {"async_end", async_end}, {NULL, NULL}};
+  {"async_begin", async_begin}, {"async_end", async_end}, {"traceparent", traceparent},
+  {NULL, NULL}};
 
 static const Primitive direct_writers[] = {
     DIRECT_FUNCTION("begin_span", begin_span, begin_span_direct),

@@ -22,6 +22,7 @@
 #include "message.h"
 #include "retry.h"
 #include "thread.h"
+#include "traces.h"
 #include "probes.h"
 #include "transfer.h"
 
@@ -41,6 +42,8 @@ typedef struct Birth {
   char *file;               /* to run; NULL: the function */
   char *path, *cpath;       /* package.path and cpath of the one that spawned it; may be NULL */
   bool no_environment;      /* saros -E */
+  bool has_trace;           /* of the span that spawned it, or that one inherited: */
+  struct eventring_trace trace;
   bool arrived;             /* its arguments are the new domain's */
 } Birth;
 
@@ -136,6 +139,7 @@ static int prepare_domain(lua_State *L) {
   domain_lib_prepare(L);
   lua_gc(L, LUA_GCRESTART);
   lua_gc(L, LUA_GCGEN, 0, 0);
+  if (b->has_trace) traces_inherit_from(L, &b->trace);
   return 0;
 }
 
@@ -321,7 +325,15 @@ static const char *const spawn_errors[] = {
 
 /* What is pushed before a message is made: nothing may raise an error before the message
  * has an owner. */
-enum { AT_HANDLE, AT_PATH, AT_CPATH, AT_NO_ENVIRONMENT, AT_PROFILE, AT_MUST_INHERIT, PREPARED };
+enum { AT_HANDLE, AT_PATH, AT_CPATH, AT_NO_ENVIRONMENT, AT_PROFILE, AT_MUST_INHERIT,
+       AT_TRACE, PREPARED };
+
+/* The trace that the new domain inherits, as a string, or nil. */
+static void push_trace(lua_State *L) {
+  struct eventring_trace trace;
+  if (traces_outgoing(L, &trace)) lua_pushlstring(L, (const char *)&trace, sizeof trace);
+  else lua_pushnil(L);
+}
 
 /* Below the values from `first` on. */
 static void prepare_spawn(lua_State *L, int first) {
@@ -330,6 +342,7 @@ static void prepare_spawn(lua_State *L, int first) {
   push_package_field(L, "cpath");
   lua_getfield(L, LUA_REGISTRYINDEX, "LUA_NOENV");
   lua_pushboolean(L, memprof_push_inheritance(L));
+  push_trace(L);
   lua_rotate(L, first, PREPARED);
   luaL_checkstack(L, 1, NULL); /* encode_profile */
 }
@@ -366,6 +379,8 @@ static Birth *new_birth(lua_State *L, int prepared, Message *m, Message *profile
   b->path = copy_string(L, prepared + AT_PATH);
   b->cpath = copy_string(L, prepared + AT_CPATH);
   b->no_environment = lua_toboolean(L, prepared + AT_NO_ENVIRONMENT);
+  b->has_trace = !lua_isnil(L, prepared + AT_TRACE);
+  if (b->has_trace) memcpy(&b->trace, lua_tostring(L, prepared + AT_TRACE), sizeof b->trace);
   if (file != NULL && b->file == NULL) {
     free_birth(b);
     luaL_error(L, "not enough memory");

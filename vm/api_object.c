@@ -12,6 +12,7 @@
 #include "meta.h"
 #include "thread.h"
 #include "throw.h"
+#include "traces.h"
 #include "watch.h"
 
 /* ---- userdata ------------------------------------------------------------ */
@@ -119,6 +120,7 @@ lua_State *lua_newthread(lua_State *L) {
   co->instrumented &= (uint8_t)~INSTRUMENT_OWN;
   memcpy(lua_getextraspace(co), lua_getextraspace(L->domain->main_thread), LUA_EXTRASPACE);
   vm_update_dispatch(co);
+  if (unlikely(L->domain->traces)) traces_inherit(L, co);
   gc_check(L);
   return co;
 }

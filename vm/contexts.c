@@ -2,8 +2,9 @@
 /* vm/contexts.c: coroutines as contexts of the recording.
  *
  * A domain's main thread is context 0; what is kept for it says which of its spans are open,
- * for the sampler of allocations (context_innermost_span). A coroutine gets an id, the next one of its domain,
- * with the first event that it records. Ids are not used again.
+ * for the sampler of allocations (context_innermost_span). A coroutine gets an id, the next one
+ * of its domain, with the first event that it records, or when it inherits a trace (traces.c).
+ * Ids are not used again.
  *
  * Spans match within their context. A coroutine that yields with open spans writes one
  * remark, and one when it goes on, so that readers know how long its spans were
@@ -38,6 +39,7 @@
 #include <string.h>
 
 #include "gc.h"
+#include "traces.h"
 #include "watch.h"
 
 static const char finalizer_key; /* in the registry: metatable of contexts with a finalizer */
@@ -70,6 +72,7 @@ static void end_open_spans(Domain *d, Context *c) {
   }
   c->count = 0;
   c->hidden = 0;
+  if (unlikely(c->has_traces)) traces_all_ended(c);
 }
 
 /* Another finalizer may keep the coroutine, which then goes on: its next span needs a
@@ -78,11 +81,11 @@ static int finalize_context(lua_State *L) {
   Context *c = lua_touserdata(L, 1);
   end_open_spans(L->domain, c);
   c->has_finalizer = false;
+  context_set_checked(c);
   return 0;
 }
 
-/* That of L, which has begun its first span. */
-static COLD void give_finalizer(lua_State *L, Context *c) {
+COLD void context_give_finalizer(lua_State *L) {
   set_userdata(L->top, as_userdata(L->stack));
   L->top++;
   if (lua_rawgetp(L, LUA_REGISTRYINDEX, &finalizer_key) != LUA_TTABLE) {
@@ -93,9 +96,11 @@ static COLD void give_finalizer(lua_State *L, Context *c) {
     lua_pushvalue(L, -1);
     lua_rawsetp(L, LUA_REGISTRYINDEX, &finalizer_key);
   }
+  Context *c = (Context *)lua_touserdata(L, -2);
   lua_setmetatable(L, -2);
   lua_pop(L, 1);
   c->has_finalizer = true;
+  context_set_checked(c);
 }
 
 static void push_span(Context *c, unsigned id) {
@@ -103,6 +108,7 @@ static void push_span(Context *c, unsigned id) {
     memmove(c->open, c->open + 1, (CONTEXT_SPANS - 1) * sizeof c->open[0]);
     c->count--;
     c->hidden++;
+    context_set_checked(c);
   }
   c->open[c->count++] = (uint16_t)id;
 }
@@ -110,13 +116,16 @@ static void push_span(Context *c, unsigned id) {
 /* As readers do it (doc/FORMAT.md, section 9). */
 static void pop_span(Context *c, unsigned id) {
   unsigned i = c->count;
-  if (likely(i > 0 && c->open[i - 1] == id)) {
+  if (likely(i > 0 && c->open[i - 1] == id && !c->has_traces)) {
     c->count--;
     return;
   }
   while (i > 0 && c->open[i - 1] != id) i--;
+  const uint32_t depth = c->hidden + i;
   if (i > 0) memmove(c->open + i - 1, c->open + i, (--c->count - (i - 1)) * sizeof c->open[0]);
   else if (c->hidden > 0) c->hidden--;
+  else return;
+  if (unlikely(c->has_traces)) traces_ended(c, depth);
 }
 
 static void mark_spans(lua_State *L) {
@@ -135,11 +144,15 @@ void context_begin_span(lua_State *L, unsigned id) {
   if (likely(L == d->main_thread)) {
     L->instrumented |= INSTRUMENT_MAIN_SPANS;
   } else {
-    if (unlikely(!c->has_finalizer)) give_finalizer(L, c);
+    if (unlikely(!c->has_finalizer)) {
+      context_give_finalizer(L);
+      c = context_find(L); /* a finalizer may have made another one */
+    }
     mark_spans(L);
   }
-  push_span(c, id);
   eventring_set_context(d->rings, EVENTRING_USER, c->id);
+  if (unlikely(c->has_traces)) traces_before_begin(d, c);
+  push_span(c, id);
 }
 
 void context_forget_span(lua_State *L, unsigned id) {

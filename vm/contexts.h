@@ -45,13 +45,13 @@ ALWAYS_INLINE Context *context_to_begin(const lua_State *L) {
   return likely(c->count < CONTEXT_SPANS) ? c : NULL;
 }
 ALWAYS_INLINE void context_add_span(Context *c, unsigned id) { c->open[c->count++] = (uint16_t)id; }
-/* ... and in which this is the innermost open span, and not the last one of a coroutine, which is
- * marked. */
+/* ... and in which this is the innermost open span, and none of those whose end is more than
+ * that (Context.checked). */
 ALWAYS_INLINE Context *context_to_end(const lua_State *L, unsigned id) {
   if (unlikely(!(L->instrumented & (INSTRUMENT_SPANS | INSTRUMENT_MAIN_SPANS)))) return NULL;
   Context *c = context_in_use(L);
   unsigned last = c->count - 1u;
-  if (unlikely(c->count <= c->has_finalizer)) return NULL; /* only a coroutine's context has one */
+  if (unlikely(c->count <= c->checked)) return NULL;
   return likely(c->open[last] == id) ? c : NULL;
 }
 /* The context of L's events, if it has one already. */
@@ -62,6 +62,10 @@ ALWAYS_INLINE bool context_is_known(const lua_State *L, uint64_t *id) {
 }
 /* A span of a coroutine ends while nothing is recorded. Never raises. */
 void context_forget_span(lua_State *L, unsigned id);
+
+/* Lets the open spans of the coroutine L end when it is collected. It has a context; another one may
+ * be in its place afterwards. May collect, and raise when memory is short. */
+void context_give_finalizer(lua_State *L);
 
 /* The innermost open span of L, or of the coroutine that waits for it, and so on: its id plus
  * 1; 0: none. */

@@ -60,6 +60,10 @@ enum {
   FORMAT_LOG_ENTRIES = 64
 };
 
+/* The event of class user that has the ids of a span: <eventring/trace.h>. */
+#define FORMAT_TRACE_NAME "trace"
+enum { FORMAT_TRACE_BYTES = 33 };
+
 /* How the blocks are laid out in the file. */
 enum format_layout {
   FORMAT_FLIGHT_RECORDER = 1, /* rings, reused in a circle by a producer */

@@ -837,6 +837,7 @@ void evr_domains_after_fork(uint64_t gate) {
     d->slot = -1;
     d->lanes.attention = 0;
     d->watching = (struct evr_watching){0};
+    d->traces.left = 0; /* the parent goes on with these bytes */
     d->failed = d->lanes.writing = false;
     evr_room_reset(&d->room);
     d->owner = pthread_self();

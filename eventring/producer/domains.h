@@ -28,6 +28,7 @@
 #include "producer/lane.h"
 #include "producer/recording.h"
 #include "producer/stacks.h"
+#include "producer/traces.h"
 #include "producer/watch.h"
 
 #pragma GCC visibility push(hidden)
@@ -47,6 +48,7 @@ struct evr_domain {
   char name[EVENTRING_MAX_DOMAIN_NAME + 1];
   struct evr_heap *heap; /* owner; NULL: it has no heap profile */
   struct evr_stack_cache stacks; /* owner */
+  struct evr_traces traces; /* owner */
   void *host;  /* its host's (eventring_stack_keep_host); owner */
   struct evr_domain *next, *prev; /* list of the producer, or of ended ones; under the mutex */
 };

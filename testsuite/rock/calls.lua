@@ -100,6 +100,17 @@ try("span", { name = "x", value = false })
 try("span", { name = "x", valeu = 1 })
 try("span", { name = "x", [1] = 1 })
 try("span", { name = "x", ["a\0\n"] = 1 })
+local header = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+for _, traceparent in ipairs { header, "not one", true, false, 5, {} } do
+  try("span", { name = "x", traceparent = traceparent }, pass, 1)
+  try("begin_span", "x", { traceparent = traceparent, value = 1 })
+end
+try("begin_span", "x", {})
+try("begin_span", "x", { value = false })
+try("begin_span", "x", { valeu = 1 })
+try("begin_span", {}, {})
+try("begin_span", "x", print)
+try("traceparent")
 try("span", { name = "x" }, nil)
 try("span", "x", setmetatable({}, { __call = function(_, ...) return ... end }), 1, 2)
 try("span", "x", error, "text", 0)

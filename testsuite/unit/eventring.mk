@@ -5,6 +5,7 @@
 if HAVE_CMOCKA
 check_PROGRAMS += \
 	testsuite/unit/eventring_conditions_test \
+	testsuite/unit/eventring_traces_test \
 	testsuite/unit/eventring_triggers_test \
 	testsuite/unit/eventring_events_test \
 	testsuite/unit/eventring_loss_test \
@@ -22,6 +23,7 @@ check_PROGRAMS += \
 	testsuite/unit/eventring_openspans_test \
 	testsuite/unit/eventring_openspans_plain_test \
 	testsuite/unit/eventring_contexts_test \
+	testsuite/unit/eventring_traces_test \
 	testsuite/unit/eventring_own_time_test \
 	testsuite/unit/eventring_memory_test \
 	testsuite/unit/eventring_pages_test \
@@ -160,6 +162,10 @@ testsuite_unit_eventring_contexts_test_SOURCES = testsuite/unit/eventring_contex
 	testsuite/unit/eventring_common.h testsuite/unit/draw.h
 testsuite_unit_eventring_contexts_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
 testsuite_unit_eventring_contexts_test_LDADD = $(LINK_EVENTRING) $(CMOCKA_LIBS)
+testsuite_unit_eventring_traces_test_SOURCES = testsuite/unit/eventring_traces_test.c \
+	testsuite/unit/eventring_common.h
+testsuite_unit_eventring_traces_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
+testsuite_unit_eventring_traces_test_LDADD = $(LINK_EVENTRING) $(CMOCKA_LIBS)
 
 testsuite_unit_eventring_own_time_test_SOURCES = testsuite/unit/eventring_own_time_test.c \
 	testsuite/unit/draw.h testsuite/unit/eventring_common.h

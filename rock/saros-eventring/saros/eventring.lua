@@ -77,11 +77,12 @@ local function shown(value)
   return (tostring(value):gsub("[%z\1-\31\127]", escape))
 end
 
-local function check_fields(level, name, kind, given, words)
+-- `number`: of the argument, which is 1 if it is missing.
+local function check_fields(level, name, kind, given, words, number)
   for key in pairs(given) do
     if type(key) ~= "string" or not is_among(key, words) then
       local meant = type(key) == "string" and nearest(key, words)
-      wrong(level + 1, 1, name, "no " .. kind .. " '" .. shown(key) .. "'" ..
+      wrong(level + 1, number or 1, name, "no " .. kind .. " '" .. shown(key) .. "'" ..
             (meant and "; did you mean '" .. meant .. "'?" or ""))
     end
   end
@@ -158,12 +159,34 @@ end
 
 -- ---- probes ---------------------------------------------------------------------------------
 
--- begin_span(name [, value])
+-- Fields of a span that say more than its name.
+local function check_details(level, number, name, fields)
+  local value, trace = fields.value, fields.traceparent
+  if value ~= nil and type(value) ~= "number" and type(value) ~= "string" then
+    wrong(level + 1, number, name, "field 'value' is not a number or string")
+  end
+  if trace ~= nil and trace ~= true and type(trace) ~= "string" then
+    wrong(level + 1, number, name, "field 'traceparent' is not a string or true")
+  end
+end
+
+local begin_span_fields = { "value", "traceparent" }
+
+-- begin_span(name [, value | {value =, traceparent =}])
 function eventring.begin_span(...)
   local name, value = ...
   if not known[name] then check_name(2, "begin_span", ...) end
-  if value ~= nil then check_value(2, 2, "begin_span", value) end
+  local kind = type(value)
+  if kind == "nil" or kind == "number" or kind == "string" then return end
+  if kind ~= "table" then
+    wrong(2, 2, "begin_span", "number, string or table expected, got " .. kind)
+  end
+  check_fields(2, "begin_span", "field", value, begin_span_fields, 2)
+  check_details(2, 2, "begin_span", value)
 end
+
+-- traceparent() -> nil: no span is recorded.
+function eventring.traceparent() return nil end
 
 -- end_span([name])
 function eventring.end_span(...)
@@ -224,21 +247,18 @@ local function check_callable(f)
   if not is_callable(f) then error("attempt to call a " .. type(f) .. " value", 0) end
 end
 
-local span_fields = { "name", "value" }
+local span_fields = { "name", "value", "traceparent" }
 
 local function check_span_of_fields(level, fields)
   check_fields(level + 1, "span", "field", fields, span_fields)
-  local value = fields.value
-  if value ~= nil and type(value) ~= "number" and type(value) ~= "string" then
-    wrong(level + 1, 1, "span", "field 'value' is not a number or string")
-  end
+  check_details(level + 1, 1, "span", fields)
   if type(fields.name) ~= "string" then
     wrong(level + 1, 1, "span", "field 'name' is not a string")
   end
   if not known[fields.name] then check_name(level + 1, "span", fields.name) end
 end
 
--- span(name | {name =, value =}, f, ...) -> results of f(...). A table without f begins a span for
+-- span(name | {name =, value =, traceparent =}, f, ...) -> results of f(...). A table without f begins a span for
 -- a variable <close>: there is none, so it returns nothing. f is called in a tail call: it may
 -- yield, raise, and return any number of results.
 function eventring.span(...)

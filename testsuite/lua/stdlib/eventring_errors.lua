@@ -30,8 +30,20 @@ local function wrong_arguments()
     eventring.event, "e", {})
   expect("bad argument #2 to 'eventring.event' (number or string expected, got boolean)",
     eventring.event, "e", true)
-  expect("bad argument #2 to 'eventring.begin_span' (number or string expected, got table)",
-    eventring.begin_span, "s", {})
+  expect("bad argument #2 to 'eventring.begin_span' (number, string or table expected, got boolean)",
+    eventring.begin_span, "s", true)
+  expect("bad argument #2 to 'eventring.begin_span' (no field 'trace')",
+    eventring.begin_span, "s", { trace = true })
+  expect("bad argument #2 to 'eventring.begin_span' (no field 'valu'; did you mean 'value'?)",
+    eventring.begin_span, "s", { valu = 5 })
+  expect("bad argument #2 to 'eventring.begin_span' (field 'value' is not a number or string)",
+    eventring.begin_span, "s", { value = true })
+  for _, wrong in ipairs { 5, false, {}, print } do
+    expect("bad argument #2 to 'eventring.begin_span' (field 'traceparent' is not a string or true)",
+      eventring.begin_span, "s", { traceparent = wrong })
+    expect("bad argument #1 to 'eventring.span' (field 'traceparent' is not a string or true)",
+      eventring.span, { name = "s", traceparent = wrong }, print)
+  end
   expect("bad argument #2 to 'eventring.async_begin' (integer or string expected, got no value)",
     eventring.async_begin, "s")
   expect("bad argument #2 to 'eventring.async_end' (integer or string expected, got boolean)",

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* traces.h: what a domain keeps for trace context (traces.c). */
+#ifndef EVENTRING_PRODUCER_TRACES_H
+#define EVENTRING_PRODUCER_TRACES_H
+
+#include <stdint.h>
+
+struct evr_traces { /* owner; zeroed, it is empty */
+  uint8_t random[256]; /* bytes of the system, the last `left` of which no id has used */
+  uint16_t left;       /* 0 in the child of a fork (domains.c) */
+  uint32_t switches;   /* entries of the control log that were seen */
+  uint64_t recording;  /* ticks at which the recording of `life` began, and */
+  uint32_t incarnation; /* the domain's there */
+  uint64_t life;
+};
+
+#endif /* EVENTRING_PRODUCER_TRACES_H */

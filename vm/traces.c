@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: MIT */
+/* vm/traces.c: trace context of spans and coroutines (W3C Trace Context, <eventring/trace.h>).
+ *
+ * A span that begins with a `traceparent` has ids; a span inside has none until somebody asks
+ * for a header of it (traces_outgoing). They are in the recording as an event `trace` of the
+ * span's context. A coroutine that is created where a span with ids is open inherits its trace:
+ * that is an event in the coroutine's context, written before its first span, and only if
+ * there is one.
+ *
+ * Ids are kept behind the Context of the thread, which is made anew with room for them when it
+ * first needs them. So programs without traces pay nothing: a Context is as long as it was, and
+ * the direct functions for begin_span and end_span test what they tested. The ids of open
+ * spans are a stack. The end of a span that has ids, or is outside of one that has, takes the
+ * slow path (Context.checked), which takes them off; ends of the spans inside take the fast
+ * one.
+ *
+ * A span is known by its depth, the number of spans open in its context up to it. Where one
+ * ends that is not the innermost, the depths of those inside become less.
+ *
+ * Torn spans. While the recording is paused, or class user is off, the spans that are open
+ * are torn: readers take an event after that as one outside of them. So no ids are written for
+ * a span that was open then (ContextTraces.torn; eventring_trace_place says that something
+ * happened, not when, so a span that began since then may count as torn, too). Those that it has
+ * are known to readers, and go on to be parents of what it asks of others.
+ *
+ * Losses. What was written in a former block of the ring may be lost for a reader that reads
+ * this one: ids that are asked for are written again then, as is what was inherited, before
+ * spans begin.
+ *
+ * Nothing is said that is not recorded: an id that could not be written is given to nobody.
+ */
+#include "traces.h"
+
+#include <string.h>
+
+#include "contexts.h"
+#include "func.h"
+#include "gc_inline.h"
+
+#define FIRST_ROOM 4
+#define MOST_ROOM CONTEXT_SPANS
+#define NO_BLOCK UINT64_MAX /* not written yet */
+
+static uint32_t depth_of(const Context *c) { return c->hidden + c->count; }
+
+static bool is_recorded(const Domain *d) {
+  return eventring_enabled(d->rings, EVENTRING_USER, EVENTRING_CLASS_USER);
+}
+
+static uint32_t largest(uint32_t a, uint32_t b) { return a > b ? a : b; }
+
+void context_set_checked(Context *c) {
+  uint32_t checked = c->has_finalizer;
+  if (c->has_traces) {
+    const ContextTraces *t = context_traces(c);
+    uint32_t depth = t->torn;
+    if (t->count > 0) depth = largest(depth, t->of[t->count - 1].depth);
+    checked = largest(checked, t->inherits);
+    if (depth > c->hidden) checked = largest(checked, depth - c->hidden);
+  }
+  rt_assert(checked <= CONTEXT_SPANS);
+  c->checked = (uint8_t)checked;
+}
+
+/* ---- contexts with room for ids ------------------------------------------ */
+
+static size_t bytes_with(unsigned room) {
+  return sizeof(Context) + sizeof(ContextTraces) + room * sizeof(SpanTrace);
+}
+
+/* Fills a longer context from the one that there was, or NULL. The finalizer of that finds
+ * nothing to do. */
+static void take_over(Context *c, Context *old, unsigned room) {
+  ContextTraces *t = context_traces(c);
+  memset(c, 0, sizeof *c + sizeof *t);
+  if (old != NULL) {
+    *c = *old;
+    if (old->has_traces)
+      memcpy(t, context_traces(old), bytes_with(context_traces(old)->count) - sizeof *c);
+    old->count = 0;
+    old->hidden = 0;
+    old->has_traces = false;
+  }
+  c->has_traces = true;
+  c->has_finalizer = false;
+  t->room = (uint8_t)room;
+  context_set_checked(c);
+}
+
+/* Gives `owner` a context with room for the ids of so many spans. L runs; may collect. */
+static COLD void make_longer(lua_State *L, lua_State *owner, unsigned room) {
+  Domain *d = L->domain;
+  gc_make_room(L, bytes_with(room));
+  Userdata *u = userdata_new(L, bytes_with(room), 0);
+  Context *old = context_find(owner), *c = userdata_payload(u);
+  take_over(c, old, room);
+  if (old == NULL && owner != d->main_thread) c->id = ++d->contexts;
+  set_userdata(owner->stack, u);
+  gc_frame_changed(owner, &owner->base_ci);
+  d->traces = true;
+}
+
+static unsigned room_of(const Context *c) {
+  return c != NULL && c->has_traces ? context_traces(c)->room : 0;
+}
+
+static bool has_room(const Context *c) {
+  return room_of(c) > 0 && (context_traces(c)->count < room_of(c) || room_of(c) == MOST_ROOM);
+}
+
+void traces_prepare(lua_State *L) {
+  for (;;) { /* a finalizer may have used what was made */
+    const Context *c = context_find(L);
+    if (!has_room(c)) make_longer(L, L, room_of(c) == 0 ? FIRST_ROOM : 2 * room_of(c));
+    else if (L != L->domain->main_thread && !c->has_finalizer) context_give_finalizer(L);
+    else return;
+  }
+}
+
+/* ---- writing ------------------------------------------------------------- */
+
+/* Looks whether open spans were torn. Returns the present block of the ring. */
+static uint64_t look(Domain *d, Context *c) {
+  struct eventring_trace_place place = {.size = sizeof place};
+  ContextTraces *t = context_traces(c);
+  if (eventring_trace_place(d->rings, &place) != EVENTRING_OK) return NO_BLOCK;
+  if (place.life == t->life) return place.block;
+  t->life = place.life;
+  t->torn = depth_of(c);
+  t->inherited.block = NO_BLOCK;
+  context_set_checked(c);
+  return place.block;
+}
+
+/* Writes the ids, in the present context. False: that was not possible. */
+static bool write_ids(Domain *d, Context *c, SpanTrace *s) {
+  if (eventring_span_trace(d->rings, &s->ids) != EVENTRING_OK) return false;
+  s->block = look(d, c);
+  return true;
+}
+
+void traces_before_begin(Domain *d, Context *c) {
+  ContextTraces *t = context_traces(c);
+  const uint64_t block = look(d, c);
+  if (t->inherits && depth_of(c) == 0 && t->inherited.block != block)
+    write_ids(d, c, &t->inherited); /* if it cannot be, the spans are in no trace */
+}
+
+/* Writes and keeps the ids of the innermost span. There is room. */
+static void add_ids(Domain *d, Context *c, const struct eventring_trace *ids) {
+  ContextTraces *t = context_traces(c);
+  SpanTrace s = {.ids = *ids, .depth = depth_of(c)};
+  if (!write_ids(d, c, &s)) return;
+  if (t->count == t->room) memmove(t->of, t->of + 1, --t->count * sizeof *t->of);
+  t->of[t->count++] = s;
+  context_set_checked(c);
+}
+
+void traces_begun(lua_State *L, const struct eventring_trace *ids) {
+  add_ids(L->domain, context_find(L), ids);
+}
+
+/* ---- ends ---------------------------------------------------------------- */
+
+void traces_ended(Context *c, uint32_t depth) {
+  ContextTraces *t = context_traces(c);
+  unsigned kept = t->count;
+  while (kept > 0 && t->of[kept - 1].depth > depth) t->of[--kept].depth--;
+  if (kept > 0 && t->of[kept - 1].depth == depth) {
+    memmove(&t->of[kept - 1], &t->of[kept], (t->count - kept) * sizeof *t->of);
+    t->count--;
+  }
+  if (depth <= t->torn) t->torn--;
+  context_set_checked(c);
+}
+
+void traces_all_ended(Context *c) {
+  ContextTraces *t = context_traces(c);
+  t->count = 0;
+  t->torn = 0;
+  context_set_checked(c);
+}
+
+/* ---- what goes out ------------------------------------------------------- */
+
+/* The ids of the nearest enclosing span that has some, or what was inherited; NULL: none. */
+static SpanTrace *nearest(const Context *c) {
+  if (c == NULL || !c->has_traces) return NULL;
+  ContextTraces *t = context_traces(c);
+  if (t->count > 0) return &t->of[t->count - 1];
+  return t->inherits ? &t->inherited : NULL;
+}
+
+/* Is the innermost span known to readers as open, and does it lack ids? */
+static bool lacks_ids(const Context *c) {
+  const SpanTrace *s = nearest(c);
+  const uint32_t depth = depth_of(c);
+  return s != NULL && c->count > 0 && s->depth != depth && depth > context_traces(c)->torn;
+}
+
+/* The parent is the span right outside, if it has ids, or can get none any more. */
+static void name_innermost(Domain *d, Context *c) {
+  const SpanTrace *s = nearest(c);
+  const uint32_t outside = depth_of(c) - 1;
+  struct eventring_trace ids;
+  eventring_trace_child(d->rings, &s->ids, &ids);
+  if (s->depth != outside && outside > context_traces(c)->torn)
+    memset(ids.parent_id, 0, sizeof ids.parent_id);
+  add_ids(d, c, &ids);
+}
+
+/* Readers that come late see the ids again. */
+static void write_again(Domain *d, Context *c, uint64_t block) {
+  SpanTrace *s = nearest(c);
+  if (s->depth == 0 || s->depth != depth_of(c) || s->depth <= context_traces(c)->torn) return;
+  if (s->block != block) write_ids(d, c, s);
+}
+
+bool traces_outgoing(lua_State *L, struct eventring_trace *ids) {
+  Domain *d = L->domain;
+  Context *c = context_find(L);
+  if (nearest(c) == NULL) return false;
+  if (is_recorded(d)) {
+    eventring_set_context(d->rings, EVENTRING_USER, c->id);
+    const uint64_t block = look(d, c);
+    if (lacks_ids(c)) {
+      traces_prepare(L);
+      c = context_find(L);
+      eventring_set_context(d->rings, EVENTRING_USER, c->id);
+      if (lacks_ids(c)) name_innermost(d, c);
+    } else {
+      write_again(d, c, block);
+    }
+  }
+  const SpanTrace *s = nearest(c);
+  if (s == NULL) return false; /* a finalizer has ended the span */
+  *ids = s->ids;
+  return true;
+}
+
+/* ---- what comes in ------------------------------------------------------- */
+
+static void inherit(lua_State *L, lua_State *co, const struct eventring_trace *ids) {
+  make_longer(L, co, 0);
+  Context *c = context_find(co);
+  ContextTraces *t = context_traces(c);
+  t->inherits = true;
+  t->inherited = (SpanTrace){.ids = *ids, .block = NO_BLOCK};
+  memset(t->inherited.ids.parent_id, 0, sizeof t->inherited.ids.parent_id);
+  context_set_checked(c);
+}
+
+void traces_inherit(lua_State *L, lua_State *co) {
+  struct eventring_trace ids;
+  if (traces_outgoing(L, &ids)) inherit(L, co, &ids);
+}
+
+void traces_inherit_from(lua_State *L, const struct eventring_trace *ids) { inherit(L, L, ids); }
