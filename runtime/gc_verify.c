@@ -351,9 +351,11 @@ static void check_external(Verifier *v, const Userdata *u) {
 }
 
 /* Promoted by a minor collection that is under way, which has not scanned it yet, or not
- * all of it. */
-static bool is_to_be_scanned(const Gc *gc, const GCObject *o) {
+ * all of it. (One that found no room on the mark stack has its bit.) */
+static bool is_to_be_scanned(Domain *d, const GCObject *o) {
+  const Gc *gc = &d->gc;
   if (!gc->minor_begun) return false;
+  if (gc->overflow_minor && gc_has_overflowed(d, o)) return true;
   if (gc->promoted.n + gc->minor_partial.n > 1000) return true;
   for (size_t i = 0; i < gc->minor_partial.n; i++)
     if (gc->minor_partial.items[i].object == o) return true;
@@ -363,10 +365,10 @@ static bool is_to_be_scanned(const Gc *gc, const GCObject *o) {
 static void verify_look_at(Verifier *v, const GCObject *o) {
   Domain *d = v->d;
   v->parent = o;
-  v->parent_clean = (o->gc & GC_CLEAN) && !is_to_be_scanned(&d->gc, o);
+  v->parent_clean = (o->gc & GC_CLEAN) && !is_to_be_scanned(d, o);
   v->parent_black = is_marking(d) && !is_young(o) && is_marked(d, o) &&
                     d->gc.grey.n + d->gc.partial.n < 1000 && !is_grey(d, o) &&
-                    !is_to_be_scanned(&d->gc, o);
+                    !is_to_be_scanned(d, o);
   if (!is_young(o) && !(o->gc & GC_CLEAN) && d->gc.remembered.n + d->gc.remembered_threads_n < 1000)
     RULE(v, is_remembered(d, o), "an old object that is not clean is in the remembered set",
          o);

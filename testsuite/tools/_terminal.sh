@@ -28,10 +28,12 @@ screen() { mux capture-pane -p; }
 keys() { mux send-keys "$@" || fail "send-keys $*"; }
 shows_screen() { screen | command grep -q -e "$1"; }
 shows_no_screen() { ! shows_screen "$1"; }
+# What follows depends on what the screen shows: a test whose screen is another one ends, rather
+# than wait for each of the others in turn.
+gives_up() { fail "$1 (line ${BASH_LINENO[1]}):
+$(screen)"; exit 1; }
 # appears TEXT: a line of the screen has it, soon
-appears() { until_so shows_screen "$1" || fail "no '$1' on the screen:
-$(screen)"; }
-vanishes() { until_so shows_no_screen "$1" || fail "'$1' stays on the screen:
-$(screen)"; }
+appears() { until_so shows_screen "$1" || gives_up "no '$1' on the screen"; }
+vanishes() { until_so shows_no_screen "$1" || gives_up "'$1' stays on the screen"; }
 # the process of the command
 program_of_terminal() { pgrep -P "$(mux list-panes -F '#{pane_pid}')"; }
