@@ -146,6 +146,10 @@ struct eventring_config {
                              process with privileges that its user does not have, or that is not
                              dumpable, they can pause and resume and switch classes, no more.) */
   bool keep_preserved;    /* `keep` bounds what is preserved ALWAYS, too; default: false */
+  bool lets_read;         /* every process of the same user may read the memory of this one while
+                             it records, also where kernel.yama.ptrace_scope is 1
+                             (PR_SET_PTRACER of prctl(2), which is 0 afterwards). Default:
+                             false */
   /* Answers a question for a domain that is asleep, and so comes to no safepoint: see
      <eventring/question.h>. NULL: such a domain does not answer. */
   uint32_t (*answer_aside)(struct eventring_domain *domain, uint32_t kinds);
@@ -181,6 +185,7 @@ static inline void eventring_config_init(struct eventring_config *config) {
      <prefix>_CLASSES   comma-separated: names of the classes that shall be on, "all",
                         "none"; with + or - before each, changes to the defaults
      <prefix>_FORK      "0" or "1": sets follow_forks
+     <prefix>_REMOTE    "0" sets closed, "allow" lets_read; "1": neither
      <prefix>_STREAM    PATH[,max=SIZE][,rings=NAME[+NAME]...]: sets stream, stream_max (as
                         in _GROW) and stream_rings; starts the recording unless _START says
                         otherwise. The path must not contain a comma

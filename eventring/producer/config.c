@@ -97,10 +97,12 @@ static int parse_cpu_time(struct eventring_config *config, const struct variable
 
 static int parse_remote(struct eventring_config *config, const struct variable *v,
                         struct eventring_error *error) {
-  bool is_open = !config->closed;
-  int status = parse_switch(&is_open, v, error);
-  config->closed = !is_open;
-  return status;
+  if (!v->value[0]) return EVENTRING_OK;
+  bool allows = strcmp(v->value, "allow") == 0, forbids = strcmp(v->value, "0") == 0;
+  if (!allows && !forbids && strcmp(v->value, "1") != 0) return bad(v, error, "0, 1 or allow");
+  config->closed = forbids;
+  config->lets_read = allows;
+  return EVENTRING_OK;
 }
 
 static int parse_fork(struct eventring_config *config, const struct variable *v,

@@ -15,8 +15,11 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Decides which of the words that the program knows are obeyed (format_status.obeys). */
+/* Decides which of the words that the program knows are obeyed (format_status.obeys), and lets
+   others read the memory of the process if the recording says so. */
 void evr_outside_begin(struct evr_recording *r, uint64_t known);
+/* The recording ends, and no other takes its place. */
+void evr_outside_end(struct evr_recording *r);
 /* Puts back what others wrote into words that are not obeyed and that this process reads all the
    same: what is sampled, kept and grown. Called ten times a second. */
 void evr_outside_put_back(struct evr_recording *r);

@@ -285,6 +285,7 @@ void evr_recording_show(struct evr_recording *r, const struct eventring_config *
                    (config->answers ? OBEYS_QUESTIONS : 0) |
                    (config->writes_stacks ? OBEYS_STACKS : 0);
   r->closed = config->closed;
+  r->lets_read = config->lets_read;
   evr_outside_begin(r, obeys);
   __atomic_store_n(&status->state, FORMAT_RECORDING, __ATOMIC_RELAXED);
   /* the magic last: until then readers find no recording here */

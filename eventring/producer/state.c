@@ -160,6 +160,7 @@ static int retire_locked(struct evr_recording *r, struct evr_end end, struct evr
 static int end_locked(struct evr_recording *r, struct evr_end end,
                       struct eventring_error *error) {
   evr_triggers_end_locked();
+  evr_outside_end(r);
   return retire_locked(r, end, NULL, error);
 }
 

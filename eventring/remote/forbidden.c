@@ -70,7 +70,8 @@ static bool is_foreign(const struct remote_rights *rights, uid_t *user) {
 
 static void scope_text(int scope, char *text, size_t room) {
   const char *what = scope == 1 ? "lets its ancestors alone read its memory: set it to 0, let "
-                                  "eventring start the program, or run this as root"
+                                  "eventring start the program, start it with "
+                                  "SAROS_EVENTRING_REMOTE=allow, or run this as root"
                    : scope == 2 ? "lets root alone read its memory: set it to 0, or run this as "
                                   "root"
                                 : "lets nobody read its memory until the machine starts anew";

@@ -28,6 +28,7 @@ check_PROGRAMS += \
 	testsuite/unit/eventring_memory_test \
 	testsuite/unit/eventring_pages_test \
 	testsuite/unit/eventring_off_cpu_test \
+	testsuite/unit/eventring_let_read_test \
 	testsuite/unit/eventring_records_test \
 	testsuite/unit/eventring_format_test \
 	testsuite/unit/eventring_format_plain_test \
@@ -184,6 +185,11 @@ testsuite_unit_eventring_off_cpu_test_SOURCES = testsuite/unit/eventring_off_cpu
 testsuite_unit_eventring_off_cpu_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
 testsuite_unit_eventring_off_cpu_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_gettime
 testsuite_unit_eventring_off_cpu_test_LDADD = $(LINK_EVENTRING) $(CMOCKA_LIBS)
+testsuite_unit_eventring_let_read_test_SOURCES = testsuite/unit/eventring_let_read_test.c \
+	testsuite/unit/eventring_common.h
+testsuite_unit_eventring_let_read_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
+testsuite_unit_eventring_let_read_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=prctl
+testsuite_unit_eventring_let_read_test_LDADD = $(LINK_EVENTRING) $(CMOCKA_LIBS)
 testsuite_unit_eventring_records_test_SOURCES = testsuite/unit/eventring_records_test.c \
 	testsuite/unit/eventring_common.h
 testsuite_unit_eventring_records_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
