@@ -3,6 +3,12 @@
 # functions, and the types in the public headers that these take and return.
 described="libeventring libsaros"
 
+# has_types: of $BUILDDIR. Another build describes functions without their types.
+has_types() {
+  command grep -q '^CFLAGS = .*-g' "$BUILDDIR/Makefile" &&
+    ! command grep -qE '^(CFLAGS = .*-g[01]|SANITIZER_FLAGS = .*fsanitize|CC = .*musl)' "$BUILDDIR/Makefile"
+}
+
 # describe LIBRARY: of $BUILDDIR, on standard output
 describe() {
   local headers=$SRCDIR/eventring/include
