@@ -186,6 +186,7 @@ libexport_a_SOURCES = \
 	eventring/export/faces.c eventring/export/faces.h eventring/export/out.c \
 	eventring/export/metrics.c eventring/export/metrics.h eventring/export/metrics.def \
 	eventring/export/openmetrics.c eventring/export/out.h eventring/export/perfetto.c eventring/export/processes.c eventring/export/processes.h \
+	eventring/export/protobuf.h \
 	eventring/export/rows.c eventring/export/rows.h eventring/export/sql.c \
 	eventring/export/sql.h eventring/export/sqlite.c \
 	eventring/export/tables.def \

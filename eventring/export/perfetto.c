@@ -17,15 +17,14 @@
  *   flow                    an instant with a flow id
  *   loss                    an instant in category "loss", with `count`
  *
- * Names and classes are interned. A message of protocol buffers is a run of fields: a key
- * (number << 3 | wire type) and a varint, or for type 2 a length and bytes. Varints may be
- * longer than they need to be: the usual event, without annotations, has all its parts at fixed
- * places, so that it is put together out of what the track and the definition give, without
- * any loop. */
+ * Names and classes are interned. Varints may be longer than they need to be (protobuf.h): the
+ * usual event, without annotations, has all its parts at fixed places, so that it is put together
+ * out of what the track and the definition give, without any loop. */
 #include "eventring/tools.h"
 #include "export/events.h"
 #include "export/faces.h"
 #include "export/processes.h"
+#include "export/protobuf.h"
 #include "export/text.h"
 #include "export/tracks.h"
 
@@ -92,61 +91,27 @@ struct perfetto {
 
 /* ---- Messages ----------------------------------------------------------------------------- */
 
-static char *put_varint(char *to, uint64_t value) {
-  for (; value >= 0x80; value >>= 7) *to++ = (char)(value | 0x80);
-  *to++ = (char)value;
-  return to;
-}
-
-static char *put_number(char *to, unsigned field, uint64_t value) {
-  return put_varint(put_varint(to, field << 3), value);
-}
-
-static char *put_fixed(char *to, unsigned field, uint64_t value) {
-  to = put_varint(to, field << 3 | 1);
-  return export_copy(to, &value, sizeof value);
-}
-
-static char *put_part(char *to, unsigned field, const void *bytes, size_t size) {
-  to = put_varint(put_varint(to, field << 3 | 2), size);
-  return export_copy(to, bytes, size);
-}
-
 /* Text becomes UTF-8: what is none, U+FFFD. */
 static char *put_text(char *to, unsigned field, const void *text, size_t size) {
-  char valid[3 * EVENTRING_MAX_PAYLOAD + 8], *end = valid;
-  const char *from = text;
+  char valid[3 * EVENTRING_MAX_PAYLOAD + 8];
   if (size > EVENTRING_MAX_PAYLOAD) size = EVENTRING_MAX_PAYLOAD;
-  while (size > 0) {
-    struct eventring_character c = eventring_character_at(from, size);
-    end = c.valid ? export_copy(end, from, c.size) : EXPORT_TEXT(end, "\xEF\xBF\xBD");
-    from += c.size, size -= c.size;
-  }
-  return put_part(to, field, valid, (size_t)(end - valid));
+  char *end = export_utf8(valid, text, size);
+  return protobuf_part(to, field, valid, (size_t)(end - valid));
 }
 
 static char *put_string(char *to, unsigned field, const char *text) {
   return put_text(to, field, text, strlen(text));
 }
 
-/* A message within another: begun where its length will be, of which four bytes are kept. */
-static char *begin_part(char *to, unsigned field) { return put_varint(to, field << 3 | 2) + 4; }
-
-static char *end_part(char *begin, char *to) {
-  size_t size = (size_t)(to - begin);
-  for (int i = 0; i < 4; i++) begin[i - 4] = (char)((size >> 7 * i & 0x7f) | (i < 3 ? 0x80 : 0));
-  return to;
-}
-
 /* A packet without a time. */
 enum { PACKET = 8 << 10 /* of an event with annotations, at most */ };
 static char *begin_packet(struct perfetto *p) {
-  return begin_part(export_room(p->out, 3 * PACKET), TRACE_PACKET);
+  return protobuf_begin(export_room(p->out, 3 * PACKET), TRACE_PACKET);
 }
 
 static void end_packet(struct perfetto *p, char *begin, char *to) {
-  to = put_number(to, PACKET_SEQUENCE_ID, 1);
-  p->out->at = end_part(begin, put_number(to, PACKET_SEQUENCE_FLAGS, NEEDS_STATE));
+  to = protobuf_number(to, PACKET_SEQUENCE_ID, 1);
+  p->out->at = protobuf_end(begin, protobuf_number(to, PACKET_SEQUENCE_FLAGS, NEEDS_STATE));
 }
 
 /* ---- The usual event -------------------------------------------------------------------------
@@ -204,11 +169,11 @@ static void prepare_track(struct export_track *track) {
 /* ---- Names -------------------------------------------------------------------------------- */
 
 static void put_interned(struct perfetto *p, unsigned field, uint32_t iid, const char *name) {
-  char *begin = begin_packet(p), *data = begin_part(begin, PACKET_INTERNED_DATA);
-  char *entry = begin_part(data, field);
-  char *to = put_number(entry, INTERNED_IID, iid);
-  to = end_part(entry, put_string(to, INTERNED_NAME, name));
-  end_packet(p, begin, end_part(data, to));
+  char *begin = begin_packet(p), *data = protobuf_begin(begin, PACKET_INTERNED_DATA);
+  char *entry = protobuf_begin(data, field);
+  char *to = protobuf_number(entry, INTERNED_IID, iid);
+  to = protobuf_end(entry, put_string(to, INTERNED_NAME, name));
+  end_packet(p, begin, protobuf_end(data, to));
 }
 
 static __attribute__((noinline)) struct export_face *make_face(struct perfetto *p,
@@ -239,12 +204,12 @@ static inline struct export_face *face_of(struct perfetto *p, const struct event
 
 static char *begin_track(struct perfetto *p, char **begin, uint64_t uuid, uint64_t parent) {
   *begin = begin_packet(p);
-  char *to = put_number(begin_part(*begin, PACKET_TRACK_DESCRIPTOR), TRACK_UUID, uuid);
-  return parent ? put_number(to, TRACK_PARENT, parent) : to;
+  char *to = protobuf_number(protobuf_begin(*begin, PACKET_TRACK_DESCRIPTOR), TRACK_UUID, uuid);
+  return parent ? protobuf_number(to, TRACK_PARENT, parent) : to;
 }
 
 static void end_track(struct perfetto *p, char *begin, char *to) {
-  end_packet(p, begin, end_part(begin_part(begin, PACKET_TRACK_DESCRIPTOR), to));
+  end_packet(p, begin, protobuf_end(protobuf_begin(begin, PACKET_TRACK_DESCRIPTOR), to));
 }
 
 static void put_track(struct perfetto *p, uint64_t uuid, uint64_t parent, const char *name) {
@@ -254,9 +219,9 @@ static void put_track(struct perfetto *p, uint64_t uuid, uint64_t parent, const 
 
 static void put_process(struct perfetto *p, uint32_t number, uint32_t pid, const char *name) {
   char *begin, *to = begin_track(p, &begin, PROCESS_TRACKS + number, 0);
-  char *process = begin_part(to, TRACK_PROCESS);
-  to = put_number(process, PROCESS_PID, pid);
-  end_track(p, begin, end_part(process, put_string(to, PROCESS_NAME, name)));
+  char *process = protobuf_begin(to, TRACK_PROCESS);
+  to = protobuf_number(process, PROCESS_PID, pid);
+  end_track(p, begin, protobuf_end(process, put_string(to, PROCESS_NAME, name)));
 }
 
 static uint32_t pid_of(struct perfetto *p, uint32_t number) {
@@ -308,9 +273,9 @@ static void describe_domain(struct perfetto *p, struct life *life, uint32_t numb
   }
   life->tid = tid;
   char *begin, *to = begin_track(p, &begin, life->track, PROCESS_TRACKS + life->process);
-  char *thread = begin_part(put_string(to, TRACK_NAME, name), TRACK_THREAD);
-  to = put_number(put_number(thread, THREAD_PID, pid), THREAD_TID, (uint32_t)tid);
-  end_track(p, begin, end_part(thread, put_string(to, THREAD_NAME, name)));
+  char *thread = protobuf_begin(put_string(to, TRACK_NAME, name), TRACK_THREAD);
+  to = protobuf_number(protobuf_number(thread, THREAD_PID, pid), THREAD_TID, (uint32_t)tid);
+  end_track(p, begin, protobuf_end(thread, put_string(to, THREAD_NAME, name)));
 }
 
 static const struct life *domain_of(struct perfetto *p, uint32_t number, uint32_t incarnation) {
@@ -340,23 +305,23 @@ static void introduce(void *context, struct export_track *track) {
 static char *put_one_value(char *to, const struct eventring_value *value) {
   char hex[2 * EVENTRING_MAX_PAYLOAD + 32] = "0x";
   switch (value->payload) {
-    case EVENTRING_INT: return put_number(to, ANNOTATION_INT, value->value.u);
-    case EVENTRING_DOUBLE: return put_fixed(to, ANNOTATION_DOUBLE, value->value.u);
+    case EVENTRING_INT: return protobuf_number(to, ANNOTATION_INT, value->value.u);
+    case EVENTRING_DOUBLE: return protobuf_fixed(to, ANNOTATION_DOUBLE, value->value.u);
     case EVENTRING_STRING: return put_text(to, ANNOTATION_STRING, value->bytes, value->size);
     case EVENTRING_BYTES: {
       enum { MOST = EVENTRING_MAX_PAYLOAD + 8 };
       size_t size = value->size < MOST ? value->size : MOST;
       char *end = export_hex(hex + 2, value->bytes, size);
-      return put_part(to, ANNOTATION_STRING, hex, (size_t)(end - hex));
+      return protobuf_part(to, ANNOTATION_STRING, hex, (size_t)(end - hex));
     }
-    default: return put_number(to, ANNOTATION_UINT, value->value.u);
+    default: return protobuf_number(to, ANNOTATION_UINT, value->value.u);
   }
 }
 
 static char *put_uint_entry(char *to, const char *name, uint64_t value) {
-  char *entry = begin_part(to, ANNOTATION_DICT);
+  char *entry = protobuf_begin(to, ANNOTATION_DICT);
   to = put_string(entry, ANNOTATION_NAME, name);
-  return end_part(entry, put_number(to, ANNOTATION_UINT, value));
+  return protobuf_end(entry, protobuf_number(to, ANNOTATION_UINT, value));
 }
 
 static char *put_sample(char *to, const struct eventring_event *e) {
@@ -378,12 +343,12 @@ static char *put_values(char *to, const struct eventring_event *e) {
   for (size_t i = 0; i < count; i++) {
     size_t size = strcspn(fields, ",");
     char number[24];
-    char *entry = begin_part(to, named ? ANNOTATION_DICT : ANNOTATION_ARRAY);
+    char *entry = protobuf_begin(to, named ? ANNOTATION_DICT : ANNOTATION_ARRAY);
     to = entry;
     snprintf(number, sizeof number, "%zu", i + 1);
     if (named && size) to = put_text(to, ANNOTATION_NAME, fields, size);
     else if (named) to = put_string(to, ANNOTATION_NAME, number);
-    to = end_part(entry, put_one_value(to, &values[i]));
+    to = protobuf_end(entry, put_one_value(to, &values[i]));
     fields += size + (fields[size] == ',');
   }
   return to;
@@ -395,18 +360,18 @@ static char *put_payload(char *to, const struct eventring_event *e) {
   struct eventring_value value = {.payload = is_bytes ? EVENTRING_BYTES : e->payload,
                                   .value.u = e->value.u, .bytes = e->bytes, .size = e->size};
   if (e->payload == EVENTRING_NONE) return to;
-  char *annotation = begin_part(to, EVENT_ANNOTATIONS);
+  char *annotation = protobuf_begin(to, EVENT_ANNOTATIONS);
   to = put_string(annotation, ANNOTATION_NAME, "value");
   if (e->payload == EVENTRING_VALUES) to = put_values(to, e);
   else if (e->payload == EVENTRING_SAMPLE) to = put_sample(to, e);
   else to = put_one_value(to, &value);
-  return end_part(annotation, to);
+  return protobuf_end(annotation, to);
 }
 
 static char *put_amount(char *to, const char *name, uint64_t value) {
-  char *annotation = begin_part(to, EVENT_ANNOTATIONS);
+  char *annotation = protobuf_begin(to, EVENT_ANNOTATIONS);
   to = put_string(annotation, ANNOTATION_NAME, name);
-  return end_part(annotation, put_number(to, ANNOTATION_UINT, value));
+  return protobuf_end(annotation, protobuf_number(to, ANNOTATION_UINT, value));
 }
 
 static char *put_said(char *to, const char *name, uint64_t value) {
@@ -420,11 +385,11 @@ static bool is_cut_off(const struct eventring_event *e) {
 
 static char *put_torn(char *to, const struct eventring_event *e) {
   if (!(e->flags & EVENTRING_TORN)) return to;
-  char *annotation = begin_part(to, EVENT_ANNOTATIONS);
+  char *annotation = protobuf_begin(to, EVENT_ANNOTATIONS);
   to = put_string(annotation, ANNOTATION_NAME, "torn");
   to = put_string(to, ANNOTATION_STRING, e->flags & EVENTRING_SYNTHETIC
                                              ? "its end was not recorded" : "its begin is unknown");
-  to = end_part(annotation, to);
+  to = protobuf_end(annotation, to);
   return is_cut_off(e) ? put_amount(to, "at_least_ns", e->ns - e->begin_ns) : to;
 }
 
@@ -444,10 +409,10 @@ static char *put_annotations(char *to, const struct eventring_event *e) {
 static char *begin_event(struct perfetto *p, char **begin, char **event, uint64_t track,
                          unsigned type, uint64_t ns) {
   *begin = begin_packet(p);
-  char *to = put_number(*begin, PACKET_TIMESTAMP, ns);
-  *event = begin_part(to, PACKET_TRACK_EVENT);
-  to = put_number(*event, EVENT_TRACK, track);
-  return put_number(to, EVENT_TYPE, type);
+  char *to = protobuf_number(*begin, PACKET_TIMESTAMP, ns);
+  *event = protobuf_begin(to, PACKET_TRACK_EVENT);
+  to = protobuf_number(*event, EVENT_TRACK, track);
+  return protobuf_number(to, EVENT_TYPE, type);
 }
 
 static char *put_face(char *to, const struct export_face *face) {
@@ -459,7 +424,7 @@ static void put_event(struct perfetto *p, uint64_t track, const struct export_fa
   uint64_t ns = is_cut_off(e) ? e->begin_ns : e->ns;
   char *begin, *event, *to = begin_event(p, &begin, &event, track, type, ns);
   if (type != SLICE_END) to = put_face(to, face);
-  end_packet(p, begin, end_part(event, put_annotations(to, e)));
+  end_packet(p, begin, protobuf_end(event, put_annotations(to, e)));
 }
 
 /* ---- Counters, async spans, flows ------------------------------------------------------- */
@@ -476,11 +441,11 @@ static uint64_t counter_track(struct perfetto *p, const struct eventring_event *
   if (*counter) return COUNTER_TRACKS + *counter;
   *counter = ++p->counters;
   char *begin, *to = begin_track(p, &begin, COUNTER_TRACKS + *counter, domain->track);
-  char *described = begin_part(put_string(to, TRACK_NAME, e->name), TRACK_COUNTER);
+  char *described = protobuf_begin(put_string(to, TRACK_NAME, e->name), TRACK_COUNTER);
   to = described;
   if (e->def && e->def->unit && e->def->unit[0])
     to = put_string(to, COUNTER_UNIT_NAME, e->def->unit);
-  end_track(p, begin, end_part(described, to));
+  end_track(p, begin, protobuf_end(described, to));
   return COUNTER_TRACKS + *counter;
 }
 
@@ -491,8 +456,9 @@ static void put_counter(struct perfetto *p, const struct eventring_event *e) {
   uint64_t bits = e->value.u;
   if (e->payload == EVENTRING_UINT && e->value.i < 0) memcpy(&bits, &large, sizeof bits);
   bool is_double = e->payload == EVENTRING_DOUBLE || bits != e->value.u;
-  to = is_double ? put_fixed(to, EVENT_DOUBLE_COUNTER, bits) : put_number(to, EVENT_COUNTER, bits);
-  end_packet(p, begin, end_part(event, to));
+  to = is_double ? protobuf_fixed(to, EVENT_DOUBLE_COUNTER, bits)
+                 : protobuf_number(to, EVENT_COUNTER, bits);
+  end_packet(p, begin, protobuf_end(event, to));
 }
 
 /* A number for what belongs together. */
@@ -512,16 +478,16 @@ static void put_async(struct perfetto *p, const struct export_face *face,
   char *begin, *event, *to = begin_event(p, &begin, &event, track, type, e->ns);
   if (type != SLICE_END) to = put_face(to, face);
   if (type == SLICE_BEGIN) to = put_said(to, "link", e->link);
-  end_packet(p, begin, end_part(event, put_annotations(to, e)));
+  end_packet(p, begin, protobuf_end(event, put_annotations(to, e)));
 }
 
 static void put_flow(struct perfetto *p, const struct export_track *track,
                      const struct export_face *face, const struct eventring_event *e) {
   char *begin, *event, *to = begin_event(p, &begin, &event, track->id, INSTANT, e->ns);
-  to = put_fixed(put_face(to, face), e->role == EVENTRING_ROLE_END ? EVENT_LAST_FLOW : EVENT_FLOW,
-                 number_of_link(e));
+  const unsigned field = e->role == EVENTRING_ROLE_END ? EVENT_LAST_FLOW : EVENT_FLOW;
+  to = protobuf_fixed(put_face(to, face), field, number_of_link(e));
   to = put_said(to, "link", e->link);
-  end_packet(p, begin, end_part(event, put_annotations(to, e)));
+  end_packet(p, begin, protobuf_end(event, put_annotations(to, e)));
 }
 
 /* ---- Events -------------------------------------------------------------------------------- */
@@ -581,29 +547,30 @@ static int on_lost(void *state, const struct eventring_loss *loss) {
   to = put_string(put_string(to, EVENT_NAME, "events lost"), EVENT_CATEGORIES, "loss");
   to = put_said(put_said(to, "count", loss->count), "before_reading",
                 loss->flags & EVENTRING_LOST_BEFORE ? 1 : 0);
-  end_packet(p, begin, end_part(event, to));
+  end_packet(p, begin, protobuf_end(event, to));
   return p->out->failed;
 }
 
 /* ---- The file ------------------------------------------------------------------------------ */
 
 static char *put_clock(char *to, unsigned clock, uint64_t ns) {
-  char *entry = begin_part(to, SNAPSHOT_CLOCKS);
-  return end_part(entry, put_number(put_number(entry, CLOCK_ID, clock), CLOCK_TIME, ns));
+  char *entry = protobuf_begin(to, SNAPSHOT_CLOCKS);
+  char *to_time = protobuf_number(entry, CLOCK_ID, clock);
+  return protobuf_end(entry, protobuf_number(to_time, CLOCK_TIME, ns));
 }
 
 /* Which clock times are of, and what it was when on that of the wall; then the state of the
    sequence of packets that follows. */
 static void put_begin(struct perfetto *p) {
   const struct eventring_info *info = p->run->info;
-  char *begin = begin_packet(p), *clocks = begin_part(begin, PACKET_CLOCK_SNAPSHOT);
+  char *begin = begin_packet(p), *clocks = protobuf_begin(begin, PACKET_CLOCK_SNAPSHOT);
   char *to = put_clock(clocks, CLOCK_IS_MONOTONIC, info->start_ns);
   to = put_clock(to, CLOCK_IS_REALTIME, (uint64_t)info->start_wall_ns);
-  to = end_part(clocks, put_number(to, SNAPSHOT_PRIMARY, CLOCK_IS_MONOTONIC));
-  char *defaults = begin_part(to, PACKET_DEFAULTS);
-  to = end_part(defaults, put_number(defaults, PACKET_CLOCK_ID, CLOCK_IS_MONOTONIC));
-  to = put_number(to, PACKET_SEQUENCE_ID, 1);
-  p->out->at = end_part(begin, put_number(to, PACKET_SEQUENCE_FLAGS, STATE_CLEARED));
+  to = protobuf_end(clocks, protobuf_number(to, SNAPSHOT_PRIMARY, CLOCK_IS_MONOTONIC));
+  char *defaults = protobuf_begin(to, PACKET_DEFAULTS);
+  to = protobuf_end(defaults, protobuf_number(defaults, PACKET_CLOCK_ID, CLOCK_IS_MONOTONIC));
+  to = protobuf_number(to, PACKET_SEQUENCE_ID, 1);
+  p->out->at = protobuf_end(begin, protobuf_number(to, PACKET_SEQUENCE_FLAGS, STATE_CLEARED));
 }
 
 static void *begin(struct export_run *run) {

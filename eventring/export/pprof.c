@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* pprof.c: the profile.proto of pprof (https://github.com/google/pprof), not compressed.
  *
- * A message of protocol buffers: each field is a key (number << 3 | wire type) and a varint, or
- * for type 2 a length and bytes. Texts are indices into a table of strings. Locations and
- * functions have ids from 1 on: here those of the stacks (a location for each distinct
- * function and line would be smaller, but a stack is one already) and of the functions.
+ * A message of protocol buffers (protobuf.h). Texts are indices into a table of strings.
+ * Locations and functions have ids from 1 on: here those of the stacks (a location for each
+ * distinct function and line would be smaller, but a stack is one already) and of the functions.
  *
  * Readers add up functions of one name, so a name that several have gets its file, and its
  * line where one file has several. A function whose two names are the same is taken for one of
@@ -16,10 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "export/protobuf.h"
 #include "export/same_names.h"
 #include "format/array.h"
 #include "format/table.h"
-#include "export/text.h"
 
 enum { /* fields of messages */
   PROFILE_SAMPLE_TYPE = 1, PROFILE_SAMPLE = 2, PROFILE_LOCATION = 4, PROFILE_FUNCTION = 5,
@@ -32,53 +31,6 @@ enum { /* fields of messages */
   FUNCTION_ID = 1, FUNCTION_NAME = 2, FUNCTION_SYSTEM_NAME = 3, FUNCTION_FILENAME = 4,
   FUNCTION_START_LINE = 5
 };
-
-struct bytes {
-  uint8_t *data;
-  size_t size, room;
-  bool failed; /* no memory */
-};
-
-static void put(struct bytes *b, const void *data, size_t size) {
-  if (b->size + size > b->room) {
-    size_t room = 2 * b->room + size + 64;
-    uint8_t *grown = realloc(b->data, room);
-    if (!grown) {
-      b->failed = true;
-      return;
-    }
-    b->data = grown;
-    b->room = room;
-  }
-  memcpy(b->data + b->size, data, size);
-  b->size += size;
-}
-
-static void put_varint(struct bytes *b, uint64_t value) {
-  uint8_t out[10];
-  size_t size = 0;
-  for (; value >= 0x80; value >>= 7) out[size++] = (uint8_t)(value | 0x80);
-  out[size++] = (uint8_t)value;
-  put(b, out, size);
-}
-
-static void put_number(struct bytes *b, unsigned field, uint64_t value) {
-  put_varint(b, field << 3);
-  put_varint(b, value);
-}
-
-static void put_part(struct bytes *b, unsigned field, const void *data, size_t size) {
-  put_varint(b, field << 3 | 2);
-  put_varint(b, size);
-  if (size) put(b, data, size);
-}
-
-/* Appends a message and empties it. */
-static void put_message(struct bytes *b, unsigned field, struct bytes *message) {
-  put_part(b, field, message->data, message->size);
-  b->failed |= message->failed;
-  message->size = 0;
-}
 
 /* ---- Strings: found by content, in the order of first use ------------------------------- */
 
@@ -111,46 +63,46 @@ static uint64_t string(struct strings *s, const char *text) {
 
 /* ---- Messages ------------------------------------------------------------------------------ */
 
-static void put_values(const struct export_profile *p, struct strings *s, struct bytes *out) {
-  struct bytes m = {0};
+static void put_values(const struct export_profile *p, struct strings *s, struct protobuf *out) {
+  struct protobuf m = {0};
   for (size_t i = 0; i < p->value_count; i++) {
-    put_number(&m, VALUE_TYPE, string(s, p->values[i].name));
-    put_number(&m, VALUE_UNIT, string(s, p->values[i].unit));
-    put_message(out, PROFILE_SAMPLE_TYPE, &m);
+    protobuf_add_number(&m, VALUE_TYPE, string(s, p->values[i].name));
+    protobuf_add_number(&m, VALUE_UNIT, string(s, p->values[i].unit));
+    protobuf_add_message(out, PROFILE_SAMPLE_TYPE, &m);
   }
   free(m.data);
 }
 
-static void put_labels(const struct export_row *row, struct strings *s, struct bytes *m) {
-  struct bytes label = {0};
+static void put_labels(const struct export_row *row, struct strings *s, struct protobuf *m) {
+  struct protobuf label = {0};
   for (int i = 0; i < EXPORT_LABELS; i++) {
     if (!row->label[i].key) continue;
-    put_number(&label, LABEL_KEY, string(s, row->label[i].key));
-    put_number(&label, LABEL_STR, string(s, row->label[i].text));
-    put_message(m, SAMPLE_LABEL, &label);
+    protobuf_add_number(&label, LABEL_KEY, string(s, row->label[i].key));
+    protobuf_add_number(&label, LABEL_STR, string(s, row->label[i].text));
+    protobuf_add_message(m, SAMPLE_LABEL, &label);
   }
   free(label.data);
 }
 
 static void put_sample(const struct export_profile *p, const struct export_row *row,
-                       struct strings *s, struct bytes *m) {
+                       struct strings *s, struct protobuf *m) {
   for (uint32_t at = row->stack; at; at = p->stacks[at].parent)
-    put_number(m, SAMPLE_LOCATION_ID, at);
+    protobuf_add_number(m, SAMPLE_LOCATION_ID, at);
   for (size_t v = 0; v < p->value_count; v++) {
     double value = row->value[v];
-    put_number(m, SAMPLE_VALUE, value > 0 && value < 0x1p62 ? (uint64_t)(value + 0.5) : 0);
+    protobuf_add_number(m, SAMPLE_VALUE, value > 0 && value < 0x1p62 ? (uint64_t)(value + 0.5) : 0);
   }
   put_labels(row, s, m);
 }
 
-static void put_stacks(const struct export_profile *p, struct bytes *out) {
-  struct bytes m = {0}, line = {0};
+static void put_stacks(const struct export_profile *p, struct protobuf *out) {
+  struct protobuf m = {0}, line = {0};
   for (uint32_t i = 1; i < p->stack_count; i++) {
-    put_number(&m, LOCATION_ID, i);
-    put_number(&line, LINE_FUNCTION_ID, (uint64_t)p->stacks[i].function + 1);
-    put_number(&line, LINE_LINE, p->stacks[i].line);
-    put_message(&m, LOCATION_LINE, &line);
-    put_message(out, PROFILE_LOCATION, &m);
+    protobuf_add_number(&m, LOCATION_ID, i);
+    protobuf_add_number(&line, LINE_FUNCTION_ID, (uint64_t)p->stacks[i].function + 1);
+    protobuf_add_number(&line, LINE_LINE, p->stacks[i].line);
+    protobuf_add_message(&m, LOCATION_LINE, &line);
+    protobuf_add_message(out, PROFILE_LOCATION, &m);
   }
   free(m.data);
   free(line.data);
@@ -195,44 +147,44 @@ static void free_names(const struct export_profile *p, char **names) {
 }
 
 static void put_functions(const struct export_profile *p, char *const *names, struct strings *s,
-                          struct bytes *out) {
-  struct bytes m = {0};
+                          struct protobuf *out) {
+  struct protobuf m = {0};
   for (size_t i = 0; i < p->function_count; i++) {
     const struct export_function *f = &p->functions[i];
     if (!names[2 * i] || !names[2 * i + 1]) {
       out->failed = true;
       break;
     }
-    put_number(&m, FUNCTION_ID, i + 1);
-    put_number(&m, FUNCTION_NAME, string(s, names[2 * i]));
-    put_number(&m, FUNCTION_SYSTEM_NAME, string(s, names[2 * i + 1]));
-    put_number(&m, FUNCTION_FILENAME, string(s, f->source));
-    put_number(&m, FUNCTION_START_LINE, f->line);
-    put_message(out, PROFILE_FUNCTION, &m);
+    protobuf_add_number(&m, FUNCTION_ID, i + 1);
+    protobuf_add_number(&m, FUNCTION_NAME, string(s, names[2 * i]));
+    protobuf_add_number(&m, FUNCTION_SYSTEM_NAME, string(s, names[2 * i + 1]));
+    protobuf_add_number(&m, FUNCTION_FILENAME, string(s, f->source));
+    protobuf_add_number(&m, FUNCTION_START_LINE, f->line);
+    protobuf_add_message(out, PROFILE_FUNCTION, &m);
   }
   free(m.data);
 }
 
 /* `go tool pprof` prints them as they are. */
-static void put_string_table(const struct strings *s, struct bytes *out) {
+static void put_string_table(const struct strings *s, struct protobuf *out) {
   for (size_t i = 0; i < s->count; i++) {
     size_t size = strlen(s->text[i]);
     char *text = malloc(5 * size + 1);
     if (!text) out->failed = true;
-    else put_part(out, PROFILE_STRING_TABLE, text,
+    else protobuf_add_part(out, PROFILE_STRING_TABLE, text,
                   (size_t)(export_text(text, s->text[i], size, "", "") - text));
     free(text);
   }
 }
 
-static void flush(struct bytes *b, FILE *out, bool *failed) {
+static void flush(struct protobuf *b, FILE *out, bool *failed) {
   if (b->size) fwrite(b->data, 1, b->size, out);
   *failed |= b->failed;
   b->size = 0;
 }
 
 int export_pprof(const struct export_profile *p, FILE *out) {
-  struct bytes b = {0}, m = {0};
+  struct protobuf b = {0}, m = {0};
   struct strings s = {0};
   char **names = names_of(p);
   bool failed = !names;
@@ -241,15 +193,15 @@ int export_pprof(const struct export_profile *p, FILE *out) {
   put_values(p, &s, &b);
   for (size_t i = 0; i < p->row_count; i++) {
     put_sample(p, &p->rows[i], &s, &m);
-    put_message(&b, PROFILE_SAMPLE, &m);
+    protobuf_add_message(&b, PROFILE_SAMPLE, &m);
     if (b.size > 1 << 16) flush(&b, out, &failed);
   }
   put_stacks(p, &b);
   put_functions(p, names, &s, &b);
-  put_number(&b, PROFILE_TIME_NANOS, (uint64_t)p->start_wall_ns);
-  put_number(&b, PROFILE_DURATION_NANOS, p->duration_ns);
+  protobuf_add_number(&b, PROFILE_TIME_NANOS, (uint64_t)p->start_wall_ns);
+  protobuf_add_number(&b, PROFILE_DURATION_NANOS, p->duration_ns);
   if (p->value_count)
-    put_number(&b, PROFILE_DEFAULT_SAMPLE_TYPE, string(&s, p->values[p->main_value].name));
+    protobuf_add_number(&b, PROFILE_DEFAULT_SAMPLE_TYPE, string(&s, p->values[p->main_value].name));
   put_string_table(&s, &b);
   flush(&b, out, &failed);
   failed |= s.failed;

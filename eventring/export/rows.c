@@ -129,16 +129,6 @@ static const char *domain_name(struct export_rows *r, uint32_t domain, uint32_t 
 
 /* ---- Values: a cell as bytes, so that it can be kept -------------------------------------- */
 
-static char *put_utf8(char *to, const void *text, size_t size) {
-  const char *from = text;
-  while (size > 0) {
-    struct eventring_character c = eventring_character_at(from, size);
-    to = c.valid && c.code ? export_copy(to, from, c.size) : EXPORT_TEXT(to, "\xEF\xBF\xBD");
-    from += c.size, size -= c.size;
-  }
-  return to;
-}
-
 /* A single value in the cell; its text is in r->text. Unsigned numbers that are too large are
    REAL. */
 static struct export_cell cell_of_value(struct export_rows *r, const struct eventring_value *v) {
@@ -154,7 +144,7 @@ static struct export_cell cell_of_value(struct export_rows *r, const struct even
       /* fall through */
     case EVENTRING_INT:
       return (struct export_cell){.type = EXPORT_INTEGER, .number.i = v->value.i};
-    case EVENTRING_STRING: end = put_utf8(end, v->bytes, v->size); break;
+    case EVENTRING_STRING: end = export_utf8(end, v->bytes, v->size); break;
     default: end = export_hex(end, v->bytes, v->size); break;
   }
   cell.size = (size_t)(end - r->text);

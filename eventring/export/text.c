@@ -131,6 +131,18 @@ char *export_json_text(char *to, const void *text, size_t size) {
   return to;
 }
 
+/* ---- UTF-8 ---------------------------------------------------------------------------------- */
+
+char *export_utf8(char *to, const void *text, size_t size) {
+  const char *from = text;
+  while (size > 0) {
+    struct eventring_character c = eventring_character_at(from, size);
+    to = c.valid && c.code ? export_copy(to, from, c.size) : EXPORT_TEXT(to, "\xEF\xBF\xBD");
+    from += c.size, size -= c.size;
+  }
+  return to;
+}
+
 /* ---- Lines of text ------------------------------------------------------------------------ */
 
 static char *put_unprintable(char *to, const char *bytes, size_t size, bool twice) {

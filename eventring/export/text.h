@@ -53,6 +53,8 @@ static inline char *export_copy(char *to, const void *text, size_t size) {
 }
 #define EXPORT_TEXT(to, text) export_copy(to, text, sizeof(text) - 1)
 
+/* Text as UTF-8: what is none, and NUL, becomes U+FFFD. At most 3 * size bytes. */
+char *export_utf8(char *to, const void *text, size_t size);
 /* A string of JSON, with its quotes: what is not printable as \uNNNN, what is not UTF-8 as
    U+FFFD. At most 6 * size + 2 bytes. */
 char *export_json_text(char *to, const void *text, size_t size);
