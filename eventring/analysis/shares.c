@@ -444,8 +444,24 @@ void eva_shares_switch(struct eva_shares *shares, const struct eventring_switch 
   }
 }
 
-int eva_shares_running(const struct eva_shares *shares, uint32_t domain, uint8_t ring) {
+/* The flow of control that runs in this ring of a domain; NULL: none with open spans is known. */
+static const struct flow *running_flow(const struct eva_shares *shares, uint32_t domain,
+                                       uint8_t ring) {
   const struct domain *d = &shares->domain[domain % EVENTRING_MAX_DOMAINS];
   const struct flow *flow = d->flows[ring % EVENTRING_RINGS].present;
-  return flow && flow->open && !flow->is_left ? flow->frame[flow->open - 1].id : -1;
+  return flow && flow->open && !flow->is_left ? flow : NULL;
+}
+
+int eva_shares_running(const struct eva_shares *shares, uint32_t domain, uint8_t ring) {
+  const struct flow *flow = running_flow(shares, domain, ring);
+  return flow ? flow->frame[flow->open - 1].id : -1;
+}
+
+bool eva_shares_innermost(const struct eva_shares *shares, uint32_t domain, uint8_t ring,
+                          uint64_t *context, uint32_t *depth) {
+  const struct flow *flow = running_flow(shares, domain, ring);
+  if (!flow) return false;
+  *context = flow->context;
+  *depth = flow->open - 1;
+  return true;
 }

@@ -66,5 +66,8 @@ void eva_shares_switch(struct eva_shares *shares, const struct eventring_switch 
 /* The innermost span that runs in this ring of a domain: its id; -1: none is known, as between
    a loss and the next event. */
 int eva_shares_running(const struct eva_shares *shares, uint32_t domain, uint8_t ring);
+/* The same by its place: its context, and its depth there. False: none is known. */
+bool eva_shares_innermost(const struct eva_shares *shares, uint32_t domain, uint8_t ring,
+                          uint64_t *context, uint32_t *depth);
 
 #endif
