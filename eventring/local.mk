@@ -186,6 +186,12 @@ libexport_a_SOURCES = \
 	eventring/export/faces.c eventring/export/faces.h eventring/export/out.c \
 	eventring/export/metrics.c eventring/export/metrics.h eventring/export/metrics.def \
 	eventring/export/openmetrics.c eventring/export/out.h eventring/export/perfetto.c eventring/export/processes.c eventring/export/processes.h \
+	eventring/export/otlp.def eventring/export/otlp_batch.c eventring/export/otlp_batch.h \
+	eventring/export/otlp_ids.c eventring/export/otlp_ids.h \
+	eventring/export/otlp_resource.c eventring/export/otlp_resource.h \
+	eventring/export/otlp_records.c eventring/export/otlp_spans.c eventring/export/otlp_spans.h \
+	eventring/export/otlp_traces.c eventring/export/otlp_traces.h \
+	eventring/export/otlp_write.c eventring/export/otlp_write.h \
 	eventring/export/protobuf.h \
 	eventring/export/rows.c eventring/export/rows.h eventring/export/sql.c \
 	eventring/export/sql.h eventring/export/sqlite.c \
@@ -353,6 +359,10 @@ check_PROGRAMS += testsuite/tools/renamed_host
 testsuite_tools_renamed_host_SOURCES = testsuite/tools/renamed_host.c
 testsuite_tools_renamed_host_CPPFLAGS = $(SEE_EVENTRING)
 testsuite_tools_renamed_host_LDADD = $(LINK_EVENTRING)
+check_PROGRAMS += testsuite/tools/traced_host
+testsuite_tools_traced_host_SOURCES = testsuite/tools/traced_host.c
+testsuite_tools_traced_host_CPPFLAGS = $(SEE_EVENTRING)
+testsuite_tools_traced_host_LDADD = $(LINK_EVENTRING)
 # Records what a script says, at the times that it says.
 check_PROGRAMS += testsuite/tools/timed_host
 testsuite_tools_timed_host_SOURCES = testsuite/tools/timed_host.c \

@@ -10,7 +10,7 @@ test_packages="libcmocka-dev jq python3 lua5.4 lua5.1 luajit lua-markdown lua-un
   lua-rex-pcre2 lua-yaml lua-zlib lua-luaossl lua-cqueues lua-luv prosody g++ groff spin libsqlite3-0 zlib1g sqlite3 babeltrace2 prometheus
   libssl-dev libx11-dev libexpat1-dev libfreetype-dev
   liblua5.4-dev abigail-tools gnuplot-nox lighttpd lighttpd-modules-lua
-  dovecot-core dovecot-auth-lua gringo tmux curl"
+  dovecot-core dovecot-auth-lua gringo tmux curl protobuf-compiler"
 all_packages="musl-tools cmake clang libclang-rt-14-dev golang-go graphviz valgrind chromium firefox-esr"
 
 # Packages of npm that tests prove exports and the page with, where node and npm are there: in a

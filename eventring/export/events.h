@@ -25,6 +25,7 @@ struct export_run {
   const char *path;       /* ... here: an empty file, or folder, that the caller has made. It
                              removes all of it where the export has failed */
   uint64_t until_ns;      /* the end of what is exported; UINT64_MAX: that of the recording */
+  const char *resource;   /* attributes that the user gives, KEY=VALUE,...; NULL: none */
   uint64_t every_ns;      /* between the samples of a series; 0: only the last ones */
   /* To be called now and then by those, and by others while they put nothing into `out`. It sets
      `error` where the export is to end. */

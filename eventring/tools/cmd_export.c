@@ -9,13 +9,14 @@
 
 struct export_command {
   struct heap_question h;
-  const char *to, *output;
+  const char *to, *output, *resource;
   uint64_t every_ns;
 };
 
 enum { EVERY_NS = 1000 * 1000 * 1000, LEAST_EVERY_NS = 1000 * 1000, NOT_SAID = 1 };
 
 static bool has_series(const char *format) { return strcmp(format, "openmetrics") == 0; }
+static bool is_otlp(const char *format) { return strncmp(format, "otlp", 4) == 0; }
 
 static bool asks_for_heap(const struct heap_question *h) {
   return h->live || h->allocated || h->peak || h->temporary || h->survived || h->q.top;
@@ -32,6 +33,8 @@ static int read_words(const struct command *self, int count, char **words,
        "write to FILE, which must not exist; of all events: FILE.gz"},
       {"every", 0, OPTION_SECONDS, &c->every_ns, "N",
        "openmetrics: a sample of each series each N seconds (1); 0: only the last"},
+      {"resource", 0, OPTION_TEXT, &c->resource, "KEY=VALUE,...",
+       "otlp, otlp_json: attributes of the process, before those of OTEL_RESOURCE_ATTRIBUTES"},
       HEAP_MEASURE_SPECS(&c->h),
       QUESTION_CHOICE_SPECS(&c->h.q)};
   int status = options_parse(self, OPTION_SPECS(specs), count, words, operands);
@@ -47,6 +50,8 @@ static int read_words(const struct command *self, int count, char **words,
                          "--temporary, --survived or --top", c->to);
   if (status < 0 && c->every_ns != NOT_SAID && !has_series(c->to))
     status = usage_error(self, "--every goes with --to openmetrics");
+  if (status < 0 && c->resource && !is_otlp(c->to))
+    status = usage_error(self, "--resource goes with --to otlp and otlp_json");
   if (status < 0 && c->every_ns > NOT_SAID && c->every_ns < LEAST_EVERY_NS)
     status = usage_error(self, "--every: less than 1ms");
   if (status < 0 && c->every_ns == NOT_SAID) c->every_ns = EVERY_NS;
@@ -59,7 +64,7 @@ int command_export(const struct command *self, int count, char **words) {
   struct operands operands;
   int status = read_words(self, count, words, &c, &operands);
   if (status < 0 && format_of_events(c.to))
-    return events_export(&c.h.q, &operands, c.to, c.output, c.every_ns);
+    return events_export(&c.h.q, &operands, c.to, c.output, c.every_ns, c.resource);
   if (status < 0) status = heap_question_read(&c.h, &operands);
   if (status >= 0) return status;
   status = heap_export(c.h.heap, heap_question_main(&c.h), c.h.q.reader.cursor, c.to, c.output);

@@ -255,11 +255,12 @@ static int open_recording(struct events_export *e, const struct operands *operan
 }
 
 int events_export(struct question *q, const struct operands *operands, const char *format,
-                  const char *path, uint64_t every_ns) {
+                  const char *path, uint64_t every_ns, const char *resource) {
   struct events_export e = {.q = q, .format = format_of_events(format)->events};
   e.path = path;
   e.is_binary = format_of_events(format)->is_binary;
   e.run.every_ns = every_ns;
+  e.run.resource = resource;
   e.run.progress = show;
   e.run.progress_context = &e;
   int status = open_recording(&e, operands);

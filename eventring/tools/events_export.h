@@ -10,6 +10,6 @@
    the samples of a series, in formats that have series; 0: only the last ones. Returns the exit
    status. */
 int events_export(struct question *q, const struct operands *operands, const char *format,
-                  const char *path, uint64_t every_ns);
+                  const char *path, uint64_t every_ns, const char *resource);
 
 #endif

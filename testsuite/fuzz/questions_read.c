@@ -212,6 +212,24 @@ static void remove_all(const char *path) {
   nftw(path, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
 }
 
+/* Each line is JSON. */
+static void check_lines(int fd, const char *name, const char *path) {
+  off_t size = lseek(fd, 0, SEEK_END);
+  char *text = malloc((size_t)size + 1);
+  if (!text || pread(fd, text, (size_t)size, 0) != size) abort();
+  for (struct text t = {.at = text, .end = text + size}; t.at < t.end; t.depth = 0)
+    if (!value(&t)) {
+      fprintf(stderr, "%s of %s: %.*s\n", name, path, (int)size, text);
+      abort();
+    }
+  free(text);
+}
+
+static bool ends_with(const char *file, const char *end) {
+  size_t size = strlen(file), tail = strlen(end);
+  return size > tail && strcmp(file + size - tail, end) == 0;
+}
+
 static int export(const struct format *format, const char *path) {
   char to[64], file[64], name[512];
   char *words[] = {"--to", to, "-o", file, name, NULL};
@@ -222,9 +240,9 @@ static int export(const struct format *format, const char *path) {
   empty_output();
   int status = exporter.run(&exporter, 5, words);
   int fd = open(file, O_RDONLY | O_CLOEXEC);
-  size_t end = strlen(file);
   if (status == STATUS_OK && fd < 0) abort();
-  if (fd >= 0 && end > 5 && strcmp(file + end - 5, ".json") == 0) check_output(fd, to, path, true);
+  if (fd >= 0 && ends_with(file, ".json")) check_output(fd, to, path, true);
+  if (fd >= 0 && ends_with(file, ".jsonl")) check_lines(fd, to, path);
   if (fd >= 0) close(fd);
   remove_all(file);
   return status;

@@ -173,10 +173,11 @@ run_export() {
   run_question export
   for argument in "${arguments[@]}"; do
     shows_harmless "$EVENTRING" export --to "$argument" -o x "$sampled"
-    for format in chrome perfetto csv sqlite; do
+    for format in chrome perfetto csv sqlite otlp otlp_json; do
       shows_harmless "$EVENTRING" export --to $format -o "no/$argument" "$file"
       shows_harmless "$EVENTRING" export --to $format -o "out-$argument.$format" "$argument/1.eventring"
     done
+    shows_harmless "$EVENTRING" export --to otlp --resource "$argument" -o "out-$argument.otlp" "$file"
     shows_harmless "$EVENTRING" export --to pprof -o "no/$argument" "$sampled"
     shows_harmless "$EVENTRING" export --to pprof -o "$directory/1.eventring" "$sampled"
   done

@@ -46,7 +46,7 @@ wait "$one" "$two" 2>/dev/null
 
 # ---- standard output ------------------------------------------------------------------------
 file=many/a.eventring
-for format in chrome perfetto csv openmetrics; do
+for format in chrome perfetto csv openmetrics otlp otlp_json; do
   "$EVENTRING" export --to $format -o "file.$format" $file || fail "export --to $format: $?"
   "$EVENTRING" export --to $format -o - $file >"out.$format" || fail "export --to $format -o -: $?"
   cmp "file.$format" "out.$format" || fail "export --to $format: another output"

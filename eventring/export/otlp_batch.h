@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/* otlp_batch.h: the file: messages TracesData (or of metrics, profiles), each with what one process
+ * has said.
+ *
+ * As protocol buffers a message that follows another one adds to it, so that the file is one
+ * message, as it is sent to a collector. As JSON each is a line. A message has about
+ * OTLP_BATCH bytes, so that a line is less than the 1 MiB at which the collector's receiver of
+ * files cuts lines.
+ */
+#ifndef EVENTRING_EXPORT_OTLP_BATCH_H
+#define EVENTRING_EXPORT_OTLP_BATCH_H
+
+#include "export/events.h"
+#include "export/otlp_resource.h"
+#include "export/processes.h"
+
+enum { OTLP_BATCH = 384 << 10, OTLP_MOST_BATCHES = 64 };
+
+/* What is counted where there is no span to say it of. */
+struct otlp_counts {
+  uint64_t missed, lost;           /* events, before and after reading began */
+  uint64_t steps, events;          /* of the runtime, and of the program, outside of all spans */
+};
+
+struct otlp_batch {
+  uint32_t process;
+  struct otlp_text resource; /* its attributes */
+  struct otlp_text items;    /* spans, or metrics */
+};
+
+struct otlp_file {
+  struct export_run *run;
+  bool is_json;
+  struct otlp_said said;
+  struct otlp_counts counts;
+  enum otlp_field data, of_scope, item; /* the fields of a message, its scopes, their items */
+  struct otlp_batch *batches;
+  uint32_t count, room;
+  bool failed; /* no memory */
+  bool has_written;
+};
+
+/* 0; -1: no memory, or run->error has a text. */
+int otlp_file_open(struct otlp_file *file, struct export_run *run, bool is_json,
+                   enum otlp_field data, enum otlp_field of_scope, enum otlp_field item);
+/* Where the items of a process are to be put (eventring_cursor_process; 0: of the recording).
+   Valid until the next call. NULL: no memory. */
+struct otlp_text *otlp_file_items(struct otlp_file *file, uint32_t process);
+/* Writes what is left. */
+void otlp_file_finish(struct otlp_file *file);
+void otlp_file_close(struct otlp_file *file);
+
+/* A time of the recording in nanoseconds since 1970. */
+uint64_t otlp_wall_ns(const struct eventring_info *info, uint64_t ns);
+
+#endif

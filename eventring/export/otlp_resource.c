@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+/* otlp_resource.c: who has recorded, as a Resource of OTLP. */
+#include "export/otlp_resource.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "format/array.h"
+
+/* ---- Lists --------------------------------------------------------------------------------- */
+
+static int digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  c |= 0x20;
+  return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* The part of a list without blanks around it, and with each %NN decoded; to be freed. NULL: no
+   memory, or, with *wrong, a % is not followed by two digits. */
+static char *decode(const char *text, size_t size, bool *wrong) {
+  while (size && (*text == ' ' || *text == '\t')) text++, size--;
+  while (size && (text[size - 1] == ' ' || text[size - 1] == '\t')) size--;
+  char *decoded = malloc(size + 1), *to = decoded;
+  for (size_t i = 0; decoded && i < size; i++) {
+    const int high = text[i] == '%' && i + 2 < size ? digit(text[i + 1]) : -1;
+    const int low = high >= 0 ? digit(text[i + 2]) : -1;
+    if (text[i] == '%' && low < 0) {
+      *wrong = true;
+      free(decoded);
+      return NULL;
+    }
+    *to++ = text[i] == '%' ? (char)(high << 4 | low) : text[i];
+    if (text[i] == '%') i += 2;
+  }
+  if (decoded) *to = '\0';
+  return decoded;
+}
+
+static bool has(const struct otlp_said *said, const char *key) {
+  for (size_t i = 0; i < said->count; i++)
+    if (strcmp(said->pair[i].key, key) == 0) return true;
+  return false;
+}
+
+/* Takes both; false: no memory. */
+static bool add(struct otlp_said *said, char *key, char *value) {
+  const bool is_new = key && value && !has(said, key);
+  if (is_new && EVR_MAKE_ROOM(said->pair, said->room, said->count, 8)) {
+    said->pair[said->count++] = (struct otlp_pair){key, value};
+    return true;
+  }
+  const bool has_memory = key && value && !is_new;
+  free(key);
+  free(value);
+  return has_memory;
+}
+
+static void forget_from(struct otlp_said *said, size_t count) {
+  while (said->count > count) {
+    said->count--;
+    free(said->pair[said->count].key);
+    free(said->pair[said->count].value);
+  }
+}
+
+/* One key and value. False: no memory, or it is wrong. */
+static bool read_pair(struct otlp_said *said, const char *text, size_t size, bool *wrong) {
+  const char *is = memchr(text, '=', size);
+  if (!is || is == text) {
+    *wrong = true;
+    return false;
+  }
+  char *key = decode(text, (size_t)(is - text), wrong);
+  char *value = *wrong ? NULL : decode(is + 1, size - (size_t)(is + 1 - text), wrong);
+  if (key && !*key) *wrong = true;
+  if (!*wrong) return add(said, key, value);
+  free(key);
+  free(value);
+  return false;
+}
+
+/* 0; -1: no memory; 1: the list is wrong, and nothing of it was taken. */
+static int read_list(struct otlp_said *said, const char *list) {
+  const size_t before = said->count;
+  bool wrong = false;
+  while (*list) {
+    const size_t size = strcspn(list, ",");
+    if (size && !read_pair(said, list, size, &wrong)) {
+      forget_from(said, before);
+      return wrong ? 1 : -1;
+    }
+    list += size + (list[size] == ',');
+  }
+  return 0;
+}
+
+int otlp_said_read(struct otlp_said *said, const char *given, char *error, size_t size) {
+  const char *service = getenv("OTEL_SERVICE_NAME"), *list = getenv("OTEL_RESOURCE_ATTRIBUTES");
+  int status = given ? read_list(said, given) : 0;
+  if (status > 0)
+    snprintf(error, size,
+             "--resource: must be KEY=VALUE,..., with %%NN in a VALUE for `,' and `%%'");
+  if (status != 0) return -1;
+  if (service && *service && !add(said, strdup("service.name"), strdup(service))) return -1;
+  status = list ? read_list(said, list) : 0;
+  if (status > 0)
+    snprintf(error, size, "OTEL_RESOURCE_ATTRIBUTES is not used: must be KEY=VALUE,..., with %%NN "
+                          "in a VALUE for `,' and `%%'");
+  return status;
+}
+
+void otlp_said_free(struct otlp_said *said) {
+  forget_from(said, 0);
+  free(said->pair);
+  *said = (struct otlp_said){0};
+}
+
+/* ---- Attributes ---------------------------------------------------------------------------- */
+
+static void put(struct otlp_text *t, const struct otlp_said *said, const char *key,
+                const char *value) {
+  if (!has(said, key)) otlp_attribute_string(t, OTLP_RESOURCE_ATTRIBUTES, key, value);
+}
+
+static const char *version(void) {
+  static char text[32];
+  const unsigned v = eventring_library_version();
+  snprintf(text, sizeof text, "%u.%u.%u", v / 10000, v / 100 % 100, v % 100);
+  return text;
+}
+
+void otlp_put_resource(struct otlp_text *t, const struct otlp_said *said, const char *program,
+                       int64_t pid) {
+  char service[EVENTRING_MAX_PROGRAM + 32];
+  const char *slash = strrchr(program, '/'), *name = slash ? slash + 1 : program;
+  snprintf(service, sizeof service, "unknown_service%s%s", *name ? ":" : "", name);
+  otlp_open_list(t, OTLP_RESOURCE_ATTRIBUTES);
+  put(t, said, "service.name", service);
+  for (size_t i = 0; i < said->count; i++)
+    otlp_attribute_string(t, OTLP_RESOURCE_ATTRIBUTES, said->pair[i].key, said->pair[i].value);
+  if (!has(said, "process.pid"))
+    otlp_attribute_int(t, OTLP_RESOURCE_ATTRIBUTES, "process.pid", pid);
+  put(t, said, "process.executable.name", name);
+  put(t, said, "telemetry.sdk.name", "eventring");
+  put(t, said, "telemetry.sdk.language", "c");
+  put(t, said, "telemetry.sdk.version", version());
+  otlp_close_list(t);
+}
+
+void otlp_put_scope(struct otlp_text *t) {
+  otlp_string(t, OTLP_SCOPE_NAME, "eventring", strlen("eventring"));
+  otlp_string(t, OTLP_SCOPE_VERSION, version(), strlen(version()));
+}

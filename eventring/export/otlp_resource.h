@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* otlp_resource.h: who has recorded, as a Resource of OTLP, by the semantic conventions of
+ * OpenTelemetry; and by whom it is said (InstrumentationScope).
+ *
+ * Attributes come from, the first that has a key counts:
+ *   1. the list that the user gives (`--resource`)
+ *   2. OTEL_SERVICE_NAME, as service.name
+ *   3. OTEL_RESOURCE_ATTRIBUTES, a list, too
+ *   4. the recording: process.pid, process.executable.name, service.name, telemetry.sdk.*
+ * A list is `key=value,key=value`, of which a value may have %NN. One that is wrong is not used at
+ * all: an error of the first, a note of the third.
+ */
+#ifndef EVENTRING_EXPORT_OTLP_RESOURCE_H
+#define EVENTRING_EXPORT_OTLP_RESOURCE_H
+
+#include "export/otlp_write.h"
+
+/* What the user and the environment say. Zeroed, it is empty. */
+struct otlp_said {
+  struct otlp_pair { char *key, *value; } *pair; /* no key twice */
+  size_t count, room;
+};
+
+/* Reads the lists. `given`: NULL: none. 0; -1: no memory, or `error` has a text; 1: `error` says
+   that the list of the environment was left out. */
+int otlp_said_read(struct otlp_said *said, const char *given, char *error, size_t size);
+void otlp_said_free(struct otlp_said *said);
+
+/* Puts the attributes of a process. `program`: its name. */
+void otlp_put_resource(struct otlp_text *t, const struct otlp_said *said, const char *program,
+                       int64_t pid);
+/* Puts name and version of this library. */
+void otlp_put_scope(struct otlp_text *t);
+
+#endif

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/* otlp_spans.h: the spans that are open, each with what is to be written of it at its end.
+ *
+ * A flow is a context in a ring of a domain that has spans open. Its frames are these, outermost
+ * first. Of a window of a recording the begin of a span may come right before its end, after the
+ * spans within it; so around each span there is a frame, of which nothing may be known yet.
+ *
+ * A context of the user's ring may have inherited a trace. Of a span that began before the window
+ * such an event may have been its own: it takes it when it becomes known.
+ *
+ * Bounds: OTLP_MOST_POINTS of each kind a span, OTLP_MOST_LINKS, OTLP_MOST_BYTES of points in all;
+ * what is beyond is counted as dropped. OTLP_MOST_INHERITED contexts that have inherited a trace:
+ * of the others the oldest ones are forgotten.
+ *
+ * Errors: no memory, `failed` of the ids. Threads: one.
+ */
+#ifndef EVENTRING_EXPORT_OTLP_SPANS_H
+#define EVENTRING_EXPORT_OTLP_SPANS_H
+
+#include "eventring/read.h"
+#include "export/otlp_ids.h"
+#include "format/table.h"
+
+enum {
+  OTLP_MOST_POINTS = 128, OTLP_MOST_LINKS = 128, OTLP_MOST_BYTES = 16 << 20,
+  OTLP_MOST_INHERITED = 1 << 16, OTLP_MOST_DEPTH = 1 << 20
+};
+
+/* What happened in a span: a step of the runtime, which took some time, or an event. */
+struct otlp_point {
+  uint64_t ns, took;
+  uint32_t size;
+  bool is_step;
+  char body[];
+};
+
+struct otlp_frame {
+  struct otlp_span *span;
+  uint32_t depth;
+  bool is_known;
+  uint16_t id;           /* of its definition */
+  uint64_t begin_ns;
+  char *value;           /* of its begin, as an attribute; NULL: none */
+  uint32_t value_size;
+  struct otlp_point **points;
+  uint32_t point_count, point_room, steps, dropped_points;
+  struct otlp_link *links;
+  uint32_t link_count, link_room, dropped_links;
+};
+
+struct otlp_flow {
+  uint64_t context;
+  uint32_t domain, incarnation;
+  uint8_t ring;
+  bool inherits;             /* `inherited`, said at said_ns */
+  bool is_taken;             /* by a span that was open then */
+  uint64_t said_ns;
+  struct otlp_trace inherited;
+  struct otlp_flow *older, *newer; /* of those that inherit */
+  struct otlp_frame *frames; /* by depth */
+  uint32_t count, room;
+  uint64_t last_begin_ns;    /* of the span that became known last */
+  uint32_t last_depth, same; /* and how many before it have the same depth and begin */
+};
+
+struct otlp_spans {
+  struct otlp_ids *ids;
+  struct evr_table flows;
+  struct otlp_flow *last;            /* asked for last; it may have no frames */
+  struct otlp_flow *oldest, *newest; /* of those that inherit */
+  size_t inherited_count, bytes;
+};
+
+/* The flow of an event; made if it is not there. NULL: no memory. */
+struct otlp_flow *otlp_flow_of(struct otlp_spans *spans, const struct eventring_event *event);
+/* The same of a place; NULL: it has no frames. */
+struct otlp_flow *otlp_flow_find(struct otlp_spans *spans, uint32_t domain, uint32_t incarnation,
+                                 uint8_t ring, uint64_t context);
+
+/* The frame of a depth; NULL: there is none. */
+struct otlp_frame *otlp_frame_at(struct otlp_flow *flow, uint32_t depth);
+/* The innermost one that is known; NULL: none. */
+struct otlp_frame *otlp_frame_innermost(struct otlp_flow *flow);
+/* The same, made if it is not there, with the span around it. `around`: the span around an
+   outermost one, or NULL. NULL: no memory. Frames may move. */
+struct otlp_frame *otlp_frame_make(struct otlp_spans *spans, struct otlp_flow *flow, uint32_t depth,
+                                   struct otlp_span *around);
+/* Takes it away, with all that it has. */
+void otlp_frame_drop(struct otlp_spans *spans, struct otlp_flow *flow, struct otlp_frame *frame);
+
+/* Says of a frame what span it is. `place`: a hash of the domain, from which ids are derived. */
+void otlp_frame_know(struct otlp_flow *flow, struct otlp_frame *frame,
+                     const struct eventring_event *event, uint64_t begin_ns, uint64_t place,
+                     uint64_t since_start);
+/* Adds a point: `size` bytes of members. */
+void otlp_frame_add_point(struct otlp_spans *spans, struct otlp_frame *frame,
+                          const struct otlp_point *point, const char *body);
+void otlp_frame_add_link(struct otlp_spans *spans, struct otlp_frame *frame,
+                         struct otlp_span *span, const char *flow);
+
+/* An event `trace`. */
+void otlp_flow_says(struct otlp_spans *spans, struct otlp_flow *flow,
+                    const struct otlp_trace *said, uint64_t ns);
+/* Its last frame is gone. */
+void otlp_flow_leave(struct otlp_spans *spans, struct otlp_flow *flow);
+/* Drops everything; `visit` gets each frame of which something is known, innermost first. */
+void otlp_spans_finish(struct otlp_spans *spans,
+                       void (*visit)(void *context, struct otlp_flow *flow,
+                                     struct otlp_frame *frame),
+                       void *context);
+
+#endif

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/* otlp_write.h: writes messages of OTLP, as protocol buffers or as JSON, by one table of fields
+ * (otlp.def), so that both say the same.
+ *
+ * A text is part of a message: members, one after the other. In JSON a comma is put before each
+ * that is not the first; a text that is begun anew has none. Texts may be joined to one message
+ * (otlp_join).
+ *
+ * Strings become valid UTF-8. Errors: no memory, which the text keeps (`failed`). Threads: one at
+ * a time for a text.
+ */
+#ifndef EVENTRING_EXPORT_OTLP_WRITE_H
+#define EVENTRING_EXPORT_OTLP_WRITE_H
+
+#include "eventring/read.h"
+#include "export/protobuf.h"
+
+enum otlp_field {
+#define OTLP(id, number, json, type) OTLP_##id,
+#include "export/otlp.def"
+  OTLP_FIELDS
+};
+
+/* Zeroed but for `is_json`, it is empty. `b.data` is to be freed. */
+struct otlp_text {
+  struct protobuf b;
+  bool is_json;
+};
+
+/* A message in a message. Returns what otlp_close gets. */
+size_t otlp_open(struct otlp_text *t, enum otlp_field field);
+void otlp_close(struct otlp_text *t, size_t begin);
+/* Messages of one field, each between otlp_item and otlp_close. A list is not to be empty. */
+void otlp_open_list(struct otlp_text *t, enum otlp_field field);
+size_t otlp_item(struct otlp_text *t, enum otlp_field field);
+void otlp_close_list(struct otlp_text *t);
+
+void otlp_string(struct otlp_text *t, enum otlp_field field, const void *text, size_t size);
+void otlp_bytes(struct otlp_text *t, enum otlp_field field, const void *bytes, size_t size);
+/* Of any type of number but DOUBLE; those that are signed as two's complement. */
+void otlp_number(struct otlp_text *t, enum otlp_field field, uint64_t value);
+void otlp_double(struct otlp_text *t, enum otlp_field field, double value);
+
+/* Appends members of the same message. */
+void otlp_join(struct otlp_text *t, const void *members, size_t size);
+
+/* ---- Attributes: items of the list `field` ------------------------------------------------- */
+
+void otlp_attribute_text(struct otlp_text *t, enum otlp_field field, const char *key,
+                         const void *text, size_t size);
+static inline void otlp_attribute_string(struct otlp_text *t, enum otlp_field field,
+                                         const char *key, const char *text) {
+  otlp_attribute_text(t, field, key, text, strlen(text));
+}
+void otlp_attribute_int(struct otlp_text *t, enum otlp_field field, const char *key,
+                        int64_t value);
+void otlp_attribute_bool(struct otlp_text *t, enum otlp_field field, const char *key, bool value);
+/* The payload of an event; nothing where it has none. A number that is the id of a definition
+   (EVENTRING_UNIT_ID) is its name. */
+void otlp_attribute_payload(struct otlp_text *t, enum otlp_field field, const char *key,
+                            const eventring_cursor *cursor, const struct eventring_event *event);
+
+#endif

@@ -1,0 +1,329 @@
+# SPDX-License-Identifier: MIT
+"""Reads OTLP, as protocol buffers by the numbers of _otlp.proto and as lines of JSON.
+
+    _otlp.py same PROTOBUF JSON [MESSAGE]   both say the same
+    _otlp.py check DUMP SHOW JSON           the traces of a recording are what `eventring dump
+                                            --json` has printed of it; prints what was checked
+    _otlp.py spans JSON [SCRIPT]            a line for each span: name, trace, id, parent, kind,
+                                            flags, links; of a script of traced_host
+    _otlp.py sums STATS JSON                what spans there are, and how long, as `stats --json`
+"""
+import base64
+import collections
+import json
+import os
+import re
+import struct
+import sys
+
+FIELD = re.compile(r"^\s*(repeated|optional)?\s*(\w+) (\w+) = (\d+);(.*)$")
+
+
+def schema(path):
+    messages, name = {}, None
+    text = open(path, encoding="utf-8").read().replace("{ ", "{\n")
+    for line in re.sub(r"; (?!//)", ";\n", text).splitlines():
+        begin, field = re.match(r"^message (\w+) {", line), FIELD.match(line)
+        if begin:
+            name = begin[1]
+            messages[name] = {}
+        elif field and name:
+            repeated, kind, key, number, note = field.groups()
+            if kind == "bytes" and key.endswith("Id"):
+                kind = "id"
+            messages[name][int(number)] = (key, kind, repeated == "repeated")
+    return messages
+
+
+MESSAGES = schema(os.path.join(os.path.dirname(os.path.abspath(__file__)), "_otlp.proto"))
+PACKED = {"double": "<d", "fixed64": "<Q", "sfixed64": "<q"}
+
+
+def varint(data, at):
+    value = shift = 0
+    while True:
+        byte = data[at]
+        value |= (byte & 127) << shift
+        at, shift = at + 1, shift + 7
+        if byte < 128:
+            return value, at
+
+
+def number(kind, raw):
+    if kind in ("int64", "int32"):
+        raw -= (raw >> 63) << 64
+    if kind in ("int64", "uint64", "fixed64", "sfixed64"):
+        return str(raw)
+    return bool(raw) if kind == "bool" else raw
+
+
+def double(value):
+    if value != value:
+        return "NaN"
+    return "Infinity" if value == float("inf") else "-Infinity" if value == -float("inf") else value
+
+
+def unpack(kind, data):
+    """A packed list, or a number that is one of a list."""
+    if kind in PACKED:
+        values = [v for v, in struct.iter_unpack(PACKED[kind], data)]
+        return [double(v) if kind == "double" else str(v) for v in values]
+    values, at = [], 0
+    while at < len(data):
+        value, at = varint(data, at)
+        values.append(number(kind, value))
+    return values
+
+
+def part(kind, data):
+    if kind == "string":
+        return data.decode("utf-8")
+    if kind == "id":
+        return data.hex()
+    return base64.b64encode(data).decode() if kind == "bytes" else decode(data, kind)
+
+
+def decode(data, message):
+    fields, at, found = MESSAGES[message], 0, {}
+    while at < len(data):
+        key, at = varint(data, at)
+        name, kind, repeated = fields[key >> 3]
+        form = key & 7
+        if form == 0:
+            value, at = varint(data, at)
+            value = number(kind, value)
+        elif form in (1, 5):
+            size = 8 if form == 1 else 4
+            raw = data[at:at + size]
+            at += size
+            assert len(raw) == size
+            value = (double(struct.unpack("<d", raw)[0]) if kind == "double" else
+                     str(struct.unpack("<q" if kind == "sfixed64" else "<Q", raw)[0]) if form == 1 else
+                     struct.unpack("<I", raw)[0])
+        else:
+            assert form == 2, form
+            size, at = varint(data, at)
+            assert at + size <= len(data)
+            if repeated and kind not in MESSAGES and kind not in ("string", "bytes", "id"):
+                found.setdefault(name, []).extend(unpack(kind, data[at:at + size]))
+                at += size
+                continue
+            value = part(kind, data[at:at + size])
+            at += size
+        if repeated:
+            found.setdefault(name, []).append(value)
+        else:
+            assert name not in found, name
+            found[name] = value
+    assert at == len(data)
+    return found
+
+
+def of_json(path):
+    """All lines as one message."""
+    data = {}
+    for line in open(path, encoding="utf-8"):
+        assert len(line) < 1 << 20, len(line)
+        for key, value in json.loads(line).items():
+            if isinstance(value, list):
+                data.setdefault(key, []).extend(value)
+            else:
+                assert data.setdefault(key, value) == value
+    return data
+
+
+def plain(value):
+    """An AnyValue."""
+    (kind, v), = value.items() or ((None, None),)
+    if kind == "intValue":
+        return int(v)
+    if kind == "arrayValue":
+        return [plain(x) for x in v.get("values", [])]
+    if kind == "kvlistValue":
+        return attributes(v.get("values", []))
+    return v
+
+
+def attributes(items):
+    keys = [item["key"] for item in items]
+    assert len(set(keys)) == len(keys), keys
+    return {item["key"]: plain(item["value"]) for item in items}
+
+
+def spans_of(data):
+    for resource in data["resourceSpans"]:
+        for scope in resource["scopeSpans"]:
+            yield from scope.get("spans", [])
+
+
+def check_tree(spans):
+    ids = {span["spanId"]: span for span in spans}
+    assert len(ids) == len(spans), "ids are not unique"
+    for span in spans:
+        assert re.fullmatch("[0-9a-f]{32}", span["traceId"]) and int(span["traceId"], 16)
+        assert re.fullmatch("[0-9a-f]{16}", span["spanId"]) and int(span["spanId"], 16)
+        begin, end = int(span["startTimeUnixNano"]), int(span["endTimeUnixNano"])
+        assert begin <= end
+        for event in span.get("events", []):
+            said, at = attributes(event.get("attributes", [])), int(event["timeUnixNano"])
+            assert begin <= at and at + said.get("eventring.duration_ns", 0) <= end, (span, event)
+        parent = ids.get(span.get("parentSpanId"))
+        assert parent or "parentSpanId" not in span, "no parent"
+        if parent:
+            assert parent["traceId"] == span["traceId"]
+            assert int(parent["startTimeUnixNano"]) <= begin
+        for link in span.get("links", []):
+            assert ids[link["spanId"]]["traceId"] == link["traceId"]
+
+
+def facts_of_dump(events, wall):
+    """Spans, and steps of the runtime, each with how often."""
+    spans, steps, ends = collections.Counter(), collections.Counter(), collections.Counter()
+    depth, asyncs, points = {}, {}, 0
+    for e in events:
+        kind = e["kind"]
+        if kind in ("begin", "end") and e["ring"] == "runtime":
+            place = e["domain"], e["class"]
+            begin = e["begin_ns"] if e.get("synthetic") and kind == "end" else \
+                e["ns"] - e["duration_ns"] if "duration_ns" in e else None
+            if kind == "begin":
+                if place not in depth:
+                    depth[place] = e["depth"]
+            elif place not in depth or e["depth"] <= depth[place]:
+                torn = e.get("torn") or begin is None
+                steps[e["name"], e["domain"], None if begin is None else wall(begin), bool(torn)] += 1
+                depth.pop(place, None)
+        elif kind == "end":
+            mark = "its end was not recorded" if e.get("synthetic") else \
+                None if "duration_ns" in e else "its begin is unknown"
+            begin = e["begin_ns"] if e.get("synthetic") else e["ns"] - e.get("duration_ns", 0)
+            spans[e["name"], e["class"], e["domain"], wall(begin), wall(e["ns"]), mark] += 1
+        elif kind == "open" and e["ring"] != "runtime":
+            spans[e["name"], e["class"], e["domain"], wall(e["ns"]), None, "open"] += 1
+        elif kind == "event" and e["ring"] != "runtime":
+            points += 1
+        elif "link" in e and e["kind"] == "linked" or "link" in e:
+            asyncs.setdefault((e["name"], e["link"]), []).append((e["ns"], e["role"], e["domain"], e["class"]))
+    flows = {name for (name, _), parts in asyncs.items() if any(p[1] == "step" for p in parts)}
+    for (name, _), parts in asyncs.items():
+        parts.sort(key=lambda p: p[0])
+        if name in flows:
+            points += len(parts)
+            continue
+        begin = None
+        for ns, role, domain, of_class in parts:
+            if role == "begin":
+                begin = ns, domain
+            elif begin:
+                spans[name, of_class, begin[1], wall(begin[0]), wall(ns), None] += 1
+                begin = None
+            else:
+                spans[name, of_class, domain, wall(ns), wall(ns), "its begin is unknown"] += 1
+        if begin:
+            spans[name, of_class, begin[1], wall(begin[0]), None, "open"] += 1
+    return spans, steps, points
+
+
+def check(dump, show, path):
+    info = json.load(open(show, encoding="utf-8"))
+    wall = lambda ns: ns - info["start_ns"] + info["start_wall_ns"]
+    events = [json.loads(line) for line in open(dump, encoding="utf-8")]
+    expected, steps, points = facts_of_dump(events, wall)
+    data = of_json(path)
+    spans = list(spans_of(data))
+    check_tree(spans)
+    found, found_steps, found_points, dropped = collections.Counter(), collections.Counter(), 0, 0
+    for span in spans:
+        said = attributes(span["attributes"])
+        mark = "open" if said.get("eventring.open") else said.get("eventring.torn")
+        found[span["name"], said["eventring.class"], said["eventring.domain"],
+              int(span["startTimeUnixNano"]),
+              None if mark == "open" else int(span["endTimeUnixNano"]), mark] += 1
+        dropped += span.get("droppedEventsCount", 0)
+        for event in span.get("events", []):
+            more = attributes(event.get("attributes", []))
+            if "eventring.class" in more:
+                found_steps[event["name"], said["eventring.domain"], int(event["timeUnixNano"]),
+                            "eventring.duration_ns" not in more] += 1
+            else:
+                found_points += 1
+    assert found == expected, (list((found - expected).items())[:4], list((expected - found).items())[:4])
+    assert not found_steps - steps, list((found_steps - steps).items())[:4]
+    scope = attributes(data["resourceSpans"][-1]["scopeSpans"][0]["scope"].get("attributes", []))
+    outside = scope.get("eventring.steps_outside_spans", 0)
+    outside_points = scope.get("eventring.events_outside_spans", 0)
+    assert sum(found_steps.values()) + found_points + dropped + outside + outside_points == \
+        sum(steps.values()) + points, (sum(found_steps.values()), found_points, dropped, outside,
+                                       outside_points, sum(steps.values()), points)
+    lost = sum(e["count"] for e in events if e["kind"] == "lost")
+    assert scope.get("eventring.events_missed", 0) + scope.get("eventring.events_lost", 0) == lost
+    print("spans", len(spans), "steps", sum(found_steps.values()), "points", found_points,
+          "dropped", dropped, "outside", outside, outside_points, "lost", lost,
+          "marked", sum(mark is not None for *_, mark in found.elements()),
+          "links", sum(len(span.get("links", [])) for span in spans))
+
+
+def whole(data):
+    """Of each resource its last scope, and all items: messages are cut elsewhere in each format."""
+    found = {}
+    (key, resources), = data.items()
+    of_scopes = key.replace("resource", "scope")
+    for resource in resources:
+        who = json.dumps(resource["resource"])
+        for scope in resource[of_scopes]:
+            found[who, "scope"] = scope["scope"]
+            for key, items in scope.items():
+                if key != "scope":
+                    found.setdefault(who, []).extend(items)
+    return found
+
+
+def same(path, lines, message="TracesData"):
+    binary, text = whole(decode(open(path, "rb").read(), message)), whole(of_json(lines))
+    assert binary == text, "protocol buffers and JSON differ"
+
+
+def sums(stats, path):
+    counts, times = collections.Counter(), collections.Counter()
+    for span in spans_of(of_json(path)):
+        said = attributes(span["attributes"])
+        if "eventring.link" in said:
+            continue # `stats` has async spans in another table
+        place = said["eventring.domain"], span["name"]
+        whole = not said.get("eventring.open") and "eventring.torn" not in said
+        counts[place + ("count" if whole else "open" if said.get("eventring.open") else "torn",)] += 1
+        if whole:
+            times[place] += int(span["endTimeUnixNano"]) - int(span["startTimeUnixNano"])
+    expected, expected_times = collections.Counter(), collections.Counter()
+    for row in json.load(open(stats, encoding="utf-8"))["spans"]:
+        if row["ring"] == "runtime":
+            continue
+        place = row["domain"], row["name"]
+        for key in ("count", "torn", "open"):
+            expected[place + (key,)] += row[key]
+        expected_times[place] += row["total_ns"]
+    assert +counts == +expected, (+counts, +expected)
+    assert +times == +expected_times, (times, expected_times)
+
+
+def show(path, script="/dev/null"):
+    """Ids that an event `trace` has said are their first two digits; derived ones of a span its
+    name, of a trace `of` the first span that has it."""
+    said = re.findall(r"^trace (\w{32})(\w{16})(\w{16})", open(script, encoding="utf-8").read(), re.M)
+    known = {id: id[:2] for ids in said for id in ids}
+    spans = sorted(spans_of(of_json(path)), key=lambda span: int(span["startTimeUnixNano"]))
+    for span in spans:
+        known.setdefault(span["spanId"], span["name"])
+    for span in spans:
+        known.setdefault(span["traceId"], "of " + span["name"])
+    for span in spans:
+        links = [" ".join([known[link["traceId"]], known[link["spanId"]],
+                           *attributes(link["attributes"]).values()])
+                 for link in span.get("links", [])]
+        print(span["name"], known[span["traceId"]], known[span["spanId"]],
+              known[span["parentSpanId"]] if "parentSpanId" in span else "-",
+              span["kind"], hex(span["flags"]), *links, sep="|")
+
+
+mode, *words = sys.argv[1:]
+{"same": same, "check": check, "spans": show, "sums": sums}[mode](*words)
