@@ -222,10 +222,18 @@ struct adding {
   bool no_memory;
 };
 
+/* Until the second calibration the rate is known to some 10^-3, then 10^-6 (calibration.c). A sum is
+   less by as much until then, so that it never gets less. */
+static uint64_t less_what_is_unsure(uint64_t multiplier, uint32_t segments) {
+  return multiplier - (multiplier >> (segments == 1 ? 9 : 16));
+}
+
 static uint64_t multiplier_of(const struct evr_metadata *meta) {
-  const uint32_t last = meta->conversion.segments - 1;
-  const bool is_newest = meta->over || last < STEADY_SEGMENT;
-  return meta->conversion.segment[is_newest ? last : STEADY_SEGMENT].multiplier;
+  const struct evr_conversion *known = &meta->conversion;
+  if (meta->over || meta->header.clock == FORMAT_CLOCK_MONOTONIC)
+    return known->segment[known->segments - 1].multiplier;
+  if (known->segments > STEADY_SEGMENT) return known->segment[STEADY_SEGMENT].multiplier;
+  return less_what_is_unsure(known->segment[known->segments - 1].multiplier, known->segments);
 }
 
 static uint64_t ns_of(const struct evr_metadata *meta, uint64_t ticks) {
