@@ -426,6 +426,7 @@ static void add_process(struct metrics *m, const struct eventring_info *info,
   out = begin_sample(m, METRIC_START, "");
   if (out) end_seconds(out, info->start_wall_ns > 0 ? (uint64_t)info->start_wall_ns : 0);
   put_uint(m, METRIC_DROPPED, "_total", info->events_dropped);
+  put_uint(m, METRIC_NO_ROOM, "", info->no_room);
   if (!usage) return;
   out = begin_sample(m, METRIC_CPU, "_total");
   if (out) end_seconds(out, usage->cpu_ns);

@@ -94,6 +94,7 @@ agree() { # WHAT FILE
 }
 
 state_of() { "$EVENTRING" list --json disk | jq -r --argjson pid $pid 'select(.pid == $pid) | .no_room // 0'; }
+without_room() { "$EVENTRING" metrics "$pid" | sed -n 's/^eventring_rings_without_room{.*} //p'; }
 
 # for_a_while WHAT FIRST: with FIRST counters before the disk is full
 for_a_while() {
@@ -110,6 +111,7 @@ for_a_while() {
       [ "$(state_of)" -gt 0 ] 2>/dev/null || fail "$what: list does not say that there is no room"
       has "$what: list" "running, no room" "$("$EVENTRING" list disk)"
       has "$what: stats" "no room: " "$("$EVENTRING" stats "$pid" --seconds 0.1 2>&1)"
+      is "$what: metrics" "$(state_of)" "$(without_room)"
       has "$what: control" "no room" "$("$EVENTRING" control --status "$pid")"
       "$EVENTRING" pauses --seconds 0.1 "$pid" >pauses.txt || fail "$what: pauses: $?"
       has "$what: pauses" "no room: " "$(cat pauses.txt)"
@@ -121,6 +123,7 @@ for_a_while() {
   done
   until_so [ -e step6.done ] || fail "$what: no step 6"
   is "$what: rings without room at the end" 0 "$(state_of)"
+  is "$what: metrics at the end" 0 "$(without_room)"
   "$EVENTRING" snapshot -o "live-$2.eventring" "$pid" || fail "$what: snapshot of the live process"
   kill -KILL $pid
   wait $pid 2>/dev/null
