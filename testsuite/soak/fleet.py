@@ -11,22 +11,18 @@ a control, the periods without scraping are compared among themselves in the sam
   SAROS=... EVENTRING=... fleet.py [--seconds=120] [--programs=10]
 """
 import argparse
-import json
 import os
 import pathlib
 import re
-import shutil
 import signal
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
-import urllib.parse
-import urllib.request
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import _metrics  # noqa: E402
+from _services import Services, skip_without  # noqa: E402
 
 PROGRAM = """
 local eventring = require "eventring"
@@ -55,41 +51,16 @@ def resident_at_most(pid):
     return int(re.search(r"VmHWM:\s+(\d+)", text).group(1)) / 1024
 
 
-class Fleet:
-    def __init__(self, folder, programs):
-        self.folder, self.started = folder, []
-        (folder / "work.lua").write_text(PROGRAM)
+class Fleet(Services):
+    def begin(self, programs):
+        (self.folder / "work.lua").write_text(PROGRAM)
         self.programs = [self.start([os.environ["SAROS"], "work.lua"], stdin=subprocess.PIPE,
-                                    env={"SAROS_EVENTRING_STREAM": str(folder / ("w%d" % n))})
+                                    env={"SAROS_EVENTRING_STREAM": str(self.folder / ("w%d" % n))})
                          for n in range(programs)]
-        self.serve = self.start([os.environ["EVENTRING"], "serve", "--listen", "127.0.0.1:0"],
-                                stdout=subprocess.PIPE)
-        self.address = self.serve.stdout.readline().decode().split("//")[1].strip().rstrip("/")
-
-    def start(self, words, env=None, **more):
-        process = subprocess.Popen(words, cwd=self.folder, env={**os.environ, **(env or {})}, **more)
-        self.started.append(process)
-        return process
-
-    def start_prometheus(self):
-        (self.folder / "prometheus.yml").write_text(
+        self.start_serve()
+        self.start_prometheus(
             "global: {scrape_interval: 1s, scrape_timeout: 1s}\n"
             "scrape_configs:\n- job_name: saros\n  static_configs:\n  - targets: ['%s']\n" % self.address)
-        for port in range(39090, 39190):
-            self.port = port
-            log = open(self.folder / "prometheus.log", "w")
-            p = self.start(["prometheus", "--config.file=prometheus.yml", "--storage.tsdb.path=db",
-                            "--web.listen-address=127.0.0.1:%d" % port], stdout=log, stderr=log)
-            for _ in range(100):
-                time.sleep(0.1)
-                if p.poll() is not None:
-                    break
-                try:
-                    urllib.request.urlopen("http://127.0.0.1:%d/-/ready" % port, timeout=1).read()
-                    return p
-                except OSError:
-                    pass
-        raise RuntimeError("Prometheus does not start: " + (self.folder / "prometheus.log").read_text()[-500:])
 
     def work(self, seconds):
         """The same work in each period, whatever the time takes."""
@@ -99,21 +70,6 @@ class Fleet:
                 p.stdin.write(b"\n")
                 p.stdin.flush()
             time.sleep(max(0, TICK - (time.monotonic() - began)))
-
-    def query(self, text):
-        url = "http://127.0.0.1:%d/api/v1/query?" % self.port + urllib.parse.urlencode({"query": text})
-        with urllib.request.urlopen(url, timeout=20) as answer:
-            return json.load(answer)["data"]["result"]
-
-    def end(self):
-        for p in reversed(self.started):
-            if p.poll() is None:
-                p.send_signal(signal.SIGCONT)
-                p.terminate()
-            try:
-                p.wait(20)
-            except subprocess.TimeoutExpired:
-                p.kill()
 
 
 def own_time(fleet, seconds):
@@ -149,11 +105,10 @@ def main():
     parser.add_argument("--seconds", type=float, default=120)
     parser.add_argument("--programs", type=int, default=10)
     options = parser.parse_args()
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="fleet-"))
-    fleet = Fleet(folder, options.programs)
+    skip_without("prometheus")
     wrong, compared = [], 0
-    try:
-        fleet.start_prometheus()
+    with Fleet() as fleet:
+        fleet.begin(options.programs)
         began, before = time.monotonic(), cpu_seconds(fleet.serve.pid)
         scraped, alone = own_time(fleet, options.seconds)
         share = 100 * (cpu_seconds(fleet.serve.pid) - before) / ((time.monotonic() - began) / 2)
@@ -172,9 +127,6 @@ def main():
                 min(scraped) / min(alone), statistics.median(scraped) / statistics.median(alone),
                 min(alone[half:]) / min(alone[:half]),
                 statistics.median(alone[half:]) / statistics.median(alone[:half])))
-    finally:
-        fleet.end()
-        shutil.rmtree(folder)
     print(*wrong[:20], sep="\n", end="")
     return bool(wrong) or compared < 60 * options.programs
 

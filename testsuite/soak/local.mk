@@ -29,3 +29,10 @@ check-fleet: all
 	  --seconds=$(or $(FLEET_SECONDS),120)
 
 .PHONY: check-fleet
+
+# make check-alerts
+check-alerts: all
+	@SAROS=$(abs_top_builddir)/saros EVENTRING=$(abs_top_builddir)/eventring/eventring \
+	  PYTHONDONTWRITEBYTECODE=1 python3 $(abs_top_srcdir)/testsuite/soak/alerts.py
+
+.PHONY: check-alerts
