@@ -119,29 +119,31 @@ void traces_prepare(lua_State *L) {
 
 /* ---- writing ------------------------------------------------------------- */
 
-/* Looks whether open spans were torn. Returns the present block of the ring. */
-static uint64_t look(Domain *d, Context *c) {
+/* Looks whether open spans were torn, and stores the present block of the ring. False: the
+ * domain cannot be recorded. */
+static bool look(Domain *d, Context *c, uint64_t *block) {
   struct eventring_trace_place place = {.size = sizeof place};
   ContextTraces *t = context_traces(c);
-  if (eventring_trace_place(d->rings, &place) != EVENTRING_OK) return NO_BLOCK;
-  if (place.life == t->life) return place.block;
+  if (eventring_trace_place(d->rings, &place) != EVENTRING_OK) return false;
+  *block = place.block;
+  if (place.life == t->life) return true;
   t->life = place.life;
   t->torn = depth_of(c);
   t->inherited.block = NO_BLOCK;
   context_set_checked(c);
-  return place.block;
+  return true;
 }
 
-/* Writes the ids, in the present context. False: that was not possible. */
+/* Writes the ids, in the context. False: that was not possible. */
 static bool write_ids(Domain *d, Context *c, SpanTrace *s) {
-  if (eventring_span_trace(d->rings, &s->ids) != EVENTRING_OK) return false;
-  s->block = look(d, c);
-  return true;
+  eventring_set_context(d->rings, EVENTRING_USER, c->id);
+  return eventring_span_trace(d->rings, &s->ids) == EVENTRING_OK && look(d, c, &s->block);
 }
 
 void traces_before_begin(Domain *d, Context *c) {
   ContextTraces *t = context_traces(c);
-  const uint64_t block = look(d, c);
+  uint64_t block;
+  if (!look(d, c, &block)) return;
   if (t->inherits && depth_of(c) == 0 && t->inherited.block != block)
     write_ids(d, c, &t->inherited); /* if it cannot be, the spans are in no trace */
 }
@@ -219,14 +221,12 @@ static void write_again(Domain *d, Context *c, uint64_t block) {
 bool traces_outgoing(lua_State *L, struct eventring_trace *ids) {
   Domain *d = L->domain;
   Context *c = context_find(L);
+  uint64_t block;
   if (nearest(c) == NULL) return false;
-  if (is_recorded(d)) {
-    eventring_set_context(d->rings, EVENTRING_USER, c->id);
-    const uint64_t block = look(d, c);
+  if (is_recorded(d) && look(d, c, &block)) {
     if (lacks_ids(c)) {
       traces_prepare(L);
       c = context_find(L);
-      eventring_set_context(d->rings, EVENTRING_USER, c->id);
       if (lacks_ids(c)) name_innermost(d, c);
     } else {
       write_again(d, c, block);

@@ -16,6 +16,7 @@
 #include "format/control.h"
 #include "format/sized.h"
 #include "producer/domains.h"
+#include "producer/producer.h"
 
 _Static_assert(sizeof(struct eventring_trace) == FORMAT_TRACE_BYTES, "payload of `trace`");
 
@@ -194,7 +195,10 @@ static uint64_t life_of(struct evr_domain *d) {
 int eventring_trace_place(eventring_domain *domain, struct eventring_trace_place *place) {
   struct evr_domain *d = (struct evr_domain *)domain;
   if (!d || !place) return EVENTRING_E_ARGUMENT;
-  if (!d->recording) eventring_domain_check(domain);
+  if (!d->recording) {
+    evr_producer_follow_now();
+    eventring_domain_check(domain);
+  }
   if (!d->recording) return EVENTRING_E_STATE;
   const struct evr_writer *writer = d->lanes.writer[EVENTRING_USER];
   const struct eventring_trace_place full = {

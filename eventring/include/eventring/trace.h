@@ -81,8 +81,8 @@ struct eventring_trace_place {
   uint64_t block; /* of the ring: a reader that comes late, or has lost events, begins with a
                      block; ids that were written in an earlier one are worth writing again */
 };
-/* Fills *place. Returns 0, or E_STATE: the domain is not recorded. Attaches it if it may
-   be. Owner. */
+/* Fills *place. Returns 0, or E_STATE: the domain is not recorded. A domain that is to be, also in
+   the child of a fork (eventring_fork_pending), is from then on. Owner. */
 int eventring_trace_place(eventring_domain *domain, struct eventring_trace_place *place);
 
 #pragma GCC visibility pop
