@@ -149,7 +149,7 @@ libanalysis_a_SOURCES = \
 	eventring/analysis/steps.c eventring/analysis/steps.h \
 	eventring/analysis/tally.c eventring/analysis/tally.h \
 	eventring/analysis/tally_lives.c eventring/analysis/tally_lives.h \
-	eventring/analysis/top.c eventring/analysis/top.h \
+	eventring/analysis/top.c eventring/analysis/top.h eventring/analysis/traces.h \
 	eventring/analysis/nearest.c eventring/analysis/nearest.h \
 	eventring/analysis/units.c eventring/analysis/units.h \
 	eventring/analysis/usage.c eventring/analysis/usage.h

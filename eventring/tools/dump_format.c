@@ -11,6 +11,7 @@
 #include "analysis/ending.h"
 #include "analysis/json.h"
 #include "analysis/names.h"
+#include "analysis/traces.h"
 #include "analysis/units.h"
 #include "export/text.h"
 #include "shared_views.h"
@@ -78,6 +79,19 @@ static void print_place(const struct dump_format *format, uint64_t ns, uint32_t 
 static void print_hex(FILE *out, const void *bytes, size_t size) {
   const unsigned char *from = bytes;
   for (size_t i = 0; i < size; i++) fprintf(out, "%02x", from[i]);
+}
+
+static void print_trace(FILE *out, const struct eventring_trace *ids) {
+  static const uint8_t none[sizeof ids->parent_id];
+  fputs(" = ", out);
+  print_hex(out, ids->trace_id, sizeof ids->trace_id);
+  fputs(", span ", out);
+  print_hex(out, ids->span_id, sizeof ids->span_id);
+  if (memcmp(ids->parent_id, none, sizeof none) != 0) {
+    fputs(", parent ", out);
+    print_hex(out, ids->parent_id, sizeof ids->parent_id);
+  }
+  if (!(ids->flags & EVENTRING_TRACE_SAMPLED)) fputs(", not sampled", out);
 }
 
 /* The definition that the value is the id of; NULL: it is none. */
@@ -150,6 +164,7 @@ static void print_values(FILE *out, const struct eventring_event *event) {
 static void print_value(const struct dump_format *format,
                         const struct eventring_event *event) {
   FILE *out = format->out;
+  struct eventring_trace ids;
   const struct eventring_def *named = named_value(format, event);
   if (named) {
     fputs(" = ", out);
@@ -169,6 +184,10 @@ static void print_value(const struct dump_format *format,
     case EVENTRING_VALUES: print_values(out, event); break;
     case EVENTRING_SAMPLE: print_sample(out, event); return;
     default:
+      if (eva_trace(event, &ids)) {
+        print_trace(out, &ids);
+        return;
+      }
       fputs(" = 0x", out);
       print_hex(out, event->bytes, event->size);
       return;

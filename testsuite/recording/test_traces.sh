@@ -6,9 +6,10 @@
 export SAROS_EVENTRING_PRESERVE=1 SAROS_EVENTRING_START=1
 header=00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01
 
-# dumped NAME: dump of the only recording
+# dumped NAME: dumps of the only recording
 dumped() {
   "$EVENTRING" dump --json ./*.eventring >"$1.json" || fail "dump of $1: status $?"
+  "$EVENTRING" dump --name trace ./*.eventring >"$1.lines" || fail "dump of $1 as text: status $?"
   rm -f ./*.eventring
 }
 # spans NAME < EXPECTED: each span, its trace and the span that it is in
@@ -76,6 +77,9 @@ below $root in root
 bare $bare in -
 END
 [ "$root" != 0af7 ] && [ "$bare" != 0af7 ] && [ "$root" != "$bare" ] || fail "traces are not apart"
+is "lines of the dump" "$(jq -r 'select(.name == "trace") | .hex[:32]' nested.json | xargs)" \
+  "$(grep -oE 'trace = [0-9a-f]{32}, span [0-9a-f]{16}(, parent [0-9a-f]{16})?( |$)' nested.lines |
+     awk '{ sub(/,/, "", $3); print $3 }' | xargs)"
 
 # ---- A program without traces: the file has no definition
 
