@@ -272,6 +272,7 @@ eventring_eventring_SOURCES = \
 	eventring/tools/cmd_show.c eventring/tools/cmd_snapshot.c eventring/tools/cmd_stats.c \
 	eventring/tools/line_notes.c eventring/tools/line_notes.h \
 	eventring/tools/cmd_serve.c eventring/tools/serve_child.c eventring/tools/serve_child.h \
+	eventring/tools/serve_page.c eventring/tools/serve_page.h \
 	eventring/tools/cmd_metrics.c eventring/tools/gather.c eventring/tools/gather.h \
 	eventring/tools/live_processes.c eventring/tools/live_processes.h \
 	eventring/tools/sample.c eventring/tools/sample.h \
@@ -344,6 +345,13 @@ eventring_eventring_SOURCES = \
 	eventring/tools/shared_views.c eventring/tools/shared_views.h \
 	eventring/tools/tally_print.h eventring/tools/tally_choice.c eventring/tools/tally_views.c \
 	eventring/tools/tool.c eventring/tools/tool.h
+# The page of serve, where the assembler finds it; serve_page.c has it in it.
+EXTRA_DIST += eventring/tools/serve_page.html
+CLEANFILES += eventring/tools/serve_page.made
+eventring/tools/serve_page.made: eventring/tools/serve_page.html
+	$(AM_V_GEN)$(MKDIR_P) eventring/tools && cp $(srcdir)/eventring/tools/serve_page.html $@.new && \
+	mv $@.new $@
+eventring/tools/eventring-serve_page.$(OBJEXT): eventring/tools/serve_page.made
 eventring_eventring_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(NCURSES_CFLAGS) $(MICROHTTPD_CFLAGS)
 eventring_eventring_LDADD = libeventring_tools.a libremote.a libview.a libexport.a \
 	libanalysis.a $(LINK_EVENTRING) \

@@ -5,7 +5,8 @@
  * of half a minute keeps nobody waiting; there are at most CONNECTIONS, with a small stack each.
  * Metrics are gathered by the thread that answers, one at a time, and are good for CACHE_NS: many
  * requests at once cost what one does. Whatever else is asked for, the command that answers it runs
- * in a process of its own (serve_child.h), at most CHILDREN at a time.
+ * in a process of its own (serve_child.h), at most CHILDREN at a time; so does what keeps a page up
+ * to date (serve_page.h).
  *
  * Who may ask. On a Unix socket processes of the same user and root's, whatever the mode of the
  * socket became. On a TCP port of the loopback interface everybody on this machine; but no web page:
@@ -37,6 +38,7 @@
 #include "follow.h"
 #include "format/now.h"
 #include "serve_child.h"
+#include "serve_page.h"
 
 enum {
   PORT = 9464, /* of Prometheus exporters of OpenTelemetry */
@@ -59,7 +61,7 @@ struct server {
   struct text { char *bytes; size_t size; uint64_t made_at; } texts[FORMATS];
   bool is_unix;
   bool stops; /* atomic */
-  unsigned children; /* atomic */
+  unsigned children, streams; /* atomic */
 };
 
 /* ---- Answers ------------------------------------------------------------------------------- */
@@ -149,48 +151,24 @@ static enum MHD_Result answer_metrics(struct server *server, struct MHD_Connecti
 
 /* ---- The page ------------------------------------------------------------------------------ */
 
-static void put_html(FILE *out, const char *text) {
-  for (const char *c = text; *c; c++) {
-    if (*c == '<') fputs("&lt;", out);
-    else if (*c == '&') fputs("&amp;", out);
-    else if (*c == '"') fputs("&quot;", out);
-    else fputc(*c, out);
-  }
-}
-
-static void put_process(FILE *out, const struct live_process *p) {
-  static const struct { const char *path, *text; } links[] = {
-      {"/view", "page"}, {"/debug/pprof/profile", "profile of 30 s"},
-      {"/debug/pprof/heap", "heap"}, {"/debug/pprof/allocs", "allocations"},
-      {"/debug/pprof/coroutines", "coroutines"},
-      {"/snapshot", "copy"}};
-  char program[4 * EVENTRING_MAX_PROGRAM + 1];
-  eventring_printable(program, sizeof program, p->info.program, strlen(p->info.program));
-  fprintf(out, "<tr><td>%ld<td>", (long)p->pid);
-  put_html(out, program);
-  fputs("<td>", out);
-  for (size_t i = 0; i < sizeof links / sizeof links[0]; i++)
-    fprintf(out, "%s<a href=\"%s?pid=%ld\">%s</a>", i ? ", " : "", links[i].path, (long)p->pid,
-            links[i].text);
-  fputs("</tr>\n", out);
-}
-
 static enum MHD_Result answer_page(struct server *server, struct MHD_Connection *connection) {
   struct answer a;
   answer_begin(&a);
-  FILE *out = a.out;
-  if (!out) return MHD_NO;
-  fputs("<!DOCTYPE html><html lang=\"en\"><meta charset=\"utf-8\"><title>eventring</title>\n"
-        "<style>body{font:15px sans-serif;margin:2em}td,th{padding:.2em 1em .2em 0;"
-        "text-align:left}</style>\n<h1>Processes that record</h1>\n"
-        "<table><tr><th>process<th>program<th></tr>\n", out);
+  if (!a.out) return MHD_NO;
   pthread_mutex_lock(&server->mutex);
   live_refresh(&server->live);
-  for (size_t i = 0; i < server->live.count; i++)
-    if (live_records(&server->live.list[i])) put_process(out, &server->live.list[i]);
+  serve_page_put(a.out, &server->live);
   pthread_mutex_unlock(&server->mutex);
-  fputs("</table>\n<p><a href=\"/metrics\">metrics</a>, for Prometheus</p></html>\n", out);
   return answer_end(&a, connection, MHD_HTTP_OK, "text/html; charset=utf-8");
+}
+
+static enum MHD_Result answer_events(struct server *server, struct MHD_Connection *connection) {
+  struct MHD_Response *response = serve_events(&server->streams, &server->stops);
+  if (!response)
+    return say(connection, MHD_HTTP_SERVICE_UNAVAILABLE,
+               "as many streams as may be are being read: try again");
+  MHD_add_response_header(response, "X-Accel-Buffering", "no"); /* for nginx */
+  return respond(connection, MHD_HTTP_OK, "text/event-stream", response);
 }
 
 /* ---- What other commands answer -------------------------------------------------------------- */
@@ -376,11 +354,12 @@ static enum MHD_Result route(struct server *server, struct MHD_Connection *conne
   if (why_not) return say(connection, MHD_HTTP_FORBIDDEN, why_not);
   if (strcmp(url, "/metrics") == 0) return answer_metrics(server, connection);
   if (strcmp(url, "/") == 0) return answer_page(server, connection);
+  if (strcmp(url, "/events") == 0) return answer_events(server, connection);
   for (size_t i = 0; i < sizeof questions / sizeof questions[0]; i++)
     if (strcmp(url, questions[i].path) == 0)
       return answer_question(server, connection, &questions[i]);
   return say(connection, MHD_HTTP_NOT_FOUND, "there is /metrics, /debug/pprof/profile, .../heap, "
-             ".../allocs, .../coroutines, /view, /snapshot, and / with links to them");
+             ".../allocs, .../coroutines, /view, /snapshot, /events, and / with links to them");
 }
 
 /* Called once when the head of a request was read, then for each part of a body, and then again. */

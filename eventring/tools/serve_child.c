@@ -63,19 +63,63 @@ static void await(struct serve_child *child, pid_t pid, int fd, uint64_t limit_n
   child->message[used] = '\0';
 }
 
+/* Returns the process, or -1 (errno). */
+static pid_t start(const char *const *words, int out, int errors) {
+  char *list[MOST_WORDS + 2] = {"eventring"};
+  for (int i = 0; i < MOST_WORDS && words[i]; i++) list[i + 1] = (char *)words[i];
+  const pid_t parent = getpid(), pid = fork();
+  if (pid == 0) execute(list, out, errors, parent);
+  return pid;
+}
+
 bool serve_child_run(struct serve_child *child, const char *const *words, int out,
                      uint64_t limit_ns, const bool *stop) {
-  char *list[MOST_WORDS + 2] = {"eventring"};
   int errors[2];
   *child = (struct serve_child){.status = -1};
-  for (int i = 0; i < MOST_WORDS && words[i]; i++) list[i + 1] = (char *)words[i];
   if (pipe2(errors, O_CLOEXEC) != 0) return false;
-  const pid_t parent = getpid(), pid = fork();
-  if (pid == 0) execute(list, out, errors[1], parent);
+  const pid_t pid = start(words, out, errors[1]);
   const int error = errno;
   close(errors[1]);
   if (pid > 0) await(child, pid, errors[0], limit_ns, stop);
   close(errors[0]);
   errno = error;
   return pid > 0;
+}
+
+bool serve_stream_begin(struct serve_stream *stream, const char *const *words) {
+  int ends[2];
+  const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+  *stream = (struct serve_stream){.fd = -1};
+  if (nowhere < 0) return false;
+  pid_t pid = -1;
+  int error = pipe2(ends, O_CLOEXEC) == 0 ? 0 : errno;
+  if (!error) {
+    pid = start(words, ends[1], nowhere);
+    error = errno;
+    close(ends[1]);
+    if (pid < 0) close(ends[0]);
+  }
+  close(nowhere);
+  if (pid > 0) *stream = (struct serve_stream){.pid = pid, .fd = ends[0]};
+  errno = error;
+  return pid > 0;
+}
+
+size_t serve_stream_read(struct serve_stream *stream, char *bytes, size_t room, const bool *stop) {
+  struct pollfd output = {.fd = stream->fd, .events = POLLIN};
+  while (!__atomic_load_n(stop, __ATOMIC_RELAXED)) {
+    if (poll(&output, 1, TICK_MS) <= 0) continue;
+    const ssize_t got = read(stream->fd, bytes, room);
+    if (got < 0 && errno == EINTR) continue;
+    return got > 0 ? (size_t)got : 0;
+  }
+  return 0;
+}
+
+void serve_stream_end(struct serve_stream *stream) {
+  if (!stream->pid) return;
+  close(stream->fd);
+  kill(stream->pid, SIGKILL);
+  while (waitpid(stream->pid, NULL, 0) < 0 && errno == EINTR) continue;
+  stream->pid = 0;
 }

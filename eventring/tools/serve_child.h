@@ -22,4 +22,19 @@ struct serve_child {
 bool serve_child_run(struct serve_child *child, const char *const *words, int out,
                      uint64_t limit_ns, const bool *stop);
 
+/* A command whose output is read while it runs. */
+struct serve_stream {
+  int pid; /* 0: it was not started, or has ended */
+  int fd;  /* of its standard output */
+};
+
+/* Starts it, without standard error. It ends with the thread that calls this. False: it could not
+   be started (errno). */
+bool serve_stream_begin(struct serve_stream *stream, const char *const *words);
+/* Waits for output until `*stop` is true. Bytes that were read into `bytes`; 0: there will be no
+   more. */
+size_t serve_stream_read(struct serve_stream *stream, char *bytes, size_t room, const bool *stop);
+/* Ends the command. One that was not begun: nothing. */
+void serve_stream_end(struct serve_stream *stream);
+
 #endif

@@ -33,7 +33,7 @@ at=$(sed -n 's/^serving on \(.*\)\/$/\1/p' serve.txt)
 get() {
   local status=$1 file=$2 path=$3
   shift 3
-  is "status of $path $*" "$status" "$(curl -s -o "$file" -w '%{http_code}' "$@" "$at$path")"
+  is "status of $path $*" "$status" "$(curl -s -m $((2 * PATIENCE)) -o "$file" -w '%{http_code}' "$@" "$at$path")"
 }
 
 get 200 metrics.txt /metrics
@@ -74,6 +74,34 @@ get 400 many.txt /snapshot
 get 400 seconds.txt "/debug/pprof/profile?seconds=0&pid=$pid"
 get 400 seconds.txt "/debug/pprof/profile?seconds=1e99&pid=$pid"
 get 404 where.txt /nowhere
+
+# ---- a stream: what `top` says, a refresh an event; nothing is left when nobody reads any more
+streams() { pgrep -c -P "$server" -x eventring; }
+no_streams() { [ "$(streams)" = 0 ]; }
+: >events.txt
+curl -s -N "$at/events" >events.txt &
+reader=$!
+has_events() { [ "$(command grep -c '^data: ' events.txt)" -ge 3 ]; }
+until_so has_events || fail "no events: $(cat errors.txt)"
+kill "$reader"; wait "$reader" 2>/dev/null
+sed -n 's/^data: //p' events.txt | head -2 >refreshes.txt
+is_same "the process" "$("$EVENTRING" top --json --once "$still" | jq -c '.rows[] | [.pid, .program, .domains]')" \
+  "$(tail -1 refreshes.txt | jq -c ".rows[] | select(.pid == $still) | [.pid, .program, .domains]")"
+is "an empty line behind each" "$(command grep -c '^data: ' events.txt)" "$(command grep -c '^$' events.txt)"
+until_so no_streams || fail "a stream is left that nobody reads"
+is "HEAD" "200 text/event-stream" "$(curl -s -I -m 5 -o head.txt -w '%{http_code} %{content_type}' "$at/events")"
+is "HEAD starts nothing" 0 "$(streams)"
+readers=
+for i in 1 2 3 4 5 6 7 8; do # (one that has just ended may still count)
+  curl -s -N --retry 50 --retry-delay 1 -o "events$i.txt" "$at/events" &
+  readers="$readers $!"
+done
+all_begun() { for i in 1 2 3 4 5 6 7 8; do grep -qs "^data: " "events$i.txt" || return 1; done; }
+until_so all_begun || fail "not all of eight streams begin"
+get 503 ninth.txt /events -m 20
+kill $readers; wait $readers 2>/dev/null
+until_so no_streams || fail "streams are left that nobody reads"
+get 403 other.txt /events -H 'Sec-Fetch-Site: cross-site'
 get 405 post.txt /metrics -X POST -d x=1
 get 405 delete.txt "/snapshot?pid=$pid" -X DELETE
 get 403 host.txt /metrics -H 'Host: example.org'
@@ -134,8 +162,13 @@ if ! sanitized; then
   resident=$(awk '/VmHWM/ { print $2 }' "/proc/$server/status")
   [ "$resident" -le 65536 ] || fail "$resident KiB resident at most"
 fi
+curl -s -N "$at/events" >last.txt & # a stream keeps nobody waiting at the end
+reader=$!
+begun() { [ -s last.txt ]; }
+until_so begun || fail "no last stream"
 kill "$server"; wait "$server"
 is "status at SIGTERM" 0 $?
+wait "$reader"
 
 # ---- wrong use
 ends 2 "for other machines" "$EVENTRING" serve --listen 0.0.0.0:9464

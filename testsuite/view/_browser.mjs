@@ -2,7 +2,7 @@
 // Drives Chromium without a window by the protocol of its developer tools, over pipes.
 //
 //   const browser = await startBrowser(PROGRAM);
-//   const page = await browser.open(FILE, {width, height, dark, before: SCRIPT});
+//   const page = await browser.open(FILE-OR-URL, {width, height, dark, before: SCRIPT});
 //   await page.run("expression")      its value; an exception is thrown here
 //   page.complaints, page.requests    what the console had; what was fetched, but for FILE
 //   await page.mouse("mousePressed", x, y), page.wheel(x, y, dy), page.key("w"), page.picture(FILE)
@@ -67,7 +67,7 @@ export async function startBrowser(program = "chromium") {
 
 async function openPage(send, sessions, file, {width = 1280, height = 900, dark = false,
     before = "", hash = ""} = {}) {
-  const url = pathToFileURL(file).href + hash;
+  const url = (file.includes("://") ? file : pathToFileURL(file).href) + hash;
   const {targetId} = await send("Target.createTarget", {url: "about:blank"});
   const {sessionId} = await send("Target.attachToTarget", {targetId, flatten: true});
   const call = (method, params) => send(method, params, sessionId);

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+/* serve_page.c: see serve_page.h. */
+#ifdef HAVE_MICROHTTPD
+#include "serve_page.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "serve_child.h"
+
+/* ---- The page ------------------------------------------------------------------------------ */
+
+/* serve_page.html, in the build directory; rows stand where the line @ROWS@ is. */
+__asm__(".pushsection .rodata\n"
+        ".globl serve_page_begin, serve_page_end\n"
+        "serve_page_begin:\n"
+        ".incbin \"eventring/tools/serve_page.made\"\n"
+        "serve_page_end:\n"
+        ".byte 0\n"
+        ".popsection\n");
+extern const char serve_page_begin[], serve_page_end[];
+
+#define PLACE "@ROWS@\n"
+
+static void put_html(FILE *out, const char *text) {
+  for (const char *c = text; *c; c++) {
+    if (*c == '<') fputs("&lt;", out);
+    else if (*c == '&') fputs("&amp;", out);
+    else if (*c == '"') fputs("&quot;", out);
+    else fputc(*c, out);
+  }
+}
+
+/* (The same links are in the script of the page, for processes that begin later.) */
+static void put_process(FILE *out, const struct live_process *p) {
+  static const struct { const char *path, *text; } links[] = {
+      {"view", "page"}, {"debug/pprof/profile", "profile of 30 s"},
+      {"debug/pprof/heap", "heap"}, {"debug/pprof/allocs", "allocations"},
+      {"debug/pprof/coroutines", "coroutines"}, {"snapshot", "copy"}};
+  char program[4 * EVENTRING_MAX_PROGRAM + 1];
+  eventring_printable(program, sizeof program, p->info.program, strlen(p->info.program));
+  fprintf(out, "<tr><td class=\"text\">%ld</td><td class=\"text\">", (long)p->pid);
+  put_html(out, program);
+  fputs("</td><td class=\"text\">", out);
+  for (size_t i = 0; i < sizeof links / sizeof links[0]; i++)
+    fprintf(out, "%s<a href=\"%s?pid=%ld\">%s</a>", i ? ", " : "", links[i].path, (long)p->pid,
+            links[i].text);
+  fputs("</td></tr>\n", out);
+}
+
+void serve_page_put(FILE *out, const struct live_processes *live) {
+  const char *place = strstr(serve_page_begin, PLACE);
+  const size_t before = (size_t)((place ? place : serve_page_end) - serve_page_begin);
+  fwrite(serve_page_begin, 1, before, out);
+  for (size_t i = 0; i < live->count; i++)
+    if (live_records(&live->list[i])) put_process(out, &live->list[i]);
+  if (place) fputs(place + sizeof PLACE - 1, out);
+}
+
+/* ---- The stream ---------------------------------------------------------------------------- */
+
+enum {
+  STREAMS = 8,
+  BLOCK = 16 << 10,
+  MOST_ADDED = 8 /* bytes that are added to one of the command's, at most */
+};
+
+struct events {
+  struct serve_stream command;
+  unsigned *streams;
+  const bool *stop;
+  bool began, within_line;
+  size_t used, at;   /* bytes of `text`, and those that were sent */
+  char text[BLOCK];
+};
+
+/* What is one line a refresh becomes one event each. */
+static size_t put_events(struct events *e, char *to, size_t room) {
+  size_t size = 0;
+  for (; e->at < e->used && room - size >= MOST_ADDED; e->at++) {
+    if (!e->within_line) size += (size_t)sprintf(to + size, "data: ");
+    e->within_line = e->text[e->at] != '\n';
+    to[size++] = e->text[e->at];
+    if (!e->within_line) to[size++] = '\n';
+  }
+  return size;
+}
+
+/* Called again and again, by the thread of the connection. A stream ends after five minutes; a
+   browser then begins another one. */
+static ssize_t read_events(void *context, uint64_t position, char *to, size_t room) {
+  static const char *const words[] = {"top", "--json", "--interval", "1", "--seconds", "300", NULL};
+  struct events *e = context;
+  (void)position;
+  if (room < MOST_ADDED) return MHD_CONTENT_READER_END_WITH_ERROR;
+  if (!e->began && !serve_stream_begin(&e->command, words)) return MHD_CONTENT_READER_END_WITH_ERROR;
+  e->began = true;
+  if (e->at == e->used) {
+    e->at = 0;
+    e->used = serve_stream_read(&e->command, e->text, BLOCK, e->stop);
+    if (!e->used) return MHD_CONTENT_READER_END_OF_STREAM;
+  }
+  return (ssize_t)put_events(e, to, room);
+}
+
+static void free_events(void *context) {
+  struct events *e = context;
+  serve_stream_end(&e->command);
+  __atomic_sub_fetch(e->streams, 1, __ATOMIC_RELAXED);
+  free(e);
+}
+
+struct MHD_Response *serve_events(unsigned *streams, const bool *stop) {
+  struct MHD_Response *response = NULL;
+  struct events *e = NULL;
+  if (__atomic_add_fetch(streams, 1, __ATOMIC_RELAXED) <= STREAMS) e = malloc(sizeof *e);
+  if (e) {
+    memset(e, 0, offsetof(struct events, text));
+    e->streams = streams;
+    e->stop = stop;
+    response = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK, read_events, e,
+                                                 free_events);
+  }
+  if (response) return response;
+  free(e);
+  __atomic_sub_fetch(streams, 1, __ATOMIC_RELAXED);
+  return NULL;
+}
+
+#endif /* HAVE_MICROHTTPD */
