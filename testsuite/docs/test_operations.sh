@@ -16,7 +16,7 @@ if command -v amtool >/dev/null; then
   amtool check-config alertmanager.yml >checked.txt 2>&1 || fail "$(cat checked.txt)"
 fi
 promtool check config prometheus.yml >checked.txt 2>&1 || fail "$(cat checked.txt)"
-has "rules" "8 rules found" "$(cat checked.txt)"
+has "rules" "9 rules found" "$(cat checked.txt)"
 cp "$TESTSUITE/docs/_rules.yml" .
 promtool test rules _rules.yml >checked.txt 2>&1 || fail "$(cat checked.txt)"
 for name in $(grep -o 'eventring_[a-z_]*' eventring.rules.yml | sort -u); do

@@ -10,7 +10,8 @@ the interval of scraping is, and longer ones by 300.
 
 For each alert there is one program that does what it is for, beside such as do much, and begin and
 end in all ways. Status 1 when an alert is missing, comes twice or for another program, does not
-resolve, or when Prometheus has series of a process that has ended.
+resolve, or when Prometheus has series of a process that has ended. At the end `serve` and `metrics`
+are killed, and that is told as well.
 
   SAROS=... EVENTRING=... alerts.py
 """
@@ -130,6 +131,7 @@ OURS = "|".join(name + ".lua" for name in PROGRAMS)
 CHURNING = 3         # programs that begin and end all the time
 SETTLES = 20.0       # seconds until Prometheus knows who lives; it would keep a series for 5 minutes
 DOWN = 1.0           # seconds from the end of serve or metrics to its start: a scrape is missed
+TELLS = 60.0         # until an alert says that serve and metrics do not run
 RESOLVES = 60.0      # until the last alert has gone
 
 
@@ -335,6 +337,22 @@ class Operated(Services):
                 else:
                     self.wrong.append("%s of %s %s, by %s, which it is not for" % (alert, program, pid, job))
 
+    def check_watchers(self):
+        """serve and metrics are killed; the file of metrics stays."""
+        def told():
+            return sorted(self.jobs.get(instance, instance) for alert, _, _, instance, _ in Alerts.taken()
+                          if alert == "NotScraped")
+        if told():
+            self.wrong.append("NotScraped of %s, which ran" % told())
+        for p in self.serve, self.metrics:
+            p.kill()
+            p.wait()
+        killed = time.monotonic()
+        while told() != ["eventring", "node"] and time.monotonic() < killed + TELLS:
+            time.sleep(0.2)
+        if told() != ["eventring", "node"]:
+            self.wrong.append("NotScraped of serve and metrics, which were killed: %s" % (told() or "never"))
+
 
 def main():
     skip_without(*PACKAGES)
@@ -363,6 +381,7 @@ def main():
         while None in Alerts.taken().values() and time.monotonic() < lived_until + RESOLVES:
             time.sleep(0.2)
         fleet.check_alerts(lived_until)
+        fleet.check_watchers()
         print("hangs.lua had %.2f of a processor at most" % fleet.most_of_a_processor("hangs"))
         processes = sum(map(len, fleet.programs.values()))
         print("%d processes, %d of which came and went, %d series that count; %d alerts, %d wrong"
