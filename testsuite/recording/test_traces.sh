@@ -9,6 +9,7 @@ header=00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01
 # dumped NAME: dumps of the only recording
 dumped() {
   "$EVENTRING" dump --json ./*.eventring >"$1.json" || fail "dump of $1: status $?"
+  "$EVENTRING" export --to otlp_json -o "$1.jsonl" ./*.eventring || fail "export of $1: status $?"
   "$EVENTRING" dump --name trace ./*.eventring >"$1.lines" || fail "dump of $1 as text: status $?"
   rm -f ./*.eventring
 }
@@ -80,6 +81,24 @@ END
 is "lines of the dump" "$(jq -r 'select(.name == "trace") | .hex[:32]' nested.json | xargs)" \
   "$(grep -oE 'trace = [0-9a-f]{32}, span [0-9a-f]{16}(, parent [0-9a-f]{16})?( |$)' nested.lines |
      awk '{ sub(/,/, "", $3); print $3 }' | xargs)"
+
+# What goes to a collector has the ids that the program gave to others.
+jq -r '.resourceSpans[]?.scopeSpans[].spans[] | select(.traceId | test("^'"(0af7|$root)"'")) |
+  "\(.name) 00-\(.traceId)-\(.spanId)-01"' nested.jsonl >exported.txt
+while read -r name outgoing; do
+  grep -qx "$name $outgoing" exported.txt || fail "$name $outgoing is not among what is exported"
+done < <(tr -s '\t' ' ' <nested.txt)
+jq -r '.resourceSpans[]?.scopeSpans[].spans[] | "\(.name) \(.spanId) \(.parentSpanId // "")"' \
+  nested.jsonl >parents.txt
+parent_of() { awk -v name="$1" '$1 == name { print $3 }' parents.txt; }
+id_of() { awk -v name="$1" '$1 == name { print $2 }' parents.txt; }
+is "parent of request" b7ad6b7169203331 "$(parent_of request)"
+is "parent of row, which is not known by an id" "$(id_of query)" "$(parent_of row)"
+is "parent of job, in a coroutine" "$(id_of request)" "$(parent_of job)"
+is "parent of after, without ids" "$(id_of request)" "$(parent_of after)"
+is "parent of step" "$(id_of job)" "$(parent_of step)"
+is "parent of below" "$(id_of root)" "$(parent_of below)"
+is "parent of bare" "" "$(parent_of bare)"
 
 # ---- A program without traces: the file has no definition
 
