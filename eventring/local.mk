@@ -189,7 +189,7 @@ libexport_a_SOURCES = \
 	eventring/export/otlp.def eventring/export/otlp_batch.c eventring/export/otlp_batch.h \
 	eventring/export/otlp_ids.c eventring/export/otlp_ids.h \
 	eventring/export/otlp_resource.c eventring/export/otlp_resource.h \
-	eventring/export/otlp_records.c eventring/export/otlp_spans.c eventring/export/otlp_spans.h \
+	eventring/export/otlp_metrics.c eventring/export/otlp_records.c eventring/export/otlp_spans.c eventring/export/otlp_spans.h \
 	eventring/export/otlp_traces.c eventring/export/otlp_traces.h \
 	eventring/export/otlp_write.c eventring/export/otlp_write.h \
 	eventring/export/protobuf.h \

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* metrics.c: what live recordings say at one moment (metrics.h).
+/* metrics.c: what recordings say at one moment (metrics.h).
  *
- * The formats have all samples of a metric together, so each metric has a stream in memory, to
- * which the samples of all recordings are written one after the other. */
+ * What is found makes points: a metric, labels and a value. A point goes to a sink: the text of
+ * Prometheus, or whoever has opened the metrics for points (metrics_new_sink). The text has all
+ * samples of a metric together, so each metric has a stream in memory, to which the samples of all
+ * recordings are written one after the other. */
 #include "export/metrics.h"
 
 #include <math.h>
@@ -23,19 +25,15 @@ const struct metrics_bound metrics_bounds[METRICS_BOUNDS] = {
 /* Of steps of the collector, these are shown. */
 enum { LEAST_STEP_NS = 10000, MOST_STEP_NS = 1000000000 };
 
-enum metric {
-#define METRIC(id, name, type, help) METRIC_##id,
-#include "export/metrics.def"
-  METRICS
-};
-
-enum metric_type { GAUGE, COUNTER, HISTOGRAM, SUMMARY };
-static const char *const type_names[] = {"gauge", "counter", "histogram", "summary"};
-
-static const struct { const char *name; enum metric_type type; const char *help; } table[METRICS] = {
-#define METRIC(id, name, type, help) {name, type, help},
+static const struct metrics_family table[METRICS] = {
+#define METRIC(id, name, type, help) {name, METRICS_##type, help},
 #include "export/metrics.def"
 };
+static const char *const type_names[] = {
+    [METRICS_GAUGE] = "gauge", [METRICS_COUNTER] = "counter", [METRICS_HISTOGRAM] = "histogram",
+    [METRICS_SUMMARY] = "summary"};
+
+const struct metrics_family *metrics_family(enum metric metric) { return &table[metric]; }
 
 /* What the events of a name add up to in all domains of a recording. */
 struct sums {
@@ -53,6 +51,8 @@ struct family {
 
 struct metrics {
   unsigned most_names;
+  metrics_sink *sink; /* of points; NULL: they are text */
+  void *context;      /* its own */
   struct family family[METRICS];
   bool failed; /* no memory */
   /* Of the recording that is being added: */
@@ -75,6 +75,14 @@ struct metrics *metrics_new(unsigned most_names) {
   return m;
 }
 
+struct metrics *metrics_new_sink(unsigned most_names, metrics_sink *sink, void *context) {
+  struct metrics *m = metrics_new(most_names);
+  if (!m) return NULL;
+  m->sink = sink;
+  m->context = context;
+  return m;
+}
+
 static void forget(struct metrics *m) {
   for (int i = 0; i < METRICS; i++) {
     if (m->family[i].out) fclose(m->family[i].out);
@@ -91,7 +99,7 @@ void metrics_free(struct metrics *m) {
   free(m);
 }
 
-/* ---- Samples ----------------------------------------------------------------------------- */
+/* ---- Text -------------------------------------------------------------------------------- */
 
 static void put_label(FILE *out, const char *name, const char *text) {
   fprintf(out, "%s=\"", name);
@@ -99,15 +107,19 @@ static void put_label(FILE *out, const char *name, const char *text) {
   fputc('"', out);
 }
 
-/* `name` + `suffix`, and the labels of the recording. NULL: no memory. */
-static FILE *begin_sample(struct metrics *m, enum metric metric, const char *suffix) {
-  struct family *f = &m->family[metric];
+/* `name` + `suffix`, the labels of the recording and those of the point. NULL: no memory. */
+static FILE *begin_sample(struct metrics *m, const struct metrics_point *p, const char *suffix) {
+  struct family *f = &m->family[p->metric];
   if (!f->out) f->out = open_memstream(&f->text, &f->size);
   if (!f->out) {
     m->failed = true;
     return NULL;
   }
-  fprintf(f->out, "%s%s{%s", table[metric].name, suffix, m->labels);
+  fprintf(f->out, "%s%s{%s", table[p->metric].name, suffix, m->labels);
+  for (unsigned i = 0; i < p->labels; i++) {
+    fputc(',', f->out);
+    put_label(f->out, p->label[i].name, metrics_label_text(p, i));
+  }
   return f->out;
 }
 
@@ -125,16 +137,97 @@ static void end_seconds(FILE *out, uint64_t ns) {
   fprintf(out, "} %llu.%09u\n", (unsigned long long)(ns / NANO), (unsigned)(ns % NANO));
 }
 
-static void put_uint(struct metrics *m, enum metric metric, const char *suffix, uint64_t value) {
-  FILE *out = begin_sample(m, metric, suffix);
-  if (out) end_uint(out, value);
+static void put_number_text(struct metrics *m, const struct metrics_point *p) {
+  FILE *out = begin_sample(m, p, table[p->metric].type == METRICS_COUNTER ? "_total" : "");
+  if (!out) return;
+  if (p->form == METRICS_UINT) end_uint(out, p->value.u);
+  else if (p->form == METRICS_DOUBLE) end_double(out, p->value.d);
+  else end_seconds(out, p->value.u);
 }
 
-static FILE *begin_of_domain(struct metrics *m, enum metric metric, const char *suffix,
-                             unsigned domain) {
-  FILE *out = begin_sample(m, metric, suffix);
-  if (out) fprintf(out, ",domain=\"%u\"", domain);
-  return out;
+/* Is the bound one of those that are shown of steps? */
+bool metrics_has_bound(int i) {
+  return metrics_bounds[i].ns >= LEAST_STEP_NS && metrics_bounds[i].ns <= MOST_STEP_NS;
+}
+
+static void put_buckets_text(struct metrics *m, const struct metrics_point *p) {
+  uint64_t sum = 0;
+  for (int i = 0; i <= METRICS_BOUNDS; i++) {
+    const bool is_last = i == METRICS_BOUNDS;
+    sum += p->bucket[i];
+    if (!is_last && !metrics_has_bound(i)) continue;
+    FILE *out = begin_sample(m, p, "_bucket");
+    if (!out) return;
+    fputc(',', out);
+    put_label(out, "le", is_last ? "+Inf" : metrics_bounds[i].text);
+    end_uint(out, sum);
+  }
+}
+
+static void put_distribution_text(struct metrics *m, const struct metrics_point *p) {
+  if (p->bucket) put_buckets_text(m, p);
+  FILE *out = begin_sample(m, p, "_count");
+  if (out) end_uint(out, p->count);
+  out = begin_sample(m, p, "_sum");
+  if (out) end_seconds(out, p->value.u);
+}
+
+/* ---- Points ------------------------------------------------------------------------------ */
+
+static void put(struct metrics *m, const struct metrics_point *p) {
+  if (m->sink) m->failed |= m->sink(m->context, p) != 0;
+  else if (p->form == METRICS_DISTRIBUTION) put_distribution_text(m, p);
+  else put_number_text(m, p);
+}
+
+/* Texts of labels must stay until the point is put. */
+static struct metrics_point *label(struct metrics_point *p, const char *name, const char *text) {
+  p->label[p->labels++] = (struct metrics_label){name, text};
+  return p;
+}
+
+static struct metrics_point point(enum metric metric) {
+  return (struct metrics_point){.metric = metric};
+}
+
+static struct metrics_point point_of_domain(enum metric metric, unsigned domain) {
+  struct metrics_point p = point(metric);
+  snprintf(p.domain, sizeof p.domain, "%u", domain);
+  label(&p, "domain", NULL); /* what is in p.domain, wherever the point is */
+  return p;
+}
+
+static void put_uint(struct metrics *m, struct metrics_point *p, uint64_t value) {
+  p->form = METRICS_UINT;
+  p->value.u = value;
+  put(m, p);
+}
+
+static void put_double(struct metrics *m, struct metrics_point *p, double value) {
+  p->form = METRICS_DOUBLE;
+  p->value.d = value;
+  put(m, p);
+}
+
+static void put_seconds(struct metrics *m, struct metrics_point *p, uint64_t ns) {
+  p->form = METRICS_SECONDS;
+  p->value.u = ns;
+  put(m, p);
+}
+
+/* `bucket`: how many there were up to each bound, and beyond; NULL: not known. */
+static void put_distribution(struct metrics *m, struct metrics_point *p, uint64_t count,
+                             uint64_t ns, const uint64_t *bucket) {
+  p->form = METRICS_DISTRIBUTION;
+  p->count = count;
+  p->value.u = ns;
+  p->bucket = bucket;
+  put(m, p);
+}
+
+static void put_count(struct metrics *m, enum metric metric, uint64_t value) {
+  struct metrics_point p = point(metric);
+  put_uint(m, &p, value);
 }
 
 /* ---- Names of the program -------------------------------------------------------------------- */
@@ -189,13 +282,9 @@ static bool is_level(const struct eventring_def *def) {
 
 static void put_level(struct metrics *m, const struct eventring_recorded *r) {
   if (is_other(m, r->def) || !m->alive[r->domain] || r->last_ns < m->alive[r->domain]) return;
-  FILE *out = begin_of_domain(m, METRIC_LEVEL, "", r->domain);
-  if (!out) return;
-  fputc(',', out);
-  put_label(out, "name", r->def->name);
-  fputc(',', out);
-  put_label(out, "class", class_name(m, r->def));
-  end_double(out, number(r->def, &r->last));
+  struct metrics_point p = point_of_domain(METRIC_LEVEL, r->domain);
+  label(label(&p, "name", r->def->name), "class", class_name(m, r->def));
+  put_double(m, &p, number(r->def, &r->last));
 }
 
 static void add_named(struct metrics *m, const struct eventring_recorded *r) {
@@ -212,36 +301,28 @@ static void add_named(struct metrics *m, const struct eventring_recorded *r) {
   sums->negative |= r->negative;
 }
 
-static FILE *begin_named(struct metrics *m, enum metric metric, const char *suffix,
-                         const struct sums *sums) {
-  FILE *out = begin_sample(m, metric, suffix);
-  if (!out) return NULL;
-  fputc(',', out);
-  put_label(out, "name", sums->def ? sums->def->name : other_name);
-  fputc(',', out);
-  put_label(out, "class", sums->def ? class_name(m, sums->def) : "");
-  return out;
+static struct metrics_point point_of_name(const struct metrics *m, enum metric metric,
+                                          const struct sums *sums) {
+  struct metrics_point p = point(metric);
+  label(&p, "name", sums->def ? sums->def->name : other_name);
+  label(&p, "class", sums->def ? class_name(m, sums->def) : "");
+  return p;
 }
 
 static void put_spans(struct metrics *m, const struct sums *sums) {
-  FILE *out = begin_named(m, METRIC_SPANS, "_count", sums);
-  if (out) end_uint(out, sums->count);
-  out = begin_named(m, METRIC_SPANS, "_sum", sums);
-  if (out) end_seconds(out, sums->ns);
+  struct metrics_point p = point_of_name(m, METRIC_SPANS, sums);
+  put_distribution(m, &p, sums->count, sums->ns, NULL);
 }
 
 static void put_amount(struct metrics *m, const struct sums *sums) {
-  FILE *out = sums->negative ? begin_named(m, METRIC_BALANCE, "", sums)
-                             : begin_named(m, METRIC_AMOUNT, "_total", sums);
-  if (out) end_double(out, sums->amount);
+  struct metrics_point p =
+      point_of_name(m, sums->negative ? METRIC_BALANCE : METRIC_AMOUNT, sums);
+  put_double(m, &p, sums->amount);
 }
 
 static void put_events(struct metrics *m, const struct sums *sums, unsigned kind) {
-  FILE *out = begin_named(m, METRIC_EVENTS, "_total", sums);
-  if (!out) return;
-  fputc(',', out);
-  put_label(out, "kind", eva_def_kind_name((enum eventring_def_kind)kind));
-  end_uint(out, sums->count);
+  struct metrics_point p = point_of_name(m, METRIC_EVENTS, sums);
+  put_uint(m, label(&p, "kind", eva_def_kind_name((enum eventring_def_kind)kind)), sums->count);
 }
 
 static void put_named(struct metrics *m) {
@@ -262,15 +343,8 @@ static uint64_t bytes(const struct eventring_def *def, uint64_t value) {
 }
 
 static void put_phase(struct metrics *m, const struct eventring_recorded *r) {
-  static const char *const suffix[] = {"_count", "_sum"};
-  for (int i = 0; i < 2; i++) {
-    FILE *out = begin_of_domain(m, METRIC_PHASES, suffix[i], r->domain);
-    if (!out) return;
-    fputc(',', out);
-    put_label(out, "phase", r->def->name);
-    if (i) end_seconds(out, r->ns);
-    else end_uint(out, r->count);
-  }
+  struct metrics_point p = point_of_domain(METRIC_PHASES, r->domain);
+  put_distribution(m, label(&p, "phase", r->def->name), r->count, r->ns, NULL);
 }
 
 static bool has_reasons(const struct eventring_def *def) {
@@ -278,36 +352,35 @@ static bool has_reasons(const struct eventring_def *def) {
 }
 
 static void add_of_collector(struct metrics *m, const struct eventring_recorded *r) {
-  FILE *out;
   if (r->def->kind != EVENTRING_DEF_SPAN) {
     add_named(m, r);
   } else if (!has_reasons(r->def)) {
     put_phase(m, r);
-  } else if ((out = begin_of_domain(m, METRIC_COLLECTIONS, "_total", r->domain)) != NULL) {
-    fputc(',', out);
-    put_label(out, "step", r->def->name);
-    end_uint(out, r->count);
+  } else {
+    struct metrics_point p = point_of_domain(METRIC_COLLECTIONS, r->domain);
+    put_uint(m, label(&p, "step", r->def->name), r->count);
   }
 }
 
+static void put_of_domain(struct metrics *m, enum metric metric, unsigned domain, uint64_t value) {
+  struct metrics_point p = point_of_domain(metric, domain);
+  put_uint(m, &p, value);
+}
+
 static bool add_quantity(struct metrics *m, const struct eventring_recorded *r) {
-  FILE *out;
   switch (r->def->quantity) {
   case EVENTRING_QUANTITY_ALLOCATED:
+    put_of_domain(m, METRIC_ALLOCATED, r->domain, bytes(r->def, r->sum.u));
+    return true;
   case EVENTRING_QUANTITY_PROMOTED:
-    out = begin_of_domain(m, r->def->quantity == EVENTRING_QUANTITY_ALLOCATED ? METRIC_ALLOCATED
-                                                                              : METRIC_PROMOTED,
-                          "_total", r->domain);
-    if (out) end_uint(out, bytes(r->def, r->sum.u));
+    put_of_domain(m, METRIC_PROMOTED, r->domain, bytes(r->def, r->sum.u));
     return true;
   case EVENTRING_QUANTITY_HEAP:
-    if (!m->alive[r->domain] || r->last_ns < m->alive[r->domain]) return true;
-    out = begin_of_domain(m, METRIC_HEAP, "", r->domain);
-    if (out) end_uint(out, bytes(r->def, r->last.u));
+    if (m->alive[r->domain] && r->last_ns >= m->alive[r->domain])
+      put_of_domain(m, METRIC_HEAP, r->domain, bytes(r->def, r->last.u));
     return true;
   case EVENTRING_QUANTITY_CYCLE_END:
-    out = begin_of_domain(m, METRIC_CYCLES, "_total", r->domain);
-    if (out) end_uint(out, r->count);
+    put_of_domain(m, METRIC_CYCLES, r->domain, r->count);
     return true;
   default:
     return false;
@@ -323,39 +396,15 @@ static int take_recorded(void *context, const struct eventring_recorded *r) {
   return m->failed;
 }
 
-static void end_labels_of_step(FILE *out, const struct eventring_histogram *h) {
-  fputc(',', out);
-  put_label(out, "step", h->def->name);
-  fputc(',', out);
-  put_label(out, "reason", h->reason ? h->reason->name : "");
-}
-
 static int take_histogram(void *context, const struct eventring_histogram *h) {
   struct metrics *m = context;
-  uint64_t sum = 0;
-  FILE *out;
   if (!h->def || !h->count || h->def->event_class != EVENTRING_CLASS_GC ||
       h->domain >= EVENTRING_MAX_DOMAINS)
     return 0;
-  for (int i = 0; i <= METRICS_BOUNDS; i++) {
-    sum += h->bucket[i];
-    bool is_last = i == METRICS_BOUNDS;
-    if (!is_last && (metrics_bounds[i].ns < LEAST_STEP_NS || metrics_bounds[i].ns > MOST_STEP_NS))
-      continue;
-    out = begin_of_domain(m, METRIC_STEPS, "_bucket", h->domain);
-    if (!out) return 1;
-    end_labels_of_step(out, h);
-    fputc(',', out);
-    put_label(out, "le", is_last ? "+Inf" : metrics_bounds[i].text);
-    end_uint(out, sum);
-  }
-  if ((out = begin_of_domain(m, METRIC_STEPS, "_count", h->domain)) == NULL) return 1;
-  end_labels_of_step(out, h);
-  end_uint(out, h->count);
-  if ((out = begin_of_domain(m, METRIC_STEPS, "_sum", h->domain)) == NULL) return 1;
-  end_labels_of_step(out, h);
-  end_seconds(out, h->ns);
-  return 0;
+  struct metrics_point p = point_of_domain(METRIC_STEPS, h->domain);
+  label(label(&p, "step", h->def->name), "reason", h->reason ? h->reason->name : "");
+  put_distribution(m, &p, h->count, h->ns, h->bucket);
+  return m->failed;
 }
 
 /* ---- Memory -------------------------------------------------------------------------------- */
@@ -370,15 +419,14 @@ struct footprints {
   unsigned count;
 };
 
+/* `domain`: -1: of the process */
 static void put_row(struct metrics *m, int domain, const char *name, uint64_t resident,
                     uint64_t reserved) {
   for (int i = 0; i < 2; i++) {
-    FILE *out = begin_sample(m, i ? METRIC_RESERVED : METRIC_FOOTPRINT, "");
-    if (!out) return;
-    if (domain >= 0) fprintf(out, ",domain=\"%d\",", domain);
-    else fputs(",domain=\"\",", out);
-    put_label(out, "use", name);
-    end_uint(out, i ? reserved : resident);
+    const enum metric metric = i ? METRIC_RESERVED : METRIC_FOOTPRINT;
+    struct metrics_point p = domain >= 0 ? point_of_domain(metric, (unsigned)domain) : point(metric);
+    if (domain < 0) label(&p, "domain", "");
+    put_uint(m, label(&p, "use", name), i ? reserved : resident);
   }
 }
 
@@ -415,23 +463,17 @@ static int add_memory(struct metrics *m) {
 
 static void add_process(struct metrics *m, const struct eventring_info *info,
                         const struct eva_usage *usage) {
-  FILE *out = begin_sample(m, METRIC_INFO, "");
-  if (out) {
-    fputc(',', out);
-    put_label(out, "state", eva_state_name(info->state));
-    fputc(',', out);
-    put_label(out, "path", info->path);
-    end_uint(out, 1);
-  }
-  out = begin_sample(m, METRIC_START, "");
-  if (out) end_seconds(out, info->start_wall_ns > 0 ? (uint64_t)info->start_wall_ns : 0);
-  put_uint(m, METRIC_DROPPED, "_total", info->events_dropped);
-  put_uint(m, METRIC_NO_ROOM, "", info->no_room);
+  struct metrics_point p = point(METRIC_INFO);
+  put_uint(m, label(label(&p, "state", eva_state_name(info->state)), "path", info->path), 1);
+  p = point(METRIC_START);
+  put_seconds(m, &p, info->start_wall_ns > 0 ? (uint64_t)info->start_wall_ns : 0);
+  put_count(m, METRIC_DROPPED, info->events_dropped);
+  put_count(m, METRIC_NO_ROOM, info->no_room);
   if (!usage) return;
-  out = begin_sample(m, METRIC_CPU, "_total");
-  if (out) end_seconds(out, usage->cpu_ns);
-  put_uint(m, METRIC_RESIDENT, "", usage->resident);
-  put_uint(m, METRIC_THREADS, "", usage->threads);
+  p = point(METRIC_CPU);
+  put_seconds(m, &p, usage->cpu_ns);
+  put_count(m, METRIC_RESIDENT, usage->resident);
+  put_count(m, METRIC_THREADS, usage->threads);
 }
 
 static void add_rings(struct metrics *m, unsigned slot) {
@@ -441,11 +483,9 @@ static void add_rings(struct metrics *m, unsigned slot) {
     const char *name = eventring_cursor_name(m->cursor, EVENTRING_NAME_RING, ring);
     const uint64_t gone = info.emitted > info.available ? info.emitted - info.available : 0;
     for (int i = 0; i < 2; i++) {
-      FILE *out = begin_of_domain(m, i ? METRIC_OVERWRITTEN : METRIC_WRITTEN, "_total", slot);
-      if (!out) return;
-      fputc(',', out);
-      put_label(out, "ring", name ? name : "");
-      end_uint(out, !i ? info.emitted : info.is_stream ? 0 : gone);
+      struct metrics_point p = point_of_domain(i ? METRIC_OVERWRITTEN : METRIC_WRITTEN, slot);
+      put_uint(m, label(&p, "ring", name ? name : ""),
+               !i ? info.emitted : info.is_stream ? 0 : gone);
     }
   }
 }
@@ -458,12 +498,10 @@ static void add_domains(struct metrics *m, unsigned slots) {
     add_rings(m, slot);
     if (!info.alive) continue;
     m->alive[slot] = info.start_ns ? info.start_ns : 1;
-    FILE *out = begin_of_domain(m, METRIC_DOMAIN, "", slot);
-    if (!out) return;
-    fputc(',', out);
-    put_label(out, "name", info.name);
-    fprintf(out, ",thread=\"%ld\"", (long)info.tid);
-    end_uint(out, 1);
+    char thread[24];
+    snprintf(thread, sizeof thread, "%ld", (long)info.tid);
+    struct metrics_point p = point_of_domain(METRIC_DOMAIN, slot);
+    put_uint(m, label(label(&p, "name", info.name), "thread", thread), 1);
   }
 }
 
@@ -478,7 +516,7 @@ static void choose_names(struct metrics *m) {
     if (names < m->most_names) names++;
     else others++;
   }
-  put_uint(m, METRIC_OTHER_NAMES, "", others);
+  put_count(m, METRIC_OTHER_NAMES, others);
 }
 
 static bool prepare_sums(struct metrics *m) {
@@ -516,7 +554,7 @@ static int add_recording(struct metrics *m, const struct eventring_info *info,
   int status = add_memory(m);
   if (status == 0) status = eventring_cursor_recorded(m->cursor, true, &callbacks, m);
   put_named(m);
-  put_uint(m, METRIC_INCOMPLETE, "", status == EVENTRING_E_NOT_FOUND);
+  put_count(m, METRIC_INCOMPLETE, status == EVENTRING_E_NOT_FOUND);
   return status == EVENTRING_E_NOT_FOUND ? 0 : status;
 }
 
@@ -541,7 +579,7 @@ int metrics_add(struct metrics *m, eventring_cursor *cursor, pid_t pid,
 
 static void put_head(FILE *out, enum metric metric, enum metrics_format format) {
   const char *suffix =
-      format == METRICS_PROMETHEUS && table[metric].type == COUNTER ? "_total" : "";
+      format == METRICS_PROMETHEUS && table[metric].type == METRICS_COUNTER ? "_total" : "";
   fprintf(out, "# HELP %s%s %s\n# TYPE %s%s %s\n", table[metric].name, suffix, table[metric].help,
           table[metric].name, suffix, type_names[table[metric].type]);
 }

@@ -172,6 +172,41 @@ void otlp_double(struct otlp_text *t, enum otlp_field field, double value) {
   t->b.size = (size_t)(to - t->b.data);
 }
 
+/* ---- Packed lists -------------------------------------------------------------------------- */
+
+size_t otlp_open_packed(struct otlp_text *t, enum otlp_field field) {
+  if (!t->is_json) return protobuf_open(&t->b, fields[field].number);
+  put_key(t, field);
+  put_char(t, '[');
+  return 0;
+}
+
+void otlp_close_packed(struct otlp_text *t, size_t begin) {
+  if (t->is_json) put_char(t, ']');
+  else protobuf_close(&t->b, begin);
+}
+
+void otlp_pack(struct otlp_text *t, enum otlp_field field, uint64_t value) {
+  enum { MOST = 24 };
+  const enum type type = fields[field].type;
+  const bool is_fixed = type == FIXED64 || type == SFIXED64;
+  if (t->is_json) separate(t);
+  if (!protobuf_make_room(&t->b, MOST)) return;
+  char *to = t->b.data + t->b.size;
+  to = t->is_json ? put_json_number(to, type, value)
+       : is_fixed ? export_copy(to, &value, sizeof value) : protobuf_varint(to, value);
+  t->b.size = (size_t)(to - t->b.data);
+}
+
+void otlp_pack_double(struct otlp_text *t, double value) {
+  enum { MOST = 32 };
+  if (t->is_json) separate(t);
+  if (!protobuf_make_room(&t->b, MOST)) return;
+  char *to = t->b.data + t->b.size;
+  to = t->is_json ? put_json_double(to, value) : export_copy(to, &value, sizeof value);
+  t->b.size = (size_t)(to - t->b.data);
+}
+
 /* ---- Attributes ---------------------------------------------------------------------------- */
 
 struct attribute { size_t item, value; };

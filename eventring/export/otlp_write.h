@@ -41,6 +41,12 @@ void otlp_bytes(struct otlp_text *t, enum otlp_field field, const void *bytes, s
 void otlp_number(struct otlp_text *t, enum otlp_field field, uint64_t value);
 void otlp_double(struct otlp_text *t, enum otlp_field field, double value);
 
+/* Numbers of one field, packed: as long as the list is open, each otlp_pack is one. */
+size_t otlp_open_packed(struct otlp_text *t, enum otlp_field field);
+void otlp_pack(struct otlp_text *t, enum otlp_field field, uint64_t value);
+void otlp_pack_double(struct otlp_text *t, double value);
+void otlp_close_packed(struct otlp_text *t, size_t begin);
+
 /* Appends members of the same message. */
 void otlp_join(struct otlp_text *t, const void *members, size_t size);
 

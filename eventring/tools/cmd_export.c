@@ -18,6 +18,12 @@ enum { EVERY_NS = 1000 * 1000 * 1000, LEAST_EVERY_NS = 1000 * 1000, NOT_SAID = 1
 static bool has_series(const char *format) { return strcmp(format, "openmetrics") == 0; }
 static bool is_otlp(const char *format) { return strncmp(format, "otlp", 4) == 0; }
 
+static bool is_of_metrics(const char *format) { return strncmp(format, "otlp_metrics", 12) == 0; }
+
+static bool asks_for_a_part(const struct question *q) {
+  return time_window_is_asked_for(&q->window) || q->domain != UINT64_MAX;
+}
+
 static bool asks_for_heap(const struct heap_question *h) {
   return h->live || h->allocated || h->peak || h->temporary || h->survived || h->q.top;
 }
@@ -50,6 +56,9 @@ static int read_words(const struct command *self, int count, char **words,
                          "--temporary, --survived or --top", c->to);
   if (status < 0 && c->every_ns != NOT_SAID && !has_series(c->to))
     status = usage_error(self, "--every goes with --to openmetrics");
+  if (status < 0 && is_of_metrics(c->to) && asks_for_a_part(&c->h.q))
+    status = usage_error(self, "`--to %s' is of the whole recording: no --since, --until, --last or "
+                         "--domain", c->to);
   if (status < 0 && c->resource && !is_otlp(c->to))
     status = usage_error(self, "--resource goes with --to otlp and otlp_json");
   if (status < 0 && c->every_ns > NOT_SAID && c->every_ns < LEAST_EVERY_NS)

@@ -2,10 +2,13 @@
 """Reads OTLP, as protocol buffers by the numbers of _otlp.proto and as lines of JSON.
 
     _otlp.py same PROTOBUF JSON [MESSAGE]   both say the same
-    _otlp.py check DUMP SHOW JSON           the traces of a recording are what `eventring dump
-                                            --json` has printed of it; prints what was checked
+    _otlp.py check DUMP SHOW JSON [remote]  the traces of a recording are what `eventring dump
+                                            --json` has printed of it; prints what was checked;
+                                            `remote`: some parents are in other processes
     _otlp.py spans JSON [SCRIPT]            a line for each span: name, trace, id, parent, kind,
                                             flags, links; of a script of traced_host
+    _otlp.py metrics TEXT JSON              the metrics are those of the text of Prometheus; prints
+                                            how many samples
     _otlp.py sums STATS JSON                what spans there are, and how long, as `stats --json`
 """
 import base64
@@ -156,7 +159,7 @@ def spans_of(data):
             yield from scope.get("spans", [])
 
 
-def check_tree(spans):
+def check_tree(spans, has_remote):
     ids = {span["spanId"]: span for span in spans}
     assert len(ids) == len(spans), "ids are not unique"
     for span in spans:
@@ -168,7 +171,7 @@ def check_tree(spans):
             said, at = attributes(event.get("attributes", [])), int(event["timeUnixNano"])
             assert begin <= at and at + said.get("eventring.duration_ns", 0) <= end, (span, event)
         parent = ids.get(span.get("parentSpanId"))
-        assert parent or "parentSpanId" not in span, "no parent"
+        assert parent or "parentSpanId" not in span or (has_remote and span["kind"] == 2), "no parent"
         if parent:
             assert parent["traceId"] == span["traceId"]
             assert int(parent["startTimeUnixNano"]) <= begin
@@ -201,7 +204,7 @@ def facts_of_dump(events, wall):
         elif kind == "open" and e["ring"] != "runtime":
             spans[e["name"], e["class"], e["domain"], wall(e["ns"]), None, "open"] += 1
         elif kind == "event" and e["ring"] != "runtime":
-            points += 1
+            points += e["name"] != "trace"
         elif "link" in e and e["kind"] == "linked" or "link" in e:
             asyncs.setdefault((e["name"], e["link"]), []).append((e["ns"], e["role"], e["domain"], e["class"]))
     flows = {name for (name, _), parts in asyncs.items() if any(p[1] == "step" for p in parts)}
@@ -224,14 +227,14 @@ def facts_of_dump(events, wall):
     return spans, steps, points
 
 
-def check(dump, show, path):
+def check(dump, show, path, remote=""):
     info = json.load(open(show, encoding="utf-8"))
     wall = lambda ns: ns - info["start_ns"] + info["start_wall_ns"]
     events = [json.loads(line) for line in open(dump, encoding="utf-8")]
     expected, steps, points = facts_of_dump(events, wall)
     data = of_json(path)
     spans = list(spans_of(data))
-    check_tree(spans)
+    check_tree(spans, remote == "remote")
     found, found_steps, found_points, dropped = collections.Counter(), collections.Counter(), 0, 0
     for span in spans:
         said = attributes(span["attributes"])
@@ -306,6 +309,65 @@ def sums(stats, path):
     assert +times == +expected_times, (times, expected_times)
 
 
+def samples_of_text(path):
+    samples = {}
+    for line in open(path, encoding="utf-8"):
+        if line.startswith("#"):
+            continue
+        name, labels, value = re.match(r"(\w+){(.*)} (\S+)$", line).groups()
+        pairs = re.findall(r'(\w+)="((?:[^"\\]|\\.)*)"', labels)
+        key = name, frozenset((k, re.sub(r"\\(.)", r"\1", v)) for k, v in pairs
+                              if k not in ("pid", "program"))
+        assert key not in samples, key
+        samples[key] = float(value)
+    return samples
+
+
+def samples_of_point(metric, kind, point, add):
+    labels = list(attributes(point.get("attributes", [])).items())
+    begin, at = int(point.get("startTimeUnixNano", 0)), int(point["timeUnixNano"])
+    assert kind == "gauge" or 0 < begin <= at, point
+    if kind != "histogram":
+        value = point["asInt"] if "asInt" in point else point["asDouble"]
+        return add(metric["name"] + ("_total" if kind == "sum" else ""), labels, float(value))
+    counts, bounds = map(int, point.get("bucketCounts", [])), point.get("explicitBounds", [])
+    counts = list(counts)
+    assert len(counts) == (len(bounds) + 1 if counts else 0)
+    if counts:
+        assert sum(counts) == int(point["count"])
+    for i, bound in enumerate([*bounds, float("inf")] if counts else []):
+        add(metric["name"] + "_bucket", [*labels, ("le", bound)], float(sum(counts[:i + 1])))
+    add(metric["name"] + "_count", labels, float(point["count"]))
+    add(metric["name"] + "_sum", labels, point["sum"])
+
+
+def metrics(text, path):
+    expected, found = samples_of_text(text), {}
+
+    def add(name, labels, value):
+        key = name, frozenset((k, v if k != "le" else repr(float(v))) for k, v in labels)
+        assert key not in found, key
+        found[key] = value
+    for resource in of_json(path)["resourceMetrics"]:
+        for scope in resource["scopeMetrics"]:
+            for metric in scope["metrics"]:
+                kind, = {"gauge", "sum", "histogram"} & set(metric)
+                data = metric[kind]
+                assert metric["unit"] in ("s", "By", "1") and metric["description"]
+                assert kind == "gauge" or data["aggregationTemporality"] == 2
+                assert kind != "sum" or data["isMonotonic"] is True
+                for point in data["dataPoints"]:
+                    samples_of_point(metric, kind, point, add)
+    expected = {(name, frozenset((k, v if k != "le" else repr(float(v))) for k, v in labels)): value
+                for (name, labels), value in expected.items()}
+    # (the system charges a process that it stops some more microseconds)
+    least = lambda key: 0.01 if "cpu_time" in key[0] else 5e-10 + 3e-16 * expected[key]
+    differ = [key for key in {**expected, **found} if key not in found or key not in expected or
+              abs(found[key] - expected[key]) > least(key)]
+    assert not differ, [(key, expected.get(key), found.get(key)) for key in differ[:5]]
+    print(len(found))
+
+
 def show(path, script="/dev/null"):
     """Ids that an event `trace` has said are their first two digits; derived ones of a span its
     name, of a trace `of` the first span that has it."""
@@ -321,9 +383,10 @@ def show(path, script="/dev/null"):
                            *attributes(link["attributes"]).values()])
                  for link in span.get("links", [])]
         print(span["name"], known[span["traceId"]], known[span["spanId"]],
-              known[span["parentSpanId"]] if "parentSpanId" in span else "-",
+              known.get(span["parentSpanId"], span["parentSpanId"]) if "parentSpanId" in span else "-",
               span["kind"], hex(span["flags"]), *links, sep="|")
 
 
 mode, *words = sys.argv[1:]
-{"same": same, "check": check, "spans": show, "sums": sums}[mode](*words)
+{"same": same, "check": check, "spans": show, "sums": sums,
+ "metrics": metrics}[mode](*words)

@@ -15,7 +15,7 @@ written() {
 }
 runs=0
 python3 "$helper" write hostile.eventring || { fail "no recording"; finish; }
-for format in csv chrome openmetrics otlp_json; do # (its header is damaged: status 1)
+for format in csv chrome openmetrics otlp_json otlp_metrics_json; do # (its header is damaged: status 1)
   "$EVENTRING" export --to $format -o events.$format hostile.eventring 2>errors.txt
   written $format events.$format
 done
@@ -35,7 +35,7 @@ for at in 0 20 40 55 70; do
 done
 grep -qa 'xE2.x80.xAE' heap-*.pprof || fail "no pprof says what was there"
 python3 "$helper" check outputs || fail "what is exported"
-[ $runs -eq 29 ] || fail "$runs files"
+[ $runs -eq 30 ] || fail "$runs files"
 
 # Formulas
 cat >formulas.py <<'END'
