@@ -223,7 +223,9 @@ class Operated(Services):
 
     def run(self, name, *words, env=None):
         p = self.start([os.environ["SAROS"], name + ".lua", *words], env=env or {
-            "SAROS_EVENTRING_START": "1", "SAROS_EVENTRING_PREFIX": str(self.folder / "recordings")})
+            "SAROS_EVENTRING_START": "1", "SAROS_EVENTRING_PREFIX": str(self.folder / "recordings")},
+            # the kernel shares processors among sessions: it gets more in one of its own
+            start_new_session=name == "hangs")
         self.programs.setdefault(name, []).append(p)
         return p
 
