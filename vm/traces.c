@@ -250,8 +250,13 @@ static void inherit(lua_State *L, lua_State *co, const struct eventring_trace *i
   context_set_checked(c);
 }
 
+#define SLOTS 4 /* of the stack, for what is made here */
+
+/* A host may create a coroutine with no more than one free slot. Where the stack cannot grow any
+ * more, nothing is inherited. */
 void traces_inherit(lua_State *L, lua_State *co) {
   struct eventring_trace ids;
+  if (nearest(context_find(L)) == NULL || !lua_checkstack(L, SLOTS)) return;
   if (traces_outgoing(L, &ids)) inherit(L, co, &ids);
 }
 
