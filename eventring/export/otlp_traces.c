@@ -26,6 +26,7 @@
 #include <stdlib.h>
 
 #include "analysis/names.h"
+#include "analysis/traces.h"
 #include "eventring/memory.h"
 #include "export/events.h"
 #include "export/otlp_traces.h"
@@ -403,9 +404,8 @@ static void take_flow(struct otlp_traces *t, const struct eventring_event *e) {
 /* ---- Events -------------------------------------------------------------------------------- */
 
 static bool is_trace(const struct eventring_event *e) {
-  return e->event_class == EVENTRING_CLASS_USER && e->payload == EVENTRING_BYTES &&
-         e->size == OTLP_SAID_SIZE && !(e->flags & EVENTRING_TRUNCATED) &&
-         strcmp(e->name, "trace") == 0;
+  struct eventring_trace ids;
+  return eva_trace(e, &ids);
 }
 
 static void take_instant(struct otlp_traces *t, const struct eventring_event *e) {
