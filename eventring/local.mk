@@ -50,7 +50,8 @@ eventring_sources = \
 	eventring/producer/room.h eventring/producer/room.c \
 	eventring/producer/catalogue.h eventring/producer/catalogue.c \
 	eventring/producer/producer.h eventring/producer/producer.c \
-	eventring/producer/register.c eventring/producer/domains.h eventring/producer/domains.c \
+	eventring/producer/redact.c eventring/producer/redact.h eventring/producer/register.c \
+	eventring/producer/domains.h eventring/producer/domains.c \
 	eventring/producer/thread_exit.h eventring/producer/thread_exit.c \
 	eventring/producer/off_cpu.h eventring/producer/off_cpu.c \
 	eventring/producer/traces.h eventring/producer/traces.c \

@@ -153,6 +153,13 @@ struct eventring_config {
   /* Answers a question for a domain that is asleep, and so comes to no safepoint: see
      <eventring/question.h>. NULL: such a domain does not answer. */
   uint32_t (*answer_aside)(struct eventring_domain *domain, uint32_t kinds);
+  /* What is never to be in the file: a list of classes (not lifecycle), and of names in quotes,
+     a * at the end of which stands for any end: `calls,"card","tenant*"`. Events of the classes are
+     not recorded, whoever switches them on. A name that is registered while this holds gets
+     EVENTRING_ID_OTHER; one that was registered before is written as "(redacted ID)". (What else
+     a program writes with such an event, its payload, is not looked at.) At most 4095 bytes. It
+     replaces that of an earlier recording. NULL or empty: nothing. */
+  const char *redact;
 };
 #define EVENTRING_CLASSES_DEFAULT 0
 #define EVENTRING_LEAST_STREAM ((uint64_t)1 << 20)
@@ -186,6 +193,7 @@ static inline void eventring_config_init(struct eventring_config *config) {
                         "none"; with + or - before each, changes to the defaults
      <prefix>_FORK      "0" or "1": sets follow_forks
      <prefix>_REMOTE    "0" sets closed, "allow" lets_read; "1": neither
+     <prefix>_REDACT    sets redact
      <prefix>_STREAM    PATH[,max=SIZE][,rings=NAME[+NAME]...]: sets stream, stream_max (as
                         in _GROW) and stream_rings; starts the recording unless _START says
                         otherwise. The path must not contain a comma
@@ -354,7 +362,7 @@ static inline int eventring_register_table(const struct eventring_def *defs, siz
 /* Registers one definition and returns its id. The same kind, class and name again return
    the same id when ring and payload agree, else E_CONFLICT; unit, doc and fields of the
    first stay. When all ids are taken, the result is EVENTRING_ID_OTHER, and the
-   definition is counted as dropped. Errors: E_ARGUMENT, E_NAME, E_CONFLICT, E_MEMORY. Any
+   definition is counted as dropped; so it is, uncounted, of a name in config.redact. Errors: E_ARGUMENT, E_NAME, E_CONFLICT, E_MEMORY. Any
    thread; takes a lock, so keep the id. */
 int eventring_register_def(const struct eventring_def *def, size_t def_size,
                            struct eventring_error *error);

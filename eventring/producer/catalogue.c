@@ -9,6 +9,7 @@
  */
 #include "producer/catalogue.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +19,7 @@
 #include "format/text.h"
 #include "producer/classes.h"
 #include "producer/lock.h"
+#include "producer/redact.h"
 #include "producer/watch.h"
 
 enum {
@@ -335,8 +337,10 @@ static bool append_record(struct evr_recording *r, unsigned id, uint64_t since_t
       .first = format_record(0, 1, id), .kind = d->kind, .event_class = d->event_class,
       .ring = d->ring, .payload = d->payload, .quantity = d->quantity,
       .measure = measured ? d->measure : EVENTRING_MEASURE_NONE, .since_ticks = since_ticks};
-  char *texts = (char *)words + sizeof record;
-  size_t size = add_text(texts, 0, d->name, &record.name_bytes);
+  char *texts = (char *)words + sizeof record, redacted[32];
+  const bool is_redacted = evr_redact_has_locked(d->name, strlen(d->name));
+  snprintf(redacted, sizeof redacted, "(redacted %u)", id);
+  size_t size = add_text(texts, 0, is_redacted ? redacted : d->name, &record.name_bytes);
   size = add_text(texts, size, d->unit, &record.unit_bytes);
   size = add_text(texts, size, d->doc, &record.doc_bytes);
   size = add_text(texts, size, d->fields, &record.fields_bytes);
@@ -354,12 +358,18 @@ static void set_waiting(struct evr_recording *r, bool waits) {
   __atomic_store_n(&r->definitions_wait, waits, __ATOMIC_RELAXED);
 }
 
+/* A class that must not be recorded has no events, so that nobody misses their names. */
+static bool is_written(const struct evr_recording *r, unsigned id) {
+  const struct definition *d = definition(id);
+  return d->kind && (id < EVENTRING_ID_HOST || !(r->redacted >> d->event_class & 1));
+}
+
 int evr_catalogue_publish_locked(struct evr_recording *r, struct eventring_error *error) {
   int status = define_builtins_locked(error);
   if (status != EVENTRING_OK) return status;
   /* before the first event of the recording, or before the host has the id */
   uint64_t since = r->definitions_wait ? r->wait_since : r->shown ? evr_clock_ticks(r->clock) : 0;
-  while (r->published < defined && (!definition(r->published)->kind ||
+  while (r->published < defined && (!is_written(r, r->published) ||
                                     append_record(r, r->published, since)))
     r->published++;
   set_waiting(r, r->published < defined);
@@ -371,7 +381,7 @@ void evr_catalogue_finish_locked(struct evr_recording *r) {
   if (!r->definitions_wait) return;
   evr_catalogue_publish_locked(r, &error);
   for (; r->published < defined; r->published++)
-    if (definition(r->published)->kind) evr_catalogue_drop_locked(r);
+    if (is_written(r, r->published)) evr_catalogue_drop_locked(r);
 }
 
 void evr_catalogue_drop_locked(struct evr_recording *r) {

@@ -4,6 +4,7 @@
 #include "eventring/conditions.h"
 #include "producer/classes.h"
 #include "producer/file_name.h"
+#include "producer/redact.h"
 #include "format/control.h"
 #include "format/error.h"
 #include "format/state_place.h"
@@ -237,6 +238,16 @@ static int parse_triggers(struct eventring_config *config, const struct variable
   return EVENTRING_OK;
 }
 
+static int parse_redact(struct eventring_config *config, const struct variable *v,
+                        struct eventring_error *error) {
+  struct eventring_error cause = {0};
+  uint64_t classes;
+  if (evr_redact_parse(v->value, &classes, &cause) != EVENTRING_OK)
+    return evr_fail(error, EVENTRING_E_CONFIG, 0, "%s=%.100s: %s", v->name, v->value, cause.text);
+  config->redact = v->value[0] ? v->value : NULL;
+  return EVENTRING_OK;
+}
+
 static int parse_directory(struct eventring_config *config,
                            const struct variable *v,
                            struct eventring_error *error) {
@@ -285,14 +296,9 @@ static int bad_class(const struct variable *v, const char *name, size_t size,
    false: it does not end. */
 static bool parse_quoted(const char **at, uint64_t *classes) {
   char name[EVENTRING_MAX_NAME + 2];
-  size_t size = 0;
-  const char *from = *at + 1;
-  for (; *from && *from != '"'; from++) {
-    if (*from == '\\' && from[1]) from++;
-    if (size < sizeof name) name[size++] = *from;
-  }
-  if (*from != '"' || (from[1] && from[1] != ',')) return false;
-  *at = from + 1;
+  size_t size;
+  if (!evr_take_quoted(at, name, sizeof name, &size)) return false;
+  if (size > sizeof name) size = sizeof name; /* no event is called so */
   const char *colon = memchr(name, ':', size);
   int index = evr_class_by_bytes(name, size);
   if (index < 0 && colon) index = evr_class_by_bytes(name, (size_t)(colon - name));
@@ -381,6 +387,7 @@ int eventring_config_from_env(struct eventring_config *config,
       {"KEEP", parse_keep},         {"CPU_TIME", parse_cpu_time},
       {"FORK", parse_fork},         {"STREAM", parse_stream},
       {"TRIGGER", parse_triggers},  {"REMOTE", parse_remote},
+      {"REDACT", parse_redact},
   };
   struct eventring_config full;
   bool says_start = false;

@@ -32,6 +32,7 @@
 #include "producer/classes.h"
 #include "producer/file_name.h"
 #include "producer/outside.h"
+#include "producer/redact.h"
 
 enum {
   FOLLOW_AFTER_MS = 50,
@@ -107,6 +108,7 @@ void evr_follow_keep_locked(const struct evr_recording *r, const struct eventrin
   kept.config.program = kept.program;
   kept.config.name = kept.name;
   kept.config.triggers = NULL; /* they stay set */
+  kept.config.redact = evr_redact_list_locked();
 }
 
 static uint64_t wanted_by(const struct evr_recording *r) {

@@ -21,6 +21,7 @@
 #include "format/text.h"
 #include "producer/classes.h"
 #include "producer/outside.h"
+#include "producer/redact.h"
 #include "producer/ring.h"
 #include "producer/space.h"
 
@@ -136,6 +137,8 @@ static void fill_header(struct evr_recording *r, const struct eventring_config *
   h->start_wall_ns = evr_wall_ns() - (int64_t)(evr_monotonic_ns() - r->origin.ns);
   memcpy(h->rings, evr_ring_names, sizeof h->rings);
   memcpy(h->classes, evr_class_names, sizeof h->classes);
+  for (unsigned i = 0; i < EVENTRING_MAX_CLASSES; i++)
+    if (r->redacted >> i & 1) memset(h->classes[i], 0, sizeof h->classes[i]);
 }
 
 /* The first rings of a program that fills them. */
@@ -253,6 +256,7 @@ int evr_recording_create(struct evr_recording **recording,
   r->keep = always && !config->keep_preserved ? 0 : config->keep;
   r->elsewhere = elsewhere;
   r->no_cpu_time = config->no_cpu_time;
+  evr_redact_parse(config->redact, &r->redacted, error); /* it was checked */
   r->answer_aside = config->answers ? config->answer_aside : NULL;
   set_streams(r, config);
   r->clock = evr_clock_kind();

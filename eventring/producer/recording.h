@@ -84,6 +84,7 @@ struct evr_recording {
   char name[NAME_MAX + 1]; /* of the file */
   char path[PATH_MAX];
   bool closed;    /* what others write into the control page is ignored */
+  uint64_t redacted; /* classes that it must not have */
   bool lets_read; /* others of the same user may read the memory of the process */
   uint64_t hold_ns, sample_rate; /* of the control page, at the start */
   bool elsewhere; /* not in the directory where the file should be */

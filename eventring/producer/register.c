@@ -6,6 +6,7 @@
 #include "format/sized.h"
 #include "producer/catalogue.h"
 #include "producer/producer.h"
+#include "producer/redact.h"
 
 /* All or none. */
 static int define_and_publish_locked(const struct eventring_def *defs, size_t def_size,
@@ -46,7 +47,9 @@ int eventring_register_def(const struct eventring_def *def, size_t def_size,
     return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "no definition or no name");
   evr_lock();
   int result = evr_catalogue_find_locked(&full, error);
-  if (result == EVENTRING_E_NOT_FOUND) result = define_or_other_locked(&full, error);
+  if (result == EVENTRING_E_NOT_FOUND)
+    result = evr_redact_has_locked(full.name, strlen(full.name))
+                 ? EVENTRING_ID_OTHER : define_or_other_locked(&full, error);
   evr_unlock();
   return result;
 }

@@ -19,6 +19,7 @@
 #include "producer/memory.h"
 #include "producer/off_cpu.h"
 #include "producer/outside.h"
+#include "producer/redact.h"
 #include "producer/producer.h"
 #include "producer/triggers.h"
 #include "producer/watch.h"
@@ -134,6 +135,8 @@ static int check_config(const struct eventring_config *config,
   if (!(config->sample_rate >= 0 && config->sample_rate <= 1))
     return evr_fail(error, EVENTRING_E_CONFIG, 0, "a rate of samples of %g is out of range: must "
                     "be 0 to 1", config->sample_rate);
+  uint64_t classes;
+  if (evr_redact_parse(config->redact, &classes, error) != EVENTRING_OK) return EVENTRING_E_CONFIG;
   if (config->stream_rings >> EVENTRING_RINGS)
     return evr_fail(error, EVENTRING_E_CONFIG, 0, "there are only %d rings", EVENTRING_RINGS);
   if (config->triggers) {
@@ -217,6 +220,7 @@ static int make_somewhere_locked(struct evr_recording **r,
 static int begin_recording_locked(const struct eventring_config *config, unsigned joined,
                                   struct eventring_error *error) {
   struct evr_recording *r;
+  evr_redact_set_locked(config->redact);
   int status = make_somewhere_locked(&r, config, error);
   if (status < EVENTRING_OK) return status;
   evr_streams_start(r);

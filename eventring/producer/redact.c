@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/* redact.c: see redact.h. */
+#include "producer/redact.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/error.h"
+#include "producer/classes.h"
+
+enum { MOST_LIST = 4095 };
+
+static char list[MOST_LIST + 1]; /* guarded by the mutex; "": none */
+
+bool evr_take_quoted(const char **at, char *name, size_t room, size_t *size) {
+  const char *from = *at + 1;
+  *size = 0;
+  for (; *from && *from != '"'; from++) {
+    if (*from == '\\' && from[1]) from++;
+    if (*size < room) name[*size] = *from;
+    ++*size;
+  }
+  if (*from != '"' || (from[1] && from[1] != ',')) return false;
+  *at = from + 1;
+  return true;
+}
+
+/* One item; *size: of a name. False: it is a class, or wrong. */
+static bool take_name(const char **at, char *name, size_t *size) {
+  return **at == '"' && evr_take_quoted(at, name, EVENTRING_MAX_NAME + 1, size) && *size > 0 &&
+         *size <= EVENTRING_MAX_NAME + 1;
+}
+
+static int take_class(const char **at, uint64_t *classes, struct eventring_error *error) {
+  const size_t size = strcspn(*at, ",");
+  const int index = evr_class_by_bytes(*at, size);
+  if (index == EVENTRING_CLASS_LIFECYCLE)
+    return evr_fail(error, EVENTRING_E_CONFIG, 0, "class `lifecycle' is always recorded");
+  if (index < 0 && (**at == '"' || !evr_class_is_standard(*at, size)))
+    return evr_fail(error, EVENTRING_E_CONFIG, 0,
+                    "`%.*s' is no class of this program (a name has quotes around it)",
+                    (int)(size < 100 ? size : 100), *at);
+  if (index >= 0) *classes |= EVENTRING_CLASS_BIT(index); /* else it has no events here */
+  *at += size;
+  return EVENTRING_OK;
+}
+
+int evr_redact_parse(const char *text, uint64_t *classes, struct eventring_error *error) {
+  char name[EVENTRING_MAX_NAME + 1];
+  size_t size;
+  *classes = 0;
+  if (text && strlen(text) > MOST_LIST)
+    return evr_fail(error, EVENTRING_E_CONFIG, 0, "the list has more than %d bytes", MOST_LIST);
+  for (const char *at = text ? text : ""; *at; at += *at == ',')
+    if (!take_name(&at, name, &size) && take_class(&at, classes, error) != EVENTRING_OK)
+      return EVENTRING_E_CONFIG;
+  return EVENTRING_OK;
+}
+
+void evr_redact_set_locked(const char *text) {
+  if (text != list) strcpy(list, text ? text : "");
+}
+
+const char *evr_redact_list_locked(void) { return list[0] ? list : NULL; }
+
+static bool is_meant(const char *item, size_t size, const char *name, size_t name_size) {
+  if (item[size - 1] != '*') return size == name_size && memcmp(item, name, size) == 0;
+  return name_size >= size - 1 && memcmp(item, name, size - 1) == 0;
+}
+
+bool evr_redact_has_locked(const char *name, size_t size) {
+  char item[EVENTRING_MAX_NAME + 1];
+  size_t item_size;
+  for (const char *at = list; *at; at += *at == ',') {
+    if (!take_name(&at, item, &item_size)) at += strcspn(at, ",");
+    else if (is_meant(item, item_size, name, size)) return true;
+  }
+  return false;
+}
