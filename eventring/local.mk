@@ -190,11 +190,13 @@ libexport_a_SOURCES = \
 	eventring/export/otlp.def eventring/export/otlp_batch.c eventring/export/otlp_batch.h \
 	eventring/export/otlp_ids.c eventring/export/otlp_ids.h \
 	eventring/export/otlp_resource.c eventring/export/otlp_resource.h \
-	eventring/export/otlp_metrics.c eventring/export/otlp_records.c eventring/export/otlp_spans.c eventring/export/otlp_spans.h \
+	eventring/export/otlp_metrics.c eventring/export/otlp_profiles.c \
+	eventring/export/otlp_records.c eventring/export/otlp_spans.c eventring/export/otlp_spans.h \
 	eventring/export/otlp_traces.c eventring/export/otlp_traces.h \
 	eventring/export/otlp_write.c eventring/export/otlp_write.h \
 	eventring/export/protobuf.h \
 	eventring/export/rows.c eventring/export/rows.h eventring/export/sql.c \
+	eventring/export/strings.h \
 	eventring/export/sql.h eventring/export/sqlite.c \
 	eventring/export/tables.def \
 	eventring/export/text.c eventring/export/text.h eventring/export/tracks.c \

@@ -184,6 +184,7 @@ static int finish(void *state) {
 }
 
 const struct export_events export_events_otlp_metrics = {
-    .begin = begin_protobuf, .event = on_event, .lost = on_lost, .open = on_event, .finish = finish};
+    .begin = begin_protobuf, .event = on_event, .lost = on_lost, .open = on_event,
+    .finish = finish};
 const struct export_events export_events_otlp_metrics_json = {
     .begin = begin_json, .event = on_event, .lost = on_lost, .open = on_event, .finish = finish};

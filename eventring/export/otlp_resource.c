@@ -138,7 +138,7 @@ void otlp_put_resource(struct otlp_text *t, const struct otlp_said *said, const 
   put(t, said, "service.name", service);
   for (size_t i = 0; i < said->count; i++)
     otlp_attribute_string(t, OTLP_RESOURCE_ATTRIBUTES, said->pair[i].key, said->pair[i].value);
-  if (!has(said, "process.pid"))
+  if (pid && !has(said, "process.pid"))
     otlp_attribute_int(t, OTLP_RESOURCE_ATTRIBUTES, "process.pid", pid);
   put(t, said, "process.executable.name", name);
   put(t, said, "telemetry.sdk.name", "eventring");

@@ -26,7 +26,7 @@ struct otlp_said {
 int otlp_said_read(struct otlp_said *said, const char *given, char *error, size_t size);
 void otlp_said_free(struct otlp_said *said);
 
-/* Puts the attributes of a process. `program`: its name. */
+/* Puts the attributes of a process. `program`: its name; `pid`: 0: not known. */
 void otlp_put_resource(struct otlp_text *t, const struct otlp_said *said, const char *program,
                        int64_t pid);
 /* Puts name and version of this library. */

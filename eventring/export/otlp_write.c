@@ -87,6 +87,15 @@ void otlp_string(struct otlp_text *t, enum otlp_field field, const void *text, s
   protobuf_close(&t->b, begin);
 }
 
+void otlp_string_item(struct otlp_text *t, enum otlp_field field, const char *text) {
+  if (!t->is_json) {
+    otlp_string(t, field, text, strlen(text));
+    return;
+  }
+  separate(t);
+  put_json_text(t, text, strlen(text));
+}
+
 static char *put_base64(char *to, const unsigned char *from, size_t size) {
   static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   for (size_t at = 0; at < size; at += 3) {

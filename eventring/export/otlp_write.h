@@ -41,6 +41,8 @@ void otlp_bytes(struct otlp_text *t, enum otlp_field field, const void *bytes, s
 void otlp_number(struct otlp_text *t, enum otlp_field field, uint64_t value);
 void otlp_double(struct otlp_text *t, enum otlp_field field, double value);
 
+/* A string of a list of strings (otlp_open_list). */
+void otlp_string_item(struct otlp_text *t, enum otlp_field field, const char *text);
 /* Numbers of one field, packed: as long as the list is open, each otlp_pack is one. */
 size_t otlp_open_packed(struct otlp_text *t, enum otlp_field field);
 void otlp_pack(struct otlp_text *t, enum otlp_field field, uint64_t value);

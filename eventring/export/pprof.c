@@ -17,8 +17,7 @@
 
 #include "export/protobuf.h"
 #include "export/same_names.h"
-#include "format/array.h"
-#include "format/table.h"
+#include "export/strings.h"
 
 enum { /* fields of messages */
   PROFILE_SAMPLE_TYPE = 1, PROFILE_SAMPLE = 2, PROFILE_LOCATION = 4, PROFILE_FUNCTION = 5,
@@ -32,60 +31,31 @@ enum { /* fields of messages */
   FUNCTION_START_LINE = 5
 };
 
-/* ---- Strings: found by content, in the order of first use ------------------------------- */
-
-struct strings {
-  const char **text;
-  size_t count, room;
-  struct evr_table table; /* of indices plus 1 */
-  bool failed;
-};
-
-static bool is_text(const void *context, uintptr_t value, const void *key) {
-  const struct strings *s = context;
-  return strcmp(s->text[value - 1], key) == 0;
-}
-
-static uint64_t string(struct strings *s, const char *text) {
-  uintptr_t *value = NULL;
-  if (EVR_MAKE_ROOM(s->text, s->room, s->count, 256))
-    value = evr_table_take(&s->table, evr_hash_text(evr_hash_seed(), text), is_text, s, text);
-  if (!value) {
-    s->failed = true;
-    return 0;
-  }
-  if (!*value) {
-    s->text[s->count] = text;
-    *value = ++s->count;
-  }
-  return *value - 1;
-}
-
 /* ---- Messages ------------------------------------------------------------------------------ */
 
-static void put_values(const struct export_profile *p, struct strings *s, struct protobuf *out) {
+static void put_values(const struct export_profile *p, struct export_strings *s, struct protobuf *out) {
   struct protobuf m = {0};
   for (size_t i = 0; i < p->value_count; i++) {
-    protobuf_add_number(&m, VALUE_TYPE, string(s, p->values[i].name));
-    protobuf_add_number(&m, VALUE_UNIT, string(s, p->values[i].unit));
+    protobuf_add_number(&m, VALUE_TYPE, export_string(s, p->values[i].name));
+    protobuf_add_number(&m, VALUE_UNIT, export_string(s, p->values[i].unit));
     protobuf_add_message(out, PROFILE_SAMPLE_TYPE, &m);
   }
   free(m.data);
 }
 
-static void put_labels(const struct export_row *row, struct strings *s, struct protobuf *m) {
+static void put_labels(const struct export_row *row, struct export_strings *s, struct protobuf *m) {
   struct protobuf label = {0};
   for (int i = 0; i < EXPORT_LABELS; i++) {
     if (!row->label[i].key) continue;
-    protobuf_add_number(&label, LABEL_KEY, string(s, row->label[i].key));
-    protobuf_add_number(&label, LABEL_STR, string(s, row->label[i].text));
+    protobuf_add_number(&label, LABEL_KEY, export_string(s, row->label[i].key));
+    protobuf_add_number(&label, LABEL_STR, export_string(s, row->label[i].text));
     protobuf_add_message(m, SAMPLE_LABEL, &label);
   }
   free(label.data);
 }
 
 static void put_sample(const struct export_profile *p, const struct export_row *row,
-                       struct strings *s, struct protobuf *m) {
+                       struct export_strings *s, struct protobuf *m) {
   for (uint32_t at = row->stack; at; at = p->stacks[at].parent)
     protobuf_add_number(m, SAMPLE_LOCATION_ID, at);
   for (size_t v = 0; v < p->value_count; v++) {
@@ -146,7 +116,7 @@ static void free_names(const struct export_profile *p, char **names) {
   free(names);
 }
 
-static void put_functions(const struct export_profile *p, char *const *names, struct strings *s,
+static void put_functions(const struct export_profile *p, char *const *names, struct export_strings *s,
                           struct protobuf *out) {
   struct protobuf m = {0};
   for (size_t i = 0; i < p->function_count; i++) {
@@ -156,9 +126,9 @@ static void put_functions(const struct export_profile *p, char *const *names, st
       break;
     }
     protobuf_add_number(&m, FUNCTION_ID, i + 1);
-    protobuf_add_number(&m, FUNCTION_NAME, string(s, names[2 * i]));
-    protobuf_add_number(&m, FUNCTION_SYSTEM_NAME, string(s, names[2 * i + 1]));
-    protobuf_add_number(&m, FUNCTION_FILENAME, string(s, f->source));
+    protobuf_add_number(&m, FUNCTION_NAME, export_string(s, names[2 * i]));
+    protobuf_add_number(&m, FUNCTION_SYSTEM_NAME, export_string(s, names[2 * i + 1]));
+    protobuf_add_number(&m, FUNCTION_FILENAME, export_string(s, f->source));
     protobuf_add_number(&m, FUNCTION_START_LINE, f->line);
     protobuf_add_message(out, PROFILE_FUNCTION, &m);
   }
@@ -166,7 +136,7 @@ static void put_functions(const struct export_profile *p, char *const *names, st
 }
 
 /* `go tool pprof` prints them as they are. */
-static void put_string_table(const struct strings *s, struct protobuf *out) {
+static void put_string_table(const struct export_strings *s, struct protobuf *out) {
   for (size_t i = 0; i < s->count; i++) {
     size_t size = strlen(s->text[i]);
     char *text = malloc(5 * size + 1);
@@ -185,11 +155,11 @@ static void flush(struct protobuf *b, FILE *out, bool *failed) {
 
 int export_pprof(const struct export_profile *p, FILE *out) {
   struct protobuf b = {0}, m = {0};
-  struct strings s = {0};
+  struct export_strings s = {0};
   char **names = names_of(p);
   bool failed = !names;
   if (failed) return -1;
-  string(&s, ""); /* the first one must be */
+  export_string(&s, ""); /* the first one must be */
   put_values(p, &s, &b);
   for (size_t i = 0; i < p->row_count; i++) {
     put_sample(p, &p->rows[i], &s, &m);
@@ -201,14 +171,13 @@ int export_pprof(const struct export_profile *p, FILE *out) {
   protobuf_add_number(&b, PROFILE_TIME_NANOS, (uint64_t)p->start_wall_ns);
   protobuf_add_number(&b, PROFILE_DURATION_NANOS, p->duration_ns);
   if (p->value_count)
-    protobuf_add_number(&b, PROFILE_DEFAULT_SAMPLE_TYPE, string(&s, p->values[p->main_value].name));
+    protobuf_add_number(&b, PROFILE_DEFAULT_SAMPLE_TYPE, export_string(&s, p->values[p->main_value].name));
   put_string_table(&s, &b);
   flush(&b, out, &failed);
   failed |= s.failed;
   free(b.data);
   free(m.data);
-  free(s.text);
-  evr_table_free(&s.table);
+  export_strings_free(&s);
   free_names(p, names);
   return failed ? -1 : 0;
 }

@@ -9,6 +9,7 @@
                                             flags, links; of a script of traced_host
     _otlp.py metrics TEXT JSON              the metrics are those of the text of Prometheus; prints
                                             how many samples
+    _otlp.py folded JSON VALUE              stacks of a profile, as `export --to folded` has them
     _otlp.py sums STATS JSON                what spans there are, and how long, as `stats --json`
 """
 import base64
@@ -269,6 +270,7 @@ def check(dump, show, path, remote=""):
 def whole(data):
     """Of each resource its last scope, and all items: messages are cut elsewhere in each format."""
     found = {}
+    found["dictionary"] = data.pop("dictionary", None)
     (key, resources), = data.items()
     of_scopes = key.replace("resource", "scope")
     for resource in resources:
@@ -307,6 +309,27 @@ def sums(stats, path):
         expected_times[place] += row["total_ns"]
     assert +counts == +expected, (+counts, +expected)
     assert +times == +expected_times, (times, expected_times)
+
+
+def folded(path, value):
+    data = of_json(path)
+    tables = data["dictionary"]
+    strings = tables["stringTable"]
+    assert strings[0] == "" and all(not table[0] for table in tables.values())
+    sums = collections.Counter()
+    for profile in data["resourceProfiles"][0]["scopeProfiles"][0]["profiles"]:
+        if strings[profile["sampleType"]["typeStrindex"]] != value:
+            continue
+        for sample in profile.get("samples", []):
+            places = tables["stackTable"][sample["stackIndex"]].get("locationIndices", [])
+            lines = [tables["locationTable"][place]["lines"][0] for place in reversed(places)]
+            names = [strings[tables["functionTable"][line["functionIndex"]]["nameStrindex"]]
+                     for line in lines]
+            keys = [tables["attributeTable"][i]["keyStrindex"] for i in sample["attributeIndices"]]
+            assert len(set(keys)) == len(keys) and 0 not in keys
+            sums[";".join(names)] += int(sample["values"][0])
+    for stack, sum_of_stack in sorted(sums.items()):
+        print(stack, sum_of_stack)
 
 
 def samples_of_text(path):
@@ -389,4 +412,4 @@ def show(path, script="/dev/null"):
 
 mode, *words = sys.argv[1:]
 {"same": same, "check": check, "spans": show, "sums": sums,
- "metrics": metrics}[mode](*words)
+ "metrics": metrics, "folded": folded}[mode](*words)

@@ -25,7 +25,7 @@ for at in 0 20 40 55 70; do
   HEAP_EVENTRING_START=1 HEAP_EVENTRING_PRESERVE=1 HEAP_EVENTRING_NAME=sampled-$at \
     "$BUILDDIR/testsuite/tools/sample_heap" --collections 2 \
     --source "$(python3 "$helper" name 60 $at)" >/dev/null || fail "no heap profile"
-  for format in folded dot callgrind speedscope pprof svg; do
+  for format in folded dot callgrind speedscope pprof svg otlp_profiles_json; do
     "$EVENTRING" export --to $format -o heap-$at.$format sampled-$at.eventring ||
       fail "--to $format: $?"
     [ $format = pprof ] || written $format heap-$at.$format
@@ -35,7 +35,7 @@ for at in 0 20 40 55 70; do
 done
 grep -qa 'xE2.x80.xAE' heap-*.pprof || fail "no pprof says what was there"
 python3 "$helper" check outputs || fail "what is exported"
-[ $runs -eq 30 ] || fail "$runs files"
+[ $runs -eq 35 ] || fail "$runs files"
 
 # Formulas
 cat >formulas.py <<'END'
