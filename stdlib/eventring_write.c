@@ -255,13 +255,9 @@ static void make_ids(lua_State *L, int traceparent, struct eventring_trace *ids)
     eventring_trace_begin(rings, ids);
 }
 
-/* Behind the value, at the next index, is the `traceparent`, or nil. */
-static COLD void begin_detailed_span(lua_State *L, Entry entry, int value) {
+/* Begins a span that gets ids, by the `traceparent` that is at the index behind the value. */
+static COLD void begin_traced_span(lua_State *L, Entry entry, int value) {
   struct eventring_trace ids;
-  if (lua_isnil(L, value + 1)) {
-    begin_valued_span(L, entry, value);
-    return;
-  }
   traces_prepare(L);
   make_ids(L, value + 1, &ids);
   context_begin_span(L, entry_id(entry));
@@ -270,27 +266,40 @@ static COLD void begin_detailed_span(lua_State *L, Entry entry, int value) {
   record_allocated(L->domain);
 }
 
-/* Pushes the fields `value` and `traceparent` of the argument, a table; raises where they are
- * wrong. */
-static void push_details(lua_State *L, int arg) {
+/* Fields of a span. The first one stands in the table for eventring.span only. */
+static const char *const span_fields[] = {"name", "value", "traceparent", NULL};
+#define TRACEPARENT 4 /* bit of check_field_names */
+
+/* Pushes the field `value` of the argument, a table, and `traceparent`, if it is not nil, which is
+ * returned. Raises where they are wrong, or there is another field than those of span_fields from
+ * `first` on. */
+static bool push_details(lua_State *L, int arg, int first) {
+  const uint64_t seen = check_field_names(L, arg, "field", span_fields + first) << first;
   const int value = lua_getfield(L, arg, "value");
   if (value != LUA_TNIL && value != LUA_TNUMBER && value != LUA_TSTRING)
     luaL_argerror(L, arg, "field 'value' is not a number or string");
-  const int trace = lua_getfield(L, arg, "traceparent");
-  if (trace != LUA_TNIL && trace != LUA_TSTRING && (trace != LUA_TBOOLEAN || !lua_toboolean(L, -1)))
-    luaL_argerror(L, arg, "field 'traceparent' is not a string or true");
+  if (!(seen & TRACEPARENT)) { /* mostly; a metatable may still have it */
+    if (!lua_getmetatable(L, arg)) return false;
+    lua_pop(L, 1);
+  }
+  switch (lua_getfield(L, arg, "traceparent")) {
+    case LUA_TSTRING: return true;
+    case LUA_TNIL: lua_pop(L, 1); return false;
+    default:
+      if (!lua_isboolean(L, -1) || !lua_toboolean(L, -1))
+        luaL_argerror(L, arg, "field 'traceparent' is not a string or true");
+      return true;
+  }
 }
 
 /* eventring.begin_span(name, {value =, traceparent =}) */
 static COLD int begin_span_with_fields(lua_State *L) {
-  static const char *const fields[] = {"value", "traceparent", NULL};
   Entry entry = check_name(L, EVENT_NAMES_SPAN);
   lua_settop(L, 2);
-  check_field_names(L, 2, "field", fields);
-  push_details(L, 2);
+  const bool is_traced = push_details(L, 2, 1);
   if (!is_recorded(L->domain)) return 0;
   if (entry == 0) entry = define_name(L, EVENT_NAMES_SPAN, EVENTRING_VALUES);
-  begin_detailed_span(L, entry, 3);
+  (is_traced ? begin_traced_span : begin_valued_span)(L, entry, 3);
   return 0;
 }
 
@@ -450,37 +459,37 @@ static void push_guard(lua_State *L, unsigned id) {
   lua_setmetatable(L, -2);
 }
 
-/* Replaces the first argument, a table, by its name, and puts its value and its traceparent behind
- * that. */
-static void take_fields(lua_State *L) {
-  static const char *const fields[] = {"name", "value", "traceparent", NULL};
-  check_field_names(L, 1, "field", fields);
-  push_details(L, 1);
+/* Replaces the first argument, a table, by its name, and puts its value behind that, and its
+ * traceparent, if it has one. Returns how many values these are. */
+static int take_fields(lua_State *L) {
+  const int details = push_details(L, 1, 0) ? 2 : 1;
   if (lua_getfield(L, 1, "name") != LUA_TSTRING)
     luaL_argerror(L, 1, "field 'name' is not a string");
   lua_replace(L, 1);
-  lua_rotate(L, 2, 2);
+  lua_rotate(L, 2, details);
+  return 1 + details;
 }
 
 /* eventring.span({name =, value =, traceparent =}, f, ...); without f the span ends when the
  * result, a value for a variable <close>, is closed. */
 static COLD int record_span_of_fields(lua_State *L) {
-  take_fields(L);
+  const int fields = take_fields(L);
   Entry entry = check_name(L, EVENT_NAMES_SPAN);
-  const int nargs = lua_gettop(L) - 4; /* name, value, traceparent, f, arguments */
+  const int nargs = lua_gettop(L) - fields - 1; /* behind f */
   if (!is_recorded(L->domain)) {
     if (nargs < 0) return 0;
-    lua_callk(L, nargs, LUA_MULTRET, 3, span_returned);
-    return span_returned(L, LUA_OK, 3);
+    lua_callk(L, nargs, LUA_MULTRET, fields, span_returned);
+    return span_returned(L, LUA_OK, fields);
   }
   if (entry == 0) entry = define_name(L, EVENT_NAMES_SPAN, EVENTRING_VALUES);
   push_guard(L, entry_id(entry));
-  lua_insert(L, 4);
-  if (nargs >= 0) lua_toclose(L, 4);
-  begin_detailed_span(L, entry, 2);
+  const int guard = fields + 1;
+  lua_insert(L, guard);
+  if (nargs >= 0) lua_toclose(L, guard);
+  (fields == 3 ? begin_traced_span : begin_valued_span)(L, entry, 2);
   if (nargs < 0) return 1;
-  lua_callk(L, nargs, LUA_MULTRET, 4, span_returned);
-  return span_returned(L, LUA_OK, 4);
+  lua_callk(L, nargs, LUA_MULTRET, guard, span_returned);
+  return span_returned(L, LUA_OK, guard);
 }
 
 /* eventring.span(name, f, ...) -> results of f(...). The span ends whether f returns or

@@ -10,12 +10,13 @@
 #include "analysis/nearest.h"
 #include "lauxlib.h"
 
-/* Is the string `given` one of the names? */
-static bool is_among(lua_State *L, int given, const char *const *names) {
+/* The index of the string `given` among the names; -1: it is none of them. */
+static int index_among(lua_State *L, int given, const char *const *names) {
   size_t size;
   const char *text = lua_tolstring(L, given, &size);
-  while (*names != NULL && (strlen(*names) != size || memcmp(*names, text, size) != 0)) names++;
-  return *names != NULL;
+  for (int i = 0; names[i] != NULL; i++)
+    if (strlen(names[i]) == size && memcmp(names[i], text, size) == 0) return i;
+  return -1;
 }
 
 /* Pushes the value `given` as text, its control characters as Lua writes them. */
@@ -57,15 +58,19 @@ static void raise_wrong_name(lua_State *L, int arg, const char *kind, const char
   luaL_argerror(L, arg, lua_pushfstring(L, "no %s '%s'; did you mean '%s'?", kind, given, meant));
 }
 
-void check_field_names_at(lua_State *L, int table, int arg, const char *kind,
-                          const char *const *names) {
-  for (lua_pushnil(L); lua_next(L, table); lua_pop(L, 1))
-    if (lua_type(L, -2) != LUA_TSTRING || !is_among(L, -2, names))
-      raise_wrong_name(L, arg, kind, names);
+uint64_t check_field_names_at(lua_State *L, int table, int arg, const char *kind,
+                              const char *const *names) {
+  uint64_t seen = 0;
+  for (lua_pushnil(L); lua_next(L, table); lua_pop(L, 1)) {
+    const int index = lua_type(L, -2) == LUA_TSTRING ? index_among(L, -2, names) : -1;
+    if (index < 0) raise_wrong_name(L, arg, kind, names);
+    seen |= (uint64_t)1 << (index & 63);
+  }
+  return seen;
 }
 
-void check_field_names(lua_State *L, int arg, const char *kind, const char *const *names) {
-  check_field_names_at(L, arg, arg, kind, names);
+uint64_t check_field_names(lua_State *L, int arg, const char *kind, const char *const *names) {
+  return check_field_names_at(L, arg, arg, kind, names);
 }
 
 lua_Integer option_integer(lua_State *L, int table, const char *name, lua_Integer most,

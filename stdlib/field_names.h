@@ -11,11 +11,12 @@
  * table, has a key that is not among `names` (ends with NULL): it is misspelt, most likely,
  * and would be ignored.
  * The question is left out where none of `names` is near.
- * Pushes nothing; runs no code of the guest except __tostring and __name of such a key. */
-void check_field_names(lua_State *L, int arg, const char *kind, const char *const *names);
+ * Pushes nothing; runs no code of the guest except __tostring and __name of such a key.
+ * Returns which of the first 64 names the table itself has: bit i stands for names[i]. */
+uint64_t check_field_names(lua_State *L, int arg, const char *kind, const char *const *names);
 /* Does the same for a table at another place of the stack, a field of argument `arg`. */
-void check_field_names_at(lua_State *L, int table, int arg, const char *kind,
-                          const char *const *names);
+uint64_t check_field_names_at(lua_State *L, int table, int arg, const char *kind,
+                              const char *const *names);
 
 /* Returns a field of the table of options that is argument `table`: an integer from 1 to `most`, or
  * `otherwise` if it is nil. Raises if it is anything else. */
