@@ -281,15 +281,13 @@ static int take_span(struct domain *domain, const struct eventring_event *event,
   return EVENTRING_OK;
 }
 
-/* Any event shows which context runs. */
+/* Any event shows which context runs. (One without open spans was resumed by that which ran before
+   it, whose spans go on: were they left, a switch would have said so.) */
 static void note_context(struct domain *domain, const struct eventring_event *event) {
   struct flows *flows = &domain->flows[event->ring];
   struct flow *flow = flows->present;
   if (!flow || flow->context != event->context) flow = find_flow(flows, event->context);
-  if (!flow || !flow->open) {
-    flows->present = NULL;
-    return;
-  }
+  if (!flow || !flow->open) return;
   go_on(domain, flow, event->ns);
   enter(flows, flow);
 }
@@ -415,7 +413,6 @@ int eva_shares_batch(struct eva_shares *shares, const struct eventring_batch *ba
   go_on(domain, flow, batch->earliest_ns);
   enter(flows, flow);
   if (take_outer(domain, flow, batch, times) < 0) return EVENTRING_E_MEMORY;
-  if (batch->bare) flow->from = flow->context; /* none with spans open went on before (note_context) */
   if (!flow->open) retire_flow(flows, flow);
   return 1;
 }

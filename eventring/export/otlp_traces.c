@@ -439,10 +439,7 @@ static int on_event(void *state, const struct eventring_event *e) {
   struct otlp_traces *t = state;
   struct eva_span_time time;
   bool ended;
-  /* (a new context says its trace before its first span: the one that resumed it goes on) */
-  if (!(e->kind == EVENTRING_INSTANT && is_trace(e)) &&
-      eva_shares_event(t->shares, e, &time, &ended) < 0)
-    t->failed = true;
+  if (eva_shares_event(t->shares, e, &time, &ended) < 0) t->failed = true;
   take(t, e);
   if (++t->seen % OFTEN == 0) t->run->progress(t->run->progress_context);
   return result(t);

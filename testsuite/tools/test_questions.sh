@@ -37,6 +37,25 @@ is "open" 1 "$(query spans.json '.total.names[] | select(.name == "left open").o
 is "span around the longest pauses" true \
    "$(query pauses.json '[.rows[].span] | any(. == "request" or . == "parse")')"
 
+# A coroutine that begins a span when it was seen already without one: the span of who resumed it
+# is the one that goes on when that has ended.
+cat >resumes.lua <<'LUA'
+local eventring = require "eventring"
+eventring.begin_span "outer"
+coroutine.wrap(function()
+  eventring.counter("before its span", 1)
+  eventring.span("inner", function() end)
+end)()
+collectgarbage()
+eventring.end_span "outer"
+LUA
+SAROS_EVENTRING_STREAM=./resumes SAROS_EVENTRING_PRESERVE=1 "$SAROS" resumes.lua || fail "resumes"
+"$EVENTRING" pauses --json resumes*.eventring >resumes.json || fail "pauses of resumes: $?"
+"$EVENTRING" dump --json resumes*.eventring >resumes-dump.json || fail "dump of resumes: $?"
+"$EVENTRING" spans --json resumes*.eventring >resumes-spans.json || fail "spans of resumes: $?"
+is "the interrupted span" '["outer"]' "$(query resumes.json '[.rows[] | select(.reason == "collect").span] | unique')"
+python3 "$TESTSUITE/tools/_questions.py" resumes-dump.json resumes.json resumes-spans.json || fail "resumes differs"
+
 # which request was the longest?
 cat >values.lua <<'LUA'
 local eventring = require "eventring"

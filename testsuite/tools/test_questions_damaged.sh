@@ -65,7 +65,12 @@ def packets(data):
 def check(name, path):
     """Reads what was exported."""
     data = b"" if os.path.isdir(path) else open(path, "rb").read()
-    if name in ("perfetto", "pprof"):
+    if name in ("otlp", "otlp_metrics", "otlp_profiles"):
+        decode(data)
+    elif name.endswith("_json"):
+        for line in data.decode("utf-8").splitlines():
+            json.loads(line)
+    elif name in ("perfetto", "pprof"):
         packets(data) if name == "perfetto" else decode(
             gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data)
     elif name == "sqlite":
