@@ -9,7 +9,8 @@
  * What is torn and lost appears as that: an end whose begin is unknown (TORN), an end that a
  * reader has made (SYNTHETIC, TORN: begin_ns says when the span began), a loss. The caller
  * may leave out what is not in a window: then a SYNTHETIC begin, with its true time, comes
- * right before an end of which the begin was left out.
+ * right before an end of which the begin was left out. (A format with `reads_before` is given what
+ * is before the window, too.)
  */
 #ifndef EVENTRING_EXPORT_EVENTS_H
 #define EVENTRING_EXPORT_EVENTS_H
@@ -24,7 +25,7 @@ struct export_run {
   struct export_out *out; /* NULL where the format writes its file, or files, itself ... */
   const char *path;       /* ... here: an empty file, or folder, that the caller has made. It
                              removes all of it where the export has failed */
-  uint64_t until_ns;      /* the end of what is exported; UINT64_MAX: that of the recording */
+  uint64_t since_ns, until_ns; /* what is exported; 0, UINT64_MAX: all of the recording */
   const char *resource;   /* attributes that the user gives, KEY=VALUE,...; NULL: none */
   uint64_t every_ns;      /* between the samples of a series; 0: only the last ones */
   /* To be called now and then by those, and by others while they put nothing into `out`. It sets
@@ -39,6 +40,7 @@ struct export_events {
   bool own_file;  /* it writes no `out`, but the file run->path */
   /* Of one that writes into the folder run->path: does it give a file in it this name? */
   bool (*makes)(const char *name);
+  bool reads_before; /* it needs the events and losses before run->since_ns, which it leaves out */
   bool merged;    /* it needs the events of all rings in the order of time */
   /* Returns its state; NULL: no memory, or run->error has a text. */
   void *(*begin)(struct export_run *run);

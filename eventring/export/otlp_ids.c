@@ -35,12 +35,6 @@ void otlp_span_release(struct otlp_span *span) {
   }
 }
 
-void otlp_span_put_into(struct otlp_span *span, struct otlp_span *parent) {
-  struct otlp_span *before = span->parent;
-  span->parent = otlp_span_keep(parent);
-  otlp_span_release(before);
-}
-
 /* ---- What was said ------------------------------------------------------------------------- */
 
 static bool is_same(const uint8_t *a, const uint8_t *b, size_t size) {
@@ -106,13 +100,6 @@ static void derive(uint8_t *id, size_t size, uint64_t key, uint64_t what) {
   }
 }
 
-/* The nearest span around it of which something is known. */
-static const struct otlp_span *known_parent(const struct otlp_span *span) {
-  const struct otlp_span *parent = span->parent;
-  while (parent && !parent->key) parent = parent->parent;
-  return parent;
-}
-
 static void settle_said(struct otlp_span *span, const struct otlp_span *parent) {
   struct otlp_trace *ids = &span->ids;
   *ids = span->said;
@@ -123,7 +110,7 @@ static void settle_said(struct otlp_span *span, const struct otlp_span *parent) 
 
 /* The span around it is settled. */
 static void settle_one(struct otlp_span *span) {
-  const struct otlp_span *parent = known_parent(span);
+  const struct otlp_span *parent = span->parent;
   struct otlp_trace *ids = &span->ids;
   span->settled = true;
   if (span->says) {

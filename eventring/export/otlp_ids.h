@@ -46,7 +46,7 @@ struct otlp_span {
   struct otlp_span *before, *after; /* of those for which records are held */
   struct otlp_record *first, *last; /* which wait for its end */
   size_t held;              /* bytes of these */
-  uint64_t key;             /* of derived ids; 0: nothing is known of it but that it is there */
+  uint64_t key;             /* of derived ids */
   uint32_t refs;
   bool ended, settled;
   bool says;                /* `said` are its ids */
@@ -90,8 +90,6 @@ struct otlp_ids {
 struct otlp_span *otlp_span_new(struct otlp_ids *ids, struct otlp_span *parent);
 struct otlp_span *otlp_span_keep(struct otlp_span *span);
 void otlp_span_release(struct otlp_span *span); /* NULL is allowed */
-/* Another span has been found around it. */
-void otlp_span_put_into(struct otlp_span *span, struct otlp_span *parent);
 
 /* Of a span that is open: it has said ids; its context had inherited some. */
 void otlp_span_says(struct otlp_span *span, const struct otlp_trace *said);

@@ -79,34 +79,36 @@ struct otlp_flow *otlp_flow_of(struct otlp_spans *spans, const struct eventring_
 
 /* ---- Frames -------------------------------------------------------------------------------- */
 
-/* The index of the first frame of this depth or a greater one. */
-static uint32_t index_of(const struct otlp_flow *flow, uint32_t depth) {
-  uint32_t low = 0, high = flow->count;
-  if (high && flow->frames[high - 1].depth < depth) return high;
-  while (low < high) {
-    const uint32_t middle = low + (high - low) / 2;
-    if (flow->frames[middle].depth < depth) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}
-
 struct otlp_frame *otlp_frame_at(struct otlp_flow *flow, uint32_t depth) {
-  const uint32_t at = index_of(flow, depth);
-  return at < flow->count && flow->frames[at].depth == depth ? &flow->frames[at] : NULL;
+  return depth < flow->count ? &flow->frames[depth] : NULL;
 }
 
 struct otlp_frame *otlp_frame_innermost(struct otlp_flow *flow) {
-  uint32_t at = flow->count;
-  while (at > 0 && !flow->frames[at - 1].is_known) at--;
-  return at ? &flow->frames[at - 1] : NULL;
+  return flow->count ? &flow->frames[flow->count - 1] : NULL;
 }
 
-/* Inserts a frame of which nothing is known. NULL: no memory. */
-static struct otlp_frame *insert(struct otlp_spans *spans, struct otlp_flow *flow, uint32_t depth,
-                                 struct otlp_span *around) {
-  const uint32_t at = index_of(flow, depth);
-  if (at < flow->count && flow->frames[at].depth == depth) return &flow->frames[at];
+struct otlp_frame *otlp_frame_of_span(struct otlp_flow *flow, const struct otlp_span *span) {
+  for (uint32_t at = flow->count; at > 0; at--)
+    if (flow->frames[at - 1].span == span) return &flow->frames[at - 1];
+  return NULL;
+}
+
+struct otlp_frame *otlp_frame_find(struct otlp_flow *flow, uint16_t id, uint64_t begin_ns,
+                                   uint32_t depth) {
+  struct otlp_frame *innermost = NULL, *frame = otlp_frame_at(flow, depth);
+  if (frame && frame->id == id && frame->begin_ns == begin_ns) return frame;
+  for (uint32_t at = flow->count; at > 0; at--) {
+    frame = &flow->frames[at - 1];
+    if (frame->id != id) continue;
+    if (frame->begin_ns == begin_ns) return frame;
+    if (!innermost) innermost = frame;
+  }
+  return innermost;
+}
+
+struct otlp_frame *otlp_frame_make(struct otlp_spans *spans, struct otlp_flow *flow, uint32_t depth,
+                                   struct otlp_span *around) {
+  const uint32_t at = depth < flow->count ? depth : flow->count;
   struct otlp_span *span = otlp_span_new(spans->ids, at ? flow->frames[at - 1].span : around);
   if (!span) return NULL;
   if (!EVR_MAKE_ROOM(flow->frames, flow->room, flow->count, 4)) {
@@ -116,16 +118,9 @@ static struct otlp_frame *insert(struct otlp_spans *spans, struct otlp_flow *flo
   }
   struct otlp_frame *frame = &flow->frames[at];
   memmove(frame + 1, frame, (flow->count - at) * sizeof *frame);
-  *frame = (struct otlp_frame){.span = span, .depth = depth};
+  *frame = (struct otlp_frame){.span = span};
   flow->count++;
-  if (at + 1 < flow->count) otlp_span_put_into(frame[1].span, span);
   return frame;
-}
-
-struct otlp_frame *otlp_frame_make(struct otlp_spans *spans, struct otlp_flow *flow, uint32_t depth,
-                                   struct otlp_span *around) {
-  if (depth && !insert(spans, flow, depth - 1, around)) return NULL;
-  return insert(spans, flow, depth, around);
 }
 
 static void free_parts(struct otlp_spans *spans, struct otlp_frame *frame) {
@@ -152,24 +147,19 @@ void otlp_frame_drop(struct otlp_spans *spans, struct otlp_flow *flow, struct ot
 void otlp_frame_know(struct otlp_flow *flow, struct otlp_frame *frame,
                      const struct eventring_event *e, uint64_t begin_ns, uint64_t place,
                      uint64_t since_start) {
-  const bool again = flow->last_begin_ns == begin_ns && flow->last_depth == frame->depth;
+  const uint32_t depth = (uint32_t)(frame - flow->frames);
+  const bool again = flow->last_begin_ns == begin_ns && flow->last_depth == depth;
   flow->same = again ? flow->same + 1 : 0;
   flow->last_begin_ns = begin_ns;
-  flow->last_depth = frame->depth;
-  frame->is_known = true;
+  flow->last_depth = depth;
   frame->id = e->id;
   frame->begin_ns = begin_ns;
   uint64_t key = evr_hash_word(evr_hash_word(place, since_start), e->context);
-  key = evr_hash_word(key, (uint64_t)frame->depth << 32 | (uint64_t)e->ring << 24 | flow->same);
+  key = evr_hash_word(key, (uint64_t)depth << 32 | (uint64_t)e->ring << 24 | flow->same);
   key = evr_hash_text(key, e->name);
   frame->span->key = key ? key : 1;
-  if (!flow->inherits) return;
-  if (begin_ns < flow->said_ns && !flow->is_taken) {
-    flow->is_taken = true;
-    otlp_span_says(frame->span, &flow->inherited);
-  } else if (!frame->depth && begin_ns >= flow->said_ns && !flow->is_taken) {
+  if (flow->inherits && !depth && begin_ns >= flow->said_ns)
     otlp_span_inherits(frame->span, &flow->inherited);
-  }
 }
 
 static bool add(struct otlp_spans *spans, struct otlp_frame *frame, const struct otlp_point *point,
@@ -259,7 +249,6 @@ static void inherit(struct otlp_spans *spans, struct otlp_flow *flow,
                     const struct otlp_trace *said, uint64_t ns) {
   forget_inherited(spans, flow);
   flow->inherits = true;
-  flow->is_taken = false;
   flow->inherited = *said;
   flow->said_ns = ns;
   flow->older = spans->newest;
@@ -306,7 +295,7 @@ void otlp_spans_finish(struct otlp_spans *spans,
     struct otlp_flow *flow = flows[i];
     while (flow->count) {
       struct otlp_frame *frame = &flow->frames[flow->count - 1];
-      if (frame->is_known) visit(context, flow, frame);
+      visit(context, flow, frame);
       otlp_frame_drop(spans, flow, frame);
     }
     free(flow->frames);

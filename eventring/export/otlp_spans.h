@@ -2,11 +2,10 @@
 /* otlp_spans.h: the spans that are open, each with what is to be written of it at its end.
  *
  * A flow is a context in a ring of a domain that has spans open. Its frames are these, outermost
- * first. Of a window of a recording the begin of a span may come right before its end, after the
- * spans within it; so around each span there is a frame, of which nothing may be known yet.
+ * first, as the reader has them (doc/FORMAT.md, section 9): an end takes one of them away, which
+ * need not be the innermost one; those within it stay.
  *
- * A context of the user's ring may have inherited a trace. Of a span that began before the window
- * such an event may have been its own: it takes it when it becomes known.
+ * A context of the user's ring may have inherited a trace.
  *
  * Bounds: OTLP_MOST_POINTS of each kind a span, OTLP_MOST_LINKS, OTLP_MOST_BYTES of points in all;
  * what is beyond is counted as dropped. OTLP_MOST_INHERITED contexts that have inherited a trace:
@@ -23,7 +22,7 @@
 
 enum {
   OTLP_MOST_POINTS = 128, OTLP_MOST_LINKS = 128, OTLP_MOST_BYTES = 16 << 20,
-  OTLP_MOST_INHERITED = 1 << 16, OTLP_MOST_DEPTH = 1 << 20
+  OTLP_MOST_INHERITED = 1 << 16
 };
 
 /* What happened in a span: a step of the runtime, which took some time, or an event. */
@@ -36,8 +35,6 @@ struct otlp_point {
 
 struct otlp_frame {
   struct otlp_span *span;
-  uint32_t depth;
-  bool is_known;
   uint16_t id;           /* of its definition */
   uint64_t begin_ns;
   char *value;           /* of its begin, as an attribute; NULL: none */
@@ -53,11 +50,10 @@ struct otlp_flow {
   uint32_t domain, incarnation;
   uint8_t ring;
   bool inherits;             /* `inherited`, said at said_ns */
-  bool is_taken;             /* by a span that was open then */
   uint64_t said_ns;
   struct otlp_trace inherited;
   struct otlp_flow *older, *newer; /* of those that inherit */
-  struct otlp_frame *frames; /* by depth */
+  struct otlp_frame *frames; /* the outermost first */
   uint32_t count, room;
   uint64_t last_begin_ns;    /* of the span that became known last */
   uint32_t last_depth, same; /* and how many before it have the same depth and begin */
@@ -77,12 +73,16 @@ struct otlp_flow *otlp_flow_of(struct otlp_spans *spans, const struct eventring_
 struct otlp_flow *otlp_flow_find(struct otlp_spans *spans, uint32_t domain, uint32_t incarnation,
                                  uint8_t ring, uint64_t context);
 
-/* The frame of a depth; NULL: there is none. */
+/* The frame within this many others, the innermost, that of a span; NULL: there is none. */
 struct otlp_frame *otlp_frame_at(struct otlp_flow *flow, uint32_t depth);
-/* The innermost one that is known; NULL: none. */
 struct otlp_frame *otlp_frame_innermost(struct otlp_flow *flow);
-/* The same, made if it is not there, with the span around it. `around`: the span around an
-   outermost one, or NULL. NULL: no memory. Frames may move. */
+struct otlp_frame *otlp_frame_of_span(struct otlp_flow *flow, const struct otlp_span *span);
+/* The innermost one with this definition and begin; where none has this begin (times went back),
+   with this definition. `depth`: where to look first. NULL: none. */
+struct otlp_frame *otlp_frame_find(struct otlp_flow *flow, uint16_t id, uint64_t begin_ns,
+                                   uint32_t depth);
+/* Makes one within `depth` others, or the innermost one, if there are fewer. `around`: the span
+   around an outermost one, or NULL. NULL: no memory. Frames may move. */
 struct otlp_frame *otlp_frame_make(struct otlp_spans *spans, struct otlp_flow *flow, uint32_t depth,
                                    struct otlp_span *around);
 /* Takes it away, with all that it has. */
@@ -103,7 +103,7 @@ void otlp_flow_says(struct otlp_spans *spans, struct otlp_flow *flow,
                     const struct otlp_trace *said, uint64_t ns);
 /* Its last frame is gone. */
 void otlp_flow_leave(struct otlp_spans *spans, struct otlp_flow *flow);
-/* Drops everything; `visit` gets each frame of which something is known, innermost first. */
+/* Drops everything; `visit` gets each frame, those of a flow innermost first. */
 void otlp_spans_finish(struct otlp_spans *spans,
                        void (*visit)(void *context, struct otlp_flow *flow,
                                      struct otlp_frame *frame),

@@ -20,6 +20,9 @@
  *                                       outside of all spans
  *   counter, lifecycle                  nothing: they are metrics
  *
+ * Of a window, what lies before it is read as well: spans that began there have their values, and the
+ * ids that were said there.
+ *
  * The span around an outermost one of another ring, as those of files, is the innermost one of the
  * user's ring that runs then (analysis/shares.h), which is also the one that a step interrupts. */
 #include <stdio.h>
@@ -48,8 +51,7 @@ static struct otlp_frame *running(struct otlp_traces *t, const struct eventring_
   if (!eva_shares_innermost(t->shares, e->domain, EVENTRING_USER, context, &depth)) return NULL;
   struct otlp_flow *flow =
       otlp_flow_find(&t->spans, e->domain, e->incarnation, EVENTRING_USER, *context);
-  struct otlp_frame *frame = flow ? otlp_frame_at(flow, depth) : NULL;
-  return frame && frame->is_known ? frame : NULL;
+  return flow ? otlp_frame_at(flow, depth) : NULL;
 }
 
 static struct otlp_span *span_around(struct otlp_traces *t, const struct eventring_event *e) {
@@ -66,7 +68,7 @@ static void link_from_around(struct otlp_traces *t, struct otlp_flow *flow,
   const bool is_apart = span->is_remote ||
                         (span->says && !otlp_is_id(span->said.parent, OTLP_SPAN_SIZE));
   struct otlp_frame *around =
-      frame->depth && is_apart ? otlp_frame_at(flow, frame->depth - 1) : NULL;
+      span->parent && is_apart ? otlp_frame_of_span(flow, span->parent) : NULL;
   if (around) otlp_frame_add_link(&t->spans, around, frame->span, NULL);
 }
 
@@ -75,7 +77,8 @@ static void end_frame(struct otlp_traces *t, const struct otlp_domain *d, struct
   ended->value = frame->value;
   ended->value_size = frame->value_size;
   link_from_around(t, flow, frame);
-  struct otlp_record *record = otlp_record_of(t, d, frame->span, ended, frame);
+  struct otlp_record *record =
+      t->is_before ? NULL : otlp_record_of(t, d, frame->span, ended, frame);
   otlp_span_ends(&t->ids, frame->span, record);
 }
 
@@ -91,11 +94,11 @@ static void cut_off(void *context, struct otlp_flow *flow, struct otlp_frame *fr
   end_frame(t, d, flow, frame, &ended);
 }
 
-/* Ends the frames at this depth and deeper. */
+/* Ends the frames within this many others: the reader knows none. */
 static void cut_off_from(struct otlp_traces *t, struct otlp_flow *flow, uint32_t depth) {
-  while (flow->count && flow->frames[flow->count - 1].depth >= depth) {
-    struct otlp_frame *frame = &flow->frames[flow->count - 1];
-    if (frame->is_known) cut_off(t, flow, frame);
+  while (flow->count > depth) {
+    struct otlp_frame *frame = otlp_frame_innermost(flow);
+    cut_off(t, flow, frame);
     otlp_frame_drop(&t->spans, flow, frame);
   }
 }
@@ -115,40 +118,38 @@ static void keep_value(struct otlp_traces *t, struct otlp_frame *frame,
   frame->value_size = (uint32_t)b->b.size;
 }
 
-/* The frame of the span that begins, ends or is open; NULL: no memory. */
-static struct otlp_frame *frame_of(struct otlp_traces *t, struct otlp_flow *flow,
-                                   const struct eventring_event *e, uint64_t begin_ns) {
-  struct otlp_frame *frame = otlp_frame_at(flow, e->depth);
-  if (frame && frame->is_known && frame->begin_ns != begin_ns) {
-    cut_off(t, flow, frame);
-    otlp_frame_drop(&t->spans, flow, frame);
-    frame = NULL;
-  }
-  if (frame && frame->is_known) return frame;
+/* A frame within `depth` others; NULL: no memory. */
+static struct otlp_frame *add_frame(struct otlp_traces *t, struct otlp_flow *flow,
+                                    const struct eventring_event *e, uint32_t depth,
+                                    uint64_t begin_ns) {
   struct otlp_span *around = span_around(t, e);
   const struct otlp_domain *d = otlp_domain_of(t, e->domain, e->incarnation);
-  frame = otlp_frame_make(&t->spans, flow, e->depth, around);
+  struct otlp_frame *frame = otlp_frame_make(&t->spans, flow, depth, around);
   if (frame) otlp_frame_know(flow, frame, e, begin_ns, d->place, begin_ns - d->start_ns);
   return frame;
 }
 
+/* (One that the reader has found open may be around others that are known.) */
 static void begin_span(struct otlp_traces *t, const struct eventring_event *e) {
   struct otlp_flow *flow = otlp_flow_of(&t->spans, e);
   if (!flow) return;
   if (!(e->flags & EVENTRING_SYNTHETIC)) cut_off_from(t, flow, e->depth);
-  struct otlp_frame *frame = frame_of(t, flow, e, e->ns);
+  struct otlp_frame *frame = add_frame(t, flow, e, e->depth, e->ns);
   if (frame) keep_value(t, frame, e);
 }
 
+/* Only the frame of this span: others that began within it may still be open. An end without a
+   begin has a frame for this moment. */
 static void end_flow(struct otlp_traces *t, const struct eventring_event *e,
                      struct otlp_ended *ended) {
   struct otlp_flow *flow = otlp_flow_of(&t->spans, e);
-  struct otlp_frame *frame = flow ? frame_of(t, flow, e, ended->begin_ns) : NULL;
+  struct otlp_frame *frame = NULL;
+  if (!flow) return;
+  if (ended->end != OTLP_NO_BEGIN) frame = otlp_frame_find(flow, e->id, ended->begin_ns, e->depth);
+  if (!frame) frame = add_frame(t, flow, e, flow->count, ended->begin_ns);
   if (!frame) return;
-  const struct otlp_domain *d = otlp_domain_of(t, e->domain, e->incarnation);
-  end_frame(t, d, flow, frame, ended);
-  otlp_frame_drop(&t->spans, flow, otlp_frame_at(flow, e->depth));
-  if (ended->end == OTLP_WHOLE) cut_off_from(t, flow, e->depth);
+  end_frame(t, otlp_domain_of(t, e->domain, e->incarnation), flow, frame, ended);
+  otlp_frame_drop(&t->spans, flow, frame);
   otlp_flow_leave(&t->spans, flow);
 }
 
@@ -185,12 +186,12 @@ static struct otlp_frame *interrupted(struct otlp_traces *t, const struct eventr
                                       const struct otlp_step *step) {
   struct otlp_flow *flow = step->span ? otlp_flow_find(&t->spans, e->domain, e->incarnation,
                                                        EVENTRING_USER, step->span_context) : NULL;
-  struct otlp_frame *frame = flow ? otlp_frame_at(flow, step->span_depth) : NULL;
-  return frame && frame->span == step->span ? frame : NULL;
+  return flow ? otlp_frame_of_span(flow, step->span) : NULL;
 }
 
 static void put_step(struct otlp_traces *t, const struct eventring_event *e,
                      const struct otlp_step *step) {
+  if (t->is_before) return;
   struct otlp_frame *frame = interrupted(t, e, step);
   const bool torn = e->flags & EVENTRING_TORN;
   const uint64_t begin_ns = step->is_open ? step->begin_ns : e->ns;
@@ -234,7 +235,6 @@ static void begin_step(struct otlp_traces *t, const struct eventring_event *e) {
   const struct otlp_frame *frame = running(t, e, &step->span_context);
   if (!frame) return;
   step->span = otlp_span_keep(frame->span);
-  step->span_depth = frame->depth;
 }
 
 static void end_step(struct otlp_traces *t, const struct eventring_event *e) {
@@ -255,6 +255,7 @@ static struct otlp_frame *frame_of_context(struct otlp_traces *t, const struct e
 }
 
 static void put_event(struct otlp_traces *t, const struct eventring_event *e, const char *role) {
+  if (t->is_before) return;
   struct otlp_frame *frame = frame_of_context(t, e);
   struct otlp_text *b = &t->scratch;
   if (!frame) {
@@ -336,7 +337,9 @@ static void end_async(struct otlp_traces *t, struct otlp_linked *l, enum otlp_en
                               .event_class = def ? def->event_class : EVENTRING_CLASS_USER,
                               .context = l->context, .value = l->value.b.data,
                               .value_size = l->value.b.size};
-  otlp_span_ends(&t->ids, l->span, otlp_record_of(t, d, l->span, &ended, NULL));
+  struct otlp_record *record =
+      t->is_before ? NULL : otlp_record_of(t, d, l->span, &ended, NULL);
+  otlp_span_ends(&t->ids, l->span, record);
 }
 
 /* The link as the process said it: those of a merged recording have its number in their upper
@@ -440,7 +443,9 @@ static int on_event(void *state, const struct eventring_event *e) {
   struct eva_span_time time;
   bool ended;
   if (eva_shares_event(t->shares, e, &time, &ended) < 0) t->failed = true;
+  t->is_before = e->ns < t->run->since_ns;
   take(t, e);
+  t->is_before = false;
   if (++t->seen % OFTEN == 0) t->run->progress(t->run->progress_context);
   return result(t);
 }
@@ -454,6 +459,7 @@ static int on_switch(void *state, const struct eventring_switch *change) {
 static int on_lost(void *state, const struct eventring_loss *loss) {
   struct otlp_traces *t = state;
   eva_shares_lost(t->shares, loss);
+  if (loss->ns < t->run->since_ns) return 0;
   if (loss->flags & EVENTRING_LOST_BEFORE) t->file.counts.missed += loss->count;
   else t->file.counts.lost += loss->count;
   return result(t);
@@ -554,8 +560,8 @@ static int finish(void *state) {
 }
 
 const struct export_events export_events_otlp = {
-    .merged = true, .begin = begin_protobuf, .event = on_event, .lost = on_lost, .open = on_open,
-    .finish = finish};
+    .reads_before = true, .merged = true, .begin = begin_protobuf, .event = on_event,
+    .lost = on_lost, .open = on_open, .finish = finish};
 const struct export_events export_events_otlp_json = {
-    .merged = true, .begin = begin_json, .event = on_event, .lost = on_lost, .open = on_open,
-    .finish = finish};
+    .reads_before = true, .merged = true, .begin = begin_json, .event = on_event,
+    .lost = on_lost, .open = on_open, .finish = finish};

@@ -15,7 +15,7 @@
 struct otlp_step {
   bool is_open;
   int reason;              /* id of a definition; -1: none */
-  uint32_t depth, span_depth;
+  uint32_t depth;
   uint64_t begin_ns, context, span_context;
   struct otlp_span *span;  /* that it interrupted, or NULL */
 };
@@ -49,6 +49,7 @@ struct otlp_traces {
   struct eva_shares *shares;
   struct eva_known known; /* once a span is open at the end: `knows` */
   bool knows, failed;
+  bool is_before;         /* what is taken lies before the window: it is not written */
   uint64_t seen;
   struct otlp_domain domain[EVENTRING_MAX_DOMAINS];
   struct otlp_text class_name[EVENTRING_MAX_CLASSES]; /* as an attribute */

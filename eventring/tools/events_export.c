@@ -82,6 +82,11 @@ static void show(void *context) {
 
 /* ---- The part that is asked for ------------------------------------------------------------ */
 
+/* Is it, though before the window, known to the format? */
+static bool is_known(const struct events_export *e, uint64_t ns) {
+  return e->format->reads_before || question_is_past_start(e->q, ns);
+}
+
 /* A span that began before the window, or ends after it. */
 static int begin_again(struct events_export *e, const struct eventring_event *end) {
   struct eventring_event begin = *end;
@@ -97,7 +102,7 @@ static int begin_again(struct events_export *e, const struct eventring_event *en
 static int on_event_after(struct events_export *e, const struct eventring_event *event) {
   struct eventring_event begin;
   if (!eva_open_before(event, e->q->window.until, &begin)) return 0;
-  int result = question_is_past_start(e->q, event->begin_ns) ? 0 : begin_again(e, event);
+  int result = is_known(e, event->begin_ns) ? 0 : begin_again(e, event);
   return result ? result : e->format->open(e->state, &begin);
 }
 
@@ -105,8 +110,8 @@ static int on_event(void *context, const struct eventring_event *event) {
   struct events_export *e = context;
   if (!question_wants_domain(e->q, event->domain)) return 0;
   if (question_is_past_end(e->q, event->ns)) return on_event_after(e, event);
-  if (!question_is_past_start(e->q, event->ns)) return 0;
-  if (eventring_event_took(event) >= 0 && !question_is_past_start(e->q, event->begin_ns)) {
+  if (!is_known(e, event->ns)) return 0;
+  if (eventring_event_took(event) >= 0 && !is_known(e, event->begin_ns)) {
     int result = begin_again(e, event);
     if (result) return result;
   }
@@ -116,7 +121,7 @@ static int on_event(void *context, const struct eventring_event *event) {
 static int on_lost(void *context, const struct eventring_loss *loss) {
   struct events_export *e = context;
   bool wanted = question_wants_domain(e->q, loss->domain) &&
-                question_is_past_start(e->q, loss->ns) && !question_is_past_end(e->q, loss->ns);
+                is_known(e, loss->ns) && !question_is_past_end(e->q, loss->ns);
   return wanted ? e->format->lost(e->state, loss) : 0;
 }
 
@@ -125,7 +130,7 @@ static int on_open(void *context, const struct eventring_event *event) {
   if (!question_wants_domain(e->q, event->domain) || question_is_past_end(e->q, event->ns))
     return 0;
   struct eventring_event end = *event;
-  int result = question_is_past_start(e->q, event->ns) ? 0 : begin_again(e, &end);
+  int result = is_known(e, event->ns) ? 0 : begin_again(e, &end);
   return result ? result : e->format->open(e->state, event);
 }
 
@@ -249,6 +254,7 @@ static int open_recording(struct events_export *e, const struct operands *operan
     return reader_close(&q->reader, STATUS_WRONG);
   e->run.cursor = q->reader.cursor;
   e->run.info = &q->info;
+  e->run.since_ns = q->window.since;
   e->run.until_ns = q->window.until;
   e->available = count_available(q->reader.cursor);
   return -1;

@@ -33,7 +33,7 @@ SAROS_EVENTRING_START=1 SAROS_EVENTRING_PRESERVE=1 SAROS_EVENTRING_NAME=lines SA
   "$SAROS" lines.lua || fail "lines.lua: $?"
 python3 "$hostile" chain lines.eventring chain.eventring || fail "chain: $?"
 sum() { awk '{ sum += $NF } END { printf "%d\n", sum }' "$1"; }
-for to in $("$EVENTRING" help export | tr -d '\n' | sed 's/.*the heap profile: \([a-z, ]*[a-z]\).*/\1/; s/,/ /g'); do
+for to in $("$EVENTRING" help export | tr -d '\n' | sed 's/.*the heap profile: \([a-z_, ]*[a-z]\).*/\1/; s/,/ /g'); do
   "$EVENTRING" export --allocated --to "$to" -o "chain.$to" chain.eventring 2>errors.txt || fail "$to: $? $(cat errors.txt)"
   bounded "$to" "chain.$to"
   has "$to says so" "those with the smallest figures, are \`(others)'" "$(cat errors.txt)"

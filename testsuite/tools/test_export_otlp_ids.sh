@@ -77,6 +77,56 @@ third|c0|third|c1|1|0x101"
 { echo "begin span"; says 0; echo "event trace 0011"; echo "end span"; } | sed 's/010*01$/00/' | recorded none
 spans none "span|of span|span|-|1|0x101"
 
+# A span ends while one begun within it is open: that one stays, and what ends later is what it was
+{ echo "begin request 1"; says a "$(remote a)"; echo "begin db 2"; echo "end request 1"
+  echo "begin request 3"; says b "$(remote b)"; echo "begin db 4"; echo "begin row"
+  echo "end request 3"; echo "begin last"; echo "end last"; echo "end row"; echo "end db 4"
+  echo "end db 2"; } | recorded crossed
+spans crossed "request|a0|a1|a2|2|0x301
+db|a0|db|a1|1|0x101|b0 b1 within
+request|b0|b1|b2|2|0x301
+db|b0|db|b1|1|0x101
+row|b0|row|db|1|0x101
+last|b0|last|row|1|0x101"
+# complete NAME: each span once, none torn that is not, as `dump` and `stats` have them
+complete() {
+  "$EVENTRING" dump --json $1.eventring >$1.dump && "$EVENTRING" show --json $1.eventring >$1.show
+  "$EVENTRING" stats --json $1.eventring >$1.stats
+  python3 "$helper" check $1.dump $1.show $1.jsonl remote >$1.checked || fail "$1: check"
+  python3 "$helper" sums $1.stats $1.jsonl || fail "$1: sums"
+}
+complete crossed
+has "crossed" "marked 0 " "$(cat crossed.checked)"
+python3 - >random.script <<'END'
+import random
+random.seed(7)
+for _ in range(20000):
+    action, name = random.randrange(20), "span%d" % random.randrange(5)
+    print("context %d" % random.randrange(4) if action < 3 else "event note" if action == 3 else
+          "trace %032x%016x%016x01" % (random.getrandbits(126) + 1, random.getrandbits(62) + 1, 0)
+          if action == 4 else ("begin " if action < 12 else "end ") + name)
+END
+recorded random <random.script
+exported random
+complete random
+
+# A window has the ids and values that were said before it
+{ echo "begin request 1"; says a "$(remote a)"; echo "begin db 2"; echo "repeat 300"
+  echo "begin work"; echo "end work"; echo "again"; echo "end request 1"; echo "begin late"; says b
+  echo "end late"; echo "end db 2"; echo "context 4"; says c; echo "begin other"; echo "end other"
+} | recorded window
+middle=$("$EVENTRING" dump --json window.eventring | jq -s '[.[] | select(.name == "work")][300].ns')
+start=$("$EVENTRING" show --json window.eventring | jq .start_ns)
+all() { jq -c '.resourceSpans[].scopeSpans[].spans[]? | [.name, .traceId, .spanId, .parentSpanId, .kind,
+  .startTimeUnixNano, (.attributes[] | select(.key == "eventring.value"))]' "$1" | sort; }
+exported window
+all window.jsonl >all.txt
+exported window --since "$(jq -n "($middle - $start) / 1e9")"
+all window.jsonl >part.txt
+is "of a window, what the whole has not" "" "$(comm -23 part.txt all.txt)"
+is "spans of the window" "db late other request work" "$(jq -r '.[0]' part.txt | sort -u | paste -sd ' ')"
+[ "$(grep -c '"work"' part.txt)" -lt 200 ] || fail "the window has what lies before it"
+
 # More than is held
 { echo "begin outer"; echo "spans 100000 work"; says a; echo "spans 1 late"; echo "end outer"
 } | recorded much
