@@ -58,7 +58,9 @@ static void offer(struct otlp_span *span, const struct otlp_trace *said) {
   struct otlp_span *outermost = NULL;
   int count = 0;
   for (struct otlp_span *s = span->parent; s; s = s->parent) {
-    if (s->says || s->inherits || s->adopts || s->settled || ++count > MOST_AROUND) return;
+    if (s->says || s->inherits || s->adopts || s->is_unknown || s->settled ||
+        ++count > MOST_AROUND)
+      return;
     outermost = s;
   }
   if (!outermost) return;

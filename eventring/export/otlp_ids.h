@@ -14,6 +14,9 @@
  *   3. An outermost span without said ids has the trace that its context has inherited; else that
  *      which a span within it said first, without a parent: it belongs together; else one of its
  *      own, derived.
+ *   4. A span of which the reader has found nothing but that it is open may have said ids before
+ *      (doc/FORMAT.md, section 9). It does not take those of a span within it, and nobody beyond it
+ *      does.
  *
  * Ids may be said until the span ends, after the end of spans within it. So what is written of a
  * span that has ended, its record, is held until all spans around it have ended, up to one with a
@@ -51,6 +54,7 @@ struct otlp_span {
   bool ended, settled;
   bool says;                /* `said` are its ids */
   bool said_late;           /* the same, when its ids were settled already */
+  bool is_unknown;          /* it may have said ids that were lost */
   bool is_remote;           /* its parent, said.parent, is none of the spans around it */
   bool inherits;            /* `said` is what its context has inherited */
   bool adopts;              /* said.trace and flags are of a span within it */

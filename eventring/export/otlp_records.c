@@ -68,7 +68,7 @@ static const struct otlp_text *class_of(struct otlp_traces *t, unsigned event_cl
 /* ---- Bodies of spans ----------------------------------------------------------------------- */
 
 static void put_attributes(struct otlp_traces *t, struct otlp_text *b, const struct otlp_domain *d,
-                           const struct otlp_ended *s) {
+                           const struct otlp_span *span, const struct otlp_ended *s) {
   const struct otlp_text *class_name = class_of(t, s->event_class);
   otlp_open_list(b, OTLP_ATTRIBUTES);
   otlp_join(b, s->value, s->value_size);
@@ -81,6 +81,8 @@ static void put_attributes(struct otlp_traces *t, struct otlp_text *b, const str
     otlp_attribute_int(b, OTLP_ATTRIBUTES, "eventring.suspended_ns", (int64_t)s->suspended_ns);
   if (s->off_cpu > 0) otlp_attribute_int(b, OTLP_ATTRIBUTES, "eventring.off_cpu_ns", s->off_cpu);
   if (s->end == OTLP_OPEN) otlp_attribute_bool(b, OTLP_ATTRIBUTES, "eventring.open", true);
+  if (span->is_unknown && !span->says)
+    otlp_attribute_bool(b, OTLP_ATTRIBUTES, "eventring.trace_unknown", true);
   if (s->end == OTLP_NO_BEGIN || s->end == OTLP_NO_END)
     otlp_attribute_string(b, OTLP_ATTRIBUTES, "eventring.torn",
                           s->end == OTLP_NO_END ? "its end was not recorded"
@@ -117,7 +119,7 @@ struct otlp_record *otlp_record_of(struct otlp_traces *t, const struct otlp_doma
   otlp_string(b, OTLP_NAME, s->name, strlen(s->name));
   otlp_number(b, OTLP_START_TIME, otlp_wall_ns(info, s->begin_ns));
   otlp_number(b, OTLP_END_TIME, otlp_wall_ns(info, s->end_ns));
-  put_attributes(t, b, d, s);
+  put_attributes(t, b, d, span, s);
   if (frame) put_points(b, frame);
   struct otlp_record *record = b->b.failed ? NULL : otlp_record_new(&t->ids, span, b->b.size);
   t->failed |= !record;

@@ -10,6 +10,7 @@
  *   end, begin unknown                  a span without length, with eventring.torn
  *   begin, end not recorded             a span up to when it is known to have been open, with
  *                                       eventring.torn
+ *   span known from a list alone        the same, with eventring.trace_unknown, until it says ids
  *   async span                          a span within the one in which it began
  *   step of the runtime: a topmost      an event of the span that it interrupted, with its
  *   span of its class in that ring      duration and its reason
@@ -135,7 +136,9 @@ static void begin_span(struct otlp_traces *t, const struct eventring_event *e) {
   if (!flow) return;
   if (!(e->flags & EVENTRING_SYNTHETIC)) cut_off_from(t, flow, e->depth);
   struct otlp_frame *frame = add_frame(t, flow, e, e->depth, e->ns);
-  if (frame) keep_value(t, frame, e);
+  if (!frame) return;
+  frame->span->is_unknown = e->flags & EVENTRING_SYNTHETIC && e->ring == EVENTRING_USER;
+  keep_value(t, frame, e);
 }
 
 /* Only the frame of this span: others that began within it may still be open. An end without a

@@ -64,4 +64,28 @@ is "parents" "request" "$(jq -rs --arg trace $trace '[.[].resourceSpans[].scopeS
 is "pauses have a reason" "0" "$(spans true '.events[]? | select(.name == "minor" or .name == "major_slice")
   | select(any(.attributes[]; .key == "eventring.reason") | not) | .name' | wc -l)"
 [ "$(spans '.name == "local"' '.events | length')" -gt 3 ] || fail "no pauses in the span"
+
+# The ids of a span are lost with what a ring has overwritten: it does not take those of a span in it
+cat >lost.lua <<'LUA'
+local eventring = require "saros.eventring"
+local header = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+eventring.begin_span("request", {traceparent = header})
+if arg[1] then eventring.traceparent() end
+for i = 1, 5000 do eventring.event("x", i) end
+eventring.begin_span("part", {traceparent = true}) eventring.end_span()
+if arg[1] then eventring.traceparent() end
+eventring.end_span()
+LUA
+for again in "" again; do
+  rm -f lost.eventring lost.jsonl
+  # shellcheck disable=SC2086
+  SAROS_EVENTRING_START=1 SAROS_EVENTRING_PRESERVE=1 SAROS_EVENTRING_NAME=lost SAROS_EVENTRING_WSIZE=11 \
+    "$SAROS" lost.lua $again || fail "lost.lua"
+  "$EVENTRING" export --to otlp_json -o lost.jsonl lost.eventring || fail "lost"
+  jq -rs '[.[].resourceSpans[].scopeSpans[].spans[] | [.name, any(.attributes[]; .key == "eventring.trace_unknown"),
+    .traceId, .parentSpanId]] | sort | "\(.[0][0:2]) \(.[1][0:2]) \(.[0][2] == .[1][2]) \(.[1][3])"' \
+    lost.jsonl >lost.txt
+  is "ids that were lost, $again" "$([ "$again" ] && echo '["part",false] ["request",false] false 00f067aa0ba902b7' ||
+    echo '["part",false] ["request",true] false null')" "$(cat lost.txt)"
+done
 finish
