@@ -490,13 +490,31 @@ static void add_rings(struct metrics *m, unsigned slot) {
   }
 }
 
-static void add_domains(struct metrics *m, unsigned slots) {
+/* When the domain of a recording that has ended stopped that ran last; UINT64_MAX: the recording
+   goes on, or a domain was running when it ended. */
+static uint64_t last_stop(struct metrics *m, const struct eventring_info *recording) {
+  uint64_t last = 0;
+  if (!recording->end_ns) return UINT64_MAX;
+  for (unsigned slot = 0; slot < recording->domains_laid_out; slot++) {
+    struct eventring_domain_info info = {.size = sizeof info};
+    if (eventring_cursor_domain(m->cursor, slot, &info) != 0) continue;
+    if (info.alive) return UINT64_MAX;
+    if (info.stop_ns > last) last = info.stop_ns;
+  }
+  return last;
+}
+
+/* Those that run have levels; where the recording has ended, those that ran up to its end, which
+   stop right before it. */
+static void add_domains(struct metrics *m, const struct eventring_info *recording) {
+  const unsigned slots = recording->domains_laid_out;
+  const uint64_t last = last_stop(m, recording);
   memset(m->alive, 0, sizeof m->alive);
   for (unsigned slot = 0; slot < slots && slot < EVENTRING_MAX_DOMAINS; slot++) {
     struct eventring_domain_info info = {.size = sizeof info};
     if (eventring_cursor_domain(m->cursor, slot, &info) != 0) continue;
     add_rings(m, slot);
-    if (!info.alive) continue;
+    if (!info.alive && info.stop_ns < last) continue;
     m->alive[slot] = info.start_ns ? info.start_ns : 1;
     char thread[24];
     snprintf(thread, sizeof thread, "%ld", (long)info.tid);
@@ -549,7 +567,7 @@ static int add_recording(struct metrics *m, const struct eventring_info *info,
                          const struct eva_usage *usage) {
   static const struct eventring_recorded_callbacks callbacks = {take_recorded, take_histogram};
   add_process(m, info, usage);
-  add_domains(m, info->domains_laid_out);
+  add_domains(m, info);
   choose_names(m);
   int status = add_memory(m);
   if (status == 0) status = eventring_cursor_recorded(m->cursor, true, &callbacks, m);

@@ -36,6 +36,26 @@ is "promoted" $((30 * 10 * 8)) "$(value dead eventring_memory_promoted_bytes)"
 spans=$("$EVENTRING" stats --json "$file" | jq '[.spans[] | select(.ring == "user") | .count] | add')
 is "spans" "$spans" "$(jq '[.resourceMetrics[].scopeMetrics[].metrics[]
   | select(.name == "eventring_span_duration_seconds").histogram.dataPoints[].count | tonumber] | add' dead.jsonl)"
+# Its last values are there as of its end; of a domain that ended before, none
+cat >levels.lua <<'LUA'
+local eventring = require "saros.eventring"
+eventring.counter("queue", 7)
+require "saros.domain".spawn(function() require "saros.eventring".counter("queue", 8) end):join()
+collectgarbage()
+if arg[1] then error "x" end
+LUA
+for how in "" error; do
+  rm -f levels.eventring
+  # shellcheck disable=SC2086
+  SAROS_EVENTRING_STREAM=./levels.eventring "$SAROS" levels.lua $how 2>errors.txt
+  exported levels levels.eventring
+  rm levels.otlp
+  is "last value, $how" 7 "$(jq '.resourceMetrics[].scopeMetrics[].metrics[] | select(.name == "eventring_level")
+    .gauge.dataPoints[] | select(any(.attributes[]; .value.stringValue == "queue")).asDouble' levels.jsonl)"
+  is "domain, $how" 1 "$(value levels eventring_domain_info)"
+  [ "$(value levels eventring_memory_used_bytes)" -gt 0 ] || fail "no memory, $how"
+  rm levels.jsonl
+done
 ends 2 "is of the whole recording" "$EVENTRING" export --to otlp_metrics --last 1 -o x.otlp "$file"
 if command -v protoc >/dev/null; then
   protoc --proto_path="$TESTSUITE/tools" --decode=MetricsData _otlp.proto <live.otlp >live.text ||
