@@ -7,7 +7,7 @@ eventring_sources = \
 	eventring/format/format.h eventring/format/header.h eventring/format/array.h eventring/format/table.h eventring/format/now.h \
 	eventring/format/law.h eventring/format/records.def eventring/format/records.h \
 	eventring/format/records.c \
-	eventring/format/atomics.h eventring/format/sized.h eventring/format/samples.h \
+	eventring/format/atomics.h eventring/format/sized.h eventring/format/reasons.h eventring/format/samples.h \
 	eventring/format/clock.h eventring/format/clock.c eventring/format/control.h \
 	eventring/format/control.c \
 	eventring/format/error.h eventring/format/error.c eventring/format/guard.h \

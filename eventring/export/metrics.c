@@ -13,6 +13,7 @@
 
 #include "analysis/names.h"
 #include "export/text.h"
+#include "format/reasons.h"
 
 const struct metrics_bound metrics_bounds[METRICS_BOUNDS] = {
     {100, "1e-07"}, {200, "2e-07"}, {500, "5e-07"}, {1000, "1e-06"}, {2000, "2e-06"},
@@ -347,14 +348,10 @@ static void put_phase(struct metrics *m, const struct eventring_recorded *r) {
   put_distribution(m, label(&p, "phase", r->def->name), r->count, r->ns, NULL);
 }
 
-static bool has_reasons(const struct eventring_def *def) {
-  return def->unit && strcmp(def->unit, EVENTRING_UNIT_ID) == 0;
-}
-
 static void add_of_collector(struct metrics *m, const struct eventring_recorded *r) {
   if (r->def->kind != EVENTRING_DEF_SPAN) {
     add_named(m, r);
-  } else if (!has_reasons(r->def)) {
+  } else if (!evr_has_reasons(r->def)) {
     put_phase(m, r);
   } else {
     struct metrics_point p = point_of_domain(METRIC_COLLECTIONS, r->domain);

@@ -15,6 +15,7 @@
 
 #include "format/builtins.h"
 #include "format/error.h"
+#include "format/reasons.h"
 #include "format/sized.h"
 #include "format/text.h"
 #include "producer/classes.h"
@@ -219,9 +220,7 @@ static unsigned append_locked(const struct eventring_def *def, size_t size) {
   *find(def->kind, def->event_class, def->name, size) = (uint16_t)(id + 1);
   __atomic_store_n(&evr_class_of[id], def->event_class, __ATOMIC_RELAXED);
   __atomic_store_n(&evr_payload_of[id], (uint8_t)def->payload, __ATOMIC_RELAXED);
-  bool has_reason = def->kind == EVENTRING_DEF_SPAN && strcmp(d->unit, EVENTRING_UNIT_ID) == 0 &&
-                    (def->payload == EVENTRING_UINT || def->payload == EVENTRING_INT);
-  __atomic_store_n(&evr_has_reason[id], has_reason, __ATOMIC_RELAXED);
+  __atomic_store_n(&evr_has_reason[id], evr_has_reasons(def), __ATOMIC_RELAXED);
   show_to_watch_locked(id);
   return id;
 }

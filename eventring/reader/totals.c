@@ -30,6 +30,7 @@
 #include "eventring/tools.h"
 #include "format/array.h"
 #include "format/atomics.h"
+#include "format/reasons.h"
 
 enum {
   ROW_WORDS = sizeof(struct format_total) / 8,
@@ -253,11 +254,7 @@ static uint64_t ticks_of(const struct evr_metadata *meta, uint64_t ns) {
   return ns ? (uint64_t)(((unsigned __int128)(ns - 1) << FORMAT_CLOCK_SHIFT) / multiplier) : 0;
 }
 
-static bool is_reasoned(const struct eventring_def *def) {
-  return def && def->kind == EVENTRING_DEF_SPAN && def->unit &&
-         strcmp(def->unit, EVENTRING_UNIT_ID) == 0 &&
-         (def->payload == EVENTRING_UINT || def->payload == EVENTRING_INT);
-}
+static bool is_reasoned(const struct eventring_def *def) { return def && evr_has_reasons(def); }
 
 /* As of the producer: one whose begin has no value has no histogram. */
 static bool has_value(const struct eventring_event *begin) {
