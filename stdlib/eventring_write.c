@@ -47,6 +47,9 @@ typedef int64_t Entry;
 #define entry_id(entry) ((unsigned)((entry) & 0xffff))
 #define entry_payload(entry) ((enum eventring_payload)((entry) >> ENTRY_PAYLOAD_SHIFT))
 
+/* Nothing but that there was one is written of such an event. */
+#define is_other(entry) (entry_id(entry) == EVENTRING_ID_OTHER)
+
 static const uint8_t kind_of_names[EVENT_NAME_KINDS] = {
   [EVENT_NAMES_SPAN] = EVENTRING_DEF_SPAN,
   [EVENT_NAMES_COUNTER] = EVENTRING_DEF_COUNTER,
@@ -79,8 +82,9 @@ static void make_names(lua_State *L, int names) {
   n->count = 0;
 }
 
-/* As EventIds has it. */
+/* As EventIds has it. (A counter that is (other) has no value: for the C function.) */
 ALWAYS_INLINE unsigned id_of_entry(int names, Entry entry) {
+  if (names == EVENT_NAMES_COUNTER && is_other(entry)) return 0;
   const bool is_double = names == EVENT_NAMES_COUNTER && entry_payload(entry) == EVENTRING_DOUBLE;
   return entry_id(entry) | (is_double ? EVENT_ID_IS_DOUBLE : 0);
 }
@@ -555,7 +559,8 @@ static void write_linked(lua_State *L, enum eventring_role role, int index_of_va
   if (!is_recorded(L->domain)) return;
   if (entry == 0) entry = define_name(L, EVENT_NAMES_ASYNC, EVENTRING_VALUES);
   context_enter(L);
-  write_event(L, EVENTRING_LINKED, entry, index_of_value, head, 2);
+  if (is_other(entry)) write_event(L, EVENTRING_INSTANT, entry, 0, NULL, 0);
+  else write_event(L, EVENTRING_LINKED, entry, index_of_value, head, 2);
 }
 
 /* eventring.async_begin(name, id [, value]), eventring.async_end(name, id): a span whose
@@ -605,7 +610,9 @@ static int record_counter(lua_State *L) {
     entry = define_name(L, EVENT_NAMES_COUNTER,
                         lua_isinteger(L, 2) ? EVENTRING_INT : EVENTRING_DOUBLE);
   context_enter(L);
-  if (entry_payload(entry) == EVENTRING_DOUBLE)
+  if (is_other(entry))
+    write_event(L, EVENTRING_INSTANT, entry, 0, NULL, 0);
+  else if (entry_payload(entry) == EVENTRING_DOUBLE)
     eventring_counter_double(d->rings, EVENTRING_USER, EVENTRING_CLASS_USER, entry_id(entry),
                              lua_tonumber(L, 2));
   else

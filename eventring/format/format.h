@@ -235,7 +235,8 @@ struct format_status { /* written by the producer under its lock */
                           release */
   uint32_t unrecorded; /* domains that found all entries of the domain table in use, so far */
   uint64_t no_room_ticks; /* since when that is not 0 */
-  uint64_t reserved[55];
+  uint64_t redacted;   /* classes that are never recorded, whoever switches them on */
+  uint64_t reserved[54];
   struct format_count kind[FORMAT_KINDS];
 } FORMAT_ALIAS;
 FORMAT_AT(format_status, slots, 4);
@@ -249,6 +250,7 @@ FORMAT_AT(format_status, checksum, 52);
 FORMAT_AT(format_status, no_room, 56);
 FORMAT_AT(format_status, unrecorded, 60);
 FORMAT_AT(format_status, no_room_ticks, 64);
+FORMAT_AT(format_status, redacted, 72);
 FORMAT_AT(format_status, kind, 512);
 _Static_assert(sizeof(struct format_status) == 1536, "format_status");
 

@@ -154,11 +154,13 @@ struct eventring_config {
      <eventring/question.h>. NULL: such a domain does not answer. */
   uint32_t (*answer_aside)(struct eventring_domain *domain, uint32_t kinds);
   /* What is never to be in the file: a list of classes (not lifecycle), and of names in quotes,
-     a * at the end of which stands for any end: `calls,"card","tenant*"`. Events of the classes are
-     not recorded, whoever switches them on. A name that is registered while this holds gets
-     EVENTRING_ID_OTHER; one that was registered before is written as "(redacted ID)". (What else
-     a program writes with such an event, its payload, is not looked at.) At most 4095 bytes. It
-     replaces that of an earlier recording. NULL or empty: nothing. */
+     a * at the end of which stands for any end: `calls,"card","tenant*"`; a backslash takes the
+     next character as it is. Events of the classes are not recorded, whoever switches them on.
+     Names are those of classes USER and CALLS. One that is registered by itself while this holds
+     gets EVENTRING_ID_OTHER; one that was registered before, or in a table, is written as
+     "(redacted ID)". (What a program writes with such an event, its payload and its link, is not
+     looked at, nor are conditions of triggers.) At most 4095 bytes. It replaces that of an earlier
+     recording. NULL or empty: nothing. */
   const char *redact;
 };
 #define EVENTRING_CLASSES_DEFAULT 0
@@ -294,7 +296,8 @@ size_t eventring_path(char *buffer, size_t size);
 
 /* Switches classes (bits) on or off, also while paused, and leaves the others alone, which
    another thread or a tool may be switching at this moment. Bits of classes without a name are
-   ignored, and class lifecycle stays on. Returns 0, or E_STATE when stopped. Any thread. */
+   ignored, and class lifecycle stays on. Returns 0, or E_STATE when stopped, or when one that is
+   to be on must not be recorded (config.redact): then nothing changes. Any thread. */
 int eventring_switch_classes(uint64_t classes, bool on);
 /* Stores the mask of the classes wanted in *classes. Returns 0, or E_STATE when stopped. Any
    thread. */

@@ -327,6 +327,11 @@ static size_t add_text(char *texts, size_t at, const char *text, uint16_t *bytes
   return at + size;
 }
 
+/* Is the name the program's own? Those of the host are no secret, and readers look for them. */
+static bool is_of_program(const struct definition *d) {
+  return d->event_class == EVENTRING_CLASS_USER || d->event_class == EVENTRING_CLASS_CALLS;
+}
+
 /* False: there is no room for it on the disk at present. */
 static bool append_record(struct evr_recording *r, unsigned id, uint64_t since_ticks) {
   const struct definition *d = definition(id);
@@ -337,7 +342,7 @@ static bool append_record(struct evr_recording *r, unsigned id, uint64_t since_t
       .ring = d->ring, .payload = d->payload, .quantity = d->quantity,
       .measure = measured ? d->measure : EVENTRING_MEASURE_NONE, .since_ticks = since_ticks};
   char *texts = (char *)words + sizeof record, redacted[32];
-  const bool is_redacted = evr_redact_has_locked(d->name, strlen(d->name));
+  const bool is_redacted = is_of_program(d) && evr_redact_has_locked(d->name, strlen(d->name));
   snprintf(redacted, sizeof redacted, "(redacted %u)", id);
   size_t size = add_text(texts, 0, is_redacted ? redacted : d->name, &record.name_bytes);
   size = add_text(texts, size, d->unit, &record.unit_bytes);
@@ -357,10 +362,11 @@ static void set_waiting(struct evr_recording *r, bool waits) {
   __atomic_store_n(&r->definitions_wait, waits, __ATOMIC_RELAXED);
 }
 
-/* A class that must not be recorded has no events, so that nobody misses their names. */
+/* A class that must not be recorded has no events, so that nobody misses the program's names. */
 static bool is_written(const struct evr_recording *r, unsigned id) {
   const struct definition *d = definition(id);
-  return d->kind && (id < EVENTRING_ID_HOST || !(r->redacted >> d->event_class & 1));
+  return d->kind && (id < EVENTRING_ID_HOST || !is_of_program(d) ||
+                     !(r->redacted >> d->event_class & 1));
 }
 
 int evr_catalogue_publish_locked(struct evr_recording *r, struct eventring_error *error) {

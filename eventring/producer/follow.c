@@ -113,7 +113,7 @@ void evr_follow_keep_locked(const struct evr_recording *r, const struct eventrin
 
 static uint64_t wanted_by(const struct evr_recording *r) {
   uint64_t wanted = __atomic_load_n(&evr_control(r)->wanted, __ATOMIC_RELAXED);
-  bool obeyed = !r->closed && evr_wanted_valid(wanted, evr_named_classes(r->header.classes));
+  bool obeyed = !r->closed && evr_wanted_valid(wanted, evr_recording_classes(r));
   return obeyed ? wanted : r->wanted;
 }
 

@@ -15,7 +15,7 @@ void evr_recording_open_gate(struct evr_recording *r, const struct eventring_con
   uint64_t classes = config->classes == EVENTRING_CLASSES_DEFAULT ? evr_default_classes()
                                                                   : config->classes;
   if (config->sample_rate > 0) classes |= EVENTRING_CLASS_BIT(EVENTRING_CLASS_ALLOC);
-  classes &= evr_named_classes(r->header.classes);
+  classes &= evr_recording_classes(r);
   r->wanted = (classes & ~(uint64_t)RUNS) | (config->start == EVENTRING_START_ON ? RUNS : 0);
   r->gate = format_gate(r->wanted);
   struct format_control *control = evr_control(r);
@@ -28,7 +28,7 @@ static void check_gate_locked(struct evr_recording *r, bool own) {
   struct format_control *control = evr_control(r);
   uint64_t wanted = __atomic_load_n(&control->wanted, __ATOMIC_RELAXED);
   bool obeyed = own || !r->closed || wanted == r->wanted;
-  if (obeyed && evr_wanted_valid(wanted, evr_named_classes(r->header.classes)))
+  if (obeyed && evr_wanted_valid(wanted, evr_recording_classes(r)))
     __atomic_store_n(&r->wanted, wanted, __ATOMIC_RELAXED);
   else if (evr_control_repair(control, r->clock, wanted, r->wanted))
     __atomic_fetch_add(&evr_status(r)->rejected, 1, __ATOMIC_RELAXED);
@@ -76,7 +76,7 @@ void evr_recording_check_gate(struct evr_recording *r) {
 
 uint64_t evr_recording_change_gate_locked(struct evr_recording *r,
                                           enum evr_gate_change change, uint64_t classes) {
-  uint64_t named = evr_named_classes(r->header.classes);
+  uint64_t named = evr_recording_classes(r);
   uint64_t before = evr_control_change(evr_control(r), r->clock, named, change, classes);
   check_gate_locked(r, true);
   return before;

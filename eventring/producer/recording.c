@@ -137,8 +137,6 @@ static void fill_header(struct evr_recording *r, const struct eventring_config *
   h->start_wall_ns = evr_wall_ns() - (int64_t)(evr_monotonic_ns() - r->origin.ns);
   memcpy(h->rings, evr_ring_names, sizeof h->rings);
   memcpy(h->classes, evr_class_names, sizeof h->classes);
-  for (unsigned i = 0; i < EVENTRING_MAX_CLASSES; i++)
-    if (r->redacted >> i & 1) memset(h->classes[i], 0, sizeof h->classes[i]);
 }
 
 /* The first rings of a program that fills them. */
@@ -291,6 +289,7 @@ void evr_recording_show(struct evr_recording *r, const struct eventring_config *
   r->closed = config->closed;
   r->lets_read = config->lets_read;
   evr_outside_begin(r, obeys);
+  status->redacted = r->redacted;
   __atomic_store_n(&status->state, FORMAT_RECORDING, __ATOMIC_RELAXED);
   /* the magic last: until then readers find no recording here */
   struct format_header *h = (struct format_header *)r->front;

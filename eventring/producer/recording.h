@@ -266,6 +266,10 @@ void evr_recording_check_gate(struct evr_recording *recording);
    first start (triggers.c). */
 extern void (*evr_on_triggers)(struct evr_recording *recording);
 /* Changes the classes wanted; returns them before. */
+/* The classes that it may have on. */
+static inline uint64_t evr_recording_classes(const struct evr_recording *r) {
+  return evr_named_classes(r->header.classes) & ~r->redacted;
+}
 uint64_t evr_recording_change_gate_locked(struct evr_recording *recording,
                                           enum evr_gate_change change, uint64_t classes);
 

@@ -31,6 +31,17 @@ static bool take_name(const char **at, char *name, size_t *size) {
          *size <= EVENTRING_MAX_NAME + 1;
 }
 
+/* Can an event have this name, with any end for a * at its end? */
+static int check_item(const char *name, size_t size, struct eventring_error *error) {
+  const char *star = memchr(name, '*', size);
+  if (star && star != name + size - 1)
+    return evr_fail(error, EVENTRING_E_CONFIG, 0, "a * must be at the end of a name");
+  if (star && size == 1) return EVENTRING_OK;
+  struct eventring_error cause;
+  if (eventring_check_name(name, star ? size - 1 : size, &cause) == EVENTRING_OK) return EVENTRING_OK;
+  return evr_fail(error, EVENTRING_E_CONFIG, 0, "%.200s", cause.text);
+}
+
 static int take_class(const char **at, uint64_t *classes, struct eventring_error *error) {
   const size_t size = strcspn(*at, ",");
   const int index = evr_class_by_bytes(*at, size);
@@ -51,10 +62,11 @@ int evr_redact_parse(const char *text, uint64_t *classes, struct eventring_error
   *classes = 0;
   if (text && strlen(text) > MOST_LIST)
     return evr_fail(error, EVENTRING_E_CONFIG, 0, "the list has more than %d bytes", MOST_LIST);
-  for (const char *at = text ? text : ""; *at; at += *at == ',')
-    if (!take_name(&at, name, &size) && take_class(&at, classes, error) != EVENTRING_OK)
-      return EVENTRING_E_CONFIG;
-  return EVENTRING_OK;
+  int status = EVENTRING_OK;
+  for (const char *at = text ? text : ""; status == EVENTRING_OK && *at; at += *at == ',')
+    status = take_name(&at, name, &size) ? check_item(name, size, error)
+                                         : take_class(&at, classes, error);
+  return status;
 }
 
 void evr_redact_set_locked(const char *text) {

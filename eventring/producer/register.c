@@ -7,6 +7,7 @@
 #include "producer/catalogue.h"
 #include "producer/producer.h"
 #include "producer/redact.h"
+#include "producer/traces.h"
 
 /* All or none. */
 static int define_and_publish_locked(const struct eventring_def *defs, size_t def_size,
@@ -39,6 +40,14 @@ int eventring_register_defs(const struct eventring_def *defs, size_t def_size, s
   return EVENTRING_OK;
 }
 
+/* Of names of the program. The ids of traces are the library's own, though in class user. */
+static bool is_redacted_locked(const struct eventring_def *def) {
+  const bool of_program = def->event_class == EVENTRING_CLASS_USER ||
+                          def->event_class == EVENTRING_CLASS_CALLS;
+  return of_program && !evr_traces_is_event(def) &&
+         evr_redact_has_locked(def->name, strlen(def->name));
+}
+
 int eventring_register_def(const struct eventring_def *def, size_t def_size,
                            struct eventring_error *error) {
   struct eventring_def full;
@@ -48,8 +57,7 @@ int eventring_register_def(const struct eventring_def *def, size_t def_size,
   evr_lock();
   int result = evr_catalogue_find_locked(&full, error);
   if (result == EVENTRING_E_NOT_FOUND)
-    result = evr_redact_has_locked(full.name, strlen(full.name))
-                 ? EVENTRING_ID_OTHER : define_or_other_locked(&full, error);
+    result = is_redacted_locked(&full) ? EVENTRING_ID_OTHER : define_or_other_locked(&full, error);
   evr_unlock();
   return result;
 }

@@ -509,6 +509,7 @@ static int change_gate(enum evr_gate_change change, uint64_t classes,
   evr_producer_follow_now();
   evr_lock();
   struct evr_recording *r = evr_producer.recording;
+  if (r && change == EVR_ADD && classes & r->redacted) r = NULL;
   if (r) *before = evr_recording_change_gate_locked(r, change, classes);
   evr_unlock();
   return r ? EVENTRING_OK : EVENTRING_E_STATE;

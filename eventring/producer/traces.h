@@ -3,7 +3,12 @@
 #ifndef EVENTRING_PRODUCER_TRACES_H
 #define EVENTRING_PRODUCER_TRACES_H
 
+#include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
+
+#include "eventring/types.h"
+#include "format/format.h"
 
 struct evr_traces { /* owner; zeroed, it is empty */
   uint8_t random[256]; /* bytes of the system, the last `left` of which no id has used */
@@ -13,5 +18,11 @@ struct evr_traces { /* owner; zeroed, it is empty */
   uint32_t incarnation; /* the domain's there */
   uint64_t life;
 };
+
+/* Is it the event that has the ids? */
+static inline bool evr_traces_is_event(const struct eventring_def *def) {
+  return def->kind == EVENTRING_DEF_INSTANT && def->event_class == EVENTRING_CLASS_USER &&
+         def->payload == EVENTRING_BYTES && strcmp(def->name, FORMAT_TRACE_NAME) == 0;
+}
 
 #endif /* EVENTRING_PRODUCER_TRACES_H */

@@ -49,6 +49,27 @@ static int check_obeyed(const struct evr_metadata *meta, enum eventring_control 
   }
 }
 
+/* Classes that can be switched on. */
+static uint64_t classes_of(const struct evr_metadata *meta) {
+  return evr_named_classes(meta->header.classes) & ~meta->status.redacted;
+}
+
+/* Those that the change would switch on in vain. (All that there are means all that can be.) */
+static uint64_t redacted_of(const struct evr_metadata *meta, const struct eventring_change *change) {
+  const uint64_t redacted = meta->status.redacted, all = evr_named_classes(meta->header.classes);
+  const uint64_t lifecycle = EVENTRING_CLASS_BIT(EVENTRING_CLASS_LIFECYCLE);
+  switch (change->what) {
+    case EVENTRING_CONTROL_ENABLE:
+      return (change->classes | lifecycle) == all ? 0 : change->classes & redacted;
+    case EVENTRING_CONTROL_SAMPLE: case EVENTRING_CONTROL_RATE:
+      return change->rate > 0 ? EVENTRING_CLASS_BIT(EVENTRING_CLASS_ALLOC) & redacted : 0;
+    case EVENTRING_CONTROL_SPANS:
+      return change->spans && change->spans[0] ? EVENTRING_CLASS_BIT(EVENTRING_CLASS_CALLS) & redacted
+                                               : 0;
+    default: return 0;
+  }
+}
+
 static int check_change(const struct evr_metadata *meta, const struct eventring_change *change,
                         struct eventring_error *error) {
   const enum eventring_control what = change->what;
@@ -69,6 +90,10 @@ static int check_change(const struct evr_metadata *meta, const struct eventring_
                     "%.300s: no live process records into it", meta->path);
   if (samples && !meta->header.classes[EVENTRING_CLASS_ALLOC][0])
     return evr_fail(error, EVENTRING_E_STATE, 0, "%.300s: %s", meta->path, does_not_sample);
+  const uint64_t redacted = redacted_of(meta, change);
+  if (redacted)
+    return evr_fail(error, EVENTRING_E_STATE, 0, "class %s must not be recorded in this process, "
+                    "which was started so", meta->header.classes[__builtin_ctzll(redacted)]);
   return check_obeyed(meta, what, error);
 }
 
@@ -83,7 +108,7 @@ static void set_sampling(const struct evr_metadata *meta, struct format_control 
                          double rate) {
   set_rate(control, rate);
   evr_control_change(control, (enum format_clock)meta->header.clock,
-                     evr_named_classes(meta->header.classes),
+                     classes_of(meta),
                      rate > 0 ? EVR_ADD : EVR_REMOVE,
                      EVENTRING_CLASS_BIT(EVENTRING_CLASS_ALLOC));
 }
@@ -94,7 +119,7 @@ static void set_spans(const struct evr_metadata *meta, struct format_control *co
   const bool on = names && names[0];
   evr_control_write_list(&control->spans, names);
   evr_control_change(control, (enum format_clock)meta->header.clock,
-                     evr_named_classes(meta->header.classes), on ? EVR_ADD : EVR_REMOVE,
+                     classes_of(meta), on ? EVR_ADD : EVR_REMOVE,
                      EVENTRING_CLASS_BIT(EVENTRING_CLASS_CALLS));
   evr_control_call(control, FORMAT_PROFILE_SPANS);
 }
@@ -143,7 +168,7 @@ static int change_page(struct format_control *page, void *context) {
     /* who switches all calls on, or off, no longer means some of them */
     if (changes_calls(change)) evr_control_write_list(&page->spans, NULL);
     evr_control_change(page, (enum format_clock)p->meta->header.clock,
-                       evr_named_classes(p->meta->header.classes), changes[change->what],
+                       classes_of(p->meta), changes[change->what],
                        change->classes);
   }
   /* it must install what writes these events */
