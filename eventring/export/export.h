@@ -44,6 +44,7 @@ struct export_value {
 
 struct export_profile {
   const char *program;
+  const char *resource; /* attributes that the user gives, KEY=VALUE,...; NULL: none */
   int64_t start_wall_ns;
   uint64_t duration_ns;
   const struct export_value *values;

@@ -210,7 +210,7 @@ static int write_profiles(const struct export_profile *p, FILE *out, bool is_jso
   struct otlp_said said = {0};
   char note[200] = "";
   x.index = calloc(p->stack_count + 1, sizeof *x.index);
-  x.failed = !x.index || otlp_said_read(&said, NULL, note, sizeof note) < 0;
+  x.failed = !x.index || otlp_said_read(&said, p->resource, note, sizeof note) < 0;
   if (!x.failed) {
     export_string(&x.strings, ""); /* the first one must be */
     if (is_json) protobuf_add(&x.t.b, "{", 1);

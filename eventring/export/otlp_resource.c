@@ -16,7 +16,7 @@ static int digit(char c) {
 }
 
 /* The part of a list without blanks around it, and with each %NN decoded; to be freed. NULL: no
-   memory, or, with *wrong, a % is not followed by two digits. */
+   memory, or, with *wrong, a % is not followed by two digits, or by those of no character. */
 static char *decode(const char *text, size_t size, bool *wrong) {
   while (size && (*text == ' ' || *text == '\t')) text++, size--;
   while (size && (text[size - 1] == ' ' || text[size - 1] == '\t')) size--;
@@ -24,7 +24,7 @@ static char *decode(const char *text, size_t size, bool *wrong) {
   for (size_t i = 0; decoded && i < size; i++) {
     const int high = text[i] == '%' && i + 2 < size ? digit(text[i + 1]) : -1;
     const int low = high >= 0 ? digit(text[i + 2]) : -1;
-    if (text[i] == '%' && low < 0) {
+    if (text[i] == '%' && (low < 0 || !(high | low))) {
       *wrong = true;
       free(decoded);
       return NULL;
@@ -36,23 +36,36 @@ static char *decode(const char *text, size_t size, bool *wrong) {
   return decoded;
 }
 
-static bool has(const struct otlp_said *said, const char *key) {
-  for (size_t i = 0; i < said->count; i++)
-    if (strcmp(said->pair[i].key, key) == 0) return true;
-  return false;
+/* The index of a key; where it is not there, `count`. */
+static size_t find(const struct otlp_said *said, const char *key) {
+  size_t i = 0;
+  while (i < said->count && strcmp(said->pair[i].key, key) != 0) i++;
+  return i;
 }
 
-/* Takes both; false: no memory. */
-static bool add(struct otlp_said *said, char *key, char *value) {
-  const bool is_new = key && value && !has(said, key);
+static bool has(const struct otlp_said *said, const char *key) {
+  return find(said, key) < said->count;
+}
+
+/* Takes both; false: no memory. The pairs from `list` on are of the same list: of those the last
+   one counts. A service without a name is none. */
+static bool add(struct otlp_said *said, size_t list, char *key, char *value) {
+  const bool has_memory = key && value;
+  const size_t at = has_memory ? find(said, key) : 0;
+  const bool is_none = has_memory && !*value && strcmp(key, "service.name") == 0;
+  const bool is_new = has_memory && !is_none && at == said->count;
   if (is_new && EVR_MAKE_ROOM(said->pair, said->room, said->count, 8)) {
     said->pair[said->count++] = (struct otlp_pair){key, value};
     return true;
   }
-  const bool has_memory = key && value && !is_new;
+  if (has_memory && !is_none && at >= list && at < said->count) {
+    char *before = said->pair[at].value;
+    said->pair[at].value = value;
+    value = before;
+  }
   free(key);
   free(value);
-  return has_memory;
+  return has_memory && !is_new;
 }
 
 static void forget_from(struct otlp_said *said, size_t count) {
@@ -64,7 +77,8 @@ static void forget_from(struct otlp_said *said, size_t count) {
 }
 
 /* One key and value. False: no memory, or it is wrong. */
-static bool read_pair(struct otlp_said *said, const char *text, size_t size, bool *wrong) {
+static bool read_pair(struct otlp_said *said, size_t list, const char *text, size_t size,
+                      bool *wrong) {
   const char *is = memchr(text, '=', size);
   if (!is || is == text) {
     *wrong = true;
@@ -73,7 +87,7 @@ static bool read_pair(struct otlp_said *said, const char *text, size_t size, boo
   char *key = decode(text, (size_t)(is - text), wrong);
   char *value = *wrong ? NULL : decode(is + 1, size - (size_t)(is + 1 - text), wrong);
   if (key && !*key) *wrong = true;
-  if (!*wrong) return add(said, key, value);
+  if (!*wrong) return add(said, list, key, value);
   free(key);
   free(value);
   return false;
@@ -85,7 +99,7 @@ static int read_list(struct otlp_said *said, const char *list) {
   bool wrong = false;
   while (*list) {
     const size_t size = strcspn(list, ",");
-    if (size && !read_pair(said, list, size, &wrong)) {
+    if (size && !read_pair(said, before, list, size, &wrong)) {
       forget_from(said, before);
       return wrong ? 1 : -1;
     }
@@ -94,18 +108,22 @@ static int read_list(struct otlp_said *said, const char *list) {
   return 0;
 }
 
+bool otlp_resource_is_valid(const char *given) {
+  struct otlp_said said = {0};
+  const int status = read_list(&said, given);
+  otlp_said_free(&said);
+  return status <= 0;
+}
+
 int otlp_said_read(struct otlp_said *said, const char *given, char *error, size_t size) {
   const char *service = getenv("OTEL_SERVICE_NAME"), *list = getenv("OTEL_RESOURCE_ATTRIBUTES");
   int status = given ? read_list(said, given) : 0;
-  if (status > 0)
-    snprintf(error, size,
-             "--resource: must be KEY=VALUE,..., with %%NN in a VALUE for `,' and `%%'");
+  if (status > 0) snprintf(error, size, "--resource: must be %s", OTLP_RESOURCE_FORM);
   if (status != 0) return -1;
-  if (service && *service && !add(said, strdup("service.name"), strdup(service))) return -1;
+  if (service && !add(said, said->count, strdup("service.name"), strdup(service))) return -1;
   status = list ? read_list(said, list) : 0;
   if (status > 0)
-    snprintf(error, size, "OTEL_RESOURCE_ATTRIBUTES is not used: must be KEY=VALUE,..., with %%NN "
-                          "in a VALUE for `,' and `%%'");
+    snprintf(error, size, "OTEL_RESOURCE_ATTRIBUTES is not used: must be %s", OTLP_RESOURCE_FORM);
   return status;
 }
 

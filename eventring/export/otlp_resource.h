@@ -7,13 +7,20 @@
  *   2. OTEL_SERVICE_NAME, as service.name
  *   3. OTEL_RESOURCE_ATTRIBUTES, a list, too
  *   4. the recording: process.pid, process.executable.name, service.name, telemetry.sdk.*
- * A list is `key=value,key=value`, of which a value may have %NN. One that is wrong is not used at
- * all: an error of the first, a note of the third.
+ * A list is `key=value,key=value`, of which a value may have %NN; of two values of a key in it the
+ * last one counts. A service.name that is empty is none. A list that is wrong is not used at all: an
+ * error of the first, a note of the third.
  */
 #ifndef EVENTRING_EXPORT_OTLP_RESOURCE_H
 #define EVENTRING_EXPORT_OTLP_RESOURCE_H
 
 #include "export/otlp_write.h"
+
+/* For messages. */
+#define OTLP_RESOURCE_FORM "KEY=VALUE,..., with %NN in a VALUE for `,' and `%', and not %00"
+
+/* Is it a list? (Also where there was no memory to know.) */
+bool otlp_resource_is_valid(const char *given);
 
 /* What the user and the environment say. Zeroed, it is empty. */
 struct otlp_said {

@@ -530,7 +530,8 @@ int command_coroutines(const struct command *self, int count, char **words) {
      "for that answer, at most N seconds (10; until it is seen to be asleep)"},
     DOMAIN_SPEC(&l.request.domain),
     {"to", 0, OPTION_TEXT, &l.format, "FORMAT",
-     "svg (a flame graph), or pprof, speedscope, folded: for other tools, of all groups"},
+     "svg (a flame graph), or pprof, speedscope, folded, otlp_profiles: for other tools, of all "
+     "groups"},
     {"output", 'o', OPTION_TEXT, &l.output, "FILE", "with --to: to FILE, which must not exist"},
     VIEW_SPECS(&l.request.as, listing_view, "one JSON object"),
   };

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_export.c: `eventring export`: a recording in the format of another tool. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "events_export.h"
+#include "export/otlp_resource.h"
 #include "formats.h"
 #include "heap_export.h"
 #include "heap_question.h"
 
 struct export_command {
   struct heap_question h;
-  const char *to, *output, *resource;
+  const char *to, *output;
+  char *resource;
   uint64_t every_ns;
 };
 
@@ -39,8 +42,8 @@ static int read_words(const struct command *self, int count, char **words,
        "write to FILE, which must not exist; of all events: FILE.gz"},
       {"every", 0, OPTION_SECONDS, &c->every_ns, "N",
        "openmetrics: a sample of each series each N seconds (1); 0: only the last"},
-      {"resource", 0, OPTION_TEXT, &c->resource, "KEY=VALUE,...",
-       "otlp, otlp_json: attributes of the process, before those of OTEL_RESOURCE_ATTRIBUTES"},
+      {"resource", 0, OPTION_LIST, &c->resource, "KEY=VALUE,...",
+       "otlp...: attributes of the process, before those of OTEL_RESOURCE_ATTRIBUTES"},
       HEAP_MEASURE_SPECS(&c->h),
       QUESTION_CHOICE_SPECS(&c->h.q)};
   int status = options_parse(self, OPTION_SPECS(specs), count, words, operands);
@@ -60,7 +63,10 @@ static int read_words(const struct command *self, int count, char **words,
     status = usage_error(self, "`--to %s' is of the whole recording: no --since, --until, --last or "
                          "--domain", c->to);
   if (status < 0 && c->resource && !is_otlp(c->to))
-    status = usage_error(self, "--resource goes with --to otlp and otlp_json");
+    status = usage_error(self, "--resource goes with --to otlp, otlp_metrics and otlp_profiles, and "
+                         "their _json");
+  if (status < 0 && c->resource && !otlp_resource_is_valid(c->resource))
+    status = usage_error(self, "--resource: must be %s", OTLP_RESOURCE_FORM);
   if (status < 0 && c->every_ns > NOT_SAID && c->every_ns < LEAST_EVERY_NS)
     status = usage_error(self, "--every: less than 1ms");
   if (status < 0 && c->every_ns == NOT_SAID) c->every_ns = EVERY_NS;
@@ -68,14 +74,22 @@ static int read_words(const struct command *self, int count, char **words,
   return status >= 0 ? status : require_target(self, operands, true);
 }
 
+static int export_heap(struct export_command *c, const struct operands *operands) {
+  int status = heap_question_read(&c->h, operands);
+  if (status >= 0) return status;
+  status = heap_export(c->h.heap, heap_question_main(&c->h), c->h.q.reader.cursor, c->resource,
+                       c->to, c->output);
+  return heap_question_close(&c->h, status);
+}
+
 int command_export(const struct command *self, int count, char **words) {
   struct export_command c = {.h = HEAP_QUESTION_NEW, .every_ns = NOT_SAID};
   struct operands operands;
   int status = read_words(self, count, words, &c, &operands);
-  if (status < 0 && format_of_events(c.to))
-    return events_export(&c.h.q, &operands, c.to, c.output, c.every_ns, c.resource);
-  if (status < 0) status = heap_question_read(&c.h, &operands);
-  if (status >= 0) return status;
-  status = heap_export(c.h.heap, heap_question_main(&c.h), c.h.q.reader.cursor, c.to, c.output);
-  return heap_question_close(&c.h, status);
+  if (status < 0)
+    status = format_of_events(c.to)
+                 ? events_export(&c.h.q, &operands, c.to, c.output, c.every_ns, c.resource)
+                 : export_heap(&c, &operands);
+  free(c.resource);
+  return status;
 }

@@ -375,7 +375,7 @@ static int read_words(const struct command *self, int count, char **words,
       HEAP_MEASURE_SPECS(&c->h),
       QUESTION_SPECS(&c->h.q, heap_answer_view),
       {"to", 0, OPTION_TEXT, &c->to, "FORMAT",
-       "svg (a flame graph), or pprof, speedscope, folded: for other tools"},
+       "svg (a flame graph), or pprof, speedscope, folded, otlp_profiles: for other tools"},
       {"output", 'o', OPTION_TEXT, &c->output, "FILE", "write to FILE, which must not exist"}};
   int status = options_parse(self, OPTION_SPECS(specs), count, words, operands);
   if (status < 0) status = heap_question_check(self, &c->h);
@@ -389,7 +389,7 @@ static int read_words(const struct command *self, int count, char **words,
 static int answer(struct heap_command *c) {
   enum eva_measure main = heap_question_main(&c->h);
   eventring_cursor *cursor = c->h.q.reader.cursor;
-  if (c->to) return heap_export(c->h.heap, main, cursor, c->to, c->output);
+  if (c->to) return heap_export(c->h.heap, main, cursor, NULL, c->to, c->output);
   FILE *out = output_file_open(c->output);
   if (!out) return STATUS_WRONG;
   heap_view_make(&c->view, c->h.heap, c->by, main, cursor);

@@ -143,7 +143,8 @@ static size_t main_value(enum eva_measure main) {
 }
 
 static int write_profile(const struct eva_heap *heap, enum eva_measure main,
-                         eventring_cursor *cursor, const struct format *format, FILE *out) {
+                         eventring_cursor *cursor, const char *resource,
+                         const struct format *format, FILE *out) {
   const struct eva_heap_row *rows;
   struct export_value names[VALUES];
   struct eventring_info info = {.size = sizeof info};
@@ -158,7 +159,7 @@ static int write_profile(const struct eva_heap *heap, enum eva_measure main,
   struct export_function *functions = functions_of(cursor, function_end);
   struct export_stack *stacks = stacks_of(cursor, stack_end, function_end);
   const struct export_profile profile = {
-      .program = info.program, .start_wall_ns = info.start_wall_ns,
+      .program = info.program, .resource = resource, .start_wall_ns = info.start_wall_ns,
       .duration_ns = state->ns > state->start_ns ? state->ns - state->start_ns : 0,
       .values = names, .value_count = VALUES, .main_value = main_value(main),
       .functions = functions, .function_count = function_end, .stacks = stacks,
@@ -186,10 +187,10 @@ int export_write(const struct export_profile *profile, const char *name, const c
 }
 
 int heap_export(const struct eva_heap *heap, enum eva_measure main, eventring_cursor *cursor,
-                const char *name, const char *path) {
+                const char *resource, const char *name, const char *path) {
   const struct format *format = format_of_profiles(name);
   FILE *out = open_profile(format, path);
   if (!out) return STATUS_WRONG;
-  write_profile(heap, main, cursor, format, out);
+  write_profile(heap, main, cursor, resource, format, out);
   return output_file_close(out, path);
 }

@@ -7,9 +7,9 @@
 #include "tool.h"
 
 /* Writes it to the file `path`, which must not be there, or NULL: standard output. Returns the
-   exit status, after a message. */
+   exit status, after a message. `resource`: NULL, or as export.h has it. */
 int heap_export(const struct eva_heap *heap, enum eva_measure main, eventring_cursor *cursor,
-                const char *format, const char *path);
+                const char *resource, const char *format, const char *path);
 /* The same of any profile. */
 struct export_profile;
 int export_write(const struct export_profile *profile, const char *format, const char *path);

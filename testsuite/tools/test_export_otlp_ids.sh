@@ -196,7 +196,15 @@ is "no message" "" "$(cat errors.txt)"
 export OTEL_RESOURCE_ATTRIBUTES='a=1,b=%zz'
 resource "service.name=shop process.executable.name=traced"
 has "message" "OTEL_RESOURCE_ATTRIBUTES is not used" "$(cat errors.txt)"
-ends 1 "--resource: must be KEY=VALUE" "$EVENTRING" export --to otlp --resource novalue -o x.otlp said.eventring
+export OTEL_RESOURCE_ATTRIBUTES='x=1,a=b,a=c,service.name='
+unset OTEL_SERVICE_NAME
+resource "service.name=unknown_service:traced x=2 y=3 a=c process.executable.name=traced" \
+  --resource x=2 --resource y=3
+is "no message of these" "" "$(cat errors.txt)"
+unset OTEL_RESOURCE_ATTRIBUTES
+for wrong in novalue =b a=%00x a=%1 x=1,b=%zz; do
+  ends 2 "--resource: must be KEY=VALUE" "$EVENTRING" export --to otlp --resource $wrong -o x.otlp said.eventring
+done
 ends 2 "--resource goes with" "$EVENTRING" export --to csv --resource a=b -o x.csv said.eventring
 [ ! -e x.otlp ] || fail "a file is left"
 finish

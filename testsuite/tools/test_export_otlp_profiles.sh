@@ -18,6 +18,11 @@ about "bytes that are alive" "$(awk '{ sum += $NF } END { print sum }' heap.fold
 stacks() { sed -E 's/ \([^;()]*\)//g; s/ [0-9]+$//' "$1" | sort -u; }
 is "stacks" "$(stacks heap.folded)" "$(stacks stacks.txt)"
 is "kinds of values" 6 "$(query heap.jsonl '.resourceProfiles[].scopeProfiles[].profiles | length')"
+"$EVENTRING" export --to otlp_profiles_json --resource a=b --resource service.name=R -o who.jsonl "$file" ||
+  fail "--resource"
+is "--resource" '"b R"' "$(query who.jsonl '[.resourceProfiles[0].resource.attributes[]
+  | select(.key == "service.name" or .key == "a").value.stringValue] | join(" ")')"
+ends 2 "--resource: must be KEY=VALUE" "$EVENTRING" export --to otlp_profiles --resource x -o x.otlp "$file"
 if command -v protoc >/dev/null; then
   protoc --proto_path="$TESTSUITE/tools" --decode=ProfilesData _otlp.proto <heap.otlp >heap.text ||
     fail "protoc"
