@@ -24,9 +24,12 @@ typedef struct Context {
   uint16_t open[CONTEXT_SPANS]; /* ids of the innermost open spans, the outermost first */
 } Context;
 
-/* The ids of an open span, or what is inherited (vm/traces.c). */
+/* The ids of an open span, or what is inherited; or that there is a span of which the ids are not
+ * known (vm/traces.c). */
 typedef struct SpanTrace {
   struct eventring_trace ids;
+  bool is_unknown;
+  uint32_t end;   /* if it is: what its end is known by; EVENTRING_ID_OTHER: nothing */
   uint32_t depth; /* open spans of the context up to this one, hidden ones included */
   uint64_t block; /* of the ring, in which the ids were last written */
 } SpanTrace;
@@ -38,7 +41,7 @@ typedef struct ContextTraces {
   uint8_t count, room; /* of `of` */
   bool inherits;
   SpanTrace inherited;
-  SpanTrace of[]; /* open spans with ids, the outermost first */
+  SpanTrace of[]; /* open spans with ids, and unknown ones, the outermost first */
 } ContextTraces;
 
 #define context_traces(c) ((ContextTraces *)(void *)((c) + 1))

@@ -90,6 +90,7 @@ struct Domain {
   Assumptions assumed;
   uint64_t contexts;      /* ids given to coroutines (vm/contexts.c) */
   bool traces;            /* a span or thread has, or has had, a trace (vm/traces.c) */
+  uint32_t unrecorded_spans; /* numbers given to spans that hide a trace (the same) */
   Sharing sharing;
   struct Peer *peer; /* the part that other domains may touch; not NULL once it is complete */
   /* the recording stood by when the domain began, and was not started since

@@ -270,6 +270,13 @@ static COLD void begin_traced_span(lua_State *L, Entry entry, int value) {
   record_allocated(L->domain);
 }
 
+/* Such a span begins while nothing is recorded. */
+static COLD void begin_unrecorded_span(lua_State *L, Entry entry) {
+  if (!traces_would_hide(L)) return;
+  if (entry == 0) entry = define_name(L, EVENT_NAMES_SPAN, EVENTRING_VALUES);
+  traces_begun_unrecorded(L, entry_id(entry));
+}
+
 /* Fields of a span. The first one stands in the table for eventring.span only. */
 static const char *const span_fields[] = {"name", "value", "traceparent", NULL};
 #define TRACEPARENT 4 /* bit of check_field_names */
@@ -301,7 +308,10 @@ static COLD int begin_span_with_fields(lua_State *L) {
   Entry entry = check_name(L, EVENT_NAMES_SPAN);
   lua_settop(L, 2);
   const bool is_traced = push_details(L, 2, 1);
-  if (!is_recorded(L->domain)) return 0;
+  if (!is_recorded(L->domain)) {
+    if (is_traced) begin_unrecorded_span(L, entry);
+    return 0;
+  }
   if (entry == 0) entry = define_name(L, EVENT_NAMES_SPAN, EVENTRING_VALUES);
   (is_traced ? begin_traced_span : begin_valued_span)(L, entry, 3);
   return 0;
@@ -441,26 +451,40 @@ static int span_returned(lua_State *L, int status, lua_KContext context) {
 /* A userdata whose __close ends a span. `mark` tells it from other userdata: programs get guards
  * from `span {...}`, and can call their __close with any value. */
 typedef struct Guard {
-  lua_CFunction mark; /* close_guard */
-  unsigned id;        /* of the span */
+  lua_CFunction mark; /* close_guard, or close_unrecorded of a span that began unrecorded */
+  uint32_t id;        /* of the span, or what its end is known by */
 } Guard;
+
+ALWAYS_INLINE const Guard *guard_of(lua_State *L, lua_CFunction mark) {
+  const Guard *guard = lua_touserdata(L, 1);
+  if (lua_type(L, 1) != LUA_TUSERDATA || lua_rawlen(L, 1) != sizeof *guard || guard->mark != mark)
+    return NULL;
+  return guard;
+}
+
+static COLD int close_unrecorded(lua_State *L) {
+  const Guard *guard = guard_of(L, close_unrecorded);
+  if (guard == NULL) return luaL_typeerror(L, 1, "span");
+  traces_ended_unrecorded(L, guard->id);
+  return 0;
+}
 
 /* __close. (It could compare metatables as a closure, which would cost more to call.) */
 static int close_guard(lua_State *L) {
-  const Guard *guard = lua_touserdata(L, 1);
-  if (lua_type(L, 1) != LUA_TUSERDATA || lua_rawlen(L, 1) != sizeof *guard ||
-      guard->mark != close_guard)
-    return luaL_typeerror(L, 1, "span");
+  const Guard *guard = guard_of(L, close_guard);
+  if (unlikely(guard == NULL)) return close_unrecorded(L);
   end_span_of(L, guard->id, is_recorded(L->domain));
   return 0;
 }
 
 #define GUARD_METATABLE lua_upvalueindex(1)
 
-static void push_guard(lua_State *L, unsigned id) {
-  *(Guard *)lua_newuserdatauv(L, sizeof(Guard), 0) = (Guard){close_guard, id};
+static Guard *push_guard(lua_State *L, unsigned id) {
+  Guard *guard = lua_newuserdatauv(L, sizeof *guard, 0);
+  *guard = (Guard){close_guard, id};
   lua_pushvalue(L, GUARD_METATABLE);
   lua_setmetatable(L, -2);
+  return guard;
 }
 
 /* Replaces the first argument, a table, by its name, and puts its value behind that, and its
@@ -474,17 +498,28 @@ static int take_fields(lua_State *L) {
   return 1 + details;
 }
 
+/* The part of record_span_of_fields that is not recorded: only that a trace is hidden is kept. */
+static COLD int span_unrecorded(lua_State *L, int fields, int nargs) {
+  int kept = fields;
+  if (fields == 3 && traces_would_hide(L)) {
+    Guard *guard = push_guard(L, EVENTRING_ID_OTHER);
+    guard->mark = close_unrecorded;
+    lua_insert(L, ++kept);
+    if (nargs >= 0) lua_toclose(L, kept);
+    guard->id = traces_begun_unrecorded(L, EVENTRING_ID_OTHER);
+  }
+  if (nargs < 0) return kept - fields;
+  lua_callk(L, nargs, LUA_MULTRET, kept, span_returned);
+  return span_returned(L, LUA_OK, kept);
+}
+
 /* eventring.span({name =, value =, traceparent =}, f, ...); without f the span ends when the
  * result, a value for a variable <close>, is closed. */
 static COLD int record_span_of_fields(lua_State *L) {
   const int fields = take_fields(L);
   Entry entry = check_name(L, EVENT_NAMES_SPAN);
   const int nargs = lua_gettop(L) - fields - 1; /* behind f */
-  if (!is_recorded(L->domain)) {
-    if (nargs < 0) return 0;
-    lua_callk(L, nargs, LUA_MULTRET, fields, span_returned);
-    return span_returned(L, LUA_OK, fields);
-  }
+  if (!is_recorded(L->domain)) return span_unrecorded(L, fields, nargs);
   if (entry == 0) entry = define_name(L, EVENT_NAMES_SPAN, EVENTRING_VALUES);
   push_guard(L, entry_id(entry));
   const int guard = fields + 1;
@@ -520,8 +555,8 @@ static int record_span(lua_State *L) {
   return span_returned(L, LUA_OK, 2);
 }
 
-/* eventring.traceparent() -> header, or nil: no span is open that belongs to a trace, and none is
- * inherited. */
+/* eventring.traceparent() -> header, or nil: nothing is recorded, or no span is open that belongs
+ * to a trace and none is inherited, or that trace is hidden. */
 static int traceparent(lua_State *L) {
   struct eventring_trace ids;
   char header[EVENTRING_TRACEPARENT + 1];

@@ -65,6 +65,11 @@ Context *context_of_coroutine(lua_State *L) {
 
 static bool has_spans(const Context *c) { return c->count + c->hidden > 0; }
 
+/* Of spans. Where none is open, those among the traces began unrecorded. */
+ALWAYS_INLINE bool awaits_ends(const Context *c) {
+  return has_spans(c) || (unlikely(c->has_traces) && context_traces(c)->count > 0);
+}
+
 static void end_open_spans(Domain *d, Context *c) {
   if (c->count > 0 && eventring_enabled(d->rings, EVENTRING_USER, EVENTRING_CLASS_USER)) {
     eventring_set_context(d->rings, EVENTRING_USER, c->id);
@@ -122,6 +127,7 @@ static void pop_span(Context *c, unsigned id) {
   }
   while (i > 0 && c->open[i - 1] != id) i--;
   const uint32_t depth = c->hidden + i;
+  if (unlikely(c->has_traces) && traces_end_unrecorded(c, id, i > 0 ? depth : 0)) return;
   if (i > 0) memmove(c->open + i - 1, c->open + i, (--c->count - (i - 1)) * sizeof c->open[0]);
   else if (c->hidden > 0) c->hidden--;
   else return;
@@ -137,6 +143,19 @@ static void unmark_spans(lua_State *L) {
   L->instrumented &= (uint8_t)~INSTRUMENT_SPANS;
   L->base_ci.status &= ~(uint32_t)CALL_SPANS;
 }
+
+void context_await_ends(lua_State *L) {
+  if (L == L->domain->main_thread) L->instrumented |= INSTRUMENT_MAIN_SPANS;
+  else mark_spans(L);
+}
+
+ALWAYS_INLINE void ends_came(lua_State *L, const Context *c) {
+  if (awaits_ends(c)) return;
+  if (likely(L == L->domain->main_thread)) L->instrumented &= (uint8_t)~INSTRUMENT_MAIN_SPANS;
+  else unmark_spans(L);
+}
+
+void context_ends_came(lua_State *L) { ends_came(L, context_find(L)); }
 
 void context_begin_span(lua_State *L, unsigned id) {
   Domain *d = L->domain;
@@ -157,11 +176,9 @@ void context_begin_span(lua_State *L, unsigned id) {
 
 void context_forget_span(lua_State *L, unsigned id) {
   Context *c = context_find(L);
-  if (c == NULL || !has_spans(c)) return;
+  if (c == NULL || !awaits_ends(c)) return;
   pop_span(c, id);
-  if (has_spans(c)) return;
-  if (likely(L == L->domain->main_thread)) L->instrumented &= (uint8_t)~INSTRUMENT_MAIN_SPANS;
-  else unmark_spans(L);
+  ends_came(L, c);
 }
 
 void context_end_span(lua_State *L, unsigned id) {
@@ -184,8 +201,9 @@ void context_leave(lua_State *co) {
   Domain *d = co->domain;
   const Context *c = context_find(co);
   if (co->instrumented & INSTRUMENT_LEFT) return;
-  if (c == NULL || !has_spans(c)) { /* the mark is that of the thread that made it */
-    unmark_spans(co);
+  if (c == NULL || !has_spans(c)) {
+    /* the mark may be that of the thread that made it */
+    if (c == NULL || !awaits_ends(c)) unmark_spans(co);
     return;
   }
   co->instrumented |= INSTRUMENT_LEFT;

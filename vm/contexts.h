@@ -62,6 +62,10 @@ ALWAYS_INLINE bool context_is_known(const lua_State *L, uint64_t *id) {
 }
 /* A span of a coroutine ends while nothing is recorded. Never raises. */
 void context_forget_span(lua_State *L, unsigned id);
+/* From now on ends of spans of L are looked at, until none is awaited. It has a context. */
+void context_await_ends(lua_State *L);
+/* Are there still some? */
+void context_ends_came(lua_State *L);
 
 /* Lets the open spans of the coroutine L end when it is collected. It has a context; another one may
  * be in its place afterwards. May collect, and raise when memory is short. */

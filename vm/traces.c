@@ -27,7 +27,13 @@
  * this one: ids that are asked for are written again then, as is what was inherited, before
  * spans begin.
  *
- * Nothing is said that is not recorded: an id that could not be written is given to nobody.
+ * Nothing is said that is not recorded: an id that could not be written is given to nobody, and
+ * while nothing is recorded no header is (traces_outgoing). A span that should have had ids hides
+ * the trace outside of it, which is another request's, as long as it is open: if it began
+ * unrecorded inside a span with ids, or where some were inherited, it stands among those as
+ * unknown, with the depth of the span that it is in. It goes with its own end or, where that is
+ * missing, with the end of that span. All spans outside of it are torn then, so that its own end
+ * concerns no reader.
  */
 #include "traces.h"
 
@@ -38,7 +44,7 @@
 #include "gc_inline.h"
 
 #define FIRST_ROOM 4
-#define MOST_ROOM CONTEXT_SPANS
+#define MOST_ROOM (CONTEXT_SPANS + 1) /* one says that there are more */
 #define NO_BLOCK UINT64_MAX /* not written yet */
 
 static uint32_t depth_of(const Context *c) { return c->hidden + c->count; }
@@ -108,10 +114,15 @@ static bool has_room(const Context *c) {
   return room_of(c) > 0 && (context_traces(c)->count < room_of(c) || room_of(c) == MOST_ROOM);
 }
 
+static unsigned more_room(unsigned room) {
+  if (room == 0) return FIRST_ROOM;
+  return 2 * room < MOST_ROOM ? 2 * room : MOST_ROOM;
+}
+
 void traces_prepare(lua_State *L) {
   for (;;) { /* a finalizer may have used what was made */
     const Context *c = context_find(L);
-    if (!has_room(c)) make_longer(L, L, room_of(c) == 0 ? FIRST_ROOM : 2 * room_of(c));
+    if (!has_room(c)) make_longer(L, L, more_room(room_of(c)));
     else if (L != L->domain->main_thread && !c->has_finalizer) context_give_finalizer(L);
     else return;
   }
@@ -148,32 +159,93 @@ void traces_before_begin(Domain *d, Context *c) {
     write_ids(d, c, &t->inherited); /* if it cannot be, the spans are in no trace */
 }
 
-/* Writes and keeps the ids of the innermost span. There is room. */
-static void add_ids(Domain *d, Context *c, const struct eventring_trace *ids) {
+/* There is room, or as many as are kept: of the two outermost it is no longer known then which
+ * ids they have. */
+static void add(Context *c, const SpanTrace *s) {
   ContextTraces *t = context_traces(c);
-  SpanTrace s = {.ids = *ids, .depth = depth_of(c)};
-  if (!write_ids(d, c, &s)) return;
-  if (t->count == t->room) memmove(t->of, t->of + 1, --t->count * sizeof *t->of);
-  t->of[t->count++] = s;
+  if (t->count == t->room) {
+    t->of[0].is_unknown = true;
+    t->of[0].end = EVENTRING_ID_OTHER;
+    memmove(t->of + 1, t->of + 2, (--t->count - 1u) * sizeof *t->of);
+  }
+  t->of[t->count++] = *s;
   context_set_checked(c);
 }
 
+/* Writes and keeps the ids of the innermost span. There is room. False: it could not be written. */
+static bool add_ids(Domain *d, Context *c, const struct eventring_trace *ids) {
+  SpanTrace s = {.ids = *ids, .depth = depth_of(c)};
+  if (!write_ids(d, c, &s)) return false;
+  add(c, &s);
+  return true;
+}
+
+static void add_unknown(Context *c, uint32_t end) {
+  const SpanTrace s = {.is_unknown = true, .end = end, .depth = depth_of(c)};
+  add(c, &s);
+}
+
+static bool would_hide(const Context *c) {
+  if (c == NULL || !c->has_traces) return false;
+  return context_traces(c)->count > 0 || context_traces(c)->inherits;
+}
+
+bool traces_would_hide(const lua_State *L) { return would_hide(context_find(L)); }
+
 void traces_begun(lua_State *L, const struct eventring_trace *ids) {
-  add_ids(L->domain, context_find(L), ids);
+  Context *c = context_find(L);
+  if (!add_ids(L->domain, c, ids) && would_hide(c)) add_unknown(c, EVENTRING_ID_OTHER);
+}
+
+/* Numbers that are no ids */
+static uint32_t own_end(Domain *d) {
+  return EVENTRING_MAX_EVENTS + d->unrecorded_spans++ % (UINT32_MAX - EVENTRING_MAX_EVENTS);
+}
+
+uint32_t traces_begun_unrecorded(lua_State *L, unsigned id) {
+  const uint32_t end = id != EVENTRING_ID_OTHER ? id : own_end(L->domain);
+  traces_prepare(L);
+  Context *c = context_find(L);
+  if (!would_hide(c)) return end; /* a finalizer has ended the spans */
+  add_unknown(c, end);
+  context_await_ends(L);
+  return end;
 }
 
 /* ---- ends ---------------------------------------------------------------- */
 
+static void remove_traces(ContextTraces *t, unsigned from, unsigned to) {
+  memmove(&t->of[from], &t->of[to], (t->count - to) * sizeof *t->of);
+  t->count = (uint8_t)(t->count - (to - from));
+}
+
 void traces_ended(Context *c, uint32_t depth) {
   ContextTraces *t = context_traces(c);
-  unsigned kept = t->count;
-  while (kept > 0 && t->of[kept - 1].depth > depth) t->of[--kept].depth--;
-  if (kept > 0 && t->of[kept - 1].depth == depth) {
-    memmove(&t->of[kept - 1], &t->of[kept], (t->count - kept) * sizeof *t->of);
-    t->count--;
-  }
+  unsigned inside = t->count;
+  while (inside > 0 && t->of[inside - 1].depth > depth) t->of[--inside].depth--;
+  unsigned kept = inside; /* the span itself, and unknown ones right inside */
+  while (kept > 0 && t->of[kept - 1].depth == depth) kept--;
+  remove_traces(t, kept, inside);
   if (depth <= t->torn) t->torn--;
   context_set_checked(c);
+}
+
+/* An end closes the innermost span that has its name, of both kinds. */
+bool traces_end_unrecorded(Context *c, uint32_t end, uint32_t depth) {
+  ContextTraces *t = context_traces(c);
+  if (end == EVENTRING_ID_OTHER) return false;
+  for (unsigned i = t->count; i > 0 && t->of[i - 1].depth >= depth; i--) {
+    if (!t->of[i - 1].is_unknown || t->of[i - 1].end != end) continue;
+    remove_traces(t, i - 1, i);
+    context_set_checked(c);
+    return true;
+  }
+  return false;
+}
+
+void traces_ended_unrecorded(lua_State *L, uint32_t end) {
+  Context *c = context_find(L);
+  if (c != NULL && c->has_traces && traces_end_unrecorded(c, end, 0)) context_ends_came(L);
 }
 
 void traces_all_ended(Context *c) {
@@ -185,12 +257,13 @@ void traces_all_ended(Context *c) {
 
 /* ---- what goes out ------------------------------------------------------- */
 
-/* The ids of the nearest enclosing span that has some, or what was inherited; NULL: none. */
+/* The ids of the nearest enclosing span that has some, or what was inherited; NULL: none, or they
+ * are not known. */
 static SpanTrace *nearest(const Context *c) {
   if (c == NULL || !c->has_traces) return NULL;
   ContextTraces *t = context_traces(c);
-  if (t->count > 0) return &t->of[t->count - 1];
-  return t->inherits ? &t->inherited : NULL;
+  if (t->count == 0) return t->inherits ? &t->inherited : NULL;
+  return t->of[t->count - 1].is_unknown ? NULL : &t->of[t->count - 1];
 }
 
 /* Is the innermost span known to readers as open, and does it lack ids? */
@@ -222,18 +295,16 @@ bool traces_outgoing(lua_State *L, struct eventring_trace *ids) {
   Domain *d = L->domain;
   Context *c = context_find(L);
   uint64_t block;
-  if (nearest(c) == NULL) return false;
-  if (is_recorded(d) && look(d, c, &block)) {
-    if (lacks_ids(c)) {
-      traces_prepare(L);
-      c = context_find(L);
-      if (lacks_ids(c)) name_innermost(d, c);
-    } else {
-      write_again(d, c, block);
-    }
+  if (nearest(c) == NULL || !is_recorded(d) || !look(d, c, &block)) return false;
+  if (lacks_ids(c)) {
+    traces_prepare(L);
+    c = context_find(L);
+    if (lacks_ids(c)) name_innermost(d, c);
+  } else {
+    write_again(d, c, block);
   }
   const SpanTrace *s = nearest(c);
-  if (s == NULL) return false; /* a finalizer has ended the span */
+  if (s == NULL || !is_recorded(d)) return false; /* a finalizer has ended the span, or all */
   *ids = s->ids;
   return true;
 }

@@ -172,5 +172,25 @@ END
   # the child's own and what its coroutine inherited and got: none for a span of the parent's
   is "ids in the child" "0 1 1" \
     "$(jq -r 'select(.name == "trace") | if .context then 1 else 0 end' $child | xargs)"
+  rm -f ./*.eventring
+
+  # A child that is not recorded says no header, least of all the parent's
+  cat >unrecorded.lua <<END
+local ffi = require "ffi"
+ffi.cdef "int fork(void); int waitpid(int, int *, int);"
+local eventring, told = dofile "_told.lua"
+eventring.begin_span("main", { traceparent = true })
+assert(eventring.traceparent())
+local pid = ffi.C.fork()
+if pid > 0 then ffi.C.waitpid(pid, nil, 0) return end
+told "outside"
+eventring.span({ name = "request", traceparent = "$header" }, told, "request")
+assert(eventring.start())
+eventring.span({ name = "request", traceparent = "$header" }, told, "recorded")
+END
+  SAROS_EVENTRING_FORK=0 "$SAROS" unrecorded.lua >unrecorded.txt || fail "the fork that is not recorded: $?"
+  is "headers in a child that is not recorded" "outside nil request nil recorded" \
+    "$(head -n 2 unrecorded.txt | xargs) $(awk 'NR == 3 { print $1 }' unrecorded.txt)"
+  is "the trace in it once it is" 0af7 "$(awk '$1 == "recorded" { print substr($2, 4, 4) }' unrecorded.txt)"
 fi
 finish

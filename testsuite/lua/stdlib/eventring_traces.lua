@@ -391,11 +391,14 @@ local function gap(close, open)
   local header = traceparent()
   begin_span "torn"
   assert(close())
-  assert(traceparent() == header)
+  assert(traceparent() == nil)
   begin_span "unrecorded"
-  assert(traceparent() == header)
+  assert(traceparent() == nil)
   end_span "unrecorded"
+  local unrecorded = wrap(function() while true do yield(traceparent()) end end)
+  assert(unrecorded() == nil)
   assert(open())
+  assert(unrecorded() == nil, "created where there was no header")
   assert(traceparent() == header)
   assert(wrap(traceparent)() == header)
   begin_span("again", { traceparent = HEADER })
@@ -427,6 +430,157 @@ assert(traceparent() == nil)
 end_span "never"
 assert(eventring.resume())
 assert(traceparent() == nil)
+
+-- A request whose span begins while nothing is recorded: no header is that of another, neither then
+-- nor, as long as it is open, after recording has gone on. `inside(check)` runs it, and calls check
+-- within.
+local function by_call(inside) return span({ name = "request", traceparent = HEADER }, inside) end
+local function by_close(inside)
+  local request <close> = span { name = "request", traceparent = true, value = 1 }
+  inside()
+end
+local function by_end(inside)
+  begin_span("request", { traceparent = HEADER, value = 1 })
+  inside()
+  end_span "request"
+end
+local function by_error(inside)
+  assert(not pcall(span, { name = "request", traceparent = "not valid" },
+    function() inside() error "x" end))
+end
+local function by_closed_coroutine(inside)
+  local request <close> = span { name = "request", traceparent = HEADER }
+  local co = coroutine.create(function() return by_call(function() inside() yield() end) end)
+  assert(coroutine.resume(co))
+  assert(coroutine.close(co))
+  inside()
+end
+local forms = { by_call, by_close, by_end, by_error, by_closed_coroutine }
+
+local function nothing()
+  assert(traceparent() == nil)
+  begin_span "part" assert(traceparent() == nil)
+  assert(wrap(traceparent)() == nil and wrap(function() return span("x", traceparent) end)() == nil)
+  end_span "part"
+  span("part", function() assert(traceparent() == nil) end)
+  assert(traceparent() == nil)
+end
+
+local function hidden(close, open)
+  for _, request in ipairs(forms) do
+    local header = traceparent() -- nil where nothing is outside
+    -- all of it
+    assert(close())
+    request(nothing)
+    nothing()
+    assert(open())
+    assert(traceparent() == header)
+    -- recording goes on within
+    assert(close())
+    request(function()
+      nothing()
+      assert(open())
+      if header then nothing() end
+      -- what begins now, in whichever way, is known
+      local own = span({ name = "own", traceparent = HEADER }, function()
+        assert(parts(traceparent()) == TRACE)
+        return span("part", traceparent)
+      end)
+      assert(parts(own) == TRACE)
+      if header then nothing() end
+      -- one that began in another gap lies in it
+      assert(close())
+      request(nothing)
+      assert(open())
+      if header then nothing() end
+    end)
+    assert(traceparent() == header)
+  end
+end
+
+local function hidden_everywhere(close, open)
+  hidden(close, open)
+  begin_span("main", { traceparent = true })
+  hidden(close, open)
+  begin_span "within"
+  hidden(close, open)
+  -- in coroutines that inherited, without a span of their own and with one; they yield between
+  local function inherited()
+    hidden(close, open)
+    yield()
+    begin_span "own" hidden(close, open) end_span "own"
+    assert(close())
+    begin_span("request", { traceparent = HEADER })
+    yield()
+    assert(open())
+    yield()
+    nothing()
+    end_span "request"
+    assert(close())
+    begin_span("request", { traceparent = HEADER })
+    yield()
+    end_span "request"
+    assert(open())
+    return traceparent()
+  end
+  local header = traceparent()
+  local run = wrap(inherited)
+  run() run() run() run()
+  assert(open())
+  assert(traceparent() == header)
+  assert(close())
+  assert(run() == header)
+  -- the span around it ends first: what is hidden is gone, too
+  begin_span("around", { traceparent = HEADER })
+  assert(close())
+  local late = span { name = "request", traceparent = HEADER }
+  begin_span("request", { traceparent = HEADER })
+  assert(open())
+  nothing()
+  end_span "around"
+  assert(traceparent() == header)
+  getmetatable(late).__close(late)
+  assert(traceparent() == header)
+  -- an end closes the innermost of its name
+  begin_span("same", { traceparent = HEADER })
+  header = traceparent()
+  assert(close())
+  begin_span("same", { traceparent = HEADER })
+  assert(open())
+  begin_span "same"
+  end_span "same" nothing()
+  end_span "same" assert(traceparent() == header)
+  end_span "same" assert(traceparent() ~= header)
+  -- without a name: one that was recorded, and what is in it
+  begin_span("recorded", { traceparent = HEADER })
+  assert(close())
+  begin_span("request", { traceparent = HEADER })
+  end_span()
+  assert(open())
+  assert(parts(traceparent()) ~= TRACE)
+  end_span "within"
+  end_span "main"
+  assert(traceparent() == nil)
+  -- many
+  local run = wrap(function()
+    begin_span("many", { traceparent = HEADER })
+    assert(close())
+    for _ = 1, 100 do begin_span("request", { traceparent = HEADER }) end
+    assert(open())
+    for _ = 1, 100 do nothing() end_span "request" end
+    end_span "many"
+    return traceparent()
+  end)
+  assert(run() == nil)
+end
+hidden_everywhere(eventring.pause, eventring.resume)
+hidden_everywhere(function() return eventring.disable "user" end,
+  function() return eventring.enable "user" end)
+poll(true)
+cursor:close()
+hidden_everywhere(eventring.stop, eventring.start)
+cursor = assert(eventring.cursor())
+stacks, inherited = {}, {}
 
 -- ---- another recording ---------------------------------------------------------------------
 
