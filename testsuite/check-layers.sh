@@ -30,7 +30,7 @@ violation() { echo "$*"; violations=$((violations + 1)); }
 # helpers of format/ that tools see, too. `program` is vm/main.c and the prompt.
 parts='
 public    libeventring_host_a  -
-base      libeventring_host_a  -
+base      libeventring_host_a  public
 format    libeventring_host_a  public base                           library
 conditions libeventring_host_a public base format                    library
 producer  libeventring_host_a  public base format conditions calls   library
@@ -61,7 +61,7 @@ exceptions='
 part_of='
 function part_of(file) {
   if (file ~ /^eventring\/include\//) return "public"
-  if (file ~ /^eventring\/format\/(array|copy_file|now|state_place|table)\.h$/) return "base"
+  if (file ~ /^eventring\/format\/(array|copy_file|now|reasons|state_place|table)\.h$/) return "base"
   if (file ~ /^eventring\/format\//) return "format"
   if (file ~ /^eventring\/conditions\//) return "conditions"
   if (file ~ /^eventring\/trigger\//) return "trigger"
