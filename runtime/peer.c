@@ -323,9 +323,11 @@ void peer_begin_message(lua_State *L) {
     peer_take_up(L);
 }
 
+/* Those that raise something. A question of a tool ends no wait: it is answered at the next
+ * safepoint (vm_take_up), or for one that is asleep by the library's helper. */
 static uint32_t unmasked_requests(const Peer *i) {
-  return i->masks > 0 ? ATTENTION_ASKED & ~(ATTENTION_CANCEL | ATTENTION_INTERRUPT)
-                      : ATTENTION_ASKED;
+  const uint32_t requests = ATTENTION_ASKED & ~ATTENTION_QUESTION;
+  return i->masks > 0 ? requests & ~(ATTENTION_CANCEL | ATTENTION_INTERRUPT) : requests;
 }
 
 uint32_t peer_asked(const Peer *i) { return atomic_load(&i->attention) & unmasked_requests(i); }

@@ -46,6 +46,27 @@ is "all ended" 0 "$("$EVENTRING" profile --json domains.eventring | jq .loss.cal
 has "all domains" "9 domains" "$("$EVENTRING" profile domains.eventring)"
 has "waiting is marked" "(waiting)" "$("$EVENTRING" profile --top 0 domains.eventring)"
 
+# The profile is written at a call, when it is time, and the domain then looks for questions: if
+# that is the call of a function that waits, it waits all the same.
+cat >waits.lua <<'END'
+local domain = require "saros.domain"
+local channel = domain.channel(1)
+local function late(channel) domain.sleep(1) channel:send(6) domain.sleep(1) return 7 end
+local h = domain.spawn(late, channel)
+local join, receive, sleep, now, x = h.join, channel.receive, domain.sleep, domain.now, 0
+for i = 1, 3e7 do x = x + i end -- without a call
+local got = table.pack(receive(channel))
+assert(got[1] == 6, "it did not wait for a message")
+for i = 1, 3e7 do x = x + i end
+local joined = table.pack(join(h))
+assert(joined[1] == 7, "it did not wait for the end")
+local begun = now()
+for i = 1, 3e7 do x = x + i end
+sleep(1.5)
+assert(now() - begun >= 1.5, "it did not sleep")
+END
+SAROS_PROFILE=calls SAROS_EVENTRING_NAME=waits "$SAROS" waits.lua || fail "waits.lua: $?"
+
 # os.exit in the middle of calls
 cat >exit.lua <<'END'
 local function deep(n) if n == 0 then os.exit(3) end deep(n - 1) return 1 end
