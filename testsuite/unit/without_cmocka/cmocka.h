@@ -128,5 +128,6 @@ static inline void cmocka_compare_text(int wanted, const char *a, const char *b,
 #define assert_string_equal(a, b) cmocka_compare_text(1, (a), (b), __FILE__, __LINE__)
 #define assert_string_not_equal(a, b) cmocka_compare_text(0, (a), (b), __FILE__, __LINE__)
 #define assert_memory_equal(a, b, size) assert_true(memcmp((a), (b), (size)) == 0)
+#define assert_memory_not_equal(a, b, size) assert_true(memcmp((a), (b), (size)) != 0)
 
 #endif
