@@ -92,7 +92,7 @@ no_file_in "clean" .
 # in_place WHAT TEXT COMMAND: what another user has put where the file in /tmp is to be
 # (`$place`): a warning, and nothing else
 in_place() {
-  rm -f pid.txt shared/go
+  rm -f shared/pid.txt shared/go
   (cd closed && apart unrecorded "in /tmp, $1" env -u XDG_RUNTIME_DIR ${as:+setpriv --reuid=65534 --regid=65534 --clear-groups} \
     sh -c "echo \$\$ >../shared/pid.txt; until [ -e ../shared/go ]; do sleep 0.02; done; exec \"$SAROS\" ../program.lua") &
   until_so [ -s shared/pid.txt ]

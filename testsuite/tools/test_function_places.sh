@@ -21,6 +21,7 @@ END
 
 # run NAME.lua [ARGUMENT]: until it has said that it is there
 run() {
+  rm -f out.txt # what the program before has said is nothing of this one
   "${program:-$SAROS}" "$@" >out.txt 2>err.txt &
   pid=$!
   until_so grep -qs ready out.txt || fail "$1 does not start: $(cat err.txt)"

@@ -116,6 +116,7 @@ is "its mode" 600 "$(stat -c %a socket)"
 is "metrics of it" 200 "$(curl -s -o unix.om -w '%{http_code}' --unix-socket socket http://x/metrics)"
 ends 1 "in use" "$EVENTRING" serve --listen unix:socket
 kill -9 "$unix"; wait "$unix" 2>/dev/null
+rm unix.txt # what the first one has said is nothing of the second one
 "$EVENTRING" serve --listen unix:socket >unix.txt 2>errors.txt & # one that was left is replaced
 unix=$!
 until_so serves unix.txt || fail "it does not serve again: $(cat errors.txt)"
