@@ -281,8 +281,8 @@ static int take_span(struct domain *domain, const struct eventring_event *event,
   return EVENTRING_OK;
 }
 
-/* Any event shows which context runs. (One without open spans was resumed by that which ran before
-   it, whose spans go on: were they left, a switch would have said so.) */
+/* Any event shows which context runs. A context without open spans was resumed by the one that
+   ran before it, whose spans go on: if it had left them, there would be an event of the switch. */
 static void note_context(struct domain *domain, const struct eventring_event *event) {
   struct flows *flows = &domain->flows[event->ring];
   struct flow *flow = flows->present;

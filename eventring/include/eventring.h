@@ -364,9 +364,10 @@ static inline int eventring_register_table(const struct eventring_def *defs, siz
 
 /* Registers one definition and returns its id. The same kind, class and name again return
    the same id when ring and payload agree, else E_CONFLICT; unit, doc and fields of the
-   first stay. When all ids are taken, the result is EVENTRING_ID_OTHER, and the
-   definition is counted as dropped; so it is, uncounted, of a name in config.redact. Errors: E_ARGUMENT, E_NAME, E_CONFLICT, E_MEMORY. Any
-   thread; takes a lock, so keep the id. */
+   first stay. When all ids are taken, the result is EVENTRING_ID_OTHER, and the definition is
+   counted as dropped. For a name in config.redact the result is EVENTRING_ID_OTHER, too, and
+   nothing is counted. Errors: E_ARGUMENT, E_NAME, E_CONFLICT, E_MEMORY. Any thread; takes a
+   lock, so keep the id. */
 int eventring_register_def(const struct eventring_def *def, size_t def_size,
                            struct eventring_error *error);
 static inline int eventring_register(const struct eventring_def *def,

@@ -327,11 +327,6 @@ static size_t add_text(char *texts, size_t at, const char *text, uint16_t *bytes
   return at + size;
 }
 
-/* Is the name the program's own? Those of the host are no secret, and readers look for them. */
-static bool is_of_program(const struct definition *d) {
-  return d->event_class == EVENTRING_CLASS_USER || d->event_class == EVENTRING_CLASS_CALLS;
-}
-
 /* False: there is no room for it on the disk at present. */
 static bool append_record(struct evr_recording *r, unsigned id, uint64_t since_ticks) {
   const struct definition *d = definition(id);
@@ -342,7 +337,7 @@ static bool append_record(struct evr_recording *r, unsigned id, uint64_t since_t
       .ring = d->ring, .payload = d->payload, .quantity = d->quantity,
       .measure = measured ? d->measure : EVENTRING_MEASURE_NONE, .since_ticks = since_ticks};
   char *texts = (char *)words + sizeof record, redacted[32];
-  const bool is_redacted = is_of_program(d) && evr_redact_has_locked(d->name, strlen(d->name));
+  const bool is_redacted = evr_redact_has_locked(d->kind, d->event_class, d->payload, d->name);
   snprintf(redacted, sizeof redacted, "(redacted %u)", id);
   size_t size = add_text(texts, 0, is_redacted ? redacted : d->name, &record.name_bytes);
   size = add_text(texts, size, d->unit, &record.unit_bytes);
@@ -365,7 +360,7 @@ static void set_waiting(struct evr_recording *r, bool waits) {
 /* A class that must not be recorded has no events, so that nobody misses the program's names. */
 static bool is_written(const struct evr_recording *r, unsigned id) {
   const struct definition *d = definition(id);
-  return d->kind && (id < EVENTRING_ID_HOST || !is_of_program(d) ||
+  return d->kind && (id < EVENTRING_ID_HOST || !evr_redact_concerns(d->event_class) ||
                      !(r->redacted >> d->event_class & 1));
 }
 

@@ -7,6 +7,7 @@
 
 #include "format/error.h"
 #include "producer/classes.h"
+#include "producer/traces.h"
 
 enum { MOST_LIST = 4095 };
 
@@ -80,7 +81,11 @@ static bool is_meant(const char *item, size_t size, const char *name, size_t nam
   return name_size >= size - 1 && memcmp(item, name, size - 1) == 0;
 }
 
-bool evr_redact_has_locked(const char *name, size_t size) {
+bool evr_redact_has_locked(unsigned kind, unsigned event_class, unsigned payload,
+                           const char *name) {
+  if (!evr_redact_concerns(event_class) || evr_traces_is_event(kind, event_class, payload, name))
+    return false;
+  const size_t size = strlen(name);
   char item[EVENTRING_MAX_NAME + 1];
   size_t item_size;
   for (const char *at = list; *at; at += *at == ',') {

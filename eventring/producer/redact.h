@@ -27,7 +27,13 @@ int evr_redact_parse(const char *list, uint64_t *classes, struct eventring_error
 void evr_redact_set_locked(const char *list);
 /* The list; NULL: none. */
 const char *evr_redact_list_locked(void);
-bool evr_redact_has_locked(const char *name, size_t size);
+/* Whether names of events of this class can be on the list: they are the program's. */
+static inline bool evr_redact_concerns(unsigned event_class) {
+  return event_class == EVENTRING_CLASS_USER || event_class == EVENTRING_CLASS_CALLS;
+}
+/* Whether this event is on the list. (That with the ids of traces is the library's own, though in
+   class user, and never is.) */
+bool evr_redact_has_locked(unsigned kind, unsigned event_class, unsigned payload, const char *name);
 
 #pragma GCC visibility pop
 

@@ -40,12 +40,8 @@ int eventring_register_defs(const struct eventring_def *defs, size_t def_size, s
   return EVENTRING_OK;
 }
 
-/* Of names of the program. The ids of traces are the library's own, though in class user. */
 static bool is_redacted_locked(const struct eventring_def *def) {
-  const bool of_program = def->event_class == EVENTRING_CLASS_USER ||
-                          def->event_class == EVENTRING_CLASS_CALLS;
-  return of_program && !evr_traces_is_event(def) &&
-         evr_redact_has_locked(def->name, strlen(def->name));
+  return evr_redact_has_locked(def->kind, def->event_class, def->payload, def->name);
 }
 
 int eventring_register_def(const struct eventring_def *def, size_t def_size,

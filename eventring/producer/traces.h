@@ -20,9 +20,10 @@ struct evr_traces { /* owner; zeroed, it is empty */
 };
 
 /* Is it the event that has the ids? */
-static inline bool evr_traces_is_event(const struct eventring_def *def) {
-  return def->kind == EVENTRING_DEF_INSTANT && def->event_class == EVENTRING_CLASS_USER &&
-         def->payload == EVENTRING_BYTES && strcmp(def->name, FORMAT_TRACE_NAME) == 0;
+static inline bool evr_traces_is_event(unsigned kind, unsigned event_class, unsigned payload,
+                                       const char *name) {
+  return kind == EVENTRING_DEF_INSTANT && event_class == EVENTRING_CLASS_USER &&
+         payload == EVENTRING_BYTES && strcmp(name, FORMAT_TRACE_NAME) == 0;
 }
 
 #endif /* EVENTRING_PRODUCER_TRACES_H */

@@ -10,7 +10,7 @@
 
 /* ---- The page ------------------------------------------------------------------------------ */
 
-/* serve_page.html, in the build directory; rows stand where the line @ROWS@ is. */
+/* serve_page.html, in the build directory, with lines that stand for what is written there. */
 __asm__(".pushsection .rodata\n"
         ".globl serve_page_begin, serve_page_end\n"
         "serve_page_begin:\n"
@@ -19,8 +19,6 @@ __asm__(".pushsection .rodata\n"
         ".byte 0\n"
         ".popsection\n");
 extern const char serve_page_begin[], serve_page_end[];
-
-#define PLACE "@ROWS@\n"
 
 static void put_html(FILE *out, const char *text) {
   for (const char *c = text; *c; c++) {
@@ -31,30 +29,45 @@ static void put_html(FILE *out, const char *text) {
   }
 }
 
-/* (The same links are in the script of the page, for processes that begin later.) */
-static void put_process(FILE *out, const struct live_process *p) {
+/* Without `pid`, those that the script of the page completes for the processes that it learns of. */
+static void put_links(FILE *out, long pid) {
   static const struct { const char *path, *text; } links[] = {
       {"view", "page"}, {"debug/pprof/profile", "profile of 30 s"},
       {"debug/pprof/heap", "heap"}, {"debug/pprof/allocs", "allocations"},
       {"debug/pprof/coroutines", "coroutines"}, {"snapshot", "copy"}};
+  for (size_t i = 0; i < sizeof links / sizeof links[0]; i++) {
+    fprintf(out, "%s<a href=\"%s?pid=", i ? ", " : "", links[i].path);
+    if (pid) fprintf(out, "%ld", pid);
+    fprintf(out, "\">%s</a>", links[i].text);
+  }
+}
+
+static void put_process(FILE *out, const struct live_process *p) {
   char program[4 * EVENTRING_MAX_PROGRAM + 1];
   eventring_printable(program, sizeof program, p->info.program, strlen(p->info.program));
   fprintf(out, "<tr><td class=\"text\">%ld</td><td class=\"text\">", (long)p->pid);
   put_html(out, program);
   fputs("</td><td class=\"text\">", out);
-  for (size_t i = 0; i < sizeof links / sizeof links[0]; i++)
-    fprintf(out, "%s<a href=\"%s?pid=%ld\">%s</a>", i ? ", " : "", links[i].path, (long)p->pid,
-            links[i].text);
+  put_links(out, (long)p->pid);
   fputs("</td></tr>\n", out);
 }
 
+/* Writes the page from *at up to the line `place`, and moves *at behind it. */
+static void put_up_to(FILE *out, const char **at, const char *place) {
+  const char *found = strstr(*at, place);
+  const char *end = found ? found : serve_page_end;
+  fwrite(*at, 1, (size_t)(end - *at), out);
+  *at = found ? found + strlen(place) : end;
+}
+
 void serve_page_put(FILE *out, const struct live_processes *live) {
-  const char *place = strstr(serve_page_begin, PLACE);
-  const size_t before = (size_t)((place ? place : serve_page_end) - serve_page_begin);
-  fwrite(serve_page_begin, 1, before, out);
+  const char *at = serve_page_begin;
+  put_up_to(out, &at, "@ROWS@\n");
   for (size_t i = 0; i < live->count; i++)
     if (live_records(&live->list[i])) put_process(out, &live->list[i]);
-  if (place) fputs(place + sizeof PLACE - 1, out);
+  put_up_to(out, &at, "@LINKS@\n");
+  put_links(out, 0);
+  fwrite(at, 1, (size_t)(serve_page_end - at), out);
 }
 
 /* ---- The stream ---------------------------------------------------------------------------- */

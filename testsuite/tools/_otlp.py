@@ -21,6 +21,8 @@ import re
 import struct
 import sys
 
+from _pprof import varint
+
 FIELD = re.compile(r"^\s*(repeated|optional)?\s*(\w+) (\w+) = (\d+);(.*)$")
 
 
@@ -42,16 +44,6 @@ def schema(path):
 
 MESSAGES = schema(os.path.join(os.path.dirname(os.path.abspath(__file__)), "_otlp.proto"))
 PACKED = {"double": "<d", "fixed64": "<Q", "sfixed64": "<q"}
-
-
-def varint(data, at):
-    value = shift = 0
-    while True:
-        byte = data[at]
-        value |= (byte & 127) << shift
-        at, shift = at + 1, shift + 7
-        if byte < 128:
-            return value, at
 
 
 def number(kind, raw):

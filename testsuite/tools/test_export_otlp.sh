@@ -2,6 +2,7 @@
 # What `export --to otlp` and `otlp_json` write of the spans of a recording: all of them, with their
 # times, steps of the runtime, events, links and losses; the same in both, and as protoc reads it.
 . "$TESTSUITE/tools/_timeline.sh"
+export PYTHONDONTWRITEBYTECODE=1
 helper=$TESTSUITE/tools/_otlp.py
 unset OTEL_SERVICE_NAME OTEL_RESOURCE_ATTRIBUTES
 record_all

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # What `export --to otlp` writes is what OpenTelemetry's own serializer makes of the same spans.
 . "$TESTSUITE/tools/_timeline.sh"
+export PYTHONDONTWRITEBYTECODE=1
 needs_module @opentelemetry/otlp-transformer
 unset OTEL_SERVICE_NAME OTEL_RESOURCE_ATTRIBUTES
 record --domains 2 --rounds 20 --extras --open --work-us 2

@@ -192,6 +192,31 @@ static void test_event_has_the_ids(void **state) {
   eventring_close(cursor);
 }
 
+/* A list that has every name, of a recording that begins when the event is known already. */
+static void test_event_keeps_its_name(void **state) {
+  (void)state;
+  struct log log = {0};
+  struct eventring_trace ids;
+  eventring_trace_begin(domain, &ids);
+  write_as(&ids, 0);
+  eventring_stop();
+  struct eventring_config config = test_config(EVENTRING_MIN_WSIZE);
+  struct eventring_error error = {0};
+  config.redact = "\"*\"";
+  if (eventring_start(&config, &error) != EVENTRING_OK) fail_msg("%s", error.text);
+  eventring_cursor *cursor = open_self(0);
+  write_as(&ids, 0);
+  eventring_user_begin(domain, T_FLOOD);
+  eventring_user_end(domain, T_FLOOD);
+  poll_log(cursor, &log, 0);
+  drop_builtins(&log);
+  size_t at = 0;
+  assert_memory_equal(next_event(&log, &at, "trace")->bytes, &ids, sizeof ids);
+  for (; at < log.count; at++) assert_string_not_equal(log.seen[at].event.name, "flood");
+  clear_log(&log);
+  eventring_close(cursor);
+}
+
 /* What runs in a child: nothing of it stays in this process. */
 static void in_child(void (*run)(void)) {
   int status;
@@ -295,6 +320,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(test_ids_differ, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_ids_differ_in_children_of_forks, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_event_has_the_ids, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_event_keeps_its_name, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_place_says_when_spans_are_torn, set_up, tear_down)};
   register_test_events();
   return cmocka_run_group_tests(tests, NULL, NULL);
