@@ -48,8 +48,8 @@ static int32_t thread_of(const struct ask *ask, unsigned slot) {
   return eventring_cursor_domain(ask->reader->cursor, slot, &domain) == 0 ? domain.tid : 0;
 }
 
-/* All that have not answered, so that there is nothing to wait for. (Each is looked at: its time
-   begins with the first look.) */
+/* All that have not answered, so that there is nothing to wait for. (Each is looked at:
+   its time begins with the first look.) */
 static bool are_asleep(struct ask *ask, uint64_t ns) {
   bool all = true;
   for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++) {
@@ -129,8 +129,8 @@ static bool has_all(const struct ask *ask) {
   return true;
 }
 
-/* Somebody has deleted the file before all had answered, and the process goes on in another one,
-   where nobody has asked. True: that is what the reader has now. */
+/* Somebody has deleted the file before all had answered, and the process goes on in
+   another one, where nobody has asked. True: that is what the reader has now. */
 static bool turn_to_next_file(struct ask *ask) {
   struct reader *reader = ask->reader;
   struct eventring_info info = {.size = sizeof info};
@@ -166,7 +166,8 @@ void ask_nothing(const struct ask *before) {
   struct ask ask = *before;
   struct eventring_error error;
   for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++)
-    /* the others have no child, and of one that is asleep a thread of the process waits for it */
+    /* the others have no child, and of one that is asleep a thread of the process waits
+       for it */
     ask.asked[slot] &= ask.answers[slot] != 0 && !ask.watches[slot].sleeps;
   memset(ask.answers, 0, sizeof ask.answers);
   memset(ask.watches, 0, sizeof ask.watches);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* autopsy_views.c: what `eventring autopsy` shows, as views, and the heap that it shows of. */
+/* autopsy_views.c: what `eventring autopsy` shows, as views, and the heap that it shows
+   of. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -9,7 +10,7 @@
 #include "autopsy.h"
 #include "last_stacks.h"
 
-/* ---- What happened ------------------------------------------------------------------- */
+/* ---- What happened ------------------------------------------------------------ */
 
 static bool is_span(const void *row) {
   return ((const struct note *)row)->kind == EVENTRING_END;
@@ -84,7 +85,7 @@ void autopsy_last_rows(struct view_to *to, const void *autopsy) {
   for (size_t i = 0; i < a->lasts; i++) view_row(to, &a->last[i]);
 }
 
-/* ---- Memory and the collector -------------------------------------------------------- */
+/* ---- Memory and the collector ------------------------------------------------- */
 
 /* As text, bytes. */
 VIEW_GETTER(gauge_value, struct gauge) {
@@ -124,7 +125,7 @@ static VIEW(collector_view, struct autopsy,
     {"longest_ns", NULL, VIEW_NS, ROW(longest.ns)},
     {"cycles", .form = VIEW_ROWS, .view = &cycle_view, .rows = open_cycles})
 
-/* ---- Rings --------------------------------------------------------------------------- */
+/* ---- Rings -------------------------------------------------------------------- */
 
 static unsigned wsize_for(uint64_t bytes) {
   unsigned wsize = EVENTRING_MIN_WSIZE;
@@ -238,7 +239,7 @@ void autopsy_site_rows(struct view_to *to, const void *autopsy) {
     view_row(to, &(struct site){v, &v->nodes[v->order[i]]});
 }
 
-/* ---- All of it ------------------------------------------------------------------------- */
+/* ---- All of it ---------------------------------------------------------------- */
 
 VIEW_GETTER(sampling_ended, struct autopsy) {
   const struct eva_heap_state *state = eva_heap_state(row->heap);

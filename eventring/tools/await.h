@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* await.h: waits until a condition is fulfilled in a live recording, for `record --on`. */
+/* await.h: waits until a condition is fulfilled in a live recording, for `record
+   --on`. */
 #ifndef EVENTRING_TOOL_AWAIT_H
 #define EVENTRING_TOOL_AWAIT_H
 
@@ -14,8 +15,8 @@ struct await {
 
 /* Parses it. -1, or the usage error. */
 int await_check(const struct command *self, struct await *await);
-/* Waits, with a cursor of its own on the recording that the reader has opened. -1; or the exit
-   status, after a message: the recording ended before, or SIGINT or SIGTERM came. */
+/* Waits, with a cursor of its own on the recording that the reader has opened. -1; or the
+   exit status, after a message: the recording ended before, or SIGINT or SIGTERM came. */
 int await_condition(const struct await *await, const struct reader *reader);
 
 #endif

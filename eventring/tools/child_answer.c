@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* child_answer.c: reads the file in memory that a child of a process writes, and ends the child. */
+/* child_answer.c: reads the file in memory that a child of a process writes, and ends the
+   child. */
 #include "child_answer.h"
 
 #include <fcntl.h>
@@ -16,7 +17,8 @@
 
 enum { ANSWER_FD = 3, MOST_ANSWER = 16 << 20 };
 
-/* Is it a child of the process? Anyone of the user may write numbers into the control page. */
+/* Is it a child of the process? Anyone of the user may write numbers into the control
+   page. */
 static bool is_child_of(pid_t child, pid_t parent) {
   return process_parent(child, NULL) == parent;
 }

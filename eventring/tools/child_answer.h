@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* child_answer.h: the text that a child of a process writes, as the process answers a question
- * (eventring/question.h). What it says is checked like anything that another process chose. */
+/* child_answer.h: the text that a child of a process writes, as the process answers a
+ * question (eventring/question.h). What it says is checked like anything that another
+ * process chose. */
 #ifndef EVENTRING_TOOL_CHILD_ANSWER_H
 #define EVENTRING_TOOL_CHILD_ANSWER_H
 
@@ -14,8 +15,9 @@ struct child_answer {
   bool ended;  /* ... or will not be: it has ended without */
 };
 
-/* Reads what the child `number`, which the process answered, has written when it is over, or when
-   `end` (of now_ns) comes; then ends the child. `most`: bytes; never more than 16 MiB. */
+/* Reads what the child `number`, which the process answered, has written when it is over,
+   or when `end` (of now_ns) comes; then ends the child. `most`: bytes; never more than 16
+   MiB. */
 void child_answer_await(struct child_answer *answer, struct reader *reader,
                         const struct eventring_info *process, uint32_t number, size_t most,
                         uint64_t end);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_autopsy.c: `eventring autopsy`: what a process was doing when it died: how it ended, the
- * spans that were open, its last seconds in a few lines, memory, the collector, what is
- * missing, and how far back the recording reaches. */
+/* cmd_autopsy.c: `eventring autopsy`: what a process was doing when it died: how it
+ * ended, the spans that were open, its last seconds in a few lines, memory, the
+ * collector, what is missing, and how far back the recording reaches. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,12 +13,12 @@
 #include "eventring/stack.h"
 #include "last_stacks.h"
 
-/* On one screen: so many open spans, frames of a stack, lines of the last seconds, which make
-   room for those of the stack and of sites. */
+/* On one screen: so many open spans, frames of a stack, lines of the last seconds, which
+   make room for those of the stack and of sites. */
 enum { BRIEF_LAST = 11, BRIEF_OF_STACK = 5, BRIEF_OF_SITES = 5, BRIEF_FRAMES = 3,
        WHOLE_ERROR = 12, MOST_FRAMES = 12 };
 
-/* ---- Reading ------------------------------------------------------------------------- */
+/* ---- Reading ------------------------------------------------------------------ */
 
 static void on_step(void *context, const struct eva_step *step) {
   struct autopsy *a = context;
@@ -135,7 +135,7 @@ static void read_recording(struct autopsy *a) {
   find_rings(a); /* what this cursor missed and lost is known now */
 }
 
-/* ---- Text ---------------------------------------------------------------------------- */
+/* ---- Text --------------------------------------------------------------------- */
 
 /* The error, with its traceback, if the program noted one. */
 static void print_error(const struct eventring_info *info, bool brief) {
@@ -226,7 +226,7 @@ static void print_text(const struct autopsy *a) {
   view_section(&to, title, &autopsy_ring_view, autopsy_ring_rows, a);
 }
 
-/* ---- The command --------------------------------------------------------------------- */
+/* ---- The command -------------------------------------------------------------- */
 
 static int read_words(const struct command *self, int count, char **words, struct autopsy *a,
                       struct operands *operands) {

@@ -16,7 +16,7 @@ struct check {
   const char *file; /* of the rules; NULL: they are on the command line */
 };
 
-/* ---- Rules ------------------------------------------------------------------------------ */
+/* ---- Rules -------------------------------------------------------------------- */
 
 static void add_rule(struct check *c, const struct eventring_condition *condition,
                      const char *text, size_t size, unsigned line) {
@@ -24,8 +24,8 @@ static void add_rule(struct check *c, const struct eventring_condition *conditio
   if (eva_rules_add(&c->rules, condition, text, size, line) == EVENTRING_E_MEMORY) no_memory();
 }
 
-/* The rules of a line, with `;` or `,` between them, up to a `#` where one could begin. -1, or the
-   exit status after a message. */
+/* The rules of a line, with `;` or `,` between them, up to a `#` where one could begin.
+   -1, or the exit status after a message. */
 static int read_line(struct check *c, const char *text, size_t size, unsigned line) {
   struct eventring_condition condition;
   struct eventring_error error;
@@ -90,7 +90,7 @@ static int read_file(struct check *c) {
   return status;
 }
 
-/* ---- Results ------------------------------------------------------------------------------ */
+/* ---- Results ------------------------------------------------------------------ */
 
 static void print_rule(const struct check *c, const struct eva_rule *r) {
   char place[32] = "", value[EVA_RULE_VALUE], of[64] = "";
@@ -162,7 +162,7 @@ static VIEW(check_view, struct check,
     {"total", .form = VIEW_OBJECT, .view = &total_view},
     {"rows", .form = VIEW_ROWS, .view = &rule_view, .rows = all_rules, .flags = VIEW_MAIN})
 
-/* ---- Classes ------------------------------------------------------------------------------- */
+/* ---- Classes ------------------------------------------------------------------ */
 
 /* Adds `+"NAMESUFFIX"`: PROGRAM switches on the class of what has this name. */
 static void add_class(FILE *list, const char *name, size_t size, const char *suffix) {
@@ -202,7 +202,7 @@ static void record_what_rules_name(const struct check *c) {
   free(text);
 }
 
-/* ---- The command ---------------------------------------------------------------------------- */
+/* ---- The command -------------------------------------------------------------- */
 
 static int on_event(void *context, const struct eventring_event *event) {
   struct check *c = context;

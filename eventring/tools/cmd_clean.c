@@ -103,8 +103,8 @@ static void clean_named(struct cleaning *cleaning, const char *path) {
   }
 }
 
-/* Copies under way, of processes that have died. A directory that cannot be read was said to
-   be so, or has none. */
+/* Copies under way, of processes that have died. A directory that cannot be read was said
+   to be so, or has none. */
 static void clean_parts(struct cleaning *cleaning) {
   for (size_t i = 0; i < cleaning->places->count; i++)
     eventring_remove_parts(cleaning->places->directories[i], cleaning->dry_run, count_removed,

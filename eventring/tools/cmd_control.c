@@ -2,10 +2,10 @@
 /* cmd_control.c: `eventring control`: changes what a live process records.
  *
  * It changes the control page, which the process and this command both map: the process
- * is not interrupted and need not react. Requests are checked first, and the file of the copy
- * is made, so that a wrong one changes nothing. Then come triggers, the classes, pause or
- * resume, functions that are named, the copy, and the output of --status. (--start comes before
- * all of it: there is nothing to check before.)
+ * is not interrupted and need not react. Requests are checked first, and the file of the
+ * copy is made, so that a wrong one changes nothing. Then come triggers, the classes,
+ * pause or resume, functions that are named, the copy, and the output of --status.
+ * (--start comes before all of it: there is nothing to check before.)
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -94,7 +94,8 @@ static bool asks_more(const struct request *request) {
 
 /* ---- Names with commas between them ---------------------------------------- */
 
-/* The first name of a list, which goes on behind it; *size: its bytes. NULL: there is none. */
+/* The first name of a list, which goes on behind it; *size: its bytes. NULL: there is
+   none. */
 static const char *next_name(const char **list, size_t *size) {
   const char *name = *list;
   if (!name || !*name) return NULL;
@@ -214,7 +215,8 @@ static int check_named(const struct request *r, const struct eventring_info *inf
   return STATUS_OK;
 }
 
-/* Finds request->names, to be given: with those that others have named, without those that go. */
+/* Finds request->names, to be given: with those that others have named, without those
+   that go. */
 static int check_spans(eventring_cursor *cursor, struct request *r) {
   struct eventring_info info = {.size = sizeof info};
   if (!r->spans && !r->no_spans) return STATUS_OK;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_coroutines.c: `eventring coroutines`: which coroutines wait, where, and for how long.
+/* cmd_coroutines.c: `eventring coroutines`: which coroutines wait, where, and for how
+ * long.
  *
- * A process is read as it runs (remote/coroutines.h). What is shown of a group of equal stacks is
- * the stack of one of them.
+ * A process is read as it runs (remote/coroutines.h). What is shown of a group of equal
+ * stacks is the stack of one of them.
  */
 #include <inttypes.h>
 #include <stdio.h>

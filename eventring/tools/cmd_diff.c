@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_diff.c: `eventring diff`: what changed between the runs of A and those of B, and what of
- * it is noise. */
+/* cmd_diff.c: `eventring diff`: what changed between the runs of A and those of B, and
+ * what of it is noise. */
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -16,8 +16,8 @@
 
 static bool has_few(const struct runs *runs) { return runs->count / 2 < EVA_LEAST_RUNS; }
 
-/* With fewer runs than a test takes, nothing says by how much times differ from run to run. What
-   is exact differs or does not. */
+/* With fewer runs than a test takes, nothing says by how much times differ from run to
+   run. What is exact differs or does not. */
 static void judge_few(struct runs *runs) {
   for (size_t i = 0; has_few(runs) && i < runs->figures; i++) {
     struct figure *figure = &runs->figure[i];
@@ -41,7 +41,7 @@ static size_t changes(const struct runs *runs) {
   return count;
 }
 
-/* ---- Figures ------------------------------------------------------------------------- */
+/* ---- Figures ------------------------------------------------------------------ */
 
 VIEW_GETTER(group, struct figure) {
   static const char *const names[] = {"run", "work", "collector", "spans"};
@@ -135,7 +135,7 @@ static VIEW_WITH(diff_view, struct runs, (.other = &call_diff_view),
     {"total", .form = VIEW_OBJECT, .view = &total_view},
     {"rows", .form = VIEW_ROWS, .view = &row_view, .rows = all_figures, .flags = VIEW_MAIN})
 
-/* ---- Text ---------------------------------------------------------------------------- */
+/* ---- Text --------------------------------------------------------------------- */
 
 static int weightier_first(const void *a, const void *b) {
   const struct figure *x = *(const struct figure *const *)a, *y = *(const struct figure *const *)b;
@@ -215,7 +215,7 @@ static void print_text(const struct runs *runs, uint64_t top) {
   print_verdict(runs);
 }
 
-/* ---- The command --------------------------------------------------------------------- */
+/* ---- The command -------------------------------------------------------------- */
 
 struct asked {
   struct view_choice as;

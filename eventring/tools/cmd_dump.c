@@ -202,8 +202,8 @@ static void after_poll(void *context, const struct eventring_totals *totals) {
   fflush(options->format.out);
 }
 
-/* What was not over at the end of what is printed. Of a part that is read backwards that is not
-   known. */
+/* What was not over at the end of what is printed. Of a part that is read backwards that
+   is not known. */
 static void dump_rest(struct reader *reader, struct dump_options *options) {
   const struct time_window *window = &options->filter.window;
   if (ferror(stdout)) return;
@@ -239,8 +239,8 @@ static bool find_places(struct filter *filter, const eventring_cursor *cursor) {
   return find_ring(filter, cursor) && class_find(cursor, filter->class_name, &filter->classes);
 }
 
-/* What other processes of a PROGRAM have recorded, or the same one after an exec: it comes after
-   what was printed while it was recorded, on the same scale of time. */
+/* What other processes of a PROGRAM have recorded, or the same one after an exec: it
+   comes after what was printed while it was recorded, on the same scale of time. */
 static void dump_others(struct reader *reader, struct dump_options *options) {
   if (ferror(stdout) || reader_is_stopped() || !reader_go_on_in_others(reader)) return;
   memset(&options->late, 0, sizeof options->late);

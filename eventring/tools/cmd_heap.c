@@ -30,7 +30,7 @@ static const char *const measure_names[] = {[EVA_LIVE] = "live", [EVA_ALLOCATED]
                                             [EVA_PEAK] = "peak",
                                             [EVA_TEMPORARY] = "temporary"};
 
-/* ---- Rows ------------------------------------------------------------------------------ */
+/* ---- Rows --------------------------------------------------------------------- */
 
 /* A node of the view. As text with all that its callees have, as JSON by itself. */
 struct row {
@@ -162,8 +162,8 @@ static VIEW(state_view, struct eva_heap_state,
     {"unknown_frees", NULL, VIEW_COUNT, ROW(unknown_frees)},
     {"from_events", NULL, VIEW_PLAIN, ROW(from_events)})
 
-/* A live process writes its profiles at collections: between them, and while it is asleep, they
-   are as they were. */
+/* A live process writes its profiles at collections: between them, and while it is
+   asleep, they are as they were. */
 static bool has_age(const struct heap_command *c) {
   const struct eva_heap_state *s = eva_heap_state(c->h.heap);
   return c->h.q.info.liveness == EVENTRING_LIVE && !s->from_events && s->running > 0 && s->ns > 0;
@@ -195,7 +195,7 @@ static VIEW(heap_answer_view, struct heap_command,
     {"total", .form = VIEW_OBJECT, .view = &total_view},
     {"rows", .form = VIEW_ROWS, .view = &row_view, .rows = all_rows, .flags = VIEW_MAIN})
 
-/* ---- Text ------------------------------------------------------------------------------ */
+/* ---- Text --------------------------------------------------------------------- */
 
 /* "812.0 MiB +- 3.1 MiB in 12,345 objects". */
 static void print_amount(const char *name, const struct eva_amount *amount, FILE *out) {
@@ -365,7 +365,7 @@ static void print_text(struct heap_command *c, struct view_to *to) {
     fprintf(out, "and %" PRIu64 " more (--top)\n", c->view.count - 1 - top);
 }
 
-/* ---- The command --------------------------------------------------------------------------- */
+/* ---- The command -------------------------------------------------------------- */
 
 static int read_words(const struct command *self, int count, char **words,
                       struct heap_command *c, struct operands *operands) {

@@ -42,8 +42,8 @@ VIEW_GETTER(started, struct row) {
   return view_text(to->room);
 }
 
-/* How it ended, with the first line of the error; what comes before the first newline of a
-   message says what happened. */
+/* How it ended, with the first line of the error; what comes before the first newline of
+   a message says what happened. */
 VIEW_GETTER(ended, struct row) {
   char how[EVA_ENDING];
   if (!row->is_sound) return view_text(row->found.status_text);

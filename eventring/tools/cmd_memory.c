@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_memory.c: `eventring memory`: what the memory of a process is used for.
  *
- * The domains of a live process are asked to measure (question.h), and the kernel's list of
- * mappings is read right after that: what the process does in between is in the difference,
- * as is what nobody knows. Of a dead process, or a copy, what was recorded last is shown. */
+ * The domains of a live process are asked to measure (question.h), and the kernel's list
+ * of mappings is read right after that: what the process does in between is in the
+ * difference, as is what nobody knows. Of a dead process, or a copy, what was recorded
+ * last is shown. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -29,7 +30,7 @@ struct memory {
   uint64_t end_ns; /* now, or the last moment that the recording knows of */
 };
 
-/* ---- the lines that are shown ----------------------------------------------------------- */
+/* ---- the lines that are shown ------------------------------------------------- */
 
 static bool is_wanted(const struct memory *c, const struct memory_line *line) {
   return c->domain == UINT64_MAX || (uint64_t)line->domain == c->domain;
@@ -73,7 +74,7 @@ static void join_domains(struct memory_lines *m) {
   m->count = kept;
 }
 
-/* ---- what is shown ---------------------------------------------------------------------- */
+/* ---- what is shown ------------------------------------------------------------ */
 
 /* How long ago something was said; none: it was not. */
 static struct view_value age_of_moment(const struct memory *c, uint64_t ns) {
@@ -171,7 +172,7 @@ static VIEW(memory_view, struct memory,
     {"domains", .form = VIEW_ROWS, .view = &domain_view, .rows = all_domains},
     {"rows", .form = VIEW_ROWS, .view = &line_view, .rows = all_lines, .flags = VIEW_MAIN})
 
-/* ---- text --------------------------------------------------------------------------------- */
+/* ---- text --------------------------------------------------------------------- */
 
 struct group {
   const struct memory *c;
@@ -305,7 +306,7 @@ static void print_text(struct memory *c) {
   print_rest(c);
 }
 
-/* ---- the command ------------------------------------------------------------------------------ */
+/* ---- the command -------------------------------------------------------------- */
 
 /* -1, or the exit status after a message. */
 static int gather(struct memory *c) {

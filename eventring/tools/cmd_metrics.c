@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_metrics.c: `eventring metrics`: what the recordings of live processes add up to, for
- * Prometheus.
+/* cmd_metrics.c: `eventring metrics`: what the recordings of live processes add up to,
+ * for Prometheus.
  *
- * A file is made anew beside the old one and takes its place when it is complete, so who scrapes it
- * (the textfile collector of node_exporter, say) never reads a part. */
+ * A file is made anew beside the old one and takes its place when it is complete, so who
+ * scrapes it (the textfile collector of node_exporter, say) never reads a part. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,8 +38,8 @@ static bool gather(struct gathering *g, FILE *out) {
   return all;
 }
 
-/* Whoever may read what the file's folder has is to read it: the collector that takes it up is
-   another user's. (The file is made for its user alone.) */
+/* Whoever may read what the file's folder has is to read it: the collector that takes it
+   up is another user's. (The file is made for its user alone.) */
 static void let_others_read(int fd) {
   const mode_t mask = umask(0);
   umask(mask);
@@ -89,8 +89,8 @@ static int check_named(const struct live_processes *live) {
   return status;
 }
 
-/* Until SIGINT or SIGTERM. A file that nobody brings up to date any more would go on saying what is
-   not true: it is removed then. */
+/* Until SIGINT or SIGTERM. A file that nobody brings up to date any more would go on
+   saying what is not true: it is removed then. */
 static int write_again(struct gathering *g) {
   uint64_t next = now_ns();
   int status = STATUS_OK;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_pauses.c: `eventring pauses`: the longest steps of the collector, each with its reason,
- * what it did, and what the program was doing. (--frames: pause_frames.c.)
+/* cmd_pauses.c: `eventring pauses`: the longest steps of the collector, each with its
+ * reason, what it did, and what the program was doing. (--frames: pause_frames.c.)
  *
- * The steps are in the runtime ring, of which there is little. So of a recording that does not
- * go on only that is read, and what the program was doing at the steps that are shown is looked
- * up afterwards, in the blocks around them. */
+ * The steps are in the runtime ring, of which there is little. So of a recording that
+ * does not go on only that is read, and what the program was doing at the steps that are
+ * shown is looked up afterwards, in the blocks around them. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,7 +68,7 @@ struct pauses {
   struct eva_gaps gaps;        /* with `shares` */
 };
 
-/* ---- Reading ------------------------------------------------------------------------- */
+/* ---- Reading ------------------------------------------------------------------ */
 
 static struct kind *kind_of(struct pauses *p, const struct eva_step *step) {
   for (size_t i = 0; i < p->kind_count; i++)
@@ -180,7 +180,7 @@ static void read_open(struct pauses *p) {
   if (eva_open_before(&p->late, p->q.window.until, &begin)) add_open(p, &p->late_step, &begin);
 }
 
-/* ---- What the program was doing, looked up ------------------------------------------- */
+/* ---- What the program was doing, looked up ------------------------------------ */
 
 struct lookup {
   const struct eva_step *step;
@@ -225,8 +225,8 @@ static void look_up(struct pauses *p, struct eva_step *step) {
   eva_shares_free(lookup.shares);
 }
 
-/* A step that begins within a gap was given the span that was open before the gap, as the loss was
-   not known yet. */
+/* A step that begins within a gap was given the span that was open before the gap, as the
+   loss was not known yet. */
 static void forget_in_gaps(struct pauses *p) {
   eva_gaps_sort(&p->gaps);
   for (size_t i = 0; i < p->top.count; i++) {
@@ -256,9 +256,10 @@ static void read_recording(struct pauses *p) {
   if (p->kind_count) qsort(p->kinds, p->kind_count, sizeof *p->kinds, longer_in_all);
 }
 
-/* ---- Sums ---------------------------------------------------------------------------- */
+/* ---- Sums --------------------------------------------------------------------- */
 
-/* The domain was watched until the last moment at which it is known to have been there. */
+/* The domain was watched until the last moment at which it is known to have been
+   there. */
 static void stop_clock(struct pauses *p, unsigned slot) {
   struct eva_gc_clock *clock = &p->clocks[slot];
   if (clock->incarnation == 0) return;
@@ -283,7 +284,7 @@ static void add_up(struct pauses *p) {
   }
 }
 
-/* ---- Views --------------------------------------------------------------------------- */
+/* ---- Views -------------------------------------------------------------------- */
 
 static VIEW(duration_view, struct eva_histogram,
     {"count", "count", VIEW_COUNT, ROW(count)},
@@ -446,7 +447,7 @@ static void print_text(const struct pauses *p) {
   view_section(&to, open, &open_view, all_open, p);
 }
 
-/* ---- The command --------------------------------------------------------------------- */
+/* ---- The command -------------------------------------------------------------- */
 
 static int check_frames(const struct command *self, const struct pauses *p,
                         const struct frame_choice *frames) {
@@ -504,7 +505,7 @@ int command_pauses(const struct command *self, int count, char **words) {
   return status;
 }
 
-/* ---- For a page ---------------------------------------------------------------------- */
+/* ---- For a page --------------------------------------------------------------- */
 
 struct pauses *pauses_taken(const struct page_run *run, uint64_t top) {
   struct pauses *p = need_zeroed(1, sizeof *p);

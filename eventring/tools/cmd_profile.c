@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_profile.c: `eventring profile`: where time goes.
  *
- * Either the profile of calls of a recording, or samples of a live process: by the options of
- * samples, and of a process that keeps no profile of calls. A PROGRAM is started with
- * SAROS_PROFILE=calls, if the variable is not set, and its profile is shown when it has ended;
- * or, to be sampled, as it is. With --perf, samples of perf and a recording make one profile
- * (perf_merge.c).
+ * Either the profile of calls of a recording, or samples of a live process: by the
+ * options of samples, and of a process that keeps no profile of calls. A PROGRAM is
+ * started with SAROS_PROFILE=calls, if the variable is not set, and its profile is shown
+ * when it has ended; or, to be sampled, as it is. With --perf, samples of perf and a
+ * recording make one profile (perf_merge.c).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@ struct profile_options {
 enum { DEFAULT_TOP = 20, DEFAULT_HZ = 1000 };
 #define ASK_NS ((uint64_t)2000000000) /* that all domains have for an answer */
 
-/* ---- Words ------------------------------------------------------------------------------ */
+/* ---- Words -------------------------------------------------------------------- */
 
 /* --cpu is not among them: a PROGRAM may measure its calls so. */
 bool profile_is_of_samples(int count, char **words) {
@@ -123,14 +123,14 @@ static int read_words(const struct command *self, int count, char **words,
   return status >= 0 ? status : check_words(self, o);
 }
 
-/* ---- Output ----------------------------------------------------------------------------- */
+/* ---- Output ------------------------------------------------------------------- */
 
 static int show(const struct time_profile *profile, const struct profile_options *o) {
   return o->to ? profile_export(profile, o->view.domain, o->to, o->output)
                : profile_show(profile, &o->view);
 }
 
-/* ---- Samples ---------------------------------------------------------------------------- */
+/* ---- Samples ------------------------------------------------------------------ */
 
 static enum sample_detail detail_for(const struct profile_options *o) {
   if (o->to) return profile_is_by_function(o->to) ? SAMPLE_BY_FUNCTION : SAMPLE_BY_PLACE;
@@ -186,7 +186,7 @@ static int sample_program(char **command, struct profile_options *o) {
   return status != 0 ? status : shown;
 }
 
-/* ---- Recordings ------------------------------------------------------------------------- */
+/* ---- Recordings --------------------------------------------------------------- */
 
 /* Of the program of a recording. */
 static int show_recorded(eventring_cursor *cursor, struct time_profile *profile,
@@ -198,7 +198,7 @@ static int show_recorded(eventring_cursor *cursor, struct time_profile *profile,
   return show(profile, o);
 }
 
-/* ---- Samples of perf -------------------------------------------------------------------- */
+/* ---- Samples of perf ---------------------------------------------------------- */
 
 static int show_perf(const char *target, const struct profile_options *o) {
   struct reader reader = {0};
@@ -215,7 +215,7 @@ static int show_perf(const char *target, const struct profile_options *o) {
   return reader_close(&reader, status);
 }
 
-/* ---- The profile of calls --------------------------------------------------------------- */
+/* ---- The profile of calls ----------------------------------------------------- */
 
 static int take_profiles(eventring_cursor *cursor, struct time_profile *profile) {
   struct eventring_error error;

@@ -39,7 +39,7 @@ enum {
   USUAL_LEVEL = 1, USUAL_THREADS = 4 /* of zstd */
 };
 
-/* ---- The words ---------------------------------------------------------------------- */
+/* ---- The words ---------------------------------------------------------------- */
 
 static uint64_t usual_threads(void) {
   long processors = sysconf(_SC_NPROCESSORS_ONLN);
@@ -162,7 +162,7 @@ static int read_words(const struct command *self, int count, char **words,
   return status;
 }
 
-/* ---- The next file ------------------------------------------------------------------ */
+/* ---- The next file ------------------------------------------------------------ */
 
 static int switch_signals; /* SIGUSR2 that came, and for one process are not yet obeyed: atomic */
 
@@ -177,8 +177,8 @@ static void catch_switch_signals(void) {
   sigaction(SIGUSR2, &action, NULL);
 }
 
-/* A file beyond the limit on sizes is an error of the write, of which the recorder goes on. (A
-   handler, and not SIG_IGN, which a launched program would inherit.) */
+/* A file beyond the limit on sizes is an error of the write, of which the recorder goes
+   on. (A handler, and not SIG_IGN, which a launched program would inherit.) */
 static void pass_over(int number) { (void)number; }
 static void survive_size_limit(void) {
   struct sigaction action = {.sa_handler = pass_over, .sa_flags = SA_RESTART};
@@ -198,7 +198,7 @@ static void obey_signals(struct recorder *recorder) {
     recorder_switch(recorder);
 }
 
-/* ---- Progress ----------------------------------------------------------------------- */
+/* ---- Progress ----------------------------------------------------------------- */
 
 struct progress {
   struct recorder *recorder;
@@ -230,7 +230,7 @@ static void show(void *context) {
   progress->bytes = bytes;
 }
 
-/* ---- The command -------------------------------------------------------------------- */
+/* ---- The command -------------------------------------------------------------- */
 
 static int status_of(struct recorder *recorder, const struct record_options *options,
                      const struct recorder_result *result, bool launched) {

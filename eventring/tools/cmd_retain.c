@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_retain.c: `eventring retain`: who holds the objects of a live process.
  *
- * Each domain of the process forks a child, which walks through the copy of its memory and
- * writes what it found into a file in memory (vm/question.c has the lines). The file of the
- * child is read here, and the child killed. What it says is checked like anything that
- * another process chose. */
+ * Each domain of the process forks a child, which walks through the copy of its memory
+ * and writes what it found into a file in memory (vm/question.c has the lines). The file
+ * of the child is read here, and the child killed. What it says is checked like anything
+ * that another process chose. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,7 +50,7 @@ struct retain {
   size_t answer_count, answer_bytes;
 };
 
-/* ---- what is asked for -------------------------------------------------------------- */
+/* ---- what is asked for -------------------------------------------------------- */
 
 static bool is_asked_for(const struct retain *r, const struct retain_holder *h) {
   return !r->name || strstr(h->path, r->name) || strstr(h->shape, r->name);
@@ -79,8 +79,8 @@ static int heavier_first(const void *left, const void *right) {
   return (a->place > b->place) - (a->place < b->place);
 }
 
-/* Puts the kinds and sites first that the options ask for, and of them only the ways that are
-   asked for, so that all that is cut later is of these. */
+/* Puts the kinds and sites first that the options ask for, and of them only the ways that
+   are asked for, so that all that is cut later is of these. */
 static void choose(const struct retain *r, unsigned domain, struct retain_answer *a) {
   for (size_t i = 0; i < a->kind_count; i++) {
     struct retain_kind kind = a->kinds[i];
@@ -101,7 +101,7 @@ static void take_answer(struct retain *r, struct answer *a) {
   choose(r, a->slot, &a->said);
 }
 
-/* ---- what is shown ----------------------------------------------------------------- */
+/* ---- what is shown ------------------------------------------------------------ */
 
 static const char *cut_off(uint64_t end) {
   switch (end) {
@@ -211,7 +211,7 @@ static VIEW(retain_view, struct retain,
     {"rows", .form = VIEW_ROWS, .view = &kind_view, .rows = all_kinds, .flags = VIEW_MAIN},
     {"sites", .form = VIEW_ROWS, .view = &site_view, .rows = all_sites})
 
-/* ---- text -------------------------------------------------------------------------- */
+/* ---- text --------------------------------------------------------------------- */
 
 static void print_holder(const struct retain_holder *h) {
   enum { COLUMN = 27 };
@@ -280,7 +280,7 @@ static void print_text(const struct retain *r) {
   for (size_t i = 0; i < r->answer_count; i++) print_answer(r, &r->answers[i]);
 }
 
-/* ---- the command ------------------------------------------------------------------- */
+/* ---- the command -------------------------------------------------------------- */
 
 static void note_silence(const struct retain *r, struct answer *a) {
   if (a->child.pid && !a->child.ended) snprintf(a->silent, sizeof a->silent, "its child has not finished");

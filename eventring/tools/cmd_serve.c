@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_serve.c: `eventring serve`: metrics, profiles, copies and pages of live processes over HTTP.
+/* cmd_serve.c: `eventring serve`: metrics, profiles, copies and pages of live processes
+ * over HTTP.
  *
- * libmicrohttpd accepts the connections, each in a thread of its own, so a slow client or a profile
- * of half a minute keeps nobody waiting; there are at most CONNECTIONS, with a small stack each.
- * Metrics are gathered by the thread that answers, one at a time, and are good for CACHE_NS: many
- * requests at once cost what one does. Whatever else is asked for, the command that answers it runs
- * in a process of its own (serve_child.h), at most CHILDREN at a time; so does what keeps a page up
- * to date (serve_page.h).
+ * libmicrohttpd accepts the connections, each in a thread of its own, so a slow client or
+ * a profile of half a minute keeps nobody waiting; there are at most CONNECTIONS, with a
+ * small stack each. Metrics are gathered by the thread that answers, one at a time, and
+ * are good for CACHE_NS: many requests at once cost what one does. Whatever else is asked
+ * for, the command that answers it runs in a process of its own (serve_child.h), at most
+ * CHILDREN at a time; so does what keeps a page up to date (serve_page.h).
  *
- * Who may ask. On a Unix socket processes of the same user and root's, whatever the mode of the
- * socket became. On a TCP port of the loopback interface everybody on this machine; but no web page:
- * a browser that was led here by another site says so (Sec-Fetch-Site), or by which name it has found
- * this address (Host), which must be one of the loopback interface. No request changes a process.
+ * Who may ask. On a Unix socket processes of the same user and root's, whatever the mode
+ * of the socket became. On a TCP port of the loopback interface everybody on this
+ * machine; but no web page: a browser that was led here by another site says so
+ * (Sec-Fetch-Site), or by which name it has found this address (Host), which must be one
+ * of the loopback interface. No request changes a process.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -64,7 +66,7 @@ struct server {
   unsigned children, streams; /* atomic */
 };
 
-/* ---- Answers ------------------------------------------------------------------------------- */
+/* ---- Answers ------------------------------------------------------------------ */
 
 static enum MHD_Result respond(struct MHD_Connection *connection, unsigned status,
                                const char *type, struct MHD_Response *response) {
@@ -120,7 +122,7 @@ static const char *header(struct MHD_Connection *connection, const char *name) {
   return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
 }
 
-/* ---- Metrics ------------------------------------------------------------------------------- */
+/* ---- Metrics ------------------------------------------------------------------ */
 
 static void make_text(struct server *server, enum metrics_format format) {
   struct text *text = &server->texts[format];
@@ -149,7 +151,7 @@ static enum MHD_Result answer_metrics(struct server *server, struct MHD_Connecti
                          : "text/plain; version=0.0.4; charset=utf-8", response);
 }
 
-/* ---- The page ------------------------------------------------------------------------------ */
+/* ---- The page ----------------------------------------------------------------- */
 
 static enum MHD_Result answer_page(struct server *server, struct MHD_Connection *connection) {
   struct answer a;
@@ -171,7 +173,7 @@ static enum MHD_Result answer_events(struct server *server, struct MHD_Connectio
   return respond(connection, MHD_HTTP_OK, "text/event-stream", response);
 }
 
-/* ---- What other commands answer -------------------------------------------------------------- */
+/* ---- What other commands answer ----------------------------------------------- */
 
 struct question {
   const char *path;
@@ -239,7 +241,8 @@ static int open_answer(void) {
   return fd >= 0 ? fd : memfd_create("eventring-serve", MFD_CLOEXEC);
 }
 
-/* Returns the file with what the command has written, or -1 (errno): it could not be run. */
+/* Returns the file with what the command has written, or -1 (errno): it could not be
+   run. */
 static int run_question(const struct server *server, const struct question *q, pid_t pid,
                         unsigned seconds, struct serve_child *child) {
   const char *words[16];
@@ -262,8 +265,8 @@ static int run_question(const struct server *server, const struct question *q, p
   return -1;
 }
 
-/* What the command says of why it does not: a recording without what was asked for (the message
-   names what switches it on), or a process that may not be looked into. */
+/* What the command says of why it does not: a recording without what was asked for (the
+   message names what switches it on), or a process that may not be looked into. */
 static enum MHD_Result say_why_not(struct MHD_Connection *connection,
                                    const struct serve_child *child) {
   if (child->late) return say(connection, MHD_HTTP_SERVICE_UNAVAILABLE, "it took too long");
@@ -314,7 +317,7 @@ static enum MHD_Result answer_question(struct server *server, struct MHD_Connect
   return say_why_not(connection, &child);
 }
 
-/* ---- Who may ask --------------------------------------------------------------------------- */
+/* ---- Who may ask -------------------------------------------------------------- */
 
 /* "localhost", "127.0.0.1" or "[::1]", with a port or without. */
 static bool is_loopback_name(const char *host) {
@@ -362,7 +365,8 @@ static enum MHD_Result route(struct server *server, struct MHD_Connection *conne
              ".../allocs, .../coroutines, /view, /snapshot, /events, and / with links to them");
 }
 
-/* Called once when the head of a request was read, then for each part of a body, and then again. */
+/* Called once when the head of a request was read, then for each part of a body, and then
+   again. */
 static enum MHD_Result handle(void *context, struct MHD_Connection *connection, const char *url,
                               const char *method, const char *version, const char *upload,
                               size_t *upload_size, void **seen) {
@@ -381,7 +385,7 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
   return route(context, connection, url);
 }
 
-/* ---- Listening ------------------------------------------------------------------------------ */
+/* ---- Listening ---------------------------------------------------------------- */
 
 struct listening {
   int fd;
@@ -466,7 +470,7 @@ static void stop_listening(struct listening *l) {
   if (l->path) unlink(l->path);
 }
 
-/* ---- Running ------------------------------------------------------------------------------- */
+/* ---- Running ------------------------------------------------------------------ */
 
 static int serve(struct server *server, struct listening *l) {
   struct MHD_Daemon *daemon = MHD_start_daemon(

@@ -12,7 +12,7 @@
 #include "options.h"
 #include "shared_views.h"
 
-/* ---- The header -------------------------------------------------------------------------- */
+/* ---- The header --------------------------------------------------------------- */
 
 VIEW_GETTER(process, struct eventring_info) { return view_text(process_text(to->room, row)); }
 
@@ -122,7 +122,7 @@ VIEW_GETTER(class_names, struct eventring_info) {
   return view_text(to->room);
 }
 
-/* ---- Classes, catalogue -------------------------------------------------------------------- */
+/* ---- Classes, catalogue ------------------------------------------------------- */
 
 struct class_row {
   unsigned index;
@@ -179,7 +179,7 @@ static void all_defs(struct view_to *to, const void *row) {
   }
 }
 
-/* ---- Processes: of a recording that was made of others ------------------------------------- */
+/* ---- Processes: of a recording that was made of others ------------------------ */
 
 struct process_row {
   struct eventring_process is;
@@ -218,7 +218,7 @@ static void all_processes(struct view_to *to, const void *row) {
   }
 }
 
-/* ---- Domains and rings --------------------------------------------------------------------- */
+/* ---- Domains and rings -------------------------------------------------------- */
 
 static VIEW_WITH(life_view, struct eventring_domain_info, (.keys = 2),
     {NULL, "domain", VIEW_PLAIN, ROW(slot)},
@@ -313,7 +313,7 @@ static void all_rings(struct view_to *to, const void *row) {
   each_domain(to, rings_of);
 }
 
-/* ---- All of it ----------------------------------------------------------------------------- */
+/* ---- All of it ---------------------------------------------------------------- */
 
 static bool has_error(const void *row) {
   return ((const struct eventring_info *)row)->error_ns != 0;

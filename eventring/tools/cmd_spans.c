@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_spans.c: `eventring spans`: the longest spans of the program, and what their time was
- * spent on: the collector, waiting, being suspended, the span itself. */
+/* cmd_spans.c: `eventring spans`: the longest spans of the program, and what their time
+ * was spent on: the collector, waiting, being suspended, the span itself. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,7 +76,7 @@ struct name {
   const struct kind *kind;
 };
 
-/* ---- Reading ------------------------------------------------------------------------- */
+/* ---- Reading ------------------------------------------------------------------ */
 
 static bool wants_class(const struct question *q, uint8_t ring, uint8_t event_class) {
   if (q->classes) return q->classes >> event_class & 1;
@@ -182,7 +182,8 @@ static void note_ended(struct spans *s, const struct eventring_batch *batch,
   if (time->ns >= least_row(s)) note_brief(s, batch, ended, time);
 }
 
-/* One of which there are few: it began before the batch (`outer`), or may not be wanted. */
+/* One of which there are few: it began before the batch (`outer`), or may not be
+   wanted. */
 static void count_carefully(struct spans *s, const struct eventring_batch *batch,
                             const struct eventring_brief *ended,
                             const struct eva_span_time *outer) {
@@ -192,7 +193,8 @@ static void count_carefully(struct spans *s, const struct eventring_batch *batch
   note_ended(s, batch, ended, outer ? outer : &plain);
 }
 
-/* `times`: of those that began before the batch. (The loop has what it needs in locals.) */
+/* `times`: of those that began before the batch. (The loop has what it needs in
+   locals.) */
 static void count_ended(struct spans *s, const struct eventring_batch *batch,
                         const struct eva_span_time *times) {
   const struct eventring_brief *ended = batch->ended, *const end = ended + batch->ended_count;
@@ -295,7 +297,7 @@ static void sort_names(struct spans *s) {
   eva_top_sort(&s->names);
 }
 
-/* ---- The values of the longest spans, looked up ---------------------------------------- */
+/* ---- The values of the longest spans, looked up ------------------------------- */
 
 struct lookup {
   struct row *row;
@@ -357,7 +359,7 @@ static const struct kind *kind_at(const struct spans *s, size_t i) {
   return ((const struct name *)eva_top_row(&s->names, i))->kind;
 }
 
-/* ---- Views --------------------------------------------------------------------------- */
+/* ---- Views -------------------------------------------------------------------- */
 
 enum { SUSPENDED = EVA_PARTS, OWN };
 
@@ -529,7 +531,7 @@ static void print_text(const struct spans *s) {
   view_section(&to, open, &open_view, all_open, s);
 }
 
-/* ---- The command --------------------------------------------------------------------- */
+/* ---- The command -------------------------------------------------------------- */
 
 static int read_words(const struct command *self, int count, char **words, struct spans *s,
                       struct operands *operands) {
@@ -573,7 +575,7 @@ int command_spans(const struct command *self, int count, char **words) {
   return status;
 }
 
-/* ---- For a page ------------------------------------------------------------------------ */
+/* ---- For a page --------------------------------------------------------------- */
 
 static void note_kept(void *context, const struct page_span *span,
                       const struct page_owner *owner) {
@@ -592,8 +594,8 @@ static void note_kept(void *context, const struct page_span *span,
                              .said = span->value});
 }
 
-/* May the page have missed what begins have said? (They are known by depth, which is another one
-   at the end of a span where spans around it were lost.) */
+/* May the page have missed what begins have said? (They are known by depth, which is
+   another one at the end of a span where spans around it were lost.) */
 static bool misses_values(const struct page_run *run, const struct row *row) {
   return row->begin_ns < run->since || run->totals.lost || run->totals.torn;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_sql.c: `eventring sql`: a query over a recording.
  *
- * Rows are written as they come: as JSON one after the other, as text in tables of at most
- * TABLE_ROWS rows. */
+ * Rows are written as they come: as JSON one after the other, as text in tables of at
+ * most TABLE_ROWS rows. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +28,7 @@ struct sql_output {
   bool has_rows; /* the query */
 };
 
-/* ---- Rows ----------------------------------------------------------------------------------- */
+/* ---- Rows --------------------------------------------------------------------- */
 
 static void begin_table(struct sql_output *o) {
   table_init(&o->table, (const char *const *)o->titles, (size_t)o->columns);
@@ -129,7 +129,7 @@ static void on_damage(void *context, const char *text) {
   if (!o->damage[0]) snprintf(o->damage, sizeof o->damage, "%s", text);
 }
 
-/* ---- The tables there are -------------------------------------------------------------------- */
+/* ---- The tables there are ----------------------------------------------------- */
 
 static int list_tables(void) {
   for (int t = 0; t < EXPORT_TABLES; t++) {
@@ -143,7 +143,7 @@ static int list_tables(void) {
   return STATUS_OK;
 }
 
-/* ---- The command -------------------------------------------------------------------------- */
+/* ---- The command -------------------------------------------------------------- */
 
 int command_sql(const struct command *self, int count, char **words) {
   struct sql_output output = {0};

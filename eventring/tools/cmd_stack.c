@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_stack.c: `eventring stack`: what a process does at this moment, or (FILE) what it did last.
+/* cmd_stack.c: `eventring stack`: what a process does at this moment, or (FILE) what it
+ * did last.
  *
  * A process is read as it runs (remote/stack.h); nothing of it needs to be prepared.
  */

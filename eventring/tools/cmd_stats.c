@@ -239,7 +239,8 @@ static void print(struct watching *watching, FILE *out) {
   if (eventring_cursor_info(watching->reader.cursor, &info) == 0) complain_of_control(&info);
 }
 
-/* False, after a message: there can be nothing in the window, or there is no such class. */
+/* False, after a message: there can be nothing in the window, or there is no such
+   class. */
 static bool prepare(struct watching *watching, const struct stats_options *options) {
   struct time_window window = options->window; /* of this recording */
   watching->choice = options->choice;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_strip.c: `eventring strip`: a copy without the texts of the program, for sharing. */
+/* cmd_strip.c: `eventring strip`: a copy without the texts of the program, for
+   sharing. */
 #include "copy.h"
 #include "follow.h"
 #include "options.h"

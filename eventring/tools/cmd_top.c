@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_top.c: `eventring top`: the processes that record, as they go on.
  *
- * On a terminal it is a screen (top_screen.c); else, or when it is asked for by an option, a table
- * a refresh. Both show what top_list.c has.
+ * On a terminal it is a screen (top_screen.c); else, or when it is asked for by an
+ * option, a table a refresh. Both show what top_list.c has.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -54,7 +54,7 @@ static int read_words(const struct command *self, int count, char **words,
   return -1;
 }
 
-/* ---- Lines ----------------------------------------------------------------------------------- */
+/* ---- Lines -------------------------------------------------------------------- */
 
 /* Returns early when a signal has come. */
 static void sleep_until(uint64_t ns) {
@@ -65,7 +65,8 @@ static void sleep_until(uint64_t ns) {
     continue;
 }
 
-/* False: nobody reads any more, or the disk is full; the end of the command says which. */
+/* False: nobody reads any more, or the disk is full; the end of the command says
+   which. */
 static bool print(const struct top_list *list, bool json) {
   struct view_to to = {.out = stdout, .as.json = json, .is_screen = true};
   if (json) {
@@ -96,7 +97,7 @@ static int print_lines(struct top_list *list, const struct top_options *o) {
   return list->status;
 }
 
-/* ---- The command ----------------------------------------------------------------------------- */
+/* ---- The command -------------------------------------------------------------- */
 
 int command_top(const struct command *self, int count, char **words) {
   struct top_list list = {0};

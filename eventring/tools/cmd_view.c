@@ -7,8 +7,8 @@
  *   4. The parts finish, and their sections are made until they fit (view/page.c).
  *   5. The page is written and gets its name.
  *
- * Of a PID the process is watched for some seconds, a PROGRAM to its end; SIGINT ends watching.
- * When nothing is watched it ends the command, and nothing is left. */
+ * Of a PID the process is watched for some seconds, a PROGRAM to its end; SIGINT ends
+ * watching. When nothing is watched it ends the command, and nothing is left. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,7 +56,7 @@ struct view_command {
   struct page_events events;
 };
 
-/* ---- Words ------------------------------------------------------------------------------- */
+/* ---- Words -------------------------------------------------------------------- */
 
 static int read_words(const struct command *self, int count, char **words,
                       struct view_command *v, struct operands *operands) {
@@ -98,7 +98,8 @@ static void put_word(FILE *out, const char *word) {
   fputc('\'', out);
 }
 
-/* A command line, or a part of one, for the page: the words behind a first one ("": none). */
+/* A command line, or a part of one, for the page: the words behind a first one ("":
+   none). */
 static char *line_of(const char *first, size_t count, char *const *words) {
   char *line = NULL;
   size_t size;
@@ -120,9 +121,10 @@ static char *target_of(const struct operands *operands) {
   return count ? line_of("--", count, program) : line_of("", operands->count, operands->words);
 }
 
-/* ---- Reading ----------------------------------------------------------------------------- */
+/* ---- Reading ------------------------------------------------------------------ */
 
-/* From the oldest event to the newest; what goes on gets a millisecond a cell to begin with. */
+/* From the oldest event to the newest; what goes on gets a millisecond a cell to begin
+   with. */
 static struct page_grid grid_of(const struct question *q, bool goes_on) {
   enum { FIRST_CELL_NS = 1000 * 1000 };
   uint64_t oldest = UINT64_MAX, newest = 0;
@@ -205,7 +207,7 @@ static void free_parts(struct view_command *v) {
   page_events_free(&v->events);
 }
 
-/* ---- Writing ----------------------------------------------------------------------------- */
+/* ---- Writing ------------------------------------------------------------------ */
 
 /* Makes the sections; false after a message. */
 static bool make_page(struct view_command *v) {
@@ -265,7 +267,7 @@ static int open_page(const char *path) {
   return STATUS_OK;
 }
 
-/* ---- The command ------------------------------------------------------------------------- */
+/* ---- The command -------------------------------------------------------------- */
 
 static bool is_interrupted(const struct view_command *v) {
   return !v->run.live && reader_is_stopped();

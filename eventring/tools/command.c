@@ -119,9 +119,9 @@ static int check_output(int status) {
 
 static void on_limit(int number) { (void)number; }
 
-/* A file that would be longer than the limit (`ulimit -f`) is an error of the write then, and not
-   the end of the command, which would leave a part of the file. A handler, unlike a signal that
-   is ignored, is not passed on to programs that are started. */
+/* A file that would be longer than the limit (`ulimit -f`) is an error of the write then,
+   and not the end of the command, which would leave a part of the file. A handler, unlike
+   a signal that is ignored, is not passed on to programs that are started. */
 static void fail_at_file_limit(void) {
   struct sigaction now, action = {.sa_handler = on_limit};
   sigemptyset(&action.sa_mask);

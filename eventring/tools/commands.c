@@ -49,7 +49,7 @@ struct commands {
   struct copying copying;
 };
 
-/* ---- Answers ------------------------------------------------------------------------ */
+/* ---- Answers ------------------------------------------------------------------ */
 
 static void answer(struct commands *c, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -67,7 +67,7 @@ static void answer(struct commands *c, const char *format, ...) {
   (void)written; /* dropped if nobody reads them */
 }
 
-/* ---- Classes, pause and resume ------------------------------------------------------ */
+/* ---- Classes, pause and resume ------------------------------------------------ */
 
 /* Through a cursor of its own: that of the recorder may have followed a link. */
 static void control(struct commands *c, const char *target,
@@ -95,7 +95,7 @@ static void control_classes(struct commands *c, const struct reader *reader, con
   else control(c, target, &(struct eventring_change){.what = what, .classes = classes});
 }
 
-/* ---- Snapshots ---------------------------------------------------------------------- */
+/* ---- Snapshots ---------------------------------------------------------------- */
 
 static void *copy(void *context) {
   struct copying *copying = context;
@@ -137,7 +137,7 @@ static void end_copy(struct commands *c) {
   c->under_way = NOTHING;
 }
 
-/* ---- Switch, status ----------------------------------------------------------------- */
+/* ---- Switch, status ----------------------------------------------------------- */
 
 static void begin_switch(struct commands *c, struct recorder *recorder) {
   c->files = recorder_files(recorder);
@@ -167,7 +167,7 @@ static void tell_status(struct commands *c, const struct recorder *recorder,
          recorder_files(recorder), recorder_file(recorder));
 }
 
-/* ---- Lines -------------------------------------------------------------------------- */
+/* ---- Lines -------------------------------------------------------------------- */
 
 static bool is_word(const char *line, const char *word, const char **rest) {
   size_t size = strlen(word);
@@ -246,10 +246,10 @@ void commands_attend(struct commands *c, struct recorder *recorder, struct reade
   c->too_long = false;
 }
 
-/* ---- Opening and closing ------------------------------------------------------------ */
+/* ---- Opening and closing ------------------------------------------------------ */
 
-/* NULL, or why what is written into the FIFO is not obeyed: who made it, or put a link in its
-   place, may write into it. */
+/* NULL, or why what is written into the FIFO is not obeyed: who made it, or put a link in
+   its place, may write into it. */
 static const char *refuse_fifo(const struct fifo *fifo) {
   struct stat st;
   if (fifo->fd < 0) return errno == ELOOP ? "it is a symbolic link" : strerror(errno);

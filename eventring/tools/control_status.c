@@ -120,7 +120,7 @@ VIEW_GETTER(disk, struct eventring_info) {
   return view_printf(to, "%s taken, %s free", taken, eva_bytes(bytes));
 }
 
-/* ---- Triggers ------------------------------------------------------------------ */
+/* ---- Triggers ----------------------------------------------------------------- */
 
 VIEW_GETTER(condition, struct eventring_trigger_state) {
   char text[EVENTRING_MAX_NAME + 1];
@@ -158,7 +158,7 @@ static void all_triggers(struct view_to *to, const void *row) {
     view_row(to, &trigger);
 }
 
-/* ---- The status ---------------------------------------------------------------- */
+/* ---- The status --------------------------------------------------------------- */
 
 VIEW(control_status_view, struct eventring_info,
     {.form = VIEW_INCLUDE, .view = &head_view},

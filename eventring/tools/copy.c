@@ -34,10 +34,10 @@ bool copy_write(struct copy *copy, eventring_saver *saver, bool is_last) {
   return true;
 }
 
-/* ---- All of it ---------------------------------------------------------------------- */
+/* ---- All of it ---------------------------------------------------------------- */
 
-/* A saver writes the front of a recording last. So what goes to standard output is gathered in a
-   file without a name first. */
+/* A saver writes the front of a recording last. So what goes to standard output is
+   gathered in a file without a name first. */
 static int gather(struct copy *copy) {
   copy->file.path = shown_path("-");
   if (!standard_output_takes("a recording")) return -1;

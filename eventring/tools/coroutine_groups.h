@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* coroutine_groups.h: the suspended coroutines of a domain of a live process, in groups of equal
- * stacks: a program that leaks them leaks thousands that stand in the same line. */
+/* coroutine_groups.h: the suspended coroutines of a domain of a live process, in
+ * groups of equal stacks: a program that leaks them leaks thousands that stand in the
+ * same line. */
 #ifndef EVENTRING_TOOL_COROUTINE_GROUPS_H
 #define EVENTRING_TOOL_COROUTINE_GROUPS_H
 
 #include "remote/coroutines.h"
 #include "remote/stack.h"
 
-/* Those that stand in the same functions at the same instructions and were created by the same
-   call. */
+/* Those that stand in the same functions at the same instructions and were created by the
+   same call. */
 struct coroutine_group {
   const struct remote_coroutine *of; /* its members, one behind the other: the longest suspended
                                         first */
@@ -29,14 +30,14 @@ struct coroutine_groups {
   bool cut;                       /* the search did not see all of it */
 };
 
-/* Searches the domain's heap for at most search_ns (0: a minute), and leaves out those that are
-   suspended for less than least_ns. */
+/* Searches the domain's heap for at most search_ns (0: a minute), and leaves out those
+   that are suspended for less than least_ns. */
 void coroutine_groups_read(struct coroutine_groups *groups, struct remote_host *host,
                            uint64_t domain, uint64_t search_ns, uint64_t least_ns);
 void coroutine_groups_free(struct coroutine_groups *groups);
 
-/* The stack of one of the group; of those that have not begun it is empty. False: all of them that
-   were tried have run, or are gone, meanwhile. */
+/* The stack of one of the group; of those that have not begun it is empty. False: all of
+   them that were tried have run, or are gone, meanwhile. */
 bool coroutine_group_stack(const struct coroutine_group *group, struct remote_reader *reader,
                            uint64_t now, struct remote_stack *stack);
 /* The function that one of those will run that have not begun; NULL: it is not known. */

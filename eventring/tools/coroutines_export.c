@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* coroutines_export.c: where coroutines wait, for other tools: a stack a group, with how many
- * coroutines stand there and their bytes. */
+/* coroutines_export.c: where coroutines wait, for other tools: a stack a group, with how
+ * many coroutines stand there and their bytes. */
 #include "coroutines_export.h"
 
 #include <stdlib.h>

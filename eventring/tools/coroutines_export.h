@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* coroutines_export.h: where coroutines wait, in the formats of other tools (export/export.h). */
+/* coroutines_export.h: where coroutines wait, in the formats of other tools
+   (export/export.h). */
 #ifndef EVENTRING_TOOL_COROUTINES_EXPORT_H
 #define EVENTRING_TOOL_COROUTINES_EXPORT_H
 
@@ -15,8 +16,8 @@ struct coroutines_export { /* zeroed, it is empty */
   size_t row_count;
 };
 
-/* Adds coroutines with this stack, or, where it is empty, that begin with this function (NULL: not
-   known). `domain` is copied. */
+/* Adds coroutines with this stack, or, where it is empty, that begin with this function
+   (NULL: not known). `domain` is copied. */
 void coroutines_export_add(struct coroutines_export *x, const struct remote_stack *stack,
                            const struct remote_function *begins, const char *domain,
                            uint64_t count, uint64_t bytes);

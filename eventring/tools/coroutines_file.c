@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* coroutines_file.c: what a recording knows of coroutines.
  *
- * A coroutine gets a number, its context, with its first event, and writes when it is left and
- * goes on while it has spans open. So of those with open spans it is known since when they are
- * suspended; of others nothing, and of none its stack.
+ * A coroutine gets a number, its context, with its first event, and writes when it is
+ * left and goes on while it has spans open. So of those with open spans it is known since
+ * when they are suspended; of others nothing, and of none its stack.
  */
 #include "coroutines_file.h"
 

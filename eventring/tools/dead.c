@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* dead.c: see dead.h. A number says less than a path: somebody else may have put a file there. */
+/* dead.c: see dead.h. A number says less than a path: somebody else may have put a file
+   there. */
 #include "dead.h"
 
 #include <signal.h>

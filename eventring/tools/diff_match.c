@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /* diff_match.c: which functions, or lines, of different runs are the same.
  *
- * Between two runs a program was edited: a line more at the top moves all functions, and it may
- * lie in another directory. So each run is paired with those before it by name within a file,
- * and only what has the same name there is paired by place.
+ * Between two runs a program was edited: a line more at the top moves all functions, and
+ * it may lie in another directory. So each run is paired with those before it by name
+ * within a file, and only what has the same name there is paired by place.
  *
- * Files. Those of one path are the same, then those whose paths end alike, the last name at
- * least; those come first that have the most in common.
+ * Files. Those of one path are the same, then those whose paths end alike, the last name
+ * at least; those come first that have the most in common.
  *
- * Names. A name may have its place in it, "function <a.lua:3>" at line 3. What counts is the
- * name without it (the stem).
+ * Names. A name may have its place in it, "function <a.lua:3>" at line 3. What counts is
+ * the name without it (the stem).
  *
- * Places. A name that is there once on both sides pairs them, and says by how many lines the
- * text around it has moved. Of a name that is there several times (all functions without one
- * have the same) those are paired that lie where this moves them; where nothing says so, the
- * move is taken that pairs the most. Functions that are left over are paired in the order of
- * their lines, so that they differ least. Lines that are left over are of one side only, and so
- * is what finds no partner.
+ * Places. A name that is there once on both sides pairs them, and says by how many lines
+ * the text around it has moved. Of a name that is there several times (all functions
+ * without one have the same) those are paired that lie where this moves them; where
+ * nothing says so, the move is taken that pairs the most. Functions that are left over
+ * are paired in the order of their lines, so that they differ least. Lines that are left
+ * over are of one side only, and so is what finds no partner.
  */
 #include "diff_match.h"
 
@@ -52,7 +52,7 @@ struct matching {
   size_t side; /* of the run that is being paired */
 };
 
-/* ---- Names ------------------------------------------------------------------------------ */
+/* ---- Names -------------------------------------------------------------------- */
 
 /* Without a place behind it, "<a.lua:3>". */
 static size_t stem_of(const struct diff_place *place) {
@@ -80,7 +80,7 @@ static int by_place(const void *left, const void *right) {
   return strcmp(a->place->name, b->place->name);
 }
 
-/* ---- Files ------------------------------------------------------------------------------ */
+/* ---- Files -------------------------------------------------------------------- */
 
 /* How many bytes two paths have in common at their ends; 0: not even the last name. */
 static size_t common_end(const char *a, const char *b) {
@@ -159,7 +159,7 @@ static void find_files(struct matching *m, struct path *paths, size_t count) {
   if (count) qsort(paths, count, sizeof *paths, by_text);
 }
 
-/* ---- Pairs ------------------------------------------------------------------------------ */
+/* ---- Pairs -------------------------------------------------------------------- */
 
 static void put_on(struct function *known, size_t side, uint32_t line) {
   if (!known->on[side]) known->line[side] = line;
@@ -174,9 +174,9 @@ static void pair(const struct matching *m, struct function *known, struct functi
 
 static bool is_anchor(const struct function *f) { return f->on[0] && f->on[1]; }
 
-/* By how much the text at a line of the other side has moved: as the nearest function before it
-   of its file that is known on both sides, or else the first one behind it. False: nothing says
-   so. */
+/* By how much the text at a line of the other side has moved: as the nearest function
+   before it of its file that is known on both sides, or else the first one behind it.
+   False: nothing says so. */
 static bool find_move(const struct matching *m, const struct function *known, int64_t *move) {
   const struct function *first = known, *end = known, *near = NULL;
   const int64_t line = known->line[1 - m->side];
@@ -254,8 +254,8 @@ static void pair_where_expected(const struct matching *m, struct group *g,
 }
 
 /* Pairs as many as there are in the shorter list, in the order of both, so that the lines
-   differ least. A cell has the cost of the best pairs of the first i of the longer list and the
-   first j of the shorter one. */
+   differ least. A cell has the cost of the best pairs of the first i of the longer list
+   and the first j of the shorter one. */
 static void pair_in_order(const struct matching *m, const struct group *g,
                           struct function **known, struct function **run) {
   const bool more_known = g->n >= g->k;
@@ -312,7 +312,7 @@ static void pair_groups(struct matching *m, struct function *run, size_t count, 
   }
 }
 
-/* ---- Runs ------------------------------------------------------------------------------- */
+/* ---- Runs --------------------------------------------------------------------- */
 
 /* Those of a run, in order; what a run has twice is the same. */
 static size_t functions_of(struct matching *m, size_t run, struct function *to) {
@@ -352,7 +352,8 @@ static void match_run(struct matching *m, size_t run) {
   free(functions);
 }
 
-/* What was the same as a later one, which was paired, is the same as that one's partner. */
+/* What was the same as a later one, which was paired, is the same as that one's
+   partner. */
 void diff_match(struct diff_place *places, size_t count, size_t runs, bool lines) {
   struct matching m = {.places = places, .count = count, .lines = lines,
                        .known = need_zeroed(count + 1, sizeof *m.known)};

@@ -16,8 +16,8 @@ struct diff_place {
                     first run that has it */
 };
 
-/* `lines`: the places are lines of functions, of which a run may have others than the next, so
-   that what has no counterpart has none; or else functions. */
+/* `lines`: the places are lines of functions, of which a run may have others than the
+   next, so that what has no counterpart has none; or else functions. */
 void diff_match(struct diff_place *places, size_t count, size_t runs, bool lines);
 
 #endif

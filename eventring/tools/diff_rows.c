@@ -32,7 +32,7 @@ double diff_rows_sum(const struct diff_rows *d, const double *of_runs, size_t si
   return sum;
 }
 
-/* ---- Matching --------------------------------------------------------------------------- */
+/* ---- Matching ----------------------------------------------------------------- */
 
 static int by_name(const void *left, const void *right) {
   const struct diff_row *a = left, *b = right;
@@ -70,7 +70,7 @@ static void match(struct diff_rows *d) {
   free(places);
 }
 
-/* ---- Comparing -------------------------------------------------------------------------- */
+/* ---- Comparing ---------------------------------------------------------------- */
 
 static bool has_few(const struct diff_rows *d) { return d->runs / 2 < EVA_LEAST_RUNS; }
 
@@ -102,7 +102,7 @@ static int by_change(const void *left, const void *right) {
   return x == y ? by_name(a, b) : (x < y) - (x > y);
 }
 
-/* ---- Output ----------------------------------------------------------------------------- */
+/* ---- Output ------------------------------------------------------------------- */
 
 VIEW_GETTER(place, struct diff_row) {
   const uint32_t a = row->line_on[0], b = row->line_on[1];

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* diff_rows.h: functions and what each had in each run, compared: what `diff --profile` of
- * calls and of samples have in common.
+/* diff_rows.h: functions and what each had in each run, compared: what `diff --profile`
+ * of calls and of samples have in common.
  *
- * Runs are those of A and B in turn, an even number; a side is 0 (A) or 1 (B). Rows are read
- * one a function and run, and matched by name and place (diff_match.h). With EVA_LEAST_RUNS runs
- * a side or more they are compared by Welch's test (analysis/compare.h). With fewer it is said
- * what differs within these runs, as the kind says, and nothing has changed: nobody knows by how
- * much runs differ. Of all functions together one is found by chance in 20 comparisons at most
- * (Holm). */
+ * Runs are those of A and B in turn, an even number; a side is 0 (A) or 1 (B). Rows are
+ * read one a function and run, and matched by name and place (diff_match.h). With
+ * EVA_LEAST_RUNS runs a side or more they are compared by Welch's test
+ * (analysis/compare.h). With fewer it is said what differs within these runs, as the kind
+ * says, and nothing has changed: nobody knows by how much runs differ. Of all functions
+ * together one is found by chance in 20 comparisons at most (Holm). */
 #ifndef EVENTRING_TOOL_DIFF_ROWS_H
 #define EVENTRING_TOOL_DIFF_ROWS_H
 
@@ -68,8 +68,8 @@ struct diff_row *diff_rows_add(struct diff_rows *d, const char *name, const char
 /* The sum over the runs of a side. */
 double diff_rows_sum(const struct diff_rows *d, const double *of_runs, size_t side);
 
-/* Reads all runs by `read`, which returns -1, or an exit status after a message; compares and
-   prints them. Returns the exit status. */
+/* Reads all runs by `read`, which returns -1, or an exit status after a message; compares
+   and prints them. Returns the exit status. */
 int diff_rows(const struct diff_kind *kind, const struct profile_diff *options,
               int (*read)(struct diff_rows *d, const char *path, size_t run), char **paths,
               size_t count);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* domain_state.c: what a domain does, and whether its thread is asleep.
  *
- * No command wakes a thread to have it answer: a signal would end its system call with EINTR, and
- * watching must change nothing. What is asleep is recognised from outside: the system has it
- * asleep or stopped at two looks, and it has not left a processor in between (proc_pid_status(5)
- * counts that), so it has not run. */
+ * No command wakes a thread to have it answer: a signal would end its system call with
+ * EINTR, and watching must change nothing. What is asleep is recognised from outside: the
+ * system has it asleep or stopped at two looks, and it has not left a processor in
+ * between (proc_pid_status(5) counts that), so it has not run. */
 #include "domain_state.h"
 
 #include <inttypes.h>
@@ -14,7 +14,7 @@
 #include "format/now.h"
 #include "remote/tasks.h"
 
-/* ---- In words ------------------------------------------------------------------------- */
+/* ---- In words ----------------------------------------------------------------- */
 
 void domain_state_text(char text[static DOMAIN_STATE_TEXT], const struct remote_domain *about,
                        const struct remote_stack *stack, enum remote_result result) {
@@ -83,7 +83,7 @@ void domain_thread_text(char text[static DOMAIN_STATE_TEXT], pid_t pid, pid_t ow
              DOMAIN_STATE_TEXT - (int)sizeof "asleep ", state);
 }
 
-/* ---- Is it asleep? ---------------------------------------------------------------------- */
+/* ---- Is it asleep? ------------------------------------------------------------ */
 
 bool sleep_watch_look(struct sleep_watch *w, pid_t pid, pid_t own_tid, uint64_t ns) {
   if (w->tid == 0) w->tid = remote_task_find(pid, own_tid).tid;

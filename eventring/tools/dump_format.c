@@ -253,8 +253,8 @@ static char sign_of(const struct eventring_event *event) {
   }
 }
 
-/* A line that is being made. On a terminal it goes on in others if it is longer than that; in a
-   file or a pipe an event is a line. */
+/* A line that is being made. On a terminal it goes on in others if it is longer than
+   that; in a file or a pipe an event is a line. */
 struct line {
   struct dump_format format; /* that writes it */
 };
@@ -375,7 +375,8 @@ static void put_one_value(struct eva_json *json, const struct eventring_value *v
   }
 }
 
-/* With names an object, where a value without one has its number, from 1; else an array. */
+/* With names an object, where a value without one has its number, from 1; else an
+   array. */
 static void put_values(struct eva_json *json, const struct eventring_event *event) {
   struct eventring_value values[EVENTRING_MAX_VALUES];
   size_t count = eventring_event_values(event, values, EVENTRING_MAX_VALUES);
@@ -654,7 +655,7 @@ static void put_common(const struct dump_format *format, const struct eventring_
   fwrite_unlocked(line, 1, (size_t)(to - line), format->out);
 }
 
-/* ---- JSON of all others -------------------------------------------------------------------- */
+/* ---- JSON of all others ------------------------------------------------------- */
 
 static void put_loss(const struct dump_format *format,
                      const struct eventring_loss *loss) {

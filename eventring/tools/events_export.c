@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* events_export.c: all events of a recording in the formats of other tools.
  *
- * Without a window and a domain, the callbacks of the poll are those of the format. Else they
- * pass a filter. Rings are read one after the other, which is quicker than in the order of
- * time, where neither the format nor the end of the window needs that order.
+ * Without a window and a domain, the callbacks of the poll are those of the format. Else
+ * they pass a filter. Rings are read one after the other, which is quicker than in the
+ * order of time, where neither the format nor the end of the window needs that order.
  *
- * SIGINT, SIGTERM and SIGHUP (of a recording that was not launched) end the watching of a live
- * process. At any other time they end the export, and no file is left: `show`, which formats
- * call now and then, sees that one has come, and sets `run.error` and `out.failed`, of which
- * one ends the poll. */
+ * SIGINT, SIGTERM and SIGHUP (of a recording that was not launched) end the watching of a
+ * live process. At any other time they end the export, and no file is left: `show`, which
+ * formats call now and then, sees that one has come, and sets `run.error` and
+ * `out.failed`, of which one ends the poll. */
 #include "events_export.h"
 
 #include <errno.h>
@@ -38,7 +38,7 @@ struct events_export {
   bool watching;      /* until N seconds are over, or a signal comes */
 };
 
-/* ---- Interruption ------------------------------------------------------------------------- */
+/* ---- Interruption ------------------------------------------------------------- */
 
 /* Whether a signal has ended the export. */
 static bool is_interrupted(struct events_export *e) {
@@ -49,7 +49,7 @@ static bool is_interrupted(struct events_export *e) {
   return true;
 }
 
-/* ---- Progress ----------------------------------------------------------------------------- */
+/* ---- Progress ----------------------------------------------------------------- */
 
 static uint64_t count_available(eventring_cursor *cursor) {
   uint64_t sum = 0;
@@ -80,7 +80,7 @@ static void show(void *context) {
   show_progress("export %s %3d %%", bar, (int)(share * 100));
 }
 
-/* ---- The part that is asked for ------------------------------------------------------------ */
+/* ---- The part that is asked for ----------------------------------------------- */
 
 /* Is it, though before the window, known to the format? */
 static bool is_known(const struct events_export *e, uint64_t ns) {
@@ -134,7 +134,7 @@ static int on_open(void *context, const struct eventring_event *event) {
   return result ? result : e->format->open(e->state, event);
 }
 
-/* ---- Reading and writing -------------------------------------------------------------------- */
+/* ---- Reading and writing ------------------------------------------------------ */
 
 static bool is_filtered(const struct question *q) {
   return q->domain != UINT64_MAX || q->window.since || q->window.until != UINT64_MAX;
@@ -173,8 +173,8 @@ static bool ends_with(const char *text, const char *end) {
   return size >= tail && strcmp(text + size - tail, end) == 0;
 }
 
-/* What is exported of a PROGRAM may be of one of several processes, and then is thrown away:
-   standard output gets it when that is known. */
+/* What is exported of a PROGRAM may be of one of several processes, and then is thrown
+   away: standard output gets it when that is known. */
 static int open_output(struct events_export *e, struct new_file *file, const char *path) {
   int fd = new_file_create(file, path);
   if (fd < 0 || !is_standard_output(path) || !e->q->reader.launched) return fd;

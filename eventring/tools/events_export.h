@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* events_export.h: all events of a recording in the formats of other tools (export/events.h). */
+/* events_export.h: all events of a recording in the formats of other tools
+   (export/events.h). */
 #ifndef EVENTRING_TOOL_EVENTS_EXPORT_H
 #define EVENTRING_TOOL_EVENTS_EXPORT_H
 
 #include "question.h"
 
-/* Reads the recording, in the window and of the domain that are asked for, and writes the file
-   `path`, which must not be there; compressed if its name ends with ".gz". `every_ns`: between
-   the samples of a series, in formats that have series; 0: only the last ones. Returns the exit
-   status. */
+/* Reads the recording, in the window and of the domain that are asked for, and writes the
+   file `path`, which must not be there; compressed if its name ends with ".gz".
+   `every_ns`: between the samples of a series, in formats that have series; 0: only the
+   last ones. Returns the exit status. */
 int events_export(struct question *q, const struct operands *operands, const char *format,
                   const char *path, uint64_t every_ns, const char *resource);
 

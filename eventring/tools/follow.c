@@ -50,8 +50,8 @@ static int open_left(struct reader *reader, pid_t pid, unsigned flags,
   return status;
 }
 
-/* Opens a recording. A process that was started a moment ago gets the time to begin: one that a
-   shell has put into the background may be yet to run its first instruction. */
+/* Opens a recording. A process that was started a moment ago gets the time to begin: one
+   that a shell has put into the background may be yet to run its first instruction. */
 static int open_any(eventring_cursor **cursor, const char *pid_or_file, unsigned flags,
                     struct eventring_error *error) {
   static const uint64_t to_begin_ns = 2000000000;
@@ -215,11 +215,11 @@ static bool time_is_up(const struct progress *progress) {
 
 /* The time that a recording is to be read to, while its process lives.
  *
- * What a poll delivers is in the order of times, what comes by the next poll may be older:
- * another ring had it later. So the poll that reaches `until` has to begin when all rings are
- * past it, then it is the last one. Clocks differ by some microseconds, and a thread may be
- * interrupted between reading the clock and storing the event. So none begins shortly before
- * that time, and the last one a little after it. */
+ * What a poll delivers is in the order of times, what comes by the next poll may be
+ * older: another ring had it later. So the poll that reaches `until` has to begin when
+ * all rings are past it, then it is the last one. Clocks differ by some microseconds, and
+ * a thread may be interrupted between reading the clock and storing the event. So none
+ * begins shortly before that time, and the last one a little after it. */
 enum { MARGIN_NS = 10 * 1000 * 1000 };
 
 /* Is the next poll to be the last one? Waits where there is to be none yet. */
@@ -295,8 +295,8 @@ void reader_run(struct reader *reader, const struct reading *reading) {
   if (catches) reader_catch_signals(false);
 }
 
-/* A recording that is over does not mean that the command has ended: it may have executed another
-   program. */
+/* A recording that is over does not mean that the command has ended: it may have executed
+   another program. */
 static char *merge(struct reader *reader, const struct eventring_info *but) {
   if (!reader->launched || eventring_cursor_liveness(reader->cursor) == EVENTRING_LIVE) return NULL;
   while (!reader->launch.ended) {

@@ -19,19 +19,19 @@ struct reader {
   bool failed; /* the file has an error, which was reported */
 };
 
-/* Opens the recording of `pid_or_file`; of a process that has ended, that which it has left
-   (dead.h), and says so. -1, or the exit status. */
+/* Opens the recording of `pid_or_file`; of a process that has ended, that which it has
+   left (dead.h), and says so. -1, or the exit status. */
 int reader_open_target(struct reader *reader, const char *pid_or_file,
                        unsigned flags);
 /* The same without what others have left. */
 int reader_open_present(struct reader *reader, const char *pid_or_file, unsigned flags);
-/* As reader_open_target, of a subcommand's operands, launching the command if there is one;
-   `prefix` begins the names of the environment variables of its recording. */
+/* As reader_open_target, of a subcommand's operands, launching the command if there is
+   one; `prefix` begins the names of the environment variables of its recording. */
 int reader_open(struct reader *reader, const struct operands *operands,
                 const char *prefix, unsigned flags);
 
-/* The number of the process that commands of this machine take, as far as it is known: that
-   by which the recording was found, else the one in the file. */
+/* The number of the process that commands of this machine take, as far as it is known:
+   that by which the recording was found, else the one in the file. */
 pid_t pid_here(const struct eventring_info *info);
 /* "4711", or "4711 (2 in its container)" if it has another number there; "(several)" of a
    recording made of others. Returns `text`. */
@@ -42,7 +42,8 @@ char *process_text(char text[PROCESS_TEXT], const struct eventring_info *info);
    is not what they ask for. */
 void complain_of_control(const struct eventring_info *info);
 
-/* Says on standard error that the recording ended because its file was deleted, if it did. */
+/* Says on standard error that the recording ended because its file was deleted, if it
+   did. */
 void tell_of_deletion(eventring_cursor *cursor);
 
 struct reading {
@@ -69,13 +70,15 @@ void reader_stop(void);
 /* Has reader_stop been called, or has a signal come? */
 bool reader_is_stopped(void);
 
-/* After all of it was read: if several processes of a launched command have recorded, or one
-   several times, the path of one recording of all, to be freed (launch_merge); else NULL. */
+/* After all of it was read: if several processes of a launched command have recorded, or
+   one several times, the path of one recording of all, to be freed (launch_merge); else
+   NULL. */
 char *reader_merge(struct reader *reader);
-/* Reads on in this recording. False after a message, which counts as an error of the file. */
+/* Reads on in this recording. False after a message, which counts as an error of the
+   file. */
 bool reader_go_on_in(struct reader *reader, const char *path, unsigned flags);
-/* For what has told already what it has read: if other processes have recorded, too, reads on in
-   one recording of these. False: there are none. */
+/* For what has told already what it has read: if other processes have recorded, too,
+   reads on in one recording of these. False: there are none. */
 bool reader_go_on_in_others(struct reader *reader);
 
 /* Closes; of a launched command waits for its end. Returns the exit status:

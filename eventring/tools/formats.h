@@ -19,7 +19,8 @@ struct format {
 /* The format of profiles, of events, of this name; NULL: there is none. */
 const struct format *format_of_profiles(const char *name);
 const struct format *format_of_events(const char *name);
-/* Their names, "pprof, speedscope, folded", for messages. Not by several threads at once. */
+/* Their names, "pprof, speedscope, folded", for messages. Not by several threads at
+   once. */
 const char *formats_of_profiles(void);
 const char *formats_of_events(void);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* group.c: records several processes at once.
  *
- * The thread of the command looks for new recordings, takes note of what ended and shows the
- * progress. What it shows of a member comes from the member's own thread, which publishes it
- * every few milliseconds: a recorder may be asked by its own thread only. */
+ * The thread of the command looks for new recordings, takes note of what ended and shows
+ * the progress. What it shows of a member comes from the member's own thread, which
+ * publishes it every few milliseconds: a recorder may be asked by its own thread only. */
 #include "group.h"
 
 #include <errno.h>
@@ -54,8 +54,9 @@ struct member { /* a process that is recorded; its thread owns reader and record
   uint64_t bytes;
 };
 
-/* A file that was seen in a directory. In that of a PROGRAM, where all are kept, an old one may
-   get another name; elsewhere the inode of one that was removed may be used again. */
+/* A file that was seen in a directory. In that of a PROGRAM, where all are kept, an old
+   one may get another name; elsewhere the inode of one that was removed may be used
+   again. */
 struct candidate {
   dev_t device;
   ino_t inode;
@@ -80,7 +81,7 @@ struct group {
   bool failed;
 };
 
-/* ---- A member, in its thread ---------------------------------------------------------- */
+/* ---- A member, in its thread -------------------------------------------------- */
 
 static void publish(struct member *m) {
   struct eventring_saver_info info;
@@ -107,9 +108,10 @@ static void *run_member(void *context) {
   return NULL;
 }
 
-/* ---- Adding --------------------------------------------------------------------------- */
+/* ---- Adding ------------------------------------------------------------------- */
 
-/* A process that has ended holds no file, thread or mapping: of short ones there may be many. */
+/* A process that has ended holds no file, thread or mapping: of short ones there may be
+   many. */
 static void close_member(struct member *m) {
   recorder_free(m->recorder);
   if (m->reader.cursor) eventring_close(m->reader.cursor);
@@ -194,7 +196,7 @@ static void add_member(struct group *g, eventring_cursor *cursor) {
   free_member(m);
 }
 
-/* ---- Looking for children ------------------------------------------------------------- */
+/* ---- Looking for children ----------------------------------------------------- */
 
 static bool is_member(const struct group *g, pid_t pid) {
   for (unsigned i = 0; i < g->count; i++)
@@ -212,7 +214,8 @@ static bool is_descendant(const struct group *g, pid_t pid) {
 
 enum wanted { WANTED, NOT_WANTED, ASK_AGAIN };
 
-/* After exec a process has another recording, which is wanted when the one before it has ended. */
+/* After exec a process has another recording, which is wanted when the one before it has
+   ended. */
 static enum wanted is_wanted_of_member(const struct group *g, pid_t pid, const struct stat *st) {
   enum wanted wanted = WANTED;
   for (unsigned i = 0; i < g->count; i++) {
@@ -307,7 +310,7 @@ static void look_if_due(struct group *g, uint64_t now, bool last) {
   if (!g->launch || last || !is_quiet(g, g->launch->directory)) look_for_children(g);
 }
 
-/* ---- Progress ------------------------------------------------------------------------- */
+/* ---- Progress ----------------------------------------------------------------- */
 
 static void add_up(struct group *g, struct eventring_saver_info *sum, uint64_t *bytes) {
   *sum = (struct eventring_saver_info){0};
@@ -336,7 +339,7 @@ static void show_group(struct group *g, uint64_t now, unsigned live) {
   g->next_progress = now + PROGRESS_NS;
 }
 
-/* ---- The loop ------------------------------------------------------------------------- */
+/* ---- The loop ----------------------------------------------------------------- */
 
 /* Returns how many still record. */
 static unsigned collect(struct group *g) {
@@ -370,8 +373,8 @@ static void check_size(struct group *g) {
   __atomic_store_n(&g->stop, 1, __ATOMIC_RELAXED);
 }
 
-/* After the PROGRAM a signal is for this command. What the PROGRAM left behind may begin to
-   record at any time. */
+/* After the PROGRAM a signal is for this command. What the PROGRAM left behind may begin
+   to record at any time. */
 static bool may_end(struct group *g, uint64_t now) {
   if (!g->launch) return true;
   bool ended = g->launch->ended, any = launch_reap_all(g->launch);
@@ -407,7 +410,7 @@ static void run(struct group *g) {
   hide_progress();
 }
 
-/* ---- From outside --------------------------------------------------------------------- */
+/* ---- From outside ------------------------------------------------------------- */
 
 static bool is_incomplete(const struct group *g) {
   for (unsigned i = 0; i < g->count; i++) {

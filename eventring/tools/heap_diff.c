@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* heap_diff.c: what grew between two heap profiles, of which figures are estimates.
  *
- * Rows are matched by name and place (diff_match.h): two recordings of a program have different
- * ids, and it may have been edited in between. The error of a difference is that of two independent
- * estimates; of two copies of one process, in which some blocks are the same, that is more than it
- * is. A difference counts if it is beyond three standard errors. */
+ * Rows are matched by name and place (diff_match.h): two recordings of a program have
+ * different ids, and it may have been edited in between. The error of a difference is
+ * that of two independent estimates; of two copies of one process, in which some blocks
+ * are the same, that is more than it is. A difference counts if it is beyond three
+ * standard errors. */
 #include "heap_diff.h"
 
 #include <inttypes.h>
@@ -43,7 +44,7 @@ struct diff {
   uint64_t top;
 };
 
-/* ---- Reading -------------------------------------------------------------------------- */
+/* ---- Reading ------------------------------------------------------------------ */
 
 static int read_side(struct side *s, char *path, enum heap_by by) {
   char *words[] = {path, NULL};
@@ -114,7 +115,7 @@ static void match(struct diff *d, bool lines) {
   while (d->beyond < d->count && is_beyond(&d->rows[d->beyond])) d->beyond++;
 }
 
-/* ---- Writing -------------------------------------------------------------------------- */
+/* ---- Writing ------------------------------------------------------------------ */
 
 static double total(const struct diff *d, int side) {
   return d->side[side].view.nodes[0].total[EVA_LIVE].bytes;
@@ -191,7 +192,7 @@ static void print_text(const struct diff *d, struct view_to *to) {
     printf("%s more, or within the error\n", eva_count(d->count - shown));
 }
 
-/* ---- The command ------------------------------------------------------------------------ */
+/* ---- The command -------------------------------------------------------------- */
 
 int heap_diff(const struct heap_diff *options, char **paths) {
   struct diff d = {.by = options->by};

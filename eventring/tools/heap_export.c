@@ -14,7 +14,7 @@
 #include "new_file.h"
 #include "signals.h"
 
-/* ---- The file ------------------------------------------------------------------------- */
+/* ---- The file ----------------------------------------------------------------- */
 
 static sigset_t before; /* the file was opened */
 static struct new_file file;
@@ -61,7 +61,7 @@ int output_file_close(FILE *out, const char *path) {
   return failed ? STATUS_WRONG : STATUS_OK;
 }
 
-/* ---- The profile ------------------------------------------------------------------------ */
+/* ---- The profile -------------------------------------------------------------- */
 
 static const char *text_or(const char *text, const char *other) { return text ? text : other; }
 

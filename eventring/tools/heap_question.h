@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* heap_question.h: what `heap`, `export` and `diff --heap` ask of a recording: its heap. */
+/* heap_question.h: what `heap`, `export` and `diff --heap` ask of a recording: its
+   heap. */
 #ifndef EVENTRING_TOOL_HEAP_QUESTION_H
 #define EVENTRING_TOOL_HEAP_QUESTION_H
 
@@ -26,8 +27,9 @@ struct heap_question {
 
 /* -1, or the usage error. */
 int heap_question_check(const struct command *self, const struct heap_question *h);
-/* Opens the recording (of a PROGRAM, which it lets sample) and reads the heap: its profiles;
-   with a window or --survived, the events. -1, or the exit status after a message. */
+/* Opens the recording (of a PROGRAM, which it lets sample) and reads the heap: its
+   profiles; with a window or --survived, the events. -1, or the exit status after a
+   message. */
 int heap_question_read(struct heap_question *h, const struct operands *operands);
 /* The measure in whose order rows are shown. */
 enum eva_measure heap_question_main(const struct heap_question *h);

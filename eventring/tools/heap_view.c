@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* heap_view.c: the rows of a heap, put together by what is asked for.
  *
- * By stack, the nodes are a tree. Stacks of a recording are one already, but have a node for
- * each position: those that differ in nothing that is shown (function, line) become one. */
+ * By stack, the nodes are a tree. Stacks of a recording are one already, but have a node
+ * for each position: those that differ in nothing that is shown (function, line) become
+ * one. */
 #include "heap_view.h"
 #include "eventring/tools.h"
 
@@ -19,7 +20,7 @@ const char *const heap_by_names[] = {
 
 enum { OTHER_STACK = UINT32_MAX }; /* of what found no room in the profile */
 
-/* ---- Nodes ---------------------------------------------------------------------------- */
+/* ---- Nodes -------------------------------------------------------------------- */
 
 static bool is_node(const void *context, uintptr_t value, const void *key) {
   const struct heap_view *v = context;
@@ -69,8 +70,8 @@ static uint32_t node_of_stack(struct heap_view *v, struct memo *memo, uint32_t s
   return node;
 }
 
-/* A line is what allocates: of a function that has none, a C function, that of the innermost
-   caller with a line. Without any it is the function itself. */
+/* A line is what allocates: of a function that has none, a C function, that of the
+   innermost caller with a line. Without any it is the function itself. */
 static struct heap_node key_of_line(const struct heap_view *v, uint32_t stack) {
   struct eventring_stack_info info, inner;
   struct heap_node key = {.key = stack == OTHER_STACK};
@@ -164,7 +165,7 @@ void heap_view_free(struct heap_view *v) {
   evr_table_free(&v->table);
 }
 
-/* ---- Names ---------------------------------------------------------------------------------- */
+/* ---- Names -------------------------------------------------------------------- */
 
 static bool is_code(enum heap_by by) { return by <= BY_FUNCTION; }
 

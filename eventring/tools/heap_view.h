@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* heap_view.h: the rows of a heap (analysis/heap.h), put together by what is asked for. */
+/* heap_view.h: the rows of a heap (analysis/heap.h), put together by what is asked
+   for. */
 #ifndef EVENTRING_TOOL_HEAP_VIEW_H
 #define EVENTRING_TOOL_HEAP_VIEW_H
 
@@ -47,12 +48,13 @@ const char *heap_through(const struct heap_view *view, const struct heap_node *n
 const char *heap_source(const struct heap_view *view, const struct heap_node *node);
 
 struct eva_json;
-/* The rows of `heap --json --by line --top N`, for a page: view_data. Returns how many there are. */
+/* The rows of `heap --json --by line --top N`, for a page: view_data. Returns how many
+   there are. */
 size_t heap_data(const struct eva_heap *heap, eventring_cursor *cursor, uint64_t top,
                  struct eva_json *json);
 
-/* Of when what is alive is, if it is not of now: "when sampling ended, 1.2 s after the start".
-   False: sampling goes on, or did so to the end. */
+/* Of when what is alive is, if it is not of now: "when sampling ended, 1.2 s after the
+   start". False: sampling goes on, or did so to the end. */
 enum { HEAP_AS_OF = 64 };
 bool heap_as_of(char text[static HEAP_AS_OF], const struct eva_heap *heap, uint64_t start_ns);
 

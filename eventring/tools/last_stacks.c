@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* last_stacks.c: shows the last stacks that a recording has of its domains: what a dead process
- * did, as far as it wrote that down (<eventring/stack.h>). */
+/* last_stacks.c: shows the last stacks that a recording has of its domains: what a dead
+ * process did, as far as it wrote that down (<eventring/stack.h>). */
 #include "last_stacks.h"
 
 #include <inttypes.h>
@@ -14,7 +14,7 @@
 #include "sample_self.h"
 #include "shared_views.h"
 
-/* ---- Lines ------------------------------------------------------------------------------ */
+/* ---- Lines -------------------------------------------------------------------- */
 
 /* The part of a line up to the next tab, which is replaced. */
 static const char *next_field(char **rest) {
@@ -42,7 +42,7 @@ void stack_line_print(const char *name, const char *source, const char *number,
             number[0] ? ":" : "", number, remark);
 }
 
-/* ---- Stacks ----------------------------------------------------------------------------- */
+/* ---- Stacks ------------------------------------------------------------------- */
 
 struct stack_row {
   struct eventring_last_stack is;
@@ -93,7 +93,7 @@ unsigned last_stacks_print(eventring_cursor *cursor, uint64_t domain, uint64_t e
   return found;
 }
 
-/* ---- Views ------------------------------------------------------------------------------ */
+/* ---- Views -------------------------------------------------------------------- */
 
 static bool has_line(const void *row) { return ((const struct last_frame *)row)->number[0]; }
 
@@ -139,7 +139,7 @@ void last_stack_rows(struct view_to *to, const void *domain) {
     if (find(to->cursor, slot, *(const uint64_t *)domain, end_ns, &row)) view_row(to, &row);
 }
 
-/* ---- The command ------------------------------------------------------------------------ */
+/* ---- The command -------------------------------------------------------------- */
 
 struct answer {
   struct eventring_info info;

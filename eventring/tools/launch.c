@@ -75,7 +75,8 @@ static bool is_ours(int fd) {
   return ours;
 }
 
-/* A new directory in `base`, which is opened, as the new one is. False after saying why not. */
+/* A new directory in `base`, which is opened, as the new one is. False after saying why
+   not. */
 static bool make_directory(struct launch *launch, const char *base) {
   char *real = realpath(base, NULL);
   launch->base_fd = real ? open(real, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
@@ -382,8 +383,8 @@ static int copy_out(const struct launch *launch, const char *name, const char *p
   return error;
 }
 
-/* Moves a file to where preserved ones go, under its own name or else with a number behind it.
-   The new path, or NULL. */
+/* Moves a file to where preserved ones go, under its own name or else with a number
+   behind it. The new path, or NULL. */
 static char *move_out(const struct launch *launch, const char *name) {
   int stem = (int)(strlen(name) - strlen(EVENTRING_SUFFIX)), error = EEXIST;
   for (int n = 1; error == EEXIST && n < MOST_OF_A_NAME; n++) {
@@ -421,7 +422,8 @@ static struct eventring_info info_of(const struct launch *launch, const char *na
   return info;
 }
 
-/* PID-START.eventring beside PID.eventring: the process has begun another recording, by exec. */
+/* PID-START.eventring beside PID.eventring: the process has begun another recording, by
+   exec. */
 static bool was_replaced(const struct launch *launch, const char *name, pid_t pid) {
   char newest[64];
   struct stat st;

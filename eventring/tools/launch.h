@@ -9,10 +9,10 @@
  * A PREFIX_STREAM of the user stays: the stream is read where it is, and stays there.
  *
  * The recording that is read is that of the command's own process or else the first of a
- * descendant (the command may be a shell script). At the end the files of processes that ended
- * are removed, or moved to where they would have been if the user had asked to preserve them
- * (PREFIX_PRESERVE=1, or =onerror for those that ended badly); those of processes that were
- * killed are kept and named.
+ * descendant (the command may be a shell script). At the end the files of processes that
+ * ended are removed, or moved to where they would have been if the user had asked to
+ * preserve them (PREFIX_PRESERVE=1, or =onerror for those that ended badly); those of
+ * processes that were killed are kept and named.
  *
  * While the command runs SIGINT is left to it (the terminal sends it one too),
  * SIGTERM and SIGHUP are passed on. A process has one command at a time.
@@ -42,11 +42,12 @@ struct launch {
   int status;      /* of waitpid, once ended */
 };
 
-/* Sets another variable of the program whose recording has `prefix`: SAROS_EVENTRING, "PROFILE":
-   SAROS_PROFILE. `replace`: also if the user has set it. */
+/* Sets another variable of the program whose recording has `prefix`: SAROS_EVENTRING,
+   "PROFILE": SAROS_PROFILE. `replace`: also if the user has set it. */
 void launch_set_sibling(const char *prefix, const char *name, const char *value, bool replace);
-/* Lets commands that are started later record the classes of this list, too: PREFIX_CLASSES, in
-   the environment of this process, is that of the user or the defaults, and these. */
+/* Lets commands that are started later record the classes of this list, too:
+   PREFIX_CLASSES, in the environment of this process, is that of the user or the
+   defaults, and these. */
 void launch_add_classes(const char *prefix, const char *list);
 
 /* Starts the command. -1 when it runs; else the exit status: 1 after an error of
@@ -56,8 +57,8 @@ void launch_add_classes(const char *prefix, const char *list);
 int launch_start(struct launch *launch, char **command, const char *prefix, bool forks);
 
 /* What the command leaves behind when it ends becomes a child of this process (before
-   launch_start); takes back those of them that have ended, and the command. Returns whether any
-   process is left. */
+   launch_start); takes back those of them that have ended, and the command. Returns
+   whether any process is left. */
 void launch_adopt(void);
 bool launch_reap_all(struct launch *launch);
 
@@ -69,16 +70,16 @@ bool each_recording(const char *directory, bool (*visit)(void *, const char *), 
    there is none to come. */
 int launch_open(struct launch *launch, eventring_cursor **cursor, unsigned flags);
 
-/* When it has ended, and several processes of it, or one several times (by exec), have recorded:
-   makes one recording of all, in the new directory; its path, to be freed. NULL: there is but
-   one, or the command still runs, or it failed. *failed is set after a message that something is
-   missing in it, or that there is none. launch_finish removes it.
-   `but`: of all but the recording of this process and start, which has been read; if that is one,
-   its own path. */
+/* When it has ended, and several processes of it, or one several times (by exec), have
+   recorded: makes one recording of all, in the new directory; its path, to be freed.
+   NULL: there is but one, or the command still runs, or it failed. *failed is set after a
+   message that something is missing in it, or that there is none. launch_finish removes
+   it. `but`: of all but the recording of this process and start, which has been read; if
+   that is one, its own path. */
 char *launch_merge(struct launch *launch, const struct eventring_info *but, bool *failed);
 
-/* The paths of the recordings that are there, of processes that run or have ended, in a new array
-   with a NULL at its end; it and each of them is to be freed. */
+/* The paths of the recordings that are there, of processes that run or have ended, in a
+   new array with a NULL at its end; it and each of them is to be freed. */
 char **launch_recordings(struct launch *launch);
 
 /* A new file without a name beside the recordings: its descriptor, -1 after a message. */

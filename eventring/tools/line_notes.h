@@ -12,8 +12,8 @@ struct line_notes { /* of a process; zeroed at first */
   uint64_t until_ns, raised_ns;
 };
 
-/* Has the domains note each instruction from soon on; to be called several times a second.
-   noted: all of them do (remote_domain_notes). now: CLOCK_MONOTONIC. */
+/* Has the domains note each instruction from soon on; to be called several times a
+   second. noted: all of them do (remote_domain_notes). now: CLOCK_MONOTONIC. */
 void line_notes_keep(struct line_notes *notes, struct remote_host *host, bool noted, uint64_t now);
 /* They need not any more. */
 void line_notes_end(struct line_notes *notes, struct remote_host *host);

@@ -76,9 +76,9 @@ static bool is_same(const struct eventring_info *a, const struct eventring_info 
   return a->pid == b->pid && a->start_ns == b->start_ns && a->start_wall_ns == b->start_wall_ns;
 }
 
-/* A child of a fork maps the file of its parent, and does not record. The parent has the number that
-   is in the file; in a container, where both have others, it is taken to be the one with the lower
-   number. */
+/* A child of a fork maps the file of its parent, and does not record. The parent has the
+   number that is in the file; in a container, where both have others, it is taken to be
+   the one with the lower number. */
 static void mark_doubles(struct live_processes *live) {
   for (size_t i = 0; i < live->count; i++) {
     struct live_process *p = &live->list[i];

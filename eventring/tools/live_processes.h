@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* live_processes.h: the processes of this machine that record, watched over a long time.
+/* live_processes.h: the processes of this machine that record, watched over a long
+ * time.
  *
- * To look into all processes of a machine (/proc/PID/maps) takes milliseconds. A process that was
- * seen not to record is looked at again after 1, 2, 4 ... seconds, at most each 10; one that
- * records is looked at by its file, which stays open. So a recording that begins in a new process
- * is there at the next refresh, one that begins later within 10 s.
+ * To look into all processes of a machine (/proc/PID/maps) takes milliseconds. A process
+ * that was seen not to record is looked at again after 1, 2, 4 ... seconds, at most each
+ * 10; one that records is looked at by its file, which stays open. So a recording that
+ * begins in a new process is there at the next refresh, one that begins later within 10
+ * s.
  */
 #ifndef EVENTRING_TOOL_LIVE_PROCESSES_H
 #define EVENTRING_TOOL_LIVE_PROCESSES_H

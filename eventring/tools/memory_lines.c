@@ -5,10 +5,10 @@
  *   of the system                files, stack, arenas of malloc (smaps.c)
  *
  * Rows that lie in the heap of the C library are parts of it: of the whole, which is the
- * arenas and what malloc has mapped, these rows are known, what no allocation uses is free,
- * and the rest is used by others. What malloc has mapped for single allocations cannot be
- * told from other anonymous memory; the C library says how much that is. Of rows of the
- * host that are not wholly resident, the difference is not there either. */
+ * arenas and what malloc has mapped, these rows are known, what no allocation uses is
+ * free, and the rest is used by others. What malloc has mapped for single allocations
+ * cannot be told from other anonymous memory; the C library says how much that is. Of
+ * rows of the host that are not wholly resident, the difference is not there either. */
 #include "memory_lines.h"
 #include "eventring/tools.h"
 
@@ -53,7 +53,7 @@ static void add_system(struct memory_lines *m, const char *name, const char *doc
   line->reserved = reserved > resident ? reserved : resident;
 }
 
-/* ---- what is recorded ---------------------------------------------------------------- */
+/* ---- what is recorded --------------------------------------------------------- */
 
 struct reading_rows {
   struct memory_lines *m;
@@ -150,7 +150,7 @@ int memory_lines_read(struct memory_lines *m, eventring_cursor *cursor, const st
   return eventring_cursor_footprints(cursor, take_footprint, &r);
 }
 
-/* ---- sums ------------------------------------------------------------------------------ */
+/* ---- sums --------------------------------------------------------------------- */
 
 static uint64_t less(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* memory_lines.h: what the memory of a process is used for, from what its host says of its
- * domains and what the kernel counts (memory_lines.c). */
+/* memory_lines.h: what the memory of a process is used for, from what its host says of
+ * its domains and what the kernel counts (memory_lines.c). */
 #ifndef EVENTRING_TOOL_MEMORY_LINES_H
 #define EVENTRING_TOOL_MEMORY_LINES_H
 

@@ -36,7 +36,7 @@ struct merge {
   struct merge_result *result;
 };
 
-/* ---- What the recordings are -------------------------------------------------------- */
+/* ---- What the recordings are -------------------------------------------------- */
 
 static unsigned count_processes(eventring_cursor *cursor) {
   struct eventring_process process;
@@ -100,7 +100,7 @@ static void find_twins(struct merge *merge) {
   }
 }
 
-/* ---- Times -------------------------------------------------------------------------- */
+/* ---- Times -------------------------------------------------------------------- */
 
 /* What the wall clock showed when the monotonic clock was 0. */
 static int64_t boot_of(const struct merge_source *source) {
@@ -165,9 +165,10 @@ static unsigned coarseness(const struct merge *merge) {
   return coarse;
 }
 
-/* ---- Parts -------------------------------------------------------------------------- */
+/* ---- Parts -------------------------------------------------------------------- */
 
-/* What the header says: of one recording what that says, else the program that all have. */
+/* What the header says: of one recording what that says, else the program that all
+   have. */
 static void describe(struct merge *merge) {
   const struct eventring_info *first = &merge->sources[0]->info;
   unsigned processes = 0;
@@ -239,7 +240,7 @@ static int write_part(struct merge *merge, struct copy *copy, size_t n) {
   return -1;
 }
 
-/* ---- All of it ---------------------------------------------------------------------- */
+/* ---- All of it ---------------------------------------------------------------- */
 
 static int write_parts(struct merge *merge, const char *output) {
   struct copy *copy = copy_begin(output);

@@ -8,15 +8,16 @@
 
 #include "eventring/read.h"
 
-/* Those with this name; or, as long as none with it is known, those whose names contain it. */
+/* Those with this name; or, as long as none with it is known, those whose names contain
+   it. */
 struct name_choice {
   const char *text; /* NULL: all */
   bool is_exact;    /* there is one with this name */
 };
 
-/* Looks for the name among the definitions of a recording whose classes are both recorded and
-   among `classes` (bits). To be called before the first event, and where definitions have been
-   added since. */
+/* Looks for the name among the definitions of a recording whose classes are both recorded
+   and among `classes` (bits). To be called before the first event, and where definitions
+   have been added since. */
 void name_choice_look(struct name_choice *choice, const eventring_cursor *cursor, uint64_t classes);
 
 /* The option (options.h). `what`: "events", "spans". */

@@ -37,7 +37,7 @@ static bool is_own(const char *partial, const struct stat *st) {
 /* May a file in a folder have this name? */
 typedef bool is_ours_function(const char *name);
 
-/* ---- A folder ------------------------------------------------------------------------ */
+/* ---- A folder ----------------------------------------------------------------- */
 
 static int open_folder(const char *partial) {
   return open(partial, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -51,7 +51,8 @@ static int make_folder(const char *partial) {
   return fd;
 }
 
-/* Calls `act` with the name of each file. Stops where that returns false, and returns that. */
+/* Calls `act` with the name of each file. Stops where that returns false, and returns
+   that. */
 static bool each_in(int fd, is_ours_function *is_ours,
                     bool (*act)(int fd, is_ours_function *is_ours, const char *name)) {
   int again = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -82,14 +83,15 @@ static bool remove_folder(const char *partial, int fd, is_ours_function *is_ours
          rmdir(partial) == 0;
 }
 
-/* ---- Either: a folder has `is_ours` --------------------------------------------------- */
+/* ---- Either: a folder has `is_ours` ------------------------------------------- */
 
 static int make(const char *partial, is_ours_function *is_ours) {
   if (is_ours) return make_folder(partial);
   return open(partial, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 }
 
-/* A file as a producer locks its own; a folder, which is not open for writing, cannot be. */
+/* A file as a producer locks its own; a folder, which is not open for writing, cannot
+   be. */
 static bool lock(int fd, is_ours_function *is_ours) {
   struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
   return (is_ours ? flock(fd, LOCK_EX | LOCK_NB) : fcntl(fd, F_OFD_SETLK, &all)) == 0;
@@ -111,8 +113,8 @@ static bool remove_left(const char *partial, is_ours_function *is_ours) {
   return gone;
 }
 
-/* Where there are no locks, who finds it cannot know that there is a writer, and leaves it.
-   One who came between the creation and the lock may have removed it. */
+/* Where there are no locks, who finds it cannot know that there is a writer, and leaves
+   it. One who came between the creation and the lock may have removed it. */
 static int make_locked(const char *partial, is_ours_function *is_ours) {
   enum { TRIES = 8 };
   struct stat st;
@@ -141,8 +143,8 @@ static void remove_partial(const struct new_file *file) {
   remove_it(file->partial, file->held, file->is_ours);
 }
 
-/* Keeps the lock beyond the close of `fd`: a file that is closed and does not have its name yet
-   would be taken for one that was left. */
+/* Keeps the lock beyond the close of `fd`: a file that is closed and does not have its
+   name yet would be taken for one that was left. */
 static bool hold(struct new_file *file, int fd) {
   file->held = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
   if (file->held >= 0) return true;
@@ -245,8 +247,8 @@ int special_open(const char *path) {
 #define RENAME_NOREPLACE 1
 #endif
 
-/* (The library has the same, for itself: format/rename_new.c. By the number: musl 1.2.3 has no
- * renameat2.) */
+/* (The library has the same, for itself: format/rename_new.c. By the number: musl 1.2.3
+ * has no renameat2.) */
 int rename_new_at(int in, const char *from, int into, const char *to) {
   struct stat st;
   if (syscall(SYS_renameat2, in, from, into, to, RENAME_NOREPLACE) == 0) return 0;

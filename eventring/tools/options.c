@@ -64,7 +64,8 @@ int require_process(const struct command *self, const struct operands *operands,
   return usage_error(self, "%s is not the number of a process", operands->words[0]);
 }
 
-/* Prints words up to the page's width; what goes on in the next line stands at `indent`. */
+/* Prints words up to the page's width; what goes on in the next line stands at
+   `indent`. */
 static void print_wrapped(const char *text, int indent) {
   enum { PAGE = 80 };
   int used = indent;
@@ -305,7 +306,7 @@ static int take_option(const struct command *self,
   return takes_word ? 2 : 1;
 }
 
-/* ---- Values of options, for completion ------------------------------------------------ */
+/* ---- Values of options, for completion ---------------------------------------- */
 
 static void print_formats(const struct command *self) {
   printf("%s\n", formats_of_profiles());
@@ -341,8 +342,8 @@ static void print_values(const struct command *self, const struct option_spec *s
   print_words(spec->argument);
 }
 
-/* `--values-of OPTION`, with its dashes: the values that it may have, as far as they are names; the
-   word "FILE" if it takes a file. */
+/* `--values-of OPTION`, with its dashes: the values that it may have, as far as they are
+   names; the word "FILE" if it takes a file. */
 static int tell_values(const struct command *self, const struct option_spec *specs, size_t count,
                        const char *option) {
   bool is_long = option && option[0] == '-' && option[1] == '-';

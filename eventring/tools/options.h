@@ -27,8 +27,9 @@ enum option_kind {
   OPTION_SCHEMA   /* none; view_function, whose JSON Schema is printed instead */
 };
 
-/* As OPTION_SECONDS: after the start of the recording; with `-' before it, before its end, which
-   is its newest event; or 2026-11-22T10:00:00[.FRACTION][Z], local time without the Z. */
+/* As OPTION_SECONDS: after the start of the recording; with `-' before it, before its
+   end, which is its newest event; or 2026-11-22T10:00:00[.FRACTION][Z], local time
+   without the Z. */
 enum time_base { TIME_NOT_SAID, TIME_AFTER_START, TIME_BEFORE_END, TIME_OF_DAY };
 struct time_point {
   enum time_base base;
@@ -71,11 +72,11 @@ struct operands {
   char **command; /* the words after `--`, NULL-terminated, or NULL */
 };
 
-/* Parses `words` (which are followed by a NULL). `--name value`, `--name=value`,
-   `-x value`, `-xvalue` and operands may be mixed; everything behind `--` is
-   the command. --help prints the help; --values-of OPTION, which is for completion and not in
-   the help, the names that OPTION takes, with status 2 if it takes nothing. Returns -1 to go on,
-   else the exit status with which the subcommand is to end, after a message. */
+/* Parses `words` (which are followed by a NULL). `--name value`, `--name=value`, `-x
+   value`, `-xvalue` and operands may be mixed; everything behind `--` is the command.
+   --help prints the help; --values-of OPTION, which is for completion and not in the
+   help, the names that OPTION takes, with status 2 if it takes nothing. Returns -1 to go
+   on, else the exit status with which the subcommand is to end, after a message. */
 int options_parse(const struct command *self, const struct option_spec *specs,
                   size_t spec_count, int count, char **words,
                   struct operands *operands);

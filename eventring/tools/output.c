@@ -25,7 +25,7 @@ enum {
   MOST_REPEATED = 3       /* last updates */
 };
 
-/* ---- Errors ------------------------------------------------------------------------- */
+/* ---- Errors ------------------------------------------------------------------- */
 
 /* Once in a recording. */
 void report_write_error(struct recorder_result *result, const char *path, int error) {
@@ -45,7 +45,7 @@ static const char *name_of(const struct output *o) { return o->partial ? o->part
 
 static void report(struct output *o, int error) { report_write_error(o->result, o->path, error); }
 
-/* ---- Buffers ------------------------------------------------------------------------ */
+/* ---- Buffers ------------------------------------------------------------------ */
 
 static uint8_t *map_room(size_t size) {
   void *room = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -87,7 +87,7 @@ struct buffer *buffers_take(struct buffers *buffers) {
   return NULL;
 }
 
-/* ---- Writing ------------------------------------------------------------------------ */
+/* ---- Writing ------------------------------------------------------------------ */
 
 /* A block that was written in part must not look like one. */
 static void blank_torn_block(struct output *o, const struct write_job *job) {
@@ -98,8 +98,9 @@ static void blank_torn_block(struct output *o, const struct write_job *job) {
     report(o, errno);
 }
 
-/* A packet that was written in part must not look like one that was damaged. The place of one
-   of which nothing was written is free again, if it is the last one: no reader has seen it. */
+/* A packet that was written in part must not look like one that was damaged. The place of
+   one of which nothing was written is free again, if it is the last one: no reader has
+   seen it. */
 static void blank_torn_packet(struct output *o, const struct write_job *job) {
   static const uint8_t zeros[EVENTRING_PACKET_ALIGNMENT];
   bool is_last = job->size && job->offset + job->size == o->packed_bytes;
@@ -124,8 +125,8 @@ static int extend_to(struct output *o, uint64_t end) {
   return 0;
 }
 
-/* Makes it as long as all units of a piece need, for no front shows a part of one; or as many of
-   them as the file may have (a limit on the size of files). */
+/* Makes it as long as all units of a piece need, for no front shows a part of one; or as
+   many of them as the file may have (a limit on the size of files). */
 static void extend_for(struct output *o, struct piece_job *p) {
   uint64_t unit = EVENTRING_UNIT_BYTES, begin = p->piece->offset;
   uint64_t end = begin + p->piece->size + unit - 1;
@@ -176,8 +177,9 @@ static void release(struct output *o, struct piece_job *p) {
   if (!is_front(p) && o->update == UPDATE_WAITING && p->update < o->updates) o->before_front--;
 }
 
-/* What is lost depends on what was written before. In a plain file that has the same place, and
-   was written first; of a packed one a failed job waits for all earlier ones. */
+/* What is lost depends on what was written before. In a plain file that has the same
+   place, and was written first; of a packed one a failed job waits for all earlier
+   ones. */
 static void take_back(struct output *o, struct piece_job *p) {
   if (!p->job.error) p->job.error = p->no_room;
   if (p->job.error) note_failure(o, p);
@@ -196,8 +198,8 @@ static int take_space(struct output *o, uint64_t end) {
   return 0;
 }
 
-/* Has the file its space up to `end`, and what is reserved for the last update behind that? 0, or
-   why not. */
+/* Has the file its space up to `end`, and what is reserved for the last update behind
+   that? 0, or why not. */
 static int reserve(struct output *o, uint64_t end) {
   end += RESERVE;
   if (!o->regular || o->cannot_reserve || end <= o->reserved) return 0;
@@ -298,9 +300,9 @@ static uint8_t *pack_some(struct output *o, struct buffer *buffer, unsigned firs
   return to + p->pack.room;
 }
 
-/* Where what is packed together with `offset` ends: the first blocks of a unit, whose headers say
-   what the unit has (reader/units.c reads one, and the second where another unit comes before); or
-   the others. */
+/* Where what is packed together with `offset` ends: the first blocks of a unit, whose
+   headers say what the unit has (reader/units.c reads one, and the second where another
+   unit comes before); or the others. */
 static uint64_t end_of_part(uint64_t offset, bool *is_head) {
   enum { HEAD = 2 * EVENTRING_BLOCK_BYTES };
   const uint64_t within = (offset - EVENTRING_FRONT_BYTES) % EVENTRING_UNIT_BYTES;
@@ -308,8 +310,8 @@ static uint64_t end_of_part(uint64_t offset, bool *is_head) {
   return offset - within + (*is_head ? HEAD : EVENTRING_UNIT_BYTES);
 }
 
-/* Appends to `to` those parts of a piece that are heads, or those that are not. Returns how many
-   there are then: more than PARTS, where there is no room. */
+/* Appends to `to` those parts of a piece that are heads, or those that are not. Returns
+   how many there are then: more than PARTS, where there is no room. */
 static unsigned add_parts(struct eventring_piece *to, unsigned count,
                           const struct eventring_piece *piece, bool heads) {
   const uint64_t end = piece->offset + piece->size;
@@ -326,9 +328,9 @@ static unsigned add_parts(struct eventring_piece *to, unsigned count,
   return count;
 }
 
-/* Divides the first `events` pieces of the buffer into heads and what follows them. Returns how many
-   pieces there are of all `count`, with *heads heads before the others; `count` as before, and 0
-   heads, where they would be too many. */
+/* Divides the first `events` pieces of the buffer into heads and what follows them.
+   Returns how many pieces there are of all `count`, with *heads heads before the others;
+   `count` as before, and 0 heads, where they would be too many. */
 static unsigned divide_pieces(struct buffer *buffer, unsigned events, unsigned count,
                               unsigned *heads, unsigned *others) {
   struct eventring_piece part[PARTS];
@@ -378,7 +380,7 @@ uint64_t output_bytes(const struct output *o) {
   return o->packer ? o->packed_bytes : eventring_saver_size(o->saver);
 }
 
-/* ---- Updates ------------------------------------------------------------------------ */
+/* ---- Updates ------------------------------------------------------------------ */
 
 /* Somebody else has cut the file: what was written is not there any more. */
 static void check_length(struct output *o, uint64_t length) {
@@ -389,7 +391,8 @@ static void check_length(struct output *o, uint64_t length) {
            o->path);
 }
 
-/* Is what was written first still there? A file that was cut may have grown again since. */
+/* Is what was written first still there? A file that was cut may have grown again
+   since. */
 static void check_begin(struct output *o) {
   uint64_t first = 0;
   if (!o->regular || o->was_cut || !o->has_begin) return;
@@ -502,7 +505,7 @@ void output_step(struct output *o, struct buffers *buffers, uint64_t now) {
   }
 }
 
-/* ---- The disk ----------------------------------------------------------------------- */
+/* ---- The disk ----------------------------------------------------------------- */
 
 /* Some file systems cannot wait for a directory (EINVAL). */
 static int sync_directory(const char *path) {
@@ -518,7 +521,7 @@ int output_sync(int fd, const char *path) {
   return fsync(fd) == 0 ? sync_directory(path) : errno;
 }
 
-/* ---- Making ------------------------------------------------------------------------- */
+/* ---- Making ------------------------------------------------------------------- */
 
 /* Makes PATH.partial, if there is no PATH. -1 with errno. */
 static int make_partial(struct output *o) {

@@ -4,25 +4,25 @@
  * An output has a saver, which makes the bytes, and a writer, which writes them. Buffers
  * belong to the recorder: a file that is being finished and the next one share them.
  *
- * An update (newest blocks, records) fills buffers as well. Its front is made when the last
- * of it has been handed out, and written when everything before it is written. The last
- * update ends the file.
+ * An update (newest blocks, records) fills buffers as well. Its front is made when the
+ * last of it has been handed out, and written when everything before it is written. The
+ * last update ends the file.
  *
- * A packed file (writer/pack.h) gets a packet for each front, and up to three for each buffer:
- * what begins a unit, the other events, and records. Who opens the file needs the headers of all
- * units, and to have them must unpack what is packed with them; so that is little. The bytes of a
- * packet are given a place, at the end of the file, when their number is known, and then written like
- * any other job; threads compress them meanwhile. A packet that could not be written is lost
- * as a whole.
+ * A packed file (writer/pack.h) gets a packet for each front, and up to three for each
+ * buffer: what begins a unit, the other events, and records. Who opens the file needs the
+ * headers of all units, and to have them must unpack what is packed with them; so that is
+ * little. The bytes of a packet are given a place, at the end of the file, when their
+ * number is known, and then written like any other job; threads compress them meanwhile.
+ * A packet that could not be written is lost as a whole.
  *
- * The name. A file without its front is no recording. So it is called PATH.partial until the
- * first front is written, some milliseconds after its begin: whoever kills the recorder leaves
- * either no PATH or one that can be read.
+ * The name. A file without its front is no recording. So it is called PATH.partial until
+ * the first front is written, some milliseconds after its begin: whoever kills the
+ * recorder leaves either no PATH or one that can be read.
  *
- * A full disk. What makes a file of all the rest, the front and the first records, has its
- * space from the beginning: in a plain file its place; in a packed one some space behind its
- * end, which only the packets of the first and the last update may take. Those of records are
- * packets of their own. */
+ * A full disk. What makes a file of all the rest, the front and the first records, has
+ * its space from the beginning: in a plain file its place; in a packed one some space
+ * behind its end, which only the packets of the first and the last update may take. Those
+ * of records are packets of their own. */
 #ifndef EVENTRING_TOOL_OUTPUT_H
 #define EVENTRING_TOOL_OUTPUT_H
 
@@ -110,14 +110,14 @@ struct output {
   bool front_failed;                /* the front that was written last */
 };
 
-/* Makes the file `path`, and its writer and packer as the options say. NULL after a message, or
-   without one if something has the name already and `exists` is not NULL. */
+/* Makes the file `path`, and its writer and packer as the options say. NULL after a
+   message, or without one if something has the name already and `exists` is not NULL. */
 struct output *output_open(const char *path, const struct recorder_options *options,
                            struct recorder_result *result, bool *exists);
 /* What the packets of a buffer with `bytes` take at most. */
 size_t output_packed_room(size_t bytes);
-/* Bytes of the file when it is done; before, those that were handed out, as far as they are known
-   if it is packed. */
+/* Bytes of the file when it is done; before, those that were handed out, as far as they
+   are known if it is packed. */
 uint64_t output_bytes(const struct output *output);
 /* Removes the file that output_open made. */
 void output_discard(struct output *output);
@@ -132,7 +132,8 @@ bool output_may_submit(const struct output *output);
 bool output_is_busy(const struct output *output);
 /* Goes on with an update if one is under way or due. */
 void output_step(struct output *output, struct buffers *buffers, uint64_t now);
-/* Waits until the file, and its name in its directory, are on their disk. 0 or an errno. */
+/* Waits until the file, and its name in its directory, are on their disk. 0 or an
+   errno. */
 int output_sync(int fd, const char *path);
 /* Frees all but the file. */
 void output_free(struct output *output);

@@ -9,7 +9,8 @@
 
 enum { STAT_TEXT = 1024 };
 
-/* Reads /proc/PID/stat, and returns what follows the name, which may hold anything; or NULL. */
+/* Reads /proc/PID/stat, and returns what follows the name, which may hold anything; or
+   NULL. */
 static const char *read_stat(pid_t pid, char text[STAT_TEXT]) {
   char path[64];
   snprintf(path, sizeof path, "/proc/%ld/stat", (long)pid);

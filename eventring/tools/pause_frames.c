@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* pause_frames.c: see pause_frames.h. What the time of a frame went on is found by
- * analysis/frames.h; here frames are counted, and the longest of those that were missed kept. */
+ * analysis/frames.h; here frames are counted, and the longest of those that were missed
+ * kept. */
 #include "pause_frames.h"
 
 #include <stdio.h>
@@ -72,7 +73,7 @@ static struct view_value cause_value(enum eva_frame_cause cause, bool is_title) 
   return view_text(is_title ? cause_names[i].title : cause_names[i].name);
 }
 
-/* ---- Reading ------------------------------------------------------------------------- */
+/* ---- Reading ------------------------------------------------------------------ */
 
 static void add_times(struct times *sum, const struct eva_frame *frame) {
   if (!frame->knows_collector) return;
@@ -168,7 +169,7 @@ static void read_recording(struct frames *f) {
   eva_top_sort(&f->top);
 }
 
-/* ---- Views --------------------------------------------------------------------------- */
+/* ---- Views -------------------------------------------------------------------- */
 
 static VIEW(times_view, struct times,
     {"collector_ns", "?collector", VIEW_NS, ROW(collector), .flags = VIEW_DASH_0},
@@ -270,7 +271,7 @@ VIEW(pause_frames_view, struct frames,
     {"open_frames", NULL, VIEW_ROWS, .view = &open_view, .rows = all_open},
     {"rows", NULL, VIEW_ROWS, .view = &row_view, .rows = all_rows, .flags = VIEW_MAIN})
 
-/* ---- Text ---------------------------------------------------------------------------- */
+/* ---- Text --------------------------------------------------------------------- */
 
 /* The names of spans of the program, so that it can be asked for them. */
 static void print_names(const struct frames *f) {
@@ -338,7 +339,7 @@ static void print_text(const struct frames *f, struct view_to *to) {
   view_section(to, open, &open_view, all_open, f);
 }
 
-/* ---- The command --------------------------------------------------------------------- */
+/* ---- The command -------------------------------------------------------------- */
 
 static void free_frames(struct frames *f) {
   for (size_t i = 0; i < CAUSES; i++) eva_histogram_free(&f->causes[i].durations);

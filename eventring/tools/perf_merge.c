@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* perf_merge.c: samples of perf, each below the spans that its thread had open at its time.
+/* perf_merge.c: samples of perf, each below the spans that its thread had open at its
+ * time.
  *
- * The recording is read in the order of time. Of each domain the spans that are open are kept,
- * outermost first, of all rings and of all contexts that run. Before an event is taken, the
- * samples up to its time are counted, each in a tree of its domain: the spans, and below them
- * the native frames. With the host's class of calls on, spans are the functions of the guest;
- * without it they are what the program and the runtime say of themselves.
+ * The recording is read in the order of time. Of each domain the spans that are open are
+ * kept, outermost first, of all rings and of all contexts that run. Before an event is
+ * taken, the samples up to its time are counted, each in a tree of its domain: the spans,
+ * and below them the native frames. With the host's class of calls on, spans are the
+ * functions of the guest; without it they are what the program and the runtime say of
+ * themselves.
  *
- * The order. A span lies within those that were open when it began, of whatever ring. When a
- * context goes on, its spans lie within all that are open then: so they move to the end.
+ * The order. A span lies within those that were open when it began, of whatever ring.
+ * When a context goes on, its spans lie within all that are open then: so they move to
+ * the end.
  *
- * A sample belongs to the domain whose thread has its number and that ran at its time; those
- * of other threads of the process are counted in a tree of their own. Both clocks must be
- * CLOCK_MONOTONIC: perf's is, if it was told so. Samples from before a domain's oldest event
- * have a node of their own instead of spans, since which were open is not known. */
+ * A sample belongs to the domain whose thread has its number and that ran at its time;
+ * those of other threads of the process are counted in a tree of their own. Both clocks
+ * must be CLOCK_MONOTONIC: perf's is, if it was told so. Samples from before a domain's
+ * oldest event have a node of their own instead of spans, since which were open is not
+ * known. */
 #include "perf_merge.h"
 
 #include <inttypes.h>
@@ -44,8 +48,8 @@ struct life {
   struct open_span *spans;
   size_t count;
   size_t left; /* of the spans: those whose contexts do not run */
-  /* If `settled`, no span of this context in this ring is left: so most events need not look
-     through all spans, of which there are many where functions call themselves. */
+  /* If `settled`, no span of this context in this ring is left: so most events need not
+     look through all spans, of which there are many where functions call themselves. */
   uint64_t settled_context;
   uint8_t settled_ring;
   bool settled;
@@ -66,7 +70,7 @@ struct perf_merge {
   char how[1024];
 };
 
-/* ---- Domains ---------------------------------------------------------------------------- */
+/* ---- Domains ------------------------------------------------------------------ */
 
 static void add_life(void *context, const struct eventring_domain_info *info) {
   struct perf_merge *m = context;
@@ -112,7 +116,7 @@ static bool was_domain(const struct perf_merge *m, int64_t tid) {
   return false;
 }
 
-/* ---- Samples ---------------------------------------------------------------------------- */
+/* ---- Samples ------------------------------------------------------------------ */
 
 static uint32_t count_frames(struct perf_merge *m, struct sample_tree *tree, uint32_t node,
                              const struct perf_sample *s) {
@@ -157,7 +161,7 @@ static void count_until(struct perf_merge *m, uint64_t ns) {
     count_sample(m, &m->text.samples[m->next]);
 }
 
-/* ---- Spans ------------------------------------------------------------------------------ */
+/* ---- Spans -------------------------------------------------------------------- */
 
 static void begin_span(struct perf_merge *m, struct life *life,
                        const struct eventring_event *event) {
@@ -242,7 +246,7 @@ static int on_lost(void *context, const struct eventring_loss *loss) {
   return 0;
 }
 
-/* ---- The result ------------------------------------------------------------------------- */
+/* ---- The result --------------------------------------------------------------- */
 
 /* What a sample stands for; 1: its event is not time. */
 static uint64_t period_of(const struct perf_text *text) {

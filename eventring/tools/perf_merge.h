@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* perf_merge.h: samples of perf, each below the spans that its thread had open at its time. */
+/* perf_merge.h: samples of perf, each below the spans that its thread had open at its
+   time. */
 #ifndef EVENTRING_TOOL_PERF_MERGE_H
 #define EVENTRING_TOOL_PERF_MERGE_H
 
@@ -14,8 +15,8 @@ struct perf_merge_options {
 };
 
 struct perf_merge;
-/* Reads the text and the recording, which was opened with OPEN_MERGED, to its end, and makes the
-   profile. -1, or the exit status after a message. perf_merge_free comes after
+/* Reads the text and the recording, which was opened with OPEN_MERGED, to its end, and
+   makes the profile. -1, or the exit status after a message. perf_merge_free comes after
    time_profile_free. */
 int perf_merge(struct perf_merge **merge, struct reader *reader,
                const struct perf_merge_options *options, enum sample_detail detail,

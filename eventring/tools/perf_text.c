@@ -10,7 +10,7 @@
 
 enum { MOST_DEPTH = 1024, DIGITS = 9 };
 
-/* ---- The head of a sample --------------------------------------------------------------- */
+/* ---- The head of a sample ----------------------------------------------------- */
 
 static const char *skip_blanks(const char *at) { return at + strspn(at, " \t"); }
 
@@ -49,8 +49,8 @@ static bool is_misc(const char *word, size_t size) {
   return size <= 4 && strspn(word, "KUHGgMESpD?") >= size;
 }
 
-/* The name of the program may have blanks: so the first word that is a time, behind one that
-   is a number, ends it. Returns what is behind the time, or NULL. */
+/* The name of the program may have blanks: so the first word that is a time, behind one
+   that is a number, ends it. Returns what is behind the time, or NULL. */
 static const char *read_head(const char *line, struct perf_sample *s) {
   const char *ids = NULL;
   size_t ids_size = 0;
@@ -119,12 +119,12 @@ static const char *read_event(struct perf_text *text, const char *at, bool *want
   return event + size;
 }
 
-/* ---- Frames ----------------------------------------------------------------------------- */
+/* ---- Frames ------------------------------------------------------------------- */
 
 static const char hex[] = "0123456789abcdef";
 
-/* Behind "(/usr/bin/saros (deleted))" at the end of the text, which is cut off: what is in the
-   parentheses, which may have others in them. An empty text: there is none. */
+/* Behind "(/usr/bin/saros (deleted))" at the end of the text, which is cut off: what is
+   in the parentheses, which may have others in them. An empty text: there is none. */
 static char *cut_file(char *symbol) {
   size_t size = strlen(symbol);
   while (size > 0 && isblank((unsigned char)symbol[size - 1])) size--;
@@ -178,8 +178,8 @@ static void read_frame(struct perf_text *text, struct sample_names *names, char 
 }
 
 /* The frame behind the event, if there is no chain of calls. With -F addr another address
-   stands before it, with or without a symbol: so it is the last hexadecimal word behind two
-   blanks, or the one that follows it at once and has a symbol of its own. */
+   stands before it, with or without a symbol: so it is the last hexadecimal word behind
+   two blanks, or the one that follows it at once and has a symbol of its own. */
 static char *last_frame(char *at) {
   char *frame = at;
   for (char *word = at; (word = strstr(word, "  ")) != NULL;) {
@@ -195,7 +195,7 @@ static char *last_frame(char *at) {
   return next[more + strspn(next + more, " ")] == '(' ? frame : next;
 }
 
-/* ---- The text --------------------------------------------------------------------------- */
+/* ---- The text ----------------------------------------------------------------- */
 
 enum within { NOTHING, SAMPLE, CHAIN };
 enum head { NO_HEAD, OTHER_HEAD, UNWANTED_HEAD, SAMPLE_HEAD };
@@ -223,8 +223,8 @@ static void begin_chain(struct perf_text *text) {
   s->count = 0;
 }
 
-/* Heads begin with the name of a program, which is aligned to the right where there are no
-   chains, without empty lines between; lines of chains begin with a tab. */
+/* Heads begin with the name of a program, which is aligned to the right where there are
+   no chains, without empty lines between; lines of chains begin with a tab. */
 static void read_lines(struct perf_text *text, struct sample_names *names, FILE *file) {
   char *line = NULL;
   size_t room = 0;

@@ -6,10 +6,10 @@
  *   saros 4711/4712 [001] 12345.123456789:    5000000 cpu-clock:pppH:
  *             5a8f0 vm_execute+0x2e (/usr/bin/saros)
  *
- * The number of the process, the processor, the period and the event may be missing; without a
- * chain of calls the frame stands behind the event, and no empty line follows. What is not such
- * a sample is passed over and counted. The text is foreign: it is bounded by its size alone, as
- * is what is kept.
+ * The number of the process, the processor, the period and the event may be missing;
+ * without a chain of calls the frame stands behind the event, and no empty line follows.
+ * What is not such a sample is passed over and counted. The text is foreign: it is
+ * bounded by its size alone, as is what is kept.
  */
 #ifndef EVENTRING_TOOL_PERF_TEXT_H
 #define EVENTRING_TOOL_PERF_TEXT_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* places.h: where to look for the files of dead processes: the directories (and
-   files) given, or else the current one, that of SAROS_EVENTRING_PREFIX, those of services
-   (format/state_place.h), and those where the library records when it cannot in the current
-   one. */
+/* places.h: where to look for the files of dead processes: the directories (and files)
+   given, or else the current one, that of SAROS_EVENTRING_PREFIX, those of services
+   (format/state_place.h), and those where the library records when it cannot in the
+   current one. */
 #ifndef EVENTRING_TOOL_PLACES_H
 #define EVENTRING_TOOL_PLACES_H
 

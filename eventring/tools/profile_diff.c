@@ -2,9 +2,10 @@
 /* profile_diff.c: what changed between profiles of calls, and what of it is noise.
  *
  * With EVA_LEAST_RUNS runs a side or more, the own times of functions are compared
- * (diff_rows.h). With fewer, nothing says how much runs differ. Then the own time of a call is
- * compared: its mean is exact, its spread is taken from the histogram of durations, and calls
- * are taken for independent, which is optimistic. So a change must be of a tenth as well. */
+ * (diff_rows.h). With fewer, nothing says how much runs differ. Then the own time of a
+ * call is compared: its mean is exact, its spread is taken from the histogram of
+ * durations, and calls are taken for independent, which is optimistic. So a change must
+ * be of a tenth as well. */
 #include "profile_diff.h"
 
 #include <math.h>
@@ -18,9 +19,10 @@
 
 #define FEW_CHANGE 0.1
 
-/* ---- Reading ---------------------------------------------------------------------------- */
+/* ---- Reading ------------------------------------------------------------------ */
 
-/* The square of the coefficient of variation of the durations, from the buckets' middles. */
+/* The square of the coefficient of variation of the durations, from the buckets'
+   middles. */
 static double spread_of(const struct eva_call_row *row) {
   double n = 0, sum = 0, squares = 0;
   for (unsigned i = 0; i < EVENTRING_CALLS_BUCKETS; i++) {
@@ -64,7 +66,7 @@ static int read_run(struct diff_rows *d, const char *path, size_t run) {
   return reader_close(&reader, STATUS_OK) == STATUS_OK ? -1 : STATUS_WRONG;
 }
 
-/* ---- Comparing -------------------------------------------------------------------------- */
+/* ---- Comparing ---------------------------------------------------------------- */
 
 /* Of a run, on average. */
 static double mean_of(const struct diff_rows *d, const double *of_runs, size_t side) {
@@ -104,7 +106,7 @@ static bool matters(const struct diff_row *row, bool few) {
   return !few || fabs(row->comparison.change) >= FEW_CHANGE;
 }
 
-/* ---- Output ----------------------------------------------------------------------------- */
+/* ---- Output ------------------------------------------------------------------- */
 
 static void print_heading(const struct diff_rows *d) {
   printf("time in A %s, in B %s, %zu %s a side\n", eva_duration((uint64_t)mean_of(d, d->total, 0)),

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* profile_export.c: a profile of time in the formats of other tools (export/export.h).
  *
- * The stacks of the formats are the nodes of all trees; what ran outside of functions, and
- * calls whose path was not kept, get stacks of their own, so that sums agree. */
+ * The stacks of the formats are the nodes of all trees; what ran outside of functions,
+ * and calls whose path was not kept, get stacks of their own, so that sums agree. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* profile_tree.c: the tree of calls of each domain of a profile, from 1 % of the time on. */
+/* profile_tree.c: the tree of calls of each domain of a profile, from 1 % of the time
+   on. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +33,8 @@ struct branch {
   unsigned depth;
 };
 
-/* Nodes in depth, of at least a hundredth of the time, without recursion: it may be deep. */
+/* Nodes in depth, of at least a hundredth of the time, without recursion: it may be
+   deep. */
 static void print_tree(const struct eventring_profile *p) {
   uint64_t total = p->nodes[0].inclusive;
   uint32_t *first = need_zeroed(p->node_count, sizeof *first);

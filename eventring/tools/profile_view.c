@@ -41,7 +41,7 @@ static bool is_asked_for(const struct profile_view *asked, const struct eventrin
   return asked->domain == UINT64_MAX || p->slot == asked->domain;
 }
 
-/* ---- Rows ------------------------------------------------------------------------------- */
+/* ---- Rows --------------------------------------------------------------------- */
 
 const char *profile_function_text(char *text, size_t room,
                                   const struct eventring_calls_function *f) {
@@ -165,7 +165,7 @@ static void all_rows(struct view_to *to, const void *all) {
 const char *const profile_by_names[] = {[EVA_BY_FUNCTION] = "function", [EVA_BY_LINE] = "line",
                                         [EVA_BY_STACK] = "stack", NULL};
 
-/* ---- The answer ------------------------------------------------------------------------- */
+/* ---- The answer --------------------------------------------------------------- */
 
 static bool is_sampled(const void *part) { return ((const struct part *)part)->profile.sampled; }
 static bool is_exact(const void *part) { return !is_sampled(part); }
@@ -237,7 +237,7 @@ VIEW(profile_answer_view, struct part,
     {"by", NULL, VIEW_PLAIN, VIEW_GET(TEXT, by)},
     {"rows", .form = VIEW_ROWS, .view = &row_view, .rows = all_rows, .flags = VIEW_MAIN})
 
-/* ---- Text ------------------------------------------------------------------------------- */
+/* ---- Text --------------------------------------------------------------------- */
 
 static void print_totals(const struct part *all) {
   const struct time_profile *profile = &all->profile;
@@ -292,7 +292,7 @@ static void print_text(const struct part *all) {
   else print_rows(all);
 }
 
-/* ---- All -------------------------------------------------------------------------------- */
+/* ---- All ---------------------------------------------------------------------- */
 
 int profile_show(const struct time_profile *profile, const struct profile_view *asked) {
   struct part all;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* profile_view.h: shows a profile of time (time_profile.h): rows, callers, trees, JSON, and the
- * formats of other tools. */
+/* profile_view.h: shows a profile of time (time_profile.h): rows, callers, trees, JSON,
+ * and the formats of other tools. */
 #ifndef EVENTRING_TOOL_PROFILE_VIEW_H
 #define EVENTRING_TOOL_PROFILE_VIEW_H
 

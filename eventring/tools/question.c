@@ -25,7 +25,7 @@ int question_open(struct question *q, const struct operands *operands) {
   return reader_close(&q->reader, STATUS_WRONG);
 }
 
-/* ---- Reading ------------------------------------------------------------------------- */
+/* ---- Reading ------------------------------------------------------------------ */
 
 static void note_time(struct question *q, uint64_t ns) {
   if (!question_is_past_start(q, ns) || question_is_past_end(q, ns)) return;
@@ -60,8 +60,8 @@ static int on_lost(void *context, const struct eventring_loss *loss) {
   return q->callbacks->lost ? q->callbacks->lost(q->context, loss) : 0;
 }
 
-/* What was read is of one process. Where others of the PROGRAM have recorded, too, the command runs
-   once more, of all; it has printed nothing yet. */
+/* What was read is of one process. Where others of the PROGRAM have recorded, too, the
+   command runs once more, of all; it has printed nothing yet. */
 static void answer_for_all(struct question *q) {
   char *all = reader_merge(&q->reader);
   if (!all) return;
@@ -111,7 +111,7 @@ void question_looked_up(struct question *q) {
   q->again = NULL;
 }
 
-/* ---- Text ---------------------------------------------------------------------------- */
+/* ---- Text --------------------------------------------------------------------- */
 
 const char *question_name(const struct question *q, int id) {
   const struct eventring_def *def =
@@ -175,7 +175,7 @@ void question_head(const struct question *q, FILE *out) {
   fputc('\n', out);
 }
 
-/* ---- JSON ---------------------------------------------------------------------------- */
+/* ---- JSON --------------------------------------------------------------------- */
 
 static VIEW(window_view, struct question,
     {"start_ns", NULL, VIEW_MOMENT, ROW(info.start_ns), .help = "of the recording"},

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* question.h: what the commands that answer a question share: their options, the reading of
- * the recording they ask, the head of their text and of their JSON.
+/* question.h: what the commands that answer a question share: their options, the reading
+ * of the recording they ask, the head of their text and of their JSON.
  *
- * A FILE, and a live process without --seconds, is read as it is; a PROGRAM, and a process
- * with --seconds, is watched to the end. All events come in the order of their times.
+ * A FILE, and a live process without --seconds, is read as it is; a PROGRAM, and a
+ * process with --seconds, is watched to the end. All events come in the order of their
+ * times.
  */
 #ifndef EVENTRING_TOOL_QUESTION_H
 #define EVENTRING_TOOL_QUESTION_H
@@ -54,13 +55,15 @@ struct question {
 /* Opens the recording and finds the window and the class. -1, or the exit status. */
 int question_open(struct question *q, const struct operands *operands);
 /* Delivers what is asked for, and what is before the window and at hand (so that what is
-   open there is known: question_is_past_start says which is which). `switched`: may be NULL. */
+   open there is known: question_is_past_start says which is which). `switched`: may be
+   NULL. */
 void question_read(struct question *q, const struct eventring_callbacks *callbacks,
                    int (*switched)(void *, const struct eventring_switch *), void *context);
-/* May what is shown be looked up one by one in what was asked, instead of reading all of it? */
+/* May what is shown be looked up one by one in what was asked, instead of reading all of
+   it? */
 bool question_can_look_up(const struct question *q);
-/* A cursor on what was asked, to read once more from about `ns` on; NULL: it is gone. It is the same
-   one each time, until question_looked_up. */
+/* A cursor on what was asked, to read once more from about `ns` on; NULL: it is gone. It
+   is the same one each time, until question_looked_up. */
 eventring_cursor *question_look_up(struct question *q, uint64_t ns);
 void question_looked_up(struct question *q);
 /* Is the moment in the window, or after it? */
@@ -83,8 +86,8 @@ char *moment_text(char text[MOMENT_TEXT], const struct question *q, uint64_t ns)
 
 /* Who it is, how it ended, for how long it was recorded, what is missing. */
 void question_head(const struct question *q, FILE *out);
-/* Lets heads say only for how long it was recorded, and what is missing: who it is is said already,
-   above the text that this command becomes a part of. */
+/* Lets heads say only for how long it was recorded, and what is missing: who it is is
+   said already, above the text that this command becomes a part of. */
 void question_heads_are_brief(void);
 /* The same as members: program ..., window, loss. */
 view_function question_view;

@@ -86,7 +86,7 @@ void print_record_summary(const eventring_cursor *cursor, struct recorder *recor
   print_losses(cursor, recorder, result);
 }
 
-/* ---- As JSON ------------------------------------------------------------------------ */
+/* ---- As JSON ------------------------------------------------------------------ */
 
 static const char *reason_name(enum recorder_end end) {
   static const char *const names[] = {

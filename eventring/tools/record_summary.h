@@ -10,8 +10,8 @@
    would have been enough. On standard error. */
 void print_record_summary(const eventring_cursor *cursor, struct recorder *recorder,
                           const struct recorder_result *result);
-/* The same for programs: a JSON object on a line. For all rings and for each: events emitted =
-   missed + saved + lost; times in ns. */
+/* The same for programs: a JSON object on a line. For all rings and for each: events
+   emitted = missed + saved + lost; times in ns. */
 view_function record_summary_view;
 void put_record_summary(eventring_cursor *cursor, struct recorder *recorder,
                         const struct recorder_result *result, FILE *out);

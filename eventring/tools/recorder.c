@@ -4,14 +4,14 @@
  * Each round takes back what was written, fills one free buffer and submits its pieces,
  * goes on with an update if one is under way or due, and sleeps if there was nothing to
  * fill. The time of sleep follows how far the fullest ring had been filled by the round:
- * it aims at an eighth, so that a ring that suddenly fills twice as fast is still
- * drained in time.
+ * it aims at an eighth, so that a ring that suddenly fills twice as fast is still drained
+ * in time.
  *
  * A switch makes the next file first; if that fails the present one goes on. From then on
- * the rings are copied into the next one, while the other one gets its last update and all
- * its writes are waited for: it is the file that is being finished, and there is one at
- * most. A thread then flushes and closes it, and removes the oldest file where there are
- * too many: both may take long. */
+ * the rings are copied into the next one, while the other one gets its last update and
+ * all its writes are waited for: it is the file that is being finished, and there is one
+ * at most. A thread then flushes and closes it, and removes the oldest file where there
+ * are too many: both may take long. */
 #include "recorder.h"
 
 #include <errno.h>
@@ -80,12 +80,12 @@ struct recorder {
   struct recorder_result result;
 };
 
-/* ---- Filling ------------------------------------------------------------------------ */
+/* ---- Filling ------------------------------------------------------------------ */
 
 enum filled { FILLED_ALL, FILLED_SOME, FILLED_NONE, NO_BUFFER };
 
-/* What the last update may add to a packed file: the newest block of each ring, records of the
-   last moments, the front. */
+/* What the last update may add to a packed file: the newest block of each ring, records
+   of the last moments, the front. */
 static uint64_t last_update_bytes(const struct recorder *r) {
   struct eventring_saver_info info;
   eventring_saver_info(r->current->saver, &info);
@@ -93,8 +93,8 @@ static uint64_t last_update_bytes(const struct recorder *r) {
                             2 * EVENTRING_UNIT_BYTES + EVENTRING_FRONT_BYTES);
 }
 
-/* What a packed file may still get of events; the others have their limit in the saver. There
-   must be room for an update, whatever is being compressed. */
+/* What a packed file may still get of events; the others have their limit in the saver.
+   There must be room for an update, whatever is being compressed. */
 static size_t room_left(const struct recorder *r) {
   const struct output *o = r->current;
   uint64_t most = r->options.max_bytes, room = r->buffers.bytes;
@@ -132,10 +132,10 @@ static enum filled fill(struct recorder *r) {
   return is_half_left(r) ? FILLED_ALL : FILLED_SOME;
 }
 
-/* ---- Accounts ----------------------------------------------------------------------- */
+/* ---- Accounts ----------------------------------------------------------------- */
 
-/* A ring has the same number in all files, and what a file calls missed includes all that the
-   files before it have. */
+/* A ring has the same number in all files, and what a file calls missed includes all that
+   the files before it have. */
 static void add_ring(struct eventring_saver_ring *sum, const struct eventring_saver_ring *ring) {
   uint64_t longest = sum->longest_gap > ring->longest_gap ? sum->longest_gap : ring->longest_gap;
   sum->domain = ring->domain;
@@ -200,7 +200,7 @@ static void keep_account(struct recorder *r, const struct output *o) {
   r->finished_bytes += output_bytes(o);
 }
 
-/* ---- Finished files ----------------------------------------------------------------- */
+/* ---- Finished files ----------------------------------------------------------- */
 
 static void remove_file(const struct kept_file *file, int *error) {
   struct stat st;
@@ -276,7 +276,7 @@ static void step_closing(struct recorder *r, uint64_t now) {
   if (r->chore) end_closing(r);
 }
 
-/* ---- Switching ---------------------------------------------------------------------- */
+/* ---- Switching ---------------------------------------------------------------- */
 
 /* What the next file may have; 1: nothing. */
 static uint64_t bytes_left(const struct recorder *r) {
@@ -321,7 +321,8 @@ static bool switch_files(struct recorder *r, uint64_t now) {
   return true;
 }
 
-/* What the next buffer and the last update may add to a file: each ring may begin a unit. */
+/* What the next buffer and the last update may add to a file: each ring may begin a
+   unit. */
 static uint64_t may_come(const struct recorder *r) {
   struct eventring_saver_info info;
   if (r->current->packer) return output_packed_room(r->buffers.bytes) + last_update_bytes(r);
@@ -329,9 +330,9 @@ static uint64_t may_come(const struct recorder *r) {
   return r->buffers.bytes + (info.rings + 4) * (uint64_t)EVENTRING_UNIT_BYTES;
 }
 
-/* The file is full when the next buffer might make it longer than it should be. The records
-   of the whole run are in each file: one that has more of them than it may be long is given
-   some events all the same. */
+/* The file is full when the next buffer might make it longer than it should be. The
+   records of the whole run are in each file: one that has more of them than it may be
+   long is given some events all the same. */
 static bool is_due(const struct recorder *r, uint64_t now) {
   const struct output *o = r->current;
   uint64_t size = output_bytes(o) + o->coming_bytes, most = r->options.rotate_bytes;
@@ -358,10 +359,11 @@ const char *recorder_last_file(const struct recorder *r) { return r->last_finish
 unsigned recorder_files(const struct recorder *r) { return r->result.files; }
 const char *recorder_file(const struct recorder *r) { return r->current->path; }
 
-/* ---- Time --------------------------------------------------------------------------- */
+/* ---- Time --------------------------------------------------------------------- */
 
-/* A burst after a silence may fill a ring within one sleep: at full speed a byte takes 1.5 ns.
-   Sleeping as long as 10 ns a byte costs an idle recorder less than 1 % of a processor. */
+/* A burst after a silence may fill a ring within one sleep: at full speed a byte takes
+   1.5 ns. Sleeping as long as 10 ns a byte costs an idle recorder less than 1 % of a
+   processor. */
 static uint64_t longest_sleep(uint32_t places) {
   if (!places) return LONGEST_SLEEP_NS; /* nothing of a stream is overwritten */
   uint64_t ns = (uint64_t)places * EVENTRING_BLOCK_BYTES * 10;
@@ -388,7 +390,7 @@ static void sleep_for(uint64_t ns) {
   nanosleep(&time, NULL); /* a signal that ends it is noticed by the loop */
 }
 
-/* ---- The end ------------------------------------------------------------------------ */
+/* ---- The end ------------------------------------------------------------------ */
 
 static void begin_end(struct recorder *r, enum recorder_end why, bool over) {
   struct eventring_error error;
@@ -425,7 +427,7 @@ static bool is_drained(struct recorder *r) {
   return !info.backlog || info.full || r->is_full || r->result.end == RECORDER_ERROR;
 }
 
-/* ---- A round ------------------------------------------------------------------------ */
+/* ---- A round ------------------------------------------------------------------ */
 
 static void attend(struct recorder *r, uint64_t now) {
   if (r->options.attend && now >= r->next_attend) {
@@ -464,7 +466,8 @@ static void round_of_work(struct recorder *r, uint64_t began) {
   step_closing(r, now);
   attend(r, now);
   struct output *o = r->current;
-  /* what makes a recording of a new file gets a buffer before events take all that are free */
+  /* what makes a recording of a new file gets a buffer before events take all that are
+     free */
   if (!o->has_header && !o->done) output_step(o, &r->buffers, now);
   enum filled filled = o->last_update ? FILLED_NONE : fill(r);
   if (!check_switch(r, now) && !r->ending) check_end(r, now, began);
@@ -489,8 +492,8 @@ static void close_last(struct recorder *r) {
   if (closed != 0) report_write_error(&r->result, o->path, errno);
 }
 
-/* A process with work for all processors may else keep the thread waiting for longer than a
-   ring lasts. (What it starts from now on has a normal priority.) */
+/* A process with work for all processors may else keep the thread waiting for longer than
+   a ring lasts. (What it starts from now on has a normal priority.) */
 static void raise_priority(struct recorder *r) {
   const struct sched_param priority = {.sched_priority = (int)r->options.realtime};
   if (!r->options.realtime) return;
@@ -515,7 +518,7 @@ void recorder_run(struct recorder *r, struct recorder_result *result) {
   *result = r->result;
 }
 
-/* ---- Making ------------------------------------------------------------------------- */
+/* ---- Making ------------------------------------------------------------------- */
 
 /* One that has no number must not exist. */
 static struct output *open_first(struct recorder *r) {

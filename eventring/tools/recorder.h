@@ -6,11 +6,12 @@
  * and then the newest blocks, the records and the front are written, so that the file can
  * be read at any moment, also when the recorder is killed.
  *
- * What cannot be written is counted as lost, and the recorder goes on: it drains the rings,
- * and what it writes after that may find room again.
+ * What cannot be written is counted as lost, and the recorder goes on: it drains the
+ * rings, and what it writes after that may find room again.
  *
- * The recording may go on in a next file, at any moment (recorder_switch) or by size or time:
- * each file is complete in itself, and each block of events is in exactly one of them. */
+ * The recording may go on in a next file, at any moment (recorder_switch) or by size or
+ * time: each file is complete in itself, and each block of events is in exactly one of
+ * them. */
 #ifndef EVENTRING_TOOL_RECORDER_H
 #define EVENTRING_TOOL_RECORDER_H
 

@@ -17,7 +17,7 @@ struct lines {
   bool has_total, has_cut;
 };
 
-/* ---- fields --------------------------------------------------------------------------- */
+/* ---- fields ------------------------------------------------------------------- */
 
 /* MOST_FIELDS + 1: there are more. */
 static size_t split(char *line, char **fields) {
@@ -44,7 +44,7 @@ static bool take_numbers(char **fields, size_t count, uint64_t *numbers) {
   return true;
 }
 
-/* ---- lines ---------------------------------------------------------------------------- */
+/* ---- lines -------------------------------------------------------------------- */
 
 static bool take_total(struct lines *l, char **f, size_t n) {
   struct retain_answer *a = l->answer;
@@ -151,7 +151,7 @@ static char *after_first_line(char *text) {
   return known ? next + 1 : NULL;
 }
 
-/* ---- answers -------------------------------------------------------------------------- */
+/* ---- answers ------------------------------------------------------------------ */
 
 bool retain_answer_is_over(const char *text, size_t size) {
   const size_t last = sizeof LAST_LINE - 1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* retain_answer.h: the lines in which a domain says who holds its objects (vm/question.c has
- * them for Saros). Another process chose them, so nothing of them is trusted.
+/* retain_answer.h: the lines in which a domain says who holds its objects (vm/question.c
+ * has them for Saros). Another process chose them, so nothing of them is trusted.
  *
  * An answer is valid if and only if
  *   - it holds no byte 0, its first line is "retain" and RETAIN_ANSWER, its last line is "end";
@@ -64,8 +64,8 @@ struct retain_answer {
 
 /* Is the last line there? */
 bool retain_answer_is_over(const char *text, size_t size);
-/* Takes `text` apart, behind which there is a byte 0; the strings of the answer lie in it.
-   False: it is not valid, and the answer is empty. */
+/* Takes `text` apart, behind which there is a byte 0; the strings of the answer lie in
+   it. False: it is not valid, and the answer is empty. */
 bool retain_answer_take(struct retain_answer *a, char *text, size_t size);
 /* The way in which a coroutine is held; NULL: nothing that was reached is there. */
 const struct retain_shape *retain_answer_way(const struct retain_answer *a, uint64_t thread);

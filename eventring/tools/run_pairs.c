@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* run_pairs.c: runs two programs in turn.
  *
- * What else the machine does changes from minute to minute. So the runs of a side do not come
- * one after another, and not always first of a pair either: A B, B A, A B ... */
+ * What else the machine does changes from minute to minute. So the runs of a side do not
+ * come one after another, and not always first of a pair either: A B, B A, A B ... */
 #include "run_pairs.h"
 
 #include <errno.h>
@@ -34,7 +34,7 @@ static char *joined(char **words) {
   return text;
 }
 
-/* ---- What a launch changes in this process ------------------------------------------------ */
+/* ---- What a launch changes in this process ------------------------------------ */
 
 static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
 enum { SIGNALS = sizeof signals / sizeof signals[0] };
@@ -76,7 +76,7 @@ static void restore(const struct before *before) {
   for (size_t i = 0; i < SIGNALS; i++) sigaction(signals[i], &before->action[i], NULL);
 }
 
-/* ---- Running --------------------------------------------------------------------------- */
+/* ---- Running ------------------------------------------------------------------ */
 
 static int run_and_read(struct runs *runs, size_t n, char **program, const char *prefix) {
   struct reader reader;

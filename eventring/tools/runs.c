@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* runs.c: the figures of several recordings.
  *
- * Two runs of the same program take times that differ by some percent, on a busy machine by
- * many times that; the work that they do hardly differs. So there are two kinds of main
- * figures. Of times that is the CPU time of the program, or else the run time: what the
- * scheduler did is noise. CPU time, too, is longer where others use the same caches and cores.
- * How fast a machine is during a run is seen at the collector, by the time that it takes for
- * its work; so CPU times are compared as they would be at equal speed. Of work it is what was
- * allocated, how many steps the collector took and what these did (the counter pause_work, if
- * there is one), whatever else the machine does. These are exact: with fewer runs than a test
- * takes it is still said where they differ, and of times nothing. Where there is no such counter,
- * the time in the collector and the mean length of its steps are main figures, too.
- * Where events are missing, sums are those of a second. */
+ * Two runs of the same program take times that differ by some percent, on a busy machine
+ * by many times that; the work that they do hardly differs. So there are two kinds of
+ * main figures. Of times that is the CPU time of the program, or else the run time: what
+ * the scheduler did is noise. CPU time, too, is longer where others use the same caches
+ * and cores. How fast a machine is during a run is seen at the collector, by the time
+ * that it takes for its work; so CPU times are compared as they would be at equal speed.
+ * Of work it is what was allocated, how many steps the collector took and what these did
+ * (the counter pause_work, if there is one), whatever else the machine does. These are
+ * exact: with fewer runs than a test takes it is still said where they differ, and of
+ * times nothing. Where there is no such counter, the time in the collector and the mean
+ * length of its steps are main figures, too. Where events are missing, sums are those of
+ * a second. */
 #include "runs.h"
 
 #include <math.h>
@@ -59,7 +60,7 @@ static void set(const struct reading_run *run, const char *name, enum unit unit,
   if (weight > figure->weight) figure->weight = weight;
 }
 
-/* ---- Reading ------------------------------------------------------------------------- */
+/* ---- Reading ------------------------------------------------------------------ */
 
 static void on_step(void *context, const struct eva_step *step) {
   struct reading_run *run = context;
@@ -141,8 +142,8 @@ static bool says_off_cpu(const eventring_cursor *cursor) {
   return false;
 }
 
-/* Of all domains, without what they waited for. If events are missing, it is of another part of
-   each run. */
+/* Of all domains, without what they waited for. If events are missing, it is of another
+   part of each run. */
 static void set_cpu_time(const struct reading_run *run, const eventring_cursor *cursor) {
   const struct eva_tally *tally = run->tally;
   uint64_t collector;
@@ -219,7 +220,7 @@ int runs_read(struct runs *runs, size_t n, struct reader *reader) {
   return status == STATUS_OK ? -1 : status;
 }
 
-/* ---- Comparing ----------------------------------------------------------------------- */
+/* ---- Comparing ---------------------------------------------------------------- */
 
 static bool is_in_all(const struct figure *figure, size_t count) {
   for (size_t i = 0; i < count; i++)
@@ -233,8 +234,8 @@ static bool has(const struct runs *runs, const char *name) {
   return false;
 }
 
-/* Wall time does not count where CPU time is there, nor that of the collector where its work
-   is. */
+/* Wall time does not count where CPU time is there, nor that of the collector where its
+   work is. */
 static void demote(struct runs *runs) {
   static const char *const pairs[][2] = {{"run time", CPU_TIME},
                                          {CPU_TIME, AT_EQUAL_SPEED},
@@ -279,7 +280,8 @@ static void compare(const struct runs *runs, struct figure *figure) {
   free(sides);
 }
 
-/* Where runs are too few to say how times follow the speed, they are compared as they are. */
+/* Where runs are too few to say how times follow the speed, they are compared as they
+   are. */
 static void add_equal_speed(struct runs *runs) {
   if (!has(runs, CPU_TIME) || !has(runs, SPEED) || runs->count / 2 < EVA_LEAST_RUNS) return;
   struct figure *figure = figure_at(runs, AT_EQUAL_SPEED, UNIT_NS, FIGURES_MAIN);

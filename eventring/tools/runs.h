@@ -8,8 +8,8 @@
 
 enum unit { UNIT_NS, UNIT_BYTES, UNIT_COUNT };
 
-/* What decides the verdict: times, amounts; what is shown besides. Holm's correction is made for
-   each. */
+/* What decides the verdict: times, amounts; what is shown besides. Holm's correction is
+   made for each. */
 enum figure_group { FIGURES_MAIN, FIGURES_WORK, FIGURES_PAUSES, FIGURES_SPANS, FIGURE_GROUPS };
 
 struct figure {
@@ -39,8 +39,8 @@ struct runs {
 
 struct reader;
 
-/* Reads run number `n` of `runs->count`, and closes the reader. -1, or the exit status after a
-   message; that of a program which was launched, if it is not 0. */
+/* Reads run number `n` of `runs->count`, and closes the reader. -1, or the exit status
+   after a message; that of a program which was launched, if it is not 0. */
 int runs_read(struct runs *runs, size_t n, struct reader *reader);
 /* Compares the even runs with the odd ones. */
 void runs_compare(struct runs *runs);

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /* sample.c: samples the stacks of live processes.
  *
- * Every period the stack of each domain of each process is read (remote/stack.h) and counted
- * in a tree of that domain. The processes are not stopped and run no instruction for it. What
- * the collector or a wait takes is a node of its own, below the function in which it happens.
+ * Every period the stack of each domain of each process is read (remote/stack.h) and
+ * counted in a tree of that domain. The processes are not stopped and run no instruction
+ * for it. What the collector or a wait takes is a node of its own, below the function in
+ * which it happens.
  *
- * A sampler that gets no processor in time is late, and most of all while the processes run,
- * which compete for it. To leave out what it was late for would make them seem to sleep. So a
- * sample stands for all the time since the one before: it counts once for each period that has
- * passed. What could not be read (torn) counts for nobody.
+ * A sampler that gets no processor in time is late, and most of all while the processes
+ * run, which compete for it. To leave out what it was late for would make them seem to
+ * sleep. So a sample stands for all the time since the one before: it counts once for
+ * each period that has passed. What could not be read (torn) counts for nobody.
  *
- * Ten times a second the processes and their domains are listed again, children a hundred times
- * where the kernel has their list (/proc/PID/task/TID/children), since many live no longer than
- * that. What was seen of one that has ended stays. A process that cannot be read (yet) is tried
- * again then: a program that was just started maps its libraries first.
+ * Ten times a second the processes and their domains are listed again, children a hundred
+ * times where the kernel has their list (/proc/PID/task/TID/children), since many live no
+ * longer than that. What was seen of one that has ended stays. A process that cannot be
+ * read (yet) is tried again then: a program that was just started maps its libraries
+ * first.
  */
 #include "sample.h"
 
@@ -98,7 +100,7 @@ static int64_t wall_ns(void) {
   return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* ---- Domains --------------------------------------------------------------------------- */
+/* ---- Domains ------------------------------------------------------------------ */
 
 static uint32_t begin_life(struct sampling *s, pid_t pid, const struct remote_domain *about) {
   if (s->life_count == MOST_LIVES) return MOST_LIVES - 1;
@@ -138,7 +140,8 @@ static void list_domains(struct sampling *s, struct sampled_process *p) {
   p->domain_count = kept;
 }
 
-/* With lines, has them note each instruction. The flag of one that does not yet is read again. */
+/* With lines, has them note each instruction. The flag of one that does not yet is read
+   again. */
 static void keep_notes(struct sampling *s, uint64_t now) {
   for (size_t i = 0; s->options.lines && i < s->process_count; i++) {
     struct sampled_process *p = s->processes[i];
@@ -157,11 +160,11 @@ static void end_notes(struct sampling *s) {
     if (s->processes[i]->open) line_notes_end(&s->processes[i]->notes, &s->processes[i]->host);
 }
 
-/* ---- Processes ------------------------------------------------------------------------- */
+/* ---- Processes ---------------------------------------------------------------- */
 
-/* A child that shares the memory of its parent (vfork, posix_spawn until it executes, what
-   looks for leaks) shows the same domains: they are those of the process that was found
-   first. */
+/* A child that shares the memory of its parent (vfork, posix_spawn until it executes,
+   what looks for leaks) shows the same domains: they are those of the process that was
+   found first. */
 static bool is_memory_known(const struct sampling *s, pid_t pid) {
   for (size_t i = 0; i < s->process_count; i++)
     if (s->processes[i]->open && remote_share_memory(pid, s->processes[i]->pid)) return true;
@@ -278,7 +281,7 @@ static void list_all(struct sampling *s, uint64_t now) {
   s->listed_ns = now;
 }
 
-/* ---- Sampling -------------------------------------------------------------------------- */
+/* ---- Sampling ----------------------------------------------------------------- */
 
 /* A constant text for the key of a node. */
 static const char *activity_text(struct sampled_process *p, const struct remote_domain *about) {
@@ -322,9 +325,10 @@ static bool wanted(struct sampling *s, struct sampled_process *p, struct sampled
   return runs == s->options.cpu;
 }
 
-/* A stack that changes while it is read lacks its innermost frames. Where that is rare, it was a
-   moment between functions that take long, and the next moment says as much: it is read again.
-   Where it is common, functions are short, and reading again would prefer the longer of them. */
+/* A stack that changes while it is read lacks its innermost frames. Where that is rare,
+   it was a moment between functions that take long, and the next moment says as much: it
+   is read again. Where it is common, functions are short, and reading again would prefer
+   the longer of them. */
 static enum remote_result read_stack(struct sampling *s, struct sampled_domain *domain,
                                      uint64_t now) {
   enum { RARE = 20 };
@@ -335,8 +339,8 @@ static enum remote_result read_stack(struct sampling *s, struct sampled_domain *
   return remote_stack_read(domain->reader, &s->stack, &domain->about, now);
 }
 
-/* A domain that was not there at the last sample has been there for one period, for all that
-   is known. */
+/* A domain that was not there at the last sample has been there for one period, for all
+   that is known. */
 static void sample_domain(struct sampling *s, struct sampled_process *p,
                           struct sampled_domain *domain, uint64_t now, uint64_t due,
                           uint64_t periods) {
@@ -437,7 +441,7 @@ int sample_process(struct sampling **sampling, pid_t pid, struct launch *launch,
 
 const char *sample_why_not(const struct sampling *s) { return s->processes[0]->host.error; }
 
-/* ---- The result ------------------------------------------------------------------------ */
+/* ---- The result --------------------------------------------------------------- */
 
 static void count_processes(const struct sampling *s, struct time_profile *profile) {
   for (size_t i = 0; i < s->process_count; i++) {

@@ -28,22 +28,23 @@ struct sample_options {
   /* Called with each stack that is counted; NULL: nobody asks when. */
   void (*on_sample)(void *context, const struct sample_moment *moment);
   void *context;
-  /* Not NULL: by a thread beside one that reads, which catches the signals; it complains of
-     nothing, and ends when this is set. */
+  /* Not NULL: by a thread beside one that reads, which catches the signals; it complains
+     of nothing, and ends when this is set. */
   const bool *stop; /* atomic */
 };
 
 enum { SAMPLE_FORBIDDEN = 1000 };
-/* Samples the process, until the time is up, it ends, or the user interrupts. `launch`: the
-   program that was started as that process, or NULL. -1, or the exit status after a message, or
-   SAMPLE_FORBIDDEN: the kernel does not let its memory be read (sample_why_not). */
+/* Samples the process, until the time is up, it ends, or the user interrupts. `launch`:
+   the program that was started as that process, or NULL. -1, or the exit status after a
+   message, or SAMPLE_FORBIDDEN: the kernel does not let its memory be read
+   (sample_why_not). */
 int sample_process(struct sampling **sampling, pid_t pid, struct launch *launch,
                    const struct sample_options *options);
 /* What was counted; freed apart. */
 void sample_profile(const struct sampling *sampling, enum sample_detail detail,
                     struct time_profile *profile);
-/* A domain that was seen, and its tree, which grows while sampling goes on. NULL: there is no life
-   of this number; they are numbered from 0. */
+/* A domain that was seen, and its tree, which grows while sampling goes on. NULL: there
+   is no life of this number; they are numbered from 0. */
 const struct sample_tree *sample_life(const struct sampling *sampling, uint32_t life,
                                       const struct remote_domain **about);
 const char *sample_why_not(const struct sampling *sampling);

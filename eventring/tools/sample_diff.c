@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* sample_diff.c: what changed between profiles of samples, beyond the error of sampling.
+/* sample_diff.c: what changed between profiles of samples, beyond the error of
+ * sampling.
  *
- * A profile is what `profile --hz --json --top 0` has written. How long a program was sampled
- * says nothing about it, so *shares* are compared: of all samples, those in which a function
- * was the innermost one.
+ * A profile is what `profile --hz --json --top 0` has written. How long a program was
+ * sampled says nothing about it, so *shares* are compared: of all samples, those in which
+ * a function was the innermost one.
  *
  * A share p of n samples has the standard error sqrt(p (1 - p) / n), if samples are
- * independent. They are not quite: a program that stays in one function for longer than the
- * period gives the same sample again and again. So with EVA_LEAST_RUNS runs a side or more, the
- * shares of the runs are compared (diff_rows.h) as any figures are; with fewer, two shares are
- * compared by their pooled error, and a change must be of a point as well. In both cases the
- * difference must be beyond the error of sampling. */
+ * independent. They are not quite: a program that stays in one function for longer than
+ * the period gives the same sample again and again. So with EVA_LEAST_RUNS runs a side or
+ * more, the shares of the runs are compared (diff_rows.h) as any figures are; with fewer,
+ * two shares are compared by their pooled error, and a change must be of a point as well.
+ * In both cases the difference must be beyond the error of sampling. */
 #include "sample_diff.h"
 
 #include <errno.h>
@@ -31,7 +32,7 @@
 
 enum { MOST_BYTES = 1 << 26 };
 
-/* ---- Reading ---------------------------------------------------------------------------- */
+/* ---- Reading ------------------------------------------------------------------ */
 
 /* Of the file; NULL after a message. */
 static char *read_text(const char *path, size_t *size) {
@@ -158,7 +159,7 @@ static int read_run(struct diff_rows *d, const char *path, size_t run) {
   return -1;
 }
 
-/* ---- Comparing -------------------------------------------------------------------------- */
+/* ---- Comparing ---------------------------------------------------------------- */
 
 static double samples_of(const struct diff_rows *d, size_t side) {
   return diff_rows_sum(d, d->total, side);
@@ -188,7 +189,7 @@ static bool matters(const struct diff_row *row, bool few) {
   return fabs(row->moved) >= row->error && (!few || fabs(row->moved) >= LEAST_POINT);
 }
 
-/* ---- Output ----------------------------------------------------------------------------- */
+/* ---- Output ------------------------------------------------------------------- */
 
 static void print_heading(const struct diff_rows *d) {
   printf("%.0f samples in A, %.0f in B, %zu %s a side\n", samples_of(d, 0), samples_of(d, 1),

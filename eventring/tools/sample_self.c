@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* sample_self.c: samples of a process whose memory may not be read.
  *
- * A process that records has a control page, through which it can be asked for its stacks: each
- * domain writes its own as a record at its next safepoint (<eventring/stack.h>). So samples lie
- * at safepoints only (ends of loops, calls of tail functions, collections), and a domain that
- * reaches none in time, because it waits or runs a C function, is counted as "(not at a
- * safepoint)".
+ * A process that records has a control page, through which it can be asked for its
+ * stacks: each domain writes its own as a record at its next safepoint
+ * (<eventring/stack.h>). So samples lie at safepoints only (ends of loops, calls of tail
+ * functions, collections), and a domain that reaches none in time, because it waits or
+ * runs a C function, is counted as "(not at a safepoint)".
  */
 #include "sample_self.h"
 
@@ -28,7 +28,7 @@ static void rest(uint64_t ns) {
                                .tv_nsec = (long)(ns % 1000000000u)}, NULL);
 }
 
-/* ---- Asking ----------------------------------------------------------------------------- */
+/* ---- Asking ------------------------------------------------------------------- */
 
 /* The recording of the process in a directory, by its usual name. */
 static bool open_in(eventring_cursor **cursor, pid_t pid, const char *directory) {
@@ -45,8 +45,8 @@ static bool open_in(eventring_cursor **cursor, pid_t pid, const char *directory)
   return false;
 }
 
-/* Where /proc does not show what the process maps, its file is searched where files are by
-   default, and where those of programs that are started here would be. */
+/* Where /proc does not show what the process maps, its file is searched where files are
+   by default, and where those of programs that are started here would be. */
 static int open_recording(eventring_cursor **cursor, pid_t pid, const char *why) {
   struct eventring_error error;
   int status = eventring_open_pid(cursor, pid, EVENTRING_OPEN_NOW, &error);
@@ -106,7 +106,7 @@ int sample_self_ask(eventring_cursor *cursor, uint64_t ns, uint64_t *asked_ns) {
   return eventring_cursor_liveness(cursor) == EVENTRING_LIVE ? count : -1;
 }
 
-/* ---- Counting --------------------------------------------------------------------------- */
+/* ---- Counting ----------------------------------------------------------------- */
 
 struct self {
   eventring_cursor *cursor;
@@ -170,7 +170,7 @@ static void sample_until_end(struct self *s, struct launch *launch,
   }
 }
 
-/* ---- The result ------------------------------------------------------------------------- */
+/* ---- The result --------------------------------------------------------------- */
 
 static void fill(const struct self *s, enum sample_detail detail, struct time_profile *profile) {
   for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++) {

@@ -40,7 +40,7 @@ uint32_t sample_tree_child(struct sample_tree *tree, uint32_t parent, struct sam
   return tree->nodes[parent].first_child = made;
 }
 
-/* ---- As a profile --------------------------------------------------------------------- */
+/* ---- As a profile ------------------------------------------------------------- */
 
 /* Lines of one function become one node. */
 static void without_lines(const struct sample_tree *tree, struct sample_tree *to) {
@@ -148,7 +148,7 @@ struct eventring_profile *sample_tree_add(const struct sample_tree *tree,
   return p;
 }
 
-/* ---- Functions that are known by their texts alone -------------------------------------- */
+/* ---- Functions that are known by their texts alone ---------------------------- */
 
 static bool has_texts(const void *none, uintptr_t value, const void *key) {
   const struct remote_function *a = (const struct remote_function *)value, *b = key;

@@ -30,8 +30,8 @@ void sample_tree_close(struct sample_tree *tree);
 /* The child of the node for that key, made if there is none. */
 uint32_t sample_tree_child(struct sample_tree *tree, uint32_t parent, struct sample_key key);
 
-/* What is shown of a key, with the line of the function's definition; its texts stay as long as the
-   key's. */
+/* What is shown of a key, with the line of the function's definition; its texts stay as
+   long as the key's. */
 struct sample_function {
   const char *name, *source;
   uint32_t line;
@@ -49,8 +49,8 @@ struct sample_names { /* {0} at first */
   struct evr_table functions;
 };
 
-/* The function of that name and source (both are cut, if they are long), made if there is none;
-   it stays until sample_names_free. */
+/* The function of that name and source (both are cut, if they are long), made if there is
+   none; it stays until sample_names_free. */
 const struct remote_function *sample_name(struct sample_names *names, const char *name,
                                           const char *source, bool is_c);
 void sample_names_free(struct sample_names *names);

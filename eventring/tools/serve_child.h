@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* serve_child.h: runs a command of `eventring` for a request of `eventring serve`, in a process of
- * its own: what goes wrong there harms no other request. */
+/* serve_child.h: runs a command of `eventring` for a request of `eventring serve`, in a
+ * process of its own: what goes wrong there harms no other request. */
 #ifndef EVENTRING_TOOL_SERVE_CHILD_H
 #define EVENTRING_TOOL_SERVE_CHILD_H
 
@@ -16,9 +16,10 @@ struct serve_child {
   char message[SERVE_MESSAGE]; /* what it wrote to standard error, as far as it has room */
 };
 
-/* Runs `words`, which ends with a NULL and begins with the name of the command, with `out` as its
-   standard output, for at most limit_ns, and not longer than until `*stop` is true. It ends with
-   the thread that calls this. False: it could not be started (errno). Any thread. */
+/* Runs `words`, which ends with a NULL and begins with the name of the command, with
+   `out` as its standard output, for at most limit_ns, and not longer than until `*stop`
+   is true. It ends with the thread that calls this. False: it could not be started
+   (errno). Any thread. */
 bool serve_child_run(struct serve_child *child, const char *const *words, int out,
                      uint64_t limit_ns, const bool *stop);
 
@@ -28,11 +29,11 @@ struct serve_stream {
   int fd;  /* of its standard output */
 };
 
-/* Starts it, without standard error. It ends with the thread that calls this. False: it could not
-   be started (errno). */
+/* Starts it, without standard error. It ends with the thread that calls this. False: it
+   could not be started (errno). */
 bool serve_stream_begin(struct serve_stream *stream, const char *const *words);
-/* Waits for output until `*stop` is true. Bytes that were read into `bytes`; 0: there will be no
-   more. */
+/* Waits for output until `*stop` is true. Bytes that were read into `bytes`; 0: there
+   will be no more. */
 size_t serve_stream_read(struct serve_stream *stream, char *bytes, size_t room, const bool *stop);
 /* Ends the command. One that was not begun: nothing. */
 void serve_stream_end(struct serve_stream *stream);

@@ -8,9 +8,10 @@
 
 #include "serve_child.h"
 
-/* ---- The page ------------------------------------------------------------------------------ */
+/* ---- The page ----------------------------------------------------------------- */
 
-/* serve_page.html, in the build directory, with lines that stand for what is written there. */
+/* serve_page.html, in the build directory, with lines that stand for what is written
+   there. */
 __asm__(".pushsection .rodata\n"
         ".globl serve_page_begin, serve_page_end\n"
         "serve_page_begin:\n"
@@ -29,7 +30,8 @@ static void put_html(FILE *out, const char *text) {
   }
 }
 
-/* Without `pid`, those that the script of the page completes for the processes that it learns of. */
+/* Without `pid`, those that the script of the page completes for the processes that it
+   learns of. */
 static void put_links(FILE *out, long pid) {
   static const struct { const char *path, *text; } links[] = {
       {"view", "page"}, {"debug/pprof/profile", "profile of 30 s"},
@@ -70,7 +72,7 @@ void serve_page_put(FILE *out, const struct live_processes *live) {
   fwrite(at, 1, (size_t)(serve_page_end - at), out);
 }
 
-/* ---- The stream ---------------------------------------------------------------------------- */
+/* ---- The stream --------------------------------------------------------------- */
 
 enum {
   STREAMS = 8,
@@ -99,8 +101,8 @@ static size_t put_events(struct events *e, char *to, size_t room) {
   return size;
 }
 
-/* Called again and again, by the thread of the connection. A stream ends after five minutes; a
-   browser then begins another one. */
+/* Called again and again, by the thread of the connection. A stream ends after five
+   minutes; a browser then begins another one. */
 static ssize_t read_events(void *context, uint64_t position, char *to, size_t room) {
   static const char *const words[] = {"top", "--json", "--interval", "1", "--seconds", "300", NULL};
   struct events *e = context;

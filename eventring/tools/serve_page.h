@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* serve_page.h: the page of `eventring serve`, and the stream of events that keeps it up to date. */
+/* serve_page.h: the page of `eventring serve`, and the stream of events that keeps it up
+   to date. */
 #ifndef EVENTRING_TOOL_SERVE_PAGE_H
 #define EVENTRING_TOOL_SERVE_PAGE_H
 
@@ -12,10 +13,11 @@
 /* Writes the page, with a row for each of the processes that record. */
 void serve_page_put(FILE *out, const struct live_processes *live);
 
-/* The same as Server-Sent Events: a refresh of `eventring top --json' a second, by that command in a
-   process of its own, which begins with the first bytes that are asked for and ends with the
-   response, or when `*stop' is true. *streams counts them; NULL: there are as many as may be, or no
-   memory. Any thread; the response is to be read by a thread that may wait. */
+/* The same as Server-Sent Events: a refresh of `eventring top --json' a second, by that
+   command in a process of its own, which begins with the first bytes that are asked for
+   and ends with the response, or when `*stop' is true. *streams counts them; NULL: there
+   are as many as may be, or no memory. Any thread; the response is to be read by a thread
+   that may wait. */
 struct MHD_Response *serve_events(unsigned *streams, const bool *stop);
 
 #endif

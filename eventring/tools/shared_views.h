@@ -12,7 +12,8 @@ view_function head_view;   /* of a struct eventring_info: who it is, how it ende
 
 /* Getters. Of a struct eva_so_far: "12.3 ms so far". */
 struct view_value view_so_far(struct view_to *to, const void *row, const struct view_column *c);
-/* Of a struct eventring_info: for how many rings there is no room; nothing where there is. */
+/* Of a struct eventring_info: for how many rings there is no room; nothing where there
+   is. */
 struct view_value view_no_room(struct view_to *to, const void *row, const struct view_column *c);
 /* Of a struct eva_histogram: the quantile `argument`. */
 struct view_value view_quantile(struct view_to *to, const void *row, const struct view_column *c);

@@ -3,8 +3,8 @@
  *
  * The kernel names mappings of files, the heap that brk makes and the stack of the main
  * thread. Arenas of the C library beyond that heap are known by their shape: 64 MiB of
- * addresses, aligned to that, of which the first part can be accessed and the rest cannot.
- * Zeroed data of a library follow its data. Everything else is anonymous.
+ * addresses, aligned to that, of which the first part can be accessed and the rest
+ * cannot. Zeroed data of a library follow its data. Everything else is anonymous.
  *
  * The file changes while it is read, like the process; each line is counted by itself. */
 #include "smaps.h"
@@ -34,7 +34,7 @@ struct mappings {
   size_t count;
 };
 
-/* ---- reading ------------------------------------------------------------------------ */
+/* ---- reading ------------------------------------------------------------------ */
 
 /* "5581a0-5581b0 r-xp 00001000 08:01 131 /usr/bin/x" */
 static bool parse_head(char *line, struct mapping *m) {
@@ -82,7 +82,7 @@ static bool read_mappings(struct mappings *all, pid_t pid) {
   return all->count > 0;
 }
 
-/* ---- what they are ------------------------------------------------------------------ */
+/* ---- what they are ------------------------------------------------------------ */
 
 static bool is_anonymous(const struct mapping *m) { return !m->path[0] && !m->inode; }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* smaps.h: the resident memory of a process, as the kernel counts it, by what is mapped. */
+/* smaps.h: the resident memory of a process, as the kernel counts it, by what is
+   mapped. */
 #ifndef EVENTRING_TOOL_SMAPS_H
 #define EVENTRING_TOOL_SMAPS_H
 
@@ -22,8 +23,8 @@ struct smaps {
   uint64_t all, all_reserved, swapped;
 };
 
-/* Reads /proc/PID/smaps; `recording`: path of the file, as this process sees it. False, and
-   errno: it cannot be read. */
+/* Reads /proc/PID/smaps; `recording`: path of the file, as this process sees it. False,
+   and errno: it cannot be read. */
 bool smaps_read(struct smaps *smaps, pid_t pid, const char *recording);
 
 #endif

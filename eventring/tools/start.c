@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* start.c: has a process record that was started without (`eventring control --start`).
+/* start.c: has a process record that was started without (`eventring control
+ * --start`).
  *
  * The request is a structure in the memory of the process (<eventring/introspection.h>),
- * its word written last. Only the threads of its domains obey, at their safepoints: what is not
- * recorded has no thread of libeventring. While all of them are asleep in C the request stands,
- * and nothing wakes them: a signal would end their system calls (domain_state.c).
+ * its word written last. Only the threads of its domains obey, at their safepoints: what
+ * is not recorded has no thread of libeventring. While all of them are asleep in C the
+ * request stands, and nothing wakes them: a signal would end their system calls
+ * (domain_state.c).
  */
 #include "start.h"
 #include "eventring/tools.h"
@@ -29,7 +31,7 @@ enum {
   ASLEEP_MS = 200 /* without having run: it may be long until its next safepoint */
 };
 
-/* ---- Is it asleep? ------------------------------------------------------------------ */
+/* ---- Is it asleep? ------------------------------------------------------------ */
 
 /* The threads that may obey. */
 struct obeyers {
@@ -60,7 +62,7 @@ static void say_later(const struct obeyers *o, pid_t pid) {
   complain("%ld: %s: it starts to record at its next safepoint", (long)pid, what);
 }
 
-/* ---- Asking --------------------------------------------------------------------------- */
+/* ---- Asking ------------------------------------------------------------------- */
 
 static bool read_request(struct remote_host *host, struct eventring_request *request) {
   return remote_read(&host->memory, host->at.request, request, sizeof *request);
@@ -88,8 +90,9 @@ static int await_reply(struct remote_host *host, uint32_t before) {
                pid, WAIT_MS / 1000);
 }
 
-/* What is wrong with the directory for any user, an errno: a process that is asleep would find it
-   out when nobody waits for its answer any more. 0: nothing, or it cannot be seen from here. */
+/* What is wrong with the directory for any user, an errno: a process that is asleep would
+   find it out when nobody waits for its answer any more. 0: nothing, or it cannot be seen
+   from here. */
 static int trouble_with(pid_t pid, const char *directory) {
   char path[EVENTRING_REQUEST_PATH + 32];
   snprintf(path, sizeof path, "/proc/%ld/root%s", (long)pid, directory);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* start.h: has a process record that was started without (`eventring control --start`). */
+/* start.h: has a process record that was started without (`eventring control
+   --start`). */
 #ifndef EVENTRING_TOOL_START_H
 #define EVENTRING_TOOL_START_H
 
@@ -7,9 +8,9 @@
 
 #include "tool.h"
 
-/* Has the process record into `directory` (NULL: the current one), or go on if it stands by or
-   pauses, and waits until it does; of one that is asleep it says that it begins later. Returns the
-   exit status; what is wrong is said. */
+/* Has the process record into `directory` (NULL: the current one), or go on if it stands
+   by or pauses, and waits until it does; of one that is asleep it says that it begins
+   later. Returns the exit status; what is wrong is said. */
 int start_recording(const struct command *self, pid_t pid, const char *directory);
 
 /* Was a process that does not record asked to, and is yet to begin, or could not? */

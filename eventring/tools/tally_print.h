@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* tally_print.h: statistics as text, JSON and CSV, all of them or those that are asked for. */
+/* tally_print.h: statistics as text, JSON and CSV, all of them or those that are asked
+   for. */
 #ifndef EVENTRING_TOOL_TALLY_PRINT_H
 #define EVENTRING_TOOL_TALLY_PRINT_H
 
@@ -23,8 +24,8 @@ view_function stats_view;
 void tally_print(const struct eva_tally *tally, const struct tally_choice *choice,
                  struct view_choice as, FILE *out);
 
-/* The rows that a path of the JSON has ("domains", "total.spans" ...), or "rings" of all domains,
-   for a page: view_data. */
+/* The rows that a path of the JSON has ("domains", "total.spans" ...), or "rings" of all
+   domains, for a page: view_data. */
 void tally_data(const struct eva_tally *tally, const struct tally_choice *choice, const char *path,
                 struct eva_json *json);
 

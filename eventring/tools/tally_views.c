@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* tally_views.c: statistics as tables for people, in lines of the page (the path of the file may
- * be longer), and as JSON.
+/* tally_views.c: statistics as tables for people, in lines of the page (the path of the
+ * file may be longer), and as JSON.
  *
- * As text the time in the collector comes first, a row a domain. Then come the tables of all
- * domains together, if there are several, then those of each domain. */
+ * As text the time in the collector comes first, a row a domain. Then come the tables of
+ * all domains together, if there are several, then those of each domain. */
 #include <stdio.h>
 #include <string.h>
 
@@ -17,7 +17,7 @@
 #include "shared_views.h"
 #include "tally_print.h"
 
-/* ---- Entries: spans, counters, events -------------------------------------------------------- */
+/* ---- Entries: spans, counters, events ----------------------------------------- */
 
 struct lists { /* of which entries are handed out */
   const struct eva_tally *tally;
@@ -186,7 +186,7 @@ static VIEW(list_view, struct lists,
     {"counters", NULL, VIEW_ROWS, .view = &counter_view, .rows = add_counters},
     {"events", NULL, VIEW_ROWS, .view = &event_view, .rows = add_events})
 
-/* ---- Time in the collector ------------------------------------------------------------------- */
+/* ---- Time in the collector ---------------------------------------------------- */
 
 /* Of one domain, several of one name that used a slot in turn, or all. */
 struct figures {
@@ -304,7 +304,7 @@ static void add_named_figures(struct view_to *to, const void *context) {
       add_slot(to, &tally->domains[slot]);
 }
 
-/* ---- Domains and rings ----------------------------------------------------------------------- */
+/* ---- Domains and rings -------------------------------------------------------- */
 
 /* The sum holds what all of them hold. */
 static void add_ring(struct eva_tally_ring *sum, const struct eva_tally_ring *ring) {
@@ -399,7 +399,7 @@ static void add_domains(struct view_to *to, const void *row) {
       view_row(to, &lists->tally->domains[slot]);
 }
 
-/* ---- All that was recorded ------------------------------------------------------------------- */
+/* ---- All that was recorded ---------------------------------------------------- */
 
 VIEW_GETTER(recorded_name, struct eventring_recorded) { return view_text(row->def->name); }
 VIEW_GETTER(recorded_mean, struct eventring_recorded) { return view_uint(row->ns / row->count); }
@@ -458,7 +458,7 @@ static bool lacks_something(const struct lists *lists) {
          tally->until == UINT64_MAX && lists->choice->domain == UINT64_MAX;
 }
 
-/* ---- All of it ------------------------------------------------------------------------------- */
+/* ---- All of it ---------------------------------------------------------------- */
 
 struct answer {
   const struct eva_tally *tally;
@@ -504,7 +504,7 @@ VIEW(stats_view, struct answer,
     {"recorded", NULL, VIEW_ROWS, .offset = offsetof(struct answer, each), .view = &recorded_view,
      .rows = add_recorded})
 
-/* ---- For a page ------------------------------------------------------------------------------ */
+/* ---- For a page --------------------------------------------------------------- */
 
 struct ring_of_domain {
   const struct eva_tally_domain *domain;
@@ -546,7 +546,7 @@ void tally_data(const struct eva_tally *tally, const struct tally_choice *choice
   view_data(&to, json, &data_view, path, &answer);
 }
 
-/* ---- Text ------------------------------------------------------------------------------------ */
+/* ---- Text --------------------------------------------------------------------- */
 
 static const char *liveness_text(enum eventring_liveness liveness) {
   switch (liveness) {

@@ -73,8 +73,8 @@ void table_cell_end(struct table *table, const char *text, size_t width) {
   memcpy(cell, MARK, strlen(MARK));
 }
 
-/* May a line end before text[at]? After a sign that separates words, but not within the name of
-   a file that its line follows. */
+/* May a line end before text[at]? After a sign that separates words, but not within the
+   name of a file that its line follows. */
 static bool separates(const char *text, size_t at) {
   if (!strchr(" /.,:;_-", text[at - 1])) return false;
   if (strchr(" /", text[at - 1])) return true;
@@ -233,7 +233,8 @@ static void print_cell(const struct layout *layout, size_t column, const char *t
   *owed += layout->gap + (left ? missing : 0);
 }
 
-/* One line of a row. Moves `rest`, what is left of each cell, on; whether something is. */
+/* One line of a row. Moves `rest`, what is left of each cell, on; whether something
+   is. */
 static bool print_line(const struct layout *layout, const char **rest) {
   const struct table *table = layout->table;
   size_t owed = layout->indent;
@@ -294,8 +295,8 @@ static void cut_texts(struct layout *layout) {
   }
 }
 
-/* Cuts a table for a screen to its page: texts, then the blanks between columns, then columns at the
-   end. */
+/* Cuts a table for a screen to its page: texts, then the blanks between columns, then
+   columns at the end. */
 static void cut_to_page(struct layout *layout) {
   const size_t columns = layout->table->columns;
   cut_texts(layout);

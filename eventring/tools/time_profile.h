@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* time_profile.h: where time goes, whoever measured it: the profile of calls of a recording
- * (exact), samples of a live process, or of perf (counted). All are trees of functions, one a
- * domain, so that each view and each format is written once. */
+/* time_profile.h: where time goes, whoever measured it: the profile of calls of a
+ * recording (exact), samples of a live process, or of perf (counted). All are trees of
+ * functions, one a domain, so that each view and each format is written once. */
 #ifndef EVENTRING_TOOL_TIME_PROFILE_H
 #define EVENTRING_TOOL_TIME_PROFILE_H
 
@@ -17,8 +17,9 @@ struct time_profile {
   uint64_t period_ns;  /* of samples: what each stands for */
   uint64_t samples;    /* periods that are counted */
   uint64_t late;       /* of them, those for which a later stack stands */
-  /* Where children are sampled as well: processes that run Saros and were seen, of them those
-     that ended before a sample, and how long one lives that may not have been seen. */
+  /* Where children are sampled as well: processes that run Saros and were seen, of
+     them those that ended before a sample, and how long one lives that may not have
+     been seen. */
   uint64_t processes, unsampled, unseen_ms;
   uint64_t moving, torn; /* stacks */
   bool exact_lines;      /* samples: each instruction was to be noted, so that lines are exact */

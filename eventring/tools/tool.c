@@ -26,7 +26,8 @@ static void replace_progress_locked(const char *line, size_t size) {
   progress_bytes = size;
 }
 
-/* (A character of several bytes counts as that many columns, which is at least its width.) */
+/* (A character of several bytes counts as that many columns, which is at least its
+   width.) */
 void show_progress(const char *format, ...) {
   char line[256], safe[TERMINAL_LINE + 1];
   va_list arguments;

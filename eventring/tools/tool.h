@@ -41,8 +41,8 @@ enum {
 int run_command_line(int argc, char **argv);
 /* Runs it once more, of FILE in the place of `-- PROGRAM...'. */
 int run_of_file(const char *file);
-/* The words of this process, COMMAND first, and of them those of PROGRAM, or NULL; the same while
-   it is run of a FILE in its place. */
+/* The words of this process, COMMAND first, and of them those of PROGRAM, or NULL; the
+   same while it is run of a FILE in its place. */
 struct command_line {
   int count;
   char **words, **program;
@@ -59,14 +59,14 @@ struct command {
   int (*run)(const struct command *self, int count, char **words);
 };
 
-/* Writes "eventring: ...\n" to stderr. What a terminal would obey in the result (file names,
-   names out of files) is shown as \xNN. Returns false; `wrong`: STATUS_WRONG. */
+/* Writes "eventring: ...\n" to stderr. What a terminal would obey in the result (file
+   names, names out of files) is shown as \xNN. Returns false; `wrong`: STATUS_WRONG. */
 bool complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int wrong(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Is there a terminal, so that somebody may type ^C? */
 bool someone_can_interrupt(void);
-/* For how long a live process is watched, in ns; 0: until it ends. What was asked for; else, where
-   nobody can interrupt it, 10 s, after a message. */
+/* For how long a live process is watched, in ns; 0: until it ends. What was asked for;
+   else, where nobody can interrupt it, 10 s, after a message. */
 uint64_t watch_limit(uint64_t asked_ns);
 /* What was not copied of a recording. */
 void complain_damaged(uint64_t blocks);
@@ -87,14 +87,15 @@ void hide_progress(void);
    for the message at the end; 0: nobody saw it. */
 extern int output_errno;
 
-/* Ends the command with status 1 when there is no memory; calloc, realloc and strdup that do
-   so. */
+/* Ends the command with status 1 when there is no memory; calloc, realloc and strdup that
+   do so. */
 void no_memory(void) __attribute__((noreturn));
 void *need_zeroed(size_t count, size_t size);
 void *need_resized(void *memory, size_t count, size_t size);
 char *need_copy(const char *text);
-/* Adds an element to an array of `count` and returns where it is; what is there is not set. Only so
-   may the array grow: it has room for the next power of two. (The count may fall.) */
+/* Adds an element to an array of `count` and returns where it is; what is there is not
+   set. Only so may the array grow: it has room for the next power of two. (The count may
+   fall.) */
 #define NEED_NEXT(array, count) \
   ((array) = need_next(array, count, sizeof *(array)), &(array)[(count)++])
 void *need_next(void *array, size_t count, size_t size);

@@ -19,7 +19,8 @@
 
 enum { MOST_TEXT = 1 << 20, PART = 1 << 14 };
 
-/* The signals and files of a command that was started from a shell; nobody types at it. */
+/* The signals and files of a command that was started from a shell; nobody types at
+   it. */
 static void become_command(int out, pid_t parent) {
   static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGWINCH, SIGCONT};
   sigset_t none;

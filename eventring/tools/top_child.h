@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* top_child.h: runs a command of `eventring` in a child of this process, and takes its text.
+/* top_child.h: runs a command of `eventring` in a child of this process, and takes its
+ * text.
  *
- * What the screen of `top` shows of one process is the text of the commands that answer it; so
- * there is one code for it, and a page of documentation. A child can take its time, and fail, while
- * the screen goes on. It is a fork without exec: the same program, without a search for its file.
+ * What the screen of `top` shows of one process is the text of the commands that answer
+ * it; so there is one code for it, and a page of documentation. A child can take its
+ * time, and fail, while the screen goes on. It is a fork without exec: the same program,
+ * without a search for its file.
  */
 #ifndef EVENTRING_TOOL_TOP_CHILD_H
 #define EVENTRING_TOOL_TOP_CHILD_H
@@ -24,10 +26,11 @@ struct top_child {
   bool is_unwanted;   /* nobody waits for its text any more */
 };
 
-/* Starts `eventring WORDS...` (NULL at the end), whose lines are `columns` wide. False: errno says
-   why not. */
+/* Starts `eventring WORDS...` (NULL at the end), whose lines are `columns` wide. False:
+   errno says why not. */
 bool top_child_start(struct top_child *child, const char *const *words, size_t columns);
-/* Takes what has come, without waiting. Returns true when it has ended just now: `text` is all. */
+/* Takes what has come, without waiting. Returns true when it has ended just now: `text`
+   is all. */
 bool top_child_read(struct top_child *child);
 /* Ends one that runs, and waits for that; frees. */
 void top_child_end(struct top_child *child);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* top_detail.c: the parts of the screen of one process.
  *
- * Each part is a command. It is run again when the interval is over, and not before it has been idle
- * for IDLE times as long as it took processor time: whatever there is to read, a part takes at most
- * 1 / IDLE of a processor. What has not ended when another process is chosen ends by itself (a
- * command that has asked the process takes its question back), and its text is dropped.
+ * Each part is a command. It is run again when the interval is over, and not before it
+ * has been idle for IDLE times as long as it took processor time: whatever there is to
+ * read, a part takes at most 1 / IDLE of a processor. What has not ended when another
+ * process is chosen ends by itself (a command that has asked the process takes its
+ * question back), and its text is dropped.
  */
 #include "top_detail.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* top_detail.h: what the screen of `eventring top` shows of one process: parts, each of them the
- * text of a command (top_child.h), which is run again and again. */
+/* top_detail.h: what the screen of `eventring top` shows of one process: parts, each of
+ * them the text of a command (top_child.h), which is run again and again. */
 #ifndef EVENTRING_TOOL_TOP_DETAIL_H
 #define EVENTRING_TOOL_TOP_DETAIL_H
 
@@ -26,8 +26,8 @@ struct top_detail {
 
 /* Shows another process from now on, or none (""). */
 void top_detail_show(struct top_detail *detail, const char *target);
-/* Takes texts that have come, and starts what is due among what is shown. Returns true if there is
-   something new to draw. */
+/* Takes texts that have come, and starts what is due among what is shown. Returns true if
+   there is something new to draw. */
 bool top_detail_go_on(struct top_detail *detail, uint64_t interval_ns);
 /* When that is to be done next, at the latest; UINT64_MAX: when a text has come. */
 uint64_t top_detail_due(const struct top_detail *detail);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* top_list.c: the processes that `eventring top` shows.
  *
- * A search reads what all processes of the machine map, which takes longer than all else where
- * there are many. So there is one at most every second, and it may take a part of MOST_SHARE of the
- * time. Between searches those that are known are read. One that has ended keeps its row for the
- * time of the window (or, if it was named, to the end), so that it is seen; when a recording of the
- * same process has taken its place, it goes at once.
+ * A search reads what all processes of the machine map, which takes longer than all else
+ * where there are many. So there is one at most every second, and it may take a part of
+ * MOST_SHARE of the time. Between searches those that are known are read. One that has
+ * ended keeps its row for the time of the window (or, if it was named, to the end), so
+ * that it is seen; when a recording of the same process has taken its place, it goes at
+ * once.
  */
 #include "top_list.h"
 
@@ -26,7 +27,7 @@ enum { MOST_SHARE = 250 /* a search takes at most 1 / 250 of the time */ };
 const char *const top_order_names[] = {"cpu", "gc", "pause", "alloc", "heap", "resident", "lost",
                                        "pid", "program", NULL};
 
-/* ---- Searching -------------------------------------------------------------------------------- */
+/* ---- Searching ---------------------------------------------------------------- */
 
 static struct top_process *add(struct top_list *list, eventring_cursor *cursor) {
   return *NEED_NEXT(list->all, list->count) = top_process_new(cursor);
@@ -91,7 +92,7 @@ void top_list_close(struct top_list *list) {
   places_free(&list->places);
 }
 
-/* ---- Refreshing -------------------------------------------------------------------------------- */
+/* ---- Refreshing --------------------------------------------------------------- */
 
 static bool has_successor(const struct top_list *list, const struct top_process *p) {
   for (size_t i = 0; i < list->count; i++) {
@@ -134,7 +135,7 @@ bool top_list_is_over(const struct top_list *list) {
   return list->is_named;
 }
 
-/* ---- Order -------------------------------------------------------------------------------------- */
+/* ---- Order -------------------------------------------------------------------- */
 
 /* Less than 0 is not known: below all that is. */
 static double key_of(const struct top_process *p, enum top_order order) {
@@ -201,7 +202,7 @@ const char *top_list_text(const struct top_list *list) {
   return text;
 }
 
-/* ---- Views -------------------------------------------------------------------------------------- */
+/* ---- Views -------------------------------------------------------------------- */
 
 void top_list_rows(struct view_to *to, const void *context) {
   const struct top_list *list = context;

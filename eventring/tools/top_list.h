@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* top_list.h: the processes that `eventring top` shows: those that record on this machine, as
- * `eventring list` finds them, or those that the user has named. */
+/* top_list.h: the processes that `eventring top` shows: those that record on this
+ * machine, as `eventring list` finds them, or those that the user has named. */
 #ifndef EVENTRING_TOOL_TOP_LIST_H
 #define EVENTRING_TOOL_TOP_LIST_H
 
@@ -28,8 +28,8 @@ struct top_list {
   int64_t wall_ns;               /* the same moment, of the calendar */
 };
 
-/* Opens the processes, PIDs or FILEs; none: all that are found. -1, or the exit status: there are
-   none of those that were named. (Messages go to standard error.) */
+/* Opens the processes, PIDs or FILEs; none: all that are found. -1, or the exit status:
+   there are none of those that were named. (Messages go to standard error.) */
 int top_list_open(struct top_list *list, char **words, size_t count);
 void top_list_close(struct top_list *list);
 /* Searches for new processes when it is time, reads all, and sorts. */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* top_process.c: what `eventring top` knows of one process.
  *
- * Each refresh polls the ring of the runtime alone, of which there is little, and in which the
- * collector writes its steps and its figures. The first poll delivers what the ring has already: so
- * the first figures are of the seconds before one looked. They go through the engines of `stats`
- * and `pauses` (gc_clock.h, steps.h), so a share and a pause are the same here and there.
+ * Each refresh polls the ring of the runtime alone, of which there is little, and in
+ * which the collector writes its steps and its figures. The first poll delivers what the
+ * ring has already: so the first figures are of the seconds before one looked. They go
+ * through the engines of `stats` and `pauses` (gc_clock.h, steps.h), so a share and a
+ * pause are the same here and there.
  *
  *   share of the collector, rate   differences of sums that only grow, between now and the newest
  *                                  refresh that is as old as the window; the first one counts from
@@ -14,8 +15,8 @@
  *   heap                           the last value of each domain that runs, however old
  *   CPU, resident                  what the system says of the process (no events)
  *
- * Losses: an event that was overwritten before a refresh read it counts as lost; the collector's
- * clock leaves the gap out.
+ * Losses: an event that was overwritten before a refresh read it counts as lost; the
+ * collector's clock leaves the gap out.
  */
 #include "top_process.h"
 
@@ -71,7 +72,7 @@ struct top_reading {
   uint64_t cpu_ns, cpu_read_ns;   /* the clock of the process, and when it was read; 0: not yet */
 };
 
-/* ---- Events --------------------------------------------------------------------------------- */
+/* ---- Events ------------------------------------------------------------------- */
 
 static void on_step(void *context, const struct eva_step *step) {
   struct top_reading *r = context;
@@ -124,7 +125,7 @@ static void poll_all(struct top_process *p) {
   eva_steps_finish(&p->reading->steps); /* one whose work is not known yet is a pause, too */
 }
 
-/* ---- Figures -------------------------------------------------------------------------------- */
+/* ---- Figures ------------------------------------------------------------------ */
 
 /* The sums of all domains, as if the stretches of those that run ended now. */
 static struct mark sums_at(const struct top_process *p, uint64_t now) {
@@ -206,7 +207,7 @@ static void add_domains(struct top_process *p) {
   }
 }
 
-/* ---- The system ------------------------------------------------------------------------------ */
+/* ---- The system --------------------------------------------------------------- */
 
 void top_process_clock(struct top_process *p) {
   struct top_reading *r = p->reading;
@@ -225,7 +226,7 @@ static void ask_system(struct top_process *p) {
   if (f->has_cpu) f->cpu = (double)(r->cpu_ns - cpu) / (double)(r->cpu_read_ns - read);
 }
 
-/* ---- The process ------------------------------------------------------------------------------ */
+/* ---- The process -------------------------------------------------------------- */
 
 static void look(struct top_process *p) {
   eventring_cursor_info(p->cursor, &p->info);
@@ -272,7 +273,7 @@ void top_process_refresh(struct top_process *p) {
   if (!p->gone_ns) ask_system(p);
 }
 
-/* ---- Views ------------------------------------------------------------------------------------ */
+/* ---- Views -------------------------------------------------------------------- */
 
 static VIEW(figures_view, struct top_figures,
     {"cpu_share", "CPU", VIEW_SHARE, ROW(cpu), VIEW_IF(has_cpu),

@@ -36,7 +36,8 @@ struct top_process {
   struct top_reading *reading;
 };
 
-/* Begins with what the recording has of the window. The process owns the cursor from now on. */
+/* Begins with what the recording has of the window. The process owns the cursor from now
+   on. */
 struct top_process *top_process_new(eventring_cursor *cursor);
 void top_process_free(struct top_process *process);
 /* Reads what has come since, and computes the figures of now. */

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* top_screen.c: the screen of `eventring top`, with ncurses.
  *
- * The loop waits for three things: a key, the text of a child (top_detail.c, or a command that a
- * key has started), and the next refresh. Signals are blocked but while it waits, so none is
- * missed: SIGINT, SIGTERM and SIGHUP end the loop, SIGWINCH comes as a key, and SIGTSTP and SIGCONT
- * are those of ncurses, which gives the terminal back meanwhile. However the command ends, short of
- * SIGKILL, the terminal is restored (also when there is no memory: `restore` runs at exit).
+ * The loop waits for three things: a key, the text of a child (top_detail.c, or a command
+ * that a key has started), and the next refresh. Signals are blocked but while it waits,
+ * so none is missed: SIGINT, SIGTERM and SIGHUP end the loop, SIGWINCH comes as a key,
+ * and SIGTSTP and SIGCONT are those of ncurses, which gives the terminal back meanwhile.
+ * However the command ends, short of SIGKILL, the terminal is restored (also when there
+ * is no memory: `restore` runs at exit).
  *
- * What is drawn is a list of lines, made anew each time: the table of processes, or of one process
- * its row and its parts. ncurses writes only what differs. Each text goes through `put`, which
- * lets nothing pass that a terminal would obey, whatever it is.
+ * What is drawn is a list of lines, made anew each time: the table of processes, or of
+ * one process its row and its parts. ncurses writes only what differs. Each text goes
+ * through `put`, which lets nothing pass that a terminal would obey, whatever it is.
  *
- * A key that changes a process runs `eventring control`; what that says is the message in the last
- * line.
+ * A key that changes a process runs `eventring control`; what that says is the message in
+ * the last line.
  */
 #include "top_screen.h"
 
@@ -86,7 +87,7 @@ static void restore(void) {
   is_open = false;
 }
 
-/* ---- Lines ----------------------------------------------------------------------------------- */
+/* ---- Lines -------------------------------------------------------------------- */
 
 static void add_line(struct lines *lines, const char *text, size_t size, int attribute) {
   char *line = need_zeroed(size + 1, 1);
@@ -140,7 +141,7 @@ static void put(int y, const char *text, int attribute) {
   free(safe);
 }
 
-/* ---- The list -------------------------------------------------------------------------------- */
+/* ---- The list ----------------------------------------------------------------- */
 
 /* The table of some rows, a line each, below its titles. */
 static char *table_of(void (*rows)(struct view_to *to, const void *row), const void *row) {
@@ -226,7 +227,7 @@ static void draw_list(struct screen *s) {
   free_lines(&lines);
 }
 
-/* ---- One process ----------------------------------------------------------------------------- */
+/* ---- One process -------------------------------------------------------------- */
 
 static void add_part(const struct screen *s, struct lines *lines, int part) {
   char heading[TOP_HEADING];
@@ -255,7 +256,7 @@ static void draw_detail(struct screen *s) {
   free_lines(&lines);
 }
 
-/* ---- What lies over it ------------------------------------------------------------------------- */
+/* ---- What lies over it -------------------------------------------------------- */
 
 static const char *const help[] = {
     "Up, Down, PgUp, PgDn, Home, End   choose a process; scroll what is shown of one",
@@ -323,7 +324,7 @@ static void draw(struct screen *s) {
   s->draws = false;
 }
 
-/* ---- Actions --------------------------------------------------------------------------------- */
+/* ---- Actions ------------------------------------------------------------------ */
 
 static void say(struct screen *s, const char *text) {
   while (strncmp(text, "eventring: ", 11) == 0) text += 11;
@@ -337,7 +338,8 @@ static void target_of(char target[TOP_TARGET], const struct top_process *p) {
   else snprintf(target, TOP_TARGET, "%s", p->info.path);
 }
 
-/* Runs a command on the process that is chosen. `said`: what to say when it has succeeded. */
+/* Runs a command on the process that is chosen. `said`: what to say when it has
+   succeeded. */
 static void act(struct screen *s, const char *doing, const char *said, const char *const *words) {
   const char *all[TOP_CHILD_WORDS + 1];
   char target[TOP_TARGET];
@@ -407,7 +409,7 @@ static void switch_class(struct screen *s, int key) {
   ACT(s, "classes", said, "control", is_on ? "--disable" : "--enable", name);
 }
 
-/* ---- Keys ------------------------------------------------------------------------------------ */
+/* ---- Keys --------------------------------------------------------------------- */
 
 enum { KEY_ESCAPE = 27 };
 
@@ -523,7 +525,7 @@ static void take_key(struct screen *s, int key) {
   else take_list_key(s, key);
 }
 
-/* ---- The loop -------------------------------------------------------------------------------- */
+/* ---- The loop ----------------------------------------------------------------- */
 
 static void refresh_when_due(struct screen *s) {
   const uint64_t now = now_ns();

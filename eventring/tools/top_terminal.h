@@ -5,7 +5,8 @@
 
 #include <stdbool.h>
 
-/* Returns true if standard output is a terminal that is known, by $TERM, and moves its cursor. */
+/* Returns true if standard output is a terminal that is known, by $TERM, and moves its
+   cursor. */
 bool top_terminal_moves(void);
 
 #endif

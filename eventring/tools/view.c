@@ -11,7 +11,7 @@
 #include "analysis/saturating.h"
 #include "analysis/units.h"
 
-/* ---- Values -------------------------------------------------------------------------- */
+/* ---- Values ------------------------------------------------------------------- */
 
 struct view_value view_printf(struct view_to *to, const char *format, ...) {
   va_list arguments;
@@ -98,7 +98,7 @@ static struct view_value value_of(struct view_to *to, const struct view_column *
   return named(to, c->form, value);
 }
 
-/* ---- Columns --------------------------------------------------------------------------- */
+/* ---- Columns ------------------------------------------------------------------ */
 
 static const void *nested_row(struct view_to *to, const struct view_column *c, const void *row) {
   if (!row) return NULL;
@@ -134,7 +134,7 @@ static void hand_out(struct view_to *to, view_function *view,
   to->view = before;
 }
 
-/* ---- JSON ------------------------------------------------------------------------------ */
+/* ---- JSON --------------------------------------------------------------------- */
 
 static void put_value(struct eva_json *json, const struct view_value *value) {
   switch (value->type) {
@@ -181,7 +181,7 @@ void view_members(struct eva_json *json, view_function *view, const void *row) {
   *json = to.json;
 }
 
-/* ---- Text ------------------------------------------------------------------------------ */
+/* ---- Text --------------------------------------------------------------------- */
 
 /* The size without its sign is shorter than a figure may be. */
 static char *signed_bytes_text(char *figure, int64_t bytes) {
@@ -292,7 +292,7 @@ void view_lines(struct view_to *to, view_function *view, const void *row) {
   each_column(to, view, row, print_line);
 }
 
-/* ---- CSV ------------------------------------------------------------------------------- */
+/* ---- CSV ---------------------------------------------------------------------- */
 
 static void put_csv_text(FILE *out, const char *text) {
   fputc('"', out);
@@ -330,7 +330,7 @@ static void put_csv(struct view_to *to, const struct view_column *c, const void 
   hand_out(to, c->view, c->rows, nested_row(to, c, row));
 }
 
-/* ---- Rows ------------------------------------------------------------------------------ */
+/* ---- Rows --------------------------------------------------------------------- */
 
 /* An object of its own. */
 static void put_line(struct view_to *to, view_function *view, const void *row) {
@@ -372,7 +372,7 @@ void view_list(struct view_to *to, view_function *view,
   to->are_lines = false;
 }
 
-/* ---- Rows with their columns ------------------------------------------------------------- */
+/* ---- Rows with their columns -------------------------------------------------- */
 
 static const char *const form_names[] = {
     [VIEW_PLAIN] = "plain", [VIEW_COUNT] = "count", [VIEW_NS] = "ns", [VIEW_MOMENT] = "moment",
@@ -425,7 +425,7 @@ void view_data(struct view_to *to, struct eva_json *json, view_function *view, c
   *json = to->json;
 }
 
-/* ---- Schema ---------------------------------------------------------------------------- */
+/* ---- Schema ------------------------------------------------------------------- */
 
 static const char *unit_of(enum view_form form) {
   switch (form) {

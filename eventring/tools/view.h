@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /* view.h: one table a view.
  *
- * A view is a static table: a line a column, {key, title, form, where its value is}. The text of
- * a terminal (text_table.h), JSON, CSV, `eventring COMMAND --json-schema` and the lists of
- * members in the documentation (testsuite/tools/_members.py) are made of it. What a column says is
- * therefore written once.
+ * A view is a static table: a line a column, {key, title, form, where its value is}. The
+ * text of a terminal (text_table.h), JSON, CSV, `eventring COMMAND --json-schema` and the
+ * lists of members in the documentation (testsuite/tools/_members.py) are made of it.
+ * What a column says is therefore written once.
  *
- * A column with a key is a member of the row's JSON object, one with a title a column of the
- * table (the signs before a title are those of text_table.h), most have both. A column's value is
- * a member of the row (ROW, which knows its type), or computed (VIEW_GET). Its form says what
- * it is: a duration is "1.234 ms" in text and nanoseconds in JSON; a number that has a unit in
- * text has it in its key.
+ * A column with a key is a member of the row's JSON object, one with a title a column of
+ * the table (the signs before a title are those of text_table.h), most have both. A
+ * column's value is a member of the row (ROW, which knows its type), or computed
+ * (VIEW_GET). Its form says what it is: a duration is "1.234 ms" in text and nanoseconds
+ * in JSON; a number that has a unit in text has it in its key.
  *
- * Views nest: VIEW_INCLUDE has the columns of another view in place, VIEW_OBJECT a member that
- * is an object, VIEW_ROWS one that is an array of rows, VIEW_MAP an object of rows with names.
- * The function `rows` of the latter two hands out each row with view_row (or view_named_row);
- * the same function fills the table of the text.
+ * Views nest: VIEW_INCLUDE has the columns of another view in place, VIEW_OBJECT a member
+ * that is an object, VIEW_ROWS one that is an array of rows, VIEW_MAP an object of rows
+ * with names. The function `rows` of the latter two hands out each row with view_row (or
+ * view_named_row); the same function fills the table of the text.
  *
  * How a command prints:
  *   1. A struct for the row (most have one), and
@@ -136,7 +136,8 @@ struct view {
   view_function *other; /* another that the command may print; NULL: none */
 };
 /* Defines a view of rows of a type, of these columns; VIEW_WITH sets other members, too:
-   `(.keys = 2)`. (It is a function because the type of its rows has a name within it alone.) */
+   `(.keys = 2)`. (It is a function because the type of its rows has a name within it
+   alone.) */
 #define VIEW(name, row_type, ...) VIEW_WITH(name, row_type, (.keys = 1), __VA_ARGS__)
 #define VIEW_WITH(name, row_type, members, ...)                                          \
   const struct view *name(void) {                                                        \
@@ -162,8 +163,8 @@ struct view {
 #define VIEW_IF(member)                                                                \
   .known = _Generic(&((view_row_type *)0)->member, bool *: 1) + offsetof(view_row_type, member)
 
-/* Begins a function for VIEW_GET: `{ return view_...; }` follows. It has `to`, `row`, of its type,
-   and `column`. */
+/* Begins a function for VIEW_GET: `{ return view_...; }` follows. It has `to`, `row`, of
+   its type, and `column`. */
 #define VIEW_GETTER(name, row_type)                                                          \
   static struct view_value name##_of(struct view_to *to, const row_type *row,                \
                                      const struct view_column *column);                      \
@@ -215,7 +216,8 @@ struct view_value view_printf(struct view_to *to, const char *format, ...)
 
 /* The whole answer as one object and a line, or, with --csv, its main rows. */
 void view_object(struct view_to *to, view_function *view, const void *row);
-/* The members of a view that needs no cursor, in an object that somebody else has opened. */
+/* The members of a view that needs no cursor, in an object that somebody else has
+   opened. */
 void view_members(struct eva_json *json, view_function *view, const void *row);
 /* Hand out a row: `rows` functions do. */
 void view_row(struct view_to *to, const void *row);
@@ -229,14 +231,15 @@ void view_section(struct view_to *to, const char *heading, view_function *view,
 /* Rows that are the whole answer: a table, CSV, or a JSON object and a line each. */
 void view_list(struct view_to *to, view_function *view,
                void (*rows)(struct view_to *to, const void *row), const void *row);
-/* The columns with a title as lines of `label value`; those without a value are left out. */
+/* The columns with a title as lines of `label value`; those without a value are left
+   out. */
 void view_lines(struct view_to *to, view_function *view, const void *row);
 /* Are the rows for a table? */
 static inline bool view_is_text(const struct view_to *to) { return to->table != NULL; }
 
-/* Members of an object that is open in `json`: `columns`, an object each for those of the rows
-   that `path` leads to in the answer ("rows", "total.spans"), and `rows`, as view_object writes
-   them. */
+/* Members of an object that is open in `json`: `columns`, an object each for those of the
+   rows that `path` leads to in the answer ("rows", "total.spans"), and `rows`, as
+   view_object writes them. */
 void view_data(struct view_to *to, struct eva_json *json, view_function *view, const char *path,
                const void *row);
 

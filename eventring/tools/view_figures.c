@@ -4,12 +4,13 @@
  *
  * Of a file the stacks are those that the process wrote each second, if it did.
  *
- * Of a process that is watched, stacks are sampled from outside, by a thread, from before the
- * reading to its end, and allocations by the process itself, if it does not do so already: as soon
- * as reading is over it stops. Nothing of the program has to be changed, and it needs no span.
+ * Of a process that is watched, stacks are sampled from outside, by a thread, from before
+ * the reading to its end, and allocations by the process itself, if it does not do so
+ * already: as soon as reading is over it stops. Nothing of the program has to be changed,
+ * and it needs no span.
  *
- * The parts share one state. With each level of less the tree has half of its sites, the others are
- * "(other)", and every second level cells become twice as long. */
+ * The parts share one state. With each level of less the tree has half of its sites, the
+ * others are "(other)", and every second level cells become twice as long. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -40,7 +41,7 @@ static struct shared {
   unsigned level;
 } shared;
 
-/* ---- Sampling ----------------------------------------------------------------------------- */
+/* ---- Sampling ----------------------------------------------------------------- */
 
 static void *sample_beside(void *none) {
   (void)none;
@@ -76,7 +77,8 @@ static bool ask(const struct page_run *run, const struct eventring_change *chang
   return eventring_control(run->info.path, change, NULL) == EVENTRING_OK;
 }
 
-/* What was found is there again. Where somebody has asked for another rate meanwhile, that stays. */
+/* What was found is there again. Where somebody has asked for another rate meanwhile,
+   that stays. */
 static void end_allocations(const struct shared *s) {
   static const uint64_t alloc = EVENTRING_CLASS_BIT(EVENTRING_CLASS_ALLOC);
   struct eventring_info info = {.size = sizeof info};
@@ -87,7 +89,8 @@ static void end_allocations(const struct shared *s) {
   ask(s->run, EVENTRING_CHANGE(RATE, .rate = s->former_rate));
 }
 
-/* Somebody may have asked for samples of which there is no profile before the next collection. */
+/* Somebody may have asked for samples of which there is no profile before the next
+   collection. */
 static bool samples_are_asked_for(eventring_cursor *cursor) {
   struct eventring_info info = {.size = sizeof info};
   if (eventring_cursor_info(cursor, &info) != EVENTRING_OK) return false;
@@ -129,7 +132,7 @@ static uint64_t stop(void *state) {
   return page_samples_last_ns(s->samples);
 }
 
-/* ---- Taking ------------------------------------------------------------------------------- */
+/* ---- Taking ------------------------------------------------------------------- */
 
 static int take_event(void *state, const struct eventring_event *event) {
   page_heap_event(&((struct shared *)state)->heap, event);
@@ -197,7 +200,7 @@ static void free_all(void *state) {
   *s = (struct shared){0};
 }
 
-/* ---- Writing ------------------------------------------------------------------------------ */
+/* ---- Writing ------------------------------------------------------------------ */
 
 /* The stacks of a level. */
 static const struct page_stacks *stacks_of(struct shared *s, unsigned level) {

@@ -7,8 +7,8 @@
 #include "time_profile.h"
 #include "view_stacks.h"
 
-/* Once the parts before them have finished: the samples that were taken for the page, by function;
-   left as it is if there are none. To be freed with time_profile_free. */
+/* Once the parts before them have finished: the samples that were taken for the page, by
+   function; left as it is if there are none. To be freed with time_profile_free. */
 void page_sampled_profile(struct time_profile *profile);
 /* The heap profiles of the recording; NULL: they cannot be read. */
 const struct eva_heap *page_heap_profiles(void);

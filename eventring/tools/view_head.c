@@ -21,7 +21,7 @@ static void put_decimal(struct eva_json *json, const char *key, int64_t value) {
   eva_json_string_at(json, key, text);
 }
 
-/* ---- The run ----------------------------------------------------------------------------- */
+/* ---- The run ------------------------------------------------------------------ */
 
 /* From the first event to the last one, or the last sample of a stack. */
 static uint64_t length_of(const struct page_run *run) {
@@ -63,7 +63,7 @@ static void put_totals(const struct eva_tally *tally, struct eva_json *json) {
   eva_json_close_object(json);
 }
 
-/* ---- Facts and answers -------------------------------------------------------------------- */
+/* ---- Facts and answers -------------------------------------------------------- */
 
 static void put_fact(struct eva_json *json, const char *label, const char *value) {
   eva_json_open_object(json);
@@ -154,7 +154,8 @@ const char *view_sampling(const struct page_run *run) {
   return run->cpu ? "profile --cpu --hz 1000" : "profile --hz 1000";
 }
 
-/* What is known of the time by line, and the command that says more; NULL: there is none. */
+/* What is known of the time by line, and the command that says more; NULL: there is
+   none. */
 static const char *about_time(const struct page_run *run, const char **command) {
   *command = NULL;
   if (run->sampled.has_calls) {
@@ -172,7 +173,8 @@ static const char *about_time(const struct page_run *run, const char **command) 
   return "Stacks are those that the process wrote each second; more were not sampled.";
 }
 
-/* Is the innermost function missing in so many stacks that another line may be the hottest? */
+/* Is the innermost function missing in so many stacks that another line may be the
+   hottest? */
 static bool misses_functions(const struct page_run *run) {
   enum { RARE = 20 };
   return run->sampled.moving > run->sampled.stacks / RARE;
@@ -217,8 +219,8 @@ static void put_hot_line(const struct page_run *run, struct eva_json *json) {
   put_answer(run, "Which line takes the time?", answer, command, json);
 }
 
-/* What was allocated, by exact counts: the collector counts its heap; the profile of samples counts
-   also what objects hold outside of it, which its estimates have, too. */
+/* What was allocated, by exact counts: the collector counts its heap; the profile of
+   samples counts also what objects hold outside of it, which its estimates have, too. */
 static void tell_allocated(const struct page_run *run, const struct eva_tally *tally, char *text,
                            size_t room) {
   const struct eva_heap *profiles = page_heap_profiles();
@@ -265,7 +267,7 @@ static void put_answers(const struct page_run *run, const struct eva_tally *tall
   eva_json_close_array(json);
 }
 
-/* ---- What was left out ---------------------------------------------------------------------- */
+/* ---- What was left out -------------------------------------------------------- */
 
 static void put_left(const struct page_left *left, struct eva_json *json) {
   if (!left->what) return;

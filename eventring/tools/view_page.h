@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* view_page.h: what the files of `eventring view` share (cmd_view.c has the order of things). */
+/* view_page.h: what the files of `eventring view` share (cmd_view.c has the order of
+   things). */
 #ifndef EVENTRING_TOOL_VIEW_PAGE_H
 #define EVENTRING_TOOL_VIEW_PAGE_H
 

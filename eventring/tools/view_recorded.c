@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* view_recorded.c: the figures on stacks that a recording has.
  *
- * What was allocated in the whole run is in the heap profiles, also when the ring of samples has
- * turned over; what was allocated in a cell is known from the events that are still there. */
+ * What was allocated in the whole run is in the heap profiles, also when the ring of
+ * samples has turned over; what was allocated in a cell is known from the events that are
+ * still there. */
 #include "view_recorded.h"
 
 #include <stdlib.h>
@@ -28,7 +29,7 @@ static uint32_t special(struct page_stacks *s, uint32_t parent, const char *name
   return page_node(s, parent, function_of(s, name, "", 0, true), 0);
 }
 
-/* ---- Allocations -------------------------------------------------------------------------- */
+/* ---- Allocations -------------------------------------------------------------- */
 
 void page_heap_open(struct page_heap *h, const struct page_run *run, struct page_stacks *stacks) {
   *h = (struct page_heap){.run = run, .stacks = stacks, .rates = eva_heap_new()};
@@ -112,7 +113,8 @@ static void add_profiles(struct page_heap *h, const struct eva_heap *heap) {
   }
 }
 
-/* Of a part of the run, or where there is no profile, what the events have is all that is known. */
+/* Of a part of the run, or where there is no profile, what the events have is all that is
+   known. */
 static void add_up_cells(struct page_figures *f) {
   for (uint32_t i = 0; i < f->cell_count; i++) f->rows[f->cells[i].row].self += f->cells[i].figure;
 }
@@ -137,7 +139,7 @@ struct eva_heap *page_heap_close(struct page_heap *h) {
   return NULL;
 }
 
-/* ---- Stacks ------------------------------------------------------------------------------- */
+/* ---- Stacks ------------------------------------------------------------------- */
 
 struct written {
   const struct page_run *run;
@@ -184,7 +186,7 @@ void page_written_stacks_add(const struct page_run *run, struct page_stacks *s) 
   if (status < 0) complain("%s", eventring_cursor_error(run->cursor)->text);
 }
 
-/* ---- Calls -------------------------------------------------------------------------------- */
+/* ---- Calls -------------------------------------------------------------------- */
 
 static void add_calls(struct page_stacks *s, uint32_t slot, uint32_t site, uint64_t ns,
                       uint64_t count) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* view_recorded.h: the figures on stacks that a recording has (view_stacks.h): sampled
- * allocations by time and in all, what is alive, the profile of calls, and the stacks that were
- * recorded. */
+ * allocations by time and in all, what is alive, the profile of calls, and the stacks
+ * that were recorded. */
 #ifndef EVENTRING_TOOL_VIEW_RECORDED_H
 #define EVENTRING_TOOL_VIEW_RECORDED_H
 
@@ -21,9 +21,9 @@ void page_heap_open(struct page_heap *heap, const struct page_run *run,
                     struct page_stacks *stacks);
 /* Takes an event of the recording: of those of class alloc its cell. */
 void page_heap_event(struct page_heap *heap, const struct eventring_event *event);
-/* After the last event: adds what the heap profiles of the file have, of the whole run (not if a
-   part of it is asked for), and returns them, to be freed. NULL, after a message: they cannot be
-   read. Frees `heap` in any case. */
+/* After the last event: adds what the heap profiles of the file have, of the whole run
+   (not if a part of it is asked for), and returns them, to be freed. NULL, after a
+   message: they cannot be read. Frees `heap` in any case. */
 struct eva_heap *page_heap_close(struct page_heap *heap);
 
 /* Adds the stacks that the process has written by itself, each period, as samples. */

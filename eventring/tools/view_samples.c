@@ -83,7 +83,7 @@ void page_samples_take(void *samples, const struct sample_moment *moment) {
   }
 }
 
-/* ---- On the page -------------------------------------------------------------------------- */
+/* ---- On the page -------------------------------------------------------------- */
 
 struct life {
   struct page_set set;

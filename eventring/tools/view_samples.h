@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* view_samples.h: samples of stacks with their times (sample.h), for a page (view_stacks.h).
+/* view_samples.h: samples of stacks with their times (sample.h), for a page
+ * (view_stacks.h).
  *
- * How long a run will be is not known while it is sampled, by a thread beside the one that reads.
- * So samples are counted by cells that are those of the grid at first, of which two become one when
- * there are too many: what is kept is bounded by the sites and the cells, not by the run's length.
- * The grid's cells double, too, and have fewer: each sample will be in the cell of its time. */
+ * How long a run will be is not known while it is sampled, by a thread beside the one
+ * that reads. So samples are counted by cells that are those of the grid at first, of
+ * which two become one when there are too many: what is kept is bounded by the sites and
+ * the cells, not by the run's length. The grid's cells double, too, and have fewer: each
+ * sample will be in the cell of its time. */
 #ifndef EVENTRING_TOOL_VIEW_SAMPLES_H
 #define EVENTRING_TOOL_VIEW_SAMPLES_H
 

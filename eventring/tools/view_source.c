@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* view_source.c: section `source` of a page: the text of the program's files that functions on its
- * stacks are of.
+/* view_source.c: section `source` of a page: the text of the program's files that
+ * functions on its stacks are of.
  *
- * A page is given to others, and a recording may name any file. So only programs are read: files
- * called *.lua, and scripts whose first line names an interpreter of Lua. They must not have
- * changed since the run began, by their times, or the lines would be others.
+ * A page is given to others, and a recording may name any file. So only programs are
+ * read: files called *.lua, and scripts whose first line names an interpreter of Lua.
+ * They must not have changed since the run began, by their times, or the lines would be
+ * others.
  *
- * A name that is relative is that of the directory of the process, as long as it lives, else of
- * this command. With each level of less, half of the bytes go: the files with the smallest shares
- * of all figures. */
+ * A name that is relative is that of the directory of the process, as long as it lives,
+ * else of this command. With each level of less, half of the bytes go: the files with the
+ * smallest shares of all figures. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -43,7 +44,7 @@ static void *begin(struct page_run *run) {
   return s;
 }
 
-/* ---- Reading ------------------------------------------------------------------------------ */
+/* ---- Reading ------------------------------------------------------------------ */
 
 static bool ends_with(const char *text, const char *end) {
   size_t size = strlen(text), length = strlen(end);
@@ -110,7 +111,7 @@ static char *text_of(const struct page_run *run, const char *path, size_t *size)
   return text;
 }
 
-/* ---- Files -------------------------------------------------------------------------------- */
+/* ---- Files -------------------------------------------------------------------- */
 
 static bool is_path(const void *context, uintptr_t value, const void *key) {
   return strcmp(((const struct source *)context)->files[value - 1].path, key) == 0;

@@ -12,7 +12,8 @@ static const char *const measure_names[PAGE_MEASURES] = {
     [PAGE_SAMPLES] = "samples", [PAGE_BYTES] = "bytes", [PAGE_OBJECTS] = "objects",
     [PAGE_NS] = "ns", [PAGE_COUNT] = "count"};
 
-/* The number that a table has for a key, less 1; `made`: it is new, and `count` is its number. */
+/* The number that a table has for a key, less 1; `made`: it is new, and `count` is its
+   number. */
 static uint32_t number_of(struct evr_table *table, uint64_t hash, evr_table_same *same,
                           const void *context, const void *key, uint32_t count, bool *made) {
   uintptr_t *value = evr_table_take(table, hash, same, context, key);
@@ -22,7 +23,7 @@ static uint32_t number_of(struct evr_table *table, uint64_t hash, evr_table_same
   return (uint32_t)*value - 1;
 }
 
-/* ---- The tree ----------------------------------------------------------------------------- */
+/* ---- The tree ----------------------------------------------------------------- */
 
 struct page_stacks *page_stacks_new(void) {
   struct page_stacks *s = need_zeroed(1, sizeof *s);
@@ -89,7 +90,7 @@ uint32_t page_node(struct page_stacks *s, uint32_t parent, uint32_t function, ui
   return number;
 }
 
-/* ---- Figures ------------------------------------------------------------------------------ */
+/* ---- Figures ------------------------------------------------------------------ */
 
 static bool is_row(const void *context, uintptr_t value, const void *key) {
   const struct page_row *a = &((const struct page_figures *)context)->rows[value - 1], *b = key;
@@ -168,14 +169,15 @@ void page_halve(struct page_stacks *s, enum page_kind kind) {
   else join_cells(f);
 }
 
-/* ---- A smaller one ------------------------------------------------------------------------ */
+/* ---- A smaller one ------------------------------------------------------------ */
 
 struct weight {
   uint32_t node;
   double share; /* the greatest of any kind and measure */
 };
 
-/* Raises the weights by the shares of one measure. `sums`: room for a figure of each node. */
+/* Raises the weights by the shares of one measure. `sums`: room for a figure of each
+   node. */
 static void weigh(const struct page_stacks *s, const struct page_figures *f,
                   enum page_measure measure, double *sums, struct weight *weights) {
   memset(sums, 0, s->node_count * sizeof *sums);
@@ -274,7 +276,7 @@ double *page_function_weights(const struct page_stacks *s) {
   return weights;
 }
 
-/* ---- As JSON ------------------------------------------------------------------------------ */
+/* ---- As JSON ------------------------------------------------------------------ */
 
 void page_stacks_write(const struct page_stacks *s, struct eva_json *json) {
   eva_json_open_object(json);
@@ -315,8 +317,8 @@ static int compare_cells(const void *left, const void *right) {
   return a->cell < b->cell ? -1 : a->cell > b->cell;
 }
 
-/* The cells of one row, from `cell` on, in their order. Those that are one when they are coarser by
-   2^level are rounded as one. */
+/* The cells of one row, from `cell` on, in their order. Those that are one when they are
+   coarser by 2^level are rounded as one. */
 static void write_cells(const struct page_cell *cell, const struct page_cell *end, unsigned level,
                         struct eva_json *json) {
   const uint32_t row = cell->row;
@@ -332,8 +334,8 @@ static void write_cells(const struct page_cell *cell, const struct page_cell *en
   }
 }
 
-/* Cells in the order of their rows and numbers, and where those of each row begin: UINT32_MAX,
-   there are none. */
+/* Cells in the order of their rows and numbers, and where those of each row begin:
+   UINT32_MAX, there are none. */
 struct ordered {
   struct page_cell *cells;
   uint32_t *first;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* view_stacks.h: the stacks of a page and the figures on them (eventring/view/DATA.md): what was
- * sampled, allocated, alive, called, by site, and by cell of time where that is known.
+/* view_stacks.h: the stacks of a page and the figures on them (eventring/view/DATA.md):
+ * what was sampled, allocated, alive, called, by site, and by cell of time where that is
+ * known.
  *
- * All figures are on one tree, so that a function is in the page once, wherever it was seen. A
- * page is bounded: page_stacks_reduced makes a smaller one of it, in which the smallest sites of
- * each caller are one site "(other)", whose figures are the sums of theirs.
+ * All figures are on one tree, so that a function is in the page once, wherever it was
+ * seen. A page is bounded: page_stacks_reduced makes a smaller one of it, in which the
+ * smallest sites of each caller are one site "(other)", whose figures are the sums of
+ * theirs.
  *
  * Threads: one at a time. No memory ends the command.
  */
@@ -75,15 +77,17 @@ uint32_t page_function(struct page_stacks *stacks, const struct page_function *f
 /* The site of a function at a line (0: not known) that was called by `parent`. */
 uint32_t page_node(struct page_stacks *stacks, uint32_t parent, uint32_t function, uint32_t line);
 
-/* Adds what a site took itself: to its sum of the whole run; to a cell of the page's grid. */
+/* Adds what a site took itself: to its sum of the whole run; to a cell of the page's
+   grid. */
 void page_add(struct page_stacks *stacks, enum page_kind kind, struct page_set set,
               uint32_t node, double figure);
 void page_add_at(struct page_stacks *stacks, enum page_kind kind, struct page_set set,
                  uint32_t node, uint32_t cell, double figure);
 
-/* Notes the variance of an estimate of a site, which page_add or page_add_at has been given: of
-   `figure` of it. The ratio of both is that of the whole row: it is of the rate of the samples, and
-   whoever adds something twice, as a sum and by cell, may say so twice. */
+/* Notes the variance of an estimate of a site, which page_add or page_add_at has been
+   given: of `figure` of it. The ratio of both is that of the whole row: it is of the rate
+   of the samples, and whoever adds something twice, as a sum and by cell, may say so
+   twice. */
 void page_vary(struct page_stacks *stacks, enum page_kind kind, struct page_set set, uint32_t node,
                double figure, double variance);
 
@@ -93,15 +97,16 @@ void page_halve(struct page_stacks *stacks, enum page_kind kind);
 /* Gives back what only those need who add something: nothing is added any more. */
 void page_stacks_finish(struct page_stacks *stacks);
 
-/* Of all sites the `most` with the greatest shares (of the sum of any measure, with what they
-   called), and beside them an "(other)" for each that called others. */
+/* Of all sites the `most` with the greatest shares (of the sum of any measure, with what
+   they called), and beside them an "(other)" for each that called others. */
 struct page_stacks *page_stacks_reduced(const struct page_stacks *stacks, uint32_t most);
 
-/* Of each function the sum of its shares of all measures, without what it called; to be freed. */
+/* Of each function the sum of its shares of all measures, without what it called; to be
+   freed. */
 double *page_function_weights(const struct page_stacks *stacks);
 
-/* Write the sections `stacks`, and one of figures: in this, a cell is at least 2^level of the
-   grid. */
+/* Write the sections `stacks`, and one of figures: in this, a cell is at least 2^level of
+   the grid. */
 void page_stacks_write(const struct page_stacks *stacks, struct eva_json *json);
 void page_figures_write(const struct page_stacks *stacks, enum page_kind kind,
                         const struct page_lists *lists, unsigned level, struct eva_json *json);

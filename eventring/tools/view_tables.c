@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* view_tables.c: sections `table:...` of a page: what the commands print, by their own tables
- * (view.h): the members of their rows as --json has them, and what their columns are.
+/* view_tables.c: sections `table:...` of a page: what the commands print, by their own
+ * tables (view.h): the members of their rows as --json has them, and what their columns
+ * are.
  *
- * What `stats` prints is the tally of the one reading. The others read what they need of the
- * recording once more, which is little: profiles, and the ring of the collector. With each level of
- * less a table has half of its rows, those of which its command says most. */
+ * What `stats` prints is the tally of the one reading. The others read what they need
+ * of the recording once more, which is little: profiles, and the ring of the
+ * collector. With each level of less a table has half of its rows, those of which its
+ * command says most. */
 #include "view_tables.h"
 
 #include <stdlib.h>
@@ -56,7 +58,7 @@ static void say_left(const char *what, size_t top, size_t count, unsigned level,
   if (level && count > top) *left = (struct page_left){.what = what, .kept = top, .of = count};
 }
 
-/* ---- stats ---------------------------------------------------------------------------- */
+/* ---- stats -------------------------------------------------------------------- */
 
 static void count_entry(void *context, const struct eva_tally_entry *entry) {
   (void)entry;
@@ -93,7 +95,7 @@ STATS(counters, "Counters", "total.counters", TALLY_COUNTERS, LEVELS);
 STATS(events, "Events", "total.events", TALLY_EVENTS, LEVELS);
 STATS(rings, "Rings", "rings", -1, 0);
 
-/* ---- pauses --------------------------------------------------------------------------- */
+/* ---- pauses ------------------------------------------------------------------- */
 
 static int finish_pauses(void *state) {
   struct page_table *t = state;
@@ -118,7 +120,7 @@ const struct page_part page_part_table_pauses = {
     .name = "table:pauses", .levels = LEVELS, .begin = begin, .finish = finish_pauses,
     .write = write_pauses, .free = free_table};
 
-/* ---- spans ----------------------------------------------------------------------------- */
+/* ---- spans -------------------------------------------------------------------- */
 
 static int finish_slow(void *state) {
   struct page_table *t = state;
@@ -141,7 +143,7 @@ const struct page_part page_part_table_slow = {
     .name = "table:slow", .begin = begin, .finish = finish_slow, .write = write_slow,
     .free = free_table};
 
-/* ---- heap ------------------------------------------------------------------------------ */
+/* ---- heap --------------------------------------------------------------------- */
 
 enum { LINES = 1024 };
 
@@ -170,7 +172,7 @@ const struct page_part page_part_table_heap = {
     .name = "table:heap", .levels = LEVELS, .begin = begin, .finish = finish_heap,
     .write = write_heap, .free = free_table};
 
-/* ---- profile --------------------------------------------------------------------------- */
+/* ---- profile ------------------------------------------------------------------ */
 
 /* Calls, if there is a profile of them; else samples that were taken for the page. */
 static int finish_profile(void *state) {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* view_tables.h: rows of commands for a page (view_tables.c), by the functions that print them. */
+/* view_tables.h: rows of commands for a page (view_tables.c), by the functions that print
+   them. */
 #ifndef EVENTRING_TOOL_VIEW_TABLES_H
 #define EVENTRING_TOOL_VIEW_TABLES_H
 
 #include "view/part.h"
 
-/* The `top` longest steps of the collector that the page has found, as `pauses` has them. NULL:
-   there are none. */
+/* The `top` longest steps of the collector that the page has found, as `pauses` has them.
+   NULL: there are none. */
 struct pauses;
 struct pauses *pauses_taken(const struct page_run *run, uint64_t top);
 void pauses_free(struct pauses *pauses); /* NULL is allowed */
@@ -14,8 +15,8 @@ void pauses_free(struct pauses *pauses); /* NULL is allowed */
 size_t pauses_data(const struct pauses *pauses, const struct page_run *run, uint64_t top,
                    struct eva_json *json);
 
-/* The `top` longest spans of the program that the page has kept (8 at most), as `spans` has them.
-   NULL: there are none. */
+/* The `top` longest spans of the program that the page has kept (8 at most), as `spans`
+   has them. NULL: there are none. */
 struct spans;
 struct spans *spans_taken(struct page_run *run, uint64_t top);
 void spans_free(struct spans *spans); /* NULL is allowed */

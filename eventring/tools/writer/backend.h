@@ -6,8 +6,8 @@
 #include "writer.h"
 
 struct write_backend {
-  /* Starts a write of `size` bytes; `token` comes back with the result. At most the depth of
-     the backend are in flight. 0, or an errno; EAGAIN: later. */
+  /* Starts a write of `size` bytes; `token` comes back with the result. At most the depth
+     of the backend are in flight. 0, or an errno; EAGAIN: later. */
   int (*start)(struct write_backend *self, const void *from, size_t size, uint64_t offset,
                void *token);
   /* Waits, at most `timeout_ns` (0: not at all), for the end of a write. True: stores the

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* pack.c: makes packets of a packed recording, in threads.
  *
- * Two queues, of jobs that wait and of those that are finished, guarded by one lock. A thread
- * is made for each job that finds none idle, up to the number allowed. Each has a context of
- * its own, which it makes for its first job. */
+ * Two queues, of jobs that wait and of those that are finished, guarded by one lock. A
+ * thread is made for each job that finds none idle, up to the number allowed. Each has a
+ * context of its own, which it makes for its first job. */
 #include "pack.h"
 
 #include <errno.h>
@@ -36,7 +36,7 @@ struct packer {
 
 bool pack_is_built(void) { return true; }
 
-/* ---- Queues ------------------------------------------------------------------------- */
+/* ---- Queues ------------------------------------------------------------------- */
 
 static void put(struct queue *queue, struct pack_job *job) {
   job->after = NULL;
@@ -54,7 +54,7 @@ static struct pack_job *take(struct queue *queue) {
   return job;
 }
 
-/* ---- A packet ----------------------------------------------------------------------- */
+/* ---- A packet ----------------------------------------------------------------- */
 
 static size_t aligned(size_t size) {
   return (size + EVENTRING_PACKET_ALIGNMENT - 1) / EVENTRING_PACKET_ALIGNMENT *
@@ -112,7 +112,7 @@ static void pack(ZSTD_CCtx *context, struct pack_job *job) {
   memset(job->to + header + frame, 0, job->size - header - frame);
 }
 
-/* ---- Threads ------------------------------------------------------------------------ */
+/* ---- Threads ------------------------------------------------------------------ */
 
 static void finish_locked(struct packer *packer, struct pack_job *job) {
   put(&packer->finished, job);
@@ -160,7 +160,7 @@ static void pack_here(struct packer *packer, struct pack_job *job) {
   pthread_mutex_unlock(&packer->lock);
 }
 
-/* ---- Jobs --------------------------------------------------------------------------- */
+/* ---- Jobs --------------------------------------------------------------------- */
 
 void packer_submit(struct packer *packer, struct pack_job *job) {
   packer->jobs++;
@@ -195,7 +195,7 @@ struct pack_job *packer_reap(struct packer *packer, uint64_t timeout_ns) {
 
 unsigned packer_jobs(const struct packer *packer) { return packer->jobs; }
 
-/* ---- Opening and closing ------------------------------------------------------------ */
+/* ---- Opening and closing ------------------------------------------------------ */
 
 struct packer *packer_open(int level, unsigned threads) {
   pthread_condattr_t monotonic;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* pack.h: makes packets of a packed recording, in threads.
  *
- * A job is a packet: the pieces of a buffer, compressed with zstd into memory that the user
- * gives. Jobs are finished in any order. What they become is the user's: a place in the file
- * is known when the size is.
+ * A job is a packet: the pieces of a buffer, compressed with zstd into memory that the
+ * user gives. Jobs are finished in any order. What they become is the user's: a place in
+ * the file is known when the size is.
  *
  * A packer and its jobs belong to one thread. Nothing here ends the process or prints. */
 #ifndef EVENTRING_TOOL_PACK_H
@@ -38,8 +38,8 @@ bool pack_is_built(void);
 /* What a packet of `count` pieces with `bytes` bytes takes at most. */
 size_t pack_room(size_t bytes, size_t count);
 struct packer;
-/* Makes a packer with up to `threads` threads. NULL: errno says why (ENOSYS: this build has
-   no zstd). */
+/* Makes a packer with up to `threads` threads. NULL: errno says why (ENOSYS: this build
+   has no zstd). */
 struct packer *packer_open(int level, unsigned threads);
 /* Queues a job. Blocks only where no thread can be made: then it is done at once. */
 void packer_submit(struct packer *packer, struct pack_job *job);

@@ -27,7 +27,7 @@ struct writer {
   struct job_list under_way, finished;
 };
 
-/* ---- Lists -------------------------------------------------------------------------- */
+/* ---- Lists -------------------------------------------------------------------- */
 
 static void append(struct job_list *list, struct write_job *job) {
   job->before = list->last;
@@ -43,7 +43,7 @@ static void take_out(struct job_list *list, struct write_job *job) {
   list->count--;
 }
 
-/* ---- Order -------------------------------------------------------------------------- */
+/* ---- Order -------------------------------------------------------------------- */
 
 static bool share_a_unit(const struct writer *writer, const struct write_job *a,
                          const struct write_job *b) {
@@ -72,7 +72,7 @@ static void finish(struct writer *writer, struct write_job *job, int error) {
   }
 }
 
-/* ---- Starting ----------------------------------------------------------------------- */
+/* ---- Starting ----------------------------------------------------------------- */
 
 /* It is tried again after a pause, or has been tried often enough. */
 static void postpone(struct writer *writer, struct write_job *job, int error) {
@@ -119,7 +119,7 @@ void writer_submit(struct writer *writer, struct write_job *job) {
   start_all(writer);
 }
 
-/* ---- Results ------------------------------------------------------------------------ */
+/* ---- Results ------------------------------------------------------------------ */
 
 /* A write of nothing means that there is no room. */
 static void take_result(struct writer *writer, struct write_job *job, ssize_t result) {
@@ -190,7 +190,7 @@ unsigned writer_jobs(const struct writer *writer) {
   return writer->under_way.count + writer->finished.count;
 }
 
-/* ---- Opening and closing ------------------------------------------------------------ */
+/* ---- Opening and closing ------------------------------------------------------ */
 
 struct writer *writer_open(enum writer_kind kind, int fd, unsigned depth, size_t unit) {
   struct writer *writer = calloc(1, sizeof *writer);

@@ -6,10 +6,10 @@
  *   writer_threads.c  pwrite by threads
  *   writer_aio.c      POSIX AIO
  *
- * A job is a piece of memory and an offset in the file. Jobs may be finished in any order,
- * except that those that touch the same unit of the file (of a size that the user chooses)
- * are written one after the other, as they were submitted; when one of them fails, those that
- * wait for it fail too.
+ * A job is a piece of memory and an offset in the file. Jobs may be finished in any
+ * order, except that those that touch the same unit of the file (of a size that the user
+ * chooses) are written one after the other, as they were submitted; when one of them
+ * fails, those that wait for it fail too.
  *
  * Rules: of a short write the rest is written again. EINTR: again. EAGAIN, and no room in
  * the queue: again after a pause that doubles, from 1 ms on, and ten times at most. All
@@ -45,8 +45,8 @@ struct write_job {
 
 struct writer;
 /* Makes a writer with up to `depth` (1 to 64) writes in flight, of a file with units of
-   `unit` bytes. NULL: errno says why (ENOSYS: this build or this machine does not have the
-   kind). */
+   `unit` bytes. NULL: errno says why (ENOSYS: this build or this machine does not have
+   the kind). */
 struct writer *writer_open(enum writer_kind kind, int fd, unsigned depth, size_t unit);
 /* Queues a job. Blocks only with WRITER_SERIAL. */
 void writer_submit(struct writer *writer, struct write_job *job);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* writer_aio.c: POSIX AIO. (glibc carries it out with threads, one write of a descriptor at
- * a time.) */
+/* writer_aio.c: POSIX AIO. (glibc carries it out with threads, one write of a descriptor
+ * at a time.) */
 #include "backend.h"
 
 #include <aio.h>
