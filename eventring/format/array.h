@@ -8,9 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Doubles the room of an array, the first time to `first` elements. False, with nothing changed,
-   when there is no memory. `array`: where the pointer to the first element is, NULL or from
-   malloc; `room`: where the number of elements is, an unsigned integer of `room_size` bytes. */
+/* Doubles the room of an array; the first time it becomes `first` elements. Returns
+   false, with nothing changed, when there is no memory. `array` points to the pointer to
+   the first element, which is NULL or from malloc; `room` points to the number of
+   elements, an unsigned integer of `room_size` bytes. */
 static inline bool evr_grow(void *array, size_t size, void *room, size_t room_size, size_t first) {
   const bool is_small = room_size == sizeof(uint32_t);
   uint64_t elements = is_small ? *(uint32_t *)room : *(uint64_t *)room;
@@ -26,8 +27,8 @@ static inline bool evr_grow(void *array, size_t size, void *room, size_t room_si
   return true;
 }
 
-/* Makes room for one element more in `array`, of whose `room` elements `count` are used. All are
-   places: of a pointer, and of a uint32_t or size_t. */
+/* Makes room for one element more in `array`, of whose `room` elements `count` are used.
+   `array` and `room` are lvalues: a pointer, and a uint32_t or size_t. */
 #define EVR_MAKE_ROOM(array, room, count, first) \
   ((count) < (room) || evr_grow(&(array), sizeof *(array), &(room), sizeof(room), first))
 

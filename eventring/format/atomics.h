@@ -20,17 +20,21 @@
 #if defined(__SANITIZE_THREAD__) || defined(EVR_TSAN)
 extern uint32_t evr_fence_word;
 static inline void evr_fence_acquire(void) {
+  /* acq_rel, as a fence of both kinds: each caller names the partner */
   (void)__atomic_fetch_add(&evr_fence_word, 0, __ATOMIC_ACQ_REL);
 }
 static inline void evr_fence_release(void) { evr_fence_acquire(); }
 #else
+/* Keeps what follows after the loads before it; its caller names the partner. */
 static inline void evr_fence_acquire(void) { __atomic_thread_fence(__ATOMIC_ACQUIRE); }
+/* Keeps what precedes it before the stores after it; its caller names the partner. */
 static inline void evr_fence_release(void) { __atomic_thread_fence(__ATOMIC_RELEASE); }
 #endif
 
 /* ---- Test points --------------------------------------------------------------
- * The steps of the block transition by name (lane.c, block.c), and two moments of a reader.
- * A race test that is compiled with EVENTRING_TESTPOINTS holds a thread at one of them. */
+ * The steps of the block transition by name (lane.c, block.c), and two moments of a
+ * reader. A race test that is compiled with EVENTRING_TESTPOINTS holds a thread at one of
+ * them. */
 enum evr_step {
   EVR_W1, EVR_W2, EVR_W3, EVR_W4, EVR_W5, EVR_W6,
   EVR_R1, EVR_R2, EVR_R3, EVR_R4, EVR_R5,
@@ -38,7 +42,8 @@ enum evr_step {
   EVR_RUNS     /* between the loads of a ring's head and of its runs */
 };
 #ifdef EVENTRING_TESTPOINTS
-void eventring_testpoint(enum evr_step step); /* the test has it: before the step */
+/* Runs before the step; the test defines it. */
+void eventring_testpoint(enum evr_step step);
 #define evr_testpoint(step) eventring_testpoint(EVR_##step)
 #else
 #define evr_testpoint(step) ((void)0)
@@ -54,8 +59,8 @@ static inline void evr_store_words(void *to, const void *from, size_t bytes) {
   }
 }
 
-/* Stores zeros to 64-bit words, each a relaxed store. The string instruction stores
-   quadwords, in any order among themselves, before what follows it. */
+/* Stores zeros to 64-bit words, each by a relaxed store. The string instruction stores
+   quadwords, in any order among themselves, but before the stores that follow it. */
 static inline void evr_store_zeros(uint64_t *words, size_t count) {
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__) && !defined(EVR_TSAN)
   __asm__ __volatile__("rep stosq" : "+D"(words), "+c"(count) : "a"(0ull) : "memory");

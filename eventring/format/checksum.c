@@ -20,7 +20,7 @@
 
 enum { COLUMNS = 16 };
 
-/* The sums of the columns of `rows` rows, as sums over `count` words. */
+/* Returns the sums over `count` words, made of the sums of the columns of `rows` rows. */
 static struct evr_sums sums_of_columns(const uint64_t *plain, const uint64_t *weighted,
                                    uint32_t rows, uint32_t count) {
   struct evr_sums sums = {0, 0};
@@ -35,7 +35,7 @@ typedef uint64_t words2 __attribute__((vector_size(16), aligned(8), may_alias));
 
 enum { HALF = COLUMNS / 2 };
 
-/* The first HALF columns: as many sums as fit into the registers. */
+/* Sums the first HALF columns: as many sums as fit into the registers. */
 static void sum_half(const uint64_t *words, uint32_t rows, words2 *plain, words2 *weighted) {
   words2 p0 = {0}, p1 = {0}, p2 = {0}, p3 = {0}, q0 = {0}, q1 = {0}, q2 = {0}, q3 = {0};
   for (uint32_t k = 0; k < rows; k++, words += COLUMNS) {
@@ -96,7 +96,7 @@ static struct evr_sums sums_of(const uint64_t *words, uint32_t count) {
   return sums;
 }
 
-/* As if words[i] were 0. */
+/* Makes the sums what they would be if words[i] were 0. */
 static void leave_out(struct evr_sums *sums, const uint64_t *words, uint32_t i, uint32_t count) {
   sums->plain -= words[i];
   sums->weighted -= (count - i) * words[i];

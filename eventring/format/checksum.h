@@ -9,11 +9,12 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Of words[0 .. count-1], the header first, with its FORMAT_SEAL_WORD taken as 0.
-   `count` is from FORMAT_BLOCK_HEADER_WORDS to FORMAT_BLOCK_WORDS. */
+/* Returns the checksum of words[0 .. count-1], the header first, with its
+   FORMAT_SEAL_WORD taken as 0. `count` is from FORMAT_BLOCK_HEADER_WORDS to
+   FORMAT_BLOCK_WORDS. */
 uint32_t evr_checksum(const uint64_t *words, uint32_t count);
 
-/* The same for words that come one after the other; begins zeroed. */
+/* The sums for a checksum of words that come one after the other; begins zeroed. */
 struct evr_sums {
   uint64_t plain, weighted;
 };
@@ -25,15 +26,16 @@ static inline void evr_sums_add(struct evr_sums *sums, const uint64_t *words, ui
 }
 uint32_t evr_sums_checksum(const struct evr_sums *sums);
 
-/* Of the words of a block of records that were written so far; FORMAT_SO_FAR_WORD is taken
-   as 0, too. */
+/* Returns the checksum of the words of a block of records that were written so far;
+   FORMAT_SO_FAR_WORD is taken as 0, too. */
 uint32_t evr_checksum_so_far(const uint64_t *words, uint32_t count);
-/* Of the file header. */
+/* Returns the checksum of the file header. */
 uint32_t evr_header_checksum(const struct format_header *header);
-/* Of the status page, and of domain and run table, FORMAT_TABLES_BYTES. */
+/* Returns the checksum of the status page, and of domain and run table,
+   FORMAT_TABLES_BYTES. */
 uint32_t evr_front_checksum(const struct format_status *status, const uint64_t *tables);
 
-/* committed and checksum as the header has them, in one word. */
+/* Returns the members `committed` and `checksum` of a block header as one word. */
 static inline uint64_t evr_seal(uint32_t count, uint32_t checksum) {
   return count | (uint64_t)checksum << 32;
 }

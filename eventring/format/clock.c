@@ -57,7 +57,8 @@ int64_t evr_wall_ns(void) {
 #if defined(__x86_64__) && __has_include(<sys/platform/x86.h>)
 static bool processor_says_invariant(void) { return CPU_FEATURE_PRESENT(INVARIANT_TSC); }
 
-/* Virtual machines leave the leaf with the frequency empty. */
+/* Tells whether this is a virtual machine: these leave the leaf with the frequency
+   empty. */
 static bool is_virtual(void) {
   return __x86_get_cpuid_feature_leaf(CPUID_INDEX_1)->cpuid_array[2] >> 31;
 }
@@ -72,7 +73,7 @@ static bool is_virtual(void) { return false; }
 
 #if defined(__x86_64__)
 
-/* The kernel takes "tsc" off this list when it finds it unstable. */
+/* Tells whether the kernel lists "tsc": it takes it off when it finds it unstable. */
 static bool kernel_lists_tsc(void) {
   char list[256];
   int fd = open("/sys/devices/system/clocksource/clocksource0/"
@@ -109,7 +110,8 @@ uint64_t evr_clock_ticks(enum format_clock kind) {
   return kind == FORMAT_CLOCK_MONOTONIC ? evr_monotonic_ns() : eventring_ticks();
 }
 
-/* The closest of a few readings of one clock between two of the other. */
+/* Returns the closest of a few readings of one clock between two readings of the
+   other. */
 struct evr_pair evr_clock_pair(enum format_clock kind) {
   struct evr_pair best = {0, 0};
   uint64_t narrowest = UINT64_MAX;
@@ -126,7 +128,7 @@ struct evr_pair evr_clock_pair(enum format_clock kind) {
   return best;
 }
 
-/* ns per tick * 2^40 of a frequency in Hz */
+/* Returns the nanoseconds per tick, times 2^40, of a frequency in Hz. */
 static uint64_t multiplier_of_hz(uint64_t hz) {
   return (uint64_t)(((unsigned __int128)1000000000u << FORMAT_CLOCK_SHIFT) / hz);
 }
@@ -174,7 +176,7 @@ bool evr_segment_valid(const struct format_segment *s, const struct format_segme
          (!before || (s->from_ticks > before->from_ticks && s->from_ns >= before->from_ns));
 }
 
-/* What the clock will say at `ticks`, if it goes on as between `then` and `now`. */
+/* Returns what the clock will say at `ticks` if it goes on at this rate from `now`. */
 static uint64_t extrapolated_ns(uint64_t multiplier, struct evr_pair now, uint64_t ticks) {
   return now.ns + (uint64_t)((unsigned __int128)(ticks - now.ticks) * multiplier >>
                              FORMAT_CLOCK_SHIFT);

@@ -7,10 +7,10 @@
 
 #pragma GCC visibility push(hidden)
 
-/* The best clock of this machine; determined once. */
+/* Returns the best clock of this machine; determined once. */
 enum format_clock evr_clock_kind(void);
 uint64_t evr_clock_ticks(enum format_clock kind);
-/* CLOCK_MONOTONIC and CLOCK_REALTIME in nanoseconds. */
+/* Returns CLOCK_MONOTONIC, or CLOCK_REALTIME, in nanoseconds. */
 uint64_t evr_monotonic_ns(void);
 int64_t evr_wall_ns(void);
 
@@ -18,9 +18,9 @@ struct evr_pair { /* one moment on both clocks */
   uint64_t ticks, ns;
 };
 struct evr_pair evr_clock_pair(enum format_clock kind);
-/* Nanoseconds per tick times 2^40 as the processor states it, or 0. */
+/* Returns the nanoseconds per tick, times 2^40, that the processor states, or 0. */
 uint64_t evr_clock_nominal(enum format_clock kind);
-/* The same measured between two moments. */
+/* Returns the nanoseconds per tick, times 2^40, measured between two moments, or 0. */
 uint64_t evr_clock_measured(struct evr_pair from, struct evr_pair to);
 
 /* Straight pieces that join (doc/FORMAT.md, section 5, kind 7), ordered by from_ticks. */
@@ -28,21 +28,22 @@ struct evr_conversion {
   const struct format_segment *segment;
   uint32_t segments; /* at least 1 */
 };
-/* Nanoseconds by one segment, of ticks that are not before it. */
+/* Returns the nanoseconds, by one segment, of ticks that are not before it. */
 static inline uint64_t evr_segment_ns(const struct format_segment *s, uint64_t ticks) {
   return s->from_ns + (uint64_t)((unsigned __int128)(ticks - s->from_ticks) * s->multiplier >>
                                  FORMAT_CLOCK_SHIFT);
 }
-/* Index of the last segment that does not begin after `ticks`; 0 for earlier ticks. */
+/* Returns the index of the last segment that does not begin after `ticks`; 0 for earlier
+   ticks. */
 uint32_t evr_segment_at(const struct evr_conversion *conversion, uint64_t ticks);
 uint64_t evr_to_ns(const struct evr_conversion *conversion, uint64_t ticks);
-/* May this segment follow `before` (NULL: be the first)? "Valid if and only if" of
-   doc/FORMAT.md. */
+/* Tells whether this segment may follow `before` (NULL: be the first), by "valid if and
+   only if" of doc/FORMAT.md. */
 bool evr_segment_valid(const struct format_segment *s, const struct format_segment *before);
-/* Two segments that follow `last`: the first begins `lead` ticks after `now`, or later if
-   `last` does, and brings the conversion in line with the clock `interval` ticks later;
-   from there on the second goes on at the rate between `then` and `now`. False: the
-   readings give no rate. */
+/* Makes two segments that follow `last`: the first begins `lead` ticks after `now`, or
+   later if `last` does, and brings the conversion in line with the clock `interval` ticks
+   later; from there on the second goes on at the rate between `then` and `now`. Returns
+   false when the readings give no rate. */
 bool evr_next_segments(const struct format_segment *last, struct evr_pair then,
                        struct evr_pair now, uint64_t lead, uint64_t interval,
                        struct format_segment next[2]);

@@ -41,6 +41,9 @@
 
 static struct format_switch *log_switch(struct format_control *control,
                                         enum format_clock clock, uint64_t classes) {
+  /* acq_rel: pairs with that of another changer, which gets another number, and with the
+     acquire loads of `switches` in apply_switches (lane.c) and was_off (traces.c); an
+     entry itself is published by its number */
   uint32_t n = __atomic_fetch_add(&control->switches, 1, __ATOMIC_ACQ_REL);
   struct format_switch *entry = &control->log[n % FORMAT_LOG_ENTRIES];
   __atomic_store_n(&entry->number, 0, __ATOMIC_RELAXED);
@@ -50,20 +53,29 @@ static struct format_switch *log_switch(struct format_control *control,
   __atomic_store_n(&entry->ticks, evr_clock_ticks(clock), __ATOMIC_RELAXED);
   __atomic_store_n(&entry->classes, classes, __ATOMIC_RELAXED);
   __atomic_store_n(&entry->until, UINT64_MAX, __ATOMIC_RELAXED);
+  /* release: pairs with the acquire load of the number in evr_control_entry, which then
+     sees the members stored above */
   __atomic_store_n(&entry->number, (uint64_t)n + 1, __ATOMIC_RELEASE);
   return entry;
 }
 
-/* Says when the change that an entry announces had been made, or that it was not. */
+/* Notes when the change that an entry announces had been made, or that it was not
+   made. */
 static void complete_switch(struct format_switch *entry, enum format_clock clock, bool made) {
   if (!made) __atomic_store_n(&entry->classes, 0, __ATOMIC_RELAXED);
+  /* release: pairs with the acquire load of `until` in evr_control_entry, which then sees
+     the classes */
   __atomic_store_n(&entry->until, evr_clock_ticks(clock), __ATOMIC_RELEASE);
 }
 
 enum { TAKE_OVER_MS = 100 };
 
-/* A writer makes the version odd. One that has died meanwhile is taken over from. */
+/* Makes the version odd, for a writer; takes over from a writer that has died meanwhile.
+   Returns the odd version. */
 static uint32_t open_list(struct format_list *list) {
+  /* acquire, of each load of the version here: pairs with the release of the writer
+     before, at the end of evr_control_write_list, whose words are then stored before
+     ours */
   uint32_t version = __atomic_load_n(&list->version, __ATOMIC_ACQUIRE), stuck = version;
   uint64_t since = evr_monotonic_ns();
   while (true) {
@@ -72,9 +84,10 @@ static uint32_t open_list(struct format_list *list) {
     stuck = version;
     if (odd && evr_monotonic_ns() - since < TAKE_OVER_MS * (uint64_t)1000000) {
       nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-      version = __atomic_load_n(&list->version, __ATOMIC_ACQUIRE);
+      version = __atomic_load_n(&list->version, __ATOMIC_ACQUIRE); /* as above */
     } else if (__atomic_compare_exchange_n(&list->version, &version, version + (odd ? 2 : 1),
                                            false, __ATOMIC_SEQ_CST, __ATOMIC_ACQUIRE)) {
+      /* acquire, as above; nothing needs the release half: a fence orders what follows */
       return version + (odd ? 2 : 1);
     }
   }
@@ -85,17 +98,23 @@ void evr_control_write_list(struct format_list *list, const char *text) {
   const size_t size = text ? strlen(text) : 0;
   if (size) memcpy(words, text, size);
   uint32_t version = open_list(list);
-  evr_fence_release(); /* pairs with the acquire fence of evr_control_read_list: who sees a word of
-                          this text sees the odd version */
+  /* release fence: pairs with the acquire fence of evr_control_read_list: whoever sees a
+     word of this text sees the odd version */
+  evr_fence_release();
   __atomic_store_n(&list->bytes, (uint32_t)size, __ATOMIC_RELAXED);
   evr_store_words(list->text, words, sizeof words);
-  /* one that was taken over from, and is not dead, has changed the list: nobody takes it */
+  /* A writer that was taken over from, and is not dead, has changed the list: the text
+     has an odd version still and nobody takes it.
+     release: pairs with the acquire loads of the version in evr_control_read_list and
+     open_list */
   __atomic_compare_exchange_n(&list->version, &version, version + 1, false, __ATOMIC_RELEASE,
                               __ATOMIC_RELAXED);
 }
 
 int evr_control_read_list(const struct format_list *list, char *text, uint32_t *version) {
   uint64_t words[FORMAT_LIST_BYTES / 8];
+  /* acquire: pairs with the release of the version at the end of
+     evr_control_write_list */
   *version = __atomic_load_n(&list->version, __ATOMIC_ACQUIRE);
   uint32_t size = __atomic_load_n(&list->bytes, __ATOMIC_RELAXED);
   const uint64_t *from = (const uint64_t *)list->text;
@@ -107,13 +126,15 @@ int evr_control_read_list(const struct format_list *list, char *text, uint32_t *
   return size <= FORMAT_LIST_BYTES ? (int)size : 0;
 }
 
-/* Not private: who sleeps may have another mapping of the file, in another process. */
+/* Wakes everyone who waits for `call_profile`. The futex is not private: a waiter may
+   have another mapping of the file, in another process. */
 static void wake(struct format_control *control) {
   syscall(SYS_futex, &control->call_profile, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
 void evr_control_call(struct format_control *control, uint32_t bits) {
-  /* release: who sees the bit sees what was written before */
+  /* release: pairs with the acquire loads of call_profile in question.c and last_stack.c:
+     whoever sees the bit sees what was written before */
   __atomic_fetch_or(&control->call_profile, bits, __ATOMIC_RELEASE);
   wake(control);
 }
@@ -133,6 +154,9 @@ enum { ATTEMPTS = 16 };
 bool evr_control_settle(struct format_control *control, enum format_clock clock) {
   bool changed = false;
   for (int i = 0; i < ATTEMPTS; i++) {
+    /* seq_cst, on both words: pairs with the exchanges of `wanted` in evr_control_change
+       and evr_control_repair and of the gate below, by other changers: see the design
+       above */
     uint64_t gate = __atomic_load_n(&control->gate, __ATOMIC_SEQ_CST);
     uint64_t next = format_gate(__atomic_load_n(&control->wanted, __ATOMIC_SEQ_CST));
     if (gate == next) return changed;
@@ -173,6 +197,7 @@ uint64_t evr_control_change(struct format_control *control, enum format_clock cl
   uint64_t wanted = __atomic_load_n(&control->wanted, __ATOMIC_RELAXED), next;
   do
     next = changed_classes(wanted, change, classes) & named;
+  /* seq_cst: pairs with the loads of `wanted` in evr_control_settle, of other changers */
   while (!__atomic_compare_exchange_n(&control->wanted, &wanted, next, false,
                                       __ATOMIC_SEQ_CST, __ATOMIC_RELAXED));
   evr_control_settle(control, clock);
@@ -181,6 +206,7 @@ uint64_t evr_control_change(struct format_control *control, enum format_clock cl
 
 bool evr_control_repair(struct format_control *control, enum format_clock clock,
                         uint64_t bad, uint64_t good) {
+  /* seq_cst: pairs with the loads of `wanted` in evr_control_settle, of other changers */
   bool done = __atomic_compare_exchange_n(&control->wanted, &bad, good, false,
                                           __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
   evr_control_settle(control, clock);
@@ -190,11 +216,16 @@ bool evr_control_repair(struct format_control *control, enum format_clock clock,
 bool evr_control_entry(const struct format_control *control, uint32_t n,
                        struct format_switch *entry) {
   const struct format_switch *from = &control->log[n % FORMAT_LOG_ENTRIES];
+  /* acquire: pairs with the release of the number in log_switch */
   entry->number = __atomic_load_n(&from->number, __ATOMIC_ACQUIRE);
   if (entry->number != (uint64_t)n + 1) return false;
   entry->ticks = __atomic_load_n(&from->ticks, __ATOMIC_RELAXED);
+  /* acquire: pairs with the release in complete_switch: with that time come the final
+     classes */
   entry->until = __atomic_load_n(&from->until, __ATOMIC_ACQUIRE);
   entry->classes = __atomic_load_n(&from->classes, __ATOMIC_RELAXED);
+  /* acquire fence: pairs with the release fence in log_switch: if any of these members is
+     of a newer entry, the number has changed */
   evr_fence_acquire();
   return __atomic_load_n(&from->number, __ATOMIC_RELAXED) == entry->number;
 }
@@ -213,7 +244,8 @@ void evr_control_ask_stacks(struct format_control *control, bool on) {
                        __ATOMIC_RELAXED);
     return;
   }
-  if (__atomic_add_fetch(&control->stacks, 1, __ATOMIC_RELAXED) == 0) /* 0: nothing is asked */
+  /* 0 means that nothing is asked */
+  if (__atomic_add_fetch(&control->stacks, 1, __ATOMIC_RELAXED) == 0)
     __atomic_fetch_add(&control->stacks, 1, __ATOMIC_RELAXED);
   evr_control_call(control, FORMAT_PROFILE_STACKS);
 }

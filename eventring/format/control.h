@@ -15,37 +15,42 @@ enum evr_gate_change { EVR_PAUSE, EVR_RESUME, EVR_ADD, EVR_REMOVE };
    process. Classes that are not `named` are ignored. Returns the word `wanted` before. */
 uint64_t evr_control_change(struct format_control *control, enum format_clock clock,
                             uint64_t named, enum evr_gate_change change, uint64_t classes);
-/* Brings the gate in line with the classes wanted. True if it was not. Any process. */
+/* Brings the gate in line with the classes wanted. Returns true if it was not. Any
+   process. */
 bool evr_control_settle(struct format_control *control, enum format_clock clock);
-/* Does the word `wanted` have bits of classes with a name only? */
+/* Tells whether the word `wanted` has only bits of classes that have a name. */
 bool evr_wanted_valid(uint64_t wanted, uint64_t named);
-/* Replaces a word `wanted` that is not valid; false when it has changed already. */
+/* Replaces a word `wanted` that is not valid; returns false when it has changed
+   already. */
 bool evr_control_repair(struct format_control *control, enum format_clock clock,
                         uint64_t bad, uint64_t good);
-/* Reads entry n of the log; false when it is not (or no longer) there. */
+/* Reads entry n of the log; returns false when it is not (or no longer) there. */
 bool evr_control_entry(const struct format_control *control, uint32_t n,
                        struct format_switch *entry);
-/* The classes that have a name in a header's table of them. */
+/* Returns the classes that have a name in a header's table of them. */
 uint64_t evr_named_classes(
     const char names[EVENTRING_MAX_CLASSES][EVENTRING_MAX_CLASS_NAME + 1]);
 
-/* Replaces the text of a list; NULL: by none. At most FORMAT_LIST_BYTES. Any process. */
+/* Replaces the text of a list; NULL: by an empty one. At most FORMAT_LIST_BYTES. Any
+   process. */
 void evr_control_write_list(struct format_list *list, const char *text);
-/* Copies the text, FORMAT_LIST_BYTES, and its version. Returns its size; -1: it is being changed. */
+/* Copies the text, FORMAT_LIST_BYTES, and its version. Returns its size, or -1 while it
+   is being changed. */
 int evr_control_read_list(const struct format_list *list, char *text, uint32_t *version);
 
-/* Sets bits of call_profile, by which hosts see at their safepoints that something is asked, and
-   wakes who waits for that word. Any process. */
+/* Sets bits of call_profile, by which hosts see at their safepoints that something is
+   asked, and wakes everyone who waits for that word. Any process. */
 void evr_control_call(struct format_control *control, uint32_t bits);
-/* Asks for a profile of calls, or (`on` false) for its end. The same. */
+/* Asks for a profile of calls, or (`on` false) for its end. Any process. */
 void evr_control_profile(struct format_control *control, bool on);
-/* Asks all domains for their stacks, or (`on` false) no longer; wakes who waits for that. */
+/* Asks all domains for their stacks, or (`on` false) no longer; wakes everyone who waits
+   for that. */
 void evr_control_ask_stacks(struct format_control *control, bool on);
-/* Sends domains to the request for lines that stands in their memory (<eventring/introspection.h>),
-   or (`on` false) no longer. */
+/* Asks domains to see to the request for lines that stands in their memory
+   (<eventring/introspection.h>), or (`on` false) no longer. */
 void evr_control_ask_lines(struct format_control *control, bool on);
-/* Sleeps for so long, or until somebody wakes who waits for this word, if it is as it was
-   seen; it may end early. False: the system cannot do that. */
+/* Sleeps for `ns`, or until somebody wakes the waiters of this word, if the word is as it
+   was seen; it may end early. Returns false when the system cannot do that. */
 bool evr_control_await_change(const uint32_t *word, uint32_t seen, uint64_t ns);
 
 #pragma GCC visibility pop

@@ -16,8 +16,8 @@ static inline bool evr_copy_run(int from, int to, off_t at, off_t end) {
   return true;
 }
 
-/* Makes `to` as long as `from`, with the same bytes and holes. It moves the positions of both.
-   False with errno. Async-signal-safe. */
+/* Makes `to` as long as `from`, with the same bytes and holes. Moves the positions of
+   both. Returns false with errno. Async-signal-safe. */
 static inline bool evr_copy_file(int from, int to) {
   off_t size = lseek(from, 0, SEEK_END), at = 0;
   if (size < 0 || ftruncate(to, 0) != 0 || ftruncate(to, size) != 0) return false;

@@ -7,8 +7,8 @@
 #ifndef EVENTRING_CPU_H
 #define EVENTRING_CPU_H
 
-/* A test compiles sources with EVENTRING_PLAIN_RUNS too: as other processors have
-   them. */
+/* A test compiles sources with EVENTRING_PLAIN_RUNS too: they are then what other
+   processors have. */
 #if defined(__x86_64__) && !defined(EVENTRING_PLAIN_RUNS)
 #define EVR_AVX2 1
 #include <immintrin.h>

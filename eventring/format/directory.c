@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* directory.c: see directory.h. The path is walked component by component, each opened in the
- * directory before it and checked on its descriptor: what others exchange meanwhile changes
- * nothing about what was checked. (The kernel can do this where fs.protected_symlinks is set, in
- * sticky directories.) */
+/* directory.c: see directory.h. The path is walked component by component, each opened in
+ * the directory before it and checked on its descriptor: what others exchange meanwhile
+ * changes nothing about what was checked. (The kernel can do this where
+ * fs.protected_symlinks is set, in sticky directories.) */
 #include "format/directory.h"
 
 #include <errno.h>
@@ -27,7 +27,8 @@ static int refuse(int error) {
   return -1;
 }
 
-/* Closes the descriptor whatever happens. Puts what the link says before the rest. */
+/* Closes the descriptor of the link in any case. Puts what the link says before the
+   rest. */
 static int follow(struct walk *w, int link) {
   char target[PATH_MAX], rest[PATH_MAX];
   struct stat st;
@@ -44,7 +45,7 @@ static int follow(struct walk *w, int link) {
   return w->at < 0 ? -1 : 0;
 }
 
-/* Goes into the directory, or on along the link, of this name. */
+/* Enters the directory of this name, or follows the link of this name. */
 static int step(struct walk *w, const char *name, bool last) {
   struct stat st;
   int fd = openat(w->at, name, OPEN);
@@ -58,7 +59,7 @@ static int step(struct walk *w, const char *name, bool last) {
   return S_ISDIR(st.st_mode) ? 0 : refuse(ENOTDIR);
 }
 
-/* Takes the next component out of the rest; false: there is none. */
+/* Takes the next component out of the rest; returns false if there is none. */
 static bool take(struct walk *w, char name[NAME_MAX + 1]) {
   const char *from = w->rest + strspn(w->rest, "/");
   size_t size = strcspn(from, "/");

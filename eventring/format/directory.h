@@ -7,9 +7,10 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Opens the directory PATH (O_PATH), through symbolic links of this user and of root only;
-   `make`: makes it, for this user alone, if it is not there. The descriptor, or -1 with errno;
-   ELOOP: another user's link is on the way, or there are too many. */
+/* Opens the directory PATH (O_PATH), through symbolic links of this user and of root
+   only; with `make`, makes it, for this user alone, if it is not there. Returns the
+   descriptor, or -1 with errno; ELOOP: another user's link is on the way, or there are
+   too many. */
 int evr_open_directory(const char *path, bool make);
 
 #pragma GCC visibility pop

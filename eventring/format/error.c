@@ -39,7 +39,8 @@ const char *eventring_strerror(int code) {
   }
 }
 
-/* That of glibc returns the text, that of other libraries (musl) fills the buffer. */
+/* Returns the text of an errno. The function of glibc returns the text, that of other
+   libraries (musl) fills the buffer. */
 static const char *describe(int sys_errno, char *buffer, size_t size) {
 #ifdef __GLIBC__
   return strerror_r(sys_errno, buffer, size);
@@ -62,7 +63,7 @@ int evr_fail(struct eventring_error *error, int code, int sys_errno,
     snprintf(error->text + length, sizeof error->text - (size_t)length, ": %s",
              describe(sys_errno, buffer, sizeof buffer));
   }
-  evr_text_clean_message(error->text, sizeof error->text); /* it may quote foreign names */
+  evr_text_clean_message(error->text, sizeof error->text); /* foreign names, too */
   return code;
 }
 

@@ -11,7 +11,7 @@
    text is appended. Returns code, so that callers may `return evr_fail(...)`. */
 int evr_fail(struct eventring_error *error, int code, int sys_errno,
              const char *format, ...) __attribute__((format(printf, 4, 5)));
-/* The code that fits errno of a failed open, mkdir, fallocate ... */
+/* Returns the code that fits the errno of a failed open, mkdir, fallocate ... */
 int evr_code_of_errno(int sys_errno);
 
 #pragma GCC visibility pop

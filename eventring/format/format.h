@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* format.h: the layout of an .eventring file, version 3.
  *
- * doc/FORMAT.md is the specification; this header is the same in C, with every
- * offset asserted. (Long: the whole layout is in one place.) All integers are little-endian
- * and naturally aligned.
+ * doc/FORMAT.md is the specification; this header states it in C, with every offset
+ * asserted. (It is long because the whole layout is in one place.) All integers are
+ * little-endian and naturally aligned.
  *
  *   offset  size
  *   0       4096      file header: written once, then constant
@@ -38,7 +38,8 @@ enum {
   FORMAT_DOMAINS_OFFSET = 12288,
   FORMAT_RUNS_OFFSET = 45056,
   FORMAT_FRONT_BYTES = 65536, /* all of the above, mapped as one piece */
-  FORMAT_TABLES_BYTES = FORMAT_FRONT_BYTES - FORMAT_DOMAINS_OFFSET, /* domain and run table */
+  /* domain table and run table */
+  FORMAT_TABLES_BYTES = FORMAT_FRONT_BYTES - FORMAT_DOMAINS_OFFSET,
   FORMAT_BLOCKS_OFFSET = 65536,
 
   FORMAT_BLOCK_BYTES = 4096,
@@ -77,8 +78,8 @@ enum format_clock {
 };
 
 /* Kinds of blocks: X(NAME, kind, budget in blocks, what happens when it is used up:
-   DROPPED, OLDEST_GOES, or IN_PLACE: blocks are rewritten, each by its own owner). Kind 10
-   are profiles of calls (struct format_profile); kinds 9 and 13 to 15 are reserved. */
+   DROPPED, OLDEST_GOES, or IN_PLACE: blocks are rewritten, each by its own owner). Kind
+   10 are profiles of calls (struct format_profile); kinds 9 and 13 to 15 are reserved. */
 enum { /* 32, 16 and 4 MiB */
   FORMAT_PROFILE_BUDGET = 8192, FORMAT_TOTALS_BUDGET = 4096, FORMAT_HISTOGRAMS_BUDGET = 1024
 };
@@ -108,8 +109,9 @@ enum format_kind {
   FORMAT_KINDS = 64 /* that the status page counts */
 };
 
-/* Are blocks of this kind rewritten in place, each by its own owner? Several have the same
-   sequence number then, and only the newest copy of one means something. */
+/* Tells whether blocks of this kind are rewritten in place, each by its own owner.
+   Several have the same sequence number then, and only the newest copy of one means
+   something. */
 static inline bool format_is_in_place(unsigned kind) {
   return kind == FORMAT_HEAPS || kind == FORMAT_HEAP_PAGES || kind == FORMAT_FOOTPRINTS ||
          kind == FORMAT_TOTALS || kind == FORMAT_HISTOGRAMS;
@@ -121,7 +123,7 @@ enum format_remark {
   FORMAT_REMARK_REBASE = 0,      /* payload: the new base */
   FORMAT_REMARK_CONTEXT = 1,     /* payload: the context of what follows */
   FORMAT_REMARK_SUSPEND = 2,     /* payload: none (the present context) or a context */
-  FORMAT_REMARK_RESUME = 3,      /* the same */
+  FORMAT_REMARK_RESUME = 3,      /* payload: as above */
   FORMAT_REMARK_INCARNATION = 4  /* payload: none (the next one) or an incarnation */
 };
 
@@ -201,8 +203,8 @@ _Static_assert(sizeof(struct format_header) == 1576, "format_header");
 /* header.flags */
 enum {
   FORMAT_INCOMPLETE = 1,   /* blocks may be missing */
-  FORMAT_COPY = 2,         /* a complete copy of another recording, as that was then: nobody
-                              writes into it */
+  FORMAT_COPY = 2,         /* a complete copy of another recording, as that was then:
+                              nobody writes into it */
   FORMAT_WENT_ON = 4       /* of a copy: the process went on */
 };
 
@@ -231,9 +233,10 @@ struct format_status { /* written by the producer under its lock */
   uint32_t preserve;   /* enum format_preserve */
   uint32_t checksum;   /* of this page, this field taken as 0, domain and run table, when
                           nothing writes into them any more; 0: not said */
-  uint32_t no_room;    /* rings that had no room for their next block when they last looked;
-                          release */
-  uint32_t unrecorded; /* domains that found all entries of the domain table in use, so far */
+  uint32_t no_room;    /* rings that had no room for their next block when they last
+                          looked; release */
+  uint32_t unrecorded; /* domains that found all entries of the domain table in use, so
+                          far */
   uint64_t no_room_ticks; /* since when that is not 0 */
   uint64_t redacted;   /* classes that are never recorded, whoever switches them on */
   uint64_t reserved[54];
@@ -254,8 +257,8 @@ FORMAT_AT(format_status, redacted, 72);
 FORMAT_AT(format_status, kind, 512);
 _Static_assert(sizeof(struct format_status) == 1536, "format_status");
 
-/* What became of the triggers of the process (<eventring/conditions.h>), behind the status; not
-   in its checksum. Each number is for itself: an entry may be changing. */
+/* What became of the triggers of the process (<eventring/conditions.h>), behind the
+   status; not in its checksum. Each number is for itself: an entry may be changing. */
 struct format_trigger { /* written by the producer, under the lock of the triggers */
   uint32_t number; /* 0: there is none */
   uint16_t event;  /* id of its event; 0: none */
@@ -287,7 +290,7 @@ enum format_preserve { /* what becomes of the file at the end */
   FORMAT_PRESERVE_ON_ERROR = 3
 };
 
-/* Has the recording ended, and was it kept because it was configured so? */
+/* Tells whether the recording has ended and was kept because it was configured so. */
 static inline int format_is_preserved(const struct format_status *s) {
   return s->state == FORMAT_ENDED && (s->preserve == FORMAT_PRESERVE_ALWAYS ||
                                       s->preserve == FORMAT_PRESERVE_NOT_SAID);
@@ -317,24 +320,25 @@ enum format_control_word {
 };
 
 struct format_question { /* eventring/question.h */
-  uint32_t number; /* 0: none is open; written by who asks, and to 0 by the producer */
+  uint32_t number; /* 0: none is open; written by the asker, and to 0 by the producer */
   uint32_t kinds;
-  int32_t asker;   /* pid of who asks; 0: nobody */
+  int32_t asker;   /* pid of the asker; 0: nobody */
   uint32_t last;   /* the number of the last question */
   uint64_t ticks;  /* when it was asked */
   uint64_t reserved;
-  uint32_t answers[EVENTRING_MAX_DOMAINS]; /* by slot; 0: none yet. Cleared by who asks, the
-                                              rest written by the owner of the slot */
+  /* by slot; 0: none yet. Cleared by the asker, else written by the owner of the slot */
+  uint32_t answers[EVENTRING_MAX_DOMAINS];
 } FORMAT_ALIAS;
 
 /* Bits of format_control.call_profile. */
 enum {
   FORMAT_PROFILE_CALLS = 1, /* keep a profile of calls */
-  FORMAT_PROFILE_SPANS = 2, /* class calls, or the list of its functions, has changed: see to it */
-  FORMAT_PROFILE_QUESTION = 4, /* a question is open: see to it */
-  FORMAT_PROFILE_OBEYED = 8, /* the producer's own: it keeps one because of CALLS */
-  FORMAT_PROFILE_STACKS = 16, /* each domain is to write its stack once for the number `stacks` */
-  FORMAT_PROFILE_LINES = 32 /* a request for lines stands in the memory of the process: see to it */
+  FORMAT_PROFILE_SPANS = 2, /* class calls, or the list of its functions, has changed */
+  FORMAT_PROFILE_QUESTION = 4, /* a question is open */
+  FORMAT_PROFILE_OBEYED = 8, /* the producer's own: it keeps a profile because of CALLS */
+  /* each domain is to write its stack once for the number `stacks` */
+  FORMAT_PROFILE_STACKS = 16,
+  FORMAT_PROFILE_LINES = 32 /* a request for lines stands in the memory of the process */
 };
 
 enum { FORMAT_LIST_BYTES = 480, FORMAT_TRIGGERS_BYTES = FORMAT_LIST_BYTES };
@@ -362,7 +366,8 @@ struct format_control { /* written by the producer and by tools, atomically */
   uint64_t reserved3[44];
   struct format_switch log[FORMAT_LOG_ENTRIES]; /* entry n at n % 64 */
   struct format_list triggers;
-  struct format_list spans; /* functions whose calls are spans while class calls is on; empty: all */
+  /* functions whose calls are spans while class calls is on; empty: all */
+  struct format_list spans;
 } FORMAT_ALIAS;
 FORMAT_AT(format_control, wanted, 8);
 FORMAT_AT(format_control, sample_rate, 16);
@@ -377,7 +382,7 @@ FORMAT_AT(format_control, triggers, 3072);
 FORMAT_AT(format_control, spans, 3560);
 _Static_assert(sizeof(struct format_control) == 4048, "format_control");
 
-/* What follows from the classes wanted. */
+/* Returns the gate that follows from the classes wanted. */
 static inline uint64_t format_gate(uint64_t wanted) { return wanted & 1 ? wanted : 0; }
 
 /* ---- Domain table ------------------------------------------------------ */
@@ -389,8 +394,8 @@ struct format_ring {
                       the slot; release */
   uint32_t first;  /* where its first run of blocks begins; written once, before the
                       first head */
-  uint32_t blocks; /* of that run, a power of 2; 0: not made; FORMAT_STREAM_RING: its blocks
-                      lie in units of a stream; the same */
+  uint32_t blocks; /* of that run, a power of 2; 0: not made; FORMAT_STREAM_RING: its
+                      blocks lie in units of a stream; written as `first` is */
 } FORMAT_ALIAS;
 #define FORMAT_STREAM_RING 0x80000000u
 
@@ -432,8 +437,8 @@ _Static_assert(sizeof(struct format_runs) == 160, "format_runs");
 _Static_assert(FORMAT_RUNS_OFFSET + EVENTRING_MAX_DOMAINS * sizeof(struct format_runs) ==
                    FORMAT_FRONT_BYTES, "run table");
 
-/* A word of format_growth.run: where the run begins, and the places that the ring has with
-   it. 0: there is no such run. */
+/* Returns a word of format_growth.run: where the run begins, and the places that the ring
+   has with it. The word 0 means that there is no such run. */
 static inline uint32_t format_run(uint32_t first, uint32_t places) {
   return 1u << 31 | (uint32_t)__builtin_ctz(places) << 26 | first / FORMAT_RUN_UNIT;
 }
@@ -450,7 +455,8 @@ struct format_block { /* written by the owner of the ring, or under the lock */
   uint16_t kind;       /* enum format_kind */
   uint16_t domain;     /* events: slot */
   uint8_t ring;        /* events */
-  uint8_t open_brief;  /* events: entries of the list of open spans that are one word, and */
+  uint8_t open_brief;  /* events: entries of the list of open spans that are one word,
+                          and */
   uint16_t open;       /* those before them, of FORMAT_OPEN_WORDS */
   uint64_t before;     /* events or records written before this block */
   uint64_t base_ticks; /* events: that times refer to; records: FORMAT_SO_FAR_WORD */
@@ -460,8 +466,8 @@ struct format_block { /* written by the owner of the ring, or under the lock */
   uint32_t committed;  /* words of the block, header included, when it is finished; 0
                           while it is being filled; stored with the checksum; release */
   uint32_t checksum;
-  uint32_t process;    /* events: number of the record of kind PROCESSES whose log of switches
-                          holds here; 0: that of the control page */
+  uint32_t process;    /* events: number of the record of kind PROCESSES whose log of
+                          switches holds here; 0: that of the control page */
   uint32_t reserved2;
 } FORMAT_ALIAS;
 FORMAT_AT(format_block, kind, 8);
@@ -480,8 +486,8 @@ FORMAT_AT(format_block, process, 56);
 _Static_assert(sizeof(struct format_block) == 8 * FORMAT_BLOCK_HEADER_WORDS,
                "format_block");
 enum {
-  FORMAT_SO_FAR_WORD = 3, /* of a block of records: words written so far, and above it their
-                             checksum; release */
+  FORMAT_SO_FAR_WORD = 3, /* of a block of records: words written so far, and above it
+                             their checksum; release */
   FORMAT_SEAL_WORD = 6    /* of the header: committed, and the checksum above it */
 };
 
@@ -496,7 +502,7 @@ _Static_assert(sizeof(struct format_open) == 8 * FORMAT_OPEN_WORDS, "format_open
 
 /* ---- Records ------------------------------------------------------------ */
 
-/* The first word of a record: words, type and number. */
+/* Returns the first word of a record: words, type and number. */
 static inline uint64_t format_record(unsigned words, unsigned type, uint32_t number) {
   return words | (uint64_t)type << 16 | (uint64_t)number << 32;
 }
@@ -521,8 +527,9 @@ struct format_definition { /* kind DEFINITIONS; the texts follow, without gaps *
 } FORMAT_ALIAS;
 _Static_assert(sizeof(struct format_definition) == 32, "format_definition");
 
-struct format_life_record { /* kind LIVES; the name follows, except for STOP; after that of a
-                               START perhaps a word, the number of its process */
+/* Kind LIVES; the name follows, except for STOP; after that of a START perhaps a word,
+   the number of its process. */
+struct format_life_record {
   uint64_t first;       /* number: the slot */
   uint32_t incarnation;
   int32_t tid;          /* START */
@@ -537,7 +544,8 @@ struct format_segment { /* kind CLOCK */
   uint64_t multiplier; /* nanoseconds per tick, times 2^40 */
 } FORMAT_ALIAS;
 
-/* Kind SWITCHES, an entry of the log of a process, as in the control page. Number: the process. */
+/* Kind SWITCHES, an entry of the log of a process, as in the control page. Number: the
+   process. */
 enum { FORMAT_LOGGED = 2 /* type */ };
 struct format_switch_record {
   uint64_t first;
@@ -585,13 +593,14 @@ struct format_profile { /* the first record of each block; number: which part, f
   uint64_t start_ticks, written_ticks;
   uint32_t functions, nodes;
   uint64_t backwards;
-  uint64_t multiplier; /* of its ticks; 0: that of the clock segment in which it was written */
+  uint64_t multiplier; /* of its ticks; 0: that of the clock segment in which it was
+                          written */
   uint32_t flat;       /* records of flat calls */
   uint32_t reserved;
 } FORMAT_ALIAS;
 _Static_assert(sizeof(struct format_profile) == 80, "format_profile");
 
-struct format_profile_function { /* number: from 0; name and source follow, without a gap */
+struct format_profile_function { /* number: from 0; name and source follow, no gap */
   uint64_t first;
   uint32_t line, kind;
   uint32_t name_bytes, source_bytes;
@@ -603,9 +612,10 @@ enum { /* figures of a node, each a word that is there if its bit is set */
   FORMAT_NODE_SUSPENDED, FORMAT_NODE_LOST_CALLS, FORMAT_NODE_LOST_TICKS,
   FORMAT_NODE_FIGURES
 };
-struct format_profile_node { /* number: from 0; figures follow, then buckets, 32 bits each */
+struct format_profile_node { /* number: from 0; figures follow, then 32-bit buckets */
   uint64_t first;
-  uint32_t parent, function; /* UINT32_MAX in the root; FLAT: parent always, function: not known */
+  /* UINT32_MAX in the root; FLAT: parent always; function: when it is not known */
+  uint32_t parent, function;
   uint16_t figures;          /* bits */
   uint8_t first_bucket, buckets;
   uint32_t open;
@@ -671,7 +681,7 @@ struct format_heap { /* kind HEAPS */
   uint64_t peak_samples; /* most that were alive at the end of a collection, */
   uint64_t peak_ticks;   /* and when */
   uint64_t lost_entries; /* that found no page; */
-  struct format_amount lost_allocated, lost_live; /* the part of the sums that is theirs */
+  struct format_amount lost_allocated, lost_live; /* their part of the sums */
   uint32_t word_bytes;
   uint32_t over;         /* 1: the profile has ended */
 } FORMAT_ALIAS;
@@ -709,7 +719,7 @@ struct format_footprint { /* kind FOOTPRINTS, type 1: the first record of its bl
 } FORMAT_ALIAS;
 _Static_assert(sizeof(struct format_footprint) == 72, "format_footprint");
 
-struct format_footprint_row { /* kind FOOTPRINTS, type 2; the texts follow, without gaps */
+struct format_footprint_row { /* kind FOOTPRINTS, type 2; texts follow, no gaps */
   uint64_t first;          /* number: of the row, from 0 */
   uint64_t resident_bytes, reserved_bytes;
   uint8_t of, in;          /* enum eventring_footprint_of, _in */
@@ -719,19 +729,22 @@ _Static_assert(sizeof(struct format_footprint_row) == 32, "format_footprint_row"
 
 enum {
   FORMAT_TOTAL_BUCKETS = 32,
-  FORMAT_TOTAL_SHIFT = 6,   /* bucket n: durations below 2^(n + 6) ticks; the last: all others */
+  /* bucket n: durations below 2^(n + 6) ticks; the last: longer ones too */
+  FORMAT_TOTAL_SHIFT = 6,
   FORMAT_TOTAL_ROWS = 7,    /* of a block */
-  FORMAT_TOTALS_FOLDED = 2  /* word of the header of page 1: the block of the ring up to which all
-                               events are in its rows; UINT64_MAX: all are; release */
+  /* word of the header of page 1: the block of the ring up to which all events are in its
+     rows; UINT64_MAX: all are; release */
+  FORMAT_TOTALS_FOLDED = 2
 };
 
 struct format_sums {
   uint64_t through; /* with the events of the ring up to this block */
   uint64_t count;   /* of spans that are whole; of other events */
-  uint64_t sum;     /* of the ticks of spans; of the values of counters: an integer or a double;
-                       of a histogram: of ns */
+  uint64_t sum;     /* of the ticks of spans; of the values of counters: an integer or
+                       a double; of a histogram: of ns */
   union {
-    uint64_t bucket[FORMAT_TOTAL_BUCKETS]; /* of spans, by their ticks; of a histogram, by ns */
+    uint64_t bucket[FORMAT_TOTAL_BUCKETS]; /* of spans, by their ticks; of a histogram,
+                                              by ns */
     struct {
       uint64_t last;       /* of counters: the value that came last */
       uint64_t last_ticks; /* and when; 0: there was none */
@@ -744,8 +757,8 @@ struct format_total { /* kind TOTALS; number: id of the definition */
   uint64_t first;
   union {
     uint64_t payload; /* enum eventring_payload of the definition */
-    uint64_t reason;  /* of kind HISTOGRAMS, where `number` is the id of a span: the id that is the
-                         value of its begins */
+    uint64_t reason;  /* of kind HISTOGRAMS, where `number` is the id of a span: the id
+                         that is the value of its begins */
   };
   struct format_sums sums[2]; /* they take turns */
 } FORMAT_ALIAS;
@@ -758,8 +771,8 @@ static inline unsigned format_total_bucket(uint64_t ticks) {
   return n < FORMAT_TOTAL_BUCKETS ? n : FORMAT_TOTAL_BUCKETS - 1;
 }
 
-/* Upper bounds of the buckets of a histogram: 1, 2 and 5 times powers of ten, from 100 ns to 10 s.
-   What is longer is in the bucket after them. */
+/* Upper bounds of the buckets of a histogram: 1, 2 and 5 times powers of ten, from 100 ns
+   to 10 s. What is longer is in the bucket after them. */
 enum { FORMAT_HISTOGRAM_BOUNDS = 25 };
 static const uint64_t format_histogram_bounds[FORMAT_HISTOGRAM_BOUNDS] = {
 #define FORMAT_DECADE(ns) ns, 2 * (ns), 5 * (ns)
@@ -775,7 +788,8 @@ static inline unsigned format_histogram_bucket(uint64_t ns) {
   return n;
 }
 
-/* The sum of the values of a counter, with one value more: of integers, or of doubles. */
+/* Returns the sum of the values of a counter, integers or doubles, with one value
+   more. */
 static inline uint64_t format_total_add(uint64_t payload, uint64_t sum, uint64_t value) {
   double total, more;
   if (payload != EVENTRING_DOUBLE) return sum + value;
@@ -786,7 +800,7 @@ static inline uint64_t format_total_add(uint64_t payload, uint64_t sum, uint64_t
   return sum;
 }
 
-/* Words that a text takes in a record. */
+/* Returns the number of words that a text takes in a record. */
 static inline unsigned format_text_words(size_t bytes) { return (unsigned)((bytes + 7) / 8); }
 
 /* ---- Event words ------------------------------------------------------- */
@@ -802,7 +816,7 @@ _Static_assert(EVENTRING_MAX_PAYLOAD == 8 * (FORMAT_PAYLOAD_WORDS - 1), "word");
 _Static_assert(FORMAT_BLOCK_HEADER_WORDS + FORMAT_MAX_OPEN * FORMAT_OPEN_WORDS +
                        6 + 1 + FORMAT_PAYLOAD_WORDS <= FORMAT_BLOCK_WORDS, "block");
 
-/* The length bits of an event word; and with those of its kind. */
+/* The length bits of an event word; then these with the bits of its kind. */
 #define FORMAT_LENGTH_MASK ((uint64_t)FORMAT_PAYLOAD_WORDS << EVENTRING_WORD_LENGTH_SHIFT)
 #define FORMAT_WHAT_MASK (FORMAT_LENGTH_MASK | 7)
 #define FORMAT_TAIL_MASK (((uint64_t)1 << EVENTRING_WORD_TIME_SHIFT) - 1)
@@ -814,13 +828,13 @@ static inline unsigned word_length(uint64_t word) {
 static inline unsigned word_id(uint64_t word) {
   return word >> EVENTRING_WORD_ID_SHIFT & (EVENTRING_MAX_EVENTS - 1);
 }
-/* The full time: the ticks nearest to `base` with these 41 low bits. */
+/* Returns the full time: the ticks nearest to `base` with these 41 low bits. */
 static inline uint64_t word_ticks(uint64_t word, uint64_t base) {
   /* the tail is shifted out, and nothing is borrowed from it */
   uint64_t behind = word - (base << EVENTRING_WORD_TIME_SHIFT);
   return base + (uint64_t)((int64_t)behind >> EVENTRING_WORD_TIME_SHIFT);
 }
-/* Is it an event, and not a remark to the reader? */
+/* Tells whether it is an event, and not a remark to the reader. */
 static inline int word_is_event(uint64_t word) { return word_kind(word) != FORMAT_WORD_REMARK; }
 
 /* What remarks say of the events that follow. */
@@ -830,8 +844,8 @@ struct format_position {
   uint32_t incarnation;
 };
 /* Applies a remark, which begins at `words` and may reach up to `end`. A remark that is
-   not known, or is cut off, changes nothing. The context that a suspend or a resume is
-   about is the result; else 0 without meaning. */
+   not known, or is cut off, changes nothing. Returns the context that a suspend or a
+   resume is about; for other remarks 0, without meaning. */
 static inline uint64_t format_apply_remark(const uint64_t *words, const uint64_t *end,
                                            struct format_position *position) {
   int payload = word_length(*words) >= 1 && end - words >= 2;
@@ -860,11 +874,11 @@ static inline uint64_t format_apply_remark(const uint64_t *words, const uint64_t
 /* Ticks from a base on for which word_ticks is exact. */
 #define FORMAT_TIME_SPAN (((uint64_t)1 << (EVENTRING_WORD_TIME_BITS - 1)) - 1)
 
-/* Offset in the file of a block. */
+/* Returns the offset in the file of a block. */
 static inline uint64_t format_block_offset(uint64_t block) {
   return FORMAT_BLOCKS_OFFSET + block * FORMAT_BLOCK_BYTES;
 }
-/* Blocks of a ring of 2^wsize words. */
+/* Returns the number of blocks of a ring of 2^wsize words. */
 static inline uint32_t format_ring_blocks(unsigned wsize) {
   return (uint32_t)(((uint64_t)8 << wsize) / FORMAT_BLOCK_BYTES);
 }

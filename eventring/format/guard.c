@@ -20,15 +20,16 @@
  * window), which passes on what is not the library's. A thread that blocks SIGBUS is not
  * protected.
  *
- * A host may set a handler of its own later. While a recording goes on, the library checks
- * at changes of blocks and safepoints, every 100 ms at most (evr_guard_renew), whether its
- * handler is still that of the process; if not, it sets another one, which passes on to the
- * host's. The host's may call the handler that it has replaced, so each of them is a
- * function of its own, with its own predecessor: level 0 passes on to what was there before
- * the recording, level 1 to the handler that was set above level 0, and so on. So a fault
- * that is not the library's visits each handler once. After LEVELS handlers of the host no
- * further one is set. Until the next look, and then, a host's handler that does not call
- * its predecessor or eventring_repair_fault leaves the process without this protection.
+ * A host may set a handler of its own later. While a recording goes on, the library
+ * checks at changes of blocks and safepoints, every 100 ms at most (evr_guard_renew),
+ * whether its handler is still that of the process; if not, it sets another one, which
+ * passes on to the host's. The host's may call the handler that it has replaced, so each
+ * of them is a function of its own, with its own predecessor: level 0 passes on to what
+ * was there before the recording, level 1 to the handler that was set above level 0, and
+ * so on. So a fault that is not the library's visits each handler once. After LEVELS
+ * handlers of the host no further one is set. Until the next look, and then, a host's
+ * handler that does not call its predecessor or eventring_repair_fault leaves the process
+ * without this protection.
  *
  * The handler reads the table on any thread while others enter and remove mappings, so it
  * can take no lock. `start` of an entry is 0 when the entry is free, else the address of
@@ -66,12 +67,16 @@ static unsigned used; /* entries from here on have never been used; atomic */
 
 static bool claim(struct range *range) {
   uintptr_t expected = 0;
+  /* acquire: pairs with the release in remove_entry: whatever concerned the mapping that
+     had this entry comes before the new fields */
   return __atomic_compare_exchange_n(&range->start, &expected, BUSY, false,
                                      __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
 
 static void raise_used(unsigned to) {
   unsigned now = __atomic_load_n(&used, __ATOMIC_RELAXED);
+  /* release: pairs with the acquire loads of `used` in evr_guard_remove and
+     eventring_repair_fault, which then see the address in each entry below it */
   while (now < to && !__atomic_compare_exchange_n(&used, &now, to, false,
                                                   __ATOMIC_RELEASE, __ATOMIC_RELAXED))
     continue;
@@ -84,7 +89,8 @@ bool evr_guard_add(void *map, size_t bytes, int protection, const void *group) {
     range->bytes = bytes;
     range->group = group;
     range->protection = protection;
-    /* release: who sees the address sees the other fields */
+    /* release: pairs with the acquire loads of `start` in group_of and replace, which
+       then see the other fields */
     __atomic_store_n(&range->start, (uintptr_t)map, __ATOMIC_RELEASE);
     raise_used(i + 1);
     return true;
@@ -92,10 +98,13 @@ bool evr_guard_add(void *map, size_t bytes, int protection, const void *group) {
   return false;
 }
 
-/* Entry of a mapping to be removed: to 0, as soon as no one repairs it. */
+/* Sets the entry of a mapping to be removed to 0, as soon as no one repairs it. Returns
+   false if it is of another mapping. */
 static bool remove_entry(struct range *range, uintptr_t start) {
   for (;;) {
     uintptr_t expected = start;
+    /* acquire: pairs with the release at the end of replace (the repair is over before
+       the mapping is unmapped); release: with the acquire in claim */
     if (__atomic_compare_exchange_n(&range->start, &expected, 0, false,
                                     __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
       return true;
@@ -105,6 +114,7 @@ static bool remove_entry(struct range *range, uintptr_t start) {
 }
 
 void evr_guard_remove(void *map) {
+  /* acquire: pairs with the release in raise_used */
   unsigned count = __atomic_load_n(&used, __ATOMIC_ACQUIRE);
   for (unsigned i = 0; i < count; i++)
     if (remove_entry(&ranges[i], (uintptr_t)map)) return;
@@ -114,10 +124,11 @@ void evr_guard_remove(void *map) {
 
 static uintptr_t address_of(uintptr_t start) { return start & ~(uintptr_t)BUSY; }
 
-/* The group of the mapping that holds the address. An access to it has just failed, so it
-   is in use and is not removed during the search. */
+/* Returns the group of the mapping that holds the address. An access to it has just
+   failed, so the mapping is in use and is not removed during the search. */
 static const void *group_of(uintptr_t address, unsigned count) {
   for (unsigned i = 0; i < count; i++) {
+    /* acquire: pairs with the release in evr_guard_add: the fields of this mapping */
     uintptr_t start = address_of(__atomic_load_n(&ranges[i].start, __ATOMIC_ACQUIRE));
     if (start && address - start < ranges[i].bytes) return ranges[i].group;
   }
@@ -125,10 +136,12 @@ static const void *group_of(uintptr_t address, unsigned count) {
 }
 
 static bool replace(struct range *range, const void *group) {
+  /* acquire, here and below: pairs with the releases in evr_guard_add (the fields of the
+     mapping) and at the end of this function (the repair by another thread) */
   uintptr_t start = __atomic_load_n(&range->start, __ATOMIC_ACQUIRE);
   for (;;) {
     if (!address_of(start) || range->group != group) return true;
-    start = address_of(start);
+    start = address_of(start); /* acquire: as above */
     if (__atomic_compare_exchange_n(&range->start, &start, start | BUSY, false,
                                     __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE))
       break;
@@ -136,12 +149,15 @@ static bool replace(struct range *range, const void *group) {
   }
   void *map = mmap((void *)start, range->bytes, range->protection,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  /* release: pairs with the acquire in remove_entry and in replace on another thread: the
+     mapping is replaced before it is unmapped or looked at again */
   __atomic_store_n(&range->start, start, __ATOMIC_RELEASE);
   return map != MAP_FAILED;
 }
 
 bool eventring_repair_fault(const void *address) {
   int saved = errno;
+  /* acquire: pairs with the release in raise_used */
   unsigned count = __atomic_load_n(&used, __ATOMIC_ACQUIRE);
   const void *group = group_of((uintptr_t)address, count);
   bool done = group != NULL;
@@ -155,9 +171,11 @@ bool eventring_repair_fault(const void *address) {
 
 enum { LEVELS = 8 };
 
-static struct sigaction before[LEVELS]; /* what the process did with SIGBUS: at this level */
-static unsigned levels; /* that are installed: it calls the library, directly or through
-                           others */
+/* by level: what the process did with SIGBUS before that handler */
+static struct sigaction before[LEVELS];
+/* number that are installed: SIGBUS calls the library, directly or through other
+   handlers */
+static unsigned levels;
 static unsigned holders;
 static bool started;            /* a recording holds it, for good */
 static bool left;               /* the host wants no handler */
@@ -200,14 +218,14 @@ static void (*const handlers[LEVELS])(int, siginfo_t *, void *) = {
     on_bus_error_0, on_bus_error_1, on_bus_error_2, on_bus_error_3,
     on_bus_error_4, on_bus_error_5, on_bus_error_6, on_bus_error_7};
 
-/* The level of the handler; LEVELS: it is not the library's. */
+/* Returns the level of the handler; LEVELS: it is not the library's. */
 static unsigned level_of(const struct sigaction *action) {
   unsigned level = action->sa_flags & SA_SIGINFO ? 0 : LEVELS;
   while (level < LEVELS && action->sa_sigaction != handlers[level]) level++;
   return level;
 }
 
-/* The level of the present handler. */
+/* Returns the level of the present handler. */
 static unsigned present_level(void) {
   struct sigaction now;
   return sigaction(SIGBUS, NULL, &now) == 0 ? level_of(&now) : LEVELS;
@@ -216,7 +234,7 @@ static unsigned present_level(void) {
 static bool is_on_top(void) { return present_level() < LEVELS; }
 
 /* Sets the handler of the next level above what is there. It may be called at once, so
-   that its predecessor is noted before. */
+   its predecessor is noted before. */
 static void install(void) {
   struct sigaction action = {.sa_sigaction = handlers[levels],
                              .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART};
@@ -224,7 +242,8 @@ static void install(void) {
   sigemptyset(&action.sa_mask);
   if (sigaction(SIGBUS, NULL, below) != 0 || sigaction(SIGBUS, &action, &replaced) != 0) return;
   levels++;
-  if (level_of(&replaced) != levels - 1) *below = replaced; /* of another thread, just now */
+  /* or what another thread has set just now */
+  if (level_of(&replaced) != levels - 1) *below = replaced;
 }
 
 static bool is_overridden(void) { return levels > 0 && levels < LEVELS && !is_on_top(); }
@@ -264,8 +283,8 @@ void evr_guard_start(bool leave) {
   unlock_guard();
 }
 
-/* A handler of another signal may have interrupted what holds the mutex: then the next
-   look is soon enough. */
+/* Leaves it to the next call if the mutex is taken: a handler of another signal may have
+   interrupted its holder. */
 void evr_guard_renew(void) {
   if (is_on_top() || pthread_mutex_trylock(&mutex) != 0) return;
   if (started && !left && is_overridden()) install();
@@ -279,7 +298,8 @@ bool evr_guard_left(void) {
   return result;
 }
 
-/* A handler that was set after the library's may pass faults on to it: then it stays. */
+/* Removes the library's handlers from the top. A handler that was set after the library's
+   may pass faults on to it: then that stays. */
 static void uninstall(void) {
   while (levels > 0 && present_level() == levels - 1 &&
          sigaction(SIGBUS, &before[levels - 1], NULL) == 0)
@@ -292,5 +312,5 @@ void evr_guard_release(void) {
   unlock_guard();
 }
 
-/* A library that is unloaded leaves no handler behind. */
+/* Removes the handlers of a library that is unloaded. */
 __attribute__((destructor)) static void at_unload(void) { uninstall(); }

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* law.h: laws of the library, asserted in debug builds (configure --enable-debug).
  *
- * A law that a design states stands once as EVR_LAW, at the end of the step that must keep it.
- * In other builds it costs nothing. A law speaks of what the process itself keeps, and never of
- * words in a mapped file: another process may write into these, and what it writes must not end
- * this one. `make check-laws` breaks each law in turn, and expects that it is reported. */
+ * A law that a design states stands once as EVR_LAW, at the end of the step that must
+ * keep it. In other builds it costs nothing. A law speaks of what the process itself
+ * keeps, and never of words in a mapped file: another process may write into these, and
+ * what it writes must not end this one. `make check-laws` breaks each law in turn, and
+ * expects that it is reported. */
 #ifndef EVENTRING_LAW_H
 #define EVENTRING_LAW_H
 
 #ifdef SAROS_DEBUG
 #include <assert.h>
 #define EVR_LAW(condition) assert(condition)
-/* What only laws need. */
+/* Its arguments are compiled only where laws are checked. */
 #define EVR_IN_DEBUG(...) __VA_ARGS__
 #else
 /* The condition is compiled, so that it stays correct, and not evaluated. */

@@ -14,11 +14,11 @@ struct evr_memory {
   void *recording; /* the first argument of the functions below */
   /* Where `size` bytes at `offset` of the file are mapped, all of them within the front,
      the catalogue or one block; NULL: nowhere yet. They stay there until the release. Any
-     thread. A member that is NULL means that nothing is lent. */
+     thread. When this member is NULL, nothing is lent. */
   const uint64_t *(*words_at)(const void *recording, uint64_t offset, size_t size);
-  /* Descriptor of the file, which stays the lender's; -1: it has none any more. */
+  /* The descriptor of the file, which stays the lender's; -1: it has none any more. */
   int (*descriptor)(const void *recording);
-  /* Returns all of it, once. Any thread. */
+  /* Gives everything back, once. Any thread. */
   void (*release)(void *recording);
 };
 

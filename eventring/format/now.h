@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <time.h>
 
-/* CLOCK_MONOTONIC in nanoseconds. */
+/* Returns CLOCK_MONOTONIC in nanoseconds. */
 static inline uint64_t now_ns(void) {
   struct timespec time;
   clock_gettime(CLOCK_MONOTONIC, &time);

@@ -7,7 +7,7 @@
 #include "format/checksum.h"
 #include "format/format.h"
 
-/* ---- Checking ----------------------------------------------------------------------- */
+/* ---- Checking ---------------------------------------------------------------------- */
 
 static void add(struct evr_sums *sums, const void *bytes, size_t size) {
   uint64_t words[PACKET_MOST_EXTENTS * sizeof(struct packet_extent) / 8];
@@ -54,7 +54,7 @@ bool evr_packet_valid(const struct packet_header *h, const struct packet_extent 
   return bytes == h->bytes && evr_packet_checksum(h, extents) == h->checksum;
 }
 
-/* ---- Making ------------------------------------------------------------------------- */
+/* ---- Making ------------------------------------------------------------------------ */
 
 void eventring_packed_header(void *to) {
   struct packed_header h = {.version = PACKED_VERSION, .byte_order = FORMAT_BYTE_ORDER,

@@ -2,8 +2,9 @@
 /* packed.h: the layout of a packed recording (doc/FORMAT.md, section 16).
  *
  * A packed recording stands for a file of the layout of format.h, its plain file. It is a
- * log: a header, then packets, each with bytes of some places of the plain file, compressed.
- * Where two packets have the same place, the one with the greater sequence holds. */
+ * log: a header, then packets, each with bytes of some places of the plain file,
+ * compressed. Where two packets have the same place, the one with the greater sequence
+ * holds. */
 #ifndef EVENTRING_PACKED_H
 #define EVENTRING_PACKED_H
 
@@ -25,7 +26,7 @@ enum {
   PACKET_ALIGNMENT = EVENTRING_PACKET_ALIGNMENT,
   PACKET_MOST_EXTENTS = EVENTRING_PACKET_MOST_PIECES,
   PACKET_MOST_BYTES = EVENTRING_PACKET_MOST_BYTES,
-  PACKET_MOST_FRAME = PACKET_MOST_BYTES + 65536 /* what does not compress takes a bit more */
+  PACKET_MOST_FRAME = PACKET_MOST_BYTES + 65536 /* incompressible bytes take a bit more */
 };
 
 struct packed_header {
@@ -64,11 +65,11 @@ static_assert(sizeof(struct packet_extent) == 16, "");
 uint32_t evr_packed_header_checksum(const struct packed_header *header);
 uint32_t evr_packet_checksum(const struct packet_header *header,
                              const struct packet_extent *extents);
-/* Are the sizes of a packet possible, as far as the header says them? */
+/* Tells whether the sizes of a packet are possible, as far as the header says them. */
 bool evr_packet_header_valid(const struct packet_header *header);
-/* Is a packet with a valid header valid, but for its frame? */
+/* Tells whether a packet with a valid header is valid, apart from its frame. */
 bool evr_packet_valid(const struct packet_header *header, const struct packet_extent *extents);
-/* Where the frame begins, and the bytes of the whole packet. */
+/* Returns where the frame begins, or the number of bytes of the whole packet. */
 static inline size_t packet_frame_at(const struct packet_header *header) {
   return sizeof *header + header->extents * sizeof(struct packet_extent);
 }

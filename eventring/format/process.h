@@ -9,20 +9,20 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Start time of a process in clock ticks after boot, or 0. */
+/* Returns the start time of a process in clock ticks after boot, or 0. */
 uint64_t evr_process_start(pid_t pid);
-/* The number of a process in its own pid namespace, which differs from `pid`, its number
-   here, when it runs in a container; 0: not known. */
+/* Returns the number of a process in its own pid namespace, which differs from `pid`, its
+   number here, when it runs in a container; 0: not known. */
 pid_t evr_process_own_pid(pid_t pid);
-/* Is the file locked by a live producer? 1 yes, 0 no, -1 not known. */
+/* Tells whether a live producer has locked the file: 1 yes, 0 no, -1 not known. */
 int evr_file_locked(int fd);
-/* Holds the file, until it is closed, against a producer's lock: EAGAIN or EACCES when a
-   live one has it. 0 or an errno. */
+/* Holds the file, until it is closed, against a producer's lock. Returns 0 or an errno;
+   EAGAIN or EACCES when a live producer has the lock. */
 int evr_lock_out_producer(int fd);
-/* Holds the file against a producer until it is closed. False: its producer is alive. `pid`
-   and `start` are what its header says. */
+/* Holds the file against a producer until it is closed. Returns false when its producer
+   is alive. `pid` and `start` are what its header says. */
 bool evr_hold_dead(int fd, pid_t pid, uint64_t start);
-/* Takes the producer's lock. 0 or an errno. */
+/* Takes the producer's lock. Returns 0 or an errno. */
 int evr_lock_file(int fd);
 
 #pragma GCC visibility pop

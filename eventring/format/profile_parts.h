@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* profile_parts.h: the blocks of a profile of calls (kind 10) are put together in private
-   memory. Who writes them fills the head of each part, when their number is known. */
+   memory. Whoever writes them fills the head of each part when their number is known. */
 #ifndef EVENTRING_PROFILE_PARTS_H
 #define EVENTRING_PROFILE_PARTS_H
 
@@ -27,12 +27,13 @@ struct evr_profile_node {
   const uint32_t *histogram; /* FORMAT_PROFILE_BUCKETS */
 };
 
-/* The first part. */
+/* Begins the first part. */
 void evr_profile_parts_begin(struct evr_profile_parts *parts, unsigned head_words);
-/* Texts that are too long lose their beginning: the end of a path says more. */
+/* Adds a function. Texts that are too long lose their beginning: the end of a path says
+   more. */
 void evr_profile_parts_function(struct evr_profile_parts *parts, uint32_t number,
                                 const struct eventring_calls_function *function);
-/* `type`: FORMAT_PROFILE_NODE or FORMAT_PROFILE_FLAT. */
+/* Adds a node. `type`: FORMAT_PROFILE_NODE or FORMAT_PROFILE_FLAT. */
 void evr_profile_parts_node(struct evr_profile_parts *parts, unsigned type, uint32_t number,
                             const struct evr_profile_node *node);
 void evr_profile_parts_free(struct evr_profile_parts *parts);

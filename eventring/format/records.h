@@ -21,11 +21,12 @@ struct format_form {
   struct format_text texts[4];
 };
 
-/* NULL: this kind and type are not known. */
+/* Returns the form of records of this kind and type; NULL: they are not known. */
 const struct format_form *evr_record_form(unsigned kind, unsigned type);
-/* Bytes of a text of a record that has the words of its form. */
+/* Returns the bytes of a text of a record that has the words of its form. */
 uint64_t evr_text_bytes(const uint64_t *record, const struct format_text *text);
-/* Has a record, of `words` words, what its form says, and its texts room in it? */
+/* Tells whether a record, of `words` words, has what its form says, and room for its
+   texts. */
 bool evr_record_fits(const struct format_form *form, const uint64_t *record, unsigned words);
 
 #pragma GCC visibility pop

@@ -2,8 +2,8 @@
 /* sized.h: structures that the library shares with a program whose header is older.
  *
  * Members are only ever added at the end. The first one, `size`, is the `sizeof` of the
- * structure as the program knows it (doc/VERSIONS.md); what lies beyond that is neither read
- * nor written.
+ * structure as the program knows it (doc/VERSIONS.md); what lies beyond that is neither
+ * read nor written.
  */
 #ifndef EVENTRING_SIZED_H
 #define EVENTRING_SIZED_H
@@ -13,8 +13,8 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Copies a structure of `from_size` bytes to a place of `to_size` bytes: as much as both
-   have; members that only the place has become 0. */
+/* Copies a structure of `from_size` bytes to a place of `to_size` bytes, as much as both
+   have; sets members that only the place has to 0. */
 static inline void evr_copy_sized(void *to, size_t to_size, const void *from,
                                   size_t from_size) {
   size_t common = to_size < from_size ? to_size : from_size;
@@ -22,7 +22,7 @@ static inline void evr_copy_sized(void *to, size_t to_size, const void *from,
   memset((char *)to + common, 0, to_size - common);
 }
 
-/* Fills a structure of the caller's, of which `size` is set, from one of `full_size` bytes.
+/* Fills a structure of the caller, in which `size` is set, from one of `full_size` bytes.
    Returns 0; E_ARGUMENT: its size is 0. */
 static inline int evr_give(void *to, const void *full, size_t full_size) {
   const size_t size = *(const size_t *)to;

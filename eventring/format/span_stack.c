@@ -4,9 +4,10 @@
  * The rules are those of doc/FORMAT.md, section 9; the producer follows them too for its
  * headers (producer/open_spans.c). Each context has a stack of its own; a hash table
  * finds it when the context changes. A stack without spans is dropped as soon as another
- * context is entered, and all but one of those are freed, so a file cannot make the reader keep more than EVR_MOST_SPANS of them.
- * An end is compared with at most FORMAT_END_SEARCH spans: a file full of ends that match
- * nothing costs no more than its length.
+ * context is entered, and all but one of those are freed, so a file cannot make the
+ * reader keep more than EVR_MOST_SPANS of them. An end is compared with at most
+ * FORMAT_END_SEARCH spans: a file full of ends that match nothing costs no more than its
+ * length.
  */
 #include "format/span_stack.h"
 
@@ -18,7 +19,7 @@
 
 enum { FIRST_BUCKETS = 16 };
 
-/* ---- Stacks by context ---------------------------------------------------------------- */
+/* ---- Stacks by context ------------------------------------------------------------- */
 
 static struct evr_span_stack **bucket_of(const struct evr_span_stacks *stacks,
                                          uint64_t context) {
@@ -58,7 +59,7 @@ static bool grow_buckets(struct evr_span_stacks *stacks) {
   return true;
 }
 
-/* NULL: no memory. */
+/* Adds a stack for the context; returns NULL when there is no memory. */
 static struct evr_span_stack *add_stack(struct evr_span_stacks *stacks, uint64_t context) {
   if (stacks->stacks >= stacks->buckets && !grow_buckets(stacks) && !stacks->buckets)
     return NULL;
@@ -83,7 +84,8 @@ static void free_stack(struct evr_span_stack *stack) {
   free(stack);
 }
 
-/* Where contexts change often, each of them is soon followed by another one that needs a stack. */
+/* Drops a stack, and keeps one to spare: where contexts change often, another one that
+   needs a stack soon follows. */
 static void drop_stack(struct evr_span_stacks *stacks, struct evr_span_stack *stack) {
   enum { MOST_SPARE = 64 };
   struct evr_span_stack **link = bucket_of(stacks, stack->context);
@@ -124,7 +126,7 @@ struct evr_span_stack *evr_spans_next(const struct evr_span_stacks *stacks,
   return at < stacks->buckets ? stacks->bucket[at] : NULL;
 }
 
-/* ---- Suspension -------------------------------------------------------------------------- */
+/* ---- Suspension -------------------------------------------------------------------- */
 
 void evr_spans_suspend(struct evr_span_stacks *stacks, uint64_t context, uint64_t ticks) {
   struct evr_span_stack *stack = evr_spans_of(stacks, context);
@@ -138,7 +140,7 @@ void evr_spans_resume(struct evr_span_stacks *stacks, uint64_t context, uint64_t
   stack->since = 0;
 }
 
-/* ---- Spans --------------------------------------------------------------------------------- */
+/* ---- Spans ------------------------------------------------------------------------- */
 
 static bool grow_stack(struct evr_span_stacks *stacks, struct evr_span_stack *stack) {
   if (stacks->spans >= EVR_MOST_SPANS || stack == &stacks->homeless) return false;
@@ -174,7 +176,8 @@ void evr_spans_hide(struct evr_span_stack *stack, uint32_t index) {
   for (; index < stack->count; index++) stack->span[index].within |= EVR_NOT_SEEN;
 }
 
-/* The span at `index` ends, perhaps within others: what ran stays at its depth. */
+/* Takes out what ran within the span at `index`, which ends, perhaps within others: what
+   ran stays at its depth. */
 static uint64_t take_within(struct evr_span_stack *stack, uint32_t index) {
   uint32_t i = stack->count - 1;
   const uint64_t within = stack->span[i].within;

@@ -8,23 +8,25 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Of all contexts together, after which stacks do not grow any more. */
+/* of all contexts together; then stacks do not grow any more */
 enum { EVR_MOST_SPANS = 65536 };
 
 struct evr_span {
   uint64_t ticks;
   uint64_t ns;
   uint64_t suspended; /* ticks: of its context, before it began */
-  uint64_t within;    /* ns: running time of the spans directly within it that have ended; from
-                         EVR_NOT_SEEN on: something of it was not seen */
+  /* ns: running time of the spans directly within it that have ended; from EVR_NOT_SEEN
+     on: a part of it was not seen */
+  uint64_t within;
   uint64_t id;
 };
 #define EVR_NOT_SEEN ((uint64_t)1 << 63) /* ns: longer than any span */
 #define EVR_NO_SPAN UINT64_MAX           /* an id that no event has */
 
 struct evr_span_stack { /* of one context */
-  struct evr_span *span; /* outermost first. Unless room is 0, span[-1] is one of EVR_NO_SPAN, so
-                            that nothing need ask whether there is a span around one */
+  /* outermost first. Unless room is 0, span[-1] is one of EVR_NO_SPAN, so that no code
+     has to test whether there is a span around one */
+  struct evr_span *span;
   uint32_t count, room;
   uint64_t context;
   uint64_t suspended; /* ticks, since the reader first saw it */
@@ -32,7 +34,7 @@ struct evr_span_stack { /* of one context */
   struct evr_span_stack *next; /* in its bucket */
 };
 
-struct evr_span_stacks { /* of one ring; zeroed, it is to be initialised */
+struct evr_span_stacks { /* of one ring; zeroed, then to be initialised */
   struct evr_span_stack *present;  /* of the events that follow; never NULL */
   struct evr_span_stack **bucket;  /* all others that have spans, and the present one */
   uint32_t buckets;                /* a power of 2, or 0 */
@@ -41,7 +43,8 @@ struct evr_span_stacks { /* of one ring; zeroed, it is to be initialised */
   struct evr_span_stack first;     /* of context 0 */
   struct evr_span_stack homeless;  /* present when there is no memory: takes no span */
   struct evr_span none;            /* of EVR_NO_SPAN */
-  struct evr_span_stack *spare;    /* a stack that was dropped, for the next context; or NULL */
+  struct evr_span_stack *spare;    /* a stack that was dropped, for the next context;
+                                      or NULL */
 };
 
 void evr_spans_init(struct evr_span_stacks *stacks);
@@ -51,11 +54,11 @@ void evr_spans_enter_slow(struct evr_span_stacks *stacks, uint64_t context);
 static inline void evr_spans_enter(struct evr_span_stacks *stacks, uint64_t context) {
   if (stacks->present->context != context) evr_spans_enter_slow(stacks, context);
 }
-/* A context is left, or goes on. */
+/* Notes that a context is left, or goes on. */
 void evr_spans_suspend(struct evr_span_stacks *stacks, uint64_t context, uint64_t ticks);
 void evr_spans_resume(struct evr_span_stacks *stacks, uint64_t context, uint64_t ticks);
-/* Begins and ends a span of the present context. pop: true when the begin is known, which
-   is then in *begin, with `within` of its depth. */
+/* Begins, or ends, a span of the present context. evr_spans_pop returns true when the
+   begin is known, which is then in *begin, with `within` of its depth. */
 void evr_spans_push(struct evr_span_stacks *stacks, struct evr_span span);
 bool evr_spans_pop(struct evr_span_stacks *stacks, unsigned id, struct evr_span *begin);
 /* Notes that the spans from `index` on were not seen whole. */
@@ -64,10 +67,10 @@ void evr_spans_remove(struct evr_span_stacks *stacks, struct evr_span_stack *sta
                       uint32_t index);
 /* Forgets all; the present context is 0. */
 void evr_spans_clear(struct evr_span_stacks *stacks);
-/* The stack of a context, NULL when it has none. */
+/* Returns the stack of a context, NULL when it has none. */
 struct evr_span_stack *evr_spans_of(const struct evr_span_stacks *stacks, uint64_t context);
-/* All stacks, one after the other, in no order: the first for NULL, NULL after the last.
-   A stack may lose spans on the way. */
+/* Returns all stacks, one after the other, in no order: the first for NULL, NULL after
+   the last. A stack may lose spans on the way. */
 struct evr_span_stack *evr_spans_next(const struct evr_span_stacks *stacks,
                                       const struct evr_span_stack *stack);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* state_place.h: where recordings of services are, for who makes and who looks for them. */
+/* state_place.h: where recordings of services are, for those who make and who look for
+   them. */
 #ifndef EVENTRING_STATE_PLACE_H
 #define EVENTRING_STATE_PLACE_H
 
@@ -7,10 +8,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Of the machine; the folders in it belong to services (systemd: StateDirectory=saros/NAME). */
+/* for the machine; the folders in it belong to services (systemd:
+   StateDirectory=saros/NAME) */
 #define EVR_SYSTEM_PLACE "/var/lib/saros"
 
-/* Of this user: $XDG_STATE_HOME/saros, or else ~/.local/state/saros. NULL: there is none. */
+/* Returns the place for this user, $XDG_STATE_HOME/saros, or else ~/.local/state/saros;
+   NULL: there is none. */
 static inline const char *evr_state_place(char path[PATH_MAX]) {
   const char *state = secure_getenv("XDG_STATE_HOME"), *home = secure_getenv("HOME");
   int size = -1;
@@ -19,7 +22,8 @@ static inline const char *evr_state_place(char path[PATH_MAX]) {
   return size > 0 && size < PATH_MAX ? path : NULL;
 }
 
-/* The first directory of $STATE_DIRECTORY, which systemd sets for a service. NULL: none. */
+/* Returns the first directory of $STATE_DIRECTORY, which systemd sets for a service;
+   NULL: none. */
 static inline const char *evr_service_place(char path[PATH_MAX]) {
   const char *list = secure_getenv("STATE_DIRECTORY");
   if (!list || list[0] != '/') return NULL;

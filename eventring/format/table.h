@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* table.h: finds things by their keys: the hash table of all that is not shared memory.
+/* table.h: finds things by their keys: the hash table for everything outside shared
+ * memory.
  *
- * A place has the hash of a key and a value: a pointer, or a number from 1 on. 0: it is free.
- * A search begins at the place that the hash says and goes on (open addressing, at most half of
- * the places are used); `same` says whether a value has the key, asked only where all 64 bits
- * of the hashes agree. What is dropped leaves no mark: what lay behind it moves up.
+ * A place has the hash of a key and a value: a pointer, or a number from 1 on. 0: it is
+ * free. A search begins at the place that the hash says and goes on (open addressing, at
+ * most half of the places are used); `same` says whether a value has the key, asked only
+ * where all 64 bits of the hashes agree. A value that is dropped leaves no mark: those
+ * behind it move up.
  *
- * Keys come from files, and a file that could choose which of them collide would make each
- * search as long as the table. So hashes begin with evr_hash_seed(), which no file knows.
- * Whoever goes through all places finds them in no order, another one each time.
+ * Keys come from files, and a file that could choose which of them collide would make
+ * each search as long as the table. So hashes begin with evr_hash_seed(), which no
+ * file knows. Whoever goes through all places finds them in no order, another one each
+ * time.
  *
  * An empty table is zeroed. Threads: one at a time for a table.
  */
@@ -30,12 +33,12 @@ struct evr_table {
   size_t room, used; /* room: 0 or a power of two */
 };
 
-/* Has `value` the key? `context`: that of the search. */
+/* Tells whether `value` has the key. `context` is that of the search. */
 typedef bool evr_table_same(const void *context, uintptr_t value, const void *key);
 
-/* ---- Hashes ---------------------------------------------------------------------------- */
+/* ---- Hashes ------------------------------------------------------------------------ */
 
-/* What hashes of this process begin with. */
+/* Returns what hashes of this process begin with. */
 static inline uint64_t evr_hash_seed(void) {
   static uint64_t drawn; /* 0: not yet */
   uint64_t seed = __atomic_load_n(&drawn, __ATOMIC_RELAXED), none = 0;
@@ -48,7 +51,7 @@ static inline uint64_t evr_hash_seed(void) {
   return none;
 }
 
-/* Continues a hash by a word; by a text with its end. */
+/* Continues a hash by a word, or by a text with its terminating 0. */
 static inline uint64_t evr_hash_word(uint64_t hash, uint64_t word) {
   __extension__ typedef unsigned __int128 Wide;
   const Wide product = (Wide)(hash ^ word) * 0x9e3779b97f4a7c15;
@@ -60,12 +63,13 @@ static inline uint64_t evr_hash_text(uint64_t hash, const char *text) {
   return hash;
 }
 
-/* ---- The table --------------------------------------------------------------------------- */
+/* ---- The table --------------------------------------------------------------------- */
 
 /* Inlined, so that `same` is, too. */
 #define EVR_TABLE_INLINE static inline __attribute__((always_inline))
 
-/* The place of a key, or the free one where it would be. Only in a table that has places. */
+/* Returns the place of a key, or the free place where it would be. Only in a table that
+   has places. */
 EVR_TABLE_INLINE struct evr_table_place *evr_table_place(const struct evr_table *table,
                                                          uint64_t hash, evr_table_same *same,
                                                          const void *context, const void *key) {
@@ -75,14 +79,15 @@ EVR_TABLE_INLINE struct evr_table_place *evr_table_place(const struct evr_table 
   }
 }
 
-/* The value of a key; 0: it is not there. */
+/* Returns the value of a key; 0: it is not there. */
 EVR_TABLE_INLINE uintptr_t evr_table_find(const struct evr_table *table, uint64_t hash,
                                           evr_table_same *same, const void *context,
                                           const void *key) {
   return table->room ? evr_table_place(table, hash, same, context, key)->value : 0;
 }
 
-/* Makes room for one more. False, with nothing changed: no memory. */
+/* Makes room for one more value. Returns false, with nothing changed, when there is no
+   memory. */
 static inline bool evr_table_make_room(struct evr_table *table) {
   if (2 * table->used < table->room) return true;
   const size_t room = table->room ? 2 * table->room : 32;
@@ -100,8 +105,8 @@ static inline bool evr_table_make_room(struct evr_table *table) {
   return true;
 }
 
-/* Where the value of a key is; when it is 0, the key is new and the caller stores one there.
-   Valid until the next call. NULL: no memory. */
+/* Returns where the value of a key is; when that is 0, the key is new and the caller
+   stores a value there. Valid until the next call. NULL: no memory. */
 EVR_TABLE_INLINE uintptr_t *evr_table_take(struct evr_table *table, uint64_t hash,
                                            evr_table_same *same, const void *context,
                                            const void *key) {
@@ -121,7 +126,8 @@ static inline void evr_table_drop(struct evr_table *table, uint64_t hash, uintpt
   size_t hole = hash & mask;
   while (places[hole].value != value) hole = (hole + 1) & mask;
   for (size_t at = (hole + 1) & mask; places[at].value; at = (at + 1) & mask) {
-    if (((at - places[at].hash) & mask) < ((at - hole) & mask)) continue; /* it is at home behind */
+    /* a value whose search begins behind the hole stays */
+    if (((at - places[at].hash) & mask) < ((at - hole) & mask)) continue;
     places[hole] = places[at];
     hole = at;
   }

@@ -17,7 +17,7 @@
 
 static bool is_continuation(uint8_t byte) { return (byte & 0xc0) == 0x80; }
 
-/* The bytes that may follow the first one of a sequence of `length`. */
+/* Tells whether `second` may follow `first` in a sequence. */
 static bool second_is_valid(uint8_t first, uint8_t second) {
   switch (first) {
   case 0xe0:
@@ -55,8 +55,8 @@ static bool is_control(const uint8_t *sequence, size_t length) {
   return length == 2 && sequence[0] == 0xc2 && sequence[1] < 0xa0;
 }
 
-/* Are these bytes, at most eight, ASCII without control characters? (A borrow or a carry
-   from one byte to the next can only make it say no.) */
+/* Tells whether these bytes, at most eight, are ASCII without control characters. (A
+   borrow or a carry from one byte to the next can only make it say no.) */
 static bool is_plain(const char *bytes, size_t size) {
   uint64_t word = 0x2020202020202020;
   memcpy(&word, bytes, size);
@@ -84,7 +84,7 @@ size_t evr_text_copy(char *to, size_t room, const char *from) {
   return size;
 }
 
-/* Is it UTF-8, with whatever characters? */
+/* Tells whether it is UTF-8, with whatever characters. */
 static bool is_utf8(const char *text, size_t size) {
   for (size_t at = 0, length; at < size; at += length) {
     length = size - at < 8 ? size - at : 8;
@@ -106,8 +106,8 @@ size_t eventring_text_fit(const void *text, size_t size, size_t room) {
 
 /* ---- What is not to reach a terminal -------------------------------------------- */
 
-/* Code points that a terminal obeys, that change the order or the lines of the text around
-   them, or that nobody sees, so that two names look alike. */
+/* Code points that a terminal obeys, that change the order or the lines of the text
+   around them, or that nobody sees, so that two names look alike. */
 static const struct { uint32_t first, last; } unprintable[] = {
     {0x0000, 0x001f},   /* C0 */
     {0x007f, 0x009f},   /* DEL, C1: 0x9b is ESC [ */
@@ -115,7 +115,8 @@ static const struct { uint32_t first, last; } unprintable[] = {
     {0x180e, 0x180e},   /* Mongolian vowel separator, without width */
     {0x200b, 0x200f},   /* without width: space, joiners, marks of direction */
     {0x2028, 0x202e},   /* line and paragraph separator; embeddings, overrides */
-    {0x2060, 0x206f},   /* without width: word joiner, operators; isolates, and older ones */
+    {0x2060, 0x206f},   /* without width: word joiner, operators; isolates, and older
+                           ones */
     {0xfeff, 0xfeff},   /* byte order mark */
     {0xfff9, 0xfffb},   /* interlinear annotations */
     {0xe0000, 0xe007f}, /* tags: a hidden copy of ASCII */
@@ -152,7 +153,8 @@ char *eventring_printable(char *safe, size_t room, const void *text, size_t size
       continue;
     }
     struct eventring_character c = eventring_character_at(from, size);
-    bool escape = !c.printable || c.code == '\\'; /* which would make the escapes ambiguous */
+    /* the backslash, which would make the escapes ambiguous, too */
+    bool escape = !c.printable || c.code == '\\';
     size_t needed = escape ? 4u * c.size : c.size;
     if ((size_t)(to - safe) + needed + 1 > room) break;
     for (size_t i = 0; i < c.size; i++) {
@@ -171,7 +173,8 @@ char *eventring_printable(char *safe, size_t room, const void *text, size_t size
 
 /* ---- Cleaning ------------------------------------------------------------------- */
 
-/* Replaces each byte of what `is_harmless` rejects, and of what is not UTF-8. */
+/* Replaces each byte of characters that `is_harmless` rejects, and of what is not UTF-8,
+   by '?'. */
 static void clean(char *text, size_t size, bool (*is_harmless)(struct eventring_character)) {
   for (size_t at = 0, length; at < size; at += length) {
     length = size - at < 8 ? size - at : 8;

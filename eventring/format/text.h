@@ -9,22 +9,26 @@
 
 enum evr_text { EVR_TEXT_OK, EVR_TEXT_NOT_UTF8, EVR_TEXT_CONTROL };
 
-/* Is it UTF-8 without control characters (code points 0 to 31 and 127 to 159)? */
+/* Checks that it is UTF-8 without control characters (code points 0 to 31 and 127 to
+   159). */
 enum evr_text evr_text_check(const char *text, size_t size);
-/* Length of the valid UTF-8 sequence at `text`, of which `size` bytes are there; 0: none. */
+/* Returns the length of the valid UTF-8 sequence at `text`, of which `size` bytes are
+   there; 0: none. */
 size_t evr_text_sequence(const char *text, size_t size);
 /* Copies at most `room` - 1 bytes of a terminated text, not cutting a UTF-8 sequence;
    returns how many. NULL is an empty text. */
 size_t evr_text_copy(char *to, size_t room, const char *from);
-/* Makes a copy of foreign text harmless: terminates it, and replaces control characters and
-   bytes that are not UTF-8 by '?'. */
+/* Makes a copy of foreign text harmless: terminates it, and replaces control characters
+   and bytes that are not UTF-8 by '?'. */
 void evr_text_clean(char *text, size_t room);
-/* The same of a text whose length is known: a 0 in it is a control character. */
+/* Cleans, as evr_text_clean does, a text whose length is known: a 0 in it is a control
+   character. */
 void evr_text_clean_bytes(char *text, size_t size);
-/* For messages: replaces by '?' also all else that is not to reach a terminal
-   (eventring_character_at). */
+/* Replaces by '?', for messages, everything that is not to reach a terminal
+   (eventring_character_at), too. */
 void evr_text_clean_message(char *text, size_t room);
-/* The same of a text of several lines: newlines and tabs stay. */
+/* Cleans, as evr_text_clean_bytes does, a text of several lines: newlines and tabs
+   stay. */
 void evr_text_clean_lines(char *text, size_t size);
 
 #pragma GCC visibility pop
