@@ -2,8 +2,9 @@
 /* self.c: a cursor on the recording of this process. The one place that knows the
  * producer and the reader.
  *
- * A process that has changed its user may not open the file that it has made before, by
- * whatever name: it reads that through the memory of its recording. */
+ * A process that has changed its user may not be able to open the file that it created
+ * before, by whatever name. It reads that file through the memory of its recording.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -23,8 +24,9 @@ static bool is_stream(const struct evr_source *lent) {
   return h && h->layout == FORMAT_STREAM;
 }
 
-/* Of a stream only the present chunks are mapped: it is read out of its file, by the
-   descriptor of the recording, which also finds a file that was renamed or removed. */
+/* Opens a cursor on a stream. Only the present chunks of a stream are mapped, so it is
+   read from its file, through the descriptor of the recording, which also finds a file
+   that was renamed or removed; `path` is tried if that fails. Closes `lent`. */
 static int open_stream(eventring_cursor **cursor, struct evr_source lent, const char *path,
                        unsigned flags, struct eventring_error *error) {
   char name[32];
@@ -67,8 +69,10 @@ int eventring_open_path(eventring_cursor **cursor, const char *path, unsigned fl
   return own ? eventring_open_self(cursor, flags, error) : status;
 }
 
-/* What lies in the current directory does not decide what a number means: somebody else may
-   have put it there. Says how a file of this name is named. */
+/* Opens the recording of the process with this number. A number always means a process,
+   whatever lies in the current directory: somebody else may have put a file there. If no
+   such process can be opened but a file has this name, the error says how to name the
+   file. */
 static int open_number(eventring_cursor **cursor, const char *number, unsigned flags,
                        struct eventring_error *error) {
   struct eventring_error why;

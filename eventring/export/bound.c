@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* bound.c: keeps a profile from becoming a file that is out of proportion to its recording. */
+/* bound.c: keeps a profile from becoming a file that is out of proportion to its
+   recording. */
 #include "export/bound.h"
 
 #include <stdbool.h>
@@ -16,7 +17,8 @@ struct weighed {
   uint64_t bytes;
 };
 
-/* Of each stack as text, with those of its callers. NULL: no memory. */
+/* Returns for each stack the number of bytes that it and its callers take as text, or
+   NULL: no memory. */
 static uint64_t *weigh_stacks(const struct export_profile *p) {
   uint64_t *bytes = calloc(p->stack_count + 1, sizeof *bytes);
   for (size_t i = 1; bytes && i < p->stack_count; i++) {
@@ -44,7 +46,8 @@ static int by_row(const void *left, const void *right) {
   return (a->row > b->row) - (a->row < b->row);
 }
 
-/* Those that stay, in their order; *kept is their number. NULL: no memory. */
+/* Returns the rows that stay, in their order, and their number in *kept; NULL: no
+   memory. */
 static struct weighed *choose(const struct export_profile *p, const uint64_t *bytes,
                               uint64_t allowed, size_t *kept) {
   struct weighed *list = calloc(p->row_count, sizeof *list);
@@ -63,7 +66,8 @@ static void add_values(struct export_row *to, const struct export_row *from) {
   for (size_t v = 0; v < EXPORT_VALUES; v++) to->value[v] += from->value[v];
 }
 
-/* Room for one more of each. */
+/* Copies the tables, with room for one more element in each, and adds the function and
+   the stack of "(others)". Returns false: no memory. */
 static bool copy_tables(struct export_bounded *b, const struct export_profile *p, size_t kept) {
   b->functions = calloc(p->function_count + 1, sizeof *b->functions);
   b->stacks = calloc(p->stack_count + 1, sizeof *b->stacks);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* chrome.c: the trace event format of Chrome (JSON), for chrome://tracing, ui.perfetto.dev and
- * the performance panel of its developer tools.
+/* chrome.c: the trace event format of Chrome (JSON), for chrome://tracing,
+ * ui.perfetto.dev and the performance panel of its developer tools.
  *
- * An event is an object in the array `traceEvents`, in no order. Times are microseconds since
- * the start of the recording, with three decimals. Each track (tracks.h) is a "thread" with a
- * number of its own; its name says domain and ring. Here is what becomes of what:
+ * An event is an object in the array `traceEvents`, in no order. Times are microseconds
+ * since the start of the recording, with three decimals. Each track (tracks.h) is a
+ * "thread" with a number of its own, whose name gives domain and ring. Each kind of event
+ * becomes:
  *
  *   span                    "X", written at its end: begin and duration
  *   span that is open       "B" without an "E", written at the end; args.open
@@ -16,9 +17,11 @@
  *   flow                    "X" without duration, bound to the others by bind_id
  *   loss                    "i" in category "loss", args.count
  *
- * A line is made of three parts: what the definition gives (a face), what the track gives, and
- * the times. A recording has tens of millions of spans a gigabyte: the usual one, without a
- * value, is put together by copies of fixed size and about twenty digits. */
+ * A line is made of three parts: what the definition gives (a face), what the track
+ * gives, and the times. A recording has tens of millions of spans a gigabyte, so the
+ * usual span, without a value, is put together from copies of fixed size and about twenty
+ * digits.
+ */
 #include "export/events.h"
 #include "export/faces.h"
 #include "export/processes.h"
@@ -39,7 +42,7 @@ struct chrome {
   struct export_out *out;
   uint64_t start_ns;
   bool failed; /* no memory */
-  /* The digits of whole seconds, which many times in a row have in common. */
+  /* The digits of whole seconds, which many consecutive times share. */
   uint64_t second;
   uint32_t second_size;
   char second_text[16];
@@ -55,7 +58,7 @@ static inline char *copy_most(char *to, const char *from, size_t size) {
   return to + size;
 }
 
-/* ---- Times --------------------------------------------------------------------------------- */
+/* ---- Times ------------------------------------------------------------------------ */
 
 static inline char *put_thousandths(char *to, uint32_t ns) {
   *to = '.';
@@ -68,7 +71,7 @@ static void set_second(struct chrome *c, uint64_t second) {
                                        c->second_text) : 0;
 }
 
-/* Nanoseconds as microseconds. */
+/* Writes nanoseconds as microseconds since the start of the recording. */
 static inline char *put_moment(struct chrome *c, char *to, uint64_t ns) {
   if (__builtin_expect(ns < c->start_ns, 0)) {
     *to = '-';
@@ -93,9 +96,9 @@ static inline char *put_duration(char *to, uint64_t ns) {
   return put_thousandths(to, (uint32_t)(ns % 1000));
 }
 
-/* ---- Names -------------------------------------------------------------------------------- */
+/* ---- Names ------------------------------------------------------------------------ */
 
-/* `,\n{"name":"request","cat":"user","ph":"` */
+/* Makes the face of a definition: `,\n{"name":"request","cat":"user","ph":"` */
 static __attribute__((noinline)) struct export_face *make_face(struct chrome *c,
                                                                const struct eventring_event *e) {
   char text[6 * (EVENTRING_MAX_NAME + EVENTRING_MAX_CLASS_NAME) + 64];
@@ -148,7 +151,7 @@ static void put_track_name(struct chrome *c, const struct export_track *track,
   c->out->at = EXPORT_TEXT(to, "}}");
 }
 
-/* `","pid":4711,"tid":3,"ts":` */
+/* Prepares the text of a track, `","pid":4711,"tid":3,"ts":`, and writes its name. */
 static void introduce(void *context, struct export_track *track) {
   struct chrome *c = context;
   char domain[EXPORT_DOMAIN_TEXT], name[EVENTRING_MAX_PROGRAM + 1];
@@ -169,9 +172,9 @@ static void introduce(void *context, struct export_track *track) {
   c->label[track->domain].size = (uint32_t)(to - c->label[track->domain].text);
 }
 
-/* ---- Events ------------------------------------------------------------------------------- */
+/* ---- Events ----------------------------------------------------------------------- */
 
-/* The begin of a line, up to its time. */
+/* Writes the beginning of a line, up to and including its time. */
 static inline char *put_head(struct chrome *c, const struct export_face *face, const char *ph,
                              const struct export_track *track, uint64_t ns) {
   char *to = copy_most(export_room(c->out, LINE + EXPORT_VALUE), face->text, face->size);
@@ -180,7 +183,7 @@ static inline char *put_head(struct chrome *c, const struct export_face *face, c
   return put_moment(c, to, ns);
 }
 
-/* A member of args, which begins with the first one. */
+/* Writes the key of a member of args; the first one begins args. */
 static char *put_key(char *to, bool *begun, const char *key) {
   to = *begun ? EXPORT_TEXT(to, ",\"") : EXPORT_TEXT(to, ",\"args\":{\"");
   *begun = true;
@@ -192,7 +195,7 @@ static char *put_end(char *to, bool begun) {
   return begun ? EXPORT_TEXT(to, "}}") : EXPORT_TEXT(to, "}");
 }
 
-/* The end of a span whose own end was not recorded. */
+/* Tells whether the event is the end of a span whose own end was not recorded. */
 static bool is_cut_off(const struct eventring_event *e) {
   return e->kind == EVENTRING_END && e->flags & EVENTRING_SYNTHETIC;
 }
@@ -202,7 +205,8 @@ static const char *torn_text(const struct eventring_event *e) {
                                         : "\"its begin is unknown\"";
 }
 
-/* What else is to be said of a span that ends, or is open. */
+/* Writes the args of a span that ends or is open: its value, context, times and what is
+   torn. */
 static char *put_span_args(struct chrome *c, struct export_track *track,
                            const struct eventring_event *e, char *to) {
   bool begun = false;
@@ -223,7 +227,7 @@ static char *put_span_args(struct chrome *c, struct export_track *track,
   return put_end(to, begun);
 }
 
-/* A span with something to say, or that is torn. */
+/* Writes a span that has args, or that is torn. */
 static __attribute__((noinline)) int put_odd_span(struct chrome *c, struct export_track *track,
                                                   const struct export_face *face,
                                                   const struct eventring_event *e) {
@@ -250,7 +254,7 @@ static inline int put_span(struct chrome *c, struct export_track *track,
   return c->out->failed;
 }
 
-/* Nothing is written yet. A value is kept. */
+/* Takes the begin of a span, of which nothing is written yet; keeps its value. */
 static inline int take_begin(struct chrome *c, struct export_track *track,
                              const struct eventring_event *e) {
   if (__builtin_expect(e->payload == EVENTRING_NONE, 1)) return 0;
@@ -356,9 +360,10 @@ static int on_lost(void *state, const struct eventring_loss *loss) {
   return c->out->failed;
 }
 
-/* ---- The file ------------------------------------------------------------------------------ */
+/* ---- The file --------------------------------------------------------------------- */
 
-/* The first event has no comma before it, and is always there. */
+/* Writes the beginning of the file, with a first event, which is always there and has no
+   comma before it. */
 static void put_begin(struct chrome *c) {
   const struct eventring_info *info = c->run->info;
   char *to = export_room(c->out, LINE + 12 * EVENTRING_MAX_PROGRAM);

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* csv.c: comma-separated values (RFC 4180, lines end with \n): a row a span, a value of a
- * counter, an event, a loss and a sampled allocation. The first column says which; the others
- * are those of all these tables (tables.def), of which a row has some. `begin_ns` is `ns`.
+/* csv.c: comma-separated values (RFC 4180, lines end with \n): one row for each span,
+ * value of a counter, event, loss and sampled allocation. The first column says which of
+ * these it is; the others are the columns of all these tables (tables.def), of which a
+ * row fills some. `begin_ns` is `ns`.
  *
- * These files are opened in terminals and in spreadsheets. What is not printable is written as
- * \xNN; a text that a spreadsheet would take for a formula has an apostrophe before it. */
+ * These files are opened in terminals and in spreadsheets. What is not printable is
+ * written as \xNN; a text that a spreadsheet would take for a formula has an apostrophe
+ * before it.
+ */
 #include "export/events.h"
 #include "export/rows.h"
 #include "export/text.h"
@@ -25,7 +28,8 @@ enum { TABLES_SHOWN = sizeof tables / sizeof tables[0] };
 struct csv {
   struct export_out *out;
   struct export_rows *rows;
-  /* Of each table the column of a column of the file; -1: it has none. */
+  /* For each table and each column of the file: the table's column, or -1 if it has
+     none. */
   signed char from[EXPORT_TABLES][COLUMNS];
 };
 
@@ -48,12 +52,13 @@ static bool is_number(const char *text, size_t size) {
   return end == copy + size;
 }
 
-/* To spreadsheets. (Blanks other than ' ' are written as \xNN.) */
+/* Tells whether a spreadsheet would take the text for a formula. (Blanks other than ' '
+   are written as \xNN.) */
 static bool is_formula(const char *text, size_t size) {
   return size > 0 && text[0] != '\0' && strchr("=+-@", text[0]) && !is_number(text, size);
 }
 
-/* In quotes, doubled within. */
+/* Writes a text in quotes, with the quotes within it doubled. */
 static char *put_text(char *to, const char *text, size_t size) {
   *to++ = '"';
   if (is_formula(text, size)) *to++ = '\'';

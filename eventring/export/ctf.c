@@ -1,23 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /* ctf.c: the Common Trace Format 1.8, for babeltrace2, Trace Compass and lttng-analyses.
  *
- * A trace is a folder: `metadata`, which describes all types in text (TSDL), and a file for each
- * ring of each domain, d0r1 for instance, with packets of events in the order of time. What was
- * lost is counted in the packets (events_discarded): readers report it between two of them.
+ * A trace is a folder: `metadata`, which describes all types in text (TSDL), and a file
+ * for each ring of each domain, d0r1 for instance, with packets of events in the order of
+ * time. Lost events are counted in the packets (events_discarded): readers report them
+ * between two packets.
  *
- * Each definition has one event class for each of what it does and each kind of value, with a
- * number in the order of first use; so the metadata are written at the end.
+ * Each definition has one event class for each of its kinds of event and each kind of
+ * value. Classes are numbered in the order of first use, so the metadata are written at
+ * the end.
  *
- *   NAME:begin, NAME:end    a span; `end` has its begin (0: not known), for how long it was
- *                           suspended and off the processor, and `torn`: 1 the begin is not
- *                           known, 2 the end was not recorded: the event is where the span is
- *                           last known to have been open
- *   NAME:open               a span that began earlier, where reading began or after a loss
+ *   NAME:begin, NAME:end    a span; `end` has its begin (0: not known), for how long it
+ *                           was suspended and off the processor, and `torn`: 1 the begin
+ *                           is not known, 2 the end was not recorded: the event is where
+ *                           the span is last known to have been open
+ *   NAME:open               a span that began earlier: before reading, or before a loss
  *   NAME                    a counter, an instant, a lifecycle event
  *   NAME:begin, :step, :end with `link`: an async span or a flow
  *
- * Within a file times never go back: what was recorded out of order has the time of the event
- * before it. All fields are aligned to bytes. Memory: a packet for each ring, 16 MiB at most. */
+ * Within a file times never go back: an event that was recorded out of order has the time
+ * of the event before it. All fields are aligned to bytes. Memory: a packet for each
+ * ring, 16 MiB at most.
+ */
 #include "eventring.h"
 #include "export/events.h"
 #include "export/text.h"
@@ -45,15 +49,15 @@ enum shape { NO_VALUE, SIGNED, UNSIGNED, REAL, TEXT, BYTES, SHAPES };
 struct stream {
   char *packet; /* NULL: there is none */
   size_t size;
-  uint64_t begin_ns, last_ns; /* of the packet; of the last event */
+  uint64_t begin_ns, last_ns; /* of the packet's begin; of its last event */
   uint64_t discarded;
   uint32_t incarnation; /* whose name was written */
-  bool discards; /* since the last packet */
+  bool discards; /* events were lost since the last packet */
 };
 
 struct names { uint32_t id[DOINGS][SHAPES]; }; /* 0: not used yet */
 
-struct class { /* an event class, by its number - 1 */
+struct class { /* an event class, at its number - 1 */
   char *name;
   uint8_t doing, shape;
 };
@@ -65,10 +69,10 @@ struct ctf {
   struct names *known[EVENTRING_MAX_EVENTS], *unknown;
   struct class *classes;
   uint32_t count, room;
-  uint32_t domain_class; /* that says the name of a domain */
+  uint32_t domain_class; /* class of the event with the name of a domain */
 };
 
-/* ---- Files ---------------------------------------------------------------------------------- */
+/* ---- Files ------------------------------------------------------------------------ */
 
 static int fail(struct ctf *c, const char *what, const char *path) {
   if (!c->run->error[0])
@@ -102,7 +106,7 @@ static int append(struct ctf *c, uint32_t place, const char *bytes, size_t size)
   return c->run->error[0] != '\0';
 }
 
-/* As path_of, and "metadata". */
+/* Tells whether a file has a name that path_of makes, or is "metadata". */
 static bool makes(const char *name) {
   unsigned domain, ring;
   int end = 0;
@@ -110,7 +114,7 @@ static bool makes(const char *name) {
   return is_stream || strcmp(name, "metadata") == 0;
 }
 
-/* ---- Packets -------------------------------------------------------------------------------- */
+/* ---- Packets ---------------------------------------------------------------------- */
 
 static char *put32(char *to, uint32_t value) { return export_copy(to, &value, sizeof value); }
 static char *put64(char *to, uint64_t value) { return export_copy(to, &value, sizeof value); }
@@ -146,7 +150,7 @@ static struct stream *stream_of(struct ctf *c, uint32_t place, uint64_t ns) {
   return s;
 }
 
-/* ---- Classes -------------------------------------------------------------------------------- */
+/* ---- Classes ---------------------------------------------------------------------- */
 
 static uint32_t new_class(struct ctf *c, const char *name, enum doing doing, enum shape shape) {
   if (!EVR_MAKE_ROOM(c->classes, c->room, c->count, 64)) return 0;
@@ -189,9 +193,10 @@ static enum shape shape_of(const struct eventring_event *e) {
   }
 }
 
-/* ---- Events -------------------------------------------------------------------------------- */
+/* ---- Events ----------------------------------------------------------------------- */
 
-/* Terminated: a 0 within is U+FFFD, as what is not UTF-8. */
+/* Writes a text with a NUL at its end. A NUL within it, and what is not UTF-8, becomes
+   U+FFFD. */
 static char *put_text(char *to, const char *text, size_t size) {
   while (size > 0) {
     struct eventring_character c = eventring_character_at(text, size);
@@ -229,7 +234,7 @@ static char *put_fields(char *to, const struct eventring_event *e, enum doing do
   return to;
 }
 
-/* Header and context of an event. */
+/* Writes the header and the context of an event. */
 static char *begin_event(struct stream *s, uint32_t class, uint64_t ns, uint64_t context,
                          uint32_t depth) {
   if (ns > s->last_ns) s->last_ns = ns;
@@ -271,7 +276,8 @@ static int on_event(void *state, const struct eventring_event *e) {
   return 0;
 }
 
-/* The packet before the loss ends, empty if it must; the next one has the new count. */
+/* Ends the packet before the loss, even if it is empty; the next one has the new
+   count. */
 static int on_lost(void *state, const struct eventring_loss *loss) {
   struct ctf *c = state;
   uint32_t place = place_of(loss->domain, loss->ring);
@@ -283,13 +289,13 @@ static int on_lost(void *state, const struct eventring_loss *loss) {
   return 0;
 }
 
-/* Its begin is there. */
+/* Writes nothing for a span that is open at the end: its begin has been written. */
 static int on_open(void *state, const struct eventring_event *e) {
   (void)state, (void)e;
   return 0;
 }
 
-/* ---- Metadata -------------------------------------------------------------------------------- */
+/* ---- Metadata --------------------------------------------------------------------- */
 
 static void put_quoted(FILE *out, const char *text) {
   putc('"', out);
@@ -315,9 +321,10 @@ static void put_class(FILE *out, const struct class *class, uint32_t id) {
   fprintf(out, "%s  };\n};\n", value_text[class->shape]);
 }
 
-/* What the clock was when that of the wall was 0. */
+/* Writes the clock, with the offset of the monotonic clock to the wall clock. */
 static void put_clock(FILE *out, const struct eventring_info *info) {
-  int64_t offset = (int64_t)((uint64_t)info->start_wall_ns - info->start_ns); /* any numbers */
+  /* The two times may be any numbers. */
+  int64_t offset = (int64_t)((uint64_t)info->start_wall_ns - info->start_ns);
   fprintf(out, "clock {\n  name = monotonic;\n  freq = 1000000000;\n  offset_s = %" PRId64 ";\n"
                "  offset = %" PRId64 ";\n  absolute = false;\n};\n",
           offset > 0 ? offset / 1000000000 : 0, offset > 0 ? offset % 1000000000 : 0);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* dot.c: a graph of functions and calls for Graphviz. A box is a function, with its share and
- * that of all that it called; the more it has, the redder it is. What has less than a two
- * hundredth is left out. */
+/* dot.c: a graph of functions and calls for Graphviz. A box is a function, with its own
+ * share and its share with all that it called; the larger the share, the redder the box.
+ * Functions and calls with a share of less than 1/200 are left out.
+ */
 #include "export/export.h"
 
 #include <inttypes.h>
@@ -11,10 +12,10 @@
 
 #define LEAST_SHARE 0.005
 
-/* As in a text in quotes. */
+/* Writes a text that stands within quotes. */
 static void put_text(FILE *out, const char *text) { export_write_text(out, text, "\"\\", ""); }
 
-/* From white to red. */
+/* Writes the colour of a share, from white to red. */
 static void put_colour(FILE *out, double share) {
   unsigned other = (unsigned)(255 - 175 * (share < 1 ? share : 1));
   fprintf(out, "\"#ff%02x%02x\"", other, other);
@@ -42,7 +43,7 @@ static void put_edge(const struct export_profile *p, const struct export_paths *
                      const struct export_edge *e, FILE *out) {
   double total = paths->total[p->main_value];
   double share = (e->value[p->main_value] + e->recursive[p->main_value]) / total;
-  if (share > 1) share = 1; /* of recursive calls, each counts */
+  if (share > 1) share = 1; /* each recursive call counts, so the sum may be above 1 */
   fprintf(out, "  f%" PRIu32 " -> f%" PRIu32 " [label=\"%.1f %%\", penwidth=%.1f, color=",
           e->caller, e->callee, 100 * share, 1 + 4 * share);
   put_colour(out, 0.3 + 0.7 * share);

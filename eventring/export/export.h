@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* export.h: recordings in the formats of other tools.
  *
- * Each format has a file of its own, which knows the public headers and the analysis alone.
- * It writes to a stream, which the caller opens, closes and checks for errors (ferror).
- * Texts are those of the recording, as they are: each format escapes them in its own way.
+ * Each format has a file of its own, which knows the public headers and the analysis
+ * alone. It writes to a stream, which the caller opens, closes and checks for errors
+ * (ferror). Texts are those of the recording, as they are: each format escapes them in
+ * its own way.
  */
 #ifndef EVENTRING_EXPORT_H
 #define EVENTRING_EXPORT_H
@@ -39,7 +40,7 @@ struct export_row {
 
 struct export_value {
   const char *name, *unit; /* "live_space", "bytes" */
-  const char *about;       /* for people: "bytes that are alive"; NULL: its name says it */
+  const char *about;       /* for people: "bytes that are alive"; NULL: `name` does */
 };
 
 struct export_profile {
@@ -48,7 +49,7 @@ struct export_profile {
   int64_t start_wall_ns;
   uint64_t duration_ns;
   const struct export_value *values;
-  size_t value_count, main_value; /* that tools show first, or alone */
+  size_t value_count, main_value; /* main_value: the one shown first, or alone */
   const struct export_function *functions; /* from index 0, which is a "?" */
   size_t function_count;
   const struct export_stack *stacks; /* index 0 is not used */
@@ -57,7 +58,7 @@ struct export_profile {
   size_t row_count;
 };
 
-/* Return 0, or -1: no memory. */
+/* Returns 0, or -1: no memory. */
 #define EXPORT_PROFILE(name, suffix, form, summary) \
   int export_##name(const struct export_profile *profile, FILE *out);
 #include "export/formats.def"

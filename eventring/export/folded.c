@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* folded.c: a stack a line, outermost first: "main;load (a.lua:3);parse (a.lua:17) 4096".
+/* folded.c: one stack a line, outermost frame first:
  *
- * The format has no escapes: a semicolon is written as '?', what is not printable as \xNN. A
- * row whose figure is below one half is left out. */
+ * main;load (a.lua:3);parse (a.lua:17) 4096
+ *
+ * The format has no escapes: a semicolon is written as '?', what is not printable as
+ * \xNN. A row whose figure is below one half is left out.
+ */
 #include "export/export.h"
 
 #include <inttypes.h>
@@ -24,7 +27,7 @@ static void put_frame(const struct export_profile *p, const struct export_stack 
   putc(')', out);
 }
 
-/* Stores the stacks from `stack` to the outermost; returns how many. */
+/* Stores the stacks from `stack` to the outermost; returns their number. */
 static size_t unwind(const struct export_profile *p, uint32_t stack, uint32_t *path) {
   size_t count = 0;
   for (; stack; stack = p->stacks[stack].parent) path[count++] = stack;

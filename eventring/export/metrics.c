@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* metrics.c: what recordings say at one moment (metrics.h).
  *
- * What is found makes points: a metric, labels and a value. A point goes to a sink: the text of
- * Prometheus, or whoever has opened the metrics for points (metrics_new_sink). The text has all
- * samples of a metric together, so each metric has a stream in memory, to which the samples of all
- * recordings are written one after the other. */
+ * Each finding makes a point: a metric, labels and a value. A point goes to a sink: the
+ * text of Prometheus, or the sink that the caller gave to metrics_new_sink. The text has
+ * all samples of a metric together, so each metric has a stream in memory, to which the
+ * samples of all recordings are written one after the other.
+ */
 #include "export/metrics.h"
 
 #include <math.h>
@@ -23,7 +24,7 @@ const struct metrics_bound metrics_bounds[METRICS_BOUNDS] = {
     {100000000, "0.1"}, {200000000, "0.2"}, {500000000, "0.5"}, {1000000000, "1.0"},
     {2000000000, "2.0"}, {5000000000, "5.0"}, {10000000000, "10.0"}};
 
-/* Of steps of the collector, these are shown. */
+/* The bounds of the collector's steps that are shown. */
 enum { LEAST_STEP_NS = 10000, MOST_STEP_NS = 1000000000 };
 
 static const struct metrics_family table[METRICS] = {
@@ -36,7 +37,7 @@ static const char *const type_names[] = {
 
 const struct metrics_family *metrics_family(enum metric metric) { return &table[metric]; }
 
-/* What the events of a name add up to in all domains of a recording. */
+/* The sums of the events of a name, over all domains of a recording. */
 struct sums {
   const struct eventring_def *def; /* NULL: of "(other)" */
   uint64_t count, ns;
@@ -56,13 +57,13 @@ struct metrics {
   void *context;      /* its own */
   struct family family[METRICS];
   bool failed; /* no memory */
-  /* Of the recording that is being added: */
+  /* For the recording that is being added: */
   eventring_cursor *cursor;
   char *labels; /* pid="12",program="x" */
   uint64_t alive[EVENTRING_MAX_DOMAINS]; /* when the domain began; 0: none runs */
   unsigned first_other;                  /* ids from here on are "(other)" */
-  struct sums *sums;                     /* in the order of their first use; the first ones are those
-                                            of "(other)", by kind of definition */
+  struct sums *sums;                     /* in the order of first use; the first ones are
+                                            those of "(other)", by kind of definition */
   uint32_t count, room;
   uint16_t of[EVENTRING_MAX_EVENTS];     /* index in `sums`, + 1 */
 };
@@ -100,7 +101,7 @@ void metrics_free(struct metrics *m) {
   free(m);
 }
 
-/* ---- Text -------------------------------------------------------------------------------- */
+/* ---- Text ------------------------------------------------------------------------- */
 
 static void put_label(FILE *out, const char *name, const char *text) {
   fprintf(out, "%s=\"", name);
@@ -108,7 +109,8 @@ static void put_label(FILE *out, const char *name, const char *text) {
   fputc('"', out);
 }
 
-/* `name` + `suffix`, the labels of the recording and those of the point. NULL: no memory. */
+/* Begins a sample: writes `name` + `suffix`, the labels of the recording and those of the
+   point. Returns the stream, or NULL: no memory. */
 static FILE *begin_sample(struct metrics *m, const struct metrics_point *p, const char *suffix) {
   struct family *f = &m->family[p->metric];
   if (!f->out) f->out = open_memstream(&f->text, &f->size);
@@ -133,7 +135,8 @@ static void end_double(FILE *out, double value) {
   else fprintf(out, "} %.*s\n", (int)(export_double(text, value, 0) - text), text);
 }
 
-/* All digits, so that sums agree to the nanosecond. */
+/* Ends a sample whose value is a time. Writes all digits, so that sums agree to the
+   nanosecond. */
 static void end_seconds(FILE *out, uint64_t ns) {
   fprintf(out, "} %llu.%09u\n", (unsigned long long)(ns / NANO), (unsigned)(ns % NANO));
 }
@@ -146,7 +149,7 @@ static void put_number_text(struct metrics *m, const struct metrics_point *p) {
   else end_seconds(out, p->value.u);
 }
 
-/* Is the bound one of those that are shown of steps? */
+/* Tells whether the bound is one of those that are shown of steps. */
 bool metrics_has_bound(int i) {
   return metrics_bounds[i].ns >= LEAST_STEP_NS && metrics_bounds[i].ns <= MOST_STEP_NS;
 }
@@ -173,7 +176,7 @@ static void put_distribution_text(struct metrics *m, const struct metrics_point 
   if (out) end_seconds(out, p->value.u);
 }
 
-/* ---- Points ------------------------------------------------------------------------------ */
+/* ---- Points ----------------------------------------------------------------------- */
 
 static void put(struct metrics *m, const struct metrics_point *p) {
   if (m->sink) m->failed |= m->sink(m->context, p) != 0;
@@ -181,7 +184,7 @@ static void put(struct metrics *m, const struct metrics_point *p) {
   else put_number_text(m, p);
 }
 
-/* Texts of labels must stay until the point is put. */
+/* Adds a label to a point. Its text must stay until the point is put. */
 static struct metrics_point *label(struct metrics_point *p, const char *name, const char *text) {
   p->label[p->labels++] = (struct metrics_label){name, text};
   return p;
@@ -194,7 +197,8 @@ static struct metrics_point point(enum metric metric) {
 static struct metrics_point point_of_domain(enum metric metric, unsigned domain) {
   struct metrics_point p = point(metric);
   snprintf(p.domain, sizeof p.domain, "%u", domain);
-  label(&p, "domain", NULL); /* what is in p.domain, wherever the point is */
+  /* NULL: the domain is in p.domain, even if the point is copied */
+  label(&p, "domain", NULL);
   return p;
 }
 
@@ -216,7 +220,8 @@ static void put_seconds(struct metrics *m, struct metrics_point *p, uint64_t ns)
   put(m, p);
 }
 
-/* `bucket`: how many there were up to each bound, and beyond; NULL: not known. */
+/* Puts a distribution. `bucket`: the numbers of times within each bound, and above all;
+   NULL: not known. */
 static void put_distribution(struct metrics *m, struct metrics_point *p, uint64_t count,
                              uint64_t ns, const uint64_t *bucket) {
   p->form = METRICS_DISTRIBUTION;
@@ -231,14 +236,15 @@ static void put_count(struct metrics *m, enum metric metric, uint64_t value) {
   put_uint(m, &p, value);
 }
 
-/* ---- Names of the program -------------------------------------------------------------------- */
+/* ---- Names of the program --------------------------------------------------------- */
 
 static const char *class_name(const struct metrics *m, const struct eventring_def *def) {
   const char *name = eventring_cursor_name(m->cursor, EVENTRING_NAME_CLASS, def->event_class);
   return name ? name : "";
 }
 
-/* Of those of the runtime there are some dozens, of those of the program any number. */
+/* Tells whether a name is of the program: the runtime has some dozens of names, the
+   program any number. */
 static bool is_of_program(const struct eventring_def *def) {
   return def->event_class == EVENTRING_CLASS_USER || def->event_class == EVENTRING_CLASS_CALLS ||
          def->event_class >= EVENTRING_CLASS_HOST;
@@ -248,7 +254,7 @@ static bool is_other(const struct metrics *m, const struct eventring_def *def) {
   return (is_of_program(def) && def->id >= m->first_other) || strcmp(def->name, other_name) == 0;
 }
 
-/* The sums of a definition; NULL: no memory. */
+/* Returns the sums of a definition, or NULL: no memory. */
 static struct sums *sums_of(struct metrics *m, const struct eventring_def *def) {
   if (is_other(m, def)) return &m->sums[def->kind];
   if (m->of[def->id]) return &m->sums[m->of[def->id] - 1];
@@ -337,7 +343,7 @@ static void put_named(struct metrics *m) {
   }
 }
 
-/* ---- The collector ------------------------------------------------------------------------- */
+/* ---- The collector ---------------------------------------------------------------- */
 
 static uint64_t bytes(const struct eventring_def *def, uint64_t value) {
   return eventring_is_in_words(def) ? 8 * value : value;
@@ -404,9 +410,9 @@ static int take_histogram(void *context, const struct eventring_histogram *h) {
   return m->failed;
 }
 
-/* ---- Memory -------------------------------------------------------------------------------- */
+/* ---- Memory ----------------------------------------------------------------------- */
 
-struct row_of_process { /* no domain's: that of the latest footprint counts */
+struct row_of_process { /* of no domain: only the latest footprint counts */
   char name[EVENTRING_MAX_FOOTPRINT_NAME + 1];
   uint64_t ns, resident, reserved;
 };
@@ -416,7 +422,7 @@ struct footprints {
   unsigned count;
 };
 
-/* `domain`: -1: of the process */
+/* Puts one row of a footprint. `domain`: -1: of the process. */
 static void put_row(struct metrics *m, int domain, const char *name, uint64_t resident,
                     uint64_t reserved) {
   for (int i = 0; i < 2; i++) {
@@ -456,7 +462,7 @@ static int add_memory(struct metrics *m) {
   return status < 0 ? status : 0;
 }
 
-/* ---- The process ----------------------------------------------------------------------------- */
+/* ---- The process ------------------------------------------------------------------ */
 
 static void add_process(struct metrics *m, const struct eventring_info *info,
                         const struct eva_usage *usage) {
@@ -487,8 +493,8 @@ static void add_rings(struct metrics *m, unsigned slot) {
   }
 }
 
-/* When the domain of a recording that has ended stopped that ran last; UINT64_MAX: the recording
-   goes on, or a domain was running when it ended. */
+/* Returns when the domain that ran last stopped, for a recording that has ended;
+   UINT64_MAX: the recording goes on, or a domain was running when it ended. */
 static uint64_t last_stop(struct metrics *m, const struct eventring_info *recording) {
   uint64_t last = 0;
   if (!recording->end_ns) return UINT64_MAX;
@@ -501,8 +507,8 @@ static uint64_t last_stop(struct metrics *m, const struct eventring_info *record
   return last;
 }
 
-/* Those that run have levels; where the recording has ended, those that ran up to its end, which
-   stop right before it. */
+/* Adds the domains. Those that run have levels; where the recording has ended, so have
+   those that ran until it ended, which stopped right before. */
 static void add_domains(struct metrics *m, const struct eventring_info *recording) {
   const unsigned slots = recording->domains_laid_out;
   const uint64_t last = last_stop(m, recording);
@@ -520,7 +526,8 @@ static void add_domains(struct metrics *m, const struct eventring_info *recordin
   }
 }
 
-/* Which names of the program have series of their own: the first ones that were defined. */
+/* Chooses which names of the program have series of their own: the first ones that were
+   defined. */
 static void choose_names(struct metrics *m) {
   unsigned names = 0, others = 0;
   m->first_other = EVENTRING_MAX_EVENTS;
@@ -547,7 +554,8 @@ static bool prepare_sums(struct metrics *m) {
   return true;
 }
 
-/* As long as the recording is added. False: no memory. */
+/* Makes the labels of a recording, which stay as long as it is being added. Returns
+   false: no memory. */
 static bool make_labels(struct metrics *m, pid_t pid, const char *program) {
   size_t size;
   FILE *out = open_memstream(&m->labels, &size);
@@ -590,7 +598,7 @@ int metrics_add(struct metrics *m, eventring_cursor *cursor, pid_t pid,
   return status < 0 ? status : 0;
 }
 
-/* ---- All of it ----------------------------------------------------------------------------- */
+/* ---- All of it -------------------------------------------------------------------- */
 
 static void put_head(FILE *out, enum metric metric, enum metrics_format format) {
   const char *suffix =

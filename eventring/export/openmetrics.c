@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* openmetrics.c: metrics of a recording in the text format of OpenMetrics, for Prometheus (also
- * `promtool tsdb create-blocks-from openmetrics`) and what else reads it.
+/* openmetrics.c: metrics of a recording in the text format of OpenMetrics, for Prometheus
+ * (also `promtool tsdb create-blocks-from openmetrics`) and other readers of the format.
  *
  * Each definition in each domain is a series:
  *
@@ -9,29 +9,34 @@
  *   eventring_spans_open       gauge, at the end only
  *   eventring_level            gauge: the last value of a counter
  *   eventring_amount           counter: the sum of a counter of differences
- *   eventring_balance          gauge: the same, of one with negative differences
+ *   eventring_balance          gauge: such a sum, if some differences are negative
  *   eventring_events           counter: events at a point in time, async spans, flows
  *   eventring_events_lost      counter, by ring; before="1": before reading began
  *
- * Of a live process the rings hold the newest events only, and the next export would find other
- * ones. There the text is that of `eventring metrics` (metrics.h): what was recorded in all, one
- * sample each, without a time, as such a text is scraped.
+ * The rings of a live process hold the newest events only, and the next export would find
+ * other ones. So the text of a live process is that of `eventring metrics` (metrics.h):
+ * the totals of what was recorded, one sample each, without a time, because such a text
+ * is scraped.
  *
- * A series has a sample each `every_ns` from the start of the recording on, as if it had been
- * scraped then, and one at its last event; the times are those of the wall clock. What counts
- * begins with 0, at the sample before its first event, so that rates are right from there on.
+ * A series has a sample every `every_ns` from the start of the recording on, as if it had
+ * been scraped then, and one at its last event; the times are those of the wall clock. A
+ * count begins with 0, at the sample before its first event, so that rates are right from
+ * there on.
  *
- * The format has all samples of a series together, so they are kept until the end: `now` is
- * what the series has counted so far, `points` are copies of it, one an instant from instant
- * `first` on. Memory is bounded: MOST series; what is beyond is that of domain "others".
- * MOST_POINTS in all and MOST_INSTANTS: where there would be more, every other instant is
- * dropped, and from then on they are twice as far apart.
+ * The format has all samples of a series together, so they are kept until the end: `now`
+ * is what the series has counted so far, `points` are copies of it, one an instant from
+ * instant `first` on. Memory is bounded: there are at most MOST series; the events of any
+ * others count in those of domain "others". There are at most MOST_POINTS points in all,
+ * and MOST_INSTANTS; where there would be more, every other instant is dropped, and from
+ * then on they are twice as far apart.
  *
- * So is the text, by how much was recorded: a small file with a few events over a long time, or in
- * many domains, would make one a thousand times as long. The samples before the last ones make at
- * most FREE_BYTES and BYTES_AN_EVENT; beyond that, too, instants are dropped. A series is not
- * begun, but is that of "others", where the last samples alone would be more. `bytes` of a series
- * are those of one of its points as text. */
+ * The text is bounded, too, by how much was recorded: a small file with a few events over
+ * a long time, or in many domains, would otherwise make a text a thousand times as long.
+ * The samples before the last ones make at most FREE_BYTES and BYTES_AN_EVENT for each
+ * event; beyond that, too, instants are dropped. If the last samples alone would be more,
+ * no new series is begun: its events count in that of "others". `bytes` of a series is
+ * the size of one of its points as text.
+ */
 #include "analysis/names.h"
 #include "analysis/units.h"
 #include "eventring/tools.h"
@@ -54,7 +59,7 @@ enum {
   BYTES_AN_EVENT = 128,
   SAMPLE = 4096,   /* bytes of a line, at most */
   OFTEN = 1 << 14, /* events after which progress is shown */
-  ID_OF_LOSS = EVENTRING_MAX_EVENTS, /* and the ring */
+  ID_OF_LOSS = EVENTRING_MAX_EVENTS, /* index: this and the ring */
   OTHERS = EVENTRING_MAX_DOMAINS
 };
 
@@ -97,7 +102,7 @@ static uint64_t bytes_allowed(const struct history *m) {
   return FREE_BYTES + BYTES_AN_EVENT * m->seen;
 }
 
-/* ---- Series ------------------------------------------------------------------------------- */
+/* ---- Series ----------------------------------------------------------------------- */
 
 static struct series *make_series(struct history *m, uint32_t domain, uint32_t incarnation) {
   if (!EVR_MAKE_ROOM(m->series, m->room, m->count, 64)) return NULL;
@@ -126,12 +131,13 @@ static struct series *series_of(struct history *m, uint32_t domain, uint32_t inc
   return series;
 }
 
-/* ---- Instants ----------------------------------------------------------------------------- */
+/* ---- Instants --------------------------------------------------------------------- */
 
-/* Keeps every other instant: those that are multiples of twice the distance. */
+/* Drops every other instant: keeps the multiples of twice the distance. */
 static void thin(struct history *m) {
   uint64_t start = m->run->info->start_ns, distance = 2 * m->every_ns;
-  uint32_t number[MOST_INSTANTS + 1], kept = 0; /* of the instants before, how many stay */
+  /* number: for each instant, how many of those before it stay */
+  uint32_t number[MOST_INSTANTS + 1], kept = 0;
   for (uint32_t i = 0; i < m->instants; i++) {
     number[i] = kept;
     if ((m->instant[i] - start) % distance == 0) m->instant[kept++] = m->instant[i];
@@ -165,7 +171,7 @@ static void take_instant(struct history *m) {
   if (m->instants == MOST_INSTANTS || m->points + m->count > MOST_POINTS ||
       m->bytes + m->bytes_an_instant > bytes_allowed(m)) {
     thin(m);
-    return; /* this one may have gone, too */
+    return; /* this instant may have been dropped, too */
   }
   for (uint32_t n = 0; n < m->count && !m->failed; n++)
     if (!add_point(m->series[n])) m->failed = true;
@@ -175,7 +181,8 @@ static void take_instant(struct history *m) {
   m->next_ns = m->next_ns < UINT64_MAX - m->every_ns ? m->next_ns + m->every_ns : 0;
 }
 
-/* Called with the time of each event, before it counts. */
+/* Takes the instants that are due. Called with the time of each event, before it
+   counts. */
 static void note_time(struct history *m, uint64_t ns) {
   uint64_t start = m->run->info->start_ns;
   if (!m->first_ns) {
@@ -189,7 +196,7 @@ static void note_time(struct history *m, uint64_t ns) {
   if (ns > m->last_ns) m->last_ns = ns;
 }
 
-/* ---- Labels ------------------------------------------------------------------------------- */
+/* ---- Labels ----------------------------------------------------------------------- */
 
 static char *put_label(char *to, const char *name, const char *text) {
   to = export_copy(to, name, strlen(name));
@@ -229,8 +236,8 @@ static bool is_level(const struct series *s) {
 }
 static bool is_loss(const struct series *s) { return !s->kind; }
 
-/* Once it is known what it is of. A bound, a value and a time take about as much again as the name
-   of the family. */
+/* Adds the size of a series' text to that of an instant, once its labels are known. A
+   bound, a value and a time take about as much again as the name of the family. */
 static void weigh(struct history *m, struct series *s) {
   enum { REST = 80, LINES = BOUNDS + 3 };
   char text[SAMPLE];
@@ -240,7 +247,7 @@ static void weigh(struct history *m, struct series *s) {
   m->bytes_an_instant += s->bytes;
 }
 
-/* ---- Counting ----------------------------------------------------------------------------- */
+/* ---- Counting --------------------------------------------------------------------- */
 
 static void count_span(struct values *s, const struct eventring_event *e) {
   const int64_t took = eventring_event_took(e);
@@ -276,7 +283,7 @@ static struct series *series_of_event(struct history *m, const struct eventring_
   return s;
 }
 
-/* What a ring of a domain has lost. */
+/* Returns the series of the losses of a ring of a domain, or NULL. */
 static struct series *series_of_ring(struct history *m, uint32_t domain, uint32_t incarnation,
                                      uint8_t ring) {
   struct series *s = series_of(m, domain, incarnation, ID_OF_LOSS + ring % EVENTRING_RINGS);
@@ -315,9 +322,10 @@ static int on_lost(void *state, const struct eventring_loss *loss) {
   return 0;
 }
 
-/* ---- Text --------------------------------------------------------------------------------- */
+/* ---- Text ------------------------------------------------------------------------- */
 
-/* Milliseconds since 1970, which is what Prometheus keeps. (Both may be any number.) */
+/* Returns a time as milliseconds since 1970, which is what Prometheus keeps. (Both times
+   may be any number.) */
 static uint64_t wall_ms(const struct history *m, uint64_t ns) {
   const struct eventring_info *info = m->run->info;
   uint64_t wall = info->start_wall_ns > 0 ? (uint64_t)info->start_wall_ns : 0;
@@ -334,7 +342,7 @@ static char *put_time(char *to, uint64_t ms) {
   return to;
 }
 
-/* `family{labels,more} value time` */
+/* Writes a sample: `family{labels,more} value time`. */
 static void put_sample(struct history *m, const char *name, const struct series *s, bool is_loss,
                        const char *more, double value, uint64_t ms) {
   char *to = export_room(m->out, SAMPLE);
@@ -354,11 +362,11 @@ static void put_family(struct history *m, const char *name, const char *type, co
   export_puts(m->out, text);
 }
 
-/* What is written of the values of one moment. */
+/* Writes the values of one moment. */
 typedef void put_values(struct history *m, const struct series *s, const struct values *v,
                         uint64_t ms);
 
-/* How many took at most so long, for each bound; returns how many there are. */
+/* Writes for each bound how many times were within it; returns the number of all. */
 static uint64_t put_buckets(struct history *m, const struct series *s, const struct values *v,
                             uint64_t ms, const char *name, const char *label) {
   uint64_t sum = 0;
@@ -391,7 +399,8 @@ PUT(put_count, "eventring_events_total", false, "", v->count)
 PUT(put_lost, "eventring_events_lost_total", true, ",before=\"0\"", v->lost)
 PUT(put_missed, "eventring_events_lost_total", true, ",before=\"1\"", v->missed)
 
-/* All samples of a series: those before the millisecond of the last one, and that. */
+/* Writes all samples of a series: those before the millisecond of the last one, and the
+   last one. */
 static void put_series(struct history *m, const struct series *s, put_values *put, bool counts) {
   static const struct values nothing;
   uint64_t end = wall_ms(m, m->last_ns), before = 0;
@@ -404,7 +413,7 @@ static void put_series(struct history *m, const struct series *s, put_values *pu
   put(m, s, &s->now, end);
 }
 
-/* `s`: each series in turn */
+/* Gives each series in turn to the statement behind it, as `s`. */
 #define EACH(m, s)                                    \
   for (uint32_t n_ = 0; n_ < (m)->count; n_++)        \
     for (struct series *s = (m)->series[n_]; s; s = NULL)
@@ -449,9 +458,9 @@ static void put_events(struct history *m) {
   }
 }
 
-/* ---- A live process ------------------------------------------------------------------------- */
+/* ---- A live process --------------------------------------------------------------- */
 
-/* Returns 0; -1: no memory. */
+/* Writes the metrics of a live process. Returns 0; -1: no memory. */
 static int put_present(struct history *m) {
   struct metrics *metrics = metrics_new(METRICS_NAMES);
   char *text = NULL;

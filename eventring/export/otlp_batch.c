@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* otlp_batch.c: the file of OTLP: messages, each with what one process has said. */
+/* otlp_batch.c: the file of OTLP: messages, each with items of one process. */
 #include "export/otlp_batch.h"
 
 #include <stdio.h>
@@ -25,7 +25,7 @@ int otlp_file_open(struct otlp_file *file, struct export_run *run, bool is_json,
   return status < 0 ? -1 : 0;
 }
 
-/* ---- Messages ------------------------------------------------------------------------------ */
+/* ---- Messages --------------------------------------------------------------------- */
 
 static void put_count(struct otlp_text *t, const char *key, uint64_t count) {
   if (count) otlp_attribute_int(t, OTLP_SCOPE_ATTRIBUTES, key, (int64_t)count);
@@ -73,7 +73,7 @@ static void write_batch(struct otlp_file *file, struct otlp_batch *batch) {
   file->has_written = true;
 }
 
-/* ---- Processes ----------------------------------------------------------------------------- */
+/* ---- Processes -------------------------------------------------------------------- */
 
 static void put_process(struct otlp_file *file, struct otlp_batch *batch) {
   struct eventring_process process;
@@ -121,7 +121,7 @@ struct otlp_text *otlp_file_items(struct otlp_file *file, uint32_t process) {
 void otlp_file_finish(struct otlp_file *file) {
   write_all(file);
   struct otlp_batch *batch = file->has_written ? NULL : batch_of(file, 0);
-  if (batch) write_batch(file, batch); /* who has recorded nothing, and what was lost */
+  if (batch) write_batch(file, batch); /* processes that recorded nothing, and losses */
 }
 
 void otlp_file_close(struct otlp_file *file) {

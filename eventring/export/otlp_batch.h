@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* otlp_batch.h: the file: messages TracesData (or of metrics, profiles), each with what one process
- * has said.
+/* otlp_batch.h: the file: messages TracesData (or of metrics, profiles), each with items
+ * of one process.
  *
- * As protocol buffers a message that follows another one adds to it, so that the file is one
- * message, as it is sent to a collector. As JSON each is a line. A message has about
- * OTLP_BATCH bytes, so that a line is less than the 1 MiB at which the collector's receiver of
- * files cuts lines.
+ * In protocol buffers a message that follows another one adds to it, so the file is one
+ * message, as it is sent to a collector. In JSON each message is a line. A message has
+ * about OTLP_BATCH bytes, so that a line is less than the 1 MiB at which the collector's
+ * receiver of files cuts lines.
  */
 #ifndef EVENTRING_EXPORT_OTLP_BATCH_H
 #define EVENTRING_EXPORT_OTLP_BATCH_H
@@ -16,10 +16,10 @@
 
 enum { OTLP_BATCH = 384 << 10, OTLP_MOST_BATCHES = 64 };
 
-/* What is counted where there is no span to say it of. */
+/* Counts of what belongs to no span. */
 struct otlp_counts {
   uint64_t missed, lost;           /* events, before and after reading began */
-  uint64_t steps, events;          /* of the runtime, and of the program, outside of all spans */
+  uint64_t steps, events;          /* outside of all spans: of the runtime, the program */
 };
 
 struct otlp_batch {
@@ -33,24 +33,25 @@ struct otlp_file {
   bool is_json;
   struct otlp_said said;
   struct otlp_counts counts;
-  enum otlp_field data, of_scope, item; /* the fields of a message, its scopes, their items */
+  enum otlp_field data, of_scope, item; /* fields of a message, its scopes, their items */
   struct otlp_batch *batches;
   uint32_t count, room;
   bool failed; /* no memory */
   bool has_written;
 };
 
-/* 0; -1: no memory, or run->error has a text. */
+/* Opens the file. Returns 0; -1: no memory, or run->error has a text. */
 int otlp_file_open(struct otlp_file *file, struct export_run *run, bool is_json,
                    enum otlp_field data, enum otlp_field of_scope, enum otlp_field item);
-/* Where the items of a process are to be put (eventring_cursor_process; 0: of the recording).
-   Valid until the next call. NULL: no memory. */
+/* Returns the text into which the items of a process are to be put
+   (eventring_cursor_process; 0: of the recording), valid until the next call; NULL: no
+   memory. */
 struct otlp_text *otlp_file_items(struct otlp_file *file, uint32_t process);
 /* Writes what is left. */
 void otlp_file_finish(struct otlp_file *file);
 void otlp_file_close(struct otlp_file *file);
 
-/* A time of the recording in nanoseconds since 1970. */
+/* Returns a time of the recording in nanoseconds since 1970. */
 uint64_t otlp_wall_ns(const struct eventring_info *info, uint64_t ns);
 
 #endif

@@ -9,7 +9,7 @@
 
 _Static_assert(sizeof(struct otlp_trace) == OTLP_SAID_SIZE, "as in the payload");
 
-/* ---- Spans --------------------------------------------------------------------------------- */
+/* ---- Spans ------------------------------------------------------------------------ */
 
 struct otlp_span *otlp_span_keep(struct otlp_span *span) {
   span->refs++;
@@ -35,16 +35,18 @@ void otlp_span_release(struct otlp_span *span) {
   }
 }
 
-/* ---- What was said ------------------------------------------------------------------------- */
+/* ---- What was said ---------------------------------------------------------------- */
 
 static bool is_same(const uint8_t *a, const uint8_t *b, size_t size) {
   return memcmp(a, b, size) == 0;
 }
 
-/* How far out is looked: a file of many events `trace` in very many spans must not take long. */
+/* The most spans that a search outward visits: a file with many events `trace` in very
+   many spans must not take long. */
 enum { MOST_AROUND = 4096 };
 
-/* Is the parent that was said a span around it, or that of its context? */
+/* Tells whether the parent that was said is a span around this one, or that of its
+   context. */
 static bool is_around(const struct otlp_span *span, const uint8_t *id) {
   if (span->inherits && is_same(span->said.span, id, OTLP_SPAN_SIZE)) return true;
   int count = 0;
@@ -53,7 +55,8 @@ static bool is_around(const struct otlp_span *span, const uint8_t *id) {
   return false;
 }
 
-/* Lets the outermost span around it have its trace, if none of them has one. */
+/* Lets the outermost span around this one take its trace, if no span around it has
+   one. */
 static void offer(struct otlp_span *span, const struct otlp_trace *said) {
   struct otlp_span *outermost = NULL;
   int count = 0;
@@ -90,7 +93,7 @@ void otlp_span_inherits(struct otlp_span *span, const struct otlp_trace *said) {
   span->said = *said;
 }
 
-/* ---- Ids ----------------------------------------------------------------------------------- */
+/* ---- Ids -------------------------------------------------------------------------- */
 
 enum { SPAN_ID = 1, TRACE_ID = 2 };
 
@@ -110,7 +113,7 @@ static void settle_said(struct otlp_span *span, const struct otlp_span *parent) 
     memcpy(ids->parent, parent->ids.span, OTLP_SPAN_SIZE);
 }
 
-/* The span around it is settled. */
+/* Settles the ids of one span, whose parent is settled. */
 static void settle_one(struct otlp_span *span) {
   const struct otlp_span *parent = span->parent;
   struct otlp_trace *ids = &span->ids;
@@ -151,7 +154,7 @@ const struct otlp_trace *otlp_span_late(const struct otlp_span *span) {
   return is_news ? &span->said : NULL;
 }
 
-/* ---- Records ------------------------------------------------------------------------------- */
+/* ---- Records ---------------------------------------------------------------------- */
 
 struct otlp_record *otlp_record_new(struct otlp_ids *ids, struct otlp_span *span, size_t size) {
   struct otlp_record *record = malloc(sizeof *record + size);
@@ -175,7 +178,7 @@ static size_t weight(const struct otlp_record *record) {
          record->link_count * sizeof *record->links;
 }
 
-/* The open span on which the ids of this one depend; NULL: none. */
+/* Returns the open span on which the ids of this one depend, or NULL if there is none. */
 static struct otlp_span *awaited(struct otlp_span *span) {
   for (; span && !span->settled; span = span->parent) {
     if (!span->ended) return span;
@@ -202,7 +205,7 @@ static void write_record(struct otlp_ids *ids, struct otlp_record *record) {
   free_record(record);
 }
 
-/* ---- What is held -------------------------------------------------------------------------- */
+/* ---- What is held ----------------------------------------------------------------- */
 
 static void add_holder(struct otlp_ids *ids, struct otlp_span *span) {
   otlp_span_keep(span);
@@ -221,7 +224,8 @@ static void drop_holder(struct otlp_ids *ids, struct otlp_span *span) {
   otlp_span_release(span);
 }
 
-/* Takes a list of records, of this many bytes together. */
+/* Takes a list of records into what is held for the span; `bytes` is their size
+   together. */
 static void hold(struct otlp_ids *ids, struct otlp_span *span, struct otlp_record *first,
                  struct otlp_record *last, size_t bytes) {
   if (!span->first) {
@@ -235,7 +239,7 @@ static void hold(struct otlp_ids *ids, struct otlp_span *span, struct otlp_recor
   ids->held += bytes;
 }
 
-/* Takes what is held for the span away from it. */
+/* Removes and returns what is held for the span. */
 static struct otlp_record *take_held(struct otlp_ids *ids, struct otlp_span *span,
                                      struct otlp_record **last, size_t *bytes) {
   struct otlp_record *first = span->first;
@@ -269,8 +273,8 @@ static void settle_holder(struct otlp_ids *ids, struct otlp_span *span) {
   otlp_span_release(span);
 }
 
-/* Settles those for which half as much as the average, or more, is held: that is half of it all at
-   least. */
+/* Settles the spans for which at least half of the average is held; these hold at least
+   half of all. */
 static void settle_largest(struct otlp_ids *ids) {
   const size_t least = ids->held / (2 * ids->holder_count);
   struct otlp_span *next;

@@ -1,29 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /* otlp_ids.h: which trace a span belongs to, and when that is known.
  *
- * A recording says ids with an event `trace` (class user, 33 bytes: trace id 16, span id 8, id of
- * the parent 8 or zeros, flags 1): those of the innermost span that is open in its context; a
- * later one of the same span takes its place. Where none is open, it says what the context has
- * inherited. So:
+ * A recording gives ids with an event `trace` (class user, 33 bytes: trace id 16, span id
+ * 8, id of the parent 8 or zeros, flags 1). They are the ids of the innermost span that
+ * is open in its context; a later event `trace` in the same span replaces them. If no
+ * span is open, they are what the context has inherited. So:
  *
- *   1. Said ids hold. A parent that is the id of no span around is remote: the span begins what
- *      this process does for another one.
- *   2. A span without said ids has the trace of the span around it, which is its parent. Its own
- *      id is derived: a hash of the recording, of its place and of its begin, so that each export
- *      gives the same.
- *   3. An outermost span without said ids has the trace that its context has inherited; else that
- *      which a span within it said first, without a parent: it belongs together; else one of its
- *      own, derived.
- *   4. A span of which the reader has found nothing but that it is open may have said ids before
- *      (doc/FORMAT.md, section 9). It does not take those of a span within it, and nobody beyond it
- *      does.
+ * 1. Said ids hold. A parent that is not the id of a span around this one is remote: the
+ *    span begins what this process does for another process.
+ * 2. A span without said ids has the trace of the span around it, which is its parent.
+ *    Its own id is derived: a hash of the recording, of its place and of its begin, so
+ *    that each export gives the same id.
+ * 3. An outermost span without said ids has the trace that its context has inherited;
+ *    else the trace that a span within it said first without a parent, since they belong
+ *    together; else one of its own, derived.
+ * 4. A span of which the reader knows only that it is open may have said ids before
+ *    (doc/FORMAT.md, section 9). It does not take the trace of a span within it, nor does
+ *    any span around it.
  *
- * Ids may be said until the span ends, after the end of spans within it. So what is written of a
- * span that has ended, its record, is held until all spans around it have ended, up to one with a
- * remote parent, whose trace is not theirs; and until that is so for each span that it has a link
- * to. What is held is OTLP_MOST_HELD bytes at most. Where it would be more, the spans for which
- * most is held are settled: they keep the ids that they have by then, and their records are
- * written. Ids that they say later are a link of theirs.
+ * A span may say ids until it ends, even after spans within it have ended. So what is
+ * written of a span that has ended, its record, is held until all spans around it have
+ * ended, up to one with a remote parent (the spans beyond have another trace); and until
+ * that is so for each span that it has a link to. At most OTLP_MOST_HELD bytes are held.
+ * If it would be more, the spans for which most is held are settled: they keep the ids
+ * that they have by then, and their records are written. Ids that they say later become a
+ * link of theirs.
  *
  * Errors: no memory, `failed`. Threads: one.
  */
@@ -44,33 +45,33 @@ struct otlp_trace {
 struct otlp_record;
 
 struct otlp_span {
-  struct otlp_span *parent; /* around it; NULL: none. Counted in its `refs` */
-  struct otlp_span *below;  /* while its spans are settled: the next one */
-  struct otlp_span *before, *after; /* of those for which records are held */
-  struct otlp_record *first, *last; /* which wait for its end */
+  struct otlp_span *parent; /* around it; NULL: none. Holds a reference (`refs`) */
+  struct otlp_span *below;  /* the next one, while its spans are being settled */
+  struct otlp_span *before, *after; /* in the list of spans with held records */
+  struct otlp_record *first, *last; /* records that wait for its end */
   size_t held;              /* bytes of these */
   uint64_t key;             /* of derived ids */
   uint32_t refs;
   bool ended, settled;
   bool says;                /* `said` are its ids */
-  bool said_late;           /* the same, when its ids were settled already */
+  bool said_late;           /* `said` came when its ids were settled already */
   bool is_unknown;          /* it may have said ids that were lost */
   bool is_remote;           /* its parent, said.parent, is none of the spans around it */
   bool inherits;            /* `said` is what its context has inherited */
-  bool adopts;              /* said.trace and flags are of a span within it */
+  bool adopts;              /* said.trace and flags are those of a span within it */
   struct otlp_trace said;
-  /* Once it is settled: */
+  /* Valid once it is settled: */
   struct otlp_trace ids;
 };
 
-/* To another span. */
+/* A link to another span. */
 struct otlp_link {
-  struct otlp_span *span; /* counted */
-  const char *flow;       /* the name of a flow from it to this one; NULL: it ran within this one,
-                             and is a link unless this one is its parent */
+  struct otlp_span *span; /* holds a reference */
+  const char *flow;       /* name of a flow from it to this span; NULL: it ran within this
+                             span, and is a link unless this span is its parent */
 };
 
-/* What is written of a span, but for its ids and its links. */
+/* What is written of a span, except its ids and its links. */
 struct otlp_record {
   struct otlp_record *next;
   struct otlp_span *span;
@@ -82,7 +83,8 @@ struct otlp_record {
 };
 
 struct otlp_ids {
-  /* Takes a record whose ids, and those of its links, are settled; it is freed afterwards. */
+  /* Takes a record when its ids and those of its links are settled; it is freed
+     afterwards. */
   void (*write)(void *context, struct otlp_record *record);
   void *context;
   struct otlp_span *holders; /* those with records that wait */
@@ -90,22 +92,25 @@ struct otlp_ids {
   bool failed;
 };
 
-/* A span within `parent`, or NULL. One reference is the caller's. NULL: no memory. */
+/* Makes a span within `parent`, or an outermost one if that is NULL. The caller has one
+   reference. Returns NULL: no memory. */
 struct otlp_span *otlp_span_new(struct otlp_ids *ids, struct otlp_span *parent);
 struct otlp_span *otlp_span_keep(struct otlp_span *span);
 void otlp_span_release(struct otlp_span *span); /* NULL is allowed */
 
-/* Of a span that is open: it has said ids; its context had inherited some. */
+/* Takes ids for a span that is open: those that it has said, or that its context had
+   inherited (either). */
 void otlp_span_says(struct otlp_span *span, const struct otlp_trace *said);
 void otlp_span_inherits(struct otlp_span *span, const struct otlp_trace *said);
 
-/* Room for a record with a body of this size. NULL: no memory. */
+/* Makes a record with room for a body of this size. Returns NULL: no memory. */
 struct otlp_record *otlp_record_new(struct otlp_ids *ids, struct otlp_span *span, size_t size);
-/* The span has ended. Takes its record, NULL: there is none, and writes or holds it. */
+/* Ends a span. Takes its record (NULL: there is none), and writes or holds it. */
 void otlp_span_ends(struct otlp_ids *ids, struct otlp_span *span, struct otlp_record *record);
-/* What it has said when its ids were settled, if that is not what they are; NULL: nothing. */
+/* Returns what a span said after its ids were settled, if that differs from them; NULL:
+   nothing. */
 const struct otlp_trace *otlp_span_late(const struct otlp_span *span);
-/* Is it a link that is to be written? */
+/* Tells whether a link is to be written. */
 bool otlp_is_link(const struct otlp_record *record, const struct otlp_link *link);
 /* Writes all that is held. */
 void otlp_ids_finish(struct otlp_ids *ids);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* otlp_metrics.c: the metrics of a recording in OTLP: those of `eventring metrics`, by the same
- * table (metrics.def), as they are now; of a process that has ended, as they were then.
+/* otlp_metrics.c: the metrics of a recording in OTLP: those of `eventring metrics`, by
+ * the same table (metrics.def), as they are now, or for a process that has ended, as they
+ * were then.
  *
- * All are of the whole life of the recording (metrics.h), so what counts is cumulative, from the
- * start of the recording on. A counter is a Sum that is monotonic; a histogram has the bounds that
- * the text has; a summary, of which only count and sum are known, is a Histogram without bounds.
- * What the text says with the labels pid and program is in the Resource. A name ends with its
- * unit, as that of Prometheus, and the unit is said, too: so what makes metrics of Prometheus of
- * OTLP makes those that a scrape has. */
+ * All are of the whole life of the recording (metrics.h), so counts are cumulative, from
+ * the start of the recording on. A counter is a monotonic Sum; a histogram has the bounds
+ * that the text has; a summary, of which only count and sum are known, is a Histogram
+ * without bounds. What the text has in the labels pid and program is in the Resource. A
+ * name ends with its unit, like that of Prometheus, and the unit is given, too: so a tool
+ * that turns OTLP into metrics of Prometheus makes the ones that a scrape gives. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -21,12 +22,12 @@ enum { CUMULATIVE = 2 }; /* aggregation temporality */
 struct otlp_metrics {
   struct export_run *run;
   struct otlp_file file;
-  struct otlp_text points[METRICS]; /* of each metric: its points, one after the other */
+  struct otlp_text points[METRICS]; /* for each metric: its points, one after the other */
   uint64_t start_ns, now_ns;        /* since 1970 */
   bool failed;
 };
 
-/* ---- Points -------------------------------------------------------------------------------- */
+/* ---- Points ----------------------------------------------------------------------- */
 
 static void put_labels(struct otlp_text *t, enum otlp_field field,
                        const struct metrics_point *p) {
@@ -85,7 +86,7 @@ static int take_point(void *context, const struct metrics_point *p) {
   return t->b.failed;
 }
 
-/* ---- Metrics ------------------------------------------------------------------------------- */
+/* ---- Metrics ---------------------------------------------------------------------- */
 
 static const char *unit_of(const char *name) {
   static const char seconds_end[] = "_seconds", bytes_end[] = "_bytes";
@@ -117,7 +118,7 @@ static void put_metric(struct otlp_text *t, enum metric metric, const struct otl
   otlp_close(t, item);
 }
 
-/* ---- The file ------------------------------------------------------------------------------ */
+/* ---- The file --------------------------------------------------------------------- */
 
 static void *begin(struct export_run *run, bool is_json) {
   struct otlp_metrics *m = calloc(1, sizeof *m);
@@ -135,7 +136,7 @@ static void *begin(struct export_run *run, bool is_json) {
 static void *begin_protobuf(struct export_run *run) { return begin(run, false); }
 static void *begin_json(struct export_run *run) { return begin(run, true); }
 
-/* What a metric says is in the totals. */
+/* Takes no event: the metrics are from the totals. Returns whether there was an error. */
 static int on_event(void *state, const struct eventring_event *e) {
   const struct otlp_metrics *m = state;
   (void)e;
@@ -147,7 +148,8 @@ static int on_lost(void *state, const struct eventring_loss *loss) {
   return 0;
 }
 
-/* -1: no memory, or run->error has a text. */
+/* Takes the metrics of the recording. Returns 0; -1: no memory, or run->error has a
+   text. */
 static int take_recording(struct otlp_metrics *m) {
   struct eventring_info info = {.size = sizeof info};
   struct metrics *metrics = metrics_new_sink(METRICS_NAMES, take_point, m);

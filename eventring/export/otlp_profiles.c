@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* otlp_profiles.c: a profile in OTLP (ProfilesData of v1development: a draft, of which later
- * versions may say otherwise).
+/* otlp_profiles.c: a profile in OTLP (ProfilesData of v1development: a draft, which later
+ * versions may change).
  *
- * A Profile has one kind of values, so there is one for each, with the samples that are not 0. All
- * refer to tables, whose first elements are empty: locations are the stacks of the profile, each
- * its innermost frame, functions have the indices that they have there, and one more. */
+ * A Profile has one kind of values, so there is one Profile for each kind, with the
+ * samples that are not 0. All refer to tables, whose first elements are empty: locations
+ * are the stacks of the profile, each by its innermost frame; functions have their
+ * indices of the profile, plus one. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -16,7 +17,7 @@ struct attribute { const char *key, *text; };
 
 struct profiles {
   const struct export_profile *p;
-  struct otlp_text t, stacks; /* of the table of stacks, which grows as samples are put */
+  struct otlp_text t, stacks; /* stacks: the table, which grows with the samples */
   struct export_strings strings;
   uint32_t *index;            /* in the table of stacks, by stack; 0: not there yet */
   uint32_t stack_count;
@@ -30,7 +31,7 @@ static uint64_t rounded(double value) {
   return value > 0 && value < 0x1p62 ? (uint64_t)(value + 0.5) : 0;
 }
 
-/* ---- Samples ------------------------------------------------------------------------------- */
+/* ---- Samples ---------------------------------------------------------------------- */
 
 static uint32_t stack_of(struct profiles *x, uint32_t stack) {
   struct otlp_text *t = &x->stacks;
@@ -108,7 +109,7 @@ static void put_profile(struct profiles *x, size_t v) {
   otlp_close(t, profile);
 }
 
-/* ---- Tables -------------------------------------------------------------------------------- */
+/* ---- Tables ----------------------------------------------------------------------- */
 
 /* Begins a table, with its first element. */
 static void begin_table(struct profiles *x, enum otlp_field field) {
@@ -181,9 +182,10 @@ static void put_dictionary(struct profiles *x) {
   otlp_close(t, dictionary);
 }
 
-/* ---- The file ------------------------------------------------------------------------------ */
+/* ---- The file --------------------------------------------------------------------- */
 
-/* `note`: of a list of the environment that was left out; "": none */
+/* Writes what comes before the profiles. `note`: about a list of the environment that was
+   left out; "": none. */
 static void put_head(struct profiles *x, const struct otlp_said *said, const char *note) {
   struct otlp_text *t = &x->t;
   const size_t resource = otlp_open(t, OTLP_RESOURCE);
@@ -212,7 +214,7 @@ static int write_profiles(const struct export_profile *p, FILE *out, bool is_jso
   x.index = calloc(p->stack_count + 1, sizeof *x.index);
   x.failed = !x.index || otlp_said_read(&said, p->resource, note, sizeof note) < 0;
   if (!x.failed) {
-    export_string(&x.strings, ""); /* the first one must be */
+    export_string(&x.strings, ""); /* the first string must be empty */
     if (is_json) protobuf_add(&x.t.b, "{", 1);
     otlp_open_list(&x.t, OTLP_RESOURCE_PROFILES);
     const size_t of_process = otlp_item(&x.t, OTLP_RESOURCE_PROFILES);

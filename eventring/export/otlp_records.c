@@ -7,9 +7,10 @@
 #include "eventring/tools.h"
 
 enum { KIND_INTERNAL = 1, KIND_SERVER = 2 };
-enum { PARENT_IS_KNOWN = 0x100, PARENT_IS_REMOTE = 0x200 }; /* flags, beside those that were said */
+/* flags of a record, beside those that were said */
+enum { PARENT_IS_KNOWN = 0x100, PARENT_IS_REMOTE = 0x200 };
 
-/* ---- Domains and classes ------------------------------------------------------------------- */
+/* ---- Domains and classes ---------------------------------------------------------- */
 
 static uint64_t hash_of_place(uint64_t pid, uint64_t start_wall_ns, uint64_t tid,
                               uint64_t since_start) {
@@ -65,7 +66,7 @@ static const struct otlp_text *class_of(struct otlp_traces *t, unsigned event_cl
   return text;
 }
 
-/* ---- Bodies of spans ----------------------------------------------------------------------- */
+/* ---- Bodies of spans -------------------------------------------------------------- */
 
 static void put_attributes(struct otlp_traces *t, struct otlp_text *b, const struct otlp_domain *d,
                            const struct otlp_span *span, const struct otlp_ended *s) {
@@ -109,7 +110,8 @@ static void put_points(struct otlp_text *b, struct otlp_frame *frame) {
   if (frame->dropped_points) otlp_number(b, OTLP_DROPPED_EVENTS, frame->dropped_points);
 }
 
-/* The record of a span. `frame`: what happened in it; NULL: nothing. */
+/* Makes the record of a span. `frame`: what happened in it; NULL: nothing. Returns NULL:
+   no memory. */
 struct otlp_record *otlp_record_of(struct otlp_traces *t, const struct otlp_domain *d,
                                      struct otlp_span *span, const struct otlp_ended *s,
                                      struct otlp_frame *frame) {
@@ -135,7 +137,7 @@ struct otlp_record *otlp_record_of(struct otlp_traces *t, const struct otlp_doma
   return record;
 }
 
-/* ---- Writing ------------------------------------------------------------------------------- */
+/* ---- Writing ---------------------------------------------------------------------- */
 
 static void put_link(struct otlp_text *b, const struct otlp_trace *ids, const char *why,
                      const char *name) {

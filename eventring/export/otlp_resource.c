@@ -7,7 +7,7 @@
 
 #include "format/array.h"
 
-/* ---- Lists --------------------------------------------------------------------------------- */
+/* ---- Lists ------------------------------------------------------------------------ */
 
 static int digit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
@@ -15,8 +15,9 @@ static int digit(char c) {
   return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* The part of a list without blanks around it, and with each %NN decoded; to be freed. NULL: no
-   memory, or, with *wrong, a % is not followed by two digits, or by those of no character. */
+/* Returns the part of a list without blanks around it, and with each %NN decoded, to be
+   freed. Returns NULL: no memory, or, with *wrong set, a % that is not followed by two
+   digits, or is %00. */
 static char *decode(const char *text, size_t size, bool *wrong) {
   while (size && (*text == ' ' || *text == '\t')) text++, size--;
   while (size && (text[size - 1] == ' ' || text[size - 1] == '\t')) size--;
@@ -36,7 +37,7 @@ static char *decode(const char *text, size_t size, bool *wrong) {
   return decoded;
 }
 
-/* The index of a key; where it is not there, `count`. */
+/* Returns the index of a key, or `count` if it is not there. */
 static size_t find(const struct otlp_said *said, const char *key) {
   size_t i = 0;
   while (i < said->count && strcmp(said->pair[i].key, key) != 0) i++;
@@ -47,8 +48,9 @@ static bool has(const struct otlp_said *said, const char *key) {
   return find(said, key) < said->count;
 }
 
-/* Takes both; false: no memory. The pairs from `list` on are of the same list: of those the last
-   one counts. A service without a name is none. */
+/* Adds a pair and takes both texts. Returns false: no memory. The pairs from `list` on
+   are of the same list: among them the last one with a key counts. An empty service.name
+   is not added. */
 static bool add(struct otlp_said *said, size_t list, char *key, char *value) {
   const bool has_memory = key && value;
   const size_t at = has_memory ? find(said, key) : 0;
@@ -76,7 +78,7 @@ static void forget_from(struct otlp_said *said, size_t count) {
   }
 }
 
-/* One key and value. False: no memory, or it is wrong. */
+/* Reads one key and value. Returns false: no memory, or, with *wrong set, it is wrong. */
 static bool read_pair(struct otlp_said *said, size_t list, const char *text, size_t size,
                       bool *wrong) {
   const char *is = memchr(text, '=', size);
@@ -93,7 +95,8 @@ static bool read_pair(struct otlp_said *said, size_t list, const char *text, siz
   return false;
 }
 
-/* 0; -1: no memory; 1: the list is wrong, and nothing of it was taken. */
+/* Reads a list. Returns 0; -1: no memory; 1: the list is wrong, and nothing of it was
+   taken. */
 static int read_list(struct otlp_said *said, const char *list) {
   const size_t before = said->count;
   bool wrong = false;
@@ -133,7 +136,7 @@ void otlp_said_free(struct otlp_said *said) {
   *said = (struct otlp_said){0};
 }
 
-/* ---- Attributes ---------------------------------------------------------------------------- */
+/* ---- Attributes ------------------------------------------------------------------- */
 
 static void put(struct otlp_text *t, const struct otlp_said *said, const char *key,
                 const char *value) {

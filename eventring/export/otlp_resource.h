@@ -1,25 +1,28 @@
 /* SPDX-License-Identifier: MIT */
-/* otlp_resource.h: who has recorded, as a Resource of OTLP, by the semantic conventions of
- * OpenTelemetry; and by whom it is said (InstrumentationScope).
+/* otlp_resource.h: who has recorded, as a Resource of OTLP, by the semantic conventions
+ * of OpenTelemetry; and which library says so (InstrumentationScope).
  *
- * Attributes come from, the first that has a key counts:
+ * Attributes come from these places; the first that has a key counts:
+ *
  *   1. the list that the user gives (`--resource`)
  *   2. OTEL_SERVICE_NAME, as service.name
  *   3. OTEL_RESOURCE_ATTRIBUTES, a list, too
- *   4. the recording: process.pid, process.executable.name, service.name, telemetry.sdk.*
- * A list is `key=value,key=value`, of which a value may have %NN; of two values of a key in it the
- * last one counts. A service.name that is empty is none. A list that is wrong is not used at all: an
- * error of the first, a note of the third.
+ *   4. the recording: process.pid, process.executable.name, service.name,
+ *      telemetry.sdk.*
+ *
+ * A list is `key=value,key=value`; a value may have %NN; of two values of a key in one
+ * list the last one counts. An empty service.name counts as none. A list that is wrong is
+ * not used at all: in the first place that is an error, in the third a note.
  */
 #ifndef EVENTRING_EXPORT_OTLP_RESOURCE_H
 #define EVENTRING_EXPORT_OTLP_RESOURCE_H
 
 #include "export/otlp_write.h"
 
-/* For messages. */
+/* The form of a list, for messages. */
 #define OTLP_RESOURCE_FORM "KEY=VALUE,..., with %NN in a VALUE for `,' and `%', and not %00"
 
-/* Is it a list? (Also where there was no memory to know.) */
+/* Tells whether a text is a list. (True also if there was no memory to find out.) */
 bool otlp_resource_is_valid(const char *given);
 
 /* What the user and the environment say. Zeroed, it is empty. */
@@ -28,15 +31,15 @@ struct otlp_said {
   size_t count, room;
 };
 
-/* Reads the lists. `given`: NULL: none. 0; -1: no memory, or `error` has a text; 1: `error` says
-   that the list of the environment was left out. */
+/* Reads the lists. `given`: NULL: none. Returns 0; -1: no memory, or `error` has a text;
+   1: `error` says that the list of the environment was left out. */
 int otlp_said_read(struct otlp_said *said, const char *given, char *error, size_t size);
 void otlp_said_free(struct otlp_said *said);
 
 /* Puts the attributes of a process. `program`: its name; `pid`: 0: not known. */
 void otlp_put_resource(struct otlp_text *t, const struct otlp_said *said, const char *program,
                        int64_t pid);
-/* Puts name and version of this library. */
+/* Puts the name and version of this library. */
 void otlp_put_scope(struct otlp_text *t);
 
 #endif

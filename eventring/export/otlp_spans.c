@@ -7,7 +7,7 @@
 
 #include "format/array.h"
 
-/* ---- Flows --------------------------------------------------------------------------------- */
+/* ---- Flows ------------------------------------------------------------------------ */
 
 struct place { uint64_t context; uint32_t domain, incarnation; uint8_t ring; };
 
@@ -46,7 +46,8 @@ void otlp_flow_leave(struct otlp_spans *spans, struct otlp_flow *flow) {
   if (is_idle(flow) && flow != spans->last) free_flow(spans, flow);
 }
 
-/* One flow without frames is kept: most begin another span soon. */
+/* Makes a flow the last one. The last flow is kept even without frames, since most flows
+   soon begin another span; the one before it is dropped if it has none. */
 static void set_last(struct otlp_spans *spans, struct otlp_flow *flow) {
   struct otlp_flow *before = spans->last;
   spans->last = flow;
@@ -77,7 +78,7 @@ struct otlp_flow *otlp_flow_of(struct otlp_spans *spans, const struct eventring_
   return flow;
 }
 
-/* ---- Frames -------------------------------------------------------------------------------- */
+/* ---- Frames ----------------------------------------------------------------------- */
 
 struct otlp_frame *otlp_frame_at(struct otlp_flow *flow, uint32_t depth) {
   return depth < flow->count ? &flow->frames[depth] : NULL;
@@ -138,11 +139,11 @@ void otlp_frame_drop(struct otlp_spans *spans, struct otlp_flow *flow, struct ot
   struct otlp_span *span = frame->span;
   free_parts(spans, frame);
   memmove(frame, frame + 1, (size_t)(&flow->frames[--flow->count] - frame) * sizeof *frame);
-  if (!span->ended) otlp_span_ends(spans->ids, span, NULL); /* nothing is known of it */
+  if (!span->ended) otlp_span_ends(spans->ids, span, NULL); /* its end is not known */
   otlp_span_release(span);
 }
 
-/* ---- What is known of them ----------------------------------------------------------------- */
+/* ---- What is known of them -------------------------------------------------------- */
 
 void otlp_frame_know(struct otlp_flow *flow, struct otlp_frame *frame,
                      const struct eventring_event *e, uint64_t begin_ns, uint64_t place,
@@ -173,7 +174,7 @@ static bool add(struct otlp_spans *spans, struct otlp_frame *frame, const struct
   return true;
 }
 
-/* The shortest step; where there is none, point_count. */
+/* Returns the index of the shortest step, or point_count if there is no step. */
 static uint32_t shortest(const struct otlp_frame *frame) {
   uint32_t least = frame->point_count;
   for (uint32_t i = 0; i < frame->point_count; i++)
@@ -183,7 +184,8 @@ static uint32_t shortest(const struct otlp_frame *frame) {
   return least;
 }
 
-/* Of steps the longest stay, of events the first. */
+/* Puts a point in the place of the shortest step, if it is longer: of steps the longest
+   stay, of events the first. */
 static void replace_shortest(struct otlp_spans *spans, struct otlp_frame *frame,
                              const struct otlp_point *point, const char *body) {
   const uint32_t at = shortest(frame);
@@ -232,7 +234,7 @@ void otlp_frame_add_link(struct otlp_spans *spans, struct otlp_frame *frame,
   frame->links[frame->link_count++] = (struct otlp_link){otlp_span_keep(span), flow};
 }
 
-/* ---- Inherited traces ---------------------------------------------------------------------- */
+/* ---- Inherited traces ------------------------------------------------------------- */
 
 static void forget_inherited(struct otlp_spans *spans, struct otlp_flow *flow) {
   if (!flow->inherits) return;
@@ -268,9 +270,10 @@ void otlp_flow_says(struct otlp_spans *spans, struct otlp_flow *flow,
   else inherit(spans, flow, said, ns);
 }
 
-/* ---- The end ------------------------------------------------------------------------------- */
+/* ---- The end ---------------------------------------------------------------------- */
 
-/* Tables are in no order, but each export of a recording is to be the same. */
+/* Compares two flows by place. Tables have no order, but each export of a recording must
+   be the same. */
 static int by_place(const void *a, const void *b) {
   const struct otlp_flow *const *x = a, *const *y = b;
   const struct place p = place_of(*x), q = place_of(*y);

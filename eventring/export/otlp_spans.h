@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* otlp_spans.h: the spans that are open, each with what is to be written of it at its end.
+/* otlp_spans.h: the spans that are open, each with what is to be written of it at its
+ * end.
  *
- * A flow is a context in a ring of a domain that has spans open. Its frames are these, outermost
- * first, as the reader has them (doc/FORMAT.md, section 9): an end takes one of them away, which
- * need not be the innermost one; those within it stay.
+ * A flow is a context in a ring of a domain that has open spans. Its frames are these
+ * spans, outermost first, as the reader has them (doc/FORMAT.md, section 9). An end takes
+ * one frame away, which need not be the innermost one; those within it stay.
  *
  * A context of the user's ring may have inherited a trace.
  *
- * Bounds: OTLP_MOST_POINTS of each kind a span, OTLP_MOST_LINKS, OTLP_MOST_BYTES of points in all;
- * what is beyond is counted as dropped. OTLP_MOST_INHERITED contexts that have inherited a trace:
- * of the others the oldest ones are forgotten.
+ * Bounds: OTLP_MOST_POINTS of each kind a span, OTLP_MOST_LINKS, OTLP_MOST_BYTES of
+ * points in all; what is beyond is counted as dropped. OTLP_MOST_INHERITED contexts that
+ * have inherited a trace: beyond that, the oldest ones are forgotten.
  *
  * Errors: no memory, `failed` of the ids. Threads: one.
  */
@@ -56,52 +57,56 @@ struct otlp_flow {
   struct otlp_frame *frames; /* the outermost first */
   uint32_t count, room;
   uint64_t last_begin_ns;    /* of the span that became known last */
-  uint32_t last_depth, same; /* and how many before it have the same depth and begin */
+  uint32_t last_depth, same; /* same: how many before it have its depth and begin */
 };
 
 struct otlp_spans {
   struct otlp_ids *ids;
   struct evr_table flows;
-  struct otlp_flow *last;            /* asked for last; it may have no frames */
+  struct otlp_flow *last;            /* the last one found; it may have no frames */
   struct otlp_flow *oldest, *newest; /* of those that inherit */
   size_t inherited_count, bytes;
 };
 
-/* The flow of an event; made if it is not there. NULL: no memory. */
+/* Returns the flow of an event, which is made if it is not there; NULL: no memory. */
 struct otlp_flow *otlp_flow_of(struct otlp_spans *spans, const struct eventring_event *event);
-/* The same of a place; NULL: it has no frames. */
+/* Returns the flow of a place, or NULL if it has no frames. */
 struct otlp_flow *otlp_flow_find(struct otlp_spans *spans, uint32_t domain, uint32_t incarnation,
                                  uint8_t ring, uint64_t context);
 
-/* The frame within this many others, the innermost, that of a span; NULL: there is none. */
+/* Returns a frame: the one within `depth` others, the innermost one, or that of a span
+   (each NULL if there is none). */
 struct otlp_frame *otlp_frame_at(struct otlp_flow *flow, uint32_t depth);
 struct otlp_frame *otlp_frame_innermost(struct otlp_flow *flow);
 struct otlp_frame *otlp_frame_of_span(struct otlp_flow *flow, const struct otlp_span *span);
-/* The innermost one with this definition and begin; where none has this begin (times went back),
-   with this definition. `depth`: where to look first. NULL: none. */
+/* Returns the innermost frame with this definition and begin, or, if none has this begin
+   (times went back), with this definition; NULL: none. `depth`: where to look first. */
 struct otlp_frame *otlp_frame_find(struct otlp_flow *flow, uint16_t id, uint64_t begin_ns,
                                    uint32_t depth);
-/* Makes one within `depth` others, or the innermost one, if there are fewer. `around`: the span
-   around an outermost one, or NULL. NULL: no memory. Frames may move. */
+/* Makes a frame within `depth` others, or the innermost one if there are fewer. `around`:
+   the span around an outermost frame, or NULL. Returns NULL: no memory. Frames may
+   move. */
 struct otlp_frame *otlp_frame_make(struct otlp_spans *spans, struct otlp_flow *flow, uint32_t depth,
                                    struct otlp_span *around);
-/* Takes it away, with all that it has. */
+/* Removes a frame, with all that it has. */
 void otlp_frame_drop(struct otlp_spans *spans, struct otlp_flow *flow, struct otlp_frame *frame);
 
-/* Says of a frame what span it is. `place`: a hash of the domain, from which ids are derived. */
+/* Stores in a frame which span it is. `place`: a hash of the domain, from which ids are
+   derived. */
 void otlp_frame_know(struct otlp_flow *flow, struct otlp_frame *frame,
                      const struct eventring_event *event, uint64_t begin_ns, uint64_t place,
                      uint64_t since_start);
-/* Adds a point: `size` bytes of members. */
+/* Adds a point, with `body` of point->size bytes of members, or a link to a span
+   (either). */
 void otlp_frame_add_point(struct otlp_spans *spans, struct otlp_frame *frame,
                           const struct otlp_point *point, const char *body);
 void otlp_frame_add_link(struct otlp_spans *spans, struct otlp_frame *frame,
                          struct otlp_span *span, const char *flow);
 
-/* An event `trace`. */
+/* Takes an event `trace` of a flow. */
 void otlp_flow_says(struct otlp_spans *spans, struct otlp_flow *flow,
                     const struct otlp_trace *said, uint64_t ns);
-/* Its last frame is gone. */
+/* Drops a flow whose last frame is gone, unless it is still needed. */
 void otlp_flow_leave(struct otlp_spans *spans, struct otlp_flow *flow);
 /* Drops everything; `visit` gets each frame, those of a flow innermost first. */
 void otlp_spans_finish(struct otlp_spans *spans,

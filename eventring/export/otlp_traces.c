@@ -1,31 +1,34 @@
 /* SPDX-License-Identifier: MIT */
-/* otlp_traces.c: the spans of a recording as traces of OpenTelemetry (OTLP), for its collector and
- * whatever takes what that sends.
+/* otlp_traces.c: the spans of a recording as traces of OpenTelemetry (OTLP), for its
+ * collector and the tools behind it.
  *
- * What becomes of what:
+ * Each of these becomes:
  *
  *   span of any ring but the runtime's  a span, written at its end
- *   span that is open                   a span up to when it is known to have been open, with the
- *                                       attribute eventring.open
+ *   span that is open                   a span up to when it is known to have been open,
+ *                                       with the attribute eventring.open
  *   end, begin unknown                  a span without length, with eventring.torn
- *   begin, end not recorded             a span up to when it is known to have been open, with
- *                                       eventring.torn
- *   span known from a list alone        the same, with eventring.trace_unknown, until it says ids
+ *   begin, end not recorded             a span up to when it is known to have been open,
+ *                                       with eventring.torn
+ *   span known from a list alone        as above, with eventring.trace_unknown, until it
+ *                                       says ids
  *   async span                          a span within the one in which it began
- *   step of the runtime: a topmost      an event of the span that it interrupted, with its
- *   span of its class in that ring      duration and its reason
+ *   step of the runtime: a topmost      an event of the span that it interrupted, with
+ *   span of its class in that ring      its duration and its reason
  *   event of the program                an event of the innermost span of its context
- *   flow                                a link of the span in which it goes on, to the one before
+ *   flow                                a link of the span in which it goes on, to the
+ *                                       one before
  *   `trace`                             ids (otlp_ids.h)
- *   loss                                counted in the attributes of the scope, with what happened
- *                                       outside of all spans
+ *   loss                                counted in the attributes of the scope, with what
+ *                                       happened outside of all spans
  *   counter, lifecycle                  nothing: they are metrics
  *
- * Of a window, what lies before it is read as well: spans that began there have their values, and the
- * ids that were said there.
+ * For a window, what lies before it is read as well: spans that began there have their
+ * values, and ids that were said there count.
  *
- * The span around an outermost one of another ring, as those of files, is the innermost one of the
- * user's ring that runs then (analysis/shares.h), which is also the one that a step interrupts. */
+ * An outermost span of another ring, such as that of files, lies within the innermost
+ * span of the user's ring that runs then (analysis/shares.h), which is also the span that
+ * a step interrupts. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -43,9 +46,10 @@ static int result(const struct otlp_traces *t) {
          t->run->error[0] != '\0';
 }
 
-/* ---- Spans --------------------------------------------------------------------------------- */
+/* ---- Spans ------------------------------------------------------------------------ */
 
-/* The innermost span of the user's ring that runs in a domain. */
+/* Returns the frame of the innermost span of the user's ring that runs in a domain, or
+   NULL. */
 static struct otlp_frame *running(struct otlp_traces *t, const struct eventring_event *e,
                                   uint64_t *context) {
   uint32_t depth;
@@ -62,7 +66,8 @@ static struct otlp_span *span_around(struct otlp_traces *t, const struct eventri
   return frame ? frame->span : NULL;
 }
 
-/* Of a span with a trace of its own, as that of a request, the one around it has a link to it. */
+/* Adds a link to a span with a trace of its own, such as that of a request, to the span
+   around it. */
 static void link_from_around(struct otlp_traces *t, struct otlp_flow *flow,
                              const struct otlp_frame *frame) {
   const struct otlp_span *span = frame->span;
@@ -83,7 +88,7 @@ static void end_frame(struct otlp_traces *t, const struct otlp_domain *d, struct
   otlp_span_ends(&t->ids, frame->span, record);
 }
 
-/* A frame of which no end comes any more. */
+/* Ends a frame whose end will not come any more. */
 static void cut_off(void *context, struct otlp_flow *flow, struct otlp_frame *frame) {
   struct otlp_traces *t = context;
   const struct otlp_domain *d = otlp_domain_of(t, flow->domain, flow->incarnation);
@@ -95,7 +100,7 @@ static void cut_off(void *context, struct otlp_flow *flow, struct otlp_frame *fr
   end_frame(t, d, flow, frame, &ended);
 }
 
-/* Ends the frames within this many others: the reader knows none. */
+/* Ends the frames within `depth` others: the reader does not know them. */
 static void cut_off_from(struct otlp_traces *t, struct otlp_flow *flow, uint32_t depth) {
   while (flow->count > depth) {
     struct otlp_frame *frame = otlp_frame_innermost(flow);
@@ -119,7 +124,7 @@ static void keep_value(struct otlp_traces *t, struct otlp_frame *frame,
   frame->value_size = (uint32_t)b->b.size;
 }
 
-/* A frame within `depth` others; NULL: no memory. */
+/* Adds a frame within `depth` others; returns NULL: no memory. */
 static struct otlp_frame *add_frame(struct otlp_traces *t, struct otlp_flow *flow,
                                     const struct eventring_event *e, uint32_t depth,
                                     uint64_t begin_ns) {
@@ -130,7 +135,8 @@ static struct otlp_frame *add_frame(struct otlp_traces *t, struct otlp_flow *flo
   return frame;
 }
 
-/* (One that the reader has found open may be around others that are known.) */
+/* Begins a span. (A span that the reader has found open may be around others that are
+   known.) */
 static void begin_span(struct otlp_traces *t, const struct eventring_event *e) {
   struct otlp_flow *flow = otlp_flow_of(&t->spans, e);
   if (!flow) return;
@@ -141,8 +147,8 @@ static void begin_span(struct otlp_traces *t, const struct eventring_event *e) {
   keep_value(t, frame, e);
 }
 
-/* Only the frame of this span: others that began within it may still be open. An end without a
-   begin has a frame for this moment. */
+/* Ends the frame of this span alone: others that began within it may still be open. An
+   end without a begin has a frame for this moment. */
 static void end_flow(struct otlp_traces *t, const struct eventring_event *e,
                      struct otlp_ended *ended) {
   struct otlp_flow *flow = otlp_flow_of(&t->spans, e);
@@ -170,9 +176,9 @@ static void end_span(struct otlp_traces *t, const struct eventring_event *e) {
   end_flow(t, e, &ended);
 }
 
-/* ---- Steps of the runtime, and events of the program --------------------------------------- */
+/* ---- Steps of the runtime, and events of the program ------------------------------ */
 
-/* `took`: of a step; of an event 0. */
+/* Adds a point to a frame. `took`: of a step; of an event 0. */
 static void add_point(struct otlp_traces *t, struct otlp_frame *frame, const char *name,
                       uint64_t ns, bool is_step, uint64_t took) {
   struct otlp_text *b = &t->scratch;
@@ -184,7 +190,8 @@ static void add_point(struct otlp_traces *t, struct otlp_frame *frame, const cha
   if (!b->b.failed) otlp_frame_add_point(&t->spans, frame, &point, b->b.data);
 }
 
-/* The frame of the span that a step interrupted; NULL: it has ended, or there was none. */
+/* Returns the frame of the span that a step interrupted; NULL: it has ended, or there was
+   none. */
 static struct otlp_frame *interrupted(struct otlp_traces *t, const struct eventring_event *e,
                                       const struct otlp_step *step) {
   struct otlp_flow *flow = step->span ? otlp_flow_find(&t->spans, e->domain, e->incarnation,
@@ -244,7 +251,7 @@ static void end_step(struct otlp_traces *t, const struct eventring_event *e) {
   struct otlp_step *step = step_of(t, e);
   if (!step) return;
   const bool is_own = step->is_open && e->context == step->context;
-  if (is_own && e->depth > step->depth) return; /* within it */
+  if (is_own && e->depth > step->depth) return; /* within the step */
   if (is_own && e->depth == step->depth) put_step(t, e, step);
   else put_step(t, e, &(struct otlp_step){.reason = -1});
   otlp_span_release(step->span);
@@ -278,7 +285,7 @@ static void put_event(struct otlp_traces *t, const struct eventring_event *e, co
   add_point(t, frame, e->name, e->ns, false, 0);
 }
 
-/* ---- Async spans and flows ----------------------------------------------------------------- */
+/* ---- Async spans and flows -------------------------------------------------------- */
 
 static uint64_t hash_of_link(const struct eventring_event *e) {
   return evr_hash_word(evr_hash_word(evr_hash_seed(), e->link), e->id);
@@ -345,8 +352,8 @@ static void end_async(struct otlp_traces *t, struct otlp_linked *l, enum otlp_en
   otlp_span_ends(&t->ids, l->span, record);
 }
 
-/* The link as the process said it: those of a merged recording have its number in their upper
-   bits. */
+/* Returns the link without the number of the process, which links of a merged recording
+   have in their upper bits. */
 static uint64_t link_of(const struct eventring_event *e) { return e->link << 16; }
 
 static void begin_async(struct otlp_traces *t, const struct eventring_event *e) {
@@ -374,14 +381,15 @@ static void take_async(struct otlp_traces *t, const struct eventring_event *e) {
   }
   struct otlp_linked *l = find_linked(t, e);
   const bool has_begin = l != NULL;
-  if (!has_begin) begin_async(t, e); /* it has just this moment */
+  if (!has_begin) begin_async(t, e); /* it has this moment only */
   l = find_linked(t, e);
   if (!l) return;
   if (l->span) end_async(t, l, has_begin ? OTLP_WHOLE : OTLP_NO_BEGIN, e->ns);
   drop_linked(t, l);
 }
 
-/* Flows of which no end comes are forgotten, the oldest first. */
+/* Remembers the span of a flow. Flows whose end does not come are forgotten, the oldest
+   first. */
 static void remember_flow(struct otlp_traces *t, const struct eventring_event *e,
                           struct otlp_span *span) {
   enum { MOST_FLOWS = 1 << 16 };
@@ -407,7 +415,7 @@ static void take_flow(struct otlp_traces *t, const struct eventring_event *e) {
   if (frame && e->role != EVENTRING_ROLE_END) remember_flow(t, e, frame->span);
 }
 
-/* ---- Events -------------------------------------------------------------------------------- */
+/* ---- Events ----------------------------------------------------------------------- */
 
 static bool is_trace(const struct eventring_event *e) {
   struct eventring_trace ids;
@@ -485,7 +493,7 @@ static int on_open(void *state, const struct eventring_event *e) {
   return result(t);
 }
 
-/* ---- The file ------------------------------------------------------------------------------ */
+/* ---- The file --------------------------------------------------------------------- */
 
 static void *begin(struct export_run *run, bool is_json) {
   struct otlp_traces *t = calloc(1, sizeof *t);
@@ -517,7 +525,7 @@ static int by_begin(const void *a, const void *b) {
   return ((*x)->link > (*y)->link) - ((*x)->link < (*y)->link);
 }
 
-/* Async spans that are open, in the order of their begins. */
+/* Ends the async spans that are open, in the order of their begins. */
 static void finish_linked(struct otlp_traces *t) {
   struct otlp_linked **all = calloc(t->linked.used + 1, sizeof(struct otlp_linked *));
   size_t count = 0;

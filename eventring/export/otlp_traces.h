@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* otlp_traces.h: what the export of traces (otlp_traces.c) keeps, and how a span becomes a record
- * of what is written of it, and that a span of the file (otlp_records.c).
+/* otlp_traces.h: what the export of traces (otlp_traces.c) keeps, and how a span becomes
+ * a record, and a record a span of the file (otlp_records.c).
  *
  * Errors: no memory, `failed`. Threads: one. */
 #ifndef EVENTRING_EXPORT_OTLP_TRACES_H
@@ -17,13 +17,13 @@ struct otlp_step {
   int reason;              /* id of a definition; -1: none */
   uint32_t depth;
   uint64_t begin_ns, context, span_context;
-  struct otlp_span *span;  /* that it interrupted, or NULL */
+  struct otlp_span *span;  /* the span that it interrupted, or NULL */
 };
 
 struct otlp_domain {
   uint32_t incarnation, process;
   bool is_known;
-  uint64_t place;              /* hash: from this and its begin the ids of a span are derived */
+  uint64_t place;              /* hash: span ids are derived from this and the begin */
   uint64_t start_ns;           /* of the recording of its process */
   struct otlp_text attributes; /* of its spans */
   struct otlp_step *steps;          /* by class */
@@ -47,9 +47,9 @@ struct otlp_traces {
   struct otlp_ids ids;
   struct otlp_spans spans;
   struct eva_shares *shares;
-  struct eva_known known; /* once a span is open at the end: `knows` */
+  struct eva_known known; /* valid once a span is open at the end: `knows` */
   bool knows, failed;
-  bool is_before;         /* what is taken lies before the window: it is not written */
+  bool is_before;         /* events being taken are before the window: not written */
   uint64_t seen;
   struct otlp_domain domain[EVENTRING_MAX_DOMAINS];
   struct otlp_text class_name[EVENTRING_MAX_CLASSES]; /* as an attribute */
@@ -71,16 +71,16 @@ struct otlp_ended {
   int64_t off_cpu;
   bool is_async;
   uint64_t link;
-  const char *value;   /* of its begin, an attribute */
+  const char *value;   /* of its begin, as an attribute */
   size_t value_size;
 };
 
-/* What is known of a domain. */
+/* Returns what is known of a domain. */
 struct otlp_domain *otlp_domain_of(struct otlp_traces *t, uint32_t slot, uint32_t incarnation);
-/* Forgets the steps that are open in it. */
+/* Forgets the steps that are open in a domain. */
 void otlp_end_steps(struct otlp_domain *domain);
-/* Makes the record of a span. `frame`: what happened in it, of which it takes the links; NULL:
-   nothing. */
+/* Makes the record of a span. `frame`: what happened in it, whose links it takes; NULL:
+   nothing. Returns NULL: no memory. */
 struct otlp_record *otlp_record_of(struct otlp_traces *t, const struct otlp_domain *domain,
                                    struct otlp_span *span, const struct otlp_ended *ended,
                                    struct otlp_frame *frame);

@@ -18,7 +18,7 @@ static const struct { const char *json; uint8_t number, type; } fields[OTLP_FIEL
 
 static void put_char(struct otlp_text *t, char c) { protobuf_add(&t->b, &c, 1); }
 
-/* The comma before a member, or an element, that is not the first. */
+/* Puts a comma before a member or an element that is not the first. */
 static void separate(struct otlp_text *t) {
   const char last = t->b.size ? t->b.data[t->b.size - 1] : '{';
   if (last != '{' && last != '[') put_char(t, ',');
@@ -31,7 +31,7 @@ static void put_key(struct otlp_text *t, enum otlp_field field) {
   protobuf_add(&t->b, "\":", 2);
 }
 
-/* ---- Messages ------------------------------------------------------------------------------ */
+/* ---- Messages --------------------------------------------------------------------- */
 
 size_t otlp_open(struct otlp_text *t, enum otlp_field field) {
   if (!t->is_json) return protobuf_open(&t->b, fields[field].number);
@@ -68,7 +68,7 @@ void otlp_join(struct otlp_text *t, const void *members, size_t size) {
   protobuf_add(&t->b, members, size);
 }
 
-/* ---- Texts and bytes ----------------------------------------------------------------------- */
+/* ---- Texts and bytes -------------------------------------------------------------- */
 
 static void put_json_text(struct otlp_text *t, const void *text, size_t size) {
   if (!protobuf_make_room(&t->b, 6 * size + 2)) return;
@@ -124,7 +124,7 @@ void otlp_bytes(struct otlp_text *t, enum otlp_field field, const void *bytes, s
   t->b.size = (size_t)(to - t->b.data);
 }
 
-/* ---- Numbers ------------------------------------------------------------------------------- */
+/* ---- Numbers ---------------------------------------------------------------------- */
 
 static char *put_json_number(char *to, enum type type, uint64_t value) {
   switch (type) {
@@ -133,7 +133,7 @@ static char *put_json_number(char *to, enum type type, uint64_t value) {
     case INT32: return export_int(to, (int64_t)value);
     default: break;
   }
-  *to++ = '"'; /* more than a number of JavaScript holds */
+  *to++ = '"'; /* in quotes: JavaScript's numbers cannot hold all values */
   to = type == INT64 || type == SFIXED64 ? export_int(to, (int64_t)value) : export_uint(to, value);
   *to++ = '"';
   return to;
@@ -162,7 +162,7 @@ void otlp_number(struct otlp_text *t, enum otlp_field field, uint64_t value) {
   t->b.size = (size_t)(to - t->b.data);
 }
 
-/* JSON of protocol buffers names what is no number. */
+/* Writes a number; JSON of protocol buffers has names for infinity and NaN. */
 static char *put_json_double(char *to, double value) {
   if (isnan(value)) return EXPORT_TEXT(to, "\"NaN\"");
   if (isinf(value) && value < 0) return EXPORT_TEXT(to, "\"-Infinity\"");
@@ -181,7 +181,7 @@ void otlp_double(struct otlp_text *t, enum otlp_field field, double value) {
   t->b.size = (size_t)(to - t->b.data);
 }
 
-/* ---- Packed lists -------------------------------------------------------------------------- */
+/* ---- Packed lists ----------------------------------------------------------------- */
 
 size_t otlp_open_packed(struct otlp_text *t, enum otlp_field field) {
   if (!t->is_json) return protobuf_open(&t->b, fields[field].number);
@@ -216,7 +216,7 @@ void otlp_pack_double(struct otlp_text *t, double value) {
   t->b.size = (size_t)(to - t->b.data);
 }
 
-/* ---- Attributes ---------------------------------------------------------------------------- */
+/* ---- Attributes ------------------------------------------------------------------- */
 
 struct attribute { size_t item, value; };
 
@@ -253,7 +253,8 @@ void otlp_attribute_bool(struct otlp_text *t, enum otlp_field field, const char 
   end_attribute(t, a);
 }
 
-/* Numbers of OTLP are signed: what is larger is a text. */
+/* Puts an unsigned value. Numbers of OTLP are signed, so what is larger becomes a
+   text. */
 static void put_uint(struct otlp_text *t, uint64_t value) {
   char text[24];
   if (value <= INT64_MAX) otlp_number(t, OTLP_INT_VALUE, value);
@@ -270,7 +271,8 @@ static void put_value(struct otlp_text *t, const struct eventring_value *value) 
   }
 }
 
-/* With names a list of keys and values, where a value without one has its number; else an array. */
+/* Puts several values: if they have names, as a list of keys and values, where a value
+   without a name has its number; else as an array. */
 static void put_values(struct otlp_text *t, const struct eventring_event *event) {
   struct eventring_value values[EVENTRING_MAX_VALUES];
   const size_t count = eventring_event_values(event, values, EVENTRING_MAX_VALUES);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* otlp_write.h: writes messages of OTLP, as protocol buffers or as JSON, by one table of fields
- * (otlp.def), so that both say the same.
+/* otlp_write.h: writes messages of OTLP, as protocol buffers or as JSON, by one table of
+ * fields (otlp.def), so that both say the same.
  *
- * A text is part of a message: members, one after the other. In JSON a comma is put before each
- * that is not the first; a text that is begun anew has none. Texts may be joined to one message
- * (otlp_join).
+ * A text is part of a message: members, one after the other. In JSON a comma is put
+ * before each member but the first; a text that is begun anew has none before its first.
+ * Texts may be joined to one message (otlp_join).
  *
- * Strings become valid UTF-8. Errors: no memory, which the text keeps (`failed`). Threads: one at
- * a time for a text.
+ * Strings become valid UTF-8. Errors: no memory, which the text keeps (`failed`).
+ * Threads: one at a time for a text.
  */
 #ifndef EVENTRING_EXPORT_OTLP_WRITE_H
 #define EVENTRING_EXPORT_OTLP_WRITE_H
@@ -27,23 +27,26 @@ struct otlp_text {
   bool is_json;
 };
 
-/* A message in a message. Returns what otlp_close gets. */
+/* Begins a message in a message, and returns what otlp_close needs to end it; or ends it
+   (otlp_close). */
 size_t otlp_open(struct otlp_text *t, enum otlp_field field);
 void otlp_close(struct otlp_text *t, size_t begin);
-/* Messages of one field, each between otlp_item and otlp_close. A list is not to be empty. */
+/* Begins or ends a list of messages of one field, each between otlp_item and otlp_close.
+   A list must not be empty. */
 void otlp_open_list(struct otlp_text *t, enum otlp_field field);
 size_t otlp_item(struct otlp_text *t, enum otlp_field field);
 void otlp_close_list(struct otlp_text *t);
 
 void otlp_string(struct otlp_text *t, enum otlp_field field, const void *text, size_t size);
 void otlp_bytes(struct otlp_text *t, enum otlp_field field, const void *bytes, size_t size);
-/* Of any type of number but DOUBLE; those that are signed as two's complement. */
+/* Puts a number of any type but DOUBLE; signed ones as two's complement. */
 void otlp_number(struct otlp_text *t, enum otlp_field field, uint64_t value);
 void otlp_double(struct otlp_text *t, enum otlp_field field, double value);
 
-/* A string of a list of strings (otlp_open_list). */
+/* Puts a string of a list of strings (otlp_open_list). */
 void otlp_string_item(struct otlp_text *t, enum otlp_field field, const char *text);
-/* Numbers of one field, packed: as long as the list is open, each otlp_pack is one. */
+/* Begins, fills or ends a packed list of the numbers of one field: as long as it is open,
+   each otlp_pack adds one. */
 size_t otlp_open_packed(struct otlp_text *t, enum otlp_field field);
 void otlp_pack(struct otlp_text *t, enum otlp_field field, uint64_t value);
 void otlp_pack_double(struct otlp_text *t, double value);
@@ -52,7 +55,7 @@ void otlp_close_packed(struct otlp_text *t, size_t begin);
 /* Appends members of the same message. */
 void otlp_join(struct otlp_text *t, const void *members, size_t size);
 
-/* ---- Attributes: items of the list `field` ------------------------------------------------- */
+/* ---- Attributes: items of the list `field` ---------------------------------------- */
 
 void otlp_attribute_text(struct otlp_text *t, enum otlp_field field, const char *key,
                          const void *text, size_t size);
@@ -63,8 +66,8 @@ static inline void otlp_attribute_string(struct otlp_text *t, enum otlp_field fi
 void otlp_attribute_int(struct otlp_text *t, enum otlp_field field, const char *key,
                         int64_t value);
 void otlp_attribute_bool(struct otlp_text *t, enum otlp_field field, const char *key, bool value);
-/* The payload of an event; nothing where it has none. A number that is the id of a definition
-   (EVENTRING_UNIT_ID) is its name. */
+/* Puts the payload of an event, or nothing if it has none. A number that is the id of a
+   definition (EVENTRING_UNIT_ID) becomes its name. */
 void otlp_attribute_payload(struct otlp_text *t, enum otlp_field field, const char *key,
                             const eventring_cursor *cursor, const struct eventring_event *event);
 

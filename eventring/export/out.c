@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* out.c: the file that an exporter of events writes: buffers, and the thread that writes them.
+/* out.c: the file that an exporter of events writes: buffers, and the thread that writes
+ * them.
  *
- * The buffers go round: the exporter fills buffer `filled` modulo their number, the thread
- * writes buffer `written`. Both numbers only grow, under the lock; one of the two threads waits
- * where the other is BUFFERS ahead, or not ahead at all. */
+ * The buffers are used in rotation: the exporter fills buffer `filled` modulo their
+ * number, the thread writes buffer `written`. Both numbers only grow, under the lock. The
+ * exporter waits where it is BUFFERS ahead of the thread, the thread where the exporter
+ * is not ahead of it at all. */
 #include "export/out.h"
 
 #include <errno.h>
@@ -24,7 +26,7 @@ struct export_writer {
   char *buffer[BUFFERS];
   size_t size[BUFFERS];
   uint64_t filled, written; /* buffers so far */
-  bool over;                /* no more are filled */
+  bool over;                /* no more will be filled */
   int fd, error;
 #ifdef HAVE_ZLIB
   bool compress;
@@ -41,7 +43,7 @@ bool export_can_compress(void) {
 #endif
 }
 
-/* ---- Writing ------------------------------------------------------------------------------ */
+/* ---- Writing ---------------------------------------------------------------------- */
 
 static int write_all(int fd, const char *bytes, size_t size) {
   while (size > 0) {
@@ -83,7 +85,7 @@ static int finish_file(struct export_writer *w) {
   return 0;
 }
 
-/* Waits for a full buffer. False: there are no more. */
+/* Waits for a full buffer. Returns false if there will be no more. */
 static bool next_full(struct export_writer *w) {
   pthread_mutex_lock(&w->lock);
   while (w->written == w->filled && !w->over) pthread_cond_wait(&w->changed, &w->lock);
@@ -112,7 +114,7 @@ static void *run_writer(void *context) {
   return NULL;
 }
 
-/* ---- Filling ------------------------------------------------------------------------------ */
+/* ---- Filling ---------------------------------------------------------------------- */
 
 static void begin_buffer(struct export_out *out) {
   struct export_writer *w = out->writer;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* out.h: the file that an exporter of events writes.
  *
- * The exporter fills a buffer through pointers, without a call for each piece: export_room
- * makes sure that there is room, and the exporter moves `at`. Full buffers are written, and
- * compressed if that is wanted, by a thread, while the next one is being filled: four buffers
- * of 1 MiB, whatever the length of the file.
+ * The exporter fills a buffer through pointers, without a call for each piece:
+ * export_room makes sure that there is room, and the exporter moves `at`. A thread writes
+ * full buffers, and compresses them if that is wanted, while the next one is being
+ * filled: four buffers of 1 MiB, whatever the length of the file.
  *
- * Errors: the first one is kept. From then on what is put is thrown away, and `failed` is true,
- * which exporters return to end the poll; export_out_close reports it.
+ * Errors: the first one is kept. From then on what is put is thrown away, and `failed` is
+ * true, which exporters return to end the poll; export_out_close reports it.
+ *
  * Threads: all functions by one thread.
  */
 #ifndef EVENTRING_EXPORT_OUT_H
@@ -20,7 +21,7 @@
 
 enum {
   EXPORT_BUFFER = 1 << 20,
-  EXPORT_MOST = 32 << 10 /* bytes that export_room makes room for, at most */
+  EXPORT_MOST = 32 << 10 /* the most bytes that export_room makes room for */
 };
 
 struct export_out {
@@ -32,22 +33,23 @@ struct export_out {
   struct export_writer *writer;
 };
 
-/* Can files be compressed (zlib)? */
+/* Tells whether files can be compressed (zlib). */
 bool export_can_compress(void);
 /* Writes to the descriptor, which stays the caller's. Returns 0, or the errno. */
 int export_out_open(struct export_out *out, int fd, bool compress);
-/* Writes what is left and frees. Returns 0, or the errno of the first write that failed. */
+/* Writes what is left and frees everything. Returns 0, or the errno of the first write
+   that failed. */
 int export_out_close(struct export_out *out);
 /* Hands over the buffer, and takes the next one. */
 void export_out_turn(struct export_out *out);
 
-/* Where at least `size` bytes, EXPORT_MOST or less, can be put. The caller sets out->at behind
-   what it puts. */
+/* Returns where at least `size` bytes, at most EXPORT_MOST, can be put. The caller moves
+   out->at behind what it puts. */
 static inline char *export_room(struct export_out *out, size_t size) {
   if (__builtin_expect((size_t)(out->end - out->at) < size, 0)) export_out_turn(out);
   return out->at;
 }
-/* Any number of bytes. */
+/* Puts any number of bytes, or a text. */
 void export_put(struct export_out *out, const void *bytes, size_t size);
 static inline void export_puts(struct export_out *out, const char *text) {
   export_put(out, text, strlen(text));

@@ -9,12 +9,12 @@
 #include "export/export.h"
 
 /* A call of `callee` from a line of `caller`, or, with callee UINT32_MAX, what a line of
-   `caller` took itself. Its figures: of a call with all that it led to, unless `callee` is on
-   the stack already, whose outermost call has them; `recursive` has them then. */
+   `caller` took itself. The figures of a call include all that it led to. If `callee` is
+   on the stack already, its outermost call has them, and here they are in `recursive`. */
 struct export_edge {
   uint32_t caller, line, callee, callee_line;
   double value[EXPORT_VALUES], recursive[EXPORT_VALUES];
-  double own[EXPORT_VALUES]; /* of a call: what the callee took without what it called */
+  double own[EXPORT_VALUES]; /* of a call: what the callee took itself */
 };
 
 struct export_paths {
@@ -25,8 +25,8 @@ struct export_paths {
   double total[EXPORT_VALUES];
 };
 
-/* `with_lines`: edges of different lines are kept apart. Returns 0, or -1: no memory; to be
-   freed in any case. */
+/* Sums a profile. `with_lines`: calls from different lines are kept apart. Returns 0, or
+   -1: no memory. To be freed in any case. */
 int export_paths_make(struct export_paths *paths, const struct export_profile *profile,
                       bool with_lines);
 void export_paths_free(struct export_paths *paths);

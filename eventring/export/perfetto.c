@@ -1,25 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-/* perfetto.c: the protobuf traces of Perfetto (https://perfetto.dev), for ui.perfetto.dev and
- * its trace processor.
+/* perfetto.c: the protobuf traces of Perfetto (https://perfetto.dev), for ui.perfetto.dev
+ * and its trace processor.
  *
  * A trace is a sequence of packets, each with a time on CLOCK_MONOTONIC of the recorded
- * machine, as the recording has it. There is a track for each process, domain ("thread"), ring
- * of a domain with its lanes (tracks.h), counter of a domain, and async span:
+ * machine, as the recording has it. There is a track for each process, domain ("thread"),
+ * ring of a domain with its lanes (tracks.h), counter of a domain, and async span:
  *
  *   span                    SLICE_BEGIN and SLICE_END; without an end it is open
  *   end, begin unknown      an instant with the annotation `torn`
- *   begin, end not recorded SLICE_END at the time of its begin, with `torn` and `at_least_ns`: a
- *                           slice of no length. Importers sort packets by time, so what was
- *                           written within the span meanwhile does not matter
+ *   begin, end not recorded SLICE_END at the time of its begin, with `torn` and
+ *   begin, end not recorded SLICE_END at the time of its begin, with `torn` and
+ *                           by time, so what was written within the span meanwhile does
+ *                           not matter
  *   counter                 a counter track
  *   instant, lifecycle      an instant; its value is an annotation
  *   async span              a slice on a track of its own
  *   flow                    an instant with a flow id
  *   loss                    an instant in category "loss", with `count`
  *
- * Names and classes are interned. Varints may be longer than they need to be (protobuf.h): the
- * usual event, without annotations, has all its parts at fixed places, so that it is put together
- * out of what the track and the definition give, without any loop. */
+ * Names and classes are interned. Varints may be longer than they need to be
+ * (protobuf.h), so the usual event, without annotations, has all its parts at fixed
+ * places. It is put together from what the track and the definition give, without any
+ * loop. */
 #include "eventring/tools.h"
 #include "export/events.h"
 #include "export/faces.h"
@@ -67,11 +69,11 @@ struct life {
   int32_t tid; /* 0: its track is not that of a thread */
 };
 
-/* Of a slot: its domains by their incarnations, as far as they are known. Rings are read one after
-   the other, so the domains of a slot come again with each of its rings. */
+/* A slot: its domains by their incarnations, as far as they are known. Rings are read one
+   after the other, so the domains of a slot come again with each of its rings. */
 struct slot {
   struct life *lives; /* of incarnations below `room` */
-  uint32_t room, incarnation; /* the one whose counters these are */
+  uint32_t room, incarnation; /* incarnation: the one with these counters */
   uint32_t *counter; /* by definition; 0: none yet */
 };
 
@@ -83,15 +85,15 @@ struct perfetto {
   uint64_t domains;  /* written so far */
   uint32_t counters;
   struct slot slot[EVENTRING_MAX_DOMAINS];
-  struct life beyond; /* of an incarnation that there is no room for */
+  struct life beyond; /* of an incarnation for which there is no room */
   struct export_tracks tracks;
   struct export_processes processes;
   struct export_faces faces;
 };
 
-/* ---- Messages ----------------------------------------------------------------------------- */
+/* ---- Messages --------------------------------------------------------------------- */
 
-/* Text becomes UTF-8: what is none, U+FFFD. */
+/* Writes a text as UTF-8; what is not UTF-8 becomes U+FFFD. */
 static char *put_text(char *to, unsigned field, const void *text, size_t size) {
   char valid[3 * EVENTRING_MAX_PAYLOAD + 8];
   if (size > EVENTRING_MAX_PAYLOAD) size = EVENTRING_MAX_PAYLOAD;
@@ -103,7 +105,7 @@ static char *put_string(char *to, unsigned field, const char *text) {
   return put_text(to, field, text, strlen(text));
 }
 
-/* A packet without a time. */
+/* Begins a packet without a time. */
 enum { PACKET = 8 << 10 /* of an event with annotations, at most */ };
 static char *begin_packet(struct perfetto *p) {
   return protobuf_begin(export_room(p->out, 3 * PACKET), TRACE_PACKET);
@@ -114,7 +116,7 @@ static void end_packet(struct perfetto *p, char *begin, char *to) {
   p->out->at = protobuf_end(begin, protobuf_number(to, PACKET_SEQUENCE_FLAGS, NEEDS_STATE));
 }
 
-/* ---- The usual event -------------------------------------------------------------------------
+/* ---- The usual event --------------------------------------------------------------
  *
  *   0  packet, length      2  timestamp, 9 bytes     12  sequence id     14  flags
  *  16  track event, length     18  track, 4 bytes     23  type     25  name, 3 bytes
@@ -124,7 +126,7 @@ static void end_packet(struct perfetto *p, char *begin, char *to) {
 
 enum { WHOLE = 31, WITHOUT_NAME = 25 };
 
-/* 56 bits in 8 bytes of 7, each with its continuation bit. */
+/* Spreads 56 bits over 8 bytes of 7, each with its continuation bit. */
 static inline uint64_t spread(uint64_t x) {
   x = (x & 0x000000000fffffff) | (x & 0x00fffffff0000000) << 4;
   x = (x & 0x00003fff00003fff) | (x & 0x0fffc0000fffc000) << 2;
@@ -166,7 +168,7 @@ static void prepare_track(struct export_track *track) {
   to[11] = EVENT_TYPE << 3;
 }
 
-/* ---- Names -------------------------------------------------------------------------------- */
+/* ---- Names ------------------------------------------------------------------------ */
 
 static void put_interned(struct perfetto *p, unsigned field, uint32_t iid, const char *name) {
   char *begin = begin_packet(p), *data = protobuf_begin(begin, PACKET_INTERNED_DATA);
@@ -200,7 +202,7 @@ static inline struct export_face *face_of(struct perfetto *p, const struct event
   return __builtin_expect(face != NULL, 1) ? face : make_face(p, e);
 }
 
-/* ---- Tracks --------------------------------------------------------------------------- */
+/* ---- Tracks ----------------------------------------------------------------------- */
 
 static char *begin_track(struct perfetto *p, char **begin, uint64_t uuid, uint64_t parent) {
   *begin = begin_packet(p);
@@ -234,8 +236,9 @@ static uint32_t pid_of(struct perfetto *p, uint32_t number) {
   return pid;
 }
 
-/* A domain is a thread of its process. A number that is not known, or that the newest domain of
-   another slot has, is none: then it is a plain track. */
+/* Tells whether a track may be that of a thread. A domain is a thread of its process. If
+   its number is not known, or the newest domain of another slot has it, its track is a
+   plain one. */
 static bool is_thread_free(const struct perfetto *p, int32_t tid) {
   for (int i = 0; i < EVENTRING_MAX_DOMAINS; i++) {
     const struct slot *slot = &p->slot[i];
@@ -244,7 +247,8 @@ static bool is_thread_free(const struct perfetto *p, int32_t tid) {
   return tid > 0;
 }
 
-/* What is known of a domain of the slot. (A damaged file may claim any number.) */
+/* Returns what is known of a domain of the slot. (A damaged file may claim any
+   number.) */
 static struct life *life_of(struct perfetto *p, struct slot *slot, uint32_t incarnation) {
   enum { MOST = 1 << 20 };
   if (incarnation < slot->room) return &slot->lives[incarnation];
@@ -300,7 +304,7 @@ static void introduce(void *context, struct export_track *track) {
   put_track(p, track->id, domain->track, name);
 }
 
-/* ---- Events with more to say --------------------------------------------------------------- */
+/* ---- Events with more to say ------------------------------------------------------ */
 
 static char *put_one_value(char *to, const struct eventring_value *value) {
   char hex[2 * EVENTRING_MAX_PAYLOAD + 32] = "0x";
@@ -334,7 +338,8 @@ static char *put_sample(char *to, const struct eventring_event *e) {
   return put_uint_entry(to, "kind", sample.kind);
 }
 
-/* With names a dictionary, where a value without one has its number; else an array. */
+/* Puts several values: if they have names, as a dictionary, where a value without a name
+   has its number; else as an array. */
 static char *put_values(char *to, const struct eventring_event *e) {
   struct eventring_value values[EVENTRING_MAX_VALUES];
   size_t count = eventring_event_values(e, values, EVENTRING_MAX_VALUES);
@@ -378,7 +383,7 @@ static char *put_said(char *to, const char *name, uint64_t value) {
   return value ? put_amount(to, name, value) : to;
 }
 
-/* The end of a span whose own end was not recorded. */
+/* Tells whether the event is the end of a span whose own end was not recorded. */
 static bool is_cut_off(const struct eventring_event *e) {
   return e->kind == EVENTRING_END && e->flags & EVENTRING_SYNTHETIC;
 }
@@ -427,7 +432,7 @@ static void put_event(struct perfetto *p, uint64_t track, const struct export_fa
   end_packet(p, begin, protobuf_end(event, put_annotations(to, e)));
 }
 
-/* ---- Counters, async spans, flows ------------------------------------------------------- */
+/* ---- Counters, async spans, flows ------------------------------------------------- */
 
 static uint64_t counter_track(struct perfetto *p, const struct eventring_event *e) {
   const struct life *domain = domain_of(p, e->domain, e->incarnation);
@@ -461,7 +466,7 @@ static void put_counter(struct perfetto *p, const struct eventring_event *e) {
   end_packet(p, begin, protobuf_end(event, to));
 }
 
-/* A number for what belongs together. */
+/* Returns a number that all events with this link and definition share. */
 static uint64_t number_of_link(const struct eventring_event *e) {
   uint64_t x = (e->link + 1) * 0x9e3779b97f4a7c15 ^ (uint64_t)(e->id + 1u) * 0xd6e8feb86659fd93;
   x = (x ^ x >> 32) * 0xd6e8feb86659fd93;
@@ -490,7 +495,7 @@ static void put_flow(struct perfetto *p, const struct export_track *track,
   end_packet(p, begin, protobuf_end(event, put_annotations(to, e)));
 }
 
-/* ---- Events -------------------------------------------------------------------------------- */
+/* ---- Events ----------------------------------------------------------------------- */
 
 static unsigned type_of(const struct eventring_event *e) {
   bool has_begin = e->flags & (EVENTRING_MATCHED | EVENTRING_SYNTHETIC);
@@ -528,7 +533,7 @@ static int on_event(void *state, const struct eventring_event *e) {
   return put_odd(p, track, face, e);
 }
 
-/* What is open has a begin without an end. */
+/* Writes nothing: a span that is open has a begin without an end. */
 static int on_open(void *state, const struct eventring_event *e) {
   (void)e;
   struct perfetto *p = state;
@@ -551,7 +556,7 @@ static int on_lost(void *state, const struct eventring_loss *loss) {
   return p->out->failed;
 }
 
-/* ---- The file ------------------------------------------------------------------------------ */
+/* ---- The file --------------------------------------------------------------------- */
 
 static char *put_clock(char *to, unsigned clock, uint64_t ns) {
   char *entry = protobuf_begin(to, SNAPSHOT_CLOCKS);
@@ -559,8 +564,8 @@ static char *put_clock(char *to, unsigned clock, uint64_t ns) {
   return protobuf_end(entry, protobuf_number(to_time, CLOCK_TIME, ns));
 }
 
-/* Which clock times are of, and what it was when on that of the wall; then the state of the
-   sequence of packets that follows. */
+/* Writes which clock the times are of, and its time and that of the wall clock at the
+   start; then the state of the sequence of packets that follows. */
 static void put_begin(struct perfetto *p) {
   const struct eventring_info *info = p->run->info;
   char *begin = begin_packet(p), *clocks = protobuf_begin(begin, PACKET_CLOCK_SNAPSHOT);

@@ -2,12 +2,14 @@
 /* pprof.c: the profile.proto of pprof (https://github.com/google/pprof), not compressed.
  *
  * A message of protocol buffers (protobuf.h). Texts are indices into a table of strings.
- * Locations and functions have ids from 1 on: here those of the stacks (a location for each
- * distinct function and line would be smaller, but a stack is one already) and of the functions.
+ * Locations and functions have ids from 1 on: here those of the stacks (a location for
+ * each distinct function and line would be smaller, but a stack is one already) and of
+ * the functions.
  *
- * Readers add up functions of one name, so a name that several have gets its file, and its
- * line where one file has several. A function whose two names are the same is taken for one of
- * C++, of which they cut off <...> and (...); so the system name has the place in any case. */
+ * Readers add up functions with the same name, so if several functions have a name, it
+ * gets its file, and its line if one file has several of them. Readers take a function
+ * whose two names are equal for one of C++, and cut off <...> and (...); so the system
+ * name always includes the place. */
 #include "export/export.h"
 
 #include <inttypes.h>
@@ -31,7 +33,7 @@ enum { /* fields of messages */
   FUNCTION_START_LINE = 5
 };
 
-/* ---- Messages ------------------------------------------------------------------------------ */
+/* ---- Messages --------------------------------------------------------------------- */
 
 static void put_values(const struct export_profile *p, struct export_strings *s, struct protobuf *out) {
   struct protobuf m = {0};
@@ -78,7 +80,7 @@ static void put_stacks(const struct export_profile *p, struct protobuf *out) {
   free(line.data);
 }
 
-/* The name by which readers know a function; to be freed. NULL: no memory. */
+/* Returns the name by which readers identify a function, to be freed; NULL: no memory. */
 static char *shown_name(const struct export_function *f, enum export_sharing sharing) {
   const char *name = f->name[0] ? f->name : "?";
   char *text = NULL;
@@ -96,7 +98,8 @@ static char *system_name(const struct export_function *f) {
   return size < 0 ? NULL : text;
 }
 
-/* The table of strings keeps pointers: the names that were made, two a function. */
+/* Makes two names for each function and returns them, since the table of strings keeps
+   pointers; NULL: no memory. */
 static char **names_of(const struct export_profile *p) {
   enum export_sharing *sharing = export_find_same_names(p);
   char **names = calloc(2 * p->function_count + 1, sizeof *names);
@@ -135,7 +138,8 @@ static void put_functions(const struct export_profile *p, char *const *names, st
   free(m.data);
 }
 
-/* `go tool pprof` prints them as they are. */
+/* Writes the table of strings, with what is not printable escaped: `go tool pprof` prints
+   them as they are. */
 static void put_string_table(const struct export_strings *s, struct protobuf *out) {
   for (size_t i = 0; i < s->count; i++) {
     size_t size = strlen(s->text[i]);
@@ -159,7 +163,7 @@ int export_pprof(const struct export_profile *p, FILE *out) {
   char **names = names_of(p);
   bool failed = !names;
   if (failed) return -1;
-  export_string(&s, ""); /* the first one must be */
+  export_string(&s, ""); /* the first string must be empty */
   put_values(p, &s, &b);
   for (size_t i = 0; i < p->row_count; i++) {
     put_sample(p, &p->rows[i], &s, &m);

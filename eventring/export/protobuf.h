@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* protobuf.h: messages of protocol buffers (https://protobuf.dev/programming-guides/encoding).
+/* protobuf.h: messages of protocol buffers
+ * (https://protobuf.dev/programming-guides/encoding).
  *
- * A message is a run of fields: a key (number << 3 | wire type) and a varint, 4 or 8 bytes, or
- * for type 2 a length and bytes. Varints may be longer than they need to be, so that a length
- * can be kept free until it is known.
+ * A message is a run of fields: a key (number << 3 | wire type) and a varint, 4 or 8
+ * bytes, or for type 2 a length and bytes. Varints may be longer than they need to be, so
+ * that room can be kept for a length until it is known.
  *
- * There are two ways to write one: to where there is room (the functions that take `to` and
- * return the end of what they have put), or into memory that grows (struct protobuf).
+ * There are two ways to write a message: to a place with enough room (the functions that
+ * take `to` and return the end of what they have put), or into memory that grows (struct
+ * protobuf).
  */
 #ifndef EVENTRING_EXPORT_PROTOBUF_H
 #define EVENTRING_EXPORT_PROTOBUF_H
@@ -20,7 +22,7 @@
 enum { PROTOBUF_VARINT = 0, PROTOBUF_FIXED64 = 1, PROTOBUF_PART = 2, PROTOBUF_FIXED32 = 5 };
 enum { PROTOBUF_MOST_VARINT = 10 }; /* bytes */
 
-/* ---- Where there is room ------------------------------------------------------------------- */
+/* ---- Where there is room ---------------------------------------------------------- */
 
 static inline char *protobuf_varint(char *to, uint64_t value) {
   for (; value >= 0x80; value >>= 7) *to++ = (char)(value | 0x80);
@@ -46,7 +48,8 @@ static inline char *protobuf_part(char *to, unsigned field, const void *bytes, s
   return export_copy(to, bytes, size);
 }
 
-/* A message within another: begun where its length will be, of which four bytes are kept. */
+/* Begins a message within another. Keeps four bytes for its length; returns where its
+   contents go. */
 static inline char *protobuf_begin(char *to, unsigned field) {
   return protobuf_key(to, field, PROTOBUF_PART) + 4;
 }
@@ -57,7 +60,7 @@ static inline char *protobuf_end(char *begin, char *to) {
   return to;
 }
 
-/* ---- In memory that grows ------------------------------------------------------------------ */
+/* ---- In memory that grows --------------------------------------------------------- */
 
 /* Zeroed, it is empty. `data` is to be freed. */
 struct protobuf {
@@ -66,7 +69,7 @@ struct protobuf {
   bool failed; /* no memory: something is missing */
 };
 
-/* Makes room for `size` bytes more. False: no memory. */
+/* Makes room for `size` more bytes. Returns false: no memory. */
 static inline bool protobuf_make_room(struct protobuf *b, size_t size) {
   if (__builtin_expect(size <= b->room - b->size, 1)) return true;
   const size_t room = 2 * b->room + size + 64;
@@ -99,7 +102,7 @@ static inline void protobuf_add_part(struct protobuf *b, unsigned field, const v
   protobuf_add(b, bytes, size);
 }
 
-/* Appends a message, and empties it. */
+/* Appends a message to another, and empties it. */
 static inline void protobuf_add_message(struct protobuf *b, unsigned field,
                                         struct protobuf *message) {
   protobuf_add_part(b, field, message->data, message->size);
@@ -107,14 +110,15 @@ static inline void protobuf_add_message(struct protobuf *b, unsigned field,
   message->size = 0;
 }
 
-/* Begins a message within this one, of any length. Returns what protobuf_close gets. */
+/* Begins a message within this one, of any length. Returns what protobuf_close needs. */
 static inline size_t protobuf_open(struct protobuf *b, unsigned field) {
   if (!protobuf_make_room(b, PROTOBUF_MOST_VARINT + 1)) return b->size;
   b->size = (size_t)(protobuf_key(b->data + b->size, field, PROTOBUF_PART) - b->data) + 1;
   return b->size;
 }
 
-/* Most messages have less than 128 bytes, so one is kept for the length; others move up. */
+/* Ends the message that begins there. Most messages have less than 128 bytes, so one byte
+   is kept for the length; longer ones are moved up. */
 static inline void protobuf_close(struct protobuf *b, size_t begin) {
   char text[PROTOBUF_MOST_VARINT];
   if (b->failed) return;

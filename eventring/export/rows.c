@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* rows.c: a recording as rows of tables.
  *
- * A row of a span is made at its end. What its begin has said is kept until then (tracks.h). An
- * async span has its begin and its end as rows of `events`: they come from different rings, and
- * whoever reads joins them by name and link. */
+ * The row of a span is made at its end; until then its value is kept (tracks.h). The
+ * begin and the end of an async span are rows of `events`: they come from different
+ * rings, and a query joins them by name and link. */
 #include "export/rows.h"
 #include "eventring/tools.h"
 
@@ -16,9 +16,9 @@
 #include "export/text.h"
 #include "export/tracks.h"
 
-/* ---- The vocabulary ------------------------------------------------------------------------ */
+/* ---- The vocabulary --------------------------------------------------------------- */
 
-/* All tables and columns in one list; each table's begins behind its own entry. */
+/* All tables and columns in one list; the columns of each table follow its own entry. */
 enum place {
 #define TABLE(name, summary) FIRST_##name,
 #define COLUMN(table, name, type, meaning) AT_##table##_##name,
@@ -47,7 +47,7 @@ const struct export_column *export_table_columns(enum export_table table, int *c
   return first;
 }
 
-/* ---- Cells -------------------------------------------------------------------------------- */
+/* ---- Cells ------------------------------------------------------------------------ */
 
 struct slot { /* the name of its domain */
   uint32_t incarnation;
@@ -58,12 +58,12 @@ struct export_rows {
   eventring_cursor *cursor;
   uint32_t wanted;
   uint64_t until;
-  bool is_open;           /* a span that is open was given; */
-  struct eva_known known; /* since then: for how long such a one was */
+  bool is_open;           /* a span that is open was given: */
+  struct eva_known known; /* for how long spans of each domain are known to be open */
   export_row *row;
   void *context;
   bool failed;            /* no memory */
-  struct export_tracks tracks; /* for what begins have said */
+  struct export_tracks tracks; /* for the values of begins */
   struct slot slot[EVENTRING_MAX_DOMAINS];
   struct export_cell cells[EXPORT_MOST_COLUMNS];
   char text[EXPORT_VALUE]; /* of a value; values are UTF-8 */
@@ -107,7 +107,7 @@ static void clear(struct export_rows *r) { memset(r->cells, 0, sizeof r->cells);
 static void set_int(struct export_rows *r, int at, uint64_t value) {
   r->cells[at] = (struct export_cell){.type = EXPORT_INTEGER, .number.i = (int64_t)value};
 }
-/* 0: NULL */
+/* Sets a cell to a number, or leaves it NULL if that is 0. */
 static void set_some(struct export_rows *r, int at, uint64_t value) {
   if (value) set_int(r, at, value);
 }
@@ -127,10 +127,10 @@ static const char *domain_name(struct export_rows *r, uint32_t domain, uint32_t 
   return slot->name;
 }
 
-/* ---- Values: a cell as bytes, so that it can be kept -------------------------------------- */
+/* ---- Values: a cell as bytes, so that it can be kept ------------------------------ */
 
-/* A single value in the cell; its text is in r->text. Unsigned numbers that are too large are
-   REAL. */
+/* Returns the cell of a single value, whose text is in r->text. Unsigned numbers that are
+   too large become REAL. */
 static struct export_cell cell_of_value(struct export_rows *r, const struct eventring_value *v) {
   struct export_cell cell = {.type = EXPORT_STRING, .text = r->text};
   char *end = r->text;
@@ -151,7 +151,8 @@ static struct export_cell cell_of_value(struct export_rows *r, const struct even
   return cell;
 }
 
-/* Of several values, or named ones, there is one text. */
+/* Returns the cell of an event's value; several values, or named ones, become one
+   text. */
 static struct export_cell cell_of(struct export_rows *r, const struct eventring_event *e) {
   struct eventring_value value = {.payload = e->payload, .value.u = e->value.u,
                                   .bytes = e->bytes, .size = e->size};
@@ -185,7 +186,7 @@ static void set_held(struct export_rows *r, struct export_track *track,
   else memcpy(&cell->number, kept + 1, sizeof cell->number);
 }
 
-/* ---- Events -------------------------------------------------------------------------------- */
+/* ---- Events ----------------------------------------------------------------------- */
 
 static int emit(struct export_rows *r, enum export_table table) {
   const int result = r->row(r->context, table, r->cells);
@@ -317,7 +318,7 @@ int export_rows_lost(void *rows, const struct eventring_loss *loss) {
   return emit(r, EXPORT_TABLE_losses);
 }
 
-/* ---- What is not an event ------------------------------------------------------------------- */
+/* ---- What is not an event --------------------------------------------------------- */
 
 static int put_domains(struct export_rows *r, const struct eventring_info *info) {
   for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++) {

@@ -21,7 +21,7 @@ struct export_column {
 };
 const char *export_table_name(enum export_table table);
 const char *export_table_summary(enum export_table table);
-/* Its columns, and how many. */
+/* Returns the columns of a table, and their number. */
 const struct export_column *export_table_columns(enum export_table table, int *count);
 
 enum export_cell_type { EXPORT_NULL, EXPORT_INTEGER, EXPORT_REAL, EXPORT_STRING };
@@ -35,24 +35,28 @@ struct export_cell {
   size_t size;
 };
 
-/* Takes a row: as many cells as the table has columns. A result other than 0 ends the reading. */
+/* Takes a row: as many cells as the table has columns. A result other than 0 ends the
+   reading. */
 typedef int export_row(void *context, enum export_table table, const struct export_cell *cells);
 
 struct export_rows;
-/* Makes rows of the events that are given to the functions below. `wanted`: a bit for each
-   table; rows of others are not made. `until`: the end of what is wanted, of which open spans
-   are; UINT64_MAX: that of the recording. NULL: no memory. */
+/* Makes rows of the events that are given to the functions below. `wanted`: a bit for
+   each table; rows of others are not made. `until`: the time at which spans count as
+   open; UINT64_MAX: the end of the recording. Returns NULL: no memory. */
 struct export_rows *export_rows_new(eventring_cursor *cursor, uint32_t wanted, uint64_t until,
                                     export_row *row, void *context);
 void export_rows_free(struct export_rows *rows);
-/* Was there no memory once, here or, with a result below 0, in `row`? */
+/* Tells whether there was no memory at some point, here or, with a result below 0, in
+   `row`. */
 bool export_rows_failed(const struct export_rows *rows);
-/* Callbacks of a poll. A result other than 0: that of `row`, or -1: no memory. */
+/* Handles an event or a loss of a poll. Returns the result of `row` if it is not 0, or
+   -1: no memory. */
 int export_rows_event(void *rows, const struct eventring_event *event);
 int export_rows_lost(void *rows, const struct eventring_loss *loss);
-/* A span that is open at the end. */
+/* Takes a span that is open at the end. */
 int export_rows_open(void *rows, const struct eventring_event *begin);
-/* After the last event: the tables that are not of events. Results as above. */
+/* Makes the rows of the tables that are not of events. Called after the last event.
+   Returns as above. */
 int export_rows_end(struct export_rows *rows);
 
 #endif

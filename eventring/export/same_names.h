@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* same_names.h: functions that a reader which knows them by name would take for one. */
+/* same_names.h: functions that a reader who knows functions by name would take for
+   one. */
 #ifndef EVENTRING_EXPORT_SAME_NAMES_H
 #define EVENTRING_EXPORT_SAME_NAMES_H
 
@@ -11,7 +12,8 @@ enum export_sharing {
   EXPORT_NAME_IN_FILE   /* a function of another line of its file has it */
 };
 
-/* Says of each function who shares its name; to be freed. NULL: no memory. */
+/* Finds for each function who shares its name. Returns a list to be freed, or NULL: no
+   memory. */
 enum export_sharing *export_find_same_names(const struct export_profile *profile);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* speedscope.c: the file format of speedscope (JSON schema at
- * https://www.speedscope.app/file-format-schema.json): a table of frames, and for each figure
- * a profile of type "sampled", whose samples are stacks with their weights. */
+ * https://www.speedscope.app/file-format-schema.json): a table of frames, and for each
+ * figure a profile of type "sampled", whose samples are stacks with their weights. */
 #include "export/export.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 #include "analysis/json.h"
 
-/* Frames are the stacks' own: function and line. Equal ones share an index. */
+/* Frames: those of the stacks, by function and line. Equal ones share an index. */
 struct frames {
   uint32_t *of_stack; /* index of the frame of a stack */
   uint32_t *stack_of; /* a stack that has the frame */
@@ -38,7 +38,7 @@ static int number_frames(const struct export_profile *p, struct frames *f) {
   for (uint32_t i = 1; i < p->stack_count; i++) order[used++] = i;
   sorting = p;
   if (used) qsort(order, used, sizeof *order, compare_frames);
-  f->stack_of[f->count++] = 0; /* of what has no stack */
+  f->stack_of[f->count++] = 0; /* the frame of rows without a stack */
   for (uint32_t i = 0; i < used; i++) {
     if (!i || compare_frames(&order[i - 1], &order[i]) != 0) f->stack_of[f->count++] = order[i];
     f->of_stack[order[i]] = f->count - 1;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* sql.c: SQL over a recording, by virtual tables of SQLite.
  *
- * A scan has a cursor of the recording and the rows of its table that the last poll has made:
- * a poll of at most POLLED events, so that memory does not grow with the recording. The scan
- * of spans, counters, events and samples begins by bisection near the time that the query asks
- * for (`begin_ns >= X`, `end_ns >= X`, `ns >= X`); SQLite leaves out what is before. Columns that
- * the query does not use are not kept. */
+ * A scan has a cursor of the recording and the rows of its table that the last poll has
+ * made. A poll takes at most POLLED events, so that memory does not grow with the
+ * recording. The scan of spans, counters, events and samples begins by bisection near the
+ * time that the query asks for (`begin_ns >= X`, `end_ns >= X`, `ns >= X`); SQLite skips
+ * what is before. Columns that the query does not use are not kept. */
 #include "export/sql.h"
 #include "analysis/read.h"
 
@@ -20,13 +20,14 @@ enum { POLLED = 2048 };
 
 bool export_has_sql(void) { return true; }
 
-/* (Where another user of SQLite in this process was first, it stays as that has it.) */
+/* Configures SQLite. (If another user of SQLite in this process was first, its settings
+   stay.) */
 void export_sqlite_configure(void) {
   sqlite3_config(SQLITE_CONFIG_SINGLETHREAD);
   sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
 }
 
-/* ---- Rows of the last poll: cells and, behind them, their texts ---------------------------- */
+/* ---- Rows of the last poll: cells and, behind them, their texts ------------------- */
 
 struct table {
   sqlite3_vtab base;
@@ -45,7 +46,7 @@ struct scan {
   size_t text_size, text_room;
   size_t at; /* the present row's first cell */
   int columns;
-  uint32_t used; /* bits of those that the query uses */
+  uint32_t used; /* bits of the columns that the query uses */
   bool over;
   struct eva_read read;
   sqlite3_int64 number;
@@ -61,7 +62,8 @@ static bool grow(void **memory, size_t *room, size_t needed, size_t size) {
   return true;
 }
 
-/* Texts are kept as offsets until the poll is over: they move when there are more. */
+/* Keeps a row. Texts are kept as offsets until the poll is over, because they move when
+   the memory grows. */
 static int keep_row(void *context, enum export_table table, const struct export_cell *cells) {
   struct scan *scan = context;
   (void)table;
@@ -70,7 +72,7 @@ static int keep_row(void *context, enum export_table table, const struct export_
     return -1;
   for (int i = 0; i < scan->columns; i++) {
     struct export_cell *to = &scan->cells[scan->cell_count++];
-    if (!(scan->used >> i & 1)) continue; /* nobody asks what it is */
+    if (!(scan->used >> i & 1)) continue; /* the query does not use it */
     *to = cells[i];
     if (to->type != EXPORT_STRING) continue;
     if (!grow((void **)&scan->text, &scan->text_room, scan->text_size + to->size + 1, 1))
@@ -83,7 +85,7 @@ static int keep_row(void *context, enum export_table table, const struct export_
   return 0;
 }
 
-/* ---- A scan ------------------------------------------------------------------------------- */
+/* ---- A scan ----------------------------------------------------------------------- */
 
 static struct table *table_of(struct scan *scan) { return (struct table *)scan->base.pVtab; }
 
@@ -93,7 +95,7 @@ static int fail(sqlite3_vtab *table, const char *text) {
   return SQLITE_ERROR;
 }
 
-/* Polls until there is a row, or no more. What is damaged is said, and passed over. */
+/* Polls until there is a row, or no more. Damage is reported, and skipped. */
 static int fill(struct scan *scan) {
   static const struct eventring_callbacks callbacks = {sizeof callbacks, export_rows_event,
                                                        export_rows_lost};
@@ -137,8 +139,8 @@ static int scan_close(sqlite3_vtab_cursor *base) {
   return SQLITE_OK;
 }
 
-/* Of a plan: the lowest bit, the argument is the time to begin at; those above, columns that are
-   used (best_index). */
+/* Begins a scan. In a plan (best_index) the lowest bit means that the argument is the
+   time to begin at; the bits above are the columns that are used. */
 static int scan_filter(sqlite3_vtab_cursor *base, int plan, const char *text, int count,
                        sqlite3_value **arguments) {
   struct scan *scan = (struct scan *)base;
@@ -190,7 +192,7 @@ static int scan_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *number) {
   return SQLITE_OK;
 }
 
-/* ---- Tables --------------------------------------------------------------------------- */
+/* ---- Tables ----------------------------------------------------------------------- */
 
 static int find_table(const char *name) {
   for (int t = 0; t < EXPORT_TABLES; t++)
@@ -223,8 +225,9 @@ static int disconnect_table(sqlite3_vtab *table) {
   return SQLITE_OK;
 }
 
-/* A lower bound of a time. What the scan has before it is left out by SQLite. Losses are not
-   sought: what is before the place would count as missed. */
+/* Makes the plan of a scan: it may begin at a lower bound of a time, and SQLite skips
+   what the scan has before that. Losses are not sought: what is before the place would
+   count as missed. */
 static int best_index(sqlite3_vtab *base, sqlite3_index_info *info) {
   const struct table *table = (struct table *)base;
   int count;
@@ -254,7 +257,7 @@ static const sqlite3_module module = {
     .xOpen = scan_open, .xClose = scan_close, .xFilter = scan_filter, .xNext = scan_next,
     .xEof = scan_eof, .xColumn = scan_column, .xRowid = scan_rowid};
 
-/* ---- Queries ---------------------------------------------------------------------------- */
+/* ---- Queries ---------------------------------------------------------------------- */
 
 static int put_error(struct export_sql *sql, sqlite3 *db) {
   snprintf(sql->error, sizeof sql->error, "%s", db ? sqlite3_errmsg(db) : "out of memory");
@@ -303,7 +306,7 @@ static int put_rows(struct export_sql *sql, sqlite3 *db, sqlite3_stmt *statement
   return result;
 }
 
-/* Reading and functions only: no files, no settings. */
+/* Allows reading and functions only: no files, no settings. */
 static int allow(void *context, int action, const char *first, const char *second,
                  const char *database, const char *trigger) {
   (void)context, (void)first, (void)second, (void)database, (void)trigger;

@@ -4,8 +4,8 @@
  * It is written in one transaction, without a journal: a file that was not finished is
  * removed. Memory: the cache of pages, 8 MiB.
  *
- * A row is inserted by a statement that stays, and so do its values: of those that are as in the
- * row before, most texts and many numbers, SQLite is not told again. */
+ * The statement that inserts a row is kept, and so are its values: a value that is the
+ * same as in the row before, as most texts and many numbers are, is not bound again. */
 #include "export/events.h"
 #include "export/rows.h"
 #include "export/sql.h"
@@ -21,7 +21,8 @@ struct sqlite {
   struct export_rows *rows;
   sqlite3 *db;
   sqlite3_stmt *insert[EXPORT_TABLES];
-  struct export_cell bound[EXPORT_TABLES][EXPORT_MOST_COLUMNS]; /* what they have; zeroed: NULL */
+  /* the values that the statements have; zeroed: NULL */
+  struct export_cell bound[EXPORT_TABLES][EXPORT_MOST_COLUMNS];
   int columns[EXPORT_TABLES];
   uint64_t count;
 };
@@ -48,8 +49,8 @@ static void bind(sqlite3_stmt *to, int at, const struct export_cell *cell) {
   }
 }
 
-/* Is it the same as that which is bound? (A text is at the same place then, from which SQLite takes
-   it as it is when the row is inserted.) */
+/* Tells whether a cell is the same as the bound one. (An equal text is also at the same
+   place, from which SQLite reads it when the row is inserted.) */
 static bool is_bound(const struct export_cell *bound, const struct export_cell *cell) {
   if (bound->type != cell->type) return false;
   if (cell->type == EXPORT_STRING) return bound->text == cell->text && bound->size == cell->size;
@@ -91,8 +92,8 @@ static int make_table(struct sqlite *s, enum export_table table) {
   return sqlite3_prepare_v2(s->db, insert, -1, &s->insert[table], NULL) == SQLITE_OK ? 0 : fail(s);
 }
 
-/* SQLite takes an empty file for a new database. The caller has locked all of it, so SQLite
-   shall have no locks of its own. */
+/* Opens the database. SQLite takes an empty file for a new database. The caller has
+   locked all of the file, so SQLite must use no locks of its own. */
 static int open_database(struct sqlite *s) {
   int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX;
   export_sqlite_configure();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* strings.h: a table of strings, as formats of profiles have it: found by content, in the order of
- * first use. It keeps the pointers that it is given. */
+/* strings.h: a table of strings, as formats of profiles have it: found by content, in the
+ * order of first use. It keeps the pointers that it is given. */
 #ifndef EVENTRING_EXPORT_STRINGS_H
 #define EVENTRING_EXPORT_STRINGS_H
 

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* svg.c: a flame graph as a picture, for an issue or a wiki: no script, no fonts, nothing from
- * elsewhere.
+/* svg.c: a flame graph as a picture, for an issue or a wiki: no script, no fonts, nothing
+ * from elsewhere.
  *
- * The outermost functions are at the top, and what a function called is below it, the largest
- * first. A box is as wide as its share of the whole. Its tooltip has its figures; what is below
- * no box of a function is its own. Stacks of one path are one box, whatever domain they are of.
+ * The outermost functions are at the top; what a function called is below it, the largest
+ * first. A box is as wide as its share of the whole. Its tooltip has its figures. The
+ * part of a box with no other box below it is the function's own. Stacks of one path are
+ * one box, whatever domain they are of.
  *
- * The picture is bounded: callees that would be narrower than half a pixel, that are not among
- * the MOST_BOXES largest, or that lie deeper than MOST_LEVELS are one box "(other)" of their
- * caller. Since nothing is larger than its caller, what is shown hangs together. */
+ * The picture is bounded: callees that would be narrower than half a pixel, that are not
+ * among the MOST_BOXES largest, or that lie deeper than MOST_LEVELS become one box
+ * "(other)" of their caller. Since nothing is larger than its caller, there are no gaps
+ * above what is shown. */
 #include "export/export.h"
 
 #include <math.h>
@@ -28,7 +30,7 @@ enum {
 static const double least_width = 0.5;
 
 struct node {
-  uint32_t parent, function, line; /* as of export_stack */
+  uint32_t parent, function, line; /* as in export_stack */
   uint32_t depth, first, count;    /* its callees: places in `order` */
   double own, all;
 };
@@ -38,15 +40,15 @@ struct graph {
   struct node *nodes; /* [0]: the whole. Callers come before what they call */
   uint32_t node_count, node_room;
   uint32_t *order;     /* all but the whole, by caller, the largest first */
-  uint32_t *same;      /* of each function: the first one that is shown as it */
+  uint32_t *same;      /* for each function: the first one that is shown as it */
   struct evr_table table;
-  double least;  /* what a box has at least */
+  double least;  /* the smallest value that has a box */
   double scale;  /* pixels */
   uint32_t levels;
   FILE *out;
 };
 
-/* ---- Nodes -------------------------------------------------------------------------------- */
+/* ---- Nodes ------------------------------------------------------------------------ */
 
 static const char *name_of(const struct export_function *f) { return f->name[0] ? f->name : "?"; }
 
@@ -56,7 +58,8 @@ static bool looks_same(const void *context, uintptr_t value, const void *key) {
   return strcmp(name_of(a), name_of(b)) == 0 && strcmp(a->source, b->source) == 0;
 }
 
-/* Each domain may have its own number of a function. */
+/* Finds for each function the first one that looks the same: each domain may have its own
+   number of a function. */
 static bool find_same(struct graph *g) {
   struct evr_table table = {0};
   bool done = true;
@@ -93,12 +96,13 @@ static uint32_t take_node(struct graph *g, uint32_t parent, uint32_t function, u
   return (uint32_t)*at;
 }
 
-/* Without a stack, a row is of a function that is not known. */
+/* Adds the figures of the rows to the nodes and their callers. A row without a stack is
+   of a function that is not known. Returns false: no memory. */
 static bool add_rows(struct graph *g, const uint32_t *node_of) {
   const struct export_profile *p = g->profile;
   for (size_t i = 0; i < p->row_count; i++) {
     double value = p->rows[i].value[p->main_value];
-    if (!(value >= 0.5)) continue; /* nothing to a reader of whole figures */
+    if (!(value >= 0.5)) continue; /* rounds to 0 */
     uint32_t node = node_of[p->rows[i].stack];
     if (!node && !(node = take_node(g, 0, 0, 0))) return false;
     g->nodes[node].own += value;
@@ -125,7 +129,7 @@ static bool make_nodes(struct graph *g) {
   return done;
 }
 
-/* ---- What is shown ------------------------------------------------------------------------ */
+/* ---- What is shown ---------------------------------------------------------------- */
 
 struct place { uint32_t parent, node; double all; };
 
@@ -170,7 +174,7 @@ static bool is_shown(const struct graph *g, const struct node *n) {
   return n->all >= g->least && n->depth < MOST_LEVELS;
 }
 
-/* "(other)" is one level below its caller. */
+/* Counts the levels of boxes. "(other)" is one level below its caller. */
 static void count_levels(struct graph *g) {
   for (uint32_t i = 0; i < g->node_count; i++) {
     const struct node *n = &g->nodes[i];
@@ -179,9 +183,10 @@ static void count_levels(struct graph *g) {
   }
 }
 
-/* ---- Texts -------------------------------------------------------------------------------- */
+/* ---- Texts ------------------------------------------------------------------------ */
 
-/* What XML takes for its own, and two code points that it does not take at all. */
+/* Writes a character, escaped if it has a meaning in XML, or is one of two code points
+   that XML does not allow. */
 static void put_character(FILE *out, const char *text, size_t size) {
   if (*text == '&') fputs("&amp;", out);
   else if (*text == '<') fputs("&lt;", out);
@@ -191,7 +196,8 @@ static void put_character(FILE *out, const char *text, size_t size) {
   else fwrite(text, 1, size, out);
 }
 
-/* Text that others chose, of `most` characters at most. Returns how many are left of them. */
+/* Writes a text of the recording, at most `most` characters. Returns how many of them are
+   left. */
 static size_t put_text(FILE *out, const char *text, size_t most) {
   char shown[5 * MOST_NAME];
   size_t length = eventring_text_fit(text, strlen(text), MOST_NAME);
@@ -217,7 +223,7 @@ static void put_figure(const struct graph *g, double value) {
   fprintf(g->out, "%s, %.2f %%", figure_text(g, value), 100 * value / g->nodes[0].all);
 }
 
-/* ---- Boxes -------------------------------------------------------------------------------- */
+/* ---- Boxes ------------------------------------------------------------------------ */
 
 static unsigned colour_of(const struct export_function *f) {
   return (unsigned)(evr_hash_text(1, f->source) % COLOURS); /* the same in each process */
@@ -229,7 +235,7 @@ static bool has_file(const struct export_function *f) {
 
 static double y_of(uint32_t depth) { return TOP + LEVEL * (double)depth; }
 
-/* A function in its box: with the name of its file, not of the folders. */
+/* Writes the label of a function's box: the name, and the file without its folders. */
 static void put_label(FILE *out, const struct export_function *f, uint32_t line, size_t most) {
   const char *slash = strrchr(f->source, '/');
   char place[MOST_NAME + 16];
@@ -240,8 +246,8 @@ static void put_label(FILE *out, const struct export_function *f, uint32_t line,
   put_text(out, place, most);
 }
 
-/* After its tooltip. Texts are clipped to the boxes; ends of those that are much too long are cut
-   first. */
+/* Writes a box, behind its tooltip. Texts are clipped to the boxes; the ends of those
+   that are much too long are cut off first. */
 static void put_box(const struct graph *g, double x, uint32_t depth, double width,
                     const char *class, const struct export_function *f, uint32_t line) {
   FILE *out = g->out;
@@ -281,7 +287,7 @@ static void put_other(const struct graph *g, const struct node *n, double x, dou
           &(struct export_function){"(other)", "", 0}, 0);
 }
 
-/* What a node called, from `x` on. As deep as MOST_LEVELS at most. */
+/* Writes the boxes of what a node called, from `x` on, at most MOST_LEVELS deep. */
 static void put_callees(const struct graph *g, const struct node *n, double x) {
   double hidden = 0;
   uint32_t count = 0;
@@ -299,7 +305,7 @@ static void put_callees(const struct graph *g, const struct node *n, double x) {
   if (count) put_other(g, n, x, hidden, count);
 }
 
-/* ---- The picture -------------------------------------------------------------------------- */
+/* ---- The picture ------------------------------------------------------------------ */
 
 static const char style[] =
     "text{font:12px ui-monospace,Menlo,Consolas,\"DejaVu Sans Mono\",monospace;fill:#111}"

@@ -15,17 +15,18 @@ const char export_digits[200] =
     "40414243444546474849505152535455565758596061626364656667686970717273747576777879"
     "8081828384858687888990919293949596979899";
 
-/* Below 10^4, with leading zeros. */
+/* Writes a number below 10^4, with leading zeros. */
 static inline char *put_four(char *to, uint32_t value) {
   return export_two(export_two(to, value / 100), value % 100);
 }
 
-/* Below 10^8, the same. (32 bits: a division by a constant is a multiplication.) */
+/* Writes a number below 10^8, with leading zeros. (32 bits: a division by a constant is a
+   multiplication.) */
 static inline char *put_eight(char *to, uint32_t value) {
   return put_four(put_four(to, value / 10000), value % 10000);
 }
 
-/* Below 10^8, without. */
+/* Writes a number below 10^8, without leading zeros. */
 static inline char *put_up_to_eight(char *to, uint32_t value) {
   if (value < 10000) return export_uint(to, value);
   return put_four(export_uint(to, value / 10000), value % 10000);
@@ -48,9 +49,10 @@ static char *put_odd(char *to, const char *text, char odd) {
   return to;
 }
 
-/* A number of at most nine digits before the point and six behind it, as the shortest text that
-   reads back as the same. (Both numbers of the division are whole and exact, so its result is the
-   number nearest to what the digits say.) NULL: it is none. */
+/* Writes a number of at most nine digits before the point and six behind it, as the
+   shortest text that reads back as the same. (Both numbers of the division are whole and
+   exact, so its result is the number nearest to what the digits say.) Returns NULL if it
+   is no such number. */
 static char *put_short_double(char *to, double value) {
   const double scale = 1e6, size = fabs(value);
   if (!(size >= 1e-4 && size < 1e9)) return NULL;
@@ -76,7 +78,7 @@ char *export_double(char *to, double value, char odd) {
   return export_copy(to, text, (size_t)size);
 }
 
-/* ---- JSON --------------------------------------------------------------------------------- */
+/* ---- JSON ------------------------------------------------------------------------- */
 
 static const char hex_digits[] = "0123456789abcdef";
 
@@ -98,13 +100,13 @@ static char *put_character(char *to, const char *text, const struct eventring_ch
 static bool is_plain(char c) { return c >= 0x20 && c < 0x7F && c != '"' && c != '\\'; }
 
 #define EVERY(byte) ((byte) * 0x0101010101010101ull)
-/* Bit 7 of each byte of the word that is `byte`, if all are below 0x80. */
+/* Returns bit 7 of each byte of the word that equals `byte`, if all are below 0x80. */
 static inline uint64_t equal_bytes(uint64_t word, unsigned char byte) {
   return ~((word ^ EVERY((uint64_t)byte)) + EVERY(0x7F)) & EVERY(0x80);
 }
 
-/* Are eight bytes as is_plain says? (Sums carry into the next byte only where a byte is 0x80 or more,
-   and then the word is none anyway.) */
+/* Tells whether eight bytes are all plain (is_plain). (Sums carry into the next byte only
+   if a byte is 0x80 or more, and then the word is not plain anyway.) */
 static inline bool are_plain(uint64_t word) {
   const uint64_t not_below_0x20 = word + EVERY(0x80 - 0x20);
   return !((word | ~not_below_0x20 | equal_bytes(word, 0x7F) | equal_bytes(word, '"') |
@@ -131,7 +133,7 @@ char *export_json_text(char *to, const void *text, size_t size) {
   return to;
 }
 
-/* ---- UTF-8 ---------------------------------------------------------------------------------- */
+/* ---- UTF-8 ------------------------------------------------------------------------ */
 
 char *export_utf8(char *to, const void *text, size_t size) {
   const char *from = text;
@@ -143,10 +145,10 @@ char *export_utf8(char *to, const void *text, size_t size) {
   return to;
 }
 
-/* ---- Lines of text ------------------------------------------------------------------------ */
+/* ---- Lines of text ---------------------------------------------------------------- */
 
 static char *put_unprintable(char *to, const char *bytes, size_t size, bool twice) {
-  static const char digits[] = "0123456789ABCDEF"; /* as eventring_printable */
+  static const char digits[] = "0123456789ABCDEF"; /* as in eventring_printable */
   for (size_t i = 0; i < size; i++) {
     if (twice) *to++ = '\\';
     to = EXPORT_TEXT(to, "\\x");
@@ -182,7 +184,7 @@ void export_write_text(FILE *out, const char *text, const char *escaped, const c
   }
 }
 
-/* ---- Values ------------------------------------------------------------------------------- */
+/* ---- Values ----------------------------------------------------------------------- */
 
 char *export_hex(char *to, const void *bytes, size_t size) {
   const unsigned char *from = bytes;
@@ -208,7 +210,8 @@ static char *put_value(char *to, const struct eventring_value *value) {
   }
 }
 
-/* Fields without a name have their number, from 1. */
+/* Writes the name of a field and a colon. A field without a name has its number, from
+   1. */
 static char *put_field(char *to, const char **fields, size_t number) {
   size_t size = strcspn(*fields, ",");
   if (size) {
@@ -250,7 +253,7 @@ static char *put_values(char *to, const struct eventring_event *event) {
   return to;
 }
 
-/* A sample of an allocation. */
+/* Writes a sample of an allocation. */
 static char *put_sample(char *to, const struct eventring_event *event) {
   struct eventring_sample sample;
   uint64_t block = eventring_event_sample(event, &sample);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* text.h: numbers and texts for exporters, put where there is room for them. Each function
- * returns the end of what it has put. */
+/* text.h: numbers and texts for exporters, put where there is room for them. Each
+ * function returns the end of what it has put. */
 #ifndef EVENTRING_EXPORT_TEXT_H
 #define EVENTRING_EXPORT_TEXT_H
 
@@ -23,13 +23,13 @@ static inline char *export_three(char *to, unsigned value) {
   *to = (char)('0' + value / 100);
   return export_two(to + 1, value % 100);
 }
-/* Below 10^8, with leading zeros up to `digits`, 2, 4, 6 or 8. */
+/* Writes a number below 10^8, with leading zeros up to `digits`: 2, 4, 6 or 8. */
 static inline char *export_padded(char *to, uint32_t value, int digits) {
   for (int at = digits - 2; at >= 0; at -= 2, value /= 100) export_two(to + at, value % 100);
   return to + digits;
 }
 char *export_long(char *to, uint64_t value);
-/* Decimal; at most 20 digits. */
+/* Writes a decimal number; at most 20 digits. */
 static inline char *export_uint(char *to, uint64_t value) {
   if (value >= 10000) return export_long(to, value);
   if (value >= 1000) return export_two(export_two(to, (unsigned)value / 100), value % 100);
@@ -43,8 +43,9 @@ static inline char *export_int(char *to, int64_t value) {
   *to = '-';
   return export_uint(to + 1, -(uint64_t)value);
 }
-/* With all digits that it takes to read the same value back; at most 25 bytes. `odd`: what is
-   put around what is no number ("nan", "inf", "-inf"), a quote in JSON; 0: nothing. */
+/* Writes a number with all digits that it takes to read the same value back; at most 25
+   bytes. `odd`: a character that is put around "nan", "inf" and "-inf", a quote in JSON;
+   0: nothing. */
 char *export_double(char *to, double value, char odd);
 
 static inline char *export_copy(char *to, const void *text, size_t size) {
@@ -53,26 +54,30 @@ static inline char *export_copy(char *to, const void *text, size_t size) {
 }
 #define EXPORT_TEXT(to, text) export_copy(to, text, sizeof(text) - 1)
 
-/* Text as UTF-8: what is none, and NUL, becomes U+FFFD. At most 3 * size bytes. */
+/* Writes a text as UTF-8: what is not UTF-8, and NUL, becomes U+FFFD. At most 3 * size
+   bytes. */
 char *export_utf8(char *to, const void *text, size_t size);
-/* A string of JSON, with its quotes: what is not printable as \uNNNN, what is not UTF-8 as
-   U+FFFD. At most 6 * size + 2 bytes. */
+/* Writes a string of JSON, with its quotes: what is not printable as \uNNNN, what is not
+   UTF-8 as U+FFFD. At most 6 * size + 2 bytes. */
 char *export_json_text(char *to, const void *text, size_t size);
-/* Text that others chose, for a format of lines: what is not printable and what is not UTF-8 as
-   \xNN; what is in `escaped` with a backslash before it (if the backslash is, those of \xNN have
-   one too); what is in `replaced` as '?'. At most 5 * size bytes. */
+/* Writes a text of the recording for a format of lines: what is not printable and what is
+   not UTF-8 as \xNN; what is in `escaped` with a backslash before it (if the backslash
+   itself is, the \xNN have one too); what is in `replaced` as '?'. At most 5 * size
+   bytes. */
 char *export_text(char *to, const void *text, size_t size, const char *escaped,
                   const char *replaced);
 void export_write_text(FILE *out, const char *text, const char *escaped, const char *replaced);
 
 char *export_hex(char *to, const void *bytes, size_t size);
 
-/* The payload of an event as JSON: a number, a text, {"hex":"..."} of bytes, of several values
-   an object by their names, or an array; null: it has none. EXPORT_VALUE bytes at most. */
+/* Writes the payload of an event as JSON: a number, a text, {"hex":"..."} for bytes; for
+   several values an object by their names, or an array; null if there is none.
+   EXPORT_VALUE bytes at most. */
 enum { EXPORT_VALUE = 12 << 10 };
 char *export_json_value(char *to, const struct eventring_event *event);
-/* Of an event whose payload is values: is it one alone, without a name? Then a column has the
-   value itself. Its bytes are those of the event. */
+/* Tells whether the values of an event (payload EVENTRING_VALUES) are a single one
+   without a name. Then a column has the value itself. Its bytes are those of the
+   event. */
 bool export_is_single(const struct eventring_event *event, struct eventring_value *value);
 
 #endif

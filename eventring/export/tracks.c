@@ -58,7 +58,7 @@ void export_tracks_close(struct export_tracks *t) {
   *t = (struct export_tracks){0};
 }
 
-/* ---- Lanes of contexts ---------------------------------------------------------------- */
+/* ---- Lanes of contexts ------------------------------------------------------------ */
 
 static uint64_t hash_of(uint64_t context, uint32_t place) {
   return evr_hash_word(evr_hash_word(evr_hash_seed(), place), context);
@@ -70,7 +70,7 @@ static bool is_lane(const void *none, uintptr_t value, const void *key) {
   return a->context == b->context && a->place == b->place;
 }
 
-/* NULL: the context has none. */
+/* Returns the lane of a context, or NULL if it has none. */
 static struct export_lane *lane_of(const struct export_tracks *t, uint64_t context,
                                    uint32_t place) {
   const struct export_lane key = {.context = context, .place = place};
@@ -83,7 +83,7 @@ static void drop_lane(struct export_tracks *t, struct export_lane *lane) {
   free(lane);
 }
 
-/* ---- Tracks of a ring --------------------------------------------------------------------- */
+/* ---- Tracks of a ring ------------------------------------------------------------- */
 
 static bool grow_ring(struct export_ring_tracks *ring) {
   if (ring->lanes < ring->room) return true;
@@ -97,7 +97,7 @@ static bool grow_ring(struct export_ring_tracks *ring) {
   return true;
 }
 
-/* Contexts of the domain that was in the slot before have no lanes any more. */
+/* Frees the lanes of contexts of the domain that was in the slot before. */
 static void forget_contexts(struct export_tracks *t, uint32_t place) {
   for (size_t i = 0; i < t->lanes.room;) {
     struct export_lane *lane = (struct export_lane *)t->lanes.places[i].value;
@@ -138,7 +138,7 @@ static struct export_track *track_at(struct export_tracks *t, uint32_t place, ui
   return track;
 }
 
-/* A lane for a context that has none; 0: there are enough. */
+/* Takes a lane for a context that has none. Returns 0 if there are enough. */
 static uint32_t take_lane(struct export_tracks *t, uint32_t place, uint32_t incarnation,
                           uint64_t context) {
   struct export_ring_tracks *ring = ring_of(t, place, incarnation);
@@ -190,7 +190,7 @@ void export_track_leave(struct export_tracks *t, const struct eventring_event *e
   t->last = NULL;
 }
 
-/* ---- What begins have said ----------------------------------------------------------------- */
+/* ---- What begins have said -------------------------------------------------------- */
 
 static bool grow_held(struct export_track *track, size_t size) {
   if (!EVR_MAKE_ROOM(track->held, track->held_room, track->held_count, 8)) return false;
@@ -236,7 +236,7 @@ const char *export_held(struct export_tracks *t, struct export_track *track, uin
   return track->held_text + top->from;
 }
 
-/* ---- Names ------------------------------------------------------------------------------ */
+/* ---- Names ------------------------------------------------------------------------ */
 
 uint32_t export_domain_text(char text[EXPORT_DOMAIN_TEXT], eventring_cursor *cursor,
                             uint32_t domain, uint32_t incarnation, int32_t *tid) {

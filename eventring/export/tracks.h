@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* tracks.h: rows of a timeline, in each of which spans are properly nested.
  *
- * Spans nest within their context and ring. So each ring of a domain has a track for the spans
- * that belong to no context, its lane 0, on which all other events are, too. A context that has
- * spans open has a lane of its own as long as it does: at any time there are as many lanes as
- * contexts with open spans, and a lane is used by one context after another.
+ * Spans nest within their context and ring. So each ring of a domain has a track for the
+ * spans that belong to no context, its lane 0, on which all other events are, too. A
+ * context has a lane of its own as long as it has spans open: at any time there are as
+ * many lanes as contexts with open spans, and contexts use a lane one after another.
  *
- * A new incarnation of a domain gets new tracks. Memory follows the most lanes at a time,
- * MOST_LANES of all rings; what is beyond shares lane 0.
+ * A new incarnation of a domain gets new tracks. Memory follows the largest number of
+ * lanes at a time, at most MOST_LANES over all rings; contexts beyond that share lane 0.
  */
 #ifndef EVENTRING_EXPORT_TRACKS_H
 #define EVENTRING_EXPORT_TRACKS_H
@@ -15,7 +15,7 @@
 #include "eventring/read.h"
 #include "format/table.h"
 
-/* What the begin of a span has said, until its end; see export_hold. */
+/* The value of a span's begin, kept until its end; see export_hold. */
 struct export_held {
   uint32_t depth;
   uint32_t from, size; /* in the text of the track */
@@ -35,10 +35,10 @@ struct export_track {
 struct export_ring_tracks;
 
 struct export_tracks {
-  /* The last one that was asked for, and its context. */
+  /* The track that was found last, and its context. */
   struct export_track *last;
   uint64_t last_context;
-  /* Called for each new one, before it is first used. */
+  /* Called for each new track, before it is first used. */
   void (*introduce)(void *context, struct export_track *track);
   void *context;
   uint32_t count;  /* tracks so far */
@@ -47,7 +47,7 @@ struct export_tracks {
   struct evr_table lanes; /* of contexts, struct export_lane */
 };
 
-/* 0, or -1: no memory. */
+/* Prepares for tracks. Returns 0, or -1: no memory. */
 int export_tracks_open(struct export_tracks *tracks,
                        void (*introduce)(void *context, struct export_track *track),
                        void *context);
@@ -65,28 +65,29 @@ static inline struct export_track *export_track_of(struct export_tracks *tracks,
     return last;
   return export_track_find(tracks, event);
 }
-/* Lane 0 of a ring, for losses. */
+/* Returns lane 0 of a ring, for losses; NULL: no memory. */
 struct export_track *export_track_of_ring(struct export_tracks *tracks, uint32_t domain,
                                           uint32_t incarnation, uint8_t ring);
-/* After an end that leaves its context without open spans: its lane is free. */
+/* Frees the lane of a context after an end that leaves it without open spans. */
 void export_track_leave(struct export_tracks *tracks, const struct eventring_event *end);
 static inline void export_track_ended(struct export_tracks *tracks,
                                       const struct eventring_event *end) {
   if (end->context && !end->depth) export_track_leave(tracks, end);
 }
 
-/* Keeps text that belongs to a span that has begun, until it ends. What is held is 16 MiB at
-   most; beyond that it is forgotten. */
+/* Keeps text that belongs to a span that has begun, until it ends. At most 16 MiB are
+   held; beyond that, the text is dropped. */
 void export_hold(struct export_tracks *tracks, struct export_track *track, uint32_t depth,
                  const char *text, size_t size);
-/* Returns the text of the span that ends, and *size; NULL: there is none. Valid until the next
-   call of export_hold. */
+/* Returns the text of the span that ends, and *size; NULL: there is none. Valid until the
+   next call of export_hold. */
 const char *export_held(struct export_tracks *tracks, struct export_track *track,
                         uint32_t depth, size_t *size);
 
-/* "0 main": slot and name of a domain, by which users know it. */
+/* The slot and the name of a domain, by which users know it: "0 main". */
 enum { EXPORT_DOMAIN_TEXT = EVENTRING_MAX_DOMAIN_NAME + 16 };
-/* Also the number of its process (eventring_cursor_process); 0: that of the recording. */
+/* Writes the slot and name of a domain, and stores its thread in *tid. Returns the number
+   of its process (eventring_cursor_process); 0: that of the recording. */
 uint32_t export_domain_text(char text[EXPORT_DOMAIN_TEXT], eventring_cursor *cursor,
                             uint32_t domain, uint32_t incarnation, int32_t *tid);
 

@@ -11,13 +11,15 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MOST_BYTES = 1 << 25 }; /* of the table of sections, the symbols, their texts, each */
+/* bytes of each part that is read: the table of sections, the symbols, their texts */
+enum { MOST_BYTES = 1 << 25 };
 
 static bool read_at(int fd, uint64_t at, void *to, size_t size) {
   return at <= INT64_MAX && pread(fd, to, size, (off_t)at) == (ssize_t)size;
 }
 
-/* NULL: it is too large, or cannot be read. */
+/* Reads a part of a file into new memory. Returns NULL if the part is empty or too large,
+   cannot be read, or there is no memory. */
 static void *read_part(int fd, uint64_t at, uint64_t size) {
   void *part = size > 0 && size <= MOST_BYTES ? malloc(size) : NULL;
   if (part != NULL && read_at(fd, at, part, size)) return part;
@@ -34,7 +36,8 @@ static Elf64_Shdr *read_sections(int fd, size_t *count) {
   return read_part(fd, head.e_shoff, head.e_shnum * sizeof(Elf64_Shdr));
 }
 
-/* That of the symbols; NULL: there is none. */
+/* Returns the section with the table of symbols, .symtab before .dynsym, or NULL if there
+   is none. */
 static const Elf64_Shdr *find_table(const Elf64_Shdr *sections, size_t count) {
   const Elf64_Shdr *found = NULL;
   for (size_t i = 0; i < count; i++) {
@@ -45,10 +48,12 @@ static const Elf64_Shdr *find_table(const Elf64_Shdr *sections, size_t count) {
   return found;
 }
 
-/* The length of a symbol's text, without what a compiler has added: "f.constprop.0". */
+/* Returns the length of a symbol's text, without what a compiler has added, as in
+   "f.constprop.0". */
 static size_t text_length(const char *text) { return strcspn(text, "."); }
 
-/* Of several names the first in the order of bytes, so that each run has the same. */
+/* Finds the name of the function that begins at `value`. If it has several, takes the
+   first in byte order, so that each run finds the same one. */
 static bool find_function(const Elf64_Sym *symbols, size_t count, const char *texts,
                           size_t text_size, uint64_t value, char *name, size_t room) {
   const char *found = NULL;
