@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* activity.c: what a domain does: which of the host's rules holds first.
  *
- * Each rule is about a word, at a place of the domain or of what a pointer in it leads to.
- * To read all words at once, what these pointers led to is kept; they are read before the
- * words, in the same system call, and if one of them leads elsewhere now, or anything
+ * Each rule is about a word, at a place of the domain or of what a pointer in it leads
+ * to. To read all words at once, what these pointers led to is kept; they are read before
+ * the words, in the same system call, and if one of them leads elsewhere now, or anything
  * cannot be read, the rules are looked at one by one.
  */
 #include "remote/activity.h"

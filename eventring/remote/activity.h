@@ -11,8 +11,8 @@ struct remote_activity {
   uint64_t bases[EVENTRING_MAX_RULES]; /* what the pointer led to, by rule */
 };
 
-/* Sets the activity, its text and its subject in `about`, whose address is set. With `kept`,
-   which is of this domain, in one system call mostly; it may be NULL. */
+/* Sets the activity, its text and its subject in `about`, whose address is set. With
+   `kept`, which is of this domain, in one system call mostly; it may be NULL. */
 void remote_activity_read(struct remote_host *host, struct remote_activity *kept,
                           struct remote_domain *about);
 

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* coroutines.c: many suspended threads of another process, read together.
  *
- * A program has 20,000 of them, so each must cost few system calls. They are read in slices: the
- * threads (T), then their frames, level by level, as each names the one below (A), then what
- * they refer to, then all frames again (B) and all threads again (U).
+ * A program has 20,000 of them, so each must cost few system calls. They are read in
+ * slices: the threads (T), then their frames, level by level, as each names the one below
+ * (A), then what they refer to, then all frames again (B) and all threads again (U).
  *
- * A thread that is suspended changes nothing. It is suspended in T and in U, in the same frame;
- * had it run in between, it would have been suspended by another call, which adds 1 to `entries`
- * of a frame (INTROSPECTION.md). So if all frames are the same in A and B, it did not run, and
- * what was read of it is of one moment. If its memory was given to another thread meanwhile, that
- * one stands in the same functions at the same instructions.
+ * A thread that is suspended changes nothing. It is suspended in T and in U, in the same
+ * frame; had it run in between, it would have been suspended by another call, which adds
+ * 1 to `entries` of a frame (INTROSPECTION.md). So if all frames are the same in A and B,
+ * it did not run, and what was read of it is of one moment. If its memory was given to
+ * another thread meanwhile, that one stands in the same functions at the same
+ * instructions.
  *
  * What differs is read once more; what differs again and again is counted as torn.
  */
@@ -230,7 +231,8 @@ static unsigned char *read_frames(struct slice *s) {
   return all;
 }
 
-/* C functions are told apart by their values: the word in their frame may be their continuation. */
+/* C functions are told apart by their values: the word in their frame may be their
+   continuation. */
 static bool read_functions(struct slice *s, const unsigned char *all) {
   const struct eventring_introspection *at = &s->host->at;
   if (!batch_start(s, &s->values, s->level_count, at->value.size)) return false;

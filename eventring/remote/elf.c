@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* elf.c: reads headers and exported symbols of files that another process has mapped: out
- * of its memory. On disk the file may be another one by now, or not be seen from here: it is
- * compared with the headers before its symbols are used (places.c).
+ * of its memory. On disk the file may be another one by now, or not be seen from here: it
+ * is compared with the headers before its symbols are used (places.c).
  *
  * The dynamic section leads to the table of symbols; its length is known from the hash
  * table only, in one of two forms. All of it may be damaged or hostile: sizes are bounded

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* forbidden.c: why the kernel does not let this process read the memory of another one.
+/* forbidden.c: why the kernel does not let this process read the memory of another
+ * one.
  *
  * It answers EPERM or EACCES and does not say why. The rules, in its order (ptrace(2),
- * "Ptrace access mode checking"): with CAP_SYS_PTRACE nearly everything is allowed; without,
- * all three users of the other process must be ours, it must be dumpable, and Yama must agree.
- * The last one holds for reading memory, and not for /proc/PID/maps. What is left are filters
- * of system calls and other security modules, which cannot be asked.
+ * "Ptrace access mode checking"): with CAP_SYS_PTRACE nearly everything is allowed;
+ * without, all three users of the other process must be ours, it must be dumpable, and
+ * Yama must agree. The last one holds for reading memory, and not for /proc/PID/maps.
+ * What is left are filters of system calls and other security modules, which cannot be
+ * asked.
  */
 #include "remote/forbidden.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* forbidden.h: why the kernel does not let this process read the memory of another one. */
+/* forbidden.h: why the kernel does not let this process read the memory of another
+   one. */
 #ifndef EVENTRING_REMOTE_FORBIDDEN_H
 #define EVENTRING_REMOTE_FORBIDDEN_H
 

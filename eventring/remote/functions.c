@@ -74,8 +74,8 @@ static struct remote_function *add(struct remote_functions *functions, uint64_t 
 
 static size_t greatest(size_t a, size_t b) { return a > b ? a : b; }
 
-/* All that says how long a string is, and its first bytes: with one read. False: its layout
-   is not such, or it ends where memory that can be read does. */
+/* All that says how long a string is, and its first bytes: with one read. False: its
+   layout is not such, or it ends where memory that can be read does. */
 static bool read_short(struct remote_host *host, uint64_t address, char *to, size_t room,
                        size_t *length) {
   const struct eventring_introspection *at = &host->at;

@@ -2,8 +2,8 @@
 /* functions.h: the functions of another process: names, sources, lines.
  *
  * What was read of a function is kept, by its identity, and compared again with the
- * process's memory whenever a stack is read: a function that was freed is not confused with
- * the one that took its place.
+ * process's memory whenever a stack is read: a function that was freed is not confused
+ * with the one that took its place.
  */
 #ifndef EVENTRING_REMOTE_FUNCTIONS_H
 #define EVENTRING_REMOTE_FUNCTIONS_H
@@ -50,8 +50,8 @@ void remote_functions_close(struct remote_functions *functions);
 /* The function kept under this identity, or NULL. */
 struct remote_function *remote_function_known(struct remote_functions *functions,
                                               uint64_t identity, bool is_c);
-/* Reads the function of the language with this identity, which the closure at this address
-   is of. NULL: it is not, any more. */
+/* Reads the function of the language with this identity, which the closure at this
+   address is of. NULL: it is not, any more. */
 struct remote_function *remote_function_read(struct remote_functions *functions, uint64_t identity,
                                              uint64_t closure);
 /* That of the prototype at this address; NULL: there is none. */
@@ -77,8 +77,8 @@ bool remote_function_has(const struct remote_functions *functions,
 uint32_t remote_function_line(const struct remote_functions *functions,
                               const struct remote_function *function, uint64_t pc);
 
-/* The bytes of a string at `address`, at most `room`, without NUL; returns its whole length,
-   SIZE_MAX: it cannot be read. */
+/* The bytes of a string at `address`, at most `room`, without NUL; returns its whole
+   length, SIZE_MAX: it cannot be read. */
 size_t remote_string(struct remote_host *host, uint64_t address, char *to, size_t room);
 
 #endif

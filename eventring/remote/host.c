@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* host.c: finds the introspection of a process.
  *
- * The first pages of the executable and of each library are mapped, with the ELF header and
- * the program headers. A program header of type NOTE leads to the note, that to the
+ * The first pages of the executable and of each library are mapped, with the ELF header
+ * and the program headers. A program header of type NOTE leads to the note, that to the
  * structure: all relative to where the file is mapped. So it works for programs that are
  * stripped, relocated, deleted from disk, or in a container with another file system.
  *
  * The structure is data of the process, which may be damaged or hostile: every offset and
  * size is bounded here, so that the code that uses them need not check again. (What is
- * bounded at 64 KiB is added to addresses only, and every address is checked by the kernel
- * when it is read.)
+ * bounded at 64 KiB is added to addresses only, and every address is checked by the
+ * kernel when it is read.)
  */
 #include "remote/host.h"
 

@@ -24,8 +24,8 @@ bool remote_read(struct remote_memory *memory, uint64_t address, void *to, size_
 bool remote_read_pointer(struct remote_memory *memory, uint64_t address, uint64_t *value);
 bool remote_read_u32(struct remote_memory *memory, uint64_t address, uint32_t *value);
 bool remote_read_u8(struct remote_memory *memory, uint64_t address, uint8_t *value);
-/* Copies the `count` ranges one after another, in this order, to `to`; with one system call
-   for each 1024 of them. False: not all of them can be read. */
+/* Copies the `count` ranges one after another, in this order, to `to`; with one system
+   call for each 1024 of them. False: not all of them can be read. */
 bool remote_read_ranges(struct remote_memory *memory, const struct iovec *ranges, size_t count,
                         void *to);
 /* Writes; false: it cannot. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* names.c: what the modules of a process call its C functions.
  *
- * The table of modules is a field of the domain's roots. Each of its fields that is a table
- * names the C functions among its own fields: "string.find". As it is a table of the
- * running program, it may change while it is read; what is read then is a name that some
- * table had, or nothing.
+ * The table of modules is a field of the domain's roots. Each of its fields that is a
+ * table names the C functions among its own fields: "string.find". As it is a table of
+ * the running program, it may change while it is read; what is read then is a name that
+ * some table had, or nothing.
  */
 #include "remote/names.h"
 #include "format/array.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* places.c: where in which file a C function of another process lies.
  *
- * /proc/PID/maps is read when an address is asked for that was in none of the files mapped
- * before, and then at most MOST_READS times: libraries are loaded rarely. A file is counted
- * from its first byte in memory, as the dynamic linker does (dladdr).
+ * /proc/PID/maps is read when an address is asked for that was in none of the files
+ * mapped before, and then at most MOST_READS times: libraries are loaded rarely. A file
+ * is counted from its first byte in memory, as the dynamic linker does (dladdr).
  */
 #include "remote/places.h"
 
@@ -98,8 +98,8 @@ static const struct code *code_at(const struct remote_places *places, uint64_t a
   return NULL;
 }
 
-/* In the file, if it can be opened and is the same still: of the process's root, or as its
-   program, which may be deleted. */
+/* In the file, if it can be opened and is the same still: of the process's root, or as
+   its program, which may be deleted. */
 static bool find_in_file(const struct code *code, const struct remote_elf *elf, pid_t pid,
                          uint64_t address, char *name, size_t room) {
   char path[FILE_PATH + 64];

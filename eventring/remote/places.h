@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* places.h: names for C functions that no module names: the same in each run, wherever files
- * are mapped.
+/* places.h: names for C functions that no module names: the same in each run, wherever
+ * files are mapped.
  */
 #ifndef EVENTRING_REMOTE_PLACES_H
 #define EVENTRING_REMOTE_PLACES_H
@@ -10,8 +10,8 @@
 struct remote_places; /* what is mapped where, as it was read last */
 
 /* At most `room` bytes with the NUL: the name by which its file knows the function at
-   `address`, else "FILE+0xOFFSET", FILE without folders, or "" if no file is mapped there.
-   `*places` is NULL at first, and to be freed. */
+   `address`, else "FILE+0xOFFSET", FILE without folders, or "" if no file is mapped
+   there. `*places` is NULL at first, and to be freed. */
 void remote_place_name(struct remote_places **places, struct remote_memory *memory,
                        uint64_t address, char *name, size_t room);
 void remote_places_free(struct remote_places *places);

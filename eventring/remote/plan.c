@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* plan.c: where the frames of a stack are.
  *
- * Every link is followed at most a bounded number of times, so that a circle, or a list that
- * never ends, costs little. Of a stack that is deeper than REMOTE_FRAMES, the innermost
- * frames are planned.
+ * Every link is followed at most a bounded number of times, so that a circle, or a list
+ * that never ends, costs little. Of a stack that is deeper than REMOTE_FRAMES, the
+ * innermost frames are planned.
  */
 #include "remote/plan.h"
 
@@ -128,7 +128,8 @@ bool remote_plan_make(struct remote_plan *plan, struct remote_host *host, uint64
     return false;
   }
   while (thread != 0 && plan->count < REMOTE_THREADS) {
-    /* a place to begin at is needed in each, and few frames of the outer ones may be left */
+    /* a place to begin at is needed in each, and few frames of the outer ones may be
+       left */
     if (!plan_thread(plan, host, domain, thread, left > 16 ? left : 16, &resumer)) return false;
     size_t used = plan->threads[plan->count - 1].count;
     left = used < left ? left - used : 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* search.c: the suspended threads of a domain.
  *
- * Nothing lists them: the heap is read from end to end. A thread has a word that points to
- * its domain, which few other places hold, and its type before it; what looks so is read as
- * a thread, and shown if all of its frames are sound (stack.c).
+ * Nothing lists them: the heap is read from end to end. A thread has a word that points
+ * to its domain, which few other places hold, and its type before it; what looks so is
+ * read as a thread, and shown if all of its frames are sound (stack.c).
  */
 #include "remote/search.h"
 #include "format/array.h"
@@ -86,7 +86,8 @@ static bool search_piece(struct remote_host *host, uint64_t domain, const struct
   return true;
 }
 
-/* The main thread of a domain that its host does not run looks like one that has not begun. */
+/* The main thread of a domain that its host does not run looks like one that has not
+   begun. */
 static void forget_thread(struct remote_search *search, uint64_t thread) {
   size_t kept = 0;
   for (size_t i = 0; i < search->count; i++)
@@ -106,8 +107,9 @@ struct searching {
   struct remote_search *search;
 };
 
-/* Returns how many bytes were read from an address: at most `size`, less where what follows is not
- * mapped, 0 if nothing is. What was given back to the system reads as zeros. */
+/* Returns how many bytes were read from an address: at most `size`, less where what
+ * follows is not mapped, 0 if nothing is. What was given back to the system reads as
+ * zeros. */
 static size_t read_words(struct searching *s, uint64_t address, size_t size) {
   while (!remote_read(&s->host->memory, address, s->words, size)) {
     if (size <= LEAST) return 0;
@@ -116,8 +118,8 @@ static size_t read_words(struct searching *s, uint64_t address, size_t size) {
   return size;
 }
 
-/* From `from` on, to the end of the chunk or piece. A chunk may be mapped in part: its first
- * bytes are. */
+/* From `from` on, to the end of the chunk or piece. A chunk may be mapped in part: its
+ * first bytes are. */
 static void search_range(struct searching *s, struct piece piece, uint64_t from) {
   struct remote_search *search = s->search;
   for (size_t size; from < piece.chunk_size && !search->cut; from += size) {

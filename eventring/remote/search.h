@@ -13,8 +13,8 @@ struct remote_search {
   bool cut;          /* the time was up, or there was no memory */
 };
 
-/* Of coroutine.size bytes of memory, which may be anything: is a thread there that waits to be
-   resumed; has it not begun yet? */
+/* Of coroutine.size bytes of memory, which may be anything: is a thread there that waits
+   to be resumed; has it not begun yet? */
 bool remote_waits(const struct eventring_introspection *at, uint64_t thread,
                   const unsigned char *bytes);
 bool remote_is_new(const struct eventring_introspection *at, uint64_t thread,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* stack.c: reads a stack of a process that goes on running.
  *
- * The memory of the process changes while it is copied. What makes a copy the stack of one
- * moment is the order of the reads, in one system call (a few, when there are very many
- * frames), and `entries`, a counter in each frame that grows whenever another function begins
- * in it:
+ * The memory of the process changes while it is copied. What makes a copy the stack of
+ * one moment is the order of the reads, in one system call (a few, when there are very
+ * many frames), and `entries`, a counter in each frame that grows whenever another
+ * function begins in it:
  *
  *   A   all frames of the thread, and the functions' slots of these frames
  *   T   which thread runs, and which frame is its innermost one
@@ -12,11 +12,11 @@
  *   C   all frames again
  *   U   the threads as in T
  *
- * The frames of a thread are a list; place d of it holds the frame at depth d, also when it is
- * left, until a function begins there again. So what place d holds is the same in A, B and C
- * if `entries` and what says which function it is are the same, and then that activation was
- * there at T. All places up to depth m are on the stack at T if the frame at depth m is the
- * innermost one then. Hence:
+ * The frames of a thread are a list; place d of it holds the frame at depth d, also when
+ * it is left, until a function begins there again. So what place d holds is the same in
+ * A, B and C if `entries` and what says which function it is are the same, and then that
+ * activation was there at T. All places up to depth m are on the stack at T if the frame
+ * at depth m is the innermost one then. Hence:
  *
  *   1. If places 0..m are the same in A, B and C, they are the stack at T. Nothing else is
  *      needed: no copy is compared with what the process does between reads.
@@ -28,19 +28,20 @@
  *   3. If not even place 1 is the same, the stack is torn, and nothing is shown.
  *
  * A host fills a frame in an order that keeps 2. true also when its thread is interrupted
- * between two stores (INTROSPECTION.md). Slots of functions are read after A and before T, when
- * what is the same in A and B had begun and had not ended.
+ * between two stores (INTROSPECTION.md). Slots of functions are read after A and before
+ * T, when what is the same in A and B had begun and had not ended.
  *
- * A coroutine runs while another thread waits for it. The threads that wait do not run, so all
- * of their frames must be the same, and T and U agree which they are; if a thread was left and
- * entered again in between, its resumer's innermost frame has begun again. If one of them
- * differs, the stack ends there, as in 2. A coroutine without a resumer was left at that
- * moment, unless T and U both have it as the one that runs, and it is not suspended.
+ * A coroutine runs while another thread waits for it. The threads that wait do not run,
+ * so all of their frames must be the same, and T and U agree which they are; if a thread
+ * was left and entered again in between, its resumer's innermost frame has begun again.
+ * If one of them differs, the stack ends there, as in 2. A coroutine without a resumer
+ * was left at that moment, unless T and U both have it as the one that runs, and it is
+ * not suspended.
  *
- * To read everything in one system call, the addresses must be known before: a plan has those
- * of the last time. Frames stay where they are as long as their thread lives. Each copy is
- * checked against the plan (depth, the link to the frame below); if it fails, a new plan is
- * made, link by link.
+ * To read everything in one system call, the addresses must be known before: a plan has
+ * those of the last time. Frames stay where they are as long as their thread lives. Each
+ * copy is checked against the plan (depth, the link to the frame below); if it fails, a
+ * new plan is made, link by link.
  */
 #include "remote/stack.h"
 
@@ -157,8 +158,8 @@ static bool links_hold(const struct eventring_introspection *at,
 /* ---- frames -------------------------------------------------------------- */
 
 /* The function in place i. `slot`: its value may be used, if it was read where it is. A C
- * frame's word is the function's until that sets a continuation; so what has a name in the
- * modules is certainly a function. Otherwise the plan is to have the right slot. */
+ * frame's word is the function's until that sets a continuation; so what has a name in
+ * the modules is certainly a function. Otherwise the plan is to have the right slot. */
 static struct remote_function *function_of(struct remote_reader *reader,
                                            const struct remote_planned *thread, size_t i,
                                            bool slot) {
@@ -241,8 +242,8 @@ static bool functions_hold(struct remote_reader *reader, const struct remote_sta
 
 /* ---- reading ------------------------------------------------------------- */
 
-/* Had the outermost thread just been left when its head was read, so that it seems to wait
- * for nothing and be waited for by nobody? Of the main thread that is always so. */
+/* Had the outermost thread just been left when its head was read, so that it seems to
+ * wait for nothing and be waited for by nobody? Of the main thread that is always so. */
 static bool was_left(const struct eventring_introspection *at, const struct remote_plan *plan) {
   const struct remote_planned *outer = &plan->threads[plan->count - 1];
   return !plan->is_suspended && outer->address != plan->main &&
@@ -255,9 +256,10 @@ static bool is_suspended(const struct eventring_introspection *at, const unsigne
          remote_word(head + at->thread.status, 1) == at->thread.suspended;
 }
 
-/* The memory of a thread that is garbage may have been used again in parts, and the rest still
-   looks like it. What a suspended thread has called at last is a C function, which yields, and the
-   pc of each other frame is that of its call. (One that a hook has suspended is not told apart.) */
+/* The memory of a thread that is garbage may have been used again in parts, and the rest
+   still looks like it. What a suspended thread has called at last is a C function, which
+   yields, and the pc of each other frame is that of its call. (One that a hook has
+   suspended is not told apart.) */
 static bool can_be_suspended(const struct remote_reader *reader, const struct remote_stack *stack) {
   for (size_t i = 0; i < stack->count; i++) {
     const struct remote_frame *frame = &stack->frames[i];
@@ -276,7 +278,8 @@ struct extent {
   bool extra;                  /* and the place above it, of the thread `top` */
 };
 
-/* Do the copies fit the plan? Then the innermost frame of each thread at T is in its place `last`. */
+/* Do the copies fit the plan? Then the innermost frame of each thread at T is in its
+   place `last`. */
 static bool find_innermost(const struct eventring_introspection *at, const struct remote_plan *plan,
                            struct extent *extent) {
   if (plan->current_t != plan->threads[0].address && !plan->is_suspended) return false;
@@ -299,7 +302,8 @@ static bool is_same_in_u(const struct eventring_introspection *at,
          memcmp(thread->t + at->thread.resumer, thread->u + at->thread.resumer, 8) == 0;
 }
 
-/* From the outermost thread on: where does what is certain end? False: nothing of a thread is. */
+/* From the outermost thread on: where does what is certain end? False: nothing of a
+   thread is. */
 static bool find_certain(const struct eventring_introspection *at, const struct remote_plan *plan,
                          struct extent *extent, struct remote_stack *stack) {
   extent->extra = false;
@@ -321,7 +325,8 @@ static bool find_certain(const struct eventring_introspection *at, const struct 
   return true;
 }
 
-/* T is no single moment for the reader: the status may be older than the frame. U then tells. */
+/* T is no single moment for the reader: the status may be older than the frame. U then
+   tells. */
 static bool stayed_suspended(const struct eventring_introspection *at,
                              const struct remote_planned *thread) {
   return is_suspended(at, thread->t) && is_suspended(at, thread->u) &&

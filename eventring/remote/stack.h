@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* stack.h: the stacks of another process, as they were at one moment (design: stack.c). */
+/* stack.h: the stacks of another process, as they were at one moment (design:
+   stack.c). */
 #ifndef EVENTRING_REMOTE_STACK_H
 #define EVENTRING_REMOTE_STACK_H
 

@@ -13,16 +13,16 @@ struct remote_task {
   uint64_t cpu_ns; /* that it has used; 0: not known */
 };
 
-/* The thread of the process that calls itself `own_tid`, which differs from its number here
-   if the process is in a container. */
+/* The thread of the process that calls itself `own_tid`, which differs from its number
+   here if the process is in a container. */
 struct remote_task remote_task_find(pid_t pid, pid_t own_tid);
 /* What it does now. False: it has ended. */
 bool remote_task_read(pid_t pid, struct remote_task *task);
-/* How often it has left a processor: while that is the same, and it sleeps, it has not run. False:
-   it has ended. */
+/* How often it has left a processor: while that is the same, and it sleeps, it has not
+   run. False: it has ended. */
 bool remote_task_switches(pid_t pid, pid_t tid, uint64_t *switches);
-/* Are they one memory, as a child of vfork is before it executes a program? False where the
-   kernel does not say (kcmp). */
+/* Are they one memory, as a child of vfork is before it executes a program? False where
+   the kernel does not say (kcmp). */
 bool remote_share_memory(pid_t pid, pid_t other);
 /* "stopped by a signal"; "": not known. */
 const char *remote_task_text(const struct remote_task *task);

@@ -19,7 +19,7 @@ unsigned page_bucket_of(uint64_t value) {
   return shift * 8 + (unsigned)(value >> shift);
 }
 
-/* ---- Lists ------------------------------------------------------------------------------- */
+/* ---- Lists ------------------------------------------------------------------------ */
 
 /* The place of a number: of it, or where it would be. */
 static uint32_t place_of(const struct page_buckets *buckets, unsigned number) {
@@ -72,16 +72,16 @@ void page_buckets_free(struct page_buckets *buckets) {
   *buckets = (struct page_buckets){0};
 }
 
-/* ---- Out of histograms ------------------------------------------------------------------- */
+/* ---- Out of histograms ------------------------------------------------------------ */
 
-/* Octave 0 of the histogram has 0 to 127 one by one, which are buckets 0 to 39; each other one
-   has 128 buckets of one size, of which 16 are one here. */
+/* Octave 0 of the histogram has 0 to 127 one by one, which are buckets 0 to 39; each
+   other one has 128 buckets of one size, of which 16 are one here. */
 enum { OF_BUCKET = EVA_HISTOGRAM_BUCKETS / 8 };
 
 static unsigned first_of(unsigned octave) { return octave ? 32 + 8 * octave : 0; }
 
-/* (Each cell of time does this with all that its spans have; carried counts are multiples of
-   2^32.) */
+/* (Each cell of time does this with all that its spans have; carried counts are multiples
+   of 2^32.) */
 unsigned page_buckets_fold_octave(const struct eva_histogram *histogram, unsigned octave,
                                   uint32_t count[40], unsigned *first) {
   typedef uint32_t four __attribute__((vector_size(16)));
@@ -112,7 +112,7 @@ void page_buckets_fold(const struct eva_histogram *histogram, uint64_t count[PAG
     }
 }
 
-/* ---- Writing ----------------------------------------------------------------------------- */
+/* ---- Writing ---------------------------------------------------------------------- */
 
 void page_buckets_write(const struct page_buckets *buckets, struct eva_json *json) {
   unsigned before = 0;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* buckets.h: histograms of durations as the page has them: 8 buckets an octave (DATA.md).
+/* buckets.h: histograms of durations as the page has them: 8 buckets an octave
+ * (DATA.md).
  *
- * A list of buckets is in the order of their numbers, without those that are empty. A bucket is a
- * word: its number above, its count below.
+ * A list of buckets is in the order of their numbers, without those that are empty. A
+ * bucket is a word: its number above, its count below.
  *
- * Errors: EVENTRING_E_MEMORY, and nothing has changed. Threads: one at a time for a list.
+ * Errors: EVENTRING_E_MEMORY, and nothing has changed. Threads: one at a time for a
+ * list.
  */
 #ifndef EVENTRING_VIEW_BUCKETS_H
 #define EVENTRING_VIEW_BUCKETS_H
@@ -31,8 +33,8 @@ void page_buckets_free(struct page_buckets *buckets);
 
 /* What of a histogram falls into each bucket. */
 void page_buckets_fold(const struct eva_histogram *histogram, uint64_t count[PAGE_BUCKETS]);
-/* As fold, of an octave of it alone, and modulo 2^32: the buckets from *first on. Returns how many:
-   8 or 40. */
+/* As fold, of an octave of it alone, and modulo 2^32: the buckets from *first on. Returns
+   how many: 8 or 40. */
 unsigned page_buckets_fold_octave(const struct eva_histogram *histogram, unsigned octave,
                                   uint32_t count[40], unsigned *first);
 

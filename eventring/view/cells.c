@@ -49,7 +49,7 @@ void page_cells_free(struct page_cells *cells) {
 
 const uint32_t *page_cells_now(const struct page_cells *cells) { return cells->now; }
 
-/* ---- Rows of a series ------------------------------------------------------------------ */
+/* ---- Rows of a series ------------------------------------------------------------- */
 
 static size_t bytes_of_cell(const struct cell *cell) {
   return sizeof *cell + cell->buckets.count * sizeof *cell->buckets.list;
@@ -134,7 +134,7 @@ int page_cells_halve(struct page_cells *cells) {
   return status;
 }
 
-/* ---- Room ------------------------------------------------------------------------------- */
+/* ---- Room ------------------------------------------------------------------------- */
 
 /* What the rank among all is by: time, or how many. */
 static double importance(const struct series *series) {
@@ -208,7 +208,7 @@ static int fit(struct page_cells *cells) {
   return status;
 }
 
-/* ---- Out of the tally --------------------------------------------------------------------- */
+/* ---- Out of the tally ------------------------------------------------------------- */
 
 static struct series *new_series(struct page_cells *cells, enum of of, unsigned slot,
                                  const struct eva_tally_entry *entry) {
@@ -344,7 +344,7 @@ static int take_counter(struct page_cells *cells, struct counter *counter, uint3
   return EVENTRING_OK;
 }
 
-/* ---- Turning from cell to cell ------------------------------------------------------------- */
+/* ---- Turning from cell to cell ---------------------------------------------------- */
 
 static bool leaves(unsigned level, uint32_t before, uint32_t now) {
   return before >> level != now >> level;
@@ -435,7 +435,7 @@ int page_cells_turn_async(struct page_cells *cells, uint32_t now) {
   return status;
 }
 
-/* ---- Pauses --------------------------------------------------------------------------------- */
+/* ---- Pauses ----------------------------------------------------------------------- */
 
 static struct series *pauses_of(struct page_cells *cells, const struct eva_step *step) {
   size_t kinds = 0;
@@ -471,7 +471,7 @@ int page_cells_add_step(struct page_cells *cells, const struct eva_step *step) {
   return page_buckets_add(&cell->buckets, page_bucket_of(step->ns), 1);
 }
 
-/* ---- The end --------------------------------------------------------------------------------- */
+/* ---- The end ---------------------------------------------------------------------- */
 
 static void give_back(struct page_cells *cells) {
   for (size_t i = 0; i < cells->series_count; i++) {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* cells.h: the figures of spans, events, counters and pauses by cell of time.
  *
- * They are the differences of a tally between the moments at which time goes from one cell to the
- * next, so the events of a cell cost nothing, and the figures are those of `stats`. Of a slot time
- * goes to another cell with its events; only the durations of async spans, which another slot may
- * end, do so for all slots at once.
+ * They are the differences of a tally between the moments at which time goes from one
+ * cell to the next, so the events of a cell cost nothing, and the figures are those of
+ * `stats`. Of a slot time goes to another cell with its events; only the durations of
+ * async spans, which another slot may end, do so for all slots at once.
  *
  * Greatest and least values are no differences: those of the tally are borrowed. Between
  * page_cells_turn and page_cells_finish they are those since the last turn.
  *
- * A series has a level (DATA.md). When the rows of all need more than their room, the series that
- * matter least go to coarser levels.
+ * A series has a level (DATA.md). When the rows of all need more than their room, the
+ * series that matter least go to coarser levels.
  *
  * Errors: EVENTRING_E_MEMORY. Threads: one at a time.
  */
@@ -42,8 +42,8 @@ const uint32_t *page_cells_now(const struct page_cells *cells);
 int page_cells_add_step(struct page_cells *cells, const struct eva_step *step);
 /* Cells become twice as long. */
 int page_cells_halve(struct page_cells *cells);
-/* Reading is over: to be called before eva_tally_finish, and after it, when there may be spans of
-   which nothing is known but that they are open. */
+/* Reading is over: to be called before eva_tally_finish, and after it, when there may be
+   spans of which nothing is known but that they are open. */
 int page_cells_finish(struct page_cells *cells);
 int page_cells_complete(struct page_cells *cells);
 

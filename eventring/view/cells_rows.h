@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cells_rows.h: the rows of cells.h, for cells.c, which fills them, and cells_write.c, which writes
- * sections `series` and `counters`. */
+/* cells_rows.h: the rows of cells.h, for cells.c, which fills them, and cells_write.c,
+ * which writes sections `series` and `counters`. */
 #ifndef EVENTRING_VIEW_CELLS_ROWS_H
 #define EVENTRING_VIEW_CELLS_ROWS_H
 
@@ -75,8 +75,9 @@ struct page_cells {
   uint64_t rows_whole;
 };
 
-/* Let the rows of all series, or of all counters, need at most `room` bytes. page_cells_fit_series
-   sorts the series, those that matter most first; it returns 0 or EVENTRING_E_MEMORY. */
+/* Let the rows of all series, or of all counters, need at most `room` bytes.
+   page_cells_fit_series sorts the series, those that matter most first; it returns 0 or
+   EVENTRING_E_MEMORY. */
 int page_cells_fit_series(struct page_cells *cells, size_t room);
 void page_cells_fit_counters(struct page_cells *cells, size_t room);
 /* What the rows of counters need. */

@@ -8,7 +8,7 @@
 
 enum { LEVELS = 8 };
 
-/* ---- Section `series` ------------------------------------------------------------------------ */
+/* ---- Section `series` ------------------------------------------------------------- */
 
 /* JavaScript's numbers are exact up to there; what is larger is damage. */
 static uint64_t exact(uint64_t value) { return value < 1ull << 53 ? value : (1ull << 53) - 1; }
@@ -139,7 +139,7 @@ static bool write_series(void *state, struct eva_json *json, unsigned level,
 const struct page_part page_part_series = {
     .name = "series", .levels = LEVELS, .begin = begin_cells, .write = write_series};
 
-/* ---- Section `counters` ---------------------------------------------------------------------- */
+/* ---- Section `counters` ----------------------------------------------------------- */
 
 /* What values are multiplied with: 1, but of fractions as much as numbers may have. */
 static double scale_of(const struct counter *counter) {

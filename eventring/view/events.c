@@ -8,7 +8,7 @@
 #include "view/pauses.h"
 #include "view/spans_queue.h"
 
-/* ---- The beginning ---------------------------------------------------------------------- */
+/* ---- The beginning ---------------------------------------------------------------- */
 
 static void on_step(void *context, const struct eva_step *step);
 
@@ -62,7 +62,7 @@ void page_events_free(struct page_events *events) {
   export_tracks_close(&events->tracks);
 }
 
-/* ---- The grid --------------------------------------------------------------------------- */
+/* ---- The grid --------------------------------------------------------------------- */
 
 /* Cells become twice as long. */
 static int halve(struct page_events *events) {
@@ -103,7 +103,7 @@ static inline int turn(struct page_events *events, const struct eventring_event 
   return status;
 }
 
-/* ---- Spans ------------------------------------------------------------------------------ */
+/* ---- Spans ------------------------------------------------------------------------ */
 
 static int find_track(struct page_events *events, const struct export_track *track,
                       uint64_t context) {
@@ -185,7 +185,7 @@ static int take_span(struct page_events *events, const struct eventring_event *e
   return status;
 }
 
-/* ---- Events ----------------------------------------------------------------------------- */
+/* ---- Events ----------------------------------------------------------------------- */
 
 static void on_step(void *context, const struct eva_step *step) {
   struct page_events *events = context;
@@ -277,7 +277,7 @@ int page_events_switch(void *context, const struct eventring_switch *change) {
   return 0;
 }
 
-/* ---- Batches ---------------------------------------------------------------------------- */
+/* ---- Batches ---------------------------------------------------------------------- */
 
 /* The spans that began before the batch. */
 static int take_outer(struct page_events *events, const struct eventring_batch *batch,
@@ -296,7 +296,8 @@ static int take_outer(struct page_events *events, const struct eventring_batch *
   return status;
 }
 
-/* In one cell, and none drives a clock: 1; 0: each event is to be taken by itself; or an error. */
+/* In one cell, and none drives a clock: 1; 0: each event is to be taken by itself; or an
+   error. */
 static int take_batch(struct page_events *events, const struct eventring_batch *batch) {
   struct eva_span_time times[EVENTRING_BATCH];
   const struct page_run *run = events->run;
@@ -333,7 +334,7 @@ int page_events_batch(void *context, const struct eventring_batch *batch) {
   return EVENTRING_OK;
 }
 
-/* ---- The end ---------------------------------------------------------------------------- */
+/* ---- The end ---------------------------------------------------------------------- */
 
 static int on_open(void *context, const struct eventring_event *begin) {
   struct page_events *events = context;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* events.h: takes the events of a recording, once, for all parts of a page that are made of them.
+/* events.h: takes the events of a recording, once, for all parts of a page that are made
+ * of them.
  *
- * The cursor is merged. Most events come in batches, of which nothing but figures is taken: what
- * lies in one cell of the grid and drives no clock is taken so, all else event by event.
+ * The cursor is merged. Most events come in batches, of which nothing but figures is
+ * taken: what lies in one cell of the grid and drives no clock is taken so, all else
+ * event by event.
  *
  * Each event passes, in this order:
  *   the grid       is made to reach it (grid.h)
@@ -14,8 +16,8 @@
  *   pauses         steps
  *   parts          those of the command that take events by themselves (part.h)
  *
- * Errors: the first one, EVENTRING_E_MEMORY, ends each poll from then on (`status`). Threads: that
- * of the cursor.
+ * Errors: the first one, EVENTRING_E_MEMORY, ends each poll from then on (`status`).
+ * Threads: that of the cursor.
  */
 #ifndef EVENTRING_VIEW_EVENTS_H
 #define EVENTRING_VIEW_EVENTS_H
@@ -53,8 +55,8 @@ struct page_events {
 
 /* Returns 0 or EVENTRING_E_MEMORY; to be freed in any case. */
 int page_events_begin(struct page_events *events, struct page_run *run, struct page *page);
-/* For eventring_poll, eventring_cursor_switches and eventring_cursor_batches; the context is the
-   events. */
+/* For eventring_poll, eventring_cursor_switches and eventring_cursor_batches; the context
+   is the events. */
 extern const struct eventring_callbacks page_events_callbacks;
 int page_events_switch(void *events, const struct eventring_switch *change);
 int page_events_batch(void *events, const struct eventring_batch *batch);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* grid.h: the cells of time that a page has its figures by (DATA.md).
  *
- * Of a file the begin and the end are known before it is read. What goes on (a live process, a
- * PROGRAM) has an end that moves: when the last cell is passed, cells become twice as long, and
- * whoever keeps figures by cell is told (page_part.halve).
+ * Of a file the begin and the end are known before it is read. What goes on (a live
+ * process, a PROGRAM) has an end that moves: when the last cell is passed, cells become
+ * twice as long, and whoever keeps figures by cell is told (page_part.halve).
  *
  * Units: nanoseconds of the recording's clock. Errors: none. Threads: one at a time.
  */
@@ -42,8 +42,8 @@ static inline uint32_t page_grid_cell_of_all(const struct page_grid *grid, uint6
   const uint32_t cell = page_grid_cell(grid, ns);
   return cell < grid->cells ? cell : grid->cells - 1;
 }
-/* A cell and where it lies, for many moments of which most are in the cell of the one before.
-   Zeroed: none. To be zeroed when cells become longer. */
+/* A cell and where it lies, for many moments of which most are in the cell of the one
+   before. Zeroed: none. To be zeroed when cells become longer. */
 struct page_cell_at {
   uint64_t begin_ns, length;
   uint32_t cell;

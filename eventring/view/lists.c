@@ -77,7 +77,7 @@ int page_domain(const struct page_lists *lists, uint32_t slot) {
   return lists->newest[slot % EVENTRING_MAX_DOMAINS];
 }
 
-/* ---- Tracks --------------------------------------------------------------------------- */
+/* ---- Tracks ----------------------------------------------------------------------- */
 
 static uint64_t hash_of(const struct page_lane *lane) {
   const uint64_t hash = evr_hash_word(evr_hash_seed(), lane->lane);
@@ -120,7 +120,7 @@ void page_track_deepen(struct page_lists *lists, uint32_t track, uint32_t depths
   if (lists->track[track].depth < depths) lists->track[track].depth = depths;
 }
 
-/* ---- Writing -------------------------------------------------------------------------- */
+/* ---- Writing ---------------------------------------------------------------------- */
 
 static void write_name(const struct eventring_def *def, const eventring_cursor *cursor,
                        struct eva_json *json) {

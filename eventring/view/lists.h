@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* lists.h: the lists of `head` that other sections refer to by index: names, domains, tracks.
+/* lists.h: the lists of `head` that other sections refer to by index: names, domains,
+ * tracks.
  *
- * Names are the definitions of the catalogue by id. Figures are kept by slot: the domain of a slot
- * is the newest one in it; `head.domains` has all that the recording knows. A track is a lane of
- * a ring of a slot (export/tracks.h): lane 0 has what belongs to no context, a context has one of
- * the others while it has spans open.
+ * Names are the definitions of the catalogue by id. Figures are kept by slot: the domain
+ * of a slot is the newest one in it; `head.domains` has all that the recording knows. A
+ * track is a lane of a ring of a slot (export/tracks.h): lane 0 has what belongs to no
+ * context, a context has one of the others while it has spans open.
  *
  * Errors: -1, where there is none or no memory for it. Threads: one at a time.
  */

@@ -63,7 +63,7 @@ void page_moments_free(struct page_moments *moments) {
   free(moments);
 }
 
-/* ---- Instants --------------------------------------------------------------------------------- */
+/* ---- Instants --------------------------------------------------------------------- */
 
 static bool is_alike(const void *context, uintptr_t value, const void *key) {
   const struct page_moments *moments = context;
@@ -115,7 +115,7 @@ static bool is_shown(const struct eventring_event *event) {
   return event->event_class != EVENTRING_CLASS_ALLOC && event->payload != EVENTRING_SAMPLE;
 }
 
-/* ---- Links ------------------------------------------------------------------------------------- */
+/* ---- Links ------------------------------------------------------------------------ */
 
 static bool is_point(const void *none, uintptr_t value, const void *key) {
   const struct point *a = (const struct point *)value, *b = key;
@@ -167,7 +167,7 @@ int page_moments_add(struct page_moments *moments, const struct eventring_event 
   return status == EVENTRING_OK && moments->count > MOST ? thin(moments, MOST / 2) : status;
 }
 
-/* ---- Section `instants` ------------------------------------------------------------------------- */
+/* ---- Section `instants` ----------------------------------------------------------- */
 
 static void *begin(struct page_run *run) { return run->events->moments; }
 
@@ -215,7 +215,7 @@ static bool write_instants(void *state, struct eva_json *json, unsigned level,
 const struct page_part page_part_instants = {.name = "instants", .levels = LEVELS, .begin = begin,
                                              .write = write_instants, .also = &page_part_texts};
 
-/* ---- Section `links` ------------------------------------------------------------------------------ */
+/* ---- Section `links` -------------------------------------------------------------- */
 
 static int finish(void *state) {
   eva_top_sort(&((struct page_moments *)state)->links);

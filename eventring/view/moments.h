@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* moments.h: the instants that a page keeps, and the links between the points of async spans and
- * flows.
+/* moments.h: the instants that a page keeps, and the links between the points of async
+ * spans and flows.
  *
- * Of instants of one name and track that follow each other closely one is kept, so that there are
- * not more than some thousands, spread over the run; those that are rare are all kept. The longest
- * links are kept.
+ * Of instants of one name and track that follow each other closely one is kept, so that
+ * there are not more than some thousands, spread over the run; those that are rare are
+ * all kept. The longest links are kept.
  *
  * Errors: EVENTRING_E_MEMORY. Threads: one at a time. */
 #ifndef EVENTRING_VIEW_MOMENTS_H

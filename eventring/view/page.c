@@ -8,7 +8,7 @@
 #include "format/array.h"
 #include "view/events.h"
 
-/* ---- The text ------------------------------------------------------------------------- */
+/* ---- The text --------------------------------------------------------------------- */
 
 /* page.made of the build directory; the sections stand where the line @SECTIONS@ is. */
 __asm__(".pushsection .rodata\n"
@@ -42,7 +42,7 @@ void page_put_begin(FILE *out) {
 
 void page_put_end(FILE *out) { fwrite(behind(), 1, (size_t)(page_text_end - behind()), out); }
 
-/* ---- The sections --------------------------------------------------------------------- */
+/* ---- The sections ----------------------------------------------------------------- */
 
 static int make_section(const struct page *page, struct page_made *made) {
   page_section_free(&made->section);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* page.h: the page: its text, which the build has put together (page.awk), and the sections.
+/* page.h: the page: its text, which the build has put together (page.awk), and the
+ * sections.
  *
- * The sections are made with all that the parts have. When the page is larger than its limit, the
- * steps of an order are taken, one after the other, until it is not: each lets one part be
- * written with less.
+ * The sections are made with all that the parts have. When the page is larger than its
+ * limit, the steps of an order are taken, one after the other, until it is not: each lets
+ * one part be written with less.
  *
  * Errors: those of the stream; page_make says what else. Threads: that of the parts.
  */

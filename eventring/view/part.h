@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* part.h: a part of the page: what fills one section of its data.
  *
- * The command (tools/cmd_view.c) reads a recording once and makes a page of what the parts hold:
+ * The command (tools/cmd_view.c) reads a recording once and makes a page of what the
+ * parts hold:
  *
  *   begin   before reading; returns the state of the part. A part that takes samples of a live
  *           process starts its thread here.
@@ -19,16 +20,17 @@
  *   free    the state; may be NULL.
  *
  * A new part is: a file that defines `const struct page_part page_part_NAME`, a line
- * PART(NAME) in tools/view_parts.def, a line LESS(NAME) there for each of its levels and one
- * for leaving it out, in the place of the order in which things go, and the file's name in
- * local.mk. A part that needs the tables of the commands stands in tools/, else it stands here.
- * The section is called like the part, with `_' as `:' (page_part_table_heap: "table:heap").
+ * PART(NAME) in tools/view_parts.def, a line LESS(NAME) there for each of its levels and
+ * one for leaving it out, in the place of the order in which things go, and the file's
+ * name in local.mk. A part that needs the tables of the commands stands in tools/, else
+ * it stands here. The section is called like the part, with `_' as `:'
+ * (page_part_table_heap: "table:heap").
  *
- * Parts that refer to the lists of `head` get their indices from page_name, page_domain and
- * page_track.
+ * Parts that refer to the lists of `head` get their indices from page_name, page_domain
+ * and page_track.
  *
- * Errors: write has none but for want of memory, for which it sets run->events->status. A callback
- * of the poll returns 0, or EVENTRING_E_MEMORY, which ends the command; begin
+ * Errors: write has none but for want of memory, for which it sets run->events->status. A
+ * callback of the poll returns 0, or EVENTRING_E_MEMORY, which ends the command; begin
  * returns NULL without memory. Threads: all functions by the thread of the command.
  */
 #ifndef EVENTRING_VIEW_PART_H
@@ -105,7 +107,7 @@ static inline bool page_wants_time(const struct page_run *run, uint64_t ns) {
   return ns >= run->since && ns <= run->until;
 }
 
-/* ---- Columns ------------------------------------------------------------------------------ */
+/* ---- Columns ---------------------------------------------------------------------- */
 
 /* A member that is an array of `count` integers: `value` is an expression in i. */
 #define PAGE_COLUMN(json, key, count, value)                                          \

@@ -64,7 +64,7 @@ void page_pauses_halve(struct page_pauses *pauses) {
   for (unsigned i = PAGE_CELLS / 2; i < PAGE_CELLS; i++) rows[i] = (struct row){0};
 }
 
-/* ---- The section ------------------------------------------------------------------------------ */
+/* ---- The section ------------------------------------------------------------------ */
 
 static void *begin(struct page_run *run) { return run->events->pauses; }
 
@@ -105,7 +105,8 @@ static int by_begin(const void *a, const void *b) {
   return x->ns < y->ns ? -1 : x->ns > y->ns;
 }
 
-/* Those that are shown: `longest` of all, and those of cells, by begin. Returns how many. */
+/* Those that are shown: `longest` of all, and those of cells, by begin. Returns how
+   many. */
 static size_t choose(const struct page_pauses *pauses, size_t longest, bool cells,
                      struct row *rows) {
   size_t count = 0, kept = 0;

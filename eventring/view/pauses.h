@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* pauses.h: the steps of the collector that a page keeps: the longest, and the longest of each
- * cell; section `pauses`.
+/* pauses.h: the steps of the collector that a page keeps: the longest, and the longest of
+ * each cell; section `pauses`.
  *
  * Errors: EVENTRING_E_MEMORY. Threads: one at a time. */
 #ifndef EVENTRING_VIEW_PAUSES_H
@@ -13,12 +13,12 @@ struct page_pauses;
 struct page_pauses *page_pauses_new(struct page_run *run);
 void page_pauses_free(struct page_pauses *pauses);
 int page_pauses_add(struct page_pauses *pauses, const struct eva_step *step);
-/* A loss of a ring whose last event before was at `from`: what the program was doing then is not
-   known of steps that begin meanwhile. */
+/* A loss of a ring whose last event before was at `from`: what the program was doing then
+   is not known of steps that begin meanwhile. */
 int page_pauses_lost(struct page_pauses *pauses, const struct eventring_loss *loss, uint64_t from);
 void page_pauses_halve(struct page_pauses *pauses);
-/* Step number i of the longest, 0 the longest one, once the part has finished. False: there are
-   fewer. */
+/* Step number i of the longest, 0 the longest one, once the part has finished. False:
+   there are fewer. */
 bool page_pauses_longest(const struct page_pauses *pauses, size_t i, struct eva_step *step);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* rows.h: rows of cells: an array, in the order of the cells, of structs with a member `cell`.
+/* rows.h: rows of cells: an array, in the order of the cells, of structs with a member
+ * `cell`.
  *
  * Errors: NULL, without memory. Threads: one at a time for an array.
  */
@@ -10,8 +11,8 @@
 
 #include "format/array.h"
 
-/* The row of a cell, made and zeroed if there is none: `rows`, `count` and `room` change then. It is
-   mostly the last one, or behind it. */
+/* The row of a cell, made and zeroed if there is none: `rows`, `count` and `room` change
+   then. It is mostly the last one, or behind it. */
 #define PAGE_ROW_OF(rows, count, room, wanted)                                        \
   __extension__({                                                                     \
     size_t low = 0, high = (count);                                                   \
@@ -32,8 +33,8 @@
     has_room ? &(rows)[low] : NULL;                                                   \
   })
 
-/* Cells are twice as long: two rows that are of one cell become one, by the statement `add`, which
-   adds *from to *into. */
+/* Cells are twice as long: two rows that are of one cell become one, by the statement
+   `add`, which adds *from to *into. */
 #define PAGE_JOIN_ROWS(rows, count, add)                                              \
   do {                                                                                \
     size_t kept = 0;                                                                  \

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* section.c: a section of the page.
  *
- * A large section is compressed by a thread of its own, while its JSON is being written: from its
- * first full buffer on, buffers go to the thread in turn. `filled` and `compressed` count them
- * under the lock; one side waits where the other is SLOTS ahead, or not ahead at all. */
+ * A large section is compressed by a thread of its own, while its JSON is being written:
+ * from its first full buffer on, buffers go to the thread in turn. `filled` and
+ * `compressed` count them under the lock; one side waits where the other is SLOTS ahead,
+ * or not ahead at all. */
 #include "view/section.h"
 
 #include <pthread.h>
@@ -126,7 +127,8 @@ static void stop_thread(struct page_deflate *d) {
   d->has_thread = false;
 }
 
-/* (The FILE writes its buffer when it is full, or at the end; what is larger, as it is.) */
+/* (The FILE writes its buffer when it is full, or at the end; what is larger, as it
+   is.) */
 static ssize_t write_cookie(void *cookie, const char *bytes, size_t size) {
   struct page_section *section = cookie;
   struct page_deflate *d = section->deflate;
@@ -235,7 +237,7 @@ void page_section_free(struct page_section *section) {
   section->size = section->room = 0;
 }
 
-/* ---- In the page ---------------------------------------------------------------------- */
+/* ---- In the page ------------------------------------------------------------------ */
 
 size_t page_section_size(const struct page_section *section) {
   return sizeof BEFORE_NAME - 1 + strlen(section->name) + sizeof BEFORE_TEXT - 1 +

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* section.h: a section of the page: JSON that is compressed while it is written, in memory.
+/* section.h: a section of the page: JSON that is compressed while it is written, in
+ * memory.
  *
- * So its size is known before it is decided whether it stands in the page (page.h), and its JSON,
- * which is some times as large, is never held. DATA.md has the sections and their names.
+ * So its size is known before it is decided whether it stands in the page (page.h), and
+ * its JSON, which is some times as large, is never held. DATA.md has the sections and
+ * their names.
  *
  *   struct page_section section;
  *   page_section_begin(&section, "head");
@@ -11,8 +13,8 @@
  *   page_section_put(&section, out);
  *   page_section_free(&section);
  *
- * Errors: no memory is kept until page_section_end, which says so. Threads: one at a time for a
- * section and its stream.
+ * Errors: no memory is kept until page_section_end, which says so. Threads: one at a time
+ * for a section and its stream.
  */
 #ifndef EVENTRING_VIEW_SECTION_H
 #define EVENTRING_VIEW_SECTION_H
@@ -31,13 +33,14 @@ struct page_section {
 
 /* Can sections be made (zlib)? Else page_section_begin fails. */
 bool page_can_compress(void);
-/* Begins a section: letters, digits, `:' and `-', fewer than PAGE_NAME. False: no memory; there is
-   nothing to end or to free then. */
+/* Begins a section: letters, digits, `:' and `-', fewer than PAGE_NAME. False: no memory;
+   there is nothing to end or to free then. */
 bool page_section_begin(struct page_section *section, const char *name);
-/* Ends what is written into it. A thread may still compress it, for which it stays where it is. */
+/* Ends what is written into it. A thread may still compress it, for which it stays where
+   it is. */
 void page_section_close(struct page_section *section);
-/* Waits until a section that was closed is all there. False: there was no memory, and it is
-   empty. */
+/* Waits until a section that was closed is all there. False: there was no memory, and it
+   is empty. */
 bool page_section_wait(struct page_section *section);
 /* Both. */
 bool page_section_end(struct page_section *section);

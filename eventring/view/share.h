@@ -15,7 +15,8 @@ struct page_need {
   uint64_t allowed; /* set: at most what it needs, else in proportion to its weight */
 };
 
-/* Divides `room`: who needs less than the others of its weight leaves the rest to them. */
+/* Divides `room`: who needs less than the others of its weight leaves the rest to
+   them. */
 void page_share(struct page_need *needs, size_t count, uint64_t room);
 
 #endif

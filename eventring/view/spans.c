@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* spans.c: spans that are kept whole, and sections `spans` and `cover`. (Long: what is kept of a
- * span, by its cell and by its name, decides what the sections show, in the same order.) */
+/* spans.c: spans that are kept whole, and sections `spans` and `cover`. (Long: what is
+ * kept of a span, by its cell and by its name, decides what the sections show, in the
+ * same order.) */
 #include "view/spans.h"
 
 #include <math.h>
@@ -149,7 +150,7 @@ void page_spans_free(struct page_spans *spans) {
   free(spans);
 }
 
-/* ---- Cover -------------------------------------------------------------------------------- */
+/* ---- Cover ------------------------------------------------------------------------ */
 
 static int make_tracks(struct page_spans *spans, size_t tracks) {
   if (tracks <= spans->tracks) return EVENTRING_OK;
@@ -296,7 +297,8 @@ static int fit_cover(struct page_spans *spans, size_t room) {
   return EVENTRING_OK;
 }
 
-/* A span that reaches over several cells: what lies in each, and that it began in its first. */
+/* A span that reaches over several cells: what lies in each, and that it began in its
+   first. */
 static int cover_cells(struct page_spans *spans, struct cover *cover, const struct page_span *span) {
   const struct page_grid *grid = &spans->grid;
   const uint64_t end = span->begin_ns + span->ns;
@@ -329,7 +331,7 @@ static int cover_span(struct page_spans *spans, struct cover *cover, const struc
   return EVENTRING_OK;
 }
 
-/* ---- By name -------------------------------------------------------------------------------- */
+/* ---- By name ---------------------------------------------------------------------- */
 
 static uint64_t end_of(const struct page_span *span) { return span->begin_ns + span->ns; }
 
@@ -459,8 +461,8 @@ void page_spans_longest(const struct page_spans *spans, page_longest_visit *visi
       visit_longest(spans->name[id]->longest, spans->name[id]->longest_count, false, visit, context);
 }
 
-/* Takes the value of the span over. (Ends of a name come in their order, but for those of other
-   rings, and within a batch.) */
+/* Takes the value of the span over. (Ends of a name come in their order, but for those of
+   other rings, and within a batch.) */
 static void add_last(struct name *name, const struct page_span *span) {
   struct page_span *into = &last_of(name)[name->next_last];
   struct page_value *before = into->value;
@@ -470,7 +472,7 @@ static void add_last(struct name *name, const struct page_span *span) {
   if (name->last_count < name->room) name->last_count++;
 }
 
-/* ---- One span ------------------------------------------------------------------------------- */
+/* ---- One span --------------------------------------------------------------------- */
 
 int page_spans_begin(struct page_spans *spans, const struct page_span_begin *begin) {
   struct cover *cover = cover_at(spans, begin->track, begin->depth);
@@ -558,7 +560,7 @@ void page_spans_soon(const struct page_spans *spans, uint16_t id, int step) {
   }
 }
 
-/* ---- A batch --------------------------------------------------------------------------------- */
+/* ---- A batch ---------------------------------------------------------------------- */
 
 static struct page_span span_of(const struct eventring_batch *batch,
                                 const struct eventring_brief *ended, uint32_t track,
@@ -570,14 +572,15 @@ static struct page_span span_of(const struct eventring_batch *batch,
                             .knows_parts = true};
 }
 
-/* A batch has many spans of a name, of which one is enough as a last one, but at the end, which is
-   known of a file: there all are taken. */
+/* A batch has many spans of a name, of which one is enough as a last one, but at the end,
+   which is known of a file: there all are taken. */
 static bool may_be_last(const struct page_spans *spans, const struct page_span *span) {
   return spans->run->live ||
          page_grid_cell(&spans->grid, end_of(span)) == PAGE_CELLS - 1;
 }
 
-/* One that may be among the longest of its name, or is among its last ones in the batch. */
+/* One that may be among the longest of its name, or is among its last ones in the
+   batch. */
 static int note(struct page_spans *spans, const struct page_span *span) {
   struct name *name = name_at(spans, span);
   if (!name) return EVENTRING_E_MEMORY;
@@ -588,9 +591,9 @@ static int note(struct page_spans *spans, const struct page_span *span) {
   return EVENTRING_OK;
 }
 
-/* Adds up by depth, from depth_around on, from the last end to the first: around a span are, of
-   those that began before the batch, the ones that ended later (`outer`). Returns how many depths
-   there are, or E_MEMORY. (The loop has what it needs in locals.) */
+/* Adds up by depth, from depth_around on, from the last end to the first: around a span
+   are, of those that began before the batch, the ones that ended later (`outer`). Returns
+   how many depths there are, or E_MEMORY. (The loop has what it needs in locals.) */
 static int sum_up(struct page_spans *spans, const struct eventring_batch *batch, uint32_t track,
                   struct sums *sums) {
   const uint32_t number = ++spans->batches;
@@ -642,7 +645,7 @@ int page_spans_batch(struct page_spans *spans, const struct eventring_batch *bat
   return status == EVENTRING_OK ? fit(spans) : status;
 }
 
-/* ---- Section `cover` --------------------------------------------------------------------------- */
+/* ---- Section `cover` -------------------------------------------------------------- */
 
 static void *begin(struct page_run *run) { return run->events->spans; }
 
@@ -680,7 +683,7 @@ static bool write_cover(void *state, struct eva_json *json, unsigned level,
 const struct page_part page_part_cover = {
     .name = "cover", .levels = LEVELS, .begin = begin, .write = write_cover};
 
-/* ---- Section `spans` ---------------------------------------------------------------------------- */
+/* ---- Section `spans` -------------------------------------------------------------- */
 
 /* One that may be shown. The lower its rank, the more it matters. */
 struct shown {
@@ -814,7 +817,7 @@ static void put_tracks(const struct page_spans *spans, const struct shown *shown
   eva_json_close_object(json);
 }
 
-/* ---- Sections `spans:N` ------------------------------------------------------------------------ */
+/* ---- Sections `spans:N` ----------------------------------------------------------- */
 
 enum { OF_CHUNK = 20000, SHOWN = 128 /* in `flags`: it is in section `spans` */ };
 

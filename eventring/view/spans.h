@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* spans.h: the spans that a page keeps whole, and how much of each cell spans of each depth cover.
+/* spans.h: the spans that a page keeps whole, and how much of each cell spans of each
+ * depth cover.
  *
- * Kept are, of each name, those that were longest and those that ended last; of each cell, track
- * and depth the longest; those that are torn or open, as far as there is room. With `keeps_all` all
- * are.
+ * Kept are, of each name, those that were longest and those that ended last; of each
+ * cell, track and depth the longest; those that are torn or open, as far as there is
+ * room. With `keeps_all` all are.
  *
- * A span of a batch is looked at once: its depth follows from the ends behind it, which are read
- * backwards.
+ * A span of a batch is looked at once: its depth follows from the ends behind it, which
+ * are read backwards.
  *
  * Errors: EVENTRING_E_MEMORY. Threads: one at a time.
  */
@@ -58,7 +59,8 @@ struct page_plain_span { /* most spans: whole, all of it known, and in it nothin
 };
 /* Keeps the value of a begin until the span ends. */
 int page_spans_begin(struct page_spans *spans, const struct page_span_begin *begin);
-/* A span that has ended, or is open (PAGE_SPAN_OPEN). Its value is set, to that of its begin. */
+/* A span that has ended, or is open (PAGE_SPAN_OPEN). Its value is set, to that of its
+   begin. */
 int page_spans_add(struct page_spans *spans, struct page_span *span);
 int page_spans_add_plain(struct page_spans *spans, const struct page_plain_span *plain);
 /* How many names of the user's ring have had spans. */
@@ -71,8 +73,8 @@ int page_spans_batch(struct page_spans *spans, const struct eventring_batch *bat
 enum { PAGE_LONGEST = 8 };
 typedef void page_longest_visit(void *context, const struct page_span *span,
                                 const struct page_owner *owner);
-/* Calls `visit` with the PAGE_LONGEST spans of the user's ring that were longest, and as many of
-   each name of another ring, in no order; their values are theirs. */
+/* Calls `visit` with the PAGE_LONGEST spans of the user's ring that were longest, and as
+   many of each name of another ring, in no order; their values are theirs. */
 void page_spans_longest(const struct page_spans *spans, page_longest_visit *visit, void *context);
 /* Says how many rows the tracks need (lists.h), once all is there. */
 void page_spans_tell_depths(const struct page_spans *spans);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* spans_queue.c: hands spans to a thread.
  *
- * `filled` and `taken` count buffers under the lock; one side waits where the other is BUFFERS
- * ahead, or not ahead at all. A buffer has entries, one behind the other: what it is, how long, and
- * then the bytes of it. */
+ * `filled` and `taken` count buffers under the lock; one side waits where the other is
+ * BUFFERS ahead, or not ahead at all. A buffer has entries, one behind the other: what it
+ * is, how long, and then the bytes of it. */
 #include "view/spans_queue.h"
 
 #include <pthread.h>
@@ -64,7 +64,7 @@ void page_spans_queue_free(struct page_spans_queue *queue) {
   free(queue);
 }
 
-/* ---- Taking ----------------------------------------------------------------------------- */
+/* ---- Taking ----------------------------------------------------------------------- */
 
 static int take_batch(struct page_spans *spans, const struct batch *from) {
   const struct eventring_brief *ended = (const struct eventring_brief *)(from + 1);
@@ -79,8 +79,8 @@ static int take_own(struct page_spans *spans, const struct own *from) {
   return page_spans_own(spans, from->track, &from->owner);
 }
 
-/* (A value is kept here: what one thread allocates and another one frees makes them wait for each
-   other.) */
+/* (A value is kept here: what one thread allocates and another one frees makes them wait
+   for each other.) */
 static inline int take_entry(struct page_spans *spans, struct entry *entry) {
   void *data = entry + 1;
   switch ((enum kind)entry->kind) {
@@ -147,7 +147,7 @@ static void *take_all(void *context) {
   return NULL;
 }
 
-/* ---- Handing over --------------------------------------------------------------------------- */
+/* ---- Handing over ----------------------------------------------------------------- */
 
 /* The buffer is full. (Without a thread it is taken here.) */
 static int turn(struct page_spans_queue *queue) {
@@ -169,7 +169,8 @@ static int turn(struct page_spans_queue *queue) {
   return status;
 }
 
-/* Makes an entry. Returns where `size` bytes of it go; NULL: no memory, also of the spans. */
+/* Makes an entry. Returns where `size` bytes of it go; NULL: no memory, also of the
+   spans. */
 static inline void *put(struct page_spans_queue *queue, enum kind kind, size_t size) {
   struct buffer *buffer = &queue->buffer[queue->filled % BUFFERS];
   const size_t all = (sizeof(struct entry) + size + 7) & ~(size_t)7;
@@ -191,7 +192,8 @@ int page_spans_queue_own(struct page_spans_queue *queue, uint32_t track,
   return EVENTRING_OK;
 }
 
-/* (Knowing that there are few, the compiler would take an instruction that is slow to begin.) */
+/* (Knowing that there are few, the compiler would take an instruction that is slow to
+   begin.) */
 static __attribute__((noinline)) void copy_many(void *to, const void *from, size_t size) {
   memcpy(to, from, size);
 }

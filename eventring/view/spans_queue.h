@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* spans_queue.h: hands what spans are made of (spans.h) to a thread that takes it, so that whoever
- * reads the recording does not wait for it.
+/* spans_queue.h: hands what spans are made of (spans.h) to a thread that takes it, so
+ * that whoever reads the recording does not wait for it.
  *
- * Buffers go to the thread in turn, from the first full one on; what is left is taken at the end. So
- * there is no thread where there are few events.
+ * Buffers go to the thread in turn, from the first full one on; what is left is taken at
+ * the end. So there is no thread where there are few events.
  *
- * Errors: EVENTRING_E_MEMORY, also of what the thread took before. Threads: one at a time; the
- * spans are the thread's until page_spans_queue_end.
+ * Errors: EVENTRING_E_MEMORY, also of what the thread took before. Threads: one at a
+ * time; the spans are the thread's until page_spans_queue_end.
  */
 #ifndef EVENTRING_VIEW_SPANS_QUEUE_H
 #define EVENTRING_VIEW_SPANS_QUEUE_H

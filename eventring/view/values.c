@@ -14,9 +14,10 @@ enum {
   LEVELS = 3
 };
 
-/* ---- Values ------------------------------------------------------------------------------ */
+/* ---- Values ----------------------------------------------------------------------- */
 
-/* A place has room for the bytes of short texts; longer ones are allocated by themselves. */
+/* A place has room for the bytes of short texts; longer ones are allocated by
+   themselves. */
 enum { PLACE = PAGE_VALUE_PLACE, SHORT = PLACE - sizeof(struct page_value), PLACES = 255 };
 
 struct page_value_slab {
@@ -98,7 +99,7 @@ void page_value_print(const struct page_run *run, const struct page_value *value
   run->print_value(out, run->cursor, &event);
 }
 
-/* ---- Texts ------------------------------------------------------------------------------- */
+/* ---- Texts ------------------------------------------------------------------------ */
 
 struct text {
   char *text;
@@ -182,7 +183,7 @@ int page_text_of(struct page_texts *texts, struct page_value *value, enum page_t
   return value->text;
 }
 
-/* ---- The section ---------------------------------------------------------------------------- */
+/* ---- The section ------------------------------------------------------------------ */
 
 static void *begin(struct page_run *run) { return run->events->texts; }
 

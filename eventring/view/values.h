@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* values.h: what begins of spans and instants have said, kept as it was recorded until the page is
- * written, and section `texts`, which has it as commands print it.
+/* values.h: what begins of spans and instants have said, kept as it was recorded until
+ * the page is written, and section `texts`, which has it as commands print it.
  *
- * A value is shared by all who keep it. Errors: NULL, or -1, without memory; a value that is not
- * kept is not known. Threads: one at a time.
+ * A value is shared by all who keep it. Errors: NULL, or -1, without memory; a value that
+ * is not kept is not known. Threads: one at a time.
  */
 #ifndef EVENTRING_VIEW_VALUES_H
 #define EVENTRING_VIEW_VALUES_H
@@ -43,8 +43,8 @@ static inline struct page_said page_said_of(const struct eventring_event *event)
                             .size = (uint32_t)(event->bytes ? event->size : 0),
                             .payload = event->payload};
 }
-/* Keeps it in `values`: PAGE_VALUE_PLACE bytes may be read there. NULL: it is too long, or there is
-   no memory. The caller is its user. */
+/* Keeps it in `values`: PAGE_VALUE_PLACE bytes may be read there. NULL: it is too long,
+   or there is no memory. The caller is its user. */
 struct page_value *page_value_copy(struct page_values *values, const struct page_said *from);
 /* Keeps the value of an event by itself; NULL: it has none, it is too long, or
    there is no memory. The caller is its user. */
