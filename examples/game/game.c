@@ -3,15 +3,16 @@
  *
  *   game [--frames N] [--hz N] [--budget-kb N] [--cap-kb N] [--stepped 0] [LOGIC]
  *
- * The collector is stopped while a frame is computed. In what is left of its time it works, until
- * nothing is left to do or the time is over (LUA_GCFRAME). The program watches how much memory Lua
- * has: above the budget the logic has to drop what it can make again, and everything is collected
- * once. With `--stepped 0` the collector runs when it finds that it should, to compare. With
- * `--cap-kb` Lua gets no more memory than that: what an update asks for above it is an error of that
- * update, after which the frame is over and the logic drops what it can.
+ * The collector is stopped while a frame is computed. In what is left of its time it
+ * works, until nothing is left to do or the time is over (LUA_GCFRAME). The program
+ * watches how much memory Lua has: above the budget the logic has to drop what it can
+ * make again, and everything is collected once. With `--stepped 0` the collector runs
+ * when it finds that it should, to compare. With `--cap-kb` Lua gets no more memory than
+ * that: what an update asks for above it is an error of that update, after which the
+ * frame is over and the logic drops what it can.
  *
- * A frame and its parts are spans in the domain of the state, so that a tool shows them in one
- * order with the steps of the collector. README.md has what to try.
+ * A frame and its parts are spans in the domain of the state, so that a tool shows them
+ * in one order with the steps of the collector. README.md has what to try.
  */
 #include <eventring.h>
 #include <eventring/probe.h>
@@ -71,7 +72,8 @@ static void sleep_until(long long ns) {
 
 static struct { size_t held, most, cap; } memory;
 
-/* An allocator as lua_newstate takes it: with a cap, in which all that Lua holds has its place. */
+/* An allocator as lua_newstate takes it: with a cap, in which all that Lua holds has its
+   place. */
 static void *allocate(void *none, void *block, size_t old_size, size_t size) {
   (void)none;
   if (block == NULL) old_size = 0; /* it says what the block is for */
@@ -96,7 +98,8 @@ static void die(lua_State *L) {
   exit(1);
 }
 
-/* Calls a function of the logic with one number. False: there was no memory for all of it. */
+/* Calls a function of the logic with one number. False: there was no memory for all of
+   it. */
 static bool call(lua_State *L, const char *name, lua_Integer number) {
   lua_getglobal(L, name);
   lua_pushinteger(L, number);

@@ -97,7 +97,7 @@ void start_recording(const char *directory);
 /* The name of the recording's place: a disk file, or /dev/shm. */
 const char *place_name(const char *directory);
 
-/* ---- Parts ------------------------------------------------------------------------- */
+/* ---- Parts ------------------------------------------------------------------------ */
 
 void bench_probes(void);    /* probe_bench.c: one thread, no reader, every kind of probe */
 void bench_writers(void);   /* writers.c: threads, places, readers beside them */

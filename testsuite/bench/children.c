@@ -100,7 +100,7 @@ static struct series *named(struct child *child, const char *name) {
   return NULL;
 }
 
-/* ---- Guest programs ------------------------------------------------------------------ */
+/* ---- Guest programs --------------------------------------------------------------- */
 
 static void bench_guest(struct child *child) {
   char script[4096];
@@ -121,7 +121,7 @@ static void bench_guest(struct child *child) {
   }
 }
 
-/* ---- LTTng-UST -------------------------------------------------------------------------- */
+/* ---- LTTng-UST -------------------------------------------------------------------- */
 
 static void bench_lttng(struct child *child, const char *mode) {
   char script[4096];

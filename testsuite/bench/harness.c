@@ -90,7 +90,7 @@ LOOP void bench_span(eventring_domain *d) {
   }
 }
 
-/* ---- Text ---------------------------------------------------------------------------- */
+/* ---- Text ------------------------------------------------------------------------- */
 
 static bool json, first_row = true;
 static char title[160];
@@ -164,7 +164,7 @@ static void print_row(const char *name, const struct row *row, const struct figu
   printf("\n");
 }
 
-/* ---- JSON ------------------------------------------------------------------------------ */
+/* ---- JSON ------------------------------------------------------------------------- */
 
 /* Names are ours, but for paths. */
 static void print_string(const char *text) {
@@ -217,7 +217,7 @@ void report(const struct row *row, const struct series *series, const char *form
   fflush(stdout);
 }
 
-/* ---- The recording --------------------------------------------------------------------- */
+/* ---- The recording ---------------------------------------------------------------- */
 
 unsigned user_span_id, counter_id, event_id, int_event_id, double_event_id, string_event_id;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* testsuite/bench/hashes.c: how well functions spread families of integer keys over tables of
- * 2^2 to 2^16 nodes (make bench-hashes [LOAD=0.7]; doc/TABLES.md has what came out). For each
- * family and function:
+/* testsuite/bench/hashes.c: how well functions spread families of integer keys over
+ * tables of 2^2 to 2^16 nodes (make bench-hashes [LOAD=0.7]; doc/TABLES.md has what came
+ * out). For each family and function:
  *
  *   collisions  keys whose place was taken, in percent: mean and worst of all tables
  *   probes      nodes looked at to find a key, chains being as good as can be: the same
@@ -24,7 +24,7 @@ __extension__ typedef unsigned __int128 UnsignedWide;
 static int bits;      /* of the present table */
 static uint64_t mask; /* its nodes - 1 */
 
-/* ---- functions -------------------------------------------------------------------------- */
+/* ---- functions -------------------------------------------------------------------- */
 
 static uint64_t high_product(uint64_t x, int64_t y) {
   return (uint64_t)((Wide)(int64_t)x * y >> 64);
@@ -76,7 +76,7 @@ static const struct Function {
 };
 #define FUNCTIONS (sizeof functions / sizeof *functions)
 
-/* ---- families: member j, n keys; false: there is none --------------------------------------- */
+/* ---- families: member j, n keys; false: there is none ----------------------------- */
 
 static uint64_t random_state;
 static uint64_t draw(void) {
@@ -200,7 +200,7 @@ static const struct Family {
 };
 #define FAMILIES (sizeof families / sizeof *families)
 
-/* ---- measuring ---------------------------------------------------------------------------- */
+/* ---- measuring -------------------------------------------------------------------- */
 
 typedef struct Figures {
   double collisions, worst_collisions, probes, worst_probes;

@@ -3,10 +3,11 @@
  *
  *   kinds KIND EVENTS FOLDER|ring
  *
- * writes FOLDER/KIND.eventring: a stream of about EVENTS events; with `ring` it writes into rings as
- * the variables SAROS_EVENTRING_* say, for a recorder beside it (eventring record -- kinds ...). One
- * thread writes into all domains, in an order that a generator with a fixed seed draws, so the
- * structure of a recording is the same each time; the times are real ones. */
+ * writes FOLDER/KIND.eventring: a stream of about EVENTS events; with `ring` it writes
+ * into rings as the variables SAROS_EVENTRING_* say, for a recorder beside it (eventring
+ * record -- kinds ...). One thread writes into all domains, in an order that a generator
+ * with a fixed seed draws, so the structure of a recording is the same each time; the
+ * times are real ones. */
 #include "eventring/probe.h"
 
 #include <inttypes.h>
@@ -30,7 +31,7 @@ static void die(const char *what) {
   exit(1);
 }
 
-/* ---- Definitions ----------------------------------------------------------------------- */
+/* ---- Definitions ------------------------------------------------------------------ */
 
 static unsigned plain_id[4], int_id[4], text_id[4], counter_id[4], double_id, event_id[2],
     async_id, flow_id, collection_id, heap_id;
@@ -73,7 +74,7 @@ static void define(void) {
   heap_id = host(EVENTRING_DEF_COUNTER, "heap", EVENTRING_INT, EVENTRING_LEVEL);
 }
 
-/* ---- Flows of control ------------------------------------------------------------------ */
+/* ---- Flows of control ------------------------------------------------------------- */
 
 struct flow { /* a context of a domain */
   unsigned open[MOST_DEPTH];
@@ -157,7 +158,7 @@ static void change_context(unsigned slot) {
     eventring_resume_context(d, EVENTRING_USER, EVENTRING_CLASS_USER, present[slot] + 1);
 }
 
-/* ---- Kinds ----------------------------------------------------------------------------- */
+/* ---- Kinds ------------------------------------------------------------------------ */
 
 static void plain(uint64_t i, unsigned slot) {
   (void)i;
@@ -255,7 +256,7 @@ static const struct kind *kind_named(const char *name) {
   return NULL;
 }
 
-/* ---- The recording --------------------------------------------------------------------- */
+/* ---- The recording ---------------------------------------------------------------- */
 
 static void start(const char *folder, const char *name, bool is_ring) {
   static char path[4096];

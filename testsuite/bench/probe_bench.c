@@ -101,7 +101,7 @@ static void bench_first_touch(const char *place, struct series *pair) {
   remark("%ld page faults in %d first rounds", faults, 4 * bench.rounds);
 }
 
-/* ---- All of it ------------------------------------------------------------------------ */
+/* ---- All of it -------------------------------------------------------------------- */
 
 static void measure(const char *place) {
   static struct series series[CASES];

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* What the profile of calls costs: an entry and an exit (<eventring/calls.h>) against two
- * bare readings of the clock, measured in turn. `pairs` twice is the A/A control; `2 lines`
- * is what any counter for each of 10,000 callees would cost: it depends on how much of the
- * nearest caches is this thread's. `min`: least time of all rounds by the least pair;
- * `median`: of the ratios to the pairs beside each, with its interval of 95 %.
+ * bare readings of the clock, measured in turn. `pairs` twice is the A/A control; `2
+ * lines` is what any counter for each of 10,000 callees would cost: it depends on how
+ * much of the nearest caches is this thread's. `min`: least time of all rounds by the
+ * least pair; `median`: of the ratios to the pairs beside each, with its interval of 95
+ * %.
  *
  * The cases of the first table push each other's memory out of the caches. In the second
  * one each runs once before it is measured: callees at random, and beside them the same
@@ -33,8 +34,8 @@ static uint64_t pairs(eventring_calls *c) {
   return eventring_ticks() - begin;
 }
 
-/* What the two lines of a node cost that is not in the nearest cache: two readings and, at
-   each, an addition to a line at random. */
+/* What the two lines of a node cost that is not in the nearest cache: two readings and,
+   at each, an addition to a line at random. */
 static struct lines {
   uint64_t first[8], second[8];
 } __attribute__((aligned(128))) lines[WIDE];

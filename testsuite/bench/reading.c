@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* reading.c: what reading costs: events, idle polls, opening. The rings are full and nobody
- * writes. Own rings are read through the mapping, and the same rings as a file, as another
- * process reads them. */
+/* reading.c: what reading costs: events, idle polls, opening. The rings are full and
+ * nobody writes. Own rings are read through the mapping, and the same rings as a file, as
+ * another process reads them. */
 #include "bench.h"
 #include "eventring/read.h"
 
@@ -82,7 +82,7 @@ static void bench_events(int domains_wanted) {
            domains_wanted, domains_wanted > 1 ? "s" : "");
 }
 
-/* ---- Events of other kinds --------------------------------------------------------- */
+/* ---- Events of other kinds -------------------------------------------------------- */
 
 /* Each writes one event, or two. */
 static void write_span(eventring_domain *d) {
@@ -161,7 +161,7 @@ static void bench_kinds(void) {
     report(&row, &kinds[i].reading.series, "an event, own rings: %s", kinds[i].reading.name);
 }
 
-/* ---- Idle polls -------------------------------------------------------------------- */
+/* ---- Idle polls ------------------------------------------------------------------- */
 
 static double idle_poll(eventring_cursor *cursor) {
   static const struct eventring_callbacks callbacks = {sizeof callbacks, count_event, NULL};
@@ -195,7 +195,7 @@ static void bench_idle(int domains_wanted) {
          domains_wanted > 1 ? "s" : "");
 }
 
-/* ---- Opening ------------------------------------------------------------------------ */
+/* ---- Opening ---------------------------------------------------------------------- */
 
 enum opening { SELF, FILE_OF_SELF, PID_OF_SELF, OPENINGS };
 

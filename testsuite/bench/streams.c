@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* streams.c: what a stream costs its producer, how fast it fills, and how fast it is read.
+/* streams.c: what a stream costs its producer, how fast it fills, and how fast it is
+ * read.
  *
- * Beside each rate stands that of memcpy into, or of a read out of, the same kind of file in
- * the same run. The last table has the ways that were not taken, with nothing but the store of
- * a word and where it goes: a block of 4 KiB claimed at a time in a mapped file, and two
- * buffers that a thread writes with pwrite. */
+ * Beside each rate stands that of memcpy into, or of a read out of, the same kind of file
+ * in the same run. The last table has the ways that were not taken, with nothing but the
+ * store of a word and where it goes: a block of 4 KiB claimed at a time in a mapped file,
+ * and two buffers that a thread writes with pwrite. */
 #include "bench.h"
 #include "eventring/read.h"
 
@@ -44,7 +45,7 @@ static void stop_stream(void) {
   unlink(path);
 }
 
-/* ---- A span ------------------------------------------------------------------------- */
+/* ---- A span ----------------------------------------------------------------------- */
 
 enum { SPAN_SAMPLES = 60 };
 
@@ -75,7 +76,7 @@ static void measure_span(const char *place) {
          place_name(place));
 }
 
-/* ---- How long one probe may take ---------------------------------------------------- */
+/* ---- How long one probe may take -------------------------------------------------- */
 
 enum { PROBES = 4000000, SLOW_NS = 2000 };
 
@@ -121,7 +122,7 @@ static void measure_probes(const char *place) {
   free(took);
 }
 
-/* ---- Rates --------------------------------------------------------------------------- */
+/* ---- Rates ------------------------------------------------------------------------ */
 
 struct filler {
   pthread_t thread;
@@ -252,7 +253,7 @@ static void measure_write(const char *place, uint64_t bytes) {
          (double)bytes / 8e6 / writing, (double)bytes / (double)GIB / reading);
 }
 
-/* ---- Ways not taken ------------------------------------------------------------------ */
+/* ---- Ways not taken --------------------------------------------------------------- */
 
 enum { BLOCK = 4096, BLOCK_LOOPS = 16384 }; /* 64 MiB */
 

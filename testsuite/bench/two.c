@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* two.c: does a second producer slow the first one down?
  *
- * Each thread times its loop in intervals of 16,000 spans, by its processor time, and drops an
- * interval in which it was taken off its processor or the host of the machine took time
- * (steal). One thread and two are measured in turn, in each round, for three things that they
- * do: spans into a stream, spans into rings, and as a control the pair of bare clock reads,
- * which shares nothing at all: what two threads of that cost more is the machine. */
+ * Each thread times its loop in intervals of 16,000 spans, by its processor time, and
+ * drops an interval in which it was taken off its processor or the host of the machine
+ * took time (steal). One thread and two are measured in turn, in each round, for three
+ * things that they do: spans into a stream, spans into rings, and as a control the pair
+ * of bare clock reads, which shares nothing at all: what two threads of that cost more is
+ * the machine. */
 #include "bench.h"
 
 #include <pthread.h>
@@ -25,7 +26,7 @@ static void die(const char *what) {
   exit(1);
 }
 
-/* ---- One thread ------------------------------------------------------------------------- */
+/* ---- One thread ------------------------------------------------------------------- */
 
 struct worker {
   pthread_t thread;
@@ -67,7 +68,7 @@ static void *work(void *argument) {
   return NULL;
 }
 
-/* ---- One and two ------------------------------------------------------------------------ */
+/* ---- One and two ------------------------------------------------------------------ */
 
 static char path[4096];
 

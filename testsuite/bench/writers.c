@@ -160,7 +160,7 @@ static void run_configuration(struct configuration *c) {
   add_figures(c, &poller);
 }
 
-/* ---- All combinations ------------------------------------------------------------------ */
+/* ---- All combinations ------------------------------------------------------------- */
 
 enum { CONFIGURATIONS = 2 * THREADS_MAX * READERS };
 static struct configuration configurations[CONFIGURATIONS];

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Threads write numbered events while the file of their recording is deleted again and again: each
-   goes on in a new file of the same name, no event is lost between two files or is in both, and
-   each file says why it ended. Every other time all threads are asleep: then the library puts a copy
-   of the file in its place, until a thread goes on. Run also under ThreadSanitizer. */
+/* Threads write numbered events while the file of their recording is deleted again and
+   again: each goes on in a new file of the same name, no event is lost between two files
+   or is in both, and each file says why it ended. Every other time all threads are
+   asleep: then the library puts a copy of the file in its place, until a thread goes on.
+   Run also under ThreadSanitizer. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -92,8 +93,9 @@ static void let_all_sleep(void) {
   while (__atomic_load_n(&sleepers, __ATOMIC_RELAXED) < WRITERS) sleep_ms(1);
 }
 
-/* The recording that has this name, once it is another one than that which began at `former`
-   (or, with `same`, a copy of it). A file that is being made is no recording yet. */
+/* The recording that has this name, once it is another one than that which began at
+   `former` (or, with `same`, a copy of it). A file that is being made is no recording
+   yet. */
 static eventring_cursor *open_next(const char *path, uint64_t former, bool same, uint64_t *began) {
   eventring_cursor *cursor;
   struct eventring_error error;
@@ -118,8 +120,8 @@ static uint64_t count_events(eventring_cursor *cursor) {
   return totals.delivered;
 }
 
-/* The file is deleted while all threads are asleep: a copy comes in its place, with the same
-   events. */
+/* The file is deleted while all threads are asleep: a copy comes in its place, with the
+   same events. */
 static void delete_asleep(const char *path, uint64_t former) {
   uint64_t began;
   let_all_sleep();

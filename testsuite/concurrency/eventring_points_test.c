@@ -4,12 +4,12 @@
  *   eventring_points_test [ROUNDS]       (default 4)
  *
  * The library is compiled with EVENTRING_TESTPOINTS (and a clock that a test sets, for
- * another test: here it is that of the system). For each
- * step of the producer (W1 .. W6) and each of a reader (R1 .. R5), for readers of own
- * rings, of a file that is mapped and of one that is not: once the producer stands at its
- * step until the readers have polled, and once a reader stands at its step until the producer
- * has filled the whole ring. What is read must be whole, and emitted = missed +
- * delivered + lost to the unit. Meant for ThreadSanitizer, too.
+ * another test: here it is that of the system). For each step of the producer (W1 .. W6)
+ * and each of a reader (R1 .. R5), for readers of own rings, of a file that is mapped and
+ * of one that is not: once the producer stands at its step until the readers have polled,
+ * and once a reader stands at its step until the producer has filled the whole ring. What
+ * is read must be whole, and emitted = missed + delivered + lost to the unit. Meant for
+ * ThreadSanitizer, too.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -88,8 +88,9 @@ static void show_absent(enum evr_step step) {
   if (step == EVR_R4) absent.sequence = 0;
 }
 
-/* Domains that are still to start and stop while a reader stands between its two reads of a
-   block of records, some at each: so the block that is read is finished in between, too. */
+/* Domains that are still to start and stop while a reader stands between its two reads of
+   a block of records, some at each: so the block that is read is finished in between,
+   too. */
 static unsigned lives;
 enum { LIVES_AT_ONCE = 7 };
 
@@ -154,7 +155,7 @@ void eventring_testpoint(enum evr_step step) {
   else hold(&transitions, 1 + (1u << wsize) / FORMAT_BLOCK_WORDS); /* round the ring */
 }
 
-/* ---- The writer ---------------------------------------------------------------------- */
+/* ---- The writer ------------------------------------------------------------------- */
 
 static uint64_t written;
 static pthread_barrier_t barrier;
@@ -180,7 +181,7 @@ static void *write_events(void *argument) {
   return NULL;
 }
 
-/* ---- Readers -------------------------------------------------------------------------- */
+/* ---- Readers ---------------------------------------------------------------------- */
 
 struct reader {
   pthread_t thread;
@@ -266,7 +267,7 @@ static void *read_events(void *argument) {
   return NULL;
 }
 
-/* ---- All pairs ------------------------------------------------------------------------- */
+/* ---- All pairs -------------------------------------------------------------------- */
 
 static void race(int at_writer, int at_reader) {
   struct eventring_config config;
@@ -290,7 +291,7 @@ static void race(int at_writer, int at_reader) {
   eventring_stop();
 }
 
-/* ---- A number that is away for a moment ------------------------------------------------ */
+/* ---- A number that is away for a moment ------------------------------------------- */
 
 /* Where a block of the user ring of slot 0 lies. */
 static off_t block_offset(int fd, uint64_t sequence) {
@@ -326,7 +327,7 @@ static void number_away(void) {
   eventring_stop();
 }
 
-/* ---- A block of records that is finished between two reads -------------------------------- */
+/* ---- A block of records that is finished between two reads ------------------------ */
 
 /* It is not damage, and none of its records is missed. */
 static void block_finished_while_read(void) {
@@ -353,10 +354,10 @@ static void block_finished_while_read(void) {
   eventring_stop();
 }
 
-/* ---- A ring that grows between the loads of its head and of its runs --------------------- */
+/* ---- A ring that grows between the loads of its head and of its runs -------------- */
 
-/* The runs are younger than the head that the reader knows: that is no damage, and nothing is
-   lost but what was overwritten. */
+/* The runs are younger than the head that the reader knows: that is no damage, and
+   nothing is lost but what was overwritten. */
 static void grows_while_read(enum way way) {
   static const struct eventring_callbacks callbacks = {sizeof callbacks, check_event, check_loss};
   enum { FEW = 10 };
@@ -386,7 +387,7 @@ static void grows_while_read(enum way way) {
   eventring_stop();
 }
 
-/* ---- A ring that grows while it is copied ----------------------------------------------- */
+/* ---- A ring that grows while it is copied ----------------------------------------- */
 
 static void check_copy(const char *path) {
   static const struct eventring_callbacks callbacks = {sizeof callbacks, check_event, check_loss};
@@ -431,7 +432,7 @@ static void grows_while_copied(enum way way, int64_t before, int64_t step) {
   eventring_stop();
 }
 
-/* ---- A span does not last as long as the change of blocks before it --------------------- */
+/* ---- A span does not last as long as the change of blocks before it --------------- */
 
 static int check_begin(void *context, const struct eventring_event *e) {
   if (e->id != SPAN || e->kind != EVENTRING_BEGIN || e->value.i != change.number) return 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Threads with domains fire triggers while others set and remove them, from within and
-   through the control page, two tools at once, and while recordings begin and end. Run also
-   under ThreadSanitizer, and AddressSanitizer with its check for leaks at the exit: nothing
-   waits for the helper, and triggers are set then. */
+   through the control page, two tools at once, and while recordings begin and end. Run
+   also under ThreadSanitizer, and AddressSanitizer with its check for leaks at the exit:
+   nothing waits for the helper, and triggers are set then. */
 #include <dirent.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -130,7 +130,8 @@ int main(void) {
   pthread_create(&thread[WRITERS], NULL, set_and_remove, NULL);
   pthread_create(&thread[WRITERS + 1], NULL, control, one);
   pthread_create(&thread[WRITERS + 2], NULL, control, two);
-  /* until there is a copy, however slow the machine is; the runner ends what never ends */
+  /* until there is a copy, however slow the machine is; the runner ends what never
+     ends */
   for (int i = 0; i < ROUNDS || !check_copies(); i++) {
     sleep_ms(40);
     if (i % 4 != 3) continue;

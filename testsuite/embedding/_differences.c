@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What doc/LUA.md lists of the C API as different from the reference, and what is not. Prints the
- * line of each check that does not hold. */
+/* What doc/LUA.md lists of the C API as different from the reference, and what is not.
+ * Prints the line of each check that does not hold. */
 #include <errno.h>
 #include <lauxlib.h>
 #include <lualib.h>
@@ -43,7 +43,8 @@ static void check_tail_calls(lua_State *L) {
   CHECK(tail_calls == 1);
 }
 
-/* A function that is called without a frame is not its C function pushed again; others are. */
+/* A function that is called without a frame is not its C function pushed again; others
+   are. */
 static void check_identity(lua_State *L) {
   (void)luaL_dostring(L, "return math.floor, math.sin");
   lua_pushcfunction(L, lua_tocfunction(L, 1));

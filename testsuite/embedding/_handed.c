@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A pool of threads that hand states to each other: each state runs in whichever thread takes it,
- * under a lock of the program, and is closed by another than the one that opened it. Prints
- * nothing if each state counts right. */
+/* A pool of threads that hand states to each other: each state runs in whichever thread
+ * takes it, under a lock of the program, and is closed by another than the one that
+ * opened it. Prints nothing if each state counts right. */
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Loads libraries with dlopen after static TLS was used up, and runs Lua in one of them.
+/* Loads libraries with dlopen after static TLS was used up, and runs Lua in one of
+ * them.
  *
  *     late LIBRARY FILLER...
  *
- * A filler needs static TLS. All are loaded, one after the other, until the last cannot be.
- * Then LIBRARY must be loaded in spite of that, run a program twice, and survive dlclose. */
+ * A filler needs static TLS. All are loaded, one after the other, until the last cannot
+ * be. Then LIBRARY must be loaded in spite of that, run a program twice, and survive
+ * dlclose. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>

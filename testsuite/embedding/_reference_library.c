@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* The module `T` that the reference's test scripts use to call Lua's C API, written anew from how
- * they use it; and a program that runs one of those scripts with it.
+/* The module `T` that the reference's test scripts use to call Lua's C API, written anew
+ * from how they use it; and a program that runs one of those scripts with it.
  *
  *   reference SCRIPT EXPECTED
  *
- * T.testC runs a program in a small language: commands with arguments, separated by blanks, commas,
- * semicolons and line ends; # begins a comment. Each command is one call of the API. An index is a
- * number, R (the registry) or U and the number of an upvalue; as a number * is the top of the stack
- * and . is popped from it.
+ * T.testC runs a program in a small language: commands with arguments, separated by
+ * blanks, commas, semicolons and line ends; # begins a comment. Each command is one call
+ * of the API. An index is a number, R (the registry) or U and the number of an upvalue;
+ * as a number * is the top of the stack and . is popped from it.
  *
  * EXPECTED lists lines of scripts that are left out: FILE FIRST LAST REASON.
  *
- * An allocator that counts and refuses is given to lua_newstate. The heap asks it for blocks, which
- * several objects share.
+ * An allocator that counts and refuses is given to lua_newstate. The heap asks it for
+ * blocks, which several objects share.
  */
 #include <lauxlib.h>
 #include <lualib.h>
@@ -600,7 +600,8 @@ static int module_getref(lua_State *L) {
   return 1;
 }
 
-/* The phases of a cycle are not the reference's: "pause" collects everything, others do nothing. */
+/* The phases of a cycle are not the reference's: "pause" collects everything, others do
+   nothing. */
 static int module_gcstate(lua_State *L) {
   if (strcmp(luaL_checkstring(L, 1), "pause") == 0) lua_gc(L, LUA_GCCOLLECT);
   return 0;
@@ -716,7 +717,8 @@ static int on_panic(lua_State *L) {
   longjmp(panic.from, 1);
 }
 
-/* T.checkpanic(code[, code in the panic]): what is on the top of the stack of a new state */
+/* T.checkpanic(code[, code in the panic]): what is on the top of the stack of a new
+   state */
 static int module_checkpanic(lua_State *L) {
   const char *code = luaL_checkstring(L, 1);
   panic.code = luaL_optstring(L, 2, NULL);

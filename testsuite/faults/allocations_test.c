@@ -9,8 +9,9 @@
  * without failures to its usual result. The same with a program of several domains
  * (domains.lua), where it is left to chance which allocation is the n-th.
  *
- * Then each n-th record of the collector finds no room (gc_overflow.c) while records.lua runs,
- * with collections everywhere and the heap verified after each: it must come to its end.
+ * Then each n-th record of the collector finds no room (gc_overflow.c) while records.lua
+ * runs, with collections everywhere and the heap verified after each: it must come to its
+ * end.
  *
  * Needs a build with --enable-stress. An argument is the step from n to n; by default
  * it is 1, in a slow build (TEST_SLOWNESS) more. */
@@ -73,7 +74,7 @@ static bool make_state(uint64_t n, bool all) {
   return failed;
 }
 
-/* ---- running the program ------------------------------------------------------------- */
+/* ---- running the program ---------------------------------------------------------- */
 
 static const char *program = "allocations.lua";
 
@@ -128,7 +129,7 @@ static uint64_t run_program(bool all, uint64_t step) {
   return n;
 }
 
-/* ---- several domains ------------------------------------------------------------------- */
+/* ---- several domains -------------------------------------------------------------- */
 
 /* As many as are asked for by the environment: a long search is for a quiet night. */
 static void run_domains(bool all) {
@@ -151,7 +152,7 @@ static void run_domains(bool all) {
          (unsigned long long)step);
 }
 
-/* ---- records without room ----------------------------------------------------------------- */
+/* ---- records without room --------------------------------------------------------- */
 
 static void run_without_records(uint64_t each) {
   char path[4096];

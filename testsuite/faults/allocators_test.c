@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* States whose memory comes from an allocator of the program: what it is asked for, that it
- * is obeyed when it refuses, and that it gets everything back. Each block has a header with
- * its size and a canary, so that a wrong osize or a block of someone else's is found. */
+/* States whose memory comes from an allocator of the program: what it is asked for, that
+ * it is obeyed when it refuses, and that it gets everything back. Each block has a header
+ * with its size and a canary, so that a wrong osize or a block of someone else's is
+ * found. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -186,7 +187,8 @@ enum { DEEP = 100 }; /* its stacks have a small limit */
 enum { DEEP = 6000 };
 #endif
 
-/* Calls that allocate nothing but frames and stack: what was dropped before has room for them. */
+/* Calls that allocate nothing but frames and stack: what was dropped before has room for
+   them. */
 static void deep_calls_collect(void) {
   const char *text =
     "local most, depth = ... "
@@ -285,8 +287,9 @@ static int run_everything(lua_State *L) {
   return 0;
 }
 
-/* The n-th request is refused, and `more` after it: the state is made or not, the program ends or
- * fails for want of memory, and nothing is lost. True: it made so many requests. */
+/* The n-th request is refused, and `more` after it: the state is made or not, the
+ * program ends or fails for want of memory, and nothing is lost. True: it made so many
+ * requests. */
 static bool survives_refusals(uint64_t n, uint64_t more, uint64_t *caught) {
   Counts c = {.fail_at = n, .fail_more = more};
   bool refused = true;

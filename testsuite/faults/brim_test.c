@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Random programs under a cap: each fills it with live data of random kinds, until the
- * allocator refuses or the program fails; drops all; and goes on with what takes a third of the
- * cap. The garbage has room for that, so no error is due. Only the API of Lua is used: the
- * reference's library runs the same. */
+ * allocator refuses or the program fails; drops all; and goes on with what takes a third
+ * of the cap. The garbage has room for that, so no error is due. Only the API of Lua is
+ * used: the reference's library runs the same. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,8 +44,8 @@ static int userdata(lua_State *L) {
   return 1;
 }
 
-/* Each of `kinds` returns a value of about `size` bytes, as far as it can be so small, and how
- * many bytes it takes. */
+/* Each of `kinds` returns a value of about `size` bytes, as far as it can be so small,
+ * and how many bytes it takes. */
 static const char prelude[] =
   "local seed, cap = ... "
   "local state = seed "
@@ -165,7 +165,8 @@ static int try_programs(size_t cap, unsigned long first, unsigned long n) {
   return counts[RIGHT] != n;
 }
 
-/* brim_test [CAP [PROGRAMS [FIRST [plain]]]]; TEST_SLOWNESS: how much slower this build is */
+/* brim_test [CAP [PROGRAMS [FIRST [plain]]]]; TEST_SLOWNESS: how much slower this build
+   is */
 int main(int argc, char **argv) {
   const char *text = getenv("TEST_SLOWNESS");
   unsigned long slowness = text != NULL ? strtoul(text, NULL, 10) : 1;

@@ -98,7 +98,7 @@ static unsigned files_here(void) {
   return (unsigned)atoi(text);
 }
 
-/* ---- Forks ------------------------------------------------------------------------- */
+/* ---- Forks ------------------------------------------------------------------------ */
 
 enum way { FORK_EXIT, FORK_EXEC, FORK_RECORD };
 
@@ -265,7 +265,7 @@ static void threads_fork(void) {
   eventring_domain_stop(d);
 }
 
-/* ---- Children that are recorded as their parent ---------------------------------------- */
+/* ---- Children that are recorded as their parent ----------------------------------- */
 
 /* What a child does that goes on, in the order in which it is tried. */
 enum going_on { GO_EXEC, GO_STOP, GO_EVENT, GO_CHECK, GO_ASK, GO_GRANDCHILD, WAYS_TO_GO };
@@ -340,7 +340,7 @@ static void fork_follow(void) {
   eventring_domain_stop(d);
 }
 
-/* ---- Limits -------------------------------------------------------------------------- */
+/* ---- Limits ----------------------------------------------------------------------- */
 
 struct payloads {
   uint64_t real, lost, cut;
@@ -460,7 +460,7 @@ static void twice(void) {
   eventring_domain_stop(d);
 }
 
-/* ---- SIGBUS ---------------------------------------------------------------------------- */
+/* ---- SIGBUS ----------------------------------------------------------------------- */
 
 static volatile sig_atomic_t foreign_faults;
 static char *foreign_page;
@@ -608,7 +608,7 @@ static void cut_control(void) {
   unlink(path);
 }
 
-/* ---- The program ------------------------------------------------------------------------ */
+/* ---- The program ------------------------------------------------------------------ */
 
 static void fork_exit(void) { forks(FORK_EXIT); }
 static void fork_exec(void) { forks(FORK_EXEC); }

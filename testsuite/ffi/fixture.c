@@ -223,7 +223,8 @@ int call_kept_on_thread(int v) {
   return v;
 }
 
-/* A function of C as Lua calls them, which no module has: takes a while, returns nothing. */
+/* A function of C as Lua calls them, which no module has: takes a while, returns
+   nothing. */
 int fixture_pause(void *state) {
   const struct timespec while_ = {.tv_nsec = 20000000};
   (void)state;

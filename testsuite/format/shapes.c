@@ -4,12 +4,13 @@
  *
  *   shapes [--rounds N] [--die | --wait]
  *
- * Each round, in ring user: ten contexts that nest spans, leave them open, are suspended and go
- * on in turn, up to 300 spans open at once; async spans and a flow between domains; events with
- * several values; and the classes user and load switched off and on with spans open. Beside it,
- * in another slot, one short-lived domain after the other, some of which are renamed. --die:
- * the process is killed by itself at the end; --wait: it prints `ready` and waits for the end of
- * its input, while a span and two contexts are open.
+ * Each round, in ring user: ten contexts that nest spans, leave them open, are suspended
+ * and go on in turn, up to 300 spans open at once; async spans and a flow between
+ * domains; events with several values; and the classes user and load switched off and on
+ * with spans open. Beside it, in another slot, one short-lived domain after the other,
+ * some of which are renamed. --die: the process is killed by itself at the end; --wait:
+ * it prints `ready` and waits for the end of its input, while a span and two contexts are
+ * open.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -62,7 +63,7 @@ static void define_all(void) {
 
 #define IN_USER(d) d, EVENTRING_USER, EVENTRING_CLASS_USER
 
-/* ---- Contexts ---------------------------------------------------------------------- */
+/* ---- Contexts --------------------------------------------------------------------- */
 
 enum { CONTEXTS = 10, DEEPEST = 30 };
 
@@ -71,7 +72,8 @@ struct contexts {
   int suspended[CONTEXTS];
 };
 
-/* Which context is next, and what it does, is always the same, and has no short period. */
+/* Which context is next, and what it does, is always the same, and has no short
+   period. */
 static unsigned draw(unsigned below) {
   static uint64_t state = 0x5a05;
   state ^= state << 13;
@@ -120,7 +122,7 @@ static void run_contexts(eventring_domain *d, struct contexts *c) {
   eventring_set_context(d, EVENTRING_USER, 0);
 }
 
-/* ---- Links, values, classes ---------------------------------------------------------- */
+/* ---- Links, values, classes ------------------------------------------------------- */
 
 static void link_all(eventring_domain *d, uint64_t round) {
   uint64_t link = round % 2 ? round : UINT64_MAX - round;
@@ -150,7 +152,7 @@ static void switch_classes(uint64_t round) {
   if (round % 7 == 4 && eventring_switch_classes(classes, true) < 0) abort();
 }
 
-/* ---- Domains --------------------------------------------------------------------------- */
+/* ---- Domains ---------------------------------------------------------------------- */
 
 static eventring_domain *start_domain(const char *name) {
   struct eventring_error error = {0};

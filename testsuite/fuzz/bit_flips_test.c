@@ -4,11 +4,11 @@
  *   bit_flips_test [FLIPS [SEED [FILE...]]]     (default 1500 for each file, less in slow
  *                                               builds; FILE: recordings of dead processes)
  *
- * Records with several domains: ended in order, killed, killed when rings had grown, a copy of
- * that, and streams, ended and killed. Then it flips single bits, reads everything, and compares
- * with what the file said before. If that is different, and the reader has reported no damage,
- * the flip must lie in one of the places that no checksum covers (is_exempt); else the test
- * fails.
+ * Records with several domains: ended in order, killed, killed when rings had grown, a
+ * copy of that, and streams, ended and killed. Then it flips single bits, reads
+ * everything, and compares with what the file said before. If that is different, and the
+ * reader has reported no damage, the flip must lie in one of the places that no checksum
+ * covers (is_exempt); else the test fails.
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -36,7 +36,7 @@ static uint64_t random64(void) {
 }
 static uint64_t below(uint64_t n) { return random64() % n; }
 
-/* ---- All that a file says, as one number ------------------------------------------------- */
+/* ---- All that a file says, as one number ------------------------------------------ */
 
 static uint64_t digest;
 
@@ -125,7 +125,7 @@ static uint64_t read_file(const char *path, bool *is_sound) {
   return digest;
 }
 
-/* ---- Where bits are flipped ----------------------------------------------------------------- */
+/* ---- Where bits are flipped ------------------------------------------------------- */
 
 enum place { HEADER, STATUS, CONTROL, TABLE, EVENTS, RECORDS, PLACES };
 static const char *const place_names[PLACES] = {"header",       "status page", "control page",
@@ -197,7 +197,7 @@ static uint64_t some_offset(const struct file *file) {
   }
 }
 
-/* ---- Flipping -------------------------------------------------------------------------------- */
+/* ---- Flipping --------------------------------------------------------------------- */
 
 struct tally { unsigned flips, same, reported, exempt, silent; };
 
@@ -249,7 +249,7 @@ static unsigned flip_many(const struct file *file, unsigned count) {
   return all.silent;
 }
 
-/* ---- Files ------------------------------------------------------------------------------------ */
+/* ---- Files ------------------------------------------------------------------------ */
 
 static void list_blocks(struct file *file) {
   uint64_t claimed = status_of(file)->claimed;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* eventring_fuzzer.c: libFuzzer's way into everything that opens a recording.
- * `make fuzz-recordings FUZZ_SECONDS=n`; the input is a packed file (recording_input.h). */
+/* eventring_fuzzer.c: libFuzzer's way into everything that opens a recording. `make
+ * fuzz-recordings FUZZ_SECONDS=n`; the input is a packed file (recording_input.h). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>

@@ -40,7 +40,7 @@ enum {
   EDIT_BYTE = EDITS_OF_FUNCTIONS, EDIT_FLIP, EDIT_CUT, EDIT_KINDS
 };
 
-/* ---- edits of functions ------------------------------------------------------------ */
+/* ---- edits of functions ----------------------------------------------------------- */
 
 static size_t collect_functions(Prototype *p, Prototype **list, size_t n) {
   if (n < MOST_FUNCTIONS) list[n++] = p;
@@ -124,7 +124,7 @@ static void edit_functions(lua_State *L, Edits edits) {
   for (size_t i = 0; i < n; i++) make_dumpable(functions[i]);
 }
 
-/* ---- edits of the dump ---------------------------------------------------------------- */
+/* ---- edits of the dump ------------------------------------------------------------ */
 
 typedef struct Bytes {
   uint8_t *data;
@@ -158,7 +158,7 @@ static void edit_bytes(Bytes *b, Edits edits) {
   }
 }
 
-/* ---- one input --------------------------------------------------------------------------- */
+/* ---- one input -------------------------------------------------------------------- */
 
 static Bytes tampered_dump(lua_State *L, const char *text, size_t length, Edits edits) {
   Bytes b = {0};

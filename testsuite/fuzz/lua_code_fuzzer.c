@@ -10,8 +10,9 @@
  *
  * The result is dumped, loaded (which must succeed) and called, and so are the functions
  * that it returns. AddressSanitizer, the asserts before each instruction
- * (check_instruction.c) and the heap verifier see to it that nothing breaks. No hook is set
- * while it runs, so that it meets the fast paths; a timer sets one when it takes long.
+ * (check_instruction.c) and the heap verifier see to it that nothing breaks. No hook is
+ * set while it runs, so that it meets the fast paths; a timer sets one when it takes
+ * long.
  *
  * SHOW_CODE=1 ./lua_code_fuzzer FILE shows what an input became.
  */
@@ -47,7 +48,7 @@ typedef struct Edit {
   uint8_t kind, function, where, op, a, b, c, d;
 } Edit;
 
-/* ---- functions that can be edited -------------------------------------------------- */
+/* ---- functions that can be edited ------------------------------------------------- */
 
 typedef struct Item {
   Instruction i;
@@ -179,7 +180,7 @@ static void read_program(lua_State *L, Program *program, const Prototype *from, 
   read_inner(L, program, from, self);
 }
 
-/* ---- edits ---------------------------------------------------------------------------- */
+/* ---- edits ------------------------------------------------------------------------ */
 
 static uint32_t modulo(uint32_t value, uint32_t n) { return n ? value % n : 0; }
 
@@ -389,7 +390,7 @@ static void edit_program(Program *program, const Edit *edits, size_t n) {
   }
 }
 
-/* ---- one input --------------------------------------------------------------------------- */
+/* ---- one input -------------------------------------------------------------------- */
 
 typedef struct Bytes {
   uint8_t *data;

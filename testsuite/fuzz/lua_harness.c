@@ -241,7 +241,7 @@ lua_State *harness_shared(void) {
   return L;
 }
 
-/* ---- calls ------------------------------------------------------------------------- */
+/* ---- calls ------------------------------------------------------------------------ */
 
 int harness_call(lua_State *L, int nargs) {
   int status = lua_pcall(L, nargs, LUA_MULTRET, 0);

@@ -9,13 +9,13 @@
  *                                                one with stacks, a heap profile, a profile of
  *                                                calls and footprints, `merged` one of it)
  *
- * Takes the packed files of testsuite/fuzz/corpus/eventring (wrapped and unwrapped
- * rings of the smallest size) and damages each in turn in one of six ways. No
- * crash, no read that takes 2 s (times TEST_SLOWNESS), and what is damage of the structure
- * is an error: a header whose magic, version, byte order, sizes or offsets are others; a file
- * that is shorter than its blocks. Checksums are made right again for most others, so that
- * what lies behind them is reached. The compressed one has ways of its own.
- * `make check-mutations` runs 20,000 under AddressSanitizer.
+ * Takes the packed files of testsuite/fuzz/corpus/eventring (wrapped and unwrapped rings
+ * of the smallest size) and damages each in turn in one of six ways. No crash, no read
+ * that takes 2 s (times TEST_SLOWNESS), and what is damage of the structure is an error:
+ * a header whose magic, version, byte order, sizes or offsets are others; a file that is
+ * shorter than its blocks. Checksums are made right again for most others, so that what
+ * lies behind them is reached. The compressed one has ways of its own. `make
+ * check-mutations` runs 20,000 under AddressSanitizer.
  *
  * How a file is read is in mutations_read.c; with questions_read.c in its place this is
  * questions_test, which asks each file what the commands answer.
@@ -39,7 +39,7 @@
   ((condition) ? (void)0 \
                : (fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition), abort()))
 
-/* ---- Random numbers, the same everywhere ------------------------------------------- */
+/* ---- Random numbers, the same everywhere ------------------------------------------ */
 
 static uint64_t seed = 0x5a05;
 static uint64_t random64(void) {
@@ -59,7 +59,7 @@ static uint64_t extreme(void) {
   return below(3) ? values[below(count)] : random64();
 }
 
-/* ---- A packed file to be damaged ------------------------------------------------------ */
+/* ---- A packed file to be damaged -------------------------------------------------- */
 
 struct input { char name[64]; uint8_t *bytes; size_t size; };
 
@@ -92,7 +92,7 @@ static uint64_t some_page(const uint8_t *packed, size_t size, uint64_t first) {
   return 0;
 }
 
-/* ---- Six ways of damage; each returns whether it must be an error ----------------------- */
+/* ---- Six ways of damage; each returns whether it must be an error ----------------- */
 
 /* A field that says what the file is: any other value is damage. */
 static bool damage_header(uint8_t *packed, size_t *size) {
@@ -114,8 +114,8 @@ static uint64_t some_block(const uint8_t *packed, size_t size) {
   return some_page(packed, size, FIRST_BLOCK);
 }
 
-/* Makes the checksums right for what the blocks say of their lengths, so that a reader is not
-   saved by them. */
+/* Makes the checksums right for what the blocks say of their lengths, so that a reader is
+   not saved by them. */
 static void seal_blocks(uint8_t *packed, size_t size) {
   for (size_t at = 4; at + 4 + INPUT_PAGE <= size; at += 4 + INPUT_PAGE) {
     uint64_t words[FORMAT_BLOCK_WORDS];
@@ -200,7 +200,7 @@ static bool random_bytes(uint8_t *packed, size_t *size) {
   return false;
 }
 
-/* ---- A compressed recording -------------------------------------------------------------- */
+/* ---- A compressed recording ------------------------------------------------------- */
 
 struct packet { /* of one */
   struct packet_header header;
@@ -281,7 +281,7 @@ static const struct damage of_compressed[DAMAGES] = {
     {"", damage_packets}, {"", copy_packets}, {"", damage_packets},
     {"", damage_packets}, {"", cut_packets},  {"", random_bytes}};
 
-/* ---- Running ---------------------------------------------------------------------------- */
+/* ---- Running ---------------------------------------------------------------------- */
 
 static double seconds(void) {
   struct timespec t;
@@ -376,7 +376,7 @@ static int run_all(unsigned count) {
   return unreported || slowest > most_seconds;
 }
 
-/* ---- The corpus ---------------------------------------------------------------------------- */
+/* ---- The corpus ------------------------------------------------------------------- */
 
 /* Short-lived ones, which share blocks. */
 static void use_another_domain(unsigned span) {

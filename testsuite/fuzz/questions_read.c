@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* questions_read.c: questions_test asks each damaged file all questions that commands answer and
- * exports it in all formats (formats.def), in one process, and checks what comes out: text
- * without control characters, JSON that is valid, by the grammar of RFC 8259, and UTF-8. */
+/* questions_read.c: questions_test asks each damaged file all questions that commands
+ * answer and exports it in all formats (formats.def), in one process, and checks what
+ * comes out: text without control characters, JSON that is valid, by the grammar of RFC
+ * 8259, and UTF-8. */
 #include <fcntl.h>
 #include <ftw.h>
 #include <stdbool.h>
@@ -15,8 +16,9 @@
 #include "recording_input.h"
 #include "tools/tool.h"
 
-/* What is asked: X(command, what it prints, words before the file). TEXT, and JSON with --json;
- * PAIR, the same of the file and itself; NOTHING but a file. Damage is an error of the first. */
+/* What is asked: X(command, what it prints, words before the file). TEXT, and JSON with
+ * --json; PAIR, the same of the file and itself; NOTHING but a file. Damage is an error
+ * of the first. */
 #define MADE "questions.made"
 #define QUESTIONS(X) \
   X(pauses, TEXT, NULL) X(pauses, TEXT, "--frames", "0", "--frame-span", "request") \
@@ -57,7 +59,7 @@ static const struct format {
 };
 enum { FORMATS = sizeof formats / sizeof formats[0] };
 
-/* ---- What was printed ------------------------------------------------------------------ */
+/* ---- What was printed ------------------------------------------------------------- */
 
 struct text {
   const char *at, *end;
@@ -158,7 +160,7 @@ static bool is_harmless(const char *text, size_t size) {
   return true;
 }
 
-/* ---- Asking ---------------------------------------------------------------------------- */
+/* ---- Asking ----------------------------------------------------------------------- */
 
 static int out = -1;
 

@@ -130,7 +130,7 @@ static int poll_to_the_end(eventring_cursor *cursor) {
   return first;
 }
 
-/* ---- Stacks, profiles, footprints ------------------------------------------------------- */
+/* ---- Stacks, profiles, footprints ------------------------------------------------- */
 
 static int use_heap(void *context, const struct eventring_heap *heap) {
   (void)context;
@@ -253,7 +253,7 @@ static void read_backwards(const char *path, unsigned flags, int status,
   eventring_close(cursor);
 }
 
-/* ---- Batches ------------------------------------------------------------------------ */
+/* ---- Batches ---------------------------------------------------------------------- */
 
 /* All that was delivered, in its order, as one number. */
 static void mix(uint64_t *hash, uint64_t value) { *hash = (*hash ^ value) * 0x100000001b3u; }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* recording_input.h: a recording in a packed form for fuzzing, and all that is done with it.
+/* recording_input.h: a recording in a packed form for fuzzing, and all that is done with
+ * it.
  *
- * A recording of the smallest rings is 2 MiB of holes around a few pages. Its packed form is
- * its length (32 bits), then for each page that is not empty its number (32 bits) and its
- * 4096 bytes (the last page may be cut). Any bytes are a packed file.
+ * A recording of the smallest rings is 2 MiB of holes around a few pages. Its packed form
+ * is its length (32 bits), then for each page that is not empty its number (32 bits) and
+ * its 4096 bytes (the last page may be cut). Any bytes are a packed file.
  */
 #ifndef RECORDING_INPUT_H
 #define RECORDING_INPUT_H
@@ -21,8 +22,8 @@ uint8_t *input_pack(const char *path, size_t *size);
 
 /* Opens the recording and does all that can be done with it: polls to the end, queries
    everything, lists open spans, discovers recordings beside it and, if `copy` is a path,
-   writes a snapshot and reads that. Returns the first error, or 0. Aborts when a call breaks
-   its promises. */
+   writes a snapshot and reads that. Returns the first error, or 0. Aborts when a call
+   breaks its promises. */
 int input_read_everything(const char *path, unsigned flags, const char *copy);
 
 #endif

@@ -3,11 +3,11 @@
  *
  *   remote_test [PROCESSES [SEED]]
  *
- * Each process has an introspection that is valid but for its numbers, which are drawn, or is
- * damaged in places; what it points to is an arena of drawn words, many of which point into the
- * arena or are small, and which change all the time. The reader must end, each time within
- * bounds of time and memory, and (in a build with sanitizers) read nothing wrongly. Whether it
- * finds stacks does not matter; what it found is printed.
+ * Each process has an introspection that is valid but for its numbers, which are drawn,
+ * or is damaged in places; what it points to is an arena of drawn words, many of which
+ * point into the arena or are small, and which change all the time. The reader must end,
+ * each time within bounds of time and memory, and (in a build with sanitizers) read
+ * nothing wrongly. Whether it finds stacks does not matter; what it found is printed.
  */
 #include <inttypes.h>
 #include <signal.h>
@@ -41,7 +41,7 @@ static uint64_t draw(uint64_t below) {
   return (seed >> 33) % below;
 }
 
-/* ---- The process ---------------------------------------------------------------------- */
+/* ---- The process ------------------------------------------------------------------ */
 
 static uint64_t draw_word(void) {
   switch (draw(8)) {
@@ -245,7 +245,7 @@ _Noreturn static void be_hostile(int ready) {
   }
 }
 
-/* ---- Reading it ------------------------------------------------------------------------ */
+/* ---- Reading it ------------------------------------------------------------------- */
 
 static uint64_t opened, domains_read, stacks, variables, coroutines;
 

@@ -6,8 +6,8 @@
  *                                  recording, reads what is there, compares, and resumes.
  *                                  OUT has: COMPARISONS DELIVERED LOST MISSED RESIDENT_KIB
  *
- * Compared is, ring by ring, emitted = missed + delivered + lost. Status 1: they differ, or the
- * file cannot be read; what differs is printed.
+ * Compared is, ring by ring, emitted = missed + delivered + lost. Status 1: they differ,
+ * or the file cannot be read; what differs is printed.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,7 +65,7 @@ static void compare(eventring_cursor *cursor) {
   comparisons++;
 }
 
-/* ---- Of a live process -------------------------------------------------------------- */
+/* ---- Of a live process ------------------------------------------------------------ */
 
 static bool control(eventring_cursor *cursor, enum eventring_control what) {
   struct eventring_error error;
@@ -75,8 +75,8 @@ static bool control(eventring_cursor *cursor, enum eventring_control what) {
   return false; /* it has just ended */
 }
 
-/* A probe that was under way when the gate was closed still writes its event, also after its
-   thread did not run for a while. */
+/* A probe that was under way when the gate was closed still writes its event, also after
+   its thread did not run for a while. */
 static void compare_paused(eventring_cursor *cursor) {
   if (!control(cursor, EVENTRING_CONTROL_PAUSE)) return;
   bool even = false;

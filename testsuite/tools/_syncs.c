@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* _syncs.c: preloaded into a program, notes in the file SYNCS what it writes with pwrite, and
- * for what it waits until it is on its disk, in their order: "write PATH", "sync PATH". With
- * SYNC_FAILS=file or =directory such a wait fails. */
+/* _syncs.c: preloaded into a program, notes in the file SYNCS what it writes with pwrite,
+ * and for what it waits until it is on its disk, in their order: "write PATH", "sync
+ * PATH". With SYNC_FAILS=file or =directory such a wait fails. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>

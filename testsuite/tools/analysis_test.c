@@ -24,7 +24,7 @@ void *__wrap_calloc(size_t count, size_t size) {
   return __real_calloc(count, size);
 }
 
-/* ---- JSON ---------------------------------------------------------------------------- */
+/* ---- JSON ------------------------------------------------------------------------- */
 
 static char *written;
 static size_t written_size;
@@ -111,7 +111,7 @@ static void numbers_are_exact(void **state) {
                  "\"-inf\":\"-inf\",\"no\":false}");
 }
 
-/* ---- Words and sums --------------------------------------------------------------------- */
+/* ---- Words and sums --------------------------------------------------------------- */
 
 static void values_have_words(void **state) {
   (void)state;
@@ -146,7 +146,7 @@ static void sums_stay_in_their_range(void **state) {
   assert_true(eva_add_signed(INT64_MIN, -1) == INT64_MIN);
 }
 
-/* ---- The tally ------------------------------------------------------------------------------ */
+/* ---- The tally -------------------------------------------------------------------- */
 
 static int transfer; /* async span, from the first domain to the second */
 
@@ -262,7 +262,8 @@ static void domains_are_counted_and_summed(void **state) {
   eventring_close(cursor);
 }
 
-/* As where all blocks of the runtime rings are lost: nobody knows what the collector did. */
+/* As where all blocks of the runtime rings are lost: nobody knows what the collector
+   did. */
 static void only_runtime_rings_are_watched(void **state) {
   (void)state;
   struct eva_tally *tally = eva_tally_new();

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The figures of `eventring stats` on intervals that are written down: the cases of measureme's
- * analysis (E10), with its figures, one table.
+/* The figures of `eventring stats` on intervals that are written down: the cases of
+ * measureme's analysis (E10), with its figures, one table.
  *
- * An interval is a span; an instant, an event; a size, a counter. A label is a definition of each
- * of these, a thread a domain. Each case is recorded, its times are the test's (set_clock.h), and
- * a tally is made of what a cursor delivers. */
+ * An interval is a span; an instant, an event; a size, a counter. A label is a definition
+ * of each of these, a thread a domain. Each case is recorded, its times are the test's
+ * (set_clock.h), and a tally is made of what a cursor delivers. */
 #include "../unit/eventring_common.h"
 
 #include "../unit/set_clock.h"
@@ -73,7 +73,7 @@ static const struct test_case {
      {SPAN(100, 100, 1), {-1, -1, -1, 1, 150}, {-1, -1, -1, -1, 50}, NONE}},
 };
 
-/* ---- Recording -------------------------------------------------------------------------------- */
+/* ---- Recording -------------------------------------------------------------------- */
 
 struct moment { /* the begin or the end of a thing, or all of it */
   uint64_t ns;
@@ -134,7 +134,7 @@ static void record(const struct test_case *c, eventring_domain **threads) {
   }
 }
 
-/* ---- What comes out ------------------------------------------------------------------------- */
+/* ---- What comes out --------------------------------------------------------------- */
 
 static void add(int64_t *sum, uint64_t more) { *sum = (*sum < 0 ? 0 : *sum) + (int64_t)more; }
 

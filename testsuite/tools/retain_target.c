@@ -35,7 +35,7 @@ static const char *how, *file;
 
 static bool is_how(const char *name) { return strcmp(how, name) == 0; }
 
-/* ---- the child: system calls only -------------------------------------------------------- */
+/* ---- the child: system calls only ------------------------------------------------- */
 
 /* True: its last line is "end". */
 static bool copy_file(int to) {
@@ -76,7 +76,7 @@ _Noreturn static void be_child(void) {
   for (;;) syscall(SYS_exit_group, 0);
 }
 
-/* ---- the host ------------------------------------------------------------------------------ */
+/* ---- the host --------------------------------------------------------------------- */
 
 static uint32_t answer(void) {
   if (is_how("stranger")) return (uint32_t)getpid();

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* sample_heap.c: a host without an interpreter that samples its allocations, for the tests of
- * heap profiles:
+/* sample_heap.c: a host without an interpreter that samples its allocations, for the
+ * tests of heap profiles:
  *
  *   sample_heap [--rate R] [--seed N] [--collections N | --forever] [--die] [--depth N]
  *             [--source PREFIX] [--again N]
  *
  * Ten sites allocate blocks of 1 to 16 words (and site 9 some of 5000), through `--depth`
- * functions. Some die before their first collection, some after several, some never. Each word
- * is sampled with probability R (HEAP_MEMPROF, or 0.01). It prints what is true, one JSON object:
- * words allocated and alive by site. --die: kills itself then; --forever: goes on until it is
- * killed, after the line `ready`. --again N: then another profile of N collections begins,
- * which knows nothing of the blocks of the first one; the truth is that of the first.
+ * functions. Some die before their first collection, some after several, some never. Each
+ * word is sampled with probability R (HEAP_MEMPROF, or 0.01). It prints what is true, one
+ * JSON object: words allocated and alive by site. --die: kills itself then; --forever:
+ * goes on until it is killed, after the line `ready`. --again N: then another profile of
+ * N collections begins, which knows nothing of the blocks of the first one; the truth is
+ * that of the first.
  */
 #include <math.h>
 #include <signal.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The statistics of the `eventring` command on made-up events: quantiles, the clock of
- * time in the collector across losses, pauses and torn spans, the two ends of async spans,
- * and the domains that a slot had in turn. */
+ * time in the collector across losses, pauses and torn spans, the two ends of async
+ * spans, and the domains that a slot had in turn. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* timed_host.c: records what its standard input says, at the times that it says, so that what a
- * command makes of it is known to the nanosecond. A line is
+/* timed_host.c: records what its standard input says, at the times that it says, so that
+ * what a command makes of it is known to the nanosecond. A line is
  *
  *   work NS          NS pass, on a processor
  *   away NS          NS pass, on none
@@ -12,9 +12,9 @@
  *   again
  *   leave            the domain stops, and another one starts in its place
  *
- * A span whose name begins with `measured` says at its end for how long it had no processor. As
- * Saros does it, a pause is preceded by a counter that says that of the time since the pause
- * before, if it is more than none.
+ * A span whose name begins with `measured` says at its end for how long it had no
+ * processor. As Saros does it, a pause is preceded by a counter that says that of the
+ * time since the pause before, if it is more than none.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
 /* The writers of `eventring record`, each over a backend in whose results this test puts
  * failures: short writes, EINTR, EAGAIN, no space in the middle, all buffers busy.
  *
- * The linker puts write_backend_open below in the place of the tools' own (-Wl,--wrap), and, for
- * what the system itself may answer, pwrite. */
+ * The linker puts write_backend_open below in the place of the tools' own (-Wl,--wrap),
+ * and, for what the system itself may answer, pwrite. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -19,7 +19,7 @@
 #include "../unit/draw.h"
 #include "tools/writer/backend.h"
 
-/* ---- Failures ---------------------------------------------------------------------------- */
+/* ---- Failures --------------------------------------------------------------------- */
 
 enum { MOST = 64, UNIT = 65536 };
 
@@ -91,7 +91,7 @@ struct write_backend *__wrap_write_backend_open(enum writer_kind kind, int fd, u
   return &self->backend;
 }
 
-/* ---- Beneath the backends ------------------------------------------------------------------ */
+/* ---- Beneath the backends --------------------------------------------------------- */
 
 static struct {
   unsigned short_writes, interrupts, again; /* one of so many; 0: none */
@@ -114,7 +114,7 @@ ssize_t __wrap_pwrite(int fd, const void *from, size_t size, off_t offset) {
   return __real_pwrite(fd, from, size, offset);
 }
 
-/* ---- A file and its writer ----------------------------------------------------------------- */
+/* ---- A file and its writer -------------------------------------------------------- */
 
 static char path[64];
 static int fd;
@@ -161,7 +161,7 @@ static char *random_bytes(size_t size) {
   return bytes;
 }
 
-/* ---- Tests --------------------------------------------------------------------------------- */
+/* ---- Tests ------------------------------------------------------------------------ */
 
 enum { JOBS = 64, MOST_BYTES = 3 * UNIT };
 

@@ -667,7 +667,8 @@ static void another_thread(void **state) {
   lua_close(L);
 }
 
-/* The main thread is reset within a span: its context is gone, and the next span makes one. */
+/* The main thread is reset within a span: its context is gone, and the next span makes
+   one. */
 static void spans_after_a_reset(void **state) {
   lua_State *L = *state;
   static const char *const warm_up =

@@ -18,7 +18,7 @@
 
 #define BUDGET ((size_t)1 << 20)
 
-/* ---- allocator ----------------------------------------------------------------------- */
+/* ---- allocator -------------------------------------------------------------------- */
 
 static void takes_memory_at_first_use(void **state) {
   (void)state;
@@ -79,7 +79,7 @@ static void gives_blocks_again(void **state) {
   evc_lines_end(&lines);
 }
 
-/* ---- segmented arrays ---------------------------------------------------------------- */
+/* ---- segmented arrays ------------------------------------------------------------- */
 
 struct pair {
   uint64_t time, node;
@@ -243,7 +243,7 @@ static void keeps_pointers(void **state) {
   evc_lines_end(&lines);
 }
 
-/* ---- tries --------------------------------------------------------------------------- */
+/* ---- tries ------------------------------------------------------------------------ */
 
 typedef const struct eventring_calls_node Node;
 
@@ -268,7 +268,8 @@ static Node *child_of(const eventring_calls *calls, Node *parent, uint64_t id) {
   return found;
 }
 
-/* Exclusive and lost ticks of a node and all below it: parents come before their children. */
+/* Exclusive and lost ticks of a node and all below it: parents come before their
+   children. */
 static uint64_t inclusive_of(const eventring_calls *calls, Node *node) {
   size_t count = eventring_calls_count(calls);
   bool *below = calloc(count, sizeof *below);
@@ -496,7 +497,7 @@ static void full_buckets_are_halved(void **state) {
   eventring_calls_free(c);
 }
 
-/* ---- recursion ----------------------------------------------------------------------- */
+/* ---- recursion -------------------------------------------------------------------- */
 
 /* The second node has all that recurs, its time once. */
 static void recursion_has_two_nodes(void **state) {
@@ -561,7 +562,7 @@ static void mutual_recursion_has_few_nodes(void **state) {
   eventring_calls_free(into);
 }
 
-/* ---- coroutines ---------------------------------------------------------------------- */
+/* ---- coroutines ------------------------------------------------------------------- */
 
 /* 1 resumes a coroutine with 10, which calls 11, yields; later 2 resumes it. */
 static void follows_coroutines(void **state) {
@@ -637,7 +638,7 @@ static void has_many_stacks(void **state) {
   eventring_calls_free(c);
 }
 
-/* ---- exhaustion ---------------------------------------------------------------------- */
+/* ---- exhaustion ------------------------------------------------------------------- */
 
 static uint64_t lost_calls(const eventring_calls *c) {
   uint64_t sum = 0;
@@ -928,9 +929,9 @@ static void flat_counts_are_the_truth(void **state) {
   }
 }
 
-/* The inclusive time of each node of a chain of 10,000 takes one pass over those below it: if each
-   of these walks up the chain as well, that is 10^11 steps, and the runner's time is up. Figures
-   are known: each function takes one tick itself. */
+/* The inclusive time of each node of a chain of 10,000 takes one pass over those below
+   it: if each of these walks up the chain as well, that is 10^11 steps, and the runner's
+   time is up. Figures are known: each function takes one tick itself. */
 static void sums_a_deep_path(void **state) {
   enum { DEEP = 10000 };
   (void)state;
@@ -951,7 +952,7 @@ static void sums_a_deep_path(void **state) {
   eventring_calls_free(c);
 }
 
-/* ---- merging ------------------------------------------------------------------------- */
+/* ---- merging ---------------------------------------------------------------------- */
 
 static void nest(eventring_calls *c) {
   eventring_calls_enter(c, 1, 0);
@@ -1020,7 +1021,7 @@ static void merges_in_part(void **state) {
   eventring_calls_free(into);
 }
 
-/* ---- the collector ------------------------------------------------------------------- */
+/* ---- the collector ---------------------------------------------------------------- */
 
 static evc_collector *collector;
 

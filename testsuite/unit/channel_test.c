@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* testsuite/unit/channel_test.c: holders of channels, and when channels are freed: by their
- * counts, and when they lie in each other. */
+/* testsuite/unit/channel_test.c: holders of channels, and when channels are freed: by
+ * their counts, and when they lie in each other. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* eventring_ahead_test.c: what a cursor with OPEN_AHEAD delivers is what one without it does:
- * of sound, damaged and truncated files, merged and ring by ring, in batches and one by one,
- * wherever reading ends; and in each order that a cursor keeps, each ring's events are the same. */
+/* eventring_ahead_test.c: what a cursor with OPEN_AHEAD delivers is what one without it
+ * does: of sound, damaged and truncated files, merged and ring by ring, in batches and
+ * one by one, wherever reading ends; and in each order that a cursor keeps, each ring's
+ * events are the same. */
 #include "eventring/tools.h"
 #include "eventring_common.h"
 
@@ -13,12 +14,12 @@ enum { THREADS = 3, SPANS = 46000 /* of each: 1.1 MB of one ring, and 2.3 MB of 
 
 static char file[] = "ahead.eventring", other[] = "other.eventring";
 
-/* ---- Writing ----------------------------------------------------------------------------- */
+/* ---- Writing ---------------------------------------------------------------------- */
 
 static pthread_barrier_t all_started; /* so that each has a slot of its own */
 
-/* Spans of the user that nest, and now and then what ends a batch: one that stays open for long,
-   another context, one that is suspended. */
+/* Spans of the user that nest, and now and then what ends a batch: one that stays open
+   for long, another context, one that is suspended. */
 static void write_nested(eventring_domain *d, int n) {
   eventring_user_begin(d, T_FLOOD);
   for (int inside = 0; inside < n % 4; inside++) {
@@ -83,7 +84,7 @@ static void copy_file(unsigned damage) {
   fclose(to);
 }
 
-/* ---- Reading ----------------------------------------------------------------------------- */
+/* ---- Reading ---------------------------------------------------------------------- */
 
 struct heard {
   uint64_t events, losses, hash, most;
@@ -166,8 +167,8 @@ static void assert_same(const struct heard *a, const struct heard *b) {
   assert_memory_equal(a, &of_b, sizeof of_b);
 }
 
-/* Both ways of reading, merged and ring by ring, and in batches (which do not end after the same
-   event), merged. Returns the events. */
+/* Both ways of reading, merged and ring by ring, and in batches (which do not end after
+   the same event), merged. Returns the events. */
 static uint64_t compare(const char *path, uint64_t most, uint64_t seek_ns) {
   struct heard alone, ahead;
   for (unsigned flags = 0; flags <= EVENTRING_OPEN_MERGED; flags += EVENTRING_OPEN_MERGED) {
@@ -181,7 +182,7 @@ static uint64_t compare(const char *path, uint64_t most, uint64_t seek_ns) {
   return alone.events;
 }
 
-/* ---- The tests --------------------------------------------------------------------------- */
+/* ---- The tests -------------------------------------------------------------------- */
 
 static void sound_file(void **state) {
   (void)state;
@@ -276,7 +277,7 @@ static void forked(void **state) {
   eventring_close(cursor);
 }
 
-/* ---- Orders ------------------------------------------------------------------------------ */
+/* ---- Orders ----------------------------------------------------------------------- */
 
 struct orders {
   eventring_cursor *cursor;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* eventring_arguments_test.c: what callers may pass wrongly, as <eventring.h> documents it. */
+/* eventring_arguments_test.c: what callers may pass wrongly, as <eventring.h> documents
+   it. */
 #include "eventring/tools.h"
 #include "eventring_common.h"
 
@@ -17,7 +18,7 @@
 
 static struct eventring_error error;
 
-/* ---- Definitions ------------------------------------------------------------------------ */
+/* ---- Definitions ------------------------------------------------------------------ */
 
 static void definitions(void **state) {
   (void)state;
@@ -181,7 +182,7 @@ static void streams(void **state) {
   assert_true(!config.no_cpu_time);
 }
 
-/* ---- Domains ----------------------------------------------------------------------------- */
+/* ---- Domains ---------------------------------------------------------------------- */
 
 static void domains(void **state) {
   (void)state;
@@ -244,7 +245,7 @@ static void ends_in_a_handler(void **state) {
     }
 }
 
-/* ---- Readers ------------------------------------------------------------------------------ */
+/* ---- Readers ---------------------------------------------------------------------- */
 
 static const char kept[] = "./arguments.eventring";
 
@@ -365,7 +366,8 @@ static void discovering(void **state) {
   assert_true(found >= 1);
 }
 
-/* Where a file cannot be mapped or guarded it is read with system calls, with one result. */
+/* Where a file cannot be mapped or guarded it is read with system calls, with one
+   result. */
 static uint64_t events_of(unsigned flags) {
   eventring_cursor *cursor = open_file(kept, flags);
   struct log log = {0};
@@ -408,7 +410,7 @@ static void without_a_mapping(void **state) {
   assert_int_equal(events_of(EVENTRING_OPEN_UNMAPPED | EVENTRING_OPEN_MERGED), events);
 }
 
-/* ---- Values of a payload -------------------------------------------------------------- */
+/* ---- Values of a payload ---------------------------------------------------------- */
 
 static size_t values_of(unsigned payload, const void *bytes, size_t size) {
   struct eventring_value values[2];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* eventring_backwards_test.c: a cursor that reads backwards delivers what one delivers that reads
- * forwards, the other way round. */
+/* eventring_backwards_test.c: a cursor that reads backwards delivers what one delivers
+ * that reads forwards, the other way round. */
 #include "eventring/tools.h"
 #include "eventring_common.h"
 #include "mirror.h"
@@ -177,7 +177,7 @@ static void test_stacks(void **state) {
   check_stacks(MOST_THREADS, false);
 }
 
-/* ---- Both ways are the same ------------------------------------------------------------------ */
+/* ---- Both ways are the same ------------------------------------------------------- */
 
 static uint64_t seed = 7;
 static unsigned below(unsigned n) {
@@ -185,8 +185,8 @@ static unsigned below(unsigned n) {
   return (unsigned)(seed >> 33) % n;
 }
 
-/* At random: spans in some contexts, at most `deep` of a context open; numbers and texts; contexts
-   that are suspended; classes switched off and on. */
+/* At random: spans in some contexts, at most `deep` of a context open; numbers and texts;
+   contexts that are suspended; classes switched off and on. */
 static void write_mixture(eventring_domain *d, int events, unsigned deep, bool switches) {
   const enum eventring_class class = EVENTRING_CLASS_USER;
   unsigned open[4] = {0}, context = 0;
@@ -293,7 +293,7 @@ static void test_damage(void **state) {
   unlink("copy.eventring");
 }
 
-/* ---- A process that lives -------------------------------------------------------------------- */
+/* ---- A process that lives --------------------------------------------------------- */
 
 struct own { eventring_domain *d; uint64_t events, lost, before; int64_t last; };
 
@@ -321,8 +321,8 @@ static void write_numbers(eventring_domain *d, int from, int to) {
     eventring_counter(d, EVENTRING_USER, EVENTRING_CLASS_USER, T_COUNT, i);
 }
 
-/* What it writes meanwhile is not delivered, and the reading ends. What it overwrites thereby is
-   lost, what was gone before is missed. */
+/* What it writes meanwhile is not delivered, and the reading ends. What it overwrites
+   thereby is lost, what was gone before is missed. */
 static void check_live(bool stream, int events) {
   struct eventring_config config = config_of(EVENTRING_MIN_WSIZE, stream);
   config.preserve = false;
@@ -360,7 +360,7 @@ static void test_live(void **state) {
   check_live(true, 0);
 }
 
-/* ---- Others ---------------------------------------------------------------------------------- */
+/* ---- Others ----------------------------------------------------------------------- */
 
 static int note_open(void *context, const struct eventring_event *e) {
   *(uint64_t *)context = *(uint64_t *)context * 100 + e->depth + 1;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* From block to block of a ring (block_cursor.c) without definitions: the way of who copies
- * raw blocks. Each event of the ring must be counted once: in a block or in a gap. */
+/* From block to block of a ring (block_cursor.c) without definitions: the way of who
+ * copies raw blocks. Each event of the ring must be counted once: in a block or in a
+ * gap. */
 #include "eventring_common.h"
 
 #include <fcntl.h>

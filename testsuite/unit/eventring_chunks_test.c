@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The writer (lane.c) with a source that is no ring: chunks, fresh runs of blocks that are
- * never used again, as a stream will have them. It is linked without rings, files, domains
- * and clock, so it needs nothing of them. What it wrote is checked by a walk of its own
- * against a list of what was emitted. */
+/* The writer (lane.c) with a source that is no ring: chunks, fresh runs of blocks that
+ * are never used again, as a stream will have them. It is linked without rings, files,
+ * domains and clock, so it needs nothing of them. What it wrote is checked by a walk of
+ * its own against a list of what was emitted. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -48,7 +48,7 @@ static void let_time_pass(void) {
   jumps++;
 }
 
-/* ---- Chunks ------------------------------------------------------------------------ */
+/* ---- Chunks ----------------------------------------------------------------------- */
 
 struct chunks {
   struct evr_block_source source; /* first */
@@ -93,7 +93,7 @@ static void free_chunks(struct chunks *c) {
   free(c);
 }
 
-/* ---- Emitting ------------------------------------------------------------------------ */
+/* ---- Emitting --------------------------------------------------------------------- */
 
 struct emitted {
   uint64_t tail, ticks;
@@ -148,8 +148,8 @@ static void emit(struct stream *s, unsigned kind, unsigned id, unsigned words) {
 
 static unsigned some_words(void) { return draw(3) ? 0 : draw(MAX_WORDS + 1); }
 
-/* Leaf spans for the most part, spans that nest (deeper than a header can say), spans that
-   cross, ends without a begin, counters. */
+/* Leaf spans for the most part, spans that nest (deeper than a header can say), spans
+   that cross, ends without a begin, counters. */
 static void emit_something(struct stream *s) {
   static unsigned depth;
   if (draw(5000) == 0) depth = draw(2) ? 90 : 3; /* about as deep as this */
@@ -159,7 +159,8 @@ static void emit_something(struct stream *s) {
     emit(s, EVENTRING_COUNTER, id, some_words());
     break;
   case 1:
-    /* (more than EVR_MAX_OPEN would have to be modelled: eventring_openspans_test does) */
+    /* (more than EVR_MAX_OPEN would have to be modelled: eventring_openspans_test
+       does) */
     if (draw(100) < depth && s->nested < EVR_MAX_OPEN / 2) {
       emit(s, EVENTRING_BEGIN, id, 0);
       s->nested++;
@@ -180,7 +181,7 @@ static void emit_something(struct stream *s) {
   }
 }
 
-/* ---- The walk -------------------------------------------------------------------------- */
+/* ---- The walk --------------------------------------------------------------------- */
 
 /* The open spans by the rules of FORMAT.md, section 9. */
 struct open {
@@ -291,7 +292,7 @@ static void check_stream(struct stream *s) {
   free(open);
 }
 
-/* ---- The tests --------------------------------------------------------------------------- */
+/* ---- The tests -------------------------------------------------------------------- */
 
 static void open_stream(struct stream *s, enum eventring_ring ring) {
   *s = (struct stream){.ring = ring, .chunks = calloc(1, sizeof *s->chunks),
@@ -353,7 +354,7 @@ static void blocks_of_chunks(void **state) {
   }
 }
 
-/* ---- Domains that share blocks --------------------------------------------------------- */
+/* ---- Domains that share blocks ---------------------------------------------------- */
 
 struct shared { /* what the walk over shared blocks finds */
   size_t events;
@@ -433,7 +434,7 @@ static void an_incarnation_that_is_not_the_next(void **state) {
   free_stream(&stream);
 }
 
-/* ---- Nothing to begin with ----------------------------------------------------------------- */
+/* ---- Nothing to begin with -------------------------------------------------------- */
 
 /* A lane that gets no first block stays closed; it can be opened later. */
 static void no_first_block(void **state) {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* eventring_clock_test.c: a live process in which the 41 bits of time in an event wrap.
+/* eventring_clock_test.c: a live process in which the 41 bits of time in an event
+ * wrap.
  *
  * The time is the test's (test_clock.h). It begins shortly before bit 41 of the ticks
- * changes, goes on by some ticks at each reading, and is set forward by up to several times
- * 2^41, as in a program that is idle for an hour. Whatever lies between, every reader
- * (of this process, of the file, mapped or not, of a copy of it) must deliver the times,
- * begins, durations and suspensions that the test has noted.
+ * changes, goes on by some ticks at each reading, and is set forward by up to several
+ * times 2^41, as in a program that is idle for an hour. Whatever lies between, every
+ * reader (of this process, of the file, mapped or not, of a copy of it) must deliver the
+ * times, begins, durations and suspensions that the test has noted.
  *
  * With TEST_MONOTONIC the kernel does not list the counter as a clock source, so the same
  * happens with CLOCK_MONOTONIC, whose nanoseconds wrap after 37 minutes.
@@ -23,7 +24,7 @@ enum { TICKS_PER_NS = TEST_MONOTONIC ? 1 : 3, STEP_NS = 7 };
 #define START_NS (5 * ROUND_TICKS / TICKS_PER_NS - 200000)
 #define ROUND_NS (ROUND_TICKS / TICKS_PER_NS)
 
-/* ---- The clock ----------------------------------------------------------------------- */
+/* ---- The clock -------------------------------------------------------------------- */
 
 static uint64_t now_ns = START_NS;
 static uint64_t passing(void) { return now_ns += STEP_NS; }
@@ -53,7 +54,7 @@ ssize_t __wrap_read(int fd, void *to, size_t size) {
   return (ssize_t)strlen(sources);
 }
 
-/* ---- What is written, and when --------------------------------------------------------- */
+/* ---- What is written, and when ---------------------------------------------------- */
 
 enum { MOST = 4096 };
 static struct noted { unsigned kind, id; uint64_t ns, begin_ns; } noted[MOST];
@@ -79,14 +80,14 @@ static void point(void) {
   note(EVENTRING_INSTANT, T_POINT, 0);
 }
 
-/* A reading of the conversion may be this far from the time of the clock: an event is written
-   some readings after its time was read, and the rate is measured. */
+/* A reading of the conversion may be this far from the time of the clock: an event is
+   written some readings after its time was read, and the rate is measured. */
 static bool is_near(uint64_t one, uint64_t other) {
   uint64_t distance = one > other ? one - other : other - one;
   return distance < 2000;
 }
 
-/* ---- What readers say --------------------------------------------------------------------- */
+/* ---- What readers say ------------------------------------------------------------- */
 
 /* The last `log->count` of what was noted. */
 static void check_log(struct log *log) {
@@ -169,7 +170,7 @@ static unsigned rebases(void) {
   return count;
 }
 
-/* ---- Tests ------------------------------------------------------------------------------------ */
+/* ---- Tests ------------------------------------------------------------------------ */
 
 static int set_up(void **state) {
   (void)state;
@@ -310,8 +311,9 @@ static void followed_and_switched(void **state) {
   eventring_close(cursor);
 }
 
-/* A clock that is set back, also within spans, within a block and for more than one: events stay
-   in the order in which they were written, and a span that ends before it began lasts 0. */
+/* A clock that is set back, also within spans, within a block and for more than one:
+   events stay in the order in which they were written, and a span that ends before it
+   began lasts 0. */
 static void the_clock_goes_back(void **state) {
   static const uint64_t by[] = {100, 40000, 3000000, 5000000000};
   (void)state;

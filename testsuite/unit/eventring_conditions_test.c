@@ -189,7 +189,7 @@ static void test_comparisons(void **state) {
   }
 }
 
-/* ---- Any bytes ------------------------------------------------------------------------- */
+/* ---- Any bytes -------------------------------------------------------------------- */
 
 /* What parses is written as a text that means the same. The bytes lie at the end of an
    allocation, so that AddressSanitizer sees a read beyond them. */

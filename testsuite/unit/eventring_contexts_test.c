@@ -41,10 +41,10 @@ static void count(uint64_t context) {
   eventring_user_counter(domain, T_COUNT, (int64_t)context);
 }
 
-/* ---- What the file says of suspensions ------------------------------------------------ */
+/* ---- What the file says of suspensions -------------------------------------------- */
 
-/* Ticks between the suspends and what ended them, of a context, in the first block of the user
-   ring; events of the context end a suspension, too. */
+/* Ticks between the suspends and what ended them, of a context, in the first block of the
+   user ring; events of the context end a suspension, too. */
 static uint64_t suspended_ticks(uint64_t context) {
   uint64_t words[FORMAT_BLOCK_WORDS], since = 0, sum = 0;
   FILE *file = fopen(own_path(), "rb");
@@ -83,7 +83,7 @@ static void assert_about(uint64_t ns, uint64_t expected) {
   assert_in_range(ns, expected > slack ? expected - slack : 0, expected + slack);
 }
 
-/* ---- Two contexts ------------------------------------------------------------------------ */
+/* ---- Two contexts ----------------------------------------------------------------- */
 
 static struct eventring_event *nth(struct log *log, unsigned kind, unsigned n) {
   for (size_t i = 0; i < log->count; i++)
@@ -181,7 +181,7 @@ static void inner_spans_stand_still_for_their_part(void **state) {
   eventring_close(cursor);
 }
 
-/* ---- Anything, and readers that come late or lose ------------------------------------------ */
+/* ---- Anything, and readers that come late or lose --------------------------------- */
 
 enum { CONTEXTS = 12, DEPTH = 4 };
 
@@ -191,8 +191,8 @@ static struct flow {
   bool left;
 } flows[CONTEXTS];
 
-/* Spans nest and overlap, contexts come and go; sometimes one is left and goes on without a
-   word. */
+/* Spans nest and overlap, contexts come and go; sometimes one is left and goes on without
+   a word. */
 static void do_something(void) {
   static const unsigned ids[] = {T_FLOOD, T_CALL, T_OUTER};
   uint64_t context = draw(CONTEXTS);
@@ -337,7 +337,8 @@ static int on_event_between(void *context, const struct eventring_event *event) 
   return 0;
 }
 
-/* In their place among the events; of contexts with open spans only, and only if asked for. */
+/* In their place among the events; of contexts with open spans only, and only if asked
+   for. */
 static void switches_are_delivered(void **state) {
   (void)state;
   const struct eventring_callbacks callbacks = {sizeof callbacks, on_event_between, NULL};

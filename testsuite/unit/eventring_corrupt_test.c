@@ -75,7 +75,7 @@ static void write_file(const uint8_t *bytes, size_t size) {
   close(fd);
 }
 
-/* ---- Reading to the end --------------------------------------------------------------- */
+/* ---- Reading to the end ----------------------------------------------------------- */
 
 static int read_bytes(void *context, const struct eventring_event *event) {
   uint64_t *sum = context;
@@ -125,7 +125,7 @@ static void the_sample_is_sound(void **state) {
   assert_int_equal(read_all("copy.eventring", EVENTRING_OPEN_MERGED), EVENTRING_OK);
 }
 
-/* ---- One field at a time ----------------------------------------------------------------- */
+/* ---- One field at a time ---------------------------------------------------------- */
 
 static int with_bytes(size_t offset, const void *bytes, size_t size) {
   uint8_t saved[64];
@@ -196,7 +196,7 @@ static void a_hole_that_is_claimed(void **state) {
   unlink("copy.eventring");
 }
 
-/* ---- The places of rings ------------------------------------------------------------- */
+/* ---- The places of rings ---------------------------------------------------------- */
 
 static struct format_ring user_ring(void) {
   struct format_domain domain;
@@ -227,7 +227,7 @@ static void ring_places(void **state) {
   assert_int_equal(with_user_ring(0, 0, 0), EVENTRING_E_CORRUPT); /* its blocks are there */
 }
 
-/* ---- Blocks of events ------------------------------------------------------------------ */
+/* ---- Blocks of events ------------------------------------------------------------- */
 
 static size_t user_block(uint64_t sequence) {
   const struct format_ring r = user_ring();
@@ -319,7 +319,7 @@ static void event_words(void **state) {
         EVENTRING_OK);
 }
 
-/* ---- Blocks of records --------------------------------------------------------------------- */
+/* ---- Blocks of records ------------------------------------------------------------ */
 
 /* The first block of a kind. */
 static size_t record_block(enum format_kind kind) {
@@ -443,7 +443,7 @@ static void not_a_recording(void **state) {
   unlink("fifo.eventring");
 }
 
-/* ---- At random ---------------------------------------------------------------------- */
+/* ---- At random -------------------------------------------------------------------- */
 
 /* A place where something is. */
 static size_t random_place(const uint8_t *bytes) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* eventring_ending_test.c: how a host's process ends, whether its file is kept, and what it
-   says then (producer/ending.c). */
+/* eventring_ending_test.c: how a host's process ends, whether its file is kept, and what
+   it says then (producer/ending.c). */
 #include <dlfcn.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -87,7 +87,8 @@ static void int_then_exit_1(void) { eventring_note_signal(SIGINT); exit(1); }
 static const unsigned by_default = UINT32_MAX, never = EVENTRING_PRESERVE_NEVER,
                       always = EVENTRING_PRESERVE_ALWAYS;
 
-/* Other libraries than glibc give a handler of atexit no exit status: it is taken for 0. */
+/* Other libraries than glibc give a handler of atexit no exit status: it is taken for
+   0. */
 #ifdef __GLIBC__
 enum { KEPT_AFTER_3 = EVENTRING_ENDED, STATUS_3 = 3 };
 #else

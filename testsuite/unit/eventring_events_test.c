@@ -240,7 +240,7 @@ static void unbalanced_and_interleaved_spans(void **state) {
   eventring_close(cursor);
 }
 
-/* ---- Nested spans ------------------------------------------------------------------ */
+/* ---- Nested spans ----------------------------------------------------------------- */
 
 struct open_span {
   unsigned id;

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* eventring_failures_test.c: each system call and each allocation of the library fails once.
+/* eventring_failures_test.c: each system call and each allocation of the library fails
+ * once.
  *
  * The linker puts the functions of CALLS below in the place of those of the C library
  * (-Wl,--wrap, testsuite/unit/eventring.mk). For each of them, and each way in which it
- * fails, a scenario is repeated with its first, second ... call failing, until it makes no
- * further one. Whatever fails: a status is one of the documented codes and has a text, the
- * program goes on, no descriptor stays open, and the same scenario succeeds afterwards.
+ * fails, a scenario is repeated with its first, second ... call failing, until it makes
+ * no further one. Whatever fails: a status is one of the documented codes and has a text,
+ * the program goes on, no descriptor stays open, and the same scenario succeeds
+ * afterwards.
  */
 #include "eventring/saver.h"
 #include "eventring/tools.h"
@@ -25,7 +27,7 @@
 
 static const struct eventring_saver_options no_options;
 
-/* ---- What fails ------------------------------------------------------------------------ */
+/* ---- What fails ------------------------------------------------------------------- */
 
 #ifdef __GLIBC__
 typedef __rlimit_resource_t Resource;
@@ -33,8 +35,8 @@ typedef __rlimit_resource_t Resource;
 typedef int Resource;
 #endif
 
-/* X(name, type of the result, parameters, arguments, result of a failure). The parameters of
-   variadic functions are those that the library passes. */
+/* X(name, type of the result, parameters, arguments, result of a failure). The parameters
+   of variadic functions are those that the library passes. */
 #define CALLS(X) \
   X(ftruncate, int, (int fd, off_t size), (fd, size), -1) \
   X(mmap, void *, (void *at, size_t size, int prot, int flags, int fd, off_t from), \
@@ -110,7 +112,7 @@ long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f)
   return number != SYS_futex && fails(CALL_syscall) ? -1 : __real_syscall(number, a, b, c, d, e, f);
 }
 
-/* ---- Scenarios --------------------------------------------------------------------------- */
+/* ---- Scenarios -------------------------------------------------------------------- */
 
 static void check_status(int status, const struct eventring_error *error) {
   if (status >= 0) return;
@@ -125,8 +127,8 @@ static struct eventring_config config_of(const char *name) {
   return config;
 }
 
-/* Writes so much into each ring that it needs several blocks, and a definition. Probes leave
-   errno as it is, whatever fails. */
+/* Writes so much into each ring that it needs several blocks, and a definition. Probes
+   leave errno as it is, whatever fails. */
 static void write_much(eventring_domain *d) {
   static unsigned number;
   char name[32];
@@ -357,8 +359,8 @@ static int poll_to_the_end(eventring_cursor *cursor, struct heard *heard) {
   return worst;
 }
 
-/* A stream at two moments, and at its end: some units more each time, so that MOST_CALLS reaches
-   beyond them. */
+/* A stream at two moments, and at its end: some units more each time, so that MOST_CALLS
+   reaches beyond them. */
 enum { MOMENTS = 3, MOST_EVENTS_OF_BLOCK = 512 };
 static struct moment { char *bytes; size_t size; } stream_at[MOMENTS];
 static uint64_t events_of_stream;
@@ -397,8 +399,8 @@ static int open_growing(void) {
   return fd;
 }
 
-/* A call that fails while a stream is read, and grows, loses the block that could not be read at
-   most, and counts it: the next poll goes on. */
+/* A call that fails while a stream is read, and grows, loses the block that could not be
+   read at most, and counts it: the next poll goes on. */
 static int read_stream(void) {
   struct eventring_error error = {0};
   eventring_cursor *cursor = NULL;
@@ -509,7 +511,7 @@ static const struct scenario {
                  {"read_live", read_live}, {"copy_kept", copy_kept},
                  {"remove_copy", remove_copy}, {"discover", discover}};
 
-/* ---- Each call of each scenario fails ------------------------------------------------------ */
+/* ---- Each call of each scenario fails --------------------------------------------- */
 
 static unsigned open_descriptors(void) {
   unsigned count = 0;
@@ -521,8 +523,8 @@ static unsigned open_descriptors(void) {
 
 enum { MOST_CALLS = 250 }; /* of one function that a scenario makes fail, one after the other */
 
-/* The next one to fail: each of them in a plain build; in slow ones, of those behind the first
-   24, which are mostly rounds of one loop, every fifth. */
+/* The next one to fail: each of them in a plain build; in slow ones, of those behind the
+   first 24, which are mostly rounds of one loop, every fifth. */
 static unsigned after(unsigned n) {
   const char *slowness = getenv("TEST_SLOWNESS");
   return n < 24 || !slowness || atoi(slowness) <= 1 ? n + 1 : n + 5;
@@ -616,7 +618,7 @@ static void causes_that_matter(void **state) {
     fail_all(causes[i].call, causes[i].number);
 }
 
-/* ---- Calls without an injected failure ------------------------------------------------------ */
+/* ---- Calls without an injected failure -------------------------------------------- */
 
 static volatile sig_atomic_t signals;
 static void note_signal(int number) { signals += number == SIGBUS; }
@@ -642,8 +644,8 @@ static void signals_are_passed_on(void **state) {
   __real_sigaction(SIGBUS, &held, NULL);
 }
 
-/* All guarded mappings of a process are taken: recording and control fail, reading goes on
-   without a mapping. */
+/* All guarded mappings of a process are taken: recording and control fail, reading goes
+   on without a mapping. */
 static void no_guard_is_left(void **state) {
   (void)state;
   enum { MOST = 5000 };

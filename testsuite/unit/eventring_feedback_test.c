@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* eventring_feedback_test.c: a reader, and a recorder, whose own work is recorded in what it reads
- * (perf's R7): each round reads what was there when it began, so each round ends, and the last one
- * leaves nothing behind.
+/* eventring_feedback_test.c: a reader, and a recorder, whose own work is recorded in what
+ * it reads (perf's R7): each round reads what was there when it began, so each round
+ * ends, and the last one leaves nothing behind.
  *
- * For each event that is read, and for each block that is saved, more is written than was read. */
+ * For each event that is read, and for each block that is saved, more is written than was
+ * read. */
 #include "eventring/saver.h"
 #include "eventring_common.h"
 
@@ -34,7 +35,7 @@ static void write_one(void) {
   eventring_counter(d, EVENTRING_USER, EVENTRING_CLASS_USER, T_COUNT, written++);
 }
 
-/* ---- A reader -------------------------------------------------------------------------------- */
+/* ---- A reader --------------------------------------------------------------------- */
 
 struct reading { int64_t next; uint64_t lost, delivered; bool quiet; };
 
@@ -86,7 +87,7 @@ static void a_reader_ends_each_round(void **state) {
   read_what_it_causes(EVENTRING_DEFAULT_WSIZE, true, EVENTRING_OPEN_MERGED);
 }
 
-/* ---- A recorder ------------------------------------------------------------------------------ */
+/* ---- A recorder ------------------------------------------------------------------- */
 
 enum { PIECES = 64, BUFFER = 64 << 10 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What producer and reader share (eventring/format): the checksum against its definition, the
- * control page, texts, and the conversion of times over simulated hours. */
+/* What producer and reader share (eventring/format): the checksum against its definition,
+ * the control page, texts, and the conversion of times over simulated hours. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,7 +17,7 @@
 #include "format/control.h"
 #include "format/text.h"
 
-/* ---- Checksum: FORMAT.md, section 8 ---------------------------------------------------- */
+/* ---- Checksum: FORMAT.md, section 8 ----------------------------------------------- */
 
 static uint32_t by_the_definition(const uint64_t *words, uint32_t n) {
   uint64_t a = 0, b = 0;
@@ -78,7 +78,7 @@ static void checksum_sees_places(void **state) {
   }
 }
 
-/* ---- Control page ---------------------------------------------------------------------- */
+/* ---- Control page ----------------------------------------------------------------- */
 
 enum { NAMED = 0xffff };
 
@@ -182,8 +182,8 @@ static void *change_classes(void *argument) {
   return NULL;
 }
 
-/* Nobody's change is lost, and when all are done the gate agrees and all entries of the log
-   are complete. */
+/* Nobody's change is lost, and when all are done the gate agrees and all entries of the
+   log are complete. */
 static void several_change_at_once(void **state) {
   (void)state;
   pthread_t thread[CHANGERS];
@@ -202,7 +202,7 @@ static void several_change_at_once(void **state) {
   }
 }
 
-/* ---- Texts -------------------------------------------------------------------------------- */
+/* ---- Texts ------------------------------------------------------------------------ */
 
 static void expect_text(const char *text, size_t size, enum evr_text expected) {
   assert_int_equal(evr_text_check(text, size), expected);
@@ -316,7 +316,7 @@ static void foreign_text_is_shown(void **state) {
   assert_string_equal(message, "it's ?????\xC3\xA9?");
 }
 
-/* ---- Conversion of times over hours --------------------------------------------------------- */
+/* ---- Conversion of times over hours ----------------------------------------------- */
 
 /* A clock of HZ ticks that is off by some ten parts in a million, and drifts. */
 enum { HZ_MILLI = 2499931 }; /* kHz */

@@ -150,7 +150,7 @@ static void shares_the_budget(void **state) {
   stop();
 }
 
-/* ---- Later ----------------------------------------------------------------------------- */
+/* ---- Later ------------------------------------------------------------------------ */
 
 static void set_hold(uint64_t ns) {
   struct eventring_error error = {0};
@@ -208,7 +208,7 @@ static void goes_back_to_its_wish(void **state) {
   stop();
 }
 
-/* ---- Copies ------------------------------------------------------------------------------ */
+/* ---- Copies ----------------------------------------------------------------------- */
 
 static void snapshots_have_all_runs(void **state) {
   (void)state;
@@ -241,7 +241,7 @@ static void snapshots_have_all_runs(void **state) {
   stop();
 }
 
-/* ---- Without room -------------------------------------------------------------------------- */
+/* ---- Without room ----------------------------------------------------------------- */
 
 static void goes_on_without_room(void **state) {
   (void)state;
@@ -269,7 +269,7 @@ static void goes_on_without_room(void **state) {
   stop();
 }
 
-/* ---- Damage ---------------------------------------------------------------------------------- */
+/* ---- Damage ----------------------------------------------------------------------- */
 
 /* What is wrong in the run table is damage, and the reader ends. */
 static void wrong_runs_are_damage(void **state) {

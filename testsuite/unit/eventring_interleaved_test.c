@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* eventring_interleaved_test.c: bytes that are written in chunks into three streams in turn come
- * out of each as they went in (E4 of measureme, with its sizes).
+/* eventring_interleaved_test.c: bytes that are written in chunks into three streams in
+ * turn come out of each as they went in (E4 of measureme, with its sizes).
  *
- * A payload has at most EVENTRING_MAX_PAYLOAD bytes, so a longer chunk takes several events; the
- * first one of a chunk is shorter by one than the others could be, so that chunks do not end where
- * payloads do. Byte n of a stream follows from n and the stream. */
+ * A payload has at most EVENTRING_MAX_PAYLOAD bytes, so a longer chunk takes several
+ * events; the first one of a chunk is shorter by one than the others could be, so that
+ * chunks do not end where payloads do. Byte n of a stream follows from n and the
+ * stream. */
 #include "eventring_common.h"
 
 static char file[] = "interleaved.eventring";

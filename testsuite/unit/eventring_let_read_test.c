@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Who may read the memory of a process that records, where the kernel asks it
- * (PR_SET_PTRACER): nobody by default; with `lets_read', or REMOTE=allow, all from the start to the
- * end of the recording, also in a forked child. The kernel of a test machine may not ask, so the
- * calls are looked at. */
+ * (PR_SET_PTRACER): nobody by default; with `lets_read', or REMOTE=allow, all from the
+ * start to the end of the recording, also in a forked child. The kernel of a test machine
+ * may not ask, so the calls are looked at. */
 #include "eventring_common.h"
 
 #include <sys/prctl.h>

@@ -27,7 +27,7 @@ static bool exists(const char *path) {
 /* For the front and the first blocks of records, but no ring of 2^16 words. */
 enum { SIZE_WITHOUT_RINGS = FORMAT_FRONT_BYTES + 32 * FORMAT_BLOCK_BYTES };
 
-/* ---- Start and stop ---------------------------------------------------------------- */
+/* ---- Start and stop --------------------------------------------------------------- */
 
 static void nothing_without_start(void **state) {
   (void)state;
@@ -181,7 +181,7 @@ static void controlled_from_outside(void **state) {
   eventring_stop();
 }
 
-/* ---- Settings -------------------------------------------------------------------------- */
+/* ---- Settings --------------------------------------------------------------------- */
 
 static int from_env(struct eventring_config *config, struct eventring_error *error) {
   eventring_config_init(config);
@@ -328,7 +328,7 @@ static void one_warning_where_there_is_no_room_later(void **state) {
   eventring_stop();
 }
 
-/* ---- Domains --------------------------------------------------------------------------------- */
+/* ---- Domains ---------------------------------------------------------------------- */
 
 static void *own_domain(void *argument) {
   struct eventring_error error = {0};
@@ -406,7 +406,7 @@ static void the_129th_domain(void **state) {
   pthread_barrier_destroy(&barrier);
 }
 
-/* ---- Fork --------------------------------------------------------------------------- */
+/* ---- Fork ------------------------------------------------------------------------- */
 
 static int child_status(pid_t child) {
   int status;
@@ -454,7 +454,7 @@ static void forked_children(void **state) {
   eventring_stop();
 }
 
-/* ---- Other processes ---------------------------------------------------------------- */
+/* ---- Other processes -------------------------------------------------------------- */
 
 /* A child that records spans until it is killed; its pid, once it does. */
 static pid_t spawn_producer(void) {
@@ -870,8 +870,8 @@ static void log_goes_back(void **state) {
   eventring_stop();
 }
 
-/* A reader that follows takes each switch into account, not only the first since the start of
-   a block. */
+/* A reader that follows takes each switch into account, not only the first since the
+   start of a block. */
 static void switched_again_and_again(void **state) {
   (void)state;
   const uint64_t user = EVENTRING_CLASS_BIT(EVENTRING_CLASS_USER);
@@ -956,7 +956,7 @@ static void control_words(void **state) {
   eventring_stop();
 }
 
-/* ---- First touches ------------------------------------------------------------------- */
+/* ---- First touches ---------------------------------------------------------------- */
 
 /* On a disk no probe meets a page that is not there, in the first round through a ring
    either. (On tmpfs blocks are made ready as the round comes to them.) */

@@ -344,8 +344,8 @@ static void pause_before_a_late_join(void **state) {
   eventring_close(cursor);
 }
 
-/* The producer has not read the log while 64 entries pushed out the one that tears a span; a
-   reader that has seen it does not take the span for open again. */
+/* The producer has not read the log while 64 entries pushed out the one that tears a
+   span; a reader that has seen it does not take the span for open again. */
 static void more_switches_than_the_log_holds(void **state) {
   (void)state;
   const uint64_t user = EVENTRING_CLASS_BIT(EVENTRING_CLASS_USER);

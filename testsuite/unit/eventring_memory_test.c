@@ -46,7 +46,7 @@ static uint32_t stack(eventring_domain *domain, struct eventring_frame *frames, 
   return eventring_stack(domain, frames, count, resolve, frames);
 }
 
-/* ---- Functions and stacks ------------------------------------------------------------- */
+/* ---- Functions and stacks --------------------------------------------------------- */
 
 static void functions_are_interned(void **state) {
   (void)state;
@@ -143,7 +143,7 @@ static void many_stacks(void **state) {
   end(d);
 }
 
-/* ---- Events --------------------------------------------------------------------------- */
+/* ---- Events ----------------------------------------------------------------------- */
 
 struct seen_memory {
   unsigned count;
@@ -273,7 +273,7 @@ static void rates_are_parsed(void **state) {
     assert_int_equal(eventring_memory_parse_rate(bad[i], &rate, &error), EVENTRING_E_ARGUMENT);
 }
 
-/* ---- Heap profiles --------------------------------------------------------------------- */
+/* ---- Heap profiles ---------------------------------------------------------------- */
 
 struct sums {
   unsigned heaps, entries;
@@ -405,8 +405,8 @@ static void what_finds_no_page_is_counted(void **state) {
   end(d);
 }
 
-/* Four times as many sites as there is room for, of which one in a hundred stays alive: these
-   are all known, and a site that allocates much is as well. */
+/* Four times as many sites as there is room for, of which one in a hundred stays alive:
+   these are all known, and a site that allocates much is as well. */
 static void a_dead_site_gives_up_its_place(void **state) {
   (void)state;
   enum { SITES = 260000, KEPT = 100, BUSY = 7 };
@@ -485,7 +485,7 @@ static void a_child_writes_its_own(void **state) {
   end(d);
 }
 
-/* ---- Copies ------------------------------------------------------------------------------ */
+/* ---- Copies ----------------------------------------------------------------------- */
 
 static void a_snapshot_has_it(void **state) {
   (void)state;

@@ -16,8 +16,8 @@
 
 enum { US = 1000, MS = 1000 * US };
 
-/* What a hypervisor has taken, of which the kernel knows and the thread sees nothing: it is not in
-   the CPU clock. */
+/* What a hypervisor has taken, of which the kernel knows and the thread sees nothing: it
+   is not in the CPU clock. */
 static __thread uint64_t stolen_ns;
 
 int __real_clock_gettime(clockid_t clock, struct timespec *time);
@@ -194,7 +194,7 @@ static void others_may_use_sections(void **state) {
 }
 #endif
 
-/* ---- Spans ----------------------------------------------------------------------------- */
+/* ---- Spans ------------------------------------------------------------------------ */
 
 static int step;
 
@@ -204,8 +204,8 @@ static int end_of_step(void *context, const struct eventring_event *event) {
   return 0;
 }
 
-/* The end of a span `step` in which `what` is done; its definition is valid as long as the
-   cursor. */
+/* The end of a span `step` in which `what` is done; its definition is valid as long as
+   the cursor. */
 static struct eventring_event recorded(eventring_domain *domain, eventring_cursor *cursor,
                                        void (*what)(void)) {
   static const struct eventring_callbacks callbacks = {sizeof callbacks, end_of_step, NULL};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The open spans that a full block leaves (open_spans.c), whose walk passes over runs of
- * begin-end pairs at once (leaf_spans.c), against the rules of FORMAT.md, section 9, word by
- * word, on a plain list of all spans; and the list of a block's header. */
+ * begin-end pairs at once (leaf_spans.c), against the rules of FORMAT.md, section 9, word
+ * by word, on a plain list of all spans; and the list of a block's header. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -20,7 +20,7 @@ static uint64_t word_at(unsigned kind, unsigned id, unsigned length, uint64_t ti
   return EVENTRING_TAIL(kind, id, length) | ticks << EVENTRING_WORD_TIME_SHIFT;
 }
 
-/* ---- The rules --------------------------------------------------------------------- */
+/* ---- The rules -------------------------------------------------------------------- */
 
 struct plain_span { /* in the order of their begins */
   unsigned id;
@@ -29,10 +29,10 @@ struct plain_span { /* in the order of their begins */
   uint64_t since;     /* suspended since; 0: it is not */
 };
 
-/* Which spans a producer without room takes for hidden is its choice, as long as it keeps the
-   64 begun last. This one keeps apart those begun since the last remark, all of the present
-   context, and makes room only for those of them that are open at the next remark or at the
-   end of the words. */
+/* Which spans a producer without room takes for hidden is its choice, as long as it keeps
+   the 64 begun last. This one keeps apart those begun since the last remark, all of the
+   present context, and makes room only for those of them that are open at the next remark
+   or at the end of the words. */
 static struct plain {
   struct plain_span span[EVR_MAX_OPEN];
   struct plain_span begun[WORDS];
@@ -138,7 +138,7 @@ static void by_the_rules(const uint64_t *words, size_t count) {
   plain_keep_begun();
 }
 
-/* ---- Comparing ----------------------------------------------------------------------- */
+/* ---- Comparing -------------------------------------------------------------------- */
 
 static void clear(void) {
   plain.count = plain.hidden = 0;
@@ -205,7 +205,7 @@ static void check(const uint64_t *words, size_t count) {
   compare_spans();
 }
 
-/* ---- Blocks of pairs ------------------------------------------------------------------ */
+/* ---- Blocks of pairs -------------------------------------------------------------- */
 
 static void fill_pairs(uint64_t *words, size_t count) {
   for (size_t i = 0; i < count; i++)
@@ -290,7 +290,7 @@ static void a_pair_ends_a_suspension(void **state) {
   }
 }
 
-/* ---- Anything ----------------------------------------------------------------------------- */
+/* ---- Anything --------------------------------------------------------------------- */
 
 static unsigned contexts; /* that are drawn from */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* eventring_own_time_test.c: how much of a span's time is its own, as events and batches say it,
- * compared with what the begins and ends that were delivered say. */
+/* eventring_own_time_test.c: how much of a span's time is its own, as events and batches
+ * say it, compared with what the begins and ends that were delivered say. */
 #include "eventring/tools.h"
 #include "eventring_common.h"
 
@@ -24,7 +24,7 @@ static int tear_down(void **state) {
   return 0;
 }
 
-/* ---- What is expected ------------------------------------------------------------------- */
+/* ---- What is expected ------------------------------------------------------------- */
 
 struct open { /* a span; `within`: ns of those directly within it */
   uint64_t within;
@@ -86,15 +86,15 @@ static int take_batch(void *context, const struct eventring_batch *batch) {
 
 static const struct eventring_callbacks taking = {sizeof taking, take_event, take_loss};
 
-/* ---- Recordings ---------------------------------------------------------------------------- */
+/* ---- Recordings ------------------------------------------------------------------- */
 
 struct writer {
   uint16_t open[CONTEXTS + 1][MOST_DEPTH];
   uint32_t depth[CONTEXTS + 1];
 };
 
-/* Begins and ends at random, many of them leaves, in several contexts or in the first alone, of
-   which readers decode more at once; counters between them if `others`. */
+/* Begins and ends at random, many of them leaves, in several contexts or in the first
+   alone, of which readers decode more at once; counters between them if `others`. */
 static void write_spans(struct writer *w, int steps, bool others, unsigned contexts) {
   static const uint16_t ids[] = {T_OUTER, T_INNER, T_FLOOD};
   uint64_t context = 0;
@@ -153,7 +153,7 @@ static void losses_hide_it(void **state) {
   for (int i = 0; i < 8; i++) compare(11 + (uint64_t)i, 30000, i & 1, i & 2, i & 4 ? CONTEXTS : 0);
 }
 
-/* ---- Depths in a batch ---------------------------------------------------------------------- */
+/* ---- Depths in a batch ------------------------------------------------------------ */
 
 struct depths {
   const struct eventring_brief *ended;
@@ -205,8 +205,8 @@ static void batches_say_depths(void **state) {
   eventring_close(cursor);
 }
 
-/* One that lies in a span of another name and outlasts it: what ran counts by depth, so that
-   no time is the own time of two spans. */
+/* One that lies in a span of another name and outlasts it: what ran counts by depth, so
+   that no time is the own time of two spans. */
 static void times_of_crossing_spans_are_disjoint(void **state) {
   (void)state;
   struct log log = {0};

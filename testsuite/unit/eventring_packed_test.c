@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* eventring_packed_test.c: packed files, packet by packet, compared with the plain file that
- * they stand for. */
+/* eventring_packed_test.c: packed files, packet by packet, compared with the plain file
+ * that they stand for. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -47,7 +47,7 @@ static int fd = -1;
 static uint64_t file_end;
 static bool is_finished; /* the last packet says so */
 
-/* ---- Making -------------------------------------------------------------------------- */
+/* ---- Making ----------------------------------------------------------------------- */
 
 static uint64_t state = 88172645463325252u;
 static uint64_t draw(uint64_t below) {
@@ -124,7 +124,8 @@ static void write_packet(const struct one *p) {
   assert_int_equal(pwrite(fd, p->packet, p->length, (off_t)p->place), p->length);
 }
 
-/* All packets, in an order in which threads may finish them. The last one waits for all. */
+/* All packets, in an order in which threads may finish them. The last one waits for
+   all. */
 static void write_all(void) {
   begin_file();
   for (size_t from = 0; from < PACKETS; from += 8) {
@@ -140,7 +141,7 @@ static void write_all(void) {
   }
 }
 
-/* ---- Comparing ------------------------------------------------------------------------ */
+/* ---- Comparing -------------------------------------------------------------------- */
 
 /* What the plain file is with all packets but those for which `without` is true. */
 static void expect(const bool *without) {
@@ -183,7 +184,7 @@ static int check_file(const bool *without) {
   return damage;
 }
 
-/* ---- Sound files ----------------------------------------------------------------------- */
+/* ---- Sound files ------------------------------------------------------------------ */
 
 static void test_any_order(void **unused) {
   (void)unused;
@@ -213,8 +214,8 @@ static int lock_file(void) {
   return writer;
 }
 
-/* Packets come while the file is read, later ones before earlier ones, and first a part of
-   some. */
+/* Packets come while the file is read, later ones before earlier ones, and first a part
+   of some. */
 static void test_while_written(void **unused) {
   (void)unused;
   bool without[PACKETS];
@@ -228,8 +229,8 @@ static void test_while_written(void **unused) {
       struct one *p = &all[from + i];
       size_t part = i % 2 ? 0 : p->length / 2;
       assert_int_equal(pwrite(fd, p->packet, part, (off_t)p->place), part);
-      /* a write may take long: it is looked for more often than a damaged packet is; but the last
-         packet is written after all others */
+      /* a write may take long: it is looked for more often than a damaged packet is; but
+         the last packet is written after all others */
       int looks = i == 0 && from + 4 < PACKETS ? 6 : 1;
       for (int look = 0; look < looks; look++) {
         assert_int_equal(evr_packed_refresh(packed, NULL), 0);
@@ -249,8 +250,8 @@ static void test_while_written(void **unused) {
   close(fd);
 }
 
-/* The writer finishes its last packet and goes while the reader asks, for the n-th time, whether
-   there is one. */
+/* The writer finishes its last packet and goes while the reader asks, for the n-th time,
+   whether there is one. */
 static int writer_goes_at, questions, last_writer;
 int __real_evr_file_locked(int fd);
 int __wrap_evr_file_locked(int file) {
@@ -292,7 +293,7 @@ static void test_writer_goes(void **unused) {
   writer_goes_at = 0;
 }
 
-/* ---- Damage ------------------------------------------------------------------------------ */
+/* ---- Damage ----------------------------------------------------------------------- */
 
 static void flip(uint64_t at) {
   uint8_t byte;
@@ -381,7 +382,7 @@ static void test_cut_off(void **unused) {
   close(fd);
 }
 
-/* ---- Hostile files -------------------------------------------------------------------------- */
+/* ---- Hostile files ---------------------------------------------------------------- */
 
 /* Puts a packet at the end of the file whose checksum is right, whatever it says. */
 static void add_hostile(struct packet_header *h, const struct packet_extent *extents,
@@ -486,7 +487,7 @@ static void test_header(void **unused) {
   close(fd);
 }
 
-/* ---- Making is checked, too ------------------------------------------------------------- */
+/* ---- Making is checked, too ------------------------------------------------------- */
 
 static void test_making(void **unused) {
   (void)unused;
@@ -504,7 +505,7 @@ static void test_making(void **unused) {
   assert_int_equal(eventring_packet_header(to, 1, UINT64_MAX, &piece, 1, 100, false), 0);
 }
 
-/* ---- Without the library ------------------------------------------------------------------ */
+/* ---- Without the library ---------------------------------------------------------- */
 
 static bool hide_library;
 void *__real_dlopen(const char *name, int flags);

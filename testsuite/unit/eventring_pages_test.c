@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* eventring_pages_test.c: which pages take memory (producer/pages.c), asked in each way. */
+/* eventring_pages_test.c: which pages take memory (producer/pages.c), asked in each
+   way. */
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -16,8 +17,8 @@ static char *memory;
 
 static char *page(size_t i) { return memory + i * pages.size; }
 
-/* The first third is read, of the second third every other page is written, and the last is
-   not touched. */
+/* The first third is read, of the second third every other page is written, and the last
+   is not touched. */
 static void make_memory(void) {
   volatile char sum = 0;
   memory = mmap(NULL, PAGES * pages.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,

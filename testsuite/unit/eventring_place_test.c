@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* eventring_place_test.c: the file of a recording: its name, what may be in its place, what
-   may be in the way of its making, and who else may want one in the same process. */
+/* eventring_place_test.c: the file of a recording: its name, what may be in its place,
+   what may be in the way of its making, and who else may want one in the same process. */
 #include "eventring_common.h"
 
 #include <dirent.h>
@@ -24,7 +24,7 @@ static bool exists(const char *path) {
   return lstat(path, &st) == 0;
 }
 
-/* ---- What can be in the way ---------------------------------------------------------------- */
+/* ---- What can be in the way ------------------------------------------------------- */
 
 static void expect_start(const char *directory, int code, const char *text) {
   struct eventring_config config = test_config(EVENTRING_MIN_WSIZE);
@@ -139,7 +139,7 @@ static void a_dead_recording_is_renamed(void **state) {
   unlink(file_name());
 }
 
-/* ---- Names ------------------------------------------------------------------------------ */
+/* ---- Names ------------------------------------------------------------------------ */
 
 static void expect_name(const char *pattern, const char *expected) {
   struct eventring_config config = test_config(EVENTRING_MIN_WSIZE);
@@ -210,7 +210,7 @@ static void names_of_odd_programs(void **state) {
   eventring_stop();
 }
 
-/* ---- Others in the process ------------------------------------------------------------- */
+/* ---- Others in the process -------------------------------------------------------- */
 
 /* A second host registers after the first and records into the same file. */
 static void two_hosts(void **state) {

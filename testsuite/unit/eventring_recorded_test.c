@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* eventring_recorded_test.c: what all events add up to is known whatever became of them: in rings
- * that turn over, in streams without room, of domains that ended, of processes that were killed. */
+/* eventring_recorded_test.c: what all events add up to is known whatever became of them:
+ * in rings that turn over, in streams without room, of domains that ended, of processes
+ * that were killed. */
 #include "eventring_common.h"
 #include "eventring/saver.h"
 #include "eventring/tools.h"
@@ -23,7 +24,7 @@ static void start(bool stream, uint64_t most) {
   if (eventring_start(&config, &error) != EVENTRING_OK) fail_msg("%s", error.text);
 }
 
-/* ---- What was written, and what is recorded ----------------------------------------------------- */
+/* ---- What was written, and what is recorded --------------------------------------- */
 
 struct sums { /* by id */
   uint64_t count[T_NAMES], ns[T_NAMES], buckets[T_NAMES];
@@ -70,7 +71,7 @@ static void compare(const struct sums *is, const struct sums *should) {
   assert_true(is->doubles[T_RATE] == should->doubles[T_RATE]); /* sums of halves are exact */
 }
 
-/* ---- Writing ------------------------------------------------------------------------------------ */
+/* ---- Writing ---------------------------------------------------------------------- */
 
 enum { CONTEXTS = 3 };
 static uint64_t seed = 11;
@@ -126,7 +127,7 @@ static void write_mixture(eventring_domain *d, int events, struct sums *sums) {
   eventring_set_context(d, EVENTRING_USER, 0);
 }
 
-/* ---- Copies -------------------------------------------------------------------------------------- */
+/* ---- Copies ----------------------------------------------------------------------- */
 
 static void save_copy(eventring_cursor *cursor, const char *path, bool over) {
   static uint64_t buffer[1 << 15];
@@ -160,9 +161,10 @@ static void save_copy(eventring_cursor *cursor, const char *path, bool over) {
   eventring_saver_close(saver);
 }
 
-/* ---- Tests --------------------------------------------------------------------------------------- */
+/* ---- Tests ------------------------------------------------------------------------ */
 
-/* Domains one after the other, in one slot; while it goes on, in the file, and in copies. */
+/* Domains one after the other, in one slot; while it goes on, in the file, and in
+   copies. */
 static void check_losses(bool stream) {
   struct sums sums = {0}, is;
   char path[4096];
@@ -284,7 +286,7 @@ static void test_many(void **state) {
   eventring_stop();
 }
 
-/* ---- A process that is killed ----------------------------------------------------------------------- */
+/* ---- A process that is killed ----------------------------------------------------- */
 
 struct shared { /* with the child */
   volatile uint64_t ready, spans, values;
@@ -333,7 +335,7 @@ static void test_killed(void **state) {
   for (int i = 0; i < 60; i++) kill_once();
 }
 
-/* ---- While it is written ---------------------------------------------------------------------------- */
+/* ---- While it is written ---------------------------------------------------------- */
 
 static volatile bool is_over;
 
@@ -344,7 +346,8 @@ static void *flood(void *sums) {
   return NULL;
 }
 
-/* What is read meanwhile never goes back, and is never more than what is there at the end. */
+/* What is read meanwhile never goes back, and is never more than what is there at the
+   end. */
 static void test_live(void **state) {
   (void)state;
   struct sums sums = {0}, is;
@@ -374,10 +377,10 @@ static void test_live(void **state) {
   eventring_stop();
 }
 
-/* ---- A hostile file ------------------------------------------------------------------------------ */
+/* ---- A hostile file --------------------------------------------------------------- */
 
-/* While `lies` is on, the word of each ring that says up to which block its totals are has changed
-   whenever a reader reads it once more, all but every LIE_LENGTH-th time. */
+/* While `lies` is on, the word of each ring that says up to which block its totals are
+   has changed whenever a reader reads it once more, all but every LIE_LENGTH-th time. */
 enum { LIE_LENGTH = 16, WORD_FOLDED = 16 /* bytes from its block */ };
 static bool lies;
 static unsigned tries;
@@ -420,10 +423,10 @@ static void test_tries(void **state) {
   eventring_stop();
 }
 
-/* ---- Histograms ------------------------------------------------------------------------------------ */
+/* ---- Histograms ------------------------------------------------------------------- */
 
-/* What spans with reasons took, as the events of the lossless stream say, and as the file adds it up:
-   equal to the nanosecond while it goes on, in a copy, and at the end. */
+/* What spans with reasons took, as the events of the lossless stream say, and as the file
+   adds it up: equal to the nanosecond while it goes on, in a copy, and at the end. */
 enum { REASONS = 3 };
 struct histograms { /* by reason; 0: one that is no id */
   uint64_t count[REASONS], ns[REASONS], buckets[REASONS], long_ones[REASONS];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Blocks of records: how they are appended, budgets and what goes when these are used up
- * (producer/records.c, over memory); and what of them a reader makes in a whole recording:
- * short-lived domains that share blocks, kinds that it does not know, ids without a
- * definition. */
+ * (producer/records.c, over memory); and what of them a reader makes in a whole
+ * recording: short-lived domains that share blocks, kinds that it does not know, ids
+ * without a definition. */
 #include "eventring_common.h"
 
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 #include "format/checksum.h"
 #include "producer/records.h"
 
-/* ---- Appending ------------------------------------------------------------------------- */
+/* ---- Appending -------------------------------------------------------------------- */
 
 enum { MOST_BLOCKS = 1000 };
 
@@ -154,7 +154,7 @@ static void no_room_for_a_block(void **state) {
   assert_int_equal(((struct format_block *)file.block[2])->before, n);
 }
 
-/* ---- Domains one after the other ----------------------------------------------------------- */
+/* ---- Domains one after the other -------------------------------------------------- */
 
 enum { THREADS = 5000, EACH = 20, WSIZE = 14 };
 
@@ -256,8 +256,8 @@ static void a_cursor_follows_short_lives(void **state) {
 
 enum { ALIGNMENTS = 9, LIVES = 4500 };
 
-/* Start and stop of a life may lie in two blocks, wherever one block of records ends and the
-   next begins. Nobody lives on whose stop is there. */
+/* Start and stop of a life may lie in two blocks, wherever one block of records ends and
+   the next begins. Nobody lives on whose stop is there. */
 static void check_that_all_stopped(unsigned lives) {
   struct eventring_domain_info life = {.size = sizeof life};
   unsigned known = 0;
@@ -307,7 +307,7 @@ static void renamed_domains(void **state) {
   eventring_stop();
 }
 
-/* ---- Ids without a definition ---------------------------------------------------------------- */
+/* ---- Ids without a definition ----------------------------------------------------- */
 
 /* Also one that is defined later: for all readers, whenever they read it. */
 static void ids_that_are_not_registered(void **state) {
@@ -354,7 +354,7 @@ static void ids_that_are_not_registered(void **state) {
   eventring_stop();
 }
 
-/* ---- What a reader does not know ---------------------------------------------------- */
+/* ---- What a reader does not know -------------------------------------------------- */
 
 static uint8_t *saved;
 static size_t saved_size;
@@ -462,7 +462,7 @@ static void unknown_things_are_passed_over(void **state) {
   free(saved);
 }
 
-/* ---- Linked events and payloads of several values ----------------------------------- */
+/* ---- Linked events and payloads of several values --------------------------------- */
 
 static void linked_events(void **state) {
   (void)state;
@@ -506,8 +506,8 @@ static void linked_events(void **state) {
   eventring_stop();
 }
 
-/* Link and role are words before the payload, whatever the two would be as a payload: they are a
-   text of up to eight bytes, too, or an integer and something behind it. */
+/* Link and role are words before the payload, whatever the two would be as a payload:
+   they are a text of up to eight bytes, too, or an integer and something behind it. */
 static void links_that_look_like_payloads(void **state) {
   (void)state;
   static const enum eventring_payload payloads[] = {EVENTRING_NONE, EVENTRING_INT,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* eventring_saver_test.c: a saver whose writes fail at random. What it says that was saved and
- * lost, of each ring, is what a reader finds in the file. */
+/* eventring_saver_test.c: a saver whose writes fail at random. What it says that was
+ * saved and lost, of each ring, is what a reader finds in the file. */
 #include <fcntl.h>
 
 #include "eventring/saver.h"
@@ -33,7 +33,7 @@ static enum { PLAIN, LATE, PACKED } way; /* LATE: many writes of a plain file un
 static bool full, stays_full /* to the end */, saver_ends, updating;
 static unsigned failures;
 
-/* ---- Writing -------------------------------------------------------------------------- */
+/* ---- Writing ---------------------------------------------------------------------- */
 
 /* For records there is room at the end. */
 static bool write_fails(enum eventring_piece_kind kind) {
@@ -143,7 +143,7 @@ static void submit(const uint8_t *bytes, size_t size, const struct eventring_pie
   while (under_way >= MOST_UNDER_WAY || (under_way && draw(2))) finish_one();
 }
 
-/* ---- Saving --------------------------------------------------------------------------- */
+/* ---- Saving ----------------------------------------------------------------------- */
 
 static uint64_t buffer[BUFFER_BYTES / 8];
 
@@ -220,7 +220,7 @@ static void save_at_random(eventring_domain **domain) {
   save_all();
 }
 
-/* ---- Checking ------------------------------------------------------------------------- */
+/* ---- Checking --------------------------------------------------------------------- */
 
 static void save_image(const char *path) {
   for (unsigned i = 0; way == PACKED && i < jobs; i++)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* eventring_signals_test.c: probes in a handler of a signal that interrupts the probes of its
-   thread anywhere: with a domain of its own nothing is lost but what is reported; with
-   the domain of the thread, which is not allowed, nothing is written outside the ring. A
-   signal that comes while its thread has the producer's mutex can be deferred. */
+/* eventring_signals_test.c: probes in a handler of a signal that interrupts the probes of
+   its thread anywhere: with a domain of its own nothing is lost but what is reported;
+   with the domain of the thread, which is not allowed, nothing is written outside the
+   ring. A signal that comes while its thread has the producer's mutex can be deferred. */
 #include "eventring_common.h"
 #include "producer/lock.h"
 
@@ -111,7 +111,8 @@ static void the_domain_of_the_thread(void **state) {
   eventring_stop();
 }
 
-/* The interrupted probe has written over events of the handler, whose payloads it still counts. */
+/* The interrupted probe has written over events of the handler, whose payloads it still
+   counts. */
 static void a_count_that_a_handler_spoilt(void **state) {
   (void)state;
   start_recording(EVENTRING_MIN_WSIZE);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* eventring_stream_test.c: streams lose nothing.
  *
- * Threads write numbered spans into streams, the files are read back, and each number must be
- * there, in order, exactly once; where there was no room, each that is not there must be
- * counted.
+ * Threads write numbered spans into streams, the files are read back, and each number
+ * must be there, in order, exactly once; where there was no room, each that is not there
+ * must be counted.
  *
  * Long, as a list of small tests that share the writers and what they read back. */
 #include "eventring/tools.h"
@@ -31,7 +31,7 @@ static void note_warning(void *context, const struct eventring_error *error) {
   last_warning = *error;
 }
 
-/* ---- Reading ---------------------------------------------------------------------------- */
+/* ---- Reading ---------------------------------------------------------------------- */
 
 struct heard { /* of one domain's runtime ring */
   int64_t first, last; /* numbers of spans; -1: none yet */
@@ -100,7 +100,7 @@ static void hear_file(const char *path, unsigned flags, struct all_heard *all) {
   eventring_close(cursor);
 }
 
-/* ---- Writing ------------------------------------------------------------------------------ */
+/* ---- Writing ---------------------------------------------------------------------- */
 
 static void write_spans(eventring_domain *d, int64_t from, int64_t to) {
   for (int64_t n = from; n < to; n++) {
@@ -140,7 +140,7 @@ static void stop_and_remove(void) {
   unlink(file);
 }
 
-/* ---- Everything is there ------------------------------------------------------------------ */
+/* ---- Everything is there ---------------------------------------------------------- */
 
 static void one_thread(void **state) {
   (void)state;
@@ -223,10 +223,10 @@ static void names_stay(void **state) {
   unlink(file);
 }
 
-/* ---- Stacks of calls, forwards and backwards ------------------------------------------------- */
+/* ---- Stacks of calls, forwards and backwards -------------------------------------- */
 
-/* As measureme's end-to-end test has them: each thread writes STACKS stacks, on each of their
-   LEVELS an interval, an integer and an instant, which makes 120,000 events. */
+/* As measureme's end-to-end test has them: each thread writes STACKS stacks, on each of
+   their LEVELS an interval, an integer and an instant, which makes 120,000 events. */
 enum { STACKS = 10000, LEVELS = 4, OF_A_LEVEL = 4 /* begin, counter, instant, end */,
        OF_A_STACK = LEVELS * OF_A_LEVEL, WINDOWS = 37 };
 
@@ -296,8 +296,8 @@ static int hear_in_window(void *context, const struct eventring_event *e) {
   return 0;
 }
 
-/* The windows of time from the last to the first: each goes on, in each thread, where the one
-   after it began. */
+/* The windows of time from the last to the first: each goes on, in each thread, where the
+   one after it began. */
 static void hear_backwards(const struct stacks *all) {
   const struct eventring_callbacks callbacks = {sizeof callbacks, hear_in_window, NULL};
   struct window window = {.to = all->last_ns + 1};
@@ -343,7 +343,7 @@ static void stacks_of_calls(void **state) {
   unlink(file);
 }
 
-/* ---- A time ----------------------------------------------------------------------------------- */
+/* ---- A time ----------------------------------------------------------------------- */
 
 struct from { /* what is heard from a time on */
   uint64_t ns;
@@ -483,7 +483,7 @@ static void streams_and_rings(void **state) {
   unlink(file);
 }
 
-/* ---- No room -------------------------------------------------------------------------------- */
+/* ---- No room ---------------------------------------------------------------------- */
 
 /* What does not fit is counted, and the newest events are there. */
 static void largest_size(void **state) {
@@ -555,8 +555,8 @@ static off_t size_of_file(void) {
   return st.st_size;
 }
 
-/* There is no room for a while: the stream goes on afterwards. Which events are gone is known
-   to the event. */
+/* There is no room for a while: the stream goes on afterwards. Which events are gone is
+   known to the event. */
 static void room_again(void **state) {
   (void)state;
   struct all_heard all = {0};
@@ -604,7 +604,7 @@ static void no_room_at_first(void **state) {
   unlink(file);
 }
 
-/* ---- Death ----------------------------------------------------------------------------------- */
+/* ---- Death ------------------------------------------------------------------------ */
 
 /* Says through the pipe how far it is, until it is killed. */
 static void write_until_killed(int pipe_end) {
@@ -642,7 +642,7 @@ static void killed(void **state) {
   }
 }
 
-/* ---- Records -------------------------------------------------------------------------------- */
+/* ---- Records ---------------------------------------------------------------------- */
 
 /* Who follows a stream learns of all that is defined, also after a ring was added. */
 static void names_while_it_is_read(void **state) {
@@ -673,7 +673,7 @@ static void names_while_it_is_read(void **state) {
   unlink(file);
 }
 
-/* ---- Damage ---------------------------------------------------------------------------------- */
+/* ---- Damage ----------------------------------------------------------------------- */
 
 /* A file whose process was killed. */
 static void leave_file(void) {
@@ -702,7 +702,8 @@ static void read_from_file(off_t offset, void *bytes, size_t size) {
   close(fd);
 }
 
-/* Reads it to its end, which takes few polls, and returns how many damages were told of. */
+/* Reads it to its end, which takes few polls, and returns how many damages were told
+   of. */
 static unsigned hear_damaged(struct all_heard *all) {
   unsigned damages = 0;
   int status, polls = 0;
@@ -770,7 +771,7 @@ static void unit_twice(void **state) {
   unlink(file);
 }
 
-/* ---- The helper ------------------------------------------------------------------------------ */
+/* ---- The helper ------------------------------------------------------------------- */
 
 /* The signals that the helper blocks; 0: there is none. */
 static uint64_t blocked_by_helper(void) {
@@ -791,8 +792,8 @@ static uint64_t blocked_by_helper(void) {
   return blocked;
 }
 
-/* Who cuts the file short raises SIGBUS in the thread that touches it, which may be the helper.
-   (The C library blocks all signals while a thread starts.) */
+/* Who cuts the file short raises SIGBUS in the thread that touches it, which may be the
+   helper. (The C library blocks all signals while a thread starts.) */
 static void helper_takes_faults(void **state) {
   (void)state;
   const uint64_t fault = (uint64_t)1 << (SIGBUS - 1), other = (uint64_t)1 << (SIGTERM - 1);
@@ -806,7 +807,7 @@ static void helper_takes_faults(void **state) {
   assert_int_equal(blocked & (fault | other), other);
 }
 
-/* ---- Claims ---------------------------------------------------------------------------------- */
+/* ---- Claims ----------------------------------------------------------------------- */
 
 enum { CLAIMS = 1000000, CLAIMERS = 8 };
 
@@ -864,7 +865,7 @@ static void claims_end(void **state) {
   assert_int_equal(extents.next, 32);
 }
 
-/* ---- Forks ------------------------------------------------------------------------------------ */
+/* ---- Forks ------------------------------------------------------------------------ */
 
 /* A child goes on in a file of its own; its parent's is not touched. */
 static void forked(void **state) {

@@ -74,8 +74,8 @@ static void threads_that_vanish_leave_their_slots(void **state) {
   eventring_stop();
 }
 
-/* Of the destructors of a round the C library calls those of lower keys first: one key is made
-   before the library makes its own, one after. */
+/* Of the destructors of a round the C library calls those of lower keys first: one key is
+   made before the library makes its own, one after. */
 static pthread_key_t early_key, late_key;
 
 /* In the last round ThreadSanitizer knows the thread no more. */

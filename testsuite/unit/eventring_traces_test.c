@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Trace context: headers by the W3C's recommendation, ids, the event, and what a fork, a pause and
- * a conflict do to them. */
+/* Trace context: headers by the W3C's recommendation, ids, the event, and what a fork, a
+ * pause and a conflict do to them. */
 #include "eventring_common.h"
 
 #include <sys/wait.h>
@@ -24,7 +24,7 @@ static int tear_down(void **state) {
   return 0;
 }
 
-/* ---- Headers --------------------------------------------------------------------------- */
+/* ---- Headers ---------------------------------------------------------------------- */
 
 #define TRACE "0af7651916cd43dd8448eb211c80319c"
 #define SPAN "b7ad6b7169203331"
@@ -92,7 +92,7 @@ static void test_refuses_what_is_not_valid(void **state) {
   assert_int_equal(eventring_traceparent_parse(NULL, 55, NULL), EVENTRING_E_ARGUMENT);
 }
 
-/* ---- Ids ------------------------------------------------------------------------------------ */
+/* ---- Ids -------------------------------------------------------------------------- */
 
 enum { MANY = 1000 };
 
@@ -140,7 +140,7 @@ static void test_ids_differ_in_children_of_forks(void **state) {
   close(ends[1]);
 }
 
-/* ---- The event ---------------------------------------------------------------------------- */
+/* ---- The event -------------------------------------------------------------------- */
 
 static void write_as(struct eventring_trace *ids, uint64_t context) {
   eventring_set_context(domain, EVENTRING_USER, context);
@@ -192,7 +192,8 @@ static void test_event_has_the_ids(void **state) {
   eventring_close(cursor);
 }
 
-/* A list that has every name, of a recording that begins when the event is known already. */
+/* A list that has every name, of a recording that begins when the event is known
+   already. */
 static void test_event_keeps_its_name(void **state) {
   (void)state;
   struct log log = {0};
@@ -246,7 +247,7 @@ static void test_another_event_has_the_name(void **state) {
   in_child(conflict);
 }
 
-/* ---- Where a domain writes ----------------------------------------------------------------- */
+/* ---- Where a domain writes -------------------------------------------------------- */
 
 static struct eventring_trace_place place(void) {
   struct eventring_trace_place p = {.size = sizeof p};

@@ -82,7 +82,7 @@ static void collect(void) {
   eventring_end(domain, EVENTRING_RUNTIME, EVENTRING_CLASS_GC, T_OUTER);
 }
 
-/* ---- What fires -------------------------------------------------------------------------- */
+/* ---- What fires ------------------------------------------------------------------- */
 
 /* A level fires when it comes to fulfil the condition. */
 static void test_counter(void **state) {
@@ -203,7 +203,7 @@ static void test_error_and_signal(void **state) {
   remove(own_path()); /* noted: it would be kept */
 }
 
-/* ---- Bounds ------------------------------------------------------------------------------- */
+/* ---- Bounds ----------------------------------------------------------------------- */
 
 static void test_cooldown_and_limits(void **state) {
   (void)state;
@@ -247,7 +247,7 @@ static void test_many(void **state) {
   assert_int_equal(eventring_trigger_remove(-1), EVENTRING_E_NOT_FOUND);
 }
 
-/* ---- Directories -------------------------------------------------------------------------- */
+/* ---- Directories ------------------------------------------------------------------ */
 
 static void test_directory(void **state) {
   (void)state;
@@ -309,7 +309,7 @@ static void test_parts(void **state) {
   assert_int_equal(eventring_remove_parts(NULL, false, NULL, NULL), EVENTRING_E_ARGUMENT);
 }
 
-/* ---- Recordings and processes --------------------------------------------------------------- */
+/* ---- Recordings and processes ----------------------------------------------------- */
 
 static void test_of_the_configuration(void **state) {
   struct eventring_config config = test_config(EVENTRING_DEFAULT_WSIZE);
@@ -402,7 +402,7 @@ static void test_in_a_child(void **state) {
   assert_int_equal(rmdir("forks"), 0);
 }
 
-/* ---- Texts -------------------------------------------------------------------------------- */
+/* ---- Texts ------------------------------------------------------------------------ */
 
 static void test_texts(void **state) {
   static const struct {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* eventring_wait: sleeps while there is nothing, wakes for whatever a poll has to do,
- * through each way of reading, and costs next to nothing. eventring_calls_wait: the same for
- * what a host is asked. */
+ * through each way of reading, and costs next to nothing. eventring_calls_wait: the same
+ * for what a host is asked. */
 #include "eventring/tools.h"
 #include "eventring_common.h"
 #include "eventring/calls.h"
@@ -264,9 +264,9 @@ static void sleeps_until_stacks_are_asked_for(void **state) {
   assert_false(eventring_calls_wait(0));
 }
 
-/* Each back-edge of a loop does, for as long as they are asked for: it must not wait for the
-   mutex of the producer, which a domain that begins may have for milliseconds. With it, this
-   would never end. */
+/* Each back-edge of a loop does, for as long as they are asked for: it must not wait for
+   the mutex of the producer, which a domain that begins may have for milliseconds. With
+   it, this would never end. */
 static void a_safepoint_needs_no_mutex(void **state) {
   (void)state;
   eventring_domain *d = eventring_domain_start("obeys", NULL);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The check of a block's structure (block.c), which passes over runs of events of one
- * word, of events alike and of mixed ones in ways of their own, against the plain rule. */
+ * word, of events alike and of mixed ones in ways of their own, against the plain
+ * rule. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -17,7 +18,7 @@ enum { FIRST = FORMAT_BLOCK_HEADER_WORDS, SLOT = 3, SEQUENCE = 7, START = 500 };
 
 static struct evr_block block;
 
-/* ---- The rule ---------------------------------------------------------------------- */
+/* ---- The rule --------------------------------------------------------------------- */
 
 static bool by_the_rule(uint32_t have) {
   uint32_t at = FIRST;
@@ -40,7 +41,7 @@ static void check_up_to(uint32_t have) {
   assert_int_equal(is_valid(), expected);
 }
 
-/* ---- Blocks -------------------------------------------------------------------------- */
+/* ---- Blocks ----------------------------------------------------------------------- */
 
 static void fill_header(void) {
   memset(&block, 0, sizeof block);
@@ -73,7 +74,7 @@ static uint32_t fill_block(void) {
   return at;
 }
 
-/* ---- Events and remarks ------------------------------------------------------------- */
+/* ---- Events and remarks ----------------------------------------------------------- */
 
 static void put_word(unsigned kind, unsigned id, unsigned length, uint64_t ticks) {
   block.words[block.have++] =
@@ -86,7 +87,8 @@ static void expect_event(struct evr_block_walk *walk, unsigned id, uint64_t base
   assert_int_equal(walk->position.base, base);
 }
 
-/* A walk reports a rebase; it does not report unknown remarks, nor a rebase without a base. */
+/* A walk reports a rebase; it does not report unknown remarks, nor a rebase without a
+   base. */
 enum { UNKNOWN_REMARK = FORMAT_REMARK_INCARNATION + 1 };
 
 static void passes_over_remarks(void **state) {
@@ -146,7 +148,7 @@ static void remarks_move_the_position(void **state) {
   assert_int_equal(evr_block_next_event(&walk), 0);
 }
 
-/* ---- The header and the seal ---------------------------------------------------------- */
+/* ---- The header and the seal ------------------------------------------------------ */
 
 static bool valid_with(size_t offset, uint64_t value, size_t bytes) {
   struct evr_block saved = block;
@@ -192,7 +194,7 @@ static void checks_the_seal(void **state) {
   assert_false(is_valid());
 }
 
-/* ---- Tests --------------------------------------------------------------------------- */
+/* ---- Tests ------------------------------------------------------------------------ */
 
 static void accepts_what_is_whole(void **state) {
   (void)state;

@@ -52,7 +52,7 @@ static bool opens_mapped(unsigned flags) {
   return mapped;
 }
 
-/* ---- When it is mapped ------------------------------------------------------------- */
+/* ---- When it is mapped ------------------------------------------------------------ */
 
 static void mapped_where_it_is_safe(void) {
   assert_true(opens_mapped(0));
@@ -130,7 +130,7 @@ static void a_reader_is_not_found(void) {
   unlink(copy);
 }
 
-/* ---- What is done to it -------------------------------------------------------------- */
+/* ---- What is done to it ----------------------------------------------------------- */
 
 static void read_to_the_end(eventring_cursor *cursor, struct log *log) {
   while (poll_log(cursor, log, 0) > 0) continue;
@@ -220,7 +220,7 @@ static void holes_in_what_was_not(void) {
   }
 }
 
-/* ---- While it is read ------------------------------------------------------------------ */
+/* ---- While it is read ------------------------------------------------------------- */
 
 static bool done; /* atomic */
 
@@ -306,7 +306,7 @@ static void its_owner_writes_anything(void) {
   assert_true(sum > 0);
 }
 
-/* ---- The handler ------------------------------------------------------------------------- */
+/* ---- The handler ------------------------------------------------------------------ */
 
 /* In a process that has not recorded yet: the handler is there while a window is. */
 static int handler_comes_and_goes(const char *file) {
@@ -333,7 +333,7 @@ static void the_handler_goes_with_the_last(void) {
   assert_int_equal(system(command), 0);
 }
 
-/* ---- The program --------------------------------------------------------------------------- */
+/* ---- The program ------------------------------------------------------------------ */
 
 static const struct {
   const char *name;

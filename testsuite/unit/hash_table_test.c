@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* testsuite/unit/hash_table_test.c: the hash table of libeventring and its tools, beside an array
- * that says what must be in it. */
+/* testsuite/unit/hash_table_test.c: the hash table of libeventring and its tools, beside
+ * an array that says what must be in it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -120,7 +120,8 @@ static void the_last_part_grows_in_place(void **state) {
   assert_ptr_equal(heap_alloc_nodes(L, 8), p);
 }
 
-/* Tables, in a list from the top of the stack, which keep their contents when all is collected. */
+/* Tables, in a list from the top of the stack, which keep their contents when all is
+   collected. */
 static void fill(lua_State *L, int count) {
   Table *list = as_table(push_table(L, 0, 0));
   for (int i = 1; i <= count; i++) set_index(L, list, i, (GCObject *)table_new(L, 4, 0));
@@ -472,7 +473,8 @@ static void incremental_finalizers_wait_for_the_cycle(void **state) {
   assert_int_equal(finalized, 1);
 }
 
-/* Thousands of states may be open that do little: what they leave serves the next ones. */
+/* Thousands of states may be open that do little: what they leave serves the next
+   ones. */
 static void what_idle_domains_leave_is_kept(void **state) {
   (void)state;
   enum { MANY = 500 };

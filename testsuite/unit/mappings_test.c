@@ -161,7 +161,8 @@ static void what_is_kept_is_bounded(void **state) {
   assert_int_equal(mapping_kept(), before);
 }
 
-/* Those of states that did little, which have few pages, fit the bound in great number. */
+/* Those of states that did little, which have few pages, fit the bound in great
+   number. */
 static void the_bound_counts_touched_bytes(void **state) {
   (void)state;
   enum { MANY = 1000 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The distances between samples are geometric: rate and chance of each distance, within 5.7
- * standard deviations, from random seeds; the number of samples in a large block is
+/* The distances between samples are geometric: rate and chance of each distance, within
+ * 5.7 standard deviations, from random seeds; the number of samples in a large block is
  * binomial, however it is drawn. */
 #include <math.h>
 #include <setjmp.h>
@@ -51,7 +51,8 @@ static void test_distances(void **state) {
   }
 }
 
-/* Each distance of at least n words: near ones, and far ones, which are drawn otherwise. */
+/* Each distance of at least n words: near ones, and far ones, which are drawn
+   otherwise. */
 static void test_far_distances(void **state) {
   (void)state;
   static const unsigned least[] = {1, 2, 10, 50, 100, 300, 700, 765, 767, 800, 900};

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* mirror.h: is what a cursor delivers backwards what it delivers forwards, the other way round?
+/* mirror.h: is what a cursor delivers backwards what it delivers forwards, the other way
+ * round?
  *
- * Ring by ring: in what order rings take turns is not the same. mirror_compare reads a file both
- * ways and returns the number of things that differ; the first is described in `what`. */
+ * Ring by ring: in what order rings take turns is not the same. mirror_compare reads a
+ * file both ways and returns the number of things that differ; the first is described in
+ * `what`. */
 #ifndef MIRROR_H
 #define MIRROR_H
 
@@ -99,8 +101,9 @@ static size_t mirror_compare_rings(const struct mirrored_ring *forth,
   return differ;
 }
 
-/* `brief`: without the synthetic events and what ends say of their spans, where more than 64 are
-   open at once. *status: the first error of reading forwards, if it is not NULL. */
+/* `brief`: without the synthetic events and what ends say of their spans, where more
+   than 64 are open at once. *status: the first error of reading forwards, if it is not
+   NULL. */
 static size_t mirror_compare(const char *path, unsigned flags, uint64_t max, bool brief,
                              int *status, char what[512]) {
   struct mirror *forth = calloc(1, sizeof *forth), *back = calloc(1, sizeof *back);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Why the memory of another process may not be read: which rule, and what to set. The rules
- * of a machine cannot be changed by a test, so they are written down here
+/* Why the memory of another process may not be read: which rule, and what to set. The
+ * rules of a machine cannot be changed by a test, so they are written down here
  * (testsuite/tools/test_forbidden.sh has those that a process sets itself). */
 #include <setjmp.h>
 #include <stdarg.h>

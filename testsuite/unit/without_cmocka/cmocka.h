@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* cmocka.h - what the tests here use of cmocka, for compilers that cannot link it: musl-gcc, for
- * which Debian has no libraries. configure puts this folder on the include path there.
+/* cmocka.h - what the tests here use of cmocka, for compilers that cannot link it:
+ * musl-gcc, for which Debian has no libraries. configure puts this folder on the include
+ * path there.
  *
- * A check that fails prints where and what, and ends its test: it jumps back to the loop. The
- * program's status is the number of tests that failed, as with cmocka. A fault that raises a signal
- * ends the whole program. All is in this header, which each program includes in one file. */
+ * A check that fails prints where and what, and ends its test: it jumps back to the loop.
+ * The program's status is the number of tests that failed, as with cmocka. A fault that
+ * raises a signal ends the whole program. All is in this header, which each program
+ * includes in one file. */
 #ifndef WITHOUT_CMOCKA_H
 #define WITHOUT_CMOCKA_H
 
@@ -88,7 +90,7 @@ static inline int cmocka_run_tests(const char *group, const struct CMUnitTest *t
 #define cmocka_run_group_tests(tests, setup, teardown) \
   cmocka_run_group_tests_name(#tests, tests, setup, teardown)
 
-/* ---- Checks -------------------------------------------------------------------------------- */
+/* ---- Checks ----------------------------------------------------------------------- */
 
 #define skip() longjmp(cmocka_out, 2)
 #define fail() cmocka_end_test(__FILE__, __LINE__, "failed")
