@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* stdlib/arguments.h: arguments and results of the library's functions, in place.
  *
- * A call of a small function is mostly calls of the C API: these do the same without a
- * call for a value of exactly the type that is wanted, and leave the rest (conversions,
- * messages) to the function of lauxlib.h that they replace. n is the number of an
- * argument, from 1 on.
+ * Most of the cost of a small function is the calls of the C API that it makes. The
+ * functions here do the same work without a call for a value of exactly the type that is
+ * wanted, and leave the rest (conversions, messages) to the function of lauxlib.h that
+ * they replace. n is the number of an argument, from 1 on.
  *
- * Only result_string, begin_result (before it takes anything) and finish_result collect;
- * strings that these push are anchored by then. */
+ * Only result_string, begin_result (before it takes anything) and finish_result may
+ * collect; by then, the strings that they push are anchored. */
 #ifndef SAROS_STDLIB_ARGUMENTS_H
 #define SAROS_STDLIB_ARGUMENTS_H
 
@@ -24,7 +24,7 @@
 #define argument_count(L) ((int)((L)->top - ((L)->ci->func + 1)))
 #define is_absent(L, n) ((L)->ci->func + (n) >= (L)->top)
 
-/* luaL_checklstring */
+/* Returns a string argument, as luaL_checklstring does. */
 ALWAYS_INLINE const char *argument_string(lua_State *L, int n, size_t *length) {
   const TValue *o = argument(L, n);
   if (unlikely(!is_string(o))) return luaL_checklstring(L, n, length);
@@ -32,32 +32,32 @@ ALWAYS_INLINE const char *argument_string(lua_State *L, int n, size_t *length) {
   return as_string(o)->data;
 }
 
-/* luaL_checkinteger */
+/* Returns an integer argument, as luaL_checkinteger does. */
 ALWAYS_INLINE lua_Integer argument_integer(lua_State *L, int n) {
   const TValue *o = argument(L, n);
   return likely(is_int(o)) ? o->v.i : luaL_checkinteger(L, n);
 }
 
-/* luaL_optinteger */
+/* Returns an integer argument or its default, as luaL_optinteger does. */
 ALWAYS_INLINE lua_Integer argument_integer_or(lua_State *L, int n, lua_Integer other) {
   const TValue *o = argument(L, n);
   if (is_int(o)) return o->v.i;
   return is_nil(o) ? other : luaL_checkinteger(L, n);
 }
 
-/* luaL_checknumber */
+/* Returns a number argument, as luaL_checknumber does. */
 ALWAYS_INLINE lua_Number argument_number(lua_State *L, int n) {
   const TValue *o = argument(L, n);
   if (likely(is_float(o))) return o->v.n;
   return is_int(o) ? (lua_Number)o->v.i : luaL_checknumber(L, n);
 }
 
-/* luaL_checkany */
+/* Checks that the argument is there, as luaL_checkany does. */
 ALWAYS_INLINE void argument_any(lua_State *L, int n) {
   if (unlikely(is_absent(L, n))) luaL_checkany(L, n);
 }
 
-/* What the value's metatable has under this name; NULL: nothing. */
+/* Returns the field of this name in the value's metatable, or NULL if there is none. */
 ALWAYS_INLINE const TValue *named_field(lua_State *L, const TValue *o, Name name) {
   Table *mt = metatable_of(L, o);
   if (mt == NULL || !table_may_have_str(mt, L->domain->names[name])) return NULL;
@@ -108,15 +108,15 @@ ALWAYS_INLINE int result_string(lua_State *L, const char *s, size_t length) {
   return 1;
 }
 
-/* A string of known length, written in place: a short one on the C stack, a long one in the
- * string itself, which is on top of the stack until finish_result. */
+/* A string of known length, written in place: a short one on the C stack, a long one in
+ * the string itself, which is on top of the stack until finish_result. */
 typedef struct Result {
   size_t length;
-  String *made; /* NULL: a short one */
+  String *made; /* NULL if the string is short */
   char room[SHORT_STRING_MAX];
 } Result;
 
-/* Does not collect: the room was made. */
+/* Begins a result whose room has been made, so that nothing is collected. */
 ALWAYS_INLINE char *begin_result_here(lua_State *L, Result *r, size_t length) {
   r->length = length;
   r->made = NULL;
@@ -139,8 +139,8 @@ ALWAYS_INLINE int finish_result(lua_State *L, const Result *r) {
 
 /* ---- direct functions (primitives.h) ------------------------------------- */
 
-/* The result of a direct function: a short string, in `to`. NOT_DIRECT where that takes more
- * than what is at hand, or a collection is due. */
+/* Sets *to to a short string, the result of a direct function. Returns NOT_DIRECT if the
+ * string is too long, if there is no memory at hand for it, or if a collection is due. */
 ALWAYS_INLINE int direct_string(lua_State *L, TValue *to, const char *s, size_t length) {
   if (unlikely(length > SHORT_STRING_MAX || L->domain->gc.pending)) return NOT_DIRECT;
   String *made = string_try_short(L, s, length);

@@ -68,7 +68,8 @@ lua_Number luaL_optnumber(lua_State *L, int arg, lua_Number def) {
   return lua_isnoneornil(L, arg) ? def : luaL_checknumber(L, arg);
 }
 
-/* A number that is no integer gets a better message than its type. */
+/* Raises an error about an argument that is not an integer. A number that has no integer
+   representation gets a message that says so, rather than one about its type. */
 static void raise_not_integer(lua_State *L, int arg) {
   if (lua_isnumber(L, arg))
     luaL_argerror(L, arg, "number has no integer representation");
@@ -101,7 +102,8 @@ int luaL_checkoption(lua_State *L, int arg, const char *def,
                        lua_pushfstring(L, "invalid option '%s'", choice));
 }
 
-/* The few slots beyond `sz` leave room to raise the error. */
+/* Makes room for `sz` slots or raises an error; the few slots beyond `sz` leave room to
+   raise it. */
 void luaL_checkstack(lua_State *L, int sz, const char *msg) {
   if (l_likely(lua_checkstack(L, sz)))
     return;
@@ -174,8 +176,9 @@ static void push_number_text(lua_State *L, int idx) {
   gc_check(L);
 }
 
-/* "kind: address", where a metatable's __name, if a string, is the kind. (The
- * metatable holds it: nothing collects before the text is made.) */
+/* Pushes "kind: address", where the kind is the metatable's __name if that is a string,
+ * otherwise the name of the type. (The metatable keeps __name alive: nothing is collected
+ * before the text is made.) */
 static void push_identity_text(lua_State *L, int idx) {
   const TValue *name = meta_of(L, api_slot(L, idx), META_NAME);
   const char *kind = is_string(name) ? as_string(name)->data
@@ -227,8 +230,9 @@ lua_Integer luaL_len(lua_State *L, int idx) {
 
 enum { FREE_HEAD = LUA_RIDX_LAST + 1 };
 
-/* First freed reference of `t`, or 0. Makes the list at the first use, so lua_rawlen(t)
- * never returns FREE_HEAD as a reference. */
+/* Returns the first freed reference of `t`, or 0 if there is none. Makes the list of
+ * freed references at its first use, so that lua_rawlen(t) never returns FREE_HEAD as a
+ * reference. */
 static int first_free_ref(lua_State *L, int t) {
   int ref = 0;
   if (lua_rawgeti(L, t, FREE_HEAD) == LUA_TNIL) {
@@ -342,8 +346,8 @@ static void *allocate_with_libc(void *ud, void *ptr, size_t osize,
   return NULL;
 }
 
-/* Without a protected call only the user can be informed; the state aborts the process
- * when this returns. */
+/* Prints the error of an unprotected call: without a protected call nobody but the user
+ * can be told. The state aborts the process when this returns. */
 static int report_panic(lua_State *L) {
   const char *msg = lua_tostring(L, -1);
   if (msg == NULL)
@@ -353,15 +357,15 @@ static int report_panic(lua_State *L) {
   return 0;
 }
 
-/* Warnings: three functions are the three states off, on and amid a message
- * of several pieces.  Each gets the lua_State as `ud` and installs the next. */
+/* Warnings: three functions stand for the three states "off", "on" and "within a message
+ * of several pieces". Each gets the lua_State as `ud` and installs the next one. */
 
 static void warn_when_off(void *ud, const char *msg, int tocont);
 static void warn_when_on(void *ud, const char *msg, int tocont);
 static void warn_amid_message(void *ud, const char *msg, int tocont);
 
-/* A message in one piece that starts with '@' is for the switch; those that
- * it doesn't know are ignored.  The value is whether it was one. */
+/* Obeys a message in one piece that starts with '@', which switches warnings; one that it
+ * does not know is ignored. Returns whether the message was such a one. */
 static int obey_warning_control(lua_State *L, const char *msg, int tocont) {
   if (tocont || msg[0] != '@')
     return 0;
@@ -394,8 +398,8 @@ static void warn_when_on(void *ud, const char *msg, int tocont) {
   warn_amid_message(ud, msg, tocont);
 }
 
-/* Test builds: SAROS_HOSTED=1 runs any program on a heap whose memory comes from an
- * allocator. */
+/* Tells whether a test build is to run on a heap whose memory comes from an allocator,
+ * with any program (SAROS_HOSTED=1). */
 static bool is_hosted(void) {
 #if defined(SAROS_DEBUG) || defined(SAROS_STRESS)
   const char *text = secure_getenv("SAROS_HOSTED");

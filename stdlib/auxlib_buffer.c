@@ -30,7 +30,8 @@ typedef struct Box {
   size_t size;
 } Box;
 
-/* NULL: it may not have as much, or there is no memory. */
+/* Resizes the box's block. Returns NULL if the state may not have that much memory, or
+   there is none. */
 static void *reallocate_box(lua_State *L, const Box *box, size_t size) {
   void *ud;
   lua_Alloc allocate = lua_getallocf(L, &ud);
@@ -42,8 +43,8 @@ static void *reallocate_box(lua_State *L, const Box *box, size_t size) {
   return block;
 }
 
-/* Gives the box's block `size` bytes, 0 to free it.  After a failure the box
- * still owns the old block; its slot is closed by the error. */
+/* Resizes the box's block to `size` bytes; 0 frees it. After a failure the box still owns
+ * the old block; the error closes its slot. */
 static void *resize_box(lua_State *L, int idx, size_t size) {
   Box *box = lua_touserdata(L, idx);
   void *block = reallocate_box(L, box, size);
@@ -68,8 +69,8 @@ static int release_box(lua_State *L) {
   return 0;
 }
 
-/* The registry gets the metatable once it is complete: when memory runs out half-way,
- * the next box makes a new one. */
+/* Pushes the metatable of boxes. It enters the registry only when it is complete: if
+ * memory runs out halfway, the next box makes a new one. */
 static void push_box_metatable(lua_State *L) {
   static const luaL_Reg methods[] = {
     {"__gc", release_box}, {"__close", release_box}, {NULL, NULL}};
@@ -95,8 +96,8 @@ static int is_boxed(const luaL_Buffer *B) {
   return B->b != B->init.b;
 }
 
-/* Capacity that takes `extra` more bytes: half as much again, or what is
- * needed, whichever is more. */
+/* Returns a capacity that has room for `extra` more bytes: half as much again as now, or
+ * what is needed, whichever is more. */
 static size_t grown_size(luaL_Buffer *B, size_t extra) {
   if (l_unlikely(SIZE_MAX - extra < B->n))
     return (size_t)luaL_error(B->L, "buffer too large");
@@ -129,7 +130,7 @@ static NOINLINE char *buffer_grow(luaL_Buffer *B, size_t extra, int slot) {
   return B->b + B->n;
 }
 
-/* Address for `extra` more bytes; the buffer's slot is at index `slot`. */
+/* Returns the address for `extra` more bytes; the buffer's slot is at index `slot`. */
 static inline char *buffer_reserve(luaL_Buffer *B, size_t extra, int slot) {
   return l_likely(B->size - B->n >= extra) ? B->b + B->n : buffer_grow(B, extra, slot);
 }
@@ -166,7 +167,8 @@ void luaL_addstring(luaL_Buffer *B, const char *s) {
   buffer_append(B, s, strlen(s), -1);
 }
 
-/* The value lies above the buffer's slot, and keeps `text` alive there. */
+/* Adds the value on top of the stack to the buffer, whose slot is below it. The value
+   keeps `text` alive meanwhile. */
 void luaL_addvalue(luaL_Buffer *B) {
   lua_State *L = B->L;
   size_t len;

@@ -49,8 +49,8 @@ static void keep_char(FileSource *source, int c) {
     source->bytes[source->pending++] = (char)c;
 }
 
-/* Drops a byte order mark.  The value is the first character behind it, which
- * is not yet kept.  A mark cut short is no mark: its bytes are kept. */
+/* Drops a byte order mark. Returns the first character behind it, which is not yet kept.
+ * An incomplete mark is not a mark: its bytes are kept. */
 static int skip_byte_order_mark(FileSource *source) {
   static const unsigned char mark[] = {0xEF, 0xBB, 0xBF};
   int c = getc(source->file);
@@ -81,7 +81,7 @@ static void skip_start_of_file(FileSource *source) {
   keep_char(source, c);
 }
 
-/* Puts a message about the file in place of the chunk name at `name_index`. */
+/* Replaces the chunk name at `name_index` with a message about the file. */
 static int fail_with_file(lua_State *L, const char *action, int name_index,
                           int code) {
   const char *filename = lua_tostring(L, name_index) + 1;
@@ -111,7 +111,7 @@ int luaL_loadfilex(lua_State *L, const char *filename, const char *mode) {
   int read_code = errno;
   int failed = ferror(source.file);
   if (filename != NULL)
-    fclose(source.file); /* it was only read: nothing can be lost */
+    fclose(source.file); /* nothing can be lost: the file was only read */
   if (failed) {
     lua_settop(L, name_index);
     return fail_with_file(L, "read", name_index, read_code);

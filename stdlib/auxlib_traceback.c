@@ -24,8 +24,8 @@
 
 /* ------------------------------------------------- names of functions -- */
 
-/* Looks for a function among the fields of a table with names, and of the tables among
- * these, in the order of next. *inner becomes the field's name in the inner one, or
+/* Looks for a function among the fields of a table with names, and of the tables in these
+ * fields, in the order of next. *inner becomes the field's name in the inner table, or
  * NULL. */
 static const String *find_field(lua_State *L, Table *t, const TValue *wanted,
                                 const String **inner) {
@@ -48,8 +48,8 @@ static const String *find_field(lua_State *L, Table *t, const TValue *wanted,
   return NULL;
 }
 
-/* Pushes on L the function of `ar`, a frame of L1.  Gives 0, and pushes
- * nothing, when the stack of L1 has no room for it. */
+/* Pushes on L the function of `ar`, a frame of L1. Returns 0, and pushes nothing, if the
+ * stack of L1 has no room for it. */
 static int push_function_of(lua_State *L, lua_State *L1, lua_Debug *ar) {
   if (!lua_checkstack(L1, 1))
     return 0;
@@ -58,8 +58,9 @@ static int push_function_of(lua_State *L, lua_State *L1, lua_Debug *ar) {
   return 1;
 }
 
-/* Without what messages leave out of names: the "_G." of globals; the "saros." of this
- * program's modules, which have two names, so that a message has one form. */
+/* Returns a name without the prefixes that messages leave out: "_G." of globals, and
+ * "saros." of this program's modules, which have two names, so that a message has one
+ * form. */
 static const char *shown_name(const char *name) {
   static const char *const prefixes[] = {LUA_GNAME ".", OWN_MODULES_PREFIX};
   for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
@@ -71,7 +72,7 @@ static const char *shown_name(const char *name) {
 }
 
 /* Pushes on L the name under which the function of `ar`, a frame of L1, can be reached
- * from the loaded modules, as it is shown. Pushes nothing and gives 0 when there is
+ * from the loaded modules, as it is shown. Pushes nothing and returns 0 if there is
  * none. */
 static int push_module_name(lua_State *L, lua_State *L1, lua_Debug *ar) {
   luaL_checkstack(L, 3, "not enough stack");
@@ -114,7 +115,7 @@ static void push_description(lua_State *L, lua_State *L1, lua_Debug *ar) {
 /* A long traceback shows this number of levels at either end. */
 enum { FIRST_LEVELS = 10, LAST_LEVELS = 11 };
 
-/* Number of the outermost level: doubles a bound, then halves the gap. */
+/* Returns the number of the outermost level: doubles a bound, then halves the gap. */
 static int last_level(lua_State *L) {
   lua_Debug ar;
   int present = 0, absent = 1;
@@ -166,7 +167,7 @@ void luaL_traceback(lua_State *L, lua_State *L1, const char *msg, int level) {
   for (; lua_getstack(L1, level, &ar); level++) {
     if (level == gap_at) {
       int resume_at = last - LAST_LEVELS + 1;
-      /* as Lua counts: without the level that this line replaces */
+      /* counted as Lua does: without the level that this line replaces */
       add_gap(&B, resume_at - level - 1);
       level = resume_at - 1;
     } else {
@@ -200,7 +201,7 @@ int luaL_error(lua_State *L, const char *fmt, ...) {
   return lua_error(L);
 }
 
-/* What a message about an argument calls the running function. */
+/* Returns the name that a message about an argument has for the running function. */
 static const char *name_for_argument(lua_State *L, lua_Debug *ar) {
   if (ar->name != NULL)
     return ar->name;
@@ -252,8 +253,8 @@ int luaL_fileresult(lua_State *L, int stat, const char *fname) {
   return 3;
 }
 
-/* `stat` is the result of system or pclose; -1 with errno means that they failed
- * themselves. */
+/* Pushes the results for a process that has ended. `stat` is the result of system or
+ * pclose; -1 with errno set means that these functions failed themselves. */
 int luaL_execresult(lua_State *L, int stat) {
   const char *what = "exit";
   if (stat == -1 && errno != 0)

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* stdlib/char_class.c: tables of character classes.
  *
- * The C library's isalpha and its kin depend on the locale, which belongs to
- * the process.  The tables are computed once and again after each change of
- * locale that the os library makes; a host program that calls setlocale itself
- * can call char_classes_refresh.
+ * The C library's isalpha and its kin depend on the locale, which belongs to the process.
+ * The tables are computed at the first use and again after each change of locale that the
+ * os library makes; a host program that calls setlocale itself can call
+ * char_classes_refresh.
  *
  * Publication. `current` points to the tables in force. New tables are filled first and
- * then published with a release operation; readers load with acquire. Superseded tables
- * are never freed: another domain may be matching with them. To bound that leak, tables
- * equal to the ones in force are dropped instead of published.
+ * then published by a compare-and-exchange with release order (publish_tables). It pairs
+ * with each acquire load of `current`: whoever sees the pointer sees the filled tables.
+ * Superseded tables are never freed: another domain may be matching with them. To bound
+ * that leak, tables equal to the ones in force are dropped instead of published.
  */
 #include "char_class.h"
 #include "stress.h"
@@ -21,7 +22,8 @@
 
 static _Atomic(const CharClasses *) current;
 
-/* Word `at` of all sets. (64 bytes at a time, so that the bits gather in registers.) */
+/* Computes word `at` of all sets. (It does 64 bytes at a time, so that the bits gather in
+   registers.) */
 static void classify_word(CharClasses *classes, int at) {
   uint64_t members[CLASS_COUNT] = {0};
   for (int bit = 0; bit < 64; bit++) {
@@ -62,12 +64,14 @@ static CharClasses *build_tables(void) {
   return classes;
 }
 
-/* Replaces `former`, unless another thread was faster: then its tables are used. Release
- * pairs with the acquire in char_classes. */
+/* Replaces `former`, unless another thread was faster, whose tables are used then. Frees
+ * its tables if they are not needed. */
 static void publish_tables(const CharClasses *former) {
   CharClasses *fresh = build_tables();
   if (fresh == NULL) return;
   bool redundant = former != NULL && memcmp(former, fresh, sizeof *fresh) == 0;
+  /* release: pairs with the acquire loads of `current` in char_classes and
+     char_classes_refresh, which thus see the tables filled */
   if (redundant ||
       !atomic_compare_exchange_strong_explicit(&current, &former, fresh, memory_order_release,
                                                memory_order_relaxed))
@@ -75,6 +79,7 @@ static void publish_tables(const CharClasses *former) {
 }
 
 const CharClasses *char_classes(void) {
+  /* acquire, here and below: pairs with the release in publish_tables */
   const CharClasses *classes = atomic_load_explicit(&current, memory_order_acquire);
   if (__builtin_expect(classes != NULL, 1)) return classes;
   publish_tables(NULL);
@@ -82,11 +87,12 @@ const CharClasses *char_classes(void) {
 }
 
 void char_classes_refresh(void) {
+  /* acquire: pairs with the release in publish_tables, which reads the former tables */
   publish_tables(atomic_load_explicit(&current, memory_order_acquire));
 }
 
 const ByteSet *char_class_set(const CharClasses *classes, unsigned char letter) {
-  /* By lower-case letter, the class plus one. */
+  /* By lower-case letter: its class plus one. */
   static const unsigned char class_of[128] = {
       ['a'] = 1 + CLASS_ALPHA, ['c'] = 1 + CLASS_CONTROL, ['d'] = 1 + CLASS_DIGIT,
       ['g'] = 1 + CLASS_GRAPHIC, ['l'] = 1 + CLASS_LOWER, ['p'] = 1 + CLASS_PUNCTUATION,

@@ -46,16 +46,16 @@ static inline void byte_set_add(ByteSet *set, unsigned char c) {
   set->words[c >> 6] |= UINT64_C(1) << (c & 63);
 }
 
-/* The tables of the locale in force when they were last built, or NULL when
- * memory is short.  They stay valid for the life of the process.  Any thread. */
+/* Returns the tables of the locale in force when they were last built, or NULL if memory
+ * is short. They stay valid for the life of the process. Any thread may call this. */
 const CharClasses *char_classes(void);
 
-/* Rebuilds the tables; to be called after a successful setlocale. When memory is short
- * the former ones stay in force. Any thread. */
+/* Rebuilds the tables; to be called after a successful setlocale. If memory is short, the
+ * former ones stay in force. Any thread may call this. */
 void char_classes_refresh(void);
 
-/* The set that `letter` names in a pattern (%a, or its complement %A), or NULL
- * when it names none. */
+/* Returns the set that `letter` names in a pattern (%a, or its complement %A), or NULL if
+ * it names none. */
 const ByteSet *char_class_set(const CharClasses *classes, unsigned char letter);
 
 #endif

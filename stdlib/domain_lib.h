@@ -8,15 +8,16 @@
 #include "lua.h"
 #include "peer.h"
 
-/* Makes the types that values sent between domains may need, once a domain; before
- * anything is decoded in it. */
+/* Makes the types that values sent between domains may need. Called before anything is
+ * decoded in a domain; only the first call does something. */
 void domain_lib_prepare(lua_State *L);
 
 /* Adds channel and select to the module on top of the stack (lib_channel.c). */
 void channel_lib_open(lua_State *L);
 /* Makes the type of channels (lib_channel.c). */
 void channel_lib_prepare(lua_State *L);
-/* domain.pool (lib_pool.c): its functions are loaded when it is first called. */
+/* Implements domain.pool (lib_pool.c), whose Lua code is loaded when it is first
+   called. */
 int pool_lib_pool(lua_State *L);
 
 typedef struct DomainOptions {
@@ -24,12 +25,12 @@ typedef struct DomainOptions {
   size_t memory;    /* bytes; 0: no limit */
 } DomainOptions;
 
-/* The options of new domains in argument `arg`, a table; pushes the name or nil, which
- * keeps it. Raises when a name or value is wrong. */
+/* Returns the options of new domains in argument `arg`, a table. Pushes the name, which
+ * keeps it alive, or nil. Raises if a name or a value is wrong. */
 DomainOptions domain_lib_options(lua_State *L, int arg);
 
-/* The optional number of seconds at an index as a deadline of the runtime's clock: nil
- * is none, what is not above zero 0. */
+/* Returns the optional number of seconds at an index as a deadline of the runtime's
+ * clock: no deadline if it is nil, 0 if it is not above zero. */
 uint64_t domain_lib_deadline(lua_State *L, int index);
 /* The peer of the running domain. */
 #define domain_lib_self(L) ((L)->domain->peer)

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* stdlib/eventring_measure.c: `measure` and `expect`.
  *
- * Both call a function, and read the events that its domain has recorded meanwhile through a
- * cursor of their own. A userdata that is to be closed holds the cursor, so that it goes also
- * when the function raises or its coroutine is closed; the function may yield. If nothing is
- * recorded, they start a recording and stop it afterwards; in that `expect` switches on the
- * classes that its rules need. What was allocated is recorded where the call begins and ends
- * (gc_record_asked), so that the sum of `allocated_words` is exact.
+ * Both call a function, and read the events that its domain has recorded meanwhile
+ * through a cursor of their own. A to-be-closed userdata holds the cursor, so that the
+ * cursor is closed also if the function raises or its coroutine is closed; the function
+ * may yield. If nothing is recorded, they start a recording and stop it afterwards; in
+ * that recording `expect` switches on the classes that its rules need. The bytes
+ * allocated are recorded where the call begins and where it ends (gc_record_asked), so
+ * that the sum of `allocated_words` is exact.
  */
 #include "eventring_measure.h"
 #include "eventring/tools.h"
@@ -30,26 +31,26 @@
 
 enum { MOST_PHASES = 64, MEMORY_KINDS = 64 };
 
-typedef struct Phase { /* spans of class gc of one name */
+typedef struct Phase { /* spans of class gc that have this name */
   const struct eventring_def *def;
   uint64_t count, ns, most;
 } Phase;
 
 typedef struct Measure {
-  eventring_cursor *cursor; /* NULL: closed */
-  bool started;             /* the recording is ours */
+  eventring_cursor *cursor; /* NULL when closed */
+  bool started;             /* whether this measurement started the recording */
   bool is_expect;
   int slot;                 /* of the domain */
   struct eva_rules rules;
   Phase phase[MOST_PHASES];
   unsigned phases;
-  double rate;              /* at which allocations are sampled; 0: they are not */
+  double rate;              /* at which allocations are sampled; 0 if they are not */
   double words[MEMORY_KINDS]; /* allocated, by kind: estimates */
   uint64_t lost;
   uint64_t begun_ns, begun_cpu_ns, begun_bytes;
 } Measure;
 
-/* Rules of which `measure` wants the values. */
+/* Rules whose values `measure` returns. */
 enum { LONGEST, ALL_PAUSES, PAUSES, MINORS, MAJORS, OWN_RULES };
 static const char *const own_rules[OWN_RULES] = {
   [LONGEST] = "max(pause) >= 0ns", [ALL_PAUSES] = "sum(pause) >= 0ns",
@@ -69,7 +70,7 @@ static void add_rule(lua_State *L, Measure *m, const char *text, size_t size) {
     luaL_argerror(L, 1, "too many rules");
 }
 
-/* Argument 1: a rule, or a sequence of rules. */
+/* Adds the rules of argument 1: one rule, or a sequence of them. */
 static void add_rules(lua_State *L, Measure *m) {
   size_t size;
   if (lua_type(L, 1) == LUA_TSTRING) {
@@ -102,7 +103,7 @@ static int close_measure(lua_State *L) {
   return 0;
 }
 
-/* Pushes it, to be closed. */
+/* Pushes a new Measure, a userdata that the caller makes to-be-closed. */
 static Measure *new_measure(lua_State *L, bool is_expect) {
   Measure *m = lua_newuserdatauv(L, sizeof *m, 0);
   memset(m, 0, sizeof *m);
@@ -117,10 +118,10 @@ static int pass_event(void *context, const struct eventring_event *event) {
   return 0;
 }
 
-/* What was there before is not of interest, but what is open is. */
+/* Events from before the call do not count, but spans that are open do. */
 static const struct eventring_callbacks passing = {sizeof passing, pass_event, NULL};
 
-/* What the calling thread has used. */
+/* Returns the CPU time of the calling thread in nanoseconds. */
 static uint64_t cpu_ns(void) {
   struct timespec now;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
@@ -217,7 +218,8 @@ static void push_kinds(lua_State *L, const Measure *m) {
   }
 }
 
-/* Stack: the Measure at 1, then the function's results. */
+/* Returns the table of what the call cost. Stack: the Measure at 1, then the function's
+   results. */
 static int return_table(lua_State *L, Measure *m) {
   Domain *d = L->domain;
   int count = lua_gettop(L) - 1;
@@ -260,7 +262,8 @@ static void add_failure(luaL_Buffer *text, const struct eva_rule *r) {
   luaL_addstring(text, r->reason[0] != '\0' ? r->reason : eva_rule_value_text(value, r, r->value));
 }
 
-/* The function's results, or an error with a line for each rule that does not hold. */
+/* Returns the function's results, or raises an error with one line for each rule that
+   does not hold. */
 static int check_rules(lua_State *L, Measure *m) {
   size_t failed = 0;
   read_events(L, m);
@@ -292,14 +295,14 @@ static int run(lua_State *L, Measure *m) {
   return finish(L, LUA_OK, 0);
 }
 
-/* eventring.measure(f, ...) -> table of what f(...) cost: time_ns, cpu_ns (of the thread),
- * words (allocated),
- * longest_pause_ns, gc_ns, pauses, minor and major (collections that began), phases (name of a
- * span of the collector -> {count, ns, longest_ns}), lost (events), kinds (of memory -> words)
- * and kinds_rate if allocations are sampled, results (those of f, with n). All are of the calling
- * domain. `words` is exact; so are kinds at rate 1 where no event was lost, else they are
- * estimates. (What dies young is never looked at again, so nothing but the allocation itself could
- * count it by kind, and that has no instruction to spare.) */
+/* Implements eventring.measure(f, ...) -> table of what f(...) cost: time_ns, cpu_ns (of
+ * the thread), words (allocated), longest_pause_ns, gc_ns, pauses, minor and major
+ * (collections that began), phases (name of a span of the collector -> {count, ns,
+ * longest_ns}), lost (events), kinds (of memory -> words) and kinds_rate if allocations
+ * are sampled, results (those of f, with n). All figures are of the calling domain.
+ * `words` is exact; so are kinds at rate 1 if no event was lost; otherwise they are
+ * estimates. (Objects that die young are never looked at again, so only the allocation
+ * itself could count them by kind, and it has no instruction to spare.) */
 static int measure(lua_State *L) {
   luaL_checkany(L, 1);
   Measure *m = new_measure(L, false);
@@ -309,12 +312,13 @@ static int measure(lua_State *L) {
   return run(L, m);
 }
 
-/* eventring.expect(rules, f, ...) -> results of f(...). Raises when a rule does not hold for
- * what the calling domain recorded meanwhile. rules: a condition, or a sequence of them. */
+/* Implements eventring.expect(rules, f, ...) -> results of f(...). Raises if a rule does
+ * not hold for what the calling domain recorded meanwhile. rules: a condition, or a
+ * sequence of them. */
 static int expect(lua_State *L) {
   luaL_checkany(L, 2);
   Measure *m = new_measure(L, true);
-  lua_insert(L, 2); /* rules, it, f, arguments */
+  lua_insert(L, 2); /* rules, the Measure, f, arguments */
   add_rules(L, m);
   lua_remove(L, 1);
   lua_toclose(L, 1);

@@ -5,7 +5,7 @@
 
 #include "lua.h"
 
-/* Adds it to the module on top of the stack. */
+/* Adds measure and expect to the module on top of the stack. */
 void eventring_add_measure(lua_State *L);
 
 #endif

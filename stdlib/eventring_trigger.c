@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* stdlib/eventring_trigger.c: triggers of the guest. The library evaluates them. */
+/* stdlib/eventring_trigger.c: triggers of the guest. libeventring evaluates them. */
 #include "eventring_trigger.h"
 
 #include <stdio.h>
@@ -15,7 +15,8 @@
 
 /* ---- The text of a trigger ------------------------------------------------------------- */
 
-/* Pushes a field of the table; false, and nothing: it is nil. */
+/* Pushes a field of the table at 1 and returns true; pushes nothing and returns false if
+   it is nil. */
 static bool push_field(lua_State *L, const char *name, int type, const char *type_name) {
   int found = lua_getfield(L, 1, name);
   if (found == type) return true;
@@ -25,20 +26,20 @@ static bool push_field(lua_State *L, const char *name, int type, const char *typ
   return false;
 }
 
-/* A number is written as the language has it: digits with decimals. */
+/* Pushes a number as the language of triggers has it: digits with decimals. */
 static void push_number(lua_State *L, const char *name, const char *unit) {
   char text[64] = "";
   if (push_field(L, name, LUA_TNUMBER, "number")) {
     snprintf(text, sizeof text, ", %s=%.*f%s", name, unit[0] != '\0' ? 9 : 0, lua_tonumber(L, -1),
              unit);
     for (char *at = text + 1; *at != '\0'; at++)
-      if (*at == ',') *at = '.'; /* of the locale */
+      if (*at == ',') *at = '.'; /* the locale's decimal separator */
     lua_pop(L, 1);
   }
   lua_pushstring(L, text);
 }
 
-/* In quotes, so that it may have commas. */
+/* Pushes the directory in quotes, so that it may contain commas. */
 static void push_directory(lua_State *L) {
   if (!push_field(L, "dir", LUA_TSTRING, "string")) {
     lua_pushliteral(L, "");
@@ -51,7 +52,7 @@ static void push_directory(lua_State *L) {
   lua_pop(L, 3);
 }
 
-/* Pushes the text that the table at 1 stands for. */
+/* Pushes the text of the trigger that the table at 1 describes. */
 static void push_text(lua_State *L) {
   static const char *const options[] = {"on", "dir", "cooldown", "max", "size", NULL};
   luaL_checktype(L, 1, LUA_TTABLE);
@@ -72,9 +73,10 @@ static int push_failure(lua_State *L, const struct eventring_error *error) {
   return 2;
 }
 
-/* eventring.trigger(text | {on = condition, dir = path, cooldown = seconds, max = n, size =
- * bytes}) -> number of the trigger, or nil and a message when there are too many, or nothing
- * can be recorded. Raises when the text is wrong. Starts the recording when there is none. */
+/* Implements eventring.trigger(text | {on = condition, dir = path, cooldown = seconds,
+ * max = n, size = bytes}) -> number of the trigger, or nil and a message if there are too
+ * many, or if nothing can be recorded. Raises if the text is wrong. Starts the recording
+ * if there is none. */
 static int set_trigger(lua_State *L) {
   struct eventring_error error;
   size_t size;
@@ -95,7 +97,7 @@ static int set_trigger(lua_State *L) {
   return 1;
 }
 
-/* eventring.untrigger(number) -> whether there was such a trigger. */
+/* Implements eventring.untrigger(number) -> whether there was such a trigger. */
 static int remove_trigger(lua_State *L) {
   lua_Integer number = luaL_checkinteger(L, 1);
   bool valid = number > 0 && number <= INT32_MAX;
@@ -124,9 +126,9 @@ static void push_trigger(lua_State *L, const struct eventring_trigger *t) {
   set_integer(L, "failed", t->failed);
 }
 
-/* eventring.triggers([seconds]) -> those that are set, each a table: number, on, by, dir,
- * cooldown, max, size; fired, saved, bytes, skipped, failed. Waits for copies that are being
- * made, at most so long. */
+/* Implements eventring.triggers([seconds]) -> list of those that are set, each a table:
+ * number, on, by, dir, cooldown, max, size; fired, saved, bytes, skipped, failed. Waits
+ * for copies that are being made, for at most this many seconds. */
 static int list_triggers(lua_State *L) {
   struct eventring_trigger trigger;
   lua_Number seconds = luaL_optnumber(L, 1, 0);

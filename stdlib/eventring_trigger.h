@@ -5,7 +5,7 @@
 
 #include "lua.h"
 
-/* Adds them to the module on top of the stack. */
+/* Adds the functions of triggers to the module on top of the stack. */
 void eventring_add_triggers(lua_State *L);
 
 #endif

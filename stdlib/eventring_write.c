@@ -7,11 +7,12 @@
  * first recorded. A program may use any number of names: a full table is dropped, and the
  * names are looked up again.
  *
- * begin_span, end_span, counter and event have direct functions (vm/primitives.h), which do
- * what is frequent. Rare cases (a value, a name that is long or not yet known, a full block) are
- * left to the C functions. The strings of the first 255 names have the index of
- * their ids (Domain.event_ids), so that they need no lookup; the string of another name, and
- * one that has been collected and is made again, is looked up in the table.
+ * begin_span, end_span, counter and event have direct functions (vm/primitives.h), which
+ * do the frequent cases. Rare cases (a value, a name that is long or not yet known, a
+ * full block) are left to the C functions. The strings of the first 255 names have the
+ * index of their ids (Domain.event_ids), so that they need no lookup; the string of
+ * another name, and one that has been collected and is made again, is looked up in the
+ * table.
  *
  * Spans, events and async spans are defined with payload VALUES: each event says of which
  * kind its value is, so the kind may differ from event to event. A counter is an integer
@@ -37,9 +38,9 @@
 
 #define NAMES_MAX EVENTRING_MAX_EVENTS /* in one table */
 
-/* A table's entry for a name: 0, it was checked; or the definition's id, and above it the
- * payload of its events: of spans, events and async spans VALUES, or NONE if another
- * definition has the name, with another payload. */
+/* A table's entry for a name: 0 if it was checked only; otherwise the definition's id,
+ * and above it the payload of its events. The payload of spans, events and async spans is
+ * VALUES, or NONE if another definition has the name, with another payload. */
 typedef int64_t Entry;
 #define ENTRY_UNKNOWN (-1)
 #define ENTRY_PAYLOAD_SHIFT 16
@@ -47,7 +48,7 @@ typedef int64_t Entry;
 #define entry_id(entry) ((unsigned)((entry) & 0xffff))
 #define entry_payload(entry) ((enum eventring_payload)((entry) >> ENTRY_PAYLOAD_SHIFT))
 
-/* Nothing but that there was one is written of such an event. */
+/* Such an event is written as (other): only that there was one is recorded. */
 #define is_other(entry) (entry_id(entry) == EVENTRING_ID_OTHER)
 
 static const uint8_t kind_of_names[EVENT_NAME_KINDS] = {
@@ -57,17 +58,17 @@ static const uint8_t kind_of_names[EVENT_NAME_KINDS] = {
   [EVENT_NAMES_ASYNC] = EVENTRING_DEF_ASYNC,
 };
 
-/* The entry of a name in the table of names; ENTRY_UNKNOWN: it has none. */
+/* Returns the entry of a name in the table of names, or ENTRY_UNKNOWN if it has none. */
 ALWAYS_INLINE Entry entry_of_name(const lua_State *L, int names, const TValue *name) {
   Table *t = L->domain->event_names[names].table;
   if (unlikely(!is_short_string(name) || t == NULL)) return ENTRY_UNKNOWN;
-  const Node *node = &t->node[as_string(name)->hash & t->node_mask]; /* where it mostly is */
+  const Node *node = &t->node[as_string(name)->hash & t->node_mask]; /* its usual place */
   if (likely(node_holds(node, as_string(name)))) return node_value(node)->v.i;
   const TValue *value = table_get_str(t, as_string(name));
   return is_nil(value) ? ENTRY_UNKNOWN : value->v.i;
 }
 
-/* The entry of the first argument, if it is known. */
+/* Returns the entry of the first argument, or ENTRY_UNKNOWN. */
 ALWAYS_INLINE Entry known_entry(const lua_State *L, int names) {
   const TValue *name = L->ci->func + 1;
   return likely(name < L->top) ? entry_of_name(L, names, name) : ENTRY_UNKNOWN;
@@ -82,14 +83,16 @@ static void make_names(lua_State *L, int names) {
   n->count = 0;
 }
 
-/* As EventIds has it. (A counter that is (other) has no value: for the C function.) */
+/* Returns the id of an entry in the form that EventIds keeps; 0 for a counter that is
+   (other), which has no value and is left to the C function. */
 ALWAYS_INLINE unsigned id_of_entry(int names, Entry entry) {
   if (names == EVENT_NAMES_COUNTER && is_other(entry)) return 0;
   const bool is_double = names == EVENT_NAMES_COUNTER && entry_payload(entry) == EVENTRING_DOUBLE;
   return entry_id(entry) | (is_double ? EVENT_ID_IS_DOUBLE : 0);
 }
 
-/* Gives the string of a name an index, if there is one left, and the index the id of the entry. */
+/* Gives the string of a name an index, if there is one left, and sets the id at that
+   index to the id of the entry. */
 static void index_name(lua_State *L, int names, const TValue *name, Entry entry) {
   Domain *d = L->domain;
   if (!is_short_string(name)) return;
@@ -105,12 +108,12 @@ static void index_name(lua_State *L, int names, const TValue *name, Entry entry)
   if (s->extra != 0) d->event_ids[s->extra].id[names] = (uint16_t)id_of_entry(names, entry);
 }
 
-/* What EventIds has of a name; 0: it has no index, or was not recorded. */
+/* Returns the id of a name in EventIds; 0 if it has no index or was not recorded. */
 ALWAYS_INLINE unsigned indexed_id(const lua_State *L, int names, const TValue *name) {
   if (unlikely(!is_short_string(name))) return 0;
   return L->domain->event_ids[as_string(name)->extra].id[names];
 }
-/* Was it checked? */
+/* Tells whether a name has an index, and so was checked. */
 ALWAYS_INLINE bool has_index(const TValue *name) {
   return is_short_string(name) && as_string(name)->extra != 0;
 }
@@ -126,7 +129,7 @@ static void keep_entry(lua_State *L, int names, Entry entry, bool is_new) {
   index_name(L, names, L->ci->func + 1, entry);
 }
 
-/* The entry of the first argument. Raises when that is no name. */
+/* Returns the entry of the first argument. Raises if that is not a valid name. */
 static COLD Entry check_name(lua_State *L, int names) {
   struct eventring_error error;
   size_t size;
@@ -139,8 +142,8 @@ static COLD Entry check_name(lua_State *L, int names) {
   return 0;
 }
 
-/* Of a definition that is there already, with a payload other than we want. Some payloads
- * are none for events of this kind. */
+/* Returns the entry of a definition that exists already, with a payload other than the
+ * one we want. Some payloads are not valid for events of this kind. */
 static Entry find_definition(int names, const char *name, size_t size,
                              struct eventring_error *error) {
   const enum eventring_def_kind kind = kind_of_names[names];
@@ -153,7 +156,7 @@ static Entry find_definition(int names, const char *name, size_t size,
   return entry_of(EVENTRING_ID_OTHER, EVENTRING_NONE);
 }
 
-/* Registers the first argument, a name that was checked. When that fails, the events of
+/* Registers the first argument, a name that was checked. If that fails, the events of
  * this name are (other). */
 static COLD Entry define_name(lua_State *L, int names, enum eventring_payload payload) {
   struct eventring_error error;
@@ -173,23 +176,25 @@ ALWAYS_INLINE bool is_recorded(const Domain *d) {
   return eventring_enabled(d->rings, EVENTRING_USER, EVENTRING_CLASS_USER);
 }
 
-/* The classes that are recorded, for what tests more than one. */
+/* Returns the set of recorded classes, for code that tests more than one. */
 ALWAYS_INLINE uint64_t classes_of(const Domain *d) {
   const uint64_t *gate = __atomic_load_n(&d->rings->lane[EVENTRING_USER].gate, __ATOMIC_RELAXED);
   return __atomic_load_n(gate, __ATOMIC_RELAXED);
 }
 #define HAS_SPANS(classes) ((classes) >> EVENTRING_CLASS_USER & 1)
-/* ... those of spans, without the details that each span would have more events for. */
+/* Whether spans are recorded, but not the details for which each span would write more
+   events. */
 #define HAS_SPANS_ALONE(classes) (HAS_SPANS(classes) && !((classes) >> EVENTRING_CLASS_GC_DETAIL & 1))
 
-/* Within a span, at its begin and at its end: what lies between is allocated in it. */
+/* Records the bytes allocated so far. It runs at the begin and at the end of a span,
+   within it: what lies between was allocated in the span. */
 static void record_allocated(const Domain *d) {
   PROBE_COUNTER(d, ALLOCATED_TOTAL, heap_asked(&d->heap) / 8);
 }
 
 #define MAX_WORDS 127 /* of a payload */
-/* Bytes of a string that is a value: what there is room for in an async span. A text is cut
- * between characters. */
+/* The most bytes of a string value: what there is room for in an async span. A text is
+ * cut between characters. */
 #define MAX_STRING 984
 #define TRUNCATED ((uint64_t)1 << 63)
 
@@ -207,13 +212,14 @@ static size_t encode_string(lua_State *L, int index, uint64_t *words) {
   const char *bytes = lua_tolstring(L, index, &size);
   size_t kept = size <= MAX_STRING ? size : eventring_text_fit(bytes, size, MAX_STRING);
   size_t n = 1 + (kept + 7) / 8;
-  words[n - 1] = 0; /* clears what the last bytes do not fill */
+  words[n - 1] = 0; /* clears the bytes behind the string */
   words[0] = kept | (kept < size ? TRUNCATED : 0);
   memcpy(words + 1, bytes, kept);
   return n;
 }
 
-/* The payload VALUES of one value (doc/FORMAT.md, section 7); returns its words. */
+/* Writes the payload VALUES of one value (doc/FORMAT.md, section 7); returns the number
+   of its words. */
 static size_t encode_value(lua_State *L, int index, uint64_t *words) {
   enum eventring_payload kind = kind_of_value(L, index);
   if (kind == EVENTRING_NONE) return 0;
@@ -224,8 +230,8 @@ static size_t encode_value(lua_State *L, int index, uint64_t *words) {
   return 2;
 }
 
-/* With the value at index (0: none), if the definition has room for it. `head`: words
- * that come before it. */
+/* Writes an event with the value at index (0: none), if the definition has room for it.
+ * `head`: words that come before it. */
 static void write_event(lua_State *L, enum eventring_kind kind, Entry entry, int index,
                         const uint64_t *head, size_t nhead) {
   struct eventring_domain *rings = L->domain->rings;
@@ -246,20 +252,20 @@ static void begin_valued_span(lua_State *L, Entry entry, int value) {
   record_allocated(L->domain);
 }
 
-/* The ids of a span that begins with this `traceparent`, which is true or a header. One that is not
- * valid begins a new trace, as the standard has it. */
+/* Makes the ids of a span that begins with this `traceparent`, which is true or a header.
+ * One that is not valid begins a new trace, as the standard demands. */
 static void make_ids(lua_State *L, int traceparent, struct eventring_trace *ids) {
   struct eventring_domain *rings = L->domain->rings;
   struct eventring_trace caller;
   size_t size;
-  const char *header = lua_tolstring(L, traceparent, &size); /* NULL of true */
+  const char *header = lua_tolstring(L, traceparent, &size); /* NULL if it is true */
   if (header != NULL && eventring_traceparent_parse(header, size, &caller) == EVENTRING_OK)
     eventring_trace_child(rings, &caller, ids);
   else
     eventring_trace_begin(rings, ids);
 }
 
-/* Begins a span that gets ids, by the `traceparent` that is at the index behind the value. */
+/* Begins a span that gets ids, from the `traceparent` at the index behind the value. */
 static COLD void begin_traced_span(lua_State *L, Entry entry, int value) {
   struct eventring_trace ids;
   traces_prepare(L);
@@ -270,26 +276,27 @@ static COLD void begin_traced_span(lua_State *L, Entry entry, int value) {
   record_allocated(L->domain);
 }
 
-/* Such a span begins while nothing is recorded. */
+/* Begins a span with a traceparent while nothing is recorded: notes that it hides a
+   trace, if it does. */
 static COLD void begin_unrecorded_span(lua_State *L, Entry entry) {
   if (!traces_would_hide(L)) return;
   if (entry == 0) entry = define_name(L, EVENT_NAMES_SPAN, EVENTRING_VALUES);
   traces_begun_unrecorded(L, entry_id(entry));
 }
 
-/* Fields of a span. The first one stands in the table for eventring.span only. */
+/* Fields of a span. The first one is for eventring.span only. */
 static const char *const span_fields[] = {"name", "value", "traceparent", NULL};
 #define TRACEPARENT 4 /* bit of check_field_names */
 
-/* Pushes the field `value` of the argument, a table, and `traceparent`, if it is not nil, which is
- * returned. Raises where they are wrong, or there is another field than those of span_fields from
- * `first` on. */
+/* Pushes the field `value` of argument `arg`, a table, and the field `traceparent` if it
+ * is not nil, and returns whether it is not. Raises if they are wrong, or if there is a
+ * field that is not among span_fields from `first` on. */
 static bool push_details(lua_State *L, int arg, int first) {
   const uint64_t seen = check_field_names(L, arg, "field", span_fields + first) << first;
   const int value = lua_getfield(L, arg, "value");
   if (value != LUA_TNIL && value != LUA_TNUMBER && value != LUA_TSTRING)
     luaL_argerror(L, arg, "field 'value' is not a number or string");
-  if (!(seen & TRACEPARENT)) { /* mostly; a metatable may still have it */
+  if (!(seen & TRACEPARENT)) { /* the usual case; a metatable may still have it */
     if (!lua_getmetatable(L, arg)) return false;
     lua_pop(L, 1);
   }
@@ -303,7 +310,7 @@ static bool push_details(lua_State *L, int arg, int first) {
   }
 }
 
-/* eventring.begin_span(name, {value =, traceparent =}) */
+/* Implements eventring.begin_span(name, {value =, traceparent =}). */
 static COLD int begin_span_with_fields(lua_State *L) {
   Entry entry = check_name(L, EVENT_NAMES_SPAN);
   lua_settop(L, 2);
@@ -329,7 +336,8 @@ static COLD int begin_span_slow(lua_State *L) {
   return 0;
 }
 
-/* `recorded`: what is_recorded said, which another thread may change at any time. */
+/* Ends a span. `recorded` is the result of one call of is_recorded, which another thread
+   may change at any time. */
 static void end_span_of(lua_State *L, unsigned id, bool recorded) {
   Domain *d = L->domain;
   if (!recorded) {
@@ -341,8 +349,8 @@ static void end_span_of(lua_State *L, unsigned id, bool recorded) {
   eventring_user_end(d->rings, id);
 }
 
-/* Without a name. A span whose begin was not recorded is not known, so that none is open is no
- * error. */
+/* Ends the innermost open span, for a call without a name. A span whose begin was not
+ * recorded is not known, so it is not an error if none is open. */
 static COLD void end_innermost_span(lua_State *L) {
   const Context *c = context_find(L);
   if (c != NULL && c->count > 0) end_span_of(L, c->open[c->count - 1], is_recorded(L->domain));
@@ -360,8 +368,9 @@ static COLD int end_span_slow(lua_State *L) {
   return 0;
 }
 
-/* eventring.begin_span(name [, value or fields]), eventring.end_span([name]). An end closes the
- * innermost open span of that name of the same coroutine; without a name, the innermost. */
+/* Implements eventring.begin_span(name [, value or fields]), and the functions below
+ * eventring.end_span([name]). An end closes the innermost open span of that name of the
+ * same coroutine; without a name, the innermost. */
 static int begin_span(lua_State *L) {
   Entry entry = known_entry(L, EVENT_NAMES_SPAN);
   if (unlikely(entry < 0 || argument_count(L) != 1) || is_recorded(L->domain))
@@ -377,8 +386,8 @@ static int end_span(lua_State *L) {
 }
 
 /* A direct function (vm/primitives.h) of `count` arguments, of which the first is a name:
- * rule(L, func, id) does what is to be done with its id, of EventIds. A name without an index
- * is looked for in a function of its own, so that the usual case saves no registers. */
+ * rule(L, func, id) does the work with its id, from EventIds. A name without an index is
+ * looked up in a function of its own, so that the usual case saves no registers. */
 #define DIRECT_WRITER(function, names, count, rule)                                         \
   static NOINLINE int function##_further(lua_State *L, TValue *func) {                      \
     const Entry entry = entry_of_name(L, names, func + 1);                                  \
@@ -391,15 +400,15 @@ static int end_span(lua_State *L) {
     return has_index(func + 1) ? rule(L, func, 0) : function##_further(L, func);            \
   }
 
-/* The tail of an event's word; `id` is one of EventIds, without a mark, so that it has the bits of
- * an id and no others. */
+/* Returns the tail of an event's word; `id` is one of EventIds, without a mark, so that
+ * it has the bits of an id and no others. */
 ALWAYS_INLINE uint64_t tail_of(enum eventring_kind kind, unsigned id, unsigned words) {
   if (id >= EVENTRING_MAX_EVENTS) __builtin_unreachable();
   return EVENTRING_TAIL(kind, id, words);
 }
 
-/* The ring for the events of the context, if it is the one that they are written in now; else
- * NULL. */
+/* Returns the lane of the user's events if it is being written for this context now,
+ * otherwise NULL. */
 ALWAYS_INLINE struct eventring_lane *lane_in_context(const Domain *d, uint64_t context) {
   struct eventring_lane *lane = &d->rings->lane[EVENTRING_USER];
   return likely(lane->context == context) ? lane : NULL;
@@ -448,11 +457,11 @@ static int span_returned(lua_State *L, int status, lua_KContext context) {
   return lua_gettop(L) - (int)context;
 }
 
-/* A userdata whose __close ends a span. `mark` tells it from other userdata: programs get guards
- * from `span {...}`, and can call their __close with any value. */
+/* A userdata whose __close ends a span. `mark` tells it from other userdata: programs get
+ * guards from `span {...}`, and can call their __close with any value. */
 typedef struct Guard {
   lua_CFunction mark; /* close_guard, or close_unrecorded of a span that began unrecorded */
-  uint32_t id;        /* of the span, or what its end is known by */
+  uint32_t id;        /* of the span, or the number by which its end is known */
 } Guard;
 
 ALWAYS_INLINE const Guard *guard_of(lua_State *L, lua_CFunction mark) {
@@ -469,7 +478,8 @@ static COLD int close_unrecorded(lua_State *L) {
   return 0;
 }
 
-/* __close. (It could compare metatables as a closure, which would cost more to call.) */
+/* Implements __close of a guard. (It could compare metatables as a closure, but that
+   would cost more to call.) */
 static int close_guard(lua_State *L) {
   const Guard *guard = guard_of(L, close_guard);
   if (unlikely(guard == NULL)) return close_unrecorded(L);
@@ -487,8 +497,8 @@ static Guard *push_guard(lua_State *L, unsigned id) {
   return guard;
 }
 
-/* Replaces the first argument, a table, by its name, and puts its value behind that, and its
- * traceparent, if it has one. Returns how many values these are. */
+/* Replaces the first argument, a table, with its name, and puts its value behind that,
+ * and its traceparent, if it has one. Returns the number of these values. */
 static int take_fields(lua_State *L) {
   const int details = push_details(L, 1, 0) ? 2 : 1;
   if (lua_getfield(L, 1, "name") != LUA_TSTRING)
@@ -498,7 +508,8 @@ static int take_fields(lua_State *L) {
   return 1 + details;
 }
 
-/* The part of record_span_of_fields that is not recorded: only that a trace is hidden is kept. */
+/* Runs record_span_of_fields while nothing is recorded: it only keeps that a trace is
+   hidden. */
 static COLD int span_unrecorded(lua_State *L, int fields, int nargs) {
   int kept = fields;
   if (fields == 3 && traces_would_hide(L)) {
@@ -513,12 +524,12 @@ static COLD int span_unrecorded(lua_State *L, int fields, int nargs) {
   return span_returned(L, LUA_OK, kept);
 }
 
-/* eventring.span({name =, value =, traceparent =}, f, ...); without f the span ends when the
- * result, a value for a variable <close>, is closed. */
+/* Implements eventring.span({name =, value =, traceparent =}, f, ...); without f the span
+ * ends when the result, a value for a variable <close>, is closed. */
 static COLD int record_span_of_fields(lua_State *L) {
   const int fields = take_fields(L);
   Entry entry = check_name(L, EVENT_NAMES_SPAN);
-  const int nargs = lua_gettop(L) - fields - 1; /* behind f */
+  const int nargs = lua_gettop(L) - fields - 1; /* those behind f */
   if (!is_recorded(L->domain)) return span_unrecorded(L, fields, nargs);
   if (entry == 0) entry = define_name(L, EVENT_NAMES_SPAN, EVENTRING_VALUES);
   push_guard(L, entry_id(entry));
@@ -531,8 +542,8 @@ static COLD int record_span_of_fields(lua_State *L) {
   return span_returned(L, LUA_OK, guard);
 }
 
-/* eventring.span(name, f, ...) -> results of f(...). The span ends whether f returns or
- * raises. */
+/* Implements eventring.span(name, f, ...) -> results of f(...). The span ends whether f
+ * returns or raises. */
 static int record_span(lua_State *L) {
   if (unlikely(lua_type(L, 1) == LUA_TTABLE)) return record_span_of_fields(L);
   Entry entry = known_entry(L, EVENT_NAMES_SPAN);
@@ -555,8 +566,9 @@ static int record_span(lua_State *L) {
   return span_returned(L, LUA_OK, 2);
 }
 
-/* eventring.traceparent() -> header, or nil: nothing is recorded, or no span is open that belongs
- * to a trace and none is inherited, or that trace is hidden. */
+/* Implements eventring.traceparent() -> header. It is nil if nothing is recorded, if no
+ * span is open that belongs to a trace and none is inherited, or if that trace is
+ * hidden. */
 static int traceparent(lua_State *L) {
   struct eventring_trace ids;
   char header[EVENTRING_TRACEPARENT + 1];
@@ -571,7 +583,8 @@ static int traceparent(lua_State *L) {
 
 /* ---- async spans --------------------------------------------------------- */
 
-/* FNV-1a in 64 bits, so that other producers get the same number for the same string. */
+/* Returns the FNV-1a hash in 64 bits, so that other producers get the same number for the
+   same string. */
 static uint64_t hash_id(const char *bytes, size_t size) {
   uint64_t hash = 0xcbf29ce484222325;
   for (size_t i = 0; i < size; i++) hash = (hash ^ (uint8_t)bytes[i]) * 0x100000001b3;
@@ -598,9 +611,9 @@ static void write_linked(lua_State *L, enum eventring_role role, int index_of_va
   else write_event(L, EVENTRING_LINKED, entry, index_of_value, head, 2);
 }
 
-/* eventring.async_begin(name, id [, value]), eventring.async_end(name, id): a span whose
- * ends may lie in different coroutines and domains. The id is an integer, or a string,
- * which is hashed. */
+/* Implements eventring.async_begin(name, id [, value]), and the function below
+ * eventring.async_end(name, id): a span whose ends may lie in different coroutines and
+ * domains. The id is an integer, or a string, which is hashed. */
 static int async_begin(lua_State *L) {
   write_linked(L, EVENTRING_ROLE_BEGIN, 3);
   return 0;
@@ -613,8 +626,8 @@ static int async_end(lua_State *L) {
 
 /* ---- counters, events ---------------------------------------------------- */
 
-/* The number at index 2 as an integer. A program that runs unrecorded must not end because
- * it is recorded, so a fraction is rounded; NaN is 0. */
+/* Returns the number at index 2 as an integer. A program that runs unrecorded must not
+ * fail because it is recorded, so a fraction is rounded; NaN is 0. */
 static int64_t integer_value(lua_State *L) {
   int ok;
   lua_Integer i = lua_tointegerx(L, 2, &ok);
@@ -625,7 +638,8 @@ static int64_t integer_value(lua_State *L) {
   return isnan(rounded) ? 0 : (int64_t)rounded;
 }
 
-/* A string that is a numeral becomes the number, as in arithmetic. */
+/* Checks that the argument is a number, and replaces a string that is a numeral with the
+   number, as arithmetic does. */
 static void check_number(lua_State *L, int index) {
   if (lua_type(L, index) == LUA_TNUMBER) return;
   luaL_checknumber(L, index);
@@ -633,8 +647,8 @@ static void check_number(lua_State *L, int index) {
   lua_replace(L, index);
 }
 
-/* eventring.counter(name, number): the first value fixes integer or float; where it was an
- * integer, later ones are rounded. */
+/* Implements eventring.counter(name, number). The first value fixes whether the counter
+ * is an integer or a float; later values of an integer counter are rounded. */
 static int record_counter(lua_State *L) {
   Domain *d = L->domain;
   Entry entry = known_entry(L, EVENT_NAMES_COUNTER);
@@ -655,7 +669,7 @@ static int record_counter(lua_State *L) {
   return 0;
 }
 
-/* eventring.event(name [, number or string]) */
+/* Implements eventring.event(name [, number or string]). */
 static int record_instant(lua_State *L) {
   Entry entry = known_entry(L, EVENT_NAMES_INSTANT);
   if (entry < 0) entry = check_name(L, EVENT_NAMES_INSTANT);
@@ -669,7 +683,8 @@ static int record_instant(lua_State *L) {
 
 /* ---- opening ------------------------------------------------------------- */
 
-/* The number is of the kind that the definition has. */
+/* Writes a counter, for the direct function. The number must be of the kind that the
+   definition has. */
 ALWAYS_INLINE int counter_of(lua_State *L, TValue *func, unsigned id) {
   const TValue *number = func + 2;
   Domain *d = L->domain;
@@ -681,11 +696,11 @@ ALWAYS_INLINE int counter_of(lua_State *L, TValue *func, unsigned id) {
   }
   uint64_t context;
   if (unlikely(!context_is_known(L, &context))) return NOT_DIRECT;
-  const uint64_t bits = (uint64_t)number->v.i; /* of a double, too */
+  const uint64_t bits = (uint64_t)number->v.i; /* also of a double */
   return try_write1(d, context, tail_of(EVENTRING_COUNTER, id, 1), bits) ? 0 : NOT_DIRECT;
 }
 
-/* Without a value. */
+/* Writes an event without a value, for the direct function. */
 ALWAYS_INLINE int event_of(lua_State *L, TValue *func, unsigned id) {
   (void)func;
   Domain *d = L->domain;

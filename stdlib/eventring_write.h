@@ -5,7 +5,7 @@
 
 #include "lua.h"
 
-/* Puts them into the table on top of the stack. */
+/* Adds the functions that write events to the table on top of the stack. */
 void eventring_add_writers(lua_State *L);
 
 #endif

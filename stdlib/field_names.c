@@ -10,7 +10,8 @@
 #include "analysis/nearest.h"
 #include "lauxlib.h"
 
-/* The index of the string `given` among the names; -1: it is none of them. */
+/* Returns the index of the string `given` among the names, or -1 if it is not one of
+   them. */
 static int index_among(lua_State *L, int given, const char *const *names) {
   size_t size;
   const char *text = lua_tolstring(L, given, &size);
@@ -19,7 +20,7 @@ static int index_among(lua_State *L, int given, const char *const *names) {
   return -1;
 }
 
-/* Pushes the value `given` as text, its control characters as Lua writes them. */
+/* Pushes the value `given` as text, with control characters as Lua writes them. */
 static const char *push_shown(lua_State *L, int given) {
   size_t size;
   const char *text = luaL_tolstring(L, given, &size);
@@ -39,7 +40,8 @@ static const char *push_shown(lua_State *L, int given) {
   return lua_tostring(L, -1);
 }
 
-/* The name that the string `given` was meant to be; NULL: it is near none. */
+/* Returns the name that the string `given` was probably meant to be, or NULL if it is
+   close to none. */
 static const char *nearest_name(lua_State *L, int given, const char *const *names) {
   size_t size;
   const char *text = lua_tolstring(L, given, &size);
@@ -49,7 +51,8 @@ static const char *nearest_name(lua_State *L, int given, const char *const *name
   return nearest.word;
 }
 
-/* The key of a table is below its value on the top of the stack. */
+/* Raises the error about a key of a table; the key is below its value, which is on top of
+   the stack. */
 static void raise_wrong_name(lua_State *L, int arg, const char *kind, const char *const *names) {
   const bool is_text = lua_type(L, -2) == LUA_TSTRING;
   const char *meant = is_text ? nearest_name(L, -2, names) : NULL;

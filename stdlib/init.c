@@ -7,7 +7,8 @@
 #include "lualib.h"
 #include "own_modules.h"
 
-/* Into package.preload, from which a host can remove them (own_modules.h). */
+/* Adds this program's modules to package.preload, from which a host can remove them
+   (own_modules.h). */
 static void add_own_modules(lua_State *L) {
   static const luaL_Reg modules[] = {
 #define MODULE(name, has_short_name) {OWN_MODULES_PREFIX #name, luaopen_##name},

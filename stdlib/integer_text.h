@@ -10,7 +10,7 @@
 /* Longest decimal text of a lua_Integer, sign included. */
 #define INTEGER_DECIMAL_MAX 20
 
-/* Writes the digits of `n` so that they end before `end`; where they begin. */
+/* Writes the digits of `n` so that they end before `end`. Returns where they begin. */
 static inline char *write_decimal_unsigned(char *end, lua_Unsigned n) {
   static const char pairs[] =
       "00010203040506070809101112131415161718192021222324252627282930313233343536373839404142434445"
@@ -29,7 +29,7 @@ static inline char *write_decimal_unsigned(char *end, lua_Unsigned n) {
   return end;
 }
 
-/* The same with a sign. */
+/* Writes `n` with its sign so that it ends before `end`. Returns where it begins. */
 static inline char *write_decimal(char *end, lua_Integer n) {
   char *start = write_decimal_unsigned(end, n < 0 ? 0 - (lua_Unsigned)n : (lua_Unsigned)n);
   if (n < 0) *--start = '-';

@@ -27,8 +27,8 @@ typedef struct Numeral {
   char text[NUMERAL_MAX + 1];
 } Numeral;
 
-/* Takes `c` into the text.  A numeral that gets too long is made invalid, and
- * takes nothing more. */
+/* Takes `c` into the text. A numeral that gets too long is made invalid, and takes
+ * nothing more. */
 static int take_char(Numeral *num) {
   if (l_unlikely(num->length >= NUMERAL_MAX)) {
     num->text[0] = '\0';
@@ -109,8 +109,8 @@ static int read_nothing(lua_State *L, const luaL_Stream *handle) {
   return c != EOF;
 }
 
-/* What the C library has read ahead of the stream, which is locked. (getc_unlocked reads
- * the same pointers in place.) */
+/* Returns the number of bytes that the C library has read ahead of the stream, which is
+ * locked. (getc_unlocked reads the same pointers in place.) */
 #ifdef __GLIBC__
 static inline size_t bytes_ahead(const FILE *f) {
   return f->_IO_read_ptr < f->_IO_read_end ? (size_t)(f->_IO_read_end - f->_IO_read_ptr) : 0;
@@ -164,7 +164,7 @@ static size_t read_line_part(lua_State *L, FILE *f, char *out, size_t space, int
              : record_line_part(L->domain, f, out, space, last);
 }
 
-/* A line whose first `n` characters are these. */
+/* Reads a line whose first `n` characters, in `first`, have been read. */
 static int read_long_line(lua_State *L, const luaL_Stream *handle, const char *first, size_t n,
                           int keep_break) {
   luaL_Buffer B;
@@ -226,8 +226,8 @@ ALWAYS_INLINE size_t read_bytes(lua_State *L, const luaL_Stream *handle, char *o
                                                  : record_bytes(L->domain, f, out, count);
 }
 
-/* The number of bytes from the file's position to its end, if that is known, otherwise
- * 0. */
+/* Returns the number of bytes from the file's position to its end, or 0 if it is not
+ * known. */
 static size_t bytes_left(FILE *f) {
   struct stat status;
   if (fstat(fileno(f), &status) != 0 || !S_ISREG(status.st_mode))
@@ -237,7 +237,7 @@ static size_t bytes_left(FILE *f) {
            ? (size_t)(status.st_size - position) : 0;
 }
 
-/* Reads to the end of the file, the bytes that stand in `first` before it. */
+/* Reads to the end of the file, and puts the bytes in `first` before what it reads. */
 static void read_to_end(lua_State *L, const luaL_Stream *handle, const char *first,
                         size_t first_n) {
   luaL_Buffer B;
@@ -246,15 +246,15 @@ static void read_to_end(lua_State *L, const luaL_Stream *handle, const char *fir
   luaL_addlstring(&B, first, first_n);
   do {
     char *out = luaL_prepbuffer(&B);
-    space = B.size - B.n; /* which grows with the file */
+    space = B.size - B.n; /* it grows with the file */
     n = read_bytes(L, handle, out, space);
     luaL_addsize(&B, n);
   } while (n == space);
   luaL_pushresult(&B);
 }
 
-/* Sizes that are read into a string at once: the size requested, or expected to be left,
- * may be more than there is. */
+/* The most bytes that are read into a string at once: the size that is requested, or
+ * expected to be left, may be more than there is. */
 #define MOST_AT_ONCE ((size_t)64 << 20)
 
 static int read_all(lua_State *L, const luaL_Stream *handle) {
@@ -276,7 +276,7 @@ static int read_all(lua_State *L, const luaL_Stream *handle) {
   if (n == all.length && c == EOF)
     return finish_result(L, &all);
   if (c != EOF)
-    ungetc(c, handle->f); /* it has grown */
+    ungetc(c, handle->f); /* the file has grown */
   read_to_end(L, handle, out, n);
   lua_remove(L, at);
   return 1;
@@ -291,7 +291,7 @@ static int read_chars(lua_State *L, const luaL_Stream *handle,
     n = read_bytes(L, handle, out, count);
     if (n == count)
       return finish_result(L, &result);
-    result_string(L, out, n); /* there was less */
+    result_string(L, out, n); /* there was less than expected */
     if (result.made != NULL)
       lua_remove(L, -2);
     return n > 0;

@@ -2,10 +2,10 @@
 /* io_span.h - the events of class io (runtime/events.def) that the libraries io and os
  * write.
  *
- * A span lies around a call of the C library that may block, and around nothing else: what
- * is between its begin and its end raises no error, so that each end is written. While the
- * class is off, each call costs the test of its bit. For all: the thread that runs the
- * domain.
+ * A span lies around a call of the C library that may block, and around nothing else:
+ * nothing between its begin and its end raises an error, so that each end is written.
+ * While the class is off, each call costs the test of its bit. All these functions are
+ * for the thread that runs the domain.
  */
 #ifndef SAROS_STDLIB_IO_SPAN_H
 #define SAROS_STDLIB_IO_SPAN_H
@@ -14,12 +14,12 @@
 
 #include "probes.h"
 
-/* Before and after a read of an open file, if the class is on (PROBE_ENABLED): `bytes` were
- * taken. */
+/* Records the begin and the end of a read of an open file, if the class is on
+ * (PROBE_ENABLED). `bytes`: how many were read. */
 void io_read_begins(Domain *d, FILE *f);
 void io_read_ends(Domain *d, size_t bytes);
 
-/* fwrite, fflush, and fclose or pclose, as spans. */
+/* Calls fwrite, fflush, and fclose or pclose, in a span. */
 size_t io_recorded_write(Domain *d, const char *bytes, size_t size, FILE *f);
 int io_recorded_flush(Domain *d, FILE *f);
 int io_recorded_close(Domain *d, FILE *f, int (*close)(FILE *f));

@@ -25,8 +25,8 @@
 
 /* --------------------------------------------------------------- output -- */
 
-/* What print has not handed to the C library yet: most often, a whole line
- * goes there at once. */
+/* The output that print has not passed to the C library yet: most often a whole line is
+ * passed at once. */
 typedef struct Line {
   size_t used;
   char text[512];
@@ -84,8 +84,8 @@ static int base_print(lua_State *L) {
   return 0;
 }
 
-/* All arguments are checked before the first piece is emitted, so that no error leaves a
- * message incomplete. */
+/* Implements warn. All arguments are checked before the first piece is emitted, so that
+ * no error leaves a message incomplete. */
 static int base_warn(lua_State *L) {
   int count = lua_gettop(L);
   luaL_checkstring(L, 1);
@@ -104,18 +104,19 @@ static inline const char *skip_spaces(const char *s) {
   return s;
 }
 
-/* Value of `c` as a digit, or 36, too large for any base, when it is none. */
+/* Returns the value of `c` as a digit, or 36, too large for any base, if it is not
+   one. */
 static inline int digit_value(char c) {
   unsigned u = (unsigned char)c, letter = (u | 0x20) - 'a';
   if (u - '0' < 10)
     return (int)(u - '0');
   if (u < 0x80)
     return letter < 26 ? (int)letter + 10 : 36;
-  return isalpha((int)u) ? toupper((int)u) - 'A' + 10 : 36; /* as the locale has it */
+  return isalpha((int)u) ? toupper((int)u) - 'A' + 10 : 36; /* according to the locale */
 }
 
-/* Reads an integer in `base`, which wraps around; spaces may surround it.
- * The value is where reading ended, or NULL when there is no numeral. */
+/* Reads an integer in `base`, which wraps around; spaces may surround it. Returns where
+ * reading ended, or NULL if there is no numeral. */
 static const char *parse_in_base(const char *s, int base, lua_Integer *out) {
   lua_Unsigned n = 0;
   s = skip_spaces(s);
@@ -181,7 +182,7 @@ static int base_tostring(lua_State *L) {
   return 1;
 }
 
-/* tostring of what is text already, and tonumber of a number */
+/* Runs tostring of a string, and tonumber of a number. */
 static int tostring_direct(lua_State *L, TValue *func, int nargs) {
   if (nargs < 1 || !is_string(func + 1) || named_field(L, func + 1, NAME_TOSTRING) != NULL)
     return NOT_DIRECT;
@@ -236,7 +237,7 @@ static int getmetatable_direct(lua_State *L, TValue *func, int nargs) {
   return 1;
 }
 
-/* A table gets its first metatable, one that is known to have no finalizer. */
+/* Gives a table its first metatable, one that is known to have no finalizer. */
 static int setmetatable_direct(lua_State *L, TValue *func, int nargs) {
   if (nargs < 2 || !is_table(func + 1) || !is_table(func + 2)) return NOT_DIRECT;
   Table *t = as_table(func + 1), *mt = as_table(func + 2);
@@ -348,7 +349,7 @@ static int base_pairs(lua_State *L) {
   return 3;
 }
 
-/* Of a value without __pairs. */
+/* Runs pairs of a value without __pairs. */
 static int pairs_direct(lua_State *L, TValue *func, int nargs) {
   if (nargs < 1 || named_field(L, func + 1, NAME_PAIRS) != NULL) return NOT_DIRECT;
   set_primitive(func, &vm_primitives[PRIM_NEXT]);
@@ -378,7 +379,7 @@ static int ipairs_direct(lua_State *L, TValue *func, int nargs) {
   return 3;
 }
 
-/* select('#', ...), and of a position that there is */
+/* Runs select('#', ...), and select of a position that exists. */
 static int select_direct(lua_State *L, TValue *func, int nargs) {
   const TValue *first = func + 1;
   (void)L;
@@ -409,8 +410,8 @@ static int base_select(lua_State *L) {
 
 /* --------------------------------------------------------------- chunks -- */
 
-/* Results of load and loadfile.  `env` is the stack index of the chunk's
- * first upvalue, or 0 for the one it has. */
+/* Pushes the results of load and loadfile. `env` is the stack index of the chunk's first
+ * upvalue, or 0 for the one it has. */
 static int finish_load(lua_State *L, int status, int env) {
   if (l_unlikely(status != LUA_OK)) {
     luaL_pushfail(L);
@@ -420,12 +421,13 @@ static int finish_load(lua_State *L, int status, int env) {
   if (env != 0) {
     lua_pushvalue(L, env);
     if (lua_setupvalue(L, -2, 1) == NULL)
-      lua_pop(L, 1); /* a chunk that uses no global has none */
+      lua_pop(L, 1); /* a chunk that uses no global has no upvalue */
   }
   return 1;
 }
 
-/* An environment given as nil counts; one not given doesn't. */
+/* Returns the index of the environment, or 0 if none was given. One that is given as nil
+   counts as given. */
 static int optional_env(lua_State *L, int idx) {
   return lua_isnone(L, idx) ? 0 : idx;
 }
@@ -491,7 +493,7 @@ static int base_dofile(lua_State *L) {
 
 /* --------------------------------------------------------------- errors -- */
 
-/* Raises the value at index 1, a string with the position of `level` before
+/* Raises the value at index 1; if it is a string, with the position of `level` before
  * it. */
 static int raise_first(lua_State *L, int level) {
   lua_settop(L, 1);
@@ -524,7 +526,7 @@ static int base_assert(lua_State *L) {
   return raise_first(L, 1);
 }
 
-/* Results of a protected call that has ended or been resumed: those above the
+/* Returns the results of a protected call that has ended or been resumed: those above the
  * lowest `hidden` slots, of which the last holds the `true` to return first. */
 static int finish_pcall(lua_State *L, int status, lua_KContext hidden) {
   if (l_likely(status == LUA_OK || status == LUA_YIELD))
@@ -560,7 +562,7 @@ static void push_mode_name(lua_State *L, int mode) {
 }
 
 /* Each of these pushes the result of one kind of request, and returns whether the
- * collector accepted it: it refuses within a finalizer (-1). */
+ * collector accepted it: the collector refuses within a finalizer (-1). */
 
 static int gc_plain(lua_State *L, int what) {
   int result = lua_gc(L, what);
@@ -604,7 +606,8 @@ static int gc_incremental(lua_State *L) {
   return previous != -1;
 }
 
-/* Milliseconds, or a part of one. What is no number of microseconds is 0 or the most. */
+/* Runs collectgarbage("frame", ms). ms: milliseconds, also a fraction. A value out of the
+   range of microseconds is taken as 0 or as the largest one. */
 static int gc_frame_option(lua_State *L) {
   lua_Number us = luaL_checknumber(L, 2) * 1000;
   return gc_flag(L, LUA_GCFRAME, us >= INT_MAX ? INT_MAX : us > 0 ? (int)us : 0);
@@ -624,7 +627,7 @@ static int obey_gc_option(lua_State *L, int what) {
   }
 }
 
-/* Frequent requests come first. */
+/* Implements collectgarbage. The most frequent requests are first in the list. */
 static int base_collectgarbage(lua_State *L) {
   static const char *const names[] = {
     "step", "frame", "count", "collect", "stop", "restart", "setpause", "setstepmul",

@@ -30,8 +30,8 @@
 #define GIVEN_UP "channel was given up" /* its finalizer has run */
 
 typedef struct Handle {
-  Channel *channel;  /* NULL: given up */
-  MessageLoad *load; /* of what was sent through it; NULL: nothing large */
+  Channel *channel;  /* NULL when given up */
+  MessageLoad *load; /* of what was sent through it; NULL if nothing large was */
 } Handle;
 
 /* The spans of waiting, one for each function. */
@@ -70,7 +70,7 @@ static Handle *new_handle(lua_State *L) {
   return h;
 }
 
-/* The handle on top is the one of this domain for its channel. */
+/* Enters the handle on top of the stack as the one of this domain for its channel. */
 static void enter_handle(lua_State *L, Channel *c) {
   lua_getfield(L, LUA_REGISTRYINDEX, HANDLES_KEY);
   lua_pushvalue(L, -2);
@@ -91,7 +91,7 @@ static void push_channel(lua_State *L, Channel *c) {
   lua_remove(L, -2);
 }
 
-/* __gc */
+/* Implements __gc of a handle. */
 static int channel_collect(lua_State *L) {
   Handle *h = luaL_checkudata(L, 1, CHANNEL_TYPE);
   Channel *c = h->channel;
@@ -103,9 +103,9 @@ static int channel_collect(lua_State *L) {
   return 0;
 }
 
-/* domain.channel([capacity]) -> a channel. capacity: number of messages that wait in it
- * before send does (default 128); 0: a message is passed only to a domain that waits for
- * it. */
+/* Implements domain.channel([capacity]) -> a channel. capacity: the number of messages
+ * that fit before send waits (default 128); 0: a message is passed only to a domain that
+ * waits for it. */
 static int channel_create(lua_State *L) {
   lua_Integer capacity = luaL_optinteger(L, 1, DEFAULT_CAPACITY);
   luaL_argcheck(L, capacity >= 0 && capacity <= MOST_CAPACITY, 1, "capacity out of range");
@@ -118,8 +118,8 @@ static int channel_create(lua_State *L) {
 
 /* ---- results that are errors --------------------------------------------- */
 
-/* Raises the results that are errors (requests to the domain always are); the others are
- * CHANNEL_OK and CHANNEL_TIMEOUT. */
+/* Raises an error for the results that are errors (requests to the domain always are);
+ * the others are CHANNEL_OK and CHANNEL_TIMEOUT. */
 static void check_result(lua_State *L, ChannelResult result) {
   switch (result) {
     case CHANNEL_CLOSED: luaL_error(L, "channel is closed"); break;
@@ -140,8 +140,8 @@ static ChannelResult wait_to_send(lua_State *L, Channel *c, Message *m, uint64_t
 
 #define HEAVY ((size_t)4 << 10)
 
-/* The message is about to be sent through the handle at index 1. Without memory it is not
- * counted, which is no error. */
+/* Counts a message that is about to be sent through the handle at index 1. If there is no
+ * memory to count it, it is left out, which is not an error. */
 static void weigh_message(lua_State *L, Message *m) {
   Handle *h = lua_touserdata(L, 1);
   if (message_weight(m) < HEAVY) return;
@@ -173,15 +173,15 @@ static int report_sent(lua_State *L, ChannelResult result, const char *reason) {
   return 2;
 }
 
-/* channel:send(value [, seconds]) -> true; or false and "timeout". Waits while it is
- * full. Raises when it is closed, or full and orphaned. */
+/* Implements channel:send(value [, seconds]) -> true; or false and "timeout". Waits while
+ * the channel is full. Raises if it is closed, or full and orphaned. */
 static int channel_send_value(lua_State *L) {
   Channel *c = check_channel(L, 1);
   luaL_checkany(L, 2);
   return report_sent(L, send_value(L, c, domain_lib_deadline(L, 3)), "timeout");
 }
 
-/* channel:try_send(value) -> true; or false and "full". Never waits. */
+/* Implements channel:try_send(value) -> true; or false and "full". Never waits. */
 static int channel_try_send(lua_State *L) {
   Channel *c = check_channel(L, 1);
   luaL_checkany(L, 2);
@@ -212,16 +212,16 @@ static int receive_until(lua_State *L, uint64_t deadline, const char *reason) {
   return 2;
 }
 
-/* channel:receive([seconds]) -> value; or nil and "timeout". Raises when it is empty and
- * closed or orphaned. */
+/* Implements channel:receive([seconds]) -> value; or nil and "timeout". Raises if the
+ * channel is empty and closed or orphaned. */
 static int channel_receive_value(lua_State *L) {
   return receive_until(L, domain_lib_deadline(L, 2), "timeout");
 }
 
-/* channel:try_receive() -> value; or nil and "empty". Never waits. */
+/* Implements channel:try_receive() -> value; or nil and "empty". Never waits. */
 static int channel_try_receive(lua_State *L) { return receive_until(L, 0, "empty"); }
 
-/* Step of the iterator: the channel is upvalue 1. */
+/* Runs a step of the iterator; the channel is upvalue 1. */
 static int next_value(lua_State *L) {
   lua_settop(L, 0);
   lua_pushvalue(L, lua_upvalueindex(1));
@@ -233,8 +233,8 @@ static int next_value(lua_State *L) {
   return 1;
 }
 
-/* channel:values() -> iterator over what arrives, until it is closed or orphaned (or a
- * nil arrives). */
+/* Implements channel:values() -> iterator over what arrives, until the channel is closed
+ * or orphaned (or a nil arrives). */
 static int channel_values(lua_State *L) {
   check_channel(L, 1);
   lua_settop(L, 1);
@@ -251,7 +251,7 @@ typedef struct Choice {
   Waiter *waiters;
 } Choice;
 
-/* The channels of the list at index 1, in memory that is on the stack. */
+/* Reads the channels of the list at index 1 into memory that is on the stack. */
 static void read_choice(lua_State *L, Choice *choice) {
   luaL_checktype(L, 1, LUA_TTABLE);
   lua_Unsigned n = lua_rawlen(L, 1);
@@ -281,9 +281,9 @@ static ChannelResult select_once(lua_State *L, Choice *s, uint64_t deadline) {
   return result;
 }
 
-/* domain.select(channels [, seconds]) -> channel, value. The first of the list that has a
- * message; waits until one has. A channel that is closed and empty: channel, nil, "closed";
- * after the time: nil, "timeout". Raises when all are orphaned. */
+/* Implements domain.select(channels [, seconds]) -> channel, value: the first of the list
+ * that has a message; waits until one has. If a channel is closed and empty: channel,
+ * nil, "closed"; after the time: nil, "timeout". Raises if all are orphaned. */
 static int select_channel(lua_State *L) {
   Choice choice;
   uint64_t deadline = domain_lib_deadline(L, 2);
@@ -304,31 +304,32 @@ static int select_channel(lua_State *L) {
 
 /* ---- the rest ------------------------------------------------------------ */
 
-/* channel:close(): nothing can be sent any more; what is in it can still be received. */
+/* Implements channel:close(): nothing can be sent any more; what is in the channel can
+   still be received. */
 static int channel_close_it(lua_State *L) {
   channel_close(check_channel(L, 1));
   return 0;
 }
 
-/* channel:is_closed() -> boolean */
+/* Implements channel:is_closed() -> boolean. */
 static int channel_closed(lua_State *L) {
   lua_pushboolean(L, channel_is_closed(check_channel(L, 1)));
   return 1;
 }
 
-/* channel:capacity() -> integer */
+/* Implements channel:capacity() -> integer. */
 static int channel_get_capacity(lua_State *L) {
   lua_pushinteger(L, channel_capacity(check_channel(L, 1)));
   return 1;
 }
 
-/* channel:id() -> integer, as it stands in messages about deadlocks */
+/* Implements channel:id() -> integer, as messages about deadlocks show it. */
 static int channel_get_id(lua_State *L) {
   lua_pushinteger(L, channel_id(check_channel(L, 1)));
   return 1;
 }
 
-/* #channel: messages in it at this moment */
+/* Implements #channel: the number of messages in it at this moment. */
 static int channel_length(lua_State *L) {
   lua_pushinteger(L, channel_waiting(check_channel(L, 1)));
   return 1;

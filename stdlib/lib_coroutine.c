@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* lib_coroutine.c - coroutines.
  *
- * resume, yield and the functions that wrap makes are also run by the
- * interpreter in its own loop, so that switching does not grow the C stack
- * (vm/primitives.h). The functions here run when they are called from C, and define the
- * results.
+ * resume, yield and the functions that wrap makes are also run by the interpreter in its
+ * own loop, so that switching does not grow the C stack (vm/primitives.h). The functions
+ * here run when they are called from C, and define the results.
  */
 #define LUA_LIB
 
@@ -21,8 +20,8 @@ static lua_State *check_thread(lua_State *L) {
 
 /* ------------------------------------------------------- resume, yield -- */
 
-/* Runs `co` on with the top `nargs` values of L.  The value is the number of
- * results moved to L, or -1 with an error value there. */
+/* Resumes `co` with the top `nargs` values of L. Returns the number of results moved to
+ * L, or -1 with an error value there. */
 static int resume_with(lua_State *L, lua_State *co, int nargs) {
   int nres;
   if (l_unlikely(!lua_checkstack(co, nargs))) {
@@ -80,8 +79,9 @@ typedef enum CoStatus { CO_RUNNING, CO_DEAD, CO_SUSPENDED, CO_NORMAL } CoStatus;
 static const char *const status_names[] = {"running", "dead", "suspended",
                                            "normal"};
 
-/* A thread that has neither yielded nor failed has either started, and then
- * has frames; or not, and then has its function on the stack; or ended. */
+/* Returns the status of a coroutine. One that has neither yielded nor failed has either
+ * started, and then has frames; or has not, and then has its function on the stack; or
+ * has ended. */
 static CoStatus status_of(lua_State *L, lua_State *co) {
   lua_Debug ar;
   if (L == co)

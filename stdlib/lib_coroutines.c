@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* stdlib/lib_coroutines.c: the guest module `saros.coroutines`: which coroutines wait, where, for
- * how long, and who holds them (vm/coroutine_groups.h).
+/* stdlib/lib_coroutines.c: the guest module `saros.coroutines`: which coroutines wait,
+ * where, for how long, and who holds them (vm/coroutine_groups.h).
  */
 #include "contexts.h"
 #include "coroutine_groups.h"
@@ -21,7 +21,7 @@ enum { MOST_FRAMES = 32 };
 /* A function and a line in it. */
 typedef struct Place {
   char name[FUNCTION_NAME_SIZE], source[LUA_IDSIZE];
-  uint32_t line; /* 0: not known */
+  uint32_t line; /* 0 if it is not known */
 } Place;
 
 typedef struct Described {
@@ -31,7 +31,8 @@ typedef struct Described {
   uint32_t nframes, below;
   Place created, resumed;
   bool is_created_known, is_resumed_known;
-  const char *span; /* the innermost one of the longest suspended; NULL */
+  /* the innermost span of the coroutine that is suspended longest; or NULL */
+  const char *span;
   RetainHolder holders[COROUTINE_HOLDERS];
 } Described;
 
@@ -78,7 +79,8 @@ static void describe_prototype(const Prototype *p, uint32_t line, Place *place) 
   place->line = line;
 }
 
-/* What one will run that has not begun: as if it were its only frame. */
+/* Describes the function of a coroutine that has not begun, as if it were its only
+   frame. */
 static void describe_new(Described *to, const lua_State *co) {
   const TValue *f = co->stack + 1;
   Place *place = &to->frames[to->nframes++];
@@ -88,7 +90,7 @@ static void describe_new(Described *to, const lua_State *co) {
   else c_function_name(co->domain, f, place->name);
 }
 
-/* False: it is not known. */
+/* Describes a place in a function. Returns false if it is not known. */
 static bool describe_site(const Prototype *p, uint32_t at, Place *place) {
   if (p == NULL) return false;
   const int line = prototype_line(p, (int)at - 1);
@@ -116,7 +118,7 @@ static void describe(const RetainWalk *w, const CoroutineGroup *group, Described
   }
 }
 
-/* malloc'ed; NULL: no memory. */
+/* Returns a report, malloc'ed, or NULL if there is no memory. */
 static Report *describe_all(const RetainWalk *w, const CoroutineGroups *g, const Options *o) {
   const size_t n = g->n < o->walk.top ? g->n : o->walk.top;
   Report *r = g->no_memory ? NULL : calloc(1, sizeof *r + n * sizeof *r->described);
@@ -222,7 +224,8 @@ static int push_report(lua_State *L) {
   return 1;
 }
 
-/* coroutines.report([options]) -> {count, bytes, groups = {{count, frames, ...}}, ...} */
+/* Implements coroutines.report([options]) -> {count, bytes, groups = {{count, frames,
+   ...}}, ...}. */
 static int coroutines_report(lua_State *L) {
   Options options;
   lua_settop(L, 1);
@@ -230,7 +233,7 @@ static int coroutines_report(lua_State *L) {
   return walk_return_report(L, make_report(L->domain, &options), push_report);
 }
 
-/* The module itself may be called. */
+/* Handles a call of the module itself. */
 static int call_module(lua_State *L) {
   lua_remove(L, 1);
   return coroutines_report(L);

@@ -5,8 +5,8 @@
  * stack, and their other arguments follow. Values pass between the two stacks by
  * lua_xmove; room on the other one is checked before.
  *
- * Hooks: the registry maps each thread that has one, weakly, to its Lua
- * function; one C hook serves all of them.
+ * Hooks: the registry maps each thread that has one, weakly, to its Lua function; one C
+ * hook serves all of them.
  */
 #define LUA_LIB
 
@@ -22,14 +22,15 @@
 
 /* -------------------------------------------------------- target thread -- */
 
-/* The thread that argument 1 is, or L itself.  `*shift` becomes the number of
+/* Returns the thread that argument 1 is, or L itself. *shift becomes the number of
  * arguments that it takes. */
 static lua_State *target_thread(lua_State *L, int *shift) {
   *shift = lua_isthread(L, 1) ? 1 : 0;
   return *shift ? lua_tothread(L, 1) : L;
 }
 
-/* L itself has the slots that every C function gets. */
+/* Checks that the target has room for `slots` values; L itself has the slots that every C
+   function gets. */
 static void check_room(lua_State *L, lua_State *target, int slots) {
   if (l_unlikely(L != target && !lua_checkstack(target, slots)))
     luaL_error(L, "stack overflow");
@@ -82,8 +83,8 @@ static int debug_setuservalue(lua_State *L) {
 
 /* -------------------------------------------------------------- getinfo -- */
 
-/* Moves the value that lua_getinfo left on top of the target's stack, which
- * is right below the result table if that is L's own, into the table. */
+/* Moves the value that lua_getinfo left on top of the target's stack into the table of
+ * results. If the target is L itself, that value is right below the table. */
 static void set_from_target(lua_State *L, lua_State *target, const char *key) {
   if (L == target)
     lua_rotate(L, -2, 1);
@@ -127,7 +128,7 @@ static void set_info_fields(lua_State *L, const lua_Debug *ar,
     set_boolean(L, "istailcall", ar->istailcall);
 }
 
-/* The maximum of each. */
+/* Returns the most fields that these options can set. */
 static int count_info_fields(const char *options) {
   int n = 0;
   for (const char *p = options; *p && n < MOST_INFO_FIELDS; p++)
@@ -231,7 +232,8 @@ static int debug_getupvalue(lua_State *L) {
   return 2;
 }
 
-/* The functions of the library keep their own state in their upvalues, and rely on it. */
+/* Implements debug.setupvalue, but not for C functions: the functions of the library keep
+   their own state in their upvalues, and rely on it. */
 static int debug_setupvalue(lua_State *L) {
   argument_any(L, 3);
   int n = (int)argument_integer(L, 2);
@@ -245,8 +247,8 @@ static int debug_setupvalue(lua_State *L) {
   return 1;
 }
 
-/* Identity of upvalue number `*n`, the argument after function `arg`, or
- * NULL. */
+/* Returns the identity of upvalue number *n, the argument after function `arg`, or NULL
+ * if it has none. */
 static void *check_upvalue(lua_State *L, int arg, int *n) {
   *n = (int)luaL_checkinteger(L, arg + 1);
   luaL_checktype(L, arg, LUA_TFUNCTION);
@@ -287,7 +289,7 @@ static void push_hooks(lua_State *L) {
   lua_setmetatable(L, -2);
 }
 
-/* Pushes, above the table of hooks, `target`, its key. */
+/* Pushes `target`, its key, above the table of hooks. */
 static void push_hook_key(lua_State *L, lua_State *target) {
   check_room(L, target, 1);
   lua_pushthread(target);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* lib_domain.c: the module `saros.domain`: spawning, joining, handles (doc/DOMAINS.md).
  *
- * A domain is born in its own thread (domain_thread): state, libraries, the function and its
- * arguments decoded from the message of the one that spawned it. It calls the function
- * with a message handler that makes a traceback. The outcome is encoded, the state is
- * closed, and only then do joins return: a domain that was joined has given back all its
- * memory.
+ * A domain is created in its own thread (domain_thread): its state, its libraries, and
+ * the function and its arguments, decoded from the message of the domain that spawned it.
+ * It calls the function with a message handler that makes a traceback. The outcome is
+ * encoded, the state is closed, and only then do joins return: a domain that was joined
+ * has given back all its memory.
  *
- * A handle is a userdata with a counted pointer to the Peer (runtime/peer.h). The
- * outcome can be decoded once; the handle keeps it (user value 1) for further joins.
+ * A handle is a userdata with a counted pointer to the Peer (runtime/peer.h). The outcome
+ * can be decoded once; the handle keeps it (user value 1) for further joins.
  */
 #include "channel.h"
 #include "clock.h"
@@ -38,17 +38,18 @@
 /* The start data of a new domain; malloc'ed, freed by its thread. */
 typedef struct Birth {
   Message *message;         /* function and arguments, or the arguments of a file */
-  Message *profile;         /* of allocations, to be inherited; NULL: none */
-  char *file;               /* to run; NULL: the function */
-  char *path, *cpath;       /* package.path and cpath of the one that spawned it; may be NULL */
+  Message *profile;         /* of allocations, to be inherited; NULL if there is none */
+  char *file;               /* to run; NULL if the function is to run */
+  /* package.path and cpath of the domain that spawned it; may be NULL */
+  char *path, *cpath;
   bool no_environment;      /* saros -E */
   bool has_trace;           /* of the span that spawned it, or that one inherited: */
   struct eventring_trace trace;
-  bool arrived;             /* its arguments are the new domain's */
+  bool arrived;             /* its arguments have been handed to the new domain */
 } Birth;
 
-/* Domains that were started and do not have their arguments yet; in a forked child, also those
- * that were left behind. */
+/* The number of domains that were started and do not have their arguments yet; in a
+ * forked child, also those that were left behind. */
 static atomic_int arriving;
 
 static void arrive(Birth *b) {
@@ -125,7 +126,7 @@ static void set_package_field(lua_State *L, const char *field, const char *value
   lua_pop(L, 1);
 }
 
-/* Libraries and settings. Its argument is the birth. */
+/* Opens the libraries and applies the settings. Its argument is the birth. */
 static int prepare_domain(lua_State *L) {
   const Birth *b = lua_touserdata(L, 1);
   if (b->no_environment) {
@@ -143,8 +144,8 @@ static int prepare_domain(lua_State *L) {
   return 0;
 }
 
-/* Global `arg`, as a script sees it: the file at 0, its arguments, which are on the
-   stack. */
+/* Sets the global `arg`, as a script sees it: the file at 0, then its arguments, which
+   are on the stack. */
 static void set_arg(lua_State *L, const char *file, int n) {
   lua_createtable(L, n, 1);
   lua_pushstring(L, file);
@@ -162,7 +163,8 @@ static void inherit_profile(lua_State *L, Birth *b) {
   memprof_inherit(L, m);
 }
 
-/* Decodes and calls; its results are the function's. Its argument is the birth. */
+/* Decodes the function and its arguments, and calls it; its results are those of the
+   function. Its argument is the birth. */
 static int run_birth(lua_State *L) {
   Birth *b = lua_touserdata(L, 1);
   lua_settop(L, 0);
@@ -178,11 +180,12 @@ static int run_birth(lua_State *L) {
   return lua_gettop(L);
 }
 
-/* Its address is a key of the registry: the last error and a text with its traceback. */
+/* Its address is a key of the registry, which has the last error and a text with its
+   traceback. */
 static const char description_key;
 
-/* The message handler. The error itself stays unchanged, for functions that close
- * variables. */
+/* Handles an error: makes and keeps a text with a traceback. The error itself stays
+ * unchanged, for functions that close variables. */
 static int describe_error(lua_State *L) {
   lua_settop(L, 1);
   luaL_tolstring(L, 1, NULL);
@@ -206,11 +209,12 @@ typedef struct Outcome {
 } Outcome;
 
 static Outcome failed_outcome(Message *m, const char *text) {
-  return (Outcome){PEER_FAILED, m, strdup(text)}; /* NULL: no memory, which is reported as such */
+  /* NULL if there is no memory, which is reported as such */
+  return (Outcome){PEER_FAILED, m, strdup(text)};
 }
 
-/* What describe_error made of the error on top; NULL: nothing. Stays on the stack, below
- * the error. Raises nothing. */
+/* Returns the text that describe_error made of the error on top, or NULL if there is
+ * none. The text stays on the stack, below the error. Raises nothing. */
 static const char *find_description(lua_State *L) {
   if (lua_rawgetp(L, LUA_REGISTRYINDEX, &description_key) != LUA_TTABLE) return lua_pop(L, 1), NULL;
   lua_rawgeti(L, -1, 1);
@@ -222,7 +226,7 @@ static const char *find_description(lua_State *L) {
   return same ? lua_tostring(L, -2) : NULL;
 }
 
-/* Of the error on top. */
+/* Makes the outcome of the error on top of the stack. */
 static Outcome outcome_of_error(lua_State *L) {
   char why[512];
   const char *described = find_description(L), *text = lua_tostring(L, -1);
@@ -249,7 +253,7 @@ static Outcome run_domain(lua_State *L, Birth *b) {
   return outcome_of_results(L, lua_gettop(L) - 1);
 }
 
-/* The body of the thread. */
+/* Runs a domain from its start to its end: the body of its thread. */
 static void domain_thread(Peer *peer, void *birth) {
   lua_State *L = luaL_newstate();
   Outcome outcome = {PEER_FAILED, NULL, NULL};
@@ -285,7 +289,8 @@ DomainOptions domain_lib_options(lua_State *L, int arg) {
   return options;
 }
 
-/* The table of options at index 1, when there is one: its place is taken by the name. */
+/* Reads the table of options at index 1, if there is one; the name takes its place.
+   *first becomes the index of the argument behind it. */
 static DomainOptions read_options(lua_State *L, int *first) {
   DomainOptions options = {NULL, 0};
   *first = lua_istable(L, 1) ? 2 : 1;
@@ -295,7 +300,7 @@ static DomainOptions read_options(lua_State *L, int *first) {
   return options;
 }
 
-/* A string or anything else. */
+/* Pushes a field of the package table, which may be anything, or nil. */
 static void push_package_field(lua_State *L, const char *field) {
   int result = lua_gettop(L) + 1;
   lua_pushnil(L);
@@ -323,19 +328,19 @@ static const char *const spawn_errors[] = {
   [SPAWN_TOO_MANY] = "too many domains: 128 run already", [SPAWN_NO_MEMORY] = "not enough memory",
   [SPAWN_NO_THREAD] = "cannot start a thread", [SPAWN_ENDING] = "the program is ending"};
 
-/* What is pushed before a message is made: nothing may raise an error before the message
- * has an owner. */
+/* The values that are pushed before a message is made: nothing may raise an error between
+ * the making of the message and the moment when it has an owner. */
 enum { AT_HANDLE, AT_PATH, AT_CPATH, AT_NO_ENVIRONMENT, AT_PROFILE, AT_MUST_INHERIT,
        AT_TRACE, PREPARED };
 
-/* The trace that the new domain inherits, as a string, or nil. */
+/* Pushes the trace that the new domain inherits, as a string, or nil. */
 static void push_trace(lua_State *L) {
   struct eventring_trace trace;
   if (traces_outgoing(L, &trace)) lua_pushlstring(L, (const char *)&trace, sizeof trace);
   else lua_pushnil(L);
 }
 
-/* Below the values from `first` on. */
+/* Puts the prepared values below the values from `first` on. */
 static void prepare_spawn(lua_State *L, int first) {
   new_handle(L);
   push_package_field(L, "path");
@@ -347,8 +352,8 @@ static void prepare_spawn(lua_State *L, int first) {
   luaL_checkstack(L, 1, NULL); /* encode_profile */
 }
 
-/* The profile of allocations for the new domain, or NULL. A callback that cannot be sent is
- * an error or a warning; the error frees the message of the function. */
+/* Returns the profile of allocations for the new domain, or NULL. A callback that cannot
+ * be sent is an error or a warning; the error frees the message of the function. */
 static Message *encode_profile(lua_State *L, int prepared, Message *function) {
   char why[512];
   if (lua_isnil(L, prepared + AT_PROFILE)) return NULL;
@@ -388,12 +393,13 @@ static Birth *new_birth(lua_State *L, int prepared, Message *m, Message *profile
   return b;
 }
 
-/* For a domain whose channel was orphaned, to end, and for one to get its arguments: on a busy
- * machine, too. */
+/* The time that a domain whose channel was orphaned gets to end, and that a new one gets
+ * to receive its arguments; enough on a busy machine, too. */
 #define PATIENCE_NS UINT64_C(3000000000)
 
-/* May a domain end soon, of which it is known that it waits forever, or not yet? Who has a
- * channel that is garbage among its arguments is known when it has them. */
+/* Tells whether a domain may end soon: one of which it is known that it waits forever, or
+ * one of which this is not known yet. Whether a domain has a channel that is garbage
+ * among its arguments is known only when it has received them. */
 static bool may_end_soon(uint64_t since) {
   const uint64_t now = monotonic_ns(), orphaned = channel_last_orphaned();
   return (orphaned != 0 && now < orphaned + PATIENCE_NS) ||
@@ -402,12 +408,14 @@ static bool may_end_soon(uint64_t since) {
 
 static SpawnResult try_spawn(Peer **peer, DomainOptions options, Birth *b) {
   SpawnResult result = peer_spawn(peer, options.name, options.memory, domain_thread, b);
-  if (result == SPAWN_OK) atomic_fetch_add(&arriving, 1); /* perhaps it is there already */
+  /* it may have arrived already */
+  if (result == SPAWN_OK) atomic_fetch_add(&arriving, 1);
   return result;
 }
 
-/* When there is no room for another domain: others may be waiting forever on a channel
- * that is garbage. Once it is collected they fail as orphaned, and end. */
+/* Spawns a domain. If there is no room for another one, others may be waiting forever on
+ * a channel that is garbage. Once it is collected, they fail as orphaned, and end; so
+ * this collects and tries again. */
 static SpawnResult spawn_or_collect(lua_State *L, Peer **peer, DomainOptions options, Birth *b) {
   SpawnResult result = try_spawn(peer, options, b);
   if (result == SPAWN_OK || result == SPAWN_ENDING || !collect_for_retry(L, EAGAIN)) return result;
@@ -437,8 +445,9 @@ static int start_domain(lua_State *L, int prepared, DomainOptions options, Messa
   return 1;
 }
 
-/* domain.spawn([options,] f, ...) -> handle. Runs f(...) in a new domain: f, its upvalues
- * and the arguments are copied. options: {name = string, memory = bytes of heap}. */
+/* Implements domain.spawn([options,] f, ...) -> handle. Runs f(...) in a new domain: f,
+ * its upvalues and the arguments are copied. options: {name = string, memory = bytes of
+ * heap}. */
 static int domain_spawn(lua_State *L) {
   int first;
   DomainOptions options = read_options(L, &first);
@@ -448,8 +457,9 @@ static int domain_spawn(lua_State *L) {
   return start_domain(L, first, options, m, NULL);
 }
 
-/* domain.spawn_file([options,] path, ...) -> handle. Runs the file as a script with those
- * arguments, in `...` and the global `arg`. join raises the errors of the file. */
+/* Implements domain.spawn_file([options,] path, ...) -> handle. Runs the file as a script
+ * with those arguments, in `...` and the global `arg`. join raises the errors of the
+ * file. */
 static int domain_spawn_file(lua_State *L) {
   int first;
   DomainOptions options = read_options(L, &first);
@@ -467,8 +477,8 @@ static Peer *check_handle(lua_State *L, int index) {
   return *h;
 }
 
-/* The first join of all decodes the outcome; pushes it as a list with its length `n`, or
- * the error in the field `error`. */
+/* Decodes the outcome, in the first join of all. Pushes it as a list with its length `n`,
+ * or with the error in the field `error`. */
 static void take_outcome(lua_State *L, Peer *i) {
   if (atomic_exchange(&i->joined, true)) luaL_error(L, "domain was joined by another one");
   Message *m = i->outcome;
@@ -492,7 +502,7 @@ static void take_outcome(lua_State *L, Peer *i) {
   lua_settop(L, base + 1);
 }
 
-/* Unpacks the outcome on top: results, or the error raised. */
+/* Unpacks the outcome on top: returns the results, or raises the error. */
 static int give_outcome(lua_State *L) {
   int list = lua_gettop(L);
   if (lua_getfield(L, list, "error") != LUA_TNIL) {
@@ -514,9 +524,9 @@ static WaitResult wait_for_end(lua_State *L, Peer *i, uint64_t deadline) {
   return result;
 }
 
-/* handle:join([seconds]) -> results of the domain's function; raises its error: a string
- * with the traceback there, or, when it is no string, the error itself. After the time:
- * nil, "timeout". A second join gives the same again. */
+/* Implements handle:join([seconds]) -> results of the domain's function. Raises its
+ * error: a string with the traceback there, or, if it is not a string, the error itself.
+ * After the time: nil, "timeout". A second join gives the same result again. */
 static int handle_join(lua_State *L) {
   Peer *i = check_handle(L, 1);
   uint64_t deadline = domain_lib_deadline(L, 2);
@@ -536,13 +546,15 @@ static int handle_join(lua_State *L) {
   return give_outcome(L);
 }
 
-/* handle:cancel(): raises an error in the domain at its next safepoint. */
+/* Implements handle:cancel(): raises an error in the domain at its next safepoint. */
 static int handle_cancel(lua_State *L) {
   peer_cancel(check_handle(L, 1));
   return 0;
 }
 
 static const char *status_text(Peer *i) {
+  /* acquire: pairs with the release in peer_finish (peer.c), so that was_cancelled is
+     seen */
   switch ((PeerStatus)atomic_load_explicit(&i->status, memory_order_acquire)) {
     case PEER_DONE: return "done";
     case PEER_FAILED: return i->was_cancelled ? "cancelled" : "failed";
@@ -552,8 +564,8 @@ static const char *status_text(Peer *i) {
                                                                                    : "running";
 }
 
-/* Fields status ("running", "waiting", "done", "failed", "cancelled"), id, name; methods in
- * upvalue 1. */
+/* Implements the fields of a handle: status ("running", "waiting", "done", "failed",
+ * "cancelled"), id, name; the methods are in upvalue 1. */
 static int handle_index(lua_State *L) {
   Peer *i = check_handle(L, 1);
   const char *key = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : "";
@@ -579,7 +591,7 @@ static int handle_tostring(lua_State *L) {
 
 /* ---- the module ---------------------------------------------------------- */
 
-/* domain.self() -> handle of the running domain */
+/* Implements domain.self() -> handle of the running domain. */
 static int domain_self(lua_State *L) {
   Peer **h = new_handle(L);
   *h = domain_lib_self(L);
@@ -587,31 +599,31 @@ static int domain_self(lua_State *L) {
   return 1;
 }
 
-/* domain.count() -> number of domains that run, this one included */
+/* Implements domain.count() -> number of domains that run, this one included. */
 static int domain_count(lua_State *L) {
   lua_pushinteger(L, peer_count());
   return 1;
 }
 
-/* domain.cpus() -> number of processors that the program may use */
+/* Implements domain.cpus() -> number of processors that the program may use. */
 static int domain_cpus(lua_State *L) {
   lua_pushinteger(L, peer_processors());
   return 1;
 }
 
-/* domain.now() -> seconds of a clock that never goes back, as a float */
+/* Implements domain.now() -> seconds of a clock that never goes back, as a float. */
 static int domain_now(lua_State *L) {
   lua_pushnumber(L, (lua_Number)monotonic_ns() / 1e9);
   return 1;
 }
 
-/* domain.sleep(seconds). A cancelled domain is woken. */
+/* Implements domain.sleep(seconds). A cancelled domain is woken. */
 static int sleep_for(lua_State *L) {
   Peer *me = domain_lib_self(L);
   luaL_checknumber(L, 1);
   uint64_t deadline = domain_lib_deadline(L, 1);
   WaitResult result;
-  do { /* again when it was woken for a masked request */
+  do { /* again if it was woken for a masked request */
     peer_prepare(me, WAIT_SLEEP, 0);
     result = peer_wait(me, deadline);
   } while (result == WAIT_NOTIFIED);
@@ -620,15 +632,15 @@ static int sleep_for(lua_State *L) {
   return 0;
 }
 
-/* __close of the guard of `masked`. */
+/* Implements __close of the guard of `masked`. */
 static int end_mask(lua_State *L) {
   peer_unmask(domain_lib_self(L));
   return 0;
 }
 
-/* domain.masked(f, ...) -> results of f(...). Cancelling and SIGINT wait until it ends.
- * The guard is upvalue 1. Since it is a __close, the called function is masked from its
- * first step on. */
+/* Implements domain.masked(f, ...) -> results of f(...). Cancelling and SIGINT wait until
+ * it ends. The guard is upvalue 1. Since it is a __close, the called function is masked
+ * from its first step on. */
 static int domain_masked(lua_State *L) {
   if (luaL_getmetafield(L, 1, "__call") == LUA_TNIL) luaL_checktype(L, 1, LUA_TFUNCTION);
   else lua_pop(L, 1);
@@ -650,9 +662,9 @@ static void open_masked(lua_State *L) {
   lua_setfield(L, -2, "masked");
 }
 
-/* domain.metatable(name, table): the metatable that tables of that name have in this
- * domain. Tables with it are sent with the name, and get the receiver's metatable of that
- * name. */
+/* Implements domain.metatable(name, table): sets the metatable that tables of that name
+ * have in this domain. Tables with it are sent with the name, and get the receiver's
+ * metatable of that name. */
 static int agree_on_metatable(lua_State *L) {
   luaL_checkstring(L, 1);
   luaL_checktype(L, 2, LUA_TTABLE);
@@ -677,7 +689,8 @@ int luaopen_domain(lua_State *L) {
   luaL_newlib(L, functions);
   channel_lib_open(L);
   open_masked(L);
-  lua_pushvalue(L, -1); /* upvalues of pool: the module, and what its code makes */
+  /* upvalues of pool: the module, and what the Lua code of pool makes */
+  lua_pushvalue(L, -1);
   lua_pushnil(L);
   lua_pushcclosure(L, pool_lib_pool, 2);
   lua_setfield(L, -2, "pool");

@@ -7,7 +7,7 @@
  * A poll first copies all that the library delivers into a queue of the cursor (an error
  * must not unwind the library's callbacks), then calls the guest's callbacks from the
  * queue. What is left in the queue when a callback raises is delivered by the next poll.
- * So callbacks may do anything, and a poll ends even when they cause events: it delivers
+ * So callbacks may do anything, and a poll ends even if they cause events: it delivers
  * what was there when it was called.
  */
 #include "clock.h"
@@ -50,7 +50,7 @@ static int fail_code(lua_State *L, int code) {
   return 2;
 }
 
-/* The option `stream` of start, or NULL. It stays on the stack. */
+/* Returns the option `stream` of start, which stays on the stack, or NULL. */
 static const char *check_start_options(lua_State *L) {
   static const char *const options[] = {"stream", NULL};
   if (lua_isnoneornil(L, 1)) return NULL;
@@ -61,10 +61,10 @@ static const char *check_start_options(lua_State *L) {
   return lua_tostring(L, -1);
 }
 
-/* eventring.start([options]) -> true, or nil and a message. Starts the recording (also one that
- * stands by); true when it runs already. options.stream: PATH[,max=SIZE][,rings=NAME+NAME...],
- * as in SAROS_EVENTRING_STREAM; nil and a message when something is recorded already, which
- * cannot become a stream. */
+/* Implements eventring.start([options]) -> true, or nil and a message. Starts the
+ * recording (also one on standby); true if it runs already. options.stream:
+ * PATH[,max=SIZE][,rings=NAME+NAME...], as in SAROS_EVENTRING_STREAM; with it nil and a
+ * message if something is recorded already, because that cannot become a stream. */
 static int start_recording(lua_State *L) {
   struct eventring_error error;
   const char *stream = check_start_options(L);
@@ -88,15 +88,15 @@ static int push_result(lua_State *L, int code) {
   return 1;
 }
 
-/* eventring.stop() -> true, or nil and a message when the file could not be removed:
- * orderly end of the recording. */
+/* Implements eventring.stop() -> true, or nil and a message if the file could not be
+ * removed. Ends the recording in an orderly way. */
 static int stop_recording(lua_State *L) {
   int status = probes_stop();
   eventring_domain_check(domain_of(L));
   return push_result(L, status);
 }
 
-/* eventring.pause(), eventring.resume() -> true, or nil and a message. */
+/* Implements eventring.pause(), eventring.resume() -> true, or nil and a message. */
 static int pause_recording(lua_State *L) { return push_result(L, eventring_pause()); }
 static int resume_recording(lua_State *L) {
   const int status = eventring_resume();
@@ -104,8 +104,8 @@ static int resume_recording(lua_State *L) {
   return push_result(L, status);
 }
 
-/* eventring.classes() -> table: class name -> is it recorded (also while paused); or
- * nil and a message when nothing is recorded. */
+/* Implements eventring.classes() -> table: class name -> whether it is recorded (also
+ * while paused); or nil and a message if nothing is recorded. */
 static int list_classes(lua_State *L) {
   uint64_t wanted;
   int status = eventring_get_classes(&wanted);
@@ -123,22 +123,22 @@ static int list_classes(lua_State *L) {
 static int switch_class(lua_State *L, bool on) {
   const char *name = luaL_checkstring(L, 1);
   int class = eventring_class_by_name(name);
-  bool unused = class == EVENTRING_E_STATE; /* it is off as it is */
+  bool unused = class == EVENTRING_E_STATE; /* it is off already */
   if (class < 0 && (on || !unused))
     return luaL_argerror(L, 1, lua_pushfstring(L, unused ? "class '%s' has no events"
                                                        : "no class '%s'", name));
   uint64_t bit = unused ? 0 : EVENTRING_CLASS_BIT(class);
   const int status = eventring_switch_classes(bit, on);
-  probes_safe_point(L->domain); /* the next call is recorded, if these are */
+  probes_safe_point(L->domain); /* so that the next call is recorded, if its class is */
   return push_result(L, status);
 }
 
-/* eventring.enable(name), eventring.disable(name) -> true, or nil and a message when
- * nothing is recorded. Class "lifecycle" stays on. */
+/* Implements eventring.enable(name), eventring.disable(name) -> true, or nil and a
+ * message if nothing is recorded. Class "lifecycle" stays on. */
 static int enable_class(lua_State *L) { return switch_class(L, true); }
 static int disable_class(lua_State *L) { return switch_class(L, false); }
 
-/* eventring.path() -> absolute path of the recording, or nil. */
+/* Implements eventring.path() -> absolute path of the recording, or nil. */
 static int recording_path(lua_State *L) {
   char buffer[4096];
   if (eventring_path(buffer, sizeof buffer) == 0) lua_pushnil(L);
@@ -148,7 +148,7 @@ static int recording_path(lua_State *L) {
 
 /* ---- cursors ------------------------------------------------------------- */
 
-/* What the guest may subscribe to. CALLBACK(id, name) */
+/* The callbacks that the guest may give: CALLBACK(id, name) */
 #define CALLBACKS(CALLBACK) \
   CALLBACK(RUNTIME_BEGIN, "runtime_begin") CALLBACK(RUNTIME_END, "runtime_end") \
   CALLBACK(RUNTIME_COUNTER, "runtime_counter") CALLBACK(LIFECYCLE, "lifecycle") \
@@ -174,13 +174,13 @@ static const char *const callback_names[CB_COUNT + 1] = { /* ends with NULL */
 typedef struct Pending {
   uint8_t callback; /* Callback */
   uint8_t payload;  /* enum eventring_payload */
-  uint8_t counted;  /* part of poll's result */
+  uint8_t counted;  /* counts in poll's result */
   uint32_t domain;
   uint32_t id;
-  uint64_t ns;      /* lost events: their number */
+  uint64_t ns;      /* of lost events: their number */
   uint64_t context;
-  uint64_t extra;   /* end of a span: suspended_ns; of an async span: link; lost events:
-                       flags */
+  /* of the end of a span: suspended_ns; of an async span: link; of lost events: flags */
+  uint64_t extra;
   union {
     int64_t i;
     double d;
@@ -189,7 +189,7 @@ typedef struct Pending {
 } Pending;
 
 typedef struct Cursor {
-  eventring_cursor *handle; /* NULL: closed */
+  eventring_cursor *handle; /* NULL when closed */
   Pending *queue;
   size_t head, tail, capacity;
   char *text;               /* payload bytes of what is queued */
@@ -199,8 +199,8 @@ typedef struct Cursor {
   bool memory_short;        /* the queue could not grow */
 } Cursor;
 
-/* Any allocation may run a finalizer that closes the cursor: it must be fetched again
- * then. */
+/* Returns the cursor of the library, or raises if it is closed. Any allocation may run a
+ * finalizer that closes it, so it must be fetched again after one. */
 static eventring_cursor *open_handle_of(lua_State *L, const Cursor *c) {
   if (c->handle == NULL) luaL_error(L, "attempt to use a closed cursor");
   return c->handle;
@@ -253,17 +253,17 @@ static bool queue_value(Cursor *c, Pending *p, const struct eventring_event *e) 
       p->value.text.size = (uint32_t)e->size;
       c->text_size += e->size;
       break;
-    default: p->payload = EVENTRING_NONE; /* none, or what has lost its meaning */
+    default: p->payload = EVENTRING_NONE; /* no value, or one that has lost its meaning */
   }
   return true;
 }
 
-/* Library callback; never raises. */
+/* Queues an event: the callback that the library calls. Never raises. */
 static int take_event(void *context, const struct eventring_event *e) {
   Cursor *c = context;
   int callback = callback_of(e);
   bool synthetic = (e->flags & EVENTRING_SYNTHETIC) != 0;
-  /* an end without a begin: counted, not delivered */
+  /* an end without a begin is counted, but not delivered */
   if (!synthetic && (e->flags & EVENTRING_TORN)) callback = CB_COUNT;
   if (synthetic && !(c->wanted & (1u << callback))) return 0;
   if (!reserve_array((void **)&c->queue, &c->capacity, c->tail + 1, sizeof(Pending))) {
@@ -278,7 +278,7 @@ static int take_event(void *context, const struct eventring_event *e) {
   p->ns = e->ns;
   p->context = e->context;
   p->extra = e->kind == EVENTRING_LINKED ? e->link : e->suspended_ns;
-  if (eventring_event_off_cpu(e) >= 0) { /* also 0 is a value: not interrupted */
+  if (eventring_event_off_cpu(e) >= 0) { /* 0 is a value, too: not interrupted */
     p->payload = EVENTRING_UINT;
     p->value.i = eventring_event_off_cpu(e);
   } else if (!queue_value(c, p, e)) {
@@ -307,8 +307,8 @@ static int take_loss(void *context, const struct eventring_loss *loss) {
 
 static const struct eventring_callbacks take = {sizeof take, take_event, take_loss};
 
-/* Names as Lua strings are kept in the cursor's user value, by id. Making one may run a
- * finalizer that closes the cursor. */
+/* Pushes the name of a definition. Names as Lua strings are kept in the cursor's user
+ * value, by id. Making one may run a finalizer that closes the cursor. */
 static void push_name(lua_State *L, const Cursor *c, int names, uint32_t id) {
   if (lua_rawgeti(L, names, (lua_Integer)id + 1) == LUA_TSTRING) return;
   lua_pop(L, 1);
@@ -318,15 +318,15 @@ static void push_name(lua_State *L, const Cursor *c, int names, uint32_t id) {
   lua_rawseti(L, names, (lua_Integer)id + 1);
 }
 
-/* Stack during a poll: 1 cursor, 2 callbacks, then the functions by Callback, then
-   names. */
+/* The stack during a poll: the cursor at 1, the callbacks' table at 2, then the functions
+   by Callback, then names. */
 #define FIRST_FUNCTION 4
 #define NAMES_INDEX (FIRST_FUNCTION + CB_COUNT)
-/* Above these: what marks the end, a callback with up to 6 arguments, what making one of
- * them takes. */
+/* Above these: the value that marks the end, a callback with up to 6 arguments, and what
+ * making one of them takes. */
 #define POLL_SLOTS (CB_COUNT + 16)
 
-/* Whether the value is the id of a definition: the guest gets its name. */
+/* Tells whether the value is the id of a definition, so that the guest gets its name. */
 static bool is_name(lua_State *L, const Cursor *c, const Pending *p) {
   const struct eventring_def *def =
     p->payload == EVENTRING_INT ? eventring_cursor_def(open_handle_of(L, c), p->id) : NULL;
@@ -341,8 +341,9 @@ static void push_one_value(lua_State *L, const struct eventring_value *v) {
   }
 }
 
-/* One value is itself, several are a table. Making the table may collect, and run a
- * finalizer that closes the cursor: so the strings are made with the queue at hand. */
+/* Pushes the values of an event: one value as itself, several as a table. Making the
+ * table may collect, and run a finalizer that closes the cursor; so each string is made
+ * only after the cursor is found open. */
 static void push_values(lua_State *L, const Cursor *c, const Pending *p) {
   struct eventring_value values[EVENTRING_MAX_VALUES];
   struct eventring_event e = {.payload = EVENTRING_VALUES, .size = p->value.text.size};
@@ -439,7 +440,8 @@ static bool is_callable(lua_State *L, int type) {
   return true;
 }
 
-/* Returns the set of those that are there. Reading a field may run the guest's code. */
+/* Pushes the functions of the callbacks, and returns the set of those that are there.
+   Reading a field may run the guest's code. */
 static uint32_t push_callbacks(lua_State *L) {
   uint32_t wanted = 0;
   for (int i = 0; i < CB_COUNT; i++) {
@@ -470,14 +472,15 @@ static void guard_poll(lua_State *L, Cursor *c) {
   c->polling = true;
 }
 
-/* Has all been delivered that was there when the last poll of the library was called? */
+/* Tells whether all has been delivered that was there when the last poll of the library
+   was called. */
 static bool is_all(const Cursor *c) {
   return c->handle != NULL && c->head == c->tail &&
          eventring_poll_end(c->handle) == EVENTRING_POLL_ALL;
 }
 
-/* cursor:poll(callbacks [, max]) -> number of events delivered (those without a
- * callback included), and whether these were all that were there. Raises when the file is
+/* Implements cursor:poll(callbacks [, max]) -> number of events delivered (those without
+ * a callback included), and whether these were all that were there. Raises if the file is
  * damaged. */
 static int cursor_poll(lua_State *L) {
   Cursor *c = check_cursor(L);
@@ -488,7 +491,7 @@ static int cursor_poll(lua_State *L) {
   luaL_checkstack(L, POLL_SLOTS, NULL);
   check_field_names(L, 2, "callback", callback_names);
   uint32_t wanted = push_callbacks(L);
-  check_cursor(L); /* again: see there */
+  check_cursor(L); /* again, because push_callbacks may have run the guest's code */
   if (c->polling) return luaL_error(L, "cursor is already being polled");
   c->wanted = wanted;
   lua_getiuservalue(L, 1, 1);
@@ -511,12 +514,13 @@ static int cursor_poll(lua_State *L) {
   return 2;
 }
 
-/* In one call of the library; a cancelled domain ends within that time. */
+/* The longest wait in one call of the library; a cancelled domain ends within that
+   time. */
 #define LONGEST_WAIT 50000000 /* ns */
 
-/* cursor:wait(seconds) -> boolean: blocks until a poll has something to do, true, or
- * until the time is up, false. True at once when the recording has ended. A domain that
- * is cancelled, and SIGINT, end it with their error. */
+/* Implements cursor:wait(seconds) -> boolean. Blocks until a poll has something to do
+ * (true), or until the time is up (false). True at once if the recording has ended. The
+ * cancelling of the domain, and SIGINT, end it with their error. */
 static int cursor_wait(lua_State *L) {
   Cursor *c = check_cursor(L);
   luaL_checknumber(L, 2);
@@ -543,20 +547,21 @@ static void release_cursor(Cursor *c) {
   c->head = c->tail = c->capacity = c->text_size = c->text_capacity = 0;
 }
 
-/* cursor:close(); a second time does nothing. Also __gc and __close. */
+/* Implements cursor:close(), and also __gc and __close. A second call does nothing. */
 static int cursor_close(lua_State *L) {
   release_cursor(luaL_checkudata(L, 1, CURSOR_TYPE));
   return 0;
 }
 
-/* cursor:finished() -> true when the recording has ended and all of it was delivered. */
+/* Implements cursor:finished() -> true if the recording has ended and all of it was
+   delivered. */
 static int cursor_finished(lua_State *L) {
   Cursor *c = check_cursor(L);
   lua_pushboolean(L, c->head == c->tail && eventring_finished(c->handle));
   return 1;
 }
 
-/* Fields end_reason, end_detail and error_text, where the recording has them. */
+/* Sets the fields end_reason, end_detail and error_text, if the recording has them. */
 static void push_end(lua_State *L, const struct eventring_info *info) {
   static const char *const reasons[] = {[EVENTRING_END_STOPPED] = "stopped",
                                         [EVENTRING_END_EXIT] = "exit",
@@ -570,7 +575,7 @@ static void push_end(lua_State *L, const struct eventring_info *info) {
   if (info->error_ns != 0) set_text(L, "error_text", info->error_text);
 }
 
-/* The time from which on nothing was overwritten. */
+/* Returns the time from which on nothing was overwritten. */
 static uint64_t complete_since(eventring_cursor *cursor, const struct eventring_info *info) {
   uint64_t since = info->start_ns;
   for (unsigned slot = 0; slot < info->domains_laid_out; slot++)
@@ -583,11 +588,12 @@ static uint64_t complete_since(eventring_cursor *cursor, const struct eventring_
   return since;
 }
 
-/* cursor:info() -> properties of the recording: path, program, pid, start_ns, end_ns (0
- * while it lasts), live (boolean), delivered, lost, missed, torn; complete_ns (the time
- * from which on every ring still has all of its events); how it ended: end_reason
- * ("stopped", "exit", "signal", "deleted", "killed"; nil while it lasts), end_detail (exit
- * status or number of the signal), error_text (nil when the process noted no error). */
+/* Implements cursor:info() -> properties of the recording: path, program, pid, start_ns,
+ * end_ns (0 while it lasts), live (boolean), delivered, lost, missed, torn; complete_ns
+ * (the time from which on every ring still has all of its events); how it ended:
+ * end_reason ("stopped", "exit", "signal", "deleted", "killed"; nil while it lasts),
+ * end_detail (exit status or number of the signal), error_text (nil if the process noted
+ * no error). */
 static int cursor_info(lua_State *L) {
   Cursor *c = check_cursor(L);
   struct eventring_info info = {.size = sizeof info};
@@ -640,8 +646,8 @@ static int open_handle(lua_State *L, Cursor *c, struct eventring_error *error) {
   return eventring_open_pid(&c->handle, (pid_t)pid, EVENTRING_OPEN_MERGED, error);
 }
 
-/* eventring.cursor([{pid = integer} or {path = string}]) -> cursor, or nil and a
- * message. Without argument: of this process. */
+/* Implements eventring.cursor([{pid = integer} or {path = string}]) -> cursor, or nil and
+ * a message. Without an argument it is of this process. */
 static int open_cursor(lua_State *L) {
   struct eventring_error error;
   lua_settop(L, 1);

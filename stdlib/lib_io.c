@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* lib_io.c - files.
  *
- * A file is a userdata luaL_Stream (lauxlib.h): a C stream, and the function
- * that closes it, by which ordinary files, pipes and the standard ones differ.
- * It is NULL in a closed file.  Files that other libraries make with the same
- * layout and metatable work here too.
+ * A file is a userdata luaL_Stream (lauxlib.h): a C stream, and the function that closes
+ * it, by which ordinary files, pipes and the standard files differ. That function is NULL
+ * in a closed file. Files that other libraries make with the same layout and metatable
+ * work here too.
  *
- * A handle exists before its stream is opened (as a closed one), so that an
- * error in between leaks nothing.  Every failure of the system is returned as
- * fail, message, errno; errors are raised for wrong arguments, closed files,
- * and by io.lines, io.input and io.output, which have no result to fail with.
+ * A handle exists before its stream is opened (as a closed one), so that an error in
+ * between leaks nothing. Every failure of the system is returned as fail, message, errno;
+ * errors are raised for wrong arguments, closed files, and by io.lines, io.input and
+ * io.output, which have no result to report a failure with.
  *
  * The default files live in the registry, one pair a state.
  */
@@ -34,7 +34,7 @@
 #define DEFAULT_INPUT NAME_IO_INPUT
 #define DEFAULT_OUTPUT NAME_IO_OUTPUT
 
-/* What the registry has under this name. */
+/* Returns the value that the registry has under this name. */
 static inline const TValue *registered_value(lua_State *L, Name name) {
   return table_get_str(as_table(&L->domain->registry), L->domain->names[name]);
 }
@@ -45,7 +45,7 @@ static void set_registered(lua_State *L, Name name) {
 
 /* -------------------------------------------------------------- handles -- */
 
-/* The file that the value is, or NULL. */
+/* Returns the file that the value is, or NULL if it is not a file. */
 static inline luaL_Stream *handle_of(lua_State *L, const TValue *o) {
   const TValue *metatable = registered_value(L, NAME_FILE);
   if (is_userdata(o) && is_table(metatable) &&
@@ -60,7 +60,7 @@ static luaL_Stream *check_handle(lua_State *L, int arg) {
                                   : luaL_checkudata(L, arg, LUA_FILEHANDLE);
 }
 
-/* The open stream of argument 1. */
+/* Returns the open stream of argument 1. */
 static FILE *check_file(lua_State *L) {
   return open_stream(L, check_handle(L, 1));
 }
@@ -75,14 +75,14 @@ static luaL_Stream *push_closed_handle(lua_State *L) {
 
 #define STREAM_BYTES 4700 /* of an open stream in the C library: itself and its buffer */
 
-/* The handle on top has got its stream.  Its closing function comes first: when
- * the bytes cannot be noted, the stream is not lost. */
+/* Marks the handle on top as open: its stream has been opened. Sets its closing function
+ * first: if noting the bytes raises, the stream is not lost. */
 static void note_open(lua_State *L, luaL_Stream *handle, lua_CFunction closer) {
   handle->closef = closer;
   lua_external_memory(L, -1, STREAM_BYTES);
 }
 
-/* Marks the handle closed first: its closing function may raise an error. */
+/* Closes a handle. Marks it closed first: its closing function may raise an error. */
 static int close_handle(lua_State *L) {
   luaL_Stream *handle = check_handle(L, 1);
   lua_CFunction closer = handle->closef;
@@ -110,10 +110,10 @@ static int refuse_to_close(lua_State *L) {
   return 2;
 }
 
-/* Opens a file or starts a process, in a span. */
+/* A function that opens a file or starts a process, in a span. */
 typedef FILE *Opener(Domain *d, const char *name, const char *mode);
 
-/* Tries again when garbage may hold what the system has run out of. */
+/* Opens a stream. Tries again if garbage may hold what the system has run out of. */
 static FILE *open_or_collect(lua_State *L, Opener *opener, const char *name, const char *mode) {
   errno = 0;
   FILE *f = opener(L->domain, name, mode);
@@ -135,7 +135,8 @@ static FILE *open_temporary(Domain *d, const char *name, const char *mode) {
   return f;
 }
 
-/* Earlier output must come before that of the process. */
+/* Starts a process with a pipe. Flushes all streams first: earlier output must come
+   before that of the process. */
 static FILE *open_pipe(Domain *d, const char *command, const char *mode) {
   PROBE_BEGIN_TEXT(d, POPEN, command, strlen(command));
   fflush(NULL);
@@ -145,7 +146,8 @@ static FILE *open_pipe(Domain *d, const char *command, const char *mode) {
   return f;
 }
 
-/* Opens argument-given `filename`; raises an error when that fails. */
+/* Pushes a file that it opens under the name `filename`, an argument; raises an error if
+   that fails. */
 static void push_open_file(lua_State *L, const char *filename,
                            const char *mode) {
   luaL_Stream *handle = push_closed_handle(L);
@@ -157,7 +159,8 @@ static void push_open_file(lua_State *L, const char *filename,
 
 /* --------------------------------------------------- opening and closing -- */
 
-/* C's modes without their extensions: [rwa] then "+" then "b". */
+/* Tells whether a mode is one of C's without their extensions: [rwa], then "+", then
+   "b". */
 static int is_file_mode(const char *mode) {
   if (*mode == '\0' || strchr("rwa", *mode) == NULL)
     return 0;
@@ -223,7 +226,7 @@ static int io_close(lua_State *L) {
   return file_close(L);
 }
 
-/* __gc and __close.  A handle whose opening failed has no stream. */
+/* Implements __gc and __close. A handle whose opening failed has no stream. */
 static int file_release(lua_State *L) {
   luaL_Stream *handle = check_handle(L, 1);
   if (!is_closed(handle) && handle->f != NULL)
@@ -242,7 +245,7 @@ static int file_tostring(lua_State *L) {
 
 /* -------------------------------------------------------- default files -- */
 
-/* Pushes it. */
+/* Pushes a default file. Raises if it is closed. */
 static luaL_Stream *default_file(lua_State *L, Name key, const char *role) {
   api_push_value(L, registered_value(L, key));
   luaL_Stream *handle = lua_touserdata(L, -1);
@@ -251,8 +254,8 @@ static luaL_Stream *default_file(lua_State *L, Name key, const char *role) {
   return handle;
 }
 
-/* Makes argument 1, a file or the name of one, the default, if there is one;
- * returns the default. */
+/* Makes argument 1, a file or the name of one, the default, if it is there; returns the
+ * default. */
 static int exchange_default(lua_State *L, Name key, const char *mode) {
   if (!lua_isnoneornil(L, 1)) {
     const char *filename = lua_tostring(L, 1);
@@ -287,7 +290,7 @@ static int file_read(lua_State *L) {
 
 /* ---------------------------------------------------------------- lines -- */
 
-/* The iterator's upvalues; the formats follow. */
+/* The upvalues of the iterator; the formats follow. */
 enum {
   LINES_FILE = 1,
   LINES_FORMAT_COUNT,
@@ -296,8 +299,8 @@ enum {
   LINES_MAX_FORMATS = 250 /* leaves room below the limit of 255 upvalues */
 };
 
-/* Ends an iteration that read nothing: by an error when the results are those
- * of a failure, else by returning none. */
+/* Ends an iteration that read nothing: with an error if the results are those of a
+ * failure, otherwise by returning none. */
 static int end_iteration(lua_State *L, int result_count) {
   if (result_count > 1)
     return luaL_error(L, "%s", lua_tostring(L, 1 - result_count));
@@ -326,7 +329,7 @@ static int lines_step(lua_State *L) {
   return end_iteration(L, n);
 }
 
-/* Replaces the formats above the file at index 1 by an iterator on top. */
+/* Replaces the formats above the file at index 1 with an iterator on top. */
 static void push_lines_iterator(lua_State *L, int close_at_end) {
   int count = lua_gettop(L) - 1;
   luaL_argcheck(L, count <= LINES_MAX_FORMATS, LINES_MAX_FORMATS + 2,
@@ -344,9 +347,9 @@ static int file_lines(lua_State *L) {
   return 1;
 }
 
-/* Without a name: the lines of the default input, which stays open.  With
- * one: a file of the loop's own, which is the fourth result, so that the loop
- * closes it however it ends. */
+/* Implements io.lines. Without a name it reads the lines of the default input, which
+ * stays open. With one it reads a file of the loop's own, which is the fourth result, so
+ * that the loop closes it however it ends. */
 static int io_lines(lua_State *L) {
   if (lua_isnone(L, 1))
     lua_pushnil(L);
@@ -366,7 +369,7 @@ static int io_lines(lua_State *L) {
 
 /* -------------------------------------------------------------- writing -- */
 
-/* Arguments on their way to the file: what is short goes there together. */
+/* Arguments on their way to the file: short ones are gathered and written together. */
 typedef struct Output {
   Domain *domain;
   FILE *file;
@@ -406,13 +409,13 @@ static void write_item(lua_State *L, Output *out, int arg) {
       n -= 2; /* a whole number, which tostring marks as a float */
     gather_output(out, text, n);
   } else {
-    write_gathered(out); /* what precedes it has been written */
+    write_gathered(out); /* what precedes it must be written first */
     luaL_checkstring(L, arg);
   }
 }
 
-/* Writes the arguments from `first` up to `last`; all of them, also after a
- * failure.  Returns the file, which is the value on top. */
+/* Writes the arguments from `first` up to `last`: all of them, even after a failure.
+ * Returns the file, which is the value on top. */
 static int write_items(lua_State *L, FILE *f, int first, int last) {
   Output out;
   out.domain = L->domain;
@@ -503,8 +506,8 @@ static void make_metatable(lua_State *L) {
 
 #define NO_DEFAULT NAME_COUNT
 
-/* Adds a standard file to the library on top, and makes it a default one if
- * `key` says of what. */
+/* Adds a standard file to the library on top, and makes it the default file that `key`
+ * names, if any. */
 static void add_standard_file(lua_State *L, FILE *f, Name key,
                               const char *name) {
   luaL_Stream *handle = push_closed_handle(L);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* stdlib/lib_math.c: the math library, except random numbers (math_random.c).
  *
- * Functions that round give an integer when the result fits one, else a float.
- * The last group are functions of earlier versions that Lua 5.4 is usually built
- * with (pow, log10, ...).
+ * Functions that round return an integer if the result fits one, otherwise a float. The
+ * last group are functions of earlier versions that Lua 5.4 is usually built with (pow,
+ * log10, ...).
  */
 #include <float.h>
 #include <limits.h>
@@ -47,7 +47,7 @@ static inline bool fits_integer(lua_Number n) { return n >= -TWO_63 && n < TWO_6
 
 /* ---- rounding ------------------------------------------------------------ */
 
-/* A float that fits no integer is whole already (or infinite, or no number). */
+/* A float that does not fit an integer is whole already (or infinite, or NaN). */
 
 static inline bool floor_of(TValue *result, const TValue *x) {
   if (likely(is_float(x)) && fits_integer(x->v.n)) {
@@ -74,7 +74,8 @@ static inline bool ceil_of(TValue *result, const TValue *x) {
 FUNCTION_OF_NUMBER(floor, floor_of)
 FUNCTION_OF_NUMBER(ceil, ceil_of)
 
-/* A float gives its whole part, as an integer if it fits, and its fraction. */
+/* Implements math.modf. The results for a float are its whole part, as an integer if it
+   fits one, and its fraction. */
 static int math_modf(lua_State *L) {
   if (is_int(argument(L, 1))) return result_argument(L, 1) + result_float(L, 0);
   lua_Number n = argument_number(L, 1), whole = trunc(n);
@@ -93,7 +94,8 @@ static int math_fmod(lua_State *L) {
   }
   lua_Integer a = argument(L, 1)->v.i, b = argument(L, 2)->v.i;
   luaL_argcheck(L, b != 0, 2, "zero");
-  return result_integer(L, b == -1 ? 0 : a % b); /* the least integer by -1 would trap */
+  /* the least integer divided by -1 would trap */
+  return result_integer(L, b == -1 ? 0 : a % b);
 }
 
 static int math_tointeger(lua_State *L) {
@@ -124,8 +126,8 @@ static int math_ult(lua_State *L) {
   return result_boolean(L, (lua_Unsigned)a < (lua_Unsigned)b);
 }
 
-/* Two of the arguments; those that are no numbers have metamethods, which may move the
-   stack. */
+/* Tells whether argument m is less than argument n. Arguments that are not numbers have
+   metamethods, which may move the stack. */
 static inline bool is_less(lua_State *L, int m, int n) {
   const TValue *a = argument(L, m), *b = argument(L, n);
   if (is_int(a) && is_int(b)) return a->v.i < b->v.i;
@@ -149,7 +151,7 @@ static int math_min(lua_State *L) {
   return result_argument(L, best);
 }
 
-/* The greater of two numbers of one kind, or the lesser; the first where neither is. */
+/* The greater of two numbers of one kind, or the lesser; the first one if neither is. */
 #define DIRECT_OF_TWO(name, over)                                                      \
   static int name##_direct(lua_State *L, TValue *func, int nargs) {                    \
     (void)L;                                                                           \
@@ -201,7 +203,8 @@ static int math_atan(lua_State *L) {
   return result_float(L, atan2(y, luaL_optnumber(L, 2, 1)));
 }
 
-/* A function of its own, so that messages name the one that was called. */
+/* Implements math.atan2 as a function of its own, so that messages name the function that
+   was called. */
 static int math_atan2(lua_State *L) { return math_atan(L); }
 
 static int math_deg(lua_State *L) {

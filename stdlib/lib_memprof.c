@@ -29,7 +29,8 @@
 static const char *const callback_names[] = {"alloc_young", "alloc_old", "promote",
                                              "dealloc_young", "dealloc_old", NULL};
 #define CALLBACKS 5
-/* Of a profile's table, behind its callbacks: what a domain that inherits it has to know. */
+/* Indices of a profile's table, behind its callbacks: what a domain that inherits the
+   profile has to know. */
 enum { PROFILE_RATE = MEMPROF_DEALLOC_OLD + 1, PROFILE_DEPTH, PROFILE_INHERIT };
 
 typedef struct Sampler {
@@ -47,15 +48,16 @@ static bool is_last(MemprofCallback what) {
   return what == MEMPROF_DEALLOC_YOUNG || what == MEMPROF_DEALLOC_OLD;
 }
 
-/* What the callback gets: the sample, or what the last one has returned. */
+/* Pushes the argument of the callback: the sample, or the value that the last callback
+   returned. */
 static void push_argument(lua_State *L, Samples *s, MemprofCallback what,
                           const MemprofSample *sample) {
   if (is_alloc(what)) samples_push(L, s, sample);
   else samples_push_value(L, s, sample->value);
 }
 
-/* Leaves the result on the stack, nil after the last callback of a block. Without a callback
- * for allocations the sample is the value. */
+/* Calls a callback and leaves its result on the stack, or nil after the last callback of
+ * a block. Without a callback for allocations the sample is the value. */
 static void call_back(lua_State *L, Samples *s, MemprofCallback what,
                       const MemprofSample *sample) {
   api_push_value(L, samples_callback(s, sample->profile, what));
@@ -66,7 +68,7 @@ static void call_back(lua_State *L, Samples *s, MemprofCallback what,
   if (is_last(what)) lua_pushnil(L);
 }
 
-/* Calls back all that is due, or up to the first error. */
+/* Calls all callbacks that are due, up to the first error. */
 static int run_callbacks(lua_State *L) {
   Domain *d = L->domain;
   Samples *s = samples_of(L);
@@ -136,8 +138,8 @@ static void check_callbacks(lua_State *L) {
   lua_pop(L, 1);
 }
 
-/* Pushes whether domains that are spawned inherit the profile: true, false, or nil, if they
- * can. */
+/* Pushes whether domains that are spawned inherit the profile: true, false, or nil, which
+ * means if they can. */
 static void check_inherit(lua_State *L) {
   if (lua_getfield(L, 1, "inherit") != LUA_TNIL && !lua_isboolean(L, -1))
     luaL_argerror(L, 1, "field 'inherit' is not a boolean");
@@ -155,7 +157,7 @@ static unsigned wanted_by(lua_State *L, int profile) {
   return wanted;
 }
 
-/* Pops the table of a profile, pushes the sampler that it starts. */
+/* Pops the table of a profile, starts the profile, and pushes its sampler. */
 static void start_profile(lua_State *L) {
   int profile = lua_gettop(L);
   unsigned wants = wanted_by(L, profile);
@@ -177,7 +179,7 @@ static void start_profile(lua_State *L) {
   memprof_start(L, s->profile, rate, depth, wants, &module);
 }
 
-/* memprof.start{rate=, depth=, callbacks=, inherit=} -> sampler. */
+/* Implements memprof.start{rate=, depth=, callbacks=, inherit=} -> sampler. */
 static int start_sampler(lua_State *L) {
   static const char *const options[] = {"rate", "depth", "callbacks", "inherit", NULL};
   luaL_checktype(L, 1, LUA_TTABLE);
@@ -196,7 +198,7 @@ static int start_sampler(lua_State *L) {
   return 1;
 }
 
-/* memprof.is_sampling() -> does a profile of this domain sample? */
+/* Implements memprof.is_sampling() -> whether a profile of this domain samples. */
 static int is_sampling(lua_State *L) {
   lua_pushboolean(L, memprof_is_sampling(L->domain, 0));
   return 1;
@@ -220,7 +222,7 @@ static bool check_flush(lua_State *L) {
   return lua_toboolean(L, -1);
 }
 
-/* sampler:stop([{flush=}]). */
+/* Implements sampler:stop([{flush=}]). */
 static int sampler_stop(lua_State *L) {
   Sampler *s = check_sampler(L);
   bool flush = check_flush(L);
@@ -232,7 +234,7 @@ static int sampler_stop(lua_State *L) {
   return 0;
 }
 
-/* sampler:discard(). */
+/* Implements sampler:discard(). */
 static int sampler_discard(lua_State *L) {
   Sampler *s = check_sampler(L);
   if (s->discarded) return luaL_error(L, "this sampler was discarded already");
@@ -257,7 +259,8 @@ static void add_sample(void *context, const MemprofSample *sample) {
   if (listing->n < listing->room) listing->samples[listing->n++] = *sample;
 }
 
-/* sampler:snapshot() -> {words=, samples=, lost=, unknown_stacks=, seed=, rows={samples}}. */
+/* Implements sampler:snapshot() -> {words=, samples=, lost=, unknown_stacks=, seed=,
+   rows={samples}}. */
 static int sampler_snapshot(lua_State *L) {
   Sampler *s = check_sampler(L);
   MemprofFigures figures;
@@ -283,7 +286,8 @@ static int sampler_snapshot(lua_State *L) {
   return 1;
 }
 
-/* The program has given it up: what is tracked is called back all the same. */
+/* Implements __gc: the program has dropped the sampler. Callbacks for tracked blocks
+   still run. */
 static int sampler_collect(lua_State *L) {
   Sampler *s = check_sampler(L);
   if (!s->discarded && s->profile != 0) memprof_give_up(L->domain, s->profile);
@@ -305,7 +309,7 @@ static void make_sampler_type(lua_State *L) {
   lua_pop(L, 1);
 }
 
-/* memprof.sampler() -> the sampler that runs in this domain, or nil. */
+/* Implements memprof.sampler() -> the sampler that runs in this domain, or nil. */
 static int running_sampler(lua_State *L) {
   if (!memprof_is_sampling(L->domain, 0)) return 0;
   samples_push_running(L, samples_of(L));
@@ -325,7 +329,8 @@ LUAMOD_API int luaopen_memprof(lua_State *L) {
 
 /* ---- domains that are spawned ------------------------------------------------ */
 
-/* Its table goes as a message: the callbacks are copied as the function of the domain is. */
+/* Pushes the table of the profile, which goes as a message: the callbacks are copied as
+   the function of the domain is. */
 bool memprof_push_inheritance(lua_State *L) {
   uint32_t profile = memprof_running(L->domain);
   if (profile == 0) {

@@ -26,7 +26,7 @@
 
 #define BASE_YEAR 1900 /* of struct tm */
 
-/* Room for one conversion of strftime. */
+/* Room for the result of one conversion of strftime. */
 #define DATE_ITEM_MAX 250
 
 /* ---- processes and files ------------------------------------------------- */
@@ -83,7 +83,7 @@ static int os_rename(lua_State *L) {
   return luaL_fileresult(L, rename(from, to) == 0, NULL);
 }
 
-/* The file is created, so that no other process gets the name. */
+/* Implements os.tmpname. The file is created, so that no other process gets the name. */
 static int os_tmpname(lua_State *L) {
   char name[] = "/tmp/lua_XXXXXX";
   int file = mkstemp(name);
@@ -147,7 +147,8 @@ static void set_date_fields(lua_State *L, const struct tm *date) {
 
 #define REQUIRED (-1)
 
-/* A field of the table on top of the stack, less `base`, as struct tm wants it. */
+/* Returns a field of the table on top of the stack, less `base`, as struct tm wants it.
+   If it is absent, the result is `otherwise`, or an error if that is REQUIRED. */
 static int get_date_field(lua_State *L, Name which, int otherwise, int base) {
   const char *name = L->domain->names[which]->data;
   int is_integer;
@@ -165,7 +166,7 @@ static int get_date_field(lua_State *L, Name which, int otherwise, int base) {
   return (int)(value - base);
 }
 
-/* 1, 0, or -1 if the field is absent. */
+/* Returns 1 or 0, or -1 if the field is absent. */
 static int get_daylight_field(lua_State *L) {
   api_push_string(L, L->domain->names[NAME_ISDST]);
   int daylight = lua_gettable(L, -2) == LUA_TNIL ? -1 : lua_toboolean(L, -1);
@@ -173,7 +174,7 @@ static int get_daylight_field(lua_State *L) {
   return daylight;
 }
 
-/* Reads the table at 1, and gives its fields their normal values. */
+/* Reads the table at 1, and sets its fields to their normal values. */
 static time_t time_of_table(lua_State *L) {
   struct tm date = {0};
   luaL_checktype(L, 1, LUA_TTABLE);
@@ -200,7 +201,8 @@ static int os_time(lua_State *L) {
 
 /* ---- dates as text ------------------------------------------------------- */
 
-/* Length of the conversion behind a '%', or 0 if strftime has none such. */
+/* Returns the length of the conversion behind a '%', or 0 if strftime does not have
+   it. */
 static int conversion_length(const char *p) {
   static const char plain[] = "aAbBcCdDeFgGhHIjmMnprRStTuUVwWxXyYzZ%";
   static const char with_e[] = "cCxXyY", with_o[] = "deHImMSuUVwWy";
@@ -210,7 +212,7 @@ static int conversion_length(const char *p) {
   return strchr(plain, *p) != NULL ? 1 : 0;
 }
 
-/* Adds the conversion at `p`, a '%'; what is behind it. */
+/* Adds the conversion at `p`, a '%'. Returns where the text behind it begins. */
 static const char *add_conversion(lua_State *L, luaL_Buffer *b, const char *p,
                                   const struct tm *date) {
   char conversion[4] = "%";

@@ -2,7 +2,7 @@
 /* lib_package.c - modules: require and the package table.
  *
  * require calls each function of package.searchers in turn for a loader, and joins their
- * messages when none has one. The standard searchers, the preload table and a path are
+ * messages if none has one. The standard searchers, the preload table and a path are
  * found through upvalue 1, the package table.
  *
  * Modules of this program (own_modules.h) have a long name, `saros.ffi`, and may have a
@@ -11,9 +11,9 @@
  * that name wins. Both are part of standard searchers, so that package.searchers has the
  * four functions of the reference, and package.preload is empty at the start.
  *
- * C libraries stay loaded until their state is closed: the registry maps each
- * file name to its handle and lists the handles in the order they were
- * opened; the table's finalizer closes them in reverse order.
+ * C libraries stay loaded until their state is closed: the registry maps each file name
+ * to its handle and lists the handles in the order in which they were opened; the table's
+ * finalizer closes them in reverse order.
  */
 #define LUA_LIB
 
@@ -35,8 +35,8 @@
 /* Prefix of the function that opens a C module. */
 #define OPEN_PREFIX "luaopen_"
 
-/* In the name of a module, what precedes it is no part of the function's name: it may
- * mark a version. */
+/* Whatever precedes this mark in the name of a module is not part of the function's name:
+ * it may be a version. */
 #define IGNORE_MARK "-"
 
 /* The registry's name for the table of C libraries. */
@@ -92,9 +92,9 @@ static void *open_library(lua_State *L, const char *path, int flags) {
   return library == NULL && collect_for_retry(L, errno) ? dlopen(path, flags) : library;
 }
 
-/* Loads the library at `path`, unless it is loaded, and pushes its function
- * `name`; for the name "*", makes its symbols available to libraries loaded
- * later, and pushes true.  Pushes a message on failure. */
+/* Loads the library at `path`, unless it is loaded, and pushes its function `name`; for
+ * the name "*", makes its symbols available to libraries loaded later, and pushes true.
+ * Pushes a message on failure. */
 static LoadResult load_function(lua_State *L, const char *path,
                                 const char *name) {
   int all_symbols = *name == '*';
@@ -145,7 +145,7 @@ static void push_not_found(lua_State *L, const char *path) {
   luaL_pushresult(&B);
 }
 
-/* Pushes `path` with the module's name for each mark. */
+/* Pushes `path` with each mark replaced by the module's name. */
 static const char *push_filled_path(lua_State *L, const char *name,
                                     const char *path) {
   luaL_Buffer B;
@@ -155,9 +155,8 @@ static const char *push_filled_path(lua_State *L, const char *name,
   return lua_tostring(L, -1);
 }
 
-/* Pushes the first readable file of `path` for module `name`, in which `sep`
- * is replaced by `dirsep`, and gives it; else pushes a message and gives
- * NULL. */
+/* Pushes the first readable file of `path` for module `name`, in which `sep` is replaced
+ * by `dirsep`, and returns it; otherwise pushes a message and returns NULL. */
 static const char *search_path(lua_State *L, const char *name,
                                const char *path, const char *sep,
                                const char *dirsep) {
@@ -211,7 +210,8 @@ static int finish_search(lua_State *L, int ok, const char *filename) {
                     lua_tostring(L, 1), filename, lua_tostring(L, -1));
 }
 
-/* Pushes argument 1, the name of a module: what C makes of it, which ends at a zero. */
+/* Pushes argument 1, the name of a module, as C sees it: it ends at the first zero
+   byte. */
 static void push_name(lua_State *L, const char *name) {
   if (l_likely(strlen(name) == string_len(as_string(argument(L, 1)))))
     lua_pushvalue(L, 1);
@@ -219,8 +219,8 @@ static void push_name(lua_State *L, const char *name) {
     lua_pushstring(L, name);
 }
 
-/* The loader of a module of this program by its short name. Upvalues: its long name, the
- * function that opens it. Loads it once, whichever name it is required by. */
+/* Loads a module of this program by its short name. Upvalues: its long name, the function
+ * that opens it. Loads it only once, whichever name it is required by. */
 static int load_own_module(lua_State *L) {
   const char *name = lua_tostring(L, lua_upvalueindex(1));
   luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
@@ -236,7 +236,8 @@ static int load_own_module(lua_State *L) {
   return 1;
 }
 
-/* Pushes what package.preload, which a program may have replaced, has for the name on top. */
+/* Pushes the value that package.preload, which a program may have replaced, has for the
+   name on top. */
 static int push_preloaded(lua_State *L) {
   api_push_value(L, table_get_str(as_table(&L->domain->registry), L->domain->names[NAME_PRELOAD]));
   lua_insert(L, -2);
@@ -255,8 +256,8 @@ static int is_short_name(const char *name) {
   return 0;
 }
 
-/* Looks for a module of this program by its short name, among those that are preloaded by
- * their long ones. Its extra value is the long name. */
+/* Looks for a module of this program by its short name, among those that are preloaded
+ * under their long names. Its extra value is the long name. */
 static int search_own_module(lua_State *L, const char *name) {
   if (!is_short_name(name))
     return 0;
@@ -293,8 +294,7 @@ static LoadResult load_open_function(lua_State *L, const char *filename,
   name = luaL_gsub(L, name, ".", "_");
   const char *mark = strstr(name, IGNORE_MARK);
   if (mark != NULL) {
-    /* "a-b": the function is luaopen_a or, as older versions had it,
-     * luaopen_b. */
+    /* "a-b": the function is luaopen_a or, in the way of older versions, luaopen_b. */
     const char *stem = lua_pushlstring(L, name, (size_t)(mark - name));
     LoadResult result = load_function(
       L, filename, lua_pushfstring(L, OPEN_PREFIX "%s", stem));
@@ -315,8 +315,8 @@ static int search_c(lua_State *L) {
   return finish_search(L, result == LOADED, filename);
 }
 
-/* Looks for module a.b.c in the library of a, and for a name without a dot among the short
- * ones of this program's modules: this is the last searcher. */
+/* Looks for module a.b.c in the library of a, and for a name without a dot among the
+ * short names of this program's modules: this is the last searcher. */
 static int search_c_root(lua_State *L) {
   const char *name = luaL_checkstring(L, 1);
   const char *dot = strchr(name, '.');
@@ -338,8 +338,8 @@ static int search_c_root(lua_State *L) {
 
 static const char message_joint[] = "\n\t";
 
-/* Puts the failed searcher's message, the string on top, into the buffer of
- * messages at the slot below it. */
+/* Puts the failed searcher's message, the string on top, into the buffer of messages at
+ * the slot below it. */
 static void add_search_message(luaL_Buffer *messages) {
   lua_State *L = messages->L;
   lua_pushfstring(L, "%s%s", message_joint, lua_tostring(L, -1));
@@ -347,8 +347,8 @@ static void add_search_message(luaL_Buffer *messages) {
   luaL_addvalue(messages);
 }
 
-/* Runs the searchers; leaves the loader and its extra value on top.  Index
- * SEARCHERS of the stack holds the list, the buffer's slot follows. */
+/* Runs the searchers; leaves the loader and its extra value on top. Index SEARCHERS of
+ * the stack holds the list; the buffer's slot follows. */
 enum { SEARCHERS = 4 };
 
 static void find_loader(lua_State *L, const char *name) {
@@ -375,9 +375,9 @@ static void find_loader(lua_State *L, const char *name) {
   }
 }
 
-/* Calls the loader, below its extra value on top, with the module's name and
- * that value.  Makes the module what the loader returned; else what it stored
- * itself; else true.  Leaves the module and the extra value on top. */
+/* Calls the loader, below its extra value on top, with the module's name and that value.
+ * The module is what the loader returned; if that is nil, what it stored itself;
+ * otherwise true. Leaves the module and the extra value on top. */
 static void run_loader(lua_State *L, const char *name) {
   lua_insert(L, -2);
   lua_pushvalue(L, 1);
@@ -402,12 +402,12 @@ static int end_require_span(lua_State *L) {
   return 0;
 }
 
-/* Begins the span of a require; a to-be-closed value on the stack ends it,
- * also when an error unwinds the call. */
+/* Begins the span of a require; a to-be-closed value on the stack ends it, even if an
+ * error unwinds the call. */
 static void open_require_span(lua_State *L, const char *name) {
   api_push_value(L, table_get_str(as_table(&L->domain->registry),
                                   L->domain->names[NAME_REQUIRE_SPAN]));
-  if (lua_isnil(L, -1)) { /* one serves all */
+  if (lua_isnil(L, -1)) { /* one serves all calls */
     lua_pop(L, 1);
     lua_newuserdatauv(L, 0, 0);
     lua_createtable(L, 0, 1);
@@ -421,8 +421,8 @@ static void open_require_span(lua_State *L, const char *name) {
   require_span_begin(L, name);
 }
 
-/* The stack: name, table of loaded modules, the span's guard; then what
- * find_loader and run_loader need. */
+/* Implements require. The stack: name, table of loaded modules, the span's guard; then
+ * what find_loader and run_loader need. */
 static int package_require(lua_State *L) {
   const char *name = luaL_checkstring(L, 1);
   lua_settop(L, 1);
@@ -440,7 +440,7 @@ static int package_require(lua_State *L) {
 
 /* -------------------------------------------------------------- opening -- */
 
-/* Set by -E: the environment is not to be read. */
+/* Tells whether the environment is not to be read: -E sets this. */
 static int ignores_environment(lua_State *L) {
   lua_getfield(L, LUA_REGISTRYINDEX, "LUA_NOENV");
   int ignores = lua_toboolean(L, -1);
@@ -471,9 +471,9 @@ static void push_path_with_default(lua_State *L, const char *path,
   luaL_pushresult(&B);
 }
 
-/* Sets a path of the package table, on top, from the environment: from the
- * variable of this version, else from the general one. In a program with
- * privileges of its own, whoever started it does not choose what it loads. */
+/* Sets a path of the package table, which is on top, from the environment: from the
+ * variable of this version, otherwise from the general one. In a program with privileges
+ * of its own, the user who started it must not choose what it loads. */
 static void set_path(lua_State *L, const char *field, const char *versioned,
                      const char *general, const char *default_path) {
   const char *path = secure_getenv(versioned);
@@ -495,7 +495,7 @@ static void make_library_table(lua_State *L) {
   lua_pop(L, 1);
 }
 
-/* Gives the package table, on top, its searchers. */
+/* Sets the searchers in the package table, which is on top. */
 static void add_searchers(lua_State *L) {
   static const lua_CFunction searchers[] = {search_preload, search_lua, search_c, search_c_root};
   int count = sizeof searchers / sizeof searchers[0];
@@ -508,8 +508,8 @@ static void add_searchers(lua_State *L) {
   lua_setfield(L, -2, "searchers");
 }
 
-/* Modules that were installed in the prefix of Saros itself, where that is none of the places that
- * are searched anyway. configure defines SAROS_PREFIX. */
+/* Modules that were installed under the prefix of Saros itself, if that is not one of the
+ * places that are searched anyway. configure defines SAROS_PREFIX. */
 #ifdef SAROS_PREFIX
 #define OWN_LDIR SAROS_PREFIX "/share/lua/" LUA_VDIR "/"
 #define OWN_CDIR SAROS_PREFIX "/lib/lua/" LUA_VDIR "/"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* stdlib/lib_profile.c: the guest module `saros.profile`: an exact profile of the calls of
- * this domain.
+/* stdlib/lib_profile.c: the guest module `saros.profile`: an exact profile of the calls
+ * of this domain.
  *
- * A profiler owns the profile from start to its collection, and reports it at any time:
- * as a table of functions, made from the trie of calls (vm/call_profile.h).
+ * A profiler owns the profile from start to its collection, and reports it at any time as
+ * a table of functions, made from the trie of calls (vm/call_profile.h).
  */
 #define LUA_LIB
 
@@ -20,14 +20,15 @@
 #define REPORT_TYPE "profile.report"
 
 typedef struct Profiler {
-  CallProfile *profile; /* NULL: it was never started */
+  CallProfile *profile; /* NULL if it was never started */
   bool runs;
-  double least; /* seconds: functions whose calls all took less are left out */
+  double least; /* in seconds: functions whose calls all took less are left out */
 } Profiler;
 
 /* ---- start and stop ------------------------------------------------------ */
 
-/* A list of patterns, or one, as text on the stack; NULL: none. */
+/* Returns a pattern or a list of patterns as text on the stack, or NULL if there is
+   none. */
 static const char *check_patterns(lua_State *L, const char *field) {
   luaL_Buffer b;
   const int type = lua_getfield(L, 1, field);
@@ -91,7 +92,7 @@ static void begin(lua_State *L, Profiler *p, const CallProfileOptions *options) 
   p->runs = true;
 }
 
-/* profile.start([options]) -> profiler */
+/* Implements profile.start([options]) -> profiler. */
 static int start(lua_State *L) {
   double least;
   lua_settop(L, 1);
@@ -114,7 +115,7 @@ static Profiler *check_profiler(lua_State *L) {
   return p;
 }
 
-/* profiler:stop() -> profiler; does nothing when it is stopped */
+/* Implements profiler:stop() -> profiler. Does nothing if it is stopped. */
 static int stop(lua_State *L) {
   end(L, check_profiler(L));
   lua_settop(L, 1);
@@ -146,9 +147,9 @@ typedef struct Sums {
   const eventring_calls *calls;
   size_t nodes;
   uint64_t *inclusive; /* of each node */
-  size_t *first, *next; /* child and brother of each; 0: none */
+  size_t *first, *next; /* child and next sibling of each; 0 if there is none */
   Row *rows;           /* of each function */
-  uint64_t lost_calls, lost_ticks; /* whose path was not kept */
+  uint64_t lost_calls, lost_ticks; /* those whose path was not kept */
 } Sums;
 
 static void link_nodes(Sums *s) {
@@ -180,10 +181,11 @@ static void add_node(Sums *s, size_t node) {
   const struct eventring_calls_node *n = eventring_calls_node_at(s->calls, node);
   Row *row = &s->rows[n->id];
   add_figures(s, row, n);
-  if (row->active++ == 0) row->inclusive += s->inclusive[node]; /* a recursion counts once */
+  /* a recursion counts once */
+  if (row->active++ == 0) row->inclusive += s->inclusive[node];
 }
 
-/* Calls whose path was not kept: what they called is not known. */
+/* Adds the calls whose path was not kept: it is not known what they called. */
 static void add_flat(Sums *s) {
   const struct eventring_calls_node *n;
   for (size_t i = 0; (n = eventring_calls_flat_at(s->calls, i)) != NULL; i++) {
@@ -193,7 +195,7 @@ static void add_flat(Sums *s) {
   }
 }
 
-/* All nodes but the root, in depth. */
+/* Adds all nodes but the root, depth first. */
 static void add_nodes(Sums *s) {
   size_t node = s->first[0];
   while (node != 0) {
@@ -281,8 +283,9 @@ static void push_report(lua_State *L, const Profiler *p, const Sums *s, size_t f
   lua_setfield(L, -2, "rows");
 }
 
-/* profiler:report() -> table of what was called so far: total, outside, lost, lost_calls,
- * budget_full, cpu, and rows, those of most exclusive time first. Times are integers of ns. */
+/* Implements profiler:report() -> table of what was called so far: total, outside, lost,
+ * lost_calls, budget_full, cpu, and rows, ordered by exclusive time, the longest first.
+ * Times are integers of ns. */
 static int report(lua_State *L) {
   const Profiler *p = check_profiler(L);
   const size_t functions = call_profile_functions(p->profile);
@@ -303,7 +306,8 @@ static int report(lua_State *L) {
   return 1;
 }
 
-/* profile.run(f, ...) -> report, results of f. An error of f ends the profile. */
+/* Implements profile.run(f, ...) -> report, results of f. An error of f ends the
+   profile. */
 static int run(lua_State *L) {
   const CallProfileOptions options = {0};
   luaL_checktype(L, 1, LUA_TFUNCTION);

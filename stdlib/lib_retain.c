@@ -15,7 +15,7 @@
 
 typedef struct Report {
   uint32_t n;      /* kinds */
-  uint32_t nsites; /* behind them */
+  uint32_t nsites; /* they follow the kinds */
   RetainEnd end;
   RetainAmount total;
   RetainKind kinds[]; /* room for twice WalkOptions.top */
@@ -28,7 +28,7 @@ typedef struct Options {
 
 /* ---- options --------------------------------------------------------------- */
 
-/* The text of `kind` stays on the stack. */
+/* Reads the options. The text of `kind` stays on the stack. */
 static void read_options(lua_State *L, Options *o) {
   static const char *const names[] = {"top", "objects", "seconds", "kind", NULL};
   o->kind = NULL;
@@ -51,7 +51,7 @@ static void add_sites(Report *r, RetainWalk *w, const Options *o) {
   retain_sites_end(sites);
 }
 
-/* malloc'ed; NULL: no memory. */
+/* Returns a report, malloc'ed, or NULL if there is no memory. */
 static Report *make_report(Domain *d, const Options *o) {
   Report *r = malloc(sizeof *r + 2 * (size_t)o->walk.top * sizeof *r->kinds);
   RetainWalk *w = r != NULL ? retain_walk(d, &o->walk.limits) : NULL;
@@ -119,8 +119,8 @@ static int push_report(lua_State *L) {
   return 1;
 }
 
-/* retain.report([options]) -> {objects, bytes, kinds = {{kind, objects, bytes, holders = ...}},
- *                              sites = {{site, ...}}} */
+/* Implements retain.report([options]) -> {objects, bytes, kinds = {{kind, objects, bytes,
+ * holders = ...}}, sites = {{site, ...}}}. */
 int retain_report(lua_State *L) {
   Options options;
   lua_settop(L, 1);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* stdlib/lib_retain.h: the function of module `saros.retain`, which `memprof` has, too. */
+/* stdlib/lib_retain.h: the function of module `saros.retain`, which `memprof` has,
+   too. */
 #ifndef SAROS_STDLIB_LIB_RETAIN_H
 #define SAROS_STDLIB_LIB_RETAIN_H
 

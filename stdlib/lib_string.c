@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* stdlib/lib_string.c: the string library.
  *
- * Here are the functions on bytes and whole strings, string.dump, and the
- * metatable that strings share: `__index` is the library, and the arithmetic
- * metamethods convert strings that hold numerals.  Patterns, format and pack
- * have files of their own (string_match.c, string_format.c, string_pack.c).
+ * Here are the functions on bytes and whole strings, string.dump, and the metatable that
+ * strings share: `__index` is the library, and the arithmetic metamethods convert strings
+ * that hold numerals. Patterns, format and pack have files of their own (string_match.c,
+ * string_format.c, string_pack.c).
  */
 #include <limits.h>
 #include <stdbool.h>
@@ -24,8 +24,8 @@
 #include "string_position.h"
 #include "thread.h"
 
-/* Longest string that string.rep makes: that of PUC-Lua, so that a mistake is
- * an error at once rather than gigabytes. */
+/* The longest string that string.rep makes: the limit of PUC-Lua, so that a mistake is an
+ * error at once rather than gigabytes. */
 #define STRING_SIZE_LIMIT ((size_t)INT_MAX)
 
 /* ---- parts --------------------------------------------------------------- */
@@ -46,7 +46,7 @@ static int strlib_sub(lua_State *L) {
   return result_string(L, s + first - 1, last - first + 1);
 }
 
-/* string.sub(s, i [, j]) */
+/* Runs string.sub(s, i [, j]). */
 static int sub_direct(lua_State *L, TValue *func, int nargs) {
   const TValue *s = func + 1, *i = func + 2, *j = func + 3;
   if (nargs < 2 || !is_string(s) || !is_int(i) || (nargs > 2 && !is_int(j))) return NOT_DIRECT;
@@ -63,7 +63,7 @@ static int sub_direct(lua_State *L, TValue *func, int nargs) {
   return direct_string(L, func, as_string(s)->data + first - 1, last - first + 1);
 }
 
-/* string.byte(s [, i]), of a byte that there is */
+/* Runs string.byte(s [, i]) for a byte that exists. */
 static int byte_direct(lua_State *L, TValue *func, int nargs) {
   const TValue *s = func + 1, *i = func + 2;
   (void)L;
@@ -83,7 +83,7 @@ static int len_direct(lua_State *L, TValue *func, int nargs) {
   return 1;
 }
 
-/* string.char of one byte */
+/* Runs string.char of one byte. */
 static int char_direct(lua_State *L, TValue *func, int nargs) {
   if (nargs != 1 || !is_int(func + 1) || (lua_Unsigned)func[1].v.i > UCHAR_MAX) return NOT_DIRECT;
   const char byte = (char)func[1].v.i;
@@ -153,7 +153,8 @@ static inline uint64_t switch_case(uint64_t bytes, unsigned first) {
   return bytes ^ (from_first & ~beyond & ~bytes & TOP_BITS) >> 2;
 }
 
-/* first: of the letters that the map changes, in the C locale. */
+/* Pushes a string with its bytes mapped. `first`: the first of the letters that the map
+   changes, in the C locale. */
 static int push_mapped(lua_State *L, const unsigned char *map, bool ascii_case, unsigned first) {
   size_t length, i = 0;
   const char *s = argument_string(L, 1, &length);
@@ -181,8 +182,9 @@ static int strlib_upper(lua_State *L) {
 
 #define REPEAT_STEP ((size_t)1 << 20) /* from one safepoint to the next */
 
-/* Fills out[0, total) with copies of out[0, unit). A step ends wherever the next safepoint is
-   due, within a unit, too: so what comes next is not always the beginning of one. */
+/* Fills out[0, total) with copies of out[0, unit). A step ends wherever the next
+   safepoint is due, even within a unit: so a step does not always begin at the start of
+   one. */
 static void repeat_unit(lua_State *L, char *out, size_t unit, size_t total) {
   ptrdiff_t left = SAFE_POINT_WORK;
   for (size_t done = unit, step; done < total; done += step) {
@@ -198,8 +200,8 @@ static void repeat_unit(lua_State *L, char *out, size_t unit, size_t total) {
   }
 }
 
-/* n > 0 copies of s with `separator` between them; what is written is one unit,
- * string and separator, over and over, and cut before the last separator. */
+/* Pushes n > 0 copies of s with `separator` between them: one unit, string and separator,
+ * is written over and over, and cut before the last separator. */
 static int push_repeated(lua_State *L, const char *s, size_t length, const char *separator,
                          size_t separator_length, lua_Integer n) {
   size_t unit = length + separator_length;
@@ -227,8 +229,8 @@ static int strlib_rep(lua_State *L) {
 
 /* ---- dump ---------------------------------------------------------------- */
 
-/* The buffer is opened by the first piece: before it, the function to dump must
- * be on top of the stack. */
+/* The target of string.dump. The first piece opens the buffer: before it, the function to
+ * dump must be on top of the stack. */
 typedef struct DumpTarget {
   bool is_open;
   luaL_Buffer buffer;
@@ -258,7 +260,8 @@ static int strlib_dump(lua_State *L) {
 
 /* ---- arithmetic on strings ----------------------------------------------- */
 
-/* The argument as a number; false if it neither is one nor reads as one. */
+/* Reads the argument as a number. Returns false if it is neither a number nor a string
+   that reads as one. */
 static bool read_number(lua_State *L, int arg, TValue *number) {
   const TValue *o = argument(L, arg);
   if (is_string(o)) return number_parse(as_string(o)->data, number) == string_len(as_string(o)) + 1;
@@ -266,8 +269,8 @@ static bool read_number(lua_State *L, int arg, TValue *number) {
   return is_number(o);
 }
 
-/* When an operand is no number, the second one may have a metamethod of its own:
- * the first has been asked already, or is a string. */
+/* Calls the metamethod of the second operand, if an operand is not a number: the first
+ * one has been tried already, or is a string. */
 static int call_other_metamethod(lua_State *L, const char *event) {
   lua_settop(L, 2);
   if (lua_type(L, 2) == LUA_TSTRING || !luaL_getmetafield(L, 2, event))
@@ -295,7 +298,7 @@ static int strlib_div(lua_State *L) { return string_arithmetic(L, LUA_OPDIV, "__
 static int strlib_idiv(lua_State *L) { return string_arithmetic(L, LUA_OPIDIV, "__idiv"); }
 static int strlib_unm(lua_State *L) { return string_arithmetic(L, LUA_OPUNM, "__unm"); }
 
-/* ---- the library --------------------------------------------------------- */
+/* Sets the metatable of all strings; the library's table is on top of the stack. */
 
 static const luaL_Reg metamethods[] = {
     {"__add", strlib_add},   {"__sub", strlib_minus}, {"__mul", strlib_mul},

@@ -14,7 +14,7 @@
 
 /* ---- access -------------------------------------------------------------- */
 
-/* The metatable, on top of the stack, has this field. */
+/* Tells whether the metatable, on top of the stack, has this field. */
 static bool has_field(lua_State *L, const char *name) {
   lua_pushstring(L, name);
   bool found = lua_rawget(L, -2) != LUA_TNIL;
@@ -22,7 +22,7 @@ static bool has_field(lua_State *L, const char *name) {
   return found;
 }
 
-/* Whether a value that is no table can replace one; its metatable is on top. */
+/* Tells whether a value that is not a table can replace one; its metatable is on top. */
 static bool acts_as_table(lua_State *L, unsigned access) {
   return (!(access & ACCESS_READ) || has_field(L, "__index")) &&
          (!(access & ACCESS_WRITE) || has_field(L, "__newindex")) &&
@@ -44,18 +44,18 @@ lua_Integer table_length(lua_State *L, int arg, bool plain) {
   return plain ? (lua_Integer)lua_rawlen(L, arg) : luaL_len(L, arg);
 }
 
-/* t[to] = t[from] */
+/* Copies an element: t[to] = t[from]. */
 static inline void copy_element(lua_State *L, bool plain, lua_Integer from, lua_Integer to) {
   element_get(L, 1, plain, from);
   element_set(L, 1, plain, to);
 }
 
-/* Of `left` elements, the number that move at once. */
+/* Returns how many of `left` elements move at once. */
 static inline lua_Integer piece_of(lua_Integer left) {
   return left < RANGE_PIECE ? left : RANGE_PIECE;
 }
 
-/* Moves the elements [first, last] up by one, from the last on. */
+/* Moves the elements [first, last] up by one, beginning with the last. */
 static void shift_up(lua_State *L, bool plain, lua_Integer first, lua_Integer last) {
   ptrdiff_t left = SAFE_POINT_WORK;
   while (last >= first) {
@@ -86,7 +86,7 @@ static void shift_down(lua_State *L, bool plain, lua_Integer first, lua_Integer 
 
 /* ---- insert and remove --------------------------------------------------- */
 
-/* The value to insert is on top of the stack. */
+/* Inserts the value on top of the stack. */
 static void insert_at(lua_State *L, bool plain, lua_Integer size, lua_Integer position) {
   /* unsigned: a position below 1 is a large one */
   luaL_argcheck(L, (lua_Unsigned)position - 1 < (lua_Unsigned)size + 1, 2,
@@ -105,7 +105,7 @@ static int tablib_insert(lua_State *L) {
   }
 }
 
-/* table.insert(t, value), of a plain table that has room */
+/* Runs table.insert(t, value) for a plain table that has room. */
 static int insert_direct(lua_State *L, TValue *func, int nargs) {
   if (nargs != 2 || !is_table(func + 1)) return NOT_DIRECT;
   Table *t = as_table(func + 1);
@@ -117,7 +117,7 @@ static int insert_direct(lua_State *L, TValue *func, int nargs) {
   return 0;
 }
 
-/* table.remove(t), of a plain table whose last element is in the array part */
+/* Runs table.remove(t) for a plain table whose last element is in the array part. */
 static int remove_direct(lua_State *L, TValue *func, int nargs) {
   (void)L;
   if (nargs != 1 || !is_table(func + 1)) return NOT_DIRECT;
@@ -159,8 +159,8 @@ typedef struct Move {
   ptrdiff_t work_left; /* safe_point.h */
 } Move;
 
-/* Whether elements must be moved from the last to the first: when the target
- * range begins inside the source range of the same table. */
+/* Tells whether elements must be moved from the last to the first: the target range
+ * begins inside the source range of the same table. */
 static bool must_go_backward(lua_State *L, const Move *m) {
   if (m->to <= m->first || m->to > m->last) return false;
   return m->target == 1 || lua_compare(L, 1, m->target, LUA_OPEQ);
@@ -172,7 +172,8 @@ static inline void move_element(lua_State *L, Move *m, lua_Integer i) {
   vm_work(L, &m->work_left, ELEMENT_WORK);
 }
 
-/* Elements [i, i + n) at once; false: one by one. */
+/* Moves the elements [i, i + n) at once. Returns false if they must be moved one by
+   one. */
 static bool move_piece(lua_State *L, Move *m, lua_Integer i, lua_Integer n) {
   if (!m->source_plain || !m->target_plain) return false;
   if (!table_copy_range(L, 1, m->first + i, m->target, m->to + i, n)) return false;
@@ -244,7 +245,8 @@ static int tablib_unpack(lua_State *L) {
   return (int)count;
 }
 
-/* table.unpack(t [, i [, j]]), of few elements of a plain table, which are in its array part */
+/* Runs table.unpack(t [, i [, j]]) for few elements of a plain table, which are in its
+   array part. */
 static int unpack_direct(lua_State *L, TValue *func, int nargs) {
   (void)L;
   if (nargs < 1 || nargs > 3 || !is_table(func + 1)) return NOT_DIRECT;

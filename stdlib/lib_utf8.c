@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* stdlib/lib_utf8.c: the utf8 library.
  *
- * A code point is encoded in the original UTF-8: up to six bytes for values
- * below 2^31.  Strict decoding admits only Unicode's: no surrogates, nothing
- * above 10FFFF.  Overlong forms are never valid.
+ * A code point is encoded in the original UTF-8: up to six bytes for values below 2^31.
+ * Strict decoding admits only the values of Unicode: no surrogates, nothing above 10FFFF.
+ * Overlong forms are never valid.
  */
 #include <limits.h>
 #include <stdbool.h>
@@ -25,17 +25,17 @@ static inline bool is_continuation(char c) { return ((unsigned char)c & 0xc0) ==
 
 /* ---- encoding and decoding ----------------------------------------------- */
 
-/* By length - 1, the least code point of that length. */
+/* By length - 1: the least code point of that length. */
 static const uint32_t least_code[ENCODED_MAX] = {0, 0x80, 0x800, 0x10000, 0x200000, 0x4000000};
 
-/* Bytes of a code point's encoding. */
+/* Returns the number of bytes of a code point's encoding. */
 static int encoded_length(uint32_t code) {
   int length = 1;
   while (length < ENCODED_MAX && code >= least_code[length]) length++;
   return length;
 }
 
-/* Writes the encoding; its length. */
+/* Writes the encoding. Returns its length. */
 static int encode_point(char *out, uint32_t code) {
   int length = encoded_length(code);
   if (length == 1) {
@@ -47,19 +47,21 @@ static int encode_point(char *out, uint32_t code) {
   return length;
 }
 
-/* The length of a code point by its first byte from 80 on; 0 if it can start none. */
+/* Returns the length of a code point by its first byte from 80 on; 0 if it can start
+   none. */
 static inline int announced_length(unsigned char first) {
   int ones = __builtin_clz((unsigned)(unsigned char)~first << 24 | 1u << 23);
   return ones < 2 || ones > ENCODED_MAX ? 0 : ones;
 }
 
-/* Decodes the character at `s`, which ends with a 0 at the latest at its end.
- * Its length, or 0 if it is not valid. */
+/* Decodes the character at `s`; a 0 follows the end of the string. Returns its length, or
+ * 0 if it is not valid. */
 static inline int decode_utf8(const char *s, uint32_t *code, bool strict) {
   unsigned char first = (unsigned char)*s;
   *code = first;
   if (first < 0x80) return 1;
-  if (first < 0xe0) { /* the shortest form needs 8 bits at least: C0 and C1 are overlong */
+  /* the shortest form needs at least 8 bits: C0 and C1 are overlong */
+  if (first < 0xe0) {
     *code = (first & 0x1fu) << 6 | ((unsigned char)s[1] & 0x3f);
     return first >= 0xc2 && is_continuation(s[1]) ? 2 : 0;
   }
@@ -76,7 +78,7 @@ static inline int decode_utf8(const char *s, uint32_t *code, bool strict) {
   return length;
 }
 
-/* Converts a position from the end to one from the start; 0 if before it. */
+/* Converts a position from the end to one from the start; 0 if it is before the start. */
 static lua_Integer absolute_position(lua_Integer position, size_t length) {
   if (position >= 0) return position;
   return position < -(lua_Integer)length ? 0 : (lua_Integer)length + position + 1;
@@ -84,7 +86,7 @@ static lua_Integer absolute_position(lua_Integer position, size_t length) {
 
 /* ---- functions ----------------------------------------------------------- */
 
-/* utf8.len(s [, i [, j [, lax]]]) */
+/* Implements utf8.len(s [, i [, j [, lax]]]). */
 static int utf8_len(lua_State *L) {
   size_t length;
   const char *s = luaL_checklstring(L, 1, &length);
@@ -108,7 +110,7 @@ static int utf8_len(lua_State *L) {
   return 1;
 }
 
-/* utf8.codepoint(s [, i [, j [, lax]]]) */
+/* Implements utf8.codepoint(s [, i [, j [, lax]]]). */
 static int utf8_codepoint(lua_State *L) {
   size_t length;
   const char *s = luaL_checklstring(L, 1, &length);
@@ -137,7 +139,7 @@ static uint32_t check_code(lua_State *L, int arg) {
   return (uint32_t)code;
 }
 
-/* utf8.char(...) */
+/* Implements utf8.char(...). */
 static int utf8_char(lua_State *L) {
   int count = lua_gettop(L);
   char one[ENCODED_MAX];
@@ -156,8 +158,8 @@ static int utf8_char(lua_State *L) {
   return 1;
 }
 
-/* The byte before which character `n` (not 0) stands, counted from the start of
- * one at offset `at`; or -1. */
+/* Returns the number of bytes before character `n` (not 0), counted from the start of one
+ * at offset `at`; or -1. */
 static lua_Integer character_offset(const char *s, lua_Integer length, lua_Integer at,
                                     lua_Integer n) {
   if (n < 0) {
@@ -168,11 +170,11 @@ static lua_Integer character_offset(const char *s, lua_Integer length, lua_Integ
   }
   for (n--; n > 0 && at < length; n--)
     do at++;
-    while (is_continuation(s[at])); /* the final 0 is none */
+    while (is_continuation(s[at])); /* the final 0 is not a continuation byte */
   return n == 0 ? at : -1;
 }
 
-/* utf8.offset(s, n [, i]) */
+/* Implements utf8.offset(s, n [, i]). */
 static int utf8_offset(lua_State *L) {
   size_t size;
   const char *s = luaL_checklstring(L, 1, &size);
@@ -192,8 +194,8 @@ static int utf8_offset(lua_State *L) {
   return 1;
 }
 
-/* The iterator of utf8.codes: (s, position) to the next position and its code
- * point.  The position is that of the former character, 0 at first. */
+/* Runs a step of the iterator of utf8.codes: from (s, position) to the next position and
+ * its code point. The position given is that of the former character, 0 at first. */
 static int next_code(lua_State *L, bool strict) {
   size_t length;
   const char *s = luaL_checklstring(L, 1, &length);
@@ -213,7 +215,7 @@ static int next_code(lua_State *L, bool strict) {
 static int next_code_strict(lua_State *L) { return next_code(L, true); }
 static int next_code_lax(lua_State *L) { return next_code(L, false); }
 
-/* utf8.codes(s [, lax]) */
+/* Implements utf8.codes(s [, lax]). */
 static int utf8_codes(lua_State *L) {
   bool lax = lua_toboolean(L, 2);
   const char *s = luaL_checkstring(L, 1);

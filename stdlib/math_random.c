@@ -2,9 +2,9 @@
 /* stdlib/math_random.c: math.random and math.randomseed.
  *
  * The generator is xoshiro256** by Blackman and Vigna (public domain; see
- * prng.di.unimi.it), seeded and reduced to ranges as Lua 5.4 does it, so that a
- * seed gives the same numbers here as there.  Its state is a userdata, the
- * upvalue of both functions: each Lua state has its own.
+ * prng.di.unimi.it), seeded and reduced to ranges as Lua 5.4 does it, so that a seed
+ * gives the same numbers here as there. Its state is a userdata, the upvalue of both
+ * functions: each Lua state has its own.
  */
 #include "arguments.h"
 #include "math_random.h"
@@ -35,11 +35,11 @@ static uint64_t next_random(Generator *g) {
   return result;
 }
 
-/* In [0, 1): the 53 high bits. */
+/* Returns a float in [0, 1), made of the 53 high bits. */
 static lua_Number as_float(uint64_t bits) { return (lua_Number)(bits >> 11) * 0x1p-53; }
 
-/* Uniform in [0, limit]: random bits as many as the limit has, tried again while
- * they exceed it. */
+/* Returns a number uniform in [0, limit]: takes as many random bits as the limit has, and
+ * tries again while they exceed it. */
 static uint64_t reduce_to_limit(Generator *g, uint64_t bits, uint64_t limit) {
   if ((limit & (limit + 1)) == 0) return bits & limit;
   uint64_t mask = UINT64_MAX >> __builtin_clzll(limit);
@@ -74,7 +74,7 @@ static int math_random(lua_State *L) {
 
 /* ---- seeding ------------------------------------------------------------- */
 
-/* Seeds, and pushes the two parts of the seed. */
+/* Seeds the generator, and pushes the two parts of the seed. */
 static void seed_generator(lua_State *L, Generator *g, uint64_t first, uint64_t second) {
   g->s[0] = first;
   g->s[1] = 0xff; /* the state must not be all zero */
@@ -85,7 +85,8 @@ static void seed_generator(lua_State *L, Generator *g, uint64_t first, uint64_t 
   lua_pushinteger(L, (lua_Integer)second);
 }
 
-/* From the system's entropy or, where it gives none, from time and addresses. */
+/* Seeds the generator from the system's entropy or, if there is none, from time and
+   addresses. */
 static void seed_randomly(lua_State *L, Generator *g) {
   uint64_t entropy[2];
   if (getrandom(entropy, sizeof entropy, GRND_NONBLOCK) != (ssize_t)sizeof entropy) {

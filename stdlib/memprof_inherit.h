@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* stdlib/memprof_inherit.h: the guest's profile in domains that it spawns (lib_memprof.c). */
+/* stdlib/memprof_inherit.h: the guest's profile in domains that it spawns
+   (lib_memprof.c). */
 #ifndef SAROS_STDLIB_MEMPROF_INHERIT_H
 #define SAROS_STDLIB_MEMPROF_INHERIT_H
 
@@ -7,11 +8,11 @@
 
 struct Message;
 
-/* Pushes what a domain that is spawned now needs, a value that goes as a message of its own
- * (root "callbacks"), or nil: nothing is inherited. True: if it cannot be sent, that is an
- * error of the spawn. */
+/* Pushes the value that a domain spawned now needs, which goes as a message of its own
+ * (root "callbacks"), or nil if nothing is inherited. Returns true if it is an error of
+ * the spawn when the value cannot be sent. */
 bool memprof_push_inheritance(lua_State *L);
-/* In the new domain: takes the message and starts the profile. */
+/* Takes the message and starts the profile, in the new domain. */
 void memprof_inherit(lua_State *L, struct Message *m);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* stdlib/memprof_samples.c: what module memprof keeps for a domain.
  *
- * A callback costs little beside the table that it gets, so that is made in one step: a
- * copy of `shape`, a table with all the keys of a sample. The strings of kinds and origins
- * are made once, and samples of a stack share the table of that stack.
+ * A callback costs little beside the table that it gets, so that table is made in one
+ * step: as a copy of `shape`, a table with all the keys of a sample. The strings of kinds
+ * and origins are made once, and samples of one stack share the table of that stack.
  *
- * All of this lies in a userdata in the registry; what it points to, in a table that is the
- * value of that userdata. */
+ * All of this lies in a userdata in the registry; the objects that it points to are held
+ * by a table, the user value of that userdata. */
 #include "memprof_samples.h"
 
 #include <string.h>
@@ -34,21 +34,23 @@ static const char *const field_names[FIELDS] = {"samples", "words", "kind", "ori
                                                 "ns", "stack", "span"};
 
 struct Samples {
-  Table *held;       /* all that follows */
+  Table *held;       /* holds all that follow */
   Table *callbacks;  /* of each profile, a table of functions; the running sampler */
   Table *values;     /* of blocks, by numbers */
   Table *stacks;     /* by their numbers */
-  Table *spans;      /* names, by their ids */
-  Table *shape;      /* of a sample */
+  Table *spans;      /* names of spans, by their ids */
+  Table *shape;      /* the shape of a sample */
   String *kinds[MEMPROF_KINDS], *origins[MEMPROF_ORIGINS];
   uint32_t nodes[FIELDS]; /* of `shape` */
   uint32_t nheld, stacks_at; /* of `held` */
-  uint32_t nstacks, age; /* of `stacks`; memprof_stacks_age when they were new */
+  /* of `stacks`: their number, and memprof_stacks_age when they were new */
+  uint32_t nstacks, age;
   uint32_t nvalues;  /* numbers that were used */
-  uint32_t free;     /* one that is free, 0: none; its value is the next one */
+  uint32_t free;     /* a free number, or 0; its value is the next free one */
 };
 
-#define MOST_STACKS 4096 /* tables of stacks that are kept; then all are made anew */
+/* the most tables of stacks that are kept; then all are made anew */
+#define MOST_STACKS 4096
 #define RUNNING 0 /* of `callbacks`; profiles are numbered from 1 on */
 
 static const char samples_key; /* in the registry */
@@ -84,7 +86,7 @@ static void make_shape(lua_State *L, Samples *s) {
 }
 
 Samples *samples_of(lua_State *L) {
-  TValue key; /* not by the stack, which may be full (forget, after an error) */
+  TValue key; /* not pushed: the stack may be full (forget, after an error) */
   set_light(&key, (void *)(uintptr_t)&samples_key);
   const TValue *found = table_get(as_table(&L->domain->registry), &key);
   return is_userdata(found) ? userdata_payload(as_userdata(found)) : NULL;
@@ -154,7 +156,7 @@ void samples_forget_value(lua_State *L, Samples *s, uint32_t number) {
   TValue next;
   if (number == 0) return;
   set_int(&next, s->free);
-  table_set_int(L, s->values, number, &next); /* in its place */
+  table_set_int(L, s->values, number, &next); /* replaces the value that is there */
   s->free = number;
 }
 
@@ -188,7 +190,7 @@ static void forget_stacks(lua_State *L, Samples *s) {
   lua_pop(L, 1);
 }
 
-/* Pushes it, and keeps it. */
+/* Pushes the table of a stack, and keeps it. */
 static NOINLINE void make_stack(lua_State *L, Samples *s, uint32_t stack) {
   uint32_t depth;
   if (s->nstacks++ >= MOST_STACKS) forget_stacks(L, s);
@@ -202,7 +204,7 @@ static NOINLINE void make_stack(lua_State *L, Samples *s, uint32_t stack) {
   table_set_int(L, s->stacks, stack, L->top - 1);
 }
 
-/* Keeps its name. */
+/* Keeps the name of a span, and returns it. */
 static const TValue *keep_span(lua_State *L, Samples *s, unsigned id) {
   const char *name = eventring_event_name(id);
   lua_pushstring(L, name != NULL ? name : "?");
@@ -230,7 +232,7 @@ static void push_stack(lua_State *L, Samples *s, uint32_t stack) {
 void samples_push(lua_State *L, Samples *s, const MemprofSample *sample) {
   push_stack(L, s, sample->stack);
   push_span(L, s, sample->span);
-  Table *t = table_new_like(L, s->shape); /* which is young, and needs no barrier */
+  Table *t = table_new_like(L, s->shape); /* it is young, and needs no barrier */
   const uint32_t *at = s->nodes;
   set_int(node_value(&t->node[at[IN_SAMPLES]]), (int64_t)sample->samples);
   set_int(node_value(&t->node[at[IN_WORDS]]), (int64_t)sample->words);

@@ -9,25 +9,27 @@
 
 typedef struct Samples Samples;
 
-/* Makes it before the first profile of the domain; may collect. */
+/* Returns the Samples of the domain, and makes them if they are not there yet, before the
+   first profile of the domain; may collect. */
 Samples *samples_make(lua_State *L);
-/* The same for when it has been made. */
+/* Returns the Samples of the domain when they have been made. */
 Samples *samples_of(lua_State *L);
 
-/* Pops a table, the functions of this profile by their MemprofCallback, and pushes it. */
+/* Pops a table, the functions of this profile by their MemprofCallback, and keeps it; the
+   second function pushes it. */
 void samples_set_callbacks(lua_State *L, Samples *s, uint32_t profile);
 void samples_push_callbacks(lua_State *L, const Samples *s, uint32_t profile);
-/* Keeps the sampler on top, which runs from now on, and pushes it. */
+/* Keeps the sampler on top, which runs from now on; the second function pushes it. */
 void samples_set_running(lua_State *L, Samples *s);
 void samples_push_running(lua_State *L, const Samples *s);
-/* The function, or nil. */
+/* Returns the function, or nil if there is none. */
 const TValue *samples_callback(const Samples *s, uint32_t profile, MemprofCallback what);
 
 /* Pushes the sample as a table. */
 void samples_push(lua_State *L, Samples *s, const MemprofSample *sample);
 
-/* Pops a value and keeps it for a block: under its number, or under a new one if that is 0.
- * Returns the number. */
+/* Pops a value and keeps it for a block: under its number, or under a new one if that is
+ * 0. Returns the number. */
 uint32_t samples_keep_value(lua_State *L, Samples *s, uint32_t number);
 void samples_push_value(lua_State *L, const Samples *s, uint32_t number);
 void samples_forget_value(lua_State *L, Samples *s, uint32_t number); /* 0: nothing */

@@ -29,7 +29,7 @@ typedef enum PatternOp {
   PATTERN_BALANCE,  /* from `byte` to the `closing` that balances it */
   PATTERN_FRONTIER, /* the byte before is not in `set`, the one here is */
   PATTERN_END,      /* end of the subject */
-  PATTERN_ACCEPT,   /* end of the pattern */
+  PATTERN_ACCEPT,   /* the end of the pattern */
   PATTERN_ERROR     /* the pattern is malformed here: `index` says how */
 } PatternOp;
 
@@ -47,8 +47,9 @@ typedef struct PatternNode {
 
 typedef struct Pattern {
   PatternNode *nodes;       /* ends with PATTERN_ACCEPT or PATTERN_ERROR */
-  const PatternNode *first; /* what every match begins with, if that takes a byte; else NULL */
-  bool skip_run; /* where `first` took a run in vain, starting within that run fails too */
+  /* what every match begins with, if that takes a byte; otherwise NULL */
+  const PatternNode *first;
+  bool skip_run; /* if `first` took a run in vain, starting within that run fails too */
   int captures;
   size_t size; /* number of nodes */
 } Pattern;
@@ -70,8 +71,8 @@ typedef struct Match {
 #define CAPTURE_UNFINISHED (-1)
 #define CAPTURE_POSITION (-2)
 
-/* Room that pattern_compile needs for a pattern of `length` bytes, aligned for
- * pointers. */
+/* Returns the size of the storage that pattern_compile needs for a pattern of `length`
+ * bytes, aligned for pointers. */
 size_t pattern_storage_size(size_t length);
 /* A pattern no longer than this fits into PATTERN_SMALL_STORAGE bytes. */
 #define PATTERN_SMALL_LENGTH 60
@@ -87,12 +88,12 @@ void pattern_compile(Pattern *pattern, void *storage, const char *text, size_t l
 void pattern_begin(Match *m, lua_State *L, const Pattern *pattern, const char *subject,
                    size_t length);
 
-/* Matches at `s` exactly. The end of the match, or NULL. Raises the errors of malformed
- * and of too complex patterns. */
+/* Matches at `s` exactly. Returns the end of the match, or NULL. Raises the errors of
+ * malformed and of too complex patterns. */
 const char *pattern_match_at(Match *m, const char *s);
 
-/* Finds the first match that starts at `from` or later and does not end at
- * `refused` (NULL refuses none).  Its end, with its start in *found; or NULL. */
+/* Finds the first match that starts at `from` or later and does not end at `refused`
+ * (NULL refuses none). Returns its end, and sets *found to its start; or returns NULL. */
 const char *pattern_search(Match *m, const char *from, const char *refused, const char **found);
 
 /* What is wrong with a pattern. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* stdlib/pattern_cache.c: patterns lately used, compiled.
+/* stdlib/pattern_cache.c: recently used patterns, compiled.
  *
- * Purpose.  A program has few patterns and uses each often; compiling one takes
- * about as long as matching it against a short subject.
+ * Purpose. A program has few patterns and uses each often; compiling one takes about as
+ * long as matching it against a short subject.
  *
  * Data. A table of SLOTS, each with the last pattern that was assigned to it. A slot is
  * chosen by address and length: the text of a literal pattern is one string, which does
@@ -10,8 +10,8 @@
  * harmless. A slot also remembers the tables of character classes that it was compiled
  * with; a change of locale makes it a miss.
  *
- * One cache belongs to one Lua state; it is a userdata with the slots as user values, each of
- * which is made when it is first used: a program that matches nothing has none.
+ * One cache belongs to one Lua state; it is a userdata with the slots as user values,
+ * each of which is made when it is first used: a program that matches nothing has none.
  *
  * Any guest code that runs may overwrite what is in the cache. Users that continue with a
  * pattern later share an immutable userdata with it, so that a million iterators over one
@@ -36,7 +36,7 @@ typedef struct Slot {
 
 struct PatternCache {
   int lengths[SLOTS]; /* of the texts, or EMPTY */
-  Slot *slots[SLOTS]; /* the user values' */
+  Slot *slots[SLOTS]; /* they lie in the user values */
 };
 
 void pattern_compile_anchored(AnchoredPattern *p, void *storage, const char *text, size_t length,
@@ -81,7 +81,7 @@ const AnchoredPattern *pattern_cache_get(lua_State *L, int at, PatternCache *cac
 /* ---- shared patterns ----------------------------------------------------- */
 
 typedef struct SharedPattern {
-  Pattern pattern; /* pattern_shared finds it here */
+  Pattern pattern; /* the first member: pattern_shared finds it here */
   const CharClasses *classes;
   PatternNode storage[];
 } SharedPattern;
@@ -99,7 +99,7 @@ static void compile_shared(lua_State *L, const char *text, size_t length,
 void pattern_share(lua_State *L, int shares, int text_at, const CharClasses *classes) {
   size_t length;
   const char *text = lua_tolstring(L, text_at, &length);
-  if (length > PATTERN_SMALL_LENGTH) { /* few, and long to keep */
+  if (length > PATTERN_SMALL_LENGTH) { /* such patterns are few, and too long to keep */
     compile_shared(L, text, length, classes);
     return;
   }

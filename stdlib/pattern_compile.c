@@ -5,24 +5,23 @@
  * handles no escapes, sets or suffixes, can skip to the first byte that a match may begin
  * with, and does not backtrack where that is useless.
  *
- * Form.  A pattern is one sequence: it has no alternatives and no repeated
- * groups.  It becomes an array of nodes, each a single byte to match, a
- * repetition of one, or one of the special items.  Sets, written out in
- * brackets, become bitmaps behind the nodes in the same storage; classes point
- * into the tables of char_class.c.
+ * Form. A pattern is one sequence: it has no alternatives and no repeated groups. It
+ * becomes an array of nodes, each a single byte to match, a repetition of one, or one of
+ * the special items. Sets, written out in brackets, become bitmaps behind the nodes in
+ * the same storage; classes point into the tables of char_class.c.
  *
- * Because the items always follow each other in the same order, which captures
- * are open or closed at a node does not depend on the subject.  So back
- * references and closing parentheses are checked here, once.
+ * Because the items always follow each other in the same order, which captures are open
+ * or closed at a node does not depend on the subject. So back references and closing
+ * parentheses are checked here, once.
  *
- * Errors.  A malformed pattern is an error only when matching arrives at the
- * fault; "x%" finds nothing in "a".  The fault becomes a node that raises it,
- * and what follows is not read.
+ * Errors. A malformed pattern is an error only when matching arrives at the fault; "x%"
+ * finds nothing in "a". The fault becomes a node that raises the error, and the rest of
+ * the pattern is not read.
  *
- * Possessive repetitions.  If the maximal run of a repetition does not let the
- * rest match, and the rest could not begin with a byte of that run either, then
- * no shorter run can help.  mark_possessive finds these, and most repetitions
- * in practice are of this kind: %d+ before ".", %s* at the end, ...
+ * Possessive repetitions. If the maximal run of a repetition does not let the rest match,
+ * and the rest could not begin with a byte of that run either, then no shorter run can
+ * help. mark_possessive finds these, and most repetitions in practice are of this kind:
+ * %d+ before ".", %s* at the end, ...
  */
 #include <string.h>
 
@@ -43,7 +42,9 @@ typedef struct Compiler {
   bool failed;
 } Compiler;
 
-/* An item takes a byte of text at least, a set three; and there is the end node. */
+/* Returns the most nodes and the most sets that a pattern of this length may have: an
+   item takes at least one byte of text, a set at least three; one more node ends the
+   pattern. */
 static size_t node_room(size_t length) { return length + 1; }
 static size_t set_room(size_t length) { return length / 3; }
 
@@ -75,8 +76,8 @@ static unsigned char peek_byte(const Compiler *c, ptrdiff_t ahead) {
 
 /* ---- single bytes -------------------------------------------------------- */
 
-/* The ']' that closes the set whose elements begin at `p`, or NULL. A first ']' is an
- * element, as is one behind an escape. */
+/* Returns the ']' that closes the set whose elements begin at `p`, or NULL. A first ']'
+ * is an element, and so is one behind an escape. */
 static const char *set_end(const char *p, const char *end) {
   for (const char *first = p; p < end; p++) {
     if (*p == ']' && p != first) return p;
@@ -94,7 +95,7 @@ static void add_class_or_byte(ByteSet *set, const CharClasses *classes, unsigned
   for (int i = 0; i < 4; i++) set->words[i] |= class->words[i];
 }
 
-/* A word of the set at a time: ranges like [\x80-\xBF] are long. */
+/* Adds a range to a set, a word at a time: ranges like [\x80-\xBF] are long. */
 static void add_range(ByteSet *set, unsigned low, unsigned high) {
   if (low > high) return;
   for (unsigned word = low / 64; word <= high / 64; word++) {
@@ -125,7 +126,7 @@ static void complement_set(ByteSet *set) {
   for (int i = 0; i < 4; i++) set->words[i] = ~set->words[i];
 }
 
-/* Reads a set, c->p at its '['.  NULL if it does not end. */
+/* Reads a set, c->p at its '['. Returns NULL if it does not end. */
 static const ByteSet *read_set(Compiler *c) {
   const char *elements = c->p + 1;
   bool negated = elements < c->end && *elements == '^';
@@ -154,7 +155,7 @@ static void read_escaped(Compiler *c, PatternNode *single) {
   c->p += 2;
 }
 
-/* Reads what matches one byte into `single`; fails or advances c->p. */
+/* Reads an item that matches one byte into `single`; fails or advances c->p. */
 static void read_single(Compiler *c, PatternNode *single) {
   switch (*c->p) {
     case ESCAPE: read_escaped(c, single); break;
@@ -172,7 +173,7 @@ static void read_single(Compiler *c, PatternNode *single) {
   }
 }
 
-/* A single byte with the suffix that may follow it. */
+/* Compiles a single byte with the suffix that may follow it. */
 static void compile_single(Compiler *c) {
   PatternNode single = {0};
   read_single(c, &single);
@@ -282,7 +283,7 @@ static PatternOp single_kind(const PatternNode *node) {
   return node->op <= PATTERN_SET ? node->op : node->single;
 }
 
-/* Whether some byte is matched by the singles of both nodes. */
+/* Tells whether some byte is matched by the singles of both nodes. */
 static bool singles_overlap(const PatternNode *a, const PatternNode *b) {
   PatternOp kind_a = single_kind(a), kind_b = single_kind(b);
   if (kind_a == PATTERN_ANY || kind_b == PATTERN_ANY) return true;
@@ -294,8 +295,8 @@ static bool singles_overlap(const PatternNode *a, const PatternNode *b) {
   return false;
 }
 
-/* Whether, behind a maximal run of `node`, the nodes from `rest` on must take a
- * byte outside that run, must stand at its end, or match anyhow. */
+/* Tells whether, behind a maximal run of `node`, the nodes from `rest` on must take a
+ * byte outside that run, or must stand at its end, or match in any case. */
 static bool backtracking_is_pointless(const PatternNode *node, const PatternNode *rest) {
   for (;; rest++) {
     switch ((PatternOp)rest->op) {
@@ -339,8 +340,9 @@ static bool has_backref(const PatternNode *node) {
   return false;
 }
 
-/* A match that begins later within the run of a possessive first node has the same end of
- * the run and the same rest; only a back reference could differ. */
+/* Tells whether a failed run of the first node can be skipped. A match that begins later
+ * within the run of a possessive first node has the same end of the run and the same
+ * rest; only a back reference could differ. */
 static bool can_skip_run(const Pattern *pattern) {
   return pattern->first != NULL && pattern->first->possessive && !has_backref(pattern->nodes);
 }

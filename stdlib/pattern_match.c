@@ -6,12 +6,12 @@
  * Match.depth bounds the number of such open repetitions, and so the C stack, whatever
  * the pattern and the subject.
  *
- * Captures need no undoing when an attempt fails: the nodes follow each other
- * in one fixed order, so code that reads a capture has passed the nodes that set it on
- * the present path, after any abandoned one.
+ * Captures need no undoing when an attempt fails: the nodes follow each other in one
+ * fixed order, so code that reads a capture has passed the nodes that set it on the
+ * present path, after any abandoned one.
  *
- * Before a length is tried, the byte that comes next is compared with what the
- * rest must begin with, when that is known. This avoids most of the recursion.
+ * Before a length is tried, the byte that comes next is compared with the byte that the
+ * rest must begin with, if that is known. This avoids most of the recursion.
  */
 #include <string.h>
 
@@ -21,9 +21,9 @@
 
 static const char *match_from(Match *m, const char *s, const PatternNode *node);
 
-/* Safepoints. Examining a byte of the subject, or a node of the pattern, is a unit of
- * work: code that scans bytes notes them afterwards, each attempt to match (a part of)
- * the pattern notes all nodes in advance. */
+/* Notes work done, for safepoints. Examining a byte of the subject, or a node of the
+ * pattern, is a unit of work: code that scans bytes notes them afterwards; each attempt
+ * to match (a part of) the pattern notes all its nodes in advance. */
 static inline void note_work(Match *m, size_t units) { vm_work(m->L, &m->work_left, units); }
 
 static inline const char *attempt_match(Match *m, const char *s, const PatternNode *node) {
@@ -65,7 +65,7 @@ static inline bool single_matches(const PatternNode *repetition, const char *s, 
   return s < end && byte_matches((PatternOp)repetition->single, repetition, *s);
 }
 
-/* The end of the longest run of the repetition's single that begins at `s`. */
+/* Returns the end of the longest run of the repetition's single that begins at `s`. */
 static const char *run_end(const PatternNode *node, const char *s, const char *end) {
   switch (node->single) {
     case PATTERN_CHAR:
@@ -80,8 +80,8 @@ static const char *run_end(const PatternNode *node, const char *s, const char *e
   }
 }
 
-/* The node that certainly takes the next byte if the rest of the pattern, from `node` on,
- * matches; or NULL. */
+/* Returns the node that certainly takes the next byte if the rest of the pattern, from
+ * `node` on, matches; or NULL if there is none. */
 static const PatternNode *next_byte_node(const PatternNode *node) {
   while (node->op >= PATTERN_OPEN && node->op <= PATTERN_POSITION) node++;
   return node->op <= PATTERN_SET || node->minimum > 0 ? node : NULL;
@@ -95,7 +95,7 @@ static inline bool may_begin(const PatternNode *next, const char *s, const char 
   return next == NULL || (s < end && byte_matches(kind_of(next), next, *s));
 }
 
-/* First place in [s, end) where `next` may begin, or NULL. */
+/* Returns the first place in [s, end) where `next` may begin, or NULL. */
 static const char *find_begin(const PatternNode *next, const char *s, const char *end) {
   PatternOp kind = kind_of(next);
   if (kind == PATTERN_CHAR) return memchr(s, next->byte, (size_t)(end - s));
@@ -114,7 +114,7 @@ static const char *leave_choice(Match *m, const char *result) {
   return result;
 }
 
-/* Tries the rest from `most` down to, but without, `least`. */
+/* Tries the rest at each place from `most` down to, but not including, `least`. */
 static const char *give_back(Match *m, const char *least, const char *most,
                              const PatternNode *rest) {
   const PatternNode *next = next_byte_node(rest);
@@ -171,7 +171,8 @@ static const char *match_balance(Match *m, const char *from, const PatternNode *
   return open == 0 ? s : NULL;
 }
 
-/* Both ends of the subject count as the byte 0. */
+/* Tells whether `s` is at a frontier of the set. Both ends of the subject count as the
+   byte 0. */
 static bool at_frontier(const Match *m, const char *s, const ByteSet *set) {
   char before = s == m->start ? '\0' : s[-1];
   char here = s == m->end ? '\0' : *s;
@@ -274,7 +275,8 @@ const char *pattern_search(Match *m, const char *from, const char *refused, cons
       *found = s;
       return end;
     }
-    if (m->pattern->skip_run) s = run_end(first, s, m->end) - 1; /* the attempt noted this work */
+    /* the attempt noted this work */
+    if (m->pattern->skip_run) s = run_end(first, s, m->end) - 1;
   }
   return NULL;
 }

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* require_span.h - the span that `require` records of itself.
  *
- * They are separate from lib_package.c because they read the domain from the state; the
- * library uses the C API alone. */
+ * These functions are separate from lib_package.c because they read the domain from the
+ * state; the library uses the C API alone. */
 #ifndef SAROS_STDLIB_REQUIRE_SPAN_H
 #define SAROS_STDLIB_REQUIRE_SPAN_H
 
 #include "lua.h"
 
-/* Begin and end the span of the module of this name on the domain of L; on the thread of
- * that domain. They nest. */
+/* Begins or ends the span of the module of this name, on the domain of L; for the thread
+ * of that domain. The spans nest. */
 void require_span_begin(lua_State *L, const char *name);
 void require_span_end(lua_State *L);
 

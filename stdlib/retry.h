@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* stdlib/retry.h: when the system has no more descriptors, memory or processes. */
+/* stdlib/retry.h: what to do if the system has no more descriptors, memory or
+   processes. */
 #ifndef SAROS_STDLIB_RETRY_H
 #define SAROS_STDLIB_RETRY_H
 
@@ -8,10 +9,11 @@
 
 #include "lua.h"
 
-/* `error` is the errno of an attempt that failed. When it says that the system has run
- * out of something that garbage may hold (files that were not closed, pipes, libraries,
- * domains), collects everything and calls the finalizers: true, the attempt may be
- * repeated. False in a finalizer, which must not touch the collector. */
+/* Prepares another attempt. `error` is the errno of an attempt that failed. If it says
+ * that the system has run out of something that garbage may hold (files that were not
+ * closed, pipes, libraries, domains), collects everything and calls the finalizers, and
+ * returns true: the attempt may be repeated. Returns false in a finalizer, which must not
+ * touch the collector. */
 static inline bool collect_for_retry(lua_State *L, int error) {
   if (error != EMFILE && error != ENFILE && error != ENOMEM && error != EAGAIN) return false;
   if (lua_gc(L, LUA_GCCOLLECT) != 0) return false;

@@ -20,7 +20,7 @@ static inline void set_boolean(lua_State *L, const char *name, int value) {
   lua_setfield(L, -2, name);
 }
 
-/* NULL: the field is nil. */
+/* Sets a field to a string, or to nil if `text` is NULL. */
 static inline void set_text(lua_State *L, const char *name, const char *text) {
   lua_pushstring(L, text);
   lua_setfield(L, -2, name);

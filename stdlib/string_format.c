@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* stdlib/string_format.c: string.format.
  *
- * A conversion is read once into a Spec; its flags are checked against what its
- * letter admits.  Integers, strings, characters and the usual %f are laid out
- * here; other floats go to snprintf, with the checked text of the conversion.
+ * A conversion is read once into a Spec; its flags are checked against those that its
+ * letter admits. Integers, strings, characters and the usual %f are laid out here; other
+ * floats go to snprintf, with the checked text of the conversion.
  */
 #include "arguments.h"
 #include "char_class.h"
@@ -26,9 +26,9 @@
 /* Largest width and precision. */
 #define TWO_DIGITS_MAX 99
 
-/* Longest results: of an integer with width and precision of two digits each; of
- * a float likewise, in exponential or hexadecimal form; of the largest float
- * written out with %f. */
+/* The longest results: of an integer with width and precision of two digits each; of a
+ * float with these, in exponential or hexadecimal form; of the largest float written out
+ * with %f. */
 #define INTEGER_TEXT_MAX 128
 #define FLOAT_TEXT_MAX 160
 #define LONG_FLOAT_TEXT_MAX 512
@@ -39,14 +39,14 @@ enum Flag {
   FLAG_BLANK = 4,      /* space */
   FLAG_ALTERNATE = 8,  /* # */
   FLAG_ZERO = 16,      /* 0 */
-  HAS_PRECISION = 32,  /* not a flag proper: a '.' was written */
+  HAS_PRECISION = 32,  /* not a flag proper: there is a '.' */
 };
 
 typedef struct Spec {
-  const char *text; /* where it begins, at '%' */
+  const char *text; /* the begin of the conversion, its '%' */
   int length;       /* of the text, letter included */
   unsigned flags;
-  int width; /* 0: none */
+  int width; /* 0 if there is none */
   int precision;
   char letter;
 } Spec;
@@ -66,7 +66,7 @@ static unsigned flag_of(char c) {
 
 static inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/* At most two digits; a third one stays and makes the conversion invalid. */
+/* Reads at most two digits; a third one stays and makes the conversion invalid. */
 static const char *read_two_digits(const char *p, int *value) {
   *value = 0;
   for (int i = 0; i < 2 && is_digit(*p); i++) *value = *value * 10 + (*p++ - '0');
@@ -75,8 +75,8 @@ static const char *read_two_digits(const char *p, int *value) {
 
 static inline bool is_modifier(char c) { return flag_of(c) != 0 || is_digit(c) || c == '.'; }
 
-/* Finds where the letter is: behind all flags, digits and points, of which those
- * before `p` have been read in order. */
+/* Finds where the letter is: behind all flags, digits and points. Those before `p` have
+ * been read in order. */
 static int letter_offset(lua_State *L, const char *text, const char *p) {
   while (unlikely(is_modifier(*p))) p++;
   if (unlikely(p - text + 1 > SPEC_TEXT_MAX)) luaL_error(L, "invalid format (too long)");
@@ -84,7 +84,7 @@ static int letter_offset(lua_State *L, const char *text, const char *p) {
 }
 
 /* Reads the conversion at `text`, a '%' in a string that ends with a 0. For an invalid
- * conversion spec->letter is no letter. */
+ * conversion spec->letter is not a letter. */
 static void parse_spec(lua_State *L, Spec *spec, const char *text) {
   const char *p = text + 1;
   unsigned flag;
@@ -145,7 +145,7 @@ static char *integer_digits(char *end, lua_Unsigned n, char letter) {
   }
 }
 
-/* The characters before the digits of a number, at most two. */
+/* Returns the characters before the digits of a number, at most two. */
 static const char *integer_prefix(const Spec *spec, lua_Integer n) {
   if (spec->letter == 'd' || spec->letter == 'i') {
     if (n < 0) return "-";
@@ -156,7 +156,7 @@ static const char *integer_prefix(const Spec *spec, lua_Integer n) {
   return spec->letter == 'x' ? "0x" : spec->letter == 'X' ? "0X" : "";
 }
 
-/* The minimum number of digits, by precision or zero padding. */
+/* Returns the minimum number of digits, by precision or zero padding. */
 static int least_digits(const Spec *spec, int prefix_length, int digits) {
   if (spec->flags & HAS_PRECISION) return spec->precision;
   if ((spec->flags & FLAG_ZERO) && !(spec->flags & FLAG_LEFT)) return spec->width - prefix_length;
@@ -205,12 +205,12 @@ static void format_integer(lua_State *L, luaL_Buffer *b, const Spec *spec, int a
 
 /* ---- floats -------------------------------------------------------------- */
 
-/* The %f of a float of moderate size is exact in integers: it is m / 2^k with m
+/* The %f of a float of moderate size is exact in integers: the float is m / 2^k with m
  * below 2^53, and m times a small power of ten fits 128 bits. */
 #define FIXED_PRECISION_MAX 7
 #define FIXED_MAGNITUDE_MAX 0x1p40 /* times 10^7 still fits 64 bits */
 
-/* |n| * 10^precision, rounded half to even like the C library does. */
+/* Returns |n| * 10^precision, rounded half to even as the C library does. */
 static uint64_t scale_and_round(lua_Number n, uint64_t power_of_ten) {
   int exponent;
   uint64_t mantissa = (uint64_t)(frexp(fabs(n), &exponent) * 0x1p53);
@@ -223,7 +223,8 @@ static uint64_t scale_and_round(lua_Number n, uint64_t power_of_ten) {
   return whole + (rest > half || (rest == half && (whole & 1)));
 }
 
-/* Does %f if the number is of moderate size and no unusual flag is given. */
+/* Adds a float as %f if it is of moderate size and no unusual flag is given; otherwise
+   returns false. */
 static bool add_fixed(luaL_Buffer *b, const Spec *spec, lua_Number n) {
   static const uint64_t powers_of_ten[FIXED_PRECISION_MAX + 1] = {1,     10,     100,     1000,
                                                                   10000, 100000, 1000000, 10000000};
@@ -245,7 +246,7 @@ static bool add_fixed(luaL_Buffer *b, const Spec *spec, lua_Number n) {
   return true;
 }
 
-/* Does %g and %e likewise. */
+/* Adds a float as %g or %e, under the same conditions. */
 static bool add_rounded(luaL_Buffer *b, const Spec *spec, lua_Number n) {
   char text[NUMBER_TEXT_MAX];
   int precision = spec->flags & HAS_PRECISION ? spec->precision : 6;
@@ -263,7 +264,7 @@ static void format_float(lua_State *L, luaL_Buffer *b, const Spec *spec, int arg
                 FLAG_LEFT | FLAG_PLUS | FLAG_BLANK | FLAG_ALTERNATE | FLAG_ZERO | HAS_PRECISION);
   if (spec->letter == 'f' && add_fixed(b, spec, n)) return;
   if ((spec->letter == 'g' || spec->letter == 'e') && add_rounded(b, spec, n)) return;
-  char format[SPEC_TEXT_MAX + 1]; /* checked: C reads it as parse_spec does */
+  char format[SPEC_TEXT_MAX + 1]; /* checked: C reads it in the same way as parse_spec */
   memcpy(format, spec->text, (size_t)spec->length);
   format[spec->length] = '\0';
   size_t room = spec->letter == 'f' ? LONG_FLOAT_TEXT_MAX : FLOAT_TEXT_MAX;
@@ -287,7 +288,7 @@ static void format_pointer(lua_State *L, luaL_Buffer *b, const Spec *spec, int a
   add_padded(b, spec, text, strlen(text));
 }
 
-/* The number of characters of a text that %s with modifiers shows. */
+/* Returns the number of characters of a text that %s with modifiers shows. */
 static size_t shown_length(lua_State *L, const Spec *spec, int arg, const char *text,
                            size_t length) {
   luaL_argcheck(L, memchr(text, '\0', length) == NULL, arg, "string contains zeros");
@@ -296,18 +297,19 @@ static size_t shown_length(lua_State *L, const Spec *spec, int arg, const char *
   return is_cut ? (size_t)spec->precision : length;
 }
 
-/* The text that tostring gives for an argument. */
+/* Adds the text that tostring gives for an argument. */
 static void add_tostring(lua_State *L, luaL_Buffer *b, const Spec *spec, int arg) {
   size_t length;
   char copy[TWO_DIGITS_MAX];
   const char *text = luaL_tolstring(L, arg, &length);
   if (spec->length > 2) length = shown_length(L, spec, arg, text, length);
-  if (spec->length == 2 || length > sizeof copy) { /* no precision, and longer than any width */
+  /* it has no precision, and is longer than any width */
+  if (spec->length == 2 || length > sizeof copy) {
     luaL_addvalue(b);
     return;
   }
   memcpy(copy, text, length);
-  lua_pop(L, 1); /* the buffer may only grow when nothing lies above it */
+  lua_pop(L, 1); /* the buffer may only grow while nothing lies above it */
   add_padded(b, spec, copy, length);
 }
 
@@ -334,7 +336,8 @@ static void format_string(lua_State *L, luaL_Buffer *b, const Spec *spec, int ar
 static void add_escaped(luaL_Buffer *b, unsigned char c, bool digit_follows) {
   char text[4] = {'\\', (char)c};
   size_t length = 2;
-  if (c != '"' && c != '\\' && c != '\n') { /* its number, of three digits where one follows */
+  /* the number of the byte, with three digits if a digit follows */
+  if (c != '"' && c != '\\' && c != '\n') {
     length = 1;
     if (c >= 100 || digit_follows) text[length++] = (char)('0' + c / 100);
     if (c >= 10 || digit_follows) text[length++] = (char)('0' + c / 10 % 10);
@@ -360,7 +363,7 @@ static void add_quoted_string(luaL_Buffer *b, const char *s, size_t length) {
 
 #define EXPONENT_BIAS 1023
 
-/* "%a", with '.' in any locale, of a normal number. */
+/* Writes a normal number as "%a" does, with '.' in any locale. */
 static char *write_hexadecimal(char *end, lua_Number n) {
   uint64_t bits;
   memcpy(&bits, &n, sizeof bits);
@@ -381,7 +384,7 @@ static char *write_hexadecimal(char *end, lua_Number n) {
   return p;
 }
 
-/* A float as an exact hexadecimal numeral. */
+/* Adds a float as an exact hexadecimal numeral. */
 static void add_quoted_float(luaL_Buffer *b, lua_Number n) {
   char text[64], *end = text + sizeof text;
   if (isnan(n)) {

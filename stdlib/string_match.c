@@ -32,7 +32,8 @@ static void prepare_match(lua_State *L, AnchoredPattern *p, void *storage, const
   pattern_compile_anchored(p, storage, text, length, require_classes(L));
 }
 
-/* The same for one that does not; `local` is where a long pattern goes. */
+/* Compiles a pattern for a function that does not run guest code meanwhile; a long
+   pattern goes into `local`. */
 static const AnchoredPattern *prepare_cached(lua_State *L, AnchoredPattern *local,
                                              const char *text, size_t length) {
   if (length <= PATTERN_SMALL_LENGTH)
@@ -43,7 +44,8 @@ static const AnchoredPattern *prepare_cached(lua_State *L, AnchoredPattern *loca
   return local;
 }
 
-/* First match from `from` on, as pattern_search; at `from` only if anchored. */
+/* Returns the first match from `from` on, in the way of pattern_search; only at `from` if
+   the pattern is anchored. */
 static const char *first_match(Match *m, const AnchoredPattern *p, const char *from,
                                const char **found) {
   if (!p->anchored) return pattern_search(m, from, NULL, found);
@@ -71,7 +73,7 @@ static int push_captures(const Match *m) {
   return count;
 }
 
-/* The captures or, if there are none, the match itself. */
+/* Pushes the captures or, if there are none, the match itself. */
 static int push_captures_or_match(const Match *m, const char *start, const char *end) {
   if (m->pattern->captures > 0) return push_captures(m);
   return result_string(m->L, start, (size_t)(end - start));
@@ -86,8 +88,8 @@ static int push_range(lua_State *L, size_t before, size_t length) {
          result_integer(L, (lua_Integer)(before + length));
 }
 
-/* A closing bracket or parenthesis alone makes no pattern: to find ")" is to
- * look for that byte. */
+/* Tells whether a pattern has special characters. A closing bracket or parenthesis alone
+ * makes no pattern: to find ")" is to look for that byte. */
 static bool has_specials(const char *p, size_t length) {
   static const bool is_special[256] = {
       ['^'] = true, ['$'] = true, ['*'] = true, ['+'] = true, ['?'] = true,
@@ -98,9 +100,9 @@ static bool has_specials(const char *p, size_t length) {
   return false;
 }
 
-/* First place of needle[0, m) in s[0, n), or NULL.  The C library finds one byte
- * faster than a sequence: so this searches the first byte, until too many finds were
- * wrong. */
+/* Returns the first place of needle[0, m) in s[0, n), or NULL. The C library finds one
+ * byte faster than a sequence, so this searches for the first byte until it has found too
+ * many wrong places. */
 static const char *find_bytes(const char *s, size_t n, const char *needle, size_t m) {
   if (m == 0) return s;
   if (m > n) return NULL;
@@ -120,7 +122,7 @@ static int find_plain(lua_State *L, const char *s, size_t ls, const char *p, siz
   return found == NULL ? push_failure(L) : push_range(L, (size_t)(found - s), lp);
 }
 
-/* `from` is an offset within s[0, ls]. */
+/* Searches for a pattern. `from` is an offset within s[0, ls]. */
 static int find_pattern(lua_State *L, const char *s, size_t ls, const char *p, size_t lp,
                         size_t from) {
   AnchoredPattern local;
@@ -161,9 +163,9 @@ static int strlib_match(lua_State *L) {
 /* ---- gmatch -------------------------------------------------------------- */
 
 /* Upvalues of the iterator, which reaches them without the C API: the subject; the
- * compiled pattern, which iterators share (pattern_cache.h); and the offset where to
- * search from, or its complement before the first match, which alone may be empty there,
- * or nil at the end. */
+ * compiled pattern, which iterators share (pattern_cache.h); and the offset where the
+ * search begins. Before the first match, this is the complement of the offset, because
+ * only the first match may be empty there; at the end it is nil. */
 enum { ITERATION_SUBJECT, ITERATION_PATTERN, ITERATION_POSITION };
 
 static int next_match(lua_State *L) {
@@ -203,7 +205,7 @@ static int strlib_gmatch(lua_State *L) {
 
 /* ---- gsub ---------------------------------------------------------------- */
 
-/* What a match is replaced with: argument 3. */
+/* The replacement of a match: argument 3. */
 typedef struct Replacement {
   int type;         /* LUA_TSTRING (numbers too), LUA_TTABLE or LUA_TFUNCTION */
   const char *text; /* of a string */
@@ -223,7 +225,7 @@ static void read_replacement(lua_State *L, Replacement *r) {
   r->verbatim = memchr(r->text, '%', r->length) == NULL;
 }
 
-/* Adds what %`digit` stands for; %1 is the match when there are no captures. */
+/* Adds the capture that %`digit` refers to; %1 is the match if there are no captures. */
 static void add_reference(const Match *m, luaL_Buffer *b, int digit, const char *start,
                           const char *end) {
   int index = digit - '1';
@@ -271,7 +273,8 @@ static void push_lookup(const Match *m, const Replacement *r, const char *start,
   lua_gettable(L, REPLACEMENT_ARG);
 }
 
-/* Adds what table or function gave for the match; false if they leave it as it is. */
+/* Adds the value that the table or the function gave for the match; returns false if it
+   leaves the match unchanged. */
 static bool add_lookup(const Match *m, luaL_Buffer *b, const Replacement *r, const char *start,
                        const char *end) {
   lua_State *L = m->L;
@@ -287,7 +290,7 @@ static bool add_lookup(const Match *m, luaL_Buffer *b, const Replacement *r, con
   return true;
 }
 
-/* Adds the replacement of the match [start, end); false if nothing changes. */
+/* Adds the replacement of the match [start, end); returns false if nothing changes. */
 static bool add_replacement(const Match *m, luaL_Buffer *b, const Replacement *r,
                             const char *start, const char *end) {
   if (r->type != LUA_TSTRING) return add_lookup(m, b, r, start, end);
@@ -302,7 +305,7 @@ static int strlib_gsub(lua_State *L) {
   size_t ls, lp;
   const char *s = argument_string(L, 1, &ls);
   const char *p = argument_string(L, 2, &lp);
-  /* before the third, as the reference */
+  /* read before the third argument, as the reference does */
   lua_Integer limit = argument_integer_or(L, 4, (lua_Integer)ls + 1), count = 0;
   Replacement replacement;
   read_replacement(L, &replacement);
@@ -313,7 +316,8 @@ static int strlib_gsub(lua_State *L) {
   prepare_match(L, &pattern, storage, p, lp);
   pattern_begin(&m, L, &pattern.pattern, s, ls);
   luaL_buffinit(L, &b);
-  const char *rest = s, *last = NULL; /* what is still to copy; end of the last match */
+  /* where the uncopied rest begins; the end of the last match */
+  const char *rest = s, *last = NULL;
   bool changed = false;
   while (count < limit) {
     const char *start, *end;

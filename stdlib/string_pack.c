@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* stdlib/string_pack.c: string.pack, packsize and unpack.
  *
- * A format is a sequence of options.  Reader walks it; next_item gives one
- * option at a time as an Item: its kind, its size in bytes, and the bytes of padding that
- * align it at its offset. pack, packsize and unpack differ only in what they do with an
- * item.
+ * A format is a sequence of options. Reader walks it; next_item returns one option at a
+ * time as an Item: its kind, its size in bytes, and the bytes of padding that align it at
+ * its offset. pack, packsize and unpack differ only in what they do with an item.
  *
- * Integers of any size from 1 to INTEGER_SIZE_MAX are written byte by byte in
- * the order wanted; those of the machine's own sizes take the compiler's loads
- * and stores.
+ * Integers of any size from 1 to INTEGER_SIZE_MAX are written byte by byte in the order
+ * wanted; those of the machine's own sizes use the compiler's loads and stores.
  */
 #include "lauxlib.h"
 #include "string_pack.h"
@@ -22,7 +20,7 @@
 #define INTEGER_SIZE_MAX 16
 #define LUA_INTEGER_SIZE ((int)sizeof(lua_Integer))
 
-/* The type that C aligns most strictly among those that options stand for. */
+/* The type with the strictest alignment in C among those that options stand for. */
 typedef union Aligned {
   double d;
   void *p;
@@ -72,7 +70,7 @@ typedef struct Item {
 
 static inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/* A decimal number, or `otherwise` when there is none.  Stops early, leaving
+/* Returns a decimal number, or `otherwise` if there is none. Stops early, and leaves
  * digits, rather than overflow. */
 static size_t read_number(Reader *r, size_t otherwise) {
   if (!is_digit(*r->p)) return otherwise;
@@ -83,7 +81,7 @@ static size_t read_number(Reader *r, size_t otherwise) {
   return n;
 }
 
-/* The size of an integer, or an alignment. */
+/* Returns the size of an integer, or an alignment. */
 static int read_size(Reader *r, int otherwise) {
   int size = (int)read_number(r, (size_t)otherwise);
   if (size < 1 || size > INTEGER_SIZE_MAX)
@@ -133,7 +131,7 @@ static Option read_option(Reader *r) {
   return make_option(ITEM_NOTHING, 0);
 }
 
-/* The alignment for X, from the next option, which has no other use. */
+/* Returns the alignment for X, from the next option, which has no other use. */
 static size_t read_alignment(Reader *r) {
   Option model = *r->p == '\0' ? make_option(ITEM_NOTHING, 0) : read_option(r);
   if (model.kind == ITEM_BYTES || model.size == 0)
@@ -181,7 +179,7 @@ static unsigned char byte_at(const char *in, int size, bool little, int signific
   return (unsigned char)in[little ? significance : size - 1 - significance];
 }
 
-/* Bytes beyond those of a lua_Integer must only extend its sign. */
+/* Checks that the bytes beyond those of a lua_Integer only extend its sign. */
 static void check_excess_bytes(lua_State *L, const char *in, int size, bool little,
                                unsigned char expected) {
   for (int i = LUA_INTEGER_SIZE; i < size; i++)
@@ -256,7 +254,8 @@ static void pack_bytes(Reader *r, luaL_Buffer *b, const Item *it, int arg) {
   add_zeros(b, it->size - length);
 }
 
-/* The bytes that it takes, which for a string depends on the string. */
+/* Packs a string with its count. Returns the number of bytes that it takes, which depends
+   on the string. */
 static size_t pack_counted(Reader *r, luaL_Buffer *b, const Item *it, int arg) {
   size_t length;
   const char *s = luaL_checklstring(r->L, arg, &length);
@@ -276,7 +275,7 @@ static size_t pack_terminated(Reader *r, luaL_Buffer *b, int arg) {
   return length + 1;
 }
 
-/* Adds one item, which takes *arg if it takes an argument; its size. */
+/* Adds one item, which takes *arg if it takes an argument. Returns its size. */
 static size_t pack_item(Reader *r, luaL_Buffer *b, const Item *it, int *arg) {
   add_zeros(b, it->padding);
   switch (it->kind) {
@@ -299,7 +298,8 @@ int strlib_pack(lua_State *L) {
   int arg = 1;
   size_t offset = 0;
   luaL_Buffer b;
-  lua_pushnil(L); /* divides the arguments from the buffer: a missing one reads as nil */
+  /* separates the arguments from the buffer: a missing argument reads as nil */
+  lua_pushnil(L);
   luaL_buffinit(L, &b);
   while (*r.p != '\0') {
     Item it;
@@ -354,7 +354,7 @@ static void unpack_float(Reader *r, const char *at, const Item *it) {
   lua_pushnumber(r->L, wide);
 }
 
-/* Pushes the string; its size without the count. */
+/* Pushes the string. Returns its size without the count. */
 static size_t unpack_counted(Reader *r, const Data *data, const char *at, const Item *it) {
   size_t length = (size_t)get_integer(r->L, at, (int)it->size, r->little, false);
   luaL_argcheck(r->L, length <= data->length - data->offset - it->size, 2,
@@ -370,7 +370,7 @@ static size_t unpack_terminated(Reader *r, const Data *data, const char *at) {
   return (size_t)(end - at) + 1;
 }
 
-/* Pushes the value of the item, if it has one, and moves behind it. */
+/* Pushes the value of the item, if it has one, and moves behind the item. */
 static int unpack_item(Reader *r, Data *data, const Item *it) {
   require_bytes(r->L, data, it->padding);
   data->offset += it->padding;
@@ -396,8 +396,8 @@ static int unpack_item(Reader *r, Data *data, const Item *it) {
   return 1;
 }
 
-/* Stack slots wanted before each result: what is left when there are no more is
- * room for the error message. */
+/* Stack slots wanted before each result: what is left if there are no more is room for
+ * the error message. */
 #define RESULT_HEADROOM 8
 
 int strlib_unpack(lua_State *L) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* stdlib/table_access.h: how the table library reaches the elements of what it
- * is given.  A table without a metatable is plain: it is read and written raw.
- * Anything else goes through metamethods. */
+/* stdlib/table_access.h: how the table library reaches the elements of its arguments. A
+ * table without a metatable is plain: it is read and written raw. Anything else goes
+ * through metamethods. */
 #ifndef SAROS_STDLIB_TABLE_ACCESS_H
 #define SAROS_STDLIB_TABLE_ACCESS_H
 
@@ -9,21 +9,21 @@
 
 #include "lua.h"
 
-/* What a function is going to do with an argument that is no table: its
- * metatable must provide for it. */
+/* What a function is going to do with an argument that is not a table: its metatable must
+ * provide for it. */
 enum { ACCESS_READ = 1, ACCESS_WRITE = 2, ACCESS_LENGTH = 4 };
 
-/* Raises an error unless the argument allows the access.  True if it is plain. */
+/* Raises an error unless the argument allows the access. Returns true if it is plain. */
 bool table_check(lua_State *L, int arg, unsigned access);
 
-/* Length by the border or by `__len`. */
+/* Returns the length, by the border or by `__len`. */
 lua_Integer table_length(lua_State *L, int arg, bool plain);
 
 static inline int element_get(lua_State *L, int arg, bool plain, lua_Integer i) {
   return plain ? lua_rawgeti(L, arg, i) : lua_geti(L, arg, i);
 }
 
-/* Pops the value that it stores. */
+/* Stores the value on top of the stack, and pops it. */
 static inline void element_set(lua_State *L, int arg, bool plain, lua_Integer i) {
   if (plain)
     lua_rawseti(L, arg, i);

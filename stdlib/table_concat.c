@@ -14,7 +14,7 @@
 
 /* ---- into the result ----------------------------------------------------- */
 
-/* Without a safepoint: elements, and the bytes that they take. */
+/* The most that is done without a safepoint: elements, and the bytes that they take. */
 #define IN_PLACE_MOST ((lua_Integer)1 << 17)
 #define IN_PLACE_BYTES ((size_t)2 << 20)
 
@@ -30,7 +30,8 @@ static size_t decimal_length(lua_Integer n) {
   return (size_t)(end - write_decimal(end, n));
 }
 
-/* Bytes of all of them; SIZE_MAX: there are others than strings and integers. */
+/* Returns the number of bytes of all parts, or SIZE_MAX if some are neither strings nor
+   integers. */
 static size_t measure_parts(const Parts *p) {
   size_t total = (p->count - 1) * p->separator_length;
   for (size_t i = 0; i < p->count; i++) {
@@ -63,7 +64,8 @@ static void write_parts(const Parts *p, char *out) {
   }
 }
 
-/* Measures the elements from `first` to `last` of argument 1; 0: they are not for this. */
+/* Measures the elements from `first` to `last` of argument 1. Returns 0 if they cannot be
+   written in place. */
 static size_t find_parts(lua_State *L, Parts *p, lua_Integer first, lua_Integer last) {
   const Table *t = as_table(argument(L, 1));
   if (first < 1 || last > (lua_Integer)t->array_size || last - first >= IN_PLACE_MOST) return 0;
@@ -73,14 +75,15 @@ static size_t find_parts(lua_State *L, Parts *p, lua_Integer first, lua_Integer 
   return total <= IN_PLACE_BYTES ? total : 0;
 }
 
-/* False: nothing was done. */
+/* Concatenates the elements in place. Returns false, having done nothing, if it
+   cannot. */
 static bool concat_in_place(lua_State *L, lua_Integer first, lua_Integer last,
                             const char *separator, size_t separator_length) {
   if (separator_length > IN_PLACE_BYTES / IN_PLACE_MOST) return false;
   Parts parts = {.separator = separator, .separator_length = separator_length};
   size_t total = find_parts(L, &parts, first, last);
   if (total == 0) return false;
-  /* a collection, whose finalizers may change the table */
+  /* this may collect, and finalizers may change the table */
   if (unlikely(total >= L->domain->heap.ask_from)) {
     gc_make_room(L, total);
     if (find_parts(L, &parts, first, last) != total) return false;

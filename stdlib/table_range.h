@@ -7,12 +7,12 @@
 
 #include "lua.h"
 
-#define RANGE_PIECE 8192 /* elements that are moved between two safepoints at most */
+#define RANGE_PIECE 8192 /* the most elements that are moved between two safepoints */
 
 /* Copies n elements of the table at stack index `source`, from `first` on, to `to` and on
  * in the table at `target`. The ranges may overlap. Both are plain tables
- * (table_access.h). False, and nothing was done: not all of it lies in the array
- * parts. */
+ * (table_access.h). Returns false, having done nothing, if not all of it lies in the
+ * array parts. */
 bool table_copy_range(lua_State *L, int source, lua_Integer first, int target, lua_Integer to,
                       lua_Integer n);
 

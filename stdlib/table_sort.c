@@ -42,7 +42,7 @@
 
 typedef struct Sorter Sorter;
 
-/* Whether element a (from 0) must come before element b. */
+/* Tells whether element a (counted from 0) must come before element b. */
 typedef bool Before(Sorter *s, uint32_t a, uint32_t b);
 
 typedef struct StringKey {
@@ -56,7 +56,7 @@ struct Sorter {
   bool plain;
   uint32_t count;
   Before *before;
-  uint32_t *order;         /* result: which element comes at each place */
+  uint32_t *order;         /* the result: which element comes at each place */
   uint32_t *scratch;       /* for merging: half of count, rounded up */
   const StringKey *strings; /* of the elements, when all are strings */
   ptrdiff_t work_left;      /* safe_point.h */
@@ -131,8 +131,8 @@ static void merge_sort(Sorter *s, uint32_t *order, uint32_t count) {
   if (is_before(s, order[middle], order[middle - 1])) merge_halves(s, order, middle, count);
 }
 
-/* Puts t[order[i]] into each t[i], cycle by cycle; marks places that are done
- * by order[i] == i. */
+/* Puts t[order[i]] into each t[i], cycle by cycle; marks places that are done by order[i]
+ * == i. */
 static void permute_table(Sorter *s) {
   lua_State *L = s->L;
   for (uint32_t start = 0; start < s->count; start++) {
@@ -151,7 +151,8 @@ static void permute_table(Sorter *s) {
   }
 }
 
-/* Also false for a valid order if there are too few elements to decide. */
+/* Tells whether the order function contradicts itself. It returns false for an order with
+   too few elements to decide. */
 static bool contradicts_itself(Sorter *s) {
   if (s->count < 4) return false;
   for (uint32_t i = 1; i < s->count; i++)
@@ -193,7 +194,8 @@ static uint64_t key_of_integer(lua_Integer n) { return (uint64_t)n ^ SIGN_BIT; }
 
 static lua_Integer integer_of_key(uint64_t key) { return (lua_Integer)(key ^ SIGN_BIT); }
 
-/* Negative floats order by magnitude downwards, others upwards and above. */
+/* Returns a key that sorts like the float: negative floats order by magnitude downwards,
+   others upwards and above. */
 static uint64_t key_of_float(lua_Number n) {
   uint64_t bits;
   memcpy(&bits, &n, sizeof bits);
@@ -216,8 +218,8 @@ static void insertion_sort_keys(uint64_t *keys, uint32_t count) {
   }
 }
 
-/* Distributes by one byte of the keys. `counts` has the number of keys with each value;
- * it is overwritten. */
+/* Distributes the keys by one of their bytes. `counts` has the number of keys with each
+ * value; it is overwritten. */
 static void radix_pass(Sorter *s, const uint64_t *from, uint64_t *to, uint32_t count, int shift,
                        uint32_t *counts) {
   uint32_t next = 0;
@@ -239,8 +241,8 @@ static bool is_sorted(const uint64_t *keys, uint32_t count) {
   return true;
 }
 
-/* Sorts keys[0, count), with keys[count, 2 * count) for scratch; where the result
- * is, one of the two.  Bytes that all keys have in common cost no pass. */
+/* Sorts keys[0, count), with keys[count, 2 * count) for scratch. Returns where the result
+ * is, one of the two. Bytes that all keys have in common cost no pass. */
 static uint64_t *sort_keys(Sorter *s, uint64_t *keys, uint32_t count) {
   if (is_sorted(keys, count)) return keys;
   if (count < RADIX_LEAST) {
@@ -263,7 +265,8 @@ static uint64_t *sort_keys(Sorter *s, uint64_t *keys, uint32_t count) {
   return from;
 }
 
-/* Takes the numbers out, as long as they are like the first one. */
+/* Takes the numbers out, as long as they are of the first one's kind. Returns whether all
+   are. */
 static bool read_keys(Sorter *s, uint64_t *keys, bool integers) {
   lua_State *L = s->L;
   for (uint32_t i = 0; i < s->count; i++) {
@@ -289,7 +292,8 @@ static void write_keys(const Sorter *s, const uint64_t *keys, bool integers) {
   }
 }
 
-/* False, and nothing done, if the elements are not all of the first one's kind. */
+/* Sorts numbers. Returns false, having done nothing, if the elements are not all of the
+   first one's kind. */
 static bool sort_numbers(Sorter *s, bool integers) {
   uint64_t *keys = lua_newuserdatauv(s->L, 2 * (size_t)s->count * sizeof *keys, 0);
   bool alike = read_keys(s, keys, integers);
@@ -313,8 +317,8 @@ static uint64_t head_of(const char *s, size_t length) {
   return head;
 }
 
-/* The strings stay where they are: the table keeps them, and nothing runs until
- * the sorting is done. */
+/* Takes the strings out, which stay where they are: the table keeps them, and nothing
+ * runs until the sorting is done. Returns false if an element is not a string. */
 static bool read_strings(Sorter *s, StringKey *keys) {
   lua_State *L = s->L;
   for (uint32_t i = 0; i < s->count; i++) {
@@ -330,7 +334,7 @@ static bool read_strings(Sorter *s, StringKey *keys) {
   return true;
 }
 
-/* As sort_numbers. */
+/* Sorts strings. Returns false, having done nothing, if not all elements are strings. */
 static bool sort_strings(Sorter *s) {
   size_t keys_size = s->count * sizeof(StringKey);
   StringKey *keys = lua_newuserdatauv(s->L, keys_size + index_work_size(s->count), 0);
@@ -346,7 +350,7 @@ static bool sort_strings(Sorter *s) {
 
 /* ---- table.sort ---------------------------------------------------------- */
 
-/* Sorts without calls of the VM, if the elements allow it. */
+/* Sorts without calls of the VM. Returns false if the elements do not allow it. */
 static bool sort_specially(Sorter *s) {
   lua_State *L = s->L;
   if (!s->plain || !lua_isnil(L, ORDER_INDEX)) return false;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* variables.c - the variables of the environment that `saros` reads.
  *
- * A misspelt one does nothing: the program runs unrecorded, and nobody learns why. So its name is
- * compared with those that there are. Programs may have variables SAROS_... of their own: a name
- * that is near none is passed over. Without a variable SAROS_... it costs a look at the first
- * letters of each. */
+ * A misspelt variable has no effect: the program runs unrecorded, and nobody learns why.
+ * So its name is compared with those that exist. Programs may have variables SAROS_... of
+ * their own: a name that is close to none is passed over. Without a variable SAROS_...
+ * the cost is a look at the first letters of each. */
 #include "variables.h"
 
 #include <stdbool.h>
@@ -41,7 +41,7 @@ static void warn_of(const char *program, const char *name, size_t size) {
 }
 
 void warn_of_variables(const char *program) {
-  if (getauxval(AT_SECURE)) return; /* none is read then */
+  if (getauxval(AT_SECURE)) return; /* none is read in this case */
   for (char **entry = environ; *entry != NULL; entry++) {
     if (strncmp(*entry, PREFIX, PREFIX_SIZE) != 0) continue;
     const char *name = *entry + PREFIX_SIZE;

@@ -3,8 +3,9 @@
 #ifndef SAROS_STDLIB_VARIABLES_H
 #define SAROS_STDLIB_VARIABLES_H
 
-/* Prints a warning on standard error for each variable SAROS_... that is not known and whose name
- * is near that of one which is. `program`: the name that begins the message. Before threads run. */
+/* Prints a warning on standard error for each variable SAROS_... that is not known and
+ * whose name is close to a known one. `program`: the name that begins the message. Called
+ * before there are other threads. */
 void warn_of_variables(const char *program);
 
 #endif

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* stdlib/walk_report.h: what the modules share that walk through the objects of a domain
- * (vm/retain.h) and return a table of what they found: saros.retain, saros.coroutines.
+/* stdlib/walk_report.h: what the modules that walk through the objects of a domain
+ * (vm/retain.h) and return a table about them have in common: saros.retain,
+ * saros.coroutines.
  *
- * A report is malloc'ed, and complete when the walk ends: whatever makes tables may raise, or
- * free objects that the walk refers to. */
+ * A report is malloc'ed, and complete when the walk ends: code that makes tables may
+ * raise, or free objects that the walk refers to. */
 #ifndef SAROS_STDLIB_WALK_REPORT_H
 #define SAROS_STDLIB_WALK_REPORT_H
 
@@ -17,16 +18,18 @@ typedef struct WalkOptions {
   uint32_t top;
 } WalkOptions;
 
-/* Reads the options `top`, `objects` and `seconds` of the table that is argument 1; `names`: all
- * that it may have. False: there is no table, and they have their defaults. Raises when one is
- * wrong. */
+/* Reads the options `top`, `objects` and `seconds` of the table that is argument 1;
+ * `names`: all fields that it may have. Returns false if there is no table, and the
+ * options have their defaults. Raises if one is wrong. */
 bool walk_options(lua_State *L, const char *const *names, WalkOptions *options);
 
-/* Returns what `push` pushes, which gets the report as light userdata; frees the report. Raises
- * what `push` raises, and an error if the report is NULL: there was no memory for it. */
+/* Returns the values that `push` pushes, which gets the report as light userdata; frees
+ * the report. Raises the errors of `push`, and one if the report is NULL: there was no
+ * memory for it. */
 int walk_return_report(lua_State *L, void *report, lua_CFunction push);
 
-/* Sets the field `cut_off` of the table on top of the stack, if the walk reached a limit. */
+/* Sets the field `cut_off` of the table on top of the stack, if the walk reached a
+   limit. */
 void walk_set_cut_off(lua_State *L, RetainEnd end);
 
 #endif

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* stdlib/ffi/ffi_abi.c: types as libffi sees them.
  *
- * libffi knows structs of scalars only. Unions, bit-fields, packed structs and arrays
- * are passed by value too, so each aggregate is described to it by a struct that the
- * calling convention treats alike. The rules of x86-64, as gcc has them:
+ * libffi knows only structs of scalars. Unions, bit-fields, packed structs and arrays are
+ * passed by value too, so each aggregate is described to it by a struct that the calling
+ * convention treats alike. The rules of x86-64, as gcc has them:
  *   - up to 16 bytes: word by word (of 8 bytes), into a floating-point register if all in
  *     that word is floating, into a general one if anything else is there, into none if
  *     the word is padding; all in registers, or all in memory;
  *   - larger ones, those with a member that is not aligned, and those with a long double: in
  *     memory. A long double alone is returned where a bare one is.
- * Those of arm64:
+ * The rules of arm64:
  *   - up to four members of one floating type and nothing else, padding included: in
  *     floating-point registers;
  *   - otherwise up to 16 bytes in general registers, larger ones in memory.
- * On both, a struct without members is neither passed nor returned; on x86-64 one of unnamed
- * bit-fields alone is passed in a register only, and never returned.
+ * On both, a struct without members is neither passed nor returned; on x86-64 a struct of
+ * unnamed bit-fields alone is passed in a register only, and never returned.
  */
 #include "ffi_call.h"
 
@@ -57,7 +57,8 @@ static ffi_type *repeat_element(lua_State *L, const CType *t, ffi_type *element,
 
 /* ---- x86-64 ---------------------------------------------------------------- */
 
-/* What a word holds; its value says which class prevails where two meet, but for X87. */
+/* The content of a word; the greater value prevails where two classes meet, except for
+   X87. */
 typedef enum Class { CLASS_NONE, CLASS_FLOATING, CLASS_X87, CLASS_X87_UP, CLASS_INTEGER,
                      CLASS_MEMORY } Class;
 
@@ -83,7 +84,7 @@ static void note_integer(Words *words, size_t offset, size_t size) {
 
 static void classify(Words *words, const CType *t, size_t offset);
 
-/* The size of the integer type that has this many bits. */
+/* Returns the size of the integer type that has this many bits. */
 static size_t integer_size(unsigned bits) {
   return bits <= 8 ? 1 : bits <= 16 ? 2 : bits <= 32 ? 4 : 8;
 }
@@ -93,8 +94,8 @@ static void classify_integer(Words *words, size_t offset, size_t size) {
   note_integer(words, offset, size);
 }
 
-/* In a union gcc takes a bit-field, also one of width 0, for an integer. In a struct, if it is
- * in all but the declaration. */
+/* Classifies a bit-field. gcc takes one in a union, also one of width 0, for an integer;
+ * one in a struct if it is an integer in all but the declaration. */
 static void classify_bits(Words *words, const Record *r, const Field *f, size_t offset) {
   size_t at = f->offset * 8 + f->shift;
   if (r->is_union || (f->bits != 0 && clayout_is_whole(f, at)))
@@ -113,9 +114,9 @@ static void classify_record(Words *words, const Record *r, size_t offset) {
   }
 }
 
-/* All elements are what the first one is, although a packed one lies elsewhere in its words. An
- * array without elements, unless it begins a word, is what the element would be that is not
- * there. */
+/* Classifies an array. All elements have the class of the first one, although a packed
+ * one lies elsewhere in its words. An array without elements, unless it begins a word,
+ * has the class that its missing element would have. */
 static void classify_array(Words *words, const CType *t, size_t offset) {
   size_t first = offset / 8, end = (offset + t->size + 7) / 8;
   if (offset % 8 == 0 && t->size == 0) return;
@@ -127,9 +128,10 @@ static void classify_array(Words *words, const CType *t, size_t offset) {
     note_word(words, word, element.class[repeats ? first : word]);
 }
 
-/* More than two words, floating types that do not go together, or the second half of a long
- * double without the first, put the whole into memory: this is decided of each aggregate before
- * those around it, in which an integer may hide it. */
+/* Classifies an aggregate. More than two words, floating types that do not go together,
+ * or the second half of a long double without the first, put the whole into memory: this
+ * is decided for each aggregate before those around it, in which an integer may hide
+ * it. */
 static void classify_aggregate(Words *words, const CType *t, size_t offset) {
   if (offset % 8 + t->size > 16) {
     words->in_memory = true;
@@ -173,8 +175,8 @@ static bool is_long_double(const Words *words) {
   return !words->in_memory && words->class[0] == CLASS_X87 && words->class[1] == CLASS_X87_UP;
 }
 
-/* libffi passes what has an element larger than the registers in memory; the size is taken
- * from the whole. */
+/* Returns a type that libffi passes in memory: one with an element larger than the
+ * registers. The size is taken from the whole. */
 static ffi_type *in_memory(lua_State *L, const CType *t) {
   ffi_type *part = repeat_element(L, t, &ffi_type_uint64, 8);
   part->size = 64;
@@ -194,7 +196,7 @@ static ffi_type *describe_record(lua_State *L, const CType *t) {
   return fits_registers(&words) ? by_words(L, t, &words) : in_memory(L, t);
 }
 
-/* Has it no member with a name, at any depth? */
+/* Tells whether a type has no member with a name, at any depth. */
 static bool is_empty(const CType *t) {
   if (t->kind == CKIND_ARRAY)
     return t->count == 0 || t->count == COUNT_UNKNOWN || is_empty(t->element);
@@ -207,8 +209,9 @@ static bool is_empty(const CType *t) {
   return true;
 }
 
-/* A struct of one long double is returned where a long double is, but libffi does this for
- * the bare type only. One without members is not returned at all, whatever its size. */
+/* Returns the scalar type as which a struct is returned, or NULL. A struct of one long
+ * double is returned where a long double is, but libffi does this for the bare type only.
+ * One without members is not returned at all, whatever its size. */
 static ffi_type *bare_result(const CType *t) {
   if (is_empty(t)) return &ffi_type_void;
   Words words = words_of(t);
@@ -217,7 +220,7 @@ static ffi_type *bare_result(const CType *t) {
 
 typedef struct Registers { unsigned general, floating; } Registers;
 
-/* Takes the registers of a parameter; false if it goes into memory. */
+/* Takes the registers of a parameter; returns false if it goes into memory. */
 static bool take_registers(Registers *left, const Words *words) {
   Registers need = {0, 0};
   if (!fits_registers(words)) return false;
@@ -231,13 +234,14 @@ static bool take_registers(Registers *left, const Words *words) {
   return true;
 }
 
-/* Describes what goes into registers, of which `left` are left; returns the number of parts.
- * Two things that libffi does wrong are gone round:
- *   - of a struct whose second word is padding, its callbacks take a register for that word
- *     too: it is described as its first word alone;
- *   - of one whose first word goes into the last general register and whose second one is
- *     floating, its calls (before 3.4.8) copy both words into what holds the general registers,
- *     over the first floating one behind it: the words are described as two arguments. */
+/* Describes the words that go into registers, of which `left` are left; returns the number
+ * of parts. Works around two errors of libffi:
+ *  - for a struct whose second word is padding, its callbacks take a register for that word
+ *    too: it is described as its first word alone;
+ *  - for one whose first word goes into the last general register and whose second one is
+ *    floating, its calls (before 3.4.8) copy both words to the place of the general
+ *    registers, over the first floating one behind it: the words are described as two
+ *    arguments. */
 static unsigned place_words(const Registers *left, const Words *words, ffi_type *whole,
                             ffi_type **types) {
   bool is_torn = left->general == 1 && words->class[0] == CLASS_INTEGER &&
@@ -281,7 +285,8 @@ unsigned abi_place(const CType *function, ffi_type *const *whole, ffi_type **typ
 
 static size_t count_floating(const CType *t, const CType **form);
 
-/* The members of a struct; of a union, those of the member that has most. */
+/* Returns the number of members of a struct; for a union, those of the member that has
+   most. */
 static size_t count_members(const Record *r, const CType **form) {
   size_t count = 0;
   for (uint32_t i = 0; i < r->nfields; i++) {
@@ -294,7 +299,8 @@ static size_t count_members(const Record *r, const CType **form) {
   return count;
 }
 
-/* How many members of one floating type this is; COUNT_UNKNOWN if there is anything else. */
+/* Returns the number of members of one floating type that this is, or COUNT_UNKNOWN if
+   there is anything else. */
 static size_t count_floating(const CType *t, const CType **form) {
   size_t count = 1;
   if (t->kind == CKIND_RECORD) {

@@ -2,11 +2,12 @@
 /* stdlib/ffi/ffi_arith.c: operators on cdata.
  *
  * Numbers: with an operand of type uint64_t (or unsigned long long), another integer is
- * taken modulo 2^64, the operation is unsigned and the result is a uint64_t cdata; so are
- * comparisons. With a signed cdata of 64 bits, `/` and `%` are C's, and the result is a Lua
- * integer. Otherwise both are Lua numbers: integers wrap, floats are floats, and the result is
- * a Lua number. `^` always works on floats, as in Lua.
+ * taken modulo 2^64, the operation is unsigned and the result is a uint64_t cdata; the
+ * same holds for comparisons. With a signed cdata of 64 bits, `/` and `%` are those of C,
+ * and the result is a Lua integer. Otherwise both are Lua numbers: integers wrap, floats
+ * are floats, and the result is a Lua number. `^` always works on floats, as in Lua.
  * Comparisons with floats are exact.
+ *
  * Pointers and arrays: + and - with an integer, the difference of two, comparison by
  * address. Everything else is left to ffi.metatype's metamethods. */
 #include "ffi_core.h"
@@ -47,7 +48,7 @@ static Operand arith_operand(const TValue *o) {
   return result;
 }
 
-/* An enum on one side gives a string on the other one its meaning. */
+/* Gives a string on one side its meaning by an enum on the other side. */
 static void enum_operand(const TValue *string, const TValue *other, Operand *result) {
   const Cdata *cd = cdata_of(other);
   if (!is_string(string) || cd == NULL || cd->type->kind != CKIND_ENUM) return;
@@ -110,19 +111,20 @@ static uint64_t shift_left(uint64_t a, int64_t by) {
   return by >= 0 ? a << by : a >> -by;
 }
 
-/* Raises Lua's error for it. */
+/* Raises Lua's error for a division by zero. */
 _Noreturn static void division_by_zero(lua_State *L, int op) {
   op == LUA_OPMOD ? number_int_mod(L, 0, 0) : number_int_div(L, 0, 0);
   __builtin_unreachable();
 }
 
-/* C's division: towards zero, the remainder with the sign of a. */
+/* Divides as C does: towards zero, the remainder with the sign of a. */
 static int64_t divide(int op, int64_t a, int64_t b) {
-  if (b == -1) return op == LUA_OPDIV ? (int64_t)-(uint64_t)a : 0; /* the least one overflows */
+  /* the least one would overflow */
+  if (b == -1) return op == LUA_OPDIV ? (int64_t)-(uint64_t)a : 0;
   return op == LUA_OPDIV ? a / b : a % b;
 }
 
-/* False for the operators that work on floats. */
+/* Computes an unsigned result. Returns false for the operators that work on floats. */
 static bool unsigned_result(lua_State *L, int op, uint64_t a, uint64_t b, uint64_t *result) {
   switch (op) {
     case LUA_OPADD: *result = a + b; return true;
@@ -201,7 +203,8 @@ static int pointer_difference(lua_State *L, const Operand *a, const Operand *b) 
   return 1;
 }
 
-/* Does pointer arithmetic if an operand is a pointer: true with the number of results. */
+/* Runs pointer arithmetic if an operand is a pointer; returns true with the number of
+   results. */
 static bool pointer_arithmetic(lua_State *L, int op, const Operand *a, const Operand *b, int *n) {
   if (op != LUA_OPADD && op != LUA_OPSUB) return false;
   bool a_points = a->kind == OPERAND_POINTER, b_points = b->kind == OPERAND_POINTER;
@@ -234,9 +237,9 @@ static int cdata_arithmetic(lua_State *L, int op, const char *event) {
 
 /* ---- comparison ---------------------------------------------------------- */
 
-/* -1, 0, 1; 2 when one is no number (NaN). Integers as C compares them: unsigned if one is.
- * With a float it is exact: each integer type fits a long double of 64 bits of precision;
- * elsewhere (arm64) it has 113. */
+/* Returns -1, 0 or 1, or 2 if one of the two is NaN. Compares integers as C does:
+ * unsigned if one is. The comparison with a float is exact: each integer type fits a long
+ * double of 64 bits of precision; elsewhere (arm64) it has 113. */
 static int compare_numbers(const CNumber *a, const CNumber *b) {
   if (a->kind == NUMBER_INT && b->kind == NUMBER_INT) return (a->v.i > b->v.i) - (a->v.i < b->v.i);
   if (a->kind <= NUMBER_UINT && b->kind <= NUMBER_UINT)
@@ -277,7 +280,8 @@ static int cdata_order(lua_State *L, const char *event, bool or_equal) {
 static int cdata_lt(lua_State *L) { return cdata_order(L, "__lt", false); }
 static int cdata_le(lua_State *L) { return cdata_order(L, "__le", true); }
 
-/* The address that a value stands for in a test of equality. */
+/* Sets *address to the address that a value stands for in a test of equality; returns
+   false if it stands for none. */
 static bool address_for_equality(const TValue *o, const Operand *operand, char **address) {
   const Cdata *cd = cdata_of(o);
   if (operand->kind == OPERAND_POINTER) {
@@ -287,7 +291,7 @@ static bool address_for_equality(const TValue *o, const Operand *operand, char *
   return cd != NULL && operand->kind == OPERAND_OTHER && cdata_value(cd, address) != NULL;
 }
 
-/* Never raises by itself: what cannot be compared is unequal. */
+/* Implements __eq. Never raises by itself: values that cannot be compared are unequal. */
 static int cdata_eq(lua_State *L) {
   Operand a, b;
   const TValue *x = argument(L, 1), *y = argument(L, 2);

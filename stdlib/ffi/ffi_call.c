@@ -11,8 +11,8 @@
  * While C code runs, Ffi.in_call is true: callbacks check it (ffi_callback.c). An error
  * that they noted is raised when the C function has returned.
  *
- * Recording: with class "ffi" on, a call is a span "ffi:NAME" in the user ring; of a
- * function pointer "ffi:(pointer)".
+ * Recording: with class "ffi" on, a call is a span "ffi:NAME" in the user ring; the call
+ * of a function pointer is a span "ffi:(pointer)".
  */
 #include "ffi_call.h"
 #include "table.h"
@@ -53,7 +53,7 @@ static uint32_t slot_size(const CType *t) {
                       : (uint32_t)(t->size + ARGUMENT_ALIGN - 1) / ARGUMENT_ALIGN * ARGUMENT_ALIGN;
 }
 
-/* The offset of an argument of type t behind *size, which is moved on. */
+/* Returns the offset of an argument of type t behind *size, and advances *size. */
 static uint32_t take_slot(const CType *t, uint32_t *size) {
   uint32_t slot = slot_size(t), at = *size;
   if (slot > 8) at = (at + ARGUMENT_ALIGN - 1) / ARGUMENT_ALIGN * ARGUMENT_ALIGN;
@@ -88,7 +88,7 @@ CallPlan *ccall_plan(lua_State *L, CType *function) {
 
 /* ---- functions as values ------------------------------------------------- */
 
-/* A function's cdata: its address is the code's, behind it is its symbol. */
+/* The cdata of a function: its address is that of the code; its symbol follows. */
 typedef struct FunctionCdata {
   Cdata cdata;
   Symbol *symbol;
@@ -125,7 +125,7 @@ typedef struct Call {
   CType *function;
   Symbol *symbol;
   void *code;
-  int given;         /* arguments on the stack, from index 2 on */
+  int given;         /* the arguments on the stack, from index 2 on */
 } Call;
 
 /* ---- spans --------------------------------------------------------------- */
@@ -141,10 +141,12 @@ static unsigned register_span(const char *name) {
                               .ring = EVENTRING_USER,
                               .payload = EVENTRING_NONE};
   int id = eventring_register(&def, &error);
-  return id < 0 ? PROBE_ID(FFI_CALL) : (unsigned)id; /* a full catalogue: one name for all */
+  /* the catalogue is full: one name for all */
+  return id < 0 ? PROBE_ID(FFI_CALL) : (unsigned)id;
 }
 
-/* The id of the span of a call, kept in the symbol; nameless functions have one. */
+/* Returns the id of the span of a call, which is kept in the symbol; functions without a
+   name share one. */
 static COLD unsigned span_of(const Call *call) {
   unsigned *id = call->symbol != NULL ? &call->symbol->event : &call->function->ffi->pointer_event;
   if (*id == 0) *id = register_span(call->symbol != NULL ? call->symbol->name->data : "(pointer)");
@@ -204,8 +206,8 @@ static void convert_arguments(lua_State *L, const Call *call, const CallPlan *pl
 
 /* ---- variadic arguments -------------------------------------------------- */
 
-/* The type in which a value is passed where the declaration says nothing, as C's default
- * promotions have it; the type is that of what is written into the slot. */
+/* Returns the type in which a value is passed if the declaration does not say, by C's
+ * default promotions; it is the type of the value written into the slot. */
 static CType *promoted_type(lua_State *L, Ffi *ffi, const TValue *o) {
   const Cdata *cd = cdata_of(o);
   if (cd == NULL) {
@@ -273,7 +275,7 @@ static void run_c(lua_State *L, const Call *call, ffi_cif *cif, void *result, vo
     ccall_raise_pending(L, ffi);
 }
 
-/* Calls, and pushes the result. */
+/* Calls the function, and pushes its result. */
 static void invoke_function(lua_State *L, const Call *call, ffi_cif *cif, void **values) {
   CType *t = call->function->element;
   if (t->kind == CKIND_RECORD) {

@@ -11,25 +11,27 @@
 /* Made once for each function type. */
 struct CallPlan {
   ffi_cif cif;
-  uint8_t *parts;      /* arguments of libffi's that each parameter is: 0 to 2, words of it if 2 */
-  ffi_type **types;    /* of these */
-  uint32_t nparts;     /* of all parameters; at most one more than these */
+  /* how many of libffi's arguments each parameter is: 0 to 2; its words if 2 */
+  uint8_t *parts;
+  ffi_type **types;    /* of these arguments */
+  uint32_t nparts;     /* of all parameters; at most one more than that */
   uint32_t *offsets;   /* of the arguments in the buffer */
   uint32_t size;       /* of the buffer */
   uint32_t result_size;/* bytes that libffi writes */
 };
 
-/* The plan of a function type; raises when a type cannot be passed by value. */
+/* Returns the plan of a function type; raises if a type cannot be passed by value. */
 CallPlan *ccall_plan(lua_State *L, CType *function);
 
 /* ---- ffi_abi.c ----------------------------------------------------------- */
 
-/* The type of an argument as libffi wants it, or NULL with the reason in *why. */
+/* Returns the type of an argument as libffi wants it, or NULL with the reason in *why. */
 ffi_type *abi_type(lua_State *L, CType *t, const char **why);
-/* The same for the result of a function. */
+/* Returns the type of the result of a function as libffi wants it, or NULL with the
+   reason in *why. */
 ffi_type *abi_result_type(lua_State *L, CType *t, const char **why);
-/* Where the arguments of a function go: sets the parts of each parameter, and the types of all
- * parts, out of those of whole parameters; returns the number of parts. */
+/* Sets where the arguments of a function go: the parts of each parameter, and the types
+ * of all parts, given those of whole parameters; returns the number of parts. */
 unsigned abi_place(const CType *function, ffi_type *const *whole, ffi_type **types,
                    uint8_t *parts);
 

@@ -6,15 +6,15 @@
  * released when it returns.
  *
  * The guest runs on the thread (coroutine) that is in the C call, above its frame, in a
- * protected call. An error, a yield included, does not cross the C function: it is
- * remembered, the C function gets zero, no further callback runs guest code until that
- * C function has returned, and then the error is raised again (ffi_call.c).
+ * protected call. An error, and also a yield, does not cross the C function: it is
+ * remembered, the C function gets zero, no further callback runs guest code until that C
+ * function has returned, and then the error is raised again (ffi_call.c).
  *
  * The guest may run only while this domain is in a C call that it made itself on the same
- * OS thread: Ffi.in_call and Ffi.thread. At any other moment (a thread that the library
- * made, a signal handler while the interpreter runs) the callback touches only those two
- * words and the flag Ffi.foreign: it returns zero and prints a message to stderr, and the
- * next C call of the domain raises an error when it returns.
+ * OS thread: Ffi.in_call and Ffi.thread. At any other moment (on a thread that the
+ * library made, in a signal handler while the interpreter runs) the callback touches only
+ * those two words and the flag Ffi.foreign: it returns zero and prints a message to
+ * stderr, and the next C call of the domain raises an error when it returns.
  */
 #include "call.h"
 #include "ffi_call.h"
@@ -35,7 +35,7 @@ struct Callback {
   CType *function;
   Callback *next, **link; /* in Ffi.all_callbacks */
   unsigned running;       /* activations */
-  bool freed;             /* while it ran */
+  bool freed;             /* it was freed while it ran */
   bool shared;            /* made by callback_shared */
 };
 
@@ -49,7 +49,8 @@ typedef struct Invocation {
 
 static CallPlan *plan_of(const Callback *cb) { return cb->function->signature->plan; }
 
-/* Pushes an argument, of which libffi has so many parts: an aggregate as a copy of its own. */
+/* Pushes an argument, which libffi gives in n parts: an aggregate as a copy of its
+   own. */
 static void push_argument(lua_State *L, CType *t, void **parts, unsigned n) {
   if (t->kind != CKIND_RECORD) {
     convert_push(L, t, parts[0], NULL);
@@ -64,7 +65,8 @@ static void push_argument(lua_State *L, CType *t, void **parts, unsigned n) {
   }
 }
 
-/* libffi wants small integers as whole words, and has no room for what is not returned. */
+/* Stores the result of a callback. libffi wants small integers as whole words, and has no
+   room for a result that is not returned. */
 static void store_result(lua_State *L, const Callback *cb, void *result, const TValue *o) {
   CType *t = cb->function->element;
   Blame blame = {BLAME_OTHER, 0, NULL, "result of a callback"};
@@ -112,7 +114,8 @@ static void remember_error(lua_State *L, Ffi *ffi) {
 static void say_foreign(Ffi *ffi) {
   static const char text[] = "saros: ffi: a callback was called by a thread, or at a moment, that "
                              "may not run the program; it returns zero\n";
-  ssize_t written = write(STDERR_FILENO, text, sizeof text - 1); /* in a signal handler too */
+  /* allowed in a signal handler, too */
+  ssize_t written = write(STDERR_FILENO, text, sizeof text - 1);
   (void)written; /* there is nowhere else to report it */
   __atomic_store_n(&ffi->foreign, true, __ATOMIC_RELAXED);
 }
@@ -124,7 +127,7 @@ static void clear_result(const Callback *cb, void *result) {
 
 static void release_callback(Callback *cb);
 
-/* What the closure runs. */
+/* Runs a callback: the function that the closure calls. */
 static void callback_entry(ffi_cif *cif, void *result, void **arguments, void *user) {
   (void)cif;
   Callback *cb = user;
@@ -158,8 +161,8 @@ static void check_passable(lua_State *L, const CType *function) {
   if (function->signature->variadic) luaL_error(L, "a callback cannot be variadic");
 }
 
-/* libffi sets up its memory of closures at the first one, which two threads must not do
- * at once. */
+/* Makes a first closure: libffi sets up its memory of closures then, which two threads
+ * must not do at once. */
 static void make_first_closure(void) {
   void *code, *closure = ffi_closure_alloc(sizeof(ffi_closure), &code);
   if (closure != NULL) ffi_closure_free(closure);
@@ -222,7 +225,7 @@ void *callback_new(lua_State *L, CType *function_type, const TValue *function) {
   return make_for(L, function_type, function)->code;
 }
 
-/* The table of function -> code of a function type, in Ffi.shared. */
+/* Returns the table of function -> code of a function type, in Ffi.shared. */
 static Table *shared_table(lua_State *L, CType *function_type) {
   Table *all = function_type->ffi->shared;
   TValue key, value;
@@ -260,7 +263,7 @@ static void release_callback(Callback *cb) {
   free(cb);
 }
 
-/* Frees the callbacks alone: their guest functions go with the heap. */
+/* Frees only the callbacks: their guest functions go with the heap. */
 void callback_close(Ffi *ffi) {
   while (ffi->all_callbacks != NULL) release_callback(ffi->all_callbacks);
 }
@@ -279,7 +282,8 @@ static Callback *check_callback(lua_State *L, Cdata **cdata) {
   return cb;
 }
 
-/* callback:free(): its code must not be called any more; this pointer becomes NULL. */
+/* Implements callback:free(): its code must not be called any more; this pointer becomes
+   NULL. */
 int callback_free(lua_State *L) {
   Cdata *cd;
   Callback *cb = check_callback(L, &cd);
@@ -293,7 +297,7 @@ int callback_free(lua_State *L) {
   return 0;
 }
 
-/* callback:set(function): calls that one from now on. */
+/* Implements callback:set(function): it calls that one from now on. */
 int callback_set(lua_State *L) {
   Cdata *cd;
   Callback *cb = check_callback(L, &cd);

@@ -37,7 +37,7 @@ Cdata *cdata_push(lua_State *L, CType *t, size_t size) {
   return cd;
 }
 
-/* An object with room for `size` bytes that keeps the owner alive. */
+/* Pushes an object with room for `size` bytes that keeps the owner alive. */
 static Cdata *push_owned(lua_State *L, CType *t, size_t size, const TValue *owner) {
   Userdata *u = new_object(L, t, sizeof(Cdata) + size, owner != NULL);
   if (owner != NULL) value_copy(&u->uservalues[0], owner);
@@ -128,7 +128,7 @@ static int call_with_arguments(lua_State *L, int n, int nresults) {
 typedef struct Place {
   CType *type;        /* of the element */
   char *address;
-  const Field *field; /* of a member; NULL: an element */
+  const Field *field; /* of a member; NULL for an element */
   uint8_t quals;      /* of the aggregate */
 } Place;
 
@@ -143,7 +143,8 @@ _Noreturn static void index_error(lua_State *L, const CType *t, const TValue *ke
   __builtin_unreachable();
 }
 
-/* An integer, a float with an integer value, or a numeric cdata. */
+/* Reads the index of an element: an integer, a float with an integer value, or a numeric
+   cdata. Returns false if the key is none of these. */
 static bool element_number(const TValue *key, int64_t *i) {
   if (likely(is_int(key))) {
     *i = key->v.i;
@@ -186,7 +187,8 @@ static bool find_element(lua_State *L, Place *place, CType *t, char *p, int64_t 
   return true;
 }
 
-/* False: there is no such member (a metamethod may know). */
+/* Finds the target of an access. Returns false if there is no such member (a metamethod
+   may know it). */
 static bool find_place(lua_State *L, Place *place, const Cdata *cd, const TValue *key) {
   CType *t = cd->type;
   char *p = cd->address;
@@ -219,7 +221,7 @@ static bool callback_method(lua_State *L, const Cdata *cd, const TValue *key) {
   return true;
 }
 
-/* __index of the type's metatable, for a key that the type itself does not know. */
+/* Runs __index of the type's metatable, for a key that the type itself does not know. */
 static int index_by_metatable(lua_State *L, const Cdata *cd) {
   const TValue *key = argument(L, 2);
   if (callback_method(L, cd, key)) return 1;
@@ -267,7 +269,8 @@ static int newindex_by_metatable(lua_State *L, const Cdata *cd) {
   return 0;
 }
 
-/* A member that refers to something is that thing; one that does not yet is made to. */
+/* Replaces the place of a member that is a reference with the place of its target, unless
+   it does not refer to anything yet: then the access sets the reference. */
 static void follow_reference(Place *place) {
   char *target;
   memcpy(&target, place->address, sizeof target);
@@ -302,7 +305,7 @@ static int cdata_newindex(lua_State *L) {
  * Numbers in arrays and structs are read and written by the interpreter without a call
  * of the metamethod (RuntimeHooks). Unusual cases are left to the metamethod. */
 
-/* The place of a scalar; false: none, or not so simple. */
+/* Finds the place of a scalar; returns false if there is none, or it is not so simple. */
 static bool scalar_place(const Userdata *u, const TValue *key, const CType **type, char **address,
                          uint8_t *quals) {
   const Cdata *cd = userdata_payload((Userdata *)u);
@@ -411,8 +414,8 @@ void cdata_set_finalizer(lua_State *L, Ffi *ffi, const TValue *cdata, const TVal
   if (!is_nil(function)) gc_register_finalizer(L, cdata->v.gc);
 }
 
-/* The finalizer, and what it frees, is removed before it is called: it may set another
- * one. */
+/* Implements __gc. The finalizer, and the memory that it frees, is removed before it is
+ * called: it may set another one. */
 static int cdata_gc(lua_State *L) {
   const Cdata *cd = cdata_of(argument(L, 1));
   check_cdata(L, cd);
@@ -444,8 +447,8 @@ static bool number_text(const CType *t, const char *p, char *buffer, size_t size
   return true;
 }
 
-/* "cdata<int *>: 0x..."; a 64-bit integer is its digits with LL or ULL, another number
- * shows its value in place of an address. */
+/* Implements __tostring: "cdata<int *>: 0x..."; a 64-bit integer is its digits with LL or
+ * ULL, another number shows its value in place of an address. */
 int cdata_tostring(lua_State *L) {
   const Cdata *cd = cdata_of(argument(L, 1));
   check_cdata(L, cd);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* stdlib/ffi/ffi_convert.c: one value between Lua and C memory. The rules are doc/FFI.md's
- * section "Conversions". Memory may be unaligned (packed structs), so it is always
- * reached with memcpy. */
+/* stdlib/ffi/ffi_convert.c: one value between Lua and C memory. The rules are in the
+ * section "Conversions" of doc/FFI.md. Memory may be unaligned (packed structs), so it is
+ * always reached with memcpy. */
 #include "call.h"
 #include "ffi_core.h"
 #include "meta.h"
@@ -85,7 +85,7 @@ static long double to_long_double(const CNumber *number) {
   }
 }
 
-/* Does it fit 64 bits when truncated? */
+/* Tells whether a number fits 64 bits when truncated. */
 static bool has_integer(const CNumber *number) {
   if (number->kind <= NUMBER_UINT) return true;
   long double n = to_long_double(number);
@@ -214,8 +214,9 @@ void convert_push(lua_State *L, CType *t, void *p, const TValue *owner) {
   }
 }
 
-/* Bits are kept in the low end of a machine word, which is little-endian. A packed bit-field
- * may begin within a byte and go on to the ninth: its first bits are in the first 8 bytes. */
+/* Loads the unit of a bit-field. The bits are in the low end of a machine word, which is
+ * little-endian. A packed bit-field may begin within a byte and go on to the ninth: its
+ * first bits are in the first 8 bytes. */
 static uint64_t load_unit(const Field *f, const char *p) {
   uint64_t unit = 0;
   memcpy(&unit, p, f->unit > 8 ? 8 : f->unit);
@@ -286,7 +287,7 @@ static bool same_number_form(const CType *a, const CType *b) {
          (a->kind == CKIND_BOOL) == (b->kind == CKIND_BOOL);
 }
 
-/* May what is a `from` be read as a `to`, behind a pointer? Integers of one size
+/* Tells whether a `from` may be read as a `to`, behind a pointer. Integers of one size
  * are alike, signed or not; qualifiers may be added, not dropped. */
 static bool types_compatible(const CType *from, const CType *to, unsigned depth) {
   if ((from->quals & ~to->quals) != 0 && to->kind != CKIND_FUNCTION) return false;
@@ -302,7 +303,8 @@ static bool types_compatible(const CType *from, const CType *to, unsigned depth)
     case CKIND_ARRAY:
       return (from->count == to->count || to->count == COUNT_UNKNOWN) && depth < 8 &&
              types_compatible(from->element, to->element, depth + 1);
-    case CKIND_FUNCTION: return true; /* as a cast of one, which C compilers only warn of */
+    /* like a cast of one, about which C compilers only warn */
+    case CKIND_FUNCTION: return true;
     default: return false;
   }
 }
@@ -329,8 +331,9 @@ static bool is_file(lua_State *L, const Userdata *u) {
   return is_table(files) && u->metatable == as_table(files);
 }
 
-/* A file of the io library is passed as its FILE, other userdata as its own bytes. A
- * closed file is refused: C would get a FILE that is gone. */
+/* Sets *result to the pointer as which userdata is passed: a file of the io library as
+ * its FILE, other userdata as its own bytes. A closed file is refused: C would get a FILE
+ * that is gone. */
 static bool userdata_pointer(lua_State *L, Userdata *u, const CType *to, bool cast, void **result) {
   if (u->kind != USERDATA_PLAIN) return false;
   *result = userdata_payload(u);
@@ -341,7 +344,8 @@ static bool userdata_pointer(lua_State *L, Userdata *u, const CType *to, bool ca
   return cast || to->kind == CKIND_VOID || to->kind == CKIND_RECORD;
 }
 
-/* The pointer that a cdata stands for where one of type `to` (its element) is wanted. */
+/* Sets *result to the pointer that a cdata stands for where one of type `to` (its
+   element) is wanted. */
 static bool cdata_pointer(const Cdata *cd, const CType *to, bool cast, void **result) {
   char *p;
   const CType *t = cdata_value(cd, &p);
@@ -396,7 +400,7 @@ static bool to_pointer(lua_State *L, CType *t, const TValue *o, Conversion how, 
 
 /* ---- Lua to C ------------------------------------------------------------ */
 
-/* The constant of an enum that a string names. */
+/* Sets *number to the constant of an enum that a string names. */
 static bool enum_constant(const CType *t, const TValue *o, CNumber *number) {
   if (!is_string(o)) return false;
   const Symbol *s = ffi_lookup(t->ffi->names, as_string(o));
@@ -405,7 +409,7 @@ static bool enum_constant(const CType *t, const TValue *o, CNumber *number) {
   return true;
 }
 
-/* Numbers that only a cast makes: addresses. */
+/* Converts a value to its address, a number that only a cast makes. */
 static bool address_number(lua_State *L, CType *t, const TValue *o, CNumber *number) {
   void *p;
   if (is_function(o) || !is_integer_type(t)) return false;

@@ -24,8 +24,9 @@
  * Memory. Types, symbols and what belongs to them are not freed while the domain lives,
  * so pointers to them stay valid. They lie in blocks that are userdata, kept alive by the
  * table Ffi.kept; so they are freed with the heap, after the last finalizer, and count
- * for the domain's limit. Only what an erroneous text has made is given back: a journal says
- * which objects were kept for it, and which of the older types were linked to its own.
+ * for the domain's limit. Only what an erroneous text has made is given back: a journal
+ * says which objects were kept for it, and which of the older types were linked to its
+ * own.
  *
  * Types are interned: two types are the same type if and only if they have the same
  * address. Qualifiers (const, volatile) make a type of their own, whose `plain` is
@@ -183,12 +184,14 @@ typedef enum BasicType {
   BASIC_COUNT
 } BasicType;
 
-/* Complex numbers are structs of two members, re and im, which is how they are laid out. */
+/* Complex numbers are structs of two members, re and im, which is how they are laid
+   out. */
 typedef enum ComplexType { COMPLEX_FLOAT, COMPLEX_DOUBLE, COMPLEX_LDOUBLE, COMPLEX_COUNT } ComplexType;
 
 #define DERIVED_BUCKETS 1024
 
-/* What the text that is parsed has changed outside of its own memory, from the first change on. */
+/* What the text that is parsed has changed outside of its own memory, from the first
+   change on. */
 typedef struct JournalNote {
   CType **link;  /* of an older type, or of a bucket; NULL: `kept` is a new key of Ffi.kept */
   CType *former;
@@ -279,8 +282,8 @@ Ffi *ffi_of_function(lua_State *L); /* the Ffi that is the running function's fi
 /* ---- ffi_types.c --------------------------------------------------------- */
 
 void *ffi_memory(lua_State *L, Ffi *ffi, size_t size); /* zeroed, aligned to 16; never freed */
-/* A text begins to be parsed; it ends, and if it has failed, what it made is given back: nothing
- * of that may be in use. */
+/* A text begins to be parsed; it ends, and if it has failed, what it made is given back:
+ * nothing of that may be in use. */
 void ffi_journal_begin(Ffi *ffi, Journal *j);
 void ffi_journal_end(lua_State *L, Ffi *ffi, bool failed);
 void ffi_keep(lua_State *L, Ffi *ffi, const TValue *value);
@@ -297,9 +300,9 @@ CType *ctype_function(lua_State *L, CType *result, CType *const *params, uint32_
 CType *ctype_qualified(lua_State *L, CType *t, uint8_t quals);
 CType *ctype_record(lua_State *L, Ffi *ffi, bool is_union, String *tag);
 CType *ctype_enum(lua_State *L, Ffi *ffi, String *tag);
-/* `size` bytes, aligned to `align`, of which C code knows more than this module: `what` (a
- * literal) says in messages what that is. It has a place in structs and signatures, and can
- * neither be passed nor converted. */
+/* `size` bytes, aligned to `align`, of which C code knows more than this module: `what`
+ * (a literal) says in messages what that is. It has a place in structs and signatures,
+ * and can neither be passed nor converted. */
 CType *ctype_opaque(lua_State *L, Ffi *ffi, const char *name, size_t size, uint32_t align,
                     const char *what);
 CType *ctype_aligned(lua_State *L, CType *t, uint32_t align);
@@ -319,8 +322,8 @@ size_t ctype_size_of(const CType *t, size_t n);
 /* Offsets, size and alignment of a record whose fields are all there. pack: 0, or
  * the most that a member is aligned to; align: at least. NULL, or why not. */
 const char *clayout_record(CType *t, bool packed, uint32_t pack, uint32_t align);
-/* Is a bit-field that begins at this bit of its struct what an ordinary member would be? gcc
- * takes it for one. */
+/* Is a bit-field that begins at this bit of its struct what an ordinary member would be?
+ * gcc takes it for one. */
 bool clayout_is_whole(const Field *f, uint64_t at);
 
 /* ---- ffi_convert.c ------------------------------------------------------- */
@@ -405,8 +408,8 @@ const TValue *cdata_owner(const TValue *o);
 CType *cdata_value(const Cdata *cd, char **address);
 int cdata_new_object(lua_State *L, CType *t, int first_argument);
 /* Pushes the metamethod of a type (or of what a pointer refers to) if it has one. */
-/* What the call of a cdata runs; the name of the function that it is, and what tells it from
- * others of that name, or NULL. */
+/* What the call of a cdata runs; the name of the function that it is, and what tells it
+ * from others of that name, or NULL. */
 int cdata_call_function(lua_State *L);
 const char *cdata_called_name(const Userdata *u, const void **symbol);
 bool cdata_push_metamethod(lua_State *L, const CType *t, const char *name);

@@ -72,8 +72,8 @@ static void parse_parameters(CParser *c, Modifier *m) {
 
 /* ---- parts of a declarator ----------------------------------------------- */
 
-/* Behind '['. The first bound of a parameter means nothing: it is a pointer, whatever expression
- * stands there. */
+/* Behind '['. The first bound of a parameter means nothing: it is a pointer, whatever
+ * expression stands there. */
 static void array_bound(CParser *c, Modifier *m, bool is_parameter) {
   CLexer *x = &c->x;
   while (clexer_accept(x, CT_STATIC) || clexer_accept(x, CT_CONST) ||

@@ -4,15 +4,16 @@
  *
  * An ordinary member goes to the next multiple of its alignment. A bit-field goes to the
  * next bit, unless it would then span more units of its type's alignment than the type
- * itself; packed ones do that too. A width of 0 goes on to a multiple of the alignment of its
- * type, also where members are packed. A named bit-field counts with its type's alignment
- * for the struct's, and, if it fills an aligned unit of 1, 2, 4 or 8 bytes where it comes to
- * lie, with that unit's, which is larger where a typedef lowers the type's; an unnamed one only
- * on arm64, and with its type's. Packed members have alignment 1, `aligned` ones at least what
- * it says.
+ * itself; packed ones do that too. A width of 0 goes on to a multiple of the alignment of
+ * its type, also where members are packed. A named bit-field counts with its type's
+ * alignment for the struct's, and, if it fills an aligned unit of 1, 2, 4 or 8 bytes
+ * where it comes to lie, with that unit's, which is larger where a typedef lowers the
+ * type's; an unnamed one only on arm64, and with its type's. Packed members have
+ * alignment 1, `aligned` ones at least what it says.
  *
- * Bits are read and written in a unit of 1, 2, 4 or 8 bytes that lies inside the struct and
- * holds them; a packed field of which no such unit exists, in the 1 to 9 bytes that it is in.
+ * Bits are read and written in a unit of 1, 2, 4 or 8 bytes that lies inside the struct
+ * and holds them; a packed field of which no such unit exists, in the 1 to 9 bytes that
+ * it is in.
  */
 #include "ffi_core.h"
 
@@ -89,8 +90,8 @@ static void place_bits(Layout *l, Field *f, uint64_t *at) {
   l->bits = start + f->bits;
 }
 
-/* A unit of 1, 2, 4 or 8 bytes within `size` bytes that holds the bits at `at`, or else the
- * bytes that they are in. */
+/* A unit of 1, 2, 4 or 8 bytes within `size` bytes that holds the bits at `at`, or else
+ * the bytes that they are in. */
 static void choose_unit(Field *f, uint64_t at, uint64_t size) {
   uint64_t offset = at / 8;
   uint32_t unit = (uint32_t)(at % 8 + f->bits + 7) / 8;

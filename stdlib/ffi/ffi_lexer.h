@@ -65,9 +65,9 @@ typedef struct CPlace { unsigned line, column; } CPlace;
 _Noreturn void clexer_error_at(CLexer *x, CPlace place, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 bool clexer_accept(CLexer *x, int token);
-/* Skips C code that is no declaration, from the present token on, whatever is in it: up to a
- * character of `stops` that stands in no bracket, which is the next token. "": behind the bracket
- * that closes the one that is the present token. */
+/* Skips C code that is no declaration, from the present token on, whatever is in it: up
+ * to a character of `stops` that stands in no bracket, which is the next token. "":
+ * behind the bracket that closes the one that is the present token. */
 void clexer_skip_code(CLexer *x, const char *stops);
 void clexer_expect(CLexer *x, int token);
 /* How a token reads; buffer of CTOKEN_TEXT bytes. */

@@ -311,8 +311,9 @@ static CType *complex_of(lua_State *L, Ffi *ffi, const char *text, const char *n
   return t;
 }
 
-/* On x86-64 a complex number is passed as its struct, by the psABI's section 3.2.3, except the
- * result of type long double, which comes in two registers of the x87; on arm64 all are. */
+/* On x86-64 a complex number is passed as its struct, by the psABI's section 3.2.3,
+ * except the result of type long double, which comes in two registers of the x87; on
+ * arm64 all are. */
 static void open_extended(lua_State *L, Ffi *ffi) {
   ffi->complex[COMPLEX_FLOAT] = complex_of(L, ffi, "struct { float re, im; }", "_Complex float");
   ffi->complex[COMPLEX_DOUBLE] = complex_of(L, ffi, "struct { double re, im; }", "_Complex double");

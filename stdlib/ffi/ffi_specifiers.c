@@ -170,8 +170,8 @@ static CType *vector_of(CParser *c, CPlace place, CType *t, uint32_t size) {
   return ctype_qualified(c->x.L, v, t->quals);
 }
 
-/* The attribute is of the numbers that a type is made of, wherever it stands: of what a pointer
- * points to, of the elements of an array, of the result of a function. */
+/* The attribute is of the numbers that a type is made of, wherever it stands: of what a
+ * pointer points to, of the elements of an array, of the result of a function. */
 static CType *with_vectors(CParser *c, CPlace place, CType *t, uint32_t size) {
   lua_State *L = c->x.L;
   if (t->kind != CKIND_POINTER && t->kind != CKIND_REFERENCE && t->kind != CKIND_ARRAY &&

@@ -151,7 +151,8 @@ static int align_of(lua_State *L) {
   return 1;
 }
 
-/* ffi.offsetof(ct, member) -> bytes [, bit, width], or nil when there is no such member */
+/* ffi.offsetof(ct, member) -> bytes [, bit, width], or nil when there is no such
+   member */
 static int offset_of(lua_State *L) {
   CType *t = without_reference(check_type(L, 1));
   luaL_checktype(L, 2, LUA_TSTRING);
@@ -266,7 +267,8 @@ static void check_text(lua_State *L, const TValue *o) {
                   lua_pushfstring(L, "'%s' is no text: give its length", ctype_name(t, name)));
 }
 
-/* ffi.string(pointer [, length]) -> string. Without a length up to the first zero byte. */
+/* ffi.string(pointer [, length]) -> string. Without a length up to the first zero
+   byte. */
 static int to_string(lua_State *L) {
   if (lua_isnoneornil(L, 2)) {
     check_text(L, argument(L, 1));
