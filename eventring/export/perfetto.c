@@ -9,7 +9,7 @@
  *   span                    SLICE_BEGIN and SLICE_END; without an end it is open
  *   end, begin unknown      an instant with the annotation `torn`
  *   begin, end not recorded SLICE_END at the time of its begin, with `torn` and
- *   begin, end not recorded SLICE_END at the time of its begin, with `torn` and
+ *                           `at_least_ns`: a slice of no length. Importers sort packets
  *                           by time, so what was written within the span meanwhile does
  *                           not matter
  *   counter                 a counter track

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* activity.c: what a domain does: which of the host's rules holds first.
+/* activity.c: what a domain does: which of the host's rules is the first that holds.
  *
- * Each rule is about a word, at a place of the domain or of what a pointer in it leads
- * to. To read all words at once, what these pointers led to is kept; they are read before
- * the words, in the same system call, and if one of them leads elsewhere now, or anything
- * cannot be read, the rules are looked at one by one.
+ * Each rule is about a word, which is at a place of the domain or behind a pointer in it.
+ * To read all words at once, the values of these pointers are kept. They are read before
+ * the words, in the same system call. If one of them has changed, or anything cannot be
+ * read, the rules are tried one by one.
  */
 #include "remote/activity.h"
 
@@ -39,7 +39,8 @@ static bool find_bases(struct remote_host *host, struct remote_activity *kept, u
   return true;
 }
 
-/* False: not all of it can be read, or the pointers differ from those that are kept. */
+/* Reads the words of all rules at once. Returns false: not all can be read, or the
+   pointers differ from those that are kept. */
 static bool read_words(struct remote_host *host, const struct remote_activity *kept,
                        uint64_t domain, size_t count, uint64_t words[EVENTRING_MAX_RULES]) {
   struct iovec ranges[2 * EVENTRING_MAX_RULES];

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* coroutines.c: many suspended threads of another process, read together.
  *
- * A program has 20,000 of them, so each must cost few system calls. They are read in
- * slices: the threads (T), then their frames, level by level, as each names the one below
- * (A), then what they refer to, then all frames again (B) and all threads again (U).
+ * A program may have 20,000 of them, so each must cost few system calls. They are read in
+ * slices: the threads (T), then their frames, level by level, since each names the one
+ * below (A), then what they refer to, then all frames again (B) and all threads again
+ * (U).
  *
  * A thread that is suspended changes nothing. It is suspended in T and in U, in the same
- * frame; had it run in between, it would have been suspended by another call, which adds
+ * frame. Had it run in between, it would have been suspended by another call, which adds
  * 1 to `entries` of a frame (INTROSPECTION.md). So if all frames are the same in A and B,
  * it did not run, and what was read of it is of one moment. If its memory was given to
- * another thread meanwhile, that one stands in the same functions at the same
+ * another thread meanwhile, that one has called the same functions and is at the same
  * instructions.
  *
- * What differs is read once more; what differs again and again is counted as torn.
+ * A thread that differs is read once more; one that differs again and again is counted as
+ * torn.
  */
 #include "remote/coroutines.h"
 
@@ -27,21 +29,21 @@
 enum {
   SLICE = 512,
   TRIES = 3,
-  MOST_LEVELS = 256, /* the innermost frames of one: those outside of them are not compared */
-  MOST_BYTES = 1 << 30  /* of the values of one, and of its frames: more is damage */
+  MOST_LEVELS = 256, /* innermost frames of a thread that are compared */
+  MOST_BYTES = 1 << 30  /* of a thread's values, or its frames: more is damage */
 };
 
-/* One of a slice. */
+/* A thread of a slice. */
 struct item {
   uint64_t thread;
   bool sound;
   uint64_t frame; /* to be read next; 0: none */
-  uint32_t depth; /* of that, if it is not the first one */
-  uint32_t most_depth; /* that the first one may have */
+  uint32_t depth; /* of that frame, if it is not the first one */
+  uint32_t most_depth; /* the greatest depth that the first one may have */
   struct remote_coroutine is;
 };
 
-/* A frame of one of them. */
+/* A frame of one of the threads. */
 struct level {
   uint32_t item;
   uint64_t address;
@@ -57,7 +59,7 @@ struct batch {
 
 struct slice {
   struct remote_host *host;
-  uint32_t now, looked; /* ticks */
+  uint32_t now, looked; /* ticks of the host's clock */
   bool no_memory;
   struct item items[SLICE];
   size_t count;
@@ -86,7 +88,7 @@ static void batch_add(struct batch *b, uint64_t address) {
       (struct iovec){.iov_base = (void *)(uintptr_t)address, .iov_len = b->size};
 }
 
-/* Where one of them cannot be read, each for itself. */
+/* Reads the pieces at once, or one by one if one of them cannot be read. */
 static void batch_read(struct slice *s, struct batch *b) {
   struct remote_memory *memory = &s->host->memory;
   const bool all = b->count == 0 || remote_read_ranges(memory, b->ranges, b->count, b->bytes);
@@ -119,7 +121,8 @@ static uint64_t ticks_ns(const struct slice *s, uint32_t ticks) {
   return (uint64_t)ticks * 1000000000u / s->host->at.coroutine.ticks;
 }
 
-/* The host's clock is some milliseconds late, and a tick is one more or less. */
+/* Sets for how long a thread has not run. The host's clock is some milliseconds late, and
+   a tick may be one more or less. */
 static void take_age(const struct slice *s, const unsigned char *bytes,
                      struct remote_coroutine *is) {
   const struct eventring_introspection *at = &s->host->at;
@@ -168,7 +171,7 @@ static bool read_threads(struct slice *s, struct batch *b) {
 
 /* ---- frames -------------------------------------------------------------- */
 
-/* Adds the frame to what the item stands in, and notes the one below. */
+/* Adds a frame to the key of its item, and notes the frame below. */
 static void take_frame(struct slice *s, const struct level *l, const unsigned char *frame) {
   const struct eventring_introspection *at = &s->host->at;
   struct item *item = &s->items[l->item];
@@ -196,7 +199,7 @@ static bool add_level(struct slice *s, uint32_t item) {
   return true;
 }
 
-/* The next frame of each; false: there is none. */
+/* Reads the next frame of each thread. Returns false: there is none. */
 static bool read_level(struct slice *s) {
   const size_t from = s->level_count;
   for (uint32_t i = 0; i < s->count; i++)
@@ -209,7 +212,8 @@ static bool read_level(struct slice *s) {
   return true;
 }
 
-/* A: each frame is kept until it is read again. */
+/* Makes step A: reads all frames and keeps them until they are read again. Returns NULL
+   if there are none, or no memory. */
 static unsigned char *read_frames(struct slice *s) {
   const size_t size = s->host->at.frame.size;
   unsigned char *all = NULL;
@@ -231,8 +235,8 @@ static unsigned char *read_frames(struct slice *s) {
   return all;
 }
 
-/* C functions are told apart by their values: the word in their frame may be their
-   continuation. */
+/* Adds C functions to the keys. They are distinguished by their values, since the word in
+   their frame may be their continuation. */
 static bool read_functions(struct slice *s, const unsigned char *all) {
   const struct eventring_introspection *at = &s->host->at;
   if (!batch_start(s, &s->values, s->level_count, at->value.size)) return false;
@@ -250,14 +254,15 @@ static bool read_functions(struct slice *s, const unsigned char *all) {
   return true;
 }
 
-/* The same activation, at the same instruction. */
+/* Tells whether two copies of a frame have the same activation, at the same
+   instruction. */
 static bool same_frame(const struct eventring_introspection *at, const unsigned char *a,
                        const unsigned char *b) {
   return remote_frame_stays(at, a, b) &&
          (remote_frame_is_c(at, a) || FRAME(a, pc, 8) == FRAME(b, pc, 8));
 }
 
-/* B. */
+/* Makes step B: reads all frames again, and compares them. */
 static bool read_again(struct slice *s, const unsigned char *all) {
   const struct eventring_introspection *at = &s->host->at;
   if (!batch_start(s, &s->frames, s->level_count, at->frame.size)) return false;
@@ -284,7 +289,7 @@ static void take_spans(const struct slice *s, struct remote_coroutine *is,
   is->span_count = known < REMOTE_SPANS ? (uint32_t)known : REMOTE_SPANS;
 }
 
-/* Their ids, the innermost ones, which lie behind the others. */
+/* Reads the ids of the innermost open spans, which lie behind those of the others. */
 static void read_span_ids(const struct slice *s, struct remote_coroutine *is, uint64_t object,
                           uint64_t known) {
   const uint64_t from = object + s->host->at.spans.open + 2 * (known - is->span_count);
@@ -299,7 +304,8 @@ static uint32_t span_object_size(const struct eventring_introspection *at) {
   return at->spans.hidden + 4 > size ? at->spans.hidden + 4 : size;
 }
 
-/* What a thread has open is in the object of its first value. */
+/* Reads the contexts and open spans of the threads, which are in the object of a thread's
+   first value. */
 static bool read_contexts(struct slice *s) {
   const struct eventring_introspection *at = &s->host->at;
   size_t n = 0;
@@ -322,14 +328,14 @@ static bool read_contexts(struct slice *s) {
   return true;
 }
 
-/* What one that has not begun will run. */
+/* Takes the function that a thread will run that has not begun. */
 static void take_new(const struct slice *s, struct item *item, const unsigned char *value) {
   const struct eventring_introspection *at = &s->host->at;
   struct remote_coroutine *is = &item->is;
   const uint8_t kind = value != NULL ? s->host->kinds[value[at->value.tag]] : 0;
   const bool is_closure = kind == EVENTRING_VALUE_FUNCTION || kind == EVENTRING_VALUE_CCLOSURE;
   item->sound = is_closure || kind == EVENTRING_VALUE_CFUNCTION;
-  if (!item->sound) return; /* a thread that a host keeps values in */
+  if (!item->sound) return; /* a thread in which a host keeps values */
   is->is_c = kind != EVENTRING_VALUE_FUNCTION;
   is->function = remote_word(value + at->value.payload, 8);
   const uint32_t offset = is->is_c ? at->closure.c_function : at->closure.prototype;
@@ -358,7 +364,7 @@ static bool read_values(struct slice *s) {
 
 /* ---- slices -------------------------------------------------------------- */
 
-/* U: those that are not what they were in T are not sound. */
+/* Makes step U: reads the threads again; those that changed since T are not sound. */
 static bool compare_threads(struct slice *s) {
   const struct eventring_introspection *at = &s->host->at;
   struct batch u = {0};
@@ -395,7 +401,7 @@ static void read_slice(struct slice *s) {
   free(all);
 }
 
-/* Keeps in the slice what is to be read once more. */
+/* Moves the sound threads out; keeps in the slice those that are to be read once more. */
 static size_t take_slice(struct slice *s, struct remote_coroutine *out) {
   size_t taken = 0, left = 0;
   for (size_t i = 0; i < s->count; i++) {

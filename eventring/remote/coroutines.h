@@ -5,30 +5,31 @@
 
 #include "remote/host.h"
 
-enum { REMOTE_SPANS = 8 /* open spans of which the ids are read, the innermost ones */ };
+enum { REMOTE_SPANS = 8 /* open spans whose ids are read: the innermost ones */ };
 
 struct remote_coroutine {
   uint64_t address;
-  uint64_t key;          /* of what it stands in: the same functions at the same instructions, in
-                            the innermost 256 frames */
+  uint64_t key;          /* of what it has called: the same functions at the same
+                            instructions, in the innermost 256 frames */
   bool is_new;           /* it has not begun: the key is that of its function */
   uint64_t function;     /* of a new one: its prototype, or (`is_c`) the C function; 0: not known */
   bool is_c;
   uint64_t created_in;   /* prototype; 0: not known */
-  uint64_t resumed_in;   /* prototype; 0: it was not, or not by a function of the language */
+  uint64_t resumed_in;   /* prototype; 0: never resumed, or not by the language */
   uint32_t created_at, resumed_at; /* indices of the instructions behind the calls */
-  uint64_t least_ns, most_ns; /* for at least and at most as long it has not run */
-  uint64_t bytes;        /* that it takes, with its values and frames */
+  uint64_t least_ns, most_ns; /* it has not run for at least, and at most, this long */
+  uint64_t bytes;        /* bytes that it takes, with its values and frames */
   bool has_context;      /* it has recorded something */
-  uint64_t context;      /* by this number */
-  uint32_t spans;        /* that it has open ... */
+  uint64_t context;      /* the number of that context */
+  uint32_t spans;        /* number of its open spans ... */
   uint32_t span_count;   /* ... of which these are known, the outermost first */
   uint16_t span[REMOTE_SPANS];
 };
 
-/* Reads the threads of the domain into `out`, which has room for `count`, with some system calls
-   for each few hundred. Returns how many: each stood as it says at one moment of the call.
-   *torn: the others. They ran, or changed, whenever they were looked at, or there was no memory. */
+/* Reads the threads of the domain into `out`, which has room for `count`, with some
+   system calls for each few hundred. Returns the number of threads read: each was as it
+   says at one moment of the call. *torn is the number of the others: they ran or changed
+   at every attempt, or there was no memory. */
 size_t remote_coroutines_read(struct remote_host *host, uint64_t domain, const uint64_t *threads,
                               size_t count, struct remote_coroutine *out, uint64_t *torn);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* elf.c: reads headers and exported symbols of files that another process has mapped: out
- * of its memory. On disk the file may be another one by now, or not be seen from here: it
- * is compared with the headers before its symbols are used (places.c).
+/* elf.c: reads headers and exported symbols of files that another process has mapped,
+ * from its memory. On disk the file may have been replaced, or not be visible from here:
+ * it is compared with the headers before its symbols are used (places.c).
  *
- * The dynamic section leads to the table of symbols; its length is known from the hash
- * table only, in one of two forms. All of it may be damaged or hostile: sizes are bounded
+ * The dynamic section leads to the table of symbols, whose length is known only from the
+ * hash table, in one of two forms. All of it may be damaged or hostile: sizes are bounded
  * before anything is read, and each address is checked by the kernel.
  */
 #include "remote/elf.h"
@@ -55,8 +55,9 @@ struct dynamic { /* addresses; 0: the section has none */
   uint64_t symbols, texts, text_size, hash, gnu_hash;
 };
 
-/* glibc writes the addresses of the process into the section; other loaders leave those
-   of the file, which are lower than where anything is mapped. */
+/* Returns an address of the dynamic section as the process has it. glibc writes the
+   addresses of the process into the section; other loaders leave those of the file, which
+   are lower than any mapping. */
 static uint64_t mapped(const struct remote_elf *elf, uint64_t address) {
   return address != 0 && address < elf->base ? address + elf->shift : address;
 }
@@ -87,7 +88,8 @@ static bool read_dynamic(struct remote_memory *memory, const struct remote_elf *
   return d->symbols != 0 && d->texts != 0;
 }
 
-/* The number behind the last symbol of the chain that this one is in; 0: not known. */
+/* Returns the number behind the last symbol of the chain that this symbol is in; 0: not
+   known. */
 static size_t end_of_chain(struct remote_memory *memory, uint64_t chains, uint32_t symbol) {
   uint32_t word;
   for (uint32_t i = 0; i < MOST_CHAIN; i++)
@@ -96,8 +98,9 @@ static size_t end_of_chain(struct remote_memory *memory, uint64_t chains, uint32
   return 0;
 }
 
-/* The table of GNU: buckets have the lowest symbol of their chain; those below the first
-   are not in it, and are not defined in the file. */
+/* Counts symbols by the table of GNU: buckets have the lowest symbol of their chain; the
+   symbols below the first one are not in it, and are not defined in the file. Returns 0:
+   not known. */
 static size_t count_by_gnu_hash(struct remote_memory *memory, uint64_t table) {
   uint32_t head[4]; /* buckets, first symbol, words of the filter, shift */
   if (!remote_read(memory, table, head, sizeof head)) return 0;
@@ -112,7 +115,7 @@ static size_t count_by_gnu_hash(struct remote_memory *memory, uint64_t table) {
   return end_of_chain(memory, buckets + ((uint64_t)head[0] - head[1]) * sizeof *bucket, last);
 }
 
-/* 0: not known. */
+/* Returns the number of symbols; 0: not known. */
 static size_t count_symbols(struct remote_memory *memory, const struct dynamic *d) {
   uint32_t chains = 0;
   if (d->gnu_hash != 0) return count_by_gnu_hash(memory, d->gnu_hash);
@@ -128,7 +131,8 @@ static bool read_text(struct remote_memory *memory, const struct dynamic *d, uin
          memchr(text, '\0', size) != NULL;
 }
 
-/* Of several names the first in the order of bytes, so that each run has the same. */
+/* Finds the name of the function that begins at `value`. If it has several, takes the
+   first in byte order, so that each run finds the same one. */
 static bool find_symbol(struct remote_memory *memory, const struct dynamic *d,
                         const Elf64_Sym *symbols, size_t count, uint64_t value, char *name,
                         size_t room) {

@@ -17,13 +17,15 @@ struct remote_elf {
   Elf64_Phdr headers[REMOTE_ELF_HEADERS];
 };
 
-/* Reads the headers of the file that is mapped at `base`; false: there is none, or they
-   cannot be read. What they say is not checked. */
+/* Reads the headers of the file that is mapped at `base`. Returns false: there is none,
+   or they cannot be read. What they say is not checked. */
 bool remote_elf_read(struct remote_memory *memory, uint64_t base, struct remote_elf *elf);
-/* The name of the function that begins at `address` among those that the file exports, at
-   most `room` bytes with the NUL; false: there is none, or what is read is not sound. */
-/* Is this file the one? It has the same headers, which say where everything else is. */
+/* Tells whether this is the same file: it has the same headers, which say where
+   everything else is. */
 bool remote_elf_is_file(const struct remote_elf *elf, int fd);
+/* Writes the name of the function that begins at `address` among those that the file
+   exports, at most `room` bytes with the NUL. Returns false: there is none, or what is
+   read is not sound. */
 bool remote_elf_symbol(struct remote_memory *memory, const struct remote_elf *elf,
                        uint64_t address, char *name, size_t room);
 

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* forbidden.c: why the kernel does not let this process read the memory of another
- * one.
+/* forbidden.c: why the kernel does not let this process read the memory of another one.
  *
- * It answers EPERM or EACCES and does not say why. The rules, in its order (ptrace(2),
+ * It returns EPERM or EACCES without a reason. The rules, in its order (ptrace(2),
  * "Ptrace access mode checking"): with CAP_SYS_PTRACE nearly everything is allowed;
- * without, all three users of the other process must be ours, it must be dumpable, and
- * Yama must agree. The last one holds for reading memory, and not for /proc/PID/maps.
- * What is left are filters of system calls and other security modules, which cannot be
- * asked.
+ * without it, all three users of the other process must be ours, it must be dumpable, and
+ * Yama must agree. Yama decides about reading memory, and not about /proc/PID/maps. What
+ * is left are filters of system calls and other security modules, which cannot be
+ * queried.
  */
 #include "remote/forbidden.h"
 
@@ -18,7 +17,8 @@
 
 enum { CAPABILITY_PTRACE = 19 };
 
-/* The value of a line "NAME:\t..." of a file in /proc; false: there is none. */
+/* Finds the value of a line "NAME:\t..." of a file in /proc. Returns false: there is
+   none. */
 static bool find_line(const char *path, const char *name, char *value, size_t room) {
   char line[256];
   bool found = false;
@@ -57,7 +57,7 @@ void remote_rights_of(pid_t pid, struct remote_rights *rights) {
   rights->known = find_line(path, "Uid", value, sizeof value) &&
                   sscanf(value, "%u %u %u", &rights->users[0], &rights->users[1],
                          &rights->users[2]) == 3;
-  /* all but the folder itself belong to root if it is not dumpable, else to its user */
+  /* if it is not dumpable, all but the folder itself belongs to root, else to its user */
   rights->closed = rights->known && stat(path, &st) == 0 && st.st_uid == 0 &&
                    rights->users[1] != 0;
 }

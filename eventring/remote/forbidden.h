@@ -12,15 +12,16 @@
 struct remote_rights {
   uid_t own_user;     /* of this process */
   bool may_trace_all; /* it has CAP_SYS_PTRACE */
-  bool known;         /* the users of the other one are */
-  uid_t users[3];     /* real, effective and saved */
+  bool known;         /* the users of the other one are known */
+  uid_t users[3];     /* its real, effective and saved user */
   bool closed;        /* its files in /proc belong to root: it is not dumpable */
   int scope;          /* kernel.yama.ptrace_scope; 0 where the kernel has none */
 };
 
 void remote_rights_of(pid_t pid, struct remote_rights *rights);
 
-/* Which of them forbids it, and what to set: the rest of a sentence about the process. */
+/* Writes which of these rights forbids it, and what to set: the rest of a sentence about
+   the process. */
 void remote_forbidden_text(const struct remote_rights *rights, char *text, size_t room);
 
 #endif

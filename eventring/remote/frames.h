@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* frames.h: what copies of the frames of another process say. */
+/* frames.h: the fields of copies of frames of another process. */
 #ifndef EVENTRING_REMOTE_FRAMES_H
 #define EVENTRING_REMOTE_FRAMES_H
 
 #include "eventring/introspection.h"
 #include "remote/memory.h"
 
-/* A field of a frame, whose layout `at` has. */
+/* A field of a frame, whose layout is in `at`. */
 #define FRAME(bytes, field, size) remote_word((bytes) + at->frame.field, size)
 
 static inline bool remote_frame_is_c(const struct eventring_introspection *at,
@@ -14,7 +14,7 @@ static inline bool remote_frame_is_c(const struct eventring_introspection *at,
   return FRAME(frame, status, 4) & at->frame.c_mask;
 }
 
-/* Do two copies of a frame have the same activation? */
+/* Tells whether two copies of a frame have the same activation. */
 static inline bool remote_frame_stays(const struct eventring_introspection *at,
                                       const unsigned char *a, const unsigned char *b) {
   const bool is_c = remote_frame_is_c(at, a);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* functions.c: the functions of another process.
  *
- * A function of the language is known by its prototype's identity, a word that no other
- * prototype has while this one exists. `seen` keeps the prototype as it was read; whoever
- * reads a stack reads the prototypes of its functions again and compares the fields that
- * never change (remote_function_holds).
+ * A function of the language is identified by its prototype's identity, a word that no
+ * other prototype has while this one exists. `seen` keeps the prototype as it was read.
+ * Whoever reads a stack reads the prototypes of its functions again and compares the
+ * fields that never change (remote_function_holds).
  */
 #include "remote/functions.h"
 
@@ -17,10 +17,10 @@
 
 enum {
   MOST_CODE = 1 << 22,      /* instructions of a function whose lines are read */
-  MOST_LINE_BYTES = 1 << 28, /* of all functions' lines: those of more are not known */
+  MOST_LINE_BYTES = 1 << 28, /* of all functions' lines; the rest is not known */
   SHORT_TEXT = 32,          /* bytes of a short string that are read with its length */
   SOURCE_READ = 512,        /* bytes of a source's name that are read */
-  NAMES_AGAIN_MS = 1000     /* the names are read again at most so often */
+  NAMES_AGAIN_MS = 1000     /* least time between two readings of the names */
 };
 
 void remote_functions_open(struct remote_functions *functions, struct remote_host *host) {
@@ -74,8 +74,8 @@ static struct remote_function *add(struct remote_functions *functions, uint64_t 
 
 static size_t greatest(size_t a, size_t b) { return a > b ? a : b; }
 
-/* All that says how long a string is, and its first bytes: with one read. False: its
-   layout is not such, or it ends where memory that can be read does. */
+/* Reads a short string with one read: all that says how long it is, and its first bytes.
+   Returns false: it is not laid out so, or it ends where readable memory does. */
 static bool read_short(struct remote_host *host, uint64_t address, char *to, size_t room,
                        size_t *length) {
   const struct eventring_introspection *at = &host->at;
@@ -113,7 +113,7 @@ size_t remote_string(struct remote_host *host, uint64_t address, char *to, size_
   return length > SIZE_MAX - 1 ? SIZE_MAX : (size_t)length;
 }
 
-/* The name of a source, as messages of Lua show it. */
+/* Writes the name of a source as messages of Lua show it. */
 static void show_source(char shown[REMOTE_SOURCE], const char *text, size_t size, size_t whole) {
   if (size > 0 && (text[0] == '@' || text[0] == '=')) {
     size_t part = size - 1 < REMOTE_SOURCE - 1 ? size - 1 : REMOTE_SOURCE - 1;
@@ -161,7 +161,7 @@ static void read_lines(struct remote_functions *functions, struct remote_functio
   }
 }
 
-/* The fields that never change while a prototype exists. */
+/* Compares the fields that never change while a prototype exists. */
 static bool same_prototype(const struct eventring_introspection *at, const unsigned char *a,
                            const unsigned char *b) {
 #define SAME(field, size) (FIELD(a, field, size) == FIELD(b, field, size))
@@ -171,7 +171,8 @@ static bool same_prototype(const struct eventring_introspection *at, const unsig
 #undef SAME
 }
 
-/* identity 0: of whatever function. */
+/* Reads a prototype. `identity`: 0: of any function. Returns NULL: it is not there, or no
+   memory. */
 static struct remote_function *read_prototype(struct remote_functions *functions,
                                               uint64_t identity, uint64_t prototype) {
   struct remote_host *host = functions->host;
@@ -194,7 +195,7 @@ static struct remote_function *read_prototype(struct remote_functions *functions
     read_lines(functions, f, bytes);
     f->seen = bytes;
     bytes = NULL;
-    /* what was read in several steps is one function's */
+    /* if so, what was read in several steps is of one function */
     if (!remote_read(&host->memory, prototype, again, at->prototype.size) ||
         !remote_function_holds(functions, f, again))
       f = NULL;
@@ -226,7 +227,7 @@ struct remote_function *remote_function_at(struct remote_functions *functions,
 bool remote_function_holds(struct remote_functions *functions, struct remote_function *f,
                            const unsigned char *seen) {
   if (f->is_c || same_prototype(&functions->host->at, f->seen, seen)) return true;
-  f->stale = true; /* its number and name stay, for samples that have it */
+  f->stale = true; /* its number and name stay, for samples that refer to it */
   return false;
 }
 

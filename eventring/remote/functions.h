@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* functions.h: the functions of another process: names, sources, lines.
  *
- * What was read of a function is kept, by its identity, and compared again with the
- * process's memory whenever a stack is read: a function that was freed is not confused
- * with the one that took its place.
+ * What was read of a function is kept, by its identity, and compared with the process's
+ * memory whenever a stack is read: a function that was freed is not confused with the one
+ * that took its place.
  */
 #ifndef EVENTRING_REMOTE_FUNCTIONS_H
 #define EVENTRING_REMOTE_FUNCTIONS_H
@@ -19,8 +19,8 @@ enum {
 struct remote_function {
   uint64_t identity;  /* that of the prototype, or the address of a C function */
   bool is_c;
-  uint32_t number;    /* 0, 1 ... in the order in which they were found; never another's */
-  char name[REMOTE_NAME];     /* "M.a.b:c", "anonymous", "string.find"; "": none is known */
+  uint32_t number;    /* 0, 1 ... in the order of discovery; never reused */
+  char name[REMOTE_NAME];     /* "M.a.b:c", "anonymous", "string.find"; "": not known */
   char place[REMOTE_NAME];    /* of a C function: see places.h */
   char source[REMOTE_SOURCE]; /* as Lua shows it: "file.lua", "[string \"...\"]", "?" */
   uint32_t first_line, last_line; /* 0: a main chunk, or a C function */
@@ -28,9 +28,9 @@ struct remote_function {
   uint64_t prototype, code;
   uint32_t code_count;
   uint32_t *lines;    /* one an instruction, or NULL */
-  unsigned char *seen; /* the prototype, when it was read */
+  unsigned char *seen; /* the prototype as it was read */
   struct remote_function *next; /* in its bucket */
-  bool stale;         /* memory holds another now */
+  bool stale;         /* its memory now holds another function */
 };
 
 struct remote_functions {
@@ -38,47 +38,50 @@ struct remote_functions {
   struct remote_function *buckets[4096];
   uint32_t count;
   struct remote_names *names; /* of the process's modules; NULL: not read yet */
-  uint64_t names_read_ns;     /* when */
+  uint64_t names_read_ns;     /* when they were read */
   struct remote_places *places; /* of its files */
-  uint64_t line_bytes;        /* that the lines of all functions take */
+  uint64_t line_bytes;        /* bytes that the lines of all functions take */
   bool no_memory;
 };
 
 void remote_functions_open(struct remote_functions *functions, struct remote_host *host);
 void remote_functions_close(struct remote_functions *functions);
 
-/* The function kept under this identity, or NULL. */
+/* Returns the function kept under this identity, or NULL. */
 struct remote_function *remote_function_known(struct remote_functions *functions,
                                               uint64_t identity, bool is_c);
-/* Reads the function of the language with this identity, which the closure at this
-   address is of. NULL: it is not, any more. */
+/* Reads the function of the language with this identity, to which the closure at this
+   address belongs. Returns NULL: it does not any more. */
 struct remote_function *remote_function_read(struct remote_functions *functions, uint64_t identity,
                                              uint64_t closure);
-/* That of the prototype at this address; NULL: there is none. */
+/* Returns the function of the prototype at this address, or NULL if there is none. */
 struct remote_function *remote_function_at(struct remote_functions *functions,
                                            uint64_t prototype);
-/* The C function at this address. */
+/* Returns the C function at this address. */
 struct remote_function *remote_function_c(struct remote_functions *functions, uint64_t address);
-/* The name that is shown; `function` NULL: a C function of which nothing is known. */
+/* Returns the name that is shown; `function` NULL: a C function of which nothing is
+   known. */
 const char *remote_function_name(const struct remote_function *function);
-/* Does the process's memory still hold what was read? `seen`: prototype.size bytes of it,
-   just read. If not, the function is forgotten. */
+/* Tells whether the process's memory still holds what was read. `seen`: prototype.size
+   bytes of it, just read. If not, the function is forgotten. */
 bool remote_function_holds(struct remote_functions *functions, struct remote_function *function,
                            const unsigned char *seen);
 
-/* Reads the names of functions in the modules of the domain, if that was not done lately
-   (`now`: ns of any clock): for functions without a name, also of those already known. */
+/* Reads the names of functions in the modules of the domain, unless that was done
+   recently (`now`: ns of any clock), and gives them to functions without a name,
+   including those already known. */
 void remote_functions_name(struct remote_functions *functions, uint64_t domain, uint64_t now);
 
-/* Does a pc lie in the code of a function of the language? */
+/* Tells whether a pc lies in the code of a function of the language. */
 bool remote_function_has(const struct remote_functions *functions,
                          const struct remote_function *function, uint64_t pc);
-/* The line of the instruction before `pc`; 0: not known, or pc is not in the function. */
+/* Returns the line of the instruction before `pc`; 0: not known, or pc is not in the
+   function. */
 uint32_t remote_function_line(const struct remote_functions *functions,
                               const struct remote_function *function, uint64_t pc);
 
-/* The bytes of a string at `address`, at most `room`, without NUL; returns its whole
-   length, SIZE_MAX: it cannot be read. */
+/* Reads the bytes of a string at `address`, at most `room`, without NUL. Returns its
+   whole length; SIZE_MAX: it cannot be read. */
 size_t remote_string(struct remote_host *host, uint64_t address, char *to, size_t room);
 
 #endif

@@ -2,13 +2,13 @@
 /* host.c: finds the introspection of a process.
  *
  * The first pages of the executable and of each library are mapped, with the ELF header
- * and the program headers. A program header of type NOTE leads to the note, that to the
- * structure: all relative to where the file is mapped. So it works for programs that are
- * stripped, relocated, deleted from disk, or in a container with another file system.
+ * and the program headers. A program header of type NOTE leads to the note, the note to
+ * the structure, each relative to where the file is mapped. So it works for programs that
+ * are stripped, relocated, deleted from disk, or in a container with another file system.
  *
  * The structure is data of the process, which may be damaged or hostile: every offset and
- * size is bounded here, so that the code that uses them need not check again. (What is
- * bounded at 64 KiB is added to addresses only, and every address is checked by the
+ * size is bounded here, so that the code that uses them need not check again. (Offsets
+ * bounded at 64 KiB are only added to addresses, and every address is checked by the
  * kernel when it is read.)
  */
 #include "remote/host.h"
@@ -35,7 +35,7 @@ static bool fail(struct remote_host *host, const char *text) {
 
 /* ---- the note ------------------------------------------------------------ */
 
-/* In `size` bytes of notes, which lie at `address`. */
+/* Finds the note in `size` bytes of notes, which lie at `address`. */
 static bool find_in_notes(const char *notes, size_t size, uint64_t address, uint64_t *found) {
   static const char name[] = "eventring";
   for (size_t at = 0; at + sizeof(Elf64_Nhdr) <= size;) {
@@ -61,7 +61,7 @@ static bool read_notes(struct remote_host *host, uint64_t address, uint64_t size
   return find_in_notes(notes, size, address, found);
 }
 
-/* The file whose first byte is mapped at `base`. */
+/* Searches the file whose first byte is mapped at `base`. */
 static bool find_in_file(struct remote_host *host, uint64_t base, uint64_t *found) {
   struct remote_elf elf;
   if (!remote_elf_read(&host->memory, base, &elf)) return false;
@@ -79,7 +79,7 @@ static bool is_place(struct eventring_location place) {
          (place.through == EVENTRING_HERE || place.through < MOST_OFFSET);
 }
 
-/* A field of `bytes` bytes lies in a structure of `size` ones. */
+/* Tells whether a field of `bytes` bytes lies in a structure of `size` bytes. */
 static bool fits(uint32_t offset, uint32_t bytes, uint32_t size) {
   return offset <= size && bytes <= size - offset;
 }
@@ -196,7 +196,8 @@ static bool check(struct remote_host *host, uint64_t address) {
   return true;
 }
 
-/* Texts of the host end with a NUL, and a terminal obeys nothing in them. */
+/* Makes a text of the host safe: it ends with a NUL, and has nothing that a terminal
+   obeys. */
 static void make_printable(char *text, size_t room) {
   text[room - 1] = '\0';
   for (; *text != '\0'; text++)
@@ -226,7 +227,8 @@ static bool say_errno(struct remote_host *host, int number) {
   return false;
 }
 
-/* 1: found, 0: not in this process, -1: the process cannot be read. */
+/* Searches the mapped files. Returns 1: found; 0: not in this process; -1: the process
+   cannot be read. */
 static int search_maps(struct remote_host *host, FILE *maps, uint64_t *found) {
   char line[4352];
   int files = 0;

@@ -10,21 +10,22 @@ enum { REMOTE_ERROR_TEXT = 256, REMOTE_DOMAINS = 1024 };
 
 struct remote_host {
   struct remote_memory memory;
-  struct eventring_introspection at; /* checked: remote_host_open */
+  struct eventring_introspection at; /* as checked by remote_host_open */
   uint8_t kinds[256];                /* of each tag: enum eventring_value_kind */
   char error[REMOTE_ERROR_TEXT];     /* why remote_host_open failed */
-  bool forbidden;                    /* because the kernel does not let this user read */
+  bool forbidden;                    /* it failed because this user may not read */
   bool found;                        /* it runs Saros: there is an introspection */
 };
 
 /* Finds and checks the introspection of the process, by the note of its executable or of
-   a library, as they are mapped: no file is opened. False: `error` says why. */
+   a library, as they are mapped: no file is opened. Returns false: `error` says why. */
 bool remote_host_open(struct remote_host *host, pid_t pid);
 
-/* The addresses of its domains, at most `room`; returns their number. */
+/* Stores the addresses of its domains, at most `room`; returns their number. */
 size_t remote_domains(struct remote_host *host, uint64_t *domains, size_t room);
 
-/* The address of a place in the structure at `base`; false: it cannot be read. */
+/* Computes the address of a place in the structure at `base`. Returns false: it cannot be
+   read. */
 bool remote_place(struct remote_host *host, uint64_t base, struct eventring_location place,
                   uint64_t *address);
 

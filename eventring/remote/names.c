@@ -2,9 +2,9 @@
 /* names.c: what the modules of a process call its C functions.
  *
  * The table of modules is a field of the domain's roots. Each of its fields that is a
- * table names the C functions among its own fields: "string.find". As it is a table of
- * the running program, it may change while it is read; what is read then is a name that
- * some table had, or nothing.
+ * table names the C functions among its own fields: "string.find". It is a table of the
+ * running program, so it may change while it is read; then the result is a name that some
+ * table had, or nothing.
  */
 #include "remote/names.h"
 #include "format/array.h"
@@ -36,7 +36,8 @@ struct nodes {
   size_t count;
 };
 
-/* The entries with keys of the table, copied; count 0: none, or it cannot be read. */
+/* Returns copies of the entries with keys of a table; count 0: there are none, or it
+   cannot be read. */
 static struct nodes read_nodes(struct remote_host *host, uint64_t table) {
   const struct eventring_introspection *at = &host->at;
   struct nodes nodes = {0};
@@ -110,7 +111,7 @@ static void add_module(struct remote_host *host, struct remote_names *names, uin
   free(nodes.bytes);
 }
 
-/* The table in the field of the roots that the host names; 0: none. */
+/* Returns the table in the field of the roots that the host names; 0: none. */
 static uint64_t modules_of(struct remote_host *host, uint64_t domain) {
   const struct eventring_introspection *at = &host->at;
   uint64_t table, found = 0;
@@ -132,7 +133,7 @@ static uint64_t modules_of(struct remote_host *host, uint64_t domain) {
   return found;
 }
 
-/* The name to show first. */
+/* Compares by identity, and names of one function by which is to be shown first. */
 static int by_identity(const void *a, const void *b) {
   const struct name *x = a, *y = b;
   if (x->identity != y->identity) return x->identity < y->identity ? -1 : 1;

@@ -7,11 +7,12 @@
 
 struct remote_names;
 
-/* Reads them, at most a bounded number; NULL: there are none, or no memory. */
+/* Reads the names, at most a bounded number. Returns NULL: there are none, or no
+   memory. */
 struct remote_names *remote_names_read(struct remote_host *host, uint64_t domain);
 void remote_names_free(struct remote_names *names);
 
-/* Gives the function its name, if it has none and the modules have one. */
+/* Gives a function its name, if it has none and the modules have one. */
 void remote_name_function(struct remote_functions *functions, struct remote_function *function);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* places.c: where in which file a C function of another process lies.
+/* places.c: which file a C function of another process lies in, and where.
  *
- * /proc/PID/maps is read when an address is asked for that was in none of the files
- * mapped before, and then at most MOST_READS times: libraries are loaded rarely. A file
- * is counted from its first byte in memory, as the dynamic linker does (dladdr).
+ * /proc/PID/maps is read when an address is in none of the files mapped before, and at
+ * most MOST_READS times: libraries are loaded rarely. Offsets in a file are counted from
+ * its first byte in memory, as the dynamic linker does (dladdr).
  */
 #include "remote/places.h"
 
@@ -20,7 +20,7 @@
 
 enum {
   MOST_FILES = 4096,       /* mappings with code */
-  MOST_READS = 64,         /* of what is mapped */
+  MOST_READS = 64,         /* of the list of mappings */
   MOST_SEARCHES = 256,     /* of symbols, each of at most 100 MiB */
   FILE_PATH = 1024         /* bytes with the NUL; longer ones are cut */
 };
@@ -36,7 +36,7 @@ struct remote_places {
   struct code *codes;
 };
 
-/* The path of a line of the maps; what does not belong into a name becomes '?'. */
+/* Copies the path of a line of the maps; what does not belong in a name becomes '?'. */
 static void copy_path(char *path, const char *line) {
   static const char deleted[] = " (deleted)";
   const size_t end = sizeof deleted - 1;
@@ -90,7 +90,7 @@ static void read_maps(struct remote_places *places, pid_t pid) {
   if (maps != NULL) fclose(maps);
 }
 
-/* NULL: there is none. */
+/* Returns the mapping with code at an address, or NULL if there is none. */
 static const struct code *code_at(const struct remote_places *places, uint64_t address) {
   for (size_t i = 0; i < places->count; i++)
     if (address >= places->codes[i].from && address < places->codes[i].to)
@@ -98,8 +98,8 @@ static const struct code *code_at(const struct remote_places *places, uint64_t a
   return NULL;
 }
 
-/* In the file, if it can be opened and is the same still: of the process's root, or as
-   its program, which may be deleted. */
+/* Finds the name of a function in its file, if that can be opened and is still the same:
+   under the root of the process, or as its program, which may have been deleted. */
 static bool find_in_file(const struct code *code, const struct remote_elf *elf, pid_t pid,
                          uint64_t address, char *name, size_t room) {
   char path[FILE_PATH + 64];

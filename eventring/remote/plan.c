@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* plan.c: where the frames of a stack are.
  *
- * Every link is followed at most a bounded number of times, so that a circle, or a list
+ * Every link is followed at most a bounded number of times, so that a cycle, or a list
  * that never ends, costs little. Of a stack that is deeper than REMOTE_FRAMES, the
  * innermost frames are planned.
  */
@@ -68,7 +68,8 @@ static void reverse(uint64_t *items, size_t count) {
   }
 }
 
-/* From the innermost frame down, and some beyond it. */
+/* Plans the frames of a thread, from the innermost one down, and some beyond it. Returns
+   false: they changed meanwhile, or cannot be read. */
 static bool plan_frames(struct remote_host *host, struct remote_planned *thread, uint64_t frame,
                         size_t most) {
   const struct eventring_introspection *at = &host->at;
@@ -128,8 +129,7 @@ bool remote_plan_make(struct remote_plan *plan, struct remote_host *host, uint64
     return false;
   }
   while (thread != 0 && plan->count < REMOTE_THREADS) {
-    /* a place to begin at is needed in each, and few frames of the outer ones may be
-       left */
+    /* each thread needs a frame to begin at, and few may be left for the outer ones */
     if (!plan_thread(plan, host, domain, thread, left > 16 ? left : 16, &resumer)) return false;
     size_t used = plan->threads[plan->count - 1].count;
     left = used < left ? left - used : 0;
@@ -166,7 +166,8 @@ static unsigned char *put_slots(struct remote_plan *plan, const struct remote_ho
                                 const struct remote_planned *thread) {
   unsigned char *at = plan->bytes + plan->size;
   const size_t size = host->at.value.size;
-  for (size_t i = 0; i < thread->count; i++) /* of a frame that was never used: any place */
+  /* The slot of a frame that was never used: any place will do. */
+  for (size_t i = 0; i < thread->count; i++)
     put(plan, thread->slot_of[i] != 0 ? thread->slot_of[i] : thread->address, size);
   return at;
 }

@@ -11,17 +11,17 @@ enum { PLAN_SPARE = 16 /* frames beyond the innermost one that are planned as we
 /* One thread. The copies point into plan->bytes. */
 struct remote_planned {
   uint64_t address;
-  uint64_t *frames; /* from the outermost one on that is planned */
-  uint64_t *slot_of; /* where the function's value of each was when it was planned */
+  uint64_t *frames; /* the outermost planned one first */
+  uint64_t *slot_of; /* for each frame, where its function's value was when planned */
   size_t count, room;
   uint64_t from;    /* depth of the first one */
   unsigned char *a, *b, *c, *slots, *t, *u;
 };
 
 struct remote_plan {
-  struct remote_planned threads[REMOTE_THREADS]; /* that which runs first */
+  struct remote_planned threads[REMOTE_THREADS]; /* the one that runs first */
   size_t count;
-  uint64_t suspended;  /* the thread to be read; 0: that which runs */
+  uint64_t suspended;  /* the thread to be read; 0: the one that runs */
   bool is_suspended;
   uint64_t main;       /* the domain's main thread */
   uint64_t current_t, current_u;
@@ -29,22 +29,23 @@ struct remote_plan {
   size_t range_count, range_room;
   unsigned char *bytes;
   size_t size, byte_room;
-  unsigned char *again; /* prototypes that are compared again */
+  unsigned char *again; /* copies of prototypes, to be compared again */
   size_t again_room;
   struct remote_function *checked[REMOTE_FRAMES];
   bool wrong;  /* the copies do not fit the plan */
-  bool unsure; /* which C function runs in a frame: its slot was not read */
+  bool unsure; /* unsure which C function is in a frame: slot not read */
   bool gone;
 };
 
-/* Follows the links. False: it changed meanwhile, or (`gone`) cannot be read. */
+/* Makes a plan by following the links. Returns false: the stack changed meanwhile, or
+   (`gone`) cannot be read. */
 bool remote_plan_make(struct remote_plan *plan, struct remote_host *host, uint64_t domain,
                       uint64_t suspended);
-/* Copies A, T, B, C and U. */
+/* Copies A, T, B, C and U (stack.c). */
 bool remote_plan_read(struct remote_plan *plan, struct remote_host *host, uint64_t domain);
-/* After that: plans to read the functions' slots where they are now. */
+/* Plans, after that, to read the functions' slots where they are now. */
 void remote_plan_note(struct remote_plan *plan, const struct remote_host *host);
-/* Room for `size` bytes; what was there is gone. */
+/* Makes room for `size` bytes; what was there is lost. Returns false: no memory. */
 bool remote_bytes_room(unsigned char **bytes, size_t *room, size_t size);
 void remote_plan_free(struct remote_plan *plan);
 

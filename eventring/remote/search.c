@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* search.c: the suspended threads of a domain.
  *
- * Nothing lists them: the heap is read from end to end. A thread has a word that points
- * to its domain, which few other places hold, and its type before it; what looks so is
- * read as a thread, and shown if all of its frames are sound (stack.c).
+ * No list has them: the heap is read from end to end. A thread has a word that points to
+ * its domain, which few other places hold, and its type before it. What looks like a
+ * thread is read as one, and shown if all of its frames are sound (stack.c).
  */
 #include "remote/search.h"
 #include "format/array.h"
@@ -40,17 +40,18 @@ bool remote_waits(const struct eventring_introspection *at, uint64_t thread,
          remote_word(bytes + at->thread.stack, 8) != 0;
 }
 
-/* What was searched of the process's memory. */
+/* A part of the process's memory that was read for the search. */
 struct piece {
-  uint64_t chunk, chunk_size; /* or piece of one, that it is part of */
-  const unsigned char *lines; /* of that; NULL: they are not known */
+  uint64_t chunk, chunk_size; /* the chunk, or piece of one, that it is part of */
+  const unsigned char *lines; /* those of the chunk; NULL: not known */
   uint32_t lives; /* coroutine.lives of the domain */
   uint64_t address;
   const uint64_t *words;
   size_t count;
 };
 
-/* Memory that was freed looks like what was there until it is used again. */
+/* Tells whether a thread exists: memory that was freed looks as before until it is used
+   again. */
 static bool exists(const struct eventring_introspection *at, const struct piece *p,
                    uint64_t thread, const unsigned char *bytes) {
   const uint64_t size = at->coroutine.line_size, from = thread - p->chunk;
@@ -62,7 +63,8 @@ static bool exists(const struct eventring_introspection *at, const struct piece 
   return true;
 }
 
-/* Most threads lie within the piece in which they were found, which is read already. */
+/* Tells whether a suspended thread is there. Most threads lie within the piece in which
+   they were found, which has been read already. */
 static bool is_suspended(struct remote_host *host, const struct piece *p, uint64_t thread) {
   const uint64_t size = host->at.coroutine.size, all = p->count * sizeof *p->words;
   unsigned char bytes[4096];
@@ -86,8 +88,8 @@ static bool search_piece(struct remote_host *host, uint64_t domain, const struct
   return true;
 }
 
-/* The main thread of a domain that its host does not run looks like one that has not
-   begun. */
+/* Removes a thread that was found: the main thread of a domain that its host does not run
+   looks like one that has not begun. */
 static void forget_thread(struct remote_search *search, uint64_t thread) {
   size_t kept = 0;
   for (size_t i = 0; i < search->count; i++)
@@ -95,21 +97,21 @@ static void forget_thread(struct remote_search *search, uint64_t thread) {
   search->count = kept;
 }
 
-/* The process's memory that is searched, and for what. */
+/* A search: where it is, and for what. */
 struct searching {
   struct remote_host *host;
   uint64_t domain, until; /* ns of now_ns */
   uint64_t *words;        /* PIECE bytes */
   unsigned char *lines;
   size_t line_count;      /* of a chunk */
-  unsigned char *pointers; /* of a chunk to its pieces, with what is between */
+  unsigned char *pointers; /* of a chunk to its pieces, and what is between them */
   uint32_t lives;
   struct remote_search *search;
 };
 
-/* Returns how many bytes were read from an address: at most `size`, less where what
- * follows is not mapped, 0 if nothing is. What was given back to the system reads as
- * zeros. */
+/* Reads at an address at most `size` bytes, and fewer if what follows is not mapped.
+ * Returns their number; 0: nothing is mapped. Memory that was given back to the system
+ * reads as zeros. */
 static size_t read_words(struct searching *s, uint64_t address, size_t size) {
   while (!remote_read(&s->host->memory, address, s->words, size)) {
     if (size <= LEAST) return 0;
@@ -118,8 +120,8 @@ static size_t read_words(struct searching *s, uint64_t address, size_t size) {
   return size;
 }
 
-/* From `from` on, to the end of the chunk or piece. A chunk may be mapped in part: its
- * first bytes are. */
+/* Searches from `from` to the end of the chunk or piece. A chunk may be mapped in part:
+ * its first bytes are. */
 static void search_range(struct searching *s, struct piece piece, uint64_t from) {
   struct remote_search *search = s->search;
   for (size_t size; from < piece.chunk_size && !search->cut; from += size) {
@@ -166,7 +168,7 @@ static void search_scattered(struct searching *s, uint64_t chunk) {
   }
 }
 
-/* The chunk that the pointer there leads to; 0: none. */
+/* Returns the chunk that the pointer at a place leads to; 0: none. */
 static uint64_t first_chunk(struct searching *s, struct eventring_location where) {
   uint64_t place, chunk;
   return remote_place(s->host, s->domain, where, &place) &&
@@ -175,7 +177,7 @@ static uint64_t first_chunk(struct searching *s, struct eventring_location where
              : 0;
 }
 
-/* From one chunk of the list to another, or to its end. */
+/* Searches the chunks of a list from one to another, or to its end. */
 static void search_list(struct searching *s, uint64_t chunk, uint64_t end,
                         void search(struct searching *, uint64_t)) {
   const struct eventring_introspection *at = &s->host->at;
@@ -197,7 +199,7 @@ static void search_chunks(struct searching *s) {
   search_list(s, first, 0, search_chunk);
 }
 
-/* Of a chunk, or of a piece where that has more. */
+/* Returns the number of lines of a chunk, or of a piece if that has more. */
 static size_t most_lines(const struct eventring_introspection *at) {
   const uint32_t most = at->heap.size > at->heap.piece_size ? at->heap.size : at->heap.piece_size;
   return at->coroutine.line_size > 0 ? most / at->coroutine.line_size : 0;

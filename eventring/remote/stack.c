@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* stack.c: reads a stack of a process that goes on running.
  *
- * The memory of the process changes while it is copied. What makes a copy the stack of
- * one moment is the order of the reads, in one system call (a few, when there are very
- * many frames), and `entries`, a counter in each frame that grows whenever another
+ * The memory of the process changes while it is copied. A copy is the stack of one moment
+ * because of the order of the reads, in one system call (a few, if there are very many
+ * frames), and because of `entries`, a counter in each frame that grows whenever another
  * function begins in it:
  *
  *   A   all frames of the thread, and the functions' slots of these frames
@@ -12,31 +12,31 @@
  *   C   all frames again
  *   U   the threads as in T
  *
- * The frames of a thread are a list; place d of it holds the frame at depth d, also when
+ * The frames of a thread are a list; place d of it holds the frame at depth d, also after
  * it is left, until a function begins there again. So what place d holds is the same in
- * A, B and C if `entries` and what says which function it is are the same, and then that
- * activation was there at T. All places up to depth m are on the stack at T if the frame
- * at depth m is the innermost one then. Hence:
+ * A, B and C if `entries` and the fields that identify the function are the same, and
+ * then that activation was there at T. All places up to depth m are on the stack at T if
+ * the frame at depth m is the innermost one then. Hence:
  *
- *   1. If places 0..m are the same in A, B and C, they are the stack at T. Nothing else is
- *      needed: no copy is compared with what the process does between reads.
- *   2. If only places 0..j are (j < m), these were on the stack at T. What place j + 1 holds
- *      in B began while place j held its activation, for that was there before and afterwards,
- *      and something in place j + 1 was on the stack at T: so it was called by the function
- *      in place j, and 0..j+1 is a stack that existed. What is above it is not shown
- *      (`moving`). Functions of less than a microsecond are seen so.
- *   3. If not even place 1 is the same, the stack is torn, and nothing is shown.
+ * 1. If places 0..m are the same in A, B and C, they are the stack at T. Nothing else is
+ *    needed: no copy is compared with what the process does between reads.
+ * 2. If only places 0..j are the same (j < m), these were on the stack at T. What place j
+ *    + 1 holds in B began while place j held its activation, since that was there before
+ *    and afterwards, and something in place j + 1 was on the stack at T. So it was called
+ *    by the function in place j, and 0..j+1 is a stack that existed. What is above it is
+ *    not shown (`moving`). Functions of less than a microsecond are seen in this way.
+ * 3. If not even place 1 is the same, the stack is torn, and nothing is shown.
  *
  * A host fills a frame in an order that keeps 2. true also when its thread is interrupted
  * between two stores (INTROSPECTION.md). Slots of functions are read after A and before
  * T, when what is the same in A and B had begun and had not ended.
  *
  * A coroutine runs while another thread waits for it. The threads that wait do not run,
- * so all of their frames must be the same, and T and U agree which they are; if a thread
- * was left and entered again in between, its resumer's innermost frame has begun again.
- * If one of them differs, the stack ends there, as in 2. A coroutine without a resumer
- * was left at that moment, unless T and U both have it as the one that runs, and it is
- * not suspended.
+ * so all of their frames must be the same, and T and U must agree about which they are;
+ * if a thread was left and entered again in between, its resumer's innermost frame has
+ * begun again. If one of them differs, the stack ends there, as in 2. A coroutine without
+ * a resumer was left at that moment, unless T and U both have it as the one that runs,
+ * and it is not suspended.
  *
  * To read everything in one system call, the addresses must be known before: a plan has
  * those of the last time. Frames stay where they are as long as their thread lives. Each
@@ -136,14 +136,15 @@ static bool stays(const struct eventring_introspection *at, const struct remote_
   return remote_frame_stays(at, a, b) && remote_frame_stays(at, b, c);
 }
 
-/* The place of the frame at this address in the plan; SIZE_MAX: it is not there. */
+/* Returns the place of the frame at this address in the plan; SIZE_MAX: it is not
+   there. */
 static size_t place_of(const struct remote_planned *thread, uint64_t frame) {
   for (size_t i = thread->count; i > 0; i--)
     if (thread->frames[i - 1] == frame) return i - 1;
   return SIZE_MAX;
 }
 
-/* Are the frames where the plan says, as far as `last`? */
+/* Tells whether the frames are where the plan says, up to place `last`. */
 static bool links_hold(const struct eventring_introspection *at,
                        const struct remote_planned *thread, size_t last) {
   for (size_t i = 1; i <= last; i++) {
@@ -157,9 +158,10 @@ static bool links_hold(const struct eventring_introspection *at,
 
 /* ---- frames -------------------------------------------------------------- */
 
-/* The function in place i. `slot`: its value may be used, if it was read where it is. A C
- * frame's word is the function's until that sets a continuation; so what has a name in
- * the modules is certainly a function. Otherwise the plan is to have the right slot. */
+/* Finds the function in place i. `slot`: its value may be used, if it was read from where
+ * it is. The word in a C frame is the function until that sets a continuation; so what
+ * has a name in the modules is certainly a function. Otherwise the plan must have the
+ * right slot. */
 static struct remote_function *function_of(struct remote_reader *reader,
                                            const struct remote_planned *thread, size_t i,
                                            bool slot) {
@@ -189,7 +191,7 @@ static struct remote_function *function_of(struct remote_reader *reader,
   return f;
 }
 
-/* Adds place i. False: its function cannot be read any more. */
+/* Adds the frame in place i. Returns false: its function cannot be read any more. */
 static bool add_frame(struct remote_reader *reader, struct remote_stack *stack,
                       const struct remote_planned *thread, size_t i, bool slot, bool innermost) {
   const struct eventring_introspection *at = &reader->host->at;
@@ -216,8 +218,8 @@ static bool add_frame(struct remote_reader *reader, struct remote_stack *stack,
   return true;
 }
 
-/* Do the functions of the language in the stack still exist? They are read again, all at
-   once. */
+/* Tells whether the functions of the language in the stack still exist. They are read
+   again, all at once. */
 static bool functions_hold(struct remote_reader *reader, const struct remote_stack *stack) {
   const size_t size = reader->host->at.prototype.size;
   struct remote_plan *plan = &reader->plan;
@@ -242,8 +244,9 @@ static bool functions_hold(struct remote_reader *reader, const struct remote_sta
 
 /* ---- reading ------------------------------------------------------------- */
 
-/* Had the outermost thread just been left when its head was read, so that it seems to
- * wait for nothing and be waited for by nobody? Of the main thread that is always so. */
+/* Tells whether the outermost thread had just been left when its head was read, so that
+ * it seems to wait for nothing and nothing waits for it. That is always so for the main
+ * thread, which does not count. */
 static bool was_left(const struct eventring_introspection *at, const struct remote_plan *plan) {
   const struct remote_planned *outer = &plan->threads[plan->count - 1];
   return !plan->is_suspended && outer->address != plan->main &&
@@ -256,10 +259,11 @@ static bool is_suspended(const struct eventring_introspection *at, const unsigne
          remote_word(head + at->thread.status, 1) == at->thread.suspended;
 }
 
-/* The memory of a thread that is garbage may have been used again in parts, and the rest
-   still looks like it. What a suspended thread has called at last is a C function, which
-   yields, and the pc of each other frame is that of its call. (One that a hook has
-   suspended is not told apart.) */
+/* Tells whether a stack can be that of a suspended thread. The memory of a thread that is
+   garbage may have been reused in parts, and the rest still looks like it. The last
+   function that a suspended thread has called is a C function, which yields, and the pc
+   of each other frame is that of its call. (A thread that a hook has suspended cannot be
+   distinguished.) */
 static bool can_be_suspended(const struct remote_reader *reader, const struct remote_stack *stack) {
   for (size_t i = 0; i < stack->count; i++) {
     const struct remote_frame *frame = &stack->frames[i];
@@ -273,13 +277,13 @@ static bool can_be_suspended(const struct remote_reader *reader, const struct re
 
 /* How much of a plan is certain. */
 struct extent {
-  size_t last[REMOTE_THREADS]; /* the place of the innermost certain frame of each thread ... */
-  size_t top;                  /* ... from this one outwards */
-  bool extra;                  /* and the place above it, of the thread `top` */
+  size_t last[REMOTE_THREADS]; /* place of the innermost certain frame of each thread */
+  size_t top;                  /* the innermost thread with certain frames */
+  bool extra;                  /* the place above it is certain, too, in `top` */
 };
 
-/* Do the copies fit the plan? Then the innermost frame of each thread at T is in its
-   place `last`. */
+/* Tells whether the copies fit the plan. If so, the innermost frame of each thread at T
+   is in its place `last`. */
 static bool find_innermost(const struct eventring_introspection *at, const struct remote_plan *plan,
                            struct extent *extent) {
   if (plan->current_t != plan->threads[0].address && !plan->is_suspended) return false;
@@ -302,8 +306,8 @@ static bool is_same_in_u(const struct eventring_introspection *at,
          memcmp(thread->t + at->thread.resumer, thread->u + at->thread.resumer, 8) == 0;
 }
 
-/* From the outermost thread on: where does what is certain end? False: nothing of a
-   thread is. */
+/* Finds where what is certain ends, from the outermost thread on. Returns false: nothing
+   of a thread is certain. */
 static bool find_certain(const struct eventring_introspection *at, const struct remote_plan *plan,
                          struct extent *extent, struct remote_stack *stack) {
   extent->extra = false;
@@ -325,15 +329,15 @@ static bool find_certain(const struct eventring_introspection *at, const struct 
   return true;
 }
 
-/* T is no single moment for the reader: the status may be older than the frame. U then
-   tells. */
+/* Tells whether a thread was suspended all the time. T is no single moment for the
+   reader: the status may be older than the frame, so U must agree. */
 static bool stayed_suspended(const struct eventring_introspection *at,
                              const struct remote_planned *thread) {
   return is_suspended(at, thread->t) && is_suspended(at, thread->u) &&
          memcmp(thread->t + at->thread.frame, thread->u + at->thread.frame, 8) == 0;
 }
 
-/* False: a function cannot be read any more. */
+/* Adds the frames that are certain. Returns false: a function cannot be read any more. */
 static bool add_frames(struct remote_reader *reader, struct remote_stack *stack,
                        const struct extent *extent) {
   const struct remote_plan *plan = &reader->plan;
@@ -350,7 +354,7 @@ static bool add_frames(struct remote_reader *reader, struct remote_stack *stack,
   return true;
 }
 
-/* What the copies say. TORN with plan->wrong: the plan does not fit. */
+/* Makes a stack of the copies. Returns TORN with plan->wrong: the plan does not fit. */
 static enum remote_result judge(struct remote_reader *reader, struct remote_stack *stack) {
   const struct eventring_introspection *at = &reader->host->at;
   struct remote_plan *plan = &reader->plan;
@@ -375,7 +379,8 @@ static enum remote_result read_planned(struct remote_reader *reader, struct remo
       enum remote_result result = judge(reader, stack);
       remote_plan_note(plan, reader->host);
       if (!plan->wrong && !plan->unsure) return result;
-      if (!plan->wrong) { /* the slots are planned now; the last time what is known must do */
+      /* The slots are planned now. In the last attempt, what is known must be enough. */
+      if (!plan->wrong) {
         if (attempt + 1 == ATTEMPTS) return result;
         continue;
       }

@@ -7,7 +7,7 @@
 #include "remote/functions.h"
 
 enum {
-  REMOTE_FRAMES = 1024,  /* of one stack; of a deeper one the innermost */
+  REMOTE_FRAMES = 1024,  /* of one stack; of a deeper one, the innermost */
   REMOTE_THREADS = 208,  /* that wait for each other in one stack */
   REMOTE_DOMAIN_NAME = 64
 };
@@ -18,8 +18,8 @@ struct remote_frame {
   uint64_t pc;        /* behind the last instruction noted; 0: a C function */
   uint64_t variables; /* address of its first variable */
   uint32_t line;      /* 0: not known */
-  bool line_noted;    /* the line is that of the last instruction noted, which may be past:
-                         of a function that runs. Else it is that of a call */
+  bool line_noted;    /* it is that of the last instruction noted, which may be past, in a
+                         function that runs. Else it is that of a call */
   bool tail;          /* was called by a tail call: its caller is not on the stack */
   bool finalizer;
 };
@@ -27,8 +27,8 @@ struct remote_frame {
 struct remote_stack {
   struct remote_frame frames[REMOTE_FRAMES]; /* the innermost first */
   size_t count;
-  uint64_t below;   /* frames outside of these that were not read */
-  bool moving;      /* the innermost frames changed while it was read, and are not in it */
+  uint64_t below;   /* number of frames outside of these, which were not read */
+  bool moving;      /* innermost frames changed meanwhile, and are missing */
   uint64_t thread;  /* the thread that runs */
 };
 
@@ -36,11 +36,11 @@ struct remote_stack {
 struct remote_domain {
   uint64_t address;
   uint32_t id;
-  int32_t thread;   /* as the process calls it */
+  int32_t thread;   /* its number in the process */
   char name[REMOTE_DOMAIN_NAME];
   uint32_t activity;        /* enum eventring_activity */
-  bool notes;               /* it notes each instruction; since it was read last */
-  const char *text;         /* of its rule, "" when it runs; EVENTRING_RULE_TEXT bytes at most */
+  bool notes;               /* it notes each instruction; since the last reading */
+  const char *text;         /* of its rule, "" when it runs; EVENTRING_RULE_TEXT bytes */
   bool has_subject;
   uint32_t subject;         /* number of the channel, domain ... that it waits for */
 };
@@ -52,26 +52,27 @@ enum remote_result {
   REMOTE_GONE      /* memory cannot be read (any more) */
 };
 
-/* Reads the stacks of one domain, again and again: keeps where its frames are. */
+/* A reader of the stacks of one domain, used repeatedly: it keeps where the frames
+   are. */
 struct remote_reader;
-/* NULL: no memory. */
+/* Makes a reader. Returns NULL: no memory. */
 struct remote_reader *remote_reader_open(struct remote_functions *functions, uint64_t domain);
 void remote_reader_close(struct remote_reader *reader);
 
-/* The stack of what the domain runs, with those of the threads that wait for it; and its
-   activity at the same moment. `about`: of remote_domain_read; `now`: as of
+/* Reads the stack of what the domain runs, with those of the threads that wait for it,
+   and its activity at the same moment. `about`: from remote_domain_read; `now`: as in
    remote_functions_name. */
 enum remote_result remote_stack_read(struct remote_reader *reader, struct remote_stack *stack,
                                      struct remote_domain *about, uint64_t now);
-/* The stack of a thread of the domain that is suspended. */
+/* Reads the stack of a suspended thread of the domain. */
 enum remote_result remote_stack_suspended(struct remote_reader *reader, uint64_t thread,
                                           struct remote_stack *stack, uint64_t now);
 
-/* Does it note each instruction at this moment? */
+/* Tells whether the domain notes each instruction at this moment. */
 bool remote_domain_notes(struct remote_host *host, uint64_t domain);
-/* Name, number and activity. False: they cannot be read. */
+/* Reads the name, number and activity of a domain. Returns false: they cannot be read. */
 bool remote_domain_read(struct remote_host *host, uint64_t domain, struct remote_domain *about);
-/* The same of all that can be read, by number; returns how many. */
+/* Reads the same of all domains that can be read, by number; returns how many. */
 size_t remote_domains_read(struct remote_host *host, struct remote_domain domains[REMOTE_DOMAINS]);
 
 #endif

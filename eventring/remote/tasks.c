@@ -26,7 +26,8 @@ static bool read_file(const char *path, char *text, size_t room) {
   return n > 0;
 }
 
-/* The number of a task in its innermost pid namespace: the last one of NSpid. */
+/* Returns the number of a task in its innermost pid namespace: the last one of NSpid; 0:
+   not known. */
 static pid_t own_number(pid_t pid, pid_t tid) {
   char path[64], text[4096];
   snprintf(path, sizeof path, "/proc/%ld/task/%ld/status", (long)pid, (long)tid);
@@ -43,7 +44,7 @@ static pid_t own_number(pid_t pid, pid_t tid) {
   return (pid_t)number;
 }
 
-/* Is it the thread of libeventring? */
+/* Tells whether a task is the thread of libeventring. */
 static bool is_helper(pid_t pid, pid_t tid) {
   char path[64], text[32];
   snprintf(path, sizeof path, "/proc/%ld/task/%ld/comm", (long)pid, (long)tid);
@@ -68,7 +69,7 @@ struct remote_task remote_task_find(pid_t pid, pid_t own_tid) {
     only = tid;
   }
   closedir(tasks);
-  /* the child of a fork, whose domain has the number that it had before */
+  /* it is the child of a fork, whose domain has the number that it had before */
   if (task.tid == 0 && count == 1) task.tid = only;
   if (task.tid != 0) remote_task_read(pid, &task);
   return task;
@@ -79,7 +80,7 @@ bool remote_task_read(pid_t pid, struct remote_task *task) {
   unsigned long long user = 0, system = 0;
   snprintf(path, sizeof path, "/proc/%ld/task/%ld/stat", (long)pid, (long)task->tid);
   if (!read_file(path, text, sizeof text)) return false;
-  const char *after = strrchr(text, ')'); /* the name before it may hold anything */
+  const char *after = strrchr(text, ')'); /* the name before it may have any text */
   if (!after || sscanf(after + 1, " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu",
                        &task->state, &user, &system) != 3)
     return false;
@@ -88,14 +89,16 @@ bool remote_task_read(pid_t pid, struct remote_task *task) {
   return true;
 }
 
-/* The number behind a word of proc_pid_status(5). */
+/* Reads the number behind a word of proc_pid_status(5). Returns false: it is not
+   there. */
 static bool status_number(const char *status, const char *word, uint64_t *number) {
   const char *line = strstr(status, word);
   return line && sscanf(line + strlen(word), "%" SCNu64, number) == 1;
 }
 
 bool remote_task_switches(pid_t pid, pid_t tid, uint64_t *switches) {
-  char path[64], text[16384]; /* they come last, after the groups of its user */
+  /* The numbers come last, after the groups of the user. */
+  char path[64], text[16384];
   uint64_t own_will, others;
   snprintf(path, sizeof path, "/proc/%ld/task/%ld/status", (long)pid, (long)tid);
   if (!read_file(path, text, sizeof text) ||

@@ -8,23 +8,23 @@
 #include <sys/types.h>
 
 struct remote_task {
-  pid_t tid;     /* as it is called here; 0: not found */
+  pid_t tid;     /* its number here; 0: not found */
   char state;    /* of proc_pid_stat(5): 'R', 'S', 'D', 'T' ...; 0: not known */
-  uint64_t cpu_ns; /* that it has used; 0: not known */
+  uint64_t cpu_ns; /* time that it has used; 0: not known */
 };
 
-/* The thread of the process that calls itself `own_tid`, which differs from its number
-   here if the process is in a container. */
+/* Finds the thread that has the number `own_tid` in its process, which differs from its
+   number here if the process is in a container. */
 struct remote_task remote_task_find(pid_t pid, pid_t own_tid);
-/* What it does now. False: it has ended. */
+/* Reads what a task does now. Returns false: it has ended. */
 bool remote_task_read(pid_t pid, struct remote_task *task);
-/* How often it has left a processor: while that is the same, and it sleeps, it has not
-   run. False: it has ended. */
+/* Reads how often a task has left a processor: while that is the same, and it sleeps, it
+   has not run. Returns false: it has ended. */
 bool remote_task_switches(pid_t pid, pid_t tid, uint64_t *switches);
-/* Are they one memory, as a child of vfork is before it executes a program? False where
-   the kernel does not say (kcmp). */
+/* Tells whether two processes share one memory, as a child of vfork does before it
+   executes a program. Returns false if the kernel does not say (kcmp). */
 bool remote_share_memory(pid_t pid, pid_t other);
-/* "stopped by a signal"; "": not known. */
+/* Returns what a task does as text, for example "stopped by a signal"; "": not known. */
 const char *remote_task_text(const struct remote_task *task);
 
 #endif

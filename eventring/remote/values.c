@@ -13,7 +13,7 @@
 
 enum { MOST_LOCALS = 4096, STRING_SHOWN = 40 };
 
-/* With what is not printable ASCII as \xNN. */
+/* Writes a string in quotes, with what is not printable ASCII as \xNN. */
 static void show_string(char to[REMOTE_VALUE], const char *bytes, size_t size, size_t whole) {
   size_t at = 0;
   to[at++] = '"';

@@ -5,7 +5,7 @@
 
 #include "remote/stack.h"
 
-enum { REMOTE_VALUE = 160 /* bytes of a value's text with its NUL; longer strings are cut */ };
+enum { REMOTE_VALUE = 160 /* bytes of a value's text with its NUL; longer ones are cut */ };
 
 struct remote_variable {
   char name[64];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* buckets.c: histograms as the page has them. */
+/* buckets.c: histograms in the form of the page. */
 #include "view/buckets.h"
 
 #include <stdlib.h>
@@ -21,7 +21,7 @@ unsigned page_bucket_of(uint64_t value) {
 
 /* ---- Lists ------------------------------------------------------------------------ */
 
-/* The place of a number: of it, or where it would be. */
+/* Returns the index in the list of the bucket with this number, or where it would be. */
 static uint32_t place_of(const struct page_buckets *buckets, unsigned number) {
   uint32_t low = 0, high = buckets->count;
   while (low < high) {
@@ -72,16 +72,16 @@ void page_buckets_free(struct page_buckets *buckets) {
   *buckets = (struct page_buckets){0};
 }
 
-/* ---- Out of histograms ------------------------------------------------------------ */
+/* ---- From histograms -------------------------------------------------------------- */
 
 /* Octave 0 of the histogram has 0 to 127 one by one, which are buckets 0 to 39; each
-   other one has 128 buckets of one size, of which 16 are one here. */
+   other octave has 128 buckets of one size, 16 of which are one here. */
 enum { OF_BUCKET = EVA_HISTOGRAM_BUCKETS / 8 };
 
 static unsigned first_of(unsigned octave) { return octave ? 32 + 8 * octave : 0; }
 
-/* (Each cell of time does this with all that its spans have; carried counts are multiples
-   of 2^32.) */
+/* Folds an octave (buckets.h). (Each cell of time does this with all octaves of its
+   spans; carried counts are multiples of 2^32.) */
 unsigned page_buckets_fold_octave(const struct eva_histogram *histogram, unsigned octave,
                                   uint32_t count[40], unsigned *first) {
   typedef uint32_t four __attribute__((vector_size(16)));

@@ -13,7 +13,7 @@
 
 enum {
   MOST_STEP_KINDS = 256,
-  ALL_LEFT = PAGE_CELLS << PAGE_CELLS_LOG2 /* a cell that is behind all, on each level */
+  ALL_LEFT = PAGE_CELLS << PAGE_CELLS_LOG2 /* a cell behind all others, on each level */
 };
 
 struct page_cells *page_cells_new(struct page_run *run, struct eva_tally *tally, size_t room) {
@@ -65,7 +65,7 @@ static size_t bytes_of_counter(const struct counter *counter) {
   return counter->count * sizeof *counter->cell;
 }
 
-/* NULL: no memory. */
+/* Returns the row of a cell, which is made if it is not there; NULL: no memory. */
 static struct cell *cell_at(struct page_cells *cells, struct series *series, uint32_t wanted) {
   const size_t before = series->count;
   struct cell *cell = PAGE_ROW_OF(series->cell, series->count, series->room, wanted);
@@ -121,7 +121,7 @@ int page_cells_halve(struct page_cells *cells) {
   int status = EVENTRING_OK;
   for (size_t i = 0; i < cells->series_count && status == EVENTRING_OK; i++) {
     struct series *series = cells->series[i];
-    if (series->level) series->level--; /* its cells are as long as before */
+    if (series->level) series->level--; /* its cells stay as long as they were */
     else status = join_cells(series);
   }
   for (size_t i = 0; i < cells->counter_count; i++) {
@@ -136,7 +136,7 @@ int page_cells_halve(struct page_cells *cells) {
 
 /* ---- Room ------------------------------------------------------------------------- */
 
-/* What the rank among all is by: time, or how many. */
+/* Returns how much a series matters: by its time, or by the number of its events. */
 static double importance(const struct series *series) {
   const uint64_t sum = series->of == OF_PAUSE ? UINT64_MAX : series->seen_sum;
   return series->of == OF_EVENT ? -1 / (1.0 + (double)series->seen_count) : (double)sum;
@@ -147,7 +147,7 @@ static int more_important(const void *a, const void *b) {
   return (x < y) - (x > y);
 }
 
-/* Gives back what its rows do not need any more. */
+/* Gives back memory that the rows of a series do not need any more. */
 static void trim_series(struct series *series) {
   if (!series->count || series->room <= 2 * series->count) return;
   struct cell *cell = reallocarray(series->cell, series->count, sizeof *cell);
@@ -204,11 +204,12 @@ static int fit(struct page_cells *cells) {
   const int status = page_cells_fit_series(cells, cells->most / 8 * 3);
   page_cells_fit_counters(cells, cells->most / 8);
   cells->used = all_series(cells) + page_cells_bytes_of_counters(cells);
-  if (cells->used > cells->most / 4 * 3) cells->most = 2 * cells->used; /* each has one cell */
+  /* Where each series has one cell, no more can be joined, so there must be more room. */
+  if (cells->used > cells->most / 4 * 3) cells->most = 2 * cells->used;
   return status;
 }
 
-/* ---- Out of the tally ------------------------------------------------------------- */
+/* ---- From the tally --------------------------------------------------------------- */
 
 static struct series *new_series(struct page_cells *cells, enum of of, unsigned slot,
                                  const struct eva_tally_entry *entry) {
@@ -223,7 +224,7 @@ static struct series *new_series(struct page_cells *cells, enum of of, unsigned 
   return cells->series[cells->series_count++] = series;
 }
 
-/* Makes `seen` have buckets [first, first + size). */
+/* Makes `seen` include the buckets [first, first + size). */
 static int widen_seen(struct series *series, unsigned first, unsigned size) {
   const unsigned end = first + size, had_end = series->seen_from + series->seen_size;
   const unsigned from = series->seen && series->seen_from < first ? series->seen_from : first;
@@ -240,7 +241,8 @@ static int widen_seen(struct series *series, unsigned first, unsigned size) {
   return EVENTRING_OK;
 }
 
-/* What an octave has more than at the last turn. (Counts of a turn are below 2^32.) */
+/* Adds to a cell what an octave has gained since the last turn. (Counts of a turn are
+   below 2^32.) */
 static int take_octave(struct page_cells *cells, struct series *series,
                        const struct eva_histogram *durations, unsigned octave, struct cell *cell) {
   uint32_t count[40];
@@ -268,7 +270,8 @@ static int take_buckets(struct page_cells *cells, struct series *series,
   return status;
 }
 
-/* Takes what spans are more than at the last turn, which were in `cell` (of level 0). */
+/* Adds to cell `now` (of level 0) what the spans of a name have gained since the last
+   turn. */
 static int take_span(struct page_cells *cells, struct series *series, struct eva_tally_span *span,
                      uint32_t now) {
   struct eva_histogram *durations = &span->durations;
@@ -284,7 +287,7 @@ static int take_span(struct page_cells *cells, struct series *series, struct eva
   cell->suspended = eva_add(cell->suspended, span->suspended - series->seen_suspended);
   if (durations->max > cell->longest) cell->longest = durations->max;
   if (durations->max > series->longest) series->longest = durations->max;
-  durations->max = 0; /* borrowed, see cells.h */
+  durations->max = 0; /* borrowed (cells.h) */
   series->seen_count = durations->count;
   series->seen_sum = durations->total;
   series->seen_own = span->own;
@@ -490,7 +493,7 @@ static void give_back(struct page_cells *cells) {
   }
 }
 
-/* No turn follows. */
+/* Frees what was seen at the last turn: no turn follows. */
 static void forget_seen(struct series *series) {
   free(series->seen);
   series->seen = NULL;

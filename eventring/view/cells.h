@@ -3,14 +3,16 @@
  *
  * They are the differences of a tally between the moments at which time goes from one
  * cell to the next, so the events of a cell cost nothing, and the figures are those of
- * `stats`. Of a slot time goes to another cell with its events; only the durations of
- * async spans, which another slot may end, do so for all slots at once.
+ * `stats`. In each slot, time goes to another cell with the events of the slot; only for
+ * the durations of async spans, which another slot may end, it does so in all slots at
+ * once.
  *
- * Greatest and least values are no differences: those of the tally are borrowed. Between
- * page_cells_turn and page_cells_finish they are those since the last turn.
+ * The greatest and the least value are no differences: the fields of the tally are
+ * borrowed. Between page_cells_turn and page_cells_finish they hold the values since the
+ * last turn.
  *
- * A series has a level (DATA.md). When the rows of all need more than their room, the
- * series that matter least go to coarser levels.
+ * A series has a level (DATA.md). When the rows of all series need more than their room,
+ * the series that matter least go to coarser levels.
  *
  * Errors: EVENTRING_E_MEMORY. Threads: one at a time.
  */
@@ -23,11 +25,13 @@
 
 struct page_cells;
 
-/* `room`: bytes for the rows. NULL: no memory. */
+/* Makes empty cells. `room`: bytes for the rows. Returns NULL: no memory. */
 struct page_cells *page_cells_new(struct page_run *run, struct eva_tally *tally, size_t room);
 void page_cells_free(struct page_cells *cells);
 
-/* To be called before the tally takes an event: it is at `ns`. */
+/* Takes time to a cell, if it is in another one: in a slot, or for async spans. To be
+   called before the tally takes an event of that cell. Returns 0 or
+   EVENTRING_E_MEMORY. */
 int page_cells_turn_slot(struct page_cells *cells, uint32_t slot, uint32_t cell);
 int page_cells_turn_async(struct page_cells *cells, uint32_t cell);
 static inline int page_cells_turn(struct page_cells *cells, const uint32_t *now, uint32_t slot,
@@ -35,15 +39,16 @@ static inline int page_cells_turn(struct page_cells *cells, const uint32_t *now,
   if (__builtin_expect(now[slot % EVENTRING_MAX_DOMAINS] == cell, 1)) return 0;
   return page_cells_turn_slot(cells, slot, cell);
 }
-/* The cell of each slot; for page_cells_turn. */
+/* Returns the cell of each slot, for page_cells_turn. */
 const uint32_t *page_cells_now(const struct page_cells *cells);
 
-/* A step of the collector. */
+/* Adds a step of the collector. */
 int page_cells_add_step(struct page_cells *cells, const struct eva_step *step);
-/* Cells become twice as long. */
+/* Makes cells twice as long. */
 int page_cells_halve(struct page_cells *cells);
-/* Reading is over: to be called before eva_tally_finish, and after it, when there may be
-   spans of which nothing is known but that they are open. */
+/* Takes what is left when reading is over. page_cells_finish is to be called before
+   eva_tally_finish, page_cells_complete after it, when there may be spans of which only
+   is known that they are open. */
 int page_cells_finish(struct page_cells *cells);
 int page_cells_complete(struct page_cells *cells);
 

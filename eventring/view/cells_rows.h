@@ -21,7 +21,7 @@ struct series {
   int32_t id, reason;
   const struct eva_tally_entry *entry; /* of the tally; NULL: of a pause */
   struct eva_histogram *durations;     /* of a pause */
-  uint64_t off_cpu;                    /* the same */
+  uint64_t off_cpu;                    /* also of a pause */
   struct cell *cell;
   size_t count, room;
   /* what was in the tally at the last turn */
@@ -31,7 +31,7 @@ struct series {
   uint32_t *seen;
 };
 
-struct level { /* of a counter in a cell */
+struct level { /* a counter in a cell */
   uint32_t cell;
   uint64_t samples;
   union {
@@ -50,7 +50,7 @@ struct counter {
   double seen_dsum, dleast, dmost;
 };
 
-struct watched { /* of an id in a slot */
+struct watched { /* an id in a slot */
   struct series *span, *async, *event;
   struct counter *counter;
 };
@@ -71,16 +71,16 @@ struct page_cells {
   size_t series_count, series_room;
   struct counter **counters;
   size_t counter_count, counter_room;
-  size_t series_whole, counters_whole; /* bytes before any was written */
+  size_t series_whole, counters_whole; /* bytes that they needed before any was written */
   uint64_t rows_whole;
 };
 
-/* Let the rows of all series, or of all counters, need at most `room` bytes.
+/* Makes the rows of all series, or of all counters, need at most `room` bytes.
    page_cells_fit_series sorts the series, those that matter most first; it returns 0 or
    EVENTRING_E_MEMORY. */
 int page_cells_fit_series(struct page_cells *cells, size_t room);
 void page_cells_fit_counters(struct page_cells *cells, size_t room);
-/* What the rows of counters need. */
+/* Returns the bytes that the rows of counters need. */
 size_t page_cells_bytes_of_counters(const struct page_cells *cells);
 
 #endif

@@ -10,7 +10,8 @@ enum { LEVELS = 8 };
 
 /* ---- Section `series` ------------------------------------------------------------- */
 
-/* JavaScript's numbers are exact up to there; what is larger is damage. */
+/* Returns the value, limited to the largest number up to which JavaScript's numbers are
+   exact; what is larger is damage. */
 static uint64_t exact(uint64_t value) { return value < 1ull << 53 ? value : (1ull << 53) - 1; }
 
 static const char *const names_of[] = {
@@ -25,7 +26,7 @@ static void put_index(struct eva_json *json, const char *key, int index) {
 #define PUT_COLUMN(json, key, rows, count, member) \
   PAGE_COLUMN(json, key, count, exact((rows)[i].member))
 
-/* Is own time not known of some? */
+/* Tells whether own time is unknown for some of the spans. */
 static bool lacks_own(const struct series *series) {
   return series->entry->span->own_count < series->entry->span->durations.count;
 }
@@ -107,7 +108,8 @@ static void put_series(const struct page_cells *cells, const struct series *seri
 
 static void *begin_cells(struct page_run *run) { return run->events->cells; }
 
-/* Leaves out the histograms of cells but of the first series, which matter most. */
+/* Leaves out the histograms of the cells, except for the first `kept` series, which
+   matter most. */
 static void drop_buckets(struct page_cells *cells, size_t kept) {
   for (size_t i = kept; i < cells->series_count; i++) cells->series[i]->has_no_buckets = true;
 }
@@ -141,7 +143,8 @@ const struct page_part page_part_series = {
 
 /* ---- Section `counters` ----------------------------------------------------------- */
 
-/* What values are multiplied with: 1, but of fractions as much as numbers may have. */
+/* Returns the factor by which values are multiplied: 1, or for fractions as large as the
+   limit of exact numbers allows. */
 static double scale_of(const struct counter *counter) {
   const struct eva_tally_counter *of = counter->entry->counter;
   double scale = 1e6, most = 1;

@@ -12,13 +12,14 @@
 
 static void on_step(void *context, const struct eva_step *step);
 
-/* The format of exporters has something to do here. */
+/* Prepares nothing: exporters make the text of a track here. */
 static void introduce(void *context, struct export_track *track) {
   (void)context;
   (void)track;
 }
 
-/* Bytes for rows: what a page of the limit may show some of. */
+/* Returns the bytes for rows. From so many a page can choose what to show within its
+   limit. */
 static size_t room_of(const struct page_run *run, unsigned times) {
   enum { MIB = 1 << 20, LEAST = 2 * MIB, MOST = 12 * MIB, OF_ALL = 64 * MIB };
   const uint64_t room = run->limit ? run->limit * times : OF_ALL;
@@ -64,7 +65,7 @@ void page_events_free(struct page_events *events) {
 
 /* ---- The grid --------------------------------------------------------------------- */
 
-/* Cells become twice as long. */
+/* Makes cells twice as long. */
 static int halve(struct page_events *events) {
   struct page *page = events->page;
   int status = page_cells_halve(events->cells);
@@ -92,7 +93,7 @@ static inline bool is_async_end(const struct eventring_event *event) {
   return __builtin_expect(event->kind == EVENTRING_LINKED, 0) && event->def && event->def->kind == EVENTRING_DEF_ASYNC;
 }
 
-/* Time goes on to an event. */
+/* Takes the time of an event: lets the grid reach it, and the cells go on to its cell. */
 static inline int turn(struct page_events *events, const struct eventring_event *event) {
   int status = reach(events, event->ns);
   if (status != EVENTRING_OK || event->ns < events->run->since) return status;
@@ -117,7 +118,7 @@ static int find_track(struct page_events *events, const struct export_track *tra
   return found;
 }
 
-/* The track of an event; -1: no memory. */
+/* Returns the index of the track of an event; -1: no memory. */
 static inline int track_of(struct page_events *events, const struct eventring_event *event) {
   const struct export_track *track = export_track_of(&events->tracks, event);
   if (!track) return -1;
@@ -147,7 +148,7 @@ static int add_plain(struct page_events *events, const struct eventring_event *e
   return EVENTRING_OK;
 }
 
-/* `time`: NULL: it is torn. */
+/* Adds a span that has ended. `time`: NULL: it is torn. */
 static int add_span(struct page_events *events, const struct eventring_event *end, uint32_t track,
                     const struct eva_span_time *time) {
   static const struct eva_span_time unknown = {0};
@@ -168,7 +169,8 @@ static int add_span(struct page_events *events, const struct eventring_event *en
 }
 _Static_assert(EVA_PARTS == 2, "add_span");
 
-/* `time`: of a span that ends and is whole, else NULL. */
+/* Takes the begin or the end of a span. `time`: of a span that ends and is whole, else
+   NULL. */
 static int take_span(struct page_events *events, const struct eventring_event *event,
                      const struct eva_span_time *time) {
   const bool is_wanted = event->ns >= events->run->since;
@@ -196,7 +198,7 @@ static void on_step(void *context, const struct eva_step *step) {
   if (events->status == EVENTRING_OK) events->status = page_pauses_add(events->pauses, step);
 }
 
-/* The parts that take events by themselves. */
+/* Gives an event to the parts that take events by themselves. */
 static int give(const struct page_events *events, const struct eventring_event *event) {
   const struct page *page = events->page;
   int status = EVENTRING_OK;
@@ -212,7 +214,7 @@ static int take_moment(struct page_events *events, const struct eventring_event 
                    : page_moments_add(events->moments, event, (uint32_t)track);
 }
 
-/* What is taken of an event of a domain that is wanted. */
+/* Takes an event of a domain that is wanted. */
 static inline int take_wanted(struct page_events *events, const struct eventring_event *event) {
   struct eva_span_time time;
   bool ended;
@@ -220,7 +222,7 @@ static inline int take_wanted(struct page_events *events, const struct eventring
   if (status != EVENTRING_OK) return status;
   if (event->event_class == EVENTRING_CLASS_GC) {
     eva_steps_collector_event(&events->steps, events->shares, event);
-    if (events->status != EVENTRING_OK) return events->status; /* of on_step */
+    if (events->status != EVENTRING_OK) return events->status; /* set by on_step */
   }
   if (event->kind <= EVENTRING_END) status = take_span(events, event, ended ? &time : NULL);
   if (status != EVENTRING_OK || event->ns < events->run->since) return status;
@@ -232,7 +234,7 @@ static inline int take_wanted(struct page_events *events, const struct eventring
   return status;
 }
 
-/* An event that is not after the window. */
+/* Takes an event that is not after the window. */
 static inline int take_event(struct page_events *events, const struct eventring_event *event) {
   int status = turn(events, event);
   if (status == EVENTRING_OK) status = eva_tally_callbacks.event(events->tally, event);
@@ -279,7 +281,7 @@ int page_events_switch(void *context, const struct eventring_switch *change) {
 
 /* ---- Batches ---------------------------------------------------------------------- */
 
-/* The spans that began before the batch. */
+/* Takes the spans that began before the batch and ended in it. */
 static int take_outer(struct page_events *events, const struct eventring_batch *batch,
                       const struct eva_span_time *times, uint32_t track) {
   uint32_t depth = batch->depth;
@@ -296,8 +298,8 @@ static int take_outer(struct page_events *events, const struct eventring_batch *
   return status;
 }
 
-/* In one cell, and none drives a clock: 1; 0: each event is to be taken by itself; or an
-   error. */
+/* Takes a batch as a whole, if it lies in one cell and drives no clock. Returns 1; 0: its
+   events must be taken one by one; or an error. */
 static int take_batch(struct page_events *events, const struct eventring_batch *batch) {
   struct eva_span_time times[EVENTRING_BATCH];
   const struct page_run *run = events->run;
@@ -351,13 +353,13 @@ static int on_open(void *context, const struct eventring_event *begin) {
   return EVENTRING_OK;
 }
 
-/* A part has something up to then. */
+/* Makes the grid reach the last moment of a part. */
 static int reach_end(struct page_events *events, uint64_t ns) {
   if (ns > events->end_ns) events->end_ns = ns;
   return reach(events, ns);
 }
 
-/* Leaves out the cells that nothing reached. */
+/* Leaves out the cells after the last moment. */
 static void end_grid(struct page_events *events) {
   struct page_grid *grid = &events->run->grid;
   if (events->tally->last_ns > events->end_ns) events->end_ns = events->tally->last_ns;

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* events.h: takes the events of a recording, once, for all parts of a page that are made
- * of them.
+ * from them.
  *
- * The cursor is merged. Most events come in batches, of which nothing but figures is
- * taken: what lies in one cell of the grid and drives no clock is taken so, all else
- * event by event.
+ * The cursor is merged. Most events come in batches, from which only figures are taken. A
+ * batch is taken as a whole if it lies in one cell of the grid and drives no clock; all
+ * other events are taken one by one.
  *
  * Each event passes, in this order:
+ *
  *   the grid       is made to reach it (grid.h)
- *   cells          take what the tally had until now, when time goes to another cell (cells.h)
+ *   cells          take what the tally had until now, when time goes to another cell
+ *                  (cells.h)
  *   tally          counts it, as `stats` does
  *   shares, steps  say what the time of spans was spent on, and where the collector ran
  *   spans          keep those that are shown one by one (spans.h)
@@ -33,8 +35,8 @@ struct page_events {
   struct page *page;        /* whose parts take events, too */
   struct eva_tally *tally;
   struct page_cells *cells;
-  const uint32_t *cells_now;       /* theirs */
-  struct page_spans *spans;        /* the queue's, until reading is over */
+  const uint32_t *cells_now;       /* page_cells_now of `cells` */
+  struct page_spans *spans;        /* owned by the queue until reading is over */
   struct page_spans_queue *queue;  /* NULL: reading is over */
   struct page_moments *moments;
   struct page_pauses *pauses;
@@ -42,25 +44,25 @@ struct page_events {
   struct eva_shares *shares;
   struct eva_steps steps;
   struct export_tracks tracks;
-  uint64_t last_ns[EVENTRING_MAX_DOMAINS][EVENTRING_RINGS]; /* of events */
+  uint64_t last_ns[EVENTRING_MAX_DOMAINS][EVENTRING_RINGS]; /* times of the last events */
   struct page_cell_at now; /* where the last event was */
   struct {          /* the track of the last event that has one */
     uint64_t context;
-    uint32_t id, track; /* of export_track; 0: there is none; and of the lists */
+    uint32_t id, track; /* of export_track (0: there is none); of the lists */
   } last_track;
-  uint64_t end_ns; /* of all parts */
+  uint64_t end_ns; /* the last moment of all parts */
   uint64_t classes; /* that parts take by themselves; set when they have begun */
   int status;
 };
 
-/* Returns 0 or EVENTRING_E_MEMORY; to be freed in any case. */
+/* Prepares to take events. Returns 0 or EVENTRING_E_MEMORY; to be freed in any case. */
 int page_events_begin(struct page_events *events, struct page_run *run, struct page *page);
 /* For eventring_poll, eventring_cursor_switches and eventring_cursor_batches; the context
    is the events. */
 extern const struct eventring_callbacks page_events_callbacks;
 int page_events_switch(void *events, const struct eventring_switch *change);
 int page_events_batch(void *events, const struct eventring_batch *batch);
-/* Reading is over. Returns `status`. */
+/* Ends reading. Returns `status`. */
 int page_events_finish(struct page_events *events);
 void page_events_free(struct page_events *events);
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* grid.h: the cells of time that a page has its figures by (DATA.md).
+/* grid.h: the cells of time by which a page has its figures (DATA.md).
  *
- * Of a file the begin and the end are known before it is read. What goes on (a live
- * process, a PROGRAM) has an end that moves: when the last cell is passed, cells become
- * twice as long, and whoever keeps figures by cell is told (page_part.halve).
+ * The begin and the end of a file are known before it is read. A recording that goes on
+ * (a live process, a PROGRAM) has an end that moves: when the last cell is passed, cells
+ * become twice as long, and the parts that keep figures by cell are told
+ * (page_part.halve).
  *
  * Units: nanoseconds of the recording's clock. Errors: none. Threads: one at a time.
  */
@@ -21,28 +22,29 @@ struct page_grid {
   uint32_t cells;    /* at most PAGE_CELLS; while reading goes on: PAGE_CELLS */
 };
 
-/* A grid from `begin_ns` up to and with `last_ns`. */
+/* Returns a grid from `begin_ns` up to and including `last_ns`. */
 static inline struct page_grid page_grid_over(uint64_t begin_ns, uint64_t last_ns) {
   const uint64_t length = last_ns >= begin_ns && last_ns - begin_ns < UINT64_MAX / 2
                               ? last_ns - begin_ns + 1 : 1;
   return (struct page_grid){begin_ns, (length + PAGE_CELLS - 1) / PAGE_CELLS, PAGE_CELLS};
 }
-/* Is the moment behind the last cell? */
+/* Tells whether a moment is behind the last cell. */
 static inline bool page_grid_is_past(const struct page_grid *grid, uint64_t ns) {
   return ns > grid->begin_ns && (ns - grid->begin_ns) / grid->cell_ns >= PAGE_CELLS;
 }
-/* The cell of a moment; of one outside, the nearest. */
+/* Returns the cell of a moment; for a moment outside the grid, the nearest one. */
 static inline uint32_t page_grid_cell(const struct page_grid *grid, uint64_t ns) {
   if (ns <= grid->begin_ns) return 0;
   const uint64_t cell = (ns - grid->begin_ns) / grid->cell_ns;
   return cell < PAGE_CELLS ? (uint32_t)cell : PAGE_CELLS - 1;
 }
-/* The same once reading is over: the last cell is that of the last event. */
+/* Returns the cell of a moment once reading is over: then the last cell is that of the
+   last event. */
 static inline uint32_t page_grid_cell_of_all(const struct page_grid *grid, uint64_t ns) {
   const uint32_t cell = page_grid_cell(grid, ns);
   return cell < grid->cells ? cell : grid->cells - 1;
 }
-/* A cell and where it lies, for many moments of which most are in the cell of the one
+/* A cell and its limits, for a series of moments most of which are in the cell of the one
    before. Zeroed: none. To be zeroed when cells become longer. */
 struct page_cell_at {
   uint64_t begin_ns, length;
@@ -51,11 +53,11 @@ struct page_cell_at {
 static inline bool page_cell_has(const struct page_cell_at *at, uint64_t ns) {
   return ns - at->begin_ns < at->length;
 }
-/* Where a cell begins. */
+/* Returns the time at which a cell begins. */
 static inline uint64_t page_grid_begin(const struct page_grid *grid, uint32_t cell) {
   return grid->begin_ns + cell * grid->cell_ns;
 }
-/* Returns page_grid_cell(grid, ns); *at moves there. */
+/* Returns page_grid_cell(grid, ns), and moves *at there. */
 static inline uint32_t page_grid_cell_at(const struct page_grid *grid, struct page_cell_at *at,
                                          uint64_t ns) {
   if (__builtin_expect(page_cell_has(at, ns), 1)) return at->cell;
@@ -63,7 +65,8 @@ static inline uint32_t page_grid_cell_at(const struct page_grid *grid, struct pa
   *at = (struct page_cell_at){page_grid_begin(grid, cell), grid->cell_ns, cell};
   return cell;
 }
-/* A moment as the page has it: since the begin of the grid; negative if it is before. */
+/* Returns a moment as the page has it: since the begin of the grid; negative before
+   it. */
 static inline int64_t page_grid_time(const struct page_grid *grid, uint64_t ns) {
   return (int64_t)(ns - grid->begin_ns);
 }

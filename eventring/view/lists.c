@@ -23,11 +23,11 @@ struct page_lists {
   unsigned names;
   struct eventring_domain_info *domain;
   size_t domains, domain_room;
-  int newest[EVENTRING_MAX_DOMAINS];   /* index of the newest domain of a slot; -1: none */
+  int newest[EVENTRING_MAX_DOMAINS];   /* the newest domain of a slot; -1: none */
   struct track *track;
   size_t tracks, track_room;
   struct evr_table by_lane;            /* of tracks: their index, plus 1 */
-  int last;                            /* the track that was asked for last */
+  int last;                            /* the track that was found last */
   int status;
 };
 

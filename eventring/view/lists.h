@@ -2,12 +2,12 @@
 /* lists.h: the lists of `head` that other sections refer to by index: names, domains,
  * tracks.
  *
- * Names are the definitions of the catalogue by id. Figures are kept by slot: the domain
- * of a slot is the newest one in it; `head.domains` has all that the recording knows. A
- * track is a lane of a ring of a slot (export/tracks.h): lane 0 has what belongs to no
- * context, a context has one of the others while it has spans open.
+ * Names are the definitions of the catalogue, by id. Figures are kept by slot: the domain
+ * of a slot is the newest one in it; `head.domains` has all domains that the recording
+ * knows. A track is a lane of a ring of a slot (export/tracks.h): lane 0 has what belongs
+ * to no context; a context has one of the other lanes while it has spans open.
  *
- * Errors: -1, where there is none or no memory for it. Threads: one at a time.
+ * Errors: -1, if there is no such thing or no memory for it. Threads: one at a time.
  */
 #ifndef EVENTRING_VIEW_LISTS_H
 #define EVENTRING_VIEW_LISTS_H
@@ -16,29 +16,30 @@
 
 struct page_lists;
 
-/* NULL: no memory. */
+/* Makes empty lists. Returns NULL: no memory. */
 struct page_lists *page_lists_new(eventring_cursor *cursor);
 void page_lists_free(struct page_lists *lists);
-/* Makes the lists of names and domains as they are now: after reading, before anything is
-   written. Returns 0 or EVENTRING_E_MEMORY. */
+/* Fills the lists of names and domains with their present state: after reading, before
+   anything is written. Returns 0 or EVENTRING_E_MEMORY. */
 int page_lists_fill(struct page_lists *lists);
 
-/* Indices. Names and domains: once the lists are filled. */
+/* Returns the index of a name or a domain, once the lists are filled. */
 int page_name(const struct page_lists *lists, int id);
 int page_domain(const struct page_lists *lists, uint32_t slot);
-/* Made if it is not there. Valid also while reading goes on. */
+/* page_track returns the index of a track, which is made if it is not there. Indices of
+   tracks are valid also while reading goes on. */
 struct page_lane {
   uint32_t slot, lane;
   uint8_t ring;
 };
 int page_track(struct page_lists *lists, const struct page_lane *lane, uint64_t context);
-/* It has spans of these depths, so it needs as many rows. */
+/* Makes a track have rows for spans of at least `depths` depths. */
 void page_track_deepen(struct page_lists *lists, uint32_t track, uint32_t depths);
 
-/* The lane of a track. */
+/* Returns the lane of a track. */
 struct page_lane page_track_lane(const struct page_lists *lists, uint32_t track);
 
-/* Write the members `names`, `domains` and `tracks` of `head`. */
+/* Writes the members `names`, `domains` and `tracks` of `head`. */
 void page_lists_write(const struct page_lists *lists, const struct page_grid *grid,
                       struct eva_json *json);
 

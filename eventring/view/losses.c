@@ -21,7 +21,8 @@ static void *begin(struct page_run *run) {
   return losses;
 }
 
-/* Adds up two losses of a ring that follow each other. False: there are none. */
+/* Joins pairs of losses of a ring that follow each other. Returns false if there are
+   none. */
 static bool join_some(struct losses *losses) {
   size_t kept = 0;
   for (size_t i = 0; i < losses->count; i++) {
@@ -46,7 +47,8 @@ static int lost(void *state, const struct eventring_loss *loss) {
   if (!page_wants_domain(losses->run, loss->domain) || !page_wants_time(losses->run, loss->ns))
     return EVENTRING_OK;
   losses->seen++;
-  if (track_of(losses, loss) < 0) return EVENTRING_E_MEMORY; /* as head is written first */
+  /* The track is made here already, because head, which lists it, is written first. */
+  if (track_of(losses, loss) < 0) return EVENTRING_E_MEMORY;
   if (losses->count == MOST) join_some(losses);
   if (!EVR_MAKE_ROOM(losses->loss, losses->room, losses->count, 16)) return EVENTRING_E_MEMORY;
   losses->loss[losses->count++] = *loss;

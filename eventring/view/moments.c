@@ -20,7 +20,7 @@ struct instant {
   uint16_t id;
 };
 
-struct point { /* the last one of a link */
+struct point { /* the last point of a link */
   uint64_t link, ns;
   uint32_t track;
   uint16_t id;
@@ -37,7 +37,7 @@ struct page_moments {
   struct page_run *run;
   struct instant *instant;
   size_t count, room;
-  uint64_t apart; /* at least, of one name and track */
+  uint64_t apart; /* least time between two of one name and track */
   uint64_t seen, seen_links;
   struct evr_table last; /* of a name and track: the number of its last instant, plus 1 */
   struct evr_table waiting; /* struct point */
@@ -71,14 +71,15 @@ static bool is_alike(const void *context, uintptr_t value, const void *key) {
   return a->track == b->track && a->id == b->id;
 }
 
-/* Where the number of the last instant that is like it is; NULL: no memory. */
+/* Returns the place for the number of the last instant of the same name and track; NULL:
+   no memory. */
 static uintptr_t *last_like(struct page_moments *moments, const struct instant *instant) {
   const uint64_t hash =
       evr_hash_word(evr_hash_seed(), (uint64_t)instant->track << 16 | instant->id);
   return evr_table_take(&moments->last, hash, is_alike, moments, instant);
 }
 
-/* Keeps it if it is far enough from the last one that is like it. */
+/* Keeps an instant if it is far enough from the last one of the same name and track. */
 static int add_instant(struct page_moments *moments, const struct instant *instant) {
   uintptr_t *last = last_like(moments, instant);
   if (!last) return EVENTRING_E_MEMORY;
@@ -94,7 +95,7 @@ static int add_instant(struct page_moments *moments, const struct instant *insta
   return EVENTRING_OK;
 }
 
-/* Takes some out, until there are not more than `most`. */
+/* Removes instants until there are at most `most`. */
 static int thin(struct page_moments *moments, size_t most) {
   int status = EVENTRING_OK;
   while (moments->count > most && moments->apart < UINT64_MAX / 4 && status == EVENTRING_OK) {
@@ -110,7 +111,8 @@ static int thin(struct page_moments *moments, size_t most) {
   return status;
 }
 
-/* Samples of allocations are many, and shown as what they add up to. */
+/* Tells whether an event is shown as an instant. Samples of allocations are not: they are
+   many, and the page shows their sums. */
 static bool is_shown(const struct eventring_event *event) {
   return event->event_class != EVENTRING_CLASS_ALLOC && event->payload != EVENTRING_SAMPLE;
 }
@@ -132,7 +134,8 @@ static int add_link(struct page_moments *moments, const struct point *from,
   return eva_top_add(&moments->links, &link);
 }
 
-/* A begin begins a link, an end ends it, what is between them is its next point. */
+/* Adds a point: a begin begins a link, an end ends it, and any other point is its next
+   one. */
 static int add_point(struct page_moments *moments, const struct point *point, uint8_t role) {
   const uint64_t hash =
       evr_hash_word(evr_hash_word(evr_hash_seed(), point->id), point->link);

@@ -2,9 +2,9 @@
 /* moments.h: the instants that a page keeps, and the links between the points of async
  * spans and flows.
  *
- * Of instants of one name and track that follow each other closely one is kept, so that
- * there are not more than some thousands, spread over the run; those that are rare are
- * all kept. The longest links are kept.
+ * If instants of one name and track follow each other closely, one of them is kept, so
+ * that there are at most some thousands, spread over the run; rare ones are all kept. The
+ * longest links are kept.
  *
  * Errors: EVENTRING_E_MEMORY. Threads: one at a time. */
 #ifndef EVENTRING_VIEW_MOMENTS_H
@@ -15,7 +15,7 @@
 struct page_moments;
 struct page_moments *page_moments_new(struct page_run *run);
 void page_moments_free(struct page_moments *moments);
-/* An instant, a lifecycle event, or a point of an async span or a flow. */
+/* Adds an instant, a lifecycle event, or a point of an async span or a flow. */
 int page_moments_add(struct page_moments *moments, const struct eventring_event *event,
                      uint32_t track);
 

@@ -10,7 +10,7 @@
 
 /* ---- The text --------------------------------------------------------------------- */
 
-/* page.made of the build directory; the sections stand where the line @SECTIONS@ is. */
+/* page.made is in the build directory; the sections go where its line @SECTIONS@ is. */
 __asm__(".pushsection .rodata\n"
         ".globl page_text_begin, page_text_end\n"
         "page_text_begin:\n"
@@ -61,7 +61,7 @@ static int make_section(const struct page *page, struct page_made *made) {
   return EVENTRING_OK;
 }
 
-/* Sections are compressed while the next ones are written. */
+/* Waits for the sections, which are compressed while the next ones are written. */
 static int wait_for_sections(struct page *page, int status) {
   for (size_t i = 0; i < page->count; i++)
     if (page->made[i].is_there && !page_section_wait(&page->made[i].section) &&
@@ -84,7 +84,7 @@ size_t page_size(const struct page *page) {
   return size;
 }
 
-/* Writes a part with less, and those that refer to it. */
+/* Writes a part, and those that have its level, with less. */
 static int lessen(struct page *page, struct page_made *made) {
   const unsigned level = made->level + 1;
   int status = EVENTRING_OK;
@@ -104,7 +104,8 @@ static int make_also(struct page *page, const struct page_part *part) {
   return EVENTRING_OK;
 }
 
-/* Takes the next step of the order that changes something. False: there is none. */
+/* Takes the next step of the order that changes something. Returns false if there is
+   none. */
 static bool make_less(struct page *page, size_t *step, int *status) {
   while (*step < page->steps) {
     struct page_made *made = &page->made[page->order[(*step)++]];
@@ -128,7 +129,8 @@ int page_make(struct page *page) {
   while (status == EVENTRING_OK && run->limit && page_size(page) > run->limit) {
     while (status == EVENTRING_OK && page_size(page) > run->limit)
       if (!make_less(page, &step, &status)) return EVENTRING_E_LIMIT;
-    if (status == EVENTRING_OK) status = make_head(page); /* which has what was left out */
+    /* Head is written again, since it has what was left out. */
+    if (status == EVENTRING_OK) status = make_head(page);
   }
   return status;
 }

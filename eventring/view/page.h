@@ -2,9 +2,9 @@
 /* page.h: the page: its text, which the build has put together (page.awk), and the
  * sections.
  *
- * The sections are made with all that the parts have. When the page is larger than its
- * limit, the steps of an order are taken, one after the other, until it is not: each lets
- * one part be written with less.
+ * The sections are first made with all that the parts have. While the page is larger than
+ * its limit, the steps of an order are taken, one after the other: each writes one part
+ * with less.
  *
  * Errors: those of the stream; page_make says what else. Threads: that of the parts.
  */
@@ -17,16 +17,17 @@
 #include "view/part.h"
 #include "view/section.h"
 
-/* The text before and behind the sections. */
+/* Returns the size of the text around the sections, or writes the part before or behind
+   them. */
 size_t page_text_size(void);
 void page_put_begin(FILE *out);
 void page_put_end(FILE *out);
 
 /* What a page is made of. */
 struct page_made {
-  const struct page_part *part; /* the order of the page */
+  const struct page_part *part; /* in the order of the page */
   void *state;
-  unsigned level;               /* of less; above part->levels: left out */
+  unsigned level;               /* how much less it has; above part->levels: left out */
   bool is_there;                /* it has a section */
   struct page_section section;
   struct page_left left;
@@ -42,7 +43,7 @@ struct page {
   struct page_run *run;
   struct page_made *made;
   size_t count;
-  const size_t *order; /* of less: indices of `made` */
+  const size_t *order; /* the order of steps: indices of `made` */
   size_t steps;
   struct page_chunk *chunk;
   size_t chunks, chunk_room;
@@ -51,14 +52,15 @@ struct page {
   struct page_section head_section;
 };
 
-/* Makes the sections, so that the page is not larger than run->limit. Returns 0,
-   EVENTRING_E_MEMORY, or EVENTRING_E_LIMIT: the page is too large with nothing in it. */
+/* Makes the sections, so that the page is at most run->limit bytes. Returns 0,
+   EVENTRING_E_MEMORY, or EVENTRING_E_LIMIT: even an empty page is too large. */
 int page_make(struct page *page);
-/* Writes them. */
+/* Writes the sections. */
 void page_put_sections(const struct page *page, FILE *out);
-/* One chunk more, with the name of its section, to be written into; NULL: no memory. */
+/* Returns one more chunk, with the name of its section, to be written into; NULL: no
+   memory. */
 struct page_chunk *page_new_chunk(struct page *page);
-/* The bytes of the page as it would be now. */
+/* Returns the size of the page in bytes as it would be now. */
 size_t page_size(const struct page *page);
 /* Frees the sections (the parts stay). */
 void page_free(struct page *page);

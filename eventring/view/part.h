@@ -4,34 +4,39 @@
  * The command (tools/cmd_view.c) reads a recording once and makes a page of what the
  * parts hold:
  *
- *   begin   before reading; returns the state of the part. A part that takes samples of a live
- *           process starts its thread here.
- *   event   of each event of `classes` that has a payload, in the order of delivery. NULL: the
- *           part reads nothing, or by itself in `finish` (heap profiles, profiles of calls: records).
- *   lost    of each loss; NULL: the part needs none.
- *   stop    reading is over: the part ends what it does beside it, and returns the last moment
- *           that it has something of, up to which the grid will reach. NULL: it has only events.
- *   halve   cells have become twice as long (grid.h). NULL: it has nothing by cell.
- *   finish  after reading, while the process may still live; the cursor stays open to the end.
- *   write   the section's value, with a level of less: 0 has all that was kept, each further one
- *           about half of it, up to `levels`; then the section is left out as a whole. May be
- *           called several times, for any level, until the page fits. Figures stay exact: what is
- *           not shown by itself is in a row "(other)". False: there is nothing of the kind.
- *   free    the state; may be NULL.
+ *   begin   is called before reading; returns the state of the part. A part that takes
+ *           samples of a live process starts its thread here.
+ *   event   takes each event of `classes` that has a payload, in the order of delivery.
+ *           NULL: the part reads nothing, or by itself in `finish` (heap profiles,
+ *           profiles of calls: records).
+ *   lost    takes each loss; NULL: the part needs none.
+ *   stop    is called when reading is over: the part ends what it does besides, and
+ *           returns the last moment of its data, up to which the grid will reach. NULL:
+ *           it has only events.
+ *   halve   is called when cells have become twice as long (grid.h). NULL: it has nothing
+ *           by cell.
+ *   finish  is called after reading, while the process may still live; the cursor stays
+ *           open to the end.
+ *   write   writes the section's value at a level of less: 0 has all that was kept, each
+ *           further one about half of it, up to `levels`; then the section is left out as
+ *           a whole. May be called several times, for any level, until the page fits.
+ *           Figures stay exact: what has no row of its own is in a row "(other)". Returns
+ *           false: there is nothing to show.
+ *   free    frees the state, which may be NULL.
  *
- * A new part is: a file that defines `const struct page_part page_part_NAME`, a line
- * PART(NAME) in tools/view_parts.def, a line LESS(NAME) there for each of its levels and
- * one for leaving it out, in the place of the order in which things go, and the file's
- * name in local.mk. A part that needs the tables of the commands stands in tools/, else
- * it stands here. The section is called like the part, with `_' as `:'
- * (page_part_table_heap: "table:heap").
+ * A new part is: a file that defines `const struct page_part page_part_NAME`; a line
+ * PART(NAME) in tools/view_parts.def; a line LESS(NAME) there for each of its levels and
+ * one for leaving it out, placed in the order in which things go; and the file's name in
+ * local.mk. A part that needs the tables of the commands is in tools/, any other one
+ * here. The section has the name of the part, with `_' as `:' (page_part_table_heap:
+ * "table:heap").
  *
  * Parts that refer to the lists of `head` get their indices from page_name, page_domain
  * and page_track.
  *
- * Errors: write has none but for want of memory, for which it sets run->events->status. A
+ * Errors: write can only run out of memory, for which it sets run->events->status. A
  * callback of the poll returns 0, or EVENTRING_E_MEMORY, which ends the command; begin
- * returns NULL without memory. Threads: all functions by the thread of the command.
+ * returns NULL: no memory. Threads: all functions by the thread of the command.
  */
 #ifndef EVENTRING_VIEW_PART_H
 #define EVENTRING_VIEW_PART_H
@@ -47,11 +52,11 @@ struct page_events;
 /* What parts are given. */
 struct page_run {
   eventring_cursor *cursor;
-  struct eventring_info info;     /* of the begin; from finish on: of the end */
+  struct eventring_info info;     /* as at the begin; from finish on: as at the end */
   struct eventring_totals totals; /* from finish on */
   struct page_grid grid;
-  uint64_t since, until;          /* the window; 0 and UINT64_MAX: none. Both in it */
-  uint64_t domain;                /* slot that is asked for; UINT64_MAX: all */
+  uint64_t since, until;          /* the window, inclusive; 0, UINT64_MAX: none */
+  uint64_t domain;                /* the slot that is wanted; UINT64_MAX: all */
   uint64_t limit;                 /* bytes of the page; 0: --full */
   bool no_source;                 /* --no-source */
   bool cpu;                       /* samples of threads that run alone */
@@ -61,7 +66,7 @@ struct page_run {
   pid_t live;                     /* the process that is watched; 0: nothing is */
   struct launch *launch;          /* of a PROGRAM, else NULL */
   uint64_t seconds_ns;            /* for how long it is watched; 0: to its end */
-  /* Prints the value of an event as commands do (" = 12"); nothing: it has none. */
+  /* Prints the value of an event as commands do (" = 12"), or nothing if it has none. */
   void (*print_value)(FILE *out, eventring_cursor *cursor,
                       const struct eventring_event *event);
   struct { /* what was sampled for the page; a part sets it in `begin` or `finish` */
@@ -70,7 +75,7 @@ struct page_run {
     double seconds;
     uint64_t begin_ns;          /* when sampling began */
     uint64_t stacks, moving, torn, late, coarse; /* as `profile --json` has them */
-    bool has_calls, has_written, has_allocations; /* by line, that others took */
+    bool has_calls, has_written, has_allocations; /* by line; others took them */
   } sampled;
   struct page_lists *lists;       /* those of `head` (lists.h) */
   struct page_events *events;     /* what is made of them (events.h) */
@@ -85,8 +90,9 @@ struct page_left {
 
 struct page_part {
   const char *name;
-  const char *with; /* the part whose level this one has: one that refers to it. NULL: its own */
-  unsigned levels; /* of less: write gets 0 to levels */
+  /* The part that this one refers to and whose level it has. NULL: it has its own. */
+  const char *with;
+  unsigned levels; /* number of levels of less: write gets 0 to levels */
   void *(*begin)(struct page_run *run);
   uint64_t classes; /* bits, of what `event` takes */
   int (*event)(void *state, const struct eventring_event *event);
@@ -96,20 +102,20 @@ struct page_part {
   int (*finish)(void *state);
   bool (*write)(void *state, struct eva_json *json, unsigned level, struct page_left *left);
   void (*free)(void *state);
-  const struct page_part *also; /* is written again when this one is; NULL: none */
+  const struct page_part *also; /* a part written again when this is; NULL: none */
 };
 
 static inline bool page_wants_domain(const struct page_run *run, uint32_t slot) {
   return run->domain == UINT64_MAX || run->domain == slot;
 }
-/* Is the moment in the window? */
+/* Tells whether the moment is in the window. */
 static inline bool page_wants_time(const struct page_run *run, uint64_t ns) {
   return ns >= run->since && ns <= run->until;
 }
 
 /* ---- Columns ---------------------------------------------------------------------- */
 
-/* A member that is an array of `count` integers: `value` is an expression in i. */
+/* Writes a member that is an array of `count` integers: `value` is an expression in i. */
 #define PAGE_COLUMN(json, key, count, value)                                          \
   do {                                                                                \
     eva_json_key(json, key);                                                          \
@@ -118,7 +124,8 @@ static inline bool page_wants_time(const struct page_run *run, uint64_t ns) {
     eva_json_close_array(json);                                                       \
   } while (0)
 
-/* The same as differences: each value less the one before it, the first one less 0. */
+/* Writes an array of differences: each value less the one before it, the first one less
+   0. */
 #define PAGE_DIFFERENCES(json, key, count, value)                                     \
   do {                                                                                \
     int64_t before = 0;                                                               \

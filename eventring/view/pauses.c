@@ -68,7 +68,8 @@ void page_pauses_halve(struct page_pauses *pauses) {
 
 static void *begin(struct page_run *run) { return run->events->pauses; }
 
-/* What was said of a step that begins in a gap is not known. */
+/* Tells whether a step begins in a gap: then the recording does not say what was around
+   it. */
 static bool is_in_gap(const struct page_pauses *pauses, const struct eva_step *step, uint8_t ring) {
   return eva_gaps_has(&pauses->gaps, step->domain, ring, step->begin_ns);
 }
@@ -105,8 +106,8 @@ static int by_begin(const void *a, const void *b) {
   return x->ns < y->ns ? -1 : x->ns > y->ns;
 }
 
-/* Those that are shown: `longest` of all, and those of cells, by begin. Returns how
-   many. */
+/* Chooses the steps that are shown: the `longest` longest ones, and those of the cells,
+   by begin. Returns their number. */
 static size_t choose(const struct page_pauses *pauses, size_t longest, bool cells,
                      struct row *rows) {
   size_t count = 0, kept = 0;

@@ -13,12 +13,12 @@ struct page_pauses;
 struct page_pauses *page_pauses_new(struct page_run *run);
 void page_pauses_free(struct page_pauses *pauses);
 int page_pauses_add(struct page_pauses *pauses, const struct eva_step *step);
-/* A loss of a ring whose last event before was at `from`: what the program was doing then
-   is not known of steps that begin meanwhile. */
+/* Notes a loss of a ring, whose last event before it was at `from`: for steps that begin
+   in between it is not known what the program was doing. */
 int page_pauses_lost(struct page_pauses *pauses, const struct eventring_loss *loss, uint64_t from);
 void page_pauses_halve(struct page_pauses *pauses);
-/* Step number i of the longest, 0 the longest one, once the part has finished. False:
-   there are fewer. */
+/* Stores step number i of the longest ones (0: the longest one), once the part has
+   finished. Returns false: there are fewer. */
 bool page_pauses_longest(const struct page_pauses *pauses, size_t i, struct eva_step *step);
 
 #endif

@@ -11,8 +11,8 @@
 
 #include "format/array.h"
 
-/* The row of a cell, made and zeroed if there is none: `rows`, `count` and `room` change
-   then. It is mostly the last one, or behind it. */
+/* The row of a cell, made and zeroed if there is none, which changes `rows`, `count` and
+   `room`. It is mostly the last one, or behind it. */
 #define PAGE_ROW_OF(rows, count, room, wanted)                                        \
   __extension__({                                                                     \
     size_t low = 0, high = (count);                                                   \
@@ -33,8 +33,8 @@
     has_room ? &(rows)[low] : NULL;                                                   \
   })
 
-/* Cells are twice as long: two rows that are of one cell become one, by the statement
-   `add`, which adds *from to *into. */
+/* Joins rows when cells become twice as long: where two rows are of one cell, the
+   statement `add` adds *from to *into. */
 #define PAGE_JOIN_ROWS(rows, count, add)                                              \
   do {                                                                                \
     size_t kept = 0;                                                                  \

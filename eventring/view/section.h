@@ -3,18 +3,15 @@
  * memory.
  *
  * So its size is known before it is decided whether it stands in the page (page.h), and
- * its JSON, which is some times as large, is never held. DATA.md has the sections and
+ * its JSON, which is several times as large, is never held. DATA.md has the sections and
  * their names.
  *
- *   struct page_section section;
- *   page_section_begin(&section, "head");
- *   eva_json_open_object(&section.json); ...
- *   if (!page_section_end(&section)) ...
- *   page_section_put(&section, out);
- *   page_section_free(&section);
+ * struct page_section section; page_section_begin(&section, "head");
+ * eva_json_open_object(&section.json); ... if (!page_section_end(&section)) ...
+ * page_section_put(&section, out); page_section_free(&section);
  *
- * Errors: no memory is kept until page_section_end, which says so. Threads: one at a time
- * for a section and its stream.
+ * Errors: a lack of memory is kept until page_section_end, which returns it. Threads: one
+ * at a time for a section and its stream.
  */
 #ifndef EVENTRING_VIEW_SECTION_H
 #define EVENTRING_VIEW_SECTION_H
@@ -31,25 +28,25 @@ struct page_section {
   struct page_deflate *deflate; /* while it is written */
 };
 
-/* Can sections be made (zlib)? Else page_section_begin fails. */
+/* Tells whether sections can be made (zlib). If not, page_section_begin fails. */
 bool page_can_compress(void);
-/* Begins a section: letters, digits, `:' and `-', fewer than PAGE_NAME. False: no memory;
-   there is nothing to end or to free then. */
+/* Begins a section. `name`: letters, digits, `:' and `-', fewer than PAGE_NAME. Returns
+   false: no memory; then there is nothing to end or to free. */
 bool page_section_begin(struct page_section *section, const char *name);
-/* Ends what is written into it. A thread may still compress it, for which it stays where
-   it is. */
+/* Ends the writing into a section. A thread may still compress it, so it must not be
+   moved. */
 void page_section_close(struct page_section *section);
-/* Waits until a section that was closed is all there. False: there was no memory, and it
-   is empty. */
+/* Waits until a section that was closed is complete. Returns false: there was no memory,
+   and it is empty. */
 bool page_section_wait(struct page_section *section);
-/* Both. */
+/* Closes a section and waits for it. */
 bool page_section_end(struct page_section *section);
-/* Drops what was written since the begin, or what it holds. */
+/* Drops what was written since the begin, or frees a finished section. */
 void page_section_free(struct page_section *section);
 
-/* The bytes that it takes in the page. */
+/* Returns the bytes that a section takes in the page. */
 size_t page_section_size(const struct page_section *section);
-/* Writes its element. Errors are those of the stream. */
+/* Writes the element of a section. Errors are those of the stream. */
 void page_section_put(const struct page_section *section, FILE *out);
 
 #endif

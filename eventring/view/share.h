@@ -11,12 +11,11 @@
 /* One that needs room. */
 struct page_need {
   double weight;    /* above 0 */
-  uint64_t bytes;   /* that it needs */
-  uint64_t allowed; /* set: at most what it needs, else in proportion to its weight */
+  uint64_t bytes;   /* the bytes that it needs */
+  uint64_t allowed; /* set: what it needs, or less in proportion to its weight */
 };
 
-/* Divides `room`: who needs less than the others of its weight leaves the rest to
-   them. */
+/* Divides `room`: what one does not need is left to the others. */
 void page_share(struct page_need *needs, size_t count, uint64_t room);
 
 #endif

@@ -17,10 +17,10 @@
 #include "view/share.h"
 
 enum {
-  OF_NAME = 8,        /* longest, and last, that are kept of a name; fewer of many names */
+  OF_NAME = 8,        /* longest, and last, kept of a name; fewer if there are many */
   MOST_TORN = 4096,   /* torn and open spans that are kept */
   LEVELS = 8,
-  MOST_DEPTH = 4095,  /* what is deeper is covered as if it were there */
+  MOST_DEPTH = 4095,  /* deeper spans are covered as if they were at this depth */
   ROWS_OF_MIB = 1 << 15 /* rows of section `spans` in a page of 1 MiB, at most */
 };
 
@@ -36,7 +36,7 @@ struct name {
   struct longest longest[]; /* behind them are the last ones (last_of) */
 };
 
-struct piece { /* of a cell, by spans of a track and depth */
+struct piece { /* the part of a cell that spans of a track and depth take */
   uint32_t cell, count;
   uint64_t ns;
   struct page_span longest; /* that ended in it; ns 0: none */
@@ -47,8 +47,8 @@ struct cover {
   uint8_t level;
   struct piece *piece;
   size_t count, room;
-  struct page_value *held; /* of the span that is open there, */
-  uint64_t held_ns;        /* which began then */
+  struct page_value *held; /* value of the span that is open there, */
+  uint64_t held_ns;        /* and when that began */
 };
 
 /* Sums of the spans of a depth. */
@@ -60,7 +60,7 @@ struct sums {
 
 struct page_spans {
   struct page_run *run;
-  struct page_grid grid; /* as the spans that were taken need it: spans_queue.h is behind */
+  struct page_grid grid; /* as of the last span that was taken: the queue lags */
   struct page_cell_at now; /* where the last span was */
   size_t most, used; /* bytes of pieces */
   struct name *name[EVENTRING_MAX_EVENTS];
@@ -68,8 +68,8 @@ struct page_spans {
   size_t most_rows;        /* of section `spans` */
   uint32_t of_name;        /* the room of those names */
   struct least {
-    uint64_t ns;    /* a shorter span is not among the longest, of the name and of all */
-    uint32_t noted; /* the last batch of which one was taken as a last one */
+    uint64_t ns;    /* shorter spans are not among the longest of the name or of all */
+    uint32_t noted; /* last batch of which a span became a last one */
   } least[EVENTRING_MAX_EVENTS];
   struct longest longest[PAGE_LONGEST]; /* of all spans of the user's ring, by length */
   uint32_t longest_count;
@@ -192,7 +192,8 @@ static __attribute__((noinline)) struct cover *make_cover(struct page_spans *spa
   return &spans->cover[track][depth];
 }
 
-/* NULL: no memory. (It and piece_at are asked for each span.) */
+/* Returns the cover of a track at a depth, made if it is not there; NULL: no memory. (It
+   and piece_at are called for each span.) */
 static inline struct cover *cover_at(struct page_spans *spans, uint32_t track, uint32_t depth) {
   if (__builtin_expect(track < spans->tracks && depth < spans->depths[track], 1))
     return &spans->cover[track][depth];
@@ -207,7 +208,7 @@ static __attribute__((noinline)) struct piece *make_piece(struct page_spans *spa
   return piece;
 }
 
-/* NULL: no memory. Mostly it is the last one. */
+/* Returns the piece of a cell, which is mostly the last one; NULL: no memory. */
 static inline struct piece *piece_at(struct page_spans *spans, struct cover *cover, uint32_t cell) {
   if (__builtin_expect(cover->count && cover->piece[cover->count - 1].cell == cell, 1))
     return &cover->piece[cover->count - 1];
@@ -261,7 +262,8 @@ static void count_cover(void *context, struct cover *cover) {
   fitting->bytes += cover->count * sizeof *cover->piece;
 }
 
-/* Deeper spans go first. */
+/* Adds the need of a cover. Deeper spans have less weight, so they lose their room
+   first. */
 static void need_cover(void *context, struct cover *cover) {
   struct fitting *fitting = context;
   fitting->needs[fitting->at++] = (struct page_need){
@@ -297,8 +299,8 @@ static int fit_cover(struct page_spans *spans, size_t room) {
   return EVENTRING_OK;
 }
 
-/* A span that reaches over several cells: what lies in each, and that it began in its
-   first. */
+/* Covers the cells of a span that reaches over several: adds its time in each, and counts
+   it in the first. */
 static int cover_cells(struct page_spans *spans, struct cover *cover, const struct page_span *span) {
   const struct page_grid *grid = &spans->grid;
   const uint64_t end = span->begin_ns + span->ns;
@@ -317,7 +319,7 @@ static int cover_cells(struct page_spans *spans, struct cover *cover, const stru
   return EVENTRING_OK;
 }
 
-/* Most are in one cell, that of the span before. */
+/* Covers the cells of a span. Most spans lie in one cell, that of the span before. */
 static int cover_span(struct page_spans *spans, struct cover *cover, const struct page_span *span) {
   const uint32_t cell = page_grid_cell_at(&spans->grid, &spans->now, span->begin_ns);
   if (!page_cell_has(&spans->now, span->begin_ns) ||
@@ -359,7 +361,7 @@ static uint32_t shortest_of(const struct name *name) {
   return at;
 }
 
-/* (least_of_all does not become less.) */
+/* Updates `least` of a name. (least_of_all never decreases.) */
 static void tell_least(struct page_spans *spans, size_t id) {
   const struct name *name = spans->name[id];
   const bool is_full = name->longest_count == name->room;
@@ -368,7 +370,7 @@ static void tell_least(struct page_spans *spans, size_t id) {
   spans->least[id].ns = ns;
 }
 
-/* Keeps of a name what there is room for now. */
+/* Drops the spans of a name for which there is no room any more. */
 static int lessen_name(struct page_spans *spans, size_t id) {
   struct name *name = spans->name[id], *less = new_name(name->ring, spans->of_name);
   if (!less) return EVENTRING_E_MEMORY;
@@ -390,7 +392,8 @@ static int lessen_name(struct page_spans *spans, size_t id) {
   return EVENTRING_OK;
 }
 
-/* There are more names than the page can show so many spans of. */
+/* Drops spans of all names: there are more names than the page can show so many spans
+   of. */
 static int lessen_names(struct page_spans *spans) {
   int status = EVENTRING_OK;
   spans->of_name /= 2;
@@ -399,7 +402,8 @@ static int lessen_names(struct page_spans *spans) {
   return status;
 }
 
-/* NULL: no memory. Other rings than the user's have few names. */
+/* Makes a name; NULL: no memory. Other rings than the user's have few names, so they have
+   full room. */
 static struct name *make_name(struct page_spans *spans, uint8_t ring) {
   if (ring != EVENTRING_USER) return new_name(ring, OF_NAME);
   while (spans->of_name > 1 && 2 * spans->of_name * (spans->names + 1) > spans->most_rows)
@@ -408,7 +412,7 @@ static struct name *make_name(struct page_spans *spans, uint8_t ring) {
   return new_name(ring, spans->of_name);
 }
 
-/* The name of a span; NULL: no memory. */
+/* Returns the name of a span; NULL: no memory. */
 static inline struct name *name_at(struct page_spans *spans, const struct page_span *span) {
   struct name **name = &spans->name[span->id % EVENTRING_MAX_EVENTS];
   if (__builtin_expect(!*name, 0)) *name = make_name(spans, spans->owner[span->track].ring);
@@ -437,7 +441,7 @@ static void add_longest_of_all(struct page_spans *spans, const struct page_span 
     spans->least_of_all = all[PAGE_LONGEST - 1].span.ns + 1;
 }
 
-/* Notes a span that may be among the longest. */
+/* Adds a span that may be among the longest. */
 static void try_longest(struct page_spans *spans, struct name *name, const struct page_span *span) {
   const size_t id = span->id % EVENTRING_MAX_EVENTS;
   const struct page_owner *owner = &spans->owner[span->track];
@@ -461,8 +465,8 @@ void page_spans_longest(const struct page_spans *spans, page_longest_visit *visi
       visit_longest(spans->name[id]->longest, spans->name[id]->longest_count, false, visit, context);
 }
 
-/* Takes the value of the span over. (Ends of a name come in their order, but for those of
-   other rings, and within a batch.) */
+/* Adds a span as the last one of its name, and takes over its value. (Ends of a name come
+   in their order, except those of other rings and within a batch.) */
 static void add_last(struct name *name, const struct page_span *span) {
   struct page_span *into = &last_of(name)[name->next_last];
   struct page_value *before = into->value;
@@ -483,7 +487,8 @@ int page_spans_begin(struct page_spans *spans, const struct page_span_begin *beg
   return EVENTRING_OK;
 }
 
-/* The value of the span that ends; NULL: none is known. Ends what is held. */
+/* Returns the value of the span that ends, or NULL if none is known. Ends what is
+   held. */
 static struct page_value *let_go(struct cover *cover, const struct page_span *span) {
   struct page_value *held = cover->held;
   cover->held = NULL;
@@ -513,7 +518,8 @@ static int add_torn(struct page_spans *spans, const struct page_span *span) {
 static int fit(struct page_spans *spans) {
   if (spans->used <= spans->most) return EVENTRING_OK;
   const int status = fit_cover(spans, spans->most / 2);
-  if (spans->used > spans->most / 4 * 3) spans->most = 2 * spans->used; /* each has one cell */
+  /* Where each cover has one cell, no more can be joined, so there must be more room. */
+  if (spans->used > spans->most / 4 * 3) spans->most = 2 * spans->used;
   return status;
 }
 
@@ -546,7 +552,8 @@ int page_spans_add_plain(struct page_spans *spans, const struct page_plain_span 
 
 size_t page_spans_names(const struct page_spans *spans) { return spans->names; }
 
-/* (Of thousands of names none is in the cache when its next span ends.) */
+/* Fetches a name into the cache: of thousands of names none is there when its next span
+   ends. */
 void page_spans_soon(const struct page_spans *spans, uint16_t id, int step) {
   const struct name *name = spans->name[id % EVENTRING_MAX_EVENTS];
   if (!name) return;
@@ -572,15 +579,16 @@ static struct page_span span_of(const struct eventring_batch *batch,
                             .knows_parts = true};
 }
 
-/* A batch has many spans of a name, of which one is enough as a last one, but at the end,
-   which is known of a file: there all are taken. */
+/* Tells whether a span may be among the last ones. Of the spans of a name in a batch one
+   is enough as a last one, except at the end of a file, which is known: there all are
+   taken. */
 static bool may_be_last(const struct page_spans *spans, const struct page_span *span) {
   return spans->run->live ||
          page_grid_cell(&spans->grid, end_of(span)) == PAGE_CELLS - 1;
 }
 
-/* One that may be among the longest of its name, or is among its last ones in the
-   batch. */
+/* Notes a span that may be among the longest of its name, or is among its last ones in
+   the batch. */
 static int note(struct page_spans *spans, const struct page_span *span) {
   struct name *name = name_at(spans, span);
   if (!name) return EVENTRING_E_MEMORY;
@@ -591,9 +599,10 @@ static int note(struct page_spans *spans, const struct page_span *span) {
   return EVENTRING_OK;
 }
 
-/* Adds up by depth, from depth_around on, from the last end to the first: around a span
-   are, of those that began before the batch, the ones that ended later (`outer`). Returns
-   how many depths there are, or E_MEMORY. (The loop has what it needs in locals.) */
+/* Adds up the spans of a batch by depth, from depth_around on, reading from the last end
+   to the first: the spans around a span include those that began before the batch and
+   ended later (`outer`). Returns the number of depths, or E_MEMORY. (The loop has what it
+   needs in locals.) */
 static int sum_up(struct page_spans *spans, const struct eventring_batch *batch, uint32_t track,
                   struct sums *sums) {
   const uint32_t number = ++spans->batches;
@@ -685,7 +694,7 @@ const struct page_part page_part_cover = {
 
 /* ---- Section `spans` -------------------------------------------------------------- */
 
-/* One that may be shown. The lower its rank, the more it matters. */
+/* A span that may be shown. The lower its rank, the more it matters. */
 struct shown {
   const struct page_span *span;
   uint32_t rank;
@@ -725,7 +734,7 @@ static int compare_rank(const void *a, const void *b) {
 
 #define COMPARE(a, b) if ((a) != (b)) return (a) < (b) ? -1 : 1
 
-/* By track and begin; who is around before who is within. */
+/* Compares by track and begin, with outer spans before those within them. */
 static int compare_place(const struct page_span *x, const struct page_span *y) {
   COMPARE(x->track, y->track);
   COMPARE(x->begin_ns, y->begin_ns);
@@ -738,7 +747,7 @@ static int compare_shown(const void *a, const void *b) {
   return compare_place(((const struct shown *)a)->span, ((const struct shown *)b)->span);
 }
 
-/* Many are kept for more than one reason. */
+/* Removes duplicates: many spans are kept for more than one reason. */
 static void show_once(struct showing *showing) {
   size_t kept = 0;
   if (!showing->count) return;
@@ -752,7 +761,7 @@ static void show_once(struct showing *showing) {
   showing->count = kept;
 }
 
-/* Finds what is shown; at most `most`, the others are those with the greatest rank. */
+/* Finds the spans that are shown: at most `most`, those with the lowest ranks. */
 static bool find_shown(struct page_spans *spans, size_t most, struct showing *showing) {
   *showing = (struct showing){.spans = spans};
   for (size_t i = 0; i < spans->torn_count; i++) show(showing, &spans->torn[i], 0);
@@ -784,7 +793,7 @@ static bool find_shown(struct page_spans *spans, size_t most, struct showing *sh
     any;                                                             \
   })
 
-/* Spans of one track. */
+/* Writes spans of one track. */
 static void put_track(const struct page_spans *spans, const struct shown *shown, size_t count,
                       struct eva_json *json) {
   const struct page_run *run = spans->run;
@@ -830,7 +839,7 @@ static int by_begin(const void *a, const void *b) {
   return compare_place(x, y);
 }
 
-/* Marks those of all that are shown. Both are sorted by place. */
+/* Marks the spans of `all` that are shown. Both lists are sorted by place. */
 static void mark_shown(struct page_spans *spans, const struct showing *showing) {
   size_t next = 0;
   for (size_t i = 0; i < showing->count; i++) {
@@ -858,7 +867,7 @@ static bool put_chunk(struct page_spans *spans, const struct page_span *span, si
   return page_section_end(&chunk->section);
 }
 
-/* All that are not shown yet, by their begins. */
+/* Writes all spans that are not shown yet into chunks, by their begins. */
 static bool put_chunks(struct page_spans *spans, const struct showing *showing) {
   struct shown *shown = calloc(OF_CHUNK, sizeof *shown);
   if (spans->all_count) {

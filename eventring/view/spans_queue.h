@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* spans_queue.h: hands what spans are made of (spans.h) to a thread that takes it, so
- * that whoever reads the recording does not wait for it.
+/* spans_queue.h: hands spans (spans.h) to a thread that takes them, so that the reader of
+ * the recording does not wait for that.
  *
  * Buffers go to the thread in turn, from the first full one on; what is left is taken at
- * the end. So there is no thread where there are few events.
+ * the end. So there is no thread if there are few events.
  *
  * Errors: EVENTRING_E_MEMORY, also of what the thread took before. Threads: one at a
  * time; the spans are the thread's until page_spans_queue_end.
@@ -15,23 +15,25 @@
 
 struct page_spans_queue;
 
-/* NULL: no memory. */
+/* Makes a queue. Returns NULL: no memory. */
 struct page_spans_queue *page_spans_queue_new(struct page_spans *spans);
-/* As the functions of spans.h. */
+/* Hands over the arguments of the function of spans.h with this name. */
 int page_spans_queue_own(struct page_spans_queue *queue, uint32_t track,
                          const struct page_owner *owner);
 int page_spans_queue_begin(struct page_spans_queue *queue, const struct eventring_event *begin,
                            uint32_t track);
 int page_spans_queue_batch(struct page_spans_queue *queue, const struct eventring_batch *batch,
                            uint32_t track);
-/* Hands over a span for page_spans_add, which is to be filled at once. NULL: E_MEMORY. */
+/* Hands over a span for page_spans_add, which is to be filled at once. Returns NULL: no
+   memory. */
 struct page_span *page_spans_queue_span(struct page_spans_queue *queue);
-/* The same for page_spans_add_plain. */
+/* Hands over a span for page_spans_add_plain in the same way, or a call of
+   page_spans_halve. */
 struct page_plain_span *page_spans_queue_plain(struct page_spans_queue *queue);
 int page_spans_queue_halve(struct page_spans_queue *queue);
-/* Waits until all is taken, and ends the thread. More may be handed over after it. */
+/* Waits until all is taken, and ends the thread. More may be handed over afterwards. */
 int page_spans_queue_end(struct page_spans_queue *queue);
-/* NULL is allowed. Ends it, too. */
+/* Ends and frees a queue. NULL is allowed. */
 void page_spans_queue_free(struct page_spans_queue *queue);
 
 #endif

@@ -16,8 +16,7 @@ enum {
 
 /* ---- Values ----------------------------------------------------------------------- */
 
-/* A place has room for the bytes of short texts; longer ones are allocated by
-   themselves. */
+/* A place has room for the bytes of short texts; longer ones have memory of their own. */
 enum { PLACE = PAGE_VALUE_PLACE, SHORT = PLACE - sizeof(struct page_value), PLACES = 255 };
 
 struct page_value_slab {
@@ -38,7 +37,7 @@ static bool add_slab(struct page_values *values) {
   return true;
 }
 
-/* NULL: no memory. */
+/* Takes an unused place; returns NULL: no memory. */
 static struct page_value *take_place(struct page_values *values) {
   if (__builtin_expect(!values->unused, 0) && !add_slab(values)) return NULL;
   struct page_value *value = values->unused;
@@ -136,7 +135,7 @@ static bool is_text(const void *context, uintptr_t value, const void *key) {
   return strcmp(texts->text[value - 1].text, key) == 0;
 }
 
-/* Takes the text over. */
+/* Returns the index of a text, which it takes over. */
 static int intern(struct page_texts *texts, char *text) {
   const uint64_t hash = evr_hash_text(evr_hash_seed(), text);
   const size_t size = strlen(text);
@@ -157,7 +156,8 @@ static int intern(struct page_texts *texts, char *text) {
   return (int)texts->count - 1;
 }
 
-/* As the command prints it, without " = "; NULL: it is none. */
+/* Returns the text of a value as the command prints it, without " = ", or NULL if it has
+   none. */
 static char *print(const struct page_texts *texts, const struct page_value *value) {
   static const char sign[] = " = ";
   char *text = NULL;
@@ -187,11 +187,12 @@ int page_text_of(struct page_texts *texts, struct page_value *value, enum page_t
 
 static void *begin(struct page_run *run) { return run->events->texts; }
 
-/* How many bytes of a text are shown at a level of less. */
+/* Returns how many bytes of a text are shown at a level of less. */
 static size_t shown(const char *text, unsigned level) {
   size_t most = level ? (size_t)128 >> (2 * (level - 1)) : SIZE_MAX, size = strlen(text);
   if (size <= most) return size;
-  while (most > 0 && ((unsigned char)text[most] & 0xC0) == 0x80) most--; /* whole characters */
+  /* Only whole characters are shown. */
+  while (most > 0 && ((unsigned char)text[most] & 0xC0) == 0x80) most--;
   return most;
 }
 

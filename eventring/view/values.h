@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* values.h: what begins of spans and instants have said, kept as it was recorded until
- * the page is written, and section `texts`, which has it as commands print it.
+/* values.h: the values of the begins of spans and of instants, kept as they were recorded
+ * until the page is written, and section `texts`, which has them as commands print them.
  *
- * A value is shared by all who keep it. Errors: NULL, or -1, without memory; a value that
- * is not kept is not known. Threads: one at a time.
+ * A value is shared by all who keep it. Errors: NULL, or -1: no memory; a value that is
+ * not kept counts as not known. Threads: one at a time.
  */
 #ifndef EVENTRING_VIEW_VALUES_H
 #define EVENTRING_VIEW_VALUES_H
 
 #include "view/part.h"
 
-/* Of one thread, for values that come and go. Zeroed: none was kept in it. */
+/* The memory of one thread for values that come and go. Zeroed: no value was kept in
+   it. */
 struct page_values {
   struct page_value *unused; /* a list */
   struct page_value_slab *slabs;
@@ -25,8 +26,8 @@ struct page_said { /* as in an event */
 
 struct page_value {
   union {
-    struct page_values *values; /* NULL: allocated by itself */
-    struct page_value *next;    /* of those that are not used */
+    struct page_values *values; /* NULL: it has memory of its own */
+    struct page_value *next;    /* the next unused one */
   };
   uint32_t users;
   int32_t text; /* of `texts`; -1: not made yet, or none */
@@ -35,44 +36,46 @@ struct page_value {
 
 enum {
   PAGE_MOST_VALUE = 4096, /* bytes */
-  PAGE_VALUE_PLACE = 64   /* of a value with its bytes, if they are few */
+  PAGE_VALUE_PLACE = 64   /* bytes of a value that is short, with its bytes */
 };
-/* What an event has said, which has a value; the bytes of it are to be put behind. */
+/* Returns the value of an event that has one; its bytes are to be put behind it. */
 static inline struct page_said page_said_of(const struct eventring_event *event) {
   return (struct page_said){.def = event->def, .value = event->value.u,
                             .size = (uint32_t)(event->bytes ? event->size : 0),
                             .payload = event->payload};
 }
-/* Keeps it in `values`: PAGE_VALUE_PLACE bytes may be read there. NULL: it is too long,
-   or there is no memory. The caller is its user. */
+/* Keeps a value in `values`: PAGE_VALUE_PLACE bytes may be read from there. Returns NULL:
+   it is too long, or there is no memory. The caller is its user. */
 struct page_value *page_value_copy(struct page_values *values, const struct page_said *from);
-/* Keeps the value of an event by itself; NULL: it has none, it is too long, or
-   there is no memory. The caller is its user. */
+/* Keeps the value of an event in memory of its own. Returns NULL: it has none, it is too
+   long, or there is no memory. The caller is its user. */
 struct page_value *page_value_keep(const struct eventring_event *event);
-/* Frees all that was kept in it, whoever uses it. */
+/* Frees all values that were kept in it, even if they have users. */
 void page_values_free(struct page_values *values);
 static inline struct page_value *page_value_use(struct page_value *value) {
   if (value) value->users++;
   return value;
 }
-/* Nobody uses it any more. */
+/* Frees a value that has no more users. */
 void page_value_let_go(struct page_value *value);
 static inline void page_value_drop(struct page_value *value) {
   if (value && --value->users == 0) page_value_let_go(value);
 }
 
-/* Prints it as commands print the value of an event. NULL is allowed: nothing. */
+/* Prints a value as commands print that of an event. NULL is allowed: nothing. */
 void page_value_print(const struct page_run *run, const struct page_value *value, FILE *out);
 
-/* Who shows texts. What none of them shows any more is left out of the section. */
+/* The users of texts. A text that none of them shows any more is left out of the
+   section. */
 enum page_text_user { PAGE_TEXTS_OF_SPANS = 1, PAGE_TEXTS_OF_INSTANTS = 2 };
 struct page_texts;
 extern const struct page_part page_part_texts;
 struct page_texts *page_texts_new(struct page_run *run);
 void page_texts_free(struct page_texts *texts);
-/* The user begins anew. */
+/* Forgets the texts of a user, who begins anew. */
 void page_texts_forget(struct page_texts *texts, enum page_text_user user);
-/* The index of the text of a value; -1: there is none, or no room. NULL is allowed. */
+/* Returns the index of the text of a value; -1: there is none, or no room. NULL is
+   allowed. */
 int page_text_of(struct page_texts *texts, struct page_value *value, enum page_text_user user);
 
 #endif
