@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* vm/api.h: what the files of the C API share (api_*.c): how an index
- * names a slot, and what a push has to do.
+/* vm/api.h: what the files of the C API share (api_*.c): how an index names a slot, and
+ * what a push has to do.
  *
- * Positive indices count from the running function's slot, negative ones from
- * the top; pseudo-indices name the registry and the upvalues of the running C
- * closure.  An index that is acceptable but names nothing gives the domain's
- * read-only nil, whose address distinguishes it from a real slot (api_is_none).
+ * Positive indices count from the running function's slot, negative ones from the top;
+ * pseudo-indices name the registry and the upvalues of the running C closure. An index
+ * that is acceptable but names nothing yields the domain's read-only nil, whose address
+ * distinguishes it from a real slot (api_is_none).
  *
  * A function of the API may be called for a thread that does not run; values written to
  * such a stack must be reported to the collector. A running thread is never GC_CLEAN, so
@@ -18,17 +18,18 @@
 #include "table.h"
 #include "thread.h"
 
-/* A state whose heap maps its memory; lua_getallocf returns f, which is like realloc. */
+/* Makes a state whose heap maps its memory; lua_getallocf returns f, which is like
+   realloc. */
 lua_State *api_new_state(lua_Alloc f);
 
-/* Registry, upvalues. */
+/* Returns the slot of a pseudo-index: the registry, or an upvalue. */
 TValue *api_pseudo_slot(lua_State *L, int idx);
 
 #define api_is_pseudo(idx) ((idx) <= LUA_REGISTRYINDEX)
 #define api_is_upvalue(idx) ((idx) < LUA_REGISTRYINDEX)
 #define api_is_none(L, o) ((o) == &(L)->domain->nil)
 
-/* The slot of any acceptable index. */
+/* Returns the slot of any acceptable index. */
 ALWAYS_INLINE TValue *api_slot(lua_State *L, int idx) {
   if (likely(idx > 0)) {
     TValue *o = L->ci->func + idx;
@@ -42,18 +43,18 @@ ALWAYS_INLINE TValue *api_slot(lua_State *L, int idx) {
   return api_pseudo_slot(L, idx);
 }
 
-/* The slot of an index that is a stack position (no pseudo-index). */
+/* Returns the slot of an index that is a stack position (not a pseudo-index). */
 ALWAYS_INLINE TValue *api_stack_slot(lua_State *L, int idx) {
   rt_assert(!api_is_pseudo(idx) && idx != 0);
   return idx > 0 ? L->ci->func + idx : L->top + idx;
 }
 
-/* Something collected was written to L's stack. */
+/* Reports to the collector that an object was written to L's stack. */
 ALWAYS_INLINE void api_note_write(lua_State *L) {
   if (unlikely(L->gc & GC_CLEAN)) gc_thread_resumed(L, L);
 }
 
-/* The slot that was just filled at L->top becomes part of the stack. */
+/* Makes the slot at L->top, which has just been filled, part of the stack. */
 ALWAYS_INLINE void api_push(lua_State *L) {
   L->top++;
   rt_assert(L->top <= L->ci->top);
@@ -77,13 +78,13 @@ ALWAYS_INLINE void api_push_table(lua_State *L, Table *t) {
   api_push(L);
 }
 
-/* As setmetatable, of a table; mt: NULL for none. */
+/* Sets the metatable of a table as setmetatable does; mt: NULL for none. */
 void api_set_metatable(lua_State *L, Table *t, Table *mt);
 
-/* At least n values lie above the running function. */
+/* Asserts that at least n values lie above the running function. */
 #define api_check_values(L, n) rt_assert((n) <= (L)->top - ((L)->ci->func + 1))
 
-/* The table at an index that holds one. */
+/* Returns the table at an index that holds one. */
 ALWAYS_INLINE Table *api_table(lua_State *L, int idx) {
   TValue *o = api_slot(L, idx);
   rt_assert(is_table(o));

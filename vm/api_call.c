@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* vm/api_call.c: C API: calls, errors and to-be-closed variables (call.c does the work). */
+/* vm/api_call.c: C API: calls, errors and to-be-closed variables (call.c does the
+   work). */
 #include "call.h"
 #include "debug_error.h"
 #include "domain.h"
@@ -28,8 +29,8 @@ LUA_API void lua_callk(lua_State *L, int nargs, int nresults, lua_KContext ctx, 
   grow_frame_top(L, nresults);
 }
 
-/* The protected call is the frame itself: an error is caught by the Run that
- * runs the calling C function, which then goes on in k. */
+/* Makes a protected call whose mark is the frame itself: an error is caught by the Run
+ * that runs the calling C function, which then continues in k. */
 static int pcall_in_frame(lua_State *L, CallRequest *r, ptrdiff_t errfunc, lua_KContext ctx,
                           lua_KFunction k) {
   CallInfo *ci = L->ci;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* vm/api_chunk.c: C API: loading and dumping chunks.
  *
- * lua_load works in two protected steps: first it drains the reader, which may
- * run guest code, into a buffer of C memory; then it compiles or undumps the
- * buffer, which runs none.  The buffer is freed whatever happens in either.  A chunk that
- * is one block of memory already (vm_load_block, vm_load_string) is not copied.
+ * lua_load works in two protected steps: first it drains the reader, which may run guest
+ * code, into a buffer of C memory; then it compiles or undumps the buffer, which runs
+ * none. The buffer is freed whatever happens in either step. A chunk that is one block of
+ * memory already (vm_load_block, vm_load_string) is not copied.
  */
 #include "api_chunk.h"
 
@@ -25,14 +25,15 @@ typedef struct Load {
   lua_Reader reader;
   void *reader_data;
   const char *name;
-  const char *mode; /* NULL: any */
+  const char *mode; /* NULL for any mode */
   const char *text;
-  String *string;   /* that has the text, or NULL */
-  char *buffer;     /* owned; NULL: the text is the caller's */
+  String *string;   /* the string that has the text, or NULL */
+  char *buffer;     /* owned; NULL if the text is the caller's */
   size_t size, capacity;
 } Load;
 
-/* The reader's piece stays where it is until the reader is called again, whatever collects. */
+/* Enlarges the buffer. It may collect: the reader's piece stays where it is until the
+   reader is called again. */
 static char *enlarge_buffer(lua_State *L, Load *load, size_t capacity) {
   char *buffer = heap_memory_resize(L->domain, load->buffer, load->capacity, capacity);
   if (buffer != NULL || !L->domain->gc.emergency) return buffer;
@@ -74,7 +75,7 @@ static void check_mode(lua_State *L, const char *mode, const char *kind) {
   error_throw(L, LUA_ERRSYNTAX);
 }
 
-/* The first upvalue of a chunk is _ENV. */
+/* Sets the first upvalue of a chunk, _ENV. */
 static void set_environment(lua_State *L, LuaClosure *f) {
   if (f->nupvalues == 0) return;
   UpValue *environment = f->upvalues[0];
@@ -119,7 +120,8 @@ static int run_load(lua_State *L, Load *load) {
     PROBE_BEGIN(L->domain, COMPILE);
     status = protect_load(L, compile_load, load);
     if (unlikely(status == LUA_ERRMEM) && heap_is_hosted(&L->domain->heap)) {
-      L->top--; /* the message: everything was collected when that was caught */
+      /* the message of the first error: everything was collected when that was caught */
+      L->top--;
       status = protect_load(L, compile_load, load);
     }
     memprof_set_origin(L->domain, origin);

@@ -5,10 +5,10 @@
 
 #include "object.h"
 
-/* lua_load of one block, which stays as it is meanwhile (api_chunk.c). */
+/* Loads one block as lua_load does; the block must not change meanwhile (api_chunk.c). */
 int vm_load_block(lua_State *L, const char *block, size_t size, const char *chunkname,
                   const char *mode);
-/* Likewise of a string, which the caller keeps alive. */
+/* Loads a string as lua_load does; the caller keeps it alive. */
 int vm_load_string(lua_State *L, String *s, const char *chunkname, const char *mode);
 
 #endif

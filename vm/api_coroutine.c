@@ -26,7 +26,8 @@ LUA_API int lua_resume(lua_State *L, lua_State *from, int nargs, int *nresults) 
   L->resumer = from;
   L->resume_depth = depth + 1;
   L->ncalls_nonyieldable = 0;
-  if (L->status == LUA_OK) L->errfunc = 0; /* one that yielded is still inside its handler's call */
+  /* one that yielded is still inside its handler's call */
+  if (L->status == LUA_OK) L->errfunc = 0;
   L->npcalls = 0;
   if (from != NULL) thread_note_resumer(L, from->ci);
   gc_thread_resumed(L, L);

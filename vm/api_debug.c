@@ -33,7 +33,7 @@ static const Prototype *prototype_of(const TValue *func) {
   return is_lua_closure(func) ? as_lua_closure(func)->p : NULL;
 }
 
-/* 'S' */
+/* Fills in the fields of option 'S'. */
 static void describe_source(lua_Debug *ar, const Prototype *p) {
   if (p == NULL) {
     ar->source = "=[C]";
@@ -50,7 +50,7 @@ static void describe_source(lua_Debug *ar, const Prototype *p) {
   chunk_id(ar->short_src, ar->source, ar->srclen);
 }
 
-/* 'u' */
+/* Fills in the fields of option 'u'. */
 static void describe_upvalues(lua_Debug *ar, const TValue *func, const Prototype *p) {
   ar->nups = 0;
   if (func->tag == TAG_C_CLOSURE) ar->nups = as_c_closure(func)->nupvalues;
@@ -59,7 +59,7 @@ static void describe_upvalues(lua_Debug *ar, const TValue *func, const Prototype
   ar->nparams = p == NULL ? 0 : p->nparams;
 }
 
-/* 'n' */
+/* Fills in the fields of option 'n'. */
 static void describe_name(lua_State *L, lua_Debug *ar, CallInfo *ci) {
   const char *kind = NULL;
   if (ci != NULL && !(ci->status & CALL_TAIL)) kind = debug_name_of_call(L, ci->prev, &ar->name);
@@ -67,15 +67,15 @@ static void describe_name(lua_State *L, lua_Debug *ar, CallInfo *ci) {
   if (kind == NULL) ar->name = NULL;
 }
 
-/* 'r' */
+/* Fills in the fields of option 'r'. */
 static void describe_transfer(lua_Debug *ar, const CallInfo *ci) {
   bool known = ci != NULL && (ci->status & CALL_TRANSFER);
   ar->ftransfer = known ? ci->u2.transfer.first : 0;
   ar->ntransfer = known ? ci->u2.transfer.count : 0;
 }
 
-/* 'L': pushes a table whose keys are the lines with code, or nil. The first
- * instruction of a vararg function belongs to no line of it. */
+/* Pushes, for option 'L', a table whose keys are the lines with code, or nil. The first
+ * instruction of a vararg function does not belong to a line of it. */
 static void push_active_lines(lua_State *L, const Prototype *p) {
   if (p == NULL) {
     lua_pushnil(L);
@@ -97,7 +97,7 @@ static void push_active_lines(lua_State *L, const Prototype *p) {
   }
 }
 
-/* Fills in what option asks for; false when there is no such option. */
+/* Fills in the fields of an option; returns false if there is no such option. */
 static bool describe_option(lua_State *L, char option, lua_Debug *ar, const TValue *func,
                             CallInfo *ci) {
   const Prototype *p = prototype_of(func);
@@ -118,7 +118,8 @@ int lua_getinfo(lua_State *L, const char *what, lua_Debug *ar) {
   TValue func;
   if (*what == '>') {
     what++;
-    value_copy(&func, --L->top); /* nothing collects before it is pushed again or done with */
+    /* nothing is collected before it is pushed again or no longer needed */
+    value_copy(&func, --L->top);
     rt_assert(is_function(&func));
   } else {
     ci = ar->i_ci;
@@ -163,7 +164,7 @@ const char *lua_setlocal(lua_State *L, const lua_Debug *ar, int n) {
 
 typedef struct UpvalueRef {
   TValue *value;
-  GCObject *owner; /* what the write barrier needs */
+  GCObject *owner; /* for the write barrier */
   const char *name;
 } UpvalueRef;
 
@@ -225,8 +226,8 @@ void lua_upvaluejoin(lua_State *L, int fidx1, int n1, int fidx2, int n2) {
 
 /* ---- hooks --------------------------------------------------------------- */
 
-/* Only stores, in an order in which the interpreter may find them half done: it may be
- * called by a signal handler on the thread that runs L. */
+/* Sets the hook. It only stores, in an order that is safe if the interpreter finds it
+ * half done: a signal handler may call it on the thread that runs L. */
 void lua_sethook(lua_State *L, lua_Hook func, int mask, int count) {
   if (func == NULL || mask == 0) {
     func = NULL;

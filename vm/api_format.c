@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* vm/api_format.c: C API: lua_pushfstring.
  *
- * A format has the conversions %s %d %I %f %p %c %U %% and nothing else: no
- * flags, widths or precisions, so that results do not depend on the locale
- * more than tostring does.  The text grows in a buffer on the C stack; when
- * that is full it moves to a string object of twice the size, which is anchored
- * by nothing: nothing here collects before the result is pushed.
+ * A format has the conversions %s %d %I %f %p %c %U %% and nothing else: no flags, widths
+ * or precisions, so that results do not depend on the locale more than tostring does. The
+ * text grows in a buffer on the C stack; when that is full it moves to a string object of
+ * twice the size. Nothing anchors that object: nothing here collects before the result is
+ * pushed.
  */
 #include "api.h"
 
@@ -51,7 +51,7 @@ static void text_add_pointer(Text *t, const void *p) {
   char buffer[2 + 2 * sizeof p], *start = buffer + sizeof buffer;
   uintptr_t address = (uintptr_t)p;
   if (address == 0) {
-    text_add(t, "(nil)", 5); /* as the C library has it */
+    text_add(t, "(nil)", 5); /* the text that the C library has for it */
     return;
   }
   for (; address != 0; address >>= 4) *--start = "0123456789abcdef"[address & 15];
@@ -60,7 +60,7 @@ static void text_add_pointer(Text *t, const void *p) {
   text_add(t, start, (size_t)(buffer + sizeof buffer - start));
 }
 
-/* UTF-8 as first defined: up to six bytes, for values below 2^31. */
+/* Adds a code as UTF-8 as first defined: up to six bytes, for values below 2^31. */
 static void text_add_utf8(Text *t, unsigned long code) {
   char buffer[6], *p = buffer + sizeof buffer;
   rt_assert(code <= 0x7fffffffu);
@@ -83,8 +83,8 @@ static void text_add_string(Text *t, const char *s) {
   text_add(t, s, strlen(s));
 }
 
-/* Arguments are taken here and not in functions of their own: passing a
- * va_list on and going on with it is not portable. */
+/* Takes the arguments here and not in functions of their own: passing a va_list on and
+ * continuing with it is not portable. */
 static void text_format(Text *t, const char *fmt, va_list args) {
   TValue number;
   for (const char *mark; (mark = strchr(fmt, '%')) != NULL; fmt = mark + 2) {

@@ -17,7 +17,8 @@
 
 /* ---- userdata ------------------------------------------------------------ */
 
-/* Beyond this no system has memory: it is a mistake in a size, and an ordinary error. */
+/* No system has more memory than this: a larger size is a mistake, and an ordinary
+   error. */
 #define LARGEST_BLOCK ((size_t)LUA_MAXINTEGER - 64)
 
 void *lua_newuserdatauv(lua_State *L, size_t size, int nuvalue) {
@@ -76,7 +77,7 @@ int lua_getmetatable(lua_State *L, int objindex) {
   return 1;
 }
 
-/* An object with a metatable of its own got a new one. */
+/* Notes the new metatable of an object that has one of its own. */
 static void note_metatable(lua_State *L, GCObject *o, Table *mt) {
   if (mt == NULL) return;
   gc_barrier_object(L, o, mt);
@@ -107,7 +108,8 @@ int lua_setmetatable(lua_State *L, int objindex) {
 
 /* ---- threads ------------------------------------------------------------- */
 
-/* The new thread takes the hook and the extra space of its maker. */
+/* Makes a thread, which inherits the hook of its maker, and the extra space of the main
+   thread. */
 lua_State *lua_newthread(lua_State *L) {
   lua_State *co = thread_new(L);
   set_thread(L->top, co);

@@ -59,7 +59,7 @@ static void reverse_slots(TValue *from, TValue *to) {
   }
 }
 
-/* Lifts the topmost value into its place, which is what most rotations do. */
+/* Moves the topmost value down into its place, which is what most rotations do. */
 static void insert_top(TValue *at, TValue *last) {
   TValue value;
   value_copy(&value, last);
@@ -177,7 +177,8 @@ lua_Integer lua_tointegerx(lua_State *L, int idx, int *isnum) {
 
 int lua_toboolean(lua_State *L, int idx) { return !is_falsy(api_slot(L, idx)); }
 
-/* A number in a slot becomes its text, in place. */
+/* Converts a number in a slot to its text, in place. Returns false if it is not a
+   number. */
 static bool convert_to_string(lua_State *L, int idx) {
   TValue *o = api_slot(L, idx);
   if (!is_number(o)) return false;
@@ -293,7 +294,7 @@ int lua_pushthread(lua_State *L) {
   return L->domain->main_thread == L;
 }
 
-/* The upvalues are on top of the stack. */
+/* Pushes a C closure; its upvalues are on top of the stack. */
 void lua_pushcclosure(lua_State *L, lua_CFunction fn, int n) {
   if (n == 0) {
     set_c_function(L->top, fn);
@@ -304,7 +305,8 @@ void lua_pushcclosure(lua_State *L, lua_CFunction fn, int n) {
   rt_assert(n <= 255);
   CClosure *c = c_closure_new(L, n, fn);
   L->top -= n;
-  for (int i = 0; i < n; i++) value_copy(&c->upvalues[i], L->top + i); /* c is young: no barrier */
+  /* c is young: no barrier */
+  for (int i = 0; i < n; i++) value_copy(&c->upvalues[i], L->top + i);
   set_c_closure(L->top, c);
   api_note_write(L);
   api_push(L);
@@ -314,7 +316,7 @@ void lua_pushcclosure(lua_State *L, lua_CFunction fn, int n) {
 /* ---- operators ----------------------------------------------------------- */
 
 void lua_arith(lua_State *L, int op) {
-  if (op == LUA_OPUNM || op == LUA_OPBNOT) { /* one operand: it stands for both */
+  if (op == LUA_OPUNM || op == LUA_OPBNOT) { /* one operand, which stands for both */
     api_check_values(L, 1);
     value_copy(L->top, L->top - 1);
     api_push(L);

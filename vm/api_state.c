@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* vm/api_state.c: C API: beginning and end of a state, the collector, warnings and other
- * things of the whole state. */
+ * functions for the whole state. */
 #include <limits.h>
 #include <string.h>
 
@@ -42,7 +42,8 @@ static int exchange_parameter(int *parameter, int value) {
   return former;
 }
 
-/* In lua_gc's mode options 0 leaves a parameter as it is. */
+/* Sets a parameter unless the value is 0: in lua_gc's mode options, 0 leaves a parameter
+   unchanged. */
 static void set_unless_zero(int *parameter, int value) {
   if (value != 0) *parameter = value;
 }
@@ -91,7 +92,8 @@ static int control_collector(lua_State *L, int what, va_list args) {
   }
 }
 
-/* -1: unknown option, or called by a finalizer, which must not touch the collector. */
+/* Runs a request to the collector. Returns -1 if the option is unknown, or if a finalizer
+   calls this, which must not touch the collector. */
 int lua_gc(lua_State *L, int what, ...) {
   if (L->domain->gc.running || L->domain->gc.closing) return -1;
   va_list args;
@@ -120,13 +122,14 @@ lua_Alloc lua_getallocf(lua_State *L, void **ud) {
   return L->domain->allocf;
 }
 
-/* What maps its memory goes on doing so when it is given the function that it has. */
+/* Sets the allocator. A heap that maps its memory continues to do so if it is given the
+   function that it has. */
 void lua_setallocf(lua_State *L, lua_Alloc f, void *ud) {
   Domain *d = L->domain;
   if (f != d->allocf || ud != d->alloc_ud) domain_host(d, f, ud);
 }
 
-/* Kept for old modules: the limit is fixed. */
+/* Returns the limit, which is fixed: kept for old modules. */
 int lua_setcstacklimit(lua_State *L, unsigned int limit) {
   (void)L;
   (void)limit;
@@ -186,11 +189,12 @@ static int call_protected(lua_State *L, lua_CFunction f) {
 
 static void raise_again(lua_State *L, int status) {
   if (status == LUA_ERRRUN) error_with_handler(L);
-  if (status == LUA_ERRMEM || status == LUA_ERRERR) L->top--; /* who catches it pushes it */
+  /* the code that catches the error pushes the value itself */
+  if (status == LUA_ERRMEM || status == LUA_ERRERR) L->top--;
   error_throw(L, status);
 }
 
-/* Called in a signal handler. */
+/* Interrupts a thread at its next instruction. Called in a signal handler. */
 static void interrupt_thread(lua_State *L) { L->dispatch = vm_dispatch_each; }
 
 static void make_registry(lua_State *L, void *ud) {
@@ -244,7 +248,7 @@ LUA_API void lua_close(lua_State *L) {
   L = L->domain->main_thread;
   L->ci = &L->base_ci;
   const ptrdiff_t level = stack_save(L, L->stack + 1);
-  /* each pending variable is tried once */
+  /* each pending variable is closed once */
   while (vm_try_close(L, level, LUA_OK) != LUA_OK) L->ci = &L->base_ci;
   L->top = L->stack + 1;
   domain_close(L);

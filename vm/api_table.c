@@ -94,8 +94,9 @@ int lua_rawgetp(lua_State *L, int idx, const void *p) {
  *
  * Each ends with a gc_check: a loop of stores must not pile up work for the collector. */
 
-/* container[key] = value where no metamethod applies: the field exists, or the table has
- * no metatable. slot is what looking up the key returned. */
+/* Sets container[key] = value if no metamethod applies: the field exists, or the table
+ * has no metatable. Returns false if one may apply. `slot` is the result of looking up
+ * the key. */
 ALWAYS_INLINE bool store_plain(lua_State *L, Table *t, const TValue *key, const TValue *slot,
                                const TValue *value) {
   if (likely(!is_nil(slot))) {
@@ -109,11 +110,12 @@ ALWAYS_INLINE bool store_plain(lua_State *L, Table *t, const TValue *key, const 
   return true;
 }
 
-/* container[k] = the value on top, which is popped. */
+/* Sets container[k] to the value on top, which is popped. */
 static void set_string_key(lua_State *L, const TValue *container, const char *k) {
   api_check_values(L, 1);
   TValue key;
-  set_string(&key, string_new(L, k, strlen(k))); /* nothing collects before it is stored */
+  /* nothing is collected before it is stored */
+  set_string(&key, string_new(L, k, strlen(k)));
   if (likely(is_table(container))) {
     Table *t = as_table(container);
     if (store_plain(L, t, &key, table_get(t, &key), L->top - 1)) {
@@ -192,7 +194,8 @@ void lua_createtable(lua_State *L, int narr, int nrec) {
   gc_check(L);
 }
 
-/* The key on top becomes the next key with its value above, or is popped. */
+/* Replaces the key on top with the next key, and pushes its value; or pops the key at the
+   end. */
 int lua_next(lua_State *L, int idx) {
   api_check_values(L, 1);
   if (!table_next(L, api_table(L, idx), L->top - 1)) {

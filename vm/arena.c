@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* vm/arena.c: chunks of doubling size, cut from front to back.
  *
- * The domain keeps the largest of its last compilation for the next one
+ * The domain keeps the largest chunk of its last compilation for the next one
  * (Domain.compile_spare), zeroed, until the next major collection ends: malloc would give
- * it back to the system, and the next one would fault it in again.
+ * it back to the system, and the next compilation would fault it in again.
  */
 #include "arena.h"
 
@@ -14,7 +14,8 @@
 #include "throw.h"
 
 #ifdef SAROS_STRESS
-#define FIRST_CHUNK 16 /* so that there are many: AddressSanitizer sees their ends */
+/* small, so that there are many chunks: AddressSanitizer sees their ends */
+#define FIRST_CHUNK 16
 #define LARGEST_SPARE 0
 #else
 #define FIRST_CHUNK 4096
@@ -52,7 +53,8 @@ static bool take_spare(Arena *arena, size_t least) {
   return true;
 }
 
-/* The newest chunk of the arena, its largest. */
+/* Keeps the newest chunk of the arena, which is its largest, as the domain's spare
+   one. */
 static void keep_spare(Arena *arena) {
   Domain *d = arena->L->domain;
   ArenaChunk *chunk = arena->chunks, *spare = d->compile_spare;
@@ -65,7 +67,7 @@ static void keep_spare(Arena *arena) {
   d->compile_spare_bytes = chunk_bytes(chunk->size);
 }
 
-/* Zeroed. */
+/* Returns zeroed memory, or NULL if there is none. */
 static void *new_chunk(Domain *d, size_t bytes) {
   void *memory = heap_memory_zeroed(d, bytes);
   while (memory == NULL && heap_is_hosted(&d->heap) && heap_hosted_give_back(d))
@@ -73,7 +75,8 @@ static void *new_chunk(Domain *d, size_t bytes) {
   return memory;
 }
 
-/* As an allocator gives chunks, none is larger than 64 KiB that need not be. */
+/* Returns the size above which no chunk is larger than it has to be: 64 KiB if an
+   allocator gives the chunks. */
 static size_t largest_chunk(const Domain *d) {
   return heap_is_hosted(&d->heap) ? LARGEST_HOSTED : LARGEST_CHUNK;
 }

@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* vm/call.c: calls from C, protected calls, and where errors land.
  *
- * The interpreter loop runs inside a Run: one C activation of vm_execute with
- * one setjmp.  Guest calls, pcall, metamethods and coroutines stay inside the
- * Run they started in; only a C function that calls back (vm_call) opens
- * another one.  So the C stack grows with the nesting of C functions alone,
- * which d->ncalls bounds.
+ * The interpreter loop runs inside a Run: one C activation of vm_execute with one setjmp.
+ * Guest calls, pcall, metamethods and coroutines stay inside the Run in which they
+ * started; only a C function that calls back (vm_call) opens another one. So the C stack
+ * grows with the nesting of C functions alone, which d->ncalls bounds.
  *
- * An error (error_throw) unwinds to the innermost ErrorJump: a Run, or a
- * protected call from C (vm_protect_raw).  A Run looks for a frame that catches
- * it (CALL_PCALL, or CALL_PROTECTED_C: lua_pcallk with a continuation), from
- * the thread that raised down to the frame the Run was entered for, crossing
- * from a dead coroutine to its resumer; execution goes on there in the loop.
- * If there is none, the Run passes the error on to the next ErrorJump.
+ * An error (error_throw) unwinds to the innermost ErrorJump: a Run, or a protected call
+ * from C (vm_protect_raw). A Run looks for a frame that catches it (CALL_PCALL, or
+ * CALL_PROTECTED_C: lua_pcallk with a continuation), from the thread that raised down to
+ * the frame for which the Run was entered, crossing from a dead coroutine to its resumer;
+ * execution continues there in the loop. If there is none, the Run passes the error on to
+ * the next ErrorJump.
  *
- * A yield from a C function arrives the same way (status LUA_YIELD) and
- * unwinds to the Run that resumed the coroutine.
+ * A yield from a C function arrives in the same way (status LUA_YIELD) and unwinds to the
+ * Run that resumed the coroutine.
  *
  * While an error travels, its value is on top of the stack of d->current.
  */
@@ -71,9 +70,9 @@ void vm_move_results(lua_State *L, TValue *res, TValue *first, int n, int wanted
   L->top = res + j;
 }
 
-#define MAX_CALL_CHAIN 200 /* values of __call that are no functions themselves */
+#define MAX_CALL_CHAIN 200 /* values with __call that are not functions themselves */
 
-/* One step: what is called becomes the first argument of its __call. */
+/* Makes one step: the called value becomes the first argument of its __call. */
 static TValue *call_meta_step(lua_State *L, TValue *func) {
   ptrdiff_t off = stack_save(L, func);
   stack_check(L, 1);
@@ -107,7 +106,8 @@ static void push_error_value(lua_State *L, int status) {
   }
 }
 
-/* Each Run of a nest looks through its own frames alone. */
+/* Returns the frame that catches the error, or NULL. Each Run of a nest looks through its
+   own frames only. */
 static CallInfo *find_catch(const Run *run, lua_State *L) {
   CallInfo *end = L == run->jump.L ? run->boundary : &L->base_ci;
   for (CallInfo *ci = run->jump.searched != NULL ? run->jump.searched : L->ci; ci != end;
@@ -125,21 +125,21 @@ static int resume_at_catch(Run *run, lua_State *L, CallInfo *ci, int status) {
   return vm_execute(run, L, ENTER_UNWIND, NULL, 0);
 }
 
-/* No frame of this Run catches the error of run->jump.L: on to the next ErrorJump, in the
- * thread that called. */
+/* Passes the error of run->jump.L on to the next ErrorJump, in the thread that called: no
+ * frame of this Run catches it. */
 _Noreturn static void pass_on(Run *run, int status) {
   lua_State *L = run->jump.L, *caller = run->jump.caller;
   Domain *d = L->domain;
   d->error_jump = run->jump.prev;
   if (d->error_jump != NULL && caller == L) d->error_jump->searched = run->boundary;
   vm_set_current(d, caller);
-  /* each point of recovery pushes these itself */
+  /* each point of recovery pushes the values of these statuses itself */
   if (status == LUA_ERRMEM || status == LUA_ERRERR) L->top--;
   else if (caller != L) value_copy(caller->top++, L->top - 1);
   error_throw(caller, status);
 }
 
-/* The error of a function of coroutine.wrap is raised again in its caller, after the
+/* Raises the error of a function of coroutine.wrap again in its caller, after the
  * coroutine's variables were closed. */
 _Noreturn static void raise_from_wrap(lua_State *from, lua_State *co, int status) {
   status = lua_closethread(co, from);
@@ -147,7 +147,7 @@ _Noreturn static void raise_from_wrap(lua_State *from, lua_State *co, int status
   co->top--;
   CallInfo *caller = from->ci->prev;
   const int line = is_lua_frame(caller) ? frame_current_line(caller) : -1;
-  /* as luaL_where: not when stripped */
+  /* like luaL_where; not if the code is stripped */
   if (status != LUA_ERRMEM && is_string(from->top - 1) && line > 0) {
     char where[LUA_IDSIZE];
     const String *source = frame_closure(caller)->p->source;
@@ -163,7 +163,8 @@ _Noreturn static void raise_from_wrap(lua_State *from, lua_State *co, int status
   error_with_handler(from);
 }
 
-/* The coroutine died of an uncaught error: its resumer gets false and the error. */
+/* Ends a coroutine that died of an uncaught error: its resumer gets false and the
+   error. */
 static int coroutine_died(Run *run, lua_State *co, int status) {
   lua_State *from = co->resumer;
   CallInfo *waiting = from->ci;
@@ -181,11 +182,11 @@ static int coroutine_died(Run *run, lua_State *co, int status) {
   return vm_execute(run, from, ENTER_DONE, from->top - 2, 0);
 }
 
-/* A yield that came by longjmp: the C activations between the coroutine's frames
- * are gone, so frames that would have returned to them return within the loop. */
+/* Recovers from a yield that came by longjmp: the C activations between the coroutine's
+ * frames are gone, so frames that would have returned to them return within the loop. */
 static int recover_yield(Run *run, lua_State *L) {
   Domain *d = L->domain;
-  if (L->run != run) { /* the coroutine was resumed further out */
+  if (L->run != run) { /* the coroutine was resumed in an outer Run */
     d->error_jump = run->jump.prev;
     error_throw(L, LUA_YIELD);
   }
@@ -330,8 +331,8 @@ int vm_try_close(lua_State *L, ptrdiff_t level, int status) {
   return vm_protect_raw(L, close_all, &r);
 }
 
-/* Closes what is pending down to `level` after an error; an error in a __close
- * takes the place of the former one. Leaves the final error at `level`, top above it. */
+/* Closes what is pending down to `level` after an error; an error in a __close replaces
+ * the former one. Leaves the final error at `level`, top above it. */
 static int close_protected(lua_State *L, ptrdiff_t level, int status, CallInfo *ci,
                            uint8_t allow_hook) {
   push_error_value(L, status);
@@ -368,8 +369,9 @@ int vm_protect(lua_State *L, ProtectedFunction f, void *ud, ptrdiff_t old_top, p
 
 /* ---- C functions that close variables ------------------------------------ */
 
-/* A handler may yield: then the C activation that closes is gone, and the frame,
- * marked CALL_CLOSING, comes back here from the loop for what is still pending. */
+/* Closes the pending slots of a C frame. A handler may yield: then the C activation that
+ * closes is gone, and the frame, marked CALL_CLOSING, comes back here from the loop for
+ * what is still pending. */
 int vm_close_c_frame(lua_State *L, int nresults) {
   CallInfo *ci = L->ci;
   ci->u2.nres = nresults;

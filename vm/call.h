@@ -26,17 +26,17 @@ typedef void (*ProtectedFunction)(lua_State *L, void *ud);
  * is cut to old_top (an offset of stack_save) with the error value on it,
  * to-be-closed variables and upvalues above it closed, L->ci restored. */
 int vm_protect(lua_State *L, ProtectedFunction f, void *ud, ptrdiff_t old_top, ptrdiff_t errfunc);
-/* The bare protected run: no clean-up. */
+/* Runs f(L, ud) protected, without any clean-up; returns its status. */
 int vm_protect_raw(lua_State *L, ProtectedFunction f, void *ud);
 
-/* Closes to-be-closed variables and upvalues down to level; status LUA_OK or an error
- * whose value is passed to __close; returns level (the stack may move). */
+/* Closes to-be-closed variables and upvalues down to level. status: LUA_OK, or an error
+ * whose value is passed to __close. Returns level (the stack may move). */
 TValue *vm_close(lua_State *L, TValue *level, int status, bool yieldable);
 /* Closes what is pending down to the level (an offset of stack_save), as vm_close does;
  * returns LUA_OK, or the status of the error that a __close raised, whose value is on
  * top. */
 int vm_try_close(lua_State *L, ptrdiff_t level, int status);
-/* marks a slot; raises when the value has no __close */
+/* Marks a slot as to be closed; raises if the value has no __close. */
 void vm_new_tbc(lua_State *L, TValue *level);
 
 /* ---- for the interpreter ------------------------------------------------- */
@@ -46,16 +46,16 @@ void vm_new_tbc(lua_State *L, TValue *level);
 int vm_enter_c(lua_State *L, TValue *func, lua_CFunction f, int nresults, uint32_t status);
 /* Moves n results from `first` to res, adjusted to `wanted`; sets L->top. */
 void vm_move_results(lua_State *L, TValue *res, TValue *first, int n, int wanted);
-/* Callable value in place of a non-function at func: its __call, arguments shifted up.
-   Raises. */
+/* Replaces a value at func that is not a function with its __call, with the arguments
+   shifted up. Returns the new func. Raises. */
 TValue *vm_try_call_meta(lua_State *L, TValue *func);
 CallInfo *vm_push_native(lua_State *L, TValue *func, int nresults, uint32_t status);
 
 /* Closes the pending slots of the C frame L->ci, whose results are on top. */
 int vm_close_c_frame(lua_State *L, int nresults);
 
-/* Runs the coroutine L on in a Run of its own: the values from first to the top
- * are passed in. Returns LUA_OK, LUA_YIELD or an error. */
+/* Resumes the coroutine L in a Run of its own: the values from first to the top are
+ * passed in. Returns LUA_OK, LUA_YIELD or an error. */
 int vm_run_resume(lua_State *L, TValue *first);
 
 #endif

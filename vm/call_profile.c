@@ -3,29 +3,31 @@
  *
  * It is the watcher of calls of its domain (watch.h), which reports every entry and exit,
  * and a trie of <eventring/calls.h>, which counts them. Each coroutine has a stack of the
- * trie, which is found by the address of its thread; it goes when the coroutine has no
- * frame any more. A thread that begins in the place of one that is gone was not met when that
- * was (lua_State.watch, ThreadStack.watch), and gets a new one.
+ * trie, which is found by the address of its thread; it is freed when the coroutine has
+ * no frame any more. A thread that begins at the address of one that is gone was not met
+ * at the time when the stack was (lua_State.watch, ThreadStack.watch), and gets a new
+ * one.
  *
- * Frames that are there at the start, of the running thread and of those that wait for it,
- * are entered as begun before, from the outermost thread inwards; those of other coroutines
- * when they run.
+ * Frames that are there at the start, those of the running thread and of threads that
+ * wait for it, are entered as begun before, from the outermost thread inwards; those of
+ * other coroutines are entered when these run.
  *
- * What the runtime does itself are functions, too (RuntimeHooks.interlude): the collector,
- * finalizers, waiting for other domains.
+ * The runtime's own activities are functions, too (RuntimeHooks.interlude): the
+ * collector, finalizers, waiting for other domains.
  *
- * Time is the clock of recordings; for a profile of CPU time, less the time for which the
- * thread was not on a processor (eventring_off_cpu), which is a load and a comparison as
- * long as it is not interrupted.
+ * Time is the clock of recordings. For a profile of CPU time, the time is subtracted for
+ * which the thread was not on a processor (eventring_off_cpu); this is a load and a
+ * comparison as long as the thread is not interrupted.
  *
- * Spans. With class calls on, each call is a span in ring calls, whose event is defined at
- * the function's first call, at most MOST_EVENTS of them. A watcher of a domain without a
- * profile may be there for spans alone. While other processes have named functions
- * (eventring_calls_names), only their calls are spans: those that begin meanwhile. Their frames are
- * marked (CALL_NAMED), and the stack of their thread has the functions, so that their ends are
- * written, too, and no others. (A mark of which that stack knows nothing is of an earlier time.) A
- * coroutine is suspended for readers only where it has such a span open. Without a profile there is
- * no trie then: what is not named costs a look at its function.
+ * Spans. With class calls on, each call is a span in ring calls, whose event is defined
+ * at the function's first call, at most MOST_EVENTS of them. In a domain without a
+ * profile, a watcher may exist for spans alone. While other processes have named
+ * functions (eventring_calls_names), only their calls are spans: those that begin
+ * meanwhile. Their frames are marked (CALL_NAMED), and the stack of their thread has the
+ * functions, so that exactly their ends are written. (A mark that is not in that stack is
+ * of an earlier time.) A coroutine is suspended for readers only if it has such a span
+ * open. Without a profile there is no trie in this case: a call that is not named costs a
+ * look at its function.
  *
  * The profile is written into the recording whenever a period has passed, by the domain's
  * own thread, when a call is entered or at a safepoint (call_profile_process.c).
@@ -45,18 +47,21 @@
 
 enum {
   MOST_EVENTS = 4096,
-  FIRST_SHARE = 64,  /* the first wait for a writing: period / 64; each next one is twice as long */
+  /* the first wait for a writing is period / 64; each next one is twice as long */
+  FIRST_SHARE = 64,
   WRITING_SHARE = 50 /* at most this part of the time is spent writing */
 };
 
-/* The stack of a thread. */
+/* The stack of a thread in the trie. */
 typedef struct ThreadStack {
-  const lua_State *L; /* NULL: a free place */
-  eventring_calls_stack *stack; /* NULL: there was no memory for one */
+  const lua_State *L; /* NULL for a free place */
+  eventring_calls_stack *stack; /* NULL if there was no memory for one */
   uint64_t context;
-  uint32_t watch; /* Domain.watch when the thread was last met (lua_State.watch says the same) */
-  uint32_t depth; /* its place in the chain, from 1; 0: it is not there */
-  uint32_t *named; /* the functions of its frames that are marked (CALL_NAMED), the outermost first */
+  /* Domain.watch when the thread was last met (then equal to lua_State.watch) */
+  uint32_t watch;
+  uint32_t depth; /* its place in the chain, from 1; 0 if it is not in it */
+  /* the functions of its marked frames (CALL_NAMED), the outermost first */
+  uint32_t *named;
   uint32_t named_count, named_room;
 } ThreadStack;
 
@@ -66,22 +71,25 @@ struct CallProfile {
   eventring_calls *calls;
   bool only_spans; /* the trie only keeps which functions are open */
   CalledFunctions *functions;
-  bool cpu, inline_clock, paused; /* paused: the watch begins or ends */
+  bool cpu, inline_clock, paused; /* paused while the watch begins or ends */
   bool spans;
-  char names[EVENTRING_MAX_CALL_NAMES + 1]; /* of functions whose calls are spans; "": of all */
+  /* of functions whose calls are spans; "" for all functions */
+  char names[EVENTRING_MAX_CALL_NAMES + 1];
   uint32_t names_version;
-  bool only_named; /* for spans of functions that are named: the trie is not used */
-  bool plain; /* the clock is inline, of all functions, without spans: the usual case */
+  bool only_named; /* only for spans of named functions: the trie is not used */
+  /* the clock is inline, all functions are profiled, there are no spans: the usual
+     case */
+  bool plain;
   const char *include, *exclude;
   uint64_t start_ticks, next_write;
-  uint64_t wait_ticks, period_ticks; /* between two writings, now and at most */
+  uint64_t wait_ticks, period_ticks; /* between two writings: now, and at most */
   uint64_t off_ns, off_ticks; /* time without a processor, up to now */
   double ticks_per_ns;
   uint64_t context; /* of the running thread, kept while there are spans */
   uint32_t stack_count, stack_room; /* room: a power of 2 */
   ThreadStack *stacks;
-  /* The chain: threads that wait for the next one each, the outermost first, the running one
-   * last. A thread that found no room in `stacks` is left out. */
+  /* The chain: the threads of which each waits for the next one, the outermost first, the
+   * running one last. A thread that found no room in `stacks` is left out. */
   const lua_State **chain;
   uint32_t chain_length, chain_room;
 };
@@ -103,7 +111,8 @@ static NOINLINE uint64_t cpu_now(CallProfile *p) {
   return clock_now(p) - p->off_ticks;
 }
 
-/* Spans have times of their own: a trie for them alone needs none. */
+/* Returns the time of the profile, or 0 in a trie for spans alone: spans have times of
+   their own. */
 ALWAYS_INLINE uint64_t profile_now(CallProfile *p) {
   if (unlikely(p->only_spans)) return 0;
   return unlikely(p->cpu) ? cpu_now(p) : clock_now(p);
@@ -134,7 +143,7 @@ static bool grow_stacks(CallProfile *p) {
   return true;
 }
 
-/* NULL: no memory. */
+/* Returns the stack of a thread, or NULL if there is no memory. */
 static ThreadStack *stack_of(CallProfile *p, const lua_State *L) {
   if (p->stack_count * 2 >= p->stack_room && !grow_stacks(p)) return NULL;
   ThreadStack *s = place_of(p, L);
@@ -154,7 +163,8 @@ static void free_stack(CallProfile *p, ThreadStack *s) {
   s->stack = NULL;
 }
 
-/* Those behind it move up, so that each is found from its home on. */
+/* Forgets a thread. The entries behind it move up, so that each is found from its home
+   on. */
 static void forget_thread(CallProfile *p, ThreadStack *s) {
   const uint32_t mask = p->stack_room - 1;
   uint32_t hole = (uint32_t)(s - p->stacks);
@@ -172,7 +182,7 @@ static void forget_thread(CallProfile *p, ThreadStack *s) {
 
 /* ---- threads that wait for each other ------------------------------------- */
 
-/* It begins to run, and the former last one waits for it. */
+/* Adds a thread that begins to run to the chain: the former last one waits for it. */
 static void join_chain(CallProfile *p, ThreadStack *s) {
   rt_assert(s->depth == 0);
   if (p->chain_length == p->chain_room) {
@@ -186,7 +196,8 @@ static void join_chain(CallProfile *p, ThreadStack *s) {
   s->depth = p->chain_length;
 }
 
-/* The last one of the first `depth` goes on: those behind it have left. */
+/* Cuts the chain to its first `depth` threads, of which the last one continues: those
+   behind it have been left. */
 static void cut_chain(CallProfile *p, uint32_t depth) {
   while (p->chain_length > depth) {
     ThreadStack *left = place_of(p, p->chain[p->chain_length - 1]);
@@ -233,13 +244,13 @@ static NOINLINE void end_span(CallProfile *p, uint32_t number) {
   eventring_end(rings, EVENTRING_CALLS, EVENTRING_CLASS_CALLS, id);
 }
 
-/* Where spans are concerned, the main thread is context 0, as for those of the user. A thread
- * that is gone back to has not been left: it waited. */
+/* Writes a switch between threads for the spans. The main thread is context 0, as for the
+ * user's spans. A thread to which execution returns was not left: it waited. */
 static void switch_spans(CallProfile *p, const lua_State *from, const lua_State *to,
                          bool resumes) {
   struct eventring_domain *rings = p->domain->rings;
   const uint64_t left = p->context;
-  p->context = place_of(p, to)->context; /* 0 where there was no room for it */
+  p->context = place_of(p, to)->context; /* 0 if there was no room for it */
   if (p->names[0] != '\0' && place_of(p, resumes ? to : from)->named_count == 0)
     return;
   if (resumes)
@@ -250,9 +261,9 @@ static void switch_spans(CallProfile *p, const lua_State *from, const lua_State 
 
 /* ---- the watcher --------------------------------------------------------- */
 
-/* A domain that mostly sleeps in C code is at no safepoint while the word is raised
- * (call_profile_process.c). So what is asked of its profile, its end as a rule, is seen at the
- * next instruction after it has written. */
+/* Writes the profile at a call. A domain that mostly sleeps in C code is at no safepoint
+ * while the word is raised (call_profile_process.c). So a request for its profile,
+ * usually its end, is seen at the next instruction after it has written. */
 static NOINLINE void write_at_call(CallProfile *p) {
   Domain *d = p->domain;
   call_profile_write(p, false);
@@ -292,7 +303,7 @@ static uint32_t find_function(CallProfile *p, lua_State *L, const CallInfo *fram
   return number;
 }
 
-/* Marks a frame of the thread. False: no memory. */
+/* Marks a frame of the thread. Returns false if there is no memory. */
 static bool mark_named(CallProfile *p, const lua_State *L, CallInfo *frame, uint32_t number) {
   ThreadStack *s = place_of(p, L);
   if (s->L == NULL) return false; /* there was no room for it */
@@ -308,7 +319,8 @@ static bool mark_named(CallProfile *p, const lua_State *L, CallInfo *frame, uint
   return true;
 }
 
-/* CALLED_FIRST or more: its function. 0: it was not marked, or at an earlier time. */
+/* Removes the mark of a frame. Returns its function (CALLED_FIRST or more), or 0 if it
+   was not marked, or at an earlier time. */
 static uint32_t unmark_named(CallProfile *p, const lua_State *L, CallInfo *frame) {
   if (!(frame->status & CALL_NAMED)) return 0;
   frame->status &= ~(uint32_t)CALL_NAMED;
@@ -316,7 +328,7 @@ static uint32_t unmark_named(CallProfile *p, const lua_State *L, CallInfo *frame
   return s->L != NULL && s->named_count > 0 ? s->named[--s->named_count] : 0;
 }
 
-/* Class calls is off: what is marked has no end that could be matched. */
+/* Forgets all marks, because class calls is off: their ends could not be matched. */
 static void forget_named(CallProfile *p) {
   for (uint32_t i = 0; i < p->stack_room; i++) p->stacks[i].named_count = 0;
 }
@@ -333,7 +345,8 @@ static NOINLINE void entered_odd(CallProfile *p, lua_State *L, CallInfo *frame, 
   }
 }
 
-/* Of functions that are named alone: is it none of them? */
+/* Tells whether a function is known not to be among the named ones, where only these are
+   spans. */
 ALWAYS_INLINE bool is_unnamed(const CallProfile *p, const CallInfo *frame) {
   if (frame->func->tag != TAG_LUA_CLOSURE) return false;
   const uint32_t number = frame_closure(frame)->p->call_number;
@@ -353,9 +366,10 @@ static void entered(CallWatcher *watcher, lua_State *L, CallInfo *frame, CallEnt
   if (unlikely(now >= p->next_write)) write_at_call(p);
 }
 
-/* Something else may be in the slot of the function: the stack knows which it was. A call for
- * which that has no room has no span; nor has one that was entered while its thread had no stack, if
- * it has one by now: that is empty. */
+/* Ends the span of the innermost call. Something else may be in the slot of the function
+ * by now: the stack knows which function it was. A call for which the stack has no room
+ * has no span. Nor has one that was entered while its thread had no stack, if the thread
+ * has got one since: that stack is empty. */
 static void end_any(CallProfile *p) {
   const uint64_t id = p->calls->stack->top[-1].id;
   if (p->calls->stack->unpushed == 0 && id != EVENTRING_CALLS_NO_ID) end_span(p, (uint32_t)id);
@@ -381,13 +395,13 @@ static bool spans_are_on(const Domain *d) {
   return d->rings != NULL && eventring_enabled(d->rings, EVENTRING_CALLS, EVENTRING_CLASS_CALLS);
 }
 
-/* To be called after a change of what `plain` depends on. */
+/* Sets `plain`; to be called after a change of what it depends on. */
 static void choose_way(CallProfile *p) {
   p->plain = !p->paused && !p->spans && !p->only_spans && p->inline_clock &&
              p->include == NULL && p->exclude == NULL;
 }
 
-/* The names that others have chosen, if there are new ones. */
+/* Reads the names that other processes have chosen, if there are new ones. */
 static void find_names(CallProfile *p) {
   const uint32_t before = p->names_version;
   if (eventring_calls_names(p->domain->rings, p->names, &p->names_version) < 0 ||
@@ -403,8 +417,9 @@ static void find_spans(CallProfile *p, const lua_State *L) {
   if (!p->spans) forget_named(p);
 }
 
-/* A thread that was not met when its stack was is not the one that was here before. One that has
-   been suspended for some watches, each of which took over from the former, is. */
+/* Returns the stack of a thread that is met now. A thread that was not met when its stack
+   was is a new one at the same address. One that has been suspended during some watches,
+   each of which took over from the former, is still the same. */
 static ThreadStack *stack_met(CallProfile *p, const lua_State *L) {
   const bool is_new = place_of(p, L)->L == NULL;
   ThreadStack *s = stack_of(p, L);
@@ -427,16 +442,17 @@ static void forget_if_over(CallProfile *p, const lua_State *L) {
   if (s->L != NULL && s->depth == 0 && is_over(L)) forget_thread(p, s);
 }
 
-/* A thread that is in the chain goes on: it waited for `from`, perhaps through others. Any
- * other begins to run within `from`: it is resumed, or its pending variables are closed, or
- * a function of C calls something in it. */
+/* Handles a switch between threads. A thread in the chain continues: it waited for
+ * `from`, perhaps through others. Any other begins to run within `from`: it is resumed,
+ * or its pending variables are closed, or a C function calls something in it. */
 static void switched(CallWatcher *watcher, lua_State *from, lua_State *to) {
   CallProfile *p = (CallProfile *)watcher;
   if (unlikely(p->paused)) return;
   ThreadStack *s = stack_met(p, to);
   const bool resumes = s == NULL || s->depth == 0;
   if (unlikely(p->spans)) switch_spans(p, from, to, resumes);
-  if (unlikely(s == NULL || s->stack == NULL)) /* no room: the first stack takes its calls */
+  /* no room: the first stack takes its calls */
+  if (unlikely(s == NULL || s->stack == NULL))
     eventring_calls_switch(p->calls, eventring_calls_first_stack(p->calls),
                            EVENTRING_CALLS_LEAVE, profile_now(p));
   else
@@ -451,7 +467,7 @@ static void switched(CallWatcher *watcher, lua_State *from, lua_State *to) {
   }
 }
 
-/* What the runtime does itself. */
+/* Handles the begin and the end of an activity of the runtime itself. */
 static void interlude(Domain *d, Interlude what, bool begins) {
   static const uint32_t numbers[] = {CALLED_COLLECTOR, CALLED_FINALIZERS, CALLED_WAIT};
   CallProfile *p = call_profile_of(d);
@@ -469,13 +485,14 @@ static void enter_open_frames(CallProfile *p, lua_State *L) {
   }
 }
 
-/* Of threads that wait for each other, the outermost first. */
+/* Enters the open frames of the threads that wait for each other, the outermost first. */
 static void enter_open_threads(CallProfile *p, lua_State *L, const ErrorJump *jump) {
   lua_State *waiting = watch_waiting(L, &jump);
   if (waiting != NULL) enter_open_threads(p, waiting, jump);
   ThreadStack *s = stack_of(p, L);
   if (s == NULL || s->depth != 0) return;
-  s->watch = p->domain->watch; /* met already: what waits has run in the watch before */
+  /* met already: a waiting thread has run in the watch before */
+  s->watch = p->domain->watch;
   if (waiting == NULL && !p->only_named) {
     free_stack(p, s);
     s->stack = eventring_calls_first_stack(p->calls);
@@ -531,7 +548,8 @@ static CallProfile *new_profile(Domain *d, const CallProfileOptions *options) {
   return NULL;
 }
 
-/* Spans go on where the watch changes: the threads keep their contexts, and what they have open. */
+/* Takes over the threads of a former watch with their contexts and their open spans, so
+   that spans continue when the watch changes. */
 static void take_over(CallProfile *p, CallProfile *former) {
   for (uint32_t i = 0; i < former->stack_room; i++) {
     ThreadStack *from = &former->stacks[i];
@@ -546,7 +564,8 @@ static void take_over(CallProfile *p, CallProfile *former) {
   }
 }
 
-/* `former`: a watch of this domain that has just ended, and had spans; or NULL. */
+/* Installs a profile. `former`: a watch of this domain that has just ended, and had
+   spans; or NULL. */
 static CallProfile *install(lua_State *L, const CallProfileOptions *options, CallProfile *former,
                             bool *no_memory) {
   Domain *d = L->domain;
@@ -593,13 +612,14 @@ CallProfile *call_profile_start(lua_State *L, const CallProfileOptions *options,
   CallProfile *old = call_profile_of(L->domain);
   *no_memory = false;
   if (old != NULL && !old->only_spans) return NULL;
-  if (old != NULL) uninstall(L, old); /* it is for spans only: the new one writes them, too */
+  /* it is for spans alone: the new one writes them, too */
+  if (old != NULL) uninstall(L, old);
   CallProfile *p = install(L, options, old, no_memory);
   call_profile_free(old);
   return p;
 }
 
-/* Some functions are named where all were spans, or the other way round. */
+/* Changes between spans of all functions and spans of named ones. */
 static void change_kind(lua_State *L, CallProfile *p) {
   bool no_memory;
   uninstall(L, p);

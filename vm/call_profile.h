@@ -9,14 +9,17 @@
 #include "watch.h"
 
 typedef struct CallProfileOptions {
-  bool cpu;            /* time of the processor */
-  size_t budget;       /* bytes; 0: CALL_PROFILE_BUDGET */
-  uint64_t period_ns;  /* it is written into the recording at least that often; 0: 1 s */
-  const char *include; /* patterns with `*`, with commas between them: only these functions; */
-  const char *exclude; /* not these. NULL: all, none */
+  bool cpu;            /* time on the processor instead of real time */
+  size_t budget;       /* in bytes; 0 for CALL_PROFILE_BUDGET */
+  /* the profile is written into the recording at least this often; 0 for 1 s */
+  uint64_t period_ns;
+  /* patterns with `*`, separated by commas: only these functions; NULL: all */
+  const char *include;
+  const char *exclude; /* functions left out; NULL: none */
 } CallProfileOptions;
 
-/* Bits of the word by which others ask for it (FORMAT.md, section 4: call_profile). */
+/* Bits of the word by which other processes ask for the profile (FORMAT.md, section 4:
+   call_profile). */
 #define CALL_PROFILE_WORD_CALLS 1u
 #define CALL_PROFILE_WORD_SPANS 2u
 #define CALL_PROFILE_WORD_LINES 32u
@@ -28,39 +31,43 @@ typedef struct CallProfileOptions {
 
 typedef struct CallProfile CallProfile;
 
-/* A function that was called: one of Lua (its prototype), of C, or what the runtime does. */
+/* A function that was called: a Lua function (its prototype), a C function, or an
+   activity of the runtime. */
 typedef struct CalledFunction {
   char *name, *source;
-  char *path;      /* of its source, where that is too long for `source'; else NULL */
+  char *path;      /* of its source, if that is too long for `source`; otherwise NULL */
   uint32_t line;
   uint8_t kind;    /* enum eventring_calls_function_kind */
-  bool hidden;     /* it is to have no node */
-  bool named;      /* its calls are to be spans, as others have named it */
-  uint16_t event;  /* id of its spans; 0: not defined yet */
+  bool hidden;     /* it gets no node */
+  bool named;      /* its calls are spans, because others have named it */
+  uint16_t event;  /* id of its spans; 0 if it is not defined yet */
 } CalledFunction;
 
 /* ---- of one domain (call_profile.c) -------------------------------------- */
 
-/* Begins to profile the domain whose thread L runs, from a C function, the host, or
- * between two instructions. NULL: it is profiled already, or *no_memory. */
+/* Begins to profile the domain whose thread L runs: from a C function, from the host, or
+ * between two instructions. Returns NULL if the domain is profiled already, or if
+ * *no_memory. */
 CallProfile *call_profile_start(lua_State *L, const CallProfileOptions *options, bool *no_memory);
-/* Ends it. The result is the caller's, who frees it; what it holds does not change. */
+/* Ends a profile. The caller owns it and frees it; its contents do not change any
+   more. */
 void call_profile_stop(lua_State *L, CallProfile *profile);
 void call_profile_free(CallProfile *profile);
-/* That of the domain which is running; NULL: none. */
+/* Returns the running profile of a domain, or NULL if there is none. */
 CallProfile *call_profile_of(const Domain *d);
-/* Writes it into the recording. Own thread. */
+/* Writes a profile into the recording. For the thread of its domain. */
 void call_profile_write(CallProfile *profile, bool final);
 void call_profile_write_if_due(CallProfile *profile);
-/* The domain ends: writes it, and frees it. */
+/* Writes the profile of a domain that ends, and frees it. */
 void call_profile_end(CallProfile *profile);
-/* Calls are spans while class calls is on. Installs what that needs, or removes it. */
+/* Installs or removes what calls as spans need: calls are spans while class calls is
+   on. */
 void call_profile_check_spans(lua_State *L);
 
 const eventring_calls *call_profile_calls(const CallProfile *profile);
 const CalledFunction *call_profile_function(const CallProfile *profile, uint64_t number);
-size_t call_profile_functions(const CallProfile *profile); /* how many there are */
-/* The time up to now goes to what runs. */
+size_t call_profile_functions(const CallProfile *profile); /* their number */
+/* Charges the time up to now to the running function. */
 void call_profile_charge(CallProfile *profile);
 uint64_t call_profile_started(const CallProfile *profile); /* ticks */
 bool call_profile_is_cpu(const CallProfile *profile);
@@ -70,31 +77,34 @@ bool call_profile_is_cpu(const CallProfile *profile);
 typedef struct CalledFunctions {
   uint32_t count, room;
   CalledFunction *list;
-  struct CalledKey *keys; /* of those of C, by address */
+  struct CalledKey *keys; /* of C functions, by address */
   uint32_t key_room;
 } CalledFunctions;
 
 enum { CALLED_COLLECTOR, CALLED_FINALIZERS, CALLED_WAIT, CALLED_OTHER, CALLED_FIRST };
 
-bool called_functions_begin(CalledFunctions *f); /* false: no memory */
+bool called_functions_begin(CalledFunctions *f); /* returns false if there is no memory */
 void called_functions_free(CalledFunctions *f);
-/* The number of the function that runs in a frame which has just been entered. */
+/* Returns the number of the function that runs in a frame which has just been entered. */
 uint32_t called_function_find(CalledFunctions *f, lua_State *L, const CallInfo *frame);
 bool called_function_matches(const CalledFunction *function, const char *patterns);
-/* Is it one of those that are named, with commas between them? By its name, "M.f"; by the last part
- * of that, "f"; by that and its module, as its file is called, "m.f"; by its file, or the end of the
- * path, and the line where it begins, "m.lua:12". */
+/* Tells whether a function is among the names, which are separated by commas. A name is
+ * its full name, "M.f"; the last part of that, "f"; that part with the name of its
+ * module's file, "m.f"; or its file, or the end of the path, with the line where it
+ * begins, "m.lua:12". */
 bool called_function_is_named(const CalledFunction *function, const char *names);
 
 /* ---- of the process (call_profile_process.c) ----------------------------- */
 
-/* Reads SAROS_PROFILE before the recording starts. `warner` stands before warnings. */
+/* Reads SAROS_PROFILE before the recording starts. `warner`: the beginning of
+   warnings. */
 void call_profile_begin_process(const char *warner);
-/* A domain begins: it is profiled if the process is. */
+/* Begins to profile a domain that begins, if the process keeps a profile. */
 void call_profile_attach(lua_State *L);
-/* It ends: its last profile is written. */
+/* Writes the last profile of a domain that ends. */
 void call_profile_detach(Domain *d);
-/* At a safepoint: starts, stops and writes as the process is asked to. */
+/* Starts, stops and writes the profile as the process is asked to; called at a
+   safepoint. */
 void call_profile_obey(Domain *d);
 
 #endif

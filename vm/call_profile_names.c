@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* vm/call_profile_names.c: the functions that a domain has called, and their names.
  *
- * A function of Lua is its prototype, whichever closure runs. Its number is kept there
+ * A Lua function is its prototype, whichever closure runs. Its number is kept there
  * (Prototype.call_number), so a prototype that dies leaves a row that has its name, and a
- * new one in its place has no number yet. A function of C is its address, also one that is
+ * new one at its address has no number yet. A C function is its address, also one that is
  * called through module ffi.
  *
- * At most MOST_FUNCTIONS have a number; those that are called first after that are CALLED_OTHER
- * for good: a program that goes on loading code does not make the table grow without end.
+ * At most MOST_FUNCTIONS have a number; those that are called first after that are
+ * CALLED_OTHER for good: a program that keeps loading code does not make the table grow
+ * without end.
  *
- * Names are those of function_names.c, found once for each function, between two steps of
- * the interpreter: nothing here allocates in the heap.
+ * Names come from function_names.c. They are looked up once for each function, between
+ * two steps of the interpreter: nothing here allocates in the heap.
  */
 #include <fnmatch.h>
 #include <stdio.h>
@@ -25,7 +26,7 @@
 #define MOST_FUNCTIONS (1u << 17)
 
 typedef struct CalledKey {
-  uintptr_t key; /* 0: none */
+  uintptr_t key; /* 0 for a free place */
   uint32_t number;
 } CalledKey;
 
@@ -51,7 +52,8 @@ static void free_function(CalledFunction *f) {
   free(f->path);
 }
 
-/* `path`: where `source` is shortened; else NULL. CALLED_OTHER: no memory, or too many. */
+/* Adds a function and returns its number, or CALLED_OTHER if there is no memory, or if
+   there are too many. `path`: its path if `source` is shortened; otherwise NULL. */
 static uint32_t add(CalledFunctions *f, const char *name, const char *source, const char *path,
                     uint32_t line, uint8_t kind) {
   if (!has_room(f)) return CALLED_OTHER;
@@ -100,7 +102,8 @@ static bool grow_keys(CalledFunctions *f) {
   return true;
 }
 
-/* The key's place; NULL: no memory. There are at most as many keys as functions. */
+/* Returns the key's place, or NULL if there is no memory. There are at most as many keys
+   as functions. */
 static CalledKey *key_of(CalledFunctions *f, uintptr_t key) {
   if (f->count * 2 >= f->key_room && !grow_keys(f)) return NULL;
   return place_of(f, key);
@@ -108,7 +111,8 @@ static CalledKey *key_of(CalledFunctions *f, uintptr_t key) {
 
 /* ---- names --------------------------------------------------------------- */
 
-/* The path of a prototype's file where its source does not hold it; NULL: it does. */
+/* Returns the path of a prototype's file if its source is too short to hold it, or
+   NULL. */
 static const char *long_path(const Prototype *p) {
   if (p->source == NULL || string_len(p->source) <= LUA_IDSIZE) return NULL;
   return p->source->data[0] == '@' ? p->source->data + 1 : NULL;
@@ -134,7 +138,7 @@ static uint32_t number_of_c(CalledFunctions *f, const lua_State *L, const TValue
 
 /* ---- finding ------------------------------------------------------------- */
 
-/* A function of C that module ffi calls. */
+/* Returns the number of a C function that module ffi calls. */
 static uint32_t find_foreign(CalledFunctions *f, lua_State *L, const TValue *function) {
   const void *symbol = NULL;
   const char *name = L->domain->hooks.ffi_name(as_userdata(function), &symbol);
@@ -204,13 +208,13 @@ static const char *last_part(const char *name, const char *separators) {
 
 static const char *path_of(const CalledFunction *f) { return f->path != NULL ? f->path : f->source; }
 
-/* Is it the end of the path, from a folder or file on? */
+/* Tells whether a word is the end of the path, from a folder or file on. */
 static bool ends_path(const char *path, size_t length, const char *word, size_t size) {
   return size <= length && memcmp(path + length - size, word, size) == 0 &&
          (size == length || path[length - size - 1] == '/');
 }
 
-/* Is it the last part of the path, a folder or a file? */
+/* Tells whether a word is the last part of the path, a folder or a file. */
 static bool is_last_part(const char *path, size_t length, const char *word, size_t size) {
   return ends_path(path, length, word, size) && memchr(word, '/', size) == NULL;
 }
@@ -220,7 +224,7 @@ static void drop_end(const char *path, size_t *length, const char *end) {
   if (*length > size && memcmp(path + *length - size, end, size) == 0) *length -= size;
 }
 
-/* "m.f": f of .../m.lua, or of .../m/init.lua. */
+/* Tells whether a word is "m.f": function f of .../m.lua, or of .../m/init.lua. */
 static bool is_of_module(const CalledFunction *f, const char *word, size_t size) {
   const char *path = path_of(f), *function = last_part(f->name, ".:");
   const size_t name = strlen(function);
@@ -233,7 +237,8 @@ static bool is_of_module(const CalledFunction *f, const char *word, size_t size)
   return is_last_part(path, length, word, size - name - 1);
 }
 
-/* "m.lua:12", also with its folders, or shortened as others show it. */
+/* Tells whether a word is "m.lua:12", perhaps with its folders, or shortened in the way
+   of `source`. */
 static bool is_at_place(const CalledFunction *f, const char *word, size_t size) {
   char line[16];
   const size_t digits = (size_t)snprintf(line, sizeof line, ":%u", f->line);

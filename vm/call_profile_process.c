@@ -2,15 +2,16 @@
 /* vm/call_profile_process.c: when a process keeps a profile of calls.
  *
  * SAROS_PROFILE, or the word call_profile of the recording's control page, asks for it.
- * Domains begin and end with it; those that run already follow at a safepoint
- * (probes_safe_point), the word of which is that of the control page as long as there is
- * nothing to be done, so it costs nothing there. While the process keeps a profile, a
- * thread of its own raises another word for a moment in each period (the pulse): domains
- * that run without calling anything then write what they have, and obey. It does the same
- * when the control page asks for something (the end of the profile, stacks, a question): it
- * sleeps until the end of the period or until that is so (eventring_calls_wait). What no
- * domain obeys, as all of them are in C functions, is raised again after a pause, which
- * doubles each time, up to about a second.
+ * Domains that begin while it runs take part from their start. Those that run already
+ * follow at a safepoint (probes_safe_point). The word that safepoints test is that of the
+ * control page as long as there is nothing to do, so it costs nothing there. While the
+ * process keeps a profile, a thread of its own raises another word for a moment in each
+ * period (the pulse): domains that run without calling anything then write what they
+ * have, and obey. It does the same if the control page asks for something (the end of the
+ * profile, stacks, a question): it sleeps until the end of the period or until there is
+ * such a request (eventring_calls_wait). A request that no domain obeys, because all are
+ * in C functions, is raised again after a pause, which doubles each time, up to about a
+ * second.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -24,15 +25,16 @@
 #include "os_thread.h"
 #include "probes.h"
 
-#define PULSE_NS 5000000 /* for which the word is raised */
-#define OFTEN_NS ((uint64_t)500000) /* between two looks whether something is still asked */
+#define PULSE_NS 5000000 /* the time for which the word is raised */
+/* between two looks whether a request is still open */
+#define OFTEN_NS ((uint64_t)500000)
 #define LEAST_PERIOD ((uint64_t)10000000)
 #define MOST_PERIOD ((uint64_t)3600 * 1000000000)
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static CallProfileOptions options; /* written before `wanted` (release) */
 static _Atomic bool wanted;
-static bool ticks;                 /* the thread runs; under the mutex */
+static bool ticks;                 /* whether the thread runs; guarded by the mutex */
 static uint32_t pulse;             /* atomic */
 
 /* ---- the variable -------------------------------------------------------- */
@@ -62,7 +64,7 @@ static bool read_period(const char *text, uint64_t *ns) {
   return true;
 }
 
-/* What is wrong; NULL: nothing. */
+/* Reads a word of the variable. Returns what is wrong with it, or NULL. */
 static const char *read_word(const char *word, CallProfileOptions *o, bool *calls) {
   if (strcmp(word, "calls") == 0) *calls = true;
   else if (strcmp(word, "cpu") == 0) o->cpu = true;
@@ -96,15 +98,18 @@ void call_profile_begin_process(const char *warner) {
     return;
   }
   options = read;
+  /* release: pairs with the acquire loads of `wanted` in follow and call_profile_attach,
+     after which `options` is read */
   atomic_store_explicit(&wanted, true, memory_order_release);
   probes_start_asked = true;
 }
 
 /* ---- the pulse ----------------------------------------------------------- */
 
-/* The word is raised, by who began the profile or by this thread; it falls soon, and before
- * that, if it was raised because something is asked, when that is obeyed. False: the profile
- * has ended, and so does the thread. */
+/* Ends a pulse. The word has been raised, by the thread that began the profile or by this
+ * one; it is lowered after a short time. If it was raised because of a request, it is
+ * lowered as soon as that is obeyed. Returns false if the profile has ended, and so the
+ * thread ends. */
 static bool end_pulse(bool for_asked) {
   uint64_t raised = 0;
   do {
@@ -118,8 +123,9 @@ static bool end_pulse(bool for_asked) {
   return goes_on;
 }
 
-/* Until something is asked, or for `ns`. True: it is. *unobeyed: for how long to rest before
- * what nobody has obeyed is raised again; 0: nothing has been raised. */
+/* Waits until there is a request, for at most `ns`. Returns whether there is one.
+ * *unobeyed: the time to rest before a request that nobody has obeyed is raised again; 0
+ * if nothing has been raised. */
 static bool await_asked(uint64_t ns, uint64_t *unobeyed) {
   if (*unobeyed != 0 && eventring_calls_wait(0)) {
     const uint64_t rest = *unobeyed < ns ? *unobeyed : ns;
@@ -161,7 +167,7 @@ static void note_forks(void) { pthread_atfork(NULL, NULL, forget_after_fork); }
 
 /* ---- obeying ------------------------------------------------------------- */
 
-/* The word that safepoints test while there is nothing to do. */
+/* Chooses the word that safepoints test while there is nothing to do. */
 static void choose_word(Domain *d) {
   const uint32_t *word = NULL;
   if (atomic_load(&wanted)) word = &pulse;
@@ -173,6 +179,7 @@ static void begin_profiling(Domain *d) {
   static pthread_once_t noted = PTHREAD_ONCE_INIT;
   pthread_once(&noted, note_forks);
   pthread_mutex_lock(&mutex);
+  /* release: pairs with the acquire loads of `wanted` in follow and call_profile_attach */
   atomic_store_explicit(&wanted, true, memory_order_release);
   __atomic_store_n(&pulse, 1, __ATOMIC_RELAXED); /* for the others */
   begin_beat_locked();
@@ -183,6 +190,7 @@ static void begin_profiling(Domain *d) {
 static void follow(lua_State *L) {
   Domain *d = L->domain;
   bool no_memory;
+  /* acquire: pairs with the release stores of `wanted`, so that `options` is seen */
   if (atomic_load_explicit(&wanted, memory_order_acquire)) {
     if (d->own_profile == NULL) d->own_profile = call_profile_start(L, &options, &no_memory);
   } else if (d->own_profile != NULL) {
@@ -193,13 +201,13 @@ static void follow(lua_State *L) {
   }
 }
 
-/* A profile goes on in a new recording, as after a fork: its word is 0 first, which does not
- * ask for the end. */
+/* Tells readers that a profile continues in a new recording, for instance after a fork:
+ * its word is 0 at first, which does not ask for the end. */
 static void say_that_it_runs(uint32_t *word) {
   __atomic_fetch_or(word, CALL_PROFILE_WORD_CALLS | CALL_PROFILE_WORD_OBEYED, __ATOMIC_RELAXED);
 }
 
-/* What the control page asks for. */
+/* Obeys the requests of the control page. */
 static void obey_control(Domain *d) {
   uint32_t *word = d->rings != NULL ? (uint32_t *)eventring_calls_word(d->rings) : NULL;
   if (word == NULL) return;
@@ -211,7 +219,7 @@ static void obey_control(Domain *d) {
   if (!atomic_load(&wanted)) return;
   if (!(asked & CALL_PROFILE_WORD_OBEYED)) {
     say_that_it_runs(word);
-    begin_profiling(d); /* the thread that beats is not in the child of a fork */
+    begin_profiling(d); /* in the child of a fork, the thread that beats is gone */
   } else if (!on) {
     atomic_store(&wanted, false);
     __atomic_fetch_and(word, ~(uint32_t)CALL_PROFILE_WORD_OBEYED, __ATOMIC_RELAXED);
@@ -235,7 +243,10 @@ void call_profile_attach(lua_State *L) {
   Domain *d = L->domain;
   d->hooks.profile_obey = call_profile_obey;
   d->hooks.profile_end = call_profile_detach;
-  obey_control(d); /* the end may be asked for, which no other domain has seen yet */
+  /* the end may have been asked for, and no other domain may have seen it yet */
+  obey_control(d);
+  /* acquire: pairs with the release in call_profile_begin_process: begin_profiling starts a
+     thread that reads `options` */
   if (atomic_load_explicit(&wanted, memory_order_acquire)) begin_profiling(d);
   else choose_word(d);
   follow(L);

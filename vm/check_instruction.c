@@ -3,12 +3,12 @@
  *
  * Builds with asserts call this before each instruction. It uses the same columns of
  * opcodes.def as verifier.c, but examines the registers themselves: each that is read
- * holds a value whose object is what its tag says; a register that must hold a table or a
- * prepared loop does; nothing that a frame may cover is open or pending. So a rule that
- * the verifier, the code generator or the interpreter breaks shows at the instruction
- * that relies on it.
+ * holds a value whose object has the type that its tag says; a register that must hold a
+ * table or a prepared loop does; nothing that a frame may cover is open or pending. So if
+ * the verifier, the code generator or the interpreter breaks a rule, this shows at the
+ * instruction that relies on it.
  *
- * (A program can break some with debug.setlocal, as the manual warns.)
+ * (A program can break some rules with debug.setlocal, as the manual warns.)
  */
 #include "check_instruction.h"
 
@@ -83,8 +83,9 @@ static NOINLINE void check_runs(const Place *at, uint32_t operands, bool read) {
   }
 }
 
-/* op_registers without its loops where an instruction names single registers, as most do:
- * this takes most of the time of builds with asserts. */
+/* Checks the registers that an instruction reads or sets. It is op_registers without its
+ * loops for instructions that name single registers, as most do: this takes most of the
+ * time of builds with asserts. */
 ALWAYS_INLINE void check_registers(const Place *at, uint32_t operands, bool read) {
   if (operands & RUNS) {
     check_runs(at, operands, read);
@@ -116,10 +117,11 @@ static void check_facts(const Place *at, uint32_t uses, uint32_t sets) {
   if (sets & OPERAND_PENDING_A3) assert(!has_pending_from(at, at->a + 3));
 }
 
-/* others have OPFLAG_I */
+/* Tells whether an instruction without OPFLAG_I leaves the function. */
 static bool leaves_function(OpCode op) { return op == OP_RETURN0 || op == OP_RETURN1; }
 
-/* No register that loses its value is in use; when the function is left, none is. */
+/* Checks that no register that loses its value is in use; none is when the function is
+   left. */
 static void check_losses(const Place *at, uint32_t sets) {
   int from = sets & (OPERAND_ON_JUMP | OPERAND_ON_NEXT) ? -1 : op_loses_from(at->i);
   switch (op_base(at->i)) {

@@ -6,12 +6,12 @@
 
 #include "object.h"
 
-/* Asserts that the frame L->ci may run the instruction at pc, its registers being at base
+/* Asserts that the frame L->ci may run the instruction at pc, with its registers at base
  * and its constants at k. */
 void check_instruction(const lua_State *L, const Instruction *pc, const TValue *base,
                        const TValue *k);
 /* Asserts that a round of the generic loop at ra has left the position of a traversal by
- * `next` (execute.c) as that of its control variable, or unknown. */
+ * `next` (execute.c) equal to that of its control variable, or unknown. */
 void check_position(const TValue *ra);
 
 #endif

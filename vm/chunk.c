@@ -5,41 +5,42 @@
  * the order of this machine; `count` is an unsigned number in groups of seven
  * bits, lowest first, the highest bit set in all but the last byte.
  *
- *   header    "\x1bLua", version 0x54, format 0, "\x19\x93\r\n\x1a\n",
- *             sizes of Instruction, lua_Integer, lua_Number (a byte each),
- *             lua_Integer 0x5678, lua_Number 370.5, uint32 fingerprint of opcodes.def
- *   main      a byte, the number of upvalues; function
- *   function  string source (absent: that of the enclosing function)
- *             count line_defined, last_line_defined
- *             bytes nparams, is_vararg, max_stack
- *             count n, n code words (caches of fields are zero)
- *             count n, n constants: byte tag (| 0x80: CONSTANT_ON_LEFT), then
- *             nothing, 8 bytes or a string
- *             count n, n upvalues: bytes in_stack, index, kind
- *             count n, n functions
- *             byte has_names; if 1:
- *               string name, by which it is defined
- *               count n, positions: runs of n lines in all: count of equal lines, count of the
- *               zigzag difference to the ones before
- *               n columns: count of the zigzag difference to the one before; 0: unknown
- *               count n, n locals: string name, count start_pc, count length
- *               a string for each upvalue
- *   string    count length + 1 (0: absent), bytes
+ *  header    "\x1bLua", version 0x54, format 0, "\x19\x93\r\n\x1a\n",
+ *            sizes of Instruction, lua_Integer, lua_Number (a byte each),
+ *            lua_Integer 0x5678, lua_Number 370.5, uint32 fingerprint of opcodes.def
+ *  main      a byte, the number of upvalues; function
+ *  function  string source (absent: that of the enclosing function)
+ *            count line_defined, last_line_defined
+ *            bytes nparams, is_vararg, max_stack
+ *            count n, n code words (caches of fields are zero)
+ *            count n, n constants: byte tag (| 0x80: CONSTANT_ON_LEFT), then
+ *            nothing, 8 bytes or a string
+ *            count n, n upvalues: bytes in_stack, index, kind
+ *            count n, n functions
+ *            byte has_names; if 1:
+ *              string name, by which it is defined
+ *              count n, positions: runs of n lines in all: count of equal lines, count of
+ *              the zigzag difference to the ones before
+ *              n columns: count of the zigzag difference to the one before; 0: unknown
+ *              count n, n locals: string name, count start_pc, count length
+ *              a string for each upvalue
+ *  string    count length + 1 (0: absent), bytes
  *
- * The format is valid for the build that wrote it alone: the fingerprint
- * covers names, operands and order of the instructions, and CHUNK_LAYOUT, the number of
- * this description. Nothing that is read is trusted: lengths are compared with what is
- * left of the chunk before memory is taken, and each function is verified (verifier.c)
- * before it can run. While a chunk is read nothing collects, so nothing needs an anchor.
+ * The format is valid only for the build that wrote it: the fingerprint covers names,
+ * operands and order of the instructions, and CHUNK_LAYOUT, the number of this
+ * description. Nothing that is read is trusted: lengths are compared with the rest
+ * of the chunk before memory is taken, and each function is verified (verifier.c)
+ * before it can run. While a chunk is read nothing is collected, so nothing needs an
+ * anchor.
  *
- * What verification finds depends on the bytes of the chunk alone, and those of a string
+ * The result of verification depends only on the bytes of the chunk, and those of a string
  * never change. So a string that string.dump has made, or that was loaded once, is marked
  * (STRING_IS_SOUND_CHUNK) and not verified again: programs load one string many times, or
- * what they have just dumped, to have copies of a function. The mark belongs to the
+ * one that they have just dumped, to have copies of a function. The mark belongs to the
  * object, not to its contents, and nothing else that a program does sets it: a string
  * with equal bytes, a chunk in pieces or in a file, and a string from another domain are
- * verified. (What writes into strings through pointers, in C or with ffi, can harm the
- * interpreter anyway.) Code in messages between domains is what chunk_dump wrote, and not
+ * verified. (Code that writes into strings through pointers, in C or with ffi, can harm the
+ * interpreter anyway.) Code in messages between domains is written by chunk_dump, and not
  * verified either. Builds with asserts verify everything.
  */
 #include <string.h>
@@ -58,8 +59,8 @@
 #include "verifier.h"
 
 #define CHUNK_VERSION 0x54
-/* header as the reference implementation writes it; the fingerprint distinguishes the
- * two */
+/* the same header as the reference implementation writes; the fingerprint distinguishes
+ * the two */
 #define CHUNK_FORMAT 0
 #define CHUNK_LAYOUT 4
 #define CHUNK_MARK "\x19\x93\r\n\x1a\n" /* changed by a transfer as text */
@@ -68,7 +69,8 @@
 #define LEFT_CONSTANT 0x80 /* in the tag of a constant */
 #define MAX_NESTING 200
 
-/* FNV-1a over the layout, and names, formats and operands of all instructions. */
+/* Returns the FNV-1a hash of the layout, and of names, formats and operands of all
+   instructions. */
 static uint32_t make_fingerprint(void) {
   uint32_t hash = (0x811c9dc5u ^ CHUNK_LAYOUT) * 0x01000193u;
   for (int op = 0; op < OP_COUNT; op++) {
@@ -81,8 +83,9 @@ static uint32_t make_fingerprint(void) {
 }
 
 static uint32_t instruction_fingerprint(void) {
-  static uint32_t made; /* 0: not yet */
-  uint32_t hash = __atomic_load_n(&made, __ATOMIC_RELAXED); /* each thread computes the same */
+  static uint32_t made; /* 0 if it is not made yet */
+  /* each thread computes the same value */
+  uint32_t hash = __atomic_load_n(&made, __ATOMIC_RELAXED);
   if (hash == 0) __atomic_store_n(&made, hash = make_fingerprint(), __ATOMIC_RELAXED);
   return hash;
 }
@@ -114,8 +117,8 @@ static void chunk_put(Dump *d, const void *data, size_t size) {
   }
 }
 
-/* Where `most` bytes may be written, at most a few; the caller adds the number written to
- * d->used. */
+/* Returns where `most` bytes may be written, at most a few; the caller adds the number
+ * written to d->used. */
 ALWAYS_INLINE char *room_for(Dump *d, size_t most) {
   if (unlikely(most > sizeof d->staged - d->used)) flush_staged(d);
   return d->staged + d->used;
@@ -156,7 +159,8 @@ static void put_header(Dump *d) {
   chunk_put(d, &fingerprint, sizeof fingerprint);
 }
 
-/* Without what the interpreter has cached in the aux words of fields, and in opcodes. */
+/* Writes the code without what the interpreter has cached in the aux words of fields, and
+   in opcodes. */
 static void put_code(Dump *d, const Prototype *p) {
   chunk_put_count(d, p->ncode);
   for (uint32_t pc = 0; pc < p->ncode; pc++) {
@@ -308,7 +312,7 @@ static uint32_t get_number(Undump *u) {
   return (uint32_t)count;
 }
 
-/* A number of elements, each of which takes at least `least` bytes. */
+/* Returns a number of elements, each of which takes at least `least` bytes. */
 static uint32_t get_length(Undump *u, size_t least) {
   uint32_t n = get_number(u);
   if (n > bytes_left(u) / least) error_format(u, "truncated chunk");
@@ -346,7 +350,7 @@ static void check_header(Undump *u) {
   check_bytes(u, &fingerprint, sizeof fingerprint, "instruction set mismatch");
 }
 
-/* Each part is in the prototype, with its length, before more memory is asked for. */
+/* Each array is in the prototype, with its length, before more memory is asked for. */
 
 static void get_code(Undump *u, Prototype *p) {
   uint32_t n = get_length(u, sizeof(Instruction));
@@ -486,7 +490,7 @@ static Prototype *chunk_get_function(Undump *u, String *outer_source) {
   return p;
 }
 
-/* The chunk's name as messages show it. */
+/* Returns the chunk's name as messages show it. */
 static const char *display_name(const char *name) {
   if (*name == '@' || *name == '=') return name + 1;
   return *name == LUA_SIGNATURE[0] ? "binary string" : name;

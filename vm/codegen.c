@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* vm/codegen.c: emitting instructions; expressions to registers.
  *
- * Code is made in one pass, while the parser reads.  An expression that was
- * read stays an Expr for as long as possible: a constant, a variable, an
- * instruction whose target register is still open (EXPR_PENDING), or a test
- * (EXPR_JUMP); what uses it decides where it goes.  So locals are used in
- * place, results are computed where they are used, and conditions become jumps without
- * ever being values.
+ * Code is made in one pass, while the parser reads. An expression that was read stays an
+ * Expr for as long as possible: a constant, a variable, an instruction whose target
+ * register is still open (EXPR_PENDING), or a test (EXPR_JUMP); its user decides where it
+ * goes. So locals are used in place, results are computed where they are used, and
+ * conditions become jumps without ever being values.
  *
- * Registers are a stack: scope_registers(fs) of them belong to active
- * variables, those from there to free_reg are temporaries, released in the
- * reverse order.  This is what lets the collector look only at the registers
- * below the one an instruction works on.
+ * Registers are a stack: scope_registers(fs) of them belong to active variables; those
+ * from there to free_reg are temporaries, released in the reverse order. This is what
+ * lets the collector look only at the registers below the one an instruction works on.
  *
- * Jumps whose target is not known form lists: the offset of each leads to the
- * next, NO_JUMP ends it. `jump_label` notes that the current position is a target, so
+ * Jumps whose target is not known form lists: the offset of each leads to the next, and
+ * NO_JUMP ends the list. `jump_label` notes that the current position is a target, so
  * that no instruction is merged with the one before it.
  *
  * An instruction can have a second word (aux). Code that needs "the last instruction"
@@ -71,13 +69,14 @@ static void remove_last(FuncState *fs) {
   fs->last_pc = -1;
 }
 
-/* The last instruction, or NULL when a jump may lead to the current position. */
+/* Returns the last instruction, or NULL if a jump may lead to the current position. */
 static Instruction *last_instruction(FuncState *fs) {
   if (fs->last_pc < 0 || fs->last_target == (int)fs->ncode) return NULL;
   return &fs->code[fs->last_pc];
 }
 
-/* Joins with a LOADNIL of neighbouring or overlapping registers before it. */
+/* Sets registers to nil; joins with a LOADNIL of neighbouring or overlapping registers
+   before it. */
 void emit_nil(FuncState *fs, int first, int n) {
   int last = first + n - 1;
   Instruction *previous = last_instruction(fs);
@@ -157,14 +156,14 @@ void jump_append(FuncState *fs, int *list, int other) {
   jump_set_target(fs, last, other);
 }
 
-/* The test that decides about the jump, or the jump itself. */
+/* Returns the test that decides about the jump, or the jump itself. */
 static Instruction *jump_control(FuncState *fs, int pc) {
   Instruction *jump = &fs->code[pc];
   return code_op(*jump) == OP_TESTJMP ? jump - 1 : jump;
 }
 
-/* Makes a TESTSET deliver its value into reg, or, when the value is not
- * wanted (NO_REGISTER) or already there, a plain TEST. False: no TESTSET. */
+/* Makes a TESTSET deliver its value into reg, or turns it into a plain TEST if the value
+ * is not wanted (NO_REGISTER) or already there. Returns false if it is not a TESTSET. */
 static bool jump_deliver(FuncState *fs, int pc, int reg) {
   Instruction *test = jump_control(fs, pc);
   if (code_op(*test) != OP_TESTSET) return false;
@@ -178,7 +177,8 @@ static void jump_drop_values(FuncState *fs, int list) {
   for (; list != NO_JUMP; list = jump_next(fs, list)) jump_deliver(fs, list, NO_REGISTER);
 }
 
-/* Jumps that deliver a value in reg go to value_target, the others elsewhere. */
+/* Patches a list of jumps: those that deliver a value in reg go to value_target, the
+   others elsewhere. */
 static void jump_patch_values(FuncState *fs, int list, int value_target, int reg,
                               int other_target) {
   while (list != NO_JUMP) {
@@ -204,7 +204,7 @@ void jump_fix_for(FuncState *fs, int pc, int target, bool backwards) {
   *ins = MAKE_ABx(code_op(*ins), INS_A(*ins), (uint32_t)offset);
 }
 
-/* Follows jumps that lead to jumps. */
+/* Returns the final target of a jump; follows jumps that lead to jumps. */
 static int jump_final_target(const FuncState *fs, int pc, bool through_loops) {
   for (int hops = 0; hops < 100; hops++) {
     Instruction ins = fs->code[pc];
@@ -306,7 +306,8 @@ static void grow_constant_index(FuncState *fs) {
   for (uint32_t i = 0; i < fs->nk; i++) *constant_slot(fs, &fs->k[i]) = i + 1;
 }
 
-/* Equal constants share an entry; 1 and 1.0, 0.0 and -0.0 differ (by tag, by bits). */
+/* Returns the index of a constant, which is added if it is new. Equal constants share an
+   entry; 1 and 1.0, 0.0 and -0.0 differ (by tag, by bits). */
 static uint32_t constant_add(FuncState *fs, const TValue *v) {
   if (fs->nk * 2 >= fs->k_index_size) grow_constant_index(fs);
   uint32_t *slot = constant_slot(fs, v);
@@ -324,7 +325,7 @@ uint32_t constant_string(FuncState *fs, String *s) {
   return constant_add(fs, &v);
 }
 
-/* The value of a constant expression; false for any other. */
+/* Sets *value to the value of a constant expression; returns false for any other. */
 static bool constant_value(const Expr *e, TValue *value) {
   *value = (TValue){0};
   switch (e->kind) {
@@ -467,7 +468,7 @@ void expr_discharge(FuncState *fs, Expr *e) {
 
 /* ---- expressions into registers ------------------------------------------ */
 
-/* The value without its jumps; an EXPR_JUMP stays one. */
+/* Loads the value without its jumps; an EXPR_JUMP remains one. */
 static void value_to_reg(FuncState *fs, Expr *e, int reg) {
   expr_discharge(fs, e);
   switch (e->kind) {
@@ -499,7 +500,8 @@ static int emit_at_label(FuncState *fs, OpCode op, int reg) {
   return emit_ABC(fs, op, reg, 0, 0);
 }
 
-/* Does some jump of the list deliver no value, so that true or false must be loaded? */
+/* Tells whether some jump of the list delivers no value, so that true or false must be
+   loaded. */
 static bool list_needs_value(FuncState *fs, int list) {
   for (; list != NO_JUMP; list = jump_next(fs, list))
     if (code_op(*jump_control(fs, list)) != OP_TESTSET) return true;
@@ -559,7 +561,7 @@ _Static_assert(OP_SETTABUPK == OP_SETTABUP + 1 && OP_SETTABLEK == OP_SETTABLE + 
                    OP_SETIK == OP_SETI + 1 && OP_SETFIELDK == OP_SETFIELD + 1,
                "each store is followed by its variant with a constant");
 
-/* A store whose value, in C, is a register or, with the next opcode, a constant. */
+/* Emits a store whose value, in C, is a register or, with the next opcode, a constant. */
 static void emit_store(FuncState *fs, OpCode op, int a, int b, Expr *value, int aux) {
   int c;
   if (expr_to_small_constant(fs, value)) {
@@ -589,7 +591,8 @@ void expr_store(FuncState *fs, Expr *variable, Expr *e) {
   expr_release(fs, e);
 }
 
-/* The constant index of a key that fits into the aux word of a field access, or -1. */
+/* Returns the constant index of a key that fits into the aux word of a field access, or
+   -1. */
 static int field_index(FuncState *fs, const Expr *key) {
   if (key->kind != EXPR_STRING || expr_has_jumps(key) || key->u.s->type != TYPE_SHORT_STRING)
     return -1;
@@ -642,7 +645,7 @@ void expr_self(FuncState *fs, Expr *e, String *method) {
 
 /* ---- conditions ---------------------------------------------------------- */
 
-/* Turns a test around: its jump is now taken in the other case. */
+/* Negates a test: its jump is now taken in the opposite case. */
 static void negate_test(FuncState *fs, const Expr *e) {
   *jump_control(fs, e->u.pc) ^= 1u << 24;
 }
@@ -653,7 +656,7 @@ bool expr_is_true(FuncState *fs, Expr *e) {
          !expr_has_jumps(e);
 }
 
-/* A jump taken when e is as `condition` says. */
+/* Emits a jump that is taken if the truth of e is `condition`. */
 static int jump_when(FuncState *fs, Expr *e, bool condition) {
   if (e->kind == EXPR_PENDING && code_op(fs->code[e->u.pc]) == OP_NOT) {
     int operand = (int)INS_B(fs->code[e->u.pc]);

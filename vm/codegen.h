@@ -20,7 +20,7 @@ typedef enum UnaryOp { UNARY_MINUS, UNARY_BNOT, UNARY_NOT, UNARY_LEN, UNARY_NONE
 
 /* ---- instructions (codegen.c) -------------------------------------------- */
 
-/* Each returns the position of the word. */
+/* Emits an instruction; returns the position of its word. */
 int emit(FuncState *fs, Instruction ins);
 int emit_ABC(FuncState *fs, OpCode op, int a, int b, int c);
 int emit_ABx(FuncState *fs, OpCode op, int a, int bx);
@@ -29,8 +29,9 @@ int emit_with_aux(FuncState *fs, OpCode op, int a, int b, int c, uint32_t aux);
 void emit_set_position(FuncState *fs, Position position);
 void emit_nil(FuncState *fs, int first, int n);
 void emit_int(FuncState *fs, int reg, int64_t i);
-void emit_return(FuncState *fs, int first, int nresults); /* nresults LUA_MULTRET: up to top */
-/* R[table][stored + i] := the n values above table (LUA_MULTRET: up to top). */
+/* nresults LUA_MULTRET: up to top */
+void emit_return(FuncState *fs, int first, int nresults);
+/* Emits R[table][stored + i] := the n values above table (LUA_MULTRET: up to top). */
 void emit_setlist(FuncState *fs, int table, uint32_t stored, int n);
 void emit_table_size(FuncState *fs, int pc, uint32_t narray, uint32_t nhash);
 
@@ -38,7 +39,8 @@ void emit_table_size(FuncState *fs, int pc, uint32_t narray, uint32_t nhash);
 
 int jump_new(FuncState *fs);                        /* an open unconditional jump */
 void jump_back(FuncState *fs, int target);          /* LOOP to an earlier position */
-int jump_label(FuncState *fs);                      /* the current position, as a target */
+/* marks the current position as a target, and returns it */
+int jump_label(FuncState *fs);
 void jump_append(FuncState *fs, int *list, int other);
 void jump_patch(FuncState *fs, int list, int target);
 void jump_patch_here(FuncState *fs, int list);
@@ -57,40 +59,41 @@ uint32_t constant_string(FuncState *fs, String *s);
 
 /* ---- expressions --------------------------------------------------------- */
 
-/* of a call or vararg; LUA_MULTRET: all */
+/* Sets the number of results of a call or vararg; LUA_MULTRET: all. */
 void expr_set_results(FuncState *fs, Expr *e, int nresults);
 void expr_one_result(FuncState *fs, Expr *e);
-void expr_discharge(FuncState *fs, Expr *e);  /* no longer a variable or a call */
+void expr_discharge(FuncState *fs, Expr *e);  /* is no longer a variable or a call */
 void expr_to_next(FuncState *fs, Expr *e);    /* into the next free register */
 int expr_to_any(FuncState *fs, Expr *e);      /* into some register; returns it */
 void expr_to_any_or_upvalue(FuncState *fs, Expr *e);
 void expr_to_value(FuncState *fs, Expr *e);   /* no register needed if it is a constant */
-/* a compile-time constant? */
+/* Tells whether an expression is a compile-time constant, and sets *value. */
 bool expr_as_constant(CompileState *cs, const Expr *e, TValue *value);
 void expr_store(FuncState *fs, Expr *variable, Expr *e);
 void expr_index(FuncState *fs, Expr *table, Expr *key);
 void expr_self(FuncState *fs, Expr *e, String *method);
 void expr_release(FuncState *fs, Expr *e);    /* gives its register back */
-bool expr_is_true(FuncState *fs, Expr *e);    /* a constant that is true? */
-void expr_jump_unless_true(FuncState *fs, Expr *e);  /* falls through when true */
-void expr_jump_unless_false(FuncState *fs, Expr *e); /* falls through when false */
+bool expr_is_true(FuncState *fs, Expr *e);    /* whether it is a constant that is true */
+void expr_jump_unless_true(FuncState *fs, Expr *e);  /* falls through if it is true */
+void expr_jump_unless_false(FuncState *fs, Expr *e); /* falls through if it is false */
 
 /* ---- operators (codegen_ops.c) ------------------------------------------- */
 
 void op_unary(FuncState *fs, UnaryOp op, Expr *e, Position position);
-/* after the operator, before the right operand */
+/* Prepares the left operand, after the operator, before the right operand. */
 void op_left(FuncState *fs, BinaryOp op, Expr *left);
-/* result in left */
+/* Emits a binary operator; the result is in left. */
 void op_binary(FuncState *fs, BinaryOp op, Expr *left, Expr *right, Position position);
 
 /* ---- shared between codegen.c and codegen_ops.c -------------------------- */
 
 #define fits_signed_byte(i) ((uint64_t)(i) + 128 <= 255) /* sB, sC */
 void expr_not(FuncState *fs, Expr *e); /* the operator `not` */
-/* a numeral without jumps; value may be NULL */
+/* Tells whether an expression is a numeral without jumps; value may be NULL. */
 bool expr_as_number(const Expr *e, TValue *value);
-bool expr_to_small_constant(FuncState *fs, Expr *e); /* EXPR_CONSTANT with an index <= 255? */
-/* the same, for a left operand (CONSTANT_ON_LEFT) */
+/* whether it becomes EXPR_CONSTANT with an index <= 255 */
+bool expr_to_small_constant(FuncState *fs, Expr *e);
+/* Makes a left operand such a constant (CONSTANT_ON_LEFT), if it can be one. */
 bool expr_to_left_constant(FuncState *fs, Expr *e);
 void expr_release_two(FuncState *fs, Expr *a, Expr *b);
 int jump_test(FuncState *fs, OpCode op, int a, int b, int c); /* test and its jump */

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* vm/codegen_ops.c: operators; folding of constants.
  *
- * The parser calls op_left between an operator and its right operand, op_binary
- * after it.  op_left keeps a left operand that is a numeral as it is: it may
- * be folded, or become part of the instruction (with CONSTANT_ON_LEFT, when the
- * operator is commutative).  A numeral on the left that needs a register is
- * loaded after the right operand, which has no visible effect.
+ * The parser calls op_left between an operator and its right operand, and op_binary after
+ * it. op_left keeps a left operand that is a numeral unchanged: it may be folded, or
+ * become part of the instruction (with CONSTANT_ON_LEFT, if the operator is commutative).
+ * A numeral on the left that needs a register is loaded after the right operand, which
+ * has no visible effect.
  *
- * ADDI with a negative operand is a subtraction: x + -1 with a literal -1 uses
- * ADDK, so that metamethods and messages see the operator that was written.
+ * ADDI with a negative operand is a subtraction: x + -1 with a literal -1 uses ADDK, so
+ * that metamethods and messages see the operator that was written.
  */
 #include "codegen.h"
 #include "compile.h"
@@ -30,7 +30,8 @@ static const uint8_t constant_ops[] = {OP_ADDK,  OP_SUBK,  OP_MULK, OP_MODK,  OP
 
 /* ---- folding ------------------------------------------------------------- */
 
-/* Some operations must fail, or choose a metamethod, at run time. */
+/* Tells whether an operation may be folded: some must fail, or choose a metamethod, at
+   run time. */
 static bool may_fold(int op, const TValue *a, const TValue *b) {
   int64_t ignored;
   switch (op) {
@@ -47,7 +48,7 @@ static bool may_fold(int op, const TValue *a, const TValue *b) {
   }
 }
 
-/* Replaces a by the result, if that is a value a constant can have. */
+/* Replaces a with the result, if that is a value that a constant can have. */
 static bool fold_constants(FuncState *fs, int op, Expr *a, const Expr *b) {
   TValue x, y, result;
   if (!expr_as_number(a, &x) || !expr_as_number(b, &y) || !may_fold(op, &x, &y)) return false;
@@ -57,7 +58,8 @@ static bool fold_constants(FuncState *fs, int op, Expr *a, const Expr *b) {
     a->u.i = result.v.i;
     return true;
   }
-  if (result.v.n != result.v.n || result.v.n == 0) return false; /* NaN; zero, which has a sign */
+  /* NaN; zero, which has a sign */
+  if (result.v.n != result.v.n || result.v.n == 0) return false;
   a->kind = EXPR_FLOAT;
   a->u.n = result.v.n;
   return true;
@@ -98,12 +100,14 @@ static void swap_exprs(Expr *a, Expr *b) {
   *b = e;
 }
 
-/* An integer literal that fits into a byte of an instruction. */
+/* Tells whether an expression is an integer literal that fits into a byte of an
+   instruction. */
 static bool is_small_integer(const Expr *e) {
   return e->kind == EXPR_INT && !expr_has_jumps(e) && fits_signed_byte(e->u.i);
 }
 
-/* As above, or a float of such a value: equality does not distinguish them. */
+/* Reads such an integer, or a float of such a value: equality does not distinguish
+   them. */
 static bool small_number(const Expr *e, int *value) {
   if (is_small_integer(e)) {
     *value = (int)e->u.i;
@@ -134,7 +138,8 @@ void op_left(FuncState *fs, BinaryOp op, Expr *left) {
 
 /* ---- arithmetic ---------------------------------------------------------- */
 
-/* The result of an instruction whose operands are no longer needed. */
+/* Emits the instruction of an operator whose operands are no longer needed; the result is
+   in left. */
 static void finish_binary(FuncState *fs, Expr *left, Expr *right, Instruction ins,
                           Position position) {
   expr_release_two(fs, left, right);
@@ -143,7 +148,8 @@ static void finish_binary(FuncState *fs, Expr *left, Expr *right, Instruction in
   emit_set_position(fs, position);
 }
 
-/* x + 3, x - 3: the operand of ADDI, its sign that of the operator; -0 has no use. */
+/* Finds the operand of ADDI for x + 3 or x - 3; its sign is that of the operator; -0 has
+   no use. */
 static bool add_immediate(BinaryOp op, const Expr *right, int *operand) {
   if (right->kind != EXPR_INT || expr_has_jumps(right)) return false;
   int64_t i = right->u.i;
@@ -153,7 +159,7 @@ static bool add_immediate(BinaryOp op, const Expr *right, int *operand) {
   return true;
 }
 
-/* Can the operator work on this value as a constant? */
+/* Tells whether the operator can take this value as a constant. */
 static bool arithmetic_constant(BinaryOp op, const Expr *e) {
   TValue value;
   int64_t ignored;
@@ -188,7 +194,7 @@ static void code_arithmetic(FuncState *fs, BinaryOp op, Expr *left, Expr *right,
   finish_binary(fs, left, right, ins, position);
 }
 
-/* a .. (b .. c) is one instruction over three registers. */
+/* Emits a concatenation. a .. (b .. c) is one instruction over three registers. */
 static void code_concat(FuncState *fs, Expr *left, Expr *right, Position position) {
   Instruction *last =
       fs->last_target != (int)fs->ncode && fs->last_pc >= 0 ? &fs->code[fs->last_pc] : NULL;
@@ -215,7 +221,8 @@ static void finish_comparison(FuncState *fs, Expr *left, Expr *right, OpCode op,
 
 static void code_equality(FuncState *fs, Expr *left, Expr *right, bool condition) {
   int number;
-  if (left->kind != EXPR_REGISTER) swap_exprs(left, right); /* a constant goes to the right */
+  /* a constant goes to the right */
+  if (left->kind != EXPR_REGISTER) swap_exprs(left, right);
   int reg = expr_to_any(fs, left);
   if (small_number(right, &number)) {
     finish_comparison(fs, left, right, OP_EQI, reg, number + 128, condition);
@@ -227,7 +234,7 @@ static void code_equality(FuncState *fs, Expr *left, Expr *right, bool condition
   }
 }
 
-/* left < right or left <= right. */
+/* Emits left < right or left <= right. */
 static void code_order(FuncState *fs, bool or_equal, Expr *left, Expr *right) {
   if (is_small_integer(right)) {
     int number = (int)right->u.i, reg = expr_to_any(fs, left);

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* vm/compile.c: compilation of a chunk, from the call to the closure.
  *
- * One pass: the parser (parser.c, statements.c) pulls tokens from the lexer,
- * resolves names through scope.c and emits code through codegen.c into the
- * FuncState of the innermost function.  When a function ends, its arrays are
- * copied in their final size into heap parts that its Prototype owns.
+ * One pass: the parser (parser.c, statements.c) pulls tokens from the lexer, resolves
+ * names through scope.c and emits code through codegen.c into the FuncState of the
+ * innermost function. When a function ends, its arrays are copied in their final size
+ * into heap parts that its Prototype owns.
  *
- * Nothing here collects or calls guest code, so Strings and Prototypes made on
- * the way need no anchor.  All scratch memory is in the arena of the
- * CompileState; errors unwind by longjmp to compile_source, which frees the
- * arena and raises again.
+ * Nothing here collects or calls guest code, so Strings and Prototypes made on the way
+ * need no anchor. All scratch memory is in the arena of the CompileState; errors unwind
+ * by longjmp to compile_source, which frees the arena and raises again.
  */
 #include "compile.h"
 
@@ -50,7 +49,7 @@ void compile_error_limit(FuncState *fs, uint32_t limit, const char *what) {
 
 void compile_enter_level(CompileState *cs) {
   uint32_t n = ++cs->L->domain->ncalls;
-  /* beyond the limit: handlers of that error have some more levels */
+  /* beyond the limit there are some more levels for handlers of that error */
   if (unlikely(n == MAX_C_CALLS || n >= MAX_C_CALLS + MAX_C_CALLS / 8))
     error_run(cs->L, "C stack overflow");
 }
@@ -61,7 +60,7 @@ void compile_leave_level(CompileState *cs) {
 
 /* ---- functions ----------------------------------------------------------- */
 
-/* Forgets what a finished function left; its arrays are kept. */
+/* Clears the state that a finished function left; its arrays are kept. */
 static void reset_function(FuncState *fs) {
   if (fs->k_index) memset(fs->k_index, 0, fs->k_index_size * sizeof *fs->k_index);
   fs->ncode = fs->nk = fs->nprotos = fs->nlocals = fs->nupvalues = 0;
@@ -101,7 +100,7 @@ uint32_t compile_add_prototype(FuncState *fs, Prototype *p) {
   return fs->nprotos++;
 }
 
-/* A heap part with a copy of an array of the arena. */
+/* Makes a heap part with a copy of an array of the arena. */
 static void *final_array(lua_State *L, Prototype *p, const void *array, size_t count,
                          size_t element_size) {
   if (count == 0) return NULL;
@@ -122,7 +121,7 @@ static Prototype *make_prototype(FuncState *fs) {
   p->function_id = 0;
   p->source = fs->cs->source;
   p->name = fs->name;
-  /* each length is set with its array in place, in case memory runs short between */
+  /* each length is set together with its array: memory may run short in between */
   p->code = final_array(L, p, fs->code, fs->ncode, sizeof *fs->code);
   p->ncode = fs->ncode;
   p->positions = final_array(L, p, fs->positions, fs->ncode, sizeof *fs->positions);

@@ -68,8 +68,8 @@ typedef struct Expr {
   } u;
 } Expr;
 
-/* Field by field: a whole one that is copied from where its parts were just stored
-   stalls. */
+/* Sets an expression field by field: a whole one that is copied from where its parts were
+   just stored stalls. */
 ALWAYS_INLINE void expr_set(Expr *e, ExprKind kind) {
   e->kind = kind;
   e->true_list = e->false_list = NO_JUMP;
@@ -104,7 +104,7 @@ ALWAYS_INLINE Expr expr_string(String *s) {
 
 /* ---- variables, labels, blocks ------------------------------------------- */
 
-/* As UpvalueDesc.kind. */
+/* The values of UpvalueDesc.kind. */
 enum { VAR_REGULAR, VAR_CONST, VAR_CLOSE, VAR_COMPTIME };
 
 typedef struct Var {
@@ -115,7 +115,7 @@ typedef struct Var {
   TValue value;   /* COMPTIME */
 } Var;
 
-/* A label, or a goto that waits for its label; name NULL: break. */
+/* A label, or a goto that waits for its label. name NULL: a break. */
 typedef struct Label {
   String *name;
   int pc;           /* target of the label; list of jumps of the goto */
@@ -146,7 +146,7 @@ typedef struct FuncState {
   Instruction *code;
   Position *positions;
   TValue *k;
-  uint32_t *k_index;   /* hash table over k: index + 1, 0: free */
+  uint32_t *k_index;   /* hash table over k: index + 1; 0 for a free place */
   Prototype **protos;
   LocalVar *locals;
   UpvalueDesc *upvalues;
@@ -166,7 +166,8 @@ typedef struct FuncState {
   bool is_vararg;
   bool has_captured;   /* some local is an upvalue of an inner function */
   bool has_env;        /* there was a variable _ENV */
-  uint64_t named;      /* a bit for each name that a variable had: a clear one proves absence */
+  /* a bit for each name that a variable had: a clear bit proves absence */
+  uint64_t named;
   int line_defined, last_line_defined;
   String *name;        /* Prototype.name */
 } FuncState;
@@ -183,7 +184,8 @@ struct CompileState {
   uint32_t nlabels, label_capacity, ngotos, goto_capacity;
   String *source;
   String *env_name;  /* "_ENV" */
-  String *name;      /* by which the function is defined that begins next, or NULL */
+  /* the name by which the function that begins next is defined, or NULL */
+  String *name;
 };
 
 /* Raises at the current token. */
@@ -195,16 +197,17 @@ _Noreturn void compile_error_limit(FuncState *fs, uint32_t limit, const char *wh
 
 /* Opens a function inside the current one, with its outermost block. */
 FuncState *compile_open_function(CompileState *cs, ScopeBlock *block, int line_defined);
-/* Ends it: final return, blocks, code; returns the prototype. */
+/* Ends the function: final return, blocks, code. Returns the prototype. */
 Prototype *compile_close_function(CompileState *cs);
 /* Adds a prototype to those of the current function; returns its number. */
 uint32_t compile_add_prototype(FuncState *fs, Prototype *p);
 
-/* Levels of recursion are bounded together with nested C calls. */
+/* Enters or leaves a level of recursion; levels are bounded together with nested C
+   calls. */
 void compile_enter_level(CompileState *cs);
 void compile_leave_level(CompileState *cs);
 
-/* statements.c: the whole chunk, as a main function. */
+/* Parses the whole chunk, as a main function (statements.c). */
 Prototype *parse_chunk(CompileState *cs);
 
 #endif

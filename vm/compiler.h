@@ -11,12 +11,12 @@
  * no guest code. name: the chunk name as given to lua_load ("@file", "=name" or text). */
 LuaClosure *compile_source(lua_State *L, const char *source, size_t size, const char *name);
 
-/* Loads a binary chunk written by chunk_dump, after verifying it in full, unless the
- * bytes are known to be sound: chunk_dump of this process wrote them, or they were
- * verified before. */
+/* Loads a binary chunk written by chunk_dump. Verifies it in full, unless the bytes are
+ * known to be sound: chunk_dump of this process wrote them, or they were verified
+ * before. */
 LuaClosure *chunk_undump(lua_State *L, const char *data, size_t size, const char *name,
                          bool is_sound);
-/* s consists of what chunk_dump wrote, or was loaded before. */
+/* Notes that s was written by chunk_dump, or was loaded before. */
 ALWAYS_INLINE void chunk_note_sound(String *s) {
   if (s->type == TYPE_LONG_STRING) s->short_len = STRING_IS_SOUND_CHUNK;
 }

@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /* vm/contexts.c: coroutines as contexts of the recording.
  *
- * A domain's main thread is context 0; what is kept for it says which of its spans are open,
- * for the sampler of allocations (context_innermost_span). A coroutine gets an id, the next one
- * of its domain, with the first event that it records, or when it inherits a trace (traces.c).
- * Ids are not used again.
+ * A domain's main thread is context 0; the state kept for it says which of its spans are
+ * open, for the sampler of allocations (context_innermost_span). A coroutine gets an id,
+ * the next one of its domain, with the first event that it records, or when it inherits a
+ * trace (traces.c). Ids are not used again.
  *
  * Spans match within their context. A coroutine that yields with open spans writes one
- * remark, and one when it goes on, so that readers know how long its spans were
+ * remark, and another one when it continues, so that readers know how long its spans were
  * suspended. A coroutine that resumes another one is not left: it waits, as a function
- * waits for one that it calls, and its spans go on. So a span around a loop over a
+ * waits for one that it calls, and its spans continue. So a span around a loop over a
  * generator contains what the generator does.
  *
  * What it costs. A coroutine without open spans pays nothing for its switches: those that
  * have some are marked in lua_State.instrumented, which the interpreter tests anyway.
  *
- *   INSTRUMENT_SPANS it has open spans: its yields are checked. No other instruction
- *   becomes slower.
- *   INSTRUMENT_LEFT   it was left with open spans. The first thing it does when it goes on
- *                     is to leave a native frame, the one that yielded, which calls
- *                     context_continue (vm_call_left). If a C function goes on in its
- *                     continuation, or an instruction in which a hook yielded, the next
+ *   INSTRUMENT_SPANS  it has open spans: its yields are checked. No other instruction
+ *                     becomes slower.
+ *   INSTRUMENT_LEFT   it was left with open spans. The first thing it does when it
+ *                     continues is to leave a native frame, the one that yielded, which
+ *                     calls context_continue (vm_call_left). If a C function continues in
+ *                     its continuation, or an instruction in which a hook yielded, the next
  *                     call or return of C does. An event before that has the same meaning
  *                     to readers.
- *   CALL_SPANS in the status of its first frame: its end is checked.
+ *   CALL_SPANS        in the status of its first frame: its end is checked.
  *
  * When a coroutine ends or is closed, its open spans end, the innermost first. One that
  * died of an error is left: closing it closes its variables first, and eventring.span
@@ -42,7 +42,8 @@
 #include "traces.h"
 #include "watch.h"
 
-static const char finalizer_key; /* in the registry: metatable of contexts with a finalizer */
+/* in the registry: the metatable of contexts with a finalizer */
+static const char finalizer_key;
 
 /* ---- contexts ------------------------------------------------------------ */
 
@@ -65,7 +66,8 @@ Context *context_of_coroutine(lua_State *L) {
 
 static bool has_spans(const Context *c) { return c->count + c->hidden > 0; }
 
-/* Of spans. Where none is open, those among the traces began unrecorded. */
+/* Tells whether the ends of spans are awaited. If no span is open, those among the traces
+   began unrecorded. */
 ALWAYS_INLINE bool awaits_ends(const Context *c) {
   return has_spans(c) || (unlikely(c->has_traces) && context_traces(c)->count > 0);
 }
@@ -80,8 +82,8 @@ static void end_open_spans(Domain *d, Context *c) {
   if (unlikely(c->has_traces)) traces_all_ended(c);
 }
 
-/* Another finalizer may keep the coroutine, which then goes on: its next span needs a
- * finalizer again. */
+/* Ends the open spans of a collected coroutine. Another finalizer may keep the coroutine
+ * alive, which then continues: its next span needs a finalizer again. */
 static int finalize_context(lua_State *L) {
   Context *c = lua_touserdata(L, 1);
   end_open_spans(L->domain, c);
@@ -118,7 +120,7 @@ static void push_span(Context *c, unsigned id) {
   c->open[c->count++] = (uint16_t)id;
 }
 
-/* As readers do it (doc/FORMAT.md, section 9). */
+/* Removes a span in the way of readers (doc/FORMAT.md, section 9). */
 static void pop_span(Context *c, unsigned id) {
   unsigned i = c->count;
   if (likely(i > 0 && c->open[i - 1] == id && !c->has_traces)) {
@@ -222,7 +224,8 @@ void context_finish(lua_State *co) {
   Context *c = context_find(co);
   if (c != NULL) end_open_spans(co->domain, c);
   unmark_spans(co);
-  /* the main thread has its own mark; who has one has a context (context_in_use) */
+  /* the main thread has its own mark; a thread with a mark has a context
+     (context_in_use) */
   co->instrumented &= (uint8_t)~INSTRUMENT_OWN;
   set_nil(co->stack);
 }

@@ -37,16 +37,17 @@ ALWAYS_INLINE void context_enter(lua_State *L) {
 void context_begin_span(lua_State *L, unsigned id);
 void context_end_span(lua_State *L, unsigned id);
 
-/* Those two for direct functions (primitives.h), in parts. The context of L, in which a span may
- * begin without anything being made or marked first; NULL: by context_begin_span. */
+/* Those two for direct functions (primitives.h), in parts. The context of L, in which a
+ * span may begin without anything being made or marked first; NULL: by
+ * context_begin_span. */
 ALWAYS_INLINE Context *context_to_begin(const lua_State *L) {
   if (unlikely(!(L->instrumented & (INSTRUMENT_SPANS | INSTRUMENT_MAIN_SPANS)))) return NULL;
   Context *c = context_in_use(L);
   return likely(c->count < CONTEXT_SPANS) ? c : NULL;
 }
 ALWAYS_INLINE void context_add_span(Context *c, unsigned id) { c->open[c->count++] = (uint16_t)id; }
-/* ... and in which this is the innermost open span, and none of those whose end is more than
- * that (Context.checked). */
+/* ... and in which this is the innermost open span, and none of those whose end is more
+ * than that (Context.checked). */
 ALWAYS_INLINE Context *context_to_end(const lua_State *L, unsigned id) {
   if (unlikely(!(L->instrumented & (INSTRUMENT_SPANS | INSTRUMENT_MAIN_SPANS)))) return NULL;
   Context *c = context_in_use(L);
@@ -62,17 +63,19 @@ ALWAYS_INLINE bool context_is_known(const lua_State *L, uint64_t *id) {
 }
 /* A span of a coroutine ends while nothing is recorded. Never raises. */
 void context_forget_span(lua_State *L, unsigned id);
-/* From now on ends of spans of L are looked at, until none is awaited. It has a context. */
+/* From now on ends of spans of L are looked at, until none is awaited. It has a
+   context. */
 void context_await_ends(lua_State *L);
 /* Are there still some? */
 void context_ends_came(lua_State *L);
 
-/* Lets the open spans of the coroutine L end when it is collected. It has a context; another one may
- * be in its place afterwards. May collect, and raise when memory is short. */
+/* Lets the open spans of the coroutine L end when it is collected. It has a context;
+ * another one may be in its place afterwards. May collect, and raise when memory is
+ * short. */
 void context_give_finalizer(lua_State *L);
 
-/* The innermost open span of L, or of the coroutine that waits for it, and so on: its id plus
- * 1; 0: none. */
+/* The innermost open span of L, or of the coroutine that waits for it, and so on: its id
+ * plus 1; 0: none. */
 uint16_t context_innermost_span(const lua_State *L);
 
 /* ---- for the interpreter: coroutines that have INSTRUMENT_SPANS or CALL_SPANS ---- */

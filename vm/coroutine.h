@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* vm/coroutine.h: what the interpreter and the C API need to resume and end coroutines. */
+/* vm/coroutine.h: what the interpreter and the C API need to resume and end
+   coroutines. */
 #ifndef SAROS_VM_COROUTINE_H
 #define SAROS_VM_COROUTINE_H
 

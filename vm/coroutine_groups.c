@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* vm/coroutine_groups.c: the coroutines of a domain that wait, in groups of equal stacks.
+/* vm/coroutine_groups.c: the coroutines of a domain that wait, in groups of equal
+ * stacks.
  *
- * They are those that a walk (retain.c) has visited, as no list has them: so each is alive, and it
- * is known by which path. They are sorted by a hash of their stack, then by the way in which they
- * are held. (eventring/tools/coroutine_groups.c sorts those of another process.)
+ * They are those that a walk (retain.c) has visited, as no list has them: so each is
+ * alive, and it is known by which path. They are sorted by a hash of their stack, then by
+ * the way in which they are held. (eventring/tools/coroutine_groups.c sorts those of
+ * another process.)
  */
 #include "coroutine_groups.h"
 
@@ -163,8 +165,8 @@ static size_t count_groups(const Gathering *g) {
   return n;
 }
 
-/* `from` is in order, so those of a group stand together, and of these those that are held in the
- * same way. */
+/* `from` is in order, so those of a group stand together, and of these those that are
+ * held in the same way. */
 static void fill_groups(CoroutineGroups *to, const Gathering *from) {
   CoroutineGroup *group = NULL;
   for (size_t i = 0, begin = 0; i < from->n; i++) {

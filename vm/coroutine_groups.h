@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* vm/coroutine_groups.h: the coroutines of a domain that wait, in groups of equal stacks, and who
- * holds them. (`eventring coroutines` reads the same from outside: eventring/remote/.) */
+/* vm/coroutine_groups.h: the coroutines of a domain that wait, in groups of equal stacks,
+ * and who holds them. (`eventring coroutines` reads the same from outside:
+ * eventring/remote/.) */
 #ifndef SAROS_VM_COROUTINE_GROUPS_H
 #define SAROS_VM_COROUTINE_GROUPS_H
 
@@ -15,8 +16,8 @@ typedef struct CoroutineHolder {
   uint64_t count;
 } CoroutineHolder;
 
-/* Those that stand in the same functions at the same instructions and were created by the same
- * call. All are suspended, or all have not begun. */
+/* Those that stand in the same functions at the same instructions and were created by the
+ * same call. All are suspended, or all have not begun. */
 typedef struct CoroutineGroup {
   uint64_t key;
   lua_State *longest;        /* the one that has been suspended longest */
@@ -36,8 +37,8 @@ typedef struct CoroutineGroups {
   bool no_memory;
 } CoroutineGroups;
 
-/* Groups the coroutines that the walk has visited and that have not run for least_ns. No object
- * may change until the groups are no longer used. */
+/* Groups the coroutines that the walk has visited and that have not run for least_ns. No
+ * object may change until the groups are no longer used. */
 void coroutine_groups_make(CoroutineGroups *g, const RetainWalk *w, uint64_t least_ns);
 void coroutine_groups_free(CoroutineGroups *g);
 

@@ -16,8 +16,8 @@ int prototype_line(const Prototype *p, int pc);  /* -1 when unknown */
  * token before what made it. So the line can differ from prototype_line.
  *
  * In Prototype.positions: of a NEWTABLE the first word has the line for hooks, the second
- * one the position of the '{'. That of a CLOSURE has the line for hooks, and the column of
- * the function's beginning. The words of any other instruction are equal.
+ * one the position of the '{'. That of a CLOSURE has the line for hooks, and the column
+ * of the function's beginning. The words of any other instruction are equal.
  *
  * Allocates nothing and may be called at any time, also while the collector runs. */
 bool debuginfo_position(const Prototype *p, int pc, int *line, int *column);

@@ -76,11 +76,11 @@
  * interrupted instruction, or a native frame: pcall, a coroutine's resumer, or a C
  * function with a continuation.
  *
- * Collections happen only in GC_CHECK. Instructions that make an object put it
- * into the highest register in use (the compiler ensures that), so L->top is then just
- * above it, or there before it is made; elsewhere L->top is above all registers of the
- * frame. Registers that are not live may hold old values: each collection marks or clears
- * every slot, so they are never dangling.
+ * Collections happen only in GC_CHECK. Instructions that make an object put it into the
+ * highest register in use (the compiler ensures that), so L->top is then just above it,
+ * or there before it is made; elsewhere L->top is above all registers of the frame.
+ * Registers that are not live may hold old values: each collection marks or clears every
+ * slot, so they are never dangling.
  */
 #include "execute.h"
 
@@ -421,8 +421,8 @@ static NOINLINE uint32_t next_pair(const Domain *d, Table *t, TValue *ra) {
   return before ^ after;
 }
 
-/* Is the position of the loop known, or its control variable a key that has one? (Where it
- * has none, `next` raises.) */
+/* Is the position of the loop known, or its control variable a key that has one? (Where
+ * it has none, `next` raises.) */
 ALWAYS_INLINE bool is_position_known(const Table *t, TValue *ra) {
   if (unlikely(ra[2].extra == TABLE_POSITION_UNKNOWN))
     ra[2].extra = table_position_after(t, ra + 2);
@@ -531,8 +531,9 @@ static NOINLINE TValue *finish_concat(lua_State *L, TValue *ra, TValue *result) 
   return call;
 }
 
-/* A primitive is called by an instrumented thread: does it run in the loop as usual? It does
- * not when hooks want to see it. A coroutine that yields so records that it is left. */
+/* A primitive is called by an instrumented thread: does it run in the loop as usual?
+ * It does not when hooks want to see it. A coroutine that yields so records that it is
+ * left. */
 static COLD bool runs_in_loop(lua_State *L, const Run *run, const Primitive *prim) {
   if (L->instrumented & INSTRUMENT_HOOKS) return false;
   if (prim->id == PRIM_YIELD && L->run == run && L->ncalls_nonyieldable == 0) context_leave(L);
@@ -540,8 +541,8 @@ static COLD bool runs_in_loop(lua_State *L, const Run *run, const Primitive *pri
 }
 
 /* The nesting of pcalls in the loop is bounded (generously: the reference allows 200), so
- * that errors in handlers of errors, each deep in pcalls again, come to an end in reasonable
- * time. */
+ * that errors in handlers of errors, each deep in pcalls again, come to an end in
+ * reasonable time. */
 ALWAYS_INLINE void check_pcalls(lua_State *L) {
   if (unlikely(L->npcalls >= MAX_PCALLS)) error_run(L, "C stack overflow (too many nested pcalls)");
 }
@@ -580,9 +581,9 @@ ALWAYS_INLINE TValue *begin_xpcall(lua_State *L, CallInfo *ci, TValue *func) {
   return func + 2;
 }
 
-/* A pcall or xpcall of which hooks want to see the call: until that is reported, its frame
- * catches no errors. Returns the function to call; NULL for wrong arguments, or another
- * primitive. */
+/* A pcall or xpcall of which hooks want to see the call: until that is reported, its
+ * frame catches no errors. Returns the function to call; NULL for wrong arguments, or
+ * another primitive. */
 static COLD TValue *begin_hooked_pcall(lua_State *L, const Primitive *prim, TValue *func,
                                        int nresults, uint32_t status) {
   const int n = (int)(L->top - func) - 1;
@@ -699,7 +700,8 @@ ALWAYS_INLINE ptrdiff_t jump_offset(Instruction jump) {
 
 /* Turns the running instruction into a QUICK one, or back. */
 #define BECOME(op) (((uint8_t *)pc)[-4] = (op))
-/* ... if it is `base`, and not a pair, of which the watched path runs the first one alone */
+/* ... if it is `base`, and not a pair, of which the watched path runs the first one
+   alone */
 #define QUICKEN(base) \
   do { if (((uint8_t *)pc)[-4] == OP_##base) BECOME(OP_##base##F); } while (0)
 
@@ -828,8 +830,8 @@ ALWAYS_INLINE ptrdiff_t jump_offset(Instruction jump) {
 #define CACHED_NODE(t) (&(t)->node[NEXT_SLOT & (t)->node_mask])
 
 /* Sets the value of a node that has a short string as its key, and of which nothing is
- * assumed. Tags and mark are written together, as they are read: a load that is wider than
- * the store before it waits until that is in the cache. */
+ * assumed. Tags and mark are written together, as they are read: a load that is wider
+ * than the store before it waits until that is in the cache. */
 #define STORE_IN_NODE(node, payload, value_tag) \
   do { \
     (node)->v = (payload); \
@@ -1899,7 +1901,8 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
       goto call_value;
     }
     L->status = LUA_OK;
-    /* readers in other processes see that before a frame is gone; on x86-64 no instruction */
+    /* readers in other processes see that before a frame is gone; on x86-64 no
+       instruction */
     __atomic_thread_fence(__ATOMIC_RELEASE);
     n = (int)(L->top - first);
     if (is_lua_frame(ci)) { /* yielded inside a hook: the instruction has not run */

@@ -17,11 +17,13 @@ typedef struct Run {
 } Run;
 
 typedef enum Entry {
-  /* call the function at `first` with the arguments above it, as a frame with CALL_FRESH */
+  /* call the function at `first` with the arguments above it, as a frame with
+     CALL_FRESH */
   ENTER_CALL,
   ENTER_RESUME, /* L was suspended: the values from `first` to the top are passed in */
   ENTER_DONE,   /* L->ci, a native frame, is complete with the values from `first` to the top */
-  /* L->ci, a CALL_PCALL or CALL_PROTECTED_C frame, catches the error on top of the stack */
+  /* L->ci, a CALL_PCALL or CALL_PROTECTED_C frame, catches the error on top of the
+     stack */
   ENTER_UNWIND,
 } Entry;
 

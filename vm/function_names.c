@@ -5,12 +5,13 @@
  * One without is "anonymous", and whoever shows it shows its place as well.
  *
  * A C function has the name under which the loaded modules have it, "string.rep": the
- * best one (eventring_compare_names), so that each run has the same.
- * Else it has that of its symbol, else of its place in its file, "saros+0x46e20".
- * Readers in other processes follow the same rule (eventring/remote/names.c, places.c).
+ * best one (eventring_compare_names), so that each run has the same. Else it has that of
+ * its symbol, else of its place in its file, "saros+0x46e20". Readers in other processes
+ * follow the same rule (eventring/remote/names.c, places.c).
  *
- * Asked for in the middle of allocations and of instructions: nothing is allocated in the heap, and
- * nothing of the domain changes. Symbols are read from a file, so the latest ones are kept. */
+ * Asked for in the middle of allocations and of instructions: nothing is allocated in the
+ * heap, and nothing of the domain changes. Symbols are read from a file, so the latest
+ * ones are kept. */
 #include "function_names.h"
 
 #include <dlfcn.h>
@@ -139,9 +140,9 @@ static bool is_found(const FoundName *found, const Table *loaded, const void *f)
          names_function(&module->node[found->at], f);
 }
 
-/* The same few functions are on each stack that is written, and a search of all modules takes
- * 10 us. (A function that gets another name in a module that was there keeps the one that it
- * had.) */
+/* The same few functions are on each stack that is written, and a search of all modules
+ * takes 10 us. (A function that gets another name in a module that was there keeps the
+ * one that it had.) */
 static void name_in_modules(const Domain *d, const void *f, char *name) {
   static _Thread_local FoundName kept[8];
   const Table *loaded = loaded_modules(d);
@@ -173,7 +174,8 @@ static void read_symbol(const void *address, const Dl_info *info, const struct l
              (unsigned long)((const char *)address - (const char *)info->dli_fbase));
 }
 
-/* A name that was read, and the mapped file that it is of: another one may get its place. */
+/* A name that was read, and the mapped file that it is of: another one may get its
+   place. */
 typedef struct KeptName {
   const void *address, *file, *section;
   char name[FUNCTION_NAME_SIZE];
@@ -183,8 +185,8 @@ static bool is_kept(const KeptName *k, const void *address, const struct link_ma
   return k->address == address && k->file == map && k->section == map->l_ld;
 }
 
-/* The mapped file that has the address; NULL: to be asked for with dladdr1, which looks at each
- * of its symbols and takes 5 us. */
+/* The mapped file that has the address; NULL: to be asked for with dladdr1, which looks
+ * at each of its symbols and takes 5 us. */
 static const struct link_map *file_at(const void *address) {
 #ifdef DLFO_STRUCT_HAS_EH_DBASE /* glibc 2.35 */
   struct dl_find_object found;
@@ -195,9 +197,9 @@ static const struct link_map *file_at(const void *address) {
   return NULL;
 }
 
-/* A function of the host is at the bottom of each stack that is written, once a second or more
- * often, and reading the symbols of its file takes 25 us for saros, milliseconds for a large
- * host. */
+/* A function of the host is at the bottom of each stack that is written, once a second or
+ * more often, and reading the symbols of its file takes 25 us for saros, milliseconds for
+ * a large host. */
 static void name_of_symbol(const void *address, char *name) {
   static _Thread_local KeptName kept[8];
   Dl_info info;

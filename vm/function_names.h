@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* vm/function_names.h: the name of a function, as everything shows it that counts or samples
- * functions (design: top of function_names.c). Messages, tracebacks and debug.getinfo have
- * that of the call instead, as in the reference. */
+/* vm/function_names.h: the name of a function, as everything shows it that counts or
+ * samples functions (design: top of function_names.c). Messages, tracebacks and
+ * debug.getinfo have that of the call instead, as in the reference. */
 #ifndef SAROS_VM_FUNCTION_NAMES_H
 #define SAROS_VM_FUNCTION_NAMES_H
 

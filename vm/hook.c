@@ -52,10 +52,10 @@ void vm_hook(lua_State *L, int event, int line, int first_transfer, int ntransfe
   ci->status &= ~mark;
 }
 
-/* Did the instruction at old_pc jump to the LOOP at pc? Then it goes on at the start of the
- * loop, for hooks as in the reference, where such jumps lead there. The test at the end of a
- * `repeat` is reversed: it jumps over the LOOP that goes back, and what follows was reached
- * without a jump. */
+/* Did the instruction at old_pc jump to the LOOP at pc? Then it goes on at the start of
+ * the loop, for hooks as in the reference, where such jumps lead there. The test at the
+ * end of a `repeat` is reversed: it jumps over the LOOP that goes back, and what follows
+ * was reached without a jump. */
 static bool jumped_to_loop(const Prototype *p, int old_pc, int pc) {
   if (op_base(p->code[old_pc]) == OP_JMP) return true;
   if (!(op_info[INS_OP(p->code[old_pc])].flags & OPFLAG_T)) return false;

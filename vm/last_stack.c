@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* vm/last_stack.c: writes the stack of a domain into the recording, so that a process that
- * is killed leaves what it did.
+/* vm/last_stack.c: writes the stack of a domain into the recording, so that a process
+ * that is killed leaves what it did.
  *
- * When: each period (SAROS_EVENTRING_STACKS, 1 s; 0: never), at the next safepoint; after a
- * step of the collector of STEP_NS or more; when a trigger fires; at an error without a
+ * When: each period (SAROS_EVENTRING_STACKS, 1 s; 0: never), at the next safepoint; after
+ * a step of the collector of STEP_NS or more; when a trigger fires; at an error without a
  * handler, when memory is short, and in the handler of a signal that ends the process.
  *
- * While the process records, a thread of its own asks for stacks in each period: it sets a
- * bit in the word that safepoints test anyway (probes.h) and clears it soon after; other
- * processes set it too. So nothing is added to what a program executes. The child of a fork
- * has no such thread, since it may end with its last thread; it looks at the time whenever it
- * collects.
+ * While the process records, a thread of its own asks for stacks in each period: it sets
+ * a bit in the word that safepoints test anyway (probes.h) and clears it soon after;
+ * other processes set it too. So nothing is added to what a program executes. The child
+ * of a fork has no such thread, since it may end with its last thread; it looks at the
+ * time whenever it collects.
  *
  * In a handler of a signal anything may be half done. Frames are filled in an order that
  * keeps a list of them right at each moment (frame.h), but memory may be damaged when the
- * signal is SIGSEGV: everything is read there by process_vm_readv, which fails where a load
- * would trap, and nothing but frames, closures, prototypes and their names is.
+ * signal is SIGSEGV: everything is read there by process_vm_readv, which fails where a
+ * load would trap, and nothing but frames, closures, prototypes and their names is.
  */
 #include "last_stack.h"
 

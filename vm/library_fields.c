@@ -2,10 +2,10 @@
 /* vm/library_fields.c: makes the pair of GETTABUP and GETFIELD that reads `math.abs` a
  * GETASSUMED, which takes for granted what it is (runtime/assumed.c).
  *
- * This is tried when GETTABUP does not find the library where it looks first, which is so when
- * the pair runs for the first time. (By chance it is there: then the pair stays one.) The
- * number of the assumption replaces the position in the first aux word. When the globals
- * are others, the instruction makes itself the pair again.
+ * This is tried when GETTABUP does not find the library where it looks first, which is so
+ * when the pair runs for the first time. (By chance it is there: then the pair stays
+ * one.) The number of the assumption replaces the position in the first aux word. When
+ * the globals are others, the instruction makes itself the pair again.
  */
 #include "library_fields.h"
 

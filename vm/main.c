@@ -12,10 +12,10 @@
  *
  * Order of life: recording started, state, program, state closed, the last of the other
  * domains ended, recording ended by libeventring's handler of exit, which knows the exit
- * status also when os.exit ends the process. SIGTERM, SIGHUP and SIGINT end it in order, too
- * (on_termination); the recording is then kept as after an error. An error that ends the
- * program is noted in the recording before finalizers run, and a fatal signal before it
- * strikes (on_fatal_signal).
+ * status also when os.exit ends the process. SIGTERM, SIGHUP and SIGINT end it in order,
+ * too (on_termination); the recording is then kept as after an error. An error that ends
+ * the program is noted in the recording before finalizers run, and a fatal signal before
+ * it strikes (on_fatal_signal).
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -161,7 +161,8 @@ static int read_option(CommandLine *line, int i) {
   }
 }
 
-/* "--disassemble" at index `i` takes the next argument. Nothing is read behind a long option. */
+/* "--disassemble" at index `i` takes the next argument. Nothing is read behind a long
+   option. */
 static bool read_long_option(CommandLine *line, int i) {
   const char *option = line->argv[i];
   line->show_help = line->show_help || strcmp(option, "--help") == 0;
@@ -253,8 +254,8 @@ static void set_termination_handlers(void) {
 }
 
 /* The process ends as it would without this handler: the same signal with the same
- * information comes again, for the default action, when the handler has returned. So a core
- * dump shows where the signal struck. */
+ * information comes again, for the default action, when the handler has returned. So a
+ * core dump shows where the signal struck. */
 static void on_fatal_signal(int signal_number, siginfo_t *info, void *context) {
   (void)context;
   probes_note_signal(signal_number);
@@ -562,8 +563,8 @@ static int show_and_end(const CommandLine *line) {
   return EXIT_FAILURE;
 }
 
-/* Called as sarosc (or luac5.4, its name of --with-lua-names), or with --compile first: what
- * remains of the arguments is the compiler's. */
+/* Called as sarosc (or luac5.4, its name of --with-lua-names), or with --compile first:
+ * what remains of the arguments is the compiler's. */
 static int compiler_arguments(int argc, char **argv) {
   if (argc == 0) return 0;
   const char *slash = strrchr(argv[0], '/'), *name = slash != NULL ? slash + 1 : argv[0];

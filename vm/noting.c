@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /* vm/noting.c: noting each instruction, for who samples lines from outside.
  *
- * The interpreter keeps the running instruction in a register, and stores it into the frame where
- * it leaves the loop: at calls, allocations, turns of loops. A reader in another process sees the
- * frame only, so that all the time of straight code would fall to the line of the last of those.
- * While somebody samples lines, dispatch is a table (vm_dispatch_noting) whose handler stores the
- * instruction before it goes to the one that runs it. Pairs of instructions are split: each is
- * noted by itself.
+ * The interpreter keeps the running instruction in a register, and stores it into the
+ * frame where it leaves the loop: at calls, allocations, turns of loops. A reader in
+ * another process sees the frame only, so that all the time of straight code would fall
+ * to the line of the last of those. While somebody samples lines, dispatch is a table
+ * (vm_dispatch_noting) whose handler stores the instruction before it goes to the one
+ * that runs it. Pairs of instructions are split: each is noted by itself.
  *
- * Who samples asks with a time until when (struct eventring_request, lines_until), puts it off
- * again and again, and raises the word that safepoints test, a few milliseconds long, until each
- * domain has Domain.noting; collections look at it as well. (Recursion without a loop, a tail call
- * or anything new comes to neither: its samples are counted as coarse.) If it is killed, the time passes: the table looks at the clock at
- * every LOOPS_BETWEEN-th call or turn of a loop. Nothing else ends it.
+ * Who samples asks with a time until when (struct eventring_request, lines_until), puts
+ * it off again and again, and raises the word that safepoints test, a few milliseconds
+ * long, until each domain has Domain.noting; collections look at it as well. (Recursion
+ * without a loop, a tail call or anything new comes to neither: its samples are counted
+ * as coarse.) If it is killed, the time passes: the table looks at the clock at every
+ * LOOPS_BETWEEN-th call or turn of a loop. Nothing else ends it.
  *
- * As of a watch of calls (watch.c), coroutines that wait have the former table until they run:
- * ATTENTION_WATCHED sends them to vm_update_dispatch then.
+ * As of a watch of calls (watch.c), coroutines that wait have the former table until they
+ * run: ATTENTION_WATCHED sends them to vm_update_dispatch then.
  */
 #include "noting.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* vm/noting.h: noting each instruction, for who samples lines from outside (design: noting.c). */
+/* vm/noting.h: noting each instruction, for who samples lines from outside (design:
+   noting.c). */
 #ifndef SAROS_VM_NOTING_H
 #define SAROS_VM_NOTING_H
 

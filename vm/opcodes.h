@@ -33,7 +33,8 @@ typedef enum OpFormat { FORMAT_ABC, FORMAT_ABx, FORMAT_AsBx, FORMAT_sJ } OpForma
 
 #define CONSTANT_ON_LEFT 1 /* TValue.extra of a constant that is a left operand */
 
-/* one less than what B and C can count, since they hold one more than a number of values */
+/* one less than what B and C can count, since they hold one more than a number of
+   values */
 #define MAX_REGISTERS 254
 #define MAX_INDEX_Bx 0xffff
 #define MAX_JUMP ((1 << 23) - 1)

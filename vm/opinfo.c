@@ -104,7 +104,8 @@ static const uint8_t fused[OP_GENERAL_COUNT][OP_GENERAL_COUNT] = {
 #undef OP
 };
 
-/* Pairs of which the second instruction must take from its R[B] what the first one loads. */
+/* Pairs of which the second instruction must take from its R[B] what the first one
+   loads. */
 static const bool takes_loaded[OP_COUNT] = {
 #define OP(name, format, flags, uses, sets, text)
 #define FUSED_LOAD(base, next, format, flags, uses, sets) \

@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /* vm/primitives.c: the primitives' values, and coroutine.wrap.
  *
- * Direct functions. A call of a short function of a library is mostly the call: a frame, its
- * arguments by index, its results moved to where the caller wants them. So such a function has
- * a second entry, which finds its arguments where the caller put them and leaves its results
- * in the place of the function (DirectFunction). It does what is usual and quick. All else is
- * NOT_DIRECT, and the ordinary C function, the fallback, is called as if nothing had been
- * tried: other types, defaults that are rare, metamethods, every error, memory that is not at
- * hand, events that are not written inline. So messages, tracebacks and finalizers find the
- * frame that they name.
+ * Direct functions. A call of a short function of a library is mostly the call: a frame,
+ * its arguments by index, its results moved to where the caller wants them. So such a
+ * function has a second entry, which finds its arguments where the caller put them and
+ * leaves its results in the place of the function (DirectFunction). It does what is usual
+ * and quick. All else is NOT_DIRECT, and the ordinary C function, the fallback, is called
+ * as if nothing had been tried: other types, defaults that are rare, metamethods, every
+ * error, memory that is not at hand, events that are not written inline. So messages,
+ * tracebacks and finalizers find the frame that they name.
  *
- * A program does not see which of the two ran. A watched thread (hooks, the profile of calls) has a
- * dispatch table whose CALL does not try it, and so has one of which lines are sampled.
- * Sampled allocations are those of slow paths, which are the fallback's. Only samples from
- * outside by function count the time of a direct function for its caller, which has the only
- * frame.
+ * A program does not see which of the two ran. A watched thread (hooks, the profile of
+ * calls) has a dispatch table whose CALL does not try it, and so has one of which lines
+ * are sampled. Sampled allocations are those of slow paths, which are the fallback's.
+ * Only samples from outside by function count the time of a direct function for its
+ * caller, which has the only frame.
  *
  * Both entries have to agree in every detail; where they can they share the lines that
- * compute the result. testsuite/lua/stdlib/direct.lua calls both with the same arguments.
+ * compute the result. testsuite/lua/stdlib/direct.lua calls both with the same
+ * arguments.
  */
 #include "primitives.h"
 

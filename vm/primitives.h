@@ -27,16 +27,17 @@ typedef enum PrimitiveId {
   PRIM_DIRECT = PRIM_COUNT /* of a library: `direct` is all that the interpreter runs of it */
 } PrimitiveId;
 
-/* Does in place what the fallback does in the usual case. The function is at func, its nargs
- * arguments are above it. Puts the results from func on and returns their number, at most
- * nargs + DIRECT_RESULTS; or returns NOT_DIRECT and has changed nothing. Has no frame: must not
- * raise, call, collect, use L->top, the API, or the slow path of an allocation or a probe. */
+/* Does in place what the fallback does in the usual case. The function is at func, its
+ * nargs arguments are above it. Puts the results from func on and returns their number,
+ * at most nargs + DIRECT_RESULTS; or returns NOT_DIRECT and has changed nothing. Has no
+ * frame: must not raise, call, collect, use L->top, the API, or the slow path of an
+ * allocation or a probe. */
 typedef int DirectFunction(lua_State *L, TValue *func, int nargs);
 #define NOT_DIRECT (-2)
 #define DIRECT_RESULTS 2
 
-/* A function that the interpreter runs in its loop, or in place, when it can; otherwise it is
- * called through its fallback, an ordinary C function. */
+/* A function that the interpreter runs in its loop, or in place, when it can; otherwise
+ * it is called through its fallback, an ordinary C function. */
 struct Primitive {
   const char *name;
   PrimitiveId id;
@@ -47,12 +48,12 @@ HIDDEN extern Primitive vm_primitives[PRIM_COUNT];
 
 /* A row of a table of such functions: name, C function, direct function. */
 #define DIRECT_FUNCTION(name, fallback, direct) {name, PRIM_DIRECT, fallback, direct}
-/* Puts these functions into the table on top of the stack, as luaL_setfuncs does. The last
- * row has no name. The rows must last as long as the process. Any domain. */
+/* Puts these functions into the table on top of the stack, as luaL_setfuncs does. The
+ * last row has no name. The rows must last as long as the process. Any domain. */
 void vm_set_direct_functions(lua_State *L, const Primitive *functions);
 
-/* C function of coroutine.wrap's closures: upvalue 1 is the thread. Its name is the one that
-   tools show (function_names.c) */
+/* C function of coroutine.wrap's closures: upvalue 1 is the thread. Its name is the one
+   that tools show (function_names.c) */
 int wrapped_coroutine(lua_State *L);
 
 #endif

@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /* vm/question.c: answers what tools ask of a domain.
  *
- * Who holds the objects: a walk (retain.c) may take seconds, so a forked child does it, on
- * its copy of the memory. The program waits for the fork only, which copies the tables of
- * pages: 40 to 120 us for each MiB that is resident, on a busy machine.
+ * Who holds the objects: a walk (retain.c) may take seconds, so a forked child does it,
+ * on its copy of the memory. The program waits for the fork only, which copies the tables
+ * of pages: 40 to 120 us for each MiB that is resident, on a busy machine.
  *
- * The child has one thread, and may have been forked while another one held any lock. So it
- * calls nothing of the C library that allocates or locks; retain.c is made for that. The
- * clone has no signal at its end and is not seen by the program's own wait; it is past the
- * handlers of fork, as libeventring knows (evr_domain_is_raw_child), and records nothing. It
- * keeps no descriptor of the program open but the one of its answer, ANSWER_FD, is the first
- * to go when memory is short, and yields to the program.
+ * The child has one thread, and may have been forked while another one held any lock. So
+ * it calls nothing of the C library that allocates or locks; retain.c is made for that.
+ * The clone has no signal at its end and is not seen by the program's own wait; it is
+ * past the handlers of fork, as libeventring knows (evr_domain_is_raw_child), and records
+ * nothing. It keeps no descriptor of the program open but the one of its answer,
+ * ANSWER_FD, is the first to go when memory is short, and yields to the program.
  *
  * A domain that is asleep in a function in C does not come to its safepoint. A thread of
- * libeventring forks the child then (answer_aside), whose copy is good if the domain has not run
- * meanwhile, which that thread sees (its producer/question.c). In the copy nothing changes any
- * more, so the child looks there whether the domain stands where its objects can be walked: in a
- * function in C that it has called, and not in the collector. A thread that has not run for half a
- * second in such a function waits for something outside, but for one that waits so long for memory
- * or a processor: then the child may end without an answer.
+ * libeventring forks the child then (answer_aside), whose copy is good if the domain has
+ * not run meanwhile, which that thread sees (its producer/question.c). In the copy
+ * nothing changes any more, so the child looks there whether the domain stands where its
+ * objects can be walked: in a function in C that it has called, and not in the collector.
+ * A thread that has not run for half a second in such a function waits for something
+ * outside, but for one that waits so long for memory or a processor: then the child may
+ * end without an answer.
  *
  * The answer is lines, their fields separated by tabs (their texts contain none):
  *
@@ -38,8 +39,8 @@
  *                                                       which the walk does not know the way)
  *   end
  *
- * Who asks reads it in /proc/PID/fd/ANSWER_FD, which only the same user may, and kills the
- * child; else that ends after ANSWER_SECONDS.
+ * Who asks reads it in /proc/PID/fd/ANSWER_FD, which only the same user may, and kills
+ * the child; else that ends after ANSWER_SECONDS.
  */
 #include "question.h"
 
@@ -326,8 +327,8 @@ static void reap(Domain *d) {
   if (d->answerer > 0 && waitpid(d->answerer, NULL, WNOHANG | __WCLONE) != 0) d->answerer = 0;
 }
 
-/* The pid of the child; 0: there is none. All signals are blocked in it: their handlers are
- * the program's. */
+/* The pid of the child; 0: there is none. All signals are blocked in it: their handlers
+ * are the program's. */
 static pid_t fork_child(Domain *d, uint32_t asked, int fd) {
   sigset_t all, before;
   uint64_t begun = monotonic_ns();

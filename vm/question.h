@@ -9,7 +9,8 @@
  * call. Raises nothing. */
 void vm_answer_question(lua_State *L);
 
-/* From now on, questions are answered for domains that are asleep in functions in C, too. */
+/* From now on, questions are answered for domains that are asleep in functions in C,
+   too. */
 void vm_answer_questions_aside(void);
 
 #endif

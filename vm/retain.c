@@ -13,19 +13,20 @@
  * (__name) or the function of a closure.
  *
  * What is weak holds nothing. The value of a weak key is held by the key and the table:
- * such tables are gone through again, until nothing new is found. Temporaries on stacks come
- * last: they have no names, and often hold what has better ones (retain_follow_later).
+ * such tables are gone through again, until nothing new is found. Temporaries on stacks
+ * come last: they have no names, and often hold what has better ones
+ * (retain_follow_later).
  *
  * Order of the roots: where there are several shortest paths, the one by a name is shown:
  * globals, modules, stacks, and then the rest.
  *
  * Memory. Visited objects have a bit each, in windows of 1 MiB of addresses. All of it is
- * one mapping that is reserved, and touched as far as it is used: 16 bytes an object, 1/64
- * of the heap, and the tables of shapes and groups. So the walk is bounded (RetainLimits),
- * and says when it was cut off.
+ * one mapping that is reserved, and touched as far as it is used: 16 bytes an object,
+ * 1/64 of the heap, and the tables of shapes and groups. So the walk is bounded
+ * (RetainLimits), and says when it was cut off.
  *
- * Nothing here calls malloc, raises an error or changes an object: the walk also runs in a
- * forked child, in which only the thread that forked goes on.
+ * Nothing here calls malloc, raises an error or changes an object: the walk also runs in
+ * a forked child, in which only the thread that forked goes on.
  */
 #include "retain.h"
 

@@ -63,8 +63,9 @@ uint64_t retain_in_no_way(const RetainWalk *w);
 uint64_t retain_in_no_kind(const RetainWalk *w);
 /* All ways in which objects of kind i are held, the one with the most bytes first. */
 uint32_t retain_ways(const RetainWalk *w, uint32_t i);
-/* The threads that were visited, in the order of their distance from the roots: `visited` and
- * `shape` are numbers of the walk, the second one the same where the way to them is. */
+/* The threads that were visited, in the order of their distance from the roots:
+ * `visited` and `shape` are numbers of the walk, the second one the same where the way
+ * to them is. */
 void retain_threads(const RetainWalk *w,
                     void (*each)(void *context, lua_State *co, uint32_t visited, uint32_t shape),
                     void *context);
@@ -74,8 +75,8 @@ void retain_describe_way(const RetainWalk *w, uint32_t i, uint32_t way, RetainHo
 
 /* ---- sites (retain_sites.c) ------------------------------------------------- */
 
-/* Of what was visited, that of which it is known where it was allocated, because allocations
- * are sampled. */
+/* Of what was visited, that of which it is known where it was allocated, because
+ * allocations are sampled. */
 typedef struct RetainSites RetainSites;
 
 /* After the walk, while no object changes; NULL: nothing is sampled, or no memory. */
@@ -83,8 +84,8 @@ RetainSites *retain_sites(RetainWalk *w);
 void retain_sites_end(RetainSites *s); /* before retain_end; NULL allowed */
 /* Sites, the largest first. */
 uint32_t retain_site_count(const RetainSites *s);
-/* Describes site i like a kind: `name` has its innermost frames; objects are blocks that were
- * sampled, bytes are estimated. */
+/* Describes site i like a kind: `name` has its innermost frames; objects are blocks that
+ * were sampled, bytes are estimated. */
 void retain_describe_site(const RetainSites *s, uint32_t i, uint32_t most, RetainKind *site);
 uint32_t retain_site_ways(const RetainSites *s, uint32_t i);
 void retain_describe_site_way(const RetainSites *s, uint32_t i, uint32_t way,

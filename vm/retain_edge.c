@@ -30,8 +30,8 @@ static bool is_step(const Shape *s, uint32_t parent, Step step) {
          s->step.in == step.in;
 }
 
-/* As in a list of tables that are linked by a field. Elements of elements are often not of
- * the same kind. */
+/* As in a list of tables that are linked by a field. Elements of elements are often not
+ * of the same kind. */
 static bool repeats(const RetainWalk *w, uint32_t shape, Step step) {
   const Shape *s = &w->shapes[shape];
   return shape != 0 && step.kind != STEP_ANY && s->step.kind == step.kind &&

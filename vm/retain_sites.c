@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* vm/retain_sites.c: who holds what was allocated where (retain.c).
  *
- * While allocations are sampled, blocks are known by the stack that allocated them. Those that
- * the walk visited are grouped by stack and by the shape of the path that holds them; of a
- * part, the path to its owner counts. Bytes are estimated: each sample stands for 1 / rate
- * words.
+ * While allocations are sampled, blocks are known by the stack that allocated them. Those
+ * that the walk visited are grouped by stack and by the shape of the path that holds
+ * them; of a part, the path to its owner counts. Bytes are estimated: each sample stands
+ * for 1 / rate words.
  *
  * The queue of the walk has no index by object. So the tracked blocks, which are few, get
  * one, and the queue is gone through once. All is in one mapping, as in the walk. */

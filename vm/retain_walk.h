@@ -136,8 +136,8 @@ uint32_t retain_shape(RetainWalk *w, uint32_t shape, Step step);
 void retain_reach(RetainWalk *w, GCObject *o, uint32_t parent, uint32_t edge, uint32_t shape);
 /* Reaches all that queue entry i refers to. */
 void retain_follow(RetainWalk *w, uint32_t i);
-/* When there is nothing else: values of weak keys that were visited; if these are none that
- * are new, temporaries on stacks. False: nothing new. */
+/* When there is nothing else: values of weak keys that were visited; if these are none
+ * that are new, temporaries on stacks. False: nothing new. */
 bool retain_follow_later(RetainWalk *w);
 bool retain_was_visited(RetainWalk *w, const GCObject *o);
 /* In retain.c: marks it; false when it was, or when there is no more room. */

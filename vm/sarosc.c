@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* vm/sarosc.c - `sarosc`, also `saros --compile`: the compiler by itself, with the options of the
- * reference's luac.
+/* vm/sarosc.c - `sarosc`, also `saros --compile`: the compiler by itself, with the
+ * options of the reference's luac.
  *
- * All files are loaded first, so that nothing is written if one of them is wrong. Several files
- * become one chunk: a main function that calls each in turn is compiled, with empty functions,
- * which those of the files then take the place of. Nothing is collected meanwhile.
+ * All files are loaded first, so that nothing is written if one of them is wrong. Several
+ * files become one chunk: a main function that calls each in turn is compiled, with empty
+ * functions, which those of the files then take the place of. Nothing is collected
+ * meanwhile.
  */
 #include <errno.h>
 #include <stdbool.h>

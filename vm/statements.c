@@ -90,7 +90,8 @@ static void resolve_conflicts(CompileState *cs, Target *earlier, const Expr *var
   reg_reserve(fs, 1);
 }
 
-/* The rest of an assignment, after its n-th target; `from`: the source of the first one. */
+/* The rest of an assignment, after its n-th target; `from`: the source of the first
+   one. */
 static void parse_assignment(CompileState *cs, Target *target, int n, const char *from) {
   FuncState *fs = cs->fs;
   if (!expr_is_variable(&target->e)) compile_error(cs, "syntax error");

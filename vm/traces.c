@@ -1,39 +1,41 @@
 /* SPDX-License-Identifier: MIT */
-/* vm/traces.c: trace context of spans and coroutines (W3C Trace Context, <eventring/trace.h>).
+/* vm/traces.c: trace context of spans and coroutines (W3C Trace Context,
+ * <eventring/trace.h>).
  *
- * A span that begins with a `traceparent` has ids; a span inside has none until somebody asks
- * for a header of it (traces_outgoing). They are in the recording as an event `trace` of the
- * span's context. A coroutine that is created where a span with ids is open inherits its trace:
- * that is an event in the coroutine's context, written before its first span, and only if
- * there is one.
+ * A span that begins with a `traceparent` has ids; a span inside has none until somebody
+ * asks for a header of it (traces_outgoing). They are in the recording as an event
+ * `trace` of the span's context. A coroutine that is created where a span with ids is
+ * open inherits its trace: that is an event in the coroutine's context, written before
+ * its first span, and only if there is one.
  *
- * Ids are kept behind the Context of the thread, which is made anew with room for them when it
- * first needs them. So programs without traces pay nothing: a Context is as long as it was, and
- * the direct functions for begin_span and end_span test what they tested. The ids of open
- * spans are a stack. The end of a span that has ids, or is outside of one that has, takes the
- * slow path (Context.checked), which takes them off; ends of the spans inside take the fast
- * one.
+ * Ids are kept behind the Context of the thread, which is made anew with room for them
+ * when it first needs them. So programs without traces pay nothing: a Context is as long
+ * as it was, and the direct functions for begin_span and end_span test what they tested.
+ * The ids of open spans are a stack. The end of a span that has ids, or is outside of one
+ * that has, takes the slow path (Context.checked), which takes them off; ends of the
+ * spans inside take the fast one.
  *
- * A span is known by its depth, the number of spans open in its context up to it. Where one
- * ends that is not the innermost, the depths of those inside become less.
+ * A span is known by its depth, the number of spans open in its context up to it. Where
+ * one ends that is not the innermost, the depths of those inside become less.
  *
- * Torn spans. While the recording is paused, or class user is off, the spans that are open
- * are torn: readers take an event after that as one outside of them. So no ids are written for
- * a span that was open then (ContextTraces.torn; eventring_trace_place says that something
- * happened, not when, so a span that began since then may count as torn, too). Those that it has
- * are known to readers, and go on to be parents of what it asks of others.
+ * Torn spans. While the recording is paused, or class user is off, the spans that are
+ * open are torn: readers take an event after that as one outside of them. So no ids are
+ * written for a span that was open then (ContextTraces.torn; eventring_trace_place says
+ * that something happened, not when, so a span that began since then may count as torn,
+ * too). Those that it has are known to readers, and go on to be parents of what it asks
+ * of others.
  *
- * Losses. What was written in a former block of the ring may be lost for a reader that reads
- * this one: ids that are asked for are written again then, as is what was inherited, before
- * spans begin.
+ * Losses. What was written in a former block of the ring may be lost for a reader that
+ * reads this one: ids that are asked for are written again then, as is what was
+ * inherited, before spans begin.
  *
- * Nothing is said that is not recorded: an id that could not be written is given to nobody, and
- * while nothing is recorded no header is (traces_outgoing). A span that should have had ids hides
- * the trace outside of it, which is another request's, as long as it is open: if it began
- * unrecorded inside a span with ids, or where some were inherited, it stands among those as
- * unknown, with the depth of the span that it is in. It goes with its own end or, where that is
- * missing, with the end of that span. All spans outside of it are torn then, so that its own end
- * concerns no reader.
+ * Nothing is said that is not recorded: an id that could not be written is given to
+ * nobody, and while nothing is recorded no header is (traces_outgoing). A span that
+ * should have had ids hides the trace outside of it, which is another request's, as long
+ * as it is open: if it began unrecorded inside a span with ids, or where some were
+ * inherited, it stands among those as unknown, with the depth of the span that it is in.
+ * It goes with its own end or, where that is missing, with the end of that span. All
+ * spans outside of it are torn then, so that its own end concerns no reader.
  */
 #include "traces.h"
 
@@ -74,8 +76,8 @@ static size_t bytes_with(unsigned room) {
   return sizeof(Context) + sizeof(ContextTraces) + room * sizeof(SpanTrace);
 }
 
-/* Fills a longer context from the one that there was, or NULL. The finalizer of that finds
- * nothing to do. */
+/* Fills a longer context from the one that there was, or NULL. The finalizer of that
+ * finds nothing to do. */
 static void take_over(Context *c, Context *old, unsigned room) {
   ContextTraces *t = context_traces(c);
   memset(c, 0, sizeof *c + sizeof *t);
@@ -130,8 +132,8 @@ void traces_prepare(lua_State *L) {
 
 /* ---- writing ------------------------------------------------------------- */
 
-/* Looks whether open spans were torn, and stores the present block of the ring. False: the
- * domain cannot be recorded. */
+/* Looks whether open spans were torn, and stores the present block of the ring. False:
+ * the domain cannot be recorded. */
 static bool look(Domain *d, Context *c, uint64_t *block) {
   struct eventring_trace_place place = {.size = sizeof place};
   ContextTraces *t = context_traces(c);
@@ -159,8 +161,8 @@ void traces_before_begin(Domain *d, Context *c) {
     write_ids(d, c, &t->inherited); /* if it cannot be, the spans are in no trace */
 }
 
-/* There is room, or as many as are kept: of the two outermost it is no longer known then which
- * ids they have. */
+/* There is room, or as many as are kept: of the two outermost it is no longer known then
+ * which ids they have. */
 static void add(Context *c, const SpanTrace *s) {
   ContextTraces *t = context_traces(c);
   if (t->count == t->room) {
@@ -172,7 +174,8 @@ static void add(Context *c, const SpanTrace *s) {
   context_set_checked(c);
 }
 
-/* Writes and keeps the ids of the innermost span. There is room. False: it could not be written. */
+/* Writes and keeps the ids of the innermost span. There is room. False: it could not be
+   written. */
 static bool add_ids(Domain *d, Context *c, const struct eventring_trace *ids) {
   SpanTrace s = {.ids = *ids, .depth = depth_of(c)};
   if (!write_ids(d, c, &s)) return false;
@@ -257,8 +260,8 @@ void traces_all_ended(Context *c) {
 
 /* ---- what goes out ------------------------------------------------------- */
 
-/* The ids of the nearest enclosing span that has some, or what was inherited; NULL: none, or they
- * are not known. */
+/* The ids of the nearest enclosing span that has some, or what was inherited; NULL: none,
+ * or they are not known. */
 static SpanTrace *nearest(const Context *c) {
   if (c == NULL || !c->has_traces) return NULL;
   ContextTraces *t = context_traces(c);
@@ -323,8 +326,8 @@ static void inherit(lua_State *L, lua_State *co, const struct eventring_trace *i
 
 #define SLOTS 4 /* of the stack, for what is made here */
 
-/* A host may create a coroutine with no more than one free slot. Where the stack cannot grow any
- * more, nothing is inherited. */
+/* A host may create a coroutine with no more than one free slot. Where the stack cannot
+ * grow any more, nothing is inherited. */
 void traces_inherit(lua_State *L, lua_State *co) {
   struct eventring_trace ids;
   if (nearest(context_find(L)) == NULL || !lua_checkstack(L, SLOTS)) return;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* vm/verifier.c: proves that bytecode cannot harm the interpreter. (Long: the abstract run
- * is one piece; the plan and the single checks are in verifier_plan.c, check_instruction.c.)
+/* vm/verifier.c: proves that bytecode cannot harm the interpreter. (Long: the abstract
+ * run is one piece; the plan and the single checks are in verifier_plan.c,
+ * check_instruction.c.)
  *
  * The interpreter trusts its code: it never checks an index, and some instructions use
  * registers that other instructions have prepared. Code from a binary chunk runs only

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* vm/verifier_plan.c: the table that verifier_plan.h declares, derived from opcodes.def. */
+/* vm/verifier_plan.c: the table that verifier_plan.h declares, derived from
+   opcodes.def. */
 #include "verifier_plan.h"
 
 #include "opcode_columns.h"

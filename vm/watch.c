@@ -219,8 +219,8 @@ void vm_call_entered(lua_State *L) {
   if (unlikely(L->hook_mask != 0) && L->allow_hook) hook_call(L);
 }
 
-/* A native frame has its results from the slot of its function on. For hooks they go to where
- * they are in the reference, and the function returns to its slot. (A function of
+/* A native frame has its results from the slot of its function on. For hooks they go to
+ * where they are in the reference, and the function returns to its slot. (A function of
  * coroutine.wrap keeps it, see vm_deliver.) */
 static TValue *show_results(lua_State *L, const CallInfo *ci, TValue *first, int n) {
   int at = 2;

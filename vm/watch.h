@@ -39,19 +39,20 @@ typedef enum CallExit {
 typedef struct CallWatcher {
   void (*entered)(struct CallWatcher *watcher, lua_State *L, CallInfo *frame, CallEntry how);
   void (*left)(struct CallWatcher *watcher, lua_State *L, CallInfo *frame, CallExit how);
-  /* Another thread runs from now on. All entries and exits until the next one are in it. */
+  /* Another thread runs from now on. All entries and exits until the next one are in
+     it. */
   void (*switched)(struct CallWatcher *watcher, lua_State *from, lua_State *to);
 } CallWatcher;
 
 /* Begins a watch of the domain whose thread L runs: the frames of L and of those that
- * wait for it (watch_waiting) are entered as open; those of other coroutines when they run next. false:
- * there is a watcher already. From a C function, or the host. */
+ * wait for it (watch_waiting) are entered as open; those of other coroutines when they
+ * run next. false: there is a watcher already. From a C function, or the host. */
 bool watch_calls(lua_State *L, CallWatcher *watcher);
 /* Ends it: the frames of L and of those that wait for it leave. Likewise. */
 void watch_calls_end(lua_State *L);
-/* The thread that waits for L, which runs or waits itself: it resumed L, or has L's variables
- * closed, or a function of C calls something in L; NULL: L is the outermost. *jump is
- * d->error_jump for the thread that runs, and goes along. */
+/* The thread that waits for L, which runs or waits itself: it resumed L, or has L's
+ * variables closed, or a function of C calls something in L; NULL: L is the outermost.
+ * *jump is d->error_jump for the thread that runs, and goes along. */
 struct ErrorJump;
 lua_State *watch_waiting(lua_State *L, const struct ErrorJump **jump);
 

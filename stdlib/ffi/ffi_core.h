@@ -85,9 +85,11 @@ typedef enum CAccess {
 
 /* CType.flags */
 #define CTYPE_UNSIGNED 1
-#define CTYPE_BYTE 2     /* char, signed char, unsigned char: strings convert to arrays of it */
+/* strings convert to arrays of char, signed char and unsigned char */
+#define CTYPE_BYTE 2
 #define CTYPE_VLA 4      /* array [?] */
-#define CTYPE_FLEXIBLE 8 /* array [], [?] as last member, or a struct that ends with one */
+/* array [], [?] as last member, or a struct that ends with such an array */
+#define CTYPE_FLEXIBLE 8
 #define CTYPE_VLS 16     /* struct whose size is given when it is made */
 #define CTYPE_DEFINED 32 /* enum whose body was seen */
 
@@ -100,20 +102,21 @@ struct CType {
   uint8_t quals;    /* QUAL_* */
   uint8_t flags;    /* CTYPE_* */
   uint32_t align;
-  size_t size;      /* SIZE_UNKNOWN: incomplete, or known only for an object */
-  CType *plain;     /* the type without qualifiers; itself when it has none */
-  /* of pointers, references, arrays; integer type of an enum; result of a function */
+  size_t size;      /* SIZE_UNKNOWN if it is incomplete, or known only for an object */
+  CType *plain;     /* the type without qualifiers; itself if it has none */
+  /* the target of a pointer or reference, the element of an array, the integer type of an
+     enum, the result of a function */
   CType *element;
-  size_t count;     /* of an array; COUNT_UNKNOWN */
+  size_t count;     /* of an array; may be COUNT_UNKNOWN */
   Record *record;
   Signature *signature;
-  String *name;     /* of basic types: text; of records and enums: "struct foo" */
+  String *name;     /* of basic types: their text; of records and enums: "struct foo" */
   CType *pointer_to;   /* types derived from this one, or NULL */
   CType *reference_to;
   CType *qualified[4]; /* of a plain type, by quals; [0] is unused */
   CType *next;      /* in its bucket of Ffi.derived */
   Table *metatable; /* of ffi.metatype; of the plain type */
-  Table *cdata_metatable; /* NULL: Ffi.cdata_metatable */
+  Table *cdata_metatable; /* if NULL, Ffi.cdata_metatable is used */
   Ffi *ffi;
 };
 
@@ -123,16 +126,16 @@ struct CType {
 #define is_numeric_type(t) access_is_number((t)->access)
 
 typedef struct Field {
-  String *name;     /* NULL: anonymous struct or union, or padding */
+  String *name;     /* NULL for an anonymous struct or union, or padding */
   CType *type;
   size_t offset;    /* in bytes; of a bit-field: of the unit that holds it */
-  uint8_t bits;     /* width of a bit-field; 0: none */
+  uint8_t bits;     /* width of a bit-field; 0 if it has none */
   uint8_t shift;    /* its lowest bit in the unit */
   uint8_t unit;     /* bytes of the unit that is read and written; up to 9 */
   uint8_t is_bits;  /* declared with a width (which may be 0) */
   uint8_t packed;   /* __attribute__((packed)) on the member */
   uint8_t is_const; /* static const: `value`, not in memory */
-  uint32_t align;   /* asked for; 0: the type's */
+  uint32_t align;   /* the alignment asked for; 0 for that of the type */
   int64_t value;
 } Field;
 
@@ -140,11 +143,12 @@ struct Record {
   uint8_t is_union;
   uint8_t complete;
   uint8_t anonymous; /* without a tag */
-  /* it is, or has in it, something whose bytes are known and no more: what; or NULL */
+  /* names the part of which only the bytes are known: the record itself, or a member at
+     any depth; or NULL */
   const char *unsupported;
   uint32_t nfields;
   Field *fields;     /* as declared */
-  Field *lookup;     /* hash table by address of name, anonymous parts included */
+  Field *lookup;     /* hash table by the address of the name, anonymous parts included */
   uint32_t lookup_mask;
   CType *type;
   struct _ffi_type *abi; /* for libffi; made on demand (ffi_abi.c) */
@@ -157,7 +161,7 @@ struct Signature {
   CType *params[];
 };
 
-/* What a name of the ordinary name space is. */
+/* What an identifier of the ordinary name space stands for. */
 typedef enum SymbolKind {
   SYMBOL_TYPEDEF,
   SYMBOL_FUNCTION,
@@ -171,10 +175,10 @@ typedef struct Symbol {
   int64_t value;    /* of a constant */
   String *name;
   String *link;     /* name for the linker, from __asm__ */
-  CType *of_enum;   /* of an enum's constant; NULL */
+  CType *of_enum;   /* or NULL if it is not a constant of an enum */
   bool internal;    /* a static function or variable of a header: no library has it */
   String **params;  /* names of a function's parameters (each may be NULL), or NULL */
-  unsigned event;   /* id of its span in recordings; 0: not registered yet */
+  unsigned event;   /* id of its span in recordings; 0 if it is not registered yet */
 } Symbol;
 
 typedef enum BasicType {
@@ -184,16 +188,16 @@ typedef enum BasicType {
   BASIC_COUNT
 } BasicType;
 
-/* Complex numbers are structs of two members, re and im, which is how they are laid
-   out. */
+/* Complex numbers are structs of two members, re and im, which is their layout. */
 typedef enum ComplexType { COMPLEX_FLOAT, COMPLEX_DOUBLE, COMPLEX_LDOUBLE, COMPLEX_COUNT } ComplexType;
 
 #define DERIVED_BUCKETS 1024
 
-/* What the text that is parsed has changed outside of its own memory, from the first
-   change on. */
+/* A change outside of its own memory that the text being parsed has made. The journal has
+   them in order. */
 typedef struct JournalNote {
-  CType **link;  /* of an older type, or of a bucket; NULL: `kept` is a new key of Ffi.kept */
+  /* in an older type, or in a bucket; NULL: `kept` is a new key of Ffi.kept */
+  CType **link;
   CType *former;
   TValue kept;
 } JournalNote;
@@ -202,7 +206,7 @@ typedef struct Journal {
   JournalNote *notes;
   size_t count, room;
   bool incomplete; /* there was no memory for a note: nothing is given back */
-  char *block;     /* of Ffi, before the text */
+  char *block;     /* the value of Ffi.block before the text */
   size_t block_left;
 } Journal;
 
@@ -210,10 +214,10 @@ struct Ffi {
   Domain *domain;
   CType *basic[BASIC_COUNT];
   CType *complex[COMPLEX_COUNT];
-  /* Bytes, and no more: integers by signedness, floats by whether they are complex */
+  /* opaque types: integers by signedness, floats by whether they are complex */
   CType *int128[2], *float128[2], *float16[2];
   CType *derived[DERIVED_BUCKETS]; /* arrays and functions, for interning */
-  Table *kept;       /* what must stay alive: blocks, names, the tables below */
+  Table *kept;       /* keeps alive what must stay: blocks, names, the tables below */
   Table *names;      /* ordinary identifiers -> Symbol (light userdata) */
   Table *tags;       /* struct, union and enum tags -> CType */
   Table *parsed;     /* text of a type -> CType */
@@ -227,15 +231,18 @@ struct Ffi {
   Table *ctype_metatable;
   char *block;       /* free part of the newest block */
   size_t block_left;
-  Journal *journal;  /* NULL: no text is parsed */
+  Journal *journal;  /* NULL if no text is being parsed */
   /* Calls (ffi_call.c, ffi_callback.c) */
   int saved_errno;
   bool in_call;      /* C code runs on behalf of this domain, on `thread` */
   bool has_error;    /* a callback raised: kept[FFI_ERROR] is to be raised again */
-  bool foreign;      /* atomic: a callback came from where it must not; written by any thread */
+  /* atomic: a callback came from a thread or at a moment where it must not; any thread
+     writes it */
+  bool foreign;
   pthread_t thread;
   Callback *all_callbacks;
-  unsigned pointer_event; /* span of calls through pointers; 0: not registered yet */
+  /* id of the span of calls through pointers; 0 if it is not registered yet */
+  unsigned pointer_event;
 };
 
 /* Keys of Ffi.kept that are not objects. */
@@ -253,7 +260,7 @@ typedef struct CtypeObject { CType *type; } CtypeObject;
 
 #define cdata_inline(cd) ((char *)((cd) + 1))
 
-/* NULL when the value is no cdata. */
+/* Returns the cdata that a value is, or NULL. */
 ALWAYS_INLINE Cdata *cdata_of(const TValue *o) {
   if (!is_userdata(o) || as_userdata(o)->kind != USERDATA_CDATA) return NULL;
   return (Cdata *)userdata_payload(as_userdata(o));
@@ -264,7 +271,8 @@ ALWAYS_INLINE CType *ctype_of(const TValue *o) {
   return ((CtypeObject *)userdata_payload(as_userdata(o)))->type;
 }
 
-/* Argument n (1..) of the running C function; nil's address in the domain when absent. */
+/* Returns argument n (1..) of the running C function; if it is absent, the address of the
+   domain's nil. */
 ALWAYS_INLINE TValue *argument(lua_State *L, int n) {
   TValue *o = L->ci->func + n;
   return o < L->top ? o : &L->domain->nil;
@@ -272,58 +280,63 @@ ALWAYS_INLINE TValue *argument(lua_State *L, int n) {
 #define argument_count(L) ((int)((L)->top - (L)->ci->func) - 1)
 #define is_absent(L, o) ((o) == &(L)->domain->nil)
 
-/* The one place where a C function of this library lets the collector run: last, with its
- * results on the stack. */
+/* Lets the collector run: the only place where a C function of this library does, at its
+ * end, with its results on the stack. */
 #define collect_point(L) gc_check(L)
 
 #define FFI_UPVALUE lua_upvalueindex(1)
-Ffi *ffi_of_function(lua_State *L); /* the Ffi that is the running function's first upvalue */
+/* Returns the Ffi that is the running function's first upvalue. */
+Ffi *ffi_of_function(lua_State *L);
 
 /* ---- ffi_types.c --------------------------------------------------------- */
 
-void *ffi_memory(lua_State *L, Ffi *ffi, size_t size); /* zeroed, aligned to 16; never freed */
-/* A text begins to be parsed; it ends, and if it has failed, what it made is given back:
- * nothing of that may be in use. */
+/* zeroed, aligned to 16; never freed */
+void *ffi_memory(lua_State *L, Ffi *ffi, size_t size);
+/* Begins or ends the parsing of a text. If it has failed, the objects that it made are
+ * given back: none of them may be in use. */
 void ffi_journal_begin(Ffi *ffi, Journal *j);
 void ffi_journal_end(lua_State *L, Ffi *ffi, bool failed);
 void ffi_keep(lua_State *L, Ffi *ffi, const TValue *value);
 String *ffi_keep_string(lua_State *L, Ffi *ffi, String *s);
 void *ffi_lookup(Table *t, String *name);              /* light userdata under a name, or NULL */
-void ffi_define(lua_State *L, Table *t, String *name, void *what); /* what NULL: removes it */
+/* `what` NULL removes the name */
+void ffi_define(lua_State *L, Table *t, String *name, void *what);
 void ctype_open(lua_State *L, Ffi *ffi);
 CType *ctype_new(lua_State *L, Ffi *ffi, CKind kind, CAccess access, size_t size, uint32_t align);
 CType *ctype_pointer(lua_State *L, CType *to);
 CType *ctype_reference(lua_State *L, CType *to);
 CType *ctype_array(lua_State *L, CType *element, size_t count, uint8_t flags);
 CType *ctype_function(lua_State *L, CType *result, CType *const *params, uint32_t n, bool variadic);
-/* adds them; of an array: to its elements */
+/* Adds qualifiers to a type; for an array, to its elements. */
 CType *ctype_qualified(lua_State *L, CType *t, uint8_t quals);
 CType *ctype_record(lua_State *L, Ffi *ffi, bool is_union, String *tag);
 CType *ctype_enum(lua_State *L, Ffi *ffi, String *tag);
-/* `size` bytes, aligned to `align`, of which C code knows more than this module: `what`
- * (a literal) says in messages what that is. It has a place in structs and signatures,
- * and can neither be passed nor converted. */
+/* Makes a type of `size` bytes, aligned to `align`, about which C code knows more than
+ * this module: `what` (a literal) says in messages what it is. It can be a member and
+ * appear in signatures, but can neither be passed nor converted. */
 CType *ctype_opaque(lua_State *L, Ffi *ffi, const char *name, size_t size, uint32_t align,
                     const char *what);
 CType *ctype_aligned(lua_State *L, CType *t, uint32_t align);
-void ctype_completed(CType *t); /* a record or enum got its size: its qualified forms too */
+/* Completes the qualified forms of a record or enum whose size has become known. */
+void ctype_completed(CType *t);
 const Field *ctype_field(const CType *record, String *name);
 #define CTYPE_NAME_MAX 256
-/* The type as C writes it; returns the buffer, of CTYPE_NAME_MAX bytes. */
+/* Writes the type as C writes it; returns the buffer, of CTYPE_NAME_MAX bytes. */
 const char *ctype_name(const CType *t, char *buffer);
 const char *ctype_push_name(lua_State *L, const CType *t);
 void ctype_push(lua_State *L, CType *t); /* its ctype object */
-/* Size of an object of the type with n elements in its variable part; SIZE_UNKNOWN
- * when it has none or is too large. */
+/* Returns the size of an object of the type with n elements in its variable part, or
+ * SIZE_UNKNOWN if the type has none or the size is too large. */
 size_t ctype_size_of(const CType *t, size_t n);
 
 /* ---- ffi_layout.c -------------------------------------------------------- */
 
-/* Offsets, size and alignment of a record whose fields are all there. pack: 0, or
- * the most that a member is aligned to; align: at least. NULL, or why not. */
+/* Computes offsets, size and alignment of a record whose fields are all there. pack: the
+ * greatest alignment of a member, or 0; align: the least alignment of the record. Returns
+ * NULL, or why it cannot be laid out. */
 const char *clayout_record(CType *t, bool packed, uint32_t pack, uint32_t align);
-/* Is a bit-field that begins at this bit of its struct what an ordinary member would be?
- * gcc takes it for one. */
+/* Tells whether a bit-field that begins at this bit of its struct is laid out like an
+ * ordinary member: gcc takes it for one. */
 bool clayout_is_whole(const Field *f, uint64_t at);
 
 /* ---- ffi_convert.c ------------------------------------------------------- */
@@ -335,22 +348,23 @@ typedef struct CNumber {
   long double ld; /* NUMBER_LONG_DOUBLE */
 } CNumber;
 
-/* Reads a number; false when the type is none. */
+/* Reads a number; returns false if the type is not one of numbers. */
 bool convert_load_number(const CType *t, const void *p, CNumber *number);
-/* From a Lua number, boolean or numeric cdata. */
+/* Converts a Lua number, boolean or numeric cdata; returns false for other values. */
 bool convert_to_number(const TValue *o, CNumber *number);
-/* Writes; NULL, or why it cannot be converted. */
+/* Writes a number. Returns NULL, or why it cannot be converted. */
 const char *convert_store_number(const CType *t, void *p, const CNumber *number);
-/* modulo 2^64; floats truncated; 0 when out of range */
+/* Converts a number: to an integer modulo 2^64, with floats truncated, and 0 if it is out
+   of range; or to a float. */
 int64_t convert_number_to_int(const CNumber *number);
 double convert_number_to_float(const CNumber *number);
 
-/* Pushes the value of type t at p, as fields and elements are read: numbers and
- * booleans become Lua's, pointers a cdata of their own, aggregates a reference that
+/* Pushes the value of type t at p, in the way that fields and elements are read: numbers
+ * and booleans become Lua's, pointers a cdata of their own, aggregates a reference that
  * keeps `owner` (NULL: nothing) alive. */
 void convert_push(lua_State *L, CType *t, void *p, const TValue *owner);
-/* Numbers and booleans that Lua has itself: false for all others, and when a value does
- * not convert as it is. Neither allocates nor raises. */
+/* Reads or writes a number or boolean that Lua has itself. Returns false for all others,
+ * and if a value does not convert unchanged. Neither allocates nor raises. */
 bool convert_get_scalar(const CType *t, const void *p, TValue *result);
 bool convert_set_scalar(const CType *t, void *p, const TValue *value);
 void convert_push_bits(lua_State *L, const Field *f, const char *p);
@@ -360,28 +374,29 @@ typedef struct Blame {
   enum { BLAME_NOTHING, BLAME_ARGUMENT, BLAME_OTHER } kind;
   int number;            /* of the argument */
   const char *name;      /* of the parameter, member ..., or NULL */
-  const char *owner;     /* name of the function, or NULL; BLAME_OTHER: what it is ("member") */
+  /* name of the function, or NULL; for BLAME_OTHER the kind of the thing ("member") */
+  const char *owner;
 } Blame;
 
 typedef enum Conversion {
-  CONVERT_IMPLICIT, /* into memory that the program has: initializers, assignments */
+  CONVERT_IMPLICIT, /* into the program's memory: initializers, assignments */
   CONVERT_CAST,
   CONVERT_ARGUMENT  /* for C: arguments, results of callbacks */
 } Conversion;
 
-/* Writes the Lua value to memory of type t; raises when it does not convert. */
+/* Writes the Lua value to memory of type t; raises if it does not convert. */
 void convert_store(lua_State *L, CType *t, void *p, const TValue *o, Conversion how,
                    const Blame *blame);
 void convert_store_bits(lua_State *L, const Field *f, char *p, const TValue *o);
-/* "cannot convert 'X' to 'Y'", or with the reason. */
+/* Raises "cannot convert 'X' to 'Y'", or a message with the reason. */
 _Noreturn void convert_error(lua_State *L, const TValue *o, const CType *t, const char *reason,
                              const Blame *blame);
-/* May a pointer to `from` be used as a pointer to `to` without a cast? */
+/* Tells whether a pointer to `from` may be used as a pointer to `to` without a cast. */
 bool convert_pointers_compatible(const CType *from, const CType *to);
-/* The same type except for qualifiers, at any depth. */
+/* Tells whether two types are the same except for qualifiers, at any depth. */
 bool convert_same_type(const CType *a, const CType *b);
-/* The address that a value stands for, as an argument of type void *: of pointers,
- * arrays, structs, strings, userdata, files; raises. */
+/* Returns the address that a value stands for, as an argument of type void *: a pointer,
+ * array, struct, string, userdata or file; raises for other values. */
 void *convert_address(lua_State *L, int arg, bool writes);
 
 /* ---- ffi_initialize.c ---------------------------------------------------- */
@@ -389,29 +404,30 @@ void *convert_address(lua_State *L, int arg, bool writes);
 /* Initializes zeroed memory of `size` bytes of type t with n values of the stack from
  * index `first` on. */
 void initialize(lua_State *L, CType *t, char *p, size_t size, int first, int n);
-/* The same from a table or string: for assignments to aggregates. */
+/* Initializes such memory from a table or string, for assignments to aggregates. */
 void initialize_from(lua_State *L, CType *t, char *p, size_t size, const TValue *o, Conversion how);
 
 /* ---- ffi_cdata.c --------------------------------------------------------- */
 
 /* Pushes a new cdata with `size` bytes of its own, not initialized. */
 Cdata *cdata_push(lua_State *L, CType *t, size_t size);
-/* Pushes a pointer of the pointer type t. owner (or NULL) lives as long. */
+/* Pushes a pointer of the pointer type t. It keeps `owner` (or NULL) alive. */
 Cdata *cdata_push_pointer(lua_State *L, CType *t, const void *value, const TValue *owner);
 /* Pushes a cdata for the value of type t at p. */
 Cdata *cdata_push_reference(lua_State *L, CType *t, void *p, const TValue *owner);
 bool cdata_is_reference(const Userdata *u);
-size_t cdata_size(const Userdata *u); /* of the object; SIZE_UNKNOWN */
-/* Object that the value at o owns or keeps alive; NULL. */
+size_t cdata_size(const Userdata *u); /* of the object; may be SIZE_UNKNOWN */
+/* Returns the object that the value at o owns or keeps alive, or NULL. */
 const TValue *cdata_owner(const TValue *o);
-/* The type with a reference's type looked through, the address with it. */
+/* Returns the type and sets *address to the address of the value; looks through a
+   reference. */
 CType *cdata_value(const Cdata *cd, char **address);
 int cdata_new_object(lua_State *L, CType *t, int first_argument);
-/* Pushes the metamethod of a type (or of what a pointer refers to) if it has one. */
-/* What the call of a cdata runs; the name of the function that it is, and what tells it
- * from others of that name, or NULL. */
+/* Runs the call of a cdata; and below, returns the name of the function that a cdata is,
+ * with what tells it from others of that name, or NULL. */
 int cdata_call_function(lua_State *L);
 const char *cdata_called_name(const Userdata *u, const void **symbol);
+/* Pushes the metamethod of a type (or of the target type of a pointer), if it has one. */
 bool cdata_push_metamethod(lua_State *L, const CType *t, const char *name);
 void cdata_open(lua_State *L, Ffi *ffi);
 int cdata_tostring(lua_State *L);
@@ -423,7 +439,8 @@ extern const luaL_Reg arith_metamethods[];
 
 /* ---- ffi_call.c ---------------------------------------------------------- */
 
-/* __call of function cdata: the function and its arguments are on the stack. */
+/* Implements __call of function cdata: the function and its arguments are on the
+   stack. */
 int ccall_cdata(lua_State *L);
 /* Pushes a C function as a cdata that knows its symbol. */
 void ccall_push_function(lua_State *L, Symbol *symbol, CType *type, void *code);
@@ -433,11 +450,11 @@ void ccall_raise_pending(lua_State *L, Ffi *ffi);
 
 /* ---- ffi_callback.c ------------------------------------------------------ */
 
-/* Address of C code that calls the guest function at `function`: another one each time,
- * for the program may free it. Raises. */
+/* Returns the address of C code that calls the guest function at `function`: a new one
+ * each time, because the program may free it. Raises. */
 void *callback_new(lua_State *L, CType *function_type, const TValue *function);
-/* The same for a function that is handed to C: one for each function and type, which
- * cannot be freed or set and lasts until the domain ends. */
+/* Returns the address for a function that is handed to C: one for each function and type,
+ * which cannot be freed or set and lasts until the domain ends. */
 void *callback_shared(lua_State *L, CType *function_type, const TValue *function);
 Callback *callback_find(Ffi *ffi, void *code);
 int callback_free(lua_State *L); /* methods */

@@ -16,14 +16,15 @@ static Modifier *add_modifier(CParser *c, Declarator *d, int kind) {
 
 /* ---- parameters ---------------------------------------------------------- */
 
-/* Arrays and functions are passed as pointers; qualifiers of the copy mean nothing. */
+/* Returns the type as which a parameter is passed: arrays and functions are passed as
+   pointers; qualifiers of the copy have no meaning. */
 static CType *parameter_type(lua_State *L, CType *t) {
   if (t->kind == CKIND_ARRAY) return ctype_pointer(L, t->element);
   if (t->kind == CKIND_FUNCTION) return ctype_pointer(L, t);
   return t->plain;
 }
 
-/* Returns false for the list `(void)`. */
+/* Parses one parameter. Returns false for the list `(void)`. */
 static bool one_parameter(CParser *c, CType **type, String **name, bool first) {
   CLexer *x = &c->x;
   Specifiers s;
@@ -42,7 +43,7 @@ static bool one_parameter(CParser *c, CType **type, String **name, bool first) {
   return true;
 }
 
-/* Behind the '(' of a parameter list. */
+/* Parses a parameter list, behind its '('. */
 static void parse_parameters(CParser *c, Modifier *m) {
   CLexer *x = &c->x;
   CType *types[MAX_PARAMETERS];
@@ -72,8 +73,8 @@ static void parse_parameters(CParser *c, Modifier *m) {
 
 /* ---- parts of a declarator ----------------------------------------------- */
 
-/* Behind '['. The first bound of a parameter means nothing: it is a pointer, whatever
- * expression stands there. */
+/* Parses the bound of an array, behind '['. The first bound of a parameter has no
+ * meaning: the parameter is a pointer, whatever expression is there. */
 static void array_bound(CParser *c, Modifier *m, bool is_parameter) {
   CLexer *x = &c->x;
   while (clexer_accept(x, CT_STATIC) || clexer_accept(x, CT_CONST) ||
@@ -103,8 +104,8 @@ static void parse_suffixes(CParser *c, Declarator *d, Naming naming) {
   }
 }
 
-/* The pointers before a declarator, outermost last. Of the attributes there those of the
- * pointers themselves mean nothing. */
+/* Parses the pointers before a declarator, the outermost last. Of the attributes there,
+ * those of the pointers themselves are ignored. */
 static unsigned parse_pointers(CParser *c, Modifier *list, uint32_t *vector) {
   CLexer *x = &c->x;
   unsigned n = 0;
@@ -130,7 +131,8 @@ static unsigned parse_pointers(CParser *c, Modifier *list, uint32_t *vector) {
 
 static void declarator_part(CParser *c, Declarator *d, Naming naming);
 
-/* '(' begins a declarator in parentheses, or the parameters of an abstract one. */
+/* Tells whether a '(' begins a declarator in parentheses, rather than the parameters of
+   an abstract one. */
 static bool is_parenthesis(CParser *c, Naming naming) {
   CLexer *x = &c->x;
   if (x->token != '(') return false;
@@ -175,7 +177,7 @@ static void link_name(CParser *c, Declarator *d) {
   if (x->token != CT_STRING) clexer_error(x, "string expected");
   d->link = x->name;
   clexer_next(x);
-  while (x->token == CT_STRING) { /* adjacent strings are one */
+  while (x->token == CT_STRING) { /* adjacent strings are one string */
     lua_State *L = x->L;
     char text[512];
     size_t a = string_len(d->link), b = string_len(x->name);

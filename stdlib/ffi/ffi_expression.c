@@ -10,7 +10,8 @@ static bool is_unsigned(BasicType t) {
   return t == BASIC_UINT || t == BASIC_ULONG || t == BASIC_ULLONG;
 }
 
-/* The value as its type holds it: 32-bit ones sign- or zero-extended. */
+/* Returns a value in the form of its type: those of 32 bits are sign- or
+   zero-extended. */
 static Constant of_type(uint64_t value, BasicType type) {
   if (!is_wide(type))
     value = is_unsigned(type) ? (uint32_t)value : (uint64_t)(int64_t)(int32_t)value;
@@ -60,7 +61,8 @@ static uint64_t divide_constants(CParser *c, CPlace place, int token, Constant a
   b = of_type(b.value, type);
   if (b.value == 0) clexer_error_at(&c->x, place, "division by zero");
   if (is_unsigned(type)) return token == '/' ? a.value / b.value : a.value % b.value;
-  if (b.value == UINT64_MAX) return token == '/' ? -a.value : 0; /* the least integer by -1 */
+  /* the least integer by -1 would trap */
+  if (b.value == UINT64_MAX) return token == '/' ? -a.value : 0;
   int64_t x = (int64_t)a.value, y = (int64_t)b.value;
   return (uint64_t)(token == '/' ? x / y : x % y);
 }
@@ -105,7 +107,7 @@ static CType *element_type(CParser *c, CPlace place, CType *t) {
   return t->element;
 }
 
-/* Behind '.' or '->'. */
+/* Parses the name of a member, behind '.' or '->'; returns its type. */
 static CType *member_type(CParser *c, CType *t) {
   CLexer *x = &c->x;
   CPlace place = clexer_place(x);
@@ -117,7 +119,7 @@ static CType *member_type(CParser *c, CType *t) {
   return f->type;
 }
 
-/* Members and elements of an operand. */
+/* Parses the members and elements behind an operand; returns the type. */
 static CType *postfix_type(CParser *c, CType *t) {
   CLexer *x = &c->x;
   for (;;) {
@@ -144,7 +146,7 @@ static CType *named_type(CParser *c) {
   return postfix_type(c, s->type);
 }
 
-/* Behind '(': a cast with its operand, or an operand. */
+/* Parses what follows a '(': a cast with its operand, or an operand; returns its type. */
 static CType *parenthesized_type(CParser *c) {
   CLexer *x = &c->x;
   bool is_cast = cparser_at_type(c);
@@ -155,7 +157,8 @@ static CType *parenthesized_type(CParser *c) {
   return t;
 }
 
-/* The type of an operand, which may be no constant: `((T *)0)->member`. */
+/* Parses an operand, which need not be constant, as in `((T *)0)->member`; returns its
+   type. */
 static CType *operand_type(CParser *c) {
   CLexer *x = &c->x;
   CPlace place = clexer_place(x);
@@ -205,7 +208,7 @@ static Constant size_of(CParser *c, bool alignment) {
   return size_constant(t->size);
 }
 
-/* The value as an integer type of the language makes of it. */
+/* Converts a value to an integer type of the language. */
 static Constant convert_constant(CParser *c, CPlace place, Constant v, const CType *t) {
   if (t->kind == CKIND_ENUM) t = t->element;
   switch (t->access) {

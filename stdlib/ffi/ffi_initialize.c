@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* stdlib/ffi/ffi_initialize.c: initializers, from arguments, tables, strings and other
- * cdata. The rules are doc/FFI.md's section "Initializers". */
+ * cdata. The rules are in the section "Initializers" of doc/FFI.md. */
 #include "ffi_core.h"
 
 #include <string.h>
 
 /* Values for the parts of an aggregate in order: arguments or elements of a table. */
 typedef struct Source {
-  Table *table;        /* NULL: arguments */
+  Table *table;        /* NULL for arguments */
   const TValue *first; /* of the arguments */
   int64_t base;        /* of the table: its first key */
   int64_t n;           /* of the arguments */
@@ -18,7 +18,7 @@ static Source table_source(Table *t, Conversion how) {
   return (Source){.table = t, .base = is_nil(table_get_int(t, 0)) ? 1 : 0, .how = how};
 }
 
-/* Value i (0..), or NULL behind the last. */
+/* Returns value i (0..), or NULL behind the last one. */
 static const TValue *source_at(const Source *s, int64_t i) {
   if (s->table == NULL) return i < s->n ? &s->first[i] : NULL;
   const TValue *o = table_get_int(s->table, s->base + i);
@@ -34,7 +34,7 @@ _Noreturn static void too_many(lua_State *L, const CType *t) {
 /* ---- arrays -------------------------------------------------------------- */
 
 static void copy_string(char *p, size_t size, const String *s) {
-  size_t n = string_len(s) + 1; /* with its zero, if there is room for that */
+  size_t n = string_len(s) + 1; /* with its zero, if there is room for it */
   memcpy(p, s->data, n < size ? n : size);
 }
 
@@ -42,7 +42,8 @@ static void repeat_first(char *p, size_t unit, size_t n) {
   for (size_t i = 1; i < n; i++) memcpy(p + i * unit, p, unit);
 }
 
-/* Elements from value *at of the source on; their number is added to it. */
+/* Fills elements with the values of the source from *at on, and adds their number to
+   *at. */
 static void fill_array(lua_State *L, CType *t, char *p, size_t size, const Source *source,
                        int64_t *at) {
   CType *element = t->element;
@@ -70,7 +71,8 @@ static void fill_field(lua_State *L, const Field *f, char *p, size_t size, const
   else initialize_from(L, f->type, p + f->offset, part_size(f, size), o, how);
 }
 
-/* Members in order of declaration; those of anonymous parts count as the struct's own. */
+/* Fills the members in order of declaration; those of anonymous parts count as the
+   struct's own. */
 static void fill_in_order(lua_State *L, CType *t, char *p, size_t size, const Source *source,
                           int64_t *at) {
   const Record *r = t->record;
@@ -83,7 +85,8 @@ static void fill_in_order(lua_State *L, CType *t, char *p, size_t size, const So
     if (f->name == NULL) {
       fill_in_order(L, f->type, p + f->offset, f->type->size, source, at);
     } else if (flexible && !is_table(o) && !is_string(o) && cdata_of(o) == NULL) {
-      fill_array(L, f->type, p + f->offset, part_size(f, size), source, at); /* takes the rest */
+      /* it takes all that is left */
+      fill_array(L, f->type, p + f->offset, part_size(f, size), source, at);
     } else {
       fill_field(L, f, p, size, o, source->how);
       (*at)++;
@@ -92,7 +95,7 @@ static void fill_in_order(lua_State *L, CType *t, char *p, size_t size, const So
   }
 }
 
-/* True when a member was found in the table. */
+/* Fills the members that the table names; returns whether it names one. */
 static bool fill_by_name(lua_State *L, CType *t, char *p, size_t size, Table *table,
                          Conversion how) {
   const Record *r = t->record;
@@ -136,7 +139,7 @@ static bool takes_string(const CType *t, const TValue *o) {
   return is_string(o) && t->kind == CKIND_ARRAY && t->element->flags & CTYPE_BYTE;
 }
 
-/* Copies a cdata of the same type; of arrays, the number of elements may be less. */
+/* Copies a cdata of the same type; an array may have fewer elements. */
 static bool copy_object(CType *t, char *p, size_t size, const TValue *o) {
   const Cdata *cd = cdata_of(o);
   char *from;

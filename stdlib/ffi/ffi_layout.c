@@ -4,21 +4,21 @@
  *
  * An ordinary member goes to the next multiple of its alignment. A bit-field goes to the
  * next bit, unless it would then span more units of its type's alignment than the type
- * itself; packed ones do that too. A width of 0 goes on to a multiple of the alignment of
- * its type, also where members are packed. A named bit-field counts with its type's
- * alignment for the struct's, and, if it fills an aligned unit of 1, 2, 4 or 8 bytes
- * where it comes to lie, with that unit's, which is larger where a typedef lowers the
- * type's; an unnamed one only on arm64, and with its type's. Packed members have
- * alignment 1, `aligned` ones at least what it says.
+ * itself does; packed ones may do that. A width of 0 advances to a multiple of the
+ * alignment of its type, also where members are packed. A named bit-field contributes its
+ * type's alignment to that of the struct. If it fills an aligned unit of 1, 2, 4 or 8
+ * bytes at its place, it contributes that unit's alignment, which is larger if a typedef
+ * lowers the type's. An unnamed bit-field contributes only on arm64, and its type's
+ * alignment. Packed members have alignment 1, `aligned` ones at least what it says.
  *
  * Bits are read and written in a unit of 1, 2, 4 or 8 bytes that lies inside the struct
- * and holds them; a packed field of which no such unit exists, in the 1 to 9 bytes that
- * it is in.
+ * and holds them; if there is no such unit for a packed field, in the 1 to 9 bytes that
+ * hold its bits.
  */
 #include "ffi_core.h"
 
 typedef struct Layout {
-  uint64_t bits;   /* end of what was placed so far */
+  uint64_t bits;   /* the end of what has been placed so far */
   uint64_t most;   /* largest member of a union, in bits */
   uint32_t align;
   bool is_union, packed;
@@ -71,7 +71,7 @@ bool clayout_is_whole(const Field *f, uint64_t at) {
 static void place_bits(Layout *l, Field *f, uint64_t *at) {
   uint64_t start = l->is_union ? 0 : l->bits, boundary = (uint64_t)f->type->align * 8;
   if (l->packed) f->packed = 1;
-  /* as gcc decides it: before the field's own `aligned` moves it */
+  /* gcc decides it before the field's own `aligned` moves it */
   bool is_whole = clayout_is_whole(f, start);
   if (f->bits == 0) {
     start = round_up(start, boundary);
@@ -90,8 +90,8 @@ static void place_bits(Layout *l, Field *f, uint64_t *at) {
   l->bits = start + f->bits;
 }
 
-/* A unit of 1, 2, 4 or 8 bytes within `size` bytes that holds the bits at `at`, or else
- * the bytes that they are in. */
+/* Chooses the unit of a bit-field: 1, 2, 4 or 8 bytes within `size` bytes that hold the
+ * bits at `at`, or else the bytes that the bits are in. */
 static void choose_unit(Field *f, uint64_t at, uint64_t size) {
   uint64_t offset = at / 8;
   uint32_t unit = (uint32_t)(at % 8 + f->bits + 7) / 8;
@@ -109,7 +109,8 @@ static void choose_unit(Field *f, uint64_t at, uint64_t size) {
   f->shift = (uint8_t)(at - offset * 8);
 }
 
-/* The bit where a bit-field begins is kept in `value` until the size is known. */
+/* Places all fields. The bit where a bit-field begins is kept in `value` until the size
+   is known. */
 static void place_all(Layout *l, Record *r) {
   for (uint32_t i = 0; i < r->nfields && l->bits < LAYOUT_LIMIT; i++) {
     Field *f = &r->fields[i];

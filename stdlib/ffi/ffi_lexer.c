@@ -119,7 +119,7 @@ static void pop_pack(CLexer *x, CPlace place) {
   x->pack = x->pack_stack[--x->pack_depth];
 }
 
-/* ")" alone: no limit. */
+/* Reads the number of #pragma pack; 0, no limit, if ")" follows at once. */
 static uint32_t pack_number(CLexer *x, CPlace place, const char **p, const char *end) {
   uint32_t pack = 0;
   while (*p < end && (**p == ' ' || **p == '\t')) (*p)++;
@@ -144,7 +144,7 @@ static void set_pack(CLexer *x, CPlace place, const char *p, const char *end) {
   if (!line_word(&p, end, ")")) clexer_error_at(x, place, "')' expected after '#pragma pack'");
 }
 
-/* A line that begins with '#'. */
+/* Skips a line that begins with '#'. */
 static void skip_directive(CLexer *x) {
   CPlace place = {x->line, (unsigned)(x->p - x->line_start) + 1};
   const char *p = x->p + 1;
@@ -187,7 +187,8 @@ static int digit_value(char c) {
   return c >= 'a' && c <= 'f' ? c - 'a' + 10 : 99;
 }
 
-/* The type of a constant: the first of those its suffix allows that holds it. */
+/* Returns the type of a constant: the first one that its suffix allows and that holds
+   it. */
 static BasicType constant_type(uint64_t value, bool is_unsigned, unsigned longs, bool is_decimal) {
   bool u = is_unsigned || (!is_decimal && longs == 0 && value > INT32_MAX && value <= UINT32_MAX) ||
            value > (uint64_t)INT64_MAX;
@@ -250,7 +251,7 @@ static int scan_escape(CLexer *x) {
   return (char)value;
 }
 
-/* One character between quotes; raises at the end of the line. */
+/* Scans one character between quotes; raises at the end of the line. */
 static char scan_quoted(CLexer *x) {
   if (x->p >= x->end || *x->p == '\n') clexer_error(x, "quote without an end");
   char c = *x->p++;
@@ -357,7 +358,7 @@ void clexer_next(CLexer *x) {
 
 /* ---- code that is skipped ------------------------------------------------- */
 
-/* A string or a character constant; x->p is at its first quote. */
+/* Skips a string or a character constant; x->p is at its first quote. */
 static void skip_quoted(CLexer *x) {
   char quote = *x->p++;
   while (x->p < x->end && *x->p != quote) {
@@ -370,7 +371,7 @@ static void skip_quoted(CLexer *x) {
 
 static bool is_one_of(char c, const char *set) { return c != '\0' && strchr(set, c) != NULL; }
 
-/* The character at which the code ends is left where it is. */
+/* Skips code up to the character at which it ends, which is not taken. */
 static void skip_to(CLexer *x, const char *stops) {
   char text[CTOKEN_TEXT];
   CPlace place = clexer_place(x);

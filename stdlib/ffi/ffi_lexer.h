@@ -48,7 +48,7 @@ typedef struct CLexer {
   uint64_t value;        /* CT_NUMBER */
   BasicType value_type;
   CType *type;           /* CT_TYPE */
-  uint32_t pack;         /* of #pragma pack; 0: none */
+  uint32_t pack;         /* of #pragma pack; 0 if there is none */
   uint32_t pack_stack[8];
   unsigned pack_depth;
 } CLexer;
@@ -59,18 +59,18 @@ void clexer_next(CLexer *x);
 /* Raises "input:LINE:COLUMN: message near 'token'", for the present token. */
 _Noreturn void clexer_error(CLexer *x, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* The same for a place that was noted before. */
+/* A place that was noted, for errors about it. */
 typedef struct CPlace { unsigned line, column; } CPlace;
 #define clexer_place(x) ((CPlace){(x)->token_line, (x)->token_column})
 _Noreturn void clexer_error_at(CLexer *x, CPlace place, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 bool clexer_accept(CLexer *x, int token);
-/* Skips C code that is no declaration, from the present token on, whatever is in it: up
- * to a character of `stops` that stands in no bracket, which is the next token. "":
- * behind the bracket that closes the one that is the present token. */
+/* Skips C code that is not a declaration, from the present token on, whatever it
+ * contains: up to a character of `stops` outside of all brackets, which becomes the next
+ * token. With "": behind the bracket that closes the one that is the present token. */
 void clexer_skip_code(CLexer *x, const char *stops);
 void clexer_expect(CLexer *x, int token);
-/* How a token reads; buffer of CTOKEN_TEXT bytes. */
+/* Writes a token as messages show it; the buffer has CTOKEN_TEXT bytes. */
 #define CTOKEN_TEXT 48
 const char *clexer_token_text(int token, char *buffer);
 

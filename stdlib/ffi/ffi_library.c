@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* stdlib/ffi/ffi_library.c: symbols of libraries: ffi.C and what ffi.load returns.
+/* stdlib/ffi/ffi_library.c: symbols of libraries: ffi.C and the libraries that ffi.load
+ * returns.
  *
- * A library is a userdata whose metatable's __index is a table of what was found so far
- * (functions and constants), so that a name costs one table lookup after its first use;
- * the __index of that table looks up the rest. Variables are looked up each time.
+ * A library is a userdata whose metatable's __index is a table of the symbols found so
+ * far (functions and constants), so that a name costs one table lookup after its first
+ * use; the __index of that table looks up the rest. Variables are looked up each time.
  *
- * A library that was loaded stays loaded until the process ends: pointers to its code
- * and data may be anywhere. */
+ * A library that was loaded stays loaded until the process ends: pointers to its code and
+ * data may be anywhere. */
 #include "ffi_core.h"
 #include "retry.h"
 
@@ -43,7 +44,7 @@ static void push_constant(lua_State *L, const Symbol *s) {
   convert_push(L, s->type, &value, NULL);
 }
 
-/* __index of the table of what was found: (table, name). */
+/* Implements __index of the table of symbols found so far: (table, name). */
 static int library_resolve(lua_State *L) {
   Ffi *ffi = ffi_of_function(L);
   Symbol *s = declared_symbol(L, ffi, 2);
@@ -60,7 +61,7 @@ static int library_resolve(lua_State *L) {
   return 1;
 }
 
-/* __newindex of a library: (library, name, value). */
+/* Implements __newindex of a library: (library, name, value). */
 static int library_assign(lua_State *L) {
   Ffi *ffi = ffi_of_function(L);
   const Symbol *s = declared_symbol(L, ffi, 2);
@@ -82,7 +83,7 @@ static int library_tostring(lua_State *L) {
 static void push_library(lua_State *L, Ffi *ffi, void *handle) {
   lua_newuserdatauv(L, 0, 0);
   lua_createtable(L, 0, 4); /* metatable */
-  lua_newtable(L);          /* what was found */
+  lua_newtable(L);          /* the symbols found so far */
   lua_createtable(L, 0, 1);
   lua_pushlightuserdata(L, ffi);
   lua_pushlightuserdata(L, handle);
@@ -105,14 +106,16 @@ void clibrary_open(lua_State *L, Ffi *ffi) { push_library(L, ffi, RTLD_DEFAULT);
 
 /* ---- finding libraries --------------------------------------------------- */
 
-/* "foo" stands for "libfoo.so"; names with a dot or a slash are as they are. */
+/* Pushes the name of a library's file: "foo" stands for "libfoo.so"; names with a dot or
+   a slash are unchanged. */
 static const char *push_file_name(lua_State *L, const char *name) {
   if (strchr(name, '/') != NULL || strchr(name, '.') != NULL) return lua_pushstring(L, name);
   return lua_pushfstring(L, strncmp(name, "lib", 3) == 0 ? "%s.so" : "lib%s.so", name);
 }
 
-/* A development package may have a linker script in the library's place: the first path
- * in its GROUP ( ... ) or INPUT ( ... ), in `path`. */
+/* Copies to `path` the first path in GROUP ( ... ) or INPUT ( ... ) of a linker script: a
+ * development package may have one in the library's place. Returns whether there is
+ * one. */
 static bool script_target(const char *message, char *path, size_t size) {
   char file[1024], line[4096];
   const char *colon = strchr(message, ':');
@@ -138,8 +141,8 @@ static bool script_target(const char *message, char *path, size_t size) {
   return found;
 }
 
-/* ffi.load(name [, global]) -> library. With `global`, its symbols are found by ffi.C and
- * by libraries loaded later. Raises when it cannot be loaded. */
+/* Implements ffi.load(name [, global]) -> library. With `global`, its symbols are found
+ * by ffi.C and by libraries loaded later. Raises if it cannot be loaded. */
 int clibrary_load(lua_State *L) {
   Ffi *ffi = ffi_of_function(L);
   const char *name = push_file_name(L, luaL_checkstring(L, 1));

@@ -50,8 +50,8 @@ static void undo_all(CParser *c) {
 
 static const char *const symbol_words[] = {"a type", "a function", "a variable", "a constant"};
 
-/* A new symbol, or NULL when the name was declared as the same kind of thing before:
- * the first declaration stays. */
+/* Declares a symbol and returns it, or NULL if the name was declared as the same kind of
+ * thing before: the first declaration stays. */
 static Symbol *declare_symbol(CParser *c, String *name, CPlace place, SymbolKind kind,
                               CType *type) {
   CLexer *x = &c->x;
@@ -97,7 +97,7 @@ static void static_constant(CParser *c, const Declarator *d, CType *t) {
   cparser_define_constant(c, d->name, d->place, t, (int64_t)cparser_expression(c).value, NULL);
 }
 
-/* A function or variable. NULL: it was declared before. */
+/* Parses a function or variable. Returns NULL if it was declared before. */
 static Symbol *parse_external(CParser *c, const Declarator *d, CType *t) {
   CLexer *x = &c->x;
   bool is_function = t->kind == CKIND_FUNCTION;
@@ -111,7 +111,8 @@ static Symbol *parse_external(CParser *c, const Declarator *d, CType *t) {
   return s;
 }
 
-/* static: integer constants are constants here, too; other values are left to C. */
+/* Declares a static variable: an integer constant is a constant here, too; other values
+   are left to C. */
 static void static_variable(CParser *c, const Declarator *d, CType *t) {
   CLexer *x = &c->x;
   if (is_integer_type(t) && t->quals & QUAL_CONST) {
@@ -124,7 +125,8 @@ static void static_variable(CParser *c, const Declarator *d, CType *t) {
   clexer_skip_code(x, ",;");
 }
 
-/* True: it was a function with its body, which ends the declaration. */
+/* Parses a declarator with what follows it. Returns true for a function with its body,
+   which ends the declaration. */
 static bool init_declarator(CParser *c, const Specifiers *s, bool first) {
   CLexer *x = &c->x;
   Declarator d;
@@ -158,7 +160,7 @@ static void static_assertion(CParser *c) {
   clexer_expect(x, ')');
 }
 
-/* extern "C" { ... } is read through. */
+/* Skips `extern "C"`, whose braces are read through; returns whether it was there. */
 static bool parse_linkage(CParser *c) {
   CLexer *x = &c->x;
   if (x->token != CT_EXTERN) return false;
@@ -311,9 +313,10 @@ static CType *complex_of(lua_State *L, Ffi *ffi, const char *text, const char *n
   return t;
 }
 
-/* On x86-64 a complex number is passed as its struct, by the psABI's section 3.2.3,
- * except the result of type long double, which comes in two registers of the x87; on
- * arm64 all are. */
+/* Makes the types of complex numbers and those of which only the bytes are known. On
+ * x86-64 a complex number is passed as its struct (section 3.2.3 of the psABI), except a
+ * result of type long double, which comes in two registers of the x87; on arm64 all are
+ * passed as their struct. */
 static void open_extended(lua_State *L, Ffi *ffi) {
   ffi->complex[COMPLEX_FLOAT] = complex_of(L, ffi, "struct { float re, im; }", "_Complex float");
   ffi->complex[COMPLEX_DOUBLE] = complex_of(L, ffi, "struct { double re, im; }", "_Complex double");

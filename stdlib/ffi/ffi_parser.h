@@ -5,12 +5,12 @@
  *   cparser_declarations  the text of ffi.cdef
  *   cparser_type          the text of a type, as in ffi.new
  *   cparser_constant      a constant expression
- * All raise "input:LINE:COLUMN: message"; what a failed text had declared up to there is
+ * All raise "input:LINE:COLUMN: message"; the declarations of a failed text up to there are
  * undone.
  *
  * The rest of this header is for the parser's own files. A parser never lets the
- * collector run, so names that only C variables hold stay alive; what is kept in the
- * type table goes through ffi_keep_string.
+ * collector run, so names that only C variables hold stay alive; names kept in the
+ * type table go through ffi_keep_string.
  *
  * Grammar: recursive descent, each level counted against MAX_DEPTH. A declarator is
  * read from the name outwards into a list of modifiers, and the type is built from
@@ -21,7 +21,8 @@
 
 #include "ffi_core.h"
 
-/* Parameters for `$` are at stack indices parameter..last. */
+/* Parses the text of ffi.cdef. The parameters for `$` are at stack indices
+   parameter..last. */
 void cparser_declarations(lua_State *L, Ffi *ffi, const char *text, size_t size, int parameter,
                           int last);
 CType *cparser_type(lua_State *L, Ffi *ffi, const char *text, size_t size, int parameter, int last);
@@ -36,7 +37,7 @@ void cparser_open(lua_State *L, Ffi *ffi); /* size_t, int64_t, ... */
 #define MAX_MODIFIERS 24
 #define MAX_PARAMETERS 120
 
-/* What is to be taken back when the text has an error. */
+/* A change to take back if the text has an error. */
 typedef struct Undo {
   struct Undo *next;
   Table *table; /* `name` was defined in it; NULL: `record` was completed */
@@ -52,14 +53,14 @@ typedef struct CParser {
 
 typedef struct Mode {
   enum { MODE_NONE, MODE_INTEGER, MODE_FLOAT, MODE_COMPLEX } kind;
-  uint32_t size; /* bytes; of a complex number: of each part */
+  uint32_t size; /* in bytes; of a complex number: of each part */
 } Mode;
 
 typedef struct Attributes {
   bool packed;
-  uint32_t align;  /* 0: none asked for */
+  uint32_t align;  /* 0 if none was asked for */
   Mode mode;       /* of the declared number */
-  uint32_t vector; /* bytes; 0: no vector */
+  uint32_t vector; /* in bytes; 0 if it is not a vector */
 } Attributes;
 
 typedef enum Storage { STORAGE_NONE, STORAGE_TYPEDEF, STORAGE_EXTERN, STORAGE_STATIC } Storage;
@@ -84,7 +85,7 @@ typedef struct Modifier {
 } Modifier;
 
 typedef struct Declarator {
-  String *name;     /* NULL: abstract */
+  String *name;     /* NULL for an abstract declarator */
   String *link;
   CPlace place;
   Attributes attributes;
@@ -97,35 +98,35 @@ typedef struct Constant {
   BasicType type;
 } Constant;
 
-void cparser_enter(CParser *c); /* a level deeper */
+void cparser_enter(CParser *c); /* enters a deeper level */
 #define cparser_leave(c) ((c)->depth--)
 void cparser_define(CParser *c, Table *table, String *name, void *what);
 void cparser_note_record(CParser *c, CType *record);
-/* Defines a constant, unless it is there with the same value. */
+/* Defines a constant, unless it exists with the same value. */
 void cparser_define_constant(CParser *c, String *name, CPlace place, CType *type, int64_t value,
                              CType *of_enum);
 
-/* ffi_specifiers.c */
+/* ---- ffi_specifiers.c ---- */
 bool cparser_at_type(CParser *c);
 void cparser_specifiers(CParser *c, Specifiers *s);
 void cparser_attributes(CParser *c, Attributes *a);
-/* The number type that `mode` makes of it, the vector of it, or t itself. */
+/* Returns the number type that `mode` makes of t, or the vector of it, or t itself. */
 CType *cparser_modified(CParser *c, CPlace place, CType *t, const Attributes *a);
 
-/* ffi_record.c: behind `struct` or `union` */
+/* Parses a struct or union, behind that word (ffi_record.c). */
 CType *cparser_record(CParser *c, bool is_union);
 
-/* ffi_declarator.c */
-/* optional: of a parameter */
+/* ---- ffi_declarator.c ---- */
+/* the name of a parameter is optional */
 typedef enum Naming { NAME_REQUIRED, NAME_FORBIDDEN, NAME_OPTIONAL } Naming;
 void cparser_declarator(CParser *c, Declarator *d, Naming naming);
-/* The type that the declarator makes of what the specifiers say. */
+/* Returns the type that the declarator makes of the type of the specifiers. */
 CType *cparser_declared_type(CParser *c, const Declarator *d, const Specifiers *s);
 CType *cparser_type_name(CParser *c);
 
-/* ffi_expression.c */
+/* ---- ffi_expression.c ---- */
 Constant cparser_expression(CParser *c);
-/* A size or width: an integer from 0 to `most`. */
+/* Parses a size or width: an integer from 0 to `most`. */
 size_t cparser_count(CParser *c, size_t most, const char *what);
 
 #endif

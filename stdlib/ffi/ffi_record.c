@@ -81,7 +81,7 @@ static void parse_member(CParser *c, FieldList *list, const Specifiers *s) {
   }
 }
 
-/* static const T name = value, ...; */
+/* Parses `static const T name = value, ...;`. */
 static void parse_constants(CParser *c, FieldList *list, const Specifiers *s) {
   CLexer *x = &c->x;
   do {
@@ -121,8 +121,8 @@ static void declare_members(CParser *c, FieldList *list) {
 
 /* ---- whole records ------------------------------------------------------- */
 
-/* (A struct that ends with one may be a member, as for gcc: it has no room for elements
-   there.) */
+/* Checks that only the last member of a struct has no known size. (A struct that ends
+   with one may be a member, as for gcc: it has no room for elements there.) */
 static void check_flexible(CParser *c, const FieldList *list) {
   for (const FieldNode *n = list->first; n != NULL; n = n->next) {
     const CType *t = n->field.type;
@@ -158,7 +158,8 @@ static void parse_body(CParser *c, CType *t) {
   }
 }
 
-/* Entries of the hash table that a record's members need, anonymous parts included. */
+/* Returns the number of entries of the hash table that a record's members need, anonymous
+   parts included. */
 static size_t names_in(const Record *r) {
   size_t n = 0;
   for (uint32_t i = 0; i < r->nfields; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* stdlib/ffi/ffi_specifiers.c: what a declaration begins with: basic types, qualifiers,
+/* stdlib/ffi/ffi_specifiers.c: the beginning of a declaration: basic types, qualifiers,
  * storage classes, attributes, enums, names of types. */
 #include "ffi_parser.h"
 #include "object.h"
@@ -9,7 +9,7 @@
 
 /* ---- attributes ---------------------------------------------------------- */
 
-/* Skips the parenthesized arguments of an attribute that means nothing here. */
+/* Skips the parenthesized arguments of an attribute that has no meaning here. */
 static void skip_arguments(CParser *c) {
   CLexer *x = &c->x;
   unsigned depth = 0;
@@ -32,7 +32,7 @@ static uint32_t parse_power(CParser *c, const char *what) {
 
 static uint32_t parse_alignment(CParser *c) { return parse_power(c, "alignment"); }
 
-/* An attribute's name is also known between double underscores. */
+/* Tells whether an attribute's name is `text`, alone or between double underscores. */
 static bool is_attribute(const String *name, const char *text) {
   size_t n = strlen(text), size = string_len(name);
   if (size == n + 4 && memcmp(name->data, "__", 2) == 0)
@@ -40,7 +40,7 @@ static bool is_attribute(const String *name, const char *text) {
   return size == n && memcmp(name->data, text, n) == 0;
 }
 
-/* gcc's names of the forms of numbers, as the documentation of its attribute has them. */
+/* gcc's names of the modes of numbers, from the documentation of the attribute. */
 static const struct { const char *name; Mode mode; } modes[] = {
   {"QI", {MODE_INTEGER, 1}}, {"byte", {MODE_INTEGER, 1}}, {"HI", {MODE_INTEGER, 2}},
   {"SI", {MODE_INTEGER, 4}}, {"DI", {MODE_INTEGER, 8}}, {"TI", {MODE_INTEGER, 16}},
@@ -88,7 +88,8 @@ static void one_attribute(CParser *c, Attributes *a) {
   }
 }
 
-/* __attribute__((...)), _Alignas(...), calling conventions; as many as there are. */
+/* Parses __attribute__((...)), _Alignas(...) and calling conventions, as many as there
+   are. */
 void cparser_attributes(CParser *c, Attributes *a) {
   CLexer *x = &c->x;
   for (;;) {
@@ -159,7 +160,8 @@ static bool has_vectors(const CType *t) {
          plain == ffi->float16[0];
 }
 
-/* One type for each place where it is declared: nothing can be done with them. */
+/* Makes a vector type: one for each place where it is declared, because nothing can be
+   done with them. */
 static CType *vector_of(CParser *c, CPlace place, CType *t, uint32_t size) {
   char name[CTYPE_NAME_MAX], whole[2 * CTYPE_NAME_MAX];
   if (!has_vectors(t)) clexer_error_at(&c->x, place, "no vector has this type");
@@ -170,8 +172,8 @@ static CType *vector_of(CParser *c, CPlace place, CType *t, uint32_t size) {
   return ctype_qualified(c->x.L, v, t->quals);
 }
 
-/* The attribute is of the numbers that a type is made of, wherever it stands: of what a
- * pointer points to, of the elements of an array, of the result of a function. */
+/* Applies the attribute to the numbers that a type is made of, wherever it is written: to
+ * the target of a pointer, the elements of an array, the result of a function. */
 static CType *with_vectors(CParser *c, CPlace place, CType *t, uint32_t size) {
   lua_State *L = c->x.L;
   if (t->kind != CKIND_POINTER && t->kind != CKIND_REFERENCE && t->kind != CKIND_ARRAY &&
@@ -197,7 +199,7 @@ CType *cparser_modified(CParser *c, CPlace place, CType *t, const Attributes *a)
 
 /* ---- enums --------------------------------------------------------------- */
 
-/* The type that holds all constants, as gcc chooses it. */
+/* Returns the type that holds all constants, as gcc chooses it. */
 static BasicType enum_type(int64_t least, int64_t most, bool beyond) {
   if (least < 0) return least >= INT32_MIN && most <= INT32_MAX && !beyond ? BASIC_INT : BASIC_LONG;
   return beyond || most > UINT32_MAX ? BASIC_ULONG : BASIC_UINT;
@@ -207,7 +209,7 @@ static void enum_body(CParser *c, CType *t) {
   CLexer *x = &c->x;
   Ffi *ffi = x->ffi;
   int64_t least = 0, most = 0;
-  bool beyond = false; /* of int64_t */
+  bool beyond = false; /* some constant is beyond int64_t */
   Constant next = {0, BASIC_INT};
   clexer_expect(x, '{');
   do {
@@ -259,7 +261,7 @@ static CType *enum_specifier(CParser *c) {
   }
   if (x->token != '{') {
     if (tag == NULL) clexer_error(x, "'{' expected");
-    if (t->size == SIZE_UNKNOWN) { /* opaque: as most enums are */
+    if (t->size == SIZE_UNKNOWN) { /* opaque: int-sized, as most enums are */
       t->size = t->element->size;
       t->align = t->element->align;
     }
@@ -301,7 +303,7 @@ static unsigned *word_count(Words *w, int token) {
   }
 }
 
-/* The type that the words make, or BASIC_COUNT. */
+/* Returns the type that the words make, or BASIC_COUNT if they make none. */
 static BasicType basic_of(const Words *w) {
   unsigned sign = w->n_signed + w->n_unsigned;
   unsigned others = w->n_void + w->n_bool + w->n_char + w->n_short + w->n_float + w->n_double;
@@ -334,7 +336,8 @@ static unsigned plain_words(const Words *w) {
 static CType *complex_type(Ffi *ffi, const Words *w) {
   Words part = *w;
   part.n_complex = 0;
-  if (plain_words(w) == 0) part.n_double = 1; /* gcc's, without a word */
+  /* gcc's default if there is no other word */
+  if (plain_words(w) == 0) part.n_double = 1;
   if (w->n_complex > 1 || w->n_signed + w->n_unsigned > 0) return NULL;
   switch (basic_of(&part)) {
     case BASIC_FLOAT: return ffi->complex[COMPLEX_FLOAT];
@@ -344,7 +347,7 @@ static CType *complex_type(Ffi *ffi, const Words *w) {
   }
 }
 
-/* The type that the words make; NULL: none. */
+/* Returns the type that the words make, or NULL if they make none. */
 static CType *type_of_words(Ffi *ffi, const Words *w) {
   unsigned wide = w->n_int128 + w->n_float128 + w->n_float16, sign = w->n_signed + w->n_unsigned;
   if (wide > 0) {
@@ -383,7 +386,7 @@ static void set_storage(CParser *c, Specifiers *s, Storage storage) {
   clexer_next(&c->x);
 }
 
-/* _Atomic(T) has the bytes of T; where no '(' follows, it qualifies what else is said. */
+/* Parses _Atomic: _Atomic(T) has the bytes of T; without a '(' it qualifies the rest. */
 static void atomic_type(CParser *c, Specifiers *s) {
   CLexer *x = &c->x;
   clexer_next(x);
@@ -394,7 +397,8 @@ static void atomic_type(CParser *c, Specifiers *s) {
   clexer_expect(x, ')');
 }
 
-/* A token that is neither type nor storage class: true when it was taken. */
+/* Parses a token that is neither a type nor a storage class; returns whether it took
+   one. */
 static bool parse_qualifier(CParser *c, Specifiers *s, uint8_t *quals) {
   CLexer *x = &c->x;
   switch (x->token) {
@@ -415,7 +419,8 @@ static bool parse_qualifier(CParser *c, Specifiers *s, uint8_t *quals) {
   return true;
 }
 
-/* A struct, union, enum, `$` or typedef's name; NULL: none of them is here. */
+/* Parses a struct, union, enum, `$` or a typedef's name; returns its type, or NULL if
+   there is none of these. */
 static CType *whole_type(CParser *c, Specifiers *s) {
   CLexer *x = &c->x;
   const Symbol *symbol;

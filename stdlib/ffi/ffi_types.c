@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* stdlib/ffi/ffi_types.c: the type table of the foreign function interface: making and
- * interning types, and how their names read (design: ffi_core.h). */
+ * interning types, and their names (design: ffi_core.h). */
 #include "ffi_core.h"
 
 #include <limits.h>
@@ -28,7 +28,7 @@ static void note(Ffi *ffi, JournalNote made) {
   j->notes[j->count++] = made;
 }
 
-/* Sets what leads from a type that stays, or from a bucket, to another type. */
+/* Sets a link from a type that stays, or from a bucket, to another type. */
 static void set_link(Ffi *ffi, CType **link, CType *t) {
   note(ffi, (JournalNote){.link = link, .former = *link});
   *link = t;
@@ -40,7 +40,8 @@ void ffi_journal_begin(Ffi *ffi, Journal *j) {
   ffi->journal = j;
 }
 
-/* Memory is handed out cleared. */
+/* Gives back the objects of a failed text. Its memory is cleared, because memory is
+   handed out cleared. */
 static void give_back(lua_State *L, Ffi *ffi, const Journal *j) {
   TValue none;
   set_nil(&none);
@@ -283,7 +284,7 @@ CType *ctype_enum(lua_State *L, Ffi *ffi, String *tag) {
   return t;
 }
 
-/* A type like t with another alignment: __attribute__((aligned)) of a typedef. */
+/* Returns a type like t with another alignment: __attribute__((aligned)) of a typedef. */
 CType *ctype_aligned(lua_State *L, CType *t, uint32_t align) {
   if (t->align == align) return t;
   CType *copy = ffi_memory(L, t->ffi, sizeof *copy);
@@ -322,7 +323,8 @@ const Field *ctype_field(const CType *t, String *name) {
   return NULL;
 }
 
-/* Bytes of one element of the flexible part, or 0 when there is none. */
+/* Returns the number of bytes of one element of the flexible part, or 0 if there is
+   none. */
 static size_t flexible_unit(const CType *t) {
   if (t->kind == CKIND_ARRAY) return t->flags & (CTYPE_VLA | CTYPE_FLEXIBLE) ? t->element->size : 0;
   if (t->kind != CKIND_RECORD || !(t->flags & CTYPE_FLEXIBLE)) return 0;
@@ -352,7 +354,7 @@ typedef struct Text {
 
 static void prepend_text(Text *text, const char *s) {
   size_t n = strlen(s);
-  if (n > text->head) return; /* cut */
+  if (n > text->head) return; /* it does not fit: left out */
   text->head -= n;
   memcpy(text->bytes + text->head, s, n);
 }

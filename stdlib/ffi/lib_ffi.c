@@ -16,7 +16,7 @@ Ffi *ffi_of_function(lua_State *L) { return lua_touserdata(L, FFI_UPVALUE); }
 
 /* ---- types as arguments -------------------------------------------------- */
 
-/* Texts are parsed once; what a text means does not change. */
+/* Parses a text only once; the meaning of a text does not change. */
 static CType *parse_cached(lua_State *L, Ffi *ffi, String *text) {
   CType *t = ffi_lookup(ffi->parsed, text);
   if (t != NULL) return t;
@@ -47,7 +47,7 @@ static Cdata *check_cdata(lua_State *L, int arg) {
 
 /* ---- declarations -------------------------------------------------------- */
 
-/* ffi.cdef(text [, parameters for `$`...]) */
+/* Implements ffi.cdef(text [, parameters for `$`...]). */
 static int ffi_lib_cdef(lua_State *L) {
   size_t size;
   const char *text = luaL_checklstring(L, 1, &size);
@@ -55,7 +55,8 @@ static int ffi_lib_cdef(lua_State *L) {
   return 0;
 }
 
-/* The type of a cdata as typeof shows it: of a part of something else, a reference. */
+/* Returns the type of a cdata as typeof shows it: a reference if it is a part of
+   something else. */
 static CType *shown_type(lua_State *L, const TValue *o) {
   const Cdata *cd = cdata_of(o);
   CType *t = cd->type;
@@ -65,7 +66,7 @@ static CType *shown_type(lua_State *L, const TValue *o) {
   return ctype_reference(L, t);
 }
 
-/* ffi.typeof(ct [, parameters for `$`...]) -> ctype */
+/* Implements ffi.typeof(ct [, parameters for `$`...]) -> ctype. */
 static int type_of(lua_State *L) {
   const TValue *o = argument(L, 1);
   CType *t;
@@ -80,10 +81,10 @@ static int type_of(lua_State *L) {
 
 /* ---- objects ------------------------------------------------------------- */
 
-/* ffi.new(ct [, number of elements] [, initializers...]) -> cdata */
+/* Implements ffi.new(ct [, number of elements] [, initializers...]) -> cdata. */
 static int new_object(lua_State *L) { return cdata_new_object(L, check_type(L, 1), 2); }
 
-/* ctype(...): what the type's __new says, or as ffi.new. */
+/* Implements ctype(...): the type's __new, or ffi.new if there is none. */
 static int ctype_call(lua_State *L) {
   CType *t = ctype_of(argument(L, 1));
   if (t == NULL) return luaL_typeerror(L, 1, "ctype");
@@ -94,7 +95,7 @@ static int ctype_call(lua_State *L) {
   return lua_gettop(L);
 }
 
-/* ffi.cast(ct, value) -> cdata of a scalar type */
+/* Implements ffi.cast(ct, value) -> cdata of a scalar type. */
 static int ffi_lib_cast(lua_State *L) {
   CType *t = without_reference(check_type(L, 1));
   luaL_checkany(L, 2);
@@ -114,7 +115,7 @@ static int ffi_lib_cast(lua_State *L) {
   return 1;
 }
 
-/* ffi.addressof(cdata) -> pointer to its value, which keeps it alive */
+/* Implements ffi.addressof(cdata) -> pointer to its value, which keeps it alive. */
 static int address_of(lua_State *L) {
   Cdata *cd = check_cdata(L, 1);
   char *p;
@@ -128,7 +129,8 @@ static int address_of(lua_State *L) {
 
 /* ---- about types --------------------------------------------------------- */
 
-/* ffi.sizeof(ct [, number of elements]) -> bytes, or nil when that is unknown */
+/* Implements ffi.sizeof(ct [, number of elements]) -> bytes, or nil if that is
+   unknown. */
 static int size_of(lua_State *L) {
   const TValue *o = argument(L, 1);
   size_t size;
@@ -145,14 +147,14 @@ static int size_of(lua_State *L) {
   return 1;
 }
 
-/* ffi.alignof(ct) -> bytes */
+/* Implements ffi.alignof(ct) -> bytes. */
 static int align_of(lua_State *L) {
   lua_pushinteger(L, without_reference(check_type(L, 1))->align);
   return 1;
 }
 
-/* ffi.offsetof(ct, member) -> bytes [, bit, width], or nil when there is no such
-   member */
+/* Implements ffi.offsetof(ct, member) -> bytes [, bit, width], or nil if there is no such
+   member. */
 static int offset_of(lua_State *L) {
   CType *t = without_reference(check_type(L, 1));
   luaL_checktype(L, 2, LUA_TSTRING);
@@ -168,8 +170,8 @@ static int offset_of(lua_State *L) {
   return 3;
 }
 
-/* ffi.istype(ct, value) -> boolean. Qualifiers and references do not matter; a pointer to
- * a struct passes for the struct. */
+/* Implements ffi.istype(ct, value) -> boolean. Qualifiers and references do not matter; a
+ * pointer to a struct passes for the struct. */
 static int is_type(lua_State *L) {
   CType *t = without_reference(check_type(L, 1));
   const TValue *o = argument(L, 2);
@@ -186,7 +188,7 @@ static int is_type(lua_State *L) {
   return 1;
 }
 
-/* A copy of the metatable of all cdata with a __close. */
+/* Gives a type a copy of the metatable of all cdata, with a __close. */
 static void own_metatable(lua_State *L, CType *t, const TValue *close) {
   Ffi *ffi = t->ffi;
   Table *copy = table_new(L, 0, 32);
@@ -199,7 +201,7 @@ static void own_metatable(lua_State *L, CType *t, const TValue *close) {
   t->plain->cdata_metatable = copy;
 }
 
-/* ffi.metatype(ct, metatable) -> ctype. Once for each struct or union. */
+/* Implements ffi.metatype(ct, metatable) -> ctype, once for each struct or union. */
 static int ffi_lib_metatype(lua_State *L) {
   CType *t = without_reference(check_type(L, 1));
   char name[CTYPE_NAME_MAX];
@@ -229,8 +231,9 @@ static size_t check_size(lua_State *L, int arg) {
   return (size_t)n;
 }
 
-/* ffi.gc(cdata, function or nil [, bytes that the function frees]) -> cdata. First the
- * finalizer: without memory to note the bytes nothing is lost. */
+/* Implements ffi.gc(cdata, function or nil [, bytes that the function frees]) -> cdata.
+ * The finalizer is set first: if there is no memory to note the bytes, nothing is
+ * lost. */
 static int set_gc(lua_State *L) {
   check_cdata(L, 1);
   luaL_checkany(L, 2);
@@ -243,7 +246,7 @@ static int set_gc(lua_State *L) {
   return 1;
 }
 
-/* Bytes up to the zero, within an array of known size. */
+/* Returns the number of bytes up to the zero, within an array if its size is known. */
 static size_t text_length(const TValue *o, const char *p) {
   const Cdata *cd = cdata_of(o);
   if (cd == NULL) return strlen(p);
@@ -267,8 +270,8 @@ static void check_text(lua_State *L, const TValue *o) {
                   lua_pushfstring(L, "'%s' is no text: give its length", ctype_name(t, name)));
 }
 
-/* ffi.string(pointer [, length]) -> string. Without a length up to the first zero
-   byte. */
+/* Implements ffi.string(pointer [, length]) -> string; without a length, up to the first
+   zero byte. */
 static int to_string(lua_State *L) {
   if (lua_isnoneornil(L, 2)) {
     check_text(L, argument(L, 1));
@@ -291,7 +294,8 @@ static size_t copy_size(lua_State *L) {
   return size;
 }
 
-/* ffi.copy(to, from, size), ffi.copy(to, string): with its zero byte */
+/* Implements ffi.copy(to, from, size), and ffi.copy(to, string), which copies its zero
+   byte, too. */
 static int ffi_lib_copy(lua_State *L) {
   char *to = convert_address(L, 1, true);
   const char *from = convert_address(L, 2, false);
@@ -299,14 +303,14 @@ static int ffi_lib_copy(lua_State *L) {
   return 0;
 }
 
-/* ffi.fill(to, size [, byte]) */
+/* Implements ffi.fill(to, size [, byte]). */
 static int ffi_lib_fill(lua_State *L) {
   char *to = convert_address(L, 1, true);
   memset(to, (int)luaL_optinteger(L, 3, 0), check_size(L, 2));
   return 0;
 }
 
-/* ffi.errno([new]) -> errno as the last C call left it */
+/* Implements ffi.errno([new]) -> errno as the last C call left it. */
 static int get_errno(lua_State *L) {
   Ffi *ffi = ffi_of_function(L);
   int old = ffi->saved_errno;
@@ -317,7 +321,8 @@ static int get_errno(lua_State *L) {
 
 /* ---- values -------------------------------------------------------------- */
 
-/* ffi.tonumber(value) -> number (a large uint64_t or a long double as a float), or nil */
+/* Implements ffi.tonumber(value) -> number (a large uint64_t or a long double as a
+   float), or nil. */
 static int to_number(lua_State *L) {
   const TValue *o = argument(L, 1);
   CNumber number;
@@ -339,7 +344,8 @@ static int to_number(lua_State *L) {
   return 1;
 }
 
-/* ffi.toretval(cdata) -> as a C function that returns it would */
+/* Implements ffi.toretval(cdata) -> its value in the form in which a C function returns
+   it. */
 static int to_return_value(lua_State *L) {
   Cdata *cd = check_cdata(L, 1);
   char *p;
@@ -349,7 +355,8 @@ static int to_return_value(lua_State *L) {
   return 1;
 }
 
-/* ffi.eval(text) -> cdata: the value of a constant expression with its C type */
+/* Implements ffi.eval(text) -> cdata: the value of a constant expression with its C
+   type. */
 static int ffi_lib_eval(lua_State *L) {
   size_t size;
   CType *t;
@@ -360,7 +367,7 @@ static int ffi_lib_eval(lua_State *L) {
   return 1;
 }
 
-/* ffi.type(value): as `type`, but "cdata" for cdata and ctypes */
+/* Implements ffi.type(value): like `type`, but "cdata" for cdata and ctypes. */
 static int type_name_function(lua_State *L) {
   luaL_checkany(L, 1);
   const TValue *o = argument(L, 1);
@@ -369,7 +376,7 @@ static int type_name_function(lua_State *L) {
   return 1;
 }
 
-/* ffi.abi(what) -> boolean */
+/* Implements ffi.abi(what) -> boolean. */
 static int ffi_lib_abi(lua_State *L) {
   static const char *const holds[] = {"64bit", "le", "fpu", "hardfp", "unionval", NULL};
   const char *what = luaL_checkstring(L, 1);
@@ -392,7 +399,8 @@ static int ctype_tostring(lua_State *L) {
   return 1;
 }
 
-/* Constants of the struct, then what the metatype's __index has. */
+/* Implements __index of a ctype: constants of the struct, then the fields of the
+   metatype's __index. */
 static int ctype_index(lua_State *L) {
   CType *t = ctype_of(argument(L, 1));
   if (t == NULL) return luaL_typeerror(L, 1, "ctype");
@@ -453,7 +461,7 @@ static void make_weak_keys(lua_State *L, Table *t) {
   lua_pop(L, 1);
 }
 
-/* The domain's Ffi: a userdata in the registry, whose user value is Ffi.kept. It is
+/* Makes the domain's Ffi: a userdata in the registry, whose user value is Ffi.kept. It is
  * closed after the last finalizer, which may call a callback. Nothing refers to it before
  * it is complete: an allocation may fail at any point. */
 static Ffi *make_ffi(lua_State *L) {
