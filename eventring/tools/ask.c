@@ -10,10 +10,12 @@
 
 enum {
   REST_MS = 5,
-  ASLEEP_MS = 200, /* without having run: what is asleep for less may come to its safepoint soon */
-  ASIDE_MS = 2000, /* in which a thread of the process answers for one that is asleep */
+  ASLEEP_MS = 200, /* how long a domain must not have run: one asleep for less may soon
+                      reach a safepoint */
+  ASIDE_MS = 2000, /* how long a thread of the process may take to answer for a domain
+                      that is asleep */
   ANSWERED_ASIDE = EVENTRING_ASKS_RETAIN | EVENTRING_ASKS_COROUTINES,
-  PROMPT_MS = 20   /* in which one that runs answers */
+  PROMPT_MS = 20   /* how long a running domain may take to answer */
 };
 
 void ask_rest(struct reader *reader) {
@@ -36,7 +38,7 @@ static bool is_alive(struct reader *reader, unsigned slot) {
   return eventring_cursor_domain(reader->cursor, slot, &domain) == 0 && domain.alive;
 }
 
-/* Of those that were asked and have not ended since. */
+/* Tells whether a domain that was asked has neither answered nor ended. */
 static bool some_are_missing(struct ask *ask) {
   for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++)
     if (ask->asked[slot] && !ask->answers[slot] && is_alive(ask->reader, slot)) return true;
@@ -48,8 +50,9 @@ static int32_t thread_of(const struct ask *ask, unsigned slot) {
   return eventring_cursor_domain(ask->reader->cursor, slot, &domain) == 0 ? domain.tid : 0;
 }
 
-/* All that have not answered, so that there is nothing to wait for. (Each is looked at:
-   its time begins with the first look.) */
+/* Tells whether all domains that have not answered are asleep, so that there is nothing
+   to wait for. (It checks every one of them, because a domain's time begins with the
+   first check.) */
 static bool are_asleep(struct ask *ask, uint64_t ns) {
   bool all = true;
   for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++) {
@@ -107,7 +110,7 @@ static int await_answers(struct ask *ask, uint32_t kinds, struct ask_patience pa
       break;
     ask_rest(ask->reader);
   }
-  /* it may be gone by now */
+  /* the recording may be gone by now */
   eventring_cursor_control(cursor, EVENTRING_CHANGE(ASK_NO_MORE), &ignored);
   return status;
 }
@@ -129,8 +132,9 @@ static bool has_all(const struct ask *ask) {
   return true;
 }
 
-/* Somebody has deleted the file before all had answered, and the process goes on in
-   another one, where nobody has asked. True: that is what the reader has now. */
+/* Opens the next file of the process if somebody has deleted the present one before all
+   had answered: the process goes on in another file, where nobody has asked yet. Returns
+   true if the reader has that file now. */
 static bool turn_to_next_file(struct ask *ask) {
   struct reader *reader = ask->reader;
   struct eventring_info info = {.size = sizeof info};
@@ -151,7 +155,8 @@ static bool turn_to_next_file(struct ask *ask) {
 
 int ask_domains(struct ask *ask, struct reader *reader, uint32_t kinds,
                 struct ask_patience patience) {
-  enum { MOST_FILES = 8 }; /* that are deleted one after the other */
+  enum { MOST_FILES = 8 }; /* how many files that are deleted one after the other are
+                              followed */
   struct eventring_error error;
   int status, files = 0;
   do {
@@ -166,11 +171,11 @@ void ask_nothing(const struct ask *before) {
   struct ask ask = *before;
   struct eventring_error error;
   for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++)
-    /* the others have no child, and of one that is asleep a thread of the process waits
-       for it */
+    /* the others have no child, and for a domain that is asleep a thread of the process
+       waits for the child */
     ask.asked[slot] &= ask.answers[slot] != 0 && !ask.watches[slot].sleeps;
   memset(ask.answers, 0, sizeof ask.answers);
   memset(ask.watches, 0, sizeof ask.watches);
-  /* when another tool asks, that does the same */
+  /* when another tool asks, that has the same effect */
   await_answers(&ask, 0, (struct ask_patience){UINT64_MAX, MOST_NS}, &error);
 }

@@ -12,13 +12,14 @@ enum { AUTOPSY_NOTES = 1000, AUTOPSY_OPEN = 16, AUTOPSY_SITES = 5, AUTOPSY_BRIEF
 
 /* Something that happened. */
 struct note {
-  uint64_t ns, duration; /* of a span: its begin; of a span that has ended */
+  uint64_t ns, duration; /* of a span: its begin; of a span that has ended: how long it
+                            took */
   uint64_t context;
   uint32_t domain, depth;
   uint16_t id;
   uint8_t kind, event_class, payload;
   bool is_open, may_be_over; /* of an open span */
-  struct eva_so_far so_far; /* the same */
+  struct eva_so_far so_far; /* of an open span */
   const char *name; /* valid as long as the cursor */
   union {
     int64_t i;
@@ -28,12 +29,13 @@ struct note {
   char text[64]; /* of a payload that is text: what fits */
 };
 
-struct notes { /* the longest spans (a heap, the shortest first), or the newest (a circle) */
+/* The longest spans (a heap with the shortest first), or the newest events (a circle). */
+struct notes {
   struct note note[AUTOPSY_NOTES];
   size_t count, most, next;
 };
 
-struct gauge { /* how much memory is in use, by one counter of one domain */
+struct gauge { /* How much memory is in use, by one counter of one domain. */
   uint32_t domain, incarnation;
   uint16_t id;
   const char *unit;
@@ -54,15 +56,15 @@ struct ring {
   uint64_t reach_ns;  /* how far it reaches back from the end */
   uint64_t overwritten, bytes;
   uint64_t needed;    /* bytes that would hold hold_ns; 0: not known */
-  unsigned wsize;     /* the log2 of their words */
+  unsigned wsize;     /* the log2 of the number of its words */
 };
 
 struct autopsy {
   struct question q;
   uint64_t last_ns, hold_ns;
   bool brief;
-  uint64_t end_ns;  /* the last moment that the recording knows of, ... */
-  uint64_t from_ns; /* ... where the last seconds begin */
+  uint64_t end_ns;  /* the last moment that the recording knows of */
+  uint64_t from_ns; /* where the last seconds begin */
   struct eva_steps steps;
   struct eva_step longest, newest_step;
   uint64_t steps_last, gc_last_ns;
@@ -71,7 +73,7 @@ struct autopsy {
   struct cycle cycle[EVENTRING_MAX_DOMAINS];
   struct notes longest_spans, newest_points;
   uint64_t noted;     /* events of the last seconds */
-  struct note last[AUTOPSY_NOTES]; /* what is shown of them, by time */
+  struct note last[AUTOPSY_NOTES]; /* those of them that are shown, by time */
   size_t lasts;
   struct eva_known known;
   struct note open[AUTOPSY_OPEN];
@@ -79,26 +81,26 @@ struct autopsy {
   uint64_t open_count;
   struct ring *ring;
   size_t ring_count;
-  struct eva_heap *heap;   /* autopsy_sites.c: */
-  bool has_sites;          /* it was sampled */
+  struct eva_heap *heap;   /* filled by autopsy_read_sites */
+  bool has_sites;          /* whether the heap was sampled */
   struct heap_view sites;
 };
 
 /* Takes an event of the last seconds. */
 void autopsy_note(struct autopsy *a, const struct eventring_event *event);
-/* Chooses what is shown of them. */
+/* Chooses which events of the last seconds are shown. */
 void autopsy_sort(struct autopsy *a);
 
 /* Fills the figures of a ring from its info. */
 void autopsy_measure_ring(const struct autopsy *a, struct ring *ring);
 
-/* What was alive by line: of a recording that was read. */
+/* Reads, and frees, what was alive by line in a recording that has been read. */
 void autopsy_read_sites(struct autopsy *autopsy);
 void autopsy_free_sites(struct autopsy *autopsy);
-/* Lines of which something was alive. */
+/* Returns the number of lines that had allocated something that was alive. */
 size_t autopsy_sites(const struct autopsy *autopsy);
 
-/* What --json prints, and those of its rows that are tables as text. */
+/* The view that --json prints, and those of its rows that are tables in text. */
 view_function autopsy_view, autopsy_open_view, autopsy_last_view, autopsy_memory_view,
     autopsy_ring_view, autopsy_site_view;
 void autopsy_open_rows(struct view_to *to, const void *autopsy);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* autopsy_views.c: what `eventring autopsy` shows, as views, and the heap that it shows
-   of. */
+/* autopsy_views.c: what `eventring autopsy` shows, as views, and the heap profile that it
+   shows. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -35,7 +35,7 @@ VIEW_GETTER(value, struct note) {
   }
 }
 
-/* What is to be said of it besides its name. */
+/* Returns what is to be said of an event besides its name. */
 VIEW_GETTER(took_or_value, struct note) {
   if (is_span(row)) return view_text(eva_duration_text(to->room, row->duration));
   if (row->payload == EVENTRING_INT) return view_printf(to, "%" PRId64, row->value.i);
@@ -87,7 +87,7 @@ void autopsy_last_rows(struct view_to *to, const void *autopsy) {
 
 /* ---- Memory and the collector ------------------------------------------------- */
 
-/* As text, bytes. */
+/* Returns the value of a gauge; in text, as bytes. */
 VIEW_GETTER(gauge_value, struct gauge) {
   int64_t value = column->argument ? row->greatest : row->last;
   uint64_t bytes = value < 0 ? 0 : (uint64_t)value;
@@ -170,7 +170,7 @@ void autopsy_ring_rows(struct view_to *to, const void *autopsy) {
   for (size_t i = 0; i < a->ring_count; i++) view_row(to, &a->ring[i]);
 }
 
-/* ---- Sites: which lines had allocated what was alive, if the file has a heap profile --- */
+/* ---- Sites: the lines that had allocated what was alive, by the heap profile ---- */
 
 void autopsy_read_sites(struct autopsy *a) {
   eventring_cursor *cursor = a->q.reader.cursor;

@@ -28,7 +28,8 @@ static int take_event(void *context, const struct eventring_event *event) {
   return eva_rules_met(rules);
 }
 
-/* An error or a signal that ends the process is no event. */
+/* Tells whether the process ended as the condition says. (An error or a signal that ends
+   the process is no event.) */
 static bool has_ended_so(const struct await *await, eventring_cursor *cursor) {
   struct eventring_info info = {.size = sizeof info};
   const struct eventring_condition *c = &await->condition;
@@ -64,7 +65,8 @@ static bool is_over(eventring_cursor *cursor) {
          info.liveness != EVENTRING_LIVE;
 }
 
-/* Of a program that has ended already, what there is to be held is there. */
+/* Makes the rings hold `before_ns` of the past. If the program has ended already, what
+   there is to be held is there. Returns -1, or the exit status after a message. */
 static int hold(const struct await *await, eventring_cursor *cursor) {
   struct eventring_error error;
   if (await->before_ns == UINT64_MAX ||

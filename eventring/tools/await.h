@@ -9,14 +9,16 @@
 
 struct await {
   const char *text;   /* the condition, as given; NULL: nothing is waited for */
-  uint64_t before_ns; /* of the past that the rings are to hold meanwhile; UINT64_MAX: as is */
+  /* how much of the past the rings are to hold meanwhile; UINT64_MAX: as it is */
+  uint64_t before_ns;
   struct eventring_condition condition;
 };
 
-/* Parses it. -1, or the usage error. */
+/* Parses the condition. Returns -1, or the usage error. */
 int await_check(const struct command *self, struct await *await);
-/* Waits, with a cursor of its own on the recording that the reader has opened. -1; or the
-   exit status, after a message: the recording ended before, or SIGINT or SIGTERM came. */
+/* Waits for the condition, with a cursor of its own on the recording that the reader has
+   opened. Returns -1; or the exit status, after a message, if the recording ended before
+   or SIGINT or SIGTERM came. */
 int await_condition(const struct await *await, const struct reader *reader);
 
 #endif

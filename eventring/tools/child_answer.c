@@ -17,8 +17,8 @@
 
 enum { ANSWER_FD = 3, MOST_ANSWER = 16 << 20 };
 
-/* Is it a child of the process? Anyone of the user may write numbers into the control
-   page. */
+/* Tells whether a process is a child of the other one. (Any process of the user may write
+   numbers into the control page.) */
 static bool is_child_of(pid_t child, pid_t parent) {
   return process_parent(child, NULL) == parent;
 }
@@ -28,7 +28,7 @@ static bool is_running_child_of(pid_t child, pid_t parent) {
   return process_parent(child, &state) == parent && state != 'Z';
 }
 
-/* Until it has ended, or half a second. */
+/* Kills a child and waits until it has ended, for half a second at most. */
 static void end_child(struct reader *reader, pid_t child, pid_t parent) {
   const uint64_t end = now_ns() + 500000000;
   if (!is_child_of(child, parent)) return;
@@ -37,7 +37,8 @@ static void end_child(struct reader *reader, pid_t child, pid_t parent) {
 }
 
 static int open_answer(pid_t child) {
-  static const char name[] = "/memfd:saros-retain"; /* before, it is a file of the program */
+  /* before the child has it, the descriptor is a file of the program */
+  static const char name[] = "/memfd:saros-retain";
   char path[64], target[sizeof name - 1];
   snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)child, ANSWER_FD);
   ssize_t n = readlink(path, target, sizeof target);
@@ -45,7 +46,7 @@ static int open_answer(pid_t child) {
   return open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 }
 
-/* Reads what there is; true when it is complete, or more than it may be. */
+/* Reads what there is. Returns true if it is complete, or larger than it may be. */
 static bool read_answer(struct child_answer *a, int fd, size_t most) {
   struct stat file;
   if (fstat(fd, &file) != 0 || !S_ISREG(file.st_mode) || file.st_size <= 0) return false;
@@ -58,7 +59,8 @@ static bool read_answer(struct child_answer *a, int fd, size_t most) {
   return too_large || retain_answer_is_over(a->text, a->size);
 }
 
-/* The child has its file some time after it was forked; who has none is not killed. */
+/* Waits for the child's file, which the child has some time after it was forked. A child
+   that has none is not killed. */
 void child_answer_await(struct child_answer *a, struct reader *reader,
                         const struct eventring_info *process, uint32_t number, size_t most,
                         uint64_t end) {

@@ -6,7 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Is it the name of a class that programs may have, though this recording has it not? */
+/* Tells whether this is a class that programs may have, though this recording does not
+   have it. */
 static bool is_known_elsewhere(const char *name, size_t size) {
   char text[EVENTRING_MAX_CLASS_NAME + 1];
   if (size > EVENTRING_MAX_CLASS_NAME) return false;
@@ -25,7 +26,7 @@ static uint64_t bit_of(const eventring_cursor *cursor, const char *name, size_t 
 
 static void say_why_not(const eventring_cursor *cursor, const char *name, size_t size,
                         char trouble[CLASS_TROUBLE]) {
-  enum { SHOWN = 100 }; /* bytes of a name */
+  enum { SHOWN = 100 }; /* bytes of a name that are shown */
   size_t used = (size_t)snprintf(
       trouble, CLASS_TROUBLE,
       is_known_elsewhere(name, size) ? "class `%.*s' has no events in this program; it has"

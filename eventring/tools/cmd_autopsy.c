@@ -13,8 +13,8 @@
 #include "eventring/stack.h"
 #include "last_stacks.h"
 
-/* On one screen: so many open spans, frames of a stack, lines of the last seconds, which
-   make room for those of the stack and of sites. */
+/* On one screen: at most this many open spans, frames of a stack, and lines of the last
+   seconds; the last seconds make room for the lines of the stack and of sites. */
 enum { BRIEF_LAST = 11, BRIEF_OF_STACK = 5, BRIEF_OF_SITES = 5, BRIEF_FRAMES = 3,
        WHOLE_ERROR = 12, MOST_FRAMES = 12 };
 
@@ -30,7 +30,8 @@ static void on_step(void *context, const struct eva_step *step) {
   a->newest_step = *step;
 }
 
-/* The last value of each counter of a domain. */
+/* Notes the last value of a counter of a domain, and the greatest of the present
+   incarnation. */
 static void take_counter(struct autopsy *a, const struct eventring_event *event) {
   if (event->payload != EVENTRING_INT || !event->def) return;
   for (size_t i = 0; i < a->gauge_count; i++) {
@@ -53,7 +54,7 @@ static bool is_level_of_memory(const struct eventring_event *event) {
          (strcmp(def->unit, "bytes") == 0 || strcmp(def->unit, "words") == 0);
 }
 
-/* A cycle under way. */
+/* Notes whether a domain has a cycle under way. */
 static void take_lifecycle(struct autopsy *a, const struct eventring_event *event) {
   struct cycle *cycle = &a->cycle[event->domain % EVENTRING_MAX_DOMAINS];
   if (!event->def || event->payload != EVENTRING_INT) return;
@@ -98,7 +99,8 @@ static void find_rings(struct autopsy *a) {
   }
 }
 
-/* The slot whose last stack is the newest one; EVENTRING_MAX_DOMAINS: there is none. */
+/* Returns the slot whose last stack is the newest one, or EVENTRING_MAX_DOMAINS if there
+   is none. */
 static unsigned newest_stack(const struct autopsy *a) {
   struct eventring_last_stack stack;
   unsigned newest = EVENTRING_MAX_DOMAINS;
@@ -132,12 +134,12 @@ static void read_recording(struct autopsy *a) {
   autopsy_read_sites(a);
   if (a->brief) make_room(a);
   autopsy_sort(a);
-  find_rings(a); /* what this cursor missed and lost is known now */
+  find_rings(a); /* only now is known what this cursor missed and lost */
 }
 
 /* ---- Text --------------------------------------------------------------------- */
 
-/* The error, with its traceback, if the program noted one. */
+/* Prints the error, with its traceback, if the program noted one. */
 static void print_error(const struct eventring_info *info, bool brief) {
   const char *at = info->error_text;
   if (!info->error_ns) return;

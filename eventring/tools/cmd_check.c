@@ -24,8 +24,8 @@ static void add_rule(struct check *c, const struct eventring_condition *conditio
   if (eva_rules_add(&c->rules, condition, text, size, line) == EVENTRING_E_MEMORY) no_memory();
 }
 
-/* The rules of a line, with `;` or `,` between them, up to a `#` where one could begin.
-   -1, or the exit status after a message. */
+/* Reads the rules of a line, with `;` or `,` between them, up to a `#` where a rule could
+   begin. Returns -1, or the exit status after a message. */
 static int read_line(struct check *c, const char *text, size_t size, unsigned line) {
   struct eventring_condition condition;
   struct eventring_error error;
@@ -42,7 +42,7 @@ static int read_line(struct check *c, const char *text, size_t size, unsigned li
       add_rule(c, &condition, text + at, end, line);
       continue;
     }
-    /* again, as if nothing might follow, for the message */
+    /* parses it again, as if nothing might follow, for the message */
     if (status == EVENTRING_OK)
       eventring_condition_parse(&condition, text + at, size - at, NULL, &error);
     const char *what = error.text;
@@ -108,7 +108,8 @@ static size_t count_failed(const struct check *c) {
   return failed;
 }
 
-/* A rule that no recording can fulfil is worse than one that this one does not. */
+/* Returns the exit status. A rule that no recording can fulfil is worse than one that
+   this recording does not fulfil. */
 static int status_of_rules(const struct check *c) {
   for (size_t i = 0; i < c->rules.count; i++)
     if (c->rules.rule[i].is_wrong) return STATUS_USAGE;
@@ -164,7 +165,8 @@ static VIEW(check_view, struct check,
 
 /* ---- Classes ------------------------------------------------------------------ */
 
-/* Adds `+"NAMESUFFIX"`: PROGRAM switches on the class of what has this name. */
+/* Adds `+"NAMESUFFIX"`, so that PROGRAM switches on the class of the event of this
+   name. */
 static void add_class(FILE *list, const char *name, size_t size, const char *suffix) {
   if (!size) return;
   fputs(ftell(list) > 0 ? ",+\"" : "+\"", list);
@@ -212,7 +214,8 @@ static int on_event(void *context, const struct eventring_event *event) {
   return 0;
 }
 
-/* What a PROGRAM that was watched from its start has overwritten is lost, too. */
+/* Returns the number of events that were lost. What a PROGRAM that was watched from its
+   start has overwritten is lost, too. */
 static uint64_t lost_of(const struct question *q) {
   return q->totals.lost + (q->reader.launched ? q->totals.missed : 0);
 }
@@ -231,7 +234,8 @@ static int check(struct check *c, const struct operands *operands) {
   return status == STATUS_OK ? status_of_rules(c) : status;
 }
 
-/* Without --expression the first operand is the file of the rules. */
+/* Reads the rules: those given with --expression, or else the first operand is their
+   file. Returns -1, or the exit status after a message. */
 static int take_rules(const struct command *self, struct check *c, const char *expressions,
                       struct operands *operands) {
   if (expressions) {

@@ -2,11 +2,11 @@
 /* cmd_clean.c: `eventring clean`: removes what dead processes left behind.
  *
  * It removes only what the library calls dead: a regular file of this user, named
- * *.eventring, that reads as a recording, whose process is gone: one that was killed, or
- * that ended with an error. --ended also removes files kept on purpose (preserved by
- * their configuration), --all-users those of other users; nothing removes saved copies.
- * The library checks again, on the file that it removes, so no live process loses its
- * file.
+ * *.eventring, that reads as a recording and whose process is gone (it was killed, or
+ * it ended with an error). --ended also removes files kept on purpose (preserved by
+ * their configuration), --all-users those of other users; nothing removes saved
+ * copies. The library checks again, on the file that it removes, so no live process
+ * loses its file.
  */
 #include <stdio.h>
 #include <string.h>
@@ -60,14 +60,16 @@ static bool is_wanted(const struct cleaning *cleaning, enum eventring_liveness l
          (cleaning->ended || !preserved);
 }
 
-/* Root finds the files of all users. (The library checks again.) */
+/* Tells whether the user may remove a file. (Root finds the files of all users; the
+   library checks again.) */
 static bool may_go(const struct cleaning *cleaning, const char *path) {
   struct stat st;
   return cleaning->all_users || (lstat(path, &st) == 0 && st.st_uid == geteuid());
 }
 
-/* eventring_discover also names what live processes have elsewhere; even if one has died
-   since, its file is not in a directory that was asked for. */
+/* Handles a file that was found: removes it if it is wanted and lies in a directory that
+   was asked for. (eventring_discover also finds files that live processes have elsewhere,
+   and one of these may have died since.) */
 static int clean_found(void *context, const struct eventring_found *found) {
   struct cleaning *cleaning = context;
   if (found->status == 0 && is_wanted(cleaning, found->liveness, found->preserved) &&
@@ -76,7 +78,7 @@ static int clean_found(void *context, const struct eventring_found *found) {
   return 0;
 }
 
-/* A file given by name: that it is not to be removed is worth an error. */
+/* Removes a file that was given by name: if it is not to be removed, that is an error. */
 static void clean_named(struct cleaning *cleaning, const char *path) {
   eventring_cursor *cursor;
   struct eventring_error error;
@@ -103,8 +105,8 @@ static void clean_named(struct cleaning *cleaning, const char *path) {
   }
 }
 
-/* Copies under way, of processes that have died. A directory that cannot be read was said
-   to be so, or has none. */
+/* Removes incomplete copies that processes which have died were making. A directory that
+   cannot be read was reported before, or has none. */
 static void clean_parts(struct cleaning *cleaning) {
   for (size_t i = 0; i < cleaning->places->count; i++)
     eventring_remove_parts(cleaning->places->directories[i], cleaning->dry_run, count_removed,

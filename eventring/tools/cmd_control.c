@@ -3,7 +3,7 @@
  *
  * It changes the control page, which the process and this command both map: the process
  * is not interrupted and need not react. Requests are checked first, and the file of the
- * copy is made, so that a wrong one changes nothing. Then come triggers, the classes,
+ * copy is made, so that a wrong request changes nothing. Then come triggers, the classes,
  * pause or resume, functions that are named, the copy, and the output of --status.
  * (--start comes before all of it: there is nothing to check before.)
  */
@@ -30,13 +30,15 @@ struct request {
   uint64_t enabled, disabled;   /* the classes that they name */
   const char *profile;          /* `calls' or `off', or NULL */
   char *spans, *no_spans;       /* comma-separated names of functions, or NULL */
-  uint64_t hold_ns;             /* that rings grow for; UINT64_MAX: not asked for */
-  const char *memprof;          /* rate of samples, or NULL */
-  double rate;                  /* that it says */
+  /* how much of the past rings shall grow to hold; UINT64_MAX: not asked for */
+  uint64_t hold_ns;
+  const char *memprof;          /* rate of samples, as text, or NULL */
+  double rate;                  /* the rate as a number */
   const char *triggers;         /* the list that is to be in force, or NULL */
   const char *snapshot;         /* the copy to make, or NULL */
-  char *names;                  /* of functions whose calls are to be spans, or NULL: none */
-  bool changes_spans;           /* to them */
+  char *names;                  /* of functions whose calls are to be spans, or NULL:
+                                   none */
+  bool changes_spans;           /* whether those of the process become `names` */
 };
 
 /* ---- What is asked ------------------------------------------------------- */
@@ -87,15 +89,15 @@ static bool changes_something(const struct request *request) {
          request->triggers || request->spans || request->no_spans;
 }
 
-/* Than --start. */
+/* Tells whether more is asked for than --start. */
 static bool asks_more(const struct request *request) {
   return changes_something(request) || request->snapshot || request->status;
 }
 
 /* ---- Names with commas between them ---------------------------------------- */
 
-/* The first name of a list, which goes on behind it; *size: its bytes. NULL: there is
-   none. */
+/* Returns the first name of a list and sets *size to its bytes; *list goes on behind it.
+   Returns NULL if there is none. */
 static const char *next_name(const char **list, size_t *size) {
   const char *name = *list;
   if (!name || !*name) return NULL;
@@ -165,7 +167,8 @@ static int read_classes(eventring_cursor *cursor, const char *list, bool off,
   return wrong("%s", trouble);
 }
 
-/* Who names functions does not mean all of them, as class calls does. */
+/* Refuses functions that are named together with class calls, which means all
+   functions. */
 static int check_calls(const struct request *r) {
   const uint64_t switched = r->enabled | r->disabled;
   if (!(r->spans || r->no_spans) || !(switched >> EVENTRING_CLASS_CALLS & 1)) return STATUS_OK;
@@ -174,7 +177,8 @@ static int check_calls(const struct request *r) {
   return STATUS_USAGE;
 }
 
-/* Refuses what cannot be done before anything is changed. */
+/* Finds the classes that are named. Refuses, before anything is changed, what cannot be
+   done. */
 static int check_classes(eventring_cursor *cursor, struct request *request) {
   uint64_t always = EVENTRING_CLASS_BIT(EVENTRING_CLASS_LIFECYCLE);
   int status = read_classes(cursor, request->enable, false, &request->enabled);
@@ -215,8 +219,8 @@ static int check_named(const struct request *r, const struct eventring_info *inf
   return STATUS_OK;
 }
 
-/* Finds request->names, to be given: with those that others have named, without those
-   that go. */
+/* Finds request->names: the names that are given, with those that others have named and
+   without those that are taken away. */
 static int check_spans(eventring_cursor *cursor, struct request *r) {
   struct eventring_info info = {.size = sizeof info};
   if (!r->spans && !r->no_spans) return STATUS_OK;
@@ -225,7 +229,8 @@ static int check_spans(eventring_cursor *cursor, struct request *r) {
   if (status != STATUS_OK) return status;
   if (!has_name(r->no_spans, "all", 3)) add_names(&r->names, info.call_names, r->no_spans);
   add_names(&r->names, r->spans, NULL);
-  r->changes_spans = r->names || info.call_names[0]; /* else class calls is left as it is */
+  /* else class calls is left as it is */
+  r->changes_spans = r->names || info.call_names[0];
   return STATUS_OK;
 }
 
@@ -241,9 +246,9 @@ static int ask(eventring_cursor *cursor, act_function *act,
   return act(cursor, change, &error) == 0 ? STATUS_OK : wrong("%s", error.text);
 }
 
-/* Does `act` with all changes, until one fails. */
+/* Calls `act` for each change that is wanted, until one fails. */
 static int act_on(eventring_cursor *cursor, const struct request *r, act_function *act) {
-  /* in the place of those that another command has set */
+  /* they replace those that another command has set */
   const char *triggers = r->triggers && strcmp(r->triggers, "off") != 0 ? r->triggers : NULL;
   const bool calls = r->profile && strcmp(r->profile, "calls") == 0;
   const struct {
@@ -265,7 +270,7 @@ static int act_on(eventring_cursor *cursor, const struct request *r, act_functio
   return status;
 }
 
-/* Then makes the copy, whose file is there already. */
+/* Makes the changes and then the copy, whose file is there already. */
 static int change(eventring_cursor *cursor, const struct request *r, struct copy *copy) {
   const struct copy_options options = {.path = r->snapshot, .begun = copy, .quiet = true};
   int status = act_on(cursor, r, eventring_cursor_control);
@@ -287,7 +292,8 @@ static int check_and_change(eventring_cursor *cursor, struct request *r) {
 
 /* ---- The command --------------------------------------------------------- */
 
-/* Only who changes nothing follows a symbolic link. */
+/* Returns how to open a recording. A symbolic link is followed only if nothing is
+   changed. */
 static unsigned open_flags(const struct request *request) {
   return EVENTRING_OPEN_NOW | (changes_something(request) ? 0 : EVENTRING_OPEN_FOLLOW);
 }
@@ -311,14 +317,15 @@ static int control(const struct command *self, const char *pid_or_file, struct r
   return serve(pid_or_file, request);
 }
 
-/* A process that has gone does not keep the others from being changed. */
+/* Changes each process that is named: one that is gone does not keep the others from
+   being changed. */
 static int control_all(const struct command *self, const struct operands *operands,
                        struct request *request) {
   int status = STATUS_OK;
   for (size_t i = 0; i < operands->count; i++) {
-    request->enabled = request->disabled = 0; /* classes have other numbers there, */
+    request->enabled = request->disabled = 0; /* classes have other numbers there */
     free(request->names);
-    request->names = NULL; /* and other functions are named */
+    request->names = NULL; /* other functions are named there */
     request->changes_spans = false;
     if (i > 0 && request->status && !request->as.json) putchar('\n');
     int one = control(self, operands->words[i], request);

@@ -2,8 +2,8 @@
 /* cmd_coroutines.c: `eventring coroutines`: which coroutines wait, where, and for how
  * long.
  *
- * A process is read as it runs (remote/coroutines.h). What is shown of a group of equal
- * stacks is the stack of one of them.
+ * A process is read as it runs (remote/coroutines.h). For a group of equal stacks, the
+ * stack of one of them is shown.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -34,7 +34,7 @@ enum {
 };
 #define WALK_NS UINT64_C(90000000000)
 
-/* What is asked, and of what. */
+/* What is asked, and of which process. */
 struct listing {
   struct coroutines_request request;
   /* the process */
@@ -42,14 +42,16 @@ struct listing {
   struct remote_host host;
   struct remote_functions functions;
   struct remote_stack stack;     /* of the group that is shown */
-  eventring_cursor *cursor;      /* of its recording, for names of spans; NULL: there is none */
-  struct view_to *to;            /* NULL: it is text, or for another tool */
+  /* of the recording of the process, for names of spans; NULL: there is none */
+  eventring_cursor *cursor;
+  struct view_to *to;            /* NULL: the output is text, or for another tool */
   const char *format, *output;   /* --to, -o; NULL */
   struct coroutines_export export;
   uint64_t leaked_ns;
   struct ask_patience patience;
-  bool held;                     /* who holds them is asked ... */
-  int status;                    /* ... and not all have answered */
+  bool held;                     /* whether it is asked what holds them */
+  int status;                    /* of that question: not STATUS_OK if some domain has not
+                                    answered */
   struct child_answer *children; /* the texts of the answers */
   struct retain_answer *answers; /* of the domains that answered */
   size_t answer_count;
@@ -64,16 +66,16 @@ struct site {
   uint32_t line;                          /* 0: not known */
 };
 
-/* The innermost spans that coroutines of a group have open. */
+/* An innermost open span, and how many coroutines of a group have it. */
 struct span_count {
   uint16_t id;
   const char *name;
   uint64_t count;
 };
 
-/* A way in which some of a group are held. */
+/* A way in which some coroutines of a group are held. */
 struct holder {
-  const struct retain_shape *way; /* NULL: of those nothing is known that holds them */
+  const struct retain_shape *way; /* NULL: nothing is known that holds them */
   uint64_t count;
 };
 
@@ -81,8 +83,8 @@ struct row {
   struct listing *listing;
   const struct remote_domain *domain;
   const struct coroutine_group *group;
-  char address[32]; /* of the one that is longest suspended */
-  const struct remote_function *begins; /* what those will run that have not begun */
+  char address[32]; /* of the coroutine that is longest suspended */
+  const struct remote_function *begins; /* what coroutines that have not begun will run */
   struct site created, resumed;
   struct span_count spans[MOST_SPAN_NAMES];
   size_t span_count;
@@ -109,7 +111,7 @@ static VIEW(site_view, struct site,
     {"source", NULL, VIEW_PLAIN, VIEW_GET(TEXT, site_source)},
     {"line", NULL, VIEW_PLAIN, ROW(line), .flags = VIEW_MAYBE | VIEW_NO_0})
 
-/* "spawn  app.lua:31" */
+/* Prints a site: "spawn  app.lua:31". */
 static void print_site(const char *what, const struct site *site, const char *remark) {
   char line[16] = "";
   if (site->function == NULL) return;
@@ -233,7 +235,7 @@ static int say_not_held(const struct ask *ask, unsigned slot, const struct child
   return wrong("domain %u has not said who holds its coroutines: %s", slot, why);
 }
 
-/* Notes of each domain which paths lead to its coroutines. */
+/* Reads from the answer of each domain which paths lead to its coroutines. */
 static void collect(struct listing *l, struct reader *reader, const struct ask *ask,
                     const struct eventring_info *info) {
   const uint64_t end = now_ns() + WALK_NS;
@@ -254,7 +256,7 @@ static void collect(struct listing *l, struct reader *reader, const struct ask *
   }
 }
 
-/* -1, or the exit status. */
+/* Asks the domains what holds their coroutines. Returns -1, or the exit status. */
 static int ask_holders(struct listing *l, const char *pid) {
   static struct ask ask;
   char why[DOMAIN_STATE_TEXT];
@@ -342,7 +344,8 @@ static VIEW(row_view, struct row,
 
 /* ---- text ---------------------------------------------------------------- */
 
-/* "at least 12.3 s", "up to 4 s": the first if there is something to be said of it. */
+/* Writes for how long a coroutine has not run: "12.3 s", "4 s to 9 s", or "up to 4 s" if
+   no lower bound is known. Returns the text. */
 static const char *age_text(char *text, size_t room, const struct remote_coroutine *c) {
   if (c->least_ns == 0) snprintf(text, room, "up to %s", eva_duration(c->most_ns));
   else if (c->most_ns - c->least_ns < c->least_ns / 8)
@@ -476,7 +479,7 @@ static VIEW_WITH(listing_view, struct listing, (.other = &coroutines_file_view),
     {"loss", .form = VIEW_OBJECT, .view = &listing_loss_view},
     {"total", .form = VIEW_OBJECT, .view = &total_view})
 
-/* For another tool. Returns the exit status. */
+/* Writes all groups for another tool. Returns the exit status. */
 static int export_all(struct listing *l) {
   struct eventring_info info = {.size = sizeof info};
   show_domains(l);
@@ -496,7 +499,8 @@ static void show(struct listing *l) {
   }
 }
 
-/* NULL: it does not record, so that no coroutine has a span open. */
+/* Opens the recording of a process. Returns NULL if it does not record, so that no
+   coroutine has a span open. */
 static eventring_cursor *open_recording(const char *pid) {
   eventring_cursor *cursor;
   return eventring_open_any(&cursor, pid, EVENTRING_OPEN_NOW, NULL) == EVENTRING_OK ? cursor : NULL;

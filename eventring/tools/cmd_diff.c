@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_diff.c: `eventring diff`: what changed between the runs of A and those of B, and
- * what of it is noise. */
+ * which of the changes are noise. */
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -16,8 +16,9 @@
 
 static bool has_few(const struct runs *runs) { return runs->count / 2 < EVA_LEAST_RUNS; }
 
-/* With fewer runs than a test takes, nothing says by how much times differ from run to
-   run. What is exact differs or does not. */
+/* Judges figures by whether they are exact, if there are fewer runs than a test takes:
+   nothing says then by how much times differ from run to run, but an exact figure differs
+   or does not. */
 static void judge_few(struct runs *runs) {
   for (size_t i = 0; has_few(runs) && i < runs->figures; i++) {
     struct figure *figure = &runs->figure[i];
@@ -52,7 +53,7 @@ VIEW_GETTER(unit, struct figure) {
   return view_text(names[row->unit]);
 }
 
-/* Of A, or of B. */
+/* Returns the value of A, or of B. */
 VIEW_GETTER(value, struct figure) {
   double value = column->argument ? row->comparison.b : row->comparison.a;
   uint64_t whole = eva_whole(value);
@@ -66,7 +67,7 @@ VIEW_GETTER(change, struct figure) {
   if (isfinite(row->comparison.change)) return view_double(row->comparison.change);
   return view_text(view_is_text(to) ? "new" : NULL);
 }
-/* A number of the test, if one was made. */
+/* Returns a number of the test, if one was made. */
 VIEW_GETTER(of_test, struct eva_comparison) {
   double number = *(const double *)(const void *)((const char *)row + column->argument);
   return row->tested && isfinite(number) ? view_double(number) : view_none();

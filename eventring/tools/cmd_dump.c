@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_dump.c: `eventring dump`: the events of a recording, one a line, in the
- * order of their times; at the end the spans that are still open. With --backwards all of
- * that in the opposite order. */
+/* cmd_dump.c: `eventring dump`: the events of a recording, one a line, in the order of
+ * their times; at the end the spans that are still open. With --backwards all of that
+ * comes in the opposite order. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,7 +17,7 @@
 #include "follow.h"
 #include "time_window.h"
 
-/* Which events are wanted; NULL, -1 and UINT64_MAX stand for all. */
+/* Which events are wanted. NULL, -1 and UINT64_MAX stand for all. */
 struct filter {
   struct name_choice name;
   const char *class_name, *ring;
@@ -99,7 +99,8 @@ static bool wants_place(const struct filter *filter, uint32_t domain,
   return ns >= filter->window.since && ns <= filter->window.until;
 }
 
-/* Looks up the name of the ring; false after a message that there is no such ring. */
+/* Looks up the name of the ring. Returns false, after a message, if there is no such
+   ring. */
 static bool find_ring(struct filter *filter, const eventring_cursor *cursor) {
   char known[EVENTRING_RINGS * 24] = "";
   filter->ring_index = -1;
@@ -125,7 +126,8 @@ static bool wants(const struct dump_options *options,
 
 /* ---- Reading ------------------------------------------------------------- */
 
-/* Ends the reading when nobody reads the output any more, and when enough was printed. */
+/* Returns 1, which ends the reading, if the output cannot be written any more or enough
+   was printed. */
 static int go_on(const struct dump_options *options, bool is_enough) {
   bool failed = ferror(options->format.out);
   if (!failed && !is_enough) return 0;
@@ -134,7 +136,8 @@ static int go_on(const struct dump_options *options, bool is_enough) {
   return 1;
 }
 
-/* Were all events printed that are wanted? What a reader has made does not count. */
+/* Tells whether all events that are wanted were printed. (Events that a reader has made
+   do not count.) */
 static bool is_enough(struct dump_options *options, const struct eventring_event *event,
                       bool is_printed) {
   const struct time_window *window = &options->filter.window;
@@ -163,8 +166,8 @@ static int on_open_span(void *context, const struct eventring_event *event) {
   const struct dump_options *options = context;
   struct dump_options ever = *options;
   struct eventring_event span = *event;
-  ever.filter.window.since = 0; /* however long it has been open */
-  /* which classes are off is known of the end only */
+  ever.filter.window.since = 0; /* however long the span has been open */
+  /* only of the end is it known which classes are off */
   if (options->filter.window.until != UINT64_MAX) span.flags &= ~(unsigned)EVENTRING_MAY_BE_OVER;
   if (!wants(&ever, event)) return go_on(options, false);
   const struct eva_so_far so_far = eva_so_far(&options->known, options->format.cursor, event);
@@ -176,12 +179,13 @@ static void dump_open_spans(struct reader *reader, struct dump_options *options)
   struct eventring_event late;
   eva_known_find(&options->known, reader->cursor, options->filter.window.until);
   eventring_open_spans(reader->cursor, on_open_span, options);
-  /* that which the first event after the window has ended */
+  /* the span that the first event after the window has ended */
   if (eva_open_before(&options->late, options->filter.window.until, &late))
     on_open_span(options, &late);
 }
 
-/* A process that ended in an unusual way, unless only some events are wanted. */
+/* Prints how a process ended, if it ended in an unusual way, unless only some events are
+   wanted. */
 static void dump_unusual_end(struct reader *reader, const struct dump_options *options) {
   const struct filter *filter = &options->filter;
   struct eventring_info info = {.size = sizeof info};
@@ -193,7 +197,7 @@ static void dump_unusual_end(struct reader *reader, const struct dump_options *o
   if (noted && eva_ended_unusually(&ending)) dump_end(&options->format, &info);
 }
 
-/* Domains may have got other names meanwhile. */
+/* Handles a pass of the reader that is over: domains may have other names by now. */
 static void after_poll(void *context, const struct eventring_totals *totals) {
   (void)totals;
   struct dump_options *options = context;
@@ -202,8 +206,8 @@ static void after_poll(void *context, const struct eventring_totals *totals) {
   fflush(options->format.out);
 }
 
-/* What was not over at the end of what is printed. Of a part that is read backwards that
-   is not known. */
+/* Prints what was not over at the end of what is printed. (That is not known if the part
+   is read backwards and the recording goes on after it.) */
 static void dump_rest(struct reader *reader, struct dump_options *options) {
   const struct time_window *window = &options->filter.window;
   if (ferror(stdout)) return;
@@ -234,13 +238,15 @@ static void dump_recording(struct reader *reader, struct dump_options *options) 
   if (!backwards) dump_rest(reader, options);
 }
 
-/* Their numbers may differ from recording to recording. False after a message. */
+/* Finds the ring and the class in this recording: their numbers may differ from recording
+   to recording. Returns false after a message. */
 static bool find_places(struct filter *filter, const eventring_cursor *cursor) {
   return find_ring(filter, cursor) && class_find(cursor, filter->class_name, &filter->classes);
 }
 
-/* What other processes of a PROGRAM have recorded, or the same one after an exec: it
-   comes after what was printed while it was recorded, on the same scale of time. */
+/* Prints what other processes of a PROGRAM have recorded, or the process itself after an
+   exec. That comes after what was printed while it was recorded, on the same scale of
+   time. */
 static void dump_others(struct reader *reader, struct dump_options *options) {
   if (ferror(stdout) || reader_is_stopped() || !reader_go_on_in_others(reader)) return;
   memset(&options->late, 0, sizeof options->late);
@@ -249,7 +255,8 @@ static void dump_others(struct reader *reader, struct dump_options *options) {
   else reader->failed = true;
 }
 
-/* False, after a message: there can be nothing in the window. */
+/* Prints the recording. Returns false, after a message, if there can be nothing in the
+   window. */
 static bool dump(struct reader *reader, struct dump_options *options) {
   static struct dump_domain domains[EVENTRING_MAX_DOMAINS];
   struct eventring_info info = {.size = sizeof info};

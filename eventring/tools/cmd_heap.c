@@ -22,7 +22,7 @@ struct heap_command {
   const char *to, *output;
   enum heap_by by;
   struct heap_view view;
-  const struct eva_amount *all; /* of all that is in it */
+  const struct eva_amount *all; /* of all nodes */
   const struct eva_heap_state *state;
 };
 
@@ -32,7 +32,7 @@ static const char *const measure_names[] = {[EVA_LIVE] = "live", [EVA_ALLOCATED]
 
 /* ---- Rows --------------------------------------------------------------------- */
 
-/* A node of the view. As text with all that its callees have, as JSON by itself. */
+/* A node of the view: in text with all that its callees have, in JSON by itself. */
 struct row {
   const struct heap_view *view;
   const struct heap_node *node;
@@ -61,7 +61,7 @@ static VIEW(amounts_view, struct eva_amount,
     FIGURE("temporary_objects", VIEW_COUNT, objects, EVA_TEMPORARY),
     FIGURE("samples", VIEW_COUNT, samples, EVA_ALLOCATED))
 
-/* What rows are ordered by; the others are none. */
+/* Returns the bytes by which rows are ordered; for other measures there are none. */
 VIEW_GETTER(main_bytes, struct row) {
   const bool is_main = column->argument == row->view->main;
   return is_main ? view_uint(eva_whole(row->amounts[column->argument].bytes)) : view_none();
@@ -102,7 +102,7 @@ static VIEW(place_view, struct row,
     {"source", NULL, VIEW_PLAIN, VIEW_GET(TEXT, source), .has = has_source, .flags = VIEW_MAYBE},
     {"line", NULL, VIEW_PLAIN, VIEW_GET(U32, line), .has = has_source, .flags = VIEW_MAYBE})
 
-/* Innermost first. */
+/* Puts the frames of a stack, innermost first. */
 static void stack_rows(struct view_to *to, const void *row) {
   struct row frame = *(const struct row *)row;
   view_row(to, &frame);
@@ -130,7 +130,8 @@ static VIEW(row_view, struct row,
     {.form = VIEW_INCLUDE, .offset = offsetof(struct row, amounts), .flags = VIEW_POINTER,
      .view = &amounts_view})
 
-/* By stack, a row is a stack that allocates itself: not its callers. */
+/* Puts the rows that allocate themselves. (By stack, a row is such a stack, not its
+   callers.) */
 static void all_rows(struct view_to *to, const void *heap) {
   const struct heap_command *c = heap;
   const struct heap_view *v = &c->view;
@@ -162,8 +163,9 @@ static VIEW(state_view, struct eva_heap_state,
     {"unknown_frees", NULL, VIEW_COUNT, ROW(unknown_frees)},
     {"from_events", NULL, VIEW_PLAIN, ROW(from_events)})
 
-/* A live process writes its profiles at collections: between them, and while it is
-   asleep, they are as they were. */
+/* Tells whether the figures have an age. A live process writes its profiles at
+   collections: between these, and while the process is asleep, the profiles do not
+   change. */
 static bool has_age(const struct heap_command *c) {
   const struct eva_heap_state *s = eva_heap_state(c->h.heap);
   return c->h.q.info.liveness == EVENTRING_LIVE && !s->from_events && s->running > 0 && s->ns > 0;
@@ -197,7 +199,7 @@ static VIEW(heap_answer_view, struct heap_command,
 
 /* ---- Text --------------------------------------------------------------------- */
 
-/* "812.0 MiB +- 3.1 MiB in 12,345 objects". */
+/* Prints an amount: "live       812.0 MiB +- 3.1 MiB in 12,345 objects". */
 static void print_amount(const char *name, const struct eva_amount *amount, FILE *out) {
   fprintf(out, "%-10s %s", name, eva_bytes(eva_whole(amount->bytes)));
   if (eva_amount_error(amount) >= 0.5)
@@ -207,7 +209,7 @@ static void print_amount(const char *name, const struct eva_amount *amount, FILE
   fputc('\n', out);
 }
 
-/* What is missing from the rows, or may not add up. */
+/* Prints what is missing from the rows, or may not add up. */
 static void print_caveats(const struct heap_command *c, FILE *out) {
   const struct eva_heap_state *s = eva_heap_state(c->h.heap);
   if (s->lost_entries)
@@ -224,7 +226,7 @@ static void print_caveats(const struct heap_command *c, FILE *out) {
             "ring\n", eva_count(s->unknown_frees));
 }
 
-/* The thread of its only domain. 0: there are several, or none. */
+/* Returns the thread of the only live domain, or 0 if there are several, or none. */
 static int32_t only_thread(eventring_cursor *cursor) {
   int32_t tid = 0;
   for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++) {
@@ -266,11 +268,12 @@ static void print_summary(const struct heap_command *c, FILE *out) {
   print_caveats(c, out);
 }
 
-struct shown { /* of the tree */
+struct shown { /* Which part of the tree is shown. */
   const struct heap_command *c;
   struct view_to *to;
   uint64_t top;
-  uint32_t *children, *next; /* by node: the first child; the next of its parent; 0: none */
+  uint32_t *children, *next; /* by node: the first child; the next child of its parent; 0:
+                                none */
 };
 
 static void put_node(struct view_to *to, const struct heap_view *v, uint32_t node,
@@ -278,7 +281,7 @@ static void put_node(struct view_to *to, const struct heap_view *v, uint32_t nod
   view_row(to, &(struct row){v, &v->nodes[node], v->nodes[node].total, indent});
 }
 
-/* Children in the order of their ranks: pushed from the last to the first. */
+/* Links children in the order of their ranks, so the last one is pushed first. */
 static void link_children(struct shown *s) {
   const struct heap_view *v = &s->c->view;
   for (uint32_t i = v->count - 1; i-- > 0;) {
@@ -288,14 +291,15 @@ static void link_children(struct shown *s) {
   }
 }
 
-/* Does the tree branch below a node, or allocate the node itself a part of that? */
+/* Tells whether the tree branches below a node, or the node itself allocates a part of
+   what is below it. */
 static bool branches(const struct shown *s, uint32_t node) {
   const struct heap_view *v = &s->c->view;
   uint32_t child = s->children[node];
   return !child || s->next[child] || v->nodes[node].self[v->main].bytes > 0;
 }
 
-/* Without recursion: a stack may be deep. */
+/* Puts the nodes that are shown, without recursion: a stack may be deep. */
 static void add_tree(const struct shown *s) {
   enum { MOST_INDENT = 24 };
   const struct heap_view *v = &s->c->view;
@@ -333,7 +337,7 @@ static void shown_rows(struct view_to *to, const void *heap) {
   free(shown.next);
 }
 
-/* Of an answer without rows: what it says. */
+/* Prints why an answer has no rows. */
 static void print_nothing(const struct heap_command *c, FILE *out) {
   static const char *const what[] = {[EVA_LIVE] = "is alive", [EVA_ALLOCATED] = "was allocated",
                                      [EVA_PEAK] = "was alive",

@@ -14,9 +14,9 @@
 struct row {
   struct eventring_found found;
   bool is_sound;
-  /* The number that commands of this machine take: of a live process that of this pid
-     namespace, if it is visible from here. The others had the one in their file. */
-  pid_t pid, other_pid; /* the one in the file; 0: it is the same */
+  /* The pid that commands on this machine take: for a live process, the one in this pid
+     namespace if it is visible from here; for the others, the one in their file. */
+  pid_t pid, other_pid; /* the one in the file; 0: it is the same as `pid` */
   struct eva_ending ending;
 };
 
@@ -42,8 +42,8 @@ VIEW_GETTER(started, struct row) {
   return view_text(to->room);
 }
 
-/* How it ended, with the first line of the error; what comes before the first newline of
-   a message says what happened. */
+/* Returns how a process ended, with the first line of the error: what comes before the
+   first newline of a message says what happened. */
 VIEW_GETTER(ended, struct row) {
   char how[EVA_ENDING];
   if (!row->is_sound) return view_text(row->found.status_text);
@@ -97,7 +97,8 @@ static int keep_found(void *context, const struct eventring_found *found) {
   return 0;
 }
 
-/* The oldest first; at the end those that cannot be read. */
+/* Compares two rows: the oldest come first, and recordings that cannot be read come
+   last. */
 static int older_first(const void *a, const void *b) {
   const struct row *x = a, *y = b;
   if (x->is_sound != y->is_sound) return x->is_sound ? -1 : 1;

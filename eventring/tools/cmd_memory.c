@@ -3,8 +3,8 @@
  *
  * The domains of a live process are asked to measure (question.h), and the kernel's list
  * of mappings is read right after that: what the process does in between is in the
- * difference, as is what nobody knows. Of a dead process, or a copy, what was recorded
- * last is shown. */
+ * difference, as is memory whose use is not known. For a dead process, or a copy, the
+ * figures that were recorded last are shown. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -53,7 +53,7 @@ static bool are_many(const struct memory *c) {
   return c->m.domain_count > MOST_DOMAINS_SHOWN && c->domain == UINT64_MAX;
 }
 
-/* The lines of all domains become one a name, of domain 0. */
+/* Joins the lines of all domains to one per name, with domain 0. */
 static void join_domains(struct memory_lines *m) {
   size_t kept = 0;
   for (size_t i = 0; i < m->count; i++) {
@@ -76,13 +76,13 @@ static void join_domains(struct memory_lines *m) {
 
 /* ---- what is shown ------------------------------------------------------------ */
 
-/* How long ago something was said; none: it was not. */
+/* Returns how long ago something was measured, or none if it was not. */
 static struct view_value age_of_moment(const struct memory *c, uint64_t ns) {
   if (!ns) return view_none();
   return view_uint(c->end_ns > ns ? c->end_ns - ns : 0);
 }
 
-/* Of what the process has. */
+/* Returns the share of the memory that the process has. */
 VIEW_GETTER(share, uint64_t) {
   const struct memory *c = to->context;
   uint64_t all = c->m.resident != UINT64_MAX ? c->m.resident : c->m.attributed;
@@ -213,7 +213,8 @@ static void print_age(const struct memory *c, const struct memory_domain *d) {
   putchar(')');
 }
 
-/* It stands by, or has gone on in a new file while it was asleep. */
+/* Prints that no domain is recorded: the process stands by, or has gone on in a new file
+   while it was asleep. */
 static void print_no_domain(const struct memory *c) {
   char why[DOMAIN_STATE_TEXT];
   fputs("\nno domain is recorded", stdout);
@@ -308,7 +309,7 @@ static void print_text(struct memory *c) {
 
 /* ---- the command -------------------------------------------------------------- */
 
-/* -1, or the exit status after a message. */
+/* Gathers the lines. Returns -1, or the exit status after a message. */
 static int gather(struct memory *c) {
   bool live = c->info.liveness == EVENTRING_LIVE;
   int status = live ? ask_domains(&c->ask, &c->reader, EVENTRING_ASKS_MEMORY, c->patience) : -1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_merge.c: `eventring merge`: several recordings become one. */
+/* cmd_merge.c: `eventring merge`: makes one recording of several. */
 #include <stdio.h>
 #include <string.h>
 

@@ -2,8 +2,9 @@
 /* cmd_metrics.c: `eventring metrics`: what the recordings of live processes add up to,
  * for Prometheus.
  *
- * A file is made anew beside the old one and takes its place when it is complete, so who
- * scrapes it (the textfile collector of node_exporter, say) never reads a part. */
+ * A new file is made beside the old one and takes its place when it is complete, so a
+ * program that scrapes it (the textfile collector of node_exporter, say) never reads a
+ * part. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +28,8 @@ struct gathering {
   struct metrics_options options;
   struct live_processes live;
   struct metrics *metrics;
-  bool said; /* that a recording cannot be read, since it last could */
+  bool said; /* whether it was reported that a recording cannot be read, since it last
+                could */
 };
 
 static bool gather(struct gathering *g, FILE *out) {
@@ -38,15 +40,15 @@ static bool gather(struct gathering *g, FILE *out) {
   return all;
 }
 
-/* Whoever may read what the file's folder has is to read it: the collector that takes it
-   up is another user's. (The file is made for its user alone.) */
+/* Lets everyone read the file whom the umask allows to read new files: the collector that
+   reads it belongs to another user. (The file was made for its user alone.) */
 static void let_others_read(int fd) {
   const mode_t mask = umask(0);
   umask(mask);
   if (fchmod(fd, 0644 & ~mask) != 0) complain("%s", strerror(errno));
 }
 
-/* Returns a status. */
+/* Writes a new file that replaces the old one. Returns a status. */
 static int write_file(struct gathering *g) {
   struct new_file file;
   int fd = new_file_replace(&file, g->options.path);
@@ -77,7 +79,7 @@ static int write_once(struct gathering *g) {
   return all ? STATUS_OK : STATUS_WRONG;
 }
 
-/* The processes that were named and do not record. */
+/* Reports the processes that were named and do not record. Returns a status. */
 static int check_named(const struct live_processes *live) {
   int status = STATUS_OK;
   for (size_t i = 0; i < live->only_count; i++) {
@@ -89,8 +91,8 @@ static int check_named(const struct live_processes *live) {
   return status;
 }
 
-/* Until SIGINT or SIGTERM. A file that nobody brings up to date any more would go on
-   saying what is not true: it is removed then. */
+/* Writes the file again and again until SIGINT or SIGTERM, and then removes it: a file
+   that is not updated any more would go on saying what is no longer true. */
 static int write_again(struct gathering *g) {
   uint64_t next = now_ns();
   int status = STATUS_OK;
@@ -99,7 +101,7 @@ static int write_again(struct gathering *g) {
     status = write_once(g);
     next += g->options.every_ns;
     uint64_t now = now_ns();
-    if (next < now) next = now; /* it was late, or stopped */
+    if (next < now) next = now; /* this process was late, or stopped */
     const struct timespec until = {.tv_sec = (time_t)(next / 1000000000),
                                    .tv_nsec = (long)(next % 1000000000)};
     while (!reader_is_stopped() &&

@@ -2,9 +2,9 @@
 /* cmd_pauses.c: `eventring pauses`: the longest steps of the collector, each with its
  * reason, what it did, and what the program was doing. (--frames: pause_frames.c.)
  *
- * The steps are in the runtime ring, of which there is little. So of a recording that
- * does not go on only that is read, and what the program was doing at the steps that are
- * shown is looked up afterwards, in the blocks around them. */
+ * The steps are in the runtime ring, which is small. So if a recording does not go on,
+ * only that ring is read, and what the program was doing at the steps that are shown is
+ * looked up afterwards, in the blocks around them. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,8 +62,8 @@ struct pauses {
   struct open *open;
   size_t open_count;
   struct sums sums;
-  struct eventring_event late; /* the end, after the window, of ... */
-  struct eva_step late_step;   /* ... this step; zeroed: there was none */
+  struct eventring_event late; /* the end of late_step, which comes after the window */
+  struct eva_step late_step;   /* zeroed: there was none */
   uint64_t last_ns[EVENTRING_MAX_DOMAINS][EVENTRING_RINGS]; /* of events, with `shares` */
   struct eva_gaps gaps;        /* with `shares` */
 };
@@ -157,7 +157,7 @@ static int longer_in_all(const void *a, const void *b) {
   return (x < y) - (x > y);
 }
 
-/* `begin`: of the span that is the step. */
+/* Adds an open step; `begin` is the begin of the span that is the step. */
 static void add_open(struct pauses *p, const struct eva_step *step,
                      const struct eventring_event *begin) {
   if (!question_wants_domain(&p->q, begin->domain) || question_is_past_end(&p->q, begin->ns))
@@ -208,7 +208,8 @@ static int look_at_switch(void *context, const struct eventring_switch *change) 
   return 0;
 }
 
-/* (Errors of the file were reported when it was read.) */
+/* Looks up what the program was doing at a step. (Errors of the file were reported when
+   it was read.) */
 static void look_up(struct pauses *p, struct eva_step *step) {
   static const struct eventring_callbacks callbacks = {sizeof callbacks, look_at_event,
                                                        look_at_loss};
@@ -225,8 +226,8 @@ static void look_up(struct pauses *p, struct eva_step *step) {
   eva_shares_free(lookup.shares);
 }
 
-/* A step that begins within a gap was given the span that was open before the gap, as the
-   loss was not known yet. */
+/* Removes what steps that begin within a gap were given: the span that was open before
+   the gap, because the loss was not known yet. */
 static void forget_in_gaps(struct pauses *p) {
   eva_gaps_sort(&p->gaps);
   for (size_t i = 0; i < p->top.count; i++) {
@@ -258,8 +259,8 @@ static void read_recording(struct pauses *p) {
 
 /* ---- Sums --------------------------------------------------------------------- */
 
-/* The domain was watched until the last moment at which it is known to have been
-   there. */
+/* Stops the clock of a domain at the last moment at which it is known to have been there:
+   it was watched until then. */
 static void stop_clock(struct pauses *p, unsigned slot) {
   struct eva_gc_clock *clock = &p->clocks[slot];
   if (clock->incarnation == 0) return;
@@ -326,7 +327,8 @@ static void all_phases(struct view_to *to, const void *row) {
   for (unsigned i = 0; i < step->phases; i++) view_row(to, &step->phase[i]);
 }
 
-/* The phases that took at least a fifth of it, the longest first. */
+/* Returns the names of the phases that took at least a fifth of a step, the longest
+   first. */
 VIEW_GETTER(did, struct eva_step) {
   size_t used = 0;
   uint64_t below = UINT64_MAX;
@@ -356,7 +358,7 @@ VIEW_GETTER(on_cpu, struct eva_step) {
 
 VIEW_GETTER(row_text, struct eva_step) { return step_text(to, row->id, row->reason); }
 
-/* What a step is that has ended, and one that has not. */
+/* What a step is, whether it has ended or not. */
 #define STEP_COLUMNS                                                                     \
   {NULL, "<+step, reason", VIEW_PLAIN, VIEW_GET(TEXT, row_text)},                        \
       {"step", NULL, VIEW_DEF, ROW(id)},                                                 \

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_profile.c: `eventring profile`: where time goes.
  *
- * Either the profile of calls of a recording, or samples of a live process: by the
- * options of samples, and of a process that keeps no profile of calls. A PROGRAM is
- * started with SAROS_PROFILE=calls, if the variable is not set, and its profile is shown
- * when it has ended; or, to be sampled, as it is. With --perf, samples of perf and a
- * recording make one profile (perf_merge.c).
+ * It shows either the profile of calls of a recording, or samples of a live process: it
+ * samples if it is given options of samples, or if the process keeps no profile of calls.
+ * A PROGRAM is started with SAROS_PROFILE=calls, if the variable is not set, and its
+ * profile is shown when it has ended; or, to be sampled, it is started as it is. With
+ * --perf, samples of perf and a recording make one profile (perf_merge.c).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,11 +30,13 @@ struct profile_options {
 };
 
 enum { DEFAULT_TOP = 20, DEFAULT_HZ = 1000 };
-#define ASK_NS ((uint64_t)2000000000) /* that all domains have for an answer */
+#define ASK_NS ((uint64_t)2000000000) /* how long all domains together have for an
+                                         answer */
 
 /* ---- Words -------------------------------------------------------------------- */
 
-/* --cpu is not among them: a PROGRAM may measure its calls so. */
+/* Tells whether the words ask for samples. (--cpu does not: the calls of a PROGRAM may be
+   measured with it, too.) */
 bool profile_is_of_samples(int count, char **words) {
   static const char *const names[] = {"--hz", "--wall", "--idle", "--seconds", "--children"};
   for (int i = 0; i < count && strcmp(words[i], "--") != 0; i++)
@@ -158,7 +160,8 @@ static int let_sample_itself(pid_t pid, struct launch *launch, const struct prof
   return status;
 }
 
-/* `launch`: NULL, or the program. */
+/* Samples a process and shows the samples. `launch` is the program that was launched, or
+   NULL. */
 static int sample_it(pid_t pid, struct launch *launch, struct profile_options *o) {
   struct sampling *sampling;
   o->sample.domain = o->view.domain;
@@ -188,7 +191,7 @@ static int sample_program(char **command, struct profile_options *o) {
 
 /* ---- Recordings --------------------------------------------------------------- */
 
-/* Of the program of a recording. */
+/* Shows the profile of the program of a recording. */
 static int show_recorded(eventring_cursor *cursor, struct time_profile *profile,
                       const struct profile_options *o) {
   struct eventring_info info = {.size = sizeof info};
@@ -223,19 +226,21 @@ static int take_profiles(eventring_cursor *cursor, struct time_profile *profile)
   return wrong("%s", error.text);
 }
 
-/* Is one kept by a process that lives, or about to be? */
+/* Tells whether a live process keeps a profile, or is about to. */
 static bool is_kept(eventring_cursor *cursor) {
   struct eventring_info info = {.size = sizeof info};
   return eventring_cursor_info(cursor, &info) >= 0 && info.liveness == EVENTRING_LIVE &&
          info.profile_asked;
 }
 
-/* It is kept, and was not written yet: each period it is, and when somebody asks. */
+/* Asks for a profile that is kept and was not written yet: it is written each period, and
+   when somebody asks. */
 static int ask_for_profile(struct reader *reader, const char *target,
                            struct time_profile *profile) {
   static struct ask ask;
   char why[DOMAIN_STATE_TEXT];
-  struct reader asker = {0}; /* the other one may have followed a link, and may only read then */
+  /* the other reader may have followed a link, and may only read then */
+  struct reader asker = {0};
   int status = reader_open_target(&asker, target, EVENTRING_OPEN_NOW);
   if (status >= 0) return status;
   status = ask_domains(&ask, &asker, EVENTRING_ASKS_PROFILE,
@@ -248,7 +253,8 @@ static int ask_for_profile(struct reader *reader, const char *target,
                "(--hz 1000 takes samples)", is_silent ? ": " : "", is_silent ? why : "");
 }
 
-/* `target`: NULL, or what it was opened by. *none: there is no profile. */
+/* Shows the profiles of a recording. `target` is what it was opened by, or NULL. Sets
+   *none to whether there is no profile. */
 static int serve(struct reader *reader, const char *target, const struct profile_options *o,
                  bool *none) {
   struct time_profile profile = {0};
@@ -295,7 +301,7 @@ static int show_recording(const struct operands *operands, struct profile_option
   return reader_close(&reader, status);
 }
 
-/* A process that keeps no profile of calls is sampled. */
+/* Shows the profile of calls of a process, or samples the process if it keeps none. */
 static int show_process(pid_t pid, const char *word, struct profile_options *o) {
   struct eventring_error error;
   struct reader reader = {0};

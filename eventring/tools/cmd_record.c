@@ -88,7 +88,8 @@ static bool is_group(const struct record_options *options, const struct operands
   return options->children || options->merge || operands->count > 1;
 }
 
-/* A file to be merged at the end must not exist when all has been recorded. */
+/* Checks the options of --merge: the file to be merged at the end must not exist yet.
+   Returns -1, or the exit status after a message. */
 static int check_merge(const struct command *self, struct record_options *options) {
   const struct recorder_options *r = &options->recorder;
   struct stat st;
@@ -164,7 +165,8 @@ static int read_words(const struct command *self, int count, char **words,
 
 /* ---- The next file ------------------------------------------------------------ */
 
-static int switch_signals; /* SIGUSR2 that came, and for one process are not yet obeyed: atomic */
+/* how many SIGUSR2 came; for one process: those that are not yet obeyed; atomic */
+static int switch_signals;
 
 static void count_signal(int number) {
   (void)number;
@@ -177,8 +179,9 @@ static void catch_switch_signals(void) {
   sigaction(SIGUSR2, &action, NULL);
 }
 
-/* A file beyond the limit on sizes is an error of the write, of which the recorder goes
-   on. (A handler, and not SIG_IGN, which a launched program would inherit.) */
+/* Handles SIGXFSZ by doing nothing: a file that grows beyond the limit on sizes is an
+   error of the write, after which the recorder goes on. (SIG_IGN would be inherited by a
+   launched program.) */
 static void pass_over(int number) { (void)number; }
 static void survive_size_limit(void) {
   struct sigaction action = {.sa_handler = pass_over, .sa_flags = SA_RESTART};
@@ -186,7 +189,7 @@ static void survive_size_limit(void) {
   sigaction(SIGXFSZ, &action, NULL);
 }
 
-/* A file that is to be merged has no successor. */
+/* Makes SIGUSR2 do nothing: a file that is to be merged has no successor. */
 static void ignore_switch_signals(void) {
   struct sigaction action = {.sa_handler = pass_over, .sa_flags = SA_RESTART};
   sigemptyset(&action.sa_mask);
@@ -204,7 +207,7 @@ struct progress {
   struct recorder *recorder;
   struct reader *reader;
   struct commands *commands; /* NULL: none */
-  const char *target;        /* of those */
+  const char *target;        /* of the commands */
   uint64_t at, bytes;
 };
 
@@ -237,7 +240,8 @@ static int status_of(struct recorder *recorder, const struct record_options *opt
   struct eventring_saver_info info;
   recorder_info(recorder, &info);
   bool lost = info.lost || (launched && info.missed);
-  if (info.damaged && options->quiet) complain_damaged(info.damaged); /* else the summary has */
+  /* else the summary says so */
+  if (info.damaged && options->quiet) complain_damaged(info.damaged);
   return result->failed || info.damaged || (options->strict && lost) ? STATUS_WRONG : STATUS_OK;
 }
 
@@ -276,7 +280,8 @@ static void print_group_summary(const struct group_result *result) {
            "es", eva_count(result->saved), eva_bytes(result->bytes), eva_count(result->lost));
 }
 
-/* The files of the processes go when all of them is in the merged one. */
+/* Merges the files of the processes into one, and removes them if that file has all of
+   it. */
 static bool merge_group(const char *path, const struct group_result *group) {
   const struct merge_options options = {0};
   struct merge_result result;
@@ -294,7 +299,7 @@ static bool merge_group(const char *path, const struct group_result *group) {
   return merged;
 }
 
-/* Several processes, each in a file of its own. */
+/* Records several processes, each in a file of its own. */
 static int record_group(const struct record_options *options, const struct operands *operands) {
   const struct group_options group = {
       .recorder = options->recorder, .children = options->children || operands->command,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_retain.c: `eventring retain`: who holds the objects of a live process.
+/* cmd_retain.c: `eventring retain`: what holds the objects of a live process.
  *
- * Each domain of the process forks a child, which walks through the copy of its memory
+ * Each domain of the process forks a child, which walks through its copy of the memory
  * and writes what it found into a file in memory (vm/question.c has the lines). The file
- * of the child is read here, and the child killed. What it says is checked like anything
+ * of the child is read here, and the child is killed. The file is checked like anything
  * that another process chose. */
 #include <inttypes.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@
 enum {
   MOST_ANSWERS = 256 << 20, /* bytes of all domains */
   SHOWN_HOLDERS = 3,
-  LISTED_HOLDERS = 8,       /* as JSON */
+  LISTED_HOLDERS = 8,       /* in JSON */
   DEFAULT_TOP = 10
 };
 
@@ -56,7 +56,8 @@ static bool is_asked_for(const struct retain *r, const struct retain_holder *h) 
   return !r->name || strstr(h->path, r->name) || strstr(h->shape, r->name);
 }
 
-/* By which kinds are ordered: its bytes, or with --name those in the ways that remain. */
+/* Returns the weight by which a kind is ordered: its bytes, or with --name the bytes held
+   in the ways that remain. */
 static uint64_t weight_of(const struct retain *r, const struct retain_kind *k) {
   uint64_t sum = 0;
   for (size_t i = 0; r->name && i < k->holder_count; i++) sum = eva_add(sum, k->holders[i].bytes);
@@ -68,7 +69,7 @@ static void choose_ways(const struct retain *r, struct retain_kind *k) {
   for (size_t i = 0; i < k->holder_count; i++)
     if (is_asked_for(r, &k->holders[i])) k->holders[kept++] = k->holders[i];
   k->holder_count = kept;
-  if (r->name) k->more_holders = 0; /* what they are is not known */
+  if (r->name) k->more_holders = 0; /* what these ways are is not known */
   k->weight = weight_of(r, k);
 }
 
@@ -79,8 +80,8 @@ static int heavier_first(const void *left, const void *right) {
   return (a->place > b->place) - (a->place < b->place);
 }
 
-/* Puts the kinds and sites first that the options ask for, and of them only the ways that
-   are asked for, so that all that is cut later is of these. */
+/* Puts the kinds and sites first that the options ask for, and keeps only the ways to
+   them that are asked for, so that whatever is cut off later is among these. */
 static void choose(const struct retain *r, unsigned domain, struct retain_answer *a) {
   for (size_t i = 0; i < a->kind_count; i++) {
     struct retain_kind kind = a->kinds[i];
@@ -247,7 +248,7 @@ static void print_list(const struct retain *r, const struct answer *a, bool site
     printf("\nand %s more %s (--top)\n", eva_count(all - shown), sites ? "sites" : "kinds");
 }
 
-/* What the domain could not say; so it is not known whether it is asked for. */
+/* Prints what the domain could not say: whether that is asked for is not known. */
 static void print_cut(const struct retain_answer *a) {
   if (a->cut_kinds || a->cut_ways)
     printf("not in the answer, which is full: %s kinds and sites, %s ways\n",
@@ -354,13 +355,13 @@ static int ask_and_report(struct retain *r) {
   return status;
 }
 
-/* Takes the recording, if its process lives. */
+/* Turns to a recording of the program. Returns whether its process lives. */
 static bool turn_to(struct retain *r, const char *path) {
   return reader_go_on_in(&r->reader, path, EVENTRING_OPEN_NOW) &&
          eventring_cursor_liveness(r->reader.cursor) == EVENTRING_LIVE;
 }
 
-/* Each process of the program that records: one after the other. */
+/* Asks each process of the program that records, one after the other. */
 static int ask_each(struct retain *r, char *const *paths) {
   int status = STATUS_OK, asked = 0;
   for (; *paths; paths++) {
@@ -372,7 +373,8 @@ static int ask_each(struct retain *r, char *const *paths) {
   return asked ? status : wrong("no process of the program records any more");
 }
 
-/* (A stream of the user's is elsewhere.) */
+/* Asks the processes of a PROGRAM; only the process that was opened if there are no
+   recordings in their usual place, because the user has put a stream elsewhere. */
 static int ask_program(struct retain *r) {
   if (!ask_let_run(&r->reader, r->run_ns))
     return wrong("the program ended before it was asked (--seconds)");

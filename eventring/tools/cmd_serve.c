@@ -2,18 +2,20 @@
 /* cmd_serve.c: `eventring serve`: metrics, profiles, copies and pages of live processes
  * over HTTP.
  *
- * libmicrohttpd accepts the connections, each in a thread of its own, so a slow client or
- * a profile of half a minute keeps nobody waiting; there are at most CONNECTIONS, with a
- * small stack each. Metrics are gathered by the thread that answers, one at a time, and
- * are good for CACHE_NS: many requests at once cost what one does. Whatever else is asked
- * for, the command that answers it runs in a process of its own (serve_child.h), at most
- * CHILDREN at a time; so does what keeps a page up to date (serve_page.h).
+ * libmicrohttpd accepts the connections and gives each a thread of its own, so a slow
+ * client or a profile of half a minute delays no other. There are at most CONNECTIONS,
+ * each with a small stack. Metrics are gathered by the thread that answers, one at a
+ * time, and are valid for CACHE_NS: many requests at once cost what one does. For all
+ * other requests, the command that answers runs in a process of its own (serve_child.h),
+ * at most CHILDREN at a time; so does the command that keeps a page up to date
+ * (serve_page.h).
  *
- * Who may ask. On a Unix socket processes of the same user and root's, whatever the mode
- * of the socket became. On a TCP port of the loopback interface everybody on this
- * machine; but no web page: a browser that was led here by another site says so
- * (Sec-Fetch-Site), or by which name it has found this address (Host), which must be one
- * of the loopback interface. No request changes a process.
+ * Who may ask: on a Unix socket, processes of the same user and of root, whatever the
+ * mode of the socket became; on a TCP port of the loopback interface, every process on
+ * this machine, but no web page of another site. A browser that was led here by
+ * another site shows that (Sec-Fetch-Site), or shows by which name it has found this
+ * address (Host), which must be a name of the loopback interface. No request changes a
+ * process.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -51,7 +53,7 @@ enum {
   CHILDREN = 4,
   MOST_SECONDS = 300, /* of a profile */
   DEFAULT_SECONDS = 30,
-  MORE_SECONDS = 60 /* that a command may take beyond what it is told to */
+  MORE_SECONDS = 60 /* that a command may take beyond those it is given */
 };
 #define CACHE_NS UINT64_C(100000000)
 #define FORMATS 2
@@ -85,7 +87,7 @@ static enum MHD_Result respond(struct MHD_Connection *connection, unsigned statu
 struct answer {
   char *bytes;
   size_t size;
-  FILE *out; /* NULL: no memory */
+  FILE *out; /* NULL: out of memory */
 };
 
 static void answer_begin(struct answer *a) {
@@ -103,7 +105,7 @@ static enum MHD_Result answer_end(struct answer *a, struct MHD_Connection *conne
                  MHD_create_response_from_buffer(a->size, a->bytes, MHD_RESPMEM_MUST_FREE));
 }
 
-/* Plain text, made printable; a newline is added. */
+/* Sends plain text, made printable, with a newline behind it. */
 static enum MHD_Result say(struct MHD_Connection *connection, unsigned status,
                            const char *text) {
   struct answer a;
@@ -180,7 +182,7 @@ struct question {
   const char *type;
   const char *suffix;  /* of the name of a file to be saved; NULL: shown */
   bool has_seconds;    /* takes seconds= */
-  const char *words[8]; /* the command. "SECONDS" stands for that number */
+  const char *words[8]; /* the command; "SECONDS" stands for their number */
 };
 
 static const struct question questions[] = {
@@ -195,7 +197,8 @@ static const struct question questions[] = {
     {"/view", "text/html; charset=utf-8", NULL, false, {"view", "--seconds", "0"}},
     {"/snapshot", "application/octet-stream", "copy.eventring", false, {"snapshot"}}};
 
-/* The process of ?pid=, or the only one that records. 0, after an answer in *result. */
+/* Returns the process of ?pid=, or the only one that records; or 0 after it has sent an
+   answer, with its outcome in *result. */
 static pid_t find_process(struct server *server, struct MHD_Connection *connection,
                           enum MHD_Result *result) {
   const char *text = argument(connection, "pid");
@@ -235,14 +238,14 @@ static bool read_seconds(const char *text, unsigned *seconds) {
   return true;
 }
 
-/* A file without a name; on the disk, since a copy may be as long as a stream. */
+/* Opens a file without a name; on disk, because a copy may be as long as a stream. */
 static int open_answer(void) {
   const int fd = open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
   return fd >= 0 ? fd : memfd_create("eventring-serve", MFD_CLOEXEC);
 }
 
-/* Returns the file with what the command has written, or -1 (errno): it could not be
-   run. */
+/* Runs the command of a question. Returns the file with what it has written, or -1
+   (errno) if it could not be run. */
 static int run_question(const struct server *server, const struct question *q, pid_t pid,
                         unsigned seconds, struct serve_child *child) {
   const char *words[16];
@@ -265,8 +268,9 @@ static int run_question(const struct server *server, const struct question *q, p
   return -1;
 }
 
-/* What the command says of why it does not: a recording without what was asked for (the
-   message names what switches it on), or a process that may not be looked into. */
+/* Sends the reason that the command gives for not answering: the recording does not have
+   what was asked for (the message names what switches it on), or the process may not be
+   inspected. */
 static enum MHD_Result say_why_not(struct MHD_Connection *connection,
                                    const struct serve_child *child) {
   if (child->late) return say(connection, MHD_HTTP_SERVICE_UNAVAILABLE, "it took too long");
@@ -319,7 +323,7 @@ static enum MHD_Result answer_question(struct server *server, struct MHD_Connect
 
 /* ---- Who may ask -------------------------------------------------------------- */
 
-/* "localhost", "127.0.0.1" or "[::1]", with a port or without. */
+/* Tells whether a host is "localhost", "127.0.0.1" or "[::1]", with a port or without. */
 static bool is_loopback_name(const char *host) {
   static const char *const names[] = {"localhost", "127.0.0.1", "[::1]"};
   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
@@ -339,7 +343,7 @@ static bool is_own_peer(struct MHD_Connection *connection) {
          (peer.uid == geteuid() || peer.uid == 0);
 }
 
-/* NULL: yes; else why not. */
+/* Returns NULL if the client may ask, or else why not. */
 static const char *refusal(const struct server *server, struct MHD_Connection *connection) {
   const char *site = header(connection, "Sec-Fetch-Site"), *host = header(connection, "Host");
   if (server->is_unix)
@@ -365,8 +369,8 @@ static enum MHD_Result route(struct server *server, struct MHD_Connection *conne
              ".../allocs, .../coroutines, /view, /snapshot, /events, and / with links to them");
 }
 
-/* Called once when the head of a request was read, then for each part of a body, and then
-   again. */
+/* Handles a request. It is called once when the head of the request was read, then for
+   each part of a body, and then once more. */
 static enum MHD_Result handle(void *context, struct MHD_Connection *connection, const char *url,
                               const char *method, const char *version, const char *upload,
                               size_t *upload_size, void **seen) {
@@ -378,7 +382,7 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
     return reads ? MHD_YES
                  : say(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "nothing can be changed here");
   }
-  if (*upload_size) { /* a body, which nobody needs */
+  if (*upload_size) { /* a body, which is not needed */
     *upload_size = 0;
     return MHD_YES;
   }
@@ -393,7 +397,7 @@ struct listening {
   char shown[160];   /* its address, for people */
 };
 
-/* A socket that a server has left that was killed is replaced. */
+/* Tells whether a socket was left by a server that was killed, and may be replaced. */
 static bool is_left_over(const struct sockaddr_un *address) {
   struct stat st;
   int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -440,7 +444,7 @@ static int listen_at_port(struct listening *l, bool is_6, uint16_t port) {
   return STATUS_OK;
 }
 
-/* Returns a status: -1: go on. */
+/* Starts to listen. Returns -1, or the exit status after a message. */
 static int start_listening(const struct command *self, struct listening *l, const char *where) {
   static const struct { const char *name; bool is_6; } hosts[] = {
       {"127.0.0.1:", false}, {"localhost:", false}, {"[::1]:", true}};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_show.c: `eventring show`: what a recording says of itself. */
+/* cmd_show.c: `eventring show`: what a recording says about itself. */
 #include <stdio.h>
 #include <string.h>
 
@@ -58,7 +58,7 @@ VIEW_GETTER(growing, struct eventring_info) {
                      eva_duration(row->hold_ns), eva_bytes(row->grow_bytes));
 }
 
-/* Which rings are streams, of those that are there. */
+/* Returns which of the rings are streams. */
 VIEW_GETTER(streams, struct eventring_info) {
   size_t used = 0;
   if (!row->has_streams) return view_none();
@@ -91,7 +91,7 @@ VIEW_GETTER(claimed, struct eventring_info) {
   return view_printf(to, "%s claimed", eva_count(row->blocks_claimed));
 }
 
-/* What is missing of the records, and what this program does not know; mostly nothing. */
+/* Returns which records are missing. This value and the next two are mostly none. */
 VIEW_GETTER(dropped, struct eventring_info) {
   if (!row->names_dropped && !row->lives_dropped) return view_none();
   return view_printf(to, "%s definitions (their events are \"(other)\"), %s records of domains",
@@ -142,7 +142,8 @@ static void all_classes(struct view_to *to, const void *row) {
   }
 }
 
-/* Its kind; of several values also their names; of a counter also what it measures. */
+/* Returns the kind of a payload, with the names of several values, or with what a counter
+   measures. */
 VIEW_GETTER(payload, struct eventring_def) {
   const char *more = row->measure ? eva_measure_name(row->measure) : row->fields;
   bool has_more = more && more[0];
@@ -179,7 +180,7 @@ static void all_defs(struct view_to *to, const void *row) {
   }
 }
 
-/* ---- Processes: of a recording that was made of others ------------------------ */
+/* ---- Processes of a recording that was made of others ------------------------- */
 
 struct process_row {
   struct eventring_process is;
@@ -243,7 +244,7 @@ struct ring_row {
   uint64_t overwritten;
 };
 
-/* Time of the newest event of all rings. */
+/* Returns the time of the newest event of all rings. */
 static uint64_t last_event(eventring_cursor *cursor) {
   struct eventring_ring_info figures = {.size = sizeof figures};
   uint64_t last = 0;
@@ -291,7 +292,7 @@ static VIEW(domain_view, struct eventring_domain_info,
     {"lives", NULL, VIEW_ROWS, .view = &life_view, .rows = lives_of},
     {"rings", NULL, VIEW_MAP, .view = &ring_view, .rows = rings_of})
 
-/* Hands out each domain, or, as text, what `of` says of it. */
+/* Calls `of` for each domain; in text, `of` prints a part of what is known of it. */
 static void each_domain(struct view_to *to, void (*of)(struct view_to *to, const void *row)) {
   struct eventring_domain_info domain = {.size = sizeof domain};
   for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++)
@@ -319,7 +320,7 @@ static bool has_error(const void *row) {
   return ((const struct eventring_info *)row)->error_ns != 0;
 }
 
-/* It has processes of its own if it was made of others. */
+/* Tells whether a recording was made of others: then it has processes. */
 static bool is_made_of_others(const void *row) {
   return pid_here(row) == 0;
 }
@@ -396,8 +397,8 @@ static void show_text(struct view_to *to, const struct eventring_info *info) {
 
 /* ---- The command --------------------------------------------------------- */
 
-/* Reads all blocks once, so that a file that is damaged beyond its header is not
-   shown as if it were sound. */
+/* Reads all blocks once, so that a file that is damaged beyond its header is not shown as
+   if it were sound. */
 static void check_blocks(struct reader *reader) {
   static const struct eventring_callbacks nothing = {sizeof nothing, NULL, NULL};
   const struct reading reading = {.callbacks = &nothing, .until = UINT64_MAX};

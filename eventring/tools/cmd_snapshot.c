@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_snapshot.c: `eventring snapshot`: a consistent copy of a recording. */
+/* cmd_snapshot.c: `eventring snapshot`: makes a consistent copy of a recording. */
 #include "copy.h"
 #include "eventring/tools.h"
 #include "follow.h"

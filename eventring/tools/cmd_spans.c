@@ -19,11 +19,13 @@
 #include "view/spans.h"
 #include "view_tables.h"
 
-/* What some spans took together. */
+/* The time of some spans together. */
 struct times {
   uint64_t ns, suspended;
-  uint64_t own, own_of;                 /* of those of which it is known; ns of these */
-  uint64_t part[EVA_PARTS], parts_of;   /* the same */
+  uint64_t own, own_of;                 /* of the spans whose own time is known; ns of
+                                           these */
+  uint64_t part[EVA_PARTS], parts_of;   /* of the spans whose parts are known; ns of
+                                           these */
 };
 
 struct kind { /* the spans of one definition */
@@ -31,9 +33,10 @@ struct kind { /* the spans of one definition */
   uint64_t open;
   struct eva_so_far longest_open;
   struct times times;
-  uint64_t plain, plain_own; /* ns of those of which all is known and that have nothing in the
-                                other parts: in `times` once all is read. (Each is as short as
-                                a batch, so these do not wrap.) */
+  /* ns of the spans of which all is known and that have nothing in the other parts; added
+     to `times` once all is read. (Each span is at most as long as a batch, so these do
+     not wrap.) */
+  uint64_t plain, plain_own;
   struct eva_histogram durations;
 };
 
@@ -43,14 +46,15 @@ struct row {
   uint32_t domain, incarnation;
   uint16_t id;
   struct eva_span_time time;
-  /* of those that are shown: */
-  struct times times; /* the same */
-  char *value;        /* that its begin has, as text; NULL: none, or it is not known */
-  const struct page_value *said; /* the same, of a page */
+  /* of rows that are shown: */
+  struct times times; /* of this span alone */
+  char *value;        /* the value that its begin has, as text; NULL: none, or not
+                         known */
+  const struct page_value *said; /* that value, if the span comes from a page */
 };
 
 struct open { /* a span that has not ended */
-  uint64_t ns;  /* its key: for how long, so far */
+  uint64_t ns;  /* its key: for how long it has been open */
   uint64_t begin_ns, context;
   uint32_t domain, incarnation;
   uint16_t id;
@@ -62,8 +66,8 @@ struct spans {
   uint64_t over_ns, over;
   struct eva_shares *shares;
   struct kind *kinds[EVENTRING_MAX_EVENTS];
-  struct eva_top top, names; /* rows; pointers to kinds by their total (struct name) */
-  struct eva_top open;       /* the longest of those that are open */
+  struct eva_top top, names; /* rows; pointers to kinds, by their total (struct name) */
+  struct eva_top open;       /* the longest open spans */
   uint64_t open_count;
   struct eva_known known;
   struct eventring_event late; /* the first event after the window; zeroed: none came */
@@ -83,7 +87,7 @@ static bool wants_class(const struct question *q, uint8_t ring, uint8_t event_cl
   return ring == EVENTRING_USER || event_class == EVENTRING_CLASS_USER;
 }
 
-/* Is it one of the program's, or of what was asked for? */
+/* Tells whether an event belongs to a span of the program, or to what was asked for. */
 static bool wants(const struct question *q, const struct eventring_event *event) {
   if (!question_wants_domain(q, event->domain)) return false;
   if (!name_choice_wants(&q->name, event->name)) return false;
@@ -124,7 +128,8 @@ static void count_in_kind(struct kind *kind, const struct eva_span_time *time) {
   if (eva_histogram_add(&kind->durations, time->ns) < 0) no_memory();
 }
 
-/* Of spans that took the same time: the one that began first. */
+/* Tells whether one of two spans that took equally long comes first: the one that began
+   first. */
 static int is_earlier(const void *a, const void *b) {
   const struct row *x = a, *y = b;
   if (x->begin_ns != y->begin_ns) return x->begin_ns < y->begin_ns;
@@ -146,7 +151,8 @@ static void count_span(struct spans *s, const struct eventring_event *event,
                              .incarnation = event->incarnation, .id = event->id, .time = *time});
 }
 
-/* (Events of a window without an end.) */
+/* Tells whether a span of a batch is wanted. (There are batches only if the window has no
+   end.) */
 static bool wants_brief(struct spans *s, const struct eventring_batch *batch,
                         const struct eventring_brief *event) {
   const struct eventring_def *def = eventring_cursor_def(batch->cursor, event->id);
@@ -168,13 +174,14 @@ static void note_brief(struct spans *s, const struct eventring_batch *batch,
                              .incarnation = batch->incarnation, .id = ended->id, .time = *time});
 }
 
-/* A span may be one of the rows if it took so long. */
+/* Returns how long a span must have taken to become one of the rows. */
 static uint64_t least_row(const struct spans *s) {
   uint64_t least = s->q.top ? eva_top_least(&s->top) : UINT64_MAX;
   return least > s->over_ns ? least : s->over_ns;
 }
 
-/* A span of a batch that is counted, and is perhaps one of the rows. */
+/* Counts a span of a batch that may be longer than over_ns, and makes it a row if it is
+   long enough. */
 static void note_ended(struct spans *s, const struct eventring_batch *batch,
                        const struct eventring_brief *ended, const struct eva_span_time *time) {
   if (time->ns < s->over_ns) return;
@@ -182,8 +189,8 @@ static void note_ended(struct spans *s, const struct eventring_batch *batch,
   if (time->ns >= least_row(s)) note_brief(s, batch, ended, time);
 }
 
-/* One of which there are few: it began before the batch (`outer`), or may not be
-   wanted. */
+/* Counts a span of a kind that is rare: it began before the batch (`outer` is its time
+   then), or may not be wanted. */
 static void count_carefully(struct spans *s, const struct eventring_batch *batch,
                             const struct eventring_brief *ended,
                             const struct eva_span_time *outer) {
@@ -193,14 +200,14 @@ static void count_carefully(struct spans *s, const struct eventring_batch *batch
   note_ended(s, batch, ended, outer ? outer : &plain);
 }
 
-/* `times`: of those that began before the batch. (The loop has what it needs in
-   locals.) */
+/* Counts the spans of a batch; `times` has the times of those that began before the
+   batch. (Whatever the loop needs is in locals.) */
 static void count_ended(struct spans *s, const struct eventring_batch *batch,
                         const struct eva_span_time *times) {
   const struct eventring_brief *ended = batch->ended, *const end = ended + batch->ended_count;
   const bool all = wants_all(&s->q, batch);
   struct kind *const *const kinds = s->kinds;
-  /* those that take less are not noted; all are `over` nothing, also those */
+  /* spans that take less are not noted; if over_ns is 0, they too count as `over` */
   uint64_t noted = s->over_ns ? s->over_ns : least_row(s), over = 0;
   for (; ended < end; ended++) {
     struct kind *kind = kinds[ended->id];
@@ -274,7 +281,7 @@ static void read_open(struct spans *s) {
   s->open = (struct eva_top){.size = sizeof(struct open), .most = s->q.top};
   eva_known_find(&s->known, s->q.reader.cursor, s->q.window.until);
   eventring_open_spans(s->q.reader.cursor, on_open, s);
-  /* that which the first event after the window has ended */
+  /* the span that the first event after the window has ended */
   if (eva_open_before(&s->late, s->q.window.until, &late)) on_open(s, &late);
   eva_top_sort(&s->open);
 }
@@ -322,7 +329,7 @@ static int look_at_event(void *context, const struct eventring_event *event) {
   return 1;
 }
 
-/* (Errors of the file were reported when it was read.) */
+/* Looks up the value of a row. (Errors of the file were reported when it was read.) */
 static void look_up(struct spans *s, struct row *row) {
   static const struct eventring_callbacks callbacks = {sizeof callbacks, look_at_event, NULL};
   struct lookup lookup = {row, question_look_up(&s->q, row->begin_ns)};
@@ -363,7 +370,7 @@ static const struct kind *kind_at(const struct spans *s, size_t i) {
 
 enum { SUSPENDED = EVA_PARTS, OWN };
 
-/* "12.3%"; "-": none of it, "?": not known. */
+/* Returns a share: "12.3%"; "-" if it is 0, "?" if it is not known. */
 VIEW_GETTER(share, struct times) {
   const bool is_part = column->argument < EVA_PARTS;
   uint64_t of = is_part ? row->parts_of : column->argument == OWN ? row->own_of : row->ns;
@@ -475,7 +482,8 @@ static bool is_span_of_class(const struct eventring_def *def, uint64_t classes) 
   return def && def->kind == EVENTRING_DEF_SPAN && classes >> def->event_class & 1;
 }
 
-/* Returns how many spans of these classes are defined; prints the first names of them. */
+/* Returns how many spans of these classes are defined, and prints the first names if
+   `prints`. */
 static unsigned name_spans(const struct question *q, uint64_t classes, bool prints) {
   enum { SHOWN = 10 };
   unsigned count = 0;
@@ -492,7 +500,7 @@ static unsigned name_spans(const struct question *q, uint64_t classes, bool prin
   return count;
 }
 
-/* That no span was found, and what can be asked instead. */
+/* Prints that no span was found, and what can be asked instead. */
 static void print_none(const struct spans *s) {
   const struct question *q = &s->q;
   const uint64_t user = EVENTRING_CLASS_BIT(EVENTRING_CLASS_USER);
@@ -594,8 +602,8 @@ static void note_kept(void *context, const struct page_span *span,
                              .said = span->value});
 }
 
-/* May the page have missed what begins have said? (They are known by depth, which is
-   another one at the end of a span where spans around it were lost.) */
+/* Tells whether the page may have missed the values of begins. (They are known by depth,
+   which is another one at the end of a span if spans around it were lost.) */
 static bool misses_values(const struct page_run *run, const struct row *row) {
   return row->begin_ns < run->since || run->totals.lost || run->totals.torn;
 }

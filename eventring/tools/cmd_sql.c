@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_sql.c: `eventring sql`: a query over a recording.
  *
- * Rows are written as they come: as JSON one after the other, as text in tables of at
+ * Rows are written as they come: in JSON one after the other, in text as tables of at
  * most TABLE_ROWS rows. */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -18,14 +18,14 @@ struct sql_output {
   bool json;
   bool is_open;  /* a query's rows are being written */
   bool damaged;
-  char damage[512]; /* that is to be reported when the query is over; "": none */
-  char said[512];   /* the last one that was reported */
+  char damage[512]; /* to be reported when the query is over; "": none */
+  char said[512];   /* the last damage that was reported */
   struct eva_json writer;
   struct table table;
   char **titles;
   int columns;
   uint64_t rows; /* of the table */
-  bool has_rows; /* the query */
+  bool has_rows; /* whether the query has rows */
 };
 
 /* ---- Rows --------------------------------------------------------------------- */
@@ -35,7 +35,8 @@ static void begin_table(struct sql_output *o) {
   o->rows = 0;
 }
 
-/* Not between the rows: a message would come into the middle of a line. */
+/* Reports damage, but not between the rows, where a message would come into the middle of
+   a line. */
 static void report_damage(struct sql_output *o) {
   if (!o->damage[0] || strcmp(o->said, o->damage) == 0) return;
   complain("%s", o->damage);
@@ -122,7 +123,8 @@ static int on_row(void *context, const struct export_cell *cells, int count) {
   return ferror(stdout) ? 1 : 0;
 }
 
-/* Of several the first is reported: the others follow from it, or come again. */
+/* Handles a damage: the first of several is reported, because the others follow from it
+   or come again. */
 static void on_damage(void *context, const char *text) {
   struct sql_output *o = context;
   o->damaged = true;

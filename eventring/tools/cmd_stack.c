@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_stack.c: `eventring stack`: what a process does at this moment, or (FILE) what it
- * did last.
+/* cmd_stack.c: `eventring stack`: what a process does at this moment, or, for a FILE,
+ * what it did last.
  *
- * A process is read as it runs (remote/stack.h); nothing of it needs to be prepared.
+ * A process is read as it runs (remote/stack.h); it need not have been prepared.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -23,8 +23,8 @@
 #include "tool.h"
 
 enum {
-  SEARCH_MS = 100,   /* for coroutines, without --coroutines */
-  TRIES = 64,        /* of a stack that changes all the time */
+  SEARCH_MS = 100,   /* to search for coroutines, without --coroutines */
+  TRIES = 64,        /* to read a stack that changes all the time */
   TRIES_MS = 10
 };
 
@@ -34,16 +34,16 @@ struct request {
   uint64_t domain; /* UINT64_MAX: all */
 };
 
-/* What is shown, and of what. */
+/* What is shown, and of which process. */
 struct showing {
   const struct request *request;
-  struct view_to *to; /* NULL: it is text */
+  struct view_to *to; /* NULL: the output is text */
   pid_t pid;
   struct remote_host host;
   struct remote_functions functions;
   struct remote_stack stack;
   uint64_t domains, coroutines, torn;
-  uint64_t searched; /* bytes of heaps, for coroutines */
+  uint64_t searched; /* bytes of heaps that were searched for coroutines */
   bool cut;
 };
 
@@ -118,7 +118,7 @@ static void show_row(struct showing *view, const struct row *row) {
   remote_frames_print(&view->functions, &view->stack, view->request->locals);
 }
 
-/* Reads it again while parts of it are missing, for some milliseconds. */
+/* Reads a stack again while parts of it are missing, for TRIES_MS at most. */
 static enum remote_result read_stack(struct showing *view, struct remote_reader *reader,
                                      struct remote_domain *about) {
   uint64_t end = now_ns() + (uint64_t)TRIES_MS * 1000000;
@@ -161,7 +161,8 @@ static void show_coroutines(struct showing *view, struct remote_reader *reader,
 
 static void show_domain(struct showing *view, struct remote_domain *about) {
   char state[DOMAIN_STATE_TEXT];
-  if (!remote_domain_read(&view->host, about->address, about)) return; /* it has ended meanwhile */
+  /* it has ended meanwhile */
+  if (!remote_domain_read(&view->host, about->address, about)) return;
   struct remote_reader *reader = remote_reader_open(&view->functions, about->address);
   if (!reader) no_memory();
   enum remote_result result = read_stack(view, reader, about);

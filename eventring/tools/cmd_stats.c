@@ -2,12 +2,12 @@
 /* cmd_stats.c: `eventring stats`: figures over recordings.
  *
  * Each PID or FILE is read in a thread of its own, so that a busy process does not make
- * another one wait; SIGINT and SIGTERM are left to the main thread, which shows what is
- * going on if standard error is a terminal. A launched PROGRAM is read by the main thread
- * itself, without that: the terminal is the PROGRAM's.
+ * another one wait; SIGINT and SIGTERM are left to the main thread, which shows the
+ * progress if standard error is a terminal. A launched PROGRAM is read by the main thread
+ * itself, which shows no progress: the terminal is the PROGRAM's.
  *
- * The thread alone uses the reader and the tally of its recording, and the main thread
- * after it has ended. What is shown meanwhile is handed over in atomics, relaxed: they
+ * The reader and the tally of a recording are used by its thread alone, and by the main
+ * thread after that has ended. What is shown meanwhile is passed in relaxed atomics: they
  * guard nothing.
  */
 #include <errno.h>
@@ -74,18 +74,19 @@ struct watching {
   struct eva_tally *tally;
   struct tally_choice choice; /* with the classes of this recording */
   uint64_t seen; /* events and losses that the callbacks got */
-  uint64_t limit_ns; /* that a live process is watched for; 0: until it ends */
+  uint64_t limit_ns; /* for how long a live process is watched; 0: until it ends */
   pthread_t thread;
-  bool ended; /* the thread, which has been joined then */
+  bool ended; /* whether the thread has ended and was joined */
   uint64_t events, lost; /* so far: written by the thread, atomic */
 };
 
-/* Out of memory: the figures would be wrong. */
+/* Ends the command if it is out of memory: the figures would be wrong. */
 static void check_tally(const struct eva_tally *tally) {
   if (tally->status != EVENTRING_OK) no_memory();
 }
 
-/* The callbacks of a tally, with the watching as their context. */
+/* Handles an event, as the tally does; its context is the watching. (So do the callbacks
+   below.) */
 static int on_event(void *context, const struct eventring_event *event) {
   enum { OFTEN = 1 << 16 };
   struct watching *watching = context;
@@ -123,7 +124,7 @@ static void *watch(void *context) {
                                   .limit_ns = watching->limit_ns,
                                   .until = watching->tally->until,
                                   .after_poll = after_poll};
-  /* (where reading ends with one event, those after it must not come with it) */
+  /* (if reading ends with one event, those after it must not come with it) */
   if (reading.until == UINT64_MAX) {
     eva_tally_apart(watching->tally, watching->reader.cursor);
     if (eventring_cursor_batches(watching->reader.cursor, EVENTRING_BATCH_ALL, on_batch, watching) ==
@@ -143,9 +144,10 @@ static void start_watching(struct watching *watching) {
 
 /* ---- Progress ------------------------------------------------------------- */
 
-enum { TICK_MS = 50, TICKS_OF_A_LINE = 20 }; /* so often ends are noticed; a line stays */
+enum { TICK_MS = 50, TICKS_OF_A_LINE = 20 }; /* the ends of threads are noticed each tick;
+                                                a line stays for so many ticks */
 
-/* The process that is watched, or how many. */
+/* Writes which process is watched, or how many recordings are read. */
 static void subject_text(char *text, size_t room, const struct watching *list, size_t count) {
   struct eventring_info info = {.size = sizeof info};
   if (count != 1)
@@ -189,7 +191,8 @@ static void wait_with_progress(struct watching *list, size_t count, const char *
                                bool lives) {
   const struct timespec tick = {.tv_nsec = TICK_MS * 1000 * 1000};
   for (unsigned ticks = 0; !all_have_ended(list, count); ticks++) {
-    if (ticks % TICKS_OF_A_LINE == 0 && (lives || ticks > 0)) /* most files take less */
+    /* most files take less time */
+    if (ticks % TICKS_OF_A_LINE == 0 && (lives || ticks > 0))
       show_watching(list, count, subject, lives, ticks / TICKS_OF_A_LINE);
     nanosleep(&tick, NULL);
   }
@@ -202,7 +205,8 @@ static void wait_quietly(struct watching *list, size_t count) {
 
 /* ---- The command ---------------------------------------------------------- */
 
-/* Only a live process whose time has no end goes on. */
+/* Limits how long recordings are watched. (Only a live process whose time has no end goes
+   on.) */
 static void limit(struct watching *list, size_t count) {
   if (list->tally->until != UINT64_MAX || !any_lives(list, count)) return;
   list->limit_ns = watch_limit(list->limit_ns);
@@ -239,8 +243,8 @@ static void print(struct watching *watching, FILE *out) {
   if (eventring_cursor_info(watching->reader.cursor, &info) == 0) complain_of_control(&info);
 }
 
-/* False, after a message: there can be nothing in the window, or there is no such
-   class. */
+/* Prepares the reading of a recording. Returns false, after a message, if there can be
+   nothing in the window or there is no such class. */
 static bool prepare(struct watching *watching, const struct stats_options *options) {
   struct time_window window = options->window; /* of this recording */
   watching->choice = options->choice;
@@ -254,13 +258,14 @@ static bool prepare(struct watching *watching, const struct stats_options *optio
   watching->tally->since = window.since;
   watching->tally->until = window.until;
   if (options->from_now) eva_tally_begin(watching->tally, watching->reader.cursor);
-  /* stays if the file cannot be read any more at the end */
+  /* these stay if the file cannot be read any more at the end */
   watching->tally->info.size = sizeof watching->tally->info;
   eventring_cursor_info(watching->reader.cursor, &watching->tally->info);
   return true;
 }
 
-/* Opens what can be opened: *count of them. The exit status. */
+/* Opens what can be opened, and sets *count to how many these are. Returns the exit
+   status. */
 static int open_all(struct watching *list, size_t *count, const struct operands *operands,
                     const struct stats_options *options, unsigned flags) {
   int status = STATUS_OK;
@@ -293,7 +298,8 @@ static int stats_of_all(const struct operands *operands, const struct stats_opti
   return status;
 }
 
-/* Of a recording of all processes, in the place of that of one. False after a message. */
+/* Reads a recording of all processes, in place of the one of the first. Returns false
+   after a message. */
 static bool watch_again(struct watching *watching, char *path, const struct stats_options *options,
                         unsigned flags) {
   struct eventring_error error;
@@ -330,8 +336,8 @@ int command_stats(const struct command *self, int count, char **words) {
   struct operands operands;
   int status = read_words(self, count, words, &options, &operands);
   if (status >= 0) return status;
-  /* The file is made before reading begins: an hour of watching is not to end in
-     "permission denied". */
+  /* the file is made before reading begins: an hour of watching must not end in
+     "permission denied" */
   FILE *out = output_file_replace(options.output);
   if (!out) return STATUS_WRONG;
   unsigned flags = EVENTRING_OPEN_MERGED | EVENTRING_OPEN_AHEAD |

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_strip.c: `eventring strip`: a copy without the texts of the program, for
+/* cmd_strip.c: `eventring strip`: makes a copy without the texts of the program, for
    sharing. */
 #include "copy.h"
 #include "follow.h"

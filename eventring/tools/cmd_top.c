@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_top.c: `eventring top`: the processes that record, as they go on.
  *
- * On a terminal it is a screen (top_screen.c); else, or when it is asked for by an
- * option, a table a refresh. Both show what top_list.c has.
+ * On a terminal it is a screen (top_screen.c); otherwise, or if an option asks for it,
+ * one table per refresh. Both show what top_list.c has.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -56,7 +56,7 @@ static int read_words(const struct command *self, int count, char **words,
 
 /* ---- Lines -------------------------------------------------------------------- */
 
-/* Returns early when a signal has come. */
+/* Sleeps until a moment of the monotonic clock, or until a signal comes. */
 static void sleep_until(uint64_t ns) {
   const struct timespec until = {.tv_sec = (time_t)(ns / 1000000000u),
                                  .tv_nsec = (long)(ns % 1000000000u)};
@@ -65,8 +65,8 @@ static void sleep_until(uint64_t ns) {
     continue;
 }
 
-/* False: nobody reads any more, or the disk is full; the end of the command says
-   which. */
+/* Prints the list. Returns false if the output has no reader any more or the disk is
+   full; the end of the command reports which. */
 static bool print(const struct top_list *list, bool json) {
   struct view_to to = {.out = stdout, .as.json = json, .is_screen = true};
   if (json) {
@@ -90,7 +90,8 @@ static int print_lines(struct top_list *list, const struct top_options *o) {
     sleep_until(due);
     if (reader_is_stopped()) break;
     top_list_refresh(list);
-    for (due += interval; due <= now_ns();) due += interval; /* late: the next one is in time */
+    /* if this one is late, the next one is on time */
+    for (due += interval; due <= now_ns();) due += interval;
     if (!print(list, o->json) || o->once || top_list_is_over(list)) break;
   } while (!limit || due - begin <= limit);
   reader_catch_signals(false);

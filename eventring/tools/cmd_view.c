@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_view.c: `eventring view`: a page that shows a run.
  *
- *   1. The recording is opened, and the file of the page made, as FILE.partial.
- *   2. The parts begin (view_parts.def); some take samples of a live process from then on.
- *   3. The recording is read once (view/events.c).
- *   4. The parts finish, and their sections are made until they fit (view/page.c).
- *   5. The page is written and gets its name.
+ *  1. The recording is opened, and the file of the page is made, as FILE.partial.
+ *  2. The parts begin (view_parts.def); some take samples of a live process from then on.
+ *  3. The recording is read once (view/events.c).
+ *  4. The parts finish, and their sections are made until they fit (view/page.c).
+ *  5. The page is written and gets its name.
  *
- * Of a PID the process is watched for some seconds, a PROGRAM to its end; SIGINT ends
- * watching. When nothing is watched it ends the command, and nothing is left. */
+ * The process of a PID is watched for some seconds, a PROGRAM to its end; SIGINT ends
+ * watching. When nothing is watched, SIGINT ends the command, and no file is left. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,7 +50,8 @@ struct view_command {
   uint64_t size;
   bool full, no_source, open, cpu, wall;
   char *command_line, *target; /* as in struct page_run */
-  char *all; /* a recording of all processes of a PROGRAM; NULL: that which was read is */
+  char *all; /* a recording of all processes of a PROGRAM; NULL: there is only the one
+                that was read */
   struct page_run run;
   struct page page;
   struct page_events events;
@@ -85,7 +86,7 @@ static int read_words(const struct command *self, int count, char **words,
   return status >= 0 ? status : require_target(self, operands, true);
 }
 
-/* A word as a shell reads it. */
+/* Writes a word as a shell reads it. */
 static void put_word(FILE *out, const char *word) {
   static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
                               "%+,-./:=@_";
@@ -98,8 +99,8 @@ static void put_word(FILE *out, const char *word) {
   fputc('\'', out);
 }
 
-/* A command line, or a part of one, for the page: the words behind a first one ("":
-   none). */
+/* Returns a command line, or a part of one, for the page: `first` ("": none) and the
+   words behind it. */
 static char *line_of(const char *first, size_t count, char *const *words) {
   char *line = NULL;
   size_t size;
@@ -123,8 +124,8 @@ static char *target_of(const struct operands *operands) {
 
 /* ---- Reading ------------------------------------------------------------------ */
 
-/* From the oldest event to the newest; what goes on gets a millisecond a cell to begin
-   with. */
+/* Returns a grid from the oldest event to the newest. For a recording that goes on, a
+   cell has a millisecond to begin with. */
 static struct page_grid grid_of(const struct question *q, bool goes_on) {
   enum { FIRST_CELL_NS = 1000 * 1000 };
   uint64_t oldest = UINT64_MAX, newest = 0;
@@ -159,7 +160,7 @@ static void describe_run(struct view_command *v) {
   if (!v->run.lists) no_memory();
 }
 
-/* The parts begin. */
+/* Begins the parts. */
 static void begin_parts(struct view_command *v) {
   struct page *page = &v->page;
   page->run = &v->run;
@@ -181,7 +182,7 @@ static void read_recording(struct view_command *v) {
   const struct reading reading = {.callbacks = &page_events_callbacks, .context = &v->events,
                                   .follow = v->run.live != 0, .limit_ns = q->limit_ns,
                                   .until = q->window.until};
-  /* (where reading ends with one event, those after it must not come with it) */
+  /* (if reading ends with one event, those after it must not come with it) */
   if (q->window.until == UINT64_MAX &&
       eventring_cursor_batches(q->reader.cursor, 0, page_events_batch, &v->events) ==
           EVENTRING_E_MEMORY)
@@ -209,7 +210,7 @@ static void free_parts(struct view_command *v) {
 
 /* ---- Writing ------------------------------------------------------------------ */
 
-/* Makes the sections; false after a message. */
+/* Makes the sections. Returns false after a message. */
 static bool make_page(struct view_command *v) {
   v->page.head = view_head;
   const int status = page_make(&v->page);
@@ -231,7 +232,8 @@ static bool write_page(const struct view_command *v, int fd, const char *path) {
   return error ? complain("cannot write %s: %s", path, strerror(error)) : true;
 }
 
-/* "server.html" of "/tmp/server.eventring", "server.lua-4711.html" of a process. */
+/* Returns the name of the page: "server.html" for "/tmp/server.eventring",
+   "server.lua-4711.html" for a process. */
 static char *name_of(const struct question *q) {
   static const char suffix[] = ".eventring";
   char *name = NULL, text[NAME_ROOM];
@@ -249,7 +251,7 @@ static char *name_of(const struct question *q) {
   return name;
 }
 
-/* Has the browser show it. */
+/* Shows the page in the browser. Returns a status. */
 static int open_page(const char *path) {
   char *words[] = {(char *)"xdg-open", (char *)(uintptr_t)path, NULL};
   int status = 0;
@@ -279,7 +281,8 @@ static bool make_and_write(struct view_command *v, int fd, const char *path) {
   v->all = reader_merge(&v->q.reader);
   bool done = !is_interrupted(v) && !v->all;
   if (is_interrupted(v)) complain("interrupted; %s is removed", path);
-  if (v->run.live && !v->run.launch) reader_catch_signals(true); /* the next one interrupts */
+  /* the next signal interrupts */
+  if (v->run.live && !v->run.launch) reader_catch_signals(true);
   finish_parts(v);
   done = done && make_page(v) && write_page(v, fd, path);
   free_parts(v);
@@ -309,7 +312,8 @@ static int view(struct view_command *v) {
   return status;
 }
 
-/* Looks before the program runs, so that it does not run in vain. */
+/* Tells whether a file can be created. This is checked before the program runs, so that
+   it does not run in vain. */
 static bool can_be_created(const char *path) {
   struct new_file file;
   int fd = new_file_create(&file, path);

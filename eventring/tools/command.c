@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* command.c: the `eventring` command: picks the subcommand, and ends it. */
+/* command.c: the `eventring` command: chooses the subcommand, runs it, and ends. */
 #include <errno.h>
 #include <locale.h>
 #include <signal.h>
@@ -58,7 +58,8 @@ static const struct command *command_named(const char *name) {
   return NULL;
 }
 
-/* A number, or the file of a recording, in the place of a command. */
+/* Tells whether a word in the place of a command is a number or the file of a
+   recording. */
 static bool is_recording(const char *name) {
   const char *dot = strrchr(name, '.');
   return strspn(name, "0123456789") == strlen(name) || (dot && strcmp(dot, ".eventring") == 0);
@@ -80,7 +81,7 @@ static int no_command(const char *name) {
   return STATUS_USAGE;
 }
 
-/* `help COMMAND' is `COMMAND --help'. */
+/* Runs `help COMMAND', which is `COMMAND --help'. */
 static int run_help(int count, char **words) {
   char option[] = "--help", *help[] = {option, NULL};
   const struct command *command = count > 0 ? command_named(words[0]) : NULL;
@@ -107,8 +108,8 @@ static int run(int count, char **words) {
   return command->run(command, count - 1, words + 1);
 }
 
-/* A failed write is an error: a full disk must not look like a short recording. EPIPE is
-   none: the program that read the output closed it. */
+/* Returns the exit status. A failed write is an error: a full disk must not look like a
+   short recording. EPIPE is no error: the program that read the output closed it. */
 static int check_output(int status) {
   if (fflush(stdout) != 0 && !output_errno) output_errno = errno;
   if (!ferror(stdout) || output_errno == EPIPE) return status;
@@ -119,9 +120,9 @@ static int check_output(int status) {
 
 static void on_limit(int number) { (void)number; }
 
-/* A file that would be longer than the limit (`ulimit -f`) is an error of the write then,
-   and not the end of the command, which would leave a part of the file. A handler, unlike
-   a signal that is ignored, is not passed on to programs that are started. */
+/* Makes a file that would be longer than the limit (`ulimit -f`) an error of the write.
+   Without that, the signal ends the command, which leaves a part of the file. A handler,
+   unlike an ignored signal, is not inherited by programs that are started. */
 static void fail_at_file_limit(void) {
   struct sigaction now, action = {.sa_handler = on_limit};
   sigemptyset(&action.sa_mask);

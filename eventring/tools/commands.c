@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* commands.c: commands to a recorder that runs, through a FIFO. */
+/* commands.c: commands to a running recorder, through a FIFO. */
 #include "commands.h"
 
 #include <errno.h>
@@ -31,7 +31,7 @@ struct fifo {
 
 enum under_way { NOTHING, SWITCHING, STOPPING, COPYING };
 
-struct copying { /* of a snapshot, by a thread */
+struct copying { /* the making of a snapshot, by a thread */
   pthread_t thread;
   char *target, *path;
   struct eventring_error error;
@@ -43,7 +43,7 @@ struct commands {
   struct fifo control, answers;
   char line[LINE];
   size_t used;
-  bool too_long; /* the rest of the line is passed over */
+  bool too_long; /* the rest of the line is skipped */
   enum under_way under_way;
   unsigned files; /* when the switch was asked for */
   struct copying copying;
@@ -64,12 +64,13 @@ static void answer(struct commands *c, const char *format, ...) {
   size_t size = strlen(safe);
   safe[size] = '\n';
   ssize_t written = write(c->answers.fd, safe, size + 1);
-  (void)written; /* dropped if nobody reads them */
+  (void)written; /* dropped if they are not read */
 }
 
 /* ---- Classes, pause and resume ------------------------------------------------ */
 
-/* Through a cursor of its own: that of the recorder may have followed a link. */
+/* Changes what the process records, through a cursor of its own: that of the recorder may
+   have followed a link. */
 static void control(struct commands *c, const char *target,
                     const struct eventring_change *change) {
   eventring_cursor *cursor;
@@ -91,7 +92,8 @@ static void control_classes(struct commands *c, const struct reader *reader, con
   if (!*list) answer(c, "error: no class is named");
   else if (!class_list_read(reader->cursor, list, off, &classes, trouble))
     answer(c, "error: %s", trouble);
-  else if (!classes) answer(c, "ok"); /* off is what this program has no events of */
+  else if (!classes) answer(c, "ok"); /* classes of which this program has no events are
+                                         off */
   else control(c, target, &(struct eventring_change){.what = what, .classes = classes});
 }
 
@@ -106,7 +108,8 @@ static void *copy(void *context) {
     copying->status = eventring_snapshot(cursor, copying->path, &copying->error);
     eventring_close(cursor);
   }
-  __atomic_store_n(&copying->is_done, 1, __ATOMIC_RELEASE); /* pairs with end_copy */
+  /* pairs with the acquire load in go_on, which then sees the outcome of the copy */
+  __atomic_store_n(&copying->is_done, 1, __ATOMIC_RELEASE);
   return NULL;
 }
 
@@ -176,7 +179,7 @@ static bool is_word(const char *line, const char *word, const char **rest) {
   return true;
 }
 
-/* The commands that take nothing behind them. */
+/* Obeys a command that has no operands. Returns false if the line is no such command. */
 static bool obey_word(struct commands *c, struct recorder *recorder, const struct reader *reader,
                       const char *target, const char *line) {
   if (strcmp(line, "ping") == 0) answer(c, "ok");
@@ -206,7 +209,7 @@ static void obey(struct commands *c, struct recorder *recorder, const struct rea
            "disable CLASS, snapshot FILE, status, stop, ping)", line);
 }
 
-/* Takes the next line out of what was read. False: there is none. */
+/* Takes the next line out of what was read. Returns false if there is none. */
 static bool take_line(struct commands *c, char *line) {
   char *end = memchr(c->line, '\n', c->used);
   if (!end) {
@@ -230,6 +233,7 @@ static void read_more(struct commands *c) {
 
 static void go_on(struct commands *c, const struct recorder *recorder) {
   if (c->under_way == SWITCHING && !recorder_is_switching(recorder)) end_switch(c, recorder);
+  /* pairs with the release store in copy: the outcome of the copy is there */
   if (c->under_way == COPYING && __atomic_load_n(&c->copying.is_done, __ATOMIC_ACQUIRE))
     end_copy(c);
 }
@@ -248,8 +252,8 @@ void commands_attend(struct commands *c, struct recorder *recorder, struct reade
 
 /* ---- Opening and closing ------------------------------------------------------ */
 
-/* NULL, or why what is written into the FIFO is not obeyed: who made it, or put a link in
-   its place, may write into it. */
+/* Returns NULL, or why commands in the FIFO are not obeyed: whoever made it, or put a
+   link in its place, may write into it. */
 static const char *refuse_fifo(const struct fifo *fifo) {
   struct stat st;
   if (fifo->fd < 0) return errno == ELOOP ? "it is a symbolic link" : strerror(errno);

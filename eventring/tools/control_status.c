@@ -25,7 +25,7 @@ VIEW_GETTER(state, struct eventring_info) {
                      row->liveness == EVENTRING_DEAD ? " when it died" : "");
 }
 
-/* Those that are on, or off. */
+/* Returns the names of the classes that are on (argument 1) or off (0). */
 VIEW_GETTER(class_names, struct eventring_info) {
   size_t used = 0;
   to->room[0] = '\0';
@@ -60,7 +60,7 @@ VIEW_GETTER(memprof, struct eventring_info) {
   return view_printf(to, "%g samples a word", row->sample_rate);
 }
 
-/* By whether one is asked for, and whether one is kept. */
+/* By whether a profile is asked for, and whether one is kept. */
 static const struct profile_state {
   const char *name, *text;
 } profile_states[2][2] = {
@@ -99,7 +99,8 @@ static void all_rings(struct view_to *to, const void *row) {
   }
 }
 
-/* Bytes that its user may still write on the disk of the file. False: not known. */
+/* Finds how many bytes the user may still write on the disk of the file. Returns false if
+   that is not known. */
 static bool free_bytes(const struct eventring_info *info, uint64_t *bytes) {
   struct statvfs disk;
   if (statvfs(info->path, &disk) != 0) return false;

@@ -6,7 +6,7 @@
 #include "view.h"
 
 const struct view *control_status_view(void);
-/* Prints it. The exit status, after a message. */
+/* Prints the status. Returns the exit status, after a message. */
 int control_status(eventring_cursor *cursor, const struct view_choice *as);
 
 #endif

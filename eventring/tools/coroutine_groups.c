@@ -8,7 +8,7 @@
 #include "remote/search.h"
 #include "tool.h"
 
-enum { MOST_TRIED = 8 /* of a group, for its stack */ };
+enum { MOST_TRIED = 8 /* members of a group, for its stack */ };
 
 #define ORDER(a, b) (((a) > (b)) - ((a) < (b)))
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* coroutines_export.c: where coroutines wait, for other tools: a stack a group, with how
- * many coroutines stand there and their bytes. */
+/* coroutines_export.c: where coroutines wait, for other tools: one stack per group, with
+ * how many coroutines stand there and their bytes. */
 #include "coroutines_export.h"
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 enum { COUNT, BYTES, VALUES };
 
-/* Index of the function; 0: not known. */
+/* Returns the index of a function, or 0 if it is not known. */
 static uint32_t index_of(struct coroutines_export *x, const struct remote_function *f) {
   if (!f) return 0;
   while (x->function_count <= (size_t)f->number + 1)

@@ -16,8 +16,8 @@ struct coroutines_export { /* zeroed, it is empty */
   size_t row_count;
 };
 
-/* Adds coroutines with this stack, or, where it is empty, that begin with this function
-   (NULL: not known). `domain` is copied. */
+/* Adds coroutines with this stack, or, if it is empty, coroutines that will begin with
+   this function (NULL: not known). Copies `domain`. */
 void coroutines_export_add(struct coroutines_export *x, const struct remote_stack *stack,
                            const struct remote_function *begins, const char *domain,
                            uint64_t count, uint64_t bytes);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* coroutines_file.c: what a recording knows of coroutines.
  *
- * A coroutine gets a number, its context, with its first event, and writes when it is
- * left and goes on while it has spans open. So of those with open spans it is known since
- * when they are suspended; of others nothing, and of none its stack.
+ * A coroutine gets a number, its context, with its first event. While it has spans open,
+ * it records when it is suspended and resumed. So for coroutines with open spans it is
+ * known since when they are suspended; for the others it is not, and the stack is known
+ * for none.
  */
 #include "coroutines_file.h"
 
@@ -21,20 +22,21 @@ enum { CHAIN = 256 /* bytes of the names of a context's open spans */ };
 
 /* What is known of a context. */
 struct context {
-  uint64_t number, left_ns; /* left_ns 0: it goes on */
+  uint64_t number, left_ns; /* left_ns: when it was suspended; 0: it was resumed */
   uint32_t domain, incarnation;
-  size_t row; /* its row and 1; 0: it has none */
+  size_t row; /* the number of its row, from 1; 0: it has none */
 };
 
-/* A context with open spans; later one of a group of them. */
+/* A context with open spans; later one context of a group. */
 struct context_row {
   uint64_t context;
   uint32_t domain, incarnation;
   char domain_name[EVENTRING_MAX_DOMAIN_NAME + 1];
   char spans[CHAIN];     /* "request > query", the outermost first */
-  uint64_t suspended_ns; /* for how long; 0: it runs, or waits for one that it resumed */
+  uint64_t suspended_ns; /* for how long; 0: it runs, or waits for a coroutine that it
+                            resumed */
   bool suspended;
-  uint64_t open_ns;      /* for how long its outermost span is open */
+  uint64_t open_ns;      /* for how long its outermost span has been open */
   uint64_t count, shortest_ns; /* of the group */
 };
 
@@ -43,7 +45,7 @@ struct listing {
   struct reader reader;
   struct eventring_info info;
   struct eva_known known;
-  struct context *contexts; /* in a table of `room` places, by hash; number 0: free */
+  struct context *contexts; /* a hash table of `room` places; number 0: free */
   size_t context_count, room;
   struct context_row *rows;
   size_t row_count;
@@ -76,7 +78,7 @@ static void make_places(struct listing *l) {
   l->room = larger.room;
 }
 
-/* A new one goes on. */
+/* Returns a context, after adding it, as not suspended, if it is new. */
 static struct context *context_of(struct listing *l, uint64_t number, uint32_t domain,
                                   uint32_t incarnation) {
   if (2 * l->context_count >= l->room) make_places(l);
@@ -95,7 +97,7 @@ static int on_switch(void *listing, const struct eventring_switch *change) {
   return 0;
 }
 
-/* An event of a context that was left resumes it. */
+/* Handles an event: that of a suspended context shows that it was resumed. */
 static int on_event(void *listing, const struct eventring_event *event) {
   struct listing *l = listing;
   if (event->context == 0 || l->room == 0 || event->flags & EVENTRING_SYNTHETIC) return 0;
@@ -154,7 +156,7 @@ static int by_chain(const void *left, const void *right) {
   return order != 0 ? order : by_age(left, right);
 }
 
-/* Of each group the longest suspended stays. */
+/* Makes groups, in which the longest suspended context stays. */
 static void make_groups(struct listing *l) {
   size_t kept = 0;
   if (l->row_count > 0) qsort(l->rows, l->row_count, sizeof *l->rows, by_chain);

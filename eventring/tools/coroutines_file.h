@@ -11,9 +11,9 @@ struct coroutines_request {
   uint64_t top, least_ns;
 };
 
-/* What --json prints of a file. */
+/* The view that --json prints of a file. */
 view_function coroutines_file_view;
-/* `coroutines FILE`. Returns the exit status. */
+/* Runs `coroutines FILE`. Returns the exit status. */
 int coroutines_file_show(const char *path, const struct coroutines_request *request);
 
 #endif

@@ -6,11 +6,13 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* Does it run? One that only waits for its parent to take note of its end does not. */
+/* Tells whether a process runs. (A zombie, whose parent has not waited for it yet, does
+   not.) */
 bool process_runs(pid_t pid);
-/* The path of the newest recording of a process of this number that runs no more, among
-   those that `list` finds; NULL: there is none. Files that another user has put into a
-   directory where everybody may write are none. To be freed. */
+/* Returns the path of the newest recording of a process with this number that does not
+   run any more, among those that `list` finds; NULL if there is none. Files that another
+   user has put into a directory where everybody may write do not count. The caller frees
+   it. */
 char *dead_recording(pid_t pid);
 
 #endif

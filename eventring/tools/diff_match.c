@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /* diff_match.c: which functions, or lines, of different runs are the same.
  *
- * Between two runs a program was edited: a line more at the top moves all functions, and
- * it may lie in another directory. So each run is paired with those before it by name
- * within a file, and only what has the same name there is paired by place.
+ * Between two runs a program was edited: one more line at the top moves all functions,
+ * and the program may lie in another directory. So each run is paired with those before
+ * it by name within a file, and only functions that have the same name there are paired
+ * by place.
  *
- * Files. Those of one path are the same, then those whose paths end alike, the last name
- * at least; those come first that have the most in common.
+ * Files: those of equal paths are the same; then those whose paths have an equal end, of
+ * the last name at least. Those whose paths have the most in common come first.
  *
- * Names. A name may have its place in it, "function <a.lua:3>" at line 3. What counts is
- * the name without it (the stem).
+ * Names: a name may have its place in it, such as "function <a.lua:3>" at line 3. What
+ * counts is the name without the place (the stem).
  *
- * Places. A name that is there once on both sides pairs them, and says by how many lines
- * the text around it has moved. Of a name that is there several times (all functions
- * without one have the same) those are paired that lie where this moves them; where
- * nothing says so, the move is taken that pairs the most. Functions that are left over
+ * Places: a name that occurs once on both sides pairs them, and shows by how many lines
+ * the text around it has moved. If a name occurs several times (all functions without a
+ * name have the same one), those are paired that lie where this move puts them; if no
+ * move is known, that move is taken which pairs the most. Functions that are left over
  * are paired in the order of their lines, so that they differ least. Lines that are left
- * over are of one side only, and so is what finds no partner.
+ * over are on one side only, and so is whatever finds no partner.
  */
 #include "diff_match.h"
 
@@ -26,18 +27,19 @@
 
 #include "tool.h"
 
-enum { MOST_CELLS = 1 << 22 /* of a table of pairs; beyond it they are made in order */ };
+enum { MOST_CELLS = 1 << 22 /* of a table of pairs; above, pairs are made in order */ };
 
 struct file {
   const char *path;       /* in the run that had it first */
-  const char *path_on[2]; /* on each side, NULL: not known */
+  const char *path_on[2]; /* on each side; NULL: not known */
 };
 
 struct function {
   struct diff_place *place; /* of a run: NULL when it was paired */
   size_t stem;              /* bytes of the name */
   uint32_t file;
-  bool on[2];               /* known: it is there on this side, at */
+  bool on[2];               /* of a known function: whether it is on this side, and on
+                               which line */
   uint32_t line[2];
 };
 
@@ -54,7 +56,7 @@ struct matching {
 
 /* ---- Names -------------------------------------------------------------------- */
 
-/* Without a place behind it, "<a.lua:3>". */
+/* Returns the bytes of a name without the place behind it, "<a.lua:3>". */
 static size_t stem_of(const struct diff_place *place) {
   const size_t size = strlen(place->name);
   char end[32];
@@ -82,7 +84,8 @@ static int by_place(const void *left, const void *right) {
 
 /* ---- Files -------------------------------------------------------------------- */
 
-/* How many bytes two paths have in common at their ends; 0: not even the last name. */
+/* Returns how many bytes two paths have in common at their ends; 0 if not even the last
+   name. */
 static size_t common_end(const char *a, const char *b) {
   const size_t a_size = strlen(a), b_size = strlen(b);
   size_t n = 0;
@@ -92,7 +95,7 @@ static size_t common_end(const char *a, const char *b) {
   return n > 0 && ((a_begins && b_begins) || strchr(end, '/')) ? n : 0;
 }
 
-/* How well a path suits a file. What has no source is no file. */
+/* Returns how well a path suits a file of this run; 0: not at all. */
 static size_t suits(const struct matching *m, const struct file *file, const char *path) {
   const char *here = file->path_on[m->side] ? file->path_on[m->side] : file->path;
   if (strcmp(here, path) == 0) return SIZE_MAX;
@@ -115,7 +118,7 @@ static int best_first(const void *left, const void *right) {
   return strcmp(a->text, b->text);
 }
 
-/* The distinct ones, in order. */
+/* Returns the distinct paths of a run, in order. */
 static struct path *paths_of(const struct matching *m, size_t run, size_t *count) {
   struct path *paths = need_zeroed(m->count + 1, sizeof *paths);
   size_t all = 0;
@@ -127,7 +130,7 @@ static struct path *paths_of(const struct matching *m, size_t run, size_t *count
   return paths;
 }
 
-/* The file that suits a path best; *best: how well. */
+/* Returns the file that suits a path best, and sets *best to how well it does. */
 static size_t best_file(const struct matching *m, const struct path *path, const bool *taken,
                         size_t *best) {
   size_t found = 0;
@@ -174,9 +177,9 @@ static void pair(const struct matching *m, struct function *known, struct functi
 
 static bool is_anchor(const struct function *f) { return f->on[0] && f->on[1]; }
 
-/* By how much the text at a line of the other side has moved: as the nearest function
-   before it of its file that is known on both sides, or else the first one behind it.
-   False: nothing says so. */
+/* Finds by how many lines the text at a line of the other side has moved: as many as the
+   nearest function before it, in its file, that is known on both sides, or else the first
+   one behind it. Returns false if there is none. */
 static bool find_move(const struct matching *m, const struct function *known, int64_t *move) {
   const struct function *first = known, *end = known, *near = NULL;
   const int64_t line = known->line[1 - m->side];
@@ -191,14 +194,15 @@ static bool find_move(const struct matching *m, const struct function *known, in
   return near != NULL;
 }
 
-/* Two lists of functions of one name, and where those that are known are expected. */
+/* Two lists of functions of one name, and where the known ones are expected. */
 struct group {
   struct function *known, *run;
   size_t n, k;
   int64_t *expected; /* lines on the side of the run */
 };
 
-/* The move by which most of the lines meet; of several the least one. */
+/* Returns the move by which most of the lines meet, or the least of several such
+   moves. */
 static int64_t commonest_move(const struct matching *m, const struct group *g) {
   int64_t best = 0;
   size_t most = 0;
@@ -236,7 +240,8 @@ static void expect_lines(const struct matching *m, struct group *g) {
   }
 }
 
-/* Pairs those that lie where they are expected, and leaves the others in the lists. */
+/* Pairs functions that lie where they are expected, and leaves the others in the
+   lists. */
 static void pair_where_expected(const struct matching *m, struct group *g,
                                 struct function **known, struct function **run) {
   size_t n = 0, k = 0;
@@ -253,9 +258,9 @@ static void pair_where_expected(const struct matching *m, struct group *g,
   g->k = k;
 }
 
-/* Pairs as many as there are in the shorter list, in the order of both, so that the lines
-   differ least. A cell has the cost of the best pairs of the first i of the longer list
-   and the first j of the shorter one. */
+/* Pairs as many functions as the shorter list has, in the order of both, so that the
+   lines differ least. A cell has the cost of the best pairs of the first i of the longer
+   list and the first j of the shorter one. */
 static void pair_in_order(const struct matching *m, const struct group *g,
                           struct function **known, struct function **run) {
   const bool more_known = g->n >= g->k;
@@ -290,7 +295,8 @@ static void pair_several(const struct matching *m, struct group *g) {
   free(run);
 }
 
-/* Pairs groups that both have; `single`: those of one each, or the others. */
+/* Pairs groups that both have: those of one function each if `single`, or else the
+   others. */
 static void pair_groups(struct matching *m, struct function *run, size_t count, bool single) {
   struct group g;
   for (size_t i = 0, j = 0; i < m->known_count && j < count; i += g.n, j += g.k) {
@@ -314,7 +320,8 @@ static void pair_groups(struct matching *m, struct function *run, size_t count, 
 
 /* ---- Runs --------------------------------------------------------------------- */
 
-/* Those of a run, in order; what a run has twice is the same. */
+/* Finds the functions of a run, in order. (Of functions that are there twice, the second
+   one is the same as the first.) Returns how many there are. */
 static size_t functions_of(struct matching *m, size_t run, struct function *to) {
   size_t path_count, count = 0, kept = 0;
   struct path *paths = paths_of(m, run, &path_count);
@@ -352,8 +359,8 @@ static void match_run(struct matching *m, size_t run) {
   free(functions);
 }
 
-/* What was the same as a later one, which was paired, is the same as that one's
-   partner. */
+/* Pairs the runs, one after the other. A place that was the same as a later one, which
+   was paired, becomes the same as that one's partner. */
 void diff_match(struct diff_place *places, size_t count, size_t runs, bool lines) {
   struct matching m = {.places = places, .count = count, .lines = lines,
                        .known = need_zeroed(count + 1, sizeof *m.known)};

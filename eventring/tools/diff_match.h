@@ -11,13 +11,15 @@
 struct diff_place {
   const char *name, *source;
   uint32_t line; /* 0: not known */
-  size_t run;    /* of 0 to runs - 1; those of A are even */
-  size_t same;   /* out: the index of the place that stands for all that are the same, of the
-                    first run that has it */
+  size_t run;    /* from 0 to runs - 1; those of A are even */
+  /* out: the index of the place that stands for all that are the same: that of the first
+     run which has it */
+  size_t same;
 };
 
-/* `lines`: the places are lines of functions, of which a run may have others than the
-   next, so that what has no counterpart has none; or else functions. */
+/* Finds which places are the same. If `lines`, they are lines of functions, of which a
+   run may have others than the next, so that a line without a counterpart stays alone; or
+   else they are functions. */
 void diff_match(struct diff_place *places, size_t count, size_t runs, bool lines);
 
 #endif

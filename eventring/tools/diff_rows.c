@@ -50,7 +50,7 @@ static void add(const struct diff_rows *d, struct diff_row *to, const struct dif
   if (!to->line_on[from->run % 2]) to->line_on[from->run % 2] = from->line;
 }
 
-/* Rows of the same function, one a run, become one: that of the first run. */
+/* Joins the rows of the same function, one of each run, to the row of the first run. */
 static void match(struct diff_rows *d) {
   struct diff_place *places = need_zeroed(d->count + 1, sizeof *places);
   size_t kept = 0;
@@ -120,7 +120,8 @@ VIEW(diff_place_view, struct diff_row,
     {"a_line", NULL, VIEW_PLAIN, ROW(line_on[0])},
     {"b_line", NULL, VIEW_PLAIN, ROW(line_on[1])})
 
-/* What is exact, calls, differs or does not; with few runs, of times nobody knows. */
+/* Tells whether the calls of a function differ. (They are exact; with few runs, nothing
+   is known of times.) */
 static bool has_other_counts(const struct diff_rows *d, const struct diff_row *row) {
   return d->kind->has_counts && row->calls[0] != row->calls[1];
 }

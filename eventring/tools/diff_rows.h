@@ -2,12 +2,12 @@
 /* diff_rows.h: functions and what each had in each run, compared: what `diff --profile`
  * of calls and of samples have in common.
  *
- * Runs are those of A and B in turn, an even number; a side is 0 (A) or 1 (B). Rows are
- * read one a function and run, and matched by name and place (diff_match.h). With
- * EVA_LEAST_RUNS runs a side or more they are compared by Welch's test
- * (analysis/compare.h). With fewer it is said what differs within these runs, as the kind
- * says, and nothing has changed: nobody knows by how much runs differ. Of all functions
- * together one is found by chance in 20 comparisons at most (Holm). */
+ * The runs are an even number, those of A and of B in turn; a side is 0 (A) or 1 (B). One
+ * row is read per function and run; rows are matched by name and place (diff_match.h).
+ * With EVA_LEAST_RUNS runs per side or more, rows are compared by Welch's test
+ * (analysis/compare.h). With fewer, the kind says what differs within these runs, and
+ * nothing counts as changed: it is not known by how much runs differ. Among all functions
+ * together, at most one comparison in 20 finds a change by chance (Holm). */
 #ifndef EVENTRING_TOOL_DIFF_ROWS_H
 #define EVENTRING_TOOL_DIFF_ROWS_H
 
@@ -21,12 +21,14 @@
 struct diff_row {
   char *name, *source;
   uint32_t line;
-  size_t run;       /* that it was read of */
+  size_t run;       /* that it was read from */
   uint32_t line_on[2]; /* on each side; 0: not there, or not known */
-  double *own;      /* of each run; what it is, the kind says */
+  double *own;      /* of each run; the kind says what it is */
   double calls[2];  /* of all runs of a side */
-  double spread[2]; /* variance of a call's duration over the square of its mean, times calls */
-  double error;     /* of the difference between the sides, with 95 %; 0: none was estimated */
+  /* variance of a call's duration over the square of its mean, times calls */
+  double spread[2];
+  /* of the difference between the sides, with 95 %; 0: none was estimated */
+  double error;
   double moved;     /* the difference between the sides, by which rows are sorted */
   struct eva_comparison comparison;
 };
@@ -38,34 +40,39 @@ struct diff_rows {
   size_t run;    /* that is being read */
   bool lines;    /* rows are lines of functions */
   double *total; /* of each run */
-  uint64_t top;  /* rows that are shown */
+  uint64_t top;  /* how many rows are shown */
 };
 
 /* What is compared. */
 struct diff_kind {
-  /* The value of a run by which it is compared with others. */
+  /* Returns the value of a run by which it is compared with others. */
   double (*value)(const struct diff_rows *d, const struct diff_row *row, size_t run);
   /* Fills `comparison`, `error` and `moved` from the sums of the sides. */
   void (*compare)(const struct diff_rows *d, struct diff_row *row);
-  /* Is a difference that is no chance large enough to tell? `few`: runs. */
+  /* Tells whether a difference that is not due to chance is large enough to be reported.
+     `few`: there are few runs. */
   bool (*matters)(const struct diff_row *row, bool few);
 
-  void (*heading)(const struct diff_rows *d); /* one line */
-  const char *few;              /* how it is compared with few runs, after "... a side. " */
-  const char *(*verdict)(const struct diff_row *row, char text[static 64]); /* of a change */
-  bool has_counts; /* the calls of a row are exact: where they differ, it is said */
-  view_function *answer, *rows; /* views, of diff_rows and diff_row, in the context of these */
+  void (*heading)(const struct diff_rows *d); /* prints one line */
+  /* how it is compared with few runs; text after "... a side. " */
+  const char *few;
+  /* returns the verdict on a change */
+  const char *(*verdict)(const struct diff_row *row, char text[static 64]);
+  bool has_counts; /* the calls of a row are exact: if they differ, that is reported */
+  /* views of diff_rows and of diff_row, with the diff_rows as their context */
+  view_function *answer, *rows;
 };
 
-/* What the views of all kinds include: the place and the verdict of a row, the runs. */
+/* The parts that the views of all kinds include: the place and the verdict of a row, the
+   runs. */
 view_function diff_place_view, diff_verdict_view, diff_runs_view;
-/* Hands out the rows that are shown. */
+/* Puts the rows that are shown. */
 void diff_rows_put(struct view_to *to, const void *diff);
 
-/* Adds a row, of which the texts are copied and all else is 0. */
+/* Adds a row. Its texts are copied, and all else is 0. */
 struct diff_row *diff_rows_add(struct diff_rows *d, const char *name, const char *source,
                                uint32_t line);
-/* The sum over the runs of a side. */
+/* Returns the sum over the runs of a side. */
 double diff_rows_sum(const struct diff_rows *d, const double *of_runs, size_t side);
 
 /* Reads all runs by `read`, which returns -1, or an exit status after a message; compares

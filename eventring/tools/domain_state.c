@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* domain_state.c: what a domain does, and whether its thread is asleep.
  *
- * No command wakes a thread to have it answer: a signal would end its system call with
- * EINTR, and watching must change nothing. What is asleep is recognised from outside: the
- * system has it asleep or stopped at two looks, and it has not left a processor in
- * between (proc_pid_status(5) counts that), so it has not run. */
+ * No command wakes a thread to make it answer: a signal would end its system call with
+ * EINTR, and watching must change nothing. That a thread is asleep is recognised from
+ * outside: the system reports it as asleep or stopped at two checks, and it has not left
+ * a processor in between (proc_pid_status(5) counts that), so it has not run. */
 #include "domain_state.h"
 
 #include <inttypes.h>
@@ -44,7 +44,8 @@ static bool find_domain(struct remote_host *host, pid_t own_tid, struct remote_d
   return false;
 }
 
-/* False: the memory of the process does not say. */
+/* Writes what the memory of the process says of its domain. Returns false if that says
+   nothing. */
 static bool read_state(char text[static DOMAIN_STATE_TEXT], pid_t pid, pid_t own_tid) {
   static struct remote_host host;
   static struct remote_functions functions;

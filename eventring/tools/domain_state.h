@@ -7,29 +7,29 @@
 
 enum { DOMAIN_STATE_TEXT = REMOTE_NAME + 64 };
 
-/* "in C function string.find", "receiving from channel 3", by its stack as it was
-   read. */
+/* Writes what a domain does, from its stack as it was read: "in C function string.find",
+   "receiving from channel 3". */
 void domain_state_text(char text[static DOMAIN_STATE_TEXT], const struct remote_domain *about,
                        const struct remote_stack *stack, enum remote_result result);
 
-/* The same of the domain of this thread, which the process calls `own_tid`, as the system
-   knows of it, too: "asleep in C function io.read", "stopped by a signal". "" where
-   nothing is known. */
+/* Writes what the domain of a thread does, which the process calls `own_tid`. It also
+   says what the system knows of the thread: "asleep in C function io.read", "stopped by a
+   signal". Writes "" if nothing is known. */
 void domain_thread_text(char text[static DOMAIN_STATE_TEXT], pid_t pid, pid_t own_tid);
 
 /* ---- Is it asleep? ------------------------------------------------------------ */
 
-/* A thread that is looked at again and again; zeroed before the first look. */
+/* A thread that is checked again and again; zeroed before the first check. */
 struct sleep_watch {
-  pid_t tid;         /* as it is called here */
-  bool stopped;      /* at the last look: by a signal, so that no thread of the process runs */
-  bool sleeps;       /* likewise, or asleep ... */
-  uint64_t switches; /* ... when it had left a processor so often ... */
-  uint64_t since_ns; /* ... and had been asleep since then at least */
+  pid_t tid;         /* as seen from here */
+  bool stopped;      /* at the last check: by a signal, so that no thread of the process
+                        runs */
+  bool sleeps;       /* at the last check: stopped or asleep */
+  uint64_t switches; /* how often it had left a processor by then */
+  uint64_t since_ns; /* since when, at least, it has been asleep */
 };
-/* Looks at the thread that the process calls `own_tid`. Returns true if it has not run
-   for `ns`, between this look and an earlier one: it is asleep in the kernel, or
-   stopped. */
+/* Checks the thread that the process calls `own_tid`. Returns true if it has not run for
+   `ns`, between this check and an earlier one: it is asleep in the kernel, or stopped. */
 bool sleep_watch_look(struct sleep_watch *watch, pid_t pid, pid_t own_tid, uint64_t ns);
 
 #endif

@@ -21,10 +21,10 @@
  *      0.001234567   0 main     runtime > minor = 3
  *      0.001240000   0 main     runtime < minor  5.433 µs
  *
- * time, domain and its name, ring, then the event, indented by the spans around it: `>`
- * begins and `<` ends a span, `=` is a counter, `!` an event, `*` a lifecycle
- * event; `{` begins and `}` ends an async span or a flow, `~` is a step of it, `#7` its
- * link. */
+ * A line has the time, the domain and its name, the ring, and then the event, indented by
+ * the spans around it: `>` begins and `<` ends a span, `=` is a counter, `!` an event,
+ * `*` a lifecycle event; `{` begins and `}` ends an async span or a flow, `~` is a step
+ * of it, `#7` its link. */
 
 enum { DEEPEST_INDENT = 40 };
 
@@ -44,7 +44,7 @@ static void print_time(const struct dump_format *format, uint64_t ns) {
   }
 }
 
-/* The name of the domain that an event is of, "" when the recording has none. */
+/* Returns the name of the domain of an event, or "" if the recording has none. */
 static const char *domain_name(const struct dump_format *format, uint32_t slot,
                                uint32_t incarnation) {
   struct dump_domain *domain = &format->domains[slot % EVENTRING_MAX_DOMAINS];
@@ -58,7 +58,7 @@ static const char *domain_name(const struct dump_format *format, uint32_t slot,
   return domain->name;
 }
 
-/* Foreign text, and spaces up to a width. */
+/* Prints foreign text, and then spaces up to a width. */
 static void print_padded(FILE *out, const char *text, size_t width) {
   size_t size = strlen(text);
   print_foreign(out, text, size);
@@ -94,7 +94,7 @@ static void print_trace(FILE *out, const struct eventring_trace *ids) {
   if (!(ids->flags & EVENTRING_TRACE_SAMPLED)) fputs(", not sampled", out);
 }
 
-/* The definition that the value is the id of; NULL: it is none. */
+/* Returns the definition whose id the value is, or NULL if it is no id. */
 static const struct eventring_def *named_value(const struct dump_format *format,
                                                const struct eventring_event *event) {
   bool integer = event->payload == EVENTRING_INT || event->payload == EVENTRING_UINT;
@@ -124,8 +124,8 @@ static void print_one_value(FILE *out, const struct eventring_value *value) {
   }
 }
 
-/* The name of the next value out of the definition's `fields`, and its size; 0: it has
-   none. *fields moves on. */
+/* Takes the name of the next value from a definition's `fields`: sets *name and moves
+   *fields on. Returns the bytes of the name; 0 if the value has none. */
 static size_t next_field(const char **fields, const char **name) {
   *name = *fields;
   size_t size = strcspn(*fields, ",");
@@ -137,7 +137,7 @@ static const char *fields_of(const struct eventring_event *event) {
   return event->def && event->def->fields ? event->def->fields : "";
 }
 
-/* `(a = 1, b = "x")`, or without names `(1, "x")`. */
+/* Prints the sample of an allocation: its block, how much was sampled, kind and stack. */
 static void print_sample(FILE *out, const struct eventring_event *event) {
   struct eventring_sample sample;
   uint64_t block = eventring_event_sample(event, &sample);
@@ -146,6 +146,7 @@ static void print_sample(FILE *out, const struct eventring_event *event) {
           block, sample.words, sample.samples, sample.kind, sample.stack);
 }
 
+/* Prints values: `(a = 1, b = "x")`, or without names `(1, "x")`. */
 static void print_values(FILE *out, const struct eventring_event *event) {
   struct eventring_value values[EVENTRING_MAX_VALUES];
   size_t count = eventring_event_values(event, values, EVENTRING_MAX_VALUES);
@@ -203,7 +204,7 @@ void dump_value(FILE *out, eventring_cursor *cursor, const struct eventring_even
   print_value(&format, event);
 }
 
-/* Is the value for how long the thread was not on a processor? */
+/* Tells whether the value is the time that the thread was not on a processor. */
 static bool says_off_cpu(const struct eventring_event *event) {
   return event->payload == EVENTRING_UINT && eventring_event_off_cpu(event) >= 0;
 }
@@ -253,8 +254,8 @@ static char sign_of(const struct eventring_event *event) {
   }
 }
 
-/* A line that is being made. On a terminal it goes on in others if it is longer than
-   that; in a file or a pipe an event is a line. */
+/* A line that is being made. On a terminal, a line that is longer than the page goes on
+   in further lines; in a file or a pipe, an event is one line. */
 struct line {
   struct dump_format format; /* that writes it */
 };
@@ -267,7 +268,7 @@ static void begin_line(struct line *line, const struct dump_format *format) {
 }
 
 static void end_line(const struct line *line, FILE *out) {
-  enum { CONTINUED = 38 }; /* below the event */
+  enum { CONTINUED = 38 }; /* where further lines begin: below the event */
   struct dump_line *making = line->format.making;
   if (!making) {
     fputc('\n', out);
@@ -338,7 +339,7 @@ static void print_open_span(const struct dump_format *to, const struct eventring
 static bool is_utf8(const void *text, size_t size) {
   const char *from = text;
   while (size > 0) {
-    uint64_t word; /* bytes below 0x80 are as eventring_character_at says of them */
+    uint64_t word; /* eight bytes that are all below 0x80 are one step */
     if (size >= sizeof word && !(memcpy(&word, from, sizeof word), word & 0x8080808080808080)) {
       from += sizeof word, size -= sizeof word;
       continue;
@@ -354,7 +355,7 @@ static bool is_utf8(const void *text, size_t size) {
   return true;
 }
 
-/* Of bytes, and of what is no text: an object, so that it cannot be taken for one. */
+/* Puts bytes that are no text, as an object, so that they cannot be taken for text. */
 static void put_hex(struct eva_json *json, const void *bytes, size_t size) {
   eva_json_open_object(json);
   eva_json_key(json, "hex");
@@ -375,8 +376,8 @@ static void put_one_value(struct eva_json *json, const struct eventring_value *v
   }
 }
 
-/* With names an object, where a value without one has its number, from 1; else an
-   array. */
+/* Puts several values: as an object if there are names, in which a value without one has
+   its number, from 1; else as an array. */
 static void put_values(struct eva_json *json, const struct eventring_event *event) {
   struct eventring_value values[EVENTRING_MAX_VALUES];
   size_t count = eventring_event_values(event, values, EVENTRING_MAX_VALUES);
@@ -395,7 +396,7 @@ static void put_values(struct eva_json *json, const struct eventring_event *even
   (named ? eva_json_close_object : eva_json_close_array)(json);
 }
 
-/* A sample of an allocation, whatever the event is called. */
+/* Puts the sample of an allocation, whatever the name of the event is. */
 static void put_sample(struct eva_json *json, const struct eventring_event *event) {
   struct eventring_sample sample;
   uint64_t block = eventring_event_sample(event, &sample);
@@ -485,7 +486,7 @@ static void put_link(struct eva_json *json, const struct eventring_event *event)
   eva_json_uint_at(json, "link", event->link);
 }
 
-/* `so_far`: of one that is open; else NULL. */
+/* Puts an event. `so_far` is NULL unless the event is an open span. */
 static void put_event(const struct dump_format *format, const char *kind,
                       const struct eventring_event *event, const struct eva_so_far *so_far) {
   struct eva_json json;
@@ -507,12 +508,12 @@ static void put_event(const struct dump_format *format, const char *kind,
   eva_json_line(&json);
 }
 
-/* ---- JSON of the events of which there are many --------------------------------------------
+/* ---- JSON of frequent events ---------------------------------------------------
  *
- * A line has two parts that are the same in many: where the event comes from, and what it is.
- * Each is made once, as put_event makes it, and copied from then on; numbers and texts between
- * them are written without a call of the stream for each. Every event that has more than these is
- * for put_event. */
+ * A line has two parts that many lines share: where the event comes from, and what it is.
+ * Each part is made once, as put_event makes it, and copied from then on; numbers and
+ * texts between them are written without one call of the stream for each. Events that
+ * have more than these parts are left to put_event. */
 
 struct face { /* a part of lines: members, each with a comma before it */
   char *text;
@@ -547,7 +548,8 @@ void dump_forget(struct dump_format *format) {
   format->faces = format->json ? need_zeroed(1, sizeof *format->faces) : NULL;
 }
 
-/* The members of an object, which `put` puts, with a comma instead of the bracket. */
+/* Makes a face of the members of an object that `put` puts, with a comma in the place of
+   the bracket. */
 static void make_face(struct face *face, const struct dump_format *format,
                       const struct eventring_event *event,
                       void (*put)(const struct dump_format *, struct eva_json *,
@@ -593,7 +595,7 @@ static const struct face *identity_of(const struct dump_format *format,
   return face;
 }
 
-/* Is it one of those that have nothing but what put_common puts? */
+/* Tells whether an event has only what put_common puts. */
 static bool is_common(const struct dump_format *format, const struct eventring_event *event) {
   enum { SHORT = 256 };
   if (!format->faces || !event->def || !event->incarnation || event->flags & ~EVENTRING_MATCHED)
@@ -671,7 +673,7 @@ static void put_loss(const struct dump_format *format,
 
 /* ---- The end ------------------------------------------------------------- */
 
-/* When it ended; of one that was killed, what is known last. */
+/* Returns when a process ended; if it was killed, the last time that is known. */
 static uint64_t end_ns(const struct eventring_info *info) {
   return info->end_ns ? info->end_ns : info->error_ns;
 }

@@ -22,10 +22,10 @@ struct dump_domain {
 
 /* Where a line of text is made that may be longer than the page. */
 struct dump_line {
-  FILE *stream; /* writes into: */
+  FILE *stream; /* writes into `text` */
   char *text;
   size_t size;
-  size_t page; /* characters that a line may have */
+  size_t page; /* how many characters a line may have */
 };
 void dump_line_open(struct dump_line *line, size_t page);
 void dump_line_close(struct dump_line *line);
@@ -37,26 +37,27 @@ struct dump_format {
   enum dump_time time;
   uint64_t start_ns;     /* of the recording */
   int64_t start_wall_ns;
-  eventring_cursor *cursor; /* for the names of classes, rings, domains and of values */
-  struct dump_domain *domains; /* of each slot, zeroed to begin with */
-  struct dump_faces *faces; /* what many lines of JSON have; NULL: each is made as a whole */
+  eventring_cursor *cursor; /* for the names of classes, rings, domains and values */
+  struct dump_domain *domains; /* of each slot, zeroed at first */
+  struct dump_faces *faces; /* what many lines of JSON share; NULL: each line is made as a
+                               whole */
 };
 
-/* Forgets names: domains may have got others, or the cursor is another one. */
+/* Forgets names: domains may have other names now, or the cursor is another one. */
 void dump_forget(struct dump_format *format);
-/* Frees what it has made. */
+/* Frees what was made. */
 void dump_close(struct dump_format *format);
 
 void dump_event(const struct dump_format *format,
                 const struct eventring_event *event);
 void dump_loss(const struct dump_format *format,
                const struct eventring_loss *loss);
-/* A span that has begun and not ended when reading ends. */
+/* Prints a span that has begun and not ended when reading ends. */
 void dump_open_span(const struct dump_format *format, const struct eventring_event *event,
                     const struct eva_so_far *so_far);
-/* The value of an event, as text " = 7 bytes"; nothing if it has none. */
+/* Prints the value of an event as text, " = 7 bytes"; nothing if it has none. */
 void dump_value(FILE *out, eventring_cursor *cursor, const struct eventring_event *event);
-/* How the process ended. */
+/* Prints how the process ended. */
 void dump_end(const struct dump_format *format, const struct eventring_info *info);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* eventring.c: the `eventring` command. Test programs link all but this. */
+/* eventring.c: the `eventring` command. Test programs link everything except this
+   file. */
 #include "tool.h"
 
 int main(int argc, char **argv) { return run_command_line(argc, argv); }

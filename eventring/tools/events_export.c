@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* events_export.c: all events of a recording in the formats of other tools.
  *
- * Without a window and a domain, the callbacks of the poll are those of the format. Else
- * they pass a filter. Rings are read one after the other, which is quicker than in the
- * order of time, where neither the format nor the end of the window needs that order.
+ * Without a window and a domain, the callbacks of the poll are those of the format;
+ * otherwise the events pass a filter first. Rings are read one after the other, which is
+ * faster than in the order of time, if neither the format nor the end of the window needs
+ * that order.
  *
- * SIGINT, SIGTERM and SIGHUP (of a recording that was not launched) end the watching of a
+ * SIGINT, SIGTERM and SIGHUP (unless the recording was launched) end the watching of a
  * live process. At any other time they end the export, and no file is left: `show`, which
- * formats call now and then, sees that one has come, and sets `run.error` and
- * `out.failed`, of which one ends the poll. */
+ * formats call now and then, sees that a signal has come, and sets `run.error` and
+ * `out.failed`; either of them ends the poll. */
 #include "events_export.h"
 
 #include <errno.h>
@@ -32,15 +33,15 @@ struct events_export {
   uint64_t available; /* events that were there at the beginning */
   uint64_t shown_ns;  /* when progress was shown */
   const char *path;   /* of the file, or folder, when it is complete */
-  char *all;          /* NULL, or a recording of all processes of the PROGRAM, which is exported
-                         instead of this one */
-  bool is_binary;     /* the format */
+  char *all;          /* NULL, or a recording of all processes of the PROGRAM, which is
+                         exported instead of this one */
+  bool is_binary;     /* whether the format is */
   bool watching;      /* until N seconds are over, or a signal comes */
 };
 
 /* ---- Interruption ------------------------------------------------------------- */
 
-/* Whether a signal has ended the export. */
+/* Tells whether a signal has ended the export, and notes that it has. */
 static bool is_interrupted(struct events_export *e) {
   if (e->watching || e->q->reader.launched || !reader_is_stopped()) return false;
   if (!e->run.error[0])
@@ -62,7 +63,7 @@ static uint64_t count_available(eventring_cursor *cursor) {
   return sum;
 }
 
-/* A bar on a terminal, ten times a second. */
+/* Shows a bar on a terminal, ten times a second. */
 static void show(void *context) {
   enum { WIDTH = 50, EVERY_NS = 100 * 1000 * 1000 };
   struct events_export *e = context;
@@ -82,12 +83,13 @@ static void show(void *context) {
 
 /* ---- The part that is asked for ----------------------------------------------- */
 
-/* Is it, though before the window, known to the format? */
+/* Tells whether the format knows a moment: it lies in the window, or the format reads
+   what was before it, too. */
 static bool is_known(const struct events_export *e, uint64_t ns) {
   return e->format->reads_before || question_is_past_start(e->q, ns);
 }
 
-/* A span that began before the window, or ends after it. */
+/* Passes the begin of a span that began before the window, and ends in it or later. */
 static int begin_again(struct events_export *e, const struct eventring_event *end) {
   struct eventring_event begin = *end;
   begin.kind = EVENTRING_BEGIN;
@@ -151,7 +153,8 @@ static void read_all(struct events_export *e) {
                                   .limit_ns = q->limit_ns, .until = q->window.until};
   e->watching = q->limit_ns > 0;
   reader_read(&q->reader, &reading);
-  if (e->watching && !q->reader.launched) reader_catch_signals(true); /* the next one interrupts */
+  /* the next signal interrupts */
+  if (e->watching && !q->reader.launched) reader_catch_signals(true);
   e->watching = false;
   if (!e->out.failed && !e->run.error[0])
     eventring_open_spans(q->reader.cursor, on_open, e);
@@ -173,8 +176,8 @@ static bool ends_with(const char *text, const char *end) {
   return size >= tail && strcmp(text + size - tail, end) == 0;
 }
 
-/* What is exported of a PROGRAM may be of one of several processes, and then is thrown
-   away: standard output gets it when that is known. */
+/* Opens the output. What is exported from a PROGRAM may be only one of its processes, and
+   is then discarded: standard output gets it when it is known that it is not. */
 static int open_output(struct events_export *e, struct new_file *file, const char *path) {
   int fd = new_file_create(file, path);
   if (fd < 0 || !is_standard_output(path) || !e->q->reader.launched) return fd;
@@ -182,7 +185,7 @@ static int open_output(struct events_export *e, struct new_file *file, const cha
   return launch_scratch(&e->q->reader.launch);
 }
 
-/* 0 or an errno. */
+/* Copies a file to standard output. Returns 0 or an errno. */
 static int copy_to_standard_output(int from) {
   static char buffer[1 << 16];
   struct export_out out;
@@ -224,7 +227,7 @@ static int export_to_file(struct events_export *e, const char *path) {
   return status;
 }
 
-/* Where the format writes the file, or files into the folder, by itself. */
+/* Exports in a format that writes its file, or the files in its folder, by itself. */
 static int export_to_path(struct events_export *e, const char *path) {
   struct new_file file;
   if (is_standard_output(path))
@@ -241,7 +244,7 @@ static int export_to_path(struct events_export *e, const char *path) {
   return status;
 }
 
-/* As question_open, but not merged where that is not needed. */
+/* Opens the recording as question_open does, but not merged if that is not needed. */
 static int open_recording(struct events_export *e, const struct operands *operands) {
   struct question *q = e->q;
   bool ends = q->window.to.base != TIME_NOT_SAID;

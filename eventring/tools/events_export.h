@@ -6,10 +6,10 @@
 
 #include "question.h"
 
-/* Reads the recording, in the window and of the domain that are asked for, and writes the
-   file `path`, which must not be there; compressed if its name ends with ".gz".
-   `every_ns`: between the samples of a series, in formats that have series; 0: only the
-   last ones. Returns the exit status. */
+/* Reads the recording, within the window and the domain that are asked for, and writes
+   the file `path`, which must not exist; compressed if its name ends with ".gz".
+   `every_ns` is the time between the samples of a series, in formats that have series; 0:
+   only the last ones. Returns the exit status. */
 int events_export(struct question *q, const struct operands *operands, const char *format,
                   const char *path, uint64_t every_ns, const char *resource);
 

@@ -11,7 +11,7 @@ static bool is_device(const char *path) {
   return stat(path, &st) == 0 && S_ISCHR(st.st_mode);
 }
 
-/* Replaces %i; whether it was there. */
+/* Writes a name with its %i replaced. Returns whether there was one. */
 static bool expand(const char *template, unsigned number, FILE *out) {
   bool found = false;
   for (const char *at = template; *at; at++) {
@@ -24,7 +24,7 @@ static bool expand(const char *template, unsigned number, FILE *out) {
   return found;
 }
 
-/* Puts a text before the suffix. */
+/* Returns a name with a text before its suffix. */
 static char *with_text(const char *name, const char *text) {
   size_t length = strlen(name), suffix = strlen(EVENTRING_SUFFIX);
   bool has = length > suffix && strcmp(name + length - suffix, EVENTRING_SUFFIX) == 0 &&
@@ -52,7 +52,8 @@ char *file_name(const char *template, bool numbered, unsigned number) {
   return path;
 }
 
-/* What stands for something else remains a template. */
+/* Writes a template with its %p replaced: whatever stands for something else remains.
+   Returns whether there was a %p. */
 static bool expand_process(const char *template, const char *process, FILE *out) {
   bool found = false;
   for (const char *at = template; *at; at++) {

@@ -23,7 +23,8 @@ static void stop_on_signal(int number) {
 void reader_stop(void) { __atomic_store_n(&stopped, 1, __ATOMIC_RELAXED); }
 bool reader_is_stopped(void) { return __atomic_load_n(&stopped, __ATOMIC_RELAXED); }
 
-/* Of a process that is there, what would have it record is said as well. */
+/* Reports that a process does not record, and how it can be made to. Returns the exit
+   status. */
 static int does_not_record(pid_t pid, const char *former, const struct eventring_error *error) {
   char start[START_TEXT];
   if (start_is_due(pid, start)) return wrong("%s: %s", error->text, start);
@@ -33,7 +34,8 @@ static int does_not_record(pid_t pid, const char *former, const struct eventring
                "SAROS_EVENTRING_START=1)", error->text, (int)pid);
 }
 
-/* A process that is gone has left its recording where `list` finds it. */
+/* Opens the recording that a process which is gone has left where `list` finds it.
+   Returns -1, or the exit status. */
 static int open_left(struct reader *reader, pid_t pid, unsigned flags,
                      const struct eventring_error *error) {
   char *left = dead_recording(pid);
@@ -50,8 +52,8 @@ static int open_left(struct reader *reader, pid_t pid, unsigned flags,
   return status;
 }
 
-/* Opens a recording. A process that was started a moment ago gets the time to begin: one
-   that a shell has put into the background may be yet to run its first instruction. */
+/* Opens a recording. A process that was started a moment ago gets time to begin: one that
+   a shell has put into the background may not have run its first instruction yet. */
 static int open_any(eventring_cursor **cursor, const char *pid_or_file, unsigned flags,
                     struct eventring_error *error) {
   static const uint64_t to_begin_ns = 2000000000;
@@ -162,7 +164,7 @@ static void tell_error(struct progress *progress) {
   progress->reader->failed = true;
 }
 
-/* Events in the order of their times, up to the first one that is too late. */
+/* Handles events in the order of their times, up to the first one that is too late. */
 static int on_event_until(void *context, const struct eventring_event *event) {
   struct progress *progress = context;
   const struct reading *reading = progress->reading;
@@ -185,7 +187,7 @@ static int poll(struct progress *progress) {
              : eva_read_poll(&progress->read, cursor, &until, progress, 0);
 }
 
-/* One poll. Returns the number of events. */
+/* Polls once. Returns the number of events. */
 static uint64_t poll_once(struct progress *progress) {
   eventring_cursor *cursor = progress->reader->cursor;
   const struct reading *reading = progress->reading;
@@ -199,8 +201,9 @@ static uint64_t poll_once(struct progress *progress) {
   return events;
 }
 
-/* Nothing came for a while: checks whether nobody is left to write. The library itself
-   reports the end of a sound file (eventring_finished); this is for damaged ones. */
+/* Tells whether no process is left to write, after nothing came for a while. The
+   library itself reports the end of a sound file (eventring_finished); this is for
+   damaged ones. */
 static bool nobody_left(struct progress *progress, uint64_t events) {
   progress->quiet = events == 0 ? progress->quiet + 1 : 0;
   if (progress->quiet < 16) return false;
@@ -215,14 +218,14 @@ static bool time_is_up(const struct progress *progress) {
 
 /* The time that a recording is to be read to, while its process lives.
  *
- * What a poll delivers is in the order of times, what comes by the next poll may be
- * older: another ring had it later. So the poll that reaches `until` has to begin when
- * all rings are past it, then it is the last one. Clocks differ by some microseconds, and
- * a thread may be interrupted between reading the clock and storing the event. So none
- * begins shortly before that time, and the last one a little after it. */
+ * Each poll delivers in the order of times, but the next poll may deliver older events,
+ * of another ring. So the poll that reaches `until` must begin when all rings are past
+ * it; then it is the last one. Clocks differ by some microseconds, and a thread may be
+ * interrupted between reading the clock and storing the event. So no poll begins shortly
+ * before that time, and the last one begins a little after it. */
 enum { MARGIN_NS = 10 * 1000 * 1000 };
 
-/* Is the next poll to be the last one? Waits where there is to be none yet. */
+/* Tells whether the next poll is to be the last one. Waits if no poll is to begin yet. */
 static bool has_come(uint64_t until) {
   uint64_t now = now_ns();
   if (now < until && until - now > MARGIN_NS) return false;
@@ -232,8 +235,8 @@ static bool has_come(uint64_t until) {
   return true;
 }
 
-enum { LONGEST_WAIT_NS = 100 * 1000 * 1000 }; /* so often signals and the PROGRAM are
-                                                 checked */
+/* how often signals and the PROGRAM are checked */
+enum { LONGEST_WAIT_NS = 100 * 1000 * 1000 };
 
 /* Waits until there is something to poll or to check. */
 static void wait_for_news(const struct progress *progress) {
@@ -245,8 +248,8 @@ static void wait_for_news(const struct progress *progress) {
     if (ns > left) ns = left;
   }
   if (until > now && ns > until - now) ns = until - now;
-  eventring_wait(progress->reader->cursor, ns); /* a signal that ends it is handled by the
-                                                   caller */
+  /* a signal that ends it is handled by the caller */
+  eventring_wait(progress->reader->cursor, ns);
 }
 
 static void read_on(struct progress *progress) {
@@ -264,7 +267,8 @@ static void read_on(struct progress *progress) {
   }
 }
 
-/* One that is ignored, as SIGHUP by nohup, stays ignored. */
+/* Catches a signal, or has it end the process again. SIGHUP stays ignored if it is, as
+   with nohup. */
 static void catch_signal(int number, bool on) {
   struct sigaction action = {.sa_handler = on ? stop_on_signal : SIG_DFL}, before;
   sigemptyset(&action.sa_mask);
@@ -295,8 +299,8 @@ void reader_run(struct reader *reader, const struct reading *reading) {
   if (catches) reader_catch_signals(false);
 }
 
-/* A recording that is over does not mean that the command has ended: it may have executed
-   another program. */
+/* Merges the recordings of a launched command, without `but`. (A recording that is over
+   does not mean that the command has ended: it may have executed another program.) */
 static char *merge(struct reader *reader, const struct eventring_info *but) {
   if (!reader->launched || eventring_cursor_liveness(reader->cursor) == EVENTRING_LIVE) return NULL;
   while (!reader->launch.ended) {

@@ -4,7 +4,7 @@
  * Between polls it sleeps in eventring_wait, which keeps up with the producer.
  *
  * Errors of the file are reported once each; reading goes on where the library can
- * (analysis/read.h): one poll may deliver a part of what is there.
+ * (analysis/read.h), so one poll may deliver only a part of what is there.
  */
 #ifndef EVENTRING_TOOL_READER_H
 #define EVENTRING_TOOL_READER_H
@@ -19,71 +19,75 @@ struct reader {
   bool failed; /* the file has an error, which was reported */
 };
 
-/* Opens the recording of `pid_or_file`; of a process that has ended, that which it has
-   left (dead.h), and says so. -1, or the exit status. */
+/* Opens the recording of `pid_or_file`. If the process has ended, it opens the recording
+   that the process has left (dead.h), and says so. Returns -1, or the exit status. */
 int reader_open_target(struct reader *reader, const char *pid_or_file,
                        unsigned flags);
-/* The same without what others have left. */
+/* Opens the recording of `pid_or_file`, but not one that another process has left.
+   Returns -1, or the exit status. */
 int reader_open_present(struct reader *reader, const char *pid_or_file, unsigned flags);
-/* As reader_open_target, of a subcommand's operands, launching the command if there is
-   one; `prefix` begins the names of the environment variables of its recording. */
+/* Opens a recording as reader_open_target does, for a subcommand's operands; launches the command
+   if there is one. `prefix` begins the names of the environment variables of its
+   recording. */
 int reader_open(struct reader *reader, const struct operands *operands,
                 const char *prefix, unsigned flags);
 
-/* The number of the process that commands of this machine take, as far as it is known:
-   that by which the recording was found, else the one in the file. */
+/* Returns the number of the process that commands on this machine take, as far as it is
+   known: the one by which the recording was found, else the one in the file. */
 pid_t pid_here(const struct eventring_info *info);
-/* "4711", or "4711 (2 in its container)" if it has another number there; "(several)" of a
-   recording made of others. Returns `text`. */
+/* Writes "4711", or "4711 (2 in its container)" if the process has another number there,
+   or "(several)" for a recording that was made of others. Returns `text`. */
 enum { PROCESS_TEXT = 64 };
 char *process_text(char text[PROCESS_TEXT], const struct eventring_info *info);
 
-/* Says on standard error that control words were, or will be, ignored, or that the gate
+/* Prints on standard error that control words were, or will be, ignored, or that the gate
    is not what they ask for. */
 void complain_of_control(const struct eventring_info *info);
 
-/* Says on standard error that the recording ended because its file was deleted, if it
-   did. */
+/* Prints on standard error that the recording ended because its file was deleted, if it
+   was. */
 void tell_of_deletion(eventring_cursor *cursor);
 
 struct reading {
   const struct eventring_callbacks *callbacks;
   void *context;
-  bool follow;         /* until the recording ends, instead of what there is */
+  bool follow;         /* until the recording ends, instead of only what there is */
   uint64_t limit_ns;   /* when following: for at most this long; 0: no limit */
-  uint64_t until;      /* to this time of the recording, also when following; UINT64_MAX: to
-                          its end. The first event after that is delivered, too. The cursor
-                          is merged if it is not UINT64_MAX */
-  /* after events came, with what has been read so far; may be NULL */
+  /* to this time of the recording, also when following; UINT64_MAX: to its end. The first
+     event after that time is delivered, too. Unless it is UINT64_MAX, the cursor must be
+     merged. */
+  uint64_t until;
+  /* called after events came, with what has been read so far; may be NULL */
   void (*after_poll)(void *context, const struct eventring_totals *totals);
 };
 
-/* Reads; SIGINT and SIGTERM end the following of a process that this command did not
-   launch. */
+/* Reads a recording; SIGINT and SIGTERM end the following of a process that this command
+   did not launch. */
 void reader_run(struct reader *reader, const struct reading *reading);
-/* The same in a thread, one for each reader, and without care of signals: whoever starts
-   the threads lets SIGINT and SIGTERM end the reading of all, while `on`. */
+/* Reads a recording in a thread, one for each reader, without handling of signals: the
+   main thread calls reader_catch_signals. */
 void reader_read(struct reader *reader, const struct reading *reading);
+/* Makes SIGINT, SIGTERM and SIGHUP end the reading of all threads, while `on`. */
 void reader_catch_signals(bool on);
-/* For callbacks: ends the reading after this event (return 1 as well). */
+/* Ends the reading after this event; for callbacks, which must return 1 as well. */
 void reader_stop(void);
-/* Has reader_stop been called, or has a signal come? */
+/* Tells whether reader_stop was called or a signal has come. */
 bool reader_is_stopped(void);
 
-/* After all of it was read: if several processes of a launched command have recorded, or
-   one several times, the path of one recording of all, to be freed (launch_merge); else
-   NULL. */
+/* Returns, after all of a recording was read, the path of one recording of all processes
+   (launch_merge), which the caller frees, if several processes of a launched command have
+   recorded or one has several times; else NULL. */
 char *reader_merge(struct reader *reader);
-/* Reads on in this recording. False after a message, which counts as an error of the
-   file. */
+/* Makes the reader go on in this recording. Returns false after a message, which counts
+   as an error of the file. */
 bool reader_go_on_in(struct reader *reader, const char *path, unsigned flags);
-/* For what has told already what it has read: if other processes have recorded, too,
-   reads on in one recording of these. False: there are none. */
+/* Makes the reader go on in one recording of the other processes that have recorded, for
+   a caller that has already shown what it has read. Returns false if there are none. */
 bool reader_go_on_in_others(struct reader *reader);
 
-/* Closes; of a launched command waits for its end. Returns the exit status:
-   that of the command if it is not 0, else 1 when `status` is or when the file
-   had an error. */
+/* Closes the reader, and waits for the end of a launched command. Returns the exit
+   status: that of the command if it is not 0, else 1 if `status` is or if the file had an
+   error. */
 int reader_close(struct reader *reader, int status);
 
 #endif

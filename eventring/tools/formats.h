@@ -11,16 +11,19 @@ struct export_events;
 
 struct format {
   const char *name, *suffix, *summary;
-  bool is_binary; /* a terminal should not get it */
-  int (*write_profile)(const struct export_profile *profile, FILE *out); /* NULL: of events */
-  const struct export_events *events;                                   /* NULL: of profiles */
+  bool is_binary; /* must not be written to a terminal */
+  /* NULL: a format of events */
+  int (*write_profile)(const struct export_profile *profile, FILE *out);
+  /* NULL: a format of profiles */
+  const struct export_events *events;
 };
 
-/* The format of profiles, of events, of this name; NULL: there is none. */
+/* Returns the format of profiles, or of events, that has this name; NULL if there is
+   none. */
 const struct format *format_of_profiles(const char *name);
 const struct format *format_of_events(const char *name);
-/* Their names, "pprof, speedscope, folded", for messages. Not by several threads at
-   once. */
+/* Returns the names of such formats, "pprof, speedscope, folded", for messages. Must not
+   be called by several threads at once. */
 const char *formats_of_profiles(void);
 const char *formats_of_events(void);
 

@@ -9,9 +9,9 @@
 #include "export/metrics.h"
 #include "live_processes.h"
 
-/* Writes the metrics of all processes of the list that record, as it was refreshed.
-   False: the recording of one could not be read, after a message if `says`. Errors of
-   `out` it keeps (ferror); ends the command if there is no memory. */
+/* Writes the metrics of all processes of the list, as it was last refreshed, that record.
+   Returns false if the recording of one could not be read, after a message if `says`.
+   Errors of `out` stay in it (ferror). Ends the command if it is out of memory. */
 bool gather_metrics(struct live_processes *live, struct metrics *metrics, FILE *out,
                     enum metrics_format format, bool says);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* group.c: records several processes at once.
  *
- * The thread of the command looks for new recordings, takes note of what ended and shows
- * the progress. What it shows of a member comes from the member's own thread, which
- * publishes it every few milliseconds: a recorder may be asked by its own thread only. */
+ * The thread of the command looks for new recordings, takes note of those that ended and
+ * shows the progress. What it shows of a member comes from the member's own thread, which
+ * publishes it every few milliseconds: only its own thread may ask a recorder. */
 #include "group.h"
 
 #include <errno.h>
@@ -25,43 +25,46 @@
 #include "format/now.h"
 
 enum {
-  LAUNCHED_LOOK_NS = 2 * 1000 * 1000,   /* so often new recordings of a PROGRAM are looked for */
-  ATTACHED_LOOK_NS = 20 * 1000 * 1000,  /* of the children of a PID */
-  QUIET_LOOK_NS = 50 * 1000 * 1000,     /* a directory that is unchanged for so long is quiet */
+  /* how often new recordings of a PROGRAM are looked for */
+  LAUNCHED_LOOK_NS = 2 * 1000 * 1000,
+  ATTACHED_LOOK_NS = 20 * 1000 * 1000,  /* how often those of the children of a PID are */
+  /* a directory that is unchanged for this long is quiet */
+  QUIET_LOOK_NS = 50 * 1000 * 1000,
   PROGRESS_NS = 1000 * 1000 * 1000,
   PATIENCE_NS = 1000 * 1000 * 1000,
-  MOST_ANCESTORS = 256, /* more is a loop, of numbers that are used again */
-  MOST_TRIES = 100      /* of a file that cannot be opened: it may be in the making */
+  MOST_ANCESTORS = 256, /* a longer chain is a loop, of numbers that are used again */
+  MOST_TRIES = 100      /* to open a file, which may be incomplete yet */
 };
 
-struct member { /* a process that is recorded; its thread owns reader and recorder */
+/* A process that is recorded. Its thread owns the reader and the recorder. */
+struct member {
   struct group *group;
   struct reader reader;
   struct recorder_options options;
   struct recorder *recorder;
   pthread_t thread;
-  char *path, *file;  /* where its events go, as asked for; the last file of these */
+  char *path, *file;  /* where its events go, as asked for; the last such file */
   char *directory;    /* where the process writes them */
-  dev_t device;       /* and that file */
+  dev_t device;       /* of the file of the process */
   ino_t inode;
   pid_t pid;
-  int switched; /* of the group's switches */
+  int switched; /* how many of the group's switches it has made */
   struct recorder_result result;
-  int is_done; /* atomic; pairs with collect */
+  int is_done; /* atomic; stored by run_member, loaded by collect */
   bool is_collected;
   /* published under the group's lock */
   struct eventring_saver_info info;
   uint64_t bytes;
 };
 
-/* A file that was seen in a directory. In that of a PROGRAM, where all are kept, an old
-   one may get another name; elsewhere the inode of one that was removed may be used
-   again. */
+/* A file that was seen in a directory. In the directory of a PROGRAM, where all files are
+   kept, an old file may get another name; elsewhere the inode of a file that was removed
+   may be used again. */
 struct candidate {
   dev_t device;
   ino_t inode;
   char *name; /* NULL in the directory of a PROGRAM */
-  unsigned tries; /* that failed; MOST_TRIES: no more of them */
+  unsigned tries; /* that failed; MOST_TRIES: it is not tried again */
 };
 
 struct group {
@@ -71,12 +74,12 @@ struct group {
   unsigned count;
   struct candidate *seen;
   unsigned seen_count;
-  bool some_failed;   /* to open, in the last look */
-  struct timespec changed; /* mtime of the directory at the last look */
+  bool some_failed;   /* whether some failed to open when last looked for */
+  struct timespec changed; /* mtime of the directory when last looked for */
   pthread_mutex_t lock;
   int stop;           /* atomic: max_bytes is reached */
-  uint64_t ended;     /* when the PROGRAM had; 0: it has not */
-  bool said;          /* that others are waited for */
+  uint64_t ended;     /* when the PROGRAM ended; 0: it has not */
+  bool said;          /* whether it was said that other processes are waited for */
   uint64_t began, next_look, next_progress, last_bytes;
   bool failed;
 };
@@ -104,14 +107,15 @@ static void *run_member(void *context) {
   struct member *m = context;
   recorder_run(m->recorder, &m->result);
   publish(m);
+  /* pairs with the acquire load in collect: whoever sees 1 sees the result */
   __atomic_store_n(&m->is_done, 1, __ATOMIC_RELEASE);
   return NULL;
 }
 
 /* ---- Adding ------------------------------------------------------------------- */
 
-/* A process that has ended holds no file, thread or mapping: of short ones there may be
-   many. */
+/* Closes a member. A process that has ended holds no file, thread or mapping: there may
+   be many short ones. */
 static void close_member(struct member *m) {
   recorder_free(m->recorder);
   if (m->reader.cursor) eventring_close(m->reader.cursor);
@@ -127,14 +131,16 @@ static void free_member(struct member *m) {
   free(m);
 }
 
-/* Where one process has several recordings, as after exec, they are numbered. */
+/* Returns where a process is recorded. If it has several recordings, as after exec, they
+   are numbered. */
 static char *path_of(const struct group *g, pid_t pid) {
   unsigned before = 0;
   for (unsigned i = 0; i < g->count; i++) before += g->members[i]->pid == pid;
   return file_name_of_process(g->options.recorder.path, pid, before + 1);
 }
 
-/* Time and size are left to the group. False: time is up. */
+/* Sets the options of a member; time and size are left to the group. Returns false if the
+   time is up. */
 static bool set_options(struct member *m) {
   const struct group *g = m->group;
   struct recorder_options *o = &m->options;
@@ -168,7 +174,7 @@ static bool is_recorded(const struct group *g, const struct member *m) {
   return found;
 }
 
-/* Takes the cursor, in any case. */
+/* Adds a member with this cursor, which is taken in any case. */
 static void add_member(struct group *g, eventring_cursor *cursor) {
   struct eventring_info info = {.size = sizeof info};
   struct member *m = need_zeroed(1, sizeof *m);
@@ -214,8 +220,8 @@ static bool is_descendant(const struct group *g, pid_t pid) {
 
 enum wanted { WANTED, NOT_WANTED, ASK_AGAIN };
 
-/* After exec a process has another recording, which is wanted when the one before it has
-   ended. */
+/* Tells whether a recording of a member is wanted: after exec a process has another one,
+   which is wanted when the one before it has ended. */
 static enum wanted is_wanted_of_member(const struct group *g, pid_t pid, const struct stat *st) {
   enum wanted wanted = WANTED;
   for (unsigned i = 0; i < g->count; i++) {
@@ -226,7 +232,8 @@ static enum wanted is_wanted_of_member(const struct group *g, pid_t pid, const s
   return wanted;
 }
 
-/* All that a PROGRAM leaves in its directory is wanted, also what has ended. */
+/* Tells whether a recording is wanted. All that a PROGRAM leaves in its directory is,
+   also if it has ended. */
 static enum wanted is_wanted(const struct group *g, eventring_cursor *cursor,
                              const struct stat *st) {
   struct eventring_info info = {.size = sizeof info};
@@ -249,7 +256,8 @@ static struct candidate *candidate_of(struct group *g, const char *path, const s
   return candidate;
 }
 
-/* A file without its magic yet is in the making. */
+/* Handles a file in the directory. (One without its magic is incomplete yet.) Returns
+   false, so that it is called for all files. */
 static bool look_at(void *context, const char *path) {
   struct group *g = context;
   eventring_cursor *cursor;
@@ -273,7 +281,7 @@ static bool look_at(void *context, const char *path) {
   return false;
 }
 
-/* Has nothing changed since the last look? */
+/* Tells whether nothing has changed since this was last asked. */
 static bool is_quiet(struct group *g, const char *directory) {
   struct stat st;
   struct timespec now;
@@ -286,7 +294,8 @@ static bool is_quiet(struct group *g, const char *directory) {
   return same && !g->some_failed && age > QUIET_LOOK_NS;
 }
 
-/* Children write where their parents do, as their environment says the same. */
+/* Looks for the recordings of children. They write where their parents do, because they
+   inherit the environment. */
 static void look_for_children(struct group *g) {
   unsigned targets = g->count;
   g->some_failed = false;
@@ -303,7 +312,7 @@ static void look_for_children(struct group *g) {
   }
 }
 
-/* `last`: the PROGRAM has ended. */
+/* Looks for children if it is time to. `last`: the PROGRAM has ended. */
 static void look_if_due(struct group *g, uint64_t now, bool last) {
   if (!g->options.children || (now < g->next_look && !last)) return;
   g->next_look = now + (g->launch ? LAUNCHED_LOOK_NS : ATTACHED_LOOK_NS);
@@ -341,12 +350,13 @@ static void show_group(struct group *g, uint64_t now, unsigned live) {
 
 /* ---- The loop ----------------------------------------------------------------- */
 
-/* Returns how many still record. */
+/* Takes note of the members that have ended. Returns how many still record. */
 static unsigned collect(struct group *g) {
   unsigned live = 0;
   for (unsigned i = 0; i < g->count; i++) {
     struct member *m = g->members[i];
     if (m->is_collected) continue;
+    /* pairs with the release store in run_member: the result is there */
     if (!__atomic_load_n(&m->is_done, __ATOMIC_ACQUIRE)) {
       live++;
       continue;
@@ -373,8 +383,9 @@ static void check_size(struct group *g) {
   __atomic_store_n(&g->stop, 1, __ATOMIC_RELAXED);
 }
 
-/* After the PROGRAM a signal is for this command. What the PROGRAM left behind may begin
-   to record at any time. */
+/* Tells whether the recording of a PROGRAM may end. After the PROGRAM has ended, signals
+   are for this command. Processes that the PROGRAM left behind may begin to record at any
+   time. */
 static bool may_end(struct group *g, uint64_t now) {
   if (!g->launch) return true;
   bool ended = g->launch->ended, any = launch_reap_all(g->launch);
@@ -472,7 +483,8 @@ int group_launch(const struct group_options *options, char **command, const char
   if (status >= 0) return status;
   struct group g = group_of(options, &launch);
   run(&g);
-  if (g.ended) reader_catch_signals(false); /* else they are PROGRAM's, which is waited for */
+  /* else signals are for the PROGRAM, which is waited for */
+  if (g.ended) reader_catch_signals(false);
   if (!g.count) {
     complain("%s recorded nothing", launch.command);
     g.failed = true;

@@ -2,40 +2,43 @@
 /* group.h: records several processes at once, each into a file of its own.
  *
  * Each process has a recorder (recorder.h) with a thread and buffers of its own, so that
- * one that fails or ends does not touch the others. With `children`, recordings of
- * descendants are looked for as long as any process is recorded: of a launched PROGRAM in
- * the directory that was made for it, where nobody else writes; of a PID in the directory
- * of its recording, among those whose process has it as an ancestor.
+ * one that fails or ends does not affect the others. With `children`, recordings of
+ * descendants are looked for as long as any process is recorded: for a launched PROGRAM,
+ * in the directory that was made for it, where nothing else writes; for a PID, in the
+ * directory of its recording, among those whose process has it as an ancestor.
  *
  * The group ends when all processes have ended, also those that a launched program leaves
- * behind (they become children of this one, which sees whether any is left, recorded or
- * not); or by a signal, a time or a size, which count for all together. */
+ * behind (they become children of this process, which sees whether any is left, recorded
+ * or not); or by a signal, a time or a size, which apply to all processes together. */
 #ifndef EVENTRING_TOOL_GROUP_H
 #define EVENTRING_TOOL_GROUP_H
 
 #include "recorder.h"
 
 struct group_options {
-  struct recorder_options recorder; /* path: the template of the files, see file_names.h */
+  struct recorder_options recorder; /* path: the template of the files, see
+                                       file_names.h */
   bool children;
   bool progress, summary;   /* on standard error */
   bool json;                /* summaries as JSON on standard output */
-  const int *switch_signals; /* atomic: each file is switched so often */
+  const int *switch_signals; /* atomic: how often each file is to be switched */
 };
 
 struct group_result {
   unsigned processes;
   uint64_t saved, lost, bytes;
-  bool incomplete; /* something was lost, or was overwritten before a launched process was found */
+  /* something was lost, or was overwritten before a launched process was found */
+  bool incomplete;
   bool failed;     /* something went wrong, and was reported */
   char **files;    /* one of each process, in the order in which they were found */
 };
 
-/* Records those of `targets`, PIDs or FILEs. -1 and the result, or the exit status if
-   none of them can be recorded. */
+/* Records those of `targets`, PIDs or FILEs, that can be recorded. Returns -1 with the
+   result, or the exit status if none of them can. */
 int group_record(const struct group_options *options, char **targets, size_t count,
                  struct group_result *result);
-/* The same of a PROGRAM; *theirs: the exit status of the command. */
+/* Records a PROGRAM. Sets *theirs to the exit status of the command. Returns -1 with the
+   result, or the exit status if it cannot be started. */
 int group_launch(const struct group_options *options, char **command, const char *prefix,
                  struct group_result *result, int *theirs);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* heap_diff.c: what grew between two heap profiles, of which figures are estimates.
+/* heap_diff.c: what grew between two heap profiles, whose figures are estimates.
  *
  * Rows are matched by name and place (diff_match.h): two recordings of a program have
  * different ids, and it may have been edited in between. The error of a difference is
- * that of two independent estimates; of two copies of one process, in which some blocks
- * are the same, that is more than it is. A difference counts if it is beyond three
- * standard errors. */
+ * that of two independent estimates; for two copies of one process, in which some blocks
+ * are the same, that is more than the real error. A difference counts if it is beyond
+ * three standard errors. */
 #include "heap_diff.h"
 
 #include <inttypes.h>
@@ -39,8 +39,8 @@ struct row {
 struct diff {
   struct side side[2];
   enum heap_by by;
-  struct row *rows; /* what differs first */
-  size_t count, beyond; /* the error */
+  struct row *rows; /* those that differ come first */
+  size_t count, beyond; /* beyond: how many differ by more than the error */
   uint64_t top;
 };
 
@@ -90,7 +90,7 @@ static int compare_deltas(const void *left, const void *right) {
   return (delta(a) < delta(b)) - (delta(a) > delta(b));
 }
 
-/* Rows of the same place become one: that of A, if it has one. */
+/* Joins rows of the same place to one: that of A, if it has one. */
 static void match(struct diff *d, bool lines) {
   struct diff_place *places = need_zeroed(d->count + 1, sizeof *places);
   size_t kept = 0;
@@ -133,7 +133,7 @@ VIEW_GETTER(change, struct row) { return view_int(llround(delta(row))); }
 VIEW_GETTER(error_bytes, struct row) { return view_uint(eva_whole(error_of(row))); }
 VIEW_GETTER(beyond_error, struct row) { return view_bool(is_beyond(row)); }
 
-/* In the context of the struct diff. */
+/* Tells whether rows have a source; the context of `to` is the struct diff. */
 static bool has_source(const struct view_to *to) {
   return ((const struct diff *)to->context)->by <= BY_FUNCTION;
 }
@@ -165,7 +165,7 @@ static VIEW(total_view, struct diff,
     {"b_live_bytes", NULL, VIEW_BYTES, VIEW_GET(UINT, total_live), .argument = 1},
     {"sigmas", NULL, VIEW_PLAIN, VIEW_GET(UINT, sigmas), .help = "standard errors"})
 
-/* As text, those that differ. */
+/* Puts the rows; in text, only those that differ. */
 static void put_rows(struct view_to *to, const void *diff) {
   const struct diff *d = diff;
   for (size_t i = 0; i < (view_is_text(to) ? d->beyond : d->count) && i < d->top; i++)

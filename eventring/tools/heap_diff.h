@@ -11,9 +11,9 @@ struct heap_diff {
   struct view_choice as;
   uint64_t top;
 };
-/* What --json prints. */
+/* The view that --json prints. */
 view_function heap_diff_view;
-/* Compares the heaps of two recordings; the exit status. */
+/* Compares the heaps of two recordings. Returns the exit status. */
 int heap_diff(const struct heap_diff *options, char **paths);
 
 #endif

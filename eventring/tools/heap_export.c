@@ -16,7 +16,7 @@
 
 /* ---- The file ----------------------------------------------------------------- */
 
-static sigset_t before; /* the file was opened */
+static sigset_t before; /* the signals that were blocked before the file was opened */
 static struct new_file file;
 
 static FILE *open_with(int create(struct new_file *, const char *), const char *path) {
@@ -65,7 +65,7 @@ int output_file_close(FILE *out, const char *path) {
 
 static const char *text_or(const char *text, const char *other) { return text ? text : other; }
 
-/* Function n has index n; those that are not there are "?". */
+/* Returns the functions: function n has index n; those that are not known are "?". */
 static struct export_function *functions_of(const eventring_cursor *cursor, uint32_t count) {
   struct export_function *functions = need_zeroed(count, sizeof *functions);
   for (uint32_t id = 0; id < count; id++) {
@@ -89,7 +89,8 @@ static struct export_stack *stacks_of(const eventring_cursor *cursor, uint32_t c
   return stacks;
 }
 
-/* Exits where there is no memory. */
+/* Writes a profile, leaving out stacks with the smallest figures if it would be too long.
+   Ends the command if it is out of memory. */
 static void write_bounded(const struct export_profile *profile, const struct format *format,
                           FILE *out) {
   struct export_bounded bounded;
@@ -152,7 +153,8 @@ static int write_profile(const struct eva_heap *heap, enum eva_measure main,
   size_t count = eva_heap_rows(heap, &rows);
   struct export_row *to = need_zeroed(count + 1, sizeof *to);
   eventring_cursor_info(cursor, &info);
-  const uint32_t function_end = info.function_end ? info.function_end : 1; /* the "?" */
+  /* at least the "?" */
+  const uint32_t function_end = info.function_end ? info.function_end : 1;
   const uint32_t stack_end = info.stack_end ? info.stack_end : 1;
   for (int v = 0; v < VALUES; v++) names[v] = values[v].value;
   for (size_t i = 0; i < count; i++) fill_row(&to[i], &rows[i], cursor, stack_end);
@@ -171,7 +173,7 @@ static int write_profile(const struct eva_heap *heap, enum eva_measure main,
   return STATUS_OK;
 }
 
-/* Without a path, or with "-", to standard output. */
+/* Opens the output: `path`, or standard output if that is NULL or "-". */
 static FILE *open_profile(const struct format *format, const char *path) {
   const bool is_stdout = !path || is_standard_output(path);
   if (is_stdout && format->is_binary && !standard_output_takes("this format")) return NULL;

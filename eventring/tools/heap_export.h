@@ -6,22 +6,23 @@
 #include "analysis/heap.h"
 #include "tool.h"
 
-/* Writes it to the file `path`, which must not be there, or NULL: standard output.
-   Returns the exit status, after a message. `resource`: NULL, or as export.h has it. */
+/* Writes a heap to the file `path`, which must not exist, or to standard output if that
+   is NULL. Returns the exit status, after a message. `resource` is NULL, or as in
+   export.h. */
 int heap_export(const struct eva_heap *heap, enum eva_measure main, eventring_cursor *cursor,
                 const char *resource, const char *format, const char *path);
-/* The same of any profile. */
+/* Writes any profile, as heap_export does. */
 struct export_profile;
 int export_write(const struct export_profile *profile, const char *format, const char *path);
-/* Opens the file for the output of a command, NULL: standard output. NULL after a
-   message. One at a time; signals.h holds back signals until it is closed, so that no
-   part of it stays. */
+/* Opens the file for the output of a command; standard output if `path` is NULL. Returns
+   NULL after a message. Only one may be open at a time; signals are held back (signals.h)
+   until it is closed, so that no part of it stays. */
 FILE *output_file_open(const char *path);
-/* The same, but the file may be there and is replaced (new_file_replace), and signals are
-   not held back: for a command that takes its time, and may leave FILE.partial when it is
-   killed. */
+/* Opens a file as output_file_open does, but it may exist and is replaced
+   (new_file_replace), and signals are not held back: for a command that takes long, and
+   may leave FILE.partial when it is killed. */
 FILE *output_file_replace(const char *path);
-/* Closes it (not standard output); the exit status, after a message. */
+/* Closes the file (but not standard output). Returns the exit status, after a message. */
 int output_file_close(FILE *out, const char *path);
 
 #endif

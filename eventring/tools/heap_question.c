@@ -32,7 +32,7 @@ static int ignore(void *context, const struct eventring_event *event) {
   return 0;
 }
 
-/* Notes what the reading of profiles fails with. */
+/* Reports an error in the reading of profiles. Returns whether there was none. */
 static bool check(struct heap_question *h, int status) {
   if (status == EVENTRING_E_MEMORY) no_memory();
   if (status >= 0) return true;
@@ -55,7 +55,7 @@ static void read_events(struct heap_question *h) {
   eva_heap_settle(h->heap);
 }
 
-/* A program is followed to its end first. */
+/* Reads the profiles, after following a program to its end. */
 static void read_profiles(struct heap_question *h) {
   static const struct eventring_callbacks callbacks = {sizeof callbacks, ignore, NULL};
   question_read(&h->q, &callbacks, NULL, h);

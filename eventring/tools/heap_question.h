@@ -25,15 +25,15 @@ struct heap_question {
   {"survived", 0, OPTION_COUNT, &(h)->survived, "N",                                   \
    "only what lived through N collections (out of events)"}
 
-/* -1, or the usage error. */
+/* Checks the options. Returns -1, or the usage error. */
 int heap_question_check(const struct command *self, const struct heap_question *h);
-/* Opens the recording (of a PROGRAM, which it lets sample) and reads the heap: its
-   profiles; with a window or --survived, the events. -1, or the exit status after a
-   message. */
+/* Opens the recording (that of a PROGRAM, after switching sampling on in it) and reads
+   the heap: from its profiles, or from the events if there is a window or --survived.
+   Returns -1, or the exit status after a message. */
 int heap_question_read(struct heap_question *h, const struct operands *operands);
-/* The measure in whose order rows are shown. */
+/* Returns the measure by which rows are ordered. */
 enum eva_measure heap_question_main(const struct heap_question *h);
-/* Frees and closes; the exit status. */
+/* Frees the heap and closes the recording. Returns the exit status. */
 int heap_question_close(struct heap_question *h, int status);
 
 #endif

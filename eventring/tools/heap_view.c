@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* heap_view.c: the rows of a heap, put together by what is asked for.
+/* heap_view.c: the rows of a heap, grouped as was asked for.
  *
- * By stack, the nodes are a tree. Stacks of a recording are one already, but have a node
- * for each position: those that differ in nothing that is shown (function, line) become
- * one. */
+ * By stack, the nodes are a tree. The stacks of a recording are a tree already, but have
+ * a node for each position: those that differ in nothing that is shown (function, line)
+ * become one node. */
 #include "heap_view.h"
 #include "eventring/tools.h"
 
@@ -41,13 +41,14 @@ static uint32_t node_for(struct heap_view *v, struct heap_node n) {
   return (uint32_t)*node;
 }
 
-/* Nodes of the stacks of the recording that were seen, 0: not yet. */
+/* The nodes of stacks of the recording that were seen; 0: not yet. */
 struct memo {
   uint32_t *node;
   uint32_t count;
 };
 
-/* From the outermost frame to the innermost. */
+/* Returns the node of a stack, after adding its nodes from the outermost frame to the
+   innermost. */
 static uint32_t node_of_stack(struct heap_view *v, struct memo *memo, uint32_t stack) {
   struct eventring_stack_info info;
   uint32_t path[EVENTRING_MAX_DEPTH], depth = 0, node = 0, at = stack;
@@ -70,8 +71,9 @@ static uint32_t node_of_stack(struct heap_view *v, struct memo *memo, uint32_t s
   return node;
 }
 
-/* A line is what allocates: of a function that has none, a C function, that of the
-   innermost caller with a line. Without any it is the function itself. */
+/* Returns the node of the line that allocates: in a function that has no lines, a C
+   function, that is the line of the innermost caller with one. Without any line it is the
+   function itself. */
 static struct heap_node key_of_line(const struct heap_view *v, uint32_t stack) {
   struct eventring_stack_info info, inner;
   struct heap_node key = {.key = stack == OTHER_STACK};
@@ -110,7 +112,7 @@ static void add_all(struct eva_amount *sum, const struct eva_amount *more) {
   for (int m = 0; m < EVA_MEASURES; m++) eva_amount_add(&sum[m], &more[m]);
 }
 
-/* A caller has a smaller index than those that it calls. */
+/* Adds up the totals. (A caller has a smaller index than those that it calls.) */
 static void sum_up(struct heap_view *v) {
   for (uint32_t i = 1; i < v->count; i++)
     memcpy(v->nodes[i].total, v->nodes[i].self, sizeof v->nodes[i].self);
@@ -213,14 +215,15 @@ const char *heap_source(const struct heap_view *v, const struct heap_node *n) {
   return f.source;
 }
 
-/* The line that is shown with it. */
+/* Returns the line that is shown with a node. */
 static uint32_t line_of(const struct heap_view *v, const struct heap_node *n) {
   struct eventring_function_info f;
   if (v->by != BY_FUNCTION) return n->line;
   return eventring_cursor_function(v->cursor, n->function, &f) == 0 ? f.line : 0;
 }
 
-/* Copies the begin of a text that is too long, or its end, which tells paths apart. */
+/* Copies a text; if it is too long, only its begin, or its end, which distinguishes
+   paths. Returns the bytes. */
 static size_t shorten(char *to, const char *text, size_t most, bool keep_end) {
   size_t size = strlen(text), skipped = 0;
   if (size <= most) return (size_t)sprintf(to, "%s", text);

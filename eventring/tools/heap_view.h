@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* heap_view.h: the rows of a heap (analysis/heap.h), put together by what is asked
-   for. */
+/* heap_view.h: the rows of a heap (analysis/heap.h), grouped as was asked for. */
 #ifndef EVENTRING_TOOL_HEAP_VIEW_H
 #define EVENTRING_TOOL_HEAP_VIEW_H
 
@@ -12,14 +11,15 @@ enum heap_by { BY_STACK, BY_LINE, BY_FUNCTION, BY_KIND, BY_ORIGIN, BY_SPAN, BY_D
 extern const char *const heap_by_names[]; /* ends with NULL */
 
 struct heap_node { /* a row of the answer; by stack, a node of a tree */
-  uint32_t parent;   /* by stack: index of the caller's; 0: none. Less than its own */
+  uint32_t parent;   /* by stack: index of the caller, less than its own; 0: none */
   uint32_t function; /* id: by stack, line, function */
   uint32_t line;     /* by stack, line */
   uint32_t key;      /* kind, origin, span + 1 or domain */
-  uint32_t through;  /* by line: id of the function without lines that it called and that
-                        allocated; 0: itself */
-  struct eva_amount self[EVA_MEASURES], total[EVA_MEASURES]; /* with its callees */
-  uint32_t rank;     /* in the order of what is asked for; 0: the greatest */
+  /* by line: id of the function without lines that it called and that allocated; 0:
+     itself */
+  uint32_t through;
+  struct eva_amount self[EVA_MEASURES], total[EVA_MEASURES]; /* total: with its callees */
+  uint32_t rank;     /* in the order that is asked for; 0: the greatest */
 };
 
 struct heap_view {
@@ -36,25 +36,26 @@ void heap_view_make(struct heap_view *view, const struct eva_heap *heap, enum he
                     enum eva_measure main, eventring_cursor *cursor);
 void heap_view_free(struct heap_view *view);
 
-/* "parse  .../lib/parser.lua:17": what a node is, for people; NULL-terminated, cut. */
+/* Writes what a node is, for people: "parse  .../lib/parser.lua:17"; NUL-terminated,
+   cut. */
 enum { HEAP_LABEL = 256 };
 void heap_label(char label[HEAP_LABEL], const struct heap_view *view,
                 const struct heap_node *node);
-/* Its name for JSON: of the function, kind ...; never NULL. */
+/* Returns the name of a node for JSON: that of the function, kind ...; never NULL. */
 const char *heap_name(const struct heap_view *view, const struct heap_node *node,
                       char number[24]);
-/* That of `through`; NULL: there is none. */
+/* Returns the name of `through`, or NULL if there is none; and the source, or "". */
 const char *heap_through(const struct heap_view *view, const struct heap_node *node);
 const char *heap_source(const struct heap_view *view, const struct heap_node *node);
 
 struct eva_json;
-/* The rows of `heap --json --by line --top N`, for a page: view_data. Returns how many
-   there are. */
+/* Writes the rows of `heap --json --by line --top N`, for a page (view_data). Returns how
+   many there are. */
 size_t heap_data(const struct eva_heap *heap, eventring_cursor *cursor, uint64_t top,
                  struct eva_json *json);
 
-/* Of when what is alive is, if it is not of now: "when sampling ended, 1.2 s after the
-   start". False: sampling goes on, or did so to the end. */
+/* Writes when the heap was as it is shown, if not now: "when sampling ended, 1.2 s after
+   the start". Returns false if sampling goes on, or did so to the end. */
 enum { HEAP_AS_OF = 64 };
 bool heap_as_of(char text[static HEAP_AS_OF], const struct eva_heap *heap, uint64_t start_ns);
 

@@ -16,7 +16,7 @@
 
 /* ---- Lines -------------------------------------------------------------------- */
 
-/* The part of a line up to the next tab, which is replaced. */
+/* Returns the part of a line up to the next tab, which becomes a NUL. */
 static const char *next_field(char **rest) {
   const char *field = strsep(rest, "\t");
   return field ? field : "";
@@ -144,7 +144,7 @@ void last_stack_rows(struct view_to *to, const void *domain) {
 struct answer {
   struct eventring_info info;
   uint64_t domain, end_ns;
-  const char *how; /* the process was made to write them; NULL: it was not */
+  const char *how; /* how the process was made to write them; NULL: it was not */
 };
 
 VIEW(last_stacks_view, struct answer,

@@ -30,7 +30,7 @@ static void variable_name(char *name, size_t room, const char *prefix,
   snprintf(name, room, "%s_%s", prefix, suffix);
 }
 
-/* The user's own setting, NULL when unset or empty. */
+/* Returns the user's own setting, or NULL if it is unset or empty. */
 static const char *setting(const char *prefix, const char *suffix) {
   char name[256];
   variable_name(name, sizeof name, prefix, suffix);
@@ -67,7 +67,8 @@ void launch_add_classes(const char *prefix, const char *list) {
   free(both);
 }
 
-/* Of the new directory: where others may rename files, it may be another one by now. */
+/* Tells whether the new directory is ours: where others may rename files, another one may
+   be there by now. */
 static bool is_ours(int fd) {
   struct stat st;
   bool ours = fd >= 0 && fstat(fd, &st) == 0 && st.st_uid == geteuid() && !(st.st_mode & 077);
@@ -75,8 +76,7 @@ static bool is_ours(int fd) {
   return ours;
 }
 
-/* A new directory in `base`, which is opened, as the new one is. False after saying why
-   not. */
+/* Makes a new directory in `base`, and opens both. Returns false after a message. */
 static bool make_directory(struct launch *launch, const char *base) {
   char *real = realpath(base, NULL);
   launch->base_fd = real ? open(real, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
@@ -92,7 +92,8 @@ static bool make_directory(struct launch *launch, const char *base) {
   return made;
 }
 
-/* The directory itself, if it still has its name. It stays when a file was left in it. */
+/* Removes the directory itself, if it still has its name. It stays if a file was left in
+   it. */
 static void remove_directory(const struct launch *launch) {
   const char *name = strrchr(launch->directory, '/') + 1;
   struct stat ours, named;
@@ -121,11 +122,12 @@ static bool choose_directory(struct launch *launch, const char *prefix) {
 
 /* ---- Starting ------------------------------------------------------------ */
 
-/* Signals. SIGTERM and SIGHUP are passed on by their handler, at once and each of them.
-   What they are sent to is there as long as it has not been waited for: the handler does
-   not run between the wait and the end of `receiver`, for signals are blocked then. Nor
-   does a signal come between the making of the directory and the moment at which both
-   the handlers and the child are there: what is pending by then goes to the child. */
+/* Signals. SIGTERM and SIGHUP are passed on by their handler, each of them at once. The
+   process that they are sent to exists as long as it has not been waited for: the handler
+   does not run between the wait and the end of `receiver`, because signals are blocked
+   then. Nor does a signal come between the making of the directory and the moment at
+   which both the handlers and the child are there: what is pending by then goes to the
+   child. */
 
 static volatile sig_atomic_t receiver; /* of signals, a pid; 0: none */
 
@@ -141,8 +143,8 @@ static void handle(int number, void (*handler)(int)) {
   sigaction(number, &action, NULL);
 }
 
-/* Signals are blocked. SIGINT of the terminal goes to the child too; one that has come
-   before the fork is passed on. */
+/* Sets the handlers, while signals are blocked. The terminal sends SIGINT to the child
+   too; one that came before the fork is passed on. */
 static void handle_signals(pid_t child) {
   sigset_t pending;
   receiver = (sig_atomic_t)child;
@@ -163,8 +165,8 @@ static void have_it_record(const struct launch *launch, const char *prefix) {
   set(prefix, "NAME", ""); /* a name of its own for each process */
 }
 
-/* The child: never returns. Writes an errno into the pipe when it cannot execute the
-   program. */
+/* Becomes the program, in the child; never returns. Writes an errno into the pipe if it
+   cannot execute the program. */
 static void become(char **command, const struct launch *launch, const char *prefix,
                    int report, const sigset_t *signals) {
   if (prefix) have_it_record(launch, prefix);
@@ -175,7 +177,7 @@ static void become(char **command, const struct launch *launch, const char *pref
   _exit(written == sizeof error ? NO_COMMAND : CANNOT_EXECUTE);
 }
 
-/* The errno with which exec failed, 0 when it did not. */
+/* Returns the errno with which exec failed, or 0 if it did not fail. */
 static int exec_error(int report) {
   int error = 0;
   ssize_t got;
@@ -184,7 +186,7 @@ static int exec_error(int report) {
   return got == sizeof error ? error : 0;
 }
 
-/* Waits for the child with the options of waitpid; what takes note of its end. */
+/* Waits for the child with the options of waitpid, and takes note if it has ended. */
 static void wait_for(struct launch *launch, int options) {
   sigset_t before = signals_hold();
   if (waitpid(launch->pid, &launch->status, options) > 0) {
@@ -194,8 +196,9 @@ static void wait_for(struct launch *launch, int options) {
   signals_release(&before);
 }
 
-/* Signals are blocked; they are as `signals` says in the child, and here again as soon
-   as the child is there. */
+/* Starts the child, while signals are blocked. They are restored as `signals` says in the
+   child, and here as soon as the child is there. Returns -1, or the exit status after a
+   message. */
 static int spawn(struct launch *launch, char **command, const char *prefix,
                  const sigset_t *signals) {
   int report[2];
@@ -277,13 +280,14 @@ static bool try_open(void *context, const char *path) {
                              &opening->error) == 0;
 }
 
-/* Does the process of this number record into the file, or has it? */
+/* Tells whether the process of this number records, or has recorded, into the file. */
 static bool is_of(eventring_cursor *cursor, pid_t pid) {
   struct eventring_info info = {.size = sizeof info};
   return eventring_cursor_info(cursor, &info) == EVENTRING_OK && info.pid == pid;
 }
 
-/* The path that the user's stream has. False: it depends on more than the process. */
+/* Finds the path of the user's stream. Returns false if it depends on more than the
+   process. */
 static bool stream_path(const struct launch *launch, char path[PATH_MAX]) {
   const char *from = launch->stream, *end = from + strcspn(from, ",");
   size_t size = 0, suffix = strlen(EVENTRING_SUFFIX);
@@ -299,7 +303,7 @@ static bool stream_path(const struct launch *launch, char path[PATH_MAX]) {
   return true;
 }
 
-/* By the process as long as that runs; else by its name. */
+/* Opens the stream: by the process as long as that runs, else by its name. */
 static bool open_stream(struct launch *launch, struct opening *opening) {
   char path[PATH_MAX];
   if (!launch->ended && eventring_open_pid(opening->cursor, launch->pid, opening->flags,
@@ -317,7 +321,7 @@ static bool open_any_file(struct launch *launch, struct opening *opening) {
   snprintf(path, sizeof path, "%s/%ld%s", launch->directory, (long)launch->pid,
            EVENTRING_SUFFIX);
   if (try_open(opening, path)) return true;
-  bool own_is_there = access(path, F_OK) == 0; /* being made at this moment */
+  bool own_is_there = access(path, F_OK) == 0; /* it is being made at this moment */
   if (own_is_there && !launch->ended) return false;
   return each_recording(launch->directory, try_open, opening);
 }
@@ -332,7 +336,8 @@ int launch_open(struct launch *launch, eventring_cursor **cursor,
   struct opening opening = {.cursor = cursor, .flags = flags};
   for (long us = 200;; us = us < 5000 ? us + us / 4 : us) {
     launch_check(launch);
-    bool ended = launch->ended; /* before the search: what it left is there then */
+    bool ended = launch->ended; /* before the search: what the program has left is there
+                                   then */
     if (open_any_file(launch, &opening)) return -1;
     if (ended) break;
     nap(us);
@@ -352,7 +357,8 @@ void launch_check(struct launch *launch) {
 
 void launch_adopt(void) { prctl(PR_SET_CHILD_SUBREAPER, 1UL, 0, 0, 0); }
 
-/* The command itself is left to launch_check, which keeps its status. */
+/* Reaps the processes that have ended, but leaves the command itself to launch_check,
+   which keeps its status. */
 bool launch_reap_all(struct launch *launch) {
   siginfo_t ended = {0};
   for (;;) {
@@ -366,7 +372,7 @@ bool launch_reap_all(struct launch *launch) {
 
 enum { MOST_OF_A_NAME = 1000 };
 
-/* To another file system. 0 or an errno. */
+/* Copies a file out, to another file system, and removes it. Returns 0 or an errno. */
 static int copy_out(const struct launch *launch, const char *name, const char *path) {
   struct stat st;
   struct new_file file;
@@ -383,8 +389,8 @@ static int copy_out(const struct launch *launch, const char *name, const char *p
   return error;
 }
 
-/* Moves a file to where preserved ones go, under its own name or else with a number
-   behind it. The new path, or NULL. */
+/* Moves a file to where preserved files go, under its own name or else with a number
+   behind it. Returns the new path, or NULL. */
 static char *move_out(const struct launch *launch, const char *name) {
   int stem = (int)(strlen(name) - strlen(EVENTRING_SUFFIX)), error = EEXIST;
   for (int n = 1; error == EEXIST && n < MOST_OF_A_NAME; n++) {
@@ -409,7 +415,7 @@ static void keep(struct launch *launch, const char *name, bool moves) {
   free(target);
 }
 
-/* Of a file in the open directory. */
+/* Returns the info of a file in the open directory. */
 static struct eventring_info info_of(const struct launch *launch, const char *name) {
   char path[NAME_MAX + 64];
   eventring_cursor *cursor;
@@ -422,8 +428,8 @@ static struct eventring_info info_of(const struct launch *launch, const char *na
   return info;
 }
 
-/* PID-START.eventring beside PID.eventring: the process has begun another recording, by
-   exec. */
+/* Tells whether a file is PID-START.eventring beside a PID.eventring: the process has
+   begun another recording, by exec. */
 static bool was_replaced(const struct launch *launch, const char *name, pid_t pid) {
   char newest[64];
   struct stat st;
@@ -436,7 +442,7 @@ static void clear_file(struct launch *launch, const char *name) {
   const struct eventring_info info = info_of(launch, name);
   const struct eva_ending ending = eva_ending_of(&info);
   bool is_dead = info.liveness == EVENTRING_DEAD && !was_replaced(launch, name, info.pid);
-  bool is_copy = info.liveness == EVENTRING_SAVED; /* of a trigger */
+  bool is_copy = info.liveness == EVENTRING_SAVED; /* made by a trigger */
   bool wanted = launch->keeps && (!launch->only_bad || eva_ended_badly(&ending));
   if (info.liveness == EVENTRING_LIVE)
     complain("left %s/%s: its process still runs", launch->directory, name);
@@ -456,13 +462,13 @@ struct file_list {
   size_t count;
 };
 
-/* PID-START.eventring before PID.eventring. */
+/* Compares two names, so that PID-START.eventring comes before PID.eventring. */
 static int by_length(const void *a, const void *b) {
   size_t x = strlen(*(char *const *)a), y = strlen(*(char *const *)b);
   return x < y ? 1 : x > y ? -1 : strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* The recordings in the open directory. False after a message. */
+/* Lists the recordings in the open directory. Returns false after a message. */
 static bool list_files(const struct launch *launch, struct file_list *list) {
   int fd = openat(launch->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   DIR *directory = fd >= 0 ? fdopendir(fd) : NULL;
@@ -499,7 +505,8 @@ static bool is_same_recording(const struct eventring_info *a, const struct event
   return b && a->pid == b->pid && a->start_ns == b->start_ns;
 }
 
-/* The paths of recordings of processes, but one; copies of triggers are none. */
+/* Replaces a list of names by the paths of recordings of processes, except `but`. (The
+   copies of triggers are none.) */
 static void leave_processes(const struct launch *launch, const struct eventring_info *but,
                             struct file_list *list) {
   size_t kept = 0;
@@ -515,7 +522,8 @@ static void leave_processes(const struct launch *launch, const struct eventring_
   list->count = kept;
 }
 
-/* It is called after the command, and not as a recording is. */
+/* Returns the path of the merged recording, which is named after the command, unlike
+   other recordings. */
 static char *name_merged(struct launch *launch) {
   const char *slash = strrchr(launch->command, '/');
   char *path;
@@ -526,7 +534,7 @@ static char *name_merged(struct launch *launch) {
   return path;
 }
 
-/* Of two or more. */
+/* Merges a list of two or more recordings. Returns the path, or NULL. */
 static char *merge_list(struct launch *launch, const struct file_list *list, bool *failed) {
   static const struct merge_options options = {0};
   struct merge_result result;

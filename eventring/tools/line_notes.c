@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* line_notes.c: has a process note each instruction while its lines are sampled.
+/* line_notes.c: makes a process note each instruction while its lines are sampled.
  *
  * An interpreter keeps the running instruction in a register: what a frame has is the
- * last one that it stored there, at a call or a turn of a loop. So the time of straight
- * code would fall to a wrong line. A request in the memory of the process (struct
- * eventring_request, lines_until) has it store each, up to a moment that is put off as
- * long as somebody samples; a sampler that is killed leaves nothing behind.
+ * last one that was stored there, at a call or a turn of a loop. So the time of straight
+ * code would be counted for a wrong line. A request in the memory of the process (struct
+ * eventring_request, lines_until) makes it store each instruction, up to a moment that is
+ * put off as long as somebody samples; a sampler that is killed leaves nothing behind.
  *
- * Its domains see the request when the word that their safepoints test is not 0: that of
- * the request, or, while it records, of the control page. Each has a flag that says that
- * it notes: the word is raised until all have it, for a part of the time only, since
- * safepoints cost more meanwhile and one that is asleep in C comes to none.
+ * The domains see the request when the word that their safepoints test is not 0: that of
+ * the request, or, while the process records, of the control page. Each domain has a flag
+ * that says that it notes. The word is raised until all have the flag, but only for a
+ * part of the time, because safepoints cost more meanwhile, and a domain that is asleep
+ * in C comes to none.
  */
 #include "line_notes.h"
 
@@ -39,8 +40,8 @@ static bool may_be_asked(struct remote_host *host) {
          allowed != 0;
 }
 
-/* The byte of EVENTRING_REQUEST_LINES alone (little-endian): the others belong to who
-   asks for something else. */
+/* Sets the byte of EVENTRING_REQUEST_LINES alone (little-endian): the others belong to
+   requests for other things. */
 static void set_words(struct line_notes *notes, struct remote_host *host, bool on) {
   const uint8_t byte = on;
   eventring_cursor *cursor;

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* line_notes.h: has a process note each instruction while its lines are sampled (design:
-   line_notes.c). */
+/* line_notes.h: makes a process note each instruction while its lines are sampled
+   (design: line_notes.c). */
 #ifndef EVENTRING_TOOL_LINE_NOTES_H
 #define EVENTRING_TOOL_LINE_NOTES_H
 
 #include "remote/host.h"
 
 struct line_notes { /* of a process; zeroed at first */
-  bool impossible; /* it cannot be asked, or is not to be */
-  bool raised;     /* the words that its safepoints test */
+  bool impossible; /* it cannot be asked, or must not be */
+  bool raised;     /* the words that its safepoints test are raised */
   uint64_t until_ns, raised_ns;
 };
 
-/* Has the domains note each instruction from soon on; to be called several times a
-   second. noted: all of them do (remote_domain_notes). now: CLOCK_MONOTONIC. */
+/* Makes the domains note each instruction from soon on; must be called several times a
+   second. `noted`: all of them do (remote_domain_notes). `now`: CLOCK_MONOTONIC. */
 void line_notes_keep(struct line_notes *notes, struct remote_host *host, bool noted, uint64_t now);
-/* They need not any more. */
+/* Makes the domains stop noting. */
 void line_notes_end(struct line_notes *notes, struct remote_host *host);
 
 #endif

@@ -4,11 +4,12 @@
  *   of domains, of the process   rows of the host (eventring/footprint.h)
  *   of the system                files, stack, arenas of malloc (smaps.c)
  *
- * Rows that lie in the heap of the C library are parts of it: of the whole, which is the
- * arenas and what malloc has mapped, these rows are known, what no allocation uses is
- * free, and the rest is used by others. What malloc has mapped for single allocations
- * cannot be told from other anonymous memory; the C library says how much that is. Of
- * rows of the host that are not wholly resident, the difference is not there either. */
+ * Rows that lie in the heap of the C library are parts of it. The whole heap is the
+ * arenas and what malloc has mapped: of that, these rows are known, what no allocation
+ * uses is free, and the rest is used by others. What malloc has mapped for single
+ * allocations cannot be told from other anonymous memory; the C library says how much
+ * that is. If rows of the host are not wholly resident, the difference is missing there,
+ * too. */
 #include "memory_lines.h"
 #include "eventring/tools.h"
 
@@ -74,7 +75,8 @@ static bool has_process_rows(const struct eventring_footprint *f,
   return false;
 }
 
-/* The latest of any domain, which need not live any more. */
+/* Takes the figures of the process, the latest of any domain, which need not live any
+   more. */
 static void take_process(struct reading_rows *r, const struct eventring_footprint *f,
                          const struct eventring_footprint_row *rows) {
   struct memory_lines *m = r->m;
@@ -129,8 +131,8 @@ static void add_domain(struct memory_lines *m, const struct eventring_domain_inf
   copy_text(d->name, sizeof d->name, info->name);
 }
 
-/* Those that live, or lived when the process died; where it ended in order, the one that
-   stopped last. */
+/* Lists the domains that live, or lived when the process died; if it ended in order, the
+   one that stopped last. */
 static void list_domains(struct memory_lines *m, eventring_cursor *cursor,
                          const struct ask *ask) {
   struct eventring_domain_info info = {.size = sizeof info}, last = {.size = sizeof last};
@@ -154,8 +156,8 @@ int memory_lines_read(struct memory_lines *m, eventring_cursor *cursor, const st
 
 static uint64_t less(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
 
-/* Of the rows of the host in the heap of the C library: bytes, and those that are not
-   resident. */
+/* Returns the bytes of the host's rows in the heap of the C library, and sets *absent to
+   those that are not resident. */
 static uint64_t known_malloc(const struct memory_lines *m, uint64_t *absent) {
   uint64_t known = 0;
   *absent = 0;
@@ -167,7 +169,8 @@ static uint64_t known_malloc(const struct memory_lines *m, uint64_t *absent) {
   return known;
 }
 
-/* `all`: of the heap of the C library; `unused`: no allocation uses it. */
+/* Adds the lines of the heap of the C library, which has `all` bytes, of which `unused`
+   are in no allocation. */
 static void add_malloc(struct memory_lines *m, uint64_t all, uint64_t unused) {
   uint64_t absent, known = known_malloc(m, &absent);
   if (unused > all) unused = all;

@@ -9,7 +9,7 @@
 
 enum memory_source {
   MEMORY_MAPPED, /* the host says so: in memory that it maps */
-  MEMORY_MALLOC, /* the same, of the C library's heap */
+  MEMORY_MALLOC, /* the host says so: in the C library's heap */
   MEMORY_SYSTEM  /* the kernel counts it, or the C library */
 };
 extern const char *const memory_source_names[];
@@ -36,7 +36,7 @@ struct memory_lines {
   size_t count;
   struct memory_domain *domains; /* that live, or lived when the process died */
   size_t domain_count;
-  bool from_kernel;  /* the sums are of /proc/PID/smaps; else as recorded */
+  bool from_kernel;  /* the sums are from /proc/PID/smaps; else as recorded */
   uint64_t resident, reserved, swapped; /* of the process; UINT64_MAX: not known */
   uint64_t attributed;
   uint64_t ns;       /* the latest of what is recorded; 0: nothing */
@@ -44,11 +44,12 @@ struct memory_lines {
   uint64_t malloc_used, malloc_free, malloc_mapped, malloc_ns;
 };
 
-/* Reads what is recorded. 0 or an error of the cursor. */
+/* Reads what is recorded. Returns 0 or an error of the cursor. */
 int memory_lines_read(struct memory_lines *m, eventring_cursor *cursor, const struct ask *ask);
-/* Adds what the kernel counts for a live process; false, and errno: it says nothing. */
+/* Adds what the kernel counts for a live process. Returns false, with errno, if it says
+   nothing. */
 bool memory_lines_add_live(struct memory_lines *m, pid_t pid, const char *recording);
-/* The same out of what is recorded. */
+/* Adds the same lines from what is recorded. */
 void memory_lines_add_recorded(struct memory_lines *m);
 void memory_lines_free(struct memory_lines *m);
 

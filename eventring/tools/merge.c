@@ -21,7 +21,8 @@ struct merge_source { /* a recording */
   dev_t device;
   ino_t inode;
   unsigned processes; /* that it has records of; 0: one, which info describes */
-  unsigned twin;      /* 1, 2, ... among those of the same program and pid; 0: the only */
+  unsigned twin;      /* 1, 2, ... among those of the same program and pid; 0: the only
+                         one */
   int64_t shift_ns;   /* added to its times */
 };
 
@@ -30,8 +31,8 @@ struct merge {
   size_t count;
   char program[EVENTRING_MAX_PROGRAM + 1];
   struct eventring_saver_part part; /* what is the same for all */
-  struct reader reader;             /* of the part that is being written, */
-  eventring_saver *saver;           /* NULL: none was yet */
+  struct reader reader;             /* of the part that is being written */
+  eventring_saver *saver;           /* of that part; NULL: none was written yet */
   const struct merge_options *options;
   struct merge_result *result;
 };
@@ -86,7 +87,7 @@ static bool are_twins(const struct merge_source *a, const struct merge_source *b
          strcmp(a->info.program, b->info.program) == 0;
 }
 
-/* Notes which processes cannot be told apart by program and pid. */
+/* Finds the processes that cannot be told apart by program and pid. */
 static void find_twins(struct merge *merge) {
   for (size_t i = 0; i < merge->count; i++) {
     struct merge_source *s = merge->sources[i];
@@ -102,7 +103,7 @@ static void find_twins(struct merge *merge) {
 
 /* ---- Times -------------------------------------------------------------------- */
 
-/* What the wall clock showed when the monotonic clock was 0. */
+/* Returns what the wall clock showed when the monotonic clock was 0. */
 static int64_t boot_of(const struct merge_source *source) {
   return source->info.start_wall_ns - (int64_t)source->info.start_ns;
 }
@@ -133,8 +134,9 @@ static int by_start(const void *left, const void *right) {
   return strcmp(a->name, b->name);
 }
 
-/* By the wall clock the merged recording has the monotonic clock of the one that began
-   first. */
+/* Sets the times of the recordings. By the wall clock, the merged recording has the
+   monotonic clock of the one that began first. Returns false if some times are
+   impossible. */
 static bool set_times(struct merge *merge, enum merge_clock clock) {
   const struct merge_source *first = merge->sources[0];
   for (size_t i = 0; i < merge->count; i++) {
@@ -157,7 +159,8 @@ static bool set_times(struct merge *merge, enum merge_clock clock) {
   return true;
 }
 
-/* So that the ticks of the slowest clock are at most one unit apart. */
+/* Returns how coarse times must be: so that the ticks of the slowest clock are at most
+   one unit apart. */
 static unsigned coarseness(const struct merge *merge) {
   unsigned coarse = 0;
   for (size_t i = 0; i < merge->count; i++)
@@ -167,8 +170,8 @@ static unsigned coarseness(const struct merge *merge) {
 
 /* ---- Parts -------------------------------------------------------------------- */
 
-/* What the header says: of one recording what that says, else the program that all
-   have. */
+/* Sets what the header says: for one recording what its own header says, else the program
+   that all have. */
 static void describe(struct merge *merge) {
   const struct eventring_info *first = &merge->sources[0]->info;
   unsigned processes = 0;
@@ -193,7 +196,8 @@ static void close_part(struct merge *merge) {
   merge->saver = NULL;
 }
 
-/* The part before it is closed: what it has is in the file. */
+/* Opens the part of a recording, and then closes the part before it: what that has is in
+   the file. Returns -1, or the exit status after a message. */
 static int open_part(struct merge *merge, const struct merge_source *source) {
   struct reader reader;
   struct eventring_error error;

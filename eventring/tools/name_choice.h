@@ -8,15 +8,15 @@
 
 #include "eventring/read.h"
 
-/* Those with this name; or, as long as none with it is known, those whose names contain
-   it. */
+/* The events with this name; or, as long as no event with it is known, those whose names
+   contain it. */
 struct name_choice {
   const char *text; /* NULL: all */
-  bool is_exact;    /* there is one with this name */
+  bool is_exact;    /* there is an event with this name */
 };
 
 /* Looks for the name among the definitions of a recording whose classes are both recorded
-   and among `classes` (bits). To be called before the first event, and where definitions
+   and among `classes` (bits). Must be called before the first event, and when definitions
    have been added since. */
 void name_choice_look(struct name_choice *choice, const eventring_cursor *cursor, uint64_t classes);
 
@@ -25,7 +25,7 @@ void name_choice_look(struct name_choice *choice, const eventring_cursor *cursor
   {"name", 0, OPTION_TEXT, &(choice)->text, "NAME", \
    "only " what " of this name, or, if none has it, whose names contain it"}
 
-/* Is an event of this name chosen? */
+/* Tells whether an event of this name is chosen. */
 static inline bool name_choice_wants(const struct name_choice *choice, const char *name) {
   if (!choice->text) return true;
   return choice->is_exact ? strcmp(name, choice->text) == 0 : strstr(name, choice->text) != NULL;

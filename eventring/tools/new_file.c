@@ -28,13 +28,13 @@ static bool is_same(const struct stat *a, const struct stat *b) {
   return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-/* Is it this user's, and has nobody replaced it? */
+/* Tells whether a file is this user's, and has not been replaced. */
 static bool is_own(const char *partial, const struct stat *st) {
   struct stat named;
   return st->st_uid == geteuid() && lstat(partial, &named) == 0 && is_same(st, &named);
 }
 
-/* May a file in a folder have this name? */
+/* Tells whether a file in a folder may have this name. */
 typedef bool is_ours_function(const char *name);
 
 /* ---- A folder ----------------------------------------------------------------- */
@@ -43,7 +43,8 @@ static int open_folder(const char *partial) {
   return open(partial, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-/* Gone meanwhile, it was taken for one that was left. */
+/* Makes a folder and opens it. One that is gone by then was taken for one that was left
+   (EEXIST). */
 static int make_folder(const char *partial) {
   if (mkdir(partial, 0700) != 0) return -1;
   int fd = open_folder(partial);
@@ -51,8 +52,8 @@ static int make_folder(const char *partial) {
   return fd;
 }
 
-/* Calls `act` with the name of each file. Stops where that returns false, and returns
-   that. */
+/* Calls `act` with the name of each file. Stops when that returns false, and returns
+   false. */
 static bool each_in(int fd, is_ours_function *is_ours,
                     bool (*act)(int fd, is_ours_function *is_ours, const char *name)) {
   int again = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -90,8 +91,8 @@ static int make(const char *partial, is_ours_function *is_ours) {
   return open(partial, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 }
 
-/* A file as a producer locks its own; a folder, which is not open for writing, cannot
-   be. */
+/* Locks a file, as a producer locks its own; or a folder, which cannot be locked like
+   that, because it is not open for writing. */
 static bool lock(int fd, is_ours_function *is_ours) {
   struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
   return (is_ours ? flock(fd, LOCK_EX | LOCK_NB) : fcntl(fd, F_OFD_SETLK, &all)) == 0;
@@ -101,7 +102,7 @@ static bool remove_it(const char *partial, int fd, is_ours_function *is_ours) {
   return is_ours ? remove_folder(partial, fd, is_ours) : unlink(partial) == 0;
 }
 
-/* Removes what a command which was killed has left: that which nobody has locked. */
+/* Removes what a command that was killed has left: what is not locked. */
 static bool remove_left(const char *partial, is_ours_function *is_ours) {
   struct stat st;
   int fd = is_ours ? open_folder(partial)
@@ -113,8 +114,9 @@ static bool remove_left(const char *partial, is_ours_function *is_ours) {
   return gone;
 }
 
-/* Where there are no locks, who finds it cannot know that there is a writer, and leaves
-   it. One who came between the creation and the lock may have removed it. */
+/* Makes a file or folder and locks it. On a file system without locks, another command
+   cannot know that there is a writer, and leaves it alone. A command that came between
+   the creation and the lock may have removed it: then it is made again. */
 static int make_locked(const char *partial, is_ours_function *is_ours) {
   enum { TRIES = 8 };
   struct stat st;
@@ -144,7 +146,8 @@ static void remove_partial(const struct new_file *file) {
 }
 
 /* Keeps the lock beyond the close of `fd`: a file that is closed and does not have its
-   name yet would be taken for one that was left. */
+   name yet would be taken for one that was left. Returns false, with errno, if it
+   cannot. */
 static bool hold(struct new_file *file, int fd) {
   file->held = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
   if (file->held >= 0) return true;
@@ -155,13 +158,13 @@ static bool hold(struct new_file *file, int fd) {
   return false;
 }
 
-/* After it has its name, or is gone. */
+/* Releases the lock, after the file has its name, or is gone. */
 static void release(struct new_file *file) {
   if (file->held >= 0) close(file->held);
   free(file->partial);
 }
 
-/* -1 after a message. */
+/* Reports why a partial file cannot be created. Returns -1. */
 static int fail_partial(struct new_file *file) {
   if (errno == EEXIST)
     complain("cannot create %s: %s exists; a command is at work on it, "
@@ -210,7 +213,8 @@ int new_file_create(struct new_file *file, const char *path) {
   return create_partial(file);
 }
 
-/* Is it open already, as /dev/stdout and /dev/fd/N are? `at`: the descriptor in hand. */
+/* Tells whether a file is open already, as /dev/stdout and /dev/fd/N are, besides at the
+   descriptor `at`. */
 static bool is_given(const struct stat *st, int at) {
   enum { MOST_GIVEN = 64 };
   struct stat given;
@@ -219,7 +223,7 @@ static bool is_given(const struct stat *st, int at) {
   return false;
 }
 
-/* 0, or why it is not written to. */
+/* Returns 0, or why a file must not be written to. */
 static int check_special(const struct stat *st, int at) {
   bool device = S_ISCHR(st->st_mode), file = S_ISREG(st->st_mode);
   if (!device && !file && !S_ISFIFO(st->st_mode)) return EEXIST;
@@ -228,7 +232,7 @@ static int check_special(const struct stat *st, int at) {
   return st->st_uid == geteuid() || (device && st->st_uid == 0) ? 0 : EPERM;
 }
 
-/* What was checked is what is opened, whatever has the name by then. */
+/* Opens exactly the file that was checked, whatever has its name by then. */
 int special_open(const char *path) {
   char checked[64];
   struct stat st;
@@ -247,8 +251,8 @@ int special_open(const char *path) {
 #define RENAME_NOREPLACE 1
 #endif
 
-/* (The library has the same, for itself: format/rename_new.c. By the number: musl 1.2.3
- * has no renameat2.) */
+/* Renames without replacing. (The library has the same code for itself:
+ * format/rename_new.c. The call is made by its number: musl 1.2.3 has no renameat2.) */
 int rename_new_at(int in, const char *from, int into, const char *to) {
   struct stat st;
   if (syscall(SYS_renameat2, in, from, into, to, RENAME_NOREPLACE) == 0) return 0;
@@ -275,7 +279,7 @@ static int give_name(const struct new_file *file) {
 }
 
 bool new_file_keep(struct new_file *file) {
-  if (!file->partial) return true; /* it had its name */
+  if (!file->partial) return true; /* it has had its name from the beginning */
   int error = give_name(file);
   if (error) {
     fail(file->path, error);

@@ -64,8 +64,7 @@ int require_process(const struct command *self, const struct operands *operands,
   return usage_error(self, "%s is not the number of a process", operands->words[0]);
 }
 
-/* Prints words up to the page's width; what goes on in the next line stands at
-   `indent`. */
+/* Prints words up to the page's width; further lines begin at `indent`. */
 static void print_wrapped(const char *text, int indent) {
   enum { PAGE = 80 };
   int used = indent;
@@ -119,7 +118,8 @@ static void print_help(const struct command *self,
   print_examples(self);
 }
 
-/* The unit behind a number of seconds, in nanoseconds; 0: none such. */
+/* Returns the unit behind a number of seconds, in nanoseconds, or 0 if there is no such
+   unit. */
 static double unit_of(const char *suffix) {
   static const struct { const char *name; double ns; } units[] = {
       {"", 1e9}, {"s", 1e9}, {"ms", 1e6}, {"us", 1e3}, {"m", 60e9}, {"h", 3600e9}};
@@ -138,7 +138,8 @@ static bool read_seconds(const char *text, uint64_t *ns) {
   return true;
 }
 
-/* ".5" is 500,000,000; false if it is no fraction. */
+/* Reads a fraction of a second: ".5" is 500,000,000 ns. Returns false if it is no
+   fraction. */
 static bool read_fraction(const char *text, size_t size, uint64_t *ns) {
   uint64_t unit = 100000000;
   *ns = 0;
@@ -194,7 +195,7 @@ static void append(char **list, const char *argument) {
   snprintf(*list + used, size - used, "%s%s", used ? "," : "", argument);
 }
 
-/* NULL, or what would have been right. */
+/* Stores a number within bounds. Returns NULL, or what would have been right. */
 static const char *store_between(const struct option_between *to, const char *argument) {
   static char text[48];
   if (!read_count(argument, to->number)) return "a whole number";
@@ -203,7 +204,8 @@ static const char *store_between(const struct option_between *to, const char *ar
   return text;
 }
 
-/* NULL, or the names that would have been right: "a, b or c". */
+/* Stores the index of a name. Returns NULL, or the names that would have been right: "a,
+   b or c". */
 static const char *store_choice(const struct option_choice *to, const char *argument) {
   static char text[128];
   size_t used = 0;
@@ -215,7 +217,7 @@ static const char *store_choice(const struct option_choice *to, const char *argu
   return text;
 }
 
-/* Stores an option; NULL, or what would have been right. */
+/* Stores an option. Returns NULL, or what would have been right. */
 static const char *store(const struct option_spec *spec, const char *argument) {
   switch (spec->kind) {
     case OPTION_CHOICE: return store_choice(spec->target, argument);
@@ -260,7 +262,8 @@ static const struct option_spec *spec_for(const struct option_spec *specs,
   return NULL;
 }
 
-/* `size`: of the long name in `word`; 0: it is a letter. */
+/* Reports that there is no such option. `size` is that of the long name in `word`; 0 if
+   it is a letter. */
 static void no_option(const struct command *self, const struct option_spec *specs,
                       size_t count, const char *word, size_t size) {
   struct eva_nearest nearest;
@@ -271,7 +274,8 @@ static void no_option(const struct command *self, const struct option_spec *spec
   else usage_error(self, "no option `%s'", word);
 }
 
-/* One option at words[0]. Returns how many words it took, or 0 after an error message. */
+/* Takes one option at words[0]. Returns how many words it took, or 0 after an error
+   message. */
 static int take_option(const struct command *self,
                        const struct option_spec *specs, size_t spec_count,
                        char **words) {
@@ -313,7 +317,7 @@ static void print_formats(const struct command *self) {
   if (strcmp(self->name, "export") == 0) printf("%s\n", formats_of_events());
 }
 
-/* The library's; those of a host are known to its recordings only. */
+/* Prints the library's classes. (Those of a host are known to its recordings only.) */
 static void print_classes(void) {
   for (unsigned i = 0; i < EVENTRING_MAX_CLASSES; i++)
     if (eventring_class_name(i)) puts(eventring_class_name(i));
@@ -323,7 +327,7 @@ static void print_choice(const struct option_choice *choice) {
   for (unsigned i = 0; choice->names[i]; i++) puts(choice->names[i]);
 }
 
-/* Of "on|RATE|off" those in small letters. */
+/* Prints those words of "on|RATE|off" that are in small letters. */
 static void print_words(const char *argument) {
   if (!argument || !strchr(argument, '|')) return;
   for (const char *at = argument; *at;) {
@@ -342,8 +346,8 @@ static void print_values(const struct command *self, const struct option_spec *s
   print_words(spec->argument);
 }
 
-/* `--values-of OPTION`, with its dashes: the values that it may have, as far as they are
-   names; the word "FILE" if it takes a file. */
+/* Handles `--values-of OPTION`, with its dashes: prints the values that the option may
+   have, as far as they are names, or the word "FILE" if it takes a file. */
 static int tell_values(const struct command *self, const struct option_spec *specs, size_t count,
                        const char *option) {
   bool is_long = option && option[0] == '-' && option[1] == '-';

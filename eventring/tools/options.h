@@ -7,29 +7,31 @@
 
 #include "tool.h"
 
-/* Is the text the number of a process? */
+/* Tells whether a text is the number of a process, and reads it. */
 bool read_process_number(const char *text, pid_t *pid);
 
 /* What an option's argument is and what its target points to. */
 enum option_kind {
   OPTION_FLAG,    /* none; bool */
   OPTION_TEXT,    /* const char * */
-  OPTION_LIST,    /* char *: the arguments of all its uses, joined by commas; NULL or
-                     allocated, for the caller to free */
+  /* char *: the arguments of all its uses, joined by commas; NULL or allocated, for the
+     caller to free */
+  OPTION_LIST,
   OPTION_CHOICE,  /* one of some names; CHOICE */
   OPTION_COUNT,   /* digits; uint64_t */
   OPTION_BETWEEN, /* digits; BETWEEN */
   OPTION_LEVEL,   /* digits after `=', or no argument, which is 0; BETWEEN */
   OPTION_SIZE,    /* digits, with K, M, G or T behind them for powers of 1024; uint64_t */
-  OPTION_SECONDS, /* a decimal number of seconds, at most 1e9, or with ms, us,
-                     m, h behind it; uint64_t of nanoseconds */
+  /* a decimal number of seconds, at most 1e9, or with ms, us, m, h behind it; uint64_t of
+     nanoseconds */
+  OPTION_SECONDS,
   OPTION_TIME,    /* a moment of a recording; struct time_point */
   OPTION_SCHEMA   /* none; view_function, whose JSON Schema is printed instead */
 };
 
-/* As OPTION_SECONDS: after the start of the recording; with `-' before it, before its
-   end, which is its newest event; or 2026-11-22T10:00:00[.FRACTION][Z], local time
-   without the Z. */
+/* A time like that of OPTION_SECONDS: after the start of the recording; with `-' before
+   it, before its end, which is its newest event; or 2026-11-22T10:00:00[.FRACTION][Z],
+   local time without the Z. */
 enum time_base { TIME_NOT_SAID, TIME_AFTER_START, TIME_BEFORE_END, TIME_OF_DAY };
 struct time_point {
   enum time_base base;
@@ -41,8 +43,8 @@ struct option_spec {
   char letter;          /* for -x; 0: none */
   enum option_kind kind;
   void *target;         /* changed only when the option is given */
-  const char *argument; /* name of the argument in the help; NULL for flags; with the `=', of
-                           a level */
+  /* name of the argument in the help; NULL for flags; for a level, with the `=' */
+  const char *argument;
   const char *help;
 };
 
@@ -65,7 +67,7 @@ struct option_between {
   {"env-prefix", 0, OPTION_TEXT, target, "NAME", \
    "of the variables that make PROGRAM record (SAROS_EVENTRING)"}
 
-/* What is left. */
+/* What is left after the options. */
 struct operands {
   char **words; /* points into the words given, reordered */
   size_t count;
@@ -74,26 +76,28 @@ struct operands {
 
 /* Parses `words` (which are followed by a NULL). `--name value`, `--name=value`, `-x
    value`, `-xvalue` and operands may be mixed; everything behind `--` is the command.
-   --help prints the help; --values-of OPTION, which is for completion and not in the
-   help, the names that OPTION takes, with status 2 if it takes nothing. Returns -1 to go
-   on, else the exit status with which the subcommand is to end, after a message. */
+   --help prints the help. --values-of OPTION, which is for completion and not in the
+   help, prints the names that OPTION takes, with status 2 if it takes nothing. Returns -1
+   if the subcommand is to go on; else the exit status with which it must end, after a
+   message. */
 int options_parse(const struct command *self, const struct option_spec *specs,
                   size_t spec_count, int count, char **words,
                   struct operands *operands);
 
-/* Says what is wrong and how to get help; returns STATUS_USAGE. */
+/* Prints what is wrong and how to get help. Returns STATUS_USAGE. */
 int usage_error(const struct command *self, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* The one PID or FILE, or the `-- PROGRAM...` when with_command: -1 when the
-   operands are just that, else the usage error. */
+/* Checks that the operands are one PID or FILE, or the `-- PROGRAM...` if with_command.
+   Returns -1 if they are, else the usage error. */
 int require_target(const struct command *self, const struct operands *operands,
                    bool with_command);
 
-/* The same of one or several PIDs or FILEs, or the `-- PROGRAM...`. */
+/* Checks that the operands are one or several PIDs or FILEs, or the `-- PROGRAM...`.
+   Returns -1 if they are, else the usage error. */
 int require_targets(const struct command *self, const struct operands *operands);
 
-/* The one PID, in `pid`: -1, or the usage error. */
+/* Reads the one PID into `pid`. Returns -1, or the usage error. */
 int require_process(const struct command *self, const struct operands *operands, pid_t *pid);
 
 #define OPTION_SPECS(specs) specs, sizeof(specs) / sizeof((specs)[0])

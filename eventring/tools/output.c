@@ -21,13 +21,14 @@ enum {
   SHORT_NS = 1000 * 1000, /* to wait for one of two things that may be finished */
   RESERVE = 256 << 10,    /* bytes for the last update of a packed file */
   RESERVE_STEP = 1 << 20, /* taken at once for what comes before */
-  MOST_AHEAD = 120,       /* packets after one that is not written; FORMAT.md allows 127 */
+  MOST_AHEAD = 120,       /* packets after one that is not written; FORMAT.md allows
+                             127 */
   MOST_REPEATED = 3       /* last updates */
 };
 
 /* ---- Errors ------------------------------------------------------------------- */
 
-/* Once in a recording. */
+/* Reports an error of a write, once in a recording. */
 void report_write_error(struct recorder_result *result, const char *path, int error) {
   if (!result->write_failed)
     complain("cannot write %s: %s; recording goes on, what cannot be written is counted as "
@@ -52,7 +53,8 @@ static uint8_t *map_room(size_t size) {
   return room == MAP_FAILED ? NULL : room;
 }
 
-/* (Two packets of some bytes each take no more than one of all, and one of none.) */
+/* Returns the room for the packets of a buffer. (Two packets of some bytes each take no
+   more than one of all of them and an empty one.) */
 size_t output_packed_room(size_t bytes) { return pack_room(bytes, PARTS) + 2 * pack_room(0, 0); }
 
 static bool make_buffer(struct buffer *buffer, size_t size, bool packed) {
@@ -89,7 +91,7 @@ struct buffer *buffers_take(struct buffers *buffers) {
 
 /* ---- Writing ------------------------------------------------------------------ */
 
-/* A block that was written in part must not look like one. */
+/* Blanks a block that was written in part, so that it does not look like a block. */
 static void blank_torn_block(struct output *o, const struct write_job *job) {
   static const uint64_t zero;
   size_t whole = job->written - job->written % EVENTRING_BLOCK_BYTES;
@@ -98,9 +100,9 @@ static void blank_torn_block(struct output *o, const struct write_job *job) {
     report(o, errno);
 }
 
-/* A packet that was written in part must not look like one that was damaged. The place of
-   one of which nothing was written is free again, if it is the last one: no reader has
-   seen it. */
+/* Blanks a packet that was written in part, so that it does not look like one that was
+   damaged. If nothing of a packet was written, its place is free again if it is the last
+   one: no reader has seen it. */
 static void blank_torn_packet(struct output *o, const struct write_job *job) {
   static const uint8_t zeros[EVENTRING_PACKET_ALIGNMENT];
   bool is_last = job->size && job->offset + job->size == o->packed_bytes;
@@ -118,15 +120,15 @@ static void note_end(struct output *o, uint64_t end) {
   if (end > o->extended) o->extended = end;
 }
 
-/* Makes a plain file longer, which costs no space. 0 or an errno. */
+/* Makes a plain file longer, which costs no space. Returns 0 or an errno. */
 static int extend_to(struct output *o, uint64_t end) {
   if (end > o->extended && ftruncate(o->fd, (off_t)end) != 0) return errno;
   note_end(o, end);
   return 0;
 }
 
-/* Makes it as long as all units of a piece need, for no front shows a part of one; or as
-   many of them as the file may have (a limit on the size of files). */
+/* Makes a file as long as all units of a piece need, because no front shows a part of a
+   unit; or as long as some of them need, if the size of files is limited. */
 static void extend_for(struct output *o, struct piece_job *p) {
   uint64_t unit = EVENTRING_UNIT_BYTES, begin = p->piece->offset;
   uint64_t end = begin + p->piece->size + unit - 1;
@@ -145,13 +147,14 @@ static void note_failure(struct output *o, struct piece_job *p) {
   else if (!is_front(p)) blank_torn_block(o, &p->job);
 }
 
-/* A packet is there as a whole, or not at all. */
+/* Returns how much of a piece was written: of a packet, all or nothing. */
 static size_t written_of(const struct output *o, const struct piece_job *p, unsigned piece) {
   if (!p->job.error) return p->piece[piece].size;
   return o->packer ? 0 : p->job.written;
 }
 
-/* (A list by hand: <sys/queue.h> is no part of every libc.) */
+/* Adds a job to the list of those under way. (The list is made by hand: not every libc
+   has <sys/queue.h>.) */
 static void be_under_way(struct output *o, struct piece_job *p) {
   p->before = o->newest;
   p->after = NULL;
@@ -177,9 +180,9 @@ static void release(struct output *o, struct piece_job *p) {
   if (!is_front(p) && o->update == UPDATE_WAITING && p->update < o->updates) o->before_front--;
 }
 
-/* What is lost depends on what was written before. In a plain file that has the same
-   place, and was written first; of a packed one a failed job waits for all earlier
-   ones. */
+/* Takes back a job that is finished. What is lost depends on what was written before it.
+   In a plain file that has the same place, and was written first; in a packed file a
+   failed job waits for all earlier ones. */
 static void take_back(struct output *o, struct piece_job *p) {
   if (!p->job.error) p->job.error = p->no_room;
   if (p->job.error) note_failure(o, p);
@@ -188,7 +191,8 @@ static void take_back(struct output *o, struct piece_job *p) {
   while ((p = o->oldest) != NULL && p->failed) release(o, p);
 }
 
-/* (Not every file system keeps to the limit where no length changes.) */
+/* Takes the space of a packed file up to `end`. Returns 0 or an errno. (Not every file
+   system obeys the limit if no length changes.) */
 static int take_space(struct output *o, uint64_t end) {
   struct rlimit most;
   if (getrlimit(RLIMIT_FSIZE, &most) == 0 && end > most.rlim_cur) return EFBIG;
@@ -198,8 +202,8 @@ static int take_space(struct output *o, uint64_t end) {
   return 0;
 }
 
-/* Has the file its space up to `end`, and what is reserved for the last update behind
-   that? 0, or why not. */
+/* Ensures that the file has its space up to `end`, and behind it what is reserved for the
+   last update. Returns 0, or why it does not. */
 static int reserve(struct output *o, uint64_t end) {
   end += RESERVE;
   if (!o->regular || o->cannot_reserve || end <= o->reserved) return 0;
@@ -209,16 +213,16 @@ static int reserve(struct output *o, uint64_t end) {
   return o->cannot_reserve ? 0 : error;
 }
 
-/* What was taken and is not needed. */
+/* Gives back the space that was taken and is not needed. */
 static void give_back_space(struct output *o) {
   if (o->reserved <= o->packed_bytes) return;
   (void)fallocate(o->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)o->packed_bytes,
                   (off_t)(o->reserved - o->packed_bytes));
-  struct stat st; /* to the same length: what lies behind the end goes */
+  struct stat st; /* setting the same length frees what lies behind the end */
   if (fstat(o->fd, &st) == 0) (void)!ftruncate(o->fd, st.st_size);
 }
 
-/* A packet is made: it gets its place, and is written. */
+/* Gives a packet that was made its place, and has it written. */
 static void place_packet(struct output *o, struct piece_job *p) {
   o->coming_bytes -= p->pack.room;
   p->job = (struct write_job){.from = p->pack.to, .size = p->pack.size, .offset = o->packed_bytes,
@@ -252,7 +256,8 @@ bool output_is_busy(const struct output *o) { return o->jobs != 0; }
 void output_reap(struct output *o, uint64_t timeout_ns) {
   struct write_job *job;
   place_packets(o, timeout_ns);
-  if (o->packer && packer_jobs(o->packer)) timeout_ns = 0; /* which may be finished first */
+  /* packets may be finished first */
+  if (o->packer && packer_jobs(o->packer)) timeout_ns = 0;
   while ((job = writer_reap(o->writer, timeout_ns)) != NULL) {
     take_back(o, (struct piece_job *)job);
     timeout_ns = 0;
@@ -279,7 +284,7 @@ static void write_pieces(struct output *o, struct buffer *buffer, unsigned count
   }
 }
 
-/* Makes a packet of pieces, at `to`, and returns where it ends at most. */
+/* Makes a packet of pieces at `to`. Returns where it ends at most. */
 static uint8_t *pack_some(struct output *o, struct buffer *buffer, unsigned first, unsigned count,
                           uint8_t *to) {
   struct piece_job *p = &buffer->jobs[buffer->pending++];
@@ -300,9 +305,9 @@ static uint8_t *pack_some(struct output *o, struct buffer *buffer, unsigned firs
   return to + p->pack.room;
 }
 
-/* Where what is packed together with `offset` ends: the first blocks of a unit, whose
-   headers say what the unit has (reader/units.c reads one, and the second where another
-   unit comes before); or the others. */
+/* Returns where the part ends that is packed together with `offset`: either the first
+   blocks of a unit, whose headers say what the unit has (reader/units.c reads one, and
+   the second if another unit comes before), or the other blocks. */
 static uint64_t end_of_part(uint64_t offset, bool *is_head) {
   enum { HEAD = 2 * EVENTRING_BLOCK_BYTES };
   const uint64_t within = (offset - EVENTRING_FRONT_BYTES) % EVENTRING_UNIT_BYTES;
@@ -311,7 +316,7 @@ static uint64_t end_of_part(uint64_t offset, bool *is_head) {
 }
 
 /* Appends to `to` those parts of a piece that are heads, or those that are not. Returns
-   how many there are then: more than PARTS, where there is no room. */
+   how many there are then: more than PARTS if there is no room. */
 static unsigned add_parts(struct eventring_piece *to, unsigned count,
                           const struct eventring_piece *piece, bool heads) {
   const uint64_t end = piece->offset + piece->size;
@@ -329,8 +334,8 @@ static unsigned add_parts(struct eventring_piece *to, unsigned count,
 }
 
 /* Divides the first `events` pieces of the buffer into heads and what follows them.
-   Returns how many pieces there are of all `count`, with *heads heads before the others;
-   `count` as before, and 0 heads, where they would be too many. */
+   Returns how many pieces there are in all, with *heads heads before *others others; if
+   they would be too many, `count` as before, and 0 heads. */
 static unsigned divide_pieces(struct buffer *buffer, unsigned events, unsigned count,
                               unsigned *heads, unsigned *others) {
   struct eventring_piece part[PARTS];
@@ -349,7 +354,7 @@ static unsigned divide_pieces(struct buffer *buffer, unsigned events, unsigned c
   return parts + count - events;
 }
 
-/* Records, which come last, are a packet of their own. */
+/* Packs the pieces of a buffer; records, which come last, are a packet of their own. */
 static void pack_pieces(struct output *o, struct buffer *buffer, unsigned count) {
   unsigned events = 0, heads, others;
   while (events < count && buffer->pieces[events].kind < EVENTRING_PIECE_RECORDS) events++;
@@ -362,7 +367,8 @@ static void pack_pieces(struct output *o, struct buffer *buffer, unsigned count)
     pack_some(o, buffer, heads + others, count - heads - others, to);
 }
 
-/* Whoever reads a packed file takes for damage what is missing for long. */
+/* Tells whether another buffer may be submitted. (A reader of a packed file takes a
+   packet that is missing for long for damage.) */
 bool output_may_submit(const struct output *o) {
   const struct piece_job *oldest = o->oldest;
   return !o->packer || !oldest || o->packets < oldest->pack.sequence + MOST_AHEAD;
@@ -382,7 +388,8 @@ uint64_t output_bytes(const struct output *o) {
 
 /* ---- Updates ------------------------------------------------------------------ */
 
-/* Somebody else has cut the file: what was written is not there any more. */
+/* Reports, once, that another program has truncated the file: what was written is not
+   there any more. */
 static void check_length(struct output *o, uint64_t length) {
   struct stat st;
   if (!o->regular || o->was_cut || fstat(o->fd, &st) != 0 || (uint64_t)st.st_size >= length) return;
@@ -391,8 +398,8 @@ static void check_length(struct output *o, uint64_t length) {
            o->path);
 }
 
-/* Is what was written first still there? A file that was cut may have grown again
-   since. */
+/* Checks that what was written first is still there. (A file that was truncated may have
+   grown again since.) */
 static void check_begin(struct output *o) {
   uint64_t first = 0;
   if (!o->regular || o->was_cut || !o->has_begin) return;
@@ -400,8 +407,8 @@ static void check_begin(struct output *o) {
     check_length(o, UINT64_MAX);
 }
 
-/* Makes the file as long as what was handed out needs, which costs no space. Returns how
-   long it is. A packed file says how long the plain one is. */
+/* Makes the file as long as needed for what was handed out, which costs no space. Returns
+   how long it is. (A packed file says how long the plain one is.) */
 static uint64_t extend_file(struct output *o) {
   uint64_t size = eventring_saver_size(o->saver);
   struct stat st;
@@ -437,7 +444,8 @@ static void fill_update(struct output *o, struct buffers *buffers) {
   if (!more) begin_waiting(o);
 }
 
-/* What could not be written since the last update is said by another one. */
+/* Tells whether another update is needed, to say what could not be written since the last
+   one. */
 static bool needs_another(struct output *o) {
   bool needs =
       o->last_update && o->failures != o->failures_said && o->repeated < MOST_REPEATED;
@@ -446,8 +454,8 @@ static bool needs_another(struct output *o) {
   return needs;
 }
 
-/* Its front is written, or never will be. Where something has the name by now, it stays
-   PATH.partial, which is said. */
+/* Gives the file its name: its front is written, or never will be. If something else has
+   the name by now, the file stays PATH.partial, and that is reported. */
 static void take_name(struct output *o) {
   if (!o->partial) return;
   int error = rename_new_at(AT_FDCWD, o->partial, AT_FDCWD, o->path);
@@ -457,7 +465,7 @@ static void take_name(struct output *o) {
   o->partial = NULL;
 }
 
-/* All is written that ever will be. */
+/* Ends the file: everything that will ever be written is. */
 static void end_file(struct output *o) {
   struct stat st;
   take_name(o);
@@ -507,7 +515,8 @@ void output_step(struct output *o, struct buffers *buffers, uint64_t now) {
 
 /* ---- The disk ----------------------------------------------------------------- */
 
-/* Some file systems cannot wait for a directory (EINVAL). */
+/* Waits until a directory is on its disk. Some file systems cannot do that (EINVAL).
+   Returns 0 or an errno. */
 static int sync_directory(const char *path) {
   char *copy = need_copy(path);
   int fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -523,7 +532,7 @@ int output_sync(int fd, const char *path) {
 
 /* ---- Making ------------------------------------------------------------------- */
 
-/* Makes PATH.partial, if there is no PATH. -1 with errno. */
+/* Makes PATH.partial, if there is no PATH. Returns -1 with errno. */
 static int make_partial(struct output *o) {
   struct stat st;
   if (lstat(o->path, &st) == 0) {
@@ -553,7 +562,8 @@ static bool open_file(struct output *o, bool *exists) {
   }
   o->regular = fstat(o->fd, &st) == 0 && S_ISREG(st.st_mode);
   if (o->regular) o->device = st.st_dev, o->inode = st.st_ino;
-  return true; /* locked, as a producer does: readers see that somebody writes */
+  return true; /* the file is locked, as a producer does: readers see that it is being
+                  written */
 }
 
 static bool try_writer(struct output *o, enum writer_kind kind, unsigned buffers) {
@@ -574,7 +584,7 @@ static bool choose_writer(struct output *o, int wanted, unsigned buffers) {
   return complain("cannot start a writer: %s", strerror(errno));
 }
 
-/* A packed file begins with a header, which is written at once. */
+/* Begins a packed file: writes its header at once. */
 static bool begin_packed(struct output *o, const struct recorder_options *options) {
   uint8_t header[EVENTRING_PACKED_HEADER_BYTES];
   if (!options->zstd_level) return true;
@@ -589,7 +599,7 @@ static bool begin_packed(struct output *o, const struct recorder_options *option
   return !error;
 }
 
-/* The front and the first records of a plain file get their space. */
+/* Begins a plain file: its front and first records get their space. */
 static bool begin_plain(struct output *o, const struct recorder_options *options) {
   if (options->zstd_level || !o->regular) return true;
   int error = posix_fallocate(o->fd, 0, EVENTRING_FRONT_BYTES + EVENTRING_UNIT_BYTES);

@@ -9,7 +9,7 @@
 
 enum { STAT_TEXT = 1024 };
 
-/* Reads /proc/PID/stat, and returns what follows the name, which may hold anything; or
+/* Reads /proc/PID/stat. Returns what follows the name, which may contain anything, or
    NULL. */
 static const char *read_stat(pid_t pid, char text[STAT_TEXT]) {
   char path[64];
@@ -31,7 +31,7 @@ pid_t process_parent(pid_t pid, char *state) {
 }
 
 uint64_t process_age_ns(pid_t pid) {
-  /* the third field is the first of these, the start time the 22nd */
+  /* the third field is the first of these, the start time is the 22nd */
   static const char format[] = " %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s"
                                " %*s %*s %*s %llu";
   char text[STAT_TEXT];

@@ -7,12 +7,12 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Its parent, 0: it is gone. *state, unless `state` is NULL: as in /proc/PID/stat; 'Z':
-   it has ended. */
+/* Returns the parent of a process, or 0 if the process is gone. Sets *state, unless
+   `state` is NULL, as in /proc/PID/stat; 'Z': it has ended. */
 pid_t process_parent(pid_t pid, char *state);
 
-/* For how long it has run, in nanoseconds, to a tick of the kernel's (10 ms); UINT64_MAX:
-   it is gone, or there is no /proc. */
+/* Returns for how long a process has run, in nanoseconds, to a tick of the kernel's clock
+   (10 ms); UINT64_MAX if it is gone, or there is no /proc. */
 uint64_t process_age_ns(pid_t pid);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* pause_frames.c: see pause_frames.h. What the time of a frame went on is found by
- * analysis/frames.h; here frames are counted, and the longest of those that were missed
+/* pause_frames.c: see pause_frames.h. analysis/frames.h finds what the time of a frame
+ * was spent on; here frames are counted, and the longest of those that were missed are
  * kept. */
 #include "pause_frames.h"
 
@@ -18,10 +18,11 @@
 #include "view.h"
 
 struct times {
-  uint64_t collector, off_cpu, program; /* of those of which the collector's is known */
+  uint64_t collector, off_cpu, program; /* of the frames whose time in the collector is
+                                           known */
 };
 
-struct cause { /* the missed frames that have it */
+struct cause { /* the missed frames that have this cause */
   enum eva_frame_cause cause;
   struct eva_histogram durations;
   struct times times;
@@ -48,10 +49,12 @@ struct frames {
   struct eva_histogram durations;
   struct times times;
   uint64_t missed, torn;
-  uint64_t without_collector, without_off_cpu; /* missed frames that would have fitted so */
+  /* missed frames that would have fitted without that */
+  uint64_t without_collector, without_off_cpu;
   uint64_t most_collector;    /* that it took in one frame */
-  uint64_t unknown_collector; /* frames of which its time is not known */
-  uint64_t unknown_off_cpu;   /* the same of the time off the processor, outside pauses */
+  uint64_t unknown_collector; /* frames whose time in the collector is not known */
+  uint64_t unknown_off_cpu;   /* frames whose time off the processor, outside pauses, is
+                                 not known */
   struct cause causes[EVA_FRAME_CAUSES];
   struct eva_top top;
   struct eva_known known;
@@ -152,7 +155,7 @@ static void read_open(struct frames *f) {
   struct eventring_event late;
   eva_known_find(&f->known, f->q->reader.cursor, f->q->window.until);
   eventring_open_spans(f->q->reader.cursor, on_open, f);
-  /* that which the first event after the window has ended */
+  /* the span that the first event after the window has ended */
   if (eva_open_before(&f->late, f->q->window.until, &late)) on_open(f, &late);
 }
 
@@ -273,7 +276,7 @@ VIEW(pause_frames_view, struct frames,
 
 /* ---- Text --------------------------------------------------------------------- */
 
-/* The names of spans of the program, so that it can be asked for them. */
+/* Prints the names of spans of the program, so that the user can choose one. */
 static void print_names(const struct frames *f) {
   enum { SHOWN = 10 };
   unsigned count = 0;

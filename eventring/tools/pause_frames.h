@@ -18,10 +18,10 @@ struct frame_choice {
   {"frame-span", 0, OPTION_TEXT, &(choice)->span, "NAME",                      \
    "with --frames: their spans have this name (frame)"}
 
-/* Answers, with the options of `q`; returns the exit status. */
+/* Answers, with the options of `q`. Returns the exit status. */
 int pause_frames(struct question *q, const struct operands *operands,
                  const struct frame_choice *choice);
-/* What it prints as JSON. */
+/* The view that it prints as JSON. */
 view_function pause_frames_view;
 
 #endif

@@ -2,22 +2,22 @@
 /* perf_merge.c: samples of perf, each below the spans that its thread had open at its
  * time.
  *
- * The recording is read in the order of time. Of each domain the spans that are open are
- * kept, outermost first, of all rings and of all contexts that run. Before an event is
- * taken, the samples up to its time are counted, each in a tree of its domain: the spans,
- * and below them the native frames. With the host's class of calls on, spans are the
- * functions of the guest; without it they are what the program and the runtime say of
+ * The recording is read in the order of time. For each domain, the spans that are open
+ * are kept, outermost first, of all rings and of all contexts that run. Before an event
+ * is taken, the samples up to its time are counted, each in a tree of its domain: the
+ * spans, and below them the native frames. With the host's class of calls on, spans are
+ * the functions of the guest; without it they are what the program and the runtime say of
  * themselves.
  *
- * The order. A span lies within those that were open when it began, of whatever ring.
- * When a context goes on, its spans lie within all that are open then: so they move to
- * the end.
+ * The order: a span lies within those that were open when it began, of any ring. When a
+ * context is resumed, its spans lie within all that are open then: so they move to the
+ * end.
  *
  * A sample belongs to the domain whose thread has its number and that ran at its time;
- * those of other threads of the process are counted in a tree of their own. Both clocks
+ * samples of other threads of the process are counted in a tree of their own. Both clocks
  * must be CLOCK_MONOTONIC: perf's is, if it was told so. Samples from before a domain's
- * oldest event have a node of their own instead of spans, since which were open is not
- * known. */
+ * oldest event have a node of their own instead of spans, because it is not known which
+ * were open. */
 #include "perf_merge.h"
 
 #include <inttypes.h>
@@ -41,15 +41,15 @@ struct open_span {
   bool left; /* its context does not run */
 };
 
-/* A domain; the last one has the threads that are none. */
+/* A domain; the last one has the threads that are no domains. */
 struct life {
   struct eventring_domain_info info;
   struct sample_tree tree;
   struct open_span *spans;
   size_t count;
-  size_t left; /* of the spans: those whose contexts do not run */
-  /* If `settled`, no span of this context in this ring is left: so most events need not
-     look through all spans, of which there are many where functions call themselves. */
+  size_t left; /* how many of the spans are of contexts that do not run */
+  /* if `settled`, no span of this context in this ring is left: so most events need not
+     search all spans, which are many if functions are recursive */
   uint64_t settled_context;
   uint8_t settled_ring;
   bool settled;
@@ -61,10 +61,11 @@ struct perf_merge {
   struct sample_names names;
   struct perf_text text;
   struct life *lives;
-  size_t life_count, next; /* sample */
+  size_t life_count, next; /* next: sample */
   size_t latest[EVENTRING_MAX_DOMAINS]; /* life of the slot's last event */
   int64_t pid;
-  uint64_t counted, foreign, outside; /* samples: in trees; of other processes; of other times */
+  /* samples: in trees; of other processes; of other times */
+  uint64_t counted, foreign, outside;
   uint64_t start_ns, end_ns;
   uint64_t lost; /* losses */
   char how[1024];
@@ -87,7 +88,7 @@ static void find_lives(struct perf_merge *m, eventring_cursor *cursor) {
   add_life(m, &others);
 }
 
-/* NULL: its record is gone. */
+/* Returns the life of a domain, or NULL if its record is gone. */
 static struct life *life_of(struct perf_merge *m, uint32_t slot, uint32_t incarnation) {
   struct life *life = &m->lives[m->latest[slot]];
   if (life->info.slot == slot && life->info.incarnation == incarnation) return life;
@@ -170,7 +171,7 @@ static void begin_span(struct perf_merge *m, struct life *life,
                          .context = event->context, .ring = event->ring};
 }
 
-/* The innermost one of its context in its ring. */
+/* Ends the innermost span of the event's context in its ring. */
 static void end_span(struct life *life, const struct eventring_event *event) {
   for (size_t i = life->count; i-- > 0;) {
     if (life->spans[i].ring != event->ring || life->spans[i].context != event->context) continue;
@@ -194,7 +195,7 @@ static void leave(struct life *life, uint8_t ring, uint64_t context) {
     }
 }
 
-/* Those that were left move to the end, in their order. */
+/* Moves the spans of a resumed context to the end, in their order. */
 static void go_on(struct life *life, uint8_t ring, uint64_t context) {
   size_t moved = 0, kept = 0;
   if (life->left == 0 ||
@@ -248,7 +249,7 @@ static int on_lost(void *context, const struct eventring_loss *loss) {
 
 /* ---- The result --------------------------------------------------------------- */
 
-/* What a sample stands for; 1: its event is not time. */
+/* Returns the time that a sample stands for, or 1 if its event is not time. */
 static uint64_t period_of(const struct perf_text *text) {
   if (text->timed == 0 || text->timed < text->count) return 1;
   double mean = text->timed_ns / (double)text->timed;
@@ -265,7 +266,7 @@ static __attribute__((format(printf, 3, 4))) void add(char *text, size_t room,
   va_end(arguments);
 }
 
-/* The names of events, all or those that are counted. */
+/* Appends the names of events: of all, or of those that are counted. */
 static void add_events(char *text, size_t room, const struct perf_text *from, bool all) {
   const bool further = from->further > 0 && (all || !from->wanted);
   size_t shown = 0, more = 0;
@@ -322,7 +323,7 @@ static void fill(struct perf_merge *m, enum sample_detail detail, struct time_pr
   }
 }
 
-/* The event that was asked for has no sample. */
+/* Reports that the event that was asked for has no sample. */
 static void complain_of_event(const struct perf_merge *m) {
   const struct perf_text *text = &m->text;
   struct eva_nearest nearest;

@@ -10,17 +10,19 @@
 
 struct perf_merge_options {
   const char *path;  /* of the text; "-": standard input */
-  const char *event; /* samples of this event alone; NULL: all */
-  const char *below; /* of native frames those within the innermost one of this name; NULL: all */
+  const char *event; /* only samples of this event; NULL: all */
+  /* only those native frames that lie within the innermost frame of this name; NULL:
+     all */
+  const char *below;
 };
 
 struct perf_merge;
 /* Reads the text and the recording, which was opened with OPEN_MERGED, to its end, and
-   makes the profile. -1, or the exit status after a message. perf_merge_free comes after
-   time_profile_free. */
+   makes the profile. Returns -1, or the exit status after a message. perf_merge_free must
+   come after time_profile_free. */
 int perf_merge(struct perf_merge **merge, struct reader *reader,
                const struct perf_merge_options *options, enum sample_detail detail,
                struct time_profile *profile);
-void perf_merge_free(struct perf_merge *merge); /* NULL: nothing */
+void perf_merge_free(struct perf_merge *merge); /* NULL: does nothing */
 
 #endif

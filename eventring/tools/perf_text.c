@@ -14,7 +14,8 @@ enum { MOST_DEPTH = 1024, DIGITS = 9 };
 
 static const char *skip_blanks(const char *at) { return at + strspn(at, " \t"); }
 
-/* "12345.123456789:" at the start of `at`; returns what is behind it, or NULL. */
+/* Reads a time, "12345.123456789:", at the start of `at`. Returns what is behind it, or
+   NULL. */
 static const char *read_time(const char *at, uint64_t *ns) {
   char *end;
   if (!isdigit((unsigned char)*at)) return NULL;
@@ -31,7 +32,8 @@ static const char *read_time(const char *at, uint64_t *ns) {
   return at + 1;
 }
 
-/* "4712" or "4711/4712", a word of `size` bytes. */
+/* Reads the ids of a sample, "4712" or "4711/4712", from a word of `size` bytes. Returns
+   false if they are not that. */
 static bool read_ids(const char *word, size_t size, struct perf_sample *s) {
   char *end;
   if (!isdigit((unsigned char)*word)) return false;
@@ -44,13 +46,13 @@ static bool read_ids(const char *word, size_t size, struct perf_sample *s) {
   return end == word + size;
 }
 
-/* "U", "KP": what -F misc shows, behind the ids. */
+/* Tells whether a word is what -F misc shows behind the ids: "U", "KP". */
 static bool is_misc(const char *word, size_t size) {
   return size <= 4 && strspn(word, "KUHGgMESpD?") >= size;
 }
 
-/* The name of the program may have blanks: so the first word that is a time, behind one
-   that is a number, ends it. Returns what is behind the time, or NULL. */
+/* Reads the head of a sample. The name of the program may have blanks: so it ends before
+   the first time that follows a number. Returns what is behind the time, or NULL. */
 static const char *read_head(const char *line, struct perf_sample *s) {
   const char *ids = NULL;
   size_t ids_size = 0;
@@ -60,7 +62,7 @@ static const char *read_head(const char *line, struct perf_sample *s) {
     const char *rest = ids ? read_time(at, &s->ns) : NULL;
     if (rest && read_ids(ids, ids_size, s)) return rest;
     if (*at == '[' || (ids && !misc && read_ids(ids, ids_size, s) && is_misc(at, size))) {
-      misc |= *at != '['; /* "[001]": the processor stands between, too */
+      misc |= *at != '['; /* "[001]": the processor may stand between them, too */
     } else {
       ids = at;
       ids_size = size;
@@ -71,7 +73,7 @@ static const char *read_head(const char *line, struct perf_sample *s) {
   return NULL;
 }
 
-/* "cycles" is wanted: "cycles" is, and "cycles:ppp". */
+/* Tells whether an event is wanted: if "cycles" is, "cycles:ppp" is, too. */
 static bool is_wanted(const struct perf_text *text, const char *event, size_t size) {
   if (!text->wanted) return true;
   const size_t wanted = strlen(text->wanted);
@@ -80,7 +82,7 @@ static bool is_wanted(const struct perf_text *text, const char *event, size_t si
   return event[wanted] == ':' && strspn(event + wanted + 1, "ukhIGHpPSDWeb") >= size - wanted - 1;
 }
 
-/* Notes the event of a sample; returns whether it is wanted. */
+/* Notes the event of a sample. Returns whether it is wanted. */
 static bool note_event(struct perf_text *text, const char *event, size_t size) {
   const size_t most = sizeof text->events[0].name - 1, kept = size < most ? size : most;
   for (size_t i = text->latest, n = 0; n < text->event_count; n++, i = (i + 1) % text->event_count) {
@@ -100,7 +102,8 @@ static bool note_event(struct perf_text *text, const char *event, size_t size) {
   return wanted;
 }
 
-/* "   5000000 cpu-clock:pppH: "; returns what is behind it. NULL: it is no sample. */
+/* Reads period and event, "   5000000 cpu-clock:pppH: ". Returns what is behind them, or
+   NULL if it is no sample. */
 static const char *read_event(struct perf_text *text, const char *at, bool *wanted) {
   char *end;
   at = skip_blanks(at);
@@ -123,8 +126,8 @@ static const char *read_event(struct perf_text *text, const char *at, bool *want
 
 static const char hex[] = "0123456789abcdef";
 
-/* Behind "(/usr/bin/saros (deleted))" at the end of the text, which is cut off: what is
-   in the parentheses, which may have others in them. An empty text: there is none. */
+/* Cuts off "(/usr/bin/saros (deleted))" at the end of a text. Returns what is in the
+   parentheses, which may have others in them; or an empty text if there are none. */
 static char *cut_file(char *symbol) {
   size_t size = strlen(symbol);
   while (size > 0 && isblank((unsigned char)symbol[size - 1])) size--;
@@ -144,14 +147,15 @@ static char *cut_file(char *symbol) {
   return at + 1;
 }
 
-/* Without "+0x2e" at its end. */
+/* Cuts off "+0x2e" at the end of a text. */
 static void cut_offset(char *text) {
   char *offset = strstr(text, "+0x");
   for (char *next = offset; next; next = strstr(offset + 1, "+0x")) offset = next;
   if (offset && offset[3] && offset[3 + strspn(offset + 3, hex)] == '\0') *offset = '\0';
 }
 
-/* "saros" of "/usr/bin/saros (deleted)+0x5a8f0" (the offset: -F dsoff). */
+/* Returns the name of a file: "saros" for "/usr/bin/saros (deleted)+0x5a8f0" (the offset
+   comes from -F dsoff). */
 static const char *base_name(char *file) {
   static const char deleted[] = " (deleted)";
   cut_offset(file);
@@ -161,8 +165,8 @@ static const char *base_name(char *file) {
   return slash ? slash + 1 : file;
 }
 
-/* "    5a8f0 vm_execute+0x2e (/usr/bin/saros)". What is of no known file is no function: it
-   comes of walking a stack without frame pointers. */
+/* Reads a frame, "    5a8f0 vm_execute+0x2e (/usr/bin/saros)". A frame without symbol and
+   file is no function: it results from walking a stack without frame pointers. */
 static void read_frame(struct perf_text *text, struct sample_names *names, char *line) {
   char *symbol = line + strspn(line, " \t");
   size_t address = strspn(symbol, hex);
@@ -177,9 +181,10 @@ static void read_frame(struct perf_text *text, struct sample_names *names, char 
   s->count++;
 }
 
-/* The frame behind the event, if there is no chain of calls. With -F addr another address
-   stands before it, with or without a symbol: so it is the last hexadecimal word behind
-   two blanks, or the one that follows it at once and has a symbol of its own. */
+/* Returns the frame behind the event, for a sample without a chain of calls. With -F addr
+   another address stands before it, with or without a symbol: so it is the last
+   hexadecimal word behind two blanks, or the one that follows that at once and has a
+   symbol of its own. */
 static char *last_frame(char *at) {
   char *frame = at;
   for (char *word = at; (word = strstr(word, "  ")) != NULL;) {
@@ -216,21 +221,23 @@ static enum head begin_sample(struct perf_text *text, struct sample_names *names
   return SAMPLE_HEAD;
 }
 
-/* The frame of the head is that of the chain, or another address. */
+/* Drops the frame in the head of a sample, which is that of the chain, or another
+   address. */
 static void begin_chain(struct perf_text *text) {
   struct perf_sample *s = &text->samples[text->count - 1];
   text->frame_count -= s->count;
   s->count = 0;
 }
 
-/* Heads begin with the name of a program, which is aligned to the right where there are
-   no chains, without empty lines between; lines of chains begin with a tab. */
+/* Reads all lines. Heads begin with the name of a program, which is aligned to the
+   right; without chains there are no empty lines between them. Lines of chains begin
+   with a tab. */
 static void read_lines(struct perf_text *text, struct sample_names *names, FILE *file) {
   char *line = NULL;
   size_t room = 0;
   ssize_t size;
   enum within within = NOTHING;
-  bool passing = false; /* what is no sample, until an empty line or a sample */
+  bool passing = false; /* skipping what is no sample, until an empty line or a sample */
   while ((size = getline(&line, &room, file)) >= 0) {
     if (size > 0 && line[size - 1] == '\n') line[size - 1] = '\0';
     if (!*skip_blanks(line)) {

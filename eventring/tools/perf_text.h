@@ -8,8 +8,8 @@
  *
  * The number of the process, the processor, the period and the event may be missing;
  * without a chain of calls the frame stands behind the event, and no empty line follows.
- * What is not such a sample is passed over and counted. The text is foreign: it is
- * bounded by its size alone, as is what is kept.
+ * What is not such a sample is skipped and counted. The text is foreign: only its size
+ * limits it, and what is kept of it.
  */
 #ifndef EVENTRING_TOOL_PERF_TEXT_H
 #define EVENTRING_TOOL_PERF_TEXT_H
@@ -30,23 +30,25 @@ struct perf_event {
 };
 enum { PERF_MOST_EVENTS = 64 };
 
-struct perf_text { /* {0} at first, but for `wanted` */
-  const char *wanted; /* samples of this event alone, with or without its modifiers; NULL: all */
+struct perf_text { /* {0} at first, except for `wanted` */
+  /* only samples of this event, with or without its modifiers; NULL: all */
+  const char *wanted;
   struct perf_sample *samples; /* by time */
   size_t count;
-  const struct remote_function **frames; /* innermost first; names of a perf_text's user */
+  const struct remote_function **frames; /* innermost first; names of a perf_text's
+                                            user */
   size_t frame_count;
   uint64_t passed_over; /* lines that begin no sample, where one was expected */
   struct perf_event events[PERF_MOST_EVENTS]; /* in the order of their first samples */
   size_t event_count;
-  size_t latest;        /* of them, that of the last sample */
-  uint64_t further;     /* samples of events that found no room there */
+  size_t latest;        /* the index of the last sample's event */
+  uint64_t further;     /* samples of events that found no room in the table */
   uint64_t unwanted;    /* samples of events that are not wanted, or of none */
-  uint64_t timed;       /* samples of cpu-clock or task-clock, whose period is time ... */
-  double timed_ns;      /* ... and the sum of these */
+  uint64_t timed;       /* samples of cpu-clock or task-clock, whose period is time */
+  double timed_ns;      /* the sum of these periods */
 };
 
-/* Reads all of it. `path`: "-" is standard input. False after a message. */
+/* Reads the whole text. `path`: "-" is standard input. Returns false after a message. */
 bool perf_text_read(struct perf_text *text, struct sample_names *names, const char *path);
 void perf_text_free(struct perf_text *text);
 

@@ -19,14 +19,14 @@ static bool is_readable_directory(const char *path) {
   return directory != NULL;
 }
 
-/* Those of the environment are searched only if they can be: nobody asked for them by
-   name. */
+/* Takes a directory that comes from the environment, if it can be searched: the user did
+   not ask for it by name. */
 static void take_default(struct places *places, const char *path) {
   if (path && path[0] && is_readable_directory(path))
     *NEED_NEXT(places->directories, places->count) = need_copy(path);
 }
 
-/* The folders of services, in that of the machine. */
+/* Takes the folders of services that lie in that of the machine. */
 static void take_services(struct places *places, const char *place) {
   DIR *directory = opendir(place);
   struct dirent *entry;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* profile_diff.c: what changed between profiles of calls, and what of it is noise.
+/* profile_diff.c: what changed between profiles of calls, and which changes are noise.
  *
- * With EVA_LEAST_RUNS runs a side or more, the own times of functions are compared
- * (diff_rows.h). With fewer, nothing says how much runs differ. Then the own time of a
+ * With EVA_LEAST_RUNS runs per side or more, the own times of functions are compared
+ * (diff_rows.h). With fewer, it is not known how much runs differ. Then the own time of a
  * call is compared: its mean is exact, its spread is taken from the histogram of
  * durations, and calls are taken for independent, which is optimistic. So a change must
- * be of a tenth as well. */
+ * be at least a tenth as well. */
 #include "profile_diff.h"
 
 #include <math.h>
@@ -21,7 +21,7 @@
 
 /* ---- Reading ------------------------------------------------------------------ */
 
-/* The square of the coefficient of variation of the durations, from the buckets'
+/* Returns the square of the coefficient of variation of the durations, from the buckets'
    middles. */
 static double spread_of(const struct eva_call_row *row) {
   double n = 0, sum = 0, squares = 0;
@@ -33,7 +33,7 @@ static double spread_of(const struct eva_call_row *row) {
   }
   if (n < 2 || !(sum > 0)) return 0;
   double variance = squares / n - sum / n * (sum / n);
-  /* within a bucket, too: durations are spread over a factor of two */
+  /* and within a bucket: durations are spread over a factor of two */
   return (variance > 0 ? variance : 0) / (sum / n * (sum / n)) + 1.0 / 27;
 }
 
@@ -68,7 +68,7 @@ static int read_run(struct diff_rows *d, const char *path, size_t run) {
 
 /* ---- Comparing ---------------------------------------------------------------- */
 
-/* Of a run, on average. */
+/* Returns the mean over the runs of a side. */
 static double mean_of(const struct diff_rows *d, const double *of_runs, size_t side) {
   return diff_rows_sum(d, of_runs, side) / ((double)d->runs / 2);
 }
@@ -78,7 +78,7 @@ static double own_of_run(const struct diff_rows *d, const struct diff_row *row, 
   return row->own[run];
 }
 
-/* The own time of a call. */
+/* Returns the own time of a call. */
 static double per_call(const struct diff_rows *d, const struct diff_row *row, size_t side) {
   double calls = row->calls[side];
   return calls > 0 ? diff_rows_sum(d, row->own, side) / calls : 0;
@@ -161,7 +161,7 @@ static const struct diff_kind kind = {
            "within the runs: `few runs' is where it differs by a tenth, and p is small.",
     .verdict = change_text, .answer = &call_diff_view, .rows = &row_view};
 
-/* Of which kind all files are: 1: samples, 0: calls; -1 after a message. */
+/* Tells of which kind all files are: 1 for samples, 0 for calls, -1 after a message. */
 static int is_of_samples(char **paths, size_t count) {
   bool first = sample_diff_knows(paths[0]);
   for (size_t i = 1; i < count; i++)

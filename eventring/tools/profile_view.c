@@ -12,7 +12,8 @@
 
 #define REMEDY "SAROS_PROFILE=calls,budget=SIZE"
 
-/* Rows of one domain, or of all that are asked for, summed: stacks of several are one. */
+/* The rows of one domain, or the sums of all that are asked for: stacks of several
+   domains are one. */
 struct part {
   struct time_profile profile;
   const struct profile_view *asked;
@@ -57,13 +58,14 @@ VIEW_GETTER(what, struct eva_call_row) {
   return view_text(profile_function_text(to->room, sizeof to->room, row->function));
 }
 
-/* Of samples: how many have the function on their stack. */
+/* Returns the count of a row; for samples, how many have the function on their stack. */
 VIEW_GETTER(count, struct eva_call_row) {
   const struct time_profile *profile = &((const struct part *)to->context)->profile;
   return view_uint(profile->sampled ? row->inclusive / profile->period_ns : row->count);
 }
 
-/* A figure of calls alone (the argument is 0), or of samples alone. */
+/* Tells whether the profile is of samples, or of calls, for figures that only one of them
+   has. */
 static bool is_of(const struct view_to *to, bool sampled) {
   return ((const struct part *)to->context)->profile.sampled == sampled;
 }
@@ -178,7 +180,7 @@ VIEW_GETTER(clock_name, struct part) {
   return view_text(row->sum.list->flags & EVENTRING_PROFILE_CPU ? "cpu" : "wall");
 }
 
-/* Was there no room for the paths of all calls? */
+/* Tells whether there was no room for the paths of all calls. */
 static bool is_full(const void *part) {
   const struct part *p = part;
   return is_exact(part) && (p->rows.lost_calls || p->rows.lost_ns);

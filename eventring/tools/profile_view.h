@@ -11,33 +11,34 @@
 struct profile_view {
   struct view_choice as;
   bool tree, per_domain;
-  const char *callers; /* of this function; NULL */
+  const char *callers; /* of this function; NULL: not asked for */
   enum eva_calls_by by;
   uint64_t top;        /* 0: all */
   uint64_t domain;     /* UINT64_MAX: all */
 };
 
 extern const char *const profile_by_names[]; /* of enum eva_calls_by; ends with NULL */
-/* What --json prints. */
+/* The view that --json prints. */
 view_function profile_answer_view;
-/* Returns the exit status. */
+/* Shows a profile. Returns the exit status. */
 int profile_show(const struct time_profile *profile, const struct profile_view *view);
-/* Its rows, for a page: view_data. Returns how many there are. */
+/* Writes the rows of a profile, for a page (view_data). Returns how many there are. */
 size_t profile_data(const struct time_profile *profile, const struct profile_view *view,
                     struct eva_json *json);
-/* "name file.lua:12", in `text`. */
+/* Writes "name file.lua:12" into `text`, and returns it. */
 const char *profile_function_text(char *text, size_t room,
                                   const struct eventring_calls_function *f);
 void profile_print_trees(const struct time_profile *profile, const struct profile_view *view);
-/* `path`: NULL is standard output. Returns the exit status. */
+/* Exports a profile to `path`; NULL is standard output. Returns the exit status. */
 int profile_export(const struct time_profile *profile, uint64_t domain, const char *format,
                    const char *path);
-/* Is this format one of functions alone, of samples in their number alone? */
+/* Tells whether a format has functions without lines, and samples only by their
+   number. */
 bool profile_is_by_function(const char *format);
 
-/* `profile`, which `stack` is when it is asked for samples. */
+/* Runs `profile`; `stack` runs it, too, if it is asked for samples. */
 int command_profile(const struct command *self, int count, char **words);
-/* Do the words of `profile` or `stack` ask for samples? */
+/* Tells whether the words of `profile` or `stack` ask for samples. */
 bool profile_is_of_samples(int count, char **words);
 
 #endif

@@ -60,8 +60,8 @@ static int on_lost(void *context, const struct eventring_loss *loss) {
   return q->callbacks->lost ? q->callbacks->lost(q->context, loss) : 0;
 }
 
-/* What was read is of one process. Where others of the PROGRAM have recorded, too, the
-   command runs once more, of all; it has printed nothing yet. */
+/* Runs the command once more, over all, if other processes of the PROGRAM than the one
+   whose recording was read have recorded, too. The command has printed nothing yet. */
 static void answer_for_all(struct question *q) {
   char *all = reader_merge(&q->reader);
   if (!all) return;
@@ -76,7 +76,7 @@ void question_read(struct question *q, const struct eventring_callbacks *callbac
   q->callbacks = callbacks;
   q->context = context;
   if (switched) eventring_cursor_switches(q->reader.cursor, switched, context);
-  /* (where reading ends with one event, those after it must not come with it) */
+  /* (if reading ends with one event, those after it must not come with it) */
   if (q->batch && q->window.until == UINT64_MAX) {
     eventring_cursor_order(q->reader.cursor, q->order);
     if (eventring_cursor_batches(q->reader.cursor, EVENTRING_BATCH_ALL, on_batch, q) ==
@@ -93,7 +93,7 @@ void question_read(struct question *q, const struct eventring_callbacks *callbac
 }
 
 bool question_can_look_up(const struct question *q) {
-  enum { MOST = 64 }; /* beyond that it is better to read all of it at once */
+  enum { MOST = 64 }; /* for more, it is better to read all of it at once */
   return q->target && q->info.liveness != EVENTRING_LIVE && q->top <= MOST;
 }
 
@@ -136,7 +136,7 @@ static void print_end(const struct eventring_info *info, FILE *out) {
   else fputs(info->liveness == EVENTRING_ENDED ? ", ended" : ", died", out);
 }
 
-/* Its end, if it does not fit: that tells files apart. */
+/* Prints a path, or only its end, which distinguishes files, if it does not fit. */
 static void print_path(FILE *out, const char *path, size_t width) {
   size_t size = strlen(path), skipped = 0;
   if (size > width)

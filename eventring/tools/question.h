@@ -33,7 +33,8 @@ struct question {
   const struct eventring_callbacks *callbacks;
   /* NULL: all events go to the callbacks; else set before question_read */
   int (*batch)(void *context, const struct eventring_batch *batch);
-  enum eventring_order order; /* that is enough where events come in batches; the same */
+  enum eventring_order order; /* that suffices if events come in batches; set before
+                                 question_read */
   void *context;
   eventring_cursor *again; /* of question_look_up; NULL: none yet */
 };
@@ -43,7 +44,7 @@ struct question {
 
 #define QUESTION_SPECS(q, view)                                                       \
   VIEW_SPECS(&(q)->as, view, "one JSON object"), QUESTION_CHOICE_SPECS(q)
-/* The same without --json, --csv and --json-schema. */
+/* Those options without --json, --csv and --json-schema. */
 #define QUESTION_CHOICE_SPECS(q)                                                      \
   {"top", 't', OPTION_COUNT, &(q)->top, "N", "the N longest ones"},                   \
   DOMAIN_SPEC(&(q)->domain),                                                          \
@@ -52,48 +53,50 @@ struct question {
    "watch a live process for N seconds, not only what it holds"},                     \
   ENV_PREFIX_SPEC(&(q)->prefix)
 
-/* Opens the recording and finds the window and the class. -1, or the exit status. */
+/* Opens the recording and finds the window and the class. Returns -1, or the exit
+   status. */
 int question_open(struct question *q, const struct operands *operands);
-/* Delivers what is asked for, and what is before the window and at hand (so that what is
-   open there is known: question_is_past_start says which is which). `switched`: may be
-   NULL. */
+/* Delivers what is asked for, and what is before the window and at hand, so that it is
+   known which spans are open in the window (question_is_past_start tells them apart).
+   `switched` may be NULL. */
 void question_read(struct question *q, const struct eventring_callbacks *callbacks,
                    int (*switched)(void *, const struct eventring_switch *), void *context);
-/* May what is shown be looked up one by one in what was asked, instead of reading all of
-   it? */
+/* Tells whether what is shown can be looked up one by one in the recording, instead of
+   reading all of it. */
 bool question_can_look_up(const struct question *q);
-/* A cursor on what was asked, to read once more from about `ns` on; NULL: it is gone. It
-   is the same one each time, until question_looked_up. */
+/* Returns a cursor on the recording, to read once more from about `ns` on, or NULL if it
+   is gone. It is the same cursor each time, until question_looked_up. */
 eventring_cursor *question_look_up(struct question *q, uint64_t ns);
 void question_looked_up(struct question *q);
-/* Is the moment in the window, or after it? */
+/* Tells whether a moment is in the window or after it; whether it is after the window. */
 static inline bool question_is_past_start(const struct question *q, uint64_t ns) {
   return ns >= q->window.since;
 }
 static inline bool question_is_past_end(const struct question *q, uint64_t ns) {
   return ns > q->window.until;
 }
-/* Is it of the domain that is asked for? */
+/* Tells whether a domain is the one that is asked for. */
 static inline bool question_wants_domain(const struct question *q, uint32_t domain) {
   return q->domain == UINT64_MAX || q->domain == domain;
 }
 
-/* The name of a definition; "?" if there is none. */
+/* Returns the name of a definition, or "?" if there is none. */
 const char *question_name(const struct question *q, int id);
-/* Seconds from the start of the recording, "12.345678"; returns `text`. */
+/* Writes the seconds from the start of the recording, "12.345678". Returns `text`. */
 enum { MOMENT_TEXT = 32 };
 char *moment_text(char text[MOMENT_TEXT], const struct question *q, uint64_t ns);
 
-/* Who it is, how it ended, for how long it was recorded, what is missing. */
+/* Prints which process it is, how it ended, for how long it was recorded, and what is
+   missing. */
 void question_head(const struct question *q, FILE *out);
-/* Lets heads say only for how long it was recorded, and what is missing: who it is is
-   said already, above the text that this command becomes a part of. */
+/* Makes heads say only for how long it was recorded and what is missing: which process it
+   is was printed above the text that this command's output becomes a part of. */
 void question_heads_are_brief(void);
-/* The same as members: program ..., window, loss. */
+/* The head as members: program ..., window, loss. */
 view_function question_view;
-/* Where the views of its answer are printed. */
+/* Returns where the views of an answer are printed. */
 struct view_to question_output(const struct question *q);
-/* Prints the answer, a row of the view: as JSON or CSV. */
+/* Prints the answer, a row of the view, as JSON or CSV. */
 void question_put(const struct question *q, view_function *view, const void *answer);
 
 #endif

@@ -2,16 +2,16 @@
 /* recorder.c: the loop of `eventring record`.
  *
  * Each round takes back what was written, fills one free buffer and submits its pieces,
- * goes on with an update if one is under way or due, and sleeps if there was nothing to
- * fill. The time of sleep follows how far the fullest ring had been filled by the round:
- * it aims at an eighth, so that a ring that suddenly fills twice as fast is still drained
- * in time.
+ * continues an update if one is under way or due, and sleeps if there was nothing to
+ * fill. The time of sleep depends on how far the fullest ring had been filled by the
+ * round: the aim is an eighth, so that a ring that suddenly fills twice as fast is still
+ * drained in time.
  *
- * A switch makes the next file first; if that fails the present one goes on. From then on
- * the rings are copied into the next one, while the other one gets its last update and
- * all its writes are waited for: it is the file that is being finished, and there is one
- * at most. A thread then flushes and closes it, and removes the oldest file where there
- * are too many: both may take long. */
+ * A switch makes the next file first; if that fails, the present one goes on. From then
+ * on the rings are copied into the next file, while the other one gets its last update
+ * and all its writes are waited for: this is the file that is being finished, and there
+ * is at most one. A thread then flushes and closes it, and removes the oldest file if
+ * there are too many: both may take long. */
 #include "recorder.h"
 
 #include <errno.h>
@@ -31,13 +31,14 @@
 
 enum {
   PROGRESS_NS = 1000 * 1000 * 1000,
-  LIVENESS_NS = 10 * 1000 * 1000, /* so often the producer's end is noticed */
-  ATTEND_NS = 2 * 1000 * 1000,    /* so often options.attend is called */
+  LIVENESS_NS = 10 * 1000 * 1000, /* how often it is checked whether the producer has
+                                     ended */
+  ATTEND_NS = 2 * 1000 * 1000,    /* how often options.attend is called */
   RETRY_NS = 1000 * 1000 * 1000,  /* after a switch that failed */
   SHORTEST_SLEEP_NS = 50 * 1000,
   FIRST_SLEEP_NS = 200 * 1000,
   LONGEST_SLEEP_NS = 10 * 1000 * 1000,
-  MOST_NUMBERS = 10000 /* that are passed over because their file exists */
+  MOST_NUMBERS = 10000 /* that are skipped because their file exists */
 };
 
 struct kept_file { /* a finished file of this run */
@@ -49,7 +50,7 @@ struct kept_file { /* a finished file of this run */
 struct chore { /* what may take long, for a file that is finished */
   pthread_t thread;
   bool threaded;
-  char *sync; /* the file's path, if it is to be on its disk; NULL */
+  char *sync; /* the file's path, if it must be on its disk; else NULL */
   int fd, sync_error, error;
   struct kept_file oldest; /* to be removed; path NULL: none */
   int removal_error;
@@ -62,17 +63,18 @@ struct recorder {
   struct buffers buffers;
   struct output *current;
   struct output *closing; /* the file that is being finished; NULL: none */
-  struct chore *chore;    /* of that */
+  struct chore *chore;    /* of that file */
   unsigned number;        /* of the current file */
   unsigned switches;      /* asked for, not yet begun */
-  uint64_t next_switch;   /* not before */
+  uint64_t next_switch;   /* not before this */
   bool stop;
   bool is_full; /* a packed file has room for no more events */
   struct kept_file *kept; /* the oldest first */
   unsigned kept_count;
   char *last_finished;
   uint64_t finished_bytes, finished_loss_ns; /* of all files before the current one */
-  struct eventring_saver_ring *finished;     /* by number of the ring: sums of those */
+  struct eventring_saver_ring *finished;     /* by number of the ring: sums over those
+                                                files */
   unsigned finished_rings;
   uint64_t next_progress, next_liveness, next_attend;
   bool ending;
@@ -84,8 +86,8 @@ struct recorder {
 
 enum filled { FILLED_ALL, FILLED_SOME, FILLED_NONE, NO_BUFFER };
 
-/* What the last update may add to a packed file: the newest block of each ring, records
-   of the last moments, the front. */
+/* Returns what the last update may add to a packed file: the newest block of each ring,
+   records of the last moments, the front. */
 static uint64_t last_update_bytes(const struct recorder *r) {
   struct eventring_saver_info info;
   eventring_saver_info(r->current->saver, &info);
@@ -93,8 +95,8 @@ static uint64_t last_update_bytes(const struct recorder *r) {
                             2 * EVENTRING_UNIT_BYTES + EVENTRING_FRONT_BYTES);
 }
 
-/* What a packed file may still get of events; the others have their limit in the saver.
-   There must be room for an update, whatever is being compressed. */
+/* Returns how many bytes of events a packed file may still get (plain files have their
+   limit in the saver). There must be room for an update, whatever is being compressed. */
 static size_t room_left(const struct recorder *r) {
   const struct output *o = r->current;
   uint64_t most = r->options.max_bytes, room = r->buffers.bytes;
@@ -106,7 +108,8 @@ static size_t room_left(const struct recorder *r) {
   return (size_t)(room - room % EVENTRING_BLOCK_BYTES);
 }
 
-/* Is there enough for another buffer? Half empty ones would all be under way soon. */
+/* Tells whether enough is left for another buffer: if buffers were submitted half empty,
+   all would soon be under way. */
 static bool is_half_left(const struct recorder *r) {
   struct eventring_saver_info info;
   eventring_saver_info(r->current->saver, &info);
@@ -134,8 +137,8 @@ static enum filled fill(struct recorder *r) {
 
 /* ---- Accounts ----------------------------------------------------------------- */
 
-/* A ring has the same number in all files, and what a file calls missed includes all that
-   the files before it have. */
+/* Adds the figures of a ring in one file to its sums. A ring has the same number in all
+   files, and what a file counts as missed includes all that the files before it have. */
 static void add_ring(struct eventring_saver_ring *sum, const struct eventring_saver_ring *ring) {
   uint64_t longest = sum->longest_gap > ring->longest_gap ? sum->longest_gap : ring->longest_gap;
   sum->domain = ring->domain;
@@ -205,7 +208,7 @@ static void keep_account(struct recorder *r, const struct output *o) {
 static void remove_file(const struct kept_file *file, int *error) {
   struct stat st;
   if (lstat(file->path, &st) != 0 || st.st_dev != file->device || st.st_ino != file->inode)
-    return; /* somebody else has removed it */
+    return; /* another process has removed it */
   if (unlink(file->path) != 0) *error = errno;
 }
 
@@ -220,7 +223,8 @@ static void *do_chore(void *context) {
   if (chore->sync) chore->sync_error = output_sync(chore->fd, chore->sync);
   if (close(chore->fd) != 0) chore->error = errno;
   if (chore->oldest.path) remove_file(&chore->oldest, &chore->removal_error);
-  __atomic_store_n(&chore->is_done, 1, __ATOMIC_RELEASE); /* pairs with end_closing */
+  /* pairs with the acquire load in end_closing, which then sees the errors */
+  __atomic_store_n(&chore->is_done, 1, __ATOMIC_RELEASE);
   return NULL;
 }
 
@@ -230,7 +234,7 @@ static struct kept_file take_oldest(struct recorder *r) {
   return oldest;
 }
 
-/* All of the file is written. */
+/* Begins the chore of a file, all of which is written. */
 static void begin_chore(struct recorder *r) {
   struct output *o = r->closing;
   struct chore *chore = need_zeroed(1, sizeof *chore);
@@ -250,6 +254,7 @@ static void begin_chore(struct recorder *r) {
 static void end_closing(struct recorder *r) {
   struct chore *chore = r->chore;
   struct output *o = r->closing;
+  /* pairs with the release store in do_chore: the errors that it met are there */
   if (!__atomic_load_n(&chore->is_done, __ATOMIC_ACQUIRE)) return;
   if (chore->threaded) pthread_join(chore->thread, NULL);
   report_sync_error(&r->result, o->path, chore->sync_error);
@@ -278,7 +283,7 @@ static void step_closing(struct recorder *r, uint64_t now) {
 
 /* ---- Switching ---------------------------------------------------------------- */
 
-/* What the next file may have; 1: nothing. */
+/* Returns how many bytes the next file may have; 0: no limit; 1: nothing. */
 static uint64_t bytes_left(const struct recorder *r) {
   uint64_t used = recorder_bytes(r), most = r->options.max_bytes;
   if (!most || r->current->packer) return 0; /* see room_left */
@@ -321,8 +326,8 @@ static bool switch_files(struct recorder *r, uint64_t now) {
   return true;
 }
 
-/* What the next buffer and the last update may add to a file: each ring may begin a
-   unit. */
+/* Returns what the next buffer and the last update may add to a file: each ring may begin
+   a unit. */
 static uint64_t may_come(const struct recorder *r) {
   struct eventring_saver_info info;
   if (r->current->packer) return output_packed_room(r->buffers.bytes) + last_update_bytes(r);
@@ -330,9 +335,9 @@ static uint64_t may_come(const struct recorder *r) {
   return r->buffers.bytes + (info.rings + 4) * (uint64_t)EVENTRING_UNIT_BYTES;
 }
 
-/* The file is full when the next buffer might make it longer than it should be. The
-   records of the whole run are in each file: one that has more of them than it may be
-   long is given some events all the same. */
+/* Tells whether a switch is due. A file is full when the next buffer might make it longer
+   than it should be. The records of the whole run are in each file: one whose records
+   alone are longer than it may be still gets some events. */
 static bool is_due(const struct recorder *r, uint64_t now) {
   const struct output *o = r->current;
   uint64_t size = output_bytes(o) + o->coming_bytes, most = r->options.rotate_bytes;
@@ -341,7 +346,7 @@ static bool is_due(const struct recorder *r, uint64_t now) {
          size - o->first_bytes >= most / 8;
 }
 
-/* Whether there is a switch to wait for. */
+/* Begins a switch that is due. Returns whether there is a switch to wait for. */
 static bool check_switch(struct recorder *r, uint64_t now) {
   if (now < r->next_switch || r->ending) return false;
   if (!r->switches && !is_due(r, now)) return false;
@@ -361,9 +366,9 @@ const char *recorder_file(const struct recorder *r) { return r->current->path; }
 
 /* ---- Time --------------------------------------------------------------------- */
 
-/* A burst after a silence may fill a ring within one sleep: at full speed a byte takes
-   1.5 ns. Sleeping as long as 10 ns a byte costs an idle recorder less than 1 % of a
-   processor. */
+/* Returns how long to sleep at most. A burst after a silence may fill a ring within one
+   sleep: at full speed a byte takes 1.5 ns. Sleeping 10 ns per byte costs an idle
+   recorder less than 1 % of a processor. */
 static uint64_t longest_sleep(uint32_t places) {
   if (!places) return LONGEST_SLEEP_NS; /* nothing of a stream is overwritten */
   uint64_t ns = (uint64_t)places * EVENTRING_BLOCK_BYTES * 10;
@@ -420,7 +425,7 @@ static void check_end(struct recorder *r, uint64_t now, uint64_t began) {
   }
 }
 
-/* Has all been copied that was there at the end? */
+/* Tells whether everything was copied that was there at the end. */
 static bool is_drained(struct recorder *r) {
   struct eventring_saver_info info;
   eventring_saver_info(r->current->saver, &info);
@@ -456,7 +461,7 @@ static void rest(struct recorder *r, enum filled filled) {
     return;
   }
   if (filled != NO_BUFFER) adapt_sleep(r);
-  if (filled == NO_BUFFER) reap(r, ATTEND_NS); /* the next write that is done ends it */
+  if (filled == NO_BUFFER) reap(r, ATTEND_NS); /* the next write that is done ends this */
   else if (filled != FILLED_ALL) sleep_for(r->sleep_ns);
 }
 
@@ -466,7 +471,7 @@ static void round_of_work(struct recorder *r, uint64_t began) {
   step_closing(r, now);
   attend(r, now);
   struct output *o = r->current;
-  /* what makes a recording of a new file gets a buffer before events take all that are
+  /* what makes a new file a recording gets a buffer before events take all that are
      free */
   if (!o->has_header && !o->done) output_step(o, &r->buffers, now);
   enum filled filled = o->last_update ? FILLED_NONE : fill(r);
@@ -477,7 +482,7 @@ static void round_of_work(struct recorder *r, uint64_t began) {
   rest(r, filled);
 }
 
-/* The current file is the last one. */
+/* Closes the current file, which is the last one. */
 static void close_last(struct recorder *r) {
   struct output *o = r->current;
   struct stat st;
@@ -492,8 +497,9 @@ static void close_last(struct recorder *r) {
   if (closed != 0) report_write_error(&r->result, o->path, errno);
 }
 
-/* A process with work for all processors may else keep the thread waiting for longer than
-   a ring lasts. (What it starts from now on has a normal priority.) */
+/* Raises the priority of the thread. Without that, a process with work for all processors
+   may keep it waiting for longer than a ring lasts. (What it starts from now on has a
+   normal priority.) */
 static void raise_priority(struct recorder *r) {
   const struct sched_param priority = {.sched_priority = (int)r->options.realtime};
   if (!r->options.realtime) return;
@@ -520,7 +526,7 @@ void recorder_run(struct recorder *r, struct recorder_result *result) {
 
 /* ---- Making ------------------------------------------------------------------- */
 
-/* One that has no number must not exist. */
+/* Opens the first file, which must not exist unless it has a number. */
 static struct output *open_first(struct recorder *r) {
   if (r->options.numbered) return open_next(r);
   char *path = file_name(r->options.path, false, r->number = 1);
@@ -534,7 +540,8 @@ static bool begin_first(struct recorder *r) {
   r->current = open_first(r);
   r->result.files = 1;
   if (!r->current) return false;
-  /* a packed file: see room_left; whoever is not live is in no hurry */
+  /* a packed file: see room_left; a recording that is not live can be checked, which
+     takes time */
   const struct eventring_saver_options saver = {
       .max_bytes = r->current->packer ? 0 : r->options.max_bytes,
       .checked = eventring_cursor_liveness(r->reader->cursor) != EVENTRING_LIVE};

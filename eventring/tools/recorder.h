@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* recorder.h: keeps a live recording in a file, as it goes on.
  *
- * One thread fills buffers out of the rings (eventring_saver) and hands their pieces to a
+ * One thread fills buffers from the rings (eventring_saver) and hands their pieces to a
  * writer (writer/writer.h), which has as many writes in flight as there are buffers. Now
  * and then the newest blocks, the records and the front are written, so that the file can
- * be read at any moment, also when the recorder is killed.
+ * be read at any moment, also if the recorder is killed.
  *
  * What cannot be written is counted as lost, and the recorder goes on: it drains the
- * rings, and what it writes after that may find room again.
+ * rings, and what it writes later may find room again.
  *
  * The recording may go on in a next file, at any moment (recorder_switch) or by size or
  * time: each file is complete in itself, and each block of events is in exactly one of
@@ -22,9 +22,9 @@
 struct recorder_options {
   const char *path;      /* of the file, which must not exist yet; see file_names.h */
   bool numbered;         /* the first file has a number, too */
-  uint64_t rotate_bytes; /* of a file on disk, before the next one begins; 0: any number */
-  uint64_t rotate_ns;    /* the same, for time */
-  unsigned keep;         /* so many of the newest files; 0: all */
+  uint64_t rotate_bytes; /* of a file on disk, before the next one begins; 0: no limit */
+  uint64_t rotate_ns;    /* of a file, before the next one begins; 0: no limit */
+  unsigned keep;         /* how many of the newest files are kept; 0: all */
   int writer;            /* enum writer_kind; -1: the best that there is */
   unsigned buffers;      /* 1 to 64 */
   size_t buffer_bytes;   /* 64 KiB to 4 MiB */
@@ -33,9 +33,10 @@ struct recorder_options {
   uint64_t limit_ns;     /* of recording; 0: none */
   uint64_t max_bytes;    /* of all files, as they are on disk; 0: none */
   bool sync;             /* fsync at the end */
-  unsigned realtime;     /* priority of the thread that drains the rings, 1 to 99; 0: normal */
+  /* priority of the thread that drains the rings, 1 to 99; 0: normal */
+  unsigned realtime;
   void (*progress)(void *context); /* called about once a second; may be NULL */
-  void (*attend)(void *context);   /* every few milliseconds; may be NULL */
+  void (*attend)(void *context);   /* called every few milliseconds; may be NULL */
   void *context;
 };
 
@@ -51,31 +52,33 @@ struct recorder_result {
   uint64_t file_bytes;  /* of all files */
   unsigned files;
   bool failed;          /* something went wrong, and was reported */
-  bool write_failed;    /* a write, which was reported once */
+  bool write_failed;    /* a write failed, which was reported once */
 };
 
 struct recorder;
-/* Makes the file and all that is needed; NULL after a message. */
+/* Makes the file and all that is needed. Returns NULL after a message. */
 struct recorder *recorder_new(struct reader *reader, const struct recorder_options *options);
 /* Records to the end. */
 void recorder_run(struct recorder *recorder, struct recorder_result *result);
-/* What has been saved, in all files. */
+/* Sets *info to what has been saved, in all files. */
 void recorder_info(const struct recorder *recorder, struct eventring_saver_info *info);
-/* The same of the n-th ring; less than 0: there are not so many. */
+/* Sets *ring to what has been saved of the n-th ring. Returns less than 0 if there are
+   not that many. */
 int recorder_ring(const struct recorder *recorder, unsigned n,
                   struct eventring_saver_ring *ring);
 uint64_t recorder_bytes(const struct recorder *recorder);
 
-/* To be called in options.attend. */
+/* The functions below are called in options.attend. */
 /* Asks for the next file. Each call is one switch. */
 void recorder_switch(struct recorder *recorder);
-/* Is one asked for, or is a file still being finished? */
+/* Tells whether a switch was asked for, or a file is still being finished. */
 bool recorder_is_switching(const struct recorder *recorder);
 /* Ends the recording, as a signal does. */
 void recorder_stop(struct recorder *recorder);
-/* Files that were begun. */
+/* Returns how many files were begun. */
 unsigned recorder_files(const struct recorder *recorder);
-/* The file that is being written; the last one that is finished, NULL: none yet. */
+/* Returns the file that is being written; the last one that is finished, or NULL if none
+   is yet. */
 const char *recorder_file(const struct recorder *recorder);
 const char *recorder_last_file(const struct recorder *recorder);
 void recorder_free(struct recorder *recorder);

@@ -15,7 +15,7 @@ struct frame_row {
   bool locals;
 };
 
-/* Is it of the language? */
+/* Tells whether a frame is of a function of the language. */
 static bool is_lua(const void *row) {
   const struct remote_function *f = ((const struct frame_row *)row)->function;
   return f != NULL && !f->is_c;

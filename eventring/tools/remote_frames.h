@@ -10,7 +10,7 @@
 view_function remote_frame_view;
 void remote_frames_put(struct view_to *to, struct remote_functions *functions,
                        const struct remote_stack *stack, bool locals);
-/* As lines. */
+/* Prints the frames as lines. */
 void remote_frames_print(struct remote_functions *functions, const struct remote_stack *stack,
                          bool locals);
 

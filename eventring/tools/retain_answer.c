@@ -19,7 +19,8 @@ struct lines {
 
 /* ---- fields ------------------------------------------------------------------- */
 
-/* MOST_FIELDS + 1: there are more. */
+/* Splits a line at its tabs. Returns the number of fields; MOST_FIELDS + 1 if there are
+   more. */
 static size_t split(char *line, char **fields) {
   size_t n = 0;
   for (char *at = line; at; n++) {
@@ -70,7 +71,7 @@ static bool take_kind(struct lines *l, char **f, size_t n, bool is_site) {
   return true;
 }
 
-/* The fields of a way: objects, bytes, steps, path, shape. */
+/* Takes the fields of a way: objects, bytes, steps, path, shape. */
 static bool take_way_of(struct retain_answer *a, struct retain_kind *k, char **f) {
   uint64_t numbers[3];
   if (a->holder_count == MOST_HOLDERS || !take_numbers(f, 3, numbers)) return false;
@@ -86,7 +87,7 @@ static bool take_holder(struct lines *l, char **f, size_t n) {
   return n == 6 && a->kind_count && take_way_of(a, &a->kinds[a->kind_count - 1], f + 1);
 }
 
-/* It was one of those that there are besides. */
+/* Takes a way that had only been counted, among the other ones. */
 static bool take_way(struct lines *l, char **f, size_t n) {
   struct retain_answer *a = l->answer;
   uint64_t number;
@@ -140,7 +141,7 @@ static bool take_line(struct lines *l, char *line) {
   return true;
 }
 
-/* The rest of the text; NULL: it is not one of this version. */
+/* Returns the text after its first line, or NULL if it is not of this version. */
 static char *after_first_line(char *text) {
   char *f[MOST_FIELDS], *next = strchr(text, '\n');
   uint64_t version;
@@ -178,7 +179,8 @@ static int by_number(const void *left, const void *right) {
   return (a->number > b->number) - (a->number < b->number);
 }
 
-/* False: a shape comes twice, or a thread has none. */
+/* Orders the threads and their shapes. Returns false if a shape comes twice, or a thread
+   has none. */
 static bool order_threads(struct retain_answer *a) {
   if (a->thread_count) qsort(a->threads, a->thread_count, sizeof *a->threads, by_address);
   if (a->shape_count) qsort(a->shapes, a->shape_count, sizeof *a->shapes, by_number);

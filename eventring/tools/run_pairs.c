@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* run_pairs.c: runs two programs in turn.
  *
- * What else the machine does changes from minute to minute. So the runs of a side do not
- * come one after another, and not always first of a pair either: A B, B A, A B ... */
+ * The load of the machine changes from minute to minute. So the runs of a side do not
+ * come one after another, and are not always the first of a pair either: A B, B A, A B
+ * ... */
 #include "run_pairs.h"
 
 #include <errno.h>
@@ -24,7 +25,7 @@ bool run_pairs_split(char **words, char **programs[2]) {
   return *programs[0] && *programs[1];
 }
 
-/* The words of a program, as they are shown. Allocated. */
+/* Returns the words of a program, as they are shown. Allocated. */
 static char *joined(char **words) {
   size_t size = 1;
   for (char **word = words; *word; word++) size += strlen(*word) + 1;
@@ -40,7 +41,8 @@ static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
 enum { SIGNALS = sizeof signals / sizeof signals[0] };
 
 struct before {
-  struct sigaction action[SIGNALS]; /* the next program is to inherit them as the first did */
+  struct sigaction action[SIGNALS]; /* the next program must inherit them as the first
+                                       did */
   int in, out;
 };
 
@@ -54,7 +56,8 @@ static int open_nothing(int as, int flags) {
   return nothing >= 0 ? kept : -1;
 }
 
-/* False after a message. */
+/* Gives a program empty input and no output, and saves what launching changes. Returns
+   false after a message. */
 static bool change(struct before *before) {
   for (size_t i = 0; i < SIGNALS; i++) sigaction(signals[i], NULL, &before->action[i]);
   fflush(stdout);
@@ -83,7 +86,7 @@ static int run_and_read(struct runs *runs, size_t n, char **program, const char 
   const struct operands operands = {.command = program};
   int status = reader_open(&reader, &operands, prefix, EVENTRING_OPEN_MERGED);
   if (status >= 0) return status;
-  reader.launch.merges_silently = n >= 2; /* once a side */
+  reader.launch.merges_silently = n >= 2; /* say it once per side */
   return runs_read(runs, n, &reader);
 }
 

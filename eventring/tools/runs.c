@@ -3,16 +3,19 @@
  *
  * Two runs of the same program take times that differ by some percent, on a busy machine
  * by many times that; the work that they do hardly differs. So there are two kinds of
- * main figures. Of times that is the CPU time of the program, or else the run time: what
- * the scheduler did is noise. CPU time, too, is longer where others use the same caches
- * and cores. How fast a machine is during a run is seen at the collector, by the time
- * that it takes for its work; so CPU times are compared as they would be at equal speed.
- * Of work it is what was allocated, how many steps the collector took and what these did
- * (the counter pause_work, if there is one), whatever else the machine does. These are
- * exact: with fewer runs than a test takes it is still said where they differ, and of
- * times nothing. Where there is no such counter, the time in the collector and the mean
- * length of its steps are main figures, too. Where events are missing, sums are those of
- * a second. */
+ * main figures, of times and of work.
+ *
+ * The main time is the CPU time of the program, or else the run time: what the scheduler
+ * did is noise. CPU time, too, is longer if other programs use the same caches and cores.
+ * How fast a machine is during a run shows in the collector, by the time that it takes
+ * for its work; so CPU times are compared as they would be at equal speed.
+ *
+ * The main figures of work are what was allocated, how many steps the collector took and
+ * what these did (the counter pause_work, if there is one), whatever else the machine
+ * does. These are exact: with fewer runs than a test takes, it is still reported if they
+ * differ, while nothing is reported of times. If there is no such counter, the time in
+ * the collector and the mean length of its steps are main figures, too. If events are
+ * missing, sums are per second. */
 #include "runs.h"
 
 #include <math.h>
@@ -79,7 +82,7 @@ static int on_lost(void *context, const struct eventring_loss *loss) {
   return eva_tally_callbacks.lost(((struct reading_run *)context)->tally, loss);
 }
 
-/* A sum, or if events are missing that of a second. */
+/* Sets a figure to a sum, or, if events are missing, to the sum per second. */
 static void set_sum(const struct reading_run *run, const char *name, enum unit unit,
                     enum figure_group group, double sum) {
   const struct eva_tally *tally = run->tally;
@@ -133,7 +136,7 @@ static void set_pauses(const struct reading_run *run) {
   set(run, "pause, longest", UNIT_NS, FIGURES_PAUSES, (double)pauses->max, 0);
 }
 
-/* Do domains say for how long they were not on a processor? */
+/* Tells whether domains say for how long they were not on a processor. */
 static bool says_off_cpu(const eventring_cursor *cursor) {
   for (unsigned id = 0; id < EVENTRING_MAX_EVENTS; id++) {
     const struct eventring_def *def = eventring_cursor_def(cursor, id);
@@ -142,8 +145,8 @@ static bool says_off_cpu(const eventring_cursor *cursor) {
   return false;
 }
 
-/* Of all domains, without what they waited for. If events are missing, it is of another
-   part of each run. */
+/* Sets the CPU time of all domains, without what they waited for. It is not set if events
+   are missing: it would be of another part of each run. */
 static void set_cpu_time(const struct reading_run *run, const eventring_cursor *cursor) {
   const struct eva_tally *tally = run->tally;
   uint64_t collector;
@@ -197,7 +200,8 @@ static void forget_run(struct reading_run *run) {
   eva_histogram_free(&run->pauses);
 }
 
-/* What was read first is of one process: if others have recorded, reads those of all. */
+/* Reads a run: first the recording of one process, and then, if others have recorded,
+   that of all. */
 static void read_processes(struct reading_run *run, struct reader *reader) {
   read_run(run, reader);
   char *all = reader_merge(reader);
@@ -234,8 +238,8 @@ static bool has(const struct runs *runs, const char *name) {
   return false;
 }
 
-/* Wall time does not count where CPU time is there, nor that of the collector where its
-   work is. */
+/* Moves figures out of the main ones: wall time if CPU time is there, and the time of the
+   collector if its work is there. */
 static void demote(struct runs *runs) {
   static const char *const pairs[][2] = {{"run time", CPU_TIME},
                                          {CPU_TIME, AT_EQUAL_SPEED},
@@ -257,7 +261,7 @@ static struct figure *find(const struct runs *runs, const char *name) {
   return NULL;
 }
 
-/* The values of A, then those of B. */
+/* Returns the values of A, followed by those of B. */
 static double *sides_of(const struct runs *runs, const struct figure *figure) {
   double *sides = need_zeroed(runs->count, sizeof *sides);
   for (size_t i = 0; i < runs->count; i++)
@@ -280,15 +284,16 @@ static void compare(const struct runs *runs, struct figure *figure) {
   free(sides);
 }
 
-/* Where runs are too few to say how times follow the speed, they are compared as they
-   are. */
+/* Adds the CPU time at equal speed. If there are too few runs to know how times depend on
+   the speed, they are compared as they are. */
 static void add_equal_speed(struct runs *runs) {
   if (!has(runs, CPU_TIME) || !has(runs, SPEED) || runs->count / 2 < EVA_LEAST_RUNS) return;
   struct figure *figure = figure_at(runs, AT_EQUAL_SPEED, UNIT_NS, FIGURES_MAIN);
   memcpy(figure->value, find(runs, CPU_TIME)->value, runs->count * sizeof *figure->value);
 }
 
-/* All that a test finds by chance is found in 1 of 20 comparisons of the same program. */
+/* Together, the tests of a program against itself find something by chance in 1 of 20
+   comparisons. */
 static const double alphas[FIGURE_GROUPS] = {
     [FIGURES_MAIN] = 0.03, [FIGURES_WORK] = 0.005, [FIGURES_PAUSES] = 0.01,
     [FIGURES_SPANS] = 0.005};

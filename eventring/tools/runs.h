@@ -8,24 +8,25 @@
 
 enum unit { UNIT_NS, UNIT_BYTES, UNIT_COUNT };
 
-/* What decides the verdict: times, amounts; what is shown besides. Holm's correction is
-   made for each. */
+/* What decides the verdict: times, amounts; and what else is shown. Holm's correction is
+   made for each group. */
 enum figure_group { FIGURES_MAIN, FIGURES_WORK, FIGURES_PAUSES, FIGURES_SPANS, FIGURE_GROUPS };
 
 struct figure {
   char name[EVENTRING_MAX_NAME + 32];
   enum unit unit;
   enum figure_group group;
-  double weight;       /* of the figures of a group, those with the greatest are shown */
-  double *value;       /* a run; NAN: it has none */
-  struct eva_comparison comparison; /* figures that all runs have */
+  double weight;       /* in a group, the figures with the greatest weight are shown */
+  double *value;       /* of each run; NAN: it has none */
+  struct eva_comparison comparison; /* of figures that all runs have */
   bool compared;
-  bool exact;          /* a count or an amount, not of a second: runs that do the same have it */
+  /* a count or an amount, not per second: runs that do the same have the same */
+  bool exact;
 };
 
 struct run {
-  const char *path; /* NULL: it was launched, with */
-  char *command;    /* these words, allocated */
+  const char *path; /* NULL: it was launched */
+  char *command;    /* its words then, allocated */
   char program[EVENTRING_MAX_PROGRAM + 1];
   uint64_t missing; /* events that were overwritten or lost */
 };
@@ -39,8 +40,8 @@ struct runs {
 
 struct reader;
 
-/* Reads run number `n` of `runs->count`, and closes the reader. -1, or the exit status
-   after a message; that of a program which was launched, if it is not 0. */
+/* Reads run number `n` of `runs->count`, and closes the reader. Returns -1, or the exit
+   status after a message; or that of a program that was launched, if it is not 0. */
 int runs_read(struct runs *runs, size_t n, struct reader *reader);
 /* Compares the even runs with the odd ones. */
 void runs_compare(struct runs *runs);

@@ -3,19 +3,20 @@
  *
  * Every period the stack of each domain of each process is read (remote/stack.h) and
  * counted in a tree of that domain. The processes are not stopped and run no instruction
- * for it. What the collector or a wait takes is a node of its own, below the function in
- * which it happens.
+ * for it. The time that the collector or a wait takes is a node of its own, below the
+ * function in which it happens.
  *
  * A sampler that gets no processor in time is late, and most of all while the processes
- * run, which compete for it. To leave out what it was late for would make them seem to
- * sleep. So a sample stands for all the time since the one before: it counts once for
- * each period that has passed. What could not be read (torn) counts for nobody.
+ * run, which compete for it. To leave out the periods for which it was late would make
+ * the processes seem to sleep. So a sample stands for all the time since the one before:
+ * it counts once for each period that has passed. A stack that could not be read (torn)
+ * counts nowhere.
  *
- * Ten times a second the processes and their domains are listed again, children a hundred
- * times where the kernel has their list (/proc/PID/task/TID/children), since many live no
- * longer than that. What was seen of one that has ended stays. A process that cannot be
- * read (yet) is tried again then: a program that was just started maps its libraries
- * first.
+ * Ten times a second the processes and their domains are listed again; children a hundred
+ * times if the kernel has their list (/proc/PID/task/TID/children), because many do not
+ * live longer than that. What was seen of a process that has ended stays. A process that
+ * cannot be read (yet) is tried again then: a program that was just started maps its
+ * libraries first.
  */
 #include "sample.h"
 
@@ -83,15 +84,17 @@ struct sampling {
   struct remote_stack stack;
   uint64_t listed_ns, start_ns, end_ns;
   uint64_t children_ns; /* when children were last listed */
-  bool lists_children;  /* the kernel does */
-  bool found;       /* that the root runs Saros, at any time */
+  bool lists_children;  /* the kernel lists children */
+  bool found;       /* whether the root was found to run Saros, at any time */
   int64_t start_wall_ns;
   uint64_t samples; /* counted in trees: periods */
-  uint64_t late;    /* of them, those for which a later stack stands */
+  uint64_t late;    /* those of them for which a later stack stands */
   uint64_t moving;  /* stacks without the innermost frames */
   uint64_t torn;
-  uint64_t coarse;  /* with options.lines, samples of processes that did not note each instruction */
-  uint64_t reads, changed; /* stacks that were read; that changed meanwhile, at first */
+  /* with options.lines, samples of processes that did not note each instruction */
+  uint64_t coarse;
+  uint64_t reads, changed; /* stacks that were read; that had changed meanwhile at the
+                              first try */
 };
 
 static int64_t wall_ns(void) {
@@ -140,8 +143,8 @@ static void list_domains(struct sampling *s, struct sampled_process *p) {
   p->domain_count = kept;
 }
 
-/* With lines, has them note each instruction. The flag of one that does not yet is read
-   again. */
+/* Makes domains note each instruction, if lines are asked for. The flag of a domain that
+   does not yet is read again. */
 static void keep_notes(struct sampling *s, uint64_t now) {
   for (size_t i = 0; s->options.lines && i < s->process_count; i++) {
     struct sampled_process *p = s->processes[i];
@@ -162,9 +165,9 @@ static void end_notes(struct sampling *s) {
 
 /* ---- Processes ---------------------------------------------------------------- */
 
-/* A child that shares the memory of its parent (vfork, posix_spawn until it executes,
-   what looks for leaks) shows the same domains: they are those of the process that was
-   found first. */
+/* Tells whether another process that is open has the memory of this one. A child that
+   shares the memory of its parent (vfork, posix_spawn until it executes, a search for
+   leaks) shows the same domains: they belong to the process that was found first. */
 static bool is_memory_known(const struct sampling *s, pid_t pid) {
   for (size_t i = 0; i < s->process_count; i++)
     if (s->processes[i]->open && remote_share_memory(pid, s->processes[i]->pid)) return true;
@@ -226,7 +229,7 @@ static void try_children(struct sampling *s) {
 
 static void try_descendants(struct sampling *s, pid_t pid, int depth);
 
-/* In the file that lists the children of a thread. */
+/* Tries the processes in a file that lists the children of a thread. */
 static void try_listed(struct sampling *s, FILE *list, int depth) {
   long child;
   while (fscanf(list, "%ld", &child) == 1) {
@@ -252,7 +255,7 @@ static void try_descendants(struct sampling *s, pid_t pid, int depth) {
   if (threads) closedir(threads);
 }
 
-/* New ones, and their domains. */
+/* Lists new children, and their domains. */
 static void list_children(struct sampling *s, uint64_t now) {
   const size_t before = s->process_count;
   try_descendants(s, s->root, 0);
@@ -261,7 +264,7 @@ static void list_children(struct sampling *s, uint64_t now) {
   s->children_ns = now;
 }
 
-/* Has it not executed another one? */
+/* Tells whether a process has not executed another program. */
 static bool is_same_program(struct sampled_process *p) {
   char magic[sizeof p->host.at.magic];
   return remote_read(&p->host.memory, p->host.at.address, magic, sizeof magic) &&
@@ -283,14 +286,14 @@ static void list_all(struct sampling *s, uint64_t now) {
 
 /* ---- Sampling ----------------------------------------------------------------- */
 
-/* A constant text for the key of a node. */
+/* Returns a constant text, for the key of a node. */
 static const char *activity_text(struct sampled_process *p, const struct remote_domain *about) {
   for (int i = 0; i < EVENTRING_MAX_RULES; i++)
     if (about->text == p->host.at.rules[i].text) return p->host.at.rules[i].text;
   return NULL;
 }
 
-/* `periods`: that it stands for, the first of which was due at `due`. */
+/* Counts a stack for `periods`, the first of which was due at `due`. */
 static void count_stack(struct sampling *s, struct sampled_process *p,
                         struct sampled_domain *domain, uint64_t due, uint64_t periods) {
   const struct remote_stack *stack = &s->stack;
@@ -317,7 +320,7 @@ static void count_stack(struct sampling *s, struct sampled_process *p,
                          &(struct sample_moment){domain->life, node, due, periods});
 }
 
-/* Is the domain in the state that is asked for? */
+/* Tells whether the domain is in the state that is asked for. */
 static bool wanted(struct sampling *s, struct sampled_process *p, struct sampled_domain *domain) {
   if (!s->options.cpu && !s->options.idle) return true;
   remote_task_read(p->pid, &domain->task);
@@ -325,10 +328,10 @@ static bool wanted(struct sampling *s, struct sampled_process *p, struct sampled
   return runs == s->options.cpu;
 }
 
-/* A stack that changes while it is read lacks its innermost frames. Where that is rare,
-   it was a moment between functions that take long, and the next moment says as much: it
-   is read again. Where it is common, functions are short, and reading again would prefer
-   the longer of them. */
+/* Reads a stack. One that changes while it is read lacks its innermost frames. If that is
+   rare, it was a moment between functions that take long, and the next moment is as good:
+   the stack is read again. If it is common, functions are short, and reading again would
+   prefer the longer of them. */
 static enum remote_result read_stack(struct sampling *s, struct sampled_domain *domain,
                                      uint64_t now) {
   enum { RARE = 20 };
@@ -339,8 +342,8 @@ static enum remote_result read_stack(struct sampling *s, struct sampled_domain *
   return remote_stack_read(domain->reader, &s->stack, &domain->about, now);
 }
 
-/* A domain that was not there at the last sample has been there for one period, for all
-   that is known. */
+/* Samples a domain. One that was not there at the last sample has been there for one
+   period, as far as is known. */
 static void sample_domain(struct sampling *s, struct sampled_process *p,
                           struct sampled_domain *domain, uint64_t now, uint64_t due,
                           uint64_t periods) {
@@ -361,8 +364,10 @@ static void sample_all(struct sampling *s, uint64_t now, uint64_t due, uint64_t 
   }
 }
 
-/* Is anything left to sample? */
+/* Tells whether anything is left to sample. */
 static bool goes_on(const struct sampling *s, struct launch *launch) {
+  /* pairs with the release store in stop of view_figures.c (the thread that stops passes
+     nothing else by it) */
   if (s->options.stop) return !__atomic_load_n(s->options.stop, __ATOMIC_ACQUIRE);
   if (launch) {
     launch_check(launch);
@@ -379,8 +384,8 @@ static void sleep_until(uint64_t ns) {
   clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
 }
 
-/* Wakes at the time asked for: by default the kernel may add 50 us, half of the shortest
-   period. */
+/* Makes the thread wake at the time asked for: by default the kernel may add 50 us, half
+   of the shortest period. */
 static void wake_on_time(void) { prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL); }
 
 static void sample(struct sampling *s, struct launch *launch) {
@@ -389,7 +394,7 @@ static void sample(struct sampling *s, struct launch *launch) {
   const uint64_t children_again = CHILDREN_AGAIN_MS * UINT64_C(1000000);
   uint64_t due = s->start_ns, now = s->start_ns;
   while (!reader_is_stopped() && now < end && goes_on(s, launch)) {
-    /* a program that was just started is looked for all the time at first */
+    /* at first, a program that was just started is looked for all the time */
     bool early = s->life_count == 0 && now - s->start_ns < EARLY_MS * UINT64_C(1000000);
     uint64_t again = (early ? EARLY_AGAIN_MS : AGAIN_MS) * UINT64_C(1000000);
     if (now - s->listed_ns >= again) list_all(s, now);
@@ -412,7 +417,7 @@ static int check(const struct sampling *s, const struct launch *launch) {
   if (s->processes[0]->host.forbidden) return SAMPLE_FORBIDDEN;
   if (s->options.stop) return STATUS_WRONG;
   const char *hint = launch && !s->options.children ? " (its children: --children)" : "";
-  if (launch && launch->ended) /* what could be read of it last says nothing */
+  if (launch && launch->ended) /* the last error of reading it says nothing then */
     return wrong("%s ended after %s, before a sample was taken of it%s%s", launch->command,
                  eva_duration(s->end_ns - s->start_ns),
                  s->found ? "" : ": it does not run Saros, or was too short", hint);

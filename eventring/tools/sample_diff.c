@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* sample_diff.c: what changed between profiles of samples, beyond the error of
- * sampling.
+/* sample_diff.c: what changed between profiles of samples, beyond the error of sampling.
  *
  * A profile is what `profile --hz --json --top 0` has written. How long a program was
- * sampled says nothing about it, so *shares* are compared: of all samples, those in which
- * a function was the innermost one.
+ * sampled says nothing about it, so *shares* are compared: the part of all samples in
+ * which a function was the innermost one.
  *
  * A share p of n samples has the standard error sqrt(p (1 - p) / n), if samples are
  * independent. They are not quite: a program that stays in one function for longer than
- * the period gives the same sample again and again. So with EVA_LEAST_RUNS runs a side or
- * more, the shares of the runs are compared (diff_rows.h) as any figures are; with fewer,
- * two shares are compared by their pooled error, and a change must be of a point as well.
- * In both cases the difference must be beyond the error of sampling. */
+ * the period gives the same sample again and again. So with EVA_LEAST_RUNS runs per side
+ * or more, the shares of the runs are compared (diff_rows.h) like other figures; with
+ * fewer, two shares are compared by their pooled error, and a change must be a point at
+ * least as well. In both cases the difference must be beyond the error of sampling. */
 #include "sample_diff.h"
 
 #include <errno.h>
@@ -34,7 +33,7 @@ enum { MOST_BYTES = 1 << 26 };
 
 /* ---- Reading ------------------------------------------------------------------ */
 
-/* Of the file; NULL after a message. */
+/* Returns the text of a file, or NULL after a message. */
 static char *read_text(const char *path, size_t *size) {
   char *text = NULL;
   size_t room = 0, n = 1;
@@ -62,7 +61,7 @@ bool sample_diff_knows(const char *path) {
   return knows;
 }
 
-/* What one file says, beside its rows. */
+/* What one file says, besides its rows. */
 struct heading {
   bool sampled;
   char by[16];
@@ -70,7 +69,8 @@ struct heading {
   double stacks; /* that were read: one may stand for several samples */
 };
 
-/* Why shares cannot be made of it; NULL: they can. `own`: the sum of the rows. */
+/* Returns why shares cannot be made from a profile, or NULL if they can. `own` is the sum
+   of the rows. */
 static const char *fault(const struct heading *h, double own) {
   if (!h->sampled) return "not a profile of samples (profile --hz N --json)";
   if (strcmp(h->by, "function") != 0 && strcmp(h->by, "line") != 0)
@@ -92,7 +92,8 @@ static double number_at(const json_t *object, const char *key) {
   return json_number_value(json_object_get(object, key));
 }
 
-/* Its own time is noted as its number of samples, until the total is known. */
+/* Takes a row. Its own time is stored as its number of samples until the total is
+   known. */
 static bool take_row(const json_t *json, struct diff_rows *d, size_t run) {
   double line = number_at(json, "line"), own = number_at(json, "exclusive_ns");
   if (!json_is_string(json_object_get(json, "name")) || !(line >= 0 && line <= UINT32_MAX) ||
@@ -104,7 +105,7 @@ static bool take_row(const json_t *json, struct diff_rows *d, size_t run) {
   return true;
 }
 
-/* NULL, or what is wrong. */
+/* Takes a profile. Returns NULL, or what is wrong. */
 static const char *take_profile(const json_t *json, struct diff_rows *d, size_t run,
                                 struct heading *h) {
   const json_t *total = json_object_get(json, "total"), *rows = json_object_get(json, "rows");

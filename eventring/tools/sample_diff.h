@@ -5,11 +5,12 @@
 
 #include "profile_diff.h"
 
-/* Is the file JSON, as `profile --json` writes it? */
+/* Tells whether the file is JSON, as `profile --json` writes it. */
 bool sample_diff_knows(const char *path);
-/* What --json prints. */
+/* The view that --json prints. */
 view_function sample_diff_view;
-/* `paths`: as for profile_diff, all of such files. Returns the exit status. */
+/* Compares profiles of samples. `paths` are as for profile_diff, all of such files.
+   Returns the exit status. */
 int sample_diff(const struct profile_diff *options, char **paths, size_t count);
 
 #endif

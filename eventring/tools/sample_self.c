@@ -2,10 +2,10 @@
 /* sample_self.c: samples of a process whose memory may not be read.
  *
  * A process that records has a control page, through which it can be asked for its
- * stacks: each domain writes its own as a record at its next safepoint
- * (<eventring/stack.h>). So samples lie at safepoints only (ends of loops, calls of tail
- * functions, collections), and a domain that reaches none in time, because it waits or
- * runs a C function, is counted as "(not at a safepoint)".
+ * stacks: each domain writes its own stack as a record at its next safepoint
+ * (<eventring/stack.h>). So samples lie only at safepoints (ends of loops, tail calls,
+ * collections), and a domain that reaches none in time, because it waits or runs a C
+ * function, is counted as "(not at a safepoint)".
  */
 #include "sample_self.h"
 
@@ -30,7 +30,7 @@ static void rest(uint64_t ns) {
 
 /* ---- Asking ------------------------------------------------------------------- */
 
-/* The recording of the process in a directory, by its usual name. */
+/* Opens the recording of the process in a directory, by its usual name. */
 static bool open_in(eventring_cursor **cursor, pid_t pid, const char *directory) {
   char path[4096];
   struct eventring_info info = {.size = sizeof info};
@@ -45,8 +45,9 @@ static bool open_in(eventring_cursor **cursor, pid_t pid, const char *directory)
   return false;
 }
 
-/* Where /proc does not show what the process maps, its file is searched where files are
-   by default, and where those of programs that are started here would be. */
+/* Opens the recording of a process. If /proc does not show what the process maps, its
+   file is searched where files are by default, and where those of programs that are
+   started here would be. */
 static int open_recording(eventring_cursor **cursor, pid_t pid, const char *why) {
   struct eventring_error error;
   int status = eventring_open_pid(cursor, pid, EVENTRING_OPEN_NOW, &error);
@@ -80,7 +81,7 @@ static bool is_alive(eventring_cursor *cursor, unsigned slot) {
   return eventring_cursor_domain(cursor, slot, &info) == 0 && info.alive;
 }
 
-/* How many have answered; *alive: of how many. */
+/* Returns how many domains have answered, and sets *alive to how many there are. */
 static int count_answers(eventring_cursor *cursor, uint64_t asked_ns, int *alive) {
   struct eventring_last_stack stack;
   int count = 0;
@@ -116,7 +117,7 @@ struct self {
   uint64_t samples, late;
 };
 
-/* `periods`: that it stands for (sample.c). */
+/* Counts a stack for the periods that it stands for (sample.c). */
 static void count_stack(struct self *s, unsigned slot, const struct eventring_last_stack *stack,
                         uint64_t periods) {
   struct sample_key keys[MOST_DEPTH];

@@ -19,7 +19,8 @@ static bool same_key(struct sample_key a, struct sample_key b) {
   return a.function == b.function && a.text == b.text && a.line == b.line;
 }
 
-/* A child that was found becomes the first one: the next sample mostly is in it, too. */
+/* Returns a child. One that was found becomes the first child: the next sample is mostly
+   in it, too. */
 uint32_t sample_tree_child(struct sample_tree *tree, uint32_t parent, struct sample_key key) {
   uint32_t before = 0;
   for (uint32_t i = tree->nodes[parent].first_child; i != 0; i = tree->nodes[i].next_sibling) {
@@ -42,7 +43,7 @@ uint32_t sample_tree_child(struct sample_tree *tree, uint32_t parent, struct sam
 
 /* ---- As a profile ------------------------------------------------------------- */
 
-/* Lines of one function become one node. */
+/* Joins nodes that are lines of one function. */
 static void without_lines(const struct sample_tree *tree, struct sample_tree *to) {
   uint32_t *made = need_zeroed(tree->count, sizeof *made);
   sample_tree_open(to);

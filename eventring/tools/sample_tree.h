@@ -9,7 +9,7 @@
 
 /* What a node stands for: a function at a line, or what a domain does. */
 struct sample_key {
-  const struct remote_function *function; /* NULL: a text, or a C function that is not known */
+  const struct remote_function *function; /* NULL: a text, or an unknown C function */
   const char *text;                       /* "collecting garbage", constant; or NULL */
   uint32_t line;                          /* 0: not known */
 };
@@ -27,10 +27,10 @@ struct sample_tree {
 
 void sample_tree_open(struct sample_tree *tree);
 void sample_tree_close(struct sample_tree *tree);
-/* The child of the node for that key, made if there is none. */
+/* Returns the child of the node for that key, made if there is none. */
 uint32_t sample_tree_child(struct sample_tree *tree, uint32_t parent, struct sample_key key);
 
-/* What is shown of a key, with the line of the function's definition; its texts stay as
+/* What is shown of a key, with the line of the function's definition. Its texts stay as
    long as the key's. */
 struct sample_function {
   const char *name, *source;
@@ -39,18 +39,18 @@ struct sample_function {
 };
 struct sample_function sample_function_of(struct sample_key key);
 
-/* Adds the tree to the profiles of `to`, each sample of its period. Of the profile, whose
-   address is returned, the caller fills slot, name and times. */
+/* Adds the tree to the profiles of `to`; each sample stands for its period. Returns the
+   profile, in which the caller fills slot, name and times. */
 struct eventring_profile *sample_tree_add(const struct sample_tree *tree,
                                           enum sample_detail detail, struct time_profile *to);
 
-/* Functions that are known by their texts alone, each once. */
+/* Functions that are known only by their texts, each once. */
 struct sample_names { /* {0} at first */
   struct evr_table functions;
 };
 
-/* The function of that name and source (both are cut, if they are long), made if there is
-   none; it stays until sample_names_free. */
+/* Returns the function of that name and source (both are cut if they are long), made if
+   there is none; it stays until sample_names_free. */
 const struct remote_function *sample_name(struct sample_names *names, const char *name,
                                           const char *source, bool is_c);
 void sample_names_free(struct sample_names *names);

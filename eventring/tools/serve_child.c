@@ -15,7 +15,8 @@
 
 enum { MOST_WORDS = 24, TICK_MS = 50 };
 
-/* In the child. Async-signal-safe: the process has threads. */
+/* Executes the command, in the child. Async-signal-safe, because the process has
+   threads. */
 static _Noreturn void execute(char *const *words, int out, int errors, pid_t parent) {
   const int none = open("/dev/null", O_RDONLY);
   sigset_t all;
@@ -31,7 +32,8 @@ static _Noreturn void execute(char *const *words, int out, int errors, pid_t par
   _exit(127);
 }
 
-/* Reads what there is; beyond the room it is thrown away. False: that was all. */
+/* Reads what there is of the message; what is beyond the room is discarded. Returns false
+   at its end. */
 static bool take_message(struct serve_child *child, int fd, size_t *used) {
   char rest[512];
   const size_t room = SERVE_MESSAGE - 1 - *used;
@@ -57,13 +59,14 @@ static void await(struct serve_child *child, pid_t pid, int fd, uint64_t limit_n
     child->status = ended == pid && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
     break;
   }
-  /* what it left in the pipe; a grandchild may have it open, so nobody waits */
+  /* what the command left in the pipe; a grandchild may have it open, so this does not
+     wait */
   struct pollfd errors = {.fd = fd, .events = POLLIN};
   while (reads && poll(&errors, 1, 0) > 0) reads = take_message(child, fd, &used);
   child->message[used] = '\0';
 }
 
-/* Returns the process, or -1 (errno). */
+/* Starts a command. Returns the process, or -1 (errno). */
 static pid_t start(const char *const *words, int out, int errors) {
   char *list[MOST_WORDS + 2] = {"eventring"};
   for (int i = 0; i < MOST_WORDS && words[i]; i++) list[i + 1] = (char *)words[i];

@@ -30,8 +30,8 @@ static void put_html(FILE *out, const char *text) {
   }
 }
 
-/* Without `pid`, those that the script of the page completes for the processes that it
-   learns of. */
+/* Writes the links of a process; without `pid`, those that the script of the page
+   completes for the processes that it learns of. */
 static void put_links(FILE *out, long pid) {
   static const struct { const char *path, *text; } links[] = {
       {"view", "page"}, {"debug/pprof/profile", "profile of 30 s"},
@@ -77,7 +77,7 @@ void serve_page_put(FILE *out, const struct live_processes *live) {
 enum {
   STREAMS = 8,
   BLOCK = 16 << 10,
-  MOST_ADDED = 8 /* bytes that are added to one of the command's, at most */
+  MOST_ADDED = 8 /* bytes that are added to one byte of the command's, at most */
 };
 
 struct events {
@@ -85,11 +85,12 @@ struct events {
   unsigned *streams;
   const bool *stop;
   bool began, within_line;
-  size_t used, at;   /* bytes of `text`, and those that were sent */
+  size_t used, at;   /* bytes of `text`, and how many of them were sent */
   char text[BLOCK];
 };
 
-/* What is one line a refresh becomes one event each. */
+/* Writes events: each line of the command, one per refresh, becomes one event. Returns
+   the bytes. */
 static size_t put_events(struct events *e, char *to, size_t room) {
   size_t size = 0;
   for (; e->at < e->used && room - size >= MOST_ADDED; e->at++) {
@@ -101,8 +102,8 @@ static size_t put_events(struct events *e, char *to, size_t room) {
   return size;
 }
 
-/* Called again and again, by the thread of the connection. A stream ends after five
-   minutes; a browser then begins another one. */
+/* Reads events. It is called repeatedly by the thread of the connection. A stream ends
+   after five minutes; a browser then begins another one. */
 static ssize_t read_events(void *context, uint64_t position, char *to, size_t room) {
   static const char *const words[] = {"top", "--json", "--interval", "1", "--seconds", "300", NULL};
   struct events *e = context;

@@ -13,10 +13,11 @@
 /* Writes the page, with a row for each of the processes that record. */
 void serve_page_put(FILE *out, const struct live_processes *live);
 
-/* The same as Server-Sent Events: a refresh of `eventring top --json' a second, by that
-   command in a process of its own, which begins with the first bytes that are asked for
-   and ends with the response, or when `*stop' is true. *streams counts them; NULL: there
-   are as many as may be, or no memory. Any thread; the response is to be read by a thread
+/* Returns the response that sends these rows as Server-Sent Events: one refresh of
+   `eventring top --json' a second, by that command in a process of its own, which
+   begins with the first bytes that are asked for and ends with the response, or when
+   `*stop' is true. Counts in *streams how many there are. Returns NULL if there are as
+   many as allowed, or no memory. Any thread; the response must be read by a thread
    that may wait. */
 struct MHD_Response *serve_events(unsigned *streams, const bool *stop);
 

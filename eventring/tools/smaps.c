@@ -36,7 +36,7 @@ struct mappings {
 
 /* ---- reading ------------------------------------------------------------------ */
 
-/* "5581a0-5581b0 r-xp 00001000 08:01 131 /usr/bin/x" */
+/* Parses the head of a mapping: "5581a0-5581b0 r-xp 00001000 08:01 131 /usr/bin/x". */
 static bool parse_head(char *line, struct mapping *m) {
   char rights[5], *path;
   unsigned major, minor;
@@ -92,7 +92,8 @@ static bool is_same_file(const struct mapping *a, const struct mapping *b) {
   return a->inode == b->inode && a->device == b->device;
 }
 
-/* A file of which a part can be executed, anywhere in the list. */
+/* Tells whether a mapping is of a file a part of which is mapped executable, anywhere in
+   the list. */
 static bool is_program(const struct mappings *all, const struct mapping *m) {
   for (size_t i = 0; i < all->count; i++)
     if (all->items[i].executable && is_file(&all->items[i]) && is_same_file(&all->items[i], m))
@@ -116,7 +117,8 @@ static enum smaps_kind kind_of(const struct mappings *all, size_t i, const struc
   bool follows = before && before->end == m->start && before->follows_data;
   if (strcmp(m->path, "[heap]") == 0) return SMAPS_MALLOC;
   if (strcmp(m->path, "[stack]") == 0) return SMAPS_STACK;
-  if (m->path[0] == '[' && m->path[1] == 'v') return SMAPS_PROGRAM; /* [vdso] and others */
+  /* [vdso] and others */
+  if (m->path[0] == '[' && m->path[1] == 'v') return SMAPS_PROGRAM;
   if (file && m->inode == file->st_ino && m->device == file->st_dev) return SMAPS_RECORDING;
   if (is_file(m)) {
     if (!is_program(all, m)) return SMAPS_FILES;

@@ -23,8 +23,8 @@ struct smaps {
   uint64_t all, all_reserved, swapped;
 };
 
-/* Reads /proc/PID/smaps; `recording`: path of the file, as this process sees it. False,
-   and errno: it cannot be read. */
+/* Reads /proc/PID/smaps; `recording` is the path of the file, as this process sees it.
+   Returns false, with errno, if it cannot be read. */
 bool smaps_read(struct smaps *smaps, pid_t pid, const char *recording);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* start.c: has a process record that was started without (`eventring control
+/* start.c: makes a process record that was started without recording (`eventring control
  * --start`).
  *
  * The request is a structure in the memory of the process (<eventring/introspection.h>),
- * its word written last. Only the threads of its domains obey, at their safepoints: what
- * is not recorded has no thread of libeventring. While all of them are asleep in C the
- * request stands, and nothing wakes them: a signal would end their system calls
- * (domain_state.c).
+ * whose word is written last. Only the threads of its domains obey, at their safepoints:
+ * a process that does not record has no thread of libeventring. While all domains are
+ * asleep in C, the request stands, and nothing wakes them: a signal would end their
+ * system calls (domain_state.c).
  */
 #include "start.h"
 #include "eventring/tools.h"
@@ -28,7 +28,7 @@ enum {
   WAIT_MS = 5000,
   LOOK_MS = 5,
   PROMPT_MS = 20, /* in which a process that runs obeys */
-  ASLEEP_MS = 200 /* without having run: it may be long until its next safepoint */
+  ASLEEP_MS = 200 /* without having run: its next safepoint may be far off */
 };
 
 /* ---- Is it asleep? ------------------------------------------------------------ */
@@ -47,7 +47,7 @@ static struct obeyers *find_obeyers(struct remote_host *host) {
   return &obeyers;
 }
 
-/* To be called again and again. */
+/* Tells whether all threads that may obey are asleep; called repeatedly. */
 static bool are_asleep(struct obeyers *o, pid_t pid) {
   bool all = o->count > 0;
   for (size_t i = 0; i < o->count; i++)
@@ -68,7 +68,8 @@ static bool read_request(struct remote_host *host, struct eventring_request *req
   return remote_read(&host->memory, host->at.request, request, sizeof *request);
 }
 
-/* Until it was taken up, or is known to be taken up later. */
+/* Waits until the request was obeyed, or is known to be obeyed later. Returns the exit
+   status. */
 static int await_reply(struct remote_host *host, uint32_t before) {
   const long pid = (long)host->memory.pid;
   struct obeyers *obeyers = find_obeyers(host);
@@ -76,6 +77,9 @@ static int await_reply(struct remote_host *host, uint32_t before) {
   const struct timespec pause = {.tv_nsec = LOOK_MS * 1000000};
   for (int waited = 0; waited < WAIT_MS; waited += LOOK_MS) {
     if (!read_request(host, &request)) return wrong("%ld: it has ended", pid);
+    /* counted by the release add in introspection_reply (runtime/introspection.c), after
+       the reply; but this reads a copy made by remote_read, among whose bytes the acquire
+       load orders nothing */
     if (__atomic_load_n(&request.taken_up, __ATOMIC_ACQUIRE) != before) {
       if (request.refused == 0) return STATUS_OK;
       return wrong("%ld: it cannot record there: %s", pid, strerror((int)request.refused));
@@ -90,9 +94,9 @@ static int await_reply(struct remote_host *host, uint32_t before) {
                pid, WAIT_MS / 1000);
 }
 
-/* What is wrong with the directory for any user, an errno: a process that is asleep would
-   find it out when nobody waits for its answer any more. 0: nothing, or it cannot be seen
-   from here. */
+/* Returns an errno for what is wrong with the directory for any user, or 0 if nothing is
+   or it cannot be seen from here. A process that is asleep would find it out when its
+   answer is not waited for any more. */
 static int trouble_with(pid_t pid, const char *directory) {
   char path[EVENTRING_REQUEST_PATH + 32];
   snprintf(path, sizeof path, "/proc/%ld/root%s", (long)pid, directory);
@@ -123,7 +127,7 @@ static int ask(struct remote_host *host, const char *directory) {
   return await_reply(host, before);
 }
 
-/* One that stands by makes its rings at its next safepoint. */
+/* Waits until a process that stands by has made its rings, at its next safepoint. */
 static void await_rings(eventring_cursor *cursor) {
   static struct remote_host host;
   struct eventring_info info = {.size = sizeof info};
@@ -142,7 +146,8 @@ static void await_rings(eventring_cursor *cursor) {
   }
 }
 
-/* -1: it has no recording. */
+/* Resumes the recording of a process. Returns the exit status, or -1 if it has no
+   recording. */
 static int resume(pid_t pid) {
   struct eventring_error error;
   eventring_cursor *cursor;
@@ -154,7 +159,8 @@ static int resume(pid_t pid) {
   return status == 0 ? STATUS_OK : STATUS_WRONG;
 }
 
-/* Into `path`, since the process has a current directory of its own. */
+/* Writes an absolute path into `path`, because the process has a current directory of its
+   own. Returns false if it is too long. */
 static bool absolute(char path[EVENTRING_REQUEST_PATH], const char *directory) {
   char here[EVENTRING_REQUEST_PATH];
   if (!directory) directory = ".";

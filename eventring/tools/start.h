@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* start.h: has a process record that was started without (`eventring control
+/* start.h: makes a process record that was started without recording (`eventring control
    --start`). */
 #ifndef EVENTRING_TOOL_START_H
 #define EVENTRING_TOOL_START_H
@@ -8,12 +8,13 @@
 
 #include "tool.h"
 
-/* Has the process record into `directory` (NULL: the current one), or go on if it stands
-   by or pauses, and waits until it does; of one that is asleep it says that it begins
-   later. Returns the exit status; what is wrong is said. */
+/* Makes the process record into `directory` (NULL: the current one), or resume if it
+   stands by or pauses, and waits until it does; if it is asleep, reports that it begins
+   later. Returns the exit status, after a message if something is wrong. */
 int start_recording(const struct command *self, pid_t pid, const char *directory);
 
-/* Was a process that does not record asked to, and is yet to begin, or could not? */
+/* Tells whether a process that does not record was asked to, and has yet to begin, or
+   could not; and writes which. */
 enum { START_TEXT = 320 };
 bool start_is_due(pid_t pid, char text[static START_TEXT]);
 

@@ -6,7 +6,8 @@
 #include "tally_print.h"
 #include "tool.h"
 
-/* By which the rows of a table are ranked; 0: the entry has no such figures. */
+/* Returns the weight by which the rows of a table are ranked; 0 if the entry has no such
+   figures. */
 static uint64_t weight(const struct eva_tally_entry *entry, enum tally_table table) {
   const struct eva_tally_span *span = table == TALLY_SPANS ? entry->span : entry->async;
   switch (table) {
