@@ -40,7 +40,7 @@ uint64_t evr_recording_ticks_of_ms(const struct evr_recording *r, uint64_t ms) {
   return ticks_of_ms(ms, r->multiplier);
 }
 
-/* From calibration number n (0: the start) to the next. */
+/* Returns the time from calibration number n (0: the start) to the next. */
 static uint64_t interval_ms(unsigned n) {
   static const uint32_t first[] = {20, 1000, 10000, 60000};
   enum { COUNT = sizeof first / sizeof first[0] };
@@ -58,7 +58,8 @@ static void plan_calibration(struct evr_recording *r, struct evr_pair now) {
   r->calibrate_at = done ? UINT64_MAX : now.ticks + interval;
 }
 
-/* Lanes come for the next calibration or for the next look at the file. */
+/* Makes lanes take the slow path for the next calibration or for the next look at the
+   file. */
 static void plan_look(struct evr_recording *r, uint64_t now) {
   uint64_t look = now + ticks_of_ms_locked(r, EVR_LINK_LOOK_MS);
   uint64_t at = r->calibrate_at < look ? r->calibrate_at : look;

@@ -55,7 +55,7 @@ static uint32_t hash_of(unsigned kind, unsigned event_class, const char *name, s
   return hash ^ hash >> 15;
 }
 
-/* The entry of the hash table where this name is or would go. */
+/* Returns the entry of the hash table where this name is or would go. */
 static uint16_t *find(unsigned kind, unsigned event_class, const char *name, size_t size) {
   uint32_t at = hash_of(kind, event_class, name, size) % hash_size;
   for (; hash_table[at]; at = (at + 1) % hash_size) {
@@ -138,7 +138,8 @@ static bool in_range(const struct eventring_def *def) {
 
 #define PAYLOAD_BIT(payload) (1u << EVENTRING_##payload)
 
-/* Bits of the payload kinds that the probes of an event of this kind write. */
+/* Returns the bits of the payload kinds that the probes of an event of this kind
+   write. */
 static unsigned payloads_of(unsigned kind) {
   switch (kind) {
   case EVENTRING_DEF_SPAN:
@@ -153,8 +154,8 @@ static unsigned payloads_of(unsigned kind) {
   }
 }
 
-/* What no probe can write as it is defined would reach readers as events without a value,
-   or never. */
+/* Checks that a probe can write the event as it is defined: otherwise it would reach
+   readers without a value, or never. */
 static int check_use(const struct eventring_def *def, struct eventring_error *error) {
   static const char *const kinds[] = {
       [EVENTRING_DEF_SPAN] = "a span", [EVENTRING_DEF_COUNTER] = "a counter",
@@ -247,7 +248,7 @@ void evr_catalogue_watch_locked(void) {
     if (definition(id)->kind) show_to_watch_locked(id);
 }
 
-/* Takes the last `count` definitions back. */
+/* Takes back the last `count` definitions. */
 static void retract_locked(size_t count) {
   while (count--) {
     defined--;
@@ -257,7 +258,7 @@ static void retract_locked(size_t count) {
   fill_hash();
 }
 
-/* Ids below EVENTRING_ID_HOST: the library's own, then gaps of kind 0. */
+/* Defines the ids below EVENTRING_ID_HOST: the library's own, then gaps of kind 0. */
 static int define_builtins_locked(struct eventring_error *error) {
   if (defined) return EVENTRING_OK;
   evr_classes_of_events = classes_of_events;
@@ -327,7 +328,8 @@ static size_t add_text(char *texts, size_t at, const char *text, uint16_t *bytes
   return at + size;
 }
 
-/* False: there is no room for it on the disk at present. */
+/* Appends a definition; returns false when there is no room for it on the disk at
+   present. */
 static bool append_record(struct evr_recording *r, unsigned id, uint64_t since_ticks) {
   const struct definition *d = definition(id);
   bool measured = d->measure != EVENTRING_OFF_CPU || !r->no_cpu_time;
@@ -350,14 +352,15 @@ static bool append_record(struct evr_recording *r, unsigned id, uint64_t since_t
   return true;
 }
 
-/* Definitions that wait are of the time at which the first of them had no room: their events
-   are there already. */
+/* Notes whether definitions wait. Those that wait get the time at which the first of them
+   had no room: their events are there already. */
 static void set_waiting(struct evr_recording *r, bool waits) {
   if (waits && !r->definitions_wait) r->wait_since = evr_clock_ticks(r->clock);
   __atomic_store_n(&r->definitions_wait, waits, __ATOMIC_RELAXED);
 }
 
-/* A class that must not be recorded has no events, so that nobody misses the program's names. */
+/* Tells whether the recording gets this definition. A class that must not be recorded has
+   no events, so its definitions, which would show the program's names, are left out. */
 static bool is_written(const struct evr_recording *r, unsigned id) {
   const struct definition *d = definition(id);
   return d->kind && (id < EVENTRING_ID_HOST || !evr_redact_concerns(d->event_class) ||

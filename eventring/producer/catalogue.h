@@ -11,23 +11,24 @@
    all or none; returns the first id or an error. */
 int evr_catalogue_define_locked(const struct eventring_def *defs, size_t def_size,
                                 size_t count, struct eventring_error *error);
-/* May a table be defined now? Not by a host that relies on constants (`asks` is false: it
-   does not want to know its first id) when others have defined events before. */
+/* Checks whether a table may be defined now: a host that relies on constants (`asks` is
+   false: it does not want to know its first id) may not when others have defined events
+   before. */
 int evr_catalogue_check_base_locked(bool asks, struct eventring_error *error);
-/* Id of the definition of this kind and name; EVENTRING_E_NOT_FOUND, without a text, when
-   it could be defined; or another error. */
+/* Returns the id of the definition of this kind and name; EVENTRING_E_NOT_FOUND, without
+   a text, when it could be defined; or another error. */
 int evr_catalogue_find_locked(const struct eventring_def *def,
                               struct eventring_error *error);
-/* NULL: no definition has this id. */
+/* Returns the name of a definition; NULL: no definition has this id. */
 const char *evr_catalogue_name_locked(unsigned id);
 /* Shows all definitions to evr_watch_define_locked. */
 void evr_catalogue_watch_locked(void);
-/* At the end: counts those that never found room. */
+/* Counts, at the end, the definitions that never found room. */
 void evr_catalogue_finish_locked(struct evr_recording *recording);
 /* Counts a definition that found no room in the table. */
 void evr_catalogue_drop_locked(struct evr_recording *recording);
-/* Writes the definitions that the recording does not have yet. What finds no room there
-   is counted: its events have no name for readers. Fails with E_MEMORY only. */
+/* Writes the definitions that the recording does not have yet. One that finds no room is
+   counted: its events have no name for readers. Fails with E_MEMORY only. */
 int evr_catalogue_publish_locked(struct evr_recording *recording,
                                  struct eventring_error *error);
 

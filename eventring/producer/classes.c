@@ -18,8 +18,8 @@ enum { STANDARD_COUNT = 9 };
 static const char standard_names[STANDARD_COUNT][EVENTRING_MAX_CLASS_NAME + 1] =
     STANDARD_CLASSES;
 
-/* The first are the standard ones. A class without a name has no events. Each recording
-   has those of its start. */
+/* The first ones are the standard classes. A class without a name has no events. Each
+   recording has the classes of its start. */
 char evr_class_names[EVENTRING_MAX_CLASSES][EVENTRING_MAX_CLASS_NAME + 1] = STANDARD_CLASSES;
 
 static uint64_t default_classes =
@@ -91,7 +91,7 @@ static bool has_events(unsigned index) {
   return false;
 }
 
-/* A standard class has its name or none. */
+/* Defines a standard class, which has its own name or none. */
 static int define_standard(unsigned index, const char *name, bool on, bool may_rename) {
   if (index == EVENTRING_CLASS_LIFECYCLE || (name && strcmp(name, standard_names[index]) != 0) ||
       (!name && index == EVENTRING_CLASS_USER))

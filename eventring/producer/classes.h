@@ -17,21 +17,24 @@ extern char evr_ring_names[EVENTRING_RINGS][EVENTRING_MAX_CLASS_NAME + 1];
 /* Class of each id of an event (USER while the id is not defined). An entry is written
    before the id is handed out. */
 extern uint8_t evr_class_of[EVENTRING_MAX_EVENTS];
-/* And its payload. */
+/* Payload of each id of an event. */
 extern uint8_t evr_payload_of[EVENTRING_MAX_EVENTS];
-/* Is it a span whose begin has the id of another definition as its value, which says why it runs?
-   Such spans have histograms (totals.h). */
+/* For each id: is it a span whose begin has as its value the id of another definition,
+   which says why it runs? Such spans have histograms (totals.h). */
 extern bool evr_has_reason[EVENTRING_MAX_EVENTS];
 uint64_t evr_default_classes(void);
-/* The classes (bits) of events that are called so; NULL while none are defined (the catalogue
-   sets it, as it comes after the settings). */
+/* The classes (bits) of events that are called so; NULL while none are defined (the
+   catalogue sets it, as it comes after the settings). */
 extern uint64_t (*evr_classes_of_events)(const char *name, size_t size);
-/* eventring_define_class and eventring_define_ring. `may_rename`: nothing is recorded. */
+/* Defines a class or a ring, for eventring_define_class and eventring_define_ring.
+   `may_rename`: nothing is recorded. */
 int evr_class_define(unsigned index, const char *name, bool on, bool may_rename);
 int evr_ring_define(unsigned index, const char *name, bool may_rename);
-/* Is this the name of a class that the library names, used by this process or not? */
+/* Tells whether this is the name of a class that the library names, used by this process
+   or not. */
 bool evr_class_is_standard(const char *name, size_t size);
-/* Index of the class, or of the ring, of this name, or EVENTRING_E_NOT_FOUND. */
+/* Returns the index of the class, or of the ring, of this name, or
+   EVENTRING_E_NOT_FOUND. */
 int evr_class_by_bytes(const char *name, size_t size);
 int evr_ring_by_bytes(const char *name, size_t size);
 

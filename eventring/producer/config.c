@@ -79,7 +79,7 @@ static int parse_preserve(struct eventring_config *config,
   return EVENTRING_OK;
 }
 
-/* An empty value changes nothing. */
+/* Parses 0 or 1. An empty value changes nothing. */
 static int parse_switch(bool *on, const struct variable *v, struct eventring_error *error) {
   if (!v->value[0]) return EVENTRING_OK;
   bool yes = strcmp(v->value, "1") == 0;
@@ -111,7 +111,7 @@ static int parse_fork(struct eventring_config *config, const struct variable *v,
   return parse_switch(&config->follow_forks, v, error);
 }
 
-/* The same. */
+/* Parses a whole number. An empty value changes nothing. */
 static int parse_number(unsigned *number, unsigned least, unsigned most,
                         const struct variable *v, struct eventring_error *error) {
   char *end, allowed[64];
@@ -130,7 +130,7 @@ static int parse_wsize(struct eventring_config *config, const struct variable *v
                        struct eventring_error *error) {
   int status =
       parse_number(&config->wsize, EVENTRING_MIN_WSIZE, EVENTRING_MAX_WSIZE, v, error);
-  /* who says how large rings are means that they stay so */
+  /* whoever says how large rings are means that they stay so */
   if (status == EVENTRING_OK && v->value[0]) config->hold_ns = 0;
   return status;
 }
@@ -159,7 +159,8 @@ static int parse_seconds(struct eventring_config *config, const struct variable 
   return EVENTRING_OK;
 }
 
-/* Digits, and K, M or G for powers of 1024; `size` bytes. False: it is none. */
+/* Reads a size of `size` characters: digits, and K, M or G for powers of 1024. Returns
+   false if it is not a size. */
 static bool read_size(const char *text, size_t size, uint64_t *bytes) {
   static const char units[] = "KMG";
   const char *end = text + size, *unit;
@@ -186,7 +187,7 @@ static int parse_grow(struct eventring_config *config, const struct variable *v,
   return EVENTRING_OK;
 }
 
-/* Names of rings with a + between. False: one is not known. */
+/* Reads names of rings with a + between them. Returns false when one is not known. */
 static bool read_rings(const char *text, const char *end, uint32_t *rings) {
   while (text < end) {
     size_t size = 0;
@@ -290,15 +291,16 @@ static int bad_class(const struct variable *v, const char *name, size_t size,
                   unused, text);
 }
 
-/* The classes that a name in quotes means, `"` and `\\` with a backslash before them: that of this
-   name, and those of events of this name, but calls. Of `CLASS:NAME`, as events are called that
-   are defined when they first occur, it is that class. There need be none. Moves *at behind it;
-   false: it does not end. */
+/* Reads a name in quotes, with a backslash before each `"` and `\\` in it, and returns in
+   `classes` what it means: the class of this name, and the classes of the events of this
+   name, except calls. `CLASS:NAME`, the name of an event that is defined when it first
+   occurs, means that class. There need be none. Moves *at behind the name; returns false
+   if the quotes do not end. */
 static bool parse_quoted(const char **at, uint64_t *classes) {
   char name[EVENTRING_MAX_NAME + 2];
   size_t size;
   if (!evr_take_quoted(at, name, sizeof name, &size)) return false;
-  if (size > sizeof name) size = sizeof name; /* no event is called so */
+  if (size > sizeof name) size = sizeof name; /* no event has such a long name */
   const char *colon = memchr(name, ':', size);
   int index = evr_class_by_bytes(name, size);
   if (index < 0 && colon) index = evr_class_by_bytes(name, (size_t)(colon - name));
@@ -308,8 +310,8 @@ static bool parse_quoted(const char **at, uint64_t *classes) {
   return true;
 }
 
-/* A list such as "gc,user" (these only), "all,-io" or "+calls"; `+"read"`: the class of this
-   event. */
+/* Parses a list such as "gc,user" (these only), "all,-io" or "+calls"; `+"read"` adds the
+   class of this event. */
 static int parse_classes(struct eventring_config *config,
                          const struct variable *v,
                          struct eventring_error *error) {
@@ -333,7 +335,7 @@ static int parse_classes(struct eventring_config *config,
     if (size == 3 && memcmp(at, "all", 3) == 0)
       bits = all;
     else if (index < 0 && !(size == 4 && memcmp(at, "none", 4) == 0) &&
-             !(remove && evr_class_is_standard(at, size))) /* is off as it is */
+             !(remove && evr_class_is_standard(at, size))) /* which is off as it is */
       return bad_class(v, at, size, error);
     classes = remove ? classes & ~bits : classes | bits;
     at += size + (at[size] == ',');
@@ -360,7 +362,8 @@ int eventring_config_stream(struct eventring_config *config, const char *text,
 
 static char service_place[PATH_MAX]; /* "": none */
 
-/* A service has a directory for what it keeps. One that it cannot use is as none. */
+/* Finds the directory that a service has for what it keeps. A directory that the process
+   cannot use counts as none. */
 static void find_service_place(void) {
   if (!evr_service_place(service_place) || access(service_place, W_OK | X_OK) != 0)
     service_place[0] = 0;

@@ -7,8 +7,8 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Copies the settings of a program, which may be older than the library: what its
-   structure ends before gets the default. E_ARGUMENT when it was not made by
+/* Copies the settings of a program, which may be older than the library: members beyond
+   the end of its structure get the default. E_ARGUMENT when it was not made by
    eventring_config_init. */
 int evr_config_take(struct eventring_config *full, const struct eventring_config *config,
                     struct eventring_error *error);

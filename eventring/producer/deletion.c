@@ -1,20 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* deletion.c: the file of a recording that somebody has deleted, as a cleaner of /tmp does.
+/* deletion.c: the file of a recording that somebody has deleted, as a cleaner of /tmp
+ * does.
  *
- * Its mappings stay, and so does what is written into them, but nobody finds it by its name any
- * more, and it is gone when the process is. So the process looks at the number of its links at
- * its safepoints and changes of blocks, and with its first event after each EVR_LINK_LOOK_MS
- * (calibration.c), and goes on in a new file (state.c, replace_locked). Where that cannot be made
- * it goes on where it is, and tries again at the next look.
+ * Its mappings stay, and so does what is written into them, but nobody finds it by its
+ * name any more, and it is gone when the process is. So the process looks at the number
+ * of its links at its safepoints and changes of blocks, and with its first event after
+ * each EVR_LINK_LOOK_MS (calibration.c), and goes on in a new file (state.c,
+ * replace_locked). Where that cannot be made it goes on where it is, and tries again at
+ * the next look.
  *
- * While its domains are asleep in C, the helper looks (trigger/helper.c). A new file would be
- * empty, and all that there is would be gone if the process were killed now. So the helper copies
- * the deleted file to its name, where it is what it was, as nobody writes; by its number the
- * process is still reached through its mapping. (A stream, which may be large, is not copied.) The
- * first domain that wakes up removes the copy, and makes the new file.
+ * While its domains are asleep in C, the helper looks (trigger/helper.c). A new file
+ * would be empty, and all that there is would be gone if the process were killed now. So
+ * the helper copies the deleted file to its name. The copy stays exact, as nobody writes;
+ * and by its pid the process is still reached through its mapping. (A stream, which may
+ * be large, is not copied.) The first domain that wakes up removes the copy, and makes
+ * the new file.
  *
- * A process that ends before that, by a signal for example, copies what it has to the name, if the
- * file were to stay. Copies are locked as the file was, until the process is gone.
+ * A process that ends before that, by a signal for example, copies what it has to the
+ * name, if the file were to stay. Copies are locked as the file was, until the process is
+ * gone.
  */
 #include "producer/recording.h"
 
@@ -29,9 +33,10 @@
 
 void (*evr_on_deleted)(enum evr_look look);
 
-/* ---- Is it deleted? ------------------------------------------------------------------- */
+/* ---- Is it deleted? ---------------------------------------------------------------- */
 
-/* For a program that has closed our descriptor. False, too, where /proc does not say. */
+/* Looks at the mapping instead, for a program that has closed our descriptor. Returns
+   false, too, where /proc does not say. */
 static bool is_mapped_as_deleted(const struct evr_recording *r) {
   static const char mark[] = " (deleted)";
   char name[64], path[PATH_MAX];
@@ -42,7 +47,8 @@ static bool is_mapped_as_deleted(const struct evr_recording *r) {
          memcmp(path + size - (sizeof mark - 1), mark, sizeof mark - 1) == 0;
 }
 
-/* No descriptor of the file, 0: it has a name, 1: it has none. */
+/* Returns 0: the file has a name, 1: it has none, -1: there is no descriptor of the
+   file. */
 static int is_deleted(const struct evr_descriptor *file) {
   struct stat st;
   int fd = __atomic_load_n(&file->fd, __ATOMIC_RELAXED);
@@ -63,7 +69,7 @@ void evr_recording_see_link(struct evr_recording *r, bool aside) {
   if (deleted > 0) __atomic_store_n(&r->deleted, true, __ATOMIC_RELAXED);
 }
 
-/* ---- Copying it out: async-signal-safe -------------------------------------------------- */
+/* ---- Copying it out: async-signal-safe --------------------------------------------- */
 
 static bool make_copy(struct evr_recording *r) {
   int fd = evr_recording_create_again(r);
@@ -72,7 +78,7 @@ static bool make_copy(struct evr_recording *r) {
   return true;
 }
 
-/* One that was deleted, too, is none. */
+/* Tells whether there is a copy; one that was deleted, too, does not count. */
 static bool has_copy(struct evr_recording *r) {
   if (is_deleted(&r->rescued) > 0) evr_descriptor_close(&r->rescued);
   return evr_descriptor_holds(&r->rescued);
@@ -94,7 +100,8 @@ void evr_recording_copy_aside_locked(struct evr_recording *r) {
     return;
   }
   evr_recording_rescue(r);
-  if (!evr_descriptor_holds(&r->rescued)) r->copy_pause = PAUSE_LOOKS; /* a disk that is full */
+  /* the disk is full */
+  if (!evr_descriptor_holds(&r->rescued)) r->copy_pause = PAUSE_LOOKS;
 }
 
 void evr_recording_drop_rescued(struct evr_recording *r) {

@@ -30,7 +30,8 @@ int evr_descriptor_set(struct evr_descriptor *d, int fd) {
   return 0;
 }
 
-/* A file that cannot be examined for another reason than that it is closed is ours. */
+/* Tells whether the descriptor means this file. A file that cannot be examined, for
+   another reason than that it is closed, counts as ours. */
 static bool is_file_of(const struct evr_descriptor *d, int fd) {
   struct stat st;
   if (fd < 0) return false;
@@ -58,6 +59,6 @@ int evr_descriptor_use(struct evr_descriptor *d, const char *path) {
       return again;
   }
   if (again >= 0) close(again);
-  fd = __atomic_load_n(&d->fd, __ATOMIC_RELAXED); /* of a thread that was faster */
+  fd = __atomic_load_n(&d->fd, __ATOMIC_RELAXED); /* that of a thread that was faster */
   return is_file_of(d, fd) ? fd : -1;
 }

@@ -21,16 +21,17 @@ struct evr_descriptor {
   ino_t inode;
 };
 
-/* The same file with a number above 2; it closes `fd` if it has to take another one.
-   -1 and errno, also for -1. */
+/* Returns a descriptor above 2 for the same file; closes `fd` if it has to take another
+   number. Returns -1 with errno on failure, and also for -1. */
 int evr_above_standard(int fd);
-/* Takes over what was opened. 0, or an errno: then it is closed. */
+/* Takes over a descriptor that was opened. Returns 0, or an errno: then it is closed. */
 int evr_descriptor_set(struct evr_descriptor *descriptor, int fd);
-/* Does it still mean its file? Async-signal-safe, as the next one. */
+/* Tells whether the descriptor still means its file; closes it if so. Both are
+   async-signal-safe. */
 bool evr_descriptor_holds(const struct evr_descriptor *descriptor);
 void evr_descriptor_close(struct evr_descriptor *descriptor);
-/* Its number; if the program has closed it, the file is opened again by its path. -1 if
-   that is another file by now, or there was none. Any thread. */
+/* Returns its number; if the program has closed it, the file is opened again by its path.
+   Returns -1 if the path means another file by now, or there was none. Any thread. */
 int evr_descriptor_use(struct evr_descriptor *descriptor, const char *path);
 
 #pragma GCC visibility pop

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* domains.c: the life of a domain (see domains.h). (Long: its gates, its place in a recording and
-   the probes' slow path change together, and the compiler makes one piece of that path.) */
+/* domains.c: the life of a domain (see domains.h). (It is long because its gates, its
+   place in a recording and the probes' slow path change together, and the compiler makes
+   one piece of that path.) */
 #include "producer/last_stack.h"
 #include "producer/domains.h"
 
@@ -21,10 +22,10 @@
 #include "producer/thread_exit.h"
 
 static const uint64_t closed_gate = 0;
-static uint64_t fork_gate; /* in a forked child that is yet to be recorded; atomic */
+static uint64_t fork_gate; /* in a forked child that is to be recorded later; atomic */
 
-/* What a host gets when there is no memory for a domain: probes only ever read
-   its gates. */
+/* The domain that a host gets when there is no memory for one: probes only ever read its
+   gates. */
 static struct evr_domain inert_domain = {
     .failed = true,
     .lanes.hot.lane = {[0 ... EVENTRING_RINGS - 1] = {.gate = &closed_gate}}};
@@ -40,9 +41,10 @@ static void set_gate(struct evr_domain *d, const uint64_t *gate) {
 }
 
 /* Sends the next probes of other threads' domains of this recording into the slow path.
-   The barrier on all threads pairs with evr_lane_publish_limit; without it (an old
-   kernel) a domain that is changing blocks right now might notice only at its next
-   change. */
+   seq_cst (a release would do): pairs with the acquire loads of `attention` below, for
+   the gates that were set before. The barrier on all threads pairs with the signal fence
+   in evr_lane_publish_limit; without it (an old kernel) a domain that is changing blocks
+   right now might notice only at its next change. */
 static void request_attention_locked(const struct evr_recording *r) {
   for (struct evr_domain *d = evr_producer.domains; d; d = d->next)
     if (d->recording == r) __atomic_store_n(&d->lanes.attention, 1, __ATOMIC_SEQ_CST);
@@ -64,7 +66,7 @@ void evr_domains_watch_locked(const struct evr_recording *r) {
   if (others) request_attention_locked(r);
 }
 
-/* ---- Attaching a domain to the recording -------------------------------------------- */
+/* ---- Attaching a domain to the recording ------------------------------------------- */
 
 static int free_slot_locked(const struct evr_recording *r) {
   for (int i = 0; i < EVENTRING_MAX_DOMAINS; i++)
@@ -78,14 +80,16 @@ static void store_name(struct format_domain *e, const char *name) {
   evr_store_words(e->name, words, sizeof words);
 }
 
-/* The version is odd while the fields change: a seqlock (as in lane.c). A life is a
-   start, a stop or a new name. */
+/* Writes the entry of the domain table for a part of its life: a start, a stop or a new
+   name. The version is odd while the fields change: a seqlock (as in lane.c). */
 static void write_entry_locked(struct evr_domain *d, enum format_life life) {
   struct evr_recording *r = d->recording;
   struct format_domain *e = evr_domain_entry(r, (unsigned)d->slot);
   uint64_t now = evr_clock_ticks(r->clock);
   uint32_t version = __atomic_load_n(&e->version, __ATOMIC_RELAXED) | 1;
   __atomic_store_n(&e->version, version, __ATOMIC_RELAXED);
+  /* release fence: pairs with the second acquire fence in evr_metadata_domain
+     (reader/metadata.c): whoever sees a field stored below sees the odd version */
   evr_fence_release();
   if (life != FORMAT_LIFE_STOP) store_name(e, d->name);
   if (life == FORMAT_LIFE_START) {
@@ -96,13 +100,16 @@ static void write_entry_locked(struct evr_domain *d, enum format_life life) {
   bool alive = life != FORMAT_LIFE_STOP;
   __atomic_store_n(&e->stop_ticks, alive ? 0 : now, __ATOMIC_RELAXED);
   __atomic_store_n(&e->state, alive ? FORMAT_SLOT_ALIVE : FORMAT_SLOT_FREE, __ATOMIC_RELAXED);
+  /* release: pairs with the first acquire fence there: whoever sees this version sees the
+     fields */
   __atomic_store_n(&e->version, version + 1, __ATOMIC_RELEASE);
   if (!r->ended)
     evr_records_life_locked(&r->records, life, (unsigned)d->slot, d->lanes.incarnation, d->tid,
                             now, d->name);
 }
 
-/* Owner, or a thread that knows that the owner's is gone. */
+/* Detaches the domain from its recording. Owner, or a thread that knows that the owner is
+   gone. */
 static void detach_locked(struct evr_domain *d) {
   struct evr_recording *r = d->recording;
   set_gate(d, &closed_gate);
@@ -118,7 +125,8 @@ static void detach_locked(struct evr_domain *d) {
   evr_recording_release_locked(r);
 }
 
-/* A process may have thousands of domains: nothing here walks the list for one of them. */
+/* Puts the domain at the head of a list. A process may have thousands of domains: nothing
+   here walks the list for one of them. */
 static void link_locked(struct evr_domain **list, struct evr_domain *d) {
   d->prev = NULL;
   d->next = *list;
@@ -132,7 +140,8 @@ static void unlink_locked(struct evr_domain **list, const struct evr_domain *d) 
   else *list = d->next;
 }
 
-/* One that ends with its thread, or may from now on go on without. */
+/* Counts domains that end with their threads. One of them begins, ends, or may from now
+   on go on without its thread. */
 static void count_bound_locked(const struct evr_domain *d, int change) {
   if (!d->unbound) evr_producer.bound += (unsigned)change;
 }
@@ -148,7 +157,7 @@ static void end_domain_locked(struct evr_domain *d) {
   link_locked(&evr_producer.ended_domains, d);
 }
 
-/* For threads that ended without destructors. */
+/* Ends the domains of threads that ended without destructors. */
 static void end_domains_of_the_gone_locked(void) {
   unsigned left = evr_producer.bound;
   for (struct evr_domain *d = evr_producer.domains, *next; d && left > 0; d = next) {
@@ -159,9 +168,9 @@ static void end_domains_of_the_gone_locked(void) {
   }
 }
 
-/* Memory of domains that have ended, for the next ones: a host that opens and closes thousands
-   of states would get fresh pages for each, as malloc gives such pieces back to the system.
-   Linked by `next`. */
+/* Memory of domains that have ended, for the next ones, linked by `next`. malloc gives
+   such pieces back to the system, so a host that opens and closes thousands of states
+   would get fresh pages for each of them. */
 #define SPARES_MOST 2048
 static struct evr_domain *spares;
 static unsigned spare_count;
@@ -204,7 +213,8 @@ static int take_slot_locked(struct evr_domain *d, struct evr_recording *r,
     slot = free_slot_locked(r);
   }
   if (slot < 0) {
-    /* once a domain, which does not try again; a number of its own, so relaxed */
+    /* once for each domain, which does not try again; nothing else depends on this
+       number, so relaxed */
     __atomic_fetch_add(&evr_status(r)->unrecorded, 1, __ATOMIC_RELAXED);
     return evr_fail(error, EVENTRING_E_FULL, 0,
                     "domain \"%s\" is not recorded: %d are already", d->name,
@@ -220,7 +230,7 @@ static int take_slot_locked(struct evr_domain *d, struct evr_recording *r,
   return EVENTRING_OK;
 }
 
-/* The domain is not recorded any more, until the next start. */
+/* Ends the recording of the domain until the next start. */
 static void fail_domain_locked(struct evr_domain *d) {
   d->failed = true;
   if (d->recording) detach_locked(d);
@@ -245,10 +255,10 @@ static int attach_locked(struct evr_domain *d, struct eventring_error *error) {
   return EVENTRING_OK;
 }
 
-/* ---- Writing ------------------------------------------------------------------------- */
+/* ---- Writing ----------------------------------------------------------------------- */
 
-/* A probe may stand between a call and what its caller does with errno: whatever makes system
-   calls below, or may, leaves errno as it was. */
+/* A probe may stand between a call and its caller's use of errno: every function below
+   that makes system calls, or may, leaves errno as it was. */
 
 /* Ends the recording of a domain. Without the mutex. */
 static __attribute__((cold, noinline)) void fail_domain(struct evr_domain *d) {
@@ -265,8 +275,8 @@ static __attribute__((cold, noinline)) void warn_of(const struct eventring_error
   errno = saved;
 }
 
-/* The file of the recording may have been deleted: then the next probe of each lane takes the
-   slow path, where the domain leaves it (leave_ended_recording). Owner. */
+/* Sends the next probe of each lane into the slow path if the file of the recording was
+   deleted; there the domain leaves it (leave_ended_recording). Owner. */
 static void see_deletion(struct evr_domain *d) {
   if (__builtin_expect(!__atomic_load_n(&d->recording->deleted, __ATOMIC_RELAXED), 1)) return;
   __atomic_store_n(&d->lanes.attention, 1, __ATOMIC_RELAXED);
@@ -294,7 +304,7 @@ static void tell_of_no_room(struct evr_recording *r) {
   if (evr_room_is_news(r, &news)) warn_of(&news);
 }
 
-/* Definitions for which there was no room. */
+/* Appends the definitions for which there was no room. */
 static __attribute__((cold, noinline)) void append_definitions(struct evr_recording *r) {
   struct eventring_error error;
   evr_lock();
@@ -307,7 +317,7 @@ static void append_waiting(struct evr_recording *r) {
     append_definitions(r);
 }
 
-/* The ring of a lane is made when something is first written into it. */
+/* Opens a lane. Its ring is made when something is first written into it. */
 static __attribute__((cold, noinline)) int open_lane(struct evr_domain *d,
                                                      enum eventring_ring ring,
                                                      struct eventring_error *error) {
@@ -322,7 +332,7 @@ static __attribute__((cold, noinline)) int open_lane(struct evr_domain *d,
   return status;
 }
 
-/* What is to be written: an event, or a remark on contexts. */
+/* An entry to be written: an event, or a remark on contexts. */
 struct entry {
   uint64_t tail, ticks;
   const uint64_t *payload;
@@ -348,7 +358,8 @@ write_into_lane(struct evr_domain *d, enum eventring_ring ring, const struct ent
   }
 }
 
-/* What a change of blocks is a good moment for. */
+/* Attends, at a change of blocks, to the gate, the file, the growth of the ring, and what
+   waited for room. */
 static void follow_block(struct evr_domain *d, enum eventring_ring ring, uint64_t ticks) {
   struct evr_recording *r = d->recording;
   int saved = errno;
@@ -360,8 +371,8 @@ static void follow_block(struct evr_domain *d, enum eventring_ring ring, uint64_
   errno = saved;
 }
 
-/* Writes into an attached domain. When there is no memory for its ring, the event is dropped,
-   the domain is recorded no further, and the host is to be warned. Between
+/* Writes into an attached domain. When there is no memory for its ring, the event is
+   dropped, the domain is recorded no further, and the host is to be warned. Between
    evr_lane_begin_writing and _end_writing. */
 static inline __attribute__((always_inline)) int
 write_entry(struct evr_domain *d, enum eventring_ring ring, struct entry *entry,
@@ -372,7 +383,7 @@ write_entry(struct evr_domain *d, enum eventring_ring ring, struct entry *entry,
   recalibrate(d, entry->ticks);
   if (__builtin_expect(!d->lanes.writer[ring], 0)) {
     status = open_lane(d, ring, error);
-    /* a span that begins does not last as long as the making of its ring */
+    /* the time of a span that begins does not include the making of its ring */
     entry->ticks = evr_clock_ticks(d->recording->clock);
   }
   if (__builtin_expect(status == EVENTRING_OK, 1))
@@ -383,8 +394,8 @@ write_entry(struct evr_domain *d, enum eventring_ring ring, struct entry *entry,
   return status;
 }
 
-/* Writes one of the library's own lifecycle events. Below 0: the error of which
-   the host is to be warned. */
+/* Writes one of the library's own lifecycle events. A result below 0 is the error of
+   which the host is to be warned. */
 static int write_builtin(struct evr_domain *d, enum eventring_builtin_id id, int64_t data,
                          struct eventring_error *error) {
   const enum eventring_ring ring = EVENTRING_RUNTIME;
@@ -422,7 +433,8 @@ static __attribute__((cold, noinline)) void report_fired(struct evr_domain *d, u
   errno = saved;
 }
 
-/* An event of a watched ring. Between evr_lane_begin_writing and _end_writing. */
+/* Shows an event of a watched ring to the triggers; returns which of them fired. Between
+   evr_lane_begin_writing and _end_writing. */
 static __attribute__((noinline)) uint64_t watch(struct evr_domain *d, enum eventring_ring ring,
                                                 const struct entry *entry) {
   if (entry->what != ENTRY_EVENT) return 0;
@@ -433,7 +445,7 @@ static __attribute__((noinline)) uint64_t watch(struct evr_domain *d, enum event
   return evr_watch_event(&d->watching, &event);
 }
 
-/* ---- Attaching: the owner, without the mutex ------------------------------------------- */
+/* ---- Attaching: the owner, without the mutex --------------------------------------- */
 
 static int announce(struct evr_domain *d, bool first, struct eventring_error *error) {
   int status = EVENTRING_OK;
@@ -443,7 +455,7 @@ static int announce(struct evr_domain *d, bool first, struct eventring_error *er
   return status < 0 ? status : EVENTRING_OK;
 }
 
-/* Attaches, and writes that into the ring. */
+/* Attaches the domain, and writes that into its ring. */
 static int attach_and_announce(struct evr_domain *d, struct eventring_error *error) {
   evr_lock();
   struct evr_recording *r = evr_producer.recording;
@@ -462,20 +474,23 @@ static int attach_and_announce(struct evr_domain *d, struct eventring_error *err
   return status == EVENTRING_OK ? announce(d, first, error) : status;
 }
 
-/* One whose file was deleted ends here, where another one can be made. */
+/* Leaves a recording that has ended. One whose file was deleted is ended here, if another
+   one can be made. */
 static void leave_ended_recording(struct evr_domain *d) {
   if (d->recording && __atomic_load_n(&d->recording->deleted, __ATOMIC_RELAXED))
     evr_on_deleted(EVR_KNOWN);
   evr_lock();
   __atomic_store_n(&d->lanes.attention, 0, __ATOMIC_RELAXED);
   if (d->recording && d->recording->ended) detach_locked(d);
-  evr_domains_drop_ended_locked(); /* the helper does not, which has replaced it */
+  evr_domains_drop_ended_locked(); /* the helper, which has replaced the recording,
+                                      does not */
   if (evr_producer.recording && !d->failed && !d->recording)
     set_gate(d, &evr_control(evr_producer.recording)->gate);
   evr_unlock();
 }
 
-/* A domain that could not be attached for want of room tries again, when it is time to. */
+/* Attaches a domain that could not be attached for want of room, when it is time to try
+   again. */
 static __attribute__((cold, noinline)) void attach_again(struct evr_domain *d) {
   struct eventring_error error;
   int saved = errno;
@@ -491,10 +506,12 @@ static __attribute__((cold, noinline)) void attach_again(struct evr_domain *d) {
   errno = saved;
 }
 
-/* In a forked child: lets its recording begin, at once or when it is clear that the child
-   goes on. A probe of a handler of signals, whose domain is not the thread's last one,
-   does not. True: it is yet to begin. */
+/* Lets, in a forked child, its recording begin, at once or when it is clear that the
+   child goes on; but not for a probe of a handler of signals, whose domain is not the
+   thread's last one. Returns true when the recording is yet to begin. */
 static bool awaits_own_recording(const struct evr_domain *d, bool now) {
+  /* acquire, of both loads: pairs with the release in after_fork_in_child (state.c),
+     which the renewed state of the child precedes */
   void (*follow)(bool) = __atomic_load_n(&evr_producer.follow, __ATOMIC_ACQUIRE);
   if (__builtin_expect(!follow, 1)) return false;
   if (d == self || d->unbound) follow(now);
@@ -505,13 +522,15 @@ static bool awaits_own_recording(const struct evr_domain *d, bool now) {
 static void bring_up_to_date(struct evr_domain *d, bool now) {
   struct eventring_error error = {0};
   if (!d->recording && awaits_own_recording(d, now)) return;
+  /* acquire: pairs with the store in request_attention_locked; all else of the end is
+     seen under the mutex */
   if (__atomic_load_n(&d->lanes.attention, __ATOMIC_ACQUIRE)) leave_ended_recording(d);
   if (d->recording) return;
   int status = attach_and_announce(d, &error);
   if (status != EVENTRING_OK && status != EVENTRING_E_STATE) warn_of(&error);
 }
 
-/* The same. True when it is attached. */
+/* Brings the domain up to date and keeps errno. Returns true when it is attached. */
 static __attribute__((cold, noinline)) bool settle(struct evr_domain *d, bool now) {
   int saved = errno;
   bring_up_to_date(d, now);
@@ -519,14 +538,16 @@ static __attribute__((cold, noinline)) bool settle(struct evr_domain *d, bool no
   return d->recording != NULL;
 }
 
-/* ---- Entry points of the probes ------------------------------------------------------------ */
+/* ---- Entry points of the probes ---------------------------------------------------- */
 
-/* Is this probe called by a handler of a signal that has interrupted what it needs? */
+/* Tells whether a handler of a signal that has interrupted what this probe needs has
+   called it. */
 static bool must_drop(const struct evr_domain *d) { return d->lanes.writing || evr_locking(); }
 
 static inline __attribute__((always_inline)) void
 emit_entry(struct evr_domain *d, enum eventring_ring ring, struct entry entry) {
   bool outermost = evr_lane_begin_writing(&d->lanes, ring), attached = true;
+  /* acquire: as in bring_up_to_date */
   if (__builtin_expect(!d->recording, 0) ||
       __builtin_expect(__atomic_load_n(&d->lanes.attention, __ATOMIC_ACQUIRE), 0)) {
     attached = settle(d, ring == EVENTRING_USER);
@@ -563,8 +584,8 @@ void eventring_emit_words(eventring_domain *domain, enum eventring_ring ring, ui
   emit((struct evr_domain *)domain, ring, tail, eventring_ticks(), words, count);
 }
 
-/* A handler of a signal that cannot write leaves the context as it is: its events are
-   dropped as well. */
+/* Writes a remark on contexts. A handler of a signal that cannot write leaves the context
+   as it is: its events are dropped as well. */
 static void emit_remark(eventring_domain *domain, enum eventring_ring ring, int what,
                         uint64_t context) {
   struct evr_domain *d = (struct evr_domain *)domain;
@@ -601,7 +622,7 @@ void eventring_emit_bytes(eventring_domain *domain, enum eventring_ring ring,
   emit((struct evr_domain *)domain, ring, tail, eventring_ticks(), payload, words);
 }
 
-/* ---- Domains: public ------------------------------------------------------------------- */
+/* ---- Domains: public --------------------------------------------------------------- */
 
 static struct evr_domain *new_domain(const char *name) {
   evr_lock();
@@ -622,6 +643,7 @@ bool evr_domain_is_raw_child(const struct evr_recording *r) {
 }
 
 static void say_that_it_stops(struct evr_domain *d) {
+  /* acquire: as in bring_up_to_date */
   if (!__atomic_load_n(&d->lanes.attention, __ATOMIC_ACQUIRE))
     emit_builtin(d, EVENTRING_ID_DOMAIN_STOP, d->lanes.incarnation);
 }
@@ -630,6 +652,7 @@ bool evr_domain_is_inert(const struct evr_domain *d) { return d == &inert_domain
 
 void evr_domain_publish_heap(struct evr_domain *d, bool over) {
   int saved = errno;
+  /* acquire: as in bring_up_to_date */
   bool attached = d->recording && !__atomic_load_n(&d->lanes.attention, __ATOMIC_ACQUIRE);
   struct evr_heap *heap = d->heap;
   if (attached)
@@ -668,7 +691,7 @@ static void end_own_domains(void) {
   self = NULL;
 }
 
-/* True when it is to be recorded at once. */
+/* Adds the domain to the list; returns true when it is to be recorded at once. */
 static bool add_to_list(struct evr_domain *d) {
   evr_lock();
   free_ended_domains_locked();
@@ -747,7 +770,7 @@ static void check_recording(struct evr_domain *d) {
   if (__atomic_load_n(&d->lanes.attention, __ATOMIC_RELAXED)) leave_ended_recording(d);
 }
 
-/* No lane sees what becomes of the file of a recording that stands by. */
+/* Looks at the file of a recording that stands by: no lane does. */
 static void look_at_standby(void) {
   static uint64_t look_at; /* ns; atomic */
   uint64_t now = evr_monotonic_ns();
@@ -764,13 +787,15 @@ void eventring_domain_check(eventring_domain *domain) {
   if (!d || d == &inert_domain) return;
   if (!d->recording && awaits_own_recording(d, false)) return;
   const uint64_t *gate = __atomic_load_n(&d->lanes.hot.lane[0].gate, __ATOMIC_RELAXED);
+  /* acquire: as in bring_up_to_date */
   bool attention = __atomic_load_n(&d->lanes.attention, __ATOMIC_ACQUIRE);
   bool may_attach = !d->recording && __atomic_load_n(gate, __ATOMIC_RELAXED);
   if (attention) leave_ended_recording(d);
   else if (may_attach) settle(d, false);
   else if (__builtin_expect(evr_room_is_short(&d->room), 0)) attach_again(d);
   if (d->recording) check_recording(d);
-  /* acquire: pairs with the release of set_recording_locked, after all that it needs */
+  /* acquire: pairs with the release in set_recording_locked (state.c), which everything
+     that the recording needs precedes */
   else if (__atomic_load_n(&evr_producer.recording, __ATOMIC_ACQUIRE)) look_at_standby();
 }
 
@@ -787,7 +812,7 @@ uint64_t evr_domain_emitted(const eventring_domain *domain, enum eventring_ring 
   return writer ? evr_writer_emitted(writer) : 0;
 }
 
-/* ---- All domains, and the calling thread's --------------------------------------------- */
+/* ---- All domains, and the calling thread's ----------------------------------------- */
 
 void evr_domains_admit_locked(struct evr_recording *r) {
   for (struct evr_domain *d = evr_producer.domains; d; d = d->next) {
@@ -821,8 +846,8 @@ void evr_domains_drop_ended_locked(void) {
 
 void evr_domains_close_fork_gate(void) { __atomic_store_n(&fork_gate, 0, __ATOMIC_RELAXED); }
 
-/* Gates are closed before anything else may run, so that no probe of the child reaches
-   its parent's rings; the mappings stay while cursors read them. */
+/* Closes all domains; gates first, before anything else may run, so that no probe of the
+   child reaches its parent's rings. The mappings stay while cursors read them. */
 void evr_domains_after_fork(uint64_t gate) {
   int32_t tid = (int32_t)syscall(SYS_gettid);
   fork_gate = gate;
@@ -862,6 +887,7 @@ void evr_domain_attach_own(void) {
 
 void evr_domain_emit_own(enum eventring_builtin_id id, int64_t data) {
   struct evr_domain *own = evr_domain_own();
+  /* acquire: as in bring_up_to_date */
   if (own && !__atomic_load_n(&own->lanes.attention, __ATOMIC_ACQUIRE))
     emit_builtin(own, id, data);
 }

@@ -2,12 +2,12 @@
 /* ending.c: how a recording ends, and whether its file is kept.
  *
  * The status page says by what the process ends, and records of kind ENDINGS with which
- * error. These have blocks of their own from the start on: nothing overwrites them, and an
- * error because of a full disk or of too little memory finds room.
+ * error. These have blocks of their own from the start on: nothing overwrites them, and
+ * an error because of a full disk or of too little memory finds room.
  *
  * A recording that is to be preserved on error is kept when an error was noted, when the
- * exit status is not 0, and when a signal ends the process: who ends a service that hangs, or
- * restarts it, wants to know what it did.
+ * exit status is not 0, and when a signal ends the process: whoever ends a service that
+ * hangs, or restarts it, wants to know what it did.
  */
 #include "producer/recording.h"
 
@@ -45,7 +45,8 @@ void evr_recording_note_signal(struct evr_recording *r, uint32_t number) {
   struct format_status *status = evr_status(r);
   __atomic_store_n(&r->signal, number, __ATOMIC_RELAXED);
   __atomic_store_n(&status->end_detail, number, __ATOMIC_RELAXED);
-  /* release: pairs with the acquire load by readers, who find its number then */
+  /* release: pairs with the acquire fence of readers in read_status (reader/metadata.c),
+     who then find the number of the signal */
   __atomic_store_n(&status->end_reason, (uint32_t)FORMAT_END_SIGNAL, __ATOMIC_RELEASE);
 }
 
@@ -59,7 +60,8 @@ static bool is_orderly(struct evr_end end) {
   switch (end.reason) {
   case FORMAT_END_EXIT:
     return end.detail == 0;
-  case FORMAT_END_SIGNAL: /* 0: the host has not said which, and asks for an orderly end */
+  case FORMAT_END_SIGNAL: /* 0: the host has not said which, and asks for an orderly
+                             end */
     return end.detail == 0;
   default:
     return true;
@@ -69,6 +71,6 @@ static bool is_orderly(struct evr_end end) {
 bool evr_recording_is_kept(const struct evr_recording *r, struct evr_end end) {
   if (r->preserve != EVENTRING_PRESERVE_ON_ERROR)
     return r->preserve == EVENTRING_PRESERVE_ALWAYS;
-  /* one that stands by has nothing to say but an error */
+  /* a recording that stands by has nothing to say but an error */
   return r->failed || (r->slots > 0 && !is_orderly(end));
 }

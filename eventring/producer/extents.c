@@ -14,8 +14,8 @@ static int no_room(const struct evr_extents *e, int failure, struct eventring_er
                   "no room for more blocks in %.250s", e->path);
 }
 
-/* A compare-and-exchange, repeated while other claims come first. An atomic addition could
-   not stop at what the file may have. */
+/* Claims blocks with a compare-and-exchange, repeated while other claims come first. An
+   atomic addition could not stop at what the file may have. */
 bool evr_extents_take(struct evr_extents *e, uint32_t blocks, uint32_t *first) {
   uint64_t next = __atomic_load_n(&e->next, __ATOMIC_RELAXED);
   do {
@@ -26,23 +26,28 @@ bool evr_extents_take(struct evr_extents *e, uint32_t blocks, uint32_t *first) {
   return true;
 }
 
-/* What could not be used; where others have claimed what follows it, it stays a hole. */
+/* Gives back blocks that could not be used; where others have claimed what follows them,
+   they stay a hole. */
 static void give_back(struct evr_extents *e, uint32_t first, uint32_t blocks) {
   uint64_t next = (uint64_t)first + blocks;
   __atomic_compare_exchange_n(&e->next, &next, (uint64_t)first, false, __ATOMIC_RELAXED,
                               __ATOMIC_RELAXED);
 }
 
-/* What is claimed by others before `end` is a hole until they have reserved it. */
+/* Raises the number of blocks that readers see. What others have claimed before `end` is
+   a hole until they have reserved it. */
 void evr_extents_publish(struct evr_extents *e, uint64_t end) {
   uint64_t claimed = __atomic_load_n(e->claimed, __ATOMIC_RELAXED);
+  /* release: pairs with the acquire fence of readers in read_status (reader/metadata.c),
+     who then find the file that long */
   while (claimed < end &&
          !__atomic_compare_exchange_n(e->claimed, &claimed, end, true, __ATOMIC_RELEASE,
                                       __ATOMIC_RELAXED))
     continue;
 }
 
-/* The law of the extents: they are in the order of their blocks, and none shares any. */
+/* Checks the law of the extents: they are in the order of their blocks, and none shares
+   any. */
 static inline bool is_in_order(const struct evr_extents *e) {
   for (uint32_t i = 1; i < e->count; i++)
     if (e->extent[i].first < (uint64_t)e->extent[i - 1].first + e->extent[i - 1].blocks)
@@ -50,14 +55,14 @@ static inline bool is_in_order(const struct evr_extents *e) {
   return true;
 }
 
-/* Makes the file at least this long. One that others lengthen at the same time must not be
-   cut: where there is a stream, the last byte is written. */
+/* Makes the file at least this long. A file that others lengthen at the same time must
+   not be cut: where there is a stream, the last byte is written instead. */
 static int set_length(const struct evr_extents *e, int fd, uint64_t bytes) {
   if (!e->has_streams) return ftruncate(fd, (off_t)bytes) == 0 ? 0 : errno;
   return evr_space_reserve(fd, e->in_memory, bytes - 1, 1);
 }
 
-/* Lengthens the file. 0 or an errno. */
+/* Lengthens the file. Returns 0 or an errno. */
 static int extend_file(const struct evr_extents *e, int fd, uint64_t from, uint64_t bytes,
                        enum evr_claim how) {
   struct statfs fs;
@@ -98,31 +103,38 @@ int evr_extents_claim_locked(struct evr_extents *e, uint32_t blocks, enum evr_cl
   e->extent[e->count] = (struct evr_extent){
       .first = first, .blocks = blocks, .later = later, .map = map};
   *extent = &e->extent[e->count];
-  /* release: pairs with the acquire loads by cursors of this process, and by readers */
+  /* release: pairs with the acquire load in extent_of, for cursors of this process: they
+     find the extent and its mapping */
   __atomic_store_n(&e->count, e->count + 1, __ATOMIC_RELEASE);
   evr_extents_publish(e, (uint64_t)first + blocks);
   EVR_LAW(is_in_order(e));
   return EVENTRING_OK;
 }
 
-/* One that is not entered, as there are too many runs, is not read. */
+/* Notes that blocks of the extent are ready. A run that is not entered, as there are too
+   many, is not read. */
 static void note_ready(struct evr_extent *extent, uint32_t at, uint32_t count) {
   uint32_t runs = extent->ready_runs;
   for (uint32_t i = 0; i < runs; i++) {
     struct evr_ready_run *run = &extent->ready[i];
     if (run->at + run->count != at) continue;
-    /* release: who finds the blocks in it finds them in the file */
+    /* release: pairs with the acquire load of the count in is_ready: whoever finds the
+       blocks in the run finds them in the file */
     __atomic_store_n(&run->count, run->count + count, __ATOMIC_RELEASE);
     return;
   }
   EVR_LAW(runs < EVR_READY_RUNS);
   if (runs == EVR_READY_RUNS) return;
   extent->ready[runs] = (struct evr_ready_run){at, count};
+  /* release: pairs with the acquire load of ready_runs in is_ready, which then sees the
+     run */
   __atomic_store_n(&extent->ready_runs, runs + 1, __ATOMIC_RELEASE);
 }
 
 static bool is_ready(const struct evr_extent *extent, uint64_t at, uint64_t end) {
   if (!extent->later) return true;
+  /* acquire: pairs with the releases in note_ready, here of the run, below of its
+     count */
   uint32_t runs = __atomic_load_n(&extent->ready_runs, __ATOMIC_ACQUIRE);
   for (uint32_t i = 0; i < runs; i++) {
     const struct evr_ready_run *run = &extent->ready[i];
@@ -150,8 +162,9 @@ int evr_extents_make_ready(struct evr_extents *e, const struct evr_extent *exten
   return EVENTRING_OK;
 }
 
-/* Extents are in the order of their blocks. */
+/* Returns the extent of a block, or NULL. Extents are in the order of their blocks. */
 static const struct evr_extent *extent_of(const struct evr_extents *e, uint64_t block) {
+  /* acquire: pairs with the release in evr_extents_claim_locked */
   uint32_t low = 0, high = __atomic_load_n(&e->count, __ATOMIC_ACQUIRE);
   while (low < high) {
     uint32_t middle = low + (high - low) / 2;

@@ -24,8 +24,8 @@ enum {
   EVR_READY_RUNS = 12   /* the rings of a slot, and the two kinds of blocks of records */
 };
 
-/* Blocks of an extent that were made ready. They are of one ring, or of records, which makes
-   them ready in their order. */
+/* Blocks of an extent that were made ready. They are of one ring, or of records; blocks
+   are made ready in their order. */
 struct evr_ready_run {
   uint32_t at, count; /* atomic */
 };
@@ -35,7 +35,8 @@ struct evr_extent {
   uint32_t blocks;
   bool later; /* its space is reserved when its blocks are made ready */
   uint32_t ready_runs; /* atomic; written by the thread that makes blocks ready */
-  struct evr_ready_run ready[EVR_READY_RUNS]; /* of one whose space is reserved later */
+  struct evr_ready_run ready[EVR_READY_RUNS]; /* of an extent whose space is reserved
+                                                 later */
   uint8_t *map;
 };
 
@@ -48,33 +49,36 @@ struct evr_extents { /* written under the mutex; read by cursors of this process
   uint64_t next;       /* the first block that nobody has claimed; atomic */
   uint64_t most;       /* blocks that the file may have */
   bool has_streams;    /* others lengthen the file at the same time */
-  uint32_t count;      /* release */
+  uint32_t count;      /* release: evr_extents_claim_locked */
   struct evr_extent extent[EVR_MAX_EXTENTS];
 };
 
-/* Claims `blocks` blocks, a multiple of EVR_EXTENT_UNIT, for good. False: the file may have
-   no more. Any thread, without the mutex. */
+/* Claims `blocks` blocks, a multiple of EVR_EXTENT_UNIT, for good. Returns false when the
+   file may have no more. Any thread, without the mutex. */
 bool evr_extents_take(struct evr_extents *extents, uint32_t blocks, uint32_t *first);
-/* Readers may look for blocks before this one: the file is that long. The same. */
+/* Lets readers look for blocks before `end`: the file is that long. Any thread, without
+   the mutex. */
 void evr_extents_publish(struct evr_extents *extents, uint64_t end);
 enum evr_claim {
-  EVR_CLAIM_NOW,   /* on a disk their space is reserved; on tmpfs, where that is most of the
-                      cost, it is only checked that there is some */
+  EVR_CLAIM_NOW,   /* on a disk their space is reserved; on tmpfs, where that is most
+                      of the cost, it is only checked that there is some */
   EVR_CLAIM_LATER, /* it is only checked, everywhere */
   EVR_CLAIM_BARE   /* not even that */
 };
-/* Claims at least `blocks` blocks. What is not reserved evr_extents_make_ready reserves. */
+/* Claims at least `blocks` blocks. Space that this does not reserve is reserved by
+   evr_extents_make_ready. */
 int evr_extents_claim_locked(struct evr_extents *extents, uint32_t blocks, enum evr_claim how,
                              const struct evr_extent **extent, struct eventring_error *error);
 /* Makes blocks of an extent, from `at` on, present and writable. Without the mutex. */
 int evr_extents_make_ready(struct evr_extents *extents, const struct evr_extent *extent,
                            uint32_t at, uint32_t count, struct eventring_error *error);
-/* Where these bytes of the file, within one extent, are mapped; NULL: nowhere. For bytes of a
-   block that was not made ready: zeros, which is what the file has there. (On a tmpfs that is
-   full even a load from its page raises SIGBUS.) Any thread that holds the recording. */
+/* Returns where these bytes of the file, within one extent, are mapped; NULL: nowhere.
+   For bytes of a block that was not made ready it returns zeros, which is what the file
+   has there. (On a tmpfs that is full even a load from its page raises SIGBUS.) Any
+   thread that holds the recording. */
 const uint64_t *evr_extents_words(const struct evr_extents *extents, uint64_t offset,
                                   size_t size);
-/* They can only be read from here on. */
+/* Makes the extents read-only from here on. */
 void evr_extents_protect(const struct evr_extents *extents);
 void evr_extents_unmap(struct evr_extents *extents);
 

@@ -30,7 +30,7 @@ static void add_number(struct text *text, uint64_t number) {
   add_bytes(text, digits + first, sizeof digits - first);
 }
 
-/* What came from outside: '/' and control characters become '_'. */
+/* Adds a text that came from outside: '/' and control characters become '_'. */
 static void add_foreign(struct text *text, const char *foreign) {
   for (; *foreign; foreign++) {
     bool harmless = (unsigned char)*foreign >= 32 && *foreign != 127 && *foreign != '/';
@@ -44,7 +44,7 @@ static void add_host(struct text *text) {
   add_foreign(text, host);
 }
 
-/* False: no such conversion. */
+/* Adds what a conversion stands for; returns false when there is no such conversion. */
 static bool add_conversion(struct text *text, char letter, const struct evr_naming *naming) {
   switch (letter) {
   case 'p': add_number(text, (uint64_t)naming->pid); return true;
@@ -87,7 +87,7 @@ bool evr_split_stream(const char *stream, char directory[PATH_MAX],
   size_t size = strcspn(stream, ",");
   const char *slash = memrchr(stream, '/', size);
   size_t before = slash ? (size_t)(slash - stream) : 0, from = slash ? before + 1 : 0;
-  if (slash == stream) before = 1; /* the root */
+  if (slash == stream) before = 1; /* the root directory */
   if (before >= PATH_MAX || size - from > EVR_MOST_TEMPLATE || size == from) return false;
   memcpy(directory, stream, before);
   directory[before] = 0;
@@ -111,7 +111,8 @@ int evr_file_name(char *name, const struct evr_naming *naming,
     add_bytes(&text, ".", 1);
     add_number(&text, naming->copy);
   }
-  add_bytes(&text, EVENTRING_SUFFIX, sizeof EVENTRING_SUFFIX); /* with its end */
+  /* with its terminating 0 */
+  add_bytes(&text, EVENTRING_SUFFIX, sizeof EVENTRING_SUFFIX);
   if (text.size > text.room) return bad(naming, error, "is too long: at most 210 bytes");
   return EVENTRING_OK;
 }

@@ -18,15 +18,16 @@ struct evr_naming {
   const char *pattern; /* eventring_config.name; NULL or empty: the pid */
   const char *program; /* for %n */
   pid_t pid;
-  unsigned copy; /* of the library in this process; from the second on it is in the name */
+  unsigned copy; /* of the library in this process; from the second on it is in the
+                    name */
 };
 
-/* Writes the name, which ends in EVENTRING_SUFFIX, to `name` (EVR_MOST_NAME bytes). E_CONFIG:
-   the pattern is not valid, or what it makes is too long. */
+/* Writes the name, which ends in EVENTRING_SUFFIX, to `name` (EVR_MOST_NAME bytes).
+   E_CONFIG: the pattern is not valid, or what it makes is too long. */
 int evr_file_name(char *name, const struct evr_naming *naming, struct eventring_error *error);
 
-/* Directory ("" for the present one) and template of the name of a stream, out of
-   config->stream. False: no path, or too long a one. */
+/* Splits config->stream into the directory ("" for the present one) and the template of
+   the name of a stream. Returns false when it has no path, or too long a one. */
 enum { EVR_MOST_TEMPLATE = 512 };
 bool evr_split_stream(const char *stream, char directory[PATH_MAX],
                       char name[EVR_MOST_TEMPLATE + 1]);

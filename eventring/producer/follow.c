@@ -3,8 +3,8 @@
  *
  * A child that execs or exits soon must leave no file behind, and a handler of fork may
  * neither allocate nor make a file: it runs while locks of other threads, which are not
- * in the child, may be held for good. So the handler only notes what its parent recorded at
- * this moment, in memory that is there already. The recording starts later, when the
+ * in the child, may be held for good. So the handler only notes what its parent recorded
+ * at this moment, in memory that is there already. The recording starts later, when the
  * child enters the library and it is clear that the child goes on:
  *
  *   - at its first event in the user ring, or when it asks for anything of its recording
@@ -19,8 +19,8 @@
  * this costs: a child that runs for longer before it execs leaves a dead recording, as
  * any recorded program does that execs.
  *
- * The settings are those of the parent's start, except for the classes and for whether
- * it recorded: these are what was wanted at the fork. A paused recording stands by in the
+ * The settings are those of the parent's start, except for the classes and for whether it
+ * recorded: these are what was wanted at the fork. A paused recording stands by in the
  * child. The name of the file has the child's pid, by its template or appended to it.
  */
 #include "producer/follow.h"
@@ -63,7 +63,8 @@ static size_t without_suffix(const char *template) {
   return ends ? size - suffix : size;
 }
 
-/* Two processes cannot have one file. False: too long. */
+/* Keeps the template of the name, with %p in it: two processes cannot have one file.
+   Returns false when it is too long. */
 static bool keep_name(const char *template) {
   kept.name[0] = 0;
   if (!template || !template[0]) return true;
@@ -86,7 +87,7 @@ static void keep_directory(const struct evr_recording *r) {
   kept.directory[length] = 0;
 }
 
-/* Directory and name of a stream, or nothing. */
+/* Keeps directory and name of a stream, or nothing. */
 static void keep_stream(const struct evr_recording *r) {
   kept.stream[0] = 0;
   if (r->streams.rings)
@@ -107,7 +108,7 @@ void evr_follow_keep_locked(const struct evr_recording *r, const struct eventrin
   kept.config.directory = kept.directory;
   kept.config.program = kept.program;
   kept.config.name = kept.name;
-  kept.config.triggers = NULL; /* they stay set */
+  kept.config.triggers = NULL; /* the triggers stay set */
   kept.config.redact = evr_redact_list_locked();
 }
 
@@ -152,7 +153,7 @@ bool evr_follow_is_elsewhere(const struct eventring_config *config) {
 
 void evr_follow_forget_locked(void) { kept.wanted = false; }
 
-/* A template that makes `name`. */
+/* Makes a template that stands for `name`. */
 static void put_literally(char *to, const char *name) {
   for (; *name; name++) {
     if (*name == '%') *to++ = '%';
@@ -161,8 +162,8 @@ static void put_literally(char *to, const char *name) {
   *to = 0;
 }
 
-/* What a word of the control page says, or where others may not write it (outside.h) what it said at
-   the start. */
+/* Returns what a word of the control page says, or, where others may not write it
+   (outside.h), what it said at the start. */
 static uint64_t word_of(struct evr_recording *r, enum format_control_word which,
                         const uint64_t *word, uint64_t at_start) {
   return evr_outside_obeys(r, which) ? __atomic_load_n(word, __ATOMIC_RELAXED) : at_start;

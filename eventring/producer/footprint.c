@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* footprint.c: writes what the memory of a domain is used for (eventring/footprint.h).
  *
- * A slot has two blocks, claimed when its owner first writes. They take turns: the older one
- * is rewritten, by the steps W1 to W4 of lane.c, and sealed, so that the newer one is whole
- * whenever the process dies. The next owner of the slot goes on with them. */
+ * A slot has two blocks, claimed when its owner first writes. They take turns: the older
+ * one is rewritten, by the steps W1 to W4 of lane.c, and sealed, so that the newer one is
+ * whole whenever the process dies. The next owner of the slot goes on with them. */
 #include "eventring/footprint.h"
 
 #include <errno.h>
@@ -21,9 +21,9 @@
 
 enum { BUDGET = 2 * EVENTRING_MAX_DOMAINS };
 
-/* ---- What the system knows ------------------------------------------------------------- */
+/* ---- What the system knows --------------------------------------------------------- */
 
-/* Fields 2 and 3 of /proc/self/statm, in pages. */
+/* Reads fields 2 and 3 of /proc/self/statm, in pages. */
 static bool read_statm(uint64_t *resident, uint64_t *shared) {
   char text[128], *at = text;
   int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
@@ -43,13 +43,14 @@ static bool read_statm(uint64_t *resident, uint64_t *shared) {
 #endif
 #endif
 
-/* What it says lasts until it is asked again: by any domain, so that numbers of two moments
-   may stand together. */
+/* Asks the C library for the amounts of its heap. What it says lasts until any domain
+   asks again, so numbers of two moments may stand together. */
 static void ask_malloc(struct evr_footprints *all) {
 #ifdef HAS_MALLINFO2
   struct mallinfo2 m = mallinfo2();
   const uint64_t amounts[3] = {m.uordblks, m.fordblks, m.hblkhd};
   for (int i = 0; i < 3; i++) __atomic_store_n(&all->malloc[i], amounts[i], __ATOMIC_RELAXED);
+  /* release: pairs with the acquire load of malloc_asked in add_system */
   __atomic_store_n(&all->malloc_asked, 1, __ATOMIC_RELEASE);
 #else
   (void)all;
@@ -65,13 +66,14 @@ static void add_system(struct evr_footprints *all, struct format_footprint *f, u
     f->shared_bytes = shared * page;
   }
   if (flags & EVENTRING_FOOTPRINT_SYSTEM) ask_malloc(all);
-  /* acquire: pairs with the release of who has asked; there are numbers then */
+  /* acquire: pairs with the release of the thread that has asked, in ask_malloc; the
+     amounts are there then */
   bool asked = __atomic_load_n(&all->malloc_asked, __ATOMIC_ACQUIRE);
   for (int i = 0; i < 3; i++)
     *amounts[i] = asked ? __atomic_load_n(&all->malloc[i], __ATOMIC_RELAXED) : UINT64_MAX;
 }
 
-/* ---- The block -------------------------------------------------------------------------- */
+/* ---- The block --------------------------------------------------------------------- */
 
 struct image {
   uint64_t words[FORMAT_BLOCK_WORDS];
@@ -134,6 +136,8 @@ static bool claim_blocks(struct evr_recording *r, struct format_block **block) {
     block[0] = r->records.claim(r->records.owner, FORMAT_FOOTPRINTS);
     block[1] = block[0] ? r->records.claim(r->records.owner, FORMAT_FOOTPRINTS) : NULL;
     all->claimed += (block[0] != NULL) + (block[1] != NULL);
+    /* release: pairs with the acquire fence of readers in read_status
+       (reader/metadata.c), who then look for the blocks that were claimed */
     __atomic_store_n(&evr_status(r)->kind[FORMAT_FOOTPRINTS].records, all->claimed,
                      __ATOMIC_RELEASE);
   }
@@ -165,6 +169,8 @@ int eventring_footprint_write(eventring_domain *domain,
   struct evr_domain *d = (struct evr_domain *)domain;
   int saved = errno, status = EVENTRING_E_STATE;
   if (count > UINT16_MAX || (count && !rows)) return EVENTRING_E_ARGUMENT;
+  /* acquire: pairs with the store in request_attention_locked (domains.c); the end itself
+     is seen under the mutex */
   if (d && !evr_domain_is_inert(d) && d->recording && !evr_domain_is_raw_child(d->recording) &&
       !__atomic_load_n(&d->lanes.attention, __ATOMIC_ACQUIRE))
     status = write_rows(d, rows, count, flags);
@@ -172,7 +178,7 @@ int eventring_footprint_write(eventring_domain *domain,
   return status;
 }
 
-/* ---- The library's own ------------------------------------------------------------------- */
+/* ---- The library's own ------------------------------------------------------------- */
 
 static void add_own(struct eventring_pages *pages, const void *memory, size_t size,
                     uint64_t *resident, uint64_t *reserved) {
@@ -185,6 +191,7 @@ int eventring_footprint_own(eventring_domain *domain, struct eventring_pages *pa
   struct evr_domain *d = (struct evr_domain *)domain;
   *own = (struct eventring_footprint_own){0, 0, 0, 0};
   if (!d || evr_domain_is_inert(d) || !d->recording ||
+      /* acquire: as in eventring_footprint_write */
       __atomic_load_n(&d->lanes.attention, __ATOMIC_ACQUIRE))
     return EVENTRING_E_STATE;
   add_own(pages, d->recording, sizeof *d->recording, &own->process_resident,

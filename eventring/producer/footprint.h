@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* footprint.h: the blocks of a recording that say what memory is used for (footprint.c). */
+/* footprint.h: the blocks of a recording that say what memory is used for
+   (footprint.c). */
 #ifndef EVENTRING_PRODUCER_FOOTPRINT_H
 #define EVENTRING_PRODUCER_FOOTPRINT_H
 
@@ -8,7 +9,8 @@
 struct evr_footprints {
   uint64_t generation; /* atomic: number of the last that was written */
   unsigned claimed;    /* blocks; under the mutex */
-  /* atomic each: what the C library said last of its heap: used, free, mapped. 0: nothing */
+  /* each atomic: what the C library last said of its heap: used, free, mapped;
+     malloc_asked 0: nothing */
   uint64_t malloc_asked, malloc[3];
   struct {             /* the owner's of the slot */
     struct format_block *block[2];

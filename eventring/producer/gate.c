@@ -23,7 +23,8 @@ void evr_recording_open_gate(struct evr_recording *r, const struct eventring_con
   __atomic_store_n(&control->gate, r->gate, __ATOMIC_RELAXED);
 }
 
-/* `own`: this process has changed the word `wanted`. */
+/* Checks the word `wanted` and brings the gate in line. `own`: this process has changed
+   the word. */
 static void check_gate_locked(struct evr_recording *r, bool own) {
   struct format_control *control = evr_control(r);
   uint64_t wanted = __atomic_load_n(&control->wanted, __ATOMIC_RELAXED);
@@ -38,16 +39,19 @@ static void check_gate_locked(struct evr_recording *r, bool own) {
 
 void (*evr_on_triggers)(struct evr_recording *recording);
 
-/* A tool may have set triggers. */
+/* Takes over triggers that a tool may have set. */
 static void check_triggers(struct evr_recording *r) {
   bool obeys = evr_outside_obeys(r, FORMAT_WORD_TRIGGERS);
+  /* acquire: pairs with the release at the end of evr_control_write_list
+     (format/control.c); evr_control_read_list does the same when it reads the list */
   uint32_t version = __atomic_load_n(&evr_control(r)->triggers.version, __ATOMIC_ACQUIRE);
   if (version == __atomic_load_n(&r->triggers_seen, __ATOMIC_RELAXED) || !evr_on_triggers) return;
   if (obeys) evr_on_triggers(r);
   else __atomic_store_n(&r->triggers_seen, version, __ATOMIC_RELAXED);
 }
 
-/* The host may have set a handler of SIGBUS of its own. */
+/* Renews, every 100 ms, what others may have changed: the host the handler of SIGBUS,
+   tools the triggers and words of the control page. */
 static void renew_guard(struct evr_recording *r) {
   enum { INTERVAL_MS = 100 };
   uint64_t now = evr_clock_ticks(r->clock);
@@ -60,7 +64,7 @@ static void renew_guard(struct evr_recording *r) {
   evr_outside_put_back(r);
 }
 
-/* The usual case takes five loads and no lock. */
+/* Checks the gate. The usual case takes five loads and no lock. */
 void evr_recording_check_gate(struct evr_recording *r) {
   renew_guard(r);
   const struct format_control *control = evr_control(r);

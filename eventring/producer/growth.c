@@ -29,13 +29,13 @@ enum {
   PAGE_BYTES = 4096
 };
 
-/* Number of the present round, from 1. */
+/* Returns the number of the present round, from 1. */
 static uint64_t round_of(const struct evr_ring *ring) {
   return (ring->source.sequence - 1) / ring->blocks + 1;
 }
 
-/* Will the ring hold less than `ns` when it is full, at the rate of this round, or not much
-   more? Rates vary. */
+/* Tells whether the ring will hold less than `ns` when it is full, at the rate of this
+   round, or not much more, since rates vary. */
 static bool is_short_of(const struct evr_ring *ring, uint32_t place, uint64_t ticks,
                         uint64_t ns) {
   unsigned __int128 elapsed = (unsigned __int128)(ticks - ring->round_ticks) *
@@ -45,7 +45,7 @@ static bool is_short_of(const struct evr_ring *ring, uint32_t place, uint64_t ti
 
 /* ---- Claiming ---------------------------------------------------------------------- */
 
-/* The pages of the run table are made when they are needed. */
+/* Makes the pages of the run table ready, which are made when they are needed. */
 static bool make_row_ready(struct evr_recording *r, unsigned slot) {
   uint64_t from = slot * sizeof(struct format_runs);
   uint64_t last = (from + sizeof(struct format_runs) - 1) / PAGE_BYTES;
@@ -93,9 +93,9 @@ static bool claim_run(struct evr_ring *ring, unsigned slot, unsigned factor) {
   return done;
 }
 
-/* ---- Preparing and adding ------------------------------------------------------------ */
+/* ---- Preparing and adding ---------------------------------------------------------- */
 
-/* Makes as many blocks of the run ready as are due at this place, some at once. */
+/* Makes as many blocks of the run ready as are due at this place, several at a time. */
 static bool prepare_run(struct evr_ring *ring, uint32_t place) {
   const struct evr_ring_run *run = &ring->run[ring->runs];
   struct evr_recording *r = ring->recording;
@@ -112,7 +112,7 @@ static bool prepare_run(struct evr_ring *ring, uint32_t place) {
   return true;
 }
 
-/* From now on the places of the run are used. */
+/* Adds the run to the ring: from now on its places are used. */
 static void add_run(struct evr_ring *ring, unsigned slot, unsigned index) {
   const struct evr_ring_run *run = &ring->run[ring->runs];
   struct format_runs *row =
@@ -120,19 +120,20 @@ static void add_run(struct evr_ring *ring, unsigned slot, unsigned index) {
   struct format_growth *growth = &row->ring[index];
   uint32_t rounds = (uint32_t)round_of(ring);
   __atomic_store_n(&growth->rounds, rounds, __ATOMIC_RELAXED);
-  /* release: whoever sees the run sees the rounds. A head beyond this round comes later */
+  /* release: pairs with the acquire fence in read_growth (reader/metadata.c): whoever
+     sees the run sees the rounds. A head beyond this round comes later */
   __atomic_store_n(&growth->run[ring->runs - 1], format_run(run->extent->first, run->end),
                    __ATOMIC_RELEASE);
   ring->blocks = ring->ready = run->end;
   ring->runs++;
 }
 
-/* May the ring, when this round is over, have `factor` times its places? */
+/* Tells whether the ring, when this round is over, may have `factor` times its places. */
 static bool is_moment_for(uint64_t round, unsigned factor) {
   return (round & (factor - 1)) == 1 && round <= UINT32_MAX;
 }
 
-/* The second half of a round in which the ring is too small. */
+/* Lets the ring grow in the second half of a round in which it is too small. */
 static void grow(struct evr_ring *ring, unsigned slot, unsigned index, uint32_t place,
                  bool much) {
   uint64_t round = round_of(ring);

@@ -7,8 +7,8 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Called after each change of blocks but the first of ring `index` of a slot, at the time
-   of the change. Owner of the ring, without the mutex; it writes no event. */
+/* Lets ring `index` of a slot grow. Called after each change of blocks but the first, at
+   the time of the change. Owner of the ring, without the mutex; it writes no event. */
 void evr_ring_follow(struct evr_ring *ring, unsigned slot, unsigned index, uint64_t ticks);
 
 #pragma GCC visibility pop

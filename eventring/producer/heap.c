@@ -5,25 +5,26 @@
  * samples, and estimates the objects: a block of w words has been sampled at all with
  * probability q(w) = 1 - (1 - rate)^w, so each one that was stands for 1/q(w). These
  * weights are integers (units of 2^-16): what a block added when it was allocated is
- * exactly what it takes away when it dies. The first entry takes what finds no room, and what
- * entries have counted whose place was needed.
+ * exactly what it takes away when it dies. The first entry takes what finds no room, and
+ * what entries have counted whose place was needed.
  *
  * The copy. Entries lie in pages of one block each, and a root has the sums and the exact
  * counts of words. The file has two blocks of each, and a change goes into the older one:
  * first the pages that have changed, then, with the same generation as its sequence, the
- * root. A root says: the pages of a profile are, of each two blocks, the one with the newest
- * generation that is not beyond mine. So whenever the process dies, the root and the pages
- * are those of one collection. Each block is a seqlock (W1 to W4 of lane.c) and sealed.
+ * root. A root says: the pages of a profile are, of each two blocks, the one with the
+ * newest generation that is not beyond mine. So whenever the process dies, the root and
+ * the pages are those of one collection. Each block is a seqlock (W1 to W4 of lane.c) and
+ * sealed.
  *
  *      root 0 (gen 7)   page 0: gen 3 | gen 7     page 1: gen 6 | gen 5
  *      root 1 (gen 6)   at the generation 7 the profile is page 0 right, page 1 left
  *
- * Blocks are claimed under the mutex, within the budgets of their kinds. When these are used
- * up, the blocks of the profile that ended first are used again. What is left without a page
- * stays in memory; the root says how much it is.
+ * Blocks are claimed under the mutex, within the budgets of their kinds. When these are
+ * used up, the blocks of the profile that ended first are used again. What is left
+ * without a page stays in memory; the root says how much it is.
  *
- * Nobody but the owner of the domain touches a profile; only that of a thread that is gone
- * is left to others (detach).
+ * Nobody but the owner of the domain touches a profile; only that of a thread that is
+ * gone is left to others (detach).
  */
 #include "producer/heap.h"
 
@@ -40,7 +41,7 @@
 enum {
   PAGE = FORMAT_HEAP_PAGE_ENTRIES,
   SMALL_WORDS = 128, /* blocks whose weight is computed once */
-  HEAP_BLOCKS = 512, PAGE_BLOCKS = 4096, /* as FORMAT_RECORD_KINDS has it */
+  HEAP_BLOCKS = 512, PAGE_BLOCKS = 4096, /* as in FORMAT_RECORD_KINDS */
   MOST_ENTRIES = PAGE_BLOCKS / 2 * PAGE
 };
 
@@ -57,7 +58,7 @@ struct pair { /* two blocks that take turns */
 };
 
 struct evr_heap_place { /* the blocks of a profile */
-  struct evr_heap_place *next; /* of those that have ended, the one that ended next */
+  struct evr_heap_place *next; /* the next one of the list of those that have ended */
   struct pair root;
   struct pair *page;
   uint32_t pages, room;
@@ -72,7 +73,7 @@ struct evr_heap {
   uint64_t blocks, collections;
   uint32_t number;
   bool full; /* no page was left for a new entry */
-  uint32_t spares, reuse;        /* entries that were given up; none of them is below that */
+  uint32_t spares, reuse;        /* entries that were given up; none is below `reuse` */
   uint32_t since_search, next_search; /* new entries; when another search may be made */
   struct format_amount live, allocated, temporary; /* sums */
   double rate;
@@ -81,13 +82,13 @@ struct evr_heap {
   uint64_t weight[SMALL_WORDS + 1];
   uint32_t room, dirty_room;
   uint64_t peak_samples, peak_ticks;
-  struct evr_recording *recording; /* that the place is in, or NULL */
+  struct evr_recording *recording; /* in which the place is, or NULL */
   struct evr_heap_place *place;
 };
 
-/* ---- Weights ---------------------------------------------------------------------------- */
+/* ---- Weights ----------------------------------------------------------------------- */
 
-/* q(w), by doubling: q(a + b) = q(a) + q(b) - q(a) q(b). */
+/* Returns q(w), by doubling: q(a + b) = q(a) + q(b) - q(a) q(b). */
 static double chance(double rate, uint64_t words) {
   double all = 0, part = rate;
   for (; words; words >>= 1) {
@@ -107,7 +108,7 @@ static inline uint64_t weight(const struct evr_heap *h, uint64_t words) {
                                                    : weight_of(h->rate, words);
 }
 
-/* ---- Entries ------------------------------------------------------------------------------ */
+/* ---- Entries ----------------------------------------------------------------------- */
 
 static inline uint64_t key_of(uint32_t stack, uint16_t span, uint8_t kind, uint8_t origin) {
   return stack | (uint64_t)span << 32 | (uint64_t)kind << 48 | (uint64_t)origin << 56;
@@ -171,15 +172,17 @@ static inline void add(struct format_amount *to, uint64_t samples, uint64_t obje
   to->objects += objects;
 }
 
-/* ---- Places of entries that nothing is alive of --------------------------------------------
+/* ---- Places of entries of which nothing is alive -------------------------------------
 
-   When there is no room, entries of which nothing is alive give up their place: a program that
-   loads code or has ever new paths would fill the profile with what is long gone. What they have
-   counted goes to the first entry, so the sums stay; those with the fewest samples go first. */
+   When there is no room, entries of which nothing is alive give up their place: a program
+   that loads code or has ever new paths would fill the profile with what is long gone.
+   What they have counted goes to the first entry, so the sums stay; those with the fewest
+   samples go first. */
 
 static bool is_dead(const struct entry *e) { return !e->live.samples && e->allocated.samples; }
 
-/* So many samples an entry may have to be given up: a quarter of all are, if they are dead. */
+/* Returns how many samples an entry may have to be given up: so many that a quarter of
+   all entries are, if they are dead. */
 static uint64_t most_given_up(const struct evr_heap *h) {
   uint32_t count[65] = {0}, sum = 0; /* by the bits of the number of samples */
   for (uint32_t i = 1; i < h->count; i++)
@@ -189,7 +192,7 @@ static uint64_t most_given_up(const struct evr_heap *h) {
   return UINT64_MAX;
 }
 
-/* The entries that have a page, or may get one. */
+/* Returns the number of entries that have a page, or may get one. */
 static uint32_t with_page(const struct evr_heap *h) {
   const uint32_t paged = h->full && h->place ? h->place->pages * PAGE : h->count;
   return paged < h->count ? paged : h->count;
@@ -218,7 +221,7 @@ static void give_up_dead(struct evr_heap *h) {
   h->next_search = h->count / 8; /* so a search costs each new entry little */
 }
 
-/* 0: there is none. */
+/* Returns an entry that was given up, for this key; 0: there is none. */
 static uint32_t reuse_entry(struct evr_heap *h, uint64_t key) {
   if (!h->spares && h->since_search >= h->next_search) give_up_dead(h);
   h->since_search++;
@@ -231,7 +234,7 @@ static uint32_t reuse_entry(struct evr_heap *h, uint64_t key) {
   return h->reuse++;
 }
 
-/* The first entry where there is no room. */
+/* Returns a new entry, or the first one where there is no room. */
 static __attribute__((cold, noinline)) uint32_t new_entry(struct evr_heap *h, uint64_t key) {
   int saved = errno;
   bool added = !h->full && add_entry(h, key);
@@ -267,7 +270,7 @@ void evr_heap_free(struct evr_heap *h) {
 
 uint32_t evr_heap_number(const struct evr_heap *h) { return h->number; }
 
-/* ---- Counting ------------------------------------------------------------------------------ */
+/* ---- Counting ---------------------------------------------------------------------- */
 
 static inline void take(struct format_amount *from, uint64_t samples, uint64_t objects) {
   from->samples -= samples;
@@ -311,7 +314,8 @@ bool evr_heap_release(struct evr_heap *h, const struct eventring_tracked *t) {
   return true;
 }
 
-/* Remembers what is alive when it is more than ever; where it grows slowly, not each time. */
+/* Remembers what is alive when it is more than ever before; where it grows slowly, not
+   each time. */
 static void note_peak(struct evr_heap *h) {
   if (h->live.samples <= h->peak_samples + h->peak_samples / 32) return;
   h->peak_samples = h->live.samples;
@@ -328,8 +332,8 @@ static inline bool is_within(struct format_amount part, struct format_amount who
   return part.samples <= whole.samples && part.objects <= whole.objects;
 }
 
-/* The law of a profile: its sums are those of its entries, of which each has nothing alive, nor
-   temporary, that was not allocated. */
+/* Checks the law of a profile: its sums are those of its entries, and no entry has
+   anything alive, or temporary, that was not allocated. */
 static inline bool adds_up(const struct evr_heap *h) {
   struct format_amount live = {0}, allocated = {0};
   for (uint32_t i = 0; i < h->count; i++) {
@@ -351,17 +355,19 @@ uint64_t evr_heap_collect(struct evr_heap *h, const struct eventring_collection 
   return h->collections;
 }
 
-/* ---- Blocks of the file ---------------------------------------------------------------------- */
+/* ---- Blocks of the file ------------------------------------------------------------ */
 
 static unsigned budget_of(enum format_kind kind) {
   return kind == FORMAT_HEAPS ? HEAP_BLOCKS : PAGE_BLOCKS;
 }
 
-/* Says in the status page that there are more of them: readers look for them then. */
+/* Says in the status page that there are more of them: readers then look for them. */
 static void count_blocks_locked(struct evr_recording *r, enum format_kind kind, unsigned more) {
   struct evr_heaps *heaps = &r->heaps;
   unsigned n = kind - FORMAT_HEAPS;
   heaps->claimed[n] += more;
+  /* release: pairs with the acquire fence of readers in read_status (reader/metadata.c),
+     who then find the blocks claimed */
   __atomic_store_n(&evr_status(r)->kind[kind].records, heaps->claimed[n], __ATOMIC_RELEASE);
 }
 
@@ -375,14 +381,16 @@ static bool claim_pair_locked(struct evr_recording *r, enum format_kind kind,
   return true;
 }
 
-/* Takes the oldest profile that has ended out of the file; its blocks become those of `place`
-   as far as that has none. */
+/* Takes the oldest profile that has ended out of the file, and returns its place. */
 static struct evr_heap_place *take_ended_locked(struct evr_recording *r) {
   struct evr_heap_place *ended = r->heaps.ended;
   if (!ended) return NULL;
   r->heaps.ended = ended->next;
   if (!r->heaps.ended) r->heaps.ended_last = NULL;
   for (int i = 0; i < 2; i++)
+    /* release, as W1 of lane.c; the release fence pairs with the acquire fence R4 of
+       mapped_records (reader/block.c): whoever finds one of its pages used again finds no
+       root */
     __atomic_store_n(&ended->root.block[i]->sequence, 0, __ATOMIC_RELEASE);
   evr_fence_release(); /* the root goes before its pages do */
   struct format_count *count = &evr_status(r)->kind[FORMAT_HEAPS];
@@ -395,7 +403,7 @@ static void free_place(struct evr_heap_place *place) {
   free(place);
 }
 
-/* Its pages are spare now. */
+/* Keeps the pages of a place as spare ones. */
 static void keep_pages_locked(struct evr_recording *r, struct evr_heap_place *from) {
   from->next = r->heaps.spare;
   r->heaps.spare = from;
@@ -413,7 +421,7 @@ static bool spare_pair_locked(struct evr_recording *r, struct pair *pair) {
   return true;
 }
 
-/* A pair of blocks for another page. */
+/* Finds a pair of blocks for another page. */
 static bool page_pair_locked(struct evr_recording *r, struct pair *pair) {
   if (spare_pair_locked(r, pair) || claim_pair_locked(r, FORMAT_HEAP_PAGES, pair)) return true;
   struct evr_heap_place *ended;
@@ -449,7 +457,7 @@ static struct evr_heap_place *new_place_locked(struct evr_recording *r) {
   return NULL;
 }
 
-/* A page for each of the entries, as far as there is room. */
+/* Makes a page for each of the entries, as far as there is room. */
 static void make_pages(struct evr_heap *h) {
   struct evr_recording *r = h->recording;
   uint32_t pages = (h->count + PAGE - 1) / PAGE;
@@ -472,7 +480,7 @@ static void make_pages(struct evr_heap *h) {
   errno = saved;
 }
 
-/* ---- Writing --------------------------------------------------------------------------------- */
+/* ---- Writing ----------------------------------------------------------------------- */
 
 struct image { /* of a block */
   uint64_t words[FORMAT_BLOCK_WORDS];
@@ -515,7 +523,7 @@ static void write_page(struct evr_heap *h, uint32_t page, unsigned slot, uint64_
   h->dirty[page] = 0;
 }
 
-/* What has no page. */
+/* Sums up the entries that have no page. */
 static void sum_lost(const struct evr_heap *h, struct format_heap *root) {
   for (uint32_t i = h->place->pages * PAGE; i < h->count; i++) {
     const struct entry *e = &h->entry[i];
@@ -544,7 +552,8 @@ static void write_root(struct evr_heap *h, struct evr_heap_owner owner, uint64_t
   write_image(&h->place->root, &image, generation);
 }
 
-/* Its blocks stay, and are used again when there is no other room. */
+/* Takes the profile out of its recording. Its blocks stay, and are used again when there
+   is no other room. */
 static void retire_locked(struct evr_heap *h) {
   struct evr_heap_place *place = h->place;
   struct evr_recording *r = h->recording;
@@ -584,7 +593,7 @@ void evr_heap_detach_locked(struct evr_heap *h) {
 }
 
 void evr_heap_after_fork(struct evr_heap *h, bool own) {
-  /* That of another thread is not freed: it may have been changing it. */
+  /* the place of another thread's profile is not freed: it may have been changing it */
   if (own && h->place) free_place(h->place);
   h->place = NULL;
   h->recording = NULL;

@@ -11,9 +11,10 @@
 /* What runs for each sample lies together: few lines of the cache. */
 #define EVR_SAMPLE_PATH __attribute__((section(".text.hot.sample")))
 
-struct evr_heap; /* owner of the domain, but for what says _locked */
+struct evr_heap; /* the owner of the domain calls all functions, except those that end
+                    in _locked */
 
-/* NULL: no memory. */
+/* Makes an empty profile; NULL: no memory. */
 struct evr_heap *evr_heap_new(double rate);
 void evr_heap_free(struct evr_heap *heap);
 
@@ -22,7 +23,8 @@ uint32_t evr_heap_number(const struct evr_heap *heap);
 void evr_heap_expect(const struct evr_heap *heap);
 void evr_heap_allocate(struct evr_heap *heap, const struct eventring_sample *sample,
                        struct eventring_tracked *tracked);
-/* False: the block is of another profile. */
+/* Counts a block that is no longer alive. Returns false when the block is of another
+   profile. */
 bool evr_heap_release(struct evr_heap *heap, const struct eventring_tracked *block);
 /* Counts a collection; returns its number. */
 uint64_t evr_heap_collect(struct evr_heap *heap, const struct eventring_collection *collection);
@@ -31,14 +33,15 @@ struct evr_heap_owner { /* of a profile */
   uint32_t slot, incarnation;
   bool over; /* it ends */
 };
-/* Brings the copy in the file of this recording up to date. Takes the mutex when the profile
-   needs further blocks, or `over`. */
+/* Brings the copy in the file of this recording up to date. Takes the mutex when the
+   profile needs further blocks, or `over`. */
 void evr_heap_publish(struct evr_heap *heap, struct evr_recording *recording,
                       struct evr_heap_owner owner);
-/* The domain leaves its recording, which keeps what it has of the profile. */
+/* Detaches the profile from a recording that its domain leaves; the recording keeps what
+   it has of the profile. */
 void evr_heap_detach_locked(struct evr_heap *heap);
-/* In a forked child: forgets the parent's recording. `own`: the profile is that of a domain of
-   the thread that forked. */
+/* Forgets, in a forked child, the parent's recording. `own`: the profile is that of a
+   domain of the thread that forked. */
 void evr_heap_after_fork(struct evr_heap *heap, bool own);
 /* Frees what a recording knows of profiles that have ended. */
 void evr_heaps_free(struct evr_recording *recording);

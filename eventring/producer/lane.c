@@ -13,8 +13,9 @@
  *       that whoever sees it sees W5 of the block before, and can distinguish a block
  *       that is gone from one that damage destroyed)
  *   W2  release fence: whoever sees any store of W3 or later sees W1 too
- *       (pairs with the acquire fence R4 between copying and checking again), and W5 of the
- *       block before (a place that was never used may be that of a block that was left out)
+ *       (pairs with the acquire fence R4 between copying and checking again), and W5 of
+ *       the block before (a place that was never used may be that of a block that was
+ *       left out)
  *   W3  store zeros to all words, then the header's fields, relaxed
  *   W4  store sequence = s, release: whoever sees it sees W3
  *       (pairs with the acquire load R1)
@@ -27,18 +28,19 @@
  * first zero sees exactly what was committed. All stores into a block that readers may
  * be reading are atomic.
  *
- * That a reader takes no word of another block for one of this, and counts no event twice, is
- * proved by testsuite/model/block_transition.pml, in the memory model of C11; to which context
- * and incarnation the events belong, by shared_blocks.pml beside it. A change of the steps is
- * made there first.
+ * That a reader takes no word of another block for one of this, and counts no event
+ * twice, is proved by testsuite/model/block_transition.pml, in the memory model of C11;
+ * to which context and incarnation the events belong, by shared_blocks.pml beside it. A
+ * change of the steps is made there first.
  *
  * Before W1 the finished block gets its committed length and its checksum (release), and
  * the open spans and the totals are brought up to date by walking it (fold_block).
  *
- * Where there is no room for the rest of a ring, its source leaves out the sequences of the
- * places that are not there, and the lane goes on at the first place (ring.c). Then there is
- * a step S between these and W1: store head = s - 1, release. Readers find out from the head
- * which blocks may be overwritten by now, so it must not be behind the places that are.
+ * Where there is no room for the rest of a ring, its source leaves out the sequences of
+ * the places that are not there, and the lane goes on at the first place (ring.c). Then
+ * there is a step S between these and W1: store head = s - 1, release. Readers find out
+ * from the head which blocks may be overwritten by now, so it must not be behind the
+ * places that are.
  *
  * Signals. A handler may interrupt a probe of its thread anywhere and call probes of the
  * same domain, although it should have a domain of its own (eventring.h). That may lose
@@ -52,8 +54,9 @@
  *    before. So the slow path checks that the position lies in the present block and
  *    finds it again if not. The first events of a block all take the slow path: those of
  *    the handler and the one that finds the stale position.
- *  - A probe that is interrupted by probes of the handler writes over their events, whose words
- *    stay counted. Where that makes more words than there are, the slow path counts again.
+ *  - A probe that is interrupted by probes of the handler writes over their events, whose
+ *    words stay counted. Where that makes more words than there are, the slow path counts
+ *    again.
  *
  * One case remains: a handler that changes blocks and writes CAREFUL_EVENTS or more
  * events into the new one. If the new block is above the old one, the stale position lies
@@ -84,8 +87,8 @@ static uint64_t events_in_block(const struct eventring_lane *lane,
   return w->end ? (uint64_t)(lane->next - w->first) - lane->extra : 0;
 }
 
-/* The law of a lane: its position lies in its present block, and the words there are at least
-   those that are no events of their own. */
+/* Checks the law of a lane: its position lies in its present block, and the words there
+   are at least those that are no events of their own. */
 static inline bool is_in_block(const struct eventring_lane *lane, const struct evr_writer *w) {
   return w->end ? w->first <= lane->next && lane->next <= w->end &&
                       lane->extra <= (uint64_t)(lane->next - w->first)
@@ -94,7 +97,7 @@ static inline bool is_in_block(const struct eventring_lane *lane, const struct e
 
 /* ---- Limits -------------------------------------------------------------------- */
 
-/* What `expires` of a lane must be: the time up to which words are unambiguous,
+/* Returns what `expires` of a lane must be: the time up to which words are unambiguous,
    or the next calibration if that comes first. */
 static uint64_t expiry(const struct evr_lanes *l, const struct evr_writer *w) {
   if (l->clock == FORMAT_CLOCK_MONOTONIC) return 0;
@@ -112,8 +115,8 @@ static bool is_stale(const struct eventring_lane *lane, const struct evr_writer 
                           (uintptr_t)w->end - (uintptr_t)w->first;
 }
 
-/* Passes the words of the present block up to `end`, or the first that is zero, and counts those
-   that are no events of their own. Returns where it stopped. */
+/* Passes the words of the present block up to `end`, or the first that is zero, and
+   counts those that are no events of their own. Returns where it stopped. */
 static uint64_t *recount(struct eventring_lane *lane, const struct evr_writer *w, uint64_t *end) {
   uint64_t *at = w->first, word;
   lane->extra = 0;
@@ -125,8 +128,9 @@ static uint64_t *recount(struct eventring_lane *lane, const struct evr_writer *w
   return at < end ? at : end;
 }
 
-/* The first word of the present block that is zero is where the next one goes. Where the position
-   only went back within the block, over events of the handler, their words still count. */
+/* Finds the position again: the first word of the present block that is zero is where the
+   next one goes. Where the position only went back within the block, over events of the
+   handler, their words still count. */
 static __attribute__((cold, noinline)) void find_position(struct eventring_lane *lane,
                                                           const struct evr_writer *w) {
   lane->next = recount(lane, w, is_stale(lane, w) ? w->end : lane->next);
@@ -136,6 +140,8 @@ static __attribute__((cold, noinline)) void find_position(struct eventring_lane 
 
 /* Forgets open spans of classes that were off in the meantime (control.c). */
 static void apply_switches(struct evr_writer *w, const struct format_control *control) {
+  /* acquire: pairs with the acq_rel of log_switch (control.c), which then has taken all
+     numbers below this one; each entry is acquired by its own number */
   uint32_t now = __atomic_load_n(&control->switches, __ATOMIC_ACQUIRE);
   if (__builtin_expect(now == w->switches_seen, 1)) return;
   uint32_t from = w->switches_seen;
@@ -158,8 +164,9 @@ static void apply_switches(struct evr_writer *w, const struct format_control *co
 
 /* ---- Transition -------------------------------------------------------------------- */
 
-/* What the present block says of open spans, and adds to the totals. `next` is where its events
-   end, `skipped` how many sequences are left out behind it: the totals go up to these. */
+/* Takes what the present block says of open spans, and adds it to the totals. `next` is
+   where its events end, `skipped` how many sequences are left out after it: the totals go
+   up to these. */
 static void fold_block(struct evr_writer *w, const uint64_t *next, uint32_t skipped,
                        const struct format_control *control) {
   if (!w->end) return;
@@ -169,15 +176,16 @@ static void fold_block(struct evr_writer *w, const uint64_t *next, uint32_t skip
   apply_switches(w, control);
 }
 
-/* The source counts its events; its length and checksum, and with them the whole block,
-   are final. */
+/* Finishes the present block: the source counts its events, and its length and checksum,
+   and with them the whole block, are final. */
 static void finish_block(struct evr_writer *w, uint64_t *next, uint64_t events) {
   if (!w->end) return;
   w->source->events += events + w->dropped;
   w->dropped = 0;
   uint64_t *words = w->end - FORMAT_BLOCK_WORDS;
   uint32_t committed = (uint32_t)(next - words);
-  /* release: whoever sees the length sees the words */
+  /* release: whoever sees the length sees the words. A reader takes it from a block when
+     it has acquired a later head (R0) */
   __atomic_store_n(&words[FORMAT_SEAL_WORD], evr_seal(committed, evr_checksum(words, committed)),
                    __ATOMIC_RELEASE);
 }
@@ -198,30 +206,33 @@ static void finish_present(struct evr_lanes *l, enum eventring_ring r, uint32_t 
 
 #define STORE(field, value) __atomic_store_n(&(field), (value), __ATOMIC_RELAXED)
 
-/* S: the finished block is not the newest any more, although the one after it is yet to come. As
-   in W5, whoever sees this head sees the whole block. */
+/* Leaves sequences out (step S): the finished block is not the newest any more, although
+   the one after it is yet to come. As in W5, pairs with R0: whoever sees this head sees
+   the whole block. */
 static void skip_sequences(struct evr_block_source *source, uint32_t count) {
   source->sequence += count;
   __atomic_store_n(source->head, source->sequence, __ATOMIC_RELEASE);
 }
 
-/* W1 and W2, and the zeros of W3 */
+/* Makes W1 and W2, and the zeros of W3. */
 static void clear_place(const struct evr_place *place) {
   evr_testpoint(W1);
-  if (place->used) __atomic_store_n(&place->block->sequence, 0, __ATOMIC_RELEASE); /* W1 */
+  if (place->used)
+    __atomic_store_n(&place->block->sequence, 0, __ATOMIC_RELEASE); /* W1 */
   evr_testpoint(W2);
-  evr_fence_release();                                                             /* W2 */
+  evr_fence_release();                                              /* W2 */
   evr_testpoint(W3);
   if (place->used) evr_store_zeros((uint64_t *)place->block + 1, FORMAT_BLOCK_WORDS - 1);
 }
 
-/* May the list have this span as one word? */
+/* Tells whether the list may have this span as one word. */
 static bool is_brief(const struct format_open *span, uint64_t base) {
   return span->suspended == 0 && base - span->ticks <= FORMAT_TIME_SPAN;
 }
 
-/* Writes the list of a block: with four words for each span, and behind these the innermost
-   ones of its own context with one, which in most programs are all. Returns its end. */
+/* Writes the list of a block: with four words for each span, and then with one word for
+   each of the innermost spans of its own context, which in most programs are all. Returns
+   its end. */
 static uint64_t *put_list(uint64_t *words, struct format_block *block,
                           const struct format_open *list, unsigned count, uint64_t context) {
   unsigned own = 0, brief = 0;
@@ -238,7 +249,7 @@ static uint64_t *put_list(uint64_t *words, struct format_block *block,
   return words;
 }
 
-/* W3, into words that are zero. Returns where the events begin. */
+/* Fills the block (W3), whose words are zero. Returns where the events begin. */
 static uint64_t *fill_block(const struct evr_lanes *l, enum eventring_ring r,
                             struct format_block *block) {
   const struct evr_writer *w = l->writer[r];
@@ -257,22 +268,22 @@ static uint64_t *fill_block(const struct evr_lanes *l, enum eventring_ring r,
                   w->open.context);
 }
 
-/* W4 and W5 */
+/* Publishes the block (W4 and W5). */
 static void publish_block(struct evr_block_source *source, struct format_block *block) {
   uint64_t sequence = ++source->sequence;
   evr_testpoint(W4);
-  __atomic_store_n(&block->sequence, sequence, __ATOMIC_RELEASE);                  /* W4 */
+  __atomic_store_n(&block->sequence, sequence, __ATOMIC_RELEASE);               /* W4 */
   evr_testpoint(W5);
-  if (source->head) __atomic_store_n(source->head, sequence, __ATOMIC_RELEASE);   /* W5 */
+  if (source->head) __atomic_store_n(source->head, sequence, __ATOMIC_RELEASE); /* W5 */
 }
 
-/* On failure the block before is still the present one. */
+/* Begins the next block. On failure the block before is still the present one. */
 static int next_block(struct evr_lanes *l, enum eventring_ring r, uint64_t ticks,
                       struct eventring_error *error) {
   struct eventring_lane *lane = lane_of(l, r);
   struct evr_writer *w = l->writer[r];
   struct evr_place place = {0};
-  int saved = errno; /* a probe leaves it as it is */
+  int saved = errno; /* a probe leaves errno as it is */
   int status = w->source->next_place(w->source, &place, error);
   errno = saved;
   if (status != EVENTRING_OK) return status;
@@ -295,18 +306,20 @@ static int next_block(struct evr_lanes *l, enum eventring_ring r, uint64_t ticks
 
 /* ---- Writing --------------------------------------------------------------------- */
 
-/* W6 */
+/* Writes an event word, after its payload (W6). */
 static void put_event(struct eventring_lane *lane, uint64_t word, const uint64_t *payload,
                       size_t words) {
   uint64_t *next = lane->next;
   for (size_t i = 0; i < words; i++) STORE(next[1 + i], payload[i]);
+  /* W6, release: pairs with the acquire load R2 of the reader's walk, which then sees the
+     payload */
   evr_testpoint(W6);
   __atomic_store_n(next, word, __ATOMIC_RELEASE);
   lane->next = next + 1 + words;
   lane->extra += words;
 }
 
-/* A remark is no event. */
+/* Writes a remark, which is no event. */
 static void put_remark(struct eventring_lane *lane, enum format_remark remark, uint64_t ticks,
                        const uint64_t *payload, size_t words) {
   uint64_t tail = EVENTRING_TAIL(FORMAT_WORD_REMARK, remark, words);
@@ -350,7 +363,7 @@ int evr_lane_write(struct evr_lanes *l, enum eventring_ring r, uint64_t tail,
   struct eventring_lane *lane = lane_of(l, r);
   int status = prepare(l, r, 1 + words, ticks, error);
   if (status < 0) return status;
-  /* a span that begins does not last as long as the change of blocks before it */
+  /* the time of a span that begins does not include the change of blocks before it */
   if (status == EVR_NEW_BLOCK && (tail & 7) == EVENTRING_BEGIN)
     ticks = evr_clock_ticks(l->clock);
   put_event(lane, ticks << EVENTRING_WORD_TIME_SHIFT | tail, payload, words);
@@ -395,7 +408,7 @@ uint64_t evr_writer_emitted(const struct evr_writer *w) {
 
 /* ---- Opening and closing --------------------------------------------------------- */
 
-/* Says to which incarnation the events belong that follow in the present block. */
+/* Writes a remark on the incarnation of the events that follow in the present block. */
 static int change_incarnation(struct evr_lanes *l, enum eventring_ring r,
                               struct eventring_error *error) {
   struct evr_writer *w = l->writer[r];
@@ -419,6 +432,7 @@ static int enter_ring(struct evr_lanes *l, enum eventring_ring r,
 int evr_lane_open(struct evr_lanes *l, enum eventring_ring r, struct evr_writer *w,
                   struct eventring_error *error) {
   struct eventring_lane *lane = lane_of(l, r);
+  /* acquire: as in apply_switches */
   if (!w->end) w->switches_seen = __atomic_load_n(&l->control->switches, __ATOMIC_ACQUIRE);
   l->writer[r] = w;
   lane->next = w->next;

@@ -31,19 +31,18 @@ struct evr_writer {
   uint64_t *end;          /* of the present block: what limit is when no one
                              wants attention; NULL: no block yet */
   uint64_t *first;        /* its first event word */
-  uint64_t *next;         /* where the next word goes, and */
-  uint64_t extra;         /* what the lane has of it, while no lane is open */
+  uint64_t *next;         /* where the next word goes while no lane is open */
+  uint64_t extra;         /* then, too, what the lane has of it */
   uint64_t base_ticks;    /* that times in the block refer to from here on */
-  uint64_t block_ticks;   /* the same as the block's header has it */
+  uint64_t block_ticks;   /* the base_ticks of the block's header */
   uint32_t incarnation;   /* of the events last written */
   uint32_t switches_seen; /* entries of the control log that `open` knows */
-  uint32_t careful;       /* events that are still to take the slow path (lane.c,
-                             Signals) */
+  uint32_t careful;       /* events yet to take the slow path (lane.c, Signals) */
   uint64_t dropped;       /* events that had no place, of domains that are gone */
   struct evr_open_spans open; /* at the start of the present block */
   struct evr_totals totals;   /* of all blocks before it */
-  uint64_t aside[FORMAT_BLOCK_WORDS]; /* a block that is not in the file, for a ring that has
-                                         none there yet (ring.c) */
+  uint64_t aside[FORMAT_BLOCK_WORDS]; /* a block that is not in the file, for a ring
+                                         that has none there yet (ring.c) */
 };
 
 struct evr_lanes {
@@ -63,41 +62,41 @@ struct evr_lanes {
 };
 
 /* Opens a lane on a ring: in its present block after a remark with the incarnation, or in
-   a first one from its source. On failure the lane stays closed. Owner. */
+   a first block from its source. On failure the lane stays closed. Owner. */
 int evr_lane_open(struct evr_lanes *lanes, enum eventring_ring ring,
                   struct evr_writer *writer, struct eventring_error *error);
-/* Leaves the ring, if the lane is open, in its present block. Owner, or for a domain that
-   has stopped under the mutex. */
+/* Leaves the ring, if the lane is open, in its present block. Owner, or, for a domain
+   that has stopped, under the mutex. */
 void evr_lane_close(struct evr_lanes *lanes, enum eventring_ring ring);
-/* Finishes the present block of a ring that no lane is open on; nothing is written
-   afterwards. What it has is not in the totals. */
+/* Finishes the present block of a ring on which no lane is open; nothing is written
+   afterwards. The events in it are not in the totals. */
 void evr_writer_finish(struct evr_writer *writer);
-/* Writes an event into an open lane, with a time of its clock: EVENTRING_OK, EVR_NEW_BLOCK when
-   that began a block, or why the source has no further block. The event is lost then. Between
-   evr_lane_begin_writing and evr_lane_end_writing. Owner. */
+/* Writes an event into an open lane, with a time of its clock. Returns EVENTRING_OK,
+   EVR_NEW_BLOCK when that began a block, or why the source has no further block: then the
+   event is lost. Between evr_lane_begin_writing and evr_lane_end_writing. Owner. */
 enum { EVR_NEW_BLOCK = 1 };
 int evr_lane_write(struct evr_lanes *lanes, enum eventring_ring ring, uint64_t tail,
                    uint64_t ticks, const uint64_t *payload, size_t words,
                    struct eventring_error *error);
-/* Makes `context` that of the events that follow. The same results. */
+/* Makes `context` that of the events that follow. Returns what evr_lane_write does. */
 int evr_lane_set_context(struct evr_lanes *lanes, enum eventring_ring ring, uint64_t context,
                          uint64_t ticks, struct eventring_error *error);
-/* Notes that a context is left (FORMAT_REMARK_SUSPEND) or goes on (_RESUME). The same
-   results. */
+/* Notes that a context is left (FORMAT_REMARK_SUSPEND) or goes on (_RESUME). Returns what
+   evr_lane_write does. */
 int evr_lane_switch_context(struct evr_lanes *lanes, enum eventring_ring ring,
                             enum format_remark remark, uint64_t context, uint64_t ticks,
                             struct eventring_error *error);
-/* Events written so far into the ring that a lane is open on, owner; and into one that no
-   lane is open on. */
+/* Returns the number of events written so far into the ring on which a lane is open
+   (owner), or into one on which no lane is open. */
 uint64_t evr_lane_emitted(const struct evr_lanes *lanes, enum eventring_ring ring);
 uint64_t evr_writer_emitted(const struct evr_writer *writer);
 
 /* Lets probes write up to the end of the block, unless someone asks for attention, or the
    ring is watched (watch.h). The store of limit comes before the load of attention: the
    signal fence orders them for the compiler, and request_attention_locked (domains.c) for
-   the processor: it runs a barrier on all threads between storing attention and storing NULL
-   into limit. So either this load sees the request, or its NULL is the later store. (A
-   fence here would cost every transition.) */
+   the processor: it runs a barrier on all threads between storing attention and storing
+   NULL into limit. So either this load sees the request, or its NULL is the later store.
+   (A fence here would cost every transition.) */
 static inline void evr_lane_publish_limit(struct evr_lanes *lanes,
                                           enum eventring_ring ring) {
   struct eventring_lane *lane = &lanes->hot.lane[ring];
@@ -109,13 +108,15 @@ static inline void evr_lane_publish_limit(struct evr_lanes *lanes,
     __atomic_store_n(&lane->limit, NULL, __ATOMIC_RELAXED);
 }
 
-/* Between these two, probes of handlers of signals write nothing into the lanes. The
-   first returns whether it is the outermost, for the second. Owner. */
+/* Keeps probes of handlers of signals from writing into the lanes, from the first call to
+   the second. The first returns whether it is the outermost, for the second. Owner. */
 static inline bool evr_lane_begin_writing(struct evr_lanes *lanes,
                                           enum eventring_ring ring) {
   if (lanes->writing) return false;
   lanes->writing = true;
   __atomic_store_n(&lanes->hot.lane[ring].limit, NULL, __ATOMIC_RELAXED);
+  /* signal fence: a handler of a signal on this thread finds `writing` set and no limit
+     if it interrupts what follows */
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
   return true;
 }
@@ -123,6 +124,8 @@ static inline bool evr_lane_begin_writing(struct evr_lanes *lanes,
 static inline void evr_lane_end_writing(struct evr_lanes *lanes, enum eventring_ring ring,
                                         bool outermost) {
   if (!outermost) return;
+  /* signal fence: what precedes comes before `writing` goes, for a handler on this
+     thread */
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
   lanes->writing = false;
   evr_lane_publish_limit(lanes, ring);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* last_stack.c: the last stacks of domains, as records of kind LAST_STACKS.
  *
- * The kind has a budget of a few blocks, whose oldest goes, so that a process that runs for
- * years keeps the newest stacks of all its domains. A block always keeps room for one more
- * record of the greatest size: a handler of a signal takes that, and needs no new block. */
+ * The kind has a budget of a few blocks, whose oldest goes, so that a process that runs
+ * for years keeps the newest stacks of all its domains. A block always keeps room for one
+ * more record of the greatest size: a handler of a signal takes that, and needs no new
+ * block. */
 #include "eventring/stack.h"
 
 #include <errno.h>
@@ -27,7 +28,7 @@ _Static_assert(FORMAT_STACK_TEXT % 8 == 0, "whole words");
 
 static eventring_stack_wanted *wanted; /* atomic */
 
-/* Without lines that do not fit as a whole. */
+/* Returns the size without a last line that does not fit as a whole. */
 static size_t whole_lines(const char *text, size_t size) {
   if (size <= FORMAT_STACK_TEXT) return size;
   size = FORMAT_STACK_TEXT;
@@ -85,7 +86,7 @@ int eventring_stack_write(eventring_domain *domain, const struct eventring_stack
   return status;
 }
 
-/* ---- Asking --------------------------------------------------------------------------- */
+/* ---- Asking ------------------------------------------------------------------------ */
 
 static bool is_any_attached_locked(void) {
   for (const struct evr_domain *d = evr_producer.domains; d; d = d->next)
@@ -107,12 +108,14 @@ uint32_t eventring_stack_asked(const eventring_domain *domain) {
   const struct evr_recording *r = d ? d->recording : NULL;
   if (!r || __atomic_load_n(&r->ended, __ATOMIC_RELAXED)) return 0;
   const struct format_control *control = evr_control(r);
+  /* acquire: pairs with the release of evr_control_call: with the bit comes the number
+     that evr_control_ask_stacks has set before */
   if (!(__atomic_load_n(&control->call_profile, __ATOMIC_ACQUIRE) & FORMAT_PROFILE_STACKS))
     return 0;
   return __atomic_load_n(&control->stacks, __ATOMIC_RELAXED);
 }
 
-/* ---- Being told ----------------------------------------------------------------------- */
+/* ---- Being told -------------------------------------------------------------------- */
 
 void eventring_stack_keep_host(eventring_domain *domain, void *host) {
   if (domain) ((struct evr_domain *)domain)->host = host;
@@ -123,11 +126,14 @@ void *eventring_stack_host(const eventring_domain *domain) {
 }
 
 void eventring_on_stack(eventring_stack_wanted *function) {
+  /* release: pairs with the acquire in evr_stack_wanted: whoever calls the function sees
+     what the host has set up before */
   __atomic_store_n(&wanted, function, __ATOMIC_RELEASE);
 }
 
 void evr_stack_wanted(struct evr_domain *d, enum eventring_stack_reason reason, int64_t value,
                       bool in_handler) {
+  /* acquire: pairs with the release in eventring_on_stack */
   eventring_stack_wanted *function = __atomic_load_n(&wanted, __ATOMIC_ACQUIRE);
   if (function) function((eventring_domain *)d, reason, value, in_handler);
 }

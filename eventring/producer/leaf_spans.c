@@ -45,7 +45,7 @@ static bool is_run_plain(const uint64_t *words) {
   return (bad[0] | bad[1]) == 0;
 }
 
-/* Passes over runs at the start of the words. */
+/* Passes over runs at the start of the words; `is_run` checks one. */
 static inline __attribute__((always_inline)) const uint64_t *
 skip_runs_with(bool (*is_run)(const uint64_t *), const uint64_t *words,
                const uint64_t *end) {

@@ -10,20 +10,21 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Where the runs of leaf spans stop that words .. end begins with. Checks many words
-   together: at the start of a block these lie on few cache lines. */
+/* Passes over the runs of leaf spans at the start of words .. end; returns where they
+   stop. Checks many words together: at the start of a block these lie on few cache
+   lines. */
 const uint64_t *evr_pass_leaf_runs(const uint64_t *words, const uint64_t *end);
 
-/* Are these a begin without payload and the end of the same id? Kinds differ by
-   one and everything else of the tail agrees. */
+/* Tells whether these are a begin without payload and the end of the same id: the kinds
+   differ by one and everything else of the tail agrees. */
 static inline bool evr_is_leaf_span(uint64_t first, uint64_t second) {
   uint64_t begin = first & FORMAT_TAIL_MASK;
   return (begin & FORMAT_WHAT_MASK) == EVENTRING_BEGIN &&
          (second & FORMAT_TAIL_MASK) == begin + (EVENTRING_END - EVENTRING_BEGIN);
 }
 
-/* Where the leaf spans stop that words .. end begins with. Tries runs once a few were
-   seen. */
+/* Passes over the leaf spans at the start of words .. end; returns where they stop. Tries
+   runs once it has seen a few. */
 static inline const uint64_t *evr_pass_leaf_spans(const uint64_t *words, const uint64_t *end) {
   int seen = 0;
   while (end - words >= 2 && evr_is_leaf_span(words[0], words[1])) {

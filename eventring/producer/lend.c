@@ -14,7 +14,8 @@ static const uint64_t *words_of_recording(const void *recording, uint64_t offset
   return evr_recording_words(recording, offset, size);
 }
 
-/* A forked child has closed it, and the program may have. */
+/* Returns the descriptor, or -1: a forked child has closed it, and the program may
+   have. */
 static int descriptor_of_recording(const void *recording) {
   const struct evr_descriptor *file = &((const struct evr_recording *)recording)->extents.file;
   return evr_descriptor_holds(file) ? file->fd : -1;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* lock.c: the producer's mutexes.
  *
- * One word each, see lock.h. It is taken by a compare-and-swap from 0, whose acquire order
- * pairs with the release of the exchange with 0 in evr_mutex_unlock. Who waits sets WAITED and
- * sleeps on the low half of the word; who has slept takes it with WAITED set, as others may
- * sleep, too. A signal that finds its own thread to be the owner is written into the word, so
- * that the exchange either returns it or comes before it.
+ * One word each, see lock.h. A mutex is taken by a compare-and-swap from 0, whose acquire
+ * order pairs with the release of the exchange with 0 in evr_mutex_unlock. A thread that
+ * waits sets WAITED and sleeps on the low half of the word; one that has slept takes the
+ * mutex with WAITED set, as others may sleep, too. A signal whose handler finds its own
+ * thread to be the owner is written into the word, so that the exchange either returns it
+ * or comes before it.
  */
 #include "producer/lock.h"
 
@@ -32,6 +33,8 @@ static bool is_mine(const struct evr_mutex *m) {
 }
 
 static bool take(struct evr_mutex *m, uint64_t word) {
+  /* acquire: pairs with the release of the thread that had the mutex before, in
+     evr_mutex_unlock or evr_mutex_renew */
   uint64_t free = 0;
   return __atomic_compare_exchange_n(&m->word, &free, word, false, __ATOMIC_ACQUIRE,
                                      __ATOMIC_RELAXED);
@@ -67,6 +70,7 @@ static __attribute__((noinline, cold)) void attend(struct evr_mutex *m, uint64_t
 }
 
 void evr_mutex_unlock(struct evr_mutex *m) {
+  /* release: pairs with the acquire of the next owner, in take */
   uint64_t word = __atomic_exchange_n(&m->word, 0, __ATOMIC_RELEASE);
   if (__builtin_expect(word & ~OWNER, 0)) attend(m, word);
 }
@@ -79,19 +83,21 @@ bool evr_mutex_lock_soon(struct evr_mutex *m) {
   return false;
 }
 
-/* The forking thread has taken it, and is the one that the child has. A signal that came
-   meanwhile is the parent's, and so are those who wait. */
+/* Frees the mutex in a forked child. The forking thread has taken it, and is the one that
+   the child has. A signal that came meanwhile is the parent's, and so are the waiters.
+   release: pairs with the acquire in take */
 void evr_mutex_renew(struct evr_mutex *m) { __atomic_store_n(&m->word, 0, __ATOMIC_RELEASE); }
 
 bool evr_locking(void) { return is_mine(&evr_producer_mutex) || is_mine(&evr_watch_mutex); }
 
-/* The mutex that this thread has taken first, or NULL. */
+/* Returns the mutex that this thread has taken first, or NULL. */
 static struct evr_mutex *outermost(void) {
   if (is_mine(&evr_producer_mutex)) return &evr_producer_mutex;
   return is_mine(&evr_watch_mutex) ? &evr_watch_mutex : NULL;
 }
 
-/* Only this thread, which is in its handler, can release it. */
+/* Defers the signal to the release of the mutex that the thread holds: only this thread,
+   which is in its handler, can release it. */
 bool eventring_defer_signal(int number) {
   struct evr_mutex *m = outermost();
   if (!m) return false;

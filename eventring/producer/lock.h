@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* lock.h: the producer's mutexes.
  *
- * The producer's mutex guards all that the producer keeps for the whole process: the present
- * recording, the list of domains, the slots, the catalogue. Nobody holds it on the path of an
- * event. The name of a function that ends in _locked says that the caller holds it. The table
- * of triggers has one of its own (watch.c), which is taken after this one.
+ * The producer's mutex guards all that the producer keeps for the whole process: the
+ * present recording, the list of domains, the slots, the catalogue. Nobody holds it on
+ * the path of an event. The name of a function that ends in _locked says that the caller
+ * holds it. The table of triggers has one of its own (watch.c), which is taken after this
+ * one.
  *
- * A handler of a signal must find out whether the thread that it interrupts holds one of them.
- * So a mutex names its owner from the instruction on that takes it. (A thread-local variable
- * would be written before or after that. In a library that is loaded late it is also either
- * allocated by malloc at its first use, perhaps in the handler, or part of the space for static
- * TLS, which may be used up; then dlopen fails.)
+ * A handler of a signal must find out whether the thread that it interrupts holds one of
+ * them. So a mutex names its owner from the instruction on that takes it. (A thread-local
+ * variable would be written before or after that. In a library that is loaded late it is
+ * also either allocated by malloc at its first use, perhaps in the handler, or part of
+ * the space for static TLS, which may be used up; then dlopen fails.)
  */
 #ifndef EVENTRING_LOCK_H
 #define EVENTRING_LOCK_H
@@ -20,21 +21,21 @@
 
 #pragma GCC visibility push(hidden)
 
-/* 0: free. Otherwise pthread_self() of the owner, in bit 0 whether others may wait, and in the
-   eight highest bits a signal to be raised when it is released. */
+/* 0: free. Otherwise pthread_self() of the owner; in bit 0 whether others may wait, and
+   in the eight highest bits a signal to be raised when the mutex is released. */
 struct evr_mutex { uint64_t word; };
 
 extern struct evr_mutex evr_producer_mutex, evr_watch_mutex;
 
 void evr_mutex_lock(struct evr_mutex *m);
 void evr_mutex_unlock(struct evr_mutex *m);
-/* For handlers of signals: false when the mutex does not get free within 20 ms, or the
-   interrupted thread itself holds it. */
+/* Takes the mutex in a handler of a signal; returns false when it does not become free
+   within 20 ms, or the interrupted thread itself holds it. */
 bool evr_mutex_lock_soon(struct evr_mutex *m);
-/* In a forked child, whose only thread holds it: releases it. */
+/* Releases the mutex in a forked child, whose only thread holds it. */
 void evr_mutex_renew(struct evr_mutex *m);
 
-/* Does this thread hold one of the mutexes? Async-signal-safe. */
+/* Tells whether this thread holds one of the mutexes. Async-signal-safe. */
 bool evr_locking(void);
 
 static inline void evr_lock(void) { evr_mutex_lock(&evr_producer_mutex); }

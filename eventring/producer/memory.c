@@ -15,11 +15,11 @@
 #include "producer/domains.h"
 #include "producer/lock.h"
 
-/* ---- Names of kinds and origins -------------------------------------------------------- */
+/* ---- Names of kinds and origins ---------------------------------------------------- */
 
 typedef char memory_name[EVENTRING_MAX_CLASS_NAME + 1];
 static memory_name kind_names[FORMAT_MEMORY_KINDS];     /* under the mutex */
-static memory_name origin_names[FORMAT_MEMORY_ORIGINS]; /* the same */
+static memory_name origin_names[FORMAT_MEMORY_ORIGINS]; /* under the mutex */
 
 static int set_name(memory_name *names, unsigned count, unsigned index, const char *name) {
   size_t size = name ? strlen(name) : 0;
@@ -55,7 +55,7 @@ void evr_memory_publish_locked(struct evr_recording *r) {
   evr_stacks_publish_locked(r);
 }
 
-/* ---- Events ------------------------------------------------------------------------------ */
+/* ---- Events ------------------------------------------------------------------------ */
 
 static unsigned event_id[EVENTRING_MEMORY_RATE + 1]; /* 0: not registered yet; atomic */
 
@@ -91,7 +91,7 @@ static inline void emit(struct evr_domain *d, enum eventring_memory_event what, 
   if (is_on(d)) eventring_emit1(&d->lanes.hot, EVENTRING_ALLOC, tail_of(what, 1), value);
 }
 
-/* As eventring_emit1, at a time that was read before. */
+/* Emits an event as eventring_emit1 does, at a time that was read before. */
 static inline void emit_at(struct evr_domain *d, uint64_t tail, uint64_t ticks, uint64_t value) {
   struct eventring_lane *lane = &d->lanes.hot.lane[EVENTRING_ALLOC];
   uint64_t *next = lane->next;
@@ -102,13 +102,14 @@ static inline void emit_at(struct evr_domain *d, uint64_t tail, uint64_t ticks, 
     return;
   }
   __atomic_store_n(next + 1, value, __ATOMIC_RELAXED);
-  /* release: pairs with the reader's acquire load of this word */
+  /* release: pairs with the reader's acquire load R2 of this word (reader/block.c), which
+     then sees the value */
   __atomic_store_n(next, ticks << EVENTRING_WORD_TIME_SHIFT | tail, __ATOMIC_RELEASE);
   lane->next = next + 2;
   lane->extra++;
 }
 
-/* As eventring_emit1, with three words of payload. */
+/* Emits an event as eventring_emit1 does, with three words of payload. */
 static inline void emit_sample(struct evr_domain *d, const uint64_t words[3]) {
   struct eventring_lane *lane = &d->lanes.hot.lane[EVENTRING_ALLOC];
   uint64_t tail = tail_of(EVENTRING_MEMORY_ALLOC, 3), ticks = eventring_ticks();
@@ -120,13 +121,13 @@ static inline void emit_sample(struct evr_domain *d, const uint64_t words[3]) {
     return;
   }
   for (int i = 0; i < 3; i++) __atomic_store_n(next + 1 + i, words[i], __ATOMIC_RELAXED);
-  /* release: pairs with the reader's acquire load of this word */
+  /* release: pairs with R2, as above */
   __atomic_store_n(next, ticks << EVENTRING_WORD_TIME_SHIFT | tail, __ATOMIC_RELEASE);
   lane->next = next + 4;
   lane->extra += 3;
 }
 
-/* ---- Public ------------------------------------------------------------------------------- */
+/* ---- Public ------------------------------------------------------------------------ */
 
 uint32_t eventring_stack(eventring_domain *domain, const struct eventring_frame *frames,
                          size_t count, eventring_resolve *resolve, void *context) {

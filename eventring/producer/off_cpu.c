@@ -3,33 +3,33 @@
  *
  * The time off the processor is what passed on CLOCK_MONOTONIC less what passed on the
  * thread's CPU clock. Reading the latter is a system call (0.3 to 0.5 us), too much for
- * twice in each step of a collector, and most steps are not interrupted at all. The kernel
- * shows that for free where restartable sequences (rseq) exist:
+ * twice in each step of a collector, and most steps are not interrupted at all. The
+ * kernel shows that for free where restartable sequences (rseq) exist:
  *
  *   The C library registers a `struct rseq` for each thread. A thread that stores the
- *   address of a descriptor (struct rseq_cs) into its field rseq_cs says that it is in the
- *   critical section which that describes. When the thread was preempted, has slept, got
- *   a signal or another processor, and the instruction pointer is not in that section, the
- *   kernel stores 0 there before the thread goes on.
+ *   address of a descriptor (struct rseq_cs) into its field rseq_cs says that it is in
+ *   the critical section which that describes. When the thread was preempted, has slept,
+ *   got a signal or another processor, and the instruction pointer is not in that
+ *   section, the kernel stores 0 there before the thread goes on.
  *
  * So the address of a descriptor of an empty section is a mark that lasts as long as the
- * thread stays on its processor. While it is there, no time was lost since the clocks were
- * read; when it is gone, both clocks are read and the mark is set again. System calls are
- * as many as changes of threads. The clocks run apart even so: interrupts and what a
- * hypervisor takes need not count as CPU time, and NTP corrects one of the clocks. So that
- * this is not taken for a part of the next step that is interrupted, and that what a
- * hypervisor takes for longer counts in the step in which it does, the clocks are read again
- * before and after a step if the last time was before the last tick of the coarse clock (1 to
- * 10 ms).
+ * thread stays on its processor. While it is there, no time was lost since the clocks
+ * were read; when it is gone, both clocks are read and the mark is set again. System
+ * calls are as many as changes of threads. The clocks run apart even so: interrupts and
+ * what a hypervisor takes need not count as CPU time, and NTP corrects one of the clocks.
+ * So that this is not taken for a part of the next step that is interrupted, and that
+ * what a hypervisor takes for longer counts in the step in which it does, the clocks are
+ * read again before and after a step if the last time was before the last tick of the
+ * coarse clock (1 to 10 ms).
  *
  * Others in the process may use rseq (tcmalloc does): they overwrite the mark, which is
- * then gone, and they lose nothing, because their own sections never contain a call of this
- * function. A handler of a signal that stores the mark does not hurt an interrupted
+ * then gone, and they lose nothing, because their own sections never contain a call of
+ * this function. A handler of a signal that stores the mark does not hurt an interrupted
  * section either: the kernel has aborted that before it called the handler.
  *
- * Kernels may leave the mark alone when the thread sleeps in a system call (since 6.19:
- * a section must not contain one). That is tried once in a process. If it is so, or
- * if there is no rseq (older kernels and C libraries, valgrind), both clocks are read each
+ * Kernels may leave the mark alone when the thread sleeps in a system call (since 6.19: a
+ * section must not contain one). That is tried once in a process. If it is so, or if
+ * there is no rseq (older kernels and C libraries, valgrind), both clocks are read each
  * time.
  *
  * The descriptor lies in a page that is never unmapped: the kernel reads it as long as a
@@ -76,11 +76,11 @@ static uint64_t read_ns(clockid_t clock) {
   return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* ---- The mark ------------------------------------------------------------------------ */
+/* ---- The mark ---------------------------------------------------------------------- */
 
 #if HAVE_RSEQ
 
-/* As the kernel reads it (linux/rseq.h). */
+/* The layout that the kernel reads (linux/rseq.h). */
 struct descriptor {
   uint32_t version, flags;
   uint64_t start, length, abort;
@@ -122,7 +122,7 @@ static void set_mark(void) {
   if (area->cpu_id >= 0) __atomic_store_n(&area->section, (uintptr_t)mark, __ATOMIC_RELAXED);
 }
 
-/* Of two threads that make it at once, one wins. */
+/* Makes the mark. If two threads make it at once, one wins. */
 static bool make_mark(void) {
   if (__rseq_size == 0 || own_area()->cpu_id < 0) return false;
   struct mark *made = mmap(NULL, sizeof *made, PROT_READ | PROT_WRITE,
@@ -132,13 +132,17 @@ static bool make_mark(void) {
   made->descriptor.start = made->descriptor.abort = (uintptr_t)made->handler;
   mprotect(made, sizeof *made, PROT_READ);
   const struct mark *none = NULL;
+  /* acq_rel, and acquire on failure: pairs with each other in two threads, so that the
+     loser, too, sees the page of the winner filled; other threads see it through
+     `manner` */
   if (!__atomic_compare_exchange_n(&mark, &none, made, false, __ATOMIC_ACQ_REL,
                                    __ATOMIC_ACQUIRE))
     munmap(made, sizeof *made);
   return true;
 }
 
-/* Does the mark stay, and go when the thread sleeps? (It may be gone at once by chance.) */
+/* Tells whether the mark stays, and goes when the thread sleeps. (It may be gone at once
+   by chance.) */
 static bool marks_work(void) {
   const struct timespec nap = {.tv_nsec = NAP};
   bool stays = false;
@@ -160,10 +164,10 @@ static bool marks_work(void) { return false; }
 
 #endif
 
-/* ---- Measuring ----------------------------------------------------------------------- */
+/* ---- Measuring --------------------------------------------------------------------- */
 
-/* True: nothing came between the two readings, which would count as an interruption of
-   what follows. */
+/* Reads both clocks; returns true when nothing came between the two readings, which would
+   count as an interruption of what follows. */
 static bool read_both(bool marks, uint64_t *wall, uint64_t *cpu) {
   if (marks) set_mark();
   *wall = read_ns(CLOCK_MONOTONIC);
@@ -184,12 +188,14 @@ static void read_clocks(bool marks) {
 
 static __attribute__((cold, noinline)) enum manner find_manner(void) {
   enum manner found = marks_work() ? MARKED : READ, unknown = UNKNOWN;
+  /* acq_rel: pairs with the acquire loads of `manner`, here and below: a thread that sees
+     MARKED sees the mark that make_mark stored */
   __atomic_compare_exchange_n(&manner, &unknown, found, false, __ATOMIC_ACQ_REL,
                               __ATOMIC_ACQUIRE);
   return __atomic_load_n(&manner, __ATOMIC_ACQUIRE);
 }
 
-/* Reads the clocks where the mark does not say that they need not be read. */
+/* Reads the clocks, unless the mark says that they need not be read. */
 static void bring_up_to_date(enum manner how) {
   uint64_t tick = read_ns(CLOCK_MONOTONIC_COARSE);
   if (how == READ || tick != clocks.tick || !mark_is_there()) read_clocks(how == MARKED);
@@ -197,6 +203,7 @@ static void bring_up_to_date(enum manner how) {
 }
 
 uint64_t eventring_off_cpu_begin(void) {
+  /* acquire: pairs with the exchange in find_manner, which the mark precedes */
   enum manner how = __atomic_load_n(&manner, __ATOMIC_ACQUIRE);
   if (__builtin_expect(how == UNKNOWN, 0)) how = find_manner();
   if (how == OFF) return 0;
@@ -205,6 +212,7 @@ uint64_t eventring_off_cpu_begin(void) {
 }
 
 uint64_t eventring_off_cpu_since(uint64_t begun) {
+  /* acquire: as in eventring_off_cpu_begin */
   enum manner how = __atomic_load_n(&manner, __ATOMIC_ACQUIRE);
   if (how == OFF || begun == 0) return 0;
   bring_up_to_date(how);
@@ -212,6 +220,8 @@ uint64_t eventring_off_cpu_since(uint64_t begun) {
 }
 
 void evr_off_cpu_measure(bool on) {
+  /* acquire, and release below: pair with each other in other threads; the manner is all
+     that is passed on */
   enum manner how = __atomic_load_n(&manner, __ATOMIC_ACQUIRE);
   if (!on) __atomic_store_n(&manner, OFF, __ATOMIC_RELEASE);
   else if (how == OFF) __atomic_store_n(&manner, UNKNOWN, __ATOMIC_RELEASE);
@@ -220,6 +230,7 @@ void evr_off_cpu_measure(bool on) {
 void evr_off_cpu_after_fork(void) { memset(&clocks, 0, sizeof clocks); }
 
 uint64_t eventring_off_cpu(void) {
+  /* acquire: as in eventring_off_cpu_begin */
   enum manner how = __atomic_load_n(&manner, __ATOMIC_ACQUIRE);
   if (__builtin_expect(how == MARKED && mark_is_there(), 1)) return clocks.off;
   if (how == UNKNOWN) how = find_manner();

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* off_cpu.h: for how long the calling thread was not on a processor (eventring_off_cpu_begin). */
+/* off_cpu.h: for how long the calling thread was not on a processor
+   (eventring_off_cpu_begin). */
 #ifndef EVENTRING_OFF_CPU_H
 #define EVENTRING_OFF_CPU_H
 
@@ -7,9 +8,10 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Whether it is measured, or eventring_off_cpu_begin returns 0. Any thread. */
+/* Sets whether the time is measured; if not, eventring_off_cpu_begin returns 0. Any
+   thread. */
 void evr_off_cpu_measure(bool on);
-/* In a forked child: the clocks of its thread begin anew. */
+/* Begins the clocks of the thread anew in a forked child. */
 void evr_off_cpu_after_fork(void);
 
 #pragma GCC visibility pop

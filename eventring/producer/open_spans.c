@@ -32,7 +32,7 @@ static uint16_t find_context(const struct evr_open_spans *open, uint64_t id) {
   return c;
 }
 
-/* There is room: no more contexts than spans are kept. */
+/* Adds a context. There is room: no more contexts than spans are kept. */
 static uint16_t add_context(struct evr_open_spans *open, uint64_t id) {
   uint16_t c = open->contexts_free, *bucket = bucket_of(open, id);
   if (c) open->contexts_free = open->contexts[c].next;
@@ -52,7 +52,7 @@ static void remove_context(struct evr_open_spans *open, uint16_t c) {
 
 static uint64_t ticks_between(uint64_t from, uint64_t to) { return to > from ? to - from : 0; }
 
-/* Ticks for which a context has been suspended, up to `ticks`. */
+/* Returns the ticks for which a context has been suspended, up to `ticks`. */
 static uint64_t suspended_at(const struct evr_open_context *c, uint64_t ticks) {
   return c->suspended + (c->since ? ticks_between(c->since, ticks) : 0);
 }
@@ -131,8 +131,8 @@ static void open_span(struct evr_open_spans *open, uint64_t word, uint64_t ticks
 
 static bool has_reason(unsigned id) { return __atomic_load_n(&evr_has_reason[id], __ATOMIC_RELAXED); }
 
-/* An end: closes the innermost span of this id among the `depth` innermost spans of the
-   present context. */
+/* Closes, at an end, the innermost span of this id among the `depth` innermost spans of
+   the present context. */
 static void close_span(struct evr_open_spans *open, struct evr_totals *totals, unsigned id,
                        uint64_t ticks, unsigned depth) {
   uint16_t c = find_context(open, open->context), i = c ? open->contexts[c].top : 0;
@@ -148,7 +148,7 @@ static void close_span(struct evr_open_spans *open, struct evr_totals *totals, u
   if (open->hidden) open->hidden--;
 }
 
-/* ---- The words of a block ------------------------------------------------------------ */
+/* ---- The words of a block ---------------------------------------------------------- */
 
 struct begun { /* a span that the block begins */
   uint64_t word, ticks;
@@ -167,7 +167,7 @@ struct walk {
   struct begun begun[FORMAT_BLOCK_WORDS];
 };
 
-/* Why it runs: the value of its begin; 0: that is no id. */
+/* Returns why the span runs: the value of its begin; 0: that is no id. */
 static inline uint64_t reason_of(const struct begun *begun) {
   if (!word_length(begun->word) || !has_reason(word_id(begun->word))) return EVR_NO_REASON;
   return begun->words[1] < EVENTRING_MAX_EVENTS ? begun->words[1] : 0;
@@ -181,7 +181,7 @@ static void keep_begun(struct walk *walk) {
   walk->count = 0;
 }
 
-/* The end of a span that the block begins, too. */
+/* Adds a span that the block both begins and ends to the totals. */
 static inline void add_span(const struct walk *walk, const struct begun *begun, uint64_t ticks) {
   const unsigned id = word_id(begun->word);
   evr_totals_span(walk->totals, id, ticks_between(begun->ticks, ticks));
@@ -190,7 +190,7 @@ static inline void add_span(const struct walk *walk, const struct begun *begun, 
     evr_totals_reasoned_span(walk->totals, id, reason, begun->ticks, ticks);
 }
 
-/* An end that is not that of the innermost span. */
+/* Ends a span that is not the innermost one. */
 static __attribute__((noinline)) void end_other_span(struct walk *walk, unsigned id, uint64_t ticks) {
   unsigned depth = FORMAT_END_SEARCH;
   for (uint32_t i = walk->count; i > 0 && depth > 0; depth--)
@@ -239,7 +239,7 @@ static inline void apply_event(struct walk *walk, const uint64_t *words, const u
     walk->asleep = false;
   }
   if (word_kind(word) == EVENTRING_BEGIN) {
-    /* one whose value does not lie in the block counts as one that has none */
+    /* a span whose value does not lie in the block counts as one without a value */
     const bool is_whole = word_length(word) < end - words;
     walk->begun[walk->count++] =
         (struct begun){is_whole ? word : word & ~FORMAT_LENGTH_MASK, ticks, words};
@@ -255,8 +255,8 @@ static inline void apply_event(struct walk *walk, const uint64_t *words, const u
   }
 }
 
-/* Counts the leaf spans that words .. end begins with, and then the events that neither begin nor
-   end. Returns where these stop. */
+/* Counts the leaf spans that words .. end begins with, and then the events that neither
+   begin nor end. Returns where these stop. */
 static inline const uint64_t *pass_simple(const struct walk *walk, const uint64_t *words,
                                           const uint64_t *end) {
   const uint64_t *others = evr_pass_leaf_spans(words, end);
@@ -270,8 +270,8 @@ static inline const uint64_t *pass_simple(const struct walk *walk, const uint64_
   return words;
 }
 
-/* The law of the table: the spans that are linked by age are those that are counted, and each
-   lies in a context. */
+/* Checks the law of the table: the spans that are linked by age are those that are
+   counted, and each lies in a context. */
 static inline bool is_linked(const struct evr_open_spans *open) {
   uint32_t count = 0;
   for (uint16_t i = open->oldest, older = 0; i; older = i, i = open->spans[i].newer, count++)
@@ -280,12 +280,13 @@ static inline bool is_linked(const struct evr_open_spans *open) {
   return count == open->count && count <= EVR_MAX_OPEN && (count > 0) == (open->newest != 0);
 }
 
-/* What another process may have written over the words stays within the block. */
+/* Walks the words. Another process may have written over them: the walk stays within the
+   block. */
 void evr_open_apply(struct evr_open_spans *open, struct evr_totals *totals, const uint64_t *words,
                     size_t count, uint64_t base) {
   struct walk walk;
   const uint64_t *end = words + count;
-  walk.open = open; /* not all of it is to be cleared */
+  walk.open = open; /* the structure is large, and its list need not be cleared */
   walk.totals = totals;
   walk.count = 0;
   walk.position = (struct format_position){.base = base, .context = open->context};
@@ -317,7 +318,7 @@ void evr_open_clear(struct evr_open_spans *open) {
   open->context = 0;
 }
 
-/* ---- The list of a header -------------------------------------------------------------- */
+/* ---- The list of a header ---------------------------------------------------------- */
 
 static struct format_open entry_of(const struct evr_open_spans *open, uint16_t i,
                                    uint64_t ticks) {

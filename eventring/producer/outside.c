@@ -5,7 +5,8 @@
 #include <sys/auxv.h>
 #include <sys/prctl.h>
 
-/* A process that has changed its user is not dumpable either, until it says otherwise. */
+/* Tells whether the process is privileged. One that has changed its user is not dumpable
+   either, until it says otherwise. */
 static bool is_privileged(void) {
   return getauxval(AT_SECURE) != 0 || prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) != 1;
 }

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* pages.c: which pages take memory (eventring/footprint.h).
  *
- * The kernel counts a page as resident when memory of its own is mapped there. A page that was
- * read and never written is mapped to the one page of zeros that all processes have, and does
- * not count; mincore says that it is there. So /proc/self/pagemap is asked:
+ * The kernel counts a page as resident when memory of its own is mapped there. A page
+ * that was read and never written is mapped to the one page of zeros that all processes
+ * have, and does not count; mincore says that it is there. So /proc/self/pagemap is
+ * asked:
  *
- *   scan      a request of Linux 6.7 names runs of pages that are present and not that page;
- *   entries   before, a word for each page says whether it is present, whether no one else has
- *             it mapped, and whether it is a file's. A page of zeros is neither, and so is one
- *             that a fork left shared with a child: their contents tell them apart. A shared
- *             page that holds only zeros is taken for absent, therefore.
+ *   scan      a request of Linux 6.7 names runs of pages that are present and not that
+ *             page;
+ *   entries   before, a word for each page says whether it is present, whether no one
+ *             else has it mapped, and whether it is a file's. A page of zeros is neither,
+ *             and so is one that a fork left shared with a child: their contents tell
+ *             them apart. So a shared page that holds only zeros is taken for absent.
  *
- * Contents are read from /proc/self/mem, so that a page that may not be read, or is gone, is
- * no fault. Where /proc is not there, mincore is what remains. */
+ * Contents are read from /proc/self/mem, so that a page that may not be read, or is gone,
+ * is no fault. Where /proc is not there, mincore is what remains. */
 #include "producer/pages.h"
 
 #include <errno.h>
@@ -26,9 +28,9 @@
 
 enum { AT_ONCE = 1024, RUNS = 128 };
 
-/* ---- scan ------------------------------------------------------------------------------ */
+/* ---- scan -------------------------------------------------------------------------- */
 
-/* As <linux/fs.h> of Linux 6.7 has them. */
+/* as in <linux/fs.h> of Linux 6.7 */
 struct scan_request {
   uint64_t size, flags, start, end, walk_end, runs, run_count, most_pages;
   uint64_t inverted, all_of, any_of, returned;
@@ -59,7 +61,7 @@ static bool scan(const struct eventring_pages *pages, uintptr_t first, size_t co
   return true;
 }
 
-/* ---- entries --------------------------------------------------------------------------- */
+/* ---- entries ----------------------------------------------------------------------- */
 
 #define ENTRY_PRESENT (UINT64_C(1) << 63)
 #define ENTRY_FILE (UINT64_C(1) << 61) /* or shared memory */
@@ -69,7 +71,8 @@ static bool is_zero(const unsigned char *bytes, size_t count) {
   return !bytes[0] && memcmp(bytes, bytes + 1, count - 1) == 0;
 }
 
-/* The first bytes of most that do not are enough. */
+/* Tells whether a page holds only zeros. For most pages that do not, the first bytes are
+   enough. */
 static bool holds_zeros(const struct eventring_pages *pages, uintptr_t page) {
   unsigned char bytes[4096];
   size_t some = 64;
@@ -98,7 +101,7 @@ static bool read_entries(const struct eventring_pages *pages, uintptr_t first, s
   return true;
 }
 
-/* ---- which of them ----------------------------------------------------------------------- */
+/* ---- which of them ----------------------------------------------------------------- */
 
 static bool ask_mincore(const struct eventring_pages *pages, uintptr_t first, size_t count,
                         unsigned char *there) {
@@ -116,7 +119,8 @@ static bool ask_in_one_way(const struct eventring_pages *pages, uintptr_t first,
   }
 }
 
-/* At most AT_ONCE. What cannot be known counts as there. */
+/* Finds out which of at most AT_ONCE pages are there. A page about which nothing can be
+   known counts as there. */
 static void ask(struct eventring_pages *pages, uintptr_t first, size_t count,
                 unsigned char *there) {
   while (!ask_in_one_way(pages, first, count, there)) {
@@ -158,7 +162,7 @@ void eventring_pages_there(struct eventring_pages *pages, const void *first, siz
   errno = saved;
 }
 
-/* The part of a page that is within [from, end). */
+/* Returns the size of the part of a page that is within [from, end). */
 static uint64_t part_of_page(uintptr_t page, size_t page_size, uintptr_t from, uintptr_t end) {
   uintptr_t first = page > from ? page : from;
   uintptr_t last = page + page_size < end ? page + page_size : end;

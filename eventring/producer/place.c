@@ -8,13 +8,13 @@
  * unlinked only if the name still means the inode of the recording.
  *
  * When nobody has said where the file is to be, and the current directory cannot be used,
- * it is made in $XDG_RUNTIME_DIR, in the place of this user's or of the machine's services
- * (state_place.h), or else in /tmp. Such a directory must be one in which
- * no other user but root can rename or remove the file: it belongs to this user or to
- * root, and is sticky if others may write to it. That is checked of the directory that is
- * open, and all that follows happens below that descriptor. Whoever takes the name first
- * can prevent the recording, and no more: nothing is followed, opened for writing, or
- * renamed but a regular file of this user.
+ * it is made in $XDG_RUNTIME_DIR, in the place of this user's or of the machine's
+ * services (state_place.h), or else in /tmp. Such a directory must be one in which no
+ * other user but root can rename or remove the file: it belongs to this user or to root,
+ * and is sticky if others may write to it. That is checked of the directory that is open,
+ * and all that follows happens below that descriptor. Whoever takes the name first can
+ * prevent the recording, and no more: nothing is followed, opened for writing, or renamed
+ * but a regular file of this user.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -40,7 +40,7 @@ static int name_file(struct evr_recording *r, const struct eventring_config *con
   return evr_file_name(r->name, &naming, error);
 }
 
-/* False: too long. */
+/* Joins the two; returns false when the path is too long. */
 static bool join_path(char *path, size_t room, const char *directory, const char *name) {
   size_t length = strlen(directory), size = strlen(name) + 1;
   bool slash = directory[1] != 0; /* "/" has it already */
@@ -51,7 +51,8 @@ static bool join_path(char *path, size_t room, const char *directory, const char
   return true;
 }
 
-/* It is made if only its last component is missing. */
+/* Lists the directories that may take the place of the current one. That of the user's
+   state is made if only its last component is missing. */
 unsigned evr_recording_substitutes(const char *directories[EVR_SUBSTITUTES]) {
   static char place[PATH_MAX];
   unsigned count = 0;
@@ -92,14 +93,14 @@ static int find_place(struct evr_recording *r, const char *directory,
   if (!realpath(directory, absolute))
     return evr_fail(error, EVENTRING_E_DIRECTORY, errno,
                     "cannot use the directory \"%.200s\"", directory);
-  if (!join_path(r->path, sizeof r->path - 2, absolute, r->name)) /* .2 of a further
-                                                                     copy */
+  /* room for the ".2" of a further copy */
+  if (!join_path(r->path, sizeof r->path - 2, absolute, r->name))
     return evr_fail(error, EVENTRING_E_DIRECTORY, ENAMETOOLONG,
                     "cannot use the directory \"%.200s\"", directory);
   return EVENTRING_OK;
 }
 
-/* The name of a further copy, in the same directory. */
+/* Makes the name of a further copy, in the same directory. */
 static int name_copy(struct evr_recording *r, const struct eventring_config *config,
                      unsigned copy, struct eventring_error *error) {
   size_t directory = strlen(r->path) - strlen(r->name);
@@ -109,23 +110,23 @@ static int name_copy(struct evr_recording *r, const struct eventring_config *con
   return EVENTRING_OK;
 }
 
-/* ---- What is in its place ----------------------------------------------------------- */
+/* ---- What is in its place ---------------------------------------------------------- */
 
 static int in_the_way(const struct evr_recording *r, struct eventring_error *error,
                       const char *what) {
   return evr_fail(error, EVENTRING_E_EXISTS, 0, "%.300s is %s", r->path, what);
 }
 
-/* Is the recording that holds this file's lock one of this very process? Then another
-   copy of the library makes it. */
+/* Tells whether the recording that holds this file's lock is one of this very process:
+   then another copy of the library makes it. */
 static bool is_of_this_process(int fd) {
   struct format_header h;
   return pread(fd, &h, sizeof h, 0) == (ssize_t)sizeof h &&
          memcmp(h.magic, FORMAT_MAGIC, sizeof h.magic) == 0 && h.pid == getpid();
 }
 
-/* Start of a dead recording in seconds since the epoch; when it does not say, the time of
-   its last change. */
+/* Returns the start of a dead recording in seconds since the epoch; when it does not say,
+   the time of its last change. */
 static long long start_of(int fd, const struct stat *st) {
   struct format_header h;
   if (pread(fd, &h, sizeof h, 0) == (ssize_t)sizeof h &&
@@ -135,7 +136,7 @@ static long long start_of(int fd, const struct stat *st) {
   return st->st_mtim.tv_sec;
 }
 
-/* Renames a dead recording. 0 or an errno. */
+/* Renames a dead recording. Returns 0 or an errno. */
 static int set_aside(const struct evr_recording *r, long long start) {
   char name[sizeof r->name + 64];
   int stem = (int)(strlen(r->name) - strlen(EVENTRING_SUFFIX));
@@ -150,8 +151,8 @@ static int set_aside(const struct evr_recording *r, long long start) {
   return EEXIST;
 }
 
-/* Clears the file's place: renames what a dead process of this pid left behind. TAKEN: it
-   is that of another copy of the library in this process. */
+/* Clears the file's place: renames what a dead process of this pid left behind. Returns
+   TAKEN when another copy of the library in this process has the place. */
 enum { TAKEN = 1 };
 static int clear_place(struct evr_recording *r, struct eventring_error *error) {
   struct stat st;
@@ -215,7 +216,8 @@ int evr_recording_create_file(struct evr_recording *r, const struct eventring_co
   return status == EVENTRING_OK ? create_file(r, &config, error) : status;
 }
 
-struct name_at { /* of the file: by its path if the program has closed our descriptor */
+struct name_at { /* of the file: by its path if the program has closed the descriptor
+                    of the directory */
   int directory;
   const char *name;
 };
@@ -235,7 +237,8 @@ int evr_recording_unlink(const struct evr_recording *r) {
   return evr_recording_unlink_other(r, &r->extents.file);
 }
 
-/* The directory may have been deleted, too, and made again. */
+/* Creates the file again at its name. The directory may have been deleted, too, and made
+   again. */
 int evr_recording_create_again(const struct evr_recording *r) {
   enum { NEW = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC };
   const struct name_at at = name_of(r);

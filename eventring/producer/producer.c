@@ -13,6 +13,8 @@ struct evr_listener evr_producer_listener(void) {
 }
 
 void evr_producer_follow_now(void) {
+  /* acquire: pairs with the release in after_fork_in_child (state.c), which the renewed
+     state of the child precedes */
   void (*follow)(bool) = __atomic_load_n(&evr_producer.follow, __ATOMIC_ACQUIRE);
   if (__builtin_expect(follow != NULL, 0)) follow(true);
 }

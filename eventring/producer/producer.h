@@ -19,15 +19,15 @@ struct evr_listener { /* of the host, for what no result can report */
   void *context;
 };
 
-/* What makes the copies of triggers (trigger/helper.c), which needs the reader too, and sees
-   what becomes of the file meanwhile. Without the mutex. */
+/* What makes the copies of triggers (trigger/helper.c), which needs the reader too, and
+   meanwhile looks after the file. Called without the mutex. */
 struct evr_savers {
   void (*begin)(void);  /* something is recorded: starts the helper if there is none */
   void (*finish)(void); /* makes what is due, and ends the helper */
   void (*wait)(uint64_t ns); /* until nothing is due or being made. Async-signal-safe */
   void (*after_fork)(void); /* in the child, with the mutex: there is no helper */
 };
-/* As eventring_start, with the savers. */
+/* Starts as eventring_start does, with the savers. */
 int evr_start(const struct eventring_config *config, const struct evr_savers *savers,
               struct eventring_error *error);
 
@@ -35,23 +35,24 @@ struct evr_producer { /* guarded by the mutex */
   struct evr_recording *recording; /* the present one, or NULL */
   unsigned joined; /* starts of other hosts that joined it, less their stops */
   struct evr_domain *domains; /* the last one that was started first */
-  unsigned bound; /* of them, those that end with their threads */
+  unsigned bound; /* the number of domains that end with their threads */
   struct evr_domain *ended_domains; /* of threads that exit; not stopped by the host */
-  struct evr_recording *ended[8]; /* kept mapped while another thread's probe may
+  struct evr_recording *ended[8]; /* kept mapped while a probe of another thread may
                                      still hold a pointer to their gate */
   unsigned ended_count;
-  unsigned telling; /* hosts that are yet to hear that words of the former page are not to be
-                       used any more: those in `ended` stay mapped */
-  /* In a forked child that is to be recorded as its parent was, until it is, or is not to
-     be: starts that at once (`now`) or if it is clear that the child goes on (follow.c).
-     Atomic; called without the mutex. */
+  unsigned telling; /* hosts that are yet to hear that words of the former page are not
+                       to be used any more: those in `ended` stay mapped */
+  /* Not NULL in a forked child that is to be recorded as its parent was, until it is, or
+     until it is decided that it is not: starts that at once (`now`), or if it is clear
+     that the child goes on (follow.c). Atomic; called without the mutex. */
   void (*follow)(bool now);
   struct evr_listener listener;
   const struct evr_savers *savers; /* NULL: nothing was ever started; atomic */
 };
 extern struct evr_producer evr_producer;
 
-/* That of the present recording; NULL members without one. Without the mutex. */
+/* Returns the listener of the present recording; its members are NULL without one.
+   Without the mutex. */
 struct evr_listener evr_producer_listener(void);
 /* Starts the recording of a forked child that the host uses as if it went on. Without the
    mutex. */
@@ -59,7 +60,8 @@ void evr_producer_follow_now(void);
 /* Warns the host. Without the mutex. */
 void evr_producer_warn(struct evr_listener listener, const struct eventring_error *error);
 
-/* Calls one of them, if they are there. */
+/* Calls one of the savers, if they are there. acquire: pairs with the release in
+   evr_start (state.c), which their initialisation precedes. */
 #define evr_savers_do(what, ...) \
   do { \
     const struct evr_savers *savers_ = \
@@ -69,8 +71,8 @@ void evr_producer_warn(struct evr_listener listener, const struct eventring_erro
 
 /* ---- lend.c: the present recording, for readers in this process ---- */
 
-/* Lends its memory (format/memory.h) and stores its path. False: there is none. Any
-   thread without the mutex. */
+/* Lends the memory of the recording (format/memory.h) and stores its path. Returns false
+   when there is no recording. Any thread without the mutex. */
 bool evr_producer_lend(struct evr_memory *memory, char path[PATH_MAX]);
 
 #pragma GCC visibility pop

@@ -9,8 +9,8 @@
  *
  * The parts are put together in private memory. The mutex is held to provide the blocks
  * and to count them, not while they are filled: a set belongs to its domain. A part is
- * stored as a whole, its sequence last; readers check that, as with blocks of rings, which
- * are rewritten too (FORMAT.md, section 11).
+ * stored as a whole, its sequence last; readers check that, as with blocks of rings,
+ * which are rewritten too (FORMAT.md, section 11).
  *
  * The budget is FORMAT_PROFILE_BUDGET blocks for all domains. When it is used up, the
  * profile of the domain that has ended longest ago goes; without one, a domain goes on
@@ -35,18 +35,20 @@
 #include "producer/producer.h"
 #include "producer/replace.h"
 
-#define LOOK_NS ((uint64_t)1000000000) /* between two looks, if nobody wakes this thread ... */
-#define POLL_NS ((uint64_t)10000000)   /* ... or the system cannot wait for a word */
+/* Time between two looks if nobody wakes this thread, or if the system cannot wait for a
+   word. */
+#define LOOK_NS ((uint64_t)1000000000)
+#define POLL_NS ((uint64_t)10000000)
 
 #define STORE(field, value) __atomic_store_n(&(field), (value), __ATOMIC_RELAXED)
 
 _Static_assert((int)FORMAT_PROFILE_BUCKETS == (int)EVENTRING_CALLS_BUCKETS, "buckets");
 
-/* ---- Putting it together ------------------------------------------------------------- */
+/* ---- Putting it together ----------------------------------------------------------- */
 
 enum { PART_WORDS = sizeof(struct format_profile) / 8 };
 
-/* All are halved until they fit. */
+/* Copies the histogram into 32-bit buckets: all are halved until they fit. */
 static void narrow_histogram(uint32_t *to, const eventring_calls *calls,
                              const struct eventring_calls_node *node) {
   uint64_t buckets[EVENTRING_CALLS_BUCKETS], all = 0;
@@ -88,7 +90,7 @@ static void assemble(struct evr_profile_parts *parts,
   for (uint32_t i = 0; i < flat; i++) add_node(parts, source->calls, FORMAT_PROFILE_FLAT, i);
 }
 
-/* The words that each part begins with, behind the header. */
+/* Fills the words that each part begins with, behind the header. */
 static void head_parts(struct evr_profile_parts *parts,
                        const struct eventring_profile_source *source,
                        const struct evr_profile_area *area, uint64_t now) {
@@ -105,7 +107,7 @@ static void head_parts(struct evr_profile_parts *parts,
   }
 }
 
-/* ---- Blocks -------------------------------------------------------------------------- */
+/* ---- Blocks ------------------------------------------------------------------------ */
 
 static bool keep_block(struct evr_profile_blocks *blocks, struct format_block *block) {
   if (!EVR_MAKE_ROOM(blocks->list, blocks->room, blocks->count, 16))
@@ -119,7 +121,8 @@ static void give_back(struct evr_profiles *p, struct evr_profile_blocks *blocks)
     blocks->count--;
 }
 
-/* The profile of the domain that has ended longest ago goes. False: none has. */
+/* Drops the profile of the domain that has ended longest ago. Returns false when no
+   domain has ended. */
 static bool drop_oldest(struct evr_profiles *p) {
   struct evr_profile_area **link = &p->areas;
   while (*link && !(*link)->final) link = &(*link)->next;
@@ -145,7 +148,7 @@ static struct format_block *next_block_locked(struct evr_recording *r) {
   return drop_oldest(p) && p->unused.count ? p->unused.list[--p->unused.count] : NULL;
 }
 
-/* The area of the present life in a slot; NULL: no memory. */
+/* Returns the area of the present life in a slot; NULL: no memory. */
 static struct evr_profile_area *area_locked(struct evr_recording *r, unsigned slot) {
   struct evr_profile_area **link = &r->profiles.areas;
   uint32_t incarnation = r->slot[slot].incarnation;
@@ -159,7 +162,7 @@ static struct evr_profile_area *area_locked(struct evr_recording *r, unsigned sl
   return *link = area;
 }
 
-/* Blocks for the next profile; E_LIMIT: there is no room for all. */
+/* Provides blocks for the next profile; E_LIMIT: there is no room for all. */
 static int provide_locked(struct evr_recording *r, struct evr_profile_area *area,
                           uint32_t parts, struct eventring_error *error) {
   struct evr_profile_blocks *blocks = &area->half[(area->written + 1) % 2];
@@ -176,7 +179,7 @@ static int provide_locked(struct evr_recording *r, struct evr_profile_area *area
   return EVENTRING_OK;
 }
 
-/* ---- Writing ------------------------------------------------------------------------- */
+/* ---- Writing ----------------------------------------------------------------------- */
 
 static void store_part(struct format_block *block, uint64_t *words, uint32_t end,
                        uint64_t sequence) {
@@ -186,13 +189,16 @@ static void store_part(struct format_block *block, uint64_t *words, uint32_t end
   evr_block_replace(block, words, end, sequence);
 }
 
-/* The recording may have ended meanwhile: then its front has a checksum. */
+/* Counts the parts that were written. The recording may have ended meanwhile: then its
+   front has a checksum and stays as it is. */
 static void finish_locked(struct evr_recording *r, struct evr_profile_area *area,
                           const struct eventring_profile_source *source, uint32_t parts) {
   struct format_count *count = &evr_status(r)->kind[FORMAT_PROFILES];
   area->written++;
   area->final = source->flags & EVENTRING_PROFILE_FINAL;
   if (area->final) give_back(&r->profiles, &area->half[(area->written + 1) % 2]);
+  /* release: pairs with the acquire fence of readers in read_status (reader/metadata.c),
+     who then find the parts */
   if (!r->ended) __atomic_store_n(&count->records, count->records + parts, __ATOMIC_RELEASE);
 }
 
@@ -243,15 +249,15 @@ int eventring_calls_write(eventring_domain *domain, const struct eventring_profi
   return status;
 }
 
-/* ---- What a profiler needs ----------------------------------------------------------- */
+/* ---- What a profiler needs --------------------------------------------------------- */
 
 static const uint32_t *word_of(const struct evr_recording *r) {
   if (!r || __atomic_load_n(&r->ended, __ATOMIC_RELAXED)) return NULL;
   return &evr_control(r)->call_profile;
 }
 
-/* The word of the present recording, and what it says; NULL: nothing is recorded. Its mapping
-   may end at any moment. */
+/* Returns the word of the present recording, and stores what it says; NULL: nothing is
+   recorded. Its mapping may end at any moment. */
 static const uint32_t *find_word(uint32_t *value) {
   evr_lock();
   const uint32_t *word = word_of(evr_producer.recording);
@@ -260,8 +266,8 @@ static const uint32_t *find_word(uint32_t *value) {
   return word;
 }
 
-/* Safepoints ask for it as long as anything is to be obeyed: a domain that is recorded has
-   its recording, and needs no mutex. */
+/* Returns the word. Safepoints call this as long as anything is to be obeyed: a domain
+   that is recorded has its recording, and needs no mutex. */
 const uint32_t *eventring_calls_word(const eventring_domain *domain) {
   const struct evr_domain *d = (const struct evr_domain *)domain;
   uint32_t value;
@@ -276,6 +282,8 @@ int eventring_calls_names(const eventring_domain *domain, char names[EVENTRING_M
   if (!r || __atomic_load_n(&r->ended, __ATOMIC_RELAXED)) return EVENTRING_E_STATE;
   if (!evr_outside_obeys(r, FORMAT_WORD_SPANS)) return EVENTRING_E_STATE;
   const struct format_list *list = &evr_control(r)->spans;
+  /* acquire: pairs with the release at the end of evr_control_write_list
+     (format/control.c); evr_control_read_list does the same when it reads the names */
   if (__atomic_load_n(&list->version, __ATOMIC_ACQUIRE) == seen) return EVENTRING_OK;
   int size = evr_control_read_list(list, names, version);
   if (size < 0) {
@@ -293,7 +301,8 @@ static void sleep_ns(uint64_t ns) {
   nanosleep(&t, NULL);
 }
 
-/* A profile that is kept is not asked for any more, nor is its end while none is kept. */
+/* Tells whether the word asks for something. A profile that is kept is not asked for any
+   more, nor is its end while none is kept. */
 static bool asks_something(uint32_t word) {
   return word & (FORMAT_PROFILE_SPANS | FORMAT_PROFILE_QUESTION | FORMAT_PROFILE_STACKS |
                  FORMAT_PROFILE_LINES) ||
@@ -316,7 +325,7 @@ bool eventring_calls_wait(uint64_t ns) {
 
 bool eventring_ticks_are_inline(void) { return evr_clock_kind() != FORMAT_CLOCK_MONOTONIC; }
 
-/* Units of the clock for a tick, measured once: that takes 5 ms. */
+/* Returns the units of the clock for a tick, measured once: that takes 5 ms. */
 static uint64_t measured_unit(enum format_clock kind) {
   static uint64_t unit; /* 0: not measured yet */
   uint64_t known = __atomic_load_n(&unit, __ATOMIC_RELAXED);
@@ -325,7 +334,8 @@ static uint64_t measured_unit(enum format_clock kind) {
   const struct timespec nap = {.tv_nsec = 5000000};
   nanosleep(&nap, NULL);
   known = evr_clock_measured(from, evr_clock_pair(kind));
-  __atomic_store_n(&unit, known, __ATOMIC_RELAXED); /* of threads that do it at once: any */
+  /* if threads measure at once, either will do */
+  __atomic_store_n(&unit, known, __ATOMIC_RELAXED);
   return known;
 }
 

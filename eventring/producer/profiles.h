@@ -15,13 +15,14 @@ struct evr_profile_blocks {
   uint32_t count, room;
 };
 
-/* Of one life of a domain. Its blocks are its owner's, all else is guarded by the mutex. */
+/* The profiles of one life of a domain. Its blocks are its owner's; the mutex guards
+   everything else. */
 struct evr_profile_area {
   struct evr_profile_area *next; /* a later one */
   unsigned slot;
   uint32_t incarnation;
   uint64_t written; /* profiles */
-  bool final;       /* the last one was */
+  bool final;       /* the last one was final */
   struct evr_profile_blocks half[2]; /* of profile n: n % 2 */
 };
 

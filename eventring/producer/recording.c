@@ -26,12 +26,12 @@
 #include "producer/space.h"
 
 enum {
-  /* of the front, at the start: one page of the domain table */
+  /* of the front, at the start: with one page of the domain table */
   FRONT_FIRST = FORMAT_DOMAINS_OFFSET + 4096,
   SLOTS_PER_PAGE = 4096 / sizeof(struct format_domain),
-  RECORD_BLOCKS = EVR_EXTENT_UNIT, /* claimed at once for records */
+  RECORD_BLOCKS = EVR_EXTENT_UNIT, /* claimed at a time for records */
   RECORD_READY = 3, /* of these, made ready at once: what the smallest program needs */
-  ENDING_BLOCKS = 2, /* as FORMAT_RECORD_KINDS has it */
+  ENDING_BLOCKS = 2, /* as in FORMAT_RECORD_KINDS */
   OBEYS = 1u << FORMAT_WORD_WANTED | 1u << FORMAT_WORD_HOLD | 1u << FORMAT_WORD_TRIGGERS,
   OBEYS_SAMPLES = 1u << FORMAT_WORD_SAMPLE_RATE,
   OBEYS_PROFILE = 1u << FORMAT_WORD_CALL_PROFILE,
@@ -51,7 +51,8 @@ static int claim_record_blocks(struct evr_recording *r, enum evr_claim how,
   return EVENTRING_OK;
 }
 
-/* Several blocks at once save system calls; where there is no room for them, one. */
+/* Makes blocks of records ready: several at a time, which saves system calls; where there
+   is no room for them, one. */
 static bool make_records_ready(struct evr_recording *r) {
   struct eventring_error error;
   const struct evr_extent *extent = r->record_extent;
@@ -83,7 +84,8 @@ static struct format_block *next_ending_block(struct evr_recording *r) {
   return block_at(r->ending_extent, r->ending_at++);
 }
 
-/* Where there is no room for all of them, there may be for some. */
+/* Makes sure that there is a block of records, claimed and ready. Where there is no room
+   for all of a claim, there may be for some. */
 static bool have_record_block(struct evr_recording *r) {
   struct eventring_error error;
   if (r->record_at == r->record_end &&
@@ -93,7 +95,7 @@ static bool have_record_block(struct evr_recording *r) {
   return r->record_at < r->record_ready || make_records_ready(r);
 }
 
-/* For evr_records. */
+/* Gives the next block of a kind, for evr_records; NULL: there is no room. */
 static struct format_block *next_record_block(void *owner, enum format_kind kind) {
   struct evr_recording *r = owner;
   if (kind == FORMAT_ENDINGS) return next_ending_block(r);
@@ -139,7 +141,8 @@ static void fill_header(struct evr_recording *r, const struct eventring_config *
   memcpy(h->classes, evr_class_names, sizeof h->classes);
 }
 
-/* The first rings of a program that fills them. */
+/* Returns the bytes of the first rings of a program that fills them, and of the first
+   blocks of records. */
 static uint64_t first_need(const struct evr_recording *r) {
   return RECORD_BLOCKS * (uint64_t)FORMAT_BLOCK_BYTES + 2 * ((uint64_t)8 << r->header.wsize);
 }
@@ -197,6 +200,8 @@ int evr_recording_use_slot_locked(struct evr_recording *r, unsigned slot,
     return evr_fail(error, evr_code_of_errno(failure), failure,
                     "no room for another domain in %.250s", r->path);
   r->slots = slot + 1;
+  /* release: pairs with the acquire fence of readers in read_status (reader/metadata.c),
+     who then find the slot's entry in the file */
   __atomic_store_n(&evr_status(r)->slots, slot + 1, __ATOMIC_RELEASE);
   return EVENTRING_OK;
 }
@@ -291,11 +296,13 @@ void evr_recording_show(struct evr_recording *r, const struct eventring_config *
   evr_outside_begin(r, obeys);
   status->redacted = r->redacted;
   __atomic_store_n(&status->state, FORMAT_RECORDING, __ATOMIC_RELAXED);
-  /* the magic last: until then readers find no recording here */
   struct format_header *h = (struct format_header *)r->front;
   memcpy((uint8_t *)h + 8, (uint8_t *)&r->header + 8, sizeof *h - 8);
   uint64_t magic;
   memcpy(&magic, r->header.magic, sizeof magic);
+  /* The magic last: until then readers find no recording here. release: the header is
+     stored before; read_header (reader/metadata.c) has no acquire for it, and compares
+     the checksum of the header */
   __atomic_store_n((uint64_t *)h, magic, __ATOMIC_RELEASE);
   r->shown = true;
 }
@@ -308,10 +315,10 @@ const uint64_t *evr_recording_words(const struct evr_recording *r, uint64_t offs
 
 /* ---- End ------------------------------------------------------------------------- */
 
-/* The checksum of the front as it will be; 0 (none) while a domain may still write into it, and
-   if its tables cannot be read. They are read from the file: pages of them that were never used
-   are not there, and on a full tmpfs a look at them would fail where the recording is to be
-   ended. */
+/* Returns the checksum of the front as it will be; 0 (none) while a domain may still
+   write into it, and if its tables cannot be read. They are read from the file: pages of
+   them that were never used are not there, and on a full tmpfs a look at them would fail
+   where the recording is to be ended. */
 static uint32_t front_checksum_locked(const struct evr_recording *r) {
   struct format_status s = *evr_status(r);
   s.state = FORMAT_ENDED;
@@ -344,8 +351,9 @@ int evr_recording_end_locked(struct evr_recording *r, struct evr_end end, bool i
   __atomic_store_n(&status->end_ticks, evr_clock_ticks(r->clock), __ATOMIC_RELAXED);
   if (!in_handler && evr_recording_is_kept(r, end))
     __atomic_store_n(&status->checksum, front_checksum_locked(r), __ATOMIC_RELAXED);
-  /* release: pairs with the acquire load of the state by readers; who sees the
-     end finds all that this thread wrote, and all of stopped domains */
+  /* release: pairs with the acquire fences in evr_metadata_liveness and read_status
+     (reader/metadata.c): whoever sees the end finds everything that this thread wrote,
+     and that stopped domains wrote */
   __atomic_store_n(&status->state, FORMAT_ENDED, __ATOMIC_RELEASE);
   if (!evr_recording_is_kept(r, end)) {
     evr_recording_drop_rescued(r);

@@ -47,8 +47,8 @@ struct evr_ring { /* one ring of a slot; the owner's while there is one */
   unsigned runs;    /* in use */
   uint16_t slot, index;
   uint32_t blocks;  /* places; a power of two; 0: it has none yet */
-  uint32_t ready;   /* of these, may be written to */
-  uint32_t written; /* of these, have been written to */
+  uint32_t ready;   /* of these, those that may be written to */
+  uint32_t written; /* of these, those that have been written to */
   struct evr_room room;
   /* growth.c */
   uint64_t round_ticks; /* when the first place was last written to */
@@ -65,14 +65,14 @@ struct evr_slot { /* guarded by the mutex */
 };
 
 enum { EVR_SPARE_ROOTS = 256 };
-/* Clock segments kept: those of days, since they become rarer (calibration.c). */
+/* Clock segments kept: enough for days, since they become rarer (calibration.c). */
 enum { EVR_SEGMENTS = 32, EVR_LAST_SEGMENT = EVR_SEGMENTS - 1 };
 struct evr_heap_place;
-struct evr_heaps { /* guarded by the mutex, but for the first; heap.c */
+struct evr_heaps { /* guarded by the mutex, except the first member; heap.c */
   uint64_t generation; /* atomic: number of the last publication */
   unsigned claimed[2]; /* blocks of kind HEAPS, and HEAP_PAGES */
   struct evr_heap_place *ended, *ended_last; /* profiles that have, the oldest first */
-  struct evr_heap_place *spare; /* those that are gone; their pages are free */
+  struct evr_heap_place *spare; /* of profiles that are gone; their pages are free */
   unsigned spare_roots;
   struct format_block *spare_root[EVR_SPARE_ROOTS][2];
 };
@@ -84,16 +84,17 @@ struct evr_recording {
   char name[NAME_MAX + 1]; /* of the file */
   char path[PATH_MAX];
   bool closed;    /* what others write into the control page is ignored */
-  uint64_t redacted; /* classes that it must not have */
+  uint64_t redacted; /* classes that must not be recorded */
   bool lets_read; /* others of the same user may read the memory of the process */
   uint64_t hold_ns, sample_rate; /* of the control page, at the start */
   bool elsewhere; /* not in the directory where the file should be */
   bool in_memory; /* on tmpfs */
   bool locked;    /* the file system has locks */
   uint8_t preserve;     /* enum eventring_preserve */
-  unsigned keep;        /* most kept recordings of this program in the directory; 0: any */
+  unsigned keep;        /* most kept recordings of this program in the directory; 0:
+                           any number */
   bool failed;          /* an error was noted with which the process ends */
-  uint32_t signal;      /* that was noted, or 0; atomic */
+  uint32_t signal;      /* the number of a signal that was noted, or 0; atomic */
   bool no_cpu_time;
   bool shown;     /* readers find it */
   bool ended;     /* atomic, changes under the mutex */
@@ -103,36 +104,40 @@ struct evr_recording {
   enum format_clock clock;
   struct evr_pair origin;            /* the first readings of the clocks ... */
   struct evr_pair calibrated;        /* ... and those of the last calibration */
-  struct format_segment segment[EVR_SEGMENTS]; /* private: the last ones of the conversion; the
-                                                  first are alike while there were fewer */
+  /* private: the last ones of the conversion; while there were fewer, the first ones are
+     alike */
+  struct format_segment segment[EVR_SEGMENTS];
   unsigned calibrations;
   uint64_t multiplier;               /* of the first segment: accurate to a few percent */
   uint64_t rate;                     /* atomic: the multiplier of the last one */
   uint64_t calibrate_at;             /* ticks; UINT64_MAX: never again */
-  uint64_t recalibrate_at;           /* ticks; atomic: when lanes take the slow path, for that or
-                                        for a look at the file */
+  uint64_t recalibrate_at;           /* ticks; atomic: when lanes take the slow path,
+                                        to calibrate or to look at the file */
   uint64_t link_at;                  /* ticks; atomic: when the file is to be looked at */
   bool deleted;                      /* it had no name any more; atomic */
   bool deletion_said;                /* the host knows that there is no other file */
-  unsigned copy_pause;               /* looks of the helper until it tries to copy it again */
-  uint32_t (*answer_aside)(struct eventring_domain *domain, uint32_t kinds); /* of the host */
-  uint64_t guard_at;                 /* ticks; atomic: when evr_guard_renew is due, and it is
-                                        to be seen whether a tool has set triggers */
+  unsigned copy_pause;               /* looks of the helper before it copies again */
+  /* of the host */
+  uint32_t (*answer_aside)(struct eventring_domain *domain, uint32_t kinds);
+  uint64_t guard_at;                 /* ticks; atomic: when evr_guard_renew is due, and
+                                        tools' triggers are looked for */
   uint32_t triggers_seen;            /* version of those on the control page; atomic */
   uint64_t gate, wanted;             /* atomic; the last valid ones seen */
   unsigned slots;                    /* that have been used */
   uint32_t grown;                    /* blocks by which rings have grown */
-  uint32_t run_pages;                /* bit n: page n of the run table may be written to */
+  uint32_t run_pages;                /* bit n: page n of the run table may be written
+                                        to */
   uint32_t published;                /* definitions that were appended */
   const struct evr_extent *record_extent; /* blocks of records are taken from here */
   uint32_t record_at;    /* the next of them */
   uint32_t record_ready; /* those before it may be written to */
   uint32_t record_end;   /* the first that is not for them */
   struct evr_room record_room;
-  bool definitions_wait; /* some found no room on the disk and are yet to be appended; atomic */
+  bool definitions_wait; /* some found no room on the disk and will be appended later;
+                            atomic */
   uint64_t wait_since;   /* ticks */
-  const struct evr_extent *ending_extent; /* blocks are set aside here for how the process */
-  uint32_t ending_at;                     /* ends, so that they need no room then; the next */
+  const struct evr_extent *ending_extent; /* blocks set aside for records of the end */
+  uint32_t ending_at;                     /* the next of these */
   struct evr_records records;
   struct evr_profiles profiles; /* of calls */
   struct evr_extents extents;
@@ -140,7 +145,8 @@ struct evr_recording {
   struct evr_room_news room_news;
   struct evr_heaps heaps;
   struct evr_footprints footprints;
-  struct format_count total_pages[2]; /* of kind TOTALS, of kind HISTOGRAMS; guarded by the mutex */
+  struct format_count total_pages[2]; /* of kind TOTALS, of kind HISTOGRAMS; guarded by
+                                         the mutex */
   struct evr_slot slot[EVENTRING_MAX_DOMAINS];
 };
 
@@ -158,8 +164,8 @@ static inline struct format_domain *evr_domain_entry(const struct evr_recording 
   return (struct format_domain *)(r->front + FORMAT_DOMAINS_OFFSET) + slot;
 }
 
-/* Creates the file and its front. Readers find no recording there until it is shown;
-   what they are to find then is filled in before. `elsewhere`: config->directory is a
+/* Creates the file and its front. Readers find no recording there until it is shown; what
+   they are to find then is filled in before. `elsewhere`: config->directory is a
    substitute, which must be safe (place.c). */
 int evr_recording_create(struct evr_recording **recording,
                          const struct eventring_config *config, bool elsewhere,
@@ -175,71 +181,78 @@ struct evr_end { /* how a recording ends */
 };
 /* Marks the file ended and removes it unless it is to be kept. The blocks are complete
    except those that domains of other threads are writing to. With `in_handler` it is
-   async-signal-safe and leaves all blocks unfinished. 0, or the errno with which the file
-   could not be removed. */
+   async-signal-safe and leaves all blocks unfinished. Returns 0, or the errno with which
+   the file could not be removed. */
 int evr_recording_end_locked(struct evr_recording *recording, struct evr_end end,
                              bool in_handler);
-/* Has its file been cut short or overwritten? Nothing is recorded any more. */
+/* Tells whether the file has been cut short or overwritten. Nothing is recorded any more
+   then. */
 bool evr_recording_is_lost(const struct evr_recording *recording);
-/* In a forked child: releases the file, which remains the parent's. What cursors keep
-   mapped can only be read from here on. Async-signal-safe. */
+/* Releases, in a forked child, the file, which remains the parent's. What cursors keep
+   mapped is read-only from here on. Async-signal-safe. */
 void evr_recording_disown(struct evr_recording *recording);
 void evr_recording_hold_locked(struct evr_recording *recording);
 void evr_recording_release_locked(struct evr_recording *recording);
 /* Makes sure that a slot has its entry in the domain table. */
 int evr_recording_use_slot_locked(struct evr_recording *recording, unsigned slot,
                                   struct eventring_error *error);
-/* Where these bytes of the file are mapped; NULL: nowhere. Any thread that holds it. */
+/* Returns where these bytes of the file are mapped; NULL: nowhere. Any thread that holds
+   the recording. */
 const uint64_t *evr_recording_words(const struct evr_recording *recording, uint64_t offset,
                                     size_t size);
 
 /* ---- calibration.c --------------------------------------------------------------- */
 
-/* The first clock segment. */
+/* Makes the first clock segment. */
 void evr_recording_calibrate_first(struct evr_recording *recording);
-/* Ns from one moment to another, both up to now, as readers find them; of what is older than the
-   segments kept, by the oldest of these. */
+/* Returns the ns from one moment to another, both up to now, as readers find them.
+   Moments before the segments that are kept go by the oldest of these. */
 uint64_t evr_recording_took_locked(const struct evr_recording *r, uint64_t from_ticks,
                                    uint64_t to_ticks);
 /* Adds clock segments when it is time to. */
 void evr_recording_recalibrate_locked(struct evr_recording *recording);
-/* Milliseconds in ticks, accurate to a few percent. Any thread that holds the recording. */
+/* Returns milliseconds in ticks, accurate to a few percent. Any thread that holds the
+   recording. */
 uint64_t evr_recording_ticks_of_ms(const struct evr_recording *recording, uint64_t ms);
-/* Nanoseconds of CLOCK_MONOTONIC now, as readers convert them. */
+/* Returns the nanoseconds of CLOCK_MONOTONIC now, as readers convert them. */
 uint64_t evr_recording_now_locked(struct evr_recording *recording);
 
 /* ---- ending.c -------------------------------------------------------------------- */
 
 /* Says in the file what becomes of it at the end: enum eventring_preserve. */
 void evr_recording_set_preserve(struct evr_recording *recording, unsigned preserve);
-/* Records the error with which the process ends. False: there is no room for it. */
+/* Records the error with which the process ends. Returns false when there is no room for
+   it. */
 bool evr_recording_note_error_locked(struct evr_recording *recording, const char *text,
                                      size_t size);
 /* Says by which signal the process is about to end. Async-signal-safe. */
 void evr_recording_note_signal(struct evr_recording *recording, uint32_t number);
-/* A signal that was noted is the end, however the process got from there to its exit. */
+/* Returns how the recording ends: a signal that was noted is the end, however the process
+   got from there to its exit. */
 struct evr_end evr_recording_end_of(const struct evr_recording *recording, struct evr_end end);
-/* Is the file kept at this end? */
+/* Tells whether the file is kept at this end. */
 bool evr_recording_is_kept(const struct evr_recording *recording, struct evr_end end);
 
 /* ---- deletion.c ------------------------------------------------------------------ */
 
 enum { EVR_LINK_LOOK_MS = 500 };
-/* Looks whether somebody has deleted the file, if it has not for a while. `aside`: on the helper's
-   thread, which always looks, and does not open the file again if the program has closed our
-   descriptor. Any thread that holds the recording, or has the mutex. */
+/* Looks whether somebody has deleted the file, if that has not been looked at for a
+   while. `aside`: on the helper's thread, which always looks, and does not open the file
+   again if the program has closed our descriptor. Any thread that holds the recording, or
+   has the mutex. */
 void evr_recording_see_link(struct evr_recording *recording, bool aside);
-/* If the file was deleted: copies it to a new file of its name, or again to the one that this
-   has made. Async-signal-safe. */
+/* Copies the file, if it was deleted, to a new file of its name, or again to the copy
+   that an earlier call has made. Async-signal-safe. */
 void evr_recording_rescue(struct evr_recording *recording);
-/* Makes such a copy if there is none, while nobody writes: the helper. */
+/* Makes such a copy if there is none, while nobody writes. For the helper. */
 void evr_recording_copy_aside_locked(struct evr_recording *recording);
 /* Removes such a copy. Async-signal-safe. */
 void evr_recording_drop_rescued(struct evr_recording *recording);
-/* Called on the thread of a domain or the helper's, without the mutex, when the file of the
-   present recording was deleted, or is to be looked at; set at the first start (state.c). */
+/* Called on the thread of a domain or the helper's, without the mutex, when the file of
+   the present recording was deleted, or is to be looked at; set at the first start
+   (state.c). */
 enum evr_look {
-  EVR_KNOWN,     /* it was seen */
+  EVR_KNOWN,     /* the deletion was seen */
   EVR_LOOK,
   EVR_LOOK_ASIDE /* on the helper's thread */
 };
@@ -248,9 +261,10 @@ extern void (*evr_on_deleted)(enum evr_look look);
 /* ---- kept.c ---------------------------------------------------------------------- */
 
 /* Removes dead recordings of the same program in the directory of this one until at most
-   `most` others are left, the oldest first. Those that are to be preserved otherwise than this
-   one stay and are not counted, and so does what cannot be read. Does nothing for a stream, for
-   one that is never preserved, and without a bound (keep). */
+   `most` others are left, the oldest first. Recordings that are to be preserved otherwise
+   than this one stay and are not counted, and so do files that cannot be read. Does
+   nothing for a stream, for a recording that is never preserved, and without a bound
+   (keep). */
 void evr_recording_limit_kept(const struct evr_recording *recording, size_t most);
 
 /* ---- gate.c ---------------------------------------------------------------------- */
@@ -258,18 +272,18 @@ void evr_recording_limit_kept(const struct evr_recording *recording, size_t most
 /* Sets the classes wanted at the start. */
 void evr_recording_open_gate(struct evr_recording *recording,
                              const struct eventring_config *config);
-/* Corrects the control page where it is not valid, and notes what was switched. Every
-   100 ms at most it also checks that the process still has the library's handler of SIGBUS
+/* Corrects the control page where it is not valid, and notes what was switched. Every 100
+   ms at most it also checks that the process still has the library's handler of SIGBUS
    (evr_guard_renew). Any thread that holds the recording, without the mutex. */
 void evr_recording_check_gate(struct evr_recording *recording);
-/* Called when the triggers on the control page have another version than was seen; set at the
-   first start (triggers.c). */
+/* Called when the version of the triggers on the control page is not the one that was
+   seen; set at the first start (triggers.c). */
 extern void (*evr_on_triggers)(struct evr_recording *recording);
-/* Changes the classes wanted; returns them before. */
-/* The classes that it may have on. */
+/* Returns the classes that the recording may have on. */
 static inline uint64_t evr_recording_classes(const struct evr_recording *r) {
   return evr_named_classes(r->header.classes) & ~r->redacted;
 }
+/* Changes the classes wanted; returns those wanted before. */
 uint64_t evr_recording_change_gate_locked(struct evr_recording *recording,
                                           enum evr_gate_change change, uint64_t classes);
 
@@ -279,18 +293,19 @@ uint64_t evr_recording_change_gate_locked(struct evr_recording *recording,
 int evr_recording_create_file(struct evr_recording *recording,
                               const struct eventring_config *config,
                               struct eventring_error *error);
-/* Where a recording may be whose host names no directory, when the current one cannot be
-   used: stores the directories, in the order in which they are to be tried, and returns
-   their number. Under the mutex. */
+/* Lists where a recording may be whose host names no directory, when the current one
+   cannot be used: stores the directories, in the order in which they are to be tried, and
+   returns their number. Under the mutex. */
 enum { EVR_SUBSTITUTES = 4 };
 unsigned evr_recording_substitutes(const char *directories[EVR_SUBSTITUTES]);
-/* Unlinks the file if its name still means it. 0, also when it does not, or an errno.
-   Async-signal-safe, as the next two. */
+/* Unlinks the file if its name still means it. Returns 0, also when it does not, or an
+   errno. Async-signal-safe, as the next two. */
 int evr_recording_unlink(const struct evr_recording *recording);
-/* The same of another file that was made under this name. */
+/* Unlinks another file that was made under this name, as evr_recording_unlink does. */
 int evr_recording_unlink_other(const struct evr_recording *recording,
                                const struct evr_descriptor *file);
-/* Creates a further file under the name of a deleted one. A descriptor, or -1 with errno. */
+/* Creates a further file under the name of a deleted one. Returns a descriptor, or -1
+   with errno. */
 int evr_recording_create_again(const struct evr_recording *recording);
 
 #pragma GCC visibility pop

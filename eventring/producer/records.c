@@ -33,7 +33,8 @@ static unsigned budget_of(enum format_kind kind) {
   }
 }
 
-/* NULL: records of this kind are dropped when its budget is used up. */
+/* Returns the blocks of a kind that are rewritten in turn; NULL: records of this kind are
+   dropped when its budget is used up. */
 static struct evr_turning *turning_of(struct evr_records *records, enum format_kind kind) {
   switch (kind) {
   case FORMAT_LIVES:
@@ -47,15 +48,16 @@ static struct evr_turning *turning_of(struct evr_records *records, enum format_k
   }
 }
 
-/* Are the blocks of this kind rewritten when its budget is used up? In a stream those of
-   endings, for which two were set aside, and of last stacks, of which the newest matter. */
+/* Returns the blocks of this kind if they are rewritten when its budget is used up. In a
+   stream these are those of endings, for which two were set aside, and of last stacks, of
+   which the newest matter. */
 static struct evr_turning *turning_in(struct evr_records *records, enum format_kind kind) {
   bool always = kind == FORMAT_ENDINGS || kind == FORMAT_LAST_STACKS;
   return records->keeps_all && !always ? NULL : turning_of(records, kind);
 }
 
 static unsigned budget_in(const struct evr_records *records, enum format_kind kind) {
-  struct evr_records *r = (struct evr_records *)records; /* only looked at */
+  struct evr_records *r = (struct evr_records *)records; /* to look at it only */
   return turning_of(r, kind) && !turning_in(r, kind) ? EVR_STREAM_BUDGET : budget_of(kind);
 }
 
@@ -63,7 +65,8 @@ static void publish_counts(struct evr_records *records, enum format_kind kind) {
   const struct evr_record_kind *k = &records->kind[kind];
   struct format_count *count = &records->status->kind[kind];
   STORE(count->dropped, k->dropped);
-  /* release: pairs with the acquire load by readers, who then look for the records */
+  /* release: pairs with the acquire fence of readers in read_status (reader/metadata.c),
+     who then look for the records */
   __atomic_store_n(&count->records, k->records, __ATOMIC_RELEASE);
 }
 
@@ -77,20 +80,22 @@ static void finish_block(struct evr_record_kind *k) {
   if (!k->block) return;
   const uint64_t *words = (const uint64_t *)k->block;
   uint64_t seal = evr_seal(k->at, evr_checksum(words, k->at));
-  /* release: whoever sees the length sees the words */
+  /* release: pairs with the acquire fence behind the header in mapped_records
+     (reader/block.c): whoever sees the length sees the words */
   __atomic_store_n((uint64_t *)k->block + FORMAT_SEAL_WORD, seal, __ATOMIC_RELEASE);
 }
 
-/* Records are few, and a process that is killed leaves its last block of each kind unfinished:
-   so that a reader can check that, too, it has a checksum up to the newest record. */
+/* Stores a checksum up to the newest record. Records are few, and a process that is
+   killed leaves its last block of each kind unfinished: a reader can check that, too. */
 static void vouch_for(const struct evr_record_kind *k) {
   uint64_t *words = (uint64_t *)k->block;
   uint64_t so_far = evr_seal(k->at, evr_sums_checksum(&k->sums));
-  /* release: whoever sees the length sees the words */
+  /* release: pairs with the same fence: whoever sees the length sees the words */
   __atomic_store_n(&words[FORMAT_SO_FAR_WORD], so_far, __ATOMIC_RELEASE);
 }
 
-/* The place of the next block of a kind; NULL: none. *used: it holds the oldest block. */
+/* Returns the place of the next block of a kind; NULL: none. *used: it holds the oldest
+   block. */
 static struct format_block *next_place(struct evr_records *records, enum format_kind kind,
                                        bool *used) {
   struct evr_record_kind *k = &records->kind[kind];
@@ -107,7 +112,7 @@ static struct format_block *next_place(struct evr_records *records, enum format_
   return block;
 }
 
-/* False: no room. */
+/* Begins a block; returns false when there is no room. */
 static bool begin_block(struct evr_records *records, enum format_kind kind) {
   struct evr_record_kind *k = &records->kind[kind];
   bool used;
@@ -121,6 +126,7 @@ static bool begin_block(struct evr_records *records, enum format_kind kind) {
   }
   STORE(block->kind, (uint16_t)kind);
   STORE(block->before, k->records);
+  /* release, W4: pairs with the acquire load R1 in mapped_records (reader/block.c) */
   __atomic_store_n(&block->sequence, ++k->sequence, __ATOMIC_RELEASE);
   k->block = block;
   k->before = k->records;
@@ -145,6 +151,8 @@ enum evr_appended evr_records_append_sparing_locked(struct evr_records *records,
     if (!begin_block(records, kind)) return drop(records, kind);
   uint64_t *to = (uint64_t *)k->block + k->at;
   for (unsigned i = 1; i < words; i++) STORE(to[i], record[i]);
+  /* release: pairs with the acquire load R2 in mapped_records (reader/block.c), which
+     then sees the rest of the record */
   __atomic_store_n(to, (record[0] & ~(uint64_t)0xffff) | words, __ATOMIC_RELEASE);
   k->at += words;
   evr_sums_add(&k->sums, to, words);
@@ -188,7 +196,7 @@ void evr_records_finish_locked(struct evr_records *records) {
   for (int kind = 0; kind < EVR_RECORD_KINDS; kind++) finish_block(&records->kind[kind]);
 }
 
-/* ---- Lives ---------------------------------------------------------------------------- */
+/* ---- Lives ------------------------------------------------------------------------- */
 
 enum { NAME_WORDS = (EVENTRING_MAX_DOMAIN_NAME + 7) / 8 };
 

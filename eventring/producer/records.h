@@ -13,7 +13,7 @@
 #pragma GCC visibility push(hidden)
 
 enum {
-  EVR_RECORD_KINDS = 22,    /* kinds of blocks that records are written of are below */
+  EVR_RECORD_KINDS = 22,    /* beyond all kinds of blocks that records are written of */
   EVR_TURNING_BLOCKS = 64,  /* largest budget of a kind whose oldest block goes */
   EVR_STREAM_BUDGET = 8192  /* blocks of such a kind in a stream: a million domains */
 };
@@ -27,7 +27,8 @@ struct evr_record_kind {
   struct format_block *block; /* that is being filled, or NULL */
   uint32_t at;                /* its next word */
   uint64_t sequence;          /* its number */
-  uint64_t records, before, dropped; /* in all; before this block; that found no room */
+  uint64_t records, before, dropped; /* in all; before this block; those that found no
+                                        room */
   struct evr_sums sums;       /* of the words of the block so far */
 };
 
@@ -36,7 +37,8 @@ struct evr_turning { /* the blocks of a kind whose oldest block goes */
   uint16_t records[EVR_TURNING_BLOCKS];
 };
 
-/* Guarded by the producer's mutex. Zeroed except for the first four, it is empty. */
+/* Guarded by the producer's mutex. Zeroed except for the first four members, it is
+   empty. */
 struct evr_records {
   struct format_status *status; /* where the numbers of records are published */
   /* Gives the next block of the file, zeroed and ready to be written, for records of this
@@ -50,27 +52,29 @@ struct evr_records {
 
 enum evr_appended {
   EVR_APPENDED,
-  EVR_DROPPED /* its kind's budget is used up, or there is no room; counted */
+  EVR_DROPPED /* the budget of its kind is used up, or there is no room; counted */
 };
 
 /* Appends a record of `words` words, at most FORMAT_BLOCK_WORDS less the header. The low
    16 bits of its first word are set here. */
 enum evr_appended evr_records_append_locked(struct evr_records *records, enum format_kind kind,
                                             const uint64_t *record, unsigned words);
-/* The same, but a new block is begun if less than `spare` words would be left in this one. */
+/* Appends a record as evr_records_append_locked does, but begins a new block if less than
+   `spare` words would be left in this one. */
 enum evr_appended evr_records_append_sparing_locked(struct evr_records *records,
                                                     enum format_kind kind, const uint64_t *record,
                                                     unsigned words, unsigned spare);
-/* Will a record of this many words be appended, or be dropped because the budget of its kind is
-   used up? False: there is no room on the disk at present. */
+/* Tells whether a record of this many words will be appended, or be dropped because the
+   budget of its kind is used up. Returns false when there is no room on the disk at
+   present. */
 bool evr_records_have_block_locked(struct evr_records *records, enum format_kind kind,
                                    unsigned words);
-/* Counts one that was not made. */
+/* Counts a record that was not made. */
 void evr_records_drop_locked(struct evr_records *records, enum format_kind kind);
-/* Has the present block of this kind room for `words` more words? */
+/* Tells whether the present block of this kind has room for `words` more words. */
 bool evr_records_have_room_here_locked(const struct evr_records *records, enum format_kind kind,
                                        unsigned words);
-/* Has this kind room for `count` more records of `words` words each? */
+/* Tells whether this kind has room for `count` more records of `words` words each. */
 bool evr_records_have_room_locked(const struct evr_records *records, enum format_kind kind,
                                   unsigned count, unsigned words);
 /* Completes the blocks that are being filled. */

@@ -26,13 +26,14 @@ bool evr_take_quoted(const char **at, char *name, size_t room, size_t *size) {
   return true;
 }
 
-/* One item; *size: of a name. False: it is a class, or wrong. */
+/* Takes one item of the list, if it is a name; *size: of the name. Returns false when it
+   is a class, or wrong. */
 static bool take_name(const char **at, char *name, size_t *size) {
   return **at == '"' && evr_take_quoted(at, name, EVENTRING_MAX_NAME + 1, size) && *size > 0 &&
          *size <= EVENTRING_MAX_NAME + 1;
 }
 
-/* Can an event have this name, with any end for a * at its end? */
+/* Checks that an event can have this name, where a * at its end stands for any end. */
 static int check_item(const char *name, size_t size, struct eventring_error *error) {
   const char *star = memchr(name, '*', size);
   if (star && star != name + size - 1)

@@ -9,7 +9,7 @@
 #include "producer/redact.h"
 #include "producer/traces.h"
 
-/* All or none. */
+/* Defines all events or none, and writes them into the recording. */
 static int define_and_publish_locked(const struct eventring_def *defs, size_t def_size,
                                      size_t count, struct eventring_error *error) {
   int first = evr_catalogue_define_locked(defs, def_size, count, error);
@@ -18,7 +18,8 @@ static int define_and_publish_locked(const struct eventring_def *defs, size_t de
   return status == EVENTRING_OK ? first : status;
 }
 
-/* A name for which there is no room becomes EVENTRING_ID_OTHER: the program goes on. */
+/* Defines an event; a name for which there is no room becomes EVENTRING_ID_OTHER: the
+   program goes on. */
 static int define_or_other_locked(const struct eventring_def *def,
                                   struct eventring_error *error) {
   int id = define_and_publish_locked(def, sizeof *def, 1, error);

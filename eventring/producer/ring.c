@@ -3,8 +3,8 @@
  *
  * A ring has N places for blocks; block number s (from 1) lies at place (s - 1) mod N. In
  * the first round the places are as the kernel made them; in later rounds each holds an
- * older block. A ring gets its places when its first event is written: from the extent of its
- * slot if that has room, else from a new one. growth.c may give it more places.
+ * older block. A ring gets its places when its first event is written: from the extent of
+ * its slot if that has room, else from a new one. growth.c may give it more places.
  *
  * On a disk, the space of an extent is reserved when the extent is claimed, and its pages
  * are made ready then (in a ring larger than the default, the rest when the first round
@@ -14,13 +14,13 @@
  *
  * No room. If there is none for the places from `ready` on, the ring goes on at its first
  * place: the sequences of the places that are not there are left out, so that all others
- * stay where they belong. No event is lost by that; the ring just has fewer blocks. In the
- * next rounds it tries again (room.h), and with room it is as if nothing had been. Places
- * are made ready in their order, so those that were never used are all 0 up to the last
- * one: by that readers know them (doc/FORMAT.md, section 6). A ring of which not even the
- * first place is ready writes into memory of its own, one block over the other. Its first
- * block in the file says how many events were before it; until it gets one, the status page
- * does, block by block.
+ * stay where they belong. No event is lost by that; the ring just has fewer blocks. In
+ * the next rounds it tries again (room.h), and with room it is as if nothing had been.
+ * Places are made ready in their order, so those that were never used are all 0 up to the
+ * last one: by that readers know them (doc/FORMAT.md, section 6). A ring of which not
+ * even the first place is ready writes into memory of its own, one block over the other.
+ * Its first block in the file says how many events were before it; until it gets one, the
+ * status page does, block by block.
  */
 #include "producer/ring.h"
 
@@ -33,7 +33,7 @@
 
 enum {
   /* places of a ring that are made ready at the start, on tmpfs and elsewhere, and at
-     most at once later */
+     most at a time later */
   READY_FIRST = 1,
   READY_FIRST_ON_DISK = 64,
   READY_MOST = 16
@@ -41,8 +41,8 @@ enum {
 
 /* ---- The source ------------------------------------------------------------------ */
 
-/* Makes more places ready of a ring that has some left, of `blocks`; where there is no room for
-   some, one. */
+/* Makes more places ready of a ring that has some left, of `blocks`; where there is no
+   room for several, one. */
 static __attribute__((cold, noinline)) int make_more_ready(struct evr_ring *ring, uint32_t blocks,
                                                            struct eventring_error *error) {
   struct evr_recording *r = ring->recording;
@@ -50,7 +50,8 @@ static __attribute__((cold, noinline)) int make_more_ready(struct evr_ring *ring
   uint32_t count = r->in_memory ? READY_FIRST : READY_FIRST_ON_DISK;
   if (from) count = from < READY_MOST ? from : READY_MOST;
   if (count > blocks - from) count = blocks - from;
-  const struct evr_ring_run *first = &ring->run[0]; /* the others are ready when they are added */
+  /* the other runs are ready when they are added */
+  const struct evr_ring_run *first = &ring->run[0];
   int status = evr_extents_make_ready(&r->extents, first->extent, first->at + from, count, error);
   if (status != EVENTRING_OK && count > 1) {
     count = 1;
@@ -67,7 +68,8 @@ static struct format_block *block_at(const struct evr_ring *ring, uint32_t at) {
   return (struct format_block *)(run->extent->map + (run->at + at - from) * FORMAT_BLOCK_BYTES);
 }
 
-/* Blocks for the ring: of the extent of its slot, or of a new one, with or without space. */
+/* Takes blocks for the ring: of the extent of its slot, or of a new one, with or without
+   space. */
 static int take_blocks(struct evr_recording *r, struct evr_slot *slot, uint32_t blocks,
                        struct eventring_error *error) {
   if (slot->extent && slot->extent->blocks - slot->used >= blocks) return EVENTRING_OK;
@@ -81,19 +83,23 @@ static int take_blocks(struct evr_recording *r, struct evr_slot *slot, uint32_t 
   return EVENTRING_OK;
 }
 
-/* Where readers find it, and that there is one more to look for. */
+/* Stores where readers find the ring, and that there is one more to look for. */
 static void publish_ring_locked(struct evr_ring *ring, uint32_t blocks) {
   struct evr_recording *r = ring->recording;
   struct format_ring *entry = &evr_domain_entry(r, ring->slot)->ring[ring->index];
   const struct evr_ring_run *run = &ring->run[0];
   __atomic_store_n(&entry->first, run->extent->first + run->at, __ATOMIC_RELAXED);
-  /* the first head, which is stored with release, comes later */
+  /* release: pairs with the acquire fence R0 in read_rings (reader/metadata.c): with the
+     size comes the place. The first head, which is stored with release, comes later */
   __atomic_store_n(&entry->blocks, blocks, __ATOMIC_RELEASE);
   uint64_t *made = &evr_status(r)->kind[FORMAT_EVENTS].records;
+  /* release: pairs with the acquire fence of readers in read_status
+     (reader/metadata.c) */
   __atomic_store_n(made, *made + 1, __ATOMIC_RELEASE);
 }
 
-/* The ring has places from now on; what was written aside are no blocks of the file. */
+/* Enters the file: the ring has places from now on, and what was written aside are no
+   blocks of the file. */
 static void enter_file(struct evr_ring *ring, uint32_t blocks) {
   ring->blocks = blocks;
   ring->round_ticks = evr_clock_ticks(ring->recording->clock);
@@ -131,7 +137,8 @@ static int failure_of(const struct eventring_error *error) {
   return error->code == EVENTRING_E_FULL ? EFBIG : ENOMEM;
 }
 
-/* Is there a place to go on in behind those that are ready? Tries, if it is time to. */
+/* Tells whether there is a place to go on in behind those that are ready. Tries to make
+   one, if it is time to. */
 static bool find_room(struct evr_ring *ring) {
   struct eventring_error error = {0};
   struct evr_recording *r = ring->recording;
@@ -143,7 +150,7 @@ static bool find_room(struct evr_ring *ring) {
   return status == EVENTRING_OK;
 }
 
-/* Without room: at the first place, or where there is none, aside. */
+/* Goes on without room: at the first place, or, where there is none, aside. */
 static void do_without(struct evr_ring *ring, uint32_t at, struct evr_place *place) {
   if (!ring->blocks) {
     ring->source.sequence = 0;
@@ -191,16 +198,18 @@ static struct evr_writer *make_ring(struct evr_recording *r, unsigned slot,
   return writer;
 }
 
-/* A page of totals or histograms. */
+/* Claims a page of totals or histograms. */
 static struct format_block *claim_totals(void *recording, enum format_kind kind) {
   struct evr_recording *r = recording;
-  int saved = errno; /* a probe leaves it as it is */
+  int saved = errno; /* a probe leaves errno as it is */
   evr_lock();
   const bool is_totals = kind == FORMAT_TOTALS;
   const uint64_t budget = is_totals ? FORMAT_TOTALS_BUDGET : FORMAT_HISTOGRAMS_BUDGET;
   struct format_count *count = &evr_status(r)->kind[kind], *known = &r->total_pages[!is_totals];
   bool may_have = !r->ended && known->records < budget;
   struct format_block *page = may_have ? r->records.claim(r->records.owner, kind) : NULL;
+  /* release, both: pairs with the acquire fence of readers in read_status
+     (reader/metadata.c), who then look for the page */
   if (page) __atomic_store_n(&count->records, ++known->records, __ATOMIC_RELEASE);
   else if (!r->ended) __atomic_store_n(&count->dropped, ++known->dropped, __ATOMIC_RELEASE);
   evr_unlock();

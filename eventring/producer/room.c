@@ -24,12 +24,14 @@ bool evr_room_is_hopeless(const struct evr_recording *r, struct evr_room *room) 
   return false;
 }
 
-/* Since when, where this lane is the first. Two that begin at once may both say it. */
+/* Shows in the status page since when there is no room, where this lane is the first. Two
+   lanes that begin at once may both store it. */
 static void show_lack(struct evr_recording *r) {
   struct format_status *status = evr_status(r);
   if (__atomic_load_n(&status->no_room, __ATOMIC_RELAXED) == 0)
     __atomic_store_n(&status->no_room_ticks, evr_clock_ticks(r->clock), __ATOMIC_RELAXED);
-  /* release: pairs with the acquire load by readers, who look for the time then */
+  /* release: pairs with the acquire fence of readers in read_status (reader/metadata.c),
+     who then find the time */
   __atomic_fetch_add(&status->no_room, 1, __ATOMIC_RELEASE);
 }
 
@@ -40,6 +42,8 @@ void evr_room_lacks(struct evr_recording *r, struct evr_room *room, int failure)
   show_lack(r);
   if (__atomic_exchange_n(&r->room_news.said, true, __ATOMIC_RELAXED)) return;
   __atomic_store_n(&r->room_news.failure, room->failure, __ATOMIC_RELAXED);
+  /* release: pairs with the acquire exchange in evr_room_is_news, which then finds the
+     failure */
   __atomic_store_n(&r->room_news.is_new, true, __ATOMIC_RELEASE);
 }
 
@@ -47,6 +51,8 @@ void evr_room_found(struct evr_recording *r, struct evr_room *room) {
   room->failure = 0;
   if (!room->is_short) return;
   set_short(room, false);
+  /* release: pairs with the fence in read_status, as in show_lack; nothing is stored
+     before */
   __atomic_fetch_sub(&evr_status(r)->no_room, 1, __ATOMIC_RELEASE);
 }
 
@@ -58,6 +64,7 @@ void evr_room_count_aside(struct evr_recording *r, struct evr_room *room, uint64
 }
 
 bool evr_room_is_news(struct evr_recording *r, struct eventring_error *error) {
+  /* acquire: pairs with the release in evr_room_lacks */
   if (__builtin_expect(!__atomic_load_n(&r->room_news.is_new, __ATOMIC_RELAXED), 1) ||
       !__atomic_exchange_n(&r->room_news.is_new, false, __ATOMIC_ACQUIRE))
     return false;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* room.h: what a recording does and says where there is no room for more blocks.
  *
- * A lane whose next block finds no room goes on in what it has (ring.c, stream.c) and tries
- * again, at a change of blocks, EVR_ROOM_RETRY_MS after the last attempt or later: a failing
- * attempt takes microseconds, so that probes notice nothing. The status page says how many
- * lanes have no room and since when, and the host is warned once. It also counts the events of
- * lanes that have no block at all yet, and write aside: the first block of such a lane has them
- * in `before`, and until then nothing else in the file has. */
+ * A lane whose next block finds no room goes on in what it has (ring.c, stream.c) and
+ * tries again, at a change of blocks, EVR_ROOM_RETRY_MS after the last attempt or
+ * later: a failing attempt takes microseconds, so that probes notice nothing. The
+ * status page says how many lanes have no room and since when, and the host is warned
+ * once. It also counts the events of lanes that have no block at all yet, and write
+ * aside: the first block of such a lane has them in `before`, and until then nothing
+ * else in the file has. */
 #ifndef EVENTRING_ROOM_H
 #define EVENTRING_ROOM_H
 
@@ -22,10 +23,12 @@ enum { EVR_ROOM_RETRY_MS = 20 };
 struct evr_recording;
 
 struct evr_room { /* of one lane, its owner's; or of a domain, under the mutex */
-  bool is_short;     /* it had none for its next block; atomic: domains look without the mutex */
+  bool is_short;     /* it had none for its next block; atomic: domains look without
+                        the mutex */
   int failure;       /* errno of the last attempt, when it failed; 0: there was none */
   uint64_t retry_at; /* ticks */
-  uint64_t aside;    /* events of the lane that the status page counts, see below; atomic */
+  uint64_t aside;    /* events of the lane that the status page counts, see above;
+                        atomic */
 };
 
 struct evr_room_news { /* of a recording; atomic */
@@ -39,15 +42,18 @@ static inline bool evr_room_is_short(const struct evr_room *room) {
 }
 /* Forgets what was found: another recording begins. */
 void evr_room_reset(struct evr_room *room);
-/* Is it too early to look for room again? If not, the next attempt counts from now. */
+/* Tells whether it is too early to look for room again. If not, the next attempt counts
+   from now. */
 bool evr_room_is_hopeless(const struct evr_recording *recording, struct evr_room *room);
-/* Notes that an attempt has failed, and the lane goes on without. */
+/* Notes that an attempt has failed, and that the lane goes on without room. */
 void evr_room_lacks(struct evr_recording *recording, struct evr_room *room, int failure);
 /* Notes that the lane has room again. */
 void evr_room_found(struct evr_recording *recording, struct evr_room *room);
-/* Counts what a lane without a block has written so far. Its owner, or at the end. */
+/* Counts what a lane without a block has written so far. Called by its owner, or at the
+   end. */
 void evr_room_count_aside(struct evr_recording *recording, struct evr_room *room, uint64_t events);
-/* Is the host to be warned that there is no room? Once for each recording. */
+/* Tells whether the host is to be warned that there is no room: once for each
+   recording. */
 bool evr_room_is_news(struct evr_recording *recording, struct eventring_error *error);
 
 #pragma GCC visibility pop

@@ -46,10 +46,10 @@ static int reserve_by_writing(int fd, uint64_t offset, uint64_t bytes) {
   return 0;
 }
 
-/* On a disk, writes zeros: the file system keeps room for what it has accepted, makes
-   larger pages than for a fresh allocation, and a file that is removed before it reaches
-   the disk costs nothing (with allocated extents its last close takes milliseconds).
-   tmpfs allocates pages without copying into them. */
+/* Reserves space. On a disk, it writes zeros: the file system keeps room for what it has
+   accepted, makes larger pages than for a fresh allocation, and a file that is removed
+   before it reaches the disk costs nothing (with allocated extents its last close takes
+   milliseconds). tmpfs allocates pages without copying into them. */
 int evr_space_reserve(int fd, bool in_memory, uint64_t offset, uint64_t bytes) {
   int failure = evr_space_check_file_size(offset + bytes);
   if (failure) return failure;
@@ -63,7 +63,7 @@ void evr_space_touch_ahead(uint8_t *map, size_t bytes) {
     __atomic_fetch_or((uint64_t *)(map + i), 0, __ATOMIC_RELAXED);
 }
 
-/* Address space of this process in bytes; 0: not known. */
+/* Returns the address space of this process in bytes; 0: not known. */
 static uint64_t address_space_used(void) {
   char text[64];
   int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);

@@ -18,26 +18,26 @@
 
 #pragma GCC visibility push(hidden)
 
-/* May a file of this process have `end` bytes? */
+/* Checks that a file of this process may have `end` bytes. */
 int evr_space_check_file_size(uint64_t end);
-/* Has the disk room for `bytes` more? */
+/* Checks that the disk has room for `bytes` more. */
 int evr_space_check_free(const struct statfs *fs, uint64_t bytes);
 /* Reserves disk space in the file; in_memory: it lies on tmpfs. */
 int evr_space_reserve(int fd, bool in_memory, uint64_t offset, uint64_t bytes);
 /* Makes pages present and writable, whose disk space is reserved. */
 void evr_space_touch_ahead(uint8_t *map, size_t bytes);
-/* Under a limit on address space, the recording takes at most a quarter of what is left,
-   and nothing when less than 4 MiB are left: it must leave the program what that needs to
-   run. */
+/* Tells whether the limit on address space leaves room for `bytes`. Under such a limit
+   the recording takes at most a quarter of what is left, and nothing when less than 4 MiB
+   are left: it must leave the program what that needs to run. */
 bool evr_space_leaves_room(uint64_t bytes);
 /* Maps a part of the file; NULL, with errno. Guarded: if the file is cut short, anonymous
    memory takes the place of all mappings that are given the same `together` (guard.c). */
 uint8_t *evr_space_map(int fd, uint64_t offset, uint64_t bytes, const void *together);
-/* What is mapped can only be read from here on. */
+/* Makes a mapping read-only from here on. */
 void evr_space_protect(uint8_t *map, uint64_t bytes);
 void evr_space_unmap(uint8_t *map, uint64_t bytes);
 
-/* Private memory, zeroed, whose pages take nothing before they are touched: for
+/* Maps private memory, zeroed, whose pages take nothing before they are touched: for
    structures that are large and little used. NULL: none. */
 void *evr_space_zeroed(size_t bytes);
 void evr_space_free(void *memory, size_t bytes);

@@ -2,17 +2,18 @@
 /* stacks.c: functions and call stacks, interned, and their copies in the file.
  *
  * Like the catalogue they stay for the life of the process: a host may keep an id in what
- * it describes, and a recording that begins later gets all that are known, before its first
- * event. Those that come later are written, under the mutex, before their id is returned.
+ * it describes, and a recording that begins later gets all that are known, before its
+ * first event. Those that come later are written, under the mutex, before their id is
+ * returned.
  *
- * Functions are found by their content. Stacks are a tree: a node is a frame and the stack
- * of its caller, so that stacks share what they have in common. Both tables are hashed,
- * bounded by what the file has room for, and guarded by the producer's mutex.
+ * Functions are found by their content. Stacks are a tree: a node is a frame and the
+ * stack of its caller, so that stacks share what they have in common. Both tables are
+ * hashed, bounded by what the file has room for, and guarded by the producer's mutex.
  *
  * That would be too slow for a sample: a lock, and a step for each frame. So each domain
  * remembers the stacks that it has seen by a hash of all their frames, in a table of its
- * own, which is emptied when it is full. Two stacks whose 64 bits agree are taken for one;
- * the hash has a key that a program cannot know, so nobody can make such a pair.
+ * own, which is emptied when it is full. Two stacks whose 64 bits agree are taken for
+ * one; the hash has a key that a program cannot know, so nobody can make such a pair.
  */
 #include "producer/stacks.h"
 
@@ -28,7 +29,7 @@
 #include "producer/producer.h"
 
 enum {
-  FUNCTION_BLOCKS = 2048, STACK_BLOCKS = 4096, /* as FORMAT_RECORD_KINDS has it */
+  FUNCTION_BLOCKS = 2048, STACK_BLOCKS = 4096, /* as in FORMAT_RECORD_KINDS */
   RECORD_WORDS_PER_BLOCK = FORMAT_BLOCK_WORDS - FORMAT_BLOCK_HEADER_WORDS,
   MOST_FUNCTION_WORDS = FUNCTION_BLOCKS * RECORD_WORDS_PER_BLOCK,
   MOST_NODES = STACK_BLOCKS * (RECORD_WORDS_PER_BLOCK / (sizeof(struct format_stack_node) / 8)),
@@ -56,11 +57,11 @@ static struct function *functions; /* id n is at n - 1 */
 static uint32_t function_count, function_room;
 static uint64_t function_words; /* that their records take */
 static struct index function_index;
-static struct node *nodes; /* the same */
+static struct node *nodes; /* id n is at n - 1 */
 static uint32_t node_count, node_room;
 static struct index node_index;
 
-/* ---- Hashes ------------------------------------------------------------------------- */
+/* ---- Hashes ------------------------------------------------------------------------ */
 
 static uint64_t key; /* set once, under the mutex, before the first use */
 
@@ -98,7 +99,7 @@ static uint64_t hash_at(const struct index *index, uint32_t id) {
                                   : hash_of_node(&nodes[id - 1]);
 }
 
-/* Makes room for one more beside the `count` that it has. */
+/* Makes room for one more entry than the `count` that there are. */
 static bool grow_index(struct index *index, uint32_t count) {
   if (index->size && 2 * (count + 1) <= index->size) return true;
   uint32_t size = index->size ? 2 * index->size : 256;
@@ -115,7 +116,7 @@ static bool grow_index(struct index *index, uint32_t count) {
   return true;
 }
 
-/* ---- Records ------------------------------------------------------------------------- */
+/* ---- Records ----------------------------------------------------------------------- */
 
 static void append_function_locked(struct evr_recording *r, uint32_t id) {
   const struct function *f = &functions[id - 1];
@@ -145,7 +146,7 @@ void evr_stacks_publish_locked(struct evr_recording *r) {
   for (uint32_t id = 1; id <= node_count; id++) append_node_locked(r, id);
 }
 
-/* NULL: nothing is recorded. */
+/* Returns the present recording; NULL: nothing is recorded. */
 static struct evr_recording *present_locked(void) {
   struct evr_recording *r = evr_producer.recording;
   return r && !r->ended && !evr_recording_is_lost(r) && r->header.pid == getpid() ? r : NULL;
@@ -156,7 +157,7 @@ static void count_dropped_locked(enum format_kind kind) {
   if (r) evr_records_drop_locked(&r->records, kind);
 }
 
-/* ---- Functions ------------------------------------------------------------------------ */
+/* ---- Functions --------------------------------------------------------------------- */
 
 static bool same_function(const struct function *a, const struct function *b) {
   return a->line == b->line && a->last_line == b->last_line && a->name_bytes == b->name_bytes &&
@@ -164,7 +165,7 @@ static bool same_function(const struct function *a, const struct function *b) {
          !memcmp(a->texts, b->texts, a->name_bytes + (size_t)a->source_bytes);
 }
 
-/* The place in the index where this function is or would go. */
+/* Returns the place in the index where this function is or would go. */
 static uint32_t *find_function(const struct function *f) {
   uint64_t at = hash_of_function(f);
   for (;; at++) {
@@ -193,7 +194,7 @@ static uint32_t add_function_locked(const struct function *f, uint32_t *place) {
   return function_count;
 }
 
-/* The end of a text that is too long, not cut within a character. */
+/* Returns the end of a text that is too long, not cut within a character. */
 static const char *fit_end(const char *text, size_t *size, size_t most) {
   if (*size <= most) return text;
   const char *end = text + *size;
@@ -229,7 +230,7 @@ uint32_t eventring_function(const struct eventring_function *from) {
   return id;
 }
 
-/* ---- The tree of stacks ----------------------------------------------------------------- */
+/* ---- The tree of stacks ------------------------------------------------------------ */
 
 static uint32_t *find_node(const struct node *n) {
   uint64_t at = hash_of_node(n);
@@ -273,7 +274,7 @@ static uint32_t intern(const struct eventring_frame *frames, size_t count,
   return id;
 }
 
-/* ---- What a domain has seen ------------------------------------------------------------- */
+/* ---- What a domain has seen -------------------------------------------------------- */
 
 struct evr_seen_stack {
   uint64_t hash; /* 0: free */
@@ -306,7 +307,8 @@ static inline struct evr_seen_stack *find_seen(const struct evr_stack_cache *cac
   return &cache->seen[at & (cache->size - 1)];
 }
 
-/* Room for one more; a full table is emptied. False: there is no memory. */
+/* Makes room for one more stack; a full table is emptied. Returns false when there is no
+   memory. */
 static bool make_room(struct evr_stack_cache *cache) {
   if (cache->size && 2 * (cache->count + 1) <= cache->size) return true;
   if (cache->size == MOST_SEEN) {

@@ -24,18 +24,21 @@
 #include "producer/triggers.h"
 #include "producer/watch.h"
 
-/* The process that made the present recording, 0 if there is none. Those who do not hold the
-   mutex ask this instead of the recording, which another thread's stop may free. */
+/* The process that made the present recording, 0 if there is none. Code that does not
+   hold the mutex looks here instead of into the recording, which another thread's stop
+   may free. */
 static pid_t recorded_process;
 
 static void set_recording_locked(struct evr_recording *r) {
   __atomic_store_n(&recorded_process, r ? (pid_t)r->header.pid : 0, __ATOMIC_RELAXED);
-  /* pairs with the loads of signal handlers, which do without the mutex */
+  /* release: pairs with the acquire load in eventring_domain_check (domains.c). Handlers
+     of signals, which do without the mutex, load it relaxed, and read only through the
+     pointer */
   __atomic_store_n(&evr_producer.recording, r, __ATOMIC_RELEASE);
 }
 
-/* A child that no handler of forks has seen, of a process that was recorded: it may neither
-   wait for the mutex nor write. */
+/* Tells whether this is a child that no handler of forks has seen, of a process that was
+   recorded: it may neither wait for the mutex nor write. */
 static bool is_raw_child(void) {
   pid_t process = __atomic_load_n(&recorded_process, __ATOMIC_RELAXED);
   return process && process != getpid();
@@ -45,7 +48,7 @@ static bool is_raw_child(void) {
 
 static void follow_parent(bool now);
 
-/* The child: only the forking thread is left, holding the mutex. */
+/* Renews the state of the child: only the forking thread is left, holding the mutex. */
 static void after_fork_in_child(void) {
   struct evr_recording *r = evr_producer.recording;
   bool follow = evr_follow_after_fork(r);
@@ -61,6 +64,8 @@ static void after_fork_in_child(void) {
   for (unsigned i = 0; i < evr_producer.ended_count; i++)
     evr_recording_disown(evr_producer.ended[i]);
   evr_domains_drop_ended_locked();
+  /* release: pairs with the acquire loads of `follow` in producer.c, domains.c and below:
+     whoever sees it sees the renewed state */
   __atomic_store_n(&evr_producer.follow, follow ? follow_parent : NULL, __ATOMIC_RELEASE);
   evr_lock_renew();
 }
@@ -87,9 +92,9 @@ static void on_deleted(enum evr_look look);
 
 static int stop(struct evr_end end);
 
-/* What atexit itself calls. glibc passes the exit status as a second argument, which a
-   handler of atexit does not declare, and 0 when a library is unloaded. on_exit gives the
-   same, but its handlers outlive the library that they are in. */
+/* Registers a handler: what atexit itself calls. glibc passes the exit status as a second
+   argument, which a handler of atexit does not declare, and 0 when a library is unloaded.
+   on_exit gives the same, but its handlers outlive the library that they are in. */
 int __cxa_atexit(void (*handler)(void *argument, int status), void *argument, void *library);
 extern void *__dso_handle __attribute__((visibility("hidden")));
 
@@ -108,6 +113,7 @@ static void install_handlers(void) {
 }
 
 bool eventring_fork_pending(void) {
+  /* acquire: pairs with the release in after_fork_in_child */
   return __atomic_load_n(&evr_producer.follow, __ATOMIC_ACQUIRE) != NULL;
 }
 
@@ -146,7 +152,8 @@ static int check_config(const struct eventring_config *config,
   return EVENTRING_OK;
 }
 
-/* `next` is the present recording then. E_LEFT: its file could not be removed. */
+/* Ends the recording; `next`, or nothing, is the present one then. E_LEFT: its file could
+   not be removed. */
 static int retire_locked(struct evr_recording *r, struct evr_end end, struct evr_recording *next,
                          struct eventring_error *error) {
   evr_domains_dismiss_locked(r, next);
@@ -171,7 +178,7 @@ static bool is_standing_by_locked(const struct evr_recording *r) {
   return r->slots == 0 && __atomic_load_n(&evr_control(r)->gate, __ATOMIC_RELAXED) == 0;
 }
 
-/* Readers find it when it has all definitions. */
+/* Makes a recording. Readers find it when it has all definitions. */
 static int make_recording_locked(struct evr_recording **r,
                                  const struct eventring_config *config, bool elsewhere,
                                  struct eventring_error *error) {
@@ -184,8 +191,8 @@ static int make_recording_locked(struct evr_recording **r,
   return status;
 }
 
-/* In the first of the directories that can be used, where the host names none and the
-   current one cannot. */
+/* Makes the recording in the first of the directories that can be used, where the host
+   names none and the current one cannot be used. */
 static int make_elsewhere_locked(struct evr_recording **r,
                                  const struct eventring_config *config,
                                  struct eventring_error *error) {
@@ -216,7 +223,7 @@ static int make_somewhere_locked(struct evr_recording **r,
                                                       : status;
 }
 
-/* Makes the present recording, of `joined` hosts and one. */
+/* Makes the present recording, for `joined` hosts and one more. */
 static int begin_recording_locked(const struct eventring_config *config, unsigned joined,
                                   struct eventring_error *error) {
   struct evr_recording *r;
@@ -230,7 +237,8 @@ static int begin_recording_locked(const struct eventring_config *config, unsigne
   evr_producer.listener = (struct evr_listener){config->warn, config->warn_context};
   evr_follow_keep_locked(r, config);
   evr_domains_admit_locked(r);
-  /* it counts, as it may be killed; but the last one that was kept does not go for it */
+  /* this recording counts, as the process may be killed; but the last one that was kept
+     does not go for it */
   evr_recording_limit_kept(r, r->keep > 1 ? r->keep - 1 : 1);
   evr_triggers_begin_locked(config->triggers);
   return status;
@@ -257,8 +265,8 @@ static int begin_locked(const struct eventring_config *config,
   return begin_recording_locked(config, 0, error);
 }
 
-/* The child of a fork begins a recording like its parent's. Domains attach to it as to
-   any. */
+/* Begins, in the child of a fork, a recording like its parent's. Domains attach to it as
+   to any other. */
 static void follow_parent(bool now) {
   struct eventring_error cause, error;
   evr_lock();
@@ -276,7 +284,7 @@ static void follow_parent(bool now) {
   evr_producer_warn(listener, &error);
 }
 
-/* ---- A file that was deleted -------------------------------------------------------- */
+/* ---- A file that was deleted ------------------------------------------------------- */
 
 static void carry_names_locked(struct format_control *to, const struct format_control *from) {
   char names[FORMAT_LIST_BYTES + 1];
@@ -287,8 +295,8 @@ static void carry_names_locked(struct format_control *to, const struct format_co
   evr_control_write_list(&to->spans, names);
 }
 
-/* What it was asked for from outside holds for the next one, too. (A question is asked of one
-   file.) */
+/* Carries over to the next recording what other processes asked of this one. (Not a
+   question: that is asked of one file.) */
 static void carry_over_locked(struct evr_recording *next, struct evr_recording *r) {
   uint32_t profile = __atomic_load_n(&evr_control(r)->call_profile, __ATOMIC_RELAXED);
   next->failed = r->failed;
@@ -299,8 +307,8 @@ static void carry_over_locked(struct evr_recording *next, struct evr_recording *
   evr_triggers_carry_locked(next, r);
 }
 
-/* The process goes on in a new file of the same name. Who has the former one open finds all that
-   is in it, and why it ended. */
+/* Goes on in a new file of the same name. Whoever has the former one open finds
+   everything that is in it, and why it ended. */
 static int replace_locked(struct evr_recording *r, struct eventring_error *error) {
   struct evr_recording *next;
   if (!may_end_one_locked())
@@ -316,7 +324,8 @@ static int replace_locked(struct evr_recording *r, struct eventring_error *error
   return EVENTRING_OK;
 }
 
-/* The same, and what the host is to be told. False: nothing. */
+/* Replaces the recording, and says what the host is to be told. Returns false when that
+   is nothing. */
 static bool replace_deleted_locked(struct evr_recording *r, struct eventring_error *news) {
   struct eventring_error cause;
   evr_fail(news, EVENTRING_DELETED, 0, "%.300s was deleted: recording goes on in a new file",
@@ -330,8 +339,9 @@ static bool replace_deleted_locked(struct evr_recording *r, struct eventring_err
   return is_news;
 }
 
-/* Is the file to be replaced now? Once there are domains, that is for the first of them that comes
-   by. If none has come since the helper's last look, they are asleep. */
+/* Tells whether the file is to be replaced now. Once there are domains, the first of them
+   that comes by does that. If none has come since the helper's last look, they are
+   asleep. */
 static bool is_to_be_replaced_locked(struct evr_recording *r, enum evr_look look) {
   if (look == EVR_LOOK_ASIDE && r->slots > 0) {
     if (__atomic_load_n(&r->deleted, __ATOMIC_RELAXED)) evr_recording_copy_aside_locked(r);
@@ -342,7 +352,8 @@ static bool is_to_be_replaced_locked(struct evr_recording *r, enum evr_look look
   return __atomic_exchange_n(&r->deleted, false, __ATOMIC_RELAXED);
 }
 
-/* On the thread of a domain, or the helper's. */
+/* Goes on elsewhere if the file was deleted. On the thread of a domain, or the
+   helper's. */
 static void on_deleted(enum evr_look look) {
   struct eventring_error news;
   bool is_news = false;
@@ -360,9 +371,9 @@ static void on_deleted(enum evr_look look) {
   evr_unlock();
 }
 
-/* ---- Start and stop, again ---------------------------------------------------------- */
+/* ---- Start and stop, again --------------------------------------------------------- */
 
-/* Ends a recording whose file was taken from it; true if there was one. */
+/* Ends a recording whose file was taken from it; returns true if there was one. */
 static bool end_lost_locked(void) {
   struct evr_recording *r = evr_producer.recording;
   if (!r || !evr_recording_is_lost(r)) return false;
@@ -388,6 +399,7 @@ int evr_start(const struct eventring_config *config, const struct evr_savers *sa
   if (status == EVENTRING_OK) status = evr_config_take(&full, config, error);
   if (status == EVENTRING_OK) status = check_config(&full, error);
   if (status != EVENTRING_OK) return status;
+  /* release: pairs with the acquire load in evr_savers_do (producer.h) */
   __atomic_store_n(&evr_producer.savers, savers, __ATOMIC_RELEASE);
   pthread_once(&once, install_handlers);
   /* for good: probes may store into a recording that has ended */
@@ -405,7 +417,7 @@ int evr_start(const struct eventring_config *config, const struct evr_savers *sa
   return status;
 }
 
-/* Takes back one start of several: true if there is another one. */
+/* Takes back one start of several; returns true if there is another one. */
 static bool leave_recording(void) {
   evr_lock();
   bool others = (evr_producer.recording || evr_producer.follow) && evr_producer.joined;
@@ -456,8 +468,9 @@ int eventring_note_error(const char *text, size_t size) {
 
 enum { SIGNAL_WAIT_MS = 1000 };
 
-/* For a handler: the helper may be copying a deleted file. False: this thread has the mutex itself,
-   or it does not get free in time. */
+/* Takes the mutex in a handler: the helper may hold it while it copies a deleted file.
+   Returns false when this thread has the mutex itself, or it does not become free in
+   time. */
 static bool lock_in_handler(void) {
   enum { TRIES = 50 }; /* of 20 ms */
   bool locked = false;
@@ -465,7 +478,8 @@ static bool lock_in_handler(void) {
   return locked;
 }
 
-/* The process is about to die: the copies of triggers are waited for. */
+/* Notes the signal of which the process is about to die, and waits for the copies of
+   triggers. */
 static void note_signal(struct evr_recording *r, int number) {
   evr_recording_note_signal(r, (uint32_t)number);
   evr_stack_wanted(NULL, EVENTRING_STACK_SIGNAL, number, true);
@@ -476,7 +490,7 @@ static void note_signal(struct evr_recording *r, int number) {
   if (locked) evr_unlock();
 }
 
-/* The present recording is not freed meanwhile: see below. */
+/* Notes a signal. The present recording is not freed meanwhile: see below. */
 void eventring_note_signal(int number) {
   int saved = errno;
   struct evr_recording *r = __atomic_load_n(&evr_producer.recording, __ATOMIC_RELAXED);
@@ -485,7 +499,8 @@ void eventring_note_signal(int number) {
   errno = saved;
 }
 
-/* The present recording is not freed, whether this thread gets the mutex or not. */
+/* Ends the recording in a handler. The present recording is not freed, whether this
+   thread gets the mutex or not. */
 void eventring_end_in_handler(void) {
   int saved = errno;
   struct evr_recording *r = __atomic_load_n(&evr_producer.recording, __ATOMIC_RELAXED);

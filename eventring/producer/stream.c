@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* stream.c: rings whose blocks are appended to the file: nothing is overwritten.
  *
- * A lane of a stream writes into a *chunk*: 16 to 256 blocks next to each other, claimed from
- * the counter of the file, reserved, mapped and present. When it is full the lane goes on in
- * the next one. What that costs (reserving and making pages present is 1 to 2 us for each
- * block, a fifth to two fifths of what its events take) a helper thread does ahead: at half of
- * a chunk the lane asks for another, twice as large, and later finds it ready. The helper also
- * unmaps the chunks that are full and starts their write-back, so that resident memory does not
- * grow with the file. One helper serves all lanes of a recording. Where it is late, or is not
- * there, the lane makes a small chunk by itself. So the path of an event is that of a ring, and
- * no lane waits for another or takes a lock.
+ * A lane of a stream writes into a *chunk*: 16 to 256 blocks next to each other, claimed
+ * from the counter of the file, reserved, mapped and present. When it is full the lane
+ * goes on in the next one. What that costs (reserving and making pages present is 1 to 2
+ * us for each block, a fifth to two fifths of what its events take) a helper thread does
+ * ahead: at half of a chunk the lane asks for another, twice as large, and later finds it
+ * ready. The helper also unmaps the chunks that are full and starts their write-back, so
+ * that resident memory does not grow with the file. One helper serves all lanes of a
+ * recording. Where it is late, or is not there, the lane makes a small chunk by itself.
+ * So the path of an event is that of a ring, and no lane waits for another or takes a
+ * lock.
  *
- * Each lane has four chunks, each in one of these states; whoever changes one from or to BUSY
- * owns it meanwhile:
+ * Each lane has four chunks, each in one of these states; whoever changes one from or to
+ * BUSY owns it meanwhile:
  *
  *   FREE     nothing
  *   BUSY     helper or lane works on it
@@ -21,19 +22,21 @@
  *   IN_USE   the lane's present chunk, or its next
  *   DONE     is full; the helper (or the lane, if no other is FREE) unmaps it
  *
- * That each place is written once, by the lane that owns its chunk, and that no claim is lost is
- * proved by testsuite/model/stream_chunks.pml.
+ * That each place is written once, by the lane that owns its chunk, and that no claim is
+ * lost is proved by testsuite/model/stream_chunks.pml.
  *
- * No room. The last block of a chunk is used only when the lane has its next chunk. If there
- * is none, the lane writes all further blocks at that place, one over the other, until there
- * is room again: a ring of one block, which needs nothing that could fail. Sequences and
- * `before` go on, so readers learn exactly how many events are gone, also when the process is
- * killed, and have the newest ones (doc/FORMAT.md, section 6). A lane that has no chunk at
- * all, not even a first one, writes into memory of its own; these events are counted by
- * `before` of its first block, or, until it gets one, by the status page.
+ * No room. The last block of a chunk is used only when the lane has its next chunk. If
+ * there is none, the lane writes all further blocks at that place, one over the other,
+ * until there is room again: a ring of one block, which needs nothing that could fail.
+ * Sequences and `before` go on, so readers learn exactly how many events are gone, also
+ * when the process is killed, and have the newest ones (doc/FORMAT.md, section 6). A lane
+ * that has no chunk at all, not even a first one, writes into memory of its own; these
+ * events are counted by `before` of its first block, or, until it gets one, by the status
+ * page.
  *
  * Models: measureme, whose issue 144 proposes pages claimed in a mapped file; there one
- * page is claimed at a time. Here that took 28 ns a word on a disk (doc/decisions/chunks-claimed-ahead.md).
+ * page is claimed at a time. Here that took 28 ns a word on a disk
+ * (doc/decisions/chunks-claimed-ahead.md).
  */
 #include "producer/stream.h"
 
@@ -56,7 +59,7 @@
 
 enum {
   CHUNKS = 4,         /* of a lane */
-  FIRST_CHUNK = FORMAT_UNIT,     /* blocks; each is twice the one before, up to */
+  FIRST_CHUNK = FORMAT_UNIT,     /* blocks; each chunk is twice the one before, up to */
   LARGEST_CHUNK = 16 * FORMAT_UNIT,
   RETRY_MS = EVR_ROOM_RETRY_MS, /* of the helper, after there was no room */
   STOP_US = 200       /* that the helper is given to end before it is woken again */
@@ -76,9 +79,10 @@ struct evr_stream_lane {
   unsigned slot;
   uint64_t *head;    /* in the domain table */
   struct evr_chunk *present, *next; /* the owner's; NULL: none */
-  struct evr_chunk *left; /* full, but its last block is yet to be finished; or NULL */
+  struct evr_chunk *left; /* full, but its last block is not finished yet; or NULL */
   uint32_t at;       /* places of the present chunk that were taken */
-  uint32_t wanted;   /* blocks of the chunk that the helper is to make ready, or 0; atomic */
+  uint32_t wanted;   /* blocks of the chunk that the helper is to make ready, or 0;
+                        atomic */
   bool starved;      /* there is no room: the last place is used again and again */
   struct evr_room room;
   struct evr_chunk chunk[CHUNKS];
@@ -88,11 +92,15 @@ struct evr_stream_lane {
 /* ---- Chunks ---------------------------------------------------------------------- */
 
 static bool change_state(struct evr_chunk *chunk, uint32_t from, uint32_t to) {
+  /* acq_rel: pairs with itself and with the release in set_state, on the other thread
+     (lane or helper): whoever changes the state of a chunk sees all that was done to it
+     before */
   return __atomic_compare_exchange_n(&chunk->state, &from, to, false, __ATOMIC_ACQ_REL,
                                      __ATOMIC_RELAXED);
 }
 
 static void set_state(struct evr_chunk *chunk, enum chunk_state state) {
+  /* release: pairs with the acquire in change_state on the other thread */
   __atomic_store_n(&chunk->state, (uint32_t)state, __ATOMIC_RELEASE);
 }
 
@@ -110,7 +118,7 @@ static uint64_t bytes_of(const struct evr_chunk *chunk) {
   return chunk->blocks * (uint64_t)FORMAT_BLOCK_BYTES;
 }
 
-/* Reserves and maps what is claimed. 0 or an errno. */
+/* Reserves and maps the blocks that are claimed. Returns 0 or an errno. */
 static int make_present(struct evr_recording *r, struct evr_chunk *chunk) {
   int fd = evr_descriptor_use(&r->extents.file, r->path);
   if (fd < 0) return EBADF;
@@ -127,7 +135,8 @@ static int make_present(struct evr_recording *r, struct evr_chunk *chunk) {
   return 0;
 }
 
-/* Makes a chunk ready, one that was claimed before if there is one. 0 or an errno. */
+/* Makes a chunk ready, one that was claimed before if there is one. Returns 0 or an
+   errno. */
 static int prepare_chunk(struct evr_stream_lane *lane, uint32_t blocks) {
   struct evr_recording *r = lane->recording;
   struct evr_chunk *chunk = find_chunk(lane, CLAIMED, BUSY);
@@ -147,7 +156,8 @@ static int prepare_chunk(struct evr_stream_lane *lane, uint32_t blocks) {
   return failure;
 }
 
-/* Of a chunk that is BUSY. On a disk, it is written from now on; nobody waits for that. */
+/* Releases a chunk that is BUSY. On a disk, it is written from now on; nobody waits for
+   that. */
 static void release_chunk(struct evr_recording *r, struct evr_chunk *chunk) {
   evr_space_unmap(chunk->map, bytes_of(chunk));
   chunk->map = NULL;
@@ -165,6 +175,8 @@ static void release_done(struct evr_stream_lane *lane) {
 /* ---- The helper ------------------------------------------------------------------- */
 
 static void wake_helper(struct evr_streams *s) {
+  /* release: pairs with the acquire load of `work` in help, which then sees what there is
+     to do */
   __atomic_fetch_add(&s->work, 1, __ATOMIC_RELEASE);
   if (s->has_helper) syscall(SYS_futex, &s->work, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
@@ -174,31 +186,41 @@ static void wait_for_work(struct evr_streams *s, uint32_t seen, bool soon) {
   syscall(SYS_futex, &s->work, FUTEX_WAIT_PRIVATE, seen, soon ? &retry : NULL, NULL, 0);
 }
 
-/* False: there is no room for what the lane wants. */
+/* Serves a lane; returns false when there is no room for what it wants. */
 static bool serve_lane(struct evr_stream_lane *lane) {
   release_done(lane);
+  /* acquire: pairs with the release in ask */
   uint32_t blocks = __atomic_load_n(&lane->wanted, __ATOMIC_ACQUIRE);
   if (!blocks) return true;
   if (prepare_chunk(lane, blocks) != 0) return false;
+  /* release: without a partner, as only this thread reads the word; the lane takes the
+     chunk by its state */
   __atomic_store_n(&lane->wanted, 0, __ATOMIC_RELEASE);
   return true;
 }
 
 static void *help(void *recording) {
   struct evr_streams *s = &((struct evr_recording *)recording)->streams;
+  /* acquire: pairs with the release in evr_streams_dismiss, which passes nothing else
+     on */
   while (!__atomic_load_n(&s->stopped, __ATOMIC_ACQUIRE)) {
+    /* acquire, of both: pairs with the releases in wake_helper (what there is to do) and
+       in evr_stream_writer_locked (the lanes) */
     uint32_t seen = __atomic_load_n(&s->work, __ATOMIC_ACQUIRE);
     uint32_t count = __atomic_load_n(&s->count, __ATOMIC_ACQUIRE);
     bool all_served = true;
     for (uint32_t i = 0; i < count; i++) all_served &= serve_lane(s->lane[i]);
     wait_for_work(s, seen, !all_served);
   }
+  /* release: pairs with the acquire load in evr_streams_stop: the helper does nothing
+     more */
   __atomic_store_n(&s->has_ended, 1, __ATOMIC_RELEASE);
   return NULL;
 }
 
-/* It gets no signals: these are the program's. But where another process cuts the file short,
-   it is hit itself, and a thread that blocks SIGBUS then ends the program (format/guard.c). */
+/* Starts the helper. It gets no signals: these are the program's. But where another
+   process cuts the file short, it is hit itself, and a thread that blocks SIGBUS then
+   ends the program (format/guard.c). */
 void evr_streams_start(struct evr_recording *r) {
   struct evr_streams *s = &r->streams;
   sigset_t all, before;
@@ -216,6 +238,7 @@ void evr_streams_start(struct evr_recording *r) {
 }
 
 void evr_streams_dismiss(struct evr_recording *r) {
+  /* release: pairs with the acquire load of `stopped` in help */
   __atomic_store_n(&r->streams.stopped, 1, __ATOMIC_RELEASE);
 }
 
@@ -224,6 +247,7 @@ void evr_streams_stop(struct evr_recording *r) {
   if (!s->has_helper) return;
   evr_streams_dismiss(r);
   const struct timespec soon = {.tv_nsec = STOP_US * 1000};
+  /* acquire: pairs with the release at the end of help */
   while (!__atomic_load_n(&s->has_ended, __ATOMIC_ACQUIRE)) {
     wake_helper(s); /* should the call fail, it is made again */
     nanosleep(&soon, NULL);
@@ -238,6 +262,7 @@ void evr_streams_stop(struct evr_recording *r) {
 static void ask(struct evr_stream_lane *lane) {
   uint32_t blocks = 2 * lane->present->blocks;
   if (!lane->recording->streams.has_helper) return;
+  /* release: pairs with the acquire load of `wanted` in serve_lane */
   __atomic_store_n(&lane->wanted, blocks < LARGEST_CHUNK ? blocks : LARGEST_CHUNK,
                    __ATOMIC_RELEASE);
   wake_helper(&lane->recording->streams);
@@ -247,7 +272,7 @@ static struct evr_chunk *take_ready(struct evr_stream_lane *lane) {
   return find_chunk(lane, READY, IN_USE);
 }
 
-/* A chunk to go on in, or NULL. */
+/* Makes a chunk to go on in; NULL: there is no room. */
 static __attribute__((cold, noinline)) struct evr_chunk *make_chunk(struct evr_stream_lane *lane) {
   if (evr_room_is_hopeless(lane->recording, &lane->room)) return NULL;
   lane->room.failure = prepare_chunk(lane, FIRST_CHUNK);
@@ -278,14 +303,14 @@ static void enter_next(struct evr_stream_lane *lane) {
   lane->left = former;
 }
 
-/* The block that was present at the last call is finished. */
+/* Releases the former chunk: the block that was present at the last call is finished. */
 static void release_left(struct evr_stream_lane *lane) {
   set_state(lane->left, DONE);
   lane->left = NULL;
   wake_helper(&lane->recording->streams);
 }
 
-/* Where a lane writes for which there is no room. */
+/* Finds where a lane writes for which there is no room. */
 static void starve(struct evr_stream_lane *lane, struct evr_place *place) {
   evr_room_lacks(lane->recording, &lane->room, lane->room.failure);
   if (!lane->present) {
@@ -299,8 +324,8 @@ static void starve(struct evr_stream_lane *lane, struct evr_place *place) {
   lane->starved = true;
 }
 
-/* The law of a lane: it has at most one chunk to go on in, both are its own, and it has taken no
-   more places than there are. */
+/* Checks the law of a lane: it has at most one chunk to go on in, all that are in use are
+   its own, and it has taken no more places than there are. */
 static inline bool is_lawful(const struct evr_stream_lane *lane) {
   unsigned in_use = 0;
   for (int i = 0; i < CHUNKS; i++)
@@ -315,7 +340,7 @@ static struct format_block *take_place(struct evr_stream_lane *lane) {
   return (struct format_block *)(lane->present->map + at);
 }
 
-/* At the last place of a chunk, behind it, or where there is no chunk. */
+/* Goes on at the last place of a chunk, behind it, or where there is no chunk. */
 static __attribute__((cold, noinline)) void go_on(struct evr_stream_lane *lane,
                                                   struct evr_place *place) {
   bool last_is_free = lane->present && lane->at < lane->present->blocks && !lane->starved;
@@ -344,14 +369,17 @@ static int next_place(struct evr_block_source *source, struct evr_place *place,
   return EVENTRING_OK;
 }
 
-/* ---- Making and ending --------------------------------------------------------------- */
+/* ---- Making and ending ------------------------------------------------------------- */
 
 static void publish_ring(struct evr_recording *r, unsigned slot, enum eventring_ring index) {
   struct format_ring *entry = &evr_domain_entry(r, slot)->ring[index];
   __atomic_store_n(&entry->first, 0, __ATOMIC_RELAXED);
-  /* the first head, which is stored with release, comes later */
+  /* release: pairs with the acquire fence R0 in read_rings (reader/metadata.c). The first
+     head, which is stored with release, comes later */
   __atomic_store_n(&entry->blocks, FORMAT_STREAM_RING, __ATOMIC_RELEASE);
   uint64_t *made = &evr_status(r)->kind[FORMAT_EVENTS].records;
+  /* release: pairs with the acquire fence of readers in read_status
+     (reader/metadata.c) */
   __atomic_store_n(made, *made + 1, __ATOMIC_RELEASE);
 }
 
@@ -373,6 +401,7 @@ struct evr_writer *evr_stream_writer_locked(struct evr_recording *r, unsigned sl
   writer->source = &lane->source;
   publish_ring(r, slot, ring);
   s->lane[s->count] = lane;
+  /* release: pairs with the acquire load of `count` in help, which then finds the lane */
   __atomic_store_n(&s->count, s->count + 1, __ATOMIC_RELEASE);
   return writer;
 }
@@ -384,7 +413,8 @@ void evr_streams_count_aside_locked(struct evr_recording *r) {
   }
 }
 
-/* The file keeps its length. Where a hole cannot be made, nothing is lost. */
+/* Gives back the places from `from` on. The file keeps its length. Where a hole cannot be
+   made, nothing is lost. */
 static void give_back(struct evr_recording *r, const struct evr_chunk *chunk, uint32_t from) {
   uint64_t used = from * (uint64_t)FORMAT_BLOCK_BYTES;
   int fd = evr_descriptor_use(&r->extents.file, r->path);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* stream.h: rings of a recording whose blocks are appended and never used again (stream.c). */
+/* stream.h: rings of a recording whose blocks are appended and never used again
+   (stream.c). */
 #ifndef EVENTRING_STREAM_H
 #define EVENTRING_STREAM_H
 
@@ -30,11 +31,11 @@ struct evr_streams { /* of a recording; zeroed: it has none */
 void evr_streams_start(struct evr_recording *recording);
 /* Ends the helper and waits for that. */
 void evr_streams_stop(struct evr_recording *recording);
-/* At the end: gives back disk space that was reserved and not used. */
+/* Gives back, at the end, disk space that was reserved and not used. */
 void evr_streams_trim_locked(struct evr_recording *recording);
-/* evr_streams_stop without waiting. Async-signal-safe. */
+/* Ends the helper as evr_streams_stop does, without waiting. Async-signal-safe. */
 void evr_streams_dismiss(struct evr_recording *recording);
-/* In a forked child: what is mapped can only be read from here on. Async-signal-safe. */
+/* Makes the mappings read-only, in a forked child. Async-signal-safe. */
 void evr_streams_protect(struct evr_recording *recording);
 /* Unmaps and frees everything. */
 void evr_streams_free(struct evr_recording *recording);
@@ -42,7 +43,7 @@ void evr_streams_free(struct evr_recording *recording);
 struct evr_writer *evr_stream_writer_locked(struct evr_recording *recording, unsigned slot,
                                             enum eventring_ring ring,
                                             struct eventring_error *error);
-/* At the end: counts all events of lanes that have no block. */
+/* Counts, at the end, all events of lanes that have no block. */
 void evr_streams_count_aside_locked(struct evr_recording *recording);
 
 #pragma GCC visibility pop

@@ -35,7 +35,7 @@ static void in_destructors(void *round) {
 
 static void make_key(void) { have_key = pthread_key_create(&key, in_destructors) == 0; }
 
-/* The library may be unloaded before the last of its threads ends. */
+/* Deletes the key: the library may be unloaded before the last of its threads ends. */
 __attribute__((destructor)) static void delete_key(void) {
   if (have_key) pthread_key_delete(key);
 }

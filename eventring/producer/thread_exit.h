@@ -14,7 +14,7 @@
    pthread_exit or cancellation, nor for the main thread when the process exits, nor when
    the C library has no key left. Always to be called with the same `end`. */
 void evr_thread_at_exit(void (*end)(void));
-/* True: this process has no thread of this number (gettid) any more. */
+/* Tells whether this process has no thread of this number (gettid) any more. */
 bool evr_thread_is_gone(int32_t tid);
 
 #pragma GCC visibility pop

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* totals.c: what all events of a ring add up to (kind TOTALS of doc/FORMAT.md).
  *
- * When a block is full, its events are in the cache and are walked for the open spans anyway
- * (open_spans.c). They are then added to the row of their definition: how many, the ticks of
- * spans, the values of counters. So what is overwritten later has been counted, and the path of
- * an event has nothing to do. What is in the present block readers add themselves, for a process
- * may be killed at any moment.
+ * When a block is full, its events are in the cache and are walked for the open spans
+ * anyway (open_spans.c). They are then added to the row of their definition: how many,
+ * the ticks of spans, the values of counters. So what is overwritten later has been
+ * counted, and the path of an event has nothing to do. What is in the present block
+ * readers add themselves, for a process may be killed at any moment.
  *
- * Data: rows in pages of the file, seven a page, each made at the first event of its definition.
- * Page 1 says up to which block of the ring all is in the rows (`folded`). A row has its sums
- * twice. Invariant: of each row, one of the two is with the events up to the block that `folded`
- * says, and is marked with that block or an earlier one.
+ * Data: rows in pages of the file, seven a page, each made at the first event of its
+ * definition. Page 1 says up to which block of the ring all is in the rows (`folded`). A
+ * row has its sums twice. Invariant: of each row, one of the two is with the events up to
+ * the block that `folded` says, and is marked with that block or an earlier one.
  *
  *   T1  mark the older sums of the row with the block that is being folded in, relaxed
  *   T2  release fence: whoever sees a store of T3 sees T1
@@ -19,19 +19,19 @@
  *   T4  after the last event of the block: store its number in `folded`, release
  *       (pairs with the acquire load of the reader)
  *
- * A reader loads `folded`, copies the rows, and loads `folded` again (T5): if it is the same, T1
- * has not been done for the block after the next, so the sums that are marked with `folded` or
- * less and are the newer of these stayed as they were. A process that is killed between T1 and
- * T4 leaves these, too.
+ * A reader loads `folded`, copies the rows, and loads `folded` again (T5): if it is the
+ * same, T1 has not been done for the block after the next, so the sums that are marked
+ * with `folded` or less and are the newer of these stayed as they were. A process that is
+ * killed between T1 and T4 leaves these, too.
  *
- * Spans that say why they run, such as the steps of a collector, have histograms as well (kind
- * HISTOGRAMS): a row for each span and reason, in pages of their own. They are few and long, so
- * their durations are converted to ns when they are added, each as readers convert its times, and
- * fall into the same buckets in each process. The rows are written and read as the others are, and
- * `folded` is theirs, too.
+ * Spans that say why they run, such as the steps of a collector, have histograms as well
+ * (kind HISTOGRAMS): a row for each span and reason, in pages of their own. They are few
+ * and long, so their durations are converted to ns when they are added, each as readers
+ * convert its times, and fall into the same buckets in each process. The rows are written
+ * and read as the others are, and `folded` is theirs, too.
  *
- * Where there is no room for a page, the events of its definitions are not counted, and the number
- * of dropped records of the kind says that there were such.
+ * Where there is no room for a page, the events of its definitions are not counted, and
+ * the number of dropped records of the kind says that there were such.
  */
 #include "producer/totals.h"
 
@@ -42,7 +42,7 @@
 
 #define STORE(field, value) __atomic_store_n(&(field), (value), __ATOMIC_RELAXED)
 
-/* ---- Rows ------------------------------------------------------------------------------- */
+/* ---- Rows -------------------------------------------------------------------------- */
 
 static struct format_block *new_page(struct evr_totals *totals, enum format_kind kind,
                                      uint32_t number, bool *is_full) {
@@ -54,12 +54,13 @@ static struct format_block *new_page(struct evr_totals *totals, enum format_kind
   STORE(page->domain, totals->slot);
   STORE(page->ring, (uint8_t)totals->ring);
   STORE(page->incarnation, number);
-  /* release: whoever sees the number sees the header */
+  /* release, for list_pages (reader/totals.c), which skips a page of which it does not
+     see the kind yet */
   __atomic_store_n(&page->sequence, 1, __ATOMIC_RELEASE);
   return page;
 }
 
-/* Row number `at` of a kind. */
+/* Makes row number `at` of a kind; NULL: there is no room. */
 static struct format_total *new_row(struct evr_totals *totals, struct format_block **pages,
                                     enum format_kind kind, uint32_t at, unsigned id,
                                     uint64_t second_word, bool *is_full) {
@@ -68,7 +69,8 @@ static struct format_total *new_row(struct evr_totals *totals, struct format_blo
   if (!pages[n]) return NULL;
   struct format_total *row = (struct format_total *)(pages[n] + 1) + at % FORMAT_TOTAL_ROWS;
   STORE(row->payload, second_word);
-  /* release: whoever sees the record sees that word */
+  /* release: that word comes first. Readers find both by T4: they copy rows behind the
+     acquire fence of read_folded (reader/totals.c) */
   __atomic_store_n(&row->first, format_record(sizeof *row / 8, 1, id), __ATOMIC_RELEASE);
   return row;
 }
@@ -82,7 +84,7 @@ static __attribute__((cold, noinline)) struct format_total *add_row(struct evr_t
   return totals->row[id] = row;
 }
 
-/* NULL: there is no room. */
+/* Returns the histogram of a span and reason; NULL: there is no room. */
 static struct format_total *find_histogram(struct evr_totals *totals, unsigned id,
                                            uint64_t reason) {
   const uint32_t count = totals->histograms;
@@ -96,18 +98,19 @@ static struct format_total *find_histogram(struct evr_totals *totals, unsigned i
   return row;
 }
 
-/* Begins to add to a row what the block has of it. */
+/* Begins to add to a row the part of the block that belongs to it. Returns its sums. */
 static struct format_sums *turn(const struct evr_totals *totals, struct format_total *row) {
   bool second = row->sums[1].through > row->sums[0].through;
   struct format_sums *newer = &row->sums[second], *older = &row->sums[!second];
   if (newer->through == totals->block) return newer;
   STORE(older->through, totals->block); /* T1 */
   evr_fence_release();                  /* T2 */
-  evr_store_words(&older->count, &newer->count, sizeof *newer - sizeof newer->through); /* T3 */
+  /* T3 */
+  evr_store_words(&older->count, &newer->count, sizeof *newer - sizeof newer->through);
   return older;
 }
 
-/* The sums of a definition; NULL: there is no room for them. */
+/* Returns the sums of a definition; NULL: there is no room for them. */
 static struct format_sums *find_sums(struct evr_totals *totals, unsigned id) {
   if (totals->last && totals->last_id == id) return totals->last;
   struct format_total *row = totals->row[id];
@@ -116,7 +119,7 @@ static struct format_sums *find_sums(struct evr_totals *totals, unsigned id) {
   return totals->last = row ? turn(totals, row) : NULL;
 }
 
-/* ---- Events ----------------------------------------------------------------------------- */
+/* ---- Events ------------------------------------------------------------------------ */
 
 static inline void add(uint64_t *to, uint64_t amount) { STORE(*to, *to + amount); }
 
@@ -139,18 +142,19 @@ void evr_totals_reasoned_span(struct evr_totals *totals, unsigned id, uint64_t r
   add(&sums->bucket[format_histogram_bucket(ns)], 1);
 }
 
-/* The bits of times are the upper ones of a word, and the tail of an end is the greater one. */
+/* Returns the ticks of a leaf span. The bits of times are the upper ones of a word, and
+   the tail of an end is the greater one. */
 static inline uint64_t leaf_ticks(const uint64_t *words) {
   int64_t ticks = (int64_t)(words[1] - words[0]) >> EVENTRING_WORD_TIME_SHIFT;
   return ticks > 0 ? (uint64_t)ticks : 0;
 }
 
-/* ---- Leaf spans ---------------------------------------------------------------------------
+/* ---- Leaf spans ---------------------------------------------------------------------
  *
- * Most blocks have little else, mostly of one definition, which take about as long. So EIGHT of
- * these are added together, without a branch for each, if they are of one definition and of four
- * buckets that follow each other: how many took longer than the first, the second and the third
- * of them is counted side by side. */
+ * Most blocks have little else, mostly of one definition, which take about as long. So
+ * EIGHT of these are added together, without a branch for each, if they are of one
+ * definition and of four buckets that follow each other: how many took longer than the
+ * first, the second and the third of them is counted side by side. */
 
 enum { EIGHT = 16 /* words */, MANY = 2 * EIGHT, NEAR = 4 /* buckets */, LIMITS = NEAR - 1 };
 
@@ -163,12 +167,12 @@ struct alike { /* spans that were added */
   unsigned bucket;
 };
 
-/* The longest ticks that are in a bucket before this one. */
+/* Returns the longest ticks that are in a bucket before this one. */
 static int32_t ticks_before(unsigned bucket) {
   return bucket ? (int32_t)(1u << (bucket + FORMAT_TOTAL_SHIFT - 1)) - 1 : -1;
 }
 
-/* Adds those that words .. end begins with. Returns where they end. */
+/* Adds the spans at the start of words .. end that are alike. Returns where they end. */
 static inline __attribute__((always_inline)) const uint64_t *
 add_alike(struct alike *alike, const uint64_t *words, const uint64_t *end) {
   const uint64_t *from = words, tail = *words & FORMAT_TAIL_MASK;
@@ -225,7 +229,7 @@ static const uint64_t *find_alike(struct alike *alike, const uint64_t *words,
   return add_alike_plain(alike, words, end);
 }
 
-/* Adds those that are like the first one. */
+/* Adds the spans that are like the first one. Returns where they end. */
 static const uint64_t *add_many(struct format_sums *sums, const uint64_t *words,
                                 const uint64_t *end) {
   enum { LAST = 31 - FORMAT_TOTAL_SHIFT - NEAR }; /* ticks are compared as 31 bits */
@@ -250,9 +254,10 @@ void evr_totals_leaf_spans(struct evr_totals *totals, const uint64_t *words, con
   }
 }
 
-/* ---- Others ------------------------------------------------------------------------------- */
+/* ---- Others ------------------------------------------------------------------------ */
 
-/* Mostly of one definition, one after the other: only what differs is looked up. */
+/* Adds events. They are mostly of one definition, one after the other: only what differs
+   is looked up. */
 const uint64_t *evr_totals_events(struct evr_totals *totals, const uint64_t *words,
                                   const uint64_t *end, uint64_t base) {
   const uint64_t tail = *words & FORMAT_TAIL_MASK;
@@ -275,11 +280,11 @@ const uint64_t *evr_totals_events(struct evr_totals *totals, const uint64_t *wor
   STORE(sums->sum, sum);
   STORE(sums->last, words[-1]);
   STORE(sums->last_ticks, word_ticks(words[-2], base));
-  if (payload != EVENTRING_UINT) add(&sums->negative, signs >> 63); /* integers and doubles */
+  if (payload != EVENTRING_UINT) add(&sums->negative, signs >> 63); /* not of UINT */
   return words;
 }
 
-/* ---- Blocks ------------------------------------------------------------------------------- */
+/* ---- Blocks ------------------------------------------------------------------------ */
 
 void evr_totals_begin(struct evr_totals *totals, uint64_t block) {
   totals->block = block;
@@ -298,7 +303,8 @@ static void seal_pages(struct format_block *const *pages, uint32_t rows) {
     if (left > FORMAT_TOTAL_ROWS) left = FORMAT_TOTAL_ROWS;
     uint64_t *words = (uint64_t *)pages[n];
     uint32_t end = FORMAT_BLOCK_HEADER_WORDS + left * (uint32_t)(sizeof(struct format_total) / 8);
-    /* release: whoever sees the length sees the words */
+    /* release: whoever sees the length sees the words. Readers take it from the page of a
+       recording that has ended, whose state they acquire */
     __atomic_store_n(&words[FORMAT_SEAL_WORD], evr_seal(end, evr_checksum(words, end)),
                      __ATOMIC_RELEASE);
   }

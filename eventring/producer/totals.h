@@ -16,19 +16,20 @@ enum {
   EVR_HISTOGRAMS = EVR_HISTOGRAM_PAGES * FORMAT_TOTAL_ROWS
 };
 
-/* Of a ring. Zeroed except for the first five, it is empty. It is large; parts that are not used
-   are not touched. Owner of the ring. */
+/* The totals of a ring. Zeroed except for the first five members, it is empty. It is
+   large; parts that are not used are not touched. It belongs to the owner of the ring. */
 struct evr_totals {
   /* Gives a block of the file of this kind, zeroed; NULL: no room. Without the mutex. */
   struct format_block *(*claim)(void *owner, enum format_kind kind);
-  /* The time between two moments in ns, as readers find it. Without the mutex. */
+  /* Returns the time between two moments in ns, as readers find it. Without the mutex. */
   uint64_t (*took)(void *owner, uint64_t from_ticks, uint64_t to_ticks);
   void *owner;
   uint16_t slot, ring;
   bool is_full; /* there was no room for a page */
   uint32_t rows;
-  uint64_t block;           /* that is being folded in */
-  struct format_sums *last; /* that were found last, of id `last_id`; NULL: none in this block */
+  uint64_t block;           /* the block that is being folded in */
+  struct format_sums *last; /* the sums that were found last, of id `last_id`; NULL:
+                               none in this block */
   unsigned last_id;
   struct format_block *page[EVR_TOTAL_PAGES];
   struct format_total *row[EVENTRING_MAX_EVENTS]; /* by id */
@@ -38,22 +39,23 @@ struct evr_totals {
   struct format_total *histogram[EVR_HISTOGRAMS]; /* in the order of their first use */
 };
 
-/* Before and after the events of block `block` of the ring; 0: of one that readers do not find. */
+/* Stands before, and after, the events of block `block` of the ring; 0: of a block that
+   readers do not find. */
 void evr_totals_begin(struct evr_totals *totals, uint64_t block);
 void evr_totals_end(struct evr_totals *totals);
-/* A span that has ended. */
+/* Adds a span that has ended. */
 void evr_totals_span(struct evr_totals *totals, unsigned id, uint64_t ticks);
-/* A span that has ended, whose begin had `reason` as its value (evr_has_reason). */
+/* Adds a span that has ended, whose begin had `reason` as its value (evr_has_reason). */
 void evr_totals_reasoned_span(struct evr_totals *totals, unsigned id, uint64_t reason,
                               uint64_t from_ticks, uint64_t to_ticks);
-/* The leaf spans (leaf_spans.h) that words .. end consist of. */
+/* Adds the leaf spans (leaf_spans.h) of which words .. end consist. */
 void evr_totals_leaf_spans(struct evr_totals *totals, const uint64_t *words, const uint64_t *end);
-/* The event at `words`, which is whole and neither begins nor ends a span, and those that follow
-   it and are alike: of its definition, kind and length. `base` is that of their times. Returns
-   where these stop. */
+/* Adds the event at `words`, which is whole and neither begins nor ends a span, and the
+   events that follow it and are alike: of its definition, kind and length. `base` is that
+   of their times. Returns where these stop. */
 const uint64_t *evr_totals_events(struct evr_totals *totals, const uint64_t *words,
                                   const uint64_t *end, uint64_t base);
-/* Nothing is added any more: the pages are sealed. */
+/* Seals the pages: nothing is added any more. */
 void evr_totals_finish(struct evr_totals *totals);
 
 #pragma GCC visibility pop

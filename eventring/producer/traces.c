@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* traces.c: trace context (eventring/trace.h): headers, ids, and the event that has them.
+/* traces.c: trace context (eventring/trace.h): headers, ids, and the event that has
+ * them.
  *
- * Ids come from the generator of the system, 256 bytes at a time, because each call costs as
- * much as a hundred events. Bytes that were fetched before a fork must not serve in the child:
- * the handler of forks drops them. There is one as soon as anything was recorded; before,
- * nothing is kept.
+ * Ids come from the generator of the system, 256 bytes at a time, because each call costs
+ * as much as a hundred events. Bytes that were fetched before a fork must not serve in
+ * the child: the handler of forks drops them. There is one as soon as anything was
+ * recorded; before, nothing is kept.
  */
 #include "eventring/trace.h"
 
@@ -20,7 +21,7 @@
 
 _Static_assert(sizeof(struct eventring_trace) == FORMAT_TRACE_BYTES, "payload of `trace`");
 
-/* ---- Headers: version "-" trace "-" span "-" flags ----------------------------------- */
+/* ---- Headers: version "-" trace "-" span "-" flags --------------------------------- */
 
 enum { AT_TRACE = 3, AT_SPAN = 36, AT_FLAGS = 53 };
 
@@ -48,7 +49,8 @@ static bool has_dashes(const char *text) {
   return text[AT_TRACE - 1] == '-' && text[AT_SPAN - 1] == '-' && text[AT_FLAGS - 1] == '-';
 }
 
-/* Version 00 ends with the flags; a later one may go on behind a dash. */
+/* Tells whether the header ends as it must: version 00 with the flags; a later version
+   may go on behind a dash. */
 static bool ends_right(const char *text, size_t size, uint8_t version) {
   if (size == EVENTRING_TRACEPARENT) return true;
   return version > 0 && text[EVENTRING_TRACEPARENT] == '-';
@@ -87,10 +89,10 @@ void eventring_traceparent_format(const struct eventring_trace *trace,
   text[EVENTRING_TRACEPARENT] = 0;
 }
 
-/* ---- Ids ---------------------------------------------------------------------------- */
+/* ---- Ids --------------------------------------------------------------------------- */
 
-/* Where the system gives none (a filter of system calls; too early at boot): not predictable by
-   accident, but by an adversary. */
+/* Makes up bytes where the system gives none (a filter of system calls; too early at
+   boot): not predictable by accident, but by an adversary. */
 static void make_up(uint8_t *bytes, size_t count) {
   static uint64_t calls; /* atomic */
   const uint64_t call = __atomic_add_fetch(&calls, 1, __ATOMIC_RELAXED);
@@ -140,7 +142,7 @@ void eventring_trace_child(eventring_domain *domain, const struct eventring_trac
   *trace = child;
 }
 
-/* ---- The event ---------------------------------------------------------------------- */
+/* ---- The event --------------------------------------------------------------------- */
 
 static int event_id(void) {
   static int known; /* 0: not registered yet; atomic */
@@ -167,11 +169,13 @@ int eventring_span_trace(eventring_domain *domain, const struct eventring_trace 
   return EVENTRING_OK;
 }
 
-/* ---- Where a domain writes ------------------------------------------------------------ */
+/* ---- Where a domain writes --------------------------------------------------------- */
 
-/* Entries of the control log since the last look: was class user off meanwhile, or may it have
-   been? */
+/* Tells whether, by the entries of the control log since the last look, class user was
+   off meanwhile, or may have been. */
 static bool was_off(struct evr_traces *t, const struct format_control *control) {
+  /* acquire: pairs with the acq_rel of log_switch (format/control.c), as in
+     apply_switches (lane.c) */
   const uint32_t now = __atomic_load_n(&control->switches, __ATOMIC_ACQUIRE);
   bool off = now - t->switches > FORMAT_LOG_ENTRIES;
   for (uint32_t n = off ? now : t->switches; n != now; n++) {

@@ -19,7 +19,7 @@ struct evr_traces { /* owner; zeroed, it is empty */
   uint64_t life;
 };
 
-/* Is it the event that has the ids? */
+/* Tells whether it is the event that has the ids. */
 static inline bool evr_traces_is_event(unsigned kind, unsigned event_class, unsigned payload,
                                        const char *name) {
   return kind == EVENTRING_DEF_INSTANT && event_class == EVENTRING_CLASS_USER &&

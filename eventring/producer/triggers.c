@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* triggers.c: setting triggers (triggers.h, watch.h).
  *
- * Another process writes a list of triggers into the control page (FORMAT.md, section 4). A
- * safepoint that comes 100 ms or more after the last look (gate.c) compares the version, and
- * takes the list; so does the helper (trigger/helper.c), for a program that is asleep in C. A list
- * that is not valid sets none. */
+ * Another process writes a list of triggers into the control page (FORMAT.md, section 4).
+ * A safepoint that comes 100 ms or more after the last look (gate.c) compares the
+ * version, and takes the list; so does the helper (trigger/helper.c), for a program that
+ * is asleep in C. A list that is not valid sets none. */
 #include "producer/triggers.h"
 
 #include <stdio.h>
@@ -21,17 +21,18 @@
 #include "producer/producer.h"
 #include "producer/watch.h"
 
-/* ---- The table in force ---------------------------------------------------------------- */
+/* ---- The table in force ------------------------------------------------------------ */
 
-/* After a change of the table: what it is about takes the slow path. */
+/* Sends the events that triggers are about into the slow path, after a change of the
+   table. */
 static void watch_locked(void) {
   struct evr_recording *r = evr_producer.recording;
   evr_catalogue_watch_locked();
   if (r && !r->ended) evr_domains_watch_locked(r);
 }
 
-/* Triggers were set: the classes that they need are switched on with them, once. What is switched
-   off afterwards stays off. */
+/* Applies triggers that were set: the classes that they need are switched on with them,
+   once. A class that is switched off afterwards stays off. */
 static void apply_locked(void) {
   struct evr_recording *r = evr_producer.recording;
   watch_locked();
@@ -41,7 +42,8 @@ static void apply_locked(void) {
   if (classes & ~wanted) evr_recording_change_gate_locked(r, EVR_ADD, classes);
 }
 
-/* The event with which a recording says that the trigger fired; 0: there is no room. */
+/* Returns the event with which a recording says that the trigger fired; 0: there is no
+   room. */
 static unsigned define_event_locked(const struct eventring_condition *condition) {
   char text[560], name[EVENTRING_MAX_NAME + 1];
   size_t size = (size_t)snprintf(text, sizeof text, "trigger ");
@@ -65,7 +67,8 @@ static int add_locked(const struct evr_trigger_text *trigger, enum eventring_tri
   return evr_watch_add_locked(trigger, owner, define_event_locked(&trigger->condition), error);
 }
 
-/* Those that the table has no room for are left out. */
+/* Replaces the triggers of an owner. Those for which the table has no room are left
+   out. */
 static void replace_locked(const char *list, size_t size, enum eventring_trigger_owner owner) {
   struct evr_trigger_text trigger;
   size_t at = 0;
@@ -74,7 +77,7 @@ static void replace_locked(const char *list, size_t size, enum eventring_trigger
     add_locked(&trigger, owner, NULL);
 }
 
-/* ---- Other processes ------------------------------------------------------------------- */
+/* ---- Other processes --------------------------------------------------------------- */
 
 static void take_list_locked(struct evr_recording *r) {
   char list[FORMAT_TRIGGERS_BYTES];
@@ -88,7 +91,7 @@ static void take_list_locked(struct evr_recording *r) {
   apply_locked();
 }
 
-/* At a safepoint. Without the mutex. */
+/* Takes the list at a safepoint. Without the mutex. */
 static void take_list(struct evr_recording *r) {
   evr_lock();
   if (r == evr_producer.recording && !r->ended) take_list_locked(r);
@@ -99,6 +102,8 @@ static void take_list(struct evr_recording *r) {
 void evr_triggers_look(void) {
   evr_lock();
   struct evr_recording *r = evr_producer.recording;
+  /* acquire: pairs with the release at the end of evr_control_write_list
+     (format/control.c); evr_control_read_list does the same when it reads the list */
   bool is_set = r && !r->ended &&
                 __atomic_load_n(&evr_control(r)->triggers.version, __ATOMIC_ACQUIRE) !=
                     __atomic_load_n(&r->triggers_seen, __ATOMIC_RELAXED);
@@ -106,7 +111,7 @@ void evr_triggers_look(void) {
   evr_unlock();
 }
 
-/* ---- The recording --------------------------------------------------------------------- */
+/* ---- The recording ----------------------------------------------------------------- */
 
 void evr_triggers_begin_locked(const char *list) {
   evr_on_triggers = take_list;
@@ -119,12 +124,15 @@ void evr_triggers_carry_locked(struct evr_recording *next, const struct evr_reco
   struct format_control *to = evr_control(next);
   char list[FORMAT_TRIGGERS_BYTES];
   uint32_t version;
-  evr_watch_show(evr_trigger_states(next)); /* `former` may be unmapped when it has ended */
+  evr_watch_show(evr_trigger_states(next)); /* `former` may be unmapped when it has
+                                               ended */
   int size = evr_control_read_list(&evr_control(former)->triggers, list, &version);
   if (size < 0) return; /* its writer is at work there */
   evr_store_words(to->triggers.text, list, sizeof list);
   __atomic_store_n(&to->triggers.bytes, (uint32_t)size, __ATOMIC_RELAXED);
   next->triggers_seen = __atomic_load_n(&former->triggers_seen, __ATOMIC_RELAXED);
+  /* release: pairs with the acquire load of the version in evr_control_read_list
+     (format/control.c), which then finds the text */
   __atomic_store_n(&to->triggers.version, version, __ATOMIC_RELEASE);
 }
 
@@ -135,7 +143,7 @@ void evr_triggers_end_locked(void) {
   if (evr_watch_remove_locked(0, EVENTRING_BY_CONTROL)) evr_catalogue_watch_locked();
 }
 
-/* ---- The program ------------------------------------------------------------------------ */
+/* ---- The program ------------------------------------------------------------------- */
 
 static int parse_one(struct evr_trigger_text *trigger, const char *text, size_t size,
                      struct eventring_error *error) {

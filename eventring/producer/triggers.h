@@ -7,18 +7,18 @@
 
 #pragma GCC visibility push(hidden)
 
-/* The present recording has begun, with this list of triggers, which was checked; NULL: those
+/* Begins with a recording, and with this list of triggers, which was checked; NULL: those
    that are set stay. */
 void evr_triggers_begin_locked(const char *list);
-/* `next` is about to go on for `former`: triggers that other processes have set there stay, and
-   their states are shown in `next` from now on. */
+/* Carries triggers over to `next`, which is about to go on for `former`: those that other
+   processes have set there stay, and their states are shown in `next` from now on. */
 void evr_triggers_carry_locked(struct evr_recording *next, const struct evr_recording *former);
-/* `next` is the present recording now. Its classes stay what they are. */
+/* Goes on with `next` as the present recording. Its classes stay what they are. */
 void evr_triggers_go_on_locked(void);
-/* Takes the list that another process has set, where no domain comes to a safepoint. Any thread
-   without the mutex. */
+/* Takes the list that another process has set, where no domain comes to a safepoint. Any
+   thread without the mutex. */
 void evr_triggers_look(void);
-/* The present recording is about to end: those of other processes go. */
+/* Removes the triggers of other processes: the present recording is about to end. */
 void evr_triggers_end_locked(void);
 
 #pragma GCC visibility pop

@@ -16,9 +16,9 @@
 #include "producer/classes.h"
 #include "producer/lock.h"
 
-/* ---- The table ----------------------------------------------------------------------- */
+/* ---- The table --------------------------------------------------------------------- */
 
-enum work { NONE, FIRED, DUE, BUSY }; /* of an entry; who fired it posts it */
+enum work { NONE, FIRED, DUE, BUSY }; /* of an entry; whoever fired it posts it */
 
 struct entry {
   /* What events are compared with: atomic, relaxed. */
@@ -28,7 +28,7 @@ struct entry {
   double number;       /* its bits */
   uint64_t key;        /* of the name */
   bool held;           /* a heap or counter: the last value fulfilled the condition */
-  /* What only who has the lock uses. */
+  /* Used under the lock only. */
   struct evr_trigger_text text;
   enum eventring_trigger_owner owner;
   int id;              /* the number of the trigger */
@@ -44,24 +44,26 @@ struct entry {
 static struct entry entries[EVENTRING_MAX_TRIGGERS];
 static unsigned used;  /* entries that were ever set; atomic */
 static int last_id;
-static struct format_trigger *shown; /* of the present recording, or NULL; under the lock */
+static struct format_trigger *shown; /* of the present recording, or NULL; under the
+                                        lock */
 static int64_t heap;   /* bytes of all domains; atomic */
 uint32_t evr_watch_work;
 
-/* Of each definition: what it is watched as, and the key of its name. Atomic, relaxed;
+/* For each definition: what it is watched as, and the key of its name. Atomic, relaxed;
    changed under the mutex. Pages that are not used are not touched. */
 enum { AS_PAUSE = 1, AS_SPAN = 2, AS_COUNTER = 4, AS_HEAP = 8, AS_WORDS = 16, AS_DOUBLE = 32,
        AS_MEASURED = 64 /* its ends say for how long the thread was off the processor */ };
 static uint8_t flags_of[EVENTRING_MAX_EVENTS];
 static uint64_t key_of[EVENTRING_MAX_EVENTS];
 
-/* ---- The lock ------------------------------------------------------------------------ */
+/* ---- The lock ---------------------------------------------------------------------- */
 
-/* A handler of a signal that interrupts who has it writes no event (evr_locking). */
+/* Takes, or releases, the lock. A handler of a signal that interrupts its owner writes no
+   event (evr_locking). */
 void evr_watch_lock(void) { evr_mutex_lock(&evr_watch_mutex); }
 void evr_watch_unlock(void) { evr_mutex_unlock(&evr_watch_mutex); }
 
-/* ---- What others see ------------------------------------------------------------------- */
+/* ---- What others see --------------------------------------------------------------- */
 
 _Static_assert((int)FORMAT_TRIGGER_STATES == (int)EVENTRING_MAX_TRIGGERS, "triggers");
 
@@ -69,7 +71,7 @@ static uint32_t at_most(uint64_t number) {
   return number < UINT32_MAX ? (uint32_t)number : UINT32_MAX;
 }
 
-/* Under the lock. */
+/* Shows the state of an entry. Under the lock. */
 static void show(const struct entry *e) {
   if (!shown) return;
   struct format_trigger *t = &shown[e - entries];
@@ -81,6 +83,8 @@ static void show(const struct entry *e) {
   __atomic_store_n(&t->failed, at_most(e->failed), __ATOMIC_RELAXED);
   __atomic_store_n(&t->error, e->error, __ATOMIC_RELAXED);
   __atomic_store_n(&t->bytes, e->bytes, __ATOMIC_RELAXED);
+  /* release: without a partner: readers copy entries that may be changing
+     (format_trigger) */
   __atomic_store_n(&t->number, e->subject ? (uint32_t)e->id : 0, __ATOMIC_RELEASE);
 }
 
@@ -91,7 +95,7 @@ void evr_watch_show(struct format_trigger *table) {
   evr_watch_unlock();
 }
 
-/* ---- Firing --------------------------------------------------------------------------- */
+/* ---- Firing ------------------------------------------------------------------------ */
 
 static uint32_t load_subject(const struct entry *e) {
   return __atomic_load_n(&e->subject, __ATOMIC_RELAXED);
@@ -102,7 +106,8 @@ static bool holds(const struct eventring_condition *c, const struct eventring_me
   return eventring_condition_value(c, measured, &value) && eventring_condition_holds(c, value);
 }
 
-/* The comparison as it is now: of two texts, if the entry is being changed. */
+/* Tells whether the condition seems to hold, by the comparison as it is now: it mixes two
+   texts if the entry is being changed. */
 static bool seems_to_hold(const struct entry *e, const struct eventring_measured *measured) {
   struct eventring_condition c = {
       .comparison = (uint8_t)__atomic_load_n(&e->comparison, __ATOMIC_RELAXED),
@@ -111,11 +116,12 @@ static bool seems_to_hold(const struct entry *e, const struct eventring_measured
   return holds(&c, measured);
 }
 
-/* Is a copy to be made? It is counted in any case. */
+/* Tells whether a copy is to be made, and counts that the trigger fired in any case. */
 static bool is_allowed(struct entry *e) {
   uint64_t now = evr_monotonic_ns();
   bool cool = !e->last_ns || now - e->last_ns >= e->text.cooldown_ns;
   e->fired++;
+  /* acquire: pairs with the release in evr_watch_done */
   if (cool && e->saved < e->text.most && e->bytes < e->text.most_bytes &&
       __atomic_load_n(&e->work, __ATOMIC_ACQUIRE) == NONE) {
     e->last_ns = now;
@@ -126,7 +132,7 @@ static bool is_allowed(struct entry *e) {
   return false;
 }
 
-/* Under the lock. */
+/* Fires the entry if the condition holds. Under the lock. */
 static bool fire_held(struct entry *e, enum eventring_subject subject, uint64_t key,
                       const struct eventring_measured *measured) {
   double value;
@@ -147,11 +153,13 @@ static bool fire(struct entry *e, enum eventring_subject subject, uint64_t key,
   return fired;
 }
 
-/* Each value of a span; of a level, the first that fulfils the condition. */
+/* Compares a value: each one of a span; of a level, the first that fulfils the condition
+   fires. Returns the entries that fired. */
 static uint64_t compare(enum eventring_subject subject, uint64_t key,
                         const struct eventring_measured *measured) {
   uint64_t fired = 0;
   bool level = subject == EVENTRING_SUBJECT_HEAP || subject == EVENTRING_SUBJECT_COUNTER;
+  /* acquire: pairs with the release in evr_watch_add_locked, which the entry precedes */
   unsigned count = __atomic_load_n(&used, __ATOMIC_ACQUIRE);
   for (unsigned i = 0; i < count; i++) {
     struct entry *e = &entries[i];
@@ -174,6 +182,9 @@ unsigned evr_watch_fired(unsigned entry, int64_t *value) {
 void evr_watch_post(uint64_t which) {
   int saved = errno;
   for (unsigned i = 0; i < EVENTRING_MAX_TRIGGERS; i++)
+    /* release: pairs with the acquire load in evr_watch_take; below: with that of
+       evr_watch_work in help (trigger/helper.c), which then finds the entries that are
+       due */
     if (which >> i & 1) __atomic_store_n(&entries[i].work, DUE, __ATOMIC_RELEASE);
   __atomic_fetch_add(&evr_watch_work, 1, __ATOMIC_RELEASE);
   syscall(SYS_futex, &evr_watch_work, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
@@ -182,6 +193,7 @@ void evr_watch_post(uint64_t which) {
 
 uint64_t evr_watch_happened(enum eventring_subject subject, double value, bool in_handler) {
   uint64_t fired = 0;
+  /* acquire: as in compare */
   unsigned count = __atomic_load_n(&used, __ATOMIC_ACQUIRE);
   bool any = false;
   for (unsigned i = 0; i < count; i++) any |= load_subject(&entries[i]) == subject;
@@ -195,9 +207,9 @@ uint64_t evr_watch_happened(enum eventring_subject subject, double value, bool i
   return fired;
 }
 
-/* ---- Events --------------------------------------------------------------------------- */
+/* ---- Events ------------------------------------------------------------------------ */
 
-/* What an end says of the span that began at `since`. */
+/* Returns what an end says of the span that began at `since`. */
 static struct eventring_measured measure(const struct evr_watched *event, uint8_t flags,
                                          uint64_t since) {
   const uint64_t ticks = event->ticks > since ? event->ticks - since : 0;
@@ -212,7 +224,8 @@ static struct eventring_measured measure(const struct evr_watched *event, uint8_
 }
 
 static void begin_pause(struct evr_watching *w, uint16_t id, uint64_t ticks) {
-  if (w->pause.open && w->pause.id == id) w->depth = w->pause.depth; /* its end is missing */
+  /* when its end is missing */
+  if (w->pause.open && w->pause.id == id) w->depth = w->pause.depth;
   eventring_pause_begin(&w->pause, w->depth++, id, ticks);
 }
 
@@ -298,7 +311,7 @@ void evr_watch_forget(struct evr_watching *w) {
   *w = (struct evr_watching){0};
 }
 
-/* ---- Changing the table --------------------------------------------------------------- */
+/* ---- Changing the table ------------------------------------------------------------ */
 
 static uint64_t key_of_name(const char *name) { /* FNV-1a */
   uint64_t hash = 0xcbf29ce484222325;
@@ -310,7 +323,7 @@ static bool is_named(enum eventring_subject subject) {
   return subject == EVENTRING_SUBJECT_SPAN || subject == EVENTRING_SUBJECT_COUNTER;
 }
 
-/* Under the lock. */
+/* Fills an entry. Under the lock. */
 static void fill(struct entry *e, const struct evr_trigger_text *text) {
   const struct eventring_condition *c = &text->condition;
   uint64_t key = is_named(c->subject) ? key_of_name(c->name) : 0;
@@ -324,12 +337,15 @@ static void fill(struct entry *e, const struct evr_trigger_text *text) {
   __atomic_store_n(&e->cpu, c->cpu, __ATOMIC_RELAXED);
   __atomic_store(&e->number, &number, __ATOMIC_RELAXED);
   __atomic_store_n(&e->key, key, __ATOMIC_RELAXED);
+  /* release: without a partner: load_subject is relaxed, and what it lets pass is
+     compared again under the lock */
   __atomic_store_n(&e->subject, c->subject, __ATOMIC_RELEASE);
 }
 
-/* One of which no copy is being made. */
+/* Returns a free entry of which no copy is being made. */
 static struct entry *free_entry(void) {
   for (unsigned i = 0; i < EVENTRING_MAX_TRIGGERS; i++)
+    /* acquire: pairs with the release in evr_watch_done */
     if (!entries[i].subject && __atomic_load_n(&entries[i].work, __ATOMIC_ACQUIRE) == NONE)
       return &entries[i];
   return NULL;
@@ -347,6 +363,7 @@ int evr_watch_add_locked(const struct evr_trigger_text *text, enum eventring_tri
     fill(e, text);
     show(e);
     unsigned count = (unsigned)(e - entries) + 1;
+    /* release: pairs with the acquire loads of `used` outside the lock, as in compare */
     if (count > used) __atomic_store_n(&used, count, __ATOMIC_RELEASE);
   }
   evr_watch_unlock();
@@ -370,6 +387,7 @@ unsigned evr_watch_remove_locked(int number, enum eventring_trigger_owner owner)
 }
 
 bool evr_watch_any(void) {
+  /* acquire: as in compare */
   unsigned count = __atomic_load_n(&used, __ATOMIC_ACQUIRE);
   for (unsigned i = 0; i < count; i++)
     if (load_subject(&entries[i])) return true;
@@ -378,6 +396,7 @@ bool evr_watch_any(void) {
 
 uint64_t evr_watch_classes(void) {
   uint64_t classes = 0;
+  /* acquire: as in compare */
   unsigned count = __atomic_load_n(&used, __ATOMIC_ACQUIRE);
   for (unsigned i = 0; i < count; i++) {
     uint32_t subject = load_subject(&entries[i]);
@@ -389,7 +408,7 @@ uint64_t evr_watch_classes(void) {
   return classes;
 }
 
-/* ---- Definitions ----------------------------------------------------------------------- */
+/* ---- Definitions ------------------------------------------------------------------- */
 
 static uint8_t heap_flags(const struct eventring_def *def) {
   if (def->quantity != EVENTRING_QUANTITY_HEAP) return 0;
@@ -413,8 +432,9 @@ static uint8_t flags_for(const struct entry *e, const struct eventring_def *def)
   }
 }
 
-/* Names that are not defined yet will most likely be the program's: its ring is watched from
-   the beginning, because to start that later takes long (evr_domains_watch_locked). */
+/* Begins to find out which rings are watched. Names that are not defined yet will most
+   likely be the program's: its ring is watched from the beginning, because to start that
+   later takes long (evr_domains_watch_locked). */
 void evr_watch_begin_locked(void) {
   uint32_t rings = 0;
   for (unsigned i = 0; i < used; i++)
@@ -435,10 +455,10 @@ void evr_watch_define_locked(unsigned id, const struct eventring_def *def) {
   if (flags != flags_of[id]) __atomic_store_n(&flags_of[id], flags, __ATOMIC_RELAXED);
 }
 
-/* ---- Forks ----------------------------------------------------------------------------- */
+/* ---- Forks ------------------------------------------------------------------------- */
 
-/* The thread holds the lock. The child has its parent's triggers, but not those that a tool
-   has set there, and no helper. */
+/* Renews the table in a forked child, whose thread holds the lock. The child has its
+   parent's triggers, but not those that a tool has set there, and no helper. */
 void evr_watch_after_fork(void) {
   shown = NULL; /* the parent's */
   heap = 0;
@@ -453,13 +473,14 @@ void evr_watch_after_fork(void) {
   evr_watch_unlock();
 }
 
-/* ---- The helper's ---------------------------------------------------------------------- */
+/* ---- The helper's ------------------------------------------------------------------ */
 
 bool evr_watch_take(struct evr_watch_job *job) {
   bool found = false;
   evr_watch_lock();
   for (unsigned i = 0; i < used && !found; i++) {
     struct entry *e = &entries[i];
+    /* acquire: pairs with the release in evr_watch_post */
     if (__atomic_load_n(&e->work, __ATOMIC_ACQUIRE) != DUE) continue;
     found = true;
     __atomic_store_n(&e->work, BUSY, __ATOMIC_RELAXED);
@@ -486,14 +507,18 @@ bool evr_watch_done(const struct evr_watch_job *job, uint64_t bytes, int status)
     if (failed) e->error = status;
     show(e);
   }
+  /* release: pairs with the acquire loads in is_allowed, free_entry and
+     evr_watch_is_busy: the copy is over */
   __atomic_store_n(&e->work, NONE, __ATOMIC_RELEASE);
   evr_watch_unlock();
   return news;
 }
 
 bool evr_watch_is_busy(void) {
+  /* acquire: as in compare */
   unsigned count = __atomic_load_n(&used, __ATOMIC_ACQUIRE);
   for (unsigned i = 0; i < count; i++)
+    /* acquire: pairs with the release in evr_watch_done */
     if (__atomic_load_n(&entries[i].work, __ATOMIC_ACQUIRE) != NONE) return true;
   return false;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* watch.h: the triggers of this process: what is watched for, and what was seen.
  *
- * A trigger is an entry of a table. The probes of rings with events that an entry is about
- * take the slow path (evr_watched_rings, lane.h), which calls evr_watch_event for each. What
- * is compared there is in atomics, as another thread may change the entry meanwhile; what
- * exceeds it is checked again under the lock of the table. An entry that fires becomes due,
- * and the helper of trigger/ makes the copy.
+ * A trigger is an entry of a table. The probes of rings with events that an entry is
+ * about take the slow path (evr_watched_rings, lane.h), which calls evr_watch_event for
+ * each. What is compared there is in atomics, as another thread may change the entry
+ * meanwhile; what exceeds it is checked again under the lock of the table. An entry that
+ * fires becomes due, and the helper of trigger/ makes the copy.
  */
 #ifndef EVENTRING_WATCH_H
 #define EVENTRING_WATCH_H
@@ -17,7 +17,8 @@
 
 /* ---- What a domain has seen: its owner's ------------------------------------------- */
 
-enum { EVR_WATCHED_OPEN = 32 }; /* spans that are open; of more, the oldest are forgotten */
+enum { EVR_WATCHED_OPEN = 32 }; /* spans that are open; if there are more, the oldest
+                                   are forgotten */
 
 struct evr_watching { /* zeroed: nothing */
   struct eventring_pause pause; /* in ticks */
@@ -36,44 +37,49 @@ struct evr_watched { /* an event as it was written */
   uint64_t rate; /* the multiplier of the clock */
   bool no_cpu_time; /* ends do not say for how long the thread was off the processor */
 };
-/* Returns the entries that fired, bit n for entry n. Times are those of the events, so a span
-   takes as long as readers say. */
+/* Returns the entries that fired, bit n for entry n. Times are those of the events, so a
+   span takes as long as readers say. */
 uint64_t evr_watch_event(struct evr_watching *watching, const struct evr_watched *event);
-/* What a domain has open and in use is gone. */
+/* Forgets what a domain has open and in use. */
 void evr_watch_forget(struct evr_watching *watching);
-/* Of an entry that has just fired: the id of its event, 0: it has none; and the value. */
+/* Returns, for an entry that has just fired, the id of its event, 0: it has none; and
+   stores the value. */
 unsigned evr_watch_fired(unsigned entry, int64_t *value);
-/* These entries become due: wakes the helper. Async-signal-safe. */
+/* Makes these entries due, and wakes the helper. Async-signal-safe. */
 void evr_watch_post(uint64_t entries);
-/* Something that is no event: subject ERROR or SIGNAL. Returns the entries that fired. With
-   in_handler it is async-signal-safe, and fires nothing when the lock is not free. */
+/* Compares something that is no event: subject ERROR or SIGNAL. Returns the entries that
+   fired. With in_handler it is async-signal-safe, and fires nothing when the lock is not
+   free. */
 uint64_t evr_watch_happened(enum eventring_subject subject, double value, bool in_handler);
 
-/* ---- The table ----------------------------------------------------------------------- */
+/* ---- The table --------------------------------------------------------------------- */
 
-/* Adds an entry, whose event has this id. The number, or E_FULL. Under the mutex, and then
-   evr_catalogue_watch_locked. */
+/* Adds an entry, whose event has this id. Returns its number, or E_FULL. Under the mutex;
+   call evr_catalogue_watch_locked afterwards. */
 int evr_watch_add_locked(const struct evr_trigger_text *text, enum eventring_trigger_owner owner,
                          unsigned event_id, struct eventring_error *error);
-/* Removes entries: of this number, 0: any, and this owner, 0: any. Returns how many. The
-   same. */
+/* Removes entries: of this number, 0: any, and of this owner, 0: any. Returns how many.
+   Under the mutex; call evr_catalogue_watch_locked afterwards. */
 unsigned evr_watch_remove_locked(int number, enum eventring_trigger_owner owner);
-/* Is anything watched for? */
+/* Tells whether anything is watched for. */
 bool evr_watch_any(void);
-/* The classes that the entries need. */
+/* Returns the classes that the entries need. */
 uint64_t evr_watch_classes(void);
-/* Before all definitions are shown to evr_watch_define_locked anew. */
+/* Begins to find out which rings are watched, before all definitions are shown to
+   evr_watch_define_locked anew. */
 void evr_watch_begin_locked(void);
-/* A definition: is it watched? Under the mutex. */
+/* Finds out whether events of a definition are watched. Under the mutex. */
 void evr_watch_define_locked(unsigned id, const struct eventring_def *def);
-/* In a forked child, whose only thread holds the lock; and for the handlers before. */
+/* Takes, or releases, the lock of the table around a fork; evr_watch_after_fork renews
+   the table in the child, whose only thread holds the lock. */
 void evr_watch_lock(void);
 void evr_watch_unlock(void);
 void evr_watch_after_fork(void);
 
-/* ---- For the helper ------------------------------------------------------------------- */
+/* ---- For the helper ---------------------------------------------------------------- */
 
-extern uint32_t evr_watch_work; /* futex: raised when an entry is due or the helper is to end */
+extern uint32_t evr_watch_work; /* futex: raised when an entry is due or the helper is
+                                   to end */
 struct evr_watch_job {
   unsigned entry;
   int number; /* of the trigger */
@@ -81,17 +87,19 @@ struct evr_watch_job {
   char directory[EVENTRING_MAX_TRIGGER_TEXT + 1];
   uint64_t room; /* bytes that the copy may have */
 };
-/* The next entry that is due: it becomes busy. */
+/* Takes the next entry that is due, which becomes busy. Returns false when there is
+   none. */
 bool evr_watch_take(struct evr_watch_job *job);
-/* Its copy is made, with so many bytes, or it failed with `status`. Returns true when that is to
-   be reported. */
+/* Notes that the copy of a job is made, with so many bytes, or failed with `status`.
+   Returns true when that is to be reported. */
 bool evr_watch_done(const struct evr_watch_job *job, uint64_t bytes, int status);
-/* Is an entry due or busy? Async-signal-safe. */
+/* Tells whether an entry is due or busy. Async-signal-safe. */
 bool evr_watch_is_busy(void);
-/* Shows the state of all entries in this table from now on, of FORMAT_TRIGGER_STATES entries that
-   are 0; NULL: nowhere. */
+/* Shows the state of all entries in this table from now on, of FORMAT_TRIGGER_STATES
+   entries that are 0; NULL: nowhere. */
 void evr_watch_show(struct format_trigger *table);
-/* The entry at `index` of those that are set. */
+/* Describes the entry at `index` of those that are set. Returns false when there is
+   none. */
 bool evr_watch_describe(unsigned index, struct eventring_trigger *trigger);
 
 #pragma GCC visibility pop
