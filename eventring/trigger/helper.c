@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* helper.c: the thread that makes the copies of triggers, and that sees what a program which is
- * asleep in C does not.
+/* helper.c: the thread that makes the copies of triggers, and that sees what a program
+ * which is asleep in C does not see.
  *
- * There is one while there is a recording, also one that stands by; its start and its end start
- * and end the helper. It sleeps on the futex evr_watch_work. Every 400 ms it sees whether the file
- * was deleted (deletion.c), whether a tool has set triggers (triggers.c), and whether one asks a
- * domain that does not run (question.c): domains look, too, but with their events and at their
- * safepoints only. It blocks all signals but SIGBUS. Only functions of this file change its state,
- * under `mutex`, which nobody takes under another lock of the library.
+ * There is one while there is a recording, also one that stands by; its start and its end
+ * start and end the helper. It sleeps on the futex evr_watch_work. Every 400 ms it looks
+ * whether the file was deleted (deletion.c), whether a tool has set triggers
+ * (triggers.c), and whether one asks a domain that does not run (question.c): domains
+ * look, too, but only with their events and at their safepoints. It blocks all signals
+ * but SIGBUS. Only functions of this file change its state, under `mutex`, which nobody
+ * takes under another lock of the library.
  *
- * Cost: 2.5 wake-ups a second, and a process that is recorded has a second thread. It opens no
- * file unless there is one to make: a program that closes descriptor 0 to get it with its next
- * open must get it. And it is not to keep a process alive: one ends with its last thread, and the
- * helper ends when the others have. */
+ * Cost: 2.5 wake-ups a second, and a process that is recorded has a second thread. It
+ * opens no file unless there is one to make: a program that closes descriptor 0 to get it
+ * with its next open must get it. And it is not to keep a process alive: a process ends
+ * with its last thread, and the helper ends when the others have ended. */
 #include "trigger/helper.h"
 
 #include <errno.h>
@@ -35,7 +36,8 @@ enum {
   FINISH_S = 5,    /* that the end of a recording waits for copies */
   STACK_BYTES = 256 << 10,
   POLL_US = 200,
-  LOOK_NS = 400 * 1000000 /* it acts at the second look after a deletion: within a second */
+  LOOK_NS = 400 * 1000000 /* a deletion is acted upon at the second look, within a
+                             second */
 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -52,20 +54,21 @@ static void note_own_thread(uintptr_t thread) {
   __atomic_store_n(&own_thread, thread, __ATOMIC_RELAXED);
 }
 
-/* A recording that the helper makes is to have no second one. */
+/* Tells whether the helper calls: a recording that it makes is to have no second
+   helper. */
 static bool is_helper(void) {
   return __atomic_load_n(&own_thread, __ATOMIC_RELAXED) == (uintptr_t)pthread_self();
 }
 
-/* ---- Is it alone? --------------------------------------------------------------------- */
+/* ---- Is it alone? ------------------------------------------------------------------ */
 
 static bool is_there(const char *link) {
   char target[8];
   return readlink(link, target, sizeof target) >= 0;
 }
 
-/* The other threads have ended. If they are the first one alone, the system keeps that as a
-   zombie, which has no program any more. */
+/* Tells whether the other threads have ended. If they are the first one alone, the system
+   keeps that as a zombie, which has no program any more. */
 static bool is_alone(void) {
   enum { NO_THREADS = 2 }; /* links of /proc/self/task */
   struct stat st;
@@ -75,10 +78,11 @@ static bool is_alone(void) {
          is_there("/proc/thread-self/exe");
 }
 
-/* Where the system does not show it (without /proc), there is no helper. */
+/* Tells whether the helper would see that it is alone. Where the system does not show it
+   (without /proc), there is no helper. */
 static bool would_see_that_it_is_alone(void) { return is_there("/proc/thread-self/exe"); }
 
-/* ---- The thread ------------------------------------------------------------------------- */
+/* ---- The thread -------------------------------------------------------------------- */
 
 static void report(const struct evr_watch_job *job, const struct eventring_error *cause) {
   struct eventring_error error;
@@ -97,8 +101,9 @@ static void work(void) {
   }
 }
 
-/* Who fires a trigger wakes the helper, and goes on: on a processor that has other work the helper
-   is not to take the place of that thread at once, for as long as a copy takes. */
+/* Lets others go first. The thread that fires a trigger wakes the helper, and goes on: on
+   a processor that has other work the helper is not to take the place of that thread at
+   once, for as long as a copy takes. */
 static void yield_to_others(void) {
   const struct sched_param none = {0};
   if (sched_getscheduler(0) == SCHED_OTHER) sched_setscheduler(0, SCHED_BATCH, &none);
@@ -110,9 +115,11 @@ static void *help(void *unused) {
   yield_to_others();
   note_own_thread((uintptr_t)pthread_self());
   while (true) {
-    /* acquire: pairs with evr_watch_post, whose entries are seen then */
+    /* acquire: pairs with the releases in evr_watch_post, whose entries are then seen,
+       and in wake */
     uint32_t seen = __atomic_load_n(&evr_watch_work, __ATOMIC_ACQUIRE);
     work();
+    /* acquire: pairs with the release in end_helper, which passes nothing else on */
     if (__atomic_load_n(&helper.stopped, __ATOMIC_ACQUIRE) || is_alone()) break;
     evr_triggers_look();
     evr_questions_aside();
@@ -120,17 +127,21 @@ static void *help(void *unused) {
     syscall(SYS_futex, &evr_watch_work, FUTEX_WAIT_PRIVATE, seen, &look, NULL, 0);
   }
   note_own_thread(0);
+  /* release: pairs with the acquire loads of has_ended in begin and end_helper: the
+     helper does nothing more */
   __atomic_store_n(&helper.has_ended, 1, __ATOMIC_RELEASE);
   syscall(SYS_futex, &helper.has_ended, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
   return NULL;
 }
 
 static void wake(void) {
+  /* release: pairs with the acquire load of evr_watch_work in help, which then sees
+     `stopped` */
   __atomic_fetch_add(&evr_watch_work, 1, __ATOMIC_RELEASE);
   syscall(SYS_futex, &evr_watch_work, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 }
 
-/* ---- Its life ---------------------------------------------------------------------------- */
+/* ---- Its life ---------------------------------------------------------------------- */
 
 static void start(void) {
   sigset_t all, before;
@@ -147,19 +158,21 @@ static void start(void) {
   pthread_attr_destroy(&attributes);
 }
 
-/* (As the last thread of the process it comes here itself, to no effect.) */
+/* Joins the thread. (If that is the last thread of the process it comes here itself, to
+   no effect.) */
 static void join(void) {
   pthread_join(helper.thread, NULL);
   helper.running = false;
 }
 
 static void begin(void) {
-  if (is_helper()) return; /* who ends it waits for it, with the mutex */
+  if (is_helper()) return; /* who ends the helper waits for it, with the mutex */
   evr_lock();
   bool needed = evr_producer.recording && !evr_producer.recording->ended;
   evr_unlock();
   if (!needed) return;
   pthread_mutex_lock(&mutex);
+  /* acquire: pairs with the release at the end of help */
   if (helper.running && __atomic_load_n(&helper.has_ended, __ATOMIC_ACQUIRE)) join();
   if (!helper.running) start();
   pthread_mutex_unlock(&mutex);
@@ -167,22 +180,27 @@ static void begin(void) {
 
 static void sleep_us(long us) { nanosleep(&(struct timespec){.tv_nsec = us * 1000}, NULL); }
 
-/* Until it has ended, or a while: should a call fail that wakes somebody, it is made again. */
+/* Waits until the helper has ended, or a while: should a call that wakes somebody fail,
+   it is made again. */
 static void wait_for_end(void) {
   enum { AGAIN_NS = 2 * 1000000 };
   const struct timespec again = {.tv_nsec = AGAIN_NS};
   syscall(SYS_futex, &helper.has_ended, FUTEX_WAIT_PRIVATE, 0, &again, NULL, 0);
 }
 
-/* A copy onto a disk that hangs must not keep the program from ending: the helper is left
-   alone then, and joined when a later start finds that it has ended. */
+/* Ends the helper. A copy onto a disk that hangs must not keep the program from ending:
+   then the helper is left alone, and joined when a later start finds that it has
+   ended. */
 static void end_helper(void) {
   uint64_t until = evr_monotonic_ns() + FINISH_S * (uint64_t)1000000000;
+  /* release: pairs with the acquire load of `stopped` in help; acquire: with the release
+     at its end */
   __atomic_store_n(&helper.stopped, 1, __ATOMIC_RELEASE);
   while (!__atomic_load_n(&helper.has_ended, __ATOMIC_ACQUIRE) && evr_monotonic_ns() < until) {
     wake();
     wait_for_end();
   }
+  /* acquire: as above */
   if (__atomic_load_n(&helper.has_ended, __ATOMIC_ACQUIRE)) join();
 }
 
@@ -192,7 +210,7 @@ static void finish(void) {
   pthread_mutex_unlock(&mutex);
 }
 
-/* Async-signal-safe. */
+/* Waits until no copy is due or being made, at most `ns`. Async-signal-safe. */
 static void wait_ns(uint64_t ns) {
   uint64_t until = evr_monotonic_ns() + ns;
   while (evr_watch_is_busy() && evr_monotonic_ns() < until) sleep_us(POLL_US);
@@ -207,9 +225,10 @@ static void after_fork(void) {
 
 const struct evr_savers evr_savers = {begin, finish, wait_ns, after_fork};
 
-/* ---- Public ------------------------------------------------------------------------------- */
+/* ---- Public ------------------------------------------------------------------------ */
 
-/* The top of the library: the producer gets what needs the reader, too. */
+/* Starts a recording. The top of the library: the producer gets what needs the reader,
+   too. */
 int eventring_start(const struct eventring_config *config, struct eventring_error *error) {
   return evr_start(config, &evr_savers, error);
 }

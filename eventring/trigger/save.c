@@ -26,8 +26,9 @@ static const char *subject_name(enum eventring_subject subject) {
   return names[subject <= EVENTRING_SUBJECT_NAME ? subject : 0];
 }
 
-/* Opens the directory of the recording, or the trigger's, which is made if it is not there. What
-   is made there later is made in what was opened, whatever has the path by then. */
+/* Opens the directory of the recording, or the trigger's, which is made if it is not
+   there. The copy is made in the directory that was opened, whatever has the path by
+   then. */
 static int open_directory(const struct evr_watch_job *job, const char *recording,
                           char directory[PATH_MAX], int *fd, struct eventring_error *error) {
   const char *slash = strrchr(recording, '/');
@@ -44,7 +45,8 @@ static int open_directory(const struct evr_watch_job *job, const char *recording
                   own ? "make" : "use the", directory);
 }
 
-/* Of the copy: that of the recording without suffix, a number, what has happened. */
+/* Makes the name of the copy: that of the recording without suffix, a number, what has
+   happened. */
 static int name_copy(const struct evr_watch_job *job, const char *recording,
                      const char *directory, int fd, char path[PATH_MAX],
                      struct eventring_error *error) {
